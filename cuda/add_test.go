@@ -111,7 +111,7 @@ func (o *addingOwner) add(first uint64) error {
 // steps is what all workers have written, counted from some number: the memory is not cleared.
 func (o *addingOwner) steps() (sum uint64, err error) {
 	err = o.aside(func() error {
-		for rank := range o.setup.Job.Workers {
+		for rank := range o.setup.Job.Asked.Workers {
 			n := make([]uint64, 1)
 			err = keep(err, download(n, o.memory.weights+cu.DevicePtr(o.memory.layout.Counts+int64(rank)*countLine)))
 			sum += n[0]

@@ -37,12 +37,12 @@ func (a *averager) open(own *blocks) (err error) {
 		return err
 	}
 	return own.allocate(a.gpu, wanted{&a.job, int64(len(encode(mean{}))), "a mean"},
-		wanted{&a.share, 4 * int64(a.setup.Job.Workers), "shares"})
+		wanted{&a.share, 4 * int64(a.setup.Job.Asked.Workers), "shares"})
 }
 
 func (a *averager) pull() (err error) {
 	p := a.memory.layout.P
-	if a.setup.Job.AveragesGradients() {
+	if a.setup.Job.Asked.AveragesGradients() {
 		err = zero(a.memory.slot(a.rank), p)
 	} else {
 		err = move(a.memory.slot(a.rank), a.memory.weights, p)
@@ -66,10 +66,10 @@ func (a *averager) average(share []float32, seen int64) error {
 	from, to := a.setup.Slice(a.rank)
 	cfg := a.setup.Job
 	m := mean{Dst: uint64(a.memory.weights), Src: uint64(a.memory.slot(0)), Share: uint64(a.share),
-		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Workers), Stride: stride(a.memory.layout.Slots)}
-	if cfg.AveragesGradients() {
+		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Asked.Workers), Stride: stride(a.memory.layout.Slots)}
+	if cfg.Asked.AveragesGradients() {
 		m.LR = a.setup.Rate(seen)
-		if cfg.Optimizer == config.Momentum {
+		if cfg.Asked.Optimizer == config.Momentum {
 			m.Velocity, m.Momentum = uint64(a.memory.state(0)), a.setup.Momentum()
 		}
 		return a.stepTogether(m, from, to)
@@ -112,7 +112,7 @@ func stride(offsets []int64) int64 {
 
 // averageState does to this rank's slice of all states' vectors what --average-state says.
 func (a *averager) averageState(m mean, from, to int) error {
-	if a.setup.Job.Optimizer == config.SGD || a.setup.Job.AverageState == "keep" {
+	if a.setup.Job.Asked.Optimizer == config.SGD || a.setup.Job.Asked.AverageState == "keep" {
 		return nil
 	}
 	p := a.memory.layout.P
@@ -121,7 +121,7 @@ func (a *averager) averageState(m mean, from, to int) error {
 			return err
 		}
 	}
-	if a.setup.Job.AverageState == "reset" {
+	if a.setup.Job.Asked.AverageState == "reset" {
 		err := zero(a.memory.steps(a.rank), 2)
 		return keep(err, failed(cu.Synchronize(), "setting the steps of an optimizer to 0")) // before the barrier, as the copies
 	}
@@ -133,7 +133,7 @@ func (a *averager) averageVector(m mean, first, from, to int) error {
 	states := a.memory.layout.States
 	vector := func(rank int) cu.DevicePtr { return a.memory.state(rank) + cu.DevicePtr(4*first) }
 	at := func(rank int) cu.DevicePtr { return vector(rank) + cu.DevicePtr(4*from) }
-	if a.setup.Job.AverageState == "average" {
+	if a.setup.Job.Asked.AverageState == "average" {
 		// The mean goes to this rank's own state, of which the kernel reads each
 		// number before it writes it, and from there to the others.
 		m.Dst, m.Src, m.Stride = uint64(vector(a.rank)), uint64(vector(0)), stride(states)

@@ -27,9 +27,9 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	if err := TooOld(cu.Version()); err != nil { // before a call that its library may lack
 		return nil, err
 	}
-	indices, note, err := choose(s.Job.GPU, max(s.Job.LeastFree(), newLayout(s).Size+4*plainSize(s)), s.Job.HostNode, s.Job.HostNodes)
+	indices, note, err := choose(s.Job.Asked.GPU, max(s.Job.Asked.LeastFree(), newLayout(s).Size+4*plainSize(s)), s.Job.Asked.HostNode, s.Job.Asked.HostNodes)
 	if err == nil {
-		err = keep(b.enough(&s.Job.Config, indices), refuseGradients(&s.Job.Config))
+		err = keep(b.enough(&s.Job.Asked, indices), refuseGradients(&s.Job.Asked))
 	}
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 			return nil, err
 		}
 	}
-	if s.Job.Nodes > 1 { // what the first round will need
+	if s.Job.Asked.Nodes > 1 { // what the first round will need
 		if err := o.Add(nil); err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
@@ -71,7 +71,7 @@ func (b backend) newOwner(s *device.Setup, index int, l layout, replica bool) (*
 			return err
 		}
 		steps := []func() error{o.allocateWeights, o.keepCopies, o.allocateData, o.export, o.uploadData, o.prepare, o.selfCheck}
-		if s.Job.Layout != nil { // the program has the data, and computes
+		if s.Job.Asked.Layout != nil { // the program has the data, and computes
 			steps = []func() error{o.allocateWeights, o.keepCopies, o.export}
 		}
 		for _, step := range steps {
@@ -90,7 +90,7 @@ func open(s *device.Setup, index int, uuid string) (*gpu, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.attached(&s.Job.Config); err != nil {
+	if err := c.attached(&s.Job.Asked); err != nil {
 		_ = c.close() // the error that counts is the first
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (o *owner) extend(index int) error {
 		return err
 	}
 	h := a.handle.GPUs[0]
-	if h.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Config); err != nil {
+	if h.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Asked); err != nil {
 		return err
 	}
 	o.handle.GPUs = append(o.handle.GPUs, h)
@@ -125,7 +125,7 @@ func (o *owner) dropWeights() error {
 // refuse says what replicas cannot do, if there are any.
 func (o *owner) refuse() error {
 	c, who := o.setup.Job, ""
-	if c.CPUWorkers > 0 {
+	if c.Asked.CPUWorkers > 0 {
 		who = "a worker on a core"
 	}
 	for i, a := range o.peers {
@@ -136,7 +136,7 @@ func (o *owner) refuse() error {
 	if who == "" {
 		return nil
 	}
-	if err := refuseReplicas(&c.Config, who); err != nil {
+	if err := refuseReplicas(&c.Asked, who); err != nil {
 		_ = o.Close() // the error that counts is the first
 		return err
 	}
@@ -154,11 +154,11 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 		return nil, fmt.Errorf("the GPU memory has another layout (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
 	}
-	if s.Job.Layout != nil {
+	if s.Job.Asked.Layout != nil {
 		return joinMeeting(s, rank, m, &h)
 	}
-	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Config, &h)}
-	if s.Job.OnHost(rank) {
+	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Asked, &h)}
+	if s.Job.Asked.OnHost(rank) {
 		return r, r.join(&h, nil)
 	}
 	g := &h.GPUs[b.gpuOf(rank, len(h.GPUs))]

@@ -139,7 +139,7 @@ func fillConv(j *job, s *device.Setup, _ *memory) error {
 	text := p.encode()
 	at, err := cu.MemAlloc(int64(len(text)))
 	if err != nil {
-		return failed(err, "allocating %d bytes for the shape of %s", len(text), s.Job.Model)
+		return failed(err, "allocating %d bytes for the shape of %s", len(text), s.Job.Asked.Model)
 	}
 	j.Plan = uint64(at)
 	return upload(at, text)
@@ -170,14 +170,14 @@ func refuseConv(s *device.Setup) error {
 	n, c := s.Spec.Net, s.Job
 	switch {
 	case s.Set.Kind == data.Sparse:
-		return fmt.Errorf("gpu: the model %s on sparse rows trains in host memory only; leave --gpu out", c.Model)
+		return fmt.Errorf("gpu: the model %s on sparse rows trains in host memory only; leave --gpu out", c.Asked.Model)
 	case len(n.Convs) > maxConvs || len(n.Hidden) >= maxFulls || s.Spec.Outputs > maxOutputs:
 		return fmt.Errorf("gpu: the model %s has %d convolutions, %d hidden layers and %d outputs: at most %d, %d and %d",
-			c.Model, len(n.Convs), len(n.Hidden), s.Spec.Outputs, maxConvs, maxFulls-1, maxOutputs)
+			c.Asked.Model, len(n.Convs), len(n.Hidden), s.Spec.Outputs, maxConvs, maxFulls-1, maxOutputs)
 	case n.Height*n.Width > mostPlace:
-		return fmt.Errorf("gpu: the images of %s are %d x %d: at most %d positions; leave --gpu out", c.Data, n.Height, n.Width, mostPlace)
+		return fmt.Errorf("gpu: the images of %s are %d x %d: at most %d positions; leave --gpu out", c.Asked.Data, n.Height, n.Width, mostPlace)
 	case len(s.Weights) > math.MaxInt32:
-		return fmt.Errorf("gpu: the model %s has %d weights: at most %d", c.Model, len(s.Weights), math.MaxInt32)
+		return fmt.Errorf("gpu: the model %s has %d weights: at most %d", c.Asked.Model, len(s.Weights), math.MaxInt32)
 	}
 	return nil
 }

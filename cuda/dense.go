@@ -17,12 +17,12 @@ func fillDense(j *job, s *device.Setup, _ *memory) error {
 	spec := s.Spec
 	if len(spec.Widths) > maxHidden || spec.Outputs > maxOutputs {
 		return fmt.Errorf("gpu: the model %s has %d hidden layers and %d outputs: at most %d and %d",
-			s.Job.Model, len(spec.Widths), spec.Outputs, maxHidden, maxOutputs)
+			s.Job.Asked.Model, len(spec.Widths), spec.Outputs, maxHidden, maxOutputs)
 	}
 	for i, w := range spec.Widths {
 		j.Width[i] = int64(w)
 	}
-	if s.Job.Tuning.Center {
+	if s.Job.Used.Center {
 		first := append(spec.Widths[:len(spec.Widths):len(spec.Widths)], spec.Outputs)[0]
 		j.Center = int64((spec.Features + 1) * first) // behind V and k
 		j.Norm2 = float64(vec.Dot(s.Set.Mean, s.Set.Mean))

@@ -101,7 +101,7 @@ func (r *remote) prepareOwner() (err error) {
 		return err
 	}
 	d.job = job{W: uint64(d.mine), Out: uint64(m.weights), First: uint64(d.first), Updates: uint64(d.updates),
-		Counts: uint64(m.weights) + uint64(m.layout.Counts), Weights: weights, Rank: int64(r.rank), Ranks: int64(r.setup.Job.Workers)}
+		Counts: uint64(m.weights) + uint64(m.layout.Counts), Weights: weights, Rank: int64(r.rank), Ranks: int64(r.setup.Job.Asked.Workers)}
 	if r.setup.Samples() {
 		d.job.Record = uint64(d.record)
 	}
@@ -145,13 +145,13 @@ func (r *remote) sendState() error {
 // localSteps is how many a replica may take between two exchanges within the limit of steps in
 // flight (tuning.Tuning); where that says nothing, as many as two cores take between merges of
 // a small model.
-func (r *remote) localSteps() int { return cmp.Or(r.setup.Job.Tuning.MaxLocalSteps, 256) }
+func (r *remote) localSteps() int { return cmp.Or(r.setup.Job.Used.MaxLocalSteps, 256) }
 
 // share is how much of a difference is added after more steps than that. Then each replica,
 // and whoever trains on the weights, may have gone all the way that there was to go: all of
 // these ways together would be too far, and these shares of them are less than one way more.
 func (r *remote) share() float32 {
-	if r.setup.Job.Workers == 1 {
+	if r.setup.Job.Asked.Workers == 1 {
 		return 1
 	}
 	return 1 / float32(r.replicas+1)
@@ -181,7 +181,7 @@ func (r *remote) pull() error {
 			return err
 		}
 		err := r.fetch(r.trained, r.sum.first)
-		if r.barrier() && r.setup.Job.AverageState != "keep" {
+		if r.barrier() && r.setup.Job.Asked.AverageState != "keep" {
 			err = keep(err, r.fetchState())
 		}
 		return keep(err, r.sum.await("copying the weights to a replica"))

@@ -36,7 +36,7 @@ func (b poisoned) Own(s *device.Setup) (device.Owner, error) {
 
 func (o poisonedOwner) Refresh() error {
 	err := o.owner.Refresh()
-	if err == nil && hasEpoch(o.setup.Job.Run) {
+	if err == nil && hasEpoch(o.setup.Job.Asked.Run) {
 		poison()
 	}
 	return err

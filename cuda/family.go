@@ -36,7 +36,7 @@ const scoreBlock = 64
 func familyOf(s *device.Setup) (*family, error) {
 	switch s.Spec.Family() {
 	case model.Own:
-		return nil, fmt.Errorf("gpu: %s is a custom model, which trains in host memory only; leave --gpu out", s.Job.Model)
+		return nil, fmt.Errorf("gpu: %s is a custom model, which trains in host memory only; leave --gpu out", s.Job.Asked.Model)
 	case model.Convolutional:
 		return &conv, nil
 	case model.Factor:
@@ -47,7 +47,7 @@ func familyOf(s *device.Setup) (*family, error) {
 	switch {
 	case s.Set.Kind != data.Sparse:
 		return &dense, nil
-	case takesWhole(&s.Job.Config):
+	case takesWhole(&s.Job.Asked):
 		return &whole, nil
 	}
 	return &sparse, nil

@@ -28,17 +28,17 @@ func TestBiasEvery(t *testing.T) {
 		want int
 	}{
 		{func(*tuning.Job) {}, 8}, // 264 among 33 CTAs
-		{func(j *tuning.Job) { j.Tuning.MaxBiasHeld = 1e12 }, 64},
-		{func(j *tuning.Job) { j.Tuning.MaxBiasHeld = 40 }, 1},
-		{func(j *tuning.Job) { j.Tuning.MaxBiasHeld = 0 }, 1},
-		{func(j *tuning.Job) { j.Tuning.InFlight = 32 }, 1},
-		{func(j *tuning.Job) { j.Tuning.InFlight = 2112 }, 1},
-		{func(j *tuning.Job) { j.Config.MergeEvery = "1" }, 1},
-		{func(j *tuning.Job) { j.Mode = config.MustMode("atomic") }, 1},
-		{func(j *tuning.Job) { j.Optimizer = "adam" }, 1},
+		{func(j *tuning.Job) { j.Used.MaxBiasHeld = 1e12 }, 64},
+		{func(j *tuning.Job) { j.Used.MaxBiasHeld = 40 }, 1},
+		{func(j *tuning.Job) { j.Used.MaxBiasHeld = 0 }, 1},
+		{func(j *tuning.Job) { j.Used.InFlight = 32 }, 1},
+		{func(j *tuning.Job) { j.Used.InFlight = 2112 }, 1},
+		{func(j *tuning.Job) { j.Asked.MergeEvery = "1" }, 1},
+		{func(j *tuning.Job) { j.Asked.Mode = config.MustMode("atomic") }, 1},
+		{func(j *tuning.Job) { j.Asked.Optimizer = "adam" }, 1},
 	} {
 		j := tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Optimizer: "sgd", MergeEvery: "auto"})
-		j.Tuning = tuning.Tuning{InFlight: 264, MaxBiasHeld: 264}
+		j.Used = tuning.Tuning{InFlight: 264, MaxBiasHeld: 264}
 		c.edit(j)
 		s := &device.Setup{Job: j, Set: &data.Set{Meta: data.Meta{Kind: data.Sparse}}}
 		s.Spec.Outputs, s.Spec.Bias = 1, true

@@ -70,17 +70,17 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 	spec, c := s.Spec, s.Job
 	j := job{Features: int64(spec.Features), Layers: int64(len(spec.Widths) + 1), Outputs: int64(spec.Outputs),
 		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,
-		Optimizer: optimizers[c.Optimizer], Discipline: disciplines[c.Mode.Kind],
-		Ranks: int64(c.Workers), Weights: int64(m.layout.P), Seed: c.Seed,
-		Momentum: s.Momentum(), Beta1: c.Beta1, Beta2: c.Beta2, L1: c.L1, L2: c.L2, BiasStep: cmp.Or(c.Tuning.BiasStep, 1)}
+		Optimizer: optimizers[c.Asked.Optimizer], Discipline: disciplines[c.Asked.Mode.Kind],
+		Ranks: int64(c.Asked.Workers), Weights: int64(m.layout.P), Seed: c.Asked.Seed,
+		Momentum: s.Momentum(), Beta1: c.Asked.Beta1, Beta2: c.Asked.Beta2, L1: c.Asked.L1, L2: c.Asked.L2, BiasStep: cmp.Or(c.Used.BiasStep, 1)}
 	if spec.Bias {
 		j.Bias = 1
 	}
-	if c.Write == "racy" {
+	if c.Asked.Write == "racy" {
 		j.Racy = 1
 	}
 	m.point(&j)
-	if err := refuseGradients(&c.Config); err != nil {
+	if err := refuseGradients(&c.Asked); err != nil {
 		return j, nil, err
 	}
 	f, err := familyOf(s)

@@ -183,7 +183,7 @@ func ownsBoth(t *testing.T, name, path string, center bool) (s *device.Setup, gp
 		c.Loss = "cross-entropy"
 	}
 	job := tuning.AsAsked(c)
-	job.Tuning.Center = center
+	job.Used.Center = center
 	m, err := model.New(job.TrainedOptions(train), train.Meta)
 	ok(t, err)
 	shared, err := control.CreateWeights(job, model.Size(m.Params()))

@@ -89,7 +89,7 @@ func newLayout(s *device.Setup) layout {
 	for _, v := range s.States {
 		l.States = append(l.States, place(&l.Size, 4*len(v)))
 	}
-	if s.Job.Layout == nil { // else the data are the program's business
+	if s.Job.Asked.Layout == nil { // else the data are the program's business
 		l.Data = newDataPart(s.Set, false, localCount(s))
 	}
 	return l.withCounts(s)
@@ -100,7 +100,7 @@ func newLayout(s *device.Setup) layout {
 func (l layout) replica(s *device.Setup) layout {
 	a := layout{P: l.P, Size: 4 * int64(l.P), Data: l.Data}
 	slot, state := int64(0), int64(0)
-	if s.Job.AveragesGradients() {
+	if s.Job.Asked.AveragesGradients() {
 		slot = place(&a.Size, 4*l.P)
 	}
 	if len(s.States) > 0 {
@@ -126,7 +126,7 @@ func (l *layout) words(s *device.Setup) string {
 		text += fmt.Sprintf(", %d replicas", n)
 	}
 	if n := len(s.States); n > 0 && len(s.States[0]) > 0 {
-		text += fmt.Sprintf(", %d states of %s", n, s.Job.Optimizer)
+		text += fmt.Sprintf(", %d states of %s", n, s.Job.Asked.Optimizer)
 	}
 	return text
 }

@@ -25,7 +25,7 @@ type meeting struct {
 
 // joinMeeting is Join, for a rank with a program.
 func joinMeeting(s *device.Setup, rank int, m *memory, h *runHandle) (*meeting, error) {
-	if s.Job.Mode.Kind != config.Sync {
+	if s.Job.Asked.Mode.Kind != config.Sync {
 		return &meeting{handle: h, memory: m, rounds: averager{setup: s, memory: m, rank: rank}}, nil
 	}
 	c, err := open(s, 0, h.GPUs[0].UUID)
@@ -54,9 +54,9 @@ func newMeeting(s *device.Setup, c *gpu, m *memory, rank int) (*meeting, error) 
 func (d *meeting) GPUMemory() device.GPUMemory {
 	g := device.GPUMemory{UUID: d.handle.GPUs[0].UUID, Handle: d.handle.Weights[:], Size: d.handle.Size}
 	switch c := d.rounds.setup.Job; {
-	case c.AveragesGradients():
+	case c.Asked.AveragesGradients():
 		g.Gradients = d.memory.layout.Slots[d.rounds.rank]
-	case c.Mode.Kind == config.Sync:
+	case c.Asked.Mode.Kind == config.Sync:
 		g.Weights = d.memory.layout.Slots[d.rounds.rank]
 	}
 	return g

@@ -45,7 +45,7 @@ func (o keepingOwner) Download() error {
 	err := o.owner.Download()
 	o.by.mu.Lock()
 	defer o.by.mu.Unlock()
-	o.by.weights[o.setup.Job.Node] = slices.Clone(o.setup.Weights)
+	o.by.weights[o.setup.Job.Asked.Node] = slices.Clone(o.setup.Weights)
 	return err
 }
 

@@ -16,13 +16,13 @@ func (o *owner) Notes() []string {
 	notes := slices.Clone(o.notes)
 	o.mu.Unlock()
 	c := o.setup.Job
-	on := c.Workers - c.CPUWorkers
+	on := c.Asked.Workers - c.Asked.CPUWorkers
 	if o.idle != nil {
 		notes = append(notes, o.stepNotes(on)...)
 	}
 	for i, a := range o.peers {
 		notes = append(notes, a.notes...)
-		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Config))
+		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Asked))
 	}
 	if on > 1+len(o.peers) && !o.mayShare() {
 		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
@@ -42,9 +42,9 @@ func (o *owner) stepNotes(on int) []string {
 		who = fmt.Sprintf("each of %d workers", on)
 	}
 	notes := []string{fmt.Sprintf("%s of %s in flight: %s in %s",
-		human.Plural(ctas*teams*on, "step"), human.Plural(c.Tuning.Batch, "example"), each, who)}
-	if c.Tuning.InFlight/on/teams > o.idle.step.most {
-		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Tuning.InFlight, ctas, o.idle.step.name))
+		human.Plural(ctas*teams*on, "step"), human.Plural(c.Used.Batch, "example"), each, who)}
+	if c.Used.InFlight/on/teams > o.idle.step.most {
+		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Used.InFlight, ctas, o.idle.step.name))
 	}
 	j := &o.idle.job
 	if why := noLocalCopy(o.setup, j); why != "" {

@@ -57,7 +57,7 @@ func (o *owner) allocateData() error {
 		o.notes = append(o.notes, why)
 		o.memory.stream(o.setup.Set, piece)
 	}
-	o.memory.data, err = o.allocate(l.Data.Size, fmt.Sprintf("%d training rows of %s", o.setup.Set.Rows, o.setup.Job.Data))
+	o.memory.data, err = o.allocate(l.Data.Size, fmt.Sprintf("%d training rows of %s", o.setup.Set.Rows, o.setup.Job.Asked.Data))
 	return err
 }
 
@@ -69,7 +69,7 @@ func (o *owner) export() error {
 	if !errors.As(err, &driver) {
 		return err
 	}
-	if program := o.setup.Job.Layout != nil; program || o.setup.Job.Workers > 1 {
+	if program := o.setup.Job.Asked.Layout != nil; program || o.setup.Job.Asked.Workers > 1 {
 		without := "--workers 1 needs none"
 		if program {
 			without = "a program always needs it: leave --gpu out"
@@ -119,7 +119,7 @@ func (o *owner) Name() string {
 		list += fmt.Sprintf(",%d", a.device)
 	}
 	name := fmt.Sprintf("cuda:%s (%s)", list, o.gpu.Name)
-	if o.setup.Job.CPUWorkers > 0 {
+	if o.setup.Job.Asked.CPUWorkers > 0 {
 		name += " and cpu"
 	}
 	return name
@@ -128,7 +128,7 @@ func (o *owner) Name() string {
 // Where is the device of a rank.
 func (o *owner) Where(rank int) string {
 	c := o.setup.Job
-	if c.OnHost(rank) {
+	if c.Asked.OnHost(rank) {
 		return "cpu"
 	}
 	if g := o.gpuOf(rank, 1+len(o.peers)); g > 0 {
@@ -238,7 +238,7 @@ type local interface {
 }
 
 func (o *owner) deviceOf(rank int) (local, error) {
-	if o.setup.Job.Layout != nil {
+	if o.setup.Job.Asked.Layout != nil {
 		return newMeeting(o.setup, o.gpu, &o.memory, rank)
 	}
 	return newTrainer(o.setup, o.gpu, &o.memory, rank)

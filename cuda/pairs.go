@@ -27,13 +27,13 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	if s.Spec.Options.Biases {
 		j.Bias = 1
 	}
-	short := c.Tuning.Batch == 1 && (c.Optimizer == config.SGD || c.AveragesGradients())
+	short := c.Used.Batch == 1 && (c.Asked.Optimizer == config.SGD || c.Asked.AveragesGradients())
 	if short {
 		j.Teams = threads / factorLanes(j)
 	}
-	if c.Write == "racy" {
+	if c.Asked.Write == "racy" {
 		if j.Racy = 1; !short {
-			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only plain sgd on single entries can use stores; choose batch 1 and optimizer sgd, or write atomic", c.Optimizer, c.Tuning.Batch)
+			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only plain sgd on single entries can use stores; choose batch 1 and optimizer sgd, or write atomic", c.Asked.Optimizer, c.Used.Batch)
 		}
 	}
 	return nil
@@ -42,14 +42,14 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 func fillCut(j *job, s *device.Setup, _ *memory) error {
 	c := s.Job
 	j.Width[0] = int64(s.Spec.Outputs)
-	switch short := c.Tuning.Batch == 1 && j.Width[0] <= cutShort; {
+	switch short := c.Used.Batch == 1 && j.Width[0] <= cutShort; {
 	case short:
 		j.Teams = threads / warp
-		if c.Mode.Kind == config.Async && (c.Write == "auto" || c.Write == "racy") { // differences of points run away: kernels/cut.cu
+		if c.Asked.Mode.Kind == config.Async && (c.Asked.Write == "auto" || c.Asked.Write == "racy") { // differences of points run away: kernels/cut.cu
 			j.Racy = 1
 		}
-	case c.Write == "racy":
-		return fmt.Errorf("gpu: write racy with batch %d and %d terminals: only single edges with at most %d terminals can use stores; choose batch 1, or write atomic", c.Tuning.Batch, j.Width[0], cutShort)
+	case c.Asked.Write == "racy":
+		return fmt.Errorf("gpu: write racy with batch %d and %d terminals: only single edges with at most %d terminals can use stores; choose batch 1, or write atomic", c.Used.Batch, j.Width[0], cutShort)
 	}
 	return nil
 }

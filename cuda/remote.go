@@ -137,9 +137,9 @@ func (r *remote) makeReplica(g *gpuHandle) (err error) {
 	return nil
 }
 
-func (r *remote) gradients() bool { return r.setup.Job.AveragesGradients() }
+func (r *remote) gradients() bool { return r.setup.Job.Asked.AveragesGradients() }
 
-func (r *remote) barrier() bool { return r.setup.Job.Mode.Kind == config.Sync }
+func (r *remote) barrier() bool { return r.setup.Job.Asked.Mode.Kind == config.Sync }
 
 // PreferredChunks is what the device here wants, and so much that an exchange is a small part.
 func (r *remote) PreferredChunks() int { return max(r.chunks, r.Device.PreferredChunks()) }
@@ -205,7 +205,7 @@ const (
 func (r *remote) adapt(chunks, steps int, trained, exchanged time.Duration) {
 	short := time.Duration(r.localSteps()) * trained / time.Duration(steps)
 	r.every = 0
-	if r.setup.Job.Workers > 1 && exchanged <= time.Duration(r.replicas)*short {
+	if r.setup.Job.Asked.Workers > 1 && exchanged <= time.Duration(r.replicas)*short {
 		r.every = r.localSteps()
 		return
 	}

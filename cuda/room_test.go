@@ -39,7 +39,7 @@ func TestContextsNeedRoom(t *testing.T) {
 			}
 			before := nvmlFree(g.UUID)
 			err = withGPU(0, "", func(c *gpu) (err error) {
-				o := owner{gpu: c, setup: &device.Setup{Mem: &control.Weights{Ranks: 4}, Job: &tuning.Job{Config: config.Config{Workers: 4}}}}
+				o := owner{gpu: c, setup: &device.Setup{Mem: &control.Weights{Ranks: 4}, Job: &tuning.Job{Asked: config.Config{Workers: 4}}}}
 				if o.context, err = contextCost(c.UUID, before); err != nil {
 					return err
 				}

@@ -46,7 +46,7 @@ func TestNodesShareAnEvaluation(t *testing.T) {
 // scoreOf is the score of first weights by one node.
 func scoreOf(t *testing.T, node, nodes int, job *tuning.Job, train, test *data.Set) model.Score {
 	t.Helper()
-	job.Node, job.Nodes = node, nodes
+	job.Asked.Node, job.Asked.Nodes = node, nodes
 	m, err := model.New(job.TrainedOptions(train), train.Meta)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func tried(trial func(number uint64) (wrong string, err error)) (wrong string, e
 func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	w := trialWeights(o.memory.layout.P, o.handle.Nonce, trial)
 	order := o.setup.Order(0)
-	rows := make([]int32, min(o.setup.Job.Tuning.Batch, order.N, 64))
+	rows := make([]int32, min(o.setup.Job.Used.Batch, order.N, 64))
 	order.Fill(rows, 0, 0)
 	const rate = 0.5
 	want := append([]float32(nil), w...)
@@ -90,7 +90,7 @@ func (o *owner) apart(w, got, want []float32) int {
 			largest = max(largest, math.Abs(float64(want[i]-w[i])))
 		}
 	}
-	if c := o.setup.Job; c.Optimizer == config.AdaGrad || c.Optimizer == config.Adam {
+	if c := o.setup.Job; c.Asked.Optimizer == config.AdaGrad || c.Asked.Optimizer == config.Adam {
 		few = len(w) / 50
 	}
 	for i := range want {

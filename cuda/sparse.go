@@ -32,11 +32,11 @@ func fillSparse(j *job, s *device.Setup, m *memory) error {
 	spec, c := s.Spec, s.Job
 	switch {
 	case len(spec.Widths) > 0:
-		return fmt.Errorf("gpu: %s on sparse rows trains in host memory only; leave --gpu out, or choose a linear model", c.Model)
+		return fmt.Errorf("gpu: %s on sparse rows trains in host memory only; leave --gpu out, or choose a linear model", c.Asked.Model)
 	case spec.Outputs > maxOutputs:
-		return fmt.Errorf("gpu: the model %s has %d outputs: at most %d", c.Model, spec.Outputs, maxOutputs)
+		return fmt.Errorf("gpu: the model %s has %d outputs: at most %d", c.Asked.Model, spec.Outputs, maxOutputs)
 	}
-	if !takesWhole(&c.Config) {
+	if !takesWhole(&c.Asked) {
 		j.Teams = warpsOfCTA
 	}
 	if m.layout.Data.Local >= 0 {
@@ -77,7 +77,7 @@ const (
 // workers', and take a step of plain SGD without order.
 func mayHoldBack(s *device.Setup) bool {
 	c := s.Job
-	return c.Mode.Kind == config.Async && s.Set.Kind == data.Sparse && len(s.Spec.Widths) == 0 && !takesWhole(&c.Config)
+	return c.Asked.Mode.Kind == config.Async && s.Set.Kind == data.Sparse && len(s.Spec.Widths) == 0 && !takesWhole(&c.Asked)
 }
 
 // mergeEvery is how many steps a CTA takes from merge to merge; 1: it has no local copy. Where
@@ -89,14 +89,14 @@ func mergeEvery(s *device.Setup) int {
 	if !mayHoldBack(s) || s.Spec.Outputs != 1 {
 		return 1
 	}
-	if n, err := strconv.Atoi(c.Config.MergeEvery); err == nil {
+	if n, err := strconv.Atoi(c.Asked.MergeEvery); err == nil {
 		return n
 	}
-	ctas := ceilDiv(c.Tuning.InFlight, warpsOfCTA)
-	if c.Tuning.InFlight <= c.Workers { // a worker's one step would be stale by those that it has not merged
+	ctas := ceilDiv(c.Used.InFlight, warpsOfCTA)
+	if c.Used.InFlight <= c.Asked.Workers { // a worker's one step would be stale by those that it has not merged
 		return 1
 	}
-	if n := int(c.Tuning.MaxInFlight) / (2 * ctas); n >= leastMerge {
+	if n := int(c.Used.MaxInFlight) / (2 * ctas); n >= leastMerge {
 		return min(n, mostMerge)
 	}
 	return 1
@@ -107,8 +107,8 @@ func mergeEvery(s *device.Setup) int {
 // busy; and what all CTAs keep back is to be no more than the learning rate allows.
 func biasEvery(s *device.Setup) int {
 	const few = 32 // steps in flight
-	c, t := s.Job, &s.Job.Tuning
-	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Config.MergeEvery == "1" || t.InFlight <= few {
+	c, t := s.Job, &s.Job.Used
+	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Asked.MergeEvery == "1" || t.InFlight <= few {
 		return 1
 	}
 	return int(min(max(t.MaxBiasHeld/float64(ceilDiv(t.InFlight, warpsOfCTA)), 1), mostMerge))
@@ -128,7 +128,7 @@ func localCount(s *device.Setup) int {
 
 // noLocalCopy says why there is none, if somebody asked for one in vain; else it is empty.
 func noLocalCopy(s *device.Setup, j *job) string {
-	n, err := strconv.Atoi(s.Job.Config.MergeEvery)
+	n, err := strconv.Atoi(s.Job.Asked.MergeEvery)
 	switch {
 	case err != nil || n <= 1 || j.Plan != 0:
 		return ""

@@ -172,7 +172,7 @@ func TestLocalColumns(t *testing.T) {
 			t.Errorf("column %d is in slot %d with frequency %g; the least of these is %g", j, i, f, least)
 		}
 	}
-	if s.Job.Mode = config.MustMode("atomic"); localCount(s) != 0 {
+	if s.Job.Asked.Mode = config.MustMode("atomic"); localCount(s) != 0 {
 		t.Errorf("mode atomic holds %d columns back", localCount(s))
 	}
 }

@@ -168,7 +168,7 @@ func (c *gpu) longest() int { return max(mostRows, int(c.Total/listShare/(2*16))
 // each is how many steps a launch takes, of those left: alike in all of them. One whose rows
 // come along has what fits a stage, about.
 func (t *trainer) each() int {
-	all, batch := 0, t.setup.Job.Tuning.Batch
+	all, batch := 0, t.setup.Job.Used.Batch
 	for _, c := range t.left {
 		all += ceilDiv(c.Count, c.Batch)
 	}
@@ -189,10 +189,10 @@ func (t *trainer) adapt(steps int, took time.Duration) {
 	speed := float64(steps) / float64(max(took, time.Microsecond))
 	want := max(speed*float64(trainTime), min(leastWaves*wave, speed*float64(longestTime)), wave)
 	want = min(max(want, float64(t.pace)/2), float64(t.pace)*2)
-	t.pace = min(int(want), max(1, t.most/t.setup.Job.Tuning.Batch))
+	t.pace = min(int(want), max(1, t.most/t.setup.Job.Used.Batch))
 }
 
 // PreferredChunks is the number of chunks that make a launch as long as it should be.
 func (t *trainer) PreferredChunks() int {
-	return ceilDiv(t.pace, ceilDiv(t.setup.ChunkRows(), t.setup.Job.Tuning.Batch))
+	return ceilDiv(t.pace, ceilDiv(t.setup.ChunkRows(), t.setup.Job.Used.Batch))
 }

@@ -88,7 +88,7 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 		if i >= 60 { // so many rows that chunks and the blocks of a rate are longer
 			c.GPU, n = "0", []int{2, 5, 9}[i%3]<<20+r.IntN(5000)
 		}
-		s := &device.Setup{Job: &tuning.Job{Config: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n), Schedule: plan.NewSchedule(&c, c.LR, n)}
+		s := &device.Setup{Job: &tuning.Job{Asked: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n), Schedule: plan.NewSchedule(&c, c.LR, n)}
 		var chunks []plan.Chunk
 		for range 5 {
 			chunks = append(chunks, s.Plan.At(2, r.IntN(s.Plan.Chunks())))
@@ -188,7 +188,7 @@ func TestLongest(t *testing.T) {
 func TestPace(t *testing.T) {
 	const wave, batch = 4 * 2, 8
 	s := &device.Setup{Job: &tuning.Job{}}
-	s.Job.Tuning.Batch = batch
+	s.Job.Used.Batch = batch
 	for step, want := range map[time.Duration]int{10: mostRows / batch, 10 * time.Microsecond: 1000 * wave,
 		5 * time.Millisecond: 16 * wave, 40 * time.Millisecond: 5 * wave, time.Second: wave} {
 		tr := &trainer{setup: s, pace: 128, most: mostRows, ctas: 4, job: job{Teams: 2}}

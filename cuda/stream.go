@@ -142,7 +142,7 @@ func (o *owner) fits(what string, bytes int64) (piece int64, why string, err err
 	if err != nil {
 		return 0, "", failed(err, "asking for the free memory of GPU %d", o.device)
 	}
-	workers := int64(o.setup.Job.Workers)
+	workers := int64(o.setup.Job.Asked.Workers)
 	processes := 1 + workers
 	kept := workers*o.context + processes*total/bufferShare
 	if bytes <= free-kept {

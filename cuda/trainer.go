@@ -51,12 +51,12 @@ type trainer struct {
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) {
 	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
-		pace: ceilDiv(s.ChunkRows(), s.Job.Tuning.Batch), most: c.longest(), rate: s.Rate}
+		pace: ceilDiv(s.ChunkRows(), s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
 	var err error
 	if t.job, t.family, err = newJob(s, m); err != nil {
 		return nil, err
 	}
-	t.job.MaxBatch = int64(s.Job.Tuning.Batch)
+	t.job.MaxBatch = int64(s.Job.Used.Batch)
 	step := t.family.step(&t.job)
 	if t.kernels, err = loadKernels(c, file(step), file(t.family.evaluate), "steps"); err != nil {
 		return nil, err
@@ -78,14 +78,14 @@ func (t *trainer) aim() {
 	cfg, m, j := t.setup.Job, t.memory, &t.job
 	j.W, j.Out, j.Rank = uint64(m.weights), uint64(m.weights), int64(t.rank)
 	switch {
-	case cfg.AveragesGradients():
+	case cfg.Asked.AveragesGradients():
 		j.Out, j.Gradient = uint64(m.slot(t.rank)), 1
-	case cfg.Mode.Kind == config.Sync:
+	case cfg.Asked.Mode.Kind == config.Sync:
 		j.W = uint64(m.slot(t.rank))
 		j.Out = j.W
 	}
 	j.Counts = uint64(m.weights) + uint64(m.layout.Counts)
-	if i := t.rank % max(1, len(t.setup.States)); j.Gradient == 0 && cfg.Optimizer != config.SGD {
+	if i := t.rank % max(1, len(t.setup.States)); j.Gradient == 0 && cfg.Asked.Optimizer != config.SGD {
 		j.First = uint64(m.state(i))
 		j.Second = j.First + 4*uint64(m.layout.P) // where there is one
 		j.Updates = uint64(m.steps(i))
@@ -95,7 +95,7 @@ func (t *trainer) aim() {
 // share is this rank's part of the steps in flight: so many CTAs, with so many teams.
 func (t *trainer) share() {
 	cfg := t.setup.Job
-	mine := max(1, cfg.Tuning.InFlight/(cfg.Workers-cfg.CPUWorkers))
+	mine := max(1, cfg.Used.InFlight/(cfg.Asked.Workers-cfg.Asked.CPUWorkers))
 	t.job.Teams = min(int64(mine), t.job.Teams)
 	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
 }

@@ -40,7 +40,7 @@ func Create(h Header) (*Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	ranks := h.Job.Ranks()
+	ranks := h.Job.Asked.Ranks()
 	var l shm.Layout
 	l.Add("control", shm.U64, wordCount)
 	l.Add("futexes", shm.U32, futexWords)
@@ -68,10 +68,10 @@ func Create(h Header) (*Block, error) {
 // mostChunks is how many chunks an epoch has at the most: whatever the number of workers becomes, and
 // where a GPU continues an epoch that was begun on cores.
 func mostChunks(h *Header, ranks int) (most int) {
-	c := h.Job.Config
+	c := h.Job.Asked
 	c.GPU = ""
 	for c.Workers = range ranks + 1 {
-		batch := h.Job.Tuning.Batch
+		batch := h.Job.Used.Batch
 		if c.GlobalBatch > 0 {
 			batch = max(1, c.AskedBatch())
 		}
@@ -136,12 +136,12 @@ func (w *Block) read(generation uint64) (h Header, err error) {
 	if h.Version != config.Version {
 		return h, fmt.Errorf("the coordinator is hogwild %s, this worker is %s: start both from one binary", h.Version, config.Version)
 	}
-	w.whole = plan.New(&h.Job.Config, h.Job.Tuning.Batch, h.Rows)
+	w.whole = plan.New(&h.Job.Asked, h.Job.Used.Batch, h.Rows)
 	w.start, w.cursor = h.Start, 0
-	if len(w.ranks) < h.Job.Workers*RankWords || len(w.chunks) < 2*w.whole.Chunks() {
+	if len(w.ranks) < h.Job.Asked.Workers*RankWords || len(w.chunks) < 2*w.whole.Chunks() {
 		return h, errors.New("the control block has another layout than this program expects")
 	}
-	w.Barrier = w.parties.First(h.Job.Workers)
+	w.Barrier = w.parties.First(h.Job.Asked.Workers)
 	w.Cut(h.Start.Epoch)
 	return h, nil
 }

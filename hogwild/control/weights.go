@@ -38,25 +38,25 @@ type OptimizerState struct {
 // the run may come to have.
 func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	var l shm.Layout
-	ranks, states := c.Ranks(), 1
-	if c.PrivateState() {
+	ranks, states := c.Asked.Ranks(), 1
+	if c.Asked.PrivateState() {
 		states = ranks
 	}
 	l.Add("weights", shm.F32, p)
-	if c.Mode.Kind == config.Sync {
+	if c.Asked.Mode.Kind == config.Sync {
 		l.Add("slots", shm.F32, ranks, p)
 	}
-	l.Add("state", shm.F32, states, c.Optimizer.Slots(), p)
+	l.Add("state", shm.F32, states, c.Asked.Optimizer.Slots(), p)
 	l.Add("steps", shm.U64, states, RankWords)
 	l.Add("counts", shm.U64, ranks, RankWords)
 	l.Add("records", shm.U64, ranks, RecordWords)
-	if c.Program != "" {
+	if c.Asked.Program != "" {
 		l.Add("measures", shm.U64, ranks, measuresWords)
 	}
 	switch {
-	case c.Mode.Kind == config.Locked:
+	case c.Asked.Mode.Kind == config.Locked:
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
-	case c.Mode.Kind == config.Ordered:
+	case c.Asked.Mode.Kind == config.Ordered:
 		l.Add("tickets", shm.U64, ticketLines(ranks), RankWords)
 		l.Add("sleeping", shm.U32, ranks, sleepLine)
 	}
@@ -75,19 +75,19 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	m.W, errs[0] = shm.View[float32](seg, "weights")
 	m.State, errs[1] = shm.View[float32](seg, "state")
 	m.Steps, errs[2] = shm.View[uint64](seg, "steps")
-	if c.Mode.Kind == config.Sync {
+	if c.Asked.Mode.Kind == config.Sync {
 		slots, errs[3] = shm.View[float32](seg, "slots")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	p, k, states := len(m.W), c.Optimizer.Slots(), c.Optimizers()
+	p, k, states := len(m.W), c.Asked.Optimizer.Slots(), c.Asked.Optimizers()
 	if len(m.State)*RankWords != len(m.Steps)*k*p || len(m.Steps) < states*RankWords ||
-		(c.Mode.Kind == config.Sync && len(slots) < c.Workers*p) {
+		(c.Asked.Mode.Kind == config.Sync && len(slots) < c.Asked.Workers*p) {
 		return nil, errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
 	m.State, m.Steps = m.State[:states*k*p], m.Steps[:states*RankWords]
-	for r := 0; r < c.Workers && c.Mode.Kind == config.Sync; r++ {
+	for r := 0; r < c.Asked.Workers && c.Asked.Mode.Kind == config.Sync; r++ {
 		m.Slots = append(m.Slots, slots[r*p:(r+1)*p])
 	}
 	for i := range states {
@@ -106,13 +106,13 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	var records, measures []uint64
 	m.Counts, errs[0] = shm.View[uint64](m.Seg, "counts")
 	records, errs[1] = shm.View[uint64](m.Seg, "records")
-	if c.Program != "" {
+	if c.Asked.Program != "" {
 		measures, errs[4] = shm.View[uint64](m.Seg, "measures")
 	}
 	switch {
-	case c.Mode.Kind == config.Locked:
+	case c.Asked.Mode.Kind == config.Locked:
 		m.Locks, errs[2] = shm.View[uint32](m.Seg, "locks")
-	case c.Mode.Kind == config.Ordered:
+	case c.Asked.Mode.Kind == config.Ordered:
 		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "tickets")
 		m.sleeping, errs[3] = shm.View[uint32](m.Seg, "sleeping")
 	}
@@ -120,10 +120,10 @@ func (m *Weights) openModes(c *tuning.Job) error {
 		return err
 	}
 	m.Ranks = len(m.Counts) / RankWords
-	if m.Ranks < c.Workers || len(records) != m.Ranks*RecordWords {
+	if m.Ranks < c.Asked.Workers || len(records) != m.Ranks*RecordWords {
 		return errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
-	m.Counts = m.Counts[:c.Workers*RankWords]
+	m.Counts = m.Counts[:c.Asked.Workers*RankWords]
 	for r := range m.Ranks { // also of those that have left
 		m.Records = append(m.Records, records[r*RecordWords:(r+1)*RecordWords])
 	}

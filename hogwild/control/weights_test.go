@@ -16,7 +16,7 @@ func TestAsyncHasNoLocks(t *testing.T) {
 	job := func(mode string) *tuning.Job {
 		c := config.Default()
 		c.Mode, c.Workers = config.MustMode(mode), workers
-		return &tuning.Job{Config: c, Tuning: tuning.Tuning{Center: true, MergeEvery: 8}}
+		return &tuning.Job{Asked: c, Used: tuning.Tuning{Center: true, MergeEvery: 8}}
 	}
 	table := func(c *tuning.Job) uint64 {
 		m, err := CreateWeights(c, p)
@@ -29,7 +29,7 @@ func TestAsyncHasNoLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"locks", "tickets", "sleeping"} {
-			if _, err := shm.View[uint32](m.Seg, name); err == nil && c.Mode.Kind == config.Async {
+			if _, err := shm.View[uint32](m.Seg, name); err == nil && c.Asked.Mode.Kind == config.Async {
 				t.Errorf("an async run's segment has %s", name)
 			}
 		}
@@ -37,7 +37,7 @@ func TestAsyncHasNoLocks(t *testing.T) {
 	}
 	var l shm.Layout
 	l.Add("weights", shm.F32, p)
-	ranks := job("async").Ranks()
+	ranks := job("async").Asked.Ranks()
 	l.Add("state", shm.F32, 1, 0, p)
 	l.Add("steps", shm.U64, 1, RankWords)
 	l.Add("counts", shm.U64, ranks, RankWords)

@@ -16,7 +16,7 @@ import (
 
 // Pull starts a round: the replica becomes a copy of the weights.
 func (d *cpu) Pull() error {
-	if !d.cfg.AveragesGradients() {
+	if !d.cfg.Asked.AveragesGradients() {
 		d.own.replace(0, d.weights.view())
 	}
 	return nil
@@ -28,12 +28,12 @@ func (d *cpu) Average(r plan.Round) error {
 	if share == nil {
 		return nil
 	}
-	from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Workers)
+	from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Asked.Workers)
 	if d.mean == nil {
 		d.mean = make([]float32, to-from)
 	}
 	mean(d.mean, d.slots, share, from)
-	if d.cfg.AveragesGradients() {
+	if d.cfg.Asked.AveragesGradients() {
 		d.stepTogether(r, from)
 		return nil
 	}
@@ -55,8 +55,8 @@ func (d *cpu) stepTogether(r plan.Round, from int) {
 	d.opt.update(d.mean, from, lr, uint64(r.Number))
 	d.weights.add(from, -1, d.mean)
 	for _, s := range d.decay {
-		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi && d.cfg.L1 != 0 {
-			d.weights.softThreshold(lo, hi, 0, float32(lr*d.cfg.L1))
+		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi && d.cfg.Asked.L1 != 0 {
+			d.weights.softThreshold(lo, hi, 0, float32(lr*d.cfg.Asked.L1))
 		}
 	}
 }
@@ -64,7 +64,7 @@ func (d *cpu) stepTogether(r plan.Round, from int) {
 // averageState does to this rank's slice of all private optimizer states what
 // --average-state says.
 func (d *cpu) averageState(share []float32, from int) {
-	if d.cfg.AverageState == "keep" {
+	if d.cfg.Asked.AverageState == "keep" {
 		return
 	}
 	for k := range d.opt.Slots {
@@ -73,14 +73,14 @@ func (d *cpu) averageState(share []float32, from int) {
 			states[r] = d.opts[r].Slots[k]
 		}
 		clear(d.mean)
-		if d.cfg.AverageState == "average" {
+		if d.cfg.Asked.AverageState == "average" {
 			mean(d.mean, states, share, from)
 		}
 		for _, s := range states {
 			copy(s[from:], d.mean)
 		}
 	}
-	if d.cfg.AverageState == "reset" {
+	if d.cfg.Asked.AverageState == "reset" {
 		d.opt.reset()
 	}
 }

@@ -84,7 +84,7 @@ func TestSlicesCoverTheWeights(t *testing.T) {
 		at := 0
 		for rank := range workers {
 			d := cpu{rank: rank, weights: newShared(make([]float32, 25), false), cfg: tuning.AsAsked(config.Config{Workers: workers})}
-			from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Workers)
+			from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Asked.Workers)
 			if from != at || to < from || to-from > 25/workers+1 {
 				t.Fatalf("rank %d of %d has %d to %d, the one before ended at %d", rank, workers, from, to, at)
 			}

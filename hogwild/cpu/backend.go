@@ -41,7 +41,7 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 	d, c := newCPU(s, 0).onto(w), s.Job
 	d.dense = make([]float32, len(w))
 	d.opt = newOptimizer(c, control.OptimizerState{Steps: new(uint64)})
-	if c.AveragesGradients() { // the whole gradient, of which a first step with momentum is a plain one
+	if c.Asked.AveragesGradients() { // the whole gradient, of which a first step with momentum is a plain one
 		d.opt.kind = "momentum"
 	}
 	for range d.opt.kind.Slots() {
@@ -74,7 +74,7 @@ type hostOwner struct {
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
 	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
 	for len(o.scorers) < machine.Cores() {
-		m, err := model.New(s.Job.ModelOptions(), s.Set.Meta)
+		m, err := model.New(s.Job.Asked.ModelOptions(), s.Set.Meta)
 		if err != nil {
 			return nil, err
 		}

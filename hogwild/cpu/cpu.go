@@ -81,19 +81,19 @@ type span struct{ from, to int }
 func newCPU(s *device.Setup, rank int) *cpu {
 	c, m := s.Job, s.Mem
 	d := &cpu{
-		weights: newShared(m.W, c.Mode.Kind == config.Atomic), slots: m.Slots,
+		weights: newShared(m.W, c.Asked.Mode.Kind == config.Atomic), slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
 		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
-		block: -1, product: 1, length: model.Step{L2: float32(c.L2), L1: float32(c.L1)},
+		block: -1, product: 1, length: model.Step{L2: float32(c.Asked.L2), L1: float32(c.Asked.L1)},
 	}
-	if c.GradientDelay > 0 {
-		d.spin = newSpin(c.GradientDelay)
+	if c.Asked.GradientDelay > 0 {
+		d.spin = newSpin(c.Asked.GradientDelay)
 	}
 	for _, state := range m.Optimizers {
 		d.opts = append(d.opts, newOptimizer(c, state))
 	}
 	d.opt = d.opts[rank%len(d.opts)]
-	for r := range c.Workers {
+	for r := range c.Asked.Workers {
 		d.orders = append(d.orders, s.Order(r))
 	}
 	for i, from := range model.Offsets(s.Params) {
@@ -107,21 +107,21 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	}
 	d.own = d.weights
 	switch {
-	case c.AveragesGradients():
+	case c.Asked.AveragesGradients():
 		d.dense = m.Slots[rank]
-	case c.Mode.Kind == config.Sync:
+	case c.Asked.Mode.Kind == config.Sync:
 		d.own = newShared(m.Slots[rank], false)
 	}
-	if d.dense == nil && c.Optimizer != config.SGD {
+	if d.dense == nil && c.Asked.Optimizer != config.SGD {
 		d.dense = make([]float32, len(m.W))
 	}
 	d.sample, d.sampled = newSampler(m, c, rank), d.own
 	switch {
-	case c.Mode.Kind == config.Locked:
+	case c.Asked.Mode.Kind == config.Locked:
 		d.locks = newLocks(m, rank)
-	case c.Mode.Kind == config.Ordered:
+	case c.Asked.Mode.Kind == config.Ordered:
 		d.turns = m.NewTickets(rank)
-	case c.Mode.Kind == config.Delayed:
+	case c.Asked.Mode.Kind == config.Delayed:
 		d.delay = newDelay(c)
 	}
 	d.stepBy(s.Model)
@@ -148,14 +148,14 @@ func (d *cpu) descend(lr float64) {
 	if d.opt.kind != config.SGD {
 		d.opt.update(d.dense, 0, lr, d.opt.begin())
 		d.own.add(0, -1, d.dense)
-		d.weightDecay(0, lr*d.cfg.L1)
+		d.weightDecay(0, lr*d.cfg.Asked.L1)
 		return
 	}
-	d.weightDecay(lr*d.cfg.L2, 0)
+	d.weightDecay(lr*d.cfg.Asked.L2, 0)
 	for i := range d.g.Parts {
 		d.push(&d.g.Parts[i], float32(-lr))
 	}
-	d.weightDecay(0, lr*d.cfg.L1)
+	d.weightDecay(0, lr*d.cfg.Asked.L1)
 }
 
 // push adds a times a part of the gradient to the weights: the rank-b update
@@ -253,9 +253,9 @@ func (d *cpu) flatten() {
 			}
 		}
 	}
-	if d.cfg.L2 != 0 {
+	if d.cfg.Asked.L2 != 0 {
 		for _, s := range d.decay {
-			vec.Axpy(float32(d.cfg.L2), d.own.view()[s.from:s.to], g[s.from:s.to])
+			vec.Axpy(float32(d.cfg.Asked.L2), d.own.view()[s.from:s.to], g[s.from:s.to])
 		}
 	}
 }

@@ -53,8 +53,8 @@ type pending struct {
 }
 
 func newDelay(c *tuning.Job) *delay {
-	k := c.Mode.Delay
-	d := &delay{steps: k, random: c.Mode.Geometric, seed: c.Seed, updates: make([]pending, k+1)}
+	k := c.Asked.Mode.Delay
+	d := &delay{steps: k, random: c.Asked.Mode.Geometric, seed: c.Asked.Seed, updates: make([]pending, k+1)}
 	for i := range d.updates {
 		d.free = append(d.free, k-i)
 	}

@@ -90,15 +90,15 @@ func devices(t *testing.T, c *config.Config, set *data.Set) ([]*cpu, *control.We
 // settleMerges decides how often the workers of a job merge.
 func settleMerges(t *testing.T, j *tuning.Job, set *data.Set) {
 	t.Helper()
-	spec, err := model.Resolve(j.ModelOptions(), set.Meta)
+	spec, err := model.Resolve(j.Asked.ModelOptions(), set.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(j.ModelOptions(), set.Meta)
+	m, err := model.New(j.Asked.ModelOptions(), set.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Tuning.MergeEvery, j.Tuning.BiasMergeEvery = tuning.Merging(&j.Config, spec, tuning.FactsOf(m, set), j.Tuning)
+	j.Used.MergeEvery, j.Used.BiasMergeEvery = tuning.Merging(&j.Asked, spec, tuning.FactsOf(m, set), j.Used)
 }
 
 // devicesOf are those of a job whose tuning is settled.
@@ -125,7 +125,7 @@ func devicesOf(t *testing.T, c *tuning.Job, set *data.Set) ([]*cpu, *control.Wei
 		}
 	}
 	var all []*cpu
-	for rank := range c.Workers {
+	for rank := range c.Asked.Workers {
 		setup, err := device.NewSetup(c, shared, set)
 		if err != nil {
 			t.Fatal(err)

@@ -34,20 +34,20 @@ func TestNodesShareAnEvaluation(t *testing.T) {
 			defer train.Close()
 			defer test.Close()
 			job := tuning.AsAsked(configtest.Dense())
-			job.Model, job.Workers = c.model, 2
-			spec, err := model.Resolve(job.ModelOptions(), train.Meta)
+			job.Asked.Model, job.Asked.Workers = c.model, 2
+			spec, err := model.Resolve(job.Asked.ModelOptions(), train.Meta)
 			if err != nil {
 				t.Fatal(err)
 			}
-			job.Loss = string(spec.Loss)
+			job.Asked.Loss = string(spec.Loss)
 			want := scoreOf(t, job, train, test)
 			if want.N != test.Rows || want.Loss == 0 {
 				t.Fatalf("%+v of %d rows", want, test.Rows)
 			}
 			for _, nodes := range []int{1, 2, 3, 7} {
-				job.Nodes = nodes
+				job.Asked.Nodes = nodes
 				var sum model.Score
-				for job.Node = range nodes {
+				for job.Asked.Node = range nodes {
 					sum.Add(scoreOf(t, job, train, test), 1)
 				}
 				same := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
@@ -55,11 +55,11 @@ func TestNodesShareAnEvaluation(t *testing.T) {
 					t.Errorf("%d nodes: %+v, one has %+v", nodes, sum, want)
 				}
 			}
-			job.Node, job.Nodes = 0, 2*test.Rows
+			job.Asked.Node, job.Asked.Nodes = 0, 2*test.Rows
 			if s := scoreOf(t, job, train, test); s != (model.Score{}) {
-				t.Errorf("node 0 of %d has no rows, and the score %+v", job.Nodes, s)
+				t.Errorf("node 0 of %d has no rows, and the score %+v", job.Asked.Nodes, s)
 			}
-			job.Nodes = 0
+			job.Asked.Nodes = 0
 		})
 	}
 }
@@ -90,7 +90,7 @@ func scoreOf(t *testing.T, job *tuning.Job, train, test *data.Set) model.Score {
 	}
 	s, err := o.Score(shared.W, test)
 	if err != nil {
-		t.Fatal(fmt.Errorf("node %d of %d: %w", job.Node, job.Nodes, err))
+		t.Fatal(fmt.Errorf("node %d of %d: %w", job.Asked.Node, job.Asked.Nodes, err))
 	}
 	return s
 }

@@ -23,8 +23,8 @@ import (
 // newGuard is the mode's guard, for a model's own loop to put between the halves of its steps;
 // nil where there is none, or more between them.
 func (d *cpu) newGuard(m *control.Weights) *vec.Guard {
-	switch mode := d.cfg.Mode.Kind; {
-	case d.step == nil || d.cfg.GradientDelay > 0:
+	switch mode := d.cfg.Asked.Mode.Kind; {
+	case d.step == nil || d.cfg.Asked.GradientDelay > 0:
 	case mode == config.Locked:
 		return vec.LockGuard(d.sample.own, m.Locks, control.LockLine, d.locks.shift, uint32(d.rank+1))
 	case mode == config.Ordered:
@@ -54,11 +54,11 @@ func (d *cpu) begin(rows []int32) {
 
 // write takes the step that was read, when and as the mode says.
 func (d *cpu) write(rows []int32, lr float64) {
-	if d.step == nil && (d.opt.kind != config.SGD || d.cfg.AveragesGradients()) {
+	if d.step == nil && (d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients()) {
 		d.flatten()
 	}
 	switch {
-	case d.cfg.AveragesGradients():
+	case d.cfg.Asked.AveragesGradients():
 		d.sample.wrote(1)
 		return // the step is taken by all together, in Average
 	case d.delay != nil:
@@ -119,7 +119,7 @@ func (d *cpu) markLocks(rows []int32) {
 	} else {
 		for i := range d.g.Parts {
 			p := &d.g.Parts[i]
-			l.markPart(p, d.cfg.L1+d.cfg.L2 != 0 && !d.isData(p))
+			l.markPart(p, d.cfg.Asked.L1+d.cfg.Asked.L2 != 0 && !d.isData(p))
 		}
 	}
 }

@@ -26,8 +26,8 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 		}
 	}
 	machine.Parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
-	merged := s.Job.Tuning.MergesCentered()
-	o.spare = newSpare(len(o.scorers) - s.Job.Workers)
+	merged := s.Job.Used.MergesCentered()
+	o.spare = newSpare(len(o.scorers) - s.Job.Asked.Workers)
 	o.kept = kept{w, sync.OnceValue(func() []float32 { return model.ToPlain(s.Params, w, s.Set.Mean, merged) })}
 	return changed, nil
 }

@@ -18,12 +18,12 @@ import (
 func keeper(t *testing.T, name string, set *data.Set, edit func(*tuning.Job)) (device.Owner, *device.Setup) {
 	t.Helper()
 	job := tuning.AsAsked(configtest.Dense())
-	job.Model = name
-	spec, err := model.Resolve(job.ModelOptions(), set.Meta)
+	job.Asked.Model = name
+	spec, err := model.Resolve(job.Asked.ModelOptions(), set.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	job.Loss = string(spec.Loss)
+	job.Asked.Loss = string(spec.Loss)
 	edit(job)
 	m, err := model.New(job.TrainedOptions(set), set.Meta)
 	if err != nil {
@@ -98,12 +98,12 @@ func TestSurveyOfCentredWeights(t *testing.T) {
 	defer test.Close()
 	for _, merged := range []bool{false, true} {
 		o, s := keeper(t, "softmax", train, func(j *tuning.Job) {
-			j.Tuning.Center = true
+			j.Used.Center = true
 			if merged {
-				j.Workers, j.Tuning.MergeEvery = 2, 8
+				j.Asked.Workers, j.Used.MergeEvery = 2, 8
 			}
 		})
-		if s.Job.Tuning.MergesCentered() != merged {
+		if s.Job.Used.MergesCentered() != merged {
 			t.Fatalf("merged: %v", !merged)
 		}
 		c, ok := model.CenteredOf(s.Params)

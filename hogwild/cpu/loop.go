@@ -14,7 +14,7 @@ import (
 // gradients are written.
 func (d *cpu) stepBy(m model.Model) {
 	s, ok := m.(model.HalfStepper)
-	if !ok || d.cfg.Optimizer != config.SGD || d.cfg.Tuning.Batch != 1 || d.cfg.AveragesGradients() {
+	if !ok || d.cfg.Asked.Optimizer != config.SGD || d.cfg.Used.Batch != 1 || d.cfg.Asked.AveragesGradients() {
 		return
 	}
 	if steps, _ := s.Suits(d.set); !steps {
@@ -22,7 +22,7 @@ func (d *cpu) stepBy(m model.Model) {
 	}
 	d.step, d.coef = s, make([]float32, s.CoefLen())
 	zero := d.delay != nil && d.delay.steps == 0
-	d.fused = d.cfg.GradientDelay == 0 && (d.cfg.Mode.Kind == config.Async || d.cfg.Mode.Kind == config.Sync || zero)
+	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async || d.cfg.Asked.Mode.Kind == config.Sync || zero)
 }
 
 // chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
@@ -32,7 +32,7 @@ const chunksAhead = 64
 // PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
 // a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
-	if d.step != nil && d.cfg.GradientDelay == 0 {
+	if d.step != nil && d.cfg.Asked.GradientDelay == 0 {
 		return chunksAhead
 	}
 	return 1

@@ -35,7 +35,7 @@ type centeredCopy struct {
 
 // newLocalCopy makes the copy of a worker of a run that merges all weights; else nil.
 func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
-	every := d.cfg.Tuning.MergeEvery
+	every := d.cfg.Used.MergeEvery
 	if every <= 1 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
 // newBiasCopy makes the copy of the bias of a linear model that is too large to be copied
 // whole; else nil.
 func (d *cpu) newBiasCopy() *localCopy {
-	every := d.cfg.Tuning.BiasMergeEvery
+	every := d.cfg.Used.BiasMergeEvery
 	if every <= 1 {
 		return nil
 	}

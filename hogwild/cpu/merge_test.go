@@ -33,8 +33,8 @@ func centredDevices(t *testing.T, name string, workers int) ([]*cpu, []float32, 
 		t.Fatal(err)
 	}
 	job := tuning.AsAsked(c)
-	job.Tuning.Center = true
-	if settleMerges(t, job, set); !job.MergesCentered() {
+	job.Used.Center = true
+	if settleMerges(t, job, set); !job.Used.MergesCentered() {
 		t.Fatal("the run does not merge centred weights")
 	}
 	all, m := devicesOf(t, job, set)
@@ -168,7 +168,7 @@ func TestDroppedUpdates(t *testing.T) {
 			t.Fatal(err)
 		}
 		job := tuning.AsAsked(c)
-		job.Tuning.Center = true
+		job.Used.Center = true
 		settleMerges(t, job, set)
 		all, m := devicesOf(t, job, set)
 		form, _ := model.CenteredOf(all[0].model.Params())

@@ -35,22 +35,22 @@ type Setup struct {
 // NewSetup is the setup of a job in this process.
 func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) {
 	s := &Setup{Job: c, Set: set, Weights: m.W, Slots: m.Slots,
-		Mem: m, Plan: plan.New(&c.Config, c.Tuning.Batch, set.Rows), Schedule: plan.NewSchedule(&c.Config, c.Tuning.LR, set.Rows)}
+		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows), Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
 	var err error
 	if s.Model, err = model.New(c.TrainedOptions(set), set.Meta); err != nil {
 		return nil, err
 	}
-	if s.Plain, err = model.New(c.ModelOptions(), set.Meta); err != nil {
+	if s.Plain, err = model.New(c.Asked.ModelOptions(), set.Meta); err != nil {
 		return nil, err
 	}
 	s.Params = s.Model.Params()
 	if n := model.Size(s.Params); n != len(m.W) {
-		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Model, n, len(m.W))
+		return nil, fmt.Errorf("the model %s has %d weights, the segment %d", c.Asked.Model, n, len(m.W))
 	}
 	if s.Spec, err = model.Resolve(c.TrainedOptions(set), set.Meta); err != nil {
 		return nil, err
 	}
-	n := c.Optimizer.Slots() * len(m.W)
+	n := c.Asked.Optimizer.Slots() * len(m.W)
 	for i := range m.Optimizers {
 		s.States = append(s.States, m.State[i*n:(i+1)*n])
 	}
@@ -61,7 +61,7 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 // no stretches: it holds the rows, or is given them one by one.
 func (s *Setup) Order(rank int) data.Order {
 	o := s.Plan.Share(max(rank, 0))
-	if s.Job.GPU == "" {
+	if s.Job.Asked.GPU == "" {
 		o.Stretch = s.Set.Stretch()
 	}
 	return o
@@ -71,7 +71,7 @@ func (s *Setup) Order(rank int) data.Order {
 func (s *Setup) Rate(seen int64) float64 { return s.Schedule.At(s.Schedule.Block(seen)) }
 
 // Momentum is that of the momentum optimizer.
-func (s *Setup) Momentum() float64 { return s.Job.Tuning.Momentum }
+func (s *Setup) Momentum() float64 { return s.Job.Used.Momentum }
 
 // ChunkRows is the most examples that a chunk has.
 func (s *Setup) ChunkRows() int { return s.Plan.Chunk }
@@ -84,7 +84,7 @@ const RecordWords = control.RecordWords
 
 // Samples reports whether a device is to sample its steps.
 func (s *Setup) Samples() bool {
-	return os.Getenv(SampleVariable) != "off" && s.Job.Mode.Kind != config.Sync
+	return os.Getenv(SampleVariable) != "off" && s.Job.Asked.Mode.Kind != config.Sync
 }
 
 // Sampled adds to a rank's record what its device has sampled.
@@ -92,12 +92,12 @@ func (s *Setup) Sampled(rank int, words []uint64) { s.Mem.Records[rank].Plus(wor
 
 // Slice are the weights that a rank averages, [from, to).
 func (s *Setup) Slice(rank int) (from, to int) {
-	return plan.SliceOf(len(s.Weights), rank, s.Job.Workers)
+	return plan.SliceOf(len(s.Weights), rank, s.Job.Asked.Workers)
 }
 
 // ShareOf are the rows of a set that this node evaluates, [from, to): all, if it is alone.
 func (s *Setup) ShareOf(set *data.Set) (from, to int) {
-	return plan.SliceOf(set.Rows, s.Job.Node, max(1, s.Job.Nodes))
+	return plan.SliceOf(set.Rows, s.Job.Asked.Node, max(1, s.Job.Asked.Nodes))
 }
 
 // Backend is a kind of place where weights can be. Host memory is built in.

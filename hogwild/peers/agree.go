@@ -223,10 +223,10 @@ func (p *group) keepOwn(c, own *config.Config) {
 // Settle makes this run one node of the job, once its data are read or could not be: the data are the
 // same on all nodes, and the settings that follow from them node 0's. What a run decides for itself is decided for the node with the most workers.
 func (p *group) Settle(job *tuning.Job, data []string, own error, choose func(*config.Config, int) (tuning.Tuning, error)) (note string, err error) {
-	g := greeting{Workers: job.Workers, Cores: machine.Cores(), GPU: job.GPU != "", Data: data}
+	g := greeting{Workers: job.Asked.Workers, Cores: machine.Cores(), GPU: job.Asked.GPU != "", Data: data}
 	body, err := p.judge(g, own, func(all []greeting) ([]byte, error) {
 		note = otherBuilds(all)
-		c, cores, err := p.common(job.Config, all)
+		c, cores, err := p.common(job.Asked, all)
 		if err != nil {
 			return nil, err
 		}
@@ -234,16 +234,16 @@ func (p *group) Settle(job *tuning.Job, data []string, own error, choose func(*c
 		if err != nil {
 			return nil, err
 		}
-		return json.Marshal(tuning.Job{Config: job.Config, Tuning: t})
+		return json.Marshal(tuning.Job{Asked: job.Asked, Used: t})
 	})
 	if err != nil {
 		return note, err
 	}
-	mine := job.Config
+	mine := job.Asked
 	if err := json.Unmarshal(body, job); err != nil {
 		return note, err
 	}
-	p.keepOwn(&job.Config, &mine)
+	p.keepOwn(&job.Asked, &mine)
 	return note, nil
 }
 

@@ -86,7 +86,7 @@ func (p *group) Start(c run.Core, from *rundir.Snapshot, at *rundir.Position) (r
 	if r.copied = c.Mem.W; !plan.Barrier {
 		r.copied = make([]float32, n)
 	}
-	r.outer = nodes.NewOuter(c.Job.Outer, c.Job.OuterLR, c.Job.OuterMomentum, c.Mem.W, float64(plan.N))
+	r.outer = nodes.NewOuter(c.Job.Asked.Outer, c.Job.Asked.OuterLR, c.Job.Asked.OuterMomentum, c.Mem.W, float64(plan.N))
 	if from != nil {
 		copy(r.outer.Velocity, from.Outer)
 	}
@@ -108,7 +108,7 @@ func (r *rounds) Open(epoch uint64) {
 	}
 	r.counted, r.taken, r.active, r.idle = done, 0, true, time.Time{}
 	r.hear(&message{sayDone: float64(done)})
-	if n := r.core.Job.AskedRounds(); n > 0 {
+	if n := r.core.Job.Asked.AskedRounds(); n > 0 {
 		r.taken = n * done / max(1, r.core.Block.Plan.Examples())
 	}
 	go func() { r.met <- r.meetings(epoch) }()
@@ -179,7 +179,7 @@ func (r *rounds) nextMeeting(epoch uint64) (mine message, at roundAt) {
 
 // roundDue is after what time to look again whether a round is due in async mode; 0: it is.
 func (r *rounds) roundDue(done int) time.Duration {
-	n := r.core.Job.AskedRounds()
+	n := r.core.Job.Asked.AskedRounds()
 	if n == 0 {
 		gap := max(leastGap, trainFor*r.cost) - time.Since(r.ended)
 		if gap <= 0 && done == r.counted {

@@ -53,12 +53,12 @@ func (a *arrays) of(w *welcome, m *control.Weights, job *tuning.Job, rank int, s
 		return err
 	}
 	w.Mode, w.Weights = "async", weights
-	if job.Mode.Kind == config.Sync {
+	if job.Asked.Mode.Kind == config.Sync {
 		slot, err := at("slots", 4*rank*len(m.W))
 		if err != nil {
 			return err
 		}
-		if w.Mode, w.Gradients = "gradients", &slot; !job.AveragesGradients() {
+		if w.Mode, w.Gradients = "gradients", &slot; !job.Asked.AveragesGradients() {
 			w.Mode, w.Weights, w.Gradients = "weights", slot, nil
 		}
 	}
@@ -67,7 +67,7 @@ func (a *arrays) of(w *welcome, m *control.Weights, job *tuning.Job, rank int, s
 		if err != nil {
 			return err
 		}
-		w.Clocks = &clocks{counts, job.Workers, 8 * control.RankWords}
+		w.Clocks = &clocks{counts, job.Asked.Workers, 8 * control.RankWords}
 	}
 	return nil
 }

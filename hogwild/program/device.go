@@ -29,8 +29,8 @@ type worker struct {
 // Join makes a rank's device of a program that has said hello, and of the device that holds the weights. The
 // program is the device's from then on, also when Join fails.
 func Join(s *device.Setup, rank int, inner device.Device, p *Process) (device.Device, error) {
-	w := &worker{Device: inner, p: p, setup: s, rank: rank, order: s.Order(rank), batch: s.Job.Tuning.Batch}
-	err := Compare(s.Job.Layout, &p.Layout)
+	w := &worker{Device: inner, p: p, setup: s, rank: rank, order: s.Order(rank), batch: s.Job.Used.Batch}
+	err := Compare(s.Job.Asked.Layout, &p.Layout)
 	if err == nil {
 		err = w.welcome()
 	}
@@ -45,8 +45,8 @@ func Join(s *device.Setup, rank int, inner device.Device, p *Process) (device.De
 func (w *worker) welcome() error {
 	job := w.setup.Job
 	var a arrays
-	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Workers, Seed: job.Seed, Batch: w.batch, L2: job.L2,
-		Steps: (w.setup.Plan.N*job.Epochs + w.batch*job.Workers - 1) / (w.batch * job.Workers)}
+	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Asked.Workers, Seed: job.Asked.Seed, Batch: w.batch, L2: job.Asked.L2,
+		Steps: (w.setup.Plan.N*job.Asked.Epochs + w.batch*job.Asked.Workers - 1) / (w.batch * job.Asked.Workers)}
 	w.noted = w.setup.Samples()
 	err := a.of(&hi, w.setup.Mem, job, w.rank, w.noted)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 		return y, nil
 	}
 	steps := w.lineUp(c)
-	whole := float64(w.setup.Plan.N) * float64(w.setup.Job.Epochs)
+	whole := float64(w.setup.Plan.N) * float64(w.setup.Job.Asked.Epochs)
 	r, err := w.p.ask(request{Train: &train{Epoch: c.Epoch + 1, Rows: w.rows, LR: w.rates,
 		Progress: [2]float64{float64(c.Seen) / whole, float64(c.Batch*c.Weight) / whole}}})
 	switch t := r.Trained; {

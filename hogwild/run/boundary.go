@@ -27,7 +27,7 @@ func (r *coordinator) endEpoch() (end error) {
 	if end = r.awaitCopy(); end != nil && r.several() {
 		return end // as one within which the job ended
 	}
-	last := int(r.position.Epoch) >= r.job.Epochs
+	last := int(r.position.Epoch) >= r.job.Asked.Epochs
 	if !last {
 		r.recount(fewSamples)
 	}
@@ -46,7 +46,7 @@ func (r *coordinator) endEpoch() (end error) {
 	if end != nil {
 		return end
 	}
-	rate := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows)
+	rate := plan.NewSchedule(&r.job.Asked, r.job.Used.LR, r.train.Rows)
 	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.position.Epoch), Seconds: r.position.Seconds, Examples: r.position.Examples,
 		LR: rate.At(int64(r.position.Epoch) * int64(r.block.Plan.N)), TrainLoss: loss / float64(max(done, 1)), TrainMetrics: r.trainMetrics()}
 	for _, m := range r.mem.Measures {
@@ -61,11 +61,11 @@ func (r *coordinator) endEpoch() (end error) {
 	r.capture(whole, true)
 	scored := r.evaluate(e, save)
 	r.due = false
-	if r.several() || r.evaluator != nil || r.job.GPU == "" && r.job.Workers >= machine.Cores() {
+	if r.several() || r.evaluator != nil || r.job.Asked.GPU == "" && r.job.Asked.Workers >= machine.Cores() {
 		r.owner.Await()
 		<-scored // it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers
 	}
-	if last || score.StopSetting(&r.job.Config) != "" || r.scaling != nil {
+	if last || score.StopSetting(&r.job.Asked) != "" || r.scaling != nil {
 		end = r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
 	}
 	switch {

@@ -25,13 +25,13 @@ var measuredShare = 0.01 // tests have another
 
 // rehearse measures the curvature that a network comes to at the beginning of the run.
 func (r *task) rehearse(spec model.Spec, plain model.Model) {
-	r.newton = tuning.NewNewton(&r.job.Config, spec, plain, r.train, r.facts)
-	r.facts.Newton = tuning.Rehearse(&r.job.Config, spec, r.newton, r.train, r.facts)
+	r.newton = tuning.NewNewton(&r.job.Asked, spec, plain, r.train, r.facts)
+	r.facts.Newton = tuning.Rehearse(&r.job.Asked, spec, r.newton, r.train, r.facts)
 }
 
 // measures reports whether the copy of the weights after an epoch is to be measured.
 func (r *scorer) measures(e *rundir.EpochResult) bool {
-	return r.newton != nil && r.job.GPU == "" && r.peers.First() && e.Epoch >= r.limit.due &&
+	return r.newton != nil && r.job.Asked.GPU == "" && r.peers.First() && e.Epoch >= r.limit.due &&
 		(r.limit.spent+r.newton.Took).Seconds() <= measuredShare*e.Seconds
 }
 
@@ -49,7 +49,7 @@ func (r *scorer) curvature() (g float64) {
 
 // measured takes a curvature in, and says once that the limit of steps in flight has fallen below those that there are.
 func (r *scorer) measured(g float64, e *rundir.EpochResult) {
-	limit, flight := &r.limit, float64(r.job.Tuning.InFlight)
+	limit, flight := &r.limit, float64(r.job.Used.InFlight)
 	limit.due, limit.spent = 2*e.Epoch, limit.spent+r.newton.Took
 	allows := func(g float64) float64 { return tuning.InFlightAt(&r.job, r.spec, r.facts, e.LR, g) }
 	now := allows(g)

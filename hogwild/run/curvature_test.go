@@ -57,7 +57,7 @@ func TestLimitFalls(t *testing.T) {
 	r.newton = &tuning.Newton{Took: 10 * time.Millisecond}
 	r.spec = model.Spec{Name: "mlp:8", Loss: model.Squared}
 	r.facts = tuning.Facts{Curvature: 2, RowNorm: 1, Squares: 1, Newton: 1}
-	r.job.Tuning = tuning.Tuning{Batch: 1 << 20, Lambda: 1, InFlight: 4}
+	r.job.Used = tuning.Tuning{Batch: 1 << 20, Lambda: 1, InFlight: 4}
 	const lr = math.Pi / 8 / 8 // eight steps in flight where the curvature is 1
 	for _, x := range []struct {
 		epoch    int

@@ -90,20 +90,20 @@ func (r *epochs) past() *rundir.Past {
 // mayContinue refuses to resume a run that has come to its end. If it was killed before it could report, it has
 // ended already, and is concluded.
 func (r *epochs) mayContinue(at *rundir.Position) error {
-	done, why := int(at.Epoch)-1, score.Stop(&r.job.Config, at.History)
-	if r.back == nil && !at.Within && (done == r.job.Epochs || why != "") && !(r.peers.First() && concluded(r.job.Resume, done)) {
+	done, why := int(at.Epoch)-1, score.Stop(&r.job.Asked, at.History)
+	if r.back == nil && !at.Within && (done == r.job.Asked.Epochs || why != "") && !(r.peers.First() && concluded(r.job.Asked.Resume, done)) {
 		r.stopped, r.unreported = why, true
-		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Resume))
+		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Asked.Resume))
 		return nil
 	}
-	if done >= r.job.Epochs {
+	if done >= r.job.Asked.Epochs {
 		are := "s are"
 		if done == 1 {
 			are = " is"
 		}
-		return config.Usage("resume %s: its %d epoch%s done; raise --epochs to train further", r.job.Resume, done, are)
+		return config.Usage("resume %s: its %d epoch%s done; raise --epochs to train further", r.job.Asked.Resume, done, are)
 	}
-	return score.CheckPatience(&r.job.Config, at.History)
+	return score.CheckPatience(&r.job.Asked, at.History)
 }
 
 // concluded reports whether the run in a folder has reported its end, after so many epochs.
@@ -123,7 +123,7 @@ func (r *epochs) finishRound() error {
 	if round == r.block.Plan.Rounds {
 		return nil
 	}
-	for rank := range r.job.Workers {
+	for rank := range r.job.Asked.Workers {
 		from, to := r.block.Plan.Round(rank, round)
 		for i := from; i < to; i++ {
 			if state, _ := r.block.Chunk(i); state != control.ChunkDone && state != control.ChunkLost {
@@ -132,7 +132,7 @@ func (r *epochs) finishRound() error {
 		}
 	}
 	_, averaged := r.block.Tickets(r.position.Epoch, round)
-	for rank := range r.job.Workers {
+	for rank := range r.job.Asked.Workers {
 		if r.block.Barrier.Arrived(rank) >= averaged {
 			continue
 		}

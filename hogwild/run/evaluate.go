@@ -77,7 +77,7 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 	}
 	w, err := askFor(r.shared, r.patience, r.owner.Kept)
 	if err == nil {
-		if r.copy.Best = w; r.job.GPU != "" || len(r.params) == len(r.trained) { // else the run centres, and w is one more copy already
+		if r.copy.Best = w; r.job.Asked.GPU != "" || len(r.params) == len(r.trained) { // else the run centres, and w is one more copy already
 			r.copy.Best = slices.Clone(w)
 		}
 	}
@@ -91,7 +91,7 @@ func (r *scorer) score(e *rundir.EpochResult, counts bool) (weights []rundir.His
 	for i := range s.Counts {
 		weights = append(weights, rundir.WeightHistogram(r.params[i].Name, &s.Counts[i]))
 	}
-	if err != nil || r.job.Sample > 0 { // a short run is not tested
+	if err != nil || r.job.Asked.Sample > 0 { // a short run is not tested
 		return weights, err
 	}
 	return weights, r.addScores(e)
@@ -133,12 +133,12 @@ func (r *scorer) overflown(e *rundir.EpochResult) error {
 		return err
 	}
 	return divergence{fmt.Errorf("%s loss %s after epoch %d, a constant prediction has %s; learning rate %g",
-		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.judge.Constant().Loss), r.job.Tuning.LR), "try a lower --lr, or --scale standard (" + r.lastGood() + ")"}
+		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.judge.Constant().Loss), r.job.Used.LR), "try a lower --lr, or --scale standard (" + r.lastGood() + ")"}
 }
 
 // scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights.
 func (r *scorer) scoreFirst() (float64, error) {
-	plain, err := model.New(r.job.ModelOptions(), r.train.Meta)
+	plain, err := model.New(r.job.Asked.ModelOptions(), r.train.Meta)
 	if err != nil {
 		return 0, err
 	}
@@ -163,7 +163,7 @@ func (r *scorer) survey(e *rundir.EpochResult, counts bool) (device.Survey, erro
 // stillGood is the error of a copy, taken within an epoch, whose numbers have diverged. Whether finite ones
 // have takes an evaluation to see, which is worth its time where a rollback would continue from them.
 func (r *scorer) stillGood(e rundir.EpochResult) error {
-	if r.job.OnDivergence == config.Rollback {
+	if r.job.Asked.OnDivergence == config.Rollback {
 		_, err := r.score(&e, false)
 		return err
 	}
@@ -230,7 +230,7 @@ func (r *scorer) record(e evaluation) error {
 		r.options.OnEpoch(e.result)
 	}
 	r.report.wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
-	if why := score.Stop(&r.job.Config, r.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
+	if why := score.Stop(&r.job.Asked, r.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
 		r.stopped, end = why, errDone
 	}
 	return end
@@ -248,7 +248,7 @@ func (r *scorer) savePaused() error {
 		}
 		r.busy = true
 		saveCopy := r.saving()
-		e := rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Tuning.LR}
+		e := rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Used.LR}
 		if _, done, _, loss := r.progress(); done > 0 {
 			e.TrainLoss = loss / float64(done)
 		}

@@ -30,14 +30,14 @@ func FreshRun(c config.Config) string {
 
 // claim locks the run folder, if it is there, before anything in it is read: nobody else may write to it then.
 func (r *task) claim() error {
-	dir := cmp.Or(r.job.Run, r.job.Resume)
+	dir := cmp.Or(r.job.Asked.Run, r.job.Asked.Resume)
 	if !r.peers.First() {
 		return nil
 	}
 	if info, err := os.Stat(dir); dir == "" || err != nil || !info.IsDir() {
 		return nil // it is made, or refused, later
 	}
-	if r.job.Resume == "" && r.back == nil && !rundir.HasSnapshot(dir) {
+	if r.job.Asked.Resume == "" && r.back == nil && !rundir.HasSnapshot(dir) {
 		switch name, err := rundir.Stranger(dir); {
 		case err != nil:
 			return inFolder(err)
@@ -75,28 +75,28 @@ func (r *epochs) openFolder() error {
 	if err := r.makeFolder(); err != nil {
 		return err
 	}
-	r.dir, r.job.Run = r.folder.Path, r.folder.Path
-	if r.job.Resume != r.dir && r.back == nil && rundir.HasSnapshot(r.dir) {
+	r.dir, r.job.Asked.Run = r.folder.Path, r.folder.Path
+	if r.job.Asked.Resume != r.dir && r.back == nil && rundir.HasSnapshot(r.dir) {
 		return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
 	}
 	var past *rundir.Past
-	if r.job.Resume != "" || r.back != nil {
+	if r.job.Asked.Resume != "" || r.back != nil {
 		past = r.past()
 	}
-	return r.folder.Open(r.job.Config, past)
+	return r.folder.Open(r.job.Asked, past)
 }
 
 // makeFolder makes and locks the folder of a new run. A name that the run has chosen for itself belongs to the
 // one that makes the folder first.
 func (r *task) makeFolder() error {
 	for r.folder == nil {
-		dir := FreshRun(r.job.Config)
+		dir := FreshRun(r.job.Asked)
 		if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
 			return err
 		}
 		err := os.Mkdir(dir, 0o777)
 		if errors.Is(err, os.ErrExist) {
-			if r.job.Run == "" {
+			if r.job.Asked.Run == "" {
 				continue
 			}
 			if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {

@@ -12,7 +12,7 @@ import (
 // givenWeights writes the weights of --init over the first weights of a new run. They are plain ones: in the local form
 // of a model that centres these are V and k, while s is zero. Of several nodes the first reads the file.
 func (r *epochs) givenWeights() error {
-	if r.job.Init == "" {
+	if r.job.Asked.Init == "" {
 		return nil
 	}
 	started, err := r.peers.Share(func() ([]byte, error) {
@@ -32,8 +32,8 @@ func (r *epochs) givenWeights() error {
 
 // lookAtGiven reads the file of --init before the data, which may take minutes.
 func (r *task) lookAtGiven() (err error) {
-	if r.job.Init != "" && r.peers.First() {
-		if r.given, err = rundir.ReadWeights(r.job.Init, r.job.MemoryLimit()); err != nil {
+	if r.job.Asked.Init != "" && r.peers.First() {
+		if r.given, err = rundir.ReadWeights(r.job.Asked.Init, r.job.Asked.MemoryLimit()); err != nil {
 			return config.Usage("init: %w", err)
 		}
 	}
@@ -44,7 +44,7 @@ func (r *task) lookAtGiven() (err error) {
 func (r *epochs) readGiven() error {
 	f := r.given
 	r.given = nil
-	fit, err := f.Fit(r.job.Model, r.params, r.job.Layout, r.job.InitPartial, "train the model that the file is of, or add --init-partial, which takes what fits")
+	fit, err := f.Fit(r.job.Asked.Model, r.params, r.job.Asked.Layout, r.job.Asked.InitPartial, "train the model that the file is of, or add --init-partial, which takes what fits")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (r *epochs) readGiven() error {
 // noteOtherInputs says that weights of another run have learned from inputs or classes that are not those of this one.
 func (r *reporter) noteOtherInputs(from *rundir.Saved, now *data.Meta) {
 	switch {
-	case from == nil || from.Config.Layout != nil:
+	case from == nil || from.Config.Asked.Layout != nil:
 	case !from.Meta.ScaledAlike(now):
 		r.event("init: those weights were trained on inputs with another scaling than this run's")
 	case len(from.Meta.Classes) == len(now.Classes) && !slices.Equal(from.Meta.Classes, now.Classes):

@@ -12,7 +12,7 @@ func (r *crew) lookForHung() error {
 	running := r.workers.Running()
 	seen := make([]hang.Process, len(running))
 	for i, p := range running {
-		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.block.Rank(p.Rank, control.RankThread)), Program: r.programOf(p.Rank), OnDevice: !r.job.OnHost(p.Rank)}
+		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.block.Rank(p.Rank, control.RankThread)), Program: r.programOf(p.Rank), OnDevice: !r.job.Asked.OnHost(p.Rank)}
 	}
 	for i, f := range r.hang.Look(seen) {
 		switch p := running[i]; f.State {
@@ -24,7 +24,7 @@ func (r *crew) lookForHung() error {
 			p.Hung = fmt.Sprintf("was killed: it had not moved for %v, state %s", f.For, f.Kernel)
 			r.kill(p)
 		case hang.Held:
-			if r.job.OnHost(p.Rank) && !r.block.Stopped() { // it executes no instruction any more: others may have its chunks and locks
+			if r.job.Asked.OnHost(p.Rank) && !r.block.Stopped() { // it executes no instruction any more: others may have its chunks and locks
 				p.Hung += "; the kernel still holds it"
 				if end := r.died(r.workers.Lost(p)); end != nil {
 					return end

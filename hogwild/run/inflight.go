@@ -26,18 +26,18 @@ type flight struct {
 // median staleness: while most steps are on time, few that land a thousand others late do little, but they decide the mean.
 func (r *shared) flight(in *control.Instruments) *flight {
 	c := &r.job
-	fused := r.facts.Steps && c.Tuning.MergeEvery <= 1 && c.Tuning.Batch == 1 && c.Optimizer == config.SGD && c.GradientDelay == 0
-	if fused || !c.TakesTurns() || c.Workers == 1 || in.StalenessSamples == 0 { // a sample of those is of many short steps
+	fused := r.facts.Steps && c.Used.MergeEvery <= 1 && c.Used.Batch == 1 && c.Asked.Optimizer == config.SGD && c.Asked.GradientDelay == 0
+	if fused || !c.Asked.TakesTurns() || c.Asked.Workers == 1 || in.StalenessSamples == 0 { // a sample of those is of many short steps
 		return nil
 	}
-	every := float64(max(1, c.Tuning.MergeEvery)) // updates of another that come at once
+	every := float64(max(1, c.Used.MergeEvery)) // updates of another that come at once
 	at := func(share float64) float64 { return 1 + float64(in.Quantile(share))/every }
-	return &flight{min(c.Workers, machine.Cores()), at(0.5), at(0.5 - 1/math.Sqrt(float64(in.StalenessSamples)))}
+	return &flight{min(c.Asked.Workers, machine.Cores()), at(0.5), at(0.5 - 1/math.Sqrt(float64(in.StalenessSamples)))}
 }
 
 // recount corrects the number of steps in flight by so many samples, once, where it is far beyond what was expected.
 func (r *elastic) recount(samples int64) {
-	if r.recounted || r.scaling != nil || !r.job.TakesTurns() || r.job.Tuning.InFlight >= r.job.Workers {
+	if r.recounted || r.scaling != nil || !r.job.Asked.TakesTurns() || r.job.Used.InFlight >= r.job.Asked.Workers {
 		return
 	}
 	in := r.instruments()
@@ -53,18 +53,18 @@ func (r *elastic) recount(samples int64) {
 // lookAgain chooses anew what depends on the steps in flight.
 func (r *elastic) lookAgain(f *flight) {
 	job := r.job
-	r.held = min((f.seen-float64(f.expected))/float64(job.Workers-f.expected), 1)
-	t, err := tuning.Choose(&job.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
+	r.held = min((f.seen-float64(f.expected))/float64(job.Asked.Workers-f.expected), 1)
+	t, err := tuning.Choose(&job.Asked, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
 	if err != nil {
 		return // what it refuses does not depend on this
 	}
-	job.Tuning.InFlight = t.InFlight
+	job.Used.InFlight = t.InFlight
 	if !r.several() { // nodes have agreed on theirs
-		job.Tuning.LR, job.Tuning.Capped, job.Tuning.Momentum = t.LR, t.Capped, t.Momentum
+		job.Used.LR, job.Used.Capped, job.Used.Momentum = t.LR, t.Capped, t.Momentum
 		r.scaling = &scaling{job, atOnce}
 	}
 	if t.MaxInFlight == 0 {
 		return // nothing depends on them that is known: the report has both numbers
 	}
-	r.report.event("%s", job.Recounted(f.seen, f.expected, job.Tuning.LR == r.job.Tuning.LR))
+	r.report.event("%s", job.Recounted(f.seen, f.expected, job.Used.LR == r.job.Used.LR))
 }

@@ -123,16 +123,16 @@ func TestFlight(t *testing.T) {
 		{"all hold one", func(*tuning.Job) {}, played([2]int{5, 30}, [2]int{6, 41}, [2]int{9, 29}), 7, 7}, // from 40 of 100 on
 		{"widely spread", func(*tuning.Job) {}, played([2]int{2, 41}, [2]int{6, 30}, [2]int{9, 29}), 7, 3},
 		{"one in five is very late", func(*tuning.Job) {}, played([2]int{0, 80}, [2]int{300, 20}), 1, 1},
-		{"merged", func(c *tuning.Job) { c.Tuning.MergeEvery = 4 }, played([2]int{12, 100}), 4, 4},
-		{"atomic", func(c *tuning.Job) { c.Mode = config.MustMode("atomic") }, played([2]int{3, 100}), 4, 4},
-		{"locked", func(c *tuning.Job) { c.Mode = config.MustMode("locked") }, played([2]int{3, 100}), 0, 0},
-		{"sync", func(c *tuning.Job) { c.Mode = config.MustMode("sync") }, played([2]int{0, 100}), 0, 0},
-		{"alone", func(c *tuning.Job) { c.Workers = 1 }, played([2]int{0, 100}), 0, 0},
-		{"many short steps at once", func(c *tuning.Job) { c.Tuning.Batch = 1 }, played([2]int{64, 100}), 0, 0},
+		{"merged", func(c *tuning.Job) { c.Used.MergeEvery = 4 }, played([2]int{12, 100}), 4, 4},
+		{"atomic", func(c *tuning.Job) { c.Asked.Mode = config.MustMode("atomic") }, played([2]int{3, 100}), 4, 4},
+		{"locked", func(c *tuning.Job) { c.Asked.Mode = config.MustMode("locked") }, played([2]int{3, 100}), 0, 0},
+		{"sync", func(c *tuning.Job) { c.Asked.Mode = config.MustMode("sync") }, played([2]int{0, 100}), 0, 0},
+		{"alone", func(c *tuning.Job) { c.Asked.Workers = 1 }, played([2]int{0, 100}), 0, 0},
+		{"many short steps at once", func(c *tuning.Job) { c.Used.Batch = 1 }, played([2]int{64, 100}), 0, 0},
 		{"no samples", func(*tuning.Job) {}, played(), 0, 0},
 	} {
 		r := newCoordinator(quick(t), Options{})
-		r.job.Workers, r.job.Tuning.MergeEvery, r.facts.Steps = 8, 1, true
+		r.job.Asked.Workers, r.job.Used.MergeEvery, r.facts.Steps = 8, 1, true
 		x.edit(&r.job)
 		f := r.flight(x.in)
 		if x.seen == 0 && f != nil || x.seen > 0 && (f == nil || f.seen != x.seen || f.least != x.least) {
@@ -165,7 +165,7 @@ func TestLookAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.facts = tuning.Measure(&c, r.spec, m, set)
-		if r.job.Tuning, err = r.choose(&r.job.Config, cores); err != nil {
+		if r.job.Used, err = r.choose(&r.job.Asked, cores); err != nil {
 			t.Fatal(err)
 		}
 		r.lookAgain(&flight{expected: cores, seen: float64(5 * cores), least: float64(5 * cores)})
@@ -173,7 +173,7 @@ func TestLookAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.scaling.job.Tuning; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped || r.scaling.job.Workers != c.Workers {
+		if got := r.scaling.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped || r.scaling.job.Asked.Workers != c.Workers {
 			t.Errorf("%s: %+v, want %+v", x.name, got, want)
 		}
 		said := strings.Join(r.report.events, "\n")

@@ -62,7 +62,7 @@ func (r *saver) keepElsewhere(cause error, write func() error) error {
 	}
 	folder, err := rundir.Claim(dir)
 	if err == nil || errors.Is(err, rundir.ErrNoLocks) {
-		err = folder.Open(r.job.Config, r.past())
+		err = folder.Open(r.job.Asked, r.past())
 	}
 	if err == nil {
 		r.copy.Within = folder.Info()
@@ -73,7 +73,7 @@ func (r *saver) keepElsewhere(cause error, write func() error) error {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	r.folder.Close()
-	r.folder, r.dir, r.job.Run = folder, dir, dir
+	r.folder, r.dir, r.job.Asked.Run = folder, dir, dir
 	r.elsewhere = fmt.Errorf("%w: %w; the whole run is in %s: continue it with --resume %s", config.ErrElsewhere, cause, dir, human.ShellWord(dir))
 	return write()
 }

@@ -127,7 +127,7 @@ func (r *saver) saveSoon() {
 	r.busy = true
 	go func() {
 		i, w := device.NotFiniteAt(r.copy.W), r.copy.W
-		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Tuning.LR})}
+		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Used.LR})}
 		if is.saves = is.err == nil; is.saves {
 			is.unsaved = save()
 		}

@@ -36,7 +36,7 @@ func (r *shared) ask(limit time.Duration, call func() error) error {
 
 // askFor is ask of a call with a result.
 func askFor[T any](r *shared, limit time.Duration, call func() (T, error)) (none T, err error) {
-	if r.job.GPU == "" { // host memory does not hang
+	if r.job.Asked.GPU == "" { // host memory does not hang
 		return call()
 	}
 	if err := context.Cause(r.silenced); err != nil {

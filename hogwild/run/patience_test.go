@@ -58,7 +58,7 @@ type hangingOwner struct {
 func (o *hangingOwner) used(call string) (done func()) {
 	o.mu.Lock()
 	if os.Getenv(hangVariable) == call {
-		_ = os.WriteFile(hangFile(&o.setup.Job.Config), nil, 0o666) // the test sees to it
+		_ = os.WriteFile(hangFile(&o.setup.Job.Asked), nil, 0o666) // the test sees to it
 		select {}
 	}
 	return o.mu.Unlock
@@ -139,7 +139,7 @@ func TestLargeCopyIsWaitedFor(t *testing.T) {
 	close(over)
 	for _, large := range []bool{true, false} {
 		r := newCoordinator(config.Default(), Options{Quiet: true})
-		r.job.GPU, r.patience, r.interrupted = "0", 6*time.Millisecond, over
+		r.job.Asked.GPU, r.patience, r.interrupted = "0", 6*time.Millisecond, over
 		r.mem = &control.Weights{}
 		if large {
 			r.mem.W = make([]float32, 1<<30) // 8 s; nobody touches it

@@ -110,7 +110,7 @@ func (alone) Settle(job *tuning.Job, _ []string, own error, choose func(*config.
 	if own != nil {
 		return "", own
 	}
-	t, err := choose(&job.Config, machine.Cores())
-	job.Tuning = t
+	t, err := choose(&job.Asked, machine.Cores())
+	job.Used = t
 	return "", err
 }

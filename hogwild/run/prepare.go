@@ -117,68 +117,68 @@ func (r *coordinator) load() error {
 	if err := r.lookAtGiven(); err != nil {
 		return err
 	}
-	defer r.report.display.during("reading " + rundir.DataText(c.Data) + " ...")()
+	defer r.report.display.during("reading " + rundir.DataText(c.Asked.Data) + " ...")()
 	if err := r.describe(); err != nil {
 		return err
 	}
 	stops := false
 	if r.train == nil {
-		s, err := c.ReadSets(data.Options{Memory: r.options.TrainData, TestMemory: r.options.TestData, Unjudged: r.options.unjudged})
+		s, err := c.Asked.ReadSets(data.Options{Memory: r.options.TrainData, TestMemory: r.options.TestData, Unjudged: r.options.unjudged})
 		if err != nil {
 			return err
 		}
 		r.train, r.validation, r.test = s.Train, s.Validation, s.Test
-		stops = score.HoldOut(&c.Config, s.HeldOut)
+		stops = score.HoldOut(&c.Asked, s.HeldOut)
 	}
-	if r.train.Rows < c.Workers && r.anyNumber {
-		c.Workers = r.train.Rows
+	if r.train.Rows < c.Asked.Workers && r.anyNumber {
+		c.Asked.Workers = r.train.Rows
 	}
-	if r.train.Rows < c.Workers {
-		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Workers, c.Data, human.Plural(r.train.Rows, "training row"), r.train.Rows)
+	if r.train.Rows < c.Asked.Workers {
+		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Asked.Workers, c.Asked.Data, human.Plural(r.train.Rows, "training row"), r.train.Rows)
 	}
-	if c.TargetAccuracy > 0 && len(r.train.Classes) == 0 && r.evaluator == nil { // a program measures what it likes
-		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.TargetAccuracy, c.Data)
+	if c.Asked.TargetAccuracy > 0 && len(r.train.Classes) == 0 && r.evaluator == nil { // a program measures what it likes
+		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.Asked.TargetAccuracy, c.Asked.Data)
 	}
-	auto := tuning.SettleRatings(&c.Config, &r.train.Meta)
-	spec, err := model.Resolve(c.ModelOptions(), r.train.Meta)
+	auto := tuning.SettleRatings(&c.Asked, &r.train.Meta)
+	spec, err := model.Resolve(c.Asked.ModelOptions(), r.train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
 	}
-	c.Model, c.Loss = spec.Name, string(spec.Loss)
-	for _, err := range []error{c.CheckIdle(&r.train.Meta), c.CheckFamily(spec.Family()), c.CheckWrite(spec.Family(), r.train.Kind)} {
+	c.Asked.Model, c.Asked.Loss = spec.Name, string(spec.Loss)
+	for _, err := range []error{c.Asked.CheckIdle(&r.train.Meta), c.Asked.CheckFamily(spec.Family()), c.Asked.CheckWrite(spec.Family(), r.train.Kind)} {
 		if err != nil {
 			return err
 		}
 	}
-	plain, err := model.New(c.ModelOptions(), r.train.Meta)
+	plain, err := model.New(c.Asked.ModelOptions(), r.train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
 	}
-	r.facts = tuning.Measure(&c.Config, spec, plain, r.train)
-	if c.Tuned != "" {
-		auto = append(auto, fmt.Sprintf("lr %g (%s)", c.Config.LR, c.Tuned))
+	r.facts = tuning.Measure(&c.Asked, spec, plain, r.train)
+	if c.Asked.Tuned != "" {
+		auto = append(auto, fmt.Sprintf("lr %g (%s)", c.Asked.LR, c.Asked.Tuned))
 	}
-	auto = slices.Concat(auto, tuning.Settle(&c.Config, spec, r.facts))
+	auto = slices.Concat(auto, tuning.Settle(&c.Asked, spec, r.facts))
 	if err := r.mayTake(model.Size(plain.Params())); err != nil { // merges come on top: before a rehearsal takes time and memory
 		return err
 	}
 	r.rehearse(spec, plain)
 	if stops {
-		auto = append(auto, score.HoldOutNote(&c.Config, r.validation.Rows))
+		auto = append(auto, score.HoldOutNote(&c.Asked, r.validation.Rows))
 	}
-	c.Tuning.Auto = strings.Join(auto, ", ")
+	c.Used.Auto = strings.Join(auto, ", ")
 	if r.back != nil {
-		c.Tuning.Auto = r.back.auto
+		c.Used.Auto = r.back.auto
 	}
 	r.spec, r.params = spec, plain.Params()
 	r.judge = score.NewJudge(spec, data.Sets{Train: r.train, Validation: r.validation, Test: r.test})
-	return c.CheckLRMin()
+	return c.Asked.CheckLRMin()
 }
 
 // begin writes the first weights: the model's own, or those of the run to resume.
 func (r *coordinator) begin() error {
 	r.position = rundir.Position{Epoch: 1}
-	from := r.job.Resume
+	from := r.job.Asked.Resume
 	if r.back != nil {
 		from = r.back.from
 	}
@@ -190,7 +190,7 @@ func (r *coordinator) begin() error {
 		if err := r.givenWeights(); err != nil {
 			return err
 		}
-		if c, ok := model.CenteredOf(r.trained); ok && r.job.Tuning.MergesCentered() {
+		if c, ok := model.CenteredOf(r.trained); ok && r.job.Used.MergesCentered() {
 			c.ToMerged(r.mem.W, r.train.Mean)
 		}
 		return nil
@@ -199,12 +199,12 @@ func (r *coordinator) begin() error {
 	if err != nil {
 		return err
 	}
-	if l := f.Config.Layout; l != nil && r.job.Layout != nil {
-		if err := program.Compare(l, r.job.Layout); err != nil {
+	if l := f.Config.Asked.Layout; l != nil && r.job.Asked.Layout != nil {
+		if err := program.Compare(l, r.job.Asked.Layout); err != nil {
 			return config.Usage("resume %s: %w", from, err)
 		}
 	}
-	if err := f.SameData(&r.job.Config, r.train.Checksum); err != nil {
+	if err := f.SameData(&r.job.Asked, r.train.Checksum); err != nil {
 		return err
 	}
 	s, err := f.Load(&r.job, r.params, r.trained, r.train.Mean)
@@ -240,7 +240,7 @@ func (r *coordinator) begin() error {
 	if err := r.welcome(false, nil); err != nil {
 		return err
 	}
-	return s.Restore(r.mem, r.block, r.job.Optimizer)
+	return s.Restore(r.mem, r.block, r.job.Asked.Optimizer)
 }
 
 // close gives back whatever was made.

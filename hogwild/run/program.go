@@ -67,7 +67,7 @@ func killed(err error) bool {
 
 // describe has a program describe its model and its data.
 func (r *scorer) describe() (err error) {
-	c := &r.job.Config
+	c := &r.job.Asked
 	if c.Program == "" {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (r *scorer) welcome(first bool, w []float32) error {
 	if err := r.evaluator.Welcome(data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, first, w); err != nil {
 		return err
 	}
-	if stops := score.StopSetting(&r.job.Config); stops != "" && !r.evaluator.Evaluates() {
+	if stops := score.StopSetting(&r.job.Asked); stops != "" && !r.evaluator.Evaluates() {
 		return config.Usage("%s needs scores: mark a function of the program with @job.evaluate, and give hogwild.join a test set if it has a dataset", stops)
 	}
 	return nil

@@ -240,7 +240,7 @@ func init() {
 		"continue":       func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoContinue}) },
 		"scale": func(p *scripted) {
 			p.ask(rundir.Request{Do: rundir.DoScale, Workers: 1})
-			if made, busy := p.job.Workers == 1, p.busy; made == busy || made != (p.scaling == nil) {
+			if made, busy := p.job.Asked.Workers == 1, p.busy; made == busy || made != (p.scaling == nil) {
 				p.t.Errorf("busy %v, and that there is one worker is %v", busy, made)
 			}
 		},

@@ -74,13 +74,14 @@ func (r *reporter) note(line string) {
 
 // result is the report.
 func (r *view) result() rundir.Result {
-	c := &r.job
-	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Program: c.Program, Data: c.Data, Batch: c.Tuning.Batch,
-		Epochs: int(r.position.Epoch) - 1, Examples: r.position.Examples, Seconds: r.position.Seconds,
-		StartupSeconds: r.startup(), Restarts: r.position.Restarts, LostExamples: r.position.Lost,
-		Rollbacks: r.position.Rollbacks, DiscardedExamples: r.position.Discarded, Seed: c.Seed, Init: r.position.Init,
+	c, p := &r.job.Asked, &r.position
+	res := rundir.Result{Mode: c.Mode.String(), Device: r.owner.Name(), Workers: c.Workers, Model: c.Model, Program: c.Program,
+		Data: c.Data, Batch: r.job.Used.Batch, Seed: c.Seed, Init: p.Init,
+		Epochs: int(p.Epoch) - 1, Examples: p.Examples, Seconds: p.Seconds, StartupSeconds: r.startup(),
+		Restarts: p.Restarts, LostExamples: p.Lost, Rollbacks: p.Rollbacks, DiscardedExamples: p.Discarded,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
-		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.stopped, Notes: r.notes(), CPU: vec.InstructionSet(), History: r.position.History, Events: r.report.events}
+		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), CPU: vec.InstructionSet(),
+		Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.stopped, Notes: r.notes(), History: p.History, Events: r.report.events}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
@@ -95,13 +96,13 @@ func (r *view) result() rundir.Result {
 		res.GPUs, res.Machine.GPUs = o.GPUs()
 	}
 	res.Nodes = r.rounds.Result()
-	tell(&res, c)
+	tell(&res, &r.job)
 	res.LeastInFlight = r.limit.least
 	if r.ownRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
 		_, res.Auto, _ = strings.Cut(res.Auto, ", ")
 	}
 	if last := r.last; last != nil && c.Sample == 0 && r.ended == nil {
-		res.Warning = r.judge.Warning(&c.Config, res.History, last, r.ownRate())
+		res.Warning = r.judge.Warning(c, res.History, last, r.ownRate())
 	}
 	res.Instruments = r.instruments()
 	if f := r.flight(res.Instruments); f != nil {
@@ -121,11 +122,11 @@ func (r *view) result() rundir.Result {
 
 // tell writes to the result what was decided for the run.
 func tell(r *rundir.Result, c *tuning.Job) {
-	l := c.Tuning
+	l := c.Used
 	r.Lambda, r.Curvature, r.MaxInFlight, r.MaxLR = l.Lambda, l.Curvature, l.MaxInFlight, l.MaxLR
 	r.LRUsed, r.LRCapped, r.Centered, r.BiasStep = l.LR, l.Capped, l.Center, l.BiasStep
-	r.Merge, r.Auto = c.MergeText(), c.Tuning.Auto
-	if c.Optimizer == config.Momentum {
+	r.Merge, r.Auto = c.MergeText(), c.Used.Auto
+	if c.Asked.Optimizer == config.Momentum {
 		r.MomentumUsed = l.Momentum
 	}
 	r.Rate = strings.Join(c.Changes(), "; ")
@@ -196,7 +197,7 @@ func (r *view) notes() []string {
 
 // header is what the display shows at the top.
 func (r *view) header() []string {
-	c, m := &r.job, r.train.Meta
+	c, m := &r.job.Asked, r.train.Meta
 	what := fmt.Sprintf("%d x %d %s, %s", m.Rows, m.Features, m.Kind, m.ScaleText())
 	if n := len(m.Classes); n > 0 {
 		what += fmt.Sprintf(", %d classes", n)
@@ -209,7 +210,8 @@ func (r *view) header() []string {
 		on = fmt.Sprintf("its own data of %d examples, test set of %d", m.Rows, c.Layout.TestRows)
 	}
 	head := []string{fmt.Sprintf("%s on %s", cmp.Or(c.Program, c.Model), on),
-		fmt.Sprintf("%s, %s, batch %d, %s, lr %g; run folder %s", c.Mode, rundir.WorkersText(c.Nodes, c.Workers), c.Tuning.Batch, c.Optimizer, c.Config.LR, r.dir)}
+		fmt.Sprintf("%s, %s, batch %d, %s, lr %g; run folder %s", c.Mode, rundir.WorkersText(c.Nodes, c.Workers),
+			r.job.Used.Batch, c.Optimizer, c.LR, r.dir)}
 	for _, note := range r.notes() {
 		head = append(head, "note: "+note)
 	}
@@ -223,7 +225,7 @@ func (r *view) show() {
 	r.report.display.status(s)
 	if time.Since(r.report.second) >= time.Second && r.stepped() { // programs may take long to start
 		r.report.second = time.Now()
-		lr := plan.NewSchedule(&r.job.Config, r.job.Tuning.LR, r.train.Rows).At(s.Examples)
+		lr := plan.NewSchedule(&r.job.Asked, r.job.Used.LR, r.train.Rows).At(s.Examples)
 		r.report.wrote(r.folder.Second(s, r.instruments(), lr))
 	}
 }
@@ -236,8 +238,8 @@ func (r *view) stepped() bool {
 // status is the run at this moment.
 func (r *view) status() rundir.Status {
 	epoch := int(r.block.Get(control.WordEpoch))
-	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Epochs, Seconds: r.seconds(control.Monotonic()),
-		Total: int64(r.block.Plan.N) * int64(r.job.Epochs), Last: r.last, Rollbacks: r.position.Rollbacks}
+	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.job.Asked.Epochs, Seconds: r.seconds(control.Monotonic()),
+		Total: int64(r.block.Plan.N) * int64(r.job.Asked.Epochs), Last: r.last, Rollbacks: r.position.Rollbacks}
 	_, done, _, loss := r.progressOfAll()
 	s.Examples = r.position.Examples
 	if r.opened != 0 {
@@ -290,7 +292,7 @@ func (r *view) workerStatus() []rundir.WorkerStatus {
 // set those of the best epoch, for which test rows are used here and nowhere else. It computes
 // on the host, wherever the weights were trained. An interrupted run is not kept waiting by it.
 func (r *view) testEnd(res *rundir.Result) error {
-	if r.ended != nil || r.job.Sample > 0 {
+	if r.ended != nil || r.job.Asked.Sample > 0 {
 		return nil
 	}
 	if r.evaluator != nil {
@@ -299,7 +301,7 @@ func (r *view) testEnd(res *rundir.Result) error {
 	models := make([]model.Model, machine.Cores())
 	for i := range models {
 		var err error
-		if models[i], err = model.New(r.job.ModelOptions(), r.train.Meta); err != nil {
+		if models[i], err = model.New(r.job.Asked.ModelOptions(), r.train.Meta); err != nil {
 			return err
 		}
 	}

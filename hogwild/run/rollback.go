@@ -35,7 +35,7 @@ func (r *coordinator) goesBack() bool {
 		return false
 	default:
 	}
-	return errors.Is(r.ended, config.ErrDiverged) && r.job.OnDivergence == config.Rollback &&
+	return errors.Is(r.ended, config.ErrDiverged) && r.job.Asked.OnDivergence == config.Rollback &&
 		r.rollbacks() < mostRollbacks && len(r.workers.Running()) == 0 && r.silenced.Err() == nil
 }
 
@@ -49,11 +49,11 @@ func (r *coordinator) rollbacks() int {
 
 // followed is the coordinator that carries on from the last good snapshot. It takes over the data.
 func (r *coordinator) followed(examples int64) *coordinator {
-	c, o := r.job.Config, r.options
-	lr := r.job.Tuning.LR / 2
+	c, o := r.job.Asked, r.options
+	lr := r.job.Used.LR / 2
 	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, "same" // that of each replica, not one to be scaled
 	if c.Batch == 0 && c.GlobalBatch == 0 {
-		c.Batch = r.job.Tuning.Batch
+		c.Batch = r.job.Used.Batch
 	}
 	if saved, err := rundir.SavedConfig(r.dir); err == nil && (r.block.Plan.Barrier || r.block.Plan.Shares || c.PrivateState()) {
 		c.Workers = saved.Workers // the number may have changed since, and an epoch and the optimizers' states belong to one
@@ -63,8 +63,8 @@ func (r *coordinator) followed(examples int64) *coordinator {
 	next.train, next.validation, next.test, next.lent = r.train, r.validation, r.test, r.lent
 	r.lent = true
 	next.report.events = r.report.events
-	next.back = &rollback{n: r.rollbacks() + 1, why: r.ended, from: c.Resume, auto: r.job.Tuning.Auto,
-		examples: examples, workers: r.job.Workers, position: r.position}
+	next.back = &rollback{n: r.rollbacks() + 1, why: r.ended, from: c.Resume, auto: r.job.Used.Auto,
+		examples: examples, workers: r.job.Asked.Workers, position: r.position}
 	if rundir.HasSnapshot(r.dir) {
 		next.back.from = r.dir
 	}
@@ -83,7 +83,7 @@ func (r *coordinator) wentBack() {
 	vain := r.back.examples - now
 	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
 	r.before = was.Wall
-	if r.back.workers == r.job.Workers { // else their number is that of the snapshot again
+	if r.back.workers == r.job.Asked.Workers { // else their number is that of the snapshot again
 		p.Scales = was.Scales
 	}
 	what, where := r.back.why, "the snapshot of epoch "+fmt.Sprint(p.Epoch-1)
@@ -97,7 +97,7 @@ func (r *coordinator) wentBack() {
 		where = "the first weights"
 	}
 	r.report.event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
-		what, r.back.n, mostRollbacks, where, r.job.Tuning.LR, human.Plural(int(vain), "example"))
+		what, r.back.n, mostRollbacks, where, r.job.Used.LR, human.Plural(int(vain), "example"))
 	r.capture(true, false)
 	r.noteSave(r.saving()())
 }

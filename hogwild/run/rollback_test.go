@@ -215,14 +215,14 @@ func TestRollbackAfterScale(t *testing.T) {
 	train(t, cfg)
 	r := newCoordinator(resumed(cfg), Options{})
 	defer r.close()
-	r.job.Epochs = 12
+	r.job.Asked.Epochs = 12
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	r.job.Workers = 2
+	r.job.Asked.Workers = 2
 	next := r.followed(0)
-	if next.job.Workers != 3 {
-		t.Errorf("%d workers, the snapshot has the states of 3", next.job.Workers)
+	if next.job.Asked.Workers != 3 {
+		t.Errorf("%d workers, the snapshot has the states of 3", next.job.Asked.Workers)
 	}
 	next.close() // it has the data
 }

@@ -121,7 +121,7 @@ type coordinator struct {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	silenced, giveUp := context.WithCancelCause(context.Background())
-	t := &task{job: tuning.Job{Config: c}, options: o, peers: alone{}, remote: newRemote(), report: reporter{display: newDisplay(o.Progress, o.Quiet)}}
+	t := &task{job: tuning.Job{Asked: c}, options: o, peers: alone{}, remote: newRemote(), report: reporter{display: newDisplay(o.Progress, o.Quiet)}}
 	e := &epochs{shared: &shared{task: t, patience: answerTime, silenced: silenced, giveUp: giveUp}, rounds: alone{}}
 	v := &view{&scorer{saver: &saver{epochs: e, evaluated: make(chan evaluation, 1)}}}
 	return &coordinator{elastic: &elastic{crew: &crew{view: v}}}
@@ -176,7 +176,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	if r.options.Signals && r.back == nil { // else it does already
 		r.heed()
 	}
-	r.workers, r.hang = workers.New(r.job.Workers, r.job.MaxRestarts), hang.New(r.job.HangTimeout)
+	r.workers, r.hang = workers.New(r.job.Asked.Workers, r.job.Asked.MaxRestarts), hang.New(r.job.Asked.HangTimeout)
 	r.report.rates = make([]speed, r.mem.Ranks)
 	r.takeRequests()
 	r.report.watched, r.report.looked = time.Now(), time.Now()
@@ -215,7 +215,7 @@ func (r *coordinator) start() error {
 	}
 	r.report.display.start(r.header()...)
 	lines := r.job.Header()
-	if text := r.job.MergeText(); text != "" && r.job.Workers > 1 {
+	if text := r.job.MergeText(); text != "" && r.job.Asked.Workers > 1 {
 		lines = append([]string{text}, lines...)
 	}
 	for _, line := range append(lines, r.job.Changes()...) {
@@ -233,10 +233,10 @@ func (r *coordinator) start() error {
 	if r.back != nil {
 		r.wentBack()
 	}
-	r.report.started, r.report.first = control.Monotonic(), r.job.Workers
+	r.report.started, r.report.first = control.Monotonic(), r.job.Asked.Workers
 	r.opened = r.report.started
 	r.rounds.Open(r.position.Epoch)
-	for rank := range r.job.Workers {
+	for rank := range r.job.Asked.Workers {
 		if err := r.spawn(rank); err != nil {
 			return err
 		}
@@ -256,7 +256,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 	look := time.NewTicker(r.hang.Every())
 	defer look.Stop()
 	save := make(<-chan time.Time)
-	if _, every, _ := r.job.SavePeriod(); every > 0 {
+	if _, every, _ := r.job.Asked.SavePeriod(); every > 0 {
 		t := time.NewTicker(every)
 		defer t.Stop()
 		save = t.C
@@ -304,7 +304,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 
 // stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.
 func (r *coordinator) stopInTime() error {
-	limit := r.job.StopAfter
+	limit := r.job.Asked.StopAfter
 	if limit == 0 || r.wall()-r.before < limit.Seconds() {
 		return nil
 	}

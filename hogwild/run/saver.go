@@ -63,7 +63,7 @@ func (r *saver) keepCopy(whole bool) error {
 // watchTensors begins the comparison, if the run has its first epoch before it.
 func (r *saver) watchTensors() error {
 	r.copy.W = make([]float32, len(r.mem.W))
-	if p := &r.position; p.Epoch > 1 || p.Within || r.job.Sample > 0 {
+	if p := &r.position; p.Epoch > 1 || p.Within || r.job.Asked.Sample > 0 {
 		return nil
 	}
 	err := r.keepCopy(false)
@@ -94,7 +94,7 @@ func (r *saver) capture(whole, kept bool) {
 	r.copy.Pos.Seconds, r.copy.Pos.Wall = r.seconds(control.Monotonic()), r.wall()
 	r.copy.Pos.History = slices.Clone(r.position.History)
 	r.copy.Begin(nil)
-	if kept && r.job.GPU == "" { // then the owner has written them where they belong
+	if kept && r.job.Asked.GPU == "" { // then the owner has written them where they belong
 		r.copy.Begin(func() []float32 { w, _ := r.owner.Kept(); return w })
 	}
 	if whole {
@@ -111,10 +111,10 @@ const (
 
 // wantsSave reports whether the run is to be saved at the end of an epoch.
 func (r *saver) wantsSave(epoch int) bool {
-	if r.job.SavesByCost() {
+	if r.job.Asked.SavesByCost() {
 		return r.due || time.Since(r.saved) >= max(leastBetweenSaves, saveShare*r.cost)
 	}
-	every, _, _ := r.job.SavePeriod()
+	every, _, _ := r.job.Asked.SavePeriod()
 	return r.due || every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(r.saved) >= saveShare*r.cost)
 }
 
@@ -184,7 +184,7 @@ func (r *saver) noteSave(err error) {
 
 // mend makes the run folder, or files in it, again if they are gone. Only while no copy is being saved.
 func (r *saver) mend() error {
-	gone, err := r.folder.Mend(r.job.Config, r.past())
+	gone, err := r.folder.Mend(r.job.Asked, r.past())
 	if gone != "" {
 		r.due = true
 		r.report.event("%s was removed or renamed: made again", gone)

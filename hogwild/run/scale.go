@@ -63,7 +63,7 @@ func (r *elastic) scale(n int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("scale to %s: %w", human.Plural(n, "worker"), err)
 	}
-	if n == r.job.Workers && r.scaling == nil {
+	if n == r.job.Asked.Workers && r.scaling == nil {
 		return fmt.Sprintf("the run has %s already", human.Plural(n, "worker")), nil
 	}
 	when := r.occasionFor(c)
@@ -71,7 +71,7 @@ func (r *elastic) scale(n int) (string, error) {
 		return "", errors.New("the run is paused within a round: continue it first")
 	}
 	r.scaling = &scaling{*c, when}
-	text := fmt.Sprintf("from %s to %d, %s", human.Plural(r.job.Workers, "worker"), n, when.says())
+	text := fmt.Sprintf("from %s to %d, %s", human.Plural(r.job.Asked.Workers, "worker"), n, when.says())
 	if when == atRound {
 		r.block.Hold()
 	}
@@ -82,33 +82,33 @@ func (r *elastic) scale(n int) (string, error) {
 // scaled is the job with n workers: with all that a run with so many would choose.
 func (r *elastic) scaled(n int) (*tuning.Job, error) {
 	c := r.job
-	if c.Workers = n; n < 1 {
+	if c.Asked.Workers = n; n < 1 {
 		return nil, config.Usage("give 1 or more")
 	}
-	if err := c.MayScale(); err != nil {
+	if err := c.Asked.MayScale(); err != nil {
 		return nil, err
 	}
 	if r.startsInside() {
 		return nil, config.Usage("processes cannot share GPU memory here: the one worker trains in the coordinator's process")
 	}
-	if err := c.Validate(); err != nil {
+	if err := c.Asked.Validate(); err != nil {
 		return nil, err
 	}
 	if n > r.mem.Ranks {
 		return nil, config.Usage("a live run has room for %d; stop it, and continue it with hogwild train --resume %s --workers %d", r.mem.Ranks, human.ShellWord(r.dir), n)
 	}
 	if n > r.train.Rows {
-		return nil, config.Usage("%s has only %s", c.Data, human.Plural(r.train.Rows, "training row"))
+		return nil, config.Usage("%s has only %s", c.Asked.Data, human.Plural(r.train.Rows, "training row"))
 	}
-	t, err := tuning.Choose(&c.Config, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
+	t, err := tuning.Choose(&c.Asked, r.spec, r.facts, tuning.Machine{Cores: machine.Cores(), Held: r.held})
 	if err != nil {
 		return nil, err
 	}
-	if t.Center != r.job.Tuning.Center {
+	if t.Center != r.job.Used.Center {
 		return nil, config.Usage("the run centres its inputs, which several workers cannot do with merge-every 1; leave merge-every at auto")
 	}
-	t.Auto = c.Tuning.Auto
-	c.Tuning = t
+	t.Auto = c.Used.Auto
+	c.Used = t
 	return &c, nil
 }
 
@@ -118,13 +118,13 @@ func (r *elastic) occasionFor(c *tuning.Job) occasion {
 	switch {
 	case p.Shares:
 		return atEpoch
-	case p.Barrier && c.Steps() == 0: // a round is an epoch
+	case p.Barrier && c.Asked.Steps() == 0: // a round is an epoch
 		return atEpoch
 	case p.Barrier:
 		return atRound
-	case c.Tuning.Batch != r.job.Tuning.Batch:
+	case c.Used.Batch != r.job.Used.Batch:
 		return atEpoch
-	case c.Tuning.MergesCentered() != r.job.Tuning.MergesCentered():
+	case c.Used.MergesCentered() != r.job.Used.MergesCentered():
 		return paused
 	}
 	return atOnce
@@ -161,10 +161,10 @@ func (r *elastic) mayRescale() error {
 
 // rescale carries out the change to come.
 func (r *elastic) rescale(start control.Start) error {
-	from, was, changes := r.job.Workers, r.job.Tuning, r.job.Changes()
+	from, was, changes := r.job.Asked.Workers, r.job.Used, r.job.Changes()
 	to := r.scaling.job
 	r.scaling = nil
-	if center, ok := model.CenteredOf(r.trained); ok && was.MergesCentered() != to.Tuning.MergesCentered() {
+	if center, ok := model.CenteredOf(r.trained); ok && was.MergesCentered() != to.Used.MergesCentered() {
 		if was.MergesCentered() {
 			center.ToLocal(r.mem.W, r.train.Mean)
 		} else {
@@ -185,15 +185,15 @@ func (r *elastic) rescale(start control.Start) error {
 	if err := fault.Point("scale.announced"); err != nil {
 		return err
 	}
-	if from != r.job.Workers {
-		for _, rank := range r.workers.Scale(r.job.Workers) {
+	if from != r.job.Asked.Workers {
+		for _, rank := range r.workers.Scale(r.job.Asked.Workers) {
 			if err := r.add(rank); err != nil {
 				return err
 			}
 		}
 	}
 	r.toldScaled(from, &was, changes)
-	if err := r.folder.WriteConfig(r.job.Config); err != nil { // snapshots hold the settings too
+	if err := r.folder.WriteConfig(r.job.Asked); err != nil { // snapshots hold the settings too
 		r.report.event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
 	}
 	return nil
@@ -202,12 +202,12 @@ func (r *elastic) rescale(start control.Start) error {
 // toldScaled tells people of a change, and of the settings that it has changed.
 func (r *elastic) toldScaled(from int, was *tuning.Tuning, changes []string) {
 	s, lines := r.status(), []string(nil)
-	if from != r.job.Workers {
-		at := rundir.Scale{Epoch: int(r.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Workers}
+	if from != r.job.Asked.Workers {
+		at := rundir.Scale{Epoch: int(r.position.Epoch), Seconds: r.seconds(control.Monotonic()), From: from, To: r.job.Asked.Workers}
 		r.position.Scales = append(r.position.Scales, at)
 		s.Scale, lines = &at, []string{at.String()}
 	}
-	is := &r.job.Tuning
+	is := &r.job.Used
 	if text := r.job.MergeText(); text != "" && (is.MergeEvery != was.MergeEvery || is.BiasMergeEvery != was.BiasMergeEvery) {
 		lines = append(lines, text)
 	}
@@ -216,7 +216,7 @@ func (r *elastic) toldScaled(from int, was *tuning.Tuning, changes []string) {
 			lines = append(lines, line)
 		}
 	}
-	if is.LR == r.job.Config.LR && was.LR != is.LR {
+	if is.LR == r.job.Asked.LR && was.LR != is.LR {
 		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
 	}
 	for _, line := range lines {

@@ -37,7 +37,7 @@ type shared struct {
 
 // own makes the memory of the place where the weights are to be.
 func (r *shared) own() error {
-	b, err := backend(&r.job.Config)
+	b, err := backend(&r.job.Asked)
 	if err != nil {
 		return err
 	}
@@ -81,10 +81,10 @@ func (r *shared) startOf(p *rundir.Position) control.Start {
 // startStates gives each new worker an optimizer's state. In sync mode, where all are at rest,
 // it is worker 0's: it has seen as much as the weights have. In async it begins with none.
 func (r *shared) startStates(from int) {
-	if !r.job.PrivateState() {
+	if !r.job.Asked.PrivateState() {
 		return
 	}
-	for rank := from; rank < r.job.Workers; rank++ {
+	for rank := from; rank < r.job.Asked.Workers; rank++ {
 		o := r.mem.Optimizers[rank]
 		*o.Steps = 0
 		if r.block.Plan.Barrier {
@@ -160,7 +160,7 @@ func (r *shared) roundDone(round int) bool {
 	if round < r.block.First(r.block.Get(control.WordEpoch)) {
 		return true // before this run resumed
 	}
-	for rank := range r.job.Workers {
+	for rank := range r.job.Asked.Workers {
 		if r.block.Barrier.Arrived(rank) < averaged {
 			return false
 		}
@@ -183,7 +183,7 @@ func (r *shared) lastDone() (at uint64) {
 // began is when the first worker was ready to train; at the end of time if none is yet.
 func (r *shared) began() uint64 {
 	first := uint64(math.MaxUint64)
-	for rank := range r.job.Workers {
+	for rank := range r.job.Asked.Workers {
 		if t := r.block.Rank(rank, control.RankBegan); t != 0 {
 			first = min(first, t)
 		}
@@ -249,7 +249,7 @@ func (r *shared) ownRate() bool {
 
 // programOf is the process of a program that a worker waits for, or waited for when it died; 0: there is none.
 func (r *shared) programOf(rank int) int {
-	if r.job.Program == "" {
+	if r.job.Asked.Program == "" {
 		return 0
 	}
 	return int(r.block.Rank(rank, control.RankProgram))
@@ -269,5 +269,5 @@ func (r *shared) startsInside() bool {
 // in any case.
 func (r *shared) mayStartInside() bool {
 	_, ok := r.owner.(insider)
-	return ok && r.job.Workers == 1 && r.job.Program == ""
+	return ok && r.job.Asked.Workers == 1 && r.job.Asked.Program == ""
 }

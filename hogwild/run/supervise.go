@@ -78,7 +78,7 @@ func (r *crew) died(e *workers.Exit) error {
 		r.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), e.Crash.First)
 	}
 	if e.Left {
-		if e.Rank < r.job.Workers { // there are more again: another one takes its place
+		if e.Rank < r.job.Asked.Workers { // there are more again: another one takes its place
 			return r.add(e.Rank)
 		}
 		return nil
@@ -148,19 +148,19 @@ func (r *crew) replacesLoops(e *workers.Exit) (replaced bool, end error) {
 func (r *crew) replace(e *workers.Exit, who string) error {
 	if n := r.workers.Restart(e, r.block.Rank(e.Rank, control.RankExamples)); n > 0 {
 		r.position.Restarts++
-		r.report.event("%s: restarted, %d of %d", who, n, r.job.MaxRestarts)
+		r.report.event("%s: restarted, %d of %d", who, n, r.job.Asked.MaxRestarts)
 		r.block.SetRank(e.Rank, control.RankState, control.StateRestarting)
 		return nil
 	}
 	r.block.SetRank(e.Rank, control.RankState, control.StateGone)
 	switch {
 	case !r.workers.AllGone():
-		r.report.event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.job.MaxRestarts)
+		r.report.event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.job.Asked.MaxRestarts)
 		return r.carry(e.Rank)
 	case r.block.Rank(e.Rank, control.RankBegan) == 0:
-		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.job.MaxRestarts+1)
+		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.job.Asked.MaxRestarts+1)
 	}
-	return fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.job.MaxRestarts)
+	return fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.job.Asked.MaxRestarts)
 }
 
 // carry does what a rank that is gone would leave undone: in barrier mode the
@@ -189,10 +189,10 @@ func (r *crew) carry(rank int) error {
 func (r *crew) halt() {
 	_ = fault.Point("workers.halt")
 	r.block.Stop()
-	if r.job.Program != "" {
+	if r.job.Asked.Program != "" {
 		r.killStarting()
 	}
-	if r.job.Program != "" && (r.ended == nil || errors.Is(r.ended, errDone)) {
+	if r.job.Asked.Program != "" && (r.ended == nil || errors.Is(r.ended, errDone)) {
 		r.awaitPrograms()
 	}
 	ended := func(e *workers.Exit) { r.release(e.Rank) }
@@ -200,7 +200,7 @@ func (r *crew) halt() {
 		r.kill(r.workers.Running()...)
 		if !r.workers.AwaitEnd(limit, ended) { // a killed process goes on in a call of the driver's until that returns
 			holder := "GPU driver"
-			if r.job.GPU == "" {
+			if r.job.Asked.GPU == "" {
 				holder = "kernel"
 			}
 			for _, p := range r.workers.Running() {

@@ -43,7 +43,7 @@ type task struct {
 // choose decides what a run decides for itself, with settings on a machine with so many cores.
 func (r *task) choose(c *config.Config, cores int) (tuning.Tuning, error) {
 	t, err := tuning.Choose(c, r.spec, r.facts, tuning.Machine{Cores: cores, Held: r.held})
-	t.Auto = r.job.Tuning.Auto
+	t.Auto = r.job.Used.Auto
 	return t, err
 }
 
@@ -60,18 +60,18 @@ func (r *task) makeModels() (err error) {
 // the copy that is saved, and what each worker has of its own or between two merges.
 func (r *task) mayTake(p int) error {
 	c := &r.job
-	copies := 2 * (1 + c.Optimizers()*c.Optimizer.Slots())
-	if c.Mode.Kind == config.Sync {
-		copies += c.Workers
-	} else if c.Tuning.MergeEvery > 1 {
-		copies += 2 * c.Workers
+	copies := 2 * (1 + c.Asked.Optimizers()*c.Asked.Optimizer.Slots())
+	if c.Asked.Mode.Kind == config.Sync {
+		copies += c.Asked.Workers
+	} else if c.Used.MergeEvery > 1 {
+		copies += 2 * c.Asked.Workers
 	}
-	if c.Program != "" {
+	if c.Asked.Program != "" {
 		copies++ // it maps one
 	}
 	sets := data.Sets{Train: r.train, Validation: r.validation, Test: r.test}
 	need := min(4*float64(p)*float64(copies), math.MaxInt64/2) // some are more than an int64 counts
-	if err := sets.MayTake(c.MemoryLimit(), int64(need), "model "+c.Model, human.Count(int64(p))+" weights"); err != nil {
+	if err := sets.MayTake(c.Asked.MemoryLimit(), int64(need), "model "+c.Asked.Model, human.Count(int64(p))+" weights"); err != nil {
 		return config.Usage("%w", err)
 	}
 	return nil
@@ -79,7 +79,7 @@ func (r *task) mayTake(p int) error {
 
 // firstWeights writes those of a new run.
 func (r *task) firstWeights(m model.Model, w []float32) {
-	m.Init(w, r.job.Seed)
+	m.Init(w, r.job.Asked.Seed)
 	r.spec.Start(w, m.Params(), r.train.Y)
 }
 
@@ -114,7 +114,7 @@ func (r *task) lastGood() string {
 
 // programLog is a log for the program of a rank, or nil if the run has no programs.
 func (r *task) programLog(rank int) *workers.Log {
-	if r.job.Program == "" {
+	if r.job.Asked.Program == "" {
 		return nil
 	}
 	name := fmt.Sprintf("program-%d.log", rank)

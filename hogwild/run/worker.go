@@ -35,14 +35,14 @@ func WorkerMain() int {
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
 	w, header, err := joinRun()
-	if err == nil && header.Job.Nodes > 1 { // a launcher sends it to the whole process group, too
+	if err == nil && header.Job.Asked.Nodes > 1 { // a launcher sends it to the whole process group, too
 		signal.Ignore(syscall.SIGTERM)
 	}
 	if errors.Is(err, errLeft) {
 		return 0
 	}
 	if err == nil {
-		live := func() error { return w.live(&header.Job.Config) }
+		live := func() error { return w.live(&header.Job.Asked) }
 		if w.rank == 0 {
 			err = profile(header, live)
 		} else {
@@ -88,7 +88,7 @@ func joinRun() (*worker, *control.Header, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if rank < 0 || rank >= header.Job.Workers {
+	if rank < 0 || rank >= header.Job.Asked.Workers {
 		return nil, nil, errLeft
 	}
 	runtime.LockOSThread()
@@ -109,7 +109,7 @@ func joinRun() (*worker, *control.Header, error) {
 	if err := fault.Point("worker.joined"); err != nil {
 		return nil, nil, err
 	}
-	w := &worker{rank: rank, block: block, delayed: header.Job.Mode.Kind == config.Delayed}
+	w := &worker{rank: rank, block: block, delayed: header.Job.Asked.Mode.Kind == config.Delayed}
 	w.join = func(h *control.Header) (device.Device, error) {
 		m, err := control.OpenWeights(seg, &h.Job)
 		if err != nil {
@@ -127,12 +127,12 @@ func joinDevice(h *control.Header, rank int, block *control.Block, m *control.We
 	if err != nil {
 		return nil, err
 	}
-	b, err := backend(&h.Job.Config)
+	b, err := backend(&h.Job.Asked)
 	if err != nil {
 		return nil, err
 	}
 	d, err := b.Join(setup, rank, h.Device)
-	if err == nil && h.Job.Program != "" {
+	if err == nil && h.Job.Asked.Program != "" {
 		return joinProgram(h, rank, block, setup, d)
 	}
 	return d, err
@@ -140,7 +140,7 @@ func joinDevice(h *control.Header, rank int, block *control.Block, m *control.We
 
 // joinProgram gives a worker's device to a program that takes the steps.
 func joinProgram(h *control.Header, rank int, block *control.Block, s *device.Setup, inner device.Device) (device.Device, error) {
-	c := &h.Job.Config
+	c := &h.Job.Asked
 	awaits := func(p program.Awaited) { // the coordinator looks whether it hangs
 		pid := 0
 		if p != nil {
@@ -233,14 +233,14 @@ func (w *worker) rejoin() error {
 	switch {
 	case err != nil:
 		return err
-	case w.rank >= h.Job.Workers:
+	case w.rank >= h.Job.Asked.Workers:
 		return errLeft
 	}
 	if err := w.device.Close(); err != nil {
 		return err
 	}
 	w.device = nil
-	cpu.Pin(&h.Job.Config, w.rank)
+	cpu.Pin(&h.Job.Asked, w.rank)
 	d, err := w.join(&h)
 	if err == nil {
 		w.device = d

@@ -82,7 +82,7 @@ func resume(t *testing.T, dir string, all []node) (s *Snapshot, err error) {
 			t.Fatal(err)
 		}
 		n.block.Set(control.WordEpoch, s.Pos.Epoch)
-		if err := s.Restore(n.mem, n.block, n.job.Optimizer); err != nil {
+		if err := s.Restore(n.mem, n.block, n.job.Asked.Optimizer); err != nil {
 			return nil, err
 		}
 	}

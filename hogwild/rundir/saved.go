@@ -53,7 +53,7 @@ func parseSaved(path string, file []byte) (*Saved, error) {
 // describe reads the metadata of a file that this program wrote.
 func describe(path string, file []byte, text map[string]string, tensors []Tensor) (*Saved, error) {
 	f := &Saved{path: path, Bytes: file, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
-	f.Config.Config, f.Config.Data = config.Default(), "" // of settings that are newer than the file
+	f.Config.Asked, f.Config.Asked.Data = config.Default(), "" // of settings that are newer than the file
 	err := errors.Join(json.Unmarshal([]byte(text[metaConfig]), &f.Config),
 		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
 	if p := text["hogwild.position"]; err == nil && p != "" {
@@ -154,13 +154,13 @@ func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
 	var errs [7]error
 	s.W, errs[0] = f.Weights(params)
-	merged := c.Tuning.MergesCentered()
-	if exact, ok := f.tensors[tensorExact]; ok && c.Tuning.Center {
+	merged := c.Used.MergesCentered()
+	if exact, ok := f.tensors[tensorExact]; ok && c.Used.Center {
 		s.W, errs[0] = exact.Floats()
 		if errs[0] == nil && len(s.W) == model.Size(trained) {
 			changeForm(trained, s.W, mean, f.form == formMerged, merged)
 		}
-	} else if c.Tuning.Center && errs[0] == nil {
+	} else if c.Used.Center && errs[0] == nil {
 		s.W = fromPlain(trained, s.W, mean, merged)
 	}
 	s.state, errs[1] = f.tensors[tensorState].Floats()
@@ -193,12 +193,12 @@ func SavedConfig(dir string) (config.Config, error) {
 
 // Resumed is the configuration of the run whose snapshot this is, to be resumed in dir.
 func (f *Saved) Resumed(dir string) config.Config {
-	c := f.Config.Config
+	c := f.Config.Asked
 	c.Resume, c.Run = dir, dir
 	c.Init, c.InitPartial = "", false                     // the position says what it started from
 	c.Node, c.Nodes, c.HostNode, c.HostNodes = 0, 0, 0, 0 // its launcher says
 	if c.Batch == 0 && c.GlobalBatch == 0 {
-		c.Batch = f.Config.Tuning.Batch // another device or optimizer would choose another one
+		c.Batch = f.Config.Used.Batch // another device or optimizer would choose another one
 	}
 	return c
 }

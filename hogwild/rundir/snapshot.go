@@ -148,8 +148,8 @@ func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len
 
 // SameData refuses to resume a run on other data than it was trained on.
 func (f *Saved) SameData(c *config.Config, checksum string) error {
-	switch was := f.Config.Data; {
-	case f.Meta.Checksum == checksum, was == c.Data && f.Config.Seed != c.Seed: // MayResume says which seed
+	switch was := f.Config.Asked.Data; {
+	case f.Meta.Checksum == checksum, was == c.Data && f.Config.Asked.Seed != c.Seed: // MayResume says which seed
 		return nil
 	case was != c.Data:
 		return config.Usage("resume %s: it was trained on %s: leave data out", c.Resume, was)
@@ -166,28 +166,28 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 		was, now any
 	}
 	fields := []field{
-		{"seed", was.Seed, c.Seed}, // it decides which rows are held out for the test
+		{"seed", was.Asked.Seed, c.Asked.Seed}, // it decides which rows are held out for the test
 		{"training rows", s.Meta.Rows, meta.Rows},
-		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Target, c.Target},
-		{"ignore", was.Ignore, c.Ignore}, {"missing", was.Missing, c.Missing},
-		{"validation", was.Validation, c.Validation},
-		{"model", was.Model, c.Model}, {"loss", was.Loss, c.Loss}, {"bias", was.Bias, c.Bias},
+		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Asked.Target, c.Asked.Target},
+		{"ignore", was.Asked.Ignore, c.Asked.Ignore}, {"missing", was.Asked.Missing, c.Asked.Missing},
+		{"validation", was.Asked.Validation, c.Asked.Validation},
+		{"model", was.Asked.Model, c.Asked.Model}, {"loss", was.Asked.Loss, c.Asked.Loss}, {"bias", was.Asked.Bias, c.Asked.Bias},
 	}
 	if s.Pos.Within {
-		fields = append(fields, field{"mode", was.Mode, c.Mode}, field{"partition", was.Partition, c.Partition})
+		fields = append(fields, field{"mode", was.Asked.Mode, c.Asked.Mode}, field{"partition", was.Asked.Partition, c.Asked.Partition})
 	}
 	if s.Pos.Within && !s.cutAnew() { // the epoch must be cut into the same chunks, in the same order
-		fields = append(fields, []field{{"average", was.Average, c.Average},
-			{"batch", was.Tuning.Batch, c.Tuning.Batch}, {"average-every", was.Steps(), c.Steps()}}...)
-		if c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
+		fields = append(fields, []field{{"average", was.Asked.Average, c.Asked.Average},
+			{"batch", was.Used.Batch, c.Used.Batch}, {"average-every", was.Asked.Steps(), c.Asked.Steps()}}...)
+		if c.Asked.Mode.Kind == config.Sync || c.Asked.Partition == "contiguous" {
 			name := "workers"
-			if was.Nodes > 1 || c.Nodes > 1 {
+			if was.Asked.Nodes > 1 || c.Asked.Nodes > 1 {
 				name = "workers on all nodes together"
 			}
-			fields = append(fields, field{name, was.AllWorkers(), c.AllWorkers()})
+			fields = append(fields, field{name, was.Asked.AllWorkers(), c.Asked.AllWorkers()})
 		}
-		if c.Mode.Kind == config.Sync { // as the replicas have it
-			fields = append(fields, field{"center", was.Tuning.Center, c.Tuning.Center})
+		if c.Asked.Mode.Kind == config.Sync { // as the replicas have it
+			fields = append(fields, field{"center", was.Used.Center, c.Used.Center})
 		}
 	}
 	for _, f := range fields {
@@ -204,7 +204,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 // Plain are the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
 	if s.plain == nil {
-		w := model.ToPlain(trained, s.W, s.Mean, s.Config.Tuning.MergesCentered())
+		w := model.ToPlain(trained, s.W, s.Mean, s.Config.Used.MergesCentered())
 		s.plain = func() []float32 { return w }
 	}
 	return s.plain()
@@ -256,8 +256,8 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 	}
 	meta["hogwild.position"] = string(pos)
 	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state), uint64Tensor(tensorSteps, s.steps))
-	if s.Config.Tuning.Center {
-		meta[metaForm] = formOf(s.Config.Tuning.MergesCentered())
+	if s.Config.Used.Center {
+		meta[metaForm] = formOf(s.Config.Used.MergesCentered())
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
 	}
 	if s.Outer != nil {
@@ -303,7 +303,7 @@ func (s *Snapshot) plainTensors(params, trained []model.Param) []Tensor {
 // weightTensors are the weights of the model's tensors. Of a program's model they are all that its state_dict has, so that
 // PyTorch takes the file as it is: integers as I64, and tied tensors under each of their names.
 func (s *Snapshot) weightTensors(params []model.Param, w []float32) (ts []Tensor) {
-	layout := s.Config.Layout
+	layout := s.Config.Asked.Layout
 	for i, v := range model.Export(params, w) {
 		t := FloatTensor(params[i].Name, params[i].Shape, v)
 		if layout != nil && layout.Tensors[i].Kind == model.Integer {

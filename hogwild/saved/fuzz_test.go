@@ -106,7 +106,7 @@ func resumes(dir string, center bool) error {
 	}
 	c := config.Default()
 	c.Workers, c.Model, c.Loss, c.Epochs = 1, "softmax", string(model.CrossEntropy), 9
-	job := &tuning.Job{Config: c, Tuning: tuning.Tuning{Batch: 1, LR: 0.1, BiasStep: 1, MergeEvery: 1, BiasMergeEvery: 1, Center: center}}
+	job := &tuning.Job{Asked: c, Used: tuning.Tuning{Batch: 1, LR: 0.1, BiasStep: 1, MergeEvery: 1, BiasMergeEvery: 1, Center: center}}
 	meta := data.Meta{Rows: 6, Features: 2, Kind: data.Floats, Classes: []string{"u", "v"}}
 	set := &data.Set{Meta: meta, Mean: []float32{1, 2}}
 	plain, err := model.New(c.ModelOptions(), meta)

@@ -86,7 +86,7 @@ func (t *tuner) isLong(c *config.Config) bool { return *c == t.long }
 
 // named says what was tried.
 func (t *tuner) named(tr Trial) string {
-	if t.data.Job.Optimizer != config.Momentum {
+	if t.data.Job.Asked.Optimizer != config.Momentum {
 		return fmt.Sprintf("lr %g", tr.LR)
 	}
 	return fmt.Sprintf("lr %g, momentum %g", tr.LR, tr.Momentum)

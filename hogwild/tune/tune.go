@@ -83,7 +83,7 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 	}
 	best, how := t.choice()
 	t.say("tuned: %s%s", t.named(best), how)
-	c.LR, c.LRMin, c.Momentum = best.LR, c.LRMin*best.LR/t.data.Job.Config.LR, best.Momentum
+	c.LR, c.LRMin, c.Momentum = best.LR, c.LRMin*best.LR/t.data.Job.Asked.LR, best.Momentum
 	c.Tuned = "tuned" + how
 	return c, t.trials, nil
 }
@@ -122,7 +122,7 @@ func (t *tuner) load(c config.Config, o run.Options) (err error) {
 
 // plan makes of the settings of the run those of a short run, a part of an epoch or as many epochs as it takes, and of a long one.
 func (t *tuner) plan() {
-	c, rows := t.data.Job.Config, t.data.Train.Rows
+	c, rows := t.data.Job.Asked, t.data.Train.Rows
 	c.SaveEvery, c.TargetLoss, c.TargetAccuracy, c.StopAfter = "0", 0, 0, 0
 	c.OnDivergence = config.Stop // that is what tells which rates are too high
 	upTo := func(most int) config.Config {
@@ -134,7 +134,7 @@ func (t *tuner) plan() {
 		}
 		return c
 	}
-	least := max(tuneExamples, tuneSteps*t.data.Job.Tuning.Batch*c.Workers)
+	least := max(tuneExamples, tuneSteps*t.data.Job.Used.Batch*c.Workers)
 	most := least
 	if m, err := model.New(c.ModelOptions(), t.data.Train.Meta); err == nil && t.held != nil {
 		most = max(least, longExamples, int(longFlops/max(1000, model.Flops(m, t.data.Train.ValuesPerRow()))))

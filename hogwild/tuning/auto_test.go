@@ -99,7 +99,7 @@ func TestTooSmall(t *testing.T) {
 		used float64
 		says bool
 	}{{.01, false}, {1e-3, false}, {9e-5, true}} {
-		j := Job{Config: configtest.Dense(), Tuning: Tuning{LR: c.used, InFlight: 8, Batch: 64, Capped: true}}
+		j := Job{Asked: configtest.Dense(), Used: Tuning{LR: c.used, InFlight: 8, Batch: 64, Capped: true}}
 		if says := strings.Contains(strings.Join(j.Changes(), ""), "scale the inputs with --scale standard"); says != c.says {
 			t.Errorf("lr 0.01 -> %g: %q", c.used, j.Changes())
 		}

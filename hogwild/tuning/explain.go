@@ -12,29 +12,29 @@ import (
 // Header is what the user should know before the run: whether the steps in flight are within
 // the limit, and what centring has done for it.
 func (j *Job) Header() (lines []string) {
-	if j.Auto != "" {
-		lines = append(lines, "auto: "+j.Auto)
+	if j.Used.Auto != "" {
+		lines = append(lines, "auto: "+j.Used.Auto)
 	}
-	if j.Tuning.Center {
-		lines = append(lines, fmt.Sprintf("centred inputs: lambda %.2g -> %.2g", j.Raw, j.Lambda))
+	if j.Used.Center {
+		lines = append(lines, fmt.Sprintf("centred inputs: lambda %.2g -> %.2g", j.Used.Raw, j.Used.Lambda))
 	}
-	if j.MaxInFlight > 0 && j.Mode.Kind != config.Sync && !j.Capped {
+	if j.Used.MaxInFlight > 0 && j.Asked.Mode.Kind != config.Sync && !j.Used.Capped {
 		lines = append(lines, j.stable())
 	}
-	if j.FewSteps > 0 {
+	if j.Used.FewSteps > 0 {
 		lines = append(lines, j.fewText())
-	} else if j.MaxInFlight == 0 && j.Tuning.InFlight > 1 {
+	} else if j.Used.MaxInFlight == 0 && j.Used.InFlight > 1 {
 		lines = append(lines, j.unknown())
 	}
-	if j.Replicas > 0 && j.Tuning.LR == j.Config.LR {
-		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %s keep it, and an epoch may reduce the loss less than with one", j.Config.LR, j.averageLimit(), j.averaged()))
+	if j.Used.Replicas > 0 && j.Used.LR == j.Asked.LR {
+		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %s keep it, and an epoch may reduce the loss less than with one", j.Asked.LR, j.averageLimit(), j.averaged()))
 	}
-	if j.Slower {
+	if j.Used.Slower {
 		how := "write in place"
-		if j.Tuning.MergeEvery > 1 {
-			how = fmt.Sprintf("must merge every %d local steps", j.Tuning.MergeEvery)
+		if j.Used.MergeEvery > 1 {
+			how = fmt.Sprintf("must merge every %d local steps", j.Used.MergeEvery)
 		}
-		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or a lower --lr trains more examples/s", max(j.Config.LR, j.Tuning.LR), j.Workers, how))
+		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or a lower --lr trains more examples/s", max(j.Asked.LR, j.Used.LR), j.Asked.Workers, how))
 	}
 	return append(lines, j.lasts()...)
 }
@@ -63,20 +63,20 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 // fewText warns of a short run.
 func (j *Job) fewText() string {
 	fewer := "fewer --workers"
-	if j.GPU != "" {
+	if j.Asked.GPU != "" {
 		fewer = "a smaller --in-flight"
 	}
 	return fmt.Sprintf("%s in all with %d in flight, and no limit of these is known here: the loss may stay well above one worker's; try %s, more --epochs or a smaller --batch",
-		human.Plural(j.FewSteps, "step"), j.Tuning.InFlight, fewer)
+		human.Plural(j.Used.FewSteps, "step"), j.Used.InFlight, fewer)
 }
 
 // unknown says that no limit is known, and of what.
 func (j *Job) unknown() string {
-	what, serial := j.Model, "--workers 1"
-	if j.Optimizer.Adaptive() {
-		what = string(j.Optimizer)
+	what, serial := j.Asked.Model, "--workers 1"
+	if j.Asked.Optimizer.Adaptive() {
+		what = string(j.Asked.Optimizer)
 	}
-	if j.GPU != "" {
+	if j.Asked.GPU != "" {
 		serial = "--in-flight 1"
 	}
 	return fmt.Sprintf("no limit of steps in flight is known for %s: compare with a run of %s", what, serial)
@@ -87,15 +87,15 @@ func (j *Job) unknown() string {
 // read. A velocity is stored, not added to, so that of two steps on the same one the
 // later wins; that is stable (simulated: docs/gpu.md).
 func (j *Job) lasts() (lines []string) {
-	each := float64(j.Tuning.InFlight)
-	if j.OptimizerState == "private" {
-		each /= float64(j.Workers)
+	each := float64(j.Used.InFlight)
+	if j.Asked.OptimizerState == "private" {
+		each /= float64(j.Asked.Workers)
 	}
-	if j.Optimizer != config.Momentum || (1-j.Tuning.Momentum)*each <= math.Pi/2 {
+	if j.Asked.Optimizer != config.Momentum || (1-j.Used.Momentum)*each <= math.Pi/2 {
 		return nil
 	}
 	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as each overwrites the velocity, "+
-		"but it averages over about %s steps; a lower momentum or fewer steps in flight may be faster", j.Tuning.Momentum, each, rounded(each/(1-j.Tuning.Momentum)))}
+		"but it averages over about %s steps; a lower momentum or fewer steps in flight may be faster", j.Used.Momentum, each, rounded(each/(1-j.Used.Momentum)))}
 }
 
 // farBeyond is how many times the longest step that is sure to be stable, half or a quarter of the bound, says that none is.
@@ -103,41 +103,41 @@ const farBeyond = 4
 
 // stable compares the limit with the steps in flight.
 func (j *Job) stable() string {
-	if j.MaxLR > 0 && j.Tuning.LR > farBeyond*j.MaxLR {
-		return fmt.Sprintf("lr %.3g is far beyond %.2g, up to which steps of this batch are stable", j.Tuning.LR, j.MaxLR)
+	if j.Used.MaxLR > 0 && j.Used.LR > farBeyond*j.Used.MaxLR {
+		return fmt.Sprintf("lr %.3g is far beyond %.2g, up to which steps of this batch are stable", j.Used.LR, j.Used.MaxLR)
 	}
-	who, are, they := strconv.Itoa(j.Tuning.InFlight), "are", "within it"
+	who, are, they := strconv.Itoa(j.Used.InFlight), "are", "within it"
 	switch {
-	case j.GPU != "":
-		who = human.Plural(j.Tuning.InFlight, "step")
-	case j.Tuning.InFlight == j.Workers:
-		who = human.Plural(j.Workers, "worker")
-	case j.Tuning.InFlight < j.Workers:
-		who = fmt.Sprintf("%d workers on %s", j.Workers, human.Plural(j.Tuning.InFlight, "core"))
+	case j.Asked.GPU != "":
+		who = human.Plural(j.Used.InFlight, "step")
+	case j.Used.InFlight == j.Asked.Workers:
+		who = human.Plural(j.Asked.Workers, "worker")
+	case j.Used.InFlight < j.Asked.Workers:
+		who = fmt.Sprintf("%d workers on %s", j.Asked.Workers, human.Plural(j.Used.InFlight, "core"))
 	}
-	if j.Tuning.InFlight == 1 && j.Workers == 1 {
+	if j.Used.InFlight == 1 && j.Asked.Workers == 1 {
 		are = "is"
-	} else if float64(j.Tuning.InFlight) > twoDigits(j.MaxInFlight) {
-		if they = "beyond it, and the cap is off"; j.LRCap != "off" {
+	} else if float64(j.Used.InFlight) > twoDigits(j.Used.MaxInFlight) {
+		if they = "beyond it, and the cap is off"; j.Asked.LRCap != "off" {
 			return fmt.Sprintf("lr %.3g loses nothing up to about %s in flight, and is lowered beyond about %s; %s are between: an epoch may reduce the loss less",
-				j.Tuning.LR, Steps(j.MaxInFlight), rounded(j.Cap), who)
+				j.Used.LR, Steps(j.Used.MaxInFlight), rounded(j.Used.Cap), who)
 		}
 	}
-	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Tuning.LR, Steps(j.MaxInFlight), who, are, they)
+	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Used.LR, Steps(j.Used.MaxInFlight), who, are, they)
 }
 
 // Recounted says that so many steps were measured to be in flight, more than were expected. Changes says what comes of it, unless
 // the rate stays.
 func (j *Job) Recounted(seen float64, expected int, stays bool) string {
 	text := fmt.Sprintf("steps in flight: %.2g measured, %d expected", seen, expected)
-	if j.MaxInFlight == 0 || j.Tuning.LR > j.Config.LR {
+	if j.Used.MaxInFlight == 0 || j.Used.LR > j.Asked.LR {
 		return text
 	}
-	text += fmt.Sprintf("; lr %.3g is stable up to about %s", j.Config.LR, Steps(j.MaxInFlight))
+	text += fmt.Sprintf("; lr %.3g is stable up to about %s", j.Asked.LR, Steps(j.Used.MaxInFlight))
 	switch {
-	case float64(j.Tuning.InFlight) <= j.MaxInFlight:
+	case float64(j.Used.InFlight) <= j.Used.MaxInFlight:
 		text += ": they are within it"
-	case !j.Capped || stays:
+	case !j.Used.Capped || stays:
 		text += ": an epoch may reduce the loss less; a lower --lr or fewer --workers avoid that"
 	}
 	return text
@@ -145,18 +145,18 @@ func (j *Job) Recounted(seen float64, expected int, stays bool) string {
 
 // Changes is what of the user's settings the run changes, for whoever watches.
 func (j *Job) Changes() (lines []string) {
-	if j.Capped {
-		why := fmt.Sprintf("%d steps in flight", j.Tuning.InFlight)
-		if j.Tuning.LR == j.MaxLR {
-			why = fmt.Sprintf("the limit for a batch of %s on rows of this length", human.Plural(j.Tuning.Batch, "example"))
+	if j.Used.Capped {
+		why := fmt.Sprintf("%d steps in flight", j.Used.InFlight)
+		if j.Used.LR == j.Used.MaxLR {
+			why = fmt.Sprintf("the limit for a batch of %s on rows of this length", human.Plural(j.Used.Batch, "example"))
 		}
-		lines = append(lines, fmt.Sprintf("lr %.3g lowered to %s: %s", j.Config.LR, lowered(j.Config.LR, j.Tuning.LR), why)+tooSmall(j.Config.LR, j.Tuning.LR))
+		lines = append(lines, fmt.Sprintf("lr %.3g lowered to %s: %s", j.Asked.LR, lowered(j.Asked.LR, j.Used.LR), why)+tooSmall(j.Asked.LR, j.Used.LR))
 	}
-	if j.Replicas > 0 && j.Tuning.LR > j.Config.LR {
+	if j.Used.Replicas > 0 && j.Used.LR > j.Asked.LR {
 		lines = append(lines, j.averageText())
 	}
-	if j.Tuning.Momentum != j.Config.Momentum {
-		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Config.Momentum, j.Tuning.Momentum, j.Tuning.InFlight))
+	if j.Used.Momentum != j.Asked.Momentum {
+		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Asked.Momentum, j.Used.Momentum, j.Used.InFlight))
 	}
 	return lines
 }
@@ -164,29 +164,29 @@ func (j *Job) Changes() (lines []string) {
 // averageText says what became of the rate asked for, times the replicas.
 func (j *Job) averageText() string {
 	within := ""
-	if j.Tuning.LR < j.Config.LR*float64(j.Replicas) {
+	if j.Used.LR < j.Asked.LR*float64(j.Used.Replicas) {
 		within = ", within " + j.averageLimit()
 	}
-	return fmt.Sprintf("lr %.3g -> %.2g: %s x %.3g%s (--average-lr same keeps %.3g)", j.Config.LR, j.Tuning.LR, j.averaged(), j.Config.LR, within, j.Config.LR)
+	return fmt.Sprintf("lr %.3g -> %.2g: %s x %.3g%s (--average-lr same keeps %.3g)", j.Asked.LR, j.Used.LR, j.averaged(), j.Asked.LR, within, j.Asked.LR)
 }
 
 // averaged are the replicas.
 func (j *Job) averaged() string {
-	if j.Mode.Kind == config.Sync {
-		return fmt.Sprintf("%d averaged workers", j.Replicas)
+	if j.Asked.Mode.Kind == config.Sync {
+		return fmt.Sprintf("%d averaged workers", j.Used.Replicas)
 	}
-	return fmt.Sprintf("%d nodes", j.Replicas)
+	return fmt.Sprintf("%d nodes", j.Used.Replicas)
 }
 
 // averageLimit is what keeps their rate from being longer.
 func (j *Job) averageLimit() string {
-	if j.MaxLR > 0 && j.Tuning.LR >= j.MaxLR {
-		return "the limit for a batch of " + human.Plural(ofOneStep(&j.Config, j.Tuning).Batch, "example")
+	if j.Used.MaxLR > 0 && j.Used.LR >= j.Used.MaxLR {
+		return "the limit for a batch of " + human.Plural(ofOneStep(&j.Asked, j.Used).Batch, "example")
 	}
-	if j.Tuning.InFlight == 1 {
+	if j.Used.InFlight == 1 {
 		return "the limit of stable steps"
 	}
-	return fmt.Sprintf("the limit of %d steps in flight", j.Tuning.InFlight)
+	return fmt.Sprintf("the limit of %d steps in flight", j.Used.InFlight)
 }
 
 // lowered is the smaller rate to, in two digits, or as many as tell it from the rate from.
@@ -233,17 +233,17 @@ func twoDigits(x float64) float64 {
 // MergeText says how the workers of an async run on cores write the weights; of other runs
 // it is empty.
 func (j *Job) MergeText() string {
-	if !j.AsyncOnCores() {
+	if !j.Asked.AsyncOnCores() {
 		return ""
 	}
 	steps := func(n int) string {
 		text := "merged every " + human.Plural(n, "local step")
-		if j.Config.MergeEvery == "auto" {
+		if j.Asked.MergeEvery == "auto" {
 			text += " (auto)"
 		}
 		return text
 	}
-	switch t := j.Tuning; {
+	switch t := j.Used; {
 	case t.MergeEvery > 1:
 		return "async, " + steps(t.MergeEvery)
 	case t.BiasMergeEvery > 1:

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"encoding/json"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -39,12 +40,24 @@ type Tuning struct {
 // form: see model.Centered.
 func (t *Tuning) MergesCentered() bool { return t.Center && t.MergeEvery > 1 }
 
-// Job is a run as all its processes know it: what the user asked for, with the workers, the model and
-// the loss that it left open, and what the run makes of it. Its JSON form is one object. What both
-// parts have, as the batch, is named with its part.
+// Job is a run as all its processes know it.
 type Job struct {
-	config.Config
-	Tuning `json:"tuning"`
+	Asked config.Config // by the user, with the workers, the model and the loss that were left open
+	Used  Tuning        // what the run makes of that
+}
+
+// flatJob is a job as it stands in JSON: the settings, and among them what is used.
+type flatJob struct {
+	*config.Config
+	Tuning *Tuning `json:"tuning"`
+}
+
+// MarshalJSON writes one object.
+func (j Job) MarshalJSON() ([]byte, error) { return json.Marshal(flatJob{&j.Asked, &j.Used}) }
+
+// UnmarshalJSON reads what MarshalJSON writes. What the text does not have stays as it is.
+func (j *Job) UnmarshalJSON(text []byte) error {
+	return json.Unmarshal(text, &flatJob{&j.Asked, &j.Used})
 }
 
 // AsAsked is the job that takes the settings as they are.
@@ -55,9 +68,9 @@ func AsAsked(c config.Config) *Job {
 // TrainedOptions are the options of the model that the run trains; those of the model that
 // it leaves behind are ModelOptions.
 func (j *Job) TrainedOptions(set *data.Set) model.Options {
-	o := j.ModelOptions()
-	o.BiasStep = float32(j.Tuning.BiasStep)
-	if j.Tuning.Center {
+	o := j.Asked.ModelOptions()
+	o.BiasStep = float32(j.Used.BiasStep)
+	if j.Used.Center {
 		o.Center, o.Mean = true, set.Mean
 	}
 	return o

@@ -128,7 +128,7 @@ func stabilityConstant(c *config.Config, h float64) (constant float64, own bool)
 // InFlightAt is how many steps in flight a rate allows a network whose curvature is g, see Newton; 0: not known.
 func InFlightAt(j *Job, spec model.Spec, f Facts, lr, g float64) float64 {
 	f.Newton = g
-	return limitsOf(&j.Config, spec, f, j.Tuning).inFlight(lr)
+	return limitsOf(&j.Asked, spec, f, j.Used).inFlight(lr)
 }
 
 // inFlight is how many steps in flight a rate allows; 0: not known.
