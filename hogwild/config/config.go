@@ -202,7 +202,7 @@ func (c *Config) CheckLRMin() error {
 
 // checkMerge refuses a MergeEvery that is no number of steps.
 func (c *Config) checkMerge() error {
-	if c.MergeEvery != "auto" && c.AskedMergeEvery() == 0 {
+	if c.MergeEvery != "auto" && Whole(c.MergeEvery) == 0 {
 		return Usage("merge-every %q: give auto, or a number of local steps from 1 (1 updates the shared weights in place)", c.MergeEvery)
 	}
 	return nil
@@ -279,35 +279,8 @@ func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed, Layout: c.Layout}
 }
 
-// Settings that are a word or a number are texts. Each is read by one of these, for which a word is 0.
-
-// AskedRounds is how many rounds nodes take in an epoch; 0: as many as their cost allows.
-func (c *Config) AskedRounds() int { return wholeNumber(c.Rounds) }
-
-// AskedMergeEvery is the local steps between two merges that were asked for; 0: by data and workers.
-func (c *Config) AskedMergeEvery() int { return wholeNumber(c.MergeEvery) }
-
-// AskedBiasStep is the step of the bias that was asked for; 0: by the data.
-func (c *Config) AskedBiasStep() float64 { return positiveNumber(c.BiasStep) }
-
-// AskedLRCap is the limit of lr lambda C that was asked for; 0: that of the loss, or none.
-func (c *Config) AskedLRCap() float64 { return positiveNumber(c.LRCap) }
-
-func wholeNumber(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return 0
-	}
-	return n
-}
-
-func positiveNumber(text string) float64 {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v > 0 && v <= math.MaxFloat32) {
-		return 0
-	}
-	return v
-}
+// NodeRounds is how many rounds nodes take in an epoch; 0: as many as their cost allows.
+func (c *Config) NodeRounds() int { return Whole(c.Rounds) }
 
 // AskedBatch is the examples of a step that were asked for, Batch or a worker's part of
 // GlobalBatch; 0: by data and model.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hogwild/internal/human"
@@ -88,9 +89,29 @@ func between(name string, v, lo, hi float64) error {
 	return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
 }
 
+// Settings that are a word or a number are texts, and each is read by one of these two.
+
+// Whole returns the number from 1 that a setting is; 0: it is a word.
+func Whole(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
+
+// Positive returns the positive number that a setting is; 0: it is a word.
+func Positive(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v > 0 && v <= math.MaxFloat32) {
+		return 0
+	}
+	return v
+}
+
 // numberOr accepts one of the words, or a positive number.
 func numberOr(name, text string, words ...string) error {
-	if slices.Contains(words, text) || positiveNumber(text) > 0 {
+	if slices.Contains(words, text) || Positive(text) > 0 {
 		return nil
 	}
 	return Usage("%s %q: give %s, or a positive number", name, text, strings.Join(words, ", "))

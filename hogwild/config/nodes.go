@@ -6,7 +6,7 @@ import (
 
 // checkRounds refuses Rounds that are no number.
 func (c *Config) checkRounds() error {
-	if c.Rounds != "auto" && c.AskedRounds() == 0 {
+	if c.Rounds != "auto" && Whole(c.Rounds) == 0 {
 		return Usage("rounds %q: give auto, or a number of rounds an epoch from 1", c.Rounds)
 	}
 	return nil

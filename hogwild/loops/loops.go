@@ -1,7 +1,7 @@
 // Package loops knows which loops in assembly do not work on this processor, and has plain Go replace them.
 //
-//	loops.go  what an earlier check has found, kept in the user's cache folder
 //	check.go  the check, in a child process
+//	loops.go  what an earlier check has found, kept in the user's cache folder
 package loops
 
 import (

@@ -108,7 +108,7 @@ func (r *rounds) Open(epoch uint64) {
 	}
 	r.counted, r.taken, r.active, r.idle = done, 0, true, time.Time{}
 	r.hear(&message{sayDone: float64(done)})
-	if n := r.core.Job.Asked.AskedRounds(); n > 0 {
+	if n := r.core.Job.Asked.NodeRounds(); n > 0 {
 		r.taken = n * done / max(1, r.core.Block.Plan.Examples())
 	}
 	go func() { r.met <- r.meetings(epoch) }()
@@ -179,7 +179,7 @@ func (r *rounds) nextMeeting(epoch uint64) (mine message, at roundAt) {
 
 // roundDue is after what time to look again whether a round is due in async mode; 0: it is.
 func (r *rounds) roundDue(done int) time.Duration {
-	n := r.core.Job.Asked.AskedRounds()
+	n := r.core.Job.Asked.NodeRounds()
 	if n == 0 {
 		gap := max(leastGap, trainFor*r.cost) - time.Since(r.ended)
 		if gap <= 0 && done == r.counted {

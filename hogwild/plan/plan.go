@@ -61,7 +61,7 @@ func New(c *config.Config, batch, n int) Plan {
 	p.asked = c.Steps()
 	p = p.After(0)
 	p.apart = 1
-	if r := c.AskedRounds(); r > 0 {
+	if r := config.Whole(c.Rounds); r > 0 {
 		p.apart = CeilDiv(p.Rounds, r)
 	}
 	return p

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
@@ -100,4 +101,32 @@ func (r *coordinator) openNext() error {
 	_ = fault.Point("epoch.opened")
 	r.halted.opened(at)
 	return nil
+}
+
+// closed takes in that the open epoch is complete on all nodes, or the job ends.
+func (r *coordinator) closed(err error) error {
+	end, note := r.rounds.Ended(err, r.ownFolder(), r.lastGood())
+	if note != "" {
+		r.report.event("%s", note)
+	}
+	if end == nil {
+		end = r.endEpoch()
+	}
+	return end
+}
+
+// tellPeers ends the job on the other nodes, if it has not ended there: before the workers of this one stop.
+func (r *coordinator) tellPeers() {
+	if !r.rounds.Stopping() {
+		return
+	}
+	if config.Interruption(r.ended) != nil && !r.busy {
+		r.noteSave(r.saveRound((*rundir.Snapshot).SaveAtOnce)) // the launcher may not leave time for more
+	}
+	for r.rounds.Stop(r.ended) {
+		if end := r.endEpoch(); end != nil {
+			r.ended = end
+			return
+		}
+	}
 }

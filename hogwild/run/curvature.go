@@ -4,9 +4,12 @@ import (
 	"math"
 	"time"
 
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/machine"
 )
 
 // The curvature of a network grows as it learns: most of all in the first epoch, which a rehearsal has seen (see tuning.Rehearse),
@@ -64,4 +67,23 @@ func (r *scorer) measured(g float64, e *rundir.EpochResult) {
 	}
 	limit.said = true
 	r.report.event("the limit has fallen to about %s in flight at epoch %d (lr %.3g): lower --lr or --workers", tuning.Steps(now), e.Epoch, e.LR)
+}
+
+// flight is how many steps the workers have in flight at once.
+type flight struct {
+	expected    int     // before the run
+	seen, least float64 // by the samples so far; and at least, with 97.5% confidence
+}
+
+// flight is nil where no more than one step is in flight, or their number does not depend on who has a core. It goes by the
+// median staleness: while most steps are on time, few that land a thousand others late do little, but they decide the mean.
+func (r *shared) flight(in *control.Instruments) *flight {
+	c := &r.job
+	fused := r.facts.Steps && c.Used.MergeEvery <= 1 && c.Used.Batch == 1 && c.Asked.Optimizer == config.SGD && c.Asked.GradientDelay == 0
+	if fused || !c.Asked.TakesTurns() || c.Asked.Workers == 1 || in.StalenessSamples == 0 { // a sample of those is of many short steps
+		return nil
+	}
+	every := float64(max(1, c.Used.MergeEvery)) // updates of another that come at once
+	at := func(share float64) float64 { return 1 + float64(in.Quantile(share))/every }
+	return &flight{min(c.Asked.Workers, machine.Cores()), at(0.5), at(0.5 - 1/math.Sqrt(float64(in.StalenessSamples)))}
 }

@@ -226,3 +226,45 @@ func (v *speed) next(examples int64, passed float64) float64 {
 	v.examples = examples
 	return v.rate / v.weight
 }
+
+// reporter is what people are told.
+type reporter struct {
+	display  *display
+	behind   bool       // metrics could not be written
+	mu       sync.Mutex // for events: those of the evaluator come from other goroutines
+	events   []string
+	latest   rundir.Status // as it was shown
+	rates    []speed       // of each worker
+	looked   time.Time
+	second   time.Time // when the last second was written
+	loadTime time.Duration
+	started  uint64    // monotonic: the first worker's exec
+	first    int       // workers that the run began with
+	watched  time.Time // since when they are watched
+	printed  sync.Once // people are told where programs print to
+}
+
+// wrote takes in the outcome of a line of metrics or an event. A run does not end because one fails.
+func (r *reporter) wrote(err error) {
+	was := r.behind
+	r.behind = err != nil
+	switch {
+	case err != nil && !was:
+		r.event("%v; training continues, and the lines of epochs are written later", err)
+	case err == nil && was:
+		r.event("metrics are written again")
+	}
+}
+
+func (r *reporter) event(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	r.note(line)
+	r.display.warn(line)
+}
+
+// note keeps a line for the report.
+func (r *reporter) note(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, line)
+}

@@ -10,6 +10,8 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
+	"hogwild/hogwild/tuning"
+	"hogwild/internal/human"
 )
 
 // epochs is how far the run is, why it ended, and why its workers wait.
@@ -234,3 +236,53 @@ func (r *epochs) lowerRate() string {
 }
 
 func floatOf(bits uint64) float64 { return math.Float64frombits(bits) }
+
+// errDone ends a run that came to its end.
+var errDone = errors.New("done")
+
+// scaling is a change of the number of workers that is still to come.
+type scaling struct {
+	job tuning.Job
+	at  occasion
+}
+
+// occasion is when the number of workers may change.
+type occasion int
+
+const (
+	atOnce  occasion = iota // async: all workers take chunks of one list
+	paused                  // async: the shared weights change their form, while workers wait before their next chunk
+	atRound                 // sync: the rest of the epoch is cut anew, after a round
+	atEpoch                 // the cut of the epoch belongs to the number of workers
+)
+
+// says returns when that is, for people.
+func (at occasion) says() string {
+	switch at {
+	case atRound:
+		return "after this round"
+	case atEpoch:
+		return "when this epoch ends"
+	}
+	return "now"
+}
+
+// openFolder makes the run folder, unless it is there, and what belongs in it from the start. Of several nodes only the
+// first has one.
+func (r *epochs) openFolder() error {
+	if !r.peers.First() {
+		return nil
+	}
+	if err := r.makeFolder(); err != nil {
+		return err
+	}
+	r.dir, r.job.Asked.Run = r.folder.Path, r.folder.Path
+	if r.job.Asked.Resume != r.dir && r.back == nil && rundir.HasSnapshot(r.dir) {
+		return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
+	}
+	var past *rundir.Past
+	if r.job.Asked.Resume != "" || r.back != nil {
+		past = r.past()
+	}
+	return r.folder.Open(r.job.Asked, past)
+}

@@ -30,16 +30,6 @@ type scorer struct {
 	watching  *hang.ProgramWatch // the evaluator
 }
 
-// evaluation is what came of a snapshot: its test loss, and the saving of it.
-type evaluation struct {
-	result  rundir.EpochResult
-	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
-	newton  float64            // the curvature, see curvature.go; 0: it was not measured
-	err     error
-	saves   bool  // the copy was to be saved too
-	unsaved error // why it could not be
-}
-
 // evaluate starts the evaluation of the copy, and its saving. The channel is closed when
 // the first is done.
 func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
@@ -291,4 +281,31 @@ func (r *scorer) saveWithin() error {
 	}
 	r.good = true
 	return r.keep(r.saveCopy)
+}
+
+// judgeByProgram is addScores where a program scores.
+func (r *scorer) judgeByProgram(e *rundir.EpochResult) error {
+	epoch := e.Epoch
+	if e.Kind == "" { // the run ends within it
+		epoch = 0
+	}
+	sum, metrics, err := r.scoredByProgram(r.copy.Plain(r.trained), r.judge.Set, epoch)
+	if err != nil {
+		return err
+	}
+	e.TestLoss = math.NaN()
+	if sum.N > 0 {
+		e.Judge(score.Of(r.judge.Name, sum, false))
+		err = r.overflown(e)
+	}
+	for name, v := range metrics {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue // JSON has no such numbers
+		}
+		if e.Metrics == nil {
+			e.Metrics = map[string]float64{}
+		}
+		e.Metrics[name] = v
+	}
+	return err
 }

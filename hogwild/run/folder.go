@@ -66,26 +66,6 @@ func inFolder(err error) error {
 	return config.Usage("run folder: %w; choose another with --run", err)
 }
 
-// openFolder makes the run folder, unless it is there, and what belongs in it from the start. Of several nodes only the
-// first has one.
-func (r *epochs) openFolder() error {
-	if !r.peers.First() {
-		return nil
-	}
-	if err := r.makeFolder(); err != nil {
-		return err
-	}
-	r.dir, r.job.Asked.Run = r.folder.Path, r.folder.Path
-	if r.job.Asked.Resume != r.dir && r.back == nil && rundir.HasSnapshot(r.dir) {
-		return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.dir, human.ShellWord(r.dir))
-	}
-	var past *rundir.Past
-	if r.job.Asked.Resume != "" || r.back != nil {
-		past = r.past()
-	}
-	return r.folder.Open(r.job.Asked, past)
-}
-
 // makeFolder makes and locks the folder of a new run. A name that the run has chosen for itself belongs to the
 // one that makes the folder first.
 func (r *task) makeFolder() error {

@@ -5,13 +5,7 @@ import (
 	"fmt"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/device"
-	"hogwild/hogwild/model"
-	"hogwild/hogwild/rundir"
 )
-
-// several reports whether the run is one node of a job.
-func (r *task) several() bool { return r.peers.Name() != "" }
 
 // startRounds begins the rounds with other nodes.
 func (r *epochs) startRounds() (err error) {
@@ -47,34 +41,6 @@ func (r *task) ownFolder() string {
 	return r.dir
 }
 
-// closed takes in that the open epoch is complete on all nodes, or the job ends.
-func (r *coordinator) closed(err error) error {
-	end, note := r.rounds.Ended(err, r.ownFolder(), r.lastGood())
-	if note != "" {
-		r.report.event("%s", note)
-	}
-	if end == nil {
-		end = r.endEpoch()
-	}
-	return end
-}
-
-// tellPeers ends the job on the other nodes, if it has not ended there: before the workers of this one stop.
-func (r *coordinator) tellPeers() {
-	if !r.rounds.Stopping() {
-		return
-	}
-	if config.Interruption(r.ended) != nil && !r.busy {
-		r.noteSave(r.saveRound((*rundir.Snapshot).SaveAtOnce)) // the launcher may not leave time for more
-	}
-	for r.rounds.Stop(r.ended) {
-		if end := r.endEpoch(); end != nil {
-			r.ended = end
-			return
-		}
-	}
-}
-
 // tell ends the job on the other nodes, at the end of an epoch, because of an error that only this node has.
 func (r *task) tell(err error) { _ = r.peers.Together(func() error { return err }) }
 
@@ -85,54 +51,6 @@ func (r *epochs) lastRound() error {
 		diverged = r.ended
 	}
 	return r.rounds.Last(r.position.Epoch, diverged)
-}
-
-// saveLast saves the run as of the last round, when the job ends within an epoch.
-func (r *saver) saveLast() {
-	_, done, lost, _ := r.progressOfAll()
-	r.good = true
-	r.failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
-	r.position.Examples += int64(done)
-	r.position.Lost += int64(lost)
-}
-
-// captureRound copies the last round into the snapshot.
-func (r *saver) captureRound() {
-	r.capture(true, false)
-	r.rounds.Capture(&r.copy, true)
-}
-
-// saveRound saves the last round, on node 0.
-func (r *saver) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
-	if !r.peers.First() {
-		return nil
-	}
-	if err := r.mend(); err != nil {
-		return err
-	}
-	r.captureRound()
-	if i := device.NotFiniteAt(r.copy.W); i >= 0 {
-		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.copy.W[i], r.lastGood())
-	}
-	return save(&r.copy, r.dir, r.params, r.trained)
-}
-
-// saveSoon saves the last round while training continues.
-func (r *saver) saveSoon() {
-	if !r.peers.First() || r.busy || r.opened == 0 {
-		return
-	}
-	save := r.saving()
-	r.captureRound()
-	r.busy = true
-	go func() {
-		i, w := device.NotFiniteAt(r.copy.W), r.copy.W
-		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Used.LR})}
-		if is.saves = is.err == nil; is.saves {
-			is.unsaved = save()
-		}
-		r.evaluated <- is
-	}()
 }
 
 // progressOfAll is progress of all nodes.

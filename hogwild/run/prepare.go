@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,21 @@ import (
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
+
+// coordinator is the life of a run.
+type coordinator struct {
+	*elastic
+	next *coordinator // carries on after divergence
+	heed func()       // has a signal cancel the run
+}
+
+func newCoordinator(c config.Config, o Options) *coordinator {
+	silenced, giveUp := context.WithCancelCause(context.Background())
+	t := &task{job: tuning.Job{Asked: c}, options: o, peers: alone{}, remote: newRemote(), report: reporter{display: newDisplay(o.Progress, o.Quiet)}}
+	e := &epochs{shared: &shared{task: t, patience: answerTime, silenced: silenced, giveUp: giveUp}, rounds: alone{}}
+	v := &view{&scorer{saver: &saver{epochs: e, evaluated: make(chan evaluation, 1)}}}
+	return &coordinator{elastic: &elastic{crew: &crew{view: v}}}
+}
 
 // prepare does all that can fail because of what the user gave, before any process
 // is started: data, model, memory, what is resumed, the run folder.

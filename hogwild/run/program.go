@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -13,7 +12,6 @@ import (
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
-	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
 	"hogwild/hogwild/score"
 	"hogwild/internal/human"
@@ -165,53 +163,4 @@ func (r *scorer) scoredByProgram(w []float32, set *data.Set, epoch int) (s model
 		return model.Score{}, nil, nil
 	}
 	return s, metrics, err
-}
-
-// judgeByProgram is addScores where a program scores.
-func (r *scorer) judgeByProgram(e *rundir.EpochResult) error {
-	epoch := e.Epoch
-	if e.Kind == "" { // the run ends within it
-		epoch = 0
-	}
-	sum, metrics, err := r.scoredByProgram(r.copy.Plain(r.trained), r.judge.Set, epoch)
-	if err != nil {
-		return err
-	}
-	e.TestLoss = math.NaN()
-	if sum.N > 0 {
-		e.Judge(score.Of(r.judge.Name, sum, false))
-		err = r.overflown(e)
-	}
-	for name, v := range metrics {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue // JSON has no such numbers
-		}
-		if e.Metrics == nil {
-			e.Metrics = map[string]float64{}
-		}
-		e.Metrics[name] = v
-	}
-	return err
-}
-
-// testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones, where they have no
-// score, since the run was interrupted before.
-func (r *view) testBest(res *rundir.Result) error {
-	w := r.copy.Best
-	if w == nil && math.IsNaN(res.TestLoss) {
-		w = r.copy.Plain(r.trained)
-	}
-	if w == nil {
-		return nil
-	}
-	sum, err := r.scoreOn(w, r.test)
-	switch {
-	case err == nil && r.late:
-		err = r.cause()
-		res.Stopped = config.Interruption(err).Error()
-	case err == nil && sum.N > 0:
-		s := score.Of("test", sum, false)
-		res.TestLoss, res.TestAccuracy, res.Metrics = s.Loss, s.Accuracy, s.Metrics
-	}
-	return err
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -29,48 +28,6 @@ import (
 
 // view is what people are told of all this.
 type view struct{ *scorer }
-
-// reporter is what people are told.
-type reporter struct {
-	display  *display
-	behind   bool       // metrics could not be written
-	mu       sync.Mutex // for events: those of the evaluator come from other goroutines
-	events   []string
-	latest   rundir.Status // as it was shown
-	rates    []speed       // of each worker
-	looked   time.Time
-	second   time.Time // when the last second was written
-	loadTime time.Duration
-	started  uint64    // monotonic: the first worker's exec
-	first    int       // workers that the run began with
-	watched  time.Time // since when they are watched
-	printed  sync.Once // people are told where programs print to
-}
-
-// wrote takes in the outcome of a line of metrics or an event. A run does not end because one fails.
-func (r *reporter) wrote(err error) {
-	was := r.behind
-	r.behind = err != nil
-	switch {
-	case err != nil && !was:
-		r.event("%v; training continues, and the lines of epochs are written later", err)
-	case err == nil && was:
-		r.event("metrics are written again")
-	}
-}
-
-func (r *reporter) event(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	r.note(line)
-	r.display.warn(line)
-}
-
-// note keeps a line for the report.
-func (r *reporter) note(line string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, line)
-}
 
 // result is the report.
 func (r *view) result() rundir.Result {
@@ -338,4 +295,26 @@ func (r *view) saveResult(res *rundir.Result) error {
 		}
 		return nil
 	})
+}
+
+// testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones, where they have no
+// score, since the run was interrupted before.
+func (r *view) testBest(res *rundir.Result) error {
+	w := r.copy.Best
+	if w == nil && math.IsNaN(res.TestLoss) {
+		w = r.copy.Plain(r.trained)
+	}
+	if w == nil {
+		return nil
+	}
+	sum, err := r.scoreOn(w, r.test)
+	switch {
+	case err == nil && r.late:
+		err = r.cause()
+		res.Stopped = config.Interruption(err).Error()
+	case err == nil && sum.N > 0:
+		s := score.Of("test", sum, false)
+		res.TestLoss, res.TestAccuracy, res.Metrics = s.Loss, s.Accuracy, s.Metrics
+	}
+	return err
 }

@@ -14,17 +14,6 @@ import (
 // does that, in the same folder and on the same data, as it would resume a run that was killed: on
 // every device all that processes share is made anew, the states of optimizers included.
 
-// rollback is what a coordinator knows of the one before it, which diverged.
-type rollback struct {
-	n        int    // of this call of Run: 1 is the first
-	why      error  // what diverged
-	from     string // the folder whose snapshot it continues from; "": the first weights
-	auto     string // what was chosen where the user left it to the program
-	examples int64  // trained until then
-	workers  int    // that it had
-	position rundir.Position
-}
-
 // mostRollbacks is how often one call of Run goes back.
 const mostRollbacks = 3
 

@@ -1,25 +1,39 @@
 // Package run carries out a run: the coordinator, which trains nothing, and its workers, which
-// are processes of the same program.
+// are processes of the same program. The coordinator consists of layers. Each embeds the one below it and knows nothing of those above:
+// coordinator, elastic, crew, view, scorer, saver, epochs, shared, task.
 //
-// # The coordinator
-//
-// It makes the shared memory, starts the workers, watches them, and collects. It consists of layers. Each embeds the one below it and
-// knows nothing of those above:
-//
-//	coordinator  run.go prepare.go boundary.go finish.go rollback.go: the life of the run
-//	elastic      scale.go remote.go inflight.go: another number of workers, and what other processes ask
-//	crew         supervise.go hang.go afterloop.go: workers that start, die, hang and are started again
-//	view         report.go: what people are told
-//	scorer       evaluate.go curvature.go program.go: how good the weights are, and whether the run has diverged
-//	saver        saver.go keep.go: the copy of the weights in host memory and in the run folder
-//	epochs       epochs.go given.go: how far the run is, and why its workers wait
-//	shared       shared.go patience.go: the memory that processes share, and a device that fails or does not answer
-//	task         task.go folder.go: what is to be trained on what, and where the run is kept
-//
-// nodes.go has what they do as one node of a job, with peers.go; display.go is progress on a terminal. The other files:
-//
-//	worker.go rounds.go           a worker's life; barrier mode
-//	options.go lend.go backend.go Options; data that are read once for many runs; where the weights are
+//	lend.go       data that are read once for many runs
+//	run.go        Run, and the life of a run
+//	finish.go     its end
+//	rollback.go   back to the last good snapshot after divergence
+//	boundary.go   between two epochs
+//	prepare.go    coordinator: what is made before any process starts
+//	requests.go   what other processes ask of a run
+//	inflight.go   the steps in flight as they are
+//	scale.go      elastic: another number of workers
+//	hang.go       workers that do not run
+//	supervise.go  crew: workers that start, die and are started again
+//	afterloop.go  what programs do after their loops
+//	report.go     view: what people are told
+//	evaluate.go   scorer: how good the weights are, and whether the run has diverged
+//	curvature.go  the limit of steps in flight, again while the run trains
+//	program.go    models that a program computes
+//	keep.go       what is saved at the end
+//	saver.go      saver: the copy of the weights in host memory and in the run folder
+//	nodes.go      what a run does as one node of a job
+//	given.go      the first weights from a file
+//	epochs.go     epochs: how far the run is, and why its workers wait
+//	patience.go   a device that fails, or does not answer
+//	shared.go     shared: the memory that processes share, and the processes
+//	folder.go     the run folder
+//	task.go       task: what is to be trained on what, and where the run is kept
+//	remote.go     the socket for requests
+//	display.go    reporter: lines and progress on a terminal
+//	rounds.go     barrier mode
+//	worker.go     a worker's life
+//	options.go    Options
+//	peers.go      Peers, the other nodes of a job
+//	backend.go    where the weights are
 //
 // # The protocol
 //
@@ -78,7 +92,6 @@ import (
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/workers"
 )
 
@@ -111,24 +124,6 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	}
 	return r.guarded(ctx)
 }
-
-// coordinator is the life of a run.
-type coordinator struct {
-	*elastic
-	next *coordinator // carries on after divergence
-	heed func()       // has a signal cancel the run
-}
-
-func newCoordinator(c config.Config, o Options) *coordinator {
-	silenced, giveUp := context.WithCancelCause(context.Background())
-	t := &task{job: tuning.Job{Asked: c}, options: o, peers: alone{}, remote: newRemote(), report: reporter{display: newDisplay(o.Progress, o.Quiet)}}
-	e := &epochs{shared: &shared{task: t, patience: answerTime, silenced: silenced, giveUp: giveUp}, rounds: alone{}}
-	v := &view{&scorer{saver: &saver{epochs: e, evaluated: make(chan evaluation, 1)}}}
-	return &coordinator{elastic: &elastic{crew: &crew{view: v}}}
-}
-
-// errDone ends a run that came to its end.
-var errDone = errors.New("done")
 
 // guarded is run. The data may be mapped from a file, which becomes shorter while this process looks at it.
 func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error) {

@@ -7,6 +7,7 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
 	"hogwild/internal/fault"
@@ -42,6 +43,9 @@ func (r *saver) copyRun() error {
 
 // keepCopy has the owner keep a copy of the weights where they are; whole: and brings all of the run's state to host memory.
 func (r *saver) keepCopy(whole bool) error {
+	if len(r.copy.W) != len(r.mem.W) {
+		r.copy.W = make([]float32, len(r.mem.W))
+	}
 	changed, err := askFor(r.shared, r.patient(), func() ([]bool, error) {
 		return r.owner.Keep(r.copy.W, len(r.unmoved) > 0)
 	})
@@ -62,7 +66,6 @@ func (r *saver) keepCopy(whole bool) error {
 
 // watchTensors begins the comparison, if the run has its first epoch before it.
 func (r *saver) watchTensors() error {
-	r.copy.W = make([]float32, len(r.mem.W))
 	if p := &r.position; p.Epoch > 1 || p.Within || r.job.Asked.Sample > 0 {
 		return nil
 	}
@@ -217,38 +220,6 @@ func (r *saver) renewed(err error) error {
 	return onDevice(err)
 }
 
-// saveHostCopy saves the weights of the host copy. A snapshot that is there stays, for it is
-// exact and these are of some moment within an epoch: the run resumes from it. Where there
-// is none they make one, that begins the epoch again.
-func (r *saver) saveHostCopy() error {
-	r.position.Within, r.position.Round = false, 0
-	r.capture(true, false)
-	if i := device.NotFiniteAt(r.copy.W); i >= 0 {
-		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.copy.W[i], r.lastGood())
-	}
-	what, save := "--resume continues from the previous snapshot", func() error { return r.copy.SaveWeights(r.dir, r.params, r.trained) }
-	if !rundir.HasSnapshot(r.dir) {
-		what, save = fmt.Sprintf("--resume continues with them at the start of epoch %d", r.position.Epoch), r.saveCopy
-	}
-	if err := r.keep(save); err != nil {
-		return err
-	}
-	r.report.event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before the run ended; %s",
-		r.age.Seconds(), what)
-	return nil
-}
-
-// saveBetween saves a run that ended between two epochs, the last of which was not saved, or not with success.
-func (r *saver) saveBetween() error {
-	if !r.whole {
-		if err := r.copyRun(); err != nil {
-			r.failed(err)
-			return r.saveHostCopy()
-		}
-	}
-	return r.keep(r.saveCopy)
-}
-
 // copyWithin copies the run within an epoch.
 func (r *saver) copyWithin() error {
 	if err := r.finishRound(); err != nil {
@@ -256,4 +227,53 @@ func (r *saver) copyWithin() error {
 	}
 	r.within()
 	return r.copyRun()
+}
+
+// evaluation is what came of a snapshot: its test loss, and the saving of it.
+type evaluation struct {
+	result  rundir.EpochResult
+	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
+	newton  float64            // the curvature, see curvature.go; 0: it was not measured
+	err     error
+	saves   bool  // the copy was to be saved too
+	unsaved error // why it could not be
+}
+
+// captureRound copies the last round into the snapshot.
+func (r *saver) captureRound() {
+	r.capture(true, false)
+	r.rounds.Capture(&r.copy, true)
+}
+
+// saveRound saves the last round, on node 0.
+func (r *saver) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
+	if !r.peers.First() {
+		return nil
+	}
+	if err := r.mend(); err != nil {
+		return err
+	}
+	r.captureRound()
+	if i := device.NotFiniteAt(r.copy.W); i >= 0 {
+		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.copy.W[i], r.lastGood())
+	}
+	return save(&r.copy, r.dir, r.params, r.trained)
+}
+
+// saveSoon saves the last round while training continues.
+func (r *saver) saveSoon() {
+	if !r.peers.First() || r.busy || r.opened == 0 {
+		return
+	}
+	save := r.saving()
+	r.captureRound()
+	r.busy = true
+	go func() {
+		i, w := device.NotFiniteAt(r.copy.W), r.copy.W
+		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Used.LR})}
+		if is.saves = is.err == nil; is.saves {
+			is.unsaved = save()
+		}
+		r.evaluated <- is
+	}()
 }

@@ -30,33 +30,6 @@ type elastic struct {
 	cancel    context.CancelCauseFunc // has the run end
 }
 
-// scaling is a change of the number of workers that is still to come.
-type scaling struct {
-	job tuning.Job
-	at  occasion
-}
-
-// occasion is when the number of workers may change.
-type occasion int
-
-const (
-	atOnce  occasion = iota // async: all workers take chunks of one list
-	paused                  // async: the shared weights change their form, while workers wait before their next chunk
-	atRound                 // sync: the rest of the epoch is cut anew, after a round
-	atEpoch                 // the cut of the epoch belongs to the number of workers
-)
-
-// says returns when that is, for people.
-func (at occasion) says() string {
-	switch at {
-	case atRound:
-		return "after this round"
-	case atEpoch:
-		return "when this epoch ends"
-	}
-	return "now"
-}
-
 // scale asks for another number of workers, and says what will be done.
 func (r *elastic) scale(n int) (string, error) {
 	c, err := r.scaled(n)

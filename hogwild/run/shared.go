@@ -271,3 +271,13 @@ func (r *shared) mayStartInside() bool {
 	_, ok := r.owner.(insider)
 	return ok && r.job.Asked.Workers == 1 && r.job.Asked.Program == ""
 }
+
+// release gives back what a dead worker had: its chunks, its locks, its turn.
+func (r *shared) release(rank int) {
+	if pid := r.programOf(rank); pid != 0 {
+		r.workers.Orphan(pid)
+	}
+	r.mem.FreeLocks(rank)
+	r.mem.PassTicket(rank)
+	r.block.Release(rank)
+}

@@ -247,13 +247,3 @@ func (r *crew) kill(processes ...*workers.Process) {
 		}
 	}
 }
-
-// release gives back what a dead worker had: its chunks, its locks, its turn.
-func (r *crew) release(rank int) {
-	if pid := r.programOf(rank); pid != 0 {
-		r.workers.Orphan(pid)
-	}
-	r.mem.FreeLocks(rank)
-	r.mem.PassTicket(rank)
-	r.block.Release(rank)
-}

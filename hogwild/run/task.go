@@ -125,3 +125,17 @@ func (r *task) programLog(rank int) *workers.Log {
 		r.report.printed.Do(func() { r.report.display.event("what a program prints is in " + path) })
 	})
 }
+
+// rollback is what a coordinator knows of the one before it, which diverged.
+type rollback struct {
+	n        int    // of this call of Run: 1 is the first
+	why      error  // what diverged
+	from     string // the folder whose snapshot it continues from; "": the first weights
+	auto     string // what was chosen where the user left it to the program
+	examples int64  // trained until then
+	workers  int    // that it had
+	position rundir.Position
+}
+
+// several reports whether the run is one node of a job.
+func (r *task) several() bool { return r.peers.Name() != "" }

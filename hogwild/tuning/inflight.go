@@ -51,7 +51,7 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 // late all the same, by the M steps that the other takes from one merge to the next: so they
 // count M.
 func localSteps(c *config.Config, batch int) int {
-	m := c.AskedMergeEvery()
+	m := config.Whole(c.MergeEvery)
 	if m <= 1 || c.Mode.Kind != config.Async || batch != 1 || c.Workers == 1 {
 		return 1
 	}

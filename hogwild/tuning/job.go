@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"encoding/json"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"

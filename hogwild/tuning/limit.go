@@ -116,7 +116,7 @@ func stabilityConstant(c *config.Config, h float64) (constant float64, own bool)
 	if c.Optimizer.Adaptive() {
 		return 0, false
 	}
-	if own := c.AskedLRCap(); own > 0 {
+	if own := config.Positive(c.LRCap); own > 0 {
 		return own, true
 	}
 	if h <= 0 {

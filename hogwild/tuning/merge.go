@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"cmp"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -52,7 +53,7 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 }
 
 // told is the period that the user gave, or else auto.
-func told(c *config.Config, auto int) int { return cmp.Or(c.AskedMergeEvery(), auto) }
+func told(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }
 
 // within is a period that the learning rate allows: see Tuning.MaxLocalSteps.
 func within(every, hold int) int {
