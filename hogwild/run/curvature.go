@@ -16,7 +16,7 @@ import (
 // but sometimes later. So it is measured again, on the copy of the weights at the ends of epochs 1, 2, 4, 8 and so on, as
 // long as all measurements take measuredShare of the training time at most. On a GPU the copy is not in host memory.
 
-// limit is what is known of the limit of steps in flight while the run trains: see curvature.go.
+// limit is what is known of the limit of steps in flight while the run trains.
 type limit struct {
 	due   int           // the epoch after which it is next measured
 	spent time.Duration // on all measurements
