@@ -62,7 +62,7 @@ func (r *epochs) readGiven() error {
 // noteOtherInputs says that weights of another run have learned from inputs or classes that are not those of this one.
 func (r *reporter) noteOtherInputs(from *rundir.Saved, now *data.Meta) {
 	switch {
-	case from == nil || from.Config.Asked.Layout != nil:
+	case from == nil || from.Job.Asked.Layout != nil:
 	case !from.Meta.ScaledAlike(now):
 		r.event("init: those weights were trained on inputs with another scaling than this run's")
 	case len(from.Meta.Classes) == len(now.Classes) && !slices.Equal(from.Meta.Classes, now.Classes):

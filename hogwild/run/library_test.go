@@ -129,7 +129,7 @@ func evaluated(t *testing.T, run string, set *data.Set) rundir.Scores {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(f.Saved.Config.Asked.ModelOptions(), f.Saved.Meta)
+	m, err := model.New(f.Saved.Job.Asked.ModelOptions(), f.Saved.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}

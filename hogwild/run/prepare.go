@@ -215,7 +215,7 @@ func (r *coordinator) begin() error {
 	if err != nil {
 		return err
 	}
-	if l := f.Config.Asked.Layout; l != nil && r.job.Asked.Layout != nil {
+	if l := f.Job.Asked.Layout; l != nil && r.job.Asked.Layout != nil {
 		if err := program.Compare(l, r.job.Asked.Layout); err != nil {
 			return config.Usage("resume %s: %w", from, err)
 		}

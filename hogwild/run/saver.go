@@ -92,7 +92,7 @@ func (r *saver) tellUnused() {
 // keepCopy has just copied them.
 func (r *saver) capture(whole, kept bool) {
 	r.whole, r.captured = whole, time.Now()
-	r.copy.Config, r.copy.Meta, r.copy.Mean, r.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.position
+	r.copy.Job, r.copy.Meta, r.copy.Mean, r.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.position
 	r.copy.Pos.Rounds = r.block.Before(r.position.Epoch)
 	r.copy.Pos.Seconds, r.copy.Pos.Wall = r.seconds(control.Monotonic()), r.wall()
 	r.copy.Pos.History = slices.Clone(r.position.History)

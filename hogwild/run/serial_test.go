@@ -218,7 +218,7 @@ func savedWeights(t *testing.T, dir string) []float32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := model.New(f.Config.Asked.ModelOptions(), f.Meta)
+	m, err := model.New(f.Job.Asked.ModelOptions(), f.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}

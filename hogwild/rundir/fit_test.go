@@ -160,8 +160,8 @@ func TestPyTorchLoadsProgramWeights(t *testing.T) {
 	layout := &model.Layout{Tensors: []model.Tensor{kind("embed.weight", model.Parameter, 2, 3), kind("norm.weight", model.Parameter, 3), kind("norm.bias", model.Frozen, 3),
 		kind("norm.running_mean", model.Buffer, 3), kind("norm.running_var", model.Buffer, 3), kind("norm.num_batches_tracked", model.Integer), kind("mask", model.Integer, 2)},
 		Same: map[string]string{"head.weight": "embed.weight"}}
-	s := &Snapshot{Config: tuning.Job{Asked: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats}}
-	s.Config.Asked.Layout, s.Config.Asked.Model = layout, model.ProgramName
+	s := &Snapshot{Job: tuning.Job{Asked: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats}}
+	s.Job.Asked.Layout, s.Job.Asked.Model = layout, model.ProgramName
 	params := layout.Params()
 	for i := range model.Size(params) {
 		s.W = append(s.W, float32(i%7))
@@ -191,8 +191,8 @@ print(*(v.double().flatten().tolist() for k, v in sorted(net.state_dict().items(
 func TestProgramWeights(t *testing.T) {
 	layout := &model.Layout{Tensors: []model.Tensor{{Name: "embed.weight", Shape: []int{2, 2}, Kind: model.Parameter}, {Name: "norm.running_mean", Shape: []int{2}, Kind: model.Buffer},
 		{Name: "norm.num_batches_tracked", Kind: model.Integer}, {Name: "mask", Shape: []int{3}, Kind: model.Integer}}, Same: map[string]string{"head.weight": "embed.weight"}}
-	s := &Snapshot{Config: tuning.Job{Asked: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats}, W: []float32{1, 2, 3, 4, .5, .25, 1e6 + .4, 1, 0, -7}}
-	s.Config.Asked.Layout, s.Config.Asked.Model = layout, model.ProgramName
+	s := &Snapshot{Job: tuning.Job{Asked: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats}, W: []float32{1, 2, 3, 4, .5, .25, 1e6 + .4, 1, 0, -7}}
+	s.Job.Asked.Layout, s.Job.Asked.Model = layout, model.ProgramName
 	dir, params := t.TempDir(), layout.Params()
 	if err := s.SaveWeights(dir, params, params); err != nil {
 		t.Fatal(err)

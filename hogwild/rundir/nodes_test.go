@@ -137,7 +137,7 @@ func finish(all []node, is func(p *plan.Plan, i int) bool) (done []bool, example
 func save(t *testing.T, all []node, round int, done []bool, examples int, loss float64) (dir string) {
 	t.Helper()
 	n := all[0]
-	s := &Snapshot{Config: *n.job, Meta: data.Meta{Rows: nodeRows, Features: 4, Kind: data.Floats}, Pos: Position{Epoch: nodeEpoch, Examples: 2 * nodeRows},
+	s := &Snapshot{Job: *n.job, Meta: data.Meta{Rows: nodeRows, Features: 4, Kind: data.Floats}, Pos: Position{Epoch: nodeEpoch, Examples: 2 * nodeRows},
 		Outer: []float32{5, 4, 3, 2, 1}}
 	for rank, o := range n.mem.Optimizers {
 		*o.Steps = uint64(7 + rank)
@@ -236,12 +236,12 @@ func TestOtherNodesContinueAfterARound(t *testing.T) {
 			}
 
 			then, n, l := finish(all, upTo(1))
-			before := &Snapshot{Config: *was[0].job, Pos: Position{Epoch: nodeEpoch}}
+			before := &Snapshot{Job: *was[0].job, Pos: Position{Epoch: nodeEpoch}}
 			before.CaptureNodes(was[0].mem, was[0].block, &NodesRound{Weights: was[0].mem.W, Round: -1})
 			if p := before.Pos; p.Within || p.Base != 0 || p.Rounds != 2*was[0].block.Plan.Rounds {
 				t.Errorf("a snapshot before the first round is at %+v", p)
 			}
-			second := &Snapshot{Config: *all[0].job, Pos: s.Pos}
+			second := &Snapshot{Job: *all[0].job, Pos: s.Pos}
 			second.CaptureNodes(all[0].mem, all[0].block, &NodesRound{Weights: all[0].mem.W, Round: 1, Done: then, Examples: n, Loss: l})
 			if p := second.Pos; p.Base != p.BaseDone || p.Base != examples+n || p.BaseLoss != loss+l || p.Rounds != s.Pos.Rounds+2 {
 				t.Errorf("the next snapshot is at %+v", p)

@@ -16,7 +16,7 @@ func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer confi
 		return nil
 	}
 	p, n := &w.Plan, len(m.W)
-	replicas := len(m.Slots) == 0 || len(s.slots) == p.Ranks()*n || len(s.slots) == 0 && s.Config.Asked.Nodes > 1 // which save between rounds
+	replicas := len(m.Slots) == 0 || len(s.slots) == p.Ranks()*n || len(s.slots) == 0 && s.Job.Asked.Nodes > 1 // which save between rounds
 	if len(s.chunks) != 2*p.AllChunks() || !replicas {
 		return config.Usage("resume: the snapshot was taken within an epoch, and this run splits epochs differently: keep workers, batch and average-every")
 	}
@@ -35,9 +35,9 @@ func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer confi
 // all take over these.
 func (s *Snapshot) restoreState(m *control.Weights, w *control.Block, optimizer config.Optimizer) error {
 	have, want := len(s.steps)/control.RankWords, len(m.Optimizers)
-	nodes := s.Config.Asked.Nodes > 1 || w.Plan.Ranks() > w.Plan.Workers
+	nodes := s.Job.Asked.Nodes > 1 || w.Plan.Ranks() > w.Plan.Workers
 	each := len(m.State) / max(1, want)
-	if s.Config.Asked.Optimizer == optimizer && have > 0 && (have == want || nodes) && len(s.state) == have*each {
+	if s.Job.Asked.Optimizer == optimizer && have > 0 && (have == want || nodes) && len(s.state) == have*each {
 		for i := range want {
 			from := w.Plan.RankOf(i) % have
 			copy(m.State[i*each:(i+1)*each], s.state[from*each:])
@@ -47,7 +47,7 @@ func (s *Snapshot) restoreState(m *control.Weights, w *control.Block, optimizer 
 	}
 	if len(s.state) > 0 && len(m.State) > 0 {
 		return config.Usage("resume: the snapshot holds the state of %d optimizers (%s), this run needs %d (%s): keep workers, optimizer and optimizer-state",
-			have, s.Config.Asked.Optimizer, want, optimizer)
+			have, s.Job.Asked.Optimizer, want, optimizer)
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func TestSettingsOfOldSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := f.Config.Asked; c.Missing != "fill" || c.LR != 0.5 || c.Bias || c.Data != "" {
+	if c := f.Job.Asked; c.Missing != "fill" || c.LR != 0.5 || c.Bias || c.Data != "" {
 		t.Errorf("%+v", c)
 	}
 }

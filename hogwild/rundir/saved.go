@@ -21,7 +21,7 @@ type Saved struct {
 	path    string
 	Bytes   []byte // the file
 	Damage  error  // of a snapshot: the newest cannot be read, and this is the previous one
-	Config  tuning.Job
+	Job     tuning.Job
 	Meta    data.Meta
 	Pos     *Position
 	form    string // of the exact weights of a run that centred
@@ -53,8 +53,8 @@ func parseSaved(path string, file []byte) (*Saved, error) {
 // describe reads the metadata of a file that this program wrote.
 func describe(path string, file []byte, text map[string]string, tensors []Tensor) (*Saved, error) {
 	f := &Saved{path: path, Bytes: file, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
-	f.Config.Asked, f.Config.Asked.Data = config.Default(), "" // of settings that are newer than the file
-	err := errors.Join(json.Unmarshal([]byte(text[metaConfig]), &f.Config),
+	f.Job.Asked, f.Job.Asked.Data = config.Default(), "" // of settings that are newer than the file
+	err := errors.Join(json.Unmarshal([]byte(text[metaConfig]), &f.Job),
 		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
 	if p := text["hogwild.position"]; err == nil && p != "" {
 		f.Pos = &Position{}
@@ -151,7 +151,7 @@ func hasPosition(f *Saved, err error) (*Saved, error) {
 // stopped, if both keep their weights in one form, else from the same function; and from the
 // plain weights of any other.
 func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
-	s := &Snapshot{Config: f.Config, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
+	s := &Snapshot{Job: f.Job, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
 	var errs [7]error
 	s.W, errs[0] = f.Weights(params)
 	merged := c.Used.MergesCentered()
@@ -193,12 +193,12 @@ func SavedConfig(dir string) (config.Config, error) {
 
 // Resumed is the configuration of the run whose snapshot this is, to be resumed in dir.
 func (f *Saved) Resumed(dir string) config.Config {
-	c := f.Config.Asked
+	c := f.Job.Asked
 	c.Resume, c.Run = dir, dir
 	c.Init, c.InitPartial = "", false                     // the position says what it started from
 	c.Node, c.Nodes, c.HostNode, c.HostNodes = 0, 0, 0, 0 // its launcher says
 	if c.Batch == 0 && c.GlobalBatch == 0 {
-		c.Batch = f.Config.Used.Batch // another device or optimizer would choose another one
+		c.Batch = f.Job.Used.Batch // another device or optimizer would choose another one
 	}
 	return c
 }

@@ -99,7 +99,7 @@ type Position struct {
 
 // Snapshot is a consistent copy of a run, made while no worker was within a chunk.
 type Snapshot struct {
-	Config tuning.Job
+	Job    tuning.Job
 	Meta   data.Meta
 	Mean   []float32 // of the inputs
 	Pos    Position
@@ -148,8 +148,8 @@ func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len
 
 // SameData refuses to resume a run on other data than it was trained on.
 func (f *Saved) SameData(c *config.Config, checksum string) error {
-	switch was := f.Config.Asked.Data; {
-	case f.Meta.Checksum == checksum, was == c.Data && f.Config.Asked.Seed != c.Seed: // MayResume says which seed
+	switch was := f.Job.Asked.Data; {
+	case f.Meta.Checksum == checksum, was == c.Data && f.Job.Asked.Seed != c.Seed: // MayResume says which seed
 		return nil
 	case was != c.Data:
 		return config.Usage("resume %s: it was trained on %s: leave data out", c.Resume, was)
@@ -160,7 +160,7 @@ func (f *Saved) SameData(c *config.Config, checksum string) error {
 
 // MayResume refuses a configuration with which the run could not go on where it stopped.
 func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
-	was := s.Config
+	was := s.Job
 	type field struct {
 		name     string
 		was, now any
@@ -204,7 +204,7 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 // Plain are the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
 	if s.plain == nil {
-		w := model.ToPlain(trained, s.W, s.Mean, s.Config.Used.MergesCentered())
+		w := model.ToPlain(trained, s.W, s.Mean, s.Job.Used.MergesCentered())
 		s.plain = func() []float32 { return w }
 	}
 	return s.plain()
@@ -256,8 +256,8 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 	}
 	meta["hogwild.position"] = string(pos)
 	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state), uint64Tensor(tensorSteps, s.steps))
-	if s.Config.Used.Center {
-		meta[metaForm] = formOf(s.Config.Used.MergesCentered())
+	if s.Job.Used.Center {
+		meta[metaForm] = formOf(s.Job.Used.MergesCentered())
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
 	}
 	if s.Outer != nil {
@@ -282,7 +282,7 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 
 // metadata is what any file with weights says about where they come from.
 func (s *Snapshot) metadata() (map[string]string, error) {
-	settings, err1 := json.Marshal(s.Config)
+	settings, err1 := json.Marshal(s.Job)
 	meta, err2 := json.Marshal(s.Meta)
 	return map[string]string{
 		"format":          "pt", // what PyTorch's loaders look for
@@ -303,7 +303,7 @@ func (s *Snapshot) plainTensors(params, trained []model.Param) []Tensor {
 // weightTensors are the weights of the model's tensors. Of a program's model they are all that its state_dict has, so that
 // PyTorch takes the file as it is: integers as I64, and tied tensors under each of their names.
 func (s *Snapshot) weightTensors(params []model.Param, w []float32) (ts []Tensor) {
-	layout := s.Config.Asked.Layout
+	layout := s.Job.Asked.Layout
 	for i, v := range model.Export(params, w) {
 		t := FloatTensor(params[i].Name, params[i].Shape, v)
 		if layout != nil && layout.Tensors[i].Kind == model.Integer {

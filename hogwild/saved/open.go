@@ -48,8 +48,8 @@ func OpenAs(path string, d Description) (*Saved, error) {
 
 // opened returns the model of a file of this program.
 func opened(f *rundir.Saved, path string) (*Saved, error) {
-	s := &Saved{path: path, name: f.Config.Asked.Model, meta: f.Meta, config: f.Config.Asked, places: f.Meta.Places()}
-	options := f.Config.Asked.ModelOptions()
+	s := &Saved{path: path, name: f.Job.Asked.Model, meta: f.Meta, config: f.Job.Asked, places: f.Meta.Places()}
+	options := f.Job.Asked.ModelOptions()
 	spec, err1 := model.Resolve(options, f.Meta)
 	s.loss = spec.Loss
 	var err2, err3 error

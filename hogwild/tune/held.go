@@ -37,7 +37,7 @@ func (h *heldRows) losses(run string) (mean float64, blocks []float64, err error
 	if err != nil {
 		return 0, nil, err
 	}
-	m, err := model.New(f.Saved.Config.Asked.ModelOptions(), f.Saved.Meta)
+	m, err := model.New(f.Saved.Job.Asked.ModelOptions(), f.Saved.Meta)
 	if err != nil {
 		return 0, nil, err
 	}
