@@ -65,6 +65,9 @@ type scripted struct {
 // TestBoundaryCopies: what a boundary between epochs allocates is two copies of the weights, the plain ones and those of the files,
 // also where the run centres and saves. The third is into memory that is there already.
 func TestBoundaryCopies(t *testing.T) {
+	if raceDetector() {
+		t.Skip("the race detector has memory of its own")
+	}
 	c := quick(t)
 	c.Workers, c.Epochs, c.SaveEvery, c.Center, c.Model = 2, 4, "1", "on", "mlp:2048"
 	p := script(t, c)
