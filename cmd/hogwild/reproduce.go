@@ -34,7 +34,7 @@ all are undecided.
 Each case is trained at its best learning rate, which a search finds first, but for those with
 delays, where speeds are compared. --same-lr trains all at the plan's rates.
 
-With five repeats it takes about two hours on two cores, about a quarter of an hour with --quick, and
+With five repeats it takes one to two hours on two cores, about a quarter of an hour with --quick, and
 longer on more cores because there are more worker counts. If it is interrupted, repeat the command to
 continue.
 
