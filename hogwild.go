@@ -37,6 +37,7 @@ import (
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
 	"hogwild/hogwild/tune"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 )
 
@@ -254,7 +255,7 @@ func Default() Config { return config.Default() }
 func IsWorker() bool { return workers.IsWorker() }
 
 // WorkerMain is the main function of a worker process. It returns the exit status.
-func WorkerMain() int { return run.WorkerMain() }
+func WorkerMain() int { return worker.Main() }
 
 // Train trains c.Model on c.Data with c.Workers processes and returns the trained model. It leaves no files
 // behind: those of the run are in a folder of os.TempDir until it ends. The model may be there beside an error, as

@@ -22,6 +22,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 )
 
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		device.RegisterBackend("cuda", greedy{chunks: n})
 	}
 	if workers.IsWorker() {
-		os.Exit(run.WorkerMain())
+		os.Exit(worker.Main())
 	}
 	if config := os.Getenv(apartVariable); config != "" {
 		os.Exit(runApart(config))

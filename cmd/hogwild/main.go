@@ -16,7 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
 	"hogwild/internal/self"
@@ -45,7 +45,7 @@ const dataHelp = `Usage: hogwild data info PATH [--json]
 
 func main() {
 	if workers.IsWorker() { // first of all: a worker starts in milliseconds
-		os.Exit(run.WorkerMain())
+		os.Exit(worker.Main())
 	}
 	self.Probe()
 	config.OutlivePipes()

@@ -17,7 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hogwild/hogwild/program/programtest"
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 )
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(programtest.Main(os.Args[1:]))
 	}
 	if workers.IsWorker() {
-		os.Exit(run.WorkerMain())
+		os.Exit(worker.Main())
 	}
 	if filepath.Base(os.Args[0]) != "hogwild" { // these are the tests
 		check.HeedHangups()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/display"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -126,6 +126,6 @@ func (v *view) lines(columns int) []string {
 		}
 		rows = append(rows, []string{fmt.Sprint(k.Rank), fmt.Sprint(k.PID), k.State, human.Rate(k.Rate), chunk, stale, fmt.Sprint(k.Restarts)})
 	}
-	all := append([]string{head}, run.ProgressLines(v.Status, columns)...)
+	all := append([]string{head}, display.ProgressLines(v.Status, columns)...)
 	return append(append(all, ""), strings.Split(strings.TrimRight(human.AlignedRight(rows), "\n"), "\n")...)
 }

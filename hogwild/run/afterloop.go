@@ -78,7 +78,7 @@ func (r *crew) awaitPrograms() {
 // tellOfLoops tells people after a while what the run waits for.
 func (r *crew) tellOfLoops(who string) *time.Timer {
 	return time.AfterFunc(10*time.Second, func() {
-		r.report.display.event("what follows the loop over job.batches() takes long in " + who + ": the run waits for it")
+		r.report.Say("what follows the loop over job.batches() takes long in " + who + ": the run waits for it")
 	})
 }
 
@@ -100,9 +100,9 @@ func (r *crew) leaveLoops(res *rundir.Result) error {
 	late()
 	for _, f := range r.after {
 		slices.Sort(f.who)
-		r.report.event("after the loop over job.batches(), in %s: %s", strings.Join(f.who, ", "), human.Brief(f.why))
+		r.report.Event("after the loop over job.batches(), in %s: %s", strings.Join(f.who, ", "), human.Brief(f.why))
 	}
-	if res.Events = r.report.events; r.after == nil {
+	if res.Events = r.report.Events(); r.after == nil {
 		return nil
 	}
 	res.Error = fmt.Sprintf("%v: %s", config.ErrAfterLoop, r.after[0].why)

@@ -107,7 +107,7 @@ func (r *coordinator) openNext() error {
 func (r *coordinator) closed(err error) error {
 	end, note := r.rounds.Ended(err, r.ownFolder(), r.lastGood())
 	if note != "" {
-		r.report.event("%s", note)
+		r.report.Event("%s", note)
 	}
 	if end == nil {
 		end = r.endEpoch()

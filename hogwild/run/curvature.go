@@ -66,7 +66,7 @@ func (r *scorer) measured(g float64, e *rundir.EpochResult) {
 		return
 	}
 	limit.said = true
-	r.report.event("the limit has fallen to about %s in flight at epoch %d (lr %.3g): lower --lr or --workers", tuning.Steps(now), e.Epoch, e.LR)
+	r.report.Event("the limit has fallen to about %s in flight at epoch %d (lr %.3g): lower --lr or --workers", tuning.Steps(now), e.Epoch, e.LR)
 }
 
 // flight is how many steps the workers have in flight at once.

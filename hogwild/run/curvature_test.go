@@ -75,11 +75,11 @@ func TestLimitFalls(t *testing.T) {
 		if measures {
 			r.measured(x.g, &e)
 		}
-		if measures != x.measures || !(math.Abs(r.limit.least-x.least) < 1e-9) || len(r.report.events) != x.events {
-			t.Errorf("epoch %d after %g s: %t, least %g, events %q; want %t, %g, %d", x.epoch, x.seconds, measures, r.limit.least, r.report.events, x.measures, x.least, x.events)
+		if measures != x.measures || !(math.Abs(r.limit.least-x.least) < 1e-9) || len(r.report.Events()) != x.events {
+			t.Errorf("epoch %d after %g s: %t, least %g, events %q; want %t, %g, %d", x.epoch, x.seconds, measures, r.limit.least, r.report.Events(), x.measures, x.least, x.events)
 		}
 	}
-	if want := "about 2 steps in flight at epoch 9 (lr 0.0491): lower --lr or --workers"; !strings.Contains(strings.Join(r.report.events, "\n"), want) {
-		t.Errorf("said %q, want %q", r.report.events, want)
+	if want := "about 2 steps in flight at epoch 9 (lr 0.0491): lower --lr or --workers"; !strings.Contains(strings.Join(r.report.Events(), "\n"), want) {
+		t.Errorf("said %q, want %q", r.report.Events(), want)
 	}
 }

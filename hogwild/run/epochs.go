@@ -95,7 +95,7 @@ func (r *epochs) mayContinue(at *rundir.Position) error {
 	done, why := int(at.Epoch)-1, score.Stop(&r.job.Asked, at.History)
 	if r.back == nil && !at.Within && (done == r.job.Asked.Epochs || why != "") && !(r.peers.First() && concluded(r.job.Asked.Resume, done)) {
 		r.stopped, r.unreported = why, true
-		r.report.display.event(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Asked.Resume))
+		r.report.Say(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", r.job.Asked.Resume))
 		return nil
 	}
 	if done >= r.job.Asked.Epochs {

@@ -169,7 +169,7 @@ func (r *scorer) awaitCopy() error {
 	}
 	differ, err := r.rounds.Align()
 	if differ > 0 {
-		r.report.event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.position.Epoch, human.Plural(differ, "node"))
+		r.report.Event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.position.Epoch, human.Plural(differ, "node"))
 	}
 	if errors.As(err, new(deviceError)) {
 		r.tell(err)
@@ -212,14 +212,14 @@ func (r *scorer) record(e evaluation) error {
 	}
 	r.last = &e.result
 	r.position.History = append(r.position.History, e.result)
-	r.report.display.epoch(e.result)
+	r.report.Epoch(e.result)
 	if e.newton > 0 {
 		r.measured(e.newton, &e.result)
 	}
 	if r.options.OnEpoch != nil {
 		r.options.OnEpoch(e.result)
 	}
-	r.report.wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
+	r.report.Wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
 	if why := score.Stop(&r.job.Asked, r.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
 		r.stopped, end = why, errDone
 	}

@@ -45,7 +45,7 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 	} else if r.good = good; good && (r.due || !r.whole) {
 		r.failed(r.saveBetween())
 	}
-	r.report.display.close()
+	r.report.Close()
 	if r.goesBack() {
 		trained := r.position.Examples
 		if within {

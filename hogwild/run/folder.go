@@ -52,7 +52,7 @@ func (r *task) claim() error {
 func (r *task) lock(dir string) (err error) {
 	r.folder, err = rundir.Claim(dir)
 	if errors.Is(err, rundir.ErrNoLocks) {
-		r.report.event("run folder %s: %v; do not start a second run in it", dir, err)
+		r.report.Event("run folder %s: %v; do not start a second run in it", dir, err)
 		return nil
 	}
 	return err

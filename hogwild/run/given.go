@@ -53,19 +53,19 @@ func (r *epochs) readGiven() error {
 	}
 	r.position.Init = &fit.Started
 	for _, line := range append([]string{"init: " + fit.Text()}, fit.Lines...) {
-		r.report.display.event(line)
+		r.report.Say(line)
 	}
-	r.report.noteOtherInputs(f.Saved, &r.train.Meta)
+	r.noteOtherInputs(f.Saved, &r.train.Meta)
 	return nil
 }
 
 // noteOtherInputs says that weights of another run have learned from inputs or classes that are not those of this one.
-func (r *reporter) noteOtherInputs(from *rundir.Saved, now *data.Meta) {
+func (r *epochs) noteOtherInputs(from *rundir.Saved, now *data.Meta) {
 	switch {
 	case from == nil || from.Job.Asked.Layout != nil:
 	case !from.Meta.ScaledAlike(now):
-		r.event("init: those weights were trained on inputs with another scaling than this run's")
+		r.report.Event("init: those weights were trained on inputs with another scaling than this run's")
 	case len(from.Meta.Classes) == len(now.Classes) && !slices.Equal(from.Meta.Classes, now.Classes):
-		r.event("init: the outputs of those weights are other classes than this run's")
+		r.report.Event("init: the outputs of those weights are other classes than this run's")
 	}
 }

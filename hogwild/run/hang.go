@@ -17,9 +17,9 @@ func (r *crew) lookForHung() error {
 	for i, f := range r.hang.Look(seen) {
 		switch p := running[i]; f.State {
 		case hang.Moves:
-			r.report.event("%v moves again", p)
+			r.report.Event("%v moves again", p)
 		case hang.Warning:
-			r.report.event("%v has not moved for %v, state %s; %s", p, f.For, f.Kernel, r.whenHung(&f))
+			r.report.Event("%v has not moved for %v, state %s; %s", p, f.For, f.Kernel, r.whenHung(&f))
 		case hang.Hung:
 			p.Hung = fmt.Sprintf("was killed: it had not moved for %v, state %s", f.For, f.Kernel)
 			r.kill(p)

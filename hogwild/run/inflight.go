@@ -43,5 +43,5 @@ func (r *elastic) lookAgain(f *flight) {
 	if t.MaxInFlight == 0 {
 		return // nothing depends on them that is known: the report has both numbers
 	}
-	r.report.event("%s", job.Recounted(f.seen, f.expected, job.Used.LR == r.job.Used.LR))
+	r.report.Event("%s", job.Recounted(f.seen, f.expected, job.Used.LR == r.job.Used.LR))
 }

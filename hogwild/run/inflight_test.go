@@ -176,7 +176,7 @@ func TestLookAgain(t *testing.T) {
 		if got := r.scaling.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped || r.scaling.job.Asked.Workers != c.Workers {
 			t.Errorf("%s: %+v, want %+v", x.name, got, want)
 		}
-		said := strings.Join(r.report.events, "\n")
+		said := strings.Join(r.report.Events(), "\n")
 		if x.says == "" && said == "" {
 			continue
 		}

@@ -29,7 +29,7 @@ func (r *saver) keep(write func() error) error {
 			return nil
 		}
 		if i == 0 {
-			r.report.event("%v; trying again", err)
+			r.report.Event("%v; trying again", err)
 		}
 		time.Sleep(wait)
 		err = r.tryKeep(write)
@@ -104,7 +104,7 @@ func (r *saver) saveHostCopy() error {
 	if err := r.keep(save); err != nil {
 		return err
 	}
-	r.report.event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before the run ended; %s",
+	r.report.Event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before the run ended; %s",
 		r.age.Seconds(), what)
 	return nil
 }

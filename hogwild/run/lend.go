@@ -33,7 +33,7 @@ func Load(c config.Config, o Options) (*Lender, error) {
 }
 
 // Say shows a line where the progress of the run goes.
-func (l *Lender) Say(line string) { l.of.report.display.event(line) }
+func (l *Lender) Say(line string) { l.of.report.Say(line) }
 
 // Close gives the data back.
 func (l *Lender) Close() { l.of.close() }

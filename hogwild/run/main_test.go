@@ -13,6 +13,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program/programtest"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 )
 
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(unaskedVariable) == "" && workers.IsWorker() {
 		dieAtStart(os.Getenv(startVariable))
-		os.Exit(WorkerMain())
+		os.Exit(worker.Main())
 	}
 	if text := os.Getenv(configVariable); text != "" {
 		os.Exit(coordinate(text))

@@ -25,7 +25,7 @@ func (r *task) settleJob(own error) error {
 	}
 	note, err := r.peers.Settle(&r.job, data, own, r.choose)
 	if note != "" {
-		r.report.event("%s", note)
+		r.report.Event("%s", note)
 	}
 	return err
 }

@@ -228,7 +228,7 @@ func TestWorkerStays(t *testing.T) {
 		r.halt()
 	}()
 	await(t, "halt to return", func() bool { return ended(halted) })
-	if said := strings.Join(r.report.events, "\n"); !strings.Contains(said, "was killed but does not exit") {
+	if said := strings.Join(r.report.Events(), "\n"); !strings.Contains(said, "was killed but does not exit") {
 		t.Errorf("events %q", said)
 	}
 	close(over)

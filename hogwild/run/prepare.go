@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/display"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
@@ -30,9 +31,9 @@ type coordinator struct {
 
 func newCoordinator(c config.Config, o Options) *coordinator {
 	silenced, giveUp := context.WithCancelCause(context.Background())
-	t := &task{job: tuning.Job{Asked: c}, options: o, peers: alone{}, remote: newRemote(), report: reporter{display: newDisplay(o.Progress, o.Quiet)}}
+	t := &task{job: tuning.Job{Asked: c}, options: o, peers: alone{}, remote: newRemote(), report: display.Reporter{Display: display.New(o.Progress, o.Quiet)}}
 	e := &epochs{shared: &shared{task: t, patience: answerTime, silenced: silenced, giveUp: giveUp}, rounds: alone{}}
-	v := &view{&scorer{saver: &saver{epochs: e, evaluated: make(chan evaluation, 1)}}}
+	v := &view{scorer: &scorer{saver: &saver{epochs: e, evaluated: make(chan evaluation, 1)}}}
 	return &coordinator{elastic: &elastic{crew: &crew{view: v}}}
 }
 
@@ -42,7 +43,7 @@ func (r *coordinator) prepare() error {
 	start := time.Now()
 	var err error
 	_ = r.peers.Together(func() error { err = r.take(); return nil }) // the error is this node's: all hear of it now
-	r.report.loadTime = time.Since(start)
+	r.shown.loadTime = time.Since(start)
 	if err = r.settleJob(err); err != nil {
 		return err // all nodes have one
 	}
@@ -133,7 +134,7 @@ func (r *coordinator) load() error {
 	if err := r.lookAtGiven(); err != nil {
 		return err
 	}
-	defer r.report.display.during("reading " + rundir.DataText(c.Asked.Data) + " ...")()
+	defer r.report.During("reading " + rundir.DataText(c.Asked.Data) + " ...")()
 	if err := r.describe(); err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (r *coordinator) begin() error {
 	r.position, r.copy.Best, r.copy.Damaged = s.Pos, s.Best, s.Damaged
 	r.before = s.Pos.Wall
 	if f.Damage != nil {
-		r.report.event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
+		r.report.Event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
 	}
 	if err := r.mayContinue(&s.Pos); err != nil {
 		return err

@@ -70,12 +70,12 @@ func (r *scorer) describe() (err error) {
 		return nil
 	}
 	r.prints = r.programLog(program.Coordinator)
-	r.watching = hang.WatchProgram(c.HangTimeout, r.report.event)
-	if r.evaluator, err = startEvaluator(c, r.watching, r.report.event, r.prints); err != nil {
+	r.watching = hang.WatchProgram(c.HangTimeout, r.report.Event)
+	if r.evaluator, err = startEvaluator(c, r.watching, r.report.Event, r.prints); err != nil {
 		return err
 	}
 	r.evaluator.Restarted = func(why error) {
-		r.report.event("evaluating: %v: it is started again", why)
+		r.report.Event("evaluating: %v: it is started again", why)
 	}
 	c.Layout, c.Model = r.evaluator.Layout(), model.ProgramName
 	switch own := c.Layout.Rows > 0; {

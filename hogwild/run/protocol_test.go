@@ -10,6 +10,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/display"
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
@@ -141,7 +142,7 @@ func script(t *testing.T, c config.Config) *scripted {
 	}
 	r.interrupted, r.cause = make(chan struct{}), func() error { return nil }
 	r.workers, r.hang = workers.New(c.Workers, c.MaxRestarts), hang.New(c.HangTimeout)
-	r.report.rates, r.saved, r.opened = make([]speed, r.mem.Ranks), time.Now(), control.Monotonic()
+	r.shown.rates, r.saved, r.opened = make([]display.Speed, r.mem.Ranks), time.Now(), control.Monotonic()
 	if err := r.watchTensors(); err != nil {
 		t.Fatal(err)
 	}

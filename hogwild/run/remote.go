@@ -37,7 +37,7 @@ func (r *task) takeRequests() {
 		return
 	}
 	if err := r.remote.open(r.dir); err != nil {
-		r.report.event("no hogwild scale, top, pause or stop for this run: %v", err)
+		r.report.Event("no hogwild scale, top, pause or stop for this run: %v", err)
 	}
 }
 

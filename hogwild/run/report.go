@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/display"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -27,7 +28,22 @@ import (
 )
 
 // view is what people are told of all this.
-type view struct{ *scorer }
+type view struct {
+	*scorer
+	shown shown
+}
+
+// shown is what was shown last, and when.
+type shown struct {
+	latest   rundir.Status
+	rates    []display.Speed // of each worker
+	looked   time.Time
+	second   time.Time // when the last second was written
+	loadTime time.Duration
+	started  uint64    // monotonic: the first worker's exec
+	first    int       // workers that the run began with
+	watched  time.Time // since when they are watched
+}
 
 // result is the report.
 func (r *view) result() rundir.Result {
@@ -38,7 +54,7 @@ func (r *view) result() rundir.Result {
 		Restarts: p.Restarts, LostExamples: p.Lost, Rollbacks: p.Rollbacks, DiscardedExamples: p.Discarded,
 		Parameters: int64(model.Size(r.params)), ValuesPerExample: r.train.ValuesPerRow(),
 		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), CPU: vec.InstructionSet(),
-		Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.stopped, Notes: r.notes(), History: p.History, Events: r.report.events}
+		Version: config.Version, Commit: rundir.Commit(), Run: r.dir, Stopped: r.stopped, Notes: r.notes(), History: p.History, Events: r.report.Events()}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
@@ -119,16 +135,16 @@ func (r *view) scores(res *rundir.Result) {
 // step; workers that came too late for any do not count.
 func (r *view) startup() float64 {
 	last := uint64(0)
-	for rank := range r.report.first {
+	for rank := range r.shown.first {
 		last = max(last, r.block.Rank(rank, control.RankFirst))
 	}
-	return float64(max(last, r.report.started)-r.report.started) / 1e9
+	return float64(max(last, r.shown.started)-r.shown.started) / 1e9
 }
 
 // timing says where the time went.
 func (r *view) timing() []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
-		r.report.loadTime.Seconds(), r.startup(), r.position.Seconds, time.Since(r.report.watched).Seconds()-r.position.Seconds)}
+		r.shown.loadTime.Seconds(), r.startup(), r.position.Seconds, time.Since(r.shown.watched).Seconds()-r.position.Seconds)}
 	for rank := range r.workers.Most() {
 		trained, waited := r.block.Rank(rank, control.RankTrained), r.block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
@@ -178,12 +194,12 @@ func (r *view) header() []string {
 // show renews the display, and once a second the metrics.
 func (r *view) show() {
 	s := r.status()
-	r.report.latest = s
-	r.report.display.status(s)
-	if time.Since(r.report.second) >= time.Second && r.stepped() { // programs may take long to start
-		r.report.second = time.Now()
+	r.shown.latest = s
+	r.report.Status(s)
+	if time.Since(r.shown.second) >= time.Second && r.stepped() { // programs may take long to start
+		r.shown.second = time.Now()
 		lr := plan.NewSchedule(&r.job.Asked, r.job.Used.LR, r.train.Rows).At(s.Examples)
-		r.report.wrote(r.folder.Second(s, r.instruments(), lr))
+		r.report.Wrote(r.folder.Second(s, r.instruments(), lr))
 	}
 }
 
@@ -207,14 +223,14 @@ func (r *view) status() rundir.Status {
 			s.TrainMetrics = r.trainMetrics()
 		}
 	}
-	passed := max(time.Since(r.report.looked).Seconds(), 1e-3)
-	r.report.looked = time.Now()
+	passed := max(time.Since(r.shown.looked).Seconds(), 1e-3)
+	r.shown.looked = time.Now()
 	s.Workers = slices.DeleteFunc(r.workerStatus(), func(w rundir.WorkerStatus) bool {
 		return w.State == stateLeft
 	})
 	for i := range s.Workers {
 		w := &s.Workers[i]
-		w.Rate = r.report.rates[w.Rank].next(w.Examples, passed)
+		w.Rate = r.shown.rates[w.Rank].Next(w.Examples, passed)
 		s.Rate += w.Rate
 	}
 	return s

@@ -16,7 +16,7 @@ func (r *elastic) obey(q rundir.Request) rundir.Answer {
 	}
 	switch q.Do {
 	case rundir.DoStatus:
-		s := r.report.latest
+		s := r.shown.latest
 		if s.Kind == "" { // nothing was shown yet
 			s = r.status()
 		}
@@ -58,8 +58,8 @@ func (r *elastic) suspend() (string, error) {
 	}
 	r.halted.asked = true
 	r.hold()
-	r.report.note("paused")
-	r.report.display.event("paused; resume with: hogwild continue")
+	r.report.Keep("paused")
+	r.report.Say("paused; resume with: hogwild continue")
 	return "paused: each worker finishes its chunk", nil
 }
 
@@ -73,7 +73,6 @@ func (r *elastic) resume() (string, error) {
 	}
 	r.halted.asked, r.halted.since = false, 0
 	r.letGo()
-	r.report.note("continued")
-	r.report.display.event("continued")
+	r.report.Tell("continued")
 	return "continued", nil
 }

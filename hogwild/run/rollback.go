@@ -51,7 +51,7 @@ func (r *coordinator) followed(examples int64) *coordinator {
 	next := newCoordinator(c, o)
 	next.train, next.validation, next.test, next.lent = r.train, r.validation, r.test, r.lent
 	r.lent = true
-	next.report.events = r.report.events
+	next.report.Keep(r.report.Events()...)
 	next.back = &rollback{n: r.rollbacks() + 1, why: r.ended, from: c.Resume, auto: r.job.Used.Auto,
 		examples: examples, workers: r.job.Asked.Workers, position: r.position}
 	if rundir.HasSnapshot(r.dir) {
@@ -85,7 +85,7 @@ func (r *coordinator) wentBack() {
 	case p.Epoch == 1:
 		where = "the first weights"
 	}
-	r.report.event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
+	r.report.Event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
 		what, r.back.n, mostRollbacks, where, r.job.Used.LR, human.Plural(int(vain), "example"))
 	r.capture(true, false)
 	r.noteSave(r.saving()())

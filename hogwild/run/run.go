@@ -28,12 +28,8 @@
 //	folder.go     the run folder
 //	task.go       task: what is to be trained on what, and where the run is kept
 //	remote.go     the socket for requests
-//	display.go    reporter: lines and progress on a terminal
-//	rounds.go     barrier mode
-//	worker.go     a worker's life
 //	options.go    Options
 //	peers.go      Peers, the other nodes of a job
-//	backend.go    where the weights are
 //
 // # The protocol
 //
@@ -89,6 +85,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/display"
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
@@ -120,7 +117,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	r := newCoordinator(c, o)
 	r.peers, r.anyNumber = peers, anyNumber
 	if !peers.First() {
-		r.report.display.quiet, r.report.display.from = true, peers.Name()+": "
+		r.report.OfNode(peers.Name())
 	}
 	return r.guarded(ctx)
 }
@@ -172,9 +169,9 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		r.heed()
 	}
 	r.workers, r.hang = workers.New(r.job.Asked.Workers, r.job.Asked.MaxRestarts), hang.New(r.job.Asked.HangTimeout)
-	r.report.rates = make([]speed, r.mem.Ranks)
+	r.shown.rates = make([]display.Speed, r.mem.Ranks)
 	r.takeRequests()
-	r.report.watched, r.report.looked = time.Now(), time.Now()
+	r.shown.watched, r.shown.looked = time.Now(), time.Now()
 	if !r.unreported { // else only the report is missing
 		if err := r.start(); err != nil {
 			r.ended = err
@@ -194,7 +191,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	r.ended = r.watch(ctx)
 	watched = true
 	if ctx.Err() == nil { // the report is written all the same
-		defer context.AfterFunc(ctx, func() { r.report.display.warn("the run is ending already; another signal ends it at once") })()
+		defer context.AfterFunc(ctx, func() { r.report.Warn("the run is ending already; another signal ends it at once") })()
 	}
 	result, err := r.finish()
 	if r.next != nil {
@@ -206,15 +203,15 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 // start opens the first epoch and starts the workers into it.
 func (r *coordinator) start() error {
 	if r.options.Dashboard != "" { // quiet or not: nobody can guess the port
-		r.report.display.warn("dashboard " + r.options.Dashboard)
+		r.report.Warn("dashboard " + r.options.Dashboard)
 	}
-	r.report.display.start(r.header()...)
+	r.report.Start(r.header()...)
 	lines := r.job.Header()
 	if text := r.job.MergeText(); text != "" && r.job.Asked.Workers > 1 {
 		lines = append([]string{text}, lines...)
 	}
 	for _, line := range append(lines, r.job.Changes()...) {
-		r.report.display.event(line)
+		r.report.Say(line)
 	}
 	r.saved = time.Now()
 	if err := r.watchTensors(); err != nil {
@@ -228,8 +225,8 @@ func (r *coordinator) start() error {
 	if r.back != nil {
 		r.wentBack()
 	}
-	r.report.started, r.report.first = control.Monotonic(), r.job.Asked.Workers
-	r.opened = r.report.started
+	r.shown.started, r.shown.first = control.Monotonic(), r.job.Asked.Workers
+	r.opened = r.shown.started
 	r.rounds.Open(r.position.Epoch)
 	for rank := range r.job.Asked.Workers {
 		if err := r.spawn(rank); err != nil {

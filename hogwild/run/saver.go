@@ -84,7 +84,7 @@ func (r *saver) tellUnused() {
 		var line string
 		r.position.Unused, line = score.Unused(r.params, r.unmoved)
 		r.unmoved = nil
-		r.report.event("%s", line)
+		r.report.Event("%s", line)
 	}
 }
 
@@ -179,9 +179,9 @@ func (r *saver) noteSave(err error) {
 	r.saved, r.cost = time.Now(), time.Since(r.captured)
 	switch {
 	case err != nil && !was:
-		r.report.event("a save failed: %v; training continues, and it is tried again after the next epoch", err)
+		r.report.Event("a save failed: %v; training continues, and it is tried again after the next epoch", err)
 	case err == nil && was:
-		r.report.event("the run is saved again")
+		r.report.Event("the run is saved again")
 	}
 }
 
@@ -190,7 +190,7 @@ func (r *saver) mend() error {
 	gone, err := r.folder.Mend(r.job.Asked, r.past())
 	if gone != "" {
 		r.due = true
-		r.report.event("%s was removed or renamed: made again", gone)
+		r.report.Event("%s was removed or renamed: made again", gone)
 		r.takeRequests()
 	}
 	r.copy.Within = r.folder.Info()

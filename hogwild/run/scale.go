@@ -167,7 +167,7 @@ func (r *elastic) rescale(start control.Start) error {
 	}
 	r.toldScaled(from, &was, changes)
 	if err := r.folder.WriteConfig(r.job.Asked); err != nil { // snapshots hold the settings too
-		r.report.event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
+		r.report.Event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
 	}
 	return nil
 }
@@ -193,10 +193,9 @@ func (r *elastic) toldScaled(from int, was *tuning.Tuning, changes []string) {
 		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
 	}
 	for _, line := range lines {
-		r.report.note(line)
-		r.report.display.event(line)
+		r.report.Tell(line)
 	}
 	if s.Scale != nil {
-		r.report.wrote(r.folder.Metrics.Second(s))
+		r.report.Wrote(r.folder.Metrics.Second(s))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 	"hogwild/shm"
 )
@@ -37,7 +38,7 @@ type shared struct {
 
 // own makes the memory of the place where the weights are to be.
 func (r *shared) own() error {
-	b, err := backend(&r.job.Asked)
+	b, err := worker.Backend(&r.job.Asked)
 	if err != nil {
 		return err
 	}

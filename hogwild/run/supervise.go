@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/loops"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 )
@@ -45,11 +46,10 @@ func (r *crew) spawnInside(rank int) error {
 	if err != nil {
 		return onDevice(err)
 	}
-	block := *r.block
-	w := &worker{rank: rank, block: &block, device: d}
+	w := worker.New(rank, r.block, d)
 	profiles := &control.Header{CPUProfile: r.options.CPUProfile, Trace: r.options.Trace}
 	r.aside.Go(func() {
-		if err := profile(profiles, w.life); err != nil {
+		if err := worker.Profile(profiles, w.Life); err != nil {
 			r.workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
 		}
 	})
@@ -89,7 +89,7 @@ func (r *crew) died(e *workers.Exit) error {
 	}
 	switch {
 	case r.block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal && r.mayStartInside():
-		r.report.event("%s: it continues in the coordinator's process", who)
+		r.report.Event("%s: it continues in the coordinator's process", who)
 		return r.spawnInside(e.Rank)
 	case r.block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal:
 		return fmt.Errorf("%s: it cannot start", who)
@@ -132,13 +132,13 @@ func (r *crew) replacesLoops(e *workers.Exit) (replaced bool, end error) {
 		r.replaced = &time.Time{}
 		faulty, err := loops.Check()
 		if err != nil {
-			r.report.event("the loops in assembly could not be checked: %v", err)
+			r.report.Event("the loops in assembly could not be checked: %v", err)
 		}
 		for _, note := range loops.Notes(faulty) {
 			end = r.awaitEvaluation()
 			loops.Replace(faulty)
 			*r.replaced = time.Now()
-			r.report.event("%s", note)
+			r.report.Event("%s", note)
 		}
 	}
 	return time.Now().Add(-e.Lived).Before(*r.replaced), end
@@ -148,14 +148,14 @@ func (r *crew) replacesLoops(e *workers.Exit) (replaced bool, end error) {
 func (r *crew) replace(e *workers.Exit, who string) error {
 	if n := r.workers.Restart(e, r.block.Rank(e.Rank, control.RankExamples)); n > 0 {
 		r.position.Restarts++
-		r.report.event("%s: restarted, %d of %d", who, n, r.job.Asked.MaxRestarts)
+		r.report.Event("%s: restarted, %d of %d", who, n, r.job.Asked.MaxRestarts)
 		r.block.SetRank(e.Rank, control.RankState, control.StateRestarting)
 		return nil
 	}
 	r.block.SetRank(e.Rank, control.RankState, control.StateGone)
 	switch {
 	case !r.workers.AllGone():
-		r.report.event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.job.Asked.MaxRestarts)
+		r.report.Event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.job.Asked.MaxRestarts)
 		return r.carry(e.Rank)
 	case r.block.Rank(e.Rank, control.RankBegan) == 0:
 		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.job.Asked.MaxRestarts+1)
@@ -174,10 +174,9 @@ func (r *crew) carry(rank int) error {
 	if err != nil {
 		return onDevice(err)
 	}
-	block := *r.block
-	standIn := &worker{rank: rank, block: &block, device: d, idle: true}
+	w := worker.New(rank, r.block, d)
 	r.aside.Go(func() {
-		if err := standIn.rounds(); !errors.Is(err, control.ErrStopped) && !errors.Is(err, control.ErrScaled) {
+		if w.StandIn() != nil {
 			r.block.Stop() // without this rank the others would wait for ever
 		}
 	})
@@ -204,7 +203,7 @@ func (r *crew) halt() {
 				holder = "kernel"
 			}
 			for _, p := range r.workers.Running() {
-				r.report.event("%v was killed but does not exit: the %s still holds it", p, holder)
+				r.report.Event("%v was killed but does not exit: the %s still holds it", p, holder)
 			}
 		}
 	}
@@ -243,7 +242,7 @@ func (r *crew) kill(processes ...*workers.Process) {
 	all.Wait()
 	for i, p := range processes {
 		if errs[i] != nil {
-			r.report.event("%v is killed with its steps in flight: %v", p, errs[i])
+			r.report.Event("%v is killed with its steps in flight: %v", p, errs[i])
 		}
 	}
 }

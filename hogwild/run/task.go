@@ -3,9 +3,11 @@ package run
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/display"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
@@ -37,7 +39,8 @@ type task struct {
 	dir         string          // the run's folder
 	folder      *rundir.Folder  // the same, locked
 	remote      remote          // requests from other processes
-	report      reporter        // what people are told
+	report      display.Reporter
+	printed     sync.Once // people are told where programs print to
 }
 
 // choose decides what a run decides for itself, with settings on a machine with so many cores.
@@ -122,7 +125,7 @@ func (r *task) programLog(rank int) *workers.Log {
 		name = "program-evaluator.log"
 	}
 	return workers.NewLog(name, r.dir, func(path string) {
-		r.report.printed.Do(func() { r.report.display.event("what a program prints is in " + path) })
+		r.printed.Do(func() { r.report.Say("what a program prints is in " + path) })
 	})
 }
 

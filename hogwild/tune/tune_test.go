@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 )
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	// The race detector lets each process sleep for a second before it ends.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if workers.IsWorker() {
-		os.Exit(run.WorkerMain())
+		os.Exit(worker.Main())
 	}
 	os.Exit(m.Run())
 }

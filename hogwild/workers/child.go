@@ -15,7 +15,7 @@ const (
 )
 
 // IsWorker reports whether this process was started by a run as a worker. A program that starts runs asks it
-// first thing in main, after registering its models, and leaves the process to run.WorkerMain if so.
+// first thing in main, after registering its models, and leaves the process to worker.Main if so.
 func IsWorker() bool {
 	asked.Store(true)
 	return isChild()

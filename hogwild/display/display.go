@@ -1,4 +1,9 @@
-package run
+// Package display shows a running job on a terminal, and keeps what happened for its report.
+//
+//	reporter.go   Reporter: what people are told
+//	display.go    Display: lines and progress on a terminal
+//	speed.go      the rate of a worker
+package display
 
 import (
 	"fmt"
@@ -12,12 +17,12 @@ import (
 	"hogwild/internal/human"
 )
 
-// display shows a running job on stderr. On a terminal it keeps a live
+// Display shows a running job on stderr. On a terminal it keeps a live
 // block at the bottom, a line for each worker and two for the run, and lets
 // epochs and events scroll away above it. Elsewhere it writes the epochs and
 // events and nothing else. Its methods may be called from several goroutines. A
 // terminal that cannot be written to is no reason to stop a run: errors are dropped.
-type display struct {
+type Display struct {
 	mu    sync.Mutex
 	live  human.Live
 	quiet bool
@@ -28,14 +33,17 @@ type display struct {
 	now   *rundir.Status // what the live block shows, nil for no block
 }
 
-// newDisplay writes to w: os.Stderr, a buffer, or nil for nowhere. A quiet one writes
+// New writes to w: os.Stderr, a buffer, or nil for nowhere. A quiet one writes
 // warnings only.
-func newDisplay(w io.Writer, quiet bool) *display {
-	return &display{live: human.NewLive(w), quiet: quiet}
+func New(w io.Writer, quiet bool) *Display {
+	return &Display{live: human.NewLive(w), quiet: quiet}
 }
 
-// during shows on a terminal what is being done before the run starts, until the function that it returns is called.
-func (d *display) during(doing string) (done func()) {
+// OfNode has a display write warnings only, with the name of the node before each.
+func (d *Display) OfNode(name string) { d.quiet, d.from = true, name+": " }
+
+// During shows on a terminal what is being done before the run starts, until the function that it returns is called.
+func (d *Display) During(doing string) (done func()) {
 	show := func(doing string) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -48,8 +56,8 @@ func (d *display) during(doing string) (done func()) {
 	return func() { show("") }
 }
 
-// start shows what is about to be trained, on a terminal.
-func (d *display) start(header ...string) {
+// Start shows what is about to be trained, on a terminal.
+func (d *Display) Start(header ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.live.Size != nil && !d.quiet {
@@ -57,8 +65,8 @@ func (d *display) start(header ...string) {
 	}
 }
 
-// status renews the live block.
-func (d *display) status(s rundir.Status) {
+// Status renews the live block.
+func (d *Display) Status(s rundir.Status) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.live.Size != nil && !d.quiet {
@@ -70,8 +78,8 @@ func (d *display) status(s rundir.Status) {
 // betweenEpochs is the least time between two lines of epochs: short ones would push the header off the screen.
 const betweenEpochs = time.Second
 
-// epoch shows the results of an epoch: those of the first, of the last, and of others if some time has passed.
-func (d *display) epoch(e rundir.EpochResult) {
+// Epoch shows the results of an epoch: those of the first, of the last, and of others if some time has passed.
+func (d *Display) Epoch(e rundir.EpochResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.quiet {
@@ -84,15 +92,15 @@ func (d *display) epoch(e rundir.EpochResult) {
 }
 
 // showHeld shows the last epoch, unless that was done.
-func (d *display) showHeld() {
+func (d *Display) showHeld() {
 	if d.held != "" {
 		d.print(d.held)
 		d.held, d.shown = "", time.Now()
 	}
 }
 
-// event shows something that happened and is in order: a worker joined, a snapshot was saved.
-func (d *display) event(line string) {
+// Say shows something that happened and is in order: a worker joined, a snapshot was saved.
+func (d *Display) Say(line string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.quiet {
@@ -100,15 +108,15 @@ func (d *display) event(line string) {
 	}
 }
 
-// warn shows something that happened and should not have, quiet or not: a worker died.
-func (d *display) warn(line string) {
+// Warn shows something that happened and should not have, quiet or not: a worker died.
+func (d *Display) Warn(line string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.print(line)
 }
 
-// close removes the live block. What is shown afterwards is plain lines.
-func (d *display) close() {
+// Close removes the live block. What is shown afterwards is plain lines.
+func (d *Display) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.now = nil
@@ -118,7 +126,7 @@ func (d *display) close() {
 }
 
 // print writes lines above the live block and draws the block again.
-func (d *display) print(lines ...string) {
+func (d *Display) print(lines ...string) {
 	for i := range lines {
 		lines[i] = d.from + lines[i]
 	}
@@ -205,66 +213,4 @@ func resultLine(s rundir.Status) string {
 		parts = append(parts, s.Last.Judged().Text("  "))
 	}
 	return strings.Join(parts, "  ")
-}
-
-// speed is a worker's rate in examples per second, smoothed exponentially: workers wait
-// between epochs, and count their examples a chunk at a time.
-type speed struct {
-	examples int64 // at the last look
-	rate     float64
-	weight   float64 // of what rate has seen, from 0 to 1: before the first look it has seen nothing
-}
-
-// smoothing is the time constant of the rates in seconds.
-const smoothing = 2.0
-
-// next takes in how many examples there are now, so many seconds after the last look.
-func (v *speed) next(examples int64, passed float64) float64 {
-	keep := math.Exp(-passed / smoothing)
-	v.rate = keep*v.rate + (1-keep)*float64(examples-v.examples)/passed
-	v.weight = keep*v.weight + 1 - keep
-	v.examples = examples
-	return v.rate / v.weight
-}
-
-// reporter is what people are told.
-type reporter struct {
-	display  *display
-	behind   bool       // metrics could not be written
-	mu       sync.Mutex // for events: those of the evaluator come from other goroutines
-	events   []string
-	latest   rundir.Status // as it was shown
-	rates    []speed       // of each worker
-	looked   time.Time
-	second   time.Time // when the last second was written
-	loadTime time.Duration
-	started  uint64    // monotonic: the first worker's exec
-	first    int       // workers that the run began with
-	watched  time.Time // since when they are watched
-	printed  sync.Once // people are told where programs print to
-}
-
-// wrote takes in the outcome of a line of metrics or an event. A run does not end because one fails.
-func (r *reporter) wrote(err error) {
-	was := r.behind
-	r.behind = err != nil
-	switch {
-	case err != nil && !was:
-		r.event("%v; training continues, and the lines of epochs are written later", err)
-	case err == nil && was:
-		r.event("metrics are written again")
-	}
-}
-
-func (r *reporter) event(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	r.note(line)
-	r.display.warn(line)
-}
-
-// note keeps a line for the report.
-func (r *reporter) note(line string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, line)
 }

@@ -1,4 +1,4 @@
-package run
+package display
 
 import (
 	"bytes"
@@ -121,15 +121,15 @@ func (s *screen) String() string {
 func TestDisplayShrinks(t *testing.T) {
 	for columns := 100; columns > 3; columns -= 7 {
 		s := newScreen(t, 120, 60)
-		d := &display{live: human.Live{W: s, Size: s.size}}
-		d.event("above")
-		d.status(moment(4, 150000))
+		d := &Display{live: human.Live{W: s, Size: s.size}}
+		d.Say("above")
+		d.Status(moment(4, 150000))
 		s.resize(columns)
-		d.status(moment(4, 300000))
+		d.Status(moment(4, 300000))
 		want := newScreen(t, columns, 60)
-		again := &display{live: human.Live{W: want, Size: want.size}}
-		again.event("above")
-		again.status(moment(4, 300000))
+		again := &Display{live: human.Live{W: want, Size: want.size}}
+		again.Say("above")
+		again.Status(moment(4, 300000))
 		if got := s.String(); got != want.String() {
 			t.Errorf("shrunk to %d columns:\n%swant\n%s", columns, got, want)
 		}
@@ -139,17 +139,17 @@ func TestDisplayShrinks(t *testing.T) {
 // TestSpeedIsSmooth: a rate that does not change is shown from the first look on, and of one
 // that doubles the share 1 - exp(-t/2) is seen after t seconds.
 func TestSpeedIsSmooth(t *testing.T) {
-	v := speed{examples: 500}
+	v := Speed{examples: 500}
 	n := int64(500)
 	for range 100 {
 		n += 1000
-		if got := v.next(n, .1); math.Abs(got-10000) > 1e-6 {
+		if got := v.Next(n, .1); math.Abs(got-10000) > 1e-6 {
 			t.Fatalf("%v examples/s, want 10000", got)
 		}
 	}
 	for i := 1; i <= 40; i++ {
 		n += 2000
-		got := v.next(n, .1)
+		got := v.Next(n, .1)
 		if want := 10000 * (2 - math.Exp(-float64(i)/20)); math.Abs(got-want) > .01*want {
 			t.Fatalf("%v examples/s %d looks after the rate doubled, want %v", got, i, want)
 		}
@@ -177,24 +177,24 @@ func lastEpoch() *rundir.EpochResult {
 }
 
 // show is a short run: each step changes what the one before left on the screen.
-func show(d *display, workers int, step func(title string)) {
-	d.start("softmax on digits: 60,000 rows, 784 features, 10 classes", "async, 4 workers, batch 64, lr 0.1")
-	d.status(moment(workers, 20000))
+func show(d *Display, workers int, step func(title string)) {
+	d.Start("softmax on digits: 60,000 rows, 784 features, 10 classes", "async, 4 workers, batch 64, lr 0.1")
+	d.Status(moment(workers, 20000))
 	step("the first status")
-	d.epoch(*lastEpoch())
+	d.Epoch(*lastEpoch())
 	s := moment(workers, 150000)
 	s.Last = lastEpoch()
 	s.Workers[1].State, s.Workers[1].Rate, s.Workers[1].PID = "starting", 0, 12400
 	s.Workers[1].Restarts = 1
-	d.warn("worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3")
-	d.status(s)
+	d.Warn("worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3")
+	d.Status(s)
 	step("an epoch ended, a worker died")
-	d.event("saved runs/x")
+	d.Say("saved runs/x")
 	s.Workers = s.Workers[:1]
-	d.status(s)
+	d.Status(s)
 	step("all but one worker left")
-	d.close()
-	d.event("after the end")
+	d.Close()
+	d.Say("after the end")
 	step("closed")
 }
 
@@ -202,7 +202,7 @@ func TestDisplayOnTerminal(t *testing.T) {
 	var text strings.Builder
 	for _, c := range []struct{ workers, columns, rows int }{{4, 80, 24}, {4, 140, 24}, {4, 60, 12}, {40, 100, 12}, {4, 100, 3}, {4, 30, 12}} {
 		s := newScreen(t, c.columns, c.rows)
-		show(&display{live: human.Live{W: s, Size: s.size}}, c.workers, func(title string) {
+		show(&Display{live: human.Live{W: s, Size: s.size}}, c.workers, func(title string) {
 			fmt.Fprintf(&text, "--- %d workers, %d x %d: %s\n%s", c.workers, c.columns, c.rows, title, s)
 		})
 	}
@@ -225,7 +225,7 @@ after the end
 		{"quiet terminal", true, func() (int, int) { return 80, 24 }, "worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3\n"},
 	} {
 		var b bytes.Buffer
-		d := newDisplay(&b, c.quiet)
+		d := New(&b, c.quiet)
 		d.live.Size = c.size
 		show(d, 4, func(string) {})
 		if b.String() != c.want {
@@ -242,13 +242,13 @@ func TestShortEpochs(t *testing.T) {
 		want string
 	}{{-time.Hour, "1 5"}, {2 * betweenEpochs, "1 2 3 4 5"}} {
 		var b bytes.Buffer
-		d := newDisplay(&b, false)
+		d := New(&b, false)
 		for n := 1; n <= 5; n++ {
-			d.epoch(rundir.EpochResult{Epoch: n, TrainLoss: 1, TestLoss: 1})
+			d.Epoch(rundir.EpochResult{Epoch: n, TrainLoss: 1, TestLoss: 1})
 			d.shown = d.shown.Add(-c.age)
 		}
-		d.close()
-		d.close()
+		d.Close()
+		d.Close()
 		var shown []string
 		for line := range strings.Lines(b.String()) {
 			shown = append(shown, strings.Fields(line)[1])
@@ -262,13 +262,13 @@ func TestShortEpochs(t *testing.T) {
 // TestReading: a terminal shows at once what is being done, and nothing of it stays.
 func TestReading(t *testing.T) {
 	s := newScreen(t, 80, 24)
-	d := &display{live: human.Live{W: s, Size: s.size}}
-	done := d.during("reading digits ...")
+	d := &Display{live: human.Live{W: s, Size: s.size}}
+	done := d.During("reading digits ...")
 	if s.String() != "|reading digits ...\n|_\n" {
 		t.Errorf("while it reads:\n%s", s)
 	}
 	done()
-	d.start("header")
+	d.Start("header")
 	if s.String() != "|header\n|_\n" {
 		t.Errorf("afterwards:\n%s", s)
 	}
@@ -277,7 +277,7 @@ func TestReading(t *testing.T) {
 func TestDisplayKnowsTerminals(t *testing.T) {
 	terminal := openTerminal(t, 91, 17)
 	t.Setenv("TERM", "xterm")
-	d := newDisplay(terminal, false)
+	d := New(terminal, false)
 	if d.live.Size == nil {
 		t.Fatal("a terminal is not taken for one")
 	}
@@ -285,7 +285,7 @@ func TestDisplayKnowsTerminals(t *testing.T) {
 		t.Errorf("%d columns, %d rows", columns, rows)
 	}
 	t.Setenv("TERM", "dumb")
-	if d := newDisplay(terminal, false); d.live.Size != nil {
+	if d := New(terminal, false); d.live.Size != nil {
 		t.Error("a dumb terminal is asked to move its cursor")
 	}
 	t.Setenv("TERM", "xterm")
@@ -295,7 +295,7 @@ func TestDisplayKnowsTerminals(t *testing.T) {
 	}
 	defer r.Close()
 	defer w.Close()
-	if d := newDisplay(w, false); d.live.Size != nil {
+	if d := New(w, false); d.live.Size != nil {
 		t.Error("a pipe is taken for a terminal")
 	}
 }
@@ -330,16 +330,16 @@ func openTerminal(t *testing.T, columns, rows uint16) *os.File {
 // Numbers that make no sense must not stop the display.
 func TestDisplayOfOddNumbers(t *testing.T) {
 	s := newScreen(t, 80, 24)
-	d := &display{live: human.Live{W: s, Size: s.size}}
+	d := &Display{live: human.Live{W: s, Size: s.size}}
 	for _, rate := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		d.status(rundir.Status{Rate: rate, Workers: []rundir.WorkerStatus{{Rate: rate}, {Rate: 1}}})
+		d.Status(rundir.Status{Rate: rate, Workers: []rundir.WorkerStatus{{Rate: rate}, {Rate: 1}}})
 	}
-	d.status(rundir.Status{})
-	if d.close(); s.String() != "|_\n" {
+	d.Status(rundir.Status{})
+	if d.Close(); s.String() != "|_\n" {
 		t.Errorf("left on the screen:\n%s", s)
 	}
 }
 
 func TestDisplayNowhere(t *testing.T) {
-	show(newDisplay(nil, false), 4, func(string) {})
+	show(New(nil, false), 4, func(string) {})
 }

@@ -1,4 +1,4 @@
-package run
+package worker
 
 import (
 	"hogwild/hogwild/config"
@@ -6,8 +6,8 @@ import (
 	"hogwild/hogwild/device"
 )
 
-// backend is the one that the configuration asks for.
-func backend(c *config.Config) (device.Backend, error) {
+// Backend returns the one that the configuration asks for.
+func Backend(c *config.Config) (device.Backend, error) {
 	if c.GPU == "" {
 		return cpu.Backend{}, nil
 	}

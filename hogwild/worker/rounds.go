@@ -1,4 +1,4 @@
-package run
+package worker
 
 import (
 	"sync/atomic"
@@ -8,7 +8,7 @@ import (
 )
 
 // rounds is barrier mode: all ranks in step, epoch after epoch.
-func (w *worker) rounds() error {
+func (w *Worker) rounds() error {
 	for done := uint64(0); ; {
 		tick := atomic.LoadUint32(&w.block.Futexes[control.FutexTick])
 		if err := w.block.MayRun(w.rank); err != nil {
@@ -41,7 +41,7 @@ func (w *worker) rounds() error {
 // replica and averaging weights can be done twice without harm. Only a death within
 // the average can leave a trace: a common step of gradients, or an average of
 // optimizer states, is then taken twice on a part of one slice.
-func (w *worker) round(epoch uint64, round int) error {
+func (w *Worker) round(epoch uint64, round int) error {
 	trained, averaged := w.block.Tickets(epoch, round)
 	if w.block.Barrier.Arrived(w.rank) < trained && !w.idle {
 		if err := w.trainRound(epoch, round); err != nil {
@@ -70,7 +70,7 @@ func (w *worker) round(epoch uint64, round int) error {
 }
 
 // trainRound trains this rank's chunks of a round.
-func (w *worker) trainRound(epoch uint64, round int) error {
+func (w *Worker) trainRound(epoch uint64, round int) error {
 	from, to := w.block.Plan.Round(w.rank, round)
 	if state, _ := w.block.Chunk(from); state != control.ChunkDone {
 		if err := w.device.Pull(); err != nil {
@@ -104,7 +104,7 @@ func (w *worker) trainRound(epoch uint64, round int) error {
 }
 
 // meet waits for all ranks; stopping ends the wait.
-func (w *worker) meet(ticket uint64) error {
+func (w *Worker) meet(ticket uint64) error {
 	if err := fault.Point("barrier.meet"); err != nil {
 		return err
 	}
