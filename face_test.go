@@ -78,7 +78,7 @@ func membersOf(is reflect.Type) map[string]string {
 }
 
 // commandLine are the options of the command line alone.
-var commandLine = map[string]bool{"Peers": true, "Snapshot": true, "Given": true, "Exits": true, "unjudged": true}
+var commandLine = map[string]bool{"Peers": true, "Snapshot": true, "Given": true, "Exits": true, "Unjudged": true}
 
 // TestOptions: every option of a run has a field here that arrives.
 func TestOptions(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
 	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback", "internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes", "hogwild/data", "hogwild/model",
-	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/hang", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/export",
+	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/prepare", "hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic", "hogwild/initweights", "hogwild/programs", "hogwild/stop", "hogwild/curvature", "hogwild/unused", "hogwild/rollback", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
 }
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"hogwild/bench/live"
-	"hogwild/hogwild/run"
+	"hogwild/hogwild/prepare"
 )
 
 // watched lets the run be watched in a browser while it goes on, if --dashboard is
@@ -31,7 +31,7 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Run = run.FreshRun(o.Config) // the server must know it before the run does
+	o.Run = prepare.FreshRun(o.Config) // the server must know it before the run does
 	o.Dashboard = "http://" + reachable(l.Addr().(*net.TCPAddr)) + "/"
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)

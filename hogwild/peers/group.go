@@ -1,4 +1,4 @@
-// Package peers carries out one job on several nodes: one run on each, with its own workers. It implements run.Peers, by which
+// Package peers carries out one job on several nodes: one run on each, with its own workers. It implements core.Peers, by which
 // a run meets the others; how numbers get from node to node, package nodes knows.
 //
 //	agree.go    how nodes agree on a job
@@ -18,9 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/nodes"
-	"hogwild/hogwild/run"
 	"hogwild/internal/human"
 )
 
@@ -35,7 +35,7 @@ type group struct {
 }
 
 // New is this node's part of the job of an engine's nodes, or nil if there is one only.
-func New(e nodes.Engine, timeout time.Duration) run.Peers {
+func New(e nodes.Engine, timeout time.Duration) core.Peers {
 	if e == nil || e.Place().Nodes < 2 {
 		return nil
 	}

@@ -66,7 +66,7 @@ func (r *rounds) Break() {
 // Last takes a last round, once the workers of all nodes have stopped. In barrier mode a round that has
 // begun cannot be averaged: the one before it counts.
 func (r *rounds) Last(epoch uint64, diverged error) error {
-	block := r.core.Block
+	block := r.run.Block
 	if r.group.over || !r.final.interrupted() || block.Plan.Barrier {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (r *rounds) Capture(s *rundir.Snapshot, ofLastRound bool) {
 	defer r.mu.Unlock()
 	s.Outer = slices.Clone(r.outer.Velocity)
 	if l := &r.last; ofLastRound {
-		s.CaptureNodes(r.core.Mem, r.core.Block, &rundir.NodesRound{Weights: r.outer.Anchor, Round: l.at.round, Done: l.done,
+		s.CaptureNodes(r.run.Mem, r.run.Block, &rundir.NodesRound{Weights: r.outer.Anchor, Round: l.at.round, Done: l.done,
 			Examples: int(l.examples), Loss: l.examples * l.loss})
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/nodes"
-	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/machine"
 )
@@ -36,7 +36,7 @@ const (
 // rounds are those that this node takes with the others.
 type rounds struct {
 	group  *group
-	core   run.Core
+	run    *core.Memory
 	outer  *nodes.Outer
 	memory []float32     // the engine's: the differences, and behind them the bits of done chunks
 	copied []float32     // the weights when they were last copied, then what corrects them; in barrier mode the weights themselves
@@ -70,8 +70,8 @@ func (r *rounds) Called() {
 }
 
 // Start begins rounds, and sets the anchor: the first weights, which are the same on all nodes, or those of the snapshot to resume.
-func (p *group) Start(c run.Core, from *rundir.Snapshot, at *rundir.Position) (run.Rounds, error) {
-	r := &rounds{group: p, core: c, wake: make(chan struct{}, 1), met: make(chan error, 1)}
+func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position) (core.Rounds, error) {
+	r := &rounds{group: p, run: c, wake: make(chan struct{}, 1), met: make(chan error, 1)}
 	n, plan := len(c.Mem.W), &c.Block.Plan
 	bits := 0
 	if !plan.Barrier {
@@ -102,14 +102,14 @@ func (p *group) Start(c run.Core, from *rundir.Snapshot, at *rundir.Position) (r
 func (r *rounds) Open(epoch uint64) {
 	done := 0                     // workers may train already
 	if r.last.at.epoch == epoch { // it was resumed, and they do not yet
-		_, done, _, _ = r.core.Block.Progress()
+		_, done, _, _ = r.run.Block.Progress()
 	} else {
 		r.last.begin(epoch, -1)
 	}
 	r.counted, r.taken, r.active, r.idle = done, 0, true, time.Time{}
 	r.hear(&message{sayDone: float64(done)})
-	if n := r.core.Job.Asked.NodeRounds(); n > 0 {
-		r.taken = n * done / max(1, r.core.Block.Plan.Examples())
+	if n := r.run.Job.Asked.NodeRounds(); n > 0 {
+		r.taken = n * done / max(1, r.run.Block.Plan.Examples())
 	}
 	go func() { r.met <- r.meetings(epoch) }()
 }
@@ -136,11 +136,11 @@ func (r *rounds) meetings(epoch uint64) error {
 
 // nextMeeting waits for the next one, and is what this node says in it.
 func (r *rounds) nextMeeting(epoch uint64) (mine message, at roundAt) {
-	block := r.core.Block
+	block := r.run.Block
 	late := time.After(r.group.beat)
 	for {
 		// What has been trained is counted after it is known that all of it has.
-		complete := r.core.Complete()
+		complete := r.run.Complete()
 		at = roundAt{epoch: epoch}
 		if block.Plan.Barrier {
 			at.round, at.quiet = block.MergeDue(epoch)
@@ -179,7 +179,7 @@ func (r *rounds) nextMeeting(epoch uint64) (mine message, at roundAt) {
 
 // roundDue is after what time to look again whether a round is due in async mode; 0: it is.
 func (r *rounds) roundDue(done int) time.Duration {
-	n := r.core.Job.Asked.NodeRounds()
+	n := r.run.Job.Asked.NodeRounds()
 	if n == 0 {
 		gap := max(leastGap, trainFor*r.cost) - time.Since(r.ended)
 		if gap <= 0 && done == r.counted {
@@ -187,7 +187,7 @@ func (r *rounds) roundDue(done int) time.Duration {
 		}
 		return max(gap, 0)
 	}
-	if r.taken+1 < n && n*done >= (r.taken+1)*r.core.Block.Plan.Examples() {
+	if r.taken+1 < n && n*done >= (r.taken+1)*r.run.Block.Plan.Examples() {
 		return 0
 	}
 	return leastGap
@@ -214,7 +214,7 @@ func (r *rounds) round(at roundAt, mine, all *message) error {
 			}
 		})
 		if i := bad.Load(); i > 0 {
-			return r.core.Diverged(fmt.Errorf("weight %d of a node is not finite in epoch %d", i-1, at.epoch))
+			return r.run.Diverged(fmt.Errorf("weight %d of a node is not finite in epoch %d", i-1, at.epoch))
 		}
 	}
 	r.took(at, all, time.Since(began))
@@ -226,7 +226,7 @@ func (r *rounds) round(at roundAt, mine, all *message) error {
 	r.counted += int(mine[sayNew])
 	r.taken++
 	r.noteWait()
-	if block := r.core.Block; block.Plan.Barrier && !at.complete {
+	if block := r.run.Block; block.Plan.Barrier && !at.complete {
 		block.Merged(at.epoch, at.round)
 	}
 	r.ended, r.cost = time.Now(), time.Since(began)
@@ -235,16 +235,16 @@ func (r *rounds) round(at roundAt, mine, all *message) error {
 
 // copyWeights copies the weights of this node, while its workers train or not.
 func (r *rounds) copyWeights() error {
-	err := r.ask(r.core.Owner.Refresh)
-	if !r.core.Block.Plan.Barrier { // else nobody trains until the round is over, and they are the copy
-		machine.Parts(len(r.copied), func(from, to int) { copy(r.copied[from:to], r.core.Mem.W[from:to]) })
+	err := r.ask(r.run.Owner.Refresh)
+	if !r.run.Block.Plan.Barrier { // else nobody trains until the round is over, and they are the copy
+		machine.Parts(len(r.copied), func(from, to int) { copy(r.copied[from:to], r.run.Mem.W[from:to]) })
 	}
 	return err
 }
 
 // ask makes a call that waits for the device, in the middle of a round. After an error the others would wait for the rest of that.
 func (r *rounds) ask(call func() error) error {
-	err := r.core.Ask(call)
+	err := core.OnDevice(r.run.Ask(r.run.Patience, call))
 	if err != nil {
 		r.group.engine.Abandon()
 		r.group.over = true
@@ -255,11 +255,11 @@ func (r *rounds) ask(call func() error) error {
 // correct has the weights take in what other nodes have learned: while nobody trains they become the anchor itself.
 func (r *rounds) correct(quiet bool) error {
 	if quiet {
-		copy(r.core.Mem.W, r.outer.Anchor)
-		return r.ask(r.core.Owner.Replace)
+		copy(r.run.Mem.W, r.outer.Anchor)
+		return r.ask(r.run.Owner.Replace)
 	}
 	r.outer.Correction(r.copied, r.copied)
-	return r.ask(func() error { return r.core.Owner.Add(r.copied) })
+	return r.ask(func() error { return r.run.Owner.Add(r.copied) })
 }
 
 // Align compares the nodes' anchors, while nobody trains. They are the same to the bit, unless an MPI library has not given all
@@ -284,20 +284,20 @@ func (r *rounds) Align() (differ int, err error) {
 			return 0, err
 		}
 	}
-	copy(r.core.Mem.W, r.outer.Anchor)
-	return int(count[0]), r.core.Ask(r.core.Owner.Replace)
+	copy(r.run.Mem.W, r.outer.Anchor)
+	return int(count[0]), core.OnDevice(r.run.Ask(r.run.Patience, r.run.Owner.Replace))
 }
 
 // doneChunks returns of each chunk of the whole epoch whether this node has trained it; nil in barrier
 // mode, where the round says all.
 func (r *rounds) doneChunks() []bool {
-	plan := &r.core.Block.Plan
+	plan := &r.run.Block.Plan
 	if plan.Barrier {
 		return nil
 	}
 	done := make([]bool, len(r.last.done))
 	for i := range plan.Chunks() {
-		state, _ := r.core.Block.Chunk(i)
+		state, _ := r.run.Block.Chunk(i)
 		done[plan.Global(i)] = state == control.ChunkDone
 	}
 	return done

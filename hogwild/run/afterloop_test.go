@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/program/programtest"
+	"hogwild/hogwild/programs"
 	"hogwild/hogwild/rundir"
 )
 
@@ -52,10 +53,10 @@ func TestAfterLoop(t *testing.T) {
 
 // TestInterruptedAfterLoop: a run that is interrupted when its last epoch is done gives its programs time to end. What takes longer is told.
 func TestInterruptedAfterLoop(t *testing.T) {
-	for _, limit := range []time.Duration{lastScore, 10 * time.Millisecond} {
+	for _, limit := range []time.Duration{programs.LastScore, 10 * time.Millisecond} {
 		func() {
-			defer func(was time.Duration) { lastScore = was }(lastScore)
-			lastScore = limit
+			defer func(was time.Duration) { programs.LastScore = was }(programs.LastScore)
+			programs.LastScore = limit
 			c, o := linear(t, "slow=700ms@leave"), Options{Quiet: true}
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()

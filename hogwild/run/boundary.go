@@ -3,9 +3,9 @@ package run
 import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/score"
 	"hogwild/internal/fault"
 	"hogwild/internal/machine"
 )
@@ -16,8 +16,8 @@ import (
 // come only to be saved, or where a program or another node needs them there. It returns why the run ends.
 func (r *coordinator) endEpoch() (end error) {
 	_ = fault.Point("epoch.end")
-	r.position.Seconds = r.seconds(r.lastDone())
-	if end = r.train.Changed(); end == nil && r.several() {
+	r.Position.Seconds = r.Seconds(r.lastDone())
+	if end = r.Train.Changed(); end == nil && r.Several() {
 		end = r.download()
 	}
 	if end != nil {
@@ -25,57 +25,58 @@ func (r *coordinator) endEpoch() (end error) {
 		return end // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.secondHalf = r.secondHalfLoss()
-	if end = r.awaitCopy(); end != nil && r.several() {
+	if end = r.awaitCopy(); end != nil && r.Several() {
 		return end // as one within which the job ended
 	}
-	last := int(r.position.Epoch) >= r.job.Asked.Epochs
-	if !last {
-		r.recount(fewSamples)
-	}
-	save := last || r.wantsSave(int(r.position.Epoch))
-	whole := save || r.several() || r.evaluator != nil
+	last := int(r.Position.Epoch) >= r.Job.Asked.Epochs
 	if end == nil {
-		if end = r.keepCopy(whole && !r.several()); end != nil {
+		end = r.Tell(core.Completes{Last: last})
+	}
+	save := last || r.wantsSave(int(r.Position.Epoch))
+	whole := save || r.Several() || r.Scorer != nil
+	if end == nil {
+		if end = r.keepCopy(whole && !r.Several()); end != nil {
 			r.tell(end)
 			return end // the epoch stays open
 		}
 	}
-	r.opened = 0
-	_, done, lost, loss := r.progressOfAll()
-	r.position.Examples += int64(done)
-	r.position.Lost += int64(lost)
+	r.Opened = 0
+	_, done, lost, loss := r.ProgressOfAll()
+	r.Position.Examples += int64(done)
+	r.Position.Lost += int64(lost)
 	if end != nil {
 		return end
 	}
-	rate := plan.NewSchedule(&r.job.Asked, r.job.Used.LR, r.train.Rows)
-	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.position.Epoch), Seconds: r.position.Seconds, Examples: r.position.Examples,
-		LR: rate.At(int64(r.position.Epoch) * int64(r.block.Plan.N)), TrainLoss: loss / float64(max(done, 1)), TrainMetrics: r.trainMetrics()}
-	for _, m := range r.mem.Measures {
+	rate := plan.NewSchedule(&r.Job.Asked, r.Job.Used.LR, r.Train.Rows)
+	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.Position.Epoch), Seconds: r.Position.Seconds, Examples: r.Position.Examples,
+		LR: rate.At(int64(r.Position.Epoch) * int64(r.Block.Plan.N)), TrainLoss: loss / float64(max(done, 1)), TrainMetrics: control.Means(r.Mem.Measures)}
+	for _, m := range r.Mem.Measures {
 		m.Clear()
 	}
-	r.position.Epoch++
-	r.position.Round, r.position.Within = 0, false
-	r.position.Base, r.position.BaseDone, r.position.BaseLoss = 0, 0, 0
-	if done > 0 {
-		r.tellUnused()
+	r.Position.Epoch++
+	r.Position.Round, r.Position.Within = 0, false
+	r.Position.Base, r.Position.BaseDone, r.Position.BaseLoss = 0, 0, 0
+	completed := core.Completed{Examples: done, Await: last}
+	if end = r.Tell(&completed); end != nil {
+		return end
 	}
 	r.capture(whole, true)
 	scored := r.evaluate(e, save)
 	r.due = false
-	if r.several() || r.evaluator != nil || r.job.Asked.GPU == "" && r.job.Asked.Workers >= machine.Cores() {
-		r.owner.Await()
+	if r.Several() || r.Scorer != nil || r.Job.Asked.GPU == "" && r.Job.Asked.Workers >= machine.Cores() {
+		r.Owner.Await()
 		<-scored // it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers
 	}
-	if last || score.StopSetting(&r.job.Asked) != "" || r.scaling != nil {
-		end = r.awaitTogether() // whether to go on depends on it, or it reads the settings that are to change
+	if completed.Await {
+		end = r.awaitTogether()
 	}
 	switch {
 	case end != nil:
 		return end
-	case last && r.late: // the last score is still to come, when the run is resumed
-		return r.cause()
+	case last && r.Late: // the last score is still to come, when the run is resumed
+		return r.Cause()
 	case last:
-		return errDone
+		return core.ErrDone
 	}
 	return r.openNext()
 }
@@ -83,31 +84,27 @@ func (r *coordinator) endEpoch() (end error) {
 // openNext opens the next epoch.
 func (r *coordinator) openNext() error {
 	_ = fault.Point("epoch.open")
-	if r.scaling != nil {
-		epoch := r.position.Epoch
-		if err := r.rescale(control.Start{Epoch: epoch, Rounds: r.block.Before(epoch)}); err != nil {
-			return err
-		}
+	if err := r.Tell(core.Opens{}); err != nil {
+		return err
 	}
 	at := control.Monotonic() // before workers can be done with it
-	r.block.Open(r.position.Epoch)
-	for rank := range r.workers.Most() {
-		if r.workers.Gone(rank) {
-			r.block.GiveUp(rank)
+	r.Block.Open(r.Position.Epoch)
+	for rank := range r.Workers.Most() {
+		if r.Workers.Gone(rank) {
+			r.Block.GiveUp(rank)
 		}
 	}
-	r.opened = at
-	r.rounds.Open(r.position.Epoch)
+	r.Open(at)
+	r.Rounds.Open(r.Position.Epoch)
 	_ = fault.Point("epoch.opened")
-	r.halted.opened(at)
 	return nil
 }
 
 // closed takes in that the open epoch is complete on all nodes, or the job ends.
 func (r *coordinator) closed(err error) error {
-	end, note := r.rounds.Ended(err, r.ownFolder(), r.lastGood())
+	end, note := r.Rounds.Ended(err, r.ownFolder(), r.LastGood())
 	if note != "" {
-		r.report.Event("%s", note)
+		r.Report.Event("%s", note)
 	}
 	if end == nil {
 		end = r.endEpoch()
@@ -117,16 +114,43 @@ func (r *coordinator) closed(err error) error {
 
 // tellPeers ends the job on the other nodes, if it has not ended there: before the workers of this one stop.
 func (r *coordinator) tellPeers() {
-	if !r.rounds.Stopping() {
+	if !r.Rounds.Stopping() {
 		return
 	}
-	if config.Interruption(r.ended) != nil && !r.busy {
+	if config.Interruption(r.Ended) != nil && !r.Busy {
 		r.noteSave(r.saveRound((*rundir.Snapshot).SaveAtOnce)) // the launcher may not leave time for more
 	}
-	for r.rounds.Stop(r.ended) {
+	for r.Rounds.Stop(r.Ended) {
 		if end := r.endEpoch(); end != nil {
-			r.ended = end
+			r.Ended = end
 			return
 		}
 	}
+}
+
+// lastDone is when the last chunk of the open epoch was done. In barrier mode an average comes after
+// it, between nodes a round: just now.
+func (r *coordinator) lastDone() (at uint64) {
+	if r.Block.Plan.Barrier || r.Several() {
+		return control.Monotonic()
+	}
+	for rank := range r.Workers.Most() {
+		at = max(at, r.Block.Rank(rank, control.RankDone))
+	}
+	return at
+}
+
+// secondHalfLoss returns the mean loss of the second half of the open epoch, all of which is done;
+// of an epoch of one chunk it is that of the whole.
+func (r *coordinator) secondHalfLoss() float64 {
+	p, epoch := &r.Block.Plan, int(r.Block.Get(control.WordEpoch))-1
+	sum, n := 0.0, 0
+	for i := range p.Chunks() {
+		c := p.At(epoch, i)
+		state, loss := r.Block.Chunk(i)
+		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
+			sum, n = sum+loss, n+c.Count
+		}
+	}
+	return sum / float64(n)
 }

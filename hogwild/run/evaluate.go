@@ -7,50 +7,42 @@ import (
 	"slices"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
-	"hogwild/hogwild/hang"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
-	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
 )
 
-// scorer is how good the weights are: evaluations by the device or by a program, and what follows from them.
-type scorer struct {
-	*saver
-	limit     limit              // of steps in flight, as the run trains
-	evaluator *program.Evaluator // nil: the model is computed here
-	scoreless bool               // it could not answer
-	late      bool               // the run was interrupted, and did not wait for its answer
-	prints    *workers.Log       // of the evaluator
-	watching  *hang.ProgramWatch // the evaluator
-}
+// scorer is how good the weights are: evaluations, and what follows from them.
+type scorer struct{ *keeper }
 
 // evaluate starts the evaluation of the copy, and its saving. The channel is closed when
 // the first is done.
 func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
-	r.busy = true
-	scored, saveCopy, counts, measures := make(chan struct{}), r.saving(), r.wantsCounts(save), r.measures(&e)
+	r.Busy = true
+	scored, saveCopy, counts := make(chan struct{}), r.saving(), r.wantsCounts(save)
+	with := core.Evaluates{Epoch: &e}
+	_ = r.Do.Tell(&with)
 	go func() {
 		is := evaluation{saves: save}
-		fault := r.train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
+		fault := r.Train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
 		is.err = errors.Join(is.err, fault)
 		close(scored)
-		if measures && is.err == nil {
-			is.newton = r.curvature()
+		if with.Beside != nil && is.err == nil {
+			with.Beside()
 		}
 		if is.result = e; is.err == nil {
-			r.copy.Pos.History = append(r.copy.Pos.History, e)
+			r.Copy.Pos.History = append(r.Copy.Pos.History, e)
 			is.err = r.keepBest(&e)
 		} else if errors.Is(is.err, config.ErrDiverged) {
 			is.saves = false
 		} else { // the copy is good: the epoch was trained, only not evaluated
-			is.result.Judge(rundir.Scores{Set: r.judge.Name, Loss: math.NaN()})
-			r.copy.Pos.History = append(r.copy.Pos.History, is.result)
+			is.result.Judge(rundir.Scores{Set: r.Judge.Name, Loss: math.NaN()})
+			r.Copy.Pos.History = append(r.Copy.Pos.History, is.result)
 		}
 		if is.saves {
 			is.unsaved = saveCopy()
@@ -62,16 +54,16 @@ func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 
 // keepBest brings the copy to host memory if it is of the best epoch so far.
 func (r *scorer) keepBest(e *rundir.EpochResult) error {
-	if best := rundir.Best(r.copy.Pos.History); best == nil || best.Epoch != e.Epoch {
+	if best := rundir.Best(r.Copy.Pos.History); best == nil || best.Epoch != e.Epoch {
 		return nil
 	}
-	w, err := askFor(r.shared, r.patience, r.owner.Kept)
+	w, err := core.AskFor(r.Memory, r.Patience, r.Owner.Kept)
 	if err == nil {
-		if r.copy.Best = w; r.job.Asked.GPU != "" || len(r.params) == len(r.trained) { // else the run centres, and w is one more copy already
-			r.copy.Best = slices.Clone(w)
+		if r.Copy.Best = w; r.Job.Asked.GPU != "" || len(r.Params) == len(r.Trained) { // else the run centres, and w is one more copy already
+			r.Copy.Best = slices.Clone(w)
 		}
 	}
-	return onDevice(err)
+	return core.OnDevice(err)
 }
 
 // score evaluates the copy on the validation set, or without one on the test set. With counts it tells how the
@@ -79,9 +71,9 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 func (r *scorer) score(e *rundir.EpochResult, counts bool) (weights []rundir.Histogram, err error) {
 	s, err := r.survey(e, counts)
 	for i := range s.Counts {
-		weights = append(weights, rundir.WeightHistogram(r.params[i].Name, &s.Counts[i]))
+		weights = append(weights, rundir.WeightHistogram(r.Params[i].Name, &s.Counts[i]))
 	}
-	if err != nil || r.job.Asked.Sample > 0 { // a short run is not tested
+	if err != nil || r.Job.Asked.Sample > 0 { // a short run is not tested
 		return weights, err
 	}
 	return weights, r.addScores(e)
@@ -89,52 +81,68 @@ func (r *scorer) score(e *rundir.EpochResult, counts bool) (weights []rundir.His
 
 // addScores adds the scores of the copy to an epoch.
 func (r *scorer) addScores(e *rundir.EpochResult) error {
-	if r.evaluator != nil {
-		return r.judgeByProgram(e)
+	w, epoch := []float32(nil), 0 // the copy where it is
+	if r.Scorer != nil {
+		w = r.Copy.Plain(r.Trained)
 	}
-	sum, err := r.scoreOn(nil, r.judge.Set) // the copy where it is
+	if e.Kind != "" { // else the run ends within it
+		epoch = e.Epoch
+	}
+	sum, metrics, err := r.scoreOn(w, r.Judge.Set, epoch)
 	if err != nil {
 		return err
 	}
-	e.Judge(score.Of(r.judge.Name, sum, len(r.judge.Set.Classes) > 0))
-	return r.overflown(e)
+	e.TestLoss = math.NaN()
+	if sum.N > 0 {
+		e.Judge(score.Of(r.Judge.Name, sum, len(r.Judge.Set.Classes) > 0 && r.Scorer == nil))
+		err = r.overflown(e)
+	}
+	for name, v := range metrics {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue // JSON has no such numbers
+		}
+		if e.Metrics == nil {
+			e.Metrics = map[string]float64{}
+		}
+		e.Metrics[name] = v
+	}
+	return err
 }
 
-// scoreOn has the device evaluate plain weights on a set. Of several nodes each evaluates its share of the rows.
-func (r *scorer) scoreOn(w []float32, set *data.Set) (model.Score, error) {
-	if r.evaluator != nil {
-		s, _, err := r.scoredByProgram(w, set, 0)
-		return s, err
+// scoreOn evaluates plain weights on a set, by the device if nothing else does. Of several nodes each evaluates its share of the rows.
+func (r *scorer) scoreOn(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64, err error) {
+	if r.Scorer != nil {
+		return r.Scorer.Score(w, set, epoch)
 	}
-	own := func() (model.Score, error) {
-		s, err := askFor(r.shared, evaluations*r.patience, func() (model.Score, error) { return r.owner.Score(w, set) })
-		return s, onDevice(err)
-	}
-	return r.peers.Score(own)
+	s, err = r.Peers.Score(func() (model.Score, error) {
+		s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience, func() (model.Score, error) { return r.Owner.Score(w, set) })
+		return s, core.OnDevice(err)
+	})
+	return s, nil, err
 }
 
 // overflown returns the error of an epoch whose losses are far above those of the constant predictor, and of the first weights.
 func (r *scorer) overflown(e *rundir.EpochResult) error {
-	if !r.judge.TooLarge(e) {
+	if !r.Judge.TooLarge(e) {
 		return nil
 	}
 	on := e.Judged()
 	if begin, err := r.scoreFirst(); err != nil || on.Loss <= score.Far*begin {
 		return err
 	}
-	return divergence{fmt.Errorf("%s loss %s after epoch %d, a constant prediction has %s; learning rate %g",
-		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.judge.Constant().Loss), r.job.Used.LR), "try a lower --lr, or --scale standard (" + r.lastGood() + ")"}
+	return core.Divergence{What: fmt.Errorf("%s loss %s after epoch %d, a constant prediction has %s; learning rate %g",
+		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.Judge.Constant().Loss), r.Job.Used.LR), Cure: "try a lower --lr, or --scale standard (" + r.LastGood() + ")"}
 }
 
 // scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights.
 func (r *scorer) scoreFirst() (float64, error) {
-	plain, err := model.New(r.job.Asked.ModelOptions(), r.train.Meta)
+	plain, err := model.New(r.Job.Asked.ModelOptions(), r.Train.Meta)
 	if err != nil {
 		return 0, err
 	}
-	w := make([]float32, model.Size(r.params))
-	r.firstWeights(plain, w)
-	s, err := r.scoreOn(w, r.judge.Set)
+	w := make([]float32, model.Size(r.Params))
+	r.FirstWeights(plain, w)
+	s, _, err := r.scoreOn(w, r.Judge.Set, 0)
 	if err != nil || s.N == 0 || math.IsNaN(s.Loss) {
 		return 0, err
 	}
@@ -143,9 +151,9 @@ func (r *scorer) scoreFirst() (float64, error) {
 
 // survey looks at the copy. Weights that are not finite are an error.
 func (r *scorer) survey(e *rundir.EpochResult, counts bool) (device.Survey, error) {
-	s, err := askFor(r.shared, evaluations*r.patience, func() (device.Survey, error) { return r.owner.Survey(counts) })
+	s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience, func() (device.Survey, error) { return r.Owner.Survey(counts) })
 	if err != nil {
-		return s, onDevice(err)
+		return s, core.OnDevice(err)
 	}
 	return s, r.finite(s.NotFinite, s.Value, e)
 }
@@ -153,7 +161,7 @@ func (r *scorer) survey(e *rundir.EpochResult, counts bool) (device.Survey, erro
 // stillGood is the error of a copy, taken within an epoch, whose numbers have diverged. Whether finite ones
 // have takes an evaluation to see, which is worth its time where a rollback would continue from them.
 func (r *scorer) stillGood(e rundir.EpochResult) error {
-	if r.job.Asked.OnDivergence == config.Rollback {
+	if r.Job.Asked.OnDivergence == config.Rollback {
 		_, err := r.score(&e, false)
 		return err
 	}
@@ -167,11 +175,11 @@ func (r *scorer) awaitCopy() error {
 	if end := r.awaitTogether(); end != nil {
 		return end
 	}
-	differ, err := r.rounds.Align()
+	differ, err := r.Rounds.Align()
 	if differ > 0 {
-		r.report.Event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.position.Epoch, human.Plural(differ, "node"))
+		r.Report.Event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.Position.Epoch, human.Plural(differ, "node"))
 	}
-	if errors.As(err, new(deviceError)) {
+	if errors.As(err, new(core.DeviceError)) {
 		r.tell(err)
 	}
 	return r.lostPeers(err)
@@ -179,8 +187,8 @@ func (r *scorer) awaitCopy() error {
 
 // awaitTogether waits for the evaluation that runs, and the save after it, on all nodes.
 func (r *scorer) awaitTogether() (end error) {
-	err := r.peers.Together(func() error {
-		if end = r.awaitEvaluation(); errors.Is(end, errDone) {
+	err := r.Peers.Together(func() error {
+		if end = r.AwaitEvaluation(); errors.Is(end, core.ErrDone) {
 			return nil
 		}
 		return end
@@ -191,18 +199,18 @@ func (r *scorer) awaitTogether() (end error) {
 	return end
 }
 
-// awaitEvaluation waits for the evaluation that runs, if there is one, and returns why the run ends by it.
-func (r *scorer) awaitEvaluation() error {
-	if !r.busy {
+// AwaitEvaluation waits for the evaluation that runs, if there is one, and returns why the run ends by it.
+func (r *scorer) AwaitEvaluation() error {
+	if !r.Busy {
 		return nil
 	}
-	r.owner.Await()
+	r.Owner.Await()
 	return r.record(<-r.evaluated)
 }
 
 // record takes an evaluation in, and returns why the run ends by it: an error, or that a target is reached.
 func (r *scorer) record(e evaluation) error {
-	r.busy = false
+	r.Busy = false
 	if e.saves {
 		r.noteSave(e.unsaved)
 	}
@@ -210,18 +218,13 @@ func (r *scorer) record(e evaluation) error {
 	if e.result.Kind == "" || errors.Is(e.err, config.ErrDiverged) { // of a save within an epoch there is no result
 		return end
 	}
-	r.last = &e.result
-	r.position.History = append(r.position.History, e.result)
-	r.report.Epoch(e.result)
-	if e.newton > 0 {
-		r.measured(e.newton, &e.result)
+	r.Last = &e.result
+	r.Position.History = append(r.Position.History, e.result)
+	if told := r.Do.Tell(core.Evaluated{Epoch: r.Last, Weights: e.weights, Err: e.err}); told != nil {
+		end = told
 	}
-	if r.options.OnEpoch != nil {
-		r.options.OnEpoch(e.result)
-	}
-	r.report.Wrote(r.folder.Epoch(e.result, r.instruments(), e.weights))
-	if why := score.Stop(&r.job.Asked, r.position.History); why != "" && e.err == nil { // then what was not saved is, at the end
-		r.stopped, end = why, errDone
+	if r.Options.OnEpoch != nil {
+		r.Options.OnEpoch(e.result)
 	}
 	return end
 }
@@ -229,17 +232,17 @@ func (r *scorer) record(e evaluation) error {
 // savePaused copies the run, lets the workers go on, and saves the copy.
 func (r *scorer) savePaused() error {
 	switch {
-	case r.complete() || r.busy: // since the pause an epoch has come to its end
+	case r.Complete() || r.Busy: // since the pause an epoch has come to its end
 		r.due = true
 	default:
-		r.within()
+		r.Within()
 		if err := r.copyRun(); err != nil {
 			return err
 		}
-		r.busy = true
+		r.Busy = true
 		saveCopy := r.saving()
-		e := rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Used.LR}
-		if _, done, _, loss := r.progress(); done > 0 {
+		e := rundir.EpochResult{Epoch: int(r.Position.Epoch), LR: r.Job.Used.LR}
+		if _, done, _, loss := r.Progress(); done > 0 {
 			e.TrainLoss = loss / float64(done)
 		}
 		go func() {
@@ -251,61 +254,33 @@ func (r *scorer) savePaused() error {
 		}()
 	}
 	_ = fault.Point("pause.end")
-	r.pausing = false
-	r.letGo()
+	r.LetGo(core.ToSave)
 	return nil
 }
 
 // saveWithin saves a run that was stopped within an epoch, from the host copy if need be.
 func (r *scorer) saveWithin() error {
-	_, done, lost, loss := r.progress()
+	_, done, lost, loss := r.Progress()
 	defer func() { // only then: a resumed run counts the epoch's chunks again
-		r.position.Examples += int64(done)
-		r.position.Lost += int64(lost)
+		r.Position.Examples += int64(done)
+		r.Position.Lost += int64(lost)
 	}()
 	if err := r.copyWithin(); err != nil {
-		r.failed(err)
+		r.Failed(err)
 		return r.saveHostCopy()
 	}
-	e := rundir.EpochResult{Epoch: int(r.position.Epoch), Seconds: r.position.Seconds}
-	if e.TrainLoss = loss / float64(done); done == 0 && r.last != nil { // of no examples it is not a number
-		e.TrainLoss = r.last.TrainLoss
+	e := rundir.EpochResult{Epoch: int(r.Position.Epoch), Seconds: r.Position.Seconds}
+	if e.TrainLoss = loss / float64(done); done == 0 && r.Last != nil { // of no examples it is not a number
+		e.TrainLoss = r.Last.TrainLoss
 	}
-	r.owner.Await()
+	r.Owner.Await()
 	_, scored := r.score(&e, false)
-	if r.failed(scored); errors.Is(scored, config.ErrDiverged) {
+	if r.Failed(scored); errors.Is(scored, config.ErrDiverged) {
 		return nil
 	}
 	if scored == nil {
-		r.last = &e
+		r.Last = &e
 	}
 	r.good = true
 	return r.keep(r.saveCopy)
-}
-
-// judgeByProgram is addScores where a program scores.
-func (r *scorer) judgeByProgram(e *rundir.EpochResult) error {
-	epoch := e.Epoch
-	if e.Kind == "" { // the run ends within it
-		epoch = 0
-	}
-	sum, metrics, err := r.scoredByProgram(r.copy.Plain(r.trained), r.judge.Set, epoch)
-	if err != nil {
-		return err
-	}
-	e.TestLoss = math.NaN()
-	if sum.N > 0 {
-		e.Judge(score.Of(r.judge.Name, sum, false))
-		err = r.overflown(e)
-	}
-	for name, v := range metrics {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			continue // JSON has no such numbers
-		}
-		if e.Metrics == nil {
-			e.Metrics = map[string]float64{}
-		}
-		e.Metrics[name] = v
-	}
-	return err
 }

@@ -2,34 +2,34 @@ package run
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/human"
 )
 
 // finish ends a run: the workers, a round that was under way, the last snapshot,
 // the report. What was trained is saved, unless the numbers diverged.
 func (r *coordinator) finish() (res rundir.Result, err error) {
+	_ = r.Tell(core.Ends{})
 	r.tellPeers()
-	r.position.Seconds, r.position.Wall = r.seconds(control.Monotonic()), r.wall()
-	within := r.opened != 0
-	r.opened = 0
+	r.Position.Seconds, r.Position.Wall = r.Seconds(control.Monotonic()), r.Wall()
+	within := r.Opened != 0
+	r.Opened = 0
 	r.age = time.Since(r.copied)
-	r.halt()
-	_ = r.awaitEvaluation() // whatever it says
-	if nan := r.diverged(); nan != nil {
-		r.ended = nan
-	} else if errors.Is(r.ended, errDone) {
-		r.ended = nil
+	r.Halt()
+	_ = r.AwaitEvaluation() // whatever it says
+	if nan := r.NotFinite(); nan != nil {
+		r.Ended = nan
+	} else if errors.Is(r.Ended, core.ErrDone) {
+		r.Ended = nil
 	}
-	r.failed(r.lostPeers(r.lastRound()))
-	r.peers.Leave(func() { res, err = r.conclude(within) })
-	if !r.peers.First() && config.Interruption(err) != nil {
+	r.Failed(r.lostPeers(r.lastRound()))
+	r.Peers.Leave(func() { res, err = r.conclude(within) })
+	if !r.Peers.First() && config.Interruption(err) != nil {
 		err = config.Reported{Err: err} // node 0 says it
 	}
 	return res, err
@@ -37,32 +37,43 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 
 // conclude saves what is to be saved, and reports.
 func (r *coordinator) conclude(within bool) (rundir.Result, error) {
-	good := !errors.Is(r.ended, config.ErrDiverged)
-	if within && good && r.several() {
+	good := !errors.Is(r.Ended, config.ErrDiverged)
+	switch {
+	case within && good && r.Several():
 		r.saveLast()
-	} else if within && good && !errors.Is(r.ended, data.ErrUnreadable) { // who knows what was trained on
-		r.failed(r.saveWithin())
-	} else if r.good = good; good && (r.due || !r.whole) {
-		r.failed(r.saveBetween())
-	}
-	r.report.Close()
-	if r.goesBack() {
-		trained := r.position.Examples
-		if within {
-			_, done, _, _ := r.progress()
-			trained += int64(done)
+	case within && good && !errors.Is(r.Ended, data.ErrUnreadable): // who knows what was trained on
+		r.Failed(r.saveWithin())
+	default:
+		if r.good = good; good && (r.due || !r.whole) {
+			r.Failed(r.saveBetween())
 		}
-		r.next = r.followed(trained)
-		return rundir.Result{}, r.ended
 	}
-	if n := r.rollbacks(); n > 0 && errors.Is(r.ended, config.ErrDiverged) {
-		r.ended = fmt.Errorf("%w; it has been rolled back %s", r.ended, human.Plural(n, "time"))
+	r.Report.Close()
+	e := core.Concludes{Trained: r.Position.Examples}
+	if _, done, _, _ := r.Progress(); within {
+		e.Trained += int64(done)
 	}
-	result := r.result()
-	if r.peers.First() {
-		r.failed(r.testEnd(&result))
-		r.failed(r.leaveLoops(&result))
-		r.failed(r.saveResult(&result))
+	_ = r.Tell(&e)
+	if e.Begin != nil {
+		r.next = r.followed(e.Begin)
+		return rundir.Result{}, r.Ended
 	}
-	return result, errors.Join(r.ended, r.elsewhere)
+	var result rundir.Result
+	_ = r.Tell(core.Reports{Result: &result})
+	if r.Peers.First() {
+		r.Failed(r.Tell(core.Reported{Result: &result}))
+		r.Failed(r.saveResult(&result))
+	}
+	return result, errors.Join(r.Ended, r.elsewhere)
+}
+
+// followed returns the coordinator that carries on from this one, whose data it takes over.
+func (r *coordinator) followed(b *core.Begin) *coordinator {
+	o := r.Options
+	o.Dashboard = "" // its address has been shown
+	next := newCoordinator(b.Config, o)
+	next.Sets, next.Lent, next.Begin = r.Sets, r.Lent, b
+	r.Lent = true
+	next.Report.Keep(r.Report.Events()...)
+	return next
 }

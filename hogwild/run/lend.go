@@ -7,6 +7,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/loops"
+	"hogwild/hogwild/prepare"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/workers"
@@ -25,15 +26,15 @@ func Load(c config.Config, o Options) (*Lender, error) {
 		return nil, err
 	}
 	r := newCoordinator(c, o)
-	if err := r.load(); err != nil {
+	if err := prepare.Task(r.Run, false); err != nil {
 		r.close()
 		return nil, err
 	}
-	return &Lender{data.Sets{Train: r.train, Validation: r.validation, Test: r.test}, r.job, r}, nil
+	return &Lender{r.Sets, r.Job, r}, nil
 }
 
 // Say shows a line where the progress of the run goes.
-func (l *Lender) Say(line string) { l.of.report.Say(line) }
+func (l *Lender) Say(line string) { l.of.Report.Say(line) }
 
 // Close gives the data back.
 func (l *Lender) Close() { l.of.close() }
@@ -42,7 +43,7 @@ func (l *Lender) Close() { l.of.close() }
 // second half of the last epoch.
 func Borrow(ctx context.Context, c config.Config, s data.Sets) (res rundir.Result, half float64, err error) {
 	r := newCoordinator(c, Options{})
-	r.train, r.validation, r.test, r.lent = s.Train, s.Validation, s.Test, true
+	r.Sets, r.Lent = s, true
 	res, err = r.run(ctx)
 	return res, r.secondHalf, err
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/control"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
@@ -35,7 +34,7 @@ func runHanging(ctx context.Context, c config.Config, o Options) (rundir.Result,
 		return rundir.Result{}, err
 	}
 	r := newCoordinator(c, o)
-	r.patience = hangTime
+	r.Patience = hangTime
 	return r.run(ctx)
 }
 
@@ -130,27 +129,6 @@ func TestHungDevice(t *testing.T) {
 	}
 }
 
-// TestLargeCopyIsWaitedFor: after an interruption too a copy of many bytes has the time that it needs.
-func TestLargeCopyIsWaitedFor(t *testing.T) {
-	if got := copyTime(20 << 30); got < 40*time.Second || copyTime(1<<20) != 0 {
-		t.Errorf("20 GiB may take %v, 1 MiB %v", got, copyTime(1<<20))
-	}
-	over := make(chan struct{})
-	close(over)
-	for _, large := range []bool{true, false} {
-		r := newCoordinator(config.Default(), Options{Quiet: true})
-		r.job.Asked.GPU, r.patience, r.interrupted = "0", 6*time.Millisecond, over
-		r.mem = &control.Weights{}
-		if large {
-			r.mem.W = make([]float32, 1<<30) // 8 s; nobody touches it
-		}
-		err := r.ask(r.patience, func() error { time.Sleep(500 * time.Millisecond); return nil })
-		if (err == nil) != large {
-			t.Errorf("large %v: %v", large, err)
-		}
-	}
-}
-
 // TestWorkersAreAbandonedTogether: the owner is asked for all workers at the same time.
 func TestWorkersAreAbandonedTogether(t *testing.T) {
 	c := quick(t)
@@ -162,23 +140,23 @@ func TestWorkersAreAbandonedTogether(t *testing.T) {
 	r := newCoordinator(c, Options{Quiet: true})
 	o := &abandoning{}
 	o.all.Add(c.Workers)
-	r.owner = o
+	r.Owner = o
 	t.Setenv(startVariable, "sleep")
-	r.workers = workers.New(c.Workers, 0)
-	defer r.workers.Close(0)
+	r.Workers = workers.New(c.Workers, 0)
+	defer r.Workers.Close(0)
 	for rank := range c.Workers {
-		if _, err := r.workers.Start(rank, nil, nil); err != nil {
+		if _, err := r.Workers.Start(rank, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		r.kill(r.workers.Running()...)
+		r.Kill(r.Workers.Running()...)
 	}()
 	await(t, "all to be asked for", func() bool { return ended(killed) })
 	for range c.Workers {
-		wasKilled(t, r.workers)
+		wasKilled(t, r.Workers)
 	}
 }
 
@@ -209,28 +187,28 @@ func TestWorkerStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newCoordinator(c, Options{Quiet: true})
-	r.patience = time.Second
+	r.Patience = time.Second
 	defer r.close()
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(startVariable, "sleep")
-	r.workers = workers.New(1, 0)
+	r.Workers = workers.New(1, 0)
 	printed, over := make(chan struct{}), make(chan struct{})
 	log := workers.NewLog("worker.log", t.TempDir(), func(string) { close(printed); <-over }) // till then nobody hears of its end
-	if _, err := r.workers.Start(0, nil, log); err != nil {
+	if _, err := r.Workers.Start(0, nil, log); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the worker", func() bool { return ended(printed) })
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)
-		r.halt()
+		r.Halt()
 	}()
 	await(t, "halt to return", func() bool { return ended(halted) })
-	if said := strings.Join(r.report.Events(), "\n"); !strings.Contains(said, "was killed but does not exit") {
+	if said := strings.Join(r.Report.Events(), "\n"); !strings.Contains(said, "was killed but does not exit") {
 		t.Errorf("events %q", said)
 	}
 	close(over)
-	wasKilled(t, r.workers) // now it has ended: all is given back
+	wasKilled(t, r.Workers) // now it has ended: all is given back
 }

@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/program/programtest"
+	"hogwild/hogwild/programs"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
 )
@@ -163,9 +164,9 @@ func TestKilledProgramsAreReplaced(t *testing.T) {
 
 // A score that takes for ever does not keep an interrupted run.
 func TestInterruptedScore(t *testing.T) {
-	was := lastScore
-	lastScore = 0
-	defer func() { lastScore = was }()
+	was := programs.LastScore
+	programs.LastScore = 0
+	defer func() { programs.LastScore = was }()
 	c := linear(t, "busy=score")
 	r := start(t, c)
 	r.reach(1, linearRows)
@@ -179,9 +180,9 @@ func TestInterruptedScore(t *testing.T) {
 // A score of the last epoch for which an interrupted run does not wait is no missing function: the run says that it was interrupted, and
 // resumed it has the score, and all else, of one that was not.
 func TestInterruptedLastScore(t *testing.T) {
-	was := lastScore
-	lastScore = 0
-	defer func() { lastScore = was }()
+	was := programs.LastScore
+	programs.LastScore = 0
+	defer func() { programs.LastScore = was }()
 	for _, validation := range []string{"", "0.2"} {
 		t.Run("validation "+validation, func(t *testing.T) {
 			sign := filepath.Join(t.TempDir(), "sign")

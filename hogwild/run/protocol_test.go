@@ -10,8 +10,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/display"
-	"hogwild/hogwild/hang"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/workers"
@@ -37,7 +36,7 @@ func TestProtocol(t *testing.T) {
 			if p.state() != from {
 				t.Fatalf("it is %s and cannot be made %s", p.state(), from)
 			}
-			if busy == "yes" && !p.busy {
+			if busy == "yes" && !p.Busy {
 				p.epoch()
 				p.want(from, "yes")
 			}
@@ -81,16 +80,16 @@ func TestBoundaryCopies(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	step()
 	runtime.ReadMemStats(&after)
-	copies := float64(after.TotalAlloc-before.TotalAlloc) / float64(4*len(p.mem.W))
+	copies := float64(after.TotalAlloc-before.TotalAlloc) / float64(4*len(p.Mem.W))
 	if p.end != nil || p.failing || copies > 2.5 {
 		t.Errorf("it allocates %.2f copies of the weights (%v)", copies, p.end)
 	}
-	f, err := rundir.ReadSnapshot(p.dir)
+	f, err := rundir.ReadSnapshot(p.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Release()
-	if s, err := f.Load(&p.job, p.params, p.trained, p.train.Mean); err != nil || !slices.Equal(s.W, p.mem.W) || s.Pos.Epoch != 3 {
+	if s, err := f.Load(&p.Job, p.Params, p.Trained, p.Train.Mean); err != nil || !slices.Equal(s.W, p.Mem.W) || s.Pos.Epoch != 3 {
 		t.Errorf("the snapshot is not of the weights, or not of two epochs: %v", err)
 	}
 }
@@ -132,7 +131,7 @@ func script(t *testing.T, c config.Config) *scripted {
 	}
 	r := newCoordinator(c, Options{Quiet: true})
 	t.Cleanup(func() {
-		if r.busy {
+		if r.Busy {
 			<-r.evaluated
 		}
 		r.close()
@@ -140,18 +139,18 @@ func script(t *testing.T, c config.Config) *scripted {
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	r.interrupted, r.cause = make(chan struct{}), func() error { return nil }
-	r.workers, r.hang = workers.New(c.Workers, c.MaxRestarts), hang.New(c.HangTimeout)
-	r.shown.rates, r.saved, r.opened = make([]display.Speed, r.mem.Ranks), time.Now(), control.Monotonic()
-	if err := r.watchTensors(); err != nil {
+	r.Interrupted, r.Cause = make(chan struct{}), func() error { return nil }
+	r.Workers = workers.New(c.Workers, c.MaxRestarts)
+	r.saved, r.Opened = time.Now(), control.Monotonic()
+	r.Block.Open(1)
+	if err := r.Tell(core.Starts{}); err != nil {
 		t.Fatal(err)
 	}
-	r.block.Open(1)
 	p := &scripted{r, t, nil}
 	for rank := range c.Workers {
-		r.block.SetRank(rank, control.RankBegan, control.Monotonic())
+		r.Block.SetRank(rank, control.RankBegan, control.Monotonic())
 		if c.MaxRestarts > 0 {
-			r.workers.Restart(&workers.Exit{Rank: rank}, 0) // else another number of workers would start processes
+			r.Workers.Restart(&workers.Exit{Rank: rank}, 0) // else another number of workers would start processes
 		}
 	}
 	p.all(control.StateTraining)
@@ -160,8 +159,8 @@ func script(t *testing.T, c config.Config) *scripted {
 
 // all has all workers in a state.
 func (p *scripted) all(state uint64) {
-	for rank := range p.workers.Most() {
-		p.block.SetRank(rank, control.RankState, state)
+	for rank := range p.Workers.Most() {
+		p.Block.SetRank(rank, control.RankState, state)
 	}
 }
 
@@ -170,11 +169,11 @@ func (p *scripted) state() string {
 	switch {
 	case p.end != nil:
 		return "over"
-	case p.scaling != nil && p.scaling.at == paused:
+	case p.Waits(core.ToChange):
 		return "changing"
-	case p.halted.asked:
+	case p.Waits(core.ToPause):
 		return "paused"
-	case p.pausing:
+	case p.Waits(core.ToSave):
 		return "saving"
 	}
 	return "training"
@@ -183,51 +182,61 @@ func (p *scripted) state() string {
 // want fails the test unless the run is in a state, and its workers are held as that says.
 func (p *scripted) want(state, busy string) {
 	p.t.Helper()
-	if is := p.state(); is != state || p.busy != (busy == "yes") {
-		p.t.Fatalf("it is %s, busy %v (%v); want %s, %s", is, p.busy, p.end, state, busy)
+	if is := p.state(); is != state || p.Busy != (busy == "yes") {
+		p.t.Fatalf("it is %s, busy %v (%v); want %s, %s", is, p.Busy, p.end, state, busy)
 	}
-	if held := p.block.Get(control.WordPause) != 0; p.end == nil && held != (state != "training") {
+	if held := p.Block.Get(control.WordPause) != 0; p.end == nil && held != (state != "training") {
 		p.t.Errorf("%s, and that workers are to wait is %v", state, held)
 	}
-	if p.end == nil && (p.opened == 0 || p.complete()) {
-		left, done, lost, _ := p.block.Progress()
-		p.t.Errorf("no epoch is open: opened %d, chunks left %d, examples done %d, lost %d", p.opened, left, done, lost)
+	if p.end == nil && (p.Opened == 0 || p.Complete()) {
+		left, done, lost, _ := p.Block.Progress()
+		p.t.Errorf("no epoch is open: opened %d, chunks left %d, examples done %d, lost %d", p.Opened, left, done, lost)
 	}
 }
 
 // answer is what watch does after an event.
 func (p *scripted) answer(end error) {
 	if p.end = end; end == nil {
-		p.end = p.mayRescale()
+		p.end = p.Tell(core.Handled{})
 	}
 }
 
 // epoch has the workers train the rest of the open epoch, and call.
 func (p *scripted) epoch() {
-	epoch := p.block.Get(control.WordEpoch)
-	for i := range p.block.Plan.Chunks() {
-		if p.block.Claim(i%p.workers.Most(), epoch, i) {
-			c := p.block.Plan.At(int(epoch-1), i)
-			p.block.Finish(i%p.workers.Most(), c, plan.ChunkResult{Loss: float64(c.Count)})
+	epoch := p.Block.Get(control.WordEpoch)
+	for i := range p.Block.Plan.Chunks() {
+		if p.Block.Claim(i%p.Workers.Most(), epoch, i) {
+			c := p.Block.Plan.At(int(epoch-1), i)
+			p.Block.Finish(i%p.Workers.Most(), c, plan.ChunkResult{Loss: float64(c.Count)})
 		}
 	}
 	p.all(control.StateWaiting)
-	p.answer(p.look())
+	p.answer(p.called())
 	p.all(control.StateTraining)
 }
 
 // ask has a user ask for something.
 func (p *scripted) ask(q rundir.Request) {
-	if a := p.obey(q); a.Error != "" {
-		p.t.Fatal(a.Error)
+	answered := make(chan error)
+	go func() {
+		_, err := rundir.Ask(p.Dir, q)
+		answered <- err
+	}()
+	select {
+	case call := <-p.Inbox:
+		p.answer(call())
+		if err := <-answered; err != nil {
+			p.t.Fatal(err)
+		}
+	case err := <-answered:
+		p.t.Fatal(err)
 	}
-	p.answer(nil)
 }
 
 // dies has a worker die.
 func (p *scripted) dies(rank int) {
 	if p.end == nil {
-		p.answer(p.died(&workers.Exit{Rank: rank, How: "was killed"}))
+		p.answer(p.Died(&workers.Exit{Rank: rank, How: "was killed"}))
 	}
 }
 
@@ -235,7 +244,7 @@ var scriptedEvents map[string]func(p *scripted)
 
 func init() {
 	scriptedEvents = map[string]func(p *scripted){
-		"save due":       func(p *scripted) { p.pause(); p.answer(nil) },
+		"save due":       func(p *scripted) { p.saveSoon(); p.answer(nil) },
 		"epoch complete": (*scripted).epoch,
 		"last complete":  (*scripted).epoch,
 		"target reached": (*scripted).epoch,
@@ -244,22 +253,22 @@ func init() {
 		"continue":       func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoContinue}) },
 		"scale": func(p *scripted) {
 			p.ask(rundir.Request{Do: rundir.DoScale, Workers: 1})
-			if made, busy := p.job.Asked.Workers == 1, p.busy; made == busy || made != (p.scaling == nil) {
+			if made, busy := p.Job.Asked.Workers == 1, p.Busy; made == busy {
 				p.t.Errorf("busy %v, and that there is one worker is %v", busy, made)
 			}
 		},
 		"scale form":    func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoScale, Workers: 1}) },
 		"worker died":   func(p *scripted) { p.dies(1) },
 		"last one gone": func(p *scripted) { p.dies(0); p.dies(1) },
-		"not finite":    func(p *scripted) { p.block.Fail(1, 7, 1e30, 0.1); p.answer(p.look()) },
-		"time over":     func(p *scripted) { p.answer(p.stopInTime()) },
+		"not finite":    func(p *scripted) { p.Block.Fail(1, 7, 1e30, 0.1); p.answer(p.called()) },
+		"time over":     func(p *scripted) { p.answer(p.tick()) },
 		"one waits": func(p *scripted) {
-			p.block.SetRank(0, control.RankState, control.StatePaused)
-			p.answer(p.look())
+			p.Block.SetRank(0, control.RankState, control.StatePaused)
+			p.answer(p.called())
 		},
 		"all wait": func(p *scripted) {
 			p.all(control.StatePaused)
-			p.answer(p.look())
+			p.answer(p.called())
 		},
 	}
 }

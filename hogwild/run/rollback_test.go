@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 )
 
 // divergent is a run that diverges with learning rate lr and with half of it, and not with a quarter.
@@ -215,14 +217,13 @@ func TestRollbackAfterScale(t *testing.T) {
 	train(t, cfg)
 	r := newCoordinator(resumed(cfg), Options{})
 	defer r.close()
-	r.job.Asked.Epochs = 12
+	r.Job.Asked.Epochs = 12
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	r.job.Asked.Workers = 2
-	next := r.followed(0)
-	if next.job.Asked.Workers != 3 {
-		t.Errorf("%d workers, the snapshot has the states of 3", next.job.Asked.Workers)
+	r.Job.Asked.Workers, r.Ended, r.Workers = 2, config.ErrDiverged, workers.New(2, 0)
+	e := core.Concludes{}
+	if _ = r.Tell(&e); e.Begin == nil || e.Begin.Config.Workers != 3 {
+		t.Errorf("it begins with %+v, the snapshot has the states of 3 workers", e.Begin)
 	}
-	next.close() // it has the data
 }

@@ -1,35 +1,17 @@
-// Package run carries out a run: the coordinator, which trains nothing, and its workers, which
-// are processes of the same program. The coordinator consists of layers. Each embeds the one below it and knows nothing of those above:
-// coordinator, elastic, crew, view, scorer, saver, epochs, shared, task.
+// Package run carries out a run: the coordinator, which trains nothing, and has workers do it, which
+// are processes of the same program. It consists of four layers, of which each embeds the one below it and knows nothing of those above:
+// coordinator, scorer, keeper, saver. Below them is the state of the run, package core. What a run can do beside training are abilities.
 //
 //	lend.go       data that are read once for many runs
 //	run.go        Run, and the life of a run
-//	finish.go     its end
-//	rollback.go   back to the last good snapshot after divergence
 //	boundary.go   between two epochs
+//	finish.go     the end of a run
 //	prepare.go    coordinator: what is made before any process starts
-//	requests.go   what other processes ask of a run
-//	inflight.go   the steps in flight as they are
-//	scale.go      elastic: another number of workers
-//	hang.go       workers that do not run
-//	supervise.go  crew: workers that start, die and are started again
-//	afterloop.go  what programs do after their loops
-//	report.go     view: what people are told
+//	abilities.go  the list of abilities
 //	evaluate.go   scorer: how good the weights are, and whether the run has diverged
-//	curvature.go  the limit of steps in flight, again while the run trains
-//	program.go    models that a program computes
-//	keep.go       what is saved at the end
+//	keep.go       keeper: what is saved at the end
 //	saver.go      saver: the copy of the weights in host memory and in the run folder
 //	nodes.go      what a run does as one node of a job
-//	given.go      the first weights from a file
-//	epochs.go     epochs: how far the run is, and why its workers wait
-//	patience.go   a device that fails, or does not answer
-//	shared.go     shared: the memory that processes share, and the processes
-//	folder.go     the run folder
-//	task.go       task: what is to be trained on what, and where the run is kept
-//	remote.go     the socket for requests
-//	options.go    Options
-//	peers.go      Peers, the other nodes of a job
 //
 // # The protocol
 //
@@ -80,17 +62,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/display"
-	"hogwild/hogwild/hang"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/workers"
+	"hogwild/shm"
 )
+
+// Options are the settings of one call.
+type Options = core.Options
 
 // Run trains c.Model on c.Data with c.Workers processes, which are this program
 // started again: see workers.IsWorker. It returns when all epochs are done, a target is
@@ -98,26 +84,22 @@ import (
 // trained is saved, and the Result says what it came to. Errors match ErrUsage
 // (before any process was started), ErrDiverged, ErrInterrupted, ErrTerminated or ErrHangup.
 func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
-	peers := o.Peers
-	if peers == nil {
-		peers = alone{}
-	}
-	defer peers.Desert()
-	anyNumber := c.Workers == 0 && peers.Name() == ""
-	c, err := peers.Adopt(c) // first of all: the other nodes wait for it
+	r := newCoordinator(c, o)
+	defer r.Peers.Desert()
+	anyNumber := c.Workers == 0 && !r.Several()
+	c, err := r.Peers.Adopt(c) // first of all: the other nodes wait for it
 	if err == nil {
 		c, err = o.Settle(c)
 	}
-	if err = peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(), loops.Ready())); err != nil {
+	if err = r.Peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(), loops.Ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {
 		defer config.OutlivePipes()()
 	}
-	r := newCoordinator(c, o)
-	r.peers, r.anyNumber = peers, anyNumber
-	if !peers.First() {
-		r.report.OfNode(peers.Name())
+	r.Job.Asked, r.anyNumber = c, anyNumber
+	if !r.Peers.First() {
+		r.Report.OfNode(r.Peers.Name())
 	}
 	return r.guarded(ctx)
 }
@@ -125,10 +107,10 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 // guarded is run. The data may be mapped from a file, which becomes shorter while this process looks at it.
 func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error) {
 	fault := data.Guard(func() { res, err = r.run(ctx) }, func() error {
-		if r.train == nil {
+		if r.Train == nil {
 			return nil
 		}
-		return r.train.Unread()
+		return r.Train.Unread()
 	})
 	return res, errors.Join(err, fault)
 }
@@ -137,99 +119,77 @@ func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error
 func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.cancel = cancel
-	unheed := func() {}
-	defer func() { unheed() }()
-	r.heed = func() {
+	stopSignals := func() {}
+	defer func() { stopSignals() }()
+	watchSignals := func() {
 		stop := config.OnSignal(func(s os.Signal) { cancel(config.SignalError(s)) }) // OnEpoch may take its time: the next one ends this process
-		if !r.options.Exits {
-			unheed = stop
+		if !r.Options.Exits {
+			stopSignals = stop
 		}
 	}
-	for {
-		result, err := r.attempt(ctx)
+	for ; ; r = r.next {
+		r.cancel = cancel
+		result, err := r.attempt(ctx, watchSignals)
 		if r.next == nil {
 			return result, err
 		}
-		r = r.next
+		watchSignals = func() {}
 	}
 }
 
-// attempt is a coordinator's life. If the numbers diverge and may be rolled back, next carries on.
-func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
+// attempt is a coordinator's life. Where an ability has the run begin again, next carries on.
+func (r *coordinator) attempt(ctx context.Context, watchSignals func()) (rundir.Result, error) {
 	defer r.close()
 	if err := r.prepare(); err != nil {
-		if r.back != nil {
-			err = fmt.Errorf("%w; no rollback: %v", r.back.why, err)
+		if r.Begin != nil {
+			err = fmt.Errorf("%w; no rollback: %v", r.Begin.Why, err)
 		}
 		return rundir.Result{}, err
 	}
-	r.interrupted, r.cause = ctx.Done(), func() error { return config.CauseOf(ctx) }
-	if r.options.Signals && r.back == nil { // else it does already
-		r.heed()
+	r.Interrupted, r.Cause = ctx.Done(), func() error { return config.CauseOf(ctx) }
+	if r.Options.Signals {
+		watchSignals()
 	}
-	r.workers, r.hang = workers.New(r.job.Asked.Workers, r.job.Asked.MaxRestarts), hang.New(r.job.Asked.HangTimeout)
-	r.shown.rates = make([]display.Speed, r.mem.Ranks)
-	r.takeRequests()
-	r.shown.watched, r.shown.looked = time.Now(), time.Now()
-	if !r.unreported { // else only the report is missing
+	r.Workers = workers.New(r.Job.Asked.Workers, r.Job.Asked.MaxRestarts)
+	if !r.Over { // else only the report is missing
 		if err := r.start(); err != nil {
-			r.ended = err
+			r.Ended = err
 			r.tellPeers() // they meet already
-			r.halt()
-			r.peers.Leave(func() {})
+			r.Halt()
+			r.Peers.Leave(func() {})
 			return rundir.Result{}, err
 		}
 	}
 	watched := false
 	defer func() {
 		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
-			r.rounds.Break()
-			r.halt()
+			r.Rounds.Break()
+			r.Halt()
 		}
 	}()
-	r.ended = r.watch(ctx)
+	r.Ended = r.watch(ctx)
 	watched = true
 	if ctx.Err() == nil { // the report is written all the same
-		defer context.AfterFunc(ctx, func() { r.report.Warn("the run is ending already; another signal ends it at once") })()
+		defer context.AfterFunc(ctx, func() { r.Report.Warn("the run is ending already; another signal ends it at once") })()
 	}
-	result, err := r.finish()
-	if r.next != nil {
-		r.next.cancel = r.cancel
-	}
-	return result, err
+	return r.finish()
 }
 
 // start opens the first epoch and starts the workers into it.
 func (r *coordinator) start() error {
-	if r.options.Dashboard != "" { // quiet or not: nobody can guess the port
-		r.report.Warn("dashboard " + r.options.Dashboard)
-	}
-	r.report.Start(r.header()...)
-	lines := r.job.Header()
-	if text := r.job.MergeText(); text != "" && r.job.Asked.Workers > 1 {
-		lines = append([]string{text}, lines...)
-	}
-	for _, line := range append(lines, r.job.Changes()...) {
-		r.report.Say(line)
-	}
 	r.saved = time.Now()
-	if err := r.watchTensors(); err != nil {
+	if r.Position.Within {
+		r.Block.Publish(r.Position.Epoch)
+	} else {
+		r.Block.Open(r.Position.Epoch)
+	}
+	if err := r.Tell(core.Starts{}); err != nil {
 		return err
 	}
-	if r.position.Within {
-		r.block.Publish(r.position.Epoch)
-	} else {
-		r.block.Open(r.position.Epoch)
-	}
-	if r.back != nil {
-		r.wentBack()
-	}
-	r.shown.started, r.shown.first = control.Monotonic(), r.job.Asked.Workers
-	r.opened = r.shown.started
-	r.rounds.Open(r.position.Epoch)
-	for rank := range r.job.Asked.Workers {
-		if err := r.spawn(rank); err != nil {
+	r.Opened = control.Monotonic()
+	r.Rounds.Open(r.Position.Epoch)
+	for rank := range r.Job.Asked.Workers {
+		if err := r.Spawn(rank); err != nil {
 			return err
 		}
 	}
@@ -239,88 +199,100 @@ func (r *coordinator) start() error {
 // watch is the coordinator's life: whatever happens first, until the run is over. It returns why it is, and nothing else ends it:
 // what answers an event returns that.
 func (r *coordinator) watch(ctx context.Context) (end error) {
-	defer close(r.remote.deaf)
 	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
 	defer refresh.Stop()
-	show := time.NewTicker(200 * time.Millisecond)
-	defer show.Stop()
-	look := time.NewTicker(r.hang.Every())
-	defer look.Stop()
+	tick := time.NewTicker(r.Every)
+	defer tick.Stop()
 	save := make(<-chan time.Time)
-	if _, every, _ := r.job.Asked.SavePeriod(); every > 0 {
+	if _, every, _ := r.Job.Asked.SavePeriod(); every > 0 {
 		t := time.NewTicker(every)
 		defer t.Stop()
 		save = t.C
 	}
-	if r.unreported {
-		return errDone
+	if r.Over {
+		return core.ErrDone
 	}
 	for end == nil {
 		select {
 		case <-calls:
-			end = r.look()
-		case err := <-r.rounds.Closed():
+			end = r.called()
+		case err := <-r.Rounds.Closed():
 			end = r.closed(err)
-		case e := <-r.workers.Events():
-			if dead, start := r.workers.Take(e); dead != nil {
-				end = r.died(dead)
+		case e := <-r.Workers.Events():
+			if dead, start := r.Workers.Take(e); dead != nil {
+				end = r.Died(dead)
 			} else if start {
-				end = r.add(e.Rank)
+				end = r.Add(e.Rank)
 			}
-		case o := <-r.remote.orders:
-			answer := r.obey(o.Request)
-			end = r.mayRescale() // before the answer, if it can be
-			o.answer <- answer
+		case call := <-r.Inbox:
+			end = call()
 		case e := <-r.evaluated:
 			end = r.record(e)
 		case <-refresh.C:
 			end = r.refresh()
-		case <-show.C:
-			r.recount(manySamples)
-			r.show()
-			end = r.stopInTime()
-		case <-look.C:
-			end = r.lookForHung()
+		case <-tick.C:
+			end = r.tick()
 		case <-save:
-			r.pause()
+			r.saveSoon()
 		case <-ctx.Done():
-			end = r.cause()
+			end = r.Cause()
 		}
 		if end == nil {
-			end = r.mayRescale()
+			end = r.Tell(core.Handled{})
 		}
 	}
 	return end
 }
 
-// stopInTime ends the run once its time is over, pauses and boundaries between epochs counted in.
-func (r *coordinator) stopInTime() error {
-	limit := r.job.Asked.StopAfter
-	if limit == 0 || r.wall()-r.before < limit.Seconds() {
-		return nil
+// tick looks at what needs no event to change: the time, and all that abilities look at.
+func (r *coordinator) tick() error {
+	if limit := r.Job.Asked.StopAfter; limit > 0 && r.Wall()-r.Before >= limit.Seconds() { // pauses and boundaries counted in
+		return r.Stop(fmt.Sprintf("stop after %v", limit))
 	}
-	r.stopped = fmt.Sprintf("stop after %v", limit)
-	return errDone
+	return r.Tell(core.Tick{})
 }
 
-// look answers a call: a worker has nothing to do, waits, or has failed. It returns why the run ends.
-func (r *coordinator) look() error {
-	if err := r.diverged(); err != nil {
+// called answers a call: a worker has nothing to do, waits, or has failed. It returns why the run ends.
+func (r *coordinator) called() error {
+	if err := r.NotFinite(); err != nil {
 		return err
 	}
-	if r.pausing && r.quiet() {
+	if r.Waits(core.ToSave) && r.Quiet() {
 		if err := r.savePaused(); err != nil {
 			return err
 		}
 	}
-	if r.several() {
-		r.rounds.Called()
-	} else if r.opened != 0 && r.complete() {
+	if r.Several() {
+		r.Rounds.Called()
+	} else if r.Opened != 0 && r.Complete() {
 		if end := r.endEpoch(); end != nil {
 			return end
 		}
 	}
-	r.notePause()
+	r.NotePause()
 	return nil
 }
+
+// listen turns the workers' calls into a channel, until the run stops, which calls
+// for the last time. A call that nobody has heard yet stands for those after it.
+func (r *coordinator) listen() <-chan struct{} {
+	calls := make(chan struct{}, 1)
+	word := &r.Block.Futexes[control.FutexCall]
+	r.Aside.Go(func() {
+		for {
+			seen := atomic.LoadUint32(word)
+			select {
+			case calls <- struct{}{}:
+			default:
+			}
+			if r.Block.Stopped() || shm.Wait(word, seen, time.Second) != nil {
+				return
+			}
+		}
+	})
+	return calls
+}
+
+// Interrupt ends the run as a signal does.
+func (r *coordinator) Interrupt(why error) { r.cancel(why) }

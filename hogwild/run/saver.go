@@ -6,21 +6,19 @@ import (
 	"time"
 
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/score"
 	"hogwild/internal/fault"
 )
 
 // saver is the copy of the weights in host memory: between two epochs it is taken, and
 // evaluated and saved while workers train on.
 type saver struct {
-	*epochs
-	copy      rundir.Snapshot
+	*core.Run
 	evaluated chan evaluation // at most one evaluation is in flight, or one save
 	copied    time.Time       // when the weights were last copied to host memory
-	age       time.Duration   // of that copy when the run ended
 	whole     bool            // the copy has all that a snapshot needs
 	captured  time.Time       // when it was made
 	saved     time.Time       // when it was last saved, or the run began
@@ -28,8 +26,6 @@ type saver struct {
 	counted   time.Time       // when the weights were last counted
 	due       bool            // a save that found the copy in use, or failed, and is left to the next epoch boundary
 	failing   bool            // the last save failed
-	good      bool            // the copy is of the run's end, and is to be kept
-	elsewhere error           // where the run is saved, if the folder cannot be written
 }
 
 // copyRun copies weights and state into the snapshot.
@@ -43,66 +39,41 @@ func (r *saver) copyRun() error {
 
 // keepCopy has the owner keep a copy of the weights where they are; whole: and brings all of the run's state to host memory.
 func (r *saver) keepCopy(whole bool) error {
-	if len(r.copy.W) != len(r.mem.W) {
-		r.copy.W = make([]float32, len(r.mem.W))
+	if len(r.Copy.W) != len(r.Mem.W) {
+		r.Copy.W = make([]float32, len(r.Mem.W))
 	}
-	changed, err := askFor(r.shared, r.patient(), func() ([]bool, error) {
-		return r.owner.Keep(r.copy.W, len(r.unmoved) > 0)
+	changed, err := core.AskFor(r.Memory, r.Patient(), func() ([]bool, error) {
+		return r.Owner.Keep(r.Copy.W, r.Compare)
 	})
 	if err != nil {
-		return onDevice(err)
+		return core.OnDevice(err)
 	}
-	r.unmoved = slices.DeleteFunc(r.unmoved, func(i int) bool { return changed[i] })
+	if r.Compare {
+		if err := r.Do.Tell(core.Copied{Changed: changed}); err != nil {
+			return err
+		}
+	}
 	if !whole {
 		return nil
 	}
 	return r.download()
 }
 
-// A layer that the loss does not depend on keeps its first weights, and nothing else tells: the run
-// trains, and is saved. So the first epoch compares the weights with those before it, tensor by
-// tensor. The owner's copy holds those, which until the first epoch's end has no other use, and a
-// comparison on cores stops at the first weight that has changed. No worker takes part.
-
-// watchTensors begins the comparison, if the run has its first epoch before it.
-func (r *saver) watchTensors() error {
-	if p := &r.position; p.Epoch > 1 || p.Within || r.job.Asked.Sample > 0 {
-		return nil
-	}
-	err := r.keepCopy(false)
-	for i, p := range r.params {
-		if !p.Fixed {
-			r.unmoved = append(r.unmoved, i)
-		}
-	}
-	return err
-}
-
-// tellUnused names the tensors that the first epoch has not changed.
-func (r *saver) tellUnused() {
-	if len(r.unmoved) > 0 {
-		var line string
-		r.position.Unused, line = score.Unused(r.params, r.unmoved)
-		r.unmoved = nil
-		r.report.Event("%s", line)
-	}
-}
-
 // capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state; kept: with the weights as
 // keepCopy has just copied them.
 func (r *saver) capture(whole, kept bool) {
 	r.whole, r.captured = whole, time.Now()
-	r.copy.Job, r.copy.Meta, r.copy.Mean, r.copy.Pos = r.job, r.train.Meta, r.train.Mean, r.position
-	r.copy.Pos.Rounds = r.block.Before(r.position.Epoch)
-	r.copy.Pos.Seconds, r.copy.Pos.Wall = r.seconds(control.Monotonic()), r.wall()
-	r.copy.Pos.History = slices.Clone(r.position.History)
-	r.copy.Begin(nil)
-	if kept && r.job.Asked.GPU == "" { // then the owner has written them where they belong
-		r.copy.Begin(func() []float32 { w, _ := r.owner.Kept(); return w })
+	r.Copy.Job, r.Copy.Meta, r.Copy.Mean, r.Copy.Pos = r.Job, r.Train.Meta, r.Train.Mean, r.Position
+	r.Copy.Pos.Rounds = r.Block.Before(r.Position.Epoch)
+	r.Copy.Pos.Seconds, r.Copy.Pos.Wall = r.Seconds(control.Monotonic()), r.Wall()
+	r.Copy.Pos.History = slices.Clone(r.Position.History)
+	r.Copy.Begin(nil)
+	if kept && r.Job.Asked.GPU == "" { // then the owner has written them where they belong
+		r.Copy.Begin(func() []float32 { w, _ := r.Owner.Kept(); return w })
 	}
 	if whole {
-		r.copy.Capture(r.mem, r.block)
-		r.rounds.Capture(&r.copy, false)
+		r.Copy.Capture(r.Mem, r.Block)
+		r.Rounds.Capture(&r.Copy, false)
 	}
 }
 
@@ -114,10 +85,10 @@ const (
 
 // wantsSave reports whether the run is to be saved at the end of an epoch.
 func (r *saver) wantsSave(epoch int) bool {
-	if r.job.Asked.SavesByCost() {
+	if r.Job.Asked.SavesByCost() {
 		return r.due || time.Since(r.saved) >= max(leastBetweenSaves, saveShare*r.cost)
 	}
-	every, _, _ := r.job.Asked.SavePeriod()
+	every, _, _ := r.Job.Asked.SavePeriod()
 	return r.due || every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(r.saved) >= saveShare*r.cost)
 }
 
@@ -137,29 +108,25 @@ func (r *saver) wantsCounts(save bool) bool {
 	return true
 }
 
-// pause asks the workers to wait before their next chunk, so that the run can be
-// copied within an epoch.
-func (r *saver) pause() {
-	if r.several() {
-		r.saveSoon()
-		return
-	}
-	if r.opened == 0 || r.pausing {
-		return
-	}
-	if r.busy {
+// saveSoon saves the run within an epoch: it asks the workers to wait before their next chunk. Of several nodes the first saves the
+// last round, while training continues.
+func (r *saver) saveSoon() {
+	switch {
+	case r.Several():
+		r.saveLastRound()
+	case r.Opened == 0 || r.Waits(core.ToSave):
+	case r.Busy:
 		r.due = true
-		return
+	default:
+		_ = fault.Point("pause.ask")
+		r.Hold(core.ToSave)
 	}
-	r.pausing = true
-	_ = fault.Point("pause.ask")
-	r.hold()
 }
 
 // saving sees to it that the run folder is there, and returns a function that saves the copy to it. Another goroutine
 // may call that.
 func (r *saver) saving() func() error {
-	if !r.peers.First() {
+	if !r.Peers.First() {
 		return func() error { return nil }
 	}
 	if err := r.mend(); err != nil {
@@ -168,7 +135,7 @@ func (r *saver) saving() func() error {
 	return r.saveCopy
 }
 
-func (r *saver) saveCopy() error { return r.copy.Save(r.dir, r.params, r.trained) }
+func (r *saver) saveCopy() error { return r.Copy.Save(r.Dir, r.Params, r.Trained) }
 
 // noteSave takes in the outcome of a save. A run does not end because one fails: the disk may have room again later.
 func (r *saver) noteSave(err error) {
@@ -179,21 +146,21 @@ func (r *saver) noteSave(err error) {
 	r.saved, r.cost = time.Now(), time.Since(r.captured)
 	switch {
 	case err != nil && !was:
-		r.report.Event("a save failed: %v; training continues, and it is tried again after the next epoch", err)
+		r.Report.Event("a save failed: %v; training continues, and it is tried again after the next epoch", err)
 	case err == nil && was:
-		r.report.Event("the run is saved again")
+		r.Report.Event("the run is saved again")
 	}
 }
 
 // mend makes the run folder, or files in it, again if they are gone. Only while no copy is being saved.
 func (r *saver) mend() error {
-	gone, err := r.folder.Mend(r.job.Asked, r.past())
+	gone, err := r.Folder.Mend(r.Job.Asked, r.Past())
 	if gone != "" {
 		r.due = true
-		r.report.Event("%s was removed or renamed: made again", gone)
-		r.takeRequests()
+		r.Report.Event("%s was removed or renamed: made again", gone)
+		_ = r.Do.Tell(core.Folder{})
 	}
-	r.copy.Within = r.folder.Info()
+	r.Copy.Within = r.Folder.Info()
 	return err
 }
 
@@ -202,14 +169,14 @@ func (r *saver) mend() error {
 // nothing can be read back then.
 
 // download renews the host copy, all of it. Only while no worker is within a chunk.
-func (r *saver) download() error { return r.renewed(r.ask(r.patient(), r.owner.Download)) }
+func (r *saver) download() error { return r.renewed(r.Ask(r.Patient(), r.Owner.Download)) }
 
 // refresh renews its weights, while workers train, and beside an evaluation: those are of its own copy.
 func (r *saver) refresh() error {
-	if r.several() { // each round does
+	if r.Several() { // each round does
 		return nil
 	}
-	return r.renewed(r.ask(r.patient(), r.owner.Refresh))
+	return r.renewed(r.Ask(r.Patient(), r.Owner.Refresh))
 }
 
 // renewed notes when the host copy was renewed.
@@ -217,15 +184,15 @@ func (r *saver) renewed(err error) error {
 	if err == nil {
 		r.copied = time.Now()
 	}
-	return onDevice(err)
+	return core.OnDevice(err)
 }
 
 // copyWithin copies the run within an epoch.
 func (r *saver) copyWithin() error {
-	if err := r.finishRound(); err != nil {
+	if err := r.Do.FinishRound(); err != nil {
 		return err
 	}
-	r.within()
+	r.Within()
 	return r.copyRun()
 }
 
@@ -233,7 +200,6 @@ func (r *saver) copyWithin() error {
 type evaluation struct {
 	result  rundir.EpochResult
 	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
-	newton  float64            // the curvature, see curvature.go; 0: it was not measured
 	err     error
 	saves   bool  // the copy was to be saved too
 	unsaved error // why it could not be
@@ -242,38 +208,55 @@ type evaluation struct {
 // captureRound copies the last round into the snapshot.
 func (r *saver) captureRound() {
 	r.capture(true, false)
-	r.rounds.Capture(&r.copy, true)
+	r.Rounds.Capture(&r.Copy, true)
 }
 
 // saveRound saves the last round, on node 0.
 func (r *saver) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
-	if !r.peers.First() {
+	if !r.Peers.First() {
 		return nil
 	}
 	if err := r.mend(); err != nil {
 		return err
 	}
 	r.captureRound()
-	if i := device.NotFiniteAt(r.copy.W); i >= 0 {
-		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.copy.W[i], r.lastGood())
+	if i := device.NotFiniteAt(r.Copy.W); i >= 0 {
+		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.Copy.W[i], r.LastGood())
 	}
-	return save(&r.copy, r.dir, r.params, r.trained)
+	return save(&r.Copy, r.Dir, r.Params, r.Trained)
 }
 
-// saveSoon saves the last round while training continues.
-func (r *saver) saveSoon() {
-	if !r.peers.First() || r.busy || r.opened == 0 {
+// saveLastRound saves the last round while training continues.
+func (r *saver) saveLastRound() {
+	if !r.Peers.First() || r.Busy || r.Opened == 0 {
 		return
 	}
 	save := r.saving()
 	r.captureRound()
-	r.busy = true
+	r.Busy = true
 	go func() {
-		i, w := device.NotFiniteAt(r.copy.W), r.copy.W
-		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.position.Epoch), LR: r.job.Used.LR})}
+		i, w := device.NotFiniteAt(r.Copy.W), r.Copy.W
+		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.Position.Epoch), LR: r.Job.Used.LR})}
 		if is.saves = is.err == nil; is.saves {
 			is.unsaved = save()
 		}
 		r.evaluated <- is
 	}()
+}
+
+// finite returns the error of a weight i that is not; i is -1 if all are.
+func (r *saver) finite(i int, value float32, e *rundir.EpochResult) error {
+	if i < 0 {
+		return nil
+	}
+	return r.Diverged(fmt.Errorf("weight %d is %v after epoch %d, learning rate %g", i, value, e.Epoch, e.LR))
+}
+
+// CopyWeights copies the weights where they are.
+func (r *saver) CopyWeights() error { return r.keepCopy(false) }
+
+// SaveNow saves the weights that are in host memory.
+func (r *saver) SaveNow() {
+	r.capture(true, false)
+	r.noteSave(r.saving()())
 }

@@ -69,7 +69,7 @@ func train(t *testing.T, c config.Config) rundir.Result {
 func try(t *testing.T, c config.Config) (rundir.Result, error) {
 	t.Helper()
 	before := belongings(t)
-	result, err := Run(t.Context(), c, Options{unjudged: true}) // some tests ask for the loss on the training rows
+	result, err := Run(t.Context(), c, Options{Unjudged: true}) // some tests ask for the loss on the training rows
 	left(t, before)
 	return result, err
 }

@@ -1,10 +1,8 @@
-// Package score judges numbers: what the sums of an evaluation come to, whether losses are far too large, whether a run ends
-// early, and what its user should know of its result. It sees histories, scores and settings, and no run.
+// Package score judges numbers: what the sums of an evaluation come to, whether losses are far too large, and what its user should know
+// of a result. It sees histories, scores and settings, and no run.
 //
-//	stop.go     early stopping: targets, patience, rows that a network holds out
 //	warning.go  results that look like success and are none
 //	judge.go    epochs beside the constant predictor
-//	unused.go   tensors that no gradient reaches
 //	score.go    sums of an evaluation
 package score
 

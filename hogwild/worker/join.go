@@ -1,10 +1,7 @@
 package worker
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +10,6 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
-	"hogwild/hogwild/program"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 	"hogwild/shm"
@@ -69,6 +65,9 @@ func joinRun() (*Worker, *control.Header, error) {
 	return w, &header, err
 }
 
+// Program gives a worker's device to a program that takes the steps.
+var Program func(*control.Header, int, *control.Block, *device.Setup, device.Device) (device.Device, error)
+
 // joinDevice makes the device of a rank, where the configuration says.
 func joinDevice(h *control.Header, rank int, block *control.Block, m *control.Weights, set *data.Set) (device.Device, error) {
 	setup, err := device.NewSetup(&h.Job, m, set)
@@ -81,24 +80,7 @@ func joinDevice(h *control.Header, rank int, block *control.Block, m *control.We
 	}
 	d, err := b.Join(setup, rank, h.Device)
 	if err == nil && h.Job.Asked.Program != "" {
-		return joinProgram(h, rank, block, setup, d)
+		return Program(h, rank, block, setup, d)
 	}
 	return d, err
-}
-
-// joinProgram gives a worker's device to a program that takes the steps.
-func joinProgram(h *control.Header, rank int, block *control.Block, s *device.Setup, inner device.Device) (device.Device, error) {
-	c := &h.Job.Asked
-	awaits := func(p program.Awaited) { // the coordinator looks whether it hangs
-		pid := 0
-		if p != nil {
-			pid = p.PID()
-		}
-		block.SetRank(rank, control.RankProgram, uint64(pid))
-	}
-	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: rank, Stderr: os.Stderr, Awaits: awaits})
-	if err != nil {
-		return nil, errors.Join(err, inner.Close())
-	}
-	return program.Join(s, rank, inner, p)
 }

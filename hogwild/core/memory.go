@@ -1,0 +1,158 @@
+package core
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/workers"
+)
+
+// Memory is what the processes of a run share, and the processes.
+type Memory struct {
+	*Task
+	Owner     device.Owner // of the device memory
+	Block     *control.Block
+	Announced control.Header // what workers are told
+	Mem       *control.Weights
+	Workers   *workers.Set
+	Aside     sync.WaitGroup              // goroutines that look into shared memory: all end before it is unmapped
+	Logs      func(rank int) *workers.Log // where what a worker prints goes; nil: nowhere
+	Busy      bool                        // an evaluation runs, or a save: it uses the copy of the weights
+
+	Patience    time.Duration   // see Ask
+	Interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
+	Cause       func() error    // why it was
+	Silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
+	giveUp      context.CancelCauseFunc
+
+	setup *device.Setup // what the owner sees of the rest
+}
+
+// Own makes the memory of the place where the weights are to be.
+func (r *Memory) Own(b device.Backend) (err error) {
+	job := r.Job // as it is now: see Renew
+	if r.setup, err = device.NewSetup(&job, r.Mem, r.Train); err != nil {
+		return err
+	}
+	if r.Owner, err = b.Own(r.setup); err != nil {
+		return config.Usage("%w", err)
+	}
+	return nil
+}
+
+// Renew has the device's owner see the job and the shared memory as they are now.
+func (r *Memory) Renew() error {
+	m, err := control.OpenWeights(r.Mem.Seg, &r.Job)
+	if err != nil {
+		return err
+	}
+	job := r.Job
+	setup, err := device.NewSetup(&job, m, r.Train)
+	if err != nil {
+		return err
+	}
+	r.Mem, *r.setup = m, *setup
+	return nil
+}
+
+// Quiet reports whether nobody is within a chunk. One who is paused keeps the others
+// from getting beyond their barrier, so waiting there is quiet too.
+func (r *Memory) Quiet() bool {
+	paused := false
+	for rank := range r.Workers.Most() {
+		if r.Workers.Left(rank) {
+			continue
+		}
+		switch r.Block.Rank(rank, control.RankState) {
+		case control.StatePaused:
+			paused = true
+		case control.StateWaiting, control.StateGone:
+		default:
+			return false
+		}
+	}
+	return paused
+}
+
+// Complete reports whether the open epoch is: every chunk done or lost, and in
+// barrier mode the last average taken.
+func (r *Memory) Complete() bool {
+	if left, _, _, _ := r.Block.Progress(); left > 0 {
+		return false
+	}
+	return !r.Block.Plan.Barrier || r.RoundDone(r.Block.Plan.Rounds-1)
+}
+
+// RoundDone reports whether all chunks of a round are done, and it is averaged.
+func (r *Memory) RoundDone(round int) bool {
+	_, averaged := r.Block.Tickets(r.Block.Get(control.WordEpoch), round)
+	if round < r.Block.First(r.Block.Get(control.WordEpoch)) {
+		return true // before this run resumed
+	}
+	for rank := range r.Job.Asked.Workers {
+		if r.Block.Barrier.Arrived(rank) < averaged {
+			return false
+		}
+	}
+	return true
+}
+
+// began returns when the first worker was ready to train, at the end of time if none is yet.
+func (r *Memory) began() uint64 {
+	first := uint64(math.MaxUint64)
+	for rank := range r.Job.Asked.Workers {
+		if t := r.Block.Rank(rank, control.RankBegan); t != 0 {
+			first = min(first, t)
+		}
+	}
+	return first
+}
+
+// Instruments returns those of all workers together.
+func (r *Memory) Instruments() *control.Instruments {
+	sum, waited := make(control.Record, control.RecordWords), uint64(0)
+	for rank, one := range r.Mem.Records[:r.Workers.Most()] {
+		sum.Plus(one)
+		waited += r.Block.Rank(rank, control.RankWaited)
+	}
+	return sum.Instruments(float64(waited) / 1e9)
+}
+
+// OwnRate reports whether a program's optimizer takes the steps, at a rate that is not the run's.
+func (r *Memory) OwnRate() bool {
+	return r.Mem != nil && slices.ContainsFunc(r.Mem.Measures, control.Measures.OwnRate)
+}
+
+// ProgramOf returns the process of a program that a worker waits for, or waited for when it died; 0: there is none.
+func (r *Memory) ProgramOf(rank int) int {
+	if r.Job.Asked.Program == "" {
+		return 0
+	}
+	return int(r.Block.Rank(rank, control.RankProgram))
+}
+
+// Insider is device memory that no other process may be able to open. Then there is one rank,
+// and it trains in the coordinator's process.
+type Insider interface{ Inside() bool }
+
+// StartsInside reports whether the memory is such.
+func (r *Memory) StartsInside() bool {
+	o, ok := r.Owner.(Insider)
+	return ok && o.Inside()
+}
+
+// Release gives back what a dead worker had: its chunks, its locks, its turn.
+func (r *Memory) Release(rank int) {
+	if pid := r.ProgramOf(rank); pid != 0 {
+		r.Workers.Orphan(pid)
+	}
+	r.Mem.FreeLocks(rank)
+	r.Mem.PassTicket(rank)
+	r.Block.Release(rank)
+}

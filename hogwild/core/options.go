@@ -1,0 +1,62 @@
+package core
+
+import (
+	"cmp"
+	"io"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/rundir"
+)
+
+// Options are the settings of one call. They are not saved with the run.
+type Options struct {
+	// TrainData and TestData are data in memory; they replace the files Config.Data and Config.Test.
+	// Without TestData a sixth of TrainData is held out.
+	TrainData, TestData *data.Memory
+
+	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
+	Signals bool                     // Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
+
+	Exits bool // the program ends when Run has returned: until then a first signal does not end it
+
+	Progress  io.Writer // destination of progress output; nil: none
+	Quiet     bool      // only warnings go to Progress
+	Dashboard string    // address of the dashboard, printed before the run starts
+
+	// Peers make this run one node of a job: see package peers. On all but node 0 the settings but Workers and those of GPUs,
+	// memory and folders are ignored: they are node 0's. Nil: the run is alone.
+	Peers Peers
+	Given map[string]string // settings that this node was given, by name; all nodes of a job must have the same
+
+	// Snapshot is that of Config.Resume, for a caller that has read it: it is not read again unless the folder has another one by then.
+	Snapshot *rundir.Saved
+
+	Timing     bool   // report where the time went
+	CPUProfile string // file for a CPU profile (pprof) of worker 0
+	Trace      string // file for an execution trace of worker 0
+
+	Unjudged bool // see data.Options
+}
+
+// peers returns the other nodes of the job.
+func (o *Options) peers() Peers {
+	if o.Peers == nil {
+		return alone{}
+	}
+	return o.Peers
+}
+
+// Settle returns c with nothing left open, on the data in memory if there are any.
+func (o *Options) Settle(c config.Config) (config.Config, error) {
+	if o.TestData != nil && o.TrainData == nil {
+		return c, config.Usage("Options.TestData without Options.TrainData: give both, or name files")
+	}
+	if o.TrainData != nil {
+		c.Data = cmp.Or(o.TrainData.Name, "memory")
+	}
+	if o.TestData != nil {
+		c.Test = cmp.Or(o.TestData.Name, "memory")
+	}
+	return c.Resolve()
+}

@@ -1,0 +1,83 @@
+package core
+
+import (
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/display"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
+	"hogwild/hogwild/tuning"
+)
+
+// Task is what is trained on what, and where the run is kept.
+type Task struct {
+	Job tuning.Job
+	data.Sets
+	Lent    bool // the sets are the caller's
+	Facts   tuning.Facts
+	Held    float64 // see tuning.Machine
+	Spec    model.Spec
+	Model   model.Model   // as the run trains it
+	Trained []model.Param // of Model
+	Params  []model.Param // of the model that the run leaves behind: they differ by centring
+	Judge   *score.Judge
+	Scorer  Scorer         // nil: the device computes the model
+	Begin   *Begin         // what it carries on from; nil: it is the first
+	Dir     string         // the run's folder
+	Folder  *rundir.Folder // the same, locked; nil on nodes that have none
+	Report  display.Reporter
+}
+
+// Scorer scores weights where the device cannot.
+type Scorer interface {
+	// Score returns the score of plain weights on a set, of no examples if there is none. With an epoch, the one that it is of, it
+	// may return metrics of the whole set.
+	Score(w []float32, set *data.Set, epoch int) (model.Score, map[string]float64, error)
+	// Scores reports whether there are any.
+	Scores() bool
+}
+
+// Begin is how a run carries on from another in the same folder, on the same data.
+type Begin struct {
+	Config   config.Config
+	N        int    // of this call of Run: 1 is the first
+	Why      error  // what ended the run before
+	From     string // the folder whose snapshot it continues from; "": the first weights
+	Auto     string // what was chosen where the user left it to the program
+	Examples int64  // trained until then
+	Workers  int    // that it had
+	Position rundir.Position
+}
+
+// Begun returns how often this call of Run has carried on.
+func (r *Task) Begun() int {
+	if r.Begin == nil {
+		return 0
+	}
+	return r.Begin.N
+}
+
+// Choose decides what a run decides for itself, with settings on a machine with so many cores.
+func (r *Task) Choose(c *config.Config, cores int) (tuning.Tuning, error) {
+	t, err := tuning.Choose(c, r.Spec, r.Facts, tuning.Machine{Cores: cores, Held: r.Held})
+	t.Auto = r.Job.Used.Auto
+	return t, err
+}
+
+// FirstWeights writes those of a new run.
+func (r *Task) FirstWeights(m model.Model, w []float32) {
+	m.Init(w, r.Job.Asked.Seed)
+	r.Spec.Start(w, m.Params(), r.Train.Y)
+}
+
+// LastGood says what is left after the numbers diverged.
+func (r *Task) LastGood() string {
+	if r.Folder == nil {
+		return "the last good snapshot is node 0's"
+	}
+	if !rundir.HasSnapshot(r.Dir) {
+		return "no snapshot was saved"
+	}
+	return "the last good snapshot is in " + r.Dir
+}

@@ -1,0 +1,179 @@
+// Package crew is the workers of a run, as they start, die and are started again.
+//
+//	crew.go      Crew: what answers the end of a worker
+//	spawn.go     how workers start, and another number of them
+//	halt.go      how they end
+package crew
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/loops"
+	"hogwild/hogwild/tuning"
+	"hogwild/hogwild/worker"
+	"hogwild/hogwild/workers"
+	"hogwild/internal/fault"
+)
+
+// Crew is the workers of a run.
+type Crew struct {
+	*core.Run
+	replaced *time.Time // when plain Go has replaced loops, after a worker had died in one; nil: they were not checked
+}
+
+// Change gives the run another job and, if that has another number of workers, starts or ends some. It returns why the run ends.
+func (r *Crew) Change(to tuning.Job, start control.Start) error {
+	from := r.Job.Asked.Workers
+	r.Job = to
+	if err := r.Renew(); err != nil {
+		return err
+	}
+	r.startStates(from)
+	_ = fault.Point("scale.announce")
+	r.Announced.Job, r.Announced.Start = r.Job, start
+	if err := r.Block.Announce(r.Announced); err != nil {
+		return err
+	}
+	r.LetGo(core.ToChange)
+	if err := fault.Point("scale.announced"); err != nil || from == r.Job.Asked.Workers {
+		return err
+	}
+	for _, rank := range r.Workers.Scale(r.Job.Asked.Workers) {
+		if err := r.Add(rank); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add starts a worker of a run that is under way. If that fails, perhaps for a moment (too many open files or
+// processes), it is tried again, as if the worker had died. It returns why the run ends.
+func (r *Crew) Add(rank int) error {
+	err := r.Spawn(rank)
+	if err == nil || r.StartsInside() {
+		return err
+	}
+	return r.replace(&workers.Exit{Rank: rank}, err.Error())
+}
+
+// Died answers the end of a worker: its chunk goes back, and it alone is started
+// again, while the others go on. It returns why the run ends.
+func (r *Crew) Died(e *workers.Exit) error {
+	_ = fault.Point("worker.died")
+	r.Release(e.Rank)
+	if err := r.fatal(e); err != nil {
+		return err
+	}
+	if err := r.Do.Tell(core.Died{Exit: e}); err != nil {
+		return err
+	}
+	if e.Left {
+		if e.Rank < r.Job.Asked.Workers { // there are more again: another one takes its place
+			return r.Add(e.Rank)
+		}
+		return nil
+	}
+	who := e.String()
+	if path := e.Keep(r.Dir); path != "" {
+		who += " (full output: " + path + ")"
+	}
+	switch {
+	case r.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal && r.mayStartInside():
+		r.Report.Event("%s: it continues in the coordinator's process", who)
+		return r.spawnInside(e.Rank)
+	case r.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal:
+		return fmt.Errorf("%s: it cannot start", who)
+	case e.Crash.InLoop():
+		replaced, end := r.replacesLoops(e)
+		if end != nil {
+			return end
+		}
+		if replaced {
+			return r.replace(e, who)
+		}
+	}
+	if r.Workers.Everywhere(e, r.Block.Get(control.WordEpoch)) {
+		return fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s", e.Crash.Place, who, r.Dir)
+	}
+	return r.replace(e, who)
+}
+
+// fatal is the error of an end that ends the run: of numbers that diverged, where whoever noticed has stopped all; of data
+// that can no longer be read, as another worker would find; of the device.
+func (r *Crew) fatal(e *workers.Exit) error {
+	if err := r.NotFinite(); err != nil {
+		return err
+	}
+	err := r.Train.Changed()
+	if strings.Contains(e.How, "SIGBUS") { // a run maps them from a file
+		err = r.Train.Unread()
+	}
+	if err != nil {
+		return fmt.Errorf("%w (%s)", err, r.LastGood())
+	}
+	return core.OnDevice(e.Err)
+}
+
+// replacesLoops has the loops in assembly checked, once in a run, after a worker died in one of them, and plain Go replace
+// those that are wrong. It returns whether they are replaced since this worker began, and why the run ends: an evaluation that ran them too
+// comes to its end first.
+func (r *Crew) replacesLoops(e *workers.Exit) (replaced bool, end error) {
+	if r.replaced == nil {
+		r.replaced = &time.Time{}
+		faulty, err := loops.Check()
+		if err != nil {
+			r.Report.Event("the loops in assembly could not be checked: %v", err)
+		}
+		for _, note := range loops.Notes(faulty) {
+			end = r.Do.AwaitEvaluation()
+			loops.Replace(faulty)
+			*r.replaced = time.Now()
+			r.Report.Event("%s", note)
+		}
+	}
+	return time.Now().Add(-e.Lived).Before(*r.replaced), end
+}
+
+// replace starts a worker again that has died, within the limit. When no worker is left, it returns why the run ends.
+func (r *Crew) replace(e *workers.Exit, who string) error {
+	if n := r.Workers.Restart(e, r.Block.Rank(e.Rank, control.RankExamples)); n > 0 {
+		r.Position.Restarts++
+		r.Report.Event("%s: restarted, %d of %d", who, n, r.Job.Asked.MaxRestarts)
+		r.Block.SetRank(e.Rank, control.RankState, control.StateRestarting)
+		return nil
+	}
+	r.Block.SetRank(e.Rank, control.RankState, control.StateGone)
+	switch {
+	case !r.Workers.AllGone():
+		r.Report.Event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.Job.Asked.MaxRestarts)
+		return r.carry(e.Rank)
+	case r.Block.Rank(e.Rank, control.RankBegan) == 0:
+		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.Job.Asked.MaxRestarts+1)
+	}
+	return fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.Job.Asked.MaxRestarts)
+}
+
+// carry does what a rank that is gone would leave undone: in barrier mode the
+// coordinator meets and averages in its place. What only it may train is lost.
+func (r *Crew) carry(rank int) error {
+	r.Block.GiveUp(rank)
+	if !r.Block.Plan.Barrier {
+		return nil
+	}
+	d, err := core.AskFor(r.Memory, r.Patient(), func() (device.Device, error) { return r.Owner.Device(rank) })
+	if err != nil {
+		return core.OnDevice(err)
+	}
+	w := worker.New(rank, r.Block, d)
+	r.Aside.Go(func() {
+		if w.StandIn() != nil {
+			r.Block.Stop() // without this rank the others would wait for ever
+		}
+	})
+	return nil
+}

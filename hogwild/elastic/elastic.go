@@ -1,0 +1,73 @@
+package elastic
+
+import (
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/rundir"
+)
+
+// New returns what carries out requests for a run.
+func New() core.Ability {
+	return &ability{deaf: make(chan struct{}), server: server{over: make(chan struct{})}}
+}
+
+type ability struct {
+	change    *change       // another form of the job, still to come
+	recounted bool          // the steps in flight
+	deaf      chan struct{} // closed when the run takes no more requests
+	server
+}
+
+// On changes the job as soon as it may be.
+func (a *ability) On(r *core.Run, e core.Event) error {
+	switch e := e.(type) {
+	case core.Folder:
+		a.listen(r)
+	case core.Tick:
+		a.recount(r, manySamples)
+	case core.Handled:
+		return a.mayChange(r)
+	case core.Completes:
+		if !e.Last {
+			a.recount(r, fewSamples)
+		}
+	case *core.Completed:
+		e.Await = e.Await || a.change != nil // an evaluation reads the settings
+	case core.Opens:
+		if epoch := r.Position.Epoch; a.change != nil {
+			return a.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Block.Before(epoch)})
+		}
+	case core.Reports:
+		if f := flightOf(r, e.Result.Instruments); f != nil {
+			e.Result.InFlight, e.Result.InFlightSeen = f.expected, f.seen
+		}
+	case core.Ends:
+		close(a.deaf)
+	case core.Closes:
+		a.close()
+	case core.Closed:
+		close(a.over)
+	}
+	return nil
+}
+
+// listen takes requests, by the socket in the run folder.
+func (a *ability) listen(r *core.Run) {
+	a.answer = func(q rundir.Request) (answer rundir.Answer) {
+		done := make(chan struct{})
+		select {
+		case r.Inbox <- func() error {
+			defer close(done)
+			answer = a.reply(r, q)
+			return a.mayChange(r) // before the answer, if it can be
+		}:
+			<-done
+		case <-a.deaf:
+			answer.Error = "the run is ending"
+		}
+		return answer
+	}
+	if err := a.open(r.Dir); err != nil {
+		r.Report.Event("no hogwild scale, top, pause or stop for this run: %v", err)
+	}
+}

@@ -1,0 +1,216 @@
+// Package elastic carries out what users ask of a run while it goes on: pause, continue, stop, another number of workers. That takes place by
+// requests over a socket in the run folder.
+//
+//	elastic.go    the ability: what it hears
+//	requests.go   what other processes ask of a run
+//	inflight.go   the steps in flight as they are
+//	scale.go      another number of workers
+//	socket.go     the socket for requests
+package elastic
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+	"hogwild/internal/human"
+	"hogwild/internal/machine"
+)
+
+// The number of workers may change while a run goes on. The coordinator writes another header,
+// with the settings that a new run with so many workers would choose, and workers take it over
+// before their next chunk: nobody waits. New ranks are started into the same shared memory;
+// those that are too many end.
+//
+// Some changes need a moment at which no worker has a chunk: see occasion.
+
+// change is another form of the job that is still to come.
+type change struct {
+	job tuning.Job
+	at  occasion
+}
+
+// occasion is when the number of workers may change.
+type occasion int
+
+const (
+	atOnce  occasion = iota // async: all workers take chunks of one list
+	paused                  // async: the shared weights change their form, while workers wait before their next chunk
+	atRound                 // sync: the rest of the epoch is cut anew, after a round
+	atEpoch                 // the cut of the epoch belongs to the number of workers
+)
+
+// says returns when that is, for people.
+func (at occasion) says() string {
+	switch at {
+	case atRound:
+		return "after this round"
+	case atEpoch:
+		return "when this epoch ends"
+	}
+	return "now"
+}
+
+// scale asks for another number of workers, and says what will be done.
+func (a *ability) scale(r *core.Run, n int) (string, error) {
+	c, err := scaled(r, n)
+	if err != nil {
+		return "", fmt.Errorf("scale to %s: %w", human.Plural(n, "worker"), err)
+	}
+	if n == r.Job.Asked.Workers && a.change == nil {
+		return fmt.Sprintf("the run has %s already", human.Plural(n, "worker")), nil
+	}
+	when := occasionFor(r, c)
+	if when == atRound && r.Waits(core.ToPause) {
+		return "", errors.New("the run is paused within a round: continue it first")
+	}
+	a.change = &change{*c, when}
+	text := fmt.Sprintf("from %s to %d, %s", human.Plural(r.Job.Asked.Workers, "worker"), n, when.says())
+	if when == atRound {
+		r.Block.Hold()
+	}
+	r.LetGo(core.ToChange) // a change that this one replaces may have them wait
+	return text, nil
+}
+
+// scaled is the job with n workers: with all that a run with so many would choose.
+func scaled(r *core.Run, n int) (*tuning.Job, error) {
+	c := r.Job
+	if c.Asked.Workers = n; n < 1 {
+		return nil, config.Usage("give 1 or more")
+	}
+	if err := c.Asked.MayScale(); err != nil {
+		return nil, err
+	}
+	if r.StartsInside() {
+		return nil, config.Usage("processes cannot share GPU memory here: the one worker trains in the coordinator's process")
+	}
+	if err := c.Asked.Validate(); err != nil {
+		return nil, err
+	}
+	if n > r.Mem.Ranks {
+		return nil, config.Usage("a live run has room for %d; stop it, and continue it with hogwild train --resume %s --workers %d", r.Mem.Ranks, human.ShellWord(r.Dir), n)
+	}
+	if n > r.Train.Rows {
+		return nil, config.Usage("%s has only %s", c.Asked.Data, human.Plural(r.Train.Rows, "training row"))
+	}
+	t, err := tuning.Choose(&c.Asked, r.Spec, r.Facts, tuning.Machine{Cores: machine.Cores(), Held: r.Held})
+	if err != nil {
+		return nil, err
+	}
+	if t.Center != r.Job.Used.Center {
+		return nil, config.Usage("the run centres its inputs, which several workers cannot do with merge-every 1; leave merge-every at auto")
+	}
+	t.Auto = c.Used.Auto
+	c.Used = t
+	return &c, nil
+}
+
+// occasionFor is when this job may become the job c.
+func occasionFor(r *core.Run, c *tuning.Job) occasion {
+	p := &r.Block.Plan
+	switch {
+	case p.Shares:
+		return atEpoch
+	case p.Barrier && c.Asked.Steps() == 0: // a round is an epoch
+		return atEpoch
+	case p.Barrier:
+		return atRound
+	case c.Used.Batch != r.Job.Used.Batch:
+		return atEpoch
+	case c.Used.MergesCentered() != r.Job.Used.MergesCentered():
+		return paused
+	}
+	return atOnce
+}
+
+// mayChange changes the job if there is a change to come and it may be made now. An
+// evaluation reads the settings: it comes to its end first, while workers train.
+func (a *ability) mayChange(r *core.Run) error {
+	if a.change == nil || r.Busy || r.Opened == 0 {
+		return nil
+	}
+	epoch := r.Block.Get(control.WordEpoch)
+	start := r.Block.Start()
+	switch a.change.at {
+	case atEpoch:
+		return nil
+	case paused:
+		r.Hold(core.ToChange)
+		if !r.Quiet() {
+			return nil
+		}
+	case atRound:
+		round, named := r.Block.HeldAfter(epoch)
+		if !named || !r.RoundDone(round) || r.Complete() {
+			return nil // at the end of an epoch the next one is cut anew: see openNext
+		}
+		cut(r, round+1)
+		start = control.Start{Epoch: epoch, Base: r.Position.Base, Rounds: r.Block.Before(epoch) + round + 1}
+	}
+	return a.carryOut(r, start)
+}
+
+// cut takes note of what the open epoch has come to after so many rounds, before the rest is cut
+// anew.
+func cut(r *core.Run, rounds int) {
+	p := &r.Position
+	_, done, _, loss := r.Block.Progress()
+	p.Base, p.BaseDone, p.BaseLoss = r.Block.Plan.Covered(rounds), p.BaseDone+done, p.BaseLoss+loss
+}
+
+// carryOut carries out the change to come.
+func (a *ability) carryOut(r *core.Run, start control.Start) error {
+	from, was, changes := r.Job.Asked.Workers, r.Job.Used, r.Job.Changes()
+	to := a.change.job
+	a.change = nil
+	if center, ok := model.CenteredOf(r.Trained); ok && was.MergesCentered() != to.Used.MergesCentered() {
+		if was.MergesCentered() {
+			center.ToLocal(r.Mem.W, r.Train.Mean)
+		} else {
+			center.ToMerged(r.Mem.W, r.Train.Mean)
+		}
+	}
+	if err := r.Do.Change(to, start); err != nil {
+		return err
+	}
+	tellChange(r, from, &was, changes)
+	if err := r.Folder.WriteConfig(r.Job.Asked); err != nil { // snapshots hold the settings too
+		r.Report.Event("the new number of workers could not be written to %s: %v", rundir.ConfigFile, err)
+	}
+	return nil
+}
+
+// tellChange tells people of a change, and of the settings that it has changed.
+func tellChange(r *core.Run, from int, was *tuning.Tuning, changes []string) {
+	s, lines := r.Status(true), []string(nil)
+	if from != r.Job.Asked.Workers {
+		at := rundir.Scale{Epoch: int(r.Position.Epoch), Seconds: r.Seconds(control.Monotonic()), From: from, To: r.Job.Asked.Workers}
+		r.Position.Scales = append(r.Position.Scales, at)
+		s.Scale, lines = &at, []string{at.String()}
+	}
+	is := &r.Job.Used
+	if text := r.Job.MergeText(); text != "" && (is.MergeEvery != was.MergeEvery || is.BiasMergeEvery != was.BiasMergeEvery) {
+		lines = append(lines, text)
+	}
+	for _, line := range r.Job.Changes() {
+		if !slices.Contains(changes, line) {
+			lines = append(lines, line)
+		}
+	}
+	if is.LR == r.Job.Asked.LR && was.LR != is.LR {
+		lines = append(lines, fmt.Sprintf("lr %.3g again, as it was asked for", is.LR))
+	}
+	for _, line := range lines {
+		r.Report.Tell(line)
+	}
+	if s.Scale != nil {
+		r.Report.Wrote(r.Folder.Metrics.Second(s))
+	}
+}

@@ -1,0 +1,78 @@
+// Package finaltest evaluates a run that has come to its end in detail, on test rows.
+package finaltest
+
+import (
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/score"
+	"hogwild/internal/machine"
+	"math"
+)
+
+// New returns what does so.
+func New() core.Ability { return ability{} }
+
+type ability struct{}
+
+// On completes the report.
+func (ability) On(r *core.Run, e core.Event) error {
+	if e, ok := e.(core.Reported); ok {
+		return test(r, e.Result)
+	}
+	return nil
+}
+
+// test evaluates the weights of a run that has come to its end in detail: with a validation
+// set those of the best epoch, for which test rows are used here and nowhere else. It computes
+// on the host, wherever the weights were trained. An interrupted run is not kept waiting by it.
+func test(r *core.Run, res *rundir.Result) error {
+	if r.Ended != nil || r.Job.Asked.Sample > 0 {
+		return nil
+	}
+	if r.Scorer != nil {
+		return testBest(r, res)
+	}
+	models := make([]model.Model, machine.Cores())
+	for i := range models {
+		var err error
+		if models[i], err = model.New(r.Job.Asked.ModelOptions(), r.Train.Meta); err != nil {
+			return err
+		}
+	}
+	w := r.Copy.Plain(r.Trained)
+	if r.Copy.Best != nil {
+		w = r.Copy.Best
+		s, err := score.Evaluate(models, w, r.Test)
+		if err != nil {
+			return err
+		}
+		res.TestLoss, res.TestAccuracy, res.TestRMSE, res.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
+	}
+	var err error
+	res.Detail, err = score.Detail(models, w, r.Test, r.Spec.Loss, res.TestLoss)
+	return err
+}
+
+// testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones, where they have no
+// score, since the run was interrupted before.
+func testBest(r *core.Run, res *rundir.Result) error {
+	w := r.Copy.Best
+	if w == nil && math.IsNaN(res.TestLoss) {
+		w = r.Copy.Plain(r.Trained)
+	}
+	if w == nil {
+		return nil
+	}
+	sum, _, err := r.Scorer.Score(w, r.Test, 0)
+	switch {
+	case err == nil && r.Late:
+		err = r.Cause()
+		res.Stopped = config.Interruption(err).Error()
+	case err == nil && sum.N > 0:
+		s := score.Of("test", sum, false)
+		res.TestLoss, res.TestAccuracy, res.Metrics = s.Loss, s.Accuracy, s.Metrics
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+// Package initweights begins a run with the weights of a file or of another run.
+package initweights
+
+import (
+	"encoding/json"
+	"slices"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/rundir"
+)
+
+// New returns what begins a run so.
+func New() core.Ability { return &ability{} }
+
+type ability struct {
+	given *rundir.Weights // until they are the first ones
+}
+
+// On reads the file before the data, which may take minutes, and writes its weights over the first ones.
+func (a *ability) On(r *core.Run, e core.Event) (err error) {
+	if r.Job.Asked.Init == "" {
+		return nil
+	}
+	switch e.(type) {
+	case core.Reading:
+		if !r.Peers.First() {
+			return nil
+		}
+		if a.given, err = rundir.ReadWeights(r.Job.Asked.Init, r.Job.Asked.MemoryLimit()); err != nil {
+			return config.Usage("init: %w", err)
+		}
+	case core.Weights:
+		return a.share(r)
+	}
+	return nil
+}
+
+// share writes the given weights over the first ones of a new run. They are plain ones: in the local form
+// of a model that centres these are V and k, while s is zero. Of several nodes the first reads the file.
+func (a *ability) share(r *core.Run) error {
+	started, err := r.Peers.Share(func() ([]byte, error) {
+		if err := a.write(r); err != nil {
+			return nil, err
+		}
+		return json.Marshal(r.Position.Init)
+	})
+	if err == nil {
+		err = json.Unmarshal(started, &r.Position.Init)
+	}
+	if err == nil {
+		err = r.Peers.ShareNumbers(r.Mem.W)
+	}
+	return err
+}
+
+// write writes what fits of the file over the weights.
+func (a *ability) write(r *core.Run) error {
+	f := a.given
+	a.given = nil
+	fit, err := f.Fit(r.Job.Asked.Model, r.Params, r.Job.Asked.Layout, r.Job.Asked.InitPartial, "train the model that the file is of, or add --init-partial, which takes what fits")
+	if err != nil {
+		return err
+	}
+	if err := fit.Into(r.Trained, r.Mem.W); err != nil {
+		return err
+	}
+	r.Position.Init = &fit.Started
+	for _, line := range append([]string{"init: " + fit.Text()}, fit.Lines...) {
+		r.Report.Say(line)
+	}
+	noteOtherInputs(r, f.Saved)
+	return nil
+}
+
+// noteOtherInputs says that weights of another run have learned from inputs or classes that are not those of this one.
+func noteOtherInputs(r *core.Run, from *rundir.Saved) {
+	now := &r.Train.Meta
+	switch {
+	case from == nil || from.Job.Asked.Layout != nil:
+	case !from.Meta.ScaledAlike(now):
+		r.Report.Event("init: those weights were trained on inputs with another scaling than this run's")
+	case len(from.Meta.Classes) == len(now.Classes) && !slices.Equal(from.Meta.Classes, now.Classes):
+		r.Report.Event("init: the outputs of those weights are other classes than this run's")
+	}
+}

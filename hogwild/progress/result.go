@@ -1,0 +1,119 @@
+package progress
+
+import (
+	"errors"
+	"fmt"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/tuning"
+	"hogwild/internal/vec"
+	"math"
+	"strings"
+	"time"
+)
+
+// result writes the report.
+func (a *ability) result(r *core.Run, res *rundir.Result) {
+	c, p := &r.Job.Asked, &r.Position
+	*res = rundir.Result{Mode: c.Mode.String(), Device: r.Owner.Name(), Workers: c.Workers, Model: c.Model, Program: c.Program,
+		Data: c.Data, Batch: r.Job.Used.Batch, Seed: c.Seed, Init: p.Init,
+		Epochs: int(p.Epoch) - 1, Examples: p.Examples, Seconds: p.Seconds, StartupSeconds: a.startup(r),
+		Restarts: p.Restarts, LostExamples: p.Lost, Rollbacks: p.Rollbacks, DiscardedExamples: p.Discarded,
+		Parameters: int64(model.Size(r.Params)), ValuesPerExample: r.Train.ValuesPerRow(),
+		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), CPU: vec.InstructionSet(),
+		Version: config.Version, Commit: rundir.Commit(), Run: r.Dir, Stopped: r.Why, Notes: notes(r), History: p.History, Events: r.Report.Events()}
+	if res.Seconds > 0 {
+		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
+	}
+	if res.WallSeconds = r.Position.Wall; res.WallSeconds > 0 {
+		res.WallRate = float64(res.Examples) / res.WallSeconds
+	}
+	res.FlopsPerExample = model.Flops(r.Model, res.ValuesPerExample)
+	scores(r, res)
+	if o, ok := r.Owner.(interface {
+		GPUs() (uuids, names []string)
+	}); ok { // not in host memory
+		res.GPUs, res.Machine.GPUs = o.GPUs()
+	}
+	res.Nodes = r.Rounds.Result()
+	decided(res, &r.Job)
+	if r.OwnRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
+		_, res.Auto, _ = strings.Cut(res.Auto, ", ")
+	}
+	if last := r.Last; last != nil && c.Sample == 0 && r.Ended == nil {
+		res.Warning = r.Judge.Warning(c, res.History, last, r.OwnRate())
+	}
+	res.Instruments = r.Instruments()
+	res.PerWorker, res.Scales, res.Unused = workerStatus(r), r.Position.Scales, r.Position.Unused
+	res.Shares = shares(r, res.PerWorker)
+	for rank := range res.PerWorker { // over the time that it trained
+		w := &res.PerWorker[rank]
+		w.Rate = float64(w.Examples) / max(float64(r.Block.Rank(rank, control.RankTrained))/1e9, 1e-9)
+	}
+	if r.Options.Timing {
+		res.Timing = a.timing(r)
+	}
+}
+
+// decided writes to the result what was decided for the run.
+func decided(r *rundir.Result, c *tuning.Job) {
+	l := c.Used
+	r.Lambda, r.Curvature, r.MaxInFlight, r.MaxLR = l.Lambda, l.Curvature, l.MaxInFlight, l.MaxLR
+	r.LRUsed, r.LRCapped, r.Centered, r.BiasStep = l.LR, l.Capped, l.Center, l.BiasStep
+	r.Merge, r.Auto = c.MergeText(), c.Used.Auto
+	if c.Asked.Optimizer == config.Momentum {
+		r.MomentumUsed = l.Momentum
+	}
+	r.Rate = strings.Join(c.Changes(), "; ")
+}
+
+// scores sets why the run ended early and how well it predicts; of one that diverged, the
+// losses are not numbers.
+func scores(r *core.Run, res *rundir.Result) {
+	switch ended := r.Ended; {
+	case config.Interruption(ended) != nil:
+		res.Stopped = config.Interruption(ended).Error()
+	case errors.Is(ended, config.ErrDiverged):
+		res.Stopped, res.TrainLoss, res.TestLoss = rundir.StoppedDiverged, math.NaN(), math.NaN()
+		return
+	case ended != nil:
+		res.Stopped, res.Error = rundir.StoppedFailed, ended.Error()
+		res.TrainLoss, res.TestLoss = math.NaN(), math.NaN()
+	}
+	if r.Validation != nil {
+		res.TestLoss = math.NaN() // until the run has come to its end: see Reported
+	}
+	if e := r.Last; e != nil {
+		res.TrainLoss, res.TestLoss, res.Validation = e.TrainLoss, e.TestLoss, e.Validation
+		res.TestAccuracy, res.TestRMSE, res.TestR2, res.Metrics = e.TestAccuracy, e.TestRMSE, e.TestR2, e.Metrics
+		res.TrainMetrics = e.TrainMetrics
+	}
+	if best := rundir.Best(r.Position.History); best != nil {
+		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation, best.Metrics
+	}
+}
+
+// startup is the time from the first worker's exec to the last worker's first
+// step; workers that came too late for any do not count.
+func (a *ability) startup(r *core.Run) float64 {
+	last := uint64(0)
+	for rank := range a.first {
+		last = max(last, r.Block.Rank(rank, control.RankFirst))
+	}
+	return float64(max(last, a.started)-a.started) / 1e9
+}
+
+// timing says where the time went.
+func (a *ability) timing(r *core.Run) []string {
+	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
+		a.watched.Sub(a.reading).Seconds(), a.startup(r), r.Position.Seconds, time.Since(a.watched).Seconds()-r.Position.Seconds)}
+	for rank := range r.Workers.Most() {
+		trained, waited := r.Block.Rank(rank, control.RankTrained), r.Block.Rank(rank, control.RankWaited)
+		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
+			float64(trained)/1e9, float64(waited)/1e9, r.Block.Rank(rank, control.RankSteps), r.Block.Rank(rank, control.RankExamples)))
+	}
+	return lines
+}

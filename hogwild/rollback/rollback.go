@@ -1,0 +1,94 @@
+// Package rollback has a run that diverges go back to its last good snapshot, or to the first weights while there is none, and continue
+// with half the learning rate. Another coordinator does that, in the same folder and on the same data, as it would resume a run that was
+// killed: on every device all that processes share is made anew, the states of optimizers included.
+package rollback
+
+import (
+	"errors"
+	"fmt"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
+)
+
+// mostRollbacks is how often one call of Run goes back.
+const mostRollbacks = 3
+
+// New returns rollback for a run.
+func New() core.Ability { return ability{} }
+
+type ability struct{}
+
+// On has a run begin again, and tells of it when it has.
+func (ability) On(r *core.Run, e core.Event) error {
+	switch e := e.(type) {
+	case core.Starts:
+		if r.Begin != nil {
+			tell(r)
+		}
+	case *core.Concludes:
+		if goesBack(r) {
+			e.Begin = begin(r, e.Trained)
+		} else if n := r.Begun(); n > 0 && errors.Is(r.Ended, config.ErrDiverged) {
+			r.Ended = fmt.Errorf("%w; it has been rolled back %s", r.Ended, human.Plural(n, "time"))
+		}
+	}
+	return nil
+}
+
+// goesBack reports whether the run diverged and may go back.
+func goesBack(r *core.Run) bool {
+	select {
+	case <-r.Interrupted: // nobody wants more of it
+		return false
+	default:
+	}
+	return errors.Is(r.Ended, config.ErrDiverged) && r.Job.Asked.OnDivergence == config.Rollback &&
+		r.Begun() < mostRollbacks && len(r.Workers.Running()) == 0 && r.Silenced.Err() == nil
+}
+
+// begin returns how the run continues from the last good snapshot, after it has trained so many examples.
+func begin(r *core.Run, trained int64) *core.Begin {
+	c := r.Job.Asked
+	lr := r.Job.Used.LR / 2
+	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, "same" // that of each replica, not one to be scaled
+	if c.Batch == 0 && c.GlobalBatch == 0 {
+		c.Batch = r.Job.Used.Batch
+	}
+	if saved, err := rundir.SavedConfig(r.Dir); err == nil && (r.Block.Plan.Barrier || r.Block.Plan.Shares || c.PrivateState()) {
+		c.Workers = saved.Workers // the number may have changed since, and an epoch and the optimizers' states belong to one
+	}
+	b := &core.Begin{Config: c, N: r.Begun() + 1, Why: r.Ended, From: c.Resume, Auto: r.Job.Used.Auto,
+		Examples: trained, Workers: r.Job.Asked.Workers, Position: r.Position}
+	if rundir.HasSnapshot(r.Dir) {
+		b.From = r.Dir
+	}
+	return b
+}
+
+// tell counts what was trained in vain, says that the run has gone back, and saves it with its new
+// learning rate: should it be killed now, it is resumed with that.
+func tell(r *core.Run) {
+	p, was := &r.Position, &r.Begin.Position
+	vain := r.Begin.Examples - r.Examples()
+	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
+	r.Before = was.Wall
+	if r.Begin.Workers == r.Job.Asked.Workers { // else their number is that of the snapshot again
+		p.Scales = was.Scales
+	}
+	what, where := r.Begin.Why, "the snapshot of epoch "+fmt.Sprint(p.Epoch-1)
+	if d := (core.Divergence{}); errors.As(what, &d) {
+		what = d.What
+	}
+	switch {
+	case p.Within:
+		where = fmt.Sprintf("the snapshot within epoch %d", p.Epoch)
+	case p.Epoch == 1:
+		where = "the first weights"
+	}
+	r.Report.Event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
+		what, r.Begin.N, mostRollbacks, where, r.Job.Used.LR, human.Plural(int(vain), "example"))
+	r.Do.SaveNow()
+}

@@ -1,0 +1,47 @@
+package run
+
+import (
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/curvature"
+	"hogwild/hogwild/elastic"
+	"hogwild/hogwild/finaltest"
+	"hogwild/hogwild/hang"
+	"hogwild/hogwild/initweights"
+	"hogwild/hogwild/programs"
+	"hogwild/hogwild/progress"
+	"hogwild/hogwild/rollback"
+	"hogwild/hogwild/stop"
+	"hogwild/hogwild/unused"
+	"hogwild/hogwild/worker"
+)
+
+// abilities returns what a run can do beside training, in the order in which they hear of an event. To take one away, delete its line
+// here and its package: make rooms does that for each.
+func abilities() []core.Ability {
+	return []core.Ability{
+		progress.New(),
+		hang.Workers(),
+		elastic.New(),
+		initweights.New(),
+		finaltest.New(),
+		programs.New(),
+		stop.New(),
+		curvature.New(),
+		unused.New(),
+		rollback.New(),
+	}
+}
+
+func init() {
+	worker.Program = programs.Join
+}
+
+// Tell has all abilities hear of an event. The first that ends the run does.
+func (r *coordinator) Tell(e core.Event) error {
+	for _, a := range r.abilities {
+		if end := a.On(r.Run, e); end != nil {
+			return end
+		}
+	}
+	return nil
+}
