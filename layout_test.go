@@ -22,7 +22,7 @@ import (
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
 	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback", "internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes", "hogwild/data", "hogwild/model",
-	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/prepare", "hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic", "hogwild/initweights", "hogwild/programs", "hogwild/stop", "hogwild/curvature", "hogwild/unused", "hogwild/rollback", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/export",
+	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung", "hogwild/prepare", "hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic", "hogwild/initweights", "hogwild/programs", "hogwild/stop", "hogwild/curvature", "hogwild/unused", "hogwild/rollback", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
 }
 
@@ -30,8 +30,14 @@ var order = []string{
 var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/program/programtest"}
 
 // rooms are abilities that can be taken away: a package, and the only file outside of it that names it.
-var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go", "hogwild/peers": "cmd/hogwild/nodes.go",
-	"bench/live": "cmd/hogwild/dashboard.go"}
+var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go",
+	"hogwild/peers": "cmd/hogwild/nodes.go", "bench/live": "cmd/hogwild/dashboard.go",
+	"hogwild/curvature": abilities, "hogwild/elastic": abilities, "hogwild/finaltest": abilities, "hogwild/hung": abilities,
+	"hogwild/initweights": abilities, "hogwild/programs": abilities, "hogwild/progress": abilities, "hogwild/rollback": abilities,
+	"hogwild/stop": abilities, "hogwild/unused": abilities}
+
+// abilities is the list of what a run can do beside training.
+const abilities = "hogwild/run/abilities.go"
 
 // Limits in lines.
 const (

@@ -1,6 +1,5 @@
 // Package hang finds processes that neither run nor end.
 //
-//	workers.go  the workers of a run
 //	program.go  the coordinator's program
 //	hang.go     what is to be done with a process
 //	threads.go  what the kernel says of it

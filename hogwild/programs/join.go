@@ -6,11 +6,14 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/program"
+	"hogwild/hogwild/worker"
 	"os"
 )
 
-// Join gives a worker's device to a program that takes the steps.
-func Join(h *control.Header, rank int, block *control.Block, s *device.Setup, inner device.Device) (device.Device, error) {
+func init() { worker.Program = join }
+
+// join gives a worker's device to a program that takes the steps.
+func join(h *control.Header, rank int, block *control.Block, s *device.Setup, inner device.Device) (device.Device, error) {
 	c := &h.Job.Asked
 	awaits := func(p program.Awaited) { // the coordinator looks whether it hangs
 		pid := 0

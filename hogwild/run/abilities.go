@@ -5,22 +5,21 @@ import (
 	"hogwild/hogwild/curvature"
 	"hogwild/hogwild/elastic"
 	"hogwild/hogwild/finaltest"
-	"hogwild/hogwild/hang"
+	"hogwild/hogwild/hung"
 	"hogwild/hogwild/initweights"
 	"hogwild/hogwild/programs"
 	"hogwild/hogwild/progress"
 	"hogwild/hogwild/rollback"
 	"hogwild/hogwild/stop"
 	"hogwild/hogwild/unused"
-	"hogwild/hogwild/worker"
 )
 
-// abilities returns what a run can do beside training, in the order in which they hear of an event. To take one away, delete its line
-// here and its package: make rooms does that for each.
+// abilities returns what a run can do beside training, in the order in which they hear of an event. To take one away, delete its
+// lines here, its package and its rows in the table of settings: make rooms does that for each.
 func abilities() []core.Ability {
 	return []core.Ability{
 		progress.New(),
-		hang.Workers(),
+		hung.New(),
 		elastic.New(),
 		initweights.New(),
 		finaltest.New(),
@@ -30,10 +29,6 @@ func abilities() []core.Ability {
 		unused.New(),
 		rollback.New(),
 	}
-}
-
-func init() {
-	worker.Program = programs.Join
 }
 
 // Tell has all abilities hear of an event. The first that ends the run does.

@@ -1,4 +1,5 @@
-package hang
+// Package hung replaces workers that neither run nor end.
+package hung
 
 import (
 	"fmt"
@@ -6,47 +7,48 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
+	"hogwild/hogwild/hang"
 )
 
-// Workers returns what looks at the workers of a run.
-func Workers() core.Ability { return &workers{} }
+// New returns what looks at the workers of a run.
+func New() core.Ability { return &ability{} }
 
-type workers struct {
-	watch  *Watch
+type ability struct {
+	watch  *hang.Watch
 	looked time.Time
 }
 
 // On warns of workers that do not run, and kills those that have not run for the timeout. What they had goes to others.
-func (w *workers) On(r *core.Run, e core.Event) error {
+func (a *ability) On(r *core.Run, e core.Event) error {
 	switch e.(type) {
 	case core.Starts:
-		w.watch = New(r.Job.Asked.HangTimeout)
-		r.Every = min(r.Every, w.watch.Every())
+		a.watch = hang.New(r.Job.Asked.HangTimeout)
+		r.Every = min(r.Every, a.watch.Every())
 	case core.Tick:
-		if every := w.watch.Every(); time.Since(w.looked) > every*3/4 { // ticks are not exact
-			w.looked = time.Now()
-			return w.look(r)
+		if every := a.watch.Every(); time.Since(a.looked) > every*3/4 { // ticks are not exact
+			a.looked = time.Now()
+			return a.look(r)
 		}
 	}
 	return nil
 }
 
-func (w *workers) look(r *core.Run) error {
+func (a *ability) look(r *core.Run) error {
 	running := r.Workers.Running()
-	seen := make([]Process, len(running))
+	seen := make([]hang.Process, len(running))
 	for i, p := range running {
-		seen[i] = Process{PID: p.PID(), Thread: int(r.Block.Rank(p.Rank, control.RankThread)), Program: r.ProgramOf(p.Rank), OnDevice: !r.Job.Asked.OnHost(p.Rank)}
+		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.Block.Rank(p.Rank, control.RankThread)), Program: r.ProgramOf(p.Rank), OnDevice: !r.Job.Asked.OnHost(p.Rank)}
 	}
-	for i, f := range w.watch.Look(seen) {
+	for i, f := range a.watch.Look(seen) {
 		switch p := running[i]; f.State {
-		case Moves:
+		case hang.Moves:
 			r.Report.Event("%v moves again", p)
-		case Warning:
-			r.Report.Event("%v has not moved for %v, state %s; %s", p, f.For, f.Kernel, f.outlook(r.Block.Stopped()))
-		case Hung:
+		case hang.Warning:
+			r.Report.Event("%v has not moved for %v, state %s; %s", p, f.For, f.Kernel, outlook(&f, r.Block.Stopped()))
+		case hang.Hung:
 			p.Hung = fmt.Sprintf("was killed: it had not moved for %v, state %s", f.For, f.Kernel)
 			r.Do.Kill(p)
-		case Held:
+		case hang.Held:
 			if r.Job.Asked.OnHost(p.Rank) && !r.Block.Stopped() { // it executes no instruction any more: others may have its chunks and locks
 				p.Hung += "; the kernel still holds it"
 				if end := r.Do.Died(r.Workers.Lost(p)); end != nil {
@@ -59,7 +61,7 @@ func (w *workers) look(r *core.Run) error {
 }
 
 // outlook says what becomes of a worker that does not move; ends: the run does.
-func (f *Finding) outlook(ends bool) string {
+func outlook(f *hang.Finding, ends bool) string {
 	switch {
 	case f.Limit == 0:
 		return "it is not replaced, because of --hang-timeout 0"
