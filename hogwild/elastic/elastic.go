@@ -38,7 +38,7 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 			return a.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Block.Before(epoch)})
 		}
 	case core.Reports:
-		if f := flightOf(r, e.Result.Instruments); f != nil {
+		if f := flightOf(r, r.Instruments()); f != nil {
 			e.Result.InFlight, e.Result.InFlightSeen = f.expected, f.seen
 		}
 	case core.Ends:
