@@ -4,8 +4,8 @@
 //
 //	lend.go       data that are read once for many runs
 //	run.go        Run, and the life of a run
-//	boundary.go   between two epochs
 //	finish.go     the end of a run
+//	boundary.go   between two epochs
 //	prepare.go    coordinator: what is made before any process starts
 //	abilities.go  the list of abilities
 //	evaluate.go   scorer: how good the weights are, and whether the run has diverged
