@@ -35,8 +35,8 @@ type Peers interface {
 	Lost(err error, folder string) error // adds to an error that the connection is lost what to do; folder is that of the run, "" on nodes without
 	// Leave carries out the rest, and returns when the others have nothing left to do either.
 	Leave(rest func())
-	// Desert leaves without a word, unless all nodes have come to their end.
-	Desert()
+	// Abandon leaves without a word, unless all nodes have come to their end.
+	Abandon()
 }
 
 // Rounds are what the nodes of a job learn from each other while they train.
@@ -90,7 +90,7 @@ func (alone) Stop(error) bool                                                   
 func (alone) Last(uint64, error) error                                          { return nil }
 func (alone) Leave(rest func())                                                 { rest() }
 func (alone) Break()                                                            {}
-func (alone) Desert()                                                           {}
+func (alone) Abandon()                                                          {}
 
 func (alone) Settle(job *tuning.Job, _ []string, own error, choose func(*config.Config, int) (tuning.Tuning, error)) (string, error) {
 	if own != nil {

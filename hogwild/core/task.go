@@ -14,19 +14,19 @@ import (
 type Task struct {
 	Job tuning.Job
 	data.Sets
-	Lent    bool // the sets are the caller's
-	Facts   tuning.Facts
-	Held    float64 // see tuning.Machine
-	Spec    model.Spec
-	Model   model.Model   // as the run trains it
-	Trained []model.Param // of Model
-	Params  []model.Param // of the model that the run leaves behind: they differ by centring
-	Judge   *score.Judge
-	Scorer  Scorer         // nil: the device computes the model
-	Begin   *Begin         // what it carries on from; nil: it is the first
-	Dir     string         // the run's folder
-	Folder  *rundir.Folder // the same, locked; nil on nodes that have none
-	Report  display.Reporter
+	Borrowed bool // the sets are the caller's
+	Facts    tuning.Facts
+	Held     float64 // see tuning.Machine
+	Spec     model.Spec
+	Model    model.Model   // as the run trains it
+	Trained  []model.Param // of Model
+	Params   []model.Param // of the model that the run leaves behind: they differ by centring
+	Judge    *score.Judge
+	Scorer   Scorer         // nil: the device computes the model
+	Begin    *Begin         // what it carries on from; nil: it is the first
+	Dir      string         // the run's folder
+	Folder   *rundir.Folder // the same, locked; nil on nodes that have none
+	Report   display.Reporter
 }
 
 // Scorer scores weights where the device cannot.

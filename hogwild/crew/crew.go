@@ -170,7 +170,7 @@ func (r *Crew) carry(rank int) error {
 		return core.OnDevice(err)
 	}
 	w := worker.New(rank, r.Block, d)
-	r.Aside.Go(func() {
+	r.Background.Go(func() {
 		if w.StandIn() != nil {
 			r.Block.Stop() // without this rank the others would wait for ever
 		}

@@ -29,7 +29,7 @@ func (r *Crew) Halt() {
 			}
 		}
 	}
-	if err := r.Ask(r.Patience, func() error { r.Aside.Wait(); return nil }); err != nil {
+	if err := r.Ask(r.Patience, func() error { r.Background.Wait(); return nil }); err != nil {
 		r.Failed(core.OnDevice(err))
 	}
 }

@@ -8,13 +8,13 @@ import (
 
 // New returns what carries out requests for a run.
 func New() core.Ability {
-	return &ability{deaf: make(chan struct{}), server: server{over: make(chan struct{})}}
+	return &ability{stopped: make(chan struct{}), server: server{over: make(chan struct{})}}
 }
 
 type ability struct {
-	change    *change       // another form of the job, still to come
+	pending   *change       // another form of the job, still to come
 	recounted bool          // the steps in flight
-	deaf      chan struct{} // closed when the run takes no more requests
+	stopped   chan struct{} // closed when the run takes no more requests
 	server
 }
 
@@ -26,15 +26,15 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 	case core.Tick:
 		a.recount(r, manySamples)
 	case core.Handled:
-		return a.mayChange(r)
+		return a.applyPending(r)
 	case core.Completes:
 		if !e.Last {
 			a.recount(r, fewSamples)
 		}
 	case *core.Completed:
-		e.Await = e.Await || a.change != nil // an evaluation reads the settings
+		e.Await = e.Await || a.pending != nil // an evaluation reads the settings
 	case core.Opens:
-		if epoch := r.Position.Epoch; a.change != nil {
+		if epoch := r.Position.Epoch; a.pending != nil {
 			return a.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Block.Before(epoch)})
 		}
 	case core.Reports:
@@ -42,7 +42,7 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 			e.Result.InFlight, e.Result.InFlightSeen = f.expected, f.seen
 		}
 	case core.Ends:
-		close(a.deaf)
+		close(a.stopped)
 	case core.Closes:
 		a.close()
 	case core.Closed:
@@ -59,10 +59,10 @@ func (a *ability) listen(r *core.Run) {
 		case r.Inbox <- func() error {
 			defer close(done)
 			answer = a.reply(r, q)
-			return a.mayChange(r) // before the answer, if it can be
+			return a.applyPending(r) // before the answer, if it can be
 		}:
 			<-done
-		case <-a.deaf:
+		case <-a.stopped:
 			answer.Error = "the run is ending"
 		}
 		return answer

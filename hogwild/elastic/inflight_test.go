@@ -100,7 +100,7 @@ func TestLookAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.change.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped || a.change.job.Asked.Workers != c.Workers {
+		if got := a.pending.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped || a.pending.job.Asked.Workers != c.Workers {
 			t.Errorf("%s: %+v, want %+v", x.name, got, want)
 		}
 		said := strings.Join(r.Report.Events(), "\n")

@@ -63,14 +63,14 @@ func (a *ability) scale(r *core.Run, n int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("scale to %s: %w", human.Plural(n, "worker"), err)
 	}
-	if n == r.Job.Asked.Workers && a.change == nil {
+	if n == r.Job.Asked.Workers && a.pending == nil {
 		return fmt.Sprintf("the run has %s already", human.Plural(n, "worker")), nil
 	}
 	when := occasionFor(r, c)
 	if when == atRound && r.Waits(core.ToPause) {
 		return "", errors.New("the run is paused within a round: continue it first")
 	}
-	a.change = &change{*c, when}
+	a.pending = &change{*c, when}
 	text := fmt.Sprintf("from %s to %d, %s", human.Plural(r.Job.Asked.Workers, "worker"), n, when.says())
 	if when == atRound {
 		r.Block.Hold()
@@ -130,15 +130,15 @@ func occasionFor(r *core.Run, c *tuning.Job) occasion {
 	return atOnce
 }
 
-// mayChange changes the job if there is a change to come and it may be made now. An
+// applyPending changes the job if there is a change to come and it may be made now. An
 // evaluation reads the settings: it comes to its end first, while workers train.
-func (a *ability) mayChange(r *core.Run) error {
-	if a.change == nil || r.Busy || r.Opened == 0 {
+func (a *ability) applyPending(r *core.Run) error {
+	if a.pending == nil || r.Busy || r.Opened == 0 {
 		return nil
 	}
 	epoch := r.Block.Get(control.WordEpoch)
 	start := r.Block.Start()
-	switch a.change.at {
+	switch a.pending.at {
 	case atEpoch:
 		return nil
 	case paused:
@@ -168,8 +168,8 @@ func cut(r *core.Run, rounds int) {
 // carryOut carries out the change to come.
 func (a *ability) carryOut(r *core.Run, start control.Start) error {
 	from, was, changes := r.Job.Asked.Workers, r.Job.Used, r.Job.Changes()
-	to := a.change.job
-	a.change = nil
+	to := a.pending.job
+	a.pending = nil
 	if center, ok := model.CenteredOf(r.Trained); ok && was.MergesCentered() != to.Used.MergesCentered() {
 		if was.MergesCentered() {
 			center.ToLocal(r.Mem.W, r.Train.Mean)

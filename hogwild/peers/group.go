@@ -157,8 +157,8 @@ func (p *group) Leave(rest func()) {
 	p.inOrder = p.Together(func() error { rest(); return nil }) == nil
 }
 
-// Desert leaves without a word, unless all nodes have come to their end.
-func (p *group) Desert() {
+// Abandon leaves without a word, unless all nodes have come to their end.
+func (p *group) Abandon() {
 	if !p.inOrder {
 		p.engine.Abandon()
 		p.over = true

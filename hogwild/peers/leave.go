@@ -55,7 +55,7 @@ func (r *rounds) Stop(why error) (complete bool) {
 
 // Break ends the meetings without a word, and returns when none is under way.
 func (r *rounds) Break() {
-	r.group.Desert()
+	r.group.Abandon()
 	if r.active {
 		r.Called()
 		<-r.met

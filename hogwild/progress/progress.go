@@ -22,14 +22,14 @@ import (
 func New() core.Ability { return &ability{} }
 
 type ability struct {
-	latest  rundir.Status   // as it was shown
-	rates   []display.Speed // of each worker
-	looked  time.Time
-	second  time.Time // when the last second was written
-	reading time.Time // since when the data are read
-	watched time.Time // since when the run is watched
-	started uint64    // monotonic: the first worker's exec
-	first   int       // workers that the run began with
+	latest        rundir.Status   // as it was shown
+	rates         []display.Speed // of each worker
+	lastPoll      time.Time
+	second        time.Time // when the last second was written
+	reading       time.Time // since when the data are read
+	trainingSince time.Time // since when the run is watched
+	started       uint64    // monotonic: the first worker's exec
+	first         int       // workers that the run began with
 }
 
 // showEvery is the time between two looks at the workers.
@@ -41,12 +41,12 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 	case core.Reading:
 		a.reading = time.Now()
 	case core.Begins:
-		a.watched, a.looked, a.rates = time.Now(), time.Now(), make([]display.Speed, r.Mem.Ranks)
+		a.trainingSince, a.lastPoll, a.rates = time.Now(), time.Now(), make([]display.Speed, r.Mem.Ranks)
 	case core.Starts:
 		a.header(r)
 		a.started, a.first = control.Monotonic(), r.Job.Asked.Workers
 	case core.Tick:
-		if time.Since(a.looked) >= showEvery {
+		if time.Since(a.lastPoll) >= showEvery {
 			a.show(r)
 		}
 	case core.Evaluated:

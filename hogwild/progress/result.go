@@ -109,7 +109,7 @@ func (a *ability) startup(r *core.Run) float64 {
 // timing says where the time went.
 func (a *ability) timing(r *core.Run) []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
-		a.watched.Sub(a.reading).Seconds(), a.startup(r), r.Position.Seconds, time.Since(a.watched).Seconds()-r.Position.Seconds)}
+		a.trainingSince.Sub(a.reading).Seconds(), a.startup(r), r.Position.Seconds, time.Since(a.trainingSince).Seconds()-r.Position.Seconds)}
 	for rank := range r.Workers.Most() {
 		trained, waited := r.Block.Rank(rank, control.RankTrained), r.Block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,

@@ -23,8 +23,8 @@ func (a *ability) status(r *core.Run) rundir.Status {
 			s.TrainMetrics = control.Means(r.Mem.Measures)
 		}
 	}
-	passed := max(time.Since(a.looked).Seconds(), 1e-3)
-	a.looked = time.Now()
+	passed := max(time.Since(a.lastPoll).Seconds(), 1e-3)
+	a.lastPoll = time.Now()
 	s.Workers = slices.DeleteFunc(workerStatus(r), func(w rundir.WorkerStatus) bool {
 		return w.State == stateLeft
 	})

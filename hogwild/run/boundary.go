@@ -62,7 +62,7 @@ func (r *coordinator) endEpoch() (end error) {
 	}
 	r.capture(whole, true)
 	scored := r.evaluate(e, save)
-	r.due = false
+	r.savePending = false
 	if r.Several() || r.Scorer != nil || r.Job.Asked.GPU == "" && r.Job.Asked.Workers >= machine.Cores() {
 		r.Owner.Await()
 		<-scored // it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers

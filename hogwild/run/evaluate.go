@@ -233,7 +233,7 @@ func (r *scorer) record(e evaluation) error {
 func (r *scorer) savePaused() error {
 	switch {
 	case r.Complete() || r.Busy: // since the pause an epoch has come to its end
-		r.due = true
+		r.savePending = true
 	default:
 		r.Within()
 		if err := r.copyRun(); err != nil {
@@ -281,6 +281,6 @@ func (r *scorer) saveWithin() error {
 	if scored == nil {
 		r.Last = &e
 	}
-	r.good = true
+	r.finalCopy = true
 	return r.keep(r.saveCopy)
 }

@@ -44,7 +44,7 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 	case within && good && !errors.Is(r.Ended, data.ErrUnreadable): // who knows what was trained on
 		r.Failed(r.saveWithin())
 	default:
-		if r.good = good; good && (r.due || !r.whole) {
+		if r.finalCopy = good; good && (r.savePending || !r.whole) {
 			r.Failed(r.saveBetween())
 		}
 	}
@@ -72,8 +72,8 @@ func (r *coordinator) followed(b *core.Begin) *coordinator {
 	o := r.Options
 	o.Dashboard = "" // its address has been shown
 	next := newCoordinator(b.Config, o)
-	next.Sets, next.Lent, next.Begin = r.Sets, r.Lent, b
-	r.Lent = true
+	next.Sets, next.Borrowed, next.Begin = r.Sets, r.Borrowed, b
+	r.Borrowed = true
 	next.Report.Keep(r.Report.Events()...)
 	return next
 }

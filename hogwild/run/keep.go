@@ -19,7 +19,7 @@ import (
 // keeper is what a run leaves behind.
 type keeper struct {
 	*saver
-	good      bool          // the copy is of the run's end, and is to be kept
+	finalCopy bool          // the copy is of the run's end, and is to be kept
 	age       time.Duration // of the copy in host memory when the run ended
 	elsewhere error         // where the run is saved, if the folder cannot be written
 }
@@ -44,7 +44,7 @@ func (r *keeper) keep(write func() error) error {
 		time.Sleep(wait)
 		err = r.tryKeep(write)
 	}
-	if err == nil || !r.good {
+	if err == nil || !r.finalCopy {
 		return err
 	}
 	if also := r.keepElsewhere(err, write); also != nil {
@@ -92,7 +92,7 @@ func (r *keeper) keepElsewhere(cause error, write func() error) error {
 // saveLast saves the run as of the last round, when the job ends within an epoch.
 func (r *keeper) saveLast() {
 	_, done, lost, _ := r.ProgressOfAll()
-	r.good = true
+	r.finalCopy = true
 	r.Failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
 	r.Position.Examples += int64(done)
 	r.Position.Lost += int64(lost)
@@ -132,9 +132,9 @@ func (r *keeper) saveBetween() error {
 
 // saveResult writes result.json, and the run once more if its folder was removed after the last save.
 func (r *keeper) saveResult(res *rundir.Result) error {
-	r.due = false
+	r.savePending = false
 	return r.keep(func() error {
-		if r.due && r.good {
+		if r.savePending && r.finalCopy {
 			if err := r.saveCopy(); err != nil {
 				return err
 			}

@@ -43,7 +43,7 @@ func (l *Lender) Close() { l.of.close() }
 // second half of the last epoch.
 func Borrow(ctx context.Context, c config.Config, s data.Sets) (res rundir.Result, half float64, err error) {
 	r := newCoordinator(c, Options{})
-	r.Sets, r.Lent = s, true
+	r.Sets, r.Borrowed = s, true
 	res, err = r.run(ctx)
 	return res, r.secondHalf, err
 }

@@ -87,11 +87,11 @@ func (r *coordinator) close() {
 	defer r.Folder.Close()
 	r.Interrupted = nil       // the run has ended: this is no time for hurry
 	_ = r.Tell(core.Closes{}) // while the folder is locked
-	stays := r.Workers != nil && !r.Workers.Close(r.Patience/core.Hurry)
-	if r.Owner != nil && !stays {
+	unkillable := r.Workers != nil && !r.Workers.Close(r.Patience/core.Hurry)
+	if r.Owner != nil && !unkillable {
 		_ = r.Ask(r.Patience, r.Owner.Close) // after the last use: there is nothing left to lose
 	}
-	if r.Silenced.Err() != nil || stays {
+	if r.Silenced.Err() != nil || unkillable {
 		return // who does not return may yet use the shared memory: it goes when this process ends
 	}
 	if r.Block != nil {
@@ -101,7 +101,7 @@ func (r *coordinator) close() {
 		_ = r.Mem.Seg.Close()
 	}
 	for _, s := range []*data.Set{r.Train, r.Validation, r.Test} {
-		if s != nil && !r.Lent {
+		if s != nil && !r.Borrowed {
 			_ = s.Close()
 		}
 	}

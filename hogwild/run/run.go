@@ -85,7 +85,7 @@ type Options = core.Options
 // (before any process was started), ErrDiverged, ErrInterrupted, ErrTerminated or ErrHangup.
 func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
 	r := newCoordinator(c, o)
-	defer r.Peers.Desert()
+	defer r.Peers.Abandon()
 	anyNumber := c.Workers == 0 && !r.Several()
 	c, err := r.Peers.Adopt(c) // first of all: the other nodes wait for it
 	if err == nil {
@@ -279,7 +279,7 @@ func (r *coordinator) called() error {
 func (r *coordinator) listen() <-chan struct{} {
 	calls := make(chan struct{}, 1)
 	word := &r.Block.Futexes[control.FutexCall]
-	r.Aside.Go(func() {
+	r.Background.Go(func() {
 		for {
 			seen := atomic.LoadUint32(word)
 			select {

@@ -17,15 +17,15 @@ import (
 // evaluated and saved while workers train on.
 type saver struct {
 	*core.Run
-	evaluated chan evaluation // at most one evaluation is in flight, or one save
-	copied    time.Time       // when the weights were last copied to host memory
-	whole     bool            // the copy has all that a snapshot needs
-	captured  time.Time       // when it was made
-	saved     time.Time       // when it was last saved, or the run began
-	cost      time.Duration   // of that
-	counted   time.Time       // when the weights were last counted
-	due       bool            // a save that found the copy in use, or failed, and is left to the next epoch boundary
-	failing   bool            // the last save failed
+	evaluated   chan evaluation // at most one evaluation is in flight, or one save
+	copied      time.Time       // when the weights were last copied to host memory
+	whole       bool            // the copy has all that a snapshot needs
+	captured    time.Time       // when it was made
+	saved       time.Time       // when it was last saved, or the run began
+	cost        time.Duration   // of that
+	counted     time.Time       // when the weights were last counted
+	savePending bool            // a save that found the copy in use, or failed, and is left to the next epoch boundary
+	failing     bool            // the last save failed
 }
 
 // copyRun copies weights and state into the snapshot.
@@ -86,10 +86,10 @@ const (
 // wantsSave reports whether the run is to be saved at the end of an epoch.
 func (r *saver) wantsSave(epoch int) bool {
 	if r.Job.Asked.SavesByCost() {
-		return r.due || time.Since(r.saved) >= max(leastBetweenSaves, saveShare*r.cost)
+		return r.savePending || time.Since(r.saved) >= max(leastBetweenSaves, saveShare*r.cost)
 	}
 	every, _, _ := r.Job.Asked.SavePeriod()
-	return r.due || every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(r.saved) >= saveShare*r.cost)
+	return r.savePending || every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(r.saved) >= saveShare*r.cost)
 }
 
 // manyEpochs is when the history in a snapshot is long. Writing it after each of many short epochs would write the square of
@@ -116,7 +116,7 @@ func (r *saver) saveSoon() {
 		r.saveLastRound()
 	case r.Opened == 0 || r.Waits(core.ToSave):
 	case r.Busy:
-		r.due = true
+		r.savePending = true
 	default:
 		_ = fault.Point("pause.ask")
 		r.Hold(core.ToSave)
@@ -141,7 +141,7 @@ func (r *saver) saveCopy() error { return r.Copy.Save(r.Dir, r.Params, r.Trained
 func (r *saver) noteSave(err error) {
 	was := r.failing
 	if r.failing = err != nil; r.failing {
-		r.due = true
+		r.savePending = true
 	}
 	r.saved, r.cost = time.Now(), time.Since(r.captured)
 	switch {
@@ -156,7 +156,7 @@ func (r *saver) noteSave(err error) {
 func (r *saver) mend() error {
 	gone, err := r.Folder.Mend(r.Job.Asked, r.Past())
 	if gone != "" {
-		r.due = true
+		r.savePending = true
 		r.Report.Event("%s was removed or renamed: made again", gone)
 		_ = r.Do.Tell(core.Folder{})
 	}
