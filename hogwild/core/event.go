@@ -6,8 +6,8 @@ import (
 	"hogwild/hogwild/workers"
 )
 
-// Event is something that has happened to a run, or that is about to: one of the types below, most of them by pointer, so that an
-// ability can answer. They come in the order of this file.
+// Event is something that has happened to a run, or that is about to: one of the types below, most of them by pointer,
+// so that an ability can answer. They come in the order of this file.
 type Event any
 
 type (
@@ -22,12 +22,13 @@ type (
 		Plain model.Model // as it is without centring
 		Auto  []string    // what was chosen where the user left it to the program
 	}
-	// Begins comes when the memory is there, before it has weights: of a new run they may be written, in the plain form.
+	// Begins comes when the memory is there, before it has weights: of a new run they may be written, in the plain
+	// form.
 	Begins struct{ New bool }
 	// Weights comes when those of a new run are in memory, in the plain form.
 	Weights struct{}
-	// Resumes comes when it is known where the run resumes. With Reported it has to train further, since it has told of its end.
-	// Else Over says why there is nothing left to train.
+	// Resumes comes when it is known where the run resumes. With Reported it has to train further, since it has told of
+	// its end. Else Over says why there is nothing left to train.
 	Resumes struct {
 		At       *rundir.Position
 		Reported bool
@@ -46,7 +47,8 @@ type (
 	Called struct{}
 	// Handled comes after each event that the coordinator has answered.
 	Handled struct{}
-	// Copied comes when the weights have been copied. Changed says which tensors have since the copy before, if Run.Compare.
+	// Copied comes when the weights have been copied. Changed says which tensors have since the copy before, if
+	// Run.Compare.
 	Copied struct{ Changed []bool }
 	// Completes comes when an epoch is complete, before its weights are copied.
 	Completes struct{ Last bool }

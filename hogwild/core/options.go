@@ -16,7 +16,8 @@ type Options struct {
 	TrainData, TestData *data.Memory
 
 	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
-	Signals bool                     // Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
+	// Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
+	Signals bool
 
 	Exits bool // the program ends when Run has returned: until then a first signal does not end it
 
@@ -24,12 +25,13 @@ type Options struct {
 	Quiet     bool      // only warnings go to Progress
 	Dashboard string    // address of the dashboard, printed before the run starts
 
-	// Peers make this run one node of a job: see package peers. On all but node 0 the settings but Workers and those of GPUs,
-	// memory and folders are ignored: they are node 0's. Nil: the run is alone.
+	// Peers make this run one node of a job: see package peers. On all but node 0 the settings but Workers and those of
+	// GPUs, memory and folders are ignored: they are node 0's. Nil: the run is alone.
 	Peers Peers
 	Given map[string]string // settings that this node was given, by name; all nodes of a job must have the same
 
-	// Snapshot is that of Config.Resume, for a caller that has read it: it is not read again unless the folder has another one by then.
+	// Snapshot is that of Config.Resume, for a caller that has read it: it is not read again unless the folder has
+	// another one by then.
 	Snapshot *rundir.Saved
 
 	Timing     bool   // report where the time went

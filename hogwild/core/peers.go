@@ -8,20 +8,21 @@ import (
 	"hogwild/internal/machine"
 )
 
-// Peers are the other nodes of a job, with which a run trains one set of weights: see package peers. All nodes make the same calls
-// in the same order. A run that has none is alone.
+// Peers are the other nodes of a job, with which a run trains one set of weights: see package peers. All nodes make the
+// same calls in the same order. A run that has none is alone.
 type Peers interface {
 	First() bool  // reports whether this node has the run folder and speaks to people
 	Name() string // of this node, in front of its lines; "": the run is alone
 
 	// Adopt returns node 0's settings, with those that are this machine's own.
 	Adopt(config.Config) (config.Config, error)
-	// Agree returns once all nodes have come to it without an error, or the error of one that has one. The settings that each was
-	// given have to be the same; nil: they are known to be.
+	// Agree returns once all nodes have come to it without an error, or the error of one that has one. The settings
+	// that each was given have to be the same; nil: they are known to be.
 	Agree(given map[string]string, own error) error
-	// Settle has all nodes take the same job, once the data with these checksums are read or could not be (own). Choose decides what
-	// a run decides for itself, for a machine with so many cores. The note is for people.
-	Settle(job *tuning.Job, data []string, own error, choose func(c *config.Config, cores int) (tuning.Tuning, error)) (note string, err error)
+	// Settle has all nodes take the same job, once the data with these checksums are read or could not be (own). Choose
+	// decides what a run decides for itself, for a machine with so many cores. The note is for people.
+	Settle(job *tuning.Job, data []string, own error, choose func(c *config.Config, cores int) (tuning.Tuning, error)) (
+		note string, err error)
 	// Share returns on every node what f returns on node 0, where alone it is called.
 	Share(f func() ([]byte, error)) ([]byte, error)
 	// ShareNumbers replaces numbers by node 0's.
@@ -32,7 +33,8 @@ type Peers interface {
 	Together(f func() error) error
 	// Start begins the rounds, with the weights as they are: those of a snapshot if the run resumes from one.
 	Start(m *Memory, from *rundir.Snapshot, at *rundir.Position) (Rounds, error)
-	Lost(err error, folder string) error // adds to an error that the connection is lost what to do; folder is that of the run, "" on nodes without
+	// adds to an error that the connection is lost what to do; folder is that of the run, "" on nodes without
+	Lost(err error, folder string) error
 	// Leave carries out the rest, and returns when the others have nothing left to do either.
 	Leave(rest func())
 	// Abandon leaves without a word, unless all nodes have come to their end.
@@ -48,14 +50,16 @@ type Rounds interface {
 	Closed() <-chan error // the epoch is complete on all nodes, or the job ends
 	// Progress returns what all nodes have trained of the open epoch; known is false of a run that is alone.
 	Progress() (done, lost int, loss float64, known bool)
-	// Capture adds what the nodes keep beside the weights to a snapshot. Of the last round: it makes it one of what all have come to then.
+	// Capture adds what the nodes keep beside the weights to a snapshot. Of the last round: it makes it one of what all
+	// have come to then.
 	Capture(s *rundir.Snapshot, ofLastRound bool)
 	Result() *rundir.Nodes // of the report; nil: the run is alone
 
-	// Ended takes in what Closed has said: it returns why the job ends, nil if an epoch is complete, and a note for people.
+	// Ended takes in what Closed has said: it returns why the job ends, nil if an epoch is complete, and a note for
+	// people.
 	Ended(err error, folder, lastGood string) (why error, note string)
-	// Stopping reports whether there is anybody to be told that this node ends the job, and Stop tells them. It reports whether
-	// all nodes have completed the epoch meanwhile: then it counts, and Stop is called again after it.
+	// Stopping reports whether there is anybody to be told that this node ends the job, and Stop tells them. It reports
+	// whether all nodes have completed the epoch meanwhile: then it counts, and Stop is called again after it.
 	Stopping() bool
 	Stop(why error) (complete bool)
 	// Last takes a round once the workers of all nodes have stopped.
@@ -92,7 +96,8 @@ func (alone) Leave(rest func())                                                 
 func (alone) Break()                                                            {}
 func (alone) Abandon()                                                          {}
 
-func (alone) Settle(job *tuning.Job, _ []string, own error, choose func(*config.Config, int) (tuning.Tuning, error)) (string, error) {
+func (alone) Settle(job *tuning.Job, _ []string, own error,
+	choose func(*config.Config, int) (tuning.Tuning, error)) (string, error) {
 	if own != nil {
 		return "", own
 	}

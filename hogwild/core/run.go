@@ -19,8 +19,8 @@ type Coordinator interface {
 	Tell(Event) error
 	// CopyWeights copies the weights where they are, which has abilities hear of Copied.
 	CopyWeights() error
-	// Change gives the run another job and, if that has another number of workers, starts or ends some. No worker has a chunk, or the
-	// plan stays as it is. It returns why the run ends.
+	// Change gives the run another job and, if that has another number of workers, starts or ends some. No worker has a
+	// chunk, or the plan stays as it is. It returns why the run ends.
 	Change(to tuning.Job, start control.Start) error
 	// FinishRound takes the average of a round whose chunks were all done when the workers stopped.
 	FinishRound() error
@@ -65,7 +65,8 @@ func New(c config.Config, o Options, of Coordinator) *Run {
 	silenced, giveUp := context.WithCancelCause(context.Background())
 	t := &Task{Job: tuning.Job{Asked: c}, Report: display.Reporter{Display: display.New(o.Progress, o.Quiet)}}
 	m := &Memory{Task: t, Patience: answerTime, Silenced: silenced, giveUp: giveUp}
-	return &Run{Memory: m, Options: o, Peers: o.peers(), Do: of, Rounds: alone{}, Inbox: make(chan func() error), Every: 200 * time.Millisecond}
+	return &Run{Memory: m, Options: o, Peers: o.peers(), Do: of, Rounds: alone{}, Inbox: make(chan func() error),
+		Every: 200 * time.Millisecond}
 }
 
 // Wait is why workers wait before their next chunk.

@@ -31,8 +31,8 @@ type Task struct {
 
 // Scorer scores weights where the device cannot.
 type Scorer interface {
-	// Score returns the score of plain weights on a set, of no examples if there is none. With an epoch, the one that it is of, it
-	// may return metrics of the whole set.
+	// Score returns the score of plain weights on a set, of no examples if there is none. With an epoch, the one that
+	// it is of, it may return metrics of the whole set.
 	Score(w []float32, set *data.Set, epoch int) (model.Score, map[string]float64, error)
 	// Scores reports whether there are any.
 	Scores() bool

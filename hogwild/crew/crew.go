@@ -26,7 +26,8 @@ type Crew struct {
 	replaced *time.Time // when plain Go has replaced loops, after a worker had died in one; nil: they were not checked
 }
 
-// Change gives the run another job and, if that has another number of workers, starts or ends some. It returns why the run ends.
+// Change gives the run another job and, if that has another number of workers, starts or ends some. It returns why the
+// run ends.
 func (r *Crew) Change(to tuning.Job, start control.Start) error {
 	from := r.Job.Asked.Workers
 	r.Job = to
@@ -98,13 +99,14 @@ func (r *Crew) Died(e *workers.Exit) error {
 		}
 	}
 	if r.Workers.Everywhere(e, r.Block.Get(control.WordEpoch)) {
-		return fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s", e.Crash.Place, who, r.Dir)
+		return fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s",
+			e.Crash.Place, who, r.Dir)
 	}
 	return r.replace(e, who)
 }
 
-// fatal is the error of an end that ends the run: of numbers that diverged, where whoever noticed has stopped all; of data
-// that can no longer be read, as another worker would find; of the device.
+// fatal is the error of an end that ends the run: of numbers that diverged, where whoever noticed has stopped all; of
+// data that can no longer be read, as another worker would find; of the device.
 func (r *Crew) fatal(e *workers.Exit) error {
 	if err := r.NotFinite(); err != nil {
 		return err
@@ -119,9 +121,9 @@ func (r *Crew) fatal(e *workers.Exit) error {
 	return core.OnDevice(e.Err)
 }
 
-// replacesLoops has the loops in assembly checked, once in a run, after a worker died in one of them, and plain Go replace
-// those that are wrong. It returns whether they are replaced since this worker began, and why the run ends: an evaluation that ran them too
-// comes to its end first.
+// replacesLoops has the loops in assembly checked, once in a run, after a worker died in one of them, and plain Go
+// replace those that are wrong. It returns whether they are replaced since this worker began, and why the run ends: an
+// evaluation that ran them too comes to its end first.
 func (r *Crew) replacesLoops(e *workers.Exit) (replaced bool, end error) {
 	if r.replaced == nil {
 		r.replaced = &time.Time{}
@@ -150,10 +152,12 @@ func (r *Crew) replace(e *workers.Exit, who string) error {
 	r.Block.SetRank(e.Rank, control.RankState, control.StateGone)
 	switch {
 	case !r.Workers.AllGone():
-		r.Report.Event("%s: not restarted, it has had its %d restarts; the other workers continue", who, r.Job.Asked.MaxRestarts)
+		r.Report.Event("%s: not restarted, it has had its %d restarts; the other workers continue", who,
+			r.Job.Asked.MaxRestarts)
 		return r.carry(e.Rank)
 	case r.Block.Rank(e.Rank, control.RankBegan) == 0:
-		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who, r.Job.Asked.MaxRestarts+1)
+		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who,
+			r.Job.Asked.MaxRestarts+1)
 	}
 	return fmt.Errorf("%s: no worker is left (raise --max-restarts %d)", who, r.Job.Asked.MaxRestarts)
 }

@@ -10,9 +10,10 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// The curvature of a network grows as it learns: most of all in the first epoch, which a rehearsal has seen (see tuning.Rehearse),
-// but sometimes later. So it is measured again, on the copy of the weights at the ends of epochs 1, 2, 4, 8 and so on, as
-// long as all measurements take MeasuredShare of the training time at most. On a GPU the copy is not in host memory.
+// The curvature of a network grows as it learns: most of all in the first epoch, which a rehearsal has seen (see
+// tuning.Rehearse), but sometimes later. So it is measured again, on the copy of the weights at the ends of epochs 1,
+// 2, 4, 8 and so on, as long as all measurements take MeasuredShare of the training time at most. On a GPU the copy is
+// not in host memory.
 
 // New returns what measures it in a run.
 func New() core.Ability { return &ability{} }
@@ -35,7 +36,8 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case *core.Settled:
 		a.newton = tuning.NewNewton(&r.Job.Asked, r.Spec, e.Plain, r.Train, r.Facts)
-		r.Facts.Newton = tuning.Rehearse(&r.Job.Asked, r.Spec, a.newton, r.Train, r.Facts) // which it comes to at the beginning
+		// which it comes to at the beginning
+		r.Facts.Newton = tuning.Rehearse(&r.Job.Asked, r.Spec, a.newton, r.Train, r.Facts)
 	case *core.Evaluates:
 		if a.measures(r, e.Epoch) {
 			e.Beside = func() { a.found = a.measure(r) }
@@ -85,5 +87,6 @@ func (a *ability) measured(r *core.Run, g float64, e *rundir.EpochResult) {
 		return
 	}
 	a.said = true
-	r.Report.Event("the limit has fallen to about %s in flight at epoch %d (lr %.3g): lower --lr or --workers", tuning.Steps(now), e.Epoch, e.LR)
+	r.Report.Event("the limit has fallen to about %s in flight at epoch %d (lr %.3g): lower --lr or --workers",
+		tuning.Steps(now), e.Epoch, e.LR)
 }

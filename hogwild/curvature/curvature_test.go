@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestLimitFalls: a limit below the steps in flight is said once, and one above them never; measurements become rarer, and
-// wait until the training has taken a hundred times as long.
+// TestLimitFalls: a limit below the steps in flight is said once, and one above them never; measurements become rarer,
+// and wait until the training has taken a hundred times as long.
 func TestLimitFalls(t *testing.T) {
 	r, a := core.New(config.Default(), core.Options{Quiet: true}, nil), &ability{}
 	a.newton = &tuning.Newton{Took: 10 * time.Millisecond}
@@ -38,10 +38,12 @@ func TestLimitFalls(t *testing.T) {
 			a.measured(r, x.g, &e)
 		}
 		if measures != x.measures || !(math.Abs(a.least-x.least) < 1e-9) || len(r.Report.Events()) != x.events {
-			t.Errorf("epoch %d after %g s: %t, least %g, events %q; want %t, %g, %d", x.epoch, x.seconds, measures, a.least, r.Report.Events(), x.measures, x.least, x.events)
+			t.Errorf("epoch %d after %g s: %t, least %g, events %q; want %t, %g, %d", x.epoch, x.seconds, measures,
+				a.least, r.Report.Events(), x.measures, x.least, x.events)
 		}
 	}
-	if want := "about 2 steps in flight at epoch 9 (lr 0.0491): lower --lr or --workers"; !strings.Contains(strings.Join(r.Report.Events(), "\n"), want) {
+	if want := "about 2 steps in flight at epoch 9 (lr 0.0491): lower --lr or --workers"; !strings.Contains(
+		strings.Join(r.Report.Events(), "\n"), want) {
 		t.Errorf("said %q, want %q", r.Report.Events(), want)
 	}
 }

@@ -85,7 +85,8 @@ func (d *Display) Epoch(e rundir.EpochResult) {
 	if d.quiet {
 		return
 	}
-	d.held = fmt.Sprintf("epoch %3d  %7.1f s  train loss %-6s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss), e.Judged().Text("  "))
+	d.held = fmt.Sprintf("epoch %3d  %7.1f s  train loss %-6s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss),
+		e.Judged().Text("  "))
 	if time.Since(d.shown) >= betweenEpochs {
 		d.showHeld()
 	}
@@ -175,7 +176,8 @@ func workerLine(w rundir.WorkerStatus, fastest float64) string {
 	if share := w.Rate / fastest; share > 0 && share <= 1 { // neither 0/0 nor infinite
 		bar = int(math.Round(10 * share))
 	}
-	line := fmt.Sprintf("worker %2d  pid %-7d  %9s  %-10s  %s", w.Rank, w.PID, human.Rate(w.Rate)+"/s", strings.Repeat("#", bar), w.State)
+	line := fmt.Sprintf("worker %2d  pid %-7d  %9s  %-10s  %s", w.Rank, w.PID, human.Rate(w.Rate)+"/s",
+		strings.Repeat("#", bar), w.State)
 	if w.Restarts > 0 {
 		line += ", " + human.Plural(w.Restarts, "restart")
 	}

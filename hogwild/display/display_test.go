@@ -158,9 +158,11 @@ func TestSpeedIsSmooth(t *testing.T) {
 
 // moment is a run of n workers after some examples of 600,000.
 func moment(n int, examples int64) rundir.Status {
-	s := rundir.Status{Epoch: 1 + int(examples/60000), Epochs: 10, Seconds: float64(examples) / 60000, Examples: examples, Total: 600000}
+	s := rundir.Status{Epoch: 1 + int(examples/60000), Epochs: 10, Seconds: float64(examples) / 60000,
+		Examples: examples, Total: 600000}
 	for i := range n {
-		w := rundir.WorkerStatus{Rank: i, PID: 12345 + i, State: "training", Examples: examples / int64(n), Rate: 84211 - 9000*float64(i%8)}
+		w := rundir.WorkerStatus{Rank: i, PID: 12345 + i, State: "training", Examples: examples / int64(n),
+			Rate: 84211 - 9000*float64(i%8)}
 		s.Workers = append(s.Workers, w)
 		s.Rate += w.Rate
 	}
@@ -173,7 +175,8 @@ func moment(n int, examples int64) rundir.Status {
 
 func lastEpoch() *rundir.EpochResult {
 	accuracy := 0.8912
-	return &rundir.EpochResult{Epoch: 1, Seconds: 1.04, Examples: 60000, TrainLoss: 0.61234, TestLoss: 0.41234, TestAccuracy: &accuracy}
+	return &rundir.EpochResult{Epoch: 1, Seconds: 1.04, Examples: 60000, TrainLoss: 0.61234, TestLoss: 0.41234,
+		TestAccuracy: &accuracy}
 }
 
 // show is a short run: each step changes what the one before left on the screen.
@@ -200,7 +203,8 @@ func show(d *Display, workers int, step func(title string)) {
 
 func TestDisplayOnTerminal(t *testing.T) {
 	var text strings.Builder
-	for _, c := range []struct{ workers, columns, rows int }{{4, 80, 24}, {4, 140, 24}, {4, 60, 12}, {40, 100, 12}, {4, 100, 3}, {4, 30, 12}} {
+	for _, c := range []struct{ workers, columns, rows int }{{4, 80, 24}, {4, 140, 24}, {4, 60, 12}, {40, 100, 12},
+		{4, 100, 3}, {4, 30, 12}} {
 		s := newScreen(t, c.columns, c.rows)
 		show(&Display{live: human.Live{W: s, Size: s.size}}, c.workers, func(title string) {
 			fmt.Fprintf(&text, "--- %d workers, %d x %d: %s\n%s", c.workers, c.columns, c.rows, title, s)
@@ -222,7 +226,8 @@ saved runs/x
 after the end
 `},
 		{"quiet pipe", true, nil, "worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3\n"},
-		{"quiet terminal", true, func() (int, int) { return 80, 24 }, "worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3\n"},
+		{"quiet terminal", true, func() (int, int) { return 80, 24 },
+			"worker 1 (pid 12346) was killed by SIGKILL: restarted, 1 of 3\n"},
 	} {
 		var b bytes.Buffer
 		d := New(&b, c.quiet)
@@ -234,8 +239,8 @@ after the end
 	}
 }
 
-// TestShortEpochs: of epochs that follow each other quickly the first is shown and the last, once each, on a terminal and
-// in a pipe; of slow ones all.
+// TestShortEpochs: of epochs that follow each other quickly the first is shown and the last, once each, on a terminal
+// and in a pipe; of slow ones all.
 func TestShortEpochs(t *testing.T) {
 	for _, c := range []struct {
 		age  time.Duration

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Reporter tells people what happens, and keeps it for the report. Its methods may be called from several goroutines, but for Wrote.
+// Reporter tells people what happens, and keeps it for the report. Its methods may be called from several goroutines,
+// but for Wrote.
 type Reporter struct {
 	*Display
 	behind bool // metrics could not be written

@@ -9,9 +9,10 @@ import (
 	"math"
 )
 
-// Workers beyond the cores take turns, and were counted as if none had a step in flight while another has its core. Where a step
-// is about as long as a time slice, nearly all of them do. So in the first epoch it is looked at how stale their updates
-// are, once, and what depends on the steps in flight is chosen anew: the run goes on as it does with another number of workers.
+// Workers beyond the cores take turns, and were counted as if none had a step in flight while another has its core.
+// Where a step is about as long as a time slice, nearly all of them do. So in the first epoch it is looked at how stale
+// their updates are, once, and what depends on the steps in flight is chosen anew: the run goes on as it does with
+// another number of workers.
 
 // With manySamples it is known within an epoch, and before fewSamples nothing is.
 const manySamples, fewSamples = 500, 50
@@ -56,12 +57,15 @@ type flight struct {
 	seen, least float64 // by the samples so far; and at least, with 97.5% confidence
 }
 
-// flightOf returns nil where no more than one step is in flight, or their number does not depend on who has a core. It goes by the
-// median staleness: while most steps are on time, few that land a thousand others late do little, but they decide the mean.
+// flightOf returns nil where no more than one step is in flight, or their number does not depend on who has a core. It
+// goes by the median staleness: while most steps are on time, few that land a thousand others late do little, but they
+// decide the mean.
 func flightOf(r *core.Run, in *control.Instruments) *flight {
 	c := &r.Job
-	fused := r.Facts.Steps && c.Used.MergeEvery <= 1 && c.Used.Batch == 1 && c.Asked.Optimizer == config.SGD && c.Asked.GradientDelay == 0
-	if fused || !c.Asked.TakesTurns() || c.Asked.Workers == 1 || in.StalenessSamples == 0 { // a sample of those is of many short steps
+	fused := r.Facts.Steps && c.Used.MergeEvery <= 1 && c.Used.Batch == 1 && c.Asked.Optimizer == config.SGD &&
+		c.Asked.GradientDelay == 0
+	// a sample of those is of many short steps
+	if fused || !c.Asked.TakesTurns() || c.Asked.Workers == 1 || in.StalenessSamples == 0 {
 		return nil
 	}
 	every := float64(max(1, c.Used.MergeEvery)) // updates of another that come at once

@@ -33,7 +33,8 @@ func played(stale ...[2]int) *control.Instruments {
 	return r.Instruments(0)
 }
 
-// TestFlight: the median of what was sampled, in merges, is what is in flight; few steps that land very late are not many in flight.
+// TestFlight: the median of what was sampled, in merges, is what is in flight; few steps that land very late are not
+// many in flight.
 func TestFlight(t *testing.T) {
 	for _, x := range []struct {
 		name        string
@@ -41,7 +42,8 @@ func TestFlight(t *testing.T) {
 		in          *control.Instruments
 		seen, least float64 // 0: none
 	}{
-		{"all hold one", func(*tuning.Job) {}, played([2]int{5, 30}, [2]int{6, 41}, [2]int{9, 29}), 7, 7}, // from 40 of 100 on
+		// from 40 of 100 on
+		{"all hold one", func(*tuning.Job) {}, played([2]int{5, 30}, [2]int{6, 41}, [2]int{9, 29}), 7, 7},
 		{"widely spread", func(*tuning.Job) {}, played([2]int{2, 41}, [2]int{6, 30}, [2]int{9, 29}), 7, 3},
 		{"one in five is very late", func(*tuning.Job) {}, played([2]int{0, 80}, [2]int{300, 20}), 1, 1},
 		{"merged", func(c *tuning.Job) { c.Used.MergeEvery = 4 }, played([2]int{12, 100}), 4, 4},
@@ -72,7 +74,8 @@ func TestLookAgain(t *testing.T) {
 	}{
 		{"lowered", func(c *config.Config) { c.LR = 3 }, "; lr 3 is stable up to about 1 step"},
 		{"within", func(c *config.Config) { c.LR = 1e-4 }, ": they are within it"},
-		{"not capped", func(c *config.Config) { c.LR, c.LRCap = 3, "off" }, "a lower --lr or fewer --workers avoid that"},
+		{"not capped", func(c *config.Config) { c.LR, c.LRCap = 3, "off" },
+			"a lower --lr or fewer --workers avoid that"},
 		{"adam", func(c *config.Config) { c.Optimizer = "adam" }, ""}, // nothing is known to depend on them
 	} {
 		c := quick(t)
@@ -100,14 +103,16 @@ func TestLookAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.pending.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped || a.pending.job.Asked.Workers != c.Workers {
+		if got := a.pending.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped ||
+			a.pending.job.Asked.Workers != c.Workers {
 			t.Errorf("%s: %+v, want %+v", x.name, got, want)
 		}
 		said := strings.Join(r.Report.Events(), "\n")
 		if x.says == "" && said == "" {
 			continue
 		}
-		if !strings.HasPrefix(said, fmt.Sprintf("steps in flight: %.2g measured, %d expected", float64(5*cores), cores)) || !strings.HasSuffix(said, x.says) {
+		if !strings.HasPrefix(said, fmt.Sprintf("steps in flight: %.2g measured, %d expected", float64(5*cores),
+			cores)) || !strings.HasSuffix(said, x.says) {
 			t.Errorf("%s: %q", x.name, said)
 		}
 	}

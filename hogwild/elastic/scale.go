@@ -1,5 +1,5 @@
-// Package elastic carries out what users ask of a run while it goes on: pause, continue, stop, another number of workers. That takes place by
-// requests over a socket in the run folder.
+// Package elastic carries out what users ask of a run while it goes on: pause, continue, stop, another number of
+// workers. That takes place by requests over a socket in the run folder.
 //
 //	elastic.go    the ability: what it hears
 //	requests.go   what other processes ask of a run
@@ -89,13 +89,15 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 		return nil, err
 	}
 	if r.StartsInside() {
-		return nil, config.Usage("processes cannot share GPU memory here: the one worker trains in the coordinator's process")
+		return nil, config.Usage("processes cannot share GPU memory here: the one worker trains in the coordinator's " +
+			"process")
 	}
 	if err := c.Asked.Validate(); err != nil {
 		return nil, err
 	}
 	if n > r.Mem.Ranks {
-		return nil, config.Usage("a live run has room for %d; stop it, and continue it with hogwild train --resume %s --workers %d", r.Mem.Ranks, human.ShellWord(r.Dir), n)
+		return nil, config.Usage("a live run has room for %d; stop it, and continue it with hogwild train --resume "+
+			"%s --workers %d", r.Mem.Ranks, human.ShellWord(r.Dir), n)
 	}
 	if n > r.Train.Rows {
 		return nil, config.Usage("%s has only %s", c.Asked.Data, human.Plural(r.Train.Rows, "training row"))
@@ -105,7 +107,8 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 		return nil, err
 	}
 	if t.Center != r.Job.Used.Center {
-		return nil, config.Usage("the run centres its inputs, which several workers cannot do with merge-every 1; leave merge-every at auto")
+		return nil, config.Usage("the run centres its inputs, which several workers cannot do with merge-every 1; " +
+			"leave merge-every at auto")
 	}
 	t.Auto = c.Used.Auto
 	c.Used = t
@@ -191,12 +194,14 @@ func (a *ability) carryOut(r *core.Run, start control.Start) error {
 func tellChange(r *core.Run, from int, was *tuning.Tuning, changes []string) {
 	s, lines := r.Status(true), []string(nil)
 	if from != r.Job.Asked.Workers {
-		at := rundir.Scale{Epoch: int(r.Position.Epoch), Seconds: r.Seconds(control.Monotonic()), From: from, To: r.Job.Asked.Workers}
+		at := rundir.Scale{Epoch: int(r.Position.Epoch), Seconds: r.Seconds(control.Monotonic()), From: from,
+			To: r.Job.Asked.Workers}
 		r.Position.Scales = append(r.Position.Scales, at)
 		s.Scale, lines = &at, []string{at.String()}
 	}
 	is := &r.Job.Used
-	if text := r.Job.MergeText(); text != "" && (is.MergeEvery != was.MergeEvery || is.BiasMergeEvery != was.BiasMergeEvery) {
+	if text := r.Job.MergeText(); text != "" && (is.MergeEvery != was.MergeEvery ||
+		is.BiasMergeEvery != was.BiasMergeEvery) {
 		lines = append(lines, text)
 	}
 	for _, line := range r.Job.Changes() {

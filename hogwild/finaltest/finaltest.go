@@ -55,8 +55,8 @@ func test(r *core.Run, res *rundir.Result) error {
 	return err
 }
 
-// testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones, where they have no
-// score, since the run was interrupted before.
+// testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones,
+// where they have no score, since the run was interrupted before.
 func testBest(r *core.Run, res *rundir.Result) error {
 	w := r.Copy.Best
 	if w == nil && math.IsNaN(res.TestLoss) {

@@ -37,7 +37,8 @@ func (a *ability) look(r *core.Run) error {
 	running := r.Workers.Running()
 	seen := make([]hang.Process, len(running))
 	for i, p := range running {
-		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.Block.Rank(p.Rank, control.RankThread)), Program: r.ProgramOf(p.Rank), OnDevice: !r.Job.Asked.OnHost(p.Rank)}
+		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.Block.Rank(p.Rank, control.RankThread)),
+			Program: r.ProgramOf(p.Rank), OnDevice: !r.Job.Asked.OnHost(p.Rank)}
 	}
 	for i, f := range a.watch.Look(seen) {
 		switch p := running[i]; f.State {
@@ -49,7 +50,8 @@ func (a *ability) look(r *core.Run) error {
 			p.Hung = fmt.Sprintf("was killed: it had not moved for %v, state %s", f.For, f.Kernel)
 			r.Do.Kill(p)
 		case hang.Held:
-			if r.Job.Asked.OnHost(p.Rank) && !r.Block.Stopped() { // it executes no instruction any more: others may have its chunks and locks
+			// it executes no instruction any more: others may have its chunks and locks
+			if r.Job.Asked.OnHost(p.Rank) && !r.Block.Stopped() {
 				p.Hung += "; the kernel still holds it"
 				if end := r.Do.Died(r.Workers.Lost(p)); end != nil {
 					return end

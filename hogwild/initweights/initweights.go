@@ -58,7 +58,8 @@ func (a *ability) share(r *core.Run) error {
 func (a *ability) write(r *core.Run) error {
 	f := a.given
 	a.given = nil
-	fit, err := f.Fit(r.Job.Asked.Model, r.Params, r.Job.Asked.Layout, r.Job.Asked.InitPartial, "train the model that the file is of, or add --init-partial, which takes what fits")
+	fit, err := f.Fit(r.Job.Asked.Model, r.Params, r.Job.Asked.Layout, r.Job.Asked.InitPartial,
+		"train the model that the file is of, or add --init-partial, which takes what fits")
 	if err != nil {
 		return err
 	}

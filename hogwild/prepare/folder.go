@@ -1,4 +1,5 @@
-// Package prepare makes what a run needs before any process starts, from what the user gave. Its errors are the user's to mend.
+// Package prepare makes what a run needs before any process starts, from what the user gave. Its errors are the user's
+// to mend.
 //
 //	memory.go   what processes share
 //	task.go     what is trained on what: data, model, settings

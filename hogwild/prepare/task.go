@@ -26,7 +26,8 @@ func Task(r *core.Run, anyNumber bool) error {
 		return err
 	}
 	if r.Train == nil {
-		s, err := c.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData, Unjudged: r.Options.Unjudged})
+		s, err := c.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
+			Unjudged: r.Options.Unjudged})
 		if err != nil {
 			return err
 		}
@@ -39,10 +40,12 @@ func Task(r *core.Run, anyNumber bool) error {
 		c.Asked.Workers = r.Train.Rows
 	}
 	if r.Train.Rows < c.Asked.Workers {
-		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Asked.Workers, c.Asked.Data, human.Plural(r.Train.Rows, "training row"), r.Train.Rows)
+		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Asked.Workers, c.Asked.Data,
+			human.Plural(r.Train.Rows, "training row"), r.Train.Rows)
 	}
 	if c.Asked.TargetAccuracy > 0 && len(r.Train.Classes) == 0 && r.Scorer == nil { // a program measures what it likes
-		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss", c.Asked.TargetAccuracy, c.Asked.Data)
+		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss",
+			c.Asked.TargetAccuracy, c.Asked.Data)
 	}
 	auto := tuning.SettleRatings(&c.Asked, &r.Train.Meta)
 	spec, err := model.Resolve(c.Asked.ModelOptions(), r.Train.Meta)
@@ -50,7 +53,8 @@ func Task(r *core.Run, anyNumber bool) error {
 		return config.Usage("%w", err)
 	}
 	c.Asked.Model, c.Asked.Loss = spec.Name, string(spec.Loss)
-	for _, err := range []error{c.Asked.CheckIdle(&r.Train.Meta), c.Asked.CheckFamily(spec.Family()), c.Asked.CheckWrite(spec.Family(), r.Train.Kind)} {
+	for _, err := range []error{c.Asked.CheckIdle(&r.Train.Meta), c.Asked.CheckFamily(spec.Family()),
+		c.Asked.CheckWrite(spec.Family(), r.Train.Kind)} {
 		if err != nil {
 			return err
 		}
@@ -64,7 +68,8 @@ func Task(r *core.Run, anyNumber bool) error {
 		auto = append(auto, fmt.Sprintf("lr %g (%s)", c.Asked.LR, c.Asked.Tuned))
 	}
 	auto = slices.Concat(auto, tuning.Settle(&c.Asked, spec, r.Facts))
-	if err := CheckMemory(r, model.Size(plain.Params())); err != nil { // merges come on top: before a rehearsal takes time and memory
+	// merges come on top: before a rehearsal takes time and memory
+	if err := CheckMemory(r, model.Size(plain.Params())); err != nil {
 		return err
 	}
 	r.Spec, r.Params = spec, plain.Params()
@@ -94,7 +99,8 @@ func CheckMemory(r *core.Run, p int) error {
 		copies++ // it maps one
 	}
 	need := min(4*float64(p)*float64(copies), math.MaxInt64/2) // some are more than an int64 counts
-	if err := r.Sets.MayTake(c.Asked.MemoryLimit(), int64(need), "model "+c.Asked.Model, human.Count(int64(p))+" weights"); err != nil {
+	if err := r.Sets.MayTake(c.Asked.MemoryLimit(), int64(need), "model "+c.Asked.Model,
+		human.Count(int64(p))+" weights"); err != nil {
 		return config.Usage("%w", err)
 	}
 	return nil
@@ -102,10 +108,12 @@ func CheckMemory(r *core.Run, p int) error {
 
 // Profiles refuses files of profiles that cannot be written.
 func Profiles(o *core.Options) error {
-	return errors.Join(writable("cpuprofile", o.CPUProfile, atomicfile.Profile), writable("trace", o.Trace, atomicfile.Trace))
+	return errors.Join(writable("cpuprofile", o.CPUProfile, atomicfile.Profile),
+		writable("trace", o.Trace, atomicfile.Trace))
 }
 
-// writable returns an error if the file of a flag cannot be written, or is of another kind: better now than by worker 0.
+// writable returns an error if the file of a flag cannot be written, or is of another kind: better now than by worker
+// 0.
 func writable(flag, path string, kind atomicfile.Kind) error {
 	if path == "" {
 		return nil

@@ -13,7 +13,8 @@ import (
 func init() { worker.Program = join }
 
 // join gives a worker's device to a program that takes the steps.
-func join(h *control.Header, rank int, block *control.Block, s *device.Setup, inner device.Device) (device.Device, error) {
+func join(h *control.Header, rank int, block *control.Block, s *device.Setup,
+	inner device.Device) (device.Device, error) {
 	c := &h.Job.Asked
 	awaits := func(p program.Awaited) { // the coordinator looks whether it hangs
 		pid := 0
@@ -22,7 +23,8 @@ func join(h *control.Header, rank int, block *control.Block, s *device.Setup, in
 		}
 		block.SetRank(rank, control.RankProgram, uint64(pid))
 	}
-	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: rank, Stderr: os.Stderr, Awaits: awaits})
+	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed,
+		Rank: rank, Stderr: os.Stderr, Awaits: awaits})
 	if err != nil {
 		return nil, errors.Join(err, inner.Close())
 	}

@@ -1,5 +1,5 @@
-// Package programs has a run train models that programs of their own compute: see package program. In each worker a program takes
-// the steps, and beside the coordinator one evaluates.
+// Package programs has a run train models that programs of their own compute: see package program. In each worker a
+// program takes the steps, and beside the coordinator one evaluates.
 //
 //	programs.go   the ability: what it hears
 //	afterloop.go  what programs do after their loops
@@ -85,13 +85,16 @@ func (a *ability) describe(r *core.Run) (err error) {
 	c.Layout, c.Model = a.evaluator.Layout(), model.ProgramName
 	switch own := c.Layout.Rows > 0; {
 	case own && c.Data != data.None && c.Data != config.Default().Data:
-		return config.Usage("data %s has no effect: the program has a data set of its own, of %s; leave data out", c.Data, human.Plural(c.Layout.Rows, "example"))
+		return config.Usage("data %s has no effect: the program has a data set of its own, of %s; leave data out",
+			c.Data, human.Plural(c.Layout.Rows, "example"))
 	case own && c.Validation+c.Test != "":
-		return config.Usage("test and validation have no effect: the program has a data set of its own; its test set is that of hogwild.join(net, dataset, test=...)")
+		return config.Usage("test and validation have no effect: the program has a data set of its own; its test set " +
+			"is that of hogwild.join(net, dataset, test=...)")
 	case own:
 		c.Data = data.None
 	case c.Data == data.None:
-		return config.Usage("data none: the program has no data set of its own; name the data, or give one to hogwild.join(net, dataset=...)")
+		return config.Usage("data none: the program has no data set of its own; name the data, or give one to " +
+			"hogwild.join(net, dataset=...)")
 	}
 	return nil
 }

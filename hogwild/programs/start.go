@@ -29,8 +29,10 @@ func init() {
 }
 
 // startEvaluator starts the program that evaluates, which describes its model.
-func startEvaluator(c *config.Config, w *hang.ProgramWatch, warn func(string, ...any), prints io.Writer) (*program.Evaluator, error) {
-	command := program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator, Stderr: prints, Awaits: w.Awaits}
+func startEvaluator(c *config.Config, w *hang.ProgramWatch, warn func(string, ...any),
+	prints io.Writer) (*program.Evaluator, error) {
+	command := program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator,
+		Stderr: prints, Awaits: w.Awaits}
 	p, err := program.Start(context.Background(), command)
 	if killed(err) { // nobody's mistake: it is started once more, as a worker is
 		warn("the program that evaluates: %v: it is started again", err)

@@ -50,7 +50,8 @@ func top(r *core.Run) []string {
 
 // notes are what the user should know of the data, the device and the processor.
 func notes(r *core.Run) []string {
-	device, _ := core.AskFor(r.Memory, r.Patient(), func() ([]string, error) { return r.Owner.Notes(), nil }) // one that hangs has none
+	// one that hangs has none
+	device, _ := core.AskFor(r.Memory, r.Patient(), func() ([]string, error) { return r.Owner.Notes(), nil })
 	notes := slices.Clone(r.Train.Notes)
 	for _, note := range r.Test.Notes {
 		notes = append(notes, "test set: "+note)

@@ -1,5 +1,5 @@
-// Package progress is what people are told of a run while it goes on, and at its end: the display, the metrics of each second and
-// each epoch, the report.
+// Package progress is what people are told of a run while it goes on, and at its end: the display, the metrics of each
+// second and each epoch, the report.
 //
 //	progress.go   the ability: what it hears
 //	result.go     the report
@@ -76,5 +76,6 @@ func (a *ability) show(r *core.Run) {
 
 // stepped reports whether a worker has taken a step.
 func stepped(r *core.Run) bool {
-	return slices.ContainsFunc(r.Workers.Running(), func(p *workers.Process) bool { return r.Block.Rank(p.Rank, control.RankFirst) != 0 })
+	return slices.ContainsFunc(r.Workers.Running(),
+		func(p *workers.Process) bool { return r.Block.Rank(p.Rank, control.RankFirst) != 0 })
 }

@@ -18,13 +18,15 @@ import (
 // result writes the report.
 func (a *ability) result(r *core.Run, res *rundir.Result) {
 	c, p := &r.Job.Asked, &r.Position
-	*res = rundir.Result{Mode: c.Mode.String(), Device: r.Owner.Name(), Workers: c.Workers, Model: c.Model, Program: c.Program,
-		Data: c.Data, Batch: r.Job.Used.Batch, Seed: c.Seed, Init: p.Init,
+	*res = rundir.Result{Mode: c.Mode.String(), Device: r.Owner.Name(), Workers: c.Workers, Model: c.Model,
+		Program: c.Program,
+		Data:    c.Data, Batch: r.Job.Used.Batch, Seed: c.Seed, Init: p.Init,
 		Epochs: int(p.Epoch) - 1, Examples: p.Examples, Seconds: p.Seconds, StartupSeconds: a.startup(r),
 		Restarts: p.Restarts, LostExamples: p.Lost, Rollbacks: p.Rollbacks, DiscardedExamples: p.Discarded,
 		Parameters: int64(model.Size(r.Params)), ValuesPerExample: r.Train.ValuesPerRow(),
 		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), CPU: vec.InstructionSet(),
-		Version: config.Version, Commit: rundir.Commit(), Run: r.Dir, Stopped: r.Why, Notes: notes(r), History: p.History, Events: r.Report.Events()}
+		Version: config.Version, Commit: rundir.Commit(), Run: r.Dir, Stopped: r.Why, Notes: notes(r),
+		History: p.History, Events: r.Report.Events()}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
 	}
@@ -92,7 +94,8 @@ func scores(r *core.Run, res *rundir.Result) {
 		res.TrainMetrics = e.TrainMetrics
 	}
 	if best := rundir.Best(r.Position.History); best != nil {
-		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation, best.Metrics
+		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation,
+			best.Metrics
 	}
 }
 
@@ -109,11 +112,13 @@ func (a *ability) startup(r *core.Run) float64 {
 // timing says where the time went.
 func (a *ability) timing(r *core.Run) []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
-		a.trainingSince.Sub(a.reading).Seconds(), a.startup(r), r.Position.Seconds, time.Since(a.trainingSince).Seconds()-r.Position.Seconds)}
+		a.trainingSince.Sub(a.reading).Seconds(), a.startup(r), r.Position.Seconds,
+		time.Since(a.trainingSince).Seconds()-r.Position.Seconds)}
 	for rank := range r.Workers.Most() {
 		trained, waited := r.Block.Rank(rank, control.RankTrained), r.Block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
-			float64(trained)/1e9, float64(waited)/1e9, r.Block.Rank(rank, control.RankSteps), r.Block.Rank(rank, control.RankExamples)))
+			float64(trained)/1e9, float64(waited)/1e9, r.Block.Rank(rank, control.RankSteps),
+			r.Block.Rank(rank, control.RankExamples)))
 	}
 	return lines
 }

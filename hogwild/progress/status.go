@@ -11,8 +11,9 @@ import (
 // status returns the run at this moment.
 func (a *ability) status(r *core.Run) rundir.Status {
 	epoch := int(r.Block.Get(control.WordEpoch))
-	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.Job.Asked.Epochs, Seconds: r.Seconds(control.Monotonic()),
-		Total: int64(r.Block.Plan.N) * int64(r.Job.Asked.Epochs), Last: r.Last, Rollbacks: r.Position.Rollbacks}
+	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.Job.Asked.Epochs,
+		Seconds: r.Seconds(control.Monotonic()),
+		Total:   int64(r.Block.Plan.N) * int64(r.Job.Asked.Epochs), Last: r.Last, Rollbacks: r.Position.Rollbacks}
 	_, done, _, loss := r.ProgressOfAll()
 	s.Examples = r.Position.Examples
 	if r.Opened != 0 {

@@ -1,6 +1,7 @@
-// Package rollback has a run that diverges go back to its last good snapshot, or to the first weights while there is none, and continue
-// with half the learning rate. Another coordinator does that, in the same folder and on the same data, as it would resume a run that was
-// killed: on every device all that processes share is made anew, the states of optimizers included.
+// Package rollback has a run that diverges go back to its last good snapshot, or to the first weights while there is
+// none, and continue with half the learning rate. Another coordinator does that, in the same folder and on the same
+// data, as it would resume a run that was killed: on every device all that processes share is made anew, the states of
+// optimizers included.
 package rollback
 
 import (
@@ -57,8 +58,10 @@ func begin(r *core.Run, trained int64) *core.Begin {
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = r.Job.Used.Batch
 	}
-	if saved, err := rundir.SavedConfig(r.Dir); err == nil && (r.Block.Plan.Barrier || r.Block.Plan.Shares || c.PrivateState()) {
-		c.Workers = saved.Workers // the number may have changed since, and an epoch and the optimizers' states belong to one
+	if saved, err := rundir.SavedConfig(r.Dir); err == nil && (r.Block.Plan.Barrier || r.Block.Plan.Shares ||
+		c.PrivateState()) {
+		// the number may have changed since, and an epoch and the optimizers' states belong to one
+		c.Workers = saved.Workers
 	}
 	b := &core.Begin{Config: c, N: r.Begun() + 1, Why: r.Ended, From: c.Resume, Auto: r.Job.Used.Auto,
 		Examples: trained, Workers: r.Job.Asked.Workers, Position: r.Position}
@@ -88,7 +91,8 @@ func tell(r *core.Run) {
 	case p.Epoch == 1:
 		where = "the first weights"
 	}
-	r.Report.Event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are discarded",
+	r.Report.Event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are "+
+		"discarded",
 		what, r.Begin.N, mostRollbacks, where, r.Job.Used.LR, human.Plural(int(vain), "example"))
 	r.Do.SaveNow()
 }

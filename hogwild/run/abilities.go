@@ -14,8 +14,8 @@ import (
 	"hogwild/hogwild/unused"
 )
 
-// abilities returns what a run can do beside training, in the order in which they hear of an event. To take one away, delete its
-// lines here, its package and its rows in the table of settings: make rooms does that for each.
+// abilities returns what a run can do beside training, in the order in which they hear of an event. To take one away,
+// delete its lines here, its package and its rows in the table of settings: make rooms does that for each.
 func abilities() []core.Ability {
 	return []core.Ability{
 		progress.New(),

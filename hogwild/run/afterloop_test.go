@@ -17,8 +17,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// TestAfterLoop: what fails after the loops of a run's programs is told, and fails the run, which is complete; what takes
-// long, and does not hang, is waited for.
+// TestAfterLoop: what fails after the loops of a run's programs is told, and fails the run, which is complete; what
+// takes long, and does not hang, is waited for.
 func TestAfterLoop(t *testing.T) {
 	for trick, says := range map[string]string{
 		"exit=3@leave":     "the program exited with status 3: the last line before the exit",
@@ -37,11 +37,13 @@ func TestAfterLoop(t *testing.T) {
 			if (says != "") != errors.Is(err, config.ErrAfterLoop) || (says != "") != (err != nil) {
 				t.Errorf("error %v", err)
 			}
-			if r.Examples != 3*2000 || math.IsNaN(r.TestLoss) || r.Stopped != "" || r.Restarts != 0 || (says != "") != (r.Error != "") {
+			if r.Examples != 3*2000 || math.IsNaN(r.TestLoss) || r.Stopped != "" || r.Restarts != 0 ||
+				(says != "") != (r.Error != "") {
 				t.Errorf("%+v", r)
 			}
 			told := strings.Join(r.Events, "; ")
-			if !strings.Contains(told, says) || says != "" && !strings.Contains(told, "in the evaluator") || (says == "") != (told == "") || len(r.Events) > 6 {
+			if !strings.Contains(told, says) || says != "" && !strings.Contains(told, "in the evaluator") ||
+				(says == "") != (told == "") || len(r.Events) > 6 {
 				t.Errorf("events %q", r.Events)
 			}
 			if _, err := os.Stat(filepath.Join(r.Run, rundir.WeightsFile)); err != nil {
@@ -51,7 +53,8 @@ func TestAfterLoop(t *testing.T) {
 	}
 }
 
-// TestInterruptedAfterLoop: a run that is interrupted when its last epoch is done gives its programs time to end. What takes longer is told.
+// TestInterruptedAfterLoop: a run that is interrupted when its last epoch is done gives its programs time to end. What
+// takes longer is told.
 func TestInterruptedAfterLoop(t *testing.T) {
 	for _, limit := range []time.Duration{programs.LastScore, 10 * time.Millisecond} {
 		func() {
@@ -73,15 +76,16 @@ func TestInterruptedAfterLoop(t *testing.T) {
 	}
 }
 
-// TestEvaluatorKilledAtItsStart: it is started again, once, of a new run and a resumed one; if that one is killed too the
-// mistake is not the user's.
+// TestEvaluatorKilledAtItsStart: it is started again, once, of a new run and a resumed one; if that one is killed too
+// the mistake is not the user's.
 func TestEvaluatorKilledAtItsStart(t *testing.T) {
 	for _, at := range []string{"start", "welcome"} {
 		sign := filepath.Join(t.TempDir(), "sign")
 		c := linear(t, "once="+sign+"@"+at)
 		for range 2 {
 			r := train(t, c)
-			if len(r.Events) != 1 || !strings.Contains(r.Events[0], "the program was killed by SIGKILL: it is started again") || r.Epochs != c.Epochs {
+			if len(r.Events) != 1 || !strings.Contains(r.Events[0], "the program was killed by SIGKILL: it is "+
+				"started again") || r.Epochs != c.Epochs {
 				t.Errorf("%s: %d epochs, events %q", at, r.Epochs, r.Events)
 			}
 			if at == "welcome" { // the first weights are those of the second one
@@ -96,7 +100,8 @@ func TestEvaluatorKilledAtItsStart(t *testing.T) {
 			c.Epochs++
 		}
 		c.Program = "/proc/self/exe own=400 kill=" + at
-		if _, err := try(t, c); err == nil || errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "was killed by SIGKILL") {
+		if _, err := try(t, c); err == nil || errors.Is(err, config.ErrUsage) ||
+			!strings.Contains(err.Error(), "was killed by SIGKILL") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -107,13 +112,14 @@ func TestAllLeaveTheirLoops(t *testing.T) {
 	c := linear(t, "exit=0@train")
 	c.Workers = 2
 	r, err := try(t, c)
-	if err == nil || !strings.Contains(err.Error(), "every worker fails at the same place, job.batches(): ") || r.Restarts > 2 {
+	if err == nil || !strings.Contains(err.Error(), "every worker fails at the same place, job.batches(): ") ||
+		r.Restarts > 2 {
 		t.Errorf("%d restarts: %v", r.Restarts, err)
 	}
 }
 
-// TestOwnMetrics: what programs measure in training, and at the end of an epoch on all of its test rows, is in the epochs' results.
-// Of the learning rate, which the program's optimizer does not see, nothing is said.
+// TestOwnMetrics: what programs measure in training, and at the end of an epoch on all of its test rows, is in the
+// epochs' results. Of the learning rate, which the program's optimizer does not see, nothing is said.
 func TestOwnMetrics(t *testing.T) {
 	c := linear(t, "measures slow=300ms@start")
 	c.Workers, c.Batch, c.LR, c.Epochs = 1, linearRows, 0, 2
@@ -142,11 +148,13 @@ func TestOwnMetrics(t *testing.T) {
 			most = max(most, math.Abs(x[0]*w[0]+x[1]*w[1]+x[2]*w[2]+w[3]-y))
 		}
 		e := r.History[epoch]
-		if len(e.TrainMetrics) != 1 || math.Abs(e.TrainMetrics["absolute"]-sum) > 1e-5 || math.Abs(e.Metrics["most"]-most) > 1e-5 || len(e.Metrics) != 2 {
+		if len(e.TrainMetrics) != 1 || math.Abs(e.TrainMetrics["absolute"]-sum) > 1e-5 ||
+			math.Abs(e.Metrics["most"]-most) > 1e-5 || len(e.Metrics) != 2 {
 			t.Errorf("epoch %d: %v, %v; want %v and %v", epoch+1, e.TrainMetrics, e.Metrics, sum, most)
 		}
 	}
-	if r.TrainMetrics["absolute"] != r.History[1].TrainMetrics["absolute"] || r.Metrics["most"] != r.History[1].Metrics["most"] || strings.Contains(r.Auto, "lr") {
+	if r.TrainMetrics["absolute"] != r.History[1].TrainMetrics["absolute"] ||
+		r.Metrics["most"] != r.History[1].Metrics["most"] || strings.Contains(r.Auto, "lr") {
 		t.Errorf("%v, %v, auto %q", r.TrainMetrics, r.Metrics, r.Auto)
 	}
 	text, err := os.ReadFile(filepath.Join(r.Run, rundir.MetricsName))

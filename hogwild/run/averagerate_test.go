@@ -46,7 +46,8 @@ func TestSyncLearnsLikeOne(t *testing.T) {
 			}
 			c.Run, c.AverageLR = t.TempDir(), "same"
 			if got := train(t, c); got.TestLoss < 1.5*want || got.LRUsed != 0.02 || got.Rate != "" {
-				t.Errorf("at the same rate: loss %.4f at lr %g (%q), of one worker %.4f", got.TestLoss, got.LRUsed, got.Rate, want)
+				t.Errorf("at the same rate: loss %.4f at lr %g (%q), of one worker %.4f", got.TestLoss, got.LRUsed,
+					got.Rate, want)
 			}
 		})
 	}
@@ -76,7 +77,8 @@ func TestAveragedRateFollowsTheWorkers(t *testing.T) {
 	r.scale(1)
 	r.ask(rundir.Request{Do: rundir.DoStop})
 	got, _ := r.wait()
-	if says := strings.Join(got.Events, "\n"); got.LRUsed != 0.02 || !strings.Contains(says, "lr 0.02 -> 0.04: 2 averaged workers") || !strings.Contains(says, "lr 0.02 again") {
+	if says := strings.Join(got.Events, "\n"); got.LRUsed != 0.02 ||
+		!strings.Contains(says, "lr 0.02 -> 0.04: 2 averaged workers") || !strings.Contains(says, "lr 0.02 again") {
 		t.Errorf("lr %g; it said: %s", got.LRUsed, says)
 	}
 }

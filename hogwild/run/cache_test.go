@@ -24,7 +24,8 @@ func onCache(t *testing.T, c config.Config) config.Config {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	path := filepath.Join(t.TempDir(), "set.hog")
 	o := data.Options{Path: c.Data, Seed: c.Seed, Validation: c.Validation, Scale: c.Scale}
-	if _, err := data.Convert(t.Context(), o, path, func(*data.Meta) error { return nil }, func(string, int, int) {}); err != nil {
+	if _, err := data.Convert(t.Context(), o, path, func(*data.Meta) error { return nil },
+		func(string, int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	c.Data, c.Run = path, t.TempDir()
@@ -81,7 +82,8 @@ func TestDataChangeUnderRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := start(t, c)
-				await(t, "a snapshot", func() bool { _, err := os.Stat(filepath.Join(c.Run, "snapshot.safetensors")); return err == nil })
+				await(t, "a snapshot",
+					func() bool { _, err := os.Stat(filepath.Join(c.Run, "snapshot.safetensors")); return err == nil })
 				time.Sleep(within(20 * time.Millisecond))
 				f, err := os.OpenFile(c.Data, os.O_RDWR, 0)
 				if err != nil {
@@ -92,7 +94,8 @@ func TestDataChangeUnderRun(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-r.done
-				check.Error(t, r.err, "can no longer be read", "set.hog changed during the run", "convert the data again")
+				check.Error(t, r.err, "can no longer be read", "set.hog changed during the run",
+					"convert the data again")
 				if !errors.Is(r.err, data.ErrUnreadable) || strings.Count(r.err.Error(), "\n") > 1 {
 					t.Errorf("%v", r.err)
 				}

@@ -166,7 +166,8 @@ func TestCentringIsExplicit(t *testing.T) {
 				moved = max(moved, math.Abs(want[i]))
 			}
 			if len(want) != len(got) || !(worst < 2e-5*moved) {
-				t.Errorf("%d weights, want %d; one is %g away from explicit centring, where the largest is %g", len(got), len(want), worst, moved)
+				t.Errorf("%d weights, want %d; one is %g away from explicit centring, where the largest is %g",
+					len(got), len(want), worst, moved)
 			}
 			off := cfg
 			off.Center, off.Run = "off", t.TempDir()
@@ -198,7 +199,8 @@ func TestCentredResume(t *testing.T) {
 			still = resumed(still)
 			still.Center, still.LR, still.Epochs = center, 1e-12, 3+i
 			if r := train(t, still); math.Abs(r.TestLoss-half.TestLoss) > 1e-6 {
-				t.Errorf("%s, resumed with center %s: test loss %.9g, it was %.9g", mode, center, r.TestLoss, half.TestLoss)
+				t.Errorf("%s, resumed with center %s: test loss %.9g, it was %.9g", mode, center, r.TestLoss,
+					half.TestLoss)
 			}
 		}
 	}

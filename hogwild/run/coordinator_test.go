@@ -149,7 +149,8 @@ func noHalves(t *testing.T, dir string) {
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case strings.HasPrefix(name, rundir.EventPrefix):
-		case slices.Contains([]string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile, rundir.ResultFile, rundir.MetricsName, rundir.ConfigFile}, name):
+		case slices.Contains([]string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile, rundir.ResultFile,
+			rundir.MetricsName, rundir.ConfigFile}, name):
 		default:
 			t.Errorf("%s was left in the run folder", e.Name())
 		}

@@ -239,8 +239,9 @@ func rowsOf(set *data.Set) []vector {
 	return rows
 }
 
-// newton sets w to the minimum of the sum over rows of the parabola gradient z + curvature z^2/2 of outputs z, where
-// of returns both at the row's output now. A ridge far below any data keeps the Hessian of a constant column from being singular.
+// newton sets w to the minimum of the sum over rows of the parabola gradient z + curvature z^2/2 of outputs z, where of
+// returns both at the row's output now. A ridge far below any data keeps the Hessian of a constant column from being
+// singular.
 func newton(w []float64, x []vector, of func(z float64, i int) (gradient, curvature float64)) {
 	n := len(w)
 	a, b := make([][]float64, n), make([]float64, n)

@@ -75,8 +75,9 @@ func lateSerially(t *testing.T, c config.Config, k int, decay string) []float64 
 	return w
 }
 
-// decaying is l2 at each weight in a step on the batch: plain SGD regularizes those of inputs only where these are not zero, by 1/frequency
-// more, and a factorization those of its entries. A weight that a step finds shrinks to the share kept, input after input.
+// decaying is l2 at each weight in a step on the batch: plain SGD regularizes those of inputs only where these are not
+// zero, by 1/frequency more, and a factorization those of its entries. A weight that a step finds shrinks to the share
+// kept, input after input.
 func decaying(c config.Config, m model.Model, set *data.Set, b *data.Batch) (l2, kept []float64) {
 	for _, p := range m.Params() {
 		for range p.Len() {
@@ -128,11 +129,13 @@ func TestDelayedIsLateByK(t *testing.T) {
 	for _, name := range []string{"softmax", "mlp:9"} {
 		for mode, k := range map[string]int{"delayed:0": 0, "delayed:1": 1, "delayed:13": 13} {
 			c := quick(t)
-			c.Model, c.Mode, c.Epochs, c.Batch, c.LR, c.Center, c.LRCap = name, config.MustMode(mode), 2, 8, 0.02, "off", "off"
+			c.Model, c.Mode, c.Epochs, c.Batch, c.LR, c.Center, c.LRCap = name, config.MustMode(mode), 2, 8, 0.02,
+				"off", "off"
 			want := lateSerially(t, c, k, waits)
 			r := train(t, c)
 			near(t, name+" "+mode, savedWeights(t, c.Run), want)
-			if r.StalenessMean != float64(k) || r.StalenessP50 != int64(k) || r.StalenessMax != int64(k) || r.StalenessSamples == 0 {
+			if r.StalenessMean != float64(k) || r.StalenessP50 != int64(k) || r.StalenessMax != int64(k) ||
+				r.StalenessSamples == 0 {
 				t.Errorf("%s: staleness %+v", mode, r.Instruments)
 			}
 		}
@@ -148,12 +151,19 @@ func TestDelayedDecay(t *testing.T) {
 	}{
 		{"softmax", lands, func(c *config.Config) {}},
 		{"perceptron", lands, func(c *config.Config) { c.Model = "mlp:9" }},
-		{"sparse", lands, func(c *config.Config) { c.Data, c.Model, c.Batch, c.L2 = sparseFile(t, 1), "logistic", 1, 0.02 }},
+		{"sparse", lands, func(c *config.Config) {
+			c.Data, c.Model, c.Batch, c.L2 = sparseFile(t, 1), "logistic", 1,
+				0.02
+		}},
 		{"momentum", waits, func(c *config.Config) { c.Optimizer, c.LR = "momentum", 0.005 }},
 		{"adagrad", waits, func(c *config.Config) { c.Optimizer, c.LR = "adagrad", 0.005 }},
 		{"factor, single entries", lands, func(c *config.Config) { factor(c); c.Batch = 1 }},
 		{"factor, batches", waits, factor},
-		{"factor, momentum", waits, func(c *config.Config) { factor(c); c.Batch, c.Optimizer, c.LR = 1, "momentum", 0.005 }},
+		{"factor, momentum", waits, func(c *config.Config) {
+			factor(c)
+			c.Batch, c.Optimizer, c.LR = 1, "momentum",
+				0.005
+		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := quick(t)
@@ -181,7 +191,8 @@ func TestDelayedIsRepeatable(t *testing.T) {
 	for _, mode := range []string{"delayed:5", "delayed:geometric:5"} {
 		for _, optimizer := range []string{"sgd", "momentum"} {
 			c := quick(t)
-			c.Mode, c.Optimizer, c.Batch, c.L1, c.L2, c.Epochs = config.MustMode(mode), config.Optimizer(optimizer), 8, 1e-4, 1e-3, 4
+			c.Mode, c.Optimizer, c.Batch, c.L1, c.L2, c.Epochs = config.MustMode(mode), config.Optimizer(optimizer), 8,
+				1e-4, 1e-3, 4
 			train(t, c)
 			again := c
 			again.Run = t.TempDir()
@@ -211,7 +222,8 @@ func TestGeometricDelays(t *testing.T) {
 		square += float64(b[0]*b[0]) * float64(b[1]) / float64(r.StalenessSamples)
 	}
 	spread := square - r.StalenessMean*r.StalenessMean
-	if want := float64(k * (k + 1)); !(r.StalenessMean > 0.95*k && r.StalenessMean < 1.05*k && spread > 0.8*want && spread < 1.2*want) {
+	if want := float64(k * (k + 1)); !(r.StalenessMean > 0.95*k && r.StalenessMean < 1.05*k && spread > 0.8*want &&
+		spread < 1.2*want) {
 		t.Errorf("mean %v, variance %v, want %v and %v", r.StalenessMean, spread, k, want)
 	}
 	if p := r.StalenessP50; p < 12 || p > 16 { // ln 2 / -ln(1 - 1/21) = 14.2

@@ -59,7 +59,8 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 	}
 	w, err := core.AskFor(r.Memory, r.Patience, r.Owner.Kept)
 	if err == nil {
-		if r.Copy.Best = w; r.Job.Asked.GPU != "" || len(r.Params) == len(r.Trained) { // else the run centres, and w is one more copy already
+		// else the run centres, and w is one more copy already
+		if r.Copy.Best = w; r.Job.Asked.GPU != "" || len(r.Params) == len(r.Trained) {
 			r.Copy.Best = slices.Clone(w)
 		}
 	}
@@ -109,19 +110,22 @@ func (r *scorer) addScores(e *rundir.EpochResult) error {
 	return err
 }
 
-// scoreOn evaluates plain weights on a set, by the device if nothing else does. Of several nodes each evaluates its share of the rows.
+// scoreOn evaluates plain weights on a set, by the device if nothing else does. Of several nodes each evaluates its
+// share of the rows.
 func (r *scorer) scoreOn(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64, err error) {
 	if r.Scorer != nil {
 		return r.Scorer.Score(w, set, epoch)
 	}
 	s, err = r.Peers.Score(func() (model.Score, error) {
-		s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience, func() (model.Score, error) { return r.Owner.Score(w, set) })
+		s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience,
+			func() (model.Score, error) { return r.Owner.Score(w, set) })
 		return s, core.OnDevice(err)
 	})
 	return s, nil, err
 }
 
-// overflown returns the error of an epoch whose losses are far above those of the constant predictor, and of the first weights.
+// overflown returns the error of an epoch whose losses are far above those of the constant predictor, and of the first
+// weights.
 func (r *scorer) overflown(e *rundir.EpochResult) error {
 	if !r.Judge.TooLarge(e) {
 		return nil
@@ -131,7 +135,8 @@ func (r *scorer) overflown(e *rundir.EpochResult) error {
 		return err
 	}
 	return core.Divergence{What: fmt.Errorf("%s loss %s after epoch %d, a constant prediction has %s; learning rate %g",
-		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.Judge.Constant().Loss), r.Job.Used.LR), Cure: "try a lower --lr, or --scale standard (" + r.LastGood() + ")"}
+		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.Judge.Constant().Loss), r.Job.Used.LR),
+		Cure: "try a lower --lr, or --scale standard (" + r.LastGood() + ")"}
 }
 
 // scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights.
@@ -151,7 +156,8 @@ func (r *scorer) scoreFirst() (float64, error) {
 
 // survey looks at the copy. Weights that are not finite are an error.
 func (r *scorer) survey(e *rundir.EpochResult, counts bool) (device.Survey, error) {
-	s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience, func() (device.Survey, error) { return r.Owner.Survey(counts) })
+	s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience,
+		func() (device.Survey, error) { return r.Owner.Survey(counts) })
 	if err != nil {
 		return s, core.OnDevice(err)
 	}
@@ -177,7 +183,8 @@ func (r *scorer) awaitCopy() error {
 	}
 	differ, err := r.Rounds.Align()
 	if differ > 0 {
-		r.Report.Event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.Position.Epoch, human.Plural(differ, "node"))
+		r.Report.Event("after epoch %d, %s had other weights than node 0: all take over node 0's", r.Position.Epoch,
+			human.Plural(differ, "node"))
 	}
 	if errors.As(err, new(core.DeviceError)) {
 		r.tell(err)

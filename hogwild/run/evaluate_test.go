@@ -24,7 +24,10 @@ func TestDivergence(t *testing.T) {
 		{"async 3", func(c *config.Config) { c.Workers, c.Partition, c.MaxRestarts = 3, "contiguous", 0 }},
 		{"async 3 momentum", func(c *config.Config) { c.Workers, c.Optimizer = 3, "momentum" }},
 		{"sync weights", func(c *config.Config) { c.Workers, c.Mode = 3, config.MustMode("sync") }},
-		{"sync gradients", func(c *config.Config) { c.Workers, c.Mode, c.Average = 3, config.MustMode("sync"), "gradients" }},
+		{"sync gradients", func(c *config.Config) {
+			c.Workers, c.Mode, c.Average = 3, config.MustMode("sync"),
+				"gradients"
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := quick(t)
@@ -37,7 +40,8 @@ func TestDivergence(t *testing.T) {
 			if !errors.Is(err, config.ErrDiverged) {
 				t.Fatalf("error %v after %d epochs, want ErrDiverged", err, result.Epochs)
 			}
-			for _, part := range []string{"worker ", "step ", fmt.Sprintf("learning rate %g", cfg.LR), "--lr", cfg.Run} {
+			for _, part := range []string{"worker ", "step ", fmt.Sprintf("learning rate %g", cfg.LR), "--lr",
+				cfg.Run} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("error %q does not say %q", err, part)
 				}

@@ -27,7 +27,8 @@ func TestRecordsOfTheDefinition(t *testing.T) {
 	for i := range ascending {
 		ascending[i] = byte(i)
 	}
-	for text, want := range map[string]uint32{"123456789": 0xe3069283, string(make([]byte, 32)): 0x8a9136aa, string(ascending): 0x46dd794e} {
+	for text, want := range map[string]uint32{"123456789": 0xe3069283, string(make([]byte, 32)): 0x8a9136aa,
+		string(ascending): 0x46dd794e} {
 		if got := crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)); got != want {
 			t.Errorf("checksum of %x: %x, want %x", text, got, want)
 		}
@@ -43,8 +44,9 @@ func TestRecordsOfTheDefinition(t *testing.T) {
 	version.Double(rundir.EventTime, 1234567890.5)
 	version.Bytes(rundir.EventVersion, []byte("brain.Event:2"))
 	for want, data := range map[string][]byte{
-		"000000000000000029039807d8ea82a2":                                                                 nil,
-		"0700000000000000bbd79f11686f6777696c64661d489d":                                                   []byte("hogwild"),
+		"000000000000000029039807d8ea82a2": nil,
+		"0700000000000000bbd79f11686f6777696c64661d489d": []byte(
+			"hogwild"),
 		"1800000000000000a37f4b22090000a0b48065d2411a0d627261696e2e4576656e743a32f5e8f016":                 version,
 		"200000000000000029eda950090000a0b48065d24110ac022a120a100a09746573742f6c6f7373150000803eed6276b3": event,
 	} {
@@ -64,7 +66,8 @@ func histogramOf(name string, w ...float32) rundir.Histogram {
 // TestWeightHistogram counts drawn weights, some of them at the edges, by the definition:
 // four buckets for each power of two.
 func TestWeightHistogram(t *testing.T) {
-	w := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.5, -0.5, 1e-30, -1e-30, 3e30, -3e30, math.MaxFloat32, 0x1p-20, -0x1p-20, 0x1.fp-21}
+	w := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.5, -0.5, 1e-30, -1e-30, 3e30, -3e30, math.MaxFloat32,
+		0x1p-20, -0x1p-20, 0x1.fp-21}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		w = append(w, float32(rng.NormFloat64()*math.Exp(3*rng.NormFloat64())))
@@ -131,7 +134,8 @@ print(json.dumps({
 func TestTensorBoardReadsOurs(t *testing.T) {
 	run, half, r2 := t.TempDir(), 0.5, -0.25
 	before := time.Now()
-	in := &control.Instruments{StalenessSamples: 6, StalenessMean: 52, StalenessMax: 263, LostUpdates: 0.125, Conflicts: 0.5,
+	in := &control.Instruments{StalenessSamples: 6, StalenessMean: 52, StalenessMax: 263, LostUpdates: 0.125,
+		Conflicts:          0.5,
 		StalenessHistogram: [][2]uint64{{0, 3}, {2, 1}, {256, 2}}}
 	must := func(err error) {
 		t.Helper()
@@ -143,12 +147,15 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 	must(err)
 	workers := []rundir.WorkerStatus{{Rank: 0, Rate: 100}, {Rank: 12, Rate: 50}}
 	must(e.Second(rundir.Status{Examples: 150, Rate: 150, Workers: workers}, &control.Instruments{}, 0.5))
-	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in, []rundir.Histogram{histogramOf("0.bias", -1, 0, 1.125)}))
-	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, TestLoss: 8}, &control.Instruments{}, nil)) // lost: there was no snapshot of it
+	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in,
+		[]rundir.Histogram{histogramOf("0.bias", -1, 0, 1.125)}))
+	// lost: there was no snapshot of it
+	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, TestLoss: 8}, &control.Instruments{}, nil))
 	must(e.Close())
 	e, err = rundir.OpenEvents(run, &rundir.Past{Examples: 100}, nil)
 	must(err)
-	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 1, TestLoss: math.NaN(), TestRMSE: &half, TestR2: &r2}, &control.Instruments{}, nil))
+	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 1, TestLoss: math.NaN(), TestRMSE: &half, TestR2: &r2},
+		&control.Instruments{}, nil))
 	must(e.Second(rundir.Status{Examples: 1 << 40, Rate: 75, Workers: workers}, in, 0.25))
 	must(e.Close())
 
@@ -164,7 +171,8 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 	want := numbers{
 		"train/loss": {{100, 2}, {200, 1}}, "test/loss": {{100, 4}, {200, -1}}, "test/accuracy": {{100, 0.5}},
 		"test/rmse": {{200, 0.5}}, "test/r2": {{200, -0.25}},
-		"rate/examples_per_second": {{far, 75}}, "workers": {{far, 2}}, "worker/0/examples_per_second": {{far, 100}}, "worker/12/examples_per_second": {{far, 50}}, "lr": {{far, 0.25}},
+		"rate/examples_per_second": {{far, 75}}, "workers": {{far, 2}}, "worker/0/examples_per_second": {{far, 100}},
+		"worker/12/examples_per_second": {{far, 50}}, "lr": {{far, 0.25}},
 		"staleness/mean": {{far, 52}}, "lost_updates": {{far, 0.125}}, "conflicts": {{far, 0.5}},
 	}
 	if d := cmp.Diff(want, got.Scalars); d != "" {
@@ -172,7 +180,8 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 	}
 	list := func(v ...any) []any { return v }
 	histograms := map[string][][]any{
-		"staleness": {list(100., 0., 263., 6., 312., 4.+2*256*256, list(0.5, 1.5, 2.5, 255.5, 287.5), list(3., 0., 1., 0., 2.))},
+		"staleness": {list(100., 0., 263., 6., 312., 4.+2*256*256, list(0.5, 1.5, 2.5, 255.5, 287.5),
+			list(3., 0., 1., 0., 2.))},
 		"weights/0.bias": {list(100., -1., 1.125, 3., 0.125, 2.265625,
 			list(-1., -0x1p-20, 0x1p-20, 1., 1.25), list(1., 0., 1., 0., 1.))},
 	}

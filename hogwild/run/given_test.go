@@ -53,8 +53,8 @@ func furthest(a, b []saved.Tensor) (most float64) {
 	return most
 }
 
-// TestInitFromRun: a run starts from the weights of another, whether they are centred, merged or on other nodes; it says so,
-// and so does the run that continues it.
+// TestInitFromRun: a run starts from the weights of another, whether they are centred, merged or on other nodes; it
+// says so, and so does the run that continues it.
 func TestInitFromRun(t *testing.T) {
 	from := asGiven(t, "mlp:8", "", 1)
 	from.LR = 0.1
@@ -102,14 +102,16 @@ func TestInitPartial(t *testing.T) {
 	if !errors.Is(err, config.ErrUsage) || len(config.TableOf(err)) != 5 {
 		t.Fatalf("%v", err)
 	}
-	check.Error(t, err, "2 of the 4 tensors of model mlp:8", "2 of another shape", "2.weight", "6x8", "10x8", "4.bias", "surplus", "--init-partial")
+	check.Error(t, err, "2 of the 4 tensors of model mlp:8", "2 of another shape", "2.weight", "6x8", "10x8", "4.bias",
+		"surplus", "--init-partial")
 	c.InitPartial = true
 	var said strings.Builder
 	r, err := Run(context.Background(), c, Options{Progress: &said})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Init == nil || r.Init.Tensors != 2 || !strings.Contains(said.String(), "2 of 4 tensors") || !strings.Contains(said.String(), "other shape") {
+	if r.Init == nil || r.Init.Tensors != 2 || !strings.Contains(said.String(), "2 of 4 tensors") ||
+		!strings.Contains(said.String(), "other shape") {
 		t.Errorf("%+v\n%s", r.Init, said.String())
 	}
 	s, err := saved.Open(c.Run)
@@ -140,8 +142,10 @@ class Net(nn.Module):  # of the example mnist_hogwild
         return self.fc2(F.relu(self.fc1(x)))
 
 out = {}
-for name, net in [("softmax", nn.Sequential(nn.Linear(784, 10))), ("mlp:32", nn.Sequential(nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 10))),
-        ("mlp:32,16", nn.DataParallel(nn.Sequential(nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 10)))), ("convnet", Net())]:
+small = nn.Sequential(nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 10))
+large = nn.Sequential(nn.Linear(784, 32), nn.ReLU(), nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 10))
+for name, net in [("softmax", nn.Sequential(nn.Linear(784, 10))), ("mlp:32", small),
+        ("mlp:32,16", nn.DataParallel(large)), ("convnet", Net())]:
     with torch.no_grad():
         for p in net.parameters():
             p.mul_(3)  # far from uniform probabilities
@@ -151,8 +155,8 @@ for name, net in [("softmax", nn.Sequential(nn.Linear(784, 10))), ("mlp:32", nn.
 print(json.dumps(out))
 `
 
-// TestInitFromPyTorch: weights that were made there predict here what they predict there, to 1e-5: as they are, and after a
-// run that has started from them and has not moved.
+// TestInitFromPyTorch: weights that were made there predict here what they predict there, to 1e-5: as they are, and
+// after a run that has started from them and has not moved.
 func TestInitFromPyTorch(t *testing.T) {
 	dir := t.TempDir()
 	sets, err := data.LoadSets(data.Options{Path: "digits:100", Test: "digits:100:5", Seed: 1})
@@ -243,7 +247,8 @@ func TestDescription(t *testing.T) {
 	}{
 		{plain, "digits:100", saved.Description{}, []string{plain, "add --model", "--train"}},
 		{plain, "", saved.Description{Model: "softmax"}, []string{plain, "--train"}},
-		{plain, "digits:100", saved.Description{Model: "mlp:8"}, []string{"give the --model", "4 tensors of model mlp:8"}},
+		{plain, "digits:100", saved.Description{Model: "mlp:8"},
+			[]string{"give the --model", "4 tensors of model mlp:8"}},
 		{plain, "digits:100", saved.Description{Model: "soft"}, []string{`unknown model "soft"`}},
 		{plain, "digits:100", saved.Description{Model: "softmax", NoBias: true}, []string{"1 surplus", "0.bias"}},
 		{c.Run, "", saved.Description{Model: "softmax"}, []string{c.Run, "leave model"}},

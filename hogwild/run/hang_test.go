@@ -25,7 +25,8 @@ func TestHungWorkerIsReplaced(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel() // they wait most of the time
 			c := quick(t)
-			c.Model, c.Workers, c.Mode, c.Batch, c.Epochs, c.HangTimeout = "slower", 3, config.MustMode(mode), 16, 5, hangTimeout
+			c.Model, c.Workers, c.Mode, c.Batch, c.Epochs, c.HangTimeout = "slower", 3, config.MustMode(mode), 16, 5,
+				hangTimeout
 			if strings.HasPrefix(mode, "delayed") {
 				c.Workers, c.Batch = 1, 64
 			}
@@ -76,7 +77,8 @@ func TestHungAtStart(t *testing.T) {
 	if err := p.wait(); err != nil {
 		t.Fatalf("%v: %s", err, &p.stderr)
 	}
-	if got := p.result(); got.Restarts != 1 || got.LostExamples != 0 || !strings.Contains(p.stderr.String(), "it had not moved for 1s, state T (stopped): restarted") {
+	if got := p.result(); got.Restarts != 1 || got.LostExamples != 0 ||
+		!strings.Contains(p.stderr.String(), "it had not moved for 1s, state T (stopped): restarted") {
 		t.Errorf("%d restarts, %d lost: %s", got.Restarts, got.LostExamples, &p.stderr)
 	}
 }
@@ -101,8 +103,8 @@ func TestNeverHung(t *testing.T) {
 	}
 }
 
-// TestNotHung: nobody is killed who waits for others or within a long step, nor because the whole run was stopped, as by Ctrl-Z,
-// for longer than the timeout.
+// TestNotHung: nobody is killed who waits for others or within a long step, nor because the whole run was stopped, as
+// by Ctrl-Z, for longer than the timeout.
 func TestNotHung(t *testing.T) {
 	if testing.Short() {
 		t.Skip("only without -short")
@@ -147,7 +149,8 @@ func TestNotHung(t *testing.T) {
 // TestWaitForLockSleeps: where the worker that has the lock is stopped, the others sleep: they use no core.
 func TestWaitForLockSleeps(t *testing.T) {
 	c := quick(t)
-	c.Model, c.Workers, c.Mode, c.Batch, c.LR, c.Epochs, c.SaveEvery = "heavy", 3, config.MustMode("locked"), 10, 1, 1000, "0"
+	c.Model, c.Workers, c.Mode, c.Batch, c.LR, c.Epochs, c.SaveEvery = "heavy", 3, config.MustMode("locked"), 10, 1,
+		1000, "0"
 	r := start(t, c)
 	m := sharedWeights(t, c)
 	r.reach(1, 100)
@@ -197,7 +200,8 @@ func sleeps(t *testing.T, pid int, thread uint64) bool {
 	return !strings.Contains(string(text), "State:\tR")
 }
 
-// TestNoConvoy: on a machine that is busy with something else, two workers that take turns are not much slower than one.
+// TestNoConvoy: on a machine that is busy with something else, two workers that take turns are not much slower than
+// one.
 func TestNoConvoy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("only without -short")

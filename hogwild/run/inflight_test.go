@@ -44,7 +44,8 @@ func TestStepsInFlight(t *testing.T) {
 			loss := func(mode, center string, epochs int, rates [3]float64) float64 {
 				best := math.Inf(1)
 				for _, lr := range rates {
-					cfg.Mode, cfg.Center, cfg.Epochs, cfg.LR, cfg.Run = config.MustMode(mode), center, epochs, lr, t.TempDir()
+					cfg.Mode, cfg.Center, cfg.Epochs, cfg.LR, cfg.Run = config.MustMode(mode), center, epochs, lr,
+						t.TempDir()
 					best = min(best, train(t, cfg).TestLoss)
 				}
 				return best
@@ -98,8 +99,8 @@ func TestDelaysAreExact(t *testing.T) {
 	}
 }
 
-// TestLongStepsAreCounted: where a step takes longer than a time slice all workers hold one, which the run sees and lowers its rate
-// by, once; where steps are short they do not, and nothing is said.
+// TestLongStepsAreCounted: where a step takes longer than a time slice all workers hold one, which the run sees and
+// lowers its rate by, once; where steps are short they do not, and nothing is said.
 func TestLongStepsAreCounted(t *testing.T) {
 	inFull(t)
 	if machine.Cores() > 4 {
@@ -115,7 +116,8 @@ func TestLongStepsAreCounted(t *testing.T) {
 		c.Data, c.Model, c.Batch, c.Run = "digits:10000", x.model, x.batch, t.TempDir()
 		r := train(t, c)
 		said := strings.Count(strings.Join(r.Events, "\n"), "steps in flight: ")
-		t.Logf("%s: staleness %.3g in %d samples, %.3g in flight, %d expected, lr %g\n%s", x.model, r.StalenessMean, r.StalenessSamples, r.InFlightSeen, r.InFlight, r.LRUsed, strings.Join(r.Events, "\n"))
+		t.Logf("%s: staleness %.3g in %d samples, %.3g in flight, %d expected, lr %g\n%s", x.model, r.StalenessMean,
+			r.StalenessSamples, r.InFlightSeen, r.InFlight, r.LRUsed, strings.Join(r.Events, "\n"))
 		if x.long != (said == 1) || r.InFlight != machine.Cores() {
 			t.Errorf("%s: said %d times; %d steps expected", x.model, said, r.InFlight)
 		}

@@ -85,7 +85,8 @@ func (r *keeper) keepElsewhere(cause error, write func() error) error {
 	}
 	r.Folder.Close()
 	r.Folder, r.Dir, r.Job.Asked.Run = folder, dir, dir
-	r.elsewhere = fmt.Errorf("%w: %w; the whole run is in %s: continue it with --resume %s", config.ErrElsewhere, cause, dir, human.ShellWord(dir))
+	r.elsewhere = fmt.Errorf("%w: %w; the whole run is in %s: continue it with --resume %s", config.ErrElsewhere, cause,
+		dir, human.ShellWord(dir))
 	return write()
 }
 
@@ -105,16 +106,19 @@ func (r *keeper) saveHostCopy() error {
 	r.Position.Within, r.Position.Round = false, 0
 	r.capture(true, false)
 	if i := device.NotFiniteAt(r.Copy.W); i >= 0 {
-		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.Copy.W[i], r.LastGood())
+		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.Copy.W[i],
+			r.LastGood())
 	}
-	what, save := "--resume continues from the previous snapshot", func() error { return r.Copy.SaveWeights(r.Dir, r.Params, r.Trained) }
+	what, save := "--resume continues from the previous snapshot",
+		func() error { return r.Copy.SaveWeights(r.Dir, r.Params, r.Trained) }
 	if !rundir.HasSnapshot(r.Dir) {
 		what, save = fmt.Sprintf("--resume continues with them at the start of epoch %d", r.Position.Epoch), r.saveCopy
 	}
 	if err := r.keep(save); err != nil {
 		return err
 	}
-	r.Report.Event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before the run ended; %s",
+	r.Report.Event("the weights cannot be read back from the GPU: saved the copy in host memory, from %.1f s before "+
+		"the run ended; %s",
 		r.age.Seconds(), what)
 	return nil
 }

@@ -111,13 +111,15 @@ func lasting(t *testing.T) config.Config {
 	return c
 }
 
-// TestFolderGone: a run folder that is removed or renamed away is made again, with all that belongs in it. So are its files.
+// TestFolderGone: a run folder that is removed or renamed away is made again, with all that belongs in it. So are its
+// files.
 func TestFolderGone(t *testing.T) {
 	for name, do := range map[string]func(dir string) error{
 		"removed": os.RemoveAll,
 		"renamed": func(dir string) error { return os.Rename(dir, dir+".old") },
 		"files": func(dir string) error {
-			return errors.Join(os.Remove(filepath.Join(dir, rundir.ConfigFile)), os.Remove(filepath.Join(dir, rundir.MetricsName)))
+			return errors.Join(os.Remove(filepath.Join(dir, rundir.ConfigFile)),
+				os.Remove(filepath.Join(dir, rundir.MetricsName)))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -363,7 +365,8 @@ func TestTerminatedWithoutAFolder(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	_ = p.wait()
 	got := p.result()
-	if got.Stopped != rundir.StoppedTerminated || filepath.Dir(got.Run) != os.TempDir() || !strings.Contains(p.stderr.String(), got.Run) {
+	if got.Stopped != rundir.StoppedTerminated || filepath.Dir(got.Run) != os.TempDir() ||
+		!strings.Contains(p.stderr.String(), got.Run) {
 		t.Errorf("stopped %q, saved in %s; stderr %s", got.Stopped, got.Run, &p.stderr)
 	}
 	if f, err := rundir.ReadSnapshot(got.Run); err != nil || f.Pos.Examples > got.Examples {

@@ -32,8 +32,8 @@ func undisturbed(t *testing.T, c config.Config) float64 {
 	return train(t, c).TestLoss
 }
 
-// asGood fails the test when a run that was disturbed ends with a test loss more than a tenth above that of one that was
-// not. Equal runs of several workers differ by 2%; their accuracies by a point, of 333 test rows.
+// asGood fails the test when a run that was disturbed ends with a test loss more than a tenth above that of one that
+// was not. Equal runs of several workers differ by 2%; their accuracies by a point, of 333 test rows.
 func asGood(t *testing.T, r rundir.Result, want float64) {
 	t.Helper()
 	if !(r.TestLoss < 1.1*want) {
@@ -102,7 +102,10 @@ func TestWorkerOverItsLimit(t *testing.T) {
 		{"ordered", false, func(c *config.Config) { c.Mode = config.MustMode("ordered") }},
 		{"contiguous", true, func(c *config.Config) { c.Partition = "contiguous" }},
 		{"sync weights", true, func(c *config.Config) { c.Mode, c.AverageEvery = config.MustMode("sync"), 2 }},
-		{"sync contiguous", true, func(c *config.Config) { c.Mode, c.Partition = config.MustMode("sync"), "contiguous" }},
+		{"sync contiguous", true, func(c *config.Config) {
+			c.Mode, c.Partition = config.MustMode("sync"),
+				"contiguous"
+		}},
 		{"sync gradients", true, func(c *config.Config) { c.Mode, c.Average = config.MustMode("sync"), "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,18 +161,21 @@ func TestNoWorkerLeft(t *testing.T) {
 			kill(t, r.pid(0))
 			kill(t, r.pid(1))
 			got, err := r.wait()
-			if err == nil || !strings.Contains(err.Error(), "no worker is left") || errors.Is(err, config.ErrInterrupted) {
+			if err == nil || !strings.Contains(err.Error(), "no worker is left") ||
+				errors.Is(err, config.ErrInterrupted) {
 				t.Errorf("error %v, want one that says that no worker is left", err)
 			}
 			if got.Epochs != 1 || got.Examples < 2300 || got.Examples >= 4000 {
 				t.Errorf("%d epochs, %d examples, want those until all were killed", got.Epochs, got.Examples)
 			}
 			saved, err := rundir.ReadRun(c.Run)
-			if err != nil || saved.State() != rundir.Failed || !saved.Resumable() || !strings.Contains(saved.Result.Error, "no worker is left") {
+			if err != nil || saved.State() != rundir.Failed || !saved.Resumable() ||
+				!strings.Contains(saved.Result.Error, "no worker is left") {
 				t.Errorf("its folder tells %+v, %v", saved, err)
 			}
 			end := train(t, resumed(c))
-			if want := int64(3 * 2000); end.Examples+end.LostExamples != want || mode == "async" && end.LostExamples > 0 {
+			if want := int64(3 * 2000); end.Examples+end.LostExamples != want ||
+				mode == "async" && end.LostExamples > 0 {
 				t.Errorf("resumed: %d examples, %d lost, want %d", end.Examples, end.LostExamples, want)
 			}
 		})
@@ -193,7 +199,8 @@ func TestStoppedWorker(t *testing.T) {
 			}
 			got, err := r.wait()
 			if err != nil || got.Examples != 8*2000 || got.LostExamples != 0 || got.Restarts != 0 {
-				t.Errorf("%d examples, %d lost, %d restarts, error %v", got.Examples, got.LostExamples, got.Restarts, err)
+				t.Errorf("%d examples, %d lost, %d restarts, error %v", got.Examples, got.LostExamples, got.Restarts,
+					err)
 			}
 			if math.IsNaN(got.TrainLoss) || !(*got.TestAccuracy > 0.5) {
 				t.Errorf("train loss %v, accuracy %v", got.TrainLoss, *got.TestAccuracy)
@@ -202,7 +209,8 @@ func TestStoppedWorker(t *testing.T) {
 	}
 }
 
-// TestRestartsComeBack: a worker that trains between its deaths is started again and again; the limit is for one that does not.
+// TestRestartsComeBack: a worker that trains between its deaths is started again and again; the limit is for one that
+// does not.
 func TestRestartsComeBack(t *testing.T) {
 	c := quick(t)
 	c.Model, c.Workers, c.MaxRestarts, c.Batch, c.Epochs = "slow", 2, 1, 16, 1_000_000

@@ -1,6 +1,7 @@
 package run
 
-// What tests of jobs on several nodes share with those of a run. They are in another package, since package peers imports this one.
+// What tests of jobs on several nodes share with those of a run. They are in another package, since package peers
+// imports this one.
 var (
 	AsGiven      = asGiven
 	Await        = await

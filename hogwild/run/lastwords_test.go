@@ -48,7 +48,8 @@ func dieAtStart(how string) {
 		fmt.Fprintln(os.Stderr, "asleep")
 		time.Sleep(time.Hour)
 	}
-	if s := map[string]syscall.Signal{"SIGSEGV": syscall.SIGSEGV, "SIGILL": syscall.SIGILL, "SIGKILL": syscall.SIGKILL}[how]; s != 0 {
+	if s := map[string]syscall.Signal{"SIGSEGV": syscall.SIGSEGV, "SIGILL": syscall.SIGILL,
+		"SIGKILL": syscall.SIGKILL}[how]; s != 0 {
 		_ = syscall.Kill(os.Getpid(), s)
 		select {}
 	}
@@ -78,7 +79,8 @@ func TestSameFaultEverywhere(t *testing.T) {
 		if err == nil {
 			t.Fatal("no error")
 		}
-		for _, part := range []string{"every worker fails at the same place, lastwords_test.go:", "panic: runtime error: index out of range [", "saved in " + c.Run} {
+		for _, part := range []string{"every worker fails at the same place, lastwords_test.go:",
+			"panic: runtime error: index out of range [", "saved in " + c.Run} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%q does not say %q", err, part)
 			}
@@ -90,11 +92,13 @@ func TestSameFaultEverywhere(t *testing.T) {
 			t.Errorf("%d workers: %d restarts, %d epochs", workers, got.Restarts, got.Epochs)
 		}
 		logs, _ := filepath.Glob(filepath.Join(c.Run, "worker-*.log"))
-		if len(logs) != workers || !slices.ContainsFunc(logs, func(path string) bool { return strings.Contains(err.Error(), path) }) {
+		if len(logs) != workers ||
+			!slices.ContainsFunc(logs, func(path string) bool { return strings.Contains(err.Error(), path) }) {
 			t.Errorf("files %v, error %q", logs, err)
 		}
 		for _, path := range logs {
-			if text, _ := os.ReadFile(path); !strings.Contains(string(text), "goroutine ") || !strings.Contains(string(text), "crashing.Grad") {
+			if text, _ := os.ReadFile(path); !strings.Contains(string(text), "goroutine ") ||
+				!strings.Contains(string(text), "crashing.Grad") {
 				t.Errorf("%s holds %q", path, text)
 			}
 		}
@@ -109,19 +113,22 @@ func TestDeathAtStart(t *testing.T) {
 	c := quick(t)
 	t.Setenv(startVariable, "fault "+filepath.Join(t.TempDir(), "sign"))
 	got := train(t, c)
-	if got.Restarts != 1 || got.LostExamples != 0 || len(got.Events) != 1 || !strings.Contains(got.Events[0], "SIGSEGV: segmentation violation, unexpected fault address") {
+	if got.Restarts != 1 || got.LostExamples != 0 || len(got.Events) != 1 ||
+		!strings.Contains(got.Events[0], "SIGSEGV: segmentation violation, unexpected fault address") {
 		t.Errorf("%d restarts, %d lost, events %q", got.Restarts, got.LostExamples, got.Events)
 	}
 }
 
 // TestAlwaysDiesAtStart: within the limit; then the last words are the error's.
 func TestAlwaysDiesAtStart(t *testing.T) {
-	for signal, says := range map[string]string{"SIGSEGV": "SIGSEGV: segmentation violation", "SIGILL": "SIGILL: illegal instruction", "SIGKILL": "was killed by SIGKILL"} {
+	for signal, says := range map[string]string{"SIGSEGV": "SIGSEGV: segmentation violation",
+		"SIGILL": "SIGILL: illegal instruction", "SIGKILL": "was killed by SIGKILL"} {
 		c := quick(t)
 		c.Workers, c.MaxRestarts = 2, 1
 		t.Setenv(startVariable, signal)
 		got, err := try(t, c)
-		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasSuffix(err.Error(), "no worker is left; this one has died in each of its 2 starts") ||
+		if err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.HasSuffix(err.Error(), "no worker is left; this one has died in each of its 2 starts") ||
 			len(err.Error()) > 300 || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v", err)
 		}
@@ -142,7 +149,8 @@ func TestSignalWhileStarting(t *testing.T) {
 	await(t, "signals", func() bool {
 		for _, pid := range children(os.Getpid()) {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-			if _, rank, is := strings.Cut(string(text), "\x00worker\x00"); hit[pid] || !is || rank == "" { // without a rank it checks the loops
+			// without a rank it checks the loops
+			if _, rank, is := strings.Cut(string(text), "\x00worker\x00"); hit[pid] || !is || rank == "" {
 				continue
 			}
 			time.Sleep(within(4 * time.Millisecond))
@@ -159,7 +167,8 @@ func TestSignalWhileStarting(t *testing.T) {
 		t.Errorf("%d restarts after %d signals, %d lost: %v", got.Restarts, len(hit), got.LostExamples, err)
 	}
 	for _, e := range got.Events {
-		if !regexp.MustCompile(`SIG(SEGV|ILL|BUS)[ :].*: restarted, `).MatchString(e) || len(e) > 300 || strings.Contains(e, "\n") {
+		if !regexp.MustCompile(`SIG(SEGV|ILL|BUS)[ :].*: restarted, `).MatchString(e) || len(e) > 300 ||
+			strings.Contains(e, "\n") {
 			t.Errorf("event %q", e)
 		}
 	}

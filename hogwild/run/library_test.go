@@ -183,7 +183,8 @@ func TestEvalReadsAsTheRunDid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text["hogwild.data"] = strings.NewReplacer(`"mul":`, `"was_mul":`, `"add":`, `"was_add":`).Replace(text["hogwild.data"])
+	text["hogwild.data"] = strings.NewReplacer(`"mul":`, `"was_mul":`, `"add":`,
+		`"was_add":`).Replace(text["hogwild.data"])
 	if err := rundir.WriteTensors(path, text, tensors); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,8 @@ func TestTensors(t *testing.T) {
 	}
 	for _, w := range want {
 		i := slices.IndexFunc(got, func(g saved.Tensor) bool { return g.Name == w.Name })
-		if v, err := w.Floats(); err != nil || i < 0 || !slices.Equal(v, got[i].Values) || !slices.Equal(w.Shape, got[i].Shape) {
+		if v, err := w.Floats(); err != nil || i < 0 || !slices.Equal(v, got[i].Values) ||
+			!slices.Equal(w.Shape, got[i].Shape) {
 			t.Errorf("%s of %v differs (%v)", w.Name, w.Shape, err)
 		}
 	}
@@ -214,7 +216,8 @@ func TestTensors(t *testing.T) {
 	if len(s.Tensors()) != 2 {
 		t.Errorf("%d tensors", len(s.Tensors()))
 	}
-	if _, err := s.Predict(make([]float32, 784)); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "slow") {
+	if _, err := s.Predict(make([]float32, 784)); !errors.Is(err, config.ErrUsage) ||
+		!strings.Contains(err.Error(), "slow") {
 		t.Errorf("a model without predictions: %v", err)
 	}
 }
@@ -252,7 +255,8 @@ func TestProbabilities(t *testing.T) {
 			}
 		}
 	}
-	if _, err := mustTrain(t, "hinge", "").Probabilities(rows); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "hinge") {
+	if _, err := mustTrain(t, "hinge", "").Probabilities(rows); !errors.Is(err, config.ErrUsage) ||
+		!strings.Contains(err.Error(), "hinge") {
 		t.Errorf("hinge: %v", err)
 	}
 }

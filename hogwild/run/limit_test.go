@@ -200,9 +200,9 @@ func (j limitJob) config(t *testing.T) config.Config {
 	return c
 }
 
-// TestLimit: with as many steps in flight as a run says that its rate is stable up to, training
-// ends within 3% of the serial loss at equal passes, a network on white inputs within 5%; with half as many, too; and eight times as
-// many cost at least half of the jobs more than that, so the limit is not idle.
+// TestLimit: with as many steps in flight as a run says that its rate is stable up to, training ends within 3% of the
+// serial loss at equal passes, a network on white inputs within 5%; with half as many, too; and eight times as many
+// cost at least half of the jobs more than that, so the limit is not idle.
 //
 // Five small jobs always run; all of them with HOGWILD_LIMIT=all, which also prints the table
 // of docs/asynchrony.md:
@@ -215,20 +215,23 @@ func TestLimit(t *testing.T) {
 		jobs = []limitJob{limitJobs[12], limitJobs[16], limitJobs[15], limitJobs[19], limitJobs[20]}
 	}
 	worse, ran := 0, 0
-	table := "| job | model | lr | batch | lambda | h | limit | serial | at half | at the limit | at 8 times |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
+	table := "| job | model | lr | batch | lambda | h | limit | serial | at half | at the limit | at 8 times " +
+		"|\n|---|---|---|---|---|---|---|---|---|---|---|\n"
 	for _, j := range jobs {
 		t.Run(fmt.Sprintf("%s %s %g", j.name, j.model, j.lr), func(t *testing.T) {
 			c := j.config(t)
 			run := func(flight float64) (loss, limit float64, facts string) {
 				var losses [limitSeeds]float64
 				for seed := range uint64(limitSeeds) {
-					c.Mode, c.Seed, c.Run = config.Mode{Kind: config.Delayed, Delay: max(0, int(flight)-1)}, seed+1, t.TempDir()
+					c.Mode, c.Seed, c.Run = config.Mode{Kind: config.Delayed, Delay: max(0, int(flight)-1)}, seed+1,
+						t.TempDir()
 					r, err := try(t, c)
 					if err != nil {
 						return math.Inf(1), 0, ""
 					}
 					losses[seed] = r.TestLoss
-					limit, facts = r.MaxInFlight, fmt.Sprintf("%.3g | %.2g | %.3g", r.Lambda, r.Curvature, r.MaxInFlight)
+					limit, facts = r.MaxInFlight,
+						fmt.Sprintf("%.3g | %.2g | %.3g", r.Lambda, r.Curvature, r.MaxInFlight)
 				}
 				slices.Sort(losses[:])
 				return losses[limitSeeds/2], limit, facts
@@ -248,7 +251,8 @@ func TestLimit(t *testing.T) {
 				worse++
 			}
 			if !(half <= j.within()) || !(at <= j.within()) {
-				t.Errorf("limit %.3g: loss %.4g serially, %+.1f%% at half the limit, %+.1f%% at it", limit, serial, 100*half, 100*at)
+				t.Errorf("limit %.3g: loss %.4g serially, %+.1f%% at half the limit, %+.1f%% at it", limit, serial,
+					100*half, 100*at)
 			}
 		})
 	}

@@ -33,7 +33,8 @@ func TestOneCoordinatorAFolder(t *testing.T) {
 	before := state(t, c.Run)
 	for name, other := range map[string]config.Config{"resumed": resumed(c), "new": c} {
 		_, err := try(t, other)
-		want := fmt.Sprintf("a run is going on in %s (pid %d, stopped: kill -CONT %[2]d continues it)", c.Run, p.cmd.Process.Pid)
+		want := fmt.Sprintf("a run is going on in %s (pid %d, stopped: kill -CONT %[2]d continues it)", c.Run,
+			p.cmd.Process.Pid)
 		if !errors.Is(err, config.ErrUsage) || err.Error() != want {
 			t.Errorf("%s: error %v, want %s", name, err, want)
 		}

@@ -22,8 +22,8 @@ import (
 	"hogwild/internal/vec"
 )
 
-// faultVariable has the check in a child process find one loop wrong and be ended by another: "dot wrong,merge trap". Workers are
-// ended by SIGILL at their start, as by a loop that traps, until plain Go replaces it. TestMain obeys it.
+// faultVariable has the check in a child process find one loop wrong and be ended by another: "dot wrong,merge trap".
+// Workers are ended by SIGILL at their start, as by a loop that traps, until plain Go replaces it. TestMain obeys it.
 const faultVariable = "HOGWILD_TEST_FAULTS"
 
 // spoilChecks is faultVariable's effect.
@@ -31,7 +31,8 @@ func spoilChecks(text string) {
 	right, faults := loops.CheckOne, map[string]string{}
 	for fault := range strings.SplitSeq(text, ",") {
 		name, how, _ := strings.Cut(fault, " ")
-		if faults[name] = how; how == "trap" && os.Getenv(workers.RankVariable) != "" && !slices.Contains(vec.Off(), name) {
+		if faults[name] = how; how == "trap" && os.Getenv(workers.RankVariable) != "" &&
+			!slices.Contains(vec.Off(), name) {
 			dieAtStart("SIGILL")
 		}
 	}
@@ -72,14 +73,16 @@ func files(folder string) []string {
 	return all
 }
 
-// TestCheckLoops: loops that are wrong, or end the process, are found, and kept in the cache folder, which later runs obey.
+// TestCheckLoops: loops that are wrong, or end the process, are found, and kept in the cache folder, which later runs
+// obey.
 func TestCheckLoops(t *testing.T) {
 	folder := cached(t, "dot wrong,merge trap,widen panic")
 	faulty, err := loops.Check()
 	if got := slices.Sorted(maps.Keys(faulty)); err != nil || !slices.Equal(got, []string{"dot", "merge", "widen"}) {
 		t.Fatalf("faulty: %v (%v)", faulty, err)
 	}
-	for name, says := range map[string]string{"dot": "plain Go has 2", "merge": "SIGSEGV", "widen": "panic: index out of range"} {
+	for name, says := range map[string]string{"dot": "plain Go has 2", "merge": "SIGSEGV",
+		"widen": "panic: index out of range"} {
 		if !strings.Contains(faulty[name], says) {
 			t.Errorf("%s: %s, want %q", name, faulty[name], says)
 		}
@@ -120,7 +123,8 @@ func TestCheckCutShort(t *testing.T) {
 	}
 	was := loops.CheckTime
 	defer func() { loops.CheckTime = was }()
-	for _, how := range []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGILL", "SIGSEGV", "fatal", "SIGSTOP"} {
+	for _, how := range []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGILL", "SIGSEGV", "fatal",
+		"SIGSTOP"} {
 		if loops.CheckTime = was; how == "SIGSTOP" {
 			loops.CheckTime = 2 * time.Second
 		}
@@ -151,8 +155,8 @@ func TestCheckWithoutCache(t *testing.T) {
 	}
 }
 
-// TestReplacesLoops: workers die of a loop. The run checks all loops then, goes on without those that are wrong, says so, and comes to
-// what a run with all of them comes to. The next run knows it from the start.
+// TestReplacesLoops: workers die of a loop. The run checks all loops then, goes on without those that are wrong, says
+// so, and comes to what a run with all of them comes to. The next run knows it from the start.
 func TestReplacesLoops(t *testing.T) {
 	folder := cached(t, "gemm trap,expsum wrong")
 	c := quick(t)
@@ -182,12 +186,14 @@ func TestReplacesLoops(t *testing.T) {
 	want := train(t, c)
 	for _, got := range []float64{got.TestLoss, next.TestLoss} {
 		if d := got - want.TestLoss; !(math.Abs(d) <= 1e-4) || len(want.Notes)+len(want.Events) != 0 {
-			t.Errorf("test loss %v, with all loops %v; notes %q, events %q", got, want.TestLoss, want.Notes, want.Events)
+			t.Errorf("test loss %v, with all loops %v; notes %q, events %q", got, want.TestLoss, want.Notes,
+				want.Events)
 		}
 	}
 }
 
-// TestLoopsAreRight: a worker dies of an instruction though all loops are right. It is started again, and the loops stay.
+// TestLoopsAreRight: a worker dies of an instruction though all loops are right. It is started again, and the loops
+// stay.
 func TestLoopsAreRight(t *testing.T) {
 	folder := cached(t, "")
 	c := quick(t)
@@ -204,7 +210,8 @@ func TestLoopsAreRight(t *testing.T) {
 func TestRunWithoutAsking(t *testing.T) {
 	refuses := func() {
 		t.Helper()
-		if _, err := Run(t.Context(), quick(t), Options{}); err == nil || !strings.Contains(err.Error(), "call hogwild.IsWorker first") {
+		if _, err := Run(t.Context(), quick(t), Options{}); err == nil ||
+			!strings.Contains(err.Error(), "call hogwild.IsWorker first") {
 			t.Errorf("%v", err)
 		}
 		if found, err := loops.Check(); err == nil && vec.BestSet() != vec.Plain {

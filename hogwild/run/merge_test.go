@@ -27,7 +27,8 @@ func TestLocalSteps(t *testing.T) {
 func TestCentredTogether(t *testing.T) {
 	loss := func(workers int, seed uint64) float64 {
 		c := quick(t)
-		c.Data, c.Model, c.Workers, c.Seed, c.Center, c.LR, c.Epochs = "digits:6000", "softmax", workers, seed, "on", 0.1, 8
+		c.Data, c.Model, c.Workers, c.Seed, c.Center, c.LR, c.Epochs = "digits:6000", "softmax", workers, seed, "on",
+			0.1, 8
 		r, err := Run(context.Background(), c, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -113,7 +113,8 @@ func TestModesWithOptimizers(t *testing.T) {
 	inFull(t)
 	for _, optimizer := range []string{"momentum", "adam", "adagrad"} {
 		alone := quick(t)
-		alone.Optimizer, alone.LR, alone.Epochs, alone.Batch, alone.Schedule = config.Optimizer(optimizer), 0.01, 6, 16, "cosine"
+		alone.Optimizer, alone.LR, alone.Epochs, alone.Batch, alone.Schedule = config.Optimizer(optimizer), 0.01, 6, 16,
+			"cosine"
 		want := *train(t, alone).TestAccuracy
 		for _, mode := range []string{"atomic", "locked", "ordered", "delayed:1"} {
 			for _, state := range []string{"private", "shared"} {
@@ -218,8 +219,10 @@ func TestKilledWithinAnUpdate(t *testing.T) {
 			}
 			got, err := r.wait()
 			// The run may end before the last kill, or before its victim is started again.
-			if err != nil || got.Restarts > n || got.Restarts < max(1, n-1) || got.LostExamples != 0 || got.Examples != int64(c.Epochs*rows) {
-				t.Errorf("%d examples, %d lost, %d restarts after %d kills: %v", got.Examples, got.LostExamples, got.Restarts, n, err)
+			if err != nil || got.Restarts > n || got.Restarts < max(1, n-1) || got.LostExamples != 0 ||
+				got.Examples != int64(c.Epochs*rows) {
+				t.Errorf("%d examples, %d lost, %d restarts after %d kills: %v", got.Examples, got.LostExamples,
+					got.Restarts, n, err)
 			}
 		})
 	}

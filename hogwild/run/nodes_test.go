@@ -47,12 +47,14 @@ type nodesRun struct {
 }
 
 // startNodes starts a job on n nodes of this process. Change is called for each before it starts.
-func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Config, change func(node int, c *config.Config, o *Options)) *nodesRun {
+func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Config,
+	change func(node int, c *config.Config, o *Options)) *nodesRun {
 	j := &nodesRun{engines: nodes.InProcess(n, timeout), results: make([]rundir.Result, n), errs: make([]error, n)}
 	c.NodeTimeout = timeout
 	if n == 1 { // as hogwild train drops what has no effect on one node
 		d := config.Default()
-		c.NodeTimeout, c.Rounds, c.AverageLR, c.Outer, c.OuterLR, c.OuterMomentum = d.NodeTimeout, d.Rounds, d.AverageLR, d.Outer, d.OuterLR, d.OuterMomentum
+		c.NodeTimeout, c.Rounds, c.AverageLR, c.Outer, c.OuterLR, c.OuterMomentum = d.NodeTimeout, d.Rounds,
+			d.AverageLR, d.Outer, d.OuterLR, d.OuterMomentum
 	}
 	for i, e := range j.engines {
 		c, o := c, Options{Peers: peers.New(e, c.NodeTimeout)}
@@ -65,13 +67,15 @@ func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Conf
 }
 
 // together runs a job on n nodes to its end, and returns what each comes to.
-func together(t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
+func together(t *testing.T, n int, c config.Config,
+	change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
 	t.Helper()
 	return togetherUntil(t.Context(), t, n, c, change)
 }
 
 // togetherUntil is together until ctx is done.
-func togetherUntil(ctx context.Context, t *testing.T, n int, c config.Config, change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
+func togetherUntil(ctx context.Context, t *testing.T, n int, c config.Config,
+	change func(node int, c *config.Config, o *Options)) ([]rundir.Result, []error) {
 	t.Helper()
 	j := startNodes(ctx, n, time.Minute, c, change)
 	j.all.Wait()
@@ -88,19 +92,22 @@ func TestNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is, want := results[i], results[0]; is.Examples != want.Examples || is.TestLoss != want.TestLoss || is.Epochs != 3 || is.LostExamples != 0 {
-				t.Errorf("node %d of %d: %d examples, test loss %g; node 0: %d, %g", i, n, is.Examples, is.TestLoss, want.Examples, want.TestLoss)
+			if is, want := results[i], results[0]; is.Examples != want.Examples || is.TestLoss != want.TestLoss ||
+				is.Epochs != 3 || is.LostExamples != 0 {
+				t.Errorf("node %d of %d: %d examples, test loss %g; node 0: %d, %g", i, n, is.Examples, is.TestLoss,
+					want.Examples, want.TestLoss)
 			}
 		}
 		score, err := saved.Eval(c.Run, "", "", "")
 		if err != nil || math.Abs(score.Loss-results[0].TestLoss) > 1e-9*score.Loss {
-			t.Errorf("%d nodes: test loss %g; of the saved weights, on one node: %g (%v)", n, results[0].TestLoss, score.Loss, err)
+			t.Errorf("%d nodes: test loss %g; of the saved weights, on one node: %g (%v)", n, results[0].TestLoss,
+				score.Loss, err)
 		}
 	}
 }
 
-// TestNodesLost: when the connection is lost every node says so and ends, and node 0 has saved the last round, from which
-// any number of nodes continues.
+// TestNodesLost: when the connection is lost every node says so and ends, and node 0 has saved the last round, from
+// which any number of nodes continues.
 func TestNodesLost(t *testing.T) {
 	c := quick(t)
 	c.Workers, c.Epochs, c.Run = 1, 100_000, filepath.Join(t.TempDir(), "run")
@@ -225,8 +232,9 @@ func TestNodesDiffer(t *testing.T) {
 		}
 	})
 	for node, err := range errs {
-		if want := "data digits:2001 (node 0: digits:2000), model softmax (node 0: not given);"; !errors.Is(err, config.ErrUsage) ||
-			!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "node 2 (") || strings.Contains(err.Error(), "lr") {
+		want := "data digits:2001 (node 0: digits:2000), model softmax (node 0: not given);"
+		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "node 2 (") || strings.Contains(err.Error(), "lr") {
 			t.Errorf("node %d: %v", node, err)
 		}
 	}
@@ -244,7 +252,8 @@ func TestInitOnNodes(t *testing.T) {
 	}
 	s := mustOpen(t, c.Run)
 	if d := furthest(want, s.Tensors()); d > 1e-6 || results[2].TestLoss != results[0].TestLoss {
-		t.Errorf("the weights differ by %g; the test loss is %v on one node, %v on another", d, results[0].TestLoss, results[2].TestLoss)
+		t.Errorf("the weights differ by %g; the test loss is %v on one node, %v on another", d, results[0].TestLoss,
+			results[2].TestLoss)
 	}
 	if results[0].Init == nil || results[0].Init.Tensors != 4 {
 		t.Errorf("it says that it started from %+v", results[0].Init)

@@ -26,8 +26,8 @@ func TestAJobOfOneNode(t *testing.T) {
 	}
 }
 
-// TestNodesTakeJointSteps: where a round follows each step, n nodes of one worker take the steps of one worker on their joint batch: with
-// averaged gradients, and in async mode when a chunk is one step and each node has one an epoch.
+// TestNodesTakeJointSteps: where a round follows each step, n nodes of one worker take the steps of one worker on their
+// joint batch: with averaged gradients, and in async mode when a chunk is one step and each node has one an epoch.
 func TestNodesTakeJointSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: many runs")
@@ -66,8 +66,9 @@ func TestNodesTakeJointSteps(t *testing.T) {
 	}
 }
 
-// TestNodesLearnLikeOne: at equal passes three nodes come to the loss of one, within twice the spread of the seeds, be they of equal speed or one
-// with five times the workers of another. A third of the rate, which is what a mean at the same rate comes to, is far off.
+// TestNodesLearnLikeOne: at equal passes three nodes come to the loss of one, within twice the spread of the seeds, be
+// they of equal speed or one with five times the workers of another. A third of the rate, which is what a mean at the
+// same rate comes to, is far off.
 func TestNodesLearnLikeOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: many runs")
@@ -99,12 +100,14 @@ func TestNodesLearnLikeOne(t *testing.T) {
 			for _, more := range []int{0, 2} {
 				job := withRun(c, t.TempDir())
 				job.Rounds = "4"
-				results, errs := together(t, 3, job, func(node int, c *config.Config, _ *Options) { c.Workers = 1 + more*node })
+				results, errs := together(t, 3, job,
+					func(node int, c *config.Config, _ *Options) { c.Workers = 1 + more*node })
 				if err := errors.Join(errs...); err != nil {
 					t.Fatal(err)
 				}
 				if r := results[0]; r.TestLoss > most || math.Abs(r.LRUsed-3*c.LR) > 1e-12 {
-					t.Errorf("%d more workers on each further node: loss %.4f at lr %g, on one node %.4f, at most %.4f is the spread of seeds", more, r.TestLoss, r.LRUsed, seeds, most)
+					t.Errorf("%d more workers on each further node: loss %.4f at lr %g, on one node %.4f, at most "+
+						"%.4f is the spread of seeds", more, r.TestLoss, r.LRUsed, seeds, most)
 				}
 			}
 		})

@@ -36,7 +36,8 @@ func (e *strict) Sum(numbers []float64) error {
 }
 
 // strictly runs two nodes of which the second is slow to make some calls.
-func strictly(ctx context.Context, t *testing.T, c config.Config, onEpoch func(rundir.EpochResult), slow func(numbers int) bool) []error {
+func strictly(ctx context.Context, t *testing.T, c config.Config, onEpoch func(rundir.EpochResult),
+	slow func(numbers int) bool) []error {
 	t.Helper()
 	j := &nodesRun{errs: make([]error, 2)}
 	c.NodeTimeout = time.Second
@@ -52,8 +53,8 @@ func strictly(ctx context.Context, t *testing.T, c config.Config, onEpoch func(r
 	return j.errs
 }
 
-// TestOneCallAtATime: while a node waits for the others it makes no second call, in the evaluation of the last epoch and in
-// the round after a signal neither.
+// TestOneCallAtATime: while a node waits for the others it makes no second call, in the evaluation of the last epoch
+// and in the round after a signal neither.
 func TestOneCallAtATime(t *testing.T) {
 	c := quick(t)
 	c.Workers, c.Epochs, c.Run = 1, 1, t.TempDir()
@@ -65,7 +66,8 @@ func TestOneCallAtATime(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	var late atomic.Int32 // the calls after the signal
-	errs := strictly(ctx, t, c, func(rundir.EpochResult) { interrupt(config.ErrTerminated) }, func(int) bool { return ctx.Err() != nil && late.Add(1) < 4 })
+	errs := strictly(ctx, t, c, func(rundir.EpochResult) { interrupt(config.ErrTerminated) },
+		func(int) bool { return ctx.Err() != nil && late.Add(1) < 4 })
 	for i, err := range errs {
 		if !errors.Is(err, config.ErrTerminated) || errors.Is(err, nodes.ErrLost) {
 			t.Errorf("slow to end: node %d: %v", i, err)

@@ -54,8 +54,11 @@ func interruptedJob(t *testing.T, c config.Config) config.Config {
 func isWhole(t *testing.T, c config.Config, results []rundir.Result, errs []error) {
 	t.Helper()
 	for i, r := range results {
-		if errs[i] != nil || r.Examples != int64(c.Epochs*2000) || r.LostExamples != 0 || r.Epochs != c.Epochs || !(r.TrainLoss < 1.7) { // 2.3 untrained
-			t.Errorf("node %d of %d: %d examples, %d lost, %d of %d epochs, loss %v, %v", i, len(results), r.Examples, r.LostExamples, r.Epochs, c.Epochs, r.TrainLoss, errs[i])
+		// 2.3 untrained
+		if errs[i] != nil || r.Examples != int64(c.Epochs*2000) || r.LostExamples != 0 || r.Epochs != c.Epochs ||
+			!(r.TrainLoss < 1.7) {
+			t.Errorf("node %d of %d: %d examples, %d lost, %d of %d epochs, loss %v, %v", i, len(results), r.Examples,
+				r.LostExamples, r.Epochs, c.Epochs, r.TrainLoss, errs[i])
 		}
 	}
 }
@@ -119,7 +122,8 @@ func TestNodesConclude(t *testing.T) {
 	after, errs := together(t, 2, resumed(c), nil)
 	for i, r := range after {
 		if errs[i] != nil || r.Epochs != c.Epochs || i == 0 && r.TestLoss != before[0].TestLoss {
-			t.Errorf("node %d: %d of %d epochs, test loss %v, want %v; %v", i, r.Epochs, c.Epochs, r.TestLoss, before[0].TestLoss, errs[i])
+			t.Errorf("node %d: %d of %d epochs, test loss %v, want %v; %v", i, r.Epochs, c.Epochs, r.TestLoss,
+				before[0].TestLoss, errs[i])
 		}
 	}
 	if left, err := os.ReadDir(here); err != nil || len(left) > 0 {

@@ -12,8 +12,8 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// TestSyncNodesAreOneNode: in sync mode, with a round after each meeting of the workers, 3 nodes of 2 workers train what
-// one node of 6 trains, but for rounding. They repeat it bit for bit, also when workers are killed.
+// TestSyncNodesAreOneNode: in sync mode, with a round after each meeting of the workers, 3 nodes of 2 workers train
+// what one node of 6 trains, but for rounding. They repeat it bit for bit, also when workers are killed.
 func TestSyncNodesAreOneNode(t *testing.T) {
 	c := quick(t)
 	c.Mode, c.AverageEvery, c.Workers, c.Batch, c.Model, c.Epochs = config.MustMode("sync"), 2, 6, 8, "slow", 3
@@ -45,7 +45,8 @@ func TestSyncNodesAreOneNode(t *testing.T) {
 		}
 		for i, w := range want {
 			if got[i] != first[i] || math.Abs(float64(got[i]-w)) > 2e-6 {
-				t.Fatalf("with %d workers killed weight %d is %v, at first %v, of one node %v", kills, i, got[i], first[i], w)
+				t.Fatalf("with %d workers killed weight %d is %v, at first %v, of one node %v", kills, i, got[i],
+					first[i], w)
 			}
 		}
 		if r := j.results[1]; r.Examples != 3*2000 || r.LostExamples != 0 {

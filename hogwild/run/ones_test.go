@@ -17,7 +17,8 @@ type ones struct {
 }
 
 func (m *ones) Params() []model.Param {
-	return []model.Param{{Name: "w", Shape: []int{2, 1500}, Transposed: true}, {Name: "b", Shape: []int{2}}, {Name: "g", Shape: []int{m.dense}}}
+	return []model.Param{{Name: "w", Shape: []int{2, 1500}, Transposed: true}, {Name: "b", Shape: []int{2}},
+		{Name: "g", Shape: []int{m.dense}}}
 }
 
 func (m *ones) Init(w []float32, _ uint64) { clear(w) }
@@ -34,7 +35,8 @@ func (m *ones) Eval(_ []float32, b *data.Batch) model.Score { return model.Score
 func init() {
 	for name, dense := range map[string]int{"ones": 100, "heavy": 1 << 21} {
 		model.Register(name, func(data.Meta) (model.Model, error) {
-			m := &ones{dense: dense, d: []float32{1, 1}, x: data.Row{Idx: []uint32{0, 700, 1499}, Val: []float32{1, 1, 1}}}
+			m := &ones{dense: dense, d: []float32{1, 1},
+				x: data.Row{Idx: []uint32{0, 700, 1499}, Val: []float32{1, 1, 1}}}
 			for range dense {
 				m.g = append(m.g, 1)
 			}

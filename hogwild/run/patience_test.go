@@ -195,7 +195,8 @@ func TestWorkerStays(t *testing.T) {
 	t.Setenv(startVariable, "sleep")
 	r.Workers = workers.New(1, 0)
 	printed, over := make(chan struct{}), make(chan struct{})
-	log := workers.NewLog("worker.log", t.TempDir(), func(string) { close(printed); <-over }) // till then nobody hears of its end
+	// till then nobody hears of its end
+	log := workers.NewLog("worker.log", t.TempDir(), func(string) { close(printed); <-over })
 	if _, err := r.Workers.Start(0, nil, log); err != nil {
 		t.Fatal(err)
 	}

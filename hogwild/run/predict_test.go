@@ -32,7 +32,8 @@ func TestPredict(t *testing.T) {
 			x.edit(&c)
 			c.Run = t.TempDir()
 			epochs := 0
-			if _, err := Run(t.Context(), c, Options{OnEpoch: func(rundir.EpochResult) { epochs++ }}); err != nil || epochs != c.Epochs {
+			if _, err := Run(t.Context(), c, Options{OnEpoch: func(rundir.EpochResult) { epochs++ }}); err != nil ||
+				epochs != c.Epochs {
 				t.Fatalf("%d epochs told, %v", epochs, err)
 			}
 			s, err := saved.Open(c.Run)
@@ -62,8 +63,10 @@ func TestPredict(t *testing.T) {
 					right++
 				}
 			}
-			if got := float64(right) / float64(set.Rows); math.Abs(got-*want.Accuracy) > 1e-9 || len(s.Classes()) != 10 {
-				t.Errorf("%.4f of the predictions are right, of %d classes; eval says %.4f", got, len(s.Classes()), *want.Accuracy)
+			if got := float64(right) / float64(set.Rows); math.Abs(got-*want.Accuracy) > 1e-9 ||
+				len(s.Classes()) != 10 {
+				t.Errorf("%.4f of the predictions are right, of %d classes; eval says %.4f", got, len(s.Classes()),
+					*want.Accuracy)
 			}
 			if _, err := s.Predict(make([]float32, 3)); !errors.Is(err, config.ErrUsage) {
 				t.Errorf("a row of three inputs: %v", err)

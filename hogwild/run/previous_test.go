@@ -27,7 +27,8 @@ func TestResumeFromThePreviousSnapshot(t *testing.T) {
 			part := withRun(c, t.TempDir())
 			part.Epochs = 3
 			train(t, part)
-			newest, previous := filepath.Join(part.Run, rundir.SnapshotFile), filepath.Join(part.Run, rundir.PreviousFile)
+			newest, previous := filepath.Join(part.Run, rundir.SnapshotFile),
+				filepath.Join(part.Run, rundir.PreviousFile)
 			if err := damage(newest); err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +40,8 @@ func TestResumeFromThePreviousSnapshot(t *testing.T) {
 			}
 			part.Epochs = 4
 			got := train(t, resumed(part))
-			if text := strings.Join(got.Events, "\n"); !strings.Contains(text, newest) || !strings.Contains(text, "the run continues from the previous snapshot, after epoch 2") {
+			if text := strings.Join(got.Events, "\n"); !strings.Contains(text, newest) ||
+				!strings.Contains(text, "the run continues from the previous snapshot, after epoch 2") {
 				t.Errorf("it said %q", text)
 			}
 			sameEnd(t, want.Run, part.Run)
@@ -51,7 +53,8 @@ func TestResumeFromThePreviousSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			part.Epochs = 5
-			if _, err := try(t, resumed(part)); !errors.Is(err, config.ErrUsage) || name != "missing" && !strings.Contains(err.Error(), newest) {
+			if _, err := try(t, resumed(part)); !errors.Is(err, config.ErrUsage) ||
+				name != "missing" && !strings.Contains(err.Error(), newest) {
 				t.Errorf("both are damaged: %v", err)
 			}
 			if _, err := try(t, part); (err == nil) != (name == "missing") {
@@ -67,7 +70,8 @@ func TestKilledWhileItSaves(t *testing.T) {
 	c.Model, c.Data = "slow", "digits:300"
 	want := train(t, c)
 	for _, point := range []string{
-		"file.sync:crash@4", "snapshot.linked:crash@2", "file.rename:crash@5", "file.folder:crash@5", "snapshot.saved:crash@2",
+		"file.sync:crash@4", "snapshot.linked:crash@2", "file.rename:crash@5", "file.folder:crash@5",
+		"snapshot.saved:crash@2",
 	} {
 		t.Run(point, func(t *testing.T) {
 			c := withRun(c, t.TempDir())

@@ -27,8 +27,9 @@ func ofProgram(t *testing.T, tricks string) config.Config {
 func TestHungProgramIsReplaced(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
-			t.Parallel()                         // they wait most of the time
-			c := ofProgram(t, "slow=40ms@train") // so slow that it is not over before the signal comes, on a busy machine either
+			t.Parallel() // they wait most of the time
+			// so slow that it is not over before the signal comes, on a busy machine either
+			c := ofProgram(t, "slow=40ms@train")
 			c.Mode, c.Workers = config.MustMode(mode), 2
 			p := startCoordinator(t, c)
 			var pid uint64
@@ -46,7 +47,8 @@ func TestHungProgramIsReplaced(t *testing.T) {
 			if got := p.result(); got.Examples != 3*2000 || got.LostExamples != 0 || got.Restarts != 1 {
 				t.Errorf("%d examples, %d lost, %d restarts", got.Examples, got.LostExamples, got.Restarts)
 			}
-			who, state := fmt.Sprintf("worker 1 (pid %d) ", worker), fmt.Sprintf("state S (sleeping), its program (pid %d) in state T (stopped)", pid)
+			who, state := fmt.Sprintf("worker 1 (pid %d) ", worker),
+				fmt.Sprintf("state S (sleeping), its program (pid %d) in state T (stopped)", pid)
 			p.wantEvents(who+"has not moved for 500ms, "+state+"; it is replaced after 1s (--hang-timeout)",
 				who+"was killed: it had not moved for 1s, "+state+": restarted, 1 of 3")
 		})
@@ -61,7 +63,8 @@ func TestProgramBehindAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	busy := "end=$(($(date +%s)+3)); while [ $(date +%s) -lt $end ]; do :; done; "
-	c.Program = "sh -c " + human.ShellWord("( "+busy+human.ShellWord(exe)+" own=2000 ); true") // else the shell becomes the program
+	// else the shell becomes the program
+	c.Program = "sh -c " + human.ShellWord("( "+busy+human.ShellWord(exe)+" own=2000 ); true")
 	if got := train(t, c); got.Restarts != 0 || got.Examples != 3*2000 {
 		t.Errorf("%d restarts, %d examples, events %q", got.Restarts, got.Examples, got.Events)
 	}
@@ -71,8 +74,10 @@ func TestProgramBehindAShell(t *testing.T) {
 func TestHungEvaluator(t *testing.T) {
 	c := ofProgram(t, "sleeponce="+filepath.Join(t.TempDir(), "sign")+"@score")
 	got := train(t, c)
-	const warned, ended = "the program that evaluates (pid ", "evaluating: the program was killed: it had not moved for 1s, state S (sleeping): it is started again"
-	if got.Restarts != 0 || got.Epochs != 3 || len(got.Events) != 2 || !strings.HasPrefix(got.Events[0], warned) || got.Events[1] != ended {
+	const warned, ended = "the program that evaluates (pid ",
+		"evaluating: the program was killed: it had not moved for 1s, state S (sleeping): it is started again"
+	if got.Restarts != 0 || got.Epochs != 3 || len(got.Events) != 2 || !strings.HasPrefix(got.Events[0], warned) ||
+		got.Events[1] != ended {
 		t.Errorf("%d restarts, %d epochs, events %q", got.Restarts, got.Epochs, got.Events)
 	}
 }
@@ -81,7 +86,8 @@ func TestHungEvaluator(t *testing.T) {
 func TestEvaluatorNeverAnswers(t *testing.T) {
 	c := ofProgram(t, "sleep=score")
 	got, err := try(t, c)
-	if err == nil || !strings.Contains(err.Error(), "evaluating: the program was killed: it had not moved for 1s") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "evaluating: the program was killed: it had not moved for 1s") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 	if got.Epochs != 1 {
@@ -97,7 +103,9 @@ func TestEvaluatorNeverAnswers(t *testing.T) {
 func TestNeverJoins(t *testing.T) {
 	c := ofProgram(t, "sleep=start")
 	from := time.Now()
-	if _, err := try(t, c); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "the program was killed: it had not called hogwild.join, nor moved for 1s, state S (sleeping)") {
+	if _, err := try(t, c); !errors.Is(err, config.ErrUsage) ||
+		!strings.Contains(err.Error(), "the program was killed: it had not called hogwild.join, nor moved for 1s, "+
+			"state S (sleeping)") {
 		t.Errorf("%v", err)
 	}
 	if files, _ := os.ReadDir(c.Run); len(files) > 0 || time.Since(from) < c.HangTimeout {

@@ -161,7 +161,8 @@ func killPrograms(t *testing.T, c *config.Config, n int) {
 func programIn(t *testing.T, pids []int) int {
 	t.Helper()
 	for _, pid := range pids {
-		if text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ"); !strings.Contains(string(text), workers.RankVariable+"=") {
+		if text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ"); !strings.Contains(string(text),
+			workers.RankVariable+"=") {
 			return pid
 		}
 	}

@@ -71,7 +71,8 @@ func TestProgramsComeToTheLeastSquares(t *testing.T) {
 			config := linear(t, "")
 			c.edit(&config)
 			r := train(t, config)
-			if r.Examples != int64(config.Epochs*linearRows) || r.Restarts != 0 || r.LostExamples != 0 || len(r.Events) != 0 {
+			if r.Examples != int64(config.Epochs*linearRows) || r.Restarts != 0 || r.LostExamples != 0 ||
+				len(r.Events) != 0 {
 				t.Errorf("%+v", r)
 			}
 			w, steps := weightsIn(t, r)
@@ -123,7 +124,8 @@ func TestProgramResumesExactly(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
 			whole := linear(t, "")
-			whole.Batch, whole.Epochs, whole.LR, whole.Schedule, whole.Mode = 5, 2, 0.05, "cosine", config.MustMode(mode)
+			whole.Batch, whole.Epochs, whole.LR, whole.Schedule, whole.Mode = 5, 2, 0.05, "cosine",
+				config.MustMode(mode)
 			pause := "slow=40ms" // a chunk: there are 7 in an epoch
 			if mode == "sync" {
 				whole.Workers, whole.AverageEvery, pause = 2, 2, "slow=15ms" // 20 rounds
@@ -137,7 +139,8 @@ func TestProgramResumesExactly(t *testing.T) {
 			got := train(t, parts)
 			sameEnd(t, want.Run, got.Run)
 			if got.Examples != want.Examples || got.Epochs != want.Epochs || got.TestLoss != want.TestLoss {
-				t.Errorf("%d examples in %d epochs, test loss %v; want %d in %d, %v", got.Examples, got.Epochs, got.TestLoss, want.Examples, want.Epochs, want.TestLoss)
+				t.Errorf("%d examples in %d epochs, test loss %v; want %d in %d, %v", got.Examples, got.Epochs,
+					got.TestLoss, want.Examples, want.Epochs, want.TestLoss)
 			}
 		})
 	}
@@ -155,8 +158,10 @@ func TestKilledProgramsAreReplaced(t *testing.T) {
 			c := linear(t, trick)
 			c.Workers, c.Batch, c.LR = 2, 10, 0.05
 			r := train(t, c)
-			if r.Restarts != restarts || r.Examples != int64(c.Epochs*linearRows) || r.LostExamples != 0 || math.IsNaN(r.TestLoss) {
-				t.Errorf("%d restarts, %d examples, %d lost, test loss %v, events %q", r.Restarts, r.Examples, r.LostExamples, r.TestLoss, r.Events)
+			if r.Restarts != restarts || r.Examples != int64(c.Epochs*linearRows) || r.LostExamples != 0 ||
+				math.IsNaN(r.TestLoss) {
+				t.Errorf("%d restarts, %d examples, %d lost, test loss %v, events %q", r.Restarts, r.Examples,
+					r.LostExamples, r.TestLoss, r.Events)
 			}
 		})
 	}
@@ -177,8 +182,8 @@ func TestInterruptedScore(t *testing.T) {
 	}
 }
 
-// A score of the last epoch for which an interrupted run does not wait is no missing function: the run says that it was interrupted, and
-// resumed it has the score, and all else, of one that was not.
+// A score of the last epoch for which an interrupted run does not wait is no missing function: the run says that it was
+// interrupted, and resumed it has the score, and all else, of one that was not.
 func TestInterruptedLastScore(t *testing.T) {
 	was := programs.LastScore
 	programs.LastScore = 0
@@ -198,13 +203,15 @@ func TestInterruptedLastScore(t *testing.T) {
 				t.Fatalf("%d epochs, test loss %v, error %v", got.Epochs, got.TestLoss, err)
 			}
 			var text bytes.Buffer
-			if err := got.WriteText(&text); err != nil || !strings.Contains(text.String(), "not evaluated: the run was interrupted") {
+			if err := got.WriteText(&text); err != nil ||
+				!strings.Contains(text.String(), "not evaluated: the run was interrupted") {
 				t.Errorf("the report (%v): %s", err, &text)
 			}
 			end := train(t, resumed(c))
 			whole := train(t, withRun(c, t.TempDir()))
 			if end.TestLoss != whole.TestLoss || end.Stopped != "" || end.Epochs != 1 {
-				t.Errorf("resumed: test loss %v, stopped %q; without an interruption %v", end.TestLoss, end.Stopped, whole.TestLoss)
+				t.Errorf("resumed: test loss %v, stopped %q; without an interruption %v", end.TestLoss, end.Stopped,
+					whole.TestLoss)
 			}
 		})
 	}
@@ -234,7 +241,8 @@ func TestProgramWithoutScores(t *testing.T) {
 	} {
 		c := linear(t, "noevaluate")
 		edit(&c)
-		if _, err := try(t, c); !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), name+" needs scores") {
+		if _, err := try(t, c); !errors.Is(err, config.ErrUsage) ||
+			!strings.HasPrefix(err.Error(), name+" needs scores") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

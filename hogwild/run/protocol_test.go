@@ -16,8 +16,8 @@ import (
 	"hogwild/hogwild/workers"
 )
 
-// TestProtocol walks the table of states and events in the package's comment, on a coordinator whose two workers are words in
-// shared memory.
+// TestProtocol walks the table of states and events in the package's comment, on a coordinator whose two workers are
+// words in shared memory.
 func TestProtocol(t *testing.T) {
 	text, err := os.ReadFile("run.go")
 	if err != nil {
@@ -62,8 +62,8 @@ type scripted struct {
 	end error
 }
 
-// TestBoundaryCopies: what a boundary between epochs allocates is two copies of the weights, the plain ones and those of the files,
-// also where the run centres and saves. The third is into memory that is there already.
+// TestBoundaryCopies: what a boundary between epochs allocates is two copies of the weights, the plain ones and those
+// of the files, also where the run centres and saves. The third is into memory that is there already.
 func TestBoundaryCopies(t *testing.T) {
 	if raceDetector() {
 		t.Skip("the race detector has memory of its own")
@@ -89,7 +89,8 @@ func TestBoundaryCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Release()
-	if s, err := f.Load(&p.Job, p.Params, p.Trained, p.Train.Mean); err != nil || !slices.Equal(s.W, p.Mem.W) || s.Pos.Epoch != 3 {
+	if s, err := f.Load(&p.Job, p.Params, p.Trained, p.Train.Mean); err != nil || !slices.Equal(s.W, p.Mem.W) ||
+		s.Pos.Epoch != 3 {
 		t.Errorf("the snapshot is not of the weights, or not of two epochs: %v", err)
 	}
 }

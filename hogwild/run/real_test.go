@@ -39,8 +39,14 @@ func TestRealSets(t *testing.T) {
 			c.Model, c.Workers, c.Epochs, c.Scale = "convnet", 4, 6, "0.1307,0.3081"
 			c.Optimizer, c.Momentum = "momentum", .5
 		}, .974, 0},
-		{"fashion softmax async", "fashion-mnist", func(c *config.Config) { c.Workers, c.LR, c.Epochs, c.Schedule = 4, .1, 3, "cosine" }, .82, 0},
-		{"a9a logistic async", "a9a/a9a", func(c *config.Config) { c.Workers, c.Batch, c.LR, c.Schedule = 2, 1, .02, "cosine" }, .845, 0},
+		{"fashion softmax async", "fashion-mnist", func(c *config.Config) {
+			c.Workers, c.LR, c.Epochs, c.Schedule = 4,
+				.1, 3, "cosine"
+		}, .82, 0},
+		{"a9a logistic async", "a9a/a9a", func(c *config.Config) {
+			c.Workers, c.Batch, c.LR, c.Schedule = 2, 1, .02,
+				"cosine"
+		}, .845, 0},
 		{"imdb logistic async", "imdb/imdb_ltc_train.gz", func(c *config.Config) {
 			c.Workers, c.Batch, c.LR, c.Epochs, c.Schedule = 2, 1, 1, 5, "cosine"
 		}, .87, 0},
@@ -80,7 +86,8 @@ func TestRealSets(t *testing.T) {
 func TestPublishedAveraging(t *testing.T) {
 	c := configtest.Dense()
 	c.Data, c.Run, c.Model = check.Data(t, "mnist"), t.TempDir(), "mlp:128"
-	c.Workers, c.Partition, c.Mode, c.Optimizer, c.LR, c.Epochs = 4, "contiguous", config.MustMode("sync"), "momentum", .05, 3
+	c.Workers, c.Partition, c.Mode, c.Optimizer, c.LR, c.Epochs = 4, "contiguous", config.MustMode("sync"), "momentum",
+		.05, 3
 	r, err := Run(context.Background(), c, Options{})
 	if err != nil {
 		t.Fatal(err)

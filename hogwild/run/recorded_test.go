@@ -41,7 +41,8 @@ func comesBack[T any](t *testing.T, numbers func(*T) []*float64, optional func(*
 	moment := rapid.Map(rapid.Int64Range(0, 1<<33), func(s int64) time.Time { return time.Unix(s, 0).UTC() })
 	gen := rapid.MakeCustom[T](rapid.MakeConfig{Types: map[reflect.Type]*rapid.Generator[any]{
 		reflect.TypeFor[time.Time](): moment.AsAny(),
-		reflect.TypeFor[*rundir.Detail](): rapid.SampledFrom([]*rundir.Detail{nil, {Residuals: &rundir.Residuals{Mean: 1.5}},
+		reflect.TypeFor[*rundir.Detail](): rapid.SampledFrom([]*rundir.Detail{nil,
+			{Residuals: &rundir.Residuals{Mean: 1.5}},
 			{Classes: []rundir.ClassFigures{{Class: "a", Rows: 2, F1: .5}}, Confusion: [][]int{{1}}}}).AsAny(),
 	}})
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +72,8 @@ func validationOf(v *rundir.Validation) []**float64 {
 }
 
 func TestResultsComeBack(t *testing.T) {
-	comesBack(t, func(r *rundir.Result) []*float64 { return []*float64{&r.ExamplesPerSecond, &r.TrainLoss, &r.TestLoss} },
+	comesBack(t,
+		func(r *rundir.Result) []*float64 { return []*float64{&r.ExamplesPerSecond, &r.TrainLoss, &r.TestLoss} },
 		func(r *rundir.Result) []**float64 {
 			return append(validationOf(&r.Validation), &r.TestAccuracy, &r.TestRMSE, &r.TestR2)
 		})
@@ -113,8 +115,10 @@ func secondLine(examples int) string {
 
 // TestReadRunUnderWay: a run of which the last line is being written.
 func TestReadRunUnderWay(t *testing.T) {
-	r, err := recorded(t, map[string]string{rundir.ConfigFile: aConfig, rundir.MetricsName: secondLine(0) + epochLine(1, 0.9) + secondLine(100) + secondLine(100) +
-		epochLine(2, 0.5) + secondLine(200) + epochLine(3, 0.25) + `{"kind":"epo`})
+	r, err := recorded(t,
+		map[string]string{rundir.ConfigFile: aConfig,
+			rundir.MetricsName: secondLine(0) + epochLine(1, 0.9) + secondLine(100) + secondLine(100) +
+				epochLine(2, 0.5) + secondLine(200) + epochLine(3, 0.25) + `{"kind":"epo`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,12 +151,16 @@ func TestReadRunRefuses(t *testing.T) {
 		{nil, "is not a run folder"},
 		{map[string]string{rundir.ConfigFile: "workers: [1"}, "config.yaml: not the settings of a run"},
 		{map[string]string{rundir.ConfigFile: "workers: many\n"}, "config.yaml: not the settings of a run"},
-		{map[string]string{rundir.ConfigFile: aConfig, rundir.MetricsName: secondLine(1) + "{}}\n" + secondLine(2)}, "metrics.jsonl:2: not a line of metrics"},
-		{map[string]string{rundir.ConfigFile: aConfig, rundir.MetricsName: "{\"kind\":\"third\"}\n"}, `metrics.jsonl:1: not a line of metrics: of kind "third"`},
-		{map[string]string{rundir.ConfigFile: aConfig, rundir.ResultFile: `{"mode": 1}`}, "result.json: not the result of a run"},
+		{map[string]string{rundir.ConfigFile: aConfig, rundir.MetricsName: secondLine(1) + "{}}\n" + secondLine(2)},
+			"metrics.jsonl:2: not a line of metrics"},
+		{map[string]string{rundir.ConfigFile: aConfig, rundir.MetricsName: "{\"kind\":\"third\"}\n"},
+			`metrics.jsonl:1: not a line of metrics: of kind "third"`},
+		{map[string]string{rundir.ConfigFile: aConfig, rundir.ResultFile: `{"mode": 1}`},
+			"result.json: not the result of a run"},
 	} {
 		_, err := recorded(t, c.files)
-		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q, want %q in a line", err, c.want)
 		}
 	}
@@ -184,7 +192,8 @@ func TestRunIsRecorded(t *testing.T) {
 	if want.Parameters != 7850 || want.FlopsPerExample != 2*2*10*want.ValuesPerExample {
 		t.Errorf("%d parameters, %v flops of %v values", want.Parameters, want.FlopsPerExample, want.ValuesPerExample)
 	}
-	if m := want.Machine; m.CPU == "" || m.Cores < 1 || m.Memory < 1<<20 || !strings.HasPrefix(m.Kernel, "Linux ") || !strings.HasPrefix(m.Go, "go") {
+	if m := want.Machine; m.CPU == "" || m.Cores < 1 || m.Memory < 1<<20 || !strings.HasPrefix(m.Kernel, "Linux ") ||
+		!strings.HasPrefix(m.Go, "go") {
 		t.Errorf("%+v", m)
 	}
 }

@@ -45,7 +45,8 @@ func refused(t *testing.T, c config.Config, dir, what string) {
 	t.Helper()
 	before := state(t, dir)
 	_, err := try(t, c)
-	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), what) || strings.Count(err.Error(), "\n") > 3 {
+	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), what) ||
+		strings.Count(err.Error(), "\n") > 3 {
 		t.Errorf("error %v, want one that speaks of %q", err, what)
 	}
 	if !maps.Equal(before, state(t, dir)) {
@@ -115,8 +116,8 @@ func TestResumeRefusesADamagedSnapshot(t *testing.T) {
 	train(t, resumed(c))
 }
 
-// TestTooLarge: a model that memory has no room for is refused in a line that says how much it needs and what to do, before there is
-// memory for it or a run folder, and however many weights its name asks for.
+// TestTooLarge: a model that memory has no room for is refused in a line that says how much it needs and what to do,
+// before there is memory for it or a run folder, and however many weights its name asks for.
 func TestTooLarge(t *testing.T) {
 	wide := "mlp:1048576" + strings.Repeat(",1048576", 1<<10)
 	const cure = ": choose a smaller model or fewer --workers, or raise it with --max-memory"
@@ -124,16 +125,23 @@ func TestTooLarge(t *testing.T) {
 		edit func(*config.Config)
 		says []string
 	}{
-		"beside the data": {func(c *config.Config) { c.MaxMemory, c.Model = "7MiB", "mlp:1000" }, []string{"model mlp:1000: 795,010 weights: needs 6.07 MiB beside the ", cure}},
+		"beside the data": {func(c *config.Config) { c.MaxMemory, c.Model = "7MiB", "mlp:1000" },
+			[]string{"model mlp:1000: 795,010 weights: needs 6.07 MiB beside the ", cure}},
 		"optimizers": {func(c *config.Config) {
 			c.MaxMemory, c.Model, c.Optimizer, c.Workers = "8MiB", "mlp:1000", "adam", 3
 		}, []string{"needs 42.5 MiB", "the limit is 8.00 MiB (--max-memory)", cure}},
-		"layers":    {func(c *config.Config) { c.Model = "mlp:1048576,1048576" }, []string{"1,100,346,294,282 weights: needs 8.01 TiB", "three quarters of the free memory", cure}},
-		"overflow":  {func(c *config.Config) { c.Model, c.Workers, c.Optimizer = wide, 1000, "adam" }, []string{"1,125,901,814,202,378 weights: needs 4096 PiB", cure}},
-		"images":    {func(c *config.Config) { c.Model = "conv:1000@5,100000@5,1048576" }, []string{"41,945,551,660,346 weights: needs 305 TiB", cure}},
-		"any limit": {func(c *config.Config) { c.Model, c.MaxMemory = "mlp:1048576,1048576", "100TiB" }, []string{"1100346294282 weights", "choose a smaller model"}},
-		"a width":   {func(c *config.Config) { c.Model = "mlp:1000000000" }, []string{`width "1000000000" is not a number from 1 to 1048576`}},
-		"a rank":    {func(c *config.Config) { c.Model = "factor:1000000000" }, []string{"the rank must be a number from 1 to 4096"}},
+		"layers": {func(c *config.Config) { c.Model = "mlp:1048576,1048576" },
+			[]string{"1,100,346,294,282 weights: needs 8.01 TiB", "three quarters of the free memory", cure}},
+		"overflow": {func(c *config.Config) { c.Model, c.Workers, c.Optimizer = wide, 1000, "adam" },
+			[]string{"1,125,901,814,202,378 weights: needs 4096 PiB", cure}},
+		"images": {func(c *config.Config) { c.Model = "conv:1000@5,100000@5,1048576" },
+			[]string{"41,945,551,660,346 weights: needs 305 TiB", cure}},
+		"any limit": {func(c *config.Config) { c.Model, c.MaxMemory = "mlp:1048576,1048576", "100TiB" },
+			[]string{"1100346294282 weights", "choose a smaller model"}},
+		"a width": {func(c *config.Config) { c.Model = "mlp:1000000000" },
+			[]string{`width "1000000000" is not a number from 1 to 1048576`}},
+		"a rank": {func(c *config.Config) { c.Model = "factor:1000000000" },
+			[]string{"the rank must be a number from 1 to 4096"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := quick(t)

@@ -41,7 +41,8 @@ func TestPause(t *testing.T) {
 			s = status()
 			time.Sleep(time.Second)
 			if later := status(); later.Examples != s.Examples || later.Seconds != s.Seconds {
-				t.Errorf("during the pause %d examples became %d, %v s %v s", s.Examples, later.Examples, s.Seconds, later.Seconds)
+				t.Errorf("during the pause %d examples became %d, %v s %v s", s.Examples, later.Examples, s.Seconds,
+					later.Seconds)
 			}
 			if mode == "sync" {
 				c.AverageEvery = 1
@@ -112,7 +113,8 @@ func TestHostileClients(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
-	for _, text := range []string{"\n", "{}\n", "[1]\n", `{"do":"dance"}` + "\n", `{"do":"scale","workers":1e99}` + "\n", "\x00\xff\n",
+	for _, text := range []string{"\n", "{}\n", "[1]\n", `{"do":"dance"}` + "\n",
+		`{"do":"scale","workers":1e99}` + "\n", "\x00\xff\n",
 		strings.Repeat("[", 4000) + "\n", strings.Repeat("x", 1<<20), `{"do":"status"`} {
 		conn := dial()
 		_, _ = conn.Write([]byte(text)) // the run may have hung up

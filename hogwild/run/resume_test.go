@@ -47,7 +47,10 @@ var repeatable = []struct {
 	{"async adam cosine", func(c *config.Config) { c.Optimizer, c.Schedule, c.LR = "adam", "cosine", 1e-3 }},
 	{"async cosine small batch", func(c *config.Config) { c.Schedule, c.Batch = "cosine", 48 }},
 	{"sync every epoch", func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }},
-	{"sync every 3 steps", func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery = config.MustMode("sync"), 3, 3 }},
+	{"sync every 3 steps", func(c *config.Config) {
+		c.Mode, c.Workers, c.AverageEvery = config.MustMode("sync"), 3,
+			3
+	}},
 	{"sync momentum", func(c *config.Config) {
 		c.Mode, c.Workers, c.AverageEvery, c.Optimizer = config.MustMode("sync"), 3, 3, "momentum"
 	}},
@@ -73,7 +76,8 @@ func TestResumeIsExact(t *testing.T) {
 			got := train(t, parts)
 			sameEnd(t, want.Run, got.Run)
 			if got.Examples != want.Examples || got.Epochs != want.Epochs {
-				t.Errorf("%d examples in %d epochs, want %d in %d", got.Examples, got.Epochs, want.Examples, want.Epochs)
+				t.Errorf("%d examples in %d epochs, want %d in %d", got.Examples, got.Epochs, want.Examples,
+					want.Epochs)
 			}
 			for i, e := range got.History { // sums of chunks in the same order
 				if e.TrainLoss != want.History[i].TrainLoss || e.TestLoss != want.History[i].TestLoss {
@@ -269,8 +273,8 @@ func sameWeights(t *testing.T, a, b string) {
 	}
 }
 
-// TestResumeConcludes: a run that was killed when its last epoch was saved, before it had a result, is resumed to the end of one that was
-// not: weights, scores, a line an epoch. Then it is done.
+// TestResumeConcludes: a run that was killed when its last epoch was saved, before it had a result, is resumed to the
+// end of one that was not: weights, scores, a line an epoch. Then it is done.
 func TestResumeConcludes(t *testing.T) {
 	for name, edit := range map[string]func(*config.Config){
 		"test rows":   func(*config.Config) {},
@@ -286,13 +290,15 @@ func TestResumeConcludes(t *testing.T) {
 			edit(&c)
 			whole := train(t, withRun(c, t.TempDir()))
 			killed := command(t, c)
-			killed.Env = append(killed.Environ(), fmt.Sprintf("%s=snapshot.saved:crash@%d", fault.Variable, whole.Epochs))
+			killed.Env = append(killed.Environ(),
+				fmt.Sprintf("%s=snapshot.saved:crash@%d", fault.Variable, whole.Epochs))
 			if err := killed.Run(); err == nil || !rundir.HasSnapshot(c.Run) {
 				t.Fatalf("it was not killed after a save: %v", err)
 			}
 			end := train(t, resumed(c))
 			sameEnd(t, whole.Run, end.Run)
-			if end.TestLoss != whole.TestLoss || end.Epochs != whole.Epochs || end.Stopped != whole.Stopped || end.Examples != whole.Examples || end.BestEpoch != whole.BestEpoch {
+			if end.TestLoss != whole.TestLoss || end.Epochs != whole.Epochs || end.Stopped != whole.Stopped ||
+				end.Examples != whole.Examples || end.BestEpoch != whole.BestEpoch {
 				t.Errorf("%+v\nwant %+v", end, whole)
 			}
 			run, err := rundir.ReadRun(c.Run)
@@ -313,15 +319,16 @@ func TestResumeGoesOn(t *testing.T) {
 	c.Epochs = 2
 	train(t, c)
 	_, err := try(t, resumed(c))
-	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "its 2 epochs are done; raise --epochs to train further") {
+	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "its 2 epochs are done; raise --epochs to "+
+		"train further") {
 		t.Errorf("error %v, want one that says that all is done", err)
 	}
 	c.Epochs = 3
 	sameEnd(t, whole.Run, train(t, resumed(c)).Run)
 }
 
-// TestResumeReadsTheSnapshotOnce: a snapshot that the caller has read is not read again, here because the file holds nothing any more;
-// one that was replaced since is.
+// TestResumeReadsTheSnapshotOnce: a snapshot that the caller has read is not read again, here because the file holds
+// nothing any more; one that was replaced since is.
 func TestResumeReadsTheSnapshotOnce(t *testing.T) {
 	c := quick(t)
 	c.Workers, c.Epochs = 1, 2
@@ -335,7 +342,8 @@ func TestResumeReadsTheSnapshotOnce(t *testing.T) {
 	}
 	info, err := os.Stat(path)
 	if err == nil {
-		err = errors.Join(os.WriteFile(path, make([]byte, info.Size()), 0o666), os.Chtimes(path, info.ModTime(), info.ModTime()))
+		err = errors.Join(os.WriteFile(path, make([]byte, info.Size()), 0o666),
+			os.Chtimes(path, info.ModTime(), info.ModTime()))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,10 @@ func TestRollback(t *testing.T) {
 		{"async 3", func(c *config.Config) { c.Workers, c.Partition = 3, "contiguous" }},
 		{"momentum", func(c *config.Config) { c.Optimizer, c.Momentum = "momentum", 0.5 }},
 		{"sync weights", func(c *config.Config) { c.Workers, c.Mode = 3, config.MustMode("sync") }},
-		{"sync gradients", func(c *config.Config) { c.Workers, c.Mode, c.Average = 3, config.MustMode("sync"), "gradients" }},
+		{"sync gradients", func(c *config.Config) {
+			c.Workers, c.Mode, c.Average = 3, config.MustMode("sync"),
+				"gradients"
+		}},
 		{"sync scaled", func(c *config.Config) { c.Workers, c.Mode, c.AverageLR = 3, config.MustMode("sync"), "auto" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,8 +64,10 @@ func TestRollback(t *testing.T) {
 				t.Fatalf("%v after %d rollbacks", err, result.Rollbacks)
 			}
 			n := result.Rollbacks
-			if n < 1 || n > 3 || result.LRUsed != lr/float64(int(1)<<n) || strings.Count(said.String(), "rollback ") != n || len(result.Events) != n {
-				t.Errorf("%d rollbacks, learning rate %g, events %q; it said: %s", n, result.LRUsed, result.Events, said)
+			if n < 1 || n > 3 || result.LRUsed != lr/float64(int(1)<<n) ||
+				strings.Count(said.String(), "rollback ") != n || len(result.Events) != n {
+				t.Errorf("%d rollbacks, learning rate %g, events %q; it said: %s", n, result.LRUsed, result.Events,
+					said)
 			}
 			if result.Examples != 12*500 || result.Epochs != 12 { // a sixth of 600 rows is held out
 				t.Errorf("%d examples in %d epochs", result.Examples, result.Epochs)
@@ -93,7 +98,8 @@ func counted(t *testing.T, folder string, n int) {
 	if len(r.Epochs) != 12 {
 		t.Errorf("the metrics have %d epochs, want 12", len(r.Epochs))
 	}
-	if text, _ := os.ReadFile(filepath.Join(folder, rundir.MetricsName)); len(r.Seconds) > 0 && r.Seconds[len(r.Seconds)-1].Rollbacks != n && bytes.Contains(text, []byte("rollbacks")) {
+	if text, _ := os.ReadFile(filepath.Join(folder, rundir.MetricsName)); len(r.Seconds) > 0 &&
+		r.Seconds[len(r.Seconds)-1].Rollbacks != n && bytes.Contains(text, []byte("rollbacks")) {
 		t.Errorf("the last moment counts %d rollbacks, want %d", r.Seconds[len(r.Seconds)-1].Rollbacks, n)
 	}
 }
@@ -164,7 +170,8 @@ func TestRollbackToTheFirstWeights(t *testing.T) {
 		clean.Run, clean.LR, clean.OnDivergence = t.TempDir(), result.LRUsed, config.Stop
 		want := train(t, clean)
 		if want.TestLoss != result.TestLoss || want.Examples != result.Examples {
-			t.Errorf("lr %g: test loss %v of %d examples, want %v of %d", lr, result.TestLoss, result.Examples, want.TestLoss, want.Examples)
+			t.Errorf("lr %g: test loss %v of %d examples, want %v of %d", lr, result.TestLoss, result.Examples,
+				want.TestLoss, want.Examples)
 		}
 	}
 }
@@ -177,7 +184,8 @@ func TestRollbacksEnd(t *testing.T) {
 	cfg = resumed(cfg)
 	cfg.LR, cfg.Epochs, cfg.OnDivergence = 1e6, 12, config.Rollback
 	result, err := try(t, cfg)
-	if !errors.Is(err, config.ErrDiverged) || result.Rollbacks != 3 || !strings.Contains(err.Error(), "rolled back 3 times") || result.Stopped != rundir.StoppedDiverged {
+	if !errors.Is(err, config.ErrDiverged) || result.Rollbacks != 3 ||
+		!strings.Contains(err.Error(), "rolled back 3 times") || result.Stopped != rundir.StoppedDiverged {
 		t.Errorf("%d rollbacks, stopped %q, %v", result.Rollbacks, result.Stopped, err)
 	}
 	for name, tensor := range weightsOf(t, cfg.Run) {
@@ -197,7 +205,8 @@ func TestRollbackToGoodWeights(t *testing.T) {
 	cfg, _ := divergent(t)
 	train(t, cfg)
 	cfg = resumed(cfg)
-	cfg.LR, cfg.Epochs, cfg.SaveEvery, cfg.GradientDelay, cfg.OnDivergence = 20, 12, "5ms", time.Millisecond, config.Rollback
+	cfg.LR, cfg.Epochs, cfg.SaveEvery, cfg.GradientDelay, cfg.OnDivergence = 20, 12, "5ms", time.Millisecond,
+		config.Rollback
 	if _, err := try(t, cfg); !errors.Is(err, config.ErrDiverged) {
 		t.Fatalf("%v, want a run that diverges", err)
 	}

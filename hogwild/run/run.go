@@ -1,6 +1,7 @@
-// Package run carries out a run: the coordinator, which trains nothing, and has workers do it, which
-// are processes of the same program. It consists of four layers, of which each embeds the one below it and knows nothing of those above:
-// coordinator, scorer, keeper, saver. Below them is the state of the run, package core. What a run can do beside training are abilities.
+// Package run carries out a run: the coordinator, which trains nothing, and has workers do it, which are processes of
+// the same program. It consists of four layers, of which each embeds the one below it and knows nothing of those above:
+// coordinator, scorer, keeper, saver. Below them is the state of the run, package core. What a run can do beside
+// training are abilities.
 //
 //	lend.go       data that are read once for many runs
 //	run.go        Run, and the life of a run
@@ -15,7 +16,8 @@
 //
 // # The protocol
 //
-// Once the workers have started, an epoch is open whenever the coordinator waits for the next event, and the run is in one of these states:
+// Once the workers have started, an epoch is open whenever the coordinator waits for the next event, and the run is in
+// one of these states:
 //
 //	training  workers take chunks
 //	saving    they are to wait before their next chunk, so that the run can be saved within the epoch
@@ -23,7 +25,8 @@
 //	changing  they are to wait, since another number of workers needs another form of the weights
 //	over      the run ends, and finish saves it
 //
-// Beside it an evaluation or a save may be under way, which uses the copy of the weights: busy. An event answered, the state is:
+// Beside it an evaluation or a save may be under way, which uses the copy of the weights: busy. An event answered, the
+// state is:
 //
 //	state     busy  event           becomes   busy  because
 //	training  no    save due        saving    no    the copy is free
@@ -122,7 +125,8 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	stopSignals := func() {}
 	defer func() { stopSignals() }()
 	watchSignals := func() {
-		stop := config.OnSignal(func(s os.Signal) { cancel(config.SignalError(s)) }) // OnEpoch may take its time: the next one ends this process
+		// OnEpoch may take its time: the next one ends this process
+		stop := config.OnSignal(func(s os.Signal) { cancel(config.SignalError(s)) })
 		if !r.Options.Exits {
 			stopSignals = stop
 		}
@@ -170,7 +174,8 @@ func (r *coordinator) attempt(ctx context.Context, watchSignals func()) (rundir.
 	r.Ended = r.watch(ctx)
 	watched = true
 	if ctx.Err() == nil { // the report is written all the same
-		defer context.AfterFunc(ctx, func() { r.Report.Warn("the run is ending already; another signal ends it at once") })()
+		defer context.AfterFunc(ctx,
+			func() { r.Report.Warn("the run is ending already; another signal ends it at once") })()
 	}
 	return r.finish()
 }
@@ -196,8 +201,8 @@ func (r *coordinator) start() error {
 	return nil
 }
 
-// watch is the coordinator's life: whatever happens first, until the run is over. It returns why it is, and nothing else ends it:
-// what answers an event returns that.
+// watch is the coordinator's life: whatever happens first, until the run is over. It returns why it is, and nothing
+// else ends it: what answers an event returns that.
 func (r *coordinator) watch(ctx context.Context) (end error) {
 	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
@@ -247,7 +252,8 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 
 // tick looks at what needs no event to change: the time, and all that abilities look at.
 func (r *coordinator) tick() error {
-	if limit := r.Job.Asked.StopAfter; limit > 0 && r.Wall()-r.Before >= limit.Seconds() { // pauses and boundaries counted in
+	// pauses and boundaries counted in
+	if limit := r.Job.Asked.StopAfter; limit > 0 && r.Wall()-r.Before >= limit.Seconds() {
 		return r.Stop(fmt.Sprintf("stop after %v", limit))
 	}
 	return r.Tell(core.Tick{})

@@ -23,16 +23,21 @@ func TestResult(t *testing.T) {
 		edit func(*config.Config)
 	}{
 		{"async", func(c *config.Config) { c.Workers = 3 }},
-		{"sync", func(c *config.Config) { c.Workers, c.Mode, c.Batch, c.GlobalBatch = 3, config.MustMode("sync"), 0, 96 }},
+		{"sync", func(c *config.Config) {
+			c.Workers, c.Mode, c.Batch, c.GlobalBatch = 3, config.MustMode("sync"), 0,
+				96
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := quick(t)
 			c.edit(&cfg)
 			r := train(t, cfg)
-			if r.Epochs != 3 || r.Examples != 3*2000 || r.LostExamples != 0 || r.Restarts != 0 || len(r.Events) != 0 || r.Stopped != "" {
+			if r.Epochs != 3 || r.Examples != 3*2000 || r.LostExamples != 0 || r.Restarts != 0 || len(r.Events) != 0 ||
+				r.Stopped != "" {
 				t.Errorf("%+v", r)
 			}
-			if r.Workers != 3 || r.Model != "softmax" || r.Data != cfg.Data || r.Run != cfg.Run || r.Version != config.Version || r.Seed != 1 {
+			if r.Workers != 3 || r.Model != "softmax" || r.Data != cfg.Data || r.Run != cfg.Run ||
+				r.Version != config.Version || r.Seed != 1 {
 				t.Errorf("%+v", r)
 			}
 			if !(r.Seconds > 0 && r.StartupSeconds > 0) || r.ExamplesPerSecond != float64(r.Examples)/r.Seconds {
@@ -42,12 +47,14 @@ func TestResult(t *testing.T) {
 				t.Errorf("batch %d, want 96/3", r.Batch)
 			}
 			last := r.History[len(r.History)-1]
-			if len(r.History) != 3 || last.TestLoss != r.TestLoss || last.TrainLoss != r.TrainLoss || *last.TestAccuracy != *r.TestAccuracy {
+			if len(r.History) != 3 || last.TestLoss != r.TestLoss || last.TrainLoss != r.TrainLoss ||
+				*last.TestAccuracy != *r.TestAccuracy {
 				t.Errorf("history %+v, result %+v", r.History, r)
 			}
 			e, err := saved.Eval(r.Run, cfg.Data, "auto", "")
 			if err != nil || e.Loss != r.TestLoss || *e.Accuracy != *r.TestAccuracy {
-				t.Errorf("the saved weights are evaluated to %+v, %v; the run says %v, %v", e, err, r.TestLoss, *r.TestAccuracy)
+				t.Errorf("the saved weights are evaluated to %+v, %v; the run says %v, %v", e, err, r.TestLoss,
+					*r.TestAccuracy)
 			}
 			sameHistory(t, r)
 		})
@@ -71,7 +78,8 @@ func sameHistory(t *testing.T, r rundir.Result) {
 		if e.Kind != "epoch" {
 			continue
 		}
-		if n >= len(r.History) || e.Epoch != n+1 || e.Examples != int64(2000*(n+1)) || e.TestLoss != r.History[n].TestLoss {
+		if n >= len(r.History) || e.Epoch != n+1 || e.Examples != int64(2000*(n+1)) ||
+			e.TestLoss != r.History[n].TestLoss {
 			t.Errorf("epoch %d: %s", n+1, lines.Text())
 		}
 		n++
@@ -94,7 +102,8 @@ func TestTargets(t *testing.T) {
 	}{
 		{fmt.Sprintf("target loss %g", loss), func(e rundir.EpochResult) bool { return e.TestLoss <= loss },
 			func(c *config.Config) { c.TargetLoss = loss }},
-		{fmt.Sprintf("target accuracy %g", accuracy), func(e rundir.EpochResult) bool { return *e.TestAccuracy >= accuracy },
+		{fmt.Sprintf("target accuracy %g", accuracy),
+			func(e rundir.EpochResult) bool { return *e.TestAccuracy >= accuracy },
 			func(c *config.Config) { c.TargetAccuracy = accuracy }},
 	} {
 		t.Run(d.stopped, func(t *testing.T) {
@@ -128,8 +137,10 @@ func TestStopAfter(t *testing.T) {
 			for range 2 {
 				began := time.Now()
 				r := train(t, c)
-				if r.Stopped != "stop after 300ms" || r.Epochs >= c.Epochs || r.Examples <= examples || time.Since(began) < c.StopAfter {
-					t.Errorf("%d examples after %d, stopped by %q after %v", r.Examples, examples, r.Stopped, time.Since(began))
+				if r.Stopped != "stop after 300ms" || r.Epochs >= c.Epochs || r.Examples <= examples ||
+					time.Since(began) < c.StopAfter {
+					t.Errorf("%d examples after %d, stopped by %q after %v", r.Examples, examples, r.Stopped,
+						time.Since(began))
 				}
 				examples, c = r.Examples, resumed(c)
 			}

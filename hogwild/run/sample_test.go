@@ -20,15 +20,18 @@ func TestStalenessOfRuns(t *testing.T) {
 		workers  int
 		from, to float64
 	}{
-		{"async", 1, 0, 0}, {"sync", 4, 0, 0}, {"async", 4, 2, 4}, {"ordered", 4, 2, 4}, {"locked", 4, 2, 4}, {"atomic", 4, 2, 4},
+		{"async", 1, 0, 0}, {"sync", 4, 0, 0}, {"async", 4, 2, 4}, {"ordered", 4, 2, 4}, {"locked", 4, 2, 4},
+		{"atomic", 4, 2, 4},
 	} {
 		cfg := quick(t)
 		cfg.Model, cfg.Mode, cfg.Workers, cfg.Batch, cfg.SaveEvery = "slow", config.MustMode(c.mode), c.workers, 8, "0"
 		r := train(t, cfg)
 		if !(r.StalenessMean >= c.from && r.StalenessMean <= c.to) || r.StalenessSamples < 100 {
-			t.Errorf("%s, %d workers: mean staleness %v in %d samples, want %v to %v", c.mode, c.workers, r.StalenessMean, r.StalenessSamples, c.from, c.to)
+			t.Errorf("%s, %d workers: mean staleness %v in %d samples, want %v to %v", c.mode, c.workers,
+				r.StalenessMean, r.StalenessSamples, c.from, c.to)
 		}
-		if free := c.mode == "async"; !free && r.LostUpdates != 0 || c.workers == 1 && r.Conflicts != 0 || c.mode == "sync" && r.Conflicts != 0 {
+		if free := c.mode == "async"; !free && r.LostUpdates != 0 || c.workers == 1 && r.Conflicts != 0 ||
+			c.mode == "sync" && r.Conflicts != 0 {
 			t.Errorf("%s, %d workers: %v lost, %v in conflict", c.mode, c.workers, r.LostUpdates, r.Conflicts)
 		}
 		if free := c.mode != "sync" && c.workers > 1; free && r.Conflicts == 0 {
@@ -40,9 +43,9 @@ func TestStalenessOfRuns(t *testing.T) {
 	}
 }
 
-// TestLostUpdatesAgainstCounts: targets that are never reached have each step of the l1 loss add the learning rate to the
-// weight of each input, so weights count the updates that were not lost. The estimate is right within a factor of five
-// where updates get lost, and beside it stands its limit; where a mode loses none, neither does the estimate.
+// TestLostUpdatesAgainstCounts: targets that are never reached have each step of the l1 loss add the learning rate to
+// the weight of each input, so weights count the updates that were not lost. The estimate is right within a factor of
+// five where updates get lost, and beside it stands its limit; where a mode loses none, neither does the estimate.
 func TestLostUpdatesAgainstCounts(t *testing.T) {
 	inFull(t)
 	const rows = 20000
@@ -71,13 +74,16 @@ func TestLostUpdatesAgainstCounts(t *testing.T) {
 		for _, v := range w[:8] {
 			lost += (1 - float64(v)/(c.LR*float64(r.Examples))) / 8
 		}
-		t.Logf("%s: %.4f lost; estimate %.4f of %d samples, below %.4f", mode, lost, r.LostUpdates, r.LostSamples, r.LostBelow)
+		t.Logf("%s: %.4f lost; estimate %.4f of %d samples, below %.4f", mode, lost, r.LostUpdates, r.LostSamples,
+			r.LostBelow)
 		switch {
 		case mode != "async" && (lost != 0 || r.LostUpdates != 0):
 			t.Errorf("%s: %v lost, estimate %v: want none", mode, lost, r.LostUpdates)
 		case mode == "atomic":
-		case r.LostSamples < 20 || r.LostUpdates > r.LostBelow || 5*r.LostBelow < lost || r.LostUpdates > 5*lost+r.LostBelow-r.LostUpdates:
-			t.Errorf("%s: %v lost, estimate %v of %d samples, below %v", mode, lost, r.LostUpdates, r.LostSamples, r.LostBelow)
+		case r.LostSamples < 20 || r.LostUpdates > r.LostBelow || 5*r.LostBelow < lost ||
+			r.LostUpdates > 5*lost+r.LostBelow-r.LostUpdates:
+			t.Errorf("%s: %v lost, estimate %v of %d samples, below %v", mode, lost, r.LostUpdates, r.LostSamples,
+				r.LostBelow)
 		}
 	}
 }

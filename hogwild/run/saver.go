@@ -37,7 +37,8 @@ func (r *saver) copyRun() error {
 	return nil
 }
 
-// keepCopy has the owner keep a copy of the weights where they are; whole: and brings all of the run's state to host memory.
+// keepCopy has the owner keep a copy of the weights where they are; whole: and brings all of the run's state to host
+// memory.
 func (r *saver) keepCopy(whole bool) error {
 	if len(r.Copy.W) != len(r.Mem.W) {
 		r.Copy.W = make([]float32, len(r.Mem.W))
@@ -59,8 +60,8 @@ func (r *saver) keepCopy(whole bool) error {
 	return r.download()
 }
 
-// capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state; kept: with the weights as
-// keepCopy has just copied them.
+// capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state; kept: with
+// the weights as keepCopy has just copied them.
 func (r *saver) capture(whole, kept bool) {
 	r.whole, r.captured = whole, time.Now()
 	r.Copy.Job, r.Copy.Meta, r.Copy.Mean, r.Copy.Pos = r.Job, r.Train.Meta, r.Train.Mean, r.Position
@@ -77,7 +78,8 @@ func (r *saver) capture(whole, kept bool) {
 	}
 }
 
-// The default is to save as often as costs little: after some seconds, and so seldom that it takes 2% of the time at most.
+// The default is to save as often as costs little: after some seconds, and so seldom that it takes 2% of the time at
+// most.
 const (
 	leastBetweenSaves = time.Second
 	saveShare         = 50 // one part in so many
@@ -89,14 +91,16 @@ func (r *saver) wantsSave(epoch int) bool {
 		return r.savePending || time.Since(r.saved) >= max(leastBetweenSaves, saveShare*r.cost)
 	}
 	every, _, _ := r.Job.Asked.SavePeriod()
-	return r.savePending || every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(r.saved) >= saveShare*r.cost)
+	return r.savePending ||
+		every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(r.saved) >= saveShare*r.cost)
 }
 
-// manyEpochs is when the history in a snapshot is long. Writing it after each of many short epochs would write the square of
-// their number, so saves are as seldom then as by default.
+// manyEpochs is when the history in a snapshot is long. Writing it after each of many short epochs would write the
+// square of their number, so saves are as seldom then as by default.
 const manyEpochs = 1000
 
-// Counting weights takes longer than all else that is done with a copy, and most of what TensorBoard gets is counts: it is done seldom.
+// Counting weights takes longer than all else that is done with a copy, and most of what TensorBoard gets is counts: it
+// is done seldom.
 const countsEvery = 2 * time.Second
 
 // wantsCounts reports whether the weights of an epoch are to be counted, for TensorBoard.
@@ -108,8 +112,8 @@ func (r *saver) wantsCounts(save bool) bool {
 	return true
 }
 
-// saveSoon saves the run within an epoch: it asks the workers to wait before their next chunk. Of several nodes the first saves the
-// last round, while training continues.
+// saveSoon saves the run within an epoch: it asks the workers to wait before their next chunk. Of several nodes the
+// first saves the last round, while training continues.
 func (r *saver) saveSoon() {
 	switch {
 	case r.Several():
@@ -236,7 +240,8 @@ func (r *saver) saveLastRound() {
 	r.Busy = true
 	go func() {
 		i, w := device.NotFiniteAt(r.Copy.W), r.Copy.W
-		is := evaluation{err: r.finite(i, w[max(i, 0)], &rundir.EpochResult{Epoch: int(r.Position.Epoch), LR: r.Job.Used.LR})}
+		is := evaluation{err: r.finite(i, w[max(i, 0)],
+			&rundir.EpochResult{Epoch: int(r.Position.Epoch), LR: r.Job.Used.LR})}
 		if is.saves = is.err == nil; is.saves {
 			is.unsaved = save()
 		}

@@ -42,7 +42,8 @@ func TestWantsSave(t *testing.T) {
 	}
 }
 
-// TestHistogramsAreSeldom: of many short epochs TensorBoard gets the scores of each, and histograms every two seconds at most.
+// TestHistogramsAreSeldom: of many short epochs TensorBoard gets the scores of each, and histograms every two seconds
+// at most.
 func TestHistogramsAreSeldom(t *testing.T) {
 	c := quick(t)
 	c.Data, c.Epochs, c.SaveEvery = "digits:200", 200, "0"
@@ -51,8 +52,10 @@ func TestHistogramsAreSeldom(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(c.Run, rundir.EventPrefix+"*"))
 	events, err := os.ReadFile(files[0])
 	most := int(time.Since(began)/countsEvery) + 2 // and those of the last epoch
-	if got, scores := bytes.Count(events, []byte("bias")), bytes.Count(events, []byte("train/loss")); err != nil || got == 0 || got > most || scores < c.Epochs {
-		t.Errorf("%d histograms of the bias and %d losses in %d epochs (%v), want at most %d histograms", got, scores, c.Epochs, err, most)
+	if got, scores := bytes.Count(events, []byte("bias")), bytes.Count(events, []byte("train/loss")); err != nil ||
+		got == 0 || got > most || scores < c.Epochs {
+		t.Errorf("%d histograms of the bias and %d losses in %d epochs (%v), want at most %d histograms", got, scores,
+			c.Epochs, err, most)
 	}
 }
 

@@ -81,7 +81,8 @@ func TestScale(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := int64(config.Epochs * 2000); got.Examples != want || got.LostExamples != 0 || got.Restarts != 0 {
-				t.Errorf("%d examples, %d lost, want %d; %d restarts", got.Examples, got.LostExamples, want, got.Restarts)
+				t.Errorf("%d examples, %d lost, want %d; %d restarts", got.Examples, got.LostExamples, want,
+					got.Restarts)
 			}
 			trained := int64(0)
 			for _, w := range got.PerWorker {
@@ -136,8 +137,10 @@ func TestScaleSettings(t *testing.T) {
 	got, _ := r.wait()
 	c.Run, c.Workers, c.Epochs, c.GradientDelay = t.TempDir(), 8, 1, 0
 	want := train(t, c)
-	if !want.LRCapped || got.LRUsed != want.LRUsed || got.LRCapped != want.LRCapped || got.MaxInFlight != want.MaxInFlight || got.Merge != want.Merge {
-		t.Errorf("lr %v, capped %v, at most %v in flight, %s; a new run has %v, %v, %v, %s", got.LRUsed, got.LRCapped, got.MaxInFlight, got.Merge,
+	if !want.LRCapped || got.LRUsed != want.LRUsed || got.LRCapped != want.LRCapped ||
+		got.MaxInFlight != want.MaxInFlight || got.Merge != want.Merge {
+		t.Errorf("lr %v, capped %v, at most %v in flight, %s; a new run has %v, %v, %v, %s", got.LRUsed, got.LRCapped,
+			got.MaxInFlight, got.Merge,
 			want.LRUsed, want.LRCapped, want.MaxInFlight, want.Merge)
 	}
 }
@@ -208,7 +211,8 @@ func TestKilledWhileScaled(t *testing.T) {
 // are cut without it.
 func TestScaleWithoutGone(t *testing.T) {
 	c := quick(t)
-	c.Model, c.Mode, c.AverageEvery, c.Epochs, c.Batch, c.Workers, c.MaxRestarts = "slow", config.MustMode("sync"), 2, 8, 8, 3, 0
+	c.Model, c.Mode, c.AverageEvery, c.Epochs, c.Batch, c.Workers, c.MaxRestarts = "slow", config.MustMode("sync"), 2,
+		8, 8, 3, 0
 	r := start(t, c)
 	r.reach(1, 100)
 	kill(t, r.pid(2))
@@ -231,7 +235,8 @@ func TestScaleRefused(t *testing.T) {
 	c.Model, c.Workers, c.Epochs = "slower", 2, 1000
 	r := start(t, c)
 	r.reach(1, 1)
-	for n, says := range map[int]string{0: "give 1 or more", 65: "room for 64", -1: "give 1 or more", 1 << 40: "workers 1"} {
+	for n, says := range map[int]string{0: "give 1 or more", 65: "room for 64", -1: "give 1 or more",
+		1 << 40: "workers 1"} {
 		_, err := rundir.Ask(c.Run, rundir.Request{Do: rundir.DoScale, Workers: n})
 		check.Error(t, err, says)
 	}

@@ -236,7 +236,10 @@ func TestOneWorkerIsSerial(t *testing.T) {
 		edit func(*config.Config)
 	}{
 		{"softmax sgd", func(c *config.Config) { c.Model = "softmax" }},
-		{"softmax cosine", func(c *config.Config) { c.Model, c.Limit, c.Schedule, c.LRMin = "softmax", 1920, "cosine", 0.01 }},
+		{"softmax cosine", func(c *config.Config) {
+			c.Model, c.Limit, c.Schedule, c.LRMin = "softmax", 1920, "cosine",
+				0.01
+		}},
 		{"softmax batch 50", func(c *config.Config) { c.Model, c.Batch = "softmax", 50 }},
 		{"softmax l2", func(c *config.Config) { c.Model, c.L2 = "softmax", 1e-2 }},
 		{"mlp sgd", func(c *config.Config) { c.Model = "mlp:32" }},
@@ -245,7 +248,10 @@ func TestOneWorkerIsSerial(t *testing.T) {
 		{"mlp adam cosine", func(c *config.Config) {
 			c.Model, c.Limit, c.Optimizer, c.Schedule, c.LR = "mlp:32", 1920, "adam", "cosine", 1e-3
 		}},
-		{"sparse logistic batch 1 l2", func(c *config.Config) { c.Data, c.Model, c.Batch, c.L2 = sparseFile(t, 1), "logistic", 1, 1e-3 }},
+		{"sparse logistic batch 1 l2", func(c *config.Config) {
+			c.Data, c.Model, c.Batch, c.L2 = sparseFile(t, 1),
+				"logistic", 1, 1e-3
+		}},
 		{"sparse logistic adam", func(c *config.Config) {
 			c.Data, c.Model, c.Batch, c.Optimizer = sparseFile(t, 1), "logistic", 5, "adam"
 		}},

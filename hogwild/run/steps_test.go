@@ -32,7 +32,8 @@ func TestCopiesReachTheAccuracy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.LostExamples != 0 || *r.TestAccuracy < .847 {
-			t.Errorf("%d workers: accuracy %.4f, want 0.850 within 0.003; %d examples lost", workers, *r.TestAccuracy, r.LostExamples)
+			t.Errorf("%d workers: accuracy %.4f, want 0.850 within 0.003; %d examples lost", workers, *r.TestAccuracy,
+				r.LostExamples)
 		}
 	}
 }

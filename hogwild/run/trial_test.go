@@ -272,7 +272,8 @@ func weightsOf(t *testing.T, dir string) map[string]rundir.Tensor {
 		named[tensor.Name] = tensor
 	}
 	for _, tensor := range weights {
-		if _, ok := named["hogwild.best"]; !ok && !cmp.Equal(tensor, named[tensor.Name]) { // else they are of the best epoch
+		// else they are of the best epoch
+		if _, ok := named["hogwild.best"]; !ok && !cmp.Equal(tensor, named[tensor.Name]) {
 			t.Errorf("%s: tensor %s is not that of the snapshot", dir, tensor.Name)
 		}
 	}

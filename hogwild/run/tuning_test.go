@@ -55,13 +55,28 @@ func TestBiasStep(t *testing.T) {
 // TestTuningRefusals: what was asked for and cannot be is refused, with a cure.
 func TestTuningRefusals(t *testing.T) {
 	for want, edit := range map[string]func(*config.Config){
-		"center on: centring needs plain sgd without l1, l2":                func(c *config.Config) { c.L2 = .1 },
-		"center on: a GPU does not centre sparse rows":                      func(c *config.Config) { c.GPU, c.Data, c.Model, c.Loss = "0", sparseFile(t, 1), "logistic", "logistic" },
-		"center on: a model without bias cannot absorb the means":           func(c *config.Config) { c.Bias = false },
-		"bias-step 2: it needs plain sgd on a linear model with a bias;":    func(c *config.Config) { c.Model, c.Center, c.BiasStep = "convnet", "auto", "2" },
-		"center on: the model convnet":                                      func(c *config.Config) { c.Model = "convnet" },
-		"bias-step 0.5: it needs plain sgd on a linear model with a bias":   func(c *config.Config) { c.BiasStep, c.Model = "0.5", "mlp:4" },
-		"bias-step 0.25: it needs plain sgd on a linear model with a bias;": func(c *config.Config) { c.BiasStep, c.Optimizer = "0.25", "adam" },
+		"center on: centring needs plain sgd without l1, l2": func(c *config.Config) { c.L2 = .1 },
+		"center on: a GPU does not centre sparse rows": func(c *config.Config) {
+			c.GPU, c.Data,
+				c.Model, c.Loss = "0", sparseFile(t, 1), "logistic", "logistic"
+		},
+		"center on: a model without bias cannot absorb the means": func(c *config.Config) { c.Bias = false },
+		"bias-step 2: it needs plain sgd on a linear model with a bias;": func(c *config.Config) {
+			c.Model, c.Center,
+				c.BiasStep = "convnet", "auto", "2"
+		},
+		"center on: the model convnet": func(
+			c *config.Config) {
+			c.Model = "convnet"
+		},
+		"bias-step 0.5: it needs plain sgd on a linear model with a bias": func(c *config.Config) {
+			c.BiasStep,
+				c.Model = "0.5", "mlp:4"
+		},
+		"bias-step 0.25: it needs plain sgd on a linear model with a bias;": func(c *config.Config) {
+			c.BiasStep,
+				c.Optimizer = "0.25", "adam"
+		},
 	} {
 		c := configtest.Dense()
 		c.Workers, c.Data, c.Model, c.Loss, c.Center = 2, "digits:300", "softmax", "cross-entropy", "on"

@@ -17,7 +17,8 @@ var drawn int
 type unconnected struct{ model.Model }
 
 func (u unconnected) Params() []model.Param {
-	return append(slices.Clone(u.Model.Params()), model.Param{Name: "head.weight", Shape: []int{3, 5}}, model.Param{Name: "head.bias", Shape: []int{3}},
+	return append(slices.Clone(u.Model.Params()), model.Param{Name: "head.weight", Shape: []int{3, 5}},
+		model.Param{Name: "head.bias", Shape: []int{3}},
 		model.Param{Name: "scale", Shape: []int{1}, Fixed: true})
 }
 
@@ -45,8 +46,8 @@ func registerUnconnected() {
 	})
 }
 
-// TestUnused: tensors that no gradient reaches are named once, in every mode, and the result keeps them through a resume. A new
-// run draws its first weights once, and one that is resumed does not.
+// TestUnused: tensors that no gradient reaches are named once, in every mode, and the result keeps them through a
+// resume. A new run draws its first weights once, and one that is resumed does not.
 func TestUnused(t *testing.T) {
 	for name, edit := range map[string]func(*config.Config){
 		"async":     func(c *config.Config) {},
@@ -62,7 +63,8 @@ func TestUnused(t *testing.T) {
 			drawn = 0
 			got := train(t, c)
 			want := []string{"head.weight", "head.bias"}
-			const line = "head.weight, head.bias received no gradient in the first epoch, or one too small to matter: they are as initialised"
+			const line = "head.weight, head.bias received no gradient in the first epoch, or one too small to " +
+				"matter: they are as initialised"
 			if !slices.Equal(got.Unused, want) || !slices.Equal(got.Events, []string{line}) {
 				t.Errorf("unused %q, events %q", got.Unused, got.Events)
 			}
@@ -75,7 +77,8 @@ func TestUnused(t *testing.T) {
 			c, drawn = resumed(c), 0
 			c.Epochs = 3
 			if got = train(t, c); !slices.Equal(got.Unused, want) || len(got.Events) > 0 || drawn != 0 {
-				t.Errorf("resumed: unused %q, events %q; first weights were drawn %d times", got.Unused, got.Events, drawn)
+				t.Errorf("resumed: unused %q, events %q; first weights were drawn %d times", got.Unused, got.Events,
+					drawn)
 			}
 		})
 	}
@@ -86,7 +89,8 @@ func TestNothingLearnt(t *testing.T) {
 	c := quick(t)
 	c.LR, c.Epochs = 1e-30, 1
 	c.Model = "mlp:8"
-	if got := train(t, c); len(got.Unused) != 4 || len(got.Events) != 1 || !strings.HasPrefix(got.Events[0], "the first epoch has changed no weight: ") {
+	if got := train(t, c); len(got.Unused) != 4 || len(got.Events) != 1 ||
+		!strings.HasPrefix(got.Events[0], "the first epoch has changed no weight: ") {
 		t.Errorf("unused %q, events %q", got.Unused, got.Events)
 	}
 }

@@ -36,7 +36,8 @@ func overfitted(t *testing.T) config.Config {
 		text.WriteString(strings.Join(cells, ",") + "\n")
 	}
 	c := quick(t)
-	c.Data, c.Target, c.Model, c.Batch, c.LR, c.Epochs = filepath.Join(t.TempDir(), "noise.csv"), "1", "linear", 4, 0.002, 60
+	c.Data, c.Target, c.Model, c.Batch, c.LR, c.Epochs = filepath.Join(t.TempDir(), "noise.csv"), "1", "linear", 4,
+		0.002, 60
 	c.Validation = "0.4"
 	if err := os.WriteFile(c.Data, []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
@@ -71,13 +72,16 @@ func TestPatience(t *testing.T) {
 			}
 			whole := train(t, withRun(c, t.TempDir()))
 			stop, best := stopAt(whole.History, 5)
-			if last := len(whole.History); best < 3 || best > last/2 || *whole.History[last-1].ValidationLoss < 1.02**whole.History[best-1].ValidationLoss {
+			if last := len(whole.History); best < 3 || best > last/2 ||
+				*whole.History[last-1].ValidationLoss < 1.02**whole.History[best-1].ValidationLoss {
 				t.Fatalf("epoch %d of %d is the best: this run does not overfit", best, last)
 			}
 			c.Patience = 5
 			r := train(t, c)
-			if r.Epochs != stop || r.BestEpoch != best || whole.BestEpoch != best || r.Stopped != fmt.Sprintf("patience 5: no better validation loss since epoch %d", best) {
-				t.Errorf("%d epochs, the best %d, stopped by %q; want %d, %d of %d", r.Epochs, r.BestEpoch, r.Stopped, stop, best, whole.BestEpoch)
+			if r.Epochs != stop || r.BestEpoch != best || whole.BestEpoch != best ||
+				r.Stopped != fmt.Sprintf("patience 5: no better validation loss since epoch %d", best) {
+				t.Errorf("%d epochs, the best %d, stopped by %q; want %d, %d of %d", r.Epochs, r.BestEpoch, r.Stopped,
+					stop, best, whole.BestEpoch)
 			}
 			bestIsTested(t, c, r)
 			sameBest(t, c.Run, whole.Run)
@@ -107,10 +111,12 @@ func bestIsTested(t *testing.T, c config.Config, r rundir.Result) {
 		t.Fatal(err)
 	}
 	defer sets.Close()
-	if v := evaluated(t, c.Run, sets.Validation); v.Loss != *r.ValidationLoss || v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
+	if v := evaluated(t, c.Run, sets.Validation); v.Loss != *r.ValidationLoss ||
+		v.Loss != *r.History[r.BestEpoch-1].ValidationLoss || *v.R2 != *r.ValidationR2 {
 		t.Errorf("the best weights have the validation loss %v, the run says %v", v.Loss, *r.ValidationLoss)
 	}
-	if v := evaluated(t, c.Run, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE || math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
+	if v := evaluated(t, c.Run, sets.Test); v.Loss != r.TestLoss || *v.RMSE != *r.TestRMSE ||
+		math.Abs(r.Residuals.RMSE-*v.RMSE) > 1e-9 {
 		t.Errorf("the best weights have the test loss %v, the run says %v, and %+v", v.Loss, r.TestLoss, r.Residuals)
 	}
 	for _, e := range r.History {
@@ -152,13 +158,16 @@ func TestResumeKeepsPatience(t *testing.T) {
 		}
 		part.Resume, part.Run, part.Epochs = part.Run, t.TempDir(), c.Epochs
 		r := train(t, part)
-		if r.Epochs != whole.Epochs || r.BestEpoch != whole.BestEpoch || r.TestLoss != whole.TestLoss || r.Stopped != whole.Stopped {
-			t.Errorf("cut after epoch %d: %d epochs, the best %d, stopped by %q; want %d, %d", cut, r.Epochs, r.BestEpoch, r.Stopped, whole.Epochs, whole.BestEpoch)
+		if r.Epochs != whole.Epochs || r.BestEpoch != whole.BestEpoch || r.TestLoss != whole.TestLoss ||
+			r.Stopped != whole.Stopped {
+			t.Errorf("cut after epoch %d: %d epochs, the best %d, stopped by %q; want %d, %d", cut, r.Epochs,
+				r.BestEpoch, r.Stopped, whole.Epochs, whole.BestEpoch)
 		}
 		sameBest(t, part.Run, whole.Run)
 	}
 	again := resumed(withRun(c, whole.Run))
-	refused(t, again, whole.Run, fmt.Sprintf("no better validation loss since epoch %d; give --patience 7 or more", whole.BestEpoch))
+	refused(t, again, whole.Run, fmt.Sprintf("no better validation loss since epoch %d; give --patience 7 or more",
+		whole.BestEpoch))
 	other := again
 	other.Validation = "0.3"
 	refused(t, other, whole.Run, "rows")
@@ -168,7 +177,8 @@ func TestResumeKeepsPatience(t *testing.T) {
 	again.Patience = 12
 	got := train(t, again)
 	if got.Epochs != want.Epochs || got.Stopped != want.Stopped || got.BestEpoch != want.BestEpoch {
-		t.Errorf("resumed with more patience: %d epochs, %q; want %d, %q", got.Epochs, got.Stopped, want.Epochs, want.Stopped)
+		t.Errorf("resumed with more patience: %d epochs, %q; want %d, %q", got.Epochs, got.Stopped, want.Epochs,
+			want.Stopped)
 	}
 	sameEnd(t, want.Run, got.Run)
 }
@@ -188,7 +198,8 @@ func TestInterruptedIsNotTested(t *testing.T) {
 	c := quick(t)
 	c.Model, c.Validation, c.Epochs = "slower", "0.2", 1000 // on a busy machine it is interrupted late
 	r := cut(t, c, 2, 400)
-	if !math.IsNaN(r.TestLoss) || r.TestAccuracy != nil || r.Detail != nil || r.BestEpoch != r.Epochs || r.Epochs == 0 || r.ValidationLoss == nil {
+	if !math.IsNaN(r.TestLoss) || r.TestAccuracy != nil || r.Detail != nil || r.BestEpoch != r.Epochs ||
+		r.Epochs == 0 || r.ValidationLoss == nil {
 		t.Errorf("interrupted after %d epochs: test loss %v, best epoch %d", r.Epochs, r.TestLoss, r.BestEpoch)
 	}
 	c.Epochs = r.Epochs + 1
@@ -197,8 +208,8 @@ func TestInterruptedIsNotTested(t *testing.T) {
 	}
 }
 
-// TestNetworksStopInTime: a network that is left to itself ends near the best test loss that it had on all rows, where a run
-// without early stopping ends far from it; the weights that it leaves have the loss that it reports.
+// TestNetworksStopInTime: a network that is left to itself ends near the best test loss that it had on all rows, where
+// a run without early stopping ends far from it; the weights that it leaves have the loss that it reports.
 func TestNetworksStopInTime(t *testing.T) {
 	best, last, stopped := 0.0, 0.0, 0.0
 	for seed := range uint64(3) {
@@ -213,14 +224,18 @@ func TestNetworksStopInTime(t *testing.T) {
 		}
 		r := train(t, c)
 		if r.BestEpoch == 0 || r.Epochs != r.BestEpoch+20 || r.Epochs >= whole.Epochs {
-			t.Errorf("seed %d: %d epochs, the best %d; without early stopping %d", c.Seed, r.Epochs, r.BestEpoch, whole.Epochs)
+			t.Errorf("seed %d: %d epochs, the best %d; without early stopping %d", c.Seed, r.Epochs, r.BestEpoch,
+				whole.Epochs)
 		}
-		if e, err := saved.Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss || r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
-			t.Errorf("seed %d: the saved weights have the test loss %v (%v), the run says %v; train loss %v", c.Seed, e.Loss, err, r.TestLoss, r.TrainLoss)
+		if e, err := saved.Eval(c.Run, "", "", ""); err != nil || e.Loss != r.TestLoss ||
+			r.TrainLoss != r.History[r.BestEpoch-1].TrainLoss {
+			t.Errorf("seed %d: the saved weights have the test loss %v (%v), the run says %v; train loss %v", c.Seed,
+				e.Loss, err, r.TestLoss, r.TrainLoss)
 		}
 		best, last, stopped = best+least, last+whole.TestLoss, stopped+r.TestLoss
 	}
 	if last < 1.15*best || stopped-best > (last-best)/2 {
-		t.Errorf("test losses of three runs together: %.4f, the best of all epochs %.4f, the last %.4f", stopped, best, last)
+		t.Errorf("test losses of three runs together: %.4f, the best of all epochs %.4f, the last %.4f", stopped, best,
+			last)
 	}
 }

@@ -1,5 +1,5 @@
-// Package stop is early stopping: a run without it trains all of its epochs. It ends when the last one has reached a target, or when
-// the loss on rows held out has not improved for some epochs. A network holds out such rows by itself.
+// Package stop is early stopping: a run without it trains all of its epochs. It ends when the last one has reached a
+// target, or when the loss on rows held out has not improved for some epochs. A network holds out such rows by itself.
 package stop
 
 import (
@@ -12,8 +12,9 @@ import (
 	"hogwild/internal/human"
 )
 
-// ownPatience is the Patience of a network that stops by itself. The best weights are kept, so that much of it costs time
-// and little of it a model: with 5 to 10, convnet on 2,000 digits stopped at 1.3 to 1.6 times the test loss that it reached with 20.
+// ownPatience is the Patience of a network that stops by itself. The best weights are kept, so that much of it costs
+// time and little of it a model: with 5 to 10, convnet on 2,000 digits stopped at 1.3 to 1.6 times the test loss that
+// it reached with 20.
 const ownPatience = 20
 
 // New returns early stopping for a run.
@@ -35,7 +36,8 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 		}
 	case core.Begins:
 		if name := setting(c); name != "" && r.Scorer != nil && !r.Scorer.Scores() {
-			return config.Usage("%s needs scores: mark a function of the program with @job.evaluate, and give hogwild.join a test set if it has a dataset", name)
+			return config.Usage("%s needs scores: mark a function of the program with @job.evaluate, and give "+
+				"hogwild.join a test set if it has a dataset", name)
 		}
 	case *core.Resumes:
 		if e.Reported {
@@ -85,13 +87,14 @@ func reached(c *config.Config, history []rundir.EpochResult) string {
 // checkPatience refuses to resume a run whose patience is over.
 func checkPatience(c *config.Config, history []rundir.EpochResult) error {
 	if why, epochs := impatient(history, c.Patience); why != "" {
-		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", c.Resume, why, epochs+1)
+		return config.Usage("resume %s: %s; give --patience %d or more to continue, or 0 for no limit", c.Resume, why,
+			epochs+1)
 	}
 	return nil
 }
 
-// impatient returns, once patience is over, since when the validation loss has not improved, and how many epochs that are. All
-// that it needs is the history, which a snapshot has.
+// impatient returns, once patience is over, since when the validation loss has not improved, and how many epochs that
+// are. All that it needs is the history, which a snapshot has.
 func impatient(history []rundir.EpochResult, patience int) (why string, epochs int) {
 	if patience == 0 || len(history) == 0 {
 		return "", 0
@@ -107,7 +110,8 @@ func impatient(history []rundir.EpochResult, patience int) (why string, epochs i
 }
 
 // holdOut makes settings of what follows for a run that holds out rows by itself from the share that was, "" for none:
-// its config.yaml has them, and a resumed run holds out the same rows. It reports whether the run holds out rows by itself.
+// its config.yaml has them, and a resumed run holds out the same rows. It reports whether the run holds out rows by
+// itself.
 func holdOut(c *config.Config, share string) bool {
 	switch {
 	case !c.HoldsOut():
@@ -122,7 +126,8 @@ func holdOut(c *config.Config, share string) bool {
 
 // holdOutNote says what a run does with the rows that it holds out by itself.
 func holdOutNote(c *config.Config, rows int) string {
-	note := fmt.Sprintf("keeps the best epoch by %s rows held out (--validation none trains on all)", human.Count(int64(rows)))
+	note := fmt.Sprintf("keeps the best epoch by %s rows held out (--validation none trains on all)",
+		human.Count(int64(rows)))
 	if c.Epochs > c.Patience {
 		note = fmt.Sprintf("stops after %d without a better loss, ", c.Patience) + note
 	}

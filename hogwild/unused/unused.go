@@ -1,6 +1,7 @@
-// Package unused tells of tensors that no gradient reaches. A layer that the loss does not depend on keeps its first weights, and
-// nothing else tells: the run trains, and is saved. So the copy of the weights after the first epoch is compared with the one before it, tensor
-// by tensor, where the weights are. On cores that stops at the first weight that has changed, and no worker takes part.
+// Package unused tells of tensors that no gradient reaches. A layer that the loss does not depend on keeps its first
+// weights, and nothing else tells: the run trains, and is saved. So the copy of the weights after the first epoch is
+// compared with the one before it, tensor by tensor, where the weights are. On cores that stops at the first weight
+// that has changed, and no worker takes part.
 package unused
 
 import (
@@ -20,7 +21,8 @@ type ability struct {
 	unchanged []int // tensors, as far as is known
 }
 
-// On compares the copies that are made until the end of the first epoch, and tells of the tensors that it has not changed.
+// On compares the copies that are made until the end of the first epoch, and tells of the tensors that it has not
+// changed.
 func (a *ability) On(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case core.Starts:
@@ -57,13 +59,15 @@ func names(params []model.Param, unchanged []int) (names []string, line string) 
 		names = append(names, params[tensor].Name)
 	}
 	if !slices.ContainsFunc(params, func(p model.Param) bool { return !p.Fixed && !slices.Contains(names, p.Name) }) {
-		return names, "the first epoch has changed no weight: no gradient reaches the model, or the learning rate is too small"
+		return names, "the first epoch has changed no weight: no gradient reaches the model, or the learning rate is " +
+			"too small"
 	}
 	they := "they are"
 	if len(names) == 1 {
 		they = "it is"
 	}
-	return names, fmt.Sprintf("%s received no gradient in the first epoch, or one too small to matter: %s as initialised", listed(names), they)
+	return names, fmt.Sprintf("%s received no gradient in the first epoch, or one too small to matter: %s as "+
+		"initialised", listed(names), they)
 }
 
 // listed returns the first few names.

@@ -14,5 +14,6 @@ func Backend(c *config.Config) (device.Backend, error) {
 	if b := device.Registered("cuda"); b != nil {
 		return b, nil
 	}
-	return nil, config.Usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda", c.GPU)
+	return nil, config.Usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda",
+		c.GPU)
 }

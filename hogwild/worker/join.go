@@ -41,14 +41,16 @@ func joinRun() (*Worker, *control.Header, error) {
 		return nil, nil, err
 	}
 	if sum, err := seg.Checksum(); err != nil || sum != header.Weights {
-		return nil, nil, fmt.Errorf("the weights' layout has checksum %016x, the coordinator's %016x (%v)", sum, header.Weights, err)
+		return nil, nil, fmt.Errorf("the weights' layout has checksum %016x, the coordinator's %016x (%v)", sum,
+			header.Weights, err)
 	}
 	set, err := data.Map(workers.Inherited(2, "data"))
 	if err != nil {
 		return nil, nil, err
 	}
 	if set.Rows != header.Rows || set.Checksum != header.Data {
-		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows, set.Checksum, header.Rows, header.Data)
+		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows,
+			set.Checksum, header.Rows, header.Data)
 	}
 	if err := fault.Point("worker.joined"); err != nil {
 		return nil, nil, err
@@ -69,7 +71,8 @@ func joinRun() (*Worker, *control.Header, error) {
 var Program func(*control.Header, int, *control.Block, *device.Setup, device.Device) (device.Device, error)
 
 // joinDevice makes the device of a rank, where the configuration says.
-func joinDevice(h *control.Header, rank int, block *control.Block, m *control.Weights, set *data.Set) (device.Device, error) {
+func joinDevice(h *control.Header, rank int, block *control.Block, m *control.Weights,
+	set *data.Set) (device.Device, error) {
 	setup, err := device.NewSetup(&h.Job, m, set)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"hogwild/hogwild/device"
 )
 
-// StandIn meets and averages, in barrier mode, in the place of a rank that is gone. It returns nil when the run stops, or is to have
-// another number of workers.
+// StandIn meets and averages, in barrier mode, in the place of a rank that is gone. It returns nil when the run stops,
+// or is to have another number of workers.
 func (w *Worker) StandIn() error {
 	w.idle = true
 	if err := w.rounds(); !errors.Is(err, control.ErrStopped) && !errors.Is(err, control.ErrScaled) {

@@ -1,4 +1,5 @@
-// Package worker is the life of a worker: a process, or a part of the coordinator's, which takes chunks until the run stops.
+// Package worker is the life of a worker: a process, or a part of the coordinator's, which takes chunks until the run
+// stops.
 //
 //	process.go    the main function of a worker process
 //	join.go       how a process joins a run
