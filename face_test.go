@@ -18,7 +18,8 @@ import (
 var described = regexp.MustCompile(`^ {8}([A-Z]\w*(?:, [A-Z]\w*)*)((?: |\().*?)(?:  |\n)`)
 
 // renamed is what types are called here.
-var renamed = strings.NewReplacer("rundir.EpochResult", "Epoch", "data.Memory", "Data", "rundir.", "", "config.", "", "control.", "",
+var renamed = strings.NewReplacer("rundir.EpochResult", "Epoch", "data.Memory", "Data", "rundir.", "", "config.", "",
+	"control.", "",
 	"data.", "", "model.", "", "vec.", "", "saved.", "", "interface {}", "any")
 
 // TestFace: go doc shows each field and method of the types that a program needs, with its type.
@@ -45,7 +46,8 @@ func TestFace(t *testing.T) {
 		}
 		for n, want := range membersOf(is) {
 			if says[n] != want {
-				t.Errorf("go doc hogwild.%s says %q of %s, which is %s: mend the comment in hogwild.go", name, says[n], n, want)
+				t.Errorf("go doc hogwild.%s says %q of %s, which is %s: mend the comment in hogwild.go", name,
+					says[n], n, want)
 			}
 			delete(says, n)
 		}
@@ -166,9 +168,11 @@ func TestUsage(t *testing.T) {
 		"start from hogwild.Default()": {Config{}, nil},
 		"has no rows; fill Rows":       {Default(), &Data{}},
 		"call Run":                     {named, line(10)},
-		"its method Predict is a func([]float32) float32; predictions need a func([]float32, *data.Batch, []float32) []float32": {wrong, line(10)},
+		"its method Predict is a func([]float32) float32; predictions need a func([]float32, *data.Batch, []float32) " +
+			"[]float32": {wrong, line(10)},
 	} {
-		if _, _, err := Train(t.Context(), try.c, Options{TrainData: try.d}); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), want) {
+		if _, _, err := Train(t.Context(), try.c, Options{TrainData: try.d}); !errors.Is(err, ErrUsage) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}

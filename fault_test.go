@@ -9,8 +9,8 @@ import (
 	"hogwild/internal/fault"
 )
 
-// TestFaultPointsAreInTheTable: each call of fault.Point names a point of the table, and each of the table is somewhere.
-// The error is ignored exactly where the table says that there is none.
+// TestFaultPointsAreInTheTable: each call of fault.Point names a point of the table, and each of the table is
+// somewhere. The error is ignored exactly where the table says that there is none.
 func TestFaultPointsAreInTheTable(t *testing.T) {
 	placed := map[string]bool{}
 	for _, s := range sources(t) {
@@ -37,7 +37,8 @@ func TestFaultPointsAreInTheTable(t *testing.T) {
 			if i < 0 {
 				t.Errorf("%s: fault point %s is not in the table of internal/fault", s.at(n), name)
 			} else if fault.Points[i].NoError != ignored[call] {
-				t.Errorf("%s: fault point %s: error ignored: %v, the table says %v", s.at(n), name, ignored[call], fault.Points[i].NoError)
+				t.Errorf("%s: fault point %s: error ignored: %v, the table says %v", s.at(n), name, ignored[call],
+					fault.Points[i].NoError)
 			}
 			placed[name] = true
 			return true

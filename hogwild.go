@@ -46,7 +46,7 @@ import (
 //
 //	Workers int                                  processes; 0 = as many as cores
 //	Data, Test, Format, Target string            digits, a file, a folder or synth:NAME; test data; how to read them
-//	Ignore, Missing, Scale string                of a CSV: columns to leave out; fill, drop or error; auto, none, unit, standard
+//	Ignore, Missing, Scale string                of a CSV; fill, drop or error; auto, none, unit, standard
 //	Limit int                                    train on the first rows only; 0 = all
 //	Validation string                            a share of the training rows, such as 0.1, or a file
 //	Patience int                                 stop after so many epochs without a better validation loss; 0 = never
@@ -99,7 +99,8 @@ type Options struct {
 	TrainData, TestData *Data
 
 	OnEpoch func(Epoch) // called after each epoch is evaluated; the run waits until it returns
-	Signals bool        // Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
+	// Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
+	Signals bool
 
 	Progress  io.Writer // destination of progress output; nil: none
 	Quiet     bool      // only warnings go to Progress
@@ -112,8 +113,9 @@ type Options struct {
 
 // inner is the options of package run, less those of a job of several nodes.
 func (o Options) inner() run.Options {
-	return run.Options{TrainData: o.TrainData, TestData: o.TestData, OnEpoch: o.OnEpoch, Signals: o.Signals, Progress: o.Progress,
-		Quiet: o.Quiet, Dashboard: o.Dashboard, Timing: o.Timing, CPUProfile: o.CPUProfile, Trace: o.Trace}
+	return run.Options{TrainData: o.TrainData, TestData: o.TestData, OnEpoch: o.OnEpoch, Signals: o.Signals,
+		Progress: o.Progress,
+		Quiet:    o.Quiet, Dashboard: o.Dashboard, Timing: o.Timing, CPUProfile: o.CPUProfile, Trace: o.Trace}
 }
 
 // Mode is how workers update the weights: Config.Mode.
@@ -161,7 +163,7 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	LeastInFlight float64                            the least limit while it trained
 //	LRUsed, MomentumUsed, BiasStep float64           as trained with
 //	LRCapped, Centered bool                          as trained with
-//	InFlight int                                     steps at once, as expected before the run; 0: not of these workers
+//	InFlight int                                     steps at once, as expected before the run; 0: not of those
 //	InFlightSeen float64                             the same by samples
 //	Auto, Warning, Rate string                       what the run chose; what is wrong with the result
 //	StalenessSamples, StalenessP50 int64             updates by others between read and write
@@ -287,8 +289,8 @@ func Run(ctx context.Context, c Config, o Options) (Result, error) {
 	return run.Run(ctx, c, o.inner())
 }
 
-// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs that are judged on rows held out.
-// It returns c with these values.
+// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs that are judged on rows
+// held out. It returns c with these values.
 func Tune(ctx context.Context, c Config, o Options) (Config, error) {
 	c, _, err := tune.Tune(ctx, c, o.inner())
 	return c, err

@@ -46,8 +46,8 @@ var large = map[string]struct {
 	"bench.Measured":              {47, 18, "a case's results, a list for each number"},
 }
 
-// TestTypesAreSmall counts fields, those of embedded structs of the same package included, and methods. A struct embedded by its
-// pointer is a layer below, which has a type of its own to be counted: see package run.
+// TestTypesAreSmall counts fields, those of embedded structs of the same package included, and methods. A struct
+// embedded by its pointer is a layer below, which has a type of its own to be counted: see package run.
 func TestTypesAreSmall(t *testing.T) {
 	for dir, p := range typed(t) {
 		for _, name := range p.types.Scope().Names() {
@@ -58,16 +58,19 @@ func TestTypesAreSmall(t *testing.T) {
 			fields, methods := members(object.Type().(*types.Named))
 			limit := large[dir+"."+name]
 			if fields > max(maxMembers, limit.fields) || methods > max(maxMembers, limit.methods) {
-				t.Errorf("%s.%s has %d fields and %d methods, with those of embedded structs, at most %d and %d", dir, name, fields, methods, max(maxMembers, limit.fields), max(maxMembers, limit.methods))
+				t.Errorf("%s.%s has %d fields and %d methods, with those of embedded structs, at most %d and %d", dir,
+					name, fields, methods, max(maxMembers, limit.fields), max(maxMembers, limit.methods))
 			}
 			if limit.why != "" && fields <= maxMembers && methods <= maxMembers {
-				t.Errorf("%s.%s has %d fields and %d methods: take it out of the list of large types", dir, name, fields, methods)
+				t.Errorf("%s.%s has %d fields and %d methods: take it out of the list of large types", dir, name,
+					fields, methods)
 			}
 		}
 	}
 }
 
-// members counts the fields of a type's struct, with those of embedded structs of its package, and its methods and theirs.
+// members counts the fields of a type's struct, with those of embedded structs of its package, and its methods and
+// theirs.
 func members(of *types.Named) (fields, methods int) {
 	methods = of.NumMethods()
 	switch u := of.Underlying().(type) {
@@ -86,11 +89,13 @@ func members(of *types.Named) (fields, methods int) {
 	return fields, methods
 }
 
-// upward is how many uses of a name in a package stand in a file that comes after that of its declaration, in the order of the
-// package's comment. Methods count as names, fields do not. Packages that are missing here have none.
+// upward is how many uses of a name in a package stand in a file that comes after that of its declaration, in the order
+// of the package's comment. Methods count as names, fields do not. Packages that are missing here have none.
 var upward = map[string]int{
-	"bench": 154, "hogwild/data": 18, "hogwild/rundir/torch": 27, "hogwild/config": 8, "hogwild/control": 8, "hogwild/cpu": 6, "hogwild/data/format": 6,
-	"internal/atomicfile": 3, "hogwild/program/programtest": 3, "hogwild/data/get": 2, "hogwild/program": 1, "hogwild/tune": 1,
+	"bench": 154, "hogwild/data": 18, "hogwild/rundir/torch": 27, "hogwild/config": 8, "hogwild/control": 8,
+	"hogwild/cpu": 6, "hogwild/data/format": 6,
+	"internal/atomicfile": 3, "hogwild/program/programtest": 3, "hogwild/data/get": 2, "hogwild/program": 1,
+	"hogwild/tune": 1,
 }
 
 // TestArrowsPointDown: see upward. TestFilesPointDown looks at functions and types alone.
@@ -104,13 +109,15 @@ func TestArrowsPointDown(t *testing.T) {
 			delete(p.uses, id)
 		}
 		for id, object := range p.uses {
-			if v, ok := object.(*types.Var); ok && v.IsField() || object.Pkg() != p.types || !object.Pos().IsValid() || object.Parent() != nil && object.Parent() != p.types.Scope() {
+			if v, ok := object.(*types.Var); ok && v.IsField() || object.Pkg() != p.types || !object.Pos().IsValid() ||
+				object.Parent() != nil && object.Parent() != p.types.Scope() {
 				continue
 			}
 			from, to := p.place(id.Pos()), p.place(object.Pos())
 			if from >= 0 && to >= 0 && to < from {
 				up++
-				example = fmt.Sprintf("%s uses %s of %s", p.fset.Position(id.Pos()), id.Name, path.Base(p.fset.Position(object.Pos()).Filename))
+				example = fmt.Sprintf("%s uses %s of %s", p.fset.Position(id.Pos()), id.Name,
+					path.Base(p.fset.Position(object.Pos()).Filename))
 			}
 		}
 		if up > upward[dir] {
@@ -139,7 +146,8 @@ func (c *checked) place(at token.Pos) int {
 // typed checks the types of all packages but tests, as they are built without tags.
 func typed(t *testing.T) map[string]*checked {
 	t.Helper()
-	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", "./...")
+	list := exec.Command("go", "list", "-export", "-deps", "-f",
+		"{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", "./...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {

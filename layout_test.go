@@ -16,13 +16,21 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // order is the order of imports, which is the order of reading: a package imports
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
-	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback", "internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes", "hogwild/data", "hogwild/model",
-	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung", "hogwild/prepare", "hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic", "hogwild/initweights", "hogwild/programs", "hogwild/stop", "hogwild/curvature", "hogwild/unused", "hogwild/rollback", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/export",
+	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback",
+	"internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes",
+	"hogwild/data", "hogwild/model",
+	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu",
+	"hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved",
+	"hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung", "hogwild/prepare",
+	"hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic", "hogwild/initweights",
+	"hogwild/programs", "hogwild/stop", "hogwild/curvature", "hogwild/unused", "hogwild/rollback", "hogwild/run",
+	"hogwild/tune", "hogwild/peers", "hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
 }
 
@@ -32,9 +40,11 @@ var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/
 // rooms are abilities that can be taken away: a package, and the only file outside of it that names it.
 var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go",
 	"hogwild/peers": "cmd/hogwild/nodes.go", "bench/live": "cmd/hogwild/dashboard.go",
-	"hogwild/curvature": abilities, "hogwild/elastic": abilities, "hogwild/finaltest": abilities, "hogwild/hung": abilities,
-	"hogwild/initweights": abilities, "hogwild/programs": abilities, "hogwild/progress": abilities, "hogwild/rollback": abilities,
-	"hogwild/stop": abilities, "hogwild/unused": abilities}
+	"hogwild/curvature": abilities, "hogwild/elastic": abilities, "hogwild/finaltest": abilities,
+	"hogwild/hung":        abilities,
+	"hogwild/initweights": abilities, "hogwild/programs": abilities, "hogwild/progress": abilities,
+	"hogwild/rollback": abilities,
+	"hogwild/stop":     abilities, "hogwild/unused": abilities}
 
 // abilities is the list of what a run can do beside training.
 const abilities = "hogwild/run/abilities.go"
@@ -229,6 +239,34 @@ func TestPackagesHaveMeaning(t *testing.T) {
 	for dir, ok := range documented {
 		if !ok {
 			t.Errorf("%s: no file has a package comment", dir)
+		}
+	}
+}
+
+// TestLinesAreShort: a line has at most 120 columns, of which a tab takes 4. Quoted texts of several words in
+// backquotes, and names of files on the network, stay whole.
+func TestLinesAreShort(t *testing.T) {
+	const most = 120
+	for _, s := range sources(t) {
+		if ast.IsGenerated(s.file) {
+			continue
+		}
+		whole := map[int]bool{}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && (l.Value[0] == '`' || strings.Contains(l.Value, "://")) {
+				for line := s.line(l.Pos()); line <= s.line(l.End()); line++ {
+					whole[line] = true
+				}
+			}
+			return true
+		})
+		n := 0
+		for line := range strings.Lines(string(s.text)) {
+			n++
+			columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) + 3*strings.Count(line, "\t")
+			if columns > most && !whole[n] {
+				t.Errorf("%s:%d: %d columns, %d is the limit", s.path, n, columns, most)
+			}
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 // functions of these packages when it starts. Before adding one look at what its start
 // costs (GODEBUG=inittrace=1).
 var linked = []string{
-	"github.com/aclements/go-moremath/mathx", "github.com/goccy/go-yaml", "github.com/goccy/go-yaml/ast", "github.com/goccy/go-yaml/internal/errors",
+	"github.com/aclements/go-moremath/mathx", "github.com/goccy/go-yaml", "github.com/goccy/go-yaml/ast",
+	"github.com/goccy/go-yaml/internal/errors",
 	"github.com/goccy/go-yaml/internal/format", "github.com/goccy/go-yaml/lexer", "github.com/goccy/go-yaml/parser",
 	"github.com/goccy/go-yaml/printer", "github.com/goccy/go-yaml/scanner", "github.com/goccy/go-yaml/token",
 	"github.com/kballard/go-shellquote", "golang.org/x/sys/cpu", "golang.org/x/sys/unix",
@@ -24,7 +25,8 @@ var heavy = []string{"net", "text/template", "encoding/xml", "encoding/gob", "im
 
 func dependencies(t *testing.T, arguments ...string) []string {
 	t.Helper()
-	out, err := exec.Command("go", append([]string{"list", "-deps", "-f", "{{.ImportPath}}{{if not .Standard}} module{{end}}"}, arguments...)...).Output()
+	out, err := exec.Command("go", append([]string{"list", "-deps", "-f", "{{.ImportPath}}{{if not .Standard}} " +
+		"module{{end}}"}, arguments...)...).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -88,7 +90,8 @@ func TestOtherSystemsAreRefused(t *testing.T) {
 			build := exec.Command("go", "build", "-o", os.DevNull, what)
 			build.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0")
 			out, err := build.CombinedOutput()
-			if text := string(out); err == nil || strings.Count(text, "\n") != 1 || !strings.Contains(text, "hogwild runs on Linux only: ") {
+			if text := string(out); err == nil || strings.Count(text, "\n") != 1 ||
+				!strings.Contains(text, "hogwild runs on Linux only: ") {
 				t.Errorf("building %s for %s (%v):\n%s", what, system, err, text)
 			}
 		}

@@ -35,7 +35,8 @@ func shortTime(seconds float64) string {
 // the time is for communication.
 func nodesPaper() string {
 	var b strings.Builder
-	b.WriteString("| link | weights | format | 2 nodes | 4 | 16 | 128 | 1,000 | 1,000: a round every |\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| link | weights | format | 2 nodes | 4 | 16 | 128 | 1,000 | 1,000: a round every " +
+		"|\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n")
 	for _, link := range []struct{ gbit, us float64 }{{1, 50}, {10, 20}, {100, 5}} {
 		for _, weights := range []struct {
 			name  string
@@ -60,7 +61,8 @@ func nodesPaper() string {
 
 // TestPaperTable: the table of docs/nodes.md is what the formula gives.
 func TestPaperTable(t *testing.T) {
-	if got := roundCost(4, 407080, 100e6, 0); math.Abs(got-0.0488496) > 1e-9 { // 1.5 x 407,080 x 8 bits / 100 Mbit/s, by hand
+	// 1.5 x 407,080 x 8 bits / 100 Mbit/s, by hand
+	if got := roundCost(4, 407080, 100e6, 0); math.Abs(got-0.0488496) > 1e-9 {
 		t.Errorf("a round of mlp:128 on four nodes at 100 Mbit/s takes %v s", got)
 	}
 	page, err := os.ReadFile("docs/nodes.md")

@@ -102,7 +102,8 @@ func TestTextsAreReadOnce(t *testing.T) {
 	texts := append([]string{"delayed", "delayed:", "sgd", "momentum", "adam", "adagrad",
 		"mlp", "mlp:", "softmax", "convnet", "conv", "factor", "factor:", "cut"}, config.Modes...)
 	for _, s := range sources(t) {
-		if s.tests || s.dir() == "hogwild/config" || s.dir() == "hogwild/model" || strings.HasPrefix(s.path, "internal/") {
+		if s.tests || s.dir() == "hogwild/config" || s.dir() == "hogwild/model" ||
+			strings.HasPrefix(s.path, "internal/") {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -120,7 +121,8 @@ func TestTextsAreReadOnce(t *testing.T) {
 				}
 			}
 			for _, x := range compared {
-				if l, ok := x.(*ast.BasicLit); ok && l.Kind == token.STRING && slices.Contains(texts, strings.Trim(l.Value, "\"`")) {
+				if l, ok := x.(*ast.BasicLit); ok && l.Kind == token.STRING &&
+					slices.Contains(texts, strings.Trim(l.Value, "\"`")) {
 					t.Errorf("%s: compares a text with %s; config and model have types", s.at(x), l.Value)
 				}
 			}
@@ -158,7 +160,8 @@ func TestRacyStoresStandInOneFile(t *testing.T) {
 				}
 			case *ast.CallExpr:
 				if called(n) == "view" && !reads[n] {
-					t.Errorf("%s: a view of shared weights is for reading: an argument of %s", s.at(n), strings.Join(readers, ", "))
+					t.Errorf("%s: a view of shared weights is for reading: an argument of %s", s.at(n),
+						strings.Join(readers, ", "))
 				}
 			}
 			return true

@@ -20,7 +20,8 @@ func text(t *testing.T, path string) string {
 
 // TestPackaging: what is handed out with the program fits it.
 func TestPackaging(t *testing.T) {
-	if license := text(t, "LICENSE"); !strings.Contains(license, "Apache License\n                           Version 2.0, January 2004") ||
+	if license := text(t, "LICENSE"); !strings.Contains(license,
+		"Apache License\n                           Version 2.0, January 2004") ||
 		!strings.Contains(license, "Copyright 2026 The hogwild authors") || strings.Contains(license, "[yyyy]") {
 		t.Error("LICENSE is not Apache 2.0 with the authors filled in")
 	}
@@ -31,7 +32,8 @@ func TestPackaging(t *testing.T) {
 	release := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(text(t, "go.mod"))[1]
 	for _, name := range []string{"packaging/Containerfile", "packaging/Containerfile.cuda"} {
 		file := text(t, name)
-		for _, line := range []string{"FROM docker.io/library/golang:" + release + "-bookworm AS build\n", "\nUSER 65532:65532\n", "\nENTRYPOINT [\"hogwild\"]\n"} {
+		for _, line := range []string{"FROM docker.io/library/golang:" + release + "-bookworm AS build\n",
+			"\nUSER 65532:65532\n", "\nENTRYPOINT [\"hogwild\"]\n"} {
 			if !strings.Contains(file, line) {
 				t.Errorf("%s has no line %q", name, strings.TrimSpace(line))
 			}
@@ -42,7 +44,8 @@ func TestPackaging(t *testing.T) {
 			}
 		}
 	}
-	if script := text(t, "packaging/dist.sh"); strings.Count(script, " build ") != strings.Count(script, `-tags "$TAGS" -o `) {
+	if script := text(t, "packaging/dist.sh"); strings.Count(script, " build ") != strings.Count(script,
+		`-tags "$TAGS" -o `) {
 		t.Error("packaging/dist.sh builds a program without $TAGS: see TestProgramsAreBuiltWithoutRenderers")
 	}
 }

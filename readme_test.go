@@ -66,7 +66,8 @@ func TestReadmeSnippet(t *testing.T) {
 	}
 	text := run("go build -o program . && ./program")
 	loss := regexp.MustCompile(`(?m)^test loss (\S+)$`).FindStringSubmatch(text)
-	if loss == nil || !regexp.MustCompile(`(?m)^\[\d\] <nil>$`).MatchString(text) || !strings.Contains(text, "4 workers") {
+	if loss == nil || !regexp.MustCompile(`(?m)^\[\d\] <nil>$`).MatchString(text) ||
+		!strings.Contains(text, "4 workers") {
 		t.Fatal(text)
 	}
 	if loss, err := strconv.ParseFloat(loss[1], 64); err != nil || !(loss < 0.15) { // softmax reaches 0.28

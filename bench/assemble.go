@@ -61,7 +61,8 @@ func (w *work) save(e *Experiment) error {
 func (w *work) experiment() *Experiment {
 	p := w.plan
 	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: config.Version,
-		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, Limits: p.Limits, SameLR: p.SameLR, Notes: p.Notes}
+		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, Limits: p.Limits, SameLR: p.SameLR,
+		Notes: p.Notes}
 	gpus := map[string]bool{}
 	for i, c := range p.Cases {
 		e.Cases = append(e.Cases, measured(c, w.trials[i]))

@@ -29,9 +29,9 @@ func ByLoss(cases []*Measured) []*Measured {
 	return cases
 }
 
-// best is the best of some cases and its ties; nil: there is nothing to choose from. Ties are the cases that are not shown
-// to be worse (Holm's step-down over all others), so that the case which is truly best is among the best and its ties with
-// a probability of 95% or more: multiple comparisons with the best (Hsu 1984).
+// best is the best of some cases and its ties; nil: there is nothing to choose from. Ties are the cases that are not
+// shown to be worse (Holm's step-down over all others), so that the case which is truly best is among the best and its
+// ties with a probability of 95% or more: multiple comparisons with the best (Hsu 1984).
 func best(cases []*Measured) (first *Measured, ties []*Measured) {
 	cases = ByLoss(cases)
 	if len(cases) < 2 || Summarize(cases[0].TestLoss).N == 0 {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestBest: the least median loss wins; ties are what is not shown to be worse, which with fewer than five repeats is all.
+// TestBest: the least median loss wins; ties are what is not shown to be worse, which with fewer than five repeats is
+// all.
 func TestBest(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -15,9 +16,11 @@ func TestBest(t *testing.T) {
 		best   string
 		ties   []string
 	}{
-		{"apart", [][]Number{{0.5, 0.51, 0.5, 0.52, 0.5}, {0.3, 0.31, 0.3, 0.31, 0.3}, {0.4, 0.41, 0.4, 0.42, 0.4}}, "b", nil},
+		{"apart", [][]Number{{0.5, 0.51, 0.5, 0.52, 0.5}, {0.3, 0.31, 0.3, 0.31, 0.3}, {0.4, 0.41, 0.4, 0.42, 0.4}},
+			"b", nil},
 		{"as seeds go", [][]Number{{0.31, 0.21, 0.41, 0.52, 0.26}, {0.3, 0.2, 0.4, 0.505, 0.25}}, "b", nil},
-		{"one is near", [][]Number{{0.5, 0.305, 0.29, 0.4, 0.31}, {0.3, 0.31, 0.3, 0.31, 0.3}, {0.4, 0.41, 0.4, 0.42, 0.4}}, "b", []string{"a"}},
+		{"one is near", [][]Number{{0.5, 0.305, 0.29, 0.4, 0.31}, {0.3, 0.31, 0.3, 0.31, 0.3},
+			{0.4, 0.41, 0.4, 0.42, 0.4}}, "b", []string{"a"}},
 		{"few runs", [][]Number{{0.5, 0.5}, {0.3, 0.3}, {0.4, 0.4}}, "b", []string{"c", "a"}},
 		{"one run", [][]Number{{0.310}, {0.300}, {0.4}}, "b", []string{"a", "c"}},
 		{"diverged", [][]Number{{missing}, {0.300}, {0.4}}, "b", []string{"c"}},
@@ -46,10 +49,12 @@ func TestBest(t *testing.T) {
 		if len(read.Best) != 1 || read.Best[0].Case != c.best || !slices.Equal(read.Best[0].Ties, c.ties) {
 			t.Errorf("%s: %+v, want %s and %q", c.name, read.Best, c.best, c.ties)
 		}
-		if !strings.HasPrefix(text, "Best: "+c.best+", test loss 0.3") || strings.Contains(text, "Not told apart") != (c.ties != nil) {
+		if !strings.HasPrefix(text, "Best: "+c.best+", test loss 0.3") ||
+			strings.Contains(text, "Not told apart") != (c.ties != nil) {
 			t.Errorf("%s: %q", c.name, text)
 		}
-		if few := strings.Contains(text, "that takes 5 repeats"); few != (len(e.Seeds) < leastRepeats) || read.Best[0].Low > read.Best[0].TestLoss || read.Best[0].High < read.Best[0].TestLoss {
+		if few := strings.Contains(text, "that takes 5 repeats"); few != (len(e.Seeds) < leastRepeats) ||
+			read.Best[0].Low > read.Best[0].TestLoss || read.Best[0].High < read.Best[0].TestLoss {
 			t.Errorf("%s: %q, %+v", c.name, text, read.Best[0])
 		}
 		if e.Kind = "bench"; e.BestText(e.of("")) != "" || e.bests() != nil {

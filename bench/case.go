@@ -18,8 +18,8 @@
 //	                              what is published, paperruns.go, finding.go, papertable.go
 //	                              the two side by side
 //
-// limits.go is what this machine does at best, by loops as plain as those that training needs, shares.go what a case reaches
-// of it.
+// limits.go is what this machine does at best, by loops as plain as those that training needs, shares.go what a case
+// reaches of it.
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that interleaves their runs.
@@ -76,8 +76,8 @@ type Plan struct {
 	Seeds   []uint64 // a repeat each
 	// TargetLoss is the test loss to which times are taken; 0: by group, see Experiment.
 	TargetLoss float64
-	// Search is with how many seeds the learning rates of cases that are compared are searched for; 0: with none. SameLR
-	// has them compared at one rate.
+	// Search is with how many seeds the learning rates of cases that are compared are searched for; 0: with none.
+	// SameLR has them compared at one rate.
 	Search int
 	SameLR bool
 	Limits *Limits // what the machine can do, if it was measured

@@ -62,7 +62,8 @@ func (e *Experiment) LossColumns(cases []*Measured) []Column {
 	columns = append(append(columns, LossColumn), ScoreColumns...)
 	for i, f := range cases[0].Further {
 		if f.Target > 0 {
-			columns = append(columns, timeColumn(f.Target, func(c *Measured) []Number { return c.Further[i].SecondsToTarget }))
+			columns = append(columns,
+				timeColumn(f.Target, func(c *Measured) []Number { return c.Further[i].SecondsToTarget }))
 		}
 	}
 	return columns
@@ -112,7 +113,8 @@ func (e *Experiment) SpeedColumns(cases []*Measured) []Column {
 			}
 			return fmt.Sprintf("%s of %s %s (%s)", human.Share(s.Share), human.Short(s.Best), s.Unit, s.Limit)
 		}),
-		medians("staleness", func(x float64) string { return fmt.Sprintf("%.3g", x) }, func(c *Measured) []Number { return c.StalenessMean }),
+		medians("staleness", func(x float64) string { return fmt.Sprintf("%.3g", x) },
+			func(c *Measured) []Number { return c.StalenessMean }),
 		human.Col("lost updates", func(c *Measured) string {
 			if Summarize(c.LostUpdates).Median == 0 && Summarize(c.LostBelow).N > 0 {
 				return "< " + median(c.LostBelow, human.Share)

@@ -14,7 +14,8 @@ func (e *Experiment) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	flags := e.flags()
 	heads := append([]string{"case", "group"}, flags...)
-	heads = append(heads, "used_mode", "used_workers", "device", "runs", "failed", "parameters", "values_per_example", "flops_per_example", "target_test_loss")
+	heads = append(heads, "used_mode", "used_workers", "device", "runs", "failed", "parameters", "values_per_example",
+		"flops_per_example", "target_test_loss")
 	for _, m := range e.metrics() {
 		heads = append(heads, m.name, m.name+"_low", m.name+"_high")
 	}

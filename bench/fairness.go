@@ -19,7 +19,8 @@ const (
 // were lowered for some, or whose search did not come to an end, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.smoke, e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.searches, e.caps, e.batches, e.misses, e.averages, e.brief,
+		e.smoke, e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.searches, e.caps, e.batches,
+		e.misses, e.averages, e.brief,
 	} {
 		notes = append(notes, say()...)
 	}
@@ -36,7 +37,8 @@ func (e *Experiment) smoke() []string {
 	if e.Kind != "reproduce" || !(Summarize(all).Median < shortRun) {
 		return nil
 	}
-	return []string{fmt.Sprintf("A smoke test: the median run trained for %s. The figures mean nothing, and no claim is judged.", shortTime(Summarize(all).Median))}
+	return []string{fmt.Sprintf("A smoke test: the median run trained for %s. The figures mean nothing, and no claim "+
+		"is judged.", shortTime(Summarize(all).Median))}
 }
 
 // which is the cases for which something is true.
@@ -88,12 +90,14 @@ func (e *Experiment) failures() (notes []string) {
 	for _, c := range e.Cases {
 		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" || s == notRun })
 		if len(why) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and are left out: %s", c.Name, len(why), human.Plural(c.runs(), "run"), why[0]))
+			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and are left out: %s", c.Name, len(why),
+				human.Plural(c.runs(), "run"), why[0]))
 		}
 		missing += len(c.Failed) - c.runs()
 	}
 	if missing > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %s not run yet", missing, human.Plural(len(e.Cases)*len(e.Seeds), "run")))
+		notes = append(notes,
+			fmt.Sprintf("%d of %s not run yet", missing, human.Plural(len(e.Cases)*len(e.Seeds), "run")))
 	}
 	return notes
 }
@@ -108,7 +112,8 @@ func (e *Experiment) crowds() []string {
 		}
 		onCores *= max(1, c.Nodes) // all on this machine
 		return cores > 0 && onCores > cores
-	}, "more workers than cores ("+fmt.Sprint(cores)+"): workers share cores, so this says nothing about scaling to more cores")
+	}, "more workers than cores ("+fmt.Sprint(cores)+
+		"): workers share cores, so this says nothing about scaling to more cores")
 }
 
 // taking are workers on one GPU that take turns: what the device had to say.
@@ -144,7 +149,8 @@ func (e *Experiment) batches() (notes []string) {
 			return !chosen(c) || !chosen(of[0]) || c.Batch == of[0].Batch
 		})
 		if len(others) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: the automatic batch is %d, against %d in %s; set --batch to compare equal batches",
+			notes = append(notes, fmt.Sprintf("%s: the automatic batch is %d, against %d in %s; set --batch to "+
+				"compare equal batches",
 				e.called(others), others[0].Batch, of[0].Batch, of[0].Name))
 		}
 	}
@@ -169,7 +175,8 @@ func (e *Experiment) caps() (notes []string) {
 				least = c
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered to stay stable with the steps in flight (%s: %.3g to %.3g), unlike in the other cases; lr-cap: off keeps it",
+		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered to stay stable with the steps in flight "+
+			"(%s: %.3g to %.3g), unlike in the other cases; lr-cap: off keeps it",
 			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
 	}
 	return notes
@@ -192,7 +199,8 @@ func (e *Experiment) searches() []string {
 	return append(e.note(func(c *Measured) bool { return c.Search != nil && c.Search.AtEdge },
 		"the best learning rate is the lowest or highest of those tried; a better one may lie beyond"),
 		e.note(func(c *Measured) bool { return c.Search != nil && c.Search.Set == training },
-			"no rows of these data can be held out, so learning rates were chosen by the training loss of the last epoch")...)
+			"no rows of these data can be held out, so learning rates were chosen by the training loss of the last "+
+				"epoch")...)
 }
 
 // averages are cases in sync, beside others, whose steps are not theirs.
@@ -205,7 +213,8 @@ func (e *Experiment) averages() (notes []string) {
 			continue
 		}
 		for _, c := range of {
-			if c.kind() == config.Sync && c.Workers > 1 && c.Search == nil && Summarize(c.LRUsed).Median <= Summarize(of[other].LRUsed).Median {
+			if c.kind() == config.Sync && c.Workers > 1 && c.Search == nil &&
+				Summarize(c.LRUsed).Median <= Summarize(of[other].LRUsed).Median {
 				behind = append(behind, c)
 			}
 			switch {
@@ -219,13 +228,17 @@ func (e *Experiment) averages() (notes []string) {
 		}
 	}
 	if len(rare) > 0 {
-		notes = append(notes, e.called(rare)+": each worker trains on its own shard, and weights are averaged once an epoch or every --average-every steps; these steps differ from those of the other modes, so equal epochs are not equal work")
+		notes = append(notes, e.called(rare)+": each worker trains on its own shard, and weights are averaged once "+
+			"an epoch or every --average-every steps; these steps differ from those of the other modes, so equal "+
+			"epochs are not equal work")
 	}
 	if len(common) > 0 {
-		notes = append(notes, e.called(common)+": workers take each step together, on batch x workers examples, so an epoch has fewer steps than in the other modes")
+		notes = append(notes, e.called(common)+": workers take each step together, on batch x workers examples, so "+
+			"an epoch has fewer steps than in the other modes")
 	}
 	if len(behind) > 0 {
-		notes = append(notes, e.called(behind)+": at the learning rate of the other modes they learn less in an epoch; the best rate of N workers that average is up to N times as high")
+		notes = append(notes, e.called(behind)+": at the learning rate of the other modes they learn less in an "+
+			"epoch; the best rate of N workers that average is up to N times as high")
 	}
 	return notes
 }
@@ -233,7 +246,8 @@ func (e *Experiment) averages() (notes []string) {
 // brief are too few repeats, repeats that differ much, and runs that are too short.
 func (e *Experiment) brief() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && n < leastRepeats {
-		notes = append(notes, fmt.Sprintf("%s per case: too few to tell cases apart; verdicts need --repeat %d", human.Plural(n, "run"), leastRepeats))
+		notes = append(notes, fmt.Sprintf("%s per case: too few to tell cases apart; verdicts need --repeat %d",
+			human.Plural(n, "run"), leastRepeats))
 	}
 	var widths []Number
 	for _, c := range e.Cases {
@@ -242,10 +256,13 @@ func (e *Experiment) brief() (notes []string) {
 		}
 	}
 	if w := Summarize(widths); w.Median > busy {
-		notes = append(notes, fmt.Sprintf("noisy timings: in the median case the fastest run is %s times as fast as the slowest; stop other work on the machine and repeat", human.Factor(w.Median)))
+		notes = append(notes, fmt.Sprintf("noisy timings: in the median case the fastest run is %s times as fast as "+
+			"the slowest; stop other work on the machine and repeat", human.Factor(w.Median)))
 	}
-	notes = append(notes, e.note(func(c *Measured) bool { return Summarize(c.WallSeconds).Median >= 2*Summarize(c.Seconds).Median },
-		"half of the time or more passed between epochs; seconds and examples/s are those of training alone")...)
+	notes = append(notes,
+		e.note(func(c *Measured) bool { return Summarize(c.WallSeconds).Median >= 2*Summarize(c.Seconds).Median },
+			"half of the time or more passed between epochs; seconds and examples/s are those of training alone")...)
 	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
-		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs", shortRun))...)
+		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs",
+			shortRun))...)
 }

@@ -25,23 +25,33 @@ func TestFairness(t *testing.T) {
 	}{
 		{"one core", func(e *Experiment) { e.Machine.Cores = 1 }, "async-2: more workers than cores (1)"},
 		{"a failure", func(e *Experiment) { e.Cases[0].Failed[2] = "diverged" }, "async-1: 1 of 3 runs failed"},
-		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing }, "async-2: some runs did not reach the target"},
-		{"a miss of all", func(e *Experiment) { e.Cases[1].SecondsToTarget = []Number{missing, missing, missing} }, "async-2: no run reached the target"},
-		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} }, "(async-2: 0.1 to 0.05)"},
-		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] }, "2 runs per case: too few to tell cases apart; verdicts need --repeat 5"},
-		{"boundaries", func(e *Experiment) { e.Cases[1].WallSeconds = []Number{1e3, 1e3, 1e3} }, "async-2: half of the time or more passed between epochs"},
-		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} }, "async-2: runs of less than 0.05 s"},
-		{"other batches", func(e *Experiment) { e.Cases[1].Batch = 8 }, "async-2: the automatic batch is 8, against 64 in async-1"},
-		{"no GPU", func(e *Experiment) { e.Cases[1].Device = "cuda:0 (NVIDIA H200 (stand-in))" }, "no GPU: the stand-in driver"},
+		{"a miss", func(e *Experiment) { e.Cases[1].SecondsToTarget[0] = missing },
+			"async-2: some runs did not reach the target"},
+		{"a miss of all", func(e *Experiment) { e.Cases[1].SecondsToTarget = []Number{missing, missing, missing} },
+			"async-2: no run reached the target"},
+		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} },
+			"(async-2: 0.1 to 0.05)"},
+		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] },
+			"2 runs per case: too few to tell cases apart; verdicts need --repeat 5"},
+		{"boundaries", func(e *Experiment) { e.Cases[1].WallSeconds = []Number{1e3, 1e3, 1e3} },
+			"async-2: half of the time or more passed between epochs"},
+		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} },
+			"async-2: runs of less than 0.05 s"},
+		{"other batches", func(e *Experiment) { e.Cases[1].Batch = 8 },
+			"async-2: the automatic batch is 8, against 64 in async-1"},
+		{"no GPU", func(e *Experiment) { e.Cases[1].Device = "cuda:0 (NVIDIA H200 (stand-in))" },
+			"no GPU: the stand-in driver"},
 		{"a busy machine", func(e *Experiment) {
 			e.Cases[0].ExamplesPerSecond[2], e.Cases[1].ExamplesPerSecond[0] = 5000, 7920
 			e.Cases[0].ExamplesPerSecond[0], e.Cases[0].ExamplesPerSecond[1] = 1250, 1250
 			e.Cases[1].ExamplesPerSecond[1], e.Cases[1].ExamplesPerSecond[2] = 3960, 3960
 		}, "the fastest run is 3.00 times as fast as the slowest"},
 		{"turns on a GPU", func(e *Experiment) {
-			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0", []string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
+			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0",
+				[]string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
 		}, "async-2: without MPS"},
-		{"limits of the cores", func(e *Experiment) { e.Cases[1].Config.GPU, e.Limits = "0", &Limits{} }, "async-2: the limits are those of the CPU cores"},
+		{"limits of the cores", func(e *Experiment) { e.Cases[1].Config.GPU, e.Limits = "0", &Limits{} },
+			"async-2: the limits are those of the CPU cores"},
 		{"sync", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[2:]...)
 			e.Cases[3].SecondsToTarget[1] = 1
@@ -58,8 +68,10 @@ func TestFairness(t *testing.T) {
 			e.Cases = append(e.Cases, handmade().Cases[3])
 			e.Cases[2].SecondsToTarget[1], e.Cases[2].Config.GlobalBatch = 1, 128
 		}, "sync-2: at the learning rate of the other modes they learn less in an epoch; the best rate of N workers"},
-		{"a rate at the edge", func(e *Experiment) { e.Cases[1].Search = &Search{AtEdge: true} }, "async-2: the best learning rate is the lowest or highest"},
-		{"no validation rows", func(e *Experiment) { e.Cases[1].Search = &Search{Set: training} }, "async-2: no rows of these data can be held out"},
+		{"a rate at the edge", func(e *Experiment) { e.Cases[1].Search = &Search{AtEdge: true} },
+			"async-2: the best learning rate is the lowest or highest"},
+		{"no validation rows", func(e *Experiment) { e.Cases[1].Search = &Search{Set: training} },
+			"async-2: no rows of these data can be held out"},
 	} {
 		e := fair()
 		c.spoil(e)
@@ -107,7 +119,8 @@ func TestCapsOfAll(t *testing.T) {
 
 func TestCalled(t *testing.T) {
 	var cases []*Measured
-	for _, want := range []string{"a", "a and b", "a, b and c", "a, b, c and d", "a, b, c, d and e", "a, b, c, d and 2 others"} {
+	for _, want := range []string{"a", "a and b", "a, b and c", "a, b, c and d", "a, b, c, d and e",
+		"a, b, c, d and 2 others"} {
 		cases = append(cases, &Measured{Case: Case{Name: string(rune('a' + len(cases)))}})
 		if got := (&Experiment{}).called(cases); got != want {
 			t.Errorf("%d cases are called %q, want %q", len(cases), got, want)

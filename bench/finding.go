@@ -36,10 +36,14 @@ const (
 var FindingHeads = []string{"experiment", "claim", "published", "measured", "verdict"}
 
 // AboutFindings says what the figures of FindingRows are, and when a statement holds.
-const AboutFindings = "Speed-ups are relative to the serial version (Hogwild! with one worker): published for 10 threads, measured with the most workers. " +
-	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats, in the order of the claim. " +
-	"≥ and ≈ allow 5%. A claim agrees if paired t-tests over the repeats show it (for ≈ an equivalence test), differs if they show the opposite, " +
-	"and is undecided otherwise, or with fewer than 5 repeats. The probability of any wrong verdict in the table is at most 5% (Holm's step-down)."
+const AboutFindings = "Speed-ups are relative to the serial version (Hogwild! with one worker): published for 10 " +
+	"threads, measured with the most workers. " +
+	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats, in the " +
+	"order of the claim. " +
+	"≥ and ≈ allow 5%. A claim agrees if paired t-tests over the repeats show it (for ≈ an equivalence test), " +
+	"differs if they show the opposite, " +
+	"and is undecided otherwise, or with fewer than 5 repeats. The probability of any wrong verdict in the table is " +
+	"at most 5% (Holm's step-down)."
 
 // FindingRows is the table of verdicts.
 func (e *Experiment) FindingRows() (rows [][]string) {
@@ -125,8 +129,8 @@ func (a quantity) compare(about string, is relation, b quantity, format func(flo
 		measured(a) + ", " + measured(b), verdict, p}
 }
 
-// judge is the verdict that the repeats speak for, and its p-value. Of what the two verdicts have to reject one is true:
-// each statement can be wrong in one way, so Holm's step-down counts statements.
+// judge is the verdict that the repeats speak for, and its p-value. Of what the two verdicts have to reject one is
+// true: each statement can be wrong in one way, so Holm's step-down counts statements.
 func (is relation) judge(d paired) (Agreement, Number) {
 	agrees, differs := d.over(-d.margin), d.under(-d.margin) // non-inferiority, which is one-sided
 	switch {
@@ -208,7 +212,9 @@ func (e *Experiment) delayFindings() []Finding {
 		return quantity{paperMethods[method], PublishedByDelay[method][at], r.most(method)}
 	}
 	return []Finding{
-		speed(short, methodHogwild, 2).compare("delay of "+delayOf(short), above, speed(short, methodRR, 2), human.Factor),
-		speed(long, methodRR, 6).compare("delay of "+delayOf(long), notBelow, speed(long, methodHogwild, 6), human.Factor),
+		speed(short, methodHogwild, 2).compare("delay of "+delayOf(short), above,
+			speed(short, methodRR, 2), human.Factor),
+		speed(long, methodRR, 6).compare("delay of "+delayOf(long), notBelow,
+			speed(long, methodHogwild, 6), human.Factor),
 	}
 }

@@ -21,8 +21,10 @@ func FuzzPlan(f *testing.F) {
 			f.Add(text)
 		}
 	}
-	for _, text := range []string{"data: digits\ngrid:\n  lr: [0.1, 0.2]\n  workers: [1, 2, 4]\nseeds: 3\n", "cases:\n  - lr: 1\n  - {lr: 2, name: b}\n", "a: 1\n---\nb: 2\n",
-		"seeds: [1, 1]\n", "seeds: 1e9\n", "grid:\n  lr: &x [1]\n  l2: *x\n", strings.Repeat("[", 16000), strings.Repeat("- ", 16000), strings.Repeat("a: {", 300), "? a\n: b\n", "a: |\n b\n", "!!binary a: b\n",
+	for _, text := range []string{"data: digits\ngrid:\n  lr: [0.1, 0.2]\n  workers: [1, 2, 4]\nseeds: 3\n",
+		"cases:\n  - lr: 1\n  - {lr: 2, name: b}\n", "a: 1\n---\nb: 2\n",
+		"seeds: [1, 1]\n", "seeds: 1e9\n", "grid:\n  lr: &x [1]\n  l2: *x\n", strings.Repeat("[", 16000),
+		strings.Repeat("- ", 16000), strings.Repeat("a: {", 300), "? a\n: b\n", "a: |\n b\n", "!!binary a: b\n",
 		"grid:\n" + strings.Repeat("  a: [1,2,3,4,5,6,7,8,9,10]\n", 10)} {
 		f.Add([]byte(text))
 	}
@@ -45,8 +47,10 @@ func FuzzPlan(f *testing.F) {
 // FuzzTrial: a trial or the results of an experiment is read, or is an error; what was read is
 // written and read again.
 func FuzzTrial(f *testing.F) {
-	f.Add([]byte(`{"case":"a","settings":[{"flag":"lr","value":"1"}],"seed":1,"took":1,"config":{"workers":2},"result":{"test_loss":null},"history":[{"epoch":1}]}`))
-	f.Add([]byte(`{"kind":"sweep","name":"s","seeds":[1],"cases":[{"name":"a","settings":[],"runs":[{"seed":1,"test_loss":0.5}]}]}`))
+	f.Add([]byte(
+		`{"case":"a","settings":[{"flag":"lr","value":"1"}],"seed":1,"took":1,"config":{"workers":2},"result":{"test_loss":null},"history":[{"epoch":1}]}`))
+	f.Add([]byte(
+		`{"kind":"sweep","name":"s","seeds":[1],"cases":[{"name":"a","settings":[],"runs":[{"seed":1,"test_loss":0.5}]}]}`))
 	f.Add([]byte(`{"history":null,"config":{"mode":"delayed:3"}}`))
 	f.Add([]byte(strings.Repeat(`{"a":`, 20000)))
 	dir := f.TempDir()

@@ -133,7 +133,8 @@ func (e *Experiment) varying(c *Measured) []string {
 		value, ok := set[flag]
 		return !slices.ContainsFunc(e.Cases, func(other Measured) bool {
 			v, is := other.without()[flag]
-			return other.Config.Data == c.Config.Data && other.Config.Model == c.Config.Model && (v != value || is != ok)
+			return other.Config.Data == c.Config.Data && other.Config.Model == c.Config.Model &&
+				(v != value || is != ok)
 		})
 	})
 }

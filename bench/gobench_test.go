@@ -34,7 +34,8 @@ func TestBenchmarks(t *testing.T) {
 	if len(sync) != 3 {
 		t.Fatalf("%d runs of sync-2 in\n%s", len(sync), raw)
 	}
-	for unit, want := range map[string]float64{"sec/op": 600.0 / 1080, "examples/s": 1.08e6, "test-loss": 0.40, "s-to-target": 0.8, "accuracy": 0.9} {
+	for unit, want := range map[string]float64{"sec/op": 600.0 / 1080, "examples/s": 1.08e6, "test-loss": 0.40,
+		"s-to-target": 0.8, "accuracy": 0.9} {
 		if got, ok := sync[2].Value(unit); !ok || got < want*(1-1e-5) || got > want*(1+1e-5) {
 			t.Errorf("third run of sync-2: %v %s, want %v", got, unit, want)
 		}
@@ -42,7 +43,8 @@ func TestBenchmarks(t *testing.T) {
 	if _, ok := sync[1].Value("s-to-target"); ok {
 		t.Error("a run that missed the target has a time to it")
 	}
-	for unit, want := range map[string]int{"examples/s": 1, "test-loss": -1, "s-to-target": -1, "accuracy": 1, "sec/op": -1} {
+	for unit, want := range map[string]int{"examples/s": 1, "test-loss": -1, "s-to-target": -1, "accuracy": 1,
+		"sec/op": -1} {
 		if got := r.Units().GetBetter(unit); got != want {
 			t.Errorf("%s: better is %v, want %v", unit, got, want)
 		}
@@ -77,7 +79,8 @@ func TestBenchmarkNames(t *testing.T) {
 func TestCSV(t *testing.T) {
 	e := handmade()
 	e.Cases[3].Failed[1] = "killed"
-	rows, err := csv.NewReader(strings.NewReader(text(t, func(b *bytes.Buffer) error { return e.WriteCSV(b) }))).ReadAll()
+	rows, err :=
+		csv.NewReader(strings.NewReader(text(t, func(b *bytes.Buffer) error { return e.WriteCSV(b) }))).ReadAll()
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("%d rows (%v)", len(rows), err)
 	}
@@ -89,7 +92,8 @@ func TestCSV(t *testing.T) {
 		last[head] = rows[4][i]
 	}
 	for head, want := range map[string]string{
-		"case": "sync-2", "group": "digits", "model": "softmax", "workers": "2", "mode": "sync", "runs": "3", "failed": "1",
+		"case": "sync-2", "group": "digits", "model": "softmax", "workers": "2", "mode": "sync",
+		"runs": "3", "failed": "1",
 		"examples_per_second": "1000000", "examples_per_second_low": "990000", "examples_per_second_high": "1080000",
 		"seconds_to_target": "0.85", "test_rmse": "", "speed_up_low": "0.9", "target_test_loss": "0.42",
 	} {

@@ -69,14 +69,16 @@ func Cross(grids []Grid, flags Flags) (cases []Case, err error) {
 	for _, p := range points {
 		c := p.Case
 		if c.Name = p.caseName(varies); c.Name == "" {
-			return nil, p.errorf("names: %q gives this case an empty name; use letters, digits, $name and flags that the case sets", p.grid.Names)
+			return nil, p.errorf("names: %q gives this case an empty name; use letters, digits, $name and flags that "+
+				"the case sets", p.grid.Names)
 		}
 		if taken[c.Name] && p.Name != "" {
 			return nil, p.errorf("two cases are both named %s", c.Name)
 		}
 		c.Name = free(c.Name, taken)
 		if slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Flag == "validation" }) {
-			return nil, p.errorf("case %s: validation: an experiment compares test losses after each epoch, but a run with a validation set has only the last; remove validation", c.Name)
+			return nil, p.errorf("case %s: validation: an experiment compares test losses after each epoch, but a "+
+				"run with a validation set has only the last; remove validation", c.Name)
 		}
 		all, err := flags.Check(c)
 		if err != nil {

@@ -44,7 +44,8 @@ func ReadPlan(path string, text []byte, flags Flags) (p Plan, err error) {
 	}
 	f := &gridFile{path: path, flags: flags}
 	base := filepath.Base(path)
-	p = Plan{Kind: "sweep", Seeds: FirstSeeds(1), Name: cmp.Or(FolderName(strings.TrimSuffix(base, filepath.Ext(base))), "experiment")}
+	p = Plan{Kind: "sweep", Seeds: FirstSeeds(1),
+		Name: cmp.Or(FolderName(strings.TrimSuffix(base, filepath.Ext(base))), "experiment")}
 	documents, err := Documents(path, text)
 	if err != nil {
 		return p, err
@@ -87,7 +88,8 @@ func (f *gridFile) document(p *Plan, entries []Entry, known []string) (g Grid, e
 	for _, e := range entries {
 		key := e.Key.Value
 		if !slices.Contains(known, key) {
-			return g, f.errorf(e.Key, "unknown key %q%s (keys: %s; flags of `hogwild train` go under base, grid or cases)",
+			return g, f.errorf(e.Key, "unknown key %q%s (keys: %s; flags of `hogwild train` go under base, grid or "+
+				"cases)",
 				key, human.Suggest("", key, known), strings.Join(known, ", "))
 		}
 		values[key] = e.Value
@@ -132,7 +134,8 @@ func (f *gridFile) checkNames(g *Grid, at *token.Token) error {
 	var err error
 	os.Expand(g.Names, func(flag string) string {
 		if err == nil && !slices.Contains(known, flag) {
-			err = f.errorf(at, "names: no case sets $%s%s (use $name and flags that cases set, in braces if they have a hyphen: ${average-every})",
+			err = f.errorf(at, "names: no case sets $%s%s (use $name and flags that cases set, in braces if they "+
+				"have a hyphen: ${average-every})",
 				flag, human.Suggest("$", flag, known))
 		}
 		return ""
@@ -169,7 +172,8 @@ func (f *gridFile) key(p *Plan, g *Grid, key string, n ast.Node) (err error) {
 	case "seeds":
 		p.Seeds, err = f.seeds(n)
 	case "target-loss":
-		if p.TargetLoss, err = strconv.ParseFloat(t.Value, 64); err != nil || !(p.TargetLoss > 0 && p.TargetLoss < 1e30) {
+		if p.TargetLoss, err = strconv.ParseFloat(t.Value, 64); err != nil ||
+			!(p.TargetLoss > 0 && p.TargetLoss < 1e30) {
 			return f.errorf(t, "target-loss: %q: want a positive number", t.Value)
 		}
 	case "launcher":
@@ -187,8 +191,10 @@ var inNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._=,+:-]*$`)
 // name checks a name that the file gives.
 func (f *gridFile) name(n ast.Node) (string, error) {
 	t := n.GetToken()
-	if n.Type() != ast.StringType && n.Type() != ast.IntegerType || !inNames.MatchString(t.Value) || len(t.Value) > longestName {
-		return "", f.errorf(t, "name %q: want a letter or digit, then letters, digits or ._=,+:-, at most %d characters (it names a folder)", t.Value, longestName)
+	if n.Type() != ast.StringType && n.Type() != ast.IntegerType || !inNames.MatchString(t.Value) ||
+		len(t.Value) > longestName {
+		return "", f.errorf(t, "name %q: want a letter or digit, then letters, digits or ._=,+:-, at most %d "+
+			"characters (it names a folder)", t.Value, longestName)
 	}
 	return t.Value, nil
 }
@@ -241,12 +247,14 @@ func (f *gridFile) settings(n ast.Node, want string) (all []Setting, err error) 
 func (f *gridFile) axes(g *Grid, n ast.Node) (axes [][]Setting, err error) {
 	entries, ok := Entries(n)
 	if !ok {
-		return nil, f.errorf(n.GetToken(), "grid: want flags of `hogwild train` with lists, e.g. {lr: [0.01, 0.1], workers: [1, 2]}")
+		return nil, f.errorf(n.GetToken(), "grid: want flags of `hogwild train` with lists, e.g. {lr: [0.01, 0.1], "+
+			"workers: [1, 2]}")
 	}
 	for _, e := range entries {
 		list, ok := e.Value.(*ast.SequenceNode)
 		if !ok || len(list.Values) == 0 {
-			return nil, f.errorf(e.Key, "%s: want a list of values, e.g. [0.01, 0.1]; settings common to all cases go under base", e.Key.Value)
+			return nil, f.errorf(e.Key, "%s: want a list of values, e.g. [0.01, 0.1]; settings common to all cases "+
+				"go under base", e.Key.Value)
 		}
 		var axis []Setting
 		for _, v := range list.Values {

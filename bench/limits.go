@@ -58,14 +58,16 @@ func Measure(seconds float64) (*Limits, error) {
 	}
 	defer s.Close()
 	here := rundir.ThisMachine()
-	m := &meter{slot: time.Duration(seconds / 11 / repeats * float64(time.Second)), Limits: Limits{CPU: here.CPU, Kernel: here.Kernel, Go: here.Go,
-		Cores: min(machine.Cores(), runtime.GOMAXPROCS(0)), Time: time.Now().UTC().Truncate(time.Second)}}
+	m := &meter{slot: time.Duration(seconds / 11 / repeats * float64(time.Second)),
+		Limits: Limits{CPU: here.CPU, Kernel: here.Kernel, Go: here.Go,
+			Cores: min(machine.Cores(), runtime.GOMAXPROCS(0)), Time: time.Now().UTC().Truncate(time.Second)}}
 	if m.w, err = shm.View[float32](s, "w"); err != nil {
 		return nil, err
 	}
 	clear(m.w) // every page is there
 	peak := vec.Peaks()[0]
-	m.rate("multiply-add, "+peak.Name, "GFLOP/s", "dense layers and convolutions: peak of any matrix product", block*peak.Flops/1e9,
+	m.rate("multiply-add, "+peak.Name, "GFLOP/s", "dense layers and convolutions: peak of any matrix product",
+		block*peak.Flops/1e9,
 		func(_, _ int) { peak.Run(block) })
 	m.read()
 	for _, size := range sizes {
@@ -75,7 +77,8 @@ func Measure(seconds float64) (*Limits, error) {
 	return &m.Limits, nil
 }
 
-// rate measures a loop on one core and on all: turn(i, k) is its turn k on core i, and per what a turn does, in the unit.
+// rate measures a loop on one core and on all: turn(i, k) is its turn k on core i, and per what a turn does, in the
+// unit.
 func (m *meter) rate(name, unit, means string, per float64, turn func(i, k int)) {
 	for _, cores := range slices.Compact([]int{1, m.Cores}) {
 		m.add(Limit{Name: name, Unit: unit, Cores: cores, Means: means}, turn, func(n int, d time.Duration) float64 {
@@ -130,7 +133,8 @@ var sizes = []struct {
 	floats      int
 	name, means string
 }{
-	{47_236, "w[j] += x at random, 47 k floats", "sparse models of RCV1's size, in the L2 cache: one such update per nonzero"},
+	{47_236, "w[j] += x at random, 47 k floats", "sparse models of RCV1's size, in the L2 cache: one such update per " +
+		"nonzero"},
 	{1_000_000, "w[j] += x at random, 1 M floats", "sparse models that fit in the L3 cache"},
 	{50_000_000, "w[j] += x at random, 50 M floats", "sparse models and factors larger than the caches"},
 }
@@ -152,13 +156,15 @@ func (m *meter) scatter(w []float32, name, means string) {
 	})
 }
 
-// cacheLine is the time in which a cache line goes from a core to another: half of that in which a word goes there and back.
+// cacheLine is the time in which a cache line goes from a core to another: half of that in which a word goes there and
+// back.
 func (m *meter) cacheLine() {
 	if m.Cores == 1 {
 		return
 	}
 	var next atomic.Uint32
-	f := Limit{Name: "cache line, core to core", Unit: "ns", Cores: 2, Means: "each update of a cache line that another worker wrote last"}
+	f := Limit{Name: "cache line, core to core", Unit: "ns", Cores: 2,
+		Means: "each update of a cache line that another worker wrote last"}
 	m.add(f, func(side, _ int) {
 		for next.Load() != uint32(side) {
 		}

@@ -27,7 +27,8 @@ func TestLimits(t *testing.T) {
 	one := map[string]bool{}
 	for _, v := range f.Limits {
 		if !(v.Min <= v.Median && v.Median <= v.Max) || math.IsInf(v.Max, 0) || v.Min <= 0 {
-			t.Errorf("%s on %d cores: %v, %v, %v are not the least, the median and the most", v.Name, v.Cores, v.Min, v.Median, v.Max)
+			t.Errorf("%s on %d cores: %v, %v, %v are not the least, the median and the most", v.Name, v.Cores, v.Min,
+				v.Median, v.Max)
 		}
 		if v.Means == "" || v.Unit == "" {
 			t.Errorf("%s: no unit, or nothing of what it bounds", v.Name)
@@ -36,7 +37,8 @@ func TestLimits(t *testing.T) {
 			one[v.Name] = true
 		}
 	}
-	for _, name := range []string{"multiply-add", "memory, read", "w[j] += x at random, 47 k", "w[j] += x at random, 50 M"} {
+	for _, name := range []string{"multiply-add", "memory, read", "w[j] += x at random, 47 k",
+		"w[j] += x at random, 50 M"} {
 		if !strings.Contains(strings.Join(slices.Collect(maps.Keys(one)), "\n"), name) {
 			t.Errorf("no limit of %q on one core", name)
 		}
@@ -46,7 +48,8 @@ func TestLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Limits
-	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Limits) != len(f.Limits) || back.Limits[0] != f.Limits[0] {
+	if err := json.Unmarshal(raw.Bytes(), &back); err != nil || len(back.Limits) != len(f.Limits) ||
+		back.Limits[0] != f.Limits[0] {
 		t.Errorf("the JSON reads back as %+v (%v)", back, err)
 	}
 	if err := f.WriteText(&text); err != nil {

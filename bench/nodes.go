@@ -17,7 +17,8 @@ func (p *Plan) SetLauncher(launcher string) error {
 	case launcher == "":
 		return nil
 	case !strings.Contains(launcher, NodesWord):
-		return usage("launcher %q: it lacks %s, the number of nodes; e.g. 'mpirun -n %s'", launcher, NodesWord, NodesWord)
+		return usage("launcher %q: it lacks %s, the number of nodes; e.g. 'mpirun -n %s'", launcher,
+			NodesWord, NodesWord)
 	default:
 		for i := range p.Cases {
 			if c := &p.Cases[i]; several(c.Value("nodes")) {
@@ -77,7 +78,8 @@ func (e *Experiment) nodes() (notes []string) {
 		}
 	}
 	most := slices.MaxFunc(cases, func(a, b *Measured) int { return a.Nodes*a.Workers - b.Nodes*b.Workers })
-	return []string{fmt.Sprintf("nodes are %s: all share this machine's %s (%d nodes with %s in %s), so their speed is not that of as many machines. "+
+	return []string{fmt.Sprintf("nodes are %s: all share this machine's %s (%d nodes with %s in %s), so their speed "+
+		"is not that of as many machines. "+
 		"Compare losses, and the share of communication, which here has no network", strings.Join(ways, ", or "),
 		human.Plural(e.Machine.Cores, "core"), most.Nodes, human.Plural(most.Workers, "worker"), most.Name)}
 }

@@ -16,7 +16,8 @@ func TestLaunched(t *testing.T) {
 	for i := range p.Cases {
 		p.Cases[i].Settings = append(p.Cases[i].Settings, Setting{"nodes", "3"})
 	}
-	launcher := `env RANKS={nodes} /bin/sh -c 'echo "$RANKS nodes" >> "` + r.Folder + `/starts"; case "$*" in *--nodes*) exit 9; esac; exec "$@"' sh`
+	launcher := `env RANKS={nodes} /bin/sh -c 'echo "$RANKS nodes" >> "` + r.Folder +
+		`/starts"; case "$*" in *--nodes*) exit 9; esac; exec "$@"' sh`
 	if err := p.SetLauncher(launcher); err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +37,14 @@ func TestLaunched(t *testing.T) {
 	if done := r.Done(good); done[0] != 0 {
 		t.Error("a run of another launcher counts")
 	}
-	if _, err := r.Run(t.Context(), p); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "no such file") {
+	if _, err := r.Run(t.Context(), p); !errors.Is(err, config.ErrUsage) ||
+		!strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a mistake behind a launcher: %v", err)
 	}
 	p.Cases = p.Cases[1:]
 	p.Cases[0].Launcher = "/nowhere/mpirun -n {nodes}"
-	if _, err := r.Run(t.Context(), p); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "launcher /nowhere/mpirun -n {nodes}: ") {
+	if _, err := r.Run(t.Context(), p); !errors.Is(err, config.ErrUsage) ||
+		!strings.Contains(err.Error(), "launcher /nowhere/mpirun -n {nodes}: ") {
 		t.Errorf("no launcher: %v", err)
 	}
 }
@@ -63,13 +66,15 @@ func TestNodesInSummary(t *testing.T) {
 	c.SumSeconds, c.WaitSeconds = []Number{0.03, 0.03, 0.03}, []Number{0.06, 0.06, 0.06}
 	table := text(t, func(w *bytes.Buffer) error { return e.WriteText(w) })
 	for _, want := range []string{"NODES", "2      8       80.0   2.00 KiB", "COMMUNICATION", "10%", "20%",
-		"all share this machine's 2 cores (2 nodes with 2 workers in async-2)", "async-2: more workers than cores (2)"} {
+		"all share this machine's 2 cores (2 nodes with 2 workers in async-2)",
+		"async-2: more workers than cores (2)"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)
 		}
 	}
 	csv := text(t, func(w *bytes.Buffer) error { return e.WriteCSV(w) })
-	for _, want := range []string{"nodes,rounds,used_mode", "communication_share", ",80,80,80,2048,2048,2048,0.03,0.03,0.03,0.06,0.06,0.06,0.099,0.09,0.1,0.198,"} {
+	for _, want := range []string{"nodes,rounds,used_mode", "communication_share",
+		",80,80,80,2048,2048,2048,0.03,0.03,0.03,0.06,0.06,0.06,0.099,0.09,0.1,0.198,"} {
 		if !strings.Contains(csv, want) {
 			t.Errorf("no %q in\n%s", want, csv)
 		}

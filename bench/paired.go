@@ -18,11 +18,11 @@ const (
 )
 
 // paired is what the repeats say of how one list compares with another: of the differences of their logarithms, seed by
-// seed. All cases of a round have one seed and run close together in time, so what a seed or other programs do to both is
-// not in the differences, and a paired t-test (Student 1908) is valid whether or not the lists are correlated. Welch's
-// (1947) would have more degrees of freedom, but assumes that they are not. What is assumed: rounds are independent, and
-// the differences normal. Logarithms make differences ratios, of which noise that is a share of a time has the same
-// spread at all speeds.
+// seed. All cases of a round have one seed and run close together in time, so what a seed or other programs do to both
+// is not in the differences, and a paired t-test (Student 1908) is valid whether or not the lists are correlated.
+// Welch's (1947) would have more degrees of freedom, but assumes that they are not. What is assumed: rounds are
+// independent, and the differences normal. Logarithms make differences ratios, of which noise that is a share of a time
+// has the same spread at all speeds.
 type paired struct {
 	n               int
 	mean, deviation float64 // the latter of the mean
@@ -83,8 +83,8 @@ func (p paired) factor() string {
 }
 
 // holm adjusts the p-values of several tests so that those up to a level are wrong, one or more of them, with that
-// probability at most: the step-down of Holm (1979), which assumes nothing of how the tests depend on each other. NaN is
-// no test.
+// probability at most: the step-down of Holm (1979), which assumes nothing of how the tests depend on each other. NaN
+// is no test.
 func holm(p []float64) []float64 {
 	order, adjusted := []int{}, slices.Repeat([]float64{math.NaN()}, len(p))
 	for i := range p {

@@ -44,7 +44,8 @@ func TestFactor(t *testing.T) {
 		a, b = append(a, Number(10*math.Exp(0.1*x))), append(b, 5)
 	}
 	w := 0.1 * 2.776445 * math.Sqrt(0.5)
-	if got, want := pair(a, b).factor(), fmt.Sprintf("2.00 (%.2f to %.2f)", 2*math.Exp(-w), 2*math.Exp(w)); got != want {
+	if got, want := pair(a, b).factor(), fmt.Sprintf("2.00 (%.2f to %.2f)", 2*math.Exp(-w),
+		2*math.Exp(w)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if got := pair(b, b).factor(); got != "1.00" {
@@ -71,7 +72,9 @@ func TestHolm(t *testing.T) {
 // TestVersus: a factor and its interval, equal, undecided, or nothing where there is nothing to compare.
 func TestVersus(t *testing.T) {
 	base := []Number{100, 110, 90, 105, 95}
-	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(5), Cases: []Measured{{Mode: "async", Workers: 2, ExamplesPerSecond: base, Reached: Reached{SecondsToTarget: base}}}}
+	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(5),
+		Cases: []Measured{{Mode: "async", Workers: 2, ExamplesPerSecond: base,
+			Reached: Reached{SecondsToTarget: base}}}}
 	for _, c := range []struct {
 		mode, speed, time string
 		percent           [5]Number // of the base, seed by seed
@@ -173,13 +176,14 @@ func TestVersusIsCalibrated(t *testing.T) {
 			t.Errorf("%d repeats with a noise of %v: 20%% are found in %v of all tables", n, noise, got)
 		}
 	}
-	if w := words(rand.New(rand.NewPCG(3, 4)), leastRepeats-1, 0, slices.Repeat([]float64{9}, cases)); w["undecided"] != cases {
+	if w := words(rand.New(rand.NewPCG(3, 4)), leastRepeats-1, 0,
+		slices.Repeat([]float64{9}, cases)); w["undecided"] != cases {
 		t.Errorf("of too few repeats: %v", w)
 	}
 }
 
-// TestJudgeIsCalibrated: at the edge of each statement a verdict is wrong in 5% of all tables at most, and near 5% for one
-// statement alone: the tests are neither too bold nor idle.
+// TestJudgeIsCalibrated: at the edge of each statement a verdict is wrong in 5% of all tables at most, and near 5% for
+// one statement alone: the tests are neither too bold nor idle.
 func TestJudgeIsCalibrated(t *testing.T) {
 	wrong := func(statements int, noise float64, is relation, factor float64, said Agreement) (float64, float64) {
 		return share(2000, func(r *rand.Rand) bool {
@@ -226,7 +230,8 @@ func TestJudgeIsCalibrated(t *testing.T) {
 		is     relation
 		factor float64
 		right  Agreement
-	}{{above, 1.2, Agrees}, {above, 1 / 1.2, Differs}, {notBelow, 1 / 1.2, Differs}, {closeTo, 1.25, Differs}, {notBelow, 1.2, Agrees}} {
+	}{{above, 1.2, Agrees}, {above, 1 / 1.2, Differs}, {notBelow, 1 / 1.2, Differs}, {closeTo, 1.25, Differs},
+		{notBelow, 1.2, Agrees}} {
 		if got, _ := wrong(1, 0.02, c.is, c.factor, c.right); got < 0.95 {
 			t.Errorf("%s %v with a noise of 2%% %s in %v", c.is, c.factor, c.right, got)
 		}

@@ -128,9 +128,11 @@ func (o *paperValues) Delays() (list []delayed) {
 	}
 	const alone = 200e-9 // seconds that an example takes, about
 	rows := 781265 * o.tenth()
-	for _, d := range []time.Duration{100, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond} {
+	for _, d := range []time.Duration{100, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond,
+		time.Millisecond} {
 		examples := seconds * o.Size / (alone + d.Seconds())
-		r := delayed{Name: strings.Replace(d.String(), "µ", "u", 1), Epochs: max(1, min(paperPasses, int(examples/rows)))}
+		r := delayed{Name: strings.Replace(d.String(), "µ", "u", 1),
+			Epochs: max(1, min(paperPasses, int(examples/rows)))}
 		if examples < rows {
 			chunk := float64(64 * o.Most()) // see package plan
 			r.Limit = int(math.Ceil(examples/chunk) * chunk)

@@ -31,7 +31,8 @@ func TestPublishedFiguresAgree(t *testing.T) {
 		set, method string
 		says        float64
 	}{
-		{"dblife", methodHogwild, 9}, {"dblife", methodRR, 5}, {"abdomen", methodHogwild, 4}, {"netflix", methodRR, 0.62},
+		{"dblife", methodHogwild, 9}, {"dblife", methodRR, 5}, {"abdomen", methodHogwild, 4},
+		{"netflix", methodRR, 0.62},
 	} {
 		if got := publishedSet(c.set).at(c.method, 10); math.Abs(got/c.says-1) > 0.03 {
 			t.Errorf("%s, %s: %v by the curve, %v in the text", c.set, c.method, got, c.says)
@@ -50,7 +51,8 @@ func TestPublishedFiguresAgree(t *testing.T) {
 }
 
 func TestPaperWorkers(t *testing.T) {
-	for cores, want := range map[int][]int{1: {1, 2}, 2: {1, 2}, 3: {1, 2, 3}, 4: {1, 2, 4}, 6: {1, 2, 4, 6}, 10: {1, 2, 4, 8, 10}, 96: {1, 2, 4, 8, 10}} {
+	for cores, want := range map[int][]int{1: {1, 2}, 2: {1, 2}, 3: {1, 2, 3}, 4: {1, 2, 4}, 6: {1, 2, 4, 6},
+		10: {1, 2, 4, 8, 10}, 96: {1, 2, 4, 8, 10}} {
 		if got := paperWorkers(cores); !slices.Equal(got, want) {
 			t.Errorf("%d cores: %v, want %v", cores, got, want)
 		}
@@ -61,7 +63,8 @@ func TestPaperWorkers(t *testing.T) {
 // chunks of 64, and a serial run takes at least as long as was asked.
 func TestDelayedRunsAreEven(t *testing.T) {
 	for _, o := range []PaperOptions{
-		{Quick: true, Size: 1, Workers: []int{1, 2}}, {Size: 1, Workers: []int{1, 2, 4, 8, 10}}, {Quick: true, Size: 0.001, Workers: []int{1, 2, 3}},
+		{Quick: true, Size: 1, Workers: []int{1, 2}}, {Size: 1, Workers: []int{1, 2, 4, 8, 10}},
+		{Quick: true, Size: 0.001, Workers: []int{1, 2, 3}},
 	} {
 		p, err := PaperPlan(o, nil)
 		if err != nil {
@@ -94,7 +97,8 @@ func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(5), Machine: rundir.Machine{CPU: "Some CPU", Cores: 2}}
+	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(5),
+		Machine: rundir.Machine{CPU: "Some CPU", Cores: 2}}
 	for _, c := range p.Cases {
 		mode, n := c.Value("mode"), 0
 		fmt.Sscan(c.Value("workers"), &n)
@@ -229,7 +233,8 @@ func finding(t *testing.T, e *Experiment, about, statement string) Finding {
 // one model.
 func TestFindingsOnLosses(t *testing.T) {
 	const aig, rr = "loss of AIG ≈ loss of Hogwild!", "loss of RR ≈ loss of Hogwild!"
-	const of3, of10 = "loss of the average of 3 models ≥ loss of one model", "loss of the average of 10 models ≥ loss of one model"
+	const of3, of10 = "loss of the average of 3 models ≥ loss of one model",
+		"loss of the average of 10 models ≥ loss of one model"
 	for _, c := range []struct {
 		about, statement, mode string
 		workers                int
@@ -271,7 +276,8 @@ func TestReproductionText(t *testing.T) {
 	found := false
 	for line := range strings.Lines(b.String()) {
 		// 781,265 examples, 20 passes in 9.5 s: 1.64 M/s; 1,060 of ours.
-		found = found || fields(line) == "rcv1 Hogwild! 1.64 M / 1.06 k 1.06 / 1.06 9.50 s / 1.00 s 0.297 / 0.3000 0.339 / 0.3000 -"
+		found = found || fields(line) == "rcv1 Hogwild! 1.64 M / 1.06 k 1.06 / 1.06 9.50 s / 1.00 s 0.297 / 0.3000 "+
+			"0.339 / 0.3000 -"
 		if n := len([]rune(line)); n > 130 {
 			t.Errorf("a line of %d signs: %s", n, line)
 		}
@@ -284,7 +290,8 @@ func TestReproductionText(t *testing.T) {
 	}
 	for i := range e.Cases {
 		for k := range e.Cases[i].ExamplesPerSecond {
-			e.Cases[i].ExamplesPerSecond[k], e.Cases[i].TestLoss[k], e.Cases[i].TrainLoss[k] = Number(none), Number(none), Number(none)
+			e.Cases[i].ExamplesPerSecond[k], e.Cases[i].TestLoss[k], e.Cases[i].TrainLoss[k] = Number(none),
+				Number(none), Number(none)
 		}
 	}
 	for _, f := range e.Findings() {
@@ -307,10 +314,12 @@ func TestSmoke(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := e.WriteReproduction(&b); err != nil || !strings.HasPrefix(b.String(), "A smoke test: the median run trained for 2.00 ms.") {
+	if err := e.WriteReproduction(&b); err != nil ||
+		!strings.HasPrefix(b.String(), "A smoke test: the median run trained for 2.00 ms.") {
 		t.Errorf("%v: %s", err, b.String())
 	}
-	if got := e.Verdicts(); strings.Contains(got, "agree") || strings.Contains(got, "differ") || !strings.Contains(got, "not measured, 3") || !strings.HasSuffix(got, "not judged") {
+	if got := e.Verdicts(); strings.Contains(got, "agree") || strings.Contains(got, "differ") ||
+		!strings.Contains(got, "not measured, 3") || !strings.HasSuffix(got, "not judged") {
 		t.Error(got)
 	}
 }

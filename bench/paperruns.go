@@ -34,7 +34,10 @@ func (e *Experiment) PaperRuns(group string) *PaperRuns {
 // Of is the case of a method and a number of workers; nil: there is none. Hogwild! is
 // the paper's, which writes in place.
 func (r *PaperRuns) Of(mode string, workers int) *Measured {
-	return r.find(mode, workers, func(c *Measured) bool { return mode != methodHogwild || c.Value("merge-every") == "1" })
+	return r.find(mode, workers, func(c *Measured) bool {
+		return mode != methodHogwild ||
+			c.Value("merge-every") == "1"
+	})
 }
 
 // Merged is Hogwild! as it is here by default, where workers merge copies; nil: it was not run.
@@ -115,7 +118,9 @@ func (e *Experiment) averageFindings() (list []Finding) {
 	}
 	for _, n := range []int{3, 10} {
 		if by[1] != nil && by[n] != nil {
-			list = append(list, loss(n, fmt.Sprintf("loss of the average of %d models", n)).compare(fmt.Sprintf("average of %d", n), notBelow, loss(1, "loss of one model"), human.Loss))
+			list = append(list,
+				loss(n, fmt.Sprintf("loss of the average of %d models", n)).compare(fmt.Sprintf("average of %d", n),
+					notBelow, loss(1, "loss of one model"), human.Loss))
 		}
 	}
 	return list

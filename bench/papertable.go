@@ -12,7 +12,8 @@ import (
 )
 
 // PublishedHeads are the heads of PublishedTable: a cell has the paper's figure and ours.
-var PublishedHeads = []string{"set", "method", "examples/s", "speed-up", "time", "train error / loss", "test error / loss", "learning rate"}
+var PublishedHeads = []string{"set", "method", "examples/s", "speed-up", "time", "train error / loss",
+	"test error / loss", "learning rate"}
 
 // PublishedTable is the paper's figure 2 and our figures beside it: medians of the runs with
 // the most workers, and the speed-up with as many threads as these.
@@ -35,7 +36,8 @@ func (e *Experiment) PublishedTable() (rows [][]string) {
 // published is the row of a method.
 func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 	var theirs [5]string
-	run := map[string]PublishedRun{methodHogwild: s.Hogwild, methodRR: s.RoundRobin, methodAIG: {none, none, none}}[method]
+	run := map[string]PublishedRun{methodHogwild: s.Hogwild, methodRR: s.RoundRobin,
+		methodAIG: {none, none, none}}[method]
 	theirs[0] = ifFinite(s.Examples*paperPasses/run.Seconds, human.Rate)
 	theirs[1] = ifFinite(s.at(method, r.Most), human.Factor)
 	theirs[2] = ifFinite(run.Seconds, shortTime)
@@ -92,9 +94,13 @@ func (e *Experiment) AboutTable() string {
 			most = max(most, c.Workers)
 		}
 	}
-	return fmt.Sprintf("Each cell: the paper / measured here; learning rates are those used here, the best of those tried. The paper uses 10 threads and 20 passes over the full data sets; its speed-ups here are for %d threads. "+
-		"hogwild uses %d workers and smaller synthetic data sets of the same shapes, with fewer passes (see the settings). "+
-		"The paper does not define its errors and hogwild reports mean losses, so compare errors between methods only, not with the paper. "+
+	return fmt.Sprintf("Each cell: the paper / measured here; learning rates are those used here, the best of those "+
+		"tried. The paper uses 10 threads and 20 passes over the full data sets; its speed-ups here are for %d "+
+		"threads. "+
+		"hogwild uses %d workers and smaller synthetic data sets of the same shapes, with fewer passes (see the "+
+		"settings). "+
+		"The paper does not define its errors and hogwild reports mean losses, so compare errors between methods "+
+		"only, not with the paper. "+
 		"Speed-ups are relative to the serial version, Hogwild! with one worker. \"Merged\" is hogwild's default: "+
 		"workers keep private copies of frequent features and merge them every few steps.", min(10, most), most)
 }

@@ -127,7 +127,8 @@ func lastWords(said string) (line string, own bool) {
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable, vec.OffVariable, self.Emulator, nodes.HelperVariable}, name)
+		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable,
+			vec.OffVariable, self.Emulator, nodes.HelperVariable}, name)
 		return strings.HasPrefix(name, "HOGWILD_") && !keep && !strings.HasPrefix(name, "HOGWILD_FAKE_")
 	})
 }

@@ -41,7 +41,8 @@ type running struct {
 
 // newProgress knows the trials that are there, of a part of the folder. There is nothing to show to nobody.
 func newProgress(w io.Writer, part string, trials [][]*trial) *progress {
-	p := &progress{live: human.NewLive(w), search: part == searches, took: make([][]float64, len(trials)), left: make([]int, len(trials)), stop: make(chan struct{})}
+	p := &progress{live: human.NewLive(w), search: part == searches, took: make([][]float64, len(trials)),
+		left: make([]int, len(trials)), stop: make(chan struct{})}
 	for i, repeats := range trials {
 		for _, t := range repeats {
 			p.total++
@@ -124,7 +125,8 @@ func (p *progress) renew() {
 func (p *progress) draw() {
 	if p.live.Size != nil && p.now != nil {
 		rate, loss := latest(p.now.folder)
-		_ = p.live.Draw(nil, p.line(p.done+1, p.now.what, figures(rate, loss), p.remaining(time.Since(p.now.since).Seconds())))
+		_ = p.live.Draw(nil,
+			p.line(p.done+1, p.now.what, figures(rate, loss), p.remaining(time.Since(p.now.since).Seconds())))
 	}
 }
 

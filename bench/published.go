@@ -36,12 +36,14 @@ var none = math.NaN()
 
 // PublishedSets are the sets of the paper that are made here too, which are all but KDD Cup 2011.
 var PublishedSets = []PublishedSet{
-	{"rcv1", 781265, PublishedRun{9.5, 0.297, 0.339}, PublishedRun{61.8, 0.297, 0.339}, map[string][]float64{ // figure 3a
+	// figure 3a
+	{"rcv1", 781265, PublishedRun{9.5, 0.297, 0.339}, PublishedRun{61.8, 0.297, 0.339}, map[string][]float64{
 		methodHogwild: {1.00, 1.06, 1.63, 2.14, 2.71, 3.16, 3.47, 3.89, 4.14, 4.47},
 		methodAIG:     {0.80, 0.77, 1.11, 1.43, 1.74, 2.16, 2.42, 2.74, 2.99, 3.17},
 		methodRR:      {1.04, 0.76, 0.82, 0.79, 0.81, 0.79, 0.76, 0.73, 0.71, 0.69},
 	}},
-	{"netflix", 100198805, PublishedRun{301.0, 0.754, 0.928}, PublishedRun{2569.1, 0.754, 0.927}, map[string][]float64{ // 4a
+	// 4a
+	{"netflix", 100198805, PublishedRun{301.0, 0.754, 0.928}, PublishedRun{2569.1, 0.754, 0.927}, map[string][]float64{
 		methodHogwild: {1.00, 1.29, 1.74, 2.47, 2.70, 3.58, 4.10, 4.28, 5.01, 5.29},
 		methodAIG:     {0.97, 1.25, 1.67, 2.29, 2.92, 3.25, 3.85, 4.01, 4.63, 5.00},
 		methodRR:      {none, 0.74, 0.75, 0.76, 0.71, 0.69, 0.65, 0.63, 0.61, 0.62},

@@ -28,7 +28,8 @@ func TestCommittedResults(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		if !bytes.Equal(text, want.Bytes()) {
-			t.Errorf("%s has %d lines where WriteJSON writes %d", file, bytes.Count(text, []byte("\n")), bytes.Count(want.Bytes(), []byte("\n")))
+			t.Errorf("%s has %d lines where WriteJSON writes %d", file, bytes.Count(text, []byte("\n")),
+				bytes.Count(want.Bytes(), []byte("\n")))
 		}
 		var head struct {
 			Kind  string
@@ -38,7 +39,8 @@ func TestCommittedResults(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		for _, c := range head.Cases {
-			if !slices.ContainsFunc(bytes.Split(text, []byte("\n")), func(line []byte) bool { return bytes.Contains(line, c) }) {
+			if !slices.ContainsFunc(bytes.Split(text, []byte("\n")),
+				func(line []byte) bool { return bytes.Contains(line, c) }) {
 				t.Errorf("%s: a case is not on one line: %.80s", file, c)
 			}
 		}

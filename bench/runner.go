@@ -123,7 +123,8 @@ func lockFolder(folder string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) { // not all file systems have locks
+	// not all file systems have locks
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
 		f.Close()
 		return nil, usage("another hogwild is running in %s; wait for it or use another folder", folder)
 	}
@@ -180,7 +181,8 @@ func (w *work) interrupted(ctx context.Context) error {
 	if w.part == searches {
 		where = " of this step of the search for learning rates"
 	}
-	return &ending{kind, fmt.Sprintf("%v after %d of %d runs%s, kept in %s; %s", kind, w.show.done, w.show.total, where, w.Folder, how)}
+	return &ending{kind, fmt.Sprintf("%v after %d of %d runs%s, kept in %s; %s", kind, w.show.done, w.show.total, where,
+		w.Folder, how)}
 }
 
 // ending is why a plan was not carried out to its end, in words of its own.

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,14 +102,16 @@ func TestWaysToEnd(t *testing.T) {
 	got["nothing"] = strings.ReplaceAll(got["nothing"], r.Folder, "DIR")
 	want := map[string]string{"good": "", "diverge": "the numbers diverged: worker 0", "fail": "the disk is full",
 		"silent": "exit status 4", "crash": "panic: no such luck", "killed": "killed by SIGKILL",
-		"nothing": "DIR/runs/nothing.2 is not a run folder: open DIR/runs/nothing.2/config.yaml: no such file or directory"}
+		"nothing": "DIR/runs/nothing.2 is not a run folder: open DIR/runs/nothing.2/config.yaml: no such file or " +
+			"directory"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("why they failed:\n%s", diff)
 	}
 	if n := len(starts(t, r)); n != 14 {
 		t.Errorf("%d runs were started, want 14", n)
 	}
-	if _, err := os.Stat(filepath.Join(r.Folder, "runs", "good.1", "weights.safetensors")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(r.Folder, "runs", "good.1", "weights.safetensors")); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("weights are kept: %v", err)
 	}
 	if diff := cmp.Diff([]int{2, 2, 0, 0, 0, 0, 0}, r.Done(p)); diff != "" {
@@ -120,7 +121,10 @@ func TestWaysToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := starts(t, r)
-	if slices.ContainsFunc(again, func(s string) bool { return strings.HasPrefix(s, "good") || strings.HasPrefix(s, "diverge") }) || len(again) != 10 {
+	if slices.ContainsFunc(again, func(s string) bool {
+		return strings.HasPrefix(s, "good") ||
+			strings.HasPrefix(s, "diverge")
+	}) || len(again) != 10 {
 		t.Errorf("the second time these were started: %v", again)
 	}
 }
@@ -142,22 +146,29 @@ func TestMeasured(t *testing.T) {
 	c := back.Cases[0]
 	c.Config, c.Histories = config.Config{}, nil
 	none := []Number{missing, missing}
-	want := Measured{Case: Case{Name: "good", Settings: []Setting{{"how", "good"}}}, Mode: "async", Workers: 2, Device: "cpu",
-		Failed: []string{"", ""}, Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8}, Seconds: []Number{4, 4},
-		ExamplesPerSecond: []Number{3000, 4000}, WallSeconds: none, StartupSeconds: []Number{0, 0}, TrainLoss: []Number{0, 0},
-		TestLoss: []Number{0.3, 0.4}, TestAccuracy: []Number{0.9, 0.9}, TestRMSE: none, TestR2: none,
-		StalenessMean: []Number{1.5, 1.5}, StalenessP99: []Number{2, 2}, LostUpdates: []Number{0, 0}, LostBelow: none, Conflicts: []Number{0, 0},
-		BarrierWait: []Number{0, 0}, Staleness: [][2]uint64{{0, 2}, {2, 4}}, WorkerRate: [][]Number{{5, missing}, {5, missing}},
+	want := Measured{Case: Case{Name: "good", Settings: []Setting{{"how", "good"}}}, Mode: "async",
+		Workers: 2, Device: "cpu",
+		Failed: []string{"", ""}, Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8},
+		Seconds:           []Number{4, 4},
+		ExamplesPerSecond: []Number{3000, 4000}, WallSeconds: none, StartupSeconds: []Number{0, 0},
+		TrainLoss: []Number{0, 0},
+		TestLoss:  []Number{0.3, 0.4}, TestAccuracy: []Number{0.9, 0.9}, TestRMSE: none, TestR2: none,
+		StalenessMean: []Number{1.5, 1.5}, StalenessP99: []Number{2, 2}, LostUpdates: []Number{0, 0}, LostBelow: none,
+		Conflicts:   []Number{0, 0},
+		BarrierWait: []Number{0, 0}, Staleness: [][2]uint64{{0, 2}, {2, 4}},
+		WorkerRate: [][]Number{{5, missing}, {5, missing}},
 		// 1.02, 1.1 and 1.3 times 0.35, the median of 0.3 and 0.4: from 0.5 at 2 s to 0.3, or to 0.4, at 4 s.
 		Reached: Reached{0.357, []Number{3.43, missing}, []Number{1.715, missing}},
-		Further: []Reached{{0.385, []Number{3.15, missing}, []Number{1.575, missing}}, {0.455, []Number{2.45, 2.9}, []Number{1.225, 1.45}}}}
+		Further: []Reached{{0.385, []Number{3.15, missing}, []Number{1.575, missing}},
+			{0.455, []Number{2.45, 2.9}, []Number{1.225, 1.45}}}}
 	if diff := cmp.Diff(asText(t, round(want)), asText(t, round(c))); diff != "" {
 		t.Errorf("good:\n%s", diff)
 	}
 	if len(back.Machine.GPUs) != 1 || back.Machine.GPUs[0] != "H9" {
 		t.Errorf("GPUs %q, want H9 once", back.Machine.GPUs)
 	}
-	if d := back.Cases[1]; human.Finite(float64(d.TestLoss[0])) || human.Finite(float64(d.ExamplesPerSecond[1])) || d.Mode != "async" || len(d.Histories[0]) != 1 {
+	if d := back.Cases[1]; human.Finite(float64(d.TestLoss[0])) || human.Finite(float64(d.ExamplesPerSecond[1])) ||
+		d.Mode != "async" || len(d.Histories[0]) != 1 {
 		t.Errorf("what diverged: %+v", d)
 	}
 }
@@ -219,7 +230,8 @@ func TestUsageError(t *testing.T) {
 		t.Error("a case whose name is a path is carried out")
 	}
 	r.Program = []string{filepath.Join(r.Folder, "nowhere")}
-	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "fail")); err == nil || !strings.Contains(err.Error(), "nowhere: no such file") {
+	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "fail")); err == nil ||
+		!strings.Contains(err.Error(), "nowhere: no such file") {
 		t.Errorf("a program that is not there: %v", err)
 	}
 }
@@ -237,7 +249,8 @@ func TestInterrupted(t *testing.T) {
 		cancel(config.ErrTerminated)
 	}()
 	e, err := r.Run(ctx, p)
-	if !errors.Is(err, config.ErrTerminated) || !strings.HasSuffix(err.Error(), "run `hogwild sweep ends.yaml` to continue") {
+	if !errors.Is(err, config.ErrTerminated) || !strings.HasSuffix(err.Error(), "run `hogwild sweep ends.yaml` to "+
+		"continue") {
 		t.Fatalf("%v", err)
 	}
 	if got := starts(t, r); !slices.Contains(got, "asked") {
@@ -332,7 +345,8 @@ func TestFolderInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "good")); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "another hogwild is running") {
+	if _, err := r.Run(t.Context(), aPlan([]uint64{1}, "good")); !errors.Is(err, config.ErrUsage) ||
+		!strings.Contains(err.Error(), "another hogwild is running") {
 		t.Errorf("a second one: %v", err)
 	}
 	f.Close()
@@ -365,31 +379,10 @@ func TestOrder(t *testing.T) {
 
 // TestEnvironment: what would set a flag does not reach a run.
 func TestEnvironment(t *testing.T) {
-	got := environment([]string{"PATH=/bin", "HOGWILD_LR=1", "HOGWILD_DATA=/d", "HOGWILD_FAKE_CHECKS=all", "HOGWILD_RANK=0", "HOGWILD_BIN=b", "X=HOGWILD_LR=1"})
+	got := environment([]string{"PATH=/bin", "HOGWILD_LR=1", "HOGWILD_DATA=/d", "HOGWILD_FAKE_CHECKS=all",
+		"HOGWILD_RANK=0", "HOGWILD_BIN=b", "X=HOGWILD_LR=1"})
 	want := []string{"PATH=/bin", "HOGWILD_DATA=/d", "HOGWILD_FAKE_CHECKS=all", "HOGWILD_BIN=b", "X=HOGWILD_LR=1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestProgressInPipe: a line for each run that has ended.
-func TestProgressInPipe(t *testing.T) {
-	r := aRunner(t)
-	var said bytes.Buffer
-	r.Progress = &said
-	if _, err := r.Run(t.Context(), aPlan([]uint64{3}, "good", "diverge")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.Run(t.Context(), aPlan([]uint64{3, 4}, "good")); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(said.String(), "\n"); n != 4 {
-		t.Errorf("%d lines, want 4:\n%s", n, &said)
-	}
-	for _, want := range []string{" of 2  good, seed 3   3.00 k/s  loss 0.3000", " of 2  diverge, seed 3   failed: the numbers diverged",
-		"1 of 2 runs already done\n", "2 of 2  good, seed 4   4.00 k/s  loss 0.4000\n"} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("no %q in\n%s", want, &said)
-		}
 	}
 }

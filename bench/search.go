@@ -83,7 +83,8 @@ func (c *Case) asked() (all []Setting) {
 	if c.Value("lr-cap") == "" {
 		all = append(all, Setting{"lr-cap", "off"})
 	}
-	if mode, _ := config.ParseMode(c.Value("mode")); c.Value(averageLR) == "" && (mode.Kind == config.Sync || several(c.Value("nodes"))) {
+	if mode, _ := config.ParseMode(c.Value("mode")); c.Value(averageLR) == "" && (mode.Kind == config.Sync ||
+		several(c.Value("nodes"))) {
 		all = append(all, Setting{averageLR, "same"})
 	}
 	return all
@@ -197,7 +198,8 @@ func (s *search) findBase() error {
 	case err == nil && trials[0][0].Failed == "":
 		s.base = trials[0][0].Config.LR
 	case err == nil:
-		s.plan.Notes = append(s.plan.Notes, fmt.Sprintf("%s: no learning rate to begin a search with: %s", first.Name, trials[0][0].Failed))
+		s.plan.Notes = append(s.plan.Notes, fmt.Sprintf("%s: no learning rate to begin a search with: %s", first.Name,
+			trials[0][0].Failed))
 	case errors.Is(err, errUntried):
 		s.tally.total += 3 * len(s.cases) * s.plan.Search
 	}
@@ -211,7 +213,8 @@ func (s *search) variant(c *Case, name string, set ...Setting) Case {
 	} else {
 		name += "." + s.set
 	}
-	return Case{Name: c.Name + "." + name, Of: c.Name, Launcher: c.Launcher, Settings: Override(c.Settings, append(c.asked(), set...))}
+	return Case{Name: c.Name + "." + name, Of: c.Name, Launcher: c.Launcher,
+		Settings: Override(c.Settings, append(c.asked(), set...))}
 }
 
 // measure tries powers with all cases.
@@ -251,8 +254,8 @@ func (s *search) measure(powers []int) error {
 	return nil
 }
 
-// run has cases tried with n seeds. Where no rows can be held out, which is refused as a mistake of the user, the search goes
-// by the training loss.
+// run has cases tried with n seeds. Where no rows can be held out, which is refused as a mistake of the user, the
+// search goes by the training loss.
 func (s *search) run(n int, cases func() []Case) (trials [][]*trial, err error) {
 	for {
 		step := Plan{Command: s.plan.Command, Cases: cases(), Seeds: s.plan.searchSeeds(n)}
@@ -262,7 +265,8 @@ func (s *search) run(n int, cases func() []Case) (trials [][]*trial, err error) 
 			err = errUntried
 		}
 		all = slices.DeleteFunc(all, func(t *trial) bool { return !t.done() })
-		if s.set == validation && s.found == nil && (errors.Is(err, config.ErrUsage) || err == errUntried && len(all) == 0) {
+		if s.set == validation && s.found == nil && (errors.Is(err, config.ErrUsage) ||
+			err == errUntried && len(all) == 0) {
 			s.set = training
 			continue
 		}
@@ -293,7 +297,8 @@ func (s *search) beyond() (powers []int) {
 	return powers
 }
 
-// SetSearch has the plan search learning rates: with two seeds, or one where each case is run once or it is to be quick.
+// SetSearch has the plan search learning rates: with two seeds, or one where each case is run once or it is to be
+// quick.
 func (p *Plan) SetSearch(quick, sameLR bool) {
 	p.Search, p.SameLR = min(2, len(p.Seeds)), sameLR
 	if quick {

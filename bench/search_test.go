@@ -18,9 +18,9 @@ import (
 	"hogwild/internal/human"
 )
 
-// A trainer that is played: its loss on validation rows is 1 at the rate --best and one more for each factor of two that
-// the rate is away from it; on training rows the best rate is twice that, on test rows 16 times. It diverges above the
-// rate --bound. Each run leaves a line in the file "starts" in the folder of the experiment.
+// A trainer that is played: its loss on validation rows is 1 at the rate --best and one more for each factor of two
+// that the rate is away from it; on training rows the best rate is twice that, on test rows 16 times. It diverges above
+// the rate --bound. Each run leaves a line in the file "starts" in the folder of the experiment.
 const player = `
 lr=0.1 best=0.1 bound=1e30
 for a in "$@"; do case $a in
@@ -54,8 +54,8 @@ BEGIN {
 }'
 `
 
-// contest is a plan of a group with a case for each list of settings, at the rate 0.1 unless they say another, and a runner
-// for it.
+// contest is a plan of a group with a case for each list of settings, at the rate 0.1 unless they say another, and a
+// runner for it.
 func contest(t *testing.T, cases ...string) (*Runner, Plan) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "player.sh")
@@ -107,8 +107,8 @@ func rates(e *Experiment) (all []float64) {
 	return all
 }
 
-// TestSearch: each case comes to the rate that is best on validation rows, and no other has a say; all try the same ones
-// with the same seeds, and none stays at an edge.
+// TestSearch: each case comes to the rate that is best on validation rows, and no other has a say; all try the same
+// ones with the same seeds, and none stays at an edge.
 func TestSearch(t *testing.T) {
 	r, p := contest(t, "best=0.1", "best=0.2 lr-cap=0.5", "best=0.8 nodes=2", "best=0.05 nodes=2 "+averageLR+"=scaled")
 	e, search, main, lines := runs(t, r, p)
@@ -119,12 +119,14 @@ func TestSearch(t *testing.T) {
 	for i, c := range e.Cases {
 		s := c.Search
 		want[c.Name] = 7 * 2 // 0.025 to 1.6, by two seeds
-		if !slices.Equal(s.Rates, []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6}) || !slices.Equal(s.Seeds, []uint64{1001, 1002}) || s.AtEdge || s.Set != "validation" {
+		if !slices.Equal(s.Rates, []float64{0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6}) ||
+			!slices.Equal(s.Seeds, []uint64{1001, 1002}) || s.AtEdge || s.Set != "validation" {
 			t.Errorf("case %s: %+v", c.Name, s)
 		}
 		for j, lr := range s.Rates {
 			away := 1 + math.Abs(math.Log2(lr/rates(e)[i]))
-			if got := s.Losses[j]; math.Abs(float64(got[0])-away-0.001001) > 1e-5 || math.Abs(s.Mean(j)-away-0.0010015) > 1e-5 {
+			if got := s.Losses[j]; math.Abs(float64(got[0])-away-0.001001) > 1e-5 ||
+				math.Abs(s.Mean(j)-away-0.0010015) > 1e-5 {
 				t.Errorf("case %s at %v: %v, want %v and the seed", c.Name, lr, got, away)
 			}
 		}
@@ -136,19 +138,22 @@ func TestSearch(t *testing.T) {
 		t.Errorf("runs of the comparison:\n%s", diff)
 	}
 	for _, line := range lines { // what a case says itself stands
-		for has, cases := range map[string]string{"--lr-cap=off": "acd", "--lr-cap=0.5": "b", "--" + averageLR + "=same": "c", "--" + averageLR + "=scaled": "d"} {
+		for has, cases := range map[string]string{"--lr-cap=off": "acd", "--lr-cap=0.5": "b",
+			"--" + averageLR + "=same": "c", "--" + averageLR + "=scaled": "d"} {
 			if strings.Contains(line, has) != strings.Contains(cases, line[:1]) {
 				t.Errorf("%s, want %s for %s only", line, has, cases)
 			}
 		}
-		if held := searched.MatchString(line); strings.Contains(line, "--validation=0.1") != held || strings.Contains(line, "--validation=none") == held {
+		if held := searched.MatchString(line); strings.Contains(line, "--validation=0.1") != held ||
+			strings.Contains(line, "--validation=none") == held {
 			t.Errorf("rows held out: %s", line)
 		}
 	}
 	if back, err := ReadExperiment(r.Folder); err != nil || asText(t, back) != asText(t, e) {
 		t.Errorf("results.json holds something else (%v)", err)
 	}
-	if got := fmt.Sprint(e.flags()); got != "[lr best lr-cap nodes "+averageLR+"]" || e.record(&e.Cases[2], []string{"lr"})[2] != "0.8" {
+	if got := fmt.Sprint(e.flags()); got != "[lr best lr-cap nodes "+averageLR+"]" ||
+		e.record(&e.Cases[2], []string{"lr"})[2] != "0.8" {
 		t.Errorf("columns %s; lr of c: %v", got, e.record(&e.Cases[2], []string{"lr"}))
 	}
 }
@@ -166,7 +171,9 @@ func TestSearchGoesOn(t *testing.T) {
 		}
 		cancel(config.ErrTerminated)
 	}()
-	if e, err := r.Run(ctx, p); e != nil || err == nil || !strings.Contains(err.Error(), "of this step of the search for learning rates, kept in "+r.Folder+"; run `hogwild bench` to continue") {
+	if e, err := r.Run(ctx, p); e != nil || err == nil ||
+		!strings.Contains(err.Error(), "of this step of the search for learning rates, kept in "+r.Folder+
+			"; run `hogwild bench` to continue") {
 		t.Fatalf("%v, %v", e, err)
 	}
 	done, _, _ := r.Searched(p)
@@ -186,7 +193,8 @@ func TestSearchGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if again, search, main, _ := runs(t, r, p); search["b"] != 1 || len(search) != 1 || main["a"] != 1 || len(main) != 1 || asText(t, again.Cases) != asText(t, e.Cases) {
+	if again, search, main, _ := runs(t, r, p); search["b"] != 1 || len(search) != 1 || main["a"] != 1 ||
+		len(main) != 1 || asText(t, again.Cases) != asText(t, e.Cases) {
 		t.Errorf("with two missing: %v and %v were started", search, main)
 	}
 	r.Fresh = true
@@ -206,9 +214,11 @@ func TestSearchEnds(t *testing.T) {
 		why     string
 		failing int
 	}{
-		{[]string{"best=1e9", "best=0.1"}, []float64{12.8, 0.1}, 9, true, "a: the best learning rate is the lowest or highest", 0},
+		{[]string{"best=1e9", "best=0.1"}, []float64{12.8, 0.1}, 9, true,
+			"a: the best learning rate is the lowest or highest", 0},
 		{[]string{"best=0.1 bound=0.03", "best=0.1"}, []float64{0.025, 0.1}, 5, false, "", 0},
-		{[]string{"best=0.1 bound=1e-9", "best=0.1"}, []float64{0.1 / 128, 0.1}, 9, true, "a: the best learning rate", 6},
+		{[]string{"best=0.1 bound=1e-9", "best=0.1"}, []float64{0.1 / 128, 0.1}, 9, true,
+			"a: the best learning rate", 6},
 		{[]string{"best=0.1", "fails=true"}, []float64{0.1, math.NaN()}, 3, false, "b: 3 of 3 runs failed", 6},
 	} {
 		r, p := contest(t, c.cases...)
@@ -220,7 +230,8 @@ func TestSearchEnds(t *testing.T) {
 				t.Errorf("%v: case %d has %v, want %v", c.cases, i, got, want)
 			}
 		}
-		if search["a"] != c.tried || search["b"] != c.tried || !strings.Contains(notes, c.why) || strings.Contains(notes, "lowest or highest") != c.edge {
+		if search["a"] != c.tried || search["b"] != c.tried || !strings.Contains(notes, c.why) ||
+			strings.Contains(notes, "lowest or highest") != c.edge {
 			t.Errorf("%v: %v tried, want %d each; notes: %s", c.cases, search, c.tried, notes)
 		}
 	}
@@ -230,7 +241,8 @@ func TestSearchEnds(t *testing.T) {
 func TestSearchWithoutHeldOutRows(t *testing.T) {
 	r, p := contest(t, "best=0.1 refuses=true", "best=0.2 refuses=true")
 	e, search, _, _ := runs(t, r, p)
-	if diff := cmp.Diff([]float64{0.2, 0.4}, rates(e)); diff != "" || e.Cases[0].Search.Set != "training" || !strings.Contains(strings.Join(e.Fairness(), ""), "chosen by the training loss") {
+	if diff := cmp.Diff([]float64{0.2, 0.4}, rates(e)); diff != "" || e.Cases[0].Search.Set != "training" ||
+		!strings.Contains(strings.Join(e.Fairness(), ""), "chosen by the training loss") {
 		t.Errorf("%+v, %q\n%s", e.Cases[0].Search, e.Fairness(), diff)
 	}
 	if done, total, all := r.Searched(p); done != 2*2*5 || done != total || !all {
@@ -248,7 +260,8 @@ func TestSearchFromAutomaticRate(t *testing.T) {
 		t.Errorf("before: %d of %d, all %v", done, total, all)
 	}
 	e, search, _, lines := runs(t, r, p)
-	if diff := cmp.Diff([]float64{0.2, 0.1}, rates(e)); diff != "" || search["a"] != 1+8 || search["b"] != 8 || !strings.Contains(lines[0], "--epochs=1 ") || strings.Contains(lines[0], "--lr=") {
+	if diff := cmp.Diff([]float64{0.2, 0.1}, rates(e)); diff != "" || search["a"] != 1+8 || search["b"] != 8 ||
+		!strings.Contains(lines[0], "--epochs=1 ") || strings.Contains(lines[0], "--lr=") {
 		t.Errorf("%v, first %s\n%s", search, lines[0], diff)
 	}
 }
@@ -266,8 +279,10 @@ func TestNoSearch(t *testing.T) {
 		{"compared rates", false, []string{"best=0.1", "best=0.1 lr=0.3"}, []float64{0.1, 0.3}, ""},
 		{"compared rates, one rate", true, []string{"best=0.1", "best=0.1 lr=0.3"}, []float64{0.1, 0.3}, ""},
 		{"a case alone", false, []string{"best=0.4"}, []float64{0.1}, ""},
-		{"programs", false, []string{"program=x", "program=y best=1"}, []float64{0.1, 0.1}, "one learning rate for all cases: a program takes its own steps"},
-		{"delays", false, []string{"gradient-delay=1us", "gradient-delay=1us best=1"}, []float64{0.1, 0.1}, "one learning rate for all cases: with gradient-delay speeds are compared"},
+		{"programs", false, []string{"program=x", "program=y best=1"}, []float64{0.1, 0.1},
+			"one learning rate for all cases: a program takes its own steps"},
+		{"delays", false, []string{"gradient-delay=1us", "gradient-delay=1us best=1"}, []float64{0.1, 0.1},
+			"one learning rate for all cases: with gradient-delay speeds are compared"},
 	} {
 		r, p := contest(t, c.cases...)
 		p.SameLR = c.same

@@ -57,8 +57,9 @@ func (e *Experiment) Share(c *Measured) (Share, bool) {
 // where a step is of a batch, or an input has weights in a row.
 func (c *Measured) scattered() float64 {
 	family := model.FamilyOf(c.Config.Model)
-	if family == model.Factor || family == model.Cut || family == model.Linear && model.Loss(c.Config.Loss) != model.CrossEntropy &&
-		c.Batch <= 1 && float64(c.Values) <= float64(c.Parameters)/2 {
+	if family == model.Factor || family == model.Cut ||
+		family == model.Linear && model.Loss(c.Config.Loss) != model.CrossEntropy &&
+			c.Batch <= 1 && float64(c.Values) <= float64(c.Parameters)/2 {
 		return float64(c.Values)
 	}
 	return 0

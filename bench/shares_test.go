@@ -20,7 +20,8 @@ func madeLimits() *Limits {
 		{"w[j] += x at random, 1 M floats", "M/s", 500, 800},
 		{"w[j] += x at random, 50 M floats", "M/s", 100, 150},
 	} {
-		f.Limits = append(f.Limits, Limit{Name: v.name, Unit: v.unit, Cores: 1, Max: v.one}, Limit{Name: v.name, Unit: v.unit, Cores: 2, Max: v.both})
+		f.Limits = append(f.Limits, Limit{Name: v.name, Unit: v.unit, Cores: 1, Max: v.one},
+			Limit{Name: v.name, Unit: v.unit, Cores: 2, Max: v.both})
 	}
 	return f
 }
@@ -78,7 +79,9 @@ func TestNoShare(t *testing.T) {
 		t.Error("a GPU's share of what cores do")
 	}
 	got := summary(t, e)
-	for _, want := range []string{"% of 400 GFLOP/s (multiply-add, AVX-512)", "% of 200 GFLOP/s (multiply-add, AVX-512)"} { // on 2 cores, on 1 core
+	// on 2 cores, on 1 core
+	for _, want := range []string{"% of 400 GFLOP/s (multiply-add, AVX-512)",
+		"% of 200 GFLOP/s (multiply-add, AVX-512)"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no cell %q in\n%s", want, got)
 		}

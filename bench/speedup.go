@@ -57,12 +57,13 @@ func (e *Experiment) Rival(c *Measured) *Measured {
 }
 
 // AboutVersus says what the words of Versus are.
-const AboutVersus = "ratio to that mode with as many workers and its 95% confidence interval where paired t-tests show a difference; " +
+const AboutVersus = "ratio to that mode with as many workers and its 95% confidence interval where paired t-tests " +
+	"show a difference; " +
 	"equal: shown to be within 5%; undecided: neither, or fewer than 5 repeats. " +
 	"The probability of any wrong word in a group is at most 5% (Holm's step-down)."
 
-// Versus compares the speeds of a group's cases, and their times to the target, with those of their rivals: in words, ""
-// where there is nothing to compare.
+// Versus compares the speeds of a group's cases, and their times to the target, with those of their rivals: in words,
+// "" where there is nothing to compare.
 func (e *Experiment) Versus(cases []*Measured) (speeds, times map[*Measured]string) {
 	speeds, times = map[*Measured]string{}, map[*Measured]string{}
 	type comparison struct {
@@ -77,7 +78,8 @@ func (e *Experiment) Versus(cases []*Measured) (speeds, times map[*Measured]stri
 		if r == nil {
 			continue
 		}
-		for _, x := range []comparison{{speeds, c, pair(c.ExamplesPerSecond, r.ExamplesPerSecond)}, {times, c, pair(c.SecondsToTarget, r.SecondsToTarget)}} {
+		for _, x := range []comparison{{speeds, c, pair(c.ExamplesPerSecond, r.ExamplesPerSecond)},
+			{times, c, pair(c.SecondsToTarget, r.SecondsToTarget)}} {
 			if x.test.n > 0 {
 				all, p = append(all, x), append(p, min(x.test.within(), x.test.beyond(0)))
 			}

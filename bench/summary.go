@@ -77,16 +77,19 @@ func (e *Experiment) head(b *bytes.Buffer) {
 		b.WriteString("; medians (range)")
 	}
 	b.WriteString("\n")
-	if e.Kind != "reproduce" && slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) { // which has no such column
+	// which has no such column
+	if e.Kind != "reproduce" && slices.ContainsFunc(e.Cases, func(c Measured) bool { return e.Rival(&c) != nil }) {
 		fmt.Fprintf(b, "%s\n", strings.Join(human.Wrap("VS: "+AboutVersus, summaryWidth), "\n"))
 	}
 	switch {
 	case e.SameLR:
-		b.WriteString("ONE LEARNING RATE for all cases of a group: this compares mechanisms, not what each case can reach\n")
+		b.WriteString("ONE LEARNING RATE for all cases of a group: this compares mechanisms, not what each case can " +
+			"reach\n")
 	case slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Search != nil }):
 		b.WriteString("LR: the best of the learning rates that all cases of a group tried\n")
 	}
-	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and write\n")
+	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and " +
+		"write\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
 		b.WriteString("COMMUNICATION: share of the training time with a round on its way, while workers train on;\n" +
 			"WAITING: share in which the workers of node 0 waited for rounds and other nodes\n")

@@ -43,7 +43,8 @@ func handmade() *Experiment {
 			Mode: c.mode, Workers: c.workers, Device: "cpu", Config: config.Default(), Failed: make([]string, 3),
 			Parameters: 7850, Values: 100, Flops: 2e6, Reached: Reached{Target: 0.42, SecondsToTarget: c.target},
 		}
-		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Batch, m.Config.LR, m.Config.Epochs = "softmax", config.MustMode(c.mode), c.workers, 64, 0.1, 10
+		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Batch, m.Config.LR, m.Config.Epochs = "softmax",
+			config.MustMode(c.mode), c.workers, 64, 0.1, 10
 		for i := range 3 {
 			m.ExamplesPerSecond = append(m.ExamplesPerSecond, Number(1000*c.rate[i]))
 			m.Seconds = append(m.Seconds, Number(600/c.rate[i]))
@@ -119,7 +120,8 @@ func TestSummaryOfLongNames(t *testing.T) {
 	if n := human.Widest(got); n > tableWidth {
 		t.Errorf("%d columns:\n%s", n, got)
 	}
-	for _, row := range []string{` +2 +1\.98 M \(1\.80 to 2\.00\) +1\.80 \(1\.50 to 2\.00\)`, ` +0\.3100 \(0\.3000 to 0\.3300\) +90\.00%`} {
+	for _, row := range []string{` +2 +1\.98 M \(1\.80 to 2\.00\) +1\.80 \(1\.50 to 2\.00\)`,
+		` +0\.3100 \(0\.3000 to 0\.3300\) +90\.00%`} {
 		if !regexp.MustCompile(long + row).MatchString(got) {
 			t.Errorf("no row %v in\n%s", row, got)
 		}

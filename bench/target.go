@@ -55,10 +55,9 @@ func goalsOf(cases []*Measured) (goals []float64) {
 	return goals
 }
 
-// Reach is when a run first had a test loss of goal (with a validation set, that loss), in seconds and in epochs: on the line
-// from the end of the epoch before to that of the first one below. What the loss was at
-// the start is not known: a goal that the first epoch reaches counts from its end. NaN if
-// it was never reached.
+// Reach is when a run first had a test loss of goal (with a validation set, that loss), in seconds and in epochs: on
+// the line from the end of the epoch before to that of the first one below. What the loss was at the start is not
+// known: a goal that the first epoch reaches counts from its end. NaN if it was never reached.
 func Reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
 	loss := func(i int) float64 { return history[i].Judged().Loss }
 	for i, e := range history {

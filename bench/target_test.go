@@ -81,20 +81,23 @@ func TestGoals(t *testing.T) {
 func TestTargets(t *testing.T) {
 	history := []rundir.EpochResult{{Epoch: 1, Seconds: 1, TestLoss: 0.2}}
 	one := func(group string, loss Number, failed string) Measured {
-		return Measured{Case: Case{Group: group}, TestLoss: []Number{loss}, Failed: []string{failed}, Histories: [][]rundir.EpochResult{history}}
+		return Measured{Case: Case{Group: group}, TestLoss: []Number{loss}, Failed: []string{failed},
+			Histories: [][]rundir.EpochResult{history}}
 	}
 	e := &Experiment{Cases: []Measured{one("a", 1, ""), one("b", 0.1, ""), one("b", missing, "no")}}
 	e.setTargets(0)
 	if a, b := float64(e.Cases[0].Target), float64(e.Cases[1].Target); a != 1.02 || math.Abs(b-0.102) > 1e-12 {
 		t.Errorf("targets %v and %v, want 1.02 and 0.102", a, b)
 	}
-	if f := e.Cases[1].Further; len(f) != 2 || math.Abs(float64(f[1].Target)-0.13) > 1e-12 || human.Finite(float64(f[1].SecondsToTarget[0])) {
+	if f := e.Cases[1].Further; len(f) != 2 || math.Abs(float64(f[1].Target)-0.13) > 1e-12 ||
+		human.Finite(float64(f[1].SecondsToTarget[0])) {
 		t.Errorf("further targets of a run that ends its only epoch at 0.2: %+v", f)
 	}
 	e.setTargets(0.5)
 	for i, want := range []float64{1, 1, math.NaN()} {
 		got := e.Cases[i].SecondsToTarget
-		if len(got) != 1 || math.IsNaN(want) != math.IsNaN(float64(got[0])) || !math.IsNaN(want) && float64(got[0]) != want || e.Cases[i].Target != 0.5 {
+		if len(got) != 1 || math.IsNaN(want) != math.IsNaN(float64(got[0])) ||
+			!math.IsNaN(want) && float64(got[0]) != want || e.Cases[i].Target != 0.5 {
 			t.Errorf("case %d: %v s to %v, want %v", i, got, e.Cases[i].Target, want)
 		}
 	}
@@ -102,7 +105,8 @@ func TestTargets(t *testing.T) {
 
 // TestTimeLeft: cases take as long as they took, others as long as the mean.
 func TestTimeLeft(t *testing.T) {
-	p := newProgress(nil, "", [][]*trial{{{Took: 2}, {Took: 4}, nil}, {{Took: 12}, nil, {Failed: "no", Took: 99}}, {nil, nil, nil}})
+	p := newProgress(nil, "", [][]*trial{{{Took: 2}, {Took: 4}, nil}, {{Took: 12}, nil, {Failed: "no", Took: 99}},
+		{nil, nil, nil}})
 	defer p.close()
 	if p.done != 3 || p.total != 9 {
 		t.Errorf("%d of %d are done, want 3 of 9", p.done, p.total)
@@ -142,12 +146,14 @@ func TestLatest(t *testing.T) {
 // TestReadExperimentErrors: one line each, for the user.
 func TestReadExperimentErrors(t *testing.T) {
 	folder := t.TempDir()
-	for name, text := range map[string]string{"cut.json": `{"kind": "ben`, "other.json": `{"mode": "async"}`, "type.json": `{"kind": 1}`} {
+	for name, text := range map[string]string{"cut.json": `{"kind": "ben`, "other.json": `{"mode": "async"}`,
+		"type.json": `{"kind": 1}`} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"": "results.json does not exist", "nowhere": "nowhere does not exist", "cut.json": "cut.json: neither a run folder nor the results of an experiment",
+	for name, want := range map[string]string{"": "results.json does not exist", "nowhere": "nowhere does not exist",
+		"cut.json":   "cut.json: neither a run folder nor the results of an experiment",
 		"other.json": "it has no cases", "type.json": "not results of"} {
 		_, err := ReadExperiment(filepath.Join(folder, name))
 		if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), want) {

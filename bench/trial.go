@@ -95,7 +95,8 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
 		return nil, err
 	}
-	t := &trial{Case: c.Name, Settings: c.All(), Launcher: c.Launcher, Seed: seed, Version: config.Version, Commit: rundir.Commit(),
+	t := &trial{Case: c.Name, Settings: c.All(), Launcher: c.Launcher, Seed: seed, Version: config.Version,
+		Commit:  rundir.Commit(),
 		Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond)}
 	start := time.Now()
 	how, err := w.train(ctx, c, seed, folder)
@@ -108,7 +109,8 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	if err := os.MkdirAll(folder, 0o777); err != nil { // a program that failed may not have made it
 		return nil, err
 	}
-	if err := WriteFile(filepath.Join(folder, trialFile), func(w io.Writer) error { return human.WriteJSON(w, t) }); err != nil {
+	if err := WriteFile(filepath.Join(folder, trialFile),
+		func(w io.Writer) error { return human.WriteJSON(w, t) }); err != nil {
 		return nil, err
 	}
 	return readTrial(folder)

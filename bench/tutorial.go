@@ -64,7 +64,8 @@ func (e *Experiment) tutorialFindings() (list []Finding) {
 			here = append(here, s.Median)
 		}
 		last := len(PublishedTutorial) - 1
-		f := Finding{"synchronous SGD", fmt.Sprintf("test accuracy after each epoch (last within %g points)", 100*samePoints),
+		f := Finding{"synchronous SGD", fmt.Sprintf("test accuracy after each epoch (last within %g points)",
+			100*samePoints),
 			accuracies(PublishedTutorial), accuracies(here), Undecided, Number(math.NaN())}
 		switch {
 		case len(here) <= last:

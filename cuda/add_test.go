@@ -33,7 +33,8 @@ func testReduceAdd(t *testing.T, g *gpuUnderTest) {
 			}
 		}
 		j := job{W: put(g, delta), Out: put(g, w) + 4*guard, Weights: int64(n)}
-		if err := g.kernels["reduce_add"].run(min(3, ceilDiv(n, threads)), cu.DevicePtr(put(g, encode(j)))); err != nil {
+		if err := g.kernels["reduce_add"].run(min(3, ceilDiv(n, threads)),
+			cu.DevicePtr(put(g, encode(j)))); err != nil {
 			t.Fatal(err)
 		}
 		for i, d := range delta {
@@ -153,7 +154,8 @@ func TestAddWhileWorkersTrain(t *testing.T) {
 			k.Data, k.Model, k.Workers, k.InFlight, k.Batch, k.Epochs, k.LR = "", "l1", c.workers, 4, 1, 1, 1
 			k.Center, k.Bias, k.Scale = "off", false, "none"
 		})
-		_, err := run.Run(context.Background(), train, run.Options{TrainData: onesWithTargets(rows, c.features), TestData: onesWithTargets(4, c.features)})
+		_, err := run.Run(context.Background(), train,
+			run.Options{TrainData: onesWithTargets(rows, c.features), TestData: onesWithTargets(4, c.features)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,6 +171,7 @@ func TestAddWhileWorkersTrain(t *testing.T) {
 		if b.after[0] >= rows && os.Getenv("HOGWILD_FAKE_CHECKS") != "" { // a GPU may be faster than this process
 			t.Errorf("%d workers: nothing was added before the end", c.workers)
 		}
-		t.Logf("%d workers, parts of %d of %d: added after %v of %d steps", c.workers, c.part, c.features, b.after, rows)
+		t.Logf("%d workers, parts of %d of %d: added after %v of %d steps", c.workers, c.part,
+			c.features, b.after, rows)
 	}
 }

@@ -66,7 +66,8 @@ func (a *averager) average(share []float32, seen int64) error {
 	from, to := a.setup.Slice(a.rank)
 	cfg := a.setup.Job
 	m := mean{Dst: uint64(a.memory.weights), Src: uint64(a.memory.slot(0)), Share: uint64(a.share),
-		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Asked.Workers), Stride: stride(a.memory.layout.Slots)}
+		From: int64(from), Count: int64(to - from), Ranks: int64(cfg.Asked.Workers),
+		Stride: stride(a.memory.layout.Slots)}
 	if cfg.Asked.AveragesGradients() {
 		m.LR = a.setup.Rate(seen)
 		if cfg.Asked.Optimizer == config.Momentum {
@@ -123,7 +124,8 @@ func (a *averager) averageState(m mean, from, to int) error {
 	}
 	if a.setup.Job.Asked.AverageState == "reset" {
 		err := zero(a.memory.steps(a.rank), 2)
-		return keep(err, failed(cu.Synchronize(), "setting the steps of an optimizer to 0")) // before the barrier, as the copies
+		// before the barrier, as the copies
+		return keep(err, failed(cu.Synchronize(), "setting the steps of an optimizer to 0"))
 	}
 	return nil
 }

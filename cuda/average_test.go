@@ -30,7 +30,8 @@ func testAverage(t *testing.T, g *gpuUnderTest) {
 	for _, mu := range []float32{0, .9} {
 		for _, kernel := range []string{"average_weights", "average_gradients"} {
 			w, v, lr := random(p), random(p), float32(.07)
-			m := mean{Dst: put(g, w), Src: put(g, src), Share: put(g, share), From: from, Count: count, Ranks: ranks, Stride: stride, LR: .07, Momentum: float64(mu)}
+			m := mean{Dst: put(g, w), Src: put(g, src), Share: put(g, share), From: from, Count: count, Ranks: ranks,
+				Stride: stride, LR: .07, Momentum: float64(mu)}
 			if mu != 0 {
 				m.Velocity = put(g, v)
 			}

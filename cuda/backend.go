@@ -27,7 +27,8 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 	if err := TooOld(cu.Version()); err != nil { // before a call that its library may lack
 		return nil, err
 	}
-	indices, note, err := choose(s.Job.Asked.GPU, max(s.Job.Asked.LeastFree(), newLayout(s).Size+4*plainSize(s)), s.Job.Asked.HostNode, s.Job.Asked.HostNodes)
+	indices, note, err := choose(s.Job.Asked.GPU, max(s.Job.Asked.LeastFree(), newLayout(s).Size+4*plainSize(s)),
+		s.Job.Asked.HostNode, s.Job.Asked.HostNodes)
 	if err == nil {
 		err = keep(b.enough(&s.Job.Asked, indices), refuseGradients(&s.Job.Asked))
 	}
@@ -70,7 +71,8 @@ func (b backend) newOwner(s *device.Setup, index int, l layout, replica bool) (*
 		if o.context, err = contextCost(c.UUID, before); err != nil {
 			return err
 		}
-		steps := []func() error{o.allocateWeights, o.keepCopies, o.allocateData, o.export, o.uploadData, o.prepare, o.selfCheck}
+		steps := []func() error{o.allocateWeights, o.keepCopies, o.allocateData, o.export, o.uploadData,
+			o.prepare, o.selfCheck}
 		if s.Job.Asked.Layout != nil { // the program has the data, and computes
 			steps = []func() error{o.allocateWeights, o.keepCopies, o.export}
 		}
@@ -151,7 +153,8 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 	}
 	m := newMemory(s, h.GPUs[0].Piece)
 	if sum := m.layout.checksum(); sum != h.Checksum || m.layout.Size != h.Size || m.layout.Data.Size != h.DataSize {
-		return nil, fmt.Errorf("the GPU memory has another layout (%s, %d and %d bytes) than this worker expects (%s, %d and %d)",
+		return nil, fmt.Errorf("the GPU memory has another layout (%s, %d and %d bytes) than this worker expects "+
+			"(%s, %d and %d)",
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
 	}
 	if s.Job.Asked.Layout != nil {

@@ -58,7 +58,8 @@ func TestBus(t *testing.T) {
 			}
 			t.Logf("%d and %d calls, %d and %d bytes", count[0], count[1], bytes[0], bytes[1])
 			if more := bytes[1] - bytes[0]; count[0] != count[1] || more > 4*2*chunks+64 {
-				t.Errorf("%d steps: %d calls, %d bytes; three times as many: %d calls, %d bytes", 64*chunks, count[0], bytes[0], count[1], bytes[1])
+				t.Errorf("%d steps: %d calls, %d bytes; three times as many: %d calls, %d bytes", 64*chunks, count[0],
+					bytes[0], count[1], bytes[1])
 			}
 		})
 	}
@@ -70,7 +71,10 @@ func TestBus(t *testing.T) {
 func TestStaysQueued(t *testing.T) {
 	needStandIn(t)
 	queued, alone, launches := 0, 0, 0
-	for _, c := range ofWorker(t, "3", func(c *config.Config) { c.Model, c.Data, c.Batch = "softmax", "digits:3000", 8 }) {
+	for _, c := range ofWorker(t, "3", func(c *config.Config) {
+		c.Model, c.Data, c.Batch = "softmax",
+			"digits:3000", 8
+	}) {
 		switch c.Call {
 		case "cuMemcpyDtoHAsync": // the last call of a launch
 			queued++
@@ -102,8 +106,9 @@ func (b still) Own(s *device.Setup) (device.Owner, error) {
 
 func (stillOwner) Refresh() error { return nil }
 
-// TestNothingOfAnEpochGrowsWithTheWeights: what the coordinator copies to and from the GPU for an epoch that is not saved does not
-// depend on how many weights there are. The GPU is a small one, so that these are enough for all of its CTAs.
+// TestNothingOfAnEpochGrowsWithTheWeights: what the coordinator copies to and from the GPU for an epoch that is not
+// saved does not depend on how many weights there are. The GPU is a small one, so that these are enough for all of its
+// CTAs.
 func TestNothingOfAnEpochGrowsWithTheWeights(t *testing.T) {
 	if !replay(t, "HOGWILD_FAKE_SMS=2", "HOGWILD_FAKE_TRACE="+t.TempDir()+"/calls") {
 		return
@@ -114,8 +119,10 @@ func TestNothingOfAnEpochGrowsWithTheWeights(t *testing.T) {
 		model, data [2]string
 		weights     [2]int
 	}{
-		"factor":   {[2]string{"factor:8", "factor:64"}, [2]string{"synth:lowrank:2000x1000x500x4", "synth:lowrank:2000x1000x500x4"}, [2]int{24000, 192000}},
-		"logistic": {[2]string{"logistic", "logistic"}, [2]string{"synth:sparse:300x20000x20", "synth:sparse:300x200000x20"}, [2]int{20001, 200001}},
+		"factor": {[2]string{"factor:8", "factor:64"},
+			[2]string{"synth:lowrank:2000x1000x500x4", "synth:lowrank:2000x1000x500x4"}, [2]int{24000, 192000}},
+		"logistic": {[2]string{"logistic", "logistic"},
+			[2]string{"synth:sparse:300x20000x20", "synth:sparse:300x200000x20"}, [2]int{20001, 200001}},
 	} {
 		var bytes [2]int
 		for i := range bytes {
@@ -124,7 +131,8 @@ func TestNothingOfAnEpochGrowsWithTheWeights(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes an epoch of %d weights, %d of %d", name, bytes[0], x.weights[0], bytes[1], x.weights[1])
 		if bytes[0] != bytes[1] || bytes[0] == 0 || bytes[0] > 4*x.weights[0] {
-			t.Errorf("%s: %d bytes an epoch of %d weights, %d of %d", name, bytes[0], x.weights[0], bytes[1], x.weights[1])
+			t.Errorf("%s: %d bytes an epoch of %d weights, %d of %d", name, bytes[0], x.weights[0],
+				bytes[1], x.weights[1])
 		}
 	}
 }
@@ -134,7 +142,10 @@ func copiedIn(t *testing.T, epochs int, name, path string) (sum int) {
 	t.Helper()
 	calls := os.Getenv("HOGWILD_FAKE_TRACE")
 	before := len(callsIn(t, calls))
-	train(t, digits(t, func(c *config.Config) { c.Model, c.Data, c.Epochs, c.Batch, c.LR = name, path, epochs, 1, .01 }))
+	train(t, digits(t, func(c *config.Config) {
+		c.Model, c.Data, c.Epochs, c.Batch, c.LR = name, path,
+			epochs, 1, .01
+	}))
 	for _, c := range callsIn(t, calls)[before:] {
 		if c.PID == os.Getpid() && strings.HasPrefix(c.Call, "cuMemcpy") {
 			sum += c.Bytes

@@ -116,8 +116,10 @@ func pick(text string, all []candidate, n int, least int64) (indices []int, note
 		if n > len(all) {
 			advice = fmt.Sprintf("ask for %d at most", len(all))
 		}
-		return nil, "", fmt.Errorf("gpu %s: %d of %s can be used, with %s of memory free: %s; %s (hogwild devices lists them)",
-			text, len(chosen), human.Plural(len(all), "GPU"), size(least), strings.Join(append(chosen, others...), ", "), advice)
+		return nil, "", fmt.Errorf("gpu %s: %d of %s can be used, with %s of memory free: %s; %s (hogwild devices "+
+			"lists them)",
+			text, len(chosen), human.Plural(len(all), "GPU"), size(least),
+			strings.Join(append(chosen, others...), ", "), advice)
 	}
 	note = fmt.Sprintf("gpu %s: %s", text, strings.Join(chosen, ", "))
 	if len(others) > 0 {

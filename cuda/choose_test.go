@@ -10,14 +10,16 @@ import (
 
 func TestPick(t *testing.T) {
 	const g = 1 << 30
-	all := []candidate{{0, 10 * g, ""}, {1, 40 * g, ""}, {2, 40 * g, ""}, {3, 0, "is in exclusive mode and taken"}, {4, 3 * g / 2, ""}}
+	all := []candidate{{0, 10 * g, ""}, {1, 40 * g, ""}, {2, 40 * g, ""}, {3, 0, "is in exclusive mode and taken"},
+		{4, 3 * g / 2, ""}}
 	for _, c := range []struct {
 		n     int
 		least int64
 		want  []int
 		note  string // or error
 	}{
-		{1, 0, []int{1}, "gpu X: 1 (40.0 GiB free); 2 had 40.0 GiB, 0 had 10.0 GiB, 4 had 1.5 GiB, 3 is in exclusive mode and taken"},
+		{1, 0, []int{1}, "gpu X: 1 (40.0 GiB free); 2 had 40.0 GiB, 0 had 10.0 GiB, 4 had 1.5 GiB, 3 is in exclusive " +
+			"mode and taken"},
 		{2, 4 * g, []int{1, 2}, "gpu X: 1 (40.0 GiB free), 2 (40.0 GiB free); 0 had"},
 		{3, 4 * g, []int{1, 2, 0}, "0 (10.0 GiB free); 4 had 1.5 GiB"},
 		{4, 4 * g, nil, "gpu X: 3 of 5 GPUs can be used, with 4.0 GiB of memory free: 1 (40.0 GiB free)"},
@@ -34,8 +36,8 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// TestDeal: nodes on one host choose different GPUs, whatever the others have taken of their memory; where there are too
-// few, that with the most free memory.
+// TestDeal: nodes on one host choose different GPUs, whatever the others have taken of their memory; where there are
+// too few, that with the most free memory.
 func TestDeal(t *testing.T) {
 	const g = 1 << 30
 	for _, c := range []struct {
@@ -44,9 +46,11 @@ func TestDeal(t *testing.T) {
 		nodes int
 		want  [][]int // by node
 	}{
-		{[]int64{80, 80}, 1, 1, [][]int{{0}}}, {[]int64{80, 80}, 1, 2, [][]int{{0}, {1}}}, {[]int64{70, 80}, 1, 2, [][]int{{0}, {1}}},
+		{[]int64{80, 80}, 1, 1, [][]int{{0}}}, {[]int64{80, 80}, 1, 2, [][]int{{0}, {1}}},
+		{[]int64{70, 80}, 1, 2, [][]int{{0}, {1}}},
 		{[]int64{70, 1, 80}, 1, 2, [][]int{{0}, {2}}}, {[]int64{70, 1, 80}, 1, 3, [][]int{{2}, {2}, {2}}},
-		{[]int64{70, 75, 80, 78, 60}, 1, 2, [][]int{{2}, {3}}}, {[]int64{70, 75, 80, 78, 60}, 2, 2, [][]int{{2, 0}, {3, 1}}},
+		{[]int64{70, 75, 80, 78, 60}, 1, 2, [][]int{{2}, {3}}},
+		{[]int64{70, 75, 80, 78, 60}, 2, 2, [][]int{{2, 0}, {3, 1}}},
 	} {
 		for node, want := range c.want {
 			var all []candidate
@@ -55,7 +59,8 @@ func TestDeal(t *testing.T) {
 			}
 			deal(all, c.n, 4*g, node, c.nodes)
 			if got, note, err := pick("auto", all, c.n, 4*g); err != nil || !slices.Equal(got, want) {
-				t.Errorf("%v GiB free, node %d of %d: %v, %v (%s), want %v", c.free, node, c.nodes, got, err, note, want)
+				t.Errorf("%v GiB free, node %d of %d: %v, %v (%s), want %v", c.free, node, c.nodes, got,
+					err, note, want)
 			}
 		}
 	}
@@ -96,7 +101,8 @@ func TestChooseExclusive(t *testing.T) {
 		return
 	}
 	playNVML(t)
-	if got, _, err := choose("auto", 0, 0, 0); err == nil || !strings.Contains(err.Error(), "0 is in exclusive mode, which allows a single process") {
+	if got, _, err := choose("auto", 0, 0, 0); err == nil ||
+		!strings.Contains(err.Error(), "0 is in exclusive mode, which allows a single process") {
 		t.Errorf("chose %v, %v", got, err)
 	}
 }

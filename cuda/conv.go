@@ -97,7 +97,8 @@ func planConv(s *model.Spec) *planner {
 	in, h, w := int64(n.Channels), int64(n.Height), int64(n.Width)
 	x := int64(0) // of an image
 	for i, c := range n.Convs {
-		l := convPlan{In: in, Out: int64(c.Out), Kernel: int64(c.Kernel), Pool: int64(c.Pool), Height: h, Width: w, X: x}
+		l := convPlan{In: in, Out: int64(c.Out), Kernel: int64(c.Kernel), Pool: int64(c.Pool), Height: h,
+			Width: w, X: x}
 		l.Rows, l.Columns = (h-l.Kernel+1)/l.Pool, (w-l.Kernel+1)/l.Pool
 		l.Weight, l.Bias = p.layer(in*l.Kernel*l.Kernel, l.Out)
 		l.Packed = take(&p.packed, roundUp(l.Out, 4)*(in*l.Kernel*l.Kernel+1))
@@ -172,10 +173,12 @@ func refuseConv(s *device.Setup) error {
 	case s.Set.Kind == data.Sparse:
 		return fmt.Errorf("gpu: the model %s on sparse rows trains in host memory only; leave --gpu out", c.Asked.Model)
 	case len(n.Convs) > maxConvs || len(n.Hidden) >= maxFulls || s.Spec.Outputs > maxOutputs:
-		return fmt.Errorf("gpu: the model %s has %d convolutions, %d hidden layers and %d outputs: at most %d, %d and %d",
+		return fmt.Errorf("gpu: the model %s has %d convolutions, %d hidden layers and %d outputs: at most %d, %d "+
+			"and %d",
 			c.Asked.Model, len(n.Convs), len(n.Hidden), s.Spec.Outputs, maxConvs, maxFulls-1, maxOutputs)
 	case n.Height*n.Width > mostPlace:
-		return fmt.Errorf("gpu: the images of %s are %d x %d: at most %d positions; leave --gpu out", c.Asked.Data, n.Height, n.Width, mostPlace)
+		return fmt.Errorf("gpu: the images of %s are %d x %d: at most %d positions; leave --gpu out", c.Asked.Data,
+			n.Height, n.Width, mostPlace)
 	case len(s.Weights) > math.MaxInt32:
 		return fmt.Errorf("gpu: the model %s has %d weights: at most %d", c.Asked.Model, len(s.Weights), math.MaxInt32)
 	}

@@ -57,10 +57,12 @@ func drawConv(t *testing.T, p convProblem, seed uint64) *convSample {
 		d *= n
 	}
 	s := &convSample{convProblem: p}
-	s.sample = draw(problem{d: d, k: max(1, p.classes), loss: p.loss, bytes: p.bytes, wide: p.wide, batches: p.batches, ctas: 1, keep: p.keep}, seed)
+	s.sample = draw(problem{d: d, k: max(1, p.classes), loss: p.loss, bytes: p.bytes, wide: p.wide, batches: p.batches,
+		ctas: 1, keep: p.keep}, seed)
 	m := data.Meta{Name: "random", Features: d, Shape: p.image, Classes: make([]string, p.classes)}
 	var err error
-	if s.spec, err = model.Resolve(model.Options{Name: p.shape, Loss: string(p.loss), Bias: !p.nobias, Seed: convSeed}, m); err != nil {
+	if s.spec, err = model.Resolve(model.Options{Name: p.shape, Loss: string(p.loss), Bias: !p.nobias, Seed: convSeed},
+		m); err != nil {
 		t.Fatal(err)
 	}
 	s.model = s.spec.New()
@@ -100,9 +102,11 @@ func (s *convSample) batch(rows []int32) *data.Batch {
 func (s *convSample) convJob(g *gpuUnderTest) job {
 	j := s.job(g)
 	j.Outputs, j.Classes, j.L1, j.L2, j.Weights = int64(s.spec.Outputs), int64(s.classes), s.l1, s.l2, int64(len(s.w))
-	j.Seed, j.Epoch, j.Optimizer, j.Momentum, j.Beta1, j.Beta2 = convSeed, convEpoch, optimizers[config.Optimizer(s.optimizer)], .9, .9, .99
+	j.Seed, j.Epoch, j.Optimizer, j.Momentum, j.Beta1, j.Beta2 = convSeed, convEpoch,
+		optimizers[config.Optimizer(s.optimizer)], .9, .9, .99
 	if s.optimizer != "" {
-		j.First, j.Second, j.Updates = put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w))), put(g, make([]int64, 1))
+		j.First, j.Second, j.Updates = put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w))),
+			put(g, make([]int64, 1))
 	}
 	if s.numbered {
 		var ids []int32
@@ -191,7 +195,8 @@ func (s *convSample) convCloseTo(t *testing.T, what string, got []float32, want,
 	}
 	for i := range want {
 		if e := math.Abs(float64(got[i]) - want[i]); !(e <= tolerance*change+1e-6*math.Abs(want[i])) {
-			t.Fatalf("%s[%d] of %d is %g, the CPU's %g; the largest change is %g", what, i, len(want), got[i], want[i], change)
+			t.Fatalf("%s[%d] of %d is %g, the CPU's %g; the largest change is %g", what, i, len(want), got[i],
+				want[i], change)
 		}
 	}
 }
@@ -223,16 +228,25 @@ func (s *convSample) check(t *testing.T, g *gpuUnderTest, shared bool) {
 }
 
 var convProblems = []convProblem{
-	{shape: "conv:2@3p2d,4", image: []int{8, 8}, classes: 3, loss: model.CrossEntropy, bytes: true, batches: []int{1, 3, 8}},
-	{shape: "conv:3@3p2,5@2d.3,9d.25,6", image: []int{3, 11, 9}, classes: 2, loss: model.Logistic, batches: []int{20, 5}, numbered: true},
-	{shape: "conv:6@2p3d,7@3", image: []int{2, 17, 15}, classes: 5, loss: model.CrossEntropy, nobias: true, bytes: true, wide: true, batches: []int{4, 2}, l2: .1},
-	{shape: "conv:1@1,2@1p2", image: []int{1, 5, 7}, classes: 0, loss: model.Squared, batches: []int{3, 9}, optimizer: "momentum"},
+	{shape: "conv:2@3p2d,4", image: []int{8, 8}, classes: 3, loss: model.CrossEntropy, bytes: true,
+		batches: []int{1, 3, 8}},
+	{shape: "conv:3@3p2,5@2d.3,9d.25,6", image: []int{3, 11, 9}, classes: 2, loss: model.Logistic,
+		batches: []int{20, 5}, numbered: true},
+	{shape: "conv:6@2p3d,7@3", image: []int{2, 17, 15}, classes: 5, loss: model.CrossEntropy, nobias: true, bytes: true,
+		wide: true, batches: []int{4, 2}, l2: .1},
+	{shape: "conv:1@1,2@1p2", image: []int{1, 5, 7}, classes: 0, loss: model.Squared, batches: []int{3, 9},
+		optimizer: "momentum"},
 	{shape: "conv:5@7p2d,3@1,33", image: []int{12, 13}, classes: 0, loss: model.L1, batches: []int{2, 7}, l2: .01},
-	{shape: "conv:4@5p2,6@3p2d,12d,3", image: []int{16, 20}, classes: 4, loss: model.Hinge, bytes: true, batches: []int{8, 3}, keep: true},
-	{shape: "conv:4@3p2d,3@3,8d", image: []int{12, 12}, classes: 3, loss: model.CrossEntropy, batches: []int{4, 4, 4}, optimizer: "adam"},
-	{shape: "conv:2@3,3@3p4d.1", image: []int{3, 13, 12}, classes: 2, loss: model.CrossEntropy, batches: []int{4, 4, 4}, optimizer: "adagrad", l2: .01},
-	{shape: "conv:3@5p2d,4", image: []int{24, 25}, classes: 3, loss: model.CrossEntropy, batches: []int{4, 2}, l1: .1}, // long lists
-	{shape: "conv:3@3p2,4", image: []int{2, 12, 12}, classes: 3, loss: model.CrossEntropy, batches: []int{3, 3}, optimizer: "momentum", l1: .05, l2: .1},
+	{shape: "conv:4@5p2,6@3p2d,12d,3", image: []int{16, 20}, classes: 4, loss: model.Hinge, bytes: true,
+		batches: []int{8, 3}, keep: true},
+	{shape: "conv:4@3p2d,3@3,8d", image: []int{12, 12}, classes: 3, loss: model.CrossEntropy, batches: []int{4, 4, 4},
+		optimizer: "adam"},
+	{shape: "conv:2@3,3@3p4d.1", image: []int{3, 13, 12}, classes: 2, loss: model.CrossEntropy, batches: []int{4, 4, 4},
+		optimizer: "adagrad", l2: .01},
+	// long lists
+	{shape: "conv:3@5p2d,4", image: []int{24, 25}, classes: 3, loss: model.CrossEntropy, batches: []int{4, 2}, l1: .1},
+	{shape: "conv:3@3p2,4", image: []int{2, 12, 12}, classes: 3, loss: model.CrossEntropy, batches: []int{3, 3},
+		optimizer: "momentum", l1: .05, l2: .1},
 }
 
 // TestConvStep has every loss, optimizer, odd sizes, and both kinds of memory.
@@ -251,7 +265,8 @@ func TestConvStep(t *testing.T) {
 // TestConvNetStep is the classic one.
 func TestConvNetStep(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		p := convProblem{shape: "convnet", image: []int{28, 28}, classes: 10, loss: model.CrossEntropy, bytes: true, batches: []int{4, 9}}
+		p := convProblem{shape: "convnet", image: []int{28, 28}, classes: 10, loss: model.CrossEntropy, bytes: true,
+			batches: []int{4, 9}}
 		drawConv(t, p, 1).check(t, g, true)
 	}, "conv")
 }

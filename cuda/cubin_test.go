@@ -126,7 +126,8 @@ func written(t *testing.T, ptx, kernel string) (parameters, threads, shared, mos
 	head, _, _ := strings.Cut(body, "{")
 	parameters = 8 * uint64(strings.Count(head, ".param .u64"))
 	threads = number(regexp.MustCompile(`\.maxntid (\d+)`).FindStringSubmatch(head)[1])
-	for _, v := range regexp.MustCompile(`\.shared \.align (\d+) \.[a-z](\d+) (\w+)(?:\[(\d+)\])?`).FindAllStringSubmatch(ptx, -1) {
+	for _, v := range regexp.MustCompile(
+		`\.shared \.align (\d+) \.[a-z](\d+) (\w+)(?:\[(\d+)\])?`).FindAllStringSubmatch(ptx, -1) {
 		if regexp.MustCompile(`\b` + v[3] + `\b`).MatchString(body) {
 			size := number(v[2]) / 8 * number(cmp.Or(v[4], "1"))
 			shared += size
@@ -186,9 +187,11 @@ func TestCubins(t *testing.T) {
 			parameters, threads, shared, most := written(t, string(ptx), name)
 			const system = 1024 // bytes that ptxas adds from sm_90 on
 			k.shared -= min(k.shared, system*uint64(number/90))
-			if k.code == 0 || k.parameters != parameters || uint64(k.threads) != threads || k.registers == 0 || k.registers > 128 || k.stack != 0 ||
+			if k.code == 0 || k.parameters != parameters || uint64(k.threads) != threads || k.registers == 0 ||
+				k.registers > 128 || k.stack != 0 ||
 				k.shared < shared || k.shared > most {
-				t.Errorf("%s: %s is %+v, and in the PTX has %d bytes of parameters, %d threads, %d to %d bytes of shared memory",
+				t.Errorf("%s: %s is %+v, and in the PTX has %d bytes of parameters, %d threads, %d to %d bytes of "+
+					"shared memory",
 					file, name, *k, parameters, threads, shared, most)
 			}
 		}

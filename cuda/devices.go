@@ -24,7 +24,8 @@ func Devices() (Listing, error) {
 	for i := range l.GPUs {
 		g := &l.GPUs[i]
 		if g.Free == nil && g.Mode != Prohibited {
-			if free, err := freeMemory(i); err == nil { // else it stays unknown: another process may have an exclusive GPU
+			// else it stays unknown: another process may have an exclusive GPU
+			if free, err := freeMemory(i); err == nil {
 				g.Free = &free
 			}
 		}
@@ -134,5 +135,6 @@ func (c *gpu) attached(cfg *config.Config) error {
 		return nil
 	}
 	return errors.New("mps: the service was started in " + os.Getenv("CUDA_MPS_PIPE_DIRECTORY") +
-		", but this GPU's driver does not use it: it needs compute capability 7.0, no MIG, and no other service of another user on the GPU (see its control.log, and hogwild doctor)")
+		", but this GPU's driver does not use it: it needs compute capability 7.0, no MIG, and no other service of " +
+		"another user on the GPU (see its control.log, and hogwild doctor)")
 }

@@ -48,14 +48,16 @@ func (c *checkup) driver() Finding {
 
 func (c *checkup) nvml() Finding {
 	if c.NVML != "" {
-		return Found("nvml", Advice, "%s: other processes and MIG are not seen; in a container add the capability utility (NVIDIA_DRIVER_CAPABILITIES=compute,utility)", c.NVML)
+		return Found("nvml", Advice, "%s: other processes and MIG are not seen; in a container add the capability "+
+			"utility (NVIDIA_DRIVER_CAPABILITIES=compute,utility)", c.NVML)
 	}
 	return Found("nvml", Fine, "NVIDIA's management library answers")
 }
 
 func (c *checkup) capability(g *GPU) Finding {
 	if g.Major < oldestMajor {
-		return Found("compute", Fails, "%s has compute capability %d.%d: the kernels need %d.0 or higher", g.Name, g.Major, g.Minor, oldestMajor)
+		return Found("compute", Fails, "%s has compute capability %d.%d: the kernels need %d.0 or higher", g.Name,
+			g.Major, g.Minor, oldestMajor)
 	}
 	return Found("compute", Fine, "%s, compute capability %d.%d, %d SMs", g.Name, g.Major, g.Minor, g.SMs)
 }
@@ -65,7 +67,8 @@ func (c *checkup) instances(g *GPU) Finding {
 	case g.MIG == nil:
 		return Found("mig", Fine, "unknown without NVML")
 	case *g.MIG:
-		return Found("mig", Advice, "MIG is on: a run uses one instance, the first that CUDA_VISIBLE_DEVICES shows; memory is not shared from one to another")
+		return Found("mig", Advice, "MIG is on: a run uses one instance, the first that CUDA_VISIBLE_DEVICES shows; "+
+			"memory is not shared from one to another")
 	}
 	return Found("mig", Fine, "off")
 }
@@ -73,9 +76,11 @@ func (c *checkup) instances(g *GPU) Finding {
 func (c *checkup) mode(g *GPU) Finding {
 	switch {
 	case g.Mode == Prohibited:
-		return Found("compute mode", Fails, "prohibited: no process may use it; as root: nvidia-smi -i %s -c DEFAULT", g.UUID)
+		return Found("compute mode", Fails, "prohibited: no process may use it; as root: nvidia-smi -i %s -c DEFAULT",
+			g.UUID)
 	case g.alone():
-		return Found("compute mode", Fails, "exclusive: one process may use it, and a run has several; as root: nvidia-smi -i %s -c DEFAULT, or use --mps", g.UUID)
+		return Found("compute mode", Fails, "exclusive: one process may use it, and a run has several; as root: "+
+			"nvidia-smi -i %s -c DEFAULT, or use --mps", g.UUID)
 	}
 	return Found("compute mode", Fine, "%s", g.Mode)
 }
@@ -95,7 +100,8 @@ func (c *checkup) kernels(g *GPU) Finding {
 	case err != nil:
 		return Found("kernels", Fails, "%v", err)
 	case found.refused != nil:
-		return Found("kernels", Advice, "%v: runs work, but start more slowly; a newer driver may accept the machine code", found)
+		return Found("kernels", Advice, "%v: runs work, but start more slowly; a newer driver may accept the machine "+
+			"code", found)
 	}
 	return Found("kernels", Fine, "%v", found)
 }
@@ -103,7 +109,8 @@ func (c *checkup) kernels(g *GPU) Finding {
 func (c *checkup) service(g *GPU) Finding {
 	switch {
 	case g.MPS == nil:
-		return Found("mps", Fine, "unknown: neither this driver nor nvidia-cuda-mps-control says; drivers for CUDA 12.4 and later do")
+		return Found("mps", Fine, "unknown: neither this driver nor nvidia-cuda-mps-control says; drivers for CUDA "+
+			"12.4 and later do")
 	case *g.MPS:
 		return Found("mps", Fine, "a Multi-Process Service is in use: workers run at the same time")
 	}
@@ -112,7 +119,8 @@ func (c *checkup) service(g *GPU) Finding {
 
 func (c *checkup) watchdog(g *GPU) Finding {
 	if g.Display {
-		return Found("display", Advice, "it drives a display, so a watchdog ends kernels that run for seconds: hogwild's take milliseconds, but another GPU is better")
+		return Found("display", Advice, "it drives a display, so a watchdog ends kernels that run for seconds: "+
+			"hogwild's take milliseconds, but another GPU is better")
 	}
 	return Found("display", Fine, "no watchdog")
 }
@@ -126,7 +134,8 @@ func (c *checkup) memory(g *GPU) Finding {
 	case g.Free == nil:
 		return Found("memory", Advice, "%s, how much is free is unknown: the GPU does not open", gib(g.Total))
 	case *g.Free < roomy:
-		return Found("memory", Advice, "%s of %s are free%s: little, as each process takes some hundred MiB; wait, or use --gpu auto", gib(*g.Free), gib(g.Total), by(g.Processes))
+		return Found("memory", Advice, "%s of %s are free%s: little, as each process takes some hundred MiB; wait, "+
+			"or use --gpu auto", gib(*g.Free), gib(g.Total), by(g.Processes))
 	}
 	return Found("memory", Fine, "%s of %s are free%s", gib(*g.Free), gib(g.Total), by(g.Processes))
 }
@@ -150,7 +159,8 @@ func (c *checkup) sharing(g *GPU) Finding {
 		return Found("ipc", Fails, "not tested: a second process may not use the GPU")
 	}
 	if err := share(g, c.child()); err != nil {
-		return Found("ipc", Fails, "a second process cannot share memory: %v; only --workers 1 trains, in a single process", err)
+		return Found("ipc", Fails, "a second process cannot share memory: %v; only --workers 1 trains, in a single "+
+			"process", err)
 	}
 	return Found("ipc", Fine, "a second process reads and writes this one's memory")
 }
@@ -165,10 +175,13 @@ func (c *checkup) pinned(g *GPU) Finding {
 		limit = fmt.Sprintf("a limit of %.0f MiB", mib(n))
 	}
 	if err := tryPinned(g); err != nil {
-		return Found("pinned memory", Advice, "%.0f MiB of host memory cannot be pinned, with %s on locked memory: data larger than the GPU will not stream (%v); try ulimit -l unlimited, in a container --ulimit memlock=-1",
+		return Found("pinned memory", Advice, "%.0f MiB of host memory cannot be pinned, with %s on locked memory: "+
+			"data larger than the GPU will not stream (%v); try ulimit -l unlimited, in a container "+
+			"--ulimit memlock=-1",
 			mib(pinning), limit, err)
 	}
-	return Found("pinned memory", Fine, "%.0f MiB of host memory can be pinned, with %s on locked memory", mib(pinning), limit)
+	return Found("pinned memory", Fine, "%.0f MiB of host memory can be pinned, with %s on locked memory",
+		mib(pinning), limit)
 }
 
 // peers says how the GPUs reach each other, the least able pair of them all.
@@ -190,9 +203,11 @@ func (c *checkup) peers() Finding {
 	}
 	switch {
 	case apart != nil:
-		return Found("p2p", Advice, "no access from GPU %s: workers there send their updates through host memory; choose GPUs that nvidia-smi topo -p2p r shows as connected", strings.Join(apart, ", "))
+		return Found("p2p", Advice, "no access from GPU %s: workers there send their updates through host memory; "+
+			"choose GPUs that nvidia-smi topo -p2p r shows as connected", strings.Join(apart, ", "))
 	case slow != nil:
-		return Found("p2p", Advice, "no native atomics from GPU %s: workers there send their updates in chunks, which the owner adds; GPUs with NVLink have them", strings.Join(slow, ", "))
+		return Found("p2p", Advice, "no native atomics from GPU %s: workers there send their updates in chunks, "+
+			"which the owner adds; GPUs with NVLink have them", strings.Join(slow, ", "))
 	}
 	return Found("p2p", Fine, "all %d GPUs add to each other's memory", len(c.GPUs))
 }

@@ -18,16 +18,21 @@ var explained = map[int]string{
 	100: "no GPU: there is none, or CUDA_VISIBLE_DEVICES hides it",
 	101: "no such GPU: see nvidia-smi for the indices, and CUDA_VISIBLE_DEVICES",
 	200: "the kernels' machine code was refused: the file is damaged, or the driver older than CUDA 12.0",
-	201: "no valid context; opening an IPC handle fails like this in another container (share --pid and --ipc) and in the process that exported it",
+	201: "no valid context; opening an IPC handle fails like this in another container (share --pid and --ipc) and " +
+		"in the process that exported it",
 	208: "the memory is mapped already",
 	209: "the kernels are for another GPU: compute capability 7.0 or later is needed",
-	214: "the GPU's memory has an error that ECC cannot correct: look at nvidia-smi -q -d ECC, reset the GPU (nvidia-smi -r) or restart the machine, and replace the GPU if it comes back",
+	214: "the GPU's memory has an error that ECC cannot correct: look at nvidia-smi -q -d ECC, reset the GPU " +
+		"(nvidia-smi -r) or restart the machine, and replace the GPU if it comes back",
 	217: "the two GPUs cannot reach each other's memory",
 	218: "the driver's compiler refused the kernels' PTX: the driver is too old or the file is damaged",
 	220: "an NVLink has an error that cannot be corrected: look at nvidia-smi nvlink -e, and train on one GPU",
-	221: "the driver's compiler is missing, and no machine code fits: install libnvidia-ptxjitcompiler.so.1 of the driver's version; in a container, use NVIDIA's container toolkit with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+	221: "the driver's compiler is missing, and no machine code fits: install libnvidia-ptxjitcompiler.so.1 of the " +
+		"driver's version; in a container, use NVIDIA's container toolkit with " +
+		"NVIDIA_DRIVER_CAPABILITIES=compute,utility",
 	222: "the driver is too old for the kernels' PTX: install driver 525 (CUDA 12.0) or newer",
-	223: "the driver's compiler is switched off, and no machine code fits: unset CUDA_DISABLE_PTX_JIT and CUDA_DISABLE_JIT",
+	223: "the driver's compiler is switched off, and no machine code fits: unset CUDA_DISABLE_PTX_JIT and " +
+		"CUDA_DISABLE_JIT",
 	300: "the driver's compiler refused the kernels' PTX: the driver is too old or the file is damaged",
 	302: "a driver library does not match the others: install the whole driver in one version",
 	303: "a driver library does not start: install the whole driver in one version",
@@ -35,7 +40,8 @@ var explained = map[int]string{
 	400: "an invalid handle: a bug in hogwild, or the exporting process has exited",
 	700: "a kernel accessed memory out of bounds" + mistake,
 	701: "a kernel needs more registers or shared memory than this GPU has" + mistake,
-	702: "the kernel ran too long for a GPU that drives a display: use another GPU, lower --in-flight, or switch the watchdog off (the X server's option Interactive)",
+	702: "the kernel ran too long for a GPU that drives a display: use another GPU, lower --in-flight, or switch the " +
+		"watchdog off (the X server's option Interactive)",
 	704: "peer access to the other GPU is enabled already" + mistake,
 	705: "peer access to the other GPU is not enabled" + mistake,
 	708: "the GPU's context exists already, with other settings" + mistake,
@@ -49,18 +55,25 @@ var explained = map[int]string{
 	716: "a kernel made a misaligned access" + mistake,
 	717: "a kernel used an address in the wrong kind of memory" + mistake,
 	718: "a kernel jumped to an invalid address" + mistake,
-	719: "a kernel failed here, in another client of the MPS service, or on a peer GPU: look at dmesg for Xid lines, then run it again",
+	719: "a kernel failed here, in another client of the MPS service, or on a peer GPU: look at dmesg for Xid lines, " +
+		"then run it again",
 	800: "the driver does not permit it: check whether another user's MPS service or the container forbids it",
 	801: "this driver or device does not support it: CUDA IPC needs Linux and a discrete GPU",
-	802: "the machine's GPUs are not ready: start nvidia-fabricmanager, which machines with NVSwitch need, or wait until it has started",
-	803: "the driver's library and its kernel module have different versions, e.g. after an update: restart the machine; in a container, remove the library from the image",
-	804: "libcuda.so.1 is from CUDA's compatibility package, which this GPU does not support: point LD_LIBRARY_PATH to the driver's own",
-	805: "no connection to the MPS service: start nvidia-cuda-mps-control -d as the same user, point CUDA_MPS_PIPE_DIRECTORY to it, or unset it",
+	802: "the machine's GPUs are not ready: start nvidia-fabricmanager, which machines with NVSwitch need, or wait " +
+		"until it has started",
+	803: "the driver's library and its kernel module have different versions, e.g. after an update: restart the " +
+		"machine; in a container, remove the library from the image",
+	804: "libcuda.so.1 is from CUDA's compatibility package, which this GPU does not support: point LD_LIBRARY_PATH " +
+		"to the driver's own",
+	805: "no connection to the MPS service: start nvidia-cuda-mps-control -d as the same user, point " +
+		"CUDA_MPS_PIPE_DIRECTORY to it, or unset it",
 	806: "the MPS service does not answer: it has ended or is stuck; restart it (echo quit | nvidia-cuda-mps-control)",
-	807: "the MPS service is recovering from a failure that ended all its clients: wait until they have exited, then run again with --resume",
+	807: "the MPS service is recovering from a failure that ended all its clients: wait until they have exited, then " +
+		"run again with --resume",
 	808: "the MPS service has reached its maximum of clients: lower --workers, or wait for other processes to exit",
 	809: "the MPS service has no connections to the GPU left: lower --workers, or CUDA_DEVICE_MAX_CONNECTIONS",
-	810: "the MPS service ended this process, because an administrator asked for it or another client failed: run again with --resume",
+	810: "the MPS service ended this process, because an administrator asked for it or another client failed: run " +
+		"again with --resume",
 	999: "unknown error: look at dmesg for NVRM or Xid lines",
 }
 

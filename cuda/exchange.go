@@ -95,13 +95,15 @@ func (r *remote) prepareOwner() (err error) {
 	m, d, weights := r.memory, &r.sum, int64(r.memory.layout.P)
 	r.rounds = averager{gpu: r.owner, setup: r.setup, memory: m, rank: r.rank}
 	err = keep(keep(d.open(), r.rounds.open(&r.own)), r.own.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"},
-		wanted{&d.updates, 8, "a count"}, wanted{&d.shares, 8, "shares"}, wanted{&d.record, 8 * device.RecordWords, "samples"},
+		wanted{&d.updates, 8, "a count"}, wanted{&d.shares, 8, "shares"},
+		wanted{&d.record, 8 * device.RecordWords, "samples"},
 		wanted{&d.mine, 4 * weights, "a replica that is sent"}, wanted{&d.first, 4 * weights, "a replica as it was"}))
 	if err != nil {
 		return err
 	}
 	d.job = job{W: uint64(d.mine), Out: uint64(m.weights), First: uint64(d.first), Updates: uint64(d.updates),
-		Counts: uint64(m.weights) + uint64(m.layout.Counts), Weights: weights, Rank: int64(r.rank), Ranks: int64(r.setup.Job.Asked.Workers)}
+		Counts: uint64(m.weights) + uint64(m.layout.Counts), Weights: weights, Rank: int64(r.rank),
+		Ranks: int64(r.setup.Job.Asked.Workers)}
 	if r.setup.Samples() {
 		d.job.Record = uint64(d.record)
 	}
@@ -166,7 +168,8 @@ func (r *remote) reduce(name string, steps int) error {
 		j.LR += 4
 	}
 	copy(d.host, encode(j))
-	err := failed(cu.MemcpyHtoDAsync(d.at, unsafe.Pointer(&d.host[0]), int64(jobBytes), d.stream), "copying a job to the GPU")
+	err := failed(cu.MemcpyHtoDAsync(d.at, unsafe.Pointer(&d.host[0]), int64(jobBytes), d.stream),
+		"copying a job to the GPU")
 	k := r.kernels[name]
 	return keep(err, k.launch(min(k.most, ceilDiv(r.memory.layout.P, threads)), d.at, d.stream))
 }
@@ -215,8 +218,10 @@ func (r *remote) push(steps int) error {
 // sampled adds to the rank's record what the kernel has shown.
 func (r *remote) sampled() error {
 	d, words := &r.sum, r.sum.host[jobBytes:]
-	err := failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&words[0]), d.record, int64(len(words)), d.stream), "copying samples from the GPU")
-	err = keep(err, failed(cu.MemsetD32Async(d.record, 0, int64(len(words)/4), d.stream), "clearing samples on the GPU"))
+	err := failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&words[0]), d.record, int64(len(words)), d.stream),
+		"copying samples from the GPU")
+	err = keep(err, failed(cu.MemsetD32Async(d.record, 0, int64(len(words)/4), d.stream),
+		"clearing samples on the GPU"))
 	if err = keep(err, d.await("adding a replica")); err == nil {
 		r.setup.Sampled(r.rank, numbers[uint64](words))
 	}

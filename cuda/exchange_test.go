@@ -15,7 +15,8 @@ func TestExchangeWaitsTwice(t *testing.T) {
 	needStandIn(t)
 	file := filepath.Join(t.TempDir(), "calls")
 	c := digits(t, func(c *config.Config) {
-		c.Workers, c.CPUWorkers, c.InFlight, c.Partition, c.Model, c.Optimizer = 2, 1, 4, "contiguous", "softmax", "momentum"
+		c.Workers, c.CPUWorkers, c.InFlight, c.Partition, c.Model, c.Optimizer = 2, 1, 4, "contiguous",
+			"softmax", "momentum"
 	})
 	if _, err := apart(t, c, "HOGWILD_FAKE_TRACE="+file).result(t); err != nil {
 		t.Fatal(err)
@@ -34,7 +35,8 @@ func TestExchangeWaitsTwice(t *testing.T) {
 		}
 		seen = true
 		waits, exchanges := 0, n["cuLaunchKernel"]/2
-		for _, name := range []string{"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuMemcpyHtoD", "cuMemcpyDtoH"} {
+		for _, name := range []string{"cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize", "cuMemcpyHtoD",
+			"cuMemcpyDtoH"} {
 			waits += n[name]
 		}
 		if exchanges == 0 || waits > 2*exchanges+4 { // 4: at the start

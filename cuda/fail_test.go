@@ -88,7 +88,8 @@ func TestGPUFails(t *testing.T) {
 			c.SaveEvery, c.Model, c.Data, c.Epochs = every, "softmax", "digits:1000", 10000
 		})
 		r, err := apart(t, c, poisonVariable+"=1", fault.Variable+"="+x.faults).result(t)
-		if err == nil || strings.Count(err.Error(), "CUDA error") != 1 || !strings.Contains(err.Error(), "CUDA error 700") {
+		if err == nil || strings.Count(err.Error(), "CUDA error") != 1 ||
+			!strings.Contains(err.Error(), "CUDA error 700") {
 			t.Errorf("the run ended with %v, want the driver's error 700, once", err)
 		}
 		said := strings.Join(r.Events, "\n")
@@ -118,7 +119,10 @@ func TestGivesBack(t *testing.T) {
 	for _, stops := range []bool{false, true} {
 		before := len(trace(t))
 		ctx, stop := context.WithCancel(context.Background())
-		c := digits(t, func(c *config.Config) { c.Workers, c.InFlight, c.Data, c.Model = 2, 4, "digits:1000", "softmax" })
+		c := digits(t, func(c *config.Config) {
+			c.Workers, c.InFlight, c.Data, c.Model = 2, 4,
+				"digits:1000", "softmax"
+		})
 		if stops {
 			c.Epochs = 10000
 			go func() {
@@ -137,7 +141,8 @@ func TestGivesBack(t *testing.T) {
 		open := map[key]int{}
 		for _, c := range trace(t)[before:] {
 			for made, gone := range map[string]string{"cuMemAlloc": "cuMemFree", "cuMemHostAlloc": "cuMemFreeHost",
-				"cuStreamCreate": "cuStreamDestroy", "cuEventCreate": "cuEventDestroy", "cuIpcOpenMemHandle": "cuIpcCloseMemHandle",
+				"cuStreamCreate": "cuStreamDestroy", "cuEventCreate": "cuEventDestroy",
+				"cuIpcOpenMemHandle":       "cuIpcCloseMemHandle",
 				"cuDevicePrimaryCtxRetain": "cuDevicePrimaryCtxRelease"} {
 				switch c.Call {
 				case made:

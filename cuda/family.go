@@ -36,7 +36,8 @@ const scoreBlock = 64
 func familyOf(s *device.Setup) (*family, error) {
 	switch s.Spec.Family() {
 	case model.Own:
-		return nil, fmt.Errorf("gpu: %s is a custom model, which trains in host memory only; leave --gpu out", s.Job.Asked.Model)
+		return nil, fmt.Errorf("gpu: %s is a custom model, which trains in host memory only; leave --gpu out",
+			s.Job.Asked.Model)
 	case model.Convolutional:
 		return &conv, nil
 	case model.Factor:

@@ -48,9 +48,11 @@ func openContext(index int, uuid string) (*gpu, error) {
 		}
 	}
 	if uuid != "" {
-		return nil, fmt.Errorf("GPU %s, on which the coordinator keeps the weights, is not visible to this worker: CUDA_VISIBLE_DEVICES must be the same", uuid)
+		return nil, fmt.Errorf("GPU %s, on which the coordinator keeps the weights, is not visible to this worker: "+
+			"CUDA_VISIBLE_DEVICES must be the same", uuid)
 	}
-	return nil, fmt.Errorf("gpu %d: no such GPU: this machine has %s, counted from 0 (hogwild devices lists them)", index, human.Plural(n, "GPU"))
+	return nil, fmt.Errorf("gpu %d: no such GPU: this machine has %s, counted from 0 (hogwild devices lists them)",
+		index, human.Plural(n, "GPU"))
 }
 
 // withGPU opens a GPU as openContext does, for f alone.

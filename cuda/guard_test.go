@@ -46,7 +46,8 @@ func testSamples(t *testing.T, g *gpuUnderTest) {
 	for _, n := range r[recordHistogram:] {
 		sampled += n
 	}
-	if want := uint64(10 * launches / 64 / 2); sampled != want || r[recordLooked] != 8*want || r[recordHistogram] != sampled || r[recordConflicts] != 0 {
+	if want := uint64(10 * launches / 64 / 2); sampled != want || r[recordLooked] != 8*want ||
+		r[recordHistogram] != sampled || r[recordConflicts] != 0 {
 		t.Errorf("%d samples of staleness, %d of them 0, want %d; %d of %d weights in conflict, want 0 of %d",
 			sampled, r[recordHistogram], want, r[recordConflicts], r[recordLooked], 8*want)
 	}
@@ -82,7 +83,8 @@ func testSeesConflicts(t *testing.T, g *gpuUnderTest) {
 		if r[recordLooked] == 0 || r[recordConflicts] == 0 || r[recordConflicts] > r[recordLooked] {
 			t.Errorf("racy %d: %d of %d weights in conflict", racy, r[recordConflicts], r[recordLooked])
 		}
-		if racy == 0 && r[recordTried] != 0 || racy == 1 && (r[recordLost] == 0 || r[recordLost] != r[recordConflicts]) {
+		if racy == 0 && r[recordTried] != 0 ||
+			racy == 1 && (r[recordLost] == 0 || r[recordLost] != r[recordConflicts]) {
 			t.Errorf("racy %d: %d of %d lost", racy, r[recordLost], r[recordTried])
 		}
 	}
@@ -103,7 +105,8 @@ func testTurns(t *testing.T, g *gpuUnderTest) {
 		}
 		words := get[uint32](g, ticketBytes/4, j.Ticket)
 		if near := slices.Max(words[1:line]); words[0] < 50 || words[line] != end || near != 0 {
-			t.Errorf("discipline %v: %d tickets, then %d at most, and %d in the next line, want %d", discipline, words[0], near, words[line], end)
+			t.Errorf("discipline %v: %d tickets, then %d at most, and %d in the next line, want %d", discipline,
+				words[0], near, words[line], end)
 		}
 	}
 	for _, file := range []string{"linear", "mlp", "conv", "sparse", "factor", "cut"} {
@@ -135,15 +138,18 @@ func TestGPUModes(t *testing.T) {
 		serial := train(t, digits(t, func(k *config.Config) { c.edit(k); k.GPU = "" }))
 		for _, mode := range []string{"atomic", "locked", "ordered"} {
 			for _, flight := range []int{1, 4} {
-				r := train(t, digits(t, func(k *config.Config) { c.edit(k); k.Mode, k.InFlight = config.MustMode(mode), flight }))
+				r := train(t,
+					digits(t, func(k *config.Config) { c.edit(k); k.Mode, k.InFlight = config.MustMode(mode), flight }))
 				near := 1e-3
 				if flight > 1 {
 					near = .05
 				}
 				if e := math.Abs(r.TestLoss - serial.TestLoss); !(e < near) {
-					t.Errorf("%s %s, %d in flight: test loss %.4f, serial %.4f", c.name, mode, flight, r.TestLoss, serial.TestLoss)
+					t.Errorf("%s %s, %d in flight: test loss %.4f, serial %.4f", c.name, mode, flight, r.TestLoss,
+						serial.TestLoss)
 				}
-				if r.LostUpdates != 0 || r.StalenessSamples == 0 || flight == 1 && (r.StalenessMax != 0 || r.Conflicts != 0) {
+				if r.LostUpdates != 0 || r.StalenessSamples == 0 ||
+					flight == 1 && (r.StalenessMax != 0 || r.Conflicts != 0) {
 					t.Errorf("%s %s, %d in flight: %+v", c.name, mode, flight, r.Instruments)
 				}
 				if mode == "ordered" && r.StalenessMax > int64(flight-1) {

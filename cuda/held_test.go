@@ -65,7 +65,8 @@ func TestBiasAdditions(t *testing.T) {
 			for i, merge := range []string{"1", "auto"} {
 				path := filepath.Join(t.TempDir(), "profile")
 				cfg := digits(t, func(o *config.Config) {
-					o.Model, o.Data, o.Limit, o.Epochs, o.Batch, o.LR = c.model, "synth:sparse:7000x3000x20", rows, 1, 1, .05
+					o.Model, o.Data, o.Limit, o.Epochs, o.Batch, o.LR = c.model, "synth:sparse:7000x3000x20",
+						rows, 1, 1, .05
 					o.InFlight, o.MergeEvery, o.BiasStep, o.LRCap = 64, merge, ".1", "1.2"
 				})
 				r, err := apart(t, cfg, "HOGWILD_FAKE_PROFILE="+path).result(t)
@@ -80,9 +81,11 @@ func TestBiasAdditions(t *testing.T) {
 			}
 			const ctas = 8
 			before, after := c.each*rows, sectors[1]-sectors[0]+c.each*rows
-			t.Logf("added every %d steps: %d sectors of biases, %d before; test loss %.5f, %.5f before", every, after, before, loss[1], loss[0])
+			t.Logf("added every %d steps: %d sectors of biases, %d before; test loss %.5f, %.5f before", every, after,
+				before, loss[1], loss[0])
 			if every < 2 || after < rows/every-ctas*launches || after > c.each*(rows/every+ctas*launches) {
-				t.Errorf("added every %d steps in %d launches: %d sectors of biases, before that %d", every, launches, after, before)
+				t.Errorf("added every %d steps in %d launches: %d sectors of biases, before that %d", every,
+					launches, after, before)
 			}
 			if abs(loss[1]-loss[0]) > .02*loss[0] {
 				t.Errorf("test loss %g, with the bias added at each step %g", loss[1], loss[0])

@@ -22,7 +22,8 @@ func BenchmarkHost(b *testing.B) {
 			c.GPU, c.Workers, c.Schedule, c.LR, c.Decay, c.Epochs, c.Batch = "0", 1, schedule, .01, .9, 4, 1
 			job := tuning.Job{Asked: c}
 			job.Used.Batch = 1
-			block, err := control.Create(control.Header{Version: config.Version, Job: job, Rows: rows, Start: control.Start{Epoch: 1}})
+			block, err := control.Create(control.Header{Version: config.Version, Job: job, Rows: rows,
+				Start: control.Start{Epoch: 1}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -74,8 +74,10 @@ var loadings = []struct {
 		"PTX sm_70, compiled by the driver, after sm_90 cubin: error 209, PTX sm_90: error 222", nil},
 	{"no compiler", []string{"CUBINS=1", "NO_JIT=1"}, "sm_90 cubin", nil},
 	{"no compiler and no cubin", []string{"NO_JIT=1"}, "",
-		[]string{"after sm_90 cubin: error 209, PTX sm_90: error 221", "CUDA error 221", "install libnvidia-ptxjitcompiler.so.1"}},
-	{"no compiler and no cubin for it", []string{"CUBINS=1", "NO_JIT=1", "CAPABILITY=7.5"}, "", []string{"(PTX sm_70 of factor)", "CUDA error 221"}},
+		[]string{"after sm_90 cubin: error 209, PTX sm_90: error 221", "CUDA error 221",
+			"install libnvidia-ptxjitcompiler.so.1"}},
+	{"no compiler and no cubin for it", []string{"CUBINS=1", "NO_JIT=1", "CAPABILITY=7.5"}, "",
+		[]string{"(PTX sm_70 of factor)", "CUDA error 221"}},
 }
 
 // TestLoading is each of them, in a process of its own.
@@ -116,7 +118,8 @@ func TestOldDriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "kernels on GPU 0: PTX sm_70, compiled by the driver, after sm_90 cubin: error 209, PTX sm_90: error 222"
+	const want = "kernels on GPU 0: PTX sm_70, compiled by the driver, after sm_90 cubin: error 209, PTX sm_90: " +
+		"error 222"
 	if !slices.Contains(r.Notes, want) {
 		t.Errorf("notes %q do not say %q", r.Notes, want)
 	}

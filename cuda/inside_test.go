@@ -34,11 +34,14 @@ func TestOneWorkerWithoutIPC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Examples != want.Examples || got.TestLoss != want.TestLoss || !slices.Equal(weightsIn(t, inside.Run), weightsIn(t, shared.Run)) {
-			t.Errorf("%s: %d examples, test loss %.17g; with IPC %d, %.17g", c.mode, got.Examples, got.TestLoss, want.Examples, want.TestLoss)
+		if got.Examples != want.Examples || got.TestLoss != want.TestLoss ||
+			!slices.Equal(weightsIn(t, inside.Run), weightsIn(t, shared.Run)) {
+			t.Errorf("%s: %d examples, test loss %.17g; with IPC %d, %.17g", c.mode, got.Examples, got.TestLoss,
+				want.Examples, want.TestLoss)
 		}
 		said := strings.Join(append(got.Notes, got.Events...), "\n")
-		if !strings.Contains(said, c.says) || !strings.Contains(said, "in the coordinator's process") || got.Restarts != 0 {
+		if !strings.Contains(said, c.says) || !strings.Contains(said, "in the coordinator's process") ||
+			got.Restarts != 0 {
 			t.Errorf("%s, %s: %d restarts, and the run says\n%s", c.mode, c.lack, got.Restarts, said)
 		}
 	}
@@ -48,7 +51,8 @@ func TestOneWorkerWithoutIPC(t *testing.T) {
 func TestSeveralWorkersWithoutIPC(t *testing.T) {
 	needStandIn(t)
 	_, err := apart(t, digits(t, func(c *config.Config) { c.Workers = 2 }), noIPC).result(t)
-	if err == nil || !strings.Contains(err.Error(), "CUDA error 801") || !strings.Contains(err.Error(), "--workers 1 needs none") {
+	if err == nil || !strings.Contains(err.Error(), "CUDA error 801") ||
+		!strings.Contains(err.Error(), "--workers 1 needs none") {
 		t.Errorf("%v, want an error that says what to do", err)
 	}
 }
@@ -62,14 +66,17 @@ func TestFailsInside(t *testing.T) {
 		variable string
 		says     string
 	}{
-		{func(c *config.Config) { c.Model, c.Data, c.Epochs = "softmax", "digits:1000", 10000 }, poisonVariable + "=1", "CUDA error 700"},
-		{func(c *config.Config) { c.Model, c.LR, c.Data = "linear", 1e30, "synth:dense:500x8" }, poisonVariable + "=", "diverged"},
+		{func(c *config.Config) { c.Model, c.Data, c.Epochs = "softmax", "digits:1000", 10000 }, poisonVariable + "=1",
+			"CUDA error 700"},
+		{func(c *config.Config) { c.Model, c.LR, c.Data = "linear", 1e30, "synth:dense:500x8" },
+			poisonVariable + "=", "diverged"},
 	} {
 		r, err := apart(t, digits(t, c.edit), noIPC, c.variable).result(t)
 		if err == nil || strings.Count(err.Error(), c.says) != 1 {
 			t.Errorf("%v, want %q, once", err, c.says)
 		}
-		if said := strings.Join(r.Events, "\n"); c.says != "diverged" && !strings.Contains(said, "cannot be read back") {
+		if said := strings.Join(r.Events, "\n"); c.says != "diverged" &&
+			!strings.Contains(said, "cannot be read back") {
 			t.Errorf("events %q do not say that the weights are old", said)
 		}
 	}

@@ -41,7 +41,8 @@ type result C.CUresult
 // Error is the driver's name for the result, and its explanation.
 func (r result) Error() string {
 	var name, text *C.char
-	if C.cuGetErrorName(C.CUresult(r), &name) != C.CUDA_SUCCESS || C.cuGetErrorString(C.CUresult(r), &text) != C.CUDA_SUCCESS {
+	if C.cuGetErrorName(C.CUresult(r), &name) != C.CUDA_SUCCESS ||
+		C.cuGetErrorString(C.CUresult(r), &text) != C.CUDA_SUCCESS {
 		return fmt.Sprintf("CUresult %d", int(r))
 	}
 	return C.GoString(name) + ", " + C.GoString(text)
@@ -86,7 +87,8 @@ func closeMemory(p cu.DevicePtr) error {
 func pin(bytes int) ([]byte, error) {
 	var p unsafe.Pointer
 	if err := resultOf(C.cuMemHostAlloc(&p, C.size_t(bytes), 0)); err != nil {
-		return nil, &Error{Doing: fmt.Sprintf("pinning %.1f MiB of host memory", mib(int64(bytes))), Code: codeOf(err), Err: err,
+		return nil, &Error{Doing: fmt.Sprintf("pinning %.1f MiB of host memory", mib(int64(bytes))),
+			Code: codeOf(err), Err: err,
 			Help: "the host's memory is used up, or the limit on locked memory (ulimit -l)"}
 	}
 	return unsafe.Slice((*byte)(p), bytes), nil

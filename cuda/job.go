@@ -56,7 +56,8 @@ func encode[T any](v T) []byte {
 }
 
 // lossKinds numbers the losses as kernels/loss.h does.
-var lossKinds = map[model.Loss]int64{model.CrossEntropy: 0, model.Logistic: 1, model.Hinge: 2, model.Squared: 3, model.L1: 4}
+var lossKinds = map[model.Loss]int64{model.CrossEntropy: 0, model.Logistic: 1, model.Hinge: 2,
+	model.Squared: 3, model.L1: 4}
 
 // optimizers and disciplines number the words of a configuration as kernels/dev.h does.
 var (
@@ -72,7 +73,8 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,
 		Optimizer: optimizers[c.Asked.Optimizer], Discipline: disciplines[c.Asked.Mode.Kind],
 		Ranks: int64(c.Asked.Workers), Weights: int64(m.layout.P), Seed: c.Asked.Seed,
-		Momentum: s.Momentum(), Beta1: c.Asked.Beta1, Beta2: c.Asked.Beta2, L1: c.Asked.L1, L2: c.Asked.L2, BiasStep: cmp.Or(c.Used.BiasStep, 1)}
+		Momentum: s.Momentum(), Beta1: c.Asked.Beta1, Beta2: c.Asked.Beta2, L1: c.Asked.L1, L2: c.Asked.L2,
+		BiasStep: cmp.Or(c.Used.BiasStep, 1)}
 	if spec.Bias {
 		j.Bias = 1
 	}
@@ -93,7 +95,8 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 // refuseGradients says what the kernel that steps down averaged gradients cannot do.
 func refuseGradients(c *config.Config) error {
 	if c.AveragesGradients() && (c.Optimizer.Adaptive() || c.L1 != 0) {
-		return fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU averaged gradients need sgd or momentum, without l1; use average weights, or leave --gpu out", c.Optimizer, c.L1)
+		return fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU averaged gradients need sgd "+
+			"or momentum, without l1; use average weights, or leave --gpu out", c.Optimizer, c.L1)
 	}
 	return nil
 }

@@ -139,7 +139,8 @@ func (o *owner) Keep(_ []float32, compare bool) (changed []bool, err error) {
 	return changed, err
 }
 
-// Survey looks at the copy on the GPU. What comes back is some bytes for each CTA, and for each tensor that is counted its buckets.
+// Survey looks at the copy on the GPU. What comes back is some bytes for each CTA, and for each tensor that is counted
+// its buckets.
 func (o *owner) Survey(counts bool) (s device.Survey, err error) {
 	err = o.within(func() error {
 		l, err := o.kept.run("survey_count", false, counts)
@@ -193,8 +194,8 @@ func (o *owner) Kept() (w []float32, err error) {
 	return w, o.within(func() error { return download(w, cu.DevicePtr(o.kept.job.To)) })
 }
 
-// with calls f while the weights w, if there are any, take the place of the copy. That comes back by way of host memory,
-// as the GPU may have no room for one more. It is rare.
+// with calls f while the weights w, if there are any, take the place of the copy. That comes back by way of host
+// memory, as the GPU may have no room for one more. It is rare.
 func (k *kept) with(w []float32, f func() error) (err error) {
 	to := cu.DevicePtr(k.job.To)
 	var own []float32

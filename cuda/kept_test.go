@@ -70,12 +70,14 @@ func countsOf(w []float32) (c device.Counts, magnitude float64) {
 // sameCounts fails unless two are the same, but for the order in which they are added up.
 func sameCounts(t *testing.T, what string, got, want device.Counts, magnitude float64) {
 	t.Helper()
-	if d := math.Abs(got.Sum - want.Sum); !(d <= 1e-13*magnitude) || !(math.Abs(got.Sum2-want.Sum2) <= 1e-13*want.Sum2) {
+	if d := math.Abs(got.Sum - want.Sum); !(d <= 1e-13*magnitude) ||
+		!(math.Abs(got.Sum2-want.Sum2) <= 1e-13*want.Sum2) {
 		t.Fatalf("%s: the sums are %g and %g, want %g and %g", what, got.Sum, got.Sum2, want.Sum, want.Sum2)
 	}
 	got.Sum, got.Sum2 = want.Sum, want.Sum2
 	if got != want {
-		t.Fatalf("%s: %v of %v to %v, want %v of %v to %v, or other buckets", what, got.N, got.Low, got.High, want.N, want.Low, want.High)
+		t.Fatalf("%s: %v of %v to %v, want %v of %v to %v, or other buckets", what, got.N, got.Low, got.High, want.N,
+			want.Low, want.High)
 	}
 }
 
@@ -150,7 +152,8 @@ func testSurveyKernels(t *testing.T, g *gpuUnderTest) {
 		if got := get[uint32](g, len(want), j.Changed); !slices.Equal(got, want) {
 			t.Errorf("%v: changed are %v, want %v", x, got, want)
 		}
-		l := looked{buckets: get[uint64](g, 2*bucketsEach*len(want), j.Counts), found: get[float64](g, foundEach*(x.ctas+len(want)), j.Found), each: x.each}
+		l := looked{buckets: get[uint64](g, 2*bucketsEach*len(want), j.Counts),
+			found: get[float64](g, foundEach*(x.ctas+len(want)), j.Found), each: x.each}
 		s := (&kept{first: first}).add(&l)
 		if least := append(slices.Sorted(slices.Values(x.bad)), -1)[0]; s.NotFinite != int(least) ||
 			least >= 0 && !sameBits([]float32{s.Value}, w[least-x.begin:least-x.begin+1]) {
@@ -168,12 +171,15 @@ var keptModels = []struct {
 	model, data string
 	center      bool
 }{
-	{"softmax", "digits:60", true}, {"softmax", "digits:60", false}, {"mlp:13", "digits:60", true}, {"mlp:33,9", "digits:60", false}, {"logistic", "synth:dense:50x7", true},
-	{"conv:2@3p2,4", "digits:60", false}, {"factor:7", "synth:lowrank:61x53x400x3", false}, {"cut:10", "synth:dblife:0.002", false}, {"logistic", "synth:sparse:60x3001x5", false},
+	{"softmax", "digits:60", true}, {"softmax", "digits:60", false}, {"mlp:13", "digits:60", true},
+	{"mlp:33,9", "digits:60", false}, {"logistic", "synth:dense:50x7", true},
+	{"conv:2@3p2,4", "digits:60", false}, {"factor:7", "synth:lowrank:61x53x400x3", false},
+	{"cut:10", "synth:dblife:0.002", false}, {"logistic", "synth:sparse:60x3001x5", false},
 }
 
 // ownsBoth are the owners of the same weights on a GPU and on cores, and what the two have in common.
-func ownsBoth(t *testing.T, name, path string, center bool) (s *device.Setup, gpu *owner, host device.Owner, test *data.Set) {
+func ownsBoth(t *testing.T, name, path string,
+	center bool) (s *device.Setup, gpu *owner, host device.Owner, test *data.Set) {
 	t.Helper()
 	train, test, err := data.Load(data.Options{Path: path, Seed: 1})
 	ok(t, err)
@@ -205,8 +211,8 @@ func ownsBoth(t *testing.T, name, path string, center bool) (s *device.Setup, gp
 	return s, made.(*owner), host, test
 }
 
-// TestKeepsAsHost: copy, survey and which tensors have changed are those of an owner in host memory, which are plain loops; and
-// the plain weights those of the definition, in double.
+// TestKeepsAsHost: copy, survey and which tensors have changed are those of an owner in host memory, which are plain
+// loops; and the plain weights those of the definition, in double.
 func TestKeepsAsHost(t *testing.T) {
 	for _, x := range keptModels {
 		t.Run(fmt.Sprint(x.model, " ", x.center), func(t *testing.T) {
@@ -271,7 +277,8 @@ func keepsBoth(t *testing.T, s *device.Setup, gpu *owner, host device.Owner, com
 		ok(t, err)
 		b, err := host.Survey(counts)
 		ok(t, err)
-		if a.NotFinite != b.NotFinite || a.NotFinite >= 0 && (a.Value == a.Value) != (b.Value == b.Value) || len(a.Counts) != len(b.Counts) {
+		if a.NotFinite != b.NotFinite || a.NotFinite >= 0 && (a.Value == a.Value) != (b.Value == b.Value) ||
+			len(a.Counts) != len(b.Counts) {
 			t.Fatalf("weight %d is %v, in host memory weight %d is %v", a.NotFinite, a.Value, b.NotFinite, b.Value)
 		}
 		for i, c := range a.Counts {

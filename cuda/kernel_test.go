@@ -54,7 +54,8 @@ func openGPU(t testing.TB, takes func(image) bool, names []string) *gpuUnderTest
 	})
 	ks := kernels{}
 	for _, name := range names {
-		if err := ks.load(c, slices.DeleteFunc(imagesOf(name, c.Major, c.Minor), func(i image) bool { return !takes(i) })); err != nil {
+		if err := ks.load(c,
+			slices.DeleteFunc(imagesOf(name, c.Major, c.Minor), func(i image) bool { return !takes(i) })); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,9 +88,12 @@ func get[T number](g *gpuUnderTest, n int, p uint64) []T {
 // job is the sample on the GPU, with everything that a kernel may ask for.
 func (s *sample) job(g *gpuUnderTest) job {
 	j := job{W: put(g, s.w), Y: put(g, s.y), Rows: put(g, s.rows), Start: put(g, s.start), LR: put(g, s.lr),
-		Loss: put(g, make([]float32, len(s.lr))), Ticket: put(g, make([]int32, ticketBytes/4)), Counts: put(g, make([]int64, 1)), Ranks: 1, Center: -1, Teams: 1, BiasStep: cmp.Or(s.bias, 1),
-		Steps: int64(len(s.lr)), Features: int64(s.d), Layers: int64(len(s.widths) + 1), Outputs: int64(s.k), Classes: int64(s.classes()),
-		LossKind: lossKinds[s.loss], Momentum: mu, Beta1: beta1, Beta2: beta2, L1: s.l1, L2: s.l2, MaxBatch: int64(slices.Max(s.batches)), Bias: 1}
+		Loss: put(g, make([]float32, len(s.lr))), Ticket: put(g, make([]int32, ticketBytes/4)),
+		Counts: put(g, make([]int64, 1)), Ranks: 1, Center: -1, Teams: 1, BiasStep: cmp.Or(s.bias, 1),
+		Steps: int64(len(s.lr)), Features: int64(s.d), Layers: int64(len(s.widths) + 1), Outputs: int64(s.k),
+		Classes:  int64(s.classes()),
+		LossKind: lossKinds[s.loss], Momentum: mu, Beta1: beta1, Beta2: beta2, L1: s.l1, L2: s.l2,
+		MaxBatch: int64(slices.Max(s.batches)), Bias: 1}
 	j.Out = j.W
 	hidden := 0
 	for i, w := range s.widths {
@@ -116,7 +120,8 @@ func (s *sample) job(g *gpuUnderTest) job {
 		}
 	}
 	if s.optimizer != "" {
-		j.Optimizer, j.First, j.Second = optimizers[config.Optimizer(s.optimizer)], put(g, make([]float32, len(s.w))), put(g, make([]float32, len(s.w)))
+		j.Optimizer, j.First, j.Second = optimizers[config.Optimizer(s.optimizer)], put(g, make([]float32, len(s.w))),
+			put(g, make([]float32, len(s.w)))
 		j.Updates = put(g, make([]int64, 1))
 	}
 	if s.keep {
@@ -151,13 +156,15 @@ func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest), names ...str
 	if len(names) == 0 {
 		names = []string{"linear", "mlp", "evaluate", "average", "sparse"}
 	}
-	t.Run("sm_70", func(t *testing.T) { test(t, openGPU(t, func(i image) bool { return !i.cubin && i.arch == 70 }, names)) })
+	t.Run("sm_70",
+		func(t *testing.T) { test(t, openGPU(t, func(i image) bool { return !i.cubin && i.arch == 70 }, names)) })
 	g, err := describe(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	any := func(takes func(image) bool) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return slices.ContainsFunc(imagesOf(name, g.Major, g.Minor), takes) })
+		return slices.ContainsFunc(names,
+			func(name string) bool { return slices.ContainsFunc(imagesOf(name, g.Major, g.Minor), takes) })
 	}
 	if any(func(i image) bool { return !i.cubin && i.arch == 90 }) {
 		t.Run("sm_90", func(t *testing.T) { test(t, openGPU(t, func(i image) bool { return !i.cubin }, names)) })
@@ -199,7 +206,8 @@ func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) (got []floa
 	}
 	after := get[float32](g, len(s.w), j.W)
 	weights, state := 2e-5, 2e-5
-	if s.optimizer == "adam" || s.optimizer == "adagrad" { // a gradient that nearly cancels moves a weight as far as any
+	// a gradient that nearly cancels moves a weight as far as any
+	if s.optimizer == "adam" || s.optimizer == "adagrad" {
 		weights, state = 1e-3, 1e-4 // and gradients are then those at such weights
 	}
 	within(t, weights, "w", s.plain(after), want.w, s.plain(s.w))
@@ -217,8 +225,10 @@ func (s *sample) check(t *testing.T, g *gpuUnderTest, kernel string) (got []floa
 
 // each is a name for a problem in messages.
 func (p *problem) String() string {
-	return fmt.Sprintf("%s %d-%d-%d bias=%t bytes=%t wide=%t batches=%d ctas=%d %s l1=%g l2=%g center=%t step=%g keep=%t",
-		p.loss, p.d, p.widths, p.k, !p.nobias, p.bytes, p.wide, p.batches, p.ctas, p.optimizer, p.l1, p.l2, p.center, p.bias, p.keep)
+	return fmt.Sprintf("%s %d-%d-%d bias=%t bytes=%t wide=%t batches=%d ctas=%d %s l1=%g l2=%g center=%t step=%g "+
+		"keep=%t",
+		p.loss, p.d, p.widths, p.k, !p.nobias, p.bytes, p.wide, p.batches, p.ctas, p.optimizer, p.l1, p.l2, p.center,
+		p.bias, p.keep)
 }
 
 // stepsOf are the kernels that take a problem's steps.
@@ -255,10 +265,13 @@ func testMLPStep(t *testing.T, g *gpuUnderTest) {
 	ps := problems([]int{1, 3, 10, 16}, [][]int{{5}, {128}, {7, 130}, nil, {33, 5, 9}})
 	ps = append(ps,
 		problem{d: 13, k: 300, loss: model.CrossEntropy, batches: []int{9, 4}, ctas: 1},
-		problem{d: 13, k: 1100, loss: model.Logistic, widths: []int{20}, batches: []int{3}, ctas: 1, optimizer: "momentum", l2: .01},
+		problem{d: 13, k: 1100, loss: model.Logistic, widths: []int{20}, batches: []int{3}, ctas: 1,
+			optimizer: "momentum", l2: .01},
 		problem{d: 40, k: 2, loss: model.CrossEntropy, widths: []int{1200, 3}, batches: []int{9}, ctas: 1},
-		problem{d: 1100, k: 2, loss: model.CrossEntropy, widths: []int{140}, bytes: true, batches: []int{8, 40}, ctas: 1},
-		problem{d: 1101, k: 130, loss: model.CrossEntropy, widths: []int{140, 7}, bytes: true, batches: []int{1, 1}, ctas: 1})
+		problem{d: 1100, k: 2, loss: model.CrossEntropy, widths: []int{140}, bytes: true,
+			batches: []int{8, 40}, ctas: 1},
+		problem{d: 1101, k: 130, loss: model.CrossEntropy, widths: []int{140, 7}, bytes: true,
+			batches: []int{1, 1}, ctas: 1})
 	for i, p := range ps {
 		for _, kernel := range stepsOf("mlp", p) {
 			t.Run(kernel+" "+p.String(), func(t *testing.T) { draw(p, uint64(i)).check(t, g, kernel) })
@@ -276,7 +289,8 @@ func TestLargeOutputs(t *testing.T) { onEach(t, testLargeOutputs) }
 func testLargeOutputs(t *testing.T, g *gpuUnderTest) {
 	for _, k := range []int{1, 3} {
 		for _, loss := range lossesByOutputs[k == 1] {
-			s := draw(problem{d: 40, k: k, loss: loss, batches: slices.Repeat([]int{1}, 40), ctas: 1, nobias: true, keep: true}, 5)
+			s := draw(problem{d: 40, k: k, loss: loss, batches: slices.Repeat([]int{1}, 40), ctas: 1, nobias: true,
+				keep: true}, 5)
 			clear(s.x)
 			for i := range 40 {
 				s.x[i*s.d+i], s.rows[i] = 1, int32(i)
@@ -324,7 +338,8 @@ func testEvaluate(t *testing.T, g *gpuUnderTest) {
 		{d: 784, k: 10, loss: model.CrossEntropy, bytes: true, batches: []int{333}, ctas: 3},
 		{d: 13, k: 1, loss: model.Logistic, batches: []int{64}, ctas: 1},
 		{d: 13, k: 1, loss: model.Hinge, widths: []int{130, 5}, batches: []int{65}, ctas: 4},
-		{d: 13, k: 3, loss: model.Hinge, widths: []int{9}, nobias: true, bytes: true, wide: true, batches: []int{1}, ctas: 2},
+		{d: 13, k: 3, loss: model.Hinge, widths: []int{9}, nobias: true, bytes: true, wide: true,
+			batches: []int{1}, ctas: 2},
 		{d: 13, k: 1, loss: model.Squared, widths: []int{9}, batches: []int{100}, ctas: 2},
 		{d: 13, k: 40, loss: model.CrossEntropy, batches: []int{100}, ctas: 1},
 	} {

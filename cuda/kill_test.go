@@ -46,8 +46,10 @@ func TestKilledAnytime(t *testing.T) {
 			want := train(t, undisturbed)
 			k := killer{t: t, cfg: cfg}
 			got := k.play(25)
-			t.Logf("%d workers and %d coordinators killed, resumed %d times; accuracy %.4f, undisturbed %.4f; loss %.4f, %.4f; %d restarts",
-				k.workers, k.coordinators, k.resumed, *got.TestAccuracy, *want.TestAccuracy, got.TestLoss, want.TestLoss, got.Restarts)
+			t.Logf("%d workers and %d coordinators killed, resumed %d times; accuracy %.4f, undisturbed %.4f; loss "+
+				"%.4f, %.4f; %d restarts",
+				k.workers, k.coordinators, k.resumed, *got.TestAccuracy, *want.TestAccuracy, got.TestLoss,
+				want.TestLoss, got.Restarts)
 			if abs(*got.TestAccuracy-*want.TestAccuracy) > c.near {
 				t.Errorf("accuracy %.4f, undisturbed %.4f", *got.TestAccuracy, *want.TestAccuracy)
 			}
@@ -85,7 +87,8 @@ func (k *killer) play(kills int) rundir.Result {
 			k.killCoordinator()
 			continue
 		}
-		if pids := childrenOf(k.run.Process.Pid); len(pids) > 0 && syscall.Kill(pids[rand.IntN(len(pids))], syscall.SIGKILL) == nil {
+		if pids := childrenOf(k.run.Process.Pid); len(pids) > 0 &&
+			syscall.Kill(pids[rand.IntN(len(pids))], syscall.SIGKILL) == nil {
 			k.workers++
 		}
 	}

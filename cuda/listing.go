@@ -14,7 +14,8 @@ func TooOld(version int) error {
 	if version >= oldestCUDA {
 		return nil
 	}
-	return fmt.Errorf("the NVIDIA driver is too old: it supports CUDA %s, hogwild needs %s; install driver 525 or newer",
+	return fmt.Errorf(
+		"the NVIDIA driver is too old: it supports CUDA %s, hogwild needs %s; install driver 525 or newer",
 		versionText(version), versionText(oldestCUDA))
 }
 

@@ -85,8 +85,10 @@ func TestMeetingAverages(t *testing.T) {
 		want := averaged(t, c, cpu.Backend{})
 		c.GPU = "0"
 		for i, got := range averaged(t, c, backend{}) {
-			if d := got - want[i]; !(d < 1e-6 && d > -1e-6) { // numbers of about 1; a core may fuse multiplication and addition
-				t.Errorf("%s, %s, %d workers: weight %d is %g, and %g on cores", x.average, x.optimizer, x.workers, i, got, want[i])
+			// numbers of about 1; a core may fuse multiplication and addition
+			if d := got - want[i]; !(d < 1e-6 && d > -1e-6) {
+				t.Errorf("%s, %s, %d workers: weight %d is %g, and %g on cores", x.average, x.optimizer, x.workers,
+					i, got, want[i])
 			}
 		}
 	}
@@ -152,7 +154,8 @@ func TestMeetingPlaces(t *testing.T) {
 			copy(setup.Slots[1], []float32{10, 11, 12})
 		}
 		ok(t, o.Upload())
-		place := &meeting{handle: &o.(*owner).handle, memory: &o.(*owner).memory, rounds: averager{setup: setup, rank: 1}}
+		place := &meeting{handle: &o.(*owner).handle, memory: &o.(*owner).memory,
+			rounds: averager{setup: setup, rank: 1}}
 		g := place.GPUMemory()
 		parts := [][2]int{{int(g.Weights), 3}}
 		if x.gradients != nil {

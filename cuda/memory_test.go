@@ -34,8 +34,10 @@ func TestDataInMemory(t *testing.T) {
 	}
 	for i, w := range want.History {
 		g := got.History[i]
-		if near := 1e-3 * w.TrainLoss; math.Abs(g.TrainLoss-w.TrainLoss) > near || math.Abs(g.Judged().Loss-w.Judged().Loss) > near {
-			t.Errorf("epoch %d: train and validation loss %.6g, %.6g; the CPU's %.6g, %.6g", i+1, g.TrainLoss, g.Judged().Loss, w.TrainLoss, w.Judged().Loss)
+		if near := 1e-3 * w.TrainLoss; math.Abs(g.TrainLoss-w.TrainLoss) > near ||
+			math.Abs(g.Judged().Loss-w.Judged().Loss) > near {
+			t.Errorf("epoch %d: train and validation loss %.6g, %.6g; the CPU's %.6g, %.6g", i+1, g.TrainLoss,
+				g.Judged().Loss, w.TrainLoss, w.Judged().Loss)
 		}
 	}
 	if *got.TestR2 < .95 || math.Abs(*got.TestR2-*want.TestR2) > 1e-3 {

@@ -37,8 +37,8 @@ type micro struct {
 	bytes            int64 // of memory
 }
 
-// BenchmarkMicro is what a GPU does at best; docs/kernels.md says what the figures decide. It takes 1 GiB of the GPU's memory.
-// Through the stand-in driver it shows only that each case runs. bench/bundle/report.py reads what it prints.
+// BenchmarkMicro is what a GPU does at best; docs/kernels.md says what the figures decide. It takes 1 GiB of the GPU's
+// memory. Through the stand-in driver it shows only that each case runs. bench/bundle/report.py reads what it prints.
 func BenchmarkMicro(b *testing.B) {
 	m := &micro{gpuUnderTest: openGPU(b, func(image) bool { return true }, []string{"micro"}), bytes: 1 << 30}
 	if strings.Contains(m.Name, "stand-in") {
@@ -47,7 +47,8 @@ func BenchmarkMicro(b *testing.B) {
 	m.job, m.out = put(m.gpuUnderTest, encode(microJob{})), put(m.gpuUnderTest, make([]uint64, 8))
 	m.memory = put(m.gpuUnderTest, make([]uint32, m.bytes/4))
 	fmt.Printf("gpu: %s\n", m.Name)
-	for _, part := range []func(*testing.B){m.launches, m.additions, m.latencies, m.bandwidths, m.copies, m.arithmetic, m.stores} {
+	for _, part := range []func(*testing.B){m.launches, m.additions, m.latencies, m.bandwidths, m.copies,
+		m.arithmetic, m.stores} {
 		part(b)
 	}
 }
@@ -126,7 +127,8 @@ func (m *micro) additions(b *testing.B) {
 				who = fmt.Sprintf("each of %d warps", warps)
 			}
 			m.bench(b, "add: "+place.name+", a lane of "+who, "micro_add", warps/warpsOfCTA,
-				microJob{Pieces: place.pieces, Step: place.step, Per: 32, Width: 1, Lanes: 1}, figure{"Gsectors/s", accesses / 1e9})
+				microJob{Pieces: place.pieces, Step: place.step, Per: 32, Width: 1, Lanes: 1},
+				figure{"Gsectors/s", accesses / 1e9})
 		}
 	}
 	vector := func(lines int64) microJob {
@@ -149,7 +151,8 @@ func (m *micro) additions(b *testing.B) {
 		{"3,180 lines, vectors of 4", "micro_add_vector", vector(3180), 16, 101760},
 		{"784 weights, 8 a line", "micro_add", apart(784), 4, 784},
 		{"7,850 weights, 8 a line", "micro_add", apart(7850), 4, 7850},
-		{"a line for each lane, 2 MiB", "micro_add", microJob{Pieces: 512, Step: 32 * 32, Per: 1, Apart: 32, Lanes: 32}, 32, 0},
+		{"a line for each lane, 2 MiB", "micro_add", microJob{Pieces: 512, Step: 32 * 32, Per: 1, Apart: 32, Lanes: 32},
+			32, 0},
 		{"3,181 lines, stores", "micro_store", packed(3181), 4, 101770},
 	} {
 		figures := []figure{{"Gsectors/s", accesses * c.sectors / 1e9}}
@@ -192,13 +195,15 @@ func (m *micro) bandwidths(b *testing.B) {
 		name   string
 		bytes  int64
 		scopes [][2]string
-	}{{"L2 cache", 16 << 20, append(slices.Clone(scopes), vector)}, {"memory", m.bytes, [][2]string{scopes[0], vector}}} {
+	}{{"L2 cache", 16 << 20, append(slices.Clone(scopes), vector)},
+		{"memory", m.bytes, [][2]string{scopes[0], vector}}} {
 		for _, s := range c.scopes {
 			bytes := int64(128) // of a warp's load
 			if s == vector {
 				bytes = 512
 			}
-			m.bench(b, "load: bandwidth, "+c.name+s[0], "micro_load"+s[1], 0, microJob{Pieces: min(c.bytes, m.bytes) / bytes},
+			m.bench(b, "load: bandwidth, "+c.name+s[0], "micro_load"+s[1], 0,
+				microJob{Pieces: min(c.bytes, m.bytes) / bytes},
 				figure{"GB/s", accesses * float64(bytes) / 1e9})
 		}
 	}
@@ -219,7 +224,8 @@ func (m *micro) copies(b *testing.B) {
 	}{
 		{"host to GPU", func() error { return cu.MemcpyHtoDAsync(memory, at, bytes, cu.NoStream) }},
 		{"GPU to host", func() error { return cu.MemcpyDtoHAsync(at, memory, bytes, cu.NoStream) }},
-		{"GPU to itself", func() error { return cu.MemcpyDtoDAsync(memory+cu.DevicePtr(bytes), memory, bytes, cu.NoStream) }},
+		{"GPU to itself",
+			func() error { return cu.MemcpyDtoDAsync(memory+cu.DevicePtr(bytes), memory, bytes, cu.NoStream) }},
 	} {
 		b.Run("copy: "+c.name, func(b *testing.B) {
 			m.in(b)
@@ -255,11 +261,13 @@ func (m *micro) stores(b *testing.B) {
 		stop[0] = 1
 		const most = 1 << 22 // looks: some seconds
 		for range b.N {
-			err = keep(zero(cu.DevicePtr(m.memory), 8), upload(cu.DevicePtr(m.job), encode(microJob{Base: m.memory, Out: m.out, Times: most})))
+			err = keep(zero(cu.DevicePtr(m.memory), 8),
+				upload(cu.DevicePtr(m.job), encode(microJob{Base: m.memory, Out: m.out, Times: most})))
 			err = keep(err, m.kernels["micro_wait"].launch(1, cu.DevicePtr(m.job), cu.NoStream))
 			time.Sleep(5 * time.Millisecond) // it runs by now; else its end is waited for a little longer
 			began := time.Now()
-			err = keep(err, failed(cu.MemcpyHtoDAsync(cu.DevicePtr(m.memory), unsafe.Pointer(&stop[0]), 4, beside), "writing beside a running kernel"))
+			err = keep(err, failed(cu.MemcpyHtoDAsync(cu.DevicePtr(m.memory), unsafe.Pointer(&stop[0]), 4, beside),
+				"writing beside a running kernel"))
 			if err = keep(err, failed(cu.Synchronize(), "waiting for a kernel that waits")); err != nil {
 				b.Fatal(err)
 			}
@@ -272,8 +280,8 @@ func (m *micro) stores(b *testing.B) {
 	})
 }
 
-// TestMicrobenchRuns: each case comes to positive numbers, in the text that the page of make gpu-bundle is made from; how large, only
-// a GPU says.
+// TestMicrobenchRuns: each case comes to positive numbers, in the text that the page of make gpu-bundle is made from;
+// how large, only a GPU says.
 func TestMicrobenchRuns(t *testing.T) {
 	c := self.Command(t.Context(), "-test.run=^$", "-test.bench=^BenchmarkMicro$", "-test.benchtime=1x")
 	out, err := c.CombinedOutput()
@@ -296,8 +304,10 @@ func TestMicrobenchRuns(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"launch, queued", "add: one sector, a lane of each warp", "add: 25 lines, a lane of each of 264 warps",
-		"add: one sector, a lane of each of 2112 warps", "load: latency, memory", "load: latency, L2 cache, weak", "load: bandwidth, L2 cache, scope gpu",
+	for _, name := range []string{"launch, queued", "add: one sector, a lane of each warp",
+		"add: 25 lines, a lane of each of 264 warps",
+		"add: one sector, a lane of each of 2112 warps", "load: latency, memory", "load: latency, L2 cache, weak",
+		"load: bandwidth, L2 cache, scope gpu",
 		"load: bandwidth, memory, vectors of 4", "copy: host to GPU"} {
 		name = "Micro/" + strings.ReplaceAll(name, " ", "_")
 		if !seen[name] && !seen[fmt.Sprintf("%s-%d", name, runtime.GOMAXPROCS(0))] {
@@ -321,7 +331,8 @@ func TestMicrobenchLoad(t *testing.T) {
 		for range turns {
 			end = chain[end]
 		}
-		for kernel, width := range map[string]int{"micro_load": 1, "micro_load_gpu": 1, "micro_load_weak": 1, "micro_load_vector": 4, "micro_chase": 0, "micro_chase_gpu": 0, "micro_chase_weak": 0} {
+		for kernel, width := range map[string]int{"micro_load": 1, "micro_load_gpu": 1, "micro_load_weak": 1,
+			"micro_load_vector": 4, "micro_chase": 0, "micro_chase_gpu": 0, "micro_chase_weak": 0} {
 			out := put(g, make([]uint64, 8))
 			j, want := microJob{Base: put(g, chain), Out: out, Times: turns}, uint64(end)
 			if width > 0 { // in one turn a thread's sum is a quarter, which a kernel tells
@@ -373,7 +384,8 @@ func TestMicrobenchAdd(t *testing.T) {
 				each = 4 // floats a lane
 			}
 			if sum != adds*float64(each) || touched != c.touched*each {
-				t.Errorf("%s %+v: %g added to %d weights, want %g to %d", c.kernel, c.j, sum, touched, adds*float64(each), c.touched*each)
+				t.Errorf("%s %+v: %g added to %d weights, want %g to %d", c.kernel, c.j, sum, touched,
+					adds*float64(each), c.touched*each)
 			}
 		}
 	}, "micro")

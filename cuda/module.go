@@ -29,7 +29,8 @@ type kernel struct {
 // loadKernels loads the given sources of kernels for the GPU of the current context.
 func loadKernels(c *gpu, sources ...string) (kernels, error) {
 	if c.Major < oldestMajor {
-		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.Name, c.Major, c.Minor)
+		return nil, fmt.Errorf("GPU %d (%s) has compute capability %d.%d: 7.0 or later is needed", c.device, c.Name,
+			c.Major, c.Minor)
 	}
 	all := kernels{}
 	for _, source := range slices.Compact(slices.Sorted(slices.Values(sources))) {
@@ -125,7 +126,8 @@ func (ks kernels) add(c *gpu, module cu.Module, source string) error {
 			return failed(err, "asking for the size of kernel %s", name)
 		}
 		if allowed < threads {
-			return fmt.Errorf("kernel %s needs CTAs of %d threads: GPU %d (%s) and its driver allow it %d", name, threads, c.device, c.Name, allowed)
+			return fmt.Errorf("kernel %s needs CTAs of %d threads: GPU %d (%s) and its driver allow it %d", name,
+				threads, c.device, c.Name, allowed)
 		}
 		each, err := k.fn.MaxActiveBlocksPerMultiProcessor(threads, 0)
 		if err != nil {

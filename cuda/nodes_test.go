@@ -58,7 +58,10 @@ func together(t *testing.T, n int, c config.Config) ([]rundir.Result, [][]float3
 	results, weights, errs := make([]rundir.Result, n), make([][]float32, n), make([]error, n)
 	var all sync.WaitGroup
 	for i, e := range nodes.InProcess(n, 20*time.Second) {
-		all.Go(func() { results[i], errs[i] = run.Run(t.Context(), c, run.Options{Peers: peers.New(e, c.NodeTimeout)}) })
+		all.Go(func() {
+			results[i],
+				errs[i] = run.Run(t.Context(), c, run.Options{Peers: peers.New(e, c.NodeTimeout)})
+		})
 	}
 	all.Wait()
 	for i, err := range errs {
@@ -97,7 +100,8 @@ func TestNodes(t *testing.T) {
 		if x.mode == "sync" {
 			near = .01
 		}
-		if math.Abs(two[0].TestLoss-one.TestLoss) > near || two[0].Examples != one.Examples || two[1].TestLoss != two[0].TestLoss {
+		if math.Abs(two[0].TestLoss-one.TestLoss) > near || two[0].Examples != one.Examples ||
+			two[1].TestLoss != two[0].TestLoss {
 			t.Errorf("%s, %s rounds: %d examples, test loss %g and %g; one node %d, %g", x.mode, x.rounds,
 				two[0].Examples, two[0].TestLoss, two[1].TestLoss, one.Examples, one.TestLoss)
 		}
@@ -118,7 +122,8 @@ func TestNodesOnOneHost(t *testing.T) {
 	}
 	c := digits(t, func(c *config.Config) { c.Model, c.Data, c.Epochs, c.GPU = "softmax", "digits:300", 1, "auto" })
 	results, weights := together(t, 2, c)
-	if !slices.Equal(weights[0], weights[1]) || !strings.HasPrefix(results[0].Device, "cuda:0") || !strings.HasPrefix(results[1].Device, "cuda:1") {
+	if !slices.Equal(weights[0], weights[1]) || !strings.HasPrefix(results[0].Device, "cuda:0") ||
+		!strings.HasPrefix(results[1].Device, "cuda:1") {
 		t.Errorf("the nodes train on %s and %s", results[0].Device, results[1].Device)
 	}
 	var all sync.WaitGroup
@@ -128,7 +133,8 @@ func TestNodesOnOneHost(t *testing.T) {
 			c.GPU = ""
 		}
 		all.Go(func() {
-			if _, err := run.Run(t.Context(), c, run.Options{Peers: peers.New(e, c.NodeTimeout)}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "do not both train on GPUs") {
+			if _, err := run.Run(t.Context(), c, run.Options{Peers: peers.New(e, c.NodeTimeout)}); !errors.Is(err,
+				config.ErrUsage) || !strings.Contains(err.Error(), "do not both train on GPUs") {
 				t.Errorf("node %d, one of two on a GPU: %v", i, err)
 			}
 		})
@@ -136,8 +142,8 @@ func TestNodesOnOneHost(t *testing.T) {
 	all.Wait()
 }
 
-// TestNodeFails: when the GPU of a node fails in a round, all nodes end, and soon: node 0 with the last round saved, from
-// which the job continues.
+// TestNodeFails: when the GPU of a node fails in a round, all nodes end, and soon: node 0 with the last round saved,
+// from which the job continues.
 func TestNodeFails(t *testing.T) {
 	if !replay(t, fault.Variable+"=gpu.add:error=EIO@4") {
 		return
@@ -157,7 +163,8 @@ func TestNodeFails(t *testing.T) {
 	if errors.Is(errs[1], syscall.EIO) {
 		failed = 1
 	}
-	if took := time.Since(began); !errors.Is(errs[failed], syscall.EIO) || !errors.Is(errs[1-failed], nodes.ErrLost) || took > 30*time.Second {
+	if took := time.Since(began); !errors.Is(errs[failed], syscall.EIO) || !errors.Is(errs[1-failed], nodes.ErrLost) ||
+		took > 30*time.Second {
 		t.Fatalf("the nodes ended after %v with %v and %v", took, errs[0], errs[1])
 	}
 	if failed == 1 && !strings.Contains(errs[0].Error(), "to continue, start the job again with --run "+c.Run) {
@@ -166,6 +173,7 @@ func TestNodeFails(t *testing.T) {
 	c.Resume, c.Epochs = c.Run, epochs[0]+1
 	r, _ := together(t, 2, c)
 	if want := int64(3000 * c.Epochs); r[0].Examples < want || r[0].Examples > want+3000 || !(r[0].TestLoss < 2) {
-		t.Errorf("node %d failed; continued: %d examples of %d epochs, test loss %g", failed, r[0].Examples, c.Epochs, r[0].TestLoss)
+		t.Errorf("node %d failed; continued: %d examples of %d epochs, test loss %g", failed, r[0].Examples,
+			c.Epochs, r[0].TestLoss)
 	}
 }

@@ -44,7 +44,8 @@ func (o *owner) stepNotes(on int) []string {
 	notes := []string{fmt.Sprintf("%s of %s in flight: %s in %s",
 		human.Plural(ctas*teams*on, "step"), human.Plural(c.Used.Batch, "example"), each, who)}
 	if c.Used.InFlight/on/teams > o.idle.step.most {
-		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time", c.Used.InFlight, ctas, o.idle.step.name))
+		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time",
+			c.Used.InFlight, ctas, o.idle.step.name))
 	}
 	j := &o.idle.job
 	if why := noLocalCopy(o.setup, j); why != "" {
@@ -52,7 +53,8 @@ func (o *owner) stepNotes(on int) []string {
 	}
 	switch {
 	case j.Locals > 0 && j.Plan != 0:
-		notes = append(notes, fmt.Sprintf("each CTA has a local copy of the %d most frequent weights, merged every %d of its steps", j.Locals, j.MergeEvery))
+		notes = append(notes, fmt.Sprintf("each CTA has a local copy of the %d most frequent weights, merged every "+
+			"%d of its steps", j.Locals, j.MergeEvery))
 	case j.Locals > 0:
 		notes = append(notes, fmt.Sprintf("each CTA adds its changes of the bias every %d of its steps", j.MergeEvery))
 	}

@@ -57,7 +57,8 @@ func (o *owner) allocateData() error {
 		o.notes = append(o.notes, why)
 		o.memory.stream(o.setup.Set, piece)
 	}
-	o.memory.data, err = o.allocate(l.Data.Size, fmt.Sprintf("%d training rows of %s", o.setup.Set.Rows, o.setup.Job.Asked.Data))
+	o.memory.data,
+		err = o.allocate(l.Data.Size, fmt.Sprintf("%d training rows of %s", o.setup.Set.Rows, o.setup.Job.Asked.Data))
 	return err
 }
 
@@ -74,11 +75,13 @@ func (o *owner) export() error {
 		if program {
 			without = "a program always needs it: leave --gpu out"
 		}
-		return &Error{Doing: driver.Doing, Code: driver.Code, Err: driver.Err, Help: "processes cannot share GPU memory here: CUDA IPC " +
-			"needs Linux and a whole GPU, and is missing in gVisor, on Tegra, and on some WSL 2 and virtual GPUs; " + without + " (hogwild doctor)"}
+		return &Error{Doing: driver.Doing, Code: driver.Code, Err: driver.Err,
+			Help: "processes cannot share GPU memory here: CUDA IPC needs Linux and a whole GPU, and is missing " +
+				"in gVisor, on Tegra, and on some WSL 2 and virtual GPUs; " + without + " (hogwild doctor)"}
 	}
 	o.inside = true
-	o.notes = append(o.notes, fmt.Sprintf("processes cannot share GPU memory here (CUDA error %d, %v): the one worker trains in the coordinator's process",
+	o.notes = append(o.notes, fmt.Sprintf("processes cannot share GPU memory here (CUDA error %d, %v): the one "+
+		"worker trains in the coordinator's process",
 		driver.Code, driver.Err))
 	return nil
 }

@@ -58,7 +58,8 @@ func TestUploadWaits(t *testing.T) {
 	late := false
 	device.RegisterBackend("cuda", watched{late: &late})
 	defer Register()
-	_, err := run.Run(context.Background(), digits(t, func(c *config.Config) { c.Model, c.Data = "softmax", "digits:200" }), run.Options{})
+	_, err := run.Run(context.Background(),
+		digits(t, func(c *config.Config) { c.Model, c.Data = "softmax", "digits:200" }), run.Options{})
 	if !errors.Is(err, errLooked) || late {
 		t.Errorf("the upload ended with %v; weights that came late: %t", err, late)
 	}

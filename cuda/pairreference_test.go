@@ -189,7 +189,8 @@ func (p *pairs) step(g []float64, lr, t float64) {
 		case "adam":
 			*m = pairBeta1**m + (1-pairBeta1)*gi
 			*v = pairBeta2**v + (1-pairBeta2)*gi*gi
-			p.weights[i] -= lr / (1 - math.Pow(pairBeta1, t)) * *m / (math.Sqrt(*v/(1-math.Pow(pairBeta2, t))) + pairEpsilon)
+			p.weights[i] -= lr / (1 - math.Pow(pairBeta1, t)) * *m /
+				(math.Sqrt(*v/(1-math.Pow(pairBeta2, t))) + pairEpsilon)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	}
 	if c.Asked.Write == "racy" {
 		if j.Racy = 1; !short {
-			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only plain sgd on single entries can use stores; choose batch 1 and optimizer sgd, or write atomic", c.Asked.Optimizer, c.Used.Batch)
+			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only plain sgd on single entries can "+
+				"use stores; choose batch 1 and optimizer sgd, or write atomic", c.Asked.Optimizer, c.Used.Batch)
 		}
 	}
 	return nil
@@ -45,11 +46,13 @@ func fillCut(j *job, s *device.Setup, _ *memory) error {
 	switch short := c.Used.Batch == 1 && j.Width[0] <= cutShort; {
 	case short:
 		j.Teams = threads / warp
-		if c.Asked.Mode.Kind == config.Async && (c.Asked.Write == "auto" || c.Asked.Write == "racy") { // differences of points run away: kernels/cut.cu
+		// differences of points run away: kernels/cut.cu
+		if c.Asked.Mode.Kind == config.Async && (c.Asked.Write == "auto" || c.Asked.Write == "racy") {
 			j.Racy = 1
 		}
 	case c.Asked.Write == "racy":
-		return fmt.Errorf("gpu: write racy with batch %d and %d terminals: only single edges with at most %d terminals can use stores; choose batch 1, or write atomic", c.Used.Batch, j.Width[0], cutShort)
+		return fmt.Errorf("gpu: write racy with batch %d and %d terminals: only single edges with at most %d "+
+			"terminals can use stores; choose batch 1, or write atomic", c.Used.Batch, j.Width[0], cutShort)
 	}
 	return nil
 }

@@ -19,10 +19,14 @@ import (
 // job is the problem on the GPU, with one step in flight.
 func (p *pairs) job(g *gpuUnderTest) job {
 	zeros := func(n int) uint64 { return put(g, make([]float32, n)) }
-	j := job{W: put(g, p.w), Idx: put(g, p.idx), Y: put(g, p.y), Rows: put(g, p.rows), Start: put(g, p.start), LR: put(g, p.lr),
-		Loss: zeros(len(p.lr)), Ticket: put(g, make([]int32, ticketBytes/4)), Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1,
-		Teams: 1, Steps: int64(len(p.lr)), Features: int64(p.nodes), Weights: int64(len(p.w)), MaxBatch: int64(slices.Max(p.batches)),
-		Optimizer: optimizers[config.Optimizer(p.optimizer)], Momentum: pairMu, Beta1: pairBeta1, Beta2: pairBeta2, L2: p.l2}
+	j := job{W: put(g, p.w), Idx: put(g, p.idx), Y: put(g, p.y), Rows: put(g, p.rows), Start: put(g, p.start),
+		LR:   put(g, p.lr),
+		Loss: zeros(len(p.lr)), Ticket: put(g, make([]int32, ticketBytes/4)), Counts: put(g, make([]int64, 1)),
+		Updates: put(g, make([]int64, 1)), Ranks: 1,
+		Teams: 1, Steps: int64(len(p.lr)), Features: int64(p.nodes), Weights: int64(len(p.w)),
+		MaxBatch:  int64(slices.Max(p.batches)),
+		Optimizer: optimizers[config.Optimizer(p.optimizer)], Momentum: pairMu, Beta1: pairBeta1,
+		Beta2: pairBeta2, L2: p.l2}
 	j.Out, j.Width[0] = j.W, int64(p.k)
 	if p.biased {
 		j.Bias = 1
@@ -45,7 +49,8 @@ func (p *pairs) String() string {
 	if p.cut {
 		kind = "cut"
 	}
-	return fmt.Sprintf("%s:%d %s %d steps of %d biased=%t l2=%g keep=%t", kind, p.k, p.optimizer, len(p.batches), slices.Max(p.batches), p.biased, p.l2, p.keep)
+	return fmt.Sprintf("%s:%d %s %d steps of %d biased=%t l2=%g keep=%t", kind, p.k, p.optimizer, len(p.batches),
+		slices.Max(p.batches), p.biased, p.l2, p.keep)
 }
 
 // check runs the problem through a kernel and the reference.
@@ -87,8 +92,10 @@ func TestFactorStep(t *testing.T) { onEach(t, testFactorStep, "factor") }
 func testFactorStep(t *testing.T, g *gpuUnderTest) {
 	var ps []pairs
 	for i, k := range []int{1, 2, 4, 7, 8, 10, 12, 16, 17, 20, 32, 33, 48, 64, 100, 128, 129, 132, 300} {
-		ps = append(ps, pairs{nodes: 12, k: k, optimizer: "sgd", batches: ones(70), biased: i%2 == 0, l2: float64(i%3) * .1},
-			pairs{nodes: 12, k: k, optimizer: []string{"sgd", "momentum", "adagrad", "adam"}[i%4], batches: []int{5, 1, 9}, biased: i%3 == 0, l2: float64(i%2) * .1})
+		ps = append(ps, pairs{nodes: 12, k: k, optimizer: "sgd", batches: ones(70), biased: i%2 == 0,
+			l2: float64(i%3) * .1},
+			pairs{nodes: 12, k: k, optimizer: []string{"sgd", "momentum", "adagrad", "adam"}[i%4],
+				batches: []int{5, 1, 9}, biased: i%3 == 0, l2: float64(i%2) * .1})
 	}
 	for _, optimizer := range []string{"momentum", "adagrad", "adam"} {
 		ps = append(ps, pairs{nodes: 12, k: 10, optimizer: optimizer, batches: ones(5), biased: true, l2: .1})
@@ -107,7 +114,8 @@ func TestFactorTeams(t *testing.T) { onEach(t, testFactorTeams, "factor") }
 func testFactorTeams(t *testing.T, g *gpuUnderTest) {
 	for i, k := range []int{3, 8, 10, 16, 32, 40, 64, 100, 300} {
 		for _, teams := range []int64{2, 37, 128} {
-			p := drawPairs(pairs{nodes: 12, k: k, optimizer: "sgd", batches: ones(1100), keep: true, biased: i%2 == 0, l2: .1}, uint64(i))
+			p := drawPairs(pairs{nodes: 12, k: k, optimizer: "sgd", batches: ones(1100), keep: true, biased: i%2 == 0,
+				l2: .1}, uint64(i))
 			t.Run(fmt.Sprintf("k=%d %d teams", k, teams), func(t *testing.T) {
 				p.launch(t, g, "factor_step", func(j *job) {
 					j.Teams, j.Record = min(teams, threads/factorLanes(j)), put(g, make([]uint64, device.RecordWords))

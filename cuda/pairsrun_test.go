@@ -30,13 +30,16 @@ var synthPairs = []struct {
 	{"cut of ten", func(c *config.Config) { c.Model, c.Data = "cut:10", "synth:dblife:0.01" }},
 	{"cut of ten, batches", func(c *config.Config) { c.Model, c.Data, c.Batch = "cut:10", "synth:dblife:0.005", 5 }},
 	{"factor sync", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "factor:10", "synth:lowrank:60x50x4000x3", config.MustMode("sync"), 2, 50
+		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "factor:10", "synth:lowrank:60x50x4000x3",
+			config.MustMode("sync"), 2, 50
 	}},
 	{"factor sync gradients", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.Average, c.Batch = "factor:10", "synth:lowrank:60x50x4000x3", config.MustMode("sync"), 2, "gradients", 8
+		c.Model, c.Data, c.Mode, c.Workers, c.Average, c.Batch = "factor:10", "synth:lowrank:60x50x4000x3",
+			config.MustMode("sync"), 2, "gradients", 8
 	}},
 	{"cut sync", func(c *config.Config) {
-		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "cut:10", "synth:dblife:0.005", config.MustMode("sync"), 2, 50
+		c.Model, c.Data, c.Mode, c.Workers, c.AverageEvery = "cut:10", "synth:dblife:0.005",
+			config.MustMode("sync"), 2, 50
 	}},
 }
 
@@ -64,11 +67,15 @@ func TestManyInFlight(t *testing.T) {
 		name string
 		edit func(*config.Config)
 	}{
-		{"factor", func(c *config.Config) { c.Model, c.Data, c.Epochs = "factor:8", "synth:lowrank:3000x4000x400000x3", 3 }},
+		{"factor", func(c *config.Config) {
+			c.Model, c.Data, c.Epochs = "factor:8",
+				"synth:lowrank:3000x4000x400000x3", 3
+		}},
 		{"factor racy", func(c *config.Config) {
 			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "synth:lowrank:3000x4000x400000x3", 3, "racy"
 		}},
-		// At higher rates its loss stays above the optimum by what the noise of steps adds, which varies from run to run.
+		// At higher rates its loss stays above the optimum by what the noise of steps adds, which varies from run to
+		// run.
 		{"cut", func(c *config.Config) { c.Model, c.Data, c.LR, c.Epochs = "cut:10", "synth:dblife:0.05", .02, 4 }},
 	} {
 		gpu := digits(t, func(k *config.Config) { k.Batch, k.InFlight, k.LRCap = 1, 2048, "auto"; c.edit(k) })
@@ -79,10 +86,12 @@ func TestManyInFlight(t *testing.T) {
 			if !(math.Abs(got.TestLoss-want.TestLoss) < .01*want.TestLoss) {
 				t.Errorf("%s: loss %.5f, the CPU's %.5f", c.name, got.TestLoss, want.TestLoss)
 			}
-		} else if !(math.Abs(*got.TestRMSE-*want.TestRMSE) < .05**want.TestRMSE) { // .12; .27 after one epoch, untrained 1.04
+		} else if !(math.Abs(*got.TestRMSE-*want.TestRMSE) < .05**want.TestRMSE) {
+			// .12; .27 after one epoch, untrained 1.04
 			t.Errorf("%s: RMSE %.5f, the CPU's %.5f", c.name, *got.TestRMSE, *want.TestRMSE)
 		}
-		if notes := strings.Join(got.Notes, "\n"); got.Lambda != 0 || got.MaxInFlight != 0 || got.Rate != "" || !strings.Contains(notes, "2048 steps of 1 example in flight") {
+		if notes := strings.Join(got.Notes, "\n"); got.Lambda != 0 || got.MaxInFlight != 0 || got.Rate != "" ||
+			!strings.Contains(notes, "2048 steps of 1 example in flight") {
 			t.Errorf("%s: lambda %g, limit %g, rate %q; notes %s", c.name, got.Lambda, got.MaxInFlight, got.Rate, notes)
 		}
 		t.Logf("%s: loss %.5f, the CPU's %.5f", c.name, got.TestLoss, want.TestLoss)
@@ -95,12 +104,14 @@ func TestPairsRefuse(t *testing.T) {
 		edit func(*config.Config)
 		says string
 	}{
-		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "synth:abdomen:1e-5", "racy", 8 }, "write racy with batch 8"},
+		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "synth:abdomen:1e-5", "racy", 8 },
+			"write racy with batch 8"},
 		{func(c *config.Config) {
 			c.Model, c.Data, c.Write, c.Batch = "factor:4", "synth:lowrank:60x50x4000x3", "racy", 8
 		}, "batch 8"},
 		{func(c *config.Config) {
-			c.Model, c.Data, c.Write, c.Mode = "factor:4", "synth:lowrank:60x50x4000x3", "racy", config.MustMode("locked")
+			c.Model, c.Data, c.Write, c.Mode = "factor:4", "synth:lowrank:60x50x4000x3", "racy",
+				config.MustMode("locked")
 		}, "write racy with mode locked"},
 		{func(c *config.Config) { c.Mode, c.Workers = config.MustMode("ordered"), 2 }, "mode ordered with gpu"},
 	} {

@@ -182,7 +182,8 @@ func (l *pipeline) launch(s *stage, first grid, others ...grid) error {
 		return err
 	}
 	s.ctas, s.pending = others[0].ctas, true
-	err := failed(cu.MemcpyHtoDAsync(s.device, unsafe.Pointer(&s.host[0]), int64(s.loaded), l.copies), "copying %d bytes to the GPU", s.loaded)
+	err := failed(cu.MemcpyHtoDAsync(s.device, unsafe.Pointer(&s.host[0]), int64(s.loaded), l.copies),
+		"copying %d bytes to the GPU", s.loaded)
 	if first.ctas > 0 {
 		err = keep(err, first.kernel.launch(first.ctas, cu.DevicePtr(first.job), l.copies))
 	}
@@ -195,9 +196,12 @@ func (l *pipeline) launch(s *stage, first grid, others ...grid) error {
 			return err
 		}
 	}
-	err = keep(failed(s.ran.Record(l.work), "marking the end of %s", l.kernel.name), failed(l.results.Wait(s.ran, 0), "waiting for %s", l.kernel.name))
+	err = keep(failed(s.ran.Record(l.work), "marking the end of %s", l.kernel.name),
+		failed(l.results.Wait(s.ran, 0), "waiting for %s", l.kernel.name))
 	if n := s.end - s.back; n > 0 {
-		err = keep(err, failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&s.host[s.back]), s.device+cu.DevicePtr(s.back), int64(n), l.results), "copying %d bytes from the GPU", n))
+		err = keep(err,
+			failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&s.host[s.back]), s.device+cu.DevicePtr(s.back), int64(n),
+				l.results), "copying %d bytes from the GPU", n))
 	}
 	return keep(err, failed(s.done.Record(l.results), "marking the end of %s", l.kernel.name))
 }
@@ -211,7 +215,8 @@ func (l *pipeline) wait(s *stage) error {
 	if err := fault.Point("gpu.wait"); err != nil {
 		return err
 	}
-	if err := failed(s.done.Synchronize(), "running %s with %d CTAs of %d threads", l.kernel.name, s.ctas, threads); err != nil {
+	if err := failed(s.done.Synchronize(), "running %s with %d CTAs of %d threads", l.kernel.name, s.ctas,
+		threads); err != nil {
 		return err
 	}
 	l.ended(s.host[s.back:s.end])

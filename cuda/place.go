@@ -28,7 +28,8 @@ const (
 // enough refuses more GPUs than there are workers for them.
 func (b backend) enough(c *config.Config, gpus []int) error {
 	if on := c.Workers - c.CPUWorkers; len(gpus) > on+b.shift {
-		return fmt.Errorf("gpu %s: %s for %s on GPUs: each GPU needs at least one; raise --workers", c.GPU, human.Plural(len(gpus), "GPU"), human.Plural(on, "worker"))
+		return fmt.Errorf("gpu %s: %s for %s on GPUs: each GPU needs at least one; raise --workers", c.GPU,
+			human.Plural(len(gpus), "GPU"), human.Plural(on, "worker"))
 	}
 	return nil
 }
@@ -86,7 +87,8 @@ func (w way) note(here, owner cu.Device, c *config.Config) string {
 // share would have to be where all add to it.
 func refuseReplicas(c *config.Config, who string) error {
 	if c.OptimizerState == "shared" && c.Optimizer != config.SGD && c.Mode.Kind != config.Sync {
-		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights with its own state; use optimizer-state private", who)
+		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights with its own state; use "+
+			"optimizer-state private", who)
 	}
 	return nil
 }

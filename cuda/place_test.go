@@ -91,7 +91,8 @@ func TestTwoGPUs(t *testing.T) {
 					near = 0
 				}
 				if d := math.Abs(got.TestLoss - want.TestLoss); !(d <= near) || got.Examples != want.Examples {
-					t.Errorf("p2p %s: test loss %.5f after %d examples; on one GPU %.5f after %d", p2p, got.TestLoss, got.Examples, want.TestLoss, want.Examples)
+					t.Errorf("p2p %s: test loss %.5f after %d examples; on one GPU %.5f after %d", p2p, got.TestLoss,
+						got.Examples, want.TestLoss, want.Examples)
 				}
 				addUp(t, got, "cuda:0", "cuda:1")
 			}
@@ -137,7 +138,8 @@ func TestAway(t *testing.T) {
 				away.GPU, away.InFlight = "0,1", 1
 				got := trainTwo(t, away, "HOGWILD_FAKE_P2P="+p2p, shiftVariable+"=1")
 				if math.Abs(got.TestLoss-want.TestLoss) > 1e-3 || math.Abs(got.TrainLoss-want.TrainLoss) > 1e-3 {
-					t.Errorf("p2p %s: train and test loss %.5f, %.5f; the CPU's %.5f, %.5f", p2p, got.TrainLoss, got.TestLoss, want.TrainLoss, want.TestLoss)
+					t.Errorf("p2p %s: train and test loss %.5f, %.5f; the CPU's %.5f, %.5f", p2p, got.TrainLoss,
+						got.TestLoss, want.TrainLoss, want.TestLoss)
 				}
 			}
 		})
@@ -178,8 +180,9 @@ func TestWhereMemoryIs(t *testing.T) {
 		if want := []string{"[1 0]", "[1 1]"}; !slices.Equal(places, want) {
 			t.Errorf("p2p %s: the workers open memory of the GPUs %v, want weights and set %v", p2p, places, want)
 		}
-		says := map[string]string{"on": "gpu 0: updates go directly to gpu 1", "no-atomics": "gpu 0: sends differences to gpu 1: no atomics",
-			"off": "gpu 0: sends differences to gpu 1, through host memory"}[p2p]
+		says := map[string]string{"on": "gpu 0: updates go directly to gpu 1",
+			"no-atomics": "gpu 0: sends differences to gpu 1: no atomics",
+			"off":        "gpu 0: sends differences to gpu 1, through host memory"}[p2p]
 		if !strings.Contains(strings.Join(r.Notes, "\n"), says) {
 			t.Errorf("p2p %s: notes %q do not say %q", p2p, r.Notes, says)
 		}
@@ -196,13 +199,15 @@ func TestCores(t *testing.T) {
 		// With shares of the rows, lest cores have done all before the stand-in has begun.
 		{"async", .1, func(c *config.Config) { c.InFlight, c.Partition = 4, "contiguous" }},
 		{"mlp momentum", .1, func(c *config.Config) {
-			c.InFlight, c.Partition, c.Model, c.Optimizer, c.LR, c.Epochs = 2, "contiguous", "mlp:12", "momentum", .005, 4
+			c.InFlight, c.Partition, c.Model, c.Optimizer, c.LR, c.Epochs = 2, "contiguous", "mlp:12",
+				"momentum", .005, 4
 		}},
 		{"sync", 1e-3, func(c *config.Config) {
 			c.Mode, c.AverageEvery, c.Optimizer, c.LR = config.MustMode("sync"), 5, "momentum", .01
 		}},
 		{"sync averaged state", 1e-3, func(c *config.Config) {
-			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = config.MustMode("sync"), 5, "momentum", .01, "average"
+			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = config.MustMode("sync"), 5,
+				"momentum", .01, "average"
 		}},
 		{"sync gradients", 1e-3, func(c *config.Config) { c.Mode, c.Average = config.MustMode("sync"), "gradients" }},
 	} {
@@ -230,7 +235,8 @@ func TestKilledReplicas(t *testing.T) {
 	needStandIn(t)
 	for _, mode := range []string{"async", "sync"} {
 		c := digits(t, func(c *config.Config) {
-			c.GPU, c.Workers, c.CPUWorkers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3, 1, config.MustMode(mode), 2, 20, 4
+			c.GPU, c.Workers, c.CPUWorkers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3, 1,
+				config.MustMode(mode), 2, 20, 4
 			c.Optimizer, c.LR = "momentum", .01
 		})
 		a := twoApart(t, c, "HOGWILD_FAKE_P2P=off")
@@ -242,7 +248,8 @@ func TestKilledReplicas(t *testing.T) {
 					return
 				case <-time.After(100 * time.Millisecond):
 				}
-				if pids := childrenOf(a.Process.Pid); len(pids) > 0 && syscall.Kill(pids[n%len(pids)], syscall.SIGKILL) == nil {
+				if pids := childrenOf(a.Process.Pid); len(pids) > 0 &&
+					syscall.Kill(pids[n%len(pids)], syscall.SIGKILL) == nil {
 					n++
 				}
 			}
@@ -252,7 +259,9 @@ func TestKilledReplicas(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", mode, err)
 		}
-		if want := train(t, digits(t, func(c *config.Config) { c.GPU, c.Epochs = "", 4 })); r.Examples != want.Examples || r.LostExamples != 0 {
+		if want := train(t,
+			digits(t, func(c *config.Config) { c.GPU, c.Epochs = "", 4 })); r.Examples != want.Examples ||
+			r.LostExamples != 0 {
 			t.Errorf("%s: %d examples, %d lost, want %d and 0", mode, r.Examples, r.LostExamples, want.Examples)
 		}
 		t.Logf("%s: %d restarts, accuracy %.3f", mode, r.Restarts, *r.TestAccuracy)
@@ -273,7 +282,8 @@ func TestAnyDevice(t *testing.T) {
 	c.GPU, c.InFlight, c.Epochs = "0", 2, 3
 	third := train(t, c)
 	if !(second.TestLoss < first.TestLoss && third.TestLoss < second.TestLoss) || third.Examples != 3*first.Examples {
-		t.Errorf("test losses %.4f, %.4f, %.4f; %d examples", first.TestLoss, second.TestLoss, third.TestLoss, third.Examples)
+		t.Errorf("test losses %.4f, %.4f, %.4f; %d examples", first.TestLoss, second.TestLoss, third.TestLoss,
+			third.Examples)
 	}
 }
 
@@ -287,7 +297,8 @@ func TestRefusesPlaces(t *testing.T) {
 		{func(c *config.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is listed twice"},
 		{func(c *config.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker on GPUs"},
 		{func(c *config.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: no such GPU: this machine has 2 GPUs"},
-		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 }, "cpu-workers 1 has no effect without gpu"},
+		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 },
+			"cpu-workers 1 has no effect without gpu"},
 		{func(c *config.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "leaves none for the GPU"},
 		{func(c *config.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, config.MustMode("locked") }, "mode locked"},
 		{func(c *config.Config) {

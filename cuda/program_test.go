@@ -70,7 +70,8 @@ func TestProgramOpens(t *testing.T) {
 		}
 		gpu := map[string]any{"uuid": c.UUID, "handle": h[:], "size": block}
 		said := opens(t, gpu, [][2]int{{1024, 3}, {1032, 1}})
-		for i, want := range []string{"cuda:0 float32 [1.0, 2.5, -3.0]", "cuda:0 float32 [-6.0]", "the weights on the GPU are open in this process already"} {
+		for i, want := range []string{"cuda:0 float32 [1.0, 2.5, -3.0]", "cuda:0 float32 [-6.0]",
+			"the weights on the GPU are open in this process already"} {
 			if said[i] != want {
 				t.Errorf("the program says %q, want %q", said[i], want)
 			}
@@ -129,12 +130,15 @@ func TestProgramCannotOpen(t *testing.T) {
 			name, value, uuid, says string
 			handle                  []byte
 		}{
-			{says: "opening the weights on the GPU: cuIpcOpenMemHandle_v2: CUDA error 1 (CUDA_ERROR_INVALID_VALUE, ", handle: spoilt[:]},
+			{says: "opening the weights on the GPU: cuIpcOpenMemHandle_v2: CUDA error 1 (CUDA_ERROR_INVALID_VALUE, ",
+				handle: spoilt[:]},
 			{says: "the handle of the GPU memory has 63 bytes, want 64", handle: h[:63]},
 			{says: "GPU GPU-0, which has the weights, is not visible to the program", uuid: "GPU-0"},
-			{"CUDA_VISIBLE_DEVICES", "-1", "", "starting the driver: cuInit: CUDA error 100 (CUDA_ERROR_NO_DEVICE, ", nil},
+			{"CUDA_VISIBLE_DEVICES", "-1", "", "starting the driver: cuInit: CUDA error 100 (CUDA_ERROR_NO_DEVICE, ",
+				nil},
 			{"LD_LIBRARY_PATH", broken, "", "the program finds no NVIDIA driver (", nil},
-			{"HOGWILD_FAKE_NO_IPC", "open", "", "cuIpcOpenMemHandle_v2: CUDA error 201 (CUDA_ERROR_INVALID_CONTEXT, ", nil},
+			{"HOGWILD_FAKE_NO_IPC", "open", "", "cuIpcOpenMemHandle_v2: CUDA error 201 (CUDA_ERROR_INVALID_CONTEXT, ",
+				nil},
 		} {
 			t.Run(x.says, func(t *testing.T) {
 				gpu := map[string]any{"uuid": c.UUID, "handle": h[:], "size": block}

@@ -43,7 +43,8 @@ func (p *problem) classes() int {
 func (p *problem) sizes() []int { return append(append([]int{p.d}, p.widths...), p.k) }
 
 // losses of one output and of more.
-var lossesByOutputs = map[bool][]model.Loss{true: {model.Logistic, model.Hinge, model.Squared, model.L1}, false: {model.CrossEntropy, model.Logistic, model.Hinge}}
+var lossesByOutputs = map[bool][]model.Loss{true: {model.Logistic, model.Hinge, model.Squared, model.L1},
+	false: {model.CrossEntropy, model.Logistic, model.Hinge}}
 
 // problems are each loss once with each number of outputs, everything else in turns.
 func problems(outputs []int, widths [][]int) (ps []problem) {
@@ -51,7 +52,8 @@ func problems(outputs []int, widths [][]int) (ps []problem) {
 	for _, k := range outputs {
 		for _, loss := range lossesByOutputs[k == 1] {
 			i := len(ps)
-			p := problem{d: []int{13, 784}[i%2], k: k, loss: loss, widths: widths[i%len(widths)], batches: batches[i%len(batches)], ctas: 1,
+			p := problem{d: []int{13, 784}[i%2], k: k, loss: loss, widths: widths[i%len(widths)],
+				batches: batches[i%len(batches)], ctas: 1,
 				bytes: i%3 != 0, wide: i%3 == 2, nobias: i%4 == 1, keep: i%7 == 6}
 			if i%3 == 1 {
 				p.l2 = .1

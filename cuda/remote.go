@@ -109,7 +109,8 @@ func (r *remote) onGPU(g *gpuHandle) (err error) {
 
 func (r *remote) makeReplica(g *gpuHandle) (err error) {
 	if g.Way == bySlots { // the copies need no stop in host memory
-		if err := failed(r.owner.ctx.EnablePeerAccess(0), "reaching GPU %d from GPU %d", r.owner.device, r.here.device); err != nil {
+		if err := failed(r.owner.ctx.EnablePeerAccess(0), "reaching GPU %d from GPU %d", r.owner.device,
+			r.here.device); err != nil {
 			return err
 		}
 	}
@@ -200,8 +201,8 @@ const (
 	mostChunks       = 4096 // to an exchange
 )
 
-// adapt chooses between few steps to an exchange, which all count, and many, of which a share
-// does (see share): the few as long as it trains for more than that share of the time. The many grow by doubling at most.
+// adapt chooses between few steps to an exchange, which all count, and many, of which a share does (see share): the few
+// as long as it trains for more than that share of the time. The many grow by doubling at most.
 func (r *remote) adapt(chunks, steps int, trained, exchanged time.Duration) {
 	short := time.Duration(r.localSteps()) * trained / time.Duration(steps)
 	r.every = 0

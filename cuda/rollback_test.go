@@ -25,7 +25,8 @@ func TestRollback(t *testing.T) {
 			continue
 		}
 		good := digits(t, func(k *config.Config) {
-			k.Data, k.Model, k.Workers, k.Mode, k.Epochs, k.SaveEvery = "synth:linear:240x3", "linear", c.workers, config.MustMode(c.mode), 1, "1"
+			k.Data, k.Model, k.Workers, k.Mode, k.Epochs, k.SaveEvery = "synth:linear:240x3", "linear", c.workers,
+				config.MustMode(c.mode), 1, "1"
 			if c.mode == "async" {
 				k.InFlight = 1
 			}
@@ -36,8 +37,10 @@ func TestRollback(t *testing.T) {
 		wild := good
 		wild.Resume, wild.LR, wild.Epochs, wild.OnDivergence = good.Run, .75, 5, config.Rollback
 		r, err := apart(t, wild, c.switches...).result(t)
-		if err != nil || r.Rollbacks == 0 || r.LRUsed != .75/float64(int(1)<<r.Rollbacks) || !strings.Contains(strings.Join(r.Events, "\n"), "the snapshot of epoch") {
-			t.Errorf("%s, %d workers: %v; %d rollbacks, learning rate %g, events %q", c.mode, c.workers, err, r.Rollbacks, r.LRUsed, r.Events)
+		if err != nil || r.Rollbacks == 0 || r.LRUsed != .75/float64(int(1)<<r.Rollbacks) ||
+			!strings.Contains(strings.Join(r.Events, "\n"), "the snapshot of epoch") {
+			t.Errorf("%s, %d workers: %v; %d rollbacks, learning rate %g, events %q", c.mode, c.workers, err,
+				r.Rollbacks, r.LRUsed, r.Events)
 		}
 		if r.Examples != 5*240 || !(r.TestLoss < 0.1) {
 			t.Errorf("%s, %d workers: %d examples, test loss %v", c.mode, c.workers, r.Examples, r.TestLoss)

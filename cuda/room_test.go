@@ -39,7 +39,9 @@ func TestContextsNeedRoom(t *testing.T) {
 			}
 			before := nvmlFree(g.UUID)
 			err = withGPU(0, "", func(c *gpu) (err error) {
-				o := owner{gpu: c, setup: &device.Setup{Mem: &control.Weights{Ranks: 4}, Job: &tuning.Job{Asked: config.Config{Workers: 4}}}}
+				o := owner{gpu: c,
+					setup: &device.Setup{Mem: &control.Weights{Ranks: 4},
+						Job: &tuning.Job{Asked: config.Config{Workers: 4}}}}
 				if o.context, err = contextCost(c.UUID, before); err != nil {
 					return err
 				}
@@ -51,7 +53,8 @@ func TestContextsNeedRoom(t *testing.T) {
 				for bytes, streams := range map[int64]bool{room: false, room + 1: true} {
 					piece, _, err := o.fits("training", bytes)
 					if err != nil || piece > 0 != streams {
-						t.Errorf("a set of %d bytes streams in pieces of %d (%v), want it to: %t", bytes, piece, err, streams)
+						t.Errorf("a set of %d bytes streams in pieces of %d (%v), want it to: %t", bytes,
+							piece, err, streams)
 					}
 				}
 				return nil

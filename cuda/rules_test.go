@@ -60,7 +60,8 @@ func TestTornState(t *testing.T) { onEach(t, testTornState) }
 
 func testTornState(t *testing.T, g *gpuUnderTest) {
 	for kernel, widths := range map[string][]int{"linear_step": nil, "mlp_step": {130}} {
-		s := draw(problem{d: 100, k: 3, widths: widths, loss: model.CrossEntropy, batches: []int{8}, ctas: 1, optimizer: "adam", bytes: true}, 1)
+		s := draw(problem{d: 100, k: 3, widths: widths, loss: model.CrossEntropy, batches: []int{8}, ctas: 1,
+			optimizer: "adam", bytes: true}, 1)
 		j := s.job(g)
 		m := make([]float32, len(s.w))
 		for i := range m {

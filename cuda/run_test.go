@@ -118,12 +118,18 @@ func TestSameAsCPU(t *testing.T) {
 		{"logistic", func(c *config.Config) { c.Model = "logistic" }},
 		{"hinge l2", func(c *config.Config) { c.Model, c.LR = "hinge", .01 }},
 		{"mlp", func(c *config.Config) { c.Model, c.Batch = "mlp:32", 16 }},
-		{"mlp one example", func(c *config.Config) { c.Model, c.Batch, c.LR, c.Data, c.Epochs = "mlp:40", 1, .01, "digits:600", 1 }},
+		{"mlp one example", func(c *config.Config) {
+			c.Model, c.Batch, c.LR, c.Data, c.Epochs = "mlp:40", 1, .01,
+				"digits:600", 1
+		}},
 		{"mlp two layers momentum", func(c *config.Config) {
 			c.Model, c.Optimizer, c.LR, c.Data = "mlp:24,12", "momentum", .01, "digits:1000"
 		}},
 		{"softmax cosine", func(c *config.Config) { c.Model, c.Schedule = "softmax", "cosine" }},
-		{"softmax raw", func(c *config.Config) { c.Model, c.Center, c.Data, c.Epochs = "softmax", "off", "digits:1000", 1 }},
+		{"softmax raw", func(c *config.Config) {
+			c.Model, c.Center, c.Data, c.Epochs = "softmax", "off",
+				"digits:1000", 1
+		}},
 		{"softmax adam", func(c *config.Config) {
 			c.Model, c.Optimizer, c.Batch, c.LR, c.Data, c.Epochs = "softmax", "adam", 20, .002, "digits:1000", 1
 		}},
@@ -134,10 +140,12 @@ func TestSameAsCPU(t *testing.T) {
 			c.Model, c.L1, c.BiasStep, c.Data, c.Epochs = "softmax", 1e-3, "0.5", "digits:1000", 1
 		}},
 		{"sync adam", func(c *config.Config) {
-			c.Mode, c.Workers, c.AverageEvery, c.AverageState, c.Optimizer, c.LR, c.Data, c.Epochs = config.MustMode("sync"), 2, 5, "average", "adam", .002, "digits:500", 1
+			c.Mode, c.Workers, c.AverageEvery, c.AverageState, c.Optimizer, c.LR, c.Data,
+				c.Epochs = config.MustMode("sync"), 2, 5, "average", "adam", .002, "digits:500", 1
 		}},
 		{"sync momentum", func(c *config.Config) {
-			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data = config.MustMode("sync"), 2, 5, "momentum", .01, "digits:1000"
+			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data = config.MustMode("sync"), 2, 5, "momentum",
+				.01, "digits:1000"
 		}},
 		{"sync gradients", func(c *config.Config) {
 			c.Mode, c.Workers, c.Average, c.Data = config.MustMode("sync"), 2, "gradients", "digits:1000"
@@ -162,7 +170,8 @@ func sameAsCPU(t *testing.T, gpu config.Config, within float64) {
 	for i, w := range want.History {
 		g := got.History[i]
 		if math.Abs(g.TrainLoss-w.TrainLoss) > within || math.Abs(g.TestLoss-w.TestLoss) > within {
-			t.Errorf("epoch %d: train and test loss %.6f, %.6f; the CPU's %.6f, %.6f", i+1, g.TrainLoss, g.TestLoss, w.TrainLoss, w.TestLoss)
+			t.Errorf("epoch %d: train and test loss %.6f, %.6f; the CPU's %.6f, %.6f", i+1, g.TrainLoss, g.TestLoss,
+				w.TrainLoss, w.TestLoss)
 		}
 	}
 	if !strings.HasPrefix(got.Device, "cuda:0") || got.Examples != want.Examples {
@@ -319,7 +328,8 @@ func TestResume(t *testing.T) {
 	resumed := train(t, c)
 	t.Logf("cut after %d of %d examples", cut.Examples, resumed.Examples)
 	if resumed.Examples != whole.Examples || math.Abs(resumed.TestLoss-whole.TestLoss) > 1e-5 {
-		t.Errorf("resumed: %d examples, test loss %.6f; left alone %d, %.6f", resumed.Examples, resumed.TestLoss, whole.Examples, whole.TestLoss)
+		t.Errorf("resumed: %d examples, test loss %.6f; left alone %d, %.6f", resumed.Examples, resumed.TestLoss,
+			whole.Examples, whole.TestLoss)
 	}
 }
 
@@ -331,7 +341,8 @@ func TestRefuses(t *testing.T) {
 	}{
 		{func(c *config.Config) { c.GPU = "7" }, "gpu 7: no such GPU"},
 		{func(c *config.Config) { c.GPU = "x" }, `gpu "x"`},
-		{func(c *config.Config) { c.Optimizer, c.Mode, c.Average = "adam", config.MustMode("sync"), "gradients" }, "averaged gradients with optimizer adam"},
+		{func(c *config.Config) { c.Optimizer, c.Mode, c.Average = "adam", config.MustMode("sync"), "gradients" },
+			"averaged gradients with optimizer adam"},
 		{func(c *config.Config) { c.L1, c.Mode, c.Average = 1e-4, config.MustMode("sync"), "gradients" }, "l1 0.0001"},
 	} {
 		_, err := run.Run(context.Background(), digits(t, c.edit), run.Options{})

@@ -67,7 +67,8 @@ func (s *scorer) open(o *owner, setup *device.Setup) error {
 	s.job.MaxBatch, s.job.Steps = scoreBlock, 1
 	s.job.ScratchStride = f.scratch(&s.job)
 	var scratch cu.DevicePtr
-	if err = s.own.allocate(o.gpu, wanted{&scratch, 4 * s.job.ScratchStride * int64(s.ctas), "activations"}); err != nil {
+	if err = s.own.allocate(o.gpu,
+		wanted{&scratch, 4 * s.job.ScratchStride * int64(s.ctas), "activations"}); err != nil {
 		return err
 	}
 	s.job.W, s.job.Scratch = o.kept.job.To, uint64(scratch)

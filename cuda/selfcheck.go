@@ -64,8 +64,8 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 }
 
 // period is how many weights of a trial are drawn; those behind are the same again, as a run may have so many that
-// drawing each would take longer than all else at its start. It is a prime, so that neither the next row of a matrix nor an
-// index that lost its upper bits meets the same weights.
+// drawing each would take longer than all else at its start. It is a prime, so that neither the next row of a matrix
+// nor an index that lost its upper bits meets the same weights.
 const period = 65521
 
 // trialWeights are n normal numbers, a function of nonce and trial.

@@ -51,7 +51,8 @@ func TestTried(t *testing.T) {
 			return strings.Trim(c.wrong[trials-1:trials], "-"), nil
 		})
 		if wrong != c.says || err != c.err || trials != c.trials {
-			t.Errorf("%s: %q, %v after %d trials; want %q, %v after %d", c.wrong, wrong, err, trials, c.says, c.err, c.trials)
+			t.Errorf("%s: %q, %v after %d trials; want %q, %v after %d", c.wrong, wrong, err, trials, c.says,
+				c.err, c.trials)
 		}
 	}
 }
@@ -62,14 +63,15 @@ func TestSelfCheck(t *testing.T) {
 	defer Register()
 	for _, model := range []string{"softmax", "mlp:20", "conv:2@3p2,4"} {
 		_, err := run.Run(context.Background(), digits(t, func(c *config.Config) { c.Model = model }), run.Options{})
-		if err == nil || !strings.Contains(err.Error(), "self-check of") || !strings.Contains(err.Error(), "do not trust") {
+		if err == nil || !strings.Contains(err.Error(), "self-check of") ||
+			!strings.Contains(err.Error(), "do not trust") {
 			t.Errorf("%s: %v, want the self-check's error", model, err)
 		}
 	}
 }
 
-// TestTrialWeights: however many weights there are, few are drawn; all have a number, other than the one in the next row of a
-// matrix, and another one in another trial.
+// TestTrialWeights: however many weights there are, few are drawn; all have a number, other than the one in the next
+// row of a matrix, and another one in another trial.
 func TestTrialWeights(t *testing.T) {
 	for _, n := range []int{1, 1000, period, 5*period + 7} {
 		w, other := trialWeights(n, 9, 1), trialWeights(n, 9, 2)
@@ -78,7 +80,8 @@ func TestTrialWeights(t *testing.T) {
 		}
 		for i := range w {
 			if w[i] == 0 || w[i] == other[i] || w[i] != w[i%period] {
-				t.Fatalf("weight %d of %d is %g, in another trial %g; weight %d is %g", i, n, w[i], other[i], i%period, w[i%period])
+				t.Fatalf("weight %d of %d is %g, in another trial %g; weight %d is %g", i, n, w[i], other[i],
+					i%period, w[i%period])
 			}
 		}
 	}

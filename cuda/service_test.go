@@ -25,12 +25,14 @@ func TestOldDriverUnderMPS(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			folder := t.TempDir()
-			for name, text := range map[string]string{"control": "", "nvidia-cuda-mps-control": "#!/bin/sh\n" + c.answer + "\n"} {
+			for name, text := range map[string]string{"control": "",
+				"nvidia-cuda-mps-control": "#!/bin/sh\n" + c.answer + "\n"} {
 				if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if !replay(t, "HOGWILD_FAKE_DRIVER=12020", "HOGWILD_FAKE_EXCLUSIVE=old-"+filepath.Base(folder), "CUDA_MPS_PIPE_DIRECTORY="+folder,
+			if !replay(t, "HOGWILD_FAKE_DRIVER=12020", "HOGWILD_FAKE_EXCLUSIVE=old-"+filepath.Base(folder),
+				"CUDA_MPS_PIPE_DIRECTORY="+folder,
 				"PATH="+folder+":"+os.Getenv("PATH")) {
 				return
 			}

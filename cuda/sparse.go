@@ -32,7 +32,9 @@ func fillSparse(j *job, s *device.Setup, m *memory) error {
 	spec, c := s.Spec, s.Job
 	switch {
 	case len(spec.Widths) > 0:
-		return fmt.Errorf("gpu: %s on sparse rows trains in host memory only; leave --gpu out, or choose a linear model", c.Asked.Model)
+		return fmt.Errorf(
+			"gpu: %s on sparse rows trains in host memory only; leave --gpu out, or choose a linear model",
+			c.Asked.Model)
 	case spec.Outputs > maxOutputs:
 		return fmt.Errorf("gpu: the model %s has %d outputs: at most %d", c.Asked.Model, spec.Outputs, maxOutputs)
 	}
@@ -77,7 +79,8 @@ const (
 // workers', and take a step of plain SGD without order.
 func mayHoldBack(s *device.Setup) bool {
 	c := s.Job
-	return c.Asked.Mode.Kind == config.Async && s.Set.Kind == data.Sparse && len(s.Spec.Widths) == 0 && !takesWhole(&c.Asked)
+	return c.Asked.Mode.Kind == config.Async && s.Set.Kind == data.Sparse && len(s.Spec.Widths) == 0 &&
+		!takesWhole(&c.Asked)
 }
 
 // mergeEvery is how many steps a CTA takes from merge to merge; 1: it has no local copy. Where
@@ -108,7 +111,8 @@ func mergeEvery(s *device.Setup) int {
 func biasEvery(s *device.Setup) int {
 	const few = 32 // steps in flight
 	c, t := s.Job, &s.Job.Used
-	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Asked.MergeEvery == "1" || t.InFlight <= few {
+	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Asked.MergeEvery == "1" ||
+		t.InFlight <= few {
 		return 1
 	}
 	return int(min(max(t.MaxBiasHeld/float64(ceilDiv(t.InFlight, warpsOfCTA)), 1), mostMerge))
@@ -133,9 +137,11 @@ func noLocalCopy(s *device.Setup, j *job) string {
 	case err != nil || n <= 1 || j.Plan != 0:
 		return ""
 	case mergeEvery(s) > 1:
-		return fmt.Sprintf("--merge-every %d has no effect: local copies need the whole training set in GPU memory, and this one streams", n)
+		return fmt.Sprintf("--merge-every %d has no effect: local copies need the whole training set in GPU memory, "+
+			"and this one streams", n)
 	}
-	return fmt.Sprintf("--merge-every %d has no effect: on a GPU, workers have local copies only in mode async, with plain sgd, on sparse rows and a linear model with one output", n)
+	return fmt.Sprintf("--merge-every %d has no effect: on a GPU, workers have local copies only in mode async, with "+
+		"plain sgd, on sparse rows and a linear model with one output", n)
 }
 
 // localColumns are they: the most frequent columns, and the bias last.

@@ -20,12 +20,18 @@ import (
 
 // job is the sample on the GPU.
 func (s *sparseSample) job(g *gpuUnderTest) job {
-	j := job{W: put(g, s.w), Y: put(g, s.y), Rows: put(g, s.rows), Start: put(g, s.start), LR: put(g, s.lr), Ptr: put(g, s.ptr), Idx: put(g, s.idx),
-		Val: put(g, append(s.val, 0)), Freq: put(g, s.freq), Loss: put(g, make([]float32, len(s.lr))), Ticket: put(g, make([]int32, ticketBytes/4)),
-		Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1, Center: -1, BiasStep: s.biasStep, Bias: 1,
-		Steps: int64(len(s.lr)), Features: int64(s.d), Layers: 1, Outputs: int64(s.k), Weights: int64(len(s.w)), LossKind: lossKinds[s.loss],
-		Momentum: .9, Beta1: .9, Beta2: .999, L1: s.l1, L2: s.l2, MaxBatch: int64(slices.Max(s.batches)), Teams: int64(s.teams),
-		Optimizer: optimizers[config.Optimizer(cmp.Or(s.optimizer, "sgd"))], First: put(g, make([]float32, len(s.w))), Second: put(g, make([]float32, len(s.w)))}
+	j := job{W: put(g, s.w), Y: put(g, s.y), Rows: put(g, s.rows), Start: put(g, s.start), LR: put(g, s.lr),
+		Ptr: put(g, s.ptr), Idx: put(g, s.idx),
+		Val: put(g, append(s.val, 0)), Freq: put(g, s.freq), Loss: put(g, make([]float32, len(s.lr))),
+		Ticket: put(g, make([]int32, ticketBytes/4)),
+		Counts: put(g, make([]int64, 1)), Updates: put(g, make([]int64, 1)), Ranks: 1, Center: -1,
+		BiasStep: s.biasStep, Bias: 1,
+		Steps: int64(len(s.lr)), Features: int64(s.d), Layers: 1, Outputs: int64(s.k), Weights: int64(len(s.w)),
+		LossKind: lossKinds[s.loss],
+		Momentum: .9, Beta1: .9, Beta2: .999, L1: s.l1, L2: s.l2, MaxBatch: int64(slices.Max(s.batches)),
+		Teams:     int64(s.teams),
+		Optimizer: optimizers[config.Optimizer(cmp.Or(s.optimizer, "sgd"))], First: put(g, make([]float32, len(s.w))),
+		Second: put(g, make([]float32, len(s.w)))}
 	j.Out = j.W
 	if s.loss != model.Squared && s.loss != model.L1 {
 		j.Classes = int64(max(2, s.k))
@@ -122,7 +128,8 @@ func (s *sparseSample) check(t *testing.T, g *gpuUnderTest) {
 
 func (p *sparseProblem) String() string {
 	return fmt.Sprintf("%s %dx%d %s batches=%d l1=%g l2=%g nobias=%t keep=%t locals=%d/%d racy=%t",
-		p.loss, p.d, p.k, cmp.Or(p.optimizer, "sgd"), p.batches, p.l1, p.l2, p.nobias, p.keep, p.locals, p.mergeEvery, p.racy)
+		p.loss, p.d, p.k, cmp.Or(p.optimizer, "sgd"), p.batches, p.l1, p.l2, p.nobias, p.keep, p.locals,
+		p.mergeEvery, p.racy)
 }
 
 // sparseProblems have each loss with one output and with several, everything else in turns.
@@ -133,7 +140,8 @@ func sparseProblems() (ps []sparseProblem) {
 		for _, loss := range lossesByOutputs[k == 1] {
 			for _, optimizer := range names {
 				i := len(ps)
-				p := sparseProblem{d: []int{1200, 40, 300}[i%3], k: k, loss: loss, optimizer: optimizer, batches: batches[i/3%len(batches)], nobias: i%5 == 1}
+				p := sparseProblem{d: []int{1200, 40, 300}[i%3], k: k, loss: loss, optimizer: optimizer,
+					batches: batches[i/3%len(batches)], nobias: i%5 == 1}
 				if i%3 == 2 {
 					p.l2 = .01
 				}
@@ -146,7 +154,8 @@ func sparseProblems() (ps []sparseProblem) {
 	}
 	tickets := slices.Repeat([]int{1}, 140) // of 32 steps, and one of 12
 	for i, b := range append(batches, tickets) {
-		one := sparseProblem{d: 300, k: 1, loss: model.Logistic, batches: b, l1: []float64{0, .1, 0, 0, .05}[i], l2: []float64{.01, 0, 0, .01, 0}[i], biasStep: .2}
+		one := sparseProblem{d: 300, k: 1, loss: model.Logistic, batches: b, l1: []float64{0, .1, 0, 0, .05}[i],
+			l2: []float64{.01, 0, 0, .01, 0}[i], biasStep: .2}
 		racy, local, keep, held := one, one, one, one
 		racy.racy, local.locals, local.mergeEvery, keep.keep, keep.biasStep, keep.l1 = true, 50+i, 1+3*i, true, 0, 0
 		held.mergeEvery = 2 + 3*i
@@ -155,9 +164,11 @@ func sparseProblems() (ps []sparseProblem) {
 		ps = append(ps, one, racy, local, keep, held, plain, many, stored)
 	}
 	for _, loss := range lossesByOutputs[true] {
-		ps = append(ps, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets}, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets, locals: 400, mergeEvery: 7})
+		ps = append(ps, sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets},
+			sparseProblem{d: 1200, k: 1, loss: loss, batches: tickets, locals: 400, mergeEvery: 7})
 	}
-	return append(ps, sparseProblem{d: 50, k: 1, loss: model.Hinge, batches: batches[0], locals: 50, mergeEvery: 3, nobias: true},
+	return append(ps, sparseProblem{d: 50, k: 1, loss: model.Hinge, batches: batches[0], locals: 50,
+		mergeEvery: 3, nobias: true},
 		sparseProblem{d: 50, k: 3, loss: model.CrossEntropy, batches: batches[1], racy: true, biasStep: .5, l2: .1})
 }
 

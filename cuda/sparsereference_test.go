@@ -57,7 +57,8 @@ func drawSparse(p sparseProblem, seed uint64) *sparseSample {
 		row := r.Perm(p.d)[:min(p.d, lengths[i%len(lengths)])]
 		slices.Sort(row)
 		for _, j := range row {
-			s.idx, s.val = append(s.idx, uint32(j)), append(s.val, float32(r.NormFloat64()/math.Sqrt(float64(len(row)))))
+			s.idx, s.val = append(s.idx, uint32(j)),
+				append(s.val, float32(r.NormFloat64()/math.Sqrt(float64(len(row)))))
 			s.freq[j] += 1 / float32(n)
 		}
 		s.ptr = append(s.ptr, int64(len(s.idx)))
@@ -168,7 +169,8 @@ func (s *sparseSample) step(t *sparseState, rows []int32, deltas [][]float64, lr
 		s.gradient(t.w, r, deltas[i], -lr/b, -lr/b*s.biasStep)
 	}
 	for _, r := range rows {
-		s.decay(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) }, len(rows))
+		s.decay(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) },
+			len(rows))
 	}
 }
 
@@ -197,13 +199,15 @@ func (s *sparseSample) stepWhole(t *sparseState, rows []int32, deltas [][]float6
 		case "adam":
 			t.first[j] = b1*t.first[j] + (1-b1)*v
 			t.second[j] = b2*t.second[j] + (1-b2)*v*v
-			v = t.first[j] / (1 - math.Pow(b1, float64(i+1))) / (math.Sqrt(t.second[j]/(1-math.Pow(b2, float64(i+1)))) + eps)
+			v = t.first[j] / (1 - math.Pow(b1, float64(i+1))) / (math.Sqrt(t.second[j]/(1-math.Pow(b2, float64(i+1)))) +
+				eps)
 		}
 		t.w[j] -= lr * v
 	}
 	for _, r := range rows {
 		if !s.keep {
-			s.decay(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) }, len(rows))
+			s.decay(t.w, r, func(v, often float64) float64 { return v - max(-lr*s.l1*often, min(lr*s.l1*often, v)) },
+				len(rows))
 		}
 	}
 }

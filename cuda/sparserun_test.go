@@ -87,9 +87,13 @@ func TestSparseSameAsCPU(t *testing.T) {
 		{"softmax", a9a, func(c *config.Config) { c.Model, c.Batch, c.Limit = "softmax", 4, 1000 }},
 		{"momentum l2", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.L2, c.LR = "momentum", 16, 1e-3, .01 }},
 		{"adagrad", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.LR = "adagrad", 8, .1 }},
-		{"adagrad l1", imdb, func(c *config.Config) { c.Optimizer, c.Batch, c.LR, c.L1, c.Epochs = "adagrad", 8, .1, 1e-5, 1 }},
+		{"adagrad l1", imdb, func(c *config.Config) {
+			c.Optimizer, c.Batch, c.LR, c.L1, c.Epochs = "adagrad", 8,
+				.1, 1e-5, 1
+		}},
 		{"adam", a9a, func(c *config.Config) { c.Optimizer, c.Batch, c.Limit = "adam", 16, 1000 }},
-		{"sync", a9a, func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery, c.L2 = config.MustMode("sync"), 2, 5, 1e-3 }},
+		{"sync", a9a,
+			func(c *config.Config) { c.Mode, c.Workers, c.AverageEvery, c.L2 = config.MustMode("sync"), 2, 5, 1e-3 }},
 		{"sync gradients", a9a, func(c *config.Config) {
 			c.Mode, c.Average, c.Workers, c.Batch, c.L2, c.LR = config.MustMode("sync"), "gradients", 2, 8, 1e-3, .1
 		}},
@@ -127,13 +131,15 @@ func TestSparseInFlight(t *testing.T) {
 			c.GPU = "0"
 			how(&c)
 			got := train(t, c).TestLoss
-			t.Logf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
+			t.Logf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery,
+				c.Write, got, want)
 			most := 1.05 * want
 			if c.Write == "racy" {
 				most = want + (math.Ln2-want)/4
 			}
 			if got > most {
-				t.Errorf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery, c.Write, got, want)
+				t.Errorf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery,
+					c.Write, got, want)
 			}
 		}
 	}
@@ -146,7 +152,8 @@ func TestSparseRefuses(t *testing.T) {
 		says string
 	}{
 		{func(c *config.Config) { c.Model = "mlp:8" }, "mlp:8 on sparse rows"},
-		{func(c *config.Config) { c.Mode, c.Average, c.L1 = config.MustMode("sync"), "gradients", 1e-4 }, "averaged gradients with optimizer sgd and l1 0.0001"},
+		{func(c *config.Config) { c.Mode, c.Average, c.L1 = config.MustMode("sync"), "gradients", 1e-4 },
+			"averaged gradients with optimizer sgd and l1 0.0001"},
 		{func(c *config.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with model mlp:8"},
 	} {
 		_, err := run.Run(context.Background(), sparseRun(t, a9a, c.edit), run.Options{})
@@ -159,7 +166,8 @@ func TestSparseRefuses(t *testing.T) {
 // TestLocalColumns: the most frequent ones, and the bias last.
 func TestLocalColumns(t *testing.T) {
 	const d = 1500
-	s := &device.Setup{Job: tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Optimizer: "sgd", MergeEvery: "16"}), Set: sparseSet(d)}
+	s := &device.Setup{Job: tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Optimizer: "sgd",
+		MergeEvery: "16"}), Set: sparseSet(d)}
 	s.Spec.Outputs, s.Spec.Features, s.Spec.Bias = 1, d, true
 	got := localColumns(s)
 	if len(got) != localSlots || got[localSlots-1] != d {

@@ -88,7 +88,8 @@ func (t *trainer) rates(to []float32, p *piece) []float32 {
 func (t *trainer) tell(s *stage, pieces []piece) (l listing) {
 	parts, at := reserve[int64](s, partWords*len(pieces))
 	c := &pieces[0]
-	l = listing{Parts: at, Batch: int64(c.Batch), Stride: int64(c.Stride), Each: c.each(), Epoch: int64(c.Epoch), Seed: t.setup.Order(c.Rank).Seed, Block: t.setup.Schedule.Rates}
+	l = listing{Parts: at, Batch: int64(c.Batch), Stride: int64(c.Stride), Each: c.each(), Epoch: int64(c.Epoch),
+		Seed: t.setup.Order(c.Rank).Seed, Block: t.setup.Schedule.Rates}
 	rates, row, step := t.lr[:0], 0, 0
 	for i := range pieces {
 		p := &pieces[i]
@@ -96,7 +97,8 @@ func (t *trainer) tell(s *stage, pieces []piece) (l listing) {
 			continue
 		}
 		o := t.setup.Order(p.Rank)
-		copy(parts[partWords*l.Count:], []int64{int64(o.First), int64(o.N), int64(p.First), int64(p.Count), int64(row), int64(step), p.Seen, int64(len(rates))})
+		copy(parts[partWords*l.Count:], []int64{int64(o.First), int64(o.N), int64(p.First), int64(p.Count), int64(row),
+			int64(step), p.Seen, int64(len(rates))})
 		l.Count++
 		rates, row, step = t.rates(rates, p), row+p.Count, step+p.steps()
 	}
@@ -137,7 +139,8 @@ func (t *trainer) ended(f flight, sums []uint64) {
 			y.Loss = math.Float64frombits(sums[0])
 			bad, loss := int32(sums[1]), math.Float32frombits(uint32(sums[1]>>32))
 			if bad >= 0 && t.failed == nil {
-				t.failed = device.NotFinite(t.steps+int64(bad)+1, float64(loss), float64(float32(t.rate(p.seenAt(int(bad))))))
+				t.failed = device.NotFinite(t.steps+int64(bad)+1, float64(loss),
+					float64(float32(t.rate(p.seenAt(int(bad))))))
 			}
 			t.steps += int64(y.Steps)
 			sums = sums[sumWords:]

@@ -57,8 +57,9 @@ func testOrder(t *testing.T, g *gpuUnderTest) {
 			for _, at := range []int{0, o.N - n, r.IntN(o.N - n + 1)} {
 				want := make([]int32, n)
 				o.Fill(want, 17*epoch, at)
-				l := listing{Parts: put(g, []int64{int64(o.First), int64(o.N), int64(at), int64(n), 0, 0, 0, 0}), Rates: put(g, []float32{1}),
-					Rows: put(g, make([]int32, n)), Start: put(g, make([]int32, n+1)), LR: put(g, make([]float32, n)),
+				l := listing{Parts: put(g, []int64{int64(o.First), int64(o.N), int64(at), int64(n), 0, 0, 0, 0}),
+					Rates: put(g, []float32{1}),
+					Rows:  put(g, make([]int32, n)), Start: put(g, make([]int32, n+1)), LR: put(g, make([]float32, n)),
 					Count: 1, Batch: 1, Stride: 1, Epoch: int64(17 * epoch), Seed: o.Seed, Block: 64}
 				if err := g.kernels["steps_list"].run(1, cu.DevicePtr(put(g, encode(l)))); err != nil {
 					t.Fatal(err)
@@ -88,13 +89,15 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 		if i >= 60 { // so many rows that chunks and the blocks of a rate are longer
 			c.GPU, n = "0", []int{2, 5, 9}[i%3]<<20+r.IntN(5000)
 		}
-		s := &device.Setup{Job: &tuning.Job{Asked: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n), Schedule: plan.NewSchedule(&c, c.LR, n)}
+		s := &device.Setup{Job: &tuning.Job{Asked: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n),
+			Schedule: plan.NewSchedule(&c, c.LR, n)}
 		var chunks []plan.Chunk
 		for range 5 {
 			chunks = append(chunks, s.Plan.At(2, r.IntN(s.Plan.Chunks())))
 		}
 		cutter := &trainer{setup: s, left: chunks}
-		for name := fmt.Sprintf("%d: %s %s, %d workers, batch %d, %d rows", i, c.Mode, c.Partition, c.Workers, c.Batch, n); len(cutter.left) > 0; {
+		for name := fmt.Sprintf("%d: %s %s, %d workers, batch %d, %d rows", i, c.Mode, c.Partition, c.Workers, c.Batch,
+			n); len(cutter.left) > 0; {
 			pieces := cutter.cut(1 + r.IntN(300))
 			var rows []int32
 			start, lr := []int32{0}, []float32(nil)
@@ -114,7 +117,8 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 			}
 			gotRows, gotStart, gotLR := listed(g, s, pieces)
 			if !slices.Equal(gotRows, rows) || !slices.Equal(gotStart, start) || !slices.Equal(gotLR, lr) {
-				t.Fatalf("%s: rows %d, from %d, at %g; want %d, %d, %g", name, gotRows, gotStart, gotLR, rows, start, lr)
+				t.Fatalf("%s: rows %d, from %d, at %g; want %d, %d, %g", name, gotRows, gotStart, gotLR,
+					rows, start, lr)
 			}
 			if on := cutter.rowsOf(pieces, len(rows)); !slices.Equal(on, rows) {
 				t.Fatalf("%s: the host lists rows %d, want %d", name, on, rows)
@@ -145,7 +149,8 @@ func testSums(t *testing.T, g *gpuUnderTest) {
 			loss = append(loss, v)
 		}
 	}
-	l := listing{Parts: put(g, parts), Loss: put(g, loss), Sums: put(g, make([]uint64, sumWords*len(counts))), Count: int64(len(counts)), Batch: batch}
+	l := listing{Parts: put(g, parts), Loss: put(g, loss), Sums: put(g, make([]uint64, sumWords*len(counts))),
+		Count: int64(len(counts)), Batch: batch}
 	var runs [2][]uint64
 	for i := range runs {
 		if err := g.kernels["steps_sum"].run(1+i, cu.DevicePtr(put(g, encode(l)))); err != nil {
@@ -166,14 +171,15 @@ func testSums(t *testing.T, g *gpuUnderTest) {
 			}
 		}
 		got, word := math.Float64frombits(runs[0][2*i]), runs[0][2*i+1]
-		if int32(word) != at || at < 0 && math.Abs(got-want) > 1e-13*want || at >= 0 && uint32(word>>32) != math.Float32bits(own[at]) {
+		if int32(word) != at || at < 0 && math.Abs(got-want) > 1e-13*want ||
+			at >= 0 && uint32(word>>32) != math.Float32bits(own[at]) {
 			t.Errorf("part %d of %d rows: %g, step %d; want %g, step %d", i, n, got, int32(word), want, at)
 		}
 	}
 }
 
-// TestLongest: the lists of two launches, 16 bytes a row, take a 512th of a large GPU's memory; a small one's launches have
-// a million rows.
+// TestLongest: the lists of two launches, 16 bytes a row, take a 512th of a large GPU's memory; a small one's launches
+// have a million rows.
 func TestLongest(t *testing.T) {
 	for gib, want := range map[int64]int{141: 9240576, 32: 2 << 20, 16: 1 << 20, 4: 1 << 20} {
 		if got := (&gpu{GPU: GPU{Total: gib << 30}}).longest(); got != want {

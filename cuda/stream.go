@@ -128,7 +128,8 @@ func contextCost(uuid string, before *int64) (int64, error) {
 		return 0, failed(err, "asking for the free memory of a GPU")
 	}
 	cost := total - free
-	if after := nvmlFree(uuid); before != nil && after != nil && *before > *after { // equal: this process had one before
+	// equal: this process had one before
+	if after := nvmlFree(uuid); before != nil && after != nil && *before > *after {
 		cost = *before - *after
 	}
 	return min(cost, mostContext), nil
@@ -149,7 +150,8 @@ func (o *owner) fits(what string, bytes int64) (piece int64, why string, err err
 		return 0, "", nil
 	}
 	piece = max(1, min(pieceBytes, free/(16*processes))) // all stages: an eighth of it
-	return piece, fmt.Sprintf("the %s set, %s, does not fit in %s of GPU %d (%s free, %s for %d processes): it streams in pieces of %s",
+	return piece, fmt.Sprintf("the %s set, %s, does not fit in %s of GPU %d (%s free, %s for %d processes): it "+
+		"streams in pieces of %s",
 		what, size(bytes), size(max(0, free-kept)), o.device, size(free), size(kept), processes, size(piece)), nil
 }
 

@@ -51,9 +51,13 @@ func TestStreams(t *testing.T) {
 		edit func(*config.Config)
 	}{
 		{"bytes", func(c *config.Config) { c.Model, c.Data = "softmax", "digits:1000" }},
-		{"bytes scaled", func(c *config.Config) { c.Model, c.Scale, c.LR, c.Data = "mlp:20", "standard", .01, "digits:500" }},
+		{"bytes scaled", func(c *config.Config) {
+			c.Model, c.Scale, c.LR, c.Data = "mlp:20", "standard", .01,
+				"digits:500"
+		}},
 		{"floats", func(c *config.Config) { c.Model, c.Data = "logistic", "synth:dense:2000x60" }},
-		{"bytes, dropout", func(c *config.Config) { c.Model, c.Data = "conv:2@5p4d,8d", "digits:100" }}, // drawn by the row's number
+		// drawn by the row's number
+		{"bytes, dropout", func(c *config.Config) { c.Model, c.Data = "conv:2@5p4d,8d", "digits:100" }},
 		{"sparse", func(c *config.Config) { c.Model, c.Data = "logistic", "synth:sparse:3000x1000x20" }},
 		{"matrix", func(c *config.Config) { c.Model, c.Data = "factor:4", "synth:lowrank:60x50x1500x2" }},
 		{"graph", func(c *config.Config) { c.Model, c.Data = "cut", "synth:dblife:0.01" }},
@@ -70,7 +74,8 @@ func TestStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.TrainLoss != want.TrainLoss || abs(got.TestLoss-want.TestLoss) > 1e-12 {
-				t.Errorf("train and test loss %.17g, %.17g; of a set that fits %.17g, %.17g", got.TrainLoss, got.TestLoss, want.TrainLoss, want.TestLoss)
+				t.Errorf("train and test loss %.17g, %.17g; of a set that fits %.17g, %.17g", got.TrainLoss,
+					got.TestLoss, want.TrainLoss, want.TestLoss)
 			}
 			if !slices.Equal(weightsIn(t, streams.Run), weightsIn(t, fits.Run)) {
 				t.Error("the weights differ")
@@ -103,7 +108,8 @@ func TestStreamsWithoutLocalCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		const merged, not = "merged every 16 of its steps", "--merge-every 16 has no effect"
-		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, merged) == streams || strings.Contains(said, not) != streams {
+		if said := strings.Join(got.Notes, "\n"); strings.Contains(said, merged) == streams ||
+			strings.Contains(said, not) != streams {
 			t.Errorf("streams %t: the notes are\n%s", streams, said)
 		}
 	}
@@ -145,7 +151,8 @@ func TestGather(t *testing.T) {
 			gathered.Idx = at[uint32](s, j.Idx, 10)
 			if set.Kind == data.Sparse {
 				gathered.Ptr = at[int64](s, j.Ptr, 6)
-				gathered.Idx, gathered.Val = at[uint32](s, j.Idx, int(gathered.Ptr[5])), at[float32](s, j.Val, int(gathered.Ptr[5]))
+				gathered.Idx, gathered.Val = at[uint32](s, j.Idx, int(gathered.Ptr[5])),
+					at[float32](s, j.Val, int(gathered.Ptr[5]))
 			}
 			got := gathered.NewReader().Batch(at[int32](s, j.Rows, 5))
 			want := set.NewReader().Batch(at[int32](s, j.IDs, 5))

@@ -178,7 +178,8 @@ func (t *trainer) launch(pieces []piece) error {
 	text, at := stageJob(s, &j)
 	listText, listAt := reserve[byte](s, listingBytes)
 	l := t.tell(s, pieces)
-	l.Rows, l.Start, l.LR, l.Loss = beyond[int32](s, rows), beyond[int32](s, steps+1), beyond[float32](s, steps), beyond[float32](s, steps)
+	l.Rows, l.Start, l.LR, l.Loss = beyond[int32](s, rows), beyond[int32](s, steps+1), beyond[float32](s, steps),
+		beyond[float32](s, steps)
 	j.Rows, j.Start, j.LR, j.Loss = l.Rows, l.Start, l.LR, l.Loss
 	if t.rows.streams {
 		t.rows.put(s, &j, t.list)

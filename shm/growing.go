@@ -63,7 +63,8 @@ func (g *Growing) Discard(offset int) error {
 	if n == 0 || len(g.maps[n-1]) <= offset {
 		return nil
 	}
-	return unix.Fallocate(int(g.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(offset), int64(len(g.maps[n-1])-offset))
+	return unix.Fallocate(int(g.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(offset),
+		int64(len(g.maps[n-1])-offset))
 }
 
 // File is the memfd, to be handed to a child process.

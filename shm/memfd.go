@@ -44,10 +44,12 @@ func explain(err error, release string) error {
 	case errors.Is(err, unix.ENOSYS) && older(release):
 		return fmt.Errorf("%w: this is Linux %s, and %d.%d or later is needed", err, release, oldestMajor, oldestMinor)
 	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EPERM):
-		return fmt.Errorf("%w: Linux %s has this system call, but a sandbox or container forbids it: let its seccomp profile allow memfd_create, or run outside of it",
+		return fmt.Errorf("%w: Linux %s has this system call, but a sandbox or container forbids it: let its seccomp "+
+			"profile allow memfd_create, or run outside of it",
 			err, release)
 	case errors.Is(err, unix.EACCES): // Linux 6.3 to 6.5; a newer one makes the memfd as the setting wants it
-		return fmt.Errorf("%w: a security policy of Linux %s forbids it; if vm.memfd_noexec is 2, as root: sysctl vm.memfd_noexec=1", err, release)
+		return fmt.Errorf("%w: a security policy of Linux %s forbids it; if vm.memfd_noexec is 2, as root: sysctl "+
+			"vm.memfd_noexec=1", err, release)
 	}
 	return err
 }

@@ -30,7 +30,8 @@ func TestExplain(t *testing.T) {
 		{unix.ENOSYS, "3.17.0", sandbox},
 		{unix.ENOSYS, "4.4.0", sandbox},
 		{unix.ENOSYS, "10.1-new", sandbox},
-		{unix.EPERM, "6.1.0-13-amd64", "Linux 6.1.0-13-amd64 has this system call, but a sandbox or container forbids it"},
+		{unix.EPERM, "6.1.0-13-amd64", "Linux 6.1.0-13-amd64 has this system call, but a sandbox or container " +
+			"forbids it"},
 		{unix.EPERM, "3.10.0", sandbox},
 		{unix.EACCES, "6.5.0", "sysctl vm.memfd_noexec=1"},
 	} {

@@ -92,9 +92,9 @@ func mapPart(f *os.File, offset, size int64, prot, flags int) (*Segment, error) 
 // mmap is the system call; tests have the one of an older Linux.
 var mmap = unix.Mmap
 
-// shared maps a part of a file so that all processes see the same bytes. Older kernels, such as the 5.15 of Ubuntu 22.04,
-// refuse every shared mapping of a sealed memfd, for reading too (github.com/iree-org/iree/pull/23776). A private one
-// shows the same bytes, in the same memory: nobody can write to either.
+// shared maps a part of a file so that all processes see the same bytes. Older kernels, such as the 5.15 of Ubuntu
+// 22.04, refuse every shared mapping of a sealed memfd, for reading too (github.com/iree-org/iree/pull/23776). A
+// private one shows the same bytes, in the same memory: nobody can write to either.
 func shared(f *os.File, offset int64, size, prot, flags int) ([]byte, error) {
 	mem, err := mmap(int(f.Fd()), offset, size, prot, unix.MAP_SHARED|flags)
 	if err == unix.EPERM && prot&unix.PROT_WRITE == 0 {
@@ -121,7 +121,8 @@ func (s *Segment) Seal() error {
 		sealed = addSeals(s.file)
 	}
 	if sealed != nil {
-		sealed = fmt.Errorf("shm: sealing %s: %w (does another process hold it writable, or is it sealed already?)", s.file.Name(), sealed)
+		sealed = fmt.Errorf("shm: sealing %s: %w (does another process hold it writable, or is it sealed already?)",
+			s.file.Name(), sealed)
 	}
 	mem, err := shared(s.file, s.offset, len(s.mem), unix.PROT_READ, 0)
 	s.mem = mem
@@ -135,8 +136,8 @@ func (s *Segment) Seal() error {
 // sealPatience is how long pages may be in use by the kernel, which moves pages on a loaded machine.
 const sealPatience = time.Second
 
-// addSeals refuses writing to a memfd, for good. Linux answers EBUSY while somebody refers to one of its pages, be it the kernel
-// itself for a moment.
+// addSeals refuses writing to a memfd, for good. Linux answers EBUSY while somebody refers to one of its pages, be it
+// the kernel itself for a moment.
 func addSeals(f *os.File) error {
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		_, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_SEAL)

@@ -109,7 +109,8 @@ type Layout struct {
 // Add appends an array of zeros. A mistake in it is reported by Create.
 func (l *Layout) Add(name string, kind Kind, shape ...int) {
 	if count(shape) < 0 {
-		l.err = fmt.Errorf("shm: array %q of shape %v: negative or too large: the most is %d elements", name, shape, maxElement)
+		l.err = fmt.Errorf("shm: array %q of shape %v: negative or too large: the most is %d elements", name,
+			shape, maxElement)
 		return
 	}
 	if kind.size() == 0 {
@@ -169,7 +170,8 @@ func (l *Layout) place(name string) (table []byte, end int, err error) {
 		return nil, 0, fmt.Errorf("shm: layout of %q: %w", name, err)
 	}
 	if headBytes+len(text) > room || len(text) > maxTable {
-		return nil, 0, fmt.Errorf("shm: layout of %q takes %d bytes, more than the %d there is room for", name, len(text), room)
+		return nil, 0, fmt.Errorf("shm: layout of %q takes %d bytes, more than the %d there is room for", name,
+			len(text), room)
 	}
 	return text, max(end, align), nil
 }
@@ -244,7 +246,8 @@ func (e entry) check(head, size int) error {
 		return fmt.Errorf("array %q: kind %q at offset %d of %d bytes", e.Name, e.Kind, e.Offset, size)
 	}
 	if n := e.elements(); n < 0 || n > (size-e.Offset)/bytes {
-		return fmt.Errorf("array %q of %v %s at offset %d runs past the end (%d bytes)", e.Name, e.Shape, e.Kind, e.Offset, size)
+		return fmt.Errorf("array %q of %v %s at offset %d runs past the end (%d bytes)", e.Name, e.Shape, e.Kind,
+			e.Offset, size)
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func TestLayout(t *testing.T) {
 	}
 	bytes, words, longs := view[uint8](t, s, "bytes"), view[uint32](t, s, "words"), view[uint64](t, s, "longs")
 	offsets, weights, one := view[int64](t, s, "offsets"), view[float32](t, s, "weights"), view[float64](t, s, "one")
-	if n := [...]int{len(bytes), len(words), len(longs), len(offsets), len(weights), len(one)}; n != [...]int{3, 35, 1, 129, 99, 1} {
+	if n := [...]int{len(bytes), len(words), len(longs), len(offsets), len(weights), len(one)}; n != [...]int{3, 35,
+		1, 129, 99, 1} {
 		t.Errorf("lengths %v", n)
 	}
 	if v := view[float32](t, s, "nothing"); v == nil || len(v) != 0 {
@@ -58,7 +59,8 @@ func TestLayout(t *testing.T) {
 	paint(offsets, 4)
 	paint(weights, 5)
 	paint(one, 6)
-	if !kept(bytes, 1) || !kept(words, 2) || !kept(longs, 3) || !kept(offsets, 4) || !kept(weights, 5) || !kept(one, 6) {
+	if !kept(bytes, 1) || !kept(words, 2) || !kept(longs, 3) || !kept(offsets, 4) || !kept(weights, 5) ||
+		!kept(one, 6) {
 		t.Error("two arrays overlap")
 	}
 	if _, err := s.Checksum(); err != nil {

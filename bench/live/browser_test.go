@@ -33,7 +33,8 @@ func openBrowser(t *testing.T) *browser {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // all takes two seconds; a hang must be seen
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))...)
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1200, 900),
+		chromedp.WSURLReadTimeout(time.Minute))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)

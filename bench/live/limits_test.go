@@ -133,7 +133,8 @@ func TestDropped(t *testing.T) {
 		"does not end its head": "GET / HTTP/1.1\r\nHost: localhost\r\n",
 		"announces a body":      "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
 		"sends a body in parts": "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
-		"has a long head":       fmt.Sprintf("GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("x", 1<<20)),
+		"has a long head": fmt.Sprintf("GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n",
+			strings.Repeat("x", 1<<20)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := listening(t, run.path)

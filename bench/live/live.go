@@ -32,7 +32,8 @@ var patience = 10 * time.Second
 func Serve(ctx context.Context, l net.Listener, run string) error {
 	s := newServer(run, time.Now)
 	l = limit(l, connections())
-	h := &http.Server{Handler: s.handler(l.Addr()), ReadHeaderTimeout: patience, WriteTimeout: patience, IdleTimeout: time.Minute, MaxHeaderBytes: mostHeader,
+	h := &http.Server{Handler: s.handler(l.Addr()), ReadHeaderTimeout: patience, WriteTimeout: patience,
+		IdleTimeout: time.Minute, MaxHeaderBytes: mostHeader,
 		ErrorLog: log.New(io.Discard, "", 0)} // of a browser that went away nobody needs to hear
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
@@ -83,7 +84,8 @@ func guard(at net.Addr, next http.Handler) http.Handler {
 	private := ok && tcp.IP.IsLoopback()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if private && !loopback(r.Host) {
-			http.Error(w, fmt.Sprintf("this dashboard only answers on this machine: open http://%s/, not %q", at, r.Host), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf("this dashboard only answers on this machine: open http://%s/, not %q", at,
+				r.Host), http.StatusForbidden)
 			return
 		}
 		if r.ContentLength != 0 { // nothing here takes one, and the server would wait for it

@@ -60,7 +60,8 @@ func (x *exposition) single(name, kind, help string, v float64) {
 }
 
 // workers is a family with a sample of each worker.
-func (x *exposition) workers(name, kind, help string, all []rundir.WorkerStatus, value func(w rundir.WorkerStatus) float64) {
+func (x *exposition) workers(name, kind, help string, all []rundir.WorkerStatus,
+	value func(w rundir.WorkerStatus) float64) {
 	x.family(name, kind, help)
 	for _, w := range all {
 		x.sample(name, fmt.Sprintf(`{rank="%d"}`, w.Rank), value(w))
@@ -82,7 +83,8 @@ func (s *server) metrics() []byte {
 	}
 	if now := s.tail.seconds.last; now != nil {
 		x.moment(now)
-		x.workers("worker_last_step_age_seconds", "gauge", "Seconds since a worker last trained an example.", now.Workers,
+		x.workers("worker_last_step_age_seconds", "gauge", "Seconds since a worker last trained an example.",
+			now.Workers,
 			func(w rundir.WorkerStatus) float64 { return age(w.Rank) })
 	}
 	return x.Bytes()
@@ -116,7 +118,8 @@ func (x *exposition) moment(s *rundir.Status) {
 	x.single("epoch", "gauge", "Current epoch, from 1.", float64(s.Epoch))
 	x.single("epochs", "gauge", "Number of epochs of the run.", float64(s.Epochs))
 	x.single("examples_per_second", "gauge", "Throughput of all workers, smoothed over about two seconds.", s.Rate)
-	x.single("rollbacks_total", "counter", "Rollbacks to the last good snapshot after divergence.", float64(s.Rollbacks))
+	x.single("rollbacks_total", "counter", "Rollbacks to the last good snapshot after divergence.",
+		float64(s.Rollbacks))
 	x.workers("worker_examples_total", "counter", "Examples trained by a worker since the start of the run.", s.Workers,
 		func(w rundir.WorkerStatus) float64 { return float64(w.Examples) })
 	x.workers("worker_restarts_total", "counter", "Restarts of a worker.", s.Workers,
@@ -131,7 +134,9 @@ func (x *exposition) moment(s *rundir.Status) {
 		}
 	}
 	if samples > 0 {
-		x.single("staleness_mean", "gauge", "Mean number of updates by other workers between a step's read of the weights and its write.", staleness/samples)
-		x.single("lost_updates", "gauge", "Estimated share of writes that overwrite another worker's update.", lost/samples)
+		x.single("staleness_mean", "gauge", "Mean number of updates by other workers between a step's read of the "+
+			"weights and its write.", staleness/samples)
+		x.single("lost_updates", "gauge", "Estimated share of writes that overwrite another worker's update.",
+			lost/samples)
 	}
 }

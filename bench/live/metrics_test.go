@@ -106,7 +106,9 @@ func TestMetrics(t *testing.T) {
 		"hogwild_worker_last_step_age_seconds{rank=\"0\"}": 0,
 		"hogwild_run_ended":                                0,
 	})
-	run.write("metrics.jsonl", `{"kind":"epoch","epoch":2,"examples":200,"train_loss":null,"test_loss":null,"test_rmse":1.5,"test_r2":-0.5}`+"\n")
+	run.write("metrics.jsonl",
+		`{"kind":"epoch","epoch":2,"examples":200,"train_loss":null,"test_loss":null,"test_rmse":1.5,"test_r2":-0.5}`+
+			"\n")
 	s.end()
 	wantMetrics(t, metricsOf(t, s), map[string]float64{
 		"hogwild_examples_total":      200,
@@ -121,7 +123,8 @@ func TestMetrics(t *testing.T) {
 func TestMetricsOfValidation(t *testing.T) {
 	run := newRun(t)
 	s := newServer(run.path, newClock().now)
-	run.write("metrics.jsonl", `{"kind":"epoch","epoch":1,"examples":200,"train_loss":1.5,"test_loss":null,"validation_loss":1.25,"validation_accuracy":0.5}`+"\n")
+	run.write("metrics.jsonl",
+		`{"kind":"epoch","epoch":1,"examples":200,"train_loss":1.5,"test_loss":null,"validation_loss":1.25,"validation_accuracy":0.5}`+"\n")
 	got := metricsOf(t, s)
 	wantMetrics(t, got, map[string]float64{"hogwild_loss{set=\"validation\"}": 1.25, "hogwild_accuracy": 0.5})
 	if v, ok := got["hogwild_loss{set=\"test\"}"]; ok {

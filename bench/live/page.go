@@ -41,7 +41,8 @@ func progressBar(now rundir.Status) template.HTML {
 	if now.TrainLoss != nil {
 		text += ", training loss " + human.Loss(*now.TrainLoss)
 	}
-	return template.HTML(fmt.Sprintf("<p id=\"progress\"><progress value=\"%.4f\"></progress> %s</p>\n", now.Done(), template.HTMLEscapeString(text)))
+	return template.HTML(fmt.Sprintf("<p id=\"progress\"><progress value=\"%.4f\"></progress> %s</p>\n", now.Done(),
+		template.HTMLEscapeString(text)))
 }
 
 // policy lets the page run its own script, known by its checksum, ask this server for
@@ -49,7 +50,8 @@ func progressBar(now rundir.Status) template.HTML {
 // their own; they load nothing.
 var policy = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(script))
-	return strings.Join([]string{"default-src 'none'", "script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
+	return strings.Join([]string{"default-src 'none'",
+		"script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'",
 		"style-src 'unsafe-inline'", "img-src data:", "connect-src 'self'",
 		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"}, "; ")
 })

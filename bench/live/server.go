@@ -112,7 +112,8 @@ func (s *server) render() (html template.HTML) {
 	p := page.OfRuns([]*rundir.Recorded{{Folder: s.folder, Config: s.config, Result: s.result,
 		Epochs: s.tail.epochs.all(), Seconds: s.tail.seconds.all()}})
 	if !s.ended { // a report cannot know whether the run still trains; this page does
-		p.Notes = slices.DeleteFunc(p.Notes, func(note string) bool { return strings.HasPrefix(note, "The run is unfinished") })
+		p.Notes = slices.DeleteFunc(p.Notes,
+			func(note string) bool { return strings.HasPrefix(note, "The run is unfinished") })
 	}
 	html, err := p.Body()
 	if err != nil {
@@ -174,7 +175,8 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.listen() {
 		w.Header().Set("Connection", "close")
-		http.Error(w, fmt.Sprintf("%d windows show this run already: close one, then reload", mostStreams), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("%d windows show this run already: close one, then reload", mostStreams),
+			http.StatusServiceUnavailable)
 		return
 	}
 	defer s.leave()

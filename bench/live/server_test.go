@@ -216,8 +216,10 @@ func TestAddresses(t *testing.T) {
 		{"GET", "/", "192.0.2.1", 403, "text/plain; charset=utf-8", ""},
 	} {
 		answer, text := get(t, c.method, url+c.path, c.host)
-		if kind := answer.Header.Get("Content-Type"); answer.StatusCode != c.status || kind != c.kind || !strings.Contains(text, c.has) {
-			t.Errorf("%s %s of host %q: %d %q %.60q, want %d %q with %q", c.method, c.path, c.host, answer.StatusCode, kind, text, c.status, c.kind, c.has)
+		if kind := answer.Header.Get("Content-Type"); answer.StatusCode != c.status || kind != c.kind ||
+			!strings.Contains(text, c.has) {
+			t.Errorf("%s %s of host %q: %d %q %.60q, want %d %q with %q", c.method, c.path, c.host, answer.StatusCode,
+				kind, text, c.status, c.kind, c.has)
 		}
 	}
 }
@@ -242,7 +244,8 @@ func TestPolicy(t *testing.T) {
 	sum := sha256.Sum256([]byte(code))
 	policy := answer.Header.Get("Content-Security-Policy")
 	if !found || !strings.Contains(policy, "script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"';") ||
-		!strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "*") || strings.Contains(policy, "http") {
+		!strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "*") ||
+		strings.Contains(policy, "http") {
 		t.Errorf("policy %q does not allow the script, or more", policy)
 	}
 	if strings.Count(text, "<script") != 1 || strings.Contains(text, "src=") {
@@ -285,16 +288,20 @@ func BenchmarkDraw(b *testing.B) {
 	var text strings.Builder
 	line := func(at int) {
 		for rank := range workers {
-			workers[rank] = fmt.Sprintf(`{"rank":%d,"pid":1,"state":"training","examples":%d,"examples_per_second":%d,"staleness_samples":9,"staleness_mean":2}`, rank, 1000*at, 1000+rank)
+			workers[rank] =
+				fmt.Sprintf(
+					`{"rank":%d,"pid":1,"state":"training","examples":%d,"examples_per_second":%d,"staleness_samples":9,"staleness_mean":2}`, rank, 1000*at, 1000+rank)
 		}
-		fmt.Fprintf(&text, `{"kind":"second","epoch":1,"epochs":2000,"seconds":%d,"examples":%d,"examples_per_second":8000,"workers":[%s]}`+"\n",
+		fmt.Fprintf(&text,
+			`{"kind":"second","epoch":1,"epochs":2000,"seconds":%d,"examples":%d,"examples_per_second":8000,"workers":[%s]}`+"\n",
 			at, 8000*at, strings.Join(workers, ","))
 	}
 	const long = 2 * 60 * 60
 	for at := range long {
 		line(at)
 		if at%60 == 59 {
-			fmt.Fprintf(&text, `{"kind":"epoch","epoch":%d,"seconds":%d,"examples":%d,"train_loss":%g,"test_loss":%g,"test_accuracy":0.9}`+"\n",
+			fmt.Fprintf(&text,
+				`{"kind":"epoch","epoch":%d,"seconds":%d,"examples":%d,"train_loss":%g,"test_loss":%g,"test_accuracy":0.9}`+"\n",
 				at/60+1, at, 8000*at, 1/float64(at), 2/float64(at))
 		}
 	}

@@ -48,7 +48,8 @@ func (f runFolder) write(name, text string) {
 func (f runFolder) epoch(n int, loss float64) { f.write("metrics.jsonl", epochLine(n, loss)) }
 
 func epochLine(n int, loss float64) string {
-	return fmt.Sprintf(`{"kind":"epoch","epoch":%d,"seconds":%d,"examples":%d,"lr":0.1,"train_loss":%g,"test_loss":%g,"test_accuracy":0.75}`+"\n",
+	return fmt.Sprintf(
+		`{"kind":"epoch","epoch":%d,"seconds":%d,"examples":%d,"lr":0.1,"train_loss":%g,"test_loss":%g,"test_accuracy":0.75}`+"\n",
 		n, n, 100*n, loss, 2*loss)
 }
 
@@ -56,9 +57,10 @@ func epochLine(n int, loss float64) string {
 func (f runFolder) second(at float64, a, b int) { f.write("metrics.jsonl", secondLine(at, a, b)) }
 
 func secondLine(at float64, a, b int) string {
-	return fmt.Sprintf(`{"kind":"second","epoch":%d,"epochs":4,"seconds":%g,"examples":%d,"total_examples":400,"train_loss":0.5,"examples_per_second":250.5,"workers":[`+
-		`{"rank":0,"pid":11,"state":"training","examples":%d,"examples_per_second":150,"restarts":0,"staleness_samples":30,"staleness_mean":2,"lost_updates":0.01},`+
-		`{"rank":1,"pid":12,"state":"restarting","examples":%d,"examples_per_second":100.5,"restarts":3,"staleness_samples":10,"staleness_mean":6,"lost_updates":0.05}]}`+"\n",
+	return fmt.Sprintf(
+		`{"kind":"second","epoch":%d,"epochs":4,"seconds":%g,"examples":%d,"total_examples":400,"train_loss":0.5,"examples_per_second":250.5,"workers":[`+
+			`{"rank":0,"pid":11,"state":"training","examples":%d,"examples_per_second":150,"restarts":0,"staleness_samples":30,"staleness_mean":2,"lost_updates":0.01},`+
+			`{"rank":1,"pid":12,"state":"restarting","examples":%d,"examples_per_second":100.5,"restarts":3,"staleness_samples":10,"staleness_mean":6,"lost_updates":0.05}]}`+"\n",
 		int(at)+1, at, a+b, a, b)
 }
 
@@ -184,7 +186,8 @@ func TestOneCourseOfMany(t *testing.T) {
 	}
 	all := tail.seconds.all()
 	if n := len(all); n < maxKept/2 || n > maxKept+1 || all[0].Seconds != 0 || all[n-1].Seconds != 9999 {
-		t.Errorf("%d moments from %g to %g, want at most %d that begin and end as the run", n, all[0].Seconds, all[n-1].Seconds, maxKept+1)
+		t.Errorf("%d moments from %g to %g, want at most %d that begin and end as the run", n, all[0].Seconds,
+			all[n-1].Seconds, maxKept+1)
 	}
 }
 

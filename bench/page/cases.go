@@ -30,8 +30,10 @@ func (g *group) rates() (s Section) {
 	if first.Set != "validation" {
 		rows = "training rows"
 	}
-	return Section{Title: g.title("Learning rates tried"), Table: bench.Table(with, columns...), Text: fmt.Sprintf("Loss of %s at the end of the last epoch, mean of %s; failed: one diverged or failed. "+
-		"All cases try the same rates, until none is best at the lowest or highest.", rows, human.Plural(len(first.Seeds), "run"))}
+	return Section{Title: g.title("Learning rates tried"), Table: bench.Table(with, columns...),
+		Text: fmt.Sprintf("Loss of %s at the end of the last epoch, mean of %s; failed: one diverged or failed. "+
+			"All cases try the same rates, until none is best at the lowest or highest.", rows,
+			human.Plural(len(first.Seeds), "run"))}
 }
 
 // aboutRanges says what the cells of a table of repeats are.

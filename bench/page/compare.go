@@ -11,8 +11,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// Comparison is in what runs differ, and how soon each of them had the lowest loss that all reached. Lists have an entry
-// for each run.
+// Comparison is in what runs differ, and how soon each of them had the lowest loss that all reached. Lists have an
+// entry for each run.
 type Comparison struct {
 	Settings []Difference `json:"settings"` // that differ
 	// Loss is null where there is none, or where the losses are not of the same thing, as Notes say.
@@ -40,7 +40,8 @@ func compare(runs []*rundir.Recorded) *Comparison {
 	if apart == nil {
 		c.reached(runs)
 	} else {
-		c.Notes = append(c.Notes, "The runs differ in "+strings.Join(apart, " and ")+": their losses cannot be compared.")
+		c.Notes = append(c.Notes, "The runs differ in "+strings.Join(apart, " and ")+": their losses cannot be "+
+			"compared.")
 	}
 	return c
 }

@@ -49,8 +49,10 @@ func TestCompare(t *testing.T) {
 			continue
 		}
 		for i := range 2 {
-			if float64(c.Loss) != x.loss || math.Abs(float64(c.SecondsToLoss[i])-x.seconds[i]) > 1e-12 || math.Abs(float64(c.EpochsToLoss[i])-x.epochs[i]) > 1e-12 {
-				t.Errorf("%v: %v s, %v epochs, want %v: %v, %v", c.Loss, c.SecondsToLoss, c.EpochsToLoss, x.loss, x.seconds, x.epochs)
+			if float64(c.Loss) != x.loss || math.Abs(float64(c.SecondsToLoss[i])-x.seconds[i]) > 1e-12 ||
+				math.Abs(float64(c.EpochsToLoss[i])-x.epochs[i]) > 1e-12 {
+				t.Errorf("%v: %v s, %v epochs, want %v: %v, %v", c.Loss, c.SecondsToLoss, c.EpochsToLoss, x.loss,
+					x.seconds, x.epochs)
 			}
 		}
 	}

@@ -19,9 +19,11 @@ type quantity struct {
 
 // The losses and scores that are drawn: those of the set by which epochs are judged. R² goes as RMSE does.
 var (
-	judgedLoss = quantity{"loss", "loss, mean per example", func(e rundir.EpochResult) float64 { return e.Judged().Loss }}
-	trainLoss  = quantity{"training loss", "training loss, mean per example", func(e rundir.EpochResult) float64 { return e.TrainLoss }}
-	scores     = []quantity{
+	judgedLoss = quantity{"loss", "loss, mean per example",
+		func(e rundir.EpochResult) float64 { return e.Judged().Loss }}
+	trainLoss = quantity{"training loss", "training loss, mean per example",
+		func(e rundir.EpochResult) float64 { return e.TrainLoss }}
+	scores = []quantity{
 		{"accuracy", "accuracy, %", func(e rundir.EpochResult) float64 { return 100 * value(e.Judged().Accuracy) }},
 		{"RMSE", "RMSE, in units of the target", func(e rundir.EpochResult) float64 { return value(e.Judged().RMSE) }},
 	}
@@ -33,13 +35,15 @@ var (
 	overTime   = quantity{"time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }}
 )
 
-// learned is how the cases of a panel learned: their losses, over epochs too where there are several to compare, and the
-// first score that they have.
+// learned is how the cases of a panel learned: their losses, over epochs too where there are several to compare, and
+// the first score that they have.
 func learned(p panel, caption string) (all []figure.Figure) {
 	if len(p.cases) == 1 {
 		all = append(all, losses(p, caption))
-	} else if all = shown(curve(judgedLoss, overEpochs, p, caption), curve(judgedLoss, overTime, p, caption)); len(all) == 0 {
-		all = append(all, curve(trainLoss, overEpochs, p, caption), curve(trainLoss, overTime, p, caption)) // nothing else was evaluated
+	} else if all = shown(curve(judgedLoss, overEpochs, p, caption),
+		curve(judgedLoss, overTime, p, caption)); len(all) == 0 {
+		// nothing else was evaluated
+		all = append(all, curve(trainLoss, overEpochs, p, caption), curve(trainLoss, overTime, p, caption))
 	}
 	for _, s := range scores {
 		if f := shown(curve(s, overTime, p, caption)); len(f) > 0 {
@@ -125,7 +129,8 @@ func chart(part, name, title, caption, x, y string) figure.Figure {
 	if part != "" {
 		name, title = part+" "+name, title+", "+part
 	}
-	return figure.Figure{Name: anchor(name), Title: title, Caption: caption, X: figure.Axis{Label: x}, Y: figure.Axis{Label: y}}
+	return figure.Figure{Name: anchor(name), Title: title, Caption: caption, X: figure.Axis{Label: x},
+		Y: figure.Axis{Label: y}}
 }
 
 // decades is over how many powers of ten the values of a figure range, and the ends of their
@@ -152,7 +157,8 @@ func shown(all ...figure.Figure) (kept []figure.Figure) {
 		visible := func(p figure.Point) bool {
 			return human.Finite(p.X) && human.Finite(p.Y) && (!f.X.Log || p.X > 0) && (!f.Y.Log || p.Y > 0)
 		}
-		f.Series = slices.DeleteFunc(f.Series, func(s figure.Series) bool { return !slices.ContainsFunc(s.Points, visible) })
+		f.Series = slices.DeleteFunc(f.Series,
+			func(s figure.Series) bool { return !slices.ContainsFunc(s.Points, visible) })
 		if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Kind != figure.Ideal }) {
 			kept = append(kept, f)
 		}

@@ -21,7 +21,8 @@ func OfExperiment(e *bench.Experiment) *Page {
 		p.reproduction(e)
 	} else {
 		for _, g := range groups(e) {
-			p.section(Section{Title: g.title("Results"), Text: g.how(), Table: bench.Table(g.cases, e.LossColumns(g.cases)...)})
+			p.section(Section{Title: g.title("Results"), Text: g.how(),
+				Table: bench.Table(g.cases, e.LossColumns(g.cases)...)})
 			p.section(Section{Title: g.title("Speed"), Table: bench.Table(g.cases, e.SpeedColumns(g.cases)...)})
 			p.section(Section{Title: g.title("Figures"), Figures: g.figures()})
 			p.more(g.title("More figures of each case"), g.cases)
@@ -42,7 +43,8 @@ func OfExperiment(e *bench.Experiment) *Page {
 
 // more adds what else was measured.
 func (p *Page) more(title string, cases []*bench.Measured) {
-	p.section(Section{Title: title, Table: bench.Table(cases, slices.Concat(bench.DetailColumns, bench.NodeColumns)...)})
+	p.section(Section{Title: title,
+		Table: bench.Table(cases, slices.Concat(bench.DetailColumns, bench.NodeColumns)...)})
 }
 
 func (p *Page) experimentFacts(e *bench.Experiment) {
@@ -51,7 +53,8 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 	}
 	p.machine(e.Machine)
 	p.version(e.Version, e.Commit)
-	p.fact("measured", human.Plural(len(e.Cases), "case")+", "+human.Plural(len(e.Seeds), "repeat")+" each, interleaved")
+	p.fact("measured", human.Plural(len(e.Cases), "case")+", "+human.Plural(len(e.Seeds), "repeat")+
+		" each, interleaved")
 	if e.SameLR {
 		p.fact("learning rate", "one for all cases: this compares mechanisms, not what each case can reach")
 	}
@@ -99,14 +102,15 @@ func (p *Page) limits(e *bench.Experiment) {
 	if e.Limits == nil {
 		return
 	}
-	p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.", Table: human.TableOf(e.Limits.Limits,
-		human.Col("limit", func(f bench.Limit) string { return f.Name }),
-		human.Col("unit", func(f bench.Limit) string { return f.Unit }),
-		human.Col("cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }),
-		human.Col("median (range)", func(f bench.Limit) string {
-			return bench.Spread{Median: f.Median, Low: f.Min, High: f.Max, N: 1}.Text(human.Short)
-		}),
-		human.Col("bounds", func(f bench.Limit) string { return f.Means }))})
+	p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.",
+		Table: human.TableOf(e.Limits.Limits,
+			human.Col("limit", func(f bench.Limit) string { return f.Name }),
+			human.Col("unit", func(f bench.Limit) string { return f.Unit }),
+			human.Col("cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }),
+			human.Col("median (range)", func(f bench.Limit) string {
+				return bench.Spread{Median: f.Median, Low: f.Min, High: f.Max, N: 1}.Text(human.Short)
+			}),
+			human.Col("bounds", func(f bench.Limit) string { return f.Means }))})
 }
 
 // caseSettings is what was set: what all cases have in common, then in what they differ.
@@ -131,7 +135,8 @@ func (p *Page) caseSettings(e *bench.Experiment) {
 		}
 	}
 	if len(same) > 0 {
-		s.Text, s.Code = "The table shows the settings that differ. Below are the non-default settings that all cases share.", lines(same)
+		s.Text, s.Code = "The table shows the settings that differ. Below are the non-default settings that all "+
+			"cases share.", lines(same)
 	}
 	p.section(s)
 }

@@ -19,8 +19,9 @@ import (
 // with two and three times with four; sync has half of that.
 func handmade() *bench.Experiment {
 	e := &bench.Experiment{
-		Kind: "bench", Name: "modes", Command: "hogwild bench --modes async,sync", Version: "0.1.0", Commit: "0123456789ab",
-		Time: time.Date(2026, 11, 22, 10, 30, 0, 0, time.UTC), Seeds: []uint64{1, 2, 3},
+		Kind: "bench", Name: "modes", Command: "hogwild bench --modes async,sync", Version: "0.1.0",
+		Commit: "0123456789ab",
+		Time:   time.Date(2026, 11, 22, 10, 30, 0, 0, time.UTC), Seeds: []uint64{1, 2, 3},
 		Machine: rundir.Machine{CPU: "A Processor", Cores: 2, Memory: 8 << 30, Kernel: "Linux 6.1", Go: "go1.26"},
 	}
 	for i, mode := range []string{"async", "sync"} {
@@ -52,7 +53,8 @@ func measured(mode string, workers int, times float64) bench.Measured {
 		c.TestAccuracy = append(c.TestAccuracy, 0.8825)
 		c.LostUpdates = append(c.LostUpdates, 0.0012)
 		c.BarrierWait = append(c.BarrierWait, 0)
-		c.WorkerRate = append(c.WorkerRate, slices.Repeat([]bench.Number{bench.Number(rate / float64(workers))}, workers))
+		c.WorkerRate = append(c.WorkerRate,
+			slices.Repeat([]bench.Number{bench.Number(rate / float64(workers))}, workers))
 		c.Histories = append(c.Histories, history(rate))
 	}
 	return c
@@ -64,7 +66,8 @@ func history(rate float64) (epochs []rundir.EpochResult) {
 		accuracy := 0.8 + float64(i)/10
 		n := int64(i+1) * 60000
 		epochs = append(epochs, rundir.EpochResult{
-			Epoch: i + 1, Seconds: float64(n) / rate, Examples: n, LR: 0.1, TrainLoss: loss, TestLoss: loss, TestAccuracy: &accuracy,
+			Epoch: i + 1, Seconds: float64(n) / rate, Examples: n, LR: 0.1, TrainLoss: loss, TestLoss: loss,
+			TestAccuracy: &accuracy,
 		})
 	}
 	return epochs
@@ -210,7 +213,8 @@ func TestSpeedUpFigure(t *testing.T) {
 func TestCurvesAreMedians(t *testing.T) {
 	e := handmade()
 	e.Cases[1].Histories = nil
-	for _, repeat := range [][]figure.Point{{{X: 1, Y: 0.9}, {X: 2, Y: 0.3}, {X: 3, Y: 0.2}}, {{X: 1.2, Y: 0.6}, {X: 2.5, Y: 0.5}}, {{X: 3, Y: 0.1}}} {
+	for _, repeat := range [][]figure.Point{{{X: 1, Y: 0.9}, {X: 2, Y: 0.3}, {X: 3, Y: 0.2}},
+		{{X: 1.2, Y: 0.6}, {X: 2.5, Y: 0.5}}, {{X: 3, Y: 0.1}}} {
 		var h []rundir.EpochResult
 		for _, p := range repeat {
 			h = append(h, rundir.EpochResult{Seconds: p.X, TestLoss: p.Y})
@@ -218,7 +222,8 @@ func TestCurvesAreMedians(t *testing.T) {
 		e.Cases[1].Histories = append(e.Cases[1].Histories, h)
 	}
 	want := []figure.Point{{X: 1.2, Y: 0.6}, {X: 2.25, Y: 0.4}}
-	if got := series(t, drawing(t, OfExperiment(e), "2-workers-loss-against-time"), "async").Points; !slices.Equal(got, want) {
+	if got := series(t, drawing(t, OfExperiment(e), "2-workers-loss-against-time"),
+		"async").Points; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -311,7 +316,8 @@ func TestSweepOverFields(t *testing.T) {
 	if !f.X.Log || f.X.Label != "learning rate, --lr" {
 		t.Errorf("the axis is %+v, want a logarithmic one of the learning rate", f.X)
 	}
-	want := []figure.Point{{X: 0.01, Y: 4.5, Low: 4.5, High: 4.5}, {X: 0.1, Y: 3.5, Low: 3.5, High: 3.5}, {X: 1, Y: 1.5, Low: 1.5, High: 1.5}}
+	want := []figure.Point{{X: 0.01, Y: 4.5, Low: 4.5, High: 4.5}, {X: 0.1, Y: 3.5, Low: 3.5, High: 3.5},
+		{X: 1, Y: 1.5, Low: 1.5, High: 1.5}}
 	if got := series(t, f, "batch 64").Points; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -322,7 +328,8 @@ func TestSweepOverFields(t *testing.T) {
 	e.Cases[1].TestLoss = []bench.Number{4.5, 4.5, 1e9} // one repeat of lr 0.01, batch 64
 	f = drawing(t, OfExperiment(e), "loss-by-lr")
 	points := series(t, f, "batch 64").Points
-	if len(points) != 1 || points[0].X != 0.1 || !strings.Contains(f.Caption, "Not shown: 2 cases with a loss beyond 100 times") {
+	if len(points) != 1 || points[0].X != 0.1 || !strings.Contains(f.Caption, "Not shown: 2 cases with a loss beyond "+
+		"100 times") {
 		t.Errorf("with cases that diverged: %v, %q", points, f.Caption)
 	}
 }

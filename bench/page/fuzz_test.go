@@ -18,12 +18,16 @@ import (
 func FuzzRun(f *testing.F) {
 	f.Add([]byte(runConfig), []byte(metrics()), []byte(result))
 	f.Add([]byte(runConfig), []byte(metrics()), []byte{})
-	f.Add([]byte("workers: 2\nmode: sync\nlr: .inf\n"), []byte("{}\n"), []byte(`{"classes":[{"class":"<script>","rows":1}],"confusion":[[1,0],[0]]}`))
-	f.Add([]byte("mode: delayed:geometric:4\n"), []byte(`{"kind":"epoch","epoch":1,"test_loss":null,"train_loss":1e300}`+"\n"), []byte(`{"stopped":"diverged","test_r2":-1e300}`))
+	f.Add([]byte("workers: 2\nmode: sync\nlr: .inf\n"), []byte("{}\n"),
+		[]byte(`{"classes":[{"class":"<script>","rows":1}],"confusion":[[1,0],[0]]}`))
+	f.Add([]byte("mode: delayed:geometric:4\n"),
+		[]byte(`{"kind":"epoch","epoch":1,"test_loss":null,"train_loss":1e300}`+"\n"),
+		[]byte(`{"stopped":"diverged","test_r2":-1e300}`))
 	f.Add([]byte("a: &a [*a, *a]\n"), []byte("\n"), []byte("null"))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, settings, metrics, result []byte) {
-		for name, text := range map[string][]byte{rundir.ConfigFile: settings, rundir.MetricsName: metrics, rundir.ResultFile: result} {
+		for name, text := range map[string][]byte{rundir.ConfigFile: settings, rundir.MetricsName: metrics,
+			rundir.ResultFile: result} {
 			if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -111,7 +111,8 @@ func valueOf(c *bench.Measured, flag string) string {
 // variant is the name of a case without its number of workers.
 func (g *group) variant(c *bench.Measured) string { return g.without(c, "workers") }
 
-// without names a case by what differs among the cases but for one flag, as far as it sets that; if it sets nothing, by its mode.
+// without names a case by what differs among the cases but for one flag, as far as it sets that; if it sets nothing, by
+// its mode.
 func (g *group) without(c *bench.Measured, flag string) string {
 	var words []string
 	for _, f := range g.fields {

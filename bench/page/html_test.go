@@ -72,7 +72,8 @@ func elements(t *testing.T, text string) (all []xml.StartElement) {
 		case xml.EndElement:
 			inside = ""
 		case xml.CharData:
-			if s := string(token); inside == "style" && (strings.Contains(s, "url(") || strings.Contains(s, "@import")) {
+			if s := string(token); inside == "style" && (strings.Contains(s, "url(") ||
+				strings.Contains(s, "@import")) {
 				t.Errorf("a style sheet loads something: %s", s)
 			}
 		}
@@ -95,7 +96,8 @@ func selfContained(t *testing.T, element, attribute, value string) {
 // number without a unit.
 func labelled(t *testing.T, f figure.Figure) {
 	t.Helper()
-	counts := []string{"worker processes", "worker rank", "staleness, updates", "examples trained", "epoch", "epochs to the target", "learning rate", "test R²", "validation R²", "case"}
+	counts := []string{"worker processes", "worker rank", "staleness, updates", "examples trained", "epoch",
+		"epochs to the target", "learning rate", "test R²", "validation R²", "case"}
 	for _, label := range []string{f.X.Label, f.Y.Label} {
 		named := strings.Contains(label, ", ") || strings.HasPrefix(label, "--")
 		for _, c := range counts {
@@ -115,8 +117,10 @@ func TestPageIsWhole(t *testing.T) {
 	e.Notes = []string{"more workers than cores"}
 	text := whole(t, OfExperiment(e))
 	for _, want := range []string{
-		"<h1>hogwild bench: modes</h1>", "A Processor, 2 cores", "8.0 GiB", "0.1.0, commit 0123456789ab", "2026-11-22 10:30 UTC",
-		"more workers than cores", "hogwild bench --modes async,sync", "hogwild train --data digits --mode sync --workers 4",
+		"<h1>hogwild bench: modes</h1>", "A Processor, 2 cores", "8.0 GiB", "0.1.0, commit 0123456789ab",
+		"2026-11-22 10:30 UTC",
+		"more workers than cores", "hogwild bench --modes async,sync",
+		"hogwild train --data digits --mode sync --workers 4",
 		"prefers-color-scheme: dark", `<figure id="speed-up">`,
 	} {
 		if !strings.Contains(text, want) {
@@ -146,9 +150,12 @@ func TestNamesAreText(t *testing.T) {
 
 // TestRangesHaveALine: a range stands below its median, verdicts have a class, and a cell in words stays as it is.
 func TestRangesHaveALine(t *testing.T) {
-	text := whole(t, &Page{Title: "t", Sections: []Section{{Title: "s", Table: &human.Table{Heads: []string{"a", "b", "c"}, Rows: [][]string{
-		{"x", "0.4739 (0.4703 to 0.4758)", "agrees"}, {"y", "1.00", "differs"}}}}}})
-	for _, want := range []string{`<td class="n">0.4739<small>0.4703 – 0.4758</small></td>`, `<td class="n">1.00</td>`, `<td class="agrees">agrees</td>`, `<td class="differs">differs</td>`} {
+	text := whole(t,
+		&Page{Title: "t",
+			Sections: []Section{{Title: "s", Table: &human.Table{Heads: []string{"a", "b", "c"}, Rows: [][]string{
+				{"x", "0.4739 (0.4703 to 0.4758)", "agrees"}, {"y", "1.00", "differs"}}}}}})
+	for _, want := range []string{`<td class="n">0.4739<small>0.4703 – 0.4758</small></td>`, `<td class="n">1.00</td>`,
+		`<td class="agrees">agrees</td>`, `<td class="differs">differs</td>`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %s", want)
 		}

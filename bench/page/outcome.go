@@ -23,12 +23,14 @@ func results(all []*run, c *Comparison) Section {
 		}
 	}
 	if slices.ContainsFunc(all, func(r *run) bool { return r.best.Epoch > 0 }) {
-		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss is that of the last one."
+		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss " +
+			"is that of the last one."
 	}
 	if len(all) > 1 {
 		t.Heads, t.Rows = heads("run", all), append(t.Rows, c.rows()...)
 		if c.SecondsToLoss != nil {
-			text += fmt.Sprintf(" The lowest %s loss that all of them reached is %s.", c.LossOf, human.Loss(float64(c.Loss)))
+			text += fmt.Sprintf(" The lowest %s loss that all of them reached is %s.", c.LossOf,
+				human.Loss(float64(c.Loss)))
 		}
 		if len(c.Settings) == 0 {
 			text += " All settings are the same."
@@ -52,9 +54,12 @@ var outcomes = []human.Column[*run]{
 	human.Col("mode", func(r *run) string { return r.Config.Mode.String() }),
 	human.Col("workers", func(r *run) string { return fmt.Sprint(r.Config.Workers) }),
 	human.Col("best epoch", ifAny(func(r *run) string { return human.Count(int64(r.best.Epoch)) })),
-	human.Col("validation loss", func(r *run) string { return human.IfFinite(value(r.best.ValidationLoss), human.Loss) }),
-	human.Col("validation accuracy", func(r *run) string { return human.IfFinite(value(r.best.ValidationAccuracy), human.Accuracy) }),
-	human.Col("validation RMSE", func(r *run) string { return human.IfFinite(value(r.best.ValidationRMSE), human.Loss) }),
+	human.Col("validation loss",
+		func(r *run) string { return human.IfFinite(value(r.best.ValidationLoss), human.Loss) }),
+	human.Col("validation accuracy",
+		func(r *run) string { return human.IfFinite(value(r.best.ValidationAccuracy), human.Accuracy) }),
+	human.Col("validation RMSE",
+		func(r *run) string { return human.IfFinite(value(r.best.ValidationRMSE), human.Loss) }),
 	human.Col("validation R²", func(r *run) string { return human.IfFinite(value(r.best.ValidationR2), human.Loss) }),
 	human.Col("test loss", func(r *run) string { return human.IfFinite(r.got.TestLoss, human.Loss) }),
 	human.Col("accuracy", func(r *run) string { return human.IfFinite(value(r.got.TestAccuracy), human.Accuracy) }),
@@ -64,7 +69,8 @@ var outcomes = []human.Column[*run]{
 	human.Col("examples/s", func(r *run) string { return r.rate(r.got.Examples) }),
 	human.Col("model", modelOf),
 	human.Col("data", func(r *run) string { return r.Config.Data }),
-	human.Col("batch", ifAny(func(r *run) string { return human.Count(int64(r.got.Batch)) })), // else the run has chosen it, and says so when it ends
+	// else the run has chosen it, and says so when it ends
+	human.Col("batch", ifAny(func(r *run) string { return human.Count(int64(r.got.Batch)) })),
 	human.Col("learning rate", func(r *run) string {
 		switch n := len(r.Epochs); {
 		case r.got.LRUsed == 0:
@@ -79,7 +85,8 @@ var outcomes = []human.Column[*run]{
 	human.Col("training, s", func(r *run) string { return human.Short(r.got.Seconds) }),
 	human.Col("examples/s, wall", ifAny(func(r *run) string { return human.Rate(r.got.WallRate) })),
 	human.Col("start-up, s", ifAny(func(r *run) string { return human.Short(r.got.StartupSeconds) })),
-	human.Col("staleness, mean", sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })),
+	human.Col("staleness, mean",
+		sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })),
 	human.Col("staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })),
 	human.Col("staleness, max", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessMax) })),
 	human.Col("steps at once", ifAny(func(r *run) string { return human.Short(r.got.InFlightSeen) })),
@@ -125,7 +132,8 @@ func workersOf(all []*run) *human.Table {
 		human.Col("worker", func(w worker) string { return fmt.Sprint(w.Rank) }),
 		human.Col("examples", func(w worker) string { return human.Count(w.Examples) }),
 		human.Col("trained, s", func(w worker) string { return human.Short(r.lived(w)) }),
-		human.Col("examples/s", func(w worker) string { return human.IfFinite(float64(w.Examples)/r.lived(w), human.Rate) }),
+		human.Col("examples/s",
+			func(w worker) string { return human.IfFinite(float64(w.Examples)/r.lived(w), human.Rate) }),
 		human.Col("restarts", func(w worker) string { return fmt.Sprint(w.Restarts) }),
 		human.Col("state", func(w worker) string {
 			if r.Result != nil {

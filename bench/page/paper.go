@@ -18,11 +18,13 @@ func (p *Page) reproduction(e *bench.Experiment) {
 	if rows := e.TutorialTable(); rows != nil {
 		p.Title = "Reproducing a tutorial's synchronous SGD"
 		p.verdicts(e, "")
-		p.section(Section{Title: "Accuracy", Text: tutorialSource, Table: &human.Table{Heads: bench.TutorialHeads, Rows: rows}})
+		p.section(Section{Title: "Accuracy", Text: tutorialSource,
+			Table: &human.Table{Heads: bench.TutorialHeads, Rows: rows}})
 	} else {
 		p.fact("paper", bench.PaperSource)
 		p.verdicts(e, bench.AboutFindings+" "+aboutAverages)
-		p.section(Section{Title: "Figure 2 of the paper", Text: e.AboutTable(), Table: &human.Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
+		p.section(Section{Title: "Figure 2 of the paper", Text: e.AboutTable(),
+			Table: &human.Table{Heads: bench.PublishedHeads, Rows: e.PublishedTable()}})
 		p.section(Section{Title: "Speed-up against workers", Text: aboutCurves, Figures: speedUps(e)})
 		p.section(Section{Title: "Slow gradients", Text: aboutDelays, Table: delays(e)})
 	}
@@ -30,24 +32,33 @@ func (p *Page) reproduction(e *bench.Experiment) {
 		p.Title += ": a smoke test, whose figures mean nothing"
 	}
 	cases := pointers(e.Cases)
-	p.section(Section{Title: "All runs", Text: aboutRanges(e), Table: bench.Table(cases, bench.LRColumn, bench.LossColumn,
-		human.Col("accuracy or RMSE", func(c *bench.Measured) string { // of one kind of set the one, of others the other
-			return cmp.Or(bench.ScoreColumns[0].Cell(c), bench.ScoreColumns[1].Cell(c))
-		}), bench.RateColumn)})
+	p.section(Section{Title: "All runs", Text: aboutRanges(e),
+		Table: bench.Table(cases, bench.LRColumn, bench.LossColumn,
+			// of one kind of set the one, of others the other
+			human.Col("accuracy or RMSE", func(c *bench.Measured) string {
+				return cmp.Or(bench.ScoreColumns[0].Cell(c), bench.ScoreColumns[1].Cell(c))
+			}), bench.RateColumn)})
 	p.more("More figures of each case", cases)
 }
 
 const (
-	tutorialSource = "The tutorial reports 87, 92 and 93% after epochs 1, 2 and 3. It does not give its initial weights."
-	aboutCurves    = "Speed-up over the serial version (Hogwild! with one worker), as in figures 3 and 4 of the paper. The paper's curves were digitized from its vector figures."
-	aboutDelays    = "Speed-up over the serial version with a fixed delay added to each gradient, as in figure 5c of the paper, where round robin catches up at long delays. Runs with shorter delays train on more examples, so that all take about as long."
-	aboutAverages  = "Model averaging (figure 5b): the paper averages once, at the end; hogwild averages after each epoch, and each worker trains on its share of the data."
+	tutorialSource = "The tutorial reports 87, 92 and 93% after epochs 1, 2 and 3. It does not give its initial " +
+		"weights."
+	aboutCurves = "Speed-up over the serial version (Hogwild! with one worker), as in figures 3 and 4 of the " +
+		"paper. The paper's curves were digitized from its vector figures."
+	aboutDelays = "Speed-up over the serial version with a fixed delay added to each gradient, as in figure 5c of " +
+		"the paper, where round robin catches up at long delays. Runs with shorter delays train on more examples, so " +
+		"that all take about as long."
+	aboutAverages = "Model averaging (figure 5b): the paper averages once, at the end; hogwild averages after each " +
+		"epoch, and each worker trains on its share of the data."
 )
 
 // verdicts is each statement of the publication with its figures and ours.
 func (p *Page) verdicts(e *bench.Experiment, about string) {
 	if rows := e.FindingRows(); len(rows) > 0 {
-		p.section(Section{Title: "Claims and measurements", Text: strings.TrimSpace("Verdicts: " + e.Verdicts() + ". " + about), Table: &human.Table{Heads: bench.FindingHeads, Rows: rows}})
+		p.section(Section{Title: "Claims and measurements",
+			Text:  strings.TrimSpace("Verdicts: " + e.Verdicts() + ". " + about),
+			Table: &human.Table{Heads: bench.FindingHeads, Rows: rows}})
 	}
 }
 
@@ -64,17 +75,22 @@ func speedUps(e *bench.Experiment) (all []figure.Figure) {
 			continue
 		}
 		f := chart("", "speed-up-"+s.Name, "Speed-up on "+s.Name,
-			"Marks: measured, medians of "+human.Plural(len(e.Seeds), "repeat")+" with their range, relative to the serial run of the same round. Plain curves: the paper.",
+			"Marks: measured, medians of "+human.Plural(len(e.Seeds), "repeat")+
+				" with their range, relative to the serial run of the same round. Plain curves: the paper.",
 			"workers (paper: threads)", "speed-up, relative to serial")
 		f.Y.Zero = true
 		most := float64(r.Most) // the paper's curves go on to 10 threads
-		f.Series = []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes), Points: []figure.Point{{X: 1, Y: 1}, {X: most, Y: most}}}}
+		f.Series = []figure.Series{{Name: "ideal", Kind: figure.Ideal, Color: len(modes),
+			Points: []figure.Point{{X: 1, Y: 1}, {X: most, Y: most}}}}
 		for _, m := range methods {
 			f.Series = append(f.Series,
-				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode), Points: indexed(s.SpeedUp[m.mode][:min(r.Most, len(s.SpeedUp[m.mode]))])},
-				figure.Series{Name: m.name + ", measured", Color: color(m.mode), Points: ours(r, func(n int) *bench.Measured { return r.Of(m.mode, n) })})
+				figure.Series{Name: m.name + ", paper", Kind: figure.Curve, Color: color(m.mode),
+					Points: indexed(s.SpeedUp[m.mode][:min(r.Most, len(s.SpeedUp[m.mode]))])},
+				figure.Series{Name: m.name + ", measured", Color: color(m.mode),
+					Points: ours(r, func(n int) *bench.Measured { return r.Of(m.mode, n) })})
 		}
-		f.Series = append(f.Series, figure.Series{Name: "merged, measured", Color: color("atomic"), Points: ours(r, r.Merged)})
+		f.Series = append(f.Series, figure.Series{Name: "merged, measured", Color: color("atomic"),
+			Points: ours(r, r.Merged)})
 		all = append(all, f)
 	}
 	return shown(all...)

@@ -16,13 +16,16 @@ import (
 // repeated is an experiment of a plan with five repeats, all alike: a case has as many thousand
 // examples a second as workers.
 func repeated(p bench.Plan) *bench.Experiment {
-	e := &bench.Experiment{Kind: p.Kind, Name: p.Name, Seeds: bench.FirstSeeds(5), Command: "hogwild reproduce " + p.Name}
+	e := &bench.Experiment{Kind: p.Kind, Name: p.Name, Seeds: bench.FirstSeeds(5),
+		Command: "hogwild reproduce " + p.Name}
 	for _, c := range p.Cases {
 		n, _ := strconv.Atoi(setting(c.Settings, "workers"))
 		epochs, _ := strconv.Atoi(setting(c.Settings, "epochs"))
-		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: config.Default(), Failed: make([]string, 5),
-			ExamplesPerSecond: slices.Repeat([]bench.Number{bench.Number(1000 * n)}, 5), TestLoss: slices.Repeat([]bench.Number{0.3}, 5),
-			TrainLoss: slices.Repeat([]bench.Number{0.25}, 5)}
+		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: config.Default(),
+			Failed:            make([]string, 5),
+			ExamplesPerSecond: slices.Repeat([]bench.Number{bench.Number(1000 * n)}, 5),
+			TestLoss:          slices.Repeat([]bench.Number{0.3}, 5),
+			TrainLoss:         slices.Repeat([]bench.Number{0.25}, 5)}
 		var h []rundir.EpochResult
 		for k := range epochs {
 			accuracy := 0.9

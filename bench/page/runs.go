@@ -49,7 +49,8 @@ func Compare(runs []*rundir.Recorded) (*Page, *Comparison) {
 func begin(runs []*rundir.Recorded) (*Page, []*run, *Comparison) {
 	var all []*run
 	for i, r := range runs {
-		one := &run{Recorded: r, name: name(runs, i), color: i, got: r.Got(), best: cmp.Or(rundir.Best(r.Epochs), &rundir.EpochResult{})}
+		one := &run{Recorded: r, name: name(runs, i), color: i, got: r.Got(),
+			best: cmp.Or(rundir.Best(r.Epochs), &rundir.EpochResult{})}
 		if len(runs) > 1 {
 			one.legend = one.name
 		}
@@ -97,7 +98,8 @@ func name(runs []*rundir.Recorded, i int) string {
 
 // title is what was trained on what.
 func (r *run) title() string {
-	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), rundir.DataText(filepath.Base(r.Config.Data)), human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
+	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), rundir.DataText(filepath.Base(r.Config.Data)),
+		human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
 }
 
 func modelOf(r *run) string {
@@ -158,16 +160,19 @@ func (p *Page) runNotes(r *run) {
 func (r *run) events() (notes []string) {
 	notes = slices.Clone(r.Result.Notes)
 	if r.Result.LRCapped {
-		notes = append(notes, fmt.Sprintf("The learning rate was lowered from %g to %g, the stable limit for this many steps in flight.", r.Config.LR, r.Result.LRUsed))
+		notes = append(notes, fmt.Sprintf("The learning rate was lowered from %g to %g, the stable limit for this "+
+			"many steps in flight.", r.Config.LR, r.Result.LRUsed))
 	}
 	for _, s := range r.Result.Scales {
 		notes = append(notes, "The run was "+s.String()+".")
 	}
 	if r.Result.Restarts > 0 || r.Result.LostExamples > 0 {
-		notes = append(notes, fmt.Sprintf("Worker restarts: %d. Examples lost: %s.", r.Result.Restarts, human.Count(r.Result.LostExamples)))
+		notes = append(notes, fmt.Sprintf("Worker restarts: %d. Examples lost: %s.", r.Result.Restarts,
+			human.Count(r.Result.LostExamples)))
 	}
 	if r.Result.Rollbacks > 0 {
-		notes = append(notes, fmt.Sprintf("Rollbacks after divergence: %d, the last to learning rate %g. Examples discarded: %s.", r.Result.Rollbacks, r.Result.LRUsed, human.Count(r.Result.DiscardedExamples)))
+		notes = append(notes, fmt.Sprintf("Rollbacks after divergence: %d, the last to learning rate %g. Examples "+
+			"discarded: %s.", r.Result.Rollbacks, r.Result.LRUsed, human.Count(r.Result.DiscardedExamples)))
 	}
 	if r.Result.Error != "" {
 		notes = append(notes, "The run failed: "+r.Result.Error+".")
@@ -182,7 +187,8 @@ func repeat(all []*run) string {
 	var b strings.Builder
 	for _, r := range all {
 		config := filepath.Join(r.Folder, "config.yaml")
-		fmt.Fprintf(&b, "hogwild train --config %s --run %s\n", human.ShellWord(config), human.ShellWord(filepath.Clean(r.Folder)+"-again"))
+		fmt.Fprintf(&b, "hogwild train --config %s --run %s\n", human.ShellWord(config),
+			human.ShellWord(filepath.Clean(r.Folder)+"-again"))
 	}
 	return b.String()
 }

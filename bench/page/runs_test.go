@@ -37,11 +37,13 @@ func metrics() string {
 	var b strings.Builder
 	for i := range 2 {
 		n := i + 1
-		fmt.Fprintf(&b, `{"kind":"second","epoch":%d,"epochs":3,"seconds":%d,"examples":%d,"examples_per_second":40000,"workers":[`+
-			`{"rank":0,"state":"training","examples":%d,"examples_per_second":10000,"staleness_samples":30,"staleness_mean":2},`+
-			`{"rank":1,"state":"training","examples":%d,"examples_per_second":30000,"staleness_samples":10,"staleness_mean":6}]}`+"\n",
+		fmt.Fprintf(&b,
+			`{"kind":"second","epoch":%d,"epochs":3,"seconds":%d,"examples":%d,"examples_per_second":40000,"workers":[`+
+				`{"rank":0,"state":"training","examples":%d,"examples_per_second":10000,"staleness_samples":30,"staleness_mean":2},`+
+				`{"rank":1,"state":"training","examples":%d,"examples_per_second":30000,"staleness_samples":10,"staleness_mean":6}]}`+"\n",
 			n, n, 40000*n, 10000*n, 30000*n)
-		fmt.Fprintf(&b, `{"kind":"epoch","epoch":%d,"seconds":%g,"examples":%d,"lr":0.05,"train_loss":%g,"test_loss":%g,"test_accuracy":0.9}`+"\n",
+		fmt.Fprintf(&b,
+			`{"kind":"epoch","epoch":%d,"seconds":%g,"examples":%d,"lr":0.05,"train_loss":%g,"test_loss":%g,"test_accuracy":0.9}`+"\n",
 			n, 1.5*float64(n), 60000*n, 0.8/float64(n), 0.7/float64(n))
 	}
 	return b.String()
@@ -77,7 +79,8 @@ func TestRunOfOneFolder(t *testing.T) {
 	}
 	text := whole(t, p)
 	for _, want := range []string{
-		"softmax on digits: 2 workers, async", "A Processor, 2 cores", "a note", "lowered from 0.05 to 0.04", "Worker restarts: 1. Examples lost: 2,048.",
+		"softmax on digits: 2 workers, async", "A Processor, 2 cores", "a note", "lowered from 0.05 to 0.04",
+		"Worker restarts: 1. Examples lost: 2,048.",
 		"mine/config.yaml --run", "lr: 0.05",
 	} {
 		if !strings.Contains(text, want) {
@@ -118,7 +121,8 @@ func TestRunUnderWay(t *testing.T) {
 // TestRateThatChanged is told with its first and its last value.
 func TestRateThatChanged(t *testing.T) {
 	lines := strings.Replace(metrics(), `"lr":0.05`, `"lr":0.2`, 1)
-	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
+	p := OfRuns(
+		[]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
 	if got := cell(t, p, "Results", "learning rate", ""); got != "0.2 to 0.05" {
 		t.Errorf("learning rate %q, want 0.2 to 0.05", got)
 	}
@@ -128,13 +132,16 @@ func TestRateThatChanged(t *testing.T) {
 func TestWorkerThatLeft(t *testing.T) {
 	var b strings.Builder
 	for n := 1; n <= 10; n++ {
-		fmt.Fprintf(&b, `{"kind":"second","epoch":1,"epochs":3,"seconds":%d,"examples":%d,"workers":[{"rank":0,"examples":%d}`, n, 1000*n, 1000*n)
+		fmt.Fprintf(&b,
+			`{"kind":"second","epoch":1,"epochs":3,"seconds":%d,"examples":%d,"workers":[{"rank":0,"examples":%d}`, n,
+			1000*n, 1000*n)
 		if n >= 3 {
 			fmt.Fprintf(&b, `,{"rank":1,"examples":%d}`, 700*(min(n, 5)-2))
 		}
 		b.WriteString("]}\n")
 	}
-	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": b.String()})})
+	p := OfRuns(
+		[]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": b.String()})})
 	for row, want := range map[string]string{"0": "1.00 k", "1": "700"} {
 		if got := cell(t, p, "Workers", row, "examples/s"); got != want {
 			t.Errorf("worker %s: %s examples/s, want %s", row, got, want)
@@ -145,7 +152,9 @@ func TestWorkerThatLeft(t *testing.T) {
 // TestBestEpochIsSaid: figures of two epochs are not in one table without a word.
 func TestBestEpochIsSaid(t *testing.T) {
 	lines := strings.ReplaceAll(metrics(), `"test_accuracy":0.9`, `"validation_loss":0.5`)
-	text := whole(t, OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})}))
+	text := whole(t,
+		OfRuns([]*rundir.Recorded{folder(t, "mine",
+			map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})}))
 	if !strings.Contains(text, "are those of the best epoch") || !strings.Contains(text, "train loss, last epoch") {
 		t.Error("the page does not say of which epoch its figures are")
 	}
@@ -153,8 +162,10 @@ func TestBestEpochIsSaid(t *testing.T) {
 
 // TestRunThatDiverged has losses that are not numbers, null in JSON.
 func TestRunThatDiverged(t *testing.T) {
-	lines := metrics() + `{"kind":"epoch","epoch":3,"seconds":4.5,"examples":180000,"lr":0.05,"train_loss":null,"test_loss":null}` + "\n"
-	p := OfRuns([]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
+	lines := metrics() +
+		`{"kind":"epoch","epoch":3,"seconds":4.5,"examples":180000,"lr":0.05,"train_loss":null,"test_loss":null}` + "\n"
+	p := OfRuns(
+		[]*rundir.Recorded{folder(t, "mine", map[string]string{"config.yaml": runConfig, "metrics.jsonl": lines})})
 	if text := whole(t, p); !strings.Contains(text, "The run diverged") || strings.Contains(text, ">NaN<") {
 		t.Error("the page does not say that the run diverged, or shows NaN")
 	}
@@ -165,8 +176,10 @@ func TestRunThatDiverged(t *testing.T) {
 
 func TestSeveralRuns(t *testing.T) {
 	p := OfRuns([]*rundir.Recorded{
-		folder(t, "one", map[string]string{"config.yaml": runConfig, "metrics.jsonl": metrics(), "result.json": result}),
-		folder(t, "two", map[string]string{"config.yaml": strings.Replace(runConfig, "async", "sync", 1), "metrics.jsonl": metrics()}),
+		folder(t, "one", map[string]string{"config.yaml": runConfig, "metrics.jsonl": metrics(),
+			"result.json": result}),
+		folder(t, "two", map[string]string{"config.yaml": strings.Replace(runConfig, "async", "sync", 1),
+			"metrics.jsonl": metrics()}),
 	})
 	if got := cell(t, p, "Settings that differ", "mode", "two"); got != "sync" {
 		t.Errorf("mode of the second run: %q", got)
@@ -176,7 +189,8 @@ func TestSeveralRuns(t *testing.T) {
 			t.Errorf("settings that differ: %q, want the mode alone", s.Table.Rows)
 		}
 	}
-	if one, two := cell(t, p, "Results", "mode", "one"), cell(t, p, "Results", "mode", "two"); one != "async" || two != "sync" {
+	if one, two := cell(t, p, "Results", "mode", "one"), cell(t, p, "Results", "mode", "two"); one != "async" ||
+		two != "sync" {
 		t.Errorf("modes of the runs: %q and %q", one, two)
 	}
 	f := drawing(t, p, "loss-against-time")

@@ -29,7 +29,8 @@ type Difference struct {
 // apartFromRun are the settings that say where a run is kept, but not how it trains.
 var apartFromRun = []string{"run", "resume", "save-every", "hang-timeout", "node-timeout", "mpi"}
 
-// compareSettings is the settings that are alike in n things and not the defaults, and those in which the things differ.
+// compareSettings is the settings that are alike in n things and not the defaults, and those in which the things
+// differ.
 func compareSettings(n int, of func(i int) config.Config) (same []bench.Setting, differ []Difference) {
 	var all [][]bench.Setting
 	differ = []Difference{} // in JSON a list

@@ -29,9 +29,12 @@ func (g *group) figures() []figure.Figure {
 		return all
 	}
 	if len(g.workers) > 1 { // at one number of workers there is no line: tables have the figures
-		all = append(all, g.speedUp(), g.byWorkers("rate", "Throughput", "throughput, examples/s", func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }))
+		all = append(all, g.speedUp(),
+			g.byWorkers("rate", "Throughput", "throughput, examples/s",
+				func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }))
 		if loss, seconds := g.lowest(); loss > 0 {
-			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(loss), "training time to the target, s", seconds)
+			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(loss),
+				"training time to the target, s", seconds)
 			f.Caption += " No mark: the case did not reach it."
 			all = append(all, f)
 		}
@@ -39,8 +42,8 @@ func (g *group) figures() []figure.Figure {
 	return shown(append(all, staleness(p))...)
 }
 
-// lowest is the least of the targets that no run missed, with the times to it, or else the first: the median of the runs that reached
-// a loss says too little of a case of which some did not.
+// lowest is the least of the targets that no run missed, with the times to it, or else the first: the median of the
+// runs that reached a loss says too little of a case of which some did not.
 func (g *group) lowest() (loss float64, seconds measure) {
 	levels := func(c *bench.Measured) []bench.Reached { return append([]bench.Reached{c.Reached}, c.Further...) }
 	missed := func(i int) bool {
@@ -55,7 +58,8 @@ func (g *group) lowest() (loss float64, seconds measure) {
 			break
 		}
 	}
-	return float64(levels(g.cases[0])[at].Target), func(c *bench.Measured) []bench.Number { return levels(c)[at].SecondsToTarget }
+	return float64(levels(g.cases[0])[at].Target),
+		func(c *bench.Measured) []bench.Number { return levels(c)[at].SecondsToTarget }
 }
 
 // byWorkers is a figure of what was measured over the number of workers, a line for each
@@ -70,7 +74,8 @@ func (g *group) byWorkers(name, title, label string, of measure) figure.Figure {
 const aboutPoints = "Medians of the repeats. Thin line: range."
 
 // over gives a figure of what was measured over a setting a line for each name of the cases.
-func over(f *figure.Figure, cases []*bench.Measured, colors painter, of measure, x func(*bench.Measured) float64, name func(*bench.Measured) string) {
+func over(f *figure.Figure, cases []*bench.Measured, colors painter, of measure, x func(*bench.Measured) float64,
+	name func(*bench.Measured) string) {
 	for _, c := range cases {
 		at := slices.IndexFunc(f.Series, func(s figure.Series) bool { return s.Name == name(c) })
 		if at < 0 {
@@ -98,7 +103,8 @@ func (g *group) speedUp() figure.Figure {
 	top := most
 	if cores := g.e.Machine.Cores; cores >= 1 && float64(cores) < most && g.cases[0].Config.GPU == "" {
 		top = float64(cores)
-		f.Caption += fmt.Sprintf(" The ideal line is flat beyond %s, all that the machine has.", human.Plural(cores, "core"))
+		f.Caption += fmt.Sprintf(" The ideal line is flat beyond %s, all that the machine has.",
+			human.Plural(cores, "core"))
 	}
 	ideal := figure.Series{Name: "ideal", Kind: figure.Ideal}
 	for _, n := range slices.Compact([]float64{1, top, most}) {

@@ -23,12 +23,15 @@ func (g *group) swept() (all []figure.Figure) {
 		losses = append(losses, bench.Number(bench.Summarize(c.TestLoss).Median))
 	}
 	most, caption := wild*bench.Summarize(losses).Median, aboutPoints
-	cases := slices.DeleteFunc(bench.ByLoss(g.cases), func(c *bench.Measured) bool { return bench.Summarize(c.TestLoss).High > most })
+	cases := slices.DeleteFunc(bench.ByLoss(g.cases),
+		func(c *bench.Measured) bool { return bench.Summarize(c.TestLoss).High > most })
 	if out := len(g.cases) - len(cases); out > 0 {
-		caption += fmt.Sprintf(" Not shown: %s with a loss beyond %d times the median (diverged runs).", human.Plural(out, "case"), wild)
+		caption += fmt.Sprintf(" Not shown: %s with a loss beyond %d times the median (diverged runs).",
+			human.Plural(out, "case"), wild)
 	}
 	for _, field := range g.fields {
-		if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return !human.Finite(number(valueOf(c, field))) }) {
+		if slices.ContainsFunc(g.cases,
+			func(c *bench.Measured) bool { return !human.Finite(number(valueOf(c, field))) }) {
 			continue
 		}
 		name := func(c *bench.Measured) string { return g.without(c, field) }
@@ -54,7 +57,8 @@ func (g *group) swept() (all []figure.Figure) {
 }
 
 // lossBy is the test loss of cases over one field, a line for each name.
-func (g *group) lossBy(field, caption string, cases []*bench.Measured, name func(*bench.Measured) string) figure.Figure {
+func (g *group) lossBy(field, caption string, cases []*bench.Measured,
+	name func(*bench.Measured) string) figure.Figure {
 	label := "--" + field
 	switch field {
 	case "workers":
@@ -62,7 +66,8 @@ func (g *group) lossBy(field, caption string, cases []*bench.Measured, name func
 	case "lr":
 		label = "learning rate, --lr"
 	}
-	f := chart(g.name, "loss by "+field, "Test loss by "+field, caption, label, "test loss at the end, mean per example")
+	f := chart(g.name, "loss by "+field, "Test loss by "+field, caption, label,
+		"test loss at the end, mean per example")
 	x := func(c *bench.Measured) float64 { return number(valueOf(c, field)) }
 	over(&f, cases, painter{}, func(c *bench.Measured) []bench.Number { return c.TestLoss }, x, name)
 	low, high := math.Inf(1), 0.0

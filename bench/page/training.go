@@ -27,7 +27,8 @@ func figuresOf(all []*run) []figure.Figure {
 
 // speeds is how fast runs went over time. A single moment says nothing of that.
 func speeds(all []*run) figure.Figure {
-	f := chart("", "rate against time", "Throughput", "All workers, smoothed over about two seconds.", overTime.label, "throughput, examples/s")
+	f := chart("", "rate against time", "Throughput", "All workers, smoothed over about two seconds.", overTime.label,
+		"throughput, examples/s")
 	f.X.Zero, f.Y.Zero = true, true
 	if !slices.ContainsFunc(all, func(r *run) bool { return len(r.Seconds) > 1 }) {
 		return f
@@ -91,15 +92,17 @@ func (p *Page) residuals(r *rundir.Residuals, of string) {
 		name  string
 		value float64
 	}{{"mean", r.Mean}, {"std. deviation", r.SD}, {"MAE", r.MAE}, {"RMSE", r.RMSE}, {"R²", value(r.R2)},
-		{"minimum", r.Min}, {"5%", r.P5}, {"25%", r.P25}, {"median", r.Median}, {"75%", r.P75}, {"95%", r.P95}, {"maximum", r.Max}} {
+		{"minimum", r.Min}, {"5%", r.P5}, {"25%", r.P25}, {"median", r.Median}, {"75%", r.P75}, {"95%", r.P95},
+		{"maximum", r.Max}} {
 		if human.Finite(f.value) {
 			t.Rows = append(t.Rows, []string{f.name, human.Plain(f.value)})
 		}
 	}
 	p.section(Section{Title: "Residuals" + of, Text: "Target minus prediction, of the test rows.", Table: t})
-	p.section(Section{Title: "Residuals by prediction" + of, Text: "Test rows in equal-sized groups by their prediction.", Table: human.TableOf(r.Bands,
-		human.Col("prediction, mean", func(b rundir.Band) string { return human.Plain(b.Prediction) }),
-		human.Col("residual, 10%", func(b rundir.Band) string { return human.Plain(b.P10) }),
-		human.Col("median", func(b rundir.Band) string { return human.Plain(b.Median) }),
-		human.Col("90%", func(b rundir.Band) string { return human.Plain(b.P90) }))})
+	p.section(Section{Title: "Residuals by prediction" + of,
+		Text: "Test rows in equal-sized groups by their prediction.", Table: human.TableOf(r.Bands,
+			human.Col("prediction, mean", func(b rundir.Band) string { return human.Plain(b.Prediction) }),
+			human.Col("residual, 10%", func(b rundir.Band) string { return human.Plain(b.P10) }),
+			human.Col("median", func(b rundir.Band) string { return human.Plain(b.Median) }),
+			human.Col("90%", func(b rundir.Band) string { return human.Plain(b.P90) }))})
 }

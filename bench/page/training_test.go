@@ -15,7 +15,8 @@ func validated(t *testing.T, name string, d *rundir.Detail) *rundir.Recorded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.NewReplacer(`"test_loss":0.7,`, `"test_loss":null,"validation_loss":0.6,`, `"test_loss":0.35,`, `"test_loss":null,"validation_loss":0.8,`,
+	lines := strings.NewReplacer(`"test_loss":0.7,`, `"test_loss":null,"validation_loss":0.6,`, `"test_loss":0.35,`,
+		`"test_loss":null,"validation_loss":0.8,`,
 		`"test_accuracy"`, `"validation_accuracy"`).Replace(metrics())
 	return folder(t, name, map[string]string{"config.yaml": runConfig + "validation: \"0.1\"\n", "metrics.jsonl": lines,
 		"result.json": strings.Replace(string(detail), "{", `{"test_accuracy":0.8,`, 1)})
@@ -23,8 +24,11 @@ func validated(t *testing.T, name string, d *rundir.Detail) *rundir.Recorded {
 
 // TestValidatedRun: the series have the names of their sets, and the scores of the best epoch are told.
 func TestValidatedRun(t *testing.T) {
-	p := OfRuns([]*rundir.Recorded{validated(t, "held", rundir.DetailOf([]string{"cat", "dog"}, []float32{0, 0, 0, 0, 1}, []float32{0, 0, 0, 1, 1}))})
-	for row, want := range map[string]string{"best epoch": "1", "validation loss": "0.6000", "validation accuracy": "90.00%", "test loss": "0.9000", "accuracy": "80.00%"} {
+	p := OfRuns(
+		[]*rundir.Recorded{validated(t, "held", rundir.DetailOf([]string{"cat", "dog"}, []float32{0, 0, 0, 0, 1},
+			[]float32{0, 0, 0, 1, 1}))})
+	for row, want := range map[string]string{"best epoch": "1", "validation loss": "0.6000",
+		"validation accuracy": "90.00%", "test loss": "0.9000", "accuracy": "80.00%"} {
 		if got := cell(t, p, "Results", row, ""); got != want {
 			t.Errorf("%s: %q, want %q", row, got, want)
 		}

@@ -71,12 +71,14 @@ type benchOptions struct {
 }
 
 // benchTrains are the flags of train that bench takes as well.
-var benchTrains = []string{"data", "test", "model", "program", "limit", "scale", "batch", "epochs", "lr", "optimizer", "momentum", "gpu"}
+var benchTrains = []string{"data", "test", "model", "program", "limit", "scale", "batch", "epochs", "lr", "optimizer",
+	"momentum", "gpu"}
 
 func benchCommand() *cli.Command {
 	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
 	return &cli.Command{
-		Name: "bench", Usage: "compare modes and worker counts; measure this machine's limits", Description: benchHelp, Flags: o.flags(),
+		Name: "bench", Usage: "compare modes and worker counts; measure this machine's limits", Description: benchHelp,
+		Flags: o.flags(),
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; bench takes flags only", args[0])
@@ -89,17 +91,23 @@ func benchCommand() *cli.Command {
 // flags lists the flags of bench, some of which are those of train.
 func (o *benchOptions) flags() []cli.Flag {
 	l := flagList{category: "What to compare"}
-	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five; with --program or --gpu these two)")
-	l.string(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
-	l.string(&o.nodes, "nodes", "`LIST` of numbers of nodes, e.g. 1,2,4, each with its own workers, all on this machine (docs/nodes.md)")
+	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five; with --program or --gpu these "+
+		"two)")
+	l.string(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on "+
+		"GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
+	l.string(&o.nodes, "nodes", "`LIST` of numbers of nodes, e.g. 1,2,4, each with its own workers, all on this "+
+		"machine (docs/nodes.md)")
 	l.string(&o.rounds, "rounds", "`LIST` of rounds of averaging between nodes in an epoch, e.g. auto,1,8")
-	l.string(&o.launcher, "launcher", "`COMMAND` that starts the nodes, e.g. 'mpirun --bind-to none -n {nodes}' (default: all nodes in one process)")
+	l.string(&o.launcher, "launcher", "`COMMAND` that starts the nodes, e.g. 'mpirun --bind-to none -n {nodes}' "+
+		"(default: all nodes in one process)")
 	l.int(&o.repeat, "repeat", "`N` runs of each case, with different seeds")
-	l.float(&o.target, "target-loss", "`X` test loss for the time-to-loss figures (default: 1.02, 1.1 and 1.3 times the best case's)")
+	l.float(&o.target, "target-loss", "`X` test loss for the time-to-loss figures (default: 1.02, 1.1 and 1.3 times "+
+		"the best case's)")
 	l.bool(&o.sameLR, "same-lr", "compare all cases at one learning rate, without a search for the best one of each")
 	l.string(&o.out, "out", "`DIR` folder for the results (default: runs/bench-<time>-<name>)")
 	l.string(&o.config, "config", "`FILE` of cases, in the format of hogwild sweep")
-	l.bool(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5, and one seed in the search for learning rates")
+	l.bool(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5, and one seed in the search "+
+		"for learning rates")
 	l.bool(&o.asJSON, "json", "print the result as one JSON object")
 
 	for _, f := range o.train.flags() {

@@ -55,7 +55,8 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	}
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
-		return usagef("--repeat %d: want 1 to %d; or 0 with --limits, to measure only the limits", o.repeat, mostRepeats)
+		return usagef("--repeat %d: want 1 to %d; or 0 with --limits, to measure only the limits",
+			o.repeat, mostRepeats)
 	case s.given["target-loss"] && !(o.target > 0 && o.target < 1e30):
 		return usagef("--target-loss %g: want a positive number", o.target)
 	}
@@ -212,7 +213,8 @@ func (o *benchOptions) nodeList(s *settings) (counts []int, err error) {
 		counts = append(counts, n)
 	}
 	if several := len(counts) > 0 && slices.Max(counts) > 1; s.given["rounds"] && !several {
-		return nil, usagef("--rounds %s has no effect without several nodes: add --nodes 2, or leave --rounds out", o.rounds)
+		return nil, usagef("--rounds %s has no effect without several nodes: add --nodes 2, or leave --rounds out",
+			o.rounds)
 	}
 	return counts, nil
 }
@@ -254,7 +256,8 @@ func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 	var all []string
 	for _, w := range strings.Split(o.workers, ",") {
 		w = strings.TrimSpace(w)
-		if n := len(all); n > 0 && strings.HasPrefix(w, "cpu:") && strings.HasPrefix(all[n-1], "gpu:") && !strings.Contains(all[n-1], ",") {
+		if n := len(all); n > 0 && strings.HasPrefix(w, "cpu:") && strings.HasPrefix(all[n-1], "gpu:") &&
+			!strings.Contains(all[n-1], ",") {
 			all[n-1] += "," + w
 			continue
 		}

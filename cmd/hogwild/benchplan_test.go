@@ -39,12 +39,14 @@ func caseNames(p bench.Plan) string {
 // of the file says itself.
 func TestBenchPlan(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cases.yaml")
-	text := "base: {data: 'digits:200'}\ncases: [{name: a, mode: sync}, {name: b, lr: 0.1}]\nseeds: [7, 8, 9]\ntarget-loss: 0.5\n"
+	text := "base: {data: 'digits:200'}\ncases: [{name: a, mode: sync}, {name: b, lr: 0.1}]\nseeds: [7, 8, " +
+		"9]\ntarget-loss: 0.5\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	gpu := filepath.Join(t.TempDir(), "gpu.yaml")
-	if err := os.WriteFile(gpu, []byte("base: {data: 'digits:200'}\ncases: [{name: a, gpu: '0'}, {name: b, mode: locked}]\n"), 0o644); err != nil {
+	if err := os.WriteFile(gpu, []byte("base: {data: 'digits:200'}\ncases: [{name: a, gpu: '0'}, {name: b, mode: "+
+		"locked}]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ args, names string }{
@@ -67,13 +69,16 @@ func TestBenchPlan(t *testing.T) {
 		}
 	}
 	p, err := planOf("--config", file, "--workers", "1")
-	if err != nil || !slices.Equal(p.Seeds, []uint64{7, 8, 9}) || p.TargetLoss != 0.5 || p.Cases[0].Group != "" || p.Cases[1].Group != "b" || p.Kind != "bench" {
+	if err != nil || !slices.Equal(p.Seeds, []uint64{7, 8, 9}) || p.TargetLoss != 0.5 || p.Cases[0].Group != "" ||
+		p.Cases[1].Group != "b" || p.Kind != "bench" {
 		t.Errorf("from a file: %+v (%v)", p, err)
 	}
-	if _, err := planOf("--config", file, "--modes", "sync"); err == nil || !strings.Contains(err.Error(), "sets mode already") {
+	if _, err := planOf("--config", file, "--modes", "sync"); err == nil ||
+		!strings.Contains(err.Error(), "sets mode already") {
 		t.Errorf("a mode twice: %v", err)
 	}
-	if _, err := planOf("--gpu", "0,1", "--workers", "2,1"); err == nil || !strings.Contains(err.Error(), "use --workers 2 or more") {
+	if _, err := planOf("--gpu", "0,1", "--workers", "2,1"); err == nil ||
+		!strings.Contains(err.Error(), "use --workers 2 or more") {
 		t.Errorf("two GPUs for a worker: %v", err)
 	}
 }
@@ -82,11 +87,13 @@ func TestBenchPlan(t *testing.T) {
 func TestLauncher(t *testing.T) {
 	const launcher = "run -n {nodes}"
 	file := filepath.Join(t.TempDir(), "cases.yaml")
-	text := "base: {data: 'digits:200', workers: 1, mode: async}\nlauncher: '" + launcher + "'\ncases: [{name: alone}, {name: one, nodes: 1}, {name: two, nodes: 2, rounds: 4}]\n"
+	text := "base: {data: 'digits:200', workers: 1, mode: async}\nlauncher: '" + launcher +
+		"'\ncases: [{name: alone}, {name: one, nodes: 1}, {name: two, nodes: 2, rounds: 4}]\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"--config", file}, {"--nodes", "1,2", "--model", "softmax", "--launcher", launcher}} {
+	for _, args := range [][]string{{"--config", file},
+		{"--nodes", "1,2", "--model", "softmax", "--launcher", launcher}} {
 		p, err := planOf(args...)
 		if err != nil {
 			t.Fatal(err)

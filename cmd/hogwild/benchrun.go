@@ -42,9 +42,11 @@ func (o *benchOptions) found(p bench.Plan) (*bench.Experiment, error) {
 		at := slices.IndexFunc(p.Cases, func(c bench.Case) bool { return c.Name == was.Name })
 		switch {
 		case at < 0:
-			return nil, usagef("--out %s: it holds the case %s, which this bench does not have; name another folder", o.out, was.Name)
+			return nil, usagef("--out %s: it holds the case %s, which this bench does not have; name another folder",
+				o.out, was.Name)
 		case !bench.SameSettings(p.Cases[at].Settings, was.Settings) || p.Cases[at].Launcher != was.Launcher:
-			return nil, usagef("--out %s: it holds the case %s with other settings; name another folder", o.out, was.Name)
+			return nil, usagef("--out %s: it holds the case %s with other settings; name another folder",
+				o.out, was.Name)
 		}
 	}
 	return before, nil

@@ -27,10 +27,12 @@ func compareCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the comparison as one JSON object")
 	return &cli.Command{
-		Name: "compare", Usage: "compare settings and results of runs", ArgsUsage: "RUN", Description: compareHelp, Flags: l.flags,
+		Name: "compare", Usage: "compare settings and results of runs", ArgsUsage: "RUN", Description: compareHelp,
+		Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) < 2 {
-				return usagef("compare takes two or more run folders: hogwild compare runs/async runs/sync (hogwild runs lists them)")
+				return usagef("compare takes two or more run folders: hogwild compare runs/async runs/sync (hogwild " +
+					"runs lists them)")
 			}
 			var runs []*rundir.Recorded
 			var of comparison

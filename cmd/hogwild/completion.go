@@ -31,7 +31,8 @@ var completionScripts embed.FS
 
 func completionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "completion", Usage: "print a script for shell completion", ArgsUsage: "bash|zsh|fish", Description: completionHelp,
+		Name: "completion", Usage: "print a script for shell completion", ArgsUsage: "bash|zsh|fish",
+		Description: completionHelp,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			const want = "completion takes a shell, bash, zsh or fish, e.g. source <(hogwild completion bash)"
 			if len(args) != 1 {
@@ -94,7 +95,8 @@ func completions(commands []*cli.Command, before []string, last string) (all []c
 			}
 		}
 		if c == nil && !help {
-			all = append(all, completed{"help", "help for a command"}, completed{"--help", "list of commands"}, completed{"--version", "print version, commit, CPU loops and CUDA support"})
+			all = append(all, completed{"help", "help for a command"}, completed{"--help", "list of commands"},
+				completed{"--version", "print version, commit, CPU loops and CUDA support"})
 		}
 		return all
 	}

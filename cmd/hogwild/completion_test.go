@@ -77,7 +77,8 @@ func TestCompletionInShells(t *testing.T) {
 				out, err := run.CombinedOutput()
 				got, want := strings.Fields(string(out)), strings.Fields(c.want)
 				if name == "zsh" { // it filters files itself
-					got = slices.DeleteFunc(got, func(s string) bool { return !strings.HasPrefix(s, c.line[strings.LastIndex(c.line, " ")+1:]) })
+					got = slices.DeleteFunc(got,
+						func(s string) bool { return !strings.HasPrefix(s, c.line[strings.LastIndex(c.line, " ")+1:]) })
 				}
 				if slices.Sort(got); err != nil || !slices.Equal(got, slices.Sorted(slices.Values(want))) {
 					t.Errorf("%q: %v, %q, want %q", c.line, err, got, want)
@@ -138,7 +139,8 @@ func TestChoicesAreTaken(t *testing.T) {
 				continue
 			}
 			o.Workers = 1
-			if err := o.Validate(); err != nil && (strings.Contains(err.Error(), "choose one of") || strings.Contains(err.Error(), "unknown") || strings.Contains(err.Error(), "give ")) {
+			if err := o.Validate(); err != nil && (strings.Contains(err.Error(), "choose one of") ||
+				strings.Contains(err.Error(), "unknown") || strings.Contains(err.Error(), "give ")) {
 				t.Errorf("--%s %s: %v", name, word, err)
 			}
 		}

@@ -26,7 +26,8 @@ func (s *settings) file(path string) error {
 		return err
 	}
 	if len(documents) > 1 {
-		return usagef("%s: a second YAML document starts here: a settings file has only one", bench.Place(path, documents[1][0].Key))
+		return usagef("%s: a second YAML document starts here: a settings file has only one",
+			bench.Place(path, documents[1][0].Key))
 	}
 	entries := documents[0]
 	if err := twoChoices(path, entries); err != nil {
@@ -46,7 +47,8 @@ func (s *settings) entry(path string, e bench.Entry) error {
 	case "device_ids":
 		return s.deviceIDs(path, e)
 	case "config":
-		return usagef("%s: config: a settings file cannot include another; write the settings here", bench.Place(path, e.Key))
+		return usagef("%s: config: a settings file cannot include another; write the settings here",
+			bench.Place(path, e.Key))
 	}
 	_, _, err := s.put(path, e)
 	return err
@@ -114,7 +116,8 @@ func twoChoices(path string, entries []bench.Entry) error {
 			continue
 		}
 		if first != "" {
-			return usagef("%s: %s: %s also selects GPUs; leave one of them out", bench.Place(path, key), key.Value, first)
+			return usagef("%s: %s: %s also selects GPUs; leave one of them out", bench.Place(path, key),
+				key.Value, first)
 		}
 		first = key.Value
 	}

@@ -20,7 +20,8 @@ import (
 func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 	if o.dashboard == "" {
 		if o.public {
-			return nil, usagef("--dashboard-public has no effect without --dashboard: add an address, e.g. --dashboard 0.0.0.0:8080")
+			return nil, usagef("--dashboard-public has no effect without --dashboard: add an address, e.g. " +
+				"--dashboard 0.0.0.0:8080")
 		}
 		return func() {}, nil
 	}
@@ -49,10 +50,13 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 func listen(address string, public bool) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
-		return nil, usagef("--dashboard %q: %s; want an address and a port, e.g. 127.0.0.1:8080 (port 0: any free port)", address, refusal(err))
+		return nil, usagef(
+			"--dashboard %q: %s; want an address and a port, e.g. 127.0.0.1:8080 (port 0: any free port)",
+			address, refusal(err))
 	}
 	if !public && !at.IP.IsLoopback() {
-		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, or add --dashboard-public if you want that", address, at.Port)
+		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, or add "+
+			"--dashboard-public if you want that", address, at.Port)
 	}
 	l, err := net.ListenTCP("tcp", at)
 	switch {

@@ -41,7 +41,8 @@ func startDashboard(t *testing.T, cmd *exec.Cmd) (url string, said *bufio.Reader
 // anything else, with --quiet too, and the last event says that it has ended.
 func TestDashboard(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
-		"--save-every", "0", "--run", filepath.Join(t.TempDir(), "run"), "--json", "--quiet", "--dashboard", "127.0.0.1:0")
+		"--save-every", "0", "--run", filepath.Join(t.TempDir(), "run"), "--json", "--quiet",
+		"--dashboard", "127.0.0.1:0")
 	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
 	url, said := startDashboard(t, cmd)
 	if text := fetch(t, url+"metrics"); !strings.Contains(text, "\nhogwild_examples_total ") {
@@ -96,9 +97,12 @@ func TestDashboardPortInUse(t *testing.T) {
 	defer l.Close()
 	folder := filepath.Join(t.TempDir(), "run")
 	var stdout, stderr bytes.Buffer
-	status := execute([]string{"train", "--data", "digits:500", "--run", folder, "--dashboard", l.Addr().String()}, &stdout, &stderr)
-	if text := stderr.String(); status != 2 || stdout.Len() > 0 || strings.Count(text, "\n") != 1 || !strings.Contains(text, "the port is in use") {
-		t.Errorf("status %d, stdout %q, stderr %q; want 2 and one line that says that the port is in use", status, &stdout, text)
+	status := execute([]string{"train", "--data", "digits:500", "--run", folder, "--dashboard", l.Addr().String()},
+		&stdout, &stderr)
+	if text := stderr.String(); status != 2 || stdout.Len() > 0 || strings.Count(text, "\n") != 1 ||
+		!strings.Contains(text, "the port is in use") {
+		t.Errorf("status %d, stdout %q, stderr %q; want 2 and one line that says that the port is in use",
+			status, &stdout, text)
 	}
 	if found, _ := filepath.Glob(folder); found != nil {
 		t.Error("a run folder was made")
@@ -109,7 +113,8 @@ func TestDashboardPortInUse(t *testing.T) {
 // file descriptors that it needs to save.
 func TestDashboardLeavesRoomToSave(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command("sh", "-c", `ulimit -n 200; exec "$@"`, "sh", hogwildLink(t), "train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
+	cmd := exec.Command("sh", "-c", `ulimit -n 200; exec "$@"`, "sh", hogwildLink(t), "train", "--data", "digits:500",
+		"--workers", "2", "--epochs", "1000000",
 		"--save-every", "10ms", "--run", folder, "--json", "--quiet", "--dashboard", "127.0.0.1:0")
 	url, said := startDashboard(t, cmd)
 	address := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")

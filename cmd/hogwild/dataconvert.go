@@ -51,14 +51,18 @@ func dataConvertCommand() *cli.Command {
 	l.string(&c.Ignore, "ignore", config.Lookup("ignore").Usage)
 	l.string(&c.Missing, "missing", config.Lookup("missing").Usage)
 	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
-	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix) or edges (a graph); decided by the data if left out")
+	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix) or edges (a graph); decided "+
+		"by the data if left out")
 	l.count(&c.Limit, "limit", "`N` the first N training rows only")
-	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &c.Seed, Value: c.Seed, Usage: "`N` seed of the split, of the order of rows, and of synthetic data"})
+	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &c.Seed, Value: c.Seed,
+		Usage: "`N` seed of the split, of the order of rows, and of synthetic data"})
 	return &cli.Command{
-		Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH", Description: dataConvertHelp, Flags: l.flags,
+		Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH", Description: dataConvertHelp,
+		Flags: l.flags,
 		Action: action(func(a *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 || out == "" {
-				return usagef("data convert takes data and the file to write: hogwild data convert mnist/ --out mnist.hog")
+				return usagef("data convert takes data and the file to write: hogwild data convert mnist/ --out " +
+					"mnist.hog")
 			}
 			for _, in := range []string{args[0], c.Test, c.Validation} {
 				if sameFile(out, in) {
@@ -78,7 +82,8 @@ func dataConvertCommand() *cli.Command {
 func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error {
 	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
-	o := data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target, Ignore: c.Ignore,
+	o := data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target,
+		Ignore:  c.Ignore,
 		Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}
 	begun, tell := time.Now(), newTeller(stderr)
 	r, err := data.Convert(ctx, o, out, c.CheckIdle, tell.tell)
@@ -93,7 +98,8 @@ func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error
 	if r.Validation != nil {
 		fmt.Fprintf(stdout, "%d validation rows, ", r.Validation.Rows)
 	}
-	fmt.Fprintf(stdout, "%d test rows; %.1f MB in %.1f s\n", r.Test.Rows, float64(r.Bytes)/1e6, time.Since(begun).Seconds())
+	fmt.Fprintf(stdout, "%d test rows; %.1f MB in %.1f s\n", r.Test.Rows, float64(r.Bytes)/1e6,
+		time.Since(begun).Seconds())
 	for _, note := range r.Train.Notes {
 		fmt.Fprintf(stdout, "note: %s\n", note)
 	}

@@ -52,7 +52,8 @@ func dataGetCommand() *cli.Command {
 	l.string(&sum, "sha256", "`HEX` checksum that the file at URL must have")
 	l.bool(&quiet, "quiet", "no progress")
 	return &cli.Command{
-		Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(get.Names(), "|"), Description: dataGetHelp, Flags: l.flags,
+		Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(get.Names(), "|"),
+		Description: dataGetHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if list {
 				if err := s.only("list", "list"); err != nil || len(args) > 0 {
@@ -77,9 +78,11 @@ func dataGetCommand() *cli.Command {
 func wantedSets(args []string, sum string) (sets []get.Set, err error) {
 	switch {
 	case len(args) == 0:
-		return nil, usagef("data get takes names of data sets, or an address: hogwild data get mnist; hogwild data get --list lists them")
+		return nil, usagef("data get takes names of data sets, or an address: hogwild data get mnist; hogwild data " +
+			"get --list lists them")
 	case sum != "" && (len(args) > 1 || !isAddress(args[0])):
-		return nil, usagef("sha256 is for one file by its address: hogwild data get https://... --sha256 %s", human.Name(sum))
+		return nil, usagef("sha256 is for one file by its address: hogwild data get https://... --sha256 %s",
+			human.Name(sum))
 	case sum != "" && !regexp.MustCompile(`^[0-9a-fA-F]{64}$`).MatchString(sum):
 		return nil, usagef("sha256 %s: want 64 hexadecimal digits, as sha256sum prints them", human.Quote(sum))
 	case len(args) == 1 && isAddress(args[0]):
@@ -89,9 +92,11 @@ func wantedSets(args []string, sum string) (sets []get.Set, err error) {
 		set, ok := get.Find(strings.TrimSuffix(name, "/"))
 		switch {
 		case isAddress(name):
-			return nil, usagef("%s is an address: download one address at a time, without names beside it", human.Name(name))
+			return nil, usagef("%s is an address: download one address at a time, without names beside it",
+				human.Name(name))
 		case !ok:
-			return nil, usagef("unknown data set %s%s (hogwild data get --list lists them)", human.Quote(name), human.Suggest("", name, get.Names()))
+			return nil, usagef("unknown data set %s%s (hogwild data get --list lists them)", human.Quote(name),
+				human.Suggest("", name, get.Names()))
 		}
 		sets = append(sets, set)
 	}
@@ -114,7 +119,8 @@ func getAll(out io.Writer, g *get.Getter, d *downloads, sets []get.Set, address,
 		return d.result(out, path, r, commandLine("hogwild", "data", "info", path))
 	}
 	for _, set := range sets {
-		d.print(fmt.Sprintf("%s: %s\n  terms  %s\n  cite   %s\n  see    %s", set.Name, set.About, set.Terms, set.Cite, set.Page))
+		d.print(fmt.Sprintf("%s: %s\n  terms  %s\n  cite   %s\n  see    %s", set.Name, set.About, set.Terms,
+			set.Cite, set.Page))
 		r, err := g.Set(ctx, set)
 		if err != nil {
 			return err

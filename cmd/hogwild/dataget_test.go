@@ -63,15 +63,17 @@ func internet(t *testing.T, have func(host, name string) string) (environment []
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: hosts, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), DNSNames: hosts, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}
 	authority := filepath.Join(t.TempDir(), "authority.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o666); err != nil {
+	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 
@@ -105,11 +107,12 @@ func internet(t *testing.T, have func(host, name string) string) (environment []
 		from.Close()
 	}))
 	t.Cleanup(proxy.Close)
-	return []string{"HTTPS_PROXY=" + proxy.URL, "SSL_CERT_FILE=" + authority, "SSL_CERT_DIR=/nowhere"}, func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return connects
-	}
+	return []string{"HTTPS_PROXY=" + proxy.URL, "SSL_CERT_FILE=" + authority, "SSL_CERT_DIR=/nowhere"},
+		func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return connects
+		}
 }
 
 // TestDataGet downloads a real set by its name, through a proxy and TLS, and runs the command that is printed.
@@ -130,7 +133,8 @@ func TestDataGet(t *testing.T) {
 	if want := "2 files in a9a, 3.49 MB\n\n    " + line + "\n"; stdout.String() != want {
 		t.Errorf("prints\n%swant\n%s", stdout, want)
 	}
-	for _, words := range []string{"terms  Made from UCI's Adult set", "cite   Platt: ", "see    https://", "a9a  2.33 MB\n", "a9a.t  1.16 MB\n"} {
+	for _, words := range []string{"terms  Made from UCI's Adult set", "cite   Platt: ", "see    https://",
+		"a9a  2.33 MB\n", "a9a.t  1.16 MB\n"} {
 		if !strings.Contains(stderr.String(), words) {
 			t.Errorf("stderr does not say %q:\n%s", words, stderr)
 		}
@@ -139,7 +143,8 @@ func TestDataGet(t *testing.T) {
 		t.Errorf("the proxy was asked for %q", got)
 	}
 
-	train := exec.Command("/proc/self/exe", append(strings.Fields(line)[1:], "--json", "--quiet", "--workers", "1")...) // with one worker it is repeatable
+	// with one worker it is repeatable
+	train := exec.Command("/proc/self/exe", append(strings.Fields(line)[1:], "--json", "--quiet", "--workers", "1")...)
 	train.Args[0], train.Dir = "hogwild", folder
 	out, err := train.Output()
 	var result struct {
@@ -163,7 +168,8 @@ func TestDataGetRefuses(t *testing.T) {
 	cmd, stdout, stderr := downloader(folder, environment, "mnist", "--dir", "sets", "--quiet")
 	err := cmd.Run()
 	const host, file = "storage.googleapis.com", "sets/mnist/train-images-idx3-ubyte.gz"
-	if cmd.ProcessState.ExitCode() != 1 || stdout.Len() > 0 || !strings.Contains(stderr.String(), "\nhogwild: "+file+": "+host+": sent another file: its sha256 is ae46c4f2") {
+	if cmd.ProcessState.ExitCode() != 1 || stdout.Len() > 0 ||
+		!strings.Contains(stderr.String(), "\nhogwild: "+file+": "+host+": sent another file: its sha256 is ae46c4f2") {
 		t.Errorf("ended with %v, stdout %q, stderr\n%s", err, stdout, stderr)
 	}
 	if !slices.Contains(asked(), "CONNECT "+host+":443") {
@@ -231,11 +237,12 @@ func TestDataGetEnds(t *testing.T) {
 		status int    // -1: killed
 		says   string
 	}{
-		"ctrl-c":     {syscall.SIGINT, "", "", 130, "interrupted ("},
-		"SIGTERM":    {syscall.SIGTERM, "", "", 143, "terminated ("},
-		"kill":       {syscall.SIGKILL, "", "", -1, ""},
-		"disk full":  {0, "download.write:error=ENOSPC@5", "", 1, "no space left on device: make room ("},
-		"file limit": {0, "", "ulimit -f 100; ", 1, "file too large: make room ("}, // in blocks of 512 bytes or of 1 KiB
+		"ctrl-c":    {syscall.SIGINT, "", "", 130, "interrupted ("},
+		"SIGTERM":   {syscall.SIGTERM, "", "", 143, "terminated ("},
+		"kill":      {syscall.SIGKILL, "", "", -1, ""},
+		"disk full": {0, "download.write:error=ENOSPC@5", "", 1, "no space left on device: make room ("},
+		// in blocks of 512 bytes or of 1 KiB
+		"file limit": {0, "", "ulimit -f 100; ", 1, "file too large: make room ("},
 		"crash":      {0, "download.rename:crash", "", -1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +271,8 @@ func TestDataGetEnds(t *testing.T) {
 			if got := cmd.ProcessState.ExitCode(); got != c.status || !strings.Contains(stderr.String(), c.says) {
 				t.Fatalf("status %d, want %d; stderr, which should say %q:\n%s", got, c.status, c.says, stderr)
 			}
-			if c.says != "" && !strings.Contains(stderr.String(), "of rows.csv are kept in rows.csv.part, where the same command continues)") {
+			if c.says != "" && !strings.Contains(stderr.String(), "of rows.csv are kept in rows.csv.part, where the "+
+				"same command continues)") {
 				t.Errorf("stderr: %s", stderr)
 			}
 			info, err := os.Stat(part)
@@ -278,10 +286,13 @@ func TestDataGetEnds(t *testing.T) {
 			if got, err := os.ReadFile(filepath.Join(folder, "rows.csv")); err != nil || !bytes.Equal(got, body) {
 				t.Errorf("%d bytes (%v), want %d", len(got), err, len(body))
 			}
-			if last := ranges()[len(ranges())-1]; last != fmt.Sprintf("bytes=%d-", info.Size()) && (last != "" || c.fault != "download.rename:crash") { // then all was there
+			// then all was there
+			if last := ranges()[len(ranges())-1]; last != fmt.Sprintf("bytes=%d-", info.Size()) && (last != "" ||
+				c.fault != "download.rename:crash") {
 				t.Errorf("continued with %q after %d bytes", last, info.Size())
 			}
-			if want := "rows.csv, " + get.Bytes(int64(len(body))) + "\n\n    hogwild data info rows.csv\n"; stdout.String() != want {
+			if want := "rows.csv, " + get.Bytes(int64(len(body))) +
+				"\n\n    hogwild data info rows.csv\n"; stdout.String() != want {
 				t.Errorf("prints\n%swant\n%s", stdout, want)
 			}
 		})
@@ -295,7 +306,8 @@ func TestDownloads(t *testing.T) {
 	d.step("f", 1, 1e7)
 	d.begun, d.drawn = time.Now(), time.Time{}
 	d.step("f", 25e5, 1e7)
-	if got, want := b.String(), "\r\x1b[K[#######.....................]  f  2.50 MB of 10.0 MB   25%"; got != want || len(want) != len("\r\x1b[K")+59 {
+	if got, want := b.String(), "\r\x1b[K[#######.....................]  f  2.50 MB of 10.0 MB   25%"; got != want ||
+		len(want) != len("\r\x1b[K")+59 {
 		t.Errorf("the live line is %q, want %q", got, want)
 	}
 	b.Reset()
@@ -323,7 +335,8 @@ func TestDownloadHint(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, advice := range map[string]string{
-		"mnist": "no such file or directory; `hogwild data get mnist` downloads it", "./cifar10/": "`hogwild data get cifar10` downloads it",
+		"mnist":                "no such file or directory; `hogwild data get mnist` downloads it",
+		"./cifar10/":           "`hogwild data get cifar10` downloads it",
 		"/nowhere/my sets/a9a": "`hogwild data get a9a --dir '/nowhere/my sets'` downloads it",
 		"w8a":                  "it holds w8a.part: name a file; `hogwild data get w8a` downloads it",
 		"https://x.org/a b":    "`hogwild data get 'https://x.org/a b'` downloads it",

@@ -53,7 +53,8 @@ func dataInfoCommand() *cli.Command {
 				}
 			}
 			o.Data = args[0]
-			meta, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target, Ignore: o.Ignore, Missing: o.Missing})
+			meta, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target, Ignore: o.Ignore,
+				Missing: o.Missing})
 			if err != nil {
 				return usagef("%v", err)
 			}

@@ -41,11 +41,13 @@ Examples:
 func dataMakeCommand() *cli.Command {
 	seed, limit, force := uint64(1), 0, false
 	l := flagList{category: "Flags"}
-	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed, Usage: "`N` seed of the random numbers"})
+	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed,
+		Usage: "`N` seed of the random numbers"})
 	l.count(&limit, "limit", "`N` the first N training rows only")
 	l.bool(&force, "force", "replace files that are there")
 	return &cli.Command{
-		Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp, Flags: l.flags,
+		Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp,
+		Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 2 {
 				return usagef("data make takes a name and a file: hogwild data make rcv1:0.1 rcv1.libsvm")

@@ -66,7 +66,8 @@ type block struct {
 	output   []string // nil: the page does not show it
 }
 
-var command = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )*(?:hogwild|bin/hogwild|go|make|git|export|sleep|python3|for)(?: |$)`)
+var command = regexp.MustCompile(
+	`^(?:[A-Z_]+=\S+ )*(?:hogwild|bin/hogwild|go|make|git|export|sleep|python3|for)(?: |$)`)
 
 // blocks reads a page. A line that ends with a backslash, and a loop, go on in the next.
 func blocks(text string) (all []block) {
@@ -90,7 +91,8 @@ func blocks(text string) (all []block) {
 			if now == nil { // an indented block that began with something else
 				continue
 			}
-			for loop := strings.HasPrefix(line, "    for "); strings.HasSuffix(line, `\`) || loop && !strings.HasSuffix(line, "done"); {
+			for loop := strings.HasPrefix(line, "    for "); strings.HasSuffix(line, `\`) ||
+				loop && !strings.HasSuffix(line, "done"); {
 				i++
 				line += "\n" + lines[i]
 			}
@@ -102,9 +104,9 @@ func blocks(text string) (all []block) {
 	return all
 }
 
-// TestDocs runs the commands of README.md and of the pages of docs/, each page in a folder of its own with what a clone has and
-// small data where `hogwild data get` writes, and looks for the output that it shows. A reader may walk through all pages in
-// one folder: no two commands name the same run.
+// TestDocs runs the commands of README.md and of the pages of docs/, each page in a folder of its own with what a clone
+// has and small data where `hogwild data get` writes, and looks for the output that it shows. A reader may walk through
+// all pages in one folder: no two commands name the same run.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) < 10 {
@@ -173,7 +175,8 @@ func (b block) run(t *testing.T, page, folder string) {
 		}
 		cmd := exec.Command("sh", "-c", c)
 		cmd.Dir = folder
-		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "HOGWILD_") }), "HOGWILD_LIMIT=2000")
+		cmd.Env = append(slices.DeleteFunc(os.Environ(),
+			func(v string) bool { return strings.HasPrefix(v, "HOGWILD_") }), "HOGWILD_LIMIT=2000")
 		out, err := cmd.CombinedOutput()
 		printed.Write(out)
 		gpu := strings.Contains(c, "--gpu") && strings.Contains(string(out), "hogwild-cuda")
@@ -198,11 +201,12 @@ func (b block) run(t *testing.T, page, folder string) {
 var (
 	runName  = regexp.MustCompile(`--run (\S+)`)
 	numbers  = regexp.MustCompile(`-?\d[\d,.:]*(e[-+]?\d+)?( ?([kMGT]|[KMGT]iB|ms|us|s|min|h|%)\b)?`)
-	machines = regexp.MustCompile(`^(cpu|memory|gpu|processor|staleness|merge|restarts|auto:?) .*|^(fine|advice|wrong)( +[a-z ]+):.*`)
-	paths    = regexp.MustCompile(`\S*/bin\b|/tmp/\S*|\(from .*\)| \(\d+ to \d+\)`)
-	remark   = regexp.MustCompile(`\s+#.*`)
-	columns  = regexp.MustCompile(`\s{2,}.*\s{2,}.*\s{2,}.*`)
-	spaces   = regexp.MustCompile(`\s+`)
+	machines = regexp.MustCompile(
+		`^(cpu|memory|gpu|processor|staleness|merge|restarts|auto:?) .*|^(fine|advice|wrong)( +[a-z ]+):.*`)
+	paths   = regexp.MustCompile(`\S*/bin\b|/tmp/\S*|\(from .*\)| \(\d+ to \d+\)`)
+	remark  = regexp.MustCompile(`\s+#.*`)
+	columns = regexp.MustCompile(`\s{2,}.*\s{2,}.*\s{2,}.*`)
+	spaces  = regexp.MustCompile(`\s+`)
 )
 
 // shape is what of a line is the same on all machines and in all runs: its words, without
@@ -218,7 +222,8 @@ func shape(line string) string {
 	return spaces.ReplaceAllString(line, " ")
 }
 
-// stage is a folder with links to a clone's, with small data sets where `hogwild data get` writes them, and the net.pt of weights.md.
+// stage is a folder with links to a clone's, with small data sets where `hogwild data get` writes them, and the net.pt
+// of weights.md.
 func stage(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -242,7 +247,8 @@ func stage(t *testing.T) string {
 	}
 	write("a9a/a9a", 600, sparse)
 	write("a9a/a9a.t", 200, sparse)
-	write("movielens-100k/u.data", 2000, func() string { return fmt.Sprintf("%d\t%d\t%d\t881250949", 1+r.IntN(60), 1+r.IntN(80), 1+r.IntN(5)) })
+	write("movielens-100k/u.data", 2000,
+		func() string { return fmt.Sprintf("%d\t%d\t%d\t881250949", 1+r.IntN(60), 1+r.IntN(80), 1+r.IntN(5)) })
 	digitsAsMNIST(t, filepath.Join(folder, "mnist"), r)
 	weightsOfPyTorch(t, filepath.Join(folder, "net.pt"))
 	for _, name := range []string{"examples", "docs", "bench"} {
@@ -257,8 +263,8 @@ func stage(t *testing.T) string {
 	return folder
 }
 
-// weightsOfPyTorch writes those of mlp:128 on MNIST as any program could. They are safetensors: the reader looks at what is in a
-// file, not at its name.
+// weightsOfPyTorch writes those of mlp:128 on MNIST as any program could. They are safetensors: the reader looks at
+// what is in a file, not at its name.
 func weightsOfPyTorch(t *testing.T, path string) {
 	t.Helper()
 	tensor := func(name string, shape ...int) rundir.Tensor {
@@ -268,7 +274,8 @@ func weightsOfPyTorch(t *testing.T, path string) {
 		}
 		return rundir.FloatTensor(name, shape, make([]float32, n))
 	}
-	err := rundir.WriteTensors(path, nil, []rundir.Tensor{tensor("0.weight", 128, 784), tensor("0.bias", 128), tensor("2.weight", 10, 128), tensor("2.bias", 10)})
+	err := rundir.WriteTensors(path, nil, []rundir.Tensor{tensor("0.weight", 128, 784), tensor("0.bias", 128),
+		tensor("2.weight", 10, 128), tensor("2.bias", 10)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +288,8 @@ func digitsAsMNIST(t *testing.T, folder string, r *rand.Rand) {
 		t.Fatal(err)
 	}
 	for name, n := range map[string]int{"train": 600, "t10k": 200} {
-		images, labels := []byte{0, 0, 8, 3, 0, 0, byte(n >> 8), byte(n), 0, 0, 0, 28, 0, 0, 0, 28}, []byte{0, 0, 8, 1, 0, 0, byte(n >> 8), byte(n)}
+		images, labels := []byte{0, 0, 8, 3, 0, 0, byte(n >> 8), byte(n), 0, 0, 0, 28, 0, 0, 0, 28},
+			[]byte{0, 0, 8, 1, 0, 0, byte(n >> 8), byte(n)}
 		for range n {
 			label := r.IntN(10)
 			labels = append(labels, byte(label))

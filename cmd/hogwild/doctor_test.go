@@ -17,8 +17,10 @@ import (
 // files given: "" removes one.
 func played(files map[string]string) host {
 	all := map[string]string{
-		"proc/cpuinfo":                  "processor\t: 0\nmodel name\t: Some CPU\n\nprocessor\t: 1\nmodel name\t: Some CPU\n",
-		"proc/meminfo":                  "MemTotal:        8388608 kB\nMemFree:           12345 kB\nMemAvailable:    4194304 kB\n",
+		"proc/cpuinfo": "processor\t: 0\nmodel name\t: Some CPU\n\nprocessor\t: 1\nmodel name\t: " +
+			"Some CPU\n",
+		"proc/meminfo": "MemTotal:        8388608 kB\nMemFree:           12345 kB\nMemAvailable:    " +
+			"4194304 kB\n",
 		"proc/version":                  "Linux version 6.1.0 (gcc 12)",
 		"proc/self/cgroup":              "0::/job\n",
 		"proc/self/ns/pid":              "->" + hostNamespace,
@@ -38,76 +40,111 @@ func played(files map[string]string) host {
 		}
 	}
 	return host{
-		root: root, cores: func() int { return 2 }, memfd: func() error { return nil }, loops: func() (map[string]string, error) { return nil, nil },
+		root: root, cores: func() int { return 2 }, memfd: func() error { return nil },
+		loops:  func() (map[string]string, error) { return nil, nil },
 		limit:  func(int) uint64 { return math.MaxUint64 },
 		getenv: func(string) string { return "" }, uid: 1000,
 	}
 }
 
+// pipes is where the service of MPS has its pipes.
+const pipes = "tmp/nvidia-mps/"
+
+// hostsPlayed are hosts, and what is said of them.
+var hostsPlayed = []struct {
+	name  string
+	look  func(host) cuda.Finding
+	files map[string]string
+	edit  func(h *host)
+	level cuda.Level
+	says  string
+}{
+	{"proc", host.procCheck, nil, nil, cuda.Fine, "is mounted"},
+	{"no proc", host.procCheck, nil, func(h *host) { h.root = fstest.MapFS{} }, cuda.Advice, "mount -t proc"},
+	{"cores", host.coresCheck, nil, nil, cuda.Fine, "2, all"},
+	{"cores held", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": "0-3,8"}, nil,
+		cuda.Advice, "2 of 5"},
+	{"cores unknown", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": ""}, nil,
+		cuda.Fine, "2, all"},
+	{"quota", host.quotaCheck, nil, nil, cuda.Fine, "none"},
+	{"quota unknown", host.quotaCheck, map[string]string{"proc/self/cgroup": ""}, nil, cuda.Fine, "unknown"},
+	{"quota of the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "150000 100000"}, nil,
+		cuda.Advice, "limits 2 cores to the time of 1.5: runs start 1 worker"},
+	{"quota above the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/cpu.max": "50000 100000"}, nil,
+		cuda.Advice, "the time of 0.5"},
+	{"quota of version 1", host.quotaCheck, map[string]string{"proc/self/cgroup": "3:cpu,cpuacct:/a\n",
+		"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "20000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, nil,
+		cuda.Advice, "the time of 0.2"},
+	{"quota enough", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "400000 100000"}, nil,
+		cuda.Fine, "4 cores"},
+	{"memory", host.memoryCheck, nil, nil, cuda.Fine, "4.0 GiB"},
+	{"memory of the group", host.memoryCheck, map[string]string{"sys/fs/cgroup/job/memory.max": "1073741824",
+		"sys/fs/cgroup/job/memory.current": "536870912"}, nil, cuda.Advice, "0.5 GiB"},
+	{"files in the memory of the group", host.memoryCheck,
+		map[string]string{"sys/fs/cgroup/job/memory.max": "1073741824",
+			"sys/fs/cgroup/job/memory.current": "1073741824",
+			"sys/fs/cgroup/job/memory.stat": "anon 268435456\nfile 805306368\ninactive_file " +
+				"536870912\nactive_file 134217728\n"}, nil, cuda.Advice, "0.6 GiB"},
+	{"memory of version 1", host.memoryCheck, map[string]string{"proc/self/cgroup": "4:memory:/job\n",
+		"sys/fs/cgroup/memory/memory.limit_in_bytes":     "1073741824",
+		"sys/fs/cgroup/memory/memory.usage_in_bytes":     "0",
+		"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "3",
+		"sys/fs/cgroup/memory/job/memory.usage_in_bytes": "1"}, nil, cuda.Advice, "0.0 GiB"},
+	{"memory of version 1 without a limit", host.memoryCheck,
+		map[string]string{"proc/self/cgroup": "4:memory:/job\n",
+			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "9223372036854771712",
+			"sys/fs/cgroup/memory/job/memory.usage_in_bytes": "488448000",
+			"sys/fs/cgroup/memory/job/memory.stat": "total_inactive_file 302559232\ntotal_active_file " +
+				"200000000\n"}, nil, cuda.Fine, "4.0 GiB"},
+	{"memory unknown", host.memoryCheck, map[string]string{"proc/meminfo": ""}, nil, cuda.Fine, "unknown"},
+	{"memfd", host.memfdCheck, nil, nil, cuda.Fine, "creating and sealing"},
+	{"memfd forbidden", host.memfdCheck, nil,
+		func(h *host) { h.memfd = func() error { return errors.New("no seals") } }, cuda.Fails, "no seals"},
+	{"loops", host.loopsCheck, nil, nil, cuda.Fine,
+		fmt.Sprintf("%d of %[1]d agree with plain Go, on %v", len(vec.Loops()), vec.BestSet())},
+	{"loops of a lesser set", host.loopsCheck, nil,
+		func(h *host) { h.getenv = func(string) string { return "avx2" } }, cuda.Fine, " (HOGWILD_CPU=avx2)"},
+	{"loops wrong", host.loopsCheck, nil, func(h *host) {
+		h.loops = func() (map[string]string, error) {
+			return map[string]string{"gemm": "SIGILL: illegal instruction", "dot": "number 3"}, nil
+		}
+	}, cuda.Advice, "slower: dot (number 3), gemm (SIGILL: illegal instruction); " +
+		fmt.Sprint(len(vec.Loops())-2)},
+	{"loops not checked", host.loopsCheck, nil, func(h *host) {
+		h.loops = func() (map[string]string, error) { return nil, errors.New("signal: killed") }
+	}, cuda.Advice, "not checked: signal: killed; run the doctor again"},
+	{"files", host.filesCheck, nil, nil, cuda.Fine, "enough for 128"},
+	{"few files", host.filesCheck, nil, func(h *host) { h.limit = func(int) uint64 { return 62 } }, cuda.Advice,
+		"at most 62, enough for about 10 workers"},
+	{"namespace", host.namespaceCheck, nil, nil, cuda.Fine, "the machine's own"},
+	{"namespace of a container", host.namespaceCheck,
+		map[string]string{"proc/self/ns/pid": "->pid:[4026532001]", "proc/1/ns/pid": "->pid:[4026532001]"}, nil,
+		cuda.Fine, "--pid=host"},
+	{"namespace, foreign proc", host.namespaceCheck, map[string]string{"proc/self/ns/pid": "->pid:[4026532001]"},
+		nil, cuda.Advice, "--mount-proc"},
+	{"namespace unknown", host.namespaceCheck, map[string]string{"proc/self/ns/pid": ""}, nil,
+		cuda.Fine, "unknown"},
+	{"linux", host.wslCheck, nil, nil, cuda.Fine, "native Linux"},
+	{"wsl", host.wslCheck, map[string]string{"proc/version": "Linux version 5.15.90.1-microsoft-standard-WSL2"},
+		nil, cuda.Advice, "driver 510"},
+	{"wsl's GPU", host.wslCheck, map[string]string{"dev/dxg": "x"}, nil, cuda.Advice, "WSL 2"},
+	{"mps", host.mpsCheck, nil, nil, cuda.Fine, "not running"},
+	{"mps there", host.mpsCheck, map[string]string{pipes + "control": "x"}, nil, cuda.Fine,
+		"a service listens in /tmp/nvidia-mps"},
+	{"mps mine", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n",
+		"proc/71/status": "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n"},
+		nil, cuda.Fine, "process 71 listens"},
+	{"mps another's", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n",
+		"proc/71/status": "Uid:\t0\t0\t0\t0\n"},
+		nil, cuda.Advice, "user 0, you are user 1000"},
+	{"mps stale", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n"},
+		nil, cuda.Advice, "process 71, which has exited"},
+	{"mps nowhere", host.mpsCheck, nil, func(h *host) { h.getenv = func(string) string { return "/run/mps" } },
+		cuda.Advice, "is /run/mps, but no service listens there"},
+}
+
 func TestHostChecks(t *testing.T) {
-	const pipes = "tmp/nvidia-mps/"
-	for _, c := range []struct {
-		name  string
-		look  func(host) cuda.Finding
-		files map[string]string
-		edit  func(h *host)
-		level cuda.Level
-		says  string
-	}{
-		{"proc", host.procCheck, nil, nil, cuda.Fine, "is mounted"},
-		{"no proc", host.procCheck, nil, func(h *host) { h.root = fstest.MapFS{} }, cuda.Advice, "mount -t proc"},
-		{"cores", host.coresCheck, nil, nil, cuda.Fine, "2, all"},
-		{"cores held", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": "0-3,8"}, nil, cuda.Advice, "2 of 5"},
-		{"cores unknown", host.coresCheck, map[string]string{"sys/devices/system/cpu/online": ""}, nil, cuda.Fine, "2, all"},
-		{"quota", host.quotaCheck, nil, nil, cuda.Fine, "none"},
-		{"quota unknown", host.quotaCheck, map[string]string{"proc/self/cgroup": ""}, nil, cuda.Fine, "unknown"},
-		{"quota of the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "150000 100000"}, nil, cuda.Advice, "limits 2 cores to the time of 1.5: runs start 1 worker"},
-		{"quota above the group", host.quotaCheck, map[string]string{"sys/fs/cgroup/cpu.max": "50000 100000"}, nil, cuda.Advice, "the time of 0.5"},
-		{"quota of version 1", host.quotaCheck, map[string]string{"proc/self/cgroup": "3:cpu,cpuacct:/a\n",
-			"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "20000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, nil, cuda.Advice, "the time of 0.2"},
-		{"quota enough", host.quotaCheck, map[string]string{"sys/fs/cgroup/job/cpu.max": "400000 100000"}, nil, cuda.Fine, "4 cores"},
-		{"memory", host.memoryCheck, nil, nil, cuda.Fine, "4.0 GiB"},
-		{"memory of the group", host.memoryCheck, map[string]string{"sys/fs/cgroup/job/memory.max": "1073741824",
-			"sys/fs/cgroup/job/memory.current": "536870912"}, nil, cuda.Advice, "0.5 GiB"},
-		{"files in the memory of the group", host.memoryCheck, map[string]string{"sys/fs/cgroup/job/memory.max": "1073741824", "sys/fs/cgroup/job/memory.current": "1073741824",
-			"sys/fs/cgroup/job/memory.stat": "anon 268435456\nfile 805306368\ninactive_file 536870912\nactive_file 134217728\n"}, nil, cuda.Advice, "0.6 GiB"},
-		{"memory of version 1", host.memoryCheck, map[string]string{"proc/self/cgroup": "4:memory:/job\n",
-			"sys/fs/cgroup/memory/memory.limit_in_bytes": "1073741824", "sys/fs/cgroup/memory/memory.usage_in_bytes": "0",
-			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "3", "sys/fs/cgroup/memory/job/memory.usage_in_bytes": "1"}, nil, cuda.Advice, "0.0 GiB"},
-		{"memory of version 1 without a limit", host.memoryCheck, map[string]string{"proc/self/cgroup": "4:memory:/job\n",
-			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "9223372036854771712", "sys/fs/cgroup/memory/job/memory.usage_in_bytes": "488448000",
-			"sys/fs/cgroup/memory/job/memory.stat": "total_inactive_file 302559232\ntotal_active_file 200000000\n"}, nil, cuda.Fine, "4.0 GiB"},
-		{"memory unknown", host.memoryCheck, map[string]string{"proc/meminfo": ""}, nil, cuda.Fine, "unknown"},
-		{"memfd", host.memfdCheck, nil, nil, cuda.Fine, "creating and sealing"},
-		{"memfd forbidden", host.memfdCheck, nil, func(h *host) { h.memfd = func() error { return errors.New("no seals") } }, cuda.Fails, "no seals"},
-		{"loops", host.loopsCheck, nil, nil, cuda.Fine, fmt.Sprintf("%d of %[1]d agree with plain Go, on %v", len(vec.Loops()), vec.BestSet())},
-		{"loops of a lesser set", host.loopsCheck, nil, func(h *host) { h.getenv = func(string) string { return "avx2" } }, cuda.Fine, " (HOGWILD_CPU=avx2)"},
-		{"loops wrong", host.loopsCheck, nil, func(h *host) {
-			h.loops = func() (map[string]string, error) {
-				return map[string]string{"gemm": "SIGILL: illegal instruction", "dot": "number 3"}, nil
-			}
-		}, cuda.Advice, "slower: dot (number 3), gemm (SIGILL: illegal instruction); " + fmt.Sprint(len(vec.Loops())-2)},
-		{"loops not checked", host.loopsCheck, nil, func(h *host) {
-			h.loops = func() (map[string]string, error) { return nil, errors.New("signal: killed") }
-		}, cuda.Advice, "not checked: signal: killed; run the doctor again"},
-		{"files", host.filesCheck, nil, nil, cuda.Fine, "enough for 128"},
-		{"few files", host.filesCheck, nil, func(h *host) { h.limit = func(int) uint64 { return 62 } }, cuda.Advice, "at most 62, enough for about 10 workers"},
-		{"namespace", host.namespaceCheck, nil, nil, cuda.Fine, "the machine's own"},
-		{"namespace of a container", host.namespaceCheck, map[string]string{"proc/self/ns/pid": "->pid:[4026532001]", "proc/1/ns/pid": "->pid:[4026532001]"}, nil, cuda.Fine, "--pid=host"},
-		{"namespace, foreign proc", host.namespaceCheck, map[string]string{"proc/self/ns/pid": "->pid:[4026532001]"}, nil, cuda.Advice, "--mount-proc"},
-		{"namespace unknown", host.namespaceCheck, map[string]string{"proc/self/ns/pid": ""}, nil, cuda.Fine, "unknown"},
-		{"linux", host.wslCheck, nil, nil, cuda.Fine, "native Linux"},
-		{"wsl", host.wslCheck, map[string]string{"proc/version": "Linux version 5.15.90.1-microsoft-standard-WSL2"}, nil, cuda.Advice, "driver 510"},
-		{"wsl's GPU", host.wslCheck, map[string]string{"dev/dxg": "x"}, nil, cuda.Advice, "WSL 2"},
-		{"mps", host.mpsCheck, nil, nil, cuda.Fine, "not running"},
-		{"mps there", host.mpsCheck, map[string]string{pipes + "control": "x"}, nil, cuda.Fine, "a service listens in /tmp/nvidia-mps"},
-		{"mps mine", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n", "proc/71/status": "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n"},
-			nil, cuda.Fine, "process 71 listens"},
-		{"mps another's", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n", "proc/71/status": "Uid:\t0\t0\t0\t0\n"},
-			nil, cuda.Advice, "user 0, you are user 1000"},
-		{"mps stale", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n"}, nil, cuda.Advice, "process 71, which has exited"},
-		{"mps nowhere", host.mpsCheck, nil, func(h *host) { h.getenv = func(string) string { return "/run/mps" } }, cuda.Advice, "is /run/mps, but no service listens there"},
-	} {
+	for _, c := range hostsPlayed {
 		h := played(c.files)
 		if c.edit != nil {
 			c.edit(&h)
@@ -120,9 +157,12 @@ func TestHostChecks(t *testing.T) {
 
 // TestWithoutGPU: that none can be used is an obstacle where there is one.
 func TestWithoutGPU(t *testing.T) {
-	pci := map[string]string{"sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n", "sys/bus/pci/devices/0000:01:00.0/class": "0x030200\n"}
-	audio := map[string]string{"sys/bus/pci/devices/0000:01:00.1/vendor": "0x10de\n", "sys/bus/pci/devices/0000:01:00.1/class": "0x040300\n"}
-	intel := map[string]string{"sys/bus/pci/devices/0000:00:02.0/vendor": "0x8086\n", "sys/bus/pci/devices/0000:00:02.0/class": "0x030000\n"}
+	pci := map[string]string{"sys/bus/pci/devices/0000:01:00.0/vendor": "0x10de\n",
+		"sys/bus/pci/devices/0000:01:00.0/class": "0x030200\n"}
+	audio := map[string]string{"sys/bus/pci/devices/0000:01:00.1/vendor": "0x10de\n",
+		"sys/bus/pci/devices/0000:01:00.1/class": "0x040300\n"}
+	intel := map[string]string{"sys/bus/pci/devices/0000:00:02.0/vendor": "0x8086\n",
+		"sys/bus/pci/devices/0000:00:02.0/class": "0x030000\n"}
 	for _, c := range []struct {
 		name  string
 		files map[string]string

@@ -66,7 +66,8 @@ func TestEmulated(t *testing.T) {
 	for _, p := range platforms {
 		t.Run(p.name, func(t *testing.T) {
 			emulated := build(t, p.arch)
-			for _, args := range []string{"./internal/vec", "./hogwild/model -short", "./shm", "./hogwild/data -run=SameEverywhere"} {
+			for _, args := range []string{"./internal/vec", "./hogwild/model -short", "./shm",
+				"./hogwild/data -run=SameEverywhere"} {
 				p.test(t, args)
 			}
 			for _, f := range families {
@@ -80,7 +81,8 @@ func TestEmulated(t *testing.T) {
 						flags := f.flags + " " + mode
 						want, got := platform{}.train(t, program, flags), p.train(t, emulated, flags)
 						if r := got.TestLoss/want.TestLoss - 1; !(math.Abs(r) <= bound) {
-							t.Errorf("test loss %v, here %v: they differ by %.1e, at most %.0e is expected", got.TestLoss, want.TestLoss, r, bound)
+							t.Errorf("test loss %v, here %v: they differ by %.1e, at most %.0e is expected",
+								got.TestLoss, want.TestLoss, r, bound)
 						}
 						if got.CPU != p.cpu {
 							t.Errorf("it ran on %s, want %s", got.CPU, p.cpu)

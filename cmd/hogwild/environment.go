@@ -20,7 +20,8 @@ const prefix = "HOGWILD_" // of the names of all variables
 
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
-	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, mpsVariable, "HOGWILD_RANK", "HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
+	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, mpsVariable, "HOGWILD_RANK",
+	"HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
 	testData, "HOGWILD_PYTHON", "HOGWILD_BIN", nodes.HelperVariable,
 }
 
@@ -44,7 +45,8 @@ func unknownVariable(commands []*cli.Command) error {
 			continue
 		}
 		like := human.Suggest("", variable(ourName(strings.ToLower(strings.TrimPrefix(name, prefix)), flags)), known)
-		return usagef("environment variable %s is not a setting of any command%s (unset it, or give the flag)", name, like)
+		return usagef("environment variable %s is not a setting of any command%s (unset it, or give the flag)", name,
+			like)
 	}
 	return nil
 }

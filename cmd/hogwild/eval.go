@@ -37,7 +37,8 @@ func evalCommand() *cli.Command {
 	var d saved.Description
 	format := "auto"
 	l := flagList{category: "Flags"}
-	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the run's test rows)")
+	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the "+
+		"run's test rows)")
 	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
 	l.string(&target, "target", "`COLUMN` target column of a CSV file, by name or number")
 	l.bool(&json, "json", "print the result as one JSON object")
@@ -49,7 +50,8 @@ func evalCommand() *cli.Command {
 				return usagef("eval takes one weights file or run folder: hogwild eval runs/digits")
 			}
 			if data == "" && (target != "" || format != "auto") {
-				return usagef("--format and --target have no effect without --data: eval then reads the run's data as the run did")
+				return usagef("--format and --target have no effect without --data: eval then reads the run's data " +
+					"as the run did")
 			}
 			result, err := saved.EvalAs(args[0], d, data, format, target)
 			if err != nil {

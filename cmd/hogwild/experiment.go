@@ -111,7 +111,8 @@ func undone(r *bench.Runner, p bench.Plan) error {
 	if left == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d runs failed and are left out of the results; the same command tries them again: %s", left, total, p.Command)
+	return fmt.Errorf("%d of %d runs failed and are left out of the results; the same command tries them again: %s",
+		left, total, p.Command)
 }
 
 // folderFor refuses a folder in which other things lie than this experiment: they would be
@@ -149,8 +150,10 @@ func experimentFolder(folder string) error {
 		switch name := e.Name(); {
 		case name == "results.json":
 			return nil
-		case name != "runs" && name != "search" && !strings.HasSuffix(name, ".tmp"): // which a run that was killed leaves behind
-			err = usagef("%s holds %s and is not the folder of an experiment; name another one with --out", folder, name)
+		case name != "runs" && name != "search" && !strings.HasSuffix(name, ".tmp"):
+			// which a run that was killed leaves behind
+			err = usagef("%s holds %s and is not the folder of an experiment; name another one with --out", folder,
+				name)
 		}
 	}
 	return err

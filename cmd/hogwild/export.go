@@ -58,10 +58,12 @@ func exportCommand() *cli.Command {
 	forcing(&l, &force)
 	describing(&l, &d)
 	return &cli.Command{
-		Name: "export", Usage: "write weights for ONNX or NumPy", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp, Flags: l.flags,
+		Name: "export", Usage: "write weights for ONNX or NumPy", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp,
+		Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 1 || to == "" {
-				return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits --to onnx")
+				return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits " +
+					"--to onnx")
 			}
 			if to != onnxFormat && to != npyFormat {
 				return usagef("--to %s: want onnx or npy", to)
@@ -140,7 +142,9 @@ func exportArrays(weights, folder string, force bool) (n int, err error) {
 	}
 	for _, e := range entries {
 		if files[e.Name()] == nil {
-			return 0, usagef("--out %s: the folder has %s, which would seem to belong to the weights; name a new folder", folder, human.Quote(e.Name()))
+			return 0, usagef(
+				"--out %s: the folder has %s, which would seem to belong to the weights; name a new folder", folder,
+				human.Quote(e.Name()))
 		}
 	}
 	for name, file := range files {

@@ -40,16 +40,22 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 	}
 	cases := []exported{
 		{Data: mnist, Model: "softmax", Kind: "cross-entropy", train: append(images, "--center", "on")},
-		{Data: mnist, Model: "softmax", Kind: "cross-entropy", train: append(images, "--mode", "sync", "--center", "off", "--no-bias")},
+		{Data: mnist, Model: "softmax", Kind: "cross-entropy",
+			train: append(images, "--mode", "sync", "--center", "off", "--no-bias")},
 		{Data: mnist, Model: "mlp:32", Kind: "cross-entropy", train: append(images, "--center", "off")},
-		{Data: mnist, Model: "mlp:24,16", Kind: "cross-entropy", train: append(images, "--mode", "sync", "--center", "on")},
+		{Data: mnist, Model: "mlp:24,16", Kind: "cross-entropy",
+			train: append(images, "--mode", "sync", "--center", "on")},
 		{Data: mnist, Model: "convnet", Kind: "cross-entropy", train: images},
-		{Data: mnist, Model: "convnet", Kind: "cross-entropy", train: append(images, "--mode", "sync", "--scale", "0.1307,0.3081")},
+		{Data: mnist, Model: "convnet", Kind: "cross-entropy",
+			train: append(images, "--mode", "sync", "--scale", "0.1307,0.3081")},
 		{Data: a9a + "/a9a.t", Model: "logistic", Kind: "logistic", train: sparse},
-		{Data: a9a + "/a9a.t", Model: "hinge", Kind: "hinge", train: append(sparse, "--mode", "sync", "--scale", "unit")},
-		{Data: kindsTest, Model: "mlp:12", Kind: "logistic", train: append(table(kinds, kindsTest), "--loss", "logistic")},
+		{Data: a9a + "/a9a.t", Model: "hinge", Kind: "hinge",
+			train: append(sparse, "--mode", "sync", "--scale", "unit")},
+		{Data: kindsTest, Model: "mlp:12", Kind: "logistic",
+			train: append(table(kinds, kindsTest), "--loss", "logistic")},
 		{Data: kindsTest, Model: "hinge", Kind: "hinge", train: table(kinds, kindsTest)},
-		{Data: valuesTest, Model: "linear", Kind: "squared", train: append(table(values, valuesTest), "--center", "on")},
+		{Data: valuesTest, Model: "linear", Kind: "squared",
+			train: append(table(values, valuesTest), "--center", "on")},
 		{Data: valuesTest, Model: "l1", Kind: "l1", train: append(table(values, valuesTest), "--mode", "sync")},
 		{Data: valuesTest, Model: "mlp:12", Kind: "squared", train: append(table(values, valuesTest), "--no-bias")},
 		{Data: mnist, Model: "logistic", Kind: "logistic", train: images},
@@ -82,7 +88,8 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 func (c *exported) write(t *testing.T) {
 	t.Helper()
 	in := func(name string) string { return filepath.Join(c.Folder, name) }
-	call(t, append([]string{"train", "--model", c.Model, "--run", c.Folder, "--workers", "2", "--epochs", "1", "--quiet", "--json"}, c.train...)...)
+	call(t, append([]string{"train", "--model", c.Model, "--run", c.Folder, "--workers", "2", "--epochs", "1",
+		"--quiet", "--json"}, c.train...)...)
 	predict := []string{"predict", c.Folder, "--data", c.Data, "--out", in("predictions.npy")}
 	if c.Kind == "cross-entropy" || c.Kind == "logistic" {
 		predict = append(predict, "--proba")

@@ -28,7 +28,8 @@ func program(args ...string) *exec.Cmd {
 
 // endless is a run that would take hours.
 func endless(folder string, flags ...string) *exec.Cmd {
-	return program(append([]string{"train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000", "--save-every", "0", "--run", folder}, flags...)...)
+	return program(append([]string{"train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
+		"--save-every", "0", "--run", folder}, flags...)...)
 }
 
 // exitStatus waits for the end of a process.
@@ -60,7 +61,8 @@ func stoppedAs(t *testing.T, folder, why string) {
 // TestNohup: where SIGHUP is ignored when the program starts, as under nohup, it stays ignored.
 func TestNohup(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command("sh", append([]string{"-c", `trap "" HUP; exec "$@"`, "sh", hogwildLink(t)}, endless(folder, "--quiet").Args[1:]...)...)
+	cmd := exec.Command("sh", append([]string{"-c", `trap "" HUP; exec "$@"`, "sh", hogwildLink(t)},
+		endless(folder, "--quiet").Args[1:]...)...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +115,8 @@ func growsOn(t *testing.T, path string) {
 func TestReaderGone(t *testing.T) {
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
-	if err := os.WriteFile(in("sweep.yaml"), []byte(`base: {data: "digits:500", workers: 2, epochs: 1}`), 0o666); err != nil {
+	if err := os.WriteFile(in("sweep.yaml"), []byte(`base: {data: "digits:500", workers: 2, epochs: 1}`),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	short := []string{"train", "--data", "digits:500", "--workers", "2", "--epochs", "3", "--run"}
@@ -124,8 +127,10 @@ func TestReaderGone(t *testing.T) {
 		makes  string
 	}{
 		{program(append(short, in("run"))...), 0, 0, "run/" + rundir.SnapshotFile},
-		{program(append(short, in("tuned"), "--tune", "--dashboard", "127.0.0.1:0")...), 0, 0, "tuned/" + rundir.SnapshotFile},
-		{program("train", "--data", "synth:linear:1000x3", "--lr", "1e6", "--lr-cap", "off", "--json", "--run", in("wild")), 0, 3, "wild/" + rundir.ResultFile},
+		{program(append(short, in("tuned"), "--tune", "--dashboard", "127.0.0.1:0")...), 0, 0,
+			"tuned/" + rundir.SnapshotFile},
+		{program("train", "--data", "synth:linear:1000x3", "--lr", "1e6", "--lr-cap", "off", "--json", "--run",
+			in("wild")), 0, 3, "wild/" + rundir.ResultFile},
 		{endless(in("endless")), syscall.SIGINT, 130, "endless/" + rundir.SnapshotFile},
 		{program("sweep", in("sweep.yaml"), "--out", in("sweep")), 0, 0, "sweep/results.json"},
 		{program("data", "make", "linear:100x3", in("made.csv")), 0, 0, "made.test.csv"},
@@ -238,11 +243,13 @@ func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
 // TestPredictReaderGone: predict behind head ends without a trace, whether SIGPIPE is ignored or not.
 func TestPredictReaderGone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "run")
-	if status := execute([]string{"train", "--data", "digits:500", "--workers", "1", "--epochs", "1", "--run", folder, "--quiet"}, io.Discard, io.Discard); status != 0 {
+	if status := execute([]string{"train", "--data", "digits:500", "--workers", "1", "--epochs", "1", "--run", folder,
+		"--quiet"}, io.Discard, io.Discard); status != 0 {
 		t.Fatalf("training: status %d", status)
 	}
 	for _, trap := range []string{"", `trap "" PIPE;`} {
-		cmd := exec.Command("sh", "-c", trap+` exec "$@"`, "sh", hogwildLink(t), "predict", folder, "--data", "digits", "--proba")
+		cmd := exec.Command("sh", "-c", trap+` exec "$@"`, "sh", hogwildLink(t), "predict", folder, "--data",
+			"digits", "--proba")
 		var stderr bytes.Buffer
 		stdout, err := cmd.StdoutPipe()
 		cmd.Stderr = &stderr
@@ -272,7 +279,8 @@ func TestDataMakeInterrupted(t *testing.T) {
 		}
 		defer cmd.Process.Kill()
 		var found []string
-		for end := time.Now().Add(20 * time.Second); len(found) == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); len(found) == 0 &&
+			time.Now().Before(end); time.Sleep(time.Millisecond) {
 			found, _ = filepath.Glob(filepath.Join(folder, "*"))
 		}
 		if len(found) != 1 || strings.HasSuffix(found[0], ".csv") {

@@ -78,7 +78,8 @@ func (a absent) Is(target error) bool { return target == errAbsent }
 func findCUDA() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", absent("/proc is not mounted, and the NVIDIA driver needs it: as root, mount -t proc proc /proc; or leave --gpu out to train on the CPU")
+		return "", absent("/proc is not mounted, and the NVIDIA driver needs it: as root, mount -t proc proc /proc; " +
+			"or leave --gpu out to train on the CPU")
 	}
 	folder := filepath.Dir(self)
 	if path, err := exec.LookPath(filepath.Join(folder, cudaProgram)); err == nil {
@@ -99,7 +100,8 @@ func tryCUDA(path string) error {
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	switch {
 	case ctx.Err() != nil && os.Getenv(mpsPipes) != "":
-		return fmt.Errorf("the NVIDIA driver did not start within %v with the Multi-Process Service in %s: leave --mps out, or unset %s", driverTime, os.Getenv(mpsPipes), mpsPipes)
+		return fmt.Errorf("the NVIDIA driver did not start within %v with the Multi-Process Service in %s: leave "+
+			"--mps out, or unset %s", driverTime, os.Getenv(mpsPipes), mpsPipes)
 	case ctx.Err() != nil:
 		return fmt.Errorf("the NVIDIA driver did not start within %v: check that nvidia-smi answers", driverTime)
 	case err != nil:
@@ -118,7 +120,8 @@ func fits(path, text string) error {
 		return fmt.Errorf("%s is not hogwild built with CUDA: build it with `make cuda`", path)
 	}
 	if v[1] != config.Version {
-		return fmt.Errorf("%s is version %s and this is %s: build both with `make build cuda`", path, v[1], config.Version)
+		return fmt.Errorf("%s is version %s and this is %s: build both with `make build cuda`", path, v[1],
+			config.Version)
 	}
 	major, _ := strconv.Atoi(v[2]) // digits
 	minor, _ := strconv.Atoi(v[3])
@@ -132,12 +135,15 @@ var causes = []struct{ says, means string }{
 		"install one, or leave --gpu out to train on the CPU"},
 	{initFailed + "NoDevice", "the NVIDIA driver finds no GPU: check what nvidia-smi lists and whether " +
 		"CUDA_VISIBLE_DEVICES hides it, or leave --gpu out to train on the CPU"},
-	{initFailed + "SystemDriverMismatch", "the NVIDIA driver's library and its kernel module have different versions, " +
-		"e.g. after an update: restart the machine"},
+	{initFailed + "SystemDriverMismatch",
+		"the NVIDIA driver's library and its kernel module have different versions, " +
+			"e.g. after an update: restart the machine"},
 	{initFailed + "SystemNotReady", "the NVIDIA driver waits for a service: start nvidia-fabricmanager"},
-	{initFailed + "CompatNotSupportedOnDevice", "libcuda.so.1 is from CUDA's compatibility package, which this GPU does not support: " +
+	{initFailed + "CompatNotSupportedOnDevice", "libcuda.so.1 is from CUDA's compatibility package, which this GPU " +
+		"does not support: " +
 		"point LD_LIBRARY_PATH to the driver's own"},
-	{initFailed + "UnknownErrorCode:34", "libcuda.so.1 is the CUDA toolkit's stub for linking: remove its folder from LD_LIBRARY_PATH"},
+	{initFailed + "UnknownErrorCode:34", "libcuda.so.1 is the CUDA toolkit's stub for linking: remove its folder " +
+		"from LD_LIBRARY_PATH"},
 	{initFailed, "the NVIDIA driver does not start: check that nvidia-smi answers, and look at dmesg"},
 }
 
@@ -150,7 +156,8 @@ func noDriver(path, text string, err error) error {
 	said = said[:min(len(said), 300)]
 	if _, name, ok := strings.Cut(said, "undefined symbol: cu"); ok { // the loader's
 		name, _, _ = strings.Cut(name, " ")
-		return fmt.Errorf("the NVIDIA driver is too old: its libcuda.so.1 lacks cu%s; install driver 525 or newer", strings.TrimSuffix(name, ","))
+		return fmt.Errorf("the NVIDIA driver is too old: its libcuda.so.1 lacks cu%s; install driver 525 or newer",
+			strings.TrimSuffix(name, ","))
 	}
 	for _, cause := range causes {
 		if !strings.Contains(said, cause.says) {

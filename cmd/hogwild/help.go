@@ -74,9 +74,11 @@ func writeHelp(w io.Writer, s *settings, about string) error {
 	case f != nil:
 		h, groups = helpText{}, []flagGroup{{"hogwild " + command, []*flag.Flag{f}}}
 	case about != "" && about != "all" && about != "help":
-		return usagef("%s has no flag --%s%s (`hogwild help %s all` lists the flags)", command, about, s.alike("--", about), command)
+		return usagef("%s has no flag --%s%s (`hogwild help %s all` lists the flags)", command, about,
+			s.alike("--", about), command)
 	case len(h.main) > 0 && about != "all":
-		more = fmt.Sprintf("\nAll %d flags: hogwild help %s all; one of them: hogwild help %s %s\n\n", len(s.command.Flags), command, command, h.main[0])
+		more = fmt.Sprintf("\nAll %d flags: hogwild help %s all; one of them: hogwild help %s %s\n\n",
+			len(s.command.Flags), command, command, h.main[0])
 		groups, h.details = groups[:1], ""
 	}
 	var b bytes.Buffer

@@ -21,16 +21,26 @@ var reached = map[string]struct {
 	least float64
 	data  map[string]string
 }{
-	"train --workers 8":                                                                      {"test_accuracy", 0.87, nil},
-	"train --data digits.hog --workers 8":                                                    {"test_accuracy", 0.87, nil},
-	"train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5":                                {"test_accuracy", 0.96, map[string]string{"mnist": "mnist"}},
-	"train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4":                     {"test_accuracy", 0.84, map[string]string{"a9a": "a9a/a9a", "a9a.t": "a9a/a9a.t"}},
-	"train --data housing.csv --target median_house_value --model linear":                    {"test_r2", 0.6, map[string]string{"housing.csv": "california-housing/housing.csv"}},
-	"train --mode sync --workers 4 --average-every 1 --lr 0.1":                               {"test_accuracy", 0.9, nil},
-	"train --data a9a --model logistic --batch 1 --workers 8 --tune":                         {"test_accuracy", 0.84, map[string]string{"a9a": "a9a/a9a"}},
-	"train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0":                                {"test_accuracy", 0.91, map[string]string{"mnist": "mnist"}},
-	"train --data mnist/ --validation 0.1 --patience 5 --epochs 100":                         {"test_accuracy", 0.91, map[string]string{"mnist": "mnist"}},
-	"train --resume runs/digits --epochs 20":                                                 {"test_accuracy", 0.88, nil},
+	"train --workers 8": {"test_accuracy", 0.87,
+		nil},
+	"train --data digits.hog --workers 8": {"test_accuracy", 0.87,
+		nil},
+	"train --data mnist/ --model mlp:128 --lr 0.1 --epochs 5": {"test_accuracy", 0.96,
+		map[string]string{"mnist": "mnist"}},
+	"train --data a9a --test a9a.t --model logistic --batch 1 --l2 1e-4": {"test_accuracy", 0.84,
+		map[string]string{"a9a": "a9a/a9a", "a9a.t": "a9a/a9a.t"}},
+	"train --data housing.csv --target median_house_value --model linear": {"test_r2", 0.6,
+		map[string]string{"housing.csv": "california-housing/housing.csv"}},
+	"train --mode sync --workers 4 --average-every 1 --lr 0.1": {"test_accuracy", 0.9,
+		nil},
+	"train --data a9a --model logistic --batch 1 --workers 8 --tune": {"test_accuracy", 0.84,
+		map[string]string{"a9a": "a9a/a9a"}},
+	"train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0": {"test_accuracy", 0.91,
+		map[string]string{"mnist": "mnist"}},
+	"train --data mnist/ --validation 0.1 --patience 5 --epochs 100": {"test_accuracy", 0.91,
+		map[string]string{"mnist": "mnist"}},
+	"train --resume runs/digits --epochs 20": {"test_accuracy", 0.88,
+		nil},
 	"train --data matrix.csv --test matrix.test.csv --model factor:10 --lr 0.05 --epochs 40": {"test_r2", 0.9, nil},
 }
 
@@ -51,8 +61,9 @@ func carryOutLine(t *testing.T, line string) []byte {
 	return out.Bytes()
 }
 
-// TestHelpExamples runs each `hogwild train` of the help texts as it stands there, but for
-// those that want a GPU or a program (TestPyTorchExamples has programs) or a file of PyTorch (run's TestInitFromPyTorch), and for what another one needs first.
+// TestHelpExamples runs each `hogwild train` of the help texts as it stands there, but for those that want a GPU or a
+// program (TestPyTorchExamples has programs) or a file of PyTorch (run's TestInitFromPyTorch), and for what another one
+// needs first.
 func TestHelpExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
@@ -64,7 +75,8 @@ func TestHelpExamples(t *testing.T) {
 			line := m[1]
 			want, ok := reached[line]
 			if !ok {
-				if !strings.Contains(line, "--gpu") && !strings.Contains(line, "--program") && !strings.Contains(line, "--init") {
+				if !strings.Contains(line, "--gpu") && !strings.Contains(line, "--program") &&
+					!strings.Contains(line, "--init") {
 					t.Errorf("%s: what does this example reach? hogwild %s", c.name, line)
 				}
 				continue

@@ -39,7 +39,8 @@ var hostChecks = []struct {
 
 func (h host) procCheck() cuda.Finding {
 	if !h.there("proc/self") {
-		return cuda.Found("proc", cuda.Advice, "/proc is not mounted: hogwild cannot see limits on memory and cores, nor GPUs; as root: mount -t proc proc /proc")
+		return cuda.Found("proc", cuda.Advice, "/proc is not mounted: hogwild cannot see limits on memory and cores, "+
+			"nor GPUs; as root: mount -t proc proc /proc")
 	}
 	return cuda.Found("proc", cuda.Fine, "/proc is mounted")
 }
@@ -47,7 +48,8 @@ func (h host) procCheck() cuda.Finding {
 func (h host) coresCheck() cuda.Finding {
 	may, online := h.cores(), h.online()
 	if may < online {
-		return cuda.Found("cores", cuda.Advice, "this process may use %d of %d: taskset or a container's cpuset sets the limit", may, online)
+		return cuda.Found("cores", cuda.Advice, "this process may use %d of %d: taskset or a container's cpuset sets "+
+			"the limit", may, online)
 	}
 	return cuda.Found("cores", cuda.Fine, "%d, all that the machine has", may)
 }
@@ -58,7 +60,8 @@ func (h host) quotaCheck() cuda.Finding {
 	}
 	quota, cores := machine.Quota(h.root), h.cores()
 	if quota < float64(cores) {
-		return cuda.Found("cpu quota", cuda.Advice, "a control group limits %d cores to the time of %.3g: runs start %s",
+		return cuda.Found("cpu quota", cuda.Advice,
+			"a control group limits %d cores to the time of %.3g: runs start %s",
 			cores, quota, human.Plural(machine.WithinQuota(h.root, cores), "worker"))
 	}
 	if math.IsInf(quota, 1) {
@@ -77,7 +80,8 @@ func (h host) memoryCheck() cuda.Finding {
 		return cuda.Found("memory", cuda.Fine, "unknown: /proc does not say")
 	}
 	if room < comfort {
-		return cuda.Found("memory", cuda.Advice, "%s available within control group limits: large data will not fit; --limit trains on part of it", gib(room))
+		return cuda.Found("memory", cuda.Advice, "%s available within control group limits: large data will not fit; "+
+			"--limit trains on part of it", gib(room))
 	}
 	return cuda.Found("memory", cuda.Fine, "%s available", gib(room))
 }
@@ -120,7 +124,8 @@ func (h host) loopsCheck() cuda.Finding {
 		text += fmt.Sprintf("; in plain Go by %s: %s", vec.OffVariable, strings.Join(off, ", "))
 	}
 	if wrong != nil {
-		return cuda.Found("loops", cuda.Advice, "wrong on this processor, so runs replace them by plain Go, slower: %s; %s; please report it with the processor's name (%s=avx2 or go tries other loops)",
+		return cuda.Found("loops", cuda.Advice, "wrong on this processor, so runs replace them by plain Go, slower: "+
+			"%s; %s; please report it with the processor's name (%s=avx2 or go tries other loops)",
 			strings.Join(wrong, ", "), text, vec.CPUVariable)
 	}
 	return cuda.Found("loops", cuda.Fine, "%s", text)
@@ -138,7 +143,8 @@ func (h host) filesCheck() cuda.Finding {
 	limit := h.limit(unix.RLIMIT_NOFILE)
 	if limit < ownFiles+workerFiles*manyWorkers {
 		workers := (int(limit) - ownFiles) / workerFiles
-		return cuda.Found("open files", cuda.Advice, "at most %d, enough for about %d workers; ulimit -n 4096 allows more", limit, max(workers, 0))
+		return cuda.Found("open files", cuda.Advice,
+			"at most %d, enough for about %d workers; ulimit -n 4096 allows more", limit, max(workers, 0))
 	}
 	return cuda.Found("open files", cuda.Fine, "enough for %d workers and more", manyWorkers)
 }
@@ -151,13 +157,16 @@ func (h host) namespaceCheck() cuda.Finding {
 	mine, first := h.link("proc/self/ns/pid"), h.link("proc/1/ns/pid")
 	switch {
 	case mine != "" && first != "" && mine != first:
-		return cuda.Found("pid namespace", cuda.Advice, "process 1 is in another namespace, so /proc shows the wrong processes: start the container with its own /proc (unshare --mount-proc)")
+		return cuda.Found("pid namespace", cuda.Advice,
+			"process 1 is in another namespace, so /proc shows the wrong processes: start the container with its own "+
+				"/proc (unshare --mount-proc)")
 	case mine == hostNamespace:
 		return cuda.Found("pid namespace", cuda.Fine, "the machine's own")
 	case mine == "":
 		return cuda.Found("pid namespace", cuda.Fine, "unknown: /proc does not say")
 	}
-	return cuda.Found("pid namespace", cuda.Fine, "a container's, shared with the workers; programs in other containers reach the memory only with --pid=host or --pid=container:NAME")
+	return cuda.Found("pid namespace", cuda.Fine, "a container's, shared with the workers; programs in other "+
+		"containers reach the memory only with --pid=host or --pid=container:NAME")
 }
 
 // link is what a symbolic link says; "" when it cannot be read.
@@ -175,7 +184,8 @@ func (h host) wsl() bool {
 
 func (h host) wslCheck() cuda.Finding {
 	if h.wsl() {
-		return cuda.Found("wsl", cuda.Advice, "this is WSL 2: memory between processes needs driver 510 or newer on Windows, and there is no MPS; the line ipc says whether shared memory works")
+		return cuda.Found("wsl", cuda.Advice, "this is WSL 2: memory between processes needs driver 510 or newer on "+
+			"Windows, and there is no MPS; the line ipc says whether shared memory works")
 	}
 	return cuda.Found("wsl", cuda.Fine, "no: native Linux")
 }
@@ -186,7 +196,8 @@ func (h host) mpsCheck() cuda.Finding {
 	folder := cmp.Or(h.getenv(mpsPipes), "/tmp/nvidia-mps")
 	if !h.there(path.Join(folder, "control")) {
 		if h.getenv(mpsPipes) != "" {
-			return cuda.Found("mps service", cuda.Advice, "%s is %s, but no service listens there: unset it, and use --mps", mpsPipes, folder)
+			return cuda.Found("mps service", cuda.Advice,
+				"%s is %s, but no service listens there: unset it, and use --mps", mpsPipes, folder)
 		}
 		return cuda.Found("mps service", cuda.Fine, "not running; --mps starts one for a run")
 	}
@@ -197,9 +208,13 @@ func (h host) mpsCheck() cuda.Finding {
 	owner := strings.Fields(machine.Field(h.root, path.Join("proc", pid, "status"), "Uid"))
 	switch {
 	case !h.there(path.Join("proc", pid)):
-		return cuda.Found("mps service", cuda.Advice, "%s is left from process %s, which has exited: remove the folder, or the driver may wait for the service", folder, pid)
+		return cuda.Found("mps service", cuda.Advice,
+			"%s is left from process %s, which has exited: remove the folder, or the driver may wait for the service",
+			folder, pid)
 	case len(owner) > 0 && owner[0] != strconv.Itoa(h.uid):
-		return cuda.Found("mps service", cuda.Advice, "process %s in %s belongs to user %s, you are user %d: the service serves one user at a time, so a run waits until their programs exit; or set %s to another folder",
+		return cuda.Found("mps service", cuda.Advice,
+			"process %s in %s belongs to user %s, you are user %d: the service serves one user at a time, so a run "+
+				"waits until their programs exit; or set %s to another folder",
 			pid, folder, owner[0], h.uid, mpsPipes)
 	}
 	return cuda.Found("mps service", cuda.Fine, "process %s listens in %s", pid, folder)

@@ -62,12 +62,14 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptAtEnd: a signal that comes when the last epoch is done does not keep the run from its report. A second one ends it at once.
+// TestInterruptAtEnd: a signal that comes when the last epoch is done does not keep the run from its report. A second
+// one ends it at once.
 func TestInterruptAtEnd(t *testing.T) {
 	for signals, c := range []struct {
 		faults string // the sixth file is result.json
 		status int
-	}{{"", 0}, {"workers.halt:signal=SIGTERM,file.rename:delay=1s@6", 0}, {"workers.halt:signal=SIGTERM,file.rename:delay=1m@6", -1}} {
+	}{{"", 0}, {"workers.halt:signal=SIGTERM,file.rename:delay=1s@6", 0},
+		{"workers.halt:signal=SIGTERM,file.rename:delay=1m@6", -1}} {
 		folder := filepath.Join(t.TempDir(), "run")
 		var stdout bytes.Buffer
 		stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -76,7 +78,8 @@ func TestInterruptAtEnd(t *testing.T) {
 		}
 		defer stderr.Close()
 		said := func() string { text, _ := os.ReadFile(stderr.Name()); return string(text) }
-		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "2", "--save-every", "1", "--run", folder, "--json")
+		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:500", "--workers", "2", "--epochs", "2",
+			"--save-every", "1", "--run", folder, "--json")
 		cmd.Args[0] = "hogwild"
 		cmd.Env = append(os.Environ(), fault.Variable+"="+c.faults)
 		cmd.Stdout, cmd.Stderr = &stdout, stderr
@@ -86,7 +89,8 @@ func TestInterruptAtEnd(t *testing.T) {
 		defer cmd.Process.Kill()
 		const heeded = "another signal ends it at once"
 		if c.status < 0 {
-			for end := time.Now().Add(50 * time.Second); !strings.Contains(said(), heeded); time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(50 * time.Second); !strings.Contains(said(),
+				heeded); time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("the first signal is not heeded: %s", said())
 				}
@@ -99,8 +103,10 @@ func TestInterruptAtEnd(t *testing.T) {
 		}
 		if c.status == 0 {
 			oneResult(t, stdout.Bytes(), folder)
-		} else if _, err := os.Stat(filepath.Join(folder, rundir.ResultFile)); !rundir.HasSnapshot(folder) || err == nil {
-			t.Errorf("%d signals: a snapshot %v, a result %v: want the first alone", signals, rundir.HasSnapshot(folder), err)
+		} else if _, err := os.Stat(filepath.Join(folder, rundir.ResultFile)); !rundir.HasSnapshot(folder) ||
+			err == nil {
+			t.Errorf("%d signals: a snapshot %v, a result %v: want the first alone", signals,
+				rundir.HasSnapshot(folder), err)
 		}
 		if strings.Contains(said(), heeded) != (signals > 0) {
 			t.Errorf("%d signals: %s", signals, said())
@@ -108,12 +114,13 @@ func TestInterruptAtEnd(t *testing.T) {
 	}
 }
 
-// TestFirstChildSignalled: SIGTERM to the first child, as soon as it is there, ends the coordinator of no run, whichever child that is. (Go starts
-// one itself, which has the coordinator's memory: see self.Probe.)
+// TestFirstChildSignalled: SIGTERM to the first child, as soon as it is there, ends the coordinator of no run,
+// whichever child that is. (Go starts one itself, which has the coordinator's memory: see self.Probe.)
 func TestFirstChildSignalled(t *testing.T) {
 	for range 25 {
 		var stderr bytes.Buffer
-		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:200", "--workers", "1", "--epochs", "1", "--quiet", "--run", filepath.Join(t.TempDir(), "run"))
+		cmd := exec.Command("/proc/self/exe", "train", "--data", "digits:200", "--workers", "1", "--epochs", "1",
+			"--quiet", "--run", filepath.Join(t.TempDir(), "run"))
 		cmd.Args[0], cmd.Stderr = "hogwild", &stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -160,7 +167,8 @@ func oneResult(t *testing.T, report []byte, folder string) {
 		t.Errorf("the weights have loss %v (%v), the report %s", weights.Loss, err, loss)
 	}
 	var html bytes.Buffer
-	if err := page.OfRuns([]*rundir.Recorded{r}).WriteHTML(&html); err != nil || !strings.Contains(html.String(), loss) {
+	if err := page.OfRuns([]*rundir.Recorded{r}).WriteHTML(&html); err != nil ||
+		!strings.Contains(html.String(), loss) {
 		t.Errorf("the page (%v) has no test loss of %s", err, loss)
 	}
 }

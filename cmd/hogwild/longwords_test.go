@@ -26,17 +26,25 @@ func TestLongWords(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"LONG", "LONG --help", "--LONG", "train LONG", "train --LONG", "train --LONG=1", "train --lr LONG", "train --model LONG",
-		"train --model mlp:LONG", "train --model conv:LONG", "train --mode LONG", "train --optimizer LONG", "train --data LONG",
-		"train --data digits:LONG", "train --data synth:LONG", "train --test LONG", "train --scale LONG", "train --format LONG",
+		"LONG", "LONG --help", "--LONG", "train LONG", "train --LONG", "train --LONG=1", "train --lr LONG",
+		"train --model LONG",
+		"train --model mlp:LONG", "train --model conv:LONG", "train --mode LONG", "train --optimizer LONG",
+		"train --data LONG",
+		"train --data digits:LONG", "train --data synth:LONG", "train --test LONG", "train --scale LONG",
+		"train --format LONG",
 		"train --workers LONG", "train --gpu LONG", "train --run LONG", "train --resume LONG", "train --config LONG",
-		"train --cpuprofile LONG", "train --trace LONG", "train --dashboard LONG", "train --schedule LONG", "train --average-every LONG",
-		"train --save-every LONG", "train --seed LONG", "train --center LONG", "train --merge-every LONG", "train --partition LONG",
-		"train --data cell.csv --workers 2", "train --data head.csv --target LONG --workers 2", "train --data head.csv --target nosuch", "train --data label.csv",
+		"train --cpuprofile LONG", "train --trace LONG", "train --dashboard LONG", "train --schedule LONG",
+		"train --average-every LONG",
+		"train --save-every LONG", "train --seed LONG", "train --center LONG", "train --merge-every LONG",
+		"train --partition LONG",
+		"train --data cell.csv --workers 2", "train --data head.csv --target LONG --workers 2",
+		"train --data head.csv --target nosuch", "train --data label.csv",
 		"train --data rows.libsvm", "train --data label.libsvm", "train --config key.yaml", "train --config value.yaml",
 		"train --data ratings.csv --format ratings --model factor:2", "train --data ratings.csv --target LONG",
-		"eval LONG", "eval key.yaml --data LONG", "data info LONG", "data info cell.csv --target LONG", "data make LONG x.csv",
-		"data make dense:3x3 LONG", "report LONG", "sweep LONG", "bench --modes LONG", "bench --workers LONG", "bench --out LONG/LONG",
+		"eval LONG", "eval key.yaml --data LONG", "data info LONG", "data info cell.csv --target LONG",
+		"data make LONG x.csv",
+		"data make dense:3x3 LONG", "report LONG", "sweep LONG", "bench --modes LONG", "bench --workers LONG",
+		"bench --out LONG/LONG",
 		"reproduce LONG", "doctor LONG",
 	} {
 		var stdout, stderr bytes.Buffer

@@ -62,7 +62,8 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	err := a.Run(append([]string{"hogwild"}, args...))
 	switch {
 	case errors.Is(err, config.ErrReported):
-		time.Sleep(time.Second / 2) // when one rank fails, its launcher kills the others: let the one that reports do so
+		// when one rank fails, its launcher kills the others: let the one that reports do so
+		time.Sleep(time.Second / 2)
 	case err != nil:
 		fmt.Fprint(stderr, human.Shown(stderr, "hogwild: "+errorText(err, args)+"\n"))
 	}
@@ -128,7 +129,8 @@ func app(stdout, stderr io.Writer) *cli.App {
 			benchCommand(),
 			sweepCommand(),
 			{Name: "reproduce", Action: group(reproduceHelp), Subcommands: reproduceCommands()},
-			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataGetCommand(), dataConvertCommand(), dataMakeCommand()}},
+			{Name: "data", Action: group(dataHelp), Subcommands: []*cli.Command{dataInfoCommand(), dataGetCommand(),
+				dataConvertCommand(), dataMakeCommand()}},
 			devicesCommand(),
 			doctorCommand(),
 			completionCommand(),

@@ -50,7 +50,8 @@ Exit status: 0 done; 1 failed; 2 a wrong flag, file or setting; 3 training diver
 // manual is hogwild(1) in the man macros of troff.
 func manual(commands []*cli.Command) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, ".TH HOGWILD 1 \"\" \"hogwild %s\"\n.SH NAME\nhogwild \\- train a model with many processes and no locks\n", config.Version)
+	fmt.Fprintf(&b, ".TH HOGWILD 1 \"\" \"hogwild %s\"\n.SH NAME\nhogwild \\- train a model with many processes and "+
+		"no locks\n", config.Version)
 	b.WriteString(".SH SYNOPSIS\n.B hogwild\n.I COMMAND\n[flags]\n.SH COMMANDS\n")
 	for _, c := range typed(commands, "") {
 		fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", troff(c.name), troff(c.Usage))

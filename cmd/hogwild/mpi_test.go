@@ -49,18 +49,23 @@ func mpirunOf(library string) string {
 
 // mpiEnvironment is that of a job whose ranks have the helper of a library.
 func mpiEnvironment(helper string) []string {
-	return append(os.Environ(), nodes.HelperVariable+"="+filepath.Join(os.Getenv("HOGWILD_TEST_MPI"), helper, "hogwild-mpi"),
+	return append(os.Environ(), nodes.HelperVariable+"="+filepath.Join(os.Getenv("HOGWILD_TEST_MPI"), helper,
+		"hogwild-mpi"),
 		// For Open MPI 4 and 5: more ranks than cores, anywhere, none bound.
-		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none",
-		"PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_hwloc_default_binding_policy=none")
+		"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+		"OMPI_MCA_hwloc_base_binding_policy=none",
+		"PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+		"PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_hwloc_default_binding_policy=none")
 }
 
 // trainOn starts training on n nodes of this host, with the launcher of one MPI library and the helper of another.
 func trainOn(t *testing.T, launcher, helper string, n int, arguments ...string) *mpiJob {
 	t.Helper()
 	program := filepath.Join(os.Getenv("HOGWILD_BIN"), "hogwild")
-	j := &mpiJob{ended: make(chan error, 1), mark: fmt.Sprintf("HOGWILD_TEST_JOB=%d.%d", os.Getpid(), time.Now().UnixNano())}
-	j.Cmd = exec.Command(mpirunOf(launcher), slices.Concat([]string{"-n", fmt.Sprint(n), program, "train", "--json", "--workers", "1"}, arguments)...)
+	j := &mpiJob{ended: make(chan error, 1),
+		mark: fmt.Sprintf("HOGWILD_TEST_JOB=%d.%d", os.Getpid(), time.Now().UnixNano())}
+	j.Cmd = exec.Command(mpirunOf(launcher),
+		slices.Concat([]string{"-n", fmt.Sprint(n), program, "train", "--json", "--workers", "1"}, arguments)...)
 	j.Env = append(mpiEnvironment(helper), j.mark)
 	j.Stdout, j.Stderr, j.WaitDelay = &j.stdout, &j.stderr, 2*time.Second
 	if err := j.Start(); err != nil {
@@ -146,8 +151,8 @@ func epochsOf(folder string) int {
 	return bytes.Count(lines, []byte(`"kind":"epoch"`))
 }
 
-// TestMPITrains: three nodes reach the loss of one machine, or a lower one, in as many epochs. That and its standard deviation are of
-// eight runs with two workers and the seeds 1 to 8.
+// TestMPITrains: three nodes reach the loss of one machine, or a lower one, in as many epochs. That and its standard
+// deviation are of eight runs with two workers and the seeds 1 to 8.
 func TestMPITrains(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		for _, c := range []struct {
@@ -162,7 +167,8 @@ func TestMPITrains(t *testing.T) {
 				if c.data == "a9a" {
 					c.data = filepath.Join(check.Data(t, "a9a"), "a9a")
 				}
-				j := trainOn(t, library, library, 3, "--data", c.data, "--model", c.model, "--epochs", c.epochs, "--seed", "2")
+				j := trainOn(t, library, library, 3, "--data", c.data, "--model", c.model, "--epochs",
+					c.epochs, "--seed", "2")
 				report := j.finish(t)
 				off := (report.TestLoss - c.loss) / c.deviation
 				t.Logf("test loss %.4f, %+.1f standard deviations from one machine's", report.TestLoss, off)
@@ -193,7 +199,8 @@ func TestMPIRequeue(t *testing.T) {
 				}
 				done := epochsOf(folder)
 				next := trainOn(t, library, library, again, append(settings, "--epochs", fmt.Sprint(done+2))...)
-				if report := next.finish(t); !next.ProcessState.Success() || report.Epochs != done+2 || report.Examples != 20000*(done+2) {
+				if report := next.finish(t); !next.ProcessState.Success() || report.Epochs != done+2 ||
+					report.Examples != 20000*(done+2) {
 					t.Errorf("continued on %d nodes: %v, %+v, after %d epochs", again, next.ProcessState, report, done)
 				}
 			})
@@ -222,7 +229,8 @@ func (j *mpiJob) hurt(t *testing.T, victim string) {
 func TestMPIInterrupt(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		folder := filepath.Join(t.TempDir(), "run")
-		j := trainOn(t, library, library, 3, "--data", "digits:60000", "--model", "convnet", "--epochs", "100", "--run", folder)
+		j := trainOn(t, library, library, 3, "--data", "digits:60000", "--model", "convnet", "--epochs", "100",
+			"--run", folder)
 		j.until(t, "no second has passed", func() bool {
 			lines, _ := os.ReadFile(filepath.Join(folder, "metrics.jsonl"))
 			return bytes.Contains(lines, []byte(`"kind":"second"`))
@@ -239,14 +247,16 @@ func TestMPIInterrupt(t *testing.T) {
 func TestMPISilent(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		folder := filepath.Join(t.TempDir(), "run")
-		j := trainOn(t, library, library, 3, "--data", "digits:2000", "--epochs", "10000000", "--node-timeout", "6s", "--run", folder)
+		j := trainOn(t, library, library, 3, "--data", "digits:2000", "--epochs", "10000000", "--node-timeout", "6s",
+			"--run", folder)
 		j.until(t, "no epoch has ended", func() bool { return epochsOf(folder) > 1 })
 		for _, p := range j.processes() {
 			if p.kind == "helper" && p.rank == 1 {
 				_ = syscall.Kill(p.pid, syscall.SIGSTOP)
 			}
 		}
-		if j.finish(t); !strings.Contains(j.stderr.String(), "node 0 of 3") || !strings.Contains(j.stderr.String(), "nothing came from node 1 (") {
+		if j.finish(t); !strings.Contains(j.stderr.String(), "node 0 of 3") ||
+			!strings.Contains(j.stderr.String(), "nothing came from node 1 (") {
 			t.Errorf("%s: %v", library, j.ProcessState)
 		}
 	}
@@ -256,10 +266,12 @@ func TestMPISilent(t *testing.T) {
 func TestMPIWorker(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		folder := filepath.Join(t.TempDir(), "run")
-		j := trainOn(t, library, library, 3, "--data", "digits:20000", "--model", "mlp:64", "--epochs", "12", "--run", folder)
+		j := trainOn(t, library, library, 3, "--data", "digits:20000", "--model", "mlp:64", "--epochs", "12",
+			"--run", folder)
 		j.until(t, "no epoch has ended", func() bool { return epochsOf(folder) > 1 })
 		j.hurt(t, "worker")
-		if report := j.finish(t); !j.ProcessState.Success() || report.Epochs != 12 || !strings.Contains(j.stderr.String(), "restarted") {
+		if report := j.finish(t); !j.ProcessState.Success() || report.Epochs != 12 ||
+			!strings.Contains(j.stderr.String(), "restarted") {
 			t.Errorf("%s: %v, %+v", library, j.ProcessState, report)
 		}
 	}
@@ -284,17 +296,22 @@ func TestMPIWrongLauncher(t *testing.T) {
 func TestMPIBench(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		bench := func(model, nodes string) (string, error) {
-			cmd := exec.Command(filepath.Join(os.Getenv("HOGWILD_BIN"), "hogwild"), "bench", "--data", "digits:2000", "--model", model, "--epochs", "2", "--workers", "1",
-				"--nodes", nodes, "--rounds", "2", "--repeat", "1", "--same-lr", "--launcher", mpirunOf(library)+" -n {nodes}", "--out", filepath.Join(t.TempDir(), "out"))
+			cmd := exec.Command(filepath.Join(os.Getenv("HOGWILD_BIN"), "hogwild"), "bench", "--data", "digits:2000",
+				"--model", model, "--epochs", "2", "--workers", "1",
+				"--nodes", nodes, "--rounds", "2", "--repeat", "1", "--same-lr", "--launcher",
+				mpirunOf(library)+" -n {nodes}", "--out", filepath.Join(t.TempDir(), "out"))
 			cmd.Env = mpiEnvironment(library)
 			text, err := cmd.CombinedOutput()
 			return string(text), err
 		}
 		text, err := bench("softmax", "1,2")
-		if err != nil || strings.Contains(text, "failed") || !strings.Contains(text, "MPI") || !strings.Contains(text, "30.7 KiB") {
+		if err != nil || strings.Contains(text, "failed") || !strings.Contains(text, "MPI") ||
+			!strings.Contains(text, "30.7 KiB") {
 			t.Errorf("%s: %v\n%s", library, err, text)
 		}
-		if text, err := bench("factor:8", "2"); err == nil || !strings.Contains(text, "(case async-1,nodes=2,rounds=2)") || !strings.Contains(text, "has rows with labels") {
+		if text, err := bench("factor:8", "2"); err == nil ||
+			!strings.Contains(text, "(case async-1,nodes=2,rounds=2)") ||
+			!strings.Contains(text, "has rows with labels") {
 			t.Errorf("%s: a model that the data cannot have: %v\n%s", library, err, text)
 		}
 	}

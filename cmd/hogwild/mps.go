@@ -60,10 +60,12 @@ func startMPS(c config.Config) (started bool, err error) {
 	case os.Getenv(mpsPipes) != "":
 		return false, usagef("--mps: %s is set, so a service is in use already: leave --mps out, or unset it", mpsPipes)
 	case clients > mpsClients:
-		return false, usagef("--mps: %d workers and the coordinator exceed the %d processes that the service supports", clients-1, mpsClients)
+		return false, usagef("--mps: %d workers and the coordinator exceed the %d processes that the service supports",
+			clients-1, mpsClients)
 	}
 	if _, err := exec.LookPath(mpsControl); err != nil {
-		return false, usagef("--mps: %s is not on PATH: it comes with the NVIDIA driver (on Debian and Ubuntu in nvidia-compute-utils)", mpsControl)
+		return false, usagef("--mps: %s is not on PATH: it comes with the NVIDIA driver (on Debian and Ubuntu in "+
+			"nvidia-compute-utils)", mpsControl)
 	}
 	folder, err := os.MkdirTemp("/tmp", "hogwild-mps-") // a short path: it becomes a socket's
 	if err != nil {

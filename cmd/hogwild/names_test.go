@@ -27,7 +27,8 @@ func TestNamesAreOnlyShown(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"train", "--data", file, "--target", "3", "--epochs", "1", "--workers", "1", "--run", folder},
-		{"train", "--data", file, "--target", "3", "--epochs", "1", "--workers", "1", "--run", "json" + escape, "--json"},
+		{"train", "--data", file, "--target", "3", "--epochs", "1", "--workers", "1", "--run",
+			"json" + escape, "--json"},
 		{"train", "--resume", folder, "--epochs", "2"},
 		{"train", "--data", "no" + file},
 		{"train", "--data", file, "--target", escape},
@@ -48,7 +49,10 @@ func TestNamesAreOnlyShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = exitStatus(t, cmd)
-		if i := strings.IndexFunc(said.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); i >= 0 {
+		if i := strings.IndexFunc(said.String(), func(r rune) bool {
+			return unicode.IsControl(r) && r != '\n' &&
+				r != '\t'
+		}); i >= 0 {
 			t.Errorf("%q: %.80q", args, said.String()[i:])
 		}
 	}

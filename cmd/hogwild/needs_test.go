@@ -14,17 +14,22 @@ import (
 )
 
 // TestIdleSettings gives each setting beside each context on the command line, in the environment and in a file: all
-// refuse it, with its place, exactly where config says that it has no effect; a file may give a default all the same. What
-// a file has and the command line takes the effect of is left out.
+// refuse it, with its place, exactly where config says that it has no effect; a file may give a default all the same.
+// What a file has and the command line takes the effect of is left out.
 func TestIdleSettings(t *testing.T) {
 	type pair = []string // flags and values, as name=value
-	contexts := []pair{{"mode=async"}, {"mode=atomic"}, {"mode=delayed:3"}, {"mode=sync"}, {"mode=sync", "average=gradients"}, {"optimizer=momentum"},
-		{"optimizer=adam"}, {"mode=sync", "optimizer=adagrad"}, {"schedule=cosine"}, {"schedule=step"}, {"gpu=0"}, {"gpu=auto"}, {"batch=16"},
+	contexts := []pair{{"mode=async"}, {"mode=atomic"}, {"mode=delayed:3"}, {"mode=sync"},
+		{"mode=sync", "average=gradients"}, {"optimizer=momentum"},
+		{"optimizer=adam"}, {"mode=sync", "optimizer=adagrad"}, {"schedule=cosine"}, {"schedule=step"}, {"gpu=0"},
+		{"gpu=auto"}, {"batch=16"},
 		{"global-batch=64"}, {"model=factor:8"}, {"model=softmax"}}
 	folder, refusals, drops := t.TempDir(), 0, 0
-	for _, setting := range []string{"average=weights", "average=gradients", "average-every=5", "average-every=epoch", "average-state=keep", "average-state=reset",
-		"batch=8", "global-batch=8", "merge-every=8", "gradient-delay=1us", "gpu-mem-free=4GiB", "cpu-workers=1", "in-flight=4", "write=atomic", "mps=true",
-		"momentum=0.9", "momentum=0.5", "momentum-correction=true", "beta1=0.5", "beta2=0.999", "optimizer-state=private", "optimizer-state=shared", "lr-min=0.001",
+	for _, setting := range []string{"average=weights", "average=gradients", "average-every=5", "average-every=epoch",
+		"average-state=keep", "average-state=reset",
+		"batch=8", "global-batch=8", "merge-every=8", "gradient-delay=1us", "gpu-mem-free=4GiB", "cpu-workers=1",
+		"in-flight=4", "write=atomic", "mps=true",
+		"momentum=0.9", "momentum=0.5", "momentum-correction=true", "beta1=0.5", "beta2=0.999",
+		"optimizer-state=private", "optimizer-state=shared", "lr-min=0.001",
 		"decay=0.1", "decay=0.5", "lr-cap=2", "biases=true", "l1=0.1", "lr=0.5"} {
 		name, _, _ := strings.Cut(setting, "=")
 		for _, context := range contexts {
@@ -69,7 +74,8 @@ func TestIdleSettings(t *testing.T) {
 			o := read(t, all[:len(all)-2], nil, settingsFile(t, file, append(helpful[name], setting)))
 			for _, line := range o.options.dropped {
 				drops++
-				if !strings.Contains(line, " has no effect with") || !strings.HasSuffix(line, "; the setting is ignored") {
+				if !strings.Contains(line, " has no effect with") ||
+					!strings.HasSuffix(line, "; the setting is ignored") {
 					t.Errorf("%s in a file, %v: %s", setting, context, line)
 				}
 			}
@@ -87,12 +93,14 @@ func TestIdleSettings(t *testing.T) {
 
 // helpful is what lets a setting have an effect.
 var helpful = map[string][]string{
-	"average-every": {"mode=sync"}, "momentum": {"optimizer=momentum"}, "beta1": {"optimizer=adam"}, "decay": {"schedule=exp"}, "cpu-workers": {"gpu=0"},
+	"average-every": {"mode=sync"}, "momentum": {"optimizer=momentum"}, "beta1": {"optimizer=adam"},
+	"decay": {"schedule=exp"}, "cpu-workers": {"gpu=0"},
 }
 
 // TestLeftOut: a run on GPUs is trained on cores by --gpu= alone, whether its settings are in a file or it is resumed.
 func TestLeftOut(t *testing.T) {
-	file := settingsFile(t, filepath.Join(t.TempDir(), "gpus.yaml"), []string{"gpu=auto:2", "gpu-mem-free=4GiB", "workers=gpu:4,cpu:2", "in-flight=64", "write=racy", "mps=true"})
+	file := settingsFile(t, filepath.Join(t.TempDir(), "gpus.yaml"),
+		[]string{"gpu=auto:2", "gpu-mem-free=4GiB", "workers=gpu:4,cpu:2", "in-flight=64", "write=racy", "mps=true"})
 	got := read(t, []string{"gpu="}, nil, file)
 	want := config.Default()
 	want.Workers = 6
@@ -111,7 +119,8 @@ func TestLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.leaveOut(s, nil); err != nil || s.checkIdle(&o.Config) != nil || o.Config != want || len(o.dropped) != 3 {
+	if err := o.leaveOut(s, nil); err != nil || s.checkIdle(&o.Config) != nil || o.Config != want ||
+		len(o.dropped) != 3 {
 		t.Errorf("%+v, %v, left out: %q", o.Config, err, o.dropped)
 	}
 }
@@ -177,7 +186,8 @@ func TestVariables(t *testing.T) {
 		if err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "build" || d.Name() == "bin") {
 			return fs.SkipDir
 		}
-		if !slices.Contains([]string{".go", ".md", ".sh", ".txt", ".c", ".yml", ".yaml", ""}, filepath.Ext(path)) || !d.Type().IsRegular() || d.Name() == "wrong.txt" {
+		if !slices.Contains([]string{".go", ".md", ".sh", ".txt", ".c", ".yml", ".yaml", ""}, filepath.Ext(path)) ||
+			!d.Type().IsRegular() || d.Name() == "wrong.txt" {
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -193,10 +203,12 @@ func TestVariables(t *testing.T) {
 		t.Errorf("%d names, %v", len(seen), err)
 	}
 	for name, says := range map[string]string{
-		prefix + "MOMENTM": "did you mean HOGWILD_MOMENTUM?", prefix + "WORKER": "did you mean HOGWILD_WORKERS?", prefix + "NO_SUCH_THING_AT_ALL": "not a setting of any command (unset it",
+		prefix + "MOMENTM": "did you mean HOGWILD_MOMENTUM?", prefix + "WORKER": "did you mean HOGWILD_WORKERS?",
+		prefix + "NO_SUCH_THING_AT_ALL": "not a setting of any command (unset it",
 	} {
 		t.Setenv(name, "1")
-		if err := unknownVariable(app(nil, nil).Commands); err == nil || !strings.Contains(err.Error(), says) || status(err) != 2 {
+		if err := unknownVariable(app(nil, nil).Commands); err == nil || !strings.Contains(err.Error(), says) ||
+			status(err) != 2 {
 			t.Errorf("%s: %v, want %q", name, err, says)
 		}
 		os.Unsetenv(name)

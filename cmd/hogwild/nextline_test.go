@@ -68,8 +68,10 @@ func TestNextLine(t *testing.T) {
 	}
 
 	// Rows that are no longer those of the run are not passed off as them.
-	sh(t, path, "cp values.csv other.csv; hogwild train --data other.csv --model linear --lr 0.01 --workers 1 --epochs 1 --quiet --run other; sed -i 2d other.csv")
-	if said := sh(t, path, "hogwild eval other 2>&1 || echo status $?"); !strings.Contains(said, "other.csv has changed since the run") || !strings.Contains(said, "status 2") {
+	sh(t, path, "cp values.csv other.csv; hogwild train --data other.csv --model linear --lr 0.01 --workers 1 "+
+		"--epochs 1 --quiet --run other; sed -i 2d other.csv")
+	if said := sh(t, path, "hogwild eval other 2>&1 || echo status $?"); !strings.Contains(said,
+		"other.csv has changed since the run") || !strings.Contains(said, "status 2") {
 		t.Error(said)
 	}
 }

@@ -25,7 +25,8 @@ func (o *trainOptions) launched() error {
 	l := nodes.Launched()
 	switch {
 	case o.MPI == "on" && l.Ranks == 0:
-		return usagef("mpi on: no launcher of a job has started this run, as far as it says: there is none of %s in the environment; use mpirun, mpiexec or srun, or --mpi auto",
+		return usagef("mpi on: no launcher of a job has started this run, as far as it says: there is none of %s in "+
+			"the environment; use mpirun, mpiexec or srun, or --mpi auto",
 			nodes.Variables())
 	case o.MPI == "off" || l.Ranks < 2 && o.here > 0:
 		o.Nodes = o.here
@@ -39,7 +40,8 @@ func (o *trainOptions) launched() error {
 }
 
 // perNode are the flags whose values may differ between the nodes of a job, and those that node 0 alone heeds.
-var perNode = []string{"workers", "cpu-workers", "gpu", "gpu-mem-free", "mps", "max-memory", "resume", "config", "nodes", "json", "quiet",
+var perNode = []string{"workers", "cpu-workers", "gpu", "gpu-mem-free", "mps", "max-memory", "resume", "config",
+	"nodes", "json", "quiet",
 	"dashboard", "dashboard-public", "cpuprofile", "trace", "timing"}
 
 // stated are the settings that this node was given, and that all nodes of a job must be given alike.
@@ -59,7 +61,8 @@ func (o *trainOptions) noteAlone(stderr io.Writer) {
 	if alone.Nodes = 0; o.here == 0 && o.Nodes == 1 {
 		for i := range alone.Idle(nil) {
 			if i.Changed {
-				fmt.Fprintf(stderr, "hogwild: %s has started one rank: %s\n", nodes.Launched().Launcher, human.Visible(i.Why))
+				fmt.Fprintf(stderr, "hogwild: %s has started one rank: %s\n", nodes.Launched().Launcher,
+					human.Visible(i.Why))
 			}
 		}
 	}
@@ -75,8 +78,8 @@ func (o *trainOptions) requeued() {
 	o.dropped = append(o.dropped, fmt.Sprintf("%s has no snapshot yet: a new run begins in it", o.Run))
 }
 
-// waitForFirst is how long other ranks leave rank 0 to say what is wrong: the launcher kills it when they exit. They have
-// no other connection.
+// waitForFirst is how long other ranks leave rank 0 to say what is wrong: the launcher kills it when they exit. They
+// have no other connection.
 const waitForFirst = 3 * time.Second
 
 // afterFirst delays the errors of other ranks from before they join the job: rank 0 most likely has the same.
@@ -134,7 +137,8 @@ func (o *trainOptions) checkHere() error {
 	case o.here < 0 || o.here > mostHere:
 		return usagef("nodes %d: want 1 to %d in one process", o.here, mostHere)
 	case o.here > 0 && o.Nodes != o.here:
-		return usagef("nodes %d: %s has started a job of %d nodes; leave nodes out", o.here, nodes.Launched().Launcher, o.Nodes)
+		return usagef("nodes %d: %s has started a job of %d nodes; leave nodes out", o.here,
+			nodes.Launched().Launcher, o.Nodes)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ func mayReplace(flag, path string, kind atomicfile.Kind, force bool) error {
 	return nil
 }
 
-// replaceFile has write make a file of a kind, which gets its name when it is complete. A signal removes what there is of it.
+// replaceFile has write make a file of a kind, which gets its name when it is complete. A signal removes what there is
+// of it.
 func replaceFile(path string, kind atomicfile.Kind, force bool, write func(io.Writer) error) error {
 	if err := mayReplace("--out ", path, kind, force); err != nil {
 		return err

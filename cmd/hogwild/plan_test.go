@@ -38,19 +38,23 @@ target-loss: 0.5
 		names = append(names, c.Name)
 		got[c.Name] = strings.Join(text, " ")
 	}
-	if diff := cmp.Diff([]string{"async,workers=1", "async,workers=2", "slow,workers=1", "slow,workers=2"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"async,workers=1", "async,workers=2", "slow,workers=1", "slow,workers=2"},
+		names); diff != "" {
 		t.Errorf("names:\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{
 		"async,workers=1": "data=digits:500 epochs=2 lr=0.5 no-bias=true mode=async workers=1 batch=8",
 		"async,workers=2": "data=digits:500 epochs=2 lr=0.5 no-bias=true mode=async workers=2 batch=8",
-		"slow,workers=1":  "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=1 batch=8",
-		"slow,workers=2":  "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=2 batch=8",
+		"slow,workers=1": "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=1 " +
+			"batch=8",
+		"slow,workers=2": "data=digits:500 epochs=2 lr=0.01 no-bias=true mode=sync average-every=epoch workers=2 " +
+			"batch=8",
 	}, got); diff != "" {
 		t.Errorf("settings:\n%s", diff)
 	}
 	p.Cases = nil
-	want := bench.Plan{Kind: "sweep", Name: "lr-by-workers", About: "does it diverge?", Seeds: []uint64{1, 2, 3}, TargetLoss: 0.5}
+	want := bench.Plan{Kind: "sweep", Name: "lr-by-workers", About: "does it diverge?", Seeds: []uint64{1, 2, 3},
+		TargetLoss: 0.5}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("the rest:\n%s", diff)
 	}
@@ -66,8 +70,10 @@ func TestPlanNames(t *testing.T) {
 		{"grid: {lr: [0.1, 1e-2]}", "lr=0.1 lr=1e-2", " "},
 		{"cases: [{}, {lr: 0.1}]", "base lr=0.1", " "},
 		{"cases: [{mode: sync, lr: 0.1}, {mode: async, lr: 0.1}]", "sync async", " "},
-		{"grid: {data: [a/b, a_b, ../a b, \"a  b\"]}", "data=a-b data=a_b data=..-a-b data=a-b-2", "data=a-b data=a_b data=..-a-b data=a-b"},
-		{"cases: [{model: hinge, l2: 0.1}, {l2: 0.1}, {model: hinge}]", "model=hinge,l2=0.1 l2=0.1 model=hinge", "model=hinge base model=hinge"},
+		{"grid: {data: [a/b, a_b, ../a b, \"a  b\"]}", "data=a-b data=a_b data=..-a-b data=a-b-2",
+			"data=a-b data=a_b data=..-a-b data=a-b"},
+		{"cases: [{model: hinge, l2: 0.1}, {l2: 0.1}, {model: hinge}]", "model=hinge,l2=0.1 l2=0.1 model=hinge",
+			"model=hinge base model=hinge"},
 		{"name: 7\ncases: [{name: x, lr: 1}, {name: y.z}]", "x y.z", " "},
 	} {
 		p, err := bench.ReadPlan("plan.yaml", []byte(c.text), caseFlags{})
@@ -152,7 +158,8 @@ func TestPlanErrors(t *testing.T) {
 		{"base: {data: \"digits", `plan.yaml:1:`},
 	} {
 		_, err := bench.ReadPlan("plan.yaml", []byte(c.text), caseFlags{})
-		if err == nil || !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
 		}
 	}
@@ -168,7 +175,8 @@ func TestPlanExample(t *testing.T) {
 	if err != nil || p.Name != "staleness" || len(p.Cases) != 18 || len(p.Seeds) != 2 {
 		t.Fatalf("%d cases, %d seeds (%v)", len(p.Cases), len(p.Seeds), err)
 	}
-	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "delayed-0,lr=0.01" || last != "async,workers=2,lr=0.1" {
+	if first, last := p.Cases[0].Name, p.Cases[17].Name; first != "delayed-0,lr=0.01" ||
+		last != "async,workers=2,lr=0.1" {
 		t.Errorf("from %s to %s", first, last)
 	}
 	_, help, _ := strings.Cut(sweepHelp, "\n\n    ")

@@ -47,17 +47,20 @@ func predictCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
 	l.string(&in.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
-	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have no names")
+	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have "+
+		"no names")
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
 	l.bool(&proba, "proba", "also print the probability of each class")
 	forcing(&l, &force)
 	describing(&l, &d)
 	return &cli.Command{
-		Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN", Description: predictHelp, Flags: l.flags,
+		Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN",
+		Description: predictHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			switch {
 			case len(args) != 1:
-				return usagef("predict takes one weights file or run folder, and --data: hogwild predict runs/digits --data digits")
+				return usagef("predict takes one weights file or run folder, and --data: hogwild predict runs/digits " +
+					"--data digits")
 			case in.Path == "":
 				return usagef("--data is missing: hogwild predict %s --data new.csv", human.ShellWord(args[0]))
 			}
@@ -68,7 +71,8 @@ func predictCommand() *cli.Command {
 }
 
 // predict writes the predictions for in to the file out, or to stdout.
-func predict(weights string, d saved.Description, in data.Inputs, out string, force, proba bool, stdout, stderr io.Writer) error {
+func predict(weights string, d saved.Description, in data.Inputs, out string, force, proba bool, stdout,
+	stderr io.Writer) error {
 	format, err := predictionFormatOf(out)
 	if err != nil {
 		return err

@@ -103,7 +103,8 @@ func TestPredictAsNumPy(t *testing.T) {
 				Z       [][]float64
 				Classes []string
 			}
-			text := check.Python(t, "numpy, safetensors", chainScript, filepath.Join(weights, "weights.safetensors"), test)
+			text := check.Python(t, "numpy, safetensors", chainScript, filepath.Join(weights, "weights.safetensors"),
+				test)
 			if err := json.Unmarshal(text, &want); err != nil || len(want.Z) != 300 || len(got) != 301 {
 				t.Fatal(len(want.Z), len(got), err)
 			}
@@ -259,13 +260,16 @@ for name, n in ("train", 300), ("test", 90):
     x = r.integers(0, 60, (n, 10, 10)); x[np.arange(n), 3 * y, 2:8] += 150
     np.save(f"{sys.argv[1]}/X_{name}.npy", x.astype("u1")); np.save(f"{sys.argv[1]}/y_{name}.npy", y)
 `, dir)
-	call(t, "train", "--data", dir, "--model", "conv:3@3p2,7", "--epochs", "3", "--lr", "0.1", "--workers", "1", "--run", in("conv"), "--quiet", "--json")
+	call(t, "train", "--data", dir, "--model", "conv:3@3p2,7", "--epochs", "3", "--lr", "0.1", "--workers", "1",
+		"--run", in("conv"), "--quiet", "--json")
 	call(t, "predict", in("conv"), "--data", dir, "--proba", "--out", in("proba.npy"))
 	call(t, "predict", in("conv"), "--data", in("X_test.npy"), "--out", in("labels.npy"))
-	call(t, "train", "--data", "synth:lowrank:40x50x900x3", "--model", "factor:3", "--biases", "--epochs", "2", "--workers", "1", "--run", in("factor"), "--quiet", "--json")
+	call(t, "train", "--data", "synth:lowrank:40x50x900x3", "--model", "factor:3", "--biases", "--epochs", "2",
+		"--workers", "1", "--run", in("factor"), "--quiet", "--json")
 	call(t, "predict", in("factor"), "--data", "synth:lowrank:40x50x900x3", "--out", in("pairs.npy"))
 	weights := "/weights.safetensors"
-	said := check.Python(t, "numpy, safetensors", filesScript, in("conv")+weights, in("proba.npy"), in("labels.npy"), in("X_test.npy"), in("factor")+weights, in("pairs.npy"))
+	said := check.Python(t, "numpy, safetensors", filesScript, in("conv")+weights, in("proba.npy"), in("labels.npy"),
+		in("X_test.npy"), in("factor")+weights, in("pairs.npy"))
 	if strings.TrimSpace(string(said)) != "same" {
 		t.Errorf("%s", said)
 	}
@@ -275,7 +279,8 @@ for name, n in ("train", 300), ("test", 90):
 // reader all the same.
 func TestPredictionsWithoutNumbers(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	written := func(format func(*predictions, io.Writer) predictionWriter, table predictions, p *saved.Predictions) string {
+	written := func(format func(*predictions, io.Writer) predictionWriter, table predictions,
+		p *saved.Predictions) string {
 		var b bytes.Buffer
 		w := format(&table, &b)
 		if err := errors.Join(w.begin(), w.add(p), w.end()); err != nil {
@@ -291,7 +296,8 @@ func TestPredictionsWithoutNumbers(t *testing.T) {
 	chances := predictions{proba: true, classes: []string{"a", "b"}}
 	for _, text := range []string{
 		written(newPredictionJSON, predictions{}, values),
-		written(newPredictionJSON, chances, &saved.Predictions{Values: []float32{0, nan}, Probabilities: []float32{nan, 1, nan, nan}}),
+		written(newPredictionJSON, chances,
+			&saved.Predictions{Values: []float32{0, nan}, Probabilities: []float32{nan, 1, nan, nan}}),
 	} {
 		for line := range strings.Lines(text) {
 			if !json.Valid([]byte(line)) {

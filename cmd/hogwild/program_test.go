@@ -27,7 +27,8 @@ func trainProgram(t *testing.T, folder string, script []string, flags string) (r
 	t.Helper()
 	python := check.Interpreter(t, "torch, numpy, safetensors")
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
-	args := append([]string{"train", "--program", shellquote.Join(append([]string{python}, script...)...), "--run", folder, "--json"}, strings.Fields(flags)...)
+	args := append([]string{"train", "--program", shellquote.Join(append([]string{python}, script...)...), "--run",
+		folder, "--json"}, strings.Fields(flags)...)
 	var out, progress bytes.Buffer
 	if status := execute(args, &out, &progress); status != 0 {
 		t.Fatalf("status %d\n%s", status, progress.String())
@@ -38,8 +39,8 @@ func trainProgram(t *testing.T, folder string, script []string, flags string) (r
 	return r
 }
 
-// override is a command line with other values: flags are names and values in turn, which replace those in args or follow
-// them.
+// override is a command line with other values: flags are names and values in turn, which replace those in args or
+// follow them.
 func override(args []string, flags ...string) []string {
 	args = slices.Clone(args)
 	for i := 0; i < len(flags); i += 2 {
@@ -68,9 +69,11 @@ func TestProgramSteps(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			folder, rows := t.TempDir(), t.TempDir()
-			flags := fmt.Sprintf("--workers %d --mode %s --epochs %d --batch 16 --lr %v --l2 %v --seed %d --schedule constant", c.workers, c.mode, c.epochs, lr, l2, seed)
+			flags := fmt.Sprintf("--workers %d --mode %s --epochs %d --batch 16 --lr %v --l2 %v --seed %d --schedule "+
+				"constant", c.workers, c.mode, c.epochs, lr, l2, seed)
 			r := trainProgram(t, folder, []string{"testdata/program/steps.py", rows, c.kind}, flags)
-			again := []string{"testdata/program/again.py", folder + "/weights.safetensors", fmt.Sprint(r.TestLoss), c.kind,
+			again := []string{"testdata/program/again.py", folder + "/weights.safetensors",
+				fmt.Sprint(r.TestLoss), c.kind,
 				fmt.Sprint(seed), fmt.Sprint(lr), fmt.Sprint(l2), fmt.Sprint(c.epochs)}
 			for rank := range c.workers {
 				again = append(again, filepath.Join(rows, fmt.Sprint(rank)))
@@ -83,7 +86,8 @@ func TestProgramSteps(t *testing.T) {
 			}
 			t.Logf("%d steps: the weights differ by %.1e, the test loss by %.1e", steps, apart, loss)
 			if want := 200 * c.epochs / c.workers; steps != want || !(apart <= c.within) || !(loss <= 1e-5) {
-				t.Errorf("%d steps, want %d; the weights differ by %.1e, want %.0e at most; the test loss by %.1e", steps, want, apart, c.within, loss)
+				t.Errorf("%d steps, want %d; the weights differ by %.1e, want %.0e at most; the test loss by %.1e",
+					steps, want, apart, c.within, loss)
 			}
 		})
 	}
@@ -107,7 +111,8 @@ func TestProgramsLearn(t *testing.T) {
 			r := trainProgram(t, t.TempDir(), script, c.flags+" --workers 2")
 			t.Logf("test loss %.3f, accuracy %.3f", r.TestLoss, r.TestAccuracy)
 			if !(r.TestLoss <= c.loss) || !(r.TestAccuracy >= c.accuracy) {
-				t.Errorf("test loss %.3f, want %.2f at most; accuracy %.3f, want %.2f at least", r.TestLoss, c.loss, r.TestAccuracy, c.accuracy)
+				t.Errorf("test loss %.3f, want %.2f at most; accuracy %.3f, want %.2f at least", r.TestLoss, c.loss,
+					r.TestAccuracy, c.accuracy)
 			}
 		})
 	}
@@ -129,7 +134,8 @@ func TestProgramGuide(t *testing.T) {
 	if err := os.WriteFile(script, code[1], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	flags := override(strings.Fields(string(line[1])), "--data", mnist, "--limit", "10000", "--epochs", "2", "--workers", "2")
+	flags := override(strings.Fields(string(line[1])), "--data", mnist, "--limit", "10000", "--epochs", "2",
+		"--workers", "2")
 	r := trainProgram(t, t.TempDir(), []string{script}, strings.Join(flags, " "))
 	t.Logf("accuracy %.3f", r.TestAccuracy)
 	if !(r.TestAccuracy >= 0.85) {

@@ -48,7 +48,8 @@ func TestPyTorchExamples(t *testing.T) {
 			}
 			program := shellquote.Join(python, e.script) + " " + e.arguments
 			folder := t.TempDir()
-			flags := append(strings.Fields(strings.Replace(e.flags, "MNIST", mnist, 1)), "--program", program, "--run", folder)
+			flags := append(strings.Fields(strings.Replace(e.flags, "MNIST", mnist, 1)), "--program", program,
+				"--run", folder)
 			args = append(override(args, flags...), "--json")
 			var out, progress bytes.Buffer
 			if status := execute(args[1:], &out, &progress); status != 0 {

@@ -45,13 +45,15 @@ type reportOptions struct {
 func reportCommand() *cli.Command {
 	var o reportOptions
 	l := flagList{category: "Flags"}
-	l.string(&o.out, "out", "`FILE` output file (default: report.html in the run folder; for several runs, in the current folder)")
+	l.string(&o.out, "out", "`FILE` output file (default: report.html in the run folder; for several runs, in the "+
+		"current folder)")
 	l.bool(&o.png, "png", "also write each figure beside it, as FILE-NAME.png")
 	l.bool(&o.svg, "svg", "also write each figure beside it, as FILE-NAME.svg")
 	forcing(&l, &o.force)
 	l.bool(&o.json, "json", "print the names of the written files as one JSON object")
 	return &cli.Command{
-		Name: "report", Usage: "write an HTML report of runs", ArgsUsage: "RUN|EXPERIMENT", Description: reportHelp, Flags: l.flags,
+		Name: "report", Usage: "write an HTML report of runs", ArgsUsage: "RUN|EXPERIMENT", Description: reportHelp,
+		Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			p, folder, err := pageOf(args)
 			if err != nil {
@@ -95,7 +97,8 @@ func pageOf(paths []string) (p *page.Page, folder string, err error) {
 	}
 	switch len(runs) {
 	case 0:
-		return nil, "", usagef("report needs a run folder, or the folder of a bench, a sweep or a reproduction: hogwild report runs/digits")
+		return nil, "", usagef("report needs a run folder, or the folder of a bench, a sweep or a reproduction: " +
+			"hogwild report runs/digits")
 	case 1:
 		return page.OfRuns(runs), paths[0], nil
 	}
@@ -106,7 +109,8 @@ func pageOf(paths []string) (p *page.Page, folder string, err error) {
 func resultsOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", usagef("%s: %v; want a run folder, or the folder of a bench, a sweep or a reproduction", path, cause(err))
+		return "", usagef("%s: %v; want a run folder, or the folder of a bench, a sweep or a reproduction",
+			path, cause(err))
 	}
 	if !info.IsDir() {
 		return path, nil
@@ -116,7 +120,8 @@ func resultsOf(path string) (string, error) {
 		return results, nil
 	}
 	if _, err := os.Stat(filepath.Join(path, "config.yaml")); err != nil {
-		return "", usagef("%s is neither a run folder, which has config.yaml, nor an experiment, which has results.json", path)
+		return "", usagef(
+			"%s is neither a run folder, which has config.yaml, nor an experiment, which has results.json", path)
 	}
 	return "", nil
 }

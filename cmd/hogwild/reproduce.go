@@ -74,23 +74,29 @@ type reproduceOptions struct {
 
 func reproduceCommands() []*cli.Command {
 	return []*cli.Command{
-		reproduceCommand("paper", "repeat the Hogwild! paper's experiments", reproducePaperHelp, (*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
-			o.Size = 1
-			l.bool(&o.Quick, "quick", "smaller sets, fewer epochs, and one seed in the search: minutes instead of hours")
-			l.float(&o.Size, "size", "`X` times as many examples")
-			l.string(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, at most 10)")
-			o.addSameLR(l)
-		}),
-		reproduceCommand("tutorial", "repeat a published tutorial's synchronous SGD", reproduceTutorialHelp, (*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
-			l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
-			l.int(&o.Limit, "limit", "`N` train on the first N images only")
-			o.sameLR = true // the tutorial's
-		}),
+		reproduceCommand("paper", "repeat the Hogwild! paper's experiments", reproducePaperHelp,
+			(*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
+				o.Size = 1
+				l.bool(&o.Quick, "quick", "smaller sets, fewer epochs, and one seed in the search: minutes instead "+
+					"of hours")
+				l.float(&o.Size, "size", "`X` times as many examples")
+				l.string(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, "+
+					"at most 10)")
+				o.addSameLR(l)
+			}),
+		reproduceCommand("tutorial", "repeat a published tutorial's synchronous SGD", reproduceTutorialHelp,
+			(*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
+				l.string(&o.Data, "data",
+					"`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
+				l.int(&o.Limit, "limit", "`N` train on the first N images only")
+				o.sameLR = true // the tutorial's
+			}),
 	}
 }
 
 // reproduceCommand is a command with the flags that both have, and its own in front.
-func reproduceCommand(name, usage, help string, do func(o *reproduceOptions) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
+func reproduceCommand(name, usage, help string,
+	do func(o *reproduceOptions) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
 	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 5}}
 	l := flagList{category: "Flags"}
 	own(o, &l)
@@ -123,8 +129,10 @@ func (o *reproduceOptions) paper() (bench.Plan, error) {
 			break
 		}
 		n, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil || n < 1 || len(o.Workers) > 0 && n <= o.Workers[len(o.Workers)-1] || len(o.Workers) == 0 && n != 1 {
-			return bench.Plan{}, usagef("--workers %q: want increasing numbers that start with 1 (serial), e.g. 1,2,4", o.workers)
+		if err != nil || n < 1 || len(o.Workers) > 0 && n <= o.Workers[len(o.Workers)-1] ||
+			len(o.Workers) == 0 && n != 1 {
+			return bench.Plan{},
+				usagef("--workers %q: want increasing numbers that start with 1 (serial), e.g. 1,2,4", o.workers)
 		}
 		o.Workers = append(o.Workers, n)
 	}
@@ -138,7 +146,8 @@ func (o *reproduceOptions) paper() (bench.Plan, error) {
 func (o *reproduceOptions) tutorial() (bench.Plan, error) {
 	if o.Data != "" {
 		if info, err := os.Stat(o.Data); err != nil || !info.IsDir() {
-			return bench.Plan{}, usagef("--data %s: want a folder with the four IDX files of MNIST; leave it out for the built-in digits", o.Data)
+			return bench.Plan{}, usagef("--data %s: want a folder with the four IDX files of MNIST; leave it out for "+
+				"the built-in digits", o.Data)
 		}
 	}
 	if o.Limit < 0 {

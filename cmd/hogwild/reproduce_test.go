@@ -19,7 +19,8 @@ func TestReproductionsAreTaken(t *testing.T) {
 		plans = append(plans, p)
 	}
 	for _, o := range []bench.PaperOptions{
-		{Size: 1}, {Size: 1, Quick: true}, {Size: 1e-9, Quick: true}, {Size: 1000}, {Size: 1, Workers: []int{1, 3, 10}}, {Size: 0.01, Workers: []int{1, 2}},
+		{Size: 1}, {Size: 1, Quick: true}, {Size: 1e-9, Quick: true}, {Size: 1000}, {Size: 1, Workers: []int{1, 3, 10}},
+		{Size: 0.01, Workers: []int{1, 2}},
 	} {
 		p, err := bench.PaperPlan(o, caseFlags{})
 		if err != nil {

@@ -44,7 +44,8 @@ func runsCommand() *cli.Command {
 		Name: "runs", Usage: "list the runs in a folder", ArgsUsage: "DIR", Description: runsHelp, Flags: l.flags,
 		Action: action(func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 1 {
-				return usagef("runs takes one folder of runs, got %d; hogwild compare shows runs side by side", len(args))
+				return usagef("runs takes one folder of runs, got %d; hogwild compare shows runs side by side",
+					len(args))
 			}
 			list, err := listRuns(slices.Concat(args, []string{"runs"})[0], len(args) == 0)
 			if err != nil {
@@ -113,8 +114,10 @@ var nan = bench.Number(math.NaN())
 // ran is what a run folder tells.
 func ran(r *rundir.Recorded) ranRun {
 	c, got := &r.Config, r.Got()
-	return ranRun{Run: r.Folder, Time: r.Updated(), Data: c.Data, Model: c.Model, Mode: c.Mode.String(), Workers: c.Workers,
-		Epochs: got.Epochs, EpochsAsked: c.Epochs, State: r.State(), Resumable: r.Resumable(), Error: got.Error, Seconds: bench.Number(got.Seconds),
+	return ranRun{Run: r.Folder, Time: r.Updated(), Data: c.Data, Model: c.Model, Mode: c.Mode.String(),
+		Workers: c.Workers,
+		Epochs:  got.Epochs, EpochsAsked: c.Epochs, State: r.State(), Resumable: r.Resumable(), Error: got.Error,
+		Seconds:   bench.Number(got.Seconds),
 		TrainLoss: bench.Number(got.TrainLoss), TestLoss: bench.Number(got.TestLoss),
 		TestAccuracy: orNaN(got.TestAccuracy), TestRMSE: orNaN(got.TestRMSE), TestR2: orNaN(got.TestR2)}
 }
@@ -132,13 +135,16 @@ func (l *runList) WriteText(out io.Writer) error {
 		_, err := fmt.Fprintf(out, "no runs in %s; hogwild train makes one\n", l.Folder)
 		return err
 	}
-	rows := [][]string{{"RUN", "ENDED", "DATA", "MODEL", "MODE", "WORKERS", "EPOCHS", "TIME", "TEST LOSS", "ACCURACY", "STATE"}}
+	rows := [][]string{{"RUN", "ENDED", "DATA", "MODEL", "MODE", "WORKERS", "EPOCHS", "TIME", "TEST LOSS",
+		"ACCURACY", "STATE"}}
 	for _, r := range l.Runs {
 		row := slices.Repeat([]string{noNumber}, len(rows[0]))
 		row[0], row[len(row)-1] = human.Name(filepath.Base(r.Run)), r.stateText()
 		if r.State != unreadable {
-			copy(row[1:], []string{r.Time.Local().Format("2006-01-02 15:04"), human.Name(filepath.Base(r.Data)), r.Model, r.Mode, fmt.Sprint(r.Workers),
-				fmt.Sprintf("%d/%d", r.Epochs, r.EpochsAsked), seconds(r.Seconds), shown(r.TestLoss, human.Loss), r.score()})
+			copy(row[1:], []string{r.Time.Local().Format("2006-01-02 15:04"), human.Name(filepath.Base(r.Data)),
+				r.Model, r.Mode, fmt.Sprint(r.Workers),
+				fmt.Sprintf("%d/%d", r.Epochs, r.EpochsAsked), seconds(r.Seconds),
+				shown(r.TestLoss, human.Loss), r.score()})
 		}
 		rows = append(rows, row)
 	}

@@ -72,18 +72,21 @@ belong to the same user, on the same machine.
 `
 
 func scaleCommand() *cli.Command {
-	return askCommand("scale", "change the number of workers of a live run", "RUN N", scaleHelp, func(args []string) (string, rundir.Request, error) {
-		if len(args) == 0 || len(args) > 2 {
-			return "", rundir.Request{}, usagef("scale takes the number of workers, and before it the run: hogwild scale runs/digits 8")
-		}
-		last := args[len(args)-1]
-		n, err := strconv.Atoi(last)
-		if err != nil || n < 1 {
-			return "", rundir.Request{}, usagef("scale %q: give the number of workers, 1 or more: hogwild scale runs/digits 8", last)
-		}
-		folder, err := liveRun("scale", args[:len(args)-1], last)
-		return folder, rundir.Request{Do: rundir.DoScale, Workers: n}, err
-	})
+	return askCommand("scale", "change the number of workers of a live run", "RUN N", scaleHelp,
+		func(args []string) (string, rundir.Request, error) {
+			if len(args) == 0 || len(args) > 2 {
+				return "", rundir.Request{}, usagef("scale takes the number of workers, and before it the run: " +
+					"hogwild scale runs/digits 8")
+			}
+			last := args[len(args)-1]
+			n, err := strconv.Atoi(last)
+			if err != nil || n < 1 {
+				return "", rundir.Request{}, usagef("scale %q: give the number of workers, 1 or more: hogwild scale "+
+					"runs/digits 8", last)
+			}
+			folder, err := liveRun("scale", args[:len(args)-1], last)
+			return folder, rundir.Request{Do: rundir.DoScale, Workers: n}, err
+		})
 }
 
 func pauseCommand() *cli.Command {
@@ -107,7 +110,8 @@ func doCommand(name, usage, help string) *cli.Command {
 }
 
 // askCommand is a command that makes one request of a live run.
-func askCommand(name, usage, arguments, help string, read func(args []string) (folder string, q rundir.Request, err error)) *cli.Command {
+func askCommand(name, usage, arguments, help string,
+	read func(args []string) (folder string, q rundir.Request, err error)) *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the answer as one JSON object")
@@ -148,7 +152,8 @@ func (s said) WriteText(w io.Writer) error {
 // WriteJSON writes it as one JSON object.
 func (s said) WriteJSON(w io.Writer) error { return human.WriteJSON(w, s) }
 
-// liveRun is the run that was named, or else the one that is live in the default folder; more is what follows it in the command.
+// liveRun is the run that was named, or else the one that is live in the default folder; more is what follows it in the
+// command.
 func liveRun(command string, args []string, more ...string) (string, error) {
 	example := commandLine(append([]string{"hogwild", command, "runs/digits"}, more...)...)
 	if len(args) > 1 {

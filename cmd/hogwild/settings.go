@@ -119,7 +119,8 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 			}
 			return nil, helpAsked(value)
 		case f == nil:
-			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)", name, s.alike("--", name), s.command.HelpName)
+			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)", name, s.alike("--", name),
+				s.command.HelpName)
 		case hasValue:
 		case isBool(f) && len(args) > 0 && (args[0] == "true" || args[0] == "false"):
 			value, args = args[0], args[1:]
@@ -142,7 +143,8 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 
 // usual are names that others have for flags, and the names here: the first that a command has is meant.
 var usual = map[string][]string{
-	"learning-rate": {"lr"}, "batch-size": {"batch"}, "hidden": {"model"}, "threads": {"workers"}, "jobs": {"workers"}, "output": {"out", "run"},
+	"learning-rate": {"lr"}, "batch-size": {"batch"}, "hidden": {"model"}, "threads": {"workers"}, "jobs": {"workers"},
+	"output": {"out", "run"},
 	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"},
 }
 

@@ -10,13 +10,14 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// TestASettingIsOneRow: what stands in the table of settings is a flag, a key of files, a variable of the environment, in the help and in
-// the completion, and its value is checked.
+// TestASettingIsOneRow: what stands in the table of settings is a flag, a key of files, a variable of the environment,
+// in the help and in the completion, and its value is checked.
 func TestASettingIsOneRow(t *testing.T) {
 	value := 0
 	group := &config.Groups()[0]
 	was := group.Settings
-	group.Settings = append(was[:len(was):len(was)], config.Setting{Name: "added-row", Usage: "`N` rows of the test", Words: []string{"3", "5"},
+	group.Settings = append(was[:len(was):len(was)], config.Setting{Name: "added-row", Usage: "`N` rows of the test",
+		Words: []string{"3", "5"},
 		Value: func(*config.Config) any { return &value }})
 	defer func() { group.Settings = was }()
 
@@ -43,7 +44,8 @@ func TestASettingIsOneRow(t *testing.T) {
 		}
 	}
 	t.Setenv(variable("added-row"), "4")
-	if got := said("train"); !strings.Contains(got, "environment variable "+variable("added-row")+`: added-row "4": choose one of 3, 5`) {
+	if got := said("train"); !strings.Contains(got,
+		"environment variable "+variable("added-row")+`: added-row "4": choose one of 3, 5`) {
 		t.Errorf("of the environment: %s", got)
 	}
 }

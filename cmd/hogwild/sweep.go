@@ -69,10 +69,12 @@ func sweepCommand() *cli.Command {
 	o.addTo(&l, "`N` repeat each case with the seeds 1 to N, instead of the file's seeds", "runs/sweeps/NAME")
 	o.addSameLR(&l)
 	return &cli.Command{
-		Name: "sweep", Usage: "train with many settings and compare them", ArgsUsage: "FILE", Description: sweepHelp, Flags: l.flags,
+		Name: "sweep", Usage: "train with many settings and compare them", ArgsUsage: "FILE", Description: sweepHelp,
+		Flags: l.flags,
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) != 1 {
-				return usagef("sweep takes one file with an experiment: hogwild sweep lr.yaml (hogwild sweep --help shows an example)")
+				return usagef("sweep takes one file with an experiment: hogwild sweep lr.yaml (hogwild sweep --help " +
+					"shows an example)")
 			}
 			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
 				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
@@ -140,7 +142,8 @@ func (r *rehearsal) WriteText(out io.Writer) error {
 		for _, s := range c.Settings {
 			settings = append(settings, "--"+s.Flag+"="+s.Value)
 		}
-		rows = append(rows, []string{c.Name, fmt.Sprintf("%d of %d", r.Done[i], len(r.Seeds)), commandLine(settings...)})
+		rows = append(rows, []string{c.Name, fmt.Sprintf("%d of %d", r.Done[i], len(r.Seeds)),
+			commandLine(settings...)})
 	}
 	_, err := io.WriteString(out, human.Aligned(rows))
 	return err

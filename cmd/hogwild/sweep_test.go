@@ -111,7 +111,8 @@ seeds: 3
 	if err := whole.Run(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	same := cmp.Comparer(func(a, b bench.Number) bool { return a == b || a != a && b != b }) // NaN: a target was not reached
+	// NaN: a target was not reached
+	same := cmp.Comparer(func(a, b bench.Number) bool { return a == b || a != a && b != b })
 	if diff := cmp.Diff(untimed(t, other), untimed(t, folder), same); diff != "" {
 		t.Errorf("the two came to other results:\n%s", diff)
 	}
@@ -127,10 +128,12 @@ func untimed(t *testing.T, folder string) *bench.Experiment {
 	e.Time, e.Command = time.Time{}, ""
 	for i := range e.Cases {
 		c := &e.Cases[i]
-		for _, list := range []*[]bench.Number{&c.Seconds, &c.ExamplesPerSecond, &c.WallSeconds, &c.StartupSeconds, &c.BarrierWait, &c.SecondsToTarget, &c.LostBelow} {
+		for _, list := range []*[]bench.Number{&c.Seconds, &c.ExamplesPerSecond, &c.WallSeconds, &c.StartupSeconds,
+			&c.BarrierWait, &c.SecondsToTarget, &c.LostBelow} {
 			*list = nil
 		}
-		for _, list := range [][]bench.Number{c.TestRMSE, c.TestR2, c.StalenessMean, c.StalenessP99, c.LostUpdates, c.Conflicts} {
+		for _, list := range [][]bench.Number{c.TestRMSE, c.TestR2, c.StalenessMean, c.StalenessP99,
+			c.LostUpdates, c.Conflicts} {
 			clear(list) // not there, or not sampled in so short a time
 		}
 		c.Staleness, c.WorkerRate = nil, nil
@@ -148,8 +151,11 @@ func untimed(t *testing.T, folder string) *bench.Experiment {
 
 // TestRunsThatFailed: they make the command fail, those that diverged do not.
 func TestRunsThatFailed(t *testing.T) {
-	p := bench.Plan{Kind: "sweep", Name: "s", Command: "hogwild sweep s.yaml", Seeds: []uint64{1, 2}, Cases: []bench.Case{{Name: "a"}, {Name: "b"}}}
-	r := &bench.Runner{Folder: t.TempDir(), Program: []string{"sh", "-c", `echo "$@" | grep -q b.2 || exit 4; echo "hogwild: the numbers diverged" >&2; exit 3`, "sh"}}
+	p := bench.Plan{Kind: "sweep", Name: "s", Command: "hogwild sweep s.yaml", Seeds: []uint64{1, 2},
+		Cases: []bench.Case{{Name: "a"}, {Name: "b"}}}
+	r := &bench.Runner{Folder: t.TempDir(),
+		Program: []string{"sh", "-c",
+			`echo "$@" | grep -q b.2 || exit 4; echo "hogwild: the numbers diverged" >&2; exit 3`, "sh"}}
 	if _, err := r.Run(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
@@ -189,10 +195,12 @@ cases: [{name: long, epochs: 1000000}, {name: short, epochs: 1}]
 		if got := trials(t, folder); len(got) != 1 || got["short.1"] == "" {
 			t.Errorf("%v: kept %v, want short.1", signal, got)
 		}
-		if _, err := os.Stat(filepath.Join(folder, "report.html")); err != nil || !strings.Contains(stdout.String(), "short") {
+		if _, err := os.Stat(filepath.Join(folder, "report.html")); err != nil ||
+			!strings.Contains(stdout.String(), "short") {
 			t.Errorf("%v: no report (%v); stdout: %s", signal, err, stdout)
 		}
-		if said := stderr.String(); !strings.Contains(said, "after 1 of 2 runs, kept in "+folder+"; run `hogwild sweep ") {
+		if said := stderr.String(); !strings.Contains(said,
+			"after 1 of 2 runs, kept in "+folder+"; run `hogwild sweep ") {
 			t.Errorf("%v: it does not say how to go on: %s", signal, said)
 		}
 	}

@@ -24,7 +24,8 @@ func titanic(seed uint64, rows int) [][]string {
 		}
 		return no
 	}
-	table := [][]string{strings.Split("PassengerId Survived Pclass Name Sex Age SibSp Parch Ticket Fare Cabin Embarked", " ")}
+	table := [][]string{strings.Split("PassengerId Survived Pclass Name Sex Age SibSp Parch Ticket Fare Cabin Embarked",
+		" ")}
 	for i := range rows {
 		class := 1 + []int{0, 0, 1, 2, 2}[r.IntN(5)]
 		sex := one(.65, "male", "female")
@@ -40,9 +41,12 @@ func titanic(seed uint64, rows int) [][]string {
 			hidden = .6
 		}
 		table = append(table, []string{strconv.Itoa(i + 1), one(1/(1+math.Exp(-logit)), "1", "0"), strconv.Itoa(class),
-			fmt.Sprintf("Name%d, %s Given", i, one(.5, "Mr.", "Dr.")), sex, one(.2, "", strconv.FormatFloat(age, 'f', 1, 64)),
-			strconv.Itoa(siblings), strconv.Itoa(parents), one(.3, "A/5 ", "") + strconv.Itoa(1000+r.IntN(400_000)), strconv.FormatFloat(fare, 'f', 4, 64),
-			one(hidden, one(.5, "C", "B")+strconv.Itoa(r.IntN(200)), ""), one(.002, "", one(.72, "S", one(.7, "C", "Q")))})
+			fmt.Sprintf("Name%d, %s Given", i, one(.5, "Mr.", "Dr.")), sex,
+			one(.2, "", strconv.FormatFloat(age, 'f', 1, 64)),
+			strconv.Itoa(siblings), strconv.Itoa(parents), one(.3, "A/5 ", "") + strconv.Itoa(1000+r.IntN(400_000)),
+			strconv.FormatFloat(fare, 'f', 4, 64),
+			one(hidden, one(.5, "C", "B")+strconv.Itoa(r.IntN(200)), ""),
+			one(.002, "", one(.72, "S", one(.7, "C", "Q")))})
 	}
 	return table
 }
@@ -59,8 +63,8 @@ func writeTable(t *testing.T, path string, table [][]string) {
 	}
 }
 
-// pipelineScript prints the accuracy of scikit-learn's usual pipeline on the second of two tables, trained on the first;
-// the mean of several pairs.
+// pipelineScript prints the accuracy of scikit-learn's usual pipeline on the second of two tables, trained on the
+// first; the mean of several pairs.
 const pipelineScript = `import csv, sys
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -92,7 +96,8 @@ func TestTitanic(t *testing.T) {
 		table := titanic(uint64(split), 891+300)
 		writeTable(t, train, table[:892])
 		writeTable(t, test, append(table[:1:1], table[892:]...))
-		call(t, "train", "--data", train, "--target", "Survived", "--test", test, "--workers", "1", "--run", run, "--quiet")
+		call(t, "train", "--data", train, "--target", "Survived", "--test", test, "--workers", "1", "--run",
+			run, "--quiet")
 		var r struct {
 			Accuracy float64
 			Notes    []string
@@ -108,7 +113,8 @@ func TestTitanic(t *testing.T) {
 			t.Errorf("notes %q", says)
 		}
 	}
-	theirs, err := strconv.ParseFloat(strings.TrimSpace(string(check.Python(t, "numpy, sklearn", pipelineScript, files...))), 64)
+	theirs, err :=
+		strconv.ParseFloat(strings.TrimSpace(string(check.Python(t, "numpy, sklearn", pipelineScript, files...))), 64)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,8 @@ func (v *view) lines(columns int) []string {
 		if in := k.Instruments; in != nil && in.StalenessSamples > 0 {
 			stale = fmt.Sprintf("%.3g, %d", in.StalenessMean, in.StalenessP99)
 		}
-		rows = append(rows, []string{fmt.Sprint(k.Rank), fmt.Sprint(k.PID), k.State, human.Rate(k.Rate), chunk, stale, fmt.Sprint(k.Restarts)})
+		rows = append(rows, []string{fmt.Sprint(k.Rank), fmt.Sprint(k.PID), k.State, human.Rate(k.Rate), chunk, stale,
+			fmt.Sprint(k.Restarts)})
 	}
 	all := append([]string{head}, display.ProgressLines(v.Status, columns)...)
 	return append(append(all, ""), strings.Split(strings.TrimRight(human.AlignedRight(rows), "\n"), "\n")...)

@@ -105,7 +105,8 @@ func trainCommand() *cli.Command {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
-			for _, step := range []func() error{func() error { return o.files(s) }, func() error { return s.noteTestData(c.App.ErrWriter) }, func() error { return o.tuned(s) }} {
+			for _, step := range []func() error{func() error { return o.files(s) },
+				func() error { return s.noteTestData(c.App.ErrWriter) }, func() error { return o.tuned(s) }} {
 				if err := step(); err != nil {
 					return err
 				}
@@ -157,8 +158,8 @@ func (o *trainOptions) files(s *settings) error {
 	return o.leaveOut(s, idle)
 }
 
-// leaveOut drops the settings of files and runs that have no effect, but those of a file that are idle in any case: these
-// are refused with the others.
+// leaveOut drops the settings of files and runs that have no effect, but those of a file that are idle in any case:
+// these are refused with the others.
 func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
 	for i := range o.Idle(nil) {
 		from := s.from(i.Setting)
@@ -231,7 +232,8 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 		}
 	}
 	result, err := o.runNodes(context.Background())
-	reported := errors.Is(err, config.ErrDiverged) || errors.Is(err, config.ErrElsewhere) || errors.Is(err, config.ErrAfterLoop)
+	reported := errors.Is(err, config.ErrDiverged) || errors.Is(err, config.ErrElsewhere) ||
+		errors.Is(err, config.ErrAfterLoop)
 	if err != nil && config.Interruption(err) == nil && !reported {
 		return err
 	}

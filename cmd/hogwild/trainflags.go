@@ -13,15 +13,16 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// flags lists the flags of train in the order of its help: the settings, and between them what the program alone has. What a
-// destination holds when the list is made is the flag's default.
+// flags lists the flags of train in the order of its help: the settings, and between them what the program alone has.
+// What a destination holds when the list is made is the flag's default.
 func (o *trainOptions) flags() []cli.Flag {
 	var l flagList
 	for _, g := range config.Groups() {
 		l.category = g.Title
 		for _, s := range g.Settings {
 			if s.Name == "mpi" {
-				l.count(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one machine what several do")
+				l.count(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one "+
+					"machine what several do")
 			}
 			o.setting(&l, &s)
 			if s.Name == "lr" {
@@ -31,7 +32,8 @@ func (o *trainOptions) flags() []cli.Flag {
 	}
 	l.string(&o.config, "config", "`FILE` YAML file of settings; the keys are the names of these flags")
 	l.bool(&o.json, "json", "print the report as one JSON object")
-	l.string(&o.dashboard, "dashboard", "`ADDRESS` serve a live dashboard of the run, e.g. 127.0.0.1:8080; port 0: any free port")
+	l.string(&o.dashboard, "dashboard", "`ADDRESS` serve a live dashboard of the run, e.g. 127.0.0.1:8080; port 0: "+
+		"any free port")
 	l.bool(&o.public, "dashboard-public", "allow others on the network to see the dashboard, without a password")
 	l.bool(&o.Quiet, "quiet", "no progress on stderr")
 	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
@@ -163,8 +165,10 @@ func (w *workerCount) Set(text string) error {
 		return err // --cpu-workers, wherever it stands, is a setting of its own
 	}
 	var gpu, cpu int
-	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 || fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
-		return fmt.Errorf("%w; or with --gpu gpu:N,cpu:M, for N workers on GPUs and M on CPU cores, each at least 1", err)
+	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 ||
+		fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
+		return fmt.Errorf("%w; or with --gpu gpu:N,cpu:M, for N workers on GPUs and M on CPU cores, each at least 1",
+			err)
 	}
 	*w.all, *w.host = gpu+cpu, cpu
 	return nil

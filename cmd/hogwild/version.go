@@ -68,7 +68,8 @@ func (v version) WriteText(w io.Writer) error {
 	if v.CUDA {
 		cuda = "yes: "
 	}
-	_, err := fmt.Fprintf(w, "%s\nGo    %s, %s\nloops %s\nCUDA  %s%s\n%s", name, v.Go, v.System, v.CPU, cuda, v.GPU, v.driver)
+	_, err := fmt.Fprintf(w, "%s\nGo    %s, %s\nloops %s\nCUDA  %s%s\n%s", name, v.Go, v.System, v.CPU, cuda,
+		v.GPU, v.driver)
 	return err
 }
 

@@ -30,11 +30,16 @@ func TestWrongInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("PATH", "/nowhere") // no hogwild-cuda takes this process's place
 	files := map[string][]byte{
-		"cut.gz": packed(t, "x,y\n1,2\n3,4\n")[:20], "not.gz": []byte("\x1f\x8b garbage"), "archive.zip": []byte("PK\x03\x04 and so on"),
-		"head.npy": []byte("\x93NUMPY\x01\x00"), "short.npy": npy("<f4", 8), "objects.npy": npy("|O", 800), "cut-idx3-ubyte": []byte("\x00\x00\x08\x03\x00\x00\x00\x00"),
-		"legacy.pt": []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."), "pickle.pt": []byte("\x80\x02cposix\nsystem\nX\x01\x00\x00\x00a\x85R."),
-		"binary": []byte("\x01\x00\x02"), "long.safetensors": bytes.Repeat([]byte{255}, 16), "head.safetensors": []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"),
-		"deep.yaml": []byte("lr: 1\nworkers: " + strings.Repeat("[", 16000)), "keys.yaml": []byte(strings.Repeat("a:\n", 5000)), "long.yaml": bytes.Repeat([]byte("# \n"), 1<<17),
+		"cut.gz": packed(t, "x,y\n1,2\n3,4\n")[:20], "not.gz": []byte("\x1f\x8b garbage"),
+		"archive.zip": []byte("PK\x03\x04 and so on"),
+		"head.npy":    []byte("\x93NUMPY\x01\x00"), "short.npy": npy("<f4", 8), "objects.npy": npy("|O", 800),
+		"cut-idx3-ubyte": []byte("\x00\x00\x08\x03\x00\x00\x00\x00"),
+		"legacy.pt":      []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."),
+		"pickle.pt":      []byte("\x80\x02cposix\nsystem\nX\x01\x00\x00\x00a\x85R."),
+		"binary":         []byte("\x01\x00\x02"), "long.safetensors": bytes.Repeat([]byte{255}, 16),
+		"head.safetensors": []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"),
+		"deep.yaml":        []byte("lr: 1\nworkers: " + strings.Repeat("[", 16000)),
+		"keys.yaml":        []byte(strings.Repeat("a:\n", 5000)), "long.yaml": bytes.Repeat([]byte("# \n"), 1<<17),
 		"open.csv":                 []byte("a,b,y\n1,2,3\n1,\"2,3\n" + strings.Repeat("1,2,3\n", 3<<20)),
 		"bad/snapshot.safetensors": []byte("\x10\x00\x00\x00\x00\x00\x00\x00{garbagegarbage}"),
 	}
@@ -49,7 +54,8 @@ func TestWrongInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status, _, said := carriedOut(t, "train --data digits:300 --workers 1 --epochs 1 --run run --quiet"); status != 0 {
+	if status, _, said := carriedOut(t,
+		"train --data digits:300 --workers 1 --epochs 1 --run run --quiet"); status != 0 {
 		t.Fatalf("a run that other lines are about: %s", said)
 	}
 	before, rows, start := listing(t), 0, time.Now()

@@ -1,5 +1,5 @@
-// Package kubeflow checks examples/mpijob.yaml against the types of Kubeflow's MPI operator, and by
-// the rules with which the operator refuses a job. It is a module of its own, for what it depends on: make mpijob-check.
+// Package kubeflow checks examples/mpijob.yaml against the types of Kubeflow's MPI operator, and by the rules with
+// which the operator refuses a job. It is a module of its own, for what it depends on: make mpijob-check.
 package kubeflow
 
 import (

@@ -17,14 +17,18 @@ func (c *Config) checkMode() error {
 	case c.GPU != "" && kind == Delayed:
 		return Usage("mode %s is simulated on one core; leave gpu out", mode)
 	case c.GPU != "" && (kind == Locked || kind == Ordered) && c.Workers > 1:
-		return Usage("mode %s with gpu: kernels of several workers would wait for each other on the GPU and could deadlock; use workers 1, with any number of steps in-flight", mode)
+		return Usage("mode %s with gpu: kernels of several workers would wait for each other on the GPU and could "+
+			"deadlock; use workers 1, with any number of steps in-flight", mode)
 	case kind == Delayed && c.Workers > 1:
-		return Usage("workers %d with mode %s: one worker simulates all of them, so that runs repeat exactly; leave workers out", c.Workers, mode)
+		return Usage("workers %d with mode %s: one worker simulates all of them, so that runs repeat exactly; leave "+
+			"workers out", c.Workers, mode)
 	case kind == Atomic && c.OptimizerState == "shared" && c.Optimizer.Slots() > 0:
-		return Usage("optimizer-state shared with mode atomic: only updates of weights are atomic, not those of the optimizer's state; use optimizer-state private, or mode locked")
+		return Usage("optimizer-state shared with mode atomic: only updates of weights are atomic, not those of the " +
+			"optimizer's state; use optimizer-state private, or mode locked")
 	}
 	if _, every, _ := c.SavePeriod(); kind == Delayed && every > 0 {
-		return Usage("save-every %s with mode %s: a snapshot within an epoch would apply delayed updates early; give a number of epochs", c.SaveEvery, mode)
+		return Usage("save-every %s with mode %s: a snapshot within an epoch would apply delayed updates early; give "+
+			"a number of epochs", c.SaveEvery, mode)
 	}
 	return nil
 }
@@ -37,13 +41,16 @@ func (c *Config) checkProgram() error {
 	case strings.TrimSpace(c.Program) == "":
 		return Usage("program %q: name a command, e.g. 'python3 step.py'", c.Program)
 	case c.Mode.Kind != Async && c.Mode.Kind != Sync:
-		return Usage("mode %s with program: the program writes to the weights with plain stores; use async or sync", c.Mode)
+		return Usage("mode %s with program: the program writes to the weights with plain stores; use async or sync",
+			c.Mode)
 	case c.Optimizer != SGD && !c.AveragesGradients():
-		return Usage("optimizer %s with program: use one of torch.optim in the program, or mode sync with average gradients", c.Optimizer)
+		return Usage("optimizer %s with program: use one of torch.optim in the program, or mode sync with average "+
+			"gradients", c.Optimizer)
 	case c.severalGPUs():
 		return Usage("gpu %s with program: a program trains on one GPU; name one, e.g. gpu 0", c.GPU)
 	case c.CPUWorkers > 0:
-		return Usage("cpu-workers %d with program: all workers compute on the GPU, where the weights are; give only their number", c.CPUWorkers)
+		return Usage("cpu-workers %d with program: all workers compute on the GPU, where the weights are; give only "+
+			"their number", c.CPUWorkers)
 	case c.Nodes > 1:
 		return Usage("program on %d nodes: a program trains on one machine; start it without nodes and mpi", c.Nodes)
 	}
@@ -75,7 +82,8 @@ func (c *Config) checkStopAfter() error {
 	case d < 0:
 		return Usage("stop-after %v: must be a time such as 90s or 2h, or 0 for no limit", d)
 	case d > 0 && c.Nodes > 1:
-		return Usage("stop-after %v on %d nodes: each node has its own clock; send node 0 a SIGTERM, which saves the job", d, c.Nodes)
+		return Usage("stop-after %v on %d nodes: each node has its own clock; send node 0 a SIGTERM, which saves the "+
+			"job", d, c.Nodes)
 	}
 	return nil
 }
@@ -99,9 +107,11 @@ func (c *Config) CheckFamily(f model.Family) error {
 	case f != model.Cut:
 		return nil
 	case c.AveragesGradients():
-		return Usage("average gradients: model %s projects its weights after each local step; use average weights", c.Model)
+		return Usage("average gradients: model %s projects its weights after each local step; use average weights",
+			c.Model)
 	case c.Nodes > 1 && c.Outer == "nesterov":
-		return Usage("outer nesterov: model %s keeps its weights on simplexes, which steps beyond a mean would leave; use outer mean", c.Model)
+		return Usage("outer nesterov: model %s keeps its weights on simplexes, which steps beyond a mean would "+
+			"leave; use outer mean", c.Model)
 	case c.Optimizer != SGD:
 		return Usage("optimizer %s: model %s trains by projected SGD; use sgd", c.Optimizer, c.Model)
 	}
@@ -194,8 +204,10 @@ func (c *Config) PartOf(n int) int {
 const NoValidation = "none"
 
 // HoldsOut reports whether the run holds out a tenth of its training rows by itself, if there are enough, and stops by
-// the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often to.
+// the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often
+// to.
 func (c *Config) HoldsOut() bool {
 	f := model.FamilyOf(c.Model)
-	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" && c.TargetLoss == 0 && c.TargetAccuracy == 0
+	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" &&
+		c.TargetLoss == 0 && c.TargetAccuracy == 0
 }

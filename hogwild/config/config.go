@@ -4,7 +4,9 @@
 //	sets.go       the data that the settings name
 //	settings.go   what goes by all settings
 //	idle.go       settings that have no effect
-//	table.go      Setting, and the table of all
+//	table.go      the table of all settings
+//	tableruns.go  the rest of it: nodes, and the life of a run
+//	setting.go    Setting
 //	needs.go      what a setting needs to have an effect
 //	nodes.go      settings between nodes
 //	config.go     Config, Default, Resolve
@@ -33,12 +35,13 @@ const Version = "0.1.0"
 
 // Config has all settings of a run. The yaml names are the names of the flags.
 type Config struct {
-	Workers int    `yaml:"workers" json:"workers"`       // processes
-	Data    string `yaml:"data" json:"data"`             // digits, a file, a folder of IDX files, or synth:NAME
-	Test    string `yaml:"test" json:"test"`             // "" = the data set's own test split, else a held-out sixth
-	Format  string `yaml:"format" json:"format"`         // auto, idx, libsvm, csv, npy, ratings
-	Target  string `yaml:"target" json:"target"`         // CSV: the column to predict, by name or 1-based number
-	Ignore  string `yaml:"ignore" json:"ignore"`         // CSV: columns to leave out, by name or 1-based number, between commas
+	Workers int    `yaml:"workers" json:"workers"` // processes
+	Data    string `yaml:"data" json:"data"`       // digits, a file, a folder of IDX files, or synth:NAME
+	Test    string `yaml:"test" json:"test"`       // "" = the data set's own test split, else a held-out sixth
+	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings
+	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
+	// CSV: columns to leave out, by name or 1-based number, between commas
+	Ignore  string `yaml:"ignore" json:"ignore"`
 	Missing string `yaml:"missing" json:"missing"`       // missing values of a CSV: fill, drop, error
 	Limit   int    `yaml:"limit,omitempty" json:"limit"` // train on the first rows only; 0 = all
 	Scale   string `yaml:"scale" json:"scale"`           // auto, none, unit, standard, MEAN,STD
@@ -46,7 +49,8 @@ type Config struct {
 	// Validation data: a share of the training rows, e.g. 0.1, or a path; "none". Epochs are compared on
 	// it, and the test set is used only at the end. "" = none, but for some networks: see HoldsOut.
 	Validation string `yaml:"validation" json:"validation"`
-	Patience   int    `yaml:"patience" json:"patience"` // stop after so many epochs without a better validation loss; 0 = never, but for those networks
+	// stop after so many epochs without a better validation loss; 0 = never, but for those networks
+	Patience int `yaml:"patience" json:"patience"`
 
 	// Program is the command that trains a model of its own, in place of Model; Layout is what it has
 	// said of that model.
@@ -60,31 +64,47 @@ type Config struct {
 	L2     float64 `yaml:"l2" json:"l2"`
 	L1     float64 `yaml:"l1" json:"l1"`
 
-	Init        string `yaml:"init" json:"init,omitempty"`                 // the first weights: a file, of PyTorch too, or a run folder; "" = the model's own
-	InitPartial bool   `yaml:"init-partial" json:"init_partial,omitempty"` // take the tensors that fit, and the model's own for the others
+	// the first weights: a file, of PyTorch too, or a run folder; "" = the model's own
+	Init string `yaml:"init" json:"init,omitempty"`
+	// take the tensors that fit, and the model's own for the others
+	InitPartial bool `yaml:"init-partial" json:"init_partial,omitempty"`
 
-	Mode         Mode   `yaml:"mode" json:"mode"`                             // async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
+	// async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
+	Mode         Mode   `yaml:"mode" json:"mode"`
 	Average      string `yaml:"average" json:"average"`                       // weights, gradients
 	AverageEvery int    `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"`           // keep, average, reset
-	AverageLR    string `yaml:"average-lr" json:"average_lr"`                 // of nodes, and of workers in sync: auto, scaled (lr x their number, within the run's limit), same
-	Batch        int    `yaml:"batch,omitempty" json:"batch"`                 // examples per worker and step; 0 = depends on data and model
-	GlobalBatch  int    `yaml:"global-batch,omitempty" json:"global_batch"`   // split over the workers; 0 = batch x workers
+	// of nodes, and of workers in sync: auto, scaled (lr x their number, within the run's limit), same
+	AverageLR string `yaml:"average-lr" json:"average_lr"`
+	// examples per worker and step; 0 = depends on data and model
+	Batch       int `yaml:"batch,omitempty" json:"batch"`
+	GlobalBatch int `yaml:"global-batch,omitempty" json:"global_batch"` // split over the workers; 0 = batch x workers
 
-	Center             string `yaml:"center" json:"center"`                           // auto, on, off: subtract the means of the inputs
-	BiasStep           string `yaml:"bias-step" json:"bias_step"`                     // step size of the bias relative to the weights': auto, or a factor
-	LRCap              string `yaml:"lr-cap" json:"lr_cap"`                           // auto, off, or the maximum of lr lambda C (C: steps in flight)
-	MergeEvery         string `yaml:"merge-every" json:"merge_every"`                 // async: local steps on a copy of the weights between two merges, or auto; 1 = update in place
-	MomentumCorrection bool   `yaml:"momentum-correction" json:"momentum_correction"` // lower momentum with more workers
+	// auto, on, off: subtract the means of the inputs
+	Center string `yaml:"center" json:"center"`
+	// step size of the bias relative to the weights': auto, or a factor
+	BiasStep string `yaml:"bias-step" json:"bias_step"`
+	// auto, off, or the maximum of lr lambda C (C: steps in flight)
+	LRCap string `yaml:"lr-cap" json:"lr_cap"`
+	// async: local steps on a copy of the weights between two merges, or auto; 1 = update in place
+	MergeEvery string `yaml:"merge-every" json:"merge_every"`
+	// lower momentum with more workers
+	MomentumCorrection bool `yaml:"momentum-correction" json:"momentum_correction"`
 
-	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"` // delays each gradient, for experiments; JSON: ns
+	// delays each gradient, for experiments; JSON: ns
+	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"`
 
-	GPU        string `yaml:"gpu" json:"gpu"`                       // devices: "0", "0,1", "auto", "auto:2"; "" = host memory
-	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"`     // free memory that "auto" requires of a GPU; "" = what the run needs
-	CPUWorkers int    `yaml:"cpu-workers" json:"cpu_workers"`       // workers on CPU cores, the last ranks; the others use the GPUs
-	InFlight   int    `yaml:"in-flight,omitempty" json:"in_flight"` // GPU: steps of all workers in flight at once; 0 = depends on the model
-	Write      string `yaml:"write" json:"write"`                   // GPU: auto, atomic (additions) or racy (stores)
-	MPS        bool   `yaml:"mps" json:"mps"`                       // GPU: start an NVIDIA Multi-Process Service, so that workers run at the same time
+	// devices: "0", "0,1", "auto", "auto:2"; "" = host memory
+	GPU string `yaml:"gpu" json:"gpu"`
+	// free memory that "auto" requires of a GPU; "" = what the run needs
+	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"`
+	// workers on CPU cores, the last ranks; the others use the GPUs
+	CPUWorkers int `yaml:"cpu-workers" json:"cpu_workers"`
+	// GPU: steps of all workers in flight at once; 0 = depends on the model
+	InFlight int    `yaml:"in-flight,omitempty" json:"in_flight"`
+	Write    string `yaml:"write" json:"write"` // GPU: auto, atomic (additions) or racy (stores)
+	// GPU: start an NVIDIA Multi-Process Service, so that workers run at the same time
+	MPS bool `yaml:"mps" json:"mps"`
 
 	Epochs         int       `yaml:"epochs" json:"epochs"`       // 0 = auto: 10, more on small sets
 	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: from the curvature of the loss on the data
@@ -101,25 +121,34 @@ type Config struct {
 	TargetLoss     float64   `yaml:"target-loss,omitempty" json:"target_loss"`         // 0 = none
 	TargetAccuracy float64   `yaml:"target-accuracy,omitempty" json:"target_accuracy"` // 0 = none
 
-	StopAfter time.Duration `yaml:"stop-after" json:"stop_after,omitempty"` // since the first worker of this process began to train; 0 = never; JSON: ns
+	// since the first worker of this process began to train; 0 = never; JSON: ns
+	StopAfter time.Duration `yaml:"stop-after" json:"stop_after,omitempty"`
 
-	Run         string `yaml:"run" json:"run"`                   // the run folder; "" = runs/<time>-<name>
-	SaveEvery   string `yaml:"save-every" json:"save_every"`     // epochs ("1") or time ("30s"); "0" = only at the end; "auto" = so that it costs 2% of the time at most
+	Run string `yaml:"run" json:"run"` // the run folder; "" = runs/<time>-<name>
+	// epochs ("1") or time ("30s"); "0" = only at the end; "auto" = so that it costs 2% of the time at most
+	SaveEvery   string `yaml:"save-every" json:"save_every"`
 	Resume      string `yaml:"resume" json:"resume"`             // a run folder to continue
 	MaxRestarts int    `yaml:"max-restarts" json:"max_restarts"` // of each worker that dies
 
-	MaxMemory   string        `yaml:"max-memory" json:"max_memory"`     // bytes that reading the data and the run may take, e.g. 4GiB; auto = three quarters of the free memory
-	HangTimeout time.Duration `yaml:"hang-timeout" json:"hang_timeout"` // a worker that has not run for so long is replaced; 0 = never; JSON: ns
+	// bytes that reading the data and the run may take, e.g. 4GiB; auto = three quarters of the free memory
+	MaxMemory string `yaml:"max-memory" json:"max_memory"`
+	// a worker that has not run for so long is replaced; 0 = never; JSON: ns
+	HangTimeout time.Duration `yaml:"hang-timeout" json:"hang_timeout"`
 
 	OnDivergence string `yaml:"on-divergence" json:"on_divergence"` // stop, rollback
 
 	// Between nodes: runs on several machines that train one set of weights, started by an MPI launcher.
-	MPI           string        `yaml:"mpi" json:"mpi"`                       // auto: be one node of the job that the launcher has started, if one has; on: be one, or fail; off: a run of its own
-	Rounds        string        `yaml:"rounds" json:"rounds"`                 // rounds of averaging in an epoch: auto, or a number
-	Outer         string        `yaml:"outer" json:"outer"`                   // what a round does with the mean of the nodes' differences: mean, nesterov
-	OuterLR       float64       `yaml:"outer-lr" json:"outer_lr"`             // of nesterov
-	OuterMomentum float64       `yaml:"outer-momentum" json:"outer_momentum"` // of nesterov
-	NodeTimeout   time.Duration `yaml:"node-timeout" json:"node_timeout"`     // the job ends if a node has not answered for so long; JSON: ns
+	// auto: be one node of the job that the launcher has started, if one has; on: be one, or fail; off: a run of its
+	// own
+	MPI string `yaml:"mpi" json:"mpi"`
+	// rounds of averaging in an epoch: auto, or a number
+	Rounds string `yaml:"rounds" json:"rounds"`
+	// what a round does with the mean of the nodes' differences: mean, nesterov
+	Outer         string  `yaml:"outer" json:"outer"`
+	OuterLR       float64 `yaml:"outer-lr" json:"outer_lr"`             // of nesterov
+	OuterMomentum float64 `yaml:"outer-momentum" json:"outer_momentum"` // of nesterov
+	// the job ends if a node has not answered for so long; JSON: ns
+	NodeTimeout time.Duration `yaml:"node-timeout" json:"node_timeout"`
 
 	// Which node of how many this run is. 0 nodes: it is alone.
 	Node  int `yaml:"-" json:"node,omitempty"`
@@ -146,7 +175,8 @@ func Default() Config {
 		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
 		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
 		OnDivergence: Stop,
-		MPI:          "auto", Rounds: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9, NodeTimeout: 2 * time.Minute,
+		MPI:          "auto", Rounds: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9,
+		NodeTimeout: 2 * time.Minute,
 	}
 }
 
@@ -181,7 +211,8 @@ func (c Config) Validate() error {
 }
 
 func (c *Config) check() error {
-	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkSettings, (*Config).checkNodes, (*Config).checkProgram, (*Config).checkTogether} {
+	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkSettings, (*Config).checkNodes,
+		(*Config).checkProgram, (*Config).checkTogether} {
 		if err := check(c); err != nil {
 			return err
 		}
@@ -203,7 +234,8 @@ func (c *Config) CheckLRMin() error {
 // checkMerge refuses a MergeEvery that is no number of steps.
 func (c *Config) checkMerge() error {
 	if c.MergeEvery != "auto" && Whole(c.MergeEvery) == 0 {
-		return Usage("merge-every %q: give auto, or a number of local steps from 1 (1 updates the shared weights in place)", c.MergeEvery)
+		return Usage("merge-every %q: give auto, or a number of local steps from 1 (1 updates the shared weights in "+
+			"place)", c.MergeEvery)
 	}
 	return nil
 }
@@ -225,7 +257,8 @@ func (c *Config) checkTogether() error {
 		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, n, n)
 	}
 	if c.CPUWorkers >= c.Workers {
-		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only", c.CPUWorkers, c.Workers)
+		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only",
+			c.CPUWorkers, c.Workers)
 	}
 	if err := c.CheckWrite(model.Own, ""); err != nil {
 		return err
@@ -234,10 +267,12 @@ func (c *Config) checkTogether() error {
 		return nil
 	}
 	if c.GPU != "" && c.InFlight > c.OnGPUs() {
-		return Usage("in-flight %d with mode sync: each of the %d workers keeps one step in flight, so that runs repeat exactly; leave in-flight out", c.InFlight, c.OnGPUs())
+		return Usage("in-flight %d with mode sync: each of the %d workers keeps one step in flight, so that runs "+
+			"repeat exactly; leave in-flight out", c.InFlight, c.OnGPUs())
 	}
 	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
-		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave optimizer-state out (see average-state)")
+		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave " +
+			"optimizer-state out (see average-state)")
 	}
 	return nil
 }
@@ -248,23 +283,28 @@ func (c *Config) AllWorkers() int { return c.Workers * max(1, c.Nodes) }
 // OnGPUs is how many workers of a run on GPUs compute there.
 func (c *Config) OnGPUs() int { return c.Workers - c.CPUWorkers }
 
-// CheckWrite refuses racy stores where they cannot be meant, or would lose nearly all
-// updates: the family of the model and the kind of the set are not known at first, kind is "" then. Of a dense model every step
-// rewrites every weight, so that of all steps in flight at once one survives.
+// CheckWrite refuses racy stores where they cannot be meant, or would lose nearly all updates: the family of the model
+// and the kind of the set are not known at first, kind is "" then. Of a dense model every step rewrites every weight,
+// so that of all steps in flight at once one survives.
 func (c *Config) CheckWrite(f model.Family, kind string) error {
 	if c.Write != "racy" {
 		return nil
 	}
-	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor || f == model.Cut // weights of all in a step
+	// weights of all in a step
+	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor || f == model.Cut
 	switch {
 	case c.Mode.Kind == Atomic:
-		return Usage("write racy with mode atomic: racy stores lose updates, mode atomic loses none; leave one of them out")
+		return Usage("write racy with mode atomic: racy stores lose updates, mode atomic loses none; leave one of " +
+			"them out")
 	case c.Mode.Kind != Async:
-		return Usage("write racy with mode %s: this mode has a single writer at a time, or must not lose updates; leave write at auto", c.Mode)
+		return Usage("write racy with mode %s: this mode has a single writer at a time, or must not lose updates; "+
+			"leave write at auto", c.Mode)
 	case c.Optimizer != SGD:
 		return Usage("write racy with optimizer %s: racy stores need plain sgd; leave write at auto", c.Optimizer)
 	case kind != "" && !few:
-		return Usage("write racy with model %s on %s rows: each step would overwrite all others in flight (1 of 132 would survive); it works for linear models on sparse rows, factor and cut; leave write at auto", c.Model, kind)
+		return Usage("write racy with model %s on %s rows: each step would overwrite all others in flight (1 of 132 "+
+			"would survive); it works for linear models on sparse rows, factor and cut; leave write at auto", c.Model,
+			kind)
 	}
 	return nil
 }
@@ -276,7 +316,8 @@ func (c *Config) OnHost(rank int) bool {
 
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {
-	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed, Layout: c.Layout}
+	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed,
+		Layout: c.Layout}
 }
 
 // NodeRounds is how many rounds nodes take in an epoch; 0: as many as their cost allows.
@@ -305,5 +346,7 @@ func (c *Config) SavePeriod() (epochs int, every time.Duration, err error) {
 	if d, err := time.ParseDuration(c.SaveEvery); err == nil && d > 0 {
 		return 0, d, nil
 	}
-	return 0, 0, Usage("save-every %q: give a number of epochs (1), a time (30s, 5m) or auto; 0 saves at the end only", c.SaveEvery)
+	return 0, 0,
+		Usage("save-every %q: give a number of epochs (1), a time (30s, 5m) or auto; 0 saves at the end only",
+			c.SaveEvery)
 }

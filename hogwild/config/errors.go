@@ -18,9 +18,10 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	ErrTerminated  = errors.New("terminated")
 	ErrHangup      = errors.New("hung up")
-	ErrElsewhere   = errors.New("saved in another folder")                            // the run's own could not be written
-	ErrAfterLoop   = errors.New("a program failed after its loop over job.batches()") // the run is complete
-	ErrReported    = errors.New("reported by another node")
+	// the run's own could not be written
+	ErrElsewhere = errors.New("saved in another folder")
+	ErrAfterLoop = errors.New("a program failed after its loop over job.batches()") // the run is complete
+	ErrReported  = errors.New("reported by another node")
 )
 
 // Interruption is which of ErrInterrupted, ErrTerminated and ErrHangup an error matches: a signal or

@@ -18,7 +18,8 @@ func TestReadGPUs(t *testing.T) {
 			t.Errorf("ReadGPUs(%q) = %v, %d, %v", text, indices, choose, err)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "0,", ",", "0,0", "auto:", "auto:0", "auto2", "auto:x", "auto,1", "300"} {
+	for _, text := range []string{"", "x", "-1", "0,", ",", "0,0", "auto:", "auto:0", "auto2", "auto:x",
+		"auto,1", "300"} {
 		if indices, choose, err := ReadGPUs(text); err == nil {
 			t.Errorf("ReadGPUs(%q) = %v, %d and no error", text, indices, choose)
 		}
@@ -27,7 +28,8 @@ func TestReadGPUs(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for text, want := range map[string]int64{
-		"0B": 0, "512MiB": 512 << 20, "4GiB": 4 << 30, "1.5 GiB": 3 << 29, "80GB": 80e9, "2TiB": 2 << 40, "7kB": 7000, "9B": 9,
+		"0B": 0, "512MiB": 512 << 20, "4GiB": 4 << 30, "1.5 GiB": 3 << 29, "80GB": 80e9, "2TiB": 2 << 40,
+		"7kB": 7000, "9B": 9,
 	} {
 		if got, ok := size(text); !ok || got != want {
 			t.Errorf("size(%q) = %d, %v, want %d", text, got, ok, want)

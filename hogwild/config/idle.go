@@ -48,7 +48,8 @@ func (c *Config) CheckIdle(m *data.Meta) error {
 	return nil
 }
 
-// CheckData refuses a format or a target column that data read from path has no use for: CheckIdle for commands without a Config.
+// CheckData refuses a format or a target column that data read from path has no use for: CheckIdle for commands without
+// a Config.
 func CheckData(path, format, target string, m *data.Meta) error {
 	c := Default()
 	c.Data, c.Target = path, target

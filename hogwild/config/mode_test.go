@@ -17,9 +17,12 @@ func TestValidateModes(t *testing.T) {
 		edit func(c *Config)
 		says string
 	}{
-		{func(c *Config) { c.Mode = MustMode("delayed:4") }, "workers 4 with mode delayed:4: one worker simulates all of them"},
-		{func(c *Config) { c.Mode, c.Workers, c.SaveEvery = MustMode("delayed:4"), 0, "30s" }, "save-every 30s with mode delayed:4"},
-		{func(c *Config) { c.Mode, c.GPU = MustMode("locked"), "0" }, "mode locked with gpu: kernels of several workers"},
+		{func(c *Config) { c.Mode = MustMode("delayed:4") },
+			"workers 4 with mode delayed:4: one worker simulates all of them"},
+		{func(c *Config) { c.Mode, c.Workers, c.SaveEvery = MustMode("delayed:4"), 0, "30s" },
+			"save-every 30s with mode delayed:4"},
+		{func(c *Config) { c.Mode, c.GPU = MustMode("locked"), "0" },
+			"mode locked with gpu: kernels of several workers"},
 	} {
 		config := defaults()
 		config.Workers = 4
@@ -38,7 +41,8 @@ func TestValidateModes(t *testing.T) {
 // TestParseMode: a mode and its text, and what is none.
 func TestParseMode(t *testing.T) {
 	for text, want := range map[string]Mode{
-		"async": {}, "atomic": {Kind: Atomic}, "locked": {Kind: Locked}, "ordered": {Kind: Ordered}, "sync": {Kind: Sync},
+		"async": {}, "atomic": {Kind: Atomic}, "locked": {Kind: Locked}, "ordered": {Kind: Ordered},
+		"sync":      {Kind: Sync},
 		"delayed:0": {Kind: Delayed}, "delayed:132": {Kind: Delayed, Delay: 132},
 		"delayed:geometric:8": {Kind: Delayed, Delay: 8, Geometric: true},
 	} {
@@ -48,17 +52,21 @@ func TestParseMode(t *testing.T) {
 		}
 		form, err := json.Marshal(Config{Mode: m})
 		var back Config
-		if err := errors.Join(err, json.Unmarshal(form, &back)); err != nil || back.Mode != m || !strings.Contains(string(form), `"mode":"`+text+`"`) {
+		if err := errors.Join(err, json.Unmarshal(form, &back)); err != nil || back.Mode != m ||
+			!strings.Contains(string(form), `"mode":"`+text+`"`) {
 			t.Errorf("%s: as JSON %s, read %+v, %v", text, form, back.Mode, err)
 		}
 		form, err = yaml.Marshal(Config{Mode: m})
-		if err := errors.Join(err, yaml.Unmarshal(form, &back)); err != nil || back.Mode != m || !strings.Contains(string(form), "\nmode: "+text+"\n") {
+		if err := errors.Join(err, yaml.Unmarshal(form, &back)); err != nil || back.Mode != m ||
+			!strings.Contains(string(form), "\nmode: "+text+"\n") {
 			t.Errorf("%s: as YAML %s, read %+v, %v", text, form, back.Mode, err)
 		}
 	}
 	for text, says := range map[string]string{
-		"": "choose one of async", "hogwild": "choose one of async, atomic, locked, ordered, sync, delayed:K", "Sync": "choose", "delayed": "choose one of",
-		"delayed:-1": "write delayed:K or delayed:geometric:K, with K from 0 to", "delayed:geometric:x": "write", "delayed:": "write", "delayed:70000": "write",
+		"": "choose one of async", "hogwild": "choose one of async, atomic, locked, ordered, sync, delayed:K",
+		"Sync": "choose", "delayed": "choose one of",
+		"delayed:-1": "write delayed:K or delayed:geometric:K, with K from 0 to", "delayed:geometric:x": "write",
+		"delayed:": "write", "delayed:70000": "write",
 	} {
 		_, err := ParseMode(text)
 		check.Error(t, err, fmt.Sprintf("mode %q: %s", text, says))

@@ -14,9 +14,11 @@ import (
 
 // contexts are what a setting may stand beside; each letter of a row of TestNeeds is one of them.
 var contexts = []struct{ letter, settings string }{
-	{"a", "mode: async"}, {"t", "mode: atomic"}, {"l", "mode: locked"}, {"o", "mode: ordered"}, {"d", "mode: delayed:3"},
+	{"a", "mode: async"}, {"t", "mode: atomic"}, {"l", "mode: locked"}, {"o", "mode: ordered"},
+	{"d", "mode: delayed:3"},
 	{"s", "mode: sync"}, {"g", "mode: sync\naverage: gradients"},
-	{"M", "optimizer: momentum"}, {"A", "optimizer: adam"}, {"G", "optimizer: adagrad"}, {"S", "mode: sync\noptimizer: adam"},
+	{"M", "optimizer: momentum"}, {"A", "optimizer: adam"}, {"G", "optimizer: adagrad"},
+	{"S", "mode: sync\noptimizer: adam"},
 	{"c", "schedule: cosine"}, {"n", "schedule: linear"}, {"p", "schedule: step"}, {"e", "schedule: exp"},
 	{"0", "gpu: \"0\""}, {"u", "gpu: auto:2"}, {"b", "batch: 16"}, {"B", "global-batch: 64"},
 	{"N", "outer: nesterov"}, {"f", "model: factor:8"}, {"k", "model: cut:3"}, {"x", "model: softmax"},
@@ -30,18 +32,25 @@ func TestNeeds(t *testing.T) {
 		effect         string // letters; ^: all but these
 		stated         bool   // its default has none either where it has none
 	}{
-		{"average", "gradients", "sSg", true}, {"average-every", "5", "sS", true}, {"average-state", "reset", "S", true},
+		{"average", "gradients", "sSg", true}, {"average-every", "5", "sS", true},
+		{"average-state", "reset", "S", true},
 		{"batch", "8", "^B", false}, {"global-batch", "8", "^b", false},
-		{"merge-every", "8", "^tlodsgS", false}, {"merge-every", "1", "^", false}, {"gradient-delay", "1us", "^d0u", false},
-		{"gpu-mem-free", "4GiB", "u", false}, {"cpu-workers", "1", "0u", false}, {"in-flight", "4", "0u", false}, {"write", "atomic", "0u", false}, {"mps", "true", "0u", false},
-		{"momentum", "0.5", "M", true}, {"momentum-correction", "true", "M", false}, {"beta1", "0.5", "AS", true}, {"beta2", "0.5", "AS", true},
+		{"merge-every", "8", "^tlodsgS", false}, {"merge-every", "1", "^", false},
+		{"gradient-delay", "1us", "^d0u", false},
+		{"gpu-mem-free", "4GiB", "u", false}, {"cpu-workers", "1", "0u", false}, {"in-flight", "4", "0u", false},
+		{"write", "atomic", "0u", false}, {"mps", "true", "0u", false},
+		{"momentum", "0.5", "M", true}, {"momentum-correction", "true", "M", false}, {"beta1", "0.5", "AS", true},
+		{"beta2", "0.5", "AS", true},
 		{"optimizer-state", "shared", "MAGS", true},
-		{"lr-min", "0.001", "cnpe", false}, {"decay", "0.5", "pe", true}, {"lr-cap", "2", "^AGSsg", false}, {"lr-cap", "off", "^", false},
-		{"average-lr", "scaled", "sSg", false}, {"average-lr", "same", "^", false}, {"rounds", "4", "", false}, {"node-timeout", "1m", "", false}, {"outer", "nesterov", "", false},
+		{"lr-min", "0.001", "cnpe", false}, {"decay", "0.5", "pe", true}, {"lr-cap", "2", "^AGSsg", false},
+		{"lr-cap", "off", "^", false},
+		{"average-lr", "scaled", "sSg", false}, {"average-lr", "same", "^", false}, {"rounds", "4", "", false},
+		{"node-timeout", "1m", "", false}, {"outer", "nesterov", "", false},
 		{"outer-lr", "0.5", "N", true}, {"outer-momentum", "0.5", "N", true},
 		{"biases", "true", "^xk", false}, {"l1", "0.1", "^fk", false},
 		// settings that always have one
-		{"lr", "0.5", "^", false}, {"l2", "0.5", "^", false}, {"partition", "contiguous", "^", false}, {"workers", "4", "^", false},
+		{"lr", "0.5", "^", false}, {"l2", "0.5", "^", false}, {"partition", "contiguous", "^", false},
+		{"workers", "4", "^", false},
 	} {
 		for _, x := range contexts {
 			if strings.HasPrefix(x.settings, c.setting+":") || c.setting == "average" && x.letter == "g" {
@@ -50,14 +59,17 @@ func TestNeeds(t *testing.T) {
 			letters, all := strings.CutPrefix(c.effect, "^")
 			effect := strings.Contains(letters, x.letter) != all
 			of := fmt.Sprintf("%s %s beside %q", c.setting, c.value, x.settings)
-			if idle := idleIn(t, x.settings)[c.setting]; (idle != nil) != (c.stated && !effect) || idle != nil && idle.Changed {
+			if idle := idleIn(t, x.settings)[c.setting]; (idle != nil) != (c.stated && !effect) ||
+				idle != nil && idle.Changed {
 				t.Errorf("the default instead of %s: %+v", of, idle)
 			}
 			idle := idleIn(t, x.settings, fmt.Sprintf("%s: %s", c.setting, c.value))[c.setting]
 			if (idle == nil) != effect {
 				t.Errorf("%s: %v, want an effect: %v", of, idle, effect)
 			}
-			if idle != nil && (!idle.Changed || !errors.Is(idle, ErrUsage) || !strings.HasPrefix(idle.Error(), c.setting+" ") || !strings.Contains(idle.Error(), " has no effect with") || !strings.Contains(idle.Cure, "leave ")) {
+			if idle != nil && (!idle.Changed || !errors.Is(idle, ErrUsage) ||
+				!strings.HasPrefix(idle.Error(), c.setting+" ") ||
+				!strings.Contains(idle.Error(), " has no effect with") || !strings.Contains(idle.Cure, "leave ")) {
 				t.Errorf("%s: %+v", of, idle)
 			}
 		}
@@ -87,14 +99,18 @@ func TestIdleIsRefused(t *testing.T) {
 		data     *data.Meta
 		says     string
 	}{
-		{"momentum: 0.5", nil, "momentum 0.5 has no effect with optimizer sgd: use optimizer momentum, or leave momentum out"},
+		{"momentum: 0.5", nil, "momentum 0.5 has no effect with optimizer sgd: use optimizer momentum, or leave " +
+			"momentum out"},
 		{"momentum: 0.9", nil, ""}, // as config.yaml of each run has it
 		{"cpu-workers: 1", nil, "cpu-workers 1 has no effect without gpu: add gpu 0, or leave cpu-workers out"},
 		{"{batch: 8, global-batch: 64}", nil, "batch 8 has no effect with global-batch 64: leave one of them out"},
 		{"biases: true", nil, ""},
-		{"{biases: true, model: softmax}", nil, "biases has no effect with model softmax: use model factor:32, or leave biases out"},
-		{"{target: y, data: a.svm}", &data.Meta{Format: "libsvm"}, "target y has no effect with data a.svm: use CSV (format csv) or .npy data, or leave target out"},
-		{"target: y", nil, ""}, {"target: y", &data.Meta{Format: "csv"}, ""}, {"target: y", &data.Meta{Format: "npy"}, ""},
+		{"{biases: true, model: softmax}", nil, "biases has no effect with model softmax: use model factor:32, or " +
+			"leave biases out"},
+		{"{target: y, data: a.svm}", &data.Meta{Format: "libsvm"},
+			"target y has no effect with data a.svm: use CSV (format csv) or .npy data, or leave target out"},
+		{"target: y", nil, ""}, {"target: y", &data.Meta{Format: "csv"}, ""},
+		{"target: y", &data.Meta{Format: "npy"}, ""},
 	} {
 		config := Default()
 		config.Workers = 4

@@ -31,7 +31,8 @@ func (c *Config) checkNodes() error {
 	case c.Mode.Kind == Delayed:
 		return Usage("mode %s on %d nodes: one process simulates all workers of a run; use one node", c.Mode, c.Nodes)
 	case c.OnDivergence == Rollback:
-		return Usage("on-divergence %s on %d nodes: one node cannot go back alone; use stop, then resume the run with a lower lr", c.OnDivergence, c.Nodes)
+		return Usage("on-divergence %s on %d nodes: one node cannot go back alone; use stop, then resume the run "+
+			"with a lower lr", c.OnDivergence, c.Nodes)
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func SignalError(s os.Signal) error {
 	return ErrInterrupted
 }
 
-// OnSignal has the first stop signal call do. The next one does what it does by default, and so do all after stop is called.
+// OnSignal has the first stop signal call do. The next one does what it does by default, and so do all after stop is
+// called.
 func OnSignal(do func(os.Signal)) (stop func()) {
 	signals, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, StopSignals()...)

@@ -9,48 +9,30 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Setting is all that is known of one: flags, files, the environment, completion, help and the checks of values and of combinations
-// go by it. Its value is a field of Config.
-type Setting struct {
-	Name  string   // in files and errors
-	Flag  string   // of a flag that says the opposite, as no-bias; "": the flag has the name
-	Usage string   // for help; the name of the value is in backquotes
-	Words []string // all that it takes; nil: other values
-	Hints []string // some of those: words, and beginnings that end with a colon
-	Zero  string   // the word for 0, where that is no number of things
-
-	Value       func(*Config) any   // a pointer to the field: *string, *int, *uint64, *float64, *bool, *time.Duration, or a type with Set
-	least, most float64             // of a number; both 0: see check
-	check       func(*Config) error // refuses a value; nil: there is nothing more to check
-	needs       []need              // without which it has no effect
-}
-
-// Group is settings under one title of the help.
-type Group struct {
-	Title    string
-	Settings []Setting
-}
-
 // builtIn are the names of data that need no file.
-var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: synth:dense: synth:linear: synth:lowrank:")
+var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: " +
+	"synth:dense: synth:linear: synth:lowrank:")
 
 // table is the settings in the order of the help.
-var table = []Group{
+var table = append([]Group{
 	{"Workers and data", []Setting{
 		{Name: "workers", Value: func(c *Config) any { return &c.Workers },
 			Usage: "`N` worker processes; auto: one per core; with --gpu also gpu:4,cpu:2", Zero: "auto",
 			most: maxWorkers},
 		{Name: "data", Value: func(c *Config) any { return &c.Data },
-			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data make)",
+			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data " +
+				"make)",
 			Hints: builtIn},
 		{Name: "test", Value: func(c *Config) any { return &c.Test },
 			Usage: "`PATH` test data (default: the data set's own test split, else a held-out sixth)",
 			Hints: builtIn},
 		{Name: "validation", Value: func(c *Config) any { return &c.Validation },
-			Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then used only at the end (default: 0.1 for networks without --epochs, else none)",
+			Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then " +
+				"used only at the end (default: 0.1 for networks without --epochs, else none)",
 			check: (*Config).checkValidation,
 			needs: []need{
-				{"model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }}, // all edges of a graph are cut
+				// all edges of a graph are cut
+				{"model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }},
 			}},
 		{Name: "format", Value: func(c *Config) any { return &c.Format },
 			Usage: "`FORMAT` auto, idx, libsvm, csv, npy or ratings",
@@ -61,7 +43,8 @@ var table = []Group{
 		{Name: "target", Value: func(c *Config) any { return &c.Target },
 			Usage: "`COLUMN` column of a CSV file to predict, by name or number",
 			needs: []need{
-				{"data", "use CSV (format csv) or .npy data", false, func(k known) bool { return k.format("", "csv", "npy") }},
+				{"data", "use CSV (format csv) or .npy data", false,
+					func(k known) bool { return k.format("", "csv", "npy") }},
 			}},
 		{Name: "ignore", Value: func(c *Config) any { return &c.Ignore },
 			Usage: "`COLUMNS` of a CSV file to leave out, by name or number, separated by commas",
@@ -69,7 +52,8 @@ var table = []Group{
 				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
 			}},
 		{Name: "missing", Value: func(c *Config) any { return &c.Missing },
-			Usage: "`HOW` missing values in a CSV file: fill (with the column's mean or most common text), drop (such rows) or error",
+			Usage: "`HOW` missing values in a CSV file: fill (with the column's mean or most common text), drop " +
+				"(such rows) or error",
 			Words: strings.Fields("fill drop error"),
 			needs: []need{
 				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
@@ -78,21 +62,27 @@ var table = []Group{
 			Usage: "`N` train on the first N rows only", Zero: "all",
 			most: math.MaxInt32},
 		{Name: "scale", Value: func(c *Config) any { return &c.Scale },
-			Usage: "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, sparse rows not), none, unit, standard or MEAN,STD",
+			Usage: "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, " +
+				"sparse rows not), none, unit, standard or MEAN,STD",
 			Hints: strings.Fields("auto none unit standard"),
 			needs: []need{
-				{"data", "use none", false, func(k known) bool { return k.Scale == "none" || k.data == nil || k.data.Kind != data.Pairs }},
+				{"data", "use none", false, func(k known) bool {
+					return k.Scale == "none" || k.data == nil ||
+						k.data.Kind != data.Pairs
+				}},
 			}},
 	}},
 	{"Model", []Setting{
 		{Name: "model", Value: func(c *Config) any { return &c.Model },
-			Usage: "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut (default: depends on the data)",
+			Usage: "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut " +
+				"(default: depends on the data)",
 			Hints: strings.Fields("softmax logistic hinge linear l1 mlp: convnet conv: factor: cut"),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 			}},
 		{Name: "program", Value: func(c *Config) any { return &c.Program },
-			Usage: "`COMMAND` program that trains a model of its own, in place of --model: 'python3 step.py' (see docs/programs.md)"},
+			Usage: "`COMMAND` program that trains a model of its own, in place of --model: 'python3 step.py' (see " +
+				"docs/programs.md)"},
 		{Name: "loss", Value: func(c *Config) any { return &c.Loss },
 			Usage: "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: depends on the model)",
 			Hints: strings.Fields("cross-entropy logistic hinge squared l1"),
@@ -107,7 +97,10 @@ var table = []Group{
 		{Name: "biases", Value: func(c *Config) any { return &c.Biases },
 			Usage: "factor: add a bias for each row and column (default: if --model is left out)",
 			needs: []need{
-				{"model", "use model factor:32", false, func(k known) bool { return k.Model == "" || model.FamilyOf(k.Model) == model.Factor }},
+				{"model", "use model factor:32", false, func(k known) bool {
+					return k.Model == "" ||
+						model.FamilyOf(k.Model) == model.Factor
+				}},
 			}},
 		{Name: "center", Value: func(c *Config) any { return &c.Center },
 			Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
@@ -123,8 +116,9 @@ var table = []Group{
 				{"program", "", false, known.built},
 			}},
 		{Name: "l2", Value: func(c *Config) any { return &c.L2 },
-			Usage: "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from the data for ratings without --model)",
-			most:  math.MaxFloat32},
+			Usage: "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from the data " +
+				"for ratings without --model)",
+			most: math.MaxFloat32},
 		{Name: "l1", Value: func(c *Config) any { return &c.L1 },
 			Usage: "`X` add X times the sum of absolute weights to the mean loss",
 			most:  math.MaxFloat32,
@@ -145,7 +139,8 @@ var table = []Group{
 	}},
 	{"Mode", []Setting{
 		{Name: "mode", Value: func(c *Config) any { return &c.Mode },
-			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, ordered or delayed:K",
+			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, " +
+				"ordered or delayed:K",
 			Hints: append(Modes[:len(Modes):len(Modes)], "delayed:", "delayed:geometric:")},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
@@ -159,7 +154,10 @@ var table = []Group{
 			most:  math.MaxInt32,
 			needs: []need{
 				{"mode", "use mode sync", true, known.sync},
-				{"average", "use average weights", true, func(k known) bool { return k.weights() || k.AverageEvery == 1 }},
+				{"average", "use average weights", true, func(k known) bool {
+					return k.weights() ||
+						k.AverageEvery == 1
+				}},
 			}},
 		{Name: "average-state", Value: func(c *Config) any { return &c.AverageState },
 			Usage: "`HOW` optimizer state when weights are averaged: keep, average or reset",
@@ -170,15 +168,23 @@ var table = []Group{
 				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
 		{Name: "average-lr", Value: func(c *Config) any { return &c.AverageLR },
-			Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x their number, within the stable limit), same, or auto: scaled with sgd and momentum where a limit is known",
+			Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x their number, " +
+				"within the stable limit), same, or auto: scaled with sgd and momentum where a limit is known",
 			Words: strings.Fields("auto scaled same"),
 			needs: []need{
 				// Same is how a rate is that nothing scales.
-				{"mode", "use mode sync, or several nodes", false, func(k known) bool { return k.sync() || k.nodes() || k.AverageLR == "same" }},
-				{"global-batch", "use batch", false, func(k known) bool { return k.GlobalBatch == 0 || k.AverageLR == "same" }},
+				{"mode", "use mode sync, or several nodes", false, func(k known) bool {
+					return k.sync() || k.nodes() ||
+						k.AverageLR == "same"
+				}},
+				{"global-batch", "use batch", false, func(k known) bool {
+					return k.GlobalBatch == 0 ||
+						k.AverageLR == "same"
+				}},
 			}},
 		{Name: "batch", Value: func(c *Config) any { return &c.Batch },
-			Usage: "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs", Zero: "auto",
+			Usage: "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs",
+			Zero:  "auto",
 			Hints: strings.Fields("auto"),
 			most:  maxBatch,
 			needs: []need{
@@ -186,7 +192,10 @@ var table = []Group{
 			}},
 		{Name: "global-batch", Value: func(c *Config) any { return &c.GlobalBatch },
 			Usage: "`N` examples per step of all workers together, instead of --batch", Zero: "none",
-			check: func(c *Config) error { return fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch, "none") },
+			check: func(c *Config) error {
+				return fromOne("global-batch", c.GlobalBatch,
+					c.AllWorkers()*maxBatch, "none")
+			},
 			needs: []need{
 				{"batch", "", false, func(k known) bool { return k.Batch == 0 }},
 			}},
@@ -199,7 +208,10 @@ var table = []Group{
 			check: (*Config).checkMerge,
 			needs: []need{
 				// 1 is in place, which is how other modes write anyway.
-				{"mode", "use mode async", false, func(k known) bool { return k.Mode.Kind == Async || k.MergeEvery == "1" }},
+				{"mode", "use mode async", false, func(k known) bool {
+					return k.Mode.Kind == Async ||
+						k.MergeEvery == "1"
+				}},
 				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
 			}},
 		{Name: "gradient-delay", Value: func(c *Config) any { return &c.GradientDelay },
@@ -213,14 +225,16 @@ var table = []Group{
 	}},
 	{"GPU", []Setting{
 		{Name: "gpu", Value: func(c *Config) any { return &c.GPU },
-			Usage: "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 (default: host memory)",
+			Usage: "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 " +
+				"(default: host memory)",
 			Hints: strings.Fields("auto auto: 0"),
 			check: (*Config).checkGPU},
 		{Name: "gpu-mem-free", Value: func(c *Config) any { return &c.GPUMemFree },
 			Usage: "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB",
 			check: (*Config).checkFreeMemory,
 			needs: []need{
-				{"gpu", "use gpu auto", false, func(k known) bool { _, choose, err := ReadGPUs(k.GPU); return err == nil && choose > 0 }},
+				{"gpu", "use gpu auto", false,
+					func(k known) bool { _, choose, err := ReadGPUs(k.GPU); return err == nil && choose > 0 }},
 			}},
 		{Name: "cpu-workers", Value: func(c *Config) any { return &c.CPUWorkers },
 			Usage: "`N` workers on CPU cores, the rest on GPUs; --workers gpu:4,cpu:2 sets both",
@@ -236,7 +250,8 @@ var table = []Group{
 				{"program", "", false, known.built},
 			}},
 		{Name: "write", Value: func(c *Config) any { return &c.Write },
-			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models, factor and cut only) or auto: additions, but stores for cut",
+			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models, factor and cut only) or " +
+				"auto: additions, but stores for cut",
 			Words: strings.Fields("auto atomic racy"),
 			needs: []need{
 				{"gpu", "add gpu 0", false, known.gpu},
@@ -258,12 +273,16 @@ var table = []Group{
 			Hints: strings.Fields("auto"),
 			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) }},
 		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
-			Usage: "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x steps",
+			Usage: "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x " +
+				"steps",
 			Hints: strings.Fields("auto off"),
 			check: func(c *Config) error { return numberOr("lr-cap", c.LRCap, "auto", "off") },
 			needs: []need{
 				// Off holds where nothing is capped.
-				{"optimizer", "use sgd or momentum", false, func(k known) bool { return !k.Optimizer.Adaptive() || k.LRCap == "off" }},
+				{"optimizer", "use sgd or momentum", false, func(k known) bool {
+					return !k.Optimizer.Adaptive() ||
+						k.LRCap == "off"
+				}},
 				{"mode", "", false, func(k known) bool { return !k.sync() || k.LRCap == "off" }},
 				{"program", "", false, func(k known) bool { return k.built() || k.LRCap == "off" }},
 			}},
@@ -307,86 +326,17 @@ var table = []Group{
 			Usage: "`X` final learning rate of the schedule",
 			check: (*Config).CheckLRMin,
 			needs: []need{
-				{"schedule", "use cosine, linear, step or exp", false, func(k known) bool { return k.Schedule != "constant" }},
+				{"schedule", "use cosine, linear, step or exp", false,
+					func(k known) bool { return k.Schedule != "constant" }},
 			}},
 		{Name: "decay", Value: func(c *Config) any { return &c.Decay },
 			Usage: "`X` factor of the learning rate per epoch, for step and exp",
 			least: 1e-12, most: 1,
 			needs: []need{
-				{"schedule", "use step or exp", true, func(k known) bool { return k.Schedule == "step" || k.Schedule == "exp" }},
+				{"schedule", "use step or exp", true, func(k known) bool {
+					return k.Schedule == "step" ||
+						k.Schedule == "exp"
+				}},
 			}},
 	}},
-	{"Several nodes", []Setting{
-		{Name: "mpi", Value: func(c *Config) any { return &c.MPI },
-			Usage: "`HOW` auto: be one node of the job that mpirun or srun has started, if one has; on: be one, or fail; off: a run of its own",
-			Words: strings.Fields("auto on off")},
-		{Name: "rounds", Value: func(c *Config) any { return &c.Rounds },
-			Usage: "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of the time",
-			check: (*Config).checkRounds,
-			needs: []need{
-				{"", startNodes, false, known.nodes},
-			}},
-		{Name: "outer", Value: func(c *Config) any { return &c.Outer },
-			Usage: "`HOW` how a round applies the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)",
-			Words: strings.Fields("mean nesterov"),
-			needs: []need{
-				{"", startNodes, false, known.nodes},
-			}},
-		{Name: "outer-lr", Value: func(c *Config) any { return &c.OuterLR },
-			Usage: "`X` learning rate of --outer nesterov",
-			check: func(c *Config) error { return positive("outer-lr", c.OuterLR) },
-			needs: []need{
-				{"outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
-			}},
-		{Name: "outer-momentum", Value: func(c *Config) any { return &c.OuterMomentum },
-			Usage: "`X` momentum of --outer nesterov",
-			most:  maxShare,
-			needs: []need{
-				{"outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
-			}},
-		{Name: "node-timeout", Value: func(c *Config) any { return &c.NodeTimeout },
-			Usage: "`TIME` save and end the job if a node is silent for TIME",
-			check: (*Config).checkNodeTimeout,
-			needs: []need{
-				{"", startNodes, false, known.nodes},
-			}},
-	}},
-	{"Run", []Setting{
-		{Name: "seed", Value: func(c *Config) any { return &c.Seed },
-			Usage: "`N` seed of the order of examples and of the initial weights"},
-		{Name: "target-loss", Value: func(c *Config) any { return &c.TargetLoss },
-			Usage: "`X` stop when the validation loss is X or less (without --validation, the test loss)", Zero: "none",
-			most: math.MaxFloat32},
-		{Name: "target-accuracy", Value: func(c *Config) any { return &c.TargetAccuracy },
-			Usage: "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)", Zero: "none",
-			check: (*Config).checkTargetAccuracy},
-		{Name: "stop-after", Value: func(c *Config) any { return &c.StopAfter },
-			Usage: "`TIME` stop, saved, so long after the first worker began to train, within an epoch too; 0: never",
-			check: (*Config).checkStopAfter},
-		{Name: "patience", Value: func(c *Config) any { return &c.Patience },
-			Usage: "`N` stop after N epochs without a better validation loss; 0: never (20 for networks that hold out rows by themselves)",
-			most:  math.MaxInt32,
-			needs: []need{
-				{"validation", "add validation 0.1", false, func(k known) bool { return k.validated() || k.HoldsOut() }},
-			}},
-		{Name: "run", Value: func(c *Config) any { return &c.Run },
-			Usage: "`DIR` run folder (default: runs/<time>-<name>)"},
-		{Name: "save-every", Value: func(c *Config) any { return &c.SaveEvery },
-			Usage: "`N` epochs between snapshots, or a time: 30s; auto: so seldom that saving takes 2% of the time at most; 0: only at the end",
-			check: func(c *Config) error { _, _, err := c.SavePeriod(); return err }},
-		{Name: "resume", Value: func(c *Config) any { return &c.Resume },
-			Usage: "`DIR` run folder to resume, with its settings"},
-		{Name: "max-restarts", Value: func(c *Config) any { return &c.MaxRestarts },
-			Usage: "`N` restarts in a row of a worker that dies or hangs; one that has trained for a while has all again",
-			most:  math.MaxInt32},
-		{Name: "max-memory", Value: func(c *Config) any { return &c.MaxMemory },
-			Usage: "`SIZE` memory that the data, also while they are read, and the weights may take, e.g. 4GiB; auto: three quarters of the free memory",
-			check: (*Config).checkMemory},
-		{Name: "hang-timeout", Value: func(c *Config) any { return &c.HangTimeout },
-			Usage: "`TIME` replace a worker that is stopped or stuck for TIME; 0: never",
-			check: (*Config).checkHangTimeout},
-		{Name: "on-divergence", Value: func(c *Config) any { return &c.OnDivergence },
-			Usage: "`HOW` if training diverges: stop, or rollback (to the last good snapshot, with half the learning rate, at most 3 times)",
-			Words: strings.Fields("stop rollback")},
-	}},
-}
+}, tableOfRuns...)

@@ -2,7 +2,6 @@ package control
 
 import (
 	"errors"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -71,7 +70,8 @@ func TestEveryChunkGoesToOne(t *testing.T) {
 						if !v.mayTrain(rank, i) {
 							t.Errorf("rank %d has chunk %d of another", rank, i)
 						}
-						v.Finish(rank, v.Plan.At(0, i), plan.ChunkResult{Examples: v.Plan.At(0, i).Count, Steps: 1, Loss: 0.5})
+						v.Finish(rank, v.Plan.At(0, i),
+							plan.ChunkResult{Examples: v.Plan.At(0, i).Count, Steps: 1, Loss: 0.5})
 					}
 				})
 			}
@@ -83,7 +83,8 @@ func TestEveryChunkGoesToOne(t *testing.T) {
 			}
 			left, done, lost, loss := w.Progress()
 			if want := 0.5 * float64(w.Plan.Chunks()); left != 0 || done != 64*500 || lost != 0 || loss != want {
-				t.Errorf("at the end %d are left, %d done, %d lost, loss %v, want loss %v", left, done, lost, loss, want)
+				t.Errorf("at the end %d are left, %d done, %d lost, loss %v, want loss %v", left, done,
+					lost, loss, want)
 			}
 		})
 	}
@@ -182,7 +183,8 @@ func TestGiveUp(t *testing.T) {
 			first := w.Plan.At(0, from).Count
 			left, done, lost, loss := w.Progress()
 			if done != first || lost != own-first || loss != 3 || left == 0 {
-				t.Errorf("%d chunks left, %d done, %d lost, loss %v; want %d done and %d lost", left, done, lost, loss, first, own-first)
+				t.Errorf("%d chunks left, %d done, %d lost, loss %v; want %d done and %d lost", left, done, lost, loss,
+					first, own-first)
 			}
 			if i := w.Find(2, 1); i >= 0 && !w.mayTrain(2, i) {
 				t.Errorf("rank 2 found chunk %d of the one that was given up", i)
@@ -315,8 +317,10 @@ func TestProgressSums(t *testing.T) {
 			wantLeft++
 		}
 	}
-	if left, done, lost, loss := w.Progress(); left != wantLeft || done != wantDone || lost != wantLost || loss != wantLoss {
-		t.Errorf("%d left, %d done, %d lost, loss %v; want %d, %d, %d, %v", left, done, lost, loss, wantLeft, wantDone, wantLost, wantLoss)
+	if left, done, lost, loss := w.Progress(); left != wantLeft || done != wantDone || lost != wantLost ||
+		loss != wantLoss {
+		t.Errorf("%d left, %d done, %d lost, loss %v; want %d, %d, %d, %v", left, done, lost, loss, wantLeft, wantDone,
+			wantLost, wantLoss)
 	}
 	examples, steps := uint64(0), uint64(0)
 	for rank := range 4 {
@@ -356,7 +360,9 @@ func TestOpenWorldRefuses(t *testing.T) {
 			l.AddBarrier("barrier", 2)
 		}
 	}
-	const header = `{"version":"` + config.Version + `","rows":100,"job":{"workers":2,"mode":"async","tuning":{"batch":64}}}` // two chunks
+	// two chunks
+	const header = `{"version":"` + config.Version +
+		`","rows":100,"job":{"workers":2,"mode":"async","tuning":{"batch":64}}}`
 	if _, _, err := Open(segment(arrays(2, 2), header)); err != nil {
 		t.Fatal("what shall be damaged is not in order:", err)
 	}
@@ -382,16 +388,4 @@ func weightsOnly(t *testing.T) *shm.Segment {
 	}
 	t.Cleanup(func() { _ = m.Seg.Close() })
 	return m.Seg
-}
-
-func TestFailReachesTheCoordinator(t *testing.T) {
-	w := freshBlock(t, 64, async4)
-	w.Fail(2, 17, math.Inf(1), 0.25)
-	if !w.Stopped() {
-		t.Error("the others go on")
-	}
-	step, loss, lr := w.Rank(2, RankFailStep), math.Float64frombits(w.Rank(2, RankFailLoss)), math.Float64frombits(w.Rank(2, RankFailRate))
-	if step != 17 || !math.IsInf(loss, 1) || lr != 0.25 {
-		t.Errorf("step %d, loss %v, learning rate %v", step, loss, lr)
-	}
 }

@@ -134,7 +134,8 @@ func (w *Block) read(generation uint64) (h Header, err error) {
 		return h, fmt.Errorf("the control block's header: %w", err)
 	}
 	if h.Version != config.Version {
-		return h, fmt.Errorf("the coordinator is hogwild %s, this worker is %s: start both from one binary", h.Version, config.Version)
+		return h, fmt.Errorf("the coordinator is hogwild %s, this worker is %s: start both from one binary", h.Version,
+			config.Version)
 	}
 	w.whole = plan.New(&h.Job.Asked, h.Job.Used.Batch, h.Rows)
 	w.start, w.cursor = h.Start, 0

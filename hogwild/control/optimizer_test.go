@@ -19,7 +19,8 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 		{"sync", "gradients", "private", 1}, // all take one step together
 	} {
 		cfg := configtest.Dense()
-		cfg.Workers, cfg.Optimizer, cfg.Mode, cfg.Average, cfg.OptimizerState = 3, "adam", config.MustMode(c.mode), c.average, c.state
+		cfg.Workers, cfg.Optimizer, cfg.Mode, cfg.Average, cfg.OptimizerState = 3, "adam", config.MustMode(c.mode),
+			c.average, c.state
 		m, err := CreateWeights(tuning.AsAsked(cfg), 10)
 		if err != nil {
 			t.Fatal(err)

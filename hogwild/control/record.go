@@ -83,8 +83,10 @@ type Instruments struct {
 
 	LostUpdates float64 `json:"lost_updates"`         // share of writes that overwrite another's update
 	LostSamples int64   `json:"lost_updates_samples"` // steps at which such were looked for
-	LostBelow   float64 `json:"lost_updates_below"`   // upper limit of that share, with 95% confidence; 1 without samples
-	Conflicts   float64 `json:"conflicts"`            // share of coordinates that another changed between read and write
+	// upper limit of that share, with 95% confidence; 1 without samples
+	LostBelow float64 `json:"lost_updates_below"`
+	// share of coordinates that another changed between read and write
+	Conflicts   float64 `json:"conflicts"`
 	BarrierWait float64 `json:"barrier_wait_seconds"` // of all workers together: for others, and for the next epoch
 }
 
@@ -100,8 +102,10 @@ func (r Record) Plus(o Record) {
 
 // Instruments is what the record says of workers that have waited so many seconds.
 func (r Record) Instruments(waited float64) *Instruments {
-	in := &Instruments{BarrierWait: waited, StalenessMax: int64(r[recordMax]), LostUpdates: share(r[RecordLost], r[RecordTried]),
-		LostSamples: int64(r[RecordTried]+RecordTries-1) / RecordTries, Conflicts: share(r[RecordConflicts], r[RecordLooked])}
+	in := &Instruments{BarrierWait: waited, StalenessMax: int64(r[recordMax]),
+		LostUpdates: share(r[RecordLost], r[RecordTried]),
+		LostSamples: int64(r[RecordTried]+RecordTries-1) / RecordTries,
+		Conflicts:   share(r[RecordConflicts], r[RecordLooked])}
 	in.LostBelow = upperLimit(in.LostUpdates, float64(in.LostSamples))
 	for i, n := range r[recordHistogram:] {
 		if n > 0 {
@@ -126,8 +130,9 @@ func (in *Instruments) Quantile(q float64) int64 {
 	return 0
 }
 
-// upperLimit is that of a share of which n samples showed so much, with 95% confidence (Clopper and Pearson 1934; 1 for no
-// samples). What one step loses it often loses together, so a step is one sample, however many of its coordinates are tried.
+// upperLimit is that of a share of which n samples showed so much, with 95% confidence (Clopper and Pearson 1934; 1 for
+// no samples). What one step loses it often loses together, so a step is one sample, however many of its coordinates
+// are tried.
 func upperLimit(share, n float64) float64 {
 	lost := share * n
 	if lost >= n {

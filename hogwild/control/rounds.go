@@ -57,7 +57,8 @@ func (w *Block) HeldAfter(epoch uint64) (round int, ok bool) {
 
 // Held tells, after a round, whether all wait until the number of workers has changed.
 func (w *Block) Held(epoch uint64, round int) bool {
-	return w.Get(wordHeld) == uint64(w.number(epoch, round)) || w.Scaled() // in this order: another one may be held by now
+	// in this order: another one may be held by now
+	return w.Get(wordHeld) == uint64(w.number(epoch, round)) || w.Scaled()
 }
 
 // Round says what each rank trained in a round that is complete.

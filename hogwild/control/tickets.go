@@ -64,7 +64,8 @@ func ticketLines(workers int) int { return 2 + 1<<bits.Len(uint(2*workers-1)) }
 // NewTickets are those of a rank.
 func (m *Weights) NewTickets(rank int) *Tickets {
 	ring := len(m.Tickets)/RankWords - 2
-	return &Tickets{words: m.Tickets, sleeping: m.sleeping, rank: rank, hand: [3]uint64{0, uint64(ring - 1), uint64(rank + 1)}}
+	return &Tickets{words: m.Tickets, sleeping: m.sleeping, rank: rank,
+		hand: [3]uint64{0, uint64(ring - 1), uint64(rank + 1)}}
 }
 
 // Guard has a loop do by itself what Take, Await and Done do, as long as it need not wait.

@@ -12,8 +12,9 @@ const (
 	WordPause                         // 1: wait before the next chunk
 	wordGeneration                    // which header counts: see Announce
 	wordHold                          // barrier mode: 1: rank 0 is to hold all after a round
-	wordHeld                          // barrier mode: the number, in the run and from 1, of the round after which all wait
-	wordMerged                        // barrier mode, several nodes: the number of the last round whose weights are averaged over them
+	// barrier mode: the number, in the run and from 1, of the round after which all wait
+	wordHeld
+	wordMerged // barrier mode, several nodes: the number of the last round whose weights are averaged over them
 	wordCount
 )
 

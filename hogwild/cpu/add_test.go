@@ -93,7 +93,8 @@ func TestAddWhileWorkersTrain(t *testing.T) {
 			added, left := math.Modf(float64(v) / each)
 			if left*each != steps[j] || added > adds || delta[j] == 0 && added != 0 ||
 				mode == "atomic" && added*each != adds*float64(delta[j]) {
-				t.Errorf("%s: weight %d is %v: %v additions of %d, and %v steps of %v", mode, j, v, added, adds, left*each, steps[j])
+				t.Errorf("%s: weight %d is %v: %v additions of %d, and %v steps of %v", mode, j, v, added, adds,
+					left*each, steps[j])
 			}
 		}
 	}

@@ -83,7 +83,8 @@ func TestSlicesCoverTheWeights(t *testing.T) {
 	for workers := 1; workers <= 40; workers++ {
 		at := 0
 		for rank := range workers {
-			d := cpu{rank: rank, weights: newShared(make([]float32, 25), false), cfg: tuning.AsAsked(config.Config{Workers: workers})}
+			d := cpu{rank: rank, weights: newShared(make([]float32, 25), false),
+				cfg: tuning.AsAsked(config.Config{Workers: workers})}
 			from, to := plan.SliceOf(d.weights.len(), d.rank, d.cfg.Asked.Workers)
 			if from != at || to < from || to-from > 25/workers+1 {
 				t.Fatalf("rank %d of %d has %d to %d, the one before ended at %d", rank, workers, from, to, at)
@@ -143,7 +144,8 @@ func TestAverageState(t *testing.T) {
 func TestStepTogether(t *testing.T) {
 	for _, kind := range []string{"sgd", "momentum", "adagrad", "adam"} {
 		all, m := ranksOf(t, func(c *config.Config) {
-			c.Model, c.Average, c.Optimizer, c.Schedule, c.L1 = "mlp:3", "gradients", config.Optimizer(kind), "linear", 0.01
+			c.Model, c.Average, c.Optimizer, c.Schedule, c.L1 = "mlp:3", "gradients",
+				config.Optimizer(kind), "linear", 0.01
 			c.LR, c.Epochs = 0.5, 8 // of 64 examples: 0.5 down to 0, an eighth of it at a time
 		})
 		w := make([]float64, len(m.W))
@@ -189,7 +191,8 @@ func TestBuffersAreAveraged(t *testing.T) {
 	isBuffer := func(i int) bool { return i >= 6 && i < 13 || i == 16 }
 	for _, optimizer := range []config.Optimizer{config.SGD, config.Momentum, config.Adam} {
 		all, m := ranksOf(t, func(c *config.Config) {
-			c.Model, c.Layout, c.Program, c.Average, c.Optimizer, c.LR = model.ProgramName, layout, "program", "gradients", optimizer, 0.5
+			c.Model, c.Layout, c.Program, c.Average, c.Optimizer, c.LR = model.ProgramName, layout, "program",
+				"gradients", optimizer, 0.5
 		})
 		was := slices.Clone(m.W)
 		examples := []int{4, 4, 1, 3}

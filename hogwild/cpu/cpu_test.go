@@ -180,7 +180,8 @@ func TestL2OfSparseInputs(t *testing.T) {
 				t.Errorf("weight %d was touched", i)
 			}
 		case math.Abs(got/want-1) > 0.02:
-			t.Errorf("weight %d of feature %d, in %.3f of the rows, shrinks by %.6f an epoch, dense by %.6f", i, feature, d.freq[feature], got, want)
+			t.Errorf("weight %d of feature %d, in %.3f of the rows, shrinks by %.6f an epoch, dense by %.6f", i,
+				feature, d.freq[feature], got, want)
 		}
 	}
 }
@@ -260,7 +261,8 @@ func TestTrainStopsAtNaN(t *testing.T) {
 	fillRandom(m.W)
 	result, err := all[0].chunk(all[0].plan.At(0, 0))
 	var nan *device.NotFiniteError
-	if !errors.Is(err, device.ErrNotFinite) || !errors.As(err, &nan) || nan.Step != 4 || nan.LR != 0.25 || result.Steps != 3 {
+	if !errors.Is(err, device.ErrNotFinite) || !errors.As(err, &nan) || nan.Step != 4 || nan.LR != 0.25 ||
+		result.Steps != 3 {
 		t.Errorf("%v after %+v", err, result)
 	}
 	for i, v := range m.W {
@@ -275,7 +277,8 @@ func TestTrainStopsAtNaN(t *testing.T) {
 func TestTrainFollowsTheSchedule(t *testing.T) {
 	for _, mode := range bothModes {
 		c := configtest.Dense()
-		c.Model, c.Mode, c.Workers, c.Batch, c.Schedule, c.LR, c.Epochs = "linear", config.MustMode(mode), 2, 64, "linear", 1, 1
+		c.Model, c.Mode, c.Workers, c.Batch, c.Schedule, c.LR, c.Epochs = "linear", config.MustMode(mode), 2,
+			64, "linear", 1, 1
 		all, _ := devices(t, &c, randomSet(data.Floats, 12800, 3, 0)) // two steps a chunk
 		d, weight := all[0], 1.0
 		if mode == "sync" {

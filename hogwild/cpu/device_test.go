@@ -162,7 +162,8 @@ func TestTrainVisitsItsRows(t *testing.T) {
 	for _, mode := range bothModes {
 		for _, partition := range bothPartitions {
 			c := configtest.Dense()
-			c.Data, c.Model, c.Mode, c.Partition, c.Workers, c.Batch = "none", "linear", config.MustMode(mode), partition, 3, 7
+			c.Data, c.Model, c.Mode, c.Partition, c.Workers, c.Batch = "none", "linear", config.MustMode(mode),
+				partition, 3, 7
 			if mode == "sync" {
 				c.AverageEvery = 4
 			}
@@ -180,7 +181,8 @@ func TestTrainVisitsItsRows(t *testing.T) {
 					chunk := d.plan.At(1, i)
 					result, err := d.chunk(chunk)
 					steps := stepsOf(chunk)
-					if want := (plan.ChunkResult{Examples: chunk.Count, Steps: len(steps), Loss: 2 * float64(chunk.Count)}); err != nil || result != want {
+					if want := (plan.ChunkResult{Examples: chunk.Count, Steps: len(steps),
+						Loss: 2 * float64(chunk.Count)}); err != nil || result != want {
 						t.Fatalf("%s %s, %+v: %+v, %v", mode, partition, chunk, result, err)
 					}
 					for k, s := range steps {

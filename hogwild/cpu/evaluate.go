@@ -26,8 +26,8 @@ func evaluate(models []model.Model, w []float32, of part) (sum model.Score, err 
 	return sum, err
 }
 
-// Predict is what weights w make of each row of a set; nil for a model that makes no predictions. Of two classes it is also
-// the log odds of the second one; nil for a model that knows none.
+// Predict is what weights w make of each row of a set; nil for a model that makes no predictions. Of two classes it is
+// also the log odds of the second one; nil for a model that knows none.
 func Predict(models []model.Model, w []float32, set *data.Set) (all []float32, odds []float64, err error) {
 	if _, ok := models[0].(model.Predictor); !ok {
 		return nil, nil, nil

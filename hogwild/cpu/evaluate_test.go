@@ -19,7 +19,8 @@ import (
 func TestNodesShareAnEvaluation(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "set.hog")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if _, err := data.Convert(t.Context(), data.Options{Path: "synth:dense:8000x9", Seed: 1}, cache, func(*data.Meta) error { return nil }, func(string, int, int) {}); err != nil {
+	if _, err := data.Convert(t.Context(), data.Options{Path: "synth:dense:8000x9", Seed: 1}, cache,
+		func(*data.Meta) error { return nil }, func(string, int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ set, model string }{
@@ -51,7 +52,8 @@ func TestNodesShareAnEvaluation(t *testing.T) {
 					sum.Add(scoreOf(t, job, train, test), 1)
 				}
 				same := func(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
-				if sum.N != want.N || sum.Correct != want.Correct || !same(sum.Loss, want.Loss) || !same(sum.SqErr, want.SqErr) || !same(sum.Y, want.Y) || !same(sum.Y2, want.Y2) {
+				if sum.N != want.N || sum.Correct != want.Correct || !same(sum.Loss, want.Loss) ||
+					!same(sum.SqErr, want.SqErr) || !same(sum.Y, want.Y) || !same(sum.Y2, want.Y2) {
 					t.Errorf("%d nodes: %+v, one has %+v", nodes, sum, want)
 				}
 			}

@@ -129,9 +129,9 @@ func (d *cpu) isData(p *model.Part) bool {
 	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
 }
 
-// note marks coordinates of the update to come, for the sampler: those that a model says it writes for a row; else any of
-// the layers', for nobody knows before the step which of their inputs are alive. Where read and write are one, they are
-// looked at at once.
+// note marks coordinates of the update to come, for the sampler: those that a model says it writes for a row; else any
+// of the layers', for nobody knows before the step which of their inputs are alive. Where read and write are one, they
+// are looked at at once.
 func (d *cpu) note(row int32) {
 	s := d.sample
 	m, ok := d.model.(model.HalfStepper)
@@ -149,8 +149,8 @@ func (d *cpu) note(row int32) {
 	}
 }
 
-// noteTouched marks coordinates of the weights that a step on the row writes; not of a bias of which a copy is merged now
-// and then.
+// noteTouched marks coordinates of the weights that a step on the row writes; not of a bias of which a copy is merged
+// now and then.
 func (d *cpu) noteTouched(m model.HalfStepper, row int32) {
 	d.touched = m.Touched(d.set, row, d.touched[:0])
 	if d.biasCopy != nil {
@@ -188,8 +188,8 @@ func (d *cpu) noteParts() {
 	}
 }
 
-// size is how many coordinates a step writes in a part, those of its bias first, by the first row of the batch where that
-// is known.
+// size is how many coordinates a step writes in a part, those of its bias first, by the first row of the batch where
+// that is known.
 func (d *cpu) size(p *model.Part) int {
 	if d.isData(p) {
 		return biases(p) + len(d.x[0].Idx)*p.Out

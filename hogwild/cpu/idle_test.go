@@ -16,7 +16,8 @@ import (
 // exactly where config says that the setting has no effect.
 func TestIdleSettings(t *testing.T) {
 	set := randomSet(data.Floats, 500, 5, 3)
-	for _, setting := range []string{"momentum: 0.5", "beta1: 0.5", "beta2: 0.5", "decay: 0.5", "lr-min: 0.003", "l1: 0.01"} {
+	for _, setting := range []string{"momentum: 0.5", "beta1: 0.5", "beta2: 0.5", "decay: 0.5",
+		"lr-min: 0.003", "l1: 0.01"} {
 		for _, optimizer := range []string{"sgd", "momentum", "adam", "adagrad"} {
 			for _, schedule := range []string{"constant", "cosine", "linear", "step", "exp"} {
 				c := configtest.Dense()
@@ -28,7 +29,8 @@ func TestIdleSettings(t *testing.T) {
 				}
 				idle := c.CheckIdle(nil)
 				if same := slices.Equal(without, weightsAfter(t, c, set)); same != (idle != nil) {
-					t.Errorf("%s with %s and %s: the same weights: %v, but %v", setting, optimizer, schedule, same, idle)
+					t.Errorf("%s with %s and %s: the same weights: %v, but %v", setting, optimizer,
+						schedule, same, idle)
 				}
 			}
 		}

@@ -46,8 +46,8 @@ func keeper(t *testing.T, name string, set *data.Set, edit func(*tuning.Job)) (d
 	return o, setup
 }
 
-// TestKeptCopyStays: what is trained after Keep changes neither the copy nor what is known of it, and the next Keep tells
-// which tensors have changed since.
+// TestKeptCopyStays: what is trained after Keep changes neither the copy nor what is known of it, and the next Keep
+// tells which tensors have changed since.
 func TestKeptCopyStays(t *testing.T) {
 	train, test, err := data.Load(data.Options{Path: "digits:1000", Seed: 1})
 	if err != nil {
@@ -76,7 +76,8 @@ func TestKeptCopyStays(t *testing.T) {
 	o.Await()
 	score2, survey2 := score()
 	kept, err := o.Kept()
-	if err != nil || !slices.Equal(kept, was) || score1 != score2 || survey2.NotFinite != -1 || survey1.Counts[1] != survey2.Counts[1] {
+	if err != nil || !slices.Equal(kept, was) || score1 != score2 || survey2.NotFinite != -1 ||
+		survey1.Counts[1] != survey2.Counts[1] {
 		t.Errorf("after training the copy has %+v and %v, not %+v", score2, survey2.NotFinite, score1)
 	}
 	changed, err := o.Keep(w, true)
@@ -88,7 +89,8 @@ func TestKeptCopyStays(t *testing.T) {
 	}
 }
 
-// TestSurveyOfCentredWeights: of a model that centres it is that of V - s mu' and k, computed in float64, in both forms.
+// TestSurveyOfCentredWeights: of a model that centres it is that of V - s mu' and k, computed in float64, in both
+// forms.
 func TestSurveyOfCentredWeights(t *testing.T) {
 	train, test, err := data.Load(data.Options{Path: "digits:1000", Seed: 1})
 	if err != nil {
@@ -131,7 +133,8 @@ func TestSurveyOfCentredWeights(t *testing.T) {
 		if err != nil || len(got.Counts) != 2 {
 			t.Fatal(got, err)
 		}
-		if all := got.Counts[0].Sum + got.Counts[1].Sum; math.Abs(all-sum) > 1e-3 || got.Counts[0].N+got.Counts[1].N != float64(len(s.Weights)-c.Width) {
+		if all := got.Counts[0].Sum + got.Counts[1].Sum; math.Abs(all-sum) > 1e-3 ||
+			got.Counts[0].N+got.Counts[1].N != float64(len(s.Weights)-c.Width) {
 			t.Errorf("merged %v: sum %v of %v, want %v", merged, all, got.Counts[0].N+got.Counts[1].N, sum)
 		}
 	}
@@ -141,11 +144,13 @@ func TestSurveyOfCentredWeights(t *testing.T) {
 // and the first of several weights that are not finite is told, wherever it is.
 func TestSurveyOfManyWeights(t *testing.T) {
 	const wide = 2*surveyed + 77
-	set := &data.Set{Meta: data.Meta{Name: "wide", Rows: 1, Features: wide, Kind: data.Sparse, Classes: []string{"0", "1"}},
+	set := &data.Set{Meta: data.Meta{Name: "wide", Rows: 1, Features: wide, Kind: data.Sparse,
+		Classes: []string{"0", "1"}},
 		Ptr: []int64{0, 1}, Idx: []uint32{3}, Val: []float32{1}, Y: []float32{1}, Freq: make([]float32, wide)}
 	o, s := keeper(t, "logistic", set, func(*tuning.Job) {})
 	inf := float32(math.Inf(-1))
-	for _, bad := range [][]int{nil, {0}, {wide}, {wide - 1, wide}, {surveyed, wide}, {surveyed - 1, surveyed, 2 * surveyed}, {rand.IntN(wide)}} {
+	for _, bad := range [][]int{nil, {0}, {wide}, {wide - 1, wide}, {surveyed, wide},
+		{surveyed - 1, surveyed, 2 * surveyed}, {rand.IntN(wide)}} {
 		fillRandom(s.Weights)
 		want := device.NewCounts()
 		for _, i := range bad {

@@ -22,7 +22,8 @@ func (d *cpu) stepBy(m model.Model) {
 	}
 	d.step, d.coef = s, make([]float32, s.CoefLen())
 	zero := d.delay != nil && d.delay.steps == 0
-	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async || d.cfg.Asked.Mode.Kind == config.Sync || zero)
+	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
+		d.cfg.Asked.Mode.Kind == config.Sync || zero)
 }
 
 // chunksAhead is how many chunks a worker of a model that takes its steps by itself takes

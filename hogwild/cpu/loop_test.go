@@ -158,7 +158,8 @@ func TestBiasOfLargeModelIsCopied(t *testing.T) {
 	c.MergeEvery = "1"
 	plain, want := devices(t, &c, set)
 	if all[0].local != nil || all[0].biasCopy == nil || plain[0].biasCopy != nil {
-		t.Fatalf("the copies are %v and %v; with merge-every 1 that of the bias is %v", all[0].local, all[0].biasCopy, plain[0].biasCopy)
+		t.Fatalf("the copies are %v and %v; with merge-every 1 that of the bias is %v", all[0].local, all[0].biasCopy,
+			plain[0].biasCopy)
 	}
 	p := &all[0].plan
 	for i := range p.Chunks() {
@@ -181,7 +182,8 @@ func TestBiasOfLargeModelIsCopied(t *testing.T) {
 	before := m.W[len(m.W)-1]
 	all[0].step.Steps(m.W, set, []int32{1, 2, 3}, model.Step{LR: 1, Bias: &bias})
 	if bias == 0 || m.W[len(m.W)-1] != before {
-		t.Errorf("a bias apart from the weights is %v after its steps, that among them went from %v to %v", bias, before, m.W[len(m.W)-1])
+		t.Errorf("a bias apart from the weights is %v after its steps, that among them went from %v to %v", bias,
+			before, m.W[len(m.W)-1])
 	}
 }
 

@@ -132,7 +132,8 @@ func TestForms(t *testing.T) {
 		}
 		local := append([]float32{}, shared...)
 		form.ToLocal(local, mean)
-		near(t, name+": plain weights", append(append([]float32{}, local[:form.S]...), local[form.S+form.Width:]...), want)
+		near(t, name+": plain weights", append(append([]float32{}, local[:form.S]...), local[form.S+form.Width:]...),
+			want)
 
 		for i := range form.Width { // another point of the same function
 			local[form.S+i] = rand.Float32()
@@ -163,7 +164,8 @@ func TestDroppedUpdates(t *testing.T) {
 	defer test.Close()
 	loss := func(share float64, merged bool) float64 {
 		c := configtest.Dense()
-		c.Data, c.Model, c.Loss, c.Workers, c.LR, c.MergeEvery, c.Center = "digits:6000", "softmax", "cross-entropy", 2, .1, "1000000", "on"
+		c.Data, c.Model, c.Loss, c.Workers, c.LR, c.MergeEvery, c.Center = "digits:6000", "softmax", "cross-entropy", 2,
+			.1, "1000000", "on"
 		if err := c.Validate(); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +184,8 @@ func TestDroppedUpdates(t *testing.T) {
 		for epoch := range 12 {
 			for i, at := 0, 0; at < set.Rows; i, at = i+1, at+rows {
 				copy(before, m.W)
-				chunk := plan.Chunk{Epoch: epoch, Rank: -1, First: at, Count: min(rows, set.Rows-at), Batch: c.Batch, Stride: c.Batch, Weight: 1}
+				chunk := plan.Chunk{Epoch: epoch, Rank: -1, First: at, Count: min(rows, set.Rows-at), Batch: c.Batch,
+					Stride: c.Batch, Weight: 1}
 				if _, err := all[i%2].Train([]plan.Chunk{chunk}); err != nil {
 					return math.Inf(1)
 				}

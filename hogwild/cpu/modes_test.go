@@ -68,7 +68,8 @@ func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 		values.Y[i] = y / 1000
 	}
 	pairs, graph := synthSet(t, "synth:netflix:0.0001"), synthSet(t, "synth:dblife:0.001")
-	dense, thin, images := randomSet(data.Floats, 1003, 37, 3), synthSet(t, "synth:rcv1:0.001"), randomSet(data.Bytes, 301, 64, 3)
+	dense, thin, images := randomSet(data.Floats, 1003, 37, 3), synthSet(t, "synth:rcv1:0.001"),
+		randomSet(data.Bytes, 301, 64, 3)
 	images.Shape = []int{1, 8, 8}
 	return map[string]func() (config.Config, *data.Set){
 		"logistic":       run("logistic", 1, sparse, nil),
@@ -89,8 +90,9 @@ func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 		"thin batch":     run("logistic", 7, thin, nil),
 		"wide layer":     run("mlp:100,7", 16, sparse, nil),
 		"dense logistic": run("logistic", 1, randomSet(data.Floats, 1003, 37, 2), nil),
-		"centred bytes":  run("mlp:19", 16, randomSet(data.Bytes, 1003, 37, 3), func(c *config.Config) { c.Center, c.LR = "on", 0.002 }),
-		"convnet":        run("conv:3@3p2,9", 6, images, nil),
+		"centred bytes": run("mlp:19", 16, randomSet(data.Bytes, 1003, 37, 3),
+			func(c *config.Config) { c.Center, c.LR = "on", 0.002 }),
+		"convnet": run("conv:3@3p2,9", 6, images, nil),
 	}
 }
 
@@ -128,7 +130,8 @@ func TestDelayedHalves(t *testing.T) {
 	for _, rank := range []int{1, 10, 19} {
 		set := synthSet(t, "synth:netflix:0.0001")
 		c := configtest.Dense()
-		c.Model, c.Workers, c.Batch, c.LR, c.L2, c.Mode = fmt.Sprint("factor:", rank), 1, 1, lr, l2, config.MustMode(fmt.Sprint("delayed:", k))
+		c.Model, c.Workers, c.Batch, c.LR, c.L2, c.Mode = fmt.Sprint("factor:", rank), 1, 1, lr, l2,
+			config.MustMode(fmt.Sprint("delayed:", k))
 		all, m := devices(t, &c, set)
 		d := all[0]
 		if d.step == nil || d.fused {
@@ -169,7 +172,8 @@ func lateFactors(w []float64, set *data.Set, rows []int32, rank, k int, lr, l2 f
 	}
 	for _, r := range rows {
 		u, v := int(set.Idx[2*r]), int(set.Idx[2*r+1])
-		g := update{u, v, slices.Clone(w[u*rank:][:rank]), slices.Clone(w[v*rank:][:rank]), w[len(w)-1] - float64(set.Y[r])}
+		g := update{u, v, slices.Clone(w[u*rank:][:rank]), slices.Clone(w[v*rank:][:rank]),
+			w[len(w)-1] - float64(set.Y[r])}
 		for c := range rank {
 			g.e += g.p[c] * g.q[c]
 		}
@@ -206,7 +210,8 @@ func lockKeepsBack(t *testing.T, biases bool) {
 	other.acquire()
 	d.sample.left = math.MaxInt // a sampled step is not left to the loop
 	d.begin([]int32{5})
-	if _, n, rest := d.read([]int32{5, 6}, 0.1); n > 0 || !slices.Equal(rest, []int32{5}) || !slices.Equal(m.W, before) {
+	if _, n, rest := d.read([]int32{5, 6}, 0.1); n > 0 || !slices.Equal(rest, []int32{5}) ||
+		!slices.Equal(m.W, before) {
 		t.Fatalf("%d steps taken, %v left; weights changed: %v", n, rest, !slices.Equal(m.W, before))
 	}
 	done := make(chan bool)
@@ -226,7 +231,8 @@ func lockKeepsBack(t *testing.T, biases bool) {
 		}
 	}
 	if len(written) == 0 || m.W[u] < before[u]+0.5 {
-		t.Errorf("%d weights written; the other's update of weight %d came to %v of 1", len(written), u, m.W[u]-before[u])
+		t.Errorf("%d weights written; the other's update of weight %d came to %v of 1", len(written), u,
+			m.W[u]-before[u])
 	}
 	for _, r := range written {
 		if !slices.ContainsFunc(ranges, func(in model.Range) bool { return in.From <= r.From && r.To <= in.To }) {
@@ -301,7 +307,8 @@ func countedRows(n int) *data.Set {
 // countedPairs are entries of a matrix of three columns, with a target that no product changes.
 func countedPairs(n int) *data.Set {
 	const rows, columns = 300, 3
-	set := &data.Set{Meta: data.Meta{Name: "counted", Rows: n, Kind: data.Pairs, Features: rows + columns, Shape: []int{rows, columns}}}
+	set := &data.Set{Meta: data.Meta{Name: "counted", Rows: n, Kind: data.Pairs, Features: rows + columns,
+		Shape: []int{rows, columns}}}
 	for i := range n {
 		set.Idx = append(set.Idx, uint32(i*7%rows), uint32(rows+i%columns))
 		set.Y = append(set.Y, 0x1p80)

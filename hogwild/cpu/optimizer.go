@@ -20,7 +20,8 @@ type optimizer struct {
 
 // newOptimizer is the optimizer of a run with a state.
 func newOptimizer(c *tuning.Job, s control.OptimizerState) *optimizer {
-	return &optimizer{kind: c.Asked.Optimizer, mu: float32(c.Used.Momentum), beta1: c.Asked.Beta1, beta2: c.Asked.Beta2, OptimizerState: s}
+	return &optimizer{kind: c.Asked.Optimizer, mu: float32(c.Used.Momentum), beta1: c.Asked.Beta1, beta2: c.Asked.Beta2,
+		OptimizerState: s}
 }
 
 const epsilon = 1e-8 // keeps the divisor from zero, as in PyTorch

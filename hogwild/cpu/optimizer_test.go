@@ -41,7 +41,8 @@ func (e *exact) step(g, lr float64) float64 {
 
 // privateOptimizer has a state for p weights, in private memory.
 func privateOptimizer(kind string, p int) *optimizer {
-	o := newOptimizer(tuning.AsAsked(config.Config{Optimizer: config.Optimizer(kind), Beta1: 0.9, Beta2: 0.999, Momentum: 0.9}), control.OptimizerState{Steps: new(uint64)})
+	o := newOptimizer(tuning.AsAsked(config.Config{Optimizer: config.Optimizer(kind), Beta1: 0.9, Beta2: 0.999,
+		Momentum: 0.9}), control.OptimizerState{Steps: new(uint64)})
 	for range config.Optimizer(kind).Slots() {
 		o.Slots = append(o.Slots, make([]float32, p))
 	}

@@ -14,15 +14,18 @@ func TestPlaces(t *testing.T) {
 				taken := make([]bool, cores)
 				for node := range max(1, nodes) {
 					for rank := range workers {
-						at := place(&config.Config{Workers: workers, HostNode: node, HostNodes: nodes}, rank, cores, 4711)
+						at := place(&config.Config{Workers: workers, HostNode: node, HostNodes: nodes},
+							rank, cores, 4711)
 						if enough := workers*max(1, nodes) <= cores; !enough || at < 0 {
 							if enough || at >= 0 {
-								t.Fatalf("%d cores, %d nodes of %d workers: rank %d of node %d has %d", cores, nodes, workers, rank, node, at)
+								t.Fatalf("%d cores, %d nodes of %d workers: rank %d of node %d has %d", cores, nodes,
+									workers, rank, node, at)
 							}
 							continue
 						}
 						if taken[at] {
-							t.Fatalf("%d cores, %d nodes of %d workers: rank %d of node %d has core %d, which is taken", cores, nodes, workers, rank, node, at)
+							t.Fatalf("%d cores, %d nodes of %d workers: rank %d of node %d has core %d, which is taken",
+								cores, nodes, workers, rank, node, at)
 						}
 						taken[at] = true
 					}

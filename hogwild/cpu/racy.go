@@ -112,7 +112,8 @@ func (s *shared) softThreshold(from, to int, l2, l1 float32) {
 		}
 		for {
 			was := atomic.LoadUint32(&s.bits[i])
-			if atomic.CompareAndSwapUint32(&s.bits[i], was, math.Float32bits(thresholded(math.Float32frombits(was), l2, l1))) {
+			if atomic.CompareAndSwapUint32(&s.bits[i], was,
+				math.Float32bits(thresholded(math.Float32frombits(was), l2, l1))) {
 				break
 			}
 		}
@@ -130,7 +131,8 @@ func (s *shared) steps(m model.HalfStepper, set *data.Set, rows []int32, step mo
 }
 
 // guarded has a model take steps under a guard, and read the one behind them.
-func (s *shared) guarded(m model.HalfStepper, set *data.Set, rows []int32, step model.Step, coef []float32, g *vec.Guard) (done int, loss, p float64) {
+func (s *shared) guarded(m model.HalfStepper, set *data.Set, rows []int32, step model.Step, coef []float32,
+	g *vec.Guard) (done int, loss, p float64) {
 	return m.Read(s.w, set, rows, step, coef, g)
 }
 

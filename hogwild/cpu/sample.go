@@ -72,7 +72,8 @@ const (
 // that no other writes.
 func newSampler(m *control.Weights, c *tuning.Job, rank int) *sampler {
 	s := &sampler{counts: m.Counts, own: &m.Counts[rank*control.RankWords], record: m.Records[rank],
-		rank: rank, gap: 1, left: 1, seed: uint64(rank) + 1, last: time.Now(), probes: c.Asked.Mode.Kind != config.Atomic}
+		rank: rank, gap: 1, left: 1, seed: uint64(rank) + 1, last: time.Now(),
+		probes: c.Asked.Mode.Kind != config.Atomic}
 	s.written = *s.own // of the process before this one
 	if c.Asked.Mode.Kind == config.Sync {
 		s.counts = nil

@@ -21,7 +21,8 @@ import (
 func TestSamplerCountsOthers(t *testing.T) {
 	c := config.Config{Workers: 3, Mode: config.MustMode("async"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)
-	mine, other, third := newSampler(m, tuning.AsAsked(c), 1), newSampler(m, tuning.AsAsked(c), 0), newSampler(m, tuning.AsAsked(c), 2)
+	mine, other, third := newSampler(m, tuning.AsAsked(c), 1), newSampler(m, tuning.AsAsked(c), 0),
+		newSampler(m, tuning.AsAsked(c), 2)
 	other.wrote(5)
 	mine.read()
 	other.wrote(2)
@@ -59,27 +60,31 @@ func TestSamplerSeesConflicts(t *testing.T) {
 	s.look(&w)
 	s.wrote(1)
 	r := m.Records[0]
-	if r[control.RecordLooked] != maxNotes || r[control.RecordConflicts] != 2 || r[control.RecordTried] != maxNotes || r[control.RecordLost] != 0 {
-		t.Errorf("%d of %d in conflict, %d of %d lost", r[control.RecordConflicts], r[control.RecordLooked], r[control.RecordLost], r[control.RecordTried])
+	if r[control.RecordLooked] != maxNotes || r[control.RecordConflicts] != 2 || r[control.RecordTried] != maxNotes ||
+		r[control.RecordLost] != 0 {
+		t.Errorf("%d of %d in conflict, %d of %d lost", r[control.RecordConflicts], r[control.RecordLooked],
+			r[control.RecordLost], r[control.RecordTried])
 	}
 	if m.W[3] != 1 || m.W[7] != 2 {
 		t.Error("looking has changed what the other wrote")
 	}
 }
 
-// TestNotesWhatStepsWrite: the coordinates of a sample are those that a step changes, the bias among them, and each is as
-// likely as the others.
+// TestNotesWhatStepsWrite: the coordinates of a sample are those that a step changes, the bias among them, and each is
+// as likely as the others.
 func TestNotesWhatStepsWrite(t *testing.T) {
 	for _, c := range []struct {
 		model string
 		set   *data.Set
 		batch int
 	}{
-		{"linear", countedRows(1), 1}, {"linear", countedRows(1), 2}, {"factor:3", countedPairs(1), 1}, {"factor:3", countedPairs(1), 2},
+		{"linear", countedRows(1), 1}, {"linear", countedRows(1), 2}, {"factor:3", countedPairs(1), 1},
+		{"factor:3", countedPairs(1), 2},
 		{"linear", randomSet(data.Floats, 1, 5, 0), 1},
 	} {
 		cfg := configtest.Dense()
-		cfg.Data, cfg.Workers, cfg.Model, cfg.Batch, cfg.Biases, cfg.LR, cfg.MergeEvery = "none", 1, c.model, c.batch, c.model == "factor:3", 1e3, "1"
+		cfg.Data, cfg.Workers, cfg.Model, cfg.Batch, cfg.Biases, cfg.LR, cfg.MergeEvery = "none", 1, c.model, c.batch,
+			c.model == "factor:3", 1e3, "1"
 		all, m := devices(t, &cfg, c.set)
 		d := all[0]
 		fillRandom(m.W)
@@ -109,7 +114,8 @@ func TestNotesWhatStepsWrite(t *testing.T) {
 				want = samples * maxNotes / float64(changed)
 			}
 			if float64(n) < 0.7*want || float64(n) > 1.3*want {
-				t.Errorf("%s, batch %d: weight %d of %d is in %d samples, want %.0f", c.model, c.batch, i, len(seen), n, want)
+				t.Errorf("%s, batch %d: weight %d of %d is in %d samples, want %.0f", c.model, c.batch, i,
+					len(seen), n, want)
 			}
 		}
 	}
@@ -145,7 +151,8 @@ func TestSamplerSeesLosses(t *testing.T) {
 		})
 		r := m.Records[0]
 		// Other programs may keep the two from running at the same time for a while.
-		for end := time.Now().Add(time.Minute); time.Now().Before(end) && r[control.RecordLost] == 0 && (!locked || r[control.RecordTried] < 200000); {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end) && r[control.RecordLost] == 0 && (!locked ||
+			r[control.RecordTried] < 200000); {
 			with(0, func() {
 				s.noted = 0
 				s.note(&w, 0)

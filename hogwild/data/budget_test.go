@@ -21,23 +21,31 @@ func TestMemoryOfReading(t *testing.T) {
 		o    Options
 		says string
 	}{
-		"a packed bomb":           {Options{Path: file(t, "", "zeros.csv.gz", packed(t, strings.Repeat("\x00", 64<<20)))}, "reading on after"},
-		"a packed bomb of blanks": {Options{Path: file(t, "", "blank.csv.gz", packed(t, strings.Repeat("\n", 64<<20)))}, "reading on after"},
-		"its trailer lies":        {Options{Path: file(t, "", "lies.csv.gz", packed(t, strings.Repeat(" ", 64<<20))+"\x01\x00\x00\x00")}, "reading on after"},
-		"a long file":             {Options{Path: sparseFile(t, 1<<40)}, "reading on after"},
-		"rows":                    {Options{Path: file(t, "", "rows.csv", strings.Repeat(rows, 4))}, "262,144 rows of"},
-		"values":                  {Options{Path: file(t, "", "x.libsvm", strings.Repeat("1 1:1 2:2 3:3\n", 1<<18))}, "786,432 values"},
-		"a wide feature":          {Options{Path: file(t, "", "wide.libsvm", "1 268435455:1\n2 1:1\n1 1:2\n2 3:1\n")}, "a set of 3 rows, 268,435,455 features"},
-		"ids":                     {Options{Path: file(t, "", "r", "1 2147483647 1\n2 1 3\n"), Task: "triples"}, "ids up to 2,147,483,647"},
-		"digits":                  {Options{Path: "digits:100000000"}, "100,000,000 rows of 796 bytes each"},
-		"made rows":               {Options{Path: "synth:dense:1000000x1000"}, "rows (a fraction of it needs less)"},
-		"made factors":            {Options{Path: "synth:lowrank:1000000000x1147483647x10x2147483647", Task: "triples"}, "rows (a fraction of it needs less)"},
+		"a packed bomb": {Options{Path: file(t, "", "zeros.csv.gz",
+			packed(t, strings.Repeat("\x00", 64<<20)))}, "reading on after"},
+		"a packed bomb of blanks": {Options{Path: file(t, "", "blank.csv.gz", packed(t, strings.Repeat("\n", 64<<20)))},
+			"reading on after"},
+		"its trailer lies": {Options{Path: file(t, "", "lies.csv.gz",
+			packed(t, strings.Repeat(" ", 64<<20))+"\x01\x00\x00\x00")}, "reading on after"},
+		"a long file": {Options{Path: sparseFile(t, 1<<40)}, "reading on after"},
+		"rows":        {Options{Path: file(t, "", "rows.csv", strings.Repeat(rows, 4))}, "262,144 rows of"},
+		"values": {Options{Path: file(t, "", "x.libsvm", strings.Repeat("1 1:1 2:2 3:3\n", 1<<18))},
+			"786,432 values"},
+		"a wide feature": {Options{Path: file(t, "", "wide.libsvm", "1 268435455:1\n2 1:1\n1 1:2\n2 3:1\n")},
+			"a set of 3 rows, 268,435,455 features"},
+		"ids": {Options{Path: file(t, "", "r", "1 2147483647 1\n2 1 3\n"), Task: "triples"},
+			"ids up to 2,147,483,647"},
+		"digits":    {Options{Path: "digits:100000000"}, "100,000,000 rows of 796 bytes each"},
+		"made rows": {Options{Path: "synth:dense:1000000x1000"}, "rows (a fraction of it needs less)"},
+		"made factors": {Options{Path: "synth:lowrank:1000000000x1147483647x10x2147483647", Task: "triples"},
+			"rows (a fraction of it needs less)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.o.MaxMemory, c.o.Seed = limit, 1
 			check.Bounded(t, most, func() {
 				_, _, err := Load(c.o)
-				check.Error(t, err, c.o.Path, c.says, "needs ", "the limit is 8.00 MiB (--max-memory): raise it with --max-memory", "hogwild data convert")
+				check.Error(t, err, c.o.Path, c.says, "needs ",
+					"the limit is 8.00 MiB (--max-memory): raise it with --max-memory", "hogwild data convert")
 				if full := (*format.MemoryError)(nil); !errors.As(err, &full) || full.Need <= limit-full.Held {
 					t.Errorf("%v: there is room for it", err)
 				}

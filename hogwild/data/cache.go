@@ -151,7 +151,8 @@ func readCache(f *os.File) (*cache, error) {
 	}
 	for _, p := range c.Parts {
 		if p.Offset < 0 || p.Size <= 0 || p.Size > info.Size() || p.Offset > info.Size()-p.Size {
-			return nil, fail("the %s rows are the bytes from %d to %d, and the file has %d: it is incomplete", p.Name, p.Offset, p.Offset+p.Size, info.Size())
+			return nil, fail("the %s rows are the bytes from %d to %d, and the file has %d: it is incomplete", p.Name,
+				p.Offset, p.Offset+p.Size, info.Size())
 		}
 	}
 	if c.find(trainPart) == nil || c.find(testPart) == nil {
@@ -174,7 +175,8 @@ func (c *cache) find(name string) *cachePart {
 func (c *cache) part(name string) (*Set, error) {
 	p := c.find(name)
 	if p == nil { // the settings may promise validation rows that are not there
-		return nil, fmt.Errorf("data: %s: it lacks %s rows: the file is damaged; convert the data again", c.file.Name(), name)
+		return nil, fmt.Errorf("data: %s: it lacks %s rows: the file is damaged; convert the data again",
+			c.file.Name(), name)
 	}
 	seg, err := shm.MapPart(c.file, p.Offset, p.Size)
 	if err != nil {
@@ -221,7 +223,8 @@ func (c *cache) refuse(o *Options) error {
 	}
 	_, share, err := ValidationShare(o.Validation)
 	if err == nil && share && o.Validation != c.Made.Validation {
-		err = fmt.Errorf("data: validation %s: %s has no such rows apart: convert %s again with --validation %s, or name a file",
+		err = fmt.Errorf("data: validation %s: %s has no such rows apart: convert %s again with --validation %s, or "+
+			"name a file",
 			o.Validation, o.Path, c.Made.Path, o.Validation)
 	}
 	return err
@@ -273,23 +276,6 @@ func (o Options) loadCache() (s Sets, err error) {
 	return s, err
 }
 
-// serves refuses a task that the rows of a cache are not for.
-func (s *Set) serves(task, path string) error {
-	is := "values"
-	switch {
-	case s.Kind == Pairs && len(s.Shape) == 2:
-		is = "triples"
-	case s.Kind == Pairs:
-		is = "edges"
-	case s.Classes != nil:
-		is = "classes"
-	}
-	if task == "" || task == is {
-		return nil
-	}
-	return fmt.Errorf("data: %s holds %s, and the model takes %s: choose another model, or convert the data again with --task %s", path, is, task, task)
-}
-
 // openCache opens a cache whose bytes are known to be good, or checks them now.
 func openCache(path string) (c *cache, done func(), err error) {
 	f, err := os.Open(path)
@@ -324,26 +310,6 @@ func cachedLike(path string, like *Meta) (*Set, error) {
 	}
 	s.Name = path
 	return s, nil
-}
-
-// resembles is an error unless the rows are inputs of a model that was trained on rows like those of
-// m. Bytes are scaled when they are read: as m says from then on.
-func (s *Set) resembles(m *Meta, path string) error {
-	switch {
-	case s.Kind != m.Kind || s.Features != m.Features:
-		return fmt.Errorf("data: %s has %s features (%s), the training data %s (%s)", path, count(s.Features), s.Kind, count(m.Features), m.Kind)
-	case !slices.Equal(s.Classes, m.Classes):
-		return fmt.Errorf("data: %s: its classes are not those of the training data: name the file that it was converted from", path)
-	case !slices.Equal(s.Columns, m.Columns):
-		return fmt.Errorf("data: %s: its columns are not those of the training data: name the file that it was converted from", path)
-	case s.Kind == Pairs && !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
-		return fmt.Errorf("data: %s: its ids are not those of the training data: name the file that it was converted from", path)
-	case s.Kind == Bytes:
-		s.Scale, s.Mul, s.Add = m.Scale, m.Mul, m.Add
-	case !s.ScaledAlike(m):
-		return fmt.Errorf("data: %s: its rows are scaled in another way than the training data: name the file that it was converted from", path)
-	}
-	return nil
 }
 
 // describeCache is the Meta of the training rows, with a note about where they come from.
@@ -381,7 +347,8 @@ func describeCache(path string) (Meta, error) {
 // CheckCache looks at every byte of a cache.
 func CheckCache(path string, tell func(what string, done, total int)) error {
 	if !isCache(path) {
-		return fmt.Errorf("data: %s is not a data cache: only those have a checksum to be checked; hogwild data convert makes one", path)
+		return fmt.Errorf("data: %s is not a data cache: only those have a checksum to be checked; hogwild data "+
+			"convert makes one", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {

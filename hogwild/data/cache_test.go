@@ -67,12 +67,13 @@ func TestCacheIsWhatItWasMadeOf(t *testing.T) {
 	file(t, array, "X_train.npy", npyOf(2, squares(120)...))
 	file(t, array, "y_train.npy", npyOf(1, squares(60)...))
 	for name, o := range map[string]Options{
-		"digits":                {Path: "digits:90"},
-		"digits, validation":    {Path: "digits:90", Validation: "0.2", Scale: "standard"},
-		"sparse":                {Path: file(t, "", "a.svm", libsvm.String())},
-		"sparse, packed, unit":  {Path: file(t, "", "a.svm.gz", packed(t, libsvm.String())), Scale: "unit", Limit: 50},
-		"LIBSVM, dense":         {Path: file(t, "", "d.svm", dense.String())},
-		"CSV":                   {Path: file(t, "", "t.csv", table.String()), Test: file(t, "", "u.csv", table.String()), Unjudged: true},
+		"digits":               {Path: "digits:90"},
+		"digits, validation":   {Path: "digits:90", Validation: "0.2", Scale: "standard"},
+		"sparse":               {Path: file(t, "", "a.svm", libsvm.String())},
+		"sparse, packed, unit": {Path: file(t, "", "a.svm.gz", packed(t, libsvm.String())), Scale: "unit", Limit: 50},
+		"LIBSVM, dense":        {Path: file(t, "", "d.svm", dense.String())},
+		"CSV": {Path: file(t, "", "t.csv", table.String()),
+			Test: file(t, "", "u.csv", table.String()), Unjudged: true},
 		"old Macintosh":         {Path: file(t, "", "m.csv", strings.ReplaceAll(table.String(), "\n", "\r"))},
 		"array and labels":      {Path: filepath.Join(array, "X_train.npy"), Task: "values"},
 		"array, a target":       {Path: file(t, "", "x.npy", npyOf(3, squares(90)...)), Target: "2", Task: "values"},
@@ -131,15 +132,17 @@ func TestCacheRefusesSettings(t *testing.T) {
 		o    Options
 		says []string
 	}{
-		"scale":      {Options{Scale: "standard"}, []string{"scale standard", "converted with --scale unit", "leave --scale out", table}},
-		"target":     {Options{Target: "b"}, []string{"target b", "converted without --target"}},
-		"limit":      {Options{Limit: 3}, []string{"limit 3", "without --limit"}},
-		"missing":    {Options{Missing: "error"}, []string{"missing error"}},
-		"ignore":     {Options{Ignore: "a"}, []string{"ignore a", "converted without --ignore"}},
-		"format":     {Options{Format: "libsvm"}, []string{"format libsvm"}},
-		"validation": {Options{Validation: "0.3"}, []string{"validation 0.3", "convert " + table + " again with --validation 0.3"}},
-		"task":       {Options{Task: "values"}, []string{"holds classes", "--task values"}},
-		"test":       {Options{Test: "synth:dense:20x3"}, []string{"3 features"}},
+		"scale": {Options{Scale: "standard"},
+			[]string{"scale standard", "converted with --scale unit", "leave --scale out", table}},
+		"target":  {Options{Target: "b"}, []string{"target b", "converted without --target"}},
+		"limit":   {Options{Limit: 3}, []string{"limit 3", "without --limit"}},
+		"missing": {Options{Missing: "error"}, []string{"missing error"}},
+		"ignore":  {Options{Ignore: "a"}, []string{"ignore a", "converted without --ignore"}},
+		"format":  {Options{Format: "libsvm"}, []string{"format libsvm"}},
+		"validation": {Options{Validation: "0.3"},
+			[]string{"validation 0.3", "convert " + table + " again with --validation 0.3"}},
+		"task": {Options{Task: "values"}, []string{"holds classes", "--task values"}},
+		"test": {Options{Test: "synth:dense:20x3"}, []string{"3 features"}},
 	} {
 		c.o.Path, c.o.Seed = path, 1
 		_, err := LoadSets(c.o)
@@ -149,7 +152,8 @@ func TestCacheRefusesSettings(t *testing.T) {
 		}
 	}
 	// What was said then, or is the default, is no contradiction, nor is another test set.
-	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: format.Fill, Validation: "0.2", Test: table, Unjudged: true})
+	s, err := LoadSets(Options{Path: path, Seed: 2, Scale: "unit", Format: "auto", Missing: format.Fill,
+		Validation: "0.2", Test: table, Unjudged: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +244,8 @@ func TestConvertLeavesNothing(t *testing.T) {
 	}{
 		"bad data":    {Options{Path: file(t, "", "bad.csv", "a,b\n1,2,3\n")}, context.Background(), silent, "bad.csv"},
 		"no test set": {Options{Path: "digits:30", Test: "nowhere"}, context.Background(), silent, "nowhere"},
-		"interrupted": {Options{Path: "synth:dense:100000x100"}, stopped, func(string, int, int) { stop(why) }, "no more"},
+		"interrupted": {Options{Path: "synth:dense:100000x100"}, stopped,
+			func(string, int, int) { stop(why) }, "no more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.o.Seed = 1

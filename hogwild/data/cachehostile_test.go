@@ -65,14 +65,22 @@ func TestHostileCache(t *testing.T) {
 		change func(s *Set, at func(v any) []byte)
 		says   string
 	}{
-		"index":   {"synth:sparse:30x50x5", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[7:]), 50) }, "beyond the features"},
-		"order":   {"synth:sparse:30x50x5", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[6:]), 49) }, "ascend"},
-		"offset":  {"synth:sparse:30x50x5", func(s *Set, at func(v any) []byte) { put32(at(s.Ptr[3:]), 1<<31) }, "ascend"},
-		"class":   {"synth:dense:30x5", func(s *Set, at func(v any) []byte) { put32(at(s.Y[3:]), math.Float32bits(7)) }, "no class"},
-		"half":    {"synth:dense:30x5", func(s *Set, at func(v any) []byte) { put32(at(s.Y[3:]), math.Float32bits(.5)) }, "no class"},
-		"NaN":     {"synth:dense:30x5", func(s *Set, at func(v any) []byte) { put32(at(s.X[3:]), math.Float32bits(float32(math.NaN()))) }, "finite"},
-		"node":    {"synth:lowrank:20x30x200x3", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[8:]), 20) }, "outside of the matrix"},
-		"far":     {"synth:lowrank:20x30x200x3", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[9:]), 50) }, "beyond the features"},
+		"index": {"synth:sparse:30x50x5", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[7:]), 50) },
+			"beyond the features"},
+		"order": {"synth:sparse:30x50x5", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[6:]), 49) }, "ascend"},
+		"offset": {"synth:sparse:30x50x5", func(s *Set, at func(v any) []byte) { put32(at(s.Ptr[3:]), 1<<31) },
+			"ascend"},
+		"class": {"synth:dense:30x5", func(s *Set, at func(v any) []byte) { put32(at(s.Y[3:]), math.Float32bits(7)) },
+			"no class"},
+		"half": {"synth:dense:30x5",
+			func(s *Set, at func(v any) []byte) { put32(at(s.Y[3:]), math.Float32bits(.5)) }, "no class"},
+		"NaN": {"synth:dense:30x5",
+			func(s *Set, at func(v any) []byte) { put32(at(s.X[3:]), math.Float32bits(float32(math.NaN()))) },
+			"finite"},
+		"node": {"synth:lowrank:20x30x200x3", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[8:]), 20) },
+			"outside of the matrix"},
+		"far": {"synth:lowrank:20x30x200x3", func(s *Set, at func(v any) []byte) { put32(at(s.Idx[9:]), 50) },
+			"beyond the features"},
 		"ids":     {"synth:lowrank:20x30x200x3", swapped(`"ids":[[0,20]`, `"ids":[[0,99]`), "ids"},
 		"shape":   {"digits:30", swapped(`"shape":[28,28]`, `"shape":[28,56]`), "shape"},
 		"rows":    {"digits:30", swapped(`"rows":30`, `"rows":31`), "not those of 31 rows"},
@@ -150,7 +158,8 @@ func TestCachePromisesMore(t *testing.T) {
 	if err := os.WriteFile(path, forged(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = LoadSets(Options{Path: path, Validation: "0.1"}); err == nil || !strings.Contains(err.Error(), "lacks validation rows") {
+	if _, err = LoadSets(Options{Path: path, Validation: "0.1"}); err == nil ||
+		!strings.Contains(err.Error(), "lacks validation rows") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -26,8 +26,10 @@ func (s *Set) Changed() error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
-	return fmt.Errorf("%w: %s changed during the run: it had %s bytes, of %s, and has %s, of %s; convert the data again",
-		ErrUnreadable, s.was.Name(), count(int(s.was.Size())), s.was.ModTime().Format(time.DateTime), count(int(now.Size())), now.ModTime().Format(time.DateTime))
+	return fmt.Errorf(
+		"%w: %s changed during the run: it had %s bytes, of %s, and has %s, of %s; convert the data again",
+		ErrUnreadable, s.was.Name(), count(int(s.was.Size())), s.was.ModTime().Format(time.DateTime),
+		count(int(now.Size())), now.ModTime().Format(time.DateTime))
 }
 
 // Unread is the error for a process that ended by SIGBUS while it read the set: nil if that cannot

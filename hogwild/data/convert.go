@@ -34,15 +34,18 @@ type Converted struct {
 // Accept may refuse what the training rows turn out to be.
 //
 // Convert returns when ctx is done; what it was doing ends with it, or soon after.
-func Convert(ctx context.Context, o Options, out string, accept func(train *Meta) error, tell func(what string, done, total int)) (Converted, error) {
+func Convert(ctx context.Context, o Options, out string, accept func(train *Meta) error,
+	tell func(what string, done, total int)) (Converted, error) {
 	if isCache(o.Path) {
-		return Converted{}, fmt.Errorf("data: %s is a data cache already: train on it, or name the file that it was converted from", o.Path)
+		return Converted{}, fmt.Errorf("data: %s is a data cache already: train on it, or name the file that it was "+
+			"converted from", o.Path)
 	}
 	if err := atomicfile.Check(out+".part", atomicfile.Unfinished, false); err != nil {
 		return Converted{}, fmt.Errorf("data: %w", err)
 	}
 	if info, err := os.Stat(out); err == nil && !info.Mode().IsRegular() {
-		return Converted{}, fmt.Errorf("data: %s is not a file: name one to be written, such as %s.hog", out, filepath.Base(o.Path))
+		return Converted{}, fmt.Errorf("data: %s is not a file: name one to be written, such as %s.hog", out,
+			filepath.Base(o.Path))
 	}
 	f, err := claim(out + ".part")
 	if err != nil {
@@ -120,8 +123,9 @@ func (c *conversion) load() error {
 	if err := c.accept(&sets.Train.Meta); err != nil {
 		return err
 	}
-	head := cacheHead{Made: recipe{Path: c.o.Path, Test: c.o.Test, Validation: c.o.Validation, Format: c.o.Format, Target: c.o.Target,
-		Scale: c.o.Scale, Ignore: c.o.Ignore, Missing: c.o.Missing, Limit: c.o.Limit, Task: c.o.Task, Seed: c.o.Seed}}
+	head := cacheHead{Made: recipe{Path: c.o.Path, Test: c.o.Test, Validation: c.o.Validation, Format: c.o.Format,
+		Target: c.o.Target,
+		Scale:  c.o.Scale, Ignore: c.o.Ignore, Missing: c.o.Missing, Limit: c.o.Limit, Task: c.o.Task, Seed: c.o.Seed}}
 	if head.Parts, err = parts(sp, &sets); err != nil {
 		return err
 	}

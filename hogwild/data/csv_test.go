@@ -33,32 +33,47 @@ func TestCSV(t *testing.T) {
 	}{
 		"header, last column": {"a,b,c\n1,2,3\n4,5,6\n", "", "a b", []float32{1, 2, 4, 5}, []float64{3, 6}, nil,
 			[]string{`target "c" (the last column; --target names another)`}},
-		"no header":         {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, []string{`"3" (the last column`}},
-		"target by name":    {"a,b,c\n1,2,3\n", "a", "b c", []float32{2, 3}, []float64{1}, nil, nil},
-		"target by number":  {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
-		"target found":      {"a,Label,c\n1,2,3\n", "", "a c", []float32{1, 3}, []float64{2}, nil, []string{"by its name"}},
-		"semicolons":        {"a;b\n1.5;2\n", "", "a", []float32{1.5}, []float64{2}, nil, nil},
-		"decimal commas":    {"a;b;c\n1.001,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red", []float32{1001.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
-		"same names":        {"a,a,a\n1,2,3\n", "", "a a.2", []float32{1, 2}, []float64{3}, nil, []string{`target "a.3"`}},
-		"a name of two":     {"a,a,a.2,y\n1,2,3,4\n", "y", "a a.3 a.2", []float32{1, 2, 3}, []float64{4}, nil, []string{`target "y"`}},
-		"a number for none": {",2,1,y\nu,2,3,4\nv,2,3,5\n", "y", "1.2=u 1.2=v 2 1", []float32{1, 0, 2, 3, 0, 1, 2, 3}, []float64{4, 5}, nil, []string{`target "y"`}},
-		"tabs, CRLF":        {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
-		"quotes":            {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
-		"pandas' numbers":   {"0,1,2,3\n5,6,7,8\n", "", "0 1 2", []float32{5, 6, 7}, []float64{8}, nil, []string{`"3" (the last column`}},
-		"numbers from 1":    {"1,2,3,4\n5,6,7,8\n", "", "1 2 3", []float32{1, 2, 3, 5, 6, 7}, []float64{4, 8}, nil, []string{`"4" (the last column`}},
-		"row numbers":       {",a,y\n0,2,3\n1,5,6\n", "", "a", []float32{2, 5}, []float64{3, 6}, nil, []string{"left out the first column"}},
-		"text column": {"s,y\nred,1\nblue,2\nred,3\n", "", "s=blue s=red", []float32{0, 1, 1, 0, 0, 1}, []float64{1, 2, 3}, nil,
+		"no header": {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil,
+			[]string{`"3" (the last column`}},
+		"target by name":   {"a,b,c\n1,2,3\n", "a", "b c", []float32{2, 3}, []float64{1}, nil, nil},
+		"target by number": {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
+		"target found": {"a,Label,c\n1,2,3\n", "", "a c", []float32{1, 3}, []float64{2}, nil,
+			[]string{"by its name"}},
+		"semicolons": {"a;b\n1.5;2\n", "", "a", []float32{1.5}, []float64{2}, nil, nil},
+		"decimal commas": {"a;b;c\n1.001,5;-2;red\n\"-0,25\";3,0;a, b\n", "2", "a c=a, b c=red",
+			[]float32{1001.5, 0, 1, -.25, 1, 0}, []float64{-2, 3}, nil, []string{"decimal commas"}},
+		"same names": {"a,a,a\n1,2,3\n", "", "a a.2", []float32{1, 2}, []float64{3}, nil,
+			[]string{`target "a.3"`}},
+		"a name of two": {"a,a,a.2,y\n1,2,3,4\n", "y", "a a.3 a.2", []float32{1, 2, 3}, []float64{4}, nil,
+			[]string{`target "y"`}},
+		"a number for none": {",2,1,y\nu,2,3,4\nv,2,3,5\n", "y", "1.2=u 1.2=v 2 1", []float32{1, 0, 2, 3, 0, 1, 2, 3},
+			[]float64{4, 5}, nil, []string{`target "y"`}},
+		"tabs, CRLF": {"a\tb\r\n1\t2\r\n", "", "a", []float32{1}, []float64{2}, nil, nil},
+		"quotes":     {"\"a, b\",c\n\"1\",2\n", "", "a, b", []float32{1}, []float64{2}, nil, nil},
+		"pandas' numbers": {"0,1,2,3\n5,6,7,8\n", "", "0 1 2", []float32{5, 6, 7}, []float64{8}, nil,
+			[]string{`"3" (the last column`}},
+		"numbers from 1": {"1,2,3,4\n5,6,7,8\n", "", "1 2 3", []float32{1, 2, 3, 5, 6, 7}, []float64{4, 8}, nil,
+			[]string{`"4" (the last column`}},
+		"row numbers": {",a,y\n0,2,3\n1,5,6\n", "", "a", []float32{2, 5}, []float64{3, 6}, nil,
+			[]string{"left out the first column"}},
+		"text column": {"s,y\nred,1\nblue,2\nred,3\n", "", "s=blue s=red", []float32{0, 1, 1, 0, 0, 1},
+			[]float64{1, 2, 3}, nil,
 			[]string{"one feature for each text of s (2)"}},
-		"text labels":       {"1,cat\n2,dog\n", "", "1", []float32{1, 2}, nil, []string{"cat", "dog"}, nil},
-		"all texts, header": {"s,kind\nred,cat\nblue,dog\n", "", "s=blue s=red", []float32{0, 1, 1, 0}, nil, []string{"cat", "dog"}, []string{"one feature for each text of s (2)"}},
-		"all texts, none":   {"red,cat\nred,dog\n", "", "1=red", []float32{1, 1}, nil, []string{"cat", "dog"}, nil},
+		"text labels": {"1,cat\n2,dog\n", "", "1", []float32{1, 2}, nil, []string{"cat", "dog"}, nil},
+		"all texts, header": {"s,kind\nred,cat\nblue,dog\n", "", "s=blue s=red", []float32{0, 1, 1, 0}, nil,
+			[]string{"cat", "dog"}, []string{"one feature for each text of s (2)"}},
+		"all texts, none": {"red,cat\nred,dog\n", "", "1=red", []float32{1, 1}, nil, []string{"cat", "dog"}, nil},
 		"missing": {"a,s,y\n1,u,1\nNA,v,1\n3,,2\n?,v,2\n8,u,\n2,N/A,3\n6,v,8\n", "", "a s=u s=v",
 			[]float32{1, 1, 0, 3, 0, 1, 3, 0, 1, 3, 0, 1, 2, 0, 1, 6, 0, 1}, []float64{1, 1, 2, 2, 3, 8}, nil,
-			[]string{"filled 4 missing values with the mean, or the most common text", "a (2), s (2)", `left out 1 of 7 rows without a value of the target "y"`}},
+			[]string{"filled 4 missing values with the mean, or the most common text", "a (2), s (2)",
+				`left out 1 of 7 rows without a value of the target "y"`}},
 		"almost empty": {"a,b,y\n" + strings.Repeat("1,,2\n2,,3\n", 15) + "3,4,4\n", "", "a",
-			append(slices.Repeat([]float32{1, 2}, 15), 3), append(slices.Repeat([]float64{2, 3}, 15), 4), nil, []string{`left out column "b": only 1 of 31 rows have a value`}},
-		"comments":     {"# made by, whom\n# on Monday\n#a;b;y\n1;2;3\n4;5;6\n", "", "#a b", []float32{1, 2, 4, 5}, []float64{3, 6}, nil, nil},
-		"empty column": {"a,b,y\n1,,1\n2,,2\n", "", "a", []float32{1, 2}, []float64{1, 2}, nil, []string{`"b": it is empty`}},
+			append(slices.Repeat([]float32{1, 2}, 15), 3), append(slices.Repeat([]float64{2, 3}, 15), 4), nil,
+			[]string{`left out column "b": only 1 of 31 rows have a value`}},
+		"comments": {"# made by, whom\n# on Monday\n#a;b;y\n1;2;3\n4;5;6\n", "", "#a b", []float32{1, 2, 4, 5},
+			[]float64{3, 6}, nil, nil},
+		"empty column": {"a,b,y\n1,,1\n2,,2\n", "", "a", []float32{1, 2}, []float64{1, 2}, nil,
+			[]string{`"b": it is empty`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tab, err := decodeText(c.text, c.target, nil)
@@ -91,7 +106,8 @@ func TestCSVDropsColumnsOfManyTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(tab.Columns, []string{"a"}) || !strings.Contains(strings.Join(tab.Notes, "\n"), `left out column "id"`) {
+	if !slices.Equal(tab.Columns, []string{"a"}) ||
+		!strings.Contains(strings.Join(tab.Notes, "\n"), `left out column "id"`) {
 		t.Errorf("columns %q, notes %q", tab.Columns, tab.Notes)
 	}
 }
@@ -135,14 +151,21 @@ func TestCSVErrors(t *testing.T) {
 // as many are.
 func TestCSVStrayText(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"a text":         {"age,y\n1,2\n12o,3\n3,4\n4,5\n", `file:3: column "age" (number 1): "12o" is text, but the other 3 values are numbers`},
-		"of the target":  {"age,y\n1,2\n3,none\n3,4\n4,5\n", `file:3: column "y" (number 2): "none" is text, but the other 3 values are numbers`},
-		"two of many":    {"x,age,y\n1,1,2\n1,-,3\n1,--,4\n1,4,5\n1,4,5\n1,4,5\n", `file:3: column "age" (number 2): "-" is the first of 2 texts, but the other 4 values are numbers`},
-		"only texts":     {"t,y\n" + texts("text %d"), `no column to learn "y" from; left out column "t": more than 100 distinct text values`},
-		"in no header":   {"1,2\n2,3\nx,4\n4,5\n", `file:3: column "1" (number 1): "x" is text`},
-		"escape":         {"\"a\x1b[2J\",y\n1,2\n\x1b[31m,3\n3,4\n4,5\n", `column "a\x1b[2J" (number 1): "\x1b[31m" is`},
-		"long":           {"age,y\n1,2\n" + strings.Repeat("x", 1e5) + ",3\n3,4\n4,5\n", strings.Repeat("x", 300) + `"... is text`},
-		"Latin-1":        {"name,y\nanna,1\ncaf\xe9,2\n", `file:3: "caf\xe9" is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252`},
+		"a text": {"age,y\n1,2\n12o,3\n3,4\n4,5\n",
+			`file:3: column "age" (number 1): "12o" is text, but the other 3 values are numbers`},
+		"of the target": {"age,y\n1,2\n3,none\n3,4\n4,5\n",
+			`file:3: column "y" (number 2): "none" is text, but the other 3 values are numbers`},
+		"two of many": {"x,age,y\n1,1,2\n1,-,3\n1,--,4\n1,4,5\n1,4,5\n1,4,5\n",
+			`file:3: column "age" (number 2): "-" is the first of 2 texts, but the other 4 values are numbers`},
+		"only texts": {"t,y\n" + texts("text %d"),
+			`no column to learn "y" from; left out column "t": more than 100 distinct text values`},
+		"in no header": {"1,2\n2,3\nx,4\n4,5\n", `file:3: column "1" (number 1): "x" is text`},
+		"escape": {"\"a\x1b[2J\",y\n1,2\n\x1b[31m,3\n3,4\n4,5\n",
+			`column "a\x1b[2J" (number 1): "\x1b[31m" is`},
+		"long": {"age,y\n1,2\n" + strings.Repeat("x", 1e5) + ",3\n3,4\n4,5\n",
+			strings.Repeat("x", 300) + `"... is text`},
+		"Latin-1": {"name,y\nanna,1\ncaf\xe9,2\n",
+			`file:3: "caf\xe9" is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252`},
 		"of test data":   {"x,y\nblue,2\n", `file:2: column "x": "blue": want a finite number`},
 		"no such column": {"z,y\n1,2\n", `no column "x"`},
 	} {
@@ -191,7 +214,8 @@ func TestCSVMissing(t *testing.T) {
 		return decode(textOf(text), Options{Format: "csv", Missing: missing}, nil)
 	}
 	tab, err := read(text, format.Drop)
-	if err != nil || tab.Rows != 2 || !strings.Contains(strings.Join(tab.Notes, "\n"), "left out 1 of 3 rows with missing values: b (1)") {
+	if err != nil || tab.Rows != 2 || !strings.Contains(strings.Join(tab.Notes, "\n"), "left out 1 of 3 rows with "+
+		"missing values: b (1)") {
 		t.Errorf("%v, %v", tab, err)
 	}
 	_, err = read("a,b,y\n1,,2\n2,,3\n3,7,4\n", format.Drop)
@@ -202,8 +226,8 @@ func TestCSVMissing(t *testing.T) {
 	check.Error(t, err, `missing "ignore"`, "fill, drop or error")
 }
 
-// TestFillsWithTrainingRows: what stands for a missing value comes from the training rows alone, goes with the Meta, and
-// fills the rows of tests and of predictions.
+// TestFillsWithTrainingRows: what stands for a missing value comes from the training rows alone, goes with the Meta,
+// and fills the rows of tests and of predictions.
 func TestFillsWithTrainingRows(t *testing.T) {
 	dir := t.TempDir()
 	train := file(t, dir, "train.csv", "a,s,y\n1,u,0\n2,v,1\n6,u,1\n,,0\n")
@@ -213,7 +237,8 @@ func TestFillsWithTrainingRows(t *testing.T) {
 		t.Errorf("filled with %v; the test rows %v", s.Fill, test.X)
 	}
 	got, notes := streamed(t, Inputs{Path: file(t, dir, "x.csv", "s,a\n,7\nv,NA\n"), Like: s.Meta})
-	if !slices.EqualFunc(got, [][]float32{{7, 1, 0}, {3, 0, 1}}, slices.Equal) || !strings.Contains(strings.Join(notes, "\n"), "filled 2 missing values with the mean") {
+	if !slices.EqualFunc(got, [][]float32{{7, 1, 0}, {3, 0, 1}}, slices.Equal) ||
+		!strings.Contains(strings.Join(notes, "\n"), "filled 2 missing values with the mean") {
 		t.Errorf("predicted from %v, %q", got, notes)
 	}
 	o.Path, o.Test = converted(t, o), ""
@@ -237,7 +262,8 @@ func TestCSVIgnore(t *testing.T) {
 	if !slices.EqualFunc(got, [][]float32{{1}, {2}, {3}, {4}}, slices.Equal) {
 		t.Errorf("predicted from %v", got)
 	}
-	for ignore, says := range map[string]string{"e": `no column "e" to ignore`, "a,y": `column "y" is the target`, `"`: "ignore"} {
+	for ignore, says := range map[string]string{"e": `no column "e" to ignore`, "a,y": `column "y" is the target`,
+		`"`: "ignore"} {
 		_, err := read(ignore)
 		check.Error(t, err, says)
 	}
@@ -269,7 +295,8 @@ func TestCSVIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := !slices.Contains(tab.Columns, c.name); got != c.id || got != strings.Contains(strings.Join(tab.Notes, "\n"), "ids of the rows") {
+		if got := !slices.Contains(tab.Columns, c.name); got != c.id ||
+			got != strings.Contains(strings.Join(tab.Notes, "\n"), "ids of the rows") {
 			t.Errorf("%s: columns %q, notes %q", c.name, tab.Columns, tab.Notes)
 		}
 	}
@@ -309,14 +336,16 @@ func TestCSVNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(tab.Notes, "\n"); tab.Features != 2 || !strings.Contains(notes, `left out column "name": almost all its texts are unique, e.g. "row0" in line 2`) {
+	if notes := strings.Join(tab.Notes, "\n"); tab.Features != 2 ||
+		!strings.Contains(notes, `left out column "name": almost all its texts are unique, e.g. "row0" in line 2`) {
 		t.Errorf("features %q, notes %q", tab.Columns, notes)
 	}
 	other, err := decodeText("name,color,y\na,green,1\nb,red,2\nc,green,0\n", "", &tab.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if notes := strings.Join(other.Notes, "\n"); !slices.Equal(other.x, []float32{0, 0, 0, 1, 0, 0}) || !strings.Contains(notes, `in 2 of 3 rows column "color"`) {
+	if notes := strings.Join(other.Notes, "\n"); !slices.Equal(other.x, []float32{0, 0, 0, 1, 0, 0}) ||
+		!strings.Contains(notes, `in 2 of 3 rows column "color"`) {
 		t.Errorf("x %v, notes %q", other.x, notes)
 	}
 }

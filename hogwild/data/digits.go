@@ -70,7 +70,8 @@ func parseDigits(path string, seed uint64) (n int, s uint64, err error) {
 		seed, err = strconv.ParseUint(fields[2], 10, 64)
 	}
 	if err != nil || n < 1 || n > 100_000_000 || len(fields) > 3 {
-		return 0, 0, fmt.Errorf("data: %q: want digits, digits:N with N training rows (1 to 100,000,000), or digits:N:SEED", path)
+		return 0, 0, fmt.Errorf("data: %q: want digits, digits:N with N training rows (1 to 100,000,000), or "+
+			"digits:N:SEED", path)
 	}
 	return n, seed, nil
 }

@@ -104,7 +104,8 @@ func TestDigitsAreHard(t *testing.T) {
 	}
 	linear, neighbour := float64(byMean)/float64(test.Rows), float64(byNeighbour)/float64(test.Rows)
 	if linear < 0.5 || linear > 0.9 || neighbour < linear+0.05 {
-		t.Errorf("right by class mean: %.3f (want 0.5 to 0.9), by nearest neighbour: %.3f (want more)", linear, neighbour)
+		t.Errorf("right by class mean: %.3f (want 0.5 to 0.9), by nearest neighbour: %.3f (want more)",
+			linear, neighbour)
 	}
 }
 

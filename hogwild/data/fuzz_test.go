@@ -56,7 +56,8 @@ func loadAny(t *testing.T, o Options) *Set {
 func aboutFile(t *testing.T, err error, dir string) {
 	t.Helper()
 	says := err.Error()
-	if !strings.Contains(says, dir) && !strings.HasPrefix(says, "data: task") && !strings.HasPrefix(says, "data: validation") {
+	if !strings.Contains(says, dir) && !strings.HasPrefix(says, "data: task") &&
+		!strings.HasPrefix(says, "data: validation") {
 		t.Errorf("the error %q does not name the file", says)
 	}
 	if strings.ContainsAny(says, "\n\x1b") {
@@ -74,7 +75,8 @@ func soundSet(t *testing.T, s *Set, train bool) {
 		t.Error(err)
 	}
 	finite32 := func(v float32) bool { return finite(float64(v)) }
-	for name, v := range map[string][]float32{"input": s.X, "value": s.Val, "label": s.Y, "factor": s.Mul, "shift": s.Add, "frequency": s.Freq} {
+	for name, v := range map[string][]float32{"input": s.X, "value": s.Val, "label": s.Y, "factor": s.Mul,
+		"shift": s.Add, "frequency": s.Freq} {
 		// Test rows may lie anywhere, and inputs near the largest float32 have means that are none.
 		if i := slices.IndexFunc(v, func(x float32) bool { return !finite32(x) }); i >= 0 && train {
 			t.Errorf("%s %d of %d is %g", name, i, len(v), v[i])
@@ -92,7 +94,8 @@ func soundSet(t *testing.T, s *Set, train bool) {
 	}
 	if s.Kind != Pairs {
 		for _, row := range s.NewReader().Batch(allRows(min(s.Rows, 1000))).Rows {
-			if row.Idx == nil && len(row.Val) != s.Features || len(row.Idx) > len(row.Val) || !slices.IsSorted(row.Idx) {
+			if row.Idx == nil && len(row.Val) != s.Features || len(row.Idx) > len(row.Val) ||
+				!slices.IsSorted(row.Idx) {
 				t.Errorf("a row of %d values at %v, of %d features", len(row.Val), row.Idx, s.Features)
 			}
 		}
@@ -102,10 +105,12 @@ func soundSet(t *testing.T, s *Set, train bool) {
 // readsBack checks that a set of rows is the same once it was written and read again.
 func readsBack(t *testing.T, s *Set, dir string) {
 	t.Helper()
-	if s == nil || s.Features > 1000 || s.Kind == Bytes || slices.ContainsFunc(s.Classes, func(c string) bool { _, ok := format.Number(c); return !ok }) {
+	if s == nil || s.Features > 1000 || s.Kind == Bytes ||
+		slices.ContainsFunc(s.Classes, func(c string) bool { _, ok := format.Number(c); return !ok }) {
 		return // what WriteFile is not for
 	}
-	name, format, target, like := "back.csv", "csv", "label", Meta{Kind: s.Kind, Features: s.Features, Classes: s.Classes, Scale: "none"}
+	name, format, target, like := "back.csv", "csv", "label",
+		Meta{Kind: s.Kind, Features: s.Features, Classes: s.Classes, Scale: "none"}
 	if s.Kind == Sparse {
 		name, format, target = "back.libsvm", "libsvm", ""
 	}
@@ -122,27 +127,33 @@ func readsBack(t *testing.T, s *Set, dir string) {
 		return
 	}
 	defer back.Close()
-	if !slices.Equal(s.X, back.X) || !slices.Equal(s.Idx, back.Idx) || !slices.Equal(s.Val, back.Val) || !slices.Equal(s.Y, back.Y) {
+	if !slices.Equal(s.X, back.X) || !slices.Equal(s.Idx, back.Idx) || !slices.Equal(s.Val, back.Val) ||
+		!slices.Equal(s.Y, back.Y) {
 		t.Errorf("%v: it is read back as another set", s.Meta)
 	}
 }
 
 func FuzzIDX(f *testing.F) {
 	f.Add([]byte(images3x2x2), []byte(labels3))
-	f.Add([]byte("\x00\x00\x08\x02\x00\x00\x00\x02\x00\x00\x00\x03abcdef"), []byte("\x00\x00\x08\x01\x00\x00\x00\x02\x01\x00"))
+	f.Add([]byte("\x00\x00\x08\x02\x00\x00\x00\x02\x00\x00\x00\x03abcdef"),
+		[]byte("\x00\x00\x08\x01\x00\x00\x00\x02\x01\x00"))
 	f.Add([]byte("\x00\x00\x08\x04\xff\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x01"), []byte(labels3))
-	f.Add([]byte("\x00\x00\x08\x03\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x02"), []byte("\x00\x00\x08\x01\x00\x00\x00\x00"))
+	f.Add([]byte("\x00\x00\x08\x03\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x02"),
+		[]byte("\x00\x00\x08\x01\x00\x00\x00\x00"))
 	f.Add([]byte("\x00\x00\x0d\x01\x00\x00\x00\x01abcd"), []byte{})
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, images, labels []byte) {
-		tree(t, dir, map[string]string{"train-images-idx3-ubyte": string(images), "train-labels-idx1-ubyte": string(labels)})
+		tree(t, dir, map[string]string{"train-images-idx3-ubyte": string(images),
+			"train-labels-idx1-ubyte": string(labels)})
 		loadAny(t, Options{Path: filepath.Join(dir, "train-images-idx3-ubyte"), Format: "idx"})
 	})
 }
 
 func FuzzLIBSVM(f *testing.F) {
-	for _, text := range []string{"1 1:1\n-1 2:.5 3:1e5 # x\n", "1 0:1 0:2", "1 268435455:1\n2 1:1\n", "1 qid:3 1:1\n", "+1 3:1 2:2 1:-0\r\n-1 1:nan\n",
-		"0 1:1 2:2\n1 1:2 2:3\n1 2:2\n0 1:4 2:1\n", "1.5 1:1\n2.5 1:2\n3.5 2:1\n", "1\n2\n3 1:1\n", "# c\n\n1 1:1\n0 1:2"} {
+	for _, text := range []string{"1 1:1\n-1 2:.5 3:1e5 # x\n", "1 0:1 0:2", "1 268435455:1\n2 1:1\n", "1 qid:3 1:1\n",
+		"+1 3:1 2:2 1:-0\r\n-1 1:nan\n",
+		"0 1:1 2:2\n1 1:2 2:3\n1 2:2\n0 1:4 2:1\n", "1.5 1:1\n2.5 1:2\n3.5 2:1\n", "1\n2\n3 1:1\n",
+		"# c\n\n1 1:1\n0 1:2"} {
 		f.Add([]byte(text), "classes")
 		f.Add([]byte(text), "")
 	}
@@ -156,10 +167,14 @@ func FuzzLIBSVM(f *testing.F) {
 }
 
 func FuzzCSV(f *testing.F) {
-	for _, text := range []string{"a,b,y\n1,2,0\n3,4,1\n5,6,0\n", "1;2,5;a\n2;3,5;b\n3;1,5;a\n", "x\ty\n1\t\"a \"\"b\"\"\"\n2\tNA\n3\tc\n", "a,a,a\nu,1,2\nv,2,3\nu,3,4\n",
-		",0,1,2,3\n0,1,2,3,4\n1,2,3,4,5\n2,1,1,1,1\n", "\ufeffa|b\n1|?\n2|3\n4|5\n", "a,b\n1,1e39\n2,1\n", "a,\"b\n1,2\n", "\n\n\n", "\ufeff", "\r1,2\r3,4\r5,6", "a=b,y\nu,0\nv,1\nu,1\n",
-		"1,2,3\n4,5\n", "a,b\n\x1b[31m,1\nx,2\n", "d,y\n74%,1\n60%,2\n", "1.000,5;1\n2.000,5;0\n1,5;1\n", "0,1\n1,0\n0,0\n",
-		"day,a,y\n2026-03-31,1,0\n2026-04-01 14:05,,1\n,2,1\n2025-01-01,3,\n", "# of whom\n#a;y\n3.4.2026;u\n13.4.2026;v\n1.1.2027;u\n", "a,y\ncaf\xe9,1\nu,2\n"} {
+	for _, text := range []string{"a,b,y\n1,2,0\n3,4,1\n5,6,0\n", "1;2,5;a\n2;3,5;b\n3;1,5;a\n",
+		"x\ty\n1\t\"a \"\"b\"\"\"\n2\tNA\n3\tc\n", "a,a,a\nu,1,2\nv,2,3\nu,3,4\n",
+		",0,1,2,3\n0,1,2,3,4\n1,2,3,4,5\n2,1,1,1,1\n", "\ufeffa|b\n1|?\n2|3\n4|5\n", "a,b\n1,1e39\n2,1\n",
+		"a,\"b\n1,2\n", "\n\n\n", "\ufeff", "\r1,2\r3,4\r5,6", "a=b,y\nu,0\nv,1\nu,1\n",
+		"1,2,3\n4,5\n", "a,b\n\x1b[31m,1\nx,2\n", "d,y\n74%,1\n60%,2\n", "1.000,5;1\n2.000,5;0\n1,5;1\n",
+		"0,1\n1,0\n0,0\n",
+		"day,a,y\n2026-03-31,1,0\n2026-04-01 14:05,,1\n,2,1\n2025-01-01,3,\n",
+		"# of whom\n#a;y\n3.4.2026;u\n13.4.2026;v\n1.1.2027;u\n", "a,y\ncaf\xe9,1\nu,2\n"} {
 		f.Add([]byte(text), "", "none")
 		f.Add([]byte(text), "1", "standard")
 	}
@@ -195,13 +210,19 @@ func FuzzNPY(f *testing.F) {
 	head := func(descr, shape string) string {
 		return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }\n"
 	}
-	floats := string(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(1.5)), math.Float64bits(1e300)))
+	floats := string(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, math.Float64bits(1.5)),
+		math.Float64bits(1e300)))
 	for _, x := range []struct{ head, raw string }{
-		{head("|u1", "3, 2"), "abcdef"}, {head("<i4", "3, 2"), strings.Repeat("abc\x00", 6)}, {head("<i8", "3, 2"), strings.Repeat("ab\x00\x00\x00\x00\x00\x00", 6)},
-		{head("<f4", "3, 2"), strings.Repeat("ab3C", 6)}, {head("<f8", "3, 2"), strings.Repeat("abcdef3C", 6)}, {head("<f8", "3, 2"), strings.Repeat(floats, 3)},
-		{head("|u1", "3, 2, 1"), "abcdef"}, {head("<f4", "3, 2, 2"), strings.Repeat("ab3C", 12)}, {head(">f8", "3, 2"), strings.Repeat("3Cabcdef", 6)},
-		{head("|O", "3, 2"), ""}, {head("|u1", "6,"), "abcdef"}, {head("|u1", ""), "a"}, {head("|u1", "3, 0"), ""}, {head("|u1", "0, 3"), ""},
-		{head("<f8", "99999999999, 99999999999"), ""}, {head("<f8", "1099511627776, 8"), ""}, {head("|u1", "18446744073709551616, 2"), ""}, {"{", ""},
+		{head("|u1", "3, 2"), "abcdef"}, {head("<i4", "3, 2"), strings.Repeat("abc\x00", 6)},
+		{head("<i8", "3, 2"), strings.Repeat("ab\x00\x00\x00\x00\x00\x00", 6)},
+		{head("<f4", "3, 2"), strings.Repeat("ab3C", 6)}, {head("<f8", "3, 2"), strings.Repeat("abcdef3C", 6)},
+		{head("<f8", "3, 2"), strings.Repeat(floats, 3)},
+		{head("|u1", "3, 2, 1"), "abcdef"}, {head("<f4", "3, 2, 2"), strings.Repeat("ab3C", 12)},
+		{head(">f8", "3, 2"), strings.Repeat("3Cabcdef", 6)},
+		{head("|O", "3, 2"), ""}, {head("|u1", "6,"), "abcdef"}, {head("|u1", ""), "a"}, {head("|u1", "3, 0"), ""},
+		{head("|u1", "0, 3"), ""},
+		{head("<f8", "99999999999, 99999999999"), ""}, {head("<f8", "1099511627776, 8"), ""},
+		{head("|u1", "18446744073709551616, 2"), ""}, {"{", ""},
 		{strings.Replace(head("|u1", "3, 2"), "False", "True", 1), "abcdef"},
 	} {
 		for _, target := range []string{"", "1"} {
@@ -213,7 +234,8 @@ func FuzzNPY(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "X_train.npy")
 	f.Fuzz(func(t *testing.T, version byte, head string, raw []byte, labelsHead string, labels []byte, target string) {
-		tree(t, dir, map[string]string{"X_train.npy": npyText(version, head, raw), "y_train.npy": npyText(1, labelsHead, labels)})
+		tree(t, dir, map[string]string{"X_train.npy": npyText(version, head, raw),
+			"y_train.npy": npyText(1, labelsHead, labels)})
 		readsBack(t, loadAny(t, Options{Path: path, Format: "npy", Target: target, Scale: "none"}), dir)
 		loadAny(t, Options{Path: path, Format: "npy", Target: target})
 	})
@@ -231,9 +253,13 @@ func npyText(version byte, head string, raw []byte) string {
 }
 
 func FuzzRatings(f *testing.F) {
-	for _, text := range []string{"userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n1,1029,3,1260759179\n2,31,4,1\n", "1::1193::5::978300760\n1::661::3::978302109\n",
-		"196\t242\t3\t881250949\n186\t302\t3\t891717742\n", "% a graph\n1 2\n2 3 .5\n3 3\n", "2147483647,0,1\n0,2147483647,1\n1,1,1\n", "-1,2,3\n", "1,2,inf\n",
-		npy(f, "<f8", "2, 3", "False", []float64{1, 2, 3, 4, 5, 6}), npy(f, "<f8", "2, 3", "False", []float64{1, .5, 3, 4, 5, 6}), "4294967296,1,1\n"} {
+	for _, text := range []string{
+		"userId,movieId,rating,timestamp\n1,31,2.5,1260759144\n1,1029,3,1260759179\n2,31,4,1\n",
+		"1::1193::5::978300760\n1::661::3::978302109\n",
+		"196\t242\t3\t881250949\n186\t302\t3\t891717742\n", "% a graph\n1 2\n2 3 .5\n3 3\n",
+		"2147483647,0,1\n0,2147483647,1\n1,1,1\n", "-1,2,3\n", "1,2,inf\n",
+		npy(f, "<f8", "2, 3", "False", []float64{1, 2, 3, 4, 5, 6}),
+		npy(f, "<f8", "2, 3", "False", []float64{1, .5, 3, 4, 5, 6}), "4294967296,1,1\n"} {
 		f.Add([]byte(text), "triples")
 		f.Add([]byte(text), "edges")
 	}
@@ -270,8 +296,10 @@ func FuzzRatings(f *testing.F) {
 
 // FuzzPacked: files of any format, most of them packed, as data info sees them.
 func FuzzPacked(f *testing.F) {
-	for _, text := range []string{"a,b,y\n1,2,0\n3,4,1\n5,6,0\n", "1 1:1\n2 2:1\n", images3x2x2, npy(f, "<f8", "2, 3", "False", []float64{1, 2, 3, 4, 5, 6}), "", "\n\n", "\ufeff",
-		"196\t242\t3\t881250949\n186\t302\t3\t891717742\n", strings.Repeat("\x00", 1<<20), "PK\x03\x04", "a\x00,\x00b\x00\n\x00"} {
+	for _, text := range []string{"a,b,y\n1,2,0\n3,4,1\n5,6,0\n", "1 1:1\n2 2:1\n", images3x2x2,
+		npy(f, "<f8", "2, 3", "False", []float64{1, 2, 3, 4, 5, 6}), "", "\n\n", "\ufeff",
+		"196\t242\t3\t881250949\n186\t302\t3\t891717742\n", strings.Repeat("\x00", 1<<20), "PK\x03\x04",
+		"a\x00,\x00b\x00\n\x00"} {
 		gz := packed(f, text)
 		f.Add([]byte(gz))
 		f.Add([]byte(gz[:len(gz)/2]))

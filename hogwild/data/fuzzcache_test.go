@@ -37,7 +37,8 @@ func forged(text []byte) []byte {
 // FuzzCache: a cache with other bytes somewhere, in the head or in the rows, and checksums that were made to fit.
 func FuzzCache(f *testing.F) {
 	var seeds [][]byte
-	for i, path := range []string{"digits:12", "synth:sparse:12x20x3", "synth:dense:12x4", "synth:lowrank:4x5x30x2", "synth:dblife:0.001"} {
+	for i, path := range []string{"digits:12", "synth:sparse:12x20x3", "synth:dense:12x4", "synth:lowrank:4x5x30x2",
+		"synth:dblife:0.001"} {
 		text, err := os.ReadFile(converted(f, Options{Path: path, Seed: 1, Limit: 12}))
 		if err != nil {
 			f.Fatal(err)

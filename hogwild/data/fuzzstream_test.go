@@ -47,11 +47,15 @@ func fuzzModels(f *testing.F) (models []Inputs) {
 func FuzzStream(f *testing.F) {
 	models := fuzzModels(f)
 	for i, texts := range [][]string{
-		{"a,s,b\n7,green,-1\n2,red,9\n", "\ufeffb;more;s;a\r\n-1;?;green;7\r\n9;;red;2\r\n", "a,s,y,b\n7,green,,-1\n2,red,unknown,9", "a,s\n1,2\n"},
-		{"4,x,6\n3,z,2\n", "1,4,x,6\n", "y,b,c,d\n1,4,z,6\n"}, {"4,6\n3,2\n", "4,6,1\n", "b,c\n4,6\n", "4\r3\r", "4,NA\n", "4,\"6\n"},
-		{"9:1\n\n# nothing\n0\n2:2 4:5 10:7\n", "? 9:1\n0 \nunknown 2:2 4:5\n", "1 0:1\n"}, {"1:1\n2:2\n1:3 2:1\n", "u,v\n1,0\n", npyOf(2, 1, 0, 0, 2)},
+		{"a,s,b\n7,green,-1\n2,red,9\n", "\ufeffb;more;s;a\r\n-1;?;green;7\r\n9;;red;2\r\n",
+			"a,s,y,b\n7,green,,-1\n2,red,unknown,9", "a,s\n1,2\n"},
+		{"4,x,6\n3,z,2\n", "1,4,x,6\n", "y,b,c,d\n1,4,z,6\n"},
+		{"4,6\n3,2\n", "4,6,1\n", "b,c\n4,6\n", "4\r3\r", "4,NA\n", "4,\"6\n"},
+		{"9:1\n\n# nothing\n0\n2:2 4:5 10:7\n", "? 9:1\n0 \nunknown 2:2 4:5\n", "1 0:1\n"},
+		{"1:1\n2:2\n1:3 2:1\n", "u,v\n1,0\n", npyOf(2, 1, 0, 0, 2)},
 		{"0:1\n", "1 99999999999:1\n"}, {npyOf(2, 7, 6, 3, 2), npyOf(3, 1, 7, 6, 0, 3, 2), images3x2x2, "7,6\n"},
-		{"1,31\n1,1029,5\n9,9\n", "user,item\n2,31\n", npyOf(2, 1, 31), npyOf(3, 1, .5, 1)}, {"1 2\n2 3\n", "% c\n1 1\n"},
+		{"1,31\n1,1029,5\n9,9\n", "user,item\n2,31\n", npyOf(2, 1, 31), npyOf(3, 1, .5, 1)},
+		{"1 2\n2 3\n", "% c\n1 1\n"},
 		{"day,s\n2026-03-31,u\n,v\n", "s,day\nu,4/1/2026\n"}, {"4/1/2026,u\n,\n", "4/1/2026 13:05,u,1\nsoon,u,1\n"},
 	} {
 		for _, text := range texts {
@@ -76,7 +80,8 @@ func FuzzStream(f *testing.F) {
 				}
 				rows, gaps = rows+len(p.Gaps), gaps+len(p.Gaps)-there
 				if len(p.Batch.Rows) != there || len(p.Batch.Y) != there || p.IDs != nil && len(p.IDs) != len(p.Gaps) {
-					t.Errorf("%d rows and %d labels, %d ids, of %d without a gap, %d in all", len(p.Batch.Rows), len(p.Batch.Y), len(p.IDs), there, len(p.Gaps))
+					t.Errorf("%d rows and %d labels, %d ids, of %d without a gap, %d in all", len(p.Batch.Rows),
+						len(p.Batch.Y), len(p.IDs), there, len(p.Gaps))
 				}
 				for _, row := range p.Batch.Rows {
 					if in.Like.Kind != Pairs {
@@ -90,7 +95,9 @@ func FuzzStream(f *testing.F) {
 				aboutFile(t, err, dir)
 			case err == nil && rows == 0:
 				t.Error("no rows, and no error")
-			case err == nil && gaps > 0 != slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "no prediction") }):
+			case err == nil &&
+				gaps > 0 != slices.ContainsFunc(notes,
+					func(n string) bool { return strings.Contains(n, "no prediction") }):
 				t.Errorf("%d gaps, and the notes %q", gaps, notes)
 			}
 		})

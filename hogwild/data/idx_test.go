@@ -22,7 +22,8 @@ func TestIDX(t *testing.T) {
 	file(t, dir, "t10k-labels-idx1-ubyte", labels3)
 	for _, path := range []string{dir, filepath.Join(dir, "train-images-idx3-ubyte")} {
 		train, test := mustLoad(t, Options{Path: path, Scale: "none"})
-		if train.Format != "idx" || !slices.Equal(train.Shape, []int{2, 2}) || !slices.Equal(train.Classes, []string{"0", "1", "2"}) {
+		if train.Format != "idx" || !slices.Equal(train.Shape, []int{2, 2}) ||
+			!slices.Equal(train.Classes, []string{"0", "1", "2"}) {
 			t.Errorf("%+v", train.Meta)
 		}
 		if string(test.X8) != "abcdefghijkl" || !slices.Equal(test.Y, []float32{2, 0, 2}) {
@@ -40,16 +41,18 @@ func TestIDXErrors(t *testing.T) {
 		images, labels string
 		says           []string
 	}{
-		"short":       {images3x2x2[:20], labels3, []string{"train-images-idx3-ubyte", "byte 16", "4 bytes", "12"}},
-		"long":        {images3x2x2 + "x", labels3, []string{"byte 16", "13 bytes"}},
-		"floats":      {"\x00\x00\x0d\x03" + images3x2x2[4:], labels3, []string{"byte 2", "0x0d"}},
-		"header":      {images3x2x2[:9], labels3, []string{"byte 3", "9 bytes"}},
-		"magic":       {"\x01" + images3x2x2[1:], labels3, []string{"byte 0"}},
-		"huge":        {images3x2x2[:4] + strings.Repeat("\xff", 12), labels3, []string{"byte 8", "is too large"}},
-		"labels":      {labels3, labels3, []string{"labels", "name the file of the images"}},
-		"count":       {images3x2x2, "\x00\x00\x08\x01\x00\x00\x00\x02ab", []string{"train-labels-idx1-ubyte", "2 labels", "3 images"}},
-		"bad labels":  {images3x2x2, labels3[:9], []string{"train-labels-idx1-ubyte", "byte 8"}},
-		"no examples": {images3x2x2[:4] + "\x00\x00\x00\x00" + images3x2x2[8:16], "\x00\x00\x08\x01\x00\x00\x00\x00", []string{"no rows"}},
+		"short":  {images3x2x2[:20], labels3, []string{"train-images-idx3-ubyte", "byte 16", "4 bytes", "12"}},
+		"long":   {images3x2x2 + "x", labels3, []string{"byte 16", "13 bytes"}},
+		"floats": {"\x00\x00\x0d\x03" + images3x2x2[4:], labels3, []string{"byte 2", "0x0d"}},
+		"header": {images3x2x2[:9], labels3, []string{"byte 3", "9 bytes"}},
+		"magic":  {"\x01" + images3x2x2[1:], labels3, []string{"byte 0"}},
+		"huge":   {images3x2x2[:4] + strings.Repeat("\xff", 12), labels3, []string{"byte 8", "is too large"}},
+		"labels": {labels3, labels3, []string{"labels", "name the file of the images"}},
+		"count": {images3x2x2, "\x00\x00\x08\x01\x00\x00\x00\x02ab",
+			[]string{"train-labels-idx1-ubyte", "2 labels", "3 images"}},
+		"bad labels": {images3x2x2, labels3[:9], []string{"train-labels-idx1-ubyte", "byte 8"}},
+		"no examples": {images3x2x2[:4] + "\x00\x00\x00\x00" + images3x2x2[8:16], "\x00\x00\x08\x01\x00\x00\x00\x00",
+			[]string{"no rows"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -30,7 +30,8 @@ func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, 
 // indices is a set of them.
 func indices(rows []int32, room *format.Budget) (*Set, error) {
 	sum := sha256.Sum256(fmt.Append(nil, "indices ", len(rows)))
-	s, err := create(Meta{Name: None, Format: None, Rows: len(rows), Features: 1, Kind: Indices, Checksum: hex.EncodeToString(sum[:])}, 0, room)
+	s, err := create(Meta{Name: None, Format: None, Rows: len(rows), Features: 1, Kind: Indices,
+		Checksum: hex.EncodeToString(sum[:])}, 0, room)
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,16 @@ func (t *table) name(i int) string {
 func (t *table) findClasses(task string) error {
 	switch {
 	case task == "triples":
-		return fmt.Errorf("data: %s has rows with labels, and the model takes the entries of a matrix: u.data, ratings.csv, an .npy of n x 3, or synth:lowrank:ROWSxCOLSxENTRIESxRANK", t.Name)
+		return fmt.Errorf("data: %s has rows with labels, and the model takes the entries of a matrix: u.data, "+
+			"ratings.csv, an .npy of n x 3, or synth:lowrank:ROWSxCOLSxENTRIESxRANK", t.Name)
 	case task == "edges":
-		return fmt.Errorf("data: %s has rows with labels, and the model takes the edges of a graph: source, target, weight; or synth:dblife", t.Name)
+		return fmt.Errorf("data: %s has rows with labels, and the model takes the edges of a graph: source, target, "+
+			"weight; or synth:dblife", t.Name)
 	case task != "" && task != "classes" && task != "values":
 		return fmt.Errorf("data: task %q: want classes, values, triples or edges", task)
 	case task == "values" && t.text != nil:
-		return fmt.Errorf("data: %s: label %s is not a number, so there is no value to predict; choose another column with --target", t.where(0), human.Quote(t.firstText()))
+		return fmt.Errorf("data: %s: label %s is not a number, so there is no value to predict; choose another "+
+			"column with --target", t.where(0), human.Quote(t.firstText()))
 	case task == "values":
 		t.Classes = nil
 		t.notef("%s: numbers, regression", t.target)
@@ -47,7 +50,8 @@ func (t *table) findClasses(task string) error {
 func (t *table) numberedClasses(task string) error {
 	if i := slices.IndexFunc(t.label, func(v float64) bool { return v != math.Trunc(v) }); i >= 0 {
 		if task == "classes" {
-			return fmt.Errorf("data: %s: label %g is not a class, which is a whole number or a text: predict numbers with --model linear, or choose another column with --target",
+			return fmt.Errorf("data: %s: label %g is not a class, which is a whole number or a text: predict numbers "+
+				"with --model linear, or choose another column with --target",
 				t.where(i), t.label[i])
 		}
 		t.notef("%s: numbers, regression", t.target)
@@ -56,7 +60,8 @@ func (t *table) numberedClasses(task string) error {
 	values := distinct(t.label)
 	k := len(values)
 	if task == "" && !t.areClasses(values) {
-		t.notef("%s: numbers, regression (%s different whole numbers in %s rows); --model softmax treats them as classes",
+		t.notef("%s: numbers, regression (%s different whole numbers in %s rows); --model softmax treats them as "+
+			"classes",
 			t.target, count(k), count(t.Rows))
 		return nil
 	}
@@ -65,7 +70,8 @@ func (t *table) numberedClasses(task string) error {
 	}
 	switch {
 	case task == "" && k > 2 && t.areCounts(values):
-		t.notef("warning: %s: %s classes, which look like counts or grades in an order; --model linear predicts them as numbers", t.target, count(k))
+		t.notef("warning: %s: %s classes, which look like counts or grades in an order; --model linear predicts them "+
+			"as numbers", t.target, count(k))
 	case task == "" && k > 2:
 		t.notef("%s: %s classes (whole numbers, each %s times on average); --model linear treats them as numbers",
 			t.target, count(k), human.Short(float64(t.Rows)/float64(k)))
@@ -96,7 +102,8 @@ func (t *table) areCounts(values []float64) bool {
 // warnOfMany warns of hundreds of classes with few rows each.
 func (t *table) warnOfMany() {
 	if k := len(t.Classes); k > format.MaxTexts && t.Rows < 10*k {
-		t.notef("warning: %s classes have %s rows each on average, which is little to learn them from; --target names another column",
+		t.notef("warning: %s classes have %s rows each on average, which is little to learn them from; --target "+
+			"names another column",
 			count(k), human.Short(float64(t.Rows)/float64(k)))
 	}
 }
@@ -125,7 +132,8 @@ func (t *table) areClasses(values []float64) bool {
 func (t *table) textClasses() error {
 	names := distinct(t.text)
 	if len(names) > format.FewClasses && 2*len(names) > t.Rows {
-		return fmt.Errorf("data: %s: %s: %s different texts in %s rows, almost one for each: name another column with --target",
+		return fmt.Errorf("data: %s: %s: %s different texts in %s rows, almost one for each: name another column "+
+			"with --target",
 			t.Name, t.target, count(len(names)), count(t.Rows))
 	}
 	t.Classes = names
@@ -149,7 +157,8 @@ func (t *table) targets(classes []string) ([]float32, error) {
 	y := make([]float32, t.Rows)
 	if classes == nil {
 		if t.text != nil {
-			return nil, fmt.Errorf("data: %s: label %s is not a number, and the training data has values to predict", t.Name, human.Quote(t.firstText()))
+			return nil, fmt.Errorf("data: %s: label %s is not a number, and the training data has values to predict",
+				t.Name, human.Quote(t.firstText()))
 		}
 		for i, v := range t.label {
 			y[i] = float32(v)

@@ -22,28 +22,31 @@ const (
 // Meta says what a set is. It is stored with the set in shared memory and, as far
 // as it is needed to read other data in the same way, with the weights.
 type Meta struct {
-	Name     string            `json:"name"`     // how the user named it: digits, or the path
-	Format   string            `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, synth
-	Rows     int               `json:"rows"`     // n
-	Features int               `json:"features"` // d
-	Nonzeros int64             `json:"nonzeros"`
-	Kind     string            `json:"kind"`              // bytes, floats, sparse, pairs: how the inputs are stored
-	Shape    []int             `json:"shape,omitempty"`   // of one example when it is an image: [28, 28]; pairs: of the matrix
-	Columns  []string          `json:"columns,omitempty"` // names of the features, where the file has them
-	Target   string            `json:"target,omitempty"`  // the column that was predicted, where columns have names
-	Named    bool              `json:"named,omitempty"`   // the columns have names in the file, and not only numbers
-	Dates    map[string]string `json:"dates,omitempty"`   // columns of dates, and the order of these: ymd, dmy, mdy
-	Fill     []float32         `json:"fill,omitempty"`    // of each feature: what stands for a missing value; nil: rows that lack one are left out
-	Classes  []string          `json:"classes,omitempty"` // the labels as the file writes them; nil for regression
-	Scale    string            `json:"scale"`             // auto, none, unit, standard or "MEAN,STD": what was asked
-	Mul      []float32         `json:"mul,omitempty"`     // x' = x*Mul + Add; length 0 (nothing to do), 1 or d
-	Add      []float32         `json:"add,omitempty"`
-	Notes    []string          `json:"notes,omitempty"` // what was done to the data that the user should know
-	Seed     uint64            `json:"seed,omitempty"`  // digits and synthetic data: what they were made from
-	Checksum string            `json:"checksum"`        // sha256 of the file's bytes (hex), or of the generator's name and seed
+	Name     string `json:"name"`     // how the user named it: digits, or the path
+	Format   string `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, synth
+	Rows     int    `json:"rows"`     // n
+	Features int    `json:"features"` // d
+	Nonzeros int64  `json:"nonzeros"`
+	Kind     string `json:"kind"` // bytes, floats, sparse, pairs: how the inputs are stored
+	// of one example when it is an image: [28, 28]; pairs: of the matrix
+	Shape   []int             `json:"shape,omitempty"`
+	Columns []string          `json:"columns,omitempty"` // names of the features, where the file has them
+	Target  string            `json:"target,omitempty"`  // the column that was predicted, where columns have names
+	Named   bool              `json:"named,omitempty"`   // the columns have names in the file, and not only numbers
+	Dates   map[string]string `json:"dates,omitempty"`   // columns of dates, and the order of these: ymd, dmy, mdy
+	// of each feature: what stands for a missing value; nil: rows that lack one are left out
+	Fill     []float32 `json:"fill,omitempty"`
+	Classes  []string  `json:"classes,omitempty"` // the labels as the file writes them; nil for regression
+	Scale    string    `json:"scale"`             // auto, none, unit, standard or "MEAN,STD": what was asked
+	Mul      []float32 `json:"mul,omitempty"`     // x' = x*Mul + Add; length 0 (nothing to do), 1 or d
+	Add      []float32 `json:"add,omitempty"`
+	Notes    []string  `json:"notes,omitempty"` // what was done to the data that the user should know
+	Seed     uint64    `json:"seed,omitempty"`  // digits and synthetic data: what they were made from
+	Checksum string    `json:"checksum"`        // sha256 of the file's bytes (hex), or of the generator's name and seed
 
-	Targets Spread     `json:"targets,omitzero"` // pairs: how the values lie
-	IDs     [][]uint32 `json:"ids,omitempty"`    // pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
+	Targets Spread `json:"targets,omitzero"` // pairs: how the values lie
+	// pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
+	IDs [][]uint32 `json:"ids,omitempty"`
 }
 
 // noteZeroBased is kept with the weights, among the Notes.
@@ -57,7 +60,8 @@ func (m *Meta) known() *format.Known {
 	if m == nil {
 		return nil
 	}
-	return &format.Known{Format: m.Format, Kind: m.Kind, Features: m.Features, Columns: m.Columns, Target: m.Target, Named: m.Named,
+	return &format.Known{Format: m.Format, Kind: m.Kind, Features: m.Features, Columns: m.Columns, Target: m.Target,
+		Named: m.Named,
 		Dates: m.Dates, Fill: m.Fill, ZeroBased: m.ZeroBased()}
 }
 

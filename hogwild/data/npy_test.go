@@ -44,7 +44,8 @@ func TestNPY(t *testing.T) {
 		for _, path := range []string{dir, filepath.Join(dir, "X_train.npy")} {
 			train, test := mustLoad(t, Options{Path: path, Scale: "none"})
 			x, y := rowsOf(t, test)
-			if train.Kind != c.kind || !slices.Equal(slices.Concat(x...), []float32{1, 2, 3, 4, 5, 6}) || !slices.Equal(y, []float32{1, 1, 1}) {
+			if train.Kind != c.kind || !slices.Equal(slices.Concat(x...), []float32{1, 2, 3, 4, 5, 6}) ||
+				!slices.Equal(y, []float32{1, 1, 1}) {
 				t.Errorf("%s: %s, x %v, y %v", c.descr, train.Kind, x, y)
 			}
 		}
@@ -78,10 +79,12 @@ func TestNPYErrors(t *testing.T) {
 		"short":      {npy(t, "<f4", "2, 2", "False", x[:3]), y, []string{"12 bytes", "(2, 2)", "16"}},
 		"vector":     {npy(t, "<f4", "4,", "False", x), y, []string{"(4)", "n rows x d features"}},
 		"scalar":     {npy(t, "<f4", "", "False", x[:1]), y, []string{"shape ()"}},
-		"infinite":   {npy(t, "<f8", "2, 2", "False", []float64{1, 2, 3, 1e39}), y, []string{"row 2, column 2", "1e+39"}},
-		"labels":     {npy(t, "<f4", "2, 2", "False", x), npy(t, "<i8", "3,", "False", []int64{1, 2, 3}), []string{"y.npy", "(3)", "2 rows"}},
-		"no labels":  {npy(t, "<f4", "2, 2", "False", x), "", []string{"y.npy, Y.npy, labels.npy", "--target"}},
-		"header":     {"\x93NUMPY\x01\x00\xff\xff{}", y, []string{"65,535", "damaged"}},
+		"infinite": {npy(t, "<f8", "2, 2", "False", []float64{1, 2, 3, 1e39}), y,
+			[]string{"row 2, column 2", "1e+39"}},
+		"labels": {npy(t, "<f4", "2, 2", "False", x), npy(t, "<i8", "3,", "False", []int64{1, 2, 3}),
+			[]string{"y.npy", "(3)", "2 rows"}},
+		"no labels": {npy(t, "<f4", "2, 2", "False", x), "", []string{"y.npy, Y.npy, labels.npy", "--target"}},
+		"header":    {"\x93NUMPY\x01\x00\xff\xff{}", y, []string{"65,535", "damaged"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := file(t, "", "X.npy", c.x)
@@ -112,7 +115,8 @@ n.save("X.npy", n.arange(24, dtype="f4").reshape(4, 2, 3)); n.save("y.npy", n.ar
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tab.Rows != 4 || !slices.Equal(tab.Shape, []int{2, 3}) || tab.x[23] != 23 || !slices.Equal(tab.label, []float64{0, 1, 0, 1}) {
+	if tab.Rows != 4 || !slices.Equal(tab.Shape, []int{2, 3}) || tab.x[23] != 23 ||
+		!slices.Equal(tab.label, []float64{0, 1, 0, 1}) {
 		t.Errorf("%+v", tab)
 	}
 }

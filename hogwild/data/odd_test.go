@@ -29,27 +29,30 @@ func wide(order binary.AppendByteOrder, text string) string {
 func TestOddFiles(t *testing.T) {
 	const rows = "size,price\n1,2.5\n2,4\n3,6.5\n"
 	for name, c := range map[string]struct{ text, says string }{
-		"UTF-16 LE":             {wide(binary.LittleEndian, "\ufeff"+rows), "UTF-16LE text: convert it to UTF-8 first: iconv -f UTF-16LE"},
-		"UTF-16 BE":             {wide(binary.BigEndian, "\ufeff"+rows), "UTF-16BE"},
-		"UTF-16 LE, no mark":    {wide(binary.LittleEndian, rows), "UTF-16LE"},
-		"UTF-16 BE, no mark":    {wide(binary.BigEndian, rows), "UTF-16BE"},
-		"packed UTF-16":         {packed(t, wide(binary.LittleEndian, rows)), "UTF-16LE"},
-		"a mark":                {"\ufeff", "nothing but a byte order mark"},
-		"blank lines":           {"\n\r\n \n", "only blank lines"},
-		"a mark, blank lines":   {"\ufeff\n\n", "only blank lines"},
-		"packed nothing":        {packed(t, ""), "the file is empty"},
-		"a comment only":        {"#size,price\n\r\n", "no rows in the file"},
-		"header only":           {"size,price\n", "a header (size, price) and no rows"},
-		"header, no line end":   {"size,price", "a header"},
-		"header of escapes":     {"a\x1b[31m,b\n", `("a\x1b[31m", b)`},
-		"one column":            {"price\n1\n2\n", "one column only, so there are no features"},
-		"between blanks":        {"a b y\n1 2 3\n", "separate columns by commas"},
-		"names only":            {"day,y\n" + strings.Join(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), ",1\n") + ",2\n", `left out column "day": almost all its texts are unique, e.g. "a" in line 2`},
-		"JSON":                  {"{\"a\": 1}\n", "JSON, not a table"},
-		"a page":                {"<!DOCTYPE html>\n<p>404</p>\n", "HTML or XML"},
-		"Parquet":               {"PAR1\x15\x04\x15", "a Parquet file: save it as CSV"},
-		"a quote":               {"a,b\n1\"2,3\n", ":2:2: bare"},
-		"all targets alike":     {"a,b\n1,.5\n2,.5\n3,.5\n", `every value of target "b" (the last column; --target names another) is 0.5`},
+		"UTF-16 LE": {wide(binary.LittleEndian, "\ufeff"+rows),
+			"UTF-16LE text: convert it to UTF-8 first: iconv -f UTF-16LE"},
+		"UTF-16 BE":           {wide(binary.BigEndian, "\ufeff"+rows), "UTF-16BE"},
+		"UTF-16 LE, no mark":  {wide(binary.LittleEndian, rows), "UTF-16LE"},
+		"UTF-16 BE, no mark":  {wide(binary.BigEndian, rows), "UTF-16BE"},
+		"packed UTF-16":       {packed(t, wide(binary.LittleEndian, rows)), "UTF-16LE"},
+		"a mark":              {"\ufeff", "nothing but a byte order mark"},
+		"blank lines":         {"\n\r\n \n", "only blank lines"},
+		"a mark, blank lines": {"\ufeff\n\n", "only blank lines"},
+		"packed nothing":      {packed(t, ""), "the file is empty"},
+		"a comment only":      {"#size,price\n\r\n", "no rows in the file"},
+		"header only":         {"size,price\n", "a header (size, price) and no rows"},
+		"header, no line end": {"size,price", "a header"},
+		"header of escapes":   {"a\x1b[31m,b\n", `("a\x1b[31m", b)`},
+		"one column":          {"price\n1\n2\n", "one column only, so there are no features"},
+		"between blanks":      {"a b y\n1 2 3\n", "separate columns by commas"},
+		"names only": {"day,y\n" + strings.Join(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), ",1\n") +
+			",2\n", `left out column "day": almost all its texts are unique, e.g. "a" in line 2`},
+		"JSON":    {"{\"a\": 1}\n", "JSON, not a table"},
+		"a page":  {"<!DOCTYPE html>\n<p>404</p>\n", "HTML or XML"},
+		"Parquet": {"PAR1\x15\x04\x15", "a Parquet file: save it as CSV"},
+		"a quote": {"a,b\n1\"2,3\n", ":2:2: bare"},
+		"all targets alike": {"a,b\n1,.5\n2,.5\n3,.5\n",
+			`every value of target "b" (the last column; --target names another) is 0.5`},
 		"all labels alike":      {"1 1:2\n1 1:3\n1 2:1\n", "every label is"},
 		"half of a quote":       {"a,b\n\"1,2\n", "quote"},
 		"rows of unlike length": {"a,b\n1,2\n1,2,3\n", ":3: 3 cells, the first line has 2"},
@@ -77,7 +80,8 @@ func TestOddFiles(t *testing.T) {
 		got, err := open(file(t, "", "odd", text), Options{}, nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if !slices.Equal(got.x, want.x) || !slices.Equal(got.label, want.label) || !slices.Equal(got.Columns, want.Columns) || !slices.Equal(got.line, want.line) {
+		} else if !slices.Equal(got.x, want.x) || !slices.Equal(got.label, want.label) ||
+			!slices.Equal(got.Columns, want.Columns) || !slices.Equal(got.line, want.line) {
 			t.Errorf("%s: columns %q, x %v, labels %v", name, got.Columns, got.x, got.label)
 		}
 	}
@@ -140,7 +144,8 @@ func TestWriteWhole(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "old" || !slices.Equal(left(), []string{"set.csv"}) {
 		t.Errorf("what was cut short leaves %q, %.9q in the file", left(), text)
 	}
-	if err := writeWhole(t.Context(), path, func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil {
+	if err := writeWhole(t.Context(), path,
+		func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "new" || !slices.Equal(left(), []string{"set.csv"}) {
@@ -155,7 +160,8 @@ func TestWriteWhole(t *testing.T) {
 		text, _ := os.ReadFile(pipe)
 		read <- string(text)
 	}()
-	if err := writeWhole(t.Context(), pipe, func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil || <-read != "new" {
+	if err := writeWhole(t.Context(), pipe,
+		func(w *bufio.Writer) error { _, err := w.WriteString("new"); return err }); err != nil || <-read != "new" {
 		t.Errorf("a pipe is not written in place: %v", err)
 	}
 }

@@ -132,10 +132,12 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 		return nil, nil, err
 	}
 	if len(t.Classes) == 1 {
-		return nil, nil, fmt.Errorf("data: %s: every label is %s, so there is nothing to learn; name another column with --target, or another file", o.Path, human.Quote(t.Classes[0]))
+		return nil, nil, fmt.Errorf("data: %s: every label is %s, so there is nothing to learn; name another column "+
+			"with --target, or another file", o.Path, human.Quote(t.Classes[0]))
 	}
 	if t.Classes == nil && len(t.label) > 1 && slices.Min(t.label) == slices.Max(t.label) {
-		return nil, nil, fmt.Errorf("data: %s: every value of %s is %g: there is nothing to learn", o.Path, t.target, t.label[0])
+		return nil, nil, fmt.Errorf("data: %s: every value of %s is %g: there is nothing to learn", o.Path,
+			t.target, t.label[0])
 	}
 	y, err := t.targets(t.Classes)
 	return t, y, err
@@ -158,7 +160,8 @@ func (o Options) locate() (train string, test func() (*source, error), err error
 		return "", nil, fmt.Errorf("data: %s has a test set but no training set", o.Path)
 	}
 	if o.Test == format.StdinName && o.Path == format.StdinName {
-		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for one of them")
+		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for " +
+			"one of them")
 	}
 	if _, share, err := ValidationShare(o.Validation); !share && o.Validation != "" && err == nil {
 		if _, err = evaluationPath(o.Validation); err != nil { // before anything is read

@@ -78,7 +78,8 @@ func TestRealSets(t *testing.T) {
 		{"fashion-mnist", "", Bytes, 10, 60000, 10000, 784, 0, 0, ""},
 		{"a9a/a9a", "", Sparse, 2, 32561, 16281, 123, 451592, 225731, ""},
 		{"imdb/imdb_ltc_train.gz", "", Sparse, 2, 25000, 25000, 89527, 0, 0, ""},
-		{"w8a/w8a", "", Sparse, 2, 49749 - 8292, 8292, 300, 0, 0, "held out 8,292 of 49,749 rows (a sixth) as the test set"},
+		{"w8a/w8a", "", Sparse, 2, 49749 - 8292, 8292, 300, 0, 0,
+			"held out 8,292 of 49,749 rows (a sixth) as the test set"},
 		{"housing/housing_scale", "", Floats, 0, 422, 84, 13, 0, 0, "held out 84 of 506"},
 		{"california-housing/housing.csv", "median_house_value", Floats, 0, 20640 - 3440, 3440, 13, 0, 0,
 			"held out 3,440 of 20,640 rows (a sixth) as the test set"},
@@ -87,7 +88,8 @@ func TestRealSets(t *testing.T) {
 			train, test := mustLoad(t, Options{Path: filepath.Join(dir, c.path), Target: c.target, Seed: 1})
 			if train.Rows != c.rows || test.Rows != c.tests || train.Features != c.d || test.Features != c.d ||
 				train.Kind != c.kind || test.Kind != c.kind || len(train.Classes) != c.classes {
-				t.Errorf("%d + %d rows x %d, %s, %d classes", train.Rows, test.Rows, train.Features, train.Kind, len(train.Classes))
+				t.Errorf("%d + %d rows x %d, %s, %d classes", train.Rows, test.Rows, train.Features, train.Kind,
+					len(train.Classes))
 			}
 			if c.nonzeros > 0 && (train.Nonzeros != c.nonzeros || test.Nonzeros != c.testNZ) {
 				t.Errorf("%d + %d nonzeros, want %d + %d", train.Nonzeros, test.Nonzeros, c.nonzeros, c.testNZ)
@@ -277,9 +279,10 @@ func TestLoadErrors(t *testing.T) {
 		o    Options
 		says []string
 	}{
-		"missing":      {Options{Path: "/nowhere/x"}, []string{"/nowhere/x", "no such file"}},
-		"empty":        {Options{Path: file(t, "", "e", "")}, []string{"/e:", "empty"}},
-		"no rows":      {Options{Path: file(t, "", "n", "# nothing\n\n"), Format: "libsvm"}, []string{"/n:", "no rows"}},
+		"missing": {Options{Path: "/nowhere/x"}, []string{"/nowhere/x", "no such file"}},
+		"empty":   {Options{Path: file(t, "", "e", "")}, []string{"/e:", "empty"}},
+		"no rows": {Options{Path: file(t, "", "n", "# nothing\n\n"), Format: "libsvm"},
+			[]string{"/n:", "no rows"}},
 		"no features":  {Options{Path: file(t, "", "f", "1\n2\n"), Format: "libsvm"}, []string{"without features"}},
 		"format":       {Options{Path: good, Format: "arff"}, []string{"arff", "want auto, idx, libsvm, csv, npy"}},
 		"scale":        {Options{Path: good, Scale: "big"}, []string{`"big"`, "MEAN,STD"}},

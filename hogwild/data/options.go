@@ -19,8 +19,9 @@ type Options struct {
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
 	Missing    string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
 	Limit      int    // the first rows of the training set; 0 = all
-	Task       string // "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
-	Seed       uint64 // of the digits, of the rows held out, of the shuffling
+	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
+	Task string
+	Seed uint64 // of the digits, of the rows held out, of the shuffling
 
 	MaxMemory int64 // bytes that reading and the sets may take; 0 = DefaultMemory
 

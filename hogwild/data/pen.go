@@ -72,7 +72,8 @@ func (p *pen) place() func(point) point {
 	return func(a point) point {
 		x, y := float32((a.x-.5)*width), float32((a.y-.5)*height)
 		x -= float32(slant * y)
-		return point{dx + float32(x*float32(cos)) - float32(y*float32(sin)), dy + float32(x*float32(sin)) + float32(y*float32(cos))}
+		return point{dx + float32(x*float32(cos)) - float32(y*float32(sin)),
+			dy + float32(x*float32(sin)) + float32(y*float32(cos))}
 	}
 }
 

@@ -22,7 +22,8 @@ func triplesOf(sets ...*Set) (all [][3]float64) {
 	return all
 }
 
-var ratings = [][3]float64{{3, 70, 4.5}, {3, 900, 1}, {17, 70, 3}, {17, 71, -2.25}, {2000000, 5, 5}, {2000000, 900, 3e-3}, {2000000, 901, 2}}
+var ratings = [][3]float64{{3, 70, 4.5}, {3, 900, 1}, {17, 70, 3}, {17, 71, -2.25}, {2000000, 5, 5},
+	{2000000, 900, 3e-3}, {2000000, 901, 2}}
 
 // TestRatingsFormats: the same ratings in every format that is recognised by itself,
 // and in others when it is said what they are.
@@ -40,14 +41,16 @@ func TestRatingsFormats(t *testing.T) {
 		"2000000\t5\t5\t881250953\n2000000\t900\t3e-3\t881250954\n2000000\t901\t2\t881250955\n"
 	for _, c := range []struct{ name, text, task, format string }{
 		{"u.data", tab, "", ""},
-		{"ratings.csv", "userId,movieId,rating,timestamp\r\n" + strings.ReplaceAll(strings.ReplaceAll(tab, "\t", ","), "\n", "\r\n"), "", "auto"},
+		{"ratings.csv", "userId,movieId,rating,timestamp\r\n" + strings.ReplaceAll(strings.ReplaceAll(tab, "\t", ","),
+			"\n", "\r\n"), "", "auto"},
 		{"ratings.dat", strings.ReplaceAll(tab, "\t", "::"), "", ""},
 		{"plain.txt", "# three numbers\n\n" + strings.ReplaceAll(tab, "\t", "  "), "", "ratings"},
 		{"semicolons", strings.TrimSuffix(strings.ReplaceAll(tab, "\t", ";"), "\n"), "triples", ""},
 		{"coo.npy", npy.String(), "triples", ""},
 	} {
 		train, test := mustLoad(t, Options{Path: file(t, "", c.name, c.text), Task: c.task, Format: c.format, Seed: 1})
-		if train.Kind != Pairs || !slices.Equal(train.Shape, []int{3, 5}) || train.Features != 8 || train.Classes != nil {
+		if train.Kind != Pairs || !slices.Equal(train.Shape, []int{3, 5}) || train.Features != 8 ||
+			train.Classes != nil {
 			t.Errorf("%s: %s of shape %v with %d features", c.name, train.Kind, train.Shape, train.Features)
 		}
 		all := triplesOf(train, test)
@@ -66,7 +69,8 @@ func TestRatingsFormats(t *testing.T) {
 // TestRatingsLike: other ratings are read with the ids of the training data; those of
 // other ids are left out, and counted.
 func TestRatingsLike(t *testing.T) {
-	train, _ := mustLoad(t, Options{Path: file(t, "", "u.data", "8 1 1\n8 5 2\n9 5 3\n12 1 4\n12 9 5\n"), Task: "triples", Seed: 1})
+	train, _ := mustLoad(t, Options{Path: file(t, "", "u.data", "8 1 1\n8 5 2\n9 5 3\n12 1 4\n12 9 5\n"),
+		Task: "triples", Seed: 1})
 	s, err := LoadLike(file(t, "", "more", "12 5 1.5\n10 5 1\n8 9 2.5\n8 2 1\n"), "auto", "", train.Meta)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +90,8 @@ func TestRatingsLike(t *testing.T) {
 // TestEdges: nodes have one numbering, an edge goes from the smaller to the larger, and
 // the graph is its own test.
 func TestEdges(t *testing.T) {
-	train, test := mustLoad(t, Options{Path: file(t, "", "g.txt", "30 10 2\n10 20\n20 20 5\n20 30 0.5\n"), Task: "edges", Seed: 1})
+	train, test := mustLoad(t, Options{Path: file(t, "", "g.txt", "30 10 2\n10 20\n20 20 5\n20 30 0.5\n"),
+		Task: "edges", Seed: 1})
 	want := [][3]float64{{10, 20, 1}, {10, 30, 2}, {20, 30, 0.5}}
 	if got := triplesOf(train); !slices.Equal(got, want) || train.Features != 3 || train.Shape != nil {
 		t.Errorf("%v with %d nodes, want %v", got, train.Features, want)
@@ -101,7 +106,8 @@ func TestEdges(t *testing.T) {
 func TestRatingsHoldOut(t *testing.T) {
 	var text strings.Builder
 	for i := range 6000 {
-		text.WriteString(strings.Join([]string{decimal(float64(i % 77)), decimal(float64(i / 77)), decimal(float64(i))}, ","))
+		text.WriteString(strings.Join([]string{decimal(float64(i % 77)), decimal(float64(i / 77)), decimal(float64(i))},
+			","))
 		text.WriteByte('\n')
 	}
 	path := file(t, "", "m.csv", text.String())

@@ -137,10 +137,12 @@ func TestValuesPerRow(t *testing.T) {
 	floats.Rows, floats.Features, floats.x = 2, 3, []float32{0, 1, 0, 0, 0, 2}
 	sparse := newTable(&format.Source{Path: "made"}, "libsvm", Sparse)
 	sparse.Rows, sparse.Features = 2, 9
-	sparse.ptr, sparse.idx, sparse.val = []int64{0, 3, 4}, []uint32{0, 1, 7, 2}, []float32{1, 0, 3, 4} // a zero is stored
+	// a zero is stored
+	sparse.ptr, sparse.idx, sparse.val = []int64{0, 3, 4}, []uint32{0, 1, 7, 2}, []float32{1, 0, 3, 4}
 	added := bytesTable(20, 100, 0.2)
 	added.Add = []float32{-0.1}
-	for name, tab := range map[string]*table{"few": bytesTable(20, 100, 0.2), "many": bytesTable(20, 100, 0.9), "added": added, "floats": floats, "sparse": sparse} {
+	for name, tab := range map[string]*table{"few": bytesTable(20, 100, 0.2), "many": bytesTable(20, 100, 0.9),
+		"added": added, "floats": floats, "sparse": sparse} {
 		s := stored(t, tab)
 		sum := 0
 		for _, row := range s.NewReader().Batch(allRows(s.Rows)).Rows {

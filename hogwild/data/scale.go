@@ -26,7 +26,8 @@ func parseScale(s string) (scaleRule, error) {
 	m, err1 := strconv.ParseFloat(strings.TrimSpace(mean), 64)
 	d, err2 := strconv.ParseFloat(strings.TrimSpace(std), 64)
 	if err1 != nil || err2 != nil || !finite(m) || !finite(d) || d <= 0 {
-		return scaleRule{}, fmt.Errorf("data: scale %q: want auto, none, unit, standard, or MEAN,STD with STD above 0, such as 0.1307,0.3081", s)
+		return scaleRule{}, fmt.Errorf("data: scale %q: want auto, none, unit, standard, or MEAN,STD with STD above "+
+			"0, such as 0.1307,0.3081", s)
 	}
 	return scaleRule{name: s, mean: m, std: d}, nil
 }
@@ -52,7 +53,8 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 		byte255 = 1.0 / 255
 	}
 	if rule.name != "none" && (t.Kind == Floats || rule.name != "auto") {
-		if err := t.room.Take(t.path, int64(t.Features)*spreadBytes, "the scaling of "+count(t.Features)+" features"); err != nil {
+		if err := t.room.Take(t.path, int64(t.Features)*spreadBytes,
+			"the scaling of "+count(t.Features)+" features"); err != nil {
 			return err
 		}
 	}
@@ -74,11 +76,13 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 	case "standard":
 		t.standardise(rows)
 		if t.Kind == Sparse {
-			t.notef("scale standard on sparse rows: features are divided by their standard deviation, but not centred, so zeros stay zero")
+			t.notef("scale standard on sparse rows: features are divided by their standard deviation, but not " +
+				"centred, so zeros stay zero")
 		}
 	default:
 		if t.Kind == Sparse {
-			return fmt.Errorf("data: %s: scale %s would make the zeros of sparse data non-zero; use unit or standard", t.Name, rule.name)
+			return fmt.Errorf("data: %s: scale %s would make the zeros of sparse data non-zero; use unit or standard",
+				t.Name, rule.name)
 		}
 		t.setScaling(byte255/rule.std, -rule.mean/rule.std)
 	}
@@ -94,11 +98,13 @@ func (t *table) fitAuto(rows []int32) {
 	case t.Shape != nil:
 		mean, std := pooled(t.spreads(rows))
 		t.setScaling(1/std, -mean/std)
-		t.notef("inputs are standardised by the mean %.4g and the standard deviation %.4g of all pixels; --scale none leaves them as they are", mean, std)
+		t.notef("inputs are standardised by the mean %.4g and the standard deviation %.4g of all pixels; --scale "+
+			"none leaves them as they are", mean, std)
 	case t.oneHot != nil && !slices.Contains(t.oneHot, 0):
 	default:
 		t.standardise(rows)
-		t.notef("inputs are standardised: each column has mean 0 and standard deviation 1 in the training rows; --scale none leaves them as they are")
+		t.notef("inputs are standardised: each column has mean 0 and standard deviation 1 in the training rows; " +
+			"--scale none leaves them as they are")
 	}
 }
 
@@ -118,7 +124,8 @@ func (t *table) standardise(rows []int32) {
 		return s.mean, divisor
 	})
 	if constant > 0 && t.Kind == Floats {
-		t.notef("%s of %s columns are constant in the training rows: they have no effect", count(constant), count(t.Features))
+		t.notef("%s of %s columns are constant in the training rows: they have no effect", count(constant),
+			count(t.Features))
 	}
 }
 
@@ -245,7 +252,8 @@ func (m *Meta) Scaled(x []float32) []float32 {
 	return scaled
 }
 
-// ScaledAlike reports whether two sets scale their inputs in the same way, give or take the rounding of another processor.
+// ScaledAlike reports whether two sets scale their inputs in the same way, give or take the rounding of another
+// processor.
 func (m *Meta) ScaledAlike(o *Meta) bool {
 	near := func(a, b float32) bool { return math.Abs(float64(a)-float64(b)) <= 1e-6*math.Abs(float64(a)) }
 	return slices.EqualFunc(m.Mul, o.Mul, near) && slices.EqualFunc(m.Add, o.Add, near)

@@ -48,15 +48,18 @@ func TestScale(t *testing.T) {
 		kind, scale string
 		want        []float64 // 3 x 3
 	}{
-		{Floats, "auto", []float64{(1 - m0) / s0, -m1 / s1, 0, (2 - m0) / s0, (-4 - m1) / s1, 0, (6 - m0) / s0, -m1 / s1, 0}},
+		{Floats, "auto", []float64{(1 - m0) / s0, -m1 / s1, 0, (2 - m0) / s0, (-4 - m1) / s1, 0,
+			(6 - m0) / s0, -m1 / s1, 0}},
 		{Floats, "none", []float64{1, 0, 5, 2, -4, 5, 6, 0, 5}},
 		{Floats, "unit", []float64{0, 1, 0, .2, 0, 0, 1, 1, 0}},
-		{Floats, "standard", []float64{(1 - m0) / s0, -m1 / s1, 0, (2 - m0) / s0, (-4 - m1) / s1, 0, (6 - m0) / s0, -m1 / s1, 0}},
+		{Floats, "standard", []float64{(1 - m0) / s0, -m1 / s1, 0, (2 - m0) / s0, (-4 - m1) / s1, 0,
+			(6 - m0) / s0, -m1 / s1, 0}},
 		{Floats, "2,4", []float64{-.25, -.5, .75, 0, -1.5, .75, 1, -.5, .75}},
 		{Bytes, "", []float64{.2, 0, 1, .4, .8, 1, 1, 0, 1}},
 		{Bytes, "none", []float64{51, 0, 255, 102, 204, 255, 255, 0, 255}},
 		{Bytes, "unit", []float64{.2, 0, 1, .4, .8, 1, 1, 0, 1}},
-		{Bytes, "standard", []float64{(51 - b0) / c0, -b1 / c1, 0, (102 - b0) / c0, (204 - b1) / c1, 0, (255 - b0) / c0, -b1 / c1, 0}},
+		{Bytes, "standard", []float64{(51 - b0) / c0, -b1 / c1, 0, (102 - b0) / c0, (204 - b1) / c1, 0,
+			(255 - b0) / c0, -b1 / c1, 0}},
 		{Bytes, "0.5, 0.25", []float64{-1.2, -2, 2, -.4, 1.2, 2, 2, -2, 2}},
 		{Sparse, "auto", []float64{1, 0, 5, 2, -4, 5, 6, 0, 5}},
 		{Sparse, "unit", []float64{1. / 6, 0, 1, 1. / 3, -1, 1, 1, 0, 1}},

@@ -3,8 +3,8 @@
 // seals the result in a segment that every worker maps; a Reader forms batches of
 // it, an Order says which rows come when. It knows nothing of models.
 //
-// From file to batch: package format (the rows of a file), table.go, labels.go, split.go, scale.go, set.go, order.go and reader.go;
-// open.go puts them together.
+// From file to batch: package format (the rows of a file), table.go, labels.go, split.go, scale.go, set.go, order.go
+// and reader.go; open.go puts them together.
 //
 // Top down:
 //
@@ -27,6 +27,7 @@
 //	folder.go      a folder of files
 //	verify.go      whether a cache is sound
 //	cache.go       the sets in it
+//	fits.go        whether they are for a model
 //	validation.go  the sets of a run, and the rows set apart
 //	options.go     what is to be loaded
 //	memory.go      a data set in the program's memory
@@ -170,7 +171,8 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 		l.Add("m", shm.F32, m.Rows)
 	}
 	size := l.Size() + 12*int64(m.Features) // see count
-	if err := room.Take(m.Name, size, fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
+	if err := room.Take(m.Name, size,
+		fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
 		return nil, err
 	}
 	seg, err := room.Space().Segment(&l)
@@ -360,7 +362,8 @@ func (s *Set) check() error {
 		ok = ok && len(s.Mean) == d && len(s.M) == n
 	}
 	if !ok {
-		return fmt.Errorf("data: the arrays in %s are not those of %d rows x %d features (%s)", s.File().Name(), n, d, s.Kind)
+		return fmt.Errorf("data: the arrays in %s are not those of %d rows x %d features (%s)",
+			s.File().Name(), n, d, s.Kind)
 	}
 	return nil
 }

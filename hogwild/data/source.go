@@ -53,7 +53,8 @@ func decode(src *source, o Options, like *Meta) (t *table, err error) {
 		t, err = drawDigits(src.Source, o.Seed, like != nil)
 	default:
 		var f *format.File
-		f, err = format.Open(src.Source, format.Options{Format: o.Format, Target: o.Target, Ignore: o.Ignore, Missing: o.Missing, Lenient: o.lenient, Like: like.known()})
+		f, err = format.Open(src.Source, format.Options{Format: o.Format, Target: o.Target, Ignore: o.Ignore,
+			Missing: o.Missing, Lenient: o.lenient, Like: like.known()})
 		if err == nil {
 			t, err = tableOf(src.Source, f, like)
 		}
@@ -66,7 +67,8 @@ func decode(src *source, o Options, like *Meta) (t *table, err error) {
 	case t.Rows == 0:
 		return nil, src.Errorf("no rows in the file (read as %s)%s", t.Format, format.Because(t.Notes))
 	case t.Features == 0 && !o.lenient:
-		return nil, src.Errorf("rows without features (read as %s)%s", t.Format, format.Because(append([]string{"is it another format? name it with --format"}, t.Notes...)))
+		return nil, src.Errorf("rows without features (read as %s)%s", t.Format,
+			format.Because(append([]string{"is it another format? name it with --format"}, t.Notes...)))
 	}
 	if err := format.Countable(src.Path, t.Rows, t.Features); err != nil {
 		return nil, err

@@ -31,7 +31,8 @@ func locate(path string) (train, test string, err error) {
 		return path, "", nil
 	}
 	if scheme, _, ok := strings.Cut(path, "://"); ok && regexp.MustCompile(`^[a-z0-9+]+$`).MatchString(scheme) {
-		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first and name the file%s", path, Hint(path))
+		return "", "", fmt.Errorf("data: %s is an address, not a file: download it first and name the file%s",
+			path, Hint(path))
 	}
 	if path == "" {
 		return "", "", errors.New("data: the path is empty: name a file, a folder or digits")
@@ -47,7 +48,8 @@ func locate(path string) (train, test string, err error) {
 		return path, testBeside(path), nil
 	}
 	if train, test = inFolder(path); train == "" && test == "" {
-		return "", "", fmt.Errorf("data: %s is a folder without train-images-idx3-ubyte or X_train.npy, or a single data file; it holds %s: name a file%s",
+		return "", "", fmt.Errorf("data: %s is a folder without train-images-idx3-ubyte or X_train.npy, or a single "+
+			"data file; it holds %s: name a file%s",
 			path, contents(path), Hint(path))
 	}
 	return train, test, nil
@@ -101,7 +103,8 @@ func contents(folder string) string {
 func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
 	n := t.Rows
 	if n < 2 {
-		return nil, nil, fmt.Errorf("data: %s has one row: too few to hold out a test set; name one with --test", t.Name)
+		return nil, nil,
+			fmt.Errorf("data: %s has one row: too few to hold out a test set; name one with --test", t.Name)
 	}
 	held := make([]bool, n)
 	k := max(1, (n+3)/6)
@@ -149,6 +152,7 @@ func (t *table) noteTwins(train, held []int32, y []float32) {
 		}
 	}
 	if 20*n > len(held) {
-		t.notef("%s of %s test rows equal a training row: remove duplicates, or name a test set with --test", count(n), count(len(held)))
+		t.notef("%s of %s test rows equal a training row: remove duplicates, or name a test set with --test", count(n),
+			count(len(held)))
 	}
 }

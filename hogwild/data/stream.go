@@ -17,7 +17,8 @@ type Inputs struct {
 	// MaxMemory is how many bytes of the file may be held at once; 0 = DefaultMemory.
 	MaxMemory int64
 	Format    string // as Options.Format
-	Target    string // the column that holds labels, by name or 1-based number; "" = as in the training data, if it is there
+	// the column that holds labels, by name or 1-based number; "" = as in the training data, if it is there
+	Target string
 
 	Like   Meta
 	Was    string // its target column
@@ -46,10 +47,12 @@ func Stream(in Inputs, do func(*Piece) error) (notes []string, err error) {
 		err = fmt.Errorf("data: %s: no rows to predict", s.name)
 	}
 	if s.gaps > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s rows have no prediction, the first at %s", count(s.gaps), count(s.rows), s.first))
+		notes = append(notes, fmt.Sprintf("%s of %s rows have no prediction, the first at %s", count(s.gaps),
+			count(s.rows), s.first))
 	}
 	if s.file.Dropped > 0 {
-		notes = append(notes, fmt.Sprintf("ignored %s values of features beyond %s, the last in the training data", count(s.file.Dropped), count(in.Like.Features)))
+		notes = append(notes, fmt.Sprintf("ignored %s values of features beyond %s, the last in the training data",
+			count(s.file.Dropped), count(in.Like.Features)))
 	}
 	return append(notes, s.file.Notes...), err
 }
@@ -95,7 +98,8 @@ func (s *stream) read() error {
 	}
 	defer src.Close()
 	s.name = src.Path
-	f, err := format.Open(src, format.Options{Format: s.Format, Target: s.Target, Triples: s.Like.Kind == Pairs, Like: s.Like.known(), Inputs: true, Was: s.Was})
+	f, err := format.Open(src, format.Options{Format: s.Format, Target: s.Target, Triples: s.Like.Kind == Pairs,
+		Like: s.Like.known(), Inputs: true, Was: s.Was})
 	switch {
 	case err != nil || f.Rows == 0 && f.Kind == Bytes:
 		return err
@@ -201,7 +205,8 @@ func (s *stream) add(row *format.Row) error {
 		s.piece.IDs = append(s.piece.IDs, row.IDs)
 		nodes, ok := s.Places.Nodes(row.IDs)
 		if !ok {
-			return s.gap(fmt.Sprintf("%s:%d: the training data does not have both %d and %d", s.name, row.Line, row.IDs[0], row.IDs[1]))
+			return s.gap(fmt.Sprintf("%s:%d: the training data does not have both %d and %d", s.name, row.Line,
+				row.IDs[0], row.IDs[1]))
 		}
 		s.idx, s.val = append(s.idx, nodes[:]...), append(s.val, ones[:]...)
 		s.ends = append(s.ends, len(s.idx))

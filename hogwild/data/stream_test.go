@@ -60,29 +60,43 @@ func TestStreamReadsAsEvalDoes(t *testing.T) {
 		others   map[string]string // by name: the same rows otherwise
 		target   string
 	}{
-		"names": {"a,s,y,b\n1,red,0,2\n3,blue,1,7\n5,red,1,1.5\n2,green,0,4\n", "t.csv", Options{Scale: "standard", Target: "y"},
+		"names": {"a,s,y,b\n1,red,0,2\n3,blue,1,7\n5,red,1,1.5\n2,green,0,4\n", "t.csv",
+			Options{Scale: "standard", Target: "y"},
 			"a,s,y,b\n7,green,1,-1\n2,red,0,9\n", map[string]string{
-				"x.csv": "a,s,b\n7,green,-1\n2,red,9\n", "permuted.csv": "\ufeffb;more;s;a\r\n-1;?;green;7\r\n9;;red;2\r\n",
-				"labels.csv": "a,s,y,b\n7,green,,-1\n2,red,unknown,9"}, ""},
-		"names that were equal signs": {"a=b,y\nu,0\nv,1\nu,1\n", "t.csv", Options{}, "a=b,y\nv,1\nu,0\n", map[string]string{"x.csv": "a=b\nv\nu\n"}, ""},
-		"numbers, the target first": {"0,5,x,2\n1,6,z,3\n1,7,x,1\n0,9,z,5\n", "t.csv", Options{Target: "1"}, "1,4,z,6\n0,3,x,2\n", map[string]string{
-			"x.csv": "4,z,6\n3,x,2\n", "head.csv": "y,b,c,d\n1,4,z,6\n0,3,x,2\n"}, ""},
-		"numbers, the target last": {"5,2,0\n6,3,1\n7,1,1\n9,5,0\n", "t.csv", Options{}, "4,6,1\n3,2,0\n", map[string]string{
-			"x.csv": "4,6\n3,2\n", "head.csv": "b,c\n4,6\n3,2\n"}, ""},
-		"numbers that are names": {"2,1,y\n1,5,0\n6,3,1\n7,1,1\n9,5,0\n", "t.csv", Options{}, "2,1,y\n4,6,1\n3,2,0\n", map[string]string{
-			"x.csv": "2,1\n4,6\n3,2\n", "permuted.csv": "1,2\n6,4\n2,3\n"}, ""},
-		"pandas' numbers": {"0,1,2,3\n0,5,6,7\n1,4,3,3\n1,5,3,1\n0,2,2,5\n", "t.csv", Options{Target: "0"}, "0,1,2,3\n1,4,5,6\n0,3,2,1\n", map[string]string{
-			"x.csv": "1,2,3\n4,5,6\n3,2,1\n"}, ""},
-		"sparse": {"0 1:1 9:2\n1 2:3\n1 4:1 5:2\n0 1:4\n", "t.svm", Options{Scale: "unit"}, "1 9:1\n0\n0 2:2 4:5\n", map[string]string{
-			"x.svm": "9:1\n\n# nothing\n0\n2:2 4:5 10:7\n", "any.svm": "? 9:1\n0 \nunknown 2:2 4:5\n"}, ""},
-		"dense LIBSVM": {"0 1:1 2:2\n1 1:2 2:3\n1 2:2\n0 1:4 2:1\n", "t.svm", Options{Scale: "standard"}, "1 1:1\n0 2:2\n0 1:3 2:1\n", map[string]string{
-			"x.svm": "1:1\n2:2\n1:3 2:1\n", "x.csv": "u,v\n1,0\n0,2\n3,1\n", "y.csv": "1,0,9\n0,2,9\n3,1,9\n", "x.npy": npyOf(2, 1, 0, 0, 2, 3, 1)}, ""},
-		"array, the target first": {npyOf(3, 0, 1, 2, 1, 2, 3, 0, 5, 2, 1, 9, 8), "t.npy", Options{Target: "1", Scale: "unit"}, npyOf(3, 1, 7, 6, 0, 3, 2), map[string]string{
-			"x.npy": npyOf(2, 7, 6, 3, 2), "x.csv": "7,6\n3,2\n", "y.csv": "1,7,6\n0,3,2\n"}, ""},
-		"array, another target": {npyOf(3, 0, 1, 2, 1, 2, 3, 0, 5, 2, 1, 9, 8), "t.npy", Options{Target: "1"}, npyOf(3, 1, 7, 6, 0, 3, 2), map[string]string{
-			"x.npy": npyOf(3, 7, 6, 5, 3, 2, 5), "x.csv": "7,6,5\n3,2,5\n"}, "3"},
-		"ratings": {strings.Repeat("1 5 2\n1 6 3\n2 5 1\n2 6 4\n", 4), "t.txt", Options{Task: "triples"}, "2 5 1\n1 6 1\n", map[string]string{
-			"x.txt": "2 5\n1 6\n", "x.csv": "user,item\n2,5\n1,6\n", "x.npy": npyOf(2, 2, 5, 1, 6), "y.npy": npyOf(3, 2, 5, 0, 1, 6, 0)}, ""},
+				"x.csv":        "a,s,b\n7,green,-1\n2,red,9\n",
+				"permuted.csv": "\ufeffb;more;s;a\r\n-1;?;green;7\r\n9;;red;2\r\n",
+				"labels.csv":   "a,s,y,b\n7,green,,-1\n2,red,unknown,9"}, ""},
+		"names that were equal signs": {"a=b,y\nu,0\nv,1\nu,1\n", "t.csv", Options{}, "a=b,y\nv,1\nu,0\n",
+			map[string]string{"x.csv": "a=b\nv\nu\n"}, ""},
+		"numbers, the target first": {"0,5,x,2\n1,6,z,3\n1,7,x,1\n0,9,z,5\n", "t.csv", Options{Target: "1"},
+			"1,4,z,6\n0,3,x,2\n", map[string]string{
+				"x.csv": "4,z,6\n3,x,2\n", "head.csv": "y,b,c,d\n1,4,z,6\n0,3,x,2\n"}, ""},
+		"numbers, the target last": {"5,2,0\n6,3,1\n7,1,1\n9,5,0\n", "t.csv", Options{}, "4,6,1\n3,2,0\n",
+			map[string]string{
+				"x.csv": "4,6\n3,2\n", "head.csv": "b,c\n4,6\n3,2\n"}, ""},
+		"numbers that are names": {"2,1,y\n1,5,0\n6,3,1\n7,1,1\n9,5,0\n", "t.csv", Options{}, "2,1,y\n4,6,1\n3,2,0\n",
+			map[string]string{
+				"x.csv": "2,1\n4,6\n3,2\n", "permuted.csv": "1,2\n6,4\n2,3\n"}, ""},
+		"pandas' numbers": {"0,1,2,3\n0,5,6,7\n1,4,3,3\n1,5,3,1\n0,2,2,5\n", "t.csv", Options{Target: "0"},
+			"0,1,2,3\n1,4,5,6\n0,3,2,1\n", map[string]string{
+				"x.csv": "1,2,3\n4,5,6\n3,2,1\n"}, ""},
+		"sparse": {"0 1:1 9:2\n1 2:3\n1 4:1 5:2\n0 1:4\n", "t.svm", Options{Scale: "unit"}, "1 9:1\n0\n0 2:2 4:5\n",
+			map[string]string{
+				"x.svm": "9:1\n\n# nothing\n0\n2:2 4:5 10:7\n", "any.svm": "? 9:1\n0 \nunknown 2:2 4:5\n"}, ""},
+		"dense LIBSVM": {"0 1:1 2:2\n1 1:2 2:3\n1 2:2\n0 1:4 2:1\n", "t.svm", Options{Scale: "standard"},
+			"1 1:1\n0 2:2\n0 1:3 2:1\n", map[string]string{
+				"x.svm": "1:1\n2:2\n1:3 2:1\n", "x.csv": "u,v\n1,0\n0,2\n3,1\n", "y.csv": "1,0,9\n0,2,9\n3,1,9\n",
+				"x.npy": npyOf(2, 1, 0, 0, 2, 3, 1)}, ""},
+		"array, the target first": {npyOf(3, 0, 1, 2, 1, 2, 3, 0, 5, 2, 1, 9, 8), "t.npy",
+			Options{Target: "1", Scale: "unit"}, npyOf(3, 1, 7, 6, 0, 3, 2), map[string]string{
+				"x.npy": npyOf(2, 7, 6, 3, 2), "x.csv": "7,6\n3,2\n", "y.csv": "1,7,6\n0,3,2\n"}, ""},
+		"array, another target": {npyOf(3, 0, 1, 2, 1, 2, 3, 0, 5, 2, 1, 9, 8), "t.npy", Options{Target: "1"},
+			npyOf(3, 1, 7, 6, 0, 3, 2), map[string]string{
+				"x.npy": npyOf(3, 7, 6, 5, 3, 2, 5), "x.csv": "7,6,5\n3,2,5\n"}, "3"},
+		"ratings": {strings.Repeat("1 5 2\n1 6 3\n2 5 1\n2 6 4\n", 4), "t.txt", Options{Task: "triples"},
+			"2 5 1\n1 6 1\n", map[string]string{
+				"x.txt": "2 5\n1 6\n", "x.csv": "user,item\n2,5\n1,6\n", "x.npy": npyOf(2, 2, 5, 1, 6),
+				"y.npy": npyOf(3, 2, 5, 0, 1, 6, 0)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.Path, c.options.Seed = file(t, "", c.file, c.train), 1
@@ -116,7 +130,8 @@ func TestStreamReadsAsEvalDoes(t *testing.T) {
 
 // TestStreamKeepsRows: rows that miss an input stay, as gaps, and it is said why.
 func TestStreamKeepsRows(t *testing.T) {
-	train, _ := mustLoad(t, Options{Path: file(t, "", "t.csv", "a,s,y\n1,u,0\n2,v,1\n3,u,1\n4,v,0\n"), Seed: 1, Missing: format.Drop})
+	train, _ := mustLoad(t, Options{Path: file(t, "", "t.csv", "a,s,y\n1,u,0\n2,v,1\n3,u,1\n4,v,0\n"), Seed: 1,
+		Missing: format.Drop})
 	in := Inputs{Path: file(t, "", "x.csv", "a,s\n1,u\n,v\n3,w\nNA,u\n5,v\n"), Like: train.Meta}
 	got, notes := streamed(t, in)
 	want := [][]float32{{1, 1, 0}, nil, {3, 0, 0}, nil, {5, 0, 1}}
@@ -126,13 +141,16 @@ func TestStreamKeepsRows(t *testing.T) {
 		}
 	}
 	if !slices.EqualFunc(got, want, slices.Equal) || len(notes) != 2 ||
-		!strings.Contains(notes[0], `2 of 5 rows have no prediction`) || !strings.Contains(notes[0], `x.csv:3: column "a"`) || !strings.Contains(notes[1], `in 1 of 5 rows column "s"`) {
+		!strings.Contains(notes[0], `2 of 5 rows have no prediction`) ||
+		!strings.Contains(notes[0], `x.csv:3: column "a"`) || !strings.Contains(notes[1], `in 1 of 5 rows column "s"`) {
 		t.Errorf("%v, %q", got, notes)
 	}
 
-	pairs, _ := mustLoad(t, Options{Path: file(t, "", "t.txt", strings.Repeat("1 5 2\n1 6 3\n2 5 1\n2 6 4\n", 4)), Task: "triples", Seed: 1})
+	pairs, _ := mustLoad(t, Options{Path: file(t, "", "t.txt", strings.Repeat("1 5 2\n1 6 3\n2 5 1\n2 6 4\n", 4)),
+		Task: "triples", Seed: 1})
 	got, notes = streamed(t, Inputs{Path: file(t, "", "x.txt", "1 5\n7 5\n2 6\n"), Like: pairs.Meta})
-	if len(got) != 3 || got[0] == nil || got[1] != nil || got[2] == nil || len(notes) != 1 || !strings.Contains(notes[0], "x.txt:2: ") {
+	if len(got) != 3 || got[0] == nil || got[1] != nil || got[2] == nil || len(notes) != 1 ||
+		!strings.Contains(notes[0], "x.txt:2: ") {
 		t.Errorf("%v, %q", got, notes)
 	}
 }
@@ -250,7 +268,8 @@ func TestMemoryLoadsAsFilesDo(t *testing.T) {
 			for _, pair := range pairs {
 				want, wantY := rowsOf(t, pair[0])
 				x, y := rowsOf(t, pair[1])
-				if !slices.EqualFunc(x, want, slices.Equal) || !slices.Equal(y, wantY) || !slices.Equal(pair[0].Classes, pair[1].Classes) {
+				if !slices.EqualFunc(x, want, slices.Equal) || !slices.Equal(y, wantY) ||
+					!slices.Equal(pair[0].Classes, pair[1].Classes) {
 					t.Errorf("%s, test %v: not the rows of the file", c.file, test)
 				}
 			}
@@ -261,7 +280,8 @@ func TestMemoryLoadsAsFilesDo(t *testing.T) {
 // TestMemoryNamesClasses, and refuses what is no data set.
 func TestMemoryNamesClasses(t *testing.T) {
 	row := func(v ...float32) Row { return Row{Val: v} }
-	m := Memory{Rows: []Row{row(1, 2), row(3, 4), row(5, 6), row(7, 8)}, Y: []float32{1, 0, 1, 2}, Classes: []string{"no", "yes", "perhaps"}}
+	m := Memory{Rows: []Row{row(1, 2), row(3, 4), row(5, 6), row(7, 8)}, Y: []float32{1, 0, 1, 2},
+		Classes: []string{"no", "yes", "perhaps"}}
 	train, test := mustLoad(t, Options{Path: "m", Memory: &m, TestMemory: &m, Seed: 1})
 	if !slices.Equal(train.Classes, m.Classes) || !slices.Equal(test.Y, m.Y) || train.Features != 2 {
 		t.Errorf("classes %q, labels %v", train.Classes, test.Y)
@@ -275,20 +295,30 @@ func TestMemoryNamesClasses(t *testing.T) {
 		t.Error("other labels, the same checksum")
 	}
 	for what, edit := range map[string]func(m *Memory){
-		"3 labels":       func(m *Memory) { m.Y = m.Y[:3] },
-		"label 3":        func(m *Memory) { m.Y = []float32{1, 0, 1, 3} },
-		"label 0.5":      func(m *Memory) { m.Y = []float32{1, 0, 1, .5} },
-		"1 inputs":       func(m *Memory) { m.Rows = []Row{row(1, 2), row(3), row(5, 6), row(7, 8)} },
-		"NaN":            func(m *Memory) { m.Rows = []Row{row(1, 2), row(3, float32(math.NaN())), row(5, 6), row(7, 8)} },
-		"0 indices":      func(m *Memory) { m.Rows = []Row{row(1, 2), {Idx: []uint32{1}, Val: []float32{1}}, row(1), row(2)} },
-		"ascending":      func(m *Memory) { m.Rows = slices.Repeat([]Row{{Idx: []uint32{1, 1}, Val: []float32{1, 2}}}, 4) },
+		"3 labels":  func(m *Memory) { m.Y = m.Y[:3] },
+		"label 3":   func(m *Memory) { m.Y = []float32{1, 0, 1, 3} },
+		"label 0.5": func(m *Memory) { m.Y = []float32{1, 0, 1, .5} },
+		"1 inputs":  func(m *Memory) { m.Rows = []Row{row(1, 2), row(3), row(5, 6), row(7, 8)} },
+		"NaN": func(m *Memory) {
+			m.Rows = []Row{row(1, 2), row(3, float32(math.NaN())),
+				row(5, 6), row(7, 8)}
+		},
+		"0 indices": func(m *Memory) {
+			m.Rows = []Row{row(1, 2), {Idx: []uint32{1}, Val: []float32{1}},
+				row(1), row(2)}
+		},
+		"ascending": func(m *Memory) {
+			m.Rows = slices.Repeat([]Row{{Idx: []uint32{1, 1}, Val: []float32{1, 2}}},
+				4)
+		},
 		"names":          func(m *Memory) { m.Columns = []string{"a"} },
 		"no rows":        func(m *Memory) { m.Rows, m.Y = nil, nil },
 		"4 values for 1": func(m *Memory) { m.Rows, m.Pairs = nil, make([][2]uint32, 1) },
 	} {
 		bad := m
 		edit(&bad)
-		if _, _, err := Load(Options{Path: "m", Memory: &bad, Seed: 1}); err == nil || !strings.Contains(err.Error(), what) {
+		if _, _, err := Load(Options{Path: "m", Memory: &bad, Seed: 1}); err == nil ||
+			!strings.Contains(err.Error(), what) {
 			t.Errorf("error %v, want one that speaks of %q", err, what)
 		}
 	}

@@ -31,7 +31,8 @@ func (s *Set) streams() bool { return s.seg.InFile() && s.size() > largeSet }
 
 // scatter tells the kernel that the next page is not the one that is read next.
 func (s *Set) scatter() error {
-	return errors.Join(shm.Scattered(s.X8), shm.Scattered(s.X), shm.Scattered(s.Ptr), shm.Scattered(s.Idx), shm.Scattered(s.Val),
+	return errors.Join(shm.Scattered(s.X8), shm.Scattered(s.X), shm.Scattered(s.Ptr), shm.Scattered(s.Idx),
+		shm.Scattered(s.Val),
 		shm.Scattered(s.Y), shm.Scattered(s.M))
 }
 

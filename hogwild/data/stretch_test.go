@@ -26,7 +26,8 @@ func TestStretches(t *testing.T) {
 					part := slices.Clone(rows[at : at+many])
 					slices.Sort(part)
 					if int(part[0]) != first || int(part[many-1]) != first+many-1 {
-						t.Fatalf("positions from %d on: rows %d to %d, want %d from %d on", at, part[0], part[many-1], many, first)
+						t.Fatalf("positions from %d on: rows %d to %d, want %d from %d on", at, part[0],
+							part[many-1], many, first)
 					}
 					at += many
 				}
@@ -70,7 +71,8 @@ func TestStretches(t *testing.T) {
 
 // TestFetchKeepsToTheSet: whatever is fetched lies within the arrays, and only sets above a size stream.
 func TestFetchKeepsToTheSet(t *testing.T) {
-	for _, path := range []string{"digits:300", "synth:sparse:300x50x5", "synth:dense:300x5", "synth:lowrank:20x30x300x3"} {
+	for _, path := range []string{"digits:300", "synth:sparse:300x50x5", "synth:dense:300x5",
+		"synth:lowrank:20x30x300x3"} {
 		s, err := LoadSets(Options{Path: converted(t, Options{Path: path, Seed: 1}), Seed: 1})
 		if err != nil {
 			t.Fatal(err)

@@ -44,8 +44,10 @@ type maker interface {
 	make(room *format.Budget, m Meta, use, seed uint64) (*Set, error)
 }
 
-var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction (synth:rcv1:0.1), " +
-	"or synth:sparse:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, synth:lowrank:ROWSxCOLSxENTRIESxRANK")
+var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction " +
+	"(synth:rcv1:0.1), " +
+	"or synth:sparse:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, " +
+	"synth:lowrank:ROWSxCOLSxENTRIESxRANK")
 
 // parseSynth reads the name of synthetic data.
 func parseSynth(path string) (maker, error) {
@@ -66,7 +68,8 @@ func parseSynth(path string) (maker, error) {
 	case "rcv1":
 		return sparseMaker{rows: of(781265, 1), columns: 47236, nonzeros: 74, test: of(23149, 1)}, nil
 	case "netflix":
-		return matrixMaker{rows: of(17770, 2), columns: of(480189, 2), entries: of(100198805, 1), rank: 10, ratings: true}, nil
+		return matrixMaker{rows: of(17770, 2), columns: of(480189, 2), entries: of(100198805, 1), rank: 10,
+			ratings: true}, nil
 	case "jumbo":
 		return matrixMaker{rows: of(1e7, 1), columns: of(1e7, 1), entries: of(2e9, 1), rank: 10}, nil
 	case "dblife":
@@ -83,14 +86,16 @@ func parseShape(path, kind, size string) (maker, error) {
 	for _, text := range strings.Split(size, "x") {
 		v, err := strconv.ParseFloat(text, 64) // 5e7 is a number too
 		if err != nil || v < 1 || v > math.MaxInt32 || v != math.Trunc(v) {
-			return nil, fmt.Errorf("data: %q: %q is not a whole number from 1 to 2,147,483,647; %w", path, text, errSynth)
+			return nil, fmt.Errorf("data: %q: %q is not a whole number from 1 to 2,147,483,647; %w", path,
+				text, errSynth)
 		}
 		n = append(n, int(v))
 	}
 	switch {
 	case kind == "sparse" && len(n) == 3:
 		if n[2] > (n[1]+1)/2 || n[1] > format.MaxIndex {
-			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s columns", path, count(format.MaxIndex))
+			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s "+
+				"columns", path, count(format.MaxIndex))
 		}
 		return sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}, nil
 	case kind == "dense" && len(n) == 2:
@@ -189,7 +194,8 @@ func (o Options) suits(m Meta) error {
 	case is == "values" && !ok:
 		return fmt.Errorf("data: %s has numbers to predict, not classes: use --model linear or l1", o.Path)
 	case is == "classes" || is == "values":
-		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: synth:netflix is a matrix, synth:dblife a graph", o.Path, want)
+		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: synth:netflix is a matrix, "+
+			"synth:dblife a graph", o.Path, want)
 	case is == "a graph":
 		return fmt.Errorf("data: %s is a graph: use --model cut", o.Path)
 	}
@@ -214,13 +220,15 @@ func takeSynth(b *format.Budget, k maker, m Meta, rows int) error {
 	need := float64(m.Features) * perFeature
 	if b.Space() != nil { // rows go to files; what they are made from does not
 		if limit := format.DefaultMemory(); need > float64(limit) {
-			return fmt.Errorf("data: %s: what its rows are made from needs %s, and the limit is %s (three quarters of the free memory): choose fewer rows and columns",
+			return fmt.Errorf("data: %s: what its rows are made from needs %s, and the limit is %s (three quarters "+
+				"of the free memory): choose fewer rows and columns",
 				m.Name, human.Bytes(int64(min(need, math.MaxInt64/2))), human.Bytes(limit))
 		}
 		return nil
 	}
 	need += float64(rows) * perRow
-	return b.Take(m.Name, int64(min(need, math.MaxInt64/2)), fmt.Sprintf("%s rows (a fraction of it needs less)", count(rows)))
+	return b.Take(m.Name, int64(min(need, math.MaxInt64/2)),
+		fmt.Sprintf("%s rows (a fraction of it needs less)", count(rows)))
 }
 
 // makeTest makes the test rows of synthetic data, as the seed of like has them.
@@ -231,7 +239,8 @@ func makeTest(room *format.Budget, path string, like *Meta) (*Set, error) {
 		return nil, err
 	}
 	if m.Kind != like.Kind || m.Features != like.Features {
-		return nil, fmt.Errorf("data: %s has %s features (%s), the training data %s (%s)", path, count(m.Features), m.Kind, count(like.Features), like.Kind)
+		return nil, fmt.Errorf("data: %s has %s features (%s), the training data %s (%s)", path, count(m.Features),
+			m.Kind, count(like.Features), like.Kind)
 	}
 	m.Classes = like.Classes
 	if k.tests() > 0 {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-var smallSynth = []string{"synth:rcv1:0.001", "synth:netflix:0.0005", "synth:jumbo:1e-5", "synth:dblife:0.01", "synth:abdomen:1e-5",
+var smallSynth = []string{"synth:rcv1:0.001", "synth:netflix:0.0005", "synth:jumbo:1e-5", "synth:dblife:0.01",
+	"synth:abdomen:1e-5",
 	"synth:sparse:1000x300x7", "synth:dense:500x9", "synth:linear:500x9", "synth:lowrank:60x70x3000x4"}
 
 // TestSynthRepeats: the same seed makes the same set, on one core and on several, and
@@ -24,7 +25,8 @@ func TestSynthRepeats(t *testing.T) {
 		again, test2 := mustLoad(t, Options{Path: path, Seed: 1})
 		runtime.GOMAXPROCS(was)
 		same := func(a, b *Set) bool {
-			return slices.Equal(a.Idx, b.Idx) && slices.Equal(a.Val, b.Val) && slices.Equal(a.X, b.X) && slices.Equal(a.Y, b.Y)
+			return slices.Equal(a.Idx, b.Idx) && slices.Equal(a.Val, b.Val) && slices.Equal(a.X, b.X) &&
+				slices.Equal(a.Y, b.Y)
 		}
 		if !same(train, again) || !same(test, test2) || train.Checksum != again.Checksum {
 			t.Errorf("%s: the same seed made another set", path)
@@ -37,8 +39,10 @@ func TestSynthRepeats(t *testing.T) {
 			t.Errorf("%s: is the test set the training set? %v", path, !graph)
 		}
 		k, m, err := describeSynth(path, 1)
-		if err != nil || m.Rows != train.Rows || m.Features != train.Features || m.Kind != train.Kind || k.tests() != 0 && k.tests() != test.Rows {
-			t.Errorf("%s: described as %d x %d, made as %d x %d, %v", path, m.Rows, m.Features, train.Rows, train.Features, err)
+		if err != nil || m.Rows != train.Rows || m.Features != train.Features || m.Kind != train.Kind ||
+			k.tests() != 0 && k.tests() != test.Rows {
+			t.Errorf("%s: described as %d x %d, made as %d x %d, %v", path, m.Rows, m.Features, train.Rows,
+				train.Features, err)
 		}
 		like, err := LoadLike(path, "auto", "", train.Meta)
 		if err != nil || !same(like, test) {
@@ -52,8 +56,10 @@ func TestSynthRepeats(t *testing.T) {
 // TestSynthIsTheSameEverywhere: the numbers are those that amd64 makes, on every processor.
 func TestSynthIsTheSameEverywhere(t *testing.T) {
 	for path, want := range map[string]string{
-		"synth:sparse:20000x300x7": "c9bac7bebca1ff49", "synth:dense:20000x9": "b716e3aabee2a9d9", "synth:linear:20000x9": "eb56180618d03048",
-		"synth:lowrank:60x70x50000x4": "20bee75bda5f5b4c", "synth:netflix:0.0005": "44a6fb4349d2332a", "synth:dblife:0.1": "1e895f32d426fb9b", "synth:abdomen:1e-4": "4e72a4c13cf2916d",
+		"synth:sparse:20000x300x7": "c9bac7bebca1ff49", "synth:dense:20000x9": "b716e3aabee2a9d9",
+		"synth:linear:20000x9":        "eb56180618d03048",
+		"synth:lowrank:60x70x50000x4": "20bee75bda5f5b4c", "synth:netflix:0.0005": "44a6fb4349d2332a",
+		"synth:dblife:0.1": "1e895f32d426fb9b", "synth:abdomen:1e-4": "4e72a4c13cf2916d",
 	} {
 		train, _ := mustLoad(t, Options{Path: path, Seed: 1})
 		sum := sha256.New()
@@ -72,8 +78,10 @@ func TestSynthIsTheSameEverywhere(t *testing.T) {
 func TestSynthShapes(t *testing.T) {
 	for path, want := range map[string][2]int{
 		"synth:rcv1": {781265, 47236}, "synth:netflix": {100198805, 17770 + 480189}, "synth:jumbo": {2e9, 2e7},
-		"synth:dblife": {2 * (18167 + 180110 - 10), 18167 + 180110}, "synth:abdomen": {512*512*551*4 - 512*512 - 2*512*551, 512*512*551 + 2},
-		"synth:sparse:100x50x5": {100, 50}, "synth:lowrank:1e3x2e3x5e4x7": {50000, 3000}, "synth:rcv1:0.1": {78127, 47236},
+		"synth:dblife":          {2 * (18167 + 180110 - 10), 18167 + 180110},
+		"synth:abdomen":         {512*512*551*4 - 512*512 - 2*512*551, 512*512*551 + 2},
+		"synth:sparse:100x50x5": {100, 50}, "synth:lowrank:1e3x2e3x5e4x7": {50000, 3000},
+		"synth:rcv1:0.1": {78127, 47236},
 	} {
 		m, err := Describe(Options{Path: path})
 		if err != nil || m.Rows != want[0] || m.Features != want[1] {
@@ -138,7 +146,8 @@ func TestSynthSparse(t *testing.T) {
 // entries of a low rank have deviation 1, and lie everywhere.
 func TestSynthMatrices(t *testing.T) {
 	s, _ := mustLoad(t, Options{Path: "synth:netflix:0.01", Seed: 1})
-	if g := s.Targets; g.Min != 1 || g.Max != 5 || math.Abs(float64(g.Mean)-3.6) > 0.1 || math.Abs(float64(g.Deviation)-1.08) > 0.1 {
+	if g := s.Targets; g.Min != 1 || g.Max != 5 || math.Abs(float64(g.Mean)-3.6) > 0.1 ||
+		math.Abs(float64(g.Deviation)-1.08) > 0.1 {
 		t.Errorf("stars %+v", g)
 	}
 	for _, y := range s.Y {
@@ -165,11 +174,15 @@ func TestSynthErrors(t *testing.T) {
 	for _, c := range []struct{ path, task, want string }{
 		{"synth:", "", "want synth:rcv1"}, {"synth:rvc1", "", "want synth:rcv1"}, {"synth:rcv1:0", "", "fraction"},
 		{"synth:rcv1:1.5", "", "fraction"}, {"synth:rcv1:x", "", "fraction"}, {"synth:sparse", "", "whole number"},
-		{"synth:sparse:10x10", "", "ROWSxCOLSxNNZ"}, {"synth:sparse:10x10x9", "", "half"}, {"synth:dense:10x10x9", "", "ROWSxCOLS"},
-		{"synth:dense:0x10", "", "whole number"}, {"synth:dense:1e99x10", "", "whole number"}, {"synth:lowrank:5x5x5", "", "RANK"},
-		{"synth:dense:2e9x2e9", "", "PiB"}, {"synth:rcv1:0.001", "triples", "matrix"}, {"synth:netflix:0.001", "classes", "factor"},
+		{"synth:sparse:10x10", "", "ROWSxCOLSxNNZ"}, {"synth:sparse:10x10x9", "", "half"},
+		{"synth:dense:10x10x9", "", "ROWSxCOLS"},
+		{"synth:dense:0x10", "", "whole number"}, {"synth:dense:1e99x10", "", "whole number"},
+		{"synth:lowrank:5x5x5", "", "RANK"},
+		{"synth:dense:2e9x2e9", "", "PiB"}, {"synth:rcv1:0.001", "triples", "matrix"},
+		{"synth:netflix:0.001", "classes", "factor"},
 		{"synth:dblife:0.1", "triples", "cut"}, {"synth:netflix:0.001", "edges", "factor"},
-		{"synth:linear:10x3", "classes", "linear or l1"}, {"synth:linear:10x3", "triples", "labels"}, {"synth:linear:10", "", "ROWSxCOLS"},
+		{"synth:linear:10x3", "classes", "linear or l1"}, {"synth:linear:10x3", "triples", "labels"},
+		{"synth:linear:10", "", "ROWSxCOLS"},
 	} {
 		_, _, err := Load(Options{Path: c.path, Task: c.task, Seed: 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -181,9 +194,12 @@ func TestSynthErrors(t *testing.T) {
 // TestWriteFile: what is written loads back to equal values.
 func TestWriteFile(t *testing.T) {
 	for _, c := range []struct{ path, ending, task, target string }{
-		{"synth:sparse:200x50x7", ".libsvm", "", ""}, {"synth:dense:100x9", ".csv", "classes", ""}, {"synth:dense:100x9", ".npy", "classes", "10"},
-		{"synth:dense:100x9", ".svm", "", ""}, {"synth:linear:100x9", ".csv", "values", ""}, {"synth:lowrank:20x30x500x3", ".csv", "triples", ""},
-		{"synth:lowrank:20x30x500x3", ".npy", "triples", ""}, {"synth:dblife:0.001", ".csv", "edges", ""}, {"synth:abdomen:1e-6", ".npy", "edges", ""},
+		{"synth:sparse:200x50x7", ".libsvm", "", ""}, {"synth:dense:100x9", ".csv", "classes", ""},
+		{"synth:dense:100x9", ".npy", "classes", "10"},
+		{"synth:dense:100x9", ".svm", "", ""}, {"synth:linear:100x9", ".csv", "values", ""},
+		{"synth:lowrank:20x30x500x3", ".csv", "triples", ""},
+		{"synth:lowrank:20x30x500x3", ".npy", "triples", ""}, {"synth:dblife:0.001", ".csv", "edges", ""},
+		{"synth:abdomen:1e-6", ".npy", "edges", ""},
 	} {
 		s, _ := mustLoad(t, Options{Path: c.path, Seed: 1})
 		file := filepath.Join(t.TempDir(), "x"+c.ending)
@@ -191,8 +207,10 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("%s to %s: %v", c.path, c.ending, err)
 			continue
 		}
-		_, back := mustLoad(t, Options{Path: file, Test: file, Unjudged: true, Task: c.task, Target: c.target, Scale: "none", Seed: 1})
-		equal := slices.Equal(s.Idx, back.Idx) && slices.Equal(s.Val, back.Val) && slices.Equal(s.X, back.X) && slices.Equal(s.Y, back.Y)
+		_, back := mustLoad(t, Options{Path: file, Test: file, Unjudged: true, Task: c.task, Target: c.target,
+			Scale: "none", Seed: 1})
+		equal := slices.Equal(s.Idx, back.Idx) && slices.Equal(s.Val, back.Val) && slices.Equal(s.X, back.X) &&
+			slices.Equal(s.Y, back.Y)
 		if s.Kind == Pairs {
 			equal = slices.Equal(triplesOf(s), triplesOf(back))
 		}

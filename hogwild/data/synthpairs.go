@@ -17,8 +17,9 @@ type matrixMaker struct {
 
 func (k matrixMaker) meta() Meta {
 	n := k.rows + k.columns
-	return Meta{Rows: k.entries, Features: n, Nonzeros: 2 * int64(k.entries), Kind: Pairs, Shape: []int{k.rows, k.columns},
-		IDs: [][]uint32{{0, uint32(k.rows)}, {0, uint32(k.columns)}}}
+	return Meta{Rows: k.entries, Features: n, Nonzeros: 2 * int64(k.entries), Kind: Pairs,
+		Shape: []int{k.rows, k.columns},
+		IDs:   [][]uint32{{0, uint32(k.rows)}, {0, uint32(k.columns)}}}
 }
 
 func (k matrixMaker) tests() int { return sixth(k.entries) }
@@ -111,7 +112,8 @@ type gridMaker struct{ x, y, z int }
 func (k gridMaker) meta() Meta {
 	n := k.x * k.y * k.z
 	edges := n + (k.x-1)*k.y*k.z + k.x*(k.y-1)*k.z + k.x*k.y*(k.z-1)
-	return Meta{Rows: edges, Features: n + 2, Nonzeros: 2 * int64(edges), Kind: Pairs, IDs: [][]uint32{{0, uint32(n + 2)}}}
+	return Meta{Rows: edges, Features: n + 2, Nonzeros: 2 * int64(edges), Kind: Pairs,
+		IDs: [][]uint32{{0, uint32(n + 2)}}}
 }
 
 func (k gridMaker) tests() int { return 0 }
@@ -119,7 +121,8 @@ func (k gridMaker) tests() int { return 0 }
 func (k gridMaker) make(room *format.Budget, m Meta, _, seed uint64) (*Set, error) {
 	n := k.x * k.y * k.z
 	// Neighbours along an axis of one voxel fewer: step is how far they lie apart.
-	axes := []struct{ x, y, z, step int }{{k.x - 1, k.y, k.z, 1}, {k.x, k.y - 1, k.z, k.x}, {k.x, k.y, k.z - 1, k.x * k.y}}
+	axes := []struct{ x, y, z, step int }{{k.x - 1, k.y, k.z, 1}, {k.x, k.y - 1, k.z, k.x},
+		{k.x, k.y, k.z - 1, k.x * k.y}}
 	p := pairs{Meta: m, room: room, at: func(i int) (a, b uint32, y float32) {
 		if i < n {
 			b := k.bright(i, seed)

@@ -18,7 +18,8 @@ const noise = 0.16
 type sparseMaker struct{ rows, columns, nonzeros, test int }
 
 func (k sparseMaker) meta() Meta {
-	return Meta{Rows: k.rows, Features: k.columns, Nonzeros: int64(k.rows) * int64(k.nonzeros), Kind: Sparse, Classes: []string{"-1", "1"}}
+	return Meta{Rows: k.rows, Features: k.columns, Nonzeros: int64(k.rows) * int64(k.nonzeros), Kind: Sparse,
+		Classes: []string{"-1", "1"}}
 }
 
 func (k sparseMaker) tests() int { return k.test }

@@ -12,8 +12,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// table is a decoded file on the heap: inputs as the file has them, not scaled, and
-// labels not yet numbered. By Kind it has x8, x, or ptr, idx and val, as Set has; triples have idx, two ids each, and val.
+// table is a decoded file on the heap: inputs as the file has them, not scaled, and labels not yet numbered. By Kind it
+// has x8, x, or ptr, idx and val, as Set has; triples have idx, two ids each, and val.
 type table struct {
 	Meta
 	x8    []uint8
@@ -29,13 +29,15 @@ type table struct {
 	line  []int32   // the line of each row in the file; nil where rows are not lines
 	room  *format.Budget
 
-	oneHot []int32 // of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
-	fills  bool    // missing values, NaN in x, are to be filled
-	target string  // what messages call the labels: labels, or target "price" (the last column; ...)
+	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
+	oneHot []int32
+	fills  bool   // missing values, NaN in x, are to be filled
+	target string // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
 func newTable(src *format.Source, of, kind string) *table {
-	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind, Checksum: src.Sum}, path: src.Path, room: src.Room, target: "labels"}
+	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind, Checksum: src.Sum}, path: src.Path, room: src.Room,
+		target: "labels"}
 }
 
 // tableOf is the rows of a file; like is nil for training data.
@@ -58,7 +60,8 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	}
 	t.Notes = f.Notes
 	if f.Dropped > 0 {
-		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped), count(t.Features))
+		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped),
+			count(t.Features))
 	}
 	if t.Kind == Sparse && like == nil {
 		return t, t.number(f)
@@ -81,7 +84,8 @@ func (t *table) allocate(f *format.File) (err error) {
 		}
 		return err
 	}
-	wide := map[string]int{Bytes: d + 8, Floats: 4*d + 28, Sparse: 20}[t.Kind] // the inputs, the label, which may be a text, and the line
+	// the inputs, the label, which may be a text, and the line
+	wide := map[string]int{Bytes: d + 8, Floats: 4*d + 28, Sparse: 20}[t.Kind]
 	if f.Bytes != nil {
 		wide = 8
 	}
@@ -134,8 +138,8 @@ func (t *table) add(row *format.Row, texts bool) {
 	}
 }
 
-// number makes features from 0 of those of the file, now that all indices are known. Rows become dense if more than half of the
-// inputs are there.
+// number makes features from 0 of those of the file, now that all indices are known. Rows become dense if more than
+// half of the inputs are there.
 func (t *table) number(f *format.File) error {
 	t.Features = f.Features
 	if f.ZeroBased {

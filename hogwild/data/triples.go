@@ -21,7 +21,8 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		if held, err = e.moveOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 }); err != nil {
 			return s, err
 		}
-		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.val)), count(len(held.val)+len(e.val)))
+		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.val)),
+			count(len(held.val)+len(e.val)))
 	}
 	if len(e.val) == 0 {
 		return s, fmt.Errorf("data: %s has one entry: too few to hold out a test set; name one with --test", o.Path)
@@ -36,12 +37,14 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	}
 	if k > 0 {
 		share := float64(k) / float64(all)
-		if apart, err = e.moveOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share }); err != nil {
+		if apart, err = e.moveOut(o.Seed, drawValidation,
+			func(x uint64) bool { return float64(x>>11)/(1<<53) < share }); err != nil {
 			return s, err
 		}
 	}
 	if p.Rows = len(e.val); p.Rows == 0 {
-		return s, fmt.Errorf("data: validation %s leaves none of %s training entries to train on; give a smaller share, or a file", o.Validation, count(all))
+		return s, fmt.Errorf("data: validation %s leaves none of %s training entries to train on; give a smaller "+
+			"share, or a file", o.Validation, count(all))
 	}
 	if s.Train, err = p.store(true, o.Seed); err != nil {
 		return s, err

@@ -84,14 +84,16 @@ func (s *Sets) disjoint(o Options) error {
 	var pairs []pair
 	if _, share, _ := ValidationShare(o.Validation); !share && s.HeldOut == "" && s.Validation != nil {
 		const cure = "give a share of the training rows, such as 0.1"
-		pairs = []pair{{"validation", o.Validation, s.Validation, "training", cure, s.Train}, {"validation", o.Validation, s.Validation, "test", cure, s.Test}}
+		pairs = []pair{{"validation", o.Validation, s.Validation, "training", cure, s.Train},
+			{"validation", o.Validation, s.Validation, "test", cure, s.Test}}
 	}
 	if o.Test != "" && o.TestMemory == nil && !o.Unjudged && !isSynth(o.Test) { // which has rows of its own
 		pairs = append(pairs, pair{"test", o.Test, s.Test, "training", "leave test out to hold out a sixth", s.Train})
 	}
 	for _, p := range pairs {
 		if p.set.Checksum == p.holds.Checksum {
-			return fmt.Errorf("data: %s %s: the file holds the %s rows: name another one, or %s", p.what, p.path, p.other, p.cure)
+			return fmt.Errorf("data: %s %s: the file holds the %s rows: name another one, or %s", p.what, p.path,
+				p.other, p.cure)
 		}
 	}
 	return nil
@@ -109,13 +111,15 @@ func ValidationShare(text string) (share float64, is bool, err error) {
 		return 0, true, fmt.Errorf("data: validation %s: write the share as a number, %g", text, share/100)
 	}
 	if !(share > 0 && share < 1) {
-		return 0, true, fmt.Errorf("data: validation %s: want a share of the training rows above 0 and below 1, such as 0.1, or a file", text)
+		return 0, true, fmt.Errorf("data: validation %s: want a share of the training rows above 0 and below 1, such "+
+			"as 0.1, or a file", text)
 	}
 	return share, true, nil
 }
 
 // Options.HoldOut takes ownShare of at least enoughRows: of fewer the validation set would be too small to say when to
-// stop, and networks need all of them. Of 500 digits a run that held some out ended worse than one that overfitted, of 1,000 better.
+// stop, and networks need all of them. Of 500 digits a run that held some out ended worse than one that overfitted, of
+// 1,000 better.
 const (
 	ownShare   = "0.1"
 	enoughRows = 1000
@@ -134,13 +138,15 @@ func (o Options) apart(n int, graph bool) (int, error) {
 	case err != nil:
 		return 0, err
 	case graph:
-		return 0, fmt.Errorf("data: validation %s: %s is a graph, and cut trains on all of its edges; leave validation out", o.Validation, o.Path)
+		return 0, fmt.Errorf("data: validation %s: %s is a graph, and cut trains on all of its edges; leave "+
+			"validation out", o.Validation, o.Path)
 	case !is:
 		return 0, nil
 	}
 	k := max(1, int(math.Round(share*float64(n))))
 	if k >= n {
-		return 0, fmt.Errorf("data: validation %s leaves none of %s training rows to train on; give a smaller share, or a file", o.Validation, count(n))
+		return 0, fmt.Errorf("data: validation %s leaves none of %s training rows to train on; give a smaller share, "+
+			"or a file", o.Validation, count(n))
 	}
 	return k, nil
 }

@@ -34,12 +34,16 @@ func TestValidationShare(t *testing.T) {
 	all := slices.Concat(s.Train.Y, s.Validation.Y, s.Test.Y)
 	slices.Sort(all)
 	if s.Validation.Rows != 50 || s.Test.Rows != 40 || len(slices.Compact(all)) != 240 {
-		t.Errorf("%d validation rows, %d test rows, %d different ones in all; want 50, 40, 240", s.Validation.Rows, s.Test.Rows, len(slices.Compact(all)))
+		t.Errorf("%d validation rows, %d test rows, %d different ones in all; want 50, 40, 240", s.Validation.Rows,
+			s.Test.Rows, len(slices.Compact(all)))
 	}
-	if !slices.IsSorted(s.Validation.Y) || !slices.Contains(s.Train.Notes, "held out 50 of 200 training rows for validation") {
+	if !slices.IsSorted(s.Validation.Y) || !slices.Contains(s.Train.Notes, "held out 50 of 200 training rows for "+
+		"validation") {
 		t.Errorf("in the order of the file: %v; notes %q", slices.IsSorted(s.Validation.Y), s.Train.Notes)
 	}
-	if want := 1 / spreadOf(s.Train.Y).Deviation; math.Abs(float64(s.Train.Mul[0]/want-1)) > 1e-5 || s.Validation.Mul[0] != s.Train.Mul[0] { // x is y + 1/2
+	// x is y + 1/2
+	if want := 1 / spreadOf(s.Train.Y).Deviation; math.Abs(float64(s.Train.Mul[0]/want-1)) > 1e-5 ||
+		s.Validation.Mul[0] != s.Train.Mul[0] {
 		t.Errorf("scaled by %v: want %v, by the training rows alone", s.Train.Mul[0], want)
 	}
 	train, test := mustLoad(t, Options{Path: path, Seed: 1})
@@ -49,7 +53,8 @@ func TestValidationShare(t *testing.T) {
 	if !slices.Equal(both, without) || !slices.Equal(test.Y, s.Test.Y) {
 		t.Error("without validation other rows are tested on")
 	}
-	again, other := mustLoadSets(t, Options{Path: path, Validation: "0.25", Seed: 1}), mustLoadSets(t, Options{Path: path, Validation: "0.25", Seed: 2})
+	again, other := mustLoadSets(t, Options{Path: path, Validation: "0.25", Seed: 1}),
+		mustLoadSets(t, Options{Path: path, Validation: "0.25", Seed: 2})
 	if !slices.Equal(s.Validation.Y, again.Validation.Y) || slices.Equal(s.Validation.Y, other.Validation.Y) {
 		t.Error("the validation rows are not a function of the seed")
 	}
@@ -73,7 +78,8 @@ func TestValidationIsStratified(t *testing.T) {
 		for _, y := range s.Validation.Y {
 			counts[y]++
 		}
-		if s.Validation.Rows != 60 || counts[0] != 54 || min(counts[1], counts[2], counts[3]) < 1 || max(counts[1], counts[2], counts[3]) > 3 {
+		if s.Validation.Rows != 60 || counts[0] != 54 || min(counts[1], counts[2], counts[3]) < 1 ||
+			max(counts[1], counts[2], counts[3]) > 3 {
 			t.Errorf("seed %d: %v of 540, 20, 20 and 20", seed, counts)
 		}
 	}
@@ -90,16 +96,20 @@ func TestValidationOfOtherData(t *testing.T) {
 	path := file(t, "", "rows", train.String())
 	beside := file(t, filepath.Dir(path), "others", validation.String())
 	s := mustLoadSets(t, Options{Path: path, Validation: beside, Scale: "none", Seed: 1})
-	if s.Train.Rows != 50 || s.Validation.Rows != 60 || s.Validation.X[0] != 100 || !slices.Equal(s.Validation.Classes, s.Train.Classes) {
+	if s.Train.Rows != 50 || s.Validation.Rows != 60 || s.Validation.X[0] != 100 ||
+		!slices.Equal(s.Validation.Classes, s.Train.Classes) {
 		t.Errorf("from a file: %d validation rows, %+v", s.Validation.Rows, s.Validation.Meta)
 	}
-	s = mustLoadSets(t, Options{Path: file(t, "", "m.csv", ratings.String()), Task: "triples", Validation: "0.3", Seed: 1})
+	s = mustLoadSets(t, Options{Path: file(t, "", "m.csv", ratings.String()), Task: "triples",
+		Validation: "0.3", Seed: 1})
 	all := slices.Concat(s.Train.Y, s.Validation.Y, s.Test.Y)
 	slices.Sort(all)
-	if n := s.Validation.Rows; n < 5 || n > 25 || len(slices.Compact(all)) != 60 || s.Validation.Features != s.Train.Features {
+	if n := s.Validation.Rows; n < 5 || n > 25 || len(slices.Compact(all)) != 60 ||
+		s.Validation.Features != s.Train.Features {
 		t.Errorf("of a matrix: %d validation entries, %d different ones in all", n, len(slices.Compact(all)))
 	}
-	for _, name := range []string{"synth:dense:500x3", "synth:sparse:500x40x5", "synth:linear:500x3", "synth:lowrank:40x30x500x2"} {
+	for _, name := range []string{"synth:dense:500x3", "synth:sparse:500x40x5", "synth:linear:500x3",
+		"synth:lowrank:40x30x500x2"} {
 		s := mustLoadSets(t, Options{Path: name, Validation: "0.2", Seed: 1})
 		if s.Train.Rows != 400 || s.Validation.Rows != 100 || s.Test.Rows != 83 {
 			t.Errorf("%s: %d, %d and %d rows", name, s.Train.Rows, s.Validation.Rows, s.Test.Rows)
@@ -120,14 +130,16 @@ func TestValidationRefuses(t *testing.T) {
 		o    Options
 		says string
 	}{
-		{Options{Path: path, Validation: path}, "the file holds the training rows: name another one, or give a share of the training rows, such as 0.1"},
+		{Options{Path: path, Validation: path}, "the file holds the training rows: name another one, or give a share " +
+			"of the training rows, such as 0.1"},
 		{Options{Path: path, Validation: test}, "the file holds the test rows: name another one"},
 		{Options{Path: path, Validation: wide, Task: "classes"}, `class "3" does not occur in the training data`},
 		{Options{Path: path, Validation: "0.99"}, "leaves none of 4 training rows"},
 		{Options{Path: path, Validation: "1"}, "want a share of the training rows above 0 and below 1"},
 		{Options{Path: path, Validation: "nowhere"}, "nowhere: no such file"},
 		{Options{Path: "digits:300", Validation: "digits:300", Seed: 1}, "the file holds the test rows"},
-		{Options{Path: "synth:dblife:0.001", Validation: "0.1", Task: "edges"}, "is a graph, and cut trains on all of its edges; leave validation out"},
+		{Options{Path: "synth:dblife:0.001", Validation: "0.1", Task: "edges"},
+			"is a graph, and cut trains on all of its edges; leave validation out"},
 	} {
 		_, err := LoadSets(c.o)
 		check.Error(t, err, c.says)

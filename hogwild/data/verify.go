@@ -79,7 +79,8 @@ func (c *cache) verify(tell func(what string, done, total int)) error {
 		}
 		s.Close()
 		if bad != "" {
-			return fmt.Errorf("data: %s is damaged: in the %s rows %s; convert the data again, or copy the file again", c.file.Name(), p.Name, bad)
+			return fmt.Errorf("data: %s is damaged: in the %s rows %s; convert the data again, or copy the file again",
+				c.file.Name(), p.Name, bad)
 		}
 	}
 	return nil

@@ -34,7 +34,8 @@ func WriteFile(ctx context.Context, path string, s *Set) error {
 func writeWhole(ctx context.Context, path string, write func(w *bufio.Writer) error) error {
 	f, err := atomicfile.Replace(path)
 	if err != nil {
-		return fmt.Errorf("data: %s: %w; name a file in a folder that can be written", path, cmp.Or(errors.Unwrap(err), err))
+		return fmt.Errorf("data: %s: %w; name a file in a folder that can be written", path,
+			cmp.Or(errors.Unwrap(err), err))
 	}
 	defer f.Abandon()
 	w := bufio.NewWriterSize(until{ctx, f}, 1<<20)

@@ -35,7 +35,8 @@ type Setup struct {
 // NewSetup is the setup of a job in this process.
 func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) {
 	s := &Setup{Job: c, Set: set, Weights: m.W, Slots: m.Slots,
-		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows), Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
+		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows),
+		Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
 	var err error
 	if s.Model, err = model.New(c.TrainedOptions(set), set.Meta); err != nil {
 		return nil, err
@@ -116,15 +117,16 @@ type Backend interface {
 // Between two epochs the owner keeps a copy of the weights, where they are. Survey and Score look at that
 // copy while the next epoch trains, so that nothing of a boundary on a GPU grows with the weights.
 type Owner interface {
-	Name() string                    // for the report: cpu, cuda:0
-	Notes() []string                 // what the user should know of it
-	Where(rank int) string           // the device that a rank computes on: cpu, cuda:1
-	Handle() []byte                  // what Join needs
-	Upload() error                   // host to device: weights, slots, states
-	Download() error                 // device to host, all of it
-	Refresh() error                  // device to host, the weights alone, while workers train
-	Replace() error                  // host to device, the weights alone
-	Add(delta []float32) error       // weights += delta, as long as the weights, while workers train: none of their updates is lost
+	Name() string          // for the report: cpu, cuda:0
+	Notes() []string       // what the user should know of it
+	Where(rank int) string // the device that a rank computes on: cpu, cuda:1
+	Handle() []byte        // what Join needs
+	Upload() error         // host to device: weights, slots, states
+	Download() error       // device to host, all of it
+	Refresh() error        // device to host, the weights alone, while workers train
+	Replace() error        // host to device, the weights alone
+	// weights += delta, as long as the weights, while workers train: none of their updates is lost
+	Add(delta []float32) error
 	Device(rank int) (Device, error) // of a rank that is gone, in this process
 
 	// Keep makes the copy. The one of host memory is w, as long as the weights, which are in the form in which the run
@@ -145,11 +147,12 @@ type Owner interface {
 
 // GPUMemory is where the weights are on a GPU. A program opens them there by itself: see package program.
 type GPUMemory struct {
-	UUID      string
-	Handle    []byte // of CUDA; nil: this process has none to give away
-	Size      int64  // bytes
-	Weights   int64  // bytes from its start to those that a program trains: all ranks', or in barrier mode the rank's replica
-	Gradients int64  // the same to the rank's gradient, where those are averaged
+	UUID   string
+	Handle []byte // of CUDA; nil: this process has none to give away
+	Size   int64  // bytes
+	// bytes from its start to those that a program trains: all ranks', or in barrier mode the rank's replica
+	Weights   int64
+	Gradients int64 // the same to the rank's gradient, where those are averaged
 }
 
 // OnGPU is a Device, or an Owner, whose memory is on a GPU. Of a run without a program only the owner is.

@@ -22,7 +22,8 @@ var numpyType = map[string]string{
 func NPY(t torch.Tensor) (name string, file []byte, err error) {
 	name = t.Name + ".npy"
 	if t.Name == "" || strings.ContainsAny(name, "/\x00") || !filepath.IsLocal(name) {
-		return "", nil, config.Usage("npy: tensor %s: its name cannot be that of a file; give the module another one", human.Quote(t.Name))
+		return "", nil, config.Usage("npy: tensor %s: its name cannot be that of a file; give the module another one",
+			human.Quote(t.Name))
 	}
 	if t.DType == "BF16" {
 		v, err := t.Floats()

@@ -34,7 +34,8 @@ func ONNX(s *saved.Saved) ([]byte, error) {
 	switch spec.Family() {
 	case model.Linear, model.Perceptron, model.Convolutional:
 	case model.Factor, model.Cut:
-		return nil, config.Usage("onnx: the inputs of the model %s are ids of rows, not numbers: use --to npy, one array per tensor", s.Model())
+		return nil, config.Usage("onnx: the inputs of the model %s are ids of rows, not numbers: use --to npy, one "+
+			"array per tensor", s.Model())
 	default:
 		return nil, foreign(s, "use torch.onnx.export in the program")
 	}
@@ -44,7 +45,8 @@ func ONNX(s *saved.Saved) ([]byte, error) {
 		size += 4 * len(t.Values)
 	}
 	if size > math.MaxInt32-1<<20 {
-		return nil, config.Usage("onnx: the weights have %d bytes, and an ONNX file at most 2 GiB: use --to npy, one array per tensor", size)
+		return nil, config.Usage("onnx: the weights have %d bytes, and an ONNX file at most 2 GiB: use --to npy, one "+
+			"array per tensor", size)
 	}
 	shape := []int{meta.Features}
 	if n := spec.Net; n != nil {
@@ -123,7 +125,8 @@ func (g *graph) outputs(z string, spec model.Spec) {
 		g.rename(g.node("Concat", []string{rest, p}, integer("axis", 1)), "probabilities", 2)
 	case spec.Loss == model.Logistic:
 		p := g.node("Sigmoid", []string{"logits"})
-		g.rename(g.node("LpNormalization", []string{p}, integer("axis", -1), integer("p", 1)), "probabilities", spec.Classes)
+		g.rename(g.node("LpNormalization", []string{p}, integer("axis", -1), integer("p", 1)),
+			"probabilities", spec.Classes)
 	}
 	label := "logits"
 	if spec.Outputs == 1 { // the only output is above 0, that of the other class
@@ -167,7 +170,9 @@ func onnxFile(name string, g *graph, meta data.Meta) ([]byte, error) {
 // foreign refuses a model that only a program of the user's computes.
 func foreign(s *saved.Saved, cure string) error {
 	if s.Model() == model.ProgramName {
-		return config.Usage("onnx: the module is in a program, and only that can compute it: %s, or --to npy here", cure)
+		return config.Usage("onnx: the module is in a program, and only that can compute it: %s, or --to npy here",
+			cure)
 	}
-	return config.Usage("onnx: the model %s is custom code, which is not saved with the weights: use --to npy, one array per tensor", s.Model())
+	return config.Usage("onnx: the model %s is custom code, which is not saved with the weights: use --to npy, one "+
+		"array per tensor", s.Model())
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // A stopped worker does not exit, nor does one that the kernel does not let continue, and at the end of the epoch the
-// others wait for its chunk. So the coordinator looks at each worker's thread a few times per timeout. The kernel counts
-// how often a thread was taken off a core. If it is off a core at two looks and that count is the same, it has not
-// executed an instruction in between.
+// others wait for its chunk. So the coordinator looks at each worker's thread a few times per timeout. The kernel
+// counts how often a thread was taken off a core. If it is off a core at two looks and that count is the same, it has
+// not executed an instruction in between.
 //
 // A worker whose program computes sleeps until that answers: it has moved if a thread of the program has.
 //
@@ -88,7 +88,8 @@ func (w *Watch) Every() time.Duration {
 	return min(longestLook, w.timeout/looksPerTimeout)
 }
 
-// Look looks at the processes that there are, and returns what it has found of each. It is to be called as often as Every says.
+// Look looks at the processes that there are, and returns what it has found of each. It is to be called as often as
+// Every says.
 func (w *Watch) Look(processes []Process) []Finding {
 	// Time is counted in looks. Where the coordinator was stopped too, by Ctrl-Z, a debugger or a frozen
 	// container, or got no core, the time until then was one look, however long it was.

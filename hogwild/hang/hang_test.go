@@ -49,7 +49,8 @@ func TestSighting(t *testing.T) {
 			t.Errorf("without a limit: look %d: %v", i, f.State)
 		}
 	}
-	for _, is := range []*threads{moved, {switches: 8, running: true}, {switches: 8, traced: true}, {switches: 8, running: true}} {
+	for _, is := range []*threads{moved, {switches: 8, running: true}, {switches: 8, traced: true},
+		{switches: 8, running: true}} {
 		if f := s.look(is, time.Hour, time.Second); f.State != Runs && f.State != Moves {
 			t.Errorf("%+v: %v", is, f.State)
 		}
@@ -78,7 +79,8 @@ func TestLook(t *testing.T) {
 			t.Errorf("%+v", found)
 		}
 		f := found[2]
-		if saw[f.State] = true; f.State == Hung && (!saw[Warning] || f.Kernel != "T (stopped)" || f.Limit != w.timeout) {
+		if saw[f.State] = true; f.State == Hung && (!saw[Warning] || f.Kernel != "T (stopped)" ||
+			f.Limit != w.timeout) {
 			t.Errorf("%+v", f)
 		}
 	}

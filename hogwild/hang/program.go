@@ -10,7 +10,8 @@ import (
 	"hogwild/hogwild/program"
 )
 
-// ProgramWatch looks at the coordinator's own program while its answer is awaited. One that hangs is killed: who waits gets an error.
+// ProgramWatch looks at the coordinator's own program while its answer is awaited. One that hangs is killed: who waits
+// gets an error.
 type ProgramWatch struct {
 	timeout time.Duration // 0: it is never killed
 	warn    func(format string, args ...any)
@@ -62,8 +63,8 @@ func (w *ProgramWatch) watch() {
 	}
 }
 
-// look looks at the program whose answer is awaited, and returns the state of one that has not joined. It holds the lock, so that
-// the answer does not come before the kill.
+// look looks at the program whose answer is awaited, and returns the state of one that has not joined. It holds the
+// lock, so that the answer does not come before the kill.
 func (w *ProgramWatch) look(watch *Watch) State {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,8 +27,8 @@ func (t *threads) await(program int, family func() map[int][]int) {
 	t.state += fmt.Sprintf(", its program (pid %d) in state %s", program, its.state)
 }
 
-// readFamily reads what /proc says of a thread or, where tid is 0, of a process and of those that it has started: of a program the one that
-// computes may be the child of a shell or of a launcher such as uv, which sleeps meanwhile.
+// readFamily reads what /proc says of a thread or, where tid is 0, of a process and of those that it has started: of a
+// program the one that computes may be the child of a shell or of a launcher such as uv, which sleeps meanwhile.
 func readFamily(pid, tid int, family func() map[int][]int) (threads, error) {
 	all, err := readThreads(pid, tid)
 	if err != nil || tid != 0 || all.running || all.stopped() {
@@ -36,7 +36,8 @@ func readFamily(pid, tid int, family func() map[int][]int) (threads, error) {
 	}
 	for _, child := range family()[pid] {
 		if its, err := readFamily(child, 0, family); err == nil {
-			all.running, all.traced, all.switches = all.running || its.running, all.traced || its.traced, all.switches+its.switches
+			all.running, all.traced, all.switches = all.running || its.running, all.traced ||
+				its.traced, all.switches+its.switches
 		}
 	}
 	return all, nil

@@ -17,9 +17,9 @@ import (
 )
 
 // The program checks its loops in assembly against their references in plain Go when the doctor asks for it, and when a
-// worker died in one: starting a run takes no check. It runs in a child process, since a loop with an instruction that the
-// processor lacks ends the process that runs it; the child names each loop before it runs it. Only a trap or a wrong
-// number is held against a loop. What is wrong is kept for later runs.
+// worker died in one: starting a run takes no check. It runs in a child process, since a loop with an instruction that
+// the processor lacks ends the process that runs it; the child names each loop before it runs it. Only a trap or a
+// wrong number is held against a loop. What is wrong is kept for later runs.
 
 // CheckOne is vec's; a test replaces it.
 var CheckOne = vec.Loop.Check
@@ -53,7 +53,8 @@ func Check() (map[string]string, error) {
 	return faulty, nil
 }
 
-// inChild checks the loops from one on, in a child process. When one of them ends the child, last is that one, and trap says how.
+// inChild checks the loops from one on, in a child process. When one of them ends the child, last is that one, and trap
+// says how.
 func inChild(first vec.Loop, faulty map[string]string) (last int, trap string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), CheckTime)
 	defer cancel()
@@ -61,8 +62,9 @@ func inChild(first vec.Loop, faulty map[string]string) (last int, trap string, e
 	child := self.Command(ctx, "worker")
 	child.Env = append(os.Environ(), workers.CheckVariable+"="+first.String())
 	child.Stdout, child.Stderr = &out, &trace
-	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // a signal to the group is not for it
-	runtime.LockOSThread()                                                              // Pdeathsig is of this thread
+	// a signal to the group is not for it
+	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	runtime.LockOSThread() // Pdeathsig is of this thread
 	defer runtime.UnlockOSThread()
 	err = child.Run()
 	last = -1

@@ -41,8 +41,8 @@ func Ready() error {
 	return nil
 }
 
-// Known returns what an earlier check has found wrong with this build's loops on this processor, by their names. When it is first
-// called it has plain Go replace these, so it is called before anything that computes.
+// Known returns what an earlier check has found wrong with this build's loops on this processor, by their names. When
+// it is first called it has plain Go replace these, so it is called before anything that computes.
 var Known = sync.OnceValue(Read)
 
 // Read is Known that looks into the cache folder each time.
@@ -69,7 +69,8 @@ func file() string {
 	if errors.Join(err, err2, err3) != nil {
 		return ""
 	}
-	build := fmt.Sprint(rundir.ThisMachine().CPU, vec.BestSet(), config.Version, rundir.Commit(), info.ModTime().UnixNano(), info.Size())
+	build := fmt.Sprint(rundir.ThisMachine().CPU, vec.BestSet(), config.Version, rundir.Commit(),
+		info.ModTime().UnixNano(), info.Size())
 	return filepath.Join(dir, "hogwild", fmt.Sprintf("loops-%x.json", sha256.Sum256([]byte(build))))
 }
 
@@ -100,5 +101,6 @@ func Notes(faulty map[string]string) []string {
 	if all == nil {
 		return nil
 	}
-	return []string{"these assembly loops do not work on this processor; plain Go replaces them, slower: " + strings.Join(all, ", ")}
+	return []string{"these assembly loops do not work on this processor; plain Go replaces them, slower: " +
+		strings.Join(all, ", ")}
 }

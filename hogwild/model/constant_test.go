@@ -42,7 +42,8 @@ func TestConstantIsTheBest(t *testing.T) {
 				moved[k] += step
 				// Shares count an absent class as part of a row: off the optimum by 1/n at most.
 				if s := spec.ScoreConstant(moved, c.labels); s.Loss < best.Loss*(1-1e-5) {
-					t.Errorf("%s of %d classes: %v has loss %.6g, %v has %.6g", c.name, c.classes, z, best.Loss, moved, s.Loss)
+					t.Errorf("%s of %d classes: %v has loss %.6g, %v has %.6g", c.name, c.classes, z,
+						best.Loss, moved, s.Loss)
 				}
 			}
 		}

@@ -205,7 +205,8 @@ func TestConvInit(t *testing.T) {
 			largest = max(largest, math.Abs(float64(v)))
 		}
 		n := float64(len(tensor))
-		if sd := math.Sqrt(squares / n); largest > bound*1.0001 || math.Abs(sd-bound/math.Sqrt(3)) > bound/math.Sqrt(n) {
+		if sd := math.Sqrt(squares / n); largest > bound*1.0001 ||
+			math.Abs(sd-bound/math.Sqrt(3)) > bound/math.Sqrt(n) {
 			t.Errorf("%s: largest %v, deviation %v; the bound is %v", p.Name, largest, sd, bound)
 		}
 	}

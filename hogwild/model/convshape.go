@@ -87,12 +87,14 @@ func parseNet(name string) (*Net, error) {
 	for i, text := range strings.Split(list, ",") {
 		f := layerSyntax.FindStringSubmatch(text)
 		if f == nil || !net.add(f) {
-			return nil, fmt.Errorf("model: %q: layer %d, %q, is not CHANNELS@KERNEL[pPOOL][d[RATE]] or, after the convolutions, WIDTH[d[RATE]], with numbers from 1 to %d and rates below 1 (e.g. %s)",
+			return nil, fmt.Errorf("model: %q: layer %d, %q, is not CHANNELS@KERNEL[pPOOL][d[RATE]] or, after the "+
+				"convolutions, WIDTH[d[RATE]], with numbers from 1 to %d and rates below 1 (e.g. %s)",
 				name, i+1, text, maxWidth, convnetShape)
 		}
 	}
 	if len(net.Convs) == 0 {
-		return nil, fmt.Errorf("model: %q has no convolution: begin with CHANNELS@KERNEL, e.g. %s, or use mlp:WIDTHS", name, convnetShape)
+		return nil, fmt.Errorf("model: %q has no convolution: begin with CHANNELS@KERNEL, e.g. %s, or use mlp:WIDTHS",
+			name, convnetShape)
 	}
 	return net, nil
 }
@@ -137,20 +139,25 @@ func (n *Net) fit(name string, m data.Meta) error {
 		n.Channels, n.Height, n.Width = m.Shape[0], m.Shape[1], m.Shape[2]
 	}
 	if n.Channels*n.Height*n.Width != m.Features {
-		return fmt.Errorf("model: %s needs images, but %s has %d features without height and width: use IDX files, or an .npy of n x h x w or n x channels x h x w; or use mlp:WIDTHS", name, m.Name, m.Features)
+		return fmt.Errorf("model: %s needs images, but %s has %d features without height and width: use IDX files, "+
+			"or an .npy of n x h x w or n x channels x h x w; or use mlp:WIDTHS", name, m.Name, m.Features)
 	}
 	in, h, w := n.Channels, n.Height, n.Width
 	for i, c := range n.Convs {
 		if h < c.Kernel || w < c.Kernel {
-			return fmt.Errorf("model: %s: images of %s are %d x %d; the input of convolution %d is %d x %d, smaller than its kernel of %d: use smaller kernels or less pooling", name, m.Name, n.Height, n.Width, i+1, h, w, c.Kernel)
+			return fmt.Errorf("model: %s: images of %s are %d x %d; the input of convolution %d is %d x %d, smaller "+
+				"than its kernel of %d: use smaller kernels or less pooling", name, m.Name, n.Height, n.Width, i+1,
+				h, w, c.Kernel)
 		}
 		if most := math.MaxInt32 / (h * w * vec.Lanes); max(in, c.Out) > most { // places in them are int32
-			return fmt.Errorf("model: %s: convolution %d has %d channels of %d x %d: at most %d of this size; use fewer channels or more pooling",
+			return fmt.Errorf("model: %s: convolution %d has %d channels of %d x %d: at most %d of this size; use "+
+				"fewer channels or more pooling",
 				name, i+1, max(in, c.Out), h, w, most)
 		}
 		in, h, w = c.Out, (h-c.Kernel+1)/c.Pool, (w-c.Kernel+1)/c.Pool
 		if h == 0 || w == 0 {
-			return fmt.Errorf("model: %s: images of %s are %d x %d; the pooling of convolution %d, %d x %d, leaves no pixels: use less pooling", name, m.Name, n.Height, n.Width, i+1, c.Pool, c.Pool)
+			return fmt.Errorf("model: %s: images of %s are %d x %d; the pooling of convolution %d, %d x %d, leaves "+
+				"no pixels: use less pooling", name, m.Name, n.Height, n.Width, i+1, c.Pool, c.Pool)
 		}
 	}
 	return nil

@@ -25,7 +25,8 @@ func TestConvShapes(t *testing.T) {
 	}{
 		{"convnet", []int{28, 28}, Net{1, 28, 28, []Conv{{10, 5, 2, 0}, {20, 5, 2, .5}}, []Hidden{{50, .5}}}},
 		{"conv:8@3", []int{3, 32, 30}, Net{3, 32, 30, []Conv{{8, 3, 1, 0}}, nil}},
-		{"conv:8@3d.25,4@1p3d0.125,7,5d.75", []int{1, 9, 9}, Net{1, 9, 9, []Conv{{8, 3, 1, .25}, {4, 1, 3, .125}}, []Hidden{{7, 0}, {5, .75}}}},
+		{"conv:8@3d.25,4@1p3d0.125,7,5d.75", []int{1, 9, 9},
+			Net{1, 9, 9, []Conv{{8, 3, 1, .25}, {4, 1, 3, .125}}, []Hidden{{7, 0}, {5, .75}}}},
 	} {
 		s, err := Resolve(Options{Name: c.name, Bias: true}, images(c.shape...))
 		if err != nil {
@@ -66,10 +67,12 @@ func TestConvRefusals(t *testing.T) {
 		want       string
 	}{
 		{"convnet", "", flat, `convnet needs images, but photos has 784 features without height and width`},
-		{"conv:3@5", "", images(28, 4), `images of photos are 28 x 4; the input of convolution 1 is 28 x 4, smaller than its kernel of 5`},
+		{"conv:3@5", "", images(28, 4),
+			`images of photos are 28 x 4; the input of convolution 1 is 28 x 4, smaller than its kernel of 5`},
 		{"convnet", "", images(13, 13), `the input of convolution 2 is 4 x 4`},
 		{"conv:3@5p9", "", images(12, 12), `the pooling of convolution 1, 9 x 9, leaves no pixels`},
-		{"conv:171196@5,233017@5", "", images(28, 28), `convolution 2 has 233017 channels of 24 x 24: at most 233016 of this size; use fewer channels or more pooling`},
+		{"conv:171196@5,233017@5", "", images(28, 28),
+			`convolution 2 has 233017 channels of 24 x 24: at most 233016 of this size; use fewer channels or more pooling`},
 		{"convnet", "squared", images(28, 28), `predicts values, but photos has 10 classes`},
 		{"convnet", "cross-entropy", values, `needs classes`},
 	} {

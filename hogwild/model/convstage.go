@@ -100,7 +100,8 @@ func (s *convStage) unpool(r, band, g int) {
 	for c := range s.out {
 		for y := range band {
 			from := (c*s.rows + r + y) * row
-			vec.Unpool(s.dz[c*s.ldd+y*s.pool*wide:], s.d[from:], win[from:], scale[c*vec.Lanes:], s.sumsB[c*vec.Lanes:], s.columns, s.pool, wide)
+			vec.Unpool(s.dz[c*s.ldd+y*s.pool*wide:], s.d[from:], win[from:], scale[c*vec.Lanes:], s.sumsB[c*vec.Lanes:],
+				s.columns, s.pool, wide)
 		}
 	}
 }

@@ -76,11 +76,13 @@ func TestConvNetIsPyTorchs(t *testing.T) {
 		var sum, squares float64
 		for j, v := range got[i] {
 			sum, squares = sum+float64(v), squares+float64(v)*float64(v)
-			if size := math.Sqrt(p.Squares / float64(len(got[i]))); j%97 == 0 && math.Abs(float64(v)-p.Some[j/97]) > 1e-5*size {
+			if size := math.Sqrt(p.Squares / float64(len(got[i]))); j%97 == 0 &&
+				math.Abs(float64(v)-p.Some[j/97]) > 1e-5*size {
 				t.Errorf("%s[%d]: %v, want %v", p.Name, j, v, p.Some[j/97])
 			}
 		}
-		if near := 1e-5 * math.Sqrt(p.Squares*float64(len(got[i]))); math.Abs(sum-p.Sum) > near || math.Abs(squares-p.Squares) > 1e-5*p.Squares {
+		if near := 1e-5 * math.Sqrt(p.Squares*float64(len(got[i]))); math.Abs(sum-p.Sum) > near ||
+			math.Abs(squares-p.Squares) > 1e-5*p.Squares {
 			t.Errorf("%s: sum %v and squares %v, want %v and %v", p.Name, sum, squares, p.Sum, p.Squares)
 		}
 	}

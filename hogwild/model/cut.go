@@ -43,11 +43,14 @@ var cuts = familyOf{
 		case err != nil:
 			return Spec{}, err
 		case m.Kind != data.Pairs || len(m.Shape) != 0:
-			return Spec{}, fmt.Errorf("model: %s needs a graph, as edges (node, node, weight), and %s is not one", o.Name, m.Name)
+			return Spec{}, fmt.Errorf("model: %s needs a graph, as edges (node, node, weight), and %s is not one",
+				o.Name, m.Name)
 		case d >= m.Features:
-			return Spec{}, fmt.Errorf("model: %s: %d terminals, but %s has only %d nodes", o.Name, d, m.Name, m.Features)
+			return Spec{}, fmt.Errorf("model: %s: %d terminals, but %s has only %d nodes", o.Name, d,
+				m.Name, m.Features)
 		}
-		return Spec{Options: o, Name: fmt.Sprintf("cut:%d", d), Loss: L1, Widths: []int{d}, Features: m.Features, Outputs: d}, nil
+		return Spec{Options: o, Name: fmt.Sprintf("cut:%d", d), Loss: L1, Widths: []int{d}, Features: m.Features,
+			Outputs: d}, nil
 	},
 	build: func(s Spec) Model {
 		d := s.Outputs
@@ -67,7 +70,8 @@ func parseCut(name, loss string) (int, error) {
 	}
 	d, err := strconv.Atoi(text)
 	if err != nil || d < 2 || d > maxWidth {
-		return 0, fmt.Errorf("model: %q: the terminals must be a number from 2 to %d (write cut, or cut:10)", name, maxWidth)
+		return 0, fmt.Errorf("model: %q: the terminals must be a number from 2 to %d (write cut, or cut:10)",
+			name, maxWidth)
 	}
 	return d, nil
 }
@@ -181,7 +185,8 @@ func (m *cut) put(p, q []float32, u, v uint32, to, from []float32) {
 func (m *cut) CoefLen() int { return m.d }
 
 // Read sets coef to the signs of the differences.
-func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32, _ *vec.Guard) (none int, loss, one float64) {
+func (m *cut) Read(w []float32, set *data.Set, rows []int32, _ Step, coef []float32,
+	_ *vec.Guard) (none int, loss, one float64) {
 	r, sum := rows[0], float32(0)
 	p, q := m.point(w, set.Idx[2*r]), m.point(w, set.Idx[2*r+1])
 	q, coef = q[:len(p)], coef[:len(p)]

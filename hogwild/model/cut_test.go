@@ -56,7 +56,8 @@ func randomEdges(r *rand.Rand, nodes, edges int) *data.Batch {
 	b := &data.Batch{Features: nodes}
 	for range edges {
 		u := r.IntN(nodes - 1)
-		b.Rows = append(b.Rows, data.Row{Idx: []uint32{uint32(u), uint32(u + 1 + r.IntN(nodes-1-u))}, Val: []float32{1, 1}})
+		b.Rows = append(b.Rows, data.Row{Idx: []uint32{uint32(u), uint32(u + 1 + r.IntN(nodes-1-u))},
+			Val: []float32{1, 1}})
 		b.Y = append(b.Y, r.Float32())
 	}
 	return b
@@ -83,7 +84,8 @@ func TestCutDifferences(t *testing.T) {
 				}
 				return sum
 			}
-			if got, eval := m.Grad(w, batch, &g), m.Eval(w, batch); !agree(got, loss()) || !agree(eval.Loss, loss()) || eval.N != b {
+			if got, eval := m.Grad(w, batch, &g), m.Eval(w, batch); !agree(got, loss()) ||
+				!agree(eval.Loss, loss()) || eval.N != b {
 				t.Errorf("%d terminals, batch %d: loss %v, evaluated %+v, want %v", d, b, got, eval, loss())
 			}
 			gradient := materialise(&g, len(w))

@@ -20,7 +20,8 @@ func (s *source) uniform(w []float32, bound float32) {
 		x := s.state.after(from)
 		p := rand.NewPCG(x.hi, x.lo)
 		for j := range w[from:to] {
-			unit := float32(uint32(p.Uint64()>>32)<<8>>8) / (1 << 24) // rand.Rand's Float32, without a call of an interface
+			// rand.Rand's Float32, without a call of an interface
+			unit := float32(uint32(p.Uint64()>>32)<<8>>8) / (1 << 24)
 			w[from+j] = (2*unit - 1) * bound
 		}
 	})
@@ -36,7 +37,8 @@ var (
 	pcgInc = u128{6364136223846793005, 1442695040888963407}
 )
 
-// after is the state that n steps lead to from x: two steps of x -> a x + c are one of x -> a a x + (a c + c), and so on.
+// after is the state that n steps lead to from x: two steps of x -> a x + c are one of x -> a a x + (a c + c), and so
+// on.
 func (x u128) after(n int) u128 {
 	for a, c := pcgMul, pcgInc; n > 0; n >>= 1 {
 		if n&1 == 1 {

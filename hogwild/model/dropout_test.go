@@ -37,7 +37,8 @@ func TestDropMasks(t *testing.T) {
 		t.Error("the same use gave another mask")
 	}
 	for what, other := range map[string][]float32{
-		"seed": mask(2, 1, 0, 0, .5), "epoch": mask(1, 2, 0, 0, .5), "example": mask(1, 1, 1, 0, .5), "layer": mask(1, 1, 0, 1, .5),
+		"seed": mask(2, 1, 0, 0, .5), "epoch": mask(1, 2, 0, 0, .5), "example": mask(1, 1, 1, 0, .5),
+		"layer": mask(1, 1, 0, 1, .5),
 	} {
 		same := 0.0
 		for i, v := range other {
@@ -63,7 +64,8 @@ func TestDropoutRepeats(t *testing.T) {
 	}
 	var apart float64
 	for i := range b.Rows {
-		one := &data.Batch{Rows: b.Rows[i : i+1], Y: b.Y[i : i+1], ID: b.ID[i : i+1], Epoch: b.Epoch, Features: b.Features}
+		one := &data.Batch{Rows: b.Rows[i : i+1], Y: b.Y[i : i+1], ID: b.ID[i : i+1], Epoch: b.Epoch,
+			Features: b.Features}
 		apart += m.Grad(w, one, &g)
 	}
 	if math.Abs(apart-loss) > 1e-5*loss {

@@ -60,9 +60,11 @@ func resolveFactor(o Options, m data.Meta) (Spec, error) {
 		return Spec{}, err
 	}
 	if m.Kind != data.Pairs || len(m.Shape) != 2 {
-		return Spec{}, fmt.Errorf("model: %s needs a matrix, as entries (row, column, value), and %s is not one; see --format ratings", o.Name, m.Name)
+		return Spec{}, fmt.Errorf("model: %s needs a matrix, as entries (row, column, value), and %s is not one; see "+
+			"--format ratings", o.Name, m.Name)
 	}
-	return Spec{Options: o, Name: fmt.Sprintf("factor:%d", k), Loss: Squared, Widths: []int{k}, Features: m.Features, Outputs: 1,
+	return Spec{Options: o, Name: fmt.Sprintf("factor:%d", k), Loss: Squared, Widths: []int{k},
+		Features: m.Features, Outputs: 1,
 		Shape: m.Shape, Mean: m.Targets.Mean, Deviation: m.Targets.Deviation}, nil
 }
 
@@ -88,7 +90,8 @@ func (m *factor) nodes() int { return m.rows + m.columns }
 func (m *factor) Params() []Param {
 	ps := []Param{{Name: "user.weight", Shape: []int{m.rows, m.k}}, {Name: "item.weight", Shape: []int{m.columns, m.k}}}
 	if m.biased {
-		ps = append(ps, Param{Name: "user.bias", Shape: []int{m.rows}}, Param{Name: "item.bias", Shape: []int{m.columns}})
+		ps = append(ps, Param{Name: "user.bias", Shape: []int{m.rows}},
+			Param{Name: "item.bias", Shape: []int{m.columns}})
 	}
 	return append(ps, Param{Name: "mean", Shape: []int{1}, Fixed: true})
 }
@@ -194,7 +197,8 @@ func (m *factor) rate(s Step) vec.FactorRate {
 // CoefLen: the values that were read are among them.
 func (m *factor) CoefLen() int { return vec.Coefs(m.k) }
 
-func (m *factor) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32, g *vec.Guard) (done int, loss, p float64) {
+func (m *factor) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
+	g *vec.Guard) (done int, loss, p float64) {
 	done, loss = m.on(w).Guarded(rows, set.Idx, set.Y, coef, m.rate(s), g)
 	return done, loss, 1
 }

@@ -88,7 +88,8 @@ func TestFactorDifferences(t *testing.T) {
 								d = 0
 							}
 							if got := float64(gradient[n][i]); !agree(got, d) {
-								t.Fatalf("rank %d, batch %d, l2 %v: d loss / d %s[%d] is %v, want %v", k, b, l2, m.Params()[n].Name, i, got, d)
+								t.Fatalf("rank %d, batch %d, l2 %v: d loss / d %s[%d] is %v, want %v", k, b, l2,
+									m.Params()[n].Name, i, got, d)
 							}
 						}
 					}
@@ -176,7 +177,8 @@ func TestFactorErrors(t *testing.T) {
 		{Options{Name: "factor:5000"}, matrix}, {Options{Name: "factor:5", Loss: "l1"}, matrix},
 		{Options{Name: "factor:5"}, data.Meta{Name: "m", Kind: data.Sparse, Features: 4}},
 		{Options{Name: "factor:5"}, data.Meta{Name: "m", Kind: data.Pairs, Features: 4}},
-		{Options{Name: "cut"}, matrix}, {Options{Name: "cut:1"}, matrix}, {Options{Name: "cut", Loss: "squared"}, matrix},
+		{Options{Name: "cut"}, matrix}, {Options{Name: "cut:1"}, matrix},
+		{Options{Name: "cut", Loss: "squared"}, matrix},
 		{Options{Name: "cut:4"}, data.Meta{Name: "m", Kind: data.Pairs, Features: 4}},
 	} {
 		if _, err := New(c.o, c.m); err == nil {

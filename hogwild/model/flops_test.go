@@ -8,7 +8,8 @@ import (
 
 // TestFlops: what a step costs, counted by hand.
 func TestFlops(t *testing.T) {
-	digits := data.Meta{Name: "digits", Kind: data.Bytes, Rows: 10, Features: 784, Shape: []int{28, 28}, Classes: make([]string, 10)}
+	digits := data.Meta{Name: "digits", Kind: data.Bytes, Rows: 10, Features: 784, Shape: []int{28, 28},
+		Classes: make([]string, 10)}
 	two := digits
 	two.Classes = two.Classes[:2]
 	pairs := data.Meta{Name: "ratings", Kind: data.Pairs, Rows: 10, Features: 30, Shape: []int{10, 20}}

@@ -62,7 +62,8 @@ func (s Spec) New() Model {
 func (m *mlp) Params() []Param {
 	var ps []Param
 	for i, s := range m.stages {
-		ps = append(ps, Param{Name: fmt.Sprintf("%d.weight", 2*i), Shape: []int{s.out, s.in}, Transposed: true, Decay: true})
+		ps = append(ps, Param{Name: fmt.Sprintf("%d.weight", 2*i), Shape: []int{s.out, s.in},
+			Transposed: true, Decay: true})
 		if s.bias >= 0 {
 			ps = append(ps, Param{Name: fmt.Sprintf("%d.bias", 2*i), Shape: []int{s.out}})
 		}

@@ -11,7 +11,8 @@ import (
 
 func newModel(t *testing.T, name string, features, classes int, bias bool) (Model, []float32) {
 	t.Helper()
-	m, err := New(Options{Name: name, Bias: bias}, data.Meta{Name: "t", Features: features, Classes: make([]string, classes)})
+	m, err := New(Options{Name: name, Bias: bias},
+		data.Meta{Name: "t", Features: features, Classes: make([]string, classes)})
 	if err != nil {
 		t.Fatal(err)
 	}

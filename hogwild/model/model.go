@@ -3,11 +3,10 @@
 // and whatever a Go program registers. It does not know that weights are shared, nor how
 // they are updated. A model that a program in another language computes has a layout here, no more.
 //
-// What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their means.
-// Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go
-// for single sparse rows; convnet.go, with convshape.go, its stages convstage.go and
-// densestage.go on convlayer.go, and dropout.go; factor.go and cut.go, with touched.go and
-// simplex.go; program.go. What they cost: flops.go. What they are to beat: constant.go.
+// What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their
+// means. Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go for single sparse rows;
+// convnet.go, with convshape.go, its stages convstage.go and densestage.go on convlayer.go, and dropout.go; factor.go
+// and cut.go, with touched.go and simplex.go; program.go. What they cost: flops.go. What they are to beat: constant.go.
 package model
 
 import (
@@ -196,9 +195,11 @@ func Register(name string, f func(m data.Meta) (Model, error)) {
 	case name == "":
 		badNames = append(badNames, errors.New("model: Register: the name is empty"))
 	case FamilyOf(name) != Own:
-		badNames = append(badNames, fmt.Errorf("model: Register: %q is the name of a built-in model: choose another", name))
+		badNames = append(badNames,
+			fmt.Errorf("model: Register: %q is the name of a built-in model: choose another", name))
 	case registry[name] != nil:
-		badNames = append(badNames, fmt.Errorf("model: Register: %q is registered already: register each model once, under its own name", name))
+		badNames = append(badNames, fmt.Errorf("model: Register: %q is registered already: register each model once, "+
+			"under its own name", name))
 	default:
 		registry[name] = f
 	}
@@ -251,7 +252,8 @@ func checkPredict(name string, m Model) error {
 	for i := range want.NumMethod() {
 		needed := want.Method(i)
 		if has := reflect.ValueOf(m).MethodByName(needed.Name); has.IsValid() && has.Type() != needed.Type {
-			return fmt.Errorf("model: %s: its method %s is a %v; predictions need a %v", name, needed.Name, has.Type(), needed.Type)
+			return fmt.Errorf("model: %s: its method %s is a %v; predictions need a %v", name, needed.Name,
+				has.Type(), needed.Type)
 		}
 	}
 	return nil
@@ -260,7 +262,8 @@ func checkPredict(name string, m Model) error {
 // noOptions refuses options that a registered model would not hear of.
 func noOptions(name, loss string, bias bool) error {
 	if loss != "" || !bias {
-		return fmt.Errorf("model: %s is a custom model: it has its own loss and biases; leave --loss and --no-bias out", name)
+		return fmt.Errorf("model: %s is a custom model: it has its own loss and biases; leave --loss and --no-bias out",
+			name)
 	}
 	return nil
 }

@@ -45,11 +45,13 @@ func Export(ps []Param, w []float32) [][]float32 {
 // w is then as it was.
 func Import(ps []Param, tensors [][]float32, w []float32) error {
 	if len(tensors) != len(ps) || len(w) != Size(ps) {
-		return fmt.Errorf("model: %d tensors for %d weights: the model has %d tensors, %d weights", len(tensors), len(w), len(ps), Size(ps))
+		return fmt.Errorf("model: %d tensors for %d weights: the model has %d tensors, %d weights", len(tensors),
+			len(w), len(ps), Size(ps))
 	}
 	for i, p := range ps {
 		if len(tensors[i]) != p.Len() {
-			return fmt.Errorf("model: tensor %s has %d elements: the model's shape is %v, %d elements", p.Name, len(tensors[i]), p.Shape, p.Len())
+			return fmt.Errorf("model: tensor %s has %d elements: the model's shape is %v, %d elements", p.Name,
+				len(tensors[i]), p.Shape, p.Len())
 		}
 	}
 	for i, at := range Offsets(ps) {

@@ -40,7 +40,8 @@ type Layout struct {
 func (l *Layout) Params() []Param {
 	ps := make([]Param, len(l.Tensors))
 	for i, t := range l.Tensors {
-		ps[i] = Param{Name: t.Name, Shape: slices.Clone(t.Shape), Fixed: t.Kind != Parameter, Buffer: t.Kind == Buffer || t.Kind == Integer}
+		ps[i] = Param{Name: t.Name, Shape: slices.Clone(t.Shape), Fixed: t.Kind != Parameter,
+			Buffer: t.Kind == Buffer || t.Kind == Integer}
 	}
 	return ps
 }

@@ -56,10 +56,9 @@ func Task(name, loss string) (string, error) {
 	return "classes", nil
 }
 
-// Resolve fills in what name and loss leave open. An empty name is the linear
-// model, or for a matrix factor:32 and for a graph cut; an empty loss is squared for values and cross-entropy for classes, except
-// that a linear model tells two classes apart with the logistic loss. The softmax,
-// logistic, hinge, linear and l1 models take no loss but their own.
+// Resolve fills in what name and loss leave open. An empty name is the linear model, or for a matrix factor:32 and for
+// a graph cut; an empty loss is squared for values and cross-entropy for classes, except that a linear model tells two
+// classes apart with the logistic loss. The softmax, logistic, hinge, linear and l1 models take no loss but their own.
 func Resolve(o Options, m data.Meta) (Spec, error) {
 	if o.Name == "" && m.Kind == data.Pairs {
 		o.Name = byShape(m.Shape)
@@ -78,7 +77,8 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	s := Spec{Options: o, Name: name, Loss: l, Widths: widths, Features: m.Features, Outputs: 1, Classes: len(m.Classes), Bias: o.Bias}
+	s := Spec{Options: o, Name: name, Loss: l, Widths: widths, Features: m.Features, Outputs: 1,
+		Classes: len(m.Classes), Bias: o.Bias}
 	if l == "" {
 		s.Loss = byLabels(s.Classes, widths != nil)
 	}
@@ -116,9 +116,11 @@ func (s Spec) check(set string) error {
 	case s.Features < 1:
 		return fmt.Errorf("model: %s has no features: there is nothing to learn from", set)
 	case s.Loss.values() && s.Classes > 0:
-		return fmt.Errorf("model: the %s loss predicts values, but %s has %d classes: use cross-entropy, logistic or hinge", s.Loss, set, s.Classes)
+		return fmt.Errorf("model: the %s loss predicts values, but %s has %d classes: use cross-entropy, logistic or "+
+			"hinge", s.Loss, set, s.Classes)
 	case !s.Loss.values() && s.Classes == 0:
-		return fmt.Errorf("model: the %s loss needs classes, but the labels of %s are values: use squared or l1", s.Loss, set)
+		return fmt.Errorf("model: the %s loss needs classes, but the labels of %s are values: use squared or l1",
+			s.Loss, set)
 	case s.Classes == 1:
 		return fmt.Errorf("model: all labels of %s are the same, so there is nothing to learn", set)
 	}
@@ -130,7 +132,8 @@ func (s Spec) check(set string) error {
 func parse(name, loss string) (widths []int, l Loss, err error) {
 	l = Loss(loss)
 	if l != "" && !slices.Contains(Losses, l) {
-		return nil, "", fmt.Errorf("model: unknown loss %q: the losses are cross-entropy, logistic, hinge, squared, l1", loss)
+		return nil, "",
+			fmt.Errorf("model: unknown loss %q: the losses are cross-entropy, logistic, hinge, squared, l1", loss)
 	}
 	if name == "" {
 		return nil, l, nil
@@ -144,7 +147,8 @@ func parse(name, loss string) (widths []int, l Loss, err error) {
 			continue
 		}
 		if l != "" && l != own {
-			return nil, "", fmt.Errorf("model: %s is the linear model with the %s loss; with the %s loss it is called %s", name, own, l, linearName[l])
+			return nil, "", fmt.Errorf("model: %s is the linear model with the %s loss; with the %s loss it is "+
+				"called %s", name, own, l, linearName[l])
 		}
 		return nil, own, nil
 	}
@@ -157,7 +161,8 @@ func parseWidths(name string) ([]int, error) {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxWidth {
-			return nil, fmt.Errorf("model: %q: width %q is not a number from 1 to %d (write mlp:128, or mlp:256,128)", name, text, maxWidth)
+			return nil, fmt.Errorf("model: %q: width %q is not a number from 1 to %d (write mlp:128, or mlp:256,128)",
+				name, text, maxWidth)
 		}
 		widths = append(widths, n)
 	}

@@ -55,15 +55,19 @@ func TestRefusals(t *testing.T) {
 		early      bool
 		want       string
 	}{
-		{"sofmax", "", 3, true, `unknown model "sofmax": the models are softmax, logistic, hinge, linear, l1, mlp:WIDTHS`},
+		{"sofmax", "", 3, true,
+			`unknown model "sofmax": the models are softmax, logistic, hinge, linear, l1, mlp:WIDTHS`},
 		{"softmax", "mse", 3, true, `unknown loss "mse": the losses are cross-entropy, logistic, hinge, squared, l1`},
-		{"softmax", "squared", 3, true, `softmax is the linear model with the cross-entropy loss; with the squared loss it is called linear`},
+		{"softmax", "squared", 3, true,
+			`softmax is the linear model with the cross-entropy loss; with the squared loss it is called linear`},
 		{"mlp", "", 3, true, `width "" is not a number from 1`},
 		{"mlp:12,x", "", 3, true, `width "x" is not a number from 1 to 1048576 (write mlp:128, or mlp:256,128)`},
 		{"mlp:0", "", 3, true, `width "0"`},
 		{"mlp:99999999", "", 3, true, `width "99999999"`},
-		{"softmax", "", 0, false, `the cross-entropy loss needs classes, but the labels of iris.csv are values: use squared or l1`},
-		{"linear", "", 3, false, `the squared loss predicts values, but iris.csv has 3 classes: use cross-entropy, logistic or hinge`},
+		{"softmax", "", 0, false,
+			`the cross-entropy loss needs classes, but the labels of iris.csv are values: use squared or l1`},
+		{"linear", "", 3, false,
+			`the squared loss predicts values, but iris.csv has 3 classes: use cross-entropy, logistic or hinge`},
 		{"", "", 1, false, `all labels of iris.csv are the same`},
 	} {
 		if _, err := Task(c.name, c.loss); (err != nil) != c.early {
@@ -74,7 +78,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("New(%q, %q) of %d classes: %v\nwant %s", c.name, c.loss, c.classes, err, c.want)
 		}
 	}
-	if _, err := New(Options{Name: "", Bias: true}, data.Meta{Name: "empty.csv"}); err == nil || !strings.Contains(err.Error(), "empty.csv has no features") {
+	if _, err := New(Options{Name: "", Bias: true}, data.Meta{Name: "empty.csv"}); err == nil ||
+		!strings.Contains(err.Error(), "empty.csv has no features") {
 		t.Errorf("no features: %v", err)
 	}
 }

@@ -32,7 +32,8 @@ func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 // CoefLen is one: what the row is multiplied by.
 func (m *mlp) CoefLen() int { return 1 }
 
-func (m *mlp) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32, g *vec.Guard) (done int, loss, p float64) {
+func (m *mlp) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
+	g *vec.Guard) (done int, loss, p float64) {
 	l := m.on(set, s)
 	done, sum, product := l.Guarded(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR, &coef[0], g)
 	return done, float64(sum), float64(product)

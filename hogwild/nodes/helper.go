@@ -27,8 +27,9 @@ type helper struct {
 	cmd    *exec.Cmd
 	socket *os.File
 	said   said
-	pmi    *os.File      // stays open: MPICH's launcher kills the whole job when it is closed, before anybody could save
-	ended  chan struct{} // closed when the process has ended
+	// stays open: MPICH's launcher kills the whole job when it is closed, before anybody could save
+	pmi   *os.File
+	ended chan struct{} // closed when the process has ended
 }
 
 // What is exchanged with the helper, as in hogwild-mpi.c.
@@ -74,7 +75,8 @@ func findHelper() (string, error) {
 	}
 	if _, err := exec.LookPath(path); err != nil {
 		return "", fmt.Errorf("training on several nodes needs the program hogwild-mpi: %w\n"+
-			"build it on the cluster, with its mpicc (make mpi), and put it beside hogwild, or set %s to its path; with --mpi off each rank is a run of its own",
+			"build it on the cluster, with its mpicc (make mpi), and put it beside hogwild, or set %s to its path; "+
+			"with --mpi off each rank is a run of its own",
 			err, HelperVariable)
 	}
 	return path, nil
@@ -155,7 +157,8 @@ func (h *helper) send(r request) error {
 	return err
 }
 
-// silent says which nodes have not answered a call, as far as they can be found out, and what the MPI library has printed.
+// silent says which nodes have not answered a call, as far as they can be found out, and what the MPI library has
+// printed.
 func (h *helper) silent(call uint32) (text string) {
 	const patience = 10 * time.Second // hogwild-mpi waits for 3 to 6
 	if call != callJoin && call != callLeave && h.send(request{Call: callRoll}) == nil {

@@ -13,7 +13,8 @@ import (
 func TestNoHelper(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hogwild-mpi")
 	t.Setenv(HelperVariable, path)
-	if _, err := StartMPI(time.Minute); err == nil || !strings.Contains(err.Error(), "make mpi") || !strings.Contains(err.Error(), path) {
+	if _, err := StartMPI(time.Minute); err == nil || !strings.Contains(err.Error(), "make mpi") ||
+		!strings.Contains(err.Error(), path) {
 		t.Errorf("without the program: %v", err)
 	}
 	t.Setenv(HelperVariable, "")
@@ -29,10 +30,12 @@ func TestHelperFails(t *testing.T) {
 		is     error
 		says   string
 	}{
-		{"echo one >&2; echo 'libmpi.so.40: cannot open shared object file' >&2; echo '-----' >&2; exit 127", ErrLost, "exit status 127): libmpi.so.40: cannot"},
+		{"echo one >&2; echo 'libmpi.so.40: cannot open shared object file' >&2; echo '-----' >&2; exit 127", ErrLost,
+			"exit status 127): libmpi.so.40: cannot"},
 		{"kill -9 $$", ErrLost, "signal: killed"},
 		{"exec sleep 60 # 300ms", nil, "within 300ms"},
-		{"echo 'failed to TCP connect' >&2; exec sleep 60 # 2s", nil, "printed:\n  failed to TCP connect"}, // the shell starts in that time
+		// the shell starts in that time
+		{"echo 'failed to TCP connect' >&2; exec sleep 60 # 2s", nil, "printed:\n  failed to TCP connect"},
 		{"echo nonsense >&3; exec sleep 60", nil, "of another version"},
 	} {
 		path := filepath.Join(t.TempDir(), "hogwild-mpi")
@@ -66,7 +69,8 @@ func TestHelperFails(t *testing.T) {
 func TestStartLimit(t *testing.T) {
 	t.Setenv("PMI_SIZE", "2")
 	t.Setenv("PMI_RANK", "0")
-	if some, many := startLimit(time.Second, 2), startLimit(time.Second, 1000); some < 2*time.Minute || many < 2*some || startLimit(time.Hour, 2) < time.Hour {
+	if some, many := startLimit(time.Second, 2), startLimit(time.Second, 1000); some < 2*time.Minute || many < 2*some ||
+		startLimit(time.Hour, 2) < time.Hour {
 		t.Errorf("2 ranks: %v, 1000 ranks: %v", some, many)
 	}
 	if err := notJoined(ErrSilent, time.Minute, ""); strings.Contains(err.Error(), "mpicc") {

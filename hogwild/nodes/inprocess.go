@@ -16,7 +16,8 @@ func InProcess(n int, timeout time.Duration) []Engine {
 	host, _ := os.Hostname() // a name for people
 	all := make([]Engine, n)
 	for i := range all {
-		all[i] = &inProcess{job: j, place: Place{Node: i, Nodes: n, Local: i, OnHost: n, Host: host, Library: "in process"}}
+		all[i] = &inProcess{job: j, place: Place{Node: i, Nodes: n, Local: i, OnHost: n, Host: host,
+			Library: "in process"}}
 	}
 	return all
 }

@@ -71,7 +71,8 @@ func (l Launch) agrees(p Place) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %s started %d ranks (%s), but hogwild-mpi, built with %s, finds a job of %d\n"+
-		"start the job with the launcher of %s, or build hogwild-mpi with the mpicc of this one (make mpi MPICC=...); under Slurm: srun --mpi=pmix",
+		"start the job with the launcher of %s, or build hogwild-mpi with the mpicc of this one (make mpi "+
+		"MPICC=...); under Slurm: srun --mpi=pmix",
 		ErrLauncher, l.Launcher, l.Ranks, l.says, p.Library, p.Nodes, p.Library)
 }
 
@@ -85,8 +86,8 @@ func (p Place) Cores() int {
 	return max(1, mine)
 }
 
-// cores are those that this process can keep busy, and all of the host, or container: those of the first process, within
-// the same quota.
+// cores are those that this process can keep busy, and all of the host, or container: those of the first process,
+// within the same quota.
 func cores() (mine, all int) {
 	var m, a unix.CPUSet
 	if unix.SchedGetaffinity(0, &m) != nil || unix.SchedGetaffinity(1, &a) != nil {
@@ -101,7 +102,8 @@ func (l Launch) hint() string {
 	if l.Ranks == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\nthe launcher is %s: hogwild-mpi must be built with the mpicc of the same MPI library (make mpi MPICC=...)", l.Launcher)
+	return fmt.Sprintf("\nthe launcher is %s: hogwild-mpi must be built with the mpicc of the same MPI library (make "+
+		"mpi MPICC=...)", l.Launcher)
 }
 
 // Bound is a line for a rank whose launcher gives it fewer cores than its share of the host; "" if

@@ -65,7 +65,8 @@ func (r *rank) write(name, text string) {
 // sums compares sums of weights with their closed form; the last one takes more than one piece.
 func (r *rank) sums() error {
 	n := r.place.Nodes
-	if want := (Place{Node: r.place.Node, Nodes: n, Local: r.place.Node, OnHost: n, Host: r.place.Host, Library: r.place.Library}); r.place != want {
+	if want := (Place{Node: r.place.Node, Nodes: n, Local: r.place.Node, OnHost: n, Host: r.place.Host,
+		Library: r.place.Library}); r.place != want {
 		return fmt.Errorf("the place is %+v", r.place)
 	}
 	var first []float32
@@ -89,7 +90,8 @@ func (r *rank) sums() error {
 			first = w
 		}
 		w[0] = 5
-		if numbers := []float64{1, float64(r.place.Node)}; r.Sum(numbers) != nil || numbers[0] != float64(n) || numbers[1] != float64(n*(n-1)/2) {
+		if numbers := []float64{1, float64(r.place.Node)}; r.Sum(numbers) != nil || numbers[0] != float64(n) ||
+			numbers[1] != float64(n*(n-1)/2) {
 			return fmt.Errorf("the sums are %v", numbers)
 		}
 		if w[0] != 5 || first[0] != 5 {

@@ -66,7 +66,8 @@ func startMPI(timeout, start time.Duration) (Engine, error) {
 	}
 	e.timeout = timeout
 	host, _ := os.Hostname() // a name for people
-	e.place = Place{Node: int(a.Node), Nodes: int(a.Nodes), Local: int(a.Local), OnHost: int(a.OnHost), Host: host, Library: libraryName(a.text())}
+	e.place = Place{Node: int(a.Node), Nodes: int(a.Nodes), Local: int(a.Local), OnHost: int(a.OnHost), Host: host,
+		Library: libraryName(a.text())}
 	if err := Launched().agrees(e.place); err != nil {
 		e.timeout = 5 * time.Second
 		return nil, errors.Join(err, e.Leave())
@@ -74,12 +75,13 @@ func startMPI(timeout, start time.Duration) (Engine, error) {
 	return e, nil
 }
 
-// notJoined says why a rank has not joined. One whose MPI library is the launcher's waits for a rank that does not come:
-// another library would be a job of its own, or fail.
+// notJoined says why a rank has not joined. One whose MPI library is the launcher's waits for a rank that does not
+// come: another library would be a job of its own, or fail.
 func notJoined(err error, limit time.Duration, said string) error {
 	l := Launched()
 	if errors.Is(err, ErrSilent) {
-		return fmt.Errorf("joining the job: not all ranks (%d, says %s) have come within %v: a host cannot be reached, or hogwild has not started there%s",
+		return fmt.Errorf("joining the job: not all ranks (%d, says %s) have come within %v: a host cannot be "+
+			"reached, or hogwild has not started there%s",
 			l.Ranks, cmp.Or(l.Launcher, "nobody"), limit, said)
 	}
 	if errors.Is(err, ErrLost) {

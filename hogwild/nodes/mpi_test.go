@@ -36,8 +36,10 @@ func libraries(t *testing.T) (names []string) {
 
 // openMPIEnv lets Open MPI 4 and 5 start more ranks than there are cores, anywhere, and bind none. MPICH does.
 var openMPIEnv = []string{
-	"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1", "OMPI_MCA_hwloc_base_binding_policy=none",
-	"PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_hwloc_default_binding_policy=none",
+	"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1",
+	"OMPI_MCA_hwloc_base_binding_policy=none",
+	"PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+	"PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", "PRTE_MCA_hwloc_default_binding_policy=none",
 }
 
 // mpiJob is a running job of this test binary.
@@ -127,7 +129,8 @@ func (j *mpiJob) finish(t *testing.T) {
 	j.until(t, "the launcher has not ended", j.over)
 	j.until(t, "processes are left", func() bool {
 		for _, pid := range j.pids() {
-			if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); len(b) > 0 && !strings.Contains(string(b), ") Z ") {
+			if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); len(b) > 0 &&
+				!strings.Contains(string(b), ") Z ") {
 				return false
 			}
 		}
@@ -175,7 +178,8 @@ func TestMPIKills(t *testing.T) {
 			j.finish(t)
 			for rank := range j.ranks {
 				end := j.read(rank, "end")
-				if end != "" && !strings.HasPrefix(end, ErrLost.Error()) || end == "" && victim == "helper" && rank == 1 {
+				if end != "" && !strings.HasPrefix(end, ErrLost.Error()) ||
+					end == "" && victim == "helper" && rank == 1 {
 					t.Errorf("%s killed: rank %d ended with %q", victim, rank, end)
 				}
 			}
@@ -197,7 +201,9 @@ func TestMPISilence(t *testing.T) {
 		j.finish(t)
 		for rank := range j.ranks {
 			end := j.read(rank, "end")
-			if !strings.HasPrefix(end, ErrSilent.Error()) || strings.Contains(end, "nothing came from") != (rank == 0) || rank == 0 && !strings.Contains(end, "from node 1 (") {
+			if !strings.HasPrefix(end, ErrSilent.Error()) ||
+				strings.Contains(end, "nothing came from") != (rank == 0) ||
+				rank == 0 && !strings.Contains(end, "from node 1 (") {
 				t.Errorf("rank %d ended with %q", rank, end)
 			}
 		}
@@ -213,7 +219,8 @@ func TestMPIWrongLauncher(t *testing.T) {
 	for i, launcher := range all {
 		j := startJob(t, launcher, all[1-i], 2, "forever")
 		j.finish(t)
-		if said := j.said.String(); !strings.Contains(said, ErrLauncher.Error()) || !strings.Contains(said, "started 2 ranks") || len(j.pids()) > 0 {
+		if said := j.said.String(); !strings.Contains(said, ErrLauncher.Error()) ||
+			!strings.Contains(said, "started 2 ranks") || len(j.pids()) > 0 {
 			t.Errorf("%s with the helper of %s: %s", launcher, all[1-i], said)
 		}
 	}

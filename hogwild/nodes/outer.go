@@ -29,8 +29,8 @@ const (
 // Mean is local SGD (Stich 2019). Nesterov is the outer step of DiLoCo (Douillard et al. 2023, arXiv 2311.08105,
 // algorithm 1), as torch.optim.SGD(nesterov=True) takes it with the gradient -m.
 //
-// Nodes compare no weights between rounds: equal anchors stay equal because each node computes the same bits,
-// on any processor and any number of cores. So the loops are plain Go, and every product is rounded before it is added: the
+// Nodes compare no weights between rounds: equal anchors stay equal because each node computes the same bits, on any
+// processor and any number of cores. So the loops are plain Go, and every product is rounded before it is added: the
 // explicit conversions keep the compiler from fusing the two, which it does on arm64.
 type Outer struct {
 	Anchor   []float32
@@ -40,10 +40,10 @@ type Outer struct {
 	unit         float64
 }
 
-// NewOuter makes an Outer whose anchor is a copy of the weights. Kind is Mean or Nesterov; only the latter uses
-// lr and momentum. Differences are weighted by examples/unit instead of examples, so that a sum stays in the range of the
-// differences themselves: 1e9 examples would leave a float32 only 1e29 for them. Any number near the examples
-// of a round or an epoch will do, if all nodes have the same.
+// NewOuter makes an Outer whose anchor is a copy of the weights. Kind is Mean or Nesterov; only the latter uses lr and
+// momentum. Differences are weighted by examples/unit instead of examples, so that a sum stays in the range of the
+// differences themselves: 1e9 examples would leave a float32 only 1e29 for them. Any number near the examples of a
+// round or an epoch will do, if all nodes have the same.
 func NewOuter(kind string, lr, momentum float64, weights []float32, unit float64) *Outer {
 	if unit <= 0 || kind != Mean && kind != Nesterov {
 		panic(fmt.Sprintf("nodes: an outer step %q with unit %g", kind, unit))

@@ -108,7 +108,8 @@ func outcome(all []quadratic, weights, rounds int, kind string, lr, mu float64) 
 	return a
 }
 
-// TestLocalSGDOnQuadratics: 1 to 4 nodes with unequal numbers of steps come where the closed form says, with the same bits on all.
+// TestLocalSGDOnQuadratics: 1 to 4 nodes with unequal numbers of steps come where the closed form says, with the same
+// bits on all.
 func TestLocalSGDOnQuadratics(t *testing.T) {
 	const weights, rounds, lr, mu = 37, 30, 0.7, 0.9
 	for _, kind := range []string{nodes.Mean, nodes.Nesterov} {
@@ -181,8 +182,8 @@ func TestNesterovIsThatOfPyTorch(t *testing.T) {
 	}
 }
 
-// TestALostCorrectionHeals: corrections are added while workers write, so that some are lost, in whole or in part. The anchor is
-// the mean of what the nodes have all the same, and a node comes back to it in the next round.
+// TestALostCorrectionHeals: corrections are added while workers write, so that some are lost, in whole or in part. The
+// anchor is the mean of what the nodes have all the same, and a node comes back to it in the next round.
 func TestALostCorrectionHeals(t *testing.T) {
 	const n, weights, rounds, lossy = 3, 50, 12, 8
 	examples := func(node, round int) float64 { return float64(64 * (1 + (node+round)%3)) }
@@ -311,7 +312,8 @@ func TestBitsOfDisjointSetsAddUp(t *testing.T) {
 	})
 }
 
-// TestBitsOnAnyCores: a round and the checksum are the same to the bit on one core and on several, in which each core has a range.
+// TestBitsOnAnyCores: a round and the checksum are the same to the bit on one core and on several, in which each core
+// has a range.
 func TestBitsOnAnyCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var want []float32

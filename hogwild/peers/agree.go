@@ -139,7 +139,8 @@ func (p *group) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error))
 			return verdict{Error: g.Error, Usage: g.Usage, From: i}
 		}
 		if g := &all[i]; g.Version != config.Version {
-			return verdict{Error: fmt.Sprintf("it is hogwild %s, node 0 is %s: install one version on all nodes", g.Version, config.Version), Usage: true, From: i}
+			return verdict{Error: fmt.Sprintf("it is hogwild %s, node 0 is %s: install one version on all nodes",
+				g.Version, config.Version), Usage: true, From: i}
 		}
 	}
 	if look == nil {
@@ -151,7 +152,8 @@ func (p *group) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error))
 	return v
 }
 
-// Agree returns once all nodes have come to it without an error, and refuses a job whose nodes were given different settings.
+// Agree returns once all nodes have come to it without an error, and refuses a job whose nodes were given different
+// settings.
 func (p *group) Agree(given map[string]string, own error) error {
 	_, err := p.judge(greeting{Given: given}, own, sameSettings)
 	return err
@@ -165,12 +167,14 @@ func sameSettings(all []greeting) ([]byte, error) {
 		maps.Copy(either, all[0].Given)
 		maps.Copy(either, g.Given)
 		for _, name := range slices.Sorted(maps.Keys(either)) {
-			if mine, first := cmp.Or(g.Given[name], "not given"), cmp.Or(all[0].Given[name], "not given"); mine != first {
+			if mine, first := cmp.Or(g.Given[name], "not given"), cmp.Or(all[0].Given[name],
+				"not given"); mine != first {
 				differ = append(differ, fmt.Sprintf("%s %s (node 0: %s)", name, mine, first))
 			}
 		}
 		if differ != nil {
-			return nil, config.Usage("node %d (%s) was started with other settings than node 0 (%s): %s; give all nodes the same",
+			return nil, config.Usage("node %d (%s) was started with other settings than node 0 (%s): %s; give all "+
+				"nodes the same",
 				i, g.Host, all[0].Host, strings.Join(differ, ", "))
 		}
 	}
@@ -181,7 +185,8 @@ func sameSettings(all []greeting) ([]byte, error) {
 func otherBuilds(all []greeting) string {
 	for i, g := range all {
 		if g.Build != all[0].Build {
-			return fmt.Sprintf("node %d (%s) runs hogwild of commit %s, node 0 of %s: both are %s, but they may not train alike; install one build on all nodes",
+			return fmt.Sprintf("node %d (%s) runs hogwild of commit %s, node 0 of %s: both are %s, but they may not "+
+				"train alike; install one build on all nodes",
 				i, g.Host, cmp.Or(g.Build, "unknown"), cmp.Or(all[0].Build, "unknown"), config.Version)
 		}
 	}
@@ -220,9 +225,11 @@ func (p *group) keepOwn(c, own *config.Config) {
 	}
 }
 
-// Settle makes this run one node of the job, once its data are read or could not be: the data are the
-// same on all nodes, and the settings that follow from them node 0's. What a run decides for itself is decided for the node with the most workers.
-func (p *group) Settle(job *tuning.Job, data []string, own error, choose func(*config.Config, int) (tuning.Tuning, error)) (note string, err error) {
+// Settle makes this run one node of the job, once its data are read or could not be: the data are the same on all
+// nodes, and the settings that follow from them node 0's. What a run decides for itself is decided for the node with
+// the most workers.
+func (p *group) Settle(job *tuning.Job, data []string, own error,
+	choose func(*config.Config, int) (tuning.Tuning, error)) (note string, err error) {
 	g := greeting{Workers: job.Asked.Workers, Cores: machine.Cores(), GPU: job.Asked.GPU != "", Data: data}
 	body, err := p.judge(g, own, func(all []greeting) ([]byte, error) {
 		note = otherBuilds(all)
@@ -247,20 +254,24 @@ func (p *group) Settle(job *tuning.Job, data []string, own error, choose func(*c
 	return note, nil
 }
 
-// common is the settings with the most workers of a node, and the fewest cores; or why these nodes cannot train together.
+// common is the settings with the most workers of a node, and the fewest cores; or why these nodes cannot train
+// together.
 func (p *group) common(c config.Config, all []greeting) (_ config.Config, cores int, err error) {
 	cores = all[0].Cores
 	for i, g := range all {
 		for k, sum := range g.Data {
 			if was := all[0].Data[k]; sum != was {
-				return c, 0, config.Usage("data %s: node %d (%s) has other rows than node 0 (%s): checksum %s, there %s; give all nodes the same files", c.Data, i, g.Host, all[0].Host, sum, was)
+				return c, 0, config.Usage("data %s: node %d (%s) has other rows than node 0 (%s): checksum %s, there "+
+					"%s; give all nodes the same files", c.Data, i, g.Host, all[0].Host, sum, was)
 			}
 		}
 		if g.GPU != all[0].GPU {
-			return c, 0, config.Usage("gpu: node %d (%s) and node 0 (%s) do not both train on GPUs: give --gpu to all nodes, or to none", i, g.Host, all[0].Host)
+			return c, 0, config.Usage("gpu: node %d (%s) and node 0 (%s) do not both train on GPUs: give --gpu to "+
+				"all nodes, or to none", i, g.Host, all[0].Host)
 		}
 		if g.Workers != all[0].Workers && (c.Mode.Kind == config.Sync || c.Partition == "contiguous") {
-			return c, 0, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
+			return c, 0, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous "+
+				"need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
 		}
 		c.Workers, cores = max(c.Workers, g.Workers), min(cores, g.Cores)
 	}

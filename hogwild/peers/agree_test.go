@@ -11,7 +11,8 @@ func TestOtherBuilds(t *testing.T) {
 	if note := otherBuilds([]greeting{same, same}); note != "" {
 		t.Error(note)
 	}
-	if note := otherBuilds([]greeting{same, same, other}); !strings.HasPrefix(note, "node 2 (b)") || !strings.Contains(note, "modified") {
+	if note := otherBuilds([]greeting{same, same, other}); !strings.HasPrefix(note, "node 2 (b)") ||
+		!strings.Contains(note, "modified") {
 		t.Error(note)
 	}
 }

@@ -1,5 +1,5 @@
-// Package peers carries out one job on several nodes: one run on each, with its own workers. It implements core.Peers, by which
-// a run meets the others; how numbers get from node to node, package nodes knows.
+// Package peers carries out one job on several nodes: one run on each, with its own workers. It implements core.Peers,
+// by which a run meets the others; how numbers get from node to node, package nodes knows.
 //
 //	agree.go    how nodes agree on a job
 //	leave.go    how a job ends
@@ -109,7 +109,8 @@ func (p *group) Score(own func() (model.Score, error)) (s model.Score, err error
 	}
 	sums := []float64{float64(s.N), s.Loss, float64(s.Correct), s.SqErr, s.Y, s.Y2}
 	err = p.engine.Sum(sums)
-	return model.Score{N: int(sums[0]), Loss: sums[1], Correct: int(sums[2]), SqErr: sums[3], Y: sums[4], Y2: sums[5]}, err
+	return model.Score{N: int(sums[0]), Loss: sums[1], Correct: int(sums[2]), SqErr: sums[3], Y: sums[4], Y2: sums[5]},
+		err
 }
 
 // ShareNumbers gives all nodes node 0's numbers, in pieces: a whole copy in bytes would be the largest thing in memory.
@@ -149,7 +150,8 @@ func (p *group) Leave(rest func()) {
 	if p.over {
 		rest()
 		if !p.First() {
-			time.Sleep(2 * p.beat) // MPICH's launcher kills all processes when the first one fails: node 0 saves meanwhile
+			// MPICH's launcher kills all processes when the first one fails: node 0 saves meanwhile
+			time.Sleep(2 * p.beat)
 		}
 		return
 	}

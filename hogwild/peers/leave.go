@@ -11,12 +11,12 @@ import (
 	"hogwild/internal/human"
 )
 
-// A job ends on all nodes together. One that wants to end it says why in a meeting, and the others
-// end too. After a signal they take a last round, so that nothing is lost; a launcher that kills them before that finds the
-// round before saved. When the connection is lost nobody can be asked: node 0 saves the last round, and
-// every node ends by itself.
+// A job ends on all nodes together. One that wants to end it says why in a meeting, and the others end too. After a
+// signal they take a last round, so that nothing is lost; a launcher that kills them before that finds the round before
+// saved. When the connection is lost nobody can be asked: node 0 saves the last round, and every node ends by itself.
 
-// Ended takes in what Closed has said: it returns why the job ends, nil if an epoch is complete, and a note of another node's end for people.
+// Ended takes in what Closed has said: it returns why the job ends, nil if an epoch is complete, and a note of another
+// node's end for people.
 func (r *rounds) Ended(err error, folder, lastGood string) (why error, note string) {
 	r.active = false
 	another := config.Reported{}
@@ -29,14 +29,15 @@ func (r *rounds) Ended(err error, folder, lastGood string) (why error, note stri
 	case errors.Is(err, config.ErrDiverged):
 		return why, fmt.Sprintf("%v (%s)", another.Err, lastGood)
 	}
-	return why, fmt.Sprintf("%v; to continue, start the job again with --run %s --resume %[2]s", another.Err, human.ShellWord(folder))
+	return why, fmt.Sprintf("%v; to continue, start the job again with --run %s --resume %[2]s", another.Err,
+		human.ShellWord(folder))
 }
 
 // Stopping reports whether meetings go on, in which this node has to say that it ends the job.
 func (p *rounds) Stopping() bool { return p.active }
 
-// Stop ends the job on the other nodes, before the workers of this one stop. It reports whether all nodes have completed the epoch just then:
-// so does this node, and ends the job after it.
+// Stop ends the job on the other nodes, before the workers of this one stop. It reports whether all nodes have
+// completed the epoch just then: so does this node, and ends the job after it.
 func (r *rounds) Stop(why error) (complete bool) {
 	if !r.active {
 		return false
@@ -87,14 +88,16 @@ func (r *rounds) Last(epoch uint64, diverged error) error {
 	return r.round(roundAt{epoch: epoch, quiet: true}, &mine, &all)
 }
 
-// Capture adds the momentum of the outer step to a snapshot. Of the last round: it makes it one of what all nodes have come to then.
+// Capture adds the momentum of the outer step to a snapshot. Of the last round: it makes it one of what all nodes have
+// come to then.
 func (r *rounds) Capture(s *rundir.Snapshot, ofLastRound bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s.Outer = slices.Clone(r.outer.Velocity)
 	if l := &r.last; ofLastRound {
-		s.CaptureNodes(r.run.Mem, r.run.Block, &rundir.NodesRound{Weights: r.outer.Anchor, Round: l.at.round, Done: l.done,
-			Examples: int(l.examples), Loss: l.examples * l.loss})
+		s.CaptureNodes(r.run.Mem, r.run.Block,
+			&rundir.NodesRound{Weights: r.outer.Anchor, Round: l.at.round, Done: l.done,
+				Examples: int(l.examples), Loss: l.examples * l.loss})
 	}
 }
 

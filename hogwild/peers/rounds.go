@@ -38,8 +38,9 @@ type rounds struct {
 	group  *group
 	run    *core.Memory
 	outer  *nodes.Outer
-	memory []float32     // the engine's: the differences, and behind them the bits of done chunks
-	copied []float32     // the weights when they were last copied, then what corrects them; in barrier mode the weights themselves
+	memory []float32 // the engine's: the differences, and behind them the bits of done chunks
+	// the weights when they were last copied, then what corrects them; in barrier mode the weights themselves
+	copied []float32
 	wake   chan struct{} // a meeting may be due
 	met    chan error    // how the meetings of the open epoch have ended: nil when all chunks are trained on all nodes
 	active bool          // met is still to come
@@ -69,7 +70,8 @@ func (r *rounds) Called() {
 	}
 }
 
-// Start begins rounds, and sets the anchor: the first weights, which are the same on all nodes, or those of the snapshot to resume.
+// Start begins rounds, and sets the anchor: the first weights, which are the same on all nodes, or those of the
+// snapshot to resume.
 func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position) (core.Rounds, error) {
 	r := &rounds{group: p, run: c, wake: make(chan struct{}, 1), met: make(chan error, 1)}
 	n, plan := len(c.Mem.W), &c.Block.Plan
@@ -86,7 +88,8 @@ func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position
 	if r.copied = c.Mem.W; !plan.Barrier {
 		r.copied = make([]float32, n)
 	}
-	r.outer = nodes.NewOuter(c.Job.Asked.Outer, c.Job.Asked.OuterLR, c.Job.Asked.OuterMomentum, c.Mem.W, float64(plan.N))
+	r.outer = nodes.NewOuter(c.Job.Asked.Outer, c.Job.Asked.OuterLR, c.Job.Asked.OuterMomentum, c.Mem.W,
+		float64(plan.N))
 	if from != nil {
 		copy(r.outer.Velocity, from.Outer)
 	}
@@ -242,7 +245,8 @@ func (r *rounds) copyWeights() error {
 	return err
 }
 
-// ask makes a call that waits for the device, in the middle of a round. After an error the others would wait for the rest of that.
+// ask makes a call that waits for the device, in the middle of a round. After an error the others would wait for the
+// rest of that.
 func (r *rounds) ask(call func() error) error {
 	err := core.OnDevice(r.run.Ask(r.run.Patience, call))
 	if err != nil {
@@ -262,8 +266,8 @@ func (r *rounds) correct(quiet bool) error {
 	return r.ask(func() error { return r.run.Owner.Add(r.copied) })
 }
 
-// Align compares the nodes' anchors, while nobody trains. They are the same to the bit, unless an MPI library has not given all
-// nodes the same sum; then all take over node 0's, and it returns how many differed.
+// Align compares the nodes' anchors, while nobody trains. They are the same to the bit, unless an MPI library has not
+// given all nodes the same sum; then all take over node 0's, and it returns how many differed.
 func (r *rounds) Align() (differ int, err error) {
 	sum := binary.LittleEndian.AppendUint64(nil, r.outer.Checksum())
 	first, err := r.group.engine.Share(sum)

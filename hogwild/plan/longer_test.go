@@ -9,7 +9,8 @@ import (
 
 // onGPU is a run there, in which any worker takes any chunk.
 func onGPU() config.Config {
-	return config.Config{Mode: config.MustMode("async"), Partition: "dynamic", Workers: 2, Batch: 1, GPU: "0", Schedule: "linear", LR: 1, Epochs: 1}
+	return config.Config{Mode: config.MustMode("async"), Partition: "dynamic", Workers: 2, Batch: 1, GPU: "0",
+		Schedule: "linear", LR: 1, Epochs: 1}
 }
 
 // TestLongerChunks: those of a large set on GPUs are 2, 4 or 8 times as long, and their rates hold as much longer. On
@@ -36,8 +37,10 @@ func TestLongerChunks(t *testing.T) {
 		o := onGPU()
 		c.edit(&o)
 		p, s := New(&o, 1, c.n), NewSchedule(&o, 1, c.n)
-		if p.Longer != c.want || p.Chunk != c.want*1024 || s.Rates != int64(c.want*64) || s.Block(1<<20-1) != 1<<20-s.Rates {
-			t.Errorf("%d: %d rows in chunks of %d, rates for %d; want %d times 1024 and 64", i, c.n, p.Chunk, s.Rates, c.want)
+		if p.Longer != c.want || p.Chunk != c.want*1024 || s.Rates != int64(c.want*64) ||
+			s.Block(1<<20-1) != 1<<20-s.Rates {
+			t.Errorf("%d: %d rows in chunks of %d, rates for %d; want %d times 1024 and 64", i, c.n, p.Chunk,
+				s.Rates, c.want)
 		}
 	}
 }

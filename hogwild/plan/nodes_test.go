@@ -17,7 +17,8 @@ func eachJob(f func(c config.Config, n int)) {
 				for _, every := range []int{0, 1, 5} {
 					for _, n := range []int{1, 3, 64, 65, 193, 1000, 8193} {
 						for _, workers := range []int{1, 2, 3, 4} {
-							f(config.Config{Mode: config.MustMode(mode), Partition: partition, Workers: workers, Batch: batch,
+							f(config.Config{Mode: config.MustMode(mode), Partition: partition,
+								Workers: workers, Batch: batch,
 								AverageEvery: every, Seed: 5}, n)
 						}
 					}
@@ -38,8 +39,8 @@ func (j job) String() string {
 		j.Mode, j.Partition, j.Workers, j.Batch, j.AverageEvery, j.n, j.Node, j.Nodes)
 }
 
-// TestNodesCutAnEpochAsOne: the chunks of all nodes together are those of one node with all workers, each of them once. What one node
-// has is that of every epoch's rows: see TestEpochVisitsEveryRowOnce.
+// TestNodesCutAnEpochAsOne: the chunks of all nodes together are those of one node with all workers, each of them once.
+// What one node has is that of every epoch's rows: see TestEpochVisitsEveryRowOnce.
 func TestNodesCutAnEpochAsOne(t *testing.T) {
 	eachJob(func(c config.Config, n int) {
 		for nodes := 1; nodes <= 5; nodes++ {
@@ -51,8 +52,10 @@ func TestNodesCutAnEpochAsOne(t *testing.T) {
 				c.Node, c.Nodes = node, nodes
 				p := New(&c, c.Batch, n)
 				what := job{c, n}
-				if p.AllChunks() != one.Chunks() || p.Rounds != one.Rounds || p.Ranks() < nodes || p.Covered(1) != one.Covered(1) {
-					t.Fatalf("%s: %d chunks, %d rounds; one node has %d, %d", what, p.AllChunks(), p.Rounds, one.Chunks(), one.Rounds)
+				if p.AllChunks() != one.Chunks() || p.Rounds != one.Rounds || p.Ranks() < nodes ||
+					p.Covered(1) != one.Covered(1) {
+					t.Fatalf("%s: %d chunks, %d rounds; one node has %d, %d", what, p.AllChunks(), p.Rounds,
+						one.Chunks(), one.Rounds)
 				}
 				for i := range p.Chunks() {
 					g := p.Global(i)
@@ -153,7 +156,8 @@ func TestWhenNodesMeet(t *testing.T) {
 		{"10", []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
 		{"1000", []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
 	} {
-		cfg := config.Config{Mode: config.MustMode("sync"), Partition: "dynamic", Workers: 2, Batch: 4, AverageEvery: 2, Rounds: c.rounds, Nodes: 2}
+		cfg := config.Config{Mode: config.MustMode("sync"), Partition: "dynamic", Workers: 2, Batch: 4, AverageEvery: 2,
+			Rounds: c.rounds, Nodes: 2}
 		p := New(&cfg, cfg.Batch, 317)
 		var got []int
 		for round := range p.Rounds {

@@ -94,7 +94,8 @@ func TestChunksFitTheirMemory(t *testing.T) {
 				continue
 			}
 			first, rest := c.Split(1)
-			if got := append(stepsOf(first), stepsOf(rest)...); len(stepsOf(first)) != 1 || !slices.Equal(got, stepsOf(c)) {
+			if got := append(stepsOf(first), stepsOf(rest)...); len(stepsOf(first)) != 1 ||
+				!slices.Equal(got, stepsOf(c)) {
 				t.Fatalf("split takes %v apart into %v", stepsOf(c), got)
 			}
 			if want := c.Seen + int64(first.Count*c.Weight); rest.Seen != want {
@@ -256,7 +257,8 @@ func TestPlanByHand(t *testing.T) {
 
 	c = config.Config{Mode: config.MustMode("async"), Partition: "contiguous", Workers: 3, Batch: 5}
 	p = New(&c, c.Batch, 200) // shares of 66, 66 and 68, in chunks of 65
-	for i, w := range []struct{ rank, first, count int }{{0, 0, 65}, {0, 65, 1}, {1, 0, 65}, {1, 65, 1}, {2, 0, 65}, {2, 65, 3}} {
+	for i, w := range []struct{ rank, first, count int }{{0, 0, 65}, {0, 65, 1}, {1, 0, 65}, {1, 65, 1},
+		{2, 0, 65}, {2, 65, 3}} {
 		if got := p.At(0, i); got.Rank != w.rank || got.First != w.first || got.Count != w.count {
 			t.Errorf("chunk %d is %+v, want %+v", i, got, w)
 		}

@@ -17,16 +17,15 @@ type Schedule struct {
 	Rates   int64   // examples that a rate is kept for: a power of two
 }
 
-// rateBlock is how many examples a rate is kept for, where chunks are as long as on cores: a step of one example does not
-// pay for a cosine. Blocks do not depend on where a chunk begins, so that a resumed
-// run goes on as it would have.
+// rateBlock is how many examples a rate is kept for, where chunks are as long as on cores: a step of one example does
+// not pay for a cosine. Blocks do not depend on where a chunk begins, so that a resumed run goes on as it would have.
 const rateBlock = 64
 
 // Block is the first example of the block that seen is in.
 func (s Schedule) Block(seen int64) int64 { return seen &^ (s.Rates - 1) }
 
-// NewSchedule is that of a run of n rows at the learning rate lr. Where it is longer than the one that was asked for, as several
-// nodes may have it, so is its end.
+// NewSchedule is that of a run of n rows at the learning rate lr. Where it is longer than the one that was asked for,
+// as several nodes may have it, so is its end.
 func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 	n = c.PartOf(n)
 	end := c.LRMin

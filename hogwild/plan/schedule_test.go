@@ -7,8 +7,8 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// TestScheduleOfNodes: where all nodes have a multiple of the rate that was asked for, the schedule ends at that multiple too; at a lower
-// rate it ends where it was to end.
+// TestScheduleOfNodes: where all nodes have a multiple of the rate that was asked for, the schedule ends at that
+// multiple too; at a lower rate it ends where it was to end.
 func TestScheduleOfNodes(t *testing.T) {
 	c := &config.Config{Schedule: "linear", LR: 0.1, LRMin: 0.02, Epochs: 4}
 	for lr, end := range map[float64]float64{0.1: 0.02, 0.3: 0.06, 0.05: 0.02, 0.01: 0.01} {
@@ -27,7 +27,8 @@ func TestSchedules(t *testing.T) {
 		at             map[int64]float64
 	}{
 		{"constant", 0.1, 0.01, 0.5, map[int64]float64{0: 0.1, 2000: 0.1, 9999: 0.1}},
-		{"cosine", 0.1, 0, 0, map[int64]float64{0: 0.1, 1000: 0.05 * (1 + half), 2000: 0.05, 3000: 0.05 * (1 - half), 4000: 0, 5000: 0}},
+		{"cosine", 0.1, 0, 0, map[int64]float64{0: 0.1, 1000: 0.05 * (1 + half), 2000: 0.05, 3000: 0.05 * (1 - half),
+			4000: 0, 5000: 0}},
 		{"cosine", 0.5, 0.1, 0, map[int64]float64{0: 0.5, 2000: 0.3, 4000: 0.1, 4064: 0.1}},
 		{"linear", 0.4, 0, 0, map[int64]float64{0: 0.4, 1: 0.3999, 1000: 0.3, 4000: 0, 4100: 0}},
 		{"linear", 0.4, 0.2, 0, map[int64]float64{0: 0.4, 3000: 0.25, 4000: 0.2, 8000: 0.2}},
@@ -36,7 +37,8 @@ func TestSchedules(t *testing.T) {
 		{"step", 0.8, 0, 0.5, map[int64]float64{0: 0.8, 999: 0.8, 1000: 0.4, 1999: 0.4, 2000: 0.2, 3999: 0.1}},
 		{"step", 0.8, 0.3, 0.5, map[int64]float64{1999: 0.4, 2000: 0.3}},
 	} {
-		s := NewSchedule(&config.Config{Schedule: c.kind, LR: c.lr, LRMin: c.min, Decay: c.decay, Epochs: 4}, c.lr, 1000)
+		s := NewSchedule(&config.Config{Schedule: c.kind, LR: c.lr, LRMin: c.min, Decay: c.decay, Epochs: 4}, c.lr,
+			1000)
 		for seen, want := range c.at {
 			if got := s.At(seen); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s from %v to %v, after %d examples: %v, want %v", c.kind, c.lr, c.min, seen, got, want)

@@ -119,7 +119,8 @@ func (c *Command) environment(own []string, folder string) []string {
 //go:embed python/hogwild/*.py python/hogwild/py.typed python/hogwild_cuda.py
 var python embed.FS
 
-var pythonFiles = []string{"hogwild_cuda.py", "hogwild/py.typed", "hogwild/_run.py", "hogwild/_alone.py", "hogwild/__init__.py"}
+var pythonFiles = []string{"hogwild_cuda.py", "hogwild/py.typed", "hogwild/_run.py", "hogwild/_alone.py",
+	"hogwild/__init__.py"}
 
 // pythonText is the text of one of them.
 func pythonText(name string) []byte {
@@ -152,7 +153,8 @@ func PythonFolder() (string, error) {
 	}
 	info, e := os.Lstat(base)
 	if e == nil {
-		if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || ok && int(owner.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+		if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || ok && int(owner.Uid) != os.Getuid() ||
+			info.Mode().Perm()&0o022 != 0 {
 			e = fmt.Errorf("%s is not a folder of this user alone", base)
 		}
 	}

@@ -45,7 +45,8 @@ func Join(s *device.Setup, rank int, inner device.Device, p *Process) (device.De
 func (w *worker) welcome() error {
 	job := w.setup.Job
 	var a arrays
-	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Asked.Workers, Seed: job.Asked.Seed, Batch: w.batch, L2: job.Asked.L2,
+	hi := welcome{Welcome: protocol, Role: "worker", Rank: w.rank, Workers: job.Asked.Workers, Seed: job.Asked.Seed,
+		Batch: w.batch, L2: job.Asked.L2,
 		Steps: (w.setup.Plan.N*job.Asked.Epochs + w.batch*job.Asked.Workers - 1) / (w.batch * job.Asked.Workers)}
 	w.noted = w.setup.Samples()
 	err := a.of(&hi, w.setup.Mem, job, w.rank, w.noted)
@@ -95,7 +96,8 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	case t == nil:
 		return y, w.p.broke("its answer to train is not trained")
 	case t.Examples != c.Count || t.Steps != steps:
-		return y, w.p.broke("it trained %d examples in %d steps, and was to train %d in %d", t.Examples, t.Steps, c.Count, steps)
+		return y, w.p.broke("it trained %d examples in %d steps, and was to train %d in %d", t.Examples, t.Steps,
+			c.Count, steps)
 	case math.IsNaN(float64(t.Loss)) || math.IsInf(float64(t.Loss), 0):
 		return y, device.NotFinite(w.steps+int64(steps), float64(t.Loss), w.rates[steps-1])
 	}
@@ -118,7 +120,8 @@ func (w *worker) measured(t *trained) error {
 	m.SetOwnRate(t.OwnRate)
 	for name, v := range t.Metrics {
 		if !m.Add(name, float64(v[0]), uint64(v[1])) {
-			return w.p.broke("metric %q: there may be %d in training, with names of 1 to %d bytes", name, control.MostMeasures, control.MeasureName)
+			return w.p.broke("metric %q: there may be %d in training, with names of 1 to %d bytes", name,
+				control.MostMeasures, control.MeasureName)
 		}
 	}
 	return nil

@@ -167,13 +167,15 @@ func TestTrainFails(t *testing.T) {
 		trick string
 		says  []string
 	}{
-		{"exit=0@train", []string{"the program exited with status 0 before it was told to: keep iterating over job.batches()"}},
+		{"exit=0@train", []string{"the program exited with status 0 before it was told to: keep iterating over " +
+			"job.batches()"}},
 		{"exit=1@train", []string{"the program exited with status 1"}},
 		{"kill=train", []string{"the program was killed by SIGKILL"}},
 		{"child=train", []string{"the program was killed by SIGKILL"}},
 		{"close=train", []string{"it has closed its socket, and runs on"}},
 		{"line=nonsense@train", []string{`"nonsense"`, "invalid character"}},
-		{`line={"trained":{"examples":1,"steps":1}}@train`, []string{"it trained 1 examples in 1 steps, and was to train 64 in 8"}},
+		{`line={"trained":{"examples":1,"steps":1}}@train`,
+			[]string{"it trained 1 examples in 1 steps, and was to train 64 in 8"}},
 		{`line={"trained":{"examples":"all"}}@train`, []string{"trained.examples cannot be string"}},
 		{`line={"trained":{"examples":64,"steps":8,"loss":"much"}}@train`, []string{`"much" is not a number`}},
 		{`line={"scored":{}}@train`, []string{"its answer to train is not trained"}},
@@ -213,7 +215,8 @@ func TestJoinRefuses(t *testing.T) {
 	}
 	_, err = Join(r.setup, 0, inner, started(t, "features=5"))
 	check.Error(t, err, "the program's model is not that of the run:", "weight  [1 5], and [1 3] in the run")
-	for trick, says := range map[string]string{`line={"trained":{}}@welcome`: "its answer to welcome is not ready", "exit=0@welcome": "exited with status 0",
+	for trick, says := range map[string]string{`line={"trained":{}}@welcome`: "its answer to welcome is not ready",
+		"exit=0@welcome":  "exited with status 0",
 		`line=[]@welcome`: "array"} {
 		_, err := Join(r.setup, 0, inner, started(t, trick))
 		check.Error(t, err, says)

@@ -122,8 +122,8 @@ func (p *Process) killedBy() error {
 // errClosed is why a program was killed of which nobody wants anything more.
 var errClosed = errors.New("the program was not needed any more")
 
-// Close tells the program to leave, and waits until it has ended: what follows its loop takes as long as it takes, unless
-// it is killed because it hangs.
+// Close tells the program to leave, and waits until it has ended: what follows its loop takes as long as it takes,
+// unless it is killed because it hangs.
 func (p *Process) Close() error {
 	p.asked = true
 	if err := p.line.send(request{Leave: true}); err != nil {

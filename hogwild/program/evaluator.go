@@ -89,9 +89,11 @@ func (e *Evaluator) welcome(first bool) (err error) {
 	if err != nil {
 		return err
 	}
-	hi := welcome{Welcome: protocol, Role: "evaluator", Rank: Coordinator, Workers: e.p.command.Workers, Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2, GPU: e.gpu,
+	hi := welcome{Welcome: protocol, Role: "evaluator", Rank: Coordinator, Workers: e.p.command.Workers,
+		Seed: e.p.command.Seed, Batch: e.batch, Mode: "async", L2: e.l2, GPU: e.gpu,
 		Weights: place{a.file(e.seg.File()), offset}, Init: first}
-	hi.Data, err = a.sets(map[string]*data.Set{"train": e.sets.Train, "validation": e.sets.Validation, "test": e.sets.Test})
+	hi.Data, err = a.sets(map[string]*data.Set{"train": e.sets.Train, "validation": e.sets.Validation,
+		"test": e.sets.Test})
 	if err != nil {
 		return err
 	}
@@ -109,9 +111,10 @@ func (e *Evaluator) Evaluates() bool {
 // piece is how many rows are scored at once, at least.
 const piece = 256
 
-// Judge scores the weights after an epoch on a set, and tells the program of the epoch's end, if it wants to hear of that:
-// its metrics are of the whole set.
-func (e *Evaluator) Judge(w []float32, set *data.Set, epoch int) (sum model.Score, metrics map[string]float64, err error) {
+// Judge scores the weights after an epoch on a set, and tells the program of the epoch's end, if it wants to hear of
+// that: its metrics are of the whole set.
+func (e *Evaluator) Judge(w []float32, set *data.Set,
+	epoch int) (sum model.Score, metrics map[string]float64, err error) {
 	if e.Evaluates() {
 		sum, err = e.Score(w, set)
 	}

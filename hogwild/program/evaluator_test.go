@@ -59,7 +59,8 @@ func TestEvaluator(t *testing.T) {
 			t.Fatal(err)
 		}
 		loss, absolute := losses(set, w)
-		if s.N != set.Rows || math.Abs(s.Loss-loss) > 1e-6*loss || math.Abs((*s.Metrics)["mae"]-absolute) > 1e-6*absolute ||
+		if s.N != set.Rows || math.Abs(s.Loss-loss) > 1e-6*loss ||
+			math.Abs((*s.Metrics)["mae"]-absolute) > 1e-6*absolute ||
 			float64(s.Correct) != (*s.Metrics)["accuracy"] || s.Correct <= set.Rows/2 {
 			t.Errorf("%s: %+v, %v; want loss %v, mae %v", name, s, *s.Metrics, loss, absolute)
 		}

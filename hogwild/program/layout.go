@@ -49,7 +49,8 @@ func checkLayout(l *model.Layout) error {
 	}
 	for name, of := range l.Same {
 		if seen[name] || !seen[of] {
-			return fmt.Errorf("tensor %s is to be the same as %s: one has to be among the tensors, and not the other", name, of)
+			return fmt.Errorf("tensor %s is to be the same as %s: one has to be among the tensors, and not the other",
+				name, of)
 		}
 	}
 	if l.Rows < 0 || l.TestRows < 0 || l.Rows == 0 && l.TestRows > 0 {
@@ -111,7 +112,8 @@ func Compare(run, program *model.Layout) error {
 		}
 	}
 	if run.Rows != program.Rows || run.TestRows != program.TestRows {
-		add("the data set", "%d rows and %d to test, and %d and %d in the run", program.Rows, program.TestRows, run.Rows, run.TestRows)
+		add("the data set", "%d rows and %d to test, and %d and %d in the run", program.Rows, program.TestRows,
+			run.Rows, run.TestRows)
 	}
 	if rows == nil {
 		return nil

@@ -46,7 +46,8 @@ func TestBadStarts(t *testing.T) {
 	}{
 		{"", []string{"program: the command has no words"}},
 		{"python3 'step.py", []string{"program python3 'step.py: ", "unterminated single-quoted string"}},
-		{"no-such-program-anywhere --fast", []string{"program no-such-program-anywhere --fast: ", "executable file not found"}},
+		{"no-such-program-anywhere --fast",
+			[]string{"program no-such-program-anywhere --fast: ", "executable file not found"}},
 		{"/", []string{"program /: ", "is a directory"}},
 		{"true", []string{"the program exited with status 0 before it was told to"}},
 		{"echo hello", []string{"the program exited with status 0", "hello"}},
@@ -60,15 +61,21 @@ func TestBadStarts(t *testing.T) {
 		{own(`line={"hi":1}@hello`), []string{"it speaks version 0"}},
 		{own(hello(`[]`)), []string{"its model has no tensors"}},
 		{own(hello(`[{"name":"w","shape":[-1],"kind":"parameter"}]`)), []string{"tensor w has the shape [-1]"}},
-		{own(hello(`[{"name":"w","shape":[1048576,1048576,1048576],"kind":"parameter"}]`)), []string{"tensor w has the shape", "too large"}},
-		{own(hello(`[{"name":"w","shape":[1],"kind":"weight"}]`)), []string{`tensor w is of kind "weight"; there are parameter, frozen`}},
+		{own(hello(`[{"name":"w","shape":[1048576,1048576,1048576],"kind":"parameter"}]`)),
+			[]string{"tensor w has the shape", "too large"}},
+		{own(hello(`[{"name":"w","shape":[1],"kind":"weight"}]`)),
+			[]string{`tensor w is of kind "weight"; there are parameter, frozen`}},
 		{own(hello(`[{"name":"w","shape":[1],"kind":"frozen"}]`)), []string{"its model has no parameter to train"}},
-		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"},{"name":"w","shape":[1],"kind":"parameter"}]`)), []string{"two tensors are called w"}},
-		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"same":{"v":"u"}`)), []string{"tensor v is to be the same as u"}},
+		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"},{"name":"w","shape":[1],"kind":"parameter"}]`)),
+			[]string{"two tensors are called w"}},
+		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"same":{"v":"u"}`)),
+			[]string{"tensor v is to be the same as u"}},
 		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"rows":-4`)), []string{"a data set of -4 rows"}},
 		{own(hello(`[{"name":"","shape":[1],"kind":"parameter"}]`)), []string{"a tensor has no name"}},
-		{own(hello(`[{"name":"hogwild.state","shape":[1],"kind":"parameter"}]`)), []string{"tensor hogwild.state has a name that run folders use"}},
-		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"same":{"__metadata__":"w"}`)), []string{"tensor __metadata__ has a name that run folders use"}},
+		{own(hello(`[{"name":"hogwild.state","shape":[1],"kind":"parameter"}]`)),
+			[]string{"tensor hogwild.state has a name that run folders use"}},
+		{own(hello(`[{"name":"w","shape":[1],"kind":"parameter"}],"same":{"__metadata__":"w"}`)),
+			[]string{"tensor __metadata__ has a name that run folders use"}},
 	} {
 		p, err := Start(t.Context(), Command{Line: c.line, Workers: 1})
 		if err == nil {
@@ -202,7 +209,8 @@ func TestPythonFolder(t *testing.T) {
 	if now, err := os.Stat(filepath.Join(first, "hogwild/__init__.py")); err != nil || !os.SameFile(now, info) {
 		t.Errorf("it was written again: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(first, "hogwild/__init__.py"), pythonText("hogwild/__init__.py")[:5], 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(first, "hogwild/__init__.py"), pythonText("hogwild/__init__.py")[:5],
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	folder()

@@ -135,7 +135,8 @@ type trained struct {
 	Loss      number   `json:"loss"` // summed over the examples
 	Staleness []uint64 `json:"staleness"`
 
-	Metrics map[string][2]number `json:"metrics"`  // of its own: the sum over the examples that have it, and their number
+	// of its own: the sum over the examples that have it, and their number
+	Metrics map[string][2]number `json:"metrics"`
 	OwnRate bool                 `json:"own_rate"` // its optimizer takes steps at a rate of its own
 }
 

@@ -43,9 +43,12 @@ func pour(l *line, text []byte, piece int) {
 
 // Lines come out as they went in, however they are cut; without its end a last one does not count.
 func FuzzLine(f *testing.F) {
-	f.Add([]byte(`{"hello":1,"language":"Go","tensors":[{"name":"w","shape":[2,3],"kind":"parameter"}],"same":{"v":"w"},"rows":5}`+"\n"), uint8(7))
-	f.Add([]byte(`{"trained":{"examples":5,"steps":1,"loss":"nan","staleness":[1,2]}}`+"\n\n"+`{"scored":{"examples":1,"loss":-1e9,"metrics":{"a":"-inf"}}}`+"\n{"), uint8(255))
-	f.Add([]byte(`{"hello":1,"tensors":[{"name":"w","shape":[9223372036854775807,2],"kind":"parameter"}]}`+"\n"+`{"not_finite":{"step":-1,"loss":null}}`), uint8(1))
+	f.Add([]byte(
+		`{"hello":1,"language":"Go","tensors":[{"name":"w","shape":[2,3],"kind":"parameter"}],"same":{"v":"w"},"rows":5}`+"\n"), uint8(7))
+	f.Add([]byte(`{"trained":{"examples":5,"steps":1,"loss":"nan","staleness":[1,2]}}`+"\n\n"+
+		`{"scored":{"examples":1,"loss":-1e9,"metrics":{"a":"-inf"}}}`+"\n{"), uint8(255))
+	f.Add([]byte(`{"hello":1,"tensors":[{"name":"w","shape":[9223372036854775807,2],"kind":"parameter"}]}`+"\n"+
+		`{"not_finite":{"step":-1,"loss":null}}`), uint8(1))
 	f.Add(bytes.Repeat([]byte("x"), 20000), uint8(100))
 	f.Fuzz(func(t *testing.T, text []byte, piece uint8) {
 		near, far := sockets(t)

@@ -26,9 +26,11 @@ func TestPythonIsInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps", "--disable-pip-version-check", "--target", target, source},
+		{"-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation", "--no-deps",
+			"--disable-pip-version-check", "--target", target, source},
 		{"-c", "import hogwild, hogwild._alone, os, sys, importlib.metadata as m\n" +
-			"assert hogwild.__file__.startswith(sys.argv[1]) and os.path.exists(os.path.join(os.path.dirname(hogwild.__file__), 'py.typed'))\n" +
+			"assert hogwild.__file__.startswith(sys.argv[1]) and " +
+			"os.path.exists(os.path.join(os.path.dirname(hogwild.__file__), 'py.typed'))\n" +
 			"assert m.version('hogwild') == sys.argv[2], m.version('hogwild')\n" +
 			"assert not hasattr(hogwild, 'test_hogwild') and hogwild.alone", target, config.Version},
 	} {

@@ -30,7 +30,8 @@ func linear(t *testing.T, rows int, noise float64) data.Sets {
 		}
 		return m
 	}
-	s, err := data.LoadSets(data.Options{Memory: some(rows), TestMemory: some(300), Scale: "none", Task: "values", Seed: 1})
+	s, err := data.LoadSets(data.Options{Memory: some(rows), TestMemory: some(300), Scale: "none",
+		Task: "values", Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

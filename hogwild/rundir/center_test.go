@@ -43,7 +43,8 @@ func TestToPlain(t *testing.T) {
 		back := model.ToPlain(ps, fromPlain(ps, plain, mean, merged), mean, merged)
 		for i, v := range want {
 			if math.Abs(float64(plain[i])-v) > 1e-6 || math.Abs(float64(back[i])-v) > 2e-6 || len(plain) != len(want) {
-				t.Fatalf("merged %t: plain weight %d is %v, there and back %v, want %v", merged, i, plain[i], back[i], v)
+				t.Fatalf("merged %t: plain weight %d is %v, there and back %v, want %v", merged, i,
+					plain[i], back[i], v)
 			}
 		}
 	}

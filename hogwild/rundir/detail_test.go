@@ -17,7 +17,8 @@ import (
 
 // TestClassesByHand: ten examples of three classes, of which one was never predicted.
 func TestClassesByHand(t *testing.T) {
-	d := DetailOf([]string{"cat", "dog", "eel"}, []float32{0, 0, 0, 0, 1, 1, 1, 1, 2, 2}, []float32{0, 0, 0, 1, 1, 1, 0, 1, 1, 0})
+	d := DetailOf([]string{"cat", "dog", "eel"}, []float32{0, 0, 0, 0, 1, 1, 1, 1, 2, 2},
+		[]float32{0, 0, 0, 1, 1, 1, 0, 1, 1, 0})
 	want := &Detail{
 		Confusion: [][]int{{3, 1, 0}, {1, 3, 0}, {1, 1, 0}},
 		Classes: []ClassFigures{
@@ -45,7 +46,8 @@ func TestClassesByHand(t *testing.T) {
 func TestResidualsByHand(t *testing.T) {
 	d := DetailOf(nil, []float32{1, 2, 3, 4, 5}, []float32{-2, -3, 2, 2, 1})
 	r2 := 1 - 55./10
-	want := &Residuals{Mean: 3, SD: math.Sqrt2, MAE: 3, RMSE: math.Sqrt(11), R2: &r2, Min: 1, P5: 1.2, P25: 2, Median: 3, P75: 4, P95: 4.8, Max: 5,
+	want := &Residuals{Mean: 3, SD: math.Sqrt2, MAE: 3, RMSE: math.Sqrt(11), R2: &r2, Min: 1, P5: 1.2, P25: 2,
+		Median: 3, P75: 4, P95: 4.8, Max: 5,
 		Bands: []Band{{0, 1.4, 3, 4.6}}}
 	if d := cmp.Diff(want, d.Residuals, cmpopts.EquateApprox(0, 1e-14)); d != "" {
 		t.Error(d)

@@ -44,7 +44,8 @@ func (d *Detail) ScoreLines() (text string) {
 	}
 	if r := d.Ranking; r != nil {
 		text = fmt.Sprintf("AUC         %.4f; average precision %.4f for %s, %.4f for %s\n", r.AUC,
-			r.AveragePrecision[0], human.Quote(d.Classes[0].Class), r.AveragePrecision[1], human.Quote(d.Classes[1].Class))
+			r.AveragePrecision[0], human.Quote(d.Classes[0].Class), r.AveragePrecision[1],
+			human.Quote(d.Classes[1].Class))
 	}
 	rows, entropy := 0, 0.0
 	for _, c := range d.Classes {
@@ -54,21 +55,24 @@ func (d *Detail) ScoreLines() (text string) {
 	if float64(most.Rows) < unevenFrom*float64(rows) {
 		return text
 	}
-	text += fmt.Sprintf("uneven      always predicting %s has accuracy %s", human.Quote(most.Class), human.Accuracy(float64(most.Rows)/float64(rows)))
+	text += fmt.Sprintf("uneven      always predicting %s has accuracy %s", human.Quote(most.Class),
+		human.Accuracy(float64(most.Rows)/float64(rows)))
 	if d.LogLoss != nil {
 		for _, c := range d.Classes {
 			if p := float64(c.Rows) / float64(rows); p > 0 {
 				entropy -= p * math.Log(p)
 			}
 		}
-		text += fmt.Sprintf("; log loss %s, of the shares of classes alone %s", human.Loss(*d.LogLoss), human.Loss(entropy))
+		text += fmt.Sprintf("; log loss %s, of the shares of classes alone %s", human.Loss(*d.LogLoss),
+			human.Loss(entropy))
 	}
 	return text + "\n"
 }
 
 // text is two lines of residuals.
 func (r *Residuals) text() string {
-	return fmt.Sprintf("residuals   mean %.4g, sd %.4g, MAE %.4g\n            min %.4g, 5%% %.4g, median %.4g, 95%% %.4g, max %.4g\n",
+	return fmt.Sprintf("residuals   mean %.4g, sd %.4g, MAE %.4g\n            min %.4g, 5%% %.4g, median %.4g, 95%% "+
+		"%.4g, max %.4g\n",
 		r.Mean, r.SD, r.MAE, r.Min, r.P5, r.Median, r.P95, r.Max)
 }
 
@@ -89,7 +93,8 @@ func (d *Detail) table(matrix bool) string {
 				row = append(row, fmt.Sprint(n))
 			}
 		}
-		rows = append(rows, append(row, percent(c.Precision), percent(c.Recall), percent(c.F1), human.Count(int64(c.Rows))))
+		rows = append(rows, append(row, percent(c.Precision), percent(c.Recall), percent(c.F1),
+			human.Count(int64(c.Rows))))
 	}
 	title := "Per class:"
 	if matrix {

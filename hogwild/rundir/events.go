@@ -26,7 +26,8 @@ const (
 	ValueTag, ValueNumber, valueHistogram = 1, 2, 5
 	sessionStatus, sessionStart           = 1, 1
 
-	histogramMin, histogramMax, histogramN, histogramSum, histogramSum2, histogramLimits, histogramCounts = 1, 2, 3, 4, 5, 6, 7
+	histogramMin, histogramMax, histogramN, histogramSum, histogramSum2, histogramLimits, histogramCounts = 1,
+		2, 3, 4, 5, 6, 7
 )
 
 // OpenEvents begins a file in a run folder. The files that are there stay if the run has a past, else

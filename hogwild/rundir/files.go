@@ -16,7 +16,8 @@ import (
 // the old or the new, never half of either. The metrics grow line by line, and TensorBoard's events,
 // whose names begin with EventPrefix, record by record.
 const (
-	WeightsFile  = "weights.safetensors"       // the weights alone, as PyTorch names and shapes them; of the best epoch: see Best
+	// the weights alone, as PyTorch names and shapes them; of the best epoch: see Best
+	WeightsFile  = "weights.safetensors"
 	SnapshotFile = "snapshot.safetensors"      // all that is needed to continue
 	PreviousFile = "snapshot.prev.safetensors" // the snapshot before it
 	ResultFile   = "result.json"               // the result, once the run has ended
@@ -36,8 +37,8 @@ func lacks(folder, name string) string {
 	return "no " + name + " in it: the run ended before it first saved; start a new one"
 }
 
-// Stranger is the first file of a folder that is of no run: what begins there would mix with it, or replace it. A hidden
-// file does not count, nor one to which this process prints. "" if there is none.
+// Stranger is the first file of a folder that is of no run: what begins there would mix with it, or replace it. A
+// hidden file does not count, nor one to which this process prints. "" if there is none.
 func Stranger(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -61,7 +61,8 @@ func TestPreviousSnapshot(t *testing.T) {
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	keep := []string{SnapshotFile, PreviousFile, "mine.tmp", "snapshot.tmp"}
-	for _, name := range append([]string{SnapshotFile + ".12ab34cd.tmp", WeightsFile + ".tmp", MetricsName + ".00000000.tmp"}, keep...) {
+	for _, name := range append([]string{SnapshotFile + ".12ab34cd.tmp", WeightsFile + ".tmp",
+		MetricsName + ".00000000.tmp"}, keep...) {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +80,8 @@ func TestLeftovers(t *testing.T) {
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
-	if want := append(keep, ConfigFile, MetricsName); len(got) != len(want)+1 || slices.ContainsFunc(want, func(name string) bool { return !slices.Contains(got, name) }) {
+	if want := append(keep, ConfigFile, MetricsName); len(got) != len(want)+1 ||
+		slices.ContainsFunc(want, func(name string) bool { return !slices.Contains(got, name) }) {
 		t.Errorf("the folder holds %v, want %v and events", got, want)
 	}
 }

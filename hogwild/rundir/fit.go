@@ -24,7 +24,8 @@ type Fitted struct {
 // Fit finds the tensors of a model in the file, by their names and shapes. Names may have the prefixes of wrappers of
 // PyTorch, in the file or in the model. If some are missing, too many or of another shape, the error, which
 // matches config.ErrUsage, lists them and adds the cure; with partial it is an error only if none fits.
-func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, partial bool, cure string) (*Fitted, error) {
+func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, partial bool,
+	cure string) (*Fitted, error) {
 	var same map[string]string
 	if layout != nil {
 		same = layout.Same
@@ -40,13 +41,15 @@ func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, p
 			if m.fit == 0 && partial {
 				cure = "give a file with weights of this model"
 			}
-			return nil, config.Table(fit.Lines, "%s: %d of the %d tensors of model %s are in it, %s: %s", f.Path, m.fit, len(params), name, m.counts(), cure)
+			return nil, config.Table(fit.Lines, "%s: %d of the %d tensors of model %s are in it, %s: %s", f.Path, m.fit,
+				len(params), name, m.counts(), cure)
 		}
 	}
 	for _, alias := range slices.Sorted(maps.Keys(same)) {
 		a, b := m.found[alias], m.found[same[alias]]
 		if a.Name != "" && !bytes.Equal(a.Data, b.Data) {
-			return nil, config.Usage("%s: %s and %s are one tensor in the model, and differ in the file: remove one of them", f.Path, b.Name, a.Name)
+			return nil, config.Usage("%s: %s and %s are one tensor in the model, and differ in the file: remove one "+
+				"of them", f.Path, b.Name, a.Name)
 		}
 	}
 	for _, p := range params {
@@ -60,7 +63,8 @@ func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, p
 		}
 		for _, x := range v {
 			if x-x != 0 {
-				return nil, config.Usage("%s: tensor %s has the value %v: train from weights that are finite float32 numbers", f.Path, t.Name, x)
+				return nil, config.Usage("%s: tensor %s has the value %v: train from weights that are finite float32 "+
+					"numbers", f.Path, t.Name, x)
 			}
 		}
 		fit.values[p.Name] = v
@@ -87,7 +91,8 @@ type matched struct {
 	found                        map[string]torch.Tensor // by the name in the model
 	fit, missing, other, surplus int
 	misfits                      [][]string // rows of a table
-	rename                       string     // what to type in Python if all shapes fit in their order; "" if they do not
+	// what to type in Python if all shapes fit in their order; "" if they do not
+	rename string
 }
 
 // match finds them.
@@ -119,7 +124,8 @@ func (f *Weights) match(params []model.Param, same map[string]string) (*matched,
 			continue
 		}
 		if was, twice := m.found[name]; twice {
-			return nil, config.Usage("%s: tensors %s and %s are both %s of the model: remove one", f.Path, was.Name, t.Name, name)
+			return nil, config.Usage("%s: tensors %s and %s are both %s of the model: remove one", f.Path,
+				was.Name, t.Name, name)
 		}
 		m.found[name] = t
 	}
@@ -130,7 +136,8 @@ func (f *Weights) match(params []model.Param, same map[string]string) (*matched,
 		}
 	}
 	m.compare(params, surplus)
-	if slices.EqualFunc(f.tensors, params, func(t torch.Tensor, p model.Param) bool { return slices.Equal(t.Shape, p.Shape) }) {
+	if slices.EqualFunc(f.tensors, params,
+		func(t torch.Tensor, p model.Param) bool { return slices.Equal(t.Shape, p.Shape) }) {
 		m.rename = renaming(params)
 	}
 	return m, nil
@@ -202,7 +209,8 @@ func (m *matched) table() []string {
 		lines = append(lines, fmt.Sprintf("  and %d more", n))
 	}
 	if m.rename != "" {
-		lines = append(lines, "The shapes are those of the model, in its order. If only the names differ, save the file again:", "  "+m.rename)
+		lines = append(lines, "The shapes are those of the model, in its order. If only the names differ, save the "+
+			"file again:", "  "+m.rename)
 	}
 	return lines
 }

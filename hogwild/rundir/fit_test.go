@@ -20,8 +20,10 @@ import (
 )
 
 // mlpParams are those of a perceptron with 3 inputs, 2 hidden units and 1 output, of which the first layer centres.
-var mlpParams = []model.Param{{Name: "0.weight", Shape: []int{2, 3}, Transposed: true}, {Name: "0.bias", Shape: []int{2}},
-	{Name: "0.center", Shape: []int{2}}, {Name: "2.weight", Shape: []int{1, 2}, Transposed: true}, {Name: "2.bias", Shape: []int{1}}}
+var mlpParams = []model.Param{{Name: "0.weight", Shape: []int{2, 3}, Transposed: true},
+	{Name: "0.bias", Shape: []int{2}},
+	{Name: "0.center", Shape: []int{2}}, {Name: "2.weight", Shape: []int{1, 2}, Transposed: true},
+	{Name: "2.bias", Shape: []int{1}}}
 
 // plainParams are those that leave the run.
 func plainParams() []model.Param { return slices.Delete(slices.Clone(mlpParams), 2, 3) }
@@ -42,13 +44,16 @@ func written(t *testing.T, ts ...Tensor) *Weights {
 }
 
 func mlpTensors(prefix string) []Tensor {
-	return []Tensor{FloatTensor(prefix+"0.weight", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}), FloatTensor(prefix+"0.bias", []int{2}, []float32{7, 8}),
-		FloatTensor(prefix+"2.weight", []int{1, 2}, []float32{9, 10}), FloatTensor(prefix+"2.bias", []int{1}, []float32{11})}
+	return []Tensor{FloatTensor(prefix+"0.weight", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}),
+		FloatTensor(prefix+"0.bias", []int{2}, []float32{7, 8}),
+		FloatTensor(prefix+"2.weight", []int{1, 2}, []float32{9, 10}),
+		FloatTensor(prefix+"2.bias", []int{1}, []float32{11})}
 }
 
 // TestFit: with the prefixes of wrappers, into the weights of a model that centres.
 func TestFit(t *testing.T) {
-	for _, prefix := range []string{"", "module.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module.", "module.module."} {
+	for _, prefix := range []string{"", "module.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module.",
+		"module.module."} {
 		fit, err := written(t, mlpTensors(prefix)...).Fit("mlp:2", plainParams(), nil, false, "")
 		if err != nil {
 			t.Fatalf("%q: %v", prefix, err)
@@ -66,7 +71,8 @@ func TestFit(t *testing.T) {
 	}
 	// In the model itself, and in one part of it that was compiled.
 	wrapped := []model.Param{{Name: "module.a.weight", Shape: []int{1}}, {Name: "b.weight", Shape: []int{1}}}
-	fit, err := written(t, FloatTensor("a._orig_mod.weight", []int{1}, []float32{1}), FloatTensor("b.weight", []int{1}, []float32{2})).Fit("program", wrapped, nil, false, "")
+	fit, err := written(t, FloatTensor("a._orig_mod.weight", []int{1}, []float32{1}),
+		FloatTensor("b.weight", []int{1}, []float32{2})).Fit("program", wrapped, nil, false, "")
 	if w := make([]float32, 2); err != nil || fit.Into(wrapped, w) != nil || !slices.Equal(w, []float32{1, 2}) {
 		t.Errorf("%v, %v", w, err)
 	}
@@ -74,15 +80,19 @@ func TestFit(t *testing.T) {
 
 // TestMisfits: what does not fit is one table; with partial the rest is taken.
 func TestMisfits(t *testing.T) {
-	some := append(mlpTensors("module.")[1:3], FloatTensor("module.2.bias", nil, []float32{1}), FloatTensor("tail\x1b[31m\n", []int{2, 2, 2, 2, 1, 1, 1, 1}, make([]float32, 16)),
+	some := append(mlpTensors("module.")[1:3], FloatTensor("module.2.bias", nil, []float32{1}),
+		FloatTensor("tail\x1b[31m\n", []int{2, 2, 2, 2, 1, 1, 1, 1}, make([]float32, 16)),
 		FloatTensor(strings.Repeat("encoder.layers.", 30)+"weight", []int{1}, []float32{1}))
 	var text strings.Builder
 	for _, c := range []struct {
 		what    string
 		tensors []Tensor
 	}{
-		{"some", some}, {"other names", []Tensor{FloatTensor("1.weight", []int{2, 3}, make([]float32, 6)), FloatTensor("1.bias", []int{2}, make([]float32, 2)),
-			FloatTensor("3.weight", []int{1, 2}, make([]float32, 2)), FloatTensor("3.bias", []int{1}, make([]float32, 1))}},
+		{"some", some},
+		{"other names", []Tensor{FloatTensor("1.weight", []int{2, 3}, make([]float32, 6)),
+			FloatTensor("1.bias", []int{2}, make([]float32, 2)),
+			FloatTensor("3.weight", []int{1, 2}, make([]float32, 2)),
+			FloatTensor("3.bias", []int{1}, make([]float32, 1))}},
 		{"many", manyTensors(1000)}, {"nothing", nil},
 	} {
 		_, err := written(t, c.tensors...).Fit("mlp:2", plainParams(), nil, false, "do something else")
@@ -101,7 +111,8 @@ func TestMisfits(t *testing.T) {
 	if err := fit.Into(mlpParams, w); err != nil {
 		t.Fatal(err)
 	}
-	if want := []float32{-1, -1, -1, -1, -1, -1, 7, 8, -1, -1, 9, 10, -1}; !slices.Equal(w, want) || fit.Text() != "net.safetensors, 2 of 4 tensors" {
+	if want := []float32{-1, -1, -1, -1, -1, -1, 7, 8, -1, -1, 9, 10, -1}; !slices.Equal(w, want) ||
+		fit.Text() != "net.safetensors, 2 of 4 tensors" {
 		t.Errorf("%v, want %v; %s", w, want, fit.Text())
 	}
 	_, err = written(t, manyTensors(3)...).Fit("mlp:2", plainParams(), nil, true, "")
@@ -118,9 +129,11 @@ func manyTensors(n int) (ts []Tensor) {
 // TestFitRefuses: two tensors for one name, and values that no training can start from.
 func TestFitRefuses(t *testing.T) {
 	ts := mlpTensors("")
-	_, err := written(t, append(ts, FloatTensor("module.0.bias", []int{2}, []float32{1, 2}))...).Fit("mlp:2", plainParams(), nil, true, "")
+	_, err := written(t, append(ts, FloatTensor("module.0.bias", []int{2}, []float32{1, 2}))...).Fit("mlp:2",
+		plainParams(), nil, true, "")
 	check.Error(t, err, "0.bias", "module.0.bias", "both")
-	for _, wide := range []Tensor{{"0.bias", "F64", []int{2}, []byte("\x00\x00\x00\x00\x00\x00\xf0\x7f\x00\x00\x00\x00\x00\x00\xf0\x3f")},
+	for _, wide := range []Tensor{{"0.bias", "F64", []int{2},
+		[]byte("\x00\x00\x00\x00\x00\x00\xf0\x7f\x00\x00\x00\x00\x00\x00\xf0\x3f")},
 		{"0.bias", "F64", []int{2}, []byte("\xff\xff\xff\xff\xff\xff\xef\x7f\x00\x00\x00\x00\x00\x00\xf0\x3f")},
 		{"0.bias", "BF16", []int{2}, []byte("\x81\x7f\x80\x3f")}} {
 		ts[1] = wide
@@ -137,12 +150,16 @@ func TestFitRefuses(t *testing.T) {
 
 // TestTiedTensorsThatDiffer: a file with two values for one tensor is refused, whose names stand in the error.
 func TestTiedTensorsThatDiffer(t *testing.T) {
-	layout := &model.Layout{Tensors: []model.Tensor{{Name: "embed.weight", Shape: []int{2}, Kind: model.Parameter}}, Same: map[string]string{"head.weight": "embed.weight"}}
+	layout := &model.Layout{Tensors: []model.Tensor{{Name: "embed.weight", Shape: []int{2}, Kind: model.Parameter}},
+		Same: map[string]string{"head.weight": "embed.weight"}}
 	for _, c := range []struct {
 		values []float32
 		says   string
-	}{{[]float32{1, 2}, ""}, {[]float32{1, 3}, "net.pt: embed.weight and head.weight are one tensor in the model, and differ in the file"}} {
-		f := &Weights{Path: "net.pt", tensors: []torch.Tensor{FloatTensor("embed.weight", []int{2}, []float32{1, 2}).view(), FloatTensor("head.weight", []int{2}, c.values).view()}}
+	}{{[]float32{1, 2}, ""}, {[]float32{1, 3}, "net.pt: embed.weight and head.weight are one tensor in the model, " +
+		"and differ in the file"}} {
+		f := &Weights{Path: "net.pt",
+			tensors: []torch.Tensor{FloatTensor("embed.weight", []int{2}, []float32{1, 2}).view(),
+				FloatTensor("head.weight", []int{2}, c.values).view()}}
 		fit, err := f.Fit("program", layout.Params(), layout, true, "")
 		if c.says != "" {
 			check.Error(t, err, c.says)
@@ -157,8 +174,10 @@ func TestPyTorchLoadsProgramWeights(t *testing.T) {
 	kind := func(name, kind string, shape ...int) model.Tensor {
 		return model.Tensor{Name: name, Shape: shape, Kind: kind}
 	}
-	layout := &model.Layout{Tensors: []model.Tensor{kind("embed.weight", model.Parameter, 2, 3), kind("norm.weight", model.Parameter, 3), kind("norm.bias", model.Frozen, 3),
-		kind("norm.running_mean", model.Buffer, 3), kind("norm.running_var", model.Buffer, 3), kind("norm.num_batches_tracked", model.Integer), kind("mask", model.Integer, 2)},
+	layout := &model.Layout{Tensors: []model.Tensor{kind("embed.weight", model.Parameter, 2, 3),
+		kind("norm.weight", model.Parameter, 3), kind("norm.bias", model.Frozen, 3),
+		kind("norm.running_mean", model.Buffer, 3), kind("norm.running_var", model.Buffer, 3),
+		kind("norm.num_batches_tracked", model.Integer), kind("mask", model.Integer, 2)},
 		Same: map[string]string{"head.weight": "embed.weight"}}
 	s := &Snapshot{Job: tuning.Job{Asked: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats}}
 	s.Job.Asked.Layout, s.Job.Asked.Model = layout, model.ProgramName
@@ -180,7 +199,8 @@ with safetensors.safe_open(sys.argv[1], "pt") as f:
     net.load_state_dict({k: f.get_tensor(k) for k in f.keys()}, strict=True)
 print(*(v.double().flatten().tolist() for k, v in sorted(net.state_dict().items())), net.norm.num_batches_tracked.dtype, net.head.weight is net.embed.weight, end="")
 `, filepath.Join(dir, WeightsFile))
-	const want = "[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [1.0, 1.0] [2.0, 3.0, 4.0] [4.0] [5.0, 6.0, 0.0] [1.0, 2.0, 3.0] [6.0, 0.0, 1.0] torch.int64 True"
+	const want = "[0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] [1.0, 1.0] [2.0, 3.0, 4.0] [4.0] " +
+		"[5.0, 6.0, 0.0] [1.0, 2.0, 3.0] [6.0, 0.0, 1.0] torch.int64 True"
 	if string(out) != want {
 		t.Errorf("%s\nwant %s", out, want)
 	}
@@ -189,9 +209,12 @@ print(*(v.double().flatten().tolist() for k, v in sorted(net.state_dict().items(
 // TestProgramWeights: the file of a program's model has integers as such, and tied tensors under both names. It is read
 // back, also if it has one of the two names only.
 func TestProgramWeights(t *testing.T) {
-	layout := &model.Layout{Tensors: []model.Tensor{{Name: "embed.weight", Shape: []int{2, 2}, Kind: model.Parameter}, {Name: "norm.running_mean", Shape: []int{2}, Kind: model.Buffer},
-		{Name: "norm.num_batches_tracked", Kind: model.Integer}, {Name: "mask", Shape: []int{3}, Kind: model.Integer}}, Same: map[string]string{"head.weight": "embed.weight"}}
-	s := &Snapshot{Job: tuning.Job{Asked: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats}, W: []float32{1, 2, 3, 4, .5, .25, 1e6 + .4, 1, 0, -7}}
+	layout := &model.Layout{Tensors: []model.Tensor{{Name: "embed.weight", Shape: []int{2, 2}, Kind: model.Parameter},
+		{Name: "norm.running_mean", Shape: []int{2}, Kind: model.Buffer},
+		{Name: "norm.num_batches_tracked", Kind: model.Integer}, {Name: "mask", Shape: []int{3}, Kind: model.Integer}},
+		Same: map[string]string{"head.weight": "embed.weight"}}
+	s := &Snapshot{Job: tuning.Job{Asked: config.Default()}, Meta: data.Meta{Rows: 1, Features: 1, Kind: data.Floats},
+		W: []float32{1, 2, 3, 4, .5, .25, 1e6 + .4, 1, 0, -7}}
 	s.Job.Asked.Layout, s.Job.Asked.Model = layout, model.ProgramName
 	dir, params := t.TempDir(), layout.Params()
 	if err := s.SaveWeights(dir, params, params); err != nil {
@@ -206,7 +229,8 @@ func TestProgramWeights(t *testing.T) {
 		v, _ := x.view().Floats()
 		got[x.Name] = fmt.Sprint(x.DType, x.Shape, v)
 	}
-	if d := cmp.Diff(map[string]string{"embed.weight": "F32[2 2] [1 2 3 4]", "head.weight": "F32[2 2] [1 2 3 4]", "norm.running_mean": "F32[2] [0.5 0.25]",
+	if d := cmp.Diff(map[string]string{"embed.weight": "F32[2 2] [1 2 3 4]", "head.weight": "F32[2 2] [1 2 3 4]",
+		"norm.running_mean":        "F32[2] [0.5 0.25]",
 		"norm.num_batches_tracked": "I64[] [1e+06]", "mask": "I64[3] [1 0 -7]"}, got); d != "" {
 		t.Error(d)
 	}

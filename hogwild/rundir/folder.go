@@ -73,8 +73,8 @@ func (f *Folder) WriteConfig(c config.Config) error {
 	return atomicfile.Write(filepath.Join(f.Path, ConfigFile), text)
 }
 
-// Mend makes again what is gone, and says what that is: the folder, if it was removed or renamed, or files that grow or are
-// written once; of the lock's file it is silent. It fails if another run, or other files, have taken the place.
+// Mend makes again what is gone, and says what that is: the folder, if it was removed or renamed, or files that grow or
+// are written once; of the lock's file it is silent. It fails if another run, or other files, have taken the place.
 func (f *Folder) Mend(c config.Config, past *Past) (gone string, err error) {
 	if f == nil {
 		return "", nil

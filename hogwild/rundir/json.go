@@ -56,7 +56,8 @@ type (
 )
 
 func (r *Result) asJSON() *jsonResult {
-	return &jsonResult{(*plainResult)(r), jsonNumber{&r.ExamplesPerSecond}, jsonNumber{&r.TrainLoss}, jsonNumber{&r.TestLoss},
+	return &jsonResult{(*plainResult)(r), jsonNumber{&r.ExamplesPerSecond}, jsonNumber{&r.TrainLoss},
+		jsonNumber{&r.TestLoss},
 		jsonOptional{&r.TestAccuracy}, jsonOptional{&r.TestRMSE}, jsonOptional{&r.TestR2}, r.Validation.asJSON()}
 }
 
@@ -66,7 +67,8 @@ func (e *EpochResult) asJSON() *jsonEpoch {
 }
 
 func (v *Validation) asJSON() jsonValidation {
-	return jsonValidation{jsonOptional{&v.ValidationLoss}, jsonOptional{&v.ValidationAccuracy}, jsonOptional{&v.ValidationRMSE}, jsonOptional{&v.ValidationR2}}
+	return jsonValidation{jsonOptional{&v.ValidationLoss}, jsonOptional{&v.ValidationAccuracy},
+		jsonOptional{&v.ValidationRMSE}, jsonOptional{&v.ValidationR2}}
 }
 
 func (s *Status) asJSON() *jsonStatus {

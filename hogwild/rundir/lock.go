@@ -18,9 +18,9 @@ import (
 	"hogwild/shm"
 )
 
-// LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when
-// the coordinator dies, however it dies; one that is merely stopped keeps it. While it is locked,
-// the file holds the coordinator's process id and host. It is open to its owner alone: whoever can read a file can lock it.
+// LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when the coordinator dies,
+// however it dies; one that is merely stopped keeps it. While it is locked, the file holds the coordinator's process id
+// and host. It is open to its owner alone: whoever can read a file can lock it.
 const LockFile = ".lock"
 
 // ErrNoLocks is the error of Lock on a file system without locks. Nothing keeps a second run out then.
@@ -68,7 +68,8 @@ func Lock(dir string) (l *FolderLock, err error) {
 		f.Close()
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries && owner.dead():
-			return nil, config.Usage("%s is locked by another process than the run's (pid %d, dead): `fuser -v %s` names it", dir, owner.pid, human.ShellWord(path))
+			return nil, config.Usage("%s is locked by another process than the run's (pid %d, dead): `fuser -v %s` "+
+				"names it", dir, owner.pid, human.ShellWord(path))
 		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries:
 			return nil, config.Usage("a run is going on in %s%s", dir, owner)
 		case err != nil && !errors.Is(err, unix.EWOULDBLOCK):
@@ -94,7 +95,8 @@ func (l *FolderLock) Release() {
 		return
 	}
 	open, err1 := l.f.Stat()
-	if there, err2 := l.dir.Lstat(LockFile); err1 == nil && err2 == nil && os.SameFile(open, there) { // not one that was made since
+	// not one that was made since
+	if there, err2 := l.dir.Lstat(LockFile); err1 == nil && err2 == nil && os.SameFile(open, there) {
 		_ = l.dir.Remove(LockFile)
 	}
 	_ = l.f.Close()

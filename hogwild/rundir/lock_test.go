@@ -26,7 +26,8 @@ func TestOneLockAtATime(t *testing.T) {
 		t.Errorf("Live = %d, %v", pid, live)
 	}
 	_, err = Lock(dir)
-	if want := fmt.Sprintf("a run is going on in %s (pid %d)", dir, os.Getpid()); !errors.Is(err, config.ErrUsage) || err.Error() != want {
+	if want := fmt.Sprintf("a run is going on in %s (pid %d)", dir, os.Getpid()); !errors.Is(err, config.ErrUsage) ||
+		err.Error() != want {
 		t.Errorf("the second lock: %v, want %s", err, want)
 	}
 	first.Release()

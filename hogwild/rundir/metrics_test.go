@@ -24,8 +24,10 @@ func TestMetricsLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(m.Second(Status{Epoch: 1, Epochs: 2, Examples: 100, Total: 200, Rate: 50, Workers: []WorkerStatus{{Rank: 1, PID: 7, State: "training", Rate: math.Inf(1)}}}))
-	first := EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25, TestLoss: 0.5, TestAccuracy: &accuracy}
+	must(m.Second(Status{Epoch: 1, Epochs: 2, Examples: 100, Total: 200, Rate: 50,
+		Workers: []WorkerStatus{{Rank: 1, PID: 7, State: "training", Rate: math.Inf(1)}}}))
+	first := EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25, TestLoss: 0.5,
+		TestAccuracy: &accuracy}
 	must(m.Epoch(first))
 	must(m.Close())
 	whole := readLines(t, run)
@@ -43,11 +45,16 @@ func TestMetricsLines(t *testing.T) {
 	must(m.Close())
 
 	want := append(whole,
-		map[string]any{"kind": "epoch", "epoch": 2., "seconds": 0., "examples": 0., "lr": 0., "train_loss": nil, "test_loss": nil, "test_rmse": nil},
-		map[string]any{"kind": "second", "epoch": 0., "epochs": 0., "seconds": 0., "examples": 0., "examples_per_second": nil, "workers": nil})
-	want[0] = map[string]any{"kind": "second", "epoch": 1., "epochs": 2., "seconds": 0., "examples": 100., "total_examples": 200., "examples_per_second": 50., "workers": []any{
-		map[string]any{"rank": 1., "pid": 7., "state": "training", "examples": 0., "examples_per_second": nil, "restarts": 0.}}}
-	want[1] = map[string]any{"kind": "epoch", "epoch": 1., "seconds": 2., "examples": 100., "lr": 0.1, "train_loss": 0.25, "test_loss": 0.5, "test_accuracy": 0.5}
+		map[string]any{"kind": "epoch", "epoch": 2., "seconds": 0., "examples": 0., "lr": 0., "train_loss": nil,
+			"test_loss": nil, "test_rmse": nil},
+		map[string]any{"kind": "second", "epoch": 0., "epochs": 0., "seconds": 0., "examples": 0.,
+			"examples_per_second": nil, "workers": nil})
+	want[0] = map[string]any{"kind": "second", "epoch": 1., "epochs": 2., "seconds": 0., "examples": 100.,
+		"total_examples": 200., "examples_per_second": 50., "workers": []any{
+			map[string]any{"rank": 1., "pid": 7., "state": "training", "examples": 0., "examples_per_second": nil,
+				"restarts": 0.}}}
+	want[1] = map[string]any{"kind": "epoch", "epoch": 1., "seconds": 2., "examples": 100., "lr": 0.1,
+		"train_loss": 0.25, "test_loss": 0.5, "test_accuracy": 0.5}
 	if d := cmp.Diff(want, readLines(t, run)); d != "" {
 		t.Error(d)
 	}
@@ -98,7 +105,8 @@ func TestMetricsErrors(t *testing.T) {
 func TestMetricsOfAPast(t *testing.T) {
 	past := &Past{Examples: 350}
 	for i := 1; i <= 3; i++ {
-		past.History = append(past.History, EpochResult{Kind: "epoch", Epoch: i, Examples: int64(100 * i), TrainLoss: float64(i)})
+		past.History = append(past.History, EpochResult{Kind: "epoch", Epoch: i, Examples: int64(100 * i),
+			TrainLoss: float64(i)})
 	}
 	epoch := func(n int, loss float64) string {
 		line, err := epochLine(EpochResult{Epoch: n, Examples: int64(100 * n), TrainLoss: loss})
@@ -122,14 +130,17 @@ func TestMetricsOfAPast(t *testing.T) {
 	}{
 		{"none", "", all, 3},
 		{"whole", all, all, 0},
-		{"killed before the last line", epoch(1, 1) + second(150) + epoch(2, 2), epoch(1, 1) + second(150) + epoch(2, 2) + epoch(3, 3), 1},
+		{"killed before the last line", epoch(1, 1) + second(150) + epoch(2, 2),
+			epoch(1, 1) + second(150) + epoch(2, 2) + epoch(3, 3), 1},
 		{"killed within it", epoch(1, 1) + epoch(2, 2) + epoch(3, 3)[:20], all, 1},
 		{"one within", second(50) + epoch(1, 1) + second(210) + second(220) + epoch(3, 3) + second(340),
 			second(50) + epoch(1, 1) + epoch(2, 2) + second(210) + second(220) + epoch(3, 3) + second(340), 1},
 		{"the first", epoch(2, 2) + epoch(3, 3), all, 1},
 		{"after the snapshot", all + second(350) + second(351) + epoch(4, 4) + second(420), all + second(350), 0},
-		{"torn within", epoch(1, 1) + `{"kind":"epo` + epoch(2, 2) + epoch(3, 3), epoch(1, 1) + epoch(2, 2) + epoch(3, 3), 1},
-		{"another kind", epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3), epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3), 0},
+		{"torn within", epoch(1, 1) + `{"kind":"epo` + epoch(2, 2) + epoch(3, 3),
+			epoch(1, 1) + epoch(2, 2) + epoch(3, 3), 1},
+		{"another kind", epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3),
+			epoch(1, 1) + other + epoch(2, 2) + epoch(3, 3), 0},
 	} {
 		got, missing, err := past.mend(c.old)
 		if err != nil || got != c.want || len(missing) != c.missing {

@@ -10,11 +10,12 @@ import (
 // NodesRound is what the nodes of a job have come to together after a round within an epoch. The workers may
 // train on meanwhile.
 type NodesRound struct {
-	Weights  []float32 // of all nodes, as the run trains them
-	Round    int       // barrier mode: the workers' last round before it; -1: none
-	Done     []bool    // elsewhere: by the place of a chunk among those of all nodes: its updates are part of the weights
-	Examples int       // of the open epoch as it is cut now, trained by all nodes
-	Loss     float64   // summed over them
+	Weights []float32 // of all nodes, as the run trains them
+	Round   int       // barrier mode: the workers' last round before it; -1: none
+	// elsewhere: by the place of a chunk among those of all nodes: its updates are part of the weights
+	Done     []bool
+	Examples int     // of the open epoch as it is cut now, trained by all nodes
+	Loss     float64 // summed over them
 }
 
 // DoneChunks sets done to the chunks of all nodes that are done in a snapshot within an epoch, and returns how many
@@ -34,9 +35,9 @@ func (s *Snapshot) DoneChunks(p *plan.Plan, done []bool) (examples, loss float64
 	return examples, loss / max(1, examples)
 }
 
-// CaptureNodes copies what all nodes have after a round, with this node's states of optimizers, and sets the position to
-// it. W is the control block of any node. Another number of nodes can continue from it if any worker
-// may take any chunk, and in barrier mode, where the rest of the epoch is cut anew.
+// CaptureNodes copies what all nodes have after a round, with this node's states of optimizers, and sets the position
+// to it. W is the control block of any node. Another number of nodes can continue from it if any worker may take any
+// chunk, and in barrier mode, where the rest of the epoch is cut anew.
 func (s *Snapshot) CaptureNodes(m *control.Weights, w *control.Block, n *NodesRound) {
 	s.Begin(nil)
 	s.W = append(s.W[:0], n.Weights...)

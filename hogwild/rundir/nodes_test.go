@@ -41,7 +41,8 @@ func jobOf(t *testing.T, c config.Config, nodes int) []node {
 		if err != nil {
 			t.Fatal(err)
 		}
-		block, err := control.Create(control.Header{Version: config.Version, Job: *job, Rows: nodeRows, Start: control.Start{Epoch: 1}})
+		block, err := control.Create(control.Header{Version: config.Version, Job: *job, Rows: nodeRows,
+			Start: control.Start{Epoch: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +124,8 @@ func finish(all []node, is func(p *plan.Plan, i int) bool) (done []bool, example
 		p := &n.block.Plan
 		for i := range p.Chunks() {
 			if c := p.At(nodeEpoch-1, i); is(p, i) {
-				n.block.Finish(0, c, plan.ChunkResult{Examples: c.Count, Steps: 1, Loss: float64(c.Count) * float64(1+i%3)})
+				n.block.Finish(0, c,
+					plan.ChunkResult{Examples: c.Count, Steps: 1, Loss: float64(c.Count) * float64(1+i%3)})
 				done[p.Global(i)] = true
 			}
 		}
@@ -137,7 +139,8 @@ func finish(all []node, is func(p *plan.Plan, i int) bool) (done []bool, example
 func save(t *testing.T, all []node, round int, done []bool, examples int, loss float64) (dir string) {
 	t.Helper()
 	n := all[0]
-	s := &Snapshot{Job: *n.job, Meta: data.Meta{Rows: nodeRows, Features: 4, Kind: data.Floats}, Pos: Position{Epoch: nodeEpoch, Examples: 2 * nodeRows},
+	s := &Snapshot{Job: *n.job, Meta: data.Meta{Rows: nodeRows, Features: 4, Kind: data.Floats},
+		Pos:   Position{Epoch: nodeEpoch, Examples: 2 * nodeRows},
 		Outer: []float32{5, 4, 3, 2, 1}}
 	for rank, o := range n.mem.Optimizers {
 		*o.Steps = uint64(7 + rank)
@@ -145,7 +148,8 @@ func save(t *testing.T, all []node, round int, done []bool, examples int, loss f
 			slot[1] = float32(rank) + 0.5
 		}
 	}
-	s.CaptureNodes(n.mem, n.block, &NodesRound{Weights: []float32{1, 2, 3, 4, 5}, Round: round, Done: done, Examples: examples, Loss: loss})
+	s.CaptureNodes(n.mem, n.block, &NodesRound{Weights: []float32{1, 2, 3, 4, 5}, Round: round, Done: done,
+		Examples: examples, Loss: loss})
 	dir = t.TempDir()
 	if err := s.Save(dir, nodeParams, nodeParams); err != nil {
 		t.Fatal(err)
@@ -166,7 +170,8 @@ func sameState(t *testing.T, s *Snapshot, all []node) {
 		for rank, o := range n.mem.Optimizers {
 			from := (i*len(n.mem.Optimizers) + rank) % 2 // of the saved node's two
 			if *o.Steps != uint64(7+from) || o.Slots[0][1] != float32(from)+0.5 {
-				t.Errorf("node %d, rank %d: state %v after %d steps, want that of rank %d", i, rank, o.Slots[0], *o.Steps, from)
+				t.Errorf("node %d, rank %d: state %v after %d steps, want that of rank %d", i, rank, o.Slots[0],
+					*o.Steps, from)
 			}
 		}
 	}
@@ -177,7 +182,10 @@ func TestOtherNodesContinue(t *testing.T) {
 	c := configtest.Dense()
 	c.Workers, c.Batch, c.Optimizer = 2, 16, config.Momentum
 	was := jobOf(t, c, 3)
-	done, examples, loss := finish(was, func(p *plan.Plan, i int) bool { return p.Global(i)%5 < 3 || p.Global(i) == p.AllChunks()-1 })
+	done, examples, loss := finish(was, func(p *plan.Plan, i int) bool {
+		return p.Global(i)%5 < 3 ||
+			p.Global(i) == p.AllChunks()-1
+	})
 	want, _ := rows(was, true)
 	dir := save(t, was, 0, done, examples, loss)
 	for _, nodes := range []int{1, 2, 3, 4, 40} {
@@ -224,14 +232,16 @@ func TestOtherNodesContinueAfterARound(t *testing.T) {
 				t.Fatal(err)
 			}
 			sameState(t, s, all)
-			if s.Pos.Base != 4*3*6*8 || s.Pos.BaseDone != examples || s.Pos.BaseLoss != loss || s.Pos.Rounds != 2*was[0].block.Plan.Rounds+4 {
+			if s.Pos.Base != 4*3*6*8 || s.Pos.BaseDone != examples || s.Pos.BaseLoss != loss ||
+				s.Pos.Rounds != 2*was[0].block.Plan.Rounds+4 {
 				t.Errorf("position %+v", s.Pos)
 			}
 			if number := all[0].block.Round(nodeEpoch, 0).Number; number != s.Pos.Rounds+1 {
 				t.Errorf("the next round is number %d", number)
 			}
 			left, _ := rows(all, false)
-			if both := slices.Sorted(slices.Values(append(left, trained...))); len(both) != nodeRows || len(slices.Compact(both)) != nodeRows {
+			if both := slices.Sorted(slices.Values(append(left, trained...))); len(both) != nodeRows ||
+				len(slices.Compact(both)) != nodeRows {
 				t.Errorf("%d rows are left, %d were trained", len(left), len(trained))
 			}
 
@@ -242,8 +252,10 @@ func TestOtherNodesContinueAfterARound(t *testing.T) {
 				t.Errorf("a snapshot before the first round is at %+v", p)
 			}
 			second := &Snapshot{Job: *all[0].job, Pos: s.Pos}
-			second.CaptureNodes(all[0].mem, all[0].block, &NodesRound{Weights: all[0].mem.W, Round: 1, Done: then, Examples: n, Loss: l})
-			if p := second.Pos; p.Base != p.BaseDone || p.Base != examples+n || p.BaseLoss != loss+l || p.Rounds != s.Pos.Rounds+2 {
+			second.CaptureNodes(all[0].mem, all[0].block,
+				&NodesRound{Weights: all[0].mem.W, Round: 1, Done: then, Examples: n, Loss: l})
+			if p := second.Pos; p.Base != p.BaseDone || p.Base != examples+n || p.BaseLoss != loss+l ||
+				p.Rounds != s.Pos.Rounds+2 {
 				t.Errorf("the next snapshot is at %+v", p)
 			}
 		})
@@ -257,7 +269,8 @@ func TestSharesKeepTheirRanks(t *testing.T) {
 			c := configtest.Dense()
 			c.Mode, c.Partition, c.Workers, c.Batch, c.AverageEvery = config.MustMode(mode), "contiguous", 2, 8, 3
 			was := jobOf(t, c, 3)
-			done, examples, loss := finish(was, func(p *plan.Plan, i int) bool { return i%p.PerRank < 4 }) // a chunk a round in barrier mode
+			// a chunk a round in barrier mode
+			done, examples, loss := finish(was, func(p *plan.Plan, i int) bool { return i%p.PerRank < 4 })
 			want, _ := rows(was, true)
 			if mode == "sync" {
 				done = nil // the round says it
@@ -271,7 +284,8 @@ func TestSharesKeepTheirRanks(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got, sum := rows(all, true); !slices.Equal(got, want) || math.Abs(sum-loss) > 1e-9*loss {
-					t.Errorf("%d nodes: %d rows are trained, loss %v, want %d, %v", now.nodes, len(got), sum, len(want), loss)
+					t.Errorf("%d nodes: %d rows are trained, loss %v, want %d, %v", now.nodes, len(got), sum,
+						len(want), loss)
 				}
 				if first := all[0].block.First(nodeEpoch); mode == "sync" && (first != 4 || s.Pos.Base != 0) {
 					t.Errorf("round %d is next, after %d examples", first, s.Pos.Base)

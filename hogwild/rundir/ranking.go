@@ -9,7 +9,8 @@ import (
 // Ranking is how well the log odds of the second of two classes tell its rows from those of the first, whatever the
 // threshold. Both figures are scikit-learn's.
 type Ranking struct {
-	AUC              float64    `json:"auc"`               // area under the ROC curve: how often a row of the second class is above one of the first
+	// area under the ROC curve: how often a row of the second class is above one of the first
+	AUC              float64    `json:"auc"`
 	AveragePrecision [2]float64 `json:"average_precision"` // of either class as the one that is looked for
 }
 
@@ -33,8 +34,8 @@ func RankingOf(y []float32, odds []float64) *Ranking {
 	return r
 }
 
-// curves is the area under the ROC curve and the average precision of an order that should have a class in front. Rows of
-// equal odds come at once.
+// curves is the area under the ROC curve and the average precision of an order that should have a class in front. Rows
+// of equal odds come at once.
 func curves(order []int, class float32, y []float32, odds []float64) (area, precision float64) {
 	var found, others, before float64
 	for i := 0; i < len(order); {

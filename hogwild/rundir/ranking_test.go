@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRanking compares with the definitions: pairs of rows, one of each class, counted one by one; and the precision at each
-// threshold, weighted by what it adds to the recall.
+// TestRanking compares with the definitions: pairs of rows, one of each class, counted one by one; and the precision at
+// each threshold, weighted by what it adds to the recall.
 func TestRanking(t *testing.T) {
 	for trial := range 200 {
 		n := 2 + trial
@@ -26,9 +26,11 @@ func TestRanking(t *testing.T) {
 				}
 			}
 		}
-		want := Ranking{AUC: above / pairs, AveragePrecision: [2]float64{precisions(y, odds, 0), precisions(y, odds, 1)}}
+		want := Ranking{AUC: above / pairs,
+			AveragePrecision: [2]float64{precisions(y, odds, 0), precisions(y, odds, 1)}}
 		got := RankingOf(y, odds)
-		for i, v := range []float64{got.AUC - want.AUC, got.AveragePrecision[0] - want.AveragePrecision[0], got.AveragePrecision[1] - want.AveragePrecision[1]} {
+		for i, v := range []float64{got.AUC - want.AUC, got.AveragePrecision[0] - want.AveragePrecision[0],
+			got.AveragePrecision[1] - want.AveragePrecision[1]} {
 			if !(math.Abs(v) < 1e-12) {
 				t.Fatalf("%d rows: figure %d of %+v, want %+v", n, i, *got, want)
 			}
@@ -89,7 +91,8 @@ func TestUneven(t *testing.T) {
 	loss := 0.2
 	d := DetailOf([]string{"no", "yes"}, []float32{0, 0, 0, 1}, []float32{0, 0, 1, 1})
 	d.LogLoss = &loss
-	if text := d.ScoreLines(); !strings.Contains(text, `always predicting "no" has accuracy 75.00%; log loss 0.2000, of the shares of classes alone 0.5623`) {
+	if text := d.ScoreLines(); !strings.Contains(text,
+		`always predicting "no" has accuracy 75.00%; log loss 0.2000, of the shares of classes alone 0.5623`) {
 		t.Errorf("3 of 4: %q", text)
 	}
 	if text := DetailOf([]string{"no", "yes"}, []float32{0, 0, 1, 1}, []float32{0, 0, 1, 1}).ScoreLines(); text != "" {

@@ -16,9 +16,11 @@ func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer confi
 		return nil
 	}
 	p, n := &w.Plan, len(m.W)
-	replicas := len(m.Slots) == 0 || len(s.slots) == p.Ranks()*n || len(s.slots) == 0 && s.Job.Asked.Nodes > 1 // which save between rounds
+	// which save between rounds
+	replicas := len(m.Slots) == 0 || len(s.slots) == p.Ranks()*n || len(s.slots) == 0 && s.Job.Asked.Nodes > 1
 	if len(s.chunks) != 2*p.AllChunks() || !replicas {
-		return config.Usage("resume: the snapshot was taken within an epoch, and this run splits epochs differently: keep workers, batch and average-every")
+		return config.Usage("resume: the snapshot was taken within an epoch, and this run splits epochs differently: " +
+			"keep workers, batch and average-every")
 	}
 	for i := range p.Chunks() { // each free, done or lost
 		copy(w.Chunks[2*i:2*i+2], s.chunks[2*p.Global(i):])
@@ -46,7 +48,8 @@ func (s *Snapshot) restoreState(m *control.Weights, w *control.Block, optimizer 
 		return nil
 	}
 	if len(s.state) > 0 && len(m.State) > 0 {
-		return config.Usage("resume: the snapshot holds the state of %d optimizers (%s), this run needs %d (%s): keep workers, optimizer and optimizer-state",
+		return config.Usage("resume: the snapshot holds the state of %d optimizers (%s), this run needs %d (%s): "+
+			"keep workers, optimizer and optimizer-state",
 			have, s.Job.Asked.Optimizer, want, optimizer)
 	}
 	return nil

@@ -46,7 +46,8 @@ func TestResumeOnOtherDevices(t *testing.T) {
 	for _, devices := range [][]string{{"", "0"}, {"0", ""}, {"0", "0"}, {"", "0", ""}, {"0", "", "0"}} {
 		s, done := &Snapshot{}, map[int]bool{}
 		for i, gpu := range devices {
-			job := tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Partition: "dynamic", Workers: 1, Batch: 1, GPU: gpu})
+			job := tuning.AsAsked(config.Config{Mode: config.MustMode("async"), Partition: "dynamic", Workers: 1,
+				Batch: 1, GPU: gpu})
 			start := control.Start{Epoch: epoch}
 			if i > 0 {
 				start.Longer = max(1, s.Pos.Longer)
@@ -74,7 +75,8 @@ func TestResumeOnOtherDevices(t *testing.T) {
 			s.Pos = Position{Epoch: epoch, Within: true}
 			s.Capture(mem, block)
 			block.Cut(epoch + 1)
-			if own := map[string]int{"": 1024, "0": 8192}[gpu]; block.Plan.Chunk != own || len(block.Chunks) != 2*rows/own {
+			if own := map[string]int{"": 1024, "0": 8192}[gpu]; block.Plan.Chunk != own ||
+				len(block.Chunks) != 2*rows/own {
 				t.Errorf("%q: the next epoch has chunks of %d on device %d", devices, block.Plan.Chunk, i)
 			}
 		}
@@ -85,7 +87,8 @@ func TestResumeOnOtherDevices(t *testing.T) {
 // are those that it names, if any.
 func TestSettingsOfOldSnapshots(t *testing.T) {
 	path := filepath.Join(t.TempDir(), WeightsFile)
-	meta := map[string]string{"hogwild.config": `{"lr": 0.5, "bias": false}`, "hogwild.data": `{"rows": 1, "features": 1, "kind": "floats"}`}
+	meta := map[string]string{"hogwild.config": `{"lr": 0.5, "bias": false}`,
+		"hogwild.data": `{"rows": 1, "features": 1, "kind": "floats"}`}
 	if err := WriteTensors(path, meta, []Tensor{FloatTensor("w", []int{1}, []float32{1})}); err != nil {
 		t.Fatal(err)
 	}

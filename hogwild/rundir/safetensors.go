@@ -83,7 +83,8 @@ func (t Tensor) view() torch.Tensor {
 func (t Tensor) check() error {
 	size := torch.Bytes(t.DType)
 	if size == 0 {
-		return fmt.Errorf("tensor %q has type %q: only F64, F32, F16, BF16, BOOL and integers are read", t.Name, t.DType)
+		return fmt.Errorf("tensor %q has type %q: only F64, F32, F16, BF16, BOOL and integers are read",
+			t.Name, t.DType)
 	}
 	for _, s := range t.Shape {
 		if s < 0 || (s > 0 && size > math.MaxInt/s) {
@@ -92,7 +93,8 @@ func (t Tensor) check() error {
 		size *= s
 	}
 	if size != len(t.Data) {
-		return fmt.Errorf("tensor %q of shape %v and type %s needs %d bytes, it has %d", t.Name, t.Shape, t.DType, size, len(t.Data))
+		return fmt.Errorf("tensor %q of shape %v and type %s needs %d bytes, it has %d", t.Name, t.Shape, t.DType,
+			size, len(t.Data))
 	}
 	return nil
 }
@@ -127,7 +129,8 @@ func readWeights(path string, most int64) ([]byte, error) {
 		most = format.DefaultMemory()
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > most {
-		return nil, &format.MemoryError{Of: path, What: "reading the file", Need: info.Size(), Limit: most, Asked: asked,
+		return nil, &format.MemoryError{Of: path, What: "reading the file", Need: info.Size(),
+			Limit: most, Asked: asked,
 			Cure: "free memory, or name a smaller file of weights"}
 	}
 	return atomicfile.Read(path, most)
@@ -276,7 +279,8 @@ func sliceTensors(entries map[string]tensorEntry, data []byte) ([]Tensor, error)
 	for _, name := range names {
 		e := entries[name]
 		if e.Offsets[0] != end {
-			return nil, fmt.Errorf("tensor %q begins at byte %d of the data, the one before ends at %d", name, e.Offsets[0], end)
+			return nil, fmt.Errorf("tensor %q begins at byte %d of the data, the one before ends at %d", name,
+				e.Offsets[0], end)
 		}
 		begin := end
 		end = e.Offsets[1]

@@ -145,17 +145,21 @@ func TestMalformedFiles(t *testing.T) {
 		{"after its JSON", withHeader(one+"x", 8)},
 		{"cannot unmarshal", withHeader(`{"__metadata__":{"a":1}}`, 0)},
 		{"occurs twice", withHeader(`{"__metadata__":{},"__metadata__":{}}`, 0)},
-		{"occurs twice", withHeader(`{"w":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"w":{"dtype":"U8","shape":[],"data_offsets":[1,2]}}`, 2)},
+		{"occurs twice",
+			withHeader(`{"w":{"dtype":"U8","shape":[],"data_offsets":[0,1]},"w":{"dtype":"U8","shape":[],"data_offsets":[1,2]}}`, 2)},
 		{"lies at", withHeader(one, 7)},
 		{"lies at", withHeader(`{"w":{"dtype":"F32","shape":[2]}}`, 8)},
 		{"lies at", withHeader(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}}`, 8)},
 		{"lies at", withHeader(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}}`, 8)},
 		{"follow the last", withHeader(one, 9)},
-		{"begins at", withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3)},
-		{"begins at", withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]}}`, 5)},
+		{"begins at",
+			withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}`, 3)},
+		{"begins at",
+			withHeader(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[3,5]}}`, 5)},
 		{"needs 12 bytes", withHeader(`{"w":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, 8)},
 		{"negative", withHeader(`{"w":{"dtype":"U8","shape":[-2,-4],"data_offsets":[0,8]}}`, 8)},
-		{"too large", withHeader(`{"w":{"dtype":"U8","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,0]}}`, 0)},
+		{"too large",
+			withHeader(`{"w":{"dtype":"U8","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,0]}}`, 0)},
 		{"", withHeader(`{"w":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]}}`, 8)},
 		{"only F64", withHeader(`{"w":{"dtype":"F8_E5M2","shape":[8],"data_offsets":[0,8]}}`, 8)},
 	}
@@ -270,7 +274,8 @@ with safetensors.safe_open(sys.argv[1], "numpy") as f:
 	if got.Epoch != "3" || len(got.Tensors) != len(someTensors()) {
 		t.Errorf("%s", out)
 	}
-	names := map[string]string{"F32": "float32", "F64": "float64", "U8": "uint8", "U32": "uint32", "U64": "uint64", "I64": "int64"}
+	names := map[string]string{"F32": "float32", "F64": "float64", "U8": "uint8", "U32": "uint32", "U64": "uint64",
+		"I64": "int64"}
 	for _, want := range someTensors() {
 		line := fmt.Sprint([3]any{names[want.DType], want.Shape, fmt.Sprintf("%x", want.Data)})
 		if found := fmt.Sprint(got.Tensors[want.Name]); found != line {

@@ -102,7 +102,8 @@ func ReadSnapshot(dir string) (*Saved, error) {
 	case err != nil:
 		return nil, config.Usage("resume: %w", err)
 	case !info.IsDir():
-		return nil, config.Usage("resume %s: it is a file; give the run folder, which has config.yaml and %s", dir, SnapshotFile)
+		return nil, config.Usage("resume %s: it is a file; give the run folder, which has config.yaml and %s",
+			dir, SnapshotFile)
 	case !HasSnapshot(dir):
 		return nil, config.Usage("resume %s: %s", dir, lacks(dir, SnapshotFile))
 	}
@@ -123,7 +124,8 @@ func ReadSnapshot(dir string) (*Saved, error) {
 // IsNewest reports whether the snapshot of the run folder is still the one that was read.
 func (f *Saved) IsNewest(dir string) bool {
 	now, err := os.Stat(filepath.Join(dir, SnapshotFile))
-	return err == nil && f.file != nil && os.SameFile(now, f.file) && now.ModTime().Equal(f.file.ModTime()) && now.Size() == f.file.Size()
+	return err == nil && f.file != nil && os.SameFile(now, f.file) && now.ModTime().Equal(f.file.ModTime()) &&
+		now.Size() == f.file.Size()
 }
 
 // Release gives up the file and its tensors, which have been loaded.

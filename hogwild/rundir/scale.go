@@ -16,5 +16,6 @@ type Scale struct {
 
 // String says it in words.
 func (s Scale) String() string {
-	return fmt.Sprintf("scaled from %s to %d in epoch %d, after %.1f s", human.Plural(s.From, "worker"), s.To, s.Epoch, s.Seconds)
+	return fmt.Sprintf("scaled from %s to %d in epoch %d, after %.1f s", human.Plural(s.From, "worker"), s.To,
+		s.Epoch, s.Seconds)
 }

@@ -53,7 +53,7 @@ func (e *EpochResult) Judge(s Scores) {
 	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
 }
 
-// Text is the scores in a line: "test loss 0.31  accuracy 90.12%"; of a set without a name " loss 0.31  accuracy 90.12%".
+// Text is the scores in a line: "test loss 0.31 accuracy 90.12%"; of a set without a name " loss 0.31 accuracy 90.12%".
 func (s Scores) Text(between string) string {
 	words := []string{s.Set + " loss " + human.Loss(s.Loss)}
 	if math.IsNaN(s.Loss) && s.Set != "" {

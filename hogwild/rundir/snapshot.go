@@ -17,6 +17,7 @@
 //	sound.go        snapshots that no run has written
 //	center.go       plain weights of a model that centres
 //	socket.go       requests to a live run
+//	reporttext.go   a result for people
 //	report.go       Result, EpochResult, Best, Status
 //	traffic.go      what nodes spent on each other
 //	started.go      what a run started from
@@ -117,8 +118,8 @@ type Snapshot struct {
 	Damaged bool        // it was read from the PreviousFile: the newest is missing or damaged
 }
 
-// Begin says whose the weights of the next Capture are: plain returns them as a plain model has them, and W has them already,
-// copied by a device's owner; nil: Capture copies them.
+// Begin says whose the weights of the next Capture are: plain returns them as a plain model has them, and W has them
+// already, copied by a device's owner; nil: Capture copies them.
 func (s *Snapshot) Begin(plain func() []float32) { s.plain, s.shared = plain, nil }
 
 // Capture copies the weights, unless W has them, and what belongs to them. Only while no worker is
@@ -143,7 +144,8 @@ func (s *Snapshot) captureState(m *control.Weights) {
 	s.slots, s.chunks = s.slots[:0], s.chunks[:0]
 }
 
-// cutAnew reports whether the rest of the open epoch can be trained by any number of workers, with no table of its chunks.
+// cutAnew reports whether the rest of the open epoch can be trained by any number of workers, with no table of its
+// chunks.
 func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len(s.chunks) == 0 }
 
 // SameData refuses to resume a run on other data than it was trained on.
@@ -154,7 +156,8 @@ func (f *Saved) SameData(c *config.Config, checksum string) error {
 	case was != c.Data:
 		return config.Usage("resume %s: it was trained on %s: leave data out", c.Resume, was)
 	default:
-		return config.Usage("resume %s: the data of %s are not those that it was trained on: bring them back, or start a new run", c.Resume, was)
+		return config.Usage("resume %s: the data of %s are not those that it was trained on: bring them back, or "+
+			"start a new run", c.Resume, was)
 	}
 }
 
@@ -171,10 +174,12 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Asked.Target, c.Asked.Target},
 		{"ignore", was.Asked.Ignore, c.Asked.Ignore}, {"missing", was.Asked.Missing, c.Asked.Missing},
 		{"validation", was.Asked.Validation, c.Asked.Validation},
-		{"model", was.Asked.Model, c.Asked.Model}, {"loss", was.Asked.Loss, c.Asked.Loss}, {"bias", was.Asked.Bias, c.Asked.Bias},
+		{"model", was.Asked.Model, c.Asked.Model}, {"loss", was.Asked.Loss, c.Asked.Loss},
+		{"bias", was.Asked.Bias, c.Asked.Bias},
 	}
 	if s.Pos.Within {
-		fields = append(fields, field{"mode", was.Asked.Mode, c.Asked.Mode}, field{"partition", was.Asked.Partition, c.Asked.Partition})
+		fields = append(fields, field{"mode", was.Asked.Mode, c.Asked.Mode},
+			field{"partition", was.Asked.Partition, c.Asked.Partition})
 	}
 	if s.Pos.Within && !s.cutAnew() { // the epoch must be cut into the same chunks, in the same order
 		fields = append(fields, []field{{"average", was.Asked.Average, c.Asked.Average},
@@ -192,11 +197,13 @@ func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
 	}
 	for _, f := range fields {
 		if f.was != f.now {
-			return config.Usage("resume: the snapshot has %s %v, this run %v: resume with the same %s", f.name, f.was, f.now, f.name)
+			return config.Usage("resume: the snapshot has %s %v, this run %v: resume with the same %s", f.name,
+				f.was, f.now, f.name)
 		}
 	}
 	if !s.Meta.ScaledAlike(&meta) { // a data cache that was converted again
-		return config.Usage("resume: the snapshot was trained on inputs with another scaling than this run's: start a new run")
+		return config.Usage("resume: the snapshot was trained on inputs with another scaling than this run's: start " +
+			"a new run")
 	}
 	return nil
 }
@@ -210,8 +217,8 @@ func (s *Snapshot) Plain(trained []model.Param) []float32 {
 	return s.plain()
 }
 
-// SaveWeights writes the plain weights, the tensors params, into the run folder: those of the best epoch, where a validation
-// set has chosen one.
+// SaveWeights writes the plain weights, the tensors params, into the run folder: those of the best epoch, where a
+// validation set has chosen one.
 func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error {
 	meta, err := s.metadata()
 	if err != nil {
@@ -238,8 +245,8 @@ func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	return s.saveSnapshot(dir, params, trained, false)
 }
 
-// SaveAtOnce writes the snapshot alone, and does not wait for the disk: for a process that may be killed in a moment. Should
-// the machine fail too, there is the previous snapshot.
+// SaveAtOnce writes the snapshot alone, and does not wait for the disk: for a process that may be killed in a moment.
+// Should the machine fail too, there is the previous snapshot.
 func (s *Snapshot) SaveAtOnce(dir string, params, trained []model.Param) error {
 	return s.saveSnapshot(dir, params, trained, true)
 }
@@ -255,7 +262,8 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 		return err
 	}
 	meta["hogwild.position"] = string(pos)
-	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state), uint64Tensor(tensorSteps, s.steps))
+	tensors = append(tensors, FloatTensor(tensorState, []int{len(s.state)}, s.state),
+		uint64Tensor(tensorSteps, s.steps))
 	if s.Job.Used.Center {
 		meta[metaForm] = formOf(s.Job.Used.MergesCentered())
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
@@ -267,7 +275,8 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 		tensors = append(tensors, FloatTensor(tensorBest, []int{len(s.Best)}, s.Best))
 	}
 	if s.Pos.Within {
-		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots), uint64Tensor(tensorChunks, s.chunks))
+		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots),
+			uint64Tensor(tensorChunks, s.chunks))
 	}
 	o := atomicfile.Options{Within: s.Within, Ready: keepPrevious, Quick: quick}
 	if s.Damaged {
@@ -300,8 +309,8 @@ func (s *Snapshot) plainTensors(params, trained []model.Param) []Tensor {
 	return s.shared
 }
 
-// weightTensors are the weights of the model's tensors. Of a program's model they are all that its state_dict has, so that
-// PyTorch takes the file as it is: integers as I64, and tied tensors under each of their names.
+// weightTensors are the weights of the model's tensors. Of a program's model they are all that its state_dict has, so
+// that PyTorch takes the file as it is: integers as I64, and tied tensors under each of their names.
 func (s *Snapshot) weightTensors(params []model.Param, w []float32) (ts []Tensor) {
 	layout := s.Job.Asked.Layout
 	for i, v := range model.Export(params, w) {

@@ -188,7 +188,9 @@ func ask(dir string, q Request) (a Answer, err error) {
 	case errors.Is(err, bufio.ErrBufferFull):
 		return a, fmt.Errorf("%s: more than %d KiB in answer: what listens there is no run", dir, answerBytes>>10)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return a, fmt.Errorf("%s: the run does not answer within %v: is it suspended (Ctrl-Z), or in a long evaluation?", dir, answerTime)
+		return a, fmt.Errorf(
+			"%s: the run does not answer within %v: is it suspended (Ctrl-Z), or in a long evaluation?",
+			dir, answerTime)
 	case err != nil:
 		return a, fmt.Errorf("%s: the run has ended, or too many others ask it at once", dir)
 	}

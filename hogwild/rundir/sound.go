@@ -29,7 +29,8 @@ func (s *Snapshot) check(params, trained []model.Param) error {
 		return fmt.Errorf("%d numbers of outer momentum, the run has %d weights", len(s.Outer), n)
 	}
 	if s.Pos.Epoch < 1 || s.Pos.Epoch > 1<<31 || s.Pos.Round < 0 || s.Pos.Examples < 0 {
-		return fmt.Errorf("a position in epoch %d, round %d, after %d examples", s.Pos.Epoch, s.Pos.Round, s.Pos.Examples)
+		return fmt.Errorf("a position in epoch %d, round %d, after %d examples", s.Pos.Epoch, s.Pos.Round,
+			s.Pos.Examples)
 	}
 	for i := 0; i < len(s.chunks); i += 2 {
 		if !control.SavedChunk(s.chunks[i], s.Pos.Epoch) {

@@ -80,8 +80,10 @@ func (r *Recorded) Got() *Result {
 	if n := len(r.Seconds); n > 0 {
 		now = r.Seconds[n-1]
 	}
-	return &Result{Epochs: e.Epoch, Seconds: max(e.Seconds, now.Seconds), Examples: max(e.Examples, now.Examples), Batch: r.Config.AskedBatch(),
-		LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, TestLoss: e.TestLoss, TestAccuracy: e.TestAccuracy, TestRMSE: e.TestRMSE, TestR2: e.TestR2}
+	return &Result{Epochs: e.Epoch, Seconds: max(e.Seconds, now.Seconds), Examples: max(e.Examples, now.Examples),
+		Batch:  r.Config.AskedBatch(),
+		LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, TestLoss: e.TestLoss, TestAccuracy: e.TestAccuracy,
+		TestRMSE: e.TestRMSE, TestR2: e.TestR2}
 }
 
 // Updated is when the run ended; if it has no result, when it last wrote something.
@@ -139,14 +141,16 @@ func Ask(dir string, q Request) (Answer, error) {
 func notLive(dir string, why error) error {
 	r, err := Glance(dir)
 	switch {
-	case err != nil && !errors.Is(why, fs.ErrNotExist) && !errors.Is(why, syscall.ENOTDIR): // somebody else's socket, for one
+	case err != nil && !errors.Is(why, fs.ErrNotExist) && !errors.Is(why, syscall.ENOTDIR):
+		// somebody else's socket, for one
 		return config.Usage("%s: %w", dir, why)
 	case err != nil:
 		return config.Usage("%w; hogwild runs lists runs and their states", err)
 	case r.State() == Running:
 		return config.Usage("%s: the run does not take requests: %w", dir, why)
 	case r.Resumable():
-		return config.Usage("%s: that run has ended (%s); hogwild train --resume %s continues it", dir, r.State(), human.ShellWord(dir))
+		return config.Usage("%s: that run has ended (%s); hogwild train --resume %s continues it", dir, r.State(),
+			human.ShellWord(dir))
 	}
 	return config.Usage("%s: that run has ended (%s); hogwild runs lists runs and their states", dir, r.State())
 }

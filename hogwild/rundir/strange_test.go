@@ -39,8 +39,8 @@ func within(t *testing.T, name string, f func() error, words ...string) {
 	}
 }
 
-// TestNoPipesAndDevices: each file that is read of a run folder, and weights, may be a pipe that nobody writes to, or a device
-// without an end.
+// TestNoPipesAndDevices: each file that is read of a run folder, and weights, may be a pipe that nobody writes to, or a
+// device without an end.
 func TestNoPipesAndDevices(t *testing.T) {
 	for what, put := range map[string]func(path string) error{
 		"pipe":   func(path string) error { return unix.Mkfifo(path, 0o600) },
@@ -65,7 +65,8 @@ func TestNoPipesAndDevices(t *testing.T) {
 			if err := put(filepath.Join(dir, file)); err != nil {
 				t.Fatal(err)
 			}
-			within(t, what+" as "+name, func() error { return read(dir) }, "a pipe or socket, not a file", "a device, not a file")
+			within(t, what+" as "+name, func() error { return read(dir) }, "a pipe or socket, not a file",
+				"a device, not a file")
 		}
 	}
 }
@@ -82,7 +83,8 @@ func TestWeightsLargerThanMemory(t *testing.T) {
 	}
 	for _, most := range []int64{0, 1 << 20} {
 		_, err := ReadWeights(path, most)
-		if full := (*format.MemoryError)(nil); !errors.As(err, &full) || full.Need != 1<<40 || full.Asked != (most > 0) {
+		if full := (*format.MemoryError)(nil); !errors.As(err, &full) || full.Need != 1<<40 ||
+			full.Asked != (most > 0) {
 			t.Errorf("limit %d: %v", most, err)
 		}
 	}
@@ -94,8 +96,9 @@ func TestWeightsLargerThanMemory(t *testing.T) {
 // TestStranger: files that a run leaves, and logs of it, are no strangers, others are.
 func TestStranger(t *testing.T) {
 	for name, text := range map[string]string{
-		ConfigFile: "epochs: 1\n", MetricsName: "{}\n", ResultFile: "{}", PreviousFile: "x", "worker-3.log": "x", "program-evaluator.log": "x",
-		EventPrefix + "1.host": "x", WeightsFile + ".12345678.tmp": "x", LockFile: "1 host\n", ".gitignore": "*",
+		ConfigFile: "epochs: 1\n", MetricsName: "{}\n", ResultFile: "{}", PreviousFile: "x", "worker-3.log": "x",
+		"program-evaluator.log": "x",
+		EventPrefix + "1.host":  "x", WeightsFile + ".12345678.tmp": "x", LockFile: "1 host\n", ".gitignore": "*",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -123,7 +126,8 @@ func TestStranger(t *testing.T) {
 	}
 }
 
-// TestMend: files that grow, and the settings, are made again where they were removed; a folder of others is left alone.
+// TestMend: files that grow, and the settings, are made again where they were removed; a folder of others is left
+// alone.
 func TestMend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -134,7 +138,8 @@ func TestMend(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { f.Close() }()
-	c, past := config.Default(), &Past{History: []EpochResult{{Epoch: 1, TrainLoss: 0.5}, {Epoch: 2, TrainLoss: 0.25}}, Examples: 20}
+	c, past := config.Default(),
+		&Past{History: []EpochResult{{Epoch: 1, TrainLoss: 0.5}, {Epoch: 2, TrainLoss: 0.25}}, Examples: 20}
 	if err := f.Open(c, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -160,10 +165,12 @@ func TestMend(t *testing.T) {
 	}
 
 	was := dir + ".old"
-	if err := errors.Join(os.Rename(dir, was), os.Mkdir(dir, 0o777), os.WriteFile(filepath.Join(dir, WeightsFile), []byte("mine"), 0o666)); err != nil {
+	if err := errors.Join(os.Rename(dir, was), os.Mkdir(dir, 0o777),
+		os.WriteFile(filepath.Join(dir, WeightsFile), []byte("mine"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	if gone, err := f.Mend(c, past); gone != "" || err == nil || !strings.Contains(err.Error(), `with "weights.safetensors" in it`) {
+	if gone, err := f.Mend(c, past); gone != "" || err == nil ||
+		!strings.Contains(err.Error(), `with "weights.safetensors" in it`) {
 		t.Errorf("a folder with a file of the user's: %q, %v", gone, err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
@@ -248,7 +255,8 @@ func TestLockIsTheOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Lock(dir)
-	if want := fmt.Sprintf("%s is locked by another process than the run's (pid %d, dead)", dir, gone.Process.Pid); !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), want) {
+	if want := fmt.Sprintf("%s is locked by another process than the run's (pid %d, dead)", dir,
+		gone.Process.Pid); !errors.Is(err, config.ErrUsage) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

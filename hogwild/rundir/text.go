@@ -56,7 +56,8 @@ func deepLine(text []byte) int {
 	for line := range bytes.Lines(text) {
 		n++
 		lists := 0
-		for rest := bytes.TrimLeft(line, " \t"); len(rest) > 1 && (rest[0] == '-' || rest[0] == '?') && (rest[1] == ' ' || rest[1] == '\t'); lists++ {
+		for rest := bytes.TrimLeft(line, " \t"); len(rest) > 1 && (rest[0] == '-' || rest[0] == '?') &&
+			(rest[1] == ' ' || rest[1] == '\t'); lists++ {
 			rest = bytes.TrimLeft(rest[1:], " \t")
 		}
 		for _, c := range line {

@@ -40,8 +40,10 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 		}
 		return f, nil
 	}
-	if head := file[:min(len(file), 512)]; len(head) > 0 && head[0] >= ' ' && head[0] < 0x7f && bytes.IndexByte(head, 0) < 0 {
-		return nil, config.Usage("%s is text, such as a table, and not weights: name a file of weights or a run folder here, and data with --data", path)
+	if head := file[:min(len(file), 512)]; len(head) > 0 && head[0] >= ' ' && head[0] < 0x7f &&
+		bytes.IndexByte(head, 0) < 0 {
+		return nil, config.Usage("%s is text, such as a table, and not weights: name a file of weights or a run "+
+			"folder here, and data with --data", path)
 	}
 	meta, tensors, err := decodeTensors(file)
 	if err != nil {

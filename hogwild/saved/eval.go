@@ -77,9 +77,11 @@ func (s *Saved) testRows(path string) (*data.Set, error) {
 	sets.Test = nil
 	defer sets.Close()
 	if sets.Train.Checksum != s.meta.Checksum {
-		err = fmt.Errorf("%s has changed since the run that saved %s, and so have its test rows; name a file with --data", s.config.Data, path)
+		err = fmt.Errorf("%s has changed since the run that saved %s, and so have its test rows; name a file with "+
+			"--data", s.config.Data, path)
 	} else if !readAlike(&sets.Train.Meta, &s.meta) { // a data cache that was converted again
-		err = fmt.Errorf("%s has other rows, columns, classes or scaling than in the run that saved %s; name a file with --data", s.config.Data, path)
+		err = fmt.Errorf("%s has other rows, columns, classes or scaling than in the run that saved %s; name a file "+
+			"with --data", s.config.Data, path)
 	}
 	if err != nil {
 		_ = test.Close()
@@ -93,7 +95,8 @@ func readAlike(a, b *data.Meta) bool {
 	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) && a.ScaledAlike(b)
 }
 
-// Evaluator starts the program of a run, to evaluate its weights; done ends it. Package run, which knows how programs hang, sets it.
+// Evaluator starts the program of a run, to evaluate its weights; done ends it. Package run, which knows how programs
+// hang, sets it.
 var Evaluator func(c *config.Config) (e *program.Evaluator, done func(), err error)
 
 // evaluateProgram evaluates saved weights by the program of their run.
@@ -115,7 +118,8 @@ func (s *Saved) evaluateProgram(r *EvalResult, set *data.Set) error {
 		return err
 	}
 	if !e.Evaluates() {
-		return config.Usage("program %s has no function marked @job.evaluate, or no test data: there is nothing to evaluate", c.Program)
+		return config.Usage("program %s has no function marked @job.evaluate, or no test data: there is nothing to "+
+			"evaluate", c.Program)
 	}
 	sum, err := e.Score(s.w, set)
 	if err != nil {

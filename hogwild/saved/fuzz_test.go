@@ -47,17 +47,27 @@ func FuzzSaved(f *testing.F) {
 	within := `,"hogwild.slots":{"dtype":"F32","shape":[0],"data_offsets":[208,208]},"hogwild.chunks":{"dtype":"U64","shape":[2],"data_offsets":[208,224]}`
 	f.Add(`{"model":"softmax",`+fuzzJob, fuzzMeta, fuzzPos, softmax+","+steps, make([]byte, 152))
 	f.Add(`{"model":"softmax",`+fuzzJob, fuzzMeta, fuzzPos, softmax+","+steps+exact, make([]byte, 208))
-	f.Add(`{"model":"softmax",`+fuzzJob, fuzzMeta, `{"epoch":2,"round":1,"within":true}`, softmax+","+steps+exact+within, make([]byte, 224))
+	f.Add(`{"model":"softmax",`+fuzzJob, fuzzMeta, `{"epoch":2,"round":1,"within":true}`,
+		softmax+","+steps+exact+within, make([]byte, 224))
 	short := `,"hogwild.exact":{"dtype":"F32","shape":[1],"data_offsets":[152,156]},"hogwild.best":{"dtype":"F32","shape":[1],"data_offsets":[156,160]}`
 	f.Add(`{"model":"softmax",`+fuzzJob, fuzzMeta, fuzzPos, softmax+","+steps+short, make([]byte, 160))
-	f.Add(`{"model":"softmax",`+fuzzJob, fuzzMeta, `{"epoch":0,"round":-1,"within":true}`, softmax+","+steps+exact+within, bytes.Repeat([]byte{7}, 224))
-	f.Add(`{"model":"linear",`+fuzzJob, `{"rows":6,"features":2,"kind":"sparse","scale":"none"}`, "", `"weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`, make([]byte, 8))
-	f.Add(`{"model":"mlp:2",`+fuzzJob, fuzzMeta, "", softmax+`,"2.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[24,40]},"2.bias":{"dtype":"F32","shape":[2],"data_offsets":[40,48]}`, make([]byte, 48))
-	f.Add(`{"model":"factor:2",`+fuzzJob, `{"rows":3,"features":6,"kind":"pairs","shape":[4,2],"ids":[[1,4],[1,2]]}`, "",
+	f.Add(`{"model":"softmax",`+fuzzJob, fuzzMeta, `{"epoch":0,"round":-1,"within":true}`,
+		softmax+","+steps+exact+within, bytes.Repeat([]byte{7}, 224))
+	f.Add(`{"model":"linear",`+fuzzJob, `{"rows":6,"features":2,"kind":"sparse","scale":"none"}`, "",
+		`"weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`, make([]byte, 8))
+	f.Add(`{"model":"mlp:2",`+fuzzJob, fuzzMeta, "",
+		softmax+`,"2.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[24,40]},"2.bias":{"dtype":"F32","shape":[2],"data_offsets":[40,48]}`, make([]byte, 48))
+	f.Add(`{"model":"factor:2",`+fuzzJob, `{"rows":3,"features":6,"kind":"pairs","shape":[4,2],"ids":[[1,4],[1,2]]}`,
+		"",
 		`"user.weight":{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]},"item.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[32,48]},"mean":{"dtype":"F32","shape":[1],"data_offsets":[48,52]}`, make([]byte, 52))
-	f.Add(`{"model":"factor:2",`+fuzzJob, `{"rows":3,"features":6,"kind":"pairs","shape":[4,2],"ids":[[1,4294967295],[1,2]]}`, "", softmax, make([]byte, 24))
-	f.Add(`{"model":"softmax",`+fuzzJob, `{"rows":6,"features":1099511627776,"kind":"floats","classes":["u","v"],"mul":[1,2,3]}`, fuzzPos, softmax, make([]byte, 24))
-	f.Add(`{"model":"conv:1x8-1",`+fuzzJob, `{"rows":6,"features":784,"kind":"bytes","shape":[28,28],"classes":["u","v"]}`, "", softmax, make([]byte, 24))
+	f.Add(`{"model":"factor:2",`+fuzzJob,
+		`{"rows":3,"features":6,"kind":"pairs","shape":[4,2],"ids":[[1,4294967295],[1,2]]}`, "", softmax,
+		make([]byte, 24))
+	f.Add(`{"model":"softmax",`+fuzzJob,
+		`{"rows":6,"features":1099511627776,"kind":"floats","classes":["u","v"],"mul":[1,2,3]}`, fuzzPos, softmax,
+		make([]byte, 24))
+	f.Add(`{"model":"conv:1x8-1",`+fuzzJob,
+		`{"rows":6,"features":784,"kind":"bytes","shape":[28,28],"classes":["u","v"]}`, "", softmax, make([]byte, 24))
 	f.Add(`{"model":"mlp:1048576,1048576",`+fuzzJob, fuzzMeta, "", softmax, make([]byte, 24))
 	dir := f.TempDir()
 	path := filepath.Join(dir, rundir.SnapshotFile)
@@ -106,7 +116,8 @@ func resumes(dir string, center bool) error {
 	}
 	c := config.Default()
 	c.Workers, c.Model, c.Loss, c.Epochs = 1, "softmax", string(model.CrossEntropy), 9
-	job := &tuning.Job{Asked: c, Used: tuning.Tuning{Batch: 1, LR: 0.1, BiasStep: 1, MergeEvery: 1, BiasMergeEvery: 1, Center: center}}
+	job := &tuning.Job{Asked: c, Used: tuning.Tuning{Batch: 1, LR: 0.1, BiasStep: 1, MergeEvery: 1, BiasMergeEvery: 1,
+		Center: center}}
 	meta := data.Meta{Rows: 6, Features: 2, Kind: data.Floats, Classes: []string{"u", "v"}}
 	set := &data.Set{Meta: meta, Mean: []float32{1, 2}}
 	plain, err := model.New(c.ModelOptions(), meta)

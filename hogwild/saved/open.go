@@ -41,7 +41,8 @@ func OpenAs(path string, d Description) (*Saved, error) {
 	case f.Saved == nil:
 		return described(f, d)
 	case d.Model != "" || d.Loss != "" || d.NoBias || d.Train != "" || d.Ignore != "" || d.Scale != "":
-		return nil, config.Usage("%s records its own model and data: leave model, loss, no-bias, train, ignore and scale out", f.Path)
+		return nil, config.Usage("%s records its own model and data: leave model, loss, no-bias, train, ignore and "+
+			"scale out", f.Path)
 	}
 	return opened(f.Saved, f.Path)
 }
@@ -65,11 +66,14 @@ func opened(f *rundir.Saved, path string) (*Saved, error) {
 // described returns the model of weights that others have saved.
 func described(f *rundir.Weights, d Description) (*Saved, error) {
 	if d.Model == "" || d.Train == "" {
-		return nil, config.Usage("%s: hogwild did not write it, and it does not say which model and data it is of: add --model (such as mlp:128) and --train, the training data, which tell classes and scaling (eval takes them from --data if --train is missing)", f.Path)
+		return nil, config.Usage("%s: hogwild did not write it, and it does not say which model and data it is of: "+
+			"add --model (such as mlp:128) and --train, the training data, which tell classes and scaling (eval "+
+			"takes them from --data if --train is missing)", f.Path)
 	}
 	c := config.Default()
 	c.Model, c.Loss, c.Bias = d.Model, d.Loss, !d.NoBias
-	c.Data, c.Test, c.Target, c.Ignore, c.Validation = d.Train, d.Train, d.Target, d.Ignore, config.NoValidation // all rows count: none are held out
+	// all rows count: none are held out
+	c.Data, c.Test, c.Target, c.Ignore, c.Validation = d.Train, d.Train, d.Target, d.Ignore, config.NoValidation
 	c.Format, c.Scale = cmp.Or(d.Format, c.Format), cmp.Or(d.Scale, c.Scale)
 	sets, err := c.ReadSets(data.Options{Unjudged: true})
 	if err != nil {
@@ -90,6 +94,7 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Saved{path: f.Path, name: spec.Name, loss: spec.Loss, model: m, w: make([]float32, model.Size(m.Params())), meta: meta, config: c, places: meta.Places()}
+	s := &Saved{path: f.Path, name: spec.Name, loss: spec.Loss, model: m, w: make([]float32, model.Size(m.Params())),
+		meta: meta, config: c, places: meta.Places()}
 	return s, fit.Into(m.Params(), s.w)
 }

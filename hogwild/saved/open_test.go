@@ -11,12 +11,14 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// TestByHand: weights that somebody wrote predict 3a - b + 1, and have the loss of that on rows whose values are it, give or take a half.
+// TestByHand: weights that somebody wrote predict 3a - b + 1, and have the loss of that on rows whose values are it,
+// give or take a half.
 func TestByHand(t *testing.T) {
 	dir := t.TempDir()
 	weights, rows := filepath.Join(dir, "plane.safetensors"), filepath.Join(dir, "rows.csv")
 	err := rundir.WriteTensors(weights, nil, []rundir.Tensor{
-		rundir.FloatTensor("0.weight", []int{1, 2}, []float32{3, -1}), rundir.FloatTensor("0.bias", []int{1}, []float32{1})})
+		rundir.FloatTensor("0.weight", []int{1, 2}, []float32{3, -1}),
+		rundir.FloatTensor("0.bias", []int{1}, []float32{1})})
 	if err != nil {
 		t.Fatal(err)
 	}

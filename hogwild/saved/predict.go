@@ -114,7 +114,8 @@ func (s *Saved) predictMemory(d *data.Memory, probabilities bool, do func(*Predi
 // PredictFile predicts the rows of a file in order and calls do with some of them at a time; do may keep
 // them. Text is predicted as it arrives. Labels are ignored and may be missing. The notes say which
 // rows have no prediction, and why. Errors match ErrUsage, except those of do.
-func (s *Saved) PredictFile(in data.Inputs, probabilities bool, do func(*Predictions) error) (notes []string, err error) {
+func (s *Saved) PredictFile(in data.Inputs, probabilities bool,
+	do func(*Predictions) error) (notes []string, err error) {
 	if err := s.MayPredict(probabilities); err != nil {
 		return nil, err
 	}
@@ -134,10 +135,12 @@ func (s *Saved) PredictFile(in data.Inputs, probabilities bool, do func(*Predict
 // MayPredict returns an error if the model has no predictions, or no probabilities.
 func (s *Saved) MayPredict(probabilities bool) error {
 	if s.config.Program != "" {
-		return config.Usage("the model is a program, %s: load %s there to predict; docs/programs.md has the lines", s.config.Program, rundir.WeightsFile)
+		return config.Usage("the model is a program, %s: load %s there to predict; docs/programs.md has the lines",
+			s.config.Program, rundir.WeightsFile)
 	}
 	if _, ok := s.model.(model.Predictor); !ok {
-		return config.Usage("the model %s cannot predict: linear models, perceptrons, convolutional networks and factor models can, and custom models with a Predict method", s.name)
+		return config.Usage("the model %s cannot predict: linear models, perceptrons, convolutional networks and "+
+			"factor models can, and custom models with a Predict method", s.name)
 	}
 	_, ok := s.model.(model.Prober)
 	switch {
@@ -148,7 +151,8 @@ func (s *Saved) MayPredict(probabilities bool) error {
 	case s.loss == "":
 		return config.Usage("the model %s has no probabilities: add a Probabilities method to it", s.name)
 	}
-	return config.Usage("the outputs of the model %s with the %s loss are not probabilities: train with the loss logistic or cross-entropy", s.name, s.loss)
+	return config.Usage("the outputs of the model %s with the %s loss are not probabilities: train with the loss "+
+		"logistic or cross-entropy", s.name, s.loss)
 }
 
 // predict returns the predictions of a piece; NaN fills its gaps.

@@ -10,9 +10,9 @@ import (
 	"hogwild/internal/human"
 )
 
-// Warning returns what a user should know of a result that looks like success and is none: the model is
-// no better than the constant predictor, its training loss rose, or it overfits. "" of a good one. ownRate: a program's optimizer
-// has the learning rate.
+// Warning returns what a user should know of a result that looks like success and is none: the model is no better than
+// the constant predictor, its training loss rose, or it overfits. "" of a good one. ownRate: a program's optimizer has
+// the learning rate.
 func (j *Judge) Warning(c *config.Config, history []rundir.EpochResult, last *rundir.EpochResult, ownRate bool) string {
 	tested := last
 	if best := rundir.Best(history); best != nil {
@@ -21,7 +21,8 @@ func (j *Judge) Warning(c *config.Config, history []rundir.EpochResult, last *ru
 	judged := tested.Judged()
 	rose := ""
 	if len(history) > 1 && last.TrainLoss > history[0].TrainLoss {
-		rose = fmt.Sprintf("the train loss rose from %s in the first epoch to %s", human.Loss(history[0].TrainLoss), human.Loss(last.TrainLoss))
+		rose = fmt.Sprintf("the train loss rose from %s in the first epoch to %s", human.Loss(history[0].TrainLoss),
+			human.Loss(last.TrainLoss))
 	}
 	worse, byHeart := "", true
 	if best := j.Constant(); best != nil {
@@ -44,8 +45,8 @@ func (j *Judge) Warning(c *config.Config, history []rundir.EpochResult, last *ru
 	return ""
 }
 
-// overfits reports whether the tested epoch predicts its training rows far better than others, and those others worse than it
-// might: than an earlier epoch did, or than the constant predictor.
+// overfits reports whether the tested epoch predicts its training rows far better than others, and those others worse
+// than it might: than an earlier epoch did, or than the constant predictor.
 func overfits(tested *rundir.EpochResult, history []rundir.EpochResult, worse bool) bool {
 	loss := tested.Judged().Loss
 	for i := range history {
@@ -68,8 +69,8 @@ func (j *Judge) earlyStop(c *config.Config) string {
 // fewRows are too few to judge a model by.
 const fewRows = 10
 
-// worseThan says that a score on n rows is no better than that of the constant predictor. An accuracy may fall
-// short of it by chance, by two standard errors, as long as the loss is the smaller one. A few rows, or no mistake, say nothing.
+// worseThan says that a score on n rows is no better than that of the constant predictor. An accuracy may fall short of
+// it by chance, by two standard errors, as long as the loss is the smaller one. A few rows, or no mistake, say nothing.
 func worseThan(best, s rundir.Scores, n int) string {
 	switch {
 	case n < fewRows || s.Accuracy != nil && *s.Accuracy == 1:
@@ -77,10 +78,12 @@ func worseThan(best, s rundir.Scores, n int) string {
 		p := *best.Accuracy
 		chance := 2 * math.Sqrt(p*(1-p)/float64(n))
 		if *s.Accuracy < p-chance || *s.Accuracy <= p && s.Loss > best.Loss {
-			return fmt.Sprintf("accuracy %s, but always predicting the most common class has %s", human.Accuracy(*s.Accuracy), human.Accuracy(p))
+			return fmt.Sprintf("accuracy %s, but always predicting the most common class has %s",
+				human.Accuracy(*s.Accuracy), human.Accuracy(p))
 		}
 	case s.Loss > best.Loss && s.R2 != nil:
-		return fmt.Sprintf("R2 %.4f: always predicting the mean of the training values has a smaller loss, %s", *s.R2, human.Loss(best.Loss))
+		return fmt.Sprintf("R2 %.4f: always predicting the mean of the training values has a smaller loss, %s", *s.R2,
+			human.Loss(best.Loss))
 	}
 	return ""
 }

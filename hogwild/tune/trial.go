@@ -21,8 +21,9 @@ const tuneAlike = 0.02
 type Trial struct {
 	LR, Momentum float64
 	Seed         uint64
-	Loss         float64 // at its end, of rows held out, else mean over the last epoch's second half; infinite when the numbers diverged
-	Seconds      float64 // of training
+	// at its end, of rows held out, else mean over the last epoch's second half; infinite when the numbers diverged
+	Loss    float64
+	Seconds float64 // of training
 
 	long   bool
 	blocks []float64 // Loss of each block of those rows
@@ -103,8 +104,8 @@ func (t *tuner) best(c *config.Config) Trial {
 	return best
 }
 
-// finalists returns the best long trial, that of the next smaller rate, which is safer should the best one have been lucky, and the next
-// best near it: more seeds tell which is best, and how sure that is.
+// finalists returns the best long trial, that of the next smaller rate, which is safer should the best one have been
+// lucky, and the next best near it: more seeds tell which is best, and how sure that is.
 func (t *tuner) finalists() (all []Trial) {
 	var others []Trial
 	best, below := t.best(&t.long), Trial{}
@@ -122,20 +123,22 @@ func (t *tuner) finalists() (all []Trial) {
 	}
 	slices.SortFunc(others, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
 	for _, tr := range others {
-		if by, sigma := worse([]Trial{tr}, all[:1]); !tr.same(below) && (by <= max(2*sigma, 5*tuneAlike*math.Abs(best.Loss)) || below.LR == 0) {
+		if by, sigma := worse([]Trial{tr}, all[:1]); !tr.same(below) &&
+			(by <= max(2*sigma, 5*tuneAlike*math.Abs(best.Loss)) || below.LR == 0) {
 			return append(all, tr)
 		}
 	}
 	return all
 }
 
-// choice returns the setting with the least mean loss over the seeds, and of those that are alike, within a standard error of it, the
-// one whose steps go least far: it diverges last. How says how sure that is.
+// choice returns the setting with the least mean loss over the seeds, and of those that are alike, within a standard
+// error of it, the one whose steps go least far: it diverges last. How says how sure that is.
 func (t *tuner) choice() (chosen Trial, how string) {
 	groups := t.groups()
 	best := slices.MinFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
 	for _, g := range groups {
-		if by, sigma := worse(g, best); by <= min(sigma, tuneAlike*math.Abs(meanLoss(best))) && (chosen.LR == 0 || g[0].reach() < chosen.reach()) {
+		if by, sigma := worse(g, best); by <= min(sigma, tuneAlike*math.Abs(meanLoss(best))) && (chosen.LR == 0 ||
+			g[0].reach() < chosen.reach()) {
 			chosen = g[0]
 		}
 	}
@@ -163,9 +166,11 @@ func (t *tuner) choice() (chosen Trial, how string) {
 	case next == nil:
 		return chosen, fmt.Sprintf(": loss %s on %s; all other rates diverged", loss, on)
 	case math.Abs(least) <= 2*sigma:
-		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(next[0]), loss, human.Loss(meanLoss(next)), sigma, on)
+		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(next[0]),
+			loss, human.Loss(meanLoss(next)), sigma, on)
 	}
-	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on, t.named(next[0]), least, sigma)
+	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on,
+		t.named(next[0]), least, sigma)
 }
 
 // same reports whether two trials differ by seed alone.
@@ -195,9 +200,9 @@ func meanLoss(g []Trial) (mean float64) {
 	return mean
 }
 
-// worse returns by how much the loss of one setting is above that of another, over the same rows and seeds, and the standard error of
-// that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half of tuneAlike; of a single row
-// it is so large that nothing can be told.
+// worse returns by how much the loss of one setting is above that of another, over the same rows and seeds, and the
+// standard error of that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half
+// of tuneAlike; of a single row it is so large that nothing can be told.
 func worse(a, b []Trial) (by, sigma float64) {
 	if len(a) != len(b) || math.IsInf(meanLoss(b), 1) {
 		return 0, 0

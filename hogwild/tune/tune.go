@@ -18,10 +18,10 @@ import (
 	"hogwild/internal/human"
 )
 
-// Tuning: runs by the same processes in the same mode as the run to come, each with another learning rate, judged when they end
-// by rows that they did not train on: the validation rows, or else a tenth of the training rows, which the run itself
-// trains on. Short runs find the decade: they prefer longer steps than the run. Then come runs as long as it, if that is
-// not too long. The test rows are not looked at.
+// Tuning: runs by the same processes in the same mode as the run to come, each with another learning rate, judged when
+// they end by rows that they did not train on: the validation rows, or else a tenth of the training rows, which the run
+// itself trains on. Short runs find the decade: they prefer longer steps than the run. Then come runs as long as it, if
+// that is not too long. The test rows are not looked at.
 
 const (
 	tuneExamples = 20000   // that a short run trains, at least
@@ -55,7 +55,8 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 		return c, nil, err
 	}
 	if c.Resume != "" {
-		return c, nil, config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
+		return c, nil,
+			config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
 	}
 	if c.LRCap == "auto" {
 		c.LRCap, settled.LRCap = "off", "off"
@@ -88,8 +89,8 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 	return c, t.trials, nil
 }
 
-// load reads the data with rows held out, by the run or for tuning alone. Where that cannot be, as of a graph, tuning goes
-// by the rows that are trained on.
+// load reads the data with rows held out, by the run or for tuning alone. Where that cannot be, as of a graph, tuning
+// goes by the rows that are trained on.
 func (t *tuner) load(c config.Config, o run.Options) (err error) {
 	read := func(validation string) error {
 		c := c
@@ -120,7 +121,8 @@ func (t *tuner) load(c config.Config, o run.Options) (err error) {
 	return err
 }
 
-// plan makes of the settings of the run those of a short run, a part of an epoch or as many epochs as it takes, and of a long one.
+// plan makes of the settings of the run those of a short run, a part of an epoch or as many epochs as it takes, and of
+// a long one.
 func (t *tuner) plan() {
 	c, rows := t.data.Job.Asked, t.data.Train.Rows
 	c.SaveEvery, c.TargetLoss, c.TargetAccuracy, c.StopAfter = "0", 0, 0, 0
@@ -152,16 +154,17 @@ func (t *tuner) plan() {
 	if t.held != nil {
 		by = t.held.String()
 	}
-	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, by, human.Plural(c.Workers, "worker"), c.Mode)
+	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, by,
+		human.Plural(c.Workers, "worker"), c.Mode)
 }
 
 func (t *tuner) say(format string, args ...any) {
 	t.data.Say(fmt.Sprintf(format, args...))
 }
 
-// search tries decades from the one of the learning rate asked for, up and down, until it gets worse, by short runs. From
-// the best one long runs go up and down by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and rates nearer to the
-// best. The best few are tried with other seeds.
+// search tries decades from the one of the learning rate asked for, up and down, until it gets worse, by short runs.
+// From the best one long runs go up and down by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and
+// rates nearer to the best. The best few are tried with other seeds.
 func (t *tuner) search() error {
 	from := 3 * int(math.Round(math.Log10(t.short.LR)))
 	if err := t.walk(&t.short, from, 3, t.short.Momentum); err != nil {
@@ -224,13 +227,15 @@ func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error 
 				return err
 			}
 			last := t.trials[t.tried(c, rung(from+direction*i), momentum, 0)]
-			if by, sigma := worse([]Trial{last}, []Trial{best}); by > sigma || direction > 0 && math.IsInf(last.Loss, 1) {
+			if by, sigma := worse([]Trial{last}, []Trial{best}); by > sigma ||
+				direction > 0 && math.IsInf(last.Loss, 1) {
 				break
 			}
 		}
 	}
 	if math.IsInf(t.best(c).Loss, 1) {
-		return fmt.Errorf("%w at every learning rate down to %g: check the inputs, or scale them with --scale standard", config.ErrDiverged, t.trials[len(t.trials)-1].LR)
+		return fmt.Errorf("%w at every learning rate down to %g: check the inputs, or scale them with --scale standard",
+			config.ErrDiverged, t.trials[len(t.trials)-1].LR)
 	}
 	return nil
 }

@@ -126,7 +126,8 @@ func TestTune(t *testing.T) {
 					t.Errorf("%+v diverged, and was chosen", tr)
 				}
 			}
-			if n := strings.Count(text.String(), "  lr "); n != len(trials) || !strings.Contains(text.String(), "tuned: lr ") {
+			if n := strings.Count(text.String(), "  lr "); n != len(trials) ||
+				!strings.Contains(text.String(), "tuned: lr ") {
 				t.Errorf("%d trials, but the text has %d:\n%s", len(trials), n, text.String())
 			}
 			if files, err := os.ReadDir(os.TempDir()); err != nil || len(files) != 0 {
@@ -139,9 +140,11 @@ func TestTune(t *testing.T) {
 				t.Fatal(err)
 			}
 			best := mustTrain(t, tuned)
-			t.Logf("lr %g momentum %g: loss %.4f; untuned %.4f", tuned.LR, tuned.Momentum, best.TestLoss, plain.TestLoss)
+			t.Logf("lr %g momentum %g: loss %.4f; untuned %.4f", tuned.LR, tuned.Momentum, best.TestLoss,
+				plain.TestLoss)
 			if !(best.TestLoss < plain.TestLoss) && tuned.LR != settings.LR || best.LRUsed != tuned.LR {
-				t.Errorf("learning rate %g (used %g): loss %g, it was %g untuned", tuned.LR, best.LRUsed, best.TestLoss, plain.TestLoss)
+				t.Errorf("learning rate %g (used %g): loss %g, it was %g untuned", tuned.LR, best.LRUsed, best.TestLoss,
+					plain.TestLoss)
 			}
 		})
 	}
@@ -162,7 +165,8 @@ func TestTuneStops(t *testing.T) {
 		t.Errorf("files are left behind: %v (%v)", files, err)
 	}
 	c.Resume = c.Run
-	if _, _, err := Tune(t.Context(), c, run.Options{}); !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "leave one of them out") {
+	if _, _, err := Tune(t.Context(), c, run.Options{}); !errors.Is(err, config.ErrUsage) ||
+		!strings.Contains(err.Error(), "leave one of them out") {
 		t.Errorf("tuning a run that is resumed: %v", err)
 	}
 }
@@ -186,7 +190,8 @@ func sparseRows(t *testing.T, n int, row func(i int) (label bool, features []int
 	return path
 }
 
-// sparseTuning is what tuning a small logistic model is begun with. It is tested on the training rows, the other way round.
+// sparseTuning is what tuning a small logistic model is begun with. It is tested on the training rows, the other way
+// round.
 func sparseTuning(t *testing.T, path string) config.Config {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -216,8 +221,9 @@ func tuned(t *testing.T, c config.Config) (config.Config, []Trial, string) {
 	return c, trials, text.String()
 }
 
-// TestTuneHoldsOut: no run of tuning trains on the rows that it is judged by. Each row has a feature of its own, which tells its
-// label to whoever has trained on it, and nothing to others: these lose log 2 at least, but for the rows' uneven shares.
+// TestTuneHoldsOut: no run of tuning trains on the rows that it is judged by. Each row has a feature of its own, which
+// tells its label to whoever has trained on it, and nothing to others: these lose log 2 at least, but for the rows'
+// uneven shares.
 func TestTuneHoldsOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	c := sparseTuning(t, sparseRows(t, 400, func(i int) (bool, []int) { return r.IntN(2) == 0, []int{i} }))
@@ -232,7 +238,8 @@ func TestTuneHoldsOut(t *testing.T) {
 			t.Errorf("%+v: it has seen rows held out", tr)
 		}
 	}
-	if want := "judged by 40 rows held out; 1 worker"; !strings.Contains(text, want) || !strings.Contains(c.Tuned, "on 40 rows held out") {
+	if want := "judged by 40 rows held out; 1 worker"; !strings.Contains(text, want) ||
+		!strings.Contains(c.Tuned, "on 40 rows held out") {
 		t.Errorf("no %q in %s", want, text)
 	}
 	if r := mustTrain(t, c); !strings.Contains(r.Auto, fmt.Sprintf("lr %g (tuned", c.LR)) {
@@ -240,8 +247,8 @@ func TestTuneHoldsOut(t *testing.T) {
 	}
 }
 
-// TestTuneByValidation: the rows of --validation decide. Here they are labelled the other way round, so that every step is one too
-// many; a tenth of the training rows prefers long steps.
+// TestTuneByValidation: the rows of --validation decide. Here they are labelled the other way round, so that every step
+// is one too many; a tenth of the training rows prefers long steps.
 func TestTuneByValidation(t *testing.T) {
 	inFull(t)
 	rows := func(n int, flip bool) string {
@@ -256,8 +263,8 @@ func TestTuneByValidation(t *testing.T) {
 	}
 }
 
-// TestTuneByHeldOutRows: where many features are rare, the rate with the least training loss learns rows by heart. Tuning takes one that
-// is better on other rows.
+// TestTuneByHeldOutRows: where many features are rare, the rate with the least training loss learns rows by heart.
+// Tuning takes one that is better on other rows.
 func TestTuneByHeldOutRows(t *testing.T) {
 	inFull(t)
 	r := rand.New(rand.NewPCG(3, 4))
@@ -283,7 +290,8 @@ func TestTuneByHeldOutRows(t *testing.T) {
 		}
 	}
 	got := mustTrain(t, best).TestLoss
-	t.Logf("by rows held out lr %g: test loss %.4f; by those trained on %g: %.4f\n%s", best.LR, got, greedy, losses[greedy], text)
+	t.Logf("by rows held out lr %g: test loss %.4f; by those trained on %g: %.4f\n%s", best.LR, got, greedy,
+		losses[greedy], text)
 	if !(best.LR < greedy && got < 0.9*losses[greedy]) {
 		t.Errorf("lr %g has test loss %g; by rows trained on lr %g, %g", best.LR, got, greedy, losses[greedy])
 	}
@@ -298,7 +306,8 @@ func TestChoice(t *testing.T) {
 		}
 		return tr
 	}
-	// The blocks' differences are .02 +- .01, so that their mean has the error .01 sqrt(8/7)/sqrt(8); the seeds' are .01 and .03.
+	// The blocks' differences are .02 +- .01, so that their mean has the error .01 sqrt(8/7)/sqrt(8); the seeds' are
+	// .01 and .03.
 	a := []Trial{blocks(.2, .52, .02, 0), blocks(.2, .54, .02, 1)}
 	b := []Trial{blocks(.1, .51, .01, 0), blocks(.1, .51, .01, 1)}
 	if by, sigma := worse(a, b); math.Abs(by-.02) > 1e-12 || math.Abs(sigma-math.Hypot(.01/math.Sqrt(7), .01)) > 1e-12 {
@@ -307,7 +316,8 @@ func TestChoice(t *testing.T) {
 	if by, _ := worse([]Trial{{Loss: math.Inf(1)}}, b[:1]); !math.IsInf(by, 1) {
 		t.Errorf("a rate that diverged is worse by %g", by)
 	}
-	if by, sigma := worse([]Trial{{Loss: 3, blocks: []float64{3}}}, []Trial{{Loss: 2, blocks: []float64{2}}}); by != 1 || !(by < 2*sigma) {
+	if by, sigma := worse([]Trial{{Loss: 3, blocks: []float64{3}}},
+		[]Trial{{Loss: 2, blocks: []float64{2}}}); by != 1 || !(by < 2*sigma) {
 		t.Errorf("one row tells %g +- %g", by, sigma)
 	}
 	for _, x := range []struct {
@@ -316,10 +326,15 @@ func TestChoice(t *testing.T) {
 		lr     float64
 		says   string
 	}{
-		{"told apart", []Trial{blocks(.1, .60, .001, 0), blocks(.2, .50, .001, 0), blocks(.5, .58, .001, 0)}, .2, ": loss 0.5000 on 2 rows held out; the next, lr 0.5, has 0.08 +- 0 more"},
-		{"alike", []Trial{blocks(.1, .502, .05, 0), blocks(.2, .500, .01, 0)}, .1, "; could not tell it from lr 0.2: losses 0.5020 and 0.5000, +- 0.015, on 2 rows held out"},
-		{"too far apart to be alike", []Trial{blocks(.1, .52, .1, 0), blocks(.2, .50, .01, 0)}, .2, "could not tell it from lr 0.1"},
-		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1), blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2, "(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
+		{"told apart", []Trial{blocks(.1, .60, .001, 0), blocks(.2, .50, .001, 0), blocks(.5, .58, .001, 0)}, .2,
+			": loss 0.5000 on 2 rows held out; the next, lr 0.5, has 0.08 +- 0 more"},
+		{"alike", []Trial{blocks(.1, .502, .05, 0), blocks(.2, .500, .01, 0)}, .1,
+			"; could not tell it from lr 0.2: losses 0.5020 and 0.5000, +- 0.015, on 2 rows held out"},
+		{"too far apart to be alike", []Trial{blocks(.1, .52, .1, 0), blocks(.2, .50, .01, 0)}, .2,
+			"could not tell it from lr 0.1"},
+		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1),
+			blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2,
+			"(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
 		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "all other rates diverged"},
 	} {
 		c := configtest.Dense()

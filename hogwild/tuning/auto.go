@@ -98,7 +98,8 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 // steps do not depend on the gradients' size.
 func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	lr := unitRate(c, spec, f, batch)
-	if network := spec.Family() == model.Perceptron || spec.Family() == model.Convolutional; network && !c.Optimizer.Adaptive() {
+	if network := spec.Family() == model.Perceptron ||
+		spec.Family() == model.Convolutional; network && !c.Optimizer.Adaptive() {
 		lr /= max(1, f.Deviation)
 	}
 	return lr

@@ -14,7 +14,8 @@ import (
 
 // What is left to the program follows from the facts, by formulas worked out by hand; what the user gave stays.
 func TestSettle(t *testing.T) {
-	few := Facts{Kind: data.Floats, Rows: 300, Features: 8, RawLambda: 4, RowNorm: 12, Trace: 9, Squares: 20, Curvature: 2}
+	few := Facts{Kind: data.Floats, Rows: 300, Features: 8, RawLambda: 4, RowNorm: 12, Trace: 9,
+		Squares: 20, Curvature: 2}
 	long := few
 	long.RowNorm, long.RawLambda, long.Trace, long.Squares = 1e12, 4e8, 4e8, 1e17
 	wide := few
@@ -32,7 +33,8 @@ func TestSettle(t *testing.T) {
 		{"large set", denseFacts, softmax, .098, 10, "lr 0.098, 10 epochs"},
 		// 4 examples a step: .3927/(2 4 8) = .0061, the noise allows .02 2 4/(2 9) = .0089; 9000 4/300 = 120
 		{"small set", few, linear, .0061, 120, "lr 0.0061, 120 epochs (a small set: 300 rows)"},
-		{"few epochs given", few, func(c *config.Config) { linear(c); c.Epochs = 30 }, .0061, 30, "lr 0.0061 (meant for 120 epochs: fewer learn less, and --tune finds a rate for them)"},
+		{"few epochs given", few, func(c *config.Config) { linear(c); c.Epochs = 30 }, .0061, 30,
+			"lr 0.0061 (meant for 120 epochs: fewer learn less, and --tune finds a rate for them)"},
 		{"rate given", few, func(c *config.Config) { linear(c); c.LR = .5 }, .5, 120, "120 epochs"},
 		{"both given", few, func(c *config.Config) { linear(c); c.LR, c.Epochs = .5, 7 }, .5, 7, ""},
 		{"batch given", few, func(c *config.Config) { linear(c); c.Batch = 1 }, .0022, 30, "lr 0.0022"},
@@ -40,12 +42,14 @@ func TestSettle(t *testing.T) {
 		{"adam", few, func(c *config.Config) { linear(c); c.Optimizer = "adam" }, .01, 120, "lr 0.01"},
 		{"nothing known", noFacts, func(c *config.Config) { c.Model = "convnet" }, .01, 10, "lr 0.01, 10 epochs"},
 		// .25 (pi/2)/2, over 4e8 and 8; R2 allows .25 2 4/(2 (1e12 + 3 4e8))
-		{"raw inputs", long, func(c *config.Config) { linear(c); c.Scale = "none" }, 1e-12, 120, "scale the inputs with --scale standard"},
+		{"raw inputs", long, func(c *config.Config) { linear(c); c.Scale = "none" }, 1e-12, 120,
+			"scale the inputs with --scale standard"},
 		{"scaled inputs", long, linear, 1e-12, 120, "lr 1e-12, 120 epochs (a small set"},
 		// the rate of "small set" over the targets' deviation of 61; linear models do not depend on it
 		{"network, large targets", wide, network, 1e-4, 120, "lr 0.0001"},
 		{"network, small targets", few, network, .0061, 120, "lr 0.0061"},
-		{"network, large targets, adam", wide, func(c *config.Config) { network(c); c.Optimizer = "adam" }, .01, 120, "lr 0.01"},
+		{"network, large targets, adam", wide, func(c *config.Config) { network(c); c.Optimizer = "adam" }, .01,
+			120, "lr 0.01"},
 		{"linear, large targets", wide, linear, .0061, 120, "lr 0.0061"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -53,7 +57,8 @@ func TestSettle(t *testing.T) {
 			c.edit(&cfg)
 			spec := model.Spec{Name: cfg.Model, Loss: model.Loss(cfg.Loss), Bias: true}
 			says := strings.Join(Settle(&cfg, spec, c.facts), ", ")
-			if math.Abs(cfg.LR-c.lr) > 1e-9*c.lr || cfg.Epochs != c.epochs || !strings.Contains(says, c.says) || c.says == "" && says != "" {
+			if math.Abs(cfg.LR-c.lr) > 1e-9*c.lr || cfg.Epochs != c.epochs || !strings.Contains(says, c.says) ||
+				c.says == "" && says != "" {
 				t.Errorf("lr %g, %d epochs, %q; want %g, %d, %q", cfg.LR, cfg.Epochs, says, c.lr, c.epochs, c.says)
 			}
 			for _, workers := range []int{1, 64} { // a comparison of workers is one of nothing else
@@ -73,9 +78,11 @@ func TestSettle(t *testing.T) {
 }
 
 func TestSettleRatings(t *testing.T) {
-	m := &data.Meta{Kind: data.Pairs, Rows: 50000, Features: 2000, Shape: []int{800, 1200}, Targets: data.Spread{Mean: 3.5, Deviation: 1.1}}
+	m := &data.Meta{Kind: data.Pairs, Rows: 50000, Features: 2000, Shape: []int{800, 1200},
+		Targets: data.Spread{Mean: 3.5, Deviation: 1.1}}
 	c := config.Default()
-	if says := SettleRatings(&c, m); !c.Biases || c.L2 != .22 || !slices.Equal(says, []string{"biases", "l2 0.22"}) { // 1.1 (.1 + 5/50)
+	// 1.1 (.1 + 5/50)
+	if says := SettleRatings(&c, m); !c.Biases || c.L2 != .22 || !slices.Equal(says, []string{"biases", "l2 0.22"}) {
 		t.Errorf("%t, l2 %g, %q", c.Biases, c.L2, says)
 	}
 	named := config.Default()
@@ -100,7 +107,8 @@ func TestTooSmall(t *testing.T) {
 		says bool
 	}{{.01, false}, {1e-3, false}, {9e-5, true}} {
 		j := Job{Asked: configtest.Dense(), Used: Tuning{LR: c.used, InFlight: 8, Batch: 64, Capped: true}}
-		if says := strings.Contains(strings.Join(j.Changes(), ""), "scale the inputs with --scale standard"); says != c.says {
+		if says := strings.Contains(strings.Join(j.Changes(), ""),
+			"scale the inputs with --scale standard"); says != c.says {
 			t.Errorf("lr 0.01 -> %g: %q", c.used, j.Changes())
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// The mean of n replicas that each train a share of the epoch moves by a mean of their steps: at the same rate an example
-// teaches 1/n of what it teaches one replica. With n times the rate it teaches as much, as long as no replica leaves the range in
-// which its own steps are stable: docs/nodes.md and docs/modes.md have what was measured. A mean of n gradients is that of a batch
-// n times as large, and is likewise taken at n times the rate.
+// The mean of n replicas that each train a share of the epoch moves by a mean of their steps: at the same rate an
+// example teaches 1/n of what it teaches one replica. With n times the rate it teaches as much, as long as no replica
+// leaves the range in which its own steps are stable: docs/nodes.md and docs/modes.md have what was measured. A mean of
+// n gradients is that of a batch n times as large, and is likewise taken at n times the rate.
 
-// replicas is how many the run averages, each with steps of the whole batch: nodes, in mode sync the workers of all nodes. A
-// global batch is split over them: then a step of all is one of that batch, however many they are.
+// replicas is how many the run averages, each with steps of the whole batch: nodes, in mode sync the workers of all
+// nodes. A global batch is split over them: then a step of all is one of that batch, however many they are.
 func replicas(c *config.Config) int {
 	switch {
 	case c.GlobalBatch > 0:
@@ -23,8 +23,9 @@ func replicas(c *config.Config) int {
 	return max(1, c.Nodes)
 }
 
-// scalesRate reports whether the learning rate grows with the number of replicas. By default it does where that is known to be
-// as good as one of them: not with steps of adapted length, nor with momentum between nodes, nor where the limit is unknown.
+// scalesRate reports whether the learning rate grows with the number of replicas. By default it does where that is
+// known to be as good as one of them: not with steps of adapted length, nor with momentum between nodes, nor where the
+// limit is unknown.
 func scalesRate(c *config.Config, l limits) bool {
 	if replicas(c) < 2 || c.AverageLR == "same" {
 		return false

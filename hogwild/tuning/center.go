@@ -27,7 +27,8 @@ func triesCentring(c *config.Config, spec model.Spec, kind string) bool {
 // mayCenter is what is wrong with center on.
 func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 	noConstant := func(without string) error {
-		return config.Usage("center on: %s cannot absorb the means of the inputs in a bias; leave center at auto", without)
+		return config.Usage("center on: %s cannot absorb the means of the inputs in a bias; leave center at auto",
+			without)
 	}
 	switch {
 	case !spec.Family().Layered() || kind == data.Pairs:
@@ -35,11 +36,13 @@ func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 	case kind == data.Sparse && c.GPU != "":
 		return config.Usage("center on: a GPU does not centre sparse rows; leave center at auto, or leave out gpu")
 	case c.AsyncOnCores() && c.Workers > 1 && c.MergeEvery == "1":
-		return config.Usage("center on with merge-every 1: the %d workers would write the centred weights in place and diverge when they lose updates; leave merge-every or center at auto", c.Workers)
+		return config.Usage("center on with merge-every 1: the %d workers would write the centred weights in place "+
+			"and diverge when they lose updates; leave merge-every or center at auto", c.Workers)
 	case !c.Bias:
 		return noConstant("a model without bias")
 	case !c.Centres():
-		return config.Usage("center on: centring needs plain sgd without l1, l2 and averaged gradients; leave those out, or center at auto")
+		return config.Usage("center on: centring needs plain sgd without l1, l2 and averaged gradients; leave those " +
+			"out, or center at auto")
 	}
 	return nil
 }

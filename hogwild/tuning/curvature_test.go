@@ -55,7 +55,8 @@ func TestLossCurvature(t *testing.T) {
 			t.Errorf("%d even classes: h %g, want 1/%d", n, got, n)
 		}
 	}
-	if lossCurvature(model.L1, nil) != 0 || lossCurvature(model.Squared, nil) != 2 || lossCurvature(model.Hinge, nil) != 1 {
+	if lossCurvature(model.L1, nil) != 0 || lossCurvature(model.Squared, nil) != 2 ||
+		lossCurvature(model.Hinge, nil) != 1 {
 		t.Error("l1 has no curvature, the squared loss 2, hinge 1")
 	}
 }

@@ -27,28 +27,30 @@ func (j *Job) Header() (lines []string) {
 		lines = append(lines, j.unknown())
 	}
 	if j.Used.Replicas > 0 && j.Used.LR == j.Asked.LR {
-		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %s keep it, and an epoch may reduce the loss less than with one", j.Asked.LR, j.averageLimit(), j.averaged()))
+		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %s keep it, and an epoch may reduce the loss less than "+
+			"with one", j.Asked.LR, j.averageLimit(), j.averaged()))
 	}
 	if j.Used.Slower {
 		how := "write in place"
 		if j.Used.MergeEvery > 1 {
 			how = fmt.Sprintf("must merge every %d local steps", j.Used.MergeEvery)
 		}
-		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or a lower --lr trains more examples/s", max(j.Asked.LR, j.Used.LR), j.Asked.Workers, how))
+		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or "+
+			"a lower --lr trains more examples/s", max(j.Asked.LR, j.Used.LR), j.Asked.Workers, how))
 	}
 	return append(lines, j.lasts()...)
 }
 
-// Where no limit is known, a long run forgets what late steps cost it at its beginning. A convnet of 46 steps came to a loss
-// 54% above one worker's with 8 in flight, 21% with 4 and 8% with 2; with 235 steps chance decided. So a step in flight is to be
-// one of enoughSteps, and a run of manySteps is not judged.
+// Where no limit is known, a long run forgets what late steps cost it at its beginning. A convnet of 46 steps came to a
+// loss 54% above one worker's with 8 in flight, 21% with 4 and 8% with 2; with 235 steps chance decided. So a step in
+// flight is to be one of enoughSteps, and a run of manySteps is not judged.
 const (
 	enoughSteps = 20
 	manySteps   = 1000
 )
 
-// fewSteps are the steps of the whole run, of several nodes those of one, if they are few for those in flight and nothing else
-// tells how many of these lose nothing; else 0. A simulation is meant to have them.
+// fewSteps are the steps of the whole run, of several nodes those of one, if they are few for those in flight and
+// nothing else tells how many of these lose nothing; else 0. A simulation is meant to have them.
 func fewSteps(c *config.Config, f Facts, t Tuning) int {
 	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Kind == config.Delayed {
 		return 0
@@ -66,7 +68,8 @@ func (j *Job) fewText() string {
 	if j.Asked.GPU != "" {
 		fewer = "a smaller --in-flight"
 	}
-	return fmt.Sprintf("%s in all with %d in flight, and no limit of these is known here: the loss may stay well above one worker's; try %s, more --epochs or a smaller --batch",
+	return fmt.Sprintf("%s in all with %d in flight, and no limit of these is known here: the loss may stay well "+
+		"above one worker's; try %s, more --epochs or a smaller --batch",
 		human.Plural(j.Used.FewSteps, "step"), j.Used.InFlight, fewer)
 }
 
@@ -94,17 +97,21 @@ func (j *Job) lasts() (lines []string) {
 	if j.Asked.Optimizer != config.Momentum || (1-j.Used.Momentum)*each <= math.Pi/2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as each overwrites the velocity, "+
-		"but it averages over about %s steps; a lower momentum or fewer steps in flight may be faster", j.Used.Momentum, each, rounded(each/(1-j.Used.Momentum)))}
+	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as each overwrites the "+
+		"velocity, "+
+		"but it averages over about %s steps; a lower momentum or fewer steps in flight may be faster", j.Used.Momentum,
+		each, rounded(each/(1-j.Used.Momentum)))}
 }
 
-// farBeyond is how many times the longest step that is sure to be stable, half or a quarter of the bound, says that none is.
+// farBeyond is how many times the longest step that is sure to be stable, half or a quarter of the bound, says that
+// none is.
 const farBeyond = 4
 
 // stable compares the limit with the steps in flight.
 func (j *Job) stable() string {
 	if j.Used.MaxLR > 0 && j.Used.LR > farBeyond*j.Used.MaxLR {
-		return fmt.Sprintf("lr %.3g is far beyond %.2g, up to which steps of this batch are stable", j.Used.LR, j.Used.MaxLR)
+		return fmt.Sprintf("lr %.3g is far beyond %.2g, up to which steps of this batch are stable",
+			j.Used.LR, j.Used.MaxLR)
 	}
 	who, are, they := strconv.Itoa(j.Used.InFlight), "are", "within it"
 	switch {
@@ -119,15 +126,17 @@ func (j *Job) stable() string {
 		are = "is"
 	} else if float64(j.Used.InFlight) > twoDigits(j.Used.MaxInFlight) {
 		if they = "beyond it, and the cap is off"; j.Asked.LRCap != "off" {
-			return fmt.Sprintf("lr %.3g loses nothing up to about %s in flight, and is lowered beyond about %s; %s are between: an epoch may reduce the loss less",
+			return fmt.Sprintf("lr %.3g loses nothing up to about %s in flight, and is lowered beyond about %s; %s "+
+				"are between: an epoch may reduce the loss less",
 				j.Used.LR, Steps(j.Used.MaxInFlight), rounded(j.Used.Cap), who)
 		}
 	}
-	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Used.LR, Steps(j.Used.MaxInFlight), who, are, they)
+	return fmt.Sprintf("lr %.3g is stable up to about %s in flight; %s %s %s", j.Used.LR, Steps(j.Used.MaxInFlight),
+		who, are, they)
 }
 
-// Recounted says that so many steps were measured to be in flight, more than were expected. Changes says what comes of it, unless
-// the rate stays.
+// Recounted says that so many steps were measured to be in flight, more than were expected. Changes says what comes of
+// it, unless the rate stays.
 func (j *Job) Recounted(seen float64, expected int, stays bool) string {
 	text := fmt.Sprintf("steps in flight: %.2g measured, %d expected", seen, expected)
 	if j.Used.MaxInFlight == 0 || j.Used.LR > j.Asked.LR {
@@ -148,15 +157,18 @@ func (j *Job) Changes() (lines []string) {
 	if j.Used.Capped {
 		why := fmt.Sprintf("%d steps in flight", j.Used.InFlight)
 		if j.Used.LR == j.Used.MaxLR {
-			why = fmt.Sprintf("the limit for a batch of %s on rows of this length", human.Plural(j.Used.Batch, "example"))
+			why = fmt.Sprintf("the limit for a batch of %s on rows of this length",
+				human.Plural(j.Used.Batch, "example"))
 		}
-		lines = append(lines, fmt.Sprintf("lr %.3g lowered to %s: %s", j.Asked.LR, lowered(j.Asked.LR, j.Used.LR), why)+tooSmall(j.Asked.LR, j.Used.LR))
+		lines = append(lines, fmt.Sprintf("lr %.3g lowered to %s: %s", j.Asked.LR, lowered(j.Asked.LR, j.Used.LR), why)+
+			tooSmall(j.Asked.LR, j.Used.LR))
 	}
 	if j.Used.Replicas > 0 && j.Used.LR > j.Asked.LR {
 		lines = append(lines, j.averageText())
 	}
 	if j.Used.Momentum != j.Asked.Momentum {
-		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Asked.Momentum, j.Used.Momentum, j.Used.InFlight))
+		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Asked.Momentum,
+			j.Used.Momentum, j.Used.InFlight))
 	}
 	return lines
 }
@@ -167,7 +179,8 @@ func (j *Job) averageText() string {
 	if j.Used.LR < j.Asked.LR*float64(j.Used.Replicas) {
 		within = ", within " + j.averageLimit()
 	}
-	return fmt.Sprintf("lr %.3g -> %.2g: %s x %.3g%s (--average-lr same keeps %.3g)", j.Asked.LR, j.Used.LR, j.averaged(), j.Asked.LR, within, j.Asked.LR)
+	return fmt.Sprintf("lr %.3g -> %.2g: %s x %.3g%s (--average-lr same keeps %.3g)", j.Asked.LR, j.Used.LR,
+		j.averaged(), j.Asked.LR, within, j.Asked.LR)
 }
 
 // averaged are the replicas.
@@ -201,7 +214,8 @@ func lowered(from, to float64) string {
 // plainRate is the rate where nothing is known of the curvature.
 const plainRate = 0.01
 
-// tooSmall is what to do about a rate that is small, and less than a hundredth of another: a few large inputs decide it.
+// tooSmall is what to do about a rate that is small, and less than a hundredth of another: a few large inputs decide
+// it.
 func tooSmall(from, to float64) string {
 	if to*100 >= from || to > plainRate {
 		return ""

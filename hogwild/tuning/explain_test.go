@@ -18,22 +18,29 @@ func TestFewSteps(t *testing.T) {
 		edit  func(*config.Config)
 		says  string // "": nothing
 	}{
-		{"as measured", noFacts, 2944, convnet, "46 steps in all with 8 in flight, and no limit of these is known here: the loss may stay well above one worker's; try fewer --workers, more --epochs or a smaller --batch"},
-		{"two workers", noFacts, 2000, func(c *config.Config) { convnet(c); c.Workers = 2 }, "32 steps in all with 2 in flight"},
+		{"as measured", noFacts, 2944, convnet, "46 steps in all with 8 in flight, and no limit of these is known " +
+			"here: the loss may stay well above one worker's; try fewer --workers, more --epochs or a smaller --batch"},
+		{"two workers", noFacts, 2000, func(c *config.Config) { convnet(c); c.Workers = 2 },
+			"32 steps in all with 2 in flight"},
 		{"two workers, more steps", noFacts, 2944, func(c *config.Config) { convnet(c); c.Workers = 2 }, ""},
 		{"one worker", noFacts, 640, func(c *config.Config) { convnet(c); c.Workers = 1 }, ""},
 		{"a step too few", noFacts, 159 * 64, convnet, "159 steps in all with 8 in flight"},
 		{"as many as it takes", noFacts, 160 * 64, convnet, ""},
 		{"in several epochs", noFacts, 2000, func(c *config.Config) { convnet(c); c.Epochs = 5 }, ""},
 		{"a smaller batch", noFacts, 2944, func(c *config.Config) { convnet(c); c.Batch = 16 }, ""},
-		{"factor", Facts{Kind: "pairs"}, 2944, func(c *config.Config) { c.Model, c.Loss = "factor:8", "squared" }, "46 steps"},
-		{"program", Facts{}, 2944, func(c *config.Config) { c.Model, c.Program = model.ProgramName, "python3 step.py" }, "46 steps"},
+		{"factor", Facts{Kind: "pairs"}, 2944, func(c *config.Config) { c.Model, c.Loss = "factor:8", "squared" },
+			"46 steps"},
+		{"program", Facts{}, 2944, func(c *config.Config) { c.Model, c.Program = model.ProgramName, "python3 step.py" },
+			"46 steps"},
 		{"adam", evenFacts, 2944, func(c *config.Config) { softmax(c); c.Optimizer = "adam" }, "46 steps"},
 		{"of two nodes", noFacts, 5888, func(c *config.Config) { convnet(c); c.Nodes = 2 }, "46 steps"},
-		{"on a GPU", noFacts, 2944, func(c *config.Config) { convnet(c); c.GPU, c.InFlight = "0", 32 }, "46 steps in all with 32 in flight, and no limit of these is known here: the loss may stay well above one worker's; try a smaller --in-flight"},
+		{"on a GPU", noFacts, 2944, func(c *config.Config) { convnet(c); c.GPU, c.InFlight = "0", 32 },
+			"46 steps in all with 32 in flight, and no limit of these is known here: the loss may stay well above " +
+				"one worker's; try a smaller --in-flight"},
 		{"thousands", noFacts, 64000, func(c *config.Config) { convnet(c); c.GPU, c.InFlight = "0", 512 }, ""},
 		{"sync", noFacts, 2944, func(c *config.Config) { convnet(c); c.Mode = config.MustMode("sync") }, ""},
-		{"simulated", noFacts, 2944, func(c *config.Config) { convnet(c); c.Workers, c.Mode = 1, config.MustMode("delayed:7") }, ""},
+		{"simulated", noFacts, 2944,
+			func(c *config.Config) { convnet(c); c.Workers, c.Mode = 1, config.MustMode("delayed:7") }, ""},
 		{"a known limit", denseFacts, 2944, softmax, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -41,7 +48,8 @@ func TestFewSteps(t *testing.T) {
 			c.Batch, c.Workers, c.LR, c.Epochs = 64, 8, 0.01, 1
 			x.edit(&c)
 			x.facts.Rows = x.rows
-			got, err := Choose(&c, model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}, x.facts, Machine{Cores: 8})
+			got, err := Choose(&c, model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}, x.facts,
+				Machine{Cores: 8})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,6 +28,7 @@ type Facts struct {
 
 // Machine is what a run has to run on.
 type Machine struct {
-	Cores int     // that this process may use
-	Held  float64 // share of the workers beyond them that hold a step while another has their core; 0 until it is measured
+	Cores int // that this process may use
+	// share of the workers beyond them that hold a step while another has their core; 0 until it is measured
+	Held float64
 }

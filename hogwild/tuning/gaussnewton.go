@@ -17,14 +17,14 @@ const (
 	newtonWithin = 1e-4
 )
 
-// Newton measures the curvature of the loss in the weights: the largest eigenvalue of its Gauss-Newton matrix,
-// E[J' H J] with J the derivatives of the outputs by the weights and H those of the loss by the outputs. That is E[g g'] of the
-// gradients g of labels that the model's own outputs are taken to be the chances of (Martens 2020, New Insights and Perspectives
-// on the Natural Gradient Method, section 9), so that gradients alone are needed.
+// Newton measures the curvature of the loss in the weights: the largest eigenvalue of its Gauss-Newton matrix, E[J' H
+// J] with J the derivatives of the outputs by the weights and H those of the loss by the outputs. That is E[g g'] of
+// the gradients g of labels that the model's own outputs are taken to be the chances of (Martens 2020, New Insights and
+// Perspectives on the Natural Gradient Method, section 9), so that gradients alone are needed.
 //
-// Of n rows it is as well the largest of the n by n matrix of the products of their gradients, over n. In a layer a row's
-// gradient is the outer product of its inputs x and of the derivatives d by the outputs, so a product of two is x'y times d'e:
-// the weights are never looked at one by one.
+// Of n rows it is as well the largest of the n by n matrix of the products of their gradients, over n. In a layer a
+// row's gradient is the outer product of its inputs x and of the derivatives d by the outputs, so a product of two is
+// x'y times d'e: the weights are never looked at one by one.
 type Newton struct {
 	Took time.Duration // the last measurement
 
@@ -46,7 +46,8 @@ func newNewton(m model.Model, loss model.Loss, rows *data.Batch, mu []float32, s
 	return &Newton{model: m, loss: loss, mu: mu, rows: &own, seed: seed}
 }
 
-// Largest is the largest eigenvalue at the plain weights w; 0 if it is not finite, or for a model whose gradients are not outer products.
+// Largest is the largest eigenvalue at the plain weights w; 0 if it is not finite, or for a model whose gradients are
+// not outer products.
 func (n *Newton) Largest(w []float32) (g float64) {
 	began := time.Now()
 	defer func() { n.Took = time.Since(began) }()
@@ -77,9 +78,9 @@ func (n *Newton) Largest(w []float32) (g float64) {
 	return g
 }
 
-// label draws labels whose gradients have the Gauss-Newton matrix for their second moments: a class by its probability; for the
-// squared loss, whose second derivative is 2, a value as far from the output as makes its gradient the root of 2; for the hinge
-// loss, the class that is not predicted, as its gradient is then 1.
+// label draws labels whose gradients have the Gauss-Newton matrix for their second moments: a class by its probability;
+// for the squared loss, whose second derivative is 2, a value as far from the output as makes its gradient the root of
+// 2; for the hinge loss, the class that is not predicted, as its gradient is then 1.
 func (n *Newton) label(w []float32, r *rand.Rand) {
 	y := n.rows.Y
 	out := n.model.(model.Predictor).Predict(w, n.rows, nil)

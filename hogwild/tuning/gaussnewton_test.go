@@ -26,7 +26,8 @@ func manyTimes(distinct, times, d int) *data.Batch {
 	return b
 }
 
-// TestNewton compares with the matrix itself, from derivatives of the loss of single labels by differences, and the chances of the labels.
+// TestNewton compares with the matrix itself, from derivatives of the loss of single labels by differences, and the
+// chances of the labels.
 func TestNewton(t *testing.T) {
 	const distinct, times, d = 12, 150, 3
 	for _, c := range []struct {
@@ -35,11 +36,14 @@ func TestNewton(t *testing.T) {
 		classes []string
 		within  float64
 	}{
-		{"linear", model.Squared, nil, 0.01}, {"mlp:4", model.Squared, nil, 0.01}, {"mlp:4,3", model.Squared, nil, 0.01},
-		{"logistic", model.Logistic, []string{"a", "b"}, 0.1}, {"softmax", model.CrossEntropy, []string{"a", "b", "c"}, 0.1},
+		{"linear", model.Squared, nil, 0.01}, {"mlp:4", model.Squared, nil, 0.01},
+		{"mlp:4,3", model.Squared, nil, 0.01},
+		{"logistic", model.Logistic, []string{"a", "b"}, 0.1},
+		{"softmax", model.CrossEntropy, []string{"a", "b", "c"}, 0.1},
 		{"mlp:5,4", model.CrossEntropy, []string{"a", "b", "c"}, 0.1}, {"hinge", model.Hinge, []string{"a", "b"}, 0.01},
 	} {
-		m, err := model.New(model.Options{Name: c.name, Bias: true}, data.Meta{Features: d, Rows: distinct, Kind: data.Floats, Classes: c.classes})
+		m, err := model.New(model.Options{Name: c.name, Bias: true},
+			data.Meta{Features: d, Rows: distinct, Kind: data.Floats, Classes: c.classes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,8 +131,8 @@ func TestNewtonCentred(t *testing.T) {
 	}
 }
 
-// TestRehearse: a network that learns white inputs meets several times the curvature of its first weights, and of its inputs; one
-// that diverges is taken to have that of its first weights, at whatever rate.
+// TestRehearse: a network that learns white inputs meets several times the curvature of its first weights, and of its
+// inputs; one that diverges is taken to have that of its first weights, at whatever rate.
 func TestRehearse(t *testing.T) {
 	set, test, err := data.Load(data.Options{Path: "synth:linear:2000x12", Seed: 1})
 	if err != nil {

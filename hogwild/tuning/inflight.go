@@ -66,8 +66,8 @@ func perLocalStep(w int) float64 {
 	return math.Pi / 2 / -math.Log(1-2/float64(w))
 }
 
-// wavesAnEpoch: where nobody says, an epoch on a GPU has so many times the steps that are in flight, or more: most of them are to
-// see what the others have learnt.
+// wavesAnEpoch: where nobody says, an epoch on a GPU has so many times the steps that are in flight, or more: most of
+// them are to see what the others have learnt.
 const wavesAnEpoch = 8
 
 // stepBatch is the examples of a step: those asked for, or, where nobody did, on a GPU those

@@ -21,21 +21,28 @@ func TestInFlightOnGPU(t *testing.T) {
 		flight, batch int
 	}{
 		{"softmax centred", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) {}, 132, 8},
-		{"at a rate that is nearly low enough", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.LR = .14 }, 132, 8},
-		{"past it", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.LR = .16 }, 132, 1},
+		{"at a rate that is nearly low enough", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
+			func(c *config.Config) { c.LR = .14 }, 132, 8},
+		{"past it", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
+			func(c *config.Config) { c.LR = .16 }, 132, 1},
 		{"softmax raw", dense, Tuning{Lambda: 39}, func(c *config.Config) {}, 132, 1},
 		{"softmax raw by eights", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Batch = 8 }, 64, 8},
-		{"mlp centred", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Model = "mlp:128" }, 132, 1},
+		{"mlp centred", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
+			func(c *config.Config) { c.Model = "mlp:128" }, 132, 1},
 		{"mlp raw", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Model = "mlp:128" }, 64, 1},
 		{"adam", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Optimizer = "adam" }, 32, 8},
 		{"convnet", dense, Tuning{}, func(c *config.Config) { c.Model = "convnet" }, 32, 4},
 		{"sparse", sparse, Tuning{Lambda: 7}, func(c *config.Config) { c.Model = "logistic" }, 264, 1},
-		{"sparse momentum", sparse, Tuning{Lambda: 7}, func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 32, 64},
+		{"sparse momentum", sparse, Tuning{Lambda: 7},
+			func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 32, 64},
 		{"factor", matrix, Tuning{}, func(c *config.Config) { c.Model = "factor:8" }, 200, 1},
 		{"cut", graph, Tuning{}, func(c *config.Config) { c.Model, c.Workers = "cut", 50 }, 50, 1},
-		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 1, 64},
-		{"asked for", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
-		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) { c.Limit = 640 }, 10, 8},
+		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
+			func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 1, 64},
+		{"asked for", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
+			func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
+		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
+			func(c *config.Config) { c.Limit = 640 }, 10, 8},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := configtest.Dense()
@@ -46,7 +53,8 @@ func TestInFlightOnGPU(t *testing.T) {
 			if c.Limit > 0 {
 				rows = c.Limit
 			}
-			spec, f := model.Spec{Name: c.Model}, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape, Curvature: x.tuning.Curvature}
+			spec, f := model.Spec{Name: c.Model}, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features,
+				Shape: x.meta.Shape, Curvature: x.tuning.Curvature}
 			flight, batch := inFlightOnGPU(&c, spec, f, x.tuning.Center, x.tuning.Lambda)
 			batch = stepBatch(&c, spec, f, batch)
 			flight = inFlight(&c, f, Machine{Cores: 2}, batch, flight)

@@ -11,23 +11,30 @@ import (
 // Tuning is what a run decides for itself. The coordinator works it out from the settings and the
 // training data, and every process of the run has the same.
 type Tuning struct {
-	Batch         int     `json:"batch"`                   // examples per worker and step
-	Lambda        float64 `json:"lambda"`                  // of the inputs as the run learns on them, the bias's column included; 0: nothing is known of this model
-	Raw           float64 `json:"raw"`                     // lambda of the inputs as they are
-	Curvature     float64 `json:"curvature"`               // h of the loss at the outputs: see lossCurvature; 0: none
-	InFlight      int     `json:"in_flight"`               // steps in flight at once
-	MaxInFlight   float64 `json:"max_in_flight"`           // as many of them cost nothing at the learning rate asked for; 0: not known
-	Cap           float64 `json:"cap,omitempty"`           // beyond as many the rate is lowered; 0: not known
-	MaxBiasHeld   float64 `json:"max_bias_held,omitempty"` // on a GPU: as many steps, at the learning rate used, may keep their change of the bias back together; 0: not known
-	MaxLR         float64 `json:"max_lr"`                  // with a longer rate steps of this batch grow, however few are in flight; 0: not known
-	LR            float64 `json:"lr"`                      // used
-	Momentum      float64 `json:"momentum"`                // used
-	Center        bool    `json:"center"`                  // the inputs are learned on less their means
-	BiasStep      float64 `json:"bias_step"`               // of a linear model's bias against that of its weights
-	MaxLocalSteps int     `json:"max_local_steps"`         // local steps that a worker may take between two merges within the limit; 0: any number
-	Capped        bool    `json:"capped"`                  // LR is less than was asked for
-	Replicas      int     `json:"replicas,omitempty"`      // each was to have the rate asked for times their number; 0: the rate is not scaled
-	FewSteps      int     `json:"few_steps,omitempty"`     // of the whole run, where they are few for those in flight: see fewSteps; 0: they are not
+	Batch int `json:"batch"` // examples per worker and step
+	// of the inputs as the run learns on them, the bias's column included; 0: nothing is known of this model
+	Lambda    float64 `json:"lambda"`
+	Raw       float64 `json:"raw"`       // lambda of the inputs as they are
+	Curvature float64 `json:"curvature"` // h of the loss at the outputs: see lossCurvature; 0: none
+	InFlight  int     `json:"in_flight"` // steps in flight at once
+	// as many of them cost nothing at the learning rate asked for; 0: not known
+	MaxInFlight float64 `json:"max_in_flight"`
+	Cap         float64 `json:"cap,omitempty"` // beyond as many the rate is lowered; 0: not known
+	// on a GPU: as many steps, at the learning rate used, may keep their change of the bias back together; 0: not known
+	MaxBiasHeld float64 `json:"max_bias_held,omitempty"`
+	// with a longer rate steps of this batch grow, however few are in flight; 0: not known
+	MaxLR    float64 `json:"max_lr"`
+	LR       float64 `json:"lr"`        // used
+	Momentum float64 `json:"momentum"`  // used
+	Center   bool    `json:"center"`    // the inputs are learned on less their means
+	BiasStep float64 `json:"bias_step"` // of a linear model's bias against that of its weights
+	// local steps that a worker may take between two merges within the limit; 0: any number
+	MaxLocalSteps int  `json:"max_local_steps"`
+	Capped        bool `json:"capped"` // LR is less than was asked for
+	// each was to have the rate asked for times their number; 0: the rate is not scaled
+	Replicas int `json:"replicas,omitempty"`
+	// of the whole run, where they are few for those in flight: see fewSteps; 0: they are not
+	FewSteps int `json:"few_steps,omitempty"`
 
 	Auto string `json:"auto,omitempty"` // what Settle filled in, for people
 
@@ -63,7 +70,8 @@ func (j *Job) UnmarshalJSON(text []byte) error {
 
 // AsAsked is the job that takes the settings as they are.
 func AsAsked(c config.Config) *Job {
-	return &Job{c, Tuning{Batch: c.AskedBatch(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1, MergeEvery: 1, BiasMergeEvery: 1}}
+	return &Job{c, Tuning{Batch: c.AskedBatch(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1, MergeEvery: 1,
+		BiasMergeEvery: 1}}
 }
 
 // TrainedOptions are the options of the model that the run trains; those of the model that

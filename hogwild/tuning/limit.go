@@ -21,12 +21,13 @@ import (
 // the training loss on the jobs tried (docs/asynchrony.md).
 const stableShare = 0.25
 
-// networkShare is stableShare for a network that learns classes: where it begins to oscillate along the direction of the largest
-// curvature, that curvature falls.
+// networkShare is stableShare for a network that learns classes: where it begins to oscillate along the direction of
+// the largest curvature, that curvature falls.
 const networkShare = 0.5
 
-// networkCap is how many times the limit of a network may be in flight before its rate is lowered, and to what it is lowered. A rate
-// lowered to the limit itself lost more than one lowered to this in 22 of 24 cases (docs/asynchrony.md).
+// networkCap is how many times the limit of a network may be in flight before its rate is lowered, and to what it is
+// lowered. A rate lowered to the limit itself lost more than one lowered to this in 22 of 24 cases
+// (docs/asynchrony.md).
 const networkCap = 4
 
 // capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
@@ -143,8 +144,8 @@ func (l limits) inFlight(lr float64) float64 {
 	return min(c, 1e12)
 }
 
-// biasHeld is how many steps may be late with their change of the bias, beside those in flight. A bias moves by biasStep
-// where the direction of lambda moves by lambda, so there may be as many more of them.
+// biasHeld is how many steps may be late with their change of the bias, beside those in flight. A bias moves by
+// biasStep where the direction of lambda moves by lambda, so there may be as many more of them.
 func (l limits) biasHeld(lr, biasStep float64) float64 {
 	return l.inFlight(lr) * max(1, l.lambda/cmp.Or(biasStep, 1))
 }

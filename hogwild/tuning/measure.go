@@ -54,7 +54,8 @@ func deviation(y []float32) float64 {
 
 // FactsOf are the facts that need no measuring.
 func FactsOf(m model.Model, set *data.Set) Facts {
-	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape, Weights: model.Size(m.Params())}
+	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape,
+		Weights: model.Size(m.Params())}
 	if set.Classes == nil {
 		f.Deviation = deviation(set.Y)
 	}

@@ -17,8 +17,8 @@ import (
 // seldom meet at one: at its bias alone, which is copied by itself.
 const MaxCopied = 1 << 18
 
-// maxDenseCopied is the largest dense model that is copied unless told otherwise, or centred: half of a core's second-level cache
-// of a megabyte, so that the copy stays there.
+// maxDenseCopied is the largest dense model that is copied unless told otherwise, or centred: half of a core's
+// second-level cache of a megabyte, so that the copy stays there.
 const maxDenseCopied = 1 << 17
 
 // biasSteps are the local steps of a bias that is copied by itself: with rows of ten numbers
@@ -48,7 +48,8 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 	if told(c, 1) == 1 || !c.AsyncOnCores() || c.Workers == 1 || t.MergeEvery > 1 || t.BiasMergeEvery > 1 {
 		return nil
 	}
-	return config.Usage("merge-every %s has no effect with model %s on %s rows, batch %d and optimizer %s: its workers always write in place; leave merge-every out",
+	return config.Usage("merge-every %s has no effect with model %s on %s rows, batch %d and optimizer %s: its "+
+		"workers always write in place; leave merge-every out",
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
 
@@ -125,7 +126,8 @@ func sparsePeriod(c *config.Config, w, hold int) int {
 func slower(c *config.Config, f Facts, t Tuning) bool {
 	const most = 1 << 14 // weights
 	small := f.Steps && f.Copied && f.Weights <= most && !t.Center && c.Optimizer == config.SGD && t.Batch == 1
-	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == "auto" && c.GradientDelay == 0 && small && t.MergeEvery < 8+f.Weights/200
+	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == "auto" && c.GradientDelay == 0 && small &&
+		t.MergeEvery < 8+f.Weights/200
 }
 
 // With fewer local steps than fewestSteps and one for each fewestShare weights, two workers are

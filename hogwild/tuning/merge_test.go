@@ -23,24 +23,33 @@ func TestDensePeriod(t *testing.T) {
 		{"within the limit", func(c *Job) { c.Used.Batch, c.Used.MaxLocalSteps = 1, 20 }, data.Floats, 7850, 20},
 		{"near the limit", func(c *Job) { c.Used.MaxInFlight = 3 }, data.Bytes, 7850, 3},
 		{"as told", func(c *Job) { c.Asked.MergeEvery = "3" }, data.Bytes, 7850, 3},
-		{"a large one, centred", func(c *Job) { c.Asked.Model, c.Used.Center = "mlp:512", true }, data.Bytes, 407050, 8},
+		{"a large one, centred", func(c *Job) { c.Asked.Model, c.Used.Center = "mlp:512", true },
+			data.Bytes, 407050, 8},
 		{"sparse data, centred", func(c *Job) { c.Used.Batch, c.Used.Center = 1, true }, data.Sparse, 7850, 128},
 		{"sparse data", func(c *Job) {}, data.Sparse, 7850, 1},
 		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
 		{"a large model, as told", func(c *Job) { c.Asked.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
 		{"another optimizer", func(c *Job) { c.Asked.Optimizer = "adam" }, data.Bytes, 7850, 1},
 		{"a perceptron", func(c *Job) { c.Asked.Model = "mlp:128" }, data.Bytes, 101770, 8},
-		{"a small one of four, centred", func(c *Job) { c.Asked.Model, c.Asked.Workers, c.Used.Center = "mlp:8", 4, true }, data.Bytes, 6370, 4},
-		{"one of four, centred", func(c *Job) { c.Asked.Model, c.Asked.Workers, c.Used.Center = "mlp:128", 4, true }, data.Bytes, 101770, 4},
+		{"a small one of four, centred", func(c *Job) {
+			c.Asked.Model, c.Asked.Workers, c.Used.Center = "mlp:8", 4,
+				true
+		}, data.Bytes, 6370, 4},
+		{"one of four, centred", func(c *Job) { c.Asked.Model, c.Asked.Workers, c.Used.Center = "mlp:128", 4, true },
+			data.Bytes, 101770, 4},
 		{"held to one, centred", func(c *Job) { c.Used.MaxLocalSteps, c.Used.Center = 1, true }, data.Bytes, 7850, 2},
 		{"near the limit, centred", func(c *Job) { c.Used.MaxInFlight, c.Used.Center = 1, true }, data.Bytes, 7850, 2},
 		{"many perceptrons", func(c *Job) { c.Asked.Model, c.Asked.Workers = "mlp:128", 3 }, data.Bytes, 101770, 1},
-		{"many perceptrons, as told", func(c *Job) { c.Asked.Model, c.Asked.Workers, c.Asked.MergeEvery = "mlp:128", 8, "2" }, data.Bytes, 101770, 2},
+		{"many perceptrons, as told", func(c *Job) {
+			c.Asked.Model, c.Asked.Workers, c.Asked.MergeEvery = "mlp:128", 8,
+				"2"
+		}, data.Bytes, 101770, 2},
 	} {
 		cfg := AsAsked(configtest.Dense())
 		cfg.Asked.Workers, cfg.Asked.Model = 2, "softmax"
 		c.edit(cfg)
-		if got := densePeriod(&cfg.Asked, model.Spec{Name: cfg.Asked.Model}, Facts{Kind: c.kind, Weights: c.size}, cfg.Used); got != c.want {
+		if got := densePeriod(&cfg.Asked, model.Spec{Name: cfg.Asked.Model}, Facts{Kind: c.kind, Weights: c.size},
+			cfg.Used); got != c.want {
 			t.Errorf("%s: every %d, want %d", c.what, got, c.want)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"hogwild/internal/vec"
 )
 
-// A rehearsal is the beginning of a run as one worker would train it, on weights that are thrown away: the curvature of a
-// network is not that of its first weights, and grows most in the first epoch. It takes so many examples at least and at most,
-// and between these about so many products.
+// A rehearsal is the beginning of a run as one worker would train it, on weights that are thrown away: the curvature of
+// a network is not that of its first weights, and grows most in the first epoch. It takes so many examples at least and
+// at most, and between these about so many products.
 const (
 	rehearsedLeast, rehearsedMost = 1000, 20000
 	rehearsedProducts             = 2e9
@@ -22,8 +22,8 @@ const (
 	diverged   = 2 // times the first loss
 )
 
-// NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, for a network too
-// large to rehearse, or where no curvature is known.
+// NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, for a
+// network too large to rehearse, or where no curvature is known.
 func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, f Facts) *Newton {
 	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() || tooLarge(spec, f) {
 		return nil
@@ -40,13 +40,14 @@ func tooLarge(spec model.Spec, f Facts) bool {
 	return spec.Family() == model.Perceptron && f.Weights > rehearsedWeights
 }
 
-// Rehearse is the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil. The rate and
-// the batch are those of f's Choose.
+// Rehearse is the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil. The
+// rate and the batch are those of f's Choose.
 func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Facts) (g float64) {
 	if n == nil {
 		return 0
 	}
-	p := &rehearsal{Config: c, model: n.model, set: set, reader: set.NewReader(), batch: autoBatch(c, spec, f), mu: n.mu}
+	p := &rehearsal{Config: c, model: n.model, set: set, reader: set.NewReader(),
+		batch: autoBatch(c, spec, f), mu: n.mu}
 	p.w = make([]float32, f.Weights)
 	p.model.Init(p.w, c.Seed)
 	rows := newtonBatch(set)
@@ -54,7 +55,8 @@ func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Fac
 	g = n.Largest(p.w)
 	examples := min(max(rehearsedProducts/len(p.w), rehearsedLeast), rehearsedMost, c.Epochs*set.Rows)
 	for i := range rehearsals {
-		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) || !(p.model.Eval(p.w, rows).Loss <= diverged*first) {
+		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) ||
+			!(p.model.Eval(p.w, rows).Loss <= diverged*first) {
 			break // the curvature of weights that grow without bound says nothing of those of a smaller rate
 		}
 		g = max(g, n.Largest(p.w))
@@ -108,8 +110,8 @@ func (p *rehearsal) train(steps int) bool {
 	return true
 }
 
-// step adds a times a part of the gradient; on centred inputs x - mu a first layer's W takes the outer product with these, and
-// its bias b = c - W mu what is left of that of c.
+// step adds a times a part of the gradient; on centred inputs x - mu a first layer's W takes the outer product with
+// these, and its bias b = c - W mu what is left of that of c.
 func (p *rehearsal) step(part *model.Part, b *data.Batch, a float32, first bool) {
 	w := p.w[part.Offset : part.Offset+part.In*part.Out]
 	p.work.AddOuter(a, part.X, part.D, part.Out, w)

@@ -116,7 +116,8 @@ func squaredNorm(rows []data.Row, d int, mu []float32, ones, lambda float64) flo
 }
 
 // weightedEigenvalue is eigenvalue of E[weight x x']; without weights each is 1.
-func weightedEigenvalue(rows []data.Row, weights []float64, d int, mu []float32, ones float64, seed uint64, rounds int) (lambda float64) {
+func weightedEigenvalue(rows []data.Row, weights []float64, d int, mu []float32, ones float64, seed uint64,
+	rounds int) (lambda float64) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	v, next := make([]float64, d+1), make([]float64, d+1)
 	for j := range v {

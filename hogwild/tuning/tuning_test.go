@@ -44,11 +44,13 @@ func TestEigenvalue(t *testing.T) {
 			want := greatest(m)
 			for kind, rows := range map[string][]data.Row{"dense": dense, "sparse": sparse} {
 				if got := trace(rows, mu, ones); math.Abs(got-diagonal) > 1e-5*diagonal {
-					t.Errorf("%s, centred %t, column %g: trace %.6g, the diagonal's sum is %.6g", kind, mu != nil, ones, got, diagonal)
+					t.Errorf("%s, centred %t, column %g: trace %.6g, the diagonal's sum is %.6g", kind, mu != nil,
+						ones, got, diagonal)
 				}
 				got := eigenvalue(rows, d, mu, ones, 1)
 				if !(got <= want*(1+1e-6) && got >= want*.98) {
-					t.Errorf("%s, centred %t, column %g: lambda %.6g, Jacobi's method finds %.6g", kind, mu != nil, ones, got, want)
+					t.Errorf("%s, centred %t, column %g: lambda %.6g, Jacobi's method finds %.6g", kind, mu != nil,
+						ones, got, want)
 				}
 			}
 		}
@@ -98,70 +100,96 @@ func greatest(m [][]float64) (lambda float64) {
 	return lambda
 }
 
+// onDigits is a model of digits.
+func onDigits(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
+
+// choices are settings, what a run makes of them, and what it says.
+var choices = []struct {
+	name  string
+	edit  func(*config.Config)
+	check func(Tuning) bool
+	says  string
+}{
+	{"raw within", func(c *config.Config) { onDigits(c); c.Center, c.LR = "off", .1 },
+		func(l Tuning) bool {
+			return l.LR == .1 && !l.Center && l.Lambda > 15 && l.MaxInFlight > 1.5 && l.MaxInFlight < 2.5
+		},
+		"lr 0.1 is stable up to about 2 steps in flight; 2 workers are"},
+	{"centred", onDigits, func(l Tuning) bool { return l.Center && l.Lambda < 3 && l.BiasStep == 1 },
+		"2 workers are within it"},
+	{"capped", func(c *config.Config) {
+		onDigits(c)
+		c.Mode, c.Center, c.Workers, c.LR = config.MustMode("ordered"), "off", 64, 1
+	},
+		func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*l.Curvature*64-math.Pi/2) < 1e-9 },
+		"lr 1 lowered to 0.012: 64 steps in flight"},
+	{"cap off", func(c *config.Config) {
+		onDigits(c)
+		c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "off"
+	},
+		func(l Tuning) bool { return l.LR == 1 },
+		"about 1 step in flight; 64 workers are beyond it, and the cap is off"},
+	{"own constant", func(c *config.Config) {
+		onDigits(c)
+		c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "100"
+	},
+		func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*64-100) < 1e-9 }, ""},
+	{"delayed", func(c *config.Config) {
+		onDigits(c)
+		c.Mode, c.LR, c.Center = config.MustMode("delayed:131"), .1,
+			"off"
+	},
+		func(l Tuning) bool { return l.InFlight == 132 && l.LR < .1 }, "132 steps in flight"},
+	{"one step is no asynchrony", func(c *config.Config) { onDigits(c); c.Workers, c.LR = 1, 1e6 },
+		func(l Tuning) bool { return l.LR == 1e6 }, "lr 1e+06 is far beyond"},
+	{"sync", func(c *config.Config) { onDigits(c); c.Mode, c.Workers, c.LR = config.MustMode("sync"), 8, 1e3 },
+		func(l Tuning) bool { return l.LR == 1e3 && l.Lambda > 0 }, ""},
+	{"adam", func(c *config.Config) { onDigits(c); c.Optimizer, c.LR = "adam", 1e3 },
+		func(l Tuning) bool { return l.LR == 1e3 && !l.Center && l.MaxInFlight == 0 },
+		"no limit of steps in flight is known for adam: compare with a run of --workers 1"},
+	{"mlp", func(c *config.Config) {
+		c.Mode, c.Model, c.Loss, c.LR, c.Workers = config.MustMode("ordered"), "mlp:16", "cross-entropy", 1e3, 4
+	},
+		func(l Tuning) bool { return l.LR <= l.MaxLR && l.LR*l.Lambda*l.Curvature*4 <= math.Pi/2+1e-9 }, ""},
+	{"momentum", func(c *config.Config) { onDigits(c); c.Optimizer, c.LR = "momentum", 1e3 },
+		func(l Tuning) bool {
+			return l.LR <= l.MaxLR && l.LR*10*l.Lambda*l.Curvature*2 <= math.Pi/2+1e-9 && !l.Center &&
+				l.Momentum == .9
+		}, ""},
+	{"corrected", func(c *config.Config) {
+		onDigits(c)
+		c.Mode, c.Optimizer, c.Workers, c.MomentumCorrection = config.MustMode("ordered"), "momentum", 4, true
+	},
+		func(l Tuning) bool { return math.Abs(l.Momentum-.6) < 1e-12 }, "momentum 0.9 -> 0.6: 4 steps in flight"},
+	{"on a GPU", func(c *config.Config) { onDigits(c); c.GPU, c.InFlight = "0", 40 },
+		func(l Tuning) bool { return l.Center && l.InFlight == 40 && l.LR == .01 }, "40 steps are within it"},
+	{"capped on a GPU", func(c *config.Config) { onDigits(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 },
+		func(l Tuning) bool { return l.Center && math.Abs(l.LR*l.Lambda*l.Curvature*132-math.Pi/2) < 1e-9 },
+		": 132 steps in flight"},
+	{"velocity of 32 steps", func(c *config.Config) {
+		onDigits(c)
+		c.GPU, c.InFlight, c.Optimizer = "0",
+			64, "momentum"
+	},
+		func(l Tuning) bool { return l.Momentum == .9 },
+		"momentum 0.9, 32 steps in flight on one velocity: stable"},
+	{"velocity of 15 steps", func(c *config.Config) {
+		onDigits(c)
+		c.GPU, c.InFlight, c.Optimizer, c.LR = "0", 30,
+			"momentum", .001
+	},
+		func(l Tuning) bool {
+			return (&Job{config.Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2},
+				l}).lasts() == nil
+		}, "is lowered beyond about 79; 30 steps are between: an epoch may reduce the loss less"},
+	{"l2", func(c *config.Config) { onDigits(c); c.L2 = 1e-4 }, func(l Tuning) bool { return !l.Center }, ""},
+	{"nothing known", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 },
+		func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, "is known for convnet"},
+}
+
 // TestChoose: what a run makes of its rate, its inputs and its momentum.
 func TestChoose(t *testing.T) {
-	digits := func(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
-	for _, c := range []struct {
-		name  string
-		edit  func(*config.Config)
-		check func(Tuning) bool
-		says  string
-	}{
-		{"raw within", func(c *config.Config) { digits(c); c.Center, c.LR = "off", .1 },
-			func(l Tuning) bool {
-				return l.LR == .1 && !l.Center && l.Lambda > 15 && l.MaxInFlight > 1.5 && l.MaxInFlight < 2.5
-			},
-			"lr 0.1 is stable up to about 2 steps in flight; 2 workers are"},
-		{"centred", digits, func(l Tuning) bool { return l.Center && l.Lambda < 3 && l.BiasStep == 1 }, "2 workers are within it"},
-		{"capped", func(c *config.Config) {
-			digits(c)
-			c.Mode, c.Center, c.Workers, c.LR = config.MustMode("ordered"), "off", 64, 1
-		},
-			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*l.Curvature*64-math.Pi/2) < 1e-9 }, "lr 1 lowered to 0.012: 64 steps in flight"},
-		{"cap off", func(c *config.Config) {
-			digits(c)
-			c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "off"
-		},
-			func(l Tuning) bool { return l.LR == 1 }, "about 1 step in flight; 64 workers are beyond it, and the cap is off"},
-		{"own constant", func(c *config.Config) {
-			digits(c)
-			c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "100"
-		},
-			func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*64-100) < 1e-9 }, ""},
-		{"delayed", func(c *config.Config) { digits(c); c.Mode, c.LR, c.Center = config.MustMode("delayed:131"), .1, "off" },
-			func(l Tuning) bool { return l.InFlight == 132 && l.LR < .1 }, "132 steps in flight"},
-		{"one step is no asynchrony", func(c *config.Config) { digits(c); c.Workers, c.LR = 1, 1e6 },
-			func(l Tuning) bool { return l.LR == 1e6 }, "lr 1e+06 is far beyond"},
-		{"sync", func(c *config.Config) { digits(c); c.Mode, c.Workers, c.LR = config.MustMode("sync"), 8, 1e3 },
-			func(l Tuning) bool { return l.LR == 1e3 && l.Lambda > 0 }, ""},
-		{"adam", func(c *config.Config) { digits(c); c.Optimizer, c.LR = "adam", 1e3 },
-			func(l Tuning) bool { return l.LR == 1e3 && !l.Center && l.MaxInFlight == 0 }, "no limit of steps in flight is known for adam: compare with a run of --workers 1"},
-		{"mlp", func(c *config.Config) {
-			c.Mode, c.Model, c.Loss, c.LR, c.Workers = config.MustMode("ordered"), "mlp:16", "cross-entropy", 1e3, 4
-		},
-			func(l Tuning) bool { return l.LR <= l.MaxLR && l.LR*l.Lambda*l.Curvature*4 <= math.Pi/2+1e-9 }, ""},
-		{"momentum", func(c *config.Config) { digits(c); c.Optimizer, c.LR = "momentum", 1e3 },
-			func(l Tuning) bool {
-				return l.LR <= l.MaxLR && l.LR*10*l.Lambda*l.Curvature*2 <= math.Pi/2+1e-9 && !l.Center && l.Momentum == .9
-			}, ""},
-		{"corrected", func(c *config.Config) {
-			digits(c)
-			c.Mode, c.Optimizer, c.Workers, c.MomentumCorrection = config.MustMode("ordered"), "momentum", 4, true
-		},
-			func(l Tuning) bool { return math.Abs(l.Momentum-.6) < 1e-12 }, "momentum 0.9 -> 0.6: 4 steps in flight"},
-		{"on a GPU", func(c *config.Config) { digits(c); c.GPU, c.InFlight = "0", 40 },
-			func(l Tuning) bool { return l.Center && l.InFlight == 40 && l.LR == .01 }, "40 steps are within it"},
-		{"capped on a GPU", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 },
-			func(l Tuning) bool { return l.Center && math.Abs(l.LR*l.Lambda*l.Curvature*132-math.Pi/2) < 1e-9 }, ": 132 steps in flight"},
-		{"velocity of 32 steps", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.Optimizer = "0", 64, "momentum" },
-			func(l Tuning) bool { return l.Momentum == .9 }, "momentum 0.9, 32 steps in flight on one velocity: stable"},
-		{"velocity of 15 steps", func(c *config.Config) { digits(c); c.GPU, c.InFlight, c.Optimizer, c.LR = "0", 30, "momentum", .001 },
-			func(l Tuning) bool {
-				return (&Job{config.Config{Optimizer: "momentum", OptimizerState: "private", Workers: 2}, l}).lasts() == nil
-			}, "is lowered beyond about 79; 30 steps are between: an epoch may reduce the loss less"},
-		{"l2", func(c *config.Config) { digits(c); c.L2 = 1e-4 }, func(l Tuning) bool { return !l.Center }, ""},
-		{"nothing known", func(c *config.Config) { c.Model, c.LR = "convnet", 1e3 }, func(l Tuning) bool { return l.LR == 1e3 && l.Lambda == 0 }, "is known for convnet"},
-	} {
+	for _, c := range choices {
 		t.Run(c.name, func(t *testing.T) {
 			config := configtest.Dense()
 			config.Workers, config.Data = 2, "digits:1000"

@@ -30,7 +30,8 @@ func isChild() bool { return os.Getenv(RankVariable) != "" || os.Getenv(CheckVar
 // CheckStart refuses a run whose workers would begin a run each, and so on without end.
 func CheckStart() error {
 	if !asked.Load() || isChild() {
-		return errors.New("workers are this program, started again: call hogwild.IsWorker first in main, and if it is true exit with hogwild.WorkerMain()")
+		return errors.New("workers are this program, started again: call hogwild.IsWorker first in main, and if it " +
+			"is true exit with hogwild.WorkerMain()")
 	}
 	return nil
 }

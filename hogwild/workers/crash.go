@@ -66,7 +66,8 @@ func ReadCrash(said string) Crash {
 		c.Place = "job.batches()"
 	}
 	c.First = regexp.MustCompile(rankPrefix).ReplaceAllString(c.First, "")
-	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil && !strings.HasPrefix(c.First, "panic: ") {
+	if m := regexp.MustCompile(faultLine).FindStringSubmatch(c.all); m != nil &&
+		!strings.HasPrefix(c.First, "panic: ") {
 		c.First = m[1] + ", " + c.First
 	}
 	c.Signal = regexp.MustCompile(bySignal).MatchString(c.all)
@@ -87,7 +88,8 @@ func ReadCrash(said string) Crash {
 // has caught, and printed, is not why a signal ended it.
 func ReadProgram(said, how string) Crash {
 	said = strings.TrimSpace(said)
-	c := Crash{First: how, all: strings.TrimSpace(said + "\n" + how), Signal: strings.Contains(how, "the program was killed by "),
+	c := Crash{First: how, all: strings.TrimSpace(said + "\n" + how),
+		Signal:    strings.Contains(how, "the program was killed by "),
 		AfterLoop: strings.HasPrefix(how, program.AfterLoop)}
 	t, found := traceback.Find(said)
 	switch {
@@ -104,8 +106,8 @@ func ReadProgram(said, how string) Crash {
 // Traps reports whether the code that ran is to blame: an instruction, an address, a panic.
 func (c *Crash) Traps() bool { return !c.sent && regexp.MustCompile(trapLine).MatchString(c.all) }
 
-// InLoop reports whether a loop in assembly may be wrong here. One that the processor lacks an instruction for is; who sends
-// that signal, as a test does, has them checked in vain.
+// InLoop reports whether a loop in assembly may be wrong here. One that the processor lacks an instruction for is; who
+// sends that signal, as a test does, has them checked in vain.
 func (c *Crash) InLoop() bool {
 	return strings.HasPrefix(c.First, "SIGILL: ") || c.Traps() && strings.Contains(c.Place, ".s:")
 }

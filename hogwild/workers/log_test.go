@@ -28,7 +28,8 @@ func TestLog(t *testing.T) {
 	again := NewLog("program-0.log", dir, log.told)
 	fmt.Fprintln(again, "three")
 	again.Close()
-	if text, err := os.ReadFile(path); err != nil || string(text) != "one\ntwo\nthree\n" || !slices.Equal(told, []string{path, path}) {
+	if text, err := os.ReadFile(path); err != nil || string(text) != "one\ntwo\nthree\n" ||
+		!slices.Equal(told, []string{path, path}) {
 		t.Errorf("%q, %v, told %q", text, err, told)
 	}
 	if _, err := fmt.Fprintln(NewLog("x", filepath.Join(dir, "gone"), nil), "lost"); err != nil {
@@ -51,7 +52,8 @@ func TestLogIsBounded(t *testing.T) {
 	log.Close()
 	before, err1 := os.ReadFile(filepath.Join(dir, "program-0.log.1"))
 	now, err2 := os.ReadFile(filepath.Join(dir, "program-0.log"))
-	if kept := string(before) + string(now); err1 != nil || err2 != nil || !strings.HasSuffix(all, kept) || len(kept) > 200 || len(kept) < 100 {
+	if kept := string(before) + string(now); err1 != nil || err2 != nil || !strings.HasSuffix(all, kept) ||
+		len(kept) > 200 || len(kept) < 100 {
 		t.Errorf("%q and %q: %v, %v", before, now, err1, err2)
 	}
 }

@@ -72,8 +72,8 @@ func (e *Exit) Keep(dir string) string {
 // from being heard of: they have its standard error open.
 const leftOver = time.Second
 
-// launcher starts processes. Linux tells a child of its parent's death when the *thread* that started it ends, so all are
-// started from one thread, that of a goroutine which runs what it is sent.
+// launcher starts processes. Linux tells a child of its parent's death when the *thread* that started it ends, so all
+// are started from one thread, that of a goroutine which runs what it is sent.
 type launcher chan func()
 
 func newLauncher() launcher {
@@ -87,7 +87,8 @@ func newLauncher() launcher {
 	return l
 }
 
-// start starts the worker of a rank, again or for the first time, and calls ended, from another goroutine, however it ends.
+// start starts the worker of a rank, again or for the first time, and calls ended, from another goroutine, however it
+// ends.
 func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended func(*Exit)) (*Process, error) {
 	if err := fault.Point("worker.start"); err != nil {
 		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
@@ -113,7 +114,8 @@ func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended 
 		if log != nil {
 			log.Close()
 		}
-		e := &Exit{Rank: rank, PID: p.PID(), Lived: time.Since(p.started), Crash: ReadCrash(p.stderr.String()), Clean: p.cmd.ProcessState.Success()}
+		e := &Exit{Rank: rank, PID: p.PID(), Lived: time.Since(p.started), Crash: ReadCrash(p.stderr.String()),
+			Clean: p.cmd.ProcessState.Success()}
 		e.How = howEnded(p.cmd.ProcessState.Sys().(syscall.WaitStatus), &e.Crash)
 		ended(e)
 	}()

@@ -1,5 +1,5 @@
-// Package workers starts the processes that train, one of each rank, and keeps account of their lives. It does not know what a
-// run is: it says which worker has ended and why, and whether it may be started again.
+// Package workers starts the processes that train, one of each rank, and keeps account of their lives. It does not know
+// what a run is: it says which worker has ended and why, and whether it may be started again.
 //
 //	set.go      Set: who runs, who has ended, and who is started again
 //	process.go  a process, from its start to its end
@@ -60,15 +60,15 @@ func New(n, maxRestarts int) *Set {
 	return s
 }
 
-// Close ends the thread that has started the workers: the kernel kills those that still run. It waits, so long at most, until the
-// programs of others have ended, and returns whether no process is left.
+// Close ends the thread that has started the workers: the kernel kills those that still run. It waits, so long at most,
+// until the programs of others have ended, and returns whether no process is left.
 func (s *Set) Close(limit time.Duration) bool {
 	close(s.launcher)
 	return s.awaitOrphans(limit) && len(s.Running()) == 0
 }
 
-// Start starts this same binary again as the worker of a rank. It inherits the files; the log gets what it prints, nil: nothing does.
-// Events tells of its end.
+// Start starts this same binary again as the worker of a rank. It inherits the files; the log gets what it prints, nil:
+// nothing does. Events tells of its end.
 func (s *Set) Start(rank int, files []*os.File, log *Log) (*Process, error) {
 	m := &s.ranks[rank]
 	p, err := s.launcher.start(rank, m.begun, files, log, func(e *Exit) { s.events <- Event{rank, e} })
@@ -86,8 +86,8 @@ func (s *Set) Failed(rank int, err error) {
 	s.events <- Event{rank, &Exit{Rank: rank, PID: os.Getpid(), Err: err}}
 }
 
-// Take takes in an event. It returns the exit of a worker that has ended, nil if it is of one that was Lost before; or that
-// the wait before a restart is over and the rank is still needed.
+// Take takes in an event. It returns the exit of a worker that has ended, nil if it is of one that was Lost before; or
+// that the wait before a restart is over and the rank is still needed.
 func (s *Set) Take(e Event) (dead *Exit, start bool) {
 	m := &s.ranks[e.Rank]
 	switch {
@@ -110,7 +110,8 @@ func (s *Set) Take(e Event) (dead *Exit, start bool) {
 
 // Lost takes in that a process which was killed does not end. It returns the exit that it should have had.
 func (s *Set) Lost(p *Process) *Exit {
-	dead, _ := s.Take(Event{p.Rank, &Exit{Rank: p.Rank, PID: p.PID(), Lived: time.Since(p.started), Crash: Crash{Signal: true}}})
+	dead, _ := s.Take(Event{p.Rank, &Exit{Rank: p.Rank, PID: p.PID(), Lived: time.Since(p.started),
+		Crash: Crash{Signal: true}}})
 	return dead
 }
 
@@ -124,7 +125,8 @@ func (s *Set) Running() (all []*Process) {
 	return all
 }
 
-// AwaitEnd waits, so long at most, until all have ended, and returns whether they have. It calls ended with the exit of each.
+// AwaitEnd waits, so long at most, until all have ended, and returns whether they have. It calls ended with the exit of
+// each.
 func (s *Set) AwaitEnd(limit time.Duration, ended func(*Exit)) bool {
 	for late := time.After(limit); len(s.Running()) > 0; {
 		select {
@@ -142,8 +144,8 @@ func (s *Set) AwaitEnd(limit time.Duration, ended func(*Exit)) bool {
 // Orphan takes in that a worker which has ended had a program.
 func (s *Set) Orphan(pid int) { s.orphans = append(s.orphans, pid) }
 
-// awaitOrphans waits, so long at most, until they have ended, and returns whether they have. The kernel kills a program with its
-// worker. But it has the memory open until it is gone, and on a GPU that must not be freed before.
+// awaitOrphans waits, so long at most, until they have ended, and returns whether they have. The kernel kills a program
+// with its worker. But it has the memory open until it is gone, and on a GPU that must not be freed before.
 func (s *Set) awaitOrphans(limit time.Duration) bool {
 	for late := time.Now().Add(limit); ; time.Sleep(time.Millisecond) {
 		s.orphans = slices.DeleteFunc(s.orphans, func(pid int) bool { return !shm.Alive(pid) })
@@ -156,9 +158,10 @@ func (s *Set) awaitOrphans(limit time.Duration) bool {
 // shortLife is one that counts towards the limit of restarts, and delays the next one, whatever the worker did in it.
 const shortLife = time.Second
 
-// Restart has a worker that has died started again after a while: Events says when. trained is how many examples the rank has trained
-// by now. It returns which restart in a row this is; 0: the rank has had all of them, and is gone. The limit is for a worker that gets
-// nowhere: one that has lived for a while and trained has all its restarts again, so that rare deaths do not add up over a long run.
+// Restart has a worker that has died started again after a while: Events says when. trained is how many examples the
+// rank has trained by now. It returns which restart in a row this is; 0: the rank has had all of them, and is gone. The
+// limit is for a worker that gets nowhere: one that has lived for a while and trained has all its restarts again, so
+// that rare deaths do not add up over a long run.
 func (s *Set) Restart(e *Exit, trained uint64) int {
 	m := &s.ranks[e.Rank]
 	if e.Lived > shortLife && trained > m.trained {
@@ -209,7 +212,8 @@ func (s *Set) Everywhere(e *Exit, epoch uint64) bool {
 	return p.times > 1
 }
 
-// Scale changes the number of workers, and returns the ranks that are to be started. Those that are too many leave by themselves.
+// Scale changes the number of workers, and returns the ranks that are to be started. Those that are too many leave by
+// themselves.
 func (s *Set) Scale(n int) (start []int) {
 	s.n = n
 	for len(s.ranks) < n {

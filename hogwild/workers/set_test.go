@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// endVariable says how workers of the tests end: "read" when they have copied what they inherited to their standard error, "wait" when they
-// are killed.
+// endVariable says how workers of the tests end: "read" when they have copied what they inherited to their standard
+// error, "wait" when they are killed.
 const endVariable = "HOGWILD_TEST_END"
 
 // TestMain: a worker of a test is this test binary started again.
@@ -82,7 +82,8 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, start := s.Take(<-s.Events())
-	if e == nil || e.Rank != 1 || e.PID != p.PID() || !e.Clean || e.Left || start || e.How != "exited with status 0: worker 1: some words" {
+	if e == nil || e.Rank != 1 || e.PID != p.PID() || !e.Clean || e.Left || start ||
+		e.How != "exited with status 0: worker 1: some words" {
 		t.Errorf("%+v", e)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "worker 1: some words\n" {
@@ -93,7 +94,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestRestart: a worker is started again within the limit. Lives that are long, and in which it trains, give it all restarts back.
+// TestRestart: a worker is started again within the limit. Lives that are long, and in which it trains, give it all
+// restarts back.
 func TestRestart(t *testing.T) {
 	s := begin(t, 1, 2)
 	for _, x := range []struct {
@@ -124,7 +126,8 @@ func TestRestart(t *testing.T) {
 
 // TestBackOff: the first restart comes at once, also after a long life; the others ever later.
 func TestBackOff(t *testing.T) {
-	for n, want := range []time.Duration{1: 0, 2: 80 * time.Millisecond, 3: 160 * time.Millisecond, 30: 2 * time.Second} {
+	for n, want := range []time.Duration{1: 0, 2: 80 * time.Millisecond, 3: 160 * time.Millisecond,
+		30: 2 * time.Second} {
 		if got := backOff(n, shortLife/2); want > 0 && got != want || n == 1 && got != 0 {
 			t.Errorf("before restart %d: %v, want %v", n, got, want)
 		}
@@ -134,8 +137,8 @@ func TestBackOff(t *testing.T) {
 	}
 }
 
-// TestScaleRanks: those that are too many leave, and are started again only when they have, if there are to be more by then; one
-// whose wait is over is not started if it is not needed.
+// TestScaleRanks: those that are too many leave, and are started again only when they have, if there are to be more by
+// then; one whose wait is over is not started if it is not needed.
 func TestScaleRanks(t *testing.T) {
 	s := begin(t, 3, 5)
 	if start := s.Scale(1); len(start) > 0 || !s.Leaving(2) || s.Left(2) || s.Leaving(0) || s.Most() != 3 {
@@ -176,7 +179,8 @@ func TestLost(t *testing.T) {
 	hung.Hung = "was killed: it hung"
 	hung.Kill()
 	var all []string
-	if !s.AwaitEnd(time.Minute, func(e *Exit) { all = append(all, e.String()) }) || len(all) != 1 || !strings.HasSuffix(all[0], ") was killed: it hung") {
+	if !s.AwaitEnd(time.Minute, func(e *Exit) { all = append(all, e.String()) }) || len(all) != 1 ||
+		!strings.HasSuffix(all[0], ") was killed: it hung") {
 		t.Errorf("%q", all)
 	}
 }

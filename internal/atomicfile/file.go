@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are there as a whole or not at all, reads plain files alone, and tells the kinds of
-// files that this program writes. It knows no more of what they hold.
+// Package atomicfile writes files that are there as a whole or not at all, reads plain files alone, and tells the kinds
+// of files that this program writes. It knows no more of what they hold.
 //
 //	write.go   a file from its parts
 //	file.go    a file that is being written
@@ -23,8 +23,8 @@ import (
 // Ending ends the names of files that are being written. A process that is killed leaves one.
 const Ending = ".tmp"
 
-// File is a file that is being written. It has its name when Commit has returned nil. All is done in the folder in which it
-// was created, also when that has another name by then.
+// File is a file that is being written. It has its name when Commit has returned nil. All is done in the folder in
+// which it was created, also when that has another name by then.
 type File struct {
 	*os.File
 	dir       *os.File
@@ -59,7 +59,8 @@ func create(path string, within fs.FileInfo) (*File, error) {
 	return f, nil
 }
 
-// Replace is Create for a file that a user has named: what is there and no plain file, such as a pipe, is written in place.
+// Replace is Create for a file that a user has named: what is there and no plain file, such as a pipe, is written in
+// place.
 func Replace(path string) (*File, error) {
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
 		return Create(path)
@@ -72,7 +73,8 @@ func (f *File) error(what string, err error) error {
 	return &fs.PathError{Op: what, Path: f.path, Err: err}
 }
 
-// Commit gives the file its name, once the disk has confirmed the content, and waits until it has confirmed the name too.
+// Commit gives the file its name, once the disk has confirmed the content, and waits until it has confirmed the name
+// too.
 func (f *File) Commit() error { return f.commit(Options{}) }
 
 func (f *File) commit(o Options) error {

@@ -17,7 +17,8 @@ import (
 // Two that save at once: whoever reads finds the file of one of them, whole.
 func TestWriteAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<18), bytes.Repeat([]byte("b"), 1<<19), bytes.Repeat([]byte("c"), 1<<17)}
+	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<18), bytes.Repeat([]byte("b"), 1<<19),
+		bytes.Repeat([]byte("c"), 1<<17)}
 	var all sync.WaitGroup
 	for _, text := range contents {
 		all.Go(func() {
@@ -43,7 +44,8 @@ func TestWriteAtOnce(t *testing.T) {
 func TestCreateTakesNoOtherFile(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "file"), filepath.Join(dir, "other")
-	if err := errors.Join(os.WriteFile(other, []byte("mine"), 0o666), os.Symlink(other, path+Ending), os.Symlink(other, path)); err != nil {
+	if err := errors.Join(os.WriteFile(other, []byte("mine"), 0o666), os.Symlink(other, path+Ending),
+		os.Symlink(other, path)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Write(path, []byte("{}")); err != nil {
@@ -106,7 +108,8 @@ func TestCheck(t *testing.T) {
 		path string
 		of   []string // the kinds that may replace it
 	}{
-		{table, nil}, {page, nil}, {array, []string{NPY.name, Predictions.name}}, {predictions, []string{Predictions.name}},
+		{table, nil}, {page, nil}, {array, []string{NPY.name, Predictions.name}},
+		{predictions, []string{Predictions.name}},
 	} {
 		for _, kind := range all {
 			err := Check(c.path, kind, false)
@@ -135,7 +138,8 @@ func TestCheck(t *testing.T) {
 func TestPlainFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link, plain := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "plain")
-	if err := errors.Join(unix.Mkfifo(pipe, 0o666), os.Symlink("/dev/zero", link), os.WriteFile(plain, []byte("12345"), 0o666)); err != nil {
+	if err := errors.Join(unix.Mkfifo(pipe, 0o666), os.Symlink("/dev/zero", link),
+		os.WriteFile(plain, []byte("12345"), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{pipe, link, "/dev/zero", dir} {

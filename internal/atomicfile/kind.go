@@ -17,18 +17,21 @@ type Kind struct {
 
 // The kinds. A file replaces one of its own kind; data that were made replace nothing.
 var (
-	Made        = Kind{"", func([]byte) bool { return false }}
-	Cache       = Kind{"a data cache", begins("hogwild data ")}
-	Weights     = Kind{"a file of weights by hogwild", func(head []byte) bool { return bytes.Contains(head, []byte(`"hogwild":"`)) }}
-	Page        = Kind{"a report by hogwild", isPage}
-	PNG         = Kind{"a PNG image", begins("\x89PNG")}
-	SVG         = Kind{"a figure by hogwild", begins(`<svg xmlns="http://www.w3.org/2000/svg" class="figure-svg"`)}
-	ONNX        = Kind{"an ONNX graph by hogwild", func(head []byte) bool { return len(head) > 11 && string(head[2:11]) == "\x12\x07hogwild" }}
+	Made    = Kind{"", func([]byte) bool { return false }}
+	Cache   = Kind{"a data cache", begins("hogwild data ")}
+	Weights = Kind{"a file of weights by hogwild",
+		func(head []byte) bool { return bytes.Contains(head, []byte(`"hogwild":"`)) }}
+	Page = Kind{"a report by hogwild", isPage}
+	PNG  = Kind{"a PNG image", begins("\x89PNG")}
+	SVG  = Kind{"a figure by hogwild", begins(`<svg xmlns="http://www.w3.org/2000/svg" class="figure-svg"`)}
+	ONNX = Kind{"an ONNX graph by hogwild",
+		func(head []byte) bool { return len(head) > 11 && string(head[2:11]) == "\x12\x07hogwild" }}
 	NPY         = Kind{"a NumPy array", begins("\x93NUMPY")}
-	Predictions = Kind{"a file of predictions", begins("prediction\n", "prediction,p_", "row,column,prediction\n", `{"prediction":`, `{"row":`, "\x93NUMPY")}
-	Unfinished  = Kind{"an unfinished data cache", begins("hogwild data ", strings.Repeat("\x00", 64))}
-	Profile     = Kind{"a profile", begins("\x1f\x8b")}
-	Trace       = Kind{"an execution trace", begins("go 1.")}
+	Predictions = Kind{"a file of predictions", begins("prediction\n", "prediction,p_", "row,column,prediction\n",
+		`{"prediction":`, `{"row":`, "\x93NUMPY")}
+	Unfinished = Kind{"an unfinished data cache", begins("hogwild data ", strings.Repeat("\x00", 64))}
+	Profile    = Kind{"a profile", begins("\x1f\x8b")}
+	Trace      = Kind{"an execution trace", begins("go 1.")}
 )
 
 // ErrOther is the error of Check about a file of another kind.
@@ -50,11 +53,12 @@ func begins(marks ...string) func([]byte) bool {
 
 // isPage recognizes the page template of package page.
 func isPage(head []byte) bool {
-	return begins("<!doctype html>")(head) && bytes.Contains(head, []byte(`content="default-src 'none'; style-src 'unsafe-inline'"`))
+	return begins("<!doctype html>")(head) &&
+		bytes.Contains(head, []byte(`content="default-src 'none'; style-src 'unsafe-inline'"`))
 }
 
-// Check refuses to replace a file of another kind, unless force says that it may be lost. An empty file is of every kind;
-// what is no plain file is not replaced: see Replace.
+// Check refuses to replace a file of another kind, unless force says that it may be lost. An empty file is of every
+// kind; what is no plain file is not replaced: see Replace.
 func Check(path string, kind Kind, force bool) error {
 	info, err := os.Stat(path)
 	switch {

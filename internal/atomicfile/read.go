@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a plain file to read it. A pipe, for whose writer it would wait, a device, which may never end, or a folder is
-// an error.
+// Open opens a plain file to read it. A pipe, for whose writer it would wait, a device, which may never end, or a
+// folder is an error.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"hogwild/internal/fault"
 )
 
-// Write makes the parts, in order, the content of a file. Two processes that do so at once leave the file of one of them;
-// when it fails the old file is as it was.
+// Write makes the parts, in order, the content of a file. Two processes that do so at once leave the file of one of
+// them; when it fails the old file is as it was.
 func Write(path string, parts ...[]byte) error { return WriteAs(path, parts, Options{}) }
 
 // Options say how WriteAs differs from Write.

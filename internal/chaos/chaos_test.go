@@ -12,8 +12,8 @@ import (
 // perTrial is how many events hit a run, if it lasts so long.
 const perTrial = 8
 
-// TestChaos hurts runs at random: CHAOS=1000 events, 50 in CI. With CHAOS_SEED it does so in the same order again, and a
-// failure says with which seed its run comes first; what the processes are doing at that moment is chance.
+// TestChaos hurts runs at random: CHAOS=1000 events, 50 in CI. With CHAOS_SEED it does so in the same order again, and
+// a failure says with which seed its run comes first; what the processes are doing at that moment is chance.
 func TestChaos(t *testing.T) {
 	events, seed := wanted(t), uint64(time.Now().UnixNano())%1e9
 	if text := os.Getenv("CHAOS_SEED"); text != "" {
@@ -27,8 +27,8 @@ func TestChaos(t *testing.T) {
 	t.Logf("seed %d, %d runs:\n%s", seed, all.runs, &all)
 }
 
-// TestChaosAtAProgramsStart: the first program that a run starts, which evaluates, is killed at any moment of its start. The run
-// starts another one.
+// TestChaosAtAProgramsStart: the first program that a run starts, which evaluates, is killed at any moment of its
+// start. The run starts another one.
 func TestChaosAtAProgramsStart(t *testing.T) {
 	times := max(1, wanted(t)/50)
 	exe, err := os.Executable()
@@ -36,7 +36,8 @@ func TestChaosAtAProgramsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range times {
-		r := newTrial(t, job{mode: "async", workers: 2, epochs: 5, want: -1, delay: "10ms", flags: []string{"--data", "none", "--lr", "0.1", "--program", exe + " own=3000"}})
+		r := newTrial(t, job{mode: "async", workers: 2, epochs: 5, want: -1, delay: "10ms",
+			flags: []string{"--data", "none", "--lr", "0.1", "--program", exe + " own=3000"}})
 		r.rnd = rand.New(rand.NewPCG(rand.Uint64(), 0))
 		r.start("")
 		var pids []int

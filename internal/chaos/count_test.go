@@ -47,7 +47,8 @@ func (r *trial) wrongCounts() string {
 	}
 	for i, v := range w {
 		if n, off := count(math.Abs(float64(v)), step); n < r.job.epochs || n > r.job.epochs+r.deaths || off > 0.1 {
-			return fmt.Sprintf("row %d was trained %d times (weight %v, %.2f steps off), want %d to %d", i, n, v, off, r.job.epochs, r.job.epochs+r.deaths)
+			return fmt.Sprintf("row %d was trained %d times (weight %v, %.2f steps off), want %d to %d", i, n, v, off,
+				r.job.epochs, r.job.epochs+r.deaths)
 		}
 	}
 	return ""

@@ -54,12 +54,13 @@ func (r *trial) checkOrphans() {
 
 // expected are the files that a run may leave. One that was killed also leaves what it was writing.
 var (
-	expected  = regexp.MustCompile(`^(config\.yaml|metrics\.jsonl|result\.json|[a-z.]+\.safetensors|events\.out\.tfevents\.[^/]*|(worker|program)-[a-z0-9]+\.log)$`)
+	expected = regexp.MustCompile(
+		`^(config\.yaml|metrics\.jsonl|result\.json|[a-z.]+\.safetensors|events\.out\.tfevents\.[^/]*|(worker|program)-[a-z0-9]+\.log)$`)
 	remaining = regexp.MustCompile(`^\.[^/]+$|\.tmp[^/]*$|^control\.sock$`)
 )
 
-// checkFiles sees that all weights are whole, and that there are no other files than a run's. A coordinator that was killed has not
-// tidied up, and one that refuses to start has not either.
+// checkFiles sees that all weights are whole, and that there are no other files than a run's. A coordinator that was
+// killed has not tidied up, and one that refuses to start has not either.
 func (r *trial) checkFiles(tidy bool) {
 	if s := r.hasSnapshot(); r.saved && !s {
 		r.problem("lost", "the snapshot is gone")
@@ -127,7 +128,8 @@ func (r *trial) checkMetrics() {
 	accuracy := math.NaN()
 	for i, e := range run.Epochs { // without those that a resumed run has trained again
 		if e.Epoch != i+1 || e.Examples != int64(e.Epoch*r.job.examples()) {
-			r.problem("lost", "line %d of epochs in %s is of epoch %d, %d examples, want %d an epoch", i+1, rundir.MetricsName, e.Epoch, e.Examples, r.job.examples())
+			r.problem("lost", "line %d of epochs in %s is of epoch %d, %d examples, want %d an epoch", i+1,
+				rundir.MetricsName, e.Epoch, e.Examples, r.job.examples())
 			break
 		}
 		if e.TestAccuracy != nil {

@@ -33,20 +33,23 @@ var events = []event{
 	{name: "worker SIGSEGV", do: func(r *trial) { r.signalWorkers(1, syscall.SIGSEGV) }},
 	{name: "all workers SIGKILL", do: func(r *trial) { r.signalWorkers(99, syscall.SIGKILL) }},
 	{name: "worker stopped for a while", do: (*trial).stopWorker},
-	{name: "worker stopped for good", later: true, do: func(r *trial) { r.signalWorkers(1, syscall.SIGSTOP); r.pause(2000) }},
+	{name: "worker stopped for good", later: true,
+		do: func(r *trial) { r.signalWorkers(1, syscall.SIGSTOP); r.pause(2000) }},
 	{name: "coordinator SIGKILL", ends: true, do: func(r *trial) { r.end(syscall.SIGKILL) }},
 	{name: "coordinator stopped for a while", do: (*trial).stopCoordinator},
 	{name: "SIGINT", ends: true, do: func(r *trial) { r.end(syscall.SIGINT) }},
 	{name: "SIGTERM", ends: true, do: func(r *trial) { r.end(syscall.SIGTERM) }},
 	{name: "SIGHUP", ends: true, do: func(r *trial) { r.end(syscall.SIGHUP) }},
-	{name: "signal in the first second", ends: true, do: func(r *trial) { r.again(""); r.pause(100); r.end(r.signals()) }},
+	{name: "signal in the first second", ends: true,
+		do: func(r *trial) { r.again(""); r.pause(100); r.end(r.signals()) }},
 	{name: "signal in the last second", ends: true, do: (*trial).lastSecond},
 	{name: "fault: crash", ends: true, do: func(r *trial) { r.fail("crash") }},
 	{name: "fault: error", ends: true, do: func(r *trial) { r.fail("error=ENOSPC") }},
 	{name: "fault: panic", ends: true, do: func(r *trial) { r.fail("panic") }},
 	{name: "disk full for a while", later: true, do: func(r *trial) { r.limit(unix.RLIMIT_FSIZE, 100) }},
 	{name: "descriptors used up for a while", later: true, do: func(r *trial) { r.limit(unix.RLIMIT_NOFILE, 3) }},
-	{name: "descriptors used up, worker SIGKILL", later: true, do: func(r *trial) { r.limit(unix.RLIMIT_NOFILE, 3, syscall.SIGKILL) }},
+	{name: "descriptors used up, worker SIGKILL", later: true,
+		do: func(r *trial) { r.limit(unix.RLIMIT_NOFILE, 3, syscall.SIGKILL) }},
 	{name: "run folder renamed for a while", later: true, do: (*trial).moveFolder},
 	{name: "run folder renamed during a save", ends: true, later: true, do: (*trial).moveDuringSave},
 	{name: "FIFO in place of a file", later: true, do: (*trial).pipe},
@@ -55,7 +58,8 @@ var events = []event{
 	{name: "pause and continue", later: true, do: func(r *trial) { r.ask("pause"); r.pause(300); r.ask("continue") }},
 	{name: "stop", ends: true, later: true, do: (*trial).stop},
 	{name: "second coordinator", later: true, do: (*trial).second},
-	{name: "dashboard clients that do not read", later: true, do: (*trial).connect, can: func(r *trial) bool { return r.board }},
+	{name: "dashboard clients that do not read", later: true, do: (*trial).connect,
+		can: func(r *trial) bool { return r.board }},
 }
 
 // choose takes an event that can happen to the run.
@@ -233,8 +237,8 @@ func (r *trial) removeFolder() {
 	r.saved = false
 }
 
-// ask has another process ask the run for something, and reports whether the run has obeyed. It may refuse, e.g. when it ends or
-// its folder is gone.
+// ask has another process ask the run for something, and reports whether the run has obeyed. It may refuse, e.g. when
+// it ends or its folder is gone.
 func (r *trial) ask(what string, args ...string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -44,7 +44,8 @@ func countingJob(mode string, workers, epochs int, flags ...string) job {
 
 // digitsJob trains on digits, in merged copies where the mode has them.
 func digitsJob(mode string, workers, epochs int, flags ...string) job {
-	return job{mode: mode, workers: workers, epochs: epochs, every: true, flags: append([]string{"--data", "digits:3000", "--lr", "0.1", "--batch", "4"}, flags...)}
+	return job{mode: mode, workers: workers, epochs: epochs, every: true,
+		flags: append([]string{"--data", "digits:3000", "--lr", "0.1", "--batch", "4"}, flags...)}
 }
 
 func (j *job) String() string {
@@ -61,7 +62,8 @@ func (j *job) examples() int {
 
 // arguments are the command line of a new run; data is the set that counts.
 func (j *job) arguments(folder, data string) []string {
-	all := append([]string{"train", "--run", folder, "--mode", j.mode, "--workers", strconv.Itoa(j.workers), "--epochs", strconv.Itoa(j.epochs),
+	all := append([]string{"train", "--run", folder, "--mode", j.mode, "--workers", strconv.Itoa(j.workers), "--epochs",
+		strconv.Itoa(j.epochs),
 		"--max-restarts", "1000"}, j.flags...)
 	if !slices.Contains(j.flags, "--save-every") {
 		all = append(all, "--save-every", "1")

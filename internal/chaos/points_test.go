@@ -25,16 +25,19 @@ var (
 	anywhere = []visit{{counts: true, mode: "async"}, {counts: true, mode: "sync"}}
 	merging  = []visit{{mode: "async", flags: []string{"--model", "mlp:16", "--merge-every", "2"}}}
 	centred  = []visit{{mode: "async", flags: []string{"--model", "softmax", "--merge-every", "4", "--center", "on"}}}
-	meeting  = []visit{{counts: true, mode: "sync"}, {mode: "sync", flags: []string{"--average", "gradients", "--model", "softmax"}}}
-	pausing  = []visit{{counts: true, mode: "async", flags: []string{"--save-every", "5ms"}, delay: "10ms"},
+	meeting  = []visit{{counts: true, mode: "sync"},
+		{mode: "sync", flags: []string{"--average", "gradients", "--model", "softmax"}}}
+	pausing = []visit{{counts: true, mode: "async", flags: []string{"--save-every", "5ms"}, delay: "10ms"},
 		{counts: true, mode: "sync", flags: []string{"--save-every", "5ms", "--average-every", "160"}, delay: "2ms"}}
-	scaling = []visit{{counts: true, mode: "async", delay: "10ms"}, {counts: true, mode: "sync", flags: []string{"--average-every", "160"}, delay: "10ms"}}
+	scaling = []visit{{counts: true, mode: "async", delay: "10ms"},
+		{counts: true, mode: "sync", flags: []string{"--average-every", "160"}, delay: "10ms"}}
 )
 
 // visitors are the kinds of runs for points to which not every run comes.
 var visitors = map[string][]visit{
 	"merge.begin": merging, "merge.half": centred, "merge.end": merging,
-	"lock.held": {{mode: "locked", flags: []string{"--model", "mlp:16"}}}, "turn.held": {{mode: "ordered", flags: []string{"--model", "mlp:16"}}},
+	"lock.held":    {{mode: "locked", flags: []string{"--model", "mlp:16"}}},
+	"turn.held":    {{mode: "ordered", flags: []string{"--model", "mlp:16"}}},
 	"barrier.meet": meeting, "barrier.met": meeting, "round.average": meeting, "round.averaged": meeting,
 	"scale.announce": scaling, "scale.announced": scaling,
 	"pause.ask": pausing, "pause.end": pausing, "worker.paused": pausing,
@@ -42,17 +45,19 @@ var visitors = map[string][]visit{
 
 // elsewhere reports whether a point is not one of a run on cores.
 func elsewhere(name string) bool {
-	return strings.HasPrefix(name, "gpu.") || strings.HasPrefix(name, "download.") || strings.HasPrefix(name, "convert.")
+	return strings.HasPrefix(name, "gpu.") || strings.HasPrefix(name, "download.") ||
+		strings.HasPrefix(name, "convert.")
 }
 
 // onGPU are the kinds of runs for points on a GPU.
 var onGPU = map[string][]visit{
 	"gpu.pull": {{counts: true, mode: "sync", flags: []string{"--gpu", "0", "--cpu-workers", "1"}}},
-	"":         {{counts: true, mode: "async", flags: []string{"--gpu", "0"}}, {counts: true, mode: "sync", flags: []string{"--gpu", "0"}}},
+	"": {{counts: true, mode: "async", flags: []string{"--gpu", "0"}},
+		{counts: true, mode: "sync", flags: []string{"--gpu", "0"}}},
 }
 
-// TestFaultPoints lets a process crash, or a call fail, at each point. The run continues, or ends and can be resumed; then
-// it is as if nothing had happened.
+// TestFaultPoints lets a process crash, or a call fail, at each point. The run continues, or ends and can be resumed;
+// then it is as if nothing had happened.
 func TestFaultPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 20 s")
@@ -164,7 +169,8 @@ func (r *trial) felt() bool {
 
 // TestWorkerCannotBeStarted: where a process cannot be started for a moment, it is tried again.
 func TestWorkerCannotBeStarted(t *testing.T) {
-	r := newTrial(t, countingJob("sync", 2, 5))                // which needs both workers: elsewhere one may train all before the other begins
+	// which needs both workers: elsewhere one may train all before the other begins
+	r := newTrial(t, countingJob("sync", 2, 5))
 	r.start("worker.start:error=EMFILE@3,chunk.taken:crash/0") // the third is the one that takes the place of the first
 	r.wait()
 	if !r.done || !r.life.says("starting worker 0: fault worker.start: too many open files: restarted, 2 of 1000") {

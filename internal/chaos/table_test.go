@@ -58,15 +58,18 @@ func (t *table) blame(name string, wrong []problem) {
 func (t *table) String() string {
 	var b strings.Builder
 	sum := row{name: "all"}
-	b.WriteString("| event | times | survived | resumed | lost | torn | leaked | hung |\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| event | times | survived | resumed | lost | torn | leaked | hung " +
+		"|\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	line := func(r *row) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", r.name, r.times, r.survived, r.resumed, r.lost, r.torn, r.leaked, r.hung)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d | %d | %d |\n", r.name, r.times, r.survived, r.resumed, r.lost,
+			r.torn, r.leaked, r.hung)
 	}
 	for _, e := range events {
 		r := t.row(e.name)
 		line(r)
 		sum.times, sum.survived, sum.resumed = sum.times+r.times, sum.survived+r.survived, sum.resumed+r.resumed
-		sum.lost, sum.torn, sum.leaked, sum.hung = sum.lost+r.lost, sum.torn+r.torn, sum.leaked+r.leaked, sum.hung+r.hung
+		sum.lost, sum.torn, sum.leaked, sum.hung = sum.lost+r.lost, sum.torn+r.torn, sum.leaked+r.leaked,
+			sum.hung+r.hung
 	}
 	line(&sum)
 	return b.String()
@@ -76,7 +79,8 @@ func TestTable(t *testing.T) {
 	var all table
 	all.row("SIGINT").times, all.row("SIGINT").resumed = 2, 2
 	all.blame("SIGINT", []problem{{"lost", ""}, {"torn", ""}, {"leaked", ""}, {"hung", ""}})
-	for _, want := range []string{"| SIGINT | 2 | 0 | 2 | 1 | 1 | 1 | 1 |\n", "| all | 2 | 0 | 2 | 1 | 1 | 1 | 1 |\n", "| SIGTERM | 0 |"} {
+	for _, want := range []string{"| SIGINT | 2 | 0 | 2 | 1 | 1 | 1 | 1 |\n", "| all | 2 | 0 | 2 | 1 | 1 | 1 | 1 |\n",
+		"| SIGTERM | 0 |"} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("no %q in\n%s", want, &all)
 		}

@@ -141,7 +141,8 @@ func (r *trial) start(faults string) {
 		faults = strings.Trim("chunk.taken:delay="+r.job.delay+"@every,"+faults, ",")
 	}
 	l.cmd.Dir = r.where
-	l.cmd.Env = append(os.Environ(), mark+"="+r.where, "TMPDIR="+filepath.Join(r.where, "tmp"), fault.Variable+"="+faults)
+	l.cmd.Env = append(os.Environ(), mark+"="+r.where, "TMPDIR="+filepath.Join(r.where, "tmp"),
+		fault.Variable+"="+faults)
 	l.cmd.Stdout, l.cmd.Stderr = log, log
 	if err := l.cmd.Start(); err != nil {
 		panic(err)

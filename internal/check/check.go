@@ -83,7 +83,8 @@ print(", ".join(m for m in sys.argv[1].split(", ") if importlib.util.find_spec(m
 	if err != nil {
 		out = fmt.Appendf(nil, "%s (%v: %s)", modules, err, bytes.TrimSpace(out))
 	}
-	complain("%s lacks %s; to install: pip install --no-deps -r .ci/requirements.txt, then set HOGWILD_PYTHON", python, out)
+	complain("%s lacks %s; to install: pip install --no-deps -r .ci/requirements.txt, then set HOGWILD_PYTHON", python,
+		out)
 	return ""
 }
 

@@ -53,8 +53,10 @@ func TestActions(t *testing.T) {
 		{"worker.join:panic@2", "1 <nil> false\n", "exit status 2"},
 		{"worker.join:error@2", "1 <nil> false\n2 fault worker.join false\n3 <nil> false\n", "exit status 0"},
 		{"worker.join:error=ENOSPC@every",
-			"1 fault worker.join: no space left on device true\n2 fault worker.join: no space left on device true\n3 fault worker.join: no space left on device true\n", "exit status 0"},
-		{"worker.joined:crash,worker.join:error@3", "1 <nil> false\n2 <nil> false\n3 fault worker.join false\n", "exit status 0"},
+			"1 fault worker.join: no space left on device true\n2 fault worker.join: no space left on device true\n3 " +
+				"fault worker.join: no space left on device true\n", "exit status 0"},
+		{"worker.joined:crash,worker.join:error@3", "1 <nil> false\n2 <nil> false\n3 fault worker.join false\n",
+			"exit status 0"},
 	} {
 		out, state := visit(t, c.faults)
 		if c.out == "" && strings.Contains(c.how, "terminated") {

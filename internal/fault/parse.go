@@ -50,10 +50,12 @@ func parse(list string) (all []*fault, err error) {
 func (f *fault) parse(text string) error {
 	name, action, ok := strings.Cut(text, ":")
 	if !slices.ContainsFunc(Points, func(p Place) bool { return p.Name == name }) {
-		return fmt.Errorf("no fault point is called %q%s (hogwild fault-points lists them)", name, human.Suggest("", name, names()))
+		return fmt.Errorf("no fault point is called %q%s (hogwild fault-points lists them)", name,
+			human.Suggest("", name, names()))
 	}
 	if !ok {
-		return fmt.Errorf("no action; want %s:crash, stop, panic, error, error=ENOSPC, signal=SIGTERM or delay=50ms", name)
+		return fmt.Errorf("no action; want %s:crash, stop, panic, error, error=ENOSPC, signal=SIGTERM or delay=50ms",
+			name)
 	}
 	f.name = name
 	action, rank, ok := strings.Cut(action, "/")
@@ -99,7 +101,8 @@ func (f *fault) do(action string) error {
 		ok = false
 	}
 	if !ok {
-		return fmt.Errorf("action %q; want crash, stop, panic, error, error=ENOSPC, signal=SIGTERM or delay=50ms", action)
+		return fmt.Errorf("action %q; want crash, stop, panic, error, error=ENOSPC, signal=SIGTERM or delay=50ms",
+			action)
 	}
 	if i := slices.IndexFunc(Points, func(p Place) bool { return p.Name == f.name }); f.fails && Points[i].NoError {
 		return fmt.Errorf("%s returns no errors; give crash, stop, panic, signal or delay", f.name)

@@ -48,7 +48,8 @@ func TestTicks(t *testing.T) {
 
 // TestFewCountsAreLabelled: where there are a few whole numbers, these are the labels.
 func TestFewCountsAreLabelled(t *testing.T) {
-	f := &Figure{X: Axis{Label: "workers"}, Series: []Series{{Points: []Point{{X: 1, Y: 1}, {X: 2, Y: 2}, {X: 4, Y: 3}, {X: 16, Y: 4}}}}}
+	f := &Figure{X: Axis{Label: "workers"},
+		Series: []Series{{Points: []Point{{X: 1, Y: 1}, {X: 2, Y: 2}, {X: 4, Y: 3}, {X: 16, Y: 4}}}}}
 	var labels []string
 	for _, tick := range f.layout().xTicks {
 		labels = append(labels, tick.label)
@@ -62,7 +63,8 @@ func TestFewCountsAreLabelled(t *testing.T) {
 func TestLongTitlesAreBroken(t *testing.T) {
 	f := &Figure{Title: strings.Repeat("one two three ", 5) + strings.Repeat("W", 50)}
 	title := f.layout().title
-	if len(title) != 3 || !strings.HasPrefix(title[0], "one two") || !strings.HasSuffix(title[1], " three") || !strings.HasSuffix(title[2], "W…") {
+	if len(title) != 3 || !strings.HasPrefix(title[0], "one two") || !strings.HasSuffix(title[1], " three") ||
+		!strings.HasSuffix(title[2], "W…") {
 		t.Errorf("%q", title)
 	}
 	for _, line := range title {

@@ -17,7 +17,8 @@ func ExampleFigure_SVG() {
 		Y:     figure.Axis{Label: "speed-up", Zero: true},
 		Series: []figure.Series{
 			{Name: "ideal", Kind: figure.Ideal, Points: []figure.Point{{X: 1, Y: 1}, {X: 4, Y: 4}}},
-			{Name: "async", Points: []figure.Point{{X: 1, Y: 1}, {X: 2, Y: 1.8, Low: 1.7, High: 1.9}, {X: 4, Y: 3.1, Low: 2.8, High: 3.2}}},
+			{Name: "async", Points: []figure.Point{{X: 1, Y: 1}, {X: 2, Y: 1.8, Low: 1.7, High: 1.9},
+				{X: 4, Y: 3.1, Low: 2.8, High: 3.2}}},
 		},
 	}
 	var b strings.Builder

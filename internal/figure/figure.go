@@ -5,9 +5,10 @@ package figure
 // Figure is a diagram: its axes are labelled, with units, and its series are told apart
 // by colour, dash and mark.
 type Figure struct {
-	Name    string // of its file and anchor: loss-against-time
-	Title   string // drawn above the diagram
-	Caption string // what to see in it, and how it was measured; plain text, which a page shows below it: it is not drawn
+	Name  string // of its file and anchor: loss-against-time
+	Title string // drawn above the diagram
+	// what to see in it, and how it was measured; plain text, which a page shows below it: it is not drawn
+	Caption string
 	X, Y    Axis
 	Series  []Series
 }

@@ -117,11 +117,16 @@ func TestPointsStandWhereTheLabelsSay(t *testing.T) {
 		x, y   Axis
 		points []Point
 	}{
-		"linear":      {Axis{Label: "x"}, Axis{Label: "y"}, []Point{{X: -1.3, Y: 0.21}, {X: 0.4, Y: 7}, {X: 9.6, Y: 3.3}}},
-		"from 0":      {Axis{Label: "t, s", Zero: true}, Axis{Label: "y", Zero: true}, []Point{{X: 2, Y: 31000}, {X: 5.5, Y: 45500}, {X: 6.25, Y: 46000}}},
-		"log":         {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true}, []Point{{X: 0.7, Y: 3}, {X: 20, Y: 0.004}, {X: 3e4, Y: 77}}},
-		"one decade":  {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true}, []Point{{X: 1, Y: 1}, {X: 2, Y: 1.9}, {X: 8, Y: 6.5}}},
-		"thin decade": {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true}, []Point{{X: 1.1, Y: 5}, {X: 1.2, Y: 5.9}, {X: 1.9, Y: 8.5}}},
+		"linear": {Axis{Label: "x"}, Axis{Label: "y"},
+			[]Point{{X: -1.3, Y: 0.21}, {X: 0.4, Y: 7}, {X: 9.6, Y: 3.3}}},
+		"from 0": {Axis{Label: "t, s", Zero: true}, Axis{Label: "y", Zero: true},
+			[]Point{{X: 2, Y: 31000}, {X: 5.5, Y: 45500}, {X: 6.25, Y: 46000}}},
+		"log": {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true},
+			[]Point{{X: 0.7, Y: 3}, {X: 20, Y: 0.004}, {X: 3e4, Y: 77}}},
+		"one decade": {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true},
+			[]Point{{X: 1, Y: 1}, {X: 2, Y: 1.9}, {X: 8, Y: 6.5}}},
+		"thin decade": {Axis{Label: "x", Log: true}, Axis{Label: "y", Log: true},
+			[]Point{{X: 1.1, Y: 5}, {X: 1.2, Y: 5.9}, {X: 1.9, Y: 8.5}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &Figure{Title: name, X: c.x, Y: c.y, Series: []Series{{Name: "line", Kind: Curve, Points: c.points}}}
@@ -150,7 +155,8 @@ func TestRangesStandBesideEachOther(t *testing.T) {
 		}
 		return s
 	}
-	f := &Figure{X: Axis{Label: "workers"}, Y: Axis{Label: "speed-up", Log: true}, Series: []Series{three(0), three(1), three(2)}}
+	f := &Figure{X: Axis{Label: "workers"}, Y: Axis{Label: "speed-up", Log: true},
+		Series: []Series{three(0), three(1), three(2)}}
 	_, all := parsed(t, f)
 	x := scaleOf(t, all, "middle", 0, false)
 	ranges := paths(all, "stroke-width:1.3")
@@ -168,7 +174,8 @@ func TestRangesStandBesideEachOther(t *testing.T) {
 	}
 	f.Series = f.Series[:1]
 	_, all = parsed(t, f)
-	if got := corners(t, paths(all, "stroke-width:1.3")[0])[0][0] - scaleOf(t, all, "middle", 0, false)(1); math.Abs(got) > 0.05 {
+	if got := corners(t, paths(all, "stroke-width:1.3")[0])[0][0] - scaleOf(t, all, "middle", 0,
+		false)(1); math.Abs(got) > 0.05 {
 		t.Errorf("a range alone is %.2f pixels beside its place", got)
 	}
 }
@@ -199,13 +206,15 @@ func TestSVGSaysWhatIsWhat(t *testing.T) {
 		}
 	}
 	root := all[0]
-	if root.name != "svg" || root.attr["role"] != "img" || root.attr["aria-label"] != f.Title || root.attr["viewBox"] == "" {
+	if root.name != "svg" || root.attr["role"] != "img" || root.attr["aria-label"] != f.Title ||
+		root.attr["viewBox"] == "" {
 		t.Errorf("the root is %v", root)
 	}
 	if !strings.HasPrefix(svg, "<svg ") {
 		t.Errorf("it begins with %.40q", svg)
 	}
-	if strings.Count(svg, "://") != 1 || strings.Contains(svg, "href") || strings.Contains(svg, "url(") || strings.Contains(svg, "@import") {
+	if strings.Count(svg, "://") != 1 || strings.Contains(svg, "href") || strings.Contains(svg, "url(") ||
+		strings.Contains(svg, "@import") {
 		t.Error("it asks for something from outside")
 	}
 }
@@ -217,7 +226,8 @@ func TestManyPointsAreThinned(t *testing.T) {
 		points = append(points, Point{X: float64(i), Y: 50 + 10*math.Sin(float64(i*i))})
 	}
 	points[4321].Y, points[8765].Y = 100, 7
-	svg, all := parsed(t, &Figure{X: Axis{Label: "x"}, Y: Axis{Label: "y"}, Series: []Series{{Kind: Curve, Points: points}}})
+	svg, all := parsed(t,
+		&Figure{X: Axis{Label: "x"}, Y: Axis{Label: "y"}, Series: []Series{{Kind: Curve, Points: points}}})
 	if len(svg) > 120_000 {
 		t.Errorf("%d bytes", len(svg))
 	}
@@ -235,9 +245,13 @@ func TestManyPointsAreThinned(t *testing.T) {
 func TestNoData(t *testing.T) {
 	for _, f := range []*Figure{
 		{X: Axis{Label: "x"}, Series: []Series{{Kind: Curve}}},
-		{X: Axis{Label: "x"}, Y: Axis{Log: true}, Series: []Series{{Name: "s", Points: []Point{{X: 1, Y: -1}, {X: math.NaN(), Y: 1}, {X: 2, Y: math.Inf(1)}}}}},
+		{X: Axis{Label: "x"}, Y: Axis{Log: true},
+			Series: []Series{{Name: "s",
+				Points: []Point{{X: 1, Y: -1}, {X: math.NaN(), Y: 1}, {X: 2, Y: math.Inf(1)}}}}},
 	} {
-		if svg, all := parsed(t, f); !strings.Contains(svg, ">x</text>") || len(paths(all, "stroke-width:1.8")) > len(f.Series) { // the legend
+		// the legend
+		if svg, all := parsed(t, f); !strings.Contains(svg, ">x</text>") ||
+			len(paths(all, "stroke-width:1.8")) > len(f.Series) {
 			t.Errorf("a figure of nothing: %s", svg)
 		}
 	}
@@ -271,7 +285,8 @@ func TestPNG(t *testing.T) {
 		}
 	}
 	c := corners(t, paths(all, "stroke:var(--s0")[0])
-	if want := (c[1][0] - c[0][0]) * 2.5 * dataLine * 2.5; math.Abs(float64(colored)/want-1) > 0.15 { // edges are blended with the ground
+	// edges are blended with the ground
+	if want := (c[1][0] - c[0][0]) * 2.5 * dataLine * 2.5; math.Abs(float64(colored)/want-1) > 0.15 {
 		t.Errorf("%d pixels have the colour of the line, want %.0f", colored, want)
 	}
 	if r, g, b, a := img.At(0, 0).RGBA(); r&g&b&a != 0xFFFF {

@@ -12,23 +12,28 @@ import (
 // oddNumber is a number of any size, and what is none.
 func oddNumber() *rapid.Generator[float64] {
 	return rapid.OneOf(rapid.Float64Range(-10, 10), rapid.Float64(), rapid.SampledFrom([]float64{
-		0, 0, 1, 1, 2, -1, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64,
+		0, 0, 1, 1, 2, -1, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64,
+		-math.MaxFloat64,
 		math.SmallestNonzeroFloat64, 1e-300, 1e300, 1e15, 97, 97.0000001,
 	}))
 }
 
 func oddText() *rapid.Generator[string] {
-	return rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "loss", "time, s", "a\xff\x00b\ufffe\ue001", strings.Repeat("long ", 60), strings.Repeat("W", 900)}))
+	return rapid.OneOf(rapid.String(),
+		rapid.SampledFrom([]string{"", "loss", "time, s", "a\xff\x00b\ufffe\ue001", strings.Repeat("long ", 60),
+			strings.Repeat("W", 900)}))
 }
 
 func oddAxis(t *rapid.T, name string) Axis {
-	return Axis{Label: oddText().Draw(t, name), Log: rapid.Bool().Draw(t, name+" log"), Zero: rapid.Bool().Draw(t, name+" zero")}
+	return Axis{Label: oddText().Draw(t, name), Log: rapid.Bool().Draw(t, name+" log"),
+		Zero: rapid.Bool().Draw(t, name+" zero")}
 }
 
 func oddSeries() *rapid.Generator[Series] {
 	return rapid.Custom(func(t *rapid.T) Series {
 		point := rapid.Custom(func(t *rapid.T) Point {
-			return Point{X: oddNumber().Draw(t, "x"), Y: oddNumber().Draw(t, "y"), Low: oddNumber().Draw(t, "low"), High: oddNumber().Draw(t, "high")}
+			return Point{X: oddNumber().Draw(t, "x"), Y: oddNumber().Draw(t, "y"), Low: oddNumber().Draw(t, "low"),
+				High: oddNumber().Draw(t, "high")}
 		})
 		return Series{
 			Name: oddText().Draw(t, "name"), Kind: Kind(rapid.IntRange(0, 2).Draw(t, "kind")),
@@ -113,7 +118,9 @@ func TestOddPNG(t *testing.T) {
 // logarithmic axis, and another series of the same colour looks different.
 func TestTwoPoints(t *testing.T) {
 	points := []Point{{X: 1e-320, Y: 1, Low: 0, High: 2}, {X: 1, Y: 0.1}}
-	_, all := parsed(t, &Figure{X: Axis{Log: true}, Y: Axis{Log: true}, Series: []Series{{Points: points}, {Color: 8, Points: []Point{{X: 1e-320, Y: 1}, points[1]}}}})
+	_, all := parsed(t,
+		&Figure{X: Axis{Log: true}, Y: Axis{Log: true},
+			Series: []Series{{Points: points}, {Color: 8, Points: []Point{{X: 1e-320, Y: 1}, points[1]}}}})
 	lines := paths(all, "stroke-width:1.8")
 	if len(lines) < 2 || lines[0].attr["d"] != lines[1].attr["d"] || lines[0].attr["style"] == lines[1].attr["style"] {
 		t.Fatalf("two series of one colour are %v", lines)
@@ -124,7 +131,8 @@ func TestTwoPoints(t *testing.T) {
 		t.Errorf("the range ends at %v, the axis is at %v", low, foot)
 	}
 	for _, e := range all {
-		if half := float64(len(e.text)) * tickSize / 4; e.attr["text-anchor"] == "middle" && number(t, e.attr["x"]) < half*0.9 {
+		if half := float64(len(e.text)) * tickSize / 4; e.attr["text-anchor"] == "middle" &&
+			number(t, e.attr["x"]) < half*0.9 {
 			t.Errorf("%q begins left of the figure", e.text)
 		}
 	}
@@ -135,7 +143,8 @@ func BenchmarkSVG(b *testing.B) {
 	for i := range 2000 {
 		points = append(points, Point{X: float64(i), Y: 2 + math.Sin(float64(i))})
 	}
-	f := &Figure{Title: "Loss", X: Axis{Label: "time, s"}, Y: Axis{Label: "loss"}, Series: []Series{{Name: "a", Kind: Curve, Points: points}, {Name: "b", Points: points}}}
+	f := &Figure{Title: "Loss", X: Axis{Label: "time, s"}, Y: Axis{Label: "loss"},
+		Series: []Series{{Name: "a", Kind: Curve, Points: points}, {Name: "b", Points: points}}}
 	for b.Loop() {
 		if err := f.SVG(new(bytes.Buffer)); err != nil {
 			b.Fatal(err)

@@ -43,9 +43,10 @@ func (f *Figure) description() string {
 // variables --s0 to --s7: light ones unless the reader prefers dark.
 func style() string {
 	var b strings.Builder
-	b.WriteString(`.figure-svg{display:block;width:100%;max-width:640px;height:auto;font-variant-numeric:tabular-nums}` +
-		`.figure-svg:root{color-scheme:light dark;color:CanvasText;background:Canvas;font-family:system-ui,sans-serif}` +
-		`@media (prefers-color-scheme:dark){.figure-svg{`)
+	b.WriteString(
+		`.figure-svg{display:block;width:100%;max-width:640px;height:auto;font-variant-numeric:tabular-nums}` +
+			`.figure-svg:root{color-scheme:light dark;color:CanvasText;background:Canvas;font-family:system-ui,sans-serif}` +
+			`@media (prefers-color-scheme:dark){.figure-svg{`)
 	for i, c := range dark {
 		fmt.Fprintf(&b, "--s%d:%s;", i, c)
 	}
@@ -72,13 +73,15 @@ func (s *svg) area(r role, points ...xy) {
 }
 
 func (s *svg) text(at xy, a anchor, r role, size float64, text string) {
-	fmt.Fprintf(s, `<text x="%.2f" y="%.2f" text-anchor="%s" style="font-size:%gpx;%s">%s</text>`+"\n", at.X, s.height-at.Y,
+	fmt.Fprintf(s, `<text x="%.2f" y="%.2f" text-anchor="%s" style="font-size:%gpx;%s">%s</text>`+"\n",
+		at.X, s.height-at.Y,
 		[...]string{"start", "middle", "end"}[a], size, r.css("fill"), html.EscapeString(text))
 }
 
 // hover is a circle that is not seen: browsers show its title beside the pointer.
 func (s *svg) hover(at xy, text string) {
-	fmt.Fprintf(s, `<circle class="hover" cx="%.1f" cy="%.1f" r="%g" style="fill:transparent"><title>%s</title></circle>`+"\n",
+	fmt.Fprintf(s,
+		`<circle class="hover" cx="%.1f" cy="%.1f" r="%g" style="fill:transparent"><title>%s</title></circle>`+"\n",
 		at.X, s.height-at.Y, 2*radius, html.EscapeString(plain(text)))
 }
 

@@ -33,8 +33,8 @@ func Terminal(w io.Writer) func() (columns, rows int) {
 // Next begins a line with a command to copy, which is never broken.
 const Next = "Next: "
 
-// Shown is a text as a terminal w shows it best: no line longer than it is wide, and bold what went wrong, unless NO_COLOR
-// is set. For any other w it is the text.
+// Shown is a text as a terminal w shows it best: no line longer than it is wide, and bold what went wrong, unless
+// NO_COLOR is set. For any other w it is the text.
 func Shown(w io.Writer, text string) string {
 	size := Terminal(w)
 	if size == nil {
@@ -48,8 +48,8 @@ func Shown(w io.Writer, text string) string {
 	return text
 }
 
-// Fit breaks the lines of a text that are longer than so many columns, and indents what follows. A line is broken at words;
-// those of a table, which is lines without an empty one between them, at one column of the table.
+// Fit breaks the lines of a text that are longer than so many columns, and indents what follows. A line is broken at
+// words; those of a table, which is lines without an empty one between them, at one column of the table.
 func Fit(text string, columns int) string {
 	if columns < 20 { // nobody reads that
 		return text
@@ -102,8 +102,8 @@ func fit(block []string, columns int) [][]string {
 	return all
 }
 
-// cutOf is the last column within the terminal at which a cell of a table begins, and none goes on; 0 if there is none, or no
-// need. One in the first half would be that of the text behind labels.
+// cutOf is the last column within the terminal at which a cell of a table begins, and none goes on; 0 if there is none,
+// or no need. One in the first half would be that of the text behind labels.
 func cutOf(block []string, columns int) (cut int) {
 	widest, long := 0, 0
 	cells := make([][]rune, len(block))
@@ -153,7 +153,8 @@ func breakLine(line string, columns int) (parts []string) {
 		for at > margin && runes[at] != ' ' {
 			at--
 		}
-		if least := max(indent, len([]rune(strings.TrimRight(label, " ")))); at <= least { // the word is too long: the terminal breaks it
+		// the word is too long: the terminal breaks it
+		if least := max(indent, len([]rune(strings.TrimRight(label, " ")))); at <= least {
 			for at = columns; at < len(runes) && runes[at] != ' '; {
 				at++
 			}

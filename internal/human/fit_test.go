@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFit: no line is wider than the terminal, no word is lost or moved before another, and what belongs to a label or a
-// table stays below it.
+// TestFit: no line is wider than the terminal, no word is lost or moved before another, and what belongs to a label or
+// a table stays below it.
 func TestFit(t *testing.T) {
 	for _, c := range []struct {
 		columns        int
@@ -14,16 +14,21 @@ func TestFit(t *testing.T) {
 	}{
 		{30, "short\n\nlines\n", "short\n\nlines\n"},
 		{30, "note: the first line of it names the columns\n", "note: the first line of it\n  names the columns\n"},
-		{30, "staleness   mean 39.2, p99 448; 82% in conflict", "staleness   mean 39.2, p99\n            448; 82% in\n            conflict"},
-		{30, "epochs      10, 600,000 examples\ntraining    0.27 s, 2.25 M examples/s", "epochs      10, 600,000\n            examples\ntraining    0.27 s, 2.25 M\n            examples/s"},
+		{30, "staleness   mean 39.2, p99 448; 82% in conflict",
+			"staleness   mean 39.2, p99\n            448; 82% in\n            conflict"},
+		{30, "epochs      10, 600,000 examples\ntraining    0.27 s, 2.25 M examples/s",
+			"epochs      10, 600,000\n            examples\ntraining    0.27 s, 2.25 M\n            examples/s"},
 		{30, "- a bullet that is longer than the screen", "- a bullet that is longer than\n  the screen"},
 		{30, "- a bullet that was broken for\n  another width", "- a bullet that was broken for\n  another width"},
-		{40, "- a bullet that\n  was broken for another width\n- b", "- a bullet that was broken for another\n  width\n- b"},
+		{40, "- a bullet that\n  was broken for another width\n- b",
+			"- a bullet that was broken for another\n  width\n- b"},
 		{30, "  an indented line that is too long for it", "  an indented line that is too\n  long for it"},
 		{30, "a " + strings.Repeat("/long", 10), "a\n  " + strings.Repeat("/long", 10)},
 		{30, Next + "hogwild eval runs/one that is not broken", Next + "hogwild eval runs/one that is not broken"},
-		{30, "RUN       DATA    MODEL    TEST LOSS  STATE\nfirst     digits  softmax  0.2853     done\nsecond    a9a     hinge    0.3        done, resumable",
-			"RUN       DATA    MODEL\n    TEST LOSS  STATE\nfirst     digits  softmax\n    0.2853     done\nsecond    a9a     hinge\n    0.3        done, resumable"},
+		{30, "RUN       DATA    MODEL    TEST LOSS  STATE\nfirst     digits  softmax  0.2853     done\nsecond    a9a " +
+			"    hinge    0.3        done, resumable",
+			"RUN       DATA    MODEL\n    TEST LOSS  STATE\nfirst     digits  softmax\n    0.2853     done\nsecond   " +
+				" a9a     hinge\n    0.3        done, resumable"},
 		{10, strings.Repeat("word ", 20), strings.Repeat("word ", 20)},
 	} {
 		got := Fit(c.text, c.columns)
@@ -39,7 +44,8 @@ func TestFit(t *testing.T) {
 				t.Errorf("%d columns: %q", columns, line)
 			}
 		}
-		if a, b := strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(table), " "); columns >= 56 && a != b {
+		if a, b := strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(table), " "); columns >= 56 &&
+			a != b {
 			t.Errorf("%d columns: %q", columns, got)
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// Live is a block of lines at the bottom of a terminal that is drawn again and again, while others scroll away above it.
-// Elsewhere there is no block.
+// Live is a block of lines at the bottom of a terminal that is drawn again and again, while others scroll away above
+// it. Elsewhere there is no block.
 type Live struct {
-	W     io.Writer
-	Size  func() (columns, rows int) // nil: W is no terminal
-	drawn []int                      // the length of each line of the block on the screen, in characters; the cursor is below
+	W    io.Writer
+	Size func() (columns, rows int) // nil: W is no terminal
+	// the length of each line of the block on the screen, in characters; the cursor is below
+	drawn []int
 }
 
 // NewLive is one on w, nil for nowhere, that shows nothing yet.
@@ -23,10 +24,10 @@ func NewLive(w io.Writer) Live {
 	return Live{W: w, Size: Terminal(w)}
 }
 
-// Draw writes lines above the block, and draws another block, or none, in the place of the old one, in one write to avoid
-// flicker. It cuts a line of the block that is wider than the screen, and a block that is higher. The escapes, both in
-// ECMA-48: cursor up (A), erase to the end of the line (K). Erasing the screen (J) is shorter, but where the block reaches
-// the top, tmux and others then save all of it among the lines that scrolled away.
+// Draw writes lines above the block, and draws another block, or none, in the place of the old one, in one write to
+// avoid flicker. It cuts a line of the block that is wider than the screen, and a block that is higher. The escapes,
+// both in ECMA-48: cursor up (A), erase to the end of the line (K). Erasing the screen (J) is shorter, but where the
+// block reaches the top, tmux and others then save all of it among the lines that scrolled away.
 func (l *Live) Draw(above []string, block ...string) error {
 	var b bytes.Buffer
 	columns, rows := 0, 0
@@ -39,7 +40,8 @@ func (l *Live) Draw(above []string, block ...string) error {
 	for _, line := range above {
 		b.WriteString(Fit(Visible(line), columns) + "\n")
 	}
-	if most := max(rows-1, 1); len(block) > most { // one line and one column stay free, or the terminal would scroll or wrap
+	// one line and one column stay free, or the terminal would scroll or wrap
+	if most := max(rows-1, 1); len(block) > most {
 		block = append(block[:most-1:most-1], fmt.Sprintf("... %d more lines", len(block)-most+1))
 	}
 	l.drawn = l.drawn[:0]

@@ -20,7 +20,8 @@ func Plural(n int, thing string) string {
 // ShellWord quotes s where a shell would not take it as it is.
 func ShellWord(s string) string {
 	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-+:,=@%", c)
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune("/._-+:,=@%", c)
 	}
 	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
 		return s
@@ -39,7 +40,8 @@ func Quote(s string) string {
 
 // Name is a short text that can be printed as it is, else what Quote makes of it.
 func Name(s string) string {
-	if len(s) > 0 && len(s) <= mostQuoted && utf8.ValidString(s) && strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
+	if len(s) > 0 && len(s) <= mostQuoted && utf8.ValidString(s) && strings.TrimSpace(s) == s &&
+		strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
 		return s
 	}
 	return Quote(s)
@@ -100,8 +102,8 @@ func BriefMessage(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// obeyed reports whether a terminal does not show a character but does what it says: moves the cursor, begins a line, or writes
-// from right to left.
+// obeyed reports whether a terminal does not show a character but does what it says: moves the cursor, begins a line,
+// or writes from right to left.
 func obeyed(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
@@ -127,8 +129,8 @@ func Visible(text string) string {
 // mostLines is how many lines a message may have: more come from a name with line ends.
 const mostLines = 4
 
-// Printable is a text in which a terminal finds nothing to obey: control characters are written as in Go, and so are the
-// line ends of more than four lines.
+// Printable is a text in which a terminal finds nothing to obey: control characters are written as in Go, and so are
+// the line ends of more than four lines.
 func Printable(text string) string {
 	var b strings.Builder
 	long := strings.Count(text, "\n") >= mostLines

@@ -99,7 +99,8 @@ func Quota(root fs.FS) float64 {
 	for _, folder := range Groups(root) {
 		fields := strings.Fields(Text(root, path.Join(folder, "cpu.max"))) // "200000 100000" or "max 100000"
 		if len(fields) == 0 {
-			fields = []string{Text(root, path.Join(folder, "cpu.cfs_quota_us")), Text(root, path.Join(folder, "cpu.cfs_period_us"))}
+			fields = []string{Text(root, path.Join(folder, "cpu.cfs_quota_us")),
+				Text(root, path.Join(folder, "cpu.cfs_period_us"))}
 		}
 		least = min(least, ratio(fields))
 	}
@@ -130,7 +131,8 @@ func Room(root fs.FS) (room int64, known bool) {
 			most, err := strconv.ParseInt(Text(root, path.Join(folder, v.most)), 10, 64)
 			used, err2 := strconv.ParseInt(Text(root, path.Join(folder, v.used)), 10, 64)
 			if err == nil && err2 == nil {
-				// The two are not of the same moment: the cache may be larger than all that is used, and most the largest number.
+				// The two are not of the same moment: the cache may be larger than all that is used, and most the
+				// largest number.
 				used -= min(used, cached(Text(root, path.Join(folder, "memory.stat")), v.prefix))
 				room = min(room, max(0, most-used))
 			}

@@ -5,7 +5,8 @@ import (
 	"testing/fstest"
 )
 
-// TestWithinQuota: a container's limit on processor time counts like a lack of cores, in both versions of control groups.
+// TestWithinQuota: a container's limit on processor time counts like a lack of cores, in both versions of control
+// groups.
 func TestWithinQuota(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -14,13 +15,18 @@ func TestWithinQuota(t *testing.T) {
 	}{
 		{"no /proc", nil, 64},
 		{"no limit", map[string]string{"proc/self/cgroup": "0::/pod", "sys/fs/cgroup/pod/cpu.max": "max 100000"}, 64},
-		{"version 2", map[string]string{"proc/self/cgroup": "0::/pod", "sys/fs/cgroup/pod/cpu.max": "800000 100000"}, 8},
-		{"the group above", map[string]string{"proc/self/cgroup": "0::/pod/a", "sys/fs/cgroup/pod/a/cpu.max": "max 100000", "sys/fs/cgroup/pod/cpu.max": "250000 100000"}, 2},
+		{"version 2", map[string]string{"proc/self/cgroup": "0::/pod", "sys/fs/cgroup/pod/cpu.max": "800000 100000"},
+			8},
+		{"the group above",
+			map[string]string{"proc/self/cgroup": "0::/pod/a", "sys/fs/cgroup/pod/a/cpu.max": "max 100000",
+				"sys/fs/cgroup/pod/cpu.max": "250000 100000"}, 2},
 		{"less than a core", map[string]string{"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "20000 100000"}, 1},
-		{"version 1", map[string]string{"proc/self/cgroup": "2:cpu,cpuacct:/a", "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "300000",
-			"sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, 3},
-		{"version 1, no limit", map[string]string{"proc/self/cgroup": "2:cpu:/a", "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "-1",
-			"sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, 64},
+		{"version 1",
+			map[string]string{"proc/self/cgroup": "2:cpu,cpuacct:/a", "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "300000",
+				"sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, 3},
+		{"version 1, no limit",
+			map[string]string{"proc/self/cgroup": "2:cpu:/a", "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "-1",
+				"sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000"}, 64},
 	} {
 		root := fstest.MapFS{}
 		for name, text := range c.files {

@@ -33,13 +33,15 @@ func Path() (string, error) {
 	}
 	path, err := exec.LookPath(os.Args[0])
 	if err != nil {
-		return "", fmt.Errorf("cannot find this program's own file without /proc: %w; run mount -t proc proc /proc as root, or start the program by its full path", err)
+		return "", fmt.Errorf("cannot find this program's own file without /proc: %w; run mount -t proc proc /proc "+
+			"as root, or start the program by its full path", err)
 	}
 	return path, nil
 }
 
-// Name is how the user calls this program, as a shell takes it: hogwild, bin/hogwild, or the command of a checkout where go
-// has built and started it, under a name that is gone afterwards. A program that has it as a library is not it.
+// Name is how the user calls this program, as a shell takes it: hogwild, bin/hogwild, or the command of a checkout
+// where go has built and started it, under a name that is gone afterwards. A program that has it as a library is not
+// it.
 func Name() string {
 	switch dir, base := filepath.Split(os.Args[0]); {
 	case base == "hogwild" && strings.Contains(dir, "/go-build"):
@@ -59,7 +61,8 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 		if err != nil {
 			file = os.Args[0]
 		}
-		return exec.CommandContext(ctx, emulator[0], slices.Concat(emulator[1:], []string{"-0", os.Args[0], file}, args)...)
+		return exec.CommandContext(ctx, emulator[0],
+			slices.Concat(emulator[1:], []string{"-0", os.Args[0], file}, args)...)
 	}
 	path, err := Path()
 	cmd := exec.CommandContext(ctx, path, args...)
@@ -70,8 +73,8 @@ func Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Probe has Go find out now how it starts processes, for which it starts one, and not later: that one has the memory and the handlers of
-// this process, and a signal to it would end both. So it has all signals blocked.
+// Probe has Go find out now how it starts processes, for which it starts one, and not later: that one has the memory
+// and the handlers of this process, and a signal to it would end both. So it has all signals blocked.
 func Probe() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -29,10 +29,12 @@ func (t *Trace) String() string {
 // each process would pay for it at its start.
 var patterns = sync.OnceValue(func() (p struct{ margin, exception, fatal, abort, frame, library *regexp.Regexp }) {
 	p.margin = regexp.MustCompile(`^ *[|+] |^ *\+-[-+0-9 ]+$`)
-	p.exception = regexp.MustCompile(`^([A-Z]\w+ )*Traceback \(most recent call last\):$`) // "Original ", "Exception Group "
+	// "Original ", "Exception Group "
+	p.exception = regexp.MustCompile(`^([A-Z]\w+ )*Traceback \(most recent call last\):$`)
 	p.fatal = regexp.MustCompile(`^Fatal Python error: `)
 	p.abort = regexp.MustCompile(`^terminate called (after throwing an instance of '(.+)'|.+)$`)
-	p.frame = regexp.MustCompile(`^ {0,2}File "(.+)", line (\d+)(, in .+| in .+)?$`) // what was printed may have been trimmed
+	// what was printed may have been trimmed
+	p.frame = regexp.MustCompile(`^ {0,2}File "(.+)", line (\d+)(, in .+| in .+)?$`)
 	p.library = regexp.MustCompile(`^<|/(site|dist)-packages/|/lib/python[0-9.]+/|/hogwild/_[a-z_]+\.py$`)
 	return p
 })

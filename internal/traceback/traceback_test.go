@@ -125,7 +125,8 @@ Extension modules: numpy.core (total: 1)
 	{name: "C++", said: `terminate called after throwing an instance of 'c10::Error'
   what():  boom
 `, want: "c10::Error: boom", begins: "terminate", fatal: true},
-	{name: "C++ without an exception", said: "terminate called without an active exception\n", want: "terminate called without an active exception", begins: "terminate", fatal: true},
+	{name: "C++ without an exception", said: "terminate called without an active exception\n",
+		want: "terminate called without an active exception", begins: "terminate", fatal: true},
 	{name: "nothing", said: "epoch 1\nno such file: x.csv"},
 	{name: "cut off", said: "Traceback (most recent call last):\n  File \"/home/a/step.py\", line 3, in <module>"},
 	{name: ""},
@@ -138,7 +139,8 @@ func TestFind(t *testing.T) {
 		if !found {
 			got = Trace{}
 		}
-		if got.String() != c.want || found != (c.want != "") || got.Fatal != c.fatal || len(got.Text) < len(c.begins) || got.Text[:len(c.begins)] != c.begins {
+		if got.String() != c.want || found != (c.want != "") || got.Fatal != c.fatal || len(got.Text) < len(c.begins) ||
+			got.Text[:len(c.begins)] != c.begins {
 			t.Errorf("%s: %q, want %q (%v, %v): %q", c.name, got.String(), c.want, found, got.Fatal, got.Text)
 		}
 	}

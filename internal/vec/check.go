@@ -105,7 +105,8 @@ var samples = [loopCount]func(n int, m *maker){
 	LoopMerge:    func(n int, m *maker) { Merge(m.floats(n), m.floats(n), m.floats(n)) },
 	LoopMergeCentered: func(n int, m *maker) {
 		rows := 1 + n%11
-		MergeCentered(m.floats(rows*n), m.floats(rows*n), m.floats(rows*n), m.floats(rows), m.floats(n), m.floats(n), m.floats(n))
+		MergeCentered(m.floats(rows*n), m.floats(rows*n), m.floats(rows*n), m.floats(rows), m.floats(n),
+			m.floats(n), m.floats(n))
 	},
 	LoopLargest: func(n int, m *maker) {
 		idx := make([]uint32, n)
@@ -179,7 +180,8 @@ func sampleFactor(n int, m *maker) {
 		if biased {
 			f.Bias = m.floats(nodes)
 		}
-		sum := f.Steps([]int32{2, 0, 1, 2}, []uint32{0, 4, 1, 5, 3, 6}, []float32{1, -1, 0.5}, FactorRate{Keep: 0.99, Rate: -0.01})
+		sum := f.Steps([]int32{2, 0, 1, 2}, []uint32{0, 4, 1, 5, 3, 6}, []float32{1, -1, 0.5},
+			FactorRate{Keep: 0.99, Rate: -0.01})
 		m.result(float32(sum))
 	}
 }
@@ -196,7 +198,8 @@ func sampleConvGrad(n int, m *maker) {
 	n = 1 + n%7
 	off := NewOffsets([]int32{0, Lanes, 2 * Lanes, 3 * Lanes, 4 * Lanes})
 	const rows = 3
-	ConvGrad(m.floats(Tile*Tile), m.floats(Tile*rows*n*Lanes), rows*n*Lanes, m.floats(rows*(n+4)*Lanes), off, 0, n, rows, n*Lanes, (n+4)*Lanes)
+	ConvGrad(m.floats(Tile*Tile), m.floats(Tile*rows*n*Lanes), rows*n*Lanes, m.floats(rows*(n+4)*Lanes), off, 0, n,
+		rows, n*Lanes, (n+4)*Lanes)
 }
 
 func samplePool(n int, m *maker) {

@@ -144,7 +144,8 @@ func checkPool(t *testing.T, n, p int) {
 // TestPoolNaN: ReLU lets NaN through, so that it reaches the loss and is noticed.
 func TestPoolNaN(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
-		z, out, win, scale := make([]float32, 4*Lanes), make([]float32, Lanes), make([]float32, Lanes), make([]float32, Lanes)
+		z, out, win, scale := make([]float32, 4*Lanes), make([]float32, Lanes), make([]float32, Lanes),
+			make([]float32, Lanes)
 		for i := range Lanes {
 			scale[i] = 1
 			z[(i%4)*Lanes+i] = float32(math.NaN())

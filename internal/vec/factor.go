@@ -85,7 +85,8 @@ func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32) float64 {
 
 // Guarded takes steps on rows, each under the guard, until that lets it no further: so many, and
 // of the one behind these the half that reads.
-func (f *Factors) Guarded(rows []int32, idx []uint32, y, coef []float32, s FactorRate, g *Guard) (done int, sum float64) {
+func (f *Factors) Guarded(rows []int32, idx []uint32, y, coef []float32, s FactorRate,
+	g *Guard) (done int, sum float64) {
 	if f.plain() || !f.guards(g) {
 		return 0, f.Read(rows, idx, y, coef)
 	}
@@ -112,7 +113,8 @@ func (f *Factors) Write(row int32, idx []uint32, y, coef []float32, s FactorRate
 func (f *Factors) WriteAtomic(w, bias []uint32, u, v uint32, coef []float32, s FactorRate) {
 	k := f.K
 	if f.ends == nil {
-		f.ends = &ends{was: make([]float32, 2*(k+1)), to: Factors{K: k, W: make([]float32, 2*k)}, bias: make([]float32, 2)}
+		f.ends = &ends{was: make([]float32, 2*(k+1)), to: Factors{K: k, W: make([]float32, 2*k)},
+			bias: make([]float32, 2)}
 	}
 	e := f.ends
 	if e.to.Bias = nil; bias != nil {

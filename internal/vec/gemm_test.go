@@ -121,7 +121,8 @@ func TestProductsAllocateNothing(t *testing.T) {
 
 // BenchmarkProducts has the layers of perceptrons on MNIST.
 func BenchmarkProducts(b *testing.B) {
-	for _, size := range [][3]int{{256, 784, 256}, {256, 256, 128}, {256, 128, 10}, {64, 784, 128}, {64, 128, 10}, {64, 784, 10}, {8, 784, 128}, {4, 784, 128}} {
+	for _, size := range [][3]int{{256, 784, 256}, {256, 256, 128}, {256, 128, 10}, {64, 784, 128}, {64, 128, 10},
+		{64, 784, 10}, {8, 784, 128}, {4, 784, 128}} {
 		n, d, k := size[0], size[1], size[2]
 		x := make([]Row, n)
 		for i := range x {

@@ -17,7 +17,8 @@ type Guard struct {
 // behind it is 1 while somebody sleeps until it is free: the loop ends after a step that gave such
 // a lock back, as waking takes a system call. See Slept.
 func LockGuard(count *uint64, words []uint32, line, shift int, mine uint32) *Guard {
-	return &Guard{kind: locked, count: count, locks: words, words: []uint64{uint64(mine), uint64(4 * line), uint64(shift + 2), 0}}
+	return &Guard{kind: locked, count: count, locks: words,
+		words: []uint64{uint64(mine), uint64(4 * line), uint64(shift + 2), 0}}
 }
 
 // Slept tells, once, whether a loop has ended because somebody sleeps who waits for a lock of its last

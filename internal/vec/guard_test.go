@@ -70,7 +70,8 @@ func guardedFactors(t *testing.T, k int) {
 			return done
 		}, func(i int) { f.Write(rows[i], idx, y, coef, s) })
 		guardedAlike(t, name, g, memory, want.W, byLoop, int(count))
-		if fast := use[LoopFactor] == AVX512 && k <= 64; (byLoop > 0) != fast || name != "locked" && fast && byLoop != entries {
+		if fast := use[LoopFactor] == AVX512 && k <= 64; (byLoop > 0) != fast ||
+			name != "locked" && fast && byLoop != entries {
 			t.Errorf("k %d, %s: the loop took %d steps of %d by itself", k, name, byLoop, entries)
 		}
 	}
@@ -131,7 +132,8 @@ func TestGuardStopsTheLoop(t *testing.T) {
 		}
 		const k = 8 // a lock for two nodes
 		var count uint64
-		idx, y, rows, s := []uint32{0, 2, 0, 4, 0, 2}, make([]float32, 3), []int32{0, 1, 2}, FactorRate{Keep: 1, Rate: 0.1}
+		idx, y, rows, s := []uint32{0, 2, 0, 4, 0, 2}, make([]float32, 3), []int32{0, 1, 2},
+			FactorRate{Keep: 1, Rate: 0.1}
 		for name, c := range map[string]struct {
 			close func(g *Guard) // after this the guard opens for the first row alone, or for none
 			done  int
@@ -158,7 +160,8 @@ func TestGuardStopsTheLoop(t *testing.T) {
 			like.Read(rows[c.done:], idx, y, want)
 			done, _ := f.Guarded(rows, idx, y, coef, s, g)
 			if done != c.done || !sameBits(f.W, like.W) || !slices.Equal(g.locks, locks) {
-				t.Errorf("%s: %d steps, want %d; locks %v, were %v; weights %v, want %v", name, done, c.done, g.locks, locks, f.W, like.W)
+				t.Errorf("%s: %d steps, want %d; locks %v, were %v; weights %v, want %v", name, done, c.done, g.locks,
+					locks, f.W, like.W)
 			}
 			slept := name == "sleeper" || name == "other"
 			if g.Slept() != slept || g.Slept() {
@@ -186,8 +189,10 @@ func TestSleeperStopsLinear(t *testing.T) {
 		coef, untouched := float32(7), float32(7)
 		g := LockGuard(&count, []uint32{0, 1}, 2, 20, 3)
 		done, _, _ := l.Guarded(w[:d], &w[d], order, 0.1, &coef, g)
-		if done != 1 || count != 1 || !g.Slept() || g.Slept() || g.locks[0] != 0 || coef != untouched || !sameBits(w, want) {
-			t.Errorf("%d steps, %d counted, lock %d, coefficient %v, weights %v, want %v", done, count, g.locks[0], coef, w, want)
+		if done != 1 || count != 1 || !g.Slept() || g.Slept() || g.locks[0] != 0 || coef != untouched ||
+			!sameBits(w, want) {
+			t.Errorf("%d steps, %d counted, lock %d, coefficient %v, weights %v, want %v", done, count,
+				g.locks[0], coef, w, want)
 		}
 	})
 }

@@ -164,7 +164,8 @@ func factorHalves(t *testing.T, k int, biased bool) {
 			t.Fatalf("k %d, biases %v, %s: the weights are not those of Steps", k, biased, name)
 		}
 		if !(math.Abs(sum-want) <= 1e-5*(1+want)) || coefs[31] != 4711.25 || coefs[32+Coefs(k)] != 4711.25 {
-			t.Fatalf("k %d, biases %v, %s: loss %v, want %v; around the coefficients %v", k, biased, name, sum, want, coefs)
+			t.Fatalf("k %d, biases %v, %s: loss %v, want %v; around the coefficients %v", k, biased, name,
+				sum, want, coefs)
 		}
 	}
 	factorLate(t, view(plain), idx, y, s)

@@ -88,7 +88,8 @@ func (l *Linear) Read(w []float32, bias *float32, rows []int32, coef *float32) (
 
 // Guarded takes steps on up to 64 rows, each under the guard, until that lets it no further: so
 // many, and of the one behind these the half that reads.
-func (l *Linear) Guarded(w []float32, bias *float32, rows []int32, lr float32, coef *float32, g *Guard) (done int, sum, p float32) {
+func (l *Linear) Guarded(w []float32, bias *float32, rows []int32, lr float32, coef *float32,
+	g *Guard) (done int, sum, p float32) {
 	if l.plain(len(w)) || !l.guards(g) {
 		sum, p = l.Read(w, bias, rows, coef)
 		return 0, sum, p
@@ -133,7 +134,8 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 	}
 	for done := bias == nil; !done; {
 		was := atomic.LoadUint32(bias)
-		done = atomic.CompareAndSwapUint32(bias, was, math.Float32bits(l.moved(math.Float32frombits(was), lr, coef, fused)))
+		done = atomic.CompareAndSwapUint32(bias, was,
+			math.Float32bits(l.moved(math.Float32frombits(was), lr, coef, fused)))
 	}
 }
 
@@ -176,7 +178,8 @@ func (l *Linear) plain(n int) bool {
 }
 
 // few takes up to few steps, or half of one. The loss is sum - log(product).
-func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, g *Guard) (done int, sum, product float32) {
+func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32,
+	g *Guard) (done int, sum, product float32) {
 	if l.plain(len(w)) {
 		sum, product = l.fewGo(w, bias, rows, lr, h, coef)
 		return len(rows), sum, product
@@ -184,7 +187,8 @@ func (l *Linear) few(w []float32, bias *float32, rows []int32, lr float32, h hal
 	return l.fewFast(w, bias, rows, lr, h, coef, g)
 }
 
-func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32) (sum, product float32) {
+func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h half,
+	coef *float32) (sum, product float32) {
 	product = 1
 	for _, i := range rows {
 		idx, val := l.Idx[l.Ptr[i]:l.Ptr[i+1]], l.Val[l.Ptr[i]:l.Ptr[i+1]]

@@ -36,8 +36,10 @@ const (
 	loopCount
 )
 
-var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear", "factor", "convrow",
-	"convgrad", "pool", "unpool", "merge", "mergecentered", "largest", "sparsegemv", "sparseger", "sparseouter", "nonzeros", "widen", "fetch"}
+var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear",
+	"factor", "convrow",
+	"convgrad", "pool", "unpool", "merge", "mergecentered", "largest", "sparsegemv", "sparseger", "sparseouter",
+	"nonzeros", "widen", "fetch"}
 
 // String is the name that HOGWILD_LOOPS_OFF takes.
 func (l Loop) String() string { return loopNames[l] }

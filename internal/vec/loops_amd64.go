@@ -153,14 +153,17 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 
 // fewFast: the loops are the same for all levels of AVX. They are called by their names: through a
 // variable Go's compiler would not see that no argument escapes.
-func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, g *Guard) (done int, sum, product float32) {
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32,
+	g *Guard) (done int, sum, product float32) {
 	lock, words, tickets, count := g.parts()
 	var left int
 	if l.WeightDecay != nil {
-		sum, product, left = linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+		sum, product, left = linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
+			&l.Val[0], &l.Y[0],
 			&w[0], bias, &l.WeightDecay[0], lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
 	} else {
-		sum, product, left = linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+		sum, product, left = linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
+			&l.Val[0], &l.Y[0],
 			&w[0], bias, nil, lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
 	}
 	return len(rows) - 1 - left, sum, product
@@ -176,7 +179,8 @@ const factorWidest = math.MaxInt
 
 // stepsFast is Factors.Steps, or a half of it. Rows of more than 64 numbers do not fit into the registers of
 // AVX-512.
-func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32, g *Guard) (done int, loss float64) {
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
+	g *Guard) (done int, loss float64) {
 	loop := factorAVX512x1
 	switch {
 	case use[LoopFactor] == AVX2 || f.K > 64:
@@ -197,7 +201,8 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 	if h == atomically {
 		coef = &g.room[0]
 	}
-	done, loss = loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, mask, f.Mean, s.Keep, s.Rate, int(h), coef, locks, words, tickets, count)
+	done, loss = loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, mask, f.Mean,
+		s.Keep, s.Rate, int(h), coef, locks, words, tickets, count)
 	if done < 0 {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[^done], len(y), f.nodes))
 	}

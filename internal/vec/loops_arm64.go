@@ -60,13 +60,16 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 func (l *Linear) guards(*Guard) bool  { return false }
 func (f *Factors) guards(*Guard) bool { return false }
 
-func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, _ *Guard) (done int, sum, product float32) {
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32,
+	_ *Guard) (done int, sum, product float32) {
 	if l.WeightDecay != nil {
-		sum, product = linearDecayNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+		sum, product = linearDecayNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
+			&l.Val[0], &l.Y[0],
 			&w[0], bias, &l.WeightDecay[0], lr, l.BiasStep, int(h), coef)
 		return len(rows), sum, product
 	}
-	sum, product = linearStepsNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0],
+	sum, product = linearStepsNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
+		&l.Val[0], &l.Y[0],
 		&w[0], bias, nil, lr, l.BiasStep, int(h), coef)
 	return len(rows), sum, product
 }
@@ -75,12 +78,14 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 const factorWidest = 64
 
 // stepsFast is Factors.Steps, or a half of it, of K up to factorWidest.
-func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32, _ *Guard) (done int, loss float64) {
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
+	_ *Guard) (done int, loss float64) {
 	var bias *float32
 	if f.Bias != nil {
 		bias = &f.Bias[0]
 	}
-	done, loss = factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, f.Mean, s.Keep, s.Rate, int(h), coef)
+	done, loss = factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, f.Mean,
+		s.Keep, s.Rate, int(h), coef)
 	if done < len(rows) {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[done], len(y), f.nodes))
 	}

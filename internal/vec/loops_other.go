@@ -33,10 +33,12 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 
 const factorWidest = 0
 
-func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32, g *Guard) (done int, sum, product float32) {
+func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32,
+	g *Guard) (done int, sum, product float32) {
 	panic(none)
 }
-func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32, g *Guard) (done int, loss float64) {
+func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
+	g *Guard) (done int, loss float64) {
 	panic(none)
 }
 func (l *Linear) guards(*Guard) bool                                              { panic(none) }

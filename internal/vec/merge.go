@@ -40,7 +40,8 @@ func mergeGo(shared, mine, base []float32) {
 // is k + W mu.
 func MergeCentered(shared, mine, base, mu, s, learned, merged []float32) {
 	n, k := len(shared), len(s)
-	mine, base, learned, merged = mine[:n:len(mine)], base[:n:len(base)], learned[:k:len(learned)], merged[:k:len(merged)]
+	mine, base, learned, merged = mine[:n:len(mine)], base[:n:len(base)], learned[:k:len(learned)],
+		merged[:k:len(merged)]
 	if n != len(mu)*k {
 		panic("vec: MergeCentered: the weights are not a row for each mean")
 	}

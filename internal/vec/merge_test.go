@@ -15,7 +15,8 @@ func TestMerge(t *testing.T) {
 			for i := range shared {
 				near(t, "Merge", 1, shared[i], float64(s[i])+float64(m[i])-float64(b[i]))
 				if mine[i] != shared[i] || base[i] != shared[i] {
-					t.Errorf("length %d: shared, mine and base [%d] are %v, %v, %v, not the same", n, i, shared[i], mine[i], base[i])
+					t.Errorf("length %d: shared, mine and base [%d] are %v, %v, %v, not the same", n, i, shared[i],
+						mine[i], base[i])
 				}
 			}
 			if !slices.Equal(mine[n:], m[n:]) || !slices.Equal(base[n:], b[n:]) {
@@ -51,14 +52,16 @@ func TestMergeCentered(t *testing.T) {
 			for _, k := range []int{1, 2, 3, 4, 5, 7, 8, 9, 10, 15, 16, 17, 31, 33, 67} {
 				n := rows * k
 				all := make(map[string][]float32)
-				for name, size := range map[string]int{"shared": n, "mine": n, "base": n, "mu": rows, "s": k, "learned": k, "merged": k} {
+				for name, size := range map[string]int{"shared": n, "mine": n, "base": n, "mu": rows, "s": k,
+					"learned": k, "merged": k} {
 					all[name] = fresh(t, size)
 				}
 				was := make(map[string][]float32)
 				for name, v := range all {
 					was[name] = slices.Clone(v)
 				}
-				MergeCentered(all["shared"], all["mine"], all["base"], all["mu"], all["s"], all["learned"], all["merged"])
+				MergeCentered(all["shared"], all["mine"], all["base"], all["mu"], all["s"],
+					all["learned"], all["merged"])
 				for c := range k {
 					learned, merged := float64(was["learned"][c]), float64(was["merged"][c])
 					for j := range rows {

@@ -67,7 +67,8 @@ func (b *Budget) Take(path string, n int64, what string) error {
 		b.Held += n
 		return nil
 	}
-	return &MemoryError{Of: "data: " + path, What: what, Need: n, Held: b.Held, Limit: b.Limit, Asked: b.Asked, Trains: b.Trains}
+	return &MemoryError{Of: "data: " + path, What: what, Need: n, Held: b.Held, Limit: b.Limit, Asked: b.Asked,
+		Trains: b.Trains}
 }
 
 // Give counts n bytes less.
@@ -104,7 +105,8 @@ func (e *MemoryError) Error() string {
 	if e.Trains {
 		cure = "raise it with --max-memory, or convert data larger than memory: hogwild data convert"
 	}
-	return fmt.Sprintf("%s: %s: needs %s%s, and the limit is %s: %s", e.Of, e.What, human.Bytes(e.Need), held, limit, cure)
+	return fmt.Sprintf("%s: %s: needs %s%s, and the limit is %s: %s", e.Of, e.What, human.Bytes(e.Need),
+		held, limit, cure)
 }
 
 // read is all that r has, counted as it comes. hint is its probable length.
@@ -142,7 +144,8 @@ func (b *Budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 	}
 }
 
-// Array is an array of no elements with room for n, in memory or in a file without a name; of several errors the first is kept.
+// Array is an array of no elements with room for n, in memory or in a file without a name; of several errors the first
+// is kept.
 func Array[T shm.Element](b *Budget, n int, err *error) []T {
 	sp := b.Space()
 	if sp == nil {

@@ -105,8 +105,8 @@ func (t *table) rows() *cells {
 	return c
 }
 
-// next is the cells of the next row, trimmed, and its line in the file; io.EOF behind the last. The cells are valid until
-// the row after it.
+// next is the cells of the next row, trimmed, and its line in the file; io.EOF behind the last. The cells are valid
+// until the row after it.
 func (c *cells) next() (line int, row []string, err error) {
 	if row = c.back; row != nil {
 		c.back = nil
@@ -130,9 +130,11 @@ func (c *cells) next() (line int, row []string, err error) {
 	case err == io.EOF:
 		return 0, nil, err
 	case errors.As(err, &at):
-		return 0, nil, fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it", t.Path, at.Line+t.comments, at.Column, at.Err)
+		return 0, nil, fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it",
+			t.Path, at.Line+t.comments, at.Column, at.Err)
 	case errors.Is(err, errLongRow):
-		return 0, nil, fmt.Errorf("data: %s:%d: a row of more than %s: is a quote before it never closed?", t.Path, c.last+1, human.Bytes(mostRow))
+		return 0, nil, fmt.Errorf("data: %s:%d: a row of more than %s: is a quote before it never closed?", t.Path,
+			c.last+1, human.Bytes(mostRow))
 	case err != nil:
 		return 0, nil, t.failed(err)
 	}
@@ -156,7 +158,8 @@ func (t *table) checkUTF8(line int, cell string) error {
 	if utf8.ValidString(cell) {
 		return nil
 	}
-	return fmt.Errorf("data: %s:%d: %s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 OLD >NEW (or from the encoding that it has)", t.Path, line, human.Quote(cell))
+	return fmt.Errorf("data: %s:%d: %s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 "+
+		"OLD >NEW (or from the encoding that it has)", t.Path, line, human.Quote(cell))
 }
 
 // mostRow is how many bytes a row may have: a million columns of 16. A quote that is never closed

@@ -167,7 +167,8 @@ func (t *table) ignore(list string, y int) error {
 	r.TrimLeadingSpace = true
 	names, err := r.Read()
 	if err != nil {
-		return fmt.Errorf("data: ignore %s: want names of columns between commas; one that has a comma needs quotes", human.Quote(list))
+		return fmt.Errorf("data: ignore %s: want names of columns between commas; one that has a comma needs quotes",
+			human.Quote(list))
 	}
 	for _, name := range names {
 		switch j := t.find(name); {
@@ -223,9 +224,11 @@ func (t *table) features(y int) ([]feature, error) {
 			features = append(features, dateFeatures(j, c.dates.timed)...)
 			t.notef("%s", c.dateNote())
 		case len(c.distinct) > MaxTexts:
-			t.notef("left out column %s: more than %d distinct text values, e.g. %s in line %d%s", name, MaxTexts, human.Quote(c.text), c.textLine, c.asNumbers())
+			t.notef("left out column %s: more than %d distinct text values, e.g. %s in line %d%s", name, MaxTexts,
+				human.Quote(c.text), c.textLine, c.asNumbers())
 		case c.isNames():
-			t.notef("left out column %s: almost all its texts are unique, e.g. %s in line %d", name, human.Quote(c.text), c.textLine)
+			t.notef("left out column %s: almost all its texts are unique, e.g. %s in line %d", name,
+				human.Quote(c.text), c.textLine)
 		default:
 			for _, text := range c.sorted() {
 				features = append(features, feature{j, "", text, true})
@@ -285,9 +288,11 @@ func (t *table) stray(j int) error {
 	}
 	what := fmt.Sprintf("text, but the other %s values are numbers", count(c.numbers))
 	if c.texts > 1 {
-		what = fmt.Sprintf("the first of %s texts, but the other %s values are numbers", count(c.texts), count(c.numbers))
+		what = fmt.Sprintf("the first of %s texts, but the other %s values are numbers", count(c.texts),
+			count(c.numbers))
 	}
-	return fmt.Errorf("data: %s:%d: column %s (number %d): %s is %s: correct it, or leave the cell empty if the value is missing (put a letter before the codes of a category)",
+	return fmt.Errorf("data: %s:%d: column %s (number %d): %s is %s: correct it, or leave the cell empty if the "+
+		"value is missing (put a letter before the codes of a category)",
 		t.Path, c.textLine, human.Quote(c.name), j+1, human.Quote(c.text), what)
 }
 

@@ -23,14 +23,14 @@ type csvRows struct {
 // openCSV reads a table of cells between commas, semicolons, tabs or |, some of them
 // perhaps in quotes.
 //
-// The first line holds the names of the columns if a cell of it is a text above
-// more numbers than texts, if it counts the columns from 0 (see countsColumns), or if there are no numbers at all and none of its texts
-// occurs again in its column. The target is the column asked for, else one named
-// target, label, y or class, else the last. A column of numbers becomes a feature;
-// one of dates some features (see dateFeatures); one of texts a feature for each text (1 where it stands, else 0).
-// Texts are left out if there are more than 100, or if they hardly occur twice; so are numbers of rows. A text among more numbers is
-// an error. Missing values (see isMissing) are filled in, in the end; if that is asked for, such rows are left out, or are an error.
-// Other data than the training data gets the features of that, by name. What was done is in the Notes.
+// The first line holds the names of the columns if a cell of it is a text above more numbers than texts, if it counts
+// the columns from 0 (see countsColumns), or if there are no numbers at all and none of its texts occurs again in its
+// column. The target is the column asked for, else one named target, label, y or class, else the last. A column of
+// numbers becomes a feature; one of dates some features (see dateFeatures); one of texts a feature for each text (1
+// where it stands, else 0). Texts are left out if there are more than 100, or if they hardly occur twice; so are
+// numbers of rows. A text among more numbers is an error. Missing values (see isMissing) are filled in, in the end; if
+// that is asked for, such rows are left out, or are an error. Other data than the training data gets the features of
+// that, by name. What was done is in the Notes.
 func openCSV(s *Source, o Options) (*File, error) {
 	r := &csvRows{table: newTable(s, o), y: -1, labels: map[string]string{}}
 	r.Next = r.next
@@ -84,7 +84,8 @@ func (r *csvRows) learn() error {
 		return err
 	}
 	if c := &r.columns[y]; like == nil && c.order != "" && len(c.distinct) > FewClasses {
-		err := r.refuse(r.Errorf("the target %s has dates, e.g. %s: choose another column with --target", human.Quote(c.name), human.Quote(c.text)))
+		err := r.refuse(r.Errorf("the target %s has dates, e.g. %s: choose another column with --target",
+			human.Quote(c.name), human.Quote(c.text)))
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,8 @@ func (r *csvRows) learn() error {
 		features, err = r.features(y)
 	}
 	if err == nil && len(features) == 0 && like == nil {
-		err = r.refuse(r.Errorf("no column to learn %s from%s; free text must become numbers first, such as word counts in a LIBSVM file", human.Quote(r.Target), Because(r.Notes)))
+		err = r.refuse(r.Errorf("no column to learn %s from%s; free text must become numbers first, such as word "+
+			"counts in a LIBSVM file", human.Quote(r.Target), Because(r.Notes)))
 	}
 	if err != nil {
 		return err
@@ -166,7 +168,8 @@ func (r *csvRows) next(row *Row) error {
 			row.Gap = fmt.Sprintf("%s:%d: column %s has no value", r.Path, line, human.Quote(r.columns[gap].name))
 			return nil
 		case r.o.Missing == Refuse:
-			return fmt.Errorf("data: %s:%d: column %s has no value: fill it in, have hogwild do it (--missing fill), or train without such rows (--missing drop)",
+			return fmt.Errorf("data: %s:%d: column %s has no value: fill it in, have hogwild do it (--missing fill), "+
+				"or train without such rows (--missing drop)",
 				r.Path, line, human.Quote(r.columns[gap].name))
 		}
 	}
@@ -199,7 +202,8 @@ func (r *csvRows) end() error {
 		r.Notes = in.notes(r.all)
 		return nil
 	case in.fill != nil && r.unlabelled > 0:
-		r.notef("left out %s of %s rows without a value of the target %s", count(r.unlabelled), count(r.all), human.Quote(r.Target))
+		r.notef("left out %s of %s rows without a value of the target %s", count(r.unlabelled), count(r.all),
+			human.Quote(r.Target))
 	case left > 0:
 		in.holes[r.y] += r.unlabelled
 		r.notef("left out %s of %s rows with missing values: %s", count(left), count(r.all), r.list(in.holes))
@@ -207,7 +211,8 @@ func (r *csvRows) end() error {
 	r.Notes = append(r.Notes, in.notes(r.given)...)
 	var err error
 	if r.o.Like == nil && 0 < r.given && 2*r.given < r.all {
-		err = r.refuse(r.Errorf("%s of %s rows lack a value, most of them in column %s: leave that column out (--ignore), or fill in its values",
+		err = r.refuse(r.Errorf("%s of %s rows lack a value, most of them in column %s: leave that column out "+
+			"(--ignore), or fill in its values",
 			count(left), count(r.all), human.Quote(r.columns[most(in.holes)].name)))
 	}
 	r.Notes = append(r.Notes, r.problems...)

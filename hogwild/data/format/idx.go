@@ -74,7 +74,8 @@ func readIDX(s *Source) (shape []int, elements []uint8, err error) {
 		shape, want = append(shape, n), want*n
 	}
 	if len(b)-head != want {
-		return nil, nil, s.Errorf("byte %d: %s bytes of elements, but its dimensions %v make %s; the file is damaged or incomplete",
+		return nil, nil, s.Errorf("byte %d: %s bytes of elements, but its dimensions %v make %s; the file is damaged "+
+			"or incomplete",
 			head, count(len(b)-head), shape, count(want))
 	}
 	return shape, b[head:], nil

@@ -32,7 +32,8 @@ func newInputs(t *table, features []feature) *inputs {
 		holes: make([]int, len(t.columns)), unseen: make([]int, len(t.columns))}
 	for j, x := range features {
 		last := len(in.columns) - 1
-		if !x.oneHot || last < 0 || in.columns[last].texts == nil || in.columns[last].number != x.column || in.columns[last].part != x.part {
+		if !x.oneHot || last < 0 || in.columns[last].texts == nil || in.columns[last].number != x.column ||
+			in.columns[last].part != x.part {
 			in.columns = append(in.columns, inputColumn{number: x.column, part: x.part, feature: j})
 			last++
 		}
@@ -97,7 +98,8 @@ func (in *inputs) datePart(line int, cells []string, c inputColumn) (string, err
 	at, _, ok := readDate(cells[c.number], in.table.columns[c.number].order)
 	if !ok {
 		return "", fmt.Errorf("data: %s:%d: column %s: %s: want a date as in the training data, such as %s",
-			in.Path, line, human.Quote(in.table.columns[c.number].name), human.Quote(cells[c.number]), dateExample[in.table.columns[c.number].order])
+			in.Path, line, human.Quote(in.table.columns[c.number].name), human.Quote(cells[c.number]),
+			dateExample[in.table.columns[c.number].order])
 	}
 	return partOf(at, c.part), nil
 }
@@ -108,12 +110,14 @@ var dateExample = map[string]string{"ymd": "2026-03-31", "dmy": "31.3.2026", "md
 // notes say what stands for missing values, and which texts have no feature, in n rows.
 func (in *inputs) notes(n int) (notes []string) {
 	if holes := sum(in.holes); in.fill != nil && holes > 0 {
-		notes = append(notes, fmt.Sprintf("filled %s with the mean, or the most common text, of the column in the training rows: %s",
+		notes = append(notes, fmt.Sprintf("filled %s with the mean, or the most common text, of the column in the "+
+			"training rows: %s",
 			human.Plural(holes, "missing value"), in.list(in.holes)))
 	}
 	for j, k := range in.unseen {
 		if k > 0 {
-			notes = append(notes, fmt.Sprintf("in %s of %s rows column %s has a text that is not in the training data: its features are 0 there",
+			notes = append(notes, fmt.Sprintf("in %s of %s rows column %s has a text that is not in the training "+
+				"data: its features are 0 there",
 				count(k), count(n), human.Quote(in.table.columns[j].name)))
 		}
 	}
@@ -142,7 +146,8 @@ func (t *table) list(missing []int) string {
 func (t *table) number(line, j int, cell string) (float64, error) {
 	v, ok := Number(cell)
 	if !ok || !finite(v) { // the largest float32 is written as a little more
-		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", t.Path, line, human.Quote(t.columns[j].name), human.Quote(cell))
+		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", t.Path, line,
+			human.Quote(t.columns[j].name), human.Quote(cell))
 	}
 	return v, nil
 }

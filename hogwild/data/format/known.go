@@ -20,7 +20,9 @@ func (t *table) knownFeatures(first []string) (features []feature, err error) {
 		t.header = slices.ContainsFunc(first, isText)
 	case numbered:
 		for j, cell := range first {
-			t.header = t.header || isText(cell) && slices.ContainsFunc(was, func(n int) bool { return strconv.Itoa(n) == t.columns[j].name })
+			t.header = t.header ||
+				isText(cell) &&
+					slices.ContainsFunc(was, func(n int) bool { return strconv.Itoa(n) == t.columns[j].name })
 		}
 	default:
 		t.header = true
@@ -146,7 +148,8 @@ func (t *table) featuresOf(like *Known) ([]feature, error) {
 			}
 		}
 		if x.column < 0 {
-			return nil, t.Errorf("no column %s, which is a feature of the training data; the columns are %s", human.Quote(name), Some(t.names()))
+			return nil, t.Errorf("no column %s, which is a feature of the training data; the columns are %s",
+				human.Quote(name), Some(t.names()))
 		}
 		features = append(features, x)
 	}

@@ -186,7 +186,8 @@ func (p *libsvm) number(what string) (float64, error) {
 	v, err := strconv.ParseFloat(word, 64)
 	switch {
 	case err != nil && what == "label":
-		return 0, p.fail(at, "label %s: want one number (is it another format? name it with --format)", human.Quote(word))
+		return 0, p.fail(at, "label %s: want one number (is it another format? name it with --format)",
+			human.Quote(word))
 	case err != nil && !math.IsInf(v, 0):
 		return 0, p.fail(at, "%s %s: want a number", what, human.Quote(word))
 	case !finite(v):

@@ -60,7 +60,8 @@ func openNPY(s *Source, o Options) (*File, error) {
 		return &r.File, nil
 	case o.Inputs:
 		if target = cmp.Or(target, o.Was); target == "" {
-			return nil, s.Errorf("%s columns, the model takes %s: name the column of labels with --target", count(r.d), count(o.Like.Features))
+			return nil, s.Errorf("%s columns, the model takes %s: name the column of labels with --target", count(r.d),
+				count(o.Like.Features))
 		}
 	}
 	if target != "" {
@@ -87,7 +88,8 @@ func labelsOf(s *Source, n int) (*array, error) {
 	names := labelNames(s.Path)
 	path := Existing(names...)
 	if path == "" || s.Path == stdinTitle {
-		return nil, s.Errorf("no labels: there is no %s beside it; add it, or name a column with --target", baseNames(names))
+		return nil, s.Errorf("no labels: there is no %s beside it; add it, or name a column with --target",
+			baseNames(names))
 	}
 	src, err := Read(path, s.Room)
 	if err != nil {
@@ -98,7 +100,8 @@ func labelsOf(s *Source, n int) (*array, error) {
 		return nil, err
 	}
 	if k := len(y.raw) / y.size(); k != n || y.shape[0] != k {
-		return nil, src.Errorf("labels of shape %s for the %s rows in %s: want one each", y.shapeText(), count(n), s.Path)
+		return nil, src.Errorf("labels of shape %s for the %s rows in %s: want one each", y.shapeText(),
+			count(n), s.Path)
 	}
 	return y, nil
 }
@@ -163,7 +166,8 @@ func baseNames(paths []string) string {
 	return strings.Join(names, ", ")
 }
 
-var npyHeader = regexp.MustCompile(`^\s*\{\s*'descr':\s*'([<>|=]?)(\w+)',\s*'fortran_order':\s*(True|False),\s*'shape':\s*\(([\d,\s]*)\),?\s*\}\s*$`)
+var npyHeader = regexp.MustCompile(
+	`^\s*\{\s*'descr':\s*'([<>|=]?)(\w+)',\s*'fortran_order':\s*(True|False),\s*'shape':\s*\(([\d,\s]*)\),?\s*\}\s*$`)
 
 // readArray parses the file: "\x93NUMPY", a version of two bytes, the length of the header
 // (uint16, from version 2 on uint32), the header as a Python dict, the elements
@@ -181,7 +185,8 @@ func readArray(s *Source) (*array, error) {
 		head, from = int(binary.LittleEndian.Uint32(b[8:])), 12
 	}
 	if head > len(b)-from {
-		return nil, s.Errorf("a header of %s bytes in a file of %s; the file is damaged or incomplete", count(head), count(len(b)))
+		return nil, s.Errorf("a header of %s bytes in a file of %s; the file is damaged or incomplete",
+			count(head), count(len(b)))
 	}
 	m := npyHeader.FindSubmatch(b[from : from+head])
 	if m == nil {
@@ -190,13 +195,18 @@ func readArray(s *Source) (*array, error) {
 	a := &array{Source: s, dtype: string(m[2]), raw: b[from+head:]}
 	switch order := string(m[1]); {
 	case order == ">":
-		return nil, s.Errorf("elements of type >%s are big-endian: save it again with x.astype('<%s')", a.dtype, a.dtype)
+		return nil, s.Errorf("elements of type >%s are big-endian: save it again with x.astype('<%s')",
+			a.dtype, a.dtype)
 	case string(m[3]) == "True":
 		return nil, s.Errorf("the array is in Fortran order: save it again with numpy.ascontiguousarray(x)")
 	case a.size() == 0:
-		return nil, s.Errorf("elements of type %s%s: want u1, i4, i8, f4 or f8; save it again with x.astype('<f4')", order, a.dtype)
+		return nil, s.Errorf("elements of type %s%s: want u1, i4, i8, f4 or f8; save it again with x.astype('<f4')",
+			order, a.dtype)
 	}
-	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool {
+		return r == ',' ||
+			unicode.IsSpace(r)
+	})
 	for _, field := range fields {
 		n, err := strconv.Atoi(field)
 		if err != nil || n > 0 && want > (1<<48)/n {

@@ -71,7 +71,8 @@ func isMissing(cell string) bool {
 	case len(cell) > 4 || cell[0]|0x20 != 'n': // of no word below
 		return false
 	}
-	return strings.EqualFold(cell, "na") || strings.EqualFold(cell, "n/a") || strings.EqualFold(cell, "nan") || strings.EqualFold(cell, "null")
+	return strings.EqualFold(cell, "na") || strings.EqualFold(cell, "n/a") || strings.EqualFold(cell, "nan") ||
+		strings.EqualFold(cell, "null")
 }
 
 // isText says whether a cell holds a text.

@@ -47,7 +47,8 @@ func (t *table) profile() error {
 		if c.dates.fit == [3]int{} {
 			continue
 		}
-		taken := slices.ContainsFunc(dateParts, func(part string) bool { return slices.Contains(names, c.name+"."+part) })
+		taken := slices.ContainsFunc(dateParts,
+			func(part string) bool { return slices.Contains(names, c.name+"."+part) })
 		if c.numbers == 0 && !taken {
 			c.order = c.dates.order(c.texts, c.text)
 		}

@@ -37,15 +37,16 @@ type Options struct {
 
 // Known is what is known of a file that has been read, and what other data are read by.
 type Known struct {
-	Format    string
-	Kind      string
-	Features  int
-	Columns   []string          // names of the features
-	Target    string            // the column of labels
-	Named     bool              // the columns have names in the file, and not only numbers
-	Dates     map[string]string // columns of dates, and the order of these: see dateOrders
-	Fill      []float32         // of each feature: what stands for a missing value; nil: rows that lack one are left out
-	ZeroBased bool              // LIBSVM: features are counted from 0
+	Format   string
+	Kind     string
+	Features int
+	Columns  []string          // names of the features
+	Target   string            // the column of labels
+	Named    bool              // the columns have names in the file, and not only numbers
+	Dates    map[string]string // columns of dates, and the order of these: see dateOrders
+	// of each feature: what stands for a missing value; nil: rows that lack one are left out
+	Fill      []float32
+	ZeroBased bool // LIBSVM: features are counted from 0
 }
 
 // File is the rows of a file.
@@ -57,10 +58,11 @@ type File struct {
 	Bytes        []uint8  // the inputs of all rows, if they are bytes, and lie in the file one row behind the other
 	Shape        []int    // of an image
 	Classes      []string // the labels, if the format says which there are
-	OneHot       []int32  // of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others
-	Fills        bool     // missing values, NaN, are to be filled
-	Texts        bool     // labels are texts
-	Labels       string   // what messages call the labels: labels, or target "price" (the last column; ...)
+	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others
+	OneHot []int32
+	Fills  bool   // missing values, NaN, are to be filled
+	Texts  bool   // labels are texts
+	Labels string // what messages call the labels: labels, or target "price" (the last column; ...)
 
 	// Behind the last row these are complete, as are the features of LIBSVM's training data.
 	Notes   []string // what was done that the user should know
@@ -73,9 +75,10 @@ func (f *File) notef(format string, args ...any) {
 
 // Row is one row of a file. Its slices are valid until the next one is read.
 type Row struct {
-	Line  int       // where it stands in a text, from 1; 0 in an array
-	Val   []float32 // the inputs, or those of Idx
-	Idx   []uint32  // sparse: the features that Val are of, ascending. Of LIBSVM's training data they count as the file does
+	Line int       // where it stands in a text, from 1; 0 in an array
+	Val  []float32 // the inputs, or those of Idx
+	// sparse: the features that Val are of, ascending. Of LIBSVM's training data they count as the file does
+	Idx   []uint32
 	Bytes []uint8   // inputs that are bytes, instead of Val
 	IDs   [2]uint32 // of a triple
 	Label float64   // or the value of a triple
@@ -90,9 +93,11 @@ const MaxRows = math.MaxInt32
 func Countable(name string, rows, features int) error {
 	switch {
 	case rows > MaxRows:
-		return fmt.Errorf("data: %s: %s rows: a set has at most %s, as their numbers have 31 bits: split it", name, count(rows), count(MaxRows))
+		return fmt.Errorf("data: %s: %s rows: a set has at most %s, as their numbers have 31 bits: split it", name,
+			count(rows), count(MaxRows))
 	case features > MaxRows:
-		return fmt.Errorf("data: %s: %s features (of a matrix: rows and columns): a set has at most %s, as their numbers have 31 bits: choose fewer",
+		return fmt.Errorf("data: %s: %s features (of a matrix: rows and columns): a set has at most %s, as their "+
+			"numbers have 31 bits: choose fewer",
 			name, count(features), count(MaxRows))
 	}
 	return nil

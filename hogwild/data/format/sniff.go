@@ -37,15 +37,18 @@ func (s *Source) sniff(o Options) (string, error) {
 	return "csv", nil
 }
 
-// sniffLike is sniff of data that are to be read as others were. LIBSVM has no columns with names, and any number of features.
+// sniffLike is sniff of data that are to be read as others were. LIBSVM has no columns with names, and any number of
+// features.
 func (s *Source) sniffLike(o Options) (string, error) {
 	is, err := s.sniff(o)
 	like := o.Like
 	switch {
 	case like == nil || err != nil:
 	case is == "libsvm" && like.Format == "csv" && like.Columns != nil:
-		err = s.Errorf("read as libsvm, but the training data is a CSV file, whose columns are found by name: give a CSV file with these columns")
-	case is == "csv" && like.Format == "libsvm" && o.Inputs && len(strings.Fields(string(s.Text))) == 1 && !bytes.ContainsAny(s.Text, ",;"):
+		err = s.Errorf("read as libsvm, but the training data is a CSV file, whose columns are found by name: give a " +
+			"CSV file with these columns")
+	case is == "csv" && like.Format == "libsvm" && o.Inputs && len(strings.Fields(string(s.Text))) == 1 &&
+		!bytes.ContainsAny(s.Text, ",;"):
 		is = "libsvm" // a row of zeros, or of one input
 	}
 	return is, err
@@ -72,13 +75,15 @@ func looksLikeLIBSVM(head []byte) bool {
 
 // ratingsHead is how ratings look that nobody announced: by the names above them, by
 // double colons, or, as u.data, by a time in seconds behind them.
-var ratingsHead = regexp.MustCompile(`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
-	`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
+var ratingsHead = regexp.MustCompile(
+	`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
+		`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
 // LooksLikeRatings reports whether the file begins as files of ratings do. A file of images is one long line.
 func (s *Source) LooksLikeRatings() bool { return ratingsHead.Match(s.Text[:min(len(s.Text), 4096)]) }
 
-// Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a writer.)
+// Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a
+// writer.)
 func Existing(paths ...string) string {
 	for _, p := range paths {
 		for _, name := range []string{p, p + ".gz"} {

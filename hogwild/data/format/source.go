@@ -49,7 +49,8 @@ func Read(path string, room *Budget) (*Source, error) {
 	}
 	stdin.once.Do(func() {
 		if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
-			stdin.err = fmt.Errorf("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
+			stdin.err = fmt.Errorf("data: - is standard input, and that is a terminal: pipe the data into it, or " +
+				"name a file")
 			return
 		}
 		stdin.all, stdin.err = read(path, room)
@@ -127,7 +128,8 @@ func (s *Source) complete() (err error) {
 	return nil
 }
 
-// open opens the file, and unpacks it if it starts as gzip does, whatever its name. What it reads, packed, it writes to sum.
+// open opens the file, and unpacks it if it starts as gzip does, whatever its name. What it reads, packed, it writes to
+// sum.
 func (s *Source) open(ask func() error, sum io.Writer) (r *bufio.Reader, packed bool, err error) {
 	if s.file = os.Stdin; s.Path == StdinName {
 		s.Path = stdinTitle

@@ -30,7 +30,8 @@ func openTriples(s *Source, is string, inputs bool) (*File, error) {
 	case (is == "idx" || is == "libsvm") && inputs:
 		return nil, s.Errorf("looks like %s: want two ids a line (row, column), or an .npy array of n x 2", is)
 	case is == "idx" || is == "libsvm":
-		return nil, s.Errorf("looks like %s: want three numbers a line (row, column, value), or an .npy array of n x 3", is)
+		return nil, s.Errorf("looks like %s: want three numbers a line (row, column, value), or an .npy array of n x 3",
+			is)
 	case s.rest == nil:
 		p.Rows = lineCount(s.Text)
 	}
@@ -73,7 +74,8 @@ func (p *triples) value() (float64, error) {
 		}
 		var err error
 		if v, err = strconv.ParseFloat(string(p.text[at:p.pos]), 64); err != nil || !finite(v) {
-			return 0, p.fail(at, "value %s: want a finite number, at most 3.4e38", human.Quote(string(p.text[at:p.pos])))
+			return 0, p.fail(at, "value %s: want a finite number, at most 3.4e38",
+				human.Quote(string(p.text[at:p.pos])))
 		}
 	}
 	return v, nil
@@ -101,7 +103,8 @@ func openTripleArray(s *Source, inputs bool) (*File, error) {
 		for c := range row.IDs {
 			v := a.at(d*i + c)
 			if v < 0 || v > MaxID || v != math.Trunc(v) {
-				return s.Errorf("row %d, column %d: %g: an id is a whole number from 0 to %s", i+1, c+1, v, count(MaxID))
+				return s.Errorf("row %d, column %d: %g: an id is a whole number from 0 to %s", i+1, c+1,
+					v, count(MaxID))
 			}
 			row.IDs[c] = uint32(v)
 		}

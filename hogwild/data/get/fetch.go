@@ -133,7 +133,8 @@ func redirect(r *http.Request, via []*http.Request) error {
 		return errors.New("redirects more than 10 times")
 	}
 	if via[len(via)-1].URL.Scheme == "https" && r.URL.Scheme != "https" {
-		return errors.New("redirects from https to " + r.URL.Scheme + ", where anybody on the way can read and change it")
+		return errors.New("redirects from https to " + r.URL.Scheme +
+			", where anybody on the way can read and change it")
 	}
 	return nil
 }
@@ -156,7 +157,8 @@ func plain(ctx context.Context, err error) error {
 }
 
 // transfer writes what it reads, tells how far it is, and ends when ctx does.
-func transfer(ctx context.Context, to io.Writer, from io.Reader, done, total int64, progress func(done, total int64)) error {
+func transfer(ctx context.Context, to io.Writer, from io.Reader, done, total int64,
+	progress func(done, total int64)) error {
 	for buffer := make([]byte, 64<<10); ; {
 		n, err := from.Read(buffer)
 		full := fault.Point("download.write")

@@ -1,6 +1,6 @@
-// Package get downloads public data sets. A file has its name only when it is whole and its checksum is right: until then
-// its bytes are in NAME.part, where an interrupted download continues. It knows nothing of terminals: a caller watches.
-// Only one file of the command names this package, so that both can be taken away.
+// Package get downloads public data sets. A file has its name only when it is whole and its checksum is right: until
+// then its bytes are in NAME.part, where an interrupted download continues. It knows nothing of terminals: a caller
+// watches. Only one file of the command names this package, so that both can be taken away.
 //
 // Top down:
 //
@@ -76,7 +76,8 @@ func (g *Getter) URL(ctx context.Context, address, sha256 string) (Result, error
 	}
 	name := path.Base(u.Path)
 	if strings.HasSuffix(u.Path, "/") || strings.HasPrefix(name, ".") || human.Name(name) != name {
-		return Result{}, config.Usage("no address of a file: %s does not end with the name of a file", human.Quote(address))
+		return Result{}, config.Usage("no address of a file: %s does not end with the name of a file",
+			human.Quote(address))
 	}
 	return g.files(ctx, g.Dir, []File{{Name: name, URL: address, Sum: strings.ToLower(sha256)}})
 }
@@ -115,7 +116,8 @@ func (g *Getter) files(ctx context.Context, dir string, files []File) (Result, e
 func (g *Getter) lock(ctx context.Context, dir string) (*os.File, error) {
 	folder, err := os.Open(dir)
 	for waits := false; err == nil; waits = true {
-		if !errors.Is(unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) { // some network disks have no locks
+		// some network disks have no locks
+		if !errors.Is(unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
 			return folder, nil
 		}
 		if !waits {
@@ -143,7 +145,8 @@ func (f File) there(dir string) (bool, error) {
 		defer file.Close()
 		if f.Sum != "" && name == f.Name {
 			if _, err := f.check(file); err != nil {
-				return false, fmt.Errorf("is there already, and is %w: move it away, or name another folder with --dir", err)
+				return false,
+					fmt.Errorf("is there already, and is %w: move it away, or name another folder with --dir", err)
 			}
 		}
 	}
@@ -153,7 +156,8 @@ func (f File) there(dir string) (bool, error) {
 // get downloads a file to a folder, checks and unpacks it.
 func (g *Getter) get(ctx context.Context, dir string, f File) error {
 	path := filepath.Join(dir, f.Name+".part")
-	part, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o666) // a link could lead anywhere
+	// a link could lead anywhere
+	part, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND|unix.O_NOFOLLOW, 0o666)
 	if err != nil {
 		return err
 	}
@@ -164,13 +168,15 @@ func (g *Getter) get(ctx context.Context, dir string, f File) error {
 			os.Remove(path)
 			return err
 		}
-		return fmt.Errorf("%w (%s of %s are kept in %s, where the same command continues)", err, Bytes(have), f.Name, path)
+		return fmt.Errorf("%w (%s of %s are kept in %s, where the same command continues)", err,
+			Bytes(have), f.Name, path)
 	}
 	if f.Gives()[0] == f.Name {
 		return g.name(part, filepath.Join(dir, f.Name))
 	}
 	err = g.unpack(ctx, dir, f, contents(part))
-	if disk := (*fs.PathError)(nil); err == nil || ctx.Err() == nil && !errors.As(err, &disk) { // else the same command unpacks it
+	// else the same command unpacks it
+	if disk := (*fs.PathError)(nil); err == nil || ctx.Err() == nil && !errors.As(err, &disk) {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err

@@ -37,23 +37,33 @@ func TestServers(t *testing.T) {
 		fails  string             // what the error says; "": none
 		seen   []string           // requests; nil: any
 	}{
-		"as it should be":       {nil, "", []string{"/file"}},
-		"cut":                   {[]http.HandlerFunc{cut}, "", []string{"/file", rest}},
-		"cut early":             {[]http.HandlerFunc{sends(len(whole), whole[:4000])}, "the connection was cut (4.00 kB of file are kept in ", []string{"/file"}},
-		"cut before the first":  {[]http.HandlerFunc{sends(len(whole), nil)}, "the connection was cut", []string{"/file"}},
-		"cut always":            {[]http.HandlerFunc{cut, cut, cut}, "the connection was cut", []string{"/file", rest}},
-		"ignores the range":     {[]http.HandlerFunc{cut, sends(len(whole), whole)}, "", []string{"/file", rest}},
-		"503 after a cut":       {[]http.HandlerFunc{cut, status(503)}, "answers 503 Service Unavailable (1.57 MB of file are kept in ", []string{"/file", rest}},
-		"404":                   {[]http.HandlerFunc{status(404)}, "answers 404 Not Found", []string{"/file"}},
-		"a range that was not":  {[]http.HandlerFunc{status(416)}, "answers 416", []string{"/file"}},
-		"corrupt":               {[]http.HandlerFunc{sends(len(whole), wrong)}, "sent another file: its sha256 is " + sum256(wrong), []string{"/file"}},
-		"longer than published": {[]http.HandlerFunc{sends(len(whole)+1, whole)}, "has a file of 3,145,729 bytes, the published one has 3,145,728", []string{"/file"}},
-		"shorter":               {[]http.HandlerFunc{sends(half, whole[:half])}, "has a file of 1,572,864 bytes", []string{"/file"}},
-		"an empty file":         {[]http.HandlerFunc{sends(0, nil)}, "has a file of 0 bytes", []string{"/file"}},
-		"no length":             {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) { w.Write(whole) }}, "", []string{"/file"}},
-		"no length, too short":  {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) { w.Write(whole[:half]) }}, "sent another file", []string{"/file"}},
-		"redirects":             {[]http.HandlerFunc{endless}, "", []string{"/file", "/file"}},
-		"redirects always":      {slices.Repeat([]http.HandlerFunc{endless}, 40), "redirects more than 10 times", nil},
+		"as it should be": {nil, "", []string{"/file"}},
+		"cut":             {[]http.HandlerFunc{cut}, "", []string{"/file", rest}},
+		"cut early": {[]http.HandlerFunc{sends(len(whole), whole[:4000])},
+			"the connection was cut (4.00 kB of file are kept in ", []string{"/file"}},
+		"cut before the first": {[]http.HandlerFunc{sends(len(whole), nil)}, "the connection was cut",
+			[]string{"/file"}},
+		"cut always":        {[]http.HandlerFunc{cut, cut, cut}, "the connection was cut", []string{"/file", rest}},
+		"ignores the range": {[]http.HandlerFunc{cut, sends(len(whole), whole)}, "", []string{"/file", rest}},
+		"503 after a cut": {[]http.HandlerFunc{cut, status(503)},
+			"answers 503 Service Unavailable (1.57 MB of file are kept in ", []string{"/file", rest}},
+		"404":                  {[]http.HandlerFunc{status(404)}, "answers 404 Not Found", []string{"/file"}},
+		"a range that was not": {[]http.HandlerFunc{status(416)}, "answers 416", []string{"/file"}},
+		"corrupt": {[]http.HandlerFunc{sends(len(whole), wrong)},
+			"sent another file: its sha256 is " + sum256(wrong), []string{"/file"}},
+		"longer than published": {[]http.HandlerFunc{sends(len(whole)+1, whole)},
+			"has a file of 3,145,729 bytes, the published one has 3,145,728", []string{"/file"}},
+		"shorter": {[]http.HandlerFunc{sends(half, whole[:half])}, "has a file of 1,572,864 bytes",
+			[]string{"/file"}},
+		"an empty file": {[]http.HandlerFunc{sends(0, nil)}, "has a file of 0 bytes", []string{"/file"}},
+		"no length": {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) { w.Write(whole) }},
+			"", []string{"/file"}},
+		"no length, too short": {[]http.HandlerFunc{func(w http.ResponseWriter,
+			r *http.Request) {
+			w.Write(whole[:half])
+		}}, "sent another file", []string{"/file"}},
+		"redirects":        {[]http.HandlerFunc{endless}, "", []string{"/file", "/file"}},
+		"redirects always": {slices.Repeat([]http.HandlerFunc{endless}, 40), "redirects more than 10 times", nil},
 		"not HTTP": {[]http.HandlerFunc{func(w http.ResponseWriter, r *http.Request) {
 			c, _, _ := w.(http.Hijacker).Hijack()
 			c.Write([]byte("SSH-2.0\r\n"))
@@ -93,10 +103,12 @@ func status(code int) http.HandlerFunc {
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	_, err := New(t.TempDir()).Set(background(), one(content(10, 1), "http://127.0.0.1:1/file"))
-	check.Error(t, err, "127.0.0.1:1: dial tcp", "connection refused: check the connection; behind a proxy set HTTPS_PROXY")
+	check.Error(t, err, "127.0.0.1:1: dial tcp", "connection refused: check the connection; behind a proxy set "+
+		"HTTPS_PROXY")
 }
 
-// A server that stops sending is given up, and the next request continues; one that is slow is not, however long it takes.
+// A server that stops sending is given up, and the next request continues; one that is slow is not, however long it
+// takes.
 func TestStalls(t *testing.T) {
 	t.Parallel()
 	whole := content(3<<20, 2)
@@ -125,7 +137,8 @@ func TestStalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": whole})
-			if len(s.requests()) != c.asks || (c.asks > 1) != strings.Contains(strings.Join(*notes, ""), "nothing came for 4s: continuing") {
+			if len(s.requests()) != c.asks ||
+				(c.asks > 1) != strings.Contains(strings.Join(*notes, ""), "nothing came for 4s: continuing") {
 				t.Errorf("requests %q, notes %q", s.requests(), *notes)
 			}
 		})
@@ -142,13 +155,19 @@ func TestContinues(t *testing.T) {
 		change func(s *server, part string) // between the two
 		asks   string                       // HAVE, DATE: bytes and time of the part
 	}{
-		"with a checksum":         {true, nil, "/file bytes=HAVE-"},
-		"by the date":             {false, nil, "/file bytes=HAVE- DATE"},
-		"after a crash":           {false, func(_ *server, part string) { os.Chtimes(part, time.Time{}, time.Now()) }, "/file bytes=HAVE- DATE"},
-		"changed on the server":   {false, func(s *server, _ string) { s.files["/file"], s.modified = changed, time.Unix(2e9, 0) }, "/file bytes=HAVE- DATE"},
-		"the part has other data": {true, func(_ *server, part string) { os.WriteFile(part, content(100, 9), 0o666) }, "/file bytes=HAVE-\n/file"},
-		"the part is too long":    {true, func(_ *server, part string) { os.WriteFile(part, content(700<<10, 9), 0o666) }, "/file bytes=HAVE-\n/file"},
-		"the part is whole":       {true, func(_ *server, part string) { os.WriteFile(part, whole, 0o666) }, ""},
+		"with a checksum": {true, nil, "/file bytes=HAVE-"},
+		"by the date":     {false, nil, "/file bytes=HAVE- DATE"},
+		"after a crash": {false, func(_ *server, part string) { os.Chtimes(part, time.Time{}, time.Now()) },
+			"/file bytes=HAVE- DATE"},
+		"changed on the server": {false, func(s *server, _ string) {
+			s.files["/file"], s.modified = changed,
+				time.Unix(2e9, 0)
+		}, "/file bytes=HAVE- DATE"},
+		"the part has other data": {true, func(_ *server, part string) { os.WriteFile(part, content(100, 9), 0o666) },
+			"/file bytes=HAVE-\n/file"},
+		"the part is too long": {true, func(_ *server, part string) { os.WriteFile(part, content(700<<10, 9), 0o666) },
+			"/file bytes=HAVE-\n/file"},
+		"the part is whole": {true, func(_ *server, part string) { os.WriteFile(part, whole, 0o666) }, ""},
 		"whole, no checksum": {false, func(s *server, part string) {
 			os.WriteFile(part, whole, 0o666)
 			os.Chtimes(part, time.Time{}, s.modified)
@@ -180,7 +199,8 @@ func TestContinues(t *testing.T) {
 				}
 			}
 			_, err := g.Set(ctx, set)
-			if check.Error(t, err, "stopped (", "file.part, where the same command continues"); !errors.Is(err, stopped) {
+			if check.Error(t, err, "stopped (", "file.part, where the same command continues"); !errors.Is(err,
+				stopped) {
 				t.Error(err)
 			}
 			part := filepath.Join(g.Dir, "one", "file.part")
@@ -195,7 +215,8 @@ func TestContinues(t *testing.T) {
 				t.Fatal(err)
 			}
 			holds(t, filepath.Join(g.Dir, "one"), map[string][]byte{"file": s.files["/file"]})
-			want := strings.NewReplacer("HAVE", fmt.Sprint(info.Size()), "DATE", info.ModTime().UTC().Format(http.TimeFormat)).Replace(c.asks)
+			want := strings.NewReplacer("HAVE", fmt.Sprint(info.Size()), "DATE",
+				info.ModTime().UTC().Format(http.TimeFormat)).Replace(c.asks)
 			if got := strings.Join(s.requests()[1:], "\n"); got != want {
 				t.Errorf("the second asks\n%s\nwant\n%s", got, want)
 			}
@@ -233,8 +254,10 @@ func TestThereAlready(t *testing.T) {
 	s := newServer(t, map[string][]byte{"/file": whole})
 	g := New(t.TempDir())
 	dir := filepath.Join(g.Dir, "one")
-	for body, says := range map[string]string{string(whole): "", string(whole[1:]): "one/file: is there already, and is another file: its sha256 is " + sum256(whole[1:])} {
-		if err := errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, "file"), []byte(body), 0o666)); err != nil {
+	for body, says := range map[string]string{string(whole): "",
+		string(whole[1:]): "one/file: is there already, and is another file: its sha256 is " + sum256(whole[1:])} {
+		if err := errors.Join(os.MkdirAll(dir, 0o777),
+			os.WriteFile(filepath.Join(dir, "file"), []byte(body), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 		r, err := g.Set(background(), one(whole, s.URL+"/file"))
@@ -245,7 +268,8 @@ func TestThereAlready(t *testing.T) {
 		}
 	}
 	outside := filepath.Join(t.TempDir(), "outside")
-	if err := errors.Join(os.Remove(filepath.Join(dir, "file")), os.Symlink(outside, filepath.Join(dir, "file.part"))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, "file")),
+		os.Symlink(outside, filepath.Join(dir, "file.part"))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := g.Set(background(), one(whole, s.URL+"/file"))
@@ -264,7 +288,8 @@ func TestURL(t *testing.T) {
 	s := newServer(t, map[string][]byte{"/d/rows.csv": whole, "/page": []byte("<html>")})
 	g := New(t.TempDir())
 	for _, fresh := range []bool{true, false} {
-		if r, err := g.URL(background(), s.URL+"/d/rows.csv?x=1", strings.ToUpper(sum256(whole))); err != nil || r.Fresh != fresh {
+		if r, err := g.URL(background(), s.URL+"/d/rows.csv?x=1", strings.ToUpper(sum256(whole))); err != nil ||
+			r.Fresh != fresh {
 			t.Errorf("%+v, %v", r, err)
 		}
 		holds(t, g.Dir, map[string][]byte{"rows.csv": whole})
@@ -274,13 +299,15 @@ func TestURL(t *testing.T) {
 	check.Error(t, err, "rows.csv: ", "sent another file")
 	notes := noting(g)
 	for _, fresh := range []bool{true, false} {
-		if r, err := g.URL(background(), s.URL+"/d/rows.csv", ""); err != nil || r.Fresh != fresh || len(*notes) != 1 || !strings.Contains((*notes)[0], sum256(whole)) {
+		if r, err := g.URL(background(), s.URL+"/d/rows.csv", ""); err != nil || r.Fresh != fresh || len(*notes) != 1 ||
+			!strings.Contains((*notes)[0], sum256(whole)) {
 			t.Errorf("%+v, %v, notes %q", r, err, *notes)
 		}
 	}
 	_, err = g.URL(background(), s.URL+"/page", "")
 	check.Error(t, err, "sends a web page instead of the file")
-	for _, address := range []string{"rows.csv", "ftp://x.org/a", "https://", "https://x.org/", "https://x.org/a/..", "https://x.org/.bashrc", "https://x.org/a%00", "https://x.org/a%1b[2J", "http://[::1", "https://x.org"} {
+	for _, address := range []string{"rows.csv", "ftp://x.org/a", "https://", "https://x.org/", "https://x.org/a/..",
+		"https://x.org/.bashrc", "https://x.org/a%00", "https://x.org/a%1b[2J", "http://[::1", "https://x.org"} {
 		if _, err := g.URL(background(), address, ""); !errors.Is(err, config.ErrUsage) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -334,10 +361,12 @@ func TestOtherChecks(t *testing.T) {
 	t.Parallel()
 	for says, f := range map[string]File{
 		"": {Sum: "900150983cd24fb0d6963f7d28e17f72", Size: 3}, // of abc: RFC 1321
-		"another file: its md5 is 900150983cd24fb0d6963f7d28e17f72, not d41d8cd98f00b204e9800998ecf8427e": {Sum: "d41d8cd98f00b204e9800998ecf8427e"},
+		"another file: its md5 is 900150983cd24fb0d6963f7d28e17f72, not d41d8cd98f00b204e9800998ecf8427e": {
+			Sum: "d41d8cd98f00b204e9800998ecf8427e"},
 		"another file: it has 3 bytes, not 4": {Size: 4},
 	} {
-		if _, err := f.check(strings.NewReader("abc")); says == "" && err != nil || says != "" && (err == nil || err.Error() != says) {
+		if _, err := f.check(strings.NewReader("abc")); says == "" && err != nil ||
+			says != "" && (err == nil || err.Error() != says) {
 			t.Errorf("%+v: %v, want %q", f, err, says)
 		}
 	}

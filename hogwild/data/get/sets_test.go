@@ -13,14 +13,16 @@ import (
 	"hogwild/internal/check"
 )
 
-// TestEntries: names stay in their folder, addresses are complete, and begin with https; what has no checksum is packed by bzip2, which has its own.
+// TestEntries: names stay in their folder, addresses are complete, and begin with https; what has no checksum is packed
+// by bzip2, which has its own.
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	sum := regexp.MustCompile(`^([0-9a-f]{64}|[0-9a-f]{32}|)$`)
 	word := regexp.MustCompile(`^[a-z0-9-]+$`)
 	names := map[string]bool{}
 	for _, s := range Sets() {
-		if names[s.Name] || !word.MatchString(s.Name) || s.About == "" || s.Terms == "" || s.Cite == "" || s.Page == "" || len(s.Files) == 0 {
+		if names[s.Name] || !word.MatchString(s.Name) || s.About == "" || s.Terms == "" || s.Cite == "" ||
+			s.Page == "" || len(s.Files) == 0 {
 			t.Errorf("%s: twice, or without a name, terms, citation, page or files", s.Name)
 		}
 		names[s.Name] = true
@@ -54,8 +56,10 @@ func TestOriginals(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
 		"a9a/a9a", "a9a/a9a.t", "california-housing/housing.csv",
-		"mnist/train-labels-idx1-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz", // the training images there are packed anew
-		"fashion-mnist/train-images-idx3-ubyte.gz", "fashion-mnist/train-labels-idx1-ubyte.gz", "fashion-mnist/t10k-images-idx3-ubyte.gz", "fashion-mnist/t10k-labels-idx1-ubyte.gz",
+		// the training images there are packed anew
+		"mnist/train-labels-idx1-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz", "mnist/t10k-labels-idx1-ubyte.gz",
+		"fashion-mnist/train-images-idx3-ubyte.gz", "fashion-mnist/train-labels-idx1-ubyte.gz",
+		"fashion-mnist/t10k-images-idx3-ubyte.gz", "fashion-mnist/t10k-labels-idx1-ubyte.gz",
 		"w8a/w8a", // has a blank line more at the end
 	} {
 		text, err := os.ReadFile(check.Data(t, path))

@@ -43,7 +43,8 @@ func (g *Getter) write(ctx context.Context, path string, from io.Reader, size in
 		return err
 	}
 	defer to.Abandon()
-	err = transfer(ctx, to, from, 0, size, func(done, total int64) { g.Progress("unpacking "+filepath.Base(path), done, total) })
+	err = transfer(ctx, to, from, 0, size,
+		func(done, total int64) { g.Progress("unpacking "+filepath.Base(path), done, total) })
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,8 @@ func (g *Getter) unpackZip(ctx context.Context, dir string, take []Member, packe
 	return nil
 }
 
-// unpackCIFAR10 makes arrays of the batches of CIFAR-10's binary version: n x 3 x 32 x 32 bytes of images, n of classes.
+// unpackCIFAR10 makes arrays of the batches of CIFAR-10's binary version: n x 3 x 32 x 32 bytes of images, n of
+// classes.
 func (g *Getter) unpackCIFAR10(ctx context.Context, dir string, packed io.Reader) error {
 	const record = 1 + 3*32*32 // the class, then red, green and blue
 	unzipped, err := gzip.NewReader(packed)

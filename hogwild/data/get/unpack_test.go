@@ -20,11 +20,13 @@ import (
 // Packed by bzip2: twelve rows of LIBSVM, and the same as two streams one after the other.
 const (
 	rowsBZip2    = "QlpoOTFBWSZTWVlfV8kAAA9YAAAQQAo/kCAAMQNA0BKeqPSg2kApCsCrtVVRsKzz37/hJJnRdyRThQkFlfV8kA=="
-	streamsBZip2 = "QlpoOTFBWSZTWblLxmoAAANYAAAQQAo4ECAAIaaHqaEMCNpNuIHZR08XckU4UJC5S8ZqQlpoOTFBWSZTWdHxUgYAAAHYAAAQQAo/kCAAMQNA0BmqMhiQwbY0saUSAgJaVZ691e8+LuSKcKEho+KkDA=="
-	rowsText     = "-1 1:1\n+1 2:1\n-1 3:1\n+1 4:1\n-1 5:1\n+1 6:1\n-1 7:1\n+1 1:1\n-1 2:1\n+1 3:1\n-1 4:1\n+1 5:1\n"
+	streamsBZip2 = "QlpoOTFBWSZTWblLxmoAAANYAAAQQAo4ECAAIaaHqaEMCNpNuIHZR08XckU4UJC5S8ZqQlpoOTFB" +
+		"WSZTWdHxUgYAAAHYAAAQQAo/kCAAMQNA0BmqMhiQwbY0saUSAgJaVZ691e8+LuSKcKEho+KkDA=="
+	rowsText = "-1 1:1\n+1 2:1\n-1 3:1\n+1 4:1\n-1 5:1\n+1 6:1\n-1 7:1\n+1 1:1\n-1 2:1\n+1 3:1\n-1 4:1\n+1 5:1\n"
 )
 
-// got is the folder after a download of one packed file, and the error. A second download does nothing if there was none.
+// got is the folder after a download of one packed file, and the error. A second download does nothing if there was
+// none.
 func got(t *testing.T, f File, packed []byte) (dir string, err error) {
 	t.Helper()
 	s := newServer(t, map[string][]byte{"/" + f.Name: packed})
@@ -110,7 +112,8 @@ func zipped(t *testing.T, files ...string) []byte {
 func TestZip(t *testing.T) {
 	t.Parallel()
 	file := File{Name: "a.zip", Take: []Member{{"a/u.data", "u.data"}, {"a/README", "README"}}}
-	dir, err := got(t, file, zipped(t, "../outside", "bad", "/b/u.data", "bad", "a/README", "read me", "a/u.data", "1\t2\t3\t4\n", "a/other", "bad"))
+	dir, err := got(t, file, zipped(t, "../outside", "bad", "/b/u.data", "bad", "a/README", "read me", "a/u.data",
+		"1\t2\t3\t4\n", "a/other", "bad"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,8 @@ func TestCIFAR10(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
-	for _, name := range []string{"data_batch_1.bin", "data_batch_5.bin", "batches.meta.txt", "data_batch_4.bin", "data_batch_2.bin", "test_batch.bin", "data_batch_3.bin"} {
+	for _, name := range []string{"data_batch_1.bin", "data_batch_5.bin", "batches.meta.txt", "data_batch_4.bin",
+		"data_batch_2.bin", "test_batch.bin", "data_batch_3.bin"} {
 		batch := int(name[len("data_batch_")] - '0') // of the test set another number
 		var body []byte
 		for i := range n {
@@ -143,7 +147,8 @@ func TestCIFAR10(t *testing.T) {
 				body = append(body, pixel(batch, i, p))
 			}
 		}
-		if err := w.WriteHeader(&tar.Header{Name: "cifar-10-batches-bin/" + name, Size: int64(len(body)), Mode: 0o644}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: "cifar-10-batches-bin/" + name, Size: int64(len(body)),
+			Mode: 0o644}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write(body); err != nil {
@@ -164,7 +169,8 @@ func TestCIFAR10(t *testing.T) {
 	}
 	defer trained.Close()
 	defer tested.Close()
-	if trained.Rows != 5*n || tested.Rows != n || fmt.Sprint(trained.Shape, tested.Shape) != "[3 32 32] [3 32 32]" || len(trained.Classes) != 10 {
+	if trained.Rows != 5*n || tested.Rows != n || fmt.Sprint(trained.Shape, tested.Shape) != "[3 32 32] [3 32 32]" ||
+		len(trained.Classes) != 10 {
 		t.Errorf("%d and %d rows of %v, classes %q", trained.Rows, tested.Rows, trained.Shape, trained.Classes)
 	}
 	testBatch := int("test_batch.bin"[len("data_batch_")] - '0')
@@ -178,7 +184,8 @@ func TestCIFAR10(t *testing.T) {
 	said := check.Python(t, "numpy", `import sys, numpy
 x, y = numpy.load(sys.argv[1] + "/X_train.npy"), numpy.load(sys.argv[1] + "/y_train.npy")
 print(x.dtype, x.shape, y.dtype, y.shape, x[43, 1, 2, 3], y[43])`, dir)
-	if want := fmt.Sprintf("uint8 (100, 3, 32, 32) uint8 (100,) %d 3\n", pixel(3, 3, 1024+2*32+3)); string(said) != want {
+	if want := fmt.Sprintf("uint8 (100, 3, 32, 32) uint8 (100,) %d 3\n",
+		pixel(3, 3, 1024+2*32+3)); string(said) != want {
 		t.Errorf("NumPy reads %swant %s", said, want)
 	}
 }

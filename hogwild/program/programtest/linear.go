@@ -22,8 +22,8 @@ func Row(i int) (x []float64, y float64) {
 	return x, 2*x[0] - x[1] + 0.5*x[2] + 0.25 + 0.1*math.Cos(float64(i*i))
 }
 
-// LeastSquares are the best weights for n rows, the bias last: the normal equations' solution, to which no program comes by
-// this way.
+// LeastSquares are the best weights for n rows, the bias last: the normal equations' solution, to which no program
+// comes by this way.
 func LeastSquares(n int, row func(i int) (x []float64, y float64)) []float64 {
 	a := make([][]float64, Features+1)
 	for j := range a {
@@ -181,5 +181,6 @@ func (p *program) score(set string, from, to int) object {
 			right++
 		}
 	}
-	return object{"scored": object{"examples": to - from, "loss": loss, "metrics": object{"accuracy": right, "mae": absolute}}}
+	return object{"scored": object{"examples": to - from, "loss": loss,
+		"metrics": object{"accuracy": right, "mae": absolute}}}
 }

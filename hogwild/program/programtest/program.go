@@ -1,6 +1,6 @@
 // Package programtest is a program that speaks the protocol of docs/programs.md, in another language than Python, and
-// knows nothing of package program. It trains a linear model with squared loss, whose best weights a test can compute. Only tests
-// import it.
+// knows nothing of package program. It trains a linear model with squared loss, whose best weights a test can compute.
+// Only tests import it.
 //
 //	program.go  the process
 //	tricks.go   what it does wrong, if a test wants that
@@ -85,7 +85,8 @@ func (p *program) run(features int) error {
 		return err
 	}
 	hello := object{"hello": 1, "language": "Go", "tensors": []object{
-		{"name": "weight", "shape": []int{1, features}, "kind": "parameter"}, {"name": "bias", "shape": []int{1}, "kind": "parameter"},
+		{"name": "weight", "shape": []int{1, features}, "kind": "parameter"},
+		{"name": "bias", "shape": []int{1}, "kind": "parameter"},
 		{"name": "steps", "shape": []int{}, "kind": "integer"},
 	}}
 	if p.own > 0 {
@@ -97,7 +98,8 @@ func (p *program) run(features int) error {
 	if err := p.welcome(features); err != nil {
 		return err
 	}
-	if err := p.answer("welcome", func() object { return object{"ready": true, "evaluates": !p.scoreless, "ends": p.measures} }); err != nil {
+	if err := p.answer("welcome",
+		func() object { return object{"ready": true, "evaluates": !p.scoreless, "ends": p.measures} }); err != nil {
 		return err
 	}
 	return p.serve()

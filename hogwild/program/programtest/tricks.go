@@ -23,8 +23,8 @@ type exit int
 // Error is error's.
 func (e exit) Error() string { return "the last line before the exit" }
 
-// tricks finds the trick of a name. Value is where it misbehaves, or WHAT@WHERE: start, hello, welcome, train, score, leave.
-// Elsewhere it returns nil.
+// tricks finds the trick of a name. Value is where it misbehaves, or WHAT@WHERE: start, hello, welcome, train, score,
+// leave. Elsewhere it returns nil.
 func tricks(name, value string) func(p *program, here string) error {
 	what, at, _ := strings.Cut(value, "@")
 	switch {

@@ -14,8 +14,9 @@ const (
 
 // storages are the classes of storages, with the type of their elements.
 var storages = map[class]string{
-	"torch.DoubleStorage": "F64", "torch.FloatStorage": "F32", "torch.HalfStorage": "F16", "torch.BFloat16Storage": "BF16",
-	"torch.LongStorage": "I64", "torch.IntStorage": "I32", "torch.ShortStorage": "I16", "torch.CharStorage": "I8",
+	"torch.DoubleStorage": "F64", "torch.FloatStorage": "F32", "torch.HalfStorage": "F16",
+	"torch.BFloat16Storage": "BF16",
+	"torch.LongStorage":     "I64", "torch.IntStorage": "I32", "torch.ShortStorage": "I16", "torch.CharStorage": "I8",
 	"torch.ByteStorage": "U8", "torch.BoolStorage": "BOOL",
 }
 

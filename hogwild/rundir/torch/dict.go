@@ -14,7 +14,8 @@ var usual = []string{"state_dict", "model_state_dict", "model"}
 func stateDict(top any) ([]Tensor, error) {
 	d, ok := top.(*dict)
 	if t, is := top.(Tensor); is {
-		return nil, fmt.Errorf("holds a single tensor, of shape %v, without a name: %s", t.Shape[:min(8, len(t.Shape))], Advice)
+		return nil, fmt.Errorf("holds a single tensor, of shape %v, without a name: %s",
+			t.Shape[:min(8, len(t.Shape))], Advice)
 	}
 	if !ok {
 		return nil, fmt.Errorf("holds %s, and not a state_dict: %s", kind(top), Advice)

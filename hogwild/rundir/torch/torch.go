@@ -100,7 +100,8 @@ func (a *archive) pickle() ([]byte, error) {
 		return nil, errors.New("is an archive without data.pkl, and not one of torch.save")
 	}
 	if f.CompressedSize64 > mostPickle {
-		return nil, fmt.Errorf("has a pickle of %d MiB, and a state_dict needs less than %d: %s", f.CompressedSize64>>20, mostPickle>>20, Advice)
+		return nil, fmt.Errorf("has a pickle of %d MiB, and a state_dict needs less than %d: %s",
+			f.CompressedSize64>>20, mostPickle>>20, Advice)
 	}
 	text, err := a.entry("data.pkl")
 	if err != nil {
@@ -109,7 +110,8 @@ func (a *archive) pickle() ([]byte, error) {
 	a.checked = crc32.ChecksumIEEE(text) == f.CRC32
 	order, err := a.entry("byteorder") // older versions have none
 	if a.entries["byteorder"] != nil && (err != nil || string(order) != "little") {
-		return nil, fmt.Errorf("was saved by a machine with byte order %.20q: save it on one with little-endian numbers", order)
+		return nil, fmt.Errorf(
+			"was saved by a machine with byte order %.20q: save it on one with little-endian numbers", order)
 	}
 	return text, nil
 }

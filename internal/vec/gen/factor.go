@@ -31,11 +31,13 @@ type factorLoop struct {
 // begin opens the loop's function.
 func beginFactor(name string) *factorLoop {
 	TEXT(name, NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
-		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32, half int, coef *float32, locks *uint32, guard, tickets, count *uint64) (done int, loss float64)")
+		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32, half int, coef "+
+		"*float32, locks *uint32, guard, tickets, count *uint64) (done int, loss float64)")
 	Pragma("noescape")
 	l := &factorLoop{
 		rows: arg("rows"), idx: arg("idx"), y: arg("y"), entries: arg("entries"),
-		w: arg("w"), nodes: arg("nodes"), stride: arg("k"), n: number("n"), known: number("known"), bias: number("bias"), half: number("half"),
+		w: arg("w"), nodes: arg("nodes"), stride: arg("k"), n: number("n"), known: number("known"),
+		bias: number("bias"), half: number("half"),
 		i: GP64(), r: GP64(), u: GP64(), v: GP64(), pv: GP64(),
 		mean: XMM(), rate: XMM(), miss: XMM(), loss: XMM(),
 	}

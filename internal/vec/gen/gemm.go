@@ -21,7 +21,8 @@ func gemm() {
 // tile makes the micro-kernel: m x n sums in registers while it walks along k. There
 // is one loop for each m and number of vectors, so that an edge costs what it is.
 func (s simd) tile() {
-	begin("tile"+s.name, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)")
+	begin("tile"+s.name, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc "+
+		"int)")
 	n := "n of 8 or 16"
 	if s.masks {
 		n = "n up to 32"
@@ -212,7 +213,9 @@ func (s simd) pack() {
 // i+4, i+8, i+12 become the four parts of vector i, and four such vectors a transpose
 // of 4 x 4 in each part.
 func (s simd) packT() {
-	begin("packT"+s.name, "func(k int, src *float32, ld int, dst *float32, nr int)", fmt.Sprintf("packT%s is packTGo for %d rows, the first of the nr of dst, and k a multiple of 4.", s.name, s.width))
+	begin("packT"+s.name, "func(k int, src *float32, ld int, dst *float32, nr int)",
+		fmt.Sprintf("packT%s is packTGo for %d rows, the first of the nr of dst, and k a multiple of 4.",
+			s.name, s.width))
 	k, src, ld := arg("k"), arg("src"), arg("ld")
 	dst, nr := arg("dst"), arg("nr")
 	SHLQ(Imm(2), ld)
@@ -261,7 +264,9 @@ func (s simd) packT() {
 // strip makes the copy of k rows of a few floats that lie ld apart. A whole vector is read
 // and written of each: the next one overwrites what is beyond its floats.
 func (s simd) strip() {
-	begin("strip"+s.name, "func(n, k int, src *float32, ld int, dst *float32)", fmt.Sprintf("strip%s is packGo with nr = n, n up to %d; it reads and writes up to %d beyond the last.", s.name, s.width, s.width))
+	begin("strip"+s.name, "func(n, k int, src *float32, ld int, dst *float32)",
+		fmt.Sprintf("strip%s is packGo with nr = n, n up to %d; it reads and writes up to %d beyond the last.", s.name,
+			s.width, s.width))
 	n, k := arg("n"), arg("k")
 	src, ld, dst := arg("src"), arg("ld"), arg("dst")
 	SHLQ(Imm(2), ld)

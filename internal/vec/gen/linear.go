@@ -57,7 +57,9 @@ func (r row) weight(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} 
 // which are foreseen. A step under a guard that opens writes like any other; left are the rows
 // that come behind the last one read.
 func steps(name string, decay bool) {
-	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32, lock *uint32, guard, tickets, count *uint64) (sum, product float32, left int)"
+	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink " +
+		"*float32, lr, biasStep float32, half int, coef *float32, lock *uint32, guard, tickets, count *uint64) (sum, " +
+		"product float32, left int)"
 	begin(name, signature)
 	rows, soon, n := arg("rows"), arg("soon"), arg("n")
 	ptr, w, bias := arg("ptr"), arg("w"), arg("bias")

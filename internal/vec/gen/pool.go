@@ -102,7 +102,8 @@ func (s simd) unpool(name string) {
 		label, disp := fmt.Sprint(half), half*s.bytes()
 		dz, d, win, n := arg("dz"), arg("d"), arg("win"), arg("n")
 		ones := s.broadcast(one)
-		scale, zero, sum, index, winner, delta, x := s.vector(), s.vector(), s.vector(), s.vector(), s.vector(), s.vector(), s.vector()
+		scale, zero, sum, index, winner, delta, x := s.vector(), s.vector(), s.vector(), s.vector(), s.vector(),
+			s.vector(), s.vector()
 		VMOVUPS(Mem{Base: arg("scale"), Disp: disp}, scale)
 		VMOVUPS(Mem{Base: arg("sum"), Disp: disp}, sum)
 		s.zero(zero)

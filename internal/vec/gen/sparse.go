@@ -126,7 +126,8 @@ func (s simd) overPanels(k Register, move []Register, body func(name string, wid
 // nonzeros are under way at once, each with sums of its own, since an addition waits
 // four cycles for the one before.
 func (s simd) gemv() {
-	begin("sparseGemv"+s.name, "func(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z *float32, k int) int")
+	begin("sparseGemv"+s.name, "func(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z "+
+		"*float32, k int) int")
 	idx, val, n := arg("idx"), arg("val"), arg("n")
 	end, i := Load(Param("end"), GP32()), GP64()
 	w, stride := arg("w"), arg("stride")
@@ -207,7 +208,8 @@ func (s simd) addTo(m Mem, x VecVirtual, delta []VecVirtual, widths []int) {
 
 // ger is SparseGer: the panel of a*d stays in registers.
 func (s simd) ger() {
-	begin("sparseGer"+s.name, "func(a float32, idx *uint32, val *float32, n int, d *float32, w *float32, stride int, k int)")
+	begin("sparseGer"+s.name, "func(a float32, idx *uint32, val *float32, n int, d *float32, w *float32, stride int, "+
+		"k int)")
 	scale := s.spread("a")
 	idx, val, n := arg("idx"), arg("val"), arg("n")
 	w, stride := arg("w"), arg("stride")
@@ -239,7 +241,8 @@ func (s simd) ger() {
 // outer is sparseOuter. The products of a row are summed in registers and meet the row
 // at their end: it is loaded and stored once, and nothing waits for it to arrive.
 func (s simd) outer() {
-	begin("sparseOuter"+s.name, "func(a float32, from *uint32, rows int, list *uint64, d *float32, w *float32, stride int, k int)")
+	begin("sparseOuter"+s.name, "func(a float32, from *uint32, rows int, list *uint64, d *float32, w *float32, "+
+		"stride int, k int)")
 	scale := s.spread("a")
 	from, rows, list := arg("from"), arg("rows"), arg("list")
 	d, w := arg("d"), arg("w")

@@ -88,8 +88,10 @@ func assemble(all []signature, listing, object string) ([]function, error) {
 	}
 	defer f.Close()
 	for _, s := range f.Sections {
-		if s.Size > 0 && (s.Type == elf.SHT_RELA || s.Type == elf.SHT_REL || s.Flags&elf.SHF_ALLOC != 0 && s.Name != ".text") {
-			return nil, fmt.Errorf("the object has %s: the code needs data or a function beside it, for which there is no place", s.Name)
+		if s.Size > 0 && (s.Type == elf.SHT_RELA || s.Type == elf.SHT_REL ||
+			s.Flags&elf.SHF_ALLOC != 0 && s.Name != ".text") {
+			return nil, fmt.Errorf("the object has %s: the code needs data or a function beside it, for which there "+
+				"is no place", s.Name)
 		}
 	}
 	section := f.Section(".text")
@@ -158,7 +160,8 @@ func lines(listing, name string, data []byte) (code []instruction, err error) {
 			code, labels = append(code, instruction{word, text, labels}), nil
 		}
 	}
-	if len(data) > 0 || len(code) == 0 || !strings.HasPrefix(code[len(code)-1].text, "ret") && !strings.HasPrefix(code[len(code)-1].text, "b ") {
+	if len(data) > 0 || len(code) == 0 ||
+		!strings.HasPrefix(code[len(code)-1].text, "ret") && !strings.HasPrefix(code[len(code)-1].text, "b ") {
 		return nil, fmt.Errorf("%d bytes are left when the listing ends", len(data))
 	}
 	return code, nil

@@ -16,13 +16,19 @@ func TestRefuses(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ source, want string }{
 		"nothing": {"//go: func f(x *float32, n int) float32\nfloat f(float *x, long n) { return x[n] + 1; }", ""},
-		"saved":   {"//go: func f(n int) int\nlong f(long n) { asm volatile(\"\" ::: \"x19\", \"d8\"); return n; }", ""},
-		"data":    {"//go: func f() float64\ndouble f(void) { return 0.1; }", "needs data"},
-		"call":    {"//go: func f(n int) int\nlong g(long);\nlong f(long n) { return g(n) + 1; }", "or a function beside it"},
-		"helper":  {"//go: func f(n int) int\nlong g(long n) { return n; }\nlong f(long n) { return g(n); }", "2 functions in C, 1 that Go declares"},
-		"stack":   {"//go: func f(n int) int\nlong f(long n) { volatile long a[9]; a[n] = n; return a[1]; }", "uses the stack"},
-		"spill": {"//go: func f(x *float32) float32\nfloat f(float *x) { float a = *x; asm volatile(\"\" ::: \"v0\", \"v1\", \"v2\", \"v3\", \"v4\", \"v5\", \"v6\", \"v7\", " +
-			"\"v8\", \"v9\", \"v10\", \"v11\", \"v12\", \"v13\", \"v14\", \"v15\", \"v16\", \"v17\", \"v18\", \"v19\", \"v20\", \"v21\", \"v22\", \"v23\", " +
+		"saved": {"//go: func f(n int) int\nlong f(long n) { asm volatile(\"\" ::: \"x19\", \"d8\"); return n; }",
+			""},
+		"data": {"//go: func f() float64\ndouble f(void) { return 0.1; }", "needs data"},
+		"call": {"//go: func f(n int) int\nlong g(long);\nlong f(long n) { return g(n) + 1; }",
+			"or a function beside it"},
+		"helper": {"//go: func f(n int) int\nlong g(long n) { return n; }\nlong f(long n) { return g(n); }",
+			"2 functions in C, 1 that Go declares"},
+		"stack": {"//go: func f(n int) int\nlong f(long n) { volatile long a[9]; a[n] = n; return a[1]; }",
+			"uses the stack"},
+		"spill": {"//go: func f(x *float32) float32\nfloat f(float *x) { float a = *x; asm volatile(\"\" ::: \"v0\", " +
+			"\"v1\", \"v2\", \"v3\", \"v4\", \"v5\", \"v6\", \"v7\", " +
+			"\"v8\", \"v9\", \"v10\", \"v11\", \"v12\", \"v13\", \"v14\", \"v15\", \"v16\", \"v17\", \"v18\", " +
+			"\"v19\", \"v20\", \"v21\", \"v22\", \"v23\", " +
 			"\"v24\", \"v25\", \"v26\", \"v27\", \"v28\", \"v29\", \"v30\", \"v31\"); return a; }", "the stack"},
 		"goroutine": {"//go: func f(n int) int\nlong f(long n) { asm volatile(\"mov x28, %0\" :: \"r\"(n)); return n; }", "not free"},
 		"type":      {"//go: func f(n int) int\nint f(long n) { return n; }", "conflicting types"},

@@ -11,7 +11,8 @@ import (
 
 // inC are the types of Go, by themselves or behind pointers, as C has them.
 var inC = map[string]string{
-	"int": "long", "uint8": "uint8_t", "uint32": "uint32_t", "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t",
+	"int": "long", "uint8": "uint8_t", "uint32": "uint32_t", "int32": "int32_t", "int64": "int64_t",
+	"uint64":  "uint64_t",
 	"float32": "float", "float64": "double",
 }
 

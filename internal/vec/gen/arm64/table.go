@@ -84,7 +84,8 @@ func find(functions []function, name string, multiplyAdds int) (loop, error) {
 			}
 		}
 	}
-	return loop{}, fmt.Errorf("%s has no loop with %d multiply-adds: the list of rows is for other code", name, multiplyAdds)
+	return loop{}, fmt.Errorf("%s has no loop with %d multiply-adds: the list of rows is for other code",
+		name, multiplyAdds)
 }
 
 func (l loop) line(what string) (string, error) {
@@ -100,7 +101,8 @@ func (l loop) line(what string) (string, error) {
 			}
 			estimates = append(estimates, fmt.Sprintf("%.1f", e))
 		}
-		line += fmt.Sprintf(" %.1f | %.0f%% | %s | %s |", cycles, 100*float64(l.fmla)/c.fmla/cycles, on, strings.Join(estimates, ", "))
+		line += fmt.Sprintf(" %.1f | %.0f%% | %s | %s |", cycles, 100*float64(l.fmla)/c.fmla/cycles, on,
+			strings.Join(estimates, ", "))
 	}
 	return line, nil
 }
