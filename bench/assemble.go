@@ -20,12 +20,6 @@ import (
 // resultsFile is what an experiment's folder holds of it.
 const resultsFile = "results.json"
 
-// mostJSON is how many bytes the results of a run or of an experiment may have.
-const mostJSON = 256 << 20
-
-// notRun stands for the reason of a failure where a run is missing.
-const notRun = "not run"
-
 // ReadExperiment reads the results.json of a folder, or such a file. Errors match
 // config.ErrUsage.
 func ReadExperiment(path string) (*Experiment, error) {

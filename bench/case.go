@@ -2,24 +2,40 @@
 // what that reports; of gradients and weights it knows nothing, of the folders of runs what
 // package config says.
 //
-// An experiment, in reading order:
+// Top down:
 //
-//	case.go                       what is to be measured: a Plan of Cases
-//	nodes.go                      cases of several nodes, and what these spend on each other
-//	grid.go gridfile.go yaml.go   cases, each with each point of a grid, from a file or from flags
-//	search.go                     the best learning rate of each, by runs of its own
-//	runner.go process.go trial.go each case with each seed, interleaved, by new processes
-//	progress.go                   how far it is
-//	experiment.go assemble.go     what was measured: results.json
-//	spread.go speedup.go target.go fairness.go   what may be said of it, and by the tests
-//	paired.go                     of which repeats show a difference
-//	columns.go summary.go csv.go gobench.go   in tables, for people, spreadsheets and benchstat
-//	paper.go tutorial.go          the plans of hogwild reproduce, files in plans; published.go
-//	                              what is published, paperruns.go, finding.go, papertable.go
-//	                              the two side by side
-//
-// limits.go is what this machine does at best, by loops as plain as those that training needs, shares.go what a case
-// reaches of it.
+//	runner.go      each case with each seed, interleaved, by new processes
+//	progress.go    how far it is
+//	search.go      the best learning rate of each case, by runs of its own
+//	papertable.go  what is published and what was measured, side by side
+//	verdicts.go    which statements of the paper hold
+//	summary.go     what was measured, for people
+//	tutorial.go    the plan and the findings of hogwild reproduce tutorial
+//	paperruns.go   the runs of hogwild reproduce paper
+//	published.go   what is published
+//	paper.go       the plan of hogwild reproduce paper; the plans are files in plans
+//	gridfile.go    cases from a file
+//	grid.go        cases, each with each point of a grid
+//	yaml.go        the entries of such files
+//	fairness.go    what makes a comparison unfair
+//	gobench.go     results for benchstat
+//	csv.go         results for spreadsheets
+//	columns.go     results in tables
+//	shares.go      what a case reaches of what the machine does
+//	nodes.go       what several nodes spend on each other
+//	assemble.go    runs to results.json
+//	target.go      the time to a loss
+//	best.go        which case is best
+//	speedup.go     speed-ups, and whether repeats show them
+//	finding.go     a statement, and the judgement of it
+//	experiment.go  Experiment, Measured
+//	paired.go      tests of paired repeats
+//	trial.go       one run
+//	process.go     its process
+//	errors.go      why an experiment ends
+//	case.go        what is to be measured: a Plan of Cases
+//	spread.go      numbers of several repeats
+//	limits.go      what this machine does at best, by loops as plain as those that training needs
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that interleaves their runs.
@@ -27,6 +43,7 @@ package bench
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"hogwild/hogwild/config"
@@ -92,3 +109,51 @@ func FirstSeeds(n int) []uint64 {
 	}
 	return seeds
 }
+
+// Value is a setting of a case; "": it is not set.
+func (c *Case) Value(flag string) string {
+	for _, s := range c.Settings {
+		if s.Flag == flag {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// Override is settings with others in their places, or behind them.
+func Override(settings, by []Setting) []Setting {
+	all := slices.Clone(settings)
+	for _, b := range by {
+		if i := slices.IndexFunc(all, func(s Setting) bool { return s.Flag == b.Flag }); i >= 0 {
+			all[i] = b
+		} else {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// several reports whether a value of nodes is more than one.
+func several(nodes string) bool { return nodes != "" && nodes != "0" && nodes != "1" }
+
+// Search is how a case came to its learning rate.
+type Search struct {
+	Set    string     `json:"set"` // whose loss decides: that of validation rows, or of training rows
+	Seeds  []uint64   `json:"seeds"`
+	Rates  []float64  `json:"rates"`             // ascending, the same for all cases of a group
+	Losses [][]Number `json:"losses"`            // for each rate, by seed; NaN: it diverged or failed
+	LR     float64    `json:"lr"`                // the one with the least mean
+	AtEdge bool       `json:"at_edge,omitempty"` // it is the least or the greatest
+}
+
+// NodesWord stands in a launcher for the number of nodes.
+const NodesWord = "{nodes}"
+
+// Sets by which a search scores.
+const (
+	validation = "validation"
+	training   = "training" // where no rows can be held out, as of the edges of a graph
+)
+
+// notRun stands for the reason of a failure where a run is missing.
+const notRun = "not run"

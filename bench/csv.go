@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 
 	"hogwild/internal/human"
@@ -72,4 +73,48 @@ func cell(x float64) string {
 		return ""
 	}
 	return strconv.FormatFloat(x, 'g', 7, 64)
+}
+
+var metrics = []metric{
+	{"examples_per_second", "examples/s", "higher", func(c *Measured) []Number { return c.ExamplesPerSecond }},
+	{"seconds", "", "lower", func(c *Measured) []Number { return c.Seconds }}, // ns/op
+	{"seconds_to_target", "s-to-target", "lower", func(c *Measured) []Number { return c.SecondsToTarget }},
+	{"epochs_to_target", "epochs-to-target", "lower", func(c *Measured) []Number { return c.EpochsToTarget }},
+	{"train_loss", "train-loss", "lower", func(c *Measured) []Number { return c.TrainLoss }},
+	{"test_loss", "test-loss", "lower", func(c *Measured) []Number { return c.TestLoss }},
+	{"test_accuracy", "accuracy", "higher", func(c *Measured) []Number { return c.TestAccuracy }},
+	{"test_rmse", "rmse", "lower", func(c *Measured) []Number { return c.TestRMSE }},
+	{"test_r2", "r2", "higher", func(c *Measured) []Number { return c.TestR2 }},
+	{"staleness_mean", "staleness", "lower", func(c *Measured) []Number { return c.StalenessMean }},
+	{"lost_updates", "lost-updates", "lower", func(c *Measured) []Number { return c.LostUpdates }},
+	{"conflicts", "conflicts", "lower", func(c *Measured) []Number { return c.Conflicts }},
+	{"barrier_wait_seconds", "", "lower", func(c *Measured) []Number { return c.BarrierWait }},
+	{"startup_seconds", "", "lower", func(c *Measured) []Number { return c.StartupSeconds }},
+	{"lr_used", "", "", func(c *Measured) []Number { return c.LRUsed }},
+}
+
+// metrics are those that cases of the experiment may have.
+func (e *Experiment) metrics() []metric {
+	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
+		return slices.Concat(metrics, nodeMetrics)
+	}
+	return metrics
+}
+
+// metric is a figure of each repeat, as tables of all figures have it.
+type metric struct {
+	name   string // with underscores, as in JSON
+	unit   string // of Go's benchmark format; "": not written there
+	better string // higher or lower
+	list   func(*Measured) []Number
+}
+
+// nodeMetrics are those of cases with several nodes.
+var nodeMetrics = []metric{
+	{"node_rounds", "", "", func(c *Measured) []Number { return c.NodeRounds }},
+	{"bytes_per_round", "", "", (*Measured).RoundBytes},
+	{"sum_seconds", "", "lower", func(c *Measured) []Number { return c.SumSeconds }},
+	{"wait_seconds", "", "lower", func(c *Measured) []Number { return c.WaitSeconds }},
+	{"communication_share", "", "lower", (*Measured).Communication},
+	{"waiting_share", "", "lower", (*Measured).Waiting},
 }

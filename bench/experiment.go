@@ -1,14 +1,10 @@
 package bench
 
 import (
-	"encoding/json"
-	"io"
-	"math"
 	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/human"
 )
 
 // Experiment is what was measured of a Plan, and results.json of its folder.
@@ -92,30 +88,13 @@ func (m *Measured) kind() config.ModeKind {
 	return mode.Kind
 }
 
-// Number is a float64 whose JSON is null if it is not finite.
-type Number float64
-
-// MarshalJSON writes null for NaN and infinities, which JSON does not have.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !human.Finite(float64(n)) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads null as NaN.
-func (n *Number) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		*n = Number(math.NaN())
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(n))
-}
-
-// WriteJSON writes results.json, with the best cases of a sweep.
-func (e *Experiment) WriteJSON(w io.Writer) error {
-	return human.WriteJSON(w, struct {
-		*Experiment
-		Best []Best `json:"best,omitempty"`
-	}{e, e.bests()})
+// Best is what a sweep's cases of one group come to: the case with the least median test loss, and those that its
+// repeats do not tell apart from it.
+type Best struct {
+	Group    string   `json:"group,omitempty"`
+	Case     string   `json:"case"`
+	TestLoss Number   `json:"test_loss"`
+	Low      Number   `json:"test_loss_low"` // of the repeats
+	High     Number   `json:"test_loss_high"`
+	Ties     []string `json:"ties,omitempty"`
 }

@@ -41,38 +41,12 @@ func (e *Experiment) smoke() []string {
 		"is judged.", shortTime(Summarize(all).Median))}
 }
 
-// which is the cases for which something is true.
-func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
-	for i := range e.Cases {
-		if c := &e.Cases[i]; is(c) {
-			cases = append(cases, c)
-		}
-	}
-	return cases
-}
-
 // called names the first few of some cases.
 func (e *Experiment) called(cases []*Measured) string {
 	if len(cases) > 1 && len(cases) == len(e.Cases) {
 		return "all cases"
 	}
 	return names(cases)
-}
-
-// names is the first few names of cases.
-func names(cases []*Measured) string {
-	const some = 4
-	var names []string
-	for _, c := range cases {
-		names = append(names, c.Name)
-	}
-	if len(names) > some+1 {
-		names = append(names[:some], fmt.Sprintf("%d others", len(names)-some))
-	}
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return names[0]
 }
 
 // note is what to say of the cases for which something is true, behind their names.

@@ -8,9 +8,6 @@ import (
 	"hogwild/internal/human"
 )
 
-// NodesWord stands in a launcher for the number of nodes.
-const NodesWord = "{nodes}"
-
 // SetLauncher makes a launcher start the nodes of all cases that have several.
 func (p *Plan) SetLauncher(launcher string) error {
 	switch some := false; {
@@ -31,9 +28,6 @@ func (p *Plan) SetLauncher(launcher string) error {
 	}
 	return nil
 }
-
-// several reports whether a value of nodes is more than one.
-func several(nodes string) bool { return nodes != "" && nodes != "0" && nodes != "1" }
 
 // RoundBytes is what a node gave to be summed in a round, on average.
 func (m *Measured) RoundBytes() []Number { return ratios(m.NodeBytes, m.NodeRounds) }

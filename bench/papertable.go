@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"hogwild/internal/human"
@@ -80,11 +79,6 @@ func ifFinite(x float64, text func(float64) string) string {
 	}
 	return text(x)
 }
-
-func shortTime(x float64) string { return Spread{x, x, x, 1}.time() }
-
-// plainNumber is a number as it is printed elsewhere.
-func plainNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // AboutTable says what the figures of PublishedTable are.
 func (e *Experiment) AboutTable() string {

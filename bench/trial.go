@@ -160,3 +160,6 @@ func (w *work) forget() error {
 	}
 	return nil
 }
+
+// mostJSON is how many bytes the results of a run or of an experiment may have.
+const mostJSON = 256 << 20
