@@ -1,20 +1,21 @@
 // Package config is what the user asks of a run: its settings, their defaults, and which of
 // them go together. All that can be said without the data is checked before they are read.
 //
+//	signals.go    signals that end a run
 //	sets.go       the data that the settings name
-//	settings.go   what goes by all settings
+//	resolve.go    Resolve, and settings that contradict each other
 //	idle.go       settings that have no effect
+//	settings.go   what goes by all settings
 //	table.go      the table of all settings
 //	tableruns.go  the rest of it: nodes, and the life of a run
+//	nodes.go      settings between nodes
 //	setting.go    Setting
 //	needs.go      what a setting needs to have an effect
-//	nodes.go      settings between nodes
-//	config.go     Config, Default, Resolve
 //	checks.go     settings that contradict each other
+//	gpus.go       which GPUs
+//	config.go     Config, Default, Resolve
 //	mode.go       the modes
 //	optimizer.go  the optimizers
-//	gpus.go       which GPUs
-//	signals.go    signals that end a run
 //	errors.go     errors that the user can mend, and the words for 0
 package config
 
@@ -26,7 +27,6 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/model"
-	"hogwild/internal/machine"
 )
 
 // Version names the program in what it saves, in results and between a coordinator
@@ -192,34 +192,6 @@ const (
 	maxShare   = 1 - 1e-6 // of momentum and the betas: nearer to 1, a float32 is 1
 )
 
-// Resolve is the configuration with as many workers as it means: 0 is as many as there are
-// cores. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
-func (c Config) Resolve() (Config, error) {
-	if c.Workers == 0 {
-		c.Workers = machine.Cores()
-		if c.Mode.Kind == Delayed {
-			c.Workers = 1
-		}
-	}
-	return c, c.check()
-}
-
-// Validate is the error of Resolve.
-func (c Config) Validate() error {
-	_, err := c.Resolve()
-	return err
-}
-
-func (c *Config) check() error {
-	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkSettings, (*Config).checkNodes,
-		(*Config).checkProgram, (*Config).checkTogether} {
-		if err := check(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // CheckLRMin refuses a schedule that would end above its beginning.
 func (c *Config) CheckLRMin() error {
 	switch {
@@ -244,35 +216,6 @@ func (c *Config) checkMerge() error {
 func (c *Config) checkValidation() error {
 	if _, _, err := data.ValidationShare(c.Validation); err != nil {
 		return Usage("%w", err)
-	}
-	return nil
-}
-
-// checkTogether refuses fields that contradict each other.
-func (c *Config) checkTogether() error {
-	if err := c.CheckIdle(nil); err != nil {
-		return err
-	}
-	if n := c.AllWorkers(); c.GlobalBatch%n != 0 {
-		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, n, n)
-	}
-	if c.CPUWorkers >= c.Workers {
-		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only",
-			c.CPUWorkers, c.Workers)
-	}
-	if err := c.CheckWrite(model.Own, ""); err != nil {
-		return err
-	}
-	if c.Mode.Kind != Sync {
-		return nil
-	}
-	if c.GPU != "" && c.InFlight > c.OnGPUs() {
-		return Usage("in-flight %d with mode sync: each of the %d workers keeps one step in flight, so that runs "+
-			"repeat exactly; leave in-flight out", c.InFlight, c.OnGPUs())
-	}
-	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
-		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave " +
-			"optimizer-state out (see average-state)")
 	}
 	return nil
 }

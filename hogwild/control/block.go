@@ -2,17 +2,17 @@
 // coordinator and the workers speak, and the weights with what belongs to them. Processes die
 // at any moment; what they had is given back here. What a step is, it does not know.
 //
-//	header.go   the control block's segment, and what it tells of the run
-//	nodes.go    barrier mode: workers wait for other nodes
-//	block.go    the control block: chunks, ranks, stop and wait
-//	rounds.go   the meetings of barrier mode
 //	weights.go  the weights, replicas, states of optimizers
 //	tickets.go  the words of ordered mode
-//	locks.go    the words of locked mode
 //	record.go   what workers have sampled
+//	nodes.go    barrier mode: workers wait for other nodes
+//	rounds.go   the meetings of barrier mode
 //	measures.go what programs have measured
-//	words.go    the words of the control block
+//	locks.go    the words of locked mode
+//	header.go   the control block's segment, and what it tells of the run
+//	block.go    the control block: chunks, ranks, stop and wait
 //	clock.go    clocks
+//	words.go    the words of the control block
 package control
 
 import (
@@ -314,4 +314,22 @@ func (w *Block) Progress() (left int, done, lost int, loss float64) {
 		}
 	}
 	return left, done, lost, loss
+}
+
+// Cut sets the plan to that of an epoch.
+func (w *Block) Cut(epoch uint64) {
+	w.Plan = w.whole
+	if epoch == w.start.Epoch {
+		w.Plan = w.whole.Times(w.start.Longer).After(w.start.Base)
+	}
+	w.Chunks = w.chunks[:2*w.Plan.Chunks()]
+}
+
+// Start is where a run, or with another number of workers the rest of it, begins.
+type Start struct {
+	Epoch  uint64 `json:"epoch"`  // from 1
+	Longer int    `json:"longer"` // plan.Plan's, of that epoch, where a run that ended began it; 0: as in all others
+	Base   int    `json:"base"`   // barrier mode: examples of that epoch that were trained before it was cut anew
+	Round  int    `json:"round"`  // barrier mode: its first round, as it is cut now, that is not complete
+	Rounds int    `json:"rounds"` // barrier mode: rounds of the run before those of the epoch as it is cut now
 }

@@ -147,15 +147,6 @@ func (w *Block) read(generation uint64) (h Header, err error) {
 	return h, nil
 }
 
-// Cut sets the plan to that of an epoch.
-func (w *Block) Cut(epoch uint64) {
-	w.Plan = w.whole
-	if epoch == w.start.Epoch {
-		w.Plan = w.whole.Times(w.start.Longer).After(w.start.Base)
-	}
-	w.Chunks = w.chunks[:2*w.Plan.Chunks()]
-}
-
 // Start is where these workers began.
 func (w *Block) Start() Start { return w.start }
 

@@ -2,15 +2,6 @@ package control
 
 import "hogwild/hogwild/plan"
 
-// Start is where a run, or with another number of workers the rest of it, begins.
-type Start struct {
-	Epoch  uint64 `json:"epoch"`  // from 1
-	Longer int    `json:"longer"` // plan.Plan's, of that epoch, where a run that ended began it; 0: as in all others
-	Base   int    `json:"base"`   // barrier mode: examples of that epoch that were trained before it was cut anew
-	Round  int    `json:"round"`  // barrier mode: its first round, as it is cut now, that is not complete
-	Rounds int    `json:"rounds"` // barrier mode: rounds of the run before those of the epoch as it is cut now
-}
-
 // First is the first round of an epoch that was not complete when these workers began.
 func (w *Block) First(epoch uint64) int {
 	if epoch == w.start.Epoch {

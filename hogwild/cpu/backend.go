@@ -1,22 +1,23 @@
 // Package cpu is the device in host memory: it takes steps on weights that all workers map.
 //
 //	backend.go        the Backend
-//	kept.go           the copy of the weights that is evaluated
 //	loop.go           the hot loop of all modes
-//	rows.go           which rows are next
-//	cpu.go            what it works on, and the write of a gradient
 //	guard.go          what the modes put between read and write
 //	delay.go          delayed modes
-//	lock.go           locked mode; ordered mode is in package control
-//	average.go        barrier mode
-//	simplex.go        projections
-//	merge.go          a worker's copy of the weights
-//	sample.go         staleness, conflicts, lost updates
-//	racy.go           all stores to weights that others write
-//	optimizer.go      rules with state
+//	rows.go           which rows are next
+//	cpu.go            what it works on, and the write of a gradient
 //	gradientdelay.go  gradients that take longer
+//	merge.go          a worker's copy of the weights
+//	simplex.go        projections
+//	pending.go        the updates that these keep back
+//	sample.go         staleness, conflicts, lost updates
+//	lock.go           locked mode; ordered mode is in package control
+//	kept.go           the copy of the weights that is evaluated
 //	evaluate.go       losses over a whole set
 //	spare.go          work beside training
+//	average.go        barrier mode
+//	optimizer.go      rules with state
+//	racy.go           all stores to weights that others write
 //	pin.go            workers and cores
 package cpu
 
@@ -115,3 +116,60 @@ func (o *hostOwner) Add(delta []float32) error {
 func (*hostOwner) Close() error { return nil }
 
 func (o *hostOwner) Device(rank int) (device.Device, error) { return newCPU(o.s, rank), nil }
+
+// newCPU makes the device of one rank.
+func newCPU(s *device.Setup, rank int) *cpu {
+	c, m := s.Job, s.Mem
+	d := &cpu{
+		weights: newShared(m.W, c.Asked.Mode.Kind == config.Atomic), slots: m.Slots,
+		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
+		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
+		block: -1, product: 1, length: model.Step{L2: float32(c.Asked.L2), L1: float32(c.Asked.L1)},
+	}
+	if c.Asked.GradientDelay > 0 {
+		d.spin = newSpin(c.Asked.GradientDelay)
+	}
+	for _, state := range m.Optimizers {
+		d.opts = append(d.opts, newOptimizer(c, state))
+	}
+	d.opt = d.opts[rank%len(d.opts)]
+	for r := range c.Asked.Workers {
+		d.orders = append(d.orders, s.Order(r))
+	}
+	for i, from := range model.Offsets(s.Params) {
+		p := s.Params[i]
+		if p.Decay {
+			d.decay = append(d.decay, span{from, from + p.Len()})
+		}
+		if p.Buffer {
+			d.buffers = append(d.buffers, span{from, from + p.Len()})
+		}
+	}
+	d.own = d.weights
+	switch {
+	case c.Asked.AveragesGradients():
+		d.dense = m.Slots[rank]
+	case c.Asked.Mode.Kind == config.Sync:
+		d.own = newShared(m.Slots[rank], false)
+	}
+	if d.dense == nil && c.Asked.Optimizer != config.SGD {
+		d.dense = make([]float32, len(m.W))
+	}
+	d.sample, d.sampled = newSampler(m, c, rank), d.own
+	switch {
+	case c.Asked.Mode.Kind == config.Locked:
+		d.locks = newLocks(m, rank)
+	case c.Asked.Mode.Kind == config.Ordered:
+		d.turns = m.NewTickets(rank)
+	case c.Asked.Mode.Kind == config.Delayed:
+		d.delay = newDelay(c)
+	}
+	d.stepBy(s.Model)
+	d.lead = d.leadOf(s.Plan.Shares)
+	d.guard = d.newGuard(m)
+	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
+	if d.biasCopy != nil {
+		d.length.Bias = &d.biasCopy.mine[0]
+	}
+	return d
+}

@@ -7,7 +7,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
@@ -76,63 +75,6 @@ type cpu struct {
 
 // span is a range of weights.
 type span struct{ from, to int }
-
-// newCPU makes the device of one rank.
-func newCPU(s *device.Setup, rank int) *cpu {
-	c, m := s.Job, s.Mem
-	d := &cpu{
-		weights: newShared(m.W, c.Asked.Mode.Kind == config.Atomic), slots: m.Slots,
-		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
-		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
-		block: -1, product: 1, length: model.Step{L2: float32(c.Asked.L2), L1: float32(c.Asked.L1)},
-	}
-	if c.Asked.GradientDelay > 0 {
-		d.spin = newSpin(c.Asked.GradientDelay)
-	}
-	for _, state := range m.Optimizers {
-		d.opts = append(d.opts, newOptimizer(c, state))
-	}
-	d.opt = d.opts[rank%len(d.opts)]
-	for r := range c.Asked.Workers {
-		d.orders = append(d.orders, s.Order(r))
-	}
-	for i, from := range model.Offsets(s.Params) {
-		p := s.Params[i]
-		if p.Decay {
-			d.decay = append(d.decay, span{from, from + p.Len()})
-		}
-		if p.Buffer {
-			d.buffers = append(d.buffers, span{from, from + p.Len()})
-		}
-	}
-	d.own = d.weights
-	switch {
-	case c.Asked.AveragesGradients():
-		d.dense = m.Slots[rank]
-	case c.Asked.Mode.Kind == config.Sync:
-		d.own = newShared(m.Slots[rank], false)
-	}
-	if d.dense == nil && c.Asked.Optimizer != config.SGD {
-		d.dense = make([]float32, len(m.W))
-	}
-	d.sample, d.sampled = newSampler(m, c, rank), d.own
-	switch {
-	case c.Asked.Mode.Kind == config.Locked:
-		d.locks = newLocks(m, rank)
-	case c.Asked.Mode.Kind == config.Ordered:
-		d.turns = m.NewTickets(rank)
-	case c.Asked.Mode.Kind == config.Delayed:
-		d.delay = newDelay(c)
-	}
-	d.stepBy(s.Model)
-	d.lead = d.leadOf(s.Plan.Shares)
-	d.guard = d.newGuard(m)
-	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
-	if d.biasCopy != nil {
-		d.length.Bias = &d.biasCopy.mine[0]
-	}
-	return d
-}
 
 // onto lets the device train w instead of the weights that all workers share. Nobody
 // else writes it: there is nothing to merge, and nothing to sample.
@@ -262,3 +204,26 @@ func (d *cpu) flatten() {
 
 // Close has nothing to give back: the mappings are the worker's.
 func (d *cpu) Close() error { return nil }
+
+// put writes the step at hand to the weights: when it may, guard.go knows.
+func (d *cpu) put(rows []int32, lr float64) {
+	if d.step == nil {
+		d.descend(lr)
+		return
+	}
+	d.length.LR = float32(lr)
+	d.own.write(d.step, d.set, rows[0], d.length, d.coef)
+}
+
+// PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
+// a copy merges it at the end, and a chunk of such short steps is short.
+func (d *cpu) PreferredChunks() int {
+	if d.step != nil && d.cfg.Asked.GradientDelay == 0 {
+		return chunksAhead
+	}
+	return 1
+}
+
+// chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
+// at once, as long as enough are left for the others: a few milliseconds of work.
+const chunksAhead = 64

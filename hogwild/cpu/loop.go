@@ -26,19 +26,6 @@ func (d *cpu) stepBy(m model.Model) {
 		d.cfg.Asked.Mode.Kind == config.Sync || zero)
 }
 
-// chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
-// at once, as long as enough are left for the others: a few milliseconds of work.
-const chunksAhead = 64
-
-// PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
-// a copy merges it at the end, and a chunk of such short steps is short.
-func (d *cpu) PreferredChunks() int {
-	if d.step != nil && d.cfg.Asked.GradientDelay == 0 {
-		return chunksAhead
-	}
-	return 1
-}
-
 // Train trains the chunks one after the other.
 func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	d.results = d.results[:0]
@@ -141,14 +128,4 @@ func (d *cpu) read(rows []int32, lr float64) (loss float64, n int, rest []int32)
 		return loss, n, nil
 	}
 	return loss, n, rows[n:min(n+1, len(rows))]
-}
-
-// put writes the step at hand to the weights: when it may, guard.go knows.
-func (d *cpu) put(rows []int32, lr float64) {
-	if d.step == nil {
-		d.descend(lr)
-		return
-	}
-	d.length.LR = float32(lr)
-	d.own.write(d.step, d.set, rows[0], d.length, d.coef)
 }

@@ -150,3 +150,12 @@ func (p *Process) shut() {
 		p.open, p.line.fd = false, -1
 	}
 }
+
+// await waits for a program, and tells the command meanwhile.
+func (p *Process) await(wait func() error) error {
+	if awaits := p.command.Awaits; awaits != nil {
+		awaits(p)
+		defer awaits(nil)
+	}
+	return wait()
+}

@@ -4,11 +4,11 @@
 //
 //	evaluator.go  the coordinator's program
 //	device.go     a worker's program
-//	arrays.go     what a program is told of shared memory
 //	process.go    a program that runs
-//	end.go        how it ends
 //	layout.go     what it says of its model
+//	end.go        how it ends
 //	command.go    how it is started
+//	arrays.go     what a program is told of shared memory
 //	protocol.go   the messages
 package program
 

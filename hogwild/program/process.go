@@ -146,12 +146,3 @@ func (p *Process) receive(message any) error {
 	}
 	return p.broke("%w", err)
 }
-
-// await waits for a program, and tells the command meanwhile.
-func (p *Process) await(wait func() error) error {
-	if awaits := p.command.Awaits; awaits != nil {
-		awaits(p)
-		defer awaits(nil)
-	}
-	return wait()
-}

@@ -237,3 +237,7 @@ func meanError(x []float64) float64 {
 	}
 	return math.Sqrt(sum / float64(max(len(x)-1, 1)) / float64(len(x)))
 }
+
+func (t *tuner) say(format string, args ...any) {
+	t.data.Say(fmt.Sprintf(format, args...))
+}

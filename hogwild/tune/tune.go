@@ -158,10 +158,6 @@ func (t *tuner) plan() {
 		human.Plural(c.Workers, "worker"), c.Mode)
 }
 
-func (t *tuner) say(format string, args ...any) {
-	t.data.Say(fmt.Sprintf(format, args...))
-}
-
 // search tries decades from the one of the learning rate asked for, up and down, until it gets worse, by short runs.
 // From the best one long runs go up and down by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and
 // rates nearer to the best. The best few are tried with other seeds.

@@ -2,9 +2,9 @@
 // of files that this program writes. It knows no more of what they hold.
 //
 //	write.go   a file from its parts
-//	file.go    a file that is being written
 //	kind.go    what may be replaced
 //	read.go    plain files
+//	file.go    a file that is being written
 package atomicfile
 
 import (
@@ -118,4 +118,29 @@ func (f *File) Abandon() {
 		_ = unix.Unlinkat(int(f.dir.Fd()), f.temporary, 0) // of a closed folder it fails
 		_ = f.dir.Close()
 	}
+}
+
+// Options say how WriteAs differs from Write.
+type Options struct {
+	Within fs.FileInfo         // nothing is written to another folder, which may have got the name; nil: any
+	Ready  func(dir int) error // is called with the open folder before the file takes the name
+	Quick  bool                // it does not wait for the disk
+}
+
+func syncFolder(dir int) error {
+	if err := fault.Point("file.folder"); err != nil {
+		return err
+	}
+	fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.EACCES) { // write permission is enough to save
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Fsync(fd); !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err
+	}
+	return nil
 }

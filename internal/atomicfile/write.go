@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"errors"
 	"io/fs"
 
 	"golang.org/x/sys/unix"
@@ -12,13 +11,6 @@ import (
 // Write makes the parts, in order, the content of a file. Two processes that do so at once leave the file of one of
 // them; when it fails the old file is as it was.
 func Write(path string, parts ...[]byte) error { return WriteAs(path, parts, Options{}) }
-
-// Options say how WriteAs differs from Write.
-type Options struct {
-	Within fs.FileInfo         // nothing is written to another folder, which may have got the name; nil: any
-	Ready  func(dir int) error // is called with the open folder before the file takes the name
-	Quick  bool                // it does not wait for the disk
-}
 
 // WriteAs is Write with options.
 func WriteAs(path string, parts [][]byte, o Options) error {
@@ -46,22 +38,4 @@ func SyncFolder(path string) error {
 	}
 	defer unix.Close(dir)
 	return syncFolder(dir)
-}
-
-func syncFolder(dir int) error {
-	if err := fault.Point("file.folder"); err != nil {
-		return err
-	}
-	fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.EACCES) { // write permission is enough to save
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	if err := unix.Fsync(fd); !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
-		return err
-	}
-	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -183,16 +182,3 @@ func (b *bounded) Read(p []byte) (int, error) {
 }
 
 var errLongRow = errors.New("long row")
-
-// refuse returns an error that makes a file useless for training, unless the file is only described: then it
-// is a problem to be told.
-func (t *table) refuse(err error) error {
-	if err == nil || !t.o.Lenient {
-		return err
-	}
-	says := "problem: " + strings.TrimPrefix(err.Error(), "data: ")
-	if len(t.problems) < 5 && !slices.Contains(t.problems, says) { // a file is read more than once
-		t.problems = append(t.problems, says)
-	}
-	return nil
-}

@@ -310,3 +310,29 @@ func (c *column) sorted() []string {
 	slices.Sort(texts)
 	return texts
 }
+
+// refuse returns an error that makes a file useless for training, unless the file is only described: then it
+// is a problem to be told.
+func (t *table) refuse(err error) error {
+	if err == nil || !t.o.Lenient {
+		return err
+	}
+	says := "problem: " + strings.TrimPrefix(err.Error(), "data: ")
+	if len(t.problems) < 5 && !slices.Contains(t.problems, says) { // a file is read more than once
+		t.problems = append(t.problems, says)
+	}
+	return nil
+}
+
+// unused are the columns that no feature of like comes from.
+func (t *table) unused(like *Known) []int {
+	var unused []int
+	for j, c := range t.columns {
+		if !slices.ContainsFunc(like.Columns, func(x string) bool {
+			return x == c.name || strings.HasPrefix(x, c.name+"=")
+		}) && like.Dates[c.name] == "" {
+			unused = append(unused, j)
+		}
+	}
+	return unused
+}

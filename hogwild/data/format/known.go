@@ -107,19 +107,6 @@ func (t *table) inOrder(target int) ([]feature, error) {
 	return features, nil
 }
 
-// unused are the columns that no feature of like comes from.
-func (t *table) unused(like *Known) []int {
-	var unused []int
-	for j, c := range t.columns {
-		if !slices.ContainsFunc(like.Columns, func(x string) bool {
-			return x == c.name || strings.HasPrefix(x, c.name+"=")
-		}) && like.Dates[c.name] == "" {
-			unused = append(unused, j)
-		}
-	}
-	return unused
-}
-
 // featuresOf finds the features of the training data among the columns.
 func (t *table) featuresOf(like *Known) ([]feature, error) {
 	number := map[string]int{}

@@ -7,22 +7,22 @@
 // Top down:
 //
 //	open.go     a file of any format
-//	csv.go      the rows of a table
-//	known.go    the features of the training data in another table
-//	inputs.go   from the cells of a row to its inputs
-//	profile.go  what the columns of a table are
-//	cells.go    the cells of a table
-//	column.go   the features of a column
-//	date.go     columns of dates
 //	triples.go  entries of a matrix, edges of a graph
+//	npy.go      NumPy's arrays
 //	libsvm.go   label index:value ...
 //	idx.go      images of bytes
-//	npy.go      NumPy's arrays
-//	number.go   numbers as text
 //	sniff.go    which format a file has
-//	row.go      what a file is, and a row of it
+//	csv.go      the rows of a table
+//	known.go    the features of the training data in another table
+//	profile.go  what the columns of a table are
+//	inputs.go   from the cells of a row to its inputs
+//	cells.go    the cells of a table
+//	column.go   the features of a column
+//	number.go   numbers as text
 //	source.go   the bytes of a file
 //	text.go     which bytes are no text
+//	row.go      what a file is, and a row of it
+//	date.go     columns of dates
 //	budget.go   how much memory there is
 //	space.go    files in the place of memory
 package format

@@ -5,31 +5,6 @@ import (
 	"strings"
 )
 
-// checkText refuses what no reader can read. It takes the byte order mark off a text, and
-// gives those of old Macintoshes, whose lines end in \r alone, the line ends of others.
-func (s *Source) checkText() error {
-	b := s.Text
-	if bytes.HasPrefix(b, []byte{0, 0}) || bytes.HasPrefix(b, []byte("\x93NUMPY")) {
-		return nil
-	}
-	if name := utf16Name(b[:min(len(b), 4096)]); name != "" {
-		return s.Errorf("%s text: convert it to UTF-8 first: iconv -f %s -t UTF-8 OLD >NEW", name, name)
-	}
-	s.Text = bytes.TrimPrefix(b, []byte("\ufeff"))
-	switch {
-	case len(b) == 0:
-		return s.Errorf("the file is empty")
-	case len(s.Text) == 0:
-		return s.Errorf("the file has nothing but a byte order mark")
-	case len(bytes.TrimSpace(s.Text)) == 0:
-		return s.Errorf("the file has only blank lines")
-	}
-	if bytes.IndexByte(s.Text, '\n') < 0 && bytes.IndexByte(s.Text, '\r') >= 0 {
-		s.Text = bytes.ReplaceAll(s.Text, []byte{'\r'}, []byte{'\n'})
-	}
-	return nil
-}
-
 // CacheMark begins the data caches of all versions, which package data reads.
 const CacheMark = "hogwild data "
 

@@ -2,6 +2,9 @@ package get
 
 import (
 	"context"
+	"crypto/md5"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -187,4 +190,24 @@ func transfer(ctx context.Context, to io.Writer, from io.Reader, done, total int
 func contents(f *os.File) *io.SectionReader {
 	size, _ := f.Seek(0, io.SeekEnd)
 	return io.NewSectionReader(f, 0, size)
+}
+
+// check compares a file with its checksum, or only its size where none is published. It returns what the checksum is.
+func (f File) check(r io.Reader) (sum string, err error) {
+	kind, h := "sha256", sha256.New()
+	if len(f.Sum) == 2*md5.Size {
+		kind, h = "md5", md5.New()
+	}
+	n, err := io.Copy(h, r)
+	sum = hex.EncodeToString(h.Sum(nil))
+	switch {
+	case err != nil:
+	case n == 0:
+		err = errors.New("an empty file")
+	case f.Sum != "" && sum != f.Sum:
+		err = fmt.Errorf("another file: its %s is %s, not %s", kind, sum, f.Sum)
+	case f.Sum == "" && f.Size > 0 && n != f.Size:
+		err = fmt.Errorf("another file: it has %s bytes, not %s", human.Count(n), human.Count(f.Size))
+	}
+	return sum, err
 }

@@ -2,7 +2,6 @@ package torch
 
 import (
 	"errors"
-	"fmt"
 )
 
 // machine carries out a pickle: opcodes, a stack of values, and a memo of values that are used again.
@@ -35,31 +34,6 @@ func (m *machine) run() (any, error) {
 		}
 	}
 	return nil, errors.New("has a pickle with too many values for a state_dict: " + Advice)
-}
-
-func (m *machine) fail(format string, args ...any) {
-	if m.err == nil {
-		m.err = fmt.Errorf(format, args...)
-	}
-}
-
-// take is the next n bytes.
-func (m *machine) take(n uint64) []byte {
-	if n > uint64(len(m.text)) {
-		m.fail("is damaged: its pickle ends too early")
-		return nil
-	}
-	b := m.text[:n]
-	m.text = m.text[n:]
-	return b
-}
-
-// number is the next number, of so many bytes.
-func (m *machine) number(bytes uint64) (v uint64) {
-	for i, b := range m.take(bytes) {
-		v |= uint64(b) << (8 * i)
-	}
-	return v
 }
 
 // line is the text to the end of the line.

@@ -4,8 +4,8 @@
 // by the size of the file, whatever the numbers in it promise.
 //
 //	torch.go   Read: the archive and its entries
-//	dict.go    which of the values is the state_dict
 //	pickle.go  the machine that reads a pickle
+//	dict.go    which of the values is the state_dict
 //	call.go    the calls that it knows
 //	value.go   dictionaries and literals
 //	tensor.go  Tensor, and the types of its elements

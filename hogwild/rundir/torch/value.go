@@ -2,6 +2,7 @@ package torch
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 )
 
@@ -95,4 +96,29 @@ func integer(b []byte) any {
 		v = v<<8 | int64(b[i])
 	}
 	return int(v)
+}
+
+// take is the next n bytes.
+func (m *machine) take(n uint64) []byte {
+	if n > uint64(len(m.text)) {
+		m.fail("is damaged: its pickle ends too early")
+		return nil
+	}
+	b := m.text[:n]
+	m.text = m.text[n:]
+	return b
+}
+
+// number is the next number, of so many bytes.
+func (m *machine) number(bytes uint64) (v uint64) {
+	for i, b := range m.take(bytes) {
+		v |= uint64(b) << (8 * i)
+	}
+	return v
+}
+
+func (m *machine) fail(format string, args ...any) {
+	if m.err == nil {
+		m.err = fmt.Errorf(format, args...)
+	}
 }

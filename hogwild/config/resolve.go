@@ -1,0 +1,63 @@
+package config
+
+import (
+	"hogwild/hogwild/model"
+	"hogwild/internal/machine"
+)
+
+// Resolve is the configuration with as many workers as it means: 0 is as many as there are
+// cores. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
+func (c Config) Resolve() (Config, error) {
+	if c.Workers == 0 {
+		c.Workers = machine.Cores()
+		if c.Mode.Kind == Delayed {
+			c.Workers = 1
+		}
+	}
+	return c, c.check()
+}
+
+// Validate is the error of Resolve.
+func (c Config) Validate() error {
+	_, err := c.Resolve()
+	return err
+}
+
+func (c *Config) check() error {
+	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkSettings, (*Config).checkNodes,
+		(*Config).checkProgram, (*Config).checkTogether} {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkTogether refuses fields that contradict each other.
+func (c *Config) checkTogether() error {
+	if err := c.CheckIdle(nil); err != nil {
+		return err
+	}
+	if n := c.AllWorkers(); c.GlobalBatch%n != 0 {
+		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, n, n)
+	}
+	if c.CPUWorkers >= c.Workers {
+		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only",
+			c.CPUWorkers, c.Workers)
+	}
+	if err := c.CheckWrite(model.Own, ""); err != nil {
+		return err
+	}
+	if c.Mode.Kind != Sync {
+		return nil
+	}
+	if c.GPU != "" && c.InFlight > c.OnGPUs() {
+		return Usage("in-flight %d with mode sync: each of the %d workers keeps one step in flight, so that runs "+
+			"repeat exactly; leave in-flight out", c.InFlight, c.OnGPUs())
+	}
+	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
+		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave " +
+			"optimizer-state out (see average-state)")
+	}
+	return nil
+}
