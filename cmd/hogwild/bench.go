@@ -70,10 +70,6 @@ type benchOptions struct {
 	limits, quick, asJSON, sameLR bool
 }
 
-// benchTrains are the flags of train that bench takes as well.
-var benchTrains = []string{"data", "test", "model", "program", "limit", "scale", "batch", "epochs", "lr", "optimizer",
-	"momentum", "gpu"}
-
 func benchCommand() *cli.Command {
 	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
 	return &cli.Command{

@@ -276,3 +276,7 @@ func upTo(cores int) (all []string) {
 	}
 	return append(all, fmt.Sprint(cores))
 }
+
+// benchTrains are the flags of train that bench takes as well.
+var benchTrains = []string{"data", "test", "model", "program", "limit", "scale", "batch", "epochs", "lr", "optimizer",
+	"momentum", "gpu"}

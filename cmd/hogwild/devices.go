@@ -98,8 +98,6 @@ func (d devices) WriteText(out io.Writer) error {
 	return err
 }
 
-func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
-
 func writeGPUs(w io.Writer, l *cuda.Listing) {
 	driver := "CUDA " + l.CUDA
 	if l.Driver != "" {

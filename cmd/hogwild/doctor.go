@@ -38,10 +38,6 @@ type examination struct {
 	Findings []cuda.Finding `json:"findings"`
 }
 
-// errAbsent matches the reason why no GPU can be looked at when there is no driver for
-// one, or no hogwild-cuda.
-var errAbsent = errors.New("this build of hogwild has no CUDA")
-
 // errUnhealthy ends the program with status 1; the findings have said why.
 var errUnhealthy = errors.New("some checks failed: see the lines that begin with FAILS")
 

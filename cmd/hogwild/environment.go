@@ -16,8 +16,6 @@ import (
 	"hogwild/internal/vec"
 )
 
-const prefix = "HOGWILD_" // of the names of all variables
-
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
 	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, mpsVariable, "HOGWILD_RANK",

@@ -15,7 +15,6 @@ import (
 	"hogwild/bench/page"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/loops"
-	"hogwild/internal/human"
 )
 
 // experimentFlags are the flags of the commands that carry out an experiment.
@@ -200,10 +199,29 @@ func (s *settings) again(out string, words ...string) string {
 	return commandLine(words...)
 }
 
-// commandLine is a command as a shell takes it.
-func commandLine(words ...string) string {
-	for i, w := range words {
-		words[i] = human.ShellWord(w)
-	}
-	return strings.Join(words, " ")
+// reproduced is an experiment with what it says of the publication.
+type reproduced struct{ *bench.Experiment }
+
+// rehearse looks at what the folder holds of a plan.
+func rehearse(p bench.Plan, folder string) *rehearsal {
+	r := &bench.Runner{Folder: folder}
+	done, total, known := r.Searched(p)
+	return &rehearsal{p.Name, folder, p.Seeds, p.Cases, r.Done(p), searchRuns{done, total, known}}
+}
+
+// searchRuns are the runs of the search for learning rates.
+type searchRuns struct {
+	Done  int  `json:"done"`
+	Total int  `json:"total"`
+	Known bool `json:"known"` // which rates are best; else there may be more runs
+}
+
+// rehearsal is what a sweep would do.
+type rehearsal struct {
+	Name   string       `json:"name"`
+	Folder string       `json:"folder"`
+	Seeds  []uint64     `json:"seeds"`
+	Cases  []bench.Case `json:"cases"`
+	Done   []int        `json:"done"` // runs of each case
+	Search searchRuns   `json:"search"`
 }

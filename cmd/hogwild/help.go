@@ -13,9 +13,6 @@ import (
 	"hogwild/internal/human"
 )
 
-// helpAsked is flag.ErrHelp with what the help is to be about: all, a flag, or "".
-type helpAsked string
-
 func (helpAsked) Error() string { return flag.ErrHelp.Error() }
 
 // helpText is the parts of a command's Description. A line that begins with FLAGS stands for
@@ -109,4 +106,24 @@ func describe(f *flag.Flag) (name, usage string) {
 		usage += " (default " + f.DefValue + ")"
 	}
 	return name, usage
+}
+
+// named is a command that the user can type, with its whole name: "data info".
+type named struct {
+	name string
+	*cli.Command
+}
+
+// typed lists the commands that the user can type; before is what stands before their names.
+func typed(commands []*cli.Command, before string) (all []named) {
+	for _, c := range commands {
+		switch {
+		case c.Hidden:
+		case len(c.Subcommands) > 0:
+			all = append(all, typed(c.Subcommands, before+c.Name+" ")...)
+		default:
+			all = append(all, named{before + c.Name, c})
+		}
+	}
+	return all
 }

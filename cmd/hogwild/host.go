@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -85,3 +87,9 @@ func (h host) online() int {
 	}
 	return n
 }
+
+// errAbsent matches the reason why no GPU can be looked at when there is no driver for
+// one, or no hogwild-cuda.
+var errAbsent = errors.New("this build of hogwild has no CUDA")
+
+func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }

@@ -1,6 +1,51 @@
 // Command hogwild trains a model with several worker processes that share one set
 // of weights. It knows flags, files of settings and exit statuses; what a run is,
 // package run knows.
+//
+//	main.go         main, and the list of commands
+//	report.go       hogwild report
+//	man.go          the manual page
+//	train.go        hogwild train
+//	pythonpath.go   hogwild pythonpath
+//	top.go          hogwild top
+//	predict.go      hogwild predict
+//	predictions.go  the forms of predictions
+//	scale.go        hogwild scale, pause, continue, stop
+//	reproduce.go    hogwild reproduce
+//	version.go      hogwild version
+//	export.go       hogwild export
+//	eval.go         hogwild eval
+//	doctor.go       hogwild doctor
+//	devices.go      hogwild devices
+//	gpu.go          the GPU build, which --gpu runs
+//	hostchecks.go   what doctor looks at on a host
+//	host.go         the host that it looks at
+//	description.go  what weights of other programs are of
+//	datamake.go     hogwild data make
+//	datainfo.go     hogwild data info
+//	dataget.go      hogwild data get
+//	dataconvert.go  hogwild data convert
+//	dashboard.go    --dashboard
+//	completion.go   completion of the shell
+//	compare.go      hogwild compare
+//	runs.go         hogwild runs
+//	bench.go        hogwild bench
+//	benchrun.go     how it runs
+//	benchplan.go    what it is to run
+//	sweep.go        hogwild sweep
+//	experiment.go   what all experiments share
+//	output.go       files that are written
+//	plan.go         settings of cases
+//	config.go       files of settings
+//	nodes.go        a node of a job
+//	trainflags.go   the flags of train
+//	action.go       how a command is carried out
+//	help.go         help texts
+//	answer.go       answers of commands, for people or as JSON
+//	environment.go  variables of the environment
+//	settings.go     flags, and where their values come from
+//	mps.go          NVIDIA's Multi-Process Service
+//	errors.go       errors of use
 package main
 
 import (
@@ -177,17 +222,6 @@ func status(err error) int {
 	return 1
 }
 
-// usageError is a mistake in what the user wrote: an ErrUsage whose text is its own.
-type usageError string
-
-// Error says what is wrong and how to mend it.
-func (e usageError) Error() string { return string(e) }
-
-// Is makes the error an ErrUsage, which ends the program with status 2.
-func (e usageError) Is(target error) bool { return target == config.ErrUsage }
-
-func usagef(format string, a ...any) error { return usageError(fmt.Sprintf(format, a...)) }
-
 // group is the action of a command that has only commands under it.
 func group(help string) cli.ActionFunc {
 	return func(c *cli.Context) error {
@@ -217,26 +251,6 @@ func unknownCommand(arg string, commands []*cli.Command) error {
 
 func workerByHand(*cli.Context) error {
 	return usagef("workers are started by `hogwild train`, which shares its memory with them; run that instead")
-}
-
-// named is a command that the user can type, with its whole name: "data info".
-type named struct {
-	name string
-	*cli.Command
-}
-
-// typed lists the commands that the user can type; before is what stands before their names.
-func typed(commands []*cli.Command, before string) (all []named) {
-	for _, c := range commands {
-		switch {
-		case c.Hidden:
-		case len(c.Subcommands) > 0:
-			all = append(all, typed(c.Subcommands, before+c.Name+" ")...)
-		default:
-			all = append(all, named{before + c.Name, c})
-		}
-	}
-	return all
 }
 
 // commandTable is a line for each command.

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	"hogwild/hogwild/config"
 	"hogwild/internal/atomicfile"
+	"hogwild/internal/human"
 )
 
 // forcing adds the flag --force of commands that write files.
@@ -62,4 +64,12 @@ func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// commandLine is a command as a shell takes it.
+func commandLine(words ...string) string {
+	for i, w := range words {
+		words[i] = human.ShellWord(w)
+	}
+	return strings.Join(words, " ")
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -164,15 +162,6 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 		}
 	}
 	return w, nil
-}
-
-// cause is why a file could not be used, without its name.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }
 
 // WriteText writes a line for each file.

@@ -168,9 +168,6 @@ func (o *reproduceOptions) seconds(name string) float64 {
 	return all * max(0.02, min(1, o.Size))
 }
 
-// reproduced is an experiment with what it says of the publication.
-type reproduced struct{ *bench.Experiment }
-
 // WriteText writes the table and the verdicts.
 func (r reproduced) WriteText(w io.Writer) error { return r.WriteReproduction(w) }
 

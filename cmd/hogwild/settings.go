@@ -42,31 +42,6 @@ const (
 	inRun // that is resumed
 )
 
-// action makes the action of a command: it reads the command line and the
-// environment, then calls do with the positional arguments.
-func action(do func(c *cli.Context, s *settings, args []string) error) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		s, err := newSettings(c.Command)
-		if err != nil {
-			return err
-		}
-		args, err := s.arguments(c.Args().Slice())
-		if about := (helpAsked)(""); errors.As(err, &about) {
-			return writeHelp(c.App.Writer, s, strings.TrimLeft(string(about), "-"))
-		}
-		if err == nil {
-			err = unknownVariable(c.App.Commands)
-		}
-		if err == nil {
-			err = s.environment()
-		}
-		if err != nil {
-			return err
-		}
-		return s.placed(do(c, s, args))
-	}
-}
-
 // placed is an error with the place of the setting that it begins with, unless that is the command line.
 func (s *settings) placed(err error) error {
 	if !errors.Is(err, config.ErrUsage) {
@@ -287,3 +262,5 @@ func wanted(f *flag.Flag, err error) string {
 	}
 	return err.Error()
 }
+
+const prefix = "HOGWILD_" // of the names of all variables

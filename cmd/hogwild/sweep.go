@@ -97,30 +97,6 @@ func sweepCommand() *cli.Command {
 	}
 }
 
-// rehearsal is what a sweep would do.
-type rehearsal struct {
-	Name   string       `json:"name"`
-	Folder string       `json:"folder"`
-	Seeds  []uint64     `json:"seeds"`
-	Cases  []bench.Case `json:"cases"`
-	Done   []int        `json:"done"` // runs of each case
-	Search searchRuns   `json:"search"`
-}
-
-// searchRuns are the runs of the search for learning rates.
-type searchRuns struct {
-	Done  int  `json:"done"`
-	Total int  `json:"total"`
-	Known bool `json:"known"` // which rates are best; else there may be more runs
-}
-
-// rehearse looks at what the folder holds of a plan.
-func rehearse(p bench.Plan, folder string) *rehearsal {
-	r := &bench.Runner{Folder: folder}
-	done, total, known := r.Searched(p)
-	return &rehearsal{p.Name, folder, p.Seeds, p.Cases, r.Done(p), searchRuns{done, total, known}}
-}
-
 // WriteText writes the cases as a table.
 func (r *rehearsal) WriteText(out io.Writer) error {
 	sum := 0

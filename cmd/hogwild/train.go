@@ -9,8 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/nodes"
-	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tune"
 	"hogwild/internal/human"
@@ -78,23 +76,6 @@ Examples:
   hogwild train --resume runs/digits --epochs 20
       continue a run with its settings, up to epoch 20
 `
-
-// trainOptions is what the flags of train set.
-type trainOptions struct {
-	config.Config
-	run.Options
-	noBias bool
-	json   bool
-	tune   bool
-	config string       // --config
-	here   int          // --nodes
-	engine nodes.Engine // of a job of several nodes that a launcher has started
-
-	dropped []string // settings of files that have no effect here
-
-	dashboard string // the address of --dashboard
-	public    bool   // --dashboard-public
-}
 
 func trainCommand() *cli.Command {
 	o := &trainOptions{Config: config.Default()}

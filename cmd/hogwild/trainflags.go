@@ -11,6 +11,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/run"
 )
 
 // flags lists the flags of train in the order of its help: the settings, and between them what the program alone has.
@@ -183,3 +185,20 @@ func (w *workerCount) String() string {
 }
 
 func (w *workerCount) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }
+
+// trainOptions is what the flags of train set.
+type trainOptions struct {
+	config.Config
+	run.Options
+	noBias bool
+	json   bool
+	tune   bool
+	config string       // --config
+	here   int          // --nodes
+	engine nodes.Engine // of a job of several nodes that a launcher has started
+
+	dropped []string // settings of files that have no effect here
+
+	dashboard string // the address of --dashboard
+	public    bool   // --dashboard-public
+}
