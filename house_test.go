@@ -92,14 +92,14 @@ func members(of *types.Named) (fields, methods int) {
 // upward is how many uses of a name in a package stand in a file that comes after that of its declaration, in the order
 // of the package's comment. Methods count as names, fields do not. Packages that are missing here have none.
 var upward = map[string]int{
-	"hogwild/data": 18, "hogwild/program/programtest": 3,
+	"hogwild/data": 18, "hogwild/program/programtest": 3, "cuda": 40,
 }
 
 // TestArrowsPointDown: see upward. TestFilesPointDown looks at functions and types alone.
 func TestArrowsPointDown(t *testing.T) {
 	for dir, p := range typed(t) {
-		if dir == "internal/vec" {
-			continue // which has other files on other processors
+		if dir == "internal/vec" || dir == "cuda" {
+			continue // the one has other files on other processors; of the other see TestArrowsOfCUDA
 		}
 		up, example := 0, ""
 		for _, id := range p.receivers {
@@ -122,6 +122,65 @@ func TestArrowsPointDown(t *testing.T) {
 		} else if up < upward[dir] {
 			t.Errorf("%s: %d uses point up: write that for %d in house_test.go", dir, up, upward[dir])
 		}
+	}
+}
+
+// TestArrowsOfCUDA is TestArrowsPointDown for package cuda, whose types cannot be checked where there are no CUDA
+// headers. It goes by names: those that one file alone declares, as a function, a type or a method, and that no field
+// has.
+func TestArrowsOfCUDA(t *testing.T) {
+	const dir = "cuda"
+	var order []string
+	files, home := map[string]*ast.File{}, map[string]string{}
+	for _, s := range sources(t) {
+		if s.dir() != dir || s.tests {
+			continue
+		}
+		name := path.Base(s.path)
+		files[name] = s.file
+		for _, m := range listed.FindAllStringSubmatch(s.file.Doc.Text(), -1) {
+			order = append(order, m[1])
+		}
+		declare := func(what string) {
+			if at, ok := home[what]; ok && at != name {
+				at = "" // several have it
+				home[what] = at
+				return
+			}
+			home[what] = name
+		}
+		for _, name := range declarations(s.file) {
+			declare(name)
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil {
+					declare(n.Name.Name)
+				}
+			case *ast.Field:
+				for _, field := range n.Names {
+					home[field.Name] = ""
+				}
+			}
+			return true
+		})
+	}
+	up := 0
+	for name, file := range files {
+		from, skip := slices.Index(order, name), receivers(file)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok && !skip[id] && id.Obj == nil { // else it is declared in this file
+				if to := slices.Index(order, home[id.Name]); from >= 0 && to >= 0 && to < from {
+					up++
+				}
+			}
+			return true
+		})
+	}
+	if up != upward[dir] {
+		t.Errorf("%s: %d uses point up, and house_test.go says %d: write a lower number, or have it fall", dir,
+			up, upward[dir])
 	}
 }
 
