@@ -107,14 +107,14 @@ func TestLeftOut(t *testing.T) {
 	if o := got.options; got.err != nil || o.Config != want || len(o.dropped) != 5 {
 		t.Errorf("%+v, %v, left out: %q", o.Config, got.err, o.dropped)
 	}
-	was := trainOptions{Config: config.Default()}
+	was := config.Default()
 	was.GPU, was.GPUMemFree, was.Workers, was.CPUWorkers, was.Write = "auto", "4GiB", 6, 2, "racy"
 	o, s, err := trainSettings()
 	if err == nil {
 		_, err = s.arguments([]string{"--gpu="})
 	}
 	if err == nil {
-		err = s.inherit(was.flags(), "runs/gpus")
+		err = s.inherit(&was, "runs/gpus")
 	}
 	if err != nil {
 		t.Fatal(err)
