@@ -56,8 +56,7 @@ func dataConvertCommand() *cli.Command {
 	return verb(cli.Command{Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH",
 		Description: dataConvertHelp, Flags: l.flags}, func(a *cli.Context, _ *settings, args []string) error {
 		if len(args) != 1 || out == "" {
-			return usagef("data convert takes data and the file to write: hogwild data convert mnist/ --out " +
-				"mnist.hog")
+			return usagef("data convert takes data and the file to write: hogwild data convert mnist/ --out mnist.hog")
 		}
 		for _, in := range []string{args[0], c.Test, c.Validation} {
 			if sameFile(out, in) {
