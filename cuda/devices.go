@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"gorgonia.org/cu"
@@ -137,4 +138,15 @@ func (c *gpu) attached(cfg *config.Config) error {
 	return errors.New("mps: the service was started in " + os.Getenv("CUDA_MPS_PIPE_DIRECTORY") +
 		", but this GPU's driver does not use it: it needs compute capability 7.0, no MIG, and no other service of " +
 		"another user on the GPU (see its control.log, and hogwild doctor)")
+}
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", mib(n))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 }

@@ -237,3 +237,5 @@ func (m *memory) upload(set *data.Set) (err error) {
 	}
 	return err
 }
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

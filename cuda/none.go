@@ -3,11 +3,41 @@
 // its IPC handle. It is built with the tag cuda (make cuda), on gorgonia.org/cu and a
 // CUDA driver. It knows weights, jobs and kernels, and nothing of processes.
 //
-// backend.go joins it to hogwild. owner.go is the coordinator's side, trainer.go a worker's,
-// remote.go and exchange.go that of a worker which trains a replica, and meeting.go that of one
-// whose steps a program takes. layout.go says where
-// in the allocations everything is, job.go what a kernel is told, family.go which kernels a
-// model has. steps.go cuts chunks into launches, pipeline.go queues those; kept.go and scorer.go look at what
-// an epoch came to; ipc.go, gpu.go,
-// module.go, image.go and errors.go are the driver. devices.go, service.go and doctor.go look at the machine.
+// Top down:
+//
+//	pairs.go      the models of pairs
+//	notes.go      what a user should know
+//	doctor.go     what hogwild doctor looks at
+//	trial.go      the trials that it makes
+//	backend.go    the Backend
+//	selfcheck.go  a step of the kernel, against the CPU's
+//	remote.go     a worker that cannot add to the weights itself
+//	kept.go       the copy of the weights that is evaluated
+//	choose.go     which GPUs a configuration means
+//	owner.go      the coordinator's side of a run
+//	sparse.go     linear models on sparse rows
+//	scorer.go     the scores of that copy
+//	place.go      which rank is where, and how it reaches the weights
+//	exchange.go   what such a worker does on the owner's GPU
+//	meeting.go    a worker whose steps a program takes
+//	add.go        changes from other nodes
+//	trainer.go    the Device of a rank
+//	dense.go      linear models and perceptrons on dense rows
+//	steps.go      chunks to launches
+//	stream.go     a set that the GPU's memory does not hold
+//	conv.go       convolutional networks
+//	family.go     which kernels a model has
+//	average.go    barrier mode
+//	pipeline.go   launches, one behind the other
+//	module.go     the kernels' functions, loaded
+//	job.go        what a kernel is told
+//	layout.go     where everything is in the allocations
+//	image.go      the kernels as they ship
+//	ipc.go        memory shared between processes
+//	gpu.go        a GPU's context
+//	devices.go    the GPUs that may be used
+//	service.go    the Multi-Process Service
+//	nvml.go       what NVML knows of a GPU
+//	errors.go     errors of the driver
+//	listing.go    what is said of a machine, with CUDA and without
 package cuda

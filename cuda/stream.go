@@ -154,14 +154,3 @@ func (o *owner) fits(what string, bytes int64) (piece int64, why string, err err
 		"streams in pieces of %s",
 		what, size(bytes), size(max(0, free-kept)), o.device, size(free), size(kept), processes, size(piece)), nil
 }
-
-// size is a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", mib(n))
-	}
-	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-}

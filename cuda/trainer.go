@@ -240,13 +240,3 @@ func (t *trainer) free() error {
 	}
 	return err
 }
-
-// keep is the first error of two.
-func keep(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
