@@ -62,7 +62,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 		d.sample.wrote(1)
 		return // the step is taken by all together, in Average
 	case d.delay != nil:
-		d.hold(rows, lr)
+		d.enqueue(rows, lr)
 		return
 	case d.turns != nil:
 		d.turns.Await()
