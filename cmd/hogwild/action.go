@@ -7,6 +7,12 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// verb is a command that calls do: see action.
+func verb(c cli.Command, do func(c *cli.Context, s *settings, args []string) error) *cli.Command {
+	c.Action = action(do)
+	return &c
+}
+
 // action makes the action of a command: it reads the command line and the
 // environment, then calls do with the positional arguments.
 func action(do func(c *cli.Context, s *settings, args []string) error) cli.ActionFunc {

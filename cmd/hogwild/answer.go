@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -10,22 +11,34 @@ import (
 	"hogwild/internal/human"
 )
 
-// answer is what a command comes to.
-type answer interface {
-	WriteText(io.Writer) error
-	WriteJSON(io.Writer) error
-}
+// answer is what a command comes to. As JSON it is one object, unless it has a WriteJSON of its own.
+type answer interface{ WriteText(io.Writer) error }
 
 // report writes an answer to stdout: for people, or as one JSON object.
 func report(stdout io.Writer, a answer, asJSON bool) error {
 	if asJSON {
-		return a.WriteJSON(stdout)
+		if own, ok := a.(interface{ WriteJSON(io.Writer) error }); ok {
+			return own.WriteJSON(stdout)
+		}
+		return human.WriteJSON(stdout, a)
 	}
 	var text bytes.Buffer
 	if err := a.WriteText(&text); err != nil {
 		return err
 	}
 	return show(stdout, text.String())
+}
+
+// facts are the rows of a table: a name, and what is known.
+type facts [][]string
+
+func (f *facts) add(name, format string, a ...any) {
+	*f = append(*f, []string{name, fmt.Sprintf(format, a...)})
+}
+
+func (f facts) write(out io.Writer) error {
+	_, err := io.WriteString(out, human.Aligned(f))
+	return err
 }
 
 // show writes text for people to stdout, within the width of a terminal.

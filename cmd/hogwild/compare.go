@@ -7,7 +7,6 @@ import (
 
 	"hogwild/bench/page"
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/human"
 )
 
 const compareHelp = `Usage: hogwild compare RUN RUN... [--json]
@@ -26,27 +25,24 @@ func compareCommand() *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the comparison as one JSON object")
-	return &cli.Command{
-		Name: "compare", Usage: "compare settings and results of runs", ArgsUsage: "RUN", Description: compareHelp,
-		Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) < 2 {
-				return usagef("compare takes two or more run folders: hogwild compare runs/async runs/sync (hogwild " +
-					"runs lists them)")
+	return verb(cli.Command{Name: "compare", Usage: "compare settings and results of runs", ArgsUsage: "RUN",
+		Description: compareHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		if len(args) < 2 {
+			return usagef("compare takes two or more run folders: hogwild compare runs/async runs/sync (hogwild " +
+				"runs lists them)")
+		}
+		var runs []*rundir.Recorded
+		var of comparison
+		for _, folder := range args {
+			r, err := rundir.ReadRun(folder)
+			if err != nil {
+				return err
 			}
-			var runs []*rundir.Recorded
-			var of comparison
-			for _, folder := range args {
-				r, err := rundir.ReadRun(folder)
-				if err != nil {
-					return err
-				}
-				runs, of.Runs = append(runs, r), append(of.Runs, ran(r))
-			}
-			of.page, of.Comparison = page.Compare(runs)
-			return report(c.App.Writer, &of, asJSON)
-		}),
-	}
+			runs, of.Runs = append(runs, r), append(of.Runs, ran(r))
+		}
+		of.page, of.Comparison = page.Compare(runs)
+		return report(c.App.Writer, &of, asJSON)
+	})
 }
 
 // comparison is runs side by side.
@@ -58,6 +54,3 @@ type comparison struct {
 
 // WriteText writes the report of the runs without its figures.
 func (c *comparison) WriteText(out io.Writer) error { return c.page.WriteText(out) }
-
-// WriteJSON writes it as one JSON object.
-func (c *comparison) WriteJSON(w io.Writer) error { return human.WriteJSON(w, c) }

@@ -30,10 +30,9 @@ Examples:
 var completionScripts embed.FS
 
 func completionCommand() *cli.Command {
-	return &cli.Command{
-		Name: "completion", Usage: "print a script for shell completion", ArgsUsage: "bash|zsh|fish",
-		Description: completionHelp,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+	return verb(cli.Command{Name: "completion", Usage: "print a script for shell completion",
+		ArgsUsage: "bash|zsh|fish", Description: completionHelp},
+		func(c *cli.Context, _ *settings, args []string) error {
 			const want = "completion takes a shell, bash, zsh or fish, e.g. source <(hogwild completion bash)"
 			if len(args) != 1 {
 				return usagef(want)
@@ -44,8 +43,7 @@ func completionCommand() *cli.Command {
 			}
 			_, err = c.App.Writer.Write(script)
 			return err
-		}),
-	}
+		})
 }
 
 // completeCommand is `hogwild complete -- WORD...`, which the scripts call: it lists what the

@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"hogwild/bench"
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
 )
@@ -66,8 +67,8 @@ func (s *settings) put(path string, e bench.Entry) (flag, text string, err error
 	default:
 		return "", "", usagef("%s: %s: want a single value", bench.Place(path, key), flag)
 	}
-	if flag == "bias" { // as Config has it, and config.yaml in a run folder
-		flag, text = "no-bias", opposite(text)
+	if in := config.Lookup(flag); in != nil && in.Flag != "" { // as Config has it, and config.yaml in a run folder
+		flag, text = in.Flag, opposite(text)
 	}
 	if s.set.Lookup(flag) == nil {
 		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",

@@ -46,36 +46,29 @@ func dataConvertCommand() *cli.Command {
 	forcing(&l, &force)
 	l.string(&c.Test, "test", "`PATH` test data (default: the data set's own test split, else a held-out sixth)")
 	l.string(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
-	l.string(&c.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
-	l.string(&c.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
-	l.string(&c.Ignore, "ignore", config.Lookup("ignore").Usage)
-	l.string(&c.Missing, "missing", config.Lookup("missing").Usage)
+	l.asInTrain(map[string]*string{
+		"format": &c.Format, "target": &c.Target, "ignore": &c.Ignore, "missing": &c.Missing})
 	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
 	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix) or edges (a graph); decided "+
 		"by the data if left out")
 	l.count(&c.Limit, "limit", "`N` the first N training rows only")
-	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &c.Seed, Value: c.Seed,
-		Usage: "`N` seed of the split, of the order of rows, and of synthetic data"})
-	return &cli.Command{
-		Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH", Description: dataConvertHelp,
-		Flags: l.flags,
-		Action: action(func(a *cli.Context, _ *settings, args []string) error {
-			if len(args) != 1 || out == "" {
-				return usagef("data convert takes data and the file to write: hogwild data convert mnist/ --out " +
-					"mnist.hog")
+	l.uint64(&c.Seed, "seed", "`N` seed of the split, of the order of rows, and of synthetic data")
+	return verb(cli.Command{Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH",
+		Description: dataConvertHelp, Flags: l.flags}, func(a *cli.Context, _ *settings, args []string) error {
+		if len(args) != 1 || out == "" {
+			return usagef("data convert takes data and the file to write: hogwild data convert mnist/ --out mnist.hog")
+		}
+		for _, in := range []string{args[0], c.Test, c.Validation} {
+			if sameFile(out, in) {
+				return usagef("--out %s: it is an input too; name another file", out)
 			}
-			for _, in := range []string{args[0], c.Test, c.Validation} {
-				if sameFile(out, in) {
-					return usagef("--out %s: it is an input too; name another file", out)
-				}
-			}
-			if err := mayReplace("--out ", out, atomicfile.Cache, force); err != nil {
-				return err
-			}
-			c.Data = args[0]
-			return convert(&c, task, out, a.App.Writer, a.App.ErrWriter)
-		}),
-	}
+		}
+		if err := mayReplace("--out ", out, atomicfile.Cache, force); err != nil {
+			return err
+		}
+		c.Data = args[0]
+		return convert(&c, task, out, a.App.Writer, a.App.ErrWriter)
+	})
 }
 
 // convert writes the data of c to a cache, and says what is in it.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -51,27 +50,24 @@ func dataGetCommand() *cli.Command {
 	l.string(&dir, "dir", "`DIR` folder to put them in; default: the current folder")
 	l.string(&sum, "sha256", "`HEX` checksum that the file at URL must have")
 	l.bool(&quiet, "quiet", "no progress")
-	return &cli.Command{
-		Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(get.Names(), "|"),
-		Description: dataGetHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, s *settings, args []string) error {
-			if list {
-				if err := s.only("list", "list"); err != nil || len(args) > 0 {
-					return cmp.Or(err, usagef("list has no effect with a name: leave one of them out"))
-				}
-				return listSets(c.App.Writer)
+	return verb(cli.Command{Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(get.Names(), "|"),
+		Description: dataGetHelp, Flags: l.flags}, func(c *cli.Context, s *settings, args []string) error {
+		if list {
+			if err := s.only("list", "list"); err != nil || len(args) > 0 {
+				return cmp.Or(err, usagef("list has no effect with a name: leave one of them out"))
 			}
-			sets, err := wantedSets(args, sum)
-			if err != nil {
-				return err
-			}
-			d := &downloads{w: c.App.ErrWriter, quiet: quiet, size: human.Terminal(c.App.ErrWriter)}
-			defer d.close()
-			g := get.New(dir)
-			g.Progress, g.Note = d.step, d.print
-			return getAll(c.App.Writer, g, d, sets, args[0], sum)
-		}),
-	}
+			return listSets(c.App.Writer)
+		}
+		sets, err := wantedSets(args, sum)
+		if err != nil {
+			return err
+		}
+		d := &downloads{live: human.NewLive(c.App.ErrWriter), quiet: quiet}
+		defer d.close()
+		g := get.New(dir)
+		g.Progress, g.Note = d.step, d.print
+		return getAll(c.App.Writer, g, d, sets, args[0], sum)
+	})
 }
 
 // wantedSets are the sets that are named; none if it is an address.
@@ -135,8 +131,7 @@ func getAll(out io.Writer, g *get.Getter, d *downloads, sets []get.Set, address,
 
 // listSets writes a line for each set.
 func listSets(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tDOWNLOAD\tWHAT")
+	rows := facts{{"NAME", "DOWNLOAD", "WHAT"}}
 	for _, s := range get.Sets() {
 		bytes, over := int64(0), ""
 		for _, f := range s.Files {
@@ -144,9 +139,9 @@ func listSets(out io.Writer) error {
 				over = "over "
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%s\n", s.Name, over, get.Bytes(bytes), s.About)
+		rows = append(rows, []string{s.Name, over + get.Bytes(bytes), s.About})
 	}
-	return w.Flush()
+	return rows.write(out)
 }
 
 // downloadHint is how to get the data that are not at a path.
@@ -167,14 +162,12 @@ func downloadHint(path string) string {
 // downloads shows how far downloads are: on a terminal by one live line, elsewhere by a line for each file
 // that is done and for every ten seconds.
 type downloads struct {
-	w     io.Writer
+	live  human.Live
 	quiet bool
-	size  func() (columns, rows int) // nil: not a terminal
 
 	what         string    // is being done
 	begun, drawn time.Time // it, and the last line
 	first        int64     // bytes that were there when it began
-	live         bool      // a live line is on the screen
 }
 
 // step takes in how far it is.
@@ -183,7 +176,7 @@ func (d *downloads) step(what string, done, total int64) {
 		return
 	}
 	now, every := time.Now(), 100*time.Millisecond
-	if d.size == nil {
+	if d.live.Size == nil {
 		every = 10 * time.Second
 	}
 	if what != d.what {
@@ -210,33 +203,27 @@ func (d *downloads) draw(seconds float64, done, total int64) {
 			text += "  " + human.Clock(float64(total-done)/rate) + " left"
 		}
 	}
-	if d.size == nil {
+	if d.live.Size == nil {
 		d.print(text)
 		return
 	}
-	columns, _ := d.size()
+	columns, _ := d.live.Size()
 	columns--
 	if width := min(columns-len(text)-len("[]  "), 40); width >= 10 && total > 0 {
 		full := min(int(float64(width)*float64(done)/float64(total)), width)
 		text = "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]  " + text
 	}
-	fmt.Fprint(d.w, "\r\x1b[K"+text[:min(len(text), max(columns, 0))])
-	d.live = true
+	_ = d.live.Draw(nil, text)
 }
 
 // print writes lines in the place of the live one, quiet or not.
 func (d *downloads) print(lines string) {
 	d.close()
-	fmt.Fprint(d.w, human.Shown(d.w, lines+"\n")) // a terminal that cannot be written to is no reason to stop
+	fmt.Fprint(d.live.W, human.Shown(d.live.W, lines+"\n")) // a terminal that cannot be written to is no reason to stop
 }
 
 // close takes the live line away.
-func (d *downloads) close() {
-	if d.live {
-		fmt.Fprint(d.w, "\r\x1b[K")
-		d.live = false
-	}
-}
+func (d *downloads) close() { _ = d.live.Draw(nil) }
 
 // result says what is there now, and what to do with it.
 func (d *downloads) result(out io.Writer, what string, r get.Result, next string) error {

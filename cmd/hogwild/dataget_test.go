@@ -32,6 +32,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/get"
 	"hogwild/internal/check"
+	"hogwild/internal/human"
 )
 
 // downloader is `hogwild data get ARGS` as a process in a folder, without the proxies of this machine.
@@ -302,22 +303,22 @@ func TestDataGetEnds(t *testing.T) {
 // TestDownloads: the live line fits the terminal and goes away; elsewhere a file that is done is a line.
 func TestDownloads(t *testing.T) {
 	var b bytes.Buffer
-	d := &downloads{w: &b, size: func() (int, int) { return 60, 24 }}
+	d := &downloads{live: human.Live{W: &b, Size: func() (int, int) { return 60, 24 }}}
 	d.step("f", 1, 1e7)
 	d.begun, d.drawn = time.Now(), time.Time{}
 	d.step("f", 25e5, 1e7)
-	if got, want := b.String(), "\r\x1b[K[#######.....................]  f  2.50 MB of 10.0 MB   25%"; got != want ||
-		len(want) != len("\r\x1b[K")+59 {
+	if got, want := b.String(), "[#######.....................]  f  2.50 MB of 10.0 MB   25%\n"; got != want ||
+		len(want) != 59+len("\n") {
 		t.Errorf("the live line is %q, want %q", got, want)
 	}
 	b.Reset()
 	d.step("f", 1e7, 1e7)
-	if got := b.String(); got != "\r\x1b[Kf  10.0 MB\n" {
+	if got := b.String(); got != "\r\x1b[K\x1b[A\x1b[Kf  10.0 MB\n" {
 		t.Errorf("done: %q", got)
 	}
 	for quiet, want := range map[bool]string{false: "f  10.0 MB\nsomething\n", true: "something\n"} {
 		b.Reset()
-		d = &downloads{w: &b, quiet: quiet}
+		d = &downloads{live: human.Live{W: &b}, quiet: quiet}
 		d.step("f", 1, 1e7)
 		d.step("f", 1e7, 1e7)
 		d.print("something")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -33,81 +32,77 @@ func dataInfoCommand() *cli.Command {
 	o := config.Default()
 	var asJSON, check bool
 	l := flagList{category: "Flags"}
-	l.string(&o.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
-	l.string(&o.Target, "target", "`COLUMN` column of a CSV file to predict, by name or number")
-	l.string(&o.Ignore, "ignore", config.Lookup("ignore").Usage)
-	l.string(&o.Missing, "missing", config.Lookup("missing").Usage)
+	l.asInTrain(map[string]*string{
+		"format": &o.Format, "target": &o.Target, "ignore": &o.Ignore, "missing": &o.Missing})
 	l.bool(&check, "check", "check every byte of a data cache")
 	l.bool(&asJSON, "json", "print the result as one JSON object")
-	return &cli.Command{
-		Name: "info", Usage: "describe a data file", ArgsUsage: "PATH", Description: dataInfoHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) != 1 {
-				return usagef("data info takes one file or folder: hogwild data info mnist/")
-			}
-			if check {
-				tell := newTeller(c.App.ErrWriter)
-				err := data.CheckCache(args[0], tell.tell)
-				if tell.end(); err != nil {
-					return usagef("%v", err)
-				}
-			}
-			o.Data = args[0]
-			meta, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target, Ignore: o.Ignore,
-				Missing: o.Missing})
-			if err != nil {
+	return verb(cli.Command{Name: "info", Usage: "describe a data file", ArgsUsage: "PATH", Description: dataInfoHelp,
+		Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		if len(args) != 1 {
+			return usagef("data info takes one file or folder: hogwild data info mnist/")
+		}
+		if check {
+			tell := newTeller(c.App.ErrWriter)
+			err := data.CheckCache(args[0], tell.tell)
+			if tell.end(); err != nil {
 				return usagef("%v", err)
 			}
-			if err := o.CheckIdle(&meta); err != nil {
-				return err
-			}
-			if check {
-				meta.Notes = append(meta.Notes, "checked: every byte is as it was written")
-			}
-			if asJSON {
-				return json.NewEncoder(c.App.Writer).Encode(meta)
-			}
-			return writeMeta(c.App.Writer, meta)
-		}),
-	}
+		}
+		o.Data = args[0]
+		meta, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target, Ignore: o.Ignore,
+			Missing: o.Missing})
+		if err != nil {
+			return usagef("%v", err)
+		}
+		if err := o.CheckIdle(&meta); err != nil {
+			return err
+		}
+		if check {
+			meta.Notes = append(meta.Notes, "checked: every byte is as it was written")
+		}
+		if asJSON {
+			return json.NewEncoder(c.App.Writer).Encode(meta)
+		}
+		return writeMeta(c.App.Writer, meta)
+	})
 }
 
 // writeMeta writes one fact a line.
 func writeMeta(out io.Writer, m data.Meta) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "data\t%s\n", human.Name(m.Name))
-	fmt.Fprintf(w, "format\t%s\n", m.Format)
+	var rows facts
+	rows.add("data", "%s", human.Name(m.Name))
+	rows.add("format", "%s", m.Format)
 	if m.Kind == data.Pairs {
-		writePairs(w, m)
+		rows.addPairs(m)
 	} else {
-		fmt.Fprintf(w, "rows\t%d\n", m.Rows)
-		fmt.Fprintf(w, "features\t%s\n", features(m))
-		fmt.Fprintf(w, "classes\t%s\n", classes(m.Classes))
-		fmt.Fprintf(w, "scale\t%s, by default\n", m.ScaleText())
-		fmt.Fprintf(w, "nonzeros\t%d (%.2f%%), stored as %s\n", m.Nonzeros, share(m), m.Kind)
+		rows.add("rows", "%d", m.Rows)
+		rows.add("features", "%s", features(m))
+		rows.add("classes", "%s", classes(m.Classes))
+		rows.add("scale", "%s, by default", m.ScaleText())
+		rows.add("nonzeros", "%d (%.2f%%), stored as %s", m.Nonzeros, share(m), m.Kind)
 	}
-	fmt.Fprintf(w, "sha256\t%s\n", m.Checksum)
+	rows.add("sha256", "%s", m.Checksum)
 	for _, note := range m.Notes {
 		what := "note"
 		if problem, is := strings.CutPrefix(note, "problem: "); is {
 			what, note = "problem", problem
 		}
-		fmt.Fprintf(w, "%s\t%s\n", what, note)
+		rows.add(what, "%s", note)
 	}
-	return w.Flush()
+	return rows.write(out)
 }
 
-// writePairs tells of a matrix or a graph.
-func writePairs(w io.Writer, m data.Meta) {
+// addPairs adds what is known of a matrix or a graph.
+func (f *facts) addPairs(m data.Meta) {
 	if len(m.Shape) == 2 {
 		cells := float64(m.Shape[0]) * float64(m.Shape[1])
-		fmt.Fprintf(w, "matrix\t%d rows x %d columns\n", m.Shape[0], m.Shape[1])
-		fmt.Fprintf(w, "entries\t%d (%.3g%%)\n", m.Rows, 100*float64(m.Rows)/cells)
+		f.add("matrix", "%d rows x %d columns", m.Shape[0], m.Shape[1])
+		f.add("entries", "%d (%.3g%%)", m.Rows, 100*float64(m.Rows)/cells)
 	} else {
-		fmt.Fprintf(w, "graph\t%d nodes, %d edges\n", m.Features, m.Rows)
+		f.add("graph", "%d nodes, %d edges", m.Features, m.Rows)
 	}
 	if t := m.Targets; t != (data.Spread{}) { // synthetic data is described before it is made
-		fmt.Fprintf(w, "values\t%g to %g, mean %.4g, standard deviation %.4g\n", t.Min, t.Max, t.Mean, t.Deviation)
+		f.add("values", "%g to %g, mean %.4g, standard deviation %.4g", t.Min, t.Max, t.Mean, t.Deviation)
 	}
 }
 

@@ -41,40 +41,36 @@ Examples:
 func dataMakeCommand() *cli.Command {
 	seed, limit, force := uint64(1), 0, false
 	l := flagList{category: "Flags"}
-	l.add(&cli.Uint64Flag{Name: "seed", Category: l.category, Destination: &seed, Value: seed,
-		Usage: "`N` seed of the random numbers"})
+	l.uint64(&seed, "seed", "`N` seed of the random numbers")
 	l.count(&limit, "limit", "`N` the first N training rows only")
 	l.bool(&force, "force", "replace files that are there")
-	return &cli.Command{
-		Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE", Description: dataMakeHelp,
-		Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) != 2 {
-				return usagef("data make takes a name and a file: hogwild data make rcv1:0.1 rcv1.libsvm")
-			}
-			ending := filepath.Ext(args[1])
-			beside := strings.TrimSuffix(args[1], ending) + ".test" + ending
-			for _, path := range []string{args[1], beside} {
-				if err := mayReplace("", path, atomicfile.Made, force); err != nil {
-					return err
-				}
-			}
-			name := "synth:" + strings.TrimPrefix(args[0], "synth:")
-			train, test, err := data.Load(data.Options{Path: name, Seed: seed, Limit: limit})
-			if err != nil {
-				return usagef("%v", err)
-			}
-			defer train.Close()
-			defer test.Close()
-			ctx, stop := config.UntilSignal(context.Background())
-			defer stop()
-			graph := train.Kind == data.Pairs && train.Shape == nil // its own test
-			if err := writeSet(ctx, c.App.Writer, args[1], train); err != nil || graph {
+	return verb(cli.Command{Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE",
+		Description: dataMakeHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		if len(args) != 2 {
+			return usagef("data make takes a name and a file: hogwild data make rcv1:0.1 rcv1.libsvm")
+		}
+		ending := filepath.Ext(args[1])
+		beside := strings.TrimSuffix(args[1], ending) + ".test" + ending
+		for _, path := range []string{args[1], beside} {
+			if err := mayReplace("", path, atomicfile.Made, force); err != nil {
 				return err
 			}
-			return writeSet(ctx, c.App.Writer, beside, test)
-		}),
-	}
+		}
+		name := "synth:" + strings.TrimPrefix(args[0], "synth:")
+		train, test, err := data.Load(data.Options{Path: name, Seed: seed, Limit: limit})
+		if err != nil {
+			return usagef("%v", err)
+		}
+		defer train.Close()
+		defer test.Close()
+		ctx, stop := config.UntilSignal(context.Background())
+		defer stop()
+		graph := train.Kind == data.Pairs && train.Shape == nil // its own test
+		if err := writeSet(ctx, c.App.Writer, args[1], train); err != nil || graph {
+			return err
+		}
+		return writeSet(ctx, c.App.Writer, beside, test)
+	})
 }
 
 // writeSet writes a set and says so.

@@ -1,17 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
 	"hogwild/cuda"
-	"hogwild/internal/human"
 )
 
 const devicesHelp = `Usage: hogwild devices [--json]
@@ -56,9 +53,8 @@ func listCommand(name, usage, help, what string, look func() (answer, error)) *c
 	var asJSON bool
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the "+what+" as one JSON object")
-	return &cli.Command{
-		Name: name, Usage: usage, Description: help, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+	return verb(cli.Command{Name: name, Usage: usage, Description: help, Flags: l.flags},
+		func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; %s takes flags only", args[0], name)
 			}
@@ -67,60 +63,50 @@ func listCommand(name, usage, help, what string, look func() (answer, error)) *c
 				return err
 			}
 			return errors.Join(report(c.App.Writer, found, asJSON), err)
-		}),
-	}
-}
-
-// WriteJSON writes the list as one JSON object.
-func (d devices) WriteJSON(w io.Writer) error {
-	return human.WriteJSON(w, d)
+		})
 }
 
 // WriteText writes a block for the CPU, and one for each GPU.
 func (d devices) WriteText(out io.Writer) error {
-	var b bytes.Buffer
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	var rows facts
 	cores := fmt.Sprintf("%d cores", d.CPU.Cores)
 	if d.CPU.Cores != d.CPU.Online {
 		cores = fmt.Sprintf("%d of %d cores", d.CPU.Cores, d.CPU.Online)
 	}
-	fmt.Fprintf(w, "cpu\t%s, %s, %s\n", d.CPU.Name, cores, d.CPU.SIMD)
-	fmt.Fprintf(w, "memory\t%s, %s free\n", gib(d.CPU.Total), gib(d.CPU.Free))
+	rows.add("cpu", "%s, %s, %s", d.CPU.Name, cores, d.CPU.SIMD)
+	rows.add("memory", "%s, %s free", gib(d.CPU.Total), gib(d.CPU.Free))
 	if d.Listing == nil {
-		fmt.Fprintf(w, "gpu\tnone: %s\n", d.NoGPU)
+		rows.add("gpu", "none: %s", d.NoGPU)
 	} else {
-		writeGPUs(w, d.Listing)
+		rows.addGPUs(d.Listing)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := out.Write(b.Bytes())
-	return err
+	return rows.write(out)
 }
 
-func writeGPUs(w io.Writer, l *cuda.Listing) {
+func (f *facts) addGPUs(l *cuda.Listing) {
 	driver := "CUDA " + l.CUDA
 	if l.Driver != "" {
 		driver = l.Driver + ", " + driver
 	}
-	fmt.Fprintf(w, "driver\t%s\n", driver)
+	f.add("driver", "%s", driver)
 	if l.NVML != "" {
-		fmt.Fprintf(w, "\t%s: processes and MIG are unknown\n", l.NVML)
+		f.add("", "%s: processes and MIG are unknown", l.NVML)
 	}
 	for _, g := range l.GPUs {
-		fmt.Fprintf(w, "gpu %d\t%s, compute capability %d.%d, %d SMs\n", g.Index, g.Name, g.Major, g.Minor, g.SMs)
-		fmt.Fprintf(w, "\t%s\n", g.UUID)
+		f.add(fmt.Sprintf("gpu %d", g.Index), "%s, compute capability %d.%d, %d SMs", g.Name, g.Major, g.Minor, g.SMs)
+		f.add("", "%s", g.UUID)
 		memory := gib(g.Total)
 		if g.Free != nil {
 			memory += ", " + gib(*g.Free) + " free"
 		}
-		fmt.Fprintf(w, "\t%s\n\t%s\n", memory, strings.Join(state(g), ", "))
+		f.add("", "%s", memory)
+		f.add("", "%s", strings.Join(state(g), ", "))
 		for _, p := range g.Processes {
-			fmt.Fprintf(w, "\tprocess %d %s\n", p.PID, used(p))
+			f.add("", "process %d %s", p.PID, used(p))
 		}
 	}
 	if len(l.GPUs) > 1 {
-		writePeers(w, l.GPUs)
+		f.addPeers(l.GPUs)
 	}
 }
 
@@ -153,23 +139,23 @@ func used(p cuda.Process) string {
 	return strings.TrimSpace(p.Name + " " + gib(p.Memory))
 }
 
-// writePeers writes the matrix of who reaches whose memory.
-func writePeers(w io.Writer, all []cuda.GPU) {
-	fmt.Fprint(w, "peers")
+// addPeers adds the matrix of who reaches whose memory.
+func (f *facts) addPeers(all []cuda.GPU) {
+	head := []string{"peers"}
 	for _, g := range all {
-		fmt.Fprintf(w, "\tto %d", g.Index)
+		head = append(head, fmt.Sprintf("to %d", g.Index))
 	}
-	fmt.Fprintln(w)
+	*f = append(*f, head)
 	for i, g := range all {
-		fmt.Fprintf(w, "from %d", g.Index)
+		row := []string{fmt.Sprintf("from %d", g.Index)}
 		for j := range all {
 			reach := "-"
 			if j != i {
 				reach = reaches(g, all[j].Index)
 			}
-			fmt.Fprintf(w, "\t%s", reach)
+			row = append(row, reach)
 		}
-		fmt.Fprintln(w)
+		*f = append(*f, row)
 	}
 }
 

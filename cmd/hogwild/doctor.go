@@ -13,7 +13,6 @@ import (
 
 	"hogwild/cuda"
 	"hogwild/hogwild/config"
-	"hogwild/internal/human"
 	"hogwild/internal/self"
 )
 
@@ -98,11 +97,6 @@ func echoCommand() *cli.Command {
 		}
 		return answerGPUs(text)
 	}}
-}
-
-// WriteJSON writes the findings as one JSON object.
-func (e examination) WriteJSON(w io.Writer) error {
-	return human.WriteJSON(w, e)
 }
 
 // WriteText writes a line a finding.

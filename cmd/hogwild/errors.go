@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
-	"hogwild/hogwild/config"
 	"io/fs"
+
+	"hogwild/hogwild/config"
 )
 
 // usageError is a mistake in what the user wrote: an ErrUsage whose text is its own.
@@ -29,3 +31,5 @@ func cause(err error) error {
 
 // helpAsked is flag.ErrHelp with what the help is to be about: all, a flag, or "".
 type helpAsked string
+
+func (helpAsked) Error() string { return flag.ErrHelp.Error() }

@@ -39,25 +39,34 @@ func evalCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the "+
 		"run's test rows)")
-	l.string(&format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
+	l.asInTrain(map[string]*string{"format": &format})
 	l.string(&target, "target", "`COLUMN` target column of a CSV file, by name or number")
 	l.bool(&json, "json", "print the result as one JSON object")
 	describing(&l, &d)
-	return &cli.Command{
-		Name: "eval", Usage: "evaluate saved weights", ArgsUsage: "WEIGHTS|RUN", Description: evalHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) != 1 {
-				return usagef("eval takes one weights file or run folder: hogwild eval runs/digits")
-			}
-			if data == "" && (target != "" || format != "auto") {
-				return usagef("--format and --target have no effect without --data: eval then reads the run's data " +
-					"as the run did")
-			}
-			result, err := saved.EvalAs(args[0], d, data, format, target)
-			if err != nil {
-				return err
-			}
-			return report(c.App.Writer, result, json)
-		}),
-	}
+	return verb(cli.Command{Name: "eval", Usage: "evaluate saved weights", ArgsUsage: "WEIGHTS|RUN",
+		Description: evalHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		if len(args) != 1 {
+			return usagef("eval takes one weights file or run folder: hogwild eval runs/digits")
+		}
+		if data == "" && (target != "" || format != "auto") {
+			return usagef("--format and --target have no effect without --data: eval then reads the run's data " +
+				"as the run did")
+		}
+		result, err := saved.EvalAs(args[0], d, data, format, target)
+		if err != nil {
+			return err
+		}
+		return report(c.App.Writer, result, json)
+	})
+}
+
+// describing adds the flags that say what weights of PyTorch do not.
+func describing(l *flagList, d *saved.Description) {
+	l.category = "Weights of PyTorch"
+	l.string(&d.Model, "model", "`MODEL` model these weights belong to: softmax, mlp:128, convnet and so on")
+	l.string(&d.Loss, "loss", "`LOSS` loss of the model, same as in train")
+	l.bool(&d.NoBias, "no-bias", "the model has no bias terms")
+	l.string(&d.Train, "train", "`PATH` training data, for classes, columns and scaling")
+	l.asInTrain(map[string]*string{"ignore": &d.Ignore})
+	l.string(&d.Scale, "scale", "`HOW` scaling of inputs, same as in train: auto, none, unit, standard or MEAN,STD")
 }

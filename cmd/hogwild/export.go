@@ -57,24 +57,21 @@ func exportCommand() *cli.Command {
 	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
 	forcing(&l, &force)
 	describing(&l, &d)
-	return &cli.Command{
-		Name: "export", Usage: "write weights for ONNX or NumPy", ArgsUsage: "WEIGHTS|RUN", Description: exportHelp,
-		Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) != 1 || to == "" {
-				return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits " +
-					"--to onnx")
-			}
-			if to != onnxFormat && to != npyFormat {
-				return usagef("--to %s: want onnx or npy", to)
-			}
-			written, err := exportTo(weightsPath(args[0]), out, to, force, d)
-			if err == nil {
-				fmt.Fprintf(c.App.ErrWriter, "%s\n", human.Visible(written))
-			}
-			return err
-		}),
-	}
+	return verb(cli.Command{Name: "export", Usage: "write weights for ONNX or NumPy", ArgsUsage: "WEIGHTS|RUN",
+		Description: exportHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		if len(args) != 1 || to == "" {
+			return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits " +
+				"--to onnx")
+		}
+		if to != onnxFormat && to != npyFormat {
+			return usagef("--to %s: want onnx or npy", to)
+		}
+		written, err := exportTo(weightsPath(args[0]), out, to, force, d)
+		if err == nil {
+			fmt.Fprintf(c.App.ErrWriter, "%s\n", human.Visible(written))
+		}
+		return err
+	})
 }
 
 // weightsPath is the file of weights that a run folder has; another path is one, or is refused where it is read.

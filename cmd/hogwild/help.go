@@ -13,8 +13,6 @@ import (
 	"hogwild/internal/human"
 )
 
-func (helpAsked) Error() string { return flag.ErrHelp.Error() }
-
 // helpText is the parts of a command's Description. A line that begins with FLAGS stands for
 // the flags. Where it names some, these come first, and --help shows only them: the other
 // flags, and the text up to the examples, follow with --help all.

@@ -14,13 +14,12 @@
 //	reproduce.go    hogwild reproduce
 //	version.go      hogwild version
 //	export.go       hogwild export
-//	eval.go         hogwild eval
+//	eval.go         hogwild eval, and what weights of other programs are of
 //	doctor.go       hogwild doctor
 //	devices.go      hogwild devices
 //	gpu.go          the GPU build, which --gpu runs
 //	hostchecks.go   what doctor looks at on a host
 //	host.go         the host that it looks at
-//	description.go  what weights of other programs are of
 //	datamake.go     hogwild data make
 //	datainfo.go     hogwild data info
 //	dataget.go      hogwild data get
@@ -38,7 +37,7 @@
 //	plan.go         settings of cases
 //	config.go       files of settings
 //	nodes.go        a node of a job
-//	trainflags.go   the flags of train
+//	trainflags.go   the flags of train, and lists of others
 //	action.go       how a command is carried out
 //	help.go         help texts
 //	answer.go       answers of commands, for people or as JSON

@@ -24,9 +24,8 @@ Examples:
 // The writer of manual pages that cli has would make every worker set up a renderer of
 // Markdown when it starts.
 func manCommand() *cli.Command {
-	return &cli.Command{
-		Name: "man", Usage: "print the manual page", Description: manHelp,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+	return verb(cli.Command{Name: "man", Usage: "print the manual page", Description: manHelp},
+		func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 0 {
 				return usagef("unexpected argument %q; man takes no arguments", args[0])
 			}
@@ -36,8 +35,7 @@ func manCommand() *cli.Command {
 			}
 			_, err = c.App.Writer.Write(page)
 			return err
-		}),
-	}
+		})
 }
 
 const manEnd = `Each flag of a command has an environment variable, e.g. HOGWILD_LR for --lr; --data has none.

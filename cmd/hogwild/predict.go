@@ -46,28 +46,25 @@ func predictCommand() *cli.Command {
 	var d saved.Description
 	l := flagList{category: "Flags"}
 	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
-	l.string(&in.Format, "format", "`FORMAT` auto, idx, libsvm, csv, npy or ratings")
+	l.asInTrain(map[string]*string{"format": &in.Format})
 	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have "+
 		"no names")
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
 	l.bool(&proba, "proba", "also print the probability of each class")
 	forcing(&l, &force)
 	describing(&l, &d)
-	return &cli.Command{
-		Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN",
-		Description: predictHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			switch {
-			case len(args) != 1:
-				return usagef("predict takes one weights file or run folder, and --data: hogwild predict runs/digits " +
-					"--data digits")
-			case in.Path == "":
-				return usagef("--data is missing: hogwild predict %s --data new.csv", human.ShellWord(args[0]))
-			}
-			d.Target = in.Target
-			return predict(args[0], d, in, out, force, proba, forPrograms(c.App.Writer), c.App.ErrWriter)
-		}),
-	}
+	return verb(cli.Command{Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN",
+		Description: predictHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		switch {
+		case len(args) != 1:
+			return usagef("predict takes one weights file or run folder, and --data: hogwild predict runs/digits " +
+				"--data digits")
+		case in.Path == "":
+			return usagef("--data is missing: hogwild predict %s --data new.csv", human.ShellWord(args[0]))
+		}
+		d.Target = in.Target
+		return predict(args[0], d, in, out, force, proba, forPrograms(c.App.Writer), c.App.ErrWriter)
+	})
 }
 
 // predict writes the predictions for in to the file out, or to stdout.

@@ -21,17 +21,15 @@ Examples:
 `
 
 func pythonPathCommand() *cli.Command {
-	return &cli.Command{
-		Name: "python-path", Usage: "print the folder of the Python package hogwild", Description: pythonPathHelp,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) > 0 {
-				return usagef("unexpected argument %q; python-path takes none", args[0])
-			}
-			folder, err := programs.PythonFolder()
-			if err == nil {
-				_, err = fmt.Fprintln(c.App.Writer, folder)
-			}
-			return err
-		}),
-	}
+	return verb(cli.Command{Name: "python-path", Usage: "print the folder of the Python package hogwild",
+		Description: pythonPathHelp}, func(c *cli.Context, _ *settings, args []string) error {
+		if len(args) > 0 {
+			return usagef("unexpected argument %q; python-path takes none", args[0])
+		}
+		folder, err := programs.PythonFolder()
+		if err == nil {
+			_, err = fmt.Fprintln(c.App.Writer, folder)
+		}
+		return err
+	})
 }

@@ -13,7 +13,6 @@ import (
 	"hogwild/bench/page"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
-	"hogwild/internal/human"
 )
 
 const reportHelp = `Usage: hogwild report RUN... [flags]
@@ -49,24 +48,21 @@ func reportCommand() *cli.Command {
 	l.bool(&o.svg, "svg", "also write each figure beside it, as FILE-NAME.svg")
 	forcing(&l, &o.force)
 	l.bool(&o.json, "json", "print the names of the written files as one JSON object")
-	return &cli.Command{
-		Name: "report", Usage: "write an HTML report of runs", ArgsUsage: "RUN|EXPERIMENT", Description: reportHelp,
-		Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			p, folder, err := pageOf(args)
-			if err != nil {
-				return err
-			}
-			if o.out == "" {
-				o.out = filepath.Join(folder, "report.html")
-			}
-			w, err := o.write(p)
-			if err != nil {
-				return err
-			}
-			return report(c.App.Writer, w, o.json)
-		}),
-	}
+	return verb(cli.Command{Name: "report", Usage: "write an HTML report of runs", ArgsUsage: "RUN|EXPERIMENT",
+		Description: reportHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		p, folder, err := pageOf(args)
+		if err != nil {
+			return err
+		}
+		if o.out == "" {
+			o.out = filepath.Join(folder, "report.html")
+		}
+		w, err := o.write(p)
+		if err != nil {
+			return err
+		}
+		return report(c.App.Writer, w, o.json)
+	})
 }
 
 // pageOf reads what is to be reported, and says in which folder the report belongs.
@@ -168,9 +164,4 @@ func (o *reportOptions) write(p *page.Page) (*written, error) {
 func (w *written) WriteText(out io.Writer) error {
 	_, err := fmt.Fprintln(out, strings.Join(append([]string{w.Report}, w.Figures...), "\n"))
 	return err
-}
-
-// WriteJSON writes the names as one JSON object.
-func (w *written) WriteJSON(out io.Writer) error {
-	return human.WriteJSON(out, w)
 }

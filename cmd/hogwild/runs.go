@@ -40,20 +40,17 @@ func runsCommand() *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the list as one JSON object")
-	return &cli.Command{
-		Name: "runs", Usage: "list the runs in a folder", ArgsUsage: "DIR", Description: runsHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			if len(args) > 1 {
-				return usagef("runs takes one folder of runs, got %d; hogwild compare shows runs side by side",
-					len(args))
-			}
-			list, err := listRuns(slices.Concat(args, []string{"runs"})[0], len(args) == 0)
-			if err != nil {
-				return err
-			}
-			return report(c.App.Writer, list, asJSON)
-		}),
-	}
+	return verb(cli.Command{Name: "runs", Usage: "list the runs in a folder", ArgsUsage: "DIR", Description: runsHelp,
+		Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		if len(args) > 1 {
+			return usagef("runs takes one folder of runs, got %d; hogwild compare shows runs side by side", len(args))
+		}
+		list, err := listRuns(slices.Concat(args, []string{"runs"})[0], len(args) == 0)
+		if err != nil {
+			return err
+		}
+		return report(c.App.Writer, list, asJSON)
+	})
 }
 
 // ranRun is a run as the lists show it: how far it came, and how well it did at last.
@@ -188,6 +185,3 @@ func seconds(x bench.Number) string {
 		return human.Clock(s)
 	})
 }
-
-// WriteJSON writes the list as one JSON object.
-func (l *runList) WriteJSON(w io.Writer) error { return human.WriteJSON(w, l) }

@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/human"
 )
 
 const scaleHelp = `Usage: hogwild scale [RUN] N [--json]
@@ -115,9 +114,8 @@ func askCommand(name, usage, arguments, help string,
 	var asJSON bool
 	l := flagList{category: "Flags"}
 	l.bool(&asJSON, "json", "print the answer as one JSON object")
-	return &cli.Command{
-		Name: name, Usage: usage, ArgsUsage: arguments, Description: help, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
+	return verb(cli.Command{Name: name, Usage: usage, ArgsUsage: arguments, Description: help, Flags: l.flags},
+		func(c *cli.Context, _ *settings, args []string) error {
 			folder, q, err := read(args)
 			if err != nil {
 				return err
@@ -133,8 +131,7 @@ func askCommand(name, usage, arguments, help string,
 				}
 			}
 			return report(c.App.Writer, said{folder, a.Says}, asJSON)
-		}),
-	}
+		})
 }
 
 // said is what a run answered.
@@ -148,9 +145,6 @@ func (s said) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s: %s\n", s.Run, s.Says)
 	return err
 }
-
-// WriteJSON writes it as one JSON object.
-func (s said) WriteJSON(w io.Writer) error { return human.WriteJSON(w, s) }
 
 // liveRun is the run that was named, or else the one that is live in the default folder; more is what follows it in the
 // command.

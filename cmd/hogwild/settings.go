@@ -176,21 +176,19 @@ func (s *settings) environment() error {
 	return nil
 }
 
-// inherit gives the flags that have no value yet the defaults of other flags of the
-// same names, which stand in that place.
-func (s *settings) inherit(flags []cli.Flag, place string) error {
-	from, err := newSettings(&cli.Command{Flags: flags})
-	if err != nil {
-		return err
-	}
-	for _, name := range from.names() {
-		if s.given[name] {
-			continue
+// inherit gives the flags that have no value yet those of the settings of c, which stand in that place.
+func (s *settings) inherit(c *config.Config, place string) error {
+	for _, g := range config.Groups() {
+		for _, setting := range g.Settings {
+			flag, text := setting.AsFlag(c)
+			if s.given[flag] {
+				continue
+			}
+			if err := s.assign(flag, text); err != nil {
+				return fmt.Errorf("%s: %s %w", place, flag, err)
+			}
+			s.origin[flag] = origin{inRun, place}
 		}
-		if err := s.assign(name, from.set.Lookup(name).DefValue); err != nil {
-			return fmt.Errorf("%s: %s %w", place, name, err)
-		}
-		s.origin[name] = origin{inRun, place}
 	}
 	return nil
 }

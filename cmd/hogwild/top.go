@@ -37,24 +37,22 @@ func topCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.bool(&once, "once", "print it once: the default when stdout is not a terminal")
 	l.bool(&asJSON, "json", "print it once, as one JSON object")
-	return &cli.Command{
-		Name: "top", Usage: "show the workers of a live run", ArgsUsage: "RUN", Description: topHelp, Flags: l.flags,
-		Action: action(func(c *cli.Context, _ *settings, args []string) error {
-			folder, err := liveRun("top", args)
-			if err != nil {
-				return err
-			}
-			v := &view{Run: folder}
-			if err := v.renew(); err != nil {
-				return err
-			}
-			live := human.NewLive(directly(c.App.Writer))
-			if once || asJSON || live.Size == nil {
-				return report(c.App.Writer, v, asJSON)
-			}
-			return v.follow(live)
-		}),
-	}
+	return verb(cli.Command{Name: "top", Usage: "show the workers of a live run", ArgsUsage: "RUN",
+		Description: topHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
+		folder, err := liveRun("top", args)
+		if err != nil {
+			return err
+		}
+		v := &view{Run: folder}
+		if err := v.renew(); err != nil {
+			return err
+		}
+		live := human.NewLive(directly(c.App.Writer))
+		if once || asJSON || live.Size == nil {
+			return report(c.App.Writer, v, asJSON)
+		}
+		return v.follow(live)
+	})
 }
 
 // view is a live run as top shows it.
@@ -81,9 +79,6 @@ func (v *view) renew() error {
 	}
 	return nil
 }
-
-// WriteJSON writes it as one JSON object.
-func (v *view) WriteJSON(w io.Writer) error { return human.WriteJSON(w, v) }
 
 // WriteText writes all of it.
 func (v *view) WriteText(w io.Writer) error {

@@ -177,9 +177,8 @@ func (o *trainOptions) saved(s *settings) error {
 		return err
 	}
 	saved := o.Snapshot.Resumed(o.Resume)
-	was := trainOptions{Config: saved, noBias: !saved.Bias}
-	was.MPI = config.Default().MPI
-	return s.inherit(was.flags(), o.Resume)
+	saved.MPI = config.Default().MPI
+	return s.inherit(&saved, o.Resume)
 }
 
 // train runs the training and reports. A run that was interrupted or diverged is reported too; its

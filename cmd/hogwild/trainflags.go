@@ -75,7 +75,7 @@ func (o *trainOptions) setting(l *flagList, s *config.Setting) {
 	case *time.Duration:
 		l.duration(p, s.Name, s.Usage)
 	case *uint64:
-		l.add(&cli.Uint64Flag{Name: s.Name, Usage: s.Usage, Category: l.category, Destination: p, Value: *p})
+		l.uint64(p, s.Name, s.Usage)
 	case cli.Generic:
 		l.value(p, s.Name, s.Usage)
 	}
@@ -112,6 +112,21 @@ func (l *flagList) float(p *float64, name, usage string) {
 
 func (l *flagList) string(p *string, name, usage string) {
 	l.add(&cli.StringFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+func (l *flagList) uint64(p *uint64, name, usage string) {
+	l.add(&cli.Uint64Flag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+}
+
+// asInTrain are flags for texts that train has too, with the same help.
+func (l *flagList) asInTrain(flags map[string]*string) {
+	for _, g := range config.Groups() {
+		for _, s := range g.Settings {
+			if p := flags[s.Name]; p != nil {
+				l.string(p, s.Name, s.Usage)
+			}
+		}
+	}
 }
 
 func (l *flagList) duration(p *time.Duration, name, usage string) {

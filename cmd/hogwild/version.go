@@ -10,7 +10,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
-	"hogwild/internal/human"
 	"hogwild/internal/vec"
 )
 
@@ -72,6 +71,3 @@ func (v version) WriteText(w io.Writer) error {
 		v.GPU, v.driver)
 	return err
 }
-
-// WriteJSON writes it as one JSON object.
-func (v version) WriteJSON(w io.Writer) error { return human.WriteJSON(w, v) }

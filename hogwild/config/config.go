@@ -8,14 +8,12 @@
 //	settings.go   what goes by all settings
 //	table.go      the table of all settings
 //	tableruns.go  the rest of it: nodes, and the life of a run
-//	nodes.go      settings between nodes
 //	setting.go    Setting
 //	needs.go      what a setting needs to have an effect
 //	checks.go     settings that contradict each other
 //	gpus.go       which GPUs
-//	config.go     Config, Default, Resolve
-//	mode.go       the modes
-//	optimizer.go  the optimizers
+//	config.go     Config, Default
+//	mode.go       the modes and the optimizers
 //	errors.go     errors that the user can mend, and the words for 0
 package config
 

@@ -167,3 +167,10 @@ func TestBatchOfNodes(t *testing.T) {
 		t.Errorf("batch %d, %v", c.AskedBatch(), err)
 	}
 }
+
+// defaults are the defaults, with the batch that dense data have.
+func defaults() Config {
+	c := Default()
+	c.Batch = 64
+	return c
+}

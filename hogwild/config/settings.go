@@ -57,6 +57,14 @@ func (c *Config) Text(name string) string {
 	return fmt.Sprint(v.Interface())
 }
 
+// AsFlag is the flag of the setting, and its text for the value in c.
+func (s *Setting) AsFlag(c *Config) (flag, text string) {
+	if s.Flag != "" { // which says the opposite
+		return s.Flag, fmt.Sprint(!*s.Value(c).(*bool))
+	}
+	return s.Name, c.Text(s.Name)
+}
+
 // checkWord refuses a word that is not one of a setting's.
 func (s *Setting) checkWord(c *Config) error {
 	if s.Words == nil || slices.Contains(s.Words, c.Text(s.Name)) {

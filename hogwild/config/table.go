@@ -193,8 +193,7 @@ var table = append([]Group{
 		{Name: "global-batch", Value: func(c *Config) any { return &c.GlobalBatch },
 			Usage: "`N` examples per step of all workers together, instead of --batch", Zero: "none",
 			check: func(c *Config) error {
-				return fromOne("global-batch", c.GlobalBatch,
-					c.AllWorkers()*maxBatch, "none")
+				return fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch, "none")
 			},
 			needs: []need{
 				{"batch", "", false, func(k known) bool { return k.Batch == 0 }},

@@ -1,8 +1,0 @@
-package config
-
-// defaults are the defaults, with the batch that dense data have.
-func defaults() Config {
-	c := Default()
-	c.Batch = 64
-	return c
-}
