@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/internal/fault"
 )
@@ -94,9 +95,9 @@ func (r *remote) prepareOwner() (err error) {
 	}
 	m, d, weights := r.memory, &r.sum, int64(r.memory.layout.P)
 	r.rounds = averager{gpu: r.owner, setup: r.setup, memory: m, rank: r.rank}
-	err = keep(keep(d.open(), r.rounds.open(&r.own)), r.own.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"},
-		wanted{&d.updates, 8, "a count"}, wanted{&d.shares, 8, "shares"},
-		wanted{&d.record, 8 * device.RecordWords, "samples"},
+	err = keep(d.open(), r.rounds.open(&r.buffers))
+	err = keep(err, r.buffers.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"}, wanted{&d.updates, 8, "a count"},
+		wanted{&d.shares, 8, "shares"}, wanted{&d.record, 8 * device.RecordWords, "samples"},
 		wanted{&d.mine, 4 * weights, "a replica that is sent"}, wanted{&d.first, 4 * weights, "a replica as it was"}))
 	if err != nil {
 		return err
@@ -227,3 +228,7 @@ func (r *remote) sampled() error {
 	}
 	return err
 }
+
+func (r *remote) gradients() bool { return r.setup.Job.Asked.AveragesGradients() }
+
+func (r *remote) barrier() bool { return r.setup.Job.Asked.Mode.Kind == config.Sync }
