@@ -53,7 +53,7 @@ const (
 	longWait  = time.Millisecond // a scheduler's time slice is longer
 	imbalance = 20               // waiting for a step of another, relative to work, in a convoy
 	asideLook = 10 * time.Millisecond
-	asideTime = 10 * asideLook // at most
+	maxYield  = 10 * asideLook // at most
 )
 
 // ticketLines is how many lines of words the tickets of so many workers have. The ring has
@@ -79,11 +79,11 @@ func (t *Tickets) entry(ticket uint64) *uint64 {
 	return &t.words[TicketRing+ticket&t.hand[1]*RankWords]
 }
 
-// stepAside waits while others take steps.
-func (t *Tickets) stepAside() {
+// yieldTurn waits while others take steps.
+func (t *Tickets) yieldTurn() {
 	t.late = false
-	word := t.bed(t.rank)
-	for range asideTime / asideLook {
+	word := t.sleepWord(t.rank)
+	for range maxYield / asideLook {
 		turn := atomic.LoadUint64(&t.words[TicketNow])
 		if atomic.LoadUint64(&t.words[ticketNext]) <= turn {
 			return // nobody is at a step
@@ -96,22 +96,22 @@ func (t *Tickets) stepAside() {
 	}
 }
 
-// CallBack ends the wait of those that stepped aside: this worker has no more steps to take.
-func (t *Tickets) CallBack() {
+// WakeYielded ends the wait of those that stepped aside: this worker has no more steps to take.
+func (t *Tickets) WakeYielded() {
 	for rank := range len(t.sleeping) / sleepLine {
-		if word := t.bed(rank); atomic.LoadUint32(word) == aside {
+		if word := t.sleepWord(rank); atomic.LoadUint32(word) == aside {
 			shm.Wake(word)
 		}
 	}
 }
 
-// bed is the word on which a rank sleeps.
-func (t *Tickets) bed(rank int) *uint32 { return &t.sleeping[rank*sleepLine] }
+// sleepWord returns the word on which a rank sleeps.
+func (t *Tickets) sleepWord(rank int) *uint32 { return &t.sleeping[rank*sleepLine] }
 
 // Take takes a ticket.
 func (t *Tickets) Take() {
 	if t.late {
-		t.stepAside()
+		t.yieldTurn()
 	}
 	room := t.hand[1] + 1
 	for tries := 0; ; tries++ {
@@ -143,7 +143,7 @@ func (t *Tickets) Await() {
 			return
 		}
 	}
-	word, began, worked := t.bed(t.rank), Monotonic(), threadTime()
+	word, began, worked := t.sleepWord(t.rank), Monotonic(), threadTime()
 	before := t.hand[0] - atomic.LoadUint64(&t.words[TicketNow]) // steps
 	for !t.now() {
 		atomic.StoreUint32(word, asleep)
@@ -182,7 +182,7 @@ func (t *Tickets) advance(ticket uint64) {
 		}
 		owner := e & TicketPassed
 		if owner != TicketPassed {
-			if word := t.bed(int(owner - 1)); atomic.LoadUint32(word) == asleep {
+			if word := t.sleepWord(int(owner - 1)); atomic.LoadUint32(word) == asleep {
 				shm.Wake(word)
 			}
 			return

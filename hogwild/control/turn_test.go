@@ -66,23 +66,23 @@ func TestStepAside(t *testing.T) {
 	}
 	b.late = true
 	step(b) // nobody is at a step
-	if word := atomic.LoadUint32(b.bed(1)); b.late || word != 0 {
+	if word := atomic.LoadUint32(b.sleepWord(1)); b.late || word != 0 {
 		t.Errorf("late %v, word %d", b.late, word)
 	}
 	for _, call := range []bool{false, true} {
 		a.Take()
 		b.late = true
-		before := atomic.LoadUint32(b.bed(1))
+		before := atomic.LoadUint32(b.sleepWord(1))
 		done := make(chan struct{})
 		go func() {
 			step(b)
 			close(done)
 		}()
-		for atomic.LoadUint32(b.bed(1)) == before {
+		for atomic.LoadUint32(b.sleepWord(1)) == before {
 			time.Sleep(time.Millisecond)
 		}
 		if call {
-			a.CallBack()
+			a.WakeYielded()
 		}
 		time.Sleep(3 * asideLook) // it takes its ticket behind a's
 		a.Await()

@@ -17,36 +17,36 @@ func newDelay(c *tuning.Job) *delay {
 	return d
 }
 
-// hold takes what a step has read, and lands the update whose time has come.
-func (d *cpu) hold(rows []int32, lr float64) {
+// enqueue copies what a step has read, and writes the update whose time has come.
+func (d *cpu) enqueue(rows []int32, lr float64) {
 	l := d.delay
 	i := l.free[len(l.free)-1]
 	l.free = l.free[:len(l.free)-1]
 	u := &l.updates[i]
-	u.lr, u.at, u.late = lr, l.landed, l.begun >= l.steps
+	u.lr, u.at, u.full = lr, l.landed, l.begun >= l.steps
 	if d.step != nil {
 		u.row[0], u.coef = rows[0], append(u.coef[:0], d.coef...)
 	} else {
-		d.keep(u)
+		d.copyGradient(u)
 	}
-	l.flying = append(l.flying, i)
+	l.inFlight = append(l.inFlight, i)
 	l.begun++
-	if len(l.flying) <= l.steps {
+	if len(l.inFlight) <= l.steps {
 		return
 	}
 	next := 0
 	if l.random {
 		r := rand.NewPCG(l.seed, uint64(l.epoch)<<32|uint64(l.begun))
-		next = int(r.Uint64() % uint64(len(l.flying)))
+		next = int(r.Uint64() % uint64(len(l.inFlight)))
 	}
-	d.land(next)
+	d.apply(next)
 }
 
-// land writes an update in flight.
-func (d *cpu) land(next int) {
+// apply writes an update in flight.
+func (d *cpu) apply(next int) {
 	l := d.delay
-	i := l.flying[next]
-	l.flying = append(l.flying[:next], l.flying[next+1:]...)
+	i := l.inFlight[next]
+	l.inFlight = append(l.inFlight[:next], l.inFlight[next+1:]...)
 	l.free = append(l.free, i)
 	u := &l.updates[i]
 	parts, x, dense, coef := d.g.Parts, d.x, d.dense, d.coef
@@ -56,7 +56,7 @@ func (d *cpu) land(next int) {
 	}
 	d.put(u.row[:], u.lr)
 	d.g.Parts, d.x, d.dense, d.coef = parts, x, dense, coef
-	if u.late {
+	if u.full {
 		d.sample.record.Stale(l.landed - u.at)
 	}
 	l.landed++
@@ -67,19 +67,19 @@ func (d *cpu) land(next int) {
 // stepped aside for it come back.
 func (d *cpu) Drain() {
 	if d.turns != nil {
-		d.turns.CallBack()
+		d.turns.WakeYielded()
 	}
 	if d.delay == nil {
 		return
 	}
-	for len(d.delay.flying) > 0 {
-		d.land(0)
+	for len(d.delay.inFlight) > 0 {
+		d.apply(0)
 	}
 	d.delay.begun = 0
 }
 
-// keep copies the gradient in d.g, and that in d.dense, to u.
-func (d *cpu) keep(u *pending) {
+// copyGradient copies the gradient in d.g, and that in d.dense, to u.
+func (d *cpu) copyGradient(u *pending) {
 	u.dense = append(u.dense[:0], d.dense...)
 	u.room(d.g.Parts)
 	for i := range d.g.Parts {

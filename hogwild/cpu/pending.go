@@ -24,12 +24,12 @@ type delay struct {
 	random bool
 	seed   uint64
 
-	updates []pending // K + 1 of them, each in use or to be used again
-	flying  []int     // indices of those in flight, the oldest first
-	free    []int
-	begun   int // since nothing was in flight
-	landed  uint64
-	epoch   int
+	updates  []pending // K + 1 of them, each in use or to be used again
+	inFlight []int     // indices of those in flight, the oldest first
+	free     []int
+	begun    int // since nothing was in flight
+	landed   uint64
+	epoch    int
 }
 
 // pending is what a step that has not landed has read: coefficients, or a gradient, copied.
@@ -38,7 +38,7 @@ type pending struct {
 	coef  []float32 // of that step
 	lr    float64
 	at    uint64 // updates that had landed when the weights were read
-	late  bool   // all workers that we play were at work by then
+	full  bool   // all workers that we play were at work by then
 	parts []model.Part
 	x     []data.Row // the batch's rows
 	dense []float32  // of an optimizer with state
