@@ -143,7 +143,7 @@ func (c *checked) place(at token.Pos) int {
 	return slices.Index(c.order, path.Base(c.fset.Position(at).Filename))
 }
 
-// typed checks the types of all packages but tests, as they are built without tags; of cuda as it is built with its own.
+// typed checks the types of all packages but tests, as they are built without tags; cuda as it is built with its own.
 func typed(t *testing.T) map[string]*checked {
 	t.Helper()
 	list := exec.Command("go", "list", "-export", "-deps", "-f",

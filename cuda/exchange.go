@@ -96,8 +96,9 @@ func (r *remote) prepareOwner() (err error) {
 	m, d, weights := r.memory, &r.sum, int64(r.memory.layout.P)
 	r.rounds = averager{gpu: r.owner, setup: r.setup, memory: m, rank: r.rank}
 	err = keep(d.open(), r.rounds.open(&r.buffers))
-	err = keep(err, r.buffers.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"}, wanted{&d.updates, 8, "a count"},
-		wanted{&d.shares, 8, "shares"}, wanted{&d.record, 8 * device.RecordWords, "samples"},
+	err = keep(err, r.buffers.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"},
+		wanted{&d.updates, 8, "a count"}, wanted{&d.shares, 8, "shares"},
+		wanted{&d.record, 8 * device.RecordWords, "samples"},
 		wanted{&d.mine, 4 * weights, "a replica that is sent"}, wanted{&d.first, 4 * weights, "a replica as it was"}))
 	if err != nil {
 		return err

@@ -14,6 +14,8 @@ import (
 	"hogwild/hogwild/prepare"
 )
 
+func init() { beside = append(beside, (*trainOptions).watched) }
+
 // watched lets the run be watched in a browser while it goes on, if --dashboard is
 // given, until the function that it returns is called. The address is listened on
 // before anything else is made, so that a wrong one costs nothing.

@@ -197,11 +197,13 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	for _, line := range o.dropped {
 		fmt.Fprint(stderr, human.Shown(stderr, human.Visible("hogwild: "+line+"\n")))
 	}
-	end, err := o.watched(stderr)
-	if err != nil {
-		return err
+	for _, begin := range beside {
+		end, err := begin(o, stderr)
+		if err != nil {
+			return err
+		}
+		defer end()
 	}
-	defer end()
 	o.Progress, o.Signals, o.Exits = stderr, true, true
 	if err := o.joinJob(stderr); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -185,6 +186,10 @@ func (w *workerCount) String() string {
 }
 
 func (w *workerCount) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }
+
+// beside are what may go on beside a run: each begins if its flags say so, and ends when the function that it returns
+// is called.
+var beside []func(o *trainOptions, stderr io.Writer) (end func(), err error)
 
 // trainOptions is what the flags of train set.
 type trainOptions struct {

@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"hogwild/hogwild/rundir/torch"
+	"hogwild/hogwild/rundir/tensor"
 	"hogwild/internal/check"
 )
 
 // TestNPY: NumPy reads arrays of all types and shapes, also of tensors that are views of another one.
 func TestNPY(t *testing.T) {
 	dir := t.TempDir()
-	for _, tensor := range []torch.Tensor{
+	for _, tensor := range []tensor.Tensor{
 		{Name: "steps", DType: "I64", Data: []byte{7, 0, 0, 0, 1, 0, 0, 0}},
 		{Name: "0.bias", DType: "BF16", Shape: []int{2}, Data: []byte{0x80, 0x3f, 0x20, 0xc0}},
 		{Name: "turned", DType: "U8", Shape: []int{3, 2}, Stride: []int{1, 3}, Data: []byte{1, 2, 3, 4, 5, 6}},
@@ -35,7 +35,7 @@ for name, want in (("steps", np.int64(7 + 2**32)), ("0.bias", np.float32([1, -2.
     assert got.dtype == want.dtype and got.shape == want.shape and (got == want).all(), (name, got)
 `, dir)
 	for _, name := range []string{"", "../x", "a/b"} {
-		_, _, err := NPY(torch.Tensor{Name: name, DType: "U8", Data: []byte{1}})
+		_, _, err := NPY(tensor.Tensor{Name: name, DType: "U8", Data: []byte{1}})
 		check.Error(t, err, "cannot be that of a file")
 	}
 }

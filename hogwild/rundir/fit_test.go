@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/rundir/torch"
+	"hogwild/hogwild/rundir/tensor"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/check"
 )
@@ -158,7 +158,7 @@ func TestTiedTensorsThatDiffer(t *testing.T) {
 	}{{[]float32{1, 2}, ""}, {[]float32{1, 3}, "net.pt: embed.weight and head.weight are one tensor in the model, " +
 		"and differ in the file"}} {
 		f := &Weights{Path: "net.pt",
-			tensors: []torch.Tensor{FloatTensor("embed.weight", []int{2}, []float32{1, 2}).view(),
+			tensors: []tensor.Tensor{FloatTensor("embed.weight", []int{2}, []float32{1, 2}).view(),
 				FloatTensor("head.weight", []int{2}, c.values).view()}}
 		fit, err := f.Fit("program", layout.Params(), layout, true, "")
 		if c.says != "" {

@@ -18,7 +18,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data/format"
-	"hogwild/hogwild/rundir/torch"
+	"hogwild/hogwild/rundir/tensor"
 	"hogwild/internal/atomicfile"
 	"hogwild/shm"
 )
@@ -75,13 +75,13 @@ func (t Tensor) Floats() ([]float32, error) {
 }
 
 // view is the tensor for those who read any type.
-func (t Tensor) view() torch.Tensor {
-	return torch.Tensor{Name: t.Name, DType: t.DType, Shape: t.Shape, Data: t.Data}
+func (t Tensor) view() tensor.Tensor {
+	return tensor.Tensor{Name: t.Name, DType: t.DType, Shape: t.Shape, Data: t.Data}
 }
 
 // check compares the length of the data with the type and the shape.
 func (t Tensor) check() error {
-	size := torch.Bytes(t.DType)
+	size := tensor.Bytes(t.DType)
 	if size == 0 {
 		return fmt.Errorf("tensor %q has type %q: only F64, F32, F16, BF16, BOOL and integers are read",
 			t.Name, t.DType)
@@ -158,7 +158,8 @@ func parseTensors(path string, file []byte) (meta map[string]string, ts []Tensor
 // the data of each tensor.
 func encodeTensors(meta map[string]string, ts []Tensor) ([][]byte, error) {
 	ts = slices.Clone(ts)
-	slices.SortStableFunc(ts, func(a, b Tensor) int { return cmp.Compare(torch.Bytes(b.DType), torch.Bytes(a.DType)) })
+	slices.SortStableFunc(ts,
+		func(a, b Tensor) int { return cmp.Compare(tensor.Bytes(b.DType), tensor.Bytes(a.DType)) })
 	own := map[string]string{}
 	maps.Copy(own, meta)
 	own[writerKey], own[checksumKey] = config.Version, noChecksum

@@ -10,6 +10,7 @@
 //	growing.go      files that grow by lines or records
 //	fit.go          how weights fit a model
 //	weights.go      weights of any program
+//	formats.go      the formats of other programs
 //	saved.go        weights and snapshots read back
 //	restore.go      a snapshot written back
 //	nodes.go        snapshots of several nodes

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/rundir/torch"
+	"hogwild/hogwild/rundir/tensor"
 )
 
 // Weights is a file of weights: one that this program has written, safetensors of another, or a state_dict of
@@ -16,7 +16,7 @@ import (
 type Weights struct {
 	Path    string // of the file
 	Saved   *Saved // what it says of model and data; nil: this program did not write it
-	tensors []torch.Tensor
+	tensors []tensor.Tensor
 }
 
 // ReadWeights reads a file of weights, or that of a run folder, of at most so many bytes: see readWeights. Errors match
@@ -34,8 +34,11 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 		return nil, config.Usage("%w", err)
 	}
 	f := &Weights{Path: path}
-	if torch.Is(file) {
-		if f.tensors, err = torch.Read(file); err != nil {
+	for _, format := range formats {
+		if !format.is(file) {
+			continue
+		}
+		if f.tensors, err = format.read(file); err != nil {
 			return nil, config.Usage("%s %w", path, err)
 		}
 		return f, nil
@@ -64,4 +67,4 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 }
 
 // Tensors are those of the weights, and nothing that a snapshot has beside them.
-func (f *Weights) Tensors() []torch.Tensor { return f.tensors }
+func (f *Weights) Tensors() []tensor.Tensor { return f.tensors }

@@ -1,5 +1,7 @@
 package torch
 
+import "hogwild/hogwild/rundir/tensor"
+
 // class is the name of what a pickle may call: "torch._utils._rebuild_tensor_v2".
 type class string
 
@@ -60,11 +62,11 @@ func (m *machine) stored(id any) any {
 		m.fail("%w", err)
 		return nil
 	}
-	if n := len(data) / Bytes(s.dtype); count < 0 || count > n {
+	if n := len(data) / tensor.Bytes(s.dtype); count < 0 || count > n {
 		m.fail("is damaged: storage %.100q should have %d elements and has %d", key, count, n)
 		return nil
 	}
-	s.data = data[:count*Bytes(s.dtype)]
+	s.data = data[:count*tensor.Bytes(s.dtype)]
 	return s
 }
 
@@ -93,7 +95,7 @@ func (m *machine) view(args tuple) any {
 	offset, isOffset := args[1].(int)
 	shape, isShape := numbers(args[2])
 	stride, isStride := numbers(args[3])
-	if !ok || !isOffset || !isShape || !isStride || offset < 0 || offset > len(s.data)/Bytes(s.dtype) {
+	if !ok || !isOffset || !isShape || !isStride || offset < 0 || offset > len(s.data)/tensor.Bytes(s.dtype) {
 		m.fail("is damaged: a tensor without a storage, a shape and strides")
 		return nil
 	}
@@ -102,8 +104,8 @@ func (m *machine) view(args tuple) any {
 			m.fail("has a lazily conjugated or negated tensor: call resolve_neg() on it, and save it again")
 		}
 	}
-	t := Tensor{DType: s.dtype, Shape: shape, Stride: stride, Data: s.data[offset*Bytes(s.dtype):]}
-	if _, err := t.check(); err != nil {
+	t := tensor.Tensor{DType: s.dtype, Shape: shape, Stride: stride, Data: s.data[offset*tensor.Bytes(s.dtype):]}
+	if _, err := t.Check(); err != nil {
 		m.fail("is damaged: %w", err)
 	}
 	return t

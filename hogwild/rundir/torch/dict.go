@@ -3,6 +3,7 @@ package torch
 import (
 	"errors"
 	"fmt"
+	"hogwild/hogwild/rundir/tensor"
 	"slices"
 	"strings"
 )
@@ -11,9 +12,9 @@ import (
 var usual = []string{"state_dict", "model_state_dict", "model"}
 
 // stateDict is the tensors of a state_dict: of the value itself, or of the one dictionary in it that has tensors.
-func stateDict(top any) ([]Tensor, error) {
+func stateDict(top any) ([]tensor.Tensor, error) {
 	d, ok := top.(*dict)
-	if t, is := top.(Tensor); is {
+	if t, is := top.(tensor.Tensor); is {
 		return nil, fmt.Errorf("holds a single tensor, of shape %v, without a name: %s",
 			t.Shape[:min(8, len(t.Shape))], Advice)
 	}
@@ -47,15 +48,15 @@ func stateDict(top any) ([]Tensor, error) {
 
 // hasTensors reports whether a value of the dictionary is a tensor.
 func (d *dict) hasTensors() bool {
-	return slices.ContainsFunc(d.values, func(v any) bool { _, ok := v.(Tensor); return ok })
+	return slices.ContainsFunc(d.values, func(v any) bool { _, ok := v.(tensor.Tensor); return ok })
 }
 
 // tensors are the values, with their keys as names. What is no tensor is refused.
-func (d *dict) tensors() ([]Tensor, error) {
-	ts, seen := make([]Tensor, len(d.keys)), map[string]bool{}
+func (d *dict) tensors() ([]tensor.Tensor, error) {
+	ts, seen := make([]tensor.Tensor, len(d.keys)), map[string]bool{}
 	for i, key := range d.keys {
 		name, ok := key.(string)
-		t, is := d.values[i].(Tensor)
+		t, is := d.values[i].(tensor.Tensor)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("has %s as the name of a tensor: %s", kind(key), Advice)

@@ -8,7 +8,6 @@
 //	dict.go    which of the values is the state_dict
 //	call.go    the calls that it knows
 //	value.go   dictionaries and literals
-//	tensor.go  Tensor, and the types of its elements
 package torch
 
 import (
@@ -17,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"hogwild/hogwild/rundir/tensor"
 	"strings"
 )
 
@@ -43,7 +43,7 @@ type archive struct {
 }
 
 // Read is the tensors of the state_dict, in its order. They are views of the file.
-func Read(file []byte) ([]Tensor, error) {
+func Read(file []byte) ([]tensor.Tensor, error) {
 	switch {
 	case bytes.HasPrefix(file, []byte(legacyMagic)):
 		return nil, errors.New(oldFormat)

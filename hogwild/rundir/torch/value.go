@@ -3,10 +3,11 @@ package torch
 import (
 	"encoding/binary"
 	"fmt"
+	"hogwild/hogwild/rundir/tensor"
 	"math"
 )
 
-// What a pickle makes: nil, bool, int, float64, string, tuple, *list, *dict, class, storage, Tensor, and other.
+// What a pickle makes: nil, bool, int, float64, string, tuple, *list, *dict, class, storage, tensor.Tensor, and other.
 type (
 	tuple []any
 	list  struct{ items []any }
@@ -31,7 +32,7 @@ func kind(v any) string {
 		return "a dictionary"
 	case other:
 		return string(v)
-	case Tensor:
+	case tensor.Tensor:
 		return "a tensor"
 	}
 	return "an object"
@@ -122,3 +123,6 @@ func (m *machine) fail(format string, args ...any) {
 		m.err = fmt.Errorf(format, args...)
 	}
 }
+
+// Advice is how to save a file that can be read here.
+const Advice = "save the weights alone: torch.save(net.state_dict(), \"net.pt\")"

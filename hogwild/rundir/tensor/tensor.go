@@ -1,13 +1,11 @@
-package torch
+// Package tensor is an array of numbers in the bytes of a file of weights, whatever its format.
+package tensor
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
 )
-
-// Advice is how to save a file that can be read here.
-const Advice = "save the weights alone: torch.save(net.state_dict(), \"net.pt\")"
 
 // Tensor is a named array in the bytes of a file.
 type Tensor struct {
@@ -61,7 +59,7 @@ func half(h uint16) float32 {
 // Floats are the elements as float32 numbers, the last dimension fastest. With strides of 0 they can be more
 // than the file has bytes: compare the shape first.
 func (t Tensor) Floats() ([]float32, error) {
-	n, err := t.check()
+	n, err := t.Check()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +70,7 @@ func (t Tensor) Floats() ([]float32, error) {
 
 // Packed is the tensor with its elements in a row, the last dimension fastest.
 func (t Tensor) Packed() (Tensor, error) {
-	n, err := t.check()
+	n, err := t.Check()
 	if err != nil || t.Stride == nil {
 		return t, err
 	}
@@ -109,8 +107,8 @@ func (t Tensor) each(n, size int, do func(element []byte)) {
 // most is more elements than a file has.
 const most = 1 << 40
 
-// check is the number of elements, all of which lie in Data.
-func (t Tensor) check() (n int, err error) {
+// Check is the number of elements, all of which lie in Data.
+func (t Tensor) Check() (n int, err error) {
 	size := Bytes(t.DType)
 	if size == 0 {
 		return 0, fmt.Errorf("tensor %.100q has the type %.20q, which is not read", t.Name, t.DType)
