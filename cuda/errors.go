@@ -120,5 +120,5 @@ func codeOf(err error) int {
 	return 0
 }
 
-// keep returns the first error of two.
-func keep(first, second error) error { return cmp.Or(first, second) }
+// keep returns the first error of several.
+func keep(errs ...error) error { return cmp.Or(errs...) }

@@ -85,8 +85,7 @@ func (d *meeting) Close() error {
 	return d.within(func() error {
 		err := d.free()
 		if d.isOpened {
-			err = keep(err, closeMemory(d.memory.weights))
-			err = keep(err, d.close())
+			err = keep(err, closeMemory(d.memory.weights), d.close())
 		}
 		return err
 	})

@@ -215,8 +215,8 @@ func (o *owner) Refresh() error {
 // Replace copies them back.
 func (o *owner) Replace() error {
 	return o.aside(func() error {
-		err := upload(o.memory.weights, o.setup.Weights)
-		return keep(err, failed(cu.NoStream.Synchronize(), "waiting for the weights to reach the GPU"))
+		return keep(upload(o.memory.weights, o.setup.Weights),
+			failed(cu.NoStream.Synchronize(), "waiting for the weights to reach the GPU"))
 	})
 }
 

@@ -242,8 +242,8 @@ func (l *pipeline) close() (err error) {
 	none := cu.Stream{}
 	for _, s := range []*cu.Stream{&l.copies, &l.work, &l.results} {
 		if *s != none {
-			err = keep(err, failed(s.Synchronize(), "waiting for the last launches"))
-			err = keep(err, failed(s.Destroy(), "ending a stream"))
+			err = keep(err, failed(s.Synchronize(), "waiting for the last launches"),
+				failed(s.Destroy(), "ending a stream"))
 		}
 	}
 	for i := range l.stages {

@@ -228,8 +228,7 @@ func (r *remote) Close() error {
 	if r.here != nil {
 		err = keep(err, r.here.within(func() error {
 			err := failed(cu.MemFree(r.replica.weights), "freeing a replica")
-			err = keep(err, closeMemory(r.replica.data))
-			return keep(err, r.here.close())
+			return keep(err, closeMemory(r.replica.data), r.here.close())
 		}))
 	}
 	return keep(err, r.owner.within(func() error {
@@ -237,7 +236,6 @@ func (r *remote) Close() error {
 		if r.pinned != nil {
 			err = keep(err, unpin(r.pinned))
 		}
-		err = keep(err, closeMemory(r.memory.weights))
-		return keep(err, r.owner.close())
+		return keep(err, closeMemory(r.memory.weights), r.owner.close())
 	}))
 }

@@ -218,9 +218,7 @@ func (t *trainer) Close() error {
 	return t.within(func() error {
 		err := t.free()
 		if t.opened {
-			err = keep(err, closeMemory(t.memory.weights))
-			err = keep(err, closeMemory(t.memory.data))
-			err = keep(err, t.close())
+			err = keep(err, closeMemory(t.memory.weights), closeMemory(t.memory.data), t.close())
 		}
 		return err
 	})
