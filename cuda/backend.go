@@ -16,6 +16,8 @@ import (
 // Register makes --gpu known to package run. It is called first thing in main.
 func Register() { device.RegisterBackend("cuda", backend{}) }
 
+var _ device.GPUOwner = (*owner)(nil)
+
 // Own makes and exports the run's memory on the first of the GPUs that the configuration
 // names, puts the set on the others too, and tries the kernels on all.
 func (b backend) Own(s *device.Setup) (device.Owner, error) {
