@@ -10,7 +10,7 @@ import (
 )
 
 // What the modes put before a step's read, and between its read and its write. What is
-// written is the same in all of them, and cpu.put writes it; they differ in who may write
+// written is the same in all of them, and cpu.writeStep writes it; they differ in who may write
 // meanwhile.
 //
 //	async    anybody; an update that another overtakes is lost
@@ -74,7 +74,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 	if d.local == nil {
 		d.sample.look(&d.sampled)
 	}
-	d.put(rows, lr)
+	d.writeStep(rows, lr)
 	switch { // the next one may write
 	case d.turns != nil:
 		d.turns.Done()
