@@ -323,7 +323,7 @@ type Description = saved.Description
 //	Meta() Meta                                  of the training data: classes, columns, scaling
 //	Spec() Spec                                  the model with nothing left open
 //	Pairs() bool                                 whether it predicts pairs
-//	MayPredict(bool) error                       why it has no predictions, or no probabilities
+//	CheckPredict(bool) error                     why it has no predictions, or no probabilities
 type Saved = saved.Saved
 
 // Inputs names a file for Saved.PredictFile, Predictions has the predictions for a block of its

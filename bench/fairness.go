@@ -19,7 +19,8 @@ const (
 // were lowered for some, or whose search did not come to an end, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.smoke, e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.searches, e.caps, e.batches,
+		e.smoke, e.failures, e.oversubscribed, e.nodes, e.emulated, e.timeSliced, e.unbounded, e.searches,
+		e.caps, e.batches,
 		e.misses, e.averages, e.brief,
 	} {
 		notes = append(notes, say()...)
@@ -76,8 +77,8 @@ func (e *Experiment) failures() (notes []string) {
 	return notes
 }
 
-// crowds are cases with more workers than cores.
-func (e *Experiment) crowds() []string {
+// oversubscribed are cases with more workers than cores.
+func (e *Experiment) oversubscribed() []string {
 	cores := e.Machine.Cores
 	return e.note(func(c *Measured) bool {
 		onCores := c.Workers
@@ -90,15 +91,15 @@ func (e *Experiment) crowds() []string {
 		"): workers share cores, so this says nothing about scaling to more cores")
 }
 
-// taking are workers on one GPU that take turns: what the device had to say.
-func (e *Experiment) taking() []string {
+// timeSliced are workers on one GPU that take turns: what the device had to say.
+func (e *Experiment) timeSliced() []string {
 	return e.note(func(c *Measured) bool {
 		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
 	}, "without MPS the GPU time-slices its processes, so more workers are no faster; --mps runs them concurrently")
 }
 
-// playing are runs on no GPU, but on the driver that plays one.
-func (e *Experiment) playing() []string {
+// emulated are runs on no GPU, but on the driver that plays one.
+func (e *Experiment) emulated() []string {
 	if len(e.which(func(c *Measured) bool { return strings.Contains(c.Device, "stand-in") })) == 0 {
 		return nil
 	}

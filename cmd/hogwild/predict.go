@@ -92,7 +92,7 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 	if err != nil {
 		return err
 	}
-	if err := s.MayPredict(proba); err != nil {
+	if err := s.CheckPredict(proba); err != nil {
 		return err
 	}
 	table := &predictions{pairs: s.Pairs(), proba: proba}

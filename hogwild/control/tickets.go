@@ -105,7 +105,7 @@ func (t *Tickets) WakeYielded() {
 	}
 }
 
-// sleepWord returns the word on which a rank sleeps.
+// sleepWord is the word on which a rank sleeps.
 func (t *Tickets) sleepWord(rank int) *uint32 { return &t.sleeping[rank*sleepLine] }
 
 // Take takes a ticket.

@@ -17,7 +17,7 @@ func newDelay(c *tuning.Job) *delay {
 	return d
 }
 
-// enqueue copies what a step has read, and writes the update whose time has come.
+// enqueue takes what a step has read, and lands the update whose time has come.
 func (d *cpu) enqueue(rows []int32, lr float64) {
 	l := d.delay
 	i := l.free[len(l.free)-1]

@@ -244,7 +244,7 @@ func (o Options) loadCache() (s Sets, err error) {
 	if s.Train, err = c.part(trainPart); err != nil {
 		return s, err
 	}
-	if err = s.Train.serves(o.Task, o.Path); err != nil {
+	if err = s.Train.supportsTask(o.Task, o.Path); err != nil {
 		return s, err
 	}
 	s.Train.Name = o.Path
@@ -304,7 +304,7 @@ func cachedLike(path string, like *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = s.resembles(like, path); err != nil {
+	if err = s.compatible(like, path); err != nil {
 		s.Close()
 		return nil, err
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// serves refuses a task that the rows of a cache are not for.
-func (s *Set) serves(task, path string) error {
+// supportsTask refuses a task that the rows of a cache are not for.
+func (s *Set) supportsTask(task, path string) error {
 	is := "values"
 	switch {
 	case s.Kind == Pairs && len(s.Shape) == 2:
@@ -23,9 +23,9 @@ func (s *Set) serves(task, path string) error {
 		"with --task %s", path, is, task, task)
 }
 
-// resembles is an error unless the rows are inputs of a model that was trained on rows like those of
+// compatible is an error unless the rows are inputs of a model that was trained on rows like those of
 // m. Bytes are scaled when they are read: as m says from then on.
-func (s *Set) resembles(m *Meta, path string) error {
+func (s *Set) compatible(m *Meta, path string) error {
 	switch {
 	case s.Kind != m.Kind || s.Features != m.Features:
 		return fmt.Errorf("data: %s has %s features (%s), the training data %s (%s)", path, count(s.Features), s.Kind,

@@ -73,7 +73,7 @@ func (c *cache) verify(tell func(what string, done, total int)) error {
 				tell("bytes checked", done, total)
 			}
 		})
-		bad := s.bad()
+		bad := s.invalidReason()
 		if sum != p.CRC32C {
 			bad = fmt.Sprintf("its bytes have the checksum %08x, not %08x", sum, p.CRC32C)
 		}
@@ -98,9 +98,9 @@ func checksum(b []byte, did func(n int)) (sum uint32) {
 	return sum
 }
 
-// bad says what is wrong with a set that somebody else may have made: whatever could make a loop
+// invalidReason says what is wrong with a set that somebody else may have made: whatever could make a loop
 // read or write outside of an array, and numbers that are none. "": nothing.
-func (s *Set) bad() string {
+func (s *Set) invalidReason() string {
 	n, d := s.Rows, s.Features
 	if s.Nonzeros < 0 {
 		return "the number of values is negative"

@@ -18,8 +18,8 @@ import (
 // Before a job begins its nodes agree on it. The settings are node 0's, but for those of a machine;
 // the data must be the same on all.
 
-// verdict is what node 0 tells all: why the job cannot begin, or what it is.
-type verdict struct {
+// decision is what node 0 tells all: why the job cannot begin, or what it is.
+type decision struct {
 	Error string `json:"error,omitempty"`
 	Usage bool   `json:"usage,omitempty"`
 	From  int    `json:"from"` // whose error it is
@@ -27,7 +27,7 @@ type verdict struct {
 }
 
 // refusal is the error of a verdict on a node, which may be the node's own.
-func (v *verdict) refusal(own error, p *group) error {
+func (v *decision) refusal(own error, p *group) error {
 	p.inOrder = v.Error != "" // all nodes refuse
 	if v.Error == "" || own != nil && (p.First() || v.From == p.place.Node || own.Error() != v.Error) {
 		return own
@@ -41,7 +41,7 @@ func (v *verdict) refusal(own error, p *group) error {
 
 // Share returns on every node what f returns on node 0, the only one to call it.
 func (p *group) Share(f func() ([]byte, error)) ([]byte, error) {
-	var v verdict
+	var v decision
 	var own error
 	if p.First() {
 		v.Body, own = f()
@@ -53,14 +53,14 @@ func (p *group) Share(f func() ([]byte, error)) ([]byte, error) {
 	return v.Body, v.refusal(own, p)
 }
 
-func (v *verdict) fail(node int, err error) {
+func (v *decision) fail(node int, err error) {
 	if err != nil {
 		v.Error, v.Usage, v.From = err.Error(), errors.Is(err, config.ErrUsage), node
 	}
 }
 
 // give replaces a verdict by node 0's, with the body if there is no error.
-func (p *group) give(v *verdict) error {
+func (p *group) give(v *decision) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (p *group) give(v *verdict) error {
 		return err
 	}
 	body := v.Body
-	*v = verdict{}
+	*v = decision{}
 	if err := json.Unmarshal(text, v); err != nil || v.Error != "" {
 		return err
 	}
@@ -77,8 +77,8 @@ func (p *group) give(v *verdict) error {
 	return err
 }
 
-// greeting is what a node tells node 0 of itself.
-type greeting struct {
+// nodeInfo is what a node tells node 0 of itself.
+type nodeInfo struct {
 	Error   string   `json:"error,omitempty"`
 	Usage   bool     `json:"usage,omitempty"`
 	Version string   `json:"version"`
@@ -92,9 +92,9 @@ type greeting struct {
 	Given map[string]string `json:"given,omitempty"` // settings, by name
 }
 
-// judge has node 0 look at what all nodes say, and gives every node its verdict, with the body that
+// agreeOn has node 0 look at what all nodes say, and gives every node its verdict, with the body that
 // node 0 adds to it.
-func (p *group) judge(g greeting, own error, look func(all []greeting) ([]byte, error)) ([]byte, error) {
+func (p *group) agreeOn(g nodeInfo, own error, look func(all []nodeInfo) ([]byte, error)) ([]byte, error) {
 	g.Version, g.Build, g.Host = config.Version, rundir.Commit(), p.place.Host
 	if own != nil {
 		g.Error, g.Usage = own.Error(), errors.Is(own, config.ErrUsage)
@@ -107,7 +107,7 @@ func (p *group) judge(g greeting, own error, look func(all []greeting) ([]byte, 
 	if err != nil {
 		return nil, errors.Join(own, err)
 	}
-	var v verdict
+	var v decision
 	if p.First() {
 		v = p.verdictOn(texts, look)
 	}
@@ -121,7 +121,7 @@ func (p *group) judge(g greeting, own error, look func(all []greeting) ([]byte, 
 }
 
 // own is the verdict's error as the node reports it that has it.
-func (v *verdict) own() error {
+func (v *decision) own() error {
 	if v.Usage {
 		return config.Usage("%s", v.Error)
 	}
@@ -129,17 +129,17 @@ func (v *verdict) own() error {
 }
 
 // verdictOn is node 0's.
-func (p *group) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error)) (v verdict) {
-	all := make([]greeting, len(texts))
+func (p *group) verdictOn(texts [][]byte, look func([]nodeInfo) ([]byte, error)) (v decision) {
+	all := make([]nodeInfo, len(texts))
 	for i, text := range texts {
 		if err := json.Unmarshal(text, &all[i]); err != nil {
 			all[i].Error = err.Error()
 		}
 		if g := &all[i]; g.Error != "" {
-			return verdict{Error: g.Error, Usage: g.Usage, From: i}
+			return decision{Error: g.Error, Usage: g.Usage, From: i}
 		}
 		if g := &all[i]; g.Version != config.Version {
-			return verdict{Error: fmt.Sprintf("it is hogwild %s, node 0 is %s: install one version on all nodes",
+			return decision{Error: fmt.Sprintf("it is hogwild %s, node 0 is %s: install one version on all nodes",
 				g.Version, config.Version), Usage: true, From: i}
 		}
 	}
@@ -155,12 +155,12 @@ func (p *group) verdictOn(texts [][]byte, look func([]greeting) ([]byte, error))
 // Agree returns once all nodes have come to it without an error, and refuses a job whose nodes were given different
 // settings.
 func (p *group) Agree(given map[string]string, own error) error {
-	_, err := p.judge(greeting{Given: given}, own, sameSettings)
+	_, err := p.agreeOn(nodeInfo{Given: given}, own, sameSettings)
 	return err
 }
 
 // sameSettings refuses different ones: those of node 0 would hold for all.
-func sameSettings(all []greeting) ([]byte, error) {
+func sameSettings(all []nodeInfo) ([]byte, error) {
 	for i, g := range all {
 		var differ []string
 		either := map[string]string{}
@@ -182,7 +182,7 @@ func sameSettings(all []greeting) ([]byte, error) {
 }
 
 // otherBuilds is a line that names a node whose program is of another commit than node 0's; "" if there is none.
-func otherBuilds(all []greeting) string {
+func otherBuilds(all []nodeInfo) string {
 	for i, g := range all {
 		if g.Build != all[0].Build {
 			return fmt.Sprintf("node %d (%s) runs hogwild of commit %s, node 0 of %s: both are %s, but they may not "+
@@ -230,8 +230,8 @@ func (p *group) keepOwn(c, own *config.Config) {
 // the most workers.
 func (p *group) Settle(job *tuning.Job, data []string, own error,
 	choose func(*config.Config, int) (tuning.Tuning, error)) (note string, err error) {
-	g := greeting{Workers: job.Asked.Workers, Cores: machine.Cores(), GPU: job.Asked.GPU != "", Data: data}
-	body, err := p.judge(g, own, func(all []greeting) ([]byte, error) {
+	g := nodeInfo{Workers: job.Asked.Workers, Cores: machine.Cores(), GPU: job.Asked.GPU != "", Data: data}
+	body, err := p.agreeOn(g, own, func(all []nodeInfo) ([]byte, error) {
 		note = otherBuilds(all)
 		c, cores, err := p.common(job.Asked, all)
 		if err != nil {
@@ -256,7 +256,7 @@ func (p *group) Settle(job *tuning.Job, data []string, own error,
 
 // common is the settings with the most workers of a node, and the fewest cores; or why these nodes cannot train
 // together.
-func (p *group) common(c config.Config, all []greeting) (_ config.Config, cores int, err error) {
+func (p *group) common(c config.Config, all []nodeInfo) (_ config.Config, cores int, err error) {
 	cores = all[0].Cores
 	for i, g := range all {
 		for k, sum := range g.Data {

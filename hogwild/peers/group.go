@@ -26,12 +26,12 @@ import (
 
 // group is the nodes of a job, as this one sees them.
 type group struct {
-	engine  nodes.Engine
-	place   nodes.Place
-	beat    time.Duration // between two meetings at most
-	stop    atomic.Int64  // why this node ends the job: see the reasons
-	over    bool          // the connection is lost
-	inOrder bool          // all nodes have come to their end
+	engine   nodes.Engine
+	place    nodes.Place
+	interval time.Duration // between two meetings at most
+	stop     atomic.Int64  // why this node ends the job: see the reasons
+	over     bool          // the connection is lost
+	inOrder  bool          // all nodes have come to their end
 }
 
 // New is this node's part of the job of an engine's nodes, or nil if there is one only.
@@ -39,7 +39,7 @@ func New(e nodes.Engine, timeout time.Duration) core.Peers {
 	if e == nil || e.Place().Nodes < 2 {
 		return nil
 	}
-	return &group{engine: e, place: e.Place(), beat: min(time.Second, timeout/4)}
+	return &group{engine: e, place: e.Place(), interval: min(time.Second, timeout/4)}
 }
 
 // First reports whether this is node 0, which has the run folder.
@@ -48,8 +48,8 @@ func (p *group) First() bool { return p.place.Node == 0 }
 // Name is the node's.
 func (p *group) Name() string { return p.place.String() }
 
-// say is this node's part of a meeting, and what all have said.
-func (p *group) say(mine message) (message, error) {
+// exchange is this node's part of a meeting, and what all have said.
+func (p *group) exchange(mine message) (message, error) {
 	if reason := p.stop.Load(); reason != reasonNone {
 		mine[sayStop+reason], mine[sayWho] = 1, float64(1+p.place.Node)
 	}
@@ -80,9 +80,9 @@ func (p *group) Together(f func() error) error {
 		select {
 		case <-done:
 			mine[sayReady] = 1
-		case <-time.After(p.beat):
+		case <-time.After(p.interval):
 		}
-		all, err := p.say(mine)
+		all, err := p.exchange(mine)
 		if stops := all.stops(); err == nil && stops != nil {
 			err = stops
 		}
@@ -151,7 +151,7 @@ func (p *group) Leave(rest func()) {
 		rest()
 		if !p.First() {
 			// MPICH's launcher kills all processes when the first one fails: node 0 saves meanwhile
-			time.Sleep(2 * p.beat)
+			time.Sleep(2 * p.interval)
 		}
 		return
 	}

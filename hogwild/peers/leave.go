@@ -80,11 +80,11 @@ func (r *rounds) Last(epoch uint64, diverged error) error {
 	}
 	_, done, lost, loss := block.Progress()
 	mine := message{sayNew: float64(done - r.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
-	all, err := r.group.say(mine)
+	all, err := r.group.exchange(mine)
 	if err != nil {
 		return err
 	}
-	r.hear(&all)
+	r.record(&all)
 	return r.round(roundAt{epoch: epoch, quiet: true}, &mine, &all)
 }
 
@@ -105,7 +105,7 @@ func (r *rounds) Capture(s *rundir.Snapshot, ofLastRound bool) {
 func (r *rounds) Progress() (done, lost int, loss float64, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return int(r.heard[sayDone]), int(r.heard[sayLost]), r.heard[sayLoss], true
+	return int(r.latest[sayDone]), int(r.latest[sayLost]), r.latest[sayLoss], true
 }
 
 // Result is what the report says of the nodes.

@@ -53,10 +53,10 @@ type rounds struct {
 	cost    time.Duration // of that round, from when it was due on all nodes
 	idle    time.Time     // since when workers wait for other nodes; zero: they do not
 
-	mu    sync.Mutex // of what follows, and of the anchor
-	heard message    // in the last meeting
-	last  lastRound
-	total rundir.Nodes
+	mu     sync.Mutex // of what follows, and of the anchor
+	latest message    // in the last meeting
+	last   lastRound
+	total  rundir.Nodes
 }
 
 // Closed is where the meetings of an epoch tell their end.
@@ -110,7 +110,7 @@ func (r *rounds) Open(epoch uint64) {
 		r.last.begin(epoch, -1)
 	}
 	r.counted, r.taken, r.active, r.idle = done, 0, true, time.Time{}
-	r.hear(&message{sayDone: float64(done)})
+	r.record(&message{sayDone: float64(done)})
 	if n := r.run.Job.Asked.NodeRounds(); n > 0 {
 		r.taken = n * done / max(1, r.run.Block.Plan.Examples())
 	}
@@ -121,9 +121,9 @@ func (r *rounds) Open(epoch uint64) {
 func (r *rounds) meetings(epoch uint64) error {
 	for {
 		mine, at := r.nextMeeting(epoch)
-		all, err := r.group.say(mine)
+		all, err := r.group.exchange(mine)
 		if err == nil {
-			r.hear(&all)
+			r.record(&all)
 			err = all.stops()
 		}
 		if err == nil && all[sayReady] == float64(r.group.place.Nodes) {
@@ -140,7 +140,7 @@ func (r *rounds) meetings(epoch uint64) error {
 // nextMeeting waits for the next one, and is what this node says in it.
 func (r *rounds) nextMeeting(epoch uint64) (mine message, at roundAt) {
 	block := r.run.Block
-	late := time.After(r.group.beat)
+	late := time.After(r.group.interval)
 	for {
 		// What has been trained is counted after it is known that all of it has.
 		complete := r.run.Complete()
@@ -150,7 +150,7 @@ func (r *rounds) nextMeeting(epoch uint64) (mine message, at roundAt) {
 		}
 		_, done, lost, loss := block.Progress()
 		mine = message{sayNew: float64(done - r.counted), sayDone: float64(done), sayLoss: loss, sayLost: float64(lost)}
-		again := r.group.beat
+		again := r.group.interval
 		switch {
 		case r.group.stop.Load() != reasonNone:
 			return mine, at
@@ -341,9 +341,9 @@ func (r *rounds) noteWait() {
 	r.idle = time.Time{}
 }
 
-// hear keeps what was said in the last meeting.
-func (r *rounds) hear(all *message) {
+// record keeps what was said in the last meeting.
+func (r *rounds) record(all *message) {
 	r.mu.Lock()
-	r.heard = *all
+	r.latest = *all
 	r.mu.Unlock()
 }

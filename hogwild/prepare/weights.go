@@ -52,7 +52,7 @@ func resume(r *core.Run, from string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.MayResume(&r.Job, r.Train.Meta); err != nil {
+	if err := s.CheckResume(&r.Job, r.Train.Meta); err != nil {
 		return err
 	}
 	if err := s.Check(r.Params, r.Trained); err != nil {

@@ -71,7 +71,7 @@ func resume(t *testing.T, dir string, all []node) (s *Snapshot, err error) {
 		if s, err = f.Load(n.job, nodeParams, nodeParams, nil); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.MayResume(n.job, data.Meta{Rows: nodeRows}); err != nil {
+		if err := s.CheckResume(n.job, data.Meta{Rows: nodeRows}); err != nil {
 			return nil, err
 		}
 		if err := s.Check(nodeParams, nodeParams); err != nil {

@@ -18,12 +18,12 @@ import (
 func TestScalingOfSnapshots(t *testing.T) {
 	was := data.Meta{Rows: 3, Scale: "auto", Mul: []float32{2, 3}, Add: []float32{0, 1}}
 	s := &Snapshot{Meta: was}
-	if err := s.MayResume(&tuning.Job{}, was); err != nil {
+	if err := s.CheckResume(&tuning.Job{}, was); err != nil {
 		t.Errorf("the same scaling: %v", err)
 	}
 	rounded := was
 	rounded.Add = []float32{0, math.Nextafter32(1, 2)}
-	if err := s.MayResume(&tuning.Job{}, rounded); err != nil {
+	if err := s.CheckResume(&tuning.Job{}, rounded); err != nil {
 		t.Errorf("rounded in another way: %v", err)
 	}
 	for _, now := range []data.Meta{
@@ -31,11 +31,11 @@ func TestScalingOfSnapshots(t *testing.T) {
 		{Rows: 3, Scale: "auto", Mul: []float32{2, 3.5}, Add: was.Add},
 		{Rows: 3, Scale: "auto", Mul: was.Mul, Add: []float32{0, 0}},
 	} {
-		check.Error(t, s.MayResume(&tuning.Job{}, now), "another scaling", "start a new run")
+		check.Error(t, s.CheckResume(&tuning.Job{}, now), "another scaling", "start a new run")
 	}
 	now := was
 	now.Scale = "none"
-	check.Error(t, s.MayResume(&tuning.Job{}, now), "scale auto, this run none")
+	check.Error(t, s.CheckResume(&tuning.Job{}, now), "scale auto, this run none")
 }
 
 // TestResumeOnOtherDevices: an epoch that was begun on cores continues on a GPU, whose chunks are longer in so large a

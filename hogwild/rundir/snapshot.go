@@ -152,7 +152,7 @@ func (s *Snapshot) cutAnew() bool { return s.Pos.Within && s.Pos.Base > 0 && len
 // SameData refuses to resume a run on other data than it was trained on.
 func (f *Saved) SameData(c *config.Config, checksum string) error {
 	switch was := f.Job.Asked.Data; {
-	case f.Meta.Checksum == checksum, was == c.Data && f.Job.Asked.Seed != c.Seed: // MayResume says which seed
+	case f.Meta.Checksum == checksum, was == c.Data && f.Job.Asked.Seed != c.Seed: // CheckResume says which seed
 		return nil
 	case was != c.Data:
 		return config.Usage("resume %s: it was trained on %s: leave data out", c.Resume, was)
@@ -162,8 +162,8 @@ func (f *Saved) SameData(c *config.Config, checksum string) error {
 	}
 }
 
-// MayResume refuses a configuration with which the run could not go on where it stopped.
-func (s *Snapshot) MayResume(c *tuning.Job, meta data.Meta) error {
+// CheckResume refuses a configuration with which the run could not go on where it stopped.
+func (s *Snapshot) CheckResume(c *tuning.Job, meta data.Meta) error {
 	was := s.Job
 	type field struct {
 		name     string

@@ -105,7 +105,7 @@ func (s *Saved) Probabilities(d *data.Memory) ([][]float32, error) {
 
 func (s *Saved) predictMemory(d *data.Memory, probabilities bool, do func(*Predictions) error) error {
 	if len(d.Rows)+len(d.Pairs) == 0 {
-		return s.MayPredict(probabilities)
+		return s.CheckPredict(probabilities)
 	}
 	_, err := s.PredictFile(data.Inputs{Memory: d}, probabilities, do)
 	return err
@@ -116,7 +116,7 @@ func (s *Saved) predictMemory(d *data.Memory, probabilities bool, do func(*Predi
 // rows have no prediction, and why. Errors match ErrUsage, except those of do.
 func (s *Saved) PredictFile(in data.Inputs, probabilities bool,
 	do func(*Predictions) error) (notes []string, err error) {
-	if err := s.MayPredict(probabilities); err != nil {
+	if err := s.CheckPredict(probabilities); err != nil {
 		return nil, err
 	}
 	var failed error
@@ -132,8 +132,8 @@ func (s *Saved) PredictFile(in data.Inputs, probabilities bool,
 	return notes, err
 }
 
-// MayPredict returns an error if the model has no predictions, or no probabilities.
-func (s *Saved) MayPredict(probabilities bool) error {
+// CheckPredict returns an error if the model has no predictions, or no probabilities.
+func (s *Saved) CheckPredict(probabilities bool) error {
 	if s.config.Program != "" {
 		return config.Usage("the model is a program, %s: load %s there to predict; docs/programs.md has the lines",
 			s.config.Program, rundir.WeightsFile)
