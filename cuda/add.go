@@ -20,35 +20,22 @@ type adder struct {
 	most     int // numbers in a part
 }
 
-// newAdder makes one for parts of so many numbers.
-func (o *owner) newAdder(most int) (*adder, error) {
-	ks, err := loadKernels(o.gpu, "reduce")
+// newAdder returns one for parts of at most so many numbers.
+func newAdder(c *gpu, m *memory, most int) (*adder, error) {
+	ks, err := loadKernels(c, "reduce")
 	if err != nil {
 		return nil, err
 	}
-	a := &adder{pipeline: pipeline{gpu: o.gpu, kernel: ks["reduce_add"], ended: func([]byte) {}},
-		weights: uint64(o.memory.weights), most: min(most, o.memory.layout.P)}
-	if err := a.pipeline.open(a.room(), 0); err != nil {
+	a := &adder{pipeline: pipeline{gpu: c, kernel: ks["reduce_add"], ended: func([]byte) {}},
+		weights: uint64(m.weights), most: min(most, m.layout.P)}
+	if err := a.pipeline.open(a.stageSize(), 0); err != nil {
 		return nil, errors.Join(err, a.free())
 	}
 	return a, nil
 }
 
-// room is what a part needs in a stage.
-func (a *adder) room() int { return room(4, jobBytes+ticketBytes+4*a.most) }
-
-// Add adds a round's change to the weights. None of its additions is lost, and none of the workers'.
-func (o *owner) Add(delta []float32) error {
-	return o.aside(func() (err error) {
-		if o.adder == nil {
-			o.adder, err = o.newAdder(partBytes / 4)
-		}
-		if err != nil {
-			return err
-		}
-		return o.adder.add(delta)
-	})
-}
+// stageSize is what a part needs in a stage.
+func (a *adder) stageSize() int { return stageBytes(4, jobBytes+ticketBytes+4*a.most) }
 
 func (a *adder) add(delta []float32) (err error) {
 	for at := 0; at < len(delta) && err == nil; at += a.most {
@@ -61,7 +48,7 @@ func (a *adder) add(delta []float32) (err error) {
 
 // launch queues the addition of a part that begins at a weight.
 func (a *adder) launch(at int, part []float32) error {
-	s, err := a.pipeline.begin(a.room(), 0)
+	s, err := a.pipeline.begin(a.stageSize(), 0)
 	if err != nil {
 		return err
 	}

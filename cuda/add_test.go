@@ -70,7 +70,7 @@ func (b *adding) Own(s *device.Setup) (device.Owner, error) {
 	}
 	o := &addingOwner{made.(*owner), b, make(chan struct{}), make(chan error)}
 	return o, o.aside(func() error {
-		o.adder, err = o.newAdder(b.part)
+		o.adder, err = newAdder(o.gpu, &o.memory, b.part)
 		return err
 	})
 }

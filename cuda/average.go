@@ -15,12 +15,6 @@ import (
 // barriers are the workers' own, on the host: a kernel that waited for another
 // process's kernel would wait for ever where the two take turns on the GPU.
 
-// Pull starts a round: the replica becomes a copy of the weights, or the gradient
-// zero.
-func (t *trainer) Pull() error {
-	return t.within(func() error { return t.rounds.pull() })
-}
-
 // averager ends rounds for a rank, on the GPU that has the weights.
 type averager struct {
 	*gpu
@@ -32,11 +26,11 @@ type averager struct {
 }
 
 // open loads the kernels, and makes the buffers.
-func (a *averager) open(own *blocks) (err error) {
+func (a *averager) open(buffers *blocks) (err error) {
 	if a.kernels, err = loadKernels(a.gpu, "average"); err != nil {
 		return err
 	}
-	return own.allocate(a.gpu, wanted{&a.job, int64(len(encode(mean{}))), "a mean"},
+	return buffers.allocate(a.gpu, wanted{&a.job, int64(len(encode(mean{}))), "a mean"},
 		wanted{&a.share, 4 * int64(a.setup.Job.Asked.Workers), "shares"})
 }
 

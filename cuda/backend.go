@@ -16,10 +16,7 @@ import (
 // Register makes --gpu known to package run. It is called first thing in main.
 func Register() { device.RegisterBackend("cuda", backend{}) }
 
-// backend is GPU memory as a place for weights.
-type backend struct {
-	shift int // of the list of GPUs, over which ranks are dealt out: tests put rank 0 elsewhere
-}
+var _ device.GPUOwner = (*owner)(nil)
 
 // Own makes and exports the run's memory on the first of the GPUs that the configuration
 // names, puts the set on the others too, and tries the kernels on all.
@@ -84,19 +81,6 @@ func (b backend) newOwner(s *device.Setup, index int, l layout, replica bool) (*
 		}
 		return nil
 	})
-}
-
-// open makes the context of a GPU for a run: see openContext.
-func open(s *device.Setup, index int, uuid string) (*gpu, error) {
-	c, err := openContext(index, uuid)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.attached(&s.Job.Asked); err != nil {
-		_ = c.close() // the error that counts is the first
-		return nil, err
-	}
-	return c, nil
 }
 
 // extend puts the set on another GPU. The weights there, on which the kernels were tried, go.

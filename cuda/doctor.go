@@ -165,10 +165,6 @@ func (c *checkup) sharing(g *GPU) Finding {
 	return Found("ipc", Fine, "a second process reads and writes this one's memory")
 }
 
-// pinning is how much host memory a run may pin, in bytes: chunks of data that does not
-// fit the GPU.
-const pinning = 64 << 20
-
 func (c *checkup) pinned(g *GPU) Finding {
 	limit := "no limit"
 	if n, ok := c.locked(); ok {

@@ -120,10 +120,5 @@ func codeOf(err error) int {
 	return 0
 }
 
-// keep is the first error of two.
-func keep(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
-}
+// keep returns the first error of several.
+func keep(errs ...error) error { return cmp.Or(errs...) }

@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/internal/fault"
 )
@@ -83,7 +84,7 @@ func (d *reduction) await(doing string) error {
 
 func (d *reduction) close() error {
 	err := failed(cu.DestroyEvent(&d.done), "ending an event")
-	return keep(keep(err, failed(d.stream.Destroy(), "ending a stream")), unpin(d.host))
+	return keep(err, failed(d.stream.Destroy(), "ending a stream"), unpin(d.host))
 }
 
 // prepareOwner makes what this process needs there, and takes over the optimizer's state. The
@@ -94,7 +95,7 @@ func (r *remote) prepareOwner() (err error) {
 	}
 	m, d, weights := r.memory, &r.sum, int64(r.memory.layout.P)
 	r.rounds = averager{gpu: r.owner, setup: r.setup, memory: m, rank: r.rank}
-	err = keep(keep(d.open(), r.rounds.open(&r.own)), r.own.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"},
+	err = keep(d.open(), r.rounds.open(&r.buffers), r.buffers.allocate(r.owner, wanted{&d.at, int64(jobBytes), "a job"},
 		wanted{&d.updates, 8, "a count"}, wanted{&d.shares, 8, "shares"},
 		wanted{&d.record, 8 * device.RecordWords, "samples"},
 		wanted{&d.mine, 4 * weights, "a replica that is sent"}, wanted{&d.first, 4 * weights, "a replica as it was"}))
@@ -110,8 +111,8 @@ func (r *remote) prepareOwner() (err error) {
 	if err := upload(d.shares, []float32{1, r.share()}); err != nil {
 		return err
 	}
-	err = keep(zero(d.record, 2*device.RecordWords), r.fetchState())
-	return keep(keep(err, r.fetchRound()), d.await("copying a replica and an optimizer's state"))
+	return keep(zero(d.record, 2*device.RecordWords), r.fetchState(), r.fetchRound(),
+		d.await("copying a replica and an optimizer's state"))
 }
 
 // fetchRound queues taking over what this rank has sent of a round: the worker before may have
@@ -227,3 +228,7 @@ func (r *remote) sampled() error {
 	}
 	return err
 }
+
+func (r *remote) gradients() bool { return r.setup.Job.Asked.AveragesGradients() }
+
+func (r *remote) barrier() bool { return r.setup.Job.Asked.Mode.Kind == config.Sync }

@@ -3,34 +3,14 @@
 package cuda
 
 import (
+	"cmp"
 	"fmt"
-	"strings"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
-
-// family is a kind of models: which kernels train and score it, and what those must be
-// told beside what they all are.
-type family struct {
-	// fill completes a job, or refuses what its kernels cannot do. It sets Teams to how many
-	// steps a CTA takes at a time, when enough are wanted.
-	fill func(j *job, s *device.Setup, m *memory) error
-	// step is the name of the kernel that takes steps, evaluate of that which evaluates. A
-	// kernel KIND_step is in ptx/KIND.*.ptx.
-	step     func(j *job) string
-	evaluate string
-	// scratch is what a CTA needs of it, in floats; MaxBatch is set.
-	scratch func(j *job) int64
-	// plans: job.Plan is memory of the job's own (freePlan).
-	plans bool
-}
-
-func always(kernel string) func(*job) string { return func(*job) string { return kernel } }
-
-// scoreBlock is how many rows a ticket of an evaluation has: BLOCK of the kernels.
-const scoreBlock = 64
 
 // familyOf is the one that trains the model on the set.
 func familyOf(s *device.Setup) (*family, error) {
@@ -54,8 +34,38 @@ func familyOf(s *device.Setup) (*family, error) {
 	return &sparse, nil
 }
 
-// file is the name of the PTX of a kernel, without its architecture.
-func file(kernel string) string {
-	kind, _, _ := strings.Cut(kernel, "_")
-	return kind
+// newJob fills in what is the same for all launches of a run, and refuses what the
+// kernels cannot do.
+func newJob(s *device.Setup, m *memory) (job, *family, error) {
+	spec, c := s.Spec, s.Job
+	j := job{Features: int64(spec.Features), Layers: int64(len(spec.Widths) + 1), Outputs: int64(spec.Outputs),
+		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,
+		Optimizer: optimizers[c.Asked.Optimizer], Discipline: disciplines[c.Asked.Mode.Kind],
+		Ranks: int64(c.Asked.Workers), Weights: int64(m.layout.P), Seed: c.Asked.Seed,
+		Momentum: s.Momentum(), Beta1: c.Asked.Beta1, Beta2: c.Asked.Beta2, L1: c.Asked.L1, L2: c.Asked.L2,
+		BiasStep: cmp.Or(c.Used.BiasStep, 1)}
+	if spec.Bias {
+		j.Bias = 1
+	}
+	if c.Asked.Write == "racy" {
+		j.Racy = 1
+	}
+	m.point(&j)
+	if err := refuseGradients(&c.Asked); err != nil {
+		return j, nil, err
+	}
+	f, err := familyOf(s)
+	if err == nil {
+		err = f.fill(&j, s, m)
+	}
+	return j, f, err
+}
+
+// refuseGradients says what the kernel that steps down averaged gradients cannot do.
+func refuseGradients(c *config.Config) error {
+	if c.AveragesGradients() && (c.Optimizer.Adaptive() || c.L1 != 0) {
+		return fmt.Errorf("gpu: averaged gradients with optimizer %s and l1 %g: on a GPU averaged gradients need sgd "+
+			"or momentum, without l1; use average weights, or leave --gpu out", c.Optimizer, c.L1)
+	}
+	return nil
 }

@@ -3,12 +3,16 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"unsafe"
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/internal/human"
 )
 
@@ -174,4 +178,97 @@ func move(to, from cu.DevicePtr, n int) error {
 		return nil
 	}
 	return failed(cu.MemcpyDtoD(to, from, 4*int64(n)), "copying %d floats on the GPU", n)
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+func roundUp[T int | int64](n, to T) T { return (n + to - 1) / to * to }
+
+// size is a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", mib(n))
+	}
+	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+}
+
+// describe is what the driver tells of a GPU without a context.
+func describe(i int) (GPU, error) {
+	g, d := GPU{Index: i}, cu.Device(i)
+	id, err := d.UUID()
+	if err != nil {
+		return g, failed(err, "asking for the UUID of GPU %d", i)
+	}
+	g.UUID = "GPU-" + id.String()
+	if g.Name, err = d.Name(); err != nil {
+		return g, failed(err, "asking for the name of GPU %d", i)
+	}
+	if g.Total, err = d.TotalMem(); err != nil {
+		return g, failed(err, "asking for the memory of GPU %d", i)
+	}
+	var mode, watchdog int
+	for _, a := range []struct {
+		attribute cu.DeviceAttribute
+		value     *int
+	}{
+		{cu.ComputeCapabilityMajor, &g.Major}, {cu.ComputeCapabilityMinor, &g.Minor},
+		{cu.MultiprocessorCount, &g.SMs}, {cu.KernelExecTimeout, &watchdog}, {cu.ComputeMode, &mode},
+	} {
+		if *a.value, err = d.Attribute(a.attribute); err != nil {
+			return g, failed(err, "asking for attribute %d of GPU %d", a.attribute, i)
+		}
+	}
+	g.Display = watchdog != 0
+	g.Mode = map[int]string{0: Shared, 2: Prohibited}[mode] // CU_COMPUTEMODE_DEFAULT, PROHIBITED
+	if g.Mode == "" {
+		g.Mode = Exclusive // CU_COMPUTEMODE_EXCLUSIVE_PROCESS, and the old one of a thread
+	}
+	g.MPS = underMPS(d)
+	return g, nil
+}
+
+// peer is how GPU i reaches the memory of GPU j.
+func peer(i, j int) (Peer, error) {
+	p := Peer{Index: j}
+	can, err := cu.Device(i).CanAccessPeer(cu.Device(j))
+	if err != nil {
+		return p, failed(err, "asking whether GPU %d reaches the memory of GPU %d", i, j)
+	}
+	if p.Access = can != 0; !p.Access {
+		return p, nil
+	}
+	// Without native atomics an addition from one GPU to another's memory may lose others.
+	atomics, err := cu.Device(i).P2PAttribute(cu.P2PNativeAomicSupported, cu.Device(j))
+	if err != nil {
+		return p, failed(err, "asking whether GPU %d adds atomically on GPU %d", i, j)
+	}
+	p.Atomics = atomics != 0
+	return p, nil
+}
+
+// attached is an error if the run has asked for a Multi-Process Service and this
+// process's context is known not to be its client.
+func (c *gpu) attached(cfg *config.Config) error {
+	if !cfg.MPS || c.mayShare() {
+		return nil
+	}
+	return errors.New("mps: the service was started in " + os.Getenv("CUDA_MPS_PIPE_DIRECTORY") +
+		", but this GPU's driver does not use it: it needs compute capability 7.0, no MIG, and no other service of " +
+		"another user on the GPU (see its control.log, and hogwild doctor)")
+}
+
+// open makes the context of a GPU for a run: see openContext.
+func open(s *device.Setup, index int, uuid string) (*gpu, error) {
+	c, err := openContext(index, uuid)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.attached(&s.Job.Asked); err != nil {
+		_ = c.close() // the error that counts is the first
+		return nil, err
+	}
+	return c, nil
 }

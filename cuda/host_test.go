@@ -52,7 +52,7 @@ func BenchmarkHost(b *testing.B) {
 					for each := t.each(); len(t.left) > 0; {
 						pieces, steps := t.cut(each), 0
 						at.end = 0
-						t.tell(at, pieces)
+						t.stagePieces(at, pieces)
 						t.ended(flight{pieces: pieces, steps: steps}, sums)
 					}
 					for i, c := range queued {

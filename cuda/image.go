@@ -126,3 +126,25 @@ func entriesOf(source string) (names []string, err error) {
 	}
 	return names, err
 }
+
+// loaded is an image that the driver took.
+type loaded struct {
+	image
+	refused []string // those tried before, with why
+}
+
+func (l loaded) String() string {
+	text := l.image.String()
+	if !l.cubin {
+		text += ", compiled by the driver"
+	}
+	return text + after(l.refused)
+}
+
+// after lists the images that were refused, with why, before another one was tried.
+func after(refused []string) string {
+	if refused == nil {
+		return ""
+	}
+	return ", after " + strings.Join(refused, ", ")
+}

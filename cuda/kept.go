@@ -9,7 +9,6 @@ import (
 
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
-	"hogwild/internal/fault"
 )
 
 // kept is a copy of the weights, as a plain model has them, on the GPU that has the weights. Its kernels are those of
@@ -20,7 +19,7 @@ type kept struct {
 	job      copyJob
 	first    []int64 // of each tensor its first weight; behind them how many there are
 	filled   bool
-	own      blocks
+	buffers  blocks
 }
 
 // copyJob is struct Copy of kernels/survey.cu.
@@ -36,35 +35,30 @@ const (
 	leastOfCTA   = 4 * threads                         // weights, if there are so many
 )
 
-// keepCopies makes room for the copy, before the set takes what it may, and loads the kernels.
-func (o *owner) keepCopies() (err error) {
-	if o.replica {
-		return nil
-	}
-	k := &kept{job: copyJob{From: uint64(o.memory.weights)}}
-	o.kept = k
-	s := o.setup
+// open makes room for the copy, and loads the kernels.
+func (k *kept) open(c *gpu, s *device.Setup, weights cu.DevicePtr) (err error) {
+	k.job.From = uint64(weights)
 	params := s.Plain.Params()
 	for _, at := range model.Offsets(params) {
 		k.first = append(k.first, int64(at))
 	}
 	k.first, k.job.Tensors = append(k.first, plainSize(s)), int64(len(params))
 	var to, mean cu.DevicePtr
-	if err = k.own.allocate(o.gpu, wanted{&to, 4 * k.weights(), "a copy of the weights"}); err != nil {
+	if err = k.buffers.allocate(c, wanted{&to, 4 * k.weights(), "a copy of the weights"}); err != nil {
 		return err
 	}
-	if c, ok := model.CenteredOf(s.Params); ok { // in the local form: only copies on cores are merged
-		k.job.Center, k.job.Width = int64(c.S), int64(c.Width)
-		if err = k.own.allocate(o.gpu, wanted{&mean, 4 * int64(c.Rows), "the means of the inputs"}); err == nil {
+	if form, ok := model.CenteredOf(s.Params); ok { // in the local form: only copies on cores are merged
+		k.job.Center, k.job.Width = int64(form.S), int64(form.Width)
+		if err = k.buffers.allocate(c, wanted{&mean, 4 * int64(form.Rows), "the means of the inputs"}); err == nil {
 			err = upload(mean, s.Set.Mean)
 		}
 	}
 	k.job.To, k.job.Mean = uint64(to), uint64(mean)
 	if err == nil {
-		k.kernels, err = loadKernels(o.gpu, "survey")
+		k.kernels, err = loadKernels(c, "survey")
 	}
-	k.pipeline = pipeline{gpu: o.gpu, ended: func([]byte) {}}
-	return keep(err, k.pipeline.open(k.room(0), 0))
+	k.pipeline = pipeline{gpu: c, ended: func([]byte) {}}
+	return keep(err, k.pipeline.open(k.stageSize(0), 0))
 }
 
 // plainSize is how many weights a plain model has.
@@ -72,8 +66,8 @@ func plainSize(s *device.Setup) int64 { return int64(model.Size(s.Plain.Params()
 
 func (k *kept) weights() int64 { return k.first[len(k.first)-1] }
 
-// room is what a launch needs in a stage that brings back so many bytes.
-func (k *kept) room(back int) int { return room(5, copyJobBytes+8*len(k.first)+back) }
+// stageSize is what a launch needs in a stage that brings back so many bytes.
+func (k *kept) stageSize(back int) int { return stageBytes(5, copyJobBytes+8*len(k.first)+back) }
 
 // looked is what a kernel has found. Its arrays are good until the next launch.
 type looked struct {
@@ -98,7 +92,7 @@ func (k *kept) run(name string, compare, counts bool) (l looked, err error) {
 	if name == "survey_count" {
 		found = foundEach * (ctas + tensors)
 	}
-	s, err := k.pipeline.begin(k.room(4*flags+8*(buckets+found)), 0)
+	s, err := k.pipeline.begin(k.stageSize(4*flags+8*(buckets+found)), 0)
 	if err != nil {
 		return l, err
 	}
@@ -121,35 +115,6 @@ func (k *kept) run(name string, compare, counts bool) (l looked, err error) {
 	k.pipeline.kernel = fn
 	err = k.pipeline.launch(s, grid{}, grid{fn, ctas, address})
 	return l, keep(err, k.pipeline.drain())
-}
-
-// Keep copies the weights within the GPU. Nothing is copied to w.
-func (o *owner) Keep(_ []float32, compare bool) (changed []bool, err error) {
-	err = o.within(func() error {
-		if err := fault.Point("gpu.keep"); err != nil {
-			return err
-		}
-		l, err := o.kept.run("survey_keep", compare, false)
-		for _, flag := range l.changed {
-			changed = append(changed, flag != 0)
-		}
-		o.kept.filled = err == nil
-		return err
-	})
-	return changed, err
-}
-
-// Survey looks at the copy on the GPU. What comes back is some bytes for each CTA, and for each tensor that is counted
-// its buckets.
-func (o *owner) Survey(counts bool) (s device.Survey, err error) {
-	err = o.within(func() error {
-		l, err := o.kept.run("survey_count", false, counts)
-		if err == nil {
-			s = o.kept.add(&l)
-		}
-		return err
-	})
-	return s, err
 }
 
 // add adds up the parts of each tensor, in order.
@@ -185,15 +150,6 @@ func bucketsOf(of []uint64, n uint64) (b [2][device.Buckets]uint64) {
 	return b
 }
 
-// Await is for work on cores: a GPU has none that gives way to workers.
-func (o *owner) Await() {}
-
-// Kept brings the copy to host memory.
-func (o *owner) Kept() (w []float32, err error) {
-	w = make([]float32, o.kept.weights())
-	return w, o.within(func() error { return download(w, cu.DevicePtr(o.kept.job.To)) })
-}
-
 // with calls f while the weights w, if there are any, take the place of the copy. That comes back by way of host
 // memory, as the GPU may have no room for one more. It is rare.
 func (k *kept) with(w []float32, f func() error) (err error) {
@@ -209,4 +165,4 @@ func (k *kept) with(w []float32, f func() error) (err error) {
 	return keep(err, upload(to, own))
 }
 
-func (k *kept) free() error { return keep(k.pipeline.close(), k.own.free()) }
+func (k *kept) free() error { return keep(k.pipeline.close(), k.buffers.free()) }

@@ -152,8 +152,6 @@ func newDataPart(set *data.Set, streams bool, locals int) (d dataPart) {
 	return d
 }
 
-func roundUp[T int | int64](n, to T) T { return (n + to - 1) / to * to }
-
 // checksum is equal where layouts are.
 func (l layout) checksum() string {
 	text, err := json.Marshal(l)
@@ -161,25 +159,6 @@ func (l layout) checksum() string {
 		panic(err) // of integers alone
 	}
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
-}
-
-// runHandle is what workers need to open a run's memory: the handle that travels
-// in the control segment.
-type runHandle struct {
-	Nonce    uint64      `json:"nonce"` // of the run: a handle of another run is refused
-	Checksum string      `json:"checksum"`
-	Weights  handle      `json:"weights"`
-	Size     int64       `json:"size"`
-	DataSize int64       `json:"data_size"`
-	GPUs     []gpuHandle `json:"gpus"` // the owner's first
-}
-
-// gpuHandle is what a worker on one of the run's GPUs needs.
-type gpuHandle struct {
-	UUID  string `json:"uuid"`
-	Way   way    `json:"way"` // to the weights
-	Data  handle `json:"data"`
-	Piece int64  `json:"piece,omitempty"` // the training set streams, in pieces of so many bytes
 }
 
 // memory is a run's memory as this process sees it: made here, or opened here.
@@ -216,18 +195,6 @@ func (m *memory) steps(i int) cu.DevicePtr {
 	return m.weights + cu.DevicePtr(m.layout.Steps+int64(i)*countLine)
 }
 
-// point lets a job see the set.
-func (m *memory) point(j *job) {
-	for i, p := range []*uint64{&j.X8, &j.X, &j.Ptr, &j.Idx, &j.Val, &j.Y, &j.M, &j.Freq, &j.Mul, &j.Add} {
-		if at := m.layout.Data.At[i]; at >= 0 {
-			*p = uint64(m.data) + uint64(at)
-		}
-	}
-	if m.layout.Data.Scales > 1 {
-		j.ScaleWide = 1
-	}
-}
-
 // upload copies a set to where it is laid out.
 func (m *memory) upload(set *data.Set) (err error) {
 	for i, b := range arraysOf(set) {
@@ -237,5 +204,3 @@ func (m *memory) upload(set *data.Set) (err error) {
 	}
 	return err
 }
-
-func ceilDiv(a, b int) int { return (a + b - 1) / b }

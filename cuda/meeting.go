@@ -19,7 +19,7 @@ type meeting struct {
 	handle   *runHandle
 	memory   *memory
 	rounds   averager
-	own      blocks
+	buffers  blocks
 	isOpened bool // the memory is the coordinator's
 }
 
@@ -47,7 +47,7 @@ func joinMeeting(s *device.Setup, rank int, m *memory, h *runHandle) (*meeting, 
 
 func newMeeting(s *device.Setup, c *gpu, m *memory, rank int) (*meeting, error) {
 	d := &meeting{gpu: c, memory: m, rounds: averager{gpu: c, setup: s, memory: m, rank: rank}}
-	return d, d.rounds.open(&d.own)
+	return d, d.rounds.open(&d.buffers)
 }
 
 // GPUMemory is what the program of this rank is told.
@@ -85,11 +85,10 @@ func (d *meeting) Close() error {
 	return d.within(func() error {
 		err := d.free()
 		if d.isOpened {
-			err = keep(err, closeMemory(d.memory.weights))
-			err = keep(err, d.close())
+			err = keep(err, closeMemory(d.memory.weights), d.close())
 		}
 		return err
 	})
 }
 
-func (d *meeting) free() error { return d.own.free() }
+func (d *meeting) free() error { return d.buffers.free() }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -18,6 +17,9 @@ type kernels map[string]kernel
 // threads a CTA: THREADS of kernels/dev.h, for which all kernels are written. With more they
 // would write past the ends of their arrays in shared memory.
 const threads = 256
+
+// oldestMajor is the compute capability for which there is PTX.
+const oldestMajor = 7
 
 // kernel is a function and the shape of its launches.
 type kernel struct {
@@ -88,28 +90,6 @@ func (ks kernels) try(c *gpu, i image, refused []string) error {
 	return nil
 }
 
-// after lists the images that were refused, with why, before another one was tried.
-func after(refused []string) string {
-	if refused == nil {
-		return ""
-	}
-	return ", after " + strings.Join(refused, ", ")
-}
-
-// loaded is an image that the driver took.
-type loaded struct {
-	image
-	refused []string // those tried before, with why
-}
-
-func (l loaded) String() string {
-	text := l.image.String()
-	if !l.cubin {
-		text += ", compiled by the driver"
-	}
-	return text + after(l.refused)
-}
-
 // add finds the kernels of a source in its module.
 func (ks kernels) add(c *gpu, module cu.Module, source string) error {
 	names, err := entriesOf(source)
@@ -153,3 +133,5 @@ func (k kernel) run(ctas int, job cu.DevicePtr) error {
 	}
 	return failed(cu.Synchronize(), "running %s with %d CTAs of %d threads", k.name, ctas, threads)
 }
+
+const warpsOfCTA = 8

@@ -5,39 +5,40 @@
 //
 // Top down:
 //
-//	pairs.go      the models of pairs
-//	notes.go      what a user should know
-//	doctor.go     what hogwild doctor looks at
-//	trial.go      the trials that it makes
 //	backend.go    the Backend
+//	notes.go      what a user should know
 //	selfcheck.go  a step of the kernel, against the CPU's
-//	remote.go     a worker that cannot add to the weights itself
-//	kept.go       the copy of the weights that is evaluated
-//	choose.go     which GPUs a configuration means
 //	owner.go      the coordinator's side of a run
-//	sparse.go     linear models on sparse rows
-//	scorer.go     the scores of that copy
-//	place.go      which rank is where, and how it reaches the weights
-//	exchange.go   what such a worker does on the owner's GPU
-//	meeting.go    a worker whose steps a program takes
+//	scorer.go     evaluates the copy of the weights
+//	kept.go       the copy of the weights that evaluations see
 //	add.go        changes from other nodes
+//	remote.go     a worker that cannot add to the weights itself
+//	exchange.go   what it does on the owner's GPU
+//	meeting.go    a worker whose steps a program takes
 //	trainer.go    the Device of a rank
-//	dense.go      linear models and perceptrons on dense rows
 //	steps.go      chunks to launches
 //	stream.go     a set that the GPU's memory does not hold
-//	conv.go       convolutional networks
-//	family.go     which kernels a model has
 //	average.go    barrier mode
+//	family.go     which kernels a model has, and its job
+//	sparse.go     linear models on sparse rows
+//	dense.go      linear models and perceptrons on dense rows
+//	conv.go       convolutional networks
+//	pairs.go      the models of pairs
 //	pipeline.go   launches, one behind the other
-//	module.go     the kernels' functions, loaded
-//	job.go        what a kernel is told
+//	job.go        what a kernel is told, and what a family of models is
+//	place.go      which rank is where, and what it opens
+//	doctor.go     what hogwild doctor looks at
+//	trial.go      the trials that it makes
 //	layout.go     where everything is in the allocations
-//	image.go      the kernels as they ship
-//	ipc.go        memory shared between processes
-//	gpu.go        a GPU's context
+//	local.go      weights that a CTA has a copy of, and merges
+//	choose.go     which GPUs a configuration means
 //	devices.go    the GPUs that may be used
-//	service.go    the Multi-Process Service
 //	nvml.go       what NVML knows of a GPU
-//	errors.go     errors of the driver
+//	module.go     the kernels' functions, loaded
+//	ipc.go        memory shared between processes
+//	gpu.go        a GPU, its context and its memory
+//	service.go    the Multi-Process Service
+//	image.go      the kernels as they ship
 //	listing.go    what is said of a machine, with CUDA and without
+//	errors.go     errors of the driver
 package cuda

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/internal/human"
 )
 
@@ -59,4 +61,18 @@ func (o *owner) stepNotes(on int) []string {
 		notes = append(notes, fmt.Sprintf("each CTA adds its changes of the bias every %d of its steps", j.MergeEvery))
 	}
 	return notes
+}
+
+// noLocalCopy says why there is none, if somebody asked for one in vain; else it is empty.
+func noLocalCopy(s *device.Setup, j *job) string {
+	n := config.Whole(s.Job.Asked.MergeEvery)
+	switch {
+	case n <= 1 || j.Plan != 0:
+		return ""
+	case mergeEvery(s) > 1:
+		return fmt.Sprintf("--merge-every %d has no effect: local copies need the whole training set in GPU memory, "+
+			"and this one streams", n)
+	}
+	return fmt.Sprintf("--merge-every %d has no effect: on a GPU, workers have local copies only in mode async, with "+
+		"plain sgd, on sparse rows and a linear model with one output", n)
 }

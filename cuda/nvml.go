@@ -60,13 +60,11 @@ func (m manager) fill(g *GPU) {
 	}
 	mode, _, r := d.GetMigMode()
 	if r == nvml.SUCCESS || r == nvml.ERROR_NOT_SUPPORTED {
-		cut := r == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE
-		g.MIG = &cut
+		g.MIG = new(r == nvml.SUCCESS && mode == nvml.DEVICE_MIG_ENABLE)
 	}
 	// Of a GPU that is cut, CUDA shows an instance, whose memory is not what NVML counts.
 	if memory, r := d.GetMemoryInfo(); r == nvml.SUCCESS && g.MIG != nil && !*g.MIG {
-		free := int64(memory.Free)
-		g.Free = &free
+		g.Free = new(int64(memory.Free))
 	}
 	running, r := d.GetComputeRunningProcesses()
 	if r != nvml.SUCCESS {

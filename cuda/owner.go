@@ -49,12 +49,11 @@ func (o *owner) allocateWeights() (err error) {
 
 func (o *owner) allocateData() error {
 	l := &o.memory.layout
-	piece, why, err := o.fits("training", l.Data.Size)
+	piece, err := o.fits("training", l.Data.Size)
 	if err != nil {
 		return err
 	}
 	if piece > 0 {
-		o.notes = append(o.notes, why)
 		o.memory.stream(o.setup.Set, piece)
 	}
 	o.memory.data,
@@ -216,8 +215,8 @@ func (o *owner) Refresh() error {
 // Replace copies them back.
 func (o *owner) Replace() error {
 	return o.aside(func() error {
-		err := upload(o.memory.weights, o.setup.Weights)
-		return keep(err, failed(cu.NoStream.Synchronize(), "waiting for the weights to reach the GPU"))
+		return keep(upload(o.memory.weights, o.setup.Weights),
+			failed(cu.NoStream.Synchronize(), "waiting for the weights to reach the GPU"))
 	})
 }
 
@@ -251,7 +250,7 @@ func (o *owner) deviceOf(rank int) (local, error) {
 func (o *owner) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 	err = o.within(func() error {
 		if o.scorer == nil {
-			if o.scorer, err = newScorer(o, set); err != nil {
+			if o.scorer, err = newScorer(o.setup, set, o.gpu, o.kept, o.idle.kernels, o.fits); err != nil {
 				return err
 			}
 		}
@@ -296,4 +295,64 @@ func (o *owner) free() error {
 		}
 	}
 	return keep(err, o.close())
+}
+
+// keepCopies makes room for a copy of the weights, before the set takes what it may.
+func (o *owner) keepCopies() error {
+	if o.replica {
+		return nil
+	}
+	o.kept = new(kept)
+	return o.kept.open(o.gpu, o.setup, o.memory.weights)
+}
+
+// Keep copies the weights within the GPU. Nothing is copied to w.
+func (o *owner) Keep(_ []float32, compare bool) (changed []bool, err error) {
+	err = o.within(func() error {
+		if err := fault.Point("gpu.keep"); err != nil {
+			return err
+		}
+		l, err := o.kept.run("survey_keep", compare, false)
+		for _, flag := range l.changed {
+			changed = append(changed, flag != 0)
+		}
+		o.kept.filled = err == nil
+		return err
+	})
+	return changed, err
+}
+
+// Survey looks at the copy on the GPU. What comes back is some bytes for each CTA, and for each tensor that is counted
+// its buckets.
+func (o *owner) Survey(counts bool) (s device.Survey, err error) {
+	err = o.within(func() error {
+		l, err := o.kept.run("survey_count", false, counts)
+		if err == nil {
+			s = o.kept.add(&l)
+		}
+		return err
+	})
+	return s, err
+}
+
+// Await is for work on cores: a GPU has none that gives way to workers.
+func (o *owner) Await() {}
+
+// Kept brings the copy to host memory.
+func (o *owner) Kept() (w []float32, err error) {
+	w = make([]float32, o.kept.weights())
+	return w, o.within(func() error { return download(w, cu.DevicePtr(o.kept.job.To)) })
+}
+
+// Add adds a round's change to the weights. None of its additions is lost, and none of the workers'.
+func (o *owner) Add(delta []float32) error {
+	return o.aside(func() (err error) {
+		if o.adder == nil {
+			o.adder, err = newAdder(o.gpu, &o.memory, partBytes/4)
+		}
+		if err != nil {
+			return err
+		}
+		return o.adder.add(delta)
+	})
 }

@@ -126,7 +126,7 @@ func reserve[T number](s *stage, n int) (v []T, address uint64) {
 	at := roundUp(s.end, alignment)
 	s.end = at + n*int(unsafe.Sizeof(*new(T)))
 	if s.end > len(s.host) {
-		panic("cuda: a stage is too small: mistaken in room")
+		panic("cuda: a stage is too small: mistaken in stageSize")
 	}
 	if n > 0 {
 		v = unsafe.Slice((*T)(unsafe.Pointer(&s.host[at])), n)
@@ -134,11 +134,11 @@ func reserve[T number](s *stage, n int) (v []T, address uint64) {
 	return v, uint64(s.device) + uint64(at)
 }
 
-// beyond makes room for n numbers that only kernels read and write.
-func beyond[T number](s *stage, n int) (address uint64) {
+// reserveOnGPU makes room for n numbers that only kernels read and write.
+func reserveOnGPU[T number](s *stage, n int) (address uint64) {
 	at := roundUp(s.far, alignment)
 	if s.far = at + n*int(unsafe.Sizeof(*new(T))); s.far > s.size {
-		panic("cuda: a stage is too small: mistaken in beyond")
+		panic("cuda: a stage is too small: mistaken in deviceSize")
 	}
 	return uint64(s.device) + uint64(at)
 }
@@ -149,6 +149,11 @@ func stageArray[T number](s *stage, v []T) (address uint64) {
 	copy(to, v)
 	return address
 }
+
+const (
+	ticketBytes = 256 // two lines: the ticket, and kernels/guard.h
+	jobBytes    = int(unsafe.Sizeof(job{}))
+)
 
 // stageJob places a job's bytes, which are written when it is complete, and its ticket.
 func stageJob(s *stage, j *job) (text []byte, address uint64) {
@@ -172,8 +177,8 @@ func numbers[T number](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// room is enough for so many arrays of so many bytes in all.
-func room(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*alignment }
+// stageBytes is enough for so many arrays of so many bytes in all.
+func stageBytes(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*alignment }
 
 // launch queues the copies and the kernels: first behind the copy to the GPU, while the launch
 // before runs, and the others behind that.
@@ -237,8 +242,8 @@ func (l *pipeline) close() (err error) {
 	none := cu.Stream{}
 	for _, s := range []*cu.Stream{&l.copies, &l.work, &l.results} {
 		if *s != none {
-			err = keep(err, failed(s.Synchronize(), "waiting for the last launches"))
-			err = keep(err, failed(s.Destroy(), "ending a stream"))
+			err = keep(err, failed(s.Synchronize(), "waiting for the last launches"),
+				failed(s.Destroy(), "ending a stream"))
 		}
 	}
 	for i := range l.stages {

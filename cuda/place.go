@@ -92,3 +92,27 @@ func refuseReplicas(c *config.Config, who string) error {
 	}
 	return nil
 }
+
+// runHandle is what workers need to open a run's memory: the handle that travels
+// in the control segment.
+type runHandle struct {
+	Nonce    uint64      `json:"nonce"` // of the run: a handle of another run is refused
+	Checksum string      `json:"checksum"`
+	Weights  handle      `json:"weights"`
+	Size     int64       `json:"size"`
+	DataSize int64       `json:"data_size"`
+	GPUs     []gpuHandle `json:"gpus"` // the owner's first
+}
+
+// gpuHandle is what a worker on one of the run's GPUs needs.
+type gpuHandle struct {
+	UUID  string `json:"uuid"`
+	Way   way    `json:"way"` // to the weights
+	Data  handle `json:"data"`
+	Piece int64  `json:"piece,omitempty"` // the training set streams, in pieces of so many bytes
+}
+
+// backend is GPU memory as a place for weights.
+type backend struct {
+	shift int // of the list of GPUs, over which ranks are dealt out: tests put rank 0 elsewhere
+}

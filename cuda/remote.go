@@ -8,7 +8,6 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
@@ -49,7 +48,7 @@ type remote struct {
 	kernels  kernels
 	sum      reduction
 	rounds   averager
-	own      blocks // on the owner's GPU
+	buffers  blocks // on the owner's GPU
 	replicas int    // in the run
 	chunks   int    // PreferredChunks
 	every    int    // steps to an exchange; 0: all that Train is called for
@@ -137,10 +136,6 @@ func (r *remote) makeReplica(g *gpuHandle) (err error) {
 	r.steps = vector{at: r.replica.steps(i), bytes: 8}
 	return nil
 }
-
-func (r *remote) gradients() bool { return r.setup.Job.Asked.AveragesGradients() }
-
-func (r *remote) barrier() bool { return r.setup.Job.Asked.Mode.Kind == config.Sync }
 
 // PreferredChunks is what the device here wants, and so much that an exchange is a small part.
 func (r *remote) PreferredChunks() int { return max(r.chunks, r.Device.PreferredChunks()) }
@@ -233,16 +228,14 @@ func (r *remote) Close() error {
 	if r.here != nil {
 		err = keep(err, r.here.within(func() error {
 			err := failed(cu.MemFree(r.replica.weights), "freeing a replica")
-			err = keep(err, closeMemory(r.replica.data))
-			return keep(err, r.here.close())
+			return keep(err, closeMemory(r.replica.data), r.here.close())
 		}))
 	}
 	return keep(err, r.owner.within(func() error {
-		err := keep(r.sum.close(), r.own.free())
+		err := keep(r.sum.close(), r.buffers.free())
 		if r.pinned != nil {
 			err = keep(err, unpin(r.pinned))
 		}
-		err = keep(err, closeMemory(r.memory.weights))
-		return keep(err, r.owner.close())
+		return keep(err, closeMemory(r.memory.weights), r.owner.close())
 	}))
 }

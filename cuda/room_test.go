@@ -51,7 +51,7 @@ func TestContextsNeedRoom(t *testing.T) {
 				// 5 processes have 64 MiB each for their buffers, and 4 have no context yet.
 				room := 8<<30 - int64(others) - 5*taken - 5*64<<20
 				for bytes, streams := range map[int64]bool{room: false, room + 1: true} {
-					piece, _, err := o.fits("training", bytes)
+					piece, err := o.fits("training", bytes)
 					if err != nil || piece > 0 != streams {
 						t.Errorf("a set of %d bytes streams in pieces of %d (%v), want it to: %t", bytes,
 							piece, err, streams)

@@ -24,39 +24,40 @@ type scorer struct {
 	each     int // rows of a launch
 	list     []int32
 	sum      model.Score
-	own      blocks
+	buffers  blocks
 }
 
-const (
-	sumsEach = 8       // of a CTA: n, loss, correct, squared error, sum of y, sum of y^2, and two that are free
-	mostRows = 1 << 20 // of a launch
-)
+const sumsEach = 8 // of a CTA: n, loss, correct, squared error, sum of y, sum of y^2, and two that are free
 
-func newScorer(o *owner, set *data.Set) (*scorer, error) {
-	setup := *o.setup
+// fitter is owner.fits.
+type fitter func(what string, bytes int64) (piece int64, err error)
+
+// newScorer brings a set to the GPU of the copy of the weights. The kernels are those of the run.
+func newScorer(run *device.Setup, set *data.Set, c *gpu, of *kept, ks kernels, fits fitter) (*scorer, error) {
+	setup := *run
 	setup.Set = set
 	s := &scorer{memory: memory{layout: newLayout(&setup)}}
-	if err := s.open(o, &setup); err != nil {
+	err := s.load(c, set, fits)
+	if err == nil {
+		err = s.open(&setup, c, of, ks)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.free())
 	}
 	return s, nil
 }
 
-func (s *scorer) open(o *owner, setup *device.Setup) error {
+func (s *scorer) open(setup *device.Setup, c *gpu, of *kept, ks kernels) (err error) {
 	set := setup.Set
-	if err := s.load(o, set); err != nil {
-		return err
-	}
 	var f *family
-	var err error
 	if s.job, f, err = newJob(setup, &s.memory); err != nil {
 		return err
 	}
 	if f.plans {
-		s.own = append(s.own, cu.DevicePtr(s.job.Plan))
+		s.buffers = append(s.buffers, cu.DevicePtr(s.job.Plan))
 	}
 	s.job.Center = -1 // it scores plain weights
-	s.pipeline = pipeline{gpu: o.gpu, kernel: o.idle.kernels[f.evaluate], ended: s.took}
+	s.pipeline = pipeline{gpu: c, kernel: ks[f.evaluate], ended: s.complete}
 	s.rows = source{set, s.memory.piece > 0}
 	s.from, s.to = setup.ShareOf(set)
 	s.each = min(set.Rows, mostRows)
@@ -67,34 +68,33 @@ func (s *scorer) open(o *owner, setup *device.Setup) error {
 	s.job.MaxBatch, s.job.Steps = scoreBlock, 1
 	s.job.ScratchStride = f.scratch(&s.job)
 	var scratch cu.DevicePtr
-	if err = s.own.allocate(o.gpu,
+	if err = s.buffers.allocate(c,
 		wanted{&scratch, 4 * s.job.ScratchStride * int64(s.ctas), "activations"}); err != nil {
 		return err
 	}
-	s.job.W, s.job.Scratch = o.kept.job.To, uint64(scratch)
-	return s.pipeline.open(s.room(), 0)
+	s.job.W, s.job.Scratch = of.job.To, uint64(scratch)
+	return s.pipeline.open(s.stageSize(), 0)
 }
 
 // load brings the set to the GPU, or what belongs to its columns if it streams.
-func (s *scorer) load(o *owner, set *data.Set) error {
+func (s *scorer) load(c *gpu, set *data.Set, fits fitter) error {
 	m := &s.memory
-	piece, why, err := o.fits("test", m.layout.Data.Size)
+	piece, err := fits("test", m.layout.Data.Size)
 	if err != nil {
 		return err
 	}
 	if piece > 0 {
-		o.notes = append(o.notes, why)
 		m.stream(set, piece)
 	}
-	if err := s.own.allocate(o.gpu, wanted{&m.data, m.layout.Data.Size, "the test set"}); err != nil {
+	if err := s.buffers.allocate(c, wanted{&m.data, m.layout.Data.Size, "the test set"}); err != nil {
 		return err
 	}
 	return m.upload(set)
 }
 
-// room is what a launch needs in a stage, without its rows.
-func (s *scorer) room() int {
-	return room(5, jobBytes+ticketBytes+8+8*sumsEach*s.ctas)
+// stageSize is what a launch needs in a stage, without its rows.
+func (s *scorer) stageSize() int {
+	return stageBytes(5, jobBytes+ticketBytes+8+8*sumsEach*s.ctas)
 }
 
 // score adds up the sums of all launches and their CTAs, in order.
@@ -113,7 +113,7 @@ func (s *scorer) score() (_ model.Score, err error) {
 
 // launch queues the evaluation of the rows listed.
 func (s *scorer) launch() error {
-	at, err := s.pipeline.begin(s.room()+s.rows.room(s.list), 0)
+	at, err := s.pipeline.begin(s.stageSize()+s.rows.stageSize(s.list), 0)
 	if err != nil {
 		return err
 	}
@@ -128,8 +128,8 @@ func (s *scorer) launch() error {
 	return s.pipeline.launch(at, grid{}, grid{s.pipeline.kernel, s.ctas, address})
 }
 
-// took adds the sums of a launch.
-func (s *scorer) took(back []byte) {
+// complete adds the sums of a launch.
+func (s *scorer) complete(back []byte) {
 	for v := numbers[float64](back); len(v) > 0; v = v[sumsEach:] {
 		s.sum.N += int(math.Round(v[0]))
 		s.sum.Loss += v[1]
@@ -141,4 +141,4 @@ func (s *scorer) took(back []byte) {
 }
 
 // free gives back all that it has made.
-func (s *scorer) free() error { return keep(s.pipeline.close(), s.own.free()) }
+func (s *scorer) free() error { return keep(s.pipeline.close(), s.buffers.free()) }

@@ -119,8 +119,7 @@ func (o *owner) oneStep(w []float32, n int, rate float64) (after []float32, loss
 		t.job.Optimizer = optimizers[config.SGD]
 	}
 	for i, state := range o.setup.States {
-		err = keep(err, zero(o.memory.state(i), len(state)))
-		err = keep(err, zero(o.memory.steps(i), 2))
+		err = keep(err, zero(o.memory.state(i), len(state)), zero(o.memory.steps(i), 2))
 	}
 	if err = keep(err, upload(o.memory.weights, w)); err != nil {
 		return nil, 0, err

@@ -22,8 +22,7 @@ const mpsEnabled = 133 // CU_DEVICE_ATTRIBUTE_MPS_ENABLED, CUDA 12.4; unknown to
 // that workers there run at the same time; nil where that is unknown.
 func underMPS(d cu.Device) *bool {
 	if v, err := d.Attribute(mpsEnabled); err == nil {
-		yes := v != 0
-		return &yes
+		return new(v != 0)
 	}
 	return serving() // a driver that is older does not know the question
 }
@@ -31,19 +30,15 @@ func underMPS(d cu.Device) *bool {
 // serving asks the service's daemon for its servers. The driver starts one when it starts
 // itself, in the folder of the environment, and this process is its client then.
 var serving = sync.OnceValue(func() *bool {
-	no, yes := false, true
 	folder := cmp.Or(os.Getenv("CUDA_MPS_PIPE_DIRECTORY"), "/tmp/nvidia-mps")
 	if _, err := os.Stat(filepath.Join(folder, "control")); err != nil {
-		return &no
+		return new(false)
 	}
 	servers, err := askService("get_server_list")
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil // it is not on PATH, or has ended
-	case len(servers) == 0:
-		return &no
 	}
-	return &yes
+	return new(len(servers) > 0)
 })
 
 // askService gives the service's daemon a command, and returns the words of its answer.

@@ -3,15 +3,10 @@
 package cuda
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 )
 
@@ -22,11 +17,6 @@ var (
 	sparse = family{fill: fillSparse, step: always("sparse_step"), evaluate: "sparse_evaluate", scratch: sparseScratch}
 	whole  = family{fill: fillSparse, step: always("sparse_whole"), evaluate: "sparse_evaluate", scratch: wholeScratch}
 )
-
-const warpsOfCTA = 8
-
-// takesWhole reports whether a step needs the gradient of all weights.
-func takesWhole(c *config.Config) bool { return c.Optimizer != config.SGD || c.AveragesGradients() }
 
 func fillSparse(j *job, s *device.Setup, m *memory) error {
 	spec, c := s.Spec, s.Job
@@ -61,118 +51,6 @@ func sparseScratch(j *job) int64 {
 // wholeScratch has a gradient before them.
 func wholeScratch(j *job) int64 {
 	return roundUp(j.Weights, group) + roundUp(j.MaxBatch, group)*j.Outputs
-}
-
-// Local columns: each CTA keeps a copy of those that occur most often in its shared memory, and
-// merges it every so many of its steps (kernels/sparse_local.h). In the training set's indices
-// on the GPU they are marked.
-
-const (
-	localSlots = 512     // SLOTS of kernels/sparse_local.h
-	localMark  = 1 << 31 // MARK
-	// A merge writes up to localSlots weights one by one. Of imdb's rows, with 77 frequent
-	// entries each, it takes seven to write as many directly.
-	leastMerge, mostMerge = 16, 64
-)
-
-// mayHoldBack reports whether CTAs may keep what their steps change for a while: the weights are all
-// workers', and take a step of plain SGD without order.
-func mayHoldBack(s *device.Setup) bool {
-	c := s.Job
-	return c.Asked.Mode.Kind == config.Async && s.Set.Kind == data.Sparse && len(s.Spec.Widths) == 0 &&
-		!takesWhole(&c.Asked)
-}
-
-// mergeEvery is how many steps a CTA takes from merge to merge; 1: it has no local copy. Where
-// nobody says, the steps not yet merged of all CTAs together are to be at most half of the steps
-// in flight that the learning rate allows; where that is too little to gain by, or not known,
-// there is no copy.
-func mergeEvery(s *device.Setup) int {
-	c := s.Job
-	if !mayHoldBack(s) || s.Spec.Outputs != 1 {
-		return 1
-	}
-	if n, err := strconv.Atoi(c.Asked.MergeEvery); err == nil {
-		return n
-	}
-	ctas := ceilDiv(c.Used.InFlight, warpsOfCTA)
-	if c.Used.InFlight <= c.Asked.Workers { // a worker's one step would be stale by those that it has not merged
-		return 1
-	}
-	if n := int(c.Used.MaxInFlight) / (2 * ctas); n >= leastMerge {
-		return min(n, mostMerge)
-	}
-	return 1
-}
-
-// biasEvery is how many steps a CTA without a local copy of columns takes from one addition of its biases to the
-// next; 1: each step adds them. All steps add to the same sector, which only many in flight can keep
-// busy; and what all CTAs keep back is to be no more than the learning rate allows.
-func biasEvery(s *device.Setup) int {
-	const few = 32 // steps in flight
-	c, t := s.Job, &s.Job.Used
-	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Asked.MergeEvery == "1" ||
-		t.InFlight <= few {
-		return 1
-	}
-	return int(min(max(t.MaxBiasHeld/float64(ceilDiv(t.InFlight, warpsOfCTA)), 1), mostMerge))
-}
-
-// localCount is how many weights the copy has, the bias among them; 0 where there is none.
-func localCount(s *device.Setup) int {
-	if mergeEvery(s) <= 1 {
-		return 0
-	}
-	n := s.Spec.Features
-	if s.Spec.Bias {
-		n++
-	}
-	return min(n, localSlots)
-}
-
-// noLocalCopy says why there is none, if somebody asked for one in vain; else it is empty.
-func noLocalCopy(s *device.Setup, j *job) string {
-	n, err := strconv.Atoi(s.Job.Asked.MergeEvery)
-	switch {
-	case err != nil || n <= 1 || j.Plan != 0:
-		return ""
-	case mergeEvery(s) > 1:
-		return fmt.Sprintf("--merge-every %d has no effect: local copies need the whole training set in GPU memory, "+
-			"and this one streams", n)
-	}
-	return fmt.Sprintf("--merge-every %d has no effect: on a GPU, workers have local copies only in mode async, with "+
-		"plain sgd, on sparse rows and a linear model with one output", n)
-}
-
-// localColumns are they: the most frequent columns, and the bias last.
-func localColumns(s *device.Setup) []int64 {
-	n, freq := localCount(s), s.Set.Freq
-	if s.Spec.Bias {
-		n--
-	}
-	var top []int64 // most frequent first
-	for j := range freq {
-		if len(top) == n && (n == 0 || freq[j] <= freq[top[n-1]]) {
-			continue
-		}
-		at, _ := slices.BinarySearchFunc(top, freq[j], func(i int64, f float32) int { return cmp.Compare(f, freq[i]) })
-		top = slices.Insert(top, at, int64(j))
-		top = top[:min(n, len(top))]
-	}
-	if s.Spec.Bias {
-		top = append(top, int64(s.Spec.Features))
-	}
-	return top
-}
-
-// marked writes to idx the indices of some entries, with their slots for the local ones.
-func marked(idx, from []uint32, slot map[uint32]uint32) {
-	for i, j := range from {
-		idx[i] = j
-		if at, ok := slot[j]; ok {
-			idx[i] = localMark | at
-		}
-	}
 }
 
 // uploadLocal marks the local columns in the training set on the GPU, and lists them there.

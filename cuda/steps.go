@@ -83,9 +83,9 @@ func (t *trainer) rates(to []float32, p *piece) []float32 {
 	return to
 }
 
-// tell places in a stage what the GPU needs to list the steps of the pieces, beginning with
+// stagePieces places in a stage what the GPU needs to list the steps of the pieces, beginning with
 // the words of the listing itself.
-func (t *trainer) tell(s *stage, pieces []piece) (l listing) {
+func (t *trainer) stagePieces(s *stage, pieces []piece) (l listing) {
 	parts, at := reserve[int64](s, partWords*len(pieces))
 	c := &pieces[0]
 	l = listing{Parts: at, Batch: int64(c.Batch), Stride: int64(c.Stride), Each: c.each(), Epoch: int64(c.Epoch),
@@ -162,7 +162,8 @@ const (
 	trainTime   = 10 * time.Millisecond
 	longestTime = 200 * time.Millisecond
 	leastWaves  = 16
-	listShare   = 1 << 9 // of the GPU's memory, for the lists of two launches
+	listShare   = 1 << 9  // of the GPU's memory, for the lists of two launches
+	mostRows    = 1 << 20 // of a launch
 )
 
 // longest is how many rows a launch on the GPU has at the most.

@@ -35,7 +35,7 @@ func listed(g *gpuUnderTest, s *device.Setup, pieces []piece) (rows, start []int
 	}
 	t := &trainer{setup: s, rate: s.Rate}
 	at := &stage{host: make([]byte, 1<<20)}
-	l := t.tell(at, pieces)
+	l := t.stagePieces(at, pieces)
 	memory := put(g, at.host[:at.end])
 	l.Parts, l.Rates = l.Parts+memory, l.Rates+memory
 	l.Rows, l.Start, l.LR = put(g, make([]int32, n)), put(g, make([]int32, steps+1)), put(g, make([]float32, steps))

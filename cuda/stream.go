@@ -21,15 +21,15 @@ type source struct {
 	streams bool // rows come with the launch; else they are on the GPU
 }
 
-// room is what the rows take in a stage, in bytes.
-func (f source) room(rows []int32) int {
+// stageSize is what the rows take in a stage, in bytes.
+func (f source) stageSize(rows []int32) int {
 	bytes := 4 * len(rows)
 	if f.streams {
 		for _, r := range rows {
 			bytes += f.row(r)
 		}
 	}
-	return room(8, bytes+8)
+	return stageBytes(8, bytes+8)
 }
 
 // row is what a row takes when it streams, in bytes: the number, the label and m, too.
@@ -137,20 +137,21 @@ func contextCost(uuid string, before *int64) (int64, error) {
 
 // fits asks the GPU whether an allocation for a set leaves enough for the workers' contexts, and
 // for the buffers of all processes. If not, piece is what a launch's rows may take when the set
-// streams, and why says so.
-func (o *owner) fits(what string, bytes int64) (piece int64, why string, err error) {
+// streams, and a note says so.
+func (o *owner) fits(what string, bytes int64) (piece int64, err error) {
 	free, total, err := cu.MemInfo()
 	if err != nil {
-		return 0, "", failed(err, "asking for the free memory of GPU %d", o.device)
+		return 0, failed(err, "asking for the free memory of GPU %d", o.device)
 	}
 	workers := int64(o.setup.Job.Asked.Workers)
 	processes := 1 + workers
 	kept := workers*o.context + processes*total/bufferShare
 	if bytes <= free-kept {
-		return 0, "", nil
+		return 0, nil
 	}
 	piece = max(1, min(pieceBytes, free/(16*processes))) // all stages: an eighth of it
-	return piece, fmt.Sprintf("the %s set, %s, does not fit in %s of GPU %d (%s free, %s for %d processes): it "+
-		"streams in pieces of %s",
-		what, size(bytes), size(max(0, free-kept)), o.device, size(free), size(kept), processes, size(piece)), nil
+	o.notes = append(o.notes, fmt.Sprintf("the %s set, %s, does not fit in %s of GPU %d (%s free, %s for %d "+
+		"processes): it streams in pieces of %s", what, size(bytes), size(max(0, free-kept)), o.device, size(free),
+		size(kept), processes, size(piece)))
+	return piece, nil
 }

@@ -142,9 +142,9 @@ func TestGather(t *testing.T) {
 			t.Cleanup(func() { _, _ = set.Close(), test.Close() })
 			rows := []int32{7, 0, 7, int32(set.Rows) - 1, 63}
 			from := source{set, true}
-			s := &stage{host: make([]byte, from.room(rows)), device: 1 << 20}
+			s := &stage{host: make([]byte, from.stageSize(rows)), device: 1 << 20}
 			var j job
-			from.put(s, &j, rows) // panics where room is too small
+			from.put(s, &j, rows) // panics where stageSize is too small
 			gathered := &data.Set{Meta: set.Meta, Y: at[float32](s, j.Y, 5), M: at[float32](s, j.M, 5),
 				X8: at[uint8](s, j.X8, 5*set.Features), X: at[float32](s, j.X, 5*set.Features)}
 			gathered.Rows, gathered.Nonzeros = len(rows), set.Nonzeros*5/int64(set.Rows)

@@ -4,7 +4,6 @@ package cuda
 
 import (
 	"time"
-	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -29,7 +28,7 @@ type trainer struct {
 	ctas     int // of a launch: with their teams, the steps that this rank has in flight at once
 	samples  bool
 	rounds   averager
-	own      blocks // this process's own, beside what its launches bring along
+	buffers  blocks // this process's own, beside what its launches bring along
 
 	pace    int                      // steps of a launch that takes as long as it should
 	most    int                      // rows of a launch, at the most
@@ -62,19 +61,19 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) 
 		return nil, err
 	}
 	t.step = t.kernels[step]
-	t.aim()
-	t.share()
+	t.setPointers()
+	t.setGrid()
 	t.job.ScratchStride = t.family.scratch(&t.job)
-	if err := t.once(); err != nil {
+	if err := t.makeBuffers(); err != nil {
 		return nil, err
 	}
-	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.took}
-	return t, t.pipeline.open(max(int(m.piece), t.room(1, t.pace)), t.beyond(t.pace, s.ChunkRows()))
+	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.complete}
+	return t, t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows()))
 }
 
-// aim says what the launches read and write: the weights, in barrier mode this rank's
+// setPointers says what the launches read and write: the weights, in barrier mode this rank's
 // replica or gradient, and the state that is this rank's.
-func (t *trainer) aim() {
+func (t *trainer) setPointers() {
 	cfg, m, j := t.setup.Job, t.memory, &t.job
 	j.W, j.Out, j.Rank = uint64(m.weights), uint64(m.weights), int64(t.rank)
 	switch {
@@ -92,21 +91,21 @@ func (t *trainer) aim() {
 	}
 }
 
-// share is this rank's part of the steps in flight: so many CTAs, with so many teams.
-func (t *trainer) share() {
+// setGrid makes the launches as large as this rank's part of the steps in flight: CTAs, and their teams.
+func (t *trainer) setGrid() {
 	cfg := t.setup.Job
 	mine := max(1, cfg.Used.InFlight/(cfg.Asked.Workers-cfg.Asked.CPUWorkers))
 	t.job.Teams = min(int64(mine), t.job.Teams)
 	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
 }
 
-// once makes the buffers.
-func (t *trainer) once() error {
+// makeBuffers allocates what all launches use.
+func (t *trainer) makeBuffers() error {
 	var scratch cu.DevicePtr
 	floats := t.job.ScratchStride * int64(t.ctas)
 	t.rounds = averager{gpu: t.gpu, setup: t.setup, memory: t.memory, rank: t.rank}
-	err := t.rounds.open(&t.own)
-	if err = keep(err, t.own.allocate(t.gpu, wanted{&scratch, 4 * floats, "activations"})); err != nil {
+	err := t.rounds.open(&t.buffers)
+	if err = keep(err, t.buffers.allocate(t.gpu, wanted{&scratch, 4 * floats, "activations"})); err != nil {
 		return err
 	}
 	t.job.Scratch = uint64(scratch)
@@ -136,21 +135,16 @@ func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	return t.results, keep(err, t.failed)
 }
 
-const (
-	ticketBytes = 256 // two lines: the ticket, and kernels/guard.h
-	jobBytes    = int(unsafe.Sizeof(job{}))
-)
-
-// room is what a launch of so many pieces needs in a stage, rows that stream left out; rates
+// stageSize is what a launch of so many pieces needs in a stage, rows that stream left out; rates
 // are its learning rates.
-func (t *trainer) room(pieces, rates int) int {
-	return room(8, jobBytes+ticketBytes+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
+func (t *trainer) stageSize(pieces, rates int) int {
+	return stageBytes(8, jobBytes+ticketBytes+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
 }
 
-// beyond is what it needs on the GPU alone: the list of its steps, and their losses.
-func (t *trainer) beyond(steps, rows int) int { return room(4, 4*rows+12*steps+4) }
+// deviceSize is what it needs on the GPU alone: the list of its steps, and their losses.
+func (t *trainer) deviceSize(steps, rows int) int { return stageBytes(4, 4*rows+12*steps+4) }
 
-// launch queues the kernels over the pieces; took has what they came to when they have ended.
+// launch queues the kernels over the pieces; complete has what they came to when they have ended.
 func (t *trainer) launch(pieces []piece) error {
 	steps, rows, rates := 0, 0, 0
 	for i := range pieces {
@@ -164,11 +158,11 @@ func (t *trainer) launch(pieces []piece) error {
 		t.ended(flight{pieces: pieces}, nil)
 		return nil
 	}
-	bytes := t.room(len(pieces), rates)
+	bytes := t.stageSize(len(pieces), rates)
 	if t.rows.streams {
-		bytes += t.rows.room(t.rowsOf(pieces, rows))
+		bytes += t.rows.stageSize(t.rowsOf(pieces, rows))
 	}
-	s, err := t.pipeline.begin(bytes, t.beyond(steps, rows))
+	s, err := t.pipeline.begin(bytes, t.deviceSize(steps, rows))
 	if err != nil {
 		return err
 	}
@@ -177,9 +171,9 @@ func (t *trainer) launch(pieces []piece) error {
 	t.begun += j.Steps
 	text, at := stageJob(s, &j)
 	listText, listAt := reserve[byte](s, listingBytes)
-	l := t.tell(s, pieces)
-	l.Rows, l.Start, l.LR, l.Loss = beyond[int32](s, rows), beyond[int32](s, steps+1), beyond[float32](s, steps),
-		beyond[float32](s, steps)
+	l := t.stagePieces(s, pieces)
+	l.Rows, l.Start = reserveOnGPU[int32](s, rows), reserveOnGPU[int32](s, steps+1)
+	l.LR, l.Loss = reserveOnGPU[float32](s, steps), reserveOnGPU[float32](s, steps)
 	j.Rows, j.Start, j.LR, j.Loss = l.Rows, l.Start, l.LR, l.Loss
 	if t.rows.streams {
 		t.rows.put(s, &j, t.list)
@@ -201,8 +195,8 @@ func (t *trainer) launch(pieces []piece) error {
 		grid{sum, min(sum.most, ceilDiv(int(l.Count), warpsOfCTA)), listAt})
 }
 
-// took takes in what the first launch in flight has brought back: samples, and sums.
-func (t *trainer) took(back []byte) {
+// complete takes in what the first launch in flight has brought back: samples, and sums.
+func (t *trainer) complete(back []byte) {
 	if t.samples {
 		n := 8 * device.RecordWords
 		t.setup.Sampled(t.rank, numbers[uint64](back[:n]))
@@ -224,9 +218,7 @@ func (t *trainer) Close() error {
 	return t.within(func() error {
 		err := t.free()
 		if t.opened {
-			err = keep(err, closeMemory(t.memory.weights))
-			err = keep(err, closeMemory(t.memory.data))
-			err = keep(err, t.close())
+			err = keep(err, closeMemory(t.memory.weights), closeMemory(t.memory.data), t.close())
 		}
 		return err
 	})
@@ -234,9 +226,15 @@ func (t *trainer) Close() error {
 
 // free gives back what it has made itself, its launches first.
 func (t *trainer) free() error {
-	err := keep(t.pipeline.close(), t.own.free())
+	err := keep(t.pipeline.close(), t.buffers.free())
 	if t.family != nil {
 		err = keep(err, t.family.freePlan(&t.job))
 	}
 	return err
+}
+
+// Pull starts a round: the replica becomes a copy of the weights, or the gradient
+// zero.
+func (t *trainer) Pull() error {
+	return t.within(func() error { return t.rounds.pull() })
 }

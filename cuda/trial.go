@@ -101,6 +101,10 @@ func Echo(text []byte) error {
 	})
 }
 
+// pinning is how much host memory a run may pin, in bytes: chunks of data that does not
+// fit the GPU.
+const pinning = 64 << 20
+
 // tryPinned pins host memory for a GPU, and lets it go.
 func tryPinned(g *GPU) error {
 	return withGPU(g.Index, "", func(*gpu) error {

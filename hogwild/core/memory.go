@@ -137,13 +137,10 @@ func (r *Memory) ProgramOf(rank int) int {
 	return int(r.Block.Rank(rank, control.RankProgram))
 }
 
-// Insider is device memory that no other process may be able to open. Then there is one rank,
-// and it trains in the coordinator's process.
-type Insider interface{ Inside() bool }
-
-// StartsInside reports whether the memory is such.
+// StartsInside reports whether no other process can open the memory. Then there is one rank, and it trains in the
+// coordinator's process.
 func (r *Memory) StartsInside() bool {
-	o, ok := r.Owner.(Insider)
+	o, ok := r.Owner.(device.GPUOwner)
 	return ok && o.Inside()
 }
 

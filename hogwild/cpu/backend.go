@@ -56,7 +56,7 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 	if d.opt.kind != config.SGD {
 		d.flatten()
 	}
-	d.descend(rate)
+	d.addGradient(rate)
 	return loss
 }
 
@@ -89,21 +89,15 @@ func (Backend) Join(s *device.Setup, rank int, _ []byte) (device.Device, error) 
 	return newCPU(s, rank), nil
 }
 
-func (*hostOwner) Name() string { return "cpu" }
-
-func (*hostOwner) Notes() []string { return nil }
-
+// The memory of a run is that of its workers: there is nothing to open, and nothing to copy.
+func (*hostOwner) Name() string     { return "cpu" }
+func (*hostOwner) Notes() []string  { return nil }
 func (*hostOwner) Where(int) string { return "cpu" }
-
-func (*hostOwner) Handle() []byte { return nil }
-
-func (*hostOwner) Upload() error { return nil }
-
-func (*hostOwner) Download() error { return nil }
-
-func (*hostOwner) Refresh() error { return nil }
-
-func (*hostOwner) Replace() error { return nil }
+func (*hostOwner) Handle() []byte   { return nil }
+func (*hostOwner) Upload() error    { return nil }
+func (*hostOwner) Download() error  { return nil }
+func (*hostOwner) Refresh() error   { return nil }
+func (*hostOwner) Replace() error   { return nil }
 
 // Add is device.Owner's, by compare-and-swap. A worker's plain store that overtakes it loses the
 // number that it added to this one weight; a worker's update is never lost to it.

@@ -85,8 +85,8 @@ func (d *cpu) onto(w []float32) *cpu {
 	return d
 }
 
-// descend writes the step down the gradient in d.g to the weights.
-func (d *cpu) descend(lr float64) {
+// addGradient writes the step down the gradient in d.g to the weights.
+func (d *cpu) addGradient(lr float64) {
 	if d.opt.kind != config.SGD {
 		d.opt.update(d.dense, 0, lr, d.opt.begin())
 		d.own.add(0, -1, d.dense)
@@ -95,14 +95,14 @@ func (d *cpu) descend(lr float64) {
 	}
 	d.weightDecay(lr*d.cfg.Asked.L2, 0)
 	for i := range d.g.Parts {
-		d.push(&d.g.Parts[i], float32(-lr))
+		d.addPart(&d.g.Parts[i], float32(-lr))
 	}
 	d.weightDecay(0, lr*d.cfg.Asked.L1)
 }
 
-// push adds a times a part of the gradient to the weights: the rank-b update
+// addPart adds a times a part of the gradient to the weights: the rank-b update
 // W += a X'D of a layer, straight from its factors.
-func (d *cpu) push(p *model.Part, a float32) {
+func (d *cpu) addPart(p *model.Part, a float32) {
 	if p.X == nil && p.Simplex > 0 {
 		d.project(p, a)
 		return
@@ -112,17 +112,16 @@ func (d *cpu) push(p *model.Part, a float32) {
 		return
 	}
 	d.own.addOuter(p, a, &d.work, &d.layer)
-	if p.Bias < 0 {
-		return
+	if p.Bias >= 0 {
+		d.addBias(p, a)
 	}
-	d.pushBias(p, a)
 }
 
-// pushBias adds a times the gradient of the bias, and of what centring keeps. All workers
+// addBias adds a times the gradient of the bias, and of what centring keeps. All workers
 // write these few numbers at every step. So the batch is summed first: an update is then
 // overtaken as a whole, in a moment, and not summand by summand. With centring the
 // summands are many times the sum, and a run that lost some of each batch would diverge.
-func (d *cpu) pushBias(p *model.Part, a float32) {
+func (d *cpu) addBias(p *model.Part, a float32) {
 	if len(d.sums) < 2*p.Out {
 		d.sums = make([]float32, 2*p.Out)
 	}
@@ -205,10 +204,10 @@ func (d *cpu) flatten() {
 // Close has nothing to give back: the mappings are the worker's.
 func (d *cpu) Close() error { return nil }
 
-// put writes the step at hand to the weights: when it may, guard.go knows.
-func (d *cpu) put(rows []int32, lr float64) {
+// writeStep writes the step at hand to the weights: when it may, guard.go knows.
+func (d *cpu) writeStep(rows []int32, lr float64) {
 	if d.step == nil {
-		d.descend(lr)
+		d.addGradient(lr)
 		return
 	}
 	d.length.LR = float32(lr)

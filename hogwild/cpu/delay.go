@@ -54,7 +54,7 @@ func (d *cpu) apply(next int) {
 	if d.opt.kind != config.SGD {
 		d.dense = u.dense
 	}
-	d.put(u.row[:], u.lr)
+	d.writeStep(u.row[:], u.lr)
 	d.g.Parts, d.x, d.dense, d.coef = parts, x, dense, coef
 	if u.full {
 		d.sample.record.Stale(l.landed - u.at)

@@ -10,7 +10,7 @@ import (
 )
 
 // What the modes put before a step's read, and between its read and its write. What is
-// written is the same in all of them, and cpu.put writes it; they differ in who may write
+// written is the same in all of them, and cpu.writeStep writes it; they differ in who may write
 // meanwhile.
 //
 //	async    anybody; an update that another overtakes is lost
@@ -48,7 +48,7 @@ func (d *cpu) begin(rows []int32) {
 	}
 	d.sample.read()
 	if d.sample.open {
-		d.note(rows[0])
+		d.markSample(rows[0])
 	}
 }
 
@@ -74,7 +74,7 @@ func (d *cpu) write(rows []int32, lr float64) {
 	if d.local == nil {
 		d.sample.look(&d.sampled)
 	}
-	d.put(rows, lr)
+	d.writeStep(rows, lr)
 	switch { // the next one may write
 	case d.turns != nil:
 		d.turns.Done()
@@ -129,10 +129,10 @@ func (d *cpu) isData(p *model.Part) bool {
 	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
 }
 
-// note marks coordinates of the update to come, for the sampler: those that a model says it writes for a row; else any
-// of the layers', for nobody knows before the step which of their inputs are alive. Where read and write are one, they
-// are looked at at once.
-func (d *cpu) note(row int32) {
+// markSample marks coordinates of the update to come, for the sampler: those that a model says it writes for a row;
+// else any of the layers', for nobody knows before the step which of their inputs are alive. Where read and write are
+// one, they are looked at at once.
+func (d *cpu) markSample(row int32) {
 	s := d.sample
 	m, ok := d.model.(model.HalfStepper)
 	switch {
@@ -142,7 +142,7 @@ func (d *cpu) note(row int32) {
 		}
 	case d.opt.kind != config.SGD:
 		for range maxNotes {
-			s.note(&d.sampled, s.random(d.own.len()))
+			s.mark(&d.sampled, s.random(d.own.len()))
 		}
 	default:
 		d.noteParts()
@@ -163,7 +163,7 @@ func (d *cpu) noteTouched(m model.HalfStepper, row int32) {
 	for widest > 0 && d.sample.noted < maxNotes {
 		r := d.touched[d.sample.random(len(d.touched))]
 		if at := r.From + d.sample.random(widest); at < r.To { // so that each weight is as likely
-			d.sample.note(&d.sampled, at)
+			d.sample.mark(&d.sampled, at)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (d *cpu) noteParts() {
 			p := &d.g.Parts[i]
 			n := d.size(p)
 			if at < n {
-				s.note(&d.sampled, d.coordinate(p, at))
+				s.mark(&d.sampled, d.coordinate(p, at))
 				break
 			}
 			at -= n

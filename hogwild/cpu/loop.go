@@ -34,7 +34,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	}
 	for _, c := range cs {
 		if d.lead > 0 {
-			d.fetch(c)
+			d.prefetch(c)
 		}
 		if d.delay != nil {
 			d.delay.epoch = c.Epoch

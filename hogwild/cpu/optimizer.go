@@ -10,7 +10,7 @@ import (
 )
 
 // optimizer turns a gradient into a step where that needs state. Plain SGD needs none:
-// see cpu.descend.
+// see cpu.addGradient.
 type optimizer struct {
 	kind         config.Optimizer
 	mu           float32 // momentum

@@ -17,7 +17,7 @@ import (
 // as if it had not been stopped. A run that is stopped within an epoch, or saved there,
 // lands early what is in flight.
 //
-// What shrinks the weights in descend, or in a step that a model takes by itself, does so when the update
+// What shrinks the weights in addGradient, or in a step that a model takes by itself, does so when the update
 // lands; l2 in a gradient waits with it.
 type delay struct {
 	steps  int // K

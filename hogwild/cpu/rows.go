@@ -24,9 +24,9 @@ func (d *cpu) leadOf(shares bool) int {
 // leadStretches keep a disk busy: 8 MB.
 const leadStretches = 8
 
-// fetch asks for the rows that follow a chunk at the distance of lead. At the beginning of an epoch
+// prefetch asks for the rows that follow a chunk at the distance of lead. At the beginning of an epoch
 // nobody has asked for the first ones.
-func (d *cpu) fetch(c plan.Chunk) {
+func (d *cpu) prefetch(c plan.Chunk) {
 	order, n := d.orders[max(c.Rank, 0)], plan.CeilDiv(c.Count, c.Batch)*c.Stride
 	if c.First < d.lead {
 		d.set.Fetch(order, c.Epoch, c.First, n)
@@ -40,7 +40,7 @@ func (d *cpu) fetch(c plan.Chunk) {
 func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
 	left := c.Count - y.Examples
 	if d.step == nil {
-		rows := d.take(d.orders[max(c.Rank, 0)], c, c.First+y.Steps*c.Stride, min(c.Batch, left))
+		rows := d.batchRows(d.orders[max(c.Rank, 0)], c, c.First+y.Steps*c.Stride, min(c.Batch, left))
 		d.batch = d.reader.Batch(rows)
 		d.batch.Epoch = c.Epoch
 		d.x = d.batch.Rows
@@ -55,9 +55,9 @@ func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
 	return d.queue[:1]
 }
 
-// take are the n rows at position first of the epoch's order. A chunk without gaps
+// batchRows returns the n rows at position first of the epoch's order. A chunk without gaps
 // is computed once, at its first step.
-func (d *cpu) take(order data.Order, c plan.Chunk, first, n int) []int32 {
+func (d *cpu) batchRows(order data.Order, c plan.Chunk, first, n int) []int32 {
 	if c.Stride != c.Batch {
 		order.Fill(d.rows[:n], c.Epoch, first)
 		return d.rows[:n]

@@ -116,8 +116,8 @@ func (s *sampler) others() (sum uint64) {
 	return sum
 }
 
-// note marks a coordinate of the update to come, when a sample is open.
-func (s *sampler) note(w *shared, at int) {
+// mark marks a coordinate of the update to come, when a sample is open.
+func (s *sampler) mark(w *shared, at int) {
 	if s.noted < maxNotes {
 		s.notes[s.noted] = note{at, w.load(at)}
 		s.noted++

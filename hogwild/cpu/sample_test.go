@@ -54,7 +54,7 @@ func TestSamplerSeesConflicts(t *testing.T) {
 	s, w := newSampler(m, tuning.AsAsked(c), 0), newShared(m.W, false)
 	s.read()
 	for at := range 30 { // of which it notes 16
-		s.note(&w, at)
+		s.mark(&w, at)
 	}
 	m.W[3], m.W[7], m.W[20] = 1, 2, 3
 	s.look(&w)
@@ -103,7 +103,7 @@ func TestNotesWhatStepsWrite(t *testing.T) {
 		for range samples {
 			d.sample.noted = 0
 			d.fused = false // it would look at once
-			d.note(0)
+			d.markSample(0)
 			for _, n := range d.sample.notes[:d.sample.noted] {
 				seen[n.at]++
 			}
@@ -155,7 +155,7 @@ func TestSamplerSeesLosses(t *testing.T) {
 			r[control.RecordTried] < 200000); {
 			with(0, func() {
 				s.noted = 0
-				s.note(&w, 0)
+				s.mark(&w, 0)
 				s.look(&w)
 			})
 		}
@@ -188,7 +188,7 @@ func BenchmarkSampler(b *testing.B) {
 			s.left = 1
 			s.read()
 			for range maxNotes {
-				s.note(&w, s.random(w.len()))
+				s.mark(&w, s.random(w.len()))
 			}
 			s.look(&w)
 			s.wrote(1)

@@ -71,6 +71,6 @@ func (r *Crew) startStates(from int) {
 // mayStartInside reports whether the rank of a worker that cannot start may be tried here. A program is another process
 // in any case.
 func (r *Crew) mayStartInside() bool {
-	_, ok := r.Owner.(core.Insider)
+	_, ok := r.Owner.(device.GPUOwner)
 	return ok && r.Job.Asked.Workers == 1 && r.Job.Asked.Program == ""
 }

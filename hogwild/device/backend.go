@@ -158,6 +158,15 @@ type GPUMemory struct {
 // OnGPU is a Device, or an Owner, whose memory is on a GPU. Of a run without a program only the owner is.
 type OnGPU interface{ GPUMemory() GPUMemory }
 
+// GPUOwner is an Owner whose memory is on GPUs.
+type GPUOwner interface {
+	Owner
+	OnGPU
+	GPUs() (uuids, names []string) // of the run
+	Inside() bool                  // no other process can open the memory: the one worker trains in this process
+	Abandon(pid int) error         // ends what a process has in flight, before it is killed
+}
+
 // backends are the places that the program knows beside host memory.
 var backends = map[string]Backend{}
 

@@ -6,6 +6,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
@@ -35,9 +36,7 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	}
 	res.FlopsPerExample = model.Flops(r.Model, res.ValuesPerExample)
 	scores(r, res)
-	if o, ok := r.Owner.(interface {
-		GPUs() (uuids, names []string)
-	}); ok { // not in host memory
+	if o, ok := r.Owner.(device.GPUOwner); ok {
 		res.GPUs, res.Machine.GPUs = o.GPUs()
 	}
 	res.Nodes = r.Rounds.Result()

@@ -10,25 +10,25 @@ import (
 // The rows that lambda is taken from are at most so many, and have about so many
 // numbers: a few milliseconds' work.
 const (
-	lawRows    = 2000
-	lawNumbers = 1 << 20
-	lawRounds  = 10 // power iterations
-	normRounds = 5  // of R2, which takes more rows
+	spectrumRows    = 2000
+	spectrumNumbers = 1 << 20
+	spectrumRounds  = 10 // power iterations
+	normRounds      = 5  // of R2, which takes more rows
 
 	normNumbers = 1 << 19
 )
 
 // sampleRows are the first rows of a set, which Load has shuffled.
-func sampleRows(set *data.Set) *data.Batch { return firstRows(set, lawRows) }
+func sampleRows(set *data.Set) *data.Batch { return firstRows(set, spectrumRows) }
 
 // manyRows are as many rows as have about normNumbers numbers, for what a few rare rows decide.
 func manyRows(set *data.Set) *data.Batch {
-	return firstRows(set, max(lawRows, normNumbers/max(1, int(set.Nonzeros/int64(set.Rows)))))
+	return firstRows(set, max(spectrumRows, normNumbers/max(1, int(set.Nonzeros/int64(set.Rows)))))
 }
 
 func firstRows(set *data.Set, most int) *data.Batch {
 	each := max(1, int(set.Nonzeros/int64(set.Rows)))
-	rows := make([]int32, min(set.Rows, most, max(64, lawNumbers/each)))
+	rows := make([]int32, min(set.Rows, most, max(64, spectrumNumbers/each)))
 	for i := range rows {
 		rows[i] = int32(i)
 	}
@@ -40,7 +40,7 @@ func firstRows(set *data.Set, most int) *data.Batch {
 // throughout. Rayleigh's quotient of the last vector has an error that is the square
 // of the vector's. Zeros are skipped, of centred inputs too: (x-mu)'v = x'v - mu'v.
 func eigenvalue(rows []data.Row, d int, mu []float32, ones float64, seed uint64) (lambda float64) {
-	return weightedEigenvalue(rows, nil, d, mu, ones, seed, lawRounds)
+	return weightedEigenvalue(rows, nil, d, mu, ones, seed, spectrumRounds)
 }
 
 // rowNorm is R2: the largest eigenvalue of E[|x|^2 x x'] over lambda, that of E[x x'] of the same
