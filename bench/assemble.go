@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -15,16 +16,11 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
+	"hogwild/internal/human"
 )
 
 // resultsFile is what an experiment's folder holds of it.
 const resultsFile = "results.json"
-
-// mostJSON is how many bytes the results of a run or of an experiment may have.
-const mostJSON = 256 << 20
-
-// notRun stands for the reason of a failure where a run is missing.
-const notRun = "not run"
 
 // ReadExperiment reads the results.json of a folder, or such a file. Errors match
 // config.ErrUsage.
@@ -198,4 +194,12 @@ func instruments(r *rundir.Result) *control.Instruments {
 		return &control.Instruments{}
 	}
 	return r.Instruments
+}
+
+// WriteJSON writes results.json, with the best cases of a sweep.
+func (e *Experiment) WriteJSON(w io.Writer) error {
+	return human.WriteJSON(w, struct {
+		*Experiment
+		Best []Best `json:"best,omitempty"`
+	}{e, e.bests()})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hogwild/internal/human"
 )
@@ -86,4 +87,20 @@ func (e *Experiment) BestText(cases []*Measured) string {
 		text += ". All others are worse (at 5%, all cases together)."
 	}
 	return text
+}
+
+// names is the first few names of cases.
+func names(cases []*Measured) string {
+	const some = 4
+	var names []string
+	for _, c := range cases {
+		names = append(names, c.Name)
+	}
+	if len(names) > some+1 {
+		names = append(names[:some], fmt.Sprintf("%d others", len(names)-some))
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return names[0]
 }

@@ -2,34 +2,51 @@
 // what that reports; of gradients and weights it knows nothing, of the folders of runs what
 // package config says.
 //
-// An experiment, in reading order:
+// Its files, each of which uses only those below it:
 //
-//	case.go                       what is to be measured: a Plan of Cases
-//	nodes.go                      cases of several nodes, and what these spend on each other
-//	grid.go gridfile.go yaml.go   cases, each with each point of a grid, from a file or from flags
-//	search.go                     the best learning rate of each, by runs of its own
-//	runner.go process.go trial.go each case with each seed, interleaved, by new processes
-//	progress.go                   how far it is
-//	experiment.go assemble.go     what was measured: results.json
-//	spread.go speedup.go target.go fairness.go   what may be said of it, and by the tests
-//	paired.go                     of which repeats show a difference
-//	columns.go summary.go csv.go gobench.go   in tables, for people, spreadsheets and benchstat
-//	paper.go tutorial.go          the plans of hogwild reproduce, files in plans; published.go
-//	                              what is published, paperruns.go, finding.go, papertable.go
-//	                              the two side by side
-//
-// limits.go is what this machine does at best, by loops as plain as those that training needs, shares.go what a case
-// reaches of it.
+//	papertable.go what is published and what was measured, side by side
+//	paperruns.go  runs of the Hogwild! paper, and what it says of them
+//	tutorial.go   those of a tutorial
+//	paper.go      the plans of hogwild reproduce, files in plans
+//	finding.go    a statement of a publication, and whether what was measured agrees
+//	published.go  figures that are published
+//	csv.go        what was measured, for spreadsheets
+//	gobench.go    for benchstat
+//	summary.go    for people
+//	columns.go    tables of cases
+//	runner.go     each case with each seed, interleaved; results.json
+//	progress.go   how far it is
+//	search.go     the best learning rate of each case, by runs of its own
+//	assemble.go   an Experiment from what its folder holds
+//	trial.go      one run of a case, and what its folder holds of it
+//	process.go    a run as a new process
+//	fairness.go   what a reader must know before comparing
+//	target.go     how soon cases reach a loss
+//	best.go       the best cases of a sweep
+//	speedup.go    cases beside their rivals
+//	shares.go     what a case reaches of the limits of the machine
+//	experiment.go what was measured
+//	paired.go     of which repeats show a difference
+//	gridfile.go   a Plan from a file
+//	grid.go       cases with each point of a grid of settings
+//	case.go       what is to be measured: a Plan of Cases
+//	limits.go     what this machine does at best, by loops as plain as those that training needs
+//	yaml.go       mistakes of the user, and their places in files
+//	spread.go     medians and ranges of repeats
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that interleaves their runs.
 package bench
 
 import (
+	"cmp"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // Case is one way to train: settings of hogwild train, by the names of its flags.
@@ -91,4 +108,102 @@ func FirstSeeds(n int) []uint64 {
 		seeds[i] = uint64(i) + 1
 	}
 	return seeds
+}
+
+// Value is a setting of a case; "": it is not set.
+func (c *Case) Value(flag string) string {
+	for _, s := range c.Settings {
+		if s.Flag == flag {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// Override is settings with others in their places, or behind them.
+func Override(settings, by []Setting) []Setting {
+	all := slices.Clone(settings)
+	for _, b := range by {
+		if i := slices.IndexFunc(all, func(s Setting) bool { return s.Flag == b.Flag }); i >= 0 {
+			all[i] = b
+		} else {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// SameSettings reports whether two lists set the same flags to the same values, in whatever order.
+func SameSettings(a, b []Setting) bool {
+	sorted := func(s []Setting) []Setting {
+		return slices.SortedFunc(slices.Values(s), func(a, b Setting) int { return cmp.Compare(a.Flag, b.Flag) })
+	}
+	return slices.Equal(sorted(a), sorted(b))
+}
+
+// without is a case's settings, less some of them.
+func (c *Case) without(flags ...string) map[string]string {
+	all := map[string]string{}
+	for _, s := range c.Settings {
+		all[s.Flag] = s.Value
+	}
+	for _, f := range flags {
+		delete(all, f)
+	}
+	return all
+}
+
+// NodesWord stands in a launcher for the number of nodes.
+const NodesWord = "{nodes}"
+
+// SetLauncher makes a launcher start the nodes of all cases that have several.
+func (p *Plan) SetLauncher(launcher string) error {
+	switch some := false; {
+	case launcher == "":
+		return nil
+	case !strings.Contains(launcher, NodesWord):
+		return usage("launcher %q: it lacks %s, the number of nodes; e.g. 'mpirun -n %s'", launcher,
+			NodesWord, NodesWord)
+	default:
+		for i := range p.Cases {
+			if c := &p.Cases[i]; several(c.Value("nodes")) {
+				c.Launcher, some = launcher, true
+			}
+		}
+		if !some {
+			return usage("launcher %q: no case has several nodes; set nodes, or leave launcher out", launcher)
+		}
+	}
+	return nil
+}
+
+// several reports whether a value of nodes is more than one.
+func several(nodes string) bool { return nodes != "" && nodes != "0" && nodes != "1" }
+
+// Sets by which a search scores.
+const (
+	validation = "validation"
+	training   = "training" // where no rows can be held out, as of the edges of a graph
+)
+
+// Search is how a case came to its learning rate.
+type Search struct {
+	Set    string     `json:"set"` // whose loss decides: that of validation rows, or of training rows
+	Seeds  []uint64   `json:"seeds"`
+	Rates  []float64  `json:"rates"`             // ascending, the same for all cases of a group
+	Losses [][]Number `json:"losses"`            // for each rate, by seed; NaN: it diverged or failed
+	LR     float64    `json:"lr"`                // the one with the least mean
+	AtEdge bool       `json:"at_edge,omitempty"` // it is the least or the greatest
+}
+
+// Mean is that of a rate's losses; infinite if one is missing.
+func (s *Search) Mean(i int) float64 {
+	sum := 0.0
+	for _, x := range s.Losses[i] {
+		sum += float64(x)
+	}
+	if !human.Finite(sum) {
+		return math.Inf(1)
+	}
+	return sum / float64(len(s.Losses[i]))
 }

@@ -27,20 +27,6 @@ func (e *Experiment) WriteCSV(w io.Writer) error {
 	return out.Error()
 }
 
-// flags are those that any case sets, in the order in which they come.
-func (e *Experiment) flags() (flags []string) {
-	seen := map[string]bool{}
-	for _, c := range e.Cases {
-		for _, s := range c.All() {
-			if !seen[s.Flag] {
-				seen[s.Flag] = true
-				flags = append(flags, s.Flag)
-			}
-		}
-	}
-	return flags
-}
-
 // record is the line of a case.
 func (e *Experiment) record(c *Measured, flags []string) []string {
 	set, failed := (&Case{Settings: c.All()}).without(), 0

@@ -59,22 +59,6 @@ func (e *Experiment) called(cases []*Measured) string {
 	return names(cases)
 }
 
-// names is the first few names of cases.
-func names(cases []*Measured) string {
-	const some = 4
-	var names []string
-	for _, c := range cases {
-		names = append(names, c.Name)
-	}
-	if len(names) > some+1 {
-		names = append(names[:some], fmt.Sprintf("%d others", len(names)-some))
-	}
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return names[0]
-}
-
 // note is what to say of the cases for which something is true, behind their names.
 func (e *Experiment) note(is func(c *Measured) bool, text string) []string {
 	cases := e.which(is)
@@ -265,4 +249,30 @@ func (e *Experiment) brief() (notes []string) {
 	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
 		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs",
 			shortRun))...)
+}
+
+// nodes says what nodes on one machine do not show.
+func (e *Experiment) nodes() (notes []string) {
+	cases := e.which(func(c *Measured) bool { return c.Nodes > 1 })
+	if len(cases) == 0 {
+		return nil
+	}
+	var ways []string
+	for _, c := range cases {
+		way := "in one process"
+		if c.Launcher != "" {
+			way = "started by " + c.Launcher
+		}
+		if c.Library != "" && c.Launcher != "" {
+			way += " (" + c.Library + ")"
+		}
+		if !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	most := slices.MaxFunc(cases, func(a, b *Measured) int { return a.Nodes*a.Workers - b.Nodes*b.Workers })
+	return []string{fmt.Sprintf("nodes are %s: all share this machine's %s (%d nodes with %s in %s), so their speed "+
+		"is not that of as many machines. "+
+		"Compare losses, and the share of communication, which here has no network", strings.Join(ways, ", or "),
+		human.Plural(e.Machine.Cores, "core"), most.Nodes, human.Plural(most.Workers, "worker"), most.Name)}
 }

@@ -159,3 +159,17 @@ func entry(list []Number, i int) float64 {
 	}
 	return float64(list[i])
 }
+
+// flags are those that any case sets, in the order in which they come.
+func (e *Experiment) flags() (flags []string) {
+	seen := map[string]bool{}
+	for _, c := range e.Cases {
+		for _, s := range c.All() {
+			if !seen[s.Flag] {
+				seen[s.Flag] = true
+				flags = append(flags, s.Flag)
+			}
+		}
+	}
+	return flags
+}

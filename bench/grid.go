@@ -131,19 +131,6 @@ func (g *Grid) points() (list []point) {
 	return list
 }
 
-// Override is settings with others in their places, or behind them.
-func Override(settings, by []Setting) []Setting {
-	all := slices.Clone(settings)
-	for _, b := range by {
-		if i := slices.IndexFunc(all, func(s Setting) bool { return s.Flag == b.Flag }); i >= 0 {
-			all[i] = b
-		} else {
-			all = append(all, b)
-		}
-	}
-	return all
-}
-
 // varying returns which flags do not have the same value at all points.
 func varying(points []point) map[string]bool {
 	first, count, varies := map[string]string{}, map[string]int{}, map[string]bool{}

@@ -150,13 +150,3 @@ func (o *paperValues) Epochs(n int) int { return n * o.Passes(5) }
 
 // Decay is that of the step after each of those epochs.
 func (o *paperValues) Decay(n int) string { return sixDigits(math.Pow(paperDecay, 1/float64(n))) }
-
-// Value is a setting of a case; "": it is not set.
-func (c *Case) Value(flag string) string {
-	for _, s := range c.Settings {
-		if s.Flag == flag {
-			return s.Value
-		}
-	}
-	return ""
-}

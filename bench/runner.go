@@ -185,19 +185,34 @@ func (w *work) interrupted(ctx context.Context) error {
 		w.Folder, how)}
 }
 
-// ending is why a plan was not carried out to its end, in words of its own.
-type ending struct {
-	kind error
-	text string
+// searcher works in the folder's part for searches.
+func (r *Runner) searcher() *Runner {
+	s := *r
+	s.part = searches
+	return &s
 }
 
-// Error says what happened and what to do.
-func (e *ending) Error() string { return e.text }
-
-// usage is a mistake of the user.
-func usage(format string, a ...any) error {
-	return &ending{config.ErrUsage, fmt.Sprintf(format, a...)}
+// tryOut carries out a step of a search, what the folder does not hold of it.
+func (r *Runner) tryOut(ctx context.Context) trier {
+	return func(step Plan) ([][]*trial, error) {
+		s := r.searcher()
+		w := &work{Runner: s, plan: step, trials: s.trials(step)}
+		if r.Fresh {
+			if err := w.forget(); err != nil {
+				return nil, err
+			}
+		}
+		err := w.turns(ctx)
+		return w.trials, err
+	}
 }
 
-// Unwrap is config.ErrUsage or an interruption: see config.Interruption.
-func (e *ending) Unwrap() error { return e.kind }
+// known reads what the folder holds of a step of a search.
+func (r *Runner) known(step Plan) ([][]*trial, error) { return r.searcher().trials(step), nil }
+
+// Searched is how many runs of the search for learning rates the folder holds, of those that are known to be needed:
+// more, while all is not true.
+func (r *Runner) Searched(p Plan) (done, total int, all bool) {
+	n, err := p.rates(r.known)
+	return n.done, n.total, err == nil
+}

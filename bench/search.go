@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -25,37 +24,6 @@ const (
 	searches    = "search"
 )
 
-// averageLR is the setting by which a rate depends on how many nodes or workers are averaged.
-const averageLR = "average-lr"
-
-// Sets by which a search scores.
-const (
-	validation = "validation"
-	training   = "training" // where no rows can be held out, as of the edges of a graph
-)
-
-// Search is how a case came to its learning rate.
-type Search struct {
-	Set    string     `json:"set"` // whose loss decides: that of validation rows, or of training rows
-	Seeds  []uint64   `json:"seeds"`
-	Rates  []float64  `json:"rates"`             // ascending, the same for all cases of a group
-	Losses [][]Number `json:"losses"`            // for each rate, by seed; NaN: it diverged or failed
-	LR     float64    `json:"lr"`                // the one with the least mean
-	AtEdge bool       `json:"at_edge,omitempty"` // it is the least or the greatest
-}
-
-// Mean is that of a rate's losses; infinite if one is missing.
-func (s *Search) Mean(i int) float64 {
-	sum := 0.0
-	for _, x := range s.Losses[i] {
-		sum += float64(x)
-	}
-	if !human.Finite(sum) {
-		return math.Inf(1)
-	}
-	return sum / float64(len(s.Losses[i]))
-}
-
 // choose takes the rate with the least mean loss, of equal ones that nearest to the base, and returns its index: the
 // least rate if none has a loss.
 func (s *Search) choose(base float64) (best int) {
@@ -68,6 +36,9 @@ func (s *Search) choose(base float64) (best int) {
 	s.LR, s.AtEdge = s.Rates[best], best == 0 || best == len(s.Rates)-1
 	return best
 }
+
+// averageLR is the setting by which a rate depends on how many nodes or workers are averaged.
+const averageLR = "average-lr"
 
 // unsought are settings with which the loss at the end does not tell a good rate.
 var unsought = []struct{ flag, why string }{
@@ -329,36 +300,4 @@ func (t *trial) score(set string) float64 {
 		return math.NaN()
 	}
 	return *e.ValidationLoss
-}
-
-// searcher works in the folder's part for searches.
-func (r *Runner) searcher() *Runner {
-	s := *r
-	s.part = searches
-	return &s
-}
-
-// tryOut carries out a step of a search, what the folder does not hold of it.
-func (r *Runner) tryOut(ctx context.Context) trier {
-	return func(step Plan) ([][]*trial, error) {
-		s := r.searcher()
-		w := &work{Runner: s, plan: step, trials: s.trials(step)}
-		if r.Fresh {
-			if err := w.forget(); err != nil {
-				return nil, err
-			}
-		}
-		err := w.turns(ctx)
-		return w.trials, err
-	}
-}
-
-// known reads what the folder holds of a step of a search.
-func (r *Runner) known(step Plan) ([][]*trial, error) { return r.searcher().trials(step), nil }
-
-// Searched is how many runs of the search for learning rates the folder holds, of those that are known to be needed:
-// more, while all is not true.
-func (r *Runner) Searched(p Plan) (done, total int, all bool) {
-	n, err := p.rates(r.known)
-	return n.done, n.total, err == nil
 }

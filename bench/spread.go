@@ -1,9 +1,11 @@
 package bench
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hogwild/internal/human"
@@ -85,3 +87,28 @@ func (s Spread) scaled(unit float64, name string) string {
 func median(list []Number, format func(float64) string) string {
 	return human.IfFinite(Summarize(list).Median, format)
 }
+
+// Number is a float64 whose JSON is null if it is not finite.
+type Number float64
+
+// MarshalJSON writes null for NaN and infinities, which JSON does not have.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !human.Finite(float64(n)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(text, (*float64)(n))
+}
+
+func shortTime(x float64) string { return Spread{x, x, x, 1}.time() }
+
+// plainNumber is a number as it is printed elsewhere.
+func plainNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
