@@ -29,10 +29,12 @@ type Validation struct {
 // Scores are how well a set is predicted: accuracy for classes, RMSE and R2 for values,
 // nothing but the loss where nothing is predicted, as by a graph cut.
 type Scores struct {
-	Set                string // validation, test
-	Loss               float64
-	Accuracy, RMSE, R2 *float64
-	Metrics            map[string]float64 // others that a program measures, means per example
+	Set      string             `json:"-"` // validation, test
+	Loss     float64            `json:"loss"`
+	Accuracy *float64           `json:"accuracy,omitempty"`
+	RMSE     *float64           `json:"rmse,omitempty"`
+	R2       *float64           `json:"r2,omitempty"`
+	Metrics  map[string]float64 `json:"metrics,omitempty"` // others that a program measures, means per example
 }
 
 // Judged are the scores by which the epoch is judged: of the validation set, or in a run
