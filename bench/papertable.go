@@ -118,8 +118,7 @@ func (e *Experiment) table(b *bytes.Buffer, heads []string, rows [][]string, abo
 	if len(rows) == 0 {
 		return
 	}
-	heads = strings.Split(strings.ToUpper(strings.Join(heads, "\t")), "\t")
-	fmt.Fprintf(b, "\n%s", human.Aligned(append([][]string{heads}, rows...)))
+	fmt.Fprintf(b, "\n%s", aligned(&human.Table{Heads: heads, Rows: rows}))
 	if about != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(human.Wrap(about, summaryWidth), "\n"))
 	}
