@@ -10,8 +10,7 @@
 //	paper.go      the plans of hogwild reproduce, files in plans
 //	finding.go    a statement of a publication, and whether what was measured agrees
 //	published.go  figures that are published
-//	csv.go        what was measured, for spreadsheets
-//	gobench.go    for benchstat
+//	export.go     what was measured, for spreadsheets and benchstat
 //	summary.go    for people
 //	columns.go    tables of cases
 //	runner.go     each case with each seed, interleaved; results.json

@@ -19,15 +19,15 @@ const (
 // were lowered for some, or whose search did not come to an end, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.smoke, e.failures, e.crowds, e.nodes, e.playing, e.taking, e.unbounded, e.searches, e.caps, e.batches,
-		e.misses, e.averages, e.brief,
+		e.smoke, e.failures, e.oversubscribed, e.sharedMachine, e.emulated, e.timeSliced, e.unbounded, e.searches,
+		e.loweredRates, e.batches, e.missedTargets, e.averages, e.weakEvidence,
 	} {
 		notes = append(notes, say()...)
 	}
 	return notes
 }
 
-// smoke says that a reproduction is too small to say anything: in the median run start-up and the ends of epochs weigh
+// smoke notes that a reproduction is too small to say anything: in the median run start-up and the ends of epochs weigh
 // more than training.
 func (e *Experiment) smoke() []string {
 	var all []Number
@@ -41,7 +41,7 @@ func (e *Experiment) smoke() []string {
 		"is judged.", shortTime(Summarize(all).Median))}
 }
 
-// which is the cases for which something is true.
+// which returns the cases for which something is true.
 func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
 	for i := range e.Cases {
 		if c := &e.Cases[i]; is(c) {
@@ -51,7 +51,7 @@ func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
 	return cases
 }
 
-// called names the first few of some cases.
+// called returns the names of the first few of some cases.
 func (e *Experiment) called(cases []*Measured) string {
 	if len(cases) > 1 && len(cases) == len(e.Cases) {
 		return "all cases"
@@ -68,7 +68,7 @@ func (e *Experiment) note(is func(c *Measured) bool, text string) []string {
 	return []string{e.called(cases) + ": " + text}
 }
 
-// failures are runs that came to nothing, a line each case, and those that are missing.
+// failures notes runs that came to nothing, a line each case, and those that are missing.
 func (e *Experiment) failures() (notes []string) {
 	missing := 0
 	for _, c := range e.Cases {
@@ -86,8 +86,8 @@ func (e *Experiment) failures() (notes []string) {
 	return notes
 }
 
-// crowds are cases with more workers than cores.
-func (e *Experiment) crowds() []string {
+// oversubscribed notes cases with more workers than cores.
+func (e *Experiment) oversubscribed() []string {
 	cores := e.Machine.Cores
 	return e.note(func(c *Measured) bool {
 		onCores := c.Workers
@@ -100,28 +100,28 @@ func (e *Experiment) crowds() []string {
 		"): workers share cores, so this says nothing about scaling to more cores")
 }
 
-// taking are workers on one GPU that take turns: what the device had to say.
-func (e *Experiment) taking() []string {
+// timeSliced notes cases whose workers take turns on one GPU, as the device reported.
+func (e *Experiment) timeSliced() []string {
 	return e.note(func(c *Measured) bool {
 		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
 	}, "without MPS the GPU time-slices its processes, so more workers are no faster; --mps runs them concurrently")
 }
 
-// playing are runs on no GPU, but on the driver that plays one.
-func (e *Experiment) playing() []string {
+// emulated notes that a driver without a GPU has run the kernels.
+func (e *Experiment) emulated() []string {
 	if len(e.which(func(c *Measured) bool { return strings.Contains(c.Device, "stand-in") })) == 0 {
 		return nil
 	}
 	return []string{"no GPU: the stand-in driver interprets the kernels, so results are valid but times are not"}
 }
 
-// unbounded are cases on a GPU, of which limits of the cores say nothing.
+// unbounded notes cases on a GPU, of which limits of the cores say nothing.
 func (e *Experiment) unbounded() []string {
 	return e.note(func(c *Measured) bool { return e.Limits != nil && c.Config.GPU != "" },
 		"the limits are those of the CPU cores and do not apply on a GPU")
 }
 
-// batches are steps of other sizes than those of a group's first case, where the program
+// batches notes steps of other sizes than those of a group's first case, where the program
 // chose them.
 func (e *Experiment) batches() (notes []string) {
 	for _, g := range e.groups() {
@@ -141,8 +141,8 @@ func (e *Experiment) batches() (notes []string) {
 	return notes
 }
 
-// caps are learning rates that were lowered for some cases of a group only.
-func (e *Experiment) caps() (notes []string) {
+// loweredRates notes learning rates that were lowered for some cases of a group only.
+func (e *Experiment) loweredRates() (notes []string) {
 	for _, g := range e.groups() {
 		of := e.of(g)
 		lowered := func(c *Measured) bool {
@@ -166,8 +166,8 @@ func (e *Experiment) caps() (notes []string) {
 	return notes
 }
 
-// misses are cases that did not reach the target in every run, or in none.
-func (e *Experiment) misses() []string {
+// missedTargets notes cases that did not reach the target in every run, or in none.
+func (e *Experiment) missedTargets() []string {
 	reached := func(some bool) func(c *Measured) bool {
 		return func(c *Measured) bool {
 			target, ran, there := float64(c.Target), Summarize(c.TestLoss).N, Summarize(c.SecondsToTarget).N
@@ -178,7 +178,7 @@ func (e *Experiment) misses() []string {
 		e.note(reached(true), "some runs did not reach the target; times to target are those of the runs that did")...)
 }
 
-// searches are those whose best rate may lie beyond the rates tried, and those that went by rows that were trained on.
+// searches notes those whose best rate may lie beyond the rates tried, or that went by rows that were trained on.
 func (e *Experiment) searches() []string {
 	return append(e.note(func(c *Measured) bool { return c.Search != nil && c.Search.AtEdge },
 		"the best learning rate is the lowest or highest of those tried; a better one may lie beyond"),
@@ -187,7 +187,7 @@ func (e *Experiment) searches() []string {
 				"epoch")...)
 }
 
-// averages are cases in sync, beside others, whose steps are not theirs.
+// averages notes cases in sync, beside others, whose steps are not theirs.
 func (e *Experiment) averages() (notes []string) {
 	var rare, common, behind []*Measured
 	for _, g := range e.groups() {
@@ -227,8 +227,8 @@ func (e *Experiment) averages() (notes []string) {
 	return notes
 }
 
-// brief are too few repeats, repeats that differ much, and runs that are too short.
-func (e *Experiment) brief() (notes []string) {
+// weakEvidence notes too few repeats, repeats that differ much, and runs that are too short.
+func (e *Experiment) weakEvidence() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && n < leastRepeats {
 		notes = append(notes, fmt.Sprintf("%s per case: too few to tell cases apart; verdicts need --repeat %d",
 			human.Plural(n, "run"), leastRepeats))
@@ -251,8 +251,8 @@ func (e *Experiment) brief() (notes []string) {
 			shortRun))...)
 }
 
-// nodes says what nodes on one machine do not show.
-func (e *Experiment) nodes() (notes []string) {
+// sharedMachine notes what nodes on one machine do not show.
+func (e *Experiment) sharedMachine() (notes []string) {
 	cases := e.which(func(c *Measured) bool { return c.Nodes > 1 })
 	if len(cases) == 0 {
 		return nil
