@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"math"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
+	"hogwild/internal/human"
 )
 
 // resultsFile is what an experiment's folder holds of it.
@@ -192,4 +194,12 @@ func instruments(r *rundir.Result) *control.Instruments {
 		return &control.Instruments{}
 	}
 	return r.Instruments
+}
+
+// WriteJSON writes results.json, with the best cases of a sweep.
+func (e *Experiment) WriteJSON(w io.Writer) error {
+	return human.WriteJSON(w, struct {
+		*Experiment
+		Best []Best `json:"best,omitempty"`
+	}{e, e.bests()})
 }

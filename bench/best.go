@@ -3,12 +3,22 @@ package bench
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"hogwild/internal/human"
 )
+
+// Best is what a sweep's cases of one group come to: the case with the least median test loss, and those that its
+// repeats do not tell apart from it.
+type Best struct {
+	Group    string   `json:"group,omitempty"`
+	Case     string   `json:"case"`
+	TestLoss Number   `json:"test_loss"`
+	Low      Number   `json:"test_loss_low"` // of the repeats
+	High     Number   `json:"test_loss_high"`
+	Ties     []string `json:"ties,omitempty"`
+}
 
 // ByLoss is cases from the least median test loss to the greatest; those that have none come last.
 func ByLoss(cases []*Measured) []*Measured {
@@ -93,22 +103,4 @@ func names(cases []*Measured) string {
 		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}
 	return names[0]
-}
-
-// which is the cases for which something is true.
-func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
-	for i := range e.Cases {
-		if c := &e.Cases[i]; is(c) {
-			cases = append(cases, c)
-		}
-	}
-	return cases
-}
-
-// WriteJSON writes results.json, with the best cases of a sweep.
-func (e *Experiment) WriteJSON(w io.Writer) error {
-	return human.WriteJSON(w, struct {
-		*Experiment
-		Best []Best `json:"best,omitempty"`
-	}{e, e.bests()})
 }

@@ -2,51 +2,50 @@
 // what that reports; of gradients and weights it knows nothing, of the folders of runs what
 // package config says.
 //
-// Top down:
+// Its files, each of which uses only those below it:
 //
-//	runner.go      each case with each seed, interleaved, by new processes
-//	progress.go    how far it is
-//	search.go      the best learning rate of each case, by runs of its own
-//	papertable.go  what is published and what was measured, side by side
-//	verdicts.go    which statements of the paper hold
-//	summary.go     what was measured, for people
-//	tutorial.go    the plan and the findings of hogwild reproduce tutorial
-//	paperruns.go   the runs of hogwild reproduce paper
-//	published.go   what is published
-//	paper.go       the plan of hogwild reproduce paper; the plans are files in plans
-//	gridfile.go    cases from a file
-//	grid.go        cases, each with each point of a grid
-//	yaml.go        the entries of such files
-//	fairness.go    what makes a comparison unfair
-//	gobench.go     results for benchstat
-//	csv.go         results for spreadsheets
-//	columns.go     results in tables
-//	shares.go      what a case reaches of what the machine does
-//	nodes.go       what several nodes spend on each other
-//	assemble.go    runs to results.json
-//	target.go      the time to a loss
-//	best.go        which case is best
-//	speedup.go     speed-ups, and whether repeats show them
-//	finding.go     a statement, and the judgement of it
-//	experiment.go  Experiment, Measured
-//	paired.go      tests of paired repeats
-//	trial.go       one run
-//	process.go     its process
-//	errors.go      why an experiment ends
-//	case.go        what is to be measured: a Plan of Cases
-//	spread.go      numbers of several repeats
-//	limits.go      what this machine does at best, by loops as plain as those that training needs
+//	papertable.go what is published and what was measured, side by side
+//	paperruns.go  runs of the Hogwild! paper, and what it says of them
+//	tutorial.go   those of a tutorial
+//	paper.go      the plans of hogwild reproduce, files in plans
+//	finding.go    a statement of a publication, and whether what was measured agrees
+//	published.go  figures that are published
+//	export.go     what was measured, for spreadsheets and benchstat
+//	summary.go    for people
+//	columns.go    tables of cases
+//	runner.go     each case with each seed, interleaved; results.json
+//	progress.go   how far it is
+//	search.go     the best learning rate of each case, by runs of its own
+//	assemble.go   an Experiment from what its folder holds
+//	trial.go      one run of a case, and what its folder holds of it
+//	process.go    a run as a new process
+//	fairness.go   what a reader must know before comparing
+//	target.go     how soon cases reach a loss
+//	best.go       the best cases of a sweep
+//	speedup.go    cases beside their rivals
+//	shares.go     what a case reaches of the limits of the machine
+//	experiment.go what was measured
+//	paired.go     of which repeats show a difference
+//	gridfile.go   a Plan from a file
+//	grid.go       cases with each point of a grid of settings
+//	case.go       what is to be measured: a Plan of Cases
+//	limits.go     what this machine does at best, by loops as plain as those that training needs
+//	yaml.go       mistakes of the user, and their places in files
+//	spread.go     medians and ranges of repeats
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
 // on, rivals has other programs for the same jobs and a script that interleaves their runs.
 package bench
 
 import (
+	"cmp"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // Case is one way to train: settings of hogwild train, by the names of its flags.
@@ -133,8 +132,58 @@ func Override(settings, by []Setting) []Setting {
 	return all
 }
 
+// SameSettings reports whether two lists set the same flags to the same values, in whatever order.
+func SameSettings(a, b []Setting) bool {
+	sorted := func(s []Setting) []Setting {
+		return slices.SortedFunc(slices.Values(s), func(a, b Setting) int { return cmp.Compare(a.Flag, b.Flag) })
+	}
+	return slices.Equal(sorted(a), sorted(b))
+}
+
+// without is a case's settings, less some of them.
+func (c *Case) without(flags ...string) map[string]string {
+	all := map[string]string{}
+	for _, s := range c.Settings {
+		all[s.Flag] = s.Value
+	}
+	for _, f := range flags {
+		delete(all, f)
+	}
+	return all
+}
+
+// NodesWord stands in a launcher for the number of nodes.
+const NodesWord = "{nodes}"
+
+// SetLauncher makes a launcher start the nodes of all cases that have several.
+func (p *Plan) SetLauncher(launcher string) error {
+	switch some := false; {
+	case launcher == "":
+		return nil
+	case !strings.Contains(launcher, NodesWord):
+		return usage("launcher %q: it lacks %s, the number of nodes; e.g. 'mpirun -n %s'", launcher,
+			NodesWord, NodesWord)
+	default:
+		for i := range p.Cases {
+			if c := &p.Cases[i]; several(c.Value("nodes")) {
+				c.Launcher, some = launcher, true
+			}
+		}
+		if !some {
+			return usage("launcher %q: no case has several nodes; set nodes, or leave launcher out", launcher)
+		}
+	}
+	return nil
+}
+
 // several reports whether a value of nodes is more than one.
 func several(nodes string) bool { return nodes != "" && nodes != "0" && nodes != "1" }
+
+// Sets by which a search scores.
+const (
+	validation = "validation"
+	training   = "training" // where no rows can be held out, as of the edges of a graph
+)
 
 // Search is how a case came to its learning rate.
 type Search struct {
@@ -146,14 +195,14 @@ type Search struct {
 	AtEdge bool       `json:"at_edge,omitempty"` // it is the least or the greatest
 }
 
-// NodesWord stands in a launcher for the number of nodes.
-const NodesWord = "{nodes}"
-
-// Sets by which a search scores.
-const (
-	validation = "validation"
-	training   = "training" // where no rows can be held out, as of the edges of a graph
-)
-
-// notRun stands for the reason of a failure where a run is missing.
-const notRun = "not run"
+// Mean is that of a rate's losses; infinite if one is missing.
+func (s *Search) Mean(i int) float64 {
+	sum := 0.0
+	for _, x := range s.Losses[i] {
+		sum += float64(x)
+	}
+	if !human.Finite(sum) {
+		return math.Inf(1)
+	}
+	return sum / float64(len(s.Losses[i]))
+}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"slices"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -82,19 +83,65 @@ type Reached struct {
 	EpochsToTarget  []Number `json:"epochs_to_target"`
 }
 
+// notRun stands for the reason of a failure where a run is missing.
+const notRun = "not run"
+
 // kind is that of the case's mode.
 func (m *Measured) kind() config.ModeKind {
 	mode, _ := config.ParseMode(m.Mode) // of a case that was checked
 	return mode.Kind
 }
 
-// Best is what a sweep's cases of one group come to: the case with the least median test loss, and those that its
-// repeats do not tell apart from it.
-type Best struct {
-	Group    string   `json:"group,omitempty"`
-	Case     string   `json:"case"`
-	TestLoss Number   `json:"test_loss"`
-	Low      Number   `json:"test_loss_low"` // of the repeats
-	High     Number   `json:"test_loss_high"`
-	Ties     []string `json:"ties,omitempty"`
+// RoundBytes is what a node gave to be summed in a round, on average.
+func (m *Measured) RoundBytes() []Number { return ratios(m.NodeBytes, m.NodeRounds) }
+
+// Communication is the share of the training time in which a round was on its way. Workers train
+// meanwhile, except in the last round of an epoch.
+func (m *Measured) Communication() []Number { return ratios(m.SumSeconds, m.Seconds) }
+
+// Waiting is the share of the training time in which the workers of node 0 waited for rounds and other nodes.
+func (m *Measured) Waiting() []Number { return ratios(m.WaitSeconds, m.Seconds) }
+
+// Rounds is how many rounds an epoch were asked for.
+func (m *Measured) Rounds() string {
+	if m.Nodes < 2 {
+		return ""
+	}
+	return m.Config.Rounds
+}
+
+// anyNodes reports whether a case has several nodes.
+func anyNodes(cases []*Measured) bool {
+	return slices.ContainsFunc(cases, func(c *Measured) bool { return c.Nodes > 1 })
+}
+
+// groups are the names of the groups, in the order of their first cases.
+func (e *Experiment) groups() (names []string) {
+	for _, c := range e.Cases {
+		if !slices.Contains(names, c.Group) {
+			names = append(names, c.Group)
+		}
+	}
+	return names
+}
+
+// of is the cases of a group.
+func (e *Experiment) of(group string) (cases []*Measured) {
+	for i := range e.Cases {
+		if c := &e.Cases[i]; c.Group == group {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// runs is how many of a case's repeats were run, whatever came of them.
+func (c *Measured) runs() int {
+	n := 0
+	for _, why := range c.Failed {
+		if why != notRun {
+			n++
+		}
+	}
+	return n
 }

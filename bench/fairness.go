@@ -19,16 +19,15 @@ const (
 // were lowered for some, or whose search did not come to an end, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.smoke, e.failures, e.oversubscribed, e.nodes, e.emulated, e.timeSliced, e.unbounded, e.searches,
-		e.caps, e.batches,
-		e.misses, e.averages, e.brief,
+		e.smoke, e.failures, e.oversubscribed, e.sharedMachine, e.emulated, e.timeSliced, e.unbounded, e.searches,
+		e.loweredRates, e.batches, e.missedTargets, e.averages, e.weakEvidence,
 	} {
 		notes = append(notes, say()...)
 	}
 	return notes
 }
 
-// smoke says that a reproduction is too small to say anything: in the median run start-up and the ends of epochs weigh
+// smoke notes that a reproduction is too small to say anything: in the median run start-up and the ends of epochs weigh
 // more than training.
 func (e *Experiment) smoke() []string {
 	var all []Number
@@ -42,7 +41,17 @@ func (e *Experiment) smoke() []string {
 		"is judged.", shortTime(Summarize(all).Median))}
 }
 
-// called names the first few of some cases.
+// which returns the cases for which something is true.
+func (e *Experiment) which(is func(c *Measured) bool) (cases []*Measured) {
+	for i := range e.Cases {
+		if c := &e.Cases[i]; is(c) {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// called returns the names of the first few of some cases.
 func (e *Experiment) called(cases []*Measured) string {
 	if len(cases) > 1 && len(cases) == len(e.Cases) {
 		return "all cases"
@@ -59,7 +68,7 @@ func (e *Experiment) note(is func(c *Measured) bool, text string) []string {
 	return []string{e.called(cases) + ": " + text}
 }
 
-// failures are runs that came to nothing, a line each case, and those that are missing.
+// failures notes runs that came to nothing, a line each case, and those that are missing.
 func (e *Experiment) failures() (notes []string) {
 	missing := 0
 	for _, c := range e.Cases {
@@ -77,7 +86,7 @@ func (e *Experiment) failures() (notes []string) {
 	return notes
 }
 
-// oversubscribed are cases with more workers than cores.
+// oversubscribed notes cases with more workers than cores.
 func (e *Experiment) oversubscribed() []string {
 	cores := e.Machine.Cores
 	return e.note(func(c *Measured) bool {
@@ -91,14 +100,14 @@ func (e *Experiment) oversubscribed() []string {
 		"): workers share cores, so this says nothing about scaling to more cores")
 }
 
-// timeSliced are workers on one GPU that take turns: what the device had to say.
+// timeSliced notes cases whose workers take turns on one GPU, as the device reported.
 func (e *Experiment) timeSliced() []string {
 	return e.note(func(c *Measured) bool {
 		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
 	}, "without MPS the GPU time-slices its processes, so more workers are no faster; --mps runs them concurrently")
 }
 
-// emulated are runs on no GPU, but on the driver that plays one.
+// emulated notes that a driver without a GPU has run the kernels.
 func (e *Experiment) emulated() []string {
 	if len(e.which(func(c *Measured) bool { return strings.Contains(c.Device, "stand-in") })) == 0 {
 		return nil
@@ -106,13 +115,13 @@ func (e *Experiment) emulated() []string {
 	return []string{"no GPU: the stand-in driver interprets the kernels, so results are valid but times are not"}
 }
 
-// unbounded are cases on a GPU, of which limits of the cores say nothing.
+// unbounded notes cases on a GPU, of which limits of the cores say nothing.
 func (e *Experiment) unbounded() []string {
 	return e.note(func(c *Measured) bool { return e.Limits != nil && c.Config.GPU != "" },
 		"the limits are those of the CPU cores and do not apply on a GPU")
 }
 
-// batches are steps of other sizes than those of a group's first case, where the program
+// batches notes steps of other sizes than those of a group's first case, where the program
 // chose them.
 func (e *Experiment) batches() (notes []string) {
 	for _, g := range e.groups() {
@@ -132,8 +141,8 @@ func (e *Experiment) batches() (notes []string) {
 	return notes
 }
 
-// caps are learning rates that were lowered for some cases of a group only.
-func (e *Experiment) caps() (notes []string) {
+// loweredRates notes learning rates that were lowered for some cases of a group only.
+func (e *Experiment) loweredRates() (notes []string) {
 	for _, g := range e.groups() {
 		of := e.of(g)
 		lowered := func(c *Measured) bool {
@@ -157,8 +166,8 @@ func (e *Experiment) caps() (notes []string) {
 	return notes
 }
 
-// misses are cases that did not reach the target in every run, or in none.
-func (e *Experiment) misses() []string {
+// missedTargets notes cases that did not reach the target in every run, or in none.
+func (e *Experiment) missedTargets() []string {
 	reached := func(some bool) func(c *Measured) bool {
 		return func(c *Measured) bool {
 			target, ran, there := float64(c.Target), Summarize(c.TestLoss).N, Summarize(c.SecondsToTarget).N
@@ -169,7 +178,7 @@ func (e *Experiment) misses() []string {
 		e.note(reached(true), "some runs did not reach the target; times to target are those of the runs that did")...)
 }
 
-// searches are those whose best rate may lie beyond the rates tried, and those that went by rows that were trained on.
+// searches notes those whose best rate may lie beyond the rates tried, or that went by rows that were trained on.
 func (e *Experiment) searches() []string {
 	return append(e.note(func(c *Measured) bool { return c.Search != nil && c.Search.AtEdge },
 		"the best learning rate is the lowest or highest of those tried; a better one may lie beyond"),
@@ -178,7 +187,7 @@ func (e *Experiment) searches() []string {
 				"epoch")...)
 }
 
-// averages are cases in sync, beside others, whose steps are not theirs.
+// averages notes cases in sync, beside others, whose steps are not theirs.
 func (e *Experiment) averages() (notes []string) {
 	var rare, common, behind []*Measured
 	for _, g := range e.groups() {
@@ -218,8 +227,8 @@ func (e *Experiment) averages() (notes []string) {
 	return notes
 }
 
-// brief are too few repeats, repeats that differ much, and runs that are too short.
-func (e *Experiment) brief() (notes []string) {
+// weakEvidence notes too few repeats, repeats that differ much, and runs that are too short.
+func (e *Experiment) weakEvidence() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && n < leastRepeats {
 		notes = append(notes, fmt.Sprintf("%s per case: too few to tell cases apart; verdicts need --repeat %d",
 			human.Plural(n, "run"), leastRepeats))
@@ -240,4 +249,30 @@ func (e *Experiment) brief() (notes []string) {
 	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
 		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs",
 			shortRun))...)
+}
+
+// sharedMachine notes what nodes on one machine do not show.
+func (e *Experiment) sharedMachine() (notes []string) {
+	cases := e.which(func(c *Measured) bool { return c.Nodes > 1 })
+	if len(cases) == 0 {
+		return nil
+	}
+	var ways []string
+	for _, c := range cases {
+		way := "in one process"
+		if c.Launcher != "" {
+			way = "started by " + c.Launcher
+		}
+		if c.Library != "" && c.Launcher != "" {
+			way += " (" + c.Library + ")"
+		}
+		if !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	most := slices.MaxFunc(cases, func(a, b *Measured) int { return a.Nodes*a.Workers - b.Nodes*b.Workers })
+	return []string{fmt.Sprintf("nodes are %s: all share this machine's %s (%d nodes with %s in %s), so their speed "+
+		"is not that of as many machines. "+
+		"Compare losses, and the share of communication, which here has no network", strings.Join(ways, ", or "),
+		human.Plural(e.Machine.Cores, "core"), most.Nodes, human.Plural(most.Workers, "worker"), most.Name)}
 }

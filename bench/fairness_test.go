@@ -112,7 +112,7 @@ func TestCapsOfAll(t *testing.T) {
 	for i := range e.Cases {
 		e.Cases[i].LRUsed = []Number{0.05, 0.05, 0.05}
 	}
-	if notes := e.caps(); notes != nil {
+	if notes := e.loweredRates(); notes != nil {
 		t.Errorf("%q", notes)
 	}
 }

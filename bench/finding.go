@@ -18,17 +18,18 @@ type Finding struct {
 	P         Number    `json:"p"` // of the verdict, Holm's adjusted p-value; null: there was no test
 }
 
-// Agreement is how a statement of a publication and what was measured go together.
-type Agreement string
+// FindingHeads are the heads of FindingRows.
+var FindingHeads = []string{"experiment", "claim", "published", "measured", "verdict"}
 
-// The agreements.
-const (
-	Agrees    Agreement = "agrees"
-	Differs   Agreement = "differs"
-	Undecided Agreement = "undecided"    // neither is shown, or there are too few repeats
-	Missing   Agreement = "not measured" // runs failed, or have not been made yet
-	Unjudged  Agreement = "not judged"   // the runs were too short to say anything
-)
+// AboutFindings says what the figures of FindingRows are, and when a statement holds.
+const AboutFindings = "Speed-ups are relative to the serial version (Hogwild! with one worker): published for 10 " +
+	"threads, measured with the most workers. " +
+	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats, in the " +
+	"order of the claim. " +
+	"≥ and ≈ allow 5%. A claim agrees if paired t-tests over the repeats show it (for ≈ an equivalence test), " +
+	"differs if they show the opposite, " +
+	"and is undecided otherwise, or with fewer than 5 repeats. The probability of any wrong verdict in the table is " +
+	"at most 5% (Holm's step-down)."
 
 // quantity is a speed-up or a loss: as published, NaN where it is not, and that of each of
 // our repeats.

@@ -177,12 +177,19 @@ func (f *Limits) WriteJSON(w io.Writer) error { return human.WriteJSON(w, f) }
 
 // WriteText writes the limits as a table.
 func (f *Limits) WriteText(out io.Writer) error {
-	rows := [][]string{{"LIMIT", "UNIT", "CORES", "MEDIAN (RANGE)", "BOUNDS"}}
-	for _, v := range f.Limits {
-		figure := fmt.Sprintf("%s (%s to %s)", human.Short(v.Median), human.Short(v.Min), human.Short(v.Max))
-		rows = append(rows, []string{v.Name, v.Unit, fmt.Sprint(v.Cores), figure, v.Means})
-	}
 	_, err := fmt.Fprintf(out, "%s, %d cores, %s, %s, %s\nmedian of %d repeats (range)\n\n%s",
-		f.CPU, f.Cores, f.Kernel, f.Go, f.Time.Format("2006-01-02 15:04 MST"), repeats, human.Aligned(rows))
+		f.CPU, f.Cores, f.Kernel, f.Go, f.Time.Format("2006-01-02 15:04 MST"), repeats, aligned(f.Table()))
 	return err
+}
+
+// Table is a row for each limit.
+func (f *Limits) Table() *human.Table {
+	return human.TableOf(f.Limits,
+		human.Col("limit", func(l Limit) string { return l.Name }),
+		human.Col("unit", func(l Limit) string { return l.Unit }),
+		human.Col("cores", func(l Limit) string { return fmt.Sprint(l.Cores) }),
+		human.Col("median (range)", func(l Limit) string {
+			return Spread{l.Median, l.Min, l.Max, repeats}.Text(human.Short)
+		}),
+		human.Col("bounds", func(l Limit) string { return l.Means }))
 }

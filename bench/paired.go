@@ -100,3 +100,15 @@ func holm(p []float64) []float64 {
 	}
 	return adjusted
 }
+
+// Agreement is how a statement of a publication and what was measured go together.
+type Agreement string
+
+// The agreements.
+const (
+	Agrees    Agreement = "agrees"
+	Differs   Agreement = "differs"
+	Undecided Agreement = "undecided"    // neither is shown, or there are too few repeats
+	Missing   Agreement = "not measured" // runs failed, or have not been made yet
+	Unjudged  Agreement = "not judged"   // the runs were too short to say anything
+)

@@ -351,7 +351,7 @@ func TestTutorialFindings(t *testing.T) {
 				var h []rundir.EpochResult
 				for i := range list {
 					if human.Finite(list[i]) {
-						h = append(h, rundir.EpochResult{TestAccuracy: &list[i]})
+						h = append(h, rundir.EpochResult{Tested: rundir.Tested{TestAccuracy: &list[i]}})
 					}
 				}
 				m.Histories = append(m.Histories, h)

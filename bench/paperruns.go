@@ -125,3 +125,75 @@ func (e *Experiment) averageFindings() (list []Finding) {
 	}
 	return list
 }
+
+// speed is the speed-up of a method: the paper's with ten threads, and ours with the most
+// workers.
+func (r *PaperRuns) speed(s *PublishedSet, method string) quantity {
+	return quantity{paperMethods[method], s.at(method, 10), r.most(method)}
+}
+
+func (e *Experiment) paperFindings() (list []Finding) {
+	for i := range PublishedSets {
+		s := &PublishedSets[i]
+		if r := e.PaperRuns(s.Name); r != nil {
+			list = append(list, r.speedFindings(s)...)
+			list = append(list, r.lossFindings(s)...)
+		}
+	}
+	return append(append(list, e.delayFindings()...), e.averageFindings()...)
+}
+
+// speedFindings: Hogwild! gains from workers and is not behind AIG, which is before RR; the
+// paper's own curves of Hogwild! and AIG cross on some sets. RR is slower than the serial
+// version where gradients are short.
+func (r *PaperRuns) speedFindings(s *PublishedSet) []Finding {
+	serial := quantity{"serial", 1, r.SpeedUp(r.Serial)}
+	hogwild, aig, rr := r.speed(s, methodHogwild), r.speed(s, methodAIG), r.speed(s, methodRR)
+	list := []Finding{
+		hogwild.compare(s.Name, above, serial, human.Factor),
+		hogwild.compare(s.Name, notBelow, aig, human.Factor),
+		aig.compare(s.Name, above, rr, human.Factor),
+	}
+	if rr.published > 1 {
+		return append(list, rr.compare(s.Name, above, serial, human.Factor))
+	}
+	return append(list, serial.compare(s.Name, above, rr, human.Factor)) // on jumbo it was too slow to be finished
+}
+
+// lossFindings: no method learns worse than Hogwild!, nor better.
+func (r *PaperRuns) lossFindings(s *PublishedSet) (list []Finding) {
+	loss := func(method string, published float64) quantity {
+		f := quantity{"loss of " + paperMethods[method], published, nil}
+		if c := r.Of(method, r.Most); c != nil {
+			f.here = c.TestLoss
+		}
+		return f
+	}
+	hogwild := loss(methodHogwild, s.Hogwild.Test)
+	return []Finding{
+		loss(methodAIG, none).compare(s.Name, closeTo, hogwild, human.Loss),
+		loss(methodRR, s.RoundRobin.Test).compare(s.Name, closeTo, hogwild, human.Loss),
+	}
+}
+
+// delayFindings: with the shortest delay RR is far behind; where a gradient takes a
+// millisecond it is on par with Hogwild!.
+func (e *Experiment) delayFindings() []Finding {
+	groups, _ := e.DelayGroups()
+	if len(groups) < 2 {
+		return nil
+	}
+	short, long := e.PaperRuns(groups[0]), e.PaperRuns(groups[len(groups)-1])
+	if short == nil || long == nil {
+		return nil
+	}
+	speed := func(r *PaperRuns, method string, at int) quantity {
+		return quantity{paperMethods[method], PublishedByDelay[method][at], r.most(method)}
+	}
+	return []Finding{
+		speed(short, methodHogwild, 2).compare("delay of "+delayOf(short), above,
+			speed(short, methodRR, 2), human.Factor),
+		speed(long, methodRR, 6).compare("delay of "+delayOf(long), notBelow,
+			speed(long, methodHogwild, 6), human.Factor),
+	}
+}

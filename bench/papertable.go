@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"hogwild/internal/human"
@@ -37,10 +38,10 @@ func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 	var theirs [5]string
 	run := map[string]PublishedRun{methodHogwild: s.Hogwild, methodRR: s.RoundRobin,
 		methodAIG: {none, none, none}}[method]
-	theirs[0] = ifFinite(s.Examples*paperPasses/run.Seconds, human.Rate)
-	theirs[1] = ifFinite(s.at(method, r.Most), human.Factor)
-	theirs[2] = ifFinite(run.Seconds, shortTime)
-	theirs[3], theirs[4] = ifFinite(run.Train, plainNumber), ifFinite(run.Test, plainNumber)
+	theirs[0] = human.IfFinite(s.Examples*paperPasses/run.Seconds, human.Rate)
+	theirs[1] = human.IfFinite(s.at(method, r.Most), human.Factor)
+	theirs[2] = human.IfFinite(run.Seconds, shortTime)
+	theirs[3], theirs[4] = human.IfFinite(run.Train, plainNumber), human.IfFinite(run.Test, plainNumber)
 	return r.row(s.Name, paperMethods[method], r.Of(method, r.Most), theirs)
 }
 
@@ -71,13 +72,6 @@ func beside(ours, theirs [5]string) (cells []string) {
 		cells = append(cells, cmp.Or(theirs[i], "-")+" / "+cmp.Or(ours[i], "-"))
 	}
 	return cells
-}
-
-func ifFinite(x float64, text func(float64) string) string {
-	if !human.Finite(x) {
-		return ""
-	}
-	return text(x)
 }
 
 // AboutTable says what the figures of PublishedTable are.
@@ -124,9 +118,61 @@ func (e *Experiment) table(b *bytes.Buffer, heads []string, rows [][]string, abo
 	if len(rows) == 0 {
 		return
 	}
-	heads = strings.Split(strings.ToUpper(strings.Join(heads, "\t")), "\t")
-	fmt.Fprintf(b, "\n%s", human.Aligned(append([][]string{heads}, rows...)))
+	fmt.Fprintf(b, "\n%s", aligned(&human.Table{Heads: heads, Rows: rows}))
 	if about != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(human.Wrap(about, summaryWidth), "\n"))
 	}
+}
+
+// FindingRows is the table of verdicts.
+func (e *Experiment) FindingRows() (rows [][]string) {
+	for _, f := range e.Findings() {
+		rows = append(rows, []string{f.About, f.Statement, f.Published, f.Measured, string(f.Verdict)})
+	}
+	return rows
+}
+
+// Findings compares an experiment of PaperPlan or TutorialPlan with what is published.
+func (e *Experiment) Findings() []Finding {
+	list := e.paperFindings
+	if e.Name == tutorialName {
+		list = e.tutorialFindings
+	}
+	all := list()
+	var p []float64
+	for _, f := range all {
+		p = append(p, float64(f.P))
+	}
+	for i, x := range holm(p) {
+		f := &all[i]
+		f.P = Number(x)
+		switch {
+		case f.Verdict == Missing:
+		case len(e.smoke()) > 0:
+			f.Verdict, f.P = Unjudged, Number(math.NaN())
+		case !(x <= level):
+			f.Verdict = Undecided
+		}
+	}
+	return all
+}
+
+// Verdicts counts them: 23 agree, 10 differ, 1 undecided.
+func (e *Experiment) Verdicts() string {
+	count := map[Agreement]int{}
+	for _, f := range e.Findings() {
+		count[f.Verdict]++
+	}
+	var words []string
+	for _, a := range []Agreement{Agrees, Differs, Undecided, Missing, Unjudged} {
+		if n := count[a]; n == 1 {
+			words = append(words, "1 "+string(a))
+		} else if n > 1 {
+			words = append(words, fmt.Sprintf("%d %s", n, strings.TrimSuffix(string(a), "s")))
+		}
+	}
+	if len(e.Seeds) < leastRepeats && count[Undecided] > 0 {
+		words = append(words, fmt.Sprintf("with too few repeats for a verdict: --repeat %d", leastRepeats))
+	}
+	return strings.Join(words, ", ")
 }

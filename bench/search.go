@@ -24,21 +24,6 @@ const (
 	searches    = "search"
 )
 
-// averageLR is the setting by which a rate depends on how many nodes or workers are averaged.
-const averageLR = "average-lr"
-
-// Mean is that of a rate's losses; infinite if one is missing.
-func (s *Search) Mean(i int) float64 {
-	sum := 0.0
-	for _, x := range s.Losses[i] {
-		sum += float64(x)
-	}
-	if !human.Finite(sum) {
-		return math.Inf(1)
-	}
-	return sum / float64(len(s.Losses[i]))
-}
-
 // choose takes the rate with the least mean loss, of equal ones that nearest to the base, and returns its index: the
 // least rate if none has a loss.
 func (s *Search) choose(base float64) (best int) {
@@ -51,6 +36,9 @@ func (s *Search) choose(base float64) (best int) {
 	s.LR, s.AtEdge = s.Rates[best], best == 0 || best == len(s.Rates)-1
 	return best
 }
+
+// averageLR is the setting by which a rate depends on how many nodes or workers are averaged.
+const averageLR = "average-lr"
 
 // unsought are settings with which the loss at the end does not tell a good rate.
 var unsought = []struct{ flag, why string }{

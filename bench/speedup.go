@@ -2,23 +2,10 @@ package bench
 
 import (
 	"maps"
-	"slices"
 )
 
 // ofModes are the flags in which cases may differ that are compared by their modes.
 var ofModes = []string{"mode", "average", "average-every", "average-state"}
-
-// without is a case's settings, less some of them.
-func (c *Case) without(flags ...string) map[string]string {
-	all := map[string]string{}
-	for _, s := range c.Settings {
-		all[s.Flag] = s.Value
-	}
-	for _, f := range flags {
-		delete(all, f)
-	}
-	return all
-}
 
 // like finds the case of c's group that has the same settings but for some flags, and
 // so many workers and the mode; nil: there is none.
@@ -106,35 +93,4 @@ func (e *Experiment) SpeedUp(c *Measured) []Number {
 		return nil
 	}
 	return ratios(c.ExamplesPerSecond, b.ExamplesPerSecond)
-}
-
-// groups are the names of the groups, in the order of their first cases.
-func (e *Experiment) groups() (names []string) {
-	for _, c := range e.Cases {
-		if !slices.Contains(names, c.Group) {
-			names = append(names, c.Group)
-		}
-	}
-	return names
-}
-
-// of is the cases of a group.
-func (e *Experiment) of(group string) (cases []*Measured) {
-	for i := range e.Cases {
-		if c := &e.Cases[i]; c.Group == group {
-			cases = append(cases, c)
-		}
-	}
-	return cases
-}
-
-// runs is how many of a case's repeats were run, whatever came of them.
-func (c *Measured) runs() int {
-	n := 0
-	for _, why := range c.Failed {
-		if why != notRun {
-			n++
-		}
-	}
-	return n
 }

@@ -112,3 +112,13 @@ func shortTime(x float64) string { return Spread{x, x, x, 1}.time() }
 
 // plainNumber is a number as it is printed elsewhere.
 func plainNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// aligned is a table for the terminal, with its heads in capitals.
+func aligned(t *human.Table) string {
+	return human.Aligned(append([][]string{capitals(t.Heads)}, t.Rows...))
+}
+
+// capitals is the heads of a table as the terminal has them.
+func capitals(heads []string) []string {
+	return strings.Split(strings.ToUpper(strings.Join(heads, "\t")), "\t")
+}

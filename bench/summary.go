@@ -38,7 +38,7 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		}
 		for _, columns := range [][]Column{e.SpeedColumns(cases), e.LossColumns(cases), NodeColumns} {
 			if t := Table(cases, columns...); t != nil {
-				t.Heads = strings.Split(strings.ToUpper(strings.Join(t.Heads, "\t")), "\t")
+				t.Heads = capitals(t.Heads)
 				fmt.Fprintf(&b, "\n%s", t.Text(tableWidth))
 			}
 		}

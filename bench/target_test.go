@@ -19,7 +19,8 @@ import (
 func TestReach(t *testing.T) {
 	run := func(losses ...float64) (h []rundir.EpochResult) { // an epoch takes two seconds
 		for i, l := range losses {
-			h = append(h, rundir.EpochResult{Epoch: i + 1, Seconds: 2 * float64(i+1), TestLoss: l})
+			h = append(h,
+				rundir.EpochResult{Epoch: i + 1, Seconds: 2 * float64(i+1), Tested: rundir.Tested{TestLoss: l}})
 		}
 		return h
 	}
@@ -79,7 +80,7 @@ func TestGoals(t *testing.T) {
 
 // TestTargets: each group has its own, unless one is given, and a run that failed reaches none.
 func TestTargets(t *testing.T) {
-	history := []rundir.EpochResult{{Epoch: 1, Seconds: 1, TestLoss: 0.2}}
+	history := []rundir.EpochResult{{Epoch: 1, Seconds: 1, Tested: rundir.Tested{TestLoss: 0.2}}}
 	one := func(group string, loss Number, failed string) Measured {
 		return Measured{Case: Case{Group: group}, TestLoss: []Number{loss}, Failed: []string{failed},
 			Histories: [][]rundir.EpochResult{history}}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -21,6 +20,9 @@ import (
 
 // trialFile is what a run's folder holds of it once it has ended.
 const trialFile = "trial.json"
+
+// mostJSON is how many bytes the results of a run or of an experiment may have.
+const mostJSON = 256 << 20
 
 // trial is one run of a case: by what, and what came of it.
 type trial struct {
@@ -69,14 +71,6 @@ func (t *trial) of(c Case, seed uint64, here rundir.Machine) bool {
 	return t.Seed == seed && SameSettings(t.Settings, c.All()) && t.Launcher == c.Launcher &&
 		t.Version == config.Version && t.Commit == rundir.Commit() &&
 		t.Machine.CPU == here.CPU && t.Machine.Cores == here.Cores
-}
-
-// SameSettings reports whether two lists set the same flags to the same values, in whatever order.
-func SameSettings(a, b []Setting) bool {
-	sorted := func(s []Setting) []Setting {
-		return slices.SortedFunc(slices.Values(s), func(a, b Setting) int { return cmp.Compare(a.Flag, b.Flag) })
-	}
-	return slices.Equal(sorted(a), sorted(b))
 }
 
 func readTrial(folder string) (*trial, error) {
@@ -160,6 +154,3 @@ func (w *work) forget() error {
 	}
 	return nil
 }
-
-// mostJSON is how many bytes the results of a run or of an experiment may have.
-const mostJSON = 256 << 20

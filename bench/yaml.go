@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 )
 
@@ -70,3 +71,20 @@ func Entries(node ast.Node) (entries []Entry, ok bool) {
 func Place(path string, t *token.Token) string {
 	return fmt.Sprintf("%s:%d:%d", path, t.Position.Line, t.Position.Column)
 }
+
+// ending is why a plan was not carried out to its end, in words of its own.
+type ending struct {
+	kind error
+	text string
+}
+
+// Error says what happened and what to do.
+func (e *ending) Error() string { return e.text }
+
+// usage is a mistake of the user.
+func usage(format string, a ...any) error {
+	return &ending{config.ErrUsage, fmt.Sprintf(format, a...)}
+}
+
+// Unwrap is config.ErrUsage or an interruption: see config.Interruption.
+func (e *ending) Unwrap() error { return e.kind }

@@ -15,7 +15,8 @@ func TestCompare(t *testing.T) {
 		r := &rundir.Recorded{Folder: t.TempDir(), Config: config.Default()}
 		r.Config.Mode = config.MustMode(mode)
 		for i, loss := range losses {
-			r.Epochs = append(r.Epochs, rundir.EpochResult{Epoch: i + 1, Seconds: 2 * float64(i+1), TestLoss: loss})
+			r.Epochs = append(r.Epochs, rundir.EpochResult{Epoch: i + 1, Seconds: 2 * float64(i+1),
+				Tested: rundir.Tested{TestLoss: loss}})
 		}
 		return r
 	}

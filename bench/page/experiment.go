@@ -32,7 +32,10 @@ func OfExperiment(e *bench.Experiment) *Page {
 		p.section(g.rates())
 	}
 	p.failures(e)
-	p.limits(e)
+	if e.Limits != nil {
+		p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.",
+			Table: e.Limits.Table()})
+	}
 	p.caseSettings(e)
 	p.section(Section{
 		Title: "Reproduce", Text: "The first command repeats the whole experiment. The others repeat one case each.",
@@ -95,22 +98,6 @@ func (p *Page) failures(e *bench.Experiment) {
 	if len(t.Rows) > 0 {
 		p.section(Section{Title: "Failed runs", Text: "Medians and ranges leave them out.", Table: t})
 	}
-}
-
-// limits is what the machine does at best, if it was measured.
-func (p *Page) limits(e *bench.Experiment) {
-	if e.Limits == nil {
-		return
-	}
-	p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.",
-		Table: human.TableOf(e.Limits.Limits,
-			human.Col("limit", func(f bench.Limit) string { return f.Name }),
-			human.Col("unit", func(f bench.Limit) string { return f.Unit }),
-			human.Col("cores", func(f bench.Limit) string { return fmt.Sprint(f.Cores) }),
-			human.Col("median (range)", func(f bench.Limit) string {
-				return bench.Spread{Median: f.Median, Low: f.Min, High: f.Max, N: 1}.Text(human.Short)
-			}),
-			human.Col("bounds", func(f bench.Limit) string { return f.Means }))})
 }
 
 // caseSettings is what was set: what all cases have in common, then in what they differ.

@@ -66,8 +66,8 @@ func history(rate float64) (epochs []rundir.EpochResult) {
 		accuracy := 0.8 + float64(i)/10
 		n := int64(i+1) * 60000
 		epochs = append(epochs, rundir.EpochResult{
-			Epoch: i + 1, Seconds: float64(n) / rate, Examples: n, LR: 0.1, TrainLoss: loss, TestLoss: loss,
-			TestAccuracy: &accuracy,
+			Epoch: i + 1, Seconds: float64(n) / rate, Examples: n, LR: 0.1, TrainLoss: loss,
+			Tested: rundir.Tested{TestLoss: loss, TestAccuracy: &accuracy},
 		})
 	}
 	return epochs
@@ -217,7 +217,7 @@ func TestCurvesAreMedians(t *testing.T) {
 		{{X: 1.2, Y: 0.6}, {X: 2.5, Y: 0.5}}, {{X: 3, Y: 0.1}}} {
 		var h []rundir.EpochResult
 		for _, p := range repeat {
-			h = append(h, rundir.EpochResult{Seconds: p.X, TestLoss: p.Y})
+			h = append(h, rundir.EpochResult{Seconds: p.X, Tested: rundir.Tested{TestLoss: p.Y}})
 		}
 		e.Cases[1].Histories = append(e.Cases[1].Histories, h)
 	}

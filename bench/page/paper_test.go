@@ -29,7 +29,8 @@ func repeated(p bench.Plan) *bench.Experiment {
 		var h []rundir.EpochResult
 		for k := range epochs {
 			accuracy := 0.9
-			h = append(h, rundir.EpochResult{TrainLoss: float64(epochs - k), TestAccuracy: &accuracy})
+			h = append(h, rundir.EpochResult{TrainLoss: float64(epochs - k),
+				Tested: rundir.Tested{TestAccuracy: &accuracy}})
 		}
 		m.Histories = slices.Repeat([][]rundir.EpochResult{h}, 5)
 		e.Cases = append(e.Cases, m)

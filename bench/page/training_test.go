@@ -11,7 +11,7 @@ import (
 // validated is a run with a validation set: its epochs have no test loss, its result has.
 func validated(t *testing.T, name string, d *rundir.Detail) *rundir.Recorded {
 	t.Helper()
-	detail, err := json.Marshal(rundir.Result{Epochs: 2, TestLoss: .9, BestEpoch: 1, Detail: d})
+	detail, err := json.Marshal(rundir.Result{Epochs: 2, Tested: rundir.Tested{TestLoss: .9}, BestEpoch: 1, Detail: d})
 	if err != nil {
 		t.Fatal(err)
 	}

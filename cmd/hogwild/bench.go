@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/bench"
 	"hogwild/hogwild/config"
 )
 
@@ -62,16 +63,16 @@ Examples:
 
 // benchOptions is what the flags of bench set.
 type benchOptions struct {
-	train                         *trainOptions
-	modes, workers, config, out   string
-	nodes, rounds, launcher       string
-	repeat                        int
-	target, seconds               float64
-	limits, quick, asJSON, sameLR bool
+	train                   *trainOptions
+	modes, workers, config  string
+	nodes, rounds, launcher string
+	target, seconds         float64
+	experimentFlags
 }
 
 func benchCommand() *cli.Command {
-	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
+	o := &benchOptions{train: &trainOptions{Config: config.Default()}, seconds: 8,
+		experimentFlags: experimentFlags{repeat: 5}}
 	return &cli.Command{
 		Name: "bench", Usage: "compare modes and worker counts; measure this machine's limits", Description: benchHelp,
 		Flags: o.flags(),
@@ -104,7 +105,7 @@ func (o *benchOptions) flags() []cli.Flag {
 	l.string(&o.config, "config", "`FILE` of cases, in the format of hogwild sweep")
 	l.bool(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5, and one seed in the search "+
 		"for learning rates")
-	l.bool(&o.asJSON, "json", "print the result as one JSON object")
+	l.bool(&o.json, "json", "print the result as one JSON object")
 
 	for _, f := range o.train.flags() {
 		if slices.Contains(benchTrains, f.Names()[0]) {
@@ -162,7 +163,7 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 		if o.train.GPU != "" {
 			fmt.Fprintln(stderr, "these are limits of the cores, not of the GPU")
 		}
-		return report(stdout, f, o.asJSON)
+		return report(stdout, f, o.json)
 	}
 	if err := s.noteTestData(stderr); err != nil {
 		return err
@@ -171,5 +172,31 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return o.run(p, stdout, stderr)
+	if err := o.checkFolder(p); err != nil {
+		return err
+	}
+	if !o.limits {
+		o.seconds = 0
+	}
+	return o.run(stdout, stderr, p, o.seconds)
+}
+
+// checkFolder refuses a folder that holds other cases, or these with other settings: nothing is written over.
+func (o *benchOptions) checkFolder(p bench.Plan) error {
+	before, err := experimentIn(o.out)
+	if before == nil {
+		return err
+	}
+	for _, was := range before.Cases {
+		at := slices.IndexFunc(p.Cases, func(c bench.Case) bool { return c.Name == was.Name })
+		switch {
+		case at < 0:
+			return usagef("--out %s: it holds the case %s, which this bench does not have; name another folder",
+				o.out, was.Name)
+		case !bench.SameSettings(p.Cases[at].Settings, was.Settings) || p.Cases[at].Launcher != was.Launcher:
+			return usagef("--out %s: it holds the case %s with other settings; name another folder",
+				o.out, was.Name)
+		}
+	}
+	return nil
 }

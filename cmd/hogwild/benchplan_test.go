@@ -14,7 +14,8 @@ import (
 
 // planOf is the plan of a command line, without its command.
 func planOf(args ...string) (bench.Plan, error) {
-	o := &benchOptions{train: &trainOptions{Config: config.Default()}, repeat: 5, seconds: 8}
+	o := &benchOptions{train: &trainOptions{Config: config.Default()}, seconds: 8,
+		experimentFlags: experimentFlags{repeat: 5}}
 	c := benchCommand()
 	c.Flags = o.flags()
 	s, err := newSettings(c)

@@ -23,6 +23,7 @@ type experimentFlags struct {
 	repeat              int
 	json, fresh, dryRun bool
 	sameLR, quick       bool
+	limits              bool // of the machine are printed too
 }
 
 // addTo lists them; repeat and folder say what --repeat does and where results go by default.
@@ -58,6 +59,12 @@ func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan, seconds fl
 			return err
 		}
 	}
+	if o.limits && !o.json {
+		if err := p.Limits.WriteText(stdout); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout)
+	}
 	return carryOut(stdout, stderr, o.out, p, o.fresh, o.json)
 }
 
@@ -72,9 +79,6 @@ func machineLimits(stderr io.Writer, seconds float64) (*bench.Limits, error) {
 // goes to stderr, the table, or the results as JSON, to stdout. Ctrl-C stops it: what was
 // measured so far is written and reported too.
 func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJSON bool) error {
-	if err := folderFor(folder, p); err != nil {
-		return err
-	}
 	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
 	r := &bench.Runner{Folder: folder, Progress: stderr, Fresh: fresh}

@@ -175,8 +175,8 @@ func moment(n int, examples int64) rundir.Status {
 
 func lastEpoch() *rundir.EpochResult {
 	accuracy := 0.8912
-	return &rundir.EpochResult{Epoch: 1, Seconds: 1.04, Examples: 60000, TrainLoss: 0.61234, TestLoss: 0.41234,
-		TestAccuracy: &accuracy}
+	return &rundir.EpochResult{Epoch: 1, Seconds: 1.04, Examples: 60000, TrainLoss: 0.61234,
+		Tested: rundir.Tested{TestLoss: 0.41234, TestAccuracy: &accuracy}}
 }
 
 // show is a short run: each step changes what the one before left on the screen.
@@ -249,7 +249,7 @@ func TestShortEpochs(t *testing.T) {
 		var b bytes.Buffer
 		d := New(&b, false)
 		for n := 1; n <= 5; n++ {
-			d.Epoch(rundir.EpochResult{Epoch: n, TrainLoss: 1, TestLoss: 1})
+			d.Epoch(rundir.EpochResult{Epoch: n, TrainLoss: 1, Tested: rundir.Tested{TestLoss: 1}})
 			d.shown = d.shown.Add(-c.age)
 		}
 		d.Close()

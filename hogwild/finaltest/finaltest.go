@@ -48,7 +48,7 @@ func test(r *core.Run, res *rundir.Result) error {
 		if err != nil {
 			return err
 		}
-		res.TestLoss, res.TestAccuracy, res.TestRMSE, res.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
+		res.Tested = rundir.Tested{TestLoss: s.Loss, TestAccuracy: s.Accuracy, TestRMSE: s.RMSE, TestR2: s.R2}
 	}
 	var err error
 	res.Detail, err = score.Detail(models, w, r.Test, r.Spec.Loss, res.TestLoss)

@@ -88,9 +88,8 @@ func scores(r *core.Run, res *rundir.Result) {
 		res.TestLoss = math.NaN() // until the run has come to its end: see Reported
 	}
 	if e := r.Last; e != nil {
-		res.TrainLoss, res.TestLoss, res.Validation = e.TrainLoss, e.TestLoss, e.Validation
-		res.TestAccuracy, res.TestRMSE, res.TestR2, res.Metrics = e.TestAccuracy, e.TestRMSE, e.TestR2, e.Metrics
-		res.TrainMetrics = e.TrainMetrics
+		res.TrainLoss, res.Tested, res.Validation = e.TrainLoss, e.Tested, e.Validation
+		res.Metrics, res.TrainMetrics = e.Metrics, e.TrainMetrics
 	}
 	if best := rundir.Best(r.Position.History); best != nil {
 		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation,

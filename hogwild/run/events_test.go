@@ -147,14 +147,17 @@ func TestTensorBoardReadsOurs(t *testing.T) {
 	must(err)
 	workers := []rundir.WorkerStatus{{Rank: 0, Rate: 100}, {Rank: 12, Rate: 50}}
 	must(e.Second(rundir.Status{Examples: 150, Rate: 150, Workers: workers}, &control.Instruments{}, 0.5))
-	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2, TestLoss: 4, TestAccuracy: &half}, in,
+	must(e.Epoch(rundir.EpochResult{Examples: 100, TrainLoss: 2,
+		Tested: rundir.Tested{TestLoss: 4, TestAccuracy: &half}}, in,
 		[]rundir.Histogram{histogramOf("0.bias", -1, 0, 1.125)}))
 	// lost: there was no snapshot of it
-	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, TestLoss: 8}, &control.Instruments{}, nil))
+	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 8, Tested: rundir.Tested{TestLoss: 8}},
+		&control.Instruments{}, nil))
 	must(e.Close())
 	e, err = rundir.OpenEvents(run, &rundir.Past{Examples: 100}, nil)
 	must(err)
-	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 1, TestLoss: math.NaN(), TestRMSE: &half, TestR2: &r2},
+	must(e.Epoch(rundir.EpochResult{Examples: 200, TrainLoss: 1,
+		Tested: rundir.Tested{TestLoss: math.NaN(), TestRMSE: &half, TestR2: &r2}},
 		&control.Instruments{}, nil))
 	must(e.Second(rundir.Status{Examples: 1 << 40, Rate: 75, Workers: workers}, in, 0.25))
 	must(e.Close())

@@ -14,24 +14,25 @@ type (
 	plainResult Result
 	jsonResult  struct {
 		*plainResult
-		ExamplesPerSecond jsonNumber   `json:"examples_per_second"`
-		TrainLoss         jsonNumber   `json:"train_loss"`
-		TestLoss          jsonNumber   `json:"test_loss"`
-		TestAccuracy      jsonOptional `json:"test_accuracy,omitzero"`
-		TestRMSE          jsonOptional `json:"test_rmse,omitzero"`
-		TestR2            jsonOptional `json:"test_r2,omitzero"`
+		ExamplesPerSecond jsonNumber `json:"examples_per_second"`
+		TrainLoss         jsonNumber `json:"train_loss"`
+		jsonTested
 		jsonValidation
 	}
 
 	plainEpoch EpochResult
 	jsonEpoch  struct {
 		*plainEpoch
-		TrainLoss    jsonNumber   `json:"train_loss"`
+		TrainLoss jsonNumber `json:"train_loss"`
+		jsonTested
+		jsonValidation
+	}
+
+	jsonTested struct {
 		TestLoss     jsonNumber   `json:"test_loss"`
 		TestAccuracy jsonOptional `json:"test_accuracy,omitzero"`
 		TestRMSE     jsonOptional `json:"test_rmse,omitzero"`
 		TestR2       jsonOptional `json:"test_r2,omitzero"`
-		jsonValidation
 	}
 
 	jsonValidation struct {
@@ -57,13 +58,16 @@ type (
 
 func (r *Result) asJSON() *jsonResult {
 	return &jsonResult{(*plainResult)(r), jsonNumber{&r.ExamplesPerSecond}, jsonNumber{&r.TrainLoss},
-		jsonNumber{&r.TestLoss},
-		jsonOptional{&r.TestAccuracy}, jsonOptional{&r.TestRMSE}, jsonOptional{&r.TestR2}, r.Validation.asJSON()}
+		r.Tested.asJSON(), r.Validation.asJSON()}
 }
 
 func (e *EpochResult) asJSON() *jsonEpoch {
-	return &jsonEpoch{(*plainEpoch)(e), jsonNumber{&e.TrainLoss}, jsonNumber{&e.TestLoss},
-		jsonOptional{&e.TestAccuracy}, jsonOptional{&e.TestRMSE}, jsonOptional{&e.TestR2}, e.Validation.asJSON()}
+	return &jsonEpoch{(*plainEpoch)(e), jsonNumber{&e.TrainLoss}, e.Tested.asJSON(), e.Validation.asJSON()}
+}
+
+func (t *Tested) asJSON() jsonTested {
+	return jsonTested{jsonNumber{&t.TestLoss}, jsonOptional{&t.TestAccuracy}, jsonOptional{&t.TestRMSE},
+		jsonOptional{&t.TestR2}}
 }
 
 func (v *Validation) asJSON() jsonValidation {

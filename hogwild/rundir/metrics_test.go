@@ -26,8 +26,8 @@ func TestMetricsLines(t *testing.T) {
 	}
 	must(m.Second(Status{Epoch: 1, Epochs: 2, Examples: 100, Total: 200, Rate: 50,
 		Workers: []WorkerStatus{{Rank: 1, PID: 7, State: "training", Rate: math.Inf(1)}}}))
-	first := EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25, TestLoss: 0.5,
-		TestAccuracy: &accuracy}
+	first := EpochResult{Epoch: 1, Seconds: 2, Examples: 100, LR: 0.1, TrainLoss: 0.25,
+		Tested: Tested{TestLoss: 0.5, TestAccuracy: &accuracy}}
 	must(m.Epoch(first))
 	must(m.Close())
 	whole := readLines(t, run)
@@ -40,7 +40,7 @@ func TestMetricsLines(t *testing.T) {
 	f.Close()
 	m, _, err = OpenMetrics(run, &Past{History: []EpochResult{first}, Examples: 100})
 	must(err)
-	must(m.Epoch(EpochResult{Epoch: 2, TrainLoss: nan, TestLoss: math.Inf(1), TestRMSE: &nan}))
+	must(m.Epoch(EpochResult{Epoch: 2, TrainLoss: nan, Tested: Tested{TestLoss: math.Inf(1), TestRMSE: &nan}}))
 	must(m.Second(Status{Rate: nan}))
 	must(m.Close())
 

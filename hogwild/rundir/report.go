@@ -38,11 +38,8 @@ type Result struct {
 	TrainLoss      float64 `json:"train_loss"`
 	// of the last epoch: others that a program tells of in training
 	TrainMetrics map[string]float64 `json:"train_metrics,omitempty"`
-	TestLoss     float64            `json:"test_loss"`
-	TestAccuracy *float64           `json:"test_accuracy,omitempty"`
-	TestRMSE     *float64           `json:"test_rmse,omitempty"`
-	TestR2       *float64           `json:"test_r2,omitempty"`
-	Metrics      map[string]float64 `json:"metrics,omitempty"` // others that a program measures
+	Tested
+	Metrics map[string]float64 `json:"metrics,omitempty"` // others that a program measures
 	// with a validation set: of the best epoch; so are TrainLoss, and the weights that are saved and tested
 	Validation
 	BestEpoch    int   `json:"best_epoch,omitempty"`
@@ -130,17 +127,14 @@ func (r Result) sharesText() string {
 
 // EpochResult is one epoch: a line of progress, and a line of metrics.jsonl.
 type EpochResult struct {
-	Kind         string   `json:"kind"` // "epoch"
-	Epoch        int      `json:"epoch"`
-	Seconds      float64  `json:"seconds"`  // of training since the start of the run
-	Examples     int64    `json:"examples"` // trained since the start of the run
-	LR           float64  `json:"lr"`       // at the end of the epoch
-	TrainLoss    float64  `json:"train_loss"`
-	TestLoss     float64  `json:"test_loss"`
-	TestAccuracy *float64 `json:"test_accuracy,omitempty"`
-	TestRMSE     *float64 `json:"test_rmse,omitempty"`
-	TestR2       *float64 `json:"test_r2,omitempty"`
-	Validation            // with a validation set the test set is not evaluated: TestLoss is NaN
+	Kind      string  `json:"kind"` // "epoch"
+	Epoch     int     `json:"epoch"`
+	Seconds   float64 `json:"seconds"`  // of training since the start of the run
+	Examples  int64   `json:"examples"` // trained since the start of the run
+	LR        float64 `json:"lr"`       // at the end of the epoch
+	TrainLoss float64 `json:"train_loss"`
+	Tested
+	Validation // with a validation set the test set is not evaluated: TestLoss is NaN
 
 	// others that a program measures on the rows by which the epoch is judged
 	Metrics map[string]float64 `json:"metrics,omitempty"`

@@ -19,8 +19,9 @@ func results() map[string]Result {
 	classes := Result{
 		Mode: "async", Device: "cpu", CPU: "avx2", Workers: 8, Model: "softmax", Data: "digits", Batch: 64, Epochs: 10,
 		Examples: 600000,
-		Seconds:  4.2134, ExamplesPerSecond: 142402.8, StartupSeconds: 0.0341, TrainLoss: 0.41234, TestLoss: 0.39871,
-		TestAccuracy: &accuracy, Seed: 1, Version: "0.1.0", Run: "runs/2025-01-02T03-04-05-digits",
+		Seconds:  4.2134, ExamplesPerSecond: 142402.8, StartupSeconds: 0.0341, TrainLoss: 0.41234,
+		Tested: Tested{TestLoss: 0.39871, TestAccuracy: &accuracy}, Seed: 1, Version: "0.1.0",
+		Run: "runs/2025-01-02T03-04-05-digits",
 	}
 	values := classes
 	values.Mode, values.Workers, values.Model, values.Data = "sync", 1, "linear", "my data/housing_scale"

@@ -10,6 +10,14 @@ import (
 	"hogwild/internal/human"
 )
 
+// Tested is how well a run's test set is predicted: Scores by the names that files have for them.
+type Tested struct {
+	TestLoss     float64  `json:"test_loss"`
+	TestAccuracy *float64 `json:"test_accuracy,omitempty"`
+	TestRMSE     *float64 `json:"test_rmse,omitempty"`
+	TestR2       *float64 `json:"test_r2,omitempty"`
+}
+
 // Validation is how well a run's validation set is predicted: nil without one.
 type Validation struct {
 	ValidationLoss     *float64 `json:"validation_loss,omitempty"`
@@ -21,10 +29,12 @@ type Validation struct {
 // Scores are how well a set is predicted: accuracy for classes, RMSE and R2 for values,
 // nothing but the loss where nothing is predicted, as by a graph cut.
 type Scores struct {
-	Set                string // validation, test
-	Loss               float64
-	Accuracy, RMSE, R2 *float64
-	Metrics            map[string]float64 // others that a program measures, means per example
+	Set      string             `json:"-"` // validation, test
+	Loss     float64            `json:"loss"`
+	Accuracy *float64           `json:"accuracy,omitempty"`
+	RMSE     *float64           `json:"rmse,omitempty"`
+	R2       *float64           `json:"r2,omitempty"`
+	Metrics  map[string]float64 `json:"metrics,omitempty"` // others that a program measures, means per example
 }
 
 // Judged are the scores by which the epoch is judged: of the validation set, or in a run
@@ -50,7 +60,7 @@ func (e *EpochResult) Judge(s Scores) {
 		e.Validation = Validation{&s.Loss, s.Accuracy, s.RMSE, s.R2}
 		return
 	}
-	e.TestLoss, e.TestAccuracy, e.TestRMSE, e.TestR2 = s.Loss, s.Accuracy, s.RMSE, s.R2
+	e.Tested = Tested{s.Loss, s.Accuracy, s.RMSE, s.R2}
 }
 
 // Text is the scores in a line: "test loss 0.31 accuracy 90.12%"; of a set without a name " loss 0.31 accuracy 90.12%".

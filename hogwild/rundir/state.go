@@ -73,7 +73,7 @@ func (r *Recorded) Got() *Result {
 	if r.Result != nil {
 		return r.Result
 	}
-	e, now := EpochResult{TrainLoss: math.NaN(), TestLoss: math.NaN()}, Status{}
+	e, now := EpochResult{TrainLoss: math.NaN(), Tested: Tested{TestLoss: math.NaN()}}, Status{}
 	if last := r.Last(); last != nil {
 		e = *last
 	}
@@ -82,8 +82,7 @@ func (r *Recorded) Got() *Result {
 	}
 	return &Result{Epochs: e.Epoch, Seconds: max(e.Seconds, now.Seconds), Examples: max(e.Examples, now.Examples),
 		Batch:  r.Config.AskedBatch(),
-		LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, TestLoss: e.TestLoss, TestAccuracy: e.TestAccuracy,
-		TestRMSE: e.TestRMSE, TestR2: e.TestR2}
+		LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, Tested: e.Tested}
 }
 
 // Updated is when the run ended; if it has no result, when it last wrote something.

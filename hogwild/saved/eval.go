@@ -55,11 +55,9 @@ func EvalAs(path string, d Description, dataPath, format, target string) (EvalRe
 		return r, err
 	}
 	models := []model.Model{s.model}
-	got, err := score.Evaluate(models, s.w, set)
-	if err != nil {
+	if r.Scores, err = score.Evaluate(models, s.w, set); err != nil {
 		return r, err
 	}
-	r.Loss, r.Accuracy, r.RMSE, r.R2 = got.Loss, got.Accuracy, got.RMSE, got.R2
 	r.Detail, err = score.Detail(models, s.w, set, s.loss, r.Loss)
 	return r, err
 }

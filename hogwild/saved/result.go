@@ -12,15 +12,11 @@ import (
 
 // EvalResult is what `hogwild eval` prints.
 type EvalResult struct {
-	Weights  string             `json:"weights"`
-	Model    string             `json:"model"`
-	Data     string             `json:"data"`
-	Examples int                `json:"examples"`
-	Loss     float64            `json:"loss"`
-	Accuracy *float64           `json:"accuracy,omitempty"`
-	RMSE     *float64           `json:"rmse,omitempty"`
-	R2       *float64           `json:"r2,omitempty"`
-	Metrics  map[string]float64 `json:"metrics,omitempty"` // others that a program measures
+	Weights  string `json:"weights"`
+	Model    string `json:"model"`
+	Data     string `json:"data"`
+	Examples int    `json:"examples"`
+	rundir.Scores
 	*rundir.Detail
 	Notes []string `json:"notes,omitempty"` // what was done to the data
 
@@ -62,8 +58,8 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	if r.own {
 		rows = "the test rows of " + r.Data
 	}
-	scores := rundir.Scores{Loss: r.Loss, Accuracy: r.Accuracy, RMSE: r.RMSE, R2: r.R2, Metrics: r.Metrics}
-	text := fmt.Sprintf("%s on %s: %d examples,%s", r.Model, rows, r.Examples, scores.Text(", "))
+	r.Set = "" // rows says it
+	text := fmt.Sprintf("%s on %s: %d examples,%s", r.Model, rows, r.Examples, r.Scores.Text(", "))
 	for _, note := range r.Notes {
 		text += "\nnote: " + note
 	}
