@@ -6,8 +6,8 @@ import (
 	"hogwild/hogwild/workers"
 )
 
-// Event is something that has happened to a run, or that is about to: one of the types below, most of them by pointer,
-// so that an ability can answer. They come in the order of this file.
+// Event is something that has happened to a run, or that is about to: one of the types below, by pointer where an
+// ability can answer in its fields. They come in the order of this file.
 type Event any
 
 type (
@@ -38,13 +38,9 @@ type (
 	Folder struct{}
 	// Starts comes before the first worker starts.
 	Starts struct{}
-	// Started comes when all have been started.
-	Started struct{}
 
-	// Tick comes five times a second.
+	// Tick comes every Run.Every: five times a second, or more often if an ability asks for that.
 	Tick struct{}
-	// Called comes when a worker has nothing to do, waits, or has failed.
-	Called struct{}
 	// Handled comes after each event that the coordinator has answered.
 	Handled struct{}
 	// Copied comes when the weights have been copied. Changed says which tensors have since the copy before, if
@@ -52,7 +48,8 @@ type (
 	Copied struct{ Changed []bool }
 	// Completes comes when an epoch is complete, before its weights are copied.
 	Completes struct{ Last bool }
-	// Completed comes after that. Await: whether the run goes on depends on its scores, or on what waits for them.
+	// Completed comes after that. With Await the next epoch opens when this one has been evaluated: whether the run goes
+	// on depends on its scores, or a change waits for them.
 	Completed struct {
 		Examples int // that it has trained
 		Await    bool
@@ -70,8 +67,6 @@ type (
 	}
 	// Opens comes before the next epoch opens.
 	Opens struct{}
-	// Opened comes when it has.
-	Opened struct{ At uint64 }
 
 	// Asked comes when an ability asks for the status: as it was shown last or, with Now, at this moment.
 	Asked struct {
@@ -81,21 +76,21 @@ type (
 	// Died comes when a worker has ended.
 	Died struct{ *workers.Exit }
 
-	// Ends comes when the run ends, and Stops when its workers have been told so, who have to end soon.
+	// Ends comes when the run ends, while its workers train.
 	Ends struct{}
-	// Stops comes after it.
+	// Stops comes when they have been told so: they have to end soon.
 	Stops struct{}
 	// Concludes comes when all is saved but the report. With Begin the run carries on so.
 	Concludes struct {
 		Trained int64 // examples, also of those that diverged
 		Begin   *Begin
 	}
-	// Reports comes when the report is made, and Reported when it has all scores, before it is written.
+	// Reports comes when the report is made: each ability adds what it knows.
 	Reports struct{ Result *rundir.Result }
-	// Reported comes after it.
+	// Reported comes after that, before the report is written: scores that take their time, on the first node.
 	Reported struct{ Result *rundir.Result }
-	// Closes comes before all is given back, and Closed after that.
+	// Closes comes before all is given back.
 	Closes struct{}
-	// Closed comes after it.
+	// Closed comes after that.
 	Closed struct{}
 )

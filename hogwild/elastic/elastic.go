@@ -22,7 +22,12 @@ type ability struct {
 func (a *ability) On(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case core.Folder:
-		a.listen(r)
+		if a.answer == nil {
+			a.answer = func(q rundir.Request) rundir.Answer { return a.ask(r, q) }
+		}
+		if err := a.open(r.Dir); err != nil {
+			r.Report.Event("no hogwild scale, top, pause or stop for this run: %v", err)
+		}
 	case core.Tick:
 		a.recount(r, manySamples)
 	case core.Handled:
@@ -51,23 +56,20 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 	return nil
 }
 
-// listen takes requests, by the socket in the run folder.
-func (a *ability) listen(r *core.Run) {
-	a.answer = func(q rundir.Request) (answer rundir.Answer) {
-		done := make(chan struct{})
-		select {
-		case r.Inbox <- func() error {
-			defer close(done)
-			answer = a.reply(r, q)
-			return a.applyPending(r) // before the answer, if it can be
-		}:
-			<-done
-		case <-a.stopped:
-			answer.Error = "the run is ending"
-		}
-		return answer
+// ask has the coordinator answer a request of another process. Any goroutine may call it.
+func (a *ability) ask(r *core.Run, q rundir.Request) (answer rundir.Answer) {
+	done := make(chan struct{})
+	select {
+	case r.Inbox <- func() error {
+		defer close(done)
+		answer = a.reply(r, q)
+		return a.applyPending(r) // before the answer, if it can be
+	}:
+		<-done
+	case <-a.stopped:
+		answer.Error = "the run is ending"
+	case <-a.over: // it has ended before it began
+		answer.Error = "the run is ending"
 	}
-	if err := a.open(r.Dir); err != nil {
-		r.Report.Event("no hogwild scale, top, pause or stop for this run: %v", err)
-	}
+	return answer
 }

@@ -12,7 +12,7 @@ import (
 // the coordinator, which answers between its other events. A client that is slow, silent or wrong
 // holds up nobody but itself.
 type server struct {
-	// in the coordinator's goroutine; with Error "the run is ending" after its end
+	// answer has the coordinator answer, or says that the run is ending
 	answer   func(rundir.Request) rundir.Answer
 	listener *rundir.Listener
 	over     chan struct{} // closed when the run has ended

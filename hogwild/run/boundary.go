@@ -49,9 +49,8 @@ func (r *coordinator) endEpoch() (end error) {
 	}
 	rate := plan.NewSchedule(&r.Job.Asked, r.Job.Used.LR, r.Train.Rows)
 	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.Position.Epoch), Seconds: r.Position.Seconds,
-		Examples: r.Position.Examples,
-		LR:       rate.At(int64(r.Position.Epoch) * int64(r.Block.Plan.N)), TrainLoss: loss / float64(max(done, 1)),
-		TrainMetrics: control.Means(r.Mem.Measures)}
+		Examples: r.Position.Examples, LR: rate.At(int64(r.Position.Epoch) * int64(r.Block.Plan.N)),
+		TrainLoss: loss / float64(max(done, 1)), TrainMetrics: control.Means(r.Mem.Measures)}
 	for _, m := range r.Mem.Measures {
 		m.Clear()
 	}
@@ -67,8 +66,7 @@ func (r *coordinator) endEpoch() (end error) {
 	r.savePending = false
 	if r.Several() || r.Scorer != nil || r.Job.Asked.GPU == "" && r.Job.Asked.Workers >= machine.Cores() {
 		r.Owner.Await()
-		// it speaks with other nodes, and nobody else may meanwhile; or there is no core for it beside the workers
-		<-scored
+		<-scored // it speaks with other nodes, which nobody else may meanwhile; or the workers have all cores
 	}
 	if completed.Await {
 		end = r.awaitTogether()

@@ -125,7 +125,7 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	stopSignals := func() {}
 	defer func() { stopSignals() }()
 	watchSignals := func() {
-		// OnEpoch may take its time: the next one ends this process
+		// OnEpoch may take its time, so the next signal ends this process.
 		stop := config.OnSignal(func(s os.Signal) { cancel(config.SignalError(s)) })
 		if !r.Options.Exits {
 			stopSignals = stop
@@ -252,7 +252,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 
 // tick looks at what needs no event to change: the time, and all that abilities look at.
 func (r *coordinator) tick() error {
-	// pauses and boundaries counted in
+	// Pauses and boundaries between epochs count.
 	if limit := r.Job.Asked.StopAfter; limit > 0 && r.Wall()-r.Before >= limit.Seconds() {
 		return r.Stop(fmt.Sprintf("stop after %v", limit))
 	}
