@@ -48,8 +48,8 @@ type (
 	Copied struct{ Changed []bool }
 	// Completes comes when an epoch is complete, before its weights are copied.
 	Completes struct{ Last bool }
-	// Completed comes after that. With Await the next epoch opens when this one has been evaluated: whether the run goes
-	// on depends on its scores, or a change waits for them.
+	// Completed comes after that. With Await the next epoch opens when this one has been evaluated: whether the run
+	// goes on depends on its scores, or a change waits for them.
 	Completed struct {
 		Examples int // that it has trained
 		Await    bool
