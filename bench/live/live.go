@@ -1,6 +1,13 @@
 // Package live shows a run in progress: a page that a browser keeps up to date by
 // server-sent events, and metrics for Prometheus. It reads the run's folder, as anybody
 // may, so that the run itself knows nothing of it.
+//
+//	live.go        Serve
+//	page.go        the page that a browser shows
+//	server.go      the run as it is shown
+//	metrics.go     metrics for Prometheus
+//	tail.go        metrics.jsonl of a run in progress
+//	limits.go      how much clients may ask for
 package live
 
 import (
@@ -14,16 +21,6 @@ import (
 	"strings"
 	"time"
 )
-
-// Times of the server.
-const (
-	every     = time.Second      // between looks into the folder, and at least between two renderings
-	heartbeat = 15 * time.Second // of silence, after which a comment tells that the connection stands
-	goodbye   = time.Second      // for the last event to arrive
-)
-
-// patience is with a client that does not read its answer, or does not finish its request. (Tests have less.)
-var patience = 10 * time.Second
 
 // Serve answers requests on the listener about the run in a folder until ctx is done:
 // / is the page, /events the server-sent events, /metrics what Prometheus reads. It then

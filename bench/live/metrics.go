@@ -140,3 +140,11 @@ func (x *exposition) moment(s *rundir.Status) {
 			lost/samples)
 	}
 }
+
+// look takes in what the folder has that is new. s.mu is held.
+func (s *server) look() {
+	if err := s.tail.read(); err != nil {
+		return // the next look may do better; until then the age of the last step grows
+	}
+	s.steps.look(&s.tail, s.now())
+}

@@ -7,15 +7,12 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
-	"math"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"hogwild/bench/page"
-	"hogwild/hogwild/rundir"
-	"hogwild/internal/human"
 )
 
 //go:embed live.css
@@ -30,20 +27,6 @@ const bar = `<p id="bar"><b id="state">as of %s</b>
 <a href="metrics">metrics</a></p>
 <div id="value" hidden></div>
 `
-
-// progressBar is how far the run is and how long it will take: what most readers come for.
-func progressBar(now rundir.Status) template.HTML {
-	text := fmt.Sprintf("%.0f%%, epoch %d of %d", math.Floor(100*now.Done()), now.Epoch, now.Epochs)
-	if left, ok := now.Left(); ok {
-		text += ", " + human.Clock(left) + " left"
-	}
-	text += ", " + human.Rate(now.Rate) + " examples/s"
-	if now.TrainLoss != nil {
-		text += ", training loss " + human.Loss(*now.TrainLoss)
-	}
-	return template.HTML(fmt.Sprintf("<p id=\"progress\"><progress value=\"%.4f\"></progress> %s</p>\n", now.Done(),
-		template.HTMLEscapeString(text)))
-}
 
 // policy lets the page run its own script, known by its checksum, ask this server for
 // events, and nothing else. Styles are allowed anywhere in it, since the figures have

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"math"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
+	"hogwild/internal/human"
 )
 
 // server is a run as it is shown.
@@ -48,14 +50,6 @@ type view struct {
 func newServer(folder string, now func() time.Time) *server {
 	return &server{folder: folder, now: now, changed: make(chan struct{}), steps: steps{wholeRun: {since: now()}},
 		tail: tail{path: filepath.Join(folder, "metrics.jsonl")}}
-}
-
-// look takes in what the folder has that is new. s.mu is held.
-func (s *server) look() {
-	if err := s.tail.read(); err != nil {
-		return // the next look may do better; until then the age of the last step grows
-	}
-	s.steps.look(&s.tail, s.now())
 }
 
 // renew looks, and renders what is new for those who listen.
@@ -249,3 +243,27 @@ func event(v view) []byte {
 	b.WriteString("\n")
 	return b.Bytes()
 }
+
+// progressBar is how far the run is and how long it will take: what most readers come for.
+func progressBar(now rundir.Status) template.HTML {
+	text := fmt.Sprintf("%.0f%%, epoch %d of %d", math.Floor(100*now.Done()), now.Epoch, now.Epochs)
+	if left, ok := now.Left(); ok {
+		text += ", " + human.Clock(left) + " left"
+	}
+	text += ", " + human.Rate(now.Rate) + " examples/s"
+	if now.TrainLoss != nil {
+		text += ", training loss " + human.Loss(*now.TrainLoss)
+	}
+	return template.HTML(fmt.Sprintf("<p id=\"progress\"><progress value=\"%.4f\"></progress> %s</p>\n", now.Done(),
+		template.HTMLEscapeString(text)))
+}
+
+// Times of the server.
+const (
+	every     = time.Second      // between looks into the folder, and at least between two renderings
+	heartbeat = 15 * time.Second // of silence, after which a comment tells that the connection stands
+	goodbye   = time.Second      // for the last event to arrive
+)
+
+// patience is with a client that does not read its answer, or does not finish its request. (Tests have less.)
+var patience = 10 * time.Second

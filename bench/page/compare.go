@@ -116,16 +116,6 @@ func (c *Comparison) section(all []*run) (s Section) {
 	return s
 }
 
-// setting is the value of one setting; "" if a configuration has none of that name.
-func setting(all []bench.Setting, flag string) string {
-	for _, s := range all {
-		if s.Flag == flag {
-			return s.Value
-		}
-	}
-	return ""
-}
-
 // Difference is a setting and its value in each run.
 type Difference struct {
 	Setting string   `json:"setting"`
@@ -170,3 +160,33 @@ func lines(all []bench.Setting) string {
 
 // written is a value as a file has it.
 func written(value string) string { return cmp.Or(value, `""`) }
+
+// machine adds what is known of the machine.
+func (p *Page) machine(m rundir.Machine) {
+	cpu := m.CPU
+	if m.Cores > 0 {
+		cpu = strings.TrimPrefix(cpu+", "+human.Plural(m.Cores, "core"), ", ")
+	}
+	p.fact("processor", cpu)
+	if m.Memory > 0 {
+		p.fact("memory", fmt.Sprintf("%.1f GiB", float64(m.Memory)/(1<<30)))
+	}
+	p.fact("GPU", strings.Join(m.GPUs, ", "))
+	p.fact("system", strings.Trim(m.Kernel+", "+m.Go, ", "))
+}
+
+func (p *Page) version(version, commit string) {
+	if commit != "" {
+		version += ", commit " + commit
+	}
+	p.fact("hogwild", version)
+}
+
+// heads are those of a table with a column for each run.
+func heads(first string, all []*run) []string {
+	names := []string{first}
+	for _, r := range all {
+		names = append(names, r.name)
+	}
+	return names
+}

@@ -2,12 +2,10 @@ package page
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -44,12 +42,6 @@ func OfExperiment(e *bench.Experiment) *Page {
 	return p
 }
 
-// more adds what else was measured.
-func (p *Page) more(title string, cases []*bench.Measured) {
-	p.section(Section{Title: title,
-		Table: bench.Table(cases, slices.Concat(bench.DetailColumns, bench.NodeColumns)...)})
-}
-
 func (p *Page) experimentFacts(e *bench.Experiment) {
 	if !e.Time.IsZero() {
 		p.fact("started", e.Time.Format("2006-01-02 15:04 MST"))
@@ -62,27 +54,6 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 		p.fact("learning rate", "one for all cases: this compares mechanisms, not what each case can reach")
 	}
 	p.fact("command", e.Command)
-}
-
-func (p *Page) version(version, commit string) {
-	if commit != "" {
-		version += ", commit " + commit
-	}
-	p.fact("hogwild", version)
-}
-
-// machine adds what is known of the machine.
-func (p *Page) machine(m rundir.Machine) {
-	cpu := m.CPU
-	if m.Cores > 0 {
-		cpu = strings.TrimPrefix(cpu+", "+human.Plural(m.Cores, "core"), ", ")
-	}
-	p.fact("processor", cpu)
-	if m.Memory > 0 {
-		p.fact("memory", fmt.Sprintf("%.1f GiB", float64(m.Memory)/(1<<30)))
-	}
-	p.fact("GPU", strings.Join(m.GPUs, ", "))
-	p.fact("system", strings.Trim(m.Kernel+", "+m.Go, ", "))
 }
 
 // failures lists the runs that failed, and why.
@@ -126,13 +97,6 @@ func (p *Page) caseSettings(e *bench.Experiment) {
 			"cases share.", lines(same)
 	}
 	p.section(s)
-}
-
-func pointers(cases []bench.Measured) (all []*bench.Measured) {
-	for i := range cases {
-		all = append(all, &cases[i])
-	}
-	return all
 }
 
 // again is the command of the whole and one for each case.

@@ -1,12 +1,16 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"hogwild/bench"
+	"hogwild/internal/figure"
 	"hogwild/internal/human"
 )
 
@@ -221,4 +225,67 @@ func (g *group) how() string {
 		text += fmt.Sprintf(" \"vs %s\": %s", g.cases[0].Mode, bench.AboutVersus)
 	}
 	return text
+}
+
+func pointers(cases []bench.Measured) (all []*bench.Measured) {
+	for i := range cases {
+		all = append(all, &cases[i])
+	}
+	return all
+}
+
+// more adds what else was measured.
+func (p *Page) more(title string, cases []*bench.Measured) {
+	p.section(Section{Title: title,
+		Table: bench.Table(cases, slices.Concat(bench.DetailColumns, bench.NodeColumns)...)})
+}
+
+// number is a value as a number, of a duration its seconds; NaN if it is neither.
+func number(value string) float64 {
+	if x, err := strconv.ParseFloat(value, 64); err == nil {
+		return x
+	}
+	if d, err := time.ParseDuration(value); err == nil {
+		return d.Seconds()
+	}
+	return nan
+}
+
+// setting is the value of one setting; "" if a configuration has none of that name.
+func setting(all []bench.Setting, flag string) string {
+	for _, s := range all {
+		if s.Flag == flag {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// over gives a figure of what was measured over a setting a line for each name of the cases.
+func over(f *figure.Figure, cases []*bench.Measured, colors painter, of measure, x func(*bench.Measured) float64,
+	name func(*bench.Measured) string) {
+	for _, c := range cases {
+		at := slices.IndexFunc(f.Series, func(s figure.Series) bool { return s.Name == name(c) })
+		if at < 0 {
+			at = len(f.Series)
+			f.Series = append(f.Series, figure.Series{Name: name(c), Color: colors.of(name(c))})
+		}
+		f.Series[at].Points = append(f.Series[at].Points, point(x(c), of(c)))
+	}
+	for _, s := range f.Series {
+		slices.SortStableFunc(s.Points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
+	}
+}
+
+const aboutPoints = "Medians of the repeats. Thin line: range."
+
+const aboutMedians = "Medians of the repeats at the end of each epoch."
+
+// measure is what was measured of a case, of each repeat.
+type measure func(*bench.Measured) []bench.Number
+
+// point is the median of a list and its range, at x.
+func point(x float64, list []bench.Number) figure.Point {
+	s := bench.Summarize(list) // of nothing: all NaN
+	return figure.Point{X: x, Y: s.Median, Low: s.Low, High: s.High}
 }

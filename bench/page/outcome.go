@@ -39,15 +39,6 @@ func results(all []*run, c *Comparison) Section {
 	return Section{Title: "Results", Text: strings.TrimSpace(text), Table: t}
 }
 
-// heads are those of a table with a column for each run.
-func heads(first string, all []*run) []string {
-	names := []string{first}
-	for _, r := range all {
-		names = append(names, r.name)
-	}
-	return names
-}
-
 // outcomes are the columns of results. A run that has not ended is shown as far as it got.
 var outcomes = []human.Column[*run]{
 	human.Col("state", (*run).state),

@@ -1,5 +1,19 @@
 // Package page writes reports: one HTML file with its figures, tables and settings inside,
 // that needs nothing from the net.
+//
+//	runs.go        the report of runs
+//	training.go    how runs learned, how fast they were, how stale their updates
+//	outcome.go     what runs came to
+//	experiment.go  the report of a bench, a sweep or a reproduction
+//	speed.go       how fast cases were
+//	sweep.go       what a sweep shows of each setting
+//	paper.go       what is published, and what was measured
+//	curves.go      numbers of epochs as curves
+//	group.go       cases that are compared
+//	html.go        a page
+//	compare.go     in what runs differ
+//	page.go        Page: its figures, tables and settings
+//	run.go         a run of several
 package page
 
 import (

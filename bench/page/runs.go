@@ -74,17 +74,6 @@ func begin(runs []*rundir.Recorded) (*Page, []*run, *Comparison) {
 	return p, all, c
 }
 
-// run is a run and how a page of several tells it from the others.
-type run struct {
-	*rundir.Recorded
-	name   string
-	legend string // the name, if there are several runs
-	color  int
-	got    *rundir.Result      // to which the run has got
-	now    rundir.Status       // its last moment
-	best   *rundir.EpochResult // its best epoch, if it has a validation set; else an empty one
-}
-
 // name is the folder of a run without what leads to it, unless another one is called so.
 func name(runs []*rundir.Recorded, i int) string {
 	short := filepath.Base(runs[i].Folder)
@@ -100,26 +89,6 @@ func name(runs []*rundir.Recorded, i int) string {
 func (r *run) title() string {
 	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), rundir.DataText(filepath.Base(r.Config.Data)),
 		human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
-}
-
-func modelOf(r *run) string {
-	return cmp.Or(r.Config.Program, r.Config.Model, "model")
-}
-
-// rate is so many examples a second of the run.
-func (r *run) rate(examples int64) string {
-	return human.IfFinite(float64(examples)/r.got.Seconds, human.Rate)
-}
-
-// state says whether the run has ended, and how.
-func (r *run) state() string {
-	switch {
-	case r.Result == nil:
-		return fmt.Sprintf("at epoch %d of %d", max(r.got.Epochs, r.now.Epoch), r.Config.Epochs)
-	case r.Result.Stopped != "":
-		return "stopped early: " + r.Result.Stopped
-	}
-	return "finished"
 }
 
 func (p *Page) runFacts(r *run) {

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
@@ -11,11 +10,6 @@ import (
 	"hogwild/internal/figure"
 	"hogwild/internal/human"
 )
-
-// measure is what was measured of a case, of each repeat.
-type measure func(*bench.Measured) []bench.Number
-
-const aboutMedians = "Medians of the repeats at the end of each epoch."
 
 // figures are how the cases learned, how fast they were, how soon they came to the target, and how stale their updates
 // were: of a sweep first the effect of each setting.
@@ -69,30 +63,6 @@ func (g *group) byWorkers(name, title, label string, of measure) figure.Figure {
 	f.Y.Zero = true
 	over(&f, g.cases, g.colors, of, func(c *bench.Measured) float64 { return float64(c.Workers) }, g.variant)
 	return f
-}
-
-const aboutPoints = "Medians of the repeats. Thin line: range."
-
-// over gives a figure of what was measured over a setting a line for each name of the cases.
-func over(f *figure.Figure, cases []*bench.Measured, colors painter, of measure, x func(*bench.Measured) float64,
-	name func(*bench.Measured) string) {
-	for _, c := range cases {
-		at := slices.IndexFunc(f.Series, func(s figure.Series) bool { return s.Name == name(c) })
-		if at < 0 {
-			at = len(f.Series)
-			f.Series = append(f.Series, figure.Series{Name: name(c), Color: colors.of(name(c))})
-		}
-		f.Series[at].Points = append(f.Series[at].Points, point(x(c), of(c)))
-	}
-	for _, s := range f.Series {
-		slices.SortStableFunc(s.Points, func(a, b figure.Point) int { return cmp.Compare(a.X, b.X) })
-	}
-}
-
-// point is the median of a list and its range, at x.
-func point(x float64, list []bench.Number) figure.Point {
-	s := bench.Summarize(list) // of nothing: all NaN
-	return figure.Point{X: x, Y: s.Median, Low: s.Low, High: s.High}
 }
 
 // speedUp is over one worker, beside that of an ideal machine with as many cores.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"time"
 
 	"hogwild/bench"
 	"hogwild/internal/figure"
@@ -14,6 +12,29 @@ import (
 
 // wild is how many times the median loss a case ends at that is not drawn: no axis shows it and the others too.
 const wild = 100
+
+// lossBy is the test loss of cases over one field, a line for each name.
+func (g *group) lossBy(field, caption string, cases []*bench.Measured,
+	name func(*bench.Measured) string) figure.Figure {
+	label := "--" + field
+	switch field {
+	case "workers":
+		label = "worker processes"
+	case "lr":
+		label = "learning rate, --lr"
+	}
+	f := chart(g.name, "loss by "+field, "Test loss by "+field, caption, label,
+		"test loss at the end, mean per example")
+	x := func(c *bench.Measured) float64 { return number(valueOf(c, field)) }
+	over(&f, cases, painter{}, func(c *bench.Measured) []bench.Number { return c.TestLoss }, x, name)
+	low, high := math.Inf(1), 0.0
+	for _, c := range cases {
+		low, high = min(low, x(c)), max(high, x(c))
+	}
+	f.X.Log = low > 0 && (high >= 20*low || field == "lr" && high >= 5*low)
+	f.Y.Log = decades(f) >= 1.5
+	return f
+}
 
 // swept is the test loss over each field of numbers that was swept, a line for each choice of the others: of more than
 // can be told apart those with the least losses.
@@ -54,40 +75,6 @@ func (g *group) swept() (all []figure.Figure) {
 		}), name))
 	}
 	return all
-}
-
-// lossBy is the test loss of cases over one field, a line for each name.
-func (g *group) lossBy(field, caption string, cases []*bench.Measured,
-	name func(*bench.Measured) string) figure.Figure {
-	label := "--" + field
-	switch field {
-	case "workers":
-		label = "worker processes"
-	case "lr":
-		label = "learning rate, --lr"
-	}
-	f := chart(g.name, "loss by "+field, "Test loss by "+field, caption, label,
-		"test loss at the end, mean per example")
-	x := func(c *bench.Measured) float64 { return number(valueOf(c, field)) }
-	over(&f, cases, painter{}, func(c *bench.Measured) []bench.Number { return c.TestLoss }, x, name)
-	low, high := math.Inf(1), 0.0
-	for _, c := range cases {
-		low, high = min(low, x(c)), max(high, x(c))
-	}
-	f.X.Log = low > 0 && (high >= 20*low || field == "lr" && high >= 5*low)
-	f.Y.Log = decades(f) >= 1.5
-	return f
-}
-
-// number is a value as a number, of a duration its seconds; NaN if it is neither.
-func number(value string) float64 {
-	if x, err := strconv.ParseFloat(value, 64); err == nil {
-		return x
-	}
-	if d, err := time.ParseDuration(value); err == nil {
-		return d.Seconds()
-	}
-	return nan
 }
 
 // leading is how the cases learned that ended with the least test loss: as many as curves

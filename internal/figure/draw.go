@@ -167,12 +167,6 @@ func (l *layout) drawRange(p pen, r role, x float64, s spot) {
 	}
 }
 
-// marks are the shapes of marks: disc, square, triangle, diamond, triangle on its tip.
-var marks = []struct {
-	size, from float64 // in radii; the angle of the first corner
-	corners    int
-}{{1, 0, 16}, {1.3, 45, 4}, {1.35, 90, 3}, {1.35, 0, 4}, {1.35, 270, 3}}
-
 // mark draws one of the shapes.
 func mark(p pen, r role, shape int, at xy) {
 	m := marks[shape]

@@ -1,5 +1,15 @@
 // Package figure draws lines and ranges as SVG, which follows the reader's light
 // or dark theme, and as PNG. It knows nothing of learning.
+//
+//	svg.go         a figure as SVG
+//	png.go         as PNG
+//	draw.go        what is drawn
+//	layout.go      where
+//	series.go      the points of a series
+//	figure.go      Figure
+//	text.go        sizes of texts
+//	palette.go     colours and marks
+//	axis.go        axes
 package figure
 
 // Figure is a diagram: its axes are labelled, with units, and its series are told apart

@@ -58,3 +58,9 @@ var dashes = [][]float64{nil, {7, 2.5}, {2, 2}, {8, 2, 2, 2}}
 func lookOf(c, n int) look {
 	return look{hue: hue + role(c), dash: dashes[(c+n)%len(dashes)], mark: (c + 3*n) % len(marks)}
 }
+
+// marks are the shapes of marks: disc, square, triangle, diamond, triangle on its tip.
+var marks = []struct {
+	size, from float64 // in radii; the angle of the first corner
+	corners    int
+}{{1, 0, 16}, {1.3, 45, 4}, {1.35, 90, 3}, {1.35, 0, 4}, {1.35, 270, 3}}

@@ -1,5 +1,12 @@
 // Package human writes numbers and words for people to read, the same way on the terminal
 // and in reports. It knows nothing of what they mean.
+//
+//	table.go       tables
+//	live.go        lines that are drawn again and again
+//	word.go        words
+//	fit.go         lines that fit a terminal
+//	json.go        JSON with a line for each member
+//	number.go      numbers
 package human
 
 import (
