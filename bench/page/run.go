@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )

@@ -1,10 +1,11 @@
 package core
 
 import (
-	"hogwild/hogwild/config"
-	"hogwild/hogwild/control"
 	"testing"
 	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 )
 
 // TestLargeCopyIsWaitedFor: after an interruption too a copy of many bytes has the time that it needs.

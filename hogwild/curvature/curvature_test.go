@@ -1,15 +1,16 @@
 package curvature
 
 import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
-	"math"
-	"strings"
-	"testing"
-	"time"
 )
 
 // TestLimitFalls: a limit below the steps in flight is said once, and one above them never; measurements become rarer,

@@ -1,12 +1,13 @@
 package elastic
 
 import (
+	"math"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/machine"
-	"math"
 )
 
 // Workers beyond the cores take turns, and were counted as if none had a step in flight while another has its core.

@@ -2,6 +2,9 @@ package elastic
 
 import (
 	"fmt"
+	"strings"
+	"testing"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
@@ -10,8 +13,6 @@ import (
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/machine"
-	"strings"
-	"testing"
 )
 
 // quick returns a small job.

@@ -2,13 +2,14 @@
 package finaltest
 
 import (
+	"math"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
 	"hogwild/internal/machine"
-	"math"
 )
 
 // New returns what does so.

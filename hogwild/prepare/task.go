@@ -3,6 +3,11 @@ package prepare
 import (
 	"errors"
 	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
@@ -12,10 +17,6 @@ import (
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
-	"math"
-	"os"
-	"slices"
-	"strings"
 )
 
 // Task reads the data, and finds the model that fits them. anyNumber: the user named no number of workers.

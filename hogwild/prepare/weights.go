@@ -2,6 +2,7 @@ package prepare
 
 import (
 	"fmt"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"

@@ -5,12 +5,13 @@
 //	afterloop.go  what programs do after their loops
 //	start.go      the program that evaluates saved weights
 //	score.go      the score of weights
-//	join.go       those that train
 package programs
 
 import (
 	"errors"
 	"fmt"
+	"sync"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
@@ -20,7 +21,6 @@ import (
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/human"
-	"sync"
 )
 
 // New returns what has programs train and evaluate in a run.

@@ -2,9 +2,10 @@ package programs
 
 import (
 	"errors"
+	"time"
+
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
-	"time"
 )
 
 // LastScore is how long an interrupted run waits for its program's score.

@@ -3,11 +3,16 @@ package programs
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
+
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/saved"
-	"io"
+	"hogwild/hogwild/worker"
 )
 
 // A program that evaluates saved weights is watched as that of a run is.
@@ -56,4 +61,25 @@ func startEvaluator(c *config.Config, w *hang.ProgramWatch, warn func(string, ..
 func killed(err error) bool {
 	var ended *program.EndError
 	return errors.As(err, &ended) && ended.Killed
+}
+
+func init() { worker.Program = join }
+
+// join gives a worker's device to a program that takes the steps.
+func join(h *control.Header, rank int, block *control.Block, s *device.Setup,
+	inner device.Device) (device.Device, error) {
+	c := &h.Job.Asked
+	awaits := func(p program.Awaited) { // the coordinator looks whether it hangs
+		pid := 0
+		if p != nil {
+			pid = p.PID()
+		}
+		block.SetRank(rank, control.RankProgram, uint64(pid))
+	}
+	p, err := program.Start(context.Background(), program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed,
+		Rank: rank, Stderr: os.Stderr, Awaits: awaits})
+	if err != nil {
+		return nil, errors.Join(err, inner.Close())
+	}
+	return program.Join(s, rank, inner, p)
 }

@@ -3,11 +3,12 @@ package progress
 import (
 	"cmp"
 	"fmt"
+	"slices"
+
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
-	"slices"
 )
 
 // header shows what is about to be trained.

@@ -8,14 +8,15 @@
 package progress
 
 import (
+	"slices"
+	"time"
+
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/display"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/workers"
-	"slices"
-	"time"
 )
 
 // New returns what tells people of a run.

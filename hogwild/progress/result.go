@@ -3,6 +3,10 @@ package progress
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strings"
+	"time"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
@@ -11,9 +15,6 @@ import (
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/vec"
-	"math"
-	"strings"
-	"time"
 )
 
 // result writes the report.

@@ -1,11 +1,12 @@
 package progress
 
 import (
+	"slices"
+	"time"
+
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/rundir"
-	"slices"
-	"time"
 )
 
 // status returns the run at this moment.

@@ -12,7 +12,6 @@
 //	evaluate.go   scorer: how good the weights are, and whether the run has diverged
 //	keep.go       keeper: what is saved at the end
 //	saver.go      saver: the copy of the weights in host memory and in the run folder
-//	nodes.go      what a run does as one node of a job
 //
 // # The protocol
 //

@@ -207,3 +207,61 @@ func (s *Status) Left() (seconds float64, ok bool) {
 
 // WriteJSON writes the result as one JSON object.
 func (r Result) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
+
+// Scale is a change of the number of workers.
+type Scale struct {
+	Epoch   int     `json:"epoch"`   // from 1
+	Seconds float64 `json:"seconds"` // of training since the start of the run
+	From    int     `json:"from"`
+	To      int     `json:"to"`
+}
+
+// String says it in words.
+func (s Scale) String() string {
+	return fmt.Sprintf("scaled from %s to %d in epoch %d, after %.1f s", human.Plural(s.From, "worker"), s.To,
+		s.Epoch, s.Seconds)
+}
+
+// Started says what a run started from.
+type Started struct {
+	From    string `json:"from"`    // the file
+	Tensors int    `json:"tensors"` // of the model that it had
+	Of      int    `json:"of"`      // tensors of the model
+}
+
+// Text is what a report has of it.
+func (s Started) Text() string {
+	if s.Tensors == s.Of {
+		return fmt.Sprintf("%s, all %d tensors", s.From, s.Of)
+	}
+	return fmt.Sprintf("%s, %d of %d tensors", s.From, s.Tensors, s.Of)
+}
+
+// Nodes is what a job on several nodes has spent on speaking with each other, as node 0 has seen it.
+type Nodes struct {
+	Nodes   int    `json:"nodes"`
+	Library string `json:"library"`     // what moved the numbers
+	Rounds  int    `json:"node_rounds"` // in which weights were averaged
+	Bytes   int64  `json:"node_bytes"`  // that a node gave to be summed, in all rounds
+	// from when a round was due on all nodes until its sum was there; workers train meanwhile
+	SumSeconds  float64 `json:"sum_seconds"`
+	WaitSeconds float64 `json:"wait_seconds"` // workers of node 0 waited for rounds and other nodes
+}
+
+// WorkersText is "4 workers", or "3 nodes with 4 workers".
+func WorkersText(nodes, workers int) string {
+	text := human.Plural(workers, "worker")
+	if nodes > 1 {
+		text = human.Plural(nodes, "node") + " with " + text
+	}
+	return text
+}
+
+// Text is a line for people.
+func (n *Nodes) Text() string {
+	text := fmt.Sprintf("%d, %s; %s", n.Nodes, n.Library, human.Plural(n.Rounds, "round"))
+	if n.Rounds > 0 {
+		text += fmt.Sprintf(" of %s in %.2g s", human.Bytes(n.Bytes/int64(n.Rounds)), n.SumSeconds/float64(n.Rounds))
+	}
+	return text + fmt.Sprintf("; waited %.2f s", n.WaitSeconds)
+}

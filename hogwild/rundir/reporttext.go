@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"hogwild/hogwild/data"
-	"hogwild/hogwild/model"
-	"hogwild/internal/human"
-	"hogwild/internal/self"
 	"io"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/internal/human"
+	"hogwild/internal/self"
 )
 
 // fewClasses is the most classes of which the report for people has a table.

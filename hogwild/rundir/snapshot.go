@@ -20,9 +20,6 @@
 //	socket.go       requests to a live run
 //	reporttext.go   a result for people
 //	report.go       Result, EpochResult, Best, Status
-//	traffic.go      what nodes spent on each other
-//	started.go      what a run started from
-//	scale.go        a change of the number of workers
 //	scores.go       Scores, Validation
 //	detailtext.go   figures of classes and residuals, for people
 //	detail.go       those figures

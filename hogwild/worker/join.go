@@ -8,6 +8,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/workers"
@@ -86,4 +87,16 @@ func joinDevice(h *control.Header, rank int, block *control.Block, m *control.We
 		return Program(h, rank, block, setup, d)
 	}
 	return d, err
+}
+
+// Backend returns the one that the configuration asks for.
+func Backend(c *config.Config) (device.Backend, error) {
+	if c.GPU == "" {
+		return cpu.Backend{}, nil
+	}
+	if b := device.Registered("cuda"); b != nil {
+		return b, nil
+	}
+	return nil, config.Usage("gpu %s: this program was built without CUDA; build bin/hogwild-cuda with make cuda",
+		c.GPU)
 }

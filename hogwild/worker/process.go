@@ -6,7 +6,6 @@
 //	life.go       the life of a worker, and async mode
 //	rounds.go     barrier mode
 //	worker.go     Worker: how it trains chunks, and reports
-//	backend.go    where the weights are
 package worker
 
 import (

@@ -3,9 +3,10 @@ package torch
 import (
 	"errors"
 	"fmt"
-	"hogwild/hogwild/rundir/tensor"
 	"slices"
 	"strings"
+
+	"hogwild/hogwild/rundir/tensor"
 )
 
 // usual are the keys under which checkpoints have the weights, beside those of an optimizer.

@@ -16,8 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"hogwild/hogwild/rundir/tensor"
 	"strings"
+
+	"hogwild/hogwild/rundir/tensor"
 )
 
 const (

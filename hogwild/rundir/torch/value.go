@@ -3,8 +3,9 @@ package torch
 import (
 	"encoding/binary"
 	"fmt"
-	"hogwild/hogwild/rundir/tensor"
 	"math"
+
+	"hogwild/hogwild/rundir/tensor"
 )
 
 // What a pickle makes: nil, bool, int, float64, string, tuple, *list, *dict, class, storage, tensor.Tensor, and other.
