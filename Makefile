@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -116,8 +116,7 @@ test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing a
 
 # What takes long, or needs more than Go.
 test-rest: $(RERUN)
-	$(call where,qemu-x86_64 qemu-aarch64,emulated)
-	$(call where,gcc,race)
+	$(MAKE) --output-sync=line -j2 rest-emulated rest-race
 	@cuda/headers.sh || true
 	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
 	$(call where,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,test-mpi)
@@ -126,6 +125,12 @@ test-rest: $(RERUN)
 	$(call where,qemu-aarch64,dist-check)
 	$(MAKE) mpijob-check
 	$(MAKE) fuzz FUZZTIME=5s || echo "fuzzing found an input that fails: commit it with what mends it"
+
+# Beside each other: one computes while the other waits for processes most of the time.
+rest-emulated:
+	$(call where,qemu-x86_64 qemu-aarch64,emulated)
+rest-race: $(RERUN)
+	$(call where,gcc,race)
 
 check: ## run gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w fixes it):" $$files; exit 1; }

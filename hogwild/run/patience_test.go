@@ -87,7 +87,7 @@ func (o *hangingOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 // itself or sooner by an interruption, and the weights that host memory has are saved. A refresh beside an evaluation
 // is waited for as long as that.
 func TestHungDevice(t *testing.T) {
-	for _, test := range []struct {
+	tests := []struct {
 		call      string
 		interrupt bool
 		says      []string
@@ -97,7 +97,10 @@ func TestHungDevice(t *testing.T) {
 		{"Download", true, []string{"has not answered for 1s", "saved the copy in host memory"}},
 		{"Survey", true, []string{"has not answered for 5s"}},
 		{"Score", true, []string{"has not answered for 5s"}},
-	} {
+	}
+	var running []*coordination // beside each other: all they do is wait
+	var configs []config.Config
+	for _, test := range tests {
 		t.Setenv(hangVariable, test.call)
 		c := quick(t)
 		c.GPU, c.InFlight, c.Model, c.SaveEvery, c.Epochs = "0", 1, "slow", "0", 1000
@@ -112,6 +115,10 @@ func TestHungDevice(t *testing.T) {
 		if test.interrupt {
 			p.signal(syscall.SIGINT)
 		}
+		running, configs = append(running, p), append(configs, c)
+	}
+	for i, test := range tests {
+		p, c := running[i], configs[i]
 		late := time.AfterFunc(patience, func() {
 			t.Errorf("%s hangs, and the run with it", test.call)
 			_ = p.cmd.Process.Kill()
