@@ -16,6 +16,15 @@ type Detail struct {
 	Residuals *Residuals     `json:"residuals,omitempty"`
 }
 
+// complete reports whether the confusion matrix, if there is one, has a row and a column for each class.
+func (d *Detail) complete() bool {
+	if d == nil || d.Confusion == nil {
+		return true
+	}
+	k := len(d.Classes)
+	return len(d.Confusion) == k && !slices.ContainsFunc(d.Confusion, func(row []int) bool { return len(row) != k })
+}
+
 const (
 	MaxConfusion = 100  // the most classes of which a result has the confusion matrix
 	maxListed    = 1000 // the most that it lists

@@ -73,6 +73,9 @@ func (r *Recorded) readResult() error {
 	if err == nil {
 		err = json.Unmarshal(text, r.Result)
 	}
+	if err == nil && !r.Result.Detail.complete() {
+		err = errors.New("its confusion matrix does not have a row and a column for each class")
+	}
 	if err != nil {
 		return config.Usage("%s: not the result of a run: %w", path, err)
 	}
