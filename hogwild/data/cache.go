@@ -230,88 +230,6 @@ func (c *cache) refuse(o *Options) error {
 	return err
 }
 
-// loadCache opens the sets of a cache, and reads others in their place that were asked for.
-func (o Options) loadCache() (s Sets, err error) {
-	defer s.closeOn(&err)
-	c, done, err := openCache(o.Path)
-	if err != nil {
-		return s, err
-	}
-	defer done()
-	if err = c.refuse(&o); err != nil {
-		return s, err
-	}
-	if s.Train, err = c.part(trainPart); err != nil {
-		return s, err
-	}
-	if err = s.Train.supportsTask(o.Task, o.Path); err != nil {
-		return s, err
-	}
-	s.Train.Name = o.Path
-	apart := c.find(validationPart)
-	if _, share, _ := ValidationShare(c.Made.Validation); share && apart != nil && o.HoldOut && o.Validation == "" {
-		o.Validation = c.Made.Validation
-	}
-	switch {
-	case o.Validation == "" && apart != nil:
-		s.Train.notef("the validation rows of %s are not used; --validation %s uses them", o.Path, c.Made.Validation)
-	case o.Validation != "" && o.Validation == c.Made.Validation:
-		if s.Validation, err = c.part(validationPart); err != nil {
-			return s, err
-		}
-		if _, share, _ := ValidationShare(o.Validation); share {
-			s.noteApart(o, s.Train.Rows+s.Validation.Rows)
-		}
-	case o.Validation != "":
-		s.Validation, err = o.loadValidation(&s.Train.Meta)
-	}
-	if err != nil {
-		return s, err
-	}
-	if o.Test == "" || o.Test == c.Made.Test {
-		s.Test, err = c.part(testPart)
-	} else {
-		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
-	}
-	return s, err
-}
-
-// openCache opens a cache whose bytes are known to be good, or checks them now.
-func openCache(path string) (c *cache, done func(), err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("data: %w", err)
-	}
-	if c, err = readCache(f); err == nil {
-		err = c.trust()
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return c, func() { f.Close() }, nil
-}
-
-// cachedLike is the test rows of a cache, if they are like other data: scaled in the same way, or
-// not yet.
-func cachedLike(path string, like *Meta) (*Set, error) {
-	c, done, err := openCache(path)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	s, err := c.part(testPart)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.compatible(like, path); err != nil {
-		s.Close()
-		return nil, err
-	}
-	s.Name = path
-	return s, nil
-}
-
 // describeCache is the Meta of the training rows, with a note about where they come from.
 func describeCache(path string) (Meta, error) {
 	f, err := os.Open(path)
@@ -342,25 +260,4 @@ func describeCache(path string) (Meta, error) {
 		t.Close()
 	}
 	return s.Meta, nil
-}
-
-// CheckCache looks at every byte of a cache.
-func CheckCache(path string, tell func(what string, done, total int)) error {
-	if !isCache(path) {
-		return fmt.Errorf("data: %s is not a data cache: only those have a checksum to be checked; hogwild data "+
-			"convert makes one", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	defer f.Close()
-	c, err := readCache(f)
-	if err == nil {
-		err = c.verify(tell)
-	}
-	if err == nil {
-		c.remember()
-	}
-	return err
 }

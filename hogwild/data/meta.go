@@ -120,3 +120,27 @@ func (m *Meta) checkIDs() error {
 
 // count writes n with commas: 20,433.
 func count(n int) string { return human.Count(int64(n)) }
+
+func (m *Meta) notef(format string, args ...any) {
+	m.Notes = append(m.Notes, fmt.Sprintf(format, args...))
+}
+
+// scaled is a value of feature j as sets of this scaling have it.
+func (m *Meta) scaled(j int, v float32) float32 {
+	mul, add := m.scaling(j)
+	return float32(float64(v)*float64(mul) + float64(add))
+}
+
+// scaling is Mul and Add of feature j.
+func (m *Meta) scaling(j int) (mul, add float32) {
+	at := func(v []float32, none float32) float32 {
+		switch len(v) {
+		case 0:
+			return none
+		case 1:
+			return v[0]
+		}
+		return v[j]
+	}
+	return at(m.Mul, 1), at(m.Add, 0)
+}

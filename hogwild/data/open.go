@@ -226,3 +226,99 @@ func Describe(o Options) (Meta, error) {
 	}
 	return t.Meta, nil
 }
+
+// loadCache opens the sets of a cache, and reads others in their place that were asked for.
+func (o Options) loadCache() (s Sets, err error) {
+	defer s.closeOn(&err)
+	c, done, err := openCache(o.Path)
+	if err != nil {
+		return s, err
+	}
+	defer done()
+	if err = c.refuse(&o); err != nil {
+		return s, err
+	}
+	if s.Train, err = c.part(trainPart); err != nil {
+		return s, err
+	}
+	if err = s.Train.supportsTask(o.Task, o.Path); err != nil {
+		return s, err
+	}
+	s.Train.Name = o.Path
+	apart := c.find(validationPart)
+	if _, share, _ := ValidationShare(c.Made.Validation); share && apart != nil && o.HoldOut && o.Validation == "" {
+		o.Validation = c.Made.Validation
+	}
+	switch {
+	case o.Validation == "" && apart != nil:
+		s.Train.notef("the validation rows of %s are not used; --validation %s uses them", o.Path, c.Made.Validation)
+	case o.Validation != "" && o.Validation == c.Made.Validation:
+		if s.Validation, err = c.part(validationPart); err != nil {
+			return s, err
+		}
+		if _, share, _ := ValidationShare(o.Validation); share {
+			s.noteApart(o, s.Train.Rows+s.Validation.Rows)
+		}
+	case o.Validation != "":
+		s.Validation, err = o.loadValidation(&s.Train.Meta)
+	}
+	if err != nil {
+		return s, err
+	}
+	if o.Test == "" || o.Test == c.Made.Test {
+		s.Test, err = c.part(testPart)
+	} else {
+		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
+	}
+	return s, err
+}
+
+// loadSynth makes the training rows, those for validation, and the test rows.
+func (o Options) loadSynth() (s Sets, err error) {
+	defer s.closeOn(&err)
+	k, m, err := describeSynth(o.Path, o.Seed)
+	if err != nil {
+		return s, err
+	}
+	if err := o.suits(m); err != nil {
+		return s, err
+	}
+	if o.Task == "values" {
+		m.Classes = nil
+	}
+	rows := m.Rows
+	if o.Limit > 0 {
+		rows = min(rows, o.Limit)
+	}
+	if err := takeSynth(o.room, k, m, rows+k.tests()); err != nil {
+		return s, err
+	}
+	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
+	if err != nil {
+		return s, err
+	}
+	m.Rows = rows - apart
+	if s.Train, err = k.make(o.room.Uncounted(), m, forRows, o.Seed); err != nil {
+		return s, err
+	}
+	if apart > 0 {
+		m.Rows = apart
+		s.Validation, err = k.make(o.room.Uncounted(), m, forValidation, o.Seed)
+		s.noteApart(o, rows)
+	} else if o.Validation != "" {
+		s.Validation, err = o.likewise(o.Validation, &s.Train.Meta)
+	}
+	if err != nil {
+		return s, err
+	}
+	switch {
+	case o.Test != "":
+		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
+	case k.tests() == 0:
+		s.Test, err = s.Train.again()
+	default:
+		m.Rows = k.tests()
+		s.Test, err = k.make(o.room.Uncounted(), m, forTest, o.Seed)
+	}
+	return s, err
+}

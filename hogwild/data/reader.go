@@ -63,20 +63,6 @@ func (s *Set) ValuesPerRow() float64 {
 	return float64(s.Features)
 }
 
-// scaling is Mul and Add of feature j.
-func (m *Meta) scaling(j int) (mul, add float32) {
-	at := func(v []float32, none float32) float32 {
-		switch len(v) {
-		case 0:
-			return none
-		case 1:
-			return v[0]
-		}
-		return v[j]
-	}
-	return at(m.Mul, 1), at(m.Add, 0)
-}
-
 // lead is how many rows before its turn a row of bytes is asked for: memory takes as
 // long as forming a few of them.
 const lead = 4

@@ -258,3 +258,39 @@ func (m *Meta) ScaledAlike(o *Meta) bool {
 	near := func(a, b float32) bool { return math.Abs(float64(a)-float64(b)) <= 1e-6*math.Abs(float64(a)) }
 	return slices.EqualFunc(m.Mul, o.Mul, near) && slices.EqualFunc(m.Add, o.Add, near)
 }
+
+// row is the inputs of row i, unless they are bytes.
+func (t *table) row(i int) Row {
+	switch {
+	case t.rows != nil:
+		return t.rows[i]
+	case t.Kind == Floats:
+		return Row{Val: t.x[i*t.Features : (i+1)*t.Features]}
+	}
+	from, to := t.ptr[i], t.ptr[i+1]
+	return Row{Idx: t.idx[from:to], Val: t.val[from:to]}
+}
+
+// each calls f with feature and value of every input that the rows store: all of
+// them, or the non-zero ones of a sparse table.
+func (t *table) each(rows []int32, f func(j int, v float64)) {
+	d := t.Features
+	for _, i := range rows {
+		from := int(i) * d
+		switch t.Kind {
+		case Bytes:
+			for j, v := range t.x8[from : from+d] {
+				f(j, float64(v))
+			}
+		case Floats:
+			for j, v := range t.row(int(i)).Val {
+				f(j, float64(v))
+			}
+		default:
+			row := t.row(int(i))
+			for k, j := range row.Idx {
+				f(int(j), float64(row.Val[k]))
+			}
+		}
+	}
+}

@@ -9,7 +9,7 @@
 // Top down:
 //
 //	convert.go     a data cache
-//	open.go        the sets of a run; what a file holds
+//	open.go        the sets of a run, of files, caches and synthetic data; what a file holds
 //	triples.go     sets of a matrix or a graph
 //	stream.go      rows to be predicted
 //	write.go       a set as a file
@@ -25,7 +25,7 @@
 //	draws.go       their random numbers
 //	split.go       the files of a data set, and the rows held out
 //	folder.go      a folder of files
-//	verify.go      whether a cache is sound
+//	verify.go      a cache is opened, and whether it is sound
 //	cache.go       the sets in it
 //	fits.go        whether they are for a model
 //	validation.go  the sets of a run, and the rows set apart
@@ -37,7 +37,7 @@
 //	glyph.go       what they look like
 //	table.go       rows on the heap
 //	scale.go       the scaling of features
-//	space.go       sets that memory does not hold
+//	space.go       a set is filled and sealed, in memory or in a file
 //	reader.go      batches
 //	stretch.go     rows that are read ahead
 //	order.go       which rows come when
@@ -189,95 +189,6 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 
 // hasInputs reports whether each row has inputs, and so their means.
 func (m *Meta) hasInputs() bool { return m.Kind != Pairs && m.Kind != Indices }
-
-// seal completes a set whose rows are in place: it counts the frequencies, takes the
-// means, writes the Meta and makes the segment read-only.
-func (s *Set) seal() error {
-	s.count()
-	s.project()
-	text, err := json.Marshal(s.Meta)
-	if err != nil {
-		return fmt.Errorf("data: description of %s: %w", s.Name, err)
-	}
-	room, err := shm.View[uint8](s.seg, "meta")
-	if err != nil {
-		return err
-	}
-	for i := copy(room, text); i < len(room); i++ {
-		room[i] = ' '
-	}
-	if err := s.seg.Seal(); err != nil {
-		return err
-	}
-	return s.view()
-}
-
-// sealed is a set that is complete; one that cannot be sealed is closed.
-func sealed(s *Set) (*Set, error) {
-	if err := s.seal(); err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.
-func (s *Set) count() {
-	if s.Kind == Indices {
-		return
-	}
-	seen := make([]int32, s.Features)
-	if s.Kind == Pairs {
-		for _, j := range s.Idx {
-			seen[j]++
-		}
-		s.setCounts(seen)
-		return
-	}
-	r, sum := s.NewReader(), make([]float64, s.Features)
-	for i := range s.Rows {
-		row := r.Batch([]int32{int32(i)}).Rows[0]
-		for k, v := range row.Val {
-			if v == 0 {
-				continue
-			}
-			if row.Idx != nil {
-				k = int(row.Idx[k])
-			}
-			seen[k]++
-			sum[k] += float64(v)
-		}
-	}
-	s.setCounts(seen)
-	for j, v := range sum {
-		s.Mean[j] = float32(v / float64(s.Rows))
-	}
-}
-
-// setCounts sets Freq and Nonzeros by the rows in which each feature is not zero.
-func (s *Set) setCounts(seen []int32) {
-	s.Nonzeros = 0
-	for j, c := range seen {
-		s.Nonzeros += int64(c)
-		s.Freq[j] = float32(max(c, 1)) / float32(s.Rows)
-	}
-}
-
-// project sets M, by the Mean that count has set.
-func (s *Set) project() {
-	if !s.hasInputs() {
-		return
-	}
-	r := s.NewReader()
-	for i := range s.Rows {
-		row := r.Batch([]int32{int32(i)}).Rows[0]
-		if row.Idx == nil {
-			s.M[i] = vec.Dot(row.Val, s.Mean)
-		} else {
-			s.M[i] = vec.SparseDot(row.Idx, row.Val, s.Mean)
-		}
-	}
-}
 
 // attach reads the Meta out of the segment, and then the arrays that it promises.
 func (s *Set) attach() error {

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -9,6 +10,7 @@ import (
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/fault"
+	"hogwild/internal/vec"
 	"hogwild/shm"
 )
 
@@ -94,4 +96,93 @@ func parallel(n int, do func(from, to int)) {
 		all.Go(func() { do(i*n/pieces, (i+1)*n/pieces) })
 	}
 	all.Wait()
+}
+
+// sealed is a set that is complete; one that cannot be sealed is closed.
+func sealed(s *Set) (*Set, error) {
+	if err := s.seal(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.
+func (s *Set) count() {
+	if s.Kind == Indices {
+		return
+	}
+	seen := make([]int32, s.Features)
+	if s.Kind == Pairs {
+		for _, j := range s.Idx {
+			seen[j]++
+		}
+		s.setCounts(seen)
+		return
+	}
+	r, sum := s.NewReader(), make([]float64, s.Features)
+	for i := range s.Rows {
+		row := r.Batch([]int32{int32(i)}).Rows[0]
+		for k, v := range row.Val {
+			if v == 0 {
+				continue
+			}
+			if row.Idx != nil {
+				k = int(row.Idx[k])
+			}
+			seen[k]++
+			sum[k] += float64(v)
+		}
+	}
+	s.setCounts(seen)
+	for j, v := range sum {
+		s.Mean[j] = float32(v / float64(s.Rows))
+	}
+}
+
+// setCounts sets Freq and Nonzeros by the rows in which each feature is not zero.
+func (s *Set) setCounts(seen []int32) {
+	s.Nonzeros = 0
+	for j, c := range seen {
+		s.Nonzeros += int64(c)
+		s.Freq[j] = float32(max(c, 1)) / float32(s.Rows)
+	}
+}
+
+// project sets M, by the Mean that count has set.
+func (s *Set) project() {
+	if !s.hasInputs() {
+		return
+	}
+	r := s.NewReader()
+	for i := range s.Rows {
+		row := r.Batch([]int32{int32(i)}).Rows[0]
+		if row.Idx == nil {
+			s.M[i] = vec.Dot(row.Val, s.Mean)
+		} else {
+			s.M[i] = vec.SparseDot(row.Idx, row.Val, s.Mean)
+		}
+	}
+}
+
+// seal completes a set whose rows are in place: it counts the frequencies, takes the
+// means, writes the Meta and makes the segment read-only.
+func (s *Set) seal() error {
+	s.count()
+	s.project()
+	text, err := json.Marshal(s.Meta)
+	if err != nil {
+		return fmt.Errorf("data: description of %s: %w", s.Name, err)
+	}
+	room, err := shm.View[uint8](s.seg, "meta")
+	if err != nil {
+		return err
+	}
+	for i := copy(room, text); i < len(room); i++ {
+		room[i] = ' '
+	}
+	if err := s.seg.Seal(); err != nil {
+		return err
+	}
+	return s.view()
 }

@@ -123,56 +123,6 @@ func describeSynth(path string, seed uint64) (maker, Meta, error) {
 	return k, m, nil
 }
 
-// loadSynth makes the training rows, those for validation, and the test rows.
-func (o Options) loadSynth() (s Sets, err error) {
-	defer s.closeOn(&err)
-	k, m, err := describeSynth(o.Path, o.Seed)
-	if err != nil {
-		return s, err
-	}
-	if err := o.suits(m); err != nil {
-		return s, err
-	}
-	if o.Task == "values" {
-		m.Classes = nil
-	}
-	rows := m.Rows
-	if o.Limit > 0 {
-		rows = min(rows, o.Limit)
-	}
-	if err := takeSynth(o.room, k, m, rows+k.tests()); err != nil {
-		return s, err
-	}
-	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
-	if err != nil {
-		return s, err
-	}
-	m.Rows = rows - apart
-	if s.Train, err = k.make(o.room.Uncounted(), m, forRows, o.Seed); err != nil {
-		return s, err
-	}
-	if apart > 0 {
-		m.Rows = apart
-		s.Validation, err = k.make(o.room.Uncounted(), m, forValidation, o.Seed)
-		s.noteApart(o, rows)
-	} else if o.Validation != "" {
-		s.Validation, err = o.likewise(o.Validation, &s.Train.Meta)
-	}
-	if err != nil {
-		return s, err
-	}
-	switch {
-	case o.Test != "":
-		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
-	case k.tests() == 0:
-		s.Test, err = s.Train.again()
-	default:
-		m.Rows = k.tests()
-		s.Test, err = k.make(o.room.Uncounted(), m, forTest, o.Seed)
-	}
-	return s, err
-}
-
 // suits refuses what synthetic data are not.
 func (o Options) suits(m Meta) error {
 	kind := map[string]string{"": "classes", "triples": "a matrix", "edges": "a graph"}

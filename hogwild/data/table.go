@@ -167,10 +167,6 @@ func (t *table) takeRows(n, bytes int) error {
 	return t.room.Take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
 }
 
-func (m *Meta) notef(format string, args ...any) {
-	m.Notes = append(m.Notes, fmt.Sprintf(format, args...))
-}
-
 // where says where row i stands in the file: "path:line" or "path: row i".
 func (t *table) where(i int) string {
 	if t.line == nil {
@@ -198,42 +194,6 @@ func (t *table) dense() error {
 	t.room.Give(int64(8 * cap(t.idx)))
 	t.Kind, t.ptr, t.idx, t.val = Floats, nil, nil, nil
 	return nil
-}
-
-// row is the inputs of row i, unless they are bytes.
-func (t *table) row(i int) Row {
-	switch {
-	case t.rows != nil:
-		return t.rows[i]
-	case t.Kind == Floats:
-		return Row{Val: t.x[i*t.Features : (i+1)*t.Features]}
-	}
-	from, to := t.ptr[i], t.ptr[i+1]
-	return Row{Idx: t.idx[from:to], Val: t.val[from:to]}
-}
-
-// each calls f with feature and value of every input that the rows store: all of
-// them, or the non-zero ones of a sparse table.
-func (t *table) each(rows []int32, f func(j int, v float64)) {
-	d := t.Features
-	for _, i := range rows {
-		from := int(i) * d
-		switch t.Kind {
-		case Bytes:
-			for j, v := range t.x8[from : from+d] {
-				f(j, float64(v))
-			}
-		case Floats:
-			for j, v := range t.row(int(i)).Val {
-				f(j, float64(v))
-			}
-		default:
-			row := t.row(int(i))
-			for k, j := range row.Idx {
-				f(int(j), float64(row.Val[k]))
-			}
-		}
-	}
 }
 
 // store copies the rows, in that order, into a sealed segment, scaled by t.Mul and
@@ -287,12 +247,6 @@ func (t *table) storeRow(s *Set, to, i int) {
 			k++
 		}
 	}
-}
-
-// scaled is a value of feature j as sets of this scaling have it.
-func (m *Meta) scaled(j int, v float32) float32 {
-	mul, add := m.scaling(j)
-	return float32(float64(v)*float64(mul) + float64(add))
 }
 
 // fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of

@@ -216,3 +216,60 @@ func runsOf(runs []uint32, n int) bool {
 	}
 	return len(runs)%2 == 0 && total == n
 }
+
+// openCache opens a cache whose bytes are known to be good, or checks them now.
+func openCache(path string) (c *cache, done func(), err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("data: %w", err)
+	}
+	if c, err = readCache(f); err == nil {
+		err = c.trust()
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return c, func() { f.Close() }, nil
+}
+
+// cachedLike is the test rows of a cache, if they are like other data: scaled in the same way, or
+// not yet.
+func cachedLike(path string, like *Meta) (*Set, error) {
+	c, done, err := openCache(path)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	s, err := c.part(testPart)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.compatible(like, path); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.Name = path
+	return s, nil
+}
+
+// CheckCache looks at every byte of a cache.
+func CheckCache(path string, tell func(what string, done, total int)) error {
+	if !isCache(path) {
+		return fmt.Errorf("data: %s is not a data cache: only those have a checksum to be checked; hogwild data "+
+			"convert makes one", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	defer f.Close()
+	c, err := readCache(f)
+	if err == nil {
+		err = c.verify(tell)
+	}
+	if err == nil {
+		c.remember()
+	}
+	return err
+}
