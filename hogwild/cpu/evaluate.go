@@ -19,7 +19,15 @@ func Evaluate(models []model.Model, w []float32, set *data.Set) (model.Score, er
 // evaluate is Evaluate over a part of a set.
 func evaluate(models []model.Model, w []float32, of part) (sum model.Score, err error) {
 	scores := make([]model.Score, of.batches())
-	err = of.eachBatch(models, func(m model.Model, i int, b *data.Batch) { scores[i] = m.Eval(w, b) })
+	err = of.eachBatch(models, func(m model.Model, i int, batch func() *data.Batch) {
+		if m, ok := m.(model.RowEvaluator); ok {
+			from, to := of.batch(i)
+			if scores[i], ok = m.EvalRows(w, of.set, from, to); ok {
+				return
+			}
+		}
+		scores[i] = m.Eval(w, batch())
+	})
 	for _, s := range scores {
 		sum.Add(s, 1)
 	}
@@ -36,8 +44,8 @@ func Predict(models []model.Model, w []float32, set *data.Set) (all []float32, o
 	if _, ok := models[0].(model.Prober); ok && len(set.Classes) == 2 {
 		odds = make([]float64, set.Rows)
 	}
-	err = part{set: set, to: set.Rows}.eachBatch(models, func(m model.Model, i int, b *data.Batch) {
-		from := i * evalBatch
+	err = part{set: set, to: set.Rows}.eachBatch(models, func(m model.Model, i int, batch func() *data.Batch) {
+		from, b := i*evalBatch, batch()
 		copy(all[from:], m.(model.Predictor).Predict(w, b, nil))
 		if odds == nil {
 			return
@@ -59,8 +67,14 @@ type part struct {
 
 func (p part) batches() int { return plan.CeilDiv(p.to-p.from, evalBatch) }
 
-// eachBatch calls f with every batch of a part, in as many goroutines as there are models.
-func (p part) eachBatch(models []model.Model, f func(m model.Model, i int, b *data.Batch)) error {
+// batch is where its i-th batch begins and ends.
+func (p part) batch(i int) (from, to int) {
+	from = p.from + i*evalBatch
+	return from, min(from+evalBatch, p.to)
+}
+
+// eachBatch calls f for every batch of a part, which it may form, in as many goroutines as there are models.
+func (p part) eachBatch(models []model.Model, f func(m model.Model, i int, batch func() *data.Batch)) error {
 	type reader struct {
 		*data.Reader
 		list []int32
@@ -70,11 +84,14 @@ func (p part) eachBatch(models []model.Model, f func(m model.Model, i int, b *da
 		readers[i] = reader{p.set.NewReader(), make([]int32, 0, evalBatch)}
 	}
 	return p.spare.each(len(models), p.batches(), p.set.Guard, func(g, i int) {
-		r := &readers[g]
-		r.list = r.list[:0]
-		for j := p.from + i*evalBatch; j < min(p.from+(i+1)*evalBatch, p.to); j++ {
-			r.list = append(r.list, int32(j))
-		}
-		f(models[g], i, r.Batch(r.list))
+		f(models[g], i, func() *data.Batch {
+			r := &readers[g]
+			r.list = r.list[:0]
+			from, to := p.batch(i)
+			for j := from; j < to; j++ {
+				r.list = append(r.list, int32(j))
+			}
+			return r.Batch(r.list)
+		})
 	})
 }

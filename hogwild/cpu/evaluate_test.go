@@ -96,3 +96,41 @@ func scoreOf(t *testing.T, job *tuning.Job, train, test *data.Set) model.Score {
 	}
 	return s
 }
+
+// TestEvaluationInDoublePrecision: of a linear model on sparse rows, whose rows are taken where they lie, loss and
+// errors are those of the definition, also of outputs that no float64 has an exponential of.
+func TestEvaluationInDoublePrecision(t *testing.T) {
+	for name, of := range map[string]func(z, t float64) float64{
+		"logistic": func(z, t float64) float64 { return max(0, -t*z) + math.Log1p(math.Exp(-math.Abs(z))) },
+		"hinge":    func(z, t float64) float64 { return max(0, 1-t*z) },
+	} {
+		set, _, err := data.Load(data.Options{Path: "synth:sparse:2000x300x17", Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := model.New(model.Options{Name: name, Bias: true}, set.Meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, scale := range []float64{1, 1000} {
+			w, loss, correct := make([]float32, set.Features+1), 0.0, 0
+			for j := range w {
+				w[j] = float32(scale * math.Sin(float64(j)))
+			}
+			for i, y := range set.Y {
+				z := float64(w[set.Features])
+				for k := set.Ptr[i]; k < set.Ptr[i+1]; k++ {
+					z += float64(set.Val[k]) * float64(w[set.Idx[k]])
+				}
+				loss += of(z, float64(2*y-1))
+				if (z > 0) == (y == 1) {
+					correct++
+				}
+			}
+			s, err := Evaluate([]model.Model{m}, w, set)
+			if err != nil || s.N != set.Rows || s.Correct != correct || math.Abs(s.Loss-loss) > 1e-6*loss {
+				t.Errorf("%s: %+v, %v; want loss %v, %d correct", name, s, err, loss, correct)
+			}
+		}
+	}
+}

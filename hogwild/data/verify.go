@@ -7,12 +7,12 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/internal/vec"
 )
 
 // The loops of training look at no index twice: what they read must be checked before. Of a file
@@ -135,7 +135,7 @@ func (s *Set) invalidReason() string {
 // InRange reports whether all indices of a sparse set lie below Features: it looks at each, but for those of
 // a cache, which was verified when it was opened.
 func (s *Set) InRange() bool {
-	return s.was != nil || len(s.Idx) == 0 || int(slices.Max(s.Idx)) < s.Features
+	return s.was != nil || len(s.Idx) == 0 || int(vec.Largest(s.Idx)) < s.Features
 }
 
 // every reports whether ok is true of 0 to n-1. All processors ask.

@@ -101,9 +101,7 @@ func (m *convNet) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 func (m *convNet) Eval(w []float32, b *data.Batch) Score {
 	n := m.forward(w, b, false)
 	k := m.dense[len(m.dense)-1].out
-	score := m.loss.score(m.z[:n*k], b.Y, k)
-	score.Loss = m.loss.deltas(m.z[:n*k], b.Y, k)
-	return score
+	return m.loss.eval(m.z[:n*k], b.Y, k)
 }
 
 func (m *convNet) Predict(w []float32, b *data.Batch, to []float32) []float32 {

@@ -59,15 +59,31 @@ func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
 	return sum
 }
 
-// logistic takes the exponential of a negative number only: it cannot overflow,
-// and loses no digits for large |z|.
-func logistic(z, y []float32, k int, mean float32) (sum float64) {
+// logLoss adds up log(1 + exp(-m)), with one logarithm for many: that of the product of 1+e, e = exp(-|m|), to
+// which the sum adds what rounding takes from each 1+e. The exponential is of a negative number only: it cannot
+// overflow, and no digits are lost for large |m|.
+type logLoss struct{ sum, product float64 }
+
+// add adds one, and returns e.
+func (l *logLoss) add(m float64) (e float64) {
+	e = math.Exp(-math.Abs(m))
+	factor := 1 + e
+	l.sum += max(0, -m) + (e - (factor - 1))
+	if l.product *= factor; l.product > 0x1p1000 {
+		l.sum, l.product = l.total(), 1
+	}
+	return e
+}
+
+func (l *logLoss) total() float64 { return l.sum + math.Log(l.product) }
+
+func logistic(z, y []float32, k int, mean float32) float64 {
+	loss := logLoss{product: 1}
 	for i, yi := range y {
 		for c := range k {
 			t := side(yi, c, k)
 			m := t * float64(z[i*k+c])
-			e := math.Exp(-math.Abs(m))
-			sum += max(0, -m) + math.Log1p(e)
+			e := loss.add(m)
 			miss := 1 / (1 + e) // the probability of the other side
 			if m > 0 {
 				miss *= e
@@ -75,7 +91,7 @@ func logistic(z, y []float32, k int, mean float32) (sum float64) {
 			z[i*k+c] = float32(-t*miss) * mean
 		}
 	}
-	return sum
+	return loss.total()
 }
 
 func hinge(z, y []float32, k int, mean float32) (sum float64) {
@@ -127,6 +143,34 @@ func side(y float32, c, k int) float64 {
 		return 1
 	}
 	return -1
+}
+
+// eval is the score of the outputs z (b x k), which it changes.
+func (l Loss) eval(z, y []float32, k int) Score {
+	if l == Logistic && k == 1 {
+		return evalLogistic(z, y)
+	}
+	s := l.score(z, y, k)
+	s.Loss = l.deltas(z, y, k)
+	return s
+}
+
+// evalLogistic has no branches: half of them would be foretold wrongly, which takes as long as the rest.
+func evalLogistic(z, y []float32) Score {
+	s, loss := Score{N: len(y)}, logLoss{product: 1}
+	for i, yi := range y {
+		loss.add(float64((2*yi - 1) * z[i]))
+		class, correct := 0, 0
+		if z[i] > 0 {
+			class = 1
+		}
+		if class == int(yi) {
+			correct = 1
+		}
+		s.Correct += correct
+	}
+	s.Loss = loss.total()
+	return s
 }
 
 // score counts the errors of the outputs z (b x k); Loss it leaves at zero.

@@ -107,10 +107,7 @@ func (m *mlp) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 
 func (m *mlp) Eval(w []float32, b *data.Batch) Score {
 	last := m.forward(w, b)
-	z := last.d[:len(b.Y)*last.out]
-	score := m.loss.score(z, b.Y, last.out)
-	score.Loss = m.loss.deltas(z, b.Y, last.out)
-	return score
+	return m.loss.eval(last.d[:len(b.Y)*last.out], b.Y, last.out)
 }
 
 func (m *mlp) Predict(w []float32, b *data.Batch, to []float32) []float32 {

@@ -121,6 +121,12 @@ type Model interface {
 	Eval(w []float32, b *data.Batch) Score
 }
 
+// RowEvaluator is a model that evaluates rows of a set where they lie.
+type RowEvaluator interface {
+	// EvalRows is Eval of the rows [from, to) of a set; false if it takes batches of this set.
+	EvalRows(w []float32, set *data.Set, from, to int) (Score, bool)
+}
+
 // Predictor is a model that tells what it makes of inputs, whatever their labels are.
 type Predictor interface {
 	// Predict appends what each row of the batch is taken for: the number of a class, or a value.

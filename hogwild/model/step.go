@@ -29,6 +29,20 @@ func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 	return l.Steps(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR)
 }
 
+// EvalRows is Eval of rows of a set that lie one behind the other: false if the set does not suit.
+func (m *mlp) EvalRows(w []float32, set *data.Set, from, to int) (s Score, ok bool) {
+	if m.of != set {
+		if steps, _ := m.Suits(set); !steps {
+			return s, false
+		}
+	}
+	m.grow(to - from)
+	l, y := &m.stages[0], set.Y[from:to]
+	z := l.d[:to-from]
+	m.on(set, Step{}).Outputs(l.matrix(w), *m.biasIn(w, Step{}), from, z)
+	return m.loss.eval(z, y, 1), true
+}
+
 // CoefLen is one: what the row is multiplied by.
 func (m *mlp) CoefLen() int { return 1 }
 

@@ -113,7 +113,7 @@ var samples = [loopCount]func(n int, m *maker){
 		for i := range idx {
 			idx[i] = uint32(m.next() >> 40)
 		}
-		m.result(float32(largest(idx)))
+		m.result(float32(Largest(idx)))
 	},
 	LoopSparseGemv: func(n int, m *maker) {
 		r := m.row(13)

@@ -139,6 +139,23 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 	}
 }
 
+// Outputs sets z to what the model puts out for as many rows, from one on: z = w.x + bias. Indices are
+// not looked at.
+func (l *Linear) Outputs(w []float32, bias float32, from int, z []float32) {
+	ptr := l.Ptr[from : from+len(z)+1]
+	if len(z) > 0 && !l.plain(len(w)) {
+		l.outputsFast(ptr, w, bias, z)
+		return
+	}
+	l.outputsGo(ptr, w, bias, z)
+}
+
+func (l *Linear) outputsGo(ptr []int64, w []float32, bias float32, z []float32) {
+	for i := range z {
+		z[i] = bias + SparseDot(l.Idx[ptr[i]:ptr[i+1]], l.Val[ptr[i]:ptr[i+1]], w)
+	}
+}
+
 // moved is the bias after a step.
 func (l *Linear) moved(bias, lr, coef float32, fused bool) float32 {
 	if fused {

@@ -1081,3 +1081,97 @@ done:
 	MOVSS X2, product+148(FP)
 	MOVQ  BX, left+152(FP)
 	RET
+
+// func linearOutputs(ptr *int64, n int, idx *uint32, val *float32, w *float32, bias float32, z *float32)
+// Requires: AVX, FMA3, MMX+, SSE
+TEXT ·linearOutputs(SB), NOSPLIT, $0-56
+	MOVQ  ptr+0(FP), AX
+	MOVQ  n+8(FP), CX
+	MOVQ  z+48(FP), DX
+	MOVQ  idx+16(FP), BX
+	MOVQ  val+24(FP), SI
+	MOVQ  w+32(FP), DI
+	MOVSS bias+40(FP), X0
+	MOVQ  (AX), R9
+
+row:
+	SUBQ    $0x01, CX
+	JL      done
+	MOVQ    8(AX), R10
+	ADDQ    $0x08, AX
+	VMOVAPS X0, X1
+	VXORPS  X2, X2, X2
+
+numbers8:
+	LEAQ        8(R9), R8
+	CMPQ        R8, R10
+	JG          numbers8Done
+	PREFETCHNTA 4096(BX)(R9*4)
+	PREFETCHNTA 4096(SI)(R9*4)
+	MOVQ        (BX)(R9*4), R12
+	MOVL        R12, R11
+	SHRQ        $0x20, R12
+	VMOVSS      (DI)(R11*4), X3
+	VINSERTPS   $0x10, (DI)(R12*4), X3, X3
+	MOVQ        8(BX)(R9*4), R12
+	MOVL        R12, R11
+	SHRQ        $0x20, R12
+	VINSERTPS   $0x20, (DI)(R11*4), X3, X3
+	VINSERTPS   $0x30, (DI)(R12*4), X3, X3
+	VFMADD231PS (SI)(R9*4), X3, X1
+	MOVQ        16(BX)(R9*4), R12
+	MOVL        R12, R11
+	SHRQ        $0x20, R12
+	VMOVSS      (DI)(R11*4), X3
+	VINSERTPS   $0x10, (DI)(R12*4), X3, X3
+	MOVQ        24(BX)(R9*4), R12
+	MOVL        R12, R11
+	SHRQ        $0x20, R12
+	VINSERTPS   $0x20, (DI)(R11*4), X3, X3
+	VINSERTPS   $0x30, (DI)(R12*4), X3, X3
+	VFMADD231PS 16(SI)(R9*4), X3, X2
+	MOVQ        R8, R9
+	JMP         numbers8
+
+numbers8Done:
+numbers4:
+	LEAQ        4(R9), R8
+	CMPQ        R8, R10
+	JG          numbers4Done
+	MOVQ        (BX)(R9*4), R12
+	MOVL        R12, R11
+	SHRQ        $0x20, R12
+	VMOVSS      (DI)(R11*4), X3
+	VINSERTPS   $0x10, (DI)(R12*4), X3, X3
+	MOVQ        8(BX)(R9*4), R12
+	MOVL        R12, R11
+	SHRQ        $0x20, R12
+	VINSERTPS   $0x20, (DI)(R11*4), X3, X3
+	VINSERTPS   $0x30, (DI)(R12*4), X3, X3
+	VFMADD231PS (SI)(R9*4), X3, X1
+	MOVQ        R8, R9
+	JMP         numbers4
+
+numbers4Done:
+number:
+	CMPQ   R9, R10
+	JGE    sum
+	MOVL   (BX)(R9*4), R8
+	VMOVSS (SI)(R9*4), X3
+	VMULSS (DI)(R8*4), X3, X3
+	VADDPS X3, X2, X2
+	INCQ   R9
+	JMP    number
+
+sum:
+	VADDPS    X2, X1, X1
+	VMOVHLPS  X1, X1, X3
+	VADDPS    X3, X1, X1
+	VMOVSHDUP X1, X3
+	VADDSS    X3, X1, X1
+	VMOVSS    X1, (DX)
+	ADDQ      $0x04, DX
+	JMP       row
+
+done:
+	RET

@@ -169,6 +169,10 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 	return len(rows) - 1 - left, sum, product
 }
 
+func (l *Linear) outputsFast(ptr []int64, w []float32, bias float32, z []float32) {
+	linearOutputs(&ptr[0], len(z), &l.Idx[0], &l.Val[0], &w[0], bias, &z[0])
+}
+
 // guards reports whether the loop can take its steps under a guard: of locks under one alone.
 func (l *Linear) guards(g *Guard) bool {
 	return g != nil && (g.kind != locked || 4*uint64(len(g.locks)) == g.words[1])

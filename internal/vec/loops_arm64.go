@@ -74,6 +74,10 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 	return len(rows), sum, product
 }
 
+func (l *Linear) outputsFast(ptr []int64, w []float32, bias float32, z []float32) {
+	l.outputsGo(ptr, w, bias, z)
+}
+
 // factorWidest is the widest row of factors that the loop takes.
 const factorWidest = 64
 

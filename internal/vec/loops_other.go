@@ -37,6 +37,7 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 	g *Guard) (done int, sum, product float32) {
 	panic(none)
 }
+func (l *Linear) outputsFast(ptr []int64, w []float32, bias float32, z []float32) { panic(none) }
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
 	g *Guard) (done int, loss float64) {
 	panic(none)

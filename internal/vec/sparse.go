@@ -38,13 +38,13 @@ func checkRows(idx []uint32, w []float32, k int) {
 	if len(idx) == 0 || k == 0 {
 		return
 	}
-	if j, rows := largest(idx), len(w)/k; int(j) >= rows {
+	if j, rows := Largest(idx), len(w)/k; int(j) >= rows {
 		panic(fmt.Sprintf("vec: row %d of a matrix of %d rows of %d", j, rows, k))
 	}
 }
 
-// largest is the largest of idx, which is not empty.
-func largest(idx []uint32) uint32 {
+// Largest is the largest of idx, which is not empty.
+func Largest(idx []uint32) uint32 {
 	if use[LoopLargest] != Plain {
 		return largestFast(idx)
 	}

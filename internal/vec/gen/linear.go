@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -36,6 +37,7 @@ const (
 func linear() {
 	steps("linearSteps", false)
 	steps("linearDecay", true)
+	outputs()
 }
 
 // row is where the example in hand lies.
@@ -144,6 +146,76 @@ func steps(name string, decay bool) {
 	Store(sum, ReturnIndex(0))
 	Store(product, ReturnIndex(1))
 	Store(n, ReturnIndex(2))
+	RET()
+}
+
+// outputs is Linear.Outputs: nothing is written that a later row reads, so four weights at once are
+// gathered into a vector, by loads of one each. (The gather instructions take longer.)
+func outputs() {
+	begin("linearOutputs", "func(ptr *int64, n int, idx *uint32, val, w *float32, bias float32, z *float32)")
+	ptr, n, z := arg("ptr"), arg("n"), arg("z")
+	r := row{arg("idx"), arg("val"), arg("w"), GP64()}
+	bias := Load(Param("bias"), XMM())
+	at, end := GP64(), GP64()
+	MOVQ(Mem{Base: ptr}, at)
+	Label("row")
+	SUBQ(Imm(1), n)
+	JL(LabelRef("done"))
+	MOVQ(Mem{Base: ptr, Disp: 8}, end)
+	ADDQ(Imm(8), ptr)
+	sums := []VecVirtual{XMM(), XMM()}
+	VMOVAPS(bias, sums[0])
+	VXORPS(sums[1], sums[1], sums[1])
+	for _, vectors := range []int{2, 1} {
+		name := fmt.Sprint("numbers", 4*vectors)
+		Label(name)
+		LEAQ(Mem{Base: at, Disp: 4 * vectors}, r.n)
+		CMPQ(r.n, end)
+		JG(LabelRef(name + "Done"))
+		if vectors == 2 { // rows come from memory once a pass: they are not to drive the weights from the second cache
+			PREFETCHNTA(r.index(at, 1024))
+			PREFETCHNTA(r.value(at, 1024))
+		}
+		for v := range vectors {
+			x := XMM()
+			for k := range 2 { // two indices by one load
+				i, j := GP64(), GP64()
+				MOVQ(r.index(at, 4*v+2*k), j)
+				MOVL(j.As32(), i.As32())
+				SHRQ(Imm(32), j)
+				if k == 0 {
+					VMOVSS(r.weight(i), x)
+				} else {
+					VINSERTPS(Imm(2<<4), r.weight(i), x, x)
+				}
+				VINSERTPS(Imm(uint64(2*k+1)<<4), r.weight(j), x, x)
+			}
+			VFMADD231PS(r.value(at, 4*v), x, sums[v])
+		}
+		MOVQ(r.n, at)
+		JMP(LabelRef(name))
+		Label(name + "Done")
+	}
+	Label("number")
+	CMPQ(at, end)
+	JGE(LabelRef("sum"))
+	j, v := GP64(), XMM()
+	MOVL(r.index(at, 0), j.As32())
+	VMOVSS(r.value(at, 0), v)
+	VMULSS(r.weight(j), v, v) // zeros above it
+	VADDPS(v, sums[1], sums[1])
+	INCQ(at)
+	JMP(LabelRef("number"))
+	Label("sum")
+	VADDPS(sums[1], sums[0], sums[0])
+	VMOVHLPS(sums[0], sums[0], v)
+	VADDPS(v, sums[0], sums[0])
+	VMOVSHDUP(sums[0], v)
+	VADDSS(v, sums[0], sums[0])
+	VMOVSS(sums[0], Mem{Base: z})
+	ADDQ(Imm(4), z)
+	JMP(LabelRef("row"))
+	Label("done")
 	RET()
 }
 
