@@ -109,10 +109,11 @@ func TestNorms(t *testing.T) {
 			}
 			want := greatest(moments(long, nil, 0)) / lambda
 			for kind, rows := range map[string][]data.Row{"dense": dense, "sparse": sparse} {
-				if got := rowNorm(rows, d, mu, ones, lambda, 1); !(got <= want*(1+1e-5) && got > .97*want) {
+				in := inputs{rows, d, mu, ones}
+				if got := in.rowNorm(lambda, in.direction(1)); !(got <= want*(1+1e-5) && got > .97*want) {
 					t.Errorf("%s, centred %t, column %g: R2 %g, want %g", kind, mu != nil, ones, got, want)
 				}
-				if got := squaredNorm(rows, d, mu, ones, 0); math.Abs(got-square) > .25*square { // of some pairs only
+				if got := in.squaredNorm(0); math.Abs(got-square) > .25*square { // of some pairs only
 					t.Errorf("%s, centred %t, column %g: squares %g, want about %g", kind, mu != nil, ones, got, square)
 				}
 			}

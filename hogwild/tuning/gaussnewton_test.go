@@ -125,7 +125,8 @@ func TestNewtonCentred(t *testing.T) {
 	w := make([]float32, d+1)
 	for _, mean := range [][]float32{nil, mu} {
 		got := newNewton(m, model.Squared, rows, mean, 1).Largest(w)
-		if want := 2 * weightedEigenvalue(rows.Rows, nil, d, mean, 1, 1, 100); math.Abs(got/want-1) > 1e-3 {
+		in := inputs{rows.Rows, d, mean, 1}
+		if want := 2 * in.weightedEigenvalue(nil, in.direction(1), 100); math.Abs(got/want-1) > 1e-3 {
 			t.Errorf("%g, twice the inputs' is %g", got, want)
 		}
 	}

@@ -15,28 +15,33 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 	if !spec.Family().Layered() || set.Kind == data.Pairs {
 		return f
 	}
-	sample := sampleRows(set)
-	lambda := func(mu []float32, ones float64) float64 {
-		return eigenvalue(sample.Rows, set.Features, mu, ones, c.Seed)
+	sample, centres := sampleRows(set), triesCentring(c, spec, set.Kind)
+	few, many := inputs{rows: sample.Rows, d: set.Features}, inputs{rows: manyRows(set).Rows, d: set.Features}
+	if !centres { // else every column has a mean
+		many.rows, many.d = occurring(many.rows, many.d)
+		few.rows, few.d = many.rows[:len(few.rows)], many.d
 	}
+	v := few.direction(c.Seed)
 	if set.Kind == data.Sparse && scalesBias(c, spec) {
-		f.FeaturesLambda = lambda(nil, 0)
+		f.FeaturesLambda = few.eigenvalue(v)
 	}
-	ones := 0.0
 	if c.Bias {
-		ones = math.Sqrt(biasStep(c, f))
+		few.ones = math.Sqrt(biasStep(c, f))
 	}
-	f.RawLambda = lambda(nil, ones)
-	if triesCentring(c, spec, set.Kind) {
-		f.CenteredLambda = lambda(set.Mean, ones)
+	f.RawLambda = few.eigenvalue(v)
+	used := f.RawLambda
+	if centres {
+		centred, u := few, few.direction(c.Seed)
+		centred.mu = set.Mean
+		f.CenteredLambda = centred.eigenvalue(u)
+		if centers(c, f) {
+			few, used, v = centred, f.CenteredLambda, u
+		}
 	}
-	mu, used := []float32(nil), f.RawLambda
-	if centers(c, f) {
-		mu, used = set.Mean, f.CenteredLambda
-	}
-	f.RowNorm = rowNorm(manyRows(set).Rows, set.Features, mu, ones, used, c.Seed)
-	f.Trace = trace(sample.Rows, mu, ones)
-	f.Squares = squaredNorm(sample.Rows, set.Features, mu, ones, used)
+	many.mu, many.ones = few.mu, few.ones
+	f.Trace = few.trace()
+	f.Squares = few.squaredNorm(used)
+	f.RowNorm = many.rowNorm(used, v)
 	f.Curvature = lossCurvature(spec.Loss, model.ClassShares(sample.Y, len(set.Classes)))
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
 )
 
 // The rows that lambda is taken from are at most so many, and have about so many
@@ -12,8 +13,9 @@ import (
 const (
 	spectrumRows    = 2000
 	spectrumNumbers = 1 << 20
-	spectrumRounds  = 10 // power iterations
-	normRounds      = 5  // of R2, which takes more rows
+	spectrumRounds  = 10 // power iterations at most
+	spectrumWithin  = 1e-4
+	normRounds      = 5 // of R2, which takes more rows
 
 	normNumbers = 1 << 19
 )
@@ -35,49 +37,49 @@ func firstRows(set *data.Set, most int) *data.Batch {
 	return set.NewReader().Batch(rows)
 }
 
-// eigenvalue is the largest of E[x x'] over the rows, by power iteration: of the d
-// inputs, less their means mu unless that is nil, and a column that is ones
-// throughout. Rayleigh's quotient of the last vector has an error that is the square
-// of the vector's. Zeros are skipped, of centred inputs too: (x-mu)'v = x'v - mu'v.
-func eigenvalue(rows []data.Row, d int, mu []float32, ones float64, seed uint64) (lambda float64) {
-	return weightedEigenvalue(rows, nil, d, mu, ones, seed, spectrumRounds)
+// inputs are rows whose second moments E[x x'] are measured: of d columns, less their means mu unless that is nil,
+// and one more column that is ones throughout. Zeros are skipped, of centred inputs too: (x-mu)'v = x'v - mu'v.
+type inputs struct {
+	rows []data.Row
+	d    int
+	mu   []float32
+	ones float64
+}
+
+// eigenvalue is the largest of E[x x'] by power iteration from v, which it improves. Rayleigh's quotient of the last
+// vector has an error that is the square of the vector's.
+func (in inputs) eigenvalue(v []float32) (lambda float64) {
+	return in.weightedEigenvalue(nil, v, spectrumRounds)
 }
 
 // rowNorm is R2: the largest eigenvalue of E[|x|^2 x x'] over lambda, that of E[x x'] of the same
 // inputs. It is |x|^2 where all rows are equally long, and more where long rows lie together.
-func rowNorm(rows []data.Row, d int, mu []float32, ones, lambda float64, seed uint64) float64 {
+func (in inputs) rowNorm(lambda float64, v []float32) float64 {
 	if !(lambda > 0) {
 		return 0
 	}
-	return weightedEigenvalue(rows, lengths(rows, mu, ones), d, mu, ones, seed, normRounds) / lambda
+	return in.weightedEigenvalue(in.lengths(), v, normRounds) / lambda
 }
 
 // lengths are |x|^2 of each row.
-func lengths(rows []data.Row, mu []float32, ones float64) []float64 {
-	squares, constant := make([]float64, len(rows)), ones*ones
-	for _, m := range mu {
-		constant += float64(m) * float64(m)
-	}
-	for i, x := range rows {
-		squares[i] = constant
-		for k, a := range x.Val {
-			j := uint32(k)
-			if x.Idx != nil {
-				j = x.Idx[k]
-			}
-			squares[i] += float64(a) * float64(a)
-			if mu != nil {
-				squares[i] -= 2 * float64(a) * float64(mu[j])
-			}
+func (in inputs) lengths() []float64 {
+	squares, constant := make([]float64, len(in.rows)), in.constant()
+	for i, x := range in.rows {
+		squares[i] = constant + float64(vec.Dot(x.Val, x.Val))
+		if in.mu != nil {
+			squares[i] -= 2 * float64(product(x, in.mu))
 		}
 	}
 	return squares
 }
 
-// trace is the sum of the eigenvalues of E[x x'] of the same inputs: the mean of |x|^2.
-func trace(rows []data.Row, mu []float32, ones float64) (sum float64) {
-	for _, square := range lengths(rows, mu, ones) {
-		sum += square / float64(len(rows))
+// constant is what means and ones add to each product of two rows.
+func (in inputs) constant() float64 { return in.ones*in.ones + float64(vec.Dot(in.mu, in.mu)) }
+
+// trace is the sum of the eigenvalues of E[x x']: the mean of |x|^2.
+func (in inputs) trace() (sum float64) {
+	for _, square := range in.lengths() {
+		sum += square / float64(len(in.rows))
 	}
 	return sum
 }
@@ -85,105 +87,126 @@ func trace(rows []data.Row, mu []float32, ones float64) (sum float64) {
 // pairsEach is how many other rows each row is compared with.
 const pairsEach = 4
 
-// squaredNorm is the sum of the squared eigenvalues of E[x x'] of the same inputs, whose largest is
-// lambda: the mean of (x'y)^2 over pairs of rows x and y.
-func squaredNorm(rows []data.Row, d int, mu []float32, ones, lambda float64) float64 {
-	sum, n, y := 0.0, 0, make([]float64, d)
-	constant := ones * ones
-	for _, m := range mu {
-		constant += float64(m) * float64(m)
-	}
-	shift := make([]float64, len(rows)) // mu'x
-	if mu != nil {
-		for j, m := range mu {
-			y[j] = float64(m)
+// squaredNorm is the sum of the squared eigenvalues of E[x x'], whose largest is lambda: the mean of (x'y)^2 over
+// pairs of rows x and y.
+func (in inputs) squaredNorm(lambda float64) float64 {
+	sum, n, y := 0.0, 0, make([]float32, in.d)
+	shift := make([]float64, len(in.rows)) // mu'x
+	if in.mu != nil {
+		for i, x := range in.rows {
+			shift[i] = float64(product(x, in.mu))
 		}
-		for i, x := range rows {
-			shift[i] = product(x, y)
-		}
-		clear(y)
 	}
-	for i, x := range rows {
+	constant := in.constant()
+	for i, x := range in.rows {
 		accumulate(x, 1, y)
-		for j := i + 1; j <= i+pairsEach && j < len(rows); j++ {
-			z := product(rows[j], y) - shift[i] - shift[j] + constant
+		for j := i + 1; j <= i+pairsEach && j < len(in.rows); j++ {
+			z := float64(product(in.rows[j], y)) - shift[i] - shift[j] + constant
 			sum += z * z
 			n++
 		}
-		accumulate(x, -1, y) // zero again, without a walk over all columns
+		for _, j := range x.Idx { // zero again, without a walk over all columns
+			y[j] = 0
+		}
+		if x.Idx == nil {
+			clear(y)
+		}
 	}
 	return max(sum/float64(max(n, 1)), lambda*lambda)
 }
 
-// weightedEigenvalue is eigenvalue of E[weight x x']; without weights each is 1.
-func weightedEigenvalue(rows []data.Row, weights []float64, d int, mu []float32, ones float64, seed uint64,
-	rounds int) (lambda float64) {
-	r := rand.New(rand.NewPCG(seed, 0))
-	v, next := make([]float64, d+1), make([]float64, d+1)
-	for j := range v {
-		v[j] = r.Float64() + .5
+// direction is where power iterations begin: near the sum of the rows, which of inputs without negative numbers is
+// not far from where they end.
+func (in inputs) direction(seed uint64) []float32 {
+	r, v := rand.New(rand.NewPCG(seed, 0)), make([]float32, in.d+1)
+	for _, x := range in.rows {
+		accumulate(x, 1, v)
 	}
+	little := float32(max(norm(v), 1) / math.Sqrt(float64(100*len(v))))
+	for j := range v {
+		v[j] += little * (r.Float32() + .5)
+	}
+	return v
+}
+
+// weightedEigenvalue is eigenvalue of E[weight x x']; without weights each is 1. It ends with a round that raises it
+// by less than spectrumWithin of it.
+func (in inputs) weightedEigenvalue(weights []float64, v []float32, rounds int) (lambda float64) {
+	d, next := in.d, make([]float32, in.d+1)
 	for range rounds {
-		normalize(v)
+		vec.Scale(1/max(float32(norm(v)), math.SmallestNonzeroFloat32), v)
 		clear(next)
-		shift, sum := dot(mu, v), 0.0
-		for i, x := range rows {
-			z := product(x, v) - shift + ones*v[d]
-			if weights != nil {
-				z *= weights[i]
-			}
-			accumulate(x, z, next)
-			sum += z
-		}
-		for j, m := range mu {
-			next[j] -= float64(m) * sum
-		}
-		next[d] = ones * sum
+		was, shift, sum := lambda, vec.Dot(in.mu, v), 0.0
 		lambda = 0
-		for j := range v {
-			lambda += v[j] * next[j] / float64(len(rows))
+		for i, x := range in.rows {
+			z := product(x, v) - shift + float32(in.ones)*v[d]
+			along := float64(z)
+			if weights != nil {
+				along *= weights[i]
+			}
+			accumulate(x, float32(along), next)
+			sum += along
+			lambda += along * float64(z)
 		}
-		v, next = next, v
+		vec.Axpy(float32(-sum), in.mu, next)
+		next[d] = float32(in.ones * sum)
+		square := norm(v) * norm(v) // 1, but for rounding, or 0
+		lambda /= max(float64(len(in.rows))*square, math.SmallestNonzeroFloat64)
+		copy(v, next)
+		if lambda-was < spectrumWithin*lambda {
+			break
+		}
 	}
 	return lambda
 }
 
 // product is x'v.
-func product(x data.Row, v []float64) (z float64) {
+func product(x data.Row, v []float32) float32 {
 	if x.Idx == nil {
-		return dot(x.Val, v)
+		return vec.Dot(x.Val, v)
 	}
-	for i, j := range x.Idx {
-		z += float64(x.Val[i]) * v[j]
-	}
-	return z
+	return vec.SparseDot(x.Idx, x.Val, v)
 }
 
 // accumulate is sum += z x.
-func accumulate(x data.Row, z float64, sum []float64) {
-	for i, a := range x.Val {
-		j := uint32(i)
-		if x.Idx != nil {
-			j = x.Idx[i]
-		}
-		sum[j] += z * float64(a)
+func accumulate(x data.Row, z float32, sum []float32) {
+	if x.Idx == nil {
+		vec.Axpy(z, x.Val, sum[:len(x.Val)])
+	} else {
+		vec.SparseAxpy(z, x.Idx, x.Val, sum)
 	}
 }
 
-func dot(x []float32, v []float64) (z float64) {
-	for j, a := range x {
-		z += float64(a) * v[j]
-	}
-	return z
-}
-
-// normalize makes v one long; a zero stays zero.
-func normalize(v []float64) {
+func norm(v []float32) float64 {
 	square := 0.0
 	for _, a := range v {
-		square += a * a
+		square += float64(a) * float64(a)
 	}
-	for j := range v {
-		v[j] /= max(math.Sqrt(square), math.SmallestNonzeroFloat64)
+	return math.Sqrt(square)
+}
+
+// occurring numbers the columns anew that occur in sparse rows, where these have fewer numbers than there are columns:
+// a walk over all columns would take longer than one over the rows.
+func occurring(rows []data.Row, d int) ([]data.Row, int) {
+	numbers := 0
+	for _, x := range rows {
+		numbers += len(x.Idx)
 	}
+	if numbers == 0 || numbers >= d {
+		return rows, d
+	}
+	compact, idx, number := make([]data.Row, len(rows)), make([]uint32, 0, numbers), map[uint32]uint32{}
+	for i, x := range rows {
+		from := len(idx)
+		for _, j := range x.Idx {
+			k, ok := number[j]
+			if !ok {
+				k = uint32(len(number))
+				number[j] = k
+			}
+			idx = append(idx, k)
+		}
+		compact[i] = data.Row{Idx: idx[from:], Val: x.Val}
+	}
+	return compact, len(number)
 }

@@ -43,11 +43,12 @@ func TestEigenvalue(t *testing.T) {
 			}
 			want := greatest(m)
 			for kind, rows := range map[string][]data.Row{"dense": dense, "sparse": sparse} {
-				if got := trace(rows, mu, ones); math.Abs(got-diagonal) > 1e-5*diagonal {
+				in := inputs{rows, d, mu, ones}
+				if got := in.trace(); math.Abs(got-diagonal) > 1e-5*diagonal {
 					t.Errorf("%s, centred %t, column %g: trace %.6g, the diagonal's sum is %.6g", kind, mu != nil,
 						ones, got, diagonal)
 				}
-				got := eigenvalue(rows, d, mu, ones, 1)
+				got := in.eigenvalue(in.direction(1))
 				if !(got <= want*(1+1e-6) && got >= want*.98) {
 					t.Errorf("%s, centred %t, column %g: lambda %.6g, Jacobi's method finds %.6g", kind, mu != nil,
 						ones, got, want)
