@@ -26,9 +26,12 @@ func (d *cpu) stepBy(m model.Model) {
 		d.cfg.Asked.Mode.Kind == config.Sync || zero)
 }
 
-// Train trains the chunks one after the other.
+// Train trains the chunks one after the other. It tells what they came to when their updates are in the weights.
 func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
-	d.results = d.results[:0]
+	if l := d.local; l == nil || l.held == 0 {
+		d.results = d.results[:0]
+	}
+	steps := 0
 	if d.step != nil {
 		d.lineUp(cs)
 	}
@@ -44,8 +47,14 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 			return nil, err
 		}
 		d.results = append(d.results, y)
+		steps += y.Steps
 	}
-	d.merge()
+	if len(cs) > 0 && d.local.hold(steps) {
+		return nil, nil
+	}
+	if d.merge(true); d.local != nil {
+		d.local.held = 0
+	}
 	return d.results, nil
 }
 

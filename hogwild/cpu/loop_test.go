@@ -138,7 +138,7 @@ func TestCopiesAddUp(t *testing.T) {
 	}
 	for _, d := range append(all, all[0]) {
 		d.local.made = 1
-		d.merge()
+		d.merge(true)
 	}
 	for j, v := range m.W {
 		if want := float32(1 + j); v != want || all[0].local.mine[j] != want {

@@ -1,7 +1,9 @@
 package cpu
 
 import (
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/tuning"
 	"hogwild/internal/fault"
 	"hogwild/internal/vec"
 )
@@ -23,6 +25,12 @@ type localCopy struct {
 	every      int       // local steps between two merges
 	made       int       // since the last
 	center     *centeredCopy
+
+	// Of a copy that is merged in parts; what became of chunks is held back until their updates are in the weights.
+	frequent []model.Range // the weights that each merge is of
+	rare     int           // each so many-th is of all; 0: each
+	since    int           // merges of the frequent ones since the last of all
+	held     int           // steps of chunks held back
 }
 
 // centeredCopy is what a copy of centred weights has beside it. Shared memory, and base, hold
@@ -47,8 +55,25 @@ func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
 		l.center = &centeredCopy{c, d.set.Mean, make([]float32, c.Width), make([]float32, c.Width)}
 		c.ToLocal(l.mine, d.set.Mean)
 	}
+	if t := &d.cfg.Used; t.RareMerge > 1 {
+		l.rare, l.frequent = t.RareMerge, frequentRanges(d.set, t.Lambda, n)
+	}
 	d.own = newShared(l.mine, false)
 	return l
+}
+
+// frequentRanges are the weights of n that each merge is of.
+func frequentRanges(set *data.Set, lambda float64, n int) (all []model.Range) {
+	lines, _ := tuning.Frequent(set, lambda)
+	for _, from := range lines {
+		to := min(from+tuning.LineWeights, n)
+		if k := len(all) - 1; k >= 0 && all[k].To == from {
+			all[k].To = to
+		} else {
+			all = append(all, model.Range{From: from, To: to})
+		}
+	}
+	return all
 }
 
 // newBiasCopy makes the copy of the bias of a linear model that is too large to be copied
@@ -98,30 +123,54 @@ func (d *cpu) stepped(n int) {
 	case d.local == nil:
 		d.sample.wrote(n)
 	case d.local.stepped(n):
-		d.merge()
+		d.merge(d.local.since+1 >= d.local.rare)
 	}
 }
 
-// merge merges what has not been merged.
-func (d *cpu) merge() {
+// hold reports whether what became of the chunks of the last n steps is to be held back.
+func (l *localCopy) hold(n int) bool {
+	if l == nil || l.rare <= 1 {
+		return false
+	}
+	l.held += n
+	return 0 < l.held && l.held < l.rare*l.every
+}
+
+// merge merges what has not been merged: all, or of frequent features.
+func (d *cpu) merge(all bool) {
 	if d.biasCopy != nil {
 		d.biasCopy.merge()
 	}
 	l := d.local
-	if l == nil || l.made == 0 {
+	if l == nil || l.made+l.since == 0 {
 		return
 	}
 	made := l.made
 	d.sample.look(&d.sampled)
-	l.merge()
+	if all {
+		l.merge()
+	} else {
+		l.mergeFrequent()
+	}
 	d.sample.wrote(made)
+}
+
+// mergeFrequent is merge of the frequent features alone.
+func (l *localCopy) mergeFrequent() {
+	_ = fault.Point("merge.begin")
+	l.made = 0
+	l.since++
+	for _, r := range l.frequent {
+		l.shared.merge(r.From, r.To, l.mine, l.base)
+	}
+	_ = fault.Point("merge.end")
 }
 
 // merge adds to the shared weights what was learnt since the last merge, and takes over
 // what they have become.
 func (l *localCopy) merge() {
 	_ = fault.Point("merge.begin")
-	l.made = 0
+	l.made, l.since = 0, 0
 	if l.center == nil {
 		l.shared.merge(0, l.shared.len(), l.mine, l.base)
 	} else {

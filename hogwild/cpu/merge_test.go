@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"hogwild/hogwild/config/configtest"
@@ -94,7 +95,7 @@ func TestMergedCentredWeights(t *testing.T) {
 		}
 		for _, d := range append(all, all[0]) {
 			d.local.made = 1
-			d.merge()
+			d.merge(true)
 		}
 		merged := append(append([]float32{}, shared[:form.S]...), shared[form.S+form.Width:]...)
 		near(t, name+": W and c", merged, want)
@@ -217,5 +218,54 @@ func TestDroppedUpdates(t *testing.T) {
 	}
 	if local < 1.1*whole {
 		t.Errorf("merged as V, s and k the loss is %.4f: the test loses nothing", local)
+	}
+}
+
+// TestRareFeatures: merges of frequent features leave the others of the shared weights as they are. What became of
+// chunks is told once all that they have learnt is there, by Train without chunks at the latest.
+func TestRareFeatures(t *testing.T) {
+	set := randomSet(data.Sparse, 64*40, 5000, 2) // columns are the rarer, the higher their number
+	c := configtest.Dense()
+	c.Model, c.Workers, c.Batch, c.LR, c.Epochs = "logistic", 2, 1, .01, 1
+	job := tuning.AsAsked(c)
+	job.Used.MergeEvery, job.Used.RareMerge, job.Used.Lambda = 20, 9, 1e9
+	all, m := devicesOf(t, job, set)
+	d := all[0]
+	first := append([]float32{}, m.W...)
+	changed := func(w []float32) (frequent, rare int) {
+		for i := range w {
+			if w[i] == first[i] {
+				continue
+			}
+			often := func(r model.Range) bool { return r.From <= i && i < r.To }
+		if rare++; slices.ContainsFunc(d.local.frequent, often) {
+				frequent, rare = frequent+1, rare-1
+			}
+		}
+		return frequent, rare
+	}
+	told, trained, p := 0, 0, plan.New(&c, 1, set.Rows)
+	for i := range 5 {
+		ys, err := d.Train([]plan.Chunk{p.At(0, i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, trained = told+len(ys), trained+1
+		switch frequent, rare := changed(m.W); {
+		case trained == 1 && (p.Chunk < 20 || p.Chunk >= 180): // what follows speaks of this
+			t.Fatalf("chunks of %d", p.Chunk)
+		case trained == 1 && (frequent == 0 || rare > 0 || told > 0):
+			t.Errorf("one chunk: %d frequent and %d rare weights are merged, %d chunks told", frequent, rare, told)
+		case told == trained && !slices.Equal(m.W, d.local.mine):
+			t.Errorf("all of %d chunks are told, and the shared weights are not those of the copy", told)
+		}
+	}
+	if told == 0 || told == trained {
+		t.Errorf("%d of %d chunks are told: want some after merges of all weights", told, trained)
+	}
+	ys, err := d.Train(nil)
+	if err != nil || told+len(ys) != trained || !slices.Equal(m.W, d.local.mine) {
+		t.Errorf("at the end %d of %d chunks are told, %v, all merged %t", told+len(ys), trained, err,
+			slices.Equal(m.W, d.local.mine))
 	}
 }

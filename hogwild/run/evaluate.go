@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
@@ -21,7 +20,7 @@ import (
 type scorer struct{ *keeper }
 
 // evaluate starts the evaluation of the copy, and its saving. The channel is closed when
-// the first is done.
+// the first is done, and the copy is kept if it is the best.
 func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 	r.Busy = true
 	scored, saveCopy, counts := make(chan struct{}), r.saving(), r.wantsCounts(save)
@@ -31,10 +30,6 @@ func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 		is := evaluation{saves: save}
 		fault := r.Train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
 		is.err = errors.Join(is.err, fault)
-		close(scored)
-		if with.Beside != nil && is.err == nil {
-			with.Beside()
-		}
 		if is.result = e; is.err == nil {
 			r.Copy.Pos.History = append(r.Copy.Pos.History, e)
 			is.err = r.keepBest(&e)
@@ -43,6 +38,10 @@ func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 		} else { // the copy is good: the epoch was trained, only not evaluated
 			is.result.Judge(rundir.Scores{Set: r.Judge.Name, Loss: math.NaN()})
 			r.Copy.Pos.History = append(r.Copy.Pos.History, is.result)
+		}
+		close(scored)
+		if with.Beside != nil && is.err == nil {
+			with.Beside()
 		}
 		if is.saves {
 			is.unsaved = saveCopy()
@@ -59,10 +58,10 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 	}
 	w, err := core.AskFor(r.Memory, r.Patience, r.Owner.Kept)
 	if err == nil {
-		// else the run centres, and w is one more copy already
-		if r.Copy.Best = w; r.Job.Asked.GPU != "" || len(r.Params) == len(r.Trained) {
-			r.Copy.Best = slices.Clone(w)
+		if r.Job.Asked.GPU != "" || len(r.Params) == len(r.Trained) {
+			w = append(r.Copy.Best[:0], w...) // else the run centres, and w is one more copy already
 		}
+		r.Copy.Best = w
 	}
 	return core.OnDevice(err)
 }

@@ -3,7 +3,6 @@ package run
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -66,10 +65,11 @@ func (r *saver) keepCopy(whole bool) error {
 // the weights as keepCopy has just copied them.
 func (r *saver) capture(whole, kept bool) {
 	r.whole, r.captured = whole, time.Now()
+	history := r.Copy.Pos.History[:0]
 	r.Copy.Job, r.Copy.Meta, r.Copy.Mean, r.Copy.Pos = r.Job, r.Train.Meta, r.Train.Mean, r.Position
 	r.Copy.Pos.Rounds = r.Block.Before(r.Position.Epoch)
 	r.Copy.Pos.Seconds, r.Copy.Pos.Wall = r.Seconds(control.Monotonic()), r.Wall()
-	r.Copy.Pos.History = slices.Clone(r.Position.History)
+	r.Copy.Pos.History = append(history, r.Position.History...)
 	r.Copy.Begin(nil)
 	if kept && r.Job.Asked.GPU == "" { // then the owner has written them where they belong
 		r.Copy.Begin(func() []float32 { w, _ := r.Owner.Kept(); return w })

@@ -259,7 +259,11 @@ func (j *Job) MergeText() string {
 	}
 	switch t := j.Used; {
 	case t.MergeEvery > 1:
-		return "async, " + steps(t.MergeEvery)
+		text := "async, " + steps(t.MergeEvery)
+		if t.RareMerge > 1 {
+			text += fmt.Sprintf(", rare features every %s", human.Count(int64(t.RareMerge*t.MergeEvery)))
+		}
+		return text
 	case t.BiasMergeEvery > 1:
 		return fmt.Sprintf("async, in place, the bias %s", steps(t.BiasMergeEvery))
 	}

@@ -13,6 +13,7 @@ type Facts struct {
 	Weights int  // of the model without centring
 	Steps   bool // the model takes its steps on single rows by itself: see model.HalfStepper
 	Copied  bool // and a worker may do so on a copy
+	Rare    int  // how many times as long as the others rare features may stay unmerged: see Frequent; 0: not known
 
 	FeaturesLambda float64 // largest eigenvalue of E[x x'] of sparse inputs; 0: the bias has no step of its own
 	RawLambda      float64 // of inputs with the bias's column
@@ -25,6 +26,11 @@ type Facts struct {
 	Curvature float64 // see lossCurvature
 	Newton    float64 // see Rehearse; 0: not known
 }
+
+// MaxCopied is the largest sparse linear model that is copied whole, a megabyte of it: copy
+// and base then stay in a core's cache. In a larger one most weights are rare, and two workers
+// seldom meet at one: at its bias alone, which is copied by itself.
+const MaxCopied = 1 << 18
 
 // Machine is what a run has to run on.
 type Machine struct {

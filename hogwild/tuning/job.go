@@ -38,7 +38,9 @@ type Tuning struct {
 
 	Auto string `json:"auto,omitempty"` // what Settle filled in, for people
 
-	MergeEvery     int `json:"merge_every"`      // local steps between two merges; 1: in place
+	MergeEvery int `json:"merge_every"` // local steps between two merges; 1: in place
+	// a merge is of frequent features, and each so many-th of all; 1 or 0: each of all
+	RareMerge      int `json:"rare_merge,omitempty"`
 	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
 
 	Slower bool `json:"slower,omitempty"` // merging costs these workers more than they gain: one worker is faster

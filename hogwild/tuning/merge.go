@@ -12,11 +12,6 @@ import (
 // the weights of all every so many local steps (see cpu/merge.go). Without a copy each step
 // writes where all others write: in place, which is Hogwild! as published.
 
-// MaxCopied is the largest sparse linear model that is copied whole, a megabyte of it: copy
-// and base then stay in a core's cache. In a larger one most weights are rare, and two workers
-// seldom meet at one: at its bias alone, which is copied by itself.
-const MaxCopied = 1 << 18
-
 // maxDenseCopied is the largest dense model that is copied unless told otherwise, or centred: half of a core's
 // second-level cache of a megabyte, so that the copy stays there.
 const maxDenseCopied = 1 << 17
@@ -52,6 +47,10 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 		"workers always write in place; leave merge-every out",
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
+
+// leastRare is how many weights a model has, at least, whose rare features are merged less often: all of a smaller one
+// take no longer than some steps.
+const leastRare = 1 << 12
 
 // told is the period that the user gave, or else auto.
 func told(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }

@@ -14,6 +14,7 @@
 //	center.go     whether inputs are centred, and the step of the bias
 //	gaussnewton.go  its curvature in the weights of a network
 //	curvature.go  the curvature of the loss
+//	frequent.go   the features that each merge is of
 //	spectrum.go   the largest eigenvalue of the inputs
 //	facts.go      Facts, Machine
 //	job.go        Tuning, Job
@@ -60,6 +61,9 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}
 	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, t)
+	if t.MergeEvery > 1 && c.MergeEvery == "auto" && f.Steps && !t.Center && f.Weights >= leastRare {
+		t.RareMerge = f.Rare
+	}
 	if err := mergesInVain(c, f, t); err != nil {
 		return t, err
 	}

@@ -1,0 +1,57 @@
+package tuning
+
+import (
+	"slices"
+
+	"hogwild/hogwild/data"
+)
+
+// A merge of all weights takes as long as hundreds of steps on sparse rows, though most of what they change are the
+// weights of few features: of words an eighth of the cache lines has nine tenths of the nonzeros. What limits the local
+// steps between two merges is the largest eigenvalue of the inputs (see limit.go), and that of the features in the
+// other lines is a fraction of it: their weights may stay unmerged for as many times as long.
+
+const (
+	LineWeights   = 16 // of a cache line
+	frequentShare = 8  // one line in so many is merged every time
+	frequentRows  = 500
+	mostRare      = 16 // merges between two of the other lines, at most
+)
+
+// Frequent returns the first weights of the cache lines, of a linear model with one output, that have the largest part
+// of the inputs' squares, that of the bias included, and how many times as long the others may stay unmerged; 1: no
+// longer. Lambda is the largest eigenvalue of all inputs.
+func Frequent(set *data.Set, lambda float64) (lines []int, times int) {
+	rows := firstRows(set, frequentRows).Rows
+	squares := make([]float32, set.Features/LineWeights+1)
+	for _, x := range rows {
+		for k, j := range x.Idx {
+			squares[j/LineWeights] += x.Val[k] * x.Val[k]
+		}
+	}
+	sorted := slices.Sorted(slices.Values(squares))
+	least := sorted[len(sorted)-1-len(sorted)/frequentShare]
+	rest := make([]data.Row, len(rows))
+	for i, x := range rows {
+		for k, j := range x.Idx {
+			if squares[j/LineWeights] <= least {
+				rest[i].Idx, rest[i].Val = append(rest[i].Idx, j), append(rest[i].Val, x.Val[k])
+			}
+		}
+		if rest[i].Idx == nil {
+			rest[i].Idx = []uint32{}
+		}
+	}
+	in := inputs{rows: rest}
+	in.rows, in.d = occurring(rest, set.Features)
+	of := in.eigenvalue(in.direction(1))
+	if times = mostRare; of > 0 {
+		times = int(min(mostRare, lambda/of))
+	}
+	for l, square := range squares {
+		if square > least || l == set.Features/LineWeights {
+			lines = append(lines, l*LineWeights)
+		}
+	}
+	return lines, max(1, times)
+}
