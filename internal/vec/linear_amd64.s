@@ -61,11 +61,11 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(AX*4), X4
+	VMOVSS (R12)(AX*4), X3
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (R8), X3
+	VMOVSS (R8), X4
 	XORQ   AX, AX
 	SUBQ   $0x04, R11
 	JL     dotRest
@@ -73,7 +73,7 @@ fetched:
 dot4:
 	MOVL        (R9)(AX*4), R12
 	VMOVSS      (R10)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X3
+	VFMADD231SS (DI)(R12*4), X8, X4
 	MOVL        4(R9)(AX*4), R12
 	VMOVSS      4(R10)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X5
@@ -98,79 +98,85 @@ dot1:
 	INCQ        AX
 
 dotTest:
-	CMPQ        AX, R11
-	JL          dot1
-	VADDSS      X5, X3, X3
-	VADDSS      X7, X6, X6
-	VADDSS      X6, X3, X3
-	MOVQ        loss+0(FP), AX
-	CMPQ        AX, $0x00000002
-	JGE         value
-	VADDSS      X4, X4, X4
-	VSUBSS      linear_one<>+0(SB), X4, X4
-	CMPQ        AX, $0x00000001
-	JEQ         hinge
-	VMULSS      X3, X4, X5
-	VMULSS      linear_log2e<>+0(SB), X5, X3
-	VMOVSS      linear_least<>+0(SB), X6
-	VMOVSS      linear_most<>+0(SB), X7
-	VMAXSS      X3, X6, X3
-	VMINSS      X3, X7, X3
-	VADDSS      linear_magic<>+0(SB), X3, X6
-	VSUBSS      linear_magic<>+0(SB), X6, X7
-	VSUBSS      X7, X3, X7
-	VPSLLD      $0x17, X6, X6
+	CMPQ     AX, R11
+	JL       dot1
+	VADDSS   X5, X4, X4
+	VADDSS   X7, X6, X6
+	VADDSS   X6, X4, X4
+	MOVQ     loss+0(FP), AX
+	CMPQ     AX, $0x00000002
+	JGE      value
+	VADDSS   X3, X3, X5
+	VSUBSS   linear_one<>+0(SB), X5, X5
+	CMPQ     AX, $0x00000001
+	JEQ      hinge
+	VMULSS   linear_log2e<>+0(SB), X5, X6
+	VMULSS   X4, X6, X6
+	VMOVSS   linear_most<>+0(SB), X7
+	VMOVSS   linear_sign<>+0(SB), X3
+	VANDNPS  X6, X3, X3
+	VUCOMISS X3, X7
+	JCC      within
+	VMOVSS   linear_least<>+0(SB), X3
+	VMAXSS   X6, X3, X6
+	VMINSS   X6, X7, X6
+
+within:
+	VADDSS      linear_magic<>+0(SB), X6, X3
+	VSUBSS      linear_magic<>+0(SB), X3, X7
+	VSUBSS      X7, X6, X7
+	VPSLLD      $0x17, X3, X3
 	VMOVSS      linear_exp2_0<>+0(SB), X8
 	VMOVSS      linear_exp2_2<>+0(SB), X9
 	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X3
+	VMULSS      X7, X7, X6
 	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
 	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
 	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X3, X10, X9
-	VFMADD231SS X3, X9, X8
-	VPADDD      X6, X8, X6
-	VADDSS      linear_one<>+0(SB), X6, X8
-	VMOVSS      linear_one<>+0(SB), X7
-	VDIVSS      X8, X7, X7
-	VMULSS      X4, X7, X3
-	VMULSS      X6, X7, X8
-	VMAXSS      X8, X7, X8
+	VFMADD231SS X6, X10, X9
+	VFMADD231SS X6, X9, X8
+	VPADDD      X3, X8, X7
+	VADDSS      linear_one<>+0(SB), X7, X8
+	VDIVSS      X8, X5, X3
+	VMULSS      X4, X5, X6
+	VMULSS      X5, X3, X4
+	VMULSS      X7, X4, X8
+	VMAXSS      X8, X4, X8
 	VMULSS      X8, X2, X2
 	VXORPS      X4, X4, X4
-	VSUBSS      X5, X4, X5
-	VMAXSS      X5, X4, X5
-	VADDSS      X5, X1, X1
+	VSUBSS      X6, X4, X6
+	VMAXSS      X6, X4, X6
+	VADDSS      X6, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X3, X4, X5
-	VMOVSS   linear_one<>+0(SB), X6
-	VSUBSS   X5, X6, X5
+	VMULSS   X4, X5, X6
+	VMOVSS   linear_one<>+0(SB), X7
+	VSUBSS   X6, X7, X6
 	VXORPS   X3, X3, X3
-	VUCOMISS X5, X3
+	VUCOMISS X6, X3
 	JCC      step
-	VMOVAPS  X4, X3
-	VADDSS   X5, X1, X1
+	VMOVAPS  X5, X3
+	VADDSS   X6, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X3, X4, X5
+	VSUBSS      X4, X3, X6
 	CMPQ        AX, $0x00000003
 	JEQ         absolute
-	VADDSS      X5, X5, X3
-	VFMADD231SS X5, X5, X1
+	VADDSS      X6, X6, X3
+	VFMADD231SS X6, X6, X1
 	JMP         step
 
 absolute:
 	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X5, X3
-	VXORPS   X3, X5, X5
-	VADDSS   X5, X1, X1
-	VMOVSS   linear_one<>+0(SB), X4
-	VORPS    X4, X3, X3
-	VXORPS   X4, X4, X4
-	VUCOMISS X4, X5
+	VANDPS   X3, X6, X3
+	VXORPS   X3, X6, X6
+	VADDSS   X6, X1, X1
+	VMOVSS   linear_one<>+0(SB), X5
+	VORPS    X5, X3, X3
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X6
 	JNE      step
 	VXORPS   X3, X3, X3
 
@@ -507,11 +513,14 @@ GLOBL linear_one<>(SB), RODATA|NOPTR, $4
 DATA linear_log2e<>+0(SB)/4, $(1.442695)
 GLOBL linear_log2e<>(SB), RODATA|NOPTR, $4
 
-DATA linear_least<>+0(SB)/4, $(-126.0)
-GLOBL linear_least<>(SB), RODATA|NOPTR, $4
-
 DATA linear_most<>+0(SB)/4, $(126.0)
 GLOBL linear_most<>(SB), RODATA|NOPTR, $4
+
+DATA linear_sign<>+0(SB)/4, $(-0.0)
+GLOBL linear_sign<>(SB), RODATA|NOPTR, $4
+
+DATA linear_least<>+0(SB)/4, $(-126.0)
+GLOBL linear_least<>(SB), RODATA|NOPTR, $4
 
 DATA linear_magic<>+0(SB)/4, $(12582912.0)
 GLOBL linear_magic<>(SB), RODATA|NOPTR, $4
@@ -533,9 +542,6 @@ GLOBL linear_exp2_3<>(SB), RODATA|NOPTR, $4
 
 DATA linear_exp2_5<>+0(SB)/4, $(0.0013276471)
 GLOBL linear_exp2_5<>(SB), RODATA|NOPTR, $4
-
-DATA linear_sign<>+0(SB)/4, $(-0.0)
-GLOBL linear_sign<>(SB), RODATA|NOPTR, $4
 
 // func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 // Requires: AVX, FMA3, MMX+, SSE
@@ -594,11 +600,11 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(AX*4), X4
+	VMOVSS (R12)(AX*4), X3
 	VXORPS X5, X5, X5
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (R8), X3
+	VMOVSS (R8), X4
 	XORQ   AX, AX
 	SUBQ   $0x04, R11
 	JL     dotRest
@@ -606,7 +612,7 @@ fetched:
 dot4:
 	MOVL        (R9)(AX*4), R12
 	VMOVSS      (R10)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X3
+	VFMADD231SS (DI)(R12*4), X8, X4
 	MOVL        4(R9)(AX*4), R12
 	VMOVSS      4(R10)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X5
@@ -631,79 +637,85 @@ dot1:
 	INCQ        AX
 
 dotTest:
-	CMPQ        AX, R11
-	JL          dot1
-	VADDSS      X5, X3, X3
-	VADDSS      X7, X6, X6
-	VADDSS      X6, X3, X3
-	MOVQ        loss+0(FP), AX
-	CMPQ        AX, $0x00000002
-	JGE         value
-	VADDSS      X4, X4, X4
-	VSUBSS      linear_one<>+0(SB), X4, X4
-	CMPQ        AX, $0x00000001
-	JEQ         hinge
-	VMULSS      X3, X4, X5
-	VMULSS      linear_log2e<>+0(SB), X5, X3
-	VMOVSS      linear_least<>+0(SB), X6
-	VMOVSS      linear_most<>+0(SB), X7
-	VMAXSS      X3, X6, X3
-	VMINSS      X3, X7, X3
-	VADDSS      linear_magic<>+0(SB), X3, X6
-	VSUBSS      linear_magic<>+0(SB), X6, X7
-	VSUBSS      X7, X3, X7
-	VPSLLD      $0x17, X6, X6
+	CMPQ     AX, R11
+	JL       dot1
+	VADDSS   X5, X4, X4
+	VADDSS   X7, X6, X6
+	VADDSS   X6, X4, X4
+	MOVQ     loss+0(FP), AX
+	CMPQ     AX, $0x00000002
+	JGE      value
+	VADDSS   X3, X3, X5
+	VSUBSS   linear_one<>+0(SB), X5, X5
+	CMPQ     AX, $0x00000001
+	JEQ      hinge
+	VMULSS   linear_log2e<>+0(SB), X5, X6
+	VMULSS   X4, X6, X6
+	VMOVSS   linear_most<>+0(SB), X7
+	VMOVSS   linear_sign<>+0(SB), X3
+	VANDNPS  X6, X3, X3
+	VUCOMISS X3, X7
+	JCC      within
+	VMOVSS   linear_least<>+0(SB), X3
+	VMAXSS   X6, X3, X6
+	VMINSS   X6, X7, X6
+
+within:
+	VADDSS      linear_magic<>+0(SB), X6, X3
+	VSUBSS      linear_magic<>+0(SB), X3, X7
+	VSUBSS      X7, X6, X7
+	VPSLLD      $0x17, X3, X3
 	VMOVSS      linear_exp2_0<>+0(SB), X8
 	VMOVSS      linear_exp2_2<>+0(SB), X9
 	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X3
+	VMULSS      X7, X7, X6
 	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
 	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
 	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X3, X10, X9
-	VFMADD231SS X3, X9, X8
-	VPADDD      X6, X8, X6
-	VADDSS      linear_one<>+0(SB), X6, X8
-	VMOVSS      linear_one<>+0(SB), X7
-	VDIVSS      X8, X7, X7
-	VMULSS      X4, X7, X3
-	VMULSS      X6, X7, X8
-	VMAXSS      X8, X7, X8
+	VFMADD231SS X6, X10, X9
+	VFMADD231SS X6, X9, X8
+	VPADDD      X3, X8, X7
+	VADDSS      linear_one<>+0(SB), X7, X8
+	VDIVSS      X8, X5, X3
+	VMULSS      X4, X5, X6
+	VMULSS      X5, X3, X4
+	VMULSS      X7, X4, X8
+	VMAXSS      X8, X4, X8
 	VMULSS      X8, X2, X2
 	VXORPS      X4, X4, X4
-	VSUBSS      X5, X4, X5
-	VMAXSS      X5, X4, X5
-	VADDSS      X5, X1, X1
+	VSUBSS      X6, X4, X6
+	VMAXSS      X6, X4, X6
+	VADDSS      X6, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X3, X4, X5
-	VMOVSS   linear_one<>+0(SB), X6
-	VSUBSS   X5, X6, X5
+	VMULSS   X4, X5, X6
+	VMOVSS   linear_one<>+0(SB), X7
+	VSUBSS   X6, X7, X6
 	VXORPS   X3, X3, X3
-	VUCOMISS X5, X3
+	VUCOMISS X6, X3
 	JCC      step
-	VMOVAPS  X4, X3
-	VADDSS   X5, X1, X1
+	VMOVAPS  X5, X3
+	VADDSS   X6, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X3, X4, X5
+	VSUBSS      X4, X3, X6
 	CMPQ        AX, $0x00000003
 	JEQ         absolute
-	VADDSS      X5, X5, X3
-	VFMADD231SS X5, X5, X1
+	VADDSS      X6, X6, X3
+	VFMADD231SS X6, X6, X1
 	JMP         step
 
 absolute:
 	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X5, X3
-	VXORPS   X3, X5, X5
-	VADDSS   X5, X1, X1
-	VMOVSS   linear_one<>+0(SB), X4
-	VORPS    X4, X3, X3
-	VXORPS   X4, X4, X4
-	VUCOMISS X4, X5
+	VANDPS   X3, X6, X3
+	VXORPS   X3, X6, X6
+	VADDSS   X6, X1, X1
+	VMOVSS   linear_one<>+0(SB), X5
+	VORPS    X5, X3, X3
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X6
 	JNE      step
 	VXORPS   X3, X3, X3
 

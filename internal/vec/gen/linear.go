@@ -362,13 +362,15 @@ func derivative(z, y, a, sum, product Register) {
 
 	// Logistic: e = exp(t z), and a = t/(1+e). The loss is max(0, -t z) plus
 	// log(1 + min(e, 1/e)), minus the logarithm of the larger of 1/(1+e) and e/(1+e).
-	VMULSS(z, t, x)
+	// What waits for z is as little as can be: a factor of t rounds nothing.
 	e, miss, own := XMM(), XMM(), XMM()
-	scalarExp(x, e)
+	VMULSS(constant("log2e", math.Log2E), t, x)
+	VMULSS(z, x, x)
+	scalarExp2(x, e)
 	VADDSS(constant("one", 1), e, own)
-	VMOVSS(constant("one", 1), miss)
-	VDIVSS(own, miss, miss)
-	VMULSS(t, miss, a)
+	VDIVSS(own, t, a)
+	VMULSS(z, t, x)
+	VMULSS(t, a, miss)
 	VMULSS(e, miss, own)
 	VMAXSS(own, miss, own)
 	VMULSS(own, product, product)
@@ -413,16 +415,19 @@ func derivative(z, y, a, sum, product Register) {
 	Label("step")
 }
 
-// scalarExp is e = exp(x), for |x| up to 87: x/log 2 is a whole number n plus f, and
-// n is added to the exponent of 2^f.
-func scalarExp(x, e Register) {
-	y, n, f, g := XMM(), XMM(), XMM(), XMM()
-	VMULSS(constant("log2e", math.Log2E), x, y)
-	least, most := XMM(), XMM()
-	VMOVSS(constant("least", -126), least)
+// scalarExp2 is e = 2^y, for |y| up to 126: y is a whole number n plus f, and n is added to the exponent of 2^f. Larger
+// ones are rare: a branch that is foreseen takes no time.
+func scalarExp2(y, e Register) {
+	n, f, g, least, most := XMM(), XMM(), XMM(), XMM(), XMM()
 	VMOVSS(constant("most", 126), most)
+	VMOVSS(constant("sign", math.Float32frombits(1<<31)), n)
+	VANDNPS(y, n, n)
+	VUCOMISS(n, most)
+	JCC(LabelRef("within"))
+	VMOVSS(constant("least", -126), least)
 	VMAXSS(y, least, y) // of a NaN and a number these two give the first operand
 	VMINSS(y, most, y)
+	Label("within")
 	VADDSS(constant("magic", 3<<22), y, n) // 1.5 x 2^23: the sum is rounded to a whole number
 	VSUBSS(constant("magic", 3<<22), n, f)
 	VSUBSS(f, y, f)
