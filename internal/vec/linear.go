@@ -3,7 +3,9 @@ package vec
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
+	"unsafe"
 )
 
 // Linear is a linear model with one output z = w.x + bias, as it is trained by SGD on
@@ -166,10 +168,9 @@ func (l *Linear) moved(bias, lr, coef float32, fused bool) float32 {
 
 // check panics if one of rows is not there, or the regularizers are not those of n weights.
 func (l *Linear) check(rows []int32, n int) {
-	for _, i := range rows {
-		if !l.has(i) {
-			panic(fmt.Sprintf("vec: row %d of %d", i, len(l.Y)))
-		}
+	if !l.hasAll(rows) {
+		i := slices.IndexFunc(rows, func(i int32) bool { return !l.has(i) })
+		panic(fmt.Sprintf("vec: row %d of %d", rows[i], len(l.Y)))
 	}
 	if l.WeightDecay != nil && len(l.WeightDecay) < n || l.SoftThreshold != nil && len(l.SoftThreshold) < n {
 		panic("vec: WeightDecay or SoftThreshold is shorter than the weights")
@@ -179,9 +180,17 @@ func (l *Linear) check(rows []int32, n int) {
 // has reports whether there is a row i.
 func (l *Linear) has(i int32) bool { return uint(i) < uint(len(l.Y)) && len(l.Ptr) > len(l.Y) }
 
+// hasAll reports whether there are all of rows, by their largest: a number below 0 is one above all as a uint32.
+func (l *Linear) hasAll(rows []int32) bool {
+	return len(rows) == 0 || l.has(int32(Largest(unsafe.Slice((*uint32)(unsafe.Pointer(&rows[0])), len(rows)))))
+}
+
 // look sets soon to the rows that are to be fetched: some row where there are no more.
 func (l *Linear) look(rows []int32) {
 	clear(l.soon[copy(l.soon[:], rows):])
+	if l.hasAll(l.soon[:]) {
+		return
+	}
 	for k, i := range l.soon {
 		if !l.has(i) {
 			l.soon[k] = 0
