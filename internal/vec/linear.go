@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
-	"unsafe"
 )
 
 // Linear is a linear model with one output z = w.x + bias, as it is trained by SGD on
@@ -180,9 +179,13 @@ func (l *Linear) check(rows []int32, n int) {
 // has reports whether there is a row i.
 func (l *Linear) has(i int32) bool { return uint(i) < uint(len(l.Y)) && len(l.Ptr) > len(l.Y) }
 
-// hasAll reports whether there are all of rows, by their largest: a number below 0 is one above all as a uint32.
+// hasAll reports whether there are all of rows, without a branch for each: the sign is set of one that is not.
 func (l *Linear) hasAll(rows []int32) bool {
-	return len(rows) == 0 || l.has(int32(Largest(unsafe.Slice((*uint32)(unsafe.Pointer(&rows[0])), len(rows)))))
+	last, signs := int32(len(l.Y)-1), int32(0)
+	for _, i := range rows {
+		signs |= i | (last - i)
+	}
+	return signs >= 0 && (len(rows) == 0 || l.has(0))
 }
 
 // look sets soon to the rows that are to be fetched: some row where there are no more.
