@@ -48,7 +48,7 @@ type meter struct {
 	w    []float32 // weights of the pages that weights in training have
 }
 
-// Measure takes all limits, eleven figures, in about so many seconds. It uses 200 MB of memory and every core.
+// Measure takes all limits, thirteen figures, in about so many seconds. It uses 200 MB of memory and every core.
 func Measure(seconds float64) (*Limits, error) {
 	var l shm.Layout
 	l.Add("w", shm.F32, sizes[len(sizes)-1].floats)
@@ -58,7 +58,7 @@ func Measure(seconds float64) (*Limits, error) {
 	}
 	defer s.Close()
 	here := rundir.ThisMachine()
-	m := &meter{slot: time.Duration(seconds / 11 / repeats * float64(time.Second)),
+	m := &meter{slot: time.Duration(seconds / 13 / repeats * float64(time.Second)),
 		Limits: Limits{CPU: here.CPU, Kernel: here.Kernel, Go: here.Go,
 			Cores: min(machine.Cores(), runtime.GOMAXPROCS(0)), Time: time.Now().UTC().Truncate(time.Second)}}
 	if m.w, err = shm.View[float32](s, "w"); err != nil {
@@ -73,6 +73,7 @@ func Measure(seconds float64) (*Limits, error) {
 	for _, size := range sizes {
 		m.scatter(m.w[:size.floats], size.name, size.means)
 	}
+	m.apart()
 	m.cacheLine()
 	return &m.Limits, nil
 }
@@ -154,6 +155,34 @@ func (m *meter) scatter(w []float32, name, means string) {
 			w[at[3]]++
 		}
 	})
+}
+
+// apart is steps on sparse rows, each core on rows and a model of its own: that all cores take of them over one is what
+// workers gain that never meet at a weight.
+func (m *meter) apart() {
+	const rows, each, columns = 1 << 14, 80, 47_236
+	models, w := make([]vec.Linear, m.Cores), make([][]float32, m.Cores)
+	list := make([]int32, rows)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	for i := range models {
+		r, l := rand.New(rand.NewPCG(3, uint64(i))), &models[i]
+		l.Loss, l.Ptr, l.Y = vec.LinearLogistic, make([]int64, 1, rows+1), make([]float32, rows)
+		for range rows * each {
+			l.Idx, l.Val = append(l.Idx, uint32(columns*r.Float64()*r.Float64())), append(l.Val, 0.1)
+		}
+		for range rows {
+			l.Ptr = append(l.Ptr, l.Ptr[len(l.Ptr)-1]+each)
+		}
+		w[i] = make([]float32, columns+1)
+	}
+	const turn = 256
+	m.rate("steps on sparse rows, a model for each core", "M/s",
+		"sparse models: workers over one, if they never met at a weight", turn/1e6, func(i, k int) {
+			from := k * turn % rows
+			models[i].Steps(w[i][:columns], &w[i][columns], list[from:from+turn], 0.01)
+		})
 }
 
 // cacheLine is the time in which a cache line goes from a core to another: half of that in which a word goes there and
