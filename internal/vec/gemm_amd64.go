@@ -5,13 +5,13 @@
 package vec
 
 // tileAVX2 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
-// and j < n; m up to 6, n of 8 or 16, k from 1; nr is n rounded up to whole vectors.
+// and j < n; m up to 6, n up to 16, k from 1; nr is n rounded up to whole vectors.
 // So for count tiles, one below the other; from one to the next a advances by next.
 //
 //go:noescape
 func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
 
-// packAVX2 is packGo for n of 8 or 16.
+// packAVX2 is packGo for n up to 16.
 //
 //go:noescape
 func packAVX2(n int, k int, src *float32, ld int, dst *float32)

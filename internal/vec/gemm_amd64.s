@@ -66,18 +66,36 @@ odd1x1:
 
 walked1x1:
 	VBROADCASTSS alpha+40(FP), Y1
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole1x1
+	MOVQ         $0x00000008, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y2
 	MOVQ         AX, DX
-	VFMADD213PS  (DX), Y1, Y0
+	VMASKMOVPS   (DX), Y2, Y3
+	VFMADD213PS  Y3, Y1, Y0
 	ADDQ         CX, DX
-	VMOVUPS      Y0, (AX)
+	VMASKMOVPS   Y0, Y2, (AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again1x1
+	JMP          next1x1
+
+whole1x1:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y1, Y0
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	ADDQ        CX, AX
+
+next1x1:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again1x1
 	VZEROUPPER
 	RET
 
@@ -135,22 +153,45 @@ odd2x1:
 
 walked2x1:
 	VBROADCASTSS alpha+40(FP), Y2
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole2x1
+	MOVQ         $0x00000008, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y3
 	MOVQ         AX, DX
-	VFMADD213PS  (DX), Y2, Y0
+	VMASKMOVPS   (DX), Y3, Y4
+	VFMADD213PS  Y4, Y2, Y0
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y2, Y1
+	VMASKMOVPS   (DX), Y3, Y4
+	VFMADD213PS  Y4, Y2, Y1
 	ADDQ         CX, DX
-	VMOVUPS      Y0, (AX)
+	VMASKMOVPS   Y0, Y3, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
+	VMASKMOVPS   Y1, Y3, (AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again2x1
+	JMP          next2x1
+
+whole2x1:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y2, Y0
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y2, Y1
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y1, (AX)
+	ADDQ        CX, AX
+
+next2x1:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again2x1
 	VZEROUPPER
 	RET
 
@@ -217,26 +258,54 @@ odd3x1:
 
 walked3x1:
 	VBROADCASTSS alpha+40(FP), Y3
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole3x1
+	MOVQ         $0x00000008, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y4
 	MOVQ         AX, DX
-	VFMADD213PS  (DX), Y3, Y0
+	VMASKMOVPS   (DX), Y4, Y5
+	VFMADD213PS  Y5, Y3, Y0
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y3, Y1
+	VMASKMOVPS   (DX), Y4, Y5
+	VFMADD213PS  Y5, Y3, Y1
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y3, Y2
+	VMASKMOVPS   (DX), Y4, Y5
+	VFMADD213PS  Y5, Y3, Y2
 	ADDQ         CX, DX
-	VMOVUPS      Y0, (AX)
+	VMASKMOVPS   Y0, Y4, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
+	VMASKMOVPS   Y1, Y4, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
+	VMASKMOVPS   Y2, Y4, (AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again3x1
+	JMP          next3x1
+
+whole3x1:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y3, Y0
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y3, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y3, Y2
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y1, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	ADDQ        CX, AX
+
+next3x1:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again3x1
 	VZEROUPPER
 	RET
 
@@ -312,30 +381,63 @@ odd4x1:
 
 walked4x1:
 	VBROADCASTSS alpha+40(FP), Y4
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole4x1
+	MOVQ         $0x00000008, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y5
 	MOVQ         AX, DX
-	VFMADD213PS  (DX), Y4, Y0
+	VMASKMOVPS   (DX), Y5, Y6
+	VFMADD213PS  Y6, Y4, Y0
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y4, Y1
+	VMASKMOVPS   (DX), Y5, Y6
+	VFMADD213PS  Y6, Y4, Y1
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y4, Y2
+	VMASKMOVPS   (DX), Y5, Y6
+	VFMADD213PS  Y6, Y4, Y2
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y4, Y3
+	VMASKMOVPS   (DX), Y5, Y6
+	VFMADD213PS  Y6, Y4, Y3
 	ADDQ         CX, DX
-	VMOVUPS      Y0, (AX)
+	VMASKMOVPS   Y0, Y5, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
+	VMASKMOVPS   Y1, Y5, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
+	VMASKMOVPS   Y2, Y5, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
+	VMASKMOVPS   Y3, Y5, (AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again4x1
+	JMP          next4x1
+
+whole4x1:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y4, Y0
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y4, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y4, Y2
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y4, Y3
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y1, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y3, (AX)
+	ADDQ        CX, AX
+
+next4x1:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again4x1
 	VZEROUPPER
 	RET
 
@@ -420,34 +522,72 @@ odd5x1:
 
 walked5x1:
 	VBROADCASTSS alpha+40(FP), Y5
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole5x1
+	MOVQ         $0x00000008, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y6
 	MOVQ         AX, DX
-	VFMADD213PS  (DX), Y5, Y0
+	VMASKMOVPS   (DX), Y6, Y7
+	VFMADD213PS  Y7, Y5, Y0
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y5, Y1
+	VMASKMOVPS   (DX), Y6, Y7
+	VFMADD213PS  Y7, Y5, Y1
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y5, Y2
+	VMASKMOVPS   (DX), Y6, Y7
+	VFMADD213PS  Y7, Y5, Y2
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y5, Y3
+	VMASKMOVPS   (DX), Y6, Y7
+	VFMADD213PS  Y7, Y5, Y3
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y5, Y4
+	VMASKMOVPS   (DX), Y6, Y7
+	VFMADD213PS  Y7, Y5, Y4
 	ADDQ         CX, DX
-	VMOVUPS      Y0, (AX)
+	VMASKMOVPS   Y0, Y6, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
+	VMASKMOVPS   Y1, Y6, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
+	VMASKMOVPS   Y2, Y6, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
+	VMASKMOVPS   Y3, Y6, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
+	VMASKMOVPS   Y4, Y6, (AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again5x1
+	JMP          next5x1
+
+whole5x1:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y5, Y0
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y5, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y5, Y2
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y5, Y3
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y5, Y4
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y1, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y3, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+
+next5x1:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again5x1
 	VZEROUPPER
 	RET
 
@@ -541,38 +681,81 @@ odd6x1:
 
 walked6x1:
 	VBROADCASTSS alpha+40(FP), Y6
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole6x1
+	MOVQ         $0x00000008, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y7
 	MOVQ         AX, DX
-	VFMADD213PS  (DX), Y6, Y0
+	VMASKMOVPS   (DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y0
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y6, Y1
+	VMASKMOVPS   (DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y1
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y6, Y2
+	VMASKMOVPS   (DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y2
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y6, Y3
+	VMASKMOVPS   (DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y3
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y6, Y4
+	VMASKMOVPS   (DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y4
 	ADDQ         CX, DX
-	VFMADD213PS  (DX), Y6, Y5
+	VMASKMOVPS   (DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y5
 	ADDQ         CX, DX
-	VMOVUPS      Y0, (AX)
+	VMASKMOVPS   Y0, Y7, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y1, (AX)
+	VMASKMOVPS   Y1, Y7, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y2, (AX)
+	VMASKMOVPS   Y2, Y7, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y3, (AX)
+	VMASKMOVPS   Y3, Y7, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y4, (AX)
+	VMASKMOVPS   Y4, Y7, (AX)
 	ADDQ         CX, AX
-	VMOVUPS      Y5, (AX)
+	VMASKMOVPS   Y5, Y7, (AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again6x1
+	JMP          next6x1
+
+whole6x1:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y6, Y0
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y6, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y6, Y2
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y6, Y3
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y6, Y4
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y6, Y5
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y1, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y3, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y4, (AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y5, (AX)
+	ADDQ        CX, AX
+
+next6x1:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again6x1
 	VZEROUPPER
 	RET
 
@@ -640,20 +823,40 @@ odd1x2:
 
 walked1x2:
 	VBROADCASTSS alpha+40(FP), Y2
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole1x2
+	MOVQ         $0x00000010, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y3
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y2, Y0
-	VFMADD213PS  32(DX), Y2, Y1
+	VMASKMOVPS   32(DX), Y3, Y4
+	VFMADD213PS  Y4, Y2, Y1
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
+	VMASKMOVPS   Y1, Y3, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again1x2
+	JMP          next1x2
+
+whole1x2:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y2, Y0
+	VFMADD213PS 32(DX), Y2, Y1
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        CX, AX
+
+next1x2:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again1x2
 	VZEROUPPER
 	RET
 
@@ -724,26 +927,53 @@ odd2x2:
 
 walked2x2:
 	VBROADCASTSS alpha+40(FP), Y4
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole2x2
+	MOVQ         $0x00000010, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y5
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y4, Y0
-	VFMADD213PS  32(DX), Y4, Y1
+	VMASKMOVPS   32(DX), Y5, Y6
+	VFMADD213PS  Y6, Y4, Y1
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y4, Y2
-	VFMADD213PS  32(DX), Y4, Y3
+	VMASKMOVPS   32(DX), Y5, Y6
+	VFMADD213PS  Y6, Y4, Y3
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
+	VMASKMOVPS   Y1, Y5, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
+	VMASKMOVPS   Y3, Y5, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again2x2
+	JMP          next2x2
+
+whole2x2:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y4, Y0
+	VFMADD213PS 32(DX), Y4, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y4, Y2
+	VFMADD213PS 32(DX), Y4, Y3
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     Y3, 32(AX)
+	ADDQ        CX, AX
+
+next2x2:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again2x2
 	VZEROUPPER
 	RET
 
@@ -828,32 +1058,66 @@ odd3x2:
 
 walked3x2:
 	VBROADCASTSS alpha+40(FP), Y6
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole3x2
+	MOVQ         $0x00000010, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y7
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y6, Y0
-	VFMADD213PS  32(DX), Y6, Y1
+	VMASKMOVPS   32(DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y1
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y6, Y2
-	VFMADD213PS  32(DX), Y6, Y3
+	VMASKMOVPS   32(DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y3
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y6, Y4
-	VFMADD213PS  32(DX), Y6, Y5
+	VMASKMOVPS   32(DX), Y7, Y8
+	VFMADD213PS  Y8, Y6, Y5
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
+	VMASKMOVPS   Y1, Y7, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
+	VMASKMOVPS   Y3, Y7, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
+	VMASKMOVPS   Y5, Y7, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again3x2
+	JMP          next3x2
+
+whole3x2:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y6, Y0
+	VFMADD213PS 32(DX), Y6, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y6, Y2
+	VFMADD213PS 32(DX), Y6, Y3
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y6, Y4
+	VFMADD213PS 32(DX), Y6, Y5
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     Y3, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	ADDQ        CX, AX
+
+next3x2:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again3x2
 	VZEROUPPER
 	RET
 
@@ -952,38 +1216,79 @@ odd4x2:
 
 walked4x2:
 	VBROADCASTSS alpha+40(FP), Y8
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole4x2
+	MOVQ         $0x00000010, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y9
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y8, Y0
-	VFMADD213PS  32(DX), Y8, Y1
+	VMASKMOVPS   32(DX), Y9, Y10
+	VFMADD213PS  Y10, Y8, Y1
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y8, Y2
-	VFMADD213PS  32(DX), Y8, Y3
+	VMASKMOVPS   32(DX), Y9, Y10
+	VFMADD213PS  Y10, Y8, Y3
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y8, Y4
-	VFMADD213PS  32(DX), Y8, Y5
+	VMASKMOVPS   32(DX), Y9, Y10
+	VFMADD213PS  Y10, Y8, Y5
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y8, Y6
-	VFMADD213PS  32(DX), Y8, Y7
+	VMASKMOVPS   32(DX), Y9, Y10
+	VFMADD213PS  Y10, Y8, Y7
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
+	VMASKMOVPS   Y1, Y9, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
+	VMASKMOVPS   Y3, Y9, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
+	VMASKMOVPS   Y5, Y9, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
+	VMASKMOVPS   Y7, Y9, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again4x2
+	JMP          next4x2
+
+whole4x2:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y8, Y0
+	VFMADD213PS 32(DX), Y8, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y8, Y2
+	VFMADD213PS 32(DX), Y8, Y3
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y8, Y4
+	VFMADD213PS 32(DX), Y8, Y5
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y8, Y6
+	VFMADD213PS 32(DX), Y8, Y7
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     Y3, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y6, (AX)
+	VMOVUPS     Y7, 32(AX)
+	ADDQ        CX, AX
+
+next4x2:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again4x2
 	VZEROUPPER
 	RET
 
@@ -1096,44 +1401,92 @@ odd5x2:
 
 walked5x2:
 	VBROADCASTSS alpha+40(FP), Y10
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole5x2
+	MOVQ         $0x00000010, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y11
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y10, Y0
-	VFMADD213PS  32(DX), Y10, Y1
+	VMASKMOVPS   32(DX), Y11, Y12
+	VFMADD213PS  Y12, Y10, Y1
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y10, Y2
-	VFMADD213PS  32(DX), Y10, Y3
+	VMASKMOVPS   32(DX), Y11, Y12
+	VFMADD213PS  Y12, Y10, Y3
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y10, Y4
-	VFMADD213PS  32(DX), Y10, Y5
+	VMASKMOVPS   32(DX), Y11, Y12
+	VFMADD213PS  Y12, Y10, Y5
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y10, Y6
-	VFMADD213PS  32(DX), Y10, Y7
+	VMASKMOVPS   32(DX), Y11, Y12
+	VFMADD213PS  Y12, Y10, Y7
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y10, Y8
-	VFMADD213PS  32(DX), Y10, Y9
+	VMASKMOVPS   32(DX), Y11, Y12
+	VFMADD213PS  Y12, Y10, Y9
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
+	VMASKMOVPS   Y1, Y11, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
+	VMASKMOVPS   Y3, Y11, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
+	VMASKMOVPS   Y5, Y11, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
+	VMASKMOVPS   Y7, Y11, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y8, (AX)
-	VMOVUPS      Y9, 32(AX)
+	VMASKMOVPS   Y9, Y11, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again5x2
+	JMP          next5x2
+
+whole5x2:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y10, Y0
+	VFMADD213PS 32(DX), Y10, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y10, Y2
+	VFMADD213PS 32(DX), Y10, Y3
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y10, Y4
+	VFMADD213PS 32(DX), Y10, Y5
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y10, Y6
+	VFMADD213PS 32(DX), Y10, Y7
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y10, Y8
+	VFMADD213PS 32(DX), Y10, Y9
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     Y3, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y6, (AX)
+	VMOVUPS     Y7, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y8, (AX)
+	VMOVUPS     Y9, 32(AX)
+	ADDQ        CX, AX
+
+next5x2:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again5x2
 	VZEROUPPER
 	RET
 
@@ -1260,84 +1613,166 @@ odd6x2:
 
 walked6x2:
 	VBROADCASTSS alpha+40(FP), Y12
+	MOVQ         n+24(FP), DX
+	TESTQ        $0x00000007, DX
+	JZ           whole6x2
+	MOVQ         $0x00000010, BX
+	SUBQ         DX, BX
+	LEAQ         endOfAVX2<>+0(SB), DX
+	VMOVUPS      (DX)(BX*4), Y13
 	MOVQ         AX, DX
 	VFMADD213PS  (DX), Y12, Y0
-	VFMADD213PS  32(DX), Y12, Y1
+	VMASKMOVPS   32(DX), Y13, Y14
+	VFMADD213PS  Y14, Y12, Y1
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y12, Y2
-	VFMADD213PS  32(DX), Y12, Y3
+	VMASKMOVPS   32(DX), Y13, Y14
+	VFMADD213PS  Y14, Y12, Y3
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y12, Y4
-	VFMADD213PS  32(DX), Y12, Y5
+	VMASKMOVPS   32(DX), Y13, Y14
+	VFMADD213PS  Y14, Y12, Y5
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y12, Y6
-	VFMADD213PS  32(DX), Y12, Y7
+	VMASKMOVPS   32(DX), Y13, Y14
+	VFMADD213PS  Y14, Y12, Y7
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y12, Y8
-	VFMADD213PS  32(DX), Y12, Y9
+	VMASKMOVPS   32(DX), Y13, Y14
+	VFMADD213PS  Y14, Y12, Y9
 	ADDQ         CX, DX
 	VFMADD213PS  (DX), Y12, Y10
-	VFMADD213PS  32(DX), Y12, Y11
+	VMASKMOVPS   32(DX), Y13, Y14
+	VFMADD213PS  Y14, Y12, Y11
 	ADDQ         CX, DX
 	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
+	VMASKMOVPS   Y1, Y13, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y2, (AX)
-	VMOVUPS      Y3, 32(AX)
+	VMASKMOVPS   Y3, Y13, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y4, (AX)
-	VMOVUPS      Y5, 32(AX)
+	VMASKMOVPS   Y5, Y13, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y6, (AX)
-	VMOVUPS      Y7, 32(AX)
+	VMASKMOVPS   Y7, Y13, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y8, (AX)
-	VMOVUPS      Y9, 32(AX)
+	VMASKMOVPS   Y9, Y13, 32(AX)
 	ADDQ         CX, AX
 	VMOVUPS      Y10, (AX)
-	VMOVUPS      Y11, 32(AX)
+	VMASKMOVPS   Y11, Y13, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         a+48(FP), CX
-	MOVQ         next+8(FP), DX
-	LEAQ         (CX)(DX*4), CX
-	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
-	DECQ         count+0(FP)
-	JNZ          again6x2
+	JMP          next6x2
+
+whole6x2:
+	MOVQ        AX, DX
+	VFMADD213PS (DX), Y12, Y0
+	VFMADD213PS 32(DX), Y12, Y1
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y12, Y2
+	VFMADD213PS 32(DX), Y12, Y3
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y12, Y4
+	VFMADD213PS 32(DX), Y12, Y5
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y12, Y6
+	VFMADD213PS 32(DX), Y12, Y7
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y12, Y8
+	VFMADD213PS 32(DX), Y12, Y9
+	ADDQ        CX, DX
+	VFMADD213PS (DX), Y12, Y10
+	VFMADD213PS 32(DX), Y12, Y11
+	ADDQ        CX, DX
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     Y3, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y6, (AX)
+	VMOVUPS     Y7, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y8, (AX)
+	VMOVUPS     Y9, 32(AX)
+	ADDQ        CX, AX
+	VMOVUPS     Y10, (AX)
+	VMOVUPS     Y11, 32(AX)
+	ADDQ        CX, AX
+
+next6x2:
+	MOVQ a+48(FP), CX
+	MOVQ next+8(FP), DX
+	LEAQ (CX)(DX*4), CX
+	MOVQ CX, a+48(FP)
+	MOVQ AX, c+80(FP)
+	DECQ count+0(FP)
+	JNZ  again6x2
 	VZEROUPPER
 	RET
+
+DATA endOfAVX2<>+0(SB)/4, $-1
+DATA endOfAVX2<>+4(SB)/4, $-1
+DATA endOfAVX2<>+8(SB)/4, $-1
+DATA endOfAVX2<>+12(SB)/4, $-1
+DATA endOfAVX2<>+16(SB)/4, $-1
+DATA endOfAVX2<>+20(SB)/4, $-1
+DATA endOfAVX2<>+24(SB)/4, $-1
+DATA endOfAVX2<>+28(SB)/4, $-1
+DATA endOfAVX2<>+32(SB)/4, $+0
+DATA endOfAVX2<>+36(SB)/4, $+0
+DATA endOfAVX2<>+40(SB)/4, $+0
+DATA endOfAVX2<>+44(SB)/4, $+0
+DATA endOfAVX2<>+48(SB)/4, $+0
+DATA endOfAVX2<>+52(SB)/4, $+0
+DATA endOfAVX2<>+56(SB)/4, $+0
+GLOBL endOfAVX2<>(SB), RODATA|NOPTR, $60
 
 // func packAVX2(n int, k int, src *float32, ld int, dst *float32)
 // Requires: AVX
 TEXT ·packAVX2(SB), NOSPLIT, $0-40
-	MOVQ n+0(FP), AX
-	MOVQ k+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ ld+24(FP), BX
-	MOVQ dst+32(FP), SI
-	SHLQ $0x02, BX
-	CMPQ AX, $0x08
-	JGT  two
+	MOVQ    n+0(FP), AX
+	MOVQ    k+8(FP), CX
+	MOVQ    src+16(FP), DX
+	MOVQ    ld+24(FP), BX
+	MOVQ    dst+32(FP), SI
+	SHLQ    $0x02, BX
+	CMPQ    AX, $0x08
+	JGT     fromtwo
+	MOVQ    $0x00000008, DI
+	SUBQ    AX, DI
+	LEAQ    endOfAVX2<>+0(SB), AX
+	VMOVUPS (AX)(DI*4), Y0
 
 one:
-	VMOVUPS (DX), Y0
-	VMOVUPS Y0, (SI)
-	ADDQ    BX, DX
-	ADDQ    $0x20, SI
-	DECQ    CX
-	JNZ     one
+	VMASKMOVPS (DX), Y0, Y1
+	VMOVUPS    Y1, (SI)
+	ADDQ       BX, DX
+	ADDQ       $0x20, SI
+	DECQ       CX
+	JNZ        one
 	VZEROUPPER
 	RET
 
+fromtwo:
+	MOVQ    $0x00000010, DI
+	SUBQ    AX, DI
+	LEAQ    endOfAVX2<>+0(SB), AX
+	VMOVUPS (AX)(DI*4), Y0
+
 two:
-	VMOVUPS (DX), Y0
-	VMOVUPS Y0, (SI)
-	VMOVUPS 32(DX), Y0
-	VMOVUPS Y0, 32(SI)
-	ADDQ    BX, DX
-	ADDQ    $0x40, SI
-	DECQ    CX
-	JNZ     two
+	VMOVUPS    (DX), Y1
+	VMOVUPS    Y1, (SI)
+	VMASKMOVPS 32(DX), Y0, Y1
+	VMOVUPS    Y1, 32(SI)
+	ADDQ       BX, DX
+	ADDQ       $0x40, SI
+	DECQ       CX
+	JNZ        two
 	VZEROUPPER
 	RET
 
@@ -4903,13 +5338,13 @@ TEXT ·packAVX512(SB), NOSPLIT, $0-40
 	MOVQ  ld+24(FP), BX
 	MOVQ  dst+32(FP), SI
 	SHLQ  $0x02, BX
+	CMPQ  AX, $0x10
+	JGT   fromtwo
 	MOVL  $0xffffffff, DI
 	BZHIL AX, DI, DI
 	KMOVW DI, K1
 	SHRL  $0x10, DI
 	KMOVW DI, K2
-	CMPQ  AX, $0x10
-	JGT   two
 
 one:
 	VMOVUPS.Z (DX), K1, Z0
@@ -4920,6 +5355,13 @@ one:
 	JNZ       one
 	VZEROUPPER
 	RET
+
+fromtwo:
+	MOVL  $0xffffffff, DI
+	BZHIL AX, DI, DI
+	KMOVW DI, K1
+	SHRL  $0x10, DI
+	KMOVW DI, K2
 
 two:
 	VMOVUPS.Z (DX), K1, Z0

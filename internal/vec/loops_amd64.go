@@ -111,12 +111,12 @@ func fetch(x []float32) { fetchLines(&x[0], len(x)) }
 
 func prefetch(x []uint8) { prefetchLines(&x[0], len(x)) }
 
-// gemmShape: with AVX-512 masks end a tile at any column.
+// gemmShape: masks end a tile at any column.
 func gemmShape() shape {
 	if use[LoopGemm] == AVX512 {
 		return shape{rows: 14, columns: 32, lanes: 16, anyWidth: true, strip: stripFast}
 	}
-	return shape{rows: 6, columns: 16, lanes: 8, strip: stripFast}
+	return shape{rows: 6, columns: 16, lanes: 8, anyWidth: true, strip: stripFast}
 }
 
 func packFast(n, k int, src []float32, ld int, dst []float32) {

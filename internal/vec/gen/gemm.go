@@ -22,16 +22,16 @@ func gemm() {
 // is one loop for each m and number of vectors, so that an edge costs what it is.
 func (s simd) tile() {
 	begin("tile"+s.name, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc "+
-		"int)")
-	n := "n of 8 or 16"
-	if s.masks {
-		n = "n up to 32"
-	}
-	Doc(fmt.Sprintf("tile%s is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m", s.name),
-		fmt.Sprintf("and j < n; m up to %d, %s, k from 1; nr is n rounded up to whole vectors.", s.rows, n),
+		"int)",
+		fmt.Sprintf("tile%s is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m", s.name),
+		fmt.Sprintf("and j < n; m up to %d, n up to %d, k from 1; nr is n rounded up to whole vectors.", s.rows,
+			2*s.width),
 		"So for count tiles, one below the other; from one to the next a advances by next.")
 	m, columns := arg("m"), arg("n")
-	masks := s.lanes(columns)
+	var masks []Register
+	if s.masks {
+		masks = s.lanes(columns)
+	}
 	CMPQ(columns, Imm(uint64(s.width)))
 	JGT(LabelRef("two"))
 	for vectors := 1; vectors <= 2; vectors++ {
@@ -50,9 +50,9 @@ func (s simd) tile() {
 }
 
 // sums makes the tile of rows x vectors.
-func (s simd) sums(rows, vectors int, masks []OpmaskVirtual) {
-	again := fmt.Sprintf("again%dx%d", rows, vectors)
-	Label(again)
+func (s simd) sums(rows, vectors int, masks []Register) {
+	label := func(name string) string { return fmt.Sprintf("%s%dx%d", name, rows, vectors) }
+	Label(label("again"))
 	acc := make([][]VecVirtual, rows)
 	for r := range acc {
 		for range vectors {
@@ -73,17 +73,34 @@ func (s simd) sums(rows, vectors int, masks []OpmaskVirtual) {
 	}
 	s.walk(acc)
 	alpha := s.spread("alpha")
-	// All are loaded before the first is stored: a masked store delays a load from the
-	// bytes that its mask leaves out, where narrow rows continue.
+	if !s.masks { // stores by a mask take AMD's AVX2 twelve cycles
+		n := arg("n")
+		TESTQ(U32(s.width-1), n)
+		JZ(LabelRef(label("whole")))
+		s.addTile(acc, alpha, c, ldc, s.ends(n, vectors))
+		JMP(LabelRef(label("next")))
+		Label(label("whole"))
+	}
+	s.addTile(acc, alpha, c, ldc, masks)
+	Label(label("next"))
+	a, by := arg("a"), arg("next")
+	LEAQ(Mem{Base: a, Index: by, Scale: 4}, a)
+	MOVQ(a, number("a"))
+	MOVQ(c, number("c"))
+	DECQ(number("count"))
+	JNZ(LabelRef(label("again")))
+	end()
+}
+
+// addTile is c += alpha * acc, and moves c below the tile. All of c is loaded before the first is
+// stored: a masked store delays a load from the bytes that its mask leaves out, where narrow rows
+// continue.
+func (s simd) addTile(acc [][]VecVirtual, alpha VecVirtual, c, ldc GPVirtual, masks []Register) {
+	next := GP64()
 	MOVQ(c, next)
 	for r := range acc {
 		for v, sum := range acc[r] {
-			at := Mem{Base: next, Disp: s.bytes() * v}
-			if s.masks {
-				VFMADD213PS(at, alpha, masks[v], sum)
-			} else {
-				VFMADD213PS(at, alpha, sum)
-			}
+			s.addScaled(Mem{Base: next, Disp: s.bytes() * v}, tail(masks, v), alpha, sum)
 		}
 		ADDQ(ldc, next)
 	}
@@ -93,13 +110,6 @@ func (s simd) sums(rows, vectors int, masks []OpmaskVirtual) {
 		}
 		ADDQ(ldc, c)
 	}
-	a, by := arg("a"), arg("next")
-	LEAQ(Mem{Base: a, Index: by, Scale: 4}, a)
-	MOVQ(a, number("a"))
-	MOVQ(c, number("c"))
-	DECQ(number("count"))
-	JNZ(LabelRef(again))
-	end()
 }
 
 // walk makes the loop over k: acc[r][v] += a[r] * b[v]. Row r of a is at p, or beyond the
@@ -179,23 +189,20 @@ func (s simd) walk(acc [][]VecVirtual) {
 // pack makes the copy of a panel: k rows of n floats that lie ld apart, one behind
 // the other.
 func (s simd) pack() {
-	begin("pack"+s.name, "func(n, k int, src *float32, ld int, dst *float32)")
-	if s.masks {
-		Doc("packAVX512 is packGo for n up to 32.")
-	} else {
-		Doc("packAVX2 is packGo for n of 8 or 16.")
-	}
+	begin("pack"+s.name, "func(n, k int, src *float32, ld int, dst *float32)",
+		fmt.Sprintf("pack%s is packGo for n up to %d.", s.name, 2*s.width))
 	n, k := arg("n"), arg("k")
 	src, ld, dst := arg("src"), arg("ld"), arg("dst")
 	SHLQ(Imm(2), ld)
-	masks := s.lanes(n)
 	CMPQ(n, Imm(uint64(s.width)))
-	JGT(LabelRef("two"))
+	JGT(LabelRef("fromtwo"))
 	for vectors := 1; vectors <= 2; vectors++ {
 		loop := "one"
 		if vectors == 2 {
 			loop = "two"
 		}
+		Label("from" + loop)
+		masks := s.ends(n, vectors)
 		Label(loop)
 		for v := range vectors {
 			x := s.load(Mem{Base: src, Disp: s.bytes() * v}, tail(masks, v))

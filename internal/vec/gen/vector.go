@@ -1,6 +1,8 @@
 package main
 
 import (
+	"sync"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -68,7 +70,7 @@ func (s simd) spread(name string) VecVirtual {
 }
 
 // lanes are the masks of the first n of two vectors' floats, where there are masks.
-func (s simd) lanes(n Register) []OpmaskVirtual {
+func (s simd) lanes(n Register) []Register {
 	if !s.masks {
 		return nil
 	}
@@ -79,11 +81,34 @@ func (s simd) lanes(n Register) []OpmaskVirtual {
 	KMOVW(ones, lo)
 	SHRL(Imm(16), ones)
 	KMOVW(ones, hi)
-	return []OpmaskVirtual{lo, hi}
+	return []Register{lo, hi}
 }
 
+// ends are masks of so many vectors of n floats, of which the last may end early: with AVX2 the sign
+// of each float of a vector.
+func (s simd) ends(n GPVirtual, vectors int) []Register {
+	if s.masks {
+		return s.lanes(n)
+	}
+	over, at, mask := GP64(), GP64(), s.vector()
+	MOVQ(U32(s.width*vectors), over)
+	SUBQ(n, over)
+	LEAQ(endOfAVX2(), at)
+	VMOVUPS(Mem{Base: at, Index: over, Scale: 4}, mask)
+	return append(make([]Register, vectors-1), mask)
+}
+
+// endOfAVX2 is a vector of ones, and zeros behind it.
+var endOfAVX2 = sync.OnceValue(func() Mem {
+	m := GLOBL("endOfAVX2", RODATA|NOPTR)
+	for i := range 15 {
+		DATA(4*i, I32(min(0, i/8-1)))
+	}
+	return m
+})
+
 // tail is the mask of vector v, or nil.
-func tail(masks []OpmaskVirtual, v int) Register {
+func tail(masks []Register, v int) Register {
 	if masks == nil {
 		return nil
 	}
@@ -93,19 +118,37 @@ func tail(masks []OpmaskVirtual, v int) Register {
 // load is the vector at m; of a tail, with zeros behind it.
 func (s simd) load(m Mem, tail Register) VecVirtual {
 	x := s.vector()
-	if tail != nil {
-		VMOVUPS_Z(m, tail, x)
-	} else {
+	switch {
+	case tail == nil:
 		VMOVUPS(m, x)
+	case s.masks:
+		VMOVUPS_Z(m, tail, x)
+	default:
+		VMASKMOVPS(m, tail, x)
 	}
 	return x
 }
 
+// addScaled is sum = alpha * sum + the vector at m.
+func (s simd) addScaled(m Mem, tail Register, alpha, sum VecVirtual) {
+	switch {
+	case tail == nil:
+		VFMADD213PS(m, alpha, sum)
+	case s.masks:
+		VFMADD213PS(m, alpha, tail, sum)
+	default:
+		VFMADD213PS(s.load(m, tail), alpha, sum)
+	}
+}
+
 func (s simd) store(x VecVirtual, m Mem, tail Register) {
-	if tail != nil {
-		VMOVUPS(x, tail, m)
-	} else {
+	switch {
+	case tail == nil:
 		VMOVUPS(x, m)
+	case s.masks:
+		VMOVUPS(x, tail, m)
+	default:
+		VMASKMOVPS(x, tail, m)
 	}
 }
 
