@@ -66,6 +66,14 @@ func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc 
 				nr = columns / 2
 			}
 			s.pack(t, k1-k0, width, nr, b.from(k0, j))
+			ahead := grid{v: s.panel[:]} // none: the rows of a transpose lie as they are copied
+			switch {
+			case b.col > 1:
+			case j+columns < n:
+				ahead = b.from(k0, j+columns)
+			case k1 < k:
+				ahead = b.from(k1, 0)
+			}
 			for _, b := range split(m, t.rows) {
 				if b.count == 0 {
 					continue
@@ -74,7 +82,7 @@ func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc 
 				if strips {
 					rows, next = grid{s.strips[b.from*(k1-k0):], 1, b.rows}, b.rows*(k1-k0)
 				}
-				s.column(t, b.count, next, b.rows, width, nr, k1-k0, alpha, rows, c[b.from*ldc+j:], ldc)
+				s.column(t, b.count, next, b.rows, width, nr, k1-k0, alpha, rows, c[b.from*ldc+j:], ldc, ahead)
 			}
 		}
 	}
@@ -155,16 +163,17 @@ func packTGo(n, from, k int, src []float32, ld int, dst []float32, nr int) {
 }
 
 // column adds count tiles, one below the other, by the panel, to c. From one to the next a
-// advances by next numbers.
-func (s *tiles) column(t shape, count, next, m, n, nr, k int, alpha float32, a grid, c []float32, ldc int) {
+// advances by next numbers. Meanwhile k rows of ahead are asked for.
+func (s *tiles) column(t shape, count, next, m, n, nr, k int, alpha float32, a grid, c []float32, ldc int,
+	ahead grid) {
 	_, _ = a.v[(count-1)*next+(m-1)*a.row+(k-1)*a.col], c[(count*m-1)*ldc+n-1]
 	if t.anyWidth || n == nr {
-		tileFast(count, next, m, n, k, alpha, a, s.panel[:], c, ldc)
+		tileFast(count, next, m, n, k, alpha, a, s.panel[:], c, ldc, ahead)
 		return
 	}
 	for i := range count {
 		clear(s.edge[:m*nr])
-		tileFast(1, 0, m, nr, k, alpha, grid{a.v[i*next:], a.row, a.col}, s.panel[:], s.edge[:], nr)
+		tileFast(1, 0, m, nr, k, alpha, grid{a.v[i*next:], a.row, a.col}, s.panel[:], s.edge[:], nr, ahead)
 		for j := range m {
 			Axpy(1, s.edge[j*nr:j*nr+n], c[(i*m+j)*ldc:])
 		}

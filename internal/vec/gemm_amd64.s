@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+// func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int, ahead *float32, ldAhead int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileAVX2(SB), NOSPLIT, $0-96
+TEXT ·tileAVX2(SB), NOSPLIT, $0-112
 	MOVQ m+16(FP), AX
 	MOVQ n+24(FP), CX
 	CMPQ CX, $0x08
@@ -37,17 +37,24 @@ again1x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
 	LEAQ       (BX)(BX*4), BX
 	SUBQ       $0x02, R8
 	JLT        odd1x1
 
 walk1x1:
 	VMOVUPS      (DI), Y1
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         SI, DX
 	VMOVUPS      32(DI), Y1
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         SI, DX
@@ -59,6 +66,8 @@ odd1x1:
 	ADDQ         $0x02, R8
 	JEQ          walked1x1
 	VMOVUPS      (DI), Y1
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         SI, DX
@@ -94,6 +103,9 @@ next1x1:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again1x1
 	VZEROUPPER
@@ -118,19 +130,26 @@ again2x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 	SUBQ       $0x02, R8
 	JLT        odd2x1
 
 walk2x1:
 	VMOVUPS      (DI), Y2
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VBROADCASTSS (DX)(BX*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         SI, DX
 	VMOVUPS      32(DI), Y2
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VBROADCASTSS (DX)(BX*1), Y3
@@ -144,6 +163,8 @@ odd2x1:
 	ADDQ         $0x02, R8
 	JEQ          walked2x1
 	VMOVUPS      (DI), Y2
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y3
 	VFMADD231PS  Y2, Y3, Y0
 	VBROADCASTSS (DX)(BX*1), Y3
@@ -190,6 +211,9 @@ next2x1:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again2x1
 	VZEROUPPER
@@ -217,13 +241,18 @@ again3x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 	SUBQ       $0x02, R8
 	JLT        odd3x1
 
 walk3x1:
 	VMOVUPS      (DI), Y3
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y3, Y4, Y0
 	VBROADCASTSS (DX)(BX*1), Y4
@@ -232,6 +261,8 @@ walk3x1:
 	VFMADD231PS  Y3, Y4, Y2
 	ADDQ         SI, DX
 	VMOVUPS      32(DI), Y3
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y3, Y4, Y0
 	VBROADCASTSS (DX)(BX*1), Y4
@@ -247,6 +278,8 @@ odd3x1:
 	ADDQ         $0x02, R8
 	JEQ          walked3x1
 	VMOVUPS      (DI), Y3
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y3, Y4, Y0
 	VBROADCASTSS (DX)(BX*1), Y4
@@ -304,6 +337,9 @@ next3x1:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again3x1
 	VZEROUPPER
@@ -334,30 +370,37 @@ again4x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd4x1
 
 walk4x1:
 	VMOVUPS      (DI), Y4
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS (DX)(BX*1), Y5
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (DX)(R9*1), Y5
+	VBROADCASTSS (DX)(R11*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         SI, DX
 	VMOVUPS      32(DI), Y4
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS (DX)(BX*1), Y5
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (DX)(R9*1), Y5
+	VBROADCASTSS (DX)(R11*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         SI, DX
 	ADDQ         $0x00000040, DI
@@ -368,13 +411,15 @@ odd4x1:
 	ADDQ         $0x02, R8
 	JEQ          walked4x1
 	VMOVUPS      (DI), Y4
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y5
 	VFMADD231PS  Y4, Y5, Y0
 	VBROADCASTSS (DX)(BX*1), Y5
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (DX)(R9*1), Y5
+	VBROADCASTSS (DX)(R11*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         SI, DX
 	ADDQ         $0x00000020, DI
@@ -436,6 +481,9 @@ next4x1:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again4x1
 	VZEROUPPER
@@ -469,32 +517,39 @@ again5x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd5x1
 
 walk5x1:
 	VMOVUPS      (DI), Y5
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
 	VFMADD231PS  Y5, Y6, Y0
 	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (DX)(R9*1), Y6
+	VBROADCASTSS (DX)(R11*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
 	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         SI, DX
 	VMOVUPS      32(DI), Y5
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
 	VFMADD231PS  Y5, Y6, Y0
 	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (DX)(R9*1), Y6
+	VBROADCASTSS (DX)(R11*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
 	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
@@ -507,13 +562,15 @@ odd5x1:
 	ADDQ         $0x02, R8
 	JEQ          walked5x1
 	VMOVUPS      (DI), Y5
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
 	VFMADD231PS  Y5, Y6, Y0
 	VBROADCASTSS (DX)(BX*1), Y6
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (DX)(R9*1), Y6
+	VBROADCASTSS (DX)(R11*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
 	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
@@ -586,6 +643,9 @@ next5x1:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again5x1
 	VZEROUPPER
@@ -622,38 +682,45 @@ again6x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd6x1
 
 walk6x1:
 	VMOVUPS      (DI), Y6
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VBROADCASTSS (DX)(BX*1), Y7
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (DX)(R9*1), Y7
+	VBROADCASTSS (DX)(R11*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
 	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (DX)(R10*1), Y7
+	VBROADCASTSS (DX)(R12*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
 	ADDQ         SI, DX
 	VMOVUPS      32(DI), Y6
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VBROADCASTSS (DX)(BX*1), Y7
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (DX)(R9*1), Y7
+	VBROADCASTSS (DX)(R11*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
 	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (DX)(R10*1), Y7
+	VBROADCASTSS (DX)(R12*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
 	ADDQ         SI, DX
 	ADDQ         $0x00000040, DI
@@ -664,17 +731,19 @@ odd6x1:
 	ADDQ         $0x02, R8
 	JEQ          walked6x1
 	VMOVUPS      (DI), Y6
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y7
 	VFMADD231PS  Y6, Y7, Y0
 	VBROADCASTSS (DX)(BX*1), Y7
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (DX)(R9*1), Y7
+	VBROADCASTSS (DX)(R11*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
 	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (DX)(R10*1), Y7
+	VBROADCASTSS (DX)(R12*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
 	ADDQ         SI, DX
 	ADDQ         $0x00000020, DI
@@ -754,6 +823,9 @@ next6x1:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again6x1
 	VZEROUPPER
@@ -788,7 +860,10 @@ again1x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
 	LEAQ       (BX)(BX*4), BX
 	SUBQ       $0x02, R8
 	JLT        odd1x2
@@ -796,12 +871,16 @@ again1x2:
 walk1x2:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         SI, DX
 	VMOVUPS      64(DI), Y2
 	VMOVUPS      96(DI), Y3
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
@@ -815,6 +894,8 @@ odd1x2:
 	JEQ          walked1x2
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
@@ -855,6 +936,9 @@ next1x2:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again1x2
 	VZEROUPPER
@@ -883,14 +967,19 @@ again2x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 	SUBQ       $0x02, R8
 	JLT        odd2x2
 
 walk2x2:
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
@@ -900,6 +989,8 @@ walk2x2:
 	ADDQ         SI, DX
 	VMOVUPS      64(DI), Y4
 	VMOVUPS      96(DI), Y5
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
@@ -916,6 +1007,8 @@ odd2x2:
 	JEQ          walked2x2
 	VMOVUPS      (DI), Y4
 	VMOVUPS      32(DI), Y5
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
@@ -972,6 +1065,9 @@ next2x2:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again2x2
 	VZEROUPPER
@@ -1005,14 +1101,19 @@ again3x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 	SUBQ       $0x02, R8
 	JLT        odd3x2
 
 walk3x2:
 	VMOVUPS      (DI), Y6
 	VMOVUPS      32(DI), Y7
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
@@ -1025,6 +1126,8 @@ walk3x2:
 	ADDQ         SI, DX
 	VMOVUPS      64(DI), Y6
 	VMOVUPS      96(DI), Y7
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
@@ -1044,6 +1147,8 @@ odd3x2:
 	JEQ          walked3x2
 	VMOVUPS      (DI), Y6
 	VMOVUPS      32(DI), Y7
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y8
 	VFMADD231PS  Y6, Y8, Y0
 	VFMADD231PS  Y7, Y8, Y1
@@ -1116,6 +1221,9 @@ next3x2:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again3x2
 	VZEROUPPER
@@ -1154,14 +1262,19 @@ again4x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd4x2
 
 walk4x2:
 	VMOVUPS      (DI), Y8
 	VMOVUPS      32(DI), Y9
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -1171,12 +1284,14 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(R9*1), Y10
+	VBROADCASTSS (DX)(R11*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, DX
 	VMOVUPS      64(DI), Y8
 	VMOVUPS      96(DI), Y9
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -1186,7 +1301,7 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(R9*1), Y10
+	VBROADCASTSS (DX)(R11*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, DX
@@ -1199,6 +1314,8 @@ odd4x2:
 	JEQ          walked4x2
 	VMOVUPS      (DI), Y8
 	VMOVUPS      32(DI), Y9
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
@@ -1208,7 +1325,7 @@ odd4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(R9*1), Y10
+	VBROADCASTSS (DX)(R11*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, DX
@@ -1287,6 +1404,9 @@ next4x2:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again4x2
 	VZEROUPPER
@@ -1330,14 +1450,19 @@ again5x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd5x2
 
 walk5x2:
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y12
 	VFMADD231PS  Y10, Y12, Y0
 	VFMADD231PS  Y11, Y12, Y1
@@ -1347,7 +1472,7 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (DX)(R9*1), Y12
+	VBROADCASTSS (DX)(R11*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
 	VBROADCASTSS (DX)(BX*4), Y12
@@ -1356,6 +1481,8 @@ walk5x2:
 	ADDQ         SI, DX
 	VMOVUPS      64(DI), Y10
 	VMOVUPS      96(DI), Y11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y12
 	VFMADD231PS  Y10, Y12, Y0
 	VFMADD231PS  Y11, Y12, Y1
@@ -1365,7 +1492,7 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (DX)(R9*1), Y12
+	VBROADCASTSS (DX)(R11*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
 	VBROADCASTSS (DX)(BX*4), Y12
@@ -1381,6 +1508,8 @@ odd5x2:
 	JEQ          walked5x2
 	VMOVUPS      (DI), Y10
 	VMOVUPS      32(DI), Y11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y12
 	VFMADD231PS  Y10, Y12, Y0
 	VFMADD231PS  Y11, Y12, Y1
@@ -1390,7 +1519,7 @@ odd5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (DX)(R9*1), Y12
+	VBROADCASTSS (DX)(R11*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
 	VBROADCASTSS (DX)(BX*4), Y12
@@ -1485,6 +1614,9 @@ next5x2:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again5x2
 	VZEROUPPER
@@ -1533,14 +1665,19 @@ again6x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd6x2
 
 walk6x2:
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -1550,18 +1687,20 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (DX)(R9*1), Y14
+	VBROADCASTSS (DX)(R11*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (DX)(R10*1), Y14
+	VBROADCASTSS (DX)(R12*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, DX
 	VMOVUPS      64(DI), Y12
 	VMOVUPS      96(DI), Y13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -1571,13 +1710,13 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (DX)(R9*1), Y14
+	VBROADCASTSS (DX)(R11*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (DX)(R10*1), Y14
+	VBROADCASTSS (DX)(R12*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, DX
@@ -1590,6 +1729,8 @@ odd6x2:
 	JEQ          walked6x2
 	VMOVUPS      (DI), Y12
 	VMOVUPS      32(DI), Y13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
@@ -1599,13 +1740,13 @@ odd6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (DX)(R9*1), Y14
+	VBROADCASTSS (DX)(R11*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (DX)(R10*1), Y14
+	VBROADCASTSS (DX)(R12*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, DX
@@ -1710,6 +1851,9 @@ next6x2:
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
 	MOVQ AX, c+80(FP)
+	MOVQ b+72(FP), AX
+	MOVQ AX, ahead+96(FP)
+	MOVQ $0x00000000, ldAhead+104(FP)
 	DECQ count+0(FP)
 	JNZ  again6x2
 	VZEROUPPER
@@ -1841,9 +1985,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int)
+// func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int, ahead *float32, ldAhead int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileAVX512(SB), NOSPLIT, $0-96
+TEXT ·tileAVX512(SB), NOSPLIT, $0-112
 	MOVQ  m+16(FP), AX
 	MOVQ  n+24(FP), CX
 	MOVL  $0xffffffff, DX
@@ -1895,11 +2039,16 @@ again1x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
 	LEAQ       (BX)(BX*4), BX
 
 walk1x1:
 	VMOVUPS      (DI), Z1
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         SI, DX
@@ -1917,6 +2066,9 @@ walk1x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again1x1
 	VZEROUPPER
@@ -1941,11 +2093,16 @@ again2x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 
 walk2x1:
 	VMOVUPS      (DI), Z2
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z3
 	VFMADD231PS  Z2, Z3, Z0
 	VBROADCASTSS (DX)(BX*1), Z3
@@ -1969,6 +2126,9 @@ walk2x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again2x1
 	VZEROUPPER
@@ -1996,11 +2156,16 @@ again3x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 
 walk3x1:
 	VMOVUPS      (DI), Z3
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z4
 	VFMADD231PS  Z3, Z4, Z0
 	VBROADCASTSS (DX)(BX*1), Z4
@@ -2030,6 +2195,9 @@ walk3x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again3x1
 	VZEROUPPER
@@ -2060,18 +2228,23 @@ again4x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk4x1:
 	VMOVUPS      (DI), Z4
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z5
 	VFMADD231PS  Z4, Z5, Z0
 	VBROADCASTSS (DX)(BX*1), Z5
 	VFMADD231PS  Z4, Z5, Z1
 	VBROADCASTSS (DX)(BX*2), Z5
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (DX)(R9*1), Z5
+	VBROADCASTSS (DX)(R11*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
 	ADDQ         SI, DX
 	ADDQ         $0x00000040, DI
@@ -2100,6 +2273,9 @@ walk4x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again4x1
 	VZEROUPPER
@@ -2133,18 +2309,23 @@ again5x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk5x1:
 	VMOVUPS      (DI), Z5
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z6
 	VFMADD231PS  Z5, Z6, Z0
 	VBROADCASTSS (DX)(BX*1), Z6
 	VFMADD231PS  Z5, Z6, Z1
 	VBROADCASTSS (DX)(BX*2), Z6
 	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS (DX)(R9*1), Z6
+	VBROADCASTSS (DX)(R11*1), Z6
 	VFMADD231PS  Z5, Z6, Z3
 	VBROADCASTSS (DX)(BX*4), Z6
 	VFMADD231PS  Z5, Z6, Z4
@@ -2179,6 +2360,9 @@ walk5x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again5x1
 	VZEROUPPER
@@ -2215,22 +2399,27 @@ again6x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk6x1:
 	VMOVUPS      (DI), Z6
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z7
 	VFMADD231PS  Z6, Z7, Z0
 	VBROADCASTSS (DX)(BX*1), Z7
 	VFMADD231PS  Z6, Z7, Z1
 	VBROADCASTSS (DX)(BX*2), Z7
 	VFMADD231PS  Z6, Z7, Z2
-	VBROADCASTSS (DX)(R9*1), Z7
+	VBROADCASTSS (DX)(R11*1), Z7
 	VFMADD231PS  Z6, Z7, Z3
 	VBROADCASTSS (DX)(BX*4), Z7
 	VFMADD231PS  Z6, Z7, Z4
-	VBROADCASTSS (DX)(R10*1), Z7
+	VBROADCASTSS (DX)(R12*1), Z7
 	VFMADD231PS  Z6, Z7, Z5
 	ADDQ         SI, DX
 	ADDQ         $0x00000040, DI
@@ -2267,6 +2456,9 @@ walk6x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again6x1
 	VZEROUPPER
@@ -2306,24 +2498,29 @@ again7x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk7x1:
 	VMOVUPS      (DI), Z7
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z8
 	VFMADD231PS  Z7, Z8, Z0
 	VBROADCASTSS (DX)(BX*1), Z8
 	VFMADD231PS  Z7, Z8, Z1
 	VBROADCASTSS (DX)(BX*2), Z8
 	VFMADD231PS  Z7, Z8, Z2
-	VBROADCASTSS (DX)(R9*1), Z8
+	VBROADCASTSS (DX)(R11*1), Z8
 	VFMADD231PS  Z7, Z8, Z3
 	VBROADCASTSS (DX)(BX*4), Z8
 	VFMADD231PS  Z7, Z8, Z4
-	VBROADCASTSS (DX)(R10*1), Z8
+	VBROADCASTSS (DX)(R12*1), Z8
 	VFMADD231PS  Z7, Z8, Z5
-	VBROADCASTSS (DX)(R9*2), Z8
+	VBROADCASTSS (DX)(R11*2), Z8
 	VFMADD231PS  Z7, Z8, Z6
 	ADDQ         SI, DX
 	ADDQ         $0x00000040, DI
@@ -2364,6 +2561,9 @@ walk7x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again7x1
 	VZEROUPPER
@@ -2406,31 +2606,36 @@ again8x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk8x1:
 	VMOVUPS      (DI), Z8
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z9
 	VFMADD231PS  Z8, Z9, Z0
 	VBROADCASTSS (DX)(BX*1), Z9
 	VFMADD231PS  Z8, Z9, Z1
 	VBROADCASTSS (DX)(BX*2), Z9
 	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS (DX)(R9*1), Z9
+	VBROADCASTSS (DX)(R11*1), Z9
 	VFMADD231PS  Z8, Z9, Z3
 	VBROADCASTSS (DX)(BX*4), Z9
 	VFMADD231PS  Z8, Z9, Z4
-	VBROADCASTSS (DX)(R10*1), Z9
+	VBROADCASTSS (DX)(R12*1), Z9
 	VFMADD231PS  Z8, Z9, Z5
-	VBROADCASTSS (DX)(R9*2), Z9
+	VBROADCASTSS (DX)(R11*2), Z9
 	VFMADD231PS  Z8, Z9, Z6
-	VBROADCASTSS (R11), Z9
+	VBROADCASTSS (R13), Z9
 	VFMADD231PS  Z8, Z9, Z7
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk8x1
@@ -2473,6 +2678,9 @@ walk8x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again8x1
 	VZEROUPPER
@@ -2518,33 +2726,38 @@ again9x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk9x1:
 	VMOVUPS      (DI), Z9
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z10
 	VFMADD231PS  Z9, Z10, Z0
 	VBROADCASTSS (DX)(BX*1), Z10
 	VFMADD231PS  Z9, Z10, Z1
 	VBROADCASTSS (DX)(BX*2), Z10
 	VFMADD231PS  Z9, Z10, Z2
-	VBROADCASTSS (DX)(R9*1), Z10
+	VBROADCASTSS (DX)(R11*1), Z10
 	VFMADD231PS  Z9, Z10, Z3
 	VBROADCASTSS (DX)(BX*4), Z10
 	VFMADD231PS  Z9, Z10, Z4
-	VBROADCASTSS (DX)(R10*1), Z10
+	VBROADCASTSS (DX)(R12*1), Z10
 	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (DX)(R9*2), Z10
+	VBROADCASTSS (DX)(R11*2), Z10
 	VFMADD231PS  Z9, Z10, Z6
-	VBROADCASTSS (R11), Z10
+	VBROADCASTSS (R13), Z10
 	VFMADD231PS  Z9, Z10, Z7
-	VBROADCASTSS (R11)(BX*1), Z10
+	VBROADCASTSS (R13)(BX*1), Z10
 	VFMADD231PS  Z9, Z10, Z8
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk9x1
@@ -2591,6 +2804,9 @@ walk9x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again9x1
 	VZEROUPPER
@@ -2639,35 +2855,40 @@ again10x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk10x1:
 	VMOVUPS      (DI), Z10
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z11
 	VFMADD231PS  Z10, Z11, Z0
 	VBROADCASTSS (DX)(BX*1), Z11
 	VFMADD231PS  Z10, Z11, Z1
 	VBROADCASTSS (DX)(BX*2), Z11
 	VFMADD231PS  Z10, Z11, Z2
-	VBROADCASTSS (DX)(R9*1), Z11
+	VBROADCASTSS (DX)(R11*1), Z11
 	VFMADD231PS  Z10, Z11, Z3
 	VBROADCASTSS (DX)(BX*4), Z11
 	VFMADD231PS  Z10, Z11, Z4
-	VBROADCASTSS (DX)(R10*1), Z11
+	VBROADCASTSS (DX)(R12*1), Z11
 	VFMADD231PS  Z10, Z11, Z5
-	VBROADCASTSS (DX)(R9*2), Z11
+	VBROADCASTSS (DX)(R11*2), Z11
 	VFMADD231PS  Z10, Z11, Z6
-	VBROADCASTSS (R11), Z11
+	VBROADCASTSS (R13), Z11
 	VFMADD231PS  Z10, Z11, Z7
-	VBROADCASTSS (R11)(BX*1), Z11
+	VBROADCASTSS (R13)(BX*1), Z11
 	VFMADD231PS  Z10, Z11, Z8
-	VBROADCASTSS (R11)(BX*2), Z11
+	VBROADCASTSS (R13)(BX*2), Z11
 	VFMADD231PS  Z10, Z11, Z9
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk10x1
@@ -2718,6 +2939,9 @@ walk10x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again10x1
 	VZEROUPPER
@@ -2769,37 +2993,42 @@ again11x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk11x1:
 	VMOVUPS      (DI), Z11
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z12
 	VFMADD231PS  Z11, Z12, Z0
 	VBROADCASTSS (DX)(BX*1), Z12
 	VFMADD231PS  Z11, Z12, Z1
 	VBROADCASTSS (DX)(BX*2), Z12
 	VFMADD231PS  Z11, Z12, Z2
-	VBROADCASTSS (DX)(R9*1), Z12
+	VBROADCASTSS (DX)(R11*1), Z12
 	VFMADD231PS  Z11, Z12, Z3
 	VBROADCASTSS (DX)(BX*4), Z12
 	VFMADD231PS  Z11, Z12, Z4
-	VBROADCASTSS (DX)(R10*1), Z12
+	VBROADCASTSS (DX)(R12*1), Z12
 	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS (DX)(R9*2), Z12
+	VBROADCASTSS (DX)(R11*2), Z12
 	VFMADD231PS  Z11, Z12, Z6
-	VBROADCASTSS (R11), Z12
+	VBROADCASTSS (R13), Z12
 	VFMADD231PS  Z11, Z12, Z7
-	VBROADCASTSS (R11)(BX*1), Z12
+	VBROADCASTSS (R13)(BX*1), Z12
 	VFMADD231PS  Z11, Z12, Z8
-	VBROADCASTSS (R11)(BX*2), Z12
+	VBROADCASTSS (R13)(BX*2), Z12
 	VFMADD231PS  Z11, Z12, Z9
-	VBROADCASTSS (R11)(R9*1), Z12
+	VBROADCASTSS (R13)(R11*1), Z12
 	VFMADD231PS  Z11, Z12, Z10
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk11x1
@@ -2854,6 +3083,9 @@ walk11x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again11x1
 	VZEROUPPER
@@ -2908,39 +3140,44 @@ again12x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk12x1:
 	VMOVUPS      (DI), Z12
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z13
 	VFMADD231PS  Z12, Z13, Z0
 	VBROADCASTSS (DX)(BX*1), Z13
 	VFMADD231PS  Z12, Z13, Z1
 	VBROADCASTSS (DX)(BX*2), Z13
 	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (DX)(R9*1), Z13
+	VBROADCASTSS (DX)(R11*1), Z13
 	VFMADD231PS  Z12, Z13, Z3
 	VBROADCASTSS (DX)(BX*4), Z13
 	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (DX)(R10*1), Z13
+	VBROADCASTSS (DX)(R12*1), Z13
 	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (DX)(R9*2), Z13
+	VBROADCASTSS (DX)(R11*2), Z13
 	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (R11), Z13
+	VBROADCASTSS (R13), Z13
 	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R11)(BX*1), Z13
+	VBROADCASTSS (R13)(BX*1), Z13
 	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R11)(BX*2), Z13
+	VBROADCASTSS (R13)(BX*2), Z13
 	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R11)(R9*1), Z13
+	VBROADCASTSS (R13)(R11*1), Z13
 	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R11)(BX*4), Z13
+	VBROADCASTSS (R13)(BX*4), Z13
 	VFMADD231PS  Z12, Z13, Z11
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk12x1
@@ -2999,6 +3236,9 @@ walk12x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again12x1
 	VZEROUPPER
@@ -3056,41 +3296,46 @@ again13x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk13x1:
 	VMOVUPS      (DI), Z13
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z14
 	VFMADD231PS  Z13, Z14, Z0
 	VBROADCASTSS (DX)(BX*1), Z14
 	VFMADD231PS  Z13, Z14, Z1
 	VBROADCASTSS (DX)(BX*2), Z14
 	VFMADD231PS  Z13, Z14, Z2
-	VBROADCASTSS (DX)(R9*1), Z14
+	VBROADCASTSS (DX)(R11*1), Z14
 	VFMADD231PS  Z13, Z14, Z3
 	VBROADCASTSS (DX)(BX*4), Z14
 	VFMADD231PS  Z13, Z14, Z4
-	VBROADCASTSS (DX)(R10*1), Z14
+	VBROADCASTSS (DX)(R12*1), Z14
 	VFMADD231PS  Z13, Z14, Z5
-	VBROADCASTSS (DX)(R9*2), Z14
+	VBROADCASTSS (DX)(R11*2), Z14
 	VFMADD231PS  Z13, Z14, Z6
-	VBROADCASTSS (R11), Z14
+	VBROADCASTSS (R13), Z14
 	VFMADD231PS  Z13, Z14, Z7
-	VBROADCASTSS (R11)(BX*1), Z14
+	VBROADCASTSS (R13)(BX*1), Z14
 	VFMADD231PS  Z13, Z14, Z8
-	VBROADCASTSS (R11)(BX*2), Z14
+	VBROADCASTSS (R13)(BX*2), Z14
 	VFMADD231PS  Z13, Z14, Z9
-	VBROADCASTSS (R11)(R9*1), Z14
+	VBROADCASTSS (R13)(R11*1), Z14
 	VFMADD231PS  Z13, Z14, Z10
-	VBROADCASTSS (R11)(BX*4), Z14
+	VBROADCASTSS (R13)(BX*4), Z14
 	VFMADD231PS  Z13, Z14, Z11
-	VBROADCASTSS (R11)(R10*1), Z14
+	VBROADCASTSS (R13)(R12*1), Z14
 	VFMADD231PS  Z13, Z14, Z12
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk13x1
@@ -3153,6 +3398,9 @@ walk13x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again13x1
 	VZEROUPPER
@@ -3213,43 +3461,48 @@ again14x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk14x1:
 	VMOVUPS      (DI), Z14
+	PREFETCHT1   (R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z15
 	VFMADD231PS  Z14, Z15, Z0
 	VBROADCASTSS (DX)(BX*1), Z15
 	VFMADD231PS  Z14, Z15, Z1
 	VBROADCASTSS (DX)(BX*2), Z15
 	VFMADD231PS  Z14, Z15, Z2
-	VBROADCASTSS (DX)(R9*1), Z15
+	VBROADCASTSS (DX)(R11*1), Z15
 	VFMADD231PS  Z14, Z15, Z3
 	VBROADCASTSS (DX)(BX*4), Z15
 	VFMADD231PS  Z14, Z15, Z4
-	VBROADCASTSS (DX)(R10*1), Z15
+	VBROADCASTSS (DX)(R12*1), Z15
 	VFMADD231PS  Z14, Z15, Z5
-	VBROADCASTSS (DX)(R9*2), Z15
+	VBROADCASTSS (DX)(R11*2), Z15
 	VFMADD231PS  Z14, Z15, Z6
-	VBROADCASTSS (R11), Z15
+	VBROADCASTSS (R13), Z15
 	VFMADD231PS  Z14, Z15, Z7
-	VBROADCASTSS (R11)(BX*1), Z15
+	VBROADCASTSS (R13)(BX*1), Z15
 	VFMADD231PS  Z14, Z15, Z8
-	VBROADCASTSS (R11)(BX*2), Z15
+	VBROADCASTSS (R13)(BX*2), Z15
 	VFMADD231PS  Z14, Z15, Z9
-	VBROADCASTSS (R11)(R9*1), Z15
+	VBROADCASTSS (R13)(R11*1), Z15
 	VFMADD231PS  Z14, Z15, Z10
-	VBROADCASTSS (R11)(BX*4), Z15
+	VBROADCASTSS (R13)(BX*4), Z15
 	VFMADD231PS  Z14, Z15, Z11
-	VBROADCASTSS (R11)(R10*1), Z15
+	VBROADCASTSS (R13)(R12*1), Z15
 	VFMADD231PS  Z14, Z15, Z12
-	VBROADCASTSS (R11)(R9*2), Z15
+	VBROADCASTSS (R13)(R11*2), Z15
 	VFMADD231PS  Z14, Z15, Z13
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000040, DI
 	DECQ         R8
 	JNZ          walk14x1
@@ -3316,6 +3569,9 @@ walk14x1:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again14x1
 	VZEROUPPER
@@ -3366,12 +3622,18 @@ again1x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
 	LEAQ       (BX)(BX*4), BX
 
 walk1x2:
 	VMOVUPS      (DI), Z2
 	VMOVUPS      64(DI), Z3
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z4
 	VFMADD231PS  Z2, Z4, Z0
 	VFMADD231PS  Z3, Z4, Z1
@@ -3392,6 +3654,9 @@ walk1x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again1x2
 	VZEROUPPER
@@ -3420,12 +3685,18 @@ again2x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 
 walk2x2:
 	VMOVUPS      (DI), Z4
 	VMOVUPS      64(DI), Z5
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z6
 	VFMADD231PS  Z4, Z6, Z0
 	VFMADD231PS  Z5, Z6, Z1
@@ -3455,6 +3726,9 @@ walk2x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again2x2
 	VZEROUPPER
@@ -3488,12 +3762,18 @@ again3x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R9
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R11
 
 walk3x2:
 	VMOVUPS      (DI), Z6
 	VMOVUPS      64(DI), Z7
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z8
 	VFMADD231PS  Z6, Z8, Z0
 	VFMADD231PS  Z7, Z8, Z1
@@ -3532,6 +3812,9 @@ walk3x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again3x2
 	VZEROUPPER
@@ -3570,12 +3853,18 @@ again4x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk4x2:
 	VMOVUPS      (DI), Z8
 	VMOVUPS      64(DI), Z9
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z10
 	VFMADD231PS  Z8, Z10, Z0
 	VFMADD231PS  Z9, Z10, Z1
@@ -3585,7 +3874,7 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Z10
 	VFMADD231PS  Z8, Z10, Z4
 	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (DX)(R9*1), Z10
+	VBROADCASTSS (DX)(R11*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	ADDQ         SI, DX
@@ -3623,6 +3912,9 @@ walk4x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again4x2
 	VZEROUPPER
@@ -3666,12 +3958,18 @@ again5x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk5x2:
 	VMOVUPS      (DI), Z10
 	VMOVUPS      64(DI), Z11
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z12
 	VFMADD231PS  Z10, Z12, Z0
 	VFMADD231PS  Z11, Z12, Z1
@@ -3681,7 +3979,7 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Z12
 	VFMADD231PS  Z10, Z12, Z4
 	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS (DX)(R9*1), Z12
+	VBROADCASTSS (DX)(R11*1), Z12
 	VFMADD231PS  Z10, Z12, Z6
 	VFMADD231PS  Z11, Z12, Z7
 	VBROADCASTSS (DX)(BX*4), Z12
@@ -3728,6 +4026,9 @@ walk5x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again5x2
 	VZEROUPPER
@@ -3776,12 +4077,18 @@ again6x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk6x2:
 	VMOVUPS      (DI), Z12
 	VMOVUPS      64(DI), Z13
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z14
 	VFMADD231PS  Z12, Z14, Z0
 	VFMADD231PS  Z13, Z14, Z1
@@ -3791,13 +4098,13 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Z14
 	VFMADD231PS  Z12, Z14, Z4
 	VFMADD231PS  Z13, Z14, Z5
-	VBROADCASTSS (DX)(R9*1), Z14
+	VBROADCASTSS (DX)(R11*1), Z14
 	VFMADD231PS  Z12, Z14, Z6
 	VFMADD231PS  Z13, Z14, Z7
 	VBROADCASTSS (DX)(BX*4), Z14
 	VFMADD231PS  Z12, Z14, Z8
 	VFMADD231PS  Z13, Z14, Z9
-	VBROADCASTSS (DX)(R10*1), Z14
+	VBROADCASTSS (DX)(R12*1), Z14
 	VFMADD231PS  Z12, Z14, Z10
 	VFMADD231PS  Z13, Z14, Z11
 	ADDQ         SI, DX
@@ -3847,6 +4154,9 @@ walk6x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again6x2
 	VZEROUPPER
@@ -3900,12 +4210,18 @@ again7x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
 
 walk7x2:
 	VMOVUPS      (DI), Z14
 	VMOVUPS      64(DI), Z15
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z16
 	VFMADD231PS  Z14, Z16, Z0
 	VFMADD231PS  Z15, Z16, Z1
@@ -3915,16 +4231,16 @@ walk7x2:
 	VBROADCASTSS (DX)(BX*2), Z16
 	VFMADD231PS  Z14, Z16, Z4
 	VFMADD231PS  Z15, Z16, Z5
-	VBROADCASTSS (DX)(R9*1), Z16
+	VBROADCASTSS (DX)(R11*1), Z16
 	VFMADD231PS  Z14, Z16, Z6
 	VFMADD231PS  Z15, Z16, Z7
 	VBROADCASTSS (DX)(BX*4), Z16
 	VFMADD231PS  Z14, Z16, Z8
 	VFMADD231PS  Z15, Z16, Z9
-	VBROADCASTSS (DX)(R10*1), Z16
+	VBROADCASTSS (DX)(R12*1), Z16
 	VFMADD231PS  Z14, Z16, Z10
 	VFMADD231PS  Z15, Z16, Z11
-	VBROADCASTSS (DX)(R9*2), Z16
+	VBROADCASTSS (DX)(R11*2), Z16
 	VFMADD231PS  Z14, Z16, Z12
 	VFMADD231PS  Z15, Z16, Z13
 	ADDQ         SI, DX
@@ -3980,6 +4296,9 @@ walk7x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again7x2
 	VZEROUPPER
@@ -4038,14 +4357,20 @@ again8x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk8x2:
 	VMOVUPS      (DI), Z16
 	VMOVUPS      64(DI), Z17
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z18
 	VFMADD231PS  Z16, Z18, Z0
 	VFMADD231PS  Z17, Z18, Z1
@@ -4055,23 +4380,23 @@ walk8x2:
 	VBROADCASTSS (DX)(BX*2), Z18
 	VFMADD231PS  Z16, Z18, Z4
 	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (DX)(R9*1), Z18
+	VBROADCASTSS (DX)(R11*1), Z18
 	VFMADD231PS  Z16, Z18, Z6
 	VFMADD231PS  Z17, Z18, Z7
 	VBROADCASTSS (DX)(BX*4), Z18
 	VFMADD231PS  Z16, Z18, Z8
 	VFMADD231PS  Z17, Z18, Z9
-	VBROADCASTSS (DX)(R10*1), Z18
+	VBROADCASTSS (DX)(R12*1), Z18
 	VFMADD231PS  Z16, Z18, Z10
 	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS (DX)(R9*2), Z18
+	VBROADCASTSS (DX)(R11*2), Z18
 	VFMADD231PS  Z16, Z18, Z12
 	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (R11), Z18
+	VBROADCASTSS (R13), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk8x2
@@ -4130,6 +4455,9 @@ walk8x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again8x2
 	VZEROUPPER
@@ -4193,14 +4521,20 @@ again9x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk9x2:
 	VMOVUPS      (DI), Z18
 	VMOVUPS      64(DI), Z19
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z20
 	VFMADD231PS  Z18, Z20, Z0
 	VFMADD231PS  Z19, Z20, Z1
@@ -4210,26 +4544,26 @@ walk9x2:
 	VBROADCASTSS (DX)(BX*2), Z20
 	VFMADD231PS  Z18, Z20, Z4
 	VFMADD231PS  Z19, Z20, Z5
-	VBROADCASTSS (DX)(R9*1), Z20
+	VBROADCASTSS (DX)(R11*1), Z20
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
 	VBROADCASTSS (DX)(BX*4), Z20
 	VFMADD231PS  Z18, Z20, Z8
 	VFMADD231PS  Z19, Z20, Z9
-	VBROADCASTSS (DX)(R10*1), Z20
+	VBROADCASTSS (DX)(R12*1), Z20
 	VFMADD231PS  Z18, Z20, Z10
 	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS (DX)(R9*2), Z20
+	VBROADCASTSS (DX)(R11*2), Z20
 	VFMADD231PS  Z18, Z20, Z12
 	VFMADD231PS  Z19, Z20, Z13
-	VBROADCASTSS (R11), Z20
+	VBROADCASTSS (R13), Z20
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
-	VBROADCASTSS (R11)(BX*1), Z20
+	VBROADCASTSS (R13)(BX*1), Z20
 	VFMADD231PS  Z18, Z20, Z16
 	VFMADD231PS  Z19, Z20, Z17
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk9x2
@@ -4294,6 +4628,9 @@ walk9x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again9x2
 	VZEROUPPER
@@ -4362,14 +4699,20 @@ again10x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk10x2:
 	VMOVUPS      (DI), Z20
 	VMOVUPS      64(DI), Z21
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z22
 	VFMADD231PS  Z20, Z22, Z0
 	VFMADD231PS  Z21, Z22, Z1
@@ -4379,29 +4722,29 @@ walk10x2:
 	VBROADCASTSS (DX)(BX*2), Z22
 	VFMADD231PS  Z20, Z22, Z4
 	VFMADD231PS  Z21, Z22, Z5
-	VBROADCASTSS (DX)(R9*1), Z22
+	VBROADCASTSS (DX)(R11*1), Z22
 	VFMADD231PS  Z20, Z22, Z6
 	VFMADD231PS  Z21, Z22, Z7
 	VBROADCASTSS (DX)(BX*4), Z22
 	VFMADD231PS  Z20, Z22, Z8
 	VFMADD231PS  Z21, Z22, Z9
-	VBROADCASTSS (DX)(R10*1), Z22
+	VBROADCASTSS (DX)(R12*1), Z22
 	VFMADD231PS  Z20, Z22, Z10
 	VFMADD231PS  Z21, Z22, Z11
-	VBROADCASTSS (DX)(R9*2), Z22
+	VBROADCASTSS (DX)(R11*2), Z22
 	VFMADD231PS  Z20, Z22, Z12
 	VFMADD231PS  Z21, Z22, Z13
-	VBROADCASTSS (R11), Z22
+	VBROADCASTSS (R13), Z22
 	VFMADD231PS  Z20, Z22, Z14
 	VFMADD231PS  Z21, Z22, Z15
-	VBROADCASTSS (R11)(BX*1), Z22
+	VBROADCASTSS (R13)(BX*1), Z22
 	VFMADD231PS  Z20, Z22, Z16
 	VFMADD231PS  Z21, Z22, Z17
-	VBROADCASTSS (R11)(BX*2), Z22
+	VBROADCASTSS (R13)(BX*2), Z22
 	VFMADD231PS  Z20, Z22, Z18
 	VFMADD231PS  Z21, Z22, Z19
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk10x2
@@ -4472,6 +4815,9 @@ walk10x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again10x2
 	VZEROUPPER
@@ -4545,14 +4891,20 @@ again11x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk11x2:
 	VMOVUPS      (DI), Z22
 	VMOVUPS      64(DI), Z23
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z24
 	VFMADD231PS  Z22, Z24, Z0
 	VFMADD231PS  Z23, Z24, Z1
@@ -4562,32 +4914,32 @@ walk11x2:
 	VBROADCASTSS (DX)(BX*2), Z24
 	VFMADD231PS  Z22, Z24, Z4
 	VFMADD231PS  Z23, Z24, Z5
-	VBROADCASTSS (DX)(R9*1), Z24
+	VBROADCASTSS (DX)(R11*1), Z24
 	VFMADD231PS  Z22, Z24, Z6
 	VFMADD231PS  Z23, Z24, Z7
 	VBROADCASTSS (DX)(BX*4), Z24
 	VFMADD231PS  Z22, Z24, Z8
 	VFMADD231PS  Z23, Z24, Z9
-	VBROADCASTSS (DX)(R10*1), Z24
+	VBROADCASTSS (DX)(R12*1), Z24
 	VFMADD231PS  Z22, Z24, Z10
 	VFMADD231PS  Z23, Z24, Z11
-	VBROADCASTSS (DX)(R9*2), Z24
+	VBROADCASTSS (DX)(R11*2), Z24
 	VFMADD231PS  Z22, Z24, Z12
 	VFMADD231PS  Z23, Z24, Z13
-	VBROADCASTSS (R11), Z24
+	VBROADCASTSS (R13), Z24
 	VFMADD231PS  Z22, Z24, Z14
 	VFMADD231PS  Z23, Z24, Z15
-	VBROADCASTSS (R11)(BX*1), Z24
+	VBROADCASTSS (R13)(BX*1), Z24
 	VFMADD231PS  Z22, Z24, Z16
 	VFMADD231PS  Z23, Z24, Z17
-	VBROADCASTSS (R11)(BX*2), Z24
+	VBROADCASTSS (R13)(BX*2), Z24
 	VFMADD231PS  Z22, Z24, Z18
 	VFMADD231PS  Z23, Z24, Z19
-	VBROADCASTSS (R11)(R9*1), Z24
+	VBROADCASTSS (R13)(R11*1), Z24
 	VFMADD231PS  Z22, Z24, Z20
 	VFMADD231PS  Z23, Z24, Z21
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk11x2
@@ -4664,6 +5016,9 @@ walk11x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again11x2
 	VZEROUPPER
@@ -4742,14 +5097,20 @@ again12x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk12x2:
 	VMOVUPS      (DI), Z24
 	VMOVUPS      64(DI), Z25
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z26
 	VFMADD231PS  Z24, Z26, Z0
 	VFMADD231PS  Z25, Z26, Z1
@@ -4759,35 +5120,35 @@ walk12x2:
 	VBROADCASTSS (DX)(BX*2), Z26
 	VFMADD231PS  Z24, Z26, Z4
 	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (DX)(R9*1), Z26
+	VBROADCASTSS (DX)(R11*1), Z26
 	VFMADD231PS  Z24, Z26, Z6
 	VFMADD231PS  Z25, Z26, Z7
 	VBROADCASTSS (DX)(BX*4), Z26
 	VFMADD231PS  Z24, Z26, Z8
 	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (DX)(R10*1), Z26
+	VBROADCASTSS (DX)(R12*1), Z26
 	VFMADD231PS  Z24, Z26, Z10
 	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (DX)(R9*2), Z26
+	VBROADCASTSS (DX)(R11*2), Z26
 	VFMADD231PS  Z24, Z26, Z12
 	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (R11), Z26
+	VBROADCASTSS (R13), Z26
 	VFMADD231PS  Z24, Z26, Z14
 	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R11)(BX*1), Z26
+	VBROADCASTSS (R13)(BX*1), Z26
 	VFMADD231PS  Z24, Z26, Z16
 	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R11)(BX*2), Z26
+	VBROADCASTSS (R13)(BX*2), Z26
 	VFMADD231PS  Z24, Z26, Z18
 	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R11)(R9*1), Z26
+	VBROADCASTSS (R13)(R11*1), Z26
 	VFMADD231PS  Z24, Z26, Z20
 	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R11)(BX*4), Z26
+	VBROADCASTSS (R13)(BX*4), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk12x2
@@ -4870,6 +5231,9 @@ walk12x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again12x2
 	VZEROUPPER
@@ -4953,14 +5317,20 @@ again13x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk13x2:
 	VMOVUPS      (DI), Z26
 	VMOVUPS      64(DI), Z27
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z28
 	VFMADD231PS  Z26, Z28, Z0
 	VFMADD231PS  Z27, Z28, Z1
@@ -4970,38 +5340,38 @@ walk13x2:
 	VBROADCASTSS (DX)(BX*2), Z28
 	VFMADD231PS  Z26, Z28, Z4
 	VFMADD231PS  Z27, Z28, Z5
-	VBROADCASTSS (DX)(R9*1), Z28
+	VBROADCASTSS (DX)(R11*1), Z28
 	VFMADD231PS  Z26, Z28, Z6
 	VFMADD231PS  Z27, Z28, Z7
 	VBROADCASTSS (DX)(BX*4), Z28
 	VFMADD231PS  Z26, Z28, Z8
 	VFMADD231PS  Z27, Z28, Z9
-	VBROADCASTSS (DX)(R10*1), Z28
+	VBROADCASTSS (DX)(R12*1), Z28
 	VFMADD231PS  Z26, Z28, Z10
 	VFMADD231PS  Z27, Z28, Z11
-	VBROADCASTSS (DX)(R9*2), Z28
+	VBROADCASTSS (DX)(R11*2), Z28
 	VFMADD231PS  Z26, Z28, Z12
 	VFMADD231PS  Z27, Z28, Z13
-	VBROADCASTSS (R11), Z28
+	VBROADCASTSS (R13), Z28
 	VFMADD231PS  Z26, Z28, Z14
 	VFMADD231PS  Z27, Z28, Z15
-	VBROADCASTSS (R11)(BX*1), Z28
+	VBROADCASTSS (R13)(BX*1), Z28
 	VFMADD231PS  Z26, Z28, Z16
 	VFMADD231PS  Z27, Z28, Z17
-	VBROADCASTSS (R11)(BX*2), Z28
+	VBROADCASTSS (R13)(BX*2), Z28
 	VFMADD231PS  Z26, Z28, Z18
 	VFMADD231PS  Z27, Z28, Z19
-	VBROADCASTSS (R11)(R9*1), Z28
+	VBROADCASTSS (R13)(R11*1), Z28
 	VFMADD231PS  Z26, Z28, Z20
 	VFMADD231PS  Z27, Z28, Z21
-	VBROADCASTSS (R11)(BX*4), Z28
+	VBROADCASTSS (R13)(BX*4), Z28
 	VFMADD231PS  Z26, Z28, Z22
 	VFMADD231PS  Z27, Z28, Z23
-	VBROADCASTSS (R11)(R10*1), Z28
+	VBROADCASTSS (R13)(R12*1), Z28
 	VFMADD231PS  Z26, Z28, Z24
 	VFMADD231PS  Z27, Z28, Z25
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk13x2
@@ -5090,6 +5460,9 @@ walk13x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again13x2
 	VZEROUPPER
@@ -5178,14 +5551,20 @@ again14x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	LEAQ       (BX)(BX*2), R9
-	LEAQ       (BX)(BX*4), R10
-	LEAQ       (DX)(BX*1), R11
-	LEAQ       (R11)(R9*2), R11
+	MOVQ       ahead+96(FP), R9
+	MOVQ       ldAhead+104(FP), R10
+	SHLQ       $0x02, R10
+	LEAQ       (BX)(BX*2), R11
+	LEAQ       (BX)(BX*4), R12
+	LEAQ       (DX)(BX*1), R13
+	LEAQ       (R13)(R11*2), R13
 
 walk14x2:
 	VMOVUPS      (DI), Z28
 	VMOVUPS      64(DI), Z29
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	ADDQ         R10, R9
 	VBROADCASTSS (DX), Z30
 	VFMADD231PS  Z28, Z30, Z0
 	VFMADD231PS  Z29, Z30, Z1
@@ -5195,41 +5574,41 @@ walk14x2:
 	VBROADCASTSS (DX)(BX*2), Z30
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (DX)(R9*1), Z30
+	VBROADCASTSS (DX)(R11*1), Z30
 	VFMADD231PS  Z28, Z30, Z6
 	VFMADD231PS  Z29, Z30, Z7
 	VBROADCASTSS (DX)(BX*4), Z30
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (DX)(R10*1), Z30
+	VBROADCASTSS (DX)(R12*1), Z30
 	VFMADD231PS  Z28, Z30, Z10
 	VFMADD231PS  Z29, Z30, Z11
-	VBROADCASTSS (DX)(R9*2), Z30
+	VBROADCASTSS (DX)(R11*2), Z30
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
-	VBROADCASTSS (R11), Z30
+	VBROADCASTSS (R13), Z30
 	VFMADD231PS  Z28, Z30, Z14
 	VFMADD231PS  Z29, Z30, Z15
-	VBROADCASTSS (R11)(BX*1), Z30
+	VBROADCASTSS (R13)(BX*1), Z30
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
-	VBROADCASTSS (R11)(BX*2), Z30
+	VBROADCASTSS (R13)(BX*2), Z30
 	VFMADD231PS  Z28, Z30, Z18
 	VFMADD231PS  Z29, Z30, Z19
-	VBROADCASTSS (R11)(R9*1), Z30
+	VBROADCASTSS (R13)(R11*1), Z30
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
-	VBROADCASTSS (R11)(BX*4), Z30
+	VBROADCASTSS (R13)(BX*4), Z30
 	VFMADD231PS  Z28, Z30, Z22
 	VFMADD231PS  Z29, Z30, Z23
-	VBROADCASTSS (R11)(R10*1), Z30
+	VBROADCASTSS (R13)(R12*1), Z30
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
-	VBROADCASTSS (R11)(R9*2), Z30
+	VBROADCASTSS (R13)(R11*2), Z30
 	VFMADD231PS  Z28, Z30, Z26
 	VFMADD231PS  Z29, Z30, Z27
 	ADDQ         SI, DX
-	ADDQ         SI, R11
+	ADDQ         SI, R13
 	ADDQ         $0x00000080, DI
 	DECQ         R8
 	JNZ          walk14x2
@@ -5324,6 +5703,9 @@ walk14x2:
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
 	MOVQ         AX, c+80(FP)
+	MOVQ         b+72(FP), AX
+	MOVQ         AX, ahead+96(FP)
+	MOVQ         $0x00000000, ldAhead+104(FP)
 	DECQ         count+0(FP)
 	JNZ          again14x2
 	VZEROUPPER
