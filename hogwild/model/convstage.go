@@ -13,7 +13,7 @@ type convStage struct {
 	band          int // how many of those rows are taken back at a time
 
 	z      []float32 // [channel][pool][x][lane]: what the pooling of one row is over
-	dz     []float32 // [channel][band*pool][x][lane]: its deltas, for a band of rows
+	dz     []float32 // [band*pool][channel][x][lane]: its deltas, for a band of rows
 	d      []float32 // [channel][row][column][lane]: deltas of the outputs, of one group
 	pooled []float32 // [group][channel][row][column][lane]
 	win    []float32 // as out: which position the pooling took (see vec.Pool)
@@ -37,11 +37,15 @@ func (s *convStage) fix(width int) (rows, columns int) {
 // takes.
 func (s *convStage) wide() int { return s.columns * s.pool * vec.Lanes }
 
+// apart is how many numbers lie from one row of dz to the next: all channels of it, each an odd
+// number of cache lines from the next, so that they do not meet in a few sets of the cache.
+func (s *convStage) apart() int { return padded(s.out) * s.ldd }
+
 func (s *convStage) grow(groups int) {
-	s.lay(s.width, s.height*s.width*vec.Lanes, s.band*s.pool*s.wide())
+	s.lay(s.width, s.height*s.width*vec.Lanes, s.wide()|vec.Lanes)
 	size := s.rows * s.columns * vec.Lanes
 	s.z = make([]float32, padded(s.out)*s.pool*s.wide())
-	s.dz = make([]float32, padded(s.out)*s.ldd)
+	s.dz = make([]float32, s.band*s.pool*s.apart())
 	s.d = make([]float32, padded(s.out)*size)
 	s.pooled = make([]float32, groups*len(s.d))
 	s.win = make([]float32, groups*len(s.d))
@@ -81,14 +85,14 @@ func (s *convStage) forward(x []float32, g int) []float32 {
 // and sets dx to the deltas of those; dx may be nil.
 func (s *convStage) backward(x, dx []float32, g int) {
 	clear(dx)
-	wide, below := s.wide(), s.width*vec.Lanes
+	n, below := s.columns*s.pool, s.width*vec.Lanes
 	for r := 0; r < s.rows; r += s.band {
 		band := min(s.band, s.rows-r)
 		s.unpool(r, band, g)
 		x, rows := x[r*s.pool*below:], band*s.pool
-		s.learn(x, s.dz, wide, s.columns*s.pool, rows)
+		s.learn(x, s.dz, s.apart(), n, rows)
 		if dx != nil {
-			s.blame(dx[r*s.pool*below:], s.dz, wide, s.columns*s.pool, rows)
+			s.blame(dx[r*s.pool*below:], s.dz, s.apart(), n, rows)
 		}
 	}
 }
@@ -96,12 +100,12 @@ func (s *convStage) backward(x, dx []float32, g int) {
 // unpool sets dz to the deltas of a band of rows, the first of them r.
 func (s *convStage) unpool(r, band, g int) {
 	win, scale := s.win[g*len(s.d):], s.masks(g)
-	wide, row := s.wide(), s.columns*vec.Lanes
+	apart, row := s.apart(), s.columns*vec.Lanes
 	for c := range s.out {
 		for y := range band {
 			from := (c*s.rows + r + y) * row
-			vec.Unpool(s.dz[c*s.ldd+y*s.pool*wide:], s.d[from:], win[from:], scale[c*vec.Lanes:], s.sumsB[c*vec.Lanes:],
-				s.columns, s.pool, wide)
+			vec.Unpool(s.dz[y*s.pool*apart+c*s.ldd:], s.d[from:], win[from:], scale[c*vec.Lanes:], s.sumsB[c*vec.Lanes:],
+				s.columns, s.pool, apart)
 		}
 	}
 }
