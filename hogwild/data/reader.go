@@ -134,7 +134,7 @@ func (r *Reader) decode(rows []int32) {
 			continue
 		}
 		vec.Widen(x, r.mul, r.add, r.val[k:])
-		b.Rows = append(b.Rows, Row{Val: r.val[k : k+d : k+d]})
+		b.Rows = append(b.Rows, Row{Val: r.val[k : k+d]}) // products see that the rows are one block
 		k += d
 	}
 }

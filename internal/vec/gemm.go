@@ -181,8 +181,12 @@ func (s *tiles) column(t shape, count, next, m, n, nr, k int, alpha float32, a g
 }
 
 // gather copies columns from:to of the rows to s.x, an odd number of cache lines apart,
-// so that a column of them does not meet in a few sets of the cache.
+// so that a column of them does not meet in a few sets of the cache. Rows that lie behind one
+// another are not copied, unless they are whole pairs of lines: it took a fifth of softmax's time.
 func (s *tiles) gather(x []Row, from, to int) grid {
+	if v, d := inOne(x), len(x[0].Val); v != nil && d%32 != 0 {
+		return grid{v[from:], d, 1}
+	}
 	ld := ceilDiv(to-from, 16)*16 | 16
 	if need := len(x)*ld + spare; need > len(s.x) {
 		s.x = make([]float32, need)
@@ -194,6 +198,20 @@ func (s *tiles) gather(x []Row, from, to int) grid {
 		copy(s.x[i*ld:i*ld+to-from], r.Val[from:to:len(r.Val)])
 	}
 	return grid{s.x, ld, 1}
+}
+
+// inOne is the slice of rows that lie one behind the other, with spare room behind the last, or nil.
+func inOne(x []Row) []float32 {
+	d, v := len(x[0].Val), x[0].Val[:cap(x[0].Val)]
+	if len(v) < len(x)*d+spare {
+		return nil
+	}
+	for i, r := range x {
+		if len(r.Val) != d || &r.Val[0] != &v[i*d] {
+			return nil
+		}
+	}
+	return v
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

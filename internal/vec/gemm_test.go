@@ -15,18 +15,22 @@ var sizes = [][3]int{ // b, d, k
 	{5, 2049, 9}, {9, 11, 300}, {3, 12, 2}, {2, 40, 33}, {300, 30, 40}, {3, 40, 1},
 }
 
-// TestProducts compares the three products with float64.
+// TestProducts compares the three products with float64, of rows that lie apart, and one behind the
+// other without and with room behind the last.
 func TestProducts(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		var s Workspace
 		for _, size := range append(sizes, [3]int{1 + rand.IntN(40), 1 + rand.IntN(40), 1 + rand.IntN(70)}) {
 			b, d, k := size[0], size[1], size[2]
-			x := make([]Row, b)
-			for i := range x {
-				x[i].Val = fresh(t, d)
+			apart, full, roomy := make([]Row, b), make([]Row, b), make([]Row, b)
+			one, more := fresh(t, b*d), fresh(t, b*d+spare)
+			for i := range b {
+				apart[i].Val, full[i].Val, roomy[i].Val = fresh(t, d), one[i*d:(i+1)*d], more[i*d:(i+1)*d]
 			}
-			w, z, dx, a := fresh(t, d*k), fresh(t, b*k), fresh(t, b*d), 2*rand.Float32()-1
-			checkProducts(t, &s, a, x, w, z, dx, k)
+			for _, x := range [][]Row{apart, full, roomy} {
+				w, z, dx, a := fresh(t, d*k), fresh(t, b*k), fresh(t, b*d), 2*rand.Float32()-1
+				checkProducts(t, &s, a, x, w, z, dx, k)
+			}
 		}
 	})
 }
