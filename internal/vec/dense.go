@@ -1,7 +1,7 @@
 package vec
 
 // dense reports whether tiles can be used: for rows that are all dense, and more than one
-// output, they are faster from a batch of 1 on.
+// output.
 func dense(x []Row, k int) bool {
 	if use[LoopGemm] == Plain || k < 2 || len(x) == 0 {
 		return false
