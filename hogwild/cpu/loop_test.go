@@ -26,53 +26,57 @@ func TestStepsAreThoseOfGradients(t *testing.T) {
 	for _, name := range []string{"logistic", "hinge", "linear", "l1"} {
 		for _, reg := range [][2]float64{{0, 0}, {0.01, 0}, {0.01, 0.02}} {
 			for _, bias := range []bool{true, false} {
-				classes := 2
-				if name == "linear" || name == "l1" {
-					classes = 0
-				}
-				set := randomSet(data.Sparse, 150, 23, classes)
-				for i, y := range set.Y {
-					if classes == 0 {
-						set.Y[i] = y / 100
-					}
-				}
 				c := stepConfig(name, 1)
 				c.L2, c.L1, c.Bias, c.LR = reg[0], reg[1], bias, 0.01
-				own, _ := devices(t, &c, set)
-				slow, _ := devices(t, &c, set)
-				if own[0].step == nil {
-					t.Fatalf("%s on sparse rows takes no steps by itself", name)
-				}
-				slow[0].step, slow[0].fused = nil, false
-				chunk := plan.Chunk{Rank: -1, Batch: 1, Stride: 1, Count: own[0].plan.Chunk, Weight: 1}
-				a, err1 := own[0].Train([]plan.Chunk{chunk})
-				b, err2 := slow[0].Train([]plan.Chunk{chunk})
-				if err1 != nil || err2 != nil {
-					t.Fatal(err1, err2)
-				}
-				what := fmt.Sprintf("%s, l2 %v, l1 %v, bias %v", name, c.L2, c.L1, bias)
-				if a[0].Steps != b[0].Steps || a[0].Examples != b[0].Examples ||
-					math.Abs(a[0].Loss-b[0].Loss) > 1e-3*(1+b[0].Loss) {
-					t.Errorf("%s: result %+v, want %+v", what, a[0], b[0])
-				}
-				var want []float64
-				for _, v := range slow[0].weights.w {
-					want = append(want, float64(v))
-				}
-				near(t, what, own[0].weights.w, want)
+				stepsOrGradients(t, &c, data.Sparse)
+				stepsOrGradients(t, &c, data.Floats)
 			}
 		}
 	}
 }
 
-// Dense rows, several outputs, batches and optimizers keep the general way.
+func stepsOrGradients(t *testing.T, c *config.Config, kind string) {
+	classes := 2
+	if c.Model == "linear" || c.Model == "l1" {
+		classes = 0
+	}
+	set := randomSet(kind, 150, 23, classes)
+	for i, y := range set.Y {
+		if classes == 0 {
+			set.Y[i] = y / 100
+		}
+	}
+	own, _ := devices(t, c, set)
+	slow, _ := devices(t, c, set)
+	what := fmt.Sprintf("%s, %s rows, l2 %v, l1 %v, bias %v", c.Model, kind, c.L2, c.L1, c.Bias)
+	if own[0].step == nil {
+		t.Fatalf("%s: takes no steps by itself", what)
+	}
+	slow[0].step, slow[0].fused = nil, false
+	chunk := plan.Chunk{Rank: -1, Batch: 1, Stride: 1, Count: own[0].plan.Chunk, Weight: 1}
+	a, err1 := own[0].Train([]plan.Chunk{chunk})
+	b, err2 := slow[0].Train([]plan.Chunk{chunk})
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	if a[0].Steps != b[0].Steps || a[0].Examples != b[0].Examples ||
+		math.Abs(a[0].Loss-b[0].Loss) > 1e-3*(1+b[0].Loss) {
+		t.Errorf("%s: result %+v, want %+v", what, a[0], b[0])
+	}
+	var want []float64
+	for _, v := range slow[0].weights.w {
+		want = append(want, float64(v))
+	}
+	near(t, what, own[0].weights.w, want)
+}
+
+// Bytes, several outputs, batches and optimizers keep the general way.
 func TestStepsOnlyWhereTheySuit(t *testing.T) {
 	for what, d := range map[string]struct {
 		kind    string
 		classes int
 		set     func(*config.Config)
 	}{
-		"dense rows":     {data.Floats, 2, func(*config.Config) {}},
 		"bytes":          {data.Bytes, 2, func(*config.Config) {}},
 		"three classes":  {data.Sparse, 3, func(*config.Config) {}},
 		"a batch of two": {data.Sparse, 2, func(c *config.Config) { c.Batch = 2 }},

@@ -5,7 +5,7 @@ import (
 	"hogwild/internal/vec"
 )
 
-// The steps of a linear model with one output on sparse rows, batch 1. A step takes
+// The steps of a linear model with one output on sparse or dense rows, batch 1. A step takes
 // some ten nanoseconds: all of them go through one loop, straight on the set's arrays.
 
 // linearLoss is what package vec calls a loss.
@@ -13,14 +13,16 @@ var linearLoss = map[Loss]vec.LinearLoss{
 	Logistic: vec.LinearLogistic, Hinge: vec.LinearHinge, Squared: vec.LinearSquared, L1: vec.LinearAbsolute,
 }
 
-// Suits is true for linear models with one output on sparse sets, all of whose indices
-// lie below Features: the loop does not look.
+// Suits is true for linear models with one output on sets of numbers. Of sparse ones all indices must
+// lie below Features: the loop does not look. On dense rows, where each step moves all weights, copies
+// of some hundred steps would overshoot together.
 func (m *mlp) Suits(set *data.Set) (steps, copied bool) {
 	_, known := linearLoss[m.loss]
 	s := &m.stages[0]
-	steps = known && len(m.stages) == 1 && s.out == 1 && m.center == nil && set.Kind == data.Sparse &&
-		s.in == set.Features && len(set.Idx) > 0 && set.InRange()
-	return steps, steps
+	copied = set.Kind == data.Sparse && len(set.Idx) > 0 && set.InRange()
+	steps = known && len(m.stages) == 1 && s.out == 1 && m.center == nil && s.in == set.Features &&
+		(copied || set.Kind == data.Floats)
+	return steps, steps && copied
 }
 
 // Steps takes the steps of the rows: see HalfStepper. The set is one that Suits.
@@ -69,9 +71,14 @@ func (m *mlp) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []f
 
 // Touched are the weights of the row's features, and the bias.
 func (m *mlp) Touched(set *data.Set, row int32, ranges []Range) []Range {
-	for _, j := range set.Idx[set.Ptr[row]:set.Ptr[row+1]] {
-		at := m.stages[0].weight + int(j)
-		ranges = append(ranges, Range{at, at + 1})
+	from := m.stages[0].weight
+	if set.Kind == data.Floats {
+		ranges = append(ranges, Range{from, from + set.Features})
+	} else {
+		for _, j := range set.Idx[set.Ptr[row]:set.Ptr[row+1]] {
+			at := from + int(j)
+			ranges = append(ranges, Range{at, at + 1})
+		}
 	}
 	if b := m.stages[0].bias; b >= 0 {
 		ranges = append(ranges, Range{b, b + 1})
@@ -107,17 +114,22 @@ type stepping struct {
 	noBias float32 // stays zero: a model without bias steps it by nothing
 }
 
-// prepare makes the loop's arguments. A weight is regularized when its feature occurs,
+// prepare makes the loop's arguments. A weight of a sparse row is regularized when its feature occurs,
 // and by 1/frequency more, which is the same in expectation (Hogwild!, section 2).
 func (m *mlp) prepare(set *data.Set, s Step) {
 	l := &vec.Linear{Loss: linearLoss[m.loss], Ptr: set.Ptr, Idx: set.Idx, Val: set.Val, Y: set.Y}
+	if set.Kind == data.Floats {
+		l.Width, l.Val = set.Features, set.X
+	}
 	often := func(x float32) []float32 {
 		if x == 0 {
 			return nil
 		}
 		v := make([]float32, set.Features)
 		for j, f := range set.Freq {
-			v[j] = x / f
+			if v[j] = x; l.Width == 0 {
+				v[j] /= f
+			}
 		}
 		return v
 	}

@@ -26,11 +26,11 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == "1" {
 		return 1, 1
 	}
-	if f.Steps && !t.Center && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
+	if f.Steps && f.Copied && !t.Center && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
 		switch {
-		case f.Copied && f.Weights <= MaxCopied:
+		case f.Weights <= MaxCopied:
 			return sparsePeriod(c, f.Weights, t.MaxLocalSteps), 1
-		case f.Copied && spec.Bias:
+		case spec.Bias:
 			return 1, told(c, within(biasSteps, t.MaxLocalSteps))
 		}
 		return 1, 1

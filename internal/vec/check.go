@@ -156,7 +156,7 @@ func sampleGemm(n int, m *maker) {
 
 func sampleLinear(n int, m *maker) {
 	const rows = 9
-	l := Linear{BiasStep: 0.5, Ptr: []int64{0}}
+	l := &Linear{BiasStep: 0.5, Ptr: []int64{0}}
 	for range rows {
 		r := m.row(n)
 		l.Idx, l.Val = append(l.Idx, r.Idx...), append(l.Val, r.Val...)
@@ -165,10 +165,13 @@ func sampleLinear(n int, m *maker) {
 	order := []int32{3, 0, 8, 1, 7, 2, 6, 4, 5, 5, 0}
 	for _, shrink := range [][]float32{nil, m.floats(n)} {
 		for loss := range LinearAbsolute + 1 {
-			l.Loss, l.WeightDecay = loss, shrink
-			bias := float32(0.25)
-			sum := l.Steps(m.floats(n), &bias, order, 0.05)
-			m.result(bias, float32(sum))
+			dense := &Linear{BiasStep: 0.5, Width: n, Val: m.floats(rows * n), Y: l.Y}
+			for _, l := range []*Linear{l, dense} {
+				l.Loss, l.WeightDecay = loss, shrink
+				bias := float32(0.25)
+				sum := l.Steps(m.floats(n), &bias, order, 0.05)
+				m.result(bias, float32(sum))
+			}
 		}
 	}
 }

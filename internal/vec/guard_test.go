@@ -43,7 +43,8 @@ func TestGuardedBits(t *testing.T) {
 		for _, k := range oddSizes {
 			guardedFactors(t, k)
 			for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
-				guardedLinear(t, loss, k, k%2 == 0)
+				guardedLinear(t, loss, 2*k+1, k, k%2 == 0)
+				guardedLinear(t, loss, k, k, k%3 == 0)
 			}
 		}
 	})
@@ -77,9 +78,8 @@ func guardedFactors(t *testing.T, k int) {
 	}
 }
 
-func guardedLinear(t *testing.T, loss LinearLoss, most int, shrink bool) {
+func guardedLinear(t *testing.T, loss LinearLoss, d, most int, shrink bool) {
 	const rows, lr = 40, 0.05
-	d := 2*most + 1
 	l := randomLinear(t, loss, rows, d, most)
 	if shrink {
 		l.WeightDecay = fresh(t, d)

@@ -47,16 +47,16 @@ func TestLinearHalves(t *testing.T) {
 		for _, most := range oddSizes {
 			for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
 				for _, kind := range []string{"plain", "shrink", "shrink and soften"} {
-					linearHalves(t, loss, most, kind)
+					linearHalves(t, loss, 2*most+1, most, kind)
+					linearHalves(t, loss, most, most, kind)
 				}
 			}
 		}
 	})
 }
 
-func linearHalves(t *testing.T, loss LinearLoss, most int, kind string) {
+func linearHalves(t *testing.T, loss LinearLoss, d, most int, kind string) {
 	const n, lr = 40, 0.05
-	d := 2*most + 1
 	l := randomLinear(t, loss, n, d, most)
 	if kind != "plain" {
 		l.WeightDecay = make([]float32, d)

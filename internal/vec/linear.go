@@ -7,14 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// Linear is a linear model with one output z = w.x + bias, as it is trained by SGD on
-// sparse rows. Row i has the label Y[i] and is Val[Ptr[i]:Ptr[i+1]] at Idx[Ptr[i]:Ptr[i+1]].
+// Linear is a linear model with one output z = w.x + bias, as it is trained by SGD on single
+// rows. Row i has the label Y[i], and is Val[Ptr[i]:Ptr[i+1]] at Idx[Ptr[i]:Ptr[i+1]]; where Width is
+// not 0 it is dense, Val[i*Width:(i+1)*Width].
 type Linear struct {
-	Loss LinearLoss
-	Ptr  []int64
-	Idx  []uint32
-	Val  []float32
-	Y    []float32
+	Loss  LinearLoss
+	Ptr   []int64
+	Idx   []uint32
+	Width int
+	Val   []float32
+	Y     []float32
 	// WeightDecay is nil, or as long as the weights: before a step at rate lr each weight of
 	// its row is multiplied by 1 - min(1, lr WeightDecay[j]).
 	WeightDecay []float32
@@ -24,7 +26,8 @@ type Linear struct {
 	// BiasStep is the step of the bias against that of the weights.
 	BiasStep float32
 
-	soon [few + 2*lead]int32 // the rows behind the next ones
+	soon    [few + 2*lead]int32 // the rows behind the next ones
+	columns []uint32            // of dense rows, where they are listed
 }
 
 // LinearLoss is the loss of one example, as a function of z and of its label y.
@@ -117,7 +120,7 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 	if a == 0 && l.WeightDecay == nil && l.SoftThreshold == nil {
 		return
 	}
-	idx, val := l.Idx[l.Ptr[row]:l.Ptr[row+1]], l.Val[l.Ptr[row]:l.Ptr[row+1]]
+	idx, val := l.row(row)
 	for k, j := range idx {
 		for p, done := &w[j], false; !done; {
 			was := atomic.LoadUint32(p)
@@ -143,6 +146,12 @@ func (l *Linear) WriteAtomic(w []uint32, bias *uint32, row int32, lr, coef float
 // Outputs sets z to what the model puts out for as many rows, from one on: z = w.x + bias. Indices are
 // not looked at.
 func (l *Linear) Outputs(w []float32, bias float32, from int, z []float32) {
+	if k := l.Width; k > 0 {
+		for i := range z {
+			z[i] = bias + Dot(l.Val[(from+i)*k:(from+i+1)*k], w)
+		}
+		return
+	}
 	ptr := l.Ptr[from : from+len(z)+1]
 	if len(z) > 0 && !l.plain(len(w)) {
 		l.outputsFast(ptr, w, bias, z)
@@ -174,10 +183,27 @@ func (l *Linear) check(rows []int32, n int) {
 	if l.WeightDecay != nil && len(l.WeightDecay) < n || l.SoftThreshold != nil && len(l.SoftThreshold) < n {
 		panic("vec: WeightDecay or SoftThreshold is shorter than the weights")
 	}
+	if n < l.Width {
+		panic(fmt.Sprintf("vec: %d weights for rows of %d numbers", n, l.Width))
+	}
 }
 
 // has reports whether there is a row i.
-func (l *Linear) has(i int32) bool { return uint(i) < uint(len(l.Y)) && len(l.Ptr) > len(l.Y) }
+func (l *Linear) has(i int32) bool {
+	return uint(i) < uint(len(l.Y)) && (len(l.Ptr) > len(l.Y) || l.Width > 0 && len(l.Val) >= l.Width*len(l.Y))
+}
+
+// row is row i; a dense one lists all columns.
+func (l *Linear) row(i int32) (idx []uint32, val []float32) {
+	if l.Width > 0 {
+		for j := len(l.columns); j < l.Width; j++ {
+			l.columns = append(l.columns, uint32(j))
+		}
+		return l.columns, l.Val[int(i)*l.Width:]
+	}
+	from, to := l.Ptr[i], l.Ptr[i+1]
+	return l.Idx[from:to:to], l.Val[from:to:to]
+}
 
 // hasAll reports whether there are all of rows, without a branch for each: the sign is set of one that is not.
 func (l *Linear) hasAll(rows []int32) bool {
@@ -203,7 +229,7 @@ func (l *Linear) look(rows []int32) {
 
 // plain reports whether the steps on n weights are taken in plain Go.
 func (l *Linear) plain(n int) bool {
-	return use[LoopLinear] == Plain || l.SoftThreshold != nil || len(l.Idx) == 0 || n == 0
+	return use[LoopLinear] == Plain || l.SoftThreshold != nil || len(l.Val) == 0 || n == 0
 }
 
 // few takes up to few steps, or half of one. The loss is sum - log(product).
@@ -220,7 +246,7 @@ func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h h
 	coef *float32) (sum, product float32) {
 	product = 1
 	for _, i := range rows {
-		idx, val := l.Idx[l.Ptr[i]:l.Ptr[i+1]], l.Val[l.Ptr[i]:l.Ptr[i+1]]
+		idx, val := l.row(i)
 		var down float32
 		if h == writes {
 			down = *coef

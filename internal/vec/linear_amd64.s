@@ -23,12 +23,12 @@ next:
 	MOVLQSX    (CX), AX
 	ADDQ       $0x04, CX
 	MOVQ       (SI)(AX*8), R12
-	MOVQ       8(SI)(AX*8), R11
-	SUBQ       R12, R11
-	MOVQ       idx+40(FP), R9
+	MOVQ       8(SI)(AX*8), R10
+	SUBQ       R12, R10
+	MOVQ       idx+40(FP), R11
+	LEAQ       (R11)(R12*4), R11
+	MOVQ       val+48(FP), R9
 	LEAQ       (R9)(R12*4), R9
-	MOVQ       val+48(FP), R10
-	LEAQ       (R10)(R12*4), R10
 	CMPQ       half+96(FP), $0x02
 	JEQ        resume
 	MOVLQSX    64(DX), R12
@@ -67,38 +67,39 @@ fetched:
 	VXORPS X7, X7, X7
 	VMOVSS (R8), X4
 	XORQ   AX, AX
-	SUBQ   $0x04, R11
-	JL     dotRest
+	SUBQ   $0x04, R10
+	CMPQ   AX, R10
+	JG     dotRest
 
 dot4:
-	MOVL        (R9)(AX*4), R12
-	VMOVSS      (R10)(AX*4), X8
+	MOVL        (R11)(AX*4), R12
+	VMOVSS      (R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X4
-	MOVL        4(R9)(AX*4), R12
-	VMOVSS      4(R10)(AX*4), X8
+	MOVL        4(R11)(AX*4), R12
+	VMOVSS      4(R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X5
-	MOVL        8(R9)(AX*4), R12
-	VMOVSS      8(R10)(AX*4), X8
+	MOVL        8(R11)(AX*4), R12
+	VMOVSS      8(R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X6
-	MOVL        12(R9)(AX*4), R12
-	VMOVSS      12(R10)(AX*4), X8
+	MOVL        12(R11)(AX*4), R12
+	VMOVSS      12(R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X7
 	ADDQ        $0x04, AX
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JLE         dot4
 
 dotRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  dotTest
 
 dot1:
-	MOVL        (R9)(AX*4), R12
-	VMOVSS      (R10)(AX*4), X8
+	MOVL        (R11)(AX*4), R12
+	VMOVSS      (R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X5
 	INCQ        AX
 
 dotTest:
-	CMPQ     AX, R11
+	CMPQ     AX, R10
 	JL       dot1
 	VADDSS   X5, X4, X4
 	VADDSS   X7, X6, X6
@@ -190,45 +191,46 @@ write:
 	VUCOMISS X4, X3
 	JEQ      Written
 	XORQ     AX, AX
-	SUBQ     $0x04, R11
-	JL       axpyRest
+	SUBQ     $0x04, R10
+	CMPQ     AX, R10
+	JG       axpyRest
 
 axpy4:
-	MOVL        (R9)(AX*4), R12
+	MOVL        (R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R10)(AX*4), X3, X4
+	VFMADD231SS (R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
-	MOVL        4(R9)(AX*4), R12
+	MOVL        4(R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 4(R10)(AX*4), X3, X4
+	VFMADD231SS 4(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
-	MOVL        8(R9)(AX*4), R12
+	MOVL        8(R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 8(R10)(AX*4), X3, X4
+	VFMADD231SS 8(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
-	MOVL        12(R9)(AX*4), R12
+	MOVL        12(R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 12(R10)(AX*4), X3, X4
+	VFMADD231SS 12(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
 	ADDQ        $0x04, AX
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JLE         axpy4
 
 axpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  axpyTest
 
 axpy1:
-	MOVL        (R9)(AX*4), R12
+	MOVL        (R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R10)(AX*4), X3, X4
+	VFMADD231SS (R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
 	INCQ        AX
 
 axpyTest:
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JL          axpy1
-	MOVSS       biasStep+92(FP), X4
+	VMOVSS      biasStep+92(FP), X4
 	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (R8)
@@ -255,45 +257,46 @@ between:
 	VUCOMISS X4, X3
 	JEQ      orderedWritten
 	XORQ     AX, AX
-	SUBQ     $0x04, R11
-	JL       orderedaxpyRest
+	SUBQ     $0x04, R10
+	CMPQ     AX, R10
+	JG       orderedaxpyRest
 
 orderedaxpy4:
-	MOVL        (R9)(AX*4), R12
+	MOVL        (R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R10)(AX*4), X3, X4
+	VFMADD231SS (R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
-	MOVL        4(R9)(AX*4), R12
+	MOVL        4(R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 4(R10)(AX*4), X3, X4
+	VFMADD231SS 4(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
-	MOVL        8(R9)(AX*4), R12
+	MOVL        8(R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 8(R10)(AX*4), X3, X4
+	VFMADD231SS 8(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
-	MOVL        12(R9)(AX*4), R12
+	MOVL        12(R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 12(R10)(AX*4), X3, X4
+	VFMADD231SS 12(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
 	ADDQ        $0x04, AX
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JLE         orderedaxpy4
 
 orderedaxpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  orderedaxpyTest
 
 orderedaxpy1:
-	MOVL        (R9)(AX*4), R12
+	MOVL        (R11)(AX*4), R12
 	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R10)(AX*4), X3, X4
+	VFMADD231SS (R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R12*4)
 	INCQ        AX
 
 orderedaxpyTest:
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JL          orderedaxpy1
-	MOVSS       biasStep+92(FP), X4
+	VMOVSS      biasStep+92(FP), X4
 	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (R8)
@@ -348,45 +351,46 @@ lock:
 	VUCOMISS X4, X3
 	JEQ      lockedWritten
 	XORQ     AX, AX
-	SUBQ     $0x04, R11
-	JL       lockedaxpyRest
+	SUBQ     $0x04, R10
+	CMPQ     AX, R10
+	JG       lockedaxpyRest
 
 lockedaxpy4:
-	MOVL        (R9)(AX*4), R13
+	MOVL        (R11)(AX*4), R13
 	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS (R10)(AX*4), X3, X4
+	VFMADD231SS (R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R13*4)
-	MOVL        4(R9)(AX*4), R13
+	MOVL        4(R11)(AX*4), R13
 	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS 4(R10)(AX*4), X3, X4
+	VFMADD231SS 4(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R13*4)
-	MOVL        8(R9)(AX*4), R13
+	MOVL        8(R11)(AX*4), R13
 	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS 8(R10)(AX*4), X3, X4
+	VFMADD231SS 8(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R13*4)
-	MOVL        12(R9)(AX*4), R13
+	MOVL        12(R11)(AX*4), R13
 	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS 12(R10)(AX*4), X3, X4
+	VFMADD231SS 12(R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R13*4)
 	ADDQ        $0x04, AX
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JLE         lockedaxpy4
 
 lockedaxpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  lockedaxpyTest
 
 lockedaxpy1:
-	MOVL        (R9)(AX*4), R13
+	MOVL        (R11)(AX*4), R13
 	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS (R10)(AX*4), X3, X4
+	VFMADD231SS (R9)(AX*4), X3, X4
 	VMOVSS      X4, (DI)(R13*4)
 	INCQ        AX
 
 lockedaxpyTest:
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JL          lockedaxpy1
-	MOVSS       biasStep+92(FP), X4
+	VMOVSS      biasStep+92(FP), X4
 	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (R8)
@@ -410,65 +414,66 @@ swap:
 	VUCOMISS X4, X3
 	JEQ      swappedWritten
 	XORQ     R12, R12
-	SUBQ     $0x04, R11
-	JL       swappedaxpyRest
+	SUBQ     $0x04, R10
+	CMPQ     R12, R10
+	JG       swappedaxpyRest
 
 swappedaxpy4:
-	MOVL (R9)(R12*4), R13
+	MOVL (R11)(R12*4), R13
 	MOVL (DI)(R13*4), AX
 
 swap1:
 	VMOVD       AX, X4
-	VFMADD231SS (R10)(R12*4), X3, X4
+	VFMADD231SS (R9)(R12*4), X3, X4
 	VMOVD       X4, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap1
-	MOVL        4(R9)(R12*4), R13
+	MOVL        4(R11)(R12*4), R13
 	MOVL        (DI)(R13*4), AX
 
 swap2:
 	VMOVD       AX, X4
-	VFMADD231SS 4(R10)(R12*4), X3, X4
+	VFMADD231SS 4(R9)(R12*4), X3, X4
 	VMOVD       X4, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap2
-	MOVL        8(R9)(R12*4), R13
+	MOVL        8(R11)(R12*4), R13
 	MOVL        (DI)(R13*4), AX
 
 swap3:
 	VMOVD       AX, X4
-	VFMADD231SS 8(R10)(R12*4), X3, X4
+	VFMADD231SS 8(R9)(R12*4), X3, X4
 	VMOVD       X4, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap3
-	MOVL        12(R9)(R12*4), R13
+	MOVL        12(R11)(R12*4), R13
 	MOVL        (DI)(R13*4), AX
 
 swap4:
 	VMOVD       AX, X4
-	VFMADD231SS 12(R10)(R12*4), X3, X4
+	VFMADD231SS 12(R9)(R12*4), X3, X4
 	VMOVD       X4, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap4
 	ADDQ        $0x04, R12
-	CMPQ        R12, R11
+	CMPQ        R12, R10
 	JLE         swappedaxpy4
 
 swappedaxpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  swappedaxpyTest
 
 swappedaxpy1:
-	MOVL (R9)(R12*4), R13
+	MOVL (R11)(R12*4), R13
 	MOVL (DI)(R13*4), AX
 
 swap5:
 	VMOVD       AX, X4
-	VFMADD231SS (R10)(R12*4), X3, X4
+	VFMADD231SS (R9)(R12*4), X3, X4
 	VMOVD       X4, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
@@ -476,10 +481,10 @@ swap5:
 	INCQ        R12
 
 swappedaxpyTest:
-	CMPQ  R12, R11
-	JL    swappedaxpy1
-	MOVSS biasStep+92(FP), X4
-	MOVL  (R8), AX
+	CMPQ   R12, R10
+	JL     swappedaxpy1
+	VMOVSS biasStep+92(FP), X4
+	MOVL   (R8), AX
 
 swap6:
 	VMOVD       AX, X5
@@ -562,12 +567,12 @@ next:
 	MOVLQSX    (CX), AX
 	ADDQ       $0x04, CX
 	MOVQ       (SI)(AX*8), R12
-	MOVQ       8(SI)(AX*8), R11
-	SUBQ       R12, R11
-	MOVQ       idx+40(FP), R9
+	MOVQ       8(SI)(AX*8), R10
+	SUBQ       R12, R10
+	MOVQ       idx+40(FP), R11
+	LEAQ       (R11)(R12*4), R11
+	MOVQ       val+48(FP), R9
 	LEAQ       (R9)(R12*4), R9
-	MOVQ       val+48(FP), R10
-	LEAQ       (R10)(R12*4), R10
 	CMPQ       half+96(FP), $0x02
 	JEQ        resume
 	MOVLQSX    64(DX), R12
@@ -606,38 +611,39 @@ fetched:
 	VXORPS X7, X7, X7
 	VMOVSS (R8), X4
 	XORQ   AX, AX
-	SUBQ   $0x04, R11
-	JL     dotRest
+	SUBQ   $0x04, R10
+	CMPQ   AX, R10
+	JG     dotRest
 
 dot4:
-	MOVL        (R9)(AX*4), R12
-	VMOVSS      (R10)(AX*4), X8
+	MOVL        (R11)(AX*4), R12
+	VMOVSS      (R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X4
-	MOVL        4(R9)(AX*4), R12
-	VMOVSS      4(R10)(AX*4), X8
+	MOVL        4(R11)(AX*4), R12
+	VMOVSS      4(R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X5
-	MOVL        8(R9)(AX*4), R12
-	VMOVSS      8(R10)(AX*4), X8
+	MOVL        8(R11)(AX*4), R12
+	VMOVSS      8(R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X6
-	MOVL        12(R9)(AX*4), R12
-	VMOVSS      12(R10)(AX*4), X8
+	MOVL        12(R11)(AX*4), R12
+	VMOVSS      12(R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X7
 	ADDQ        $0x04, AX
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JLE         dot4
 
 dotRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  dotTest
 
 dot1:
-	MOVL        (R9)(AX*4), R12
-	VMOVSS      (R10)(AX*4), X8
+	MOVL        (R11)(AX*4), R12
+	VMOVSS      (R9)(AX*4), X8
 	VFMADD231SS (DI)(R12*4), X8, X5
 	INCQ        AX
 
 dotTest:
-	CMPQ     AX, R11
+	CMPQ     AX, R10
 	JL       dot1
 	VADDSS   X5, X4, X4
 	VADDSS   X7, X6, X6
@@ -728,60 +734,61 @@ write:
 	MOVQ   shrink+80(FP), R13
 	VMOVSS linear_one<>+0(SB), X5
 	XORQ   AX, AX
-	SUBQ   $0x04, R11
-	JL     axpyRest
+	SUBQ   $0x04, R10
+	CMPQ   AX, R10
+	JG     axpyRest
 
 axpy4:
-	MOVL         (R9)(AX*4), R12
+	MOVL         (R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(AX*4), X3, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
-	MOVL         4(R9)(AX*4), R12
+	MOVL         4(R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R10)(AX*4), X3, X6
+	VFMADD231SS  4(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
-	MOVL         8(R9)(AX*4), R12
+	MOVL         8(R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R10)(AX*4), X3, X6
+	VFMADD231SS  8(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
-	MOVL         12(R9)(AX*4), R12
+	MOVL         12(R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R10)(AX*4), X3, X6
+	VFMADD231SS  12(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
 	ADDQ         $0x04, AX
-	CMPQ         AX, R11
+	CMPQ         AX, R10
 	JLE          axpy4
 
 axpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  axpyTest
 
 axpy1:
-	MOVL         (R9)(AX*4), R12
+	MOVL         (R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(AX*4), X3, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
 	INCQ         AX
 
 axpyTest:
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JL          axpy1
-	MOVSS       biasStep+92(FP), X4
+	VMOVSS      biasStep+92(FP), X4
 	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (R8)
@@ -805,60 +812,61 @@ between:
 	MOVQ   shrink+80(FP), R13
 	VMOVSS linear_one<>+0(SB), X5
 	XORQ   AX, AX
-	SUBQ   $0x04, R11
-	JL     orderedaxpyRest
+	SUBQ   $0x04, R10
+	CMPQ   AX, R10
+	JG     orderedaxpyRest
 
 orderedaxpy4:
-	MOVL         (R9)(AX*4), R12
+	MOVL         (R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(AX*4), X3, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
-	MOVL         4(R9)(AX*4), R12
+	MOVL         4(R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R10)(AX*4), X3, X6
+	VFMADD231SS  4(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
-	MOVL         8(R9)(AX*4), R12
+	MOVL         8(R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R10)(AX*4), X3, X6
+	VFMADD231SS  8(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
-	MOVL         12(R9)(AX*4), R12
+	MOVL         12(R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R10)(AX*4), X3, X6
+	VFMADD231SS  12(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
 	ADDQ         $0x04, AX
-	CMPQ         AX, R11
+	CMPQ         AX, R10
 	JLE          orderedaxpy4
 
 orderedaxpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  orderedaxpyTest
 
 orderedaxpy1:
-	MOVL         (R9)(AX*4), R12
+	MOVL         (R11)(AX*4), R12
 	VMOVSS       (DI)(R12*4), X6
 	VMULSS       (R13)(R12*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(AX*4), X3, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R12*4)
 	INCQ         AX
 
 orderedaxpyTest:
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JL          orderedaxpy1
-	MOVSS       biasStep+92(FP), X4
+	VMOVSS      biasStep+92(FP), X4
 	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (R8)
@@ -910,60 +918,61 @@ lock:
 	MOVQ     shrink+80(FP), R14
 	VMOVSS   linear_one<>+0(SB), X5
 	XORQ     AX, AX
-	SUBQ     $0x04, R11
-	JL       lockedaxpyRest
+	SUBQ     $0x04, R10
+	CMPQ     AX, R10
+	JG       lockedaxpyRest
 
 lockedaxpy4:
-	MOVL         (R9)(AX*4), R13
+	MOVL         (R11)(AX*4), R13
 	VMOVSS       (DI)(R13*4), X6
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(AX*4), X3, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R13*4)
-	MOVL         4(R9)(AX*4), R13
+	MOVL         4(R11)(AX*4), R13
 	VMOVSS       (DI)(R13*4), X6
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R10)(AX*4), X3, X6
+	VFMADD231SS  4(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R13*4)
-	MOVL         8(R9)(AX*4), R13
+	MOVL         8(R11)(AX*4), R13
 	VMOVSS       (DI)(R13*4), X6
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R10)(AX*4), X3, X6
+	VFMADD231SS  8(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R13*4)
-	MOVL         12(R9)(AX*4), R13
+	MOVL         12(R11)(AX*4), R13
 	VMOVSS       (DI)(R13*4), X6
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R10)(AX*4), X3, X6
+	VFMADD231SS  12(R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R13*4)
 	ADDQ         $0x04, AX
-	CMPQ         AX, R11
+	CMPQ         AX, R10
 	JLE          lockedaxpy4
 
 lockedaxpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  lockedaxpyTest
 
 lockedaxpy1:
-	MOVL         (R9)(AX*4), R13
+	MOVL         (R11)(AX*4), R13
 	VMOVSS       (DI)(R13*4), X6
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(AX*4), X3, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
 	VMOVSS       X6, (DI)(R13*4)
 	INCQ         AX
 
 lockedaxpyTest:
-	CMPQ        AX, R11
+	CMPQ        AX, R10
 	JL          lockedaxpy1
-	MOVSS       biasStep+92(FP), X4
+	VMOVSS      biasStep+92(FP), X4
 	VMOVSS      (R8), X5
 	VFMADD231SS X3, X4, X5
 	VMOVSS      X5, (R8)
@@ -984,11 +993,12 @@ swap:
 	MOVQ   shrink+80(FP), R14
 	VMOVSS linear_one<>+0(SB), X5
 	XORQ   R12, R12
-	SUBQ   $0x04, R11
-	JL     swappedaxpyRest
+	SUBQ   $0x04, R10
+	CMPQ   R12, R10
+	JG     swappedaxpyRest
 
 swappedaxpy4:
-	MOVL (R9)(R12*4), R13
+	MOVL (R11)(R12*4), R13
 	MOVL (DI)(R13*4), AX
 
 swap7:
@@ -996,12 +1006,12 @@ swap7:
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(R12*4), X3, X6
+	VFMADD231SS  (R9)(R12*4), X3, X6
 	VMOVD        X6, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap7
-	MOVL         4(R9)(R12*4), R13
+	MOVL         4(R11)(R12*4), R13
 	MOVL         (DI)(R13*4), AX
 
 swap8:
@@ -1009,12 +1019,12 @@ swap8:
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R10)(R12*4), X3, X6
+	VFMADD231SS  4(R9)(R12*4), X3, X6
 	VMOVD        X6, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap8
-	MOVL         8(R9)(R12*4), R13
+	MOVL         8(R11)(R12*4), R13
 	MOVL         (DI)(R13*4), AX
 
 swap9:
@@ -1022,12 +1032,12 @@ swap9:
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R10)(R12*4), X3, X6
+	VFMADD231SS  8(R9)(R12*4), X3, X6
 	VMOVD        X6, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap9
-	MOVL         12(R9)(R12*4), R13
+	MOVL         12(R11)(R12*4), R13
 	MOVL         (DI)(R13*4), AX
 
 swap10:
@@ -1035,21 +1045,21 @@ swap10:
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R10)(R12*4), X3, X6
+	VFMADD231SS  12(R9)(R12*4), X3, X6
 	VMOVD        X6, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap10
 	ADDQ         $0x04, R12
-	CMPQ         R12, R11
+	CMPQ         R12, R10
 	JLE          swappedaxpy4
 
 swappedaxpyRest:
-	ADDQ $0x04, R11
+	ADDQ $0x04, R10
 	JMP  swappedaxpyTest
 
 swappedaxpy1:
-	MOVL (R9)(R12*4), R13
+	MOVL (R11)(R12*4), R13
 	MOVL (DI)(R13*4), AX
 
 swap11:
@@ -1057,7 +1067,7 @@ swap11:
 	VMULSS       (R14)(R13*4), X0, X4
 	VMINSS       X5, X4, X4
 	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R10)(R12*4), X3, X6
+	VFMADD231SS  (R9)(R12*4), X3, X6
 	VMOVD        X6, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
@@ -1065,10 +1075,10 @@ swap11:
 	INCQ         R12
 
 swappedaxpyTest:
-	CMPQ  R12, R11
-	JL    swappedaxpy1
-	MOVSS biasStep+92(FP), X4
-	MOVL  (R8), AX
+	CMPQ   R12, R10
+	JL     swappedaxpy1
+	VMOVSS biasStep+92(FP), X4
+	MOVL   (R8), AX
 
 swap12:
 	VMOVD       AX, X5
@@ -1092,6 +1102,1183 @@ done:
 	MOVSS X1, sum+144(FP)
 	MOVSS X2, product+148(FP)
 	MOVQ  BX, left+152(FP)
+	RET
+
+// func denseSteps(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE
+TEXT ·denseSteps(SB), NOSPLIT, $0-152
+	MOVQ   rows+8(FP), CX
+	MOVQ   soon+16(FP), DX
+	MOVQ   n+24(FP), BX
+	MOVQ   width+32(FP), SI
+	MOVQ   w+56(FP), DI
+	MOVQ   bias+64(FP), R8
+	MOVSS  lr+80(FP), X0
+	VXORPS X1, X1, X1
+	VMOVSS linear_one<>+0(SB), X2
+
+next:
+	SUBQ       $0x01, BX
+	JL         done
+	MOVLQSX    (CX), AX
+	ADDQ       $0x04, CX
+	MOVQ       SI, R10
+	MOVQ       SI, R11
+	IMULQ      AX, R11
+	MOVQ       val+40(FP), R9
+	LEAQ       (R9)(R11*4), R9
+	CMPQ       half+88(FP), $0x02
+	JEQ        resume
+	MOVLQSX    64(DX), R11
+	MOVQ       y+48(FP), R12
+	MOVQ       val+40(FP), R13
+	PREFETCHT0 (R12)(R11*4)
+	MOVLQSX    (DX), R11
+	ADDQ       $0x04, DX
+	IMULQ      SI, R11
+	LEAQ       (R13)(R11*4), R11
+	MOVL       $0x00000100, R12
+	CMPQ       SI, R12
+	CMOVQLT    SI, R12
+
+fetch:
+	PREFETCHT1 (R11)
+	ADDQ       $0x40, R11
+	SUBQ       $0x10, R12
+	JG         fetch
+	PREFETCHT1 -4(R11)(R12*4)
+	MOVQ       y+48(FP), R11
+	VMOVSS     (R11)(AX*4), X3
+	VXORPS     X5, X5, X5
+	VXORPS     X6, X6, X6
+	VXORPS     X7, X7, X7
+	VMOVSS     (R8), X4
+	XORQ       AX, AX
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	SUBQ       $0x20, R10
+	JL         dot32Done
+
+dot32:
+	VMOVUPS     (R9)(AX*4), Y12
+	VFMADD231PS (DI)(AX*4), Y12, Y9
+	VMOVUPS     32(R9)(AX*4), Y12
+	VFMADD231PS 32(DI)(AX*4), Y12, Y8
+	VMOVUPS     64(R9)(AX*4), Y12
+	VFMADD231PS 64(DI)(AX*4), Y12, Y10
+	VMOVUPS     96(R9)(AX*4), Y12
+	VFMADD231PS 96(DI)(AX*4), Y12, Y11
+	ADDQ        $0x20, AX
+	CMPQ        AX, R10
+	JLE         dot32
+
+dot32Done:
+	ADDQ $0x20, R10
+	SUBQ $0x08, R10
+	JMP  dot8Test
+
+dot8:
+	VMOVUPS     (R9)(AX*4), Y12
+	VFMADD231PS (DI)(AX*4), Y12, Y9
+	ADDQ        $0x08, AX
+
+dot8Test:
+	CMPQ         AX, R10
+	JLE          dot8
+	ADDQ         $0x08, R10
+	VADDPS       Y11, Y10, Y10
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y8, Y9, Y9
+	VEXTRACTF128 $0x01, Y9, X8
+	VADDPS       X8, X9, X9
+	VMOVHLPS     X9, X9, X8
+	VADDPS       X8, X9, X9
+	VMOVSHDUP    X9, X8
+	VADDSS       X8, X9, X9
+	SUBQ         $0x04, R10
+	CMPQ         AX, R10
+	JG           dotRest
+
+dot4:
+	VMOVSS      (R9)(AX*4), X8
+	VFMADD231SS (DI)(AX*4), X8, X4
+	VMOVSS      4(R9)(AX*4), X8
+	VFMADD231SS 4(DI)(AX*4), X8, X5
+	VMOVSS      8(R9)(AX*4), X8
+	VFMADD231SS 8(DI)(AX*4), X8, X6
+	VMOVSS      12(R9)(AX*4), X8
+	VFMADD231SS 12(DI)(AX*4), X8, X7
+	ADDQ        $0x04, AX
+	CMPQ        AX, R10
+	JLE         dot4
+
+dotRest:
+	ADDQ $0x04, R10
+	JMP  dotTest
+
+dot1:
+	VMOVSS      (R9)(AX*4), X8
+	VFMADD231SS (DI)(AX*4), X8, X5
+	INCQ        AX
+
+dotTest:
+	CMPQ     AX, R10
+	JL       dot1
+	VADDSS   X5, X4, X4
+	VADDSS   X7, X6, X6
+	VADDSS   X6, X4, X4
+	VADDSS   X9, X4, X4
+	MOVQ     loss+0(FP), AX
+	CMPQ     AX, $0x00000002
+	JGE      value
+	VADDSS   X3, X3, X5
+	VSUBSS   linear_one<>+0(SB), X5, X5
+	CMPQ     AX, $0x00000001
+	JEQ      hinge
+	VMULSS   linear_log2e<>+0(SB), X5, X6
+	VMULSS   X4, X6, X6
+	VMOVSS   linear_most<>+0(SB), X7
+	VMOVSS   linear_sign<>+0(SB), X3
+	VANDNPS  X6, X3, X3
+	VUCOMISS X3, X7
+	JCC      within
+	VMOVSS   linear_least<>+0(SB), X3
+	VMAXSS   X6, X3, X6
+	VMINSS   X6, X7, X6
+
+within:
+	VADDSS      linear_magic<>+0(SB), X6, X3
+	VSUBSS      linear_magic<>+0(SB), X3, X7
+	VSUBSS      X7, X6, X7
+	VPSLLD      $0x17, X3, X3
+	VMOVSS      linear_exp2_0<>+0(SB), X8
+	VMOVSS      linear_exp2_2<>+0(SB), X9
+	VMOVSS      linear_exp2_4<>+0(SB), X10
+	VMULSS      X7, X7, X6
+	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
+	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
+	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
+	VFMADD231SS X6, X10, X9
+	VFMADD231SS X6, X9, X8
+	VPADDD      X3, X8, X7
+	VADDSS      linear_one<>+0(SB), X7, X8
+	VDIVSS      X8, X5, X3
+	VMULSS      X4, X5, X6
+	VMULSS      X5, X3, X4
+	VMULSS      X7, X4, X8
+	VMAXSS      X8, X4, X8
+	VMULSS      X8, X2, X2
+	VXORPS      X4, X4, X4
+	VSUBSS      X6, X4, X6
+	VMAXSS      X6, X4, X6
+	VADDSS      X6, X1, X1
+	JMP         step
+
+hinge:
+	VMULSS   X4, X5, X6
+	VMOVSS   linear_one<>+0(SB), X7
+	VSUBSS   X6, X7, X6
+	VXORPS   X3, X3, X3
+	VUCOMISS X6, X3
+	JCC      step
+	VMOVAPS  X5, X3
+	VADDSS   X6, X1, X1
+	JMP      step
+
+value:
+	VSUBSS      X4, X3, X6
+	CMPQ        AX, $0x00000003
+	JEQ         absolute
+	VADDSS      X6, X6, X3
+	VFMADD231SS X6, X6, X1
+	JMP         step
+
+absolute:
+	VMOVSS   linear_sign<>+0(SB), X3
+	VANDPS   X3, X6, X3
+	VXORPS   X3, X6, X6
+	VADDSS   X6, X1, X1
+	VMOVSS   linear_one<>+0(SB), X5
+	VORPS    X5, X3, X3
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X6
+	JNE      step
+	VXORPS   X3, X3, X3
+
+step:
+	CMPQ half+88(FP), $0x00
+	JNE  between
+
+write:
+	VMULSS       X0, X3, X3
+	VXORPS       X4, X4, X4
+	VUCOMISS     X4, X3
+	JEQ          Written
+	XORQ         AX, AX
+	VBROADCASTSS X3, Y4
+	SUBQ         $0x08, R10
+	JMP          axpy8Test
+
+axpy8:
+	VMOVUPS     (DI)(AX*4), Y5
+	VFMADD231PS (R9)(AX*4), Y4, Y5
+	VMOVUPS     Y5, (DI)(AX*4)
+	ADDQ        $0x08, AX
+
+axpy8Test:
+	CMPQ AX, R10
+	JLE  axpy8
+	ADDQ $0x08, R10
+	SUBQ $0x04, R10
+	CMPQ AX, R10
+	JG   axpyRest
+
+axpy4:
+	VMOVSS      (DI)(AX*4), X4
+	VFMADD231SS (R9)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(AX*4)
+	VMOVSS      4(DI)(AX*4), X4
+	VFMADD231SS 4(R9)(AX*4), X3, X4
+	VMOVSS      X4, 4(DI)(AX*4)
+	VMOVSS      8(DI)(AX*4), X4
+	VFMADD231SS 8(R9)(AX*4), X3, X4
+	VMOVSS      X4, 8(DI)(AX*4)
+	VMOVSS      12(DI)(AX*4), X4
+	VFMADD231SS 12(R9)(AX*4), X3, X4
+	VMOVSS      X4, 12(DI)(AX*4)
+	ADDQ        $0x04, AX
+	CMPQ        AX, R10
+	JLE         axpy4
+
+axpyRest:
+	ADDQ $0x04, R10
+	JMP  axpyTest
+
+axpy1:
+	VMOVSS      (DI)(AX*4), X4
+	VFMADD231SS (R9)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(AX*4)
+	INCQ        AX
+
+axpyTest:
+	CMPQ        AX, R10
+	JL          axpy1
+	VMOVSS      biasStep+84(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+
+Written:
+	JMP next
+
+between:
+	CMPQ         half+88(FP), $0x05
+	JEQ          swap
+	CMPQ         half+88(FP), $0x03
+	JEQ          lock
+	CMPQ         half+88(FP), $0x04
+	JNE          pause
+	MOVQ         guard+112(FP), AX
+	MOVQ         tickets+120(FP), R11
+	MOVQ         (AX), AX
+	CMPQ         AX, 128(R11)
+	JNE          pause
+	MOVQ         count+128(FP), AX
+	INCQ         (AX)
+	VMULSS       X0, X3, X3
+	VXORPS       X4, X4, X4
+	VUCOMISS     X4, X3
+	JEQ          orderedWritten
+	XORQ         AX, AX
+	VBROADCASTSS X3, Y4
+	SUBQ         $0x08, R10
+	JMP          orderedaxpy8Test
+
+orderedaxpy8:
+	VMOVUPS     (DI)(AX*4), Y5
+	VFMADD231PS (R9)(AX*4), Y4, Y5
+	VMOVUPS     Y5, (DI)(AX*4)
+	ADDQ        $0x08, AX
+
+orderedaxpy8Test:
+	CMPQ AX, R10
+	JLE  orderedaxpy8
+	ADDQ $0x08, R10
+	SUBQ $0x04, R10
+	CMPQ AX, R10
+	JG   orderedaxpyRest
+
+orderedaxpy4:
+	VMOVSS      (DI)(AX*4), X4
+	VFMADD231SS (R9)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(AX*4)
+	VMOVSS      4(DI)(AX*4), X4
+	VFMADD231SS 4(R9)(AX*4), X3, X4
+	VMOVSS      X4, 4(DI)(AX*4)
+	VMOVSS      8(DI)(AX*4), X4
+	VFMADD231SS 8(R9)(AX*4), X3, X4
+	VMOVSS      X4, 8(DI)(AX*4)
+	VMOVSS      12(DI)(AX*4), X4
+	VFMADD231SS 12(R9)(AX*4), X3, X4
+	VMOVSS      X4, 12(DI)(AX*4)
+	ADDQ        $0x04, AX
+	CMPQ        AX, R10
+	JLE         orderedaxpy4
+
+orderedaxpyRest:
+	ADDQ $0x04, R10
+	JMP  orderedaxpyTest
+
+orderedaxpy1:
+	VMOVSS      (DI)(AX*4), X4
+	VFMADD231SS (R9)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(AX*4)
+	INCQ        AX
+
+orderedaxpyTest:
+	CMPQ        AX, R10
+	JL          orderedaxpy1
+	VMOVSS      biasStep+84(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+
+orderedWritten:
+	MOVQ     guard+112(FP), R9
+	MOVQ     tickets+120(FP), R10
+	MOVQ     (R9), AX
+	LEAQ     1(AX), R11
+	LOCK
+	CMPXCHGQ R11, 128(R10)
+	TESTQ    BX, BX
+	JZ       next
+	MOVQ     R11, R12
+	ANDQ     8(R9), R12
+	SHLQ     $0x07, R12
+	ADDQ     R10, R12
+	MOVQ     256(R12), AX
+	MOVQ     AX, R13
+	SHRQ     $0x10, R13
+	CMPQ     R13, R11
+	JHI      stop
+	LEAQ     1(R11), R13
+	SHLQ     $0x10, R13
+	ORQ      16(R9), R13
+	LOCK
+	CMPXCHGQ R13, 256(R12)
+	JNE      stop
+	MOVQ     R11, (R9)
+	MOVQ     R11, AX
+	INCQ     R11
+	LOCK
+	CMPXCHGQ R11, (R10)
+	JMP      next
+
+stop:
+	DECQ BX
+	JMP  done
+
+lock:
+	MOVQ         lock+104(FP), R11
+	MOVQ         guard+112(FP), R12
+	MOVL         (R12), R12
+	XORL         AX, AX
+	LOCK
+	CMPXCHGL     R12, (R11)
+	JNE          pause
+	MOVQ         count+128(FP), AX
+	INCQ         (AX)
+	VMULSS       X0, X3, X3
+	VXORPS       X4, X4, X4
+	VUCOMISS     X4, X3
+	JEQ          lockedWritten
+	XORQ         AX, AX
+	VBROADCASTSS X3, Y4
+	SUBQ         $0x08, R10
+	JMP          lockedaxpy8Test
+
+lockedaxpy8:
+	VMOVUPS     (DI)(AX*4), Y5
+	VFMADD231PS (R9)(AX*4), Y4, Y5
+	VMOVUPS     Y5, (DI)(AX*4)
+	ADDQ        $0x08, AX
+
+lockedaxpy8Test:
+	CMPQ AX, R10
+	JLE  lockedaxpy8
+	ADDQ $0x08, R10
+	SUBQ $0x04, R10
+	CMPQ AX, R10
+	JG   lockedaxpyRest
+
+lockedaxpy4:
+	VMOVSS      (DI)(AX*4), X4
+	VFMADD231SS (R9)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(AX*4)
+	VMOVSS      4(DI)(AX*4), X4
+	VFMADD231SS 4(R9)(AX*4), X3, X4
+	VMOVSS      X4, 4(DI)(AX*4)
+	VMOVSS      8(DI)(AX*4), X4
+	VFMADD231SS 8(R9)(AX*4), X3, X4
+	VMOVSS      X4, 8(DI)(AX*4)
+	VMOVSS      12(DI)(AX*4), X4
+	VFMADD231SS 12(R9)(AX*4), X3, X4
+	VMOVSS      X4, 12(DI)(AX*4)
+	ADDQ        $0x04, AX
+	CMPQ        AX, R10
+	JLE         lockedaxpy4
+
+lockedaxpyRest:
+	ADDQ $0x04, R10
+	JMP  lockedaxpyTest
+
+lockedaxpy1:
+	VMOVSS      (DI)(AX*4), X4
+	VFMADD231SS (R9)(AX*4), X3, X4
+	VMOVSS      X4, (DI)(AX*4)
+	INCQ        AX
+
+lockedaxpyTest:
+	CMPQ        AX, R10
+	JL          lockedaxpy1
+	VMOVSS      biasStep+84(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+
+lockedWritten:
+	MOVL $0x00000000, (R11)
+	CMPL 4(R11), $0x01
+	JEQ  slept
+	JMP  next
+
+slept:
+	MOVQ guard+112(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+
+swap:
+	MOVQ     count+128(FP), AX
+	INCQ     (AX)
+	VMULSS   X0, X3, X3
+	VXORPS   X4, X4, X4
+	VUCOMISS X4, X3
+	JEQ      swappedWritten
+	XORQ     R11, R11
+	SUBQ     $0x04, R10
+	CMPQ     R11, R10
+	JG       swappedaxpyRest
+
+swappedaxpy4:
+	MOVL (DI)(R11*4), AX
+
+swap13:
+	VMOVD       AX, X4
+	VFMADD231SS (R9)(R11*4), X3, X4
+	VMOVD       X4, R12
+	LOCK
+	CMPXCHGL    R12, (DI)(R11*4)
+	JNE         swap13
+	MOVL        4(DI)(R11*4), AX
+
+swap14:
+	VMOVD       AX, X4
+	VFMADD231SS 4(R9)(R11*4), X3, X4
+	VMOVD       X4, R12
+	LOCK
+	CMPXCHGL    R12, 4(DI)(R11*4)
+	JNE         swap14
+	MOVL        8(DI)(R11*4), AX
+
+swap15:
+	VMOVD       AX, X4
+	VFMADD231SS 8(R9)(R11*4), X3, X4
+	VMOVD       X4, R12
+	LOCK
+	CMPXCHGL    R12, 8(DI)(R11*4)
+	JNE         swap15
+	MOVL        12(DI)(R11*4), AX
+
+swap16:
+	VMOVD       AX, X4
+	VFMADD231SS 12(R9)(R11*4), X3, X4
+	VMOVD       X4, R12
+	LOCK
+	CMPXCHGL    R12, 12(DI)(R11*4)
+	JNE         swap16
+	ADDQ        $0x04, R11
+	CMPQ        R11, R10
+	JLE         swappedaxpy4
+
+swappedaxpyRest:
+	ADDQ $0x04, R10
+	JMP  swappedaxpyTest
+
+swappedaxpy1:
+	MOVL (DI)(R11*4), AX
+
+swap17:
+	VMOVD       AX, X4
+	VFMADD231SS (R9)(R11*4), X3, X4
+	VMOVD       X4, R12
+	LOCK
+	CMPXCHGL    R12, (DI)(R11*4)
+	JNE         swap17
+	INCQ        R11
+
+swappedaxpyTest:
+	CMPQ   R11, R10
+	JL     swappedaxpy1
+	VMOVSS biasStep+84(FP), X4
+	MOVL   (R8), AX
+
+swap18:
+	VMOVD       AX, X5
+	VFMADD231SS X3, X4, X5
+	VMOVD       X5, R9
+	LOCK
+	CMPXCHGL    R9, (R8)
+	JNE         swap18
+
+swappedWritten:
+	JMP next
+
+resume:
+	MOVQ   coef+96(FP), AX
+	VMOVSS (AX), X3
+	JMP    write
+
+pause:
+	MOVQ   coef+96(FP), AX
+	VMOVSS X3, (AX)
+
+done:
+	VZEROUPPER
+	MOVSS X1, sum+136(FP)
+	MOVSS X2, product+140(FP)
+	MOVQ  BX, left+144(FP)
+	RET
+
+// func denseDecay(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+// Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE
+TEXT ·denseDecay(SB), NOSPLIT, $0-152
+	MOVQ   rows+8(FP), CX
+	MOVQ   soon+16(FP), DX
+	MOVQ   n+24(FP), BX
+	MOVQ   width+32(FP), SI
+	MOVQ   w+56(FP), DI
+	MOVQ   bias+64(FP), R8
+	MOVSS  lr+80(FP), X0
+	VXORPS X1, X1, X1
+	VMOVSS linear_one<>+0(SB), X2
+
+next:
+	SUBQ       $0x01, BX
+	JL         done
+	MOVLQSX    (CX), AX
+	ADDQ       $0x04, CX
+	MOVQ       SI, R10
+	MOVQ       SI, R11
+	IMULQ      AX, R11
+	MOVQ       val+40(FP), R9
+	LEAQ       (R9)(R11*4), R9
+	CMPQ       half+88(FP), $0x02
+	JEQ        resume
+	MOVLQSX    64(DX), R11
+	MOVQ       y+48(FP), R12
+	MOVQ       val+40(FP), R13
+	PREFETCHT0 (R12)(R11*4)
+	MOVLQSX    (DX), R11
+	ADDQ       $0x04, DX
+	IMULQ      SI, R11
+	LEAQ       (R13)(R11*4), R11
+	MOVL       $0x00000100, R12
+	CMPQ       SI, R12
+	CMOVQLT    SI, R12
+
+fetch:
+	PREFETCHT1 (R11)
+	ADDQ       $0x40, R11
+	SUBQ       $0x10, R12
+	JG         fetch
+	PREFETCHT1 -4(R11)(R12*4)
+	MOVQ       y+48(FP), R11
+	VMOVSS     (R11)(AX*4), X3
+	VXORPS     X5, X5, X5
+	VXORPS     X6, X6, X6
+	VXORPS     X7, X7, X7
+	VMOVSS     (R8), X4
+	XORQ       AX, AX
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	SUBQ       $0x20, R10
+	JL         dot32Done
+
+dot32:
+	VMOVUPS     (R9)(AX*4), Y12
+	VFMADD231PS (DI)(AX*4), Y12, Y9
+	VMOVUPS     32(R9)(AX*4), Y12
+	VFMADD231PS 32(DI)(AX*4), Y12, Y8
+	VMOVUPS     64(R9)(AX*4), Y12
+	VFMADD231PS 64(DI)(AX*4), Y12, Y10
+	VMOVUPS     96(R9)(AX*4), Y12
+	VFMADD231PS 96(DI)(AX*4), Y12, Y11
+	ADDQ        $0x20, AX
+	CMPQ        AX, R10
+	JLE         dot32
+
+dot32Done:
+	ADDQ $0x20, R10
+	SUBQ $0x08, R10
+	JMP  dot8Test
+
+dot8:
+	VMOVUPS     (R9)(AX*4), Y12
+	VFMADD231PS (DI)(AX*4), Y12, Y9
+	ADDQ        $0x08, AX
+
+dot8Test:
+	CMPQ         AX, R10
+	JLE          dot8
+	ADDQ         $0x08, R10
+	VADDPS       Y11, Y10, Y10
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y8, Y9, Y9
+	VEXTRACTF128 $0x01, Y9, X8
+	VADDPS       X8, X9, X9
+	VMOVHLPS     X9, X9, X8
+	VADDPS       X8, X9, X9
+	VMOVSHDUP    X9, X8
+	VADDSS       X8, X9, X9
+	SUBQ         $0x04, R10
+	CMPQ         AX, R10
+	JG           dotRest
+
+dot4:
+	VMOVSS      (R9)(AX*4), X8
+	VFMADD231SS (DI)(AX*4), X8, X4
+	VMOVSS      4(R9)(AX*4), X8
+	VFMADD231SS 4(DI)(AX*4), X8, X5
+	VMOVSS      8(R9)(AX*4), X8
+	VFMADD231SS 8(DI)(AX*4), X8, X6
+	VMOVSS      12(R9)(AX*4), X8
+	VFMADD231SS 12(DI)(AX*4), X8, X7
+	ADDQ        $0x04, AX
+	CMPQ        AX, R10
+	JLE         dot4
+
+dotRest:
+	ADDQ $0x04, R10
+	JMP  dotTest
+
+dot1:
+	VMOVSS      (R9)(AX*4), X8
+	VFMADD231SS (DI)(AX*4), X8, X5
+	INCQ        AX
+
+dotTest:
+	CMPQ     AX, R10
+	JL       dot1
+	VADDSS   X5, X4, X4
+	VADDSS   X7, X6, X6
+	VADDSS   X6, X4, X4
+	VADDSS   X9, X4, X4
+	MOVQ     loss+0(FP), AX
+	CMPQ     AX, $0x00000002
+	JGE      value
+	VADDSS   X3, X3, X5
+	VSUBSS   linear_one<>+0(SB), X5, X5
+	CMPQ     AX, $0x00000001
+	JEQ      hinge
+	VMULSS   linear_log2e<>+0(SB), X5, X6
+	VMULSS   X4, X6, X6
+	VMOVSS   linear_most<>+0(SB), X7
+	VMOVSS   linear_sign<>+0(SB), X3
+	VANDNPS  X6, X3, X3
+	VUCOMISS X3, X7
+	JCC      within
+	VMOVSS   linear_least<>+0(SB), X3
+	VMAXSS   X6, X3, X6
+	VMINSS   X6, X7, X6
+
+within:
+	VADDSS      linear_magic<>+0(SB), X6, X3
+	VSUBSS      linear_magic<>+0(SB), X3, X7
+	VSUBSS      X7, X6, X7
+	VPSLLD      $0x17, X3, X3
+	VMOVSS      linear_exp2_0<>+0(SB), X8
+	VMOVSS      linear_exp2_2<>+0(SB), X9
+	VMOVSS      linear_exp2_4<>+0(SB), X10
+	VMULSS      X7, X7, X6
+	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
+	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
+	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
+	VFMADD231SS X6, X10, X9
+	VFMADD231SS X6, X9, X8
+	VPADDD      X3, X8, X7
+	VADDSS      linear_one<>+0(SB), X7, X8
+	VDIVSS      X8, X5, X3
+	VMULSS      X4, X5, X6
+	VMULSS      X5, X3, X4
+	VMULSS      X7, X4, X8
+	VMAXSS      X8, X4, X8
+	VMULSS      X8, X2, X2
+	VXORPS      X4, X4, X4
+	VSUBSS      X6, X4, X6
+	VMAXSS      X6, X4, X6
+	VADDSS      X6, X1, X1
+	JMP         step
+
+hinge:
+	VMULSS   X4, X5, X6
+	VMOVSS   linear_one<>+0(SB), X7
+	VSUBSS   X6, X7, X6
+	VXORPS   X3, X3, X3
+	VUCOMISS X6, X3
+	JCC      step
+	VMOVAPS  X5, X3
+	VADDSS   X6, X1, X1
+	JMP      step
+
+value:
+	VSUBSS      X4, X3, X6
+	CMPQ        AX, $0x00000003
+	JEQ         absolute
+	VADDSS      X6, X6, X3
+	VFMADD231SS X6, X6, X1
+	JMP         step
+
+absolute:
+	VMOVSS   linear_sign<>+0(SB), X3
+	VANDPS   X3, X6, X3
+	VXORPS   X3, X6, X6
+	VADDSS   X6, X1, X1
+	VMOVSS   linear_one<>+0(SB), X5
+	VORPS    X5, X3, X3
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X6
+	JNE      step
+	VXORPS   X3, X3, X3
+
+step:
+	CMPQ half+88(FP), $0x00
+	JNE  between
+
+write:
+	VMULSS       X0, X3, X3
+	MOVQ         shrink+72(FP), R11
+	VMOVSS       linear_one<>+0(SB), X5
+	XORQ         AX, AX
+	VBROADCASTSS X3, Y4
+	VBROADCASTSS X0, Y6
+	VBROADCASTSS linear_one<>+0(SB), Y7
+	SUBQ         $0x08, R10
+	JMP          axpy8Test
+
+axpy8:
+	VMOVUPS      (DI)(AX*4), Y8
+	VMULPS       (R11)(AX*4), Y6, Y9
+	VMINPS       Y7, Y9, Y9
+	VFNMADD231PS Y8, Y9, Y8
+	VFMADD231PS  (R9)(AX*4), Y4, Y8
+	VMOVUPS      Y8, (DI)(AX*4)
+	ADDQ         $0x08, AX
+
+axpy8Test:
+	CMPQ AX, R10
+	JLE  axpy8
+	ADDQ $0x08, R10
+	SUBQ $0x04, R10
+	CMPQ AX, R10
+	JG   axpyRest
+
+axpy4:
+	VMOVSS       (DI)(AX*4), X6
+	VMULSS       (R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(AX*4)
+	VMOVSS       4(DI)(AX*4), X6
+	VMULSS       4(R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R9)(AX*4), X3, X6
+	VMOVSS       X6, 4(DI)(AX*4)
+	VMOVSS       8(DI)(AX*4), X6
+	VMULSS       8(R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R9)(AX*4), X3, X6
+	VMOVSS       X6, 8(DI)(AX*4)
+	VMOVSS       12(DI)(AX*4), X6
+	VMULSS       12(R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R9)(AX*4), X3, X6
+	VMOVSS       X6, 12(DI)(AX*4)
+	ADDQ         $0x04, AX
+	CMPQ         AX, R10
+	JLE          axpy4
+
+axpyRest:
+	ADDQ $0x04, R10
+	JMP  axpyTest
+
+axpy1:
+	VMOVSS       (DI)(AX*4), X6
+	VMULSS       (R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(AX*4)
+	INCQ         AX
+
+axpyTest:
+	CMPQ        AX, R10
+	JL          axpy1
+	VMOVSS      biasStep+84(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+	JMP         next
+
+between:
+	CMPQ         half+88(FP), $0x05
+	JEQ          swap
+	CMPQ         half+88(FP), $0x03
+	JEQ          lock
+	CMPQ         half+88(FP), $0x04
+	JNE          pause
+	MOVQ         guard+112(FP), AX
+	MOVQ         tickets+120(FP), R11
+	MOVQ         (AX), AX
+	CMPQ         AX, 128(R11)
+	JNE          pause
+	MOVQ         count+128(FP), AX
+	INCQ         (AX)
+	VMULSS       X0, X3, X3
+	MOVQ         shrink+72(FP), R11
+	VMOVSS       linear_one<>+0(SB), X5
+	XORQ         AX, AX
+	VBROADCASTSS X3, Y4
+	VBROADCASTSS X0, Y6
+	VBROADCASTSS linear_one<>+0(SB), Y7
+	SUBQ         $0x08, R10
+	JMP          orderedaxpy8Test
+
+orderedaxpy8:
+	VMOVUPS      (DI)(AX*4), Y8
+	VMULPS       (R11)(AX*4), Y6, Y9
+	VMINPS       Y7, Y9, Y9
+	VFNMADD231PS Y8, Y9, Y8
+	VFMADD231PS  (R9)(AX*4), Y4, Y8
+	VMOVUPS      Y8, (DI)(AX*4)
+	ADDQ         $0x08, AX
+
+orderedaxpy8Test:
+	CMPQ AX, R10
+	JLE  orderedaxpy8
+	ADDQ $0x08, R10
+	SUBQ $0x04, R10
+	CMPQ AX, R10
+	JG   orderedaxpyRest
+
+orderedaxpy4:
+	VMOVSS       (DI)(AX*4), X6
+	VMULSS       (R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(AX*4)
+	VMOVSS       4(DI)(AX*4), X6
+	VMULSS       4(R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R9)(AX*4), X3, X6
+	VMOVSS       X6, 4(DI)(AX*4)
+	VMOVSS       8(DI)(AX*4), X6
+	VMULSS       8(R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R9)(AX*4), X3, X6
+	VMOVSS       X6, 8(DI)(AX*4)
+	VMOVSS       12(DI)(AX*4), X6
+	VMULSS       12(R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R9)(AX*4), X3, X6
+	VMOVSS       X6, 12(DI)(AX*4)
+	ADDQ         $0x04, AX
+	CMPQ         AX, R10
+	JLE          orderedaxpy4
+
+orderedaxpyRest:
+	ADDQ $0x04, R10
+	JMP  orderedaxpyTest
+
+orderedaxpy1:
+	VMOVSS       (DI)(AX*4), X6
+	VMULSS       (R11)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(AX*4)
+	INCQ         AX
+
+orderedaxpyTest:
+	CMPQ        AX, R10
+	JL          orderedaxpy1
+	VMOVSS      biasStep+84(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+	MOVQ        guard+112(FP), R9
+	MOVQ        tickets+120(FP), R10
+	MOVQ        (R9), AX
+	LEAQ        1(AX), R11
+	LOCK
+	CMPXCHGQ    R11, 128(R10)
+	TESTQ       BX, BX
+	JZ          next
+	MOVQ        R11, R12
+	ANDQ        8(R9), R12
+	SHLQ        $0x07, R12
+	ADDQ        R10, R12
+	MOVQ        256(R12), AX
+	MOVQ        AX, R13
+	SHRQ        $0x10, R13
+	CMPQ        R13, R11
+	JHI         stop
+	LEAQ        1(R11), R13
+	SHLQ        $0x10, R13
+	ORQ         16(R9), R13
+	LOCK
+	CMPXCHGQ    R13, 256(R12)
+	JNE         stop
+	MOVQ        R11, (R9)
+	MOVQ        R11, AX
+	INCQ        R11
+	LOCK
+	CMPXCHGQ    R11, (R10)
+	JMP         next
+
+stop:
+	DECQ BX
+	JMP  done
+
+lock:
+	MOVQ         lock+104(FP), R11
+	MOVQ         guard+112(FP), R12
+	MOVL         (R12), R12
+	XORL         AX, AX
+	LOCK
+	CMPXCHGL     R12, (R11)
+	JNE          pause
+	MOVQ         count+128(FP), AX
+	INCQ         (AX)
+	VMULSS       X0, X3, X3
+	MOVQ         shrink+72(FP), R12
+	VMOVSS       linear_one<>+0(SB), X5
+	XORQ         AX, AX
+	VBROADCASTSS X3, Y4
+	VBROADCASTSS X0, Y6
+	VBROADCASTSS linear_one<>+0(SB), Y7
+	SUBQ         $0x08, R10
+	JMP          lockedaxpy8Test
+
+lockedaxpy8:
+	VMOVUPS      (DI)(AX*4), Y8
+	VMULPS       (R12)(AX*4), Y6, Y9
+	VMINPS       Y7, Y9, Y9
+	VFNMADD231PS Y8, Y9, Y8
+	VFMADD231PS  (R9)(AX*4), Y4, Y8
+	VMOVUPS      Y8, (DI)(AX*4)
+	ADDQ         $0x08, AX
+
+lockedaxpy8Test:
+	CMPQ AX, R10
+	JLE  lockedaxpy8
+	ADDQ $0x08, R10
+	SUBQ $0x04, R10
+	CMPQ AX, R10
+	JG   lockedaxpyRest
+
+lockedaxpy4:
+	VMOVSS       (DI)(AX*4), X6
+	VMULSS       (R12)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(AX*4)
+	VMOVSS       4(DI)(AX*4), X6
+	VMULSS       4(R12)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R9)(AX*4), X3, X6
+	VMOVSS       X6, 4(DI)(AX*4)
+	VMOVSS       8(DI)(AX*4), X6
+	VMULSS       8(R12)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R9)(AX*4), X3, X6
+	VMOVSS       X6, 8(DI)(AX*4)
+	VMOVSS       12(DI)(AX*4), X6
+	VMULSS       12(R12)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R9)(AX*4), X3, X6
+	VMOVSS       X6, 12(DI)(AX*4)
+	ADDQ         $0x04, AX
+	CMPQ         AX, R10
+	JLE          lockedaxpy4
+
+lockedaxpyRest:
+	ADDQ $0x04, R10
+	JMP  lockedaxpyTest
+
+lockedaxpy1:
+	VMOVSS       (DI)(AX*4), X6
+	VMULSS       (R12)(AX*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(AX*4), X3, X6
+	VMOVSS       X6, (DI)(AX*4)
+	INCQ         AX
+
+lockedaxpyTest:
+	CMPQ        AX, R10
+	JL          lockedaxpy1
+	VMOVSS      biasStep+84(FP), X4
+	VMOVSS      (R8), X5
+	VFMADD231SS X3, X4, X5
+	VMOVSS      X5, (R8)
+	MOVL        $0x00000000, (R11)
+	CMPL        4(R11), $0x01
+	JEQ         slept
+	JMP         next
+
+slept:
+	MOVQ guard+112(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+
+swap:
+	MOVQ   count+128(FP), AX
+	INCQ   (AX)
+	VMULSS X0, X3, X3
+	MOVQ   shrink+72(FP), R12
+	VMOVSS linear_one<>+0(SB), X5
+	XORQ   R11, R11
+	SUBQ   $0x04, R10
+	CMPQ   R11, R10
+	JG     swappedaxpyRest
+
+swappedaxpy4:
+	MOVL (DI)(R11*4), AX
+
+swap19:
+	VMOVD        AX, X6
+	VMULSS       (R12)(R11*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(R11*4), X3, X6
+	VMOVD        X6, R13
+	LOCK
+	CMPXCHGL     R13, (DI)(R11*4)
+	JNE          swap19
+	MOVL         4(DI)(R11*4), AX
+
+swap20:
+	VMOVD        AX, X6
+	VMULSS       4(R12)(R11*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  4(R9)(R11*4), X3, X6
+	VMOVD        X6, R13
+	LOCK
+	CMPXCHGL     R13, 4(DI)(R11*4)
+	JNE          swap20
+	MOVL         8(DI)(R11*4), AX
+
+swap21:
+	VMOVD        AX, X6
+	VMULSS       8(R12)(R11*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  8(R9)(R11*4), X3, X6
+	VMOVD        X6, R13
+	LOCK
+	CMPXCHGL     R13, 8(DI)(R11*4)
+	JNE          swap21
+	MOVL         12(DI)(R11*4), AX
+
+swap22:
+	VMOVD        AX, X6
+	VMULSS       12(R12)(R11*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  12(R9)(R11*4), X3, X6
+	VMOVD        X6, R13
+	LOCK
+	CMPXCHGL     R13, 12(DI)(R11*4)
+	JNE          swap22
+	ADDQ         $0x04, R11
+	CMPQ         R11, R10
+	JLE          swappedaxpy4
+
+swappedaxpyRest:
+	ADDQ $0x04, R10
+	JMP  swappedaxpyTest
+
+swappedaxpy1:
+	MOVL (DI)(R11*4), AX
+
+swap23:
+	VMOVD        AX, X6
+	VMULSS       (R12)(R11*4), X0, X4
+	VMINSS       X5, X4, X4
+	VFNMADD231SS X6, X4, X6
+	VFMADD231SS  (R9)(R11*4), X3, X6
+	VMOVD        X6, R13
+	LOCK
+	CMPXCHGL     R13, (DI)(R11*4)
+	JNE          swap23
+	INCQ         R11
+
+swappedaxpyTest:
+	CMPQ   R11, R10
+	JL     swappedaxpy1
+	VMOVSS biasStep+84(FP), X4
+	MOVL   (R8), AX
+
+swap24:
+	VMOVD       AX, X5
+	VFMADD231SS X3, X4, X5
+	VMOVD       X5, R9
+	LOCK
+	CMPXCHGL    R9, (R8)
+	JNE         swap24
+	JMP         next
+
+resume:
+	MOVQ   coef+96(FP), AX
+	VMOVSS (AX), X3
+	JMP    write
+
+pause:
+	MOVQ   coef+96(FP), AX
+	VMOVSS X3, (AX)
+
+done:
+	VZEROUPPER
+	MOVSS X1, sum+136(FP)
+	MOVSS X2, product+140(FP)
+	MOVQ  BX, left+144(FP)
 	RET
 
 // func linearOutputs(ptr *int64, n int, idx *uint32, val *float32, w *float32, bias float32, z *float32)

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-TEXT ·linearStepsNEON(SB), NOSPLIT, $0-120
+// func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·linearStepsNEON(SB), NOSPLIT, $0-128
 	MOVD $loss+0(FP), R0
 	JMP linearStepsNEON<>(SB)
 
@@ -19,8 +19,8 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x5295476b // mov w11, #43579
 	WORD $0x5280002f // mov w15, #1
 	WORD $0x52a85f8d // mov w13, #1123811328
-	WORD $0xa9442809 // ldp x9, x10, [x0, #64]
-	WORD $0xf9403011 // ldr x17, [x0, #96]
+	WORD $0xa944a809 // ldp x9, x10, [x0, #72]
+	WORD $0xf9403411 // ldr x17, [x0, #104]
 	WORD $0x52a9680e // mov w14, #1262485504
 	WORD $0x52b85f8c // mov w12, #-1023672320
 	WORD $0x72a7f70b // movk w11, #16312, lsl #16
@@ -36,9 +36,9 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e2701c3 // fmov s3, w14
 	WORD $0xa942380d // ldp x13, x14, [x0, #32]
 	WORD $0x1e2701e4 // fmov s4, w15
-	WORD $0xa9433c10 // ldp x16, x15, [x0, #48]
+	WORD $0xa943bc10 // ldp x16, x15, [x0, #56]
 	WORD $0x72a7e62b // movk w11, #16177, lsl #16
-	WORD $0xbd405816 // ldr s22, [x0, #88]
+	WORD $0xbd406016 // ldr s22, [x0, #96]
 	WORD $0x1e270181 // fmov s1, w12
 	WORD $0x1e270165 // fmov s5, w11
 	WORD $0x529f918b // mov w11, #64652
@@ -60,7 +60,7 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB0_2:
-	WORD $0xf9403403 // ldr x3, [x0, #104]
+	WORD $0xf9403803 // ldr x3, [x0, #112]
 	WORD $0xbd000078 // str s24, [x3]
 	// BB0_3:
 	WORD $0xf1000508 // subs x8, x8, #1
@@ -74,7 +74,7 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0409c3 // add x3, x14, x4, lsl #2
 	WORD $0x8b040a04 // add x4, x16, x4, lsl #2
 	WORD $0x540000a1 // b.ne BB0_6
-	WORD $0xf9403406 // ldr x6, [x0, #104]
+	WORD $0xf9403806 // ldr x6, [x0, #112]
 	WORD $0xbd4000d8 // ldr s24, [x6]
 	WORD $0x14000092 // b BB0_25
 	WORD $0xd503201f // nop
@@ -280,7 +280,7 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc267939 // str s25, [x9, x6, lsl #2]
 	WORD $0x54ffff28 // b.hi BB0_30
 	// BB0_31:
-	WORD $0xbd405c19 // ldr s25, [x0, #92]
+	WORD $0xbd406419 // ldr s25, [x0, #100]
 	WORD $0xbd40015a // ldr s26, [x10]
 	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
 	WORD $0xbd000158 // str s24, [x10]
@@ -290,12 +290,12 @@ TEXT linearStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
 	// BB0_33:
 	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #16]
-	WORD $0x2d0e5c13 // stp s19, s23, [x0, #112]
+	WORD $0x2d0f5c13 // stp s19, s23, [x0, #120]
 	WORD $0xd503201f // nop, for ldp x22, x21, [sp], #32
 	WORD $0xd65f03c0 // ret
 
-// func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-TEXT ·linearDecayNEON(SB), NOSPLIT, $0-120
+// func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·linearDecayNEON(SB), NOSPLIT, $0-128
 	MOVD $loss+0(FP), R0
 	JMP linearDecayNEON<>(SB)
 
@@ -310,12 +310,12 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x5295476c // mov w12, #43579
 	WORD $0x52800030 // mov w16, #1
 	WORD $0x52a85f8e // mov w14, #1123811328
-	WORD $0xa944a40b // ldp x11, x9, [x0, #72]
-	WORD $0xf940200a // ldr x10, [x0, #64]
+	WORD $0xa945240b // ldp x11, x9, [x0, #80]
+	WORD $0xf940240a // ldr x10, [x0, #72]
 	WORD $0x52a9680f // mov w15, #1262485504
 	WORD $0x52b85f8d // mov w13, #-1023672320
 	WORD $0x72a7f70c // movk w12, #16312, lsl #16
-	WORD $0xf9403001 // ldr x1, [x0, #96]
+	WORD $0xf9403401 // ldr x1, [x0, #104]
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
 	WORD $0x2f00e414 // movi d20, #0000000000000000
 	WORD $0x1e3e1015 // fmov s21, #-1.00000000
@@ -328,9 +328,9 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e2701e3 // fmov s3, w15
 	WORD $0xa9423c0e // ldp x14, x15, [x0, #32]
 	WORD $0x1e270204 // fmov s4, w16
-	WORD $0xa9434011 // ldp x17, x16, [x0, #48]
+	WORD $0xa943c011 // ldp x17, x16, [x0, #56]
 	WORD $0x72a7e62c // movk w12, #16177, lsl #16
-	WORD $0xbd405816 // ldr s22, [x0, #88]
+	WORD $0xbd406016 // ldr s22, [x0, #96]
 	WORD $0x1e2701a1 // fmov s1, w13
 	WORD $0x1e270185 // fmov s5, w12
 	WORD $0x529f918c // mov w12, #64652
@@ -350,7 +350,7 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xa940b00d // ldp x13, x12, [x0, #8]
 	WORD $0x14000007 // b BB1_3
 	// BB1_2:
-	WORD $0xbd405c19 // ldr s25, [x0, #92]
+	WORD $0xbd406419 // ldr s25, [x0, #100]
 	WORD $0xbd40017a // ldr s26, [x11]
 	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
 	WORD $0xbd000178 // str s24, [x11]
@@ -365,7 +365,7 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0509e4 // add x4, x15, x5, lsl #2
 	WORD $0x8b050a25 // add x5, x17, x5, lsl #2
 	WORD $0x54000081 // b.ne BB1_5
-	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xf9403807 // ldr x7, [x0, #112]
 	WORD $0xbd4000f8 // ldr s24, [x7]
 	WORD $0x14000098 // b BB1_25
 	// BB1_5:
@@ -515,7 +515,7 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB1_23:
-	WORD $0xf9403404 // ldr x4, [x0, #104]
+	WORD $0xf9403804 // ldr x4, [x0, #112]
 	WORD $0xbd000098 // str s24, [x4]
 	WORD $0xf1000508 // subs x8, x8, #1
 	WORD $0x54ffed6c // b.gt BB1_3
@@ -597,7 +597,508 @@ TEXT linearDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e2e1017 // fmov s23, #1.00000000
 	// BB1_31:
 	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
-	WORD $0x2d0e5c13 // stp s19, s23, [x0, #112]
+	WORD $0x2d0f5c13 // stp s19, s23, [x0, #120]
 	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #16]
 	WORD $0xd503201f // nop, for ldr x23, [sp], #48
+	WORD $0xd65f03c0 // ret
+
+// func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·denseStepsNEON(SB), NOSPLIT, $0-128
+	MOVD $loss+0(FP), R0
+	JMP denseStepsNEON<>(SB)
+
+TEXT denseStepsNEON<>(SB), NOSPLIT|NOFRAME, $0-0
+	PCALIGN $32
+	WORD $0xf9400c08 // ldr x8, [x0, #24]
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x5400194b // b.lt BB2_33
+	WORD $0x52b85f8c // mov w12, #-1023672320
+	WORD $0x5295476b // mov w11, #43579
+	WORD $0x52a85f8d // mov w13, #1123811328
+	WORD $0xa944240a // ldp x10, x9, [x0, #64]
+	WORD $0x1e2e1012 // fmov s18, #1.00000000
+	WORD $0x2f00e413 // movi d19, #0000000000000000
+	WORD $0x1e3e1016 // fmov s22, #-1.00000000
+	WORD $0x1e270181 // fmov s1, w12
+	WORD $0x5280002c // mov w12, #1
+	WORD $0x72a7f70b // movk w11, #16312, lsl #16
+	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x1e2e1015 // fmov s21, #1.00000000
+	WORD $0xbd406017 // ldr s23, [x0, #96]
+	WORD $0x1e2701a2 // fmov s2, w13
+	WORD $0x72a7f00c // movk w12, #16256, lsl #16
+	WORD $0x1e270160 // fmov s0, w11
+	WORD $0xf940280b // ldr x11, [x0, #80]
+	WORD $0x52a9680e // mov w14, #1262485504
+	WORD $0x1e2701c3 // fmov s3, w14
+	WORD $0x5280200e // mov w14, #256
+	WORD $0x1e270184 // fmov s4, w12
+	WORD $0x528e428c // mov w12, #29204
+	WORD $0x72a7e62c // movk w12, #16177, lsl #16
+	WORD $0x1e270185 // fmov s5, w12
+	WORD $0x529f918c // mov w12, #64652
+	WORD $0x72a7ceac // movk w12, #15989, lsl #16
+	WORD $0x1e270186 // fmov s6, w12
+	WORD $0x528b6e4c // mov w12, #23410
+	WORD $0x72a7ac6c // movk w12, #15715, lsl #16
+	WORD $0x1e270187 // fmov s7, w12
+	WORD $0x5290c52c // mov w12, #34345
+	WORD $0x72a783cc // movk w12, #15390, lsl #16
+	WORD $0x1e270190 // fmov s16, w12
+	WORD $0x52808e4c // mov w12, #1138
+	WORD $0x72a755cc // movk w12, #15022, lsl #16
+	WORD $0x1e270191 // fmov s17, w12
+	WORD $0xa940b00d // ldp x13, x12, [x0, #8]
+	WORD $0x14000005 // b BB2_4
+	// BB2_2:
+	WORD $0xf940380f // ldr x15, [x0, #112]
+	WORD $0xbd0001f8 // str s24, [x15]
+	// BB2_3:
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x5400144d // b.le BB2_34
+	// BB2_4:
+	WORD $0xb88045a1 // ldrsw x1, [x13], #4
+	WORD $0xa9430810 // ldp x16, x2, [x0, #48]
+	WORD $0x9b017e0f // mul x15, x16, x1
+	WORD $0xf9403411 // ldr x17, [x0, #104]
+	WORD $0xf1000a3f // cmp x17, #2
+	WORD $0x8b0f084f // add x15, x2, x15, lsl #2
+	WORD $0x540000a1 // b.ne BB2_6
+	WORD $0xf9403811 // ldr x17, [x0, #112]
+	WORD $0xbd400238 // ldr s24, [x17]
+	WORD $0x14000074 // b BB2_25
+	WORD $0xd503201f // nop
+	// BB2_6:
+	WORD $0xb9804183 // ldrsw x3, [x12, #64]
+	WORD $0xf100021f // cmp x16, #0
+	WORD $0x8b030943 // add x3, x10, x3, lsl #2
+	WORD $0xf9800060 // prfm pldl1keep, [x3]
+	WORD $0x5400056d // b.le BB2_15
+	WORD $0xb9800184 // ldrsw x4, [x12]
+	WORD $0xf104021f // cmp x16, #256
+	WORD $0x9a8e3203 // csel x3, x16, x14, lo
+	WORD $0x91004063 // add x3, x3, #16
+	WORD $0x9b047e04 // mul x4, x16, x4
+	WORD $0x8b040842 // add x2, x2, x4, lsl #2
+	// BB2_8:
+	WORD $0xd1004063 // sub x3, x3, #16
+	WORD $0xf9800040 // prfm pldl1keep, [x2]
+	WORD $0x91010042 // add x2, x2, #64
+	WORD $0xf100407f // cmp x3, #16
+	WORD $0x54ffff88 // b.hi BB2_8
+	WORD $0xbd400178 // ldr s24, [x11]
+	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
+	WORD $0xf100221f // cmp x16, #8
+	WORD $0xaa0903e3 // mov x3, x9
+	WORD $0xaa1003e4 // mov x4, x16
+	WORD $0xaa0f03e2 // mov x2, x15
+	WORD $0x5400018b // b.lt BB2_12
+	WORD $0xaa0f03e2 // mov x2, x15
+	WORD $0xaa1003e5 // mov x5, x16
+	WORD $0xaa0903e3 // mov x3, x9
+	// BB2_11:
+	WORD $0xacc1705b // ldp q27, q28, [x2], #32
+	WORD $0xd10020a4 // sub x4, x5, #8
+	WORD $0xf1003cbf // cmp x5, #15
+	WORD $0xaa0403e5 // mov x5, x4
+	WORD $0xacc1787d // ldp q29, q30, [x3], #32
+	WORD $0x4e3ccfda // fmla v26.4s, v30.4s, v28.4s
+	WORD $0x4e3bcfb9 // fmla v25.4s, v29.4s, v27.4s
+	WORD $0x54ffff28 // b.hi BB2_11
+	// BB2_12:
+	WORD $0xf100049f // cmp x4, #1
+	WORD $0x540001cb // b.lt BB2_16
+	WORD $0x91000484 // add x4, x4, #1
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB2_14:
+	WORD $0xbc40445b // ldr s27, [x2], #4
+	WORD $0xbc40447c // ldr s28, [x3], #4
+	WORD $0xd1000484 // sub x4, x4, #1
+	WORD $0xf100049f // cmp x4, #1
+	WORD $0x1f1c6378 // fmadd s24, s27, s28, s24
+	WORD $0x54ffff68 // b.hi BB2_14
+	WORD $0x14000004 // b BB2_16
+	// BB2_15:
+	WORD $0xbd400178 // ldr s24, [x11]
+	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
+	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	// BB2_16:
+	WORD $0x4e3ad739 // fadd v25.4s, v25.4s, v26.4s
+	WORD $0xbc61795b // ldr s27, [x10, x1, lsl #2]
+	WORD $0xf9400002 // ldr x2, [x0]
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x7e30db39 // faddp s25, v25.2s
+	WORD $0xf100045f // cmp x2, #1
+	WORD $0x1e392b1a // fadd s26, s24, s25
+	WORD $0x1e3b2b78 // fadd s24, s27, s27
+	WORD $0x1e362b18 // fadd s24, s24, s22
+	WORD $0x1e380b59 // fmul s25, s26, s24
+	WORD $0x54000380 // b.eq BB2_19
+	WORD $0xb5000442 // cbnz x2, BB2_21
+	WORD $0x1e39081a // fmul s26, s0, s25
+	WORD $0x1e214b5a // fmax s26, s26, s1
+	WORD $0x1e225b5a // fmin s26, s26, s2
+	WORD $0x1e3a287b // fadd s27, s3, s26
+	WORD $0x1e214339 // fneg s25, s25
+	WORD $0x1e334b39 // fmax s25, s25, s19
+	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e233b7c // fsub s28, s27, s3
+	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
+	WORD $0x1e3c3b5a // fsub s26, s26, s28
+	WORD $0x1e3a0b5c // fmul s28, s26, s26
+	WORD $0x1f1a10bd // fmadd s29, s5, s26, s4
+	WORD $0x1f1a18fe // fmadd s30, s7, s26, s6
+	WORD $0x1f1a423a // fmadd s26, s17, s26, s16
+	WORD $0x1f1a7b9a // fmadd s26, s28, s26, s30
+	WORD $0x1f1a779a // fmadd s26, s28, s26, s29
+	WORD $0x0eba877a // add v26.2s, v27.2s, v26.2s
+	WORD $0x1e322b5b // fadd s27, s26, s18
+	WORD $0x1e3b1a5b // fdiv s27, s18, s27
+	WORD $0x1e3a0b7a // fmul s26, s27, s26
+	WORD $0x1e3b4b5a // fmax s26, s26, s27
+	WORD $0x1e3a0ab5 // fmul s21, s21, s26
+	WORD $0x1e3b0b18 // fmul s24, s24, s27
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb5fff371 // cbnz x17, BB2_2
+	WORD $0x1400001b // b BB2_25
+	// BB2_19:
+	WORD $0x1e393a59 // fsub s25, s18, s25
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x540001a9 // b.ls BB2_23
+	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb5fff291 // cbnz x17, BB2_2
+	WORD $0x14000014 // b BB2_25
+	// BB2_21:
+	WORD $0x1e3a3b78 // fsub s24, s27, s26
+	WORD $0xf100085f // cmp x2, #2
+	WORD $0x54000141 // b.ne BB2_24
+	WORD $0x1f185314 // fmadd s20, s24, s24, s20
+	WORD $0x1e382b18 // fadd s24, s24, s24
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb5fff191 // cbnz x17, BB2_2
+	WORD $0x1400000c // b BB2_25
+	// BB2_23:
+	WORD $0x2f00e418 // movi d24, #0000000000000000
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb5fff111 // cbnz x17, BB2_2
+	WORD $0x14000008 // b BB2_25
+	// BB2_24:
+	WORD $0x1e202308 // fcmp s24, #0.0
+	WORD $0x1e20c319 // fabs s25, s24
+	WORD $0x1e334ed8 // fcsel s24, s22, s19, mi
+	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb5fff011 // cbnz x17, BB2_2
+	// BB2_25:
+	WORD $0x1e380af8 // fmul s24, s23, s24
+	WORD $0x1e202308 // fcmp s24, #0.0
+	WORD $0x54ffefe0 // b.eq BB2_3
+	WORD $0xaa0903f1 // mov x17, x9
+	WORD $0xf100121f // cmp x16, #4
+	WORD $0x5400018b // b.lt BB2_29
+	// BB2_27:
+	WORD $0x3dc00239 // ldr q25, [x17]
+	WORD $0x3cc105fa // ldr q26, [x15], #16
+	WORD $0xd1001201 // sub x1, x16, #4
+	WORD $0xf1001e1f // cmp x16, #7
+	WORD $0x4f981359 // fmla v25.4s, v26.4s, v24.s[0]
+	WORD $0xaa0103f0 // mov x16, x1
+	WORD $0x3c810639 // str q25, [x17], #16
+	WORD $0x54ffff28 // b.hi BB2_27
+	WORD $0xf100043f // cmp x1, #1
+	WORD $0x540000aa // b.ge BB2_30
+	WORD $0x1400000d // b BB2_32
+	// BB2_29:
+	WORD $0xaa1003e1 // mov x1, x16
+	WORD $0xf100061f // cmp x16, #1
+	WORD $0x5400014b // b.lt BB2_32
+	// BB2_30:
+	WORD $0xaa1f03f0 // mov x16, xzr
+	WORD $0xd503201f // nop
+	// BB2_31:
+	WORD $0xbc7079f9 // ldr s25, [x15, x16, lsl #2]
+	WORD $0xbc705a3a // ldr s26, [x17, w16, uxtw #2]
+	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
+	WORD $0xbc305a39 // str s25, [x17, w16, uxtw #2]
+	WORD $0x91000610 // add x16, x16, #1
+	WORD $0xeb10003f // cmp x1, x16
+	WORD $0x54ffff41 // b.ne BB2_31
+	// BB2_32:
+	WORD $0xbd406419 // ldr s25, [x0, #100]
+	WORD $0xbd40017a // ldr s26, [x11]
+	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
+	WORD $0xbd000178 // str s24, [x11]
+	WORD $0x17ffff60 // b BB2_3
+	// BB2_33:
+	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x1e2e1015 // fmov s21, #1.00000000
+	// BB2_34:
+	WORD $0x2d0f5414 // stp s20, s21, [x0, #120]
+	WORD $0xd65f03c0 // ret
+
+// func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·denseDecayNEON(SB), NOSPLIT, $0-128
+	MOVD $loss+0(FP), R0
+	JMP denseDecayNEON<>(SB)
+
+TEXT denseDecayNEON<>(SB), NOSPLIT|NOFRAME, $0-0
+	PCALIGN $32
+	WORD $0xf9400c08 // ldr x8, [x0, #24]
+	WORD $0xf100051f // cmp x8, #1
+	WORD $0x54001c8b // b.lt BB3_32
+	WORD $0x52b85f8d // mov w13, #-1023672320
+	WORD $0x5295476b // mov w11, #43579
+	WORD $0x52a85f8e // mov w14, #1123811328
+	WORD $0xa944240a // ldp x10, x9, [x0, #64]
+	WORD $0x1e2e1012 // fmov s18, #1.00000000
+	WORD $0x2f00e413 // movi d19, #0000000000000000
+	WORD $0x1e3e1016 // fmov s22, #-1.00000000
+	WORD $0x1e2701a1 // fmov s1, w13
+	WORD $0x5280002d // mov w13, #1
+	WORD $0x72a7f70b // movk w11, #16312, lsl #16
+	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x1e2e1015 // fmov s21, #1.00000000
+	WORD $0xbd406017 // ldr s23, [x0, #96]
+	WORD $0x1e2701c2 // fmov s2, w14
+	WORD $0x72a7f00d // movk w13, #16256, lsl #16
+	WORD $0x1e270160 // fmov s0, w11
+	WORD $0xa9452c0c // ldp x12, x11, [x0, #80]
+	WORD $0x52a9680f // mov w15, #1262485504
+	WORD $0x1e2701e3 // fmov s3, w15
+	WORD $0x5280200f // mov w15, #256
+	WORD $0x1e2701a4 // fmov s4, w13
+	WORD $0x528e428d // mov w13, #29204
+	WORD $0x72a7e62d // movk w13, #16177, lsl #16
+	WORD $0x1e2701a5 // fmov s5, w13
+	WORD $0x529f918d // mov w13, #64652
+	WORD $0x72a7cead // movk w13, #15989, lsl #16
+	WORD $0x1e2701a6 // fmov s6, w13
+	WORD $0x528b6e4d // mov w13, #23410
+	WORD $0x72a7ac6d // movk w13, #15715, lsl #16
+	WORD $0x1e2701a7 // fmov s7, w13
+	WORD $0x5290c52d // mov w13, #34345
+	WORD $0x72a783cd // movk w13, #15390, lsl #16
+	WORD $0x1e2701b0 // fmov s16, w13
+	WORD $0x52808e4d // mov w13, #1138
+	WORD $0x72a755cd // movk w13, #15022, lsl #16
+	WORD $0x1e2701b1 // fmov s17, w13
+	WORD $0xa940b40e // ldp x14, x13, [x0, #8]
+	WORD $0x14000007 // b BB3_3
+	// BB3_2:
+	WORD $0xbd406419 // ldr s25, [x0, #100]
+	WORD $0xbd40019a // ldr s26, [x12]
+	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
+	WORD $0xbd000198 // str s24, [x12]
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x5400174d // b.le BB3_33
+	// BB3_3:
+	WORD $0xb88045c2 // ldrsw x2, [x14], #4
+	WORD $0xa9430c11 // ldp x17, x3, [x0, #48]
+	WORD $0x9b027e30 // mul x16, x17, x2
+	WORD $0xf9403401 // ldr x1, [x0, #104]
+	WORD $0xf100083f // cmp x1, #2
+	WORD $0x8b100870 // add x16, x3, x16, lsl #2
+	WORD $0x54000081 // b.ne BB3_5
+	WORD $0xf9403801 // ldr x1, [x0, #112]
+	WORD $0xbd400038 // ldr s24, [x1]
+	WORD $0x14000080 // b BB3_25
+	// BB3_5:
+	WORD $0xb98041a4 // ldrsw x4, [x13, #64]
+	WORD $0xf100023f // cmp x17, #0
+	WORD $0x8b040944 // add x4, x10, x4, lsl #2
+	WORD $0xf9800080 // prfm pldl1keep, [x4]
+	WORD $0x540005ad // b.le BB3_14
+	WORD $0xb98001a5 // ldrsw x5, [x13]
+	WORD $0xf104023f // cmp x17, #256
+	WORD $0x9a8f3224 // csel x4, x17, x15, lo
+	WORD $0x91004084 // add x4, x4, #16
+	WORD $0x9b057e25 // mul x5, x17, x5
+	WORD $0x8b050863 // add x3, x3, x5, lsl #2
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB3_7:
+	WORD $0xd1004084 // sub x4, x4, #16
+	WORD $0xf9800060 // prfm pldl1keep, [x3]
+	WORD $0x91010063 // add x3, x3, #64
+	WORD $0xf100409f // cmp x4, #16
+	WORD $0x54ffff88 // b.hi BB3_7
+	WORD $0xbd400198 // ldr s24, [x12]
+	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
+	WORD $0xf100223f // cmp x17, #8
+	WORD $0xaa0903e4 // mov x4, x9
+	WORD $0xaa1103e5 // mov x5, x17
+	WORD $0xaa1003e3 // mov x3, x16
+	WORD $0x5400018b // b.lt BB3_11
+	WORD $0xaa1003e3 // mov x3, x16
+	WORD $0xaa1103e6 // mov x6, x17
+	WORD $0xaa0903e4 // mov x4, x9
+	// BB3_10:
+	WORD $0xacc1707b // ldp q27, q28, [x3], #32
+	WORD $0xd10020c5 // sub x5, x6, #8
+	WORD $0xf1003cdf // cmp x6, #15
+	WORD $0xaa0503e6 // mov x6, x5
+	WORD $0xacc1789d // ldp q29, q30, [x4], #32
+	WORD $0x4e3ccfda // fmla v26.4s, v30.4s, v28.4s
+	WORD $0x4e3bcfb9 // fmla v25.4s, v29.4s, v27.4s
+	WORD $0x54ffff28 // b.hi BB3_10
+	// BB3_11:
+	WORD $0xf10004bf // cmp x5, #1
+	WORD $0x5400018b // b.lt BB3_15
+	WORD $0x910004a5 // add x5, x5, #1
+	// BB3_13:
+	WORD $0xbc40447b // ldr s27, [x3], #4
+	WORD $0xbc40449c // ldr s28, [x4], #4
+	WORD $0xd10004a5 // sub x5, x5, #1
+	WORD $0xf10004bf // cmp x5, #1
+	WORD $0x1f1c6378 // fmadd s24, s27, s28, s24
+	WORD $0x54ffff68 // b.hi BB3_13
+	WORD $0x14000004 // b BB3_15
+	// BB3_14:
+	WORD $0xbd400198 // ldr s24, [x12]
+	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
+	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	// BB3_15:
+	WORD $0x4e3ad739 // fadd v25.4s, v25.4s, v26.4s
+	WORD $0xbc62795b // ldr s27, [x10, x2, lsl #2]
+	WORD $0xf9400003 // ldr x3, [x0]
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x7e30db39 // faddp s25, v25.2s
+	WORD $0xf100047f // cmp x3, #1
+	WORD $0x1e392b1a // fadd s26, s24, s25
+	WORD $0x1e3b2b78 // fadd s24, s27, s27
+	WORD $0x1e362b18 // fadd s24, s24, s22
+	WORD $0x1e380b59 // fmul s25, s26, s24
+	WORD $0x54000380 // b.eq BB3_18
+	WORD $0xb5000443 // cbnz x3, BB3_20
+	WORD $0x1e39081a // fmul s26, s0, s25
+	WORD $0x1e214b5a // fmax s26, s26, s1
+	WORD $0x1e225b5a // fmin s26, s26, s2
+	WORD $0x1e3a287b // fadd s27, s3, s26
+	WORD $0x1e214339 // fneg s25, s25
+	WORD $0x1e334b39 // fmax s25, s25, s19
+	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e233b7c // fsub s28, s27, s3
+	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
+	WORD $0x1e3c3b5a // fsub s26, s26, s28
+	WORD $0x1e3a0b5c // fmul s28, s26, s26
+	WORD $0x1f1a10bd // fmadd s29, s5, s26, s4
+	WORD $0x1f1a18fe // fmadd s30, s7, s26, s6
+	WORD $0x1f1a423a // fmadd s26, s17, s26, s16
+	WORD $0x1f1a7b9a // fmadd s26, s28, s26, s30
+	WORD $0x1f1a779a // fmadd s26, s28, s26, s29
+	WORD $0x0eba877a // add v26.2s, v27.2s, v26.2s
+	WORD $0x1e322b5b // fadd s27, s26, s18
+	WORD $0x1e3b1a5b // fdiv s27, s18, s27
+	WORD $0x1e3a0b7a // fmul s26, s27, s26
+	WORD $0x1e3b4b5a // fmax s26, s26, s27
+	WORD $0x1e3a0ab5 // fmul s21, s21, s26
+	WORD $0x1e3b0b18 // fmul s24, s24, s27
+	WORD $0x910011ad // add x13, x13, #4
+	WORD $0xb50002e1 // cbnz x1, BB3_23
+	WORD $0x14000026 // b BB3_25
+	// BB3_18:
+	WORD $0x1e393a59 // fsub s25, s18, s25
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x540001a9 // b.ls BB3_22
+	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x910011ad // add x13, x13, #4
+	WORD $0xb5000201 // cbnz x1, BB3_23
+	WORD $0x1400001f // b BB3_25
+	// BB3_20:
+	WORD $0x1e3a3b78 // fsub s24, s27, s26
+	WORD $0xf100087f // cmp x3, #2
+	WORD $0x54000221 // b.ne BB3_24
+	WORD $0x1f185314 // fmadd s20, s24, s24, s20
+	WORD $0x1e382b18 // fadd s24, s24, s24
+	WORD $0x910011ad // add x13, x13, #4
+	WORD $0xb5000101 // cbnz x1, BB3_23
+	WORD $0x14000017 // b BB3_25
+	// BB3_22:
+	WORD $0x2f00e418 // movi d24, #0000000000000000
+	WORD $0x910011ad // add x13, x13, #4
+	WORD $0xb4000281 // cbz x1, BB3_25
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB3_23:
+	WORD $0xf9403810 // ldr x16, [x0, #112]
+	WORD $0xbd000218 // str s24, [x16]
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x54fff08c // b.gt BB3_3
+	WORD $0x1400003c // b BB3_33
+	// BB3_24:
+	WORD $0x1e202308 // fcmp s24, #0.0
+	WORD $0x1e20c319 // fabs s25, s24
+	WORD $0x1e334ed8 // fcsel s24, s22, s19, mi
+	WORD $0x1e392a94 // fadd s20, s20, s25
+	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
+	WORD $0x910011ad // add x13, x13, #4
+	WORD $0xb5fffea1 // cbnz x1, BB3_23
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB3_25:
+	WORD $0x1e380af8 // fmul s24, s23, s24
+	WORD $0xf100123f // cmp x17, #4
+	WORD $0x540002cb // b.lt BB3_29
+	WORD $0xaa0903e2 // mov x2, x9
+	WORD $0xaa0b03e1 // mov x1, x11
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB3_27:
+	WORD $0x3cc1043a // ldr q26, [x1], #16
+	WORD $0x3dc00059 // ldr q25, [x2]
+	WORD $0x4f03f61b // fmov v27.4s, #1.00000000
+	WORD $0xd1001223 // sub x3, x17, #4
+	WORD $0xf1001e3f // cmp x17, #7
+	WORD $0x4f97935a // fmul v26.4s, v26.4s, v23.s[0]
+	WORD $0xaa0303f1 // mov x17, x3
+	WORD $0x4ebbf75a // fmin v26.4s, v26.4s, v27.4s
+	WORD $0x4ebacf39 // fmls v25.4s, v25.4s, v26.4s
+	WORD $0x3cc1061a // ldr q26, [x16], #16
+	WORD $0x4f981359 // fmla v25.4s, v26.4s, v24.s[0]
+	WORD $0x3c810459 // str q25, [x2], #16
+	WORD $0x54fffe88 // b.hi BB3_27
+	WORD $0xf100047f // cmp x3, #1
+	WORD $0x540000ea // b.ge BB3_30
+	WORD $0x17ffff5a // b BB3_2
+	// BB3_29:
+	WORD $0xaa0b03e1 // mov x1, x11
+	WORD $0xaa0903e2 // mov x2, x9
+	WORD $0xaa1103e3 // mov x3, x17
+	WORD $0xf100063f // cmp x17, #1
+	WORD $0x54ffeaab // b.lt BB3_2
+	// BB3_30:
+	WORD $0xaa1f03f1 // mov x17, xzr
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB3_31:
+	WORD $0xd37ef624 // lsl x4, x17, #2
+	WORD $0x91000631 // add x17, x17, #1
+	WORD $0xbc646a19 // ldr s25, [x16, x4]
+	WORD $0x927e7c84 // and x4, x4, #0x3fffffffc
+	WORD $0xeb11007f // cmp x3, x17
+	WORD $0xbc64685a // ldr s26, [x2, x4]
+	WORD $0xbc64683b // ldr s27, [x1, x4]
+	WORD $0x1e3b0afb // fmul s27, s23, s27
+	WORD $0x1e325b7b // fmin s27, s27, s18
+	WORD $0x1f1aeb7a // fmsub s26, s27, s26, s26
+	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
+	WORD $0xbc246859 // str s25, [x2, x4]
+	WORD $0x54fffe81 // b.ne BB3_31
+	WORD $0x17ffff44 // b BB3_2
+	// BB3_32:
+	WORD $0x2f00e414 // movi d20, #0000000000000000
+	WORD $0x1e2e1015 // fmov s21, #1.00000000
+	// BB3_33:
+	WORD $0x2d0f5414 // stp s20, s21, [x0, #120]
 	WORD $0xd65f03c0 // ret

@@ -9,14 +9,19 @@ import (
 )
 
 // randomLinear is a model on n rows of up to most numbers, over d features. Some rows
-// are empty.
+// are empty. Where most is d, they are dense.
 func randomLinear(t *testing.T, loss LinearLoss, n, d, most int) *Linear {
 	t.Helper()
 	l := &Linear{Loss: loss, Ptr: []int64{0}, BiasStep: 0.3}
+	if most == d {
+		l.Ptr, l.Width, l.Val = nil, d, fresh(t, n*d)
+	}
 	for range n {
-		idx := someOf(rand.IntN(most+1), d)
-		l.Idx, l.Val = append(l.Idx, idx...), append(l.Val, fresh(t, len(idx))...)
-		l.Ptr = append(l.Ptr, int64(len(l.Idx)))
+		if l.Width == 0 {
+			idx := someOf(rand.IntN(most+1), d)
+			l.Idx, l.Val = append(l.Idx, idx...), append(l.Val, fresh(t, len(idx))...)
+			l.Ptr = append(l.Ptr, int64(len(l.Idx)))
+		}
 		y := float32(rand.IntN(2))
 		if loss >= LinearSquared {
 			y = float32(rand.NormFloat64())
@@ -32,7 +37,7 @@ func randomLinear(t *testing.T, loss LinearLoss, n, d, most int) *Linear {
 func exactSteps(l *Linear, w []float64, bias float64, rows []int32, lr float64) (total, after, kink float64) {
 	kink = math.Inf(1)
 	for _, i := range rows {
-		idx, val := l.Idx[l.Ptr[i]:l.Ptr[i+1]], l.Val[l.Ptr[i]:l.Ptr[i+1]]
+		idx, val := l.row(i)
 		z, y := bias, float64(l.Y[i])
 		for k, j := range idx {
 			z += float64(val[k]) * w[j]
@@ -76,9 +81,10 @@ func exactSteps(l *Linear, w []float64, bias float64, rows []int32, lr float64) 
 func TestLinear(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
-			for _, most := range []int{0, 1, 5, 33} {
+			for _, size := range [][2]int{{70, 0}, {70, 1}, {70, 5}, {70, 33},
+				{1, 1}, {7, 7}, {8, 8}, {13, 13}, {70, 70}} {
 				for _, kind := range []string{"plain", "shrink", "shrink and soften"} {
-					for !checkLinear(t, loss, most, kind) { // drawn again if near a kink
+					for !checkLinear(t, loss, size[0], size[1], kind) { // drawn again if near a kink
 					}
 				}
 			}
@@ -86,10 +92,10 @@ func TestLinear(t *testing.T) {
 	})
 }
 
-// checkLinear takes steps on random rows of up to most numbers, and is false if an
+// checkLinear takes steps on random rows of up to most of d numbers, and is false if an
 // example came so near a kink that its derivative cannot be foretold.
-func checkLinear(t *testing.T, loss LinearLoss, most int, kind string) bool {
-	const d, lr, start = 70, 0.05, 0.257 // no number of steps of lr*BiasStep leads from start to 1
+func checkLinear(t *testing.T, loss LinearLoss, d, most int, kind string) bool {
+	const lr, start = 0.05, 0.257 // no number of steps of lr*BiasStep leads from start to 1
 	l := randomLinear(t, loss, 40, d, most)
 	if kind != "plain" {
 		l.WeightDecay = make([]float32, d)
@@ -118,7 +124,7 @@ func checkLinear(t *testing.T, loss LinearLoss, most int, kind string) bool {
 		return false
 	}
 	loss32 := l.Steps(w, &bias, rows, lr)
-	what := fmt.Sprintf("loss %d, rows of up to %d, %s", loss, most, kind)
+	what := fmt.Sprintf("loss %d, rows of up to %d of %d, %s", loss, most, d, kind)
 	if math.Abs(loss32-loss64) > 1e-4*(1+loss64) {
 		t.Errorf("%s: loss %v, want %v", what, loss32, loss64)
 	}
@@ -163,39 +169,28 @@ func TestLinearLogistic(t *testing.T) {
 
 // A row that is not there is noticed before anything is written.
 func TestLinearOutside(t *testing.T) {
-	l := randomLinear(t, LinearLogistic, 10, 20, 5)
-	for _, row := range []int32{-1, 10} {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("row %d of 10: want a panic", row)
-				}
-			}()
-			var bias float32
-			l.Steps(make([]float32, 20), &bias, []int32{0, row}, 1)
-		}()
+	for _, most := range []int{5, 20} {
+		l := randomLinear(t, LinearLogistic, 10, 20, most)
+		var bias float32
+		for _, row := range []int32{-1, 10} {
+			panics(t, fmt.Sprintf("row %d of 10", row), func() {
+				l.Steps(make([]float32, 20), &bias, []int32{0, row}, 1)
+			})
+		}
+		if most == 20 {
+			panics(t, "too few weights", func() { l.Steps(make([]float32, 19, 20), &bias, []int32{0}, 1) })
+			l.Val = l.Val[:199:200]
+			panics(t, "too few numbers", func() { l.Steps(make([]float32, 20), &bias, []int32{0}, 1) })
+		}
 	}
 }
 
 // What stands behind the rows is fetched at most, whatever it is.
 func TestLinearRowsToCome(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
-		const d = 50
-		l := randomLinear(t, LinearLogistic, 30, d, 40)
-		rows := make([]int32, 3*few)
-		for k := range rows {
-			rows[k] = rand.Int32N(30)
-		}
-		n := few + 5
-		for k := range rows[n:] {
-			rows[n+k] = []int32{-1, math.MinInt32, 30, math.MaxInt32, 29}[k%5]
-		}
-		w := fresh(t, d)
-		want, bias, wantBias := slices.Clone(w), float32(0), float32(0)
-		loss, wantLoss := l.Steps(w, &bias, rows[:n], 0.1), l.Steps(want, &wantBias, rows[:n:n], 0.1)
-		if loss != wantLoss || bias != wantBias || !slices.Equal(w, want) {
-			t.Errorf("loss %v and bias %v, without rows to come %v and %v", loss, bias, wantLoss, wantBias)
-		}
+		rowsToCome(t, 50, 40)
+		rowsToCome(t, 50, 50)
+		rowsToCome(t, 300, 300)
 	})
 }
 
@@ -218,4 +213,22 @@ func TestLinearOutputs(t *testing.T) {
 			}
 		}
 	})
+}
+
+func rowsToCome(t *testing.T, d, most int) {
+	l := randomLinear(t, LinearLogistic, 30, d, most)
+	rows := make([]int32, 3*few)
+	for k := range rows {
+		rows[k] = rand.Int32N(30)
+	}
+	n := few + 5
+	for k := range rows[n:] {
+		rows[n+k] = []int32{-1, math.MinInt32, 30, math.MaxInt32, 29}[k%5]
+	}
+	w := fresh(t, d)
+	want, bias, wantBias := slices.Clone(w), float32(0), float32(0)
+	loss, wantLoss := l.Steps(w, &bias, rows[:n], 0.1), l.Steps(want, &wantBias, rows[:n:n], 0.1)
+	if loss != wantLoss || bias != wantBias || !slices.Equal(w, want) {
+		t.Errorf("loss %v and bias %v, without rows to come %v and %v", loss, bias, wantLoss, wantBias)
+	}
 }

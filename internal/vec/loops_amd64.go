@@ -159,14 +159,19 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 	g *Guard) (done int, sum, product float32) {
 	lock, words, tickets, count := g.parts()
 	var left int
-	if l.WeightDecay != nil {
-		sum, product, left = linearDecay(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
-			&l.Val[0], &l.Y[0],
-			&w[0], bias, &l.WeightDecay[0], lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
-	} else {
-		sum, product, left = linearSteps(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
-			&l.Val[0], &l.Y[0],
-			&w[0], bias, nil, lr, l.BiasStep, int(h), coef, lock, words, tickets, count)
+	switch loss, n, half := int(l.Loss), len(rows), int(h); {
+	case l.Width > 0 && l.WeightDecay != nil:
+		sum, product, left = denseDecay(loss, &rows[0], &l.soon[0], n, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
+			&l.WeightDecay[0], lr, l.BiasStep, half, coef, lock, words, tickets, count)
+	case l.Width > 0:
+		sum, product, left = denseSteps(loss, &rows[0], &l.soon[0], n, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
+			nil, lr, l.BiasStep, half, coef, lock, words, tickets, count)
+	case l.WeightDecay != nil:
+		sum, product, left = linearDecay(loss, &rows[0], &l.soon[0], n, &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0], &w[0],
+			bias, &l.WeightDecay[0], lr, l.BiasStep, half, coef, lock, words, tickets, count)
+	default:
+		sum, product, left = linearSteps(loss, &rows[0], &l.soon[0], n, &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0], &w[0],
+			bias, nil, lr, l.BiasStep, half, coef, lock, words, tickets, count)
 	}
 	return len(rows) - 1 - left, sum, product
 }

@@ -62,15 +62,25 @@ func (f *Factors) guards(*Guard) bool { return false }
 
 func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32,
 	_ *Guard) (done int, sum, product float32) {
-	if l.WeightDecay != nil {
-		sum, product = linearDecayNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
-			&l.Val[0], &l.Y[0],
-			&w[0], bias, &l.WeightDecay[0], lr, l.BiasStep, int(h), coef)
-		return len(rows), sum, product
+	var ptr *int64
+	var idx *uint32
+	if l.Width == 0 {
+		ptr, idx = &l.Ptr[0], &l.Idx[0]
 	}
-	sum, product = linearStepsNEON(int(l.Loss), &rows[0], &l.soon[0], len(rows), &l.Ptr[0], &l.Idx[0],
-		&l.Val[0], &l.Y[0],
-		&w[0], bias, nil, lr, l.BiasStep, int(h), coef)
+	switch loss, n, half := int(l.Loss), len(rows), int(h); {
+	case l.Width > 0 && l.WeightDecay != nil:
+		sum, product = denseDecayNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
+			&l.WeightDecay[0], lr, l.BiasStep, half, coef)
+	case l.Width > 0:
+		sum, product = denseStepsNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
+			nil, lr, l.BiasStep, half, coef)
+	case l.WeightDecay != nil:
+		sum, product = linearDecayNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, 0, &l.Val[0], &l.Y[0], &w[0], bias,
+			&l.WeightDecay[0], lr, l.BiasStep, half, coef)
+	default:
+		sum, product = linearStepsNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, 0, &l.Val[0], &l.Y[0], &w[0], bias,
+			nil, lr, l.BiasStep, half, coef)
+	}
 	return len(rows), sum, product
 }
 

@@ -31,40 +31,70 @@ const (
 	atomic
 )
 
-// linear makes the loops of linear_amd64.s: see Linear.Steps. All of it is scalar: a row
-// has a dozen numbers, and loads of single weights take what the row before has just
-// stored, which a gather over them would wait for.
+// linear makes the loops of linear_amd64.s: see Linear.Steps. All of it is scalar for sparse rows:
+// such a row has a dozen numbers, and loads of single weights take what the row before has just
+// stored, which a gather over them would wait for. Dense rows: denserows.go.
 func linear() {
-	steps("linearSteps", false)
-	steps("linearDecay", true)
+	for _, dense := range []bool{false, true} {
+		name := map[bool]string{false: "linear", true: "dense"}[dense]
+		steps(name+"Steps", false, dense)
+		steps(name+"Decay", true, dense)
+	}
 	outputs()
 }
 
 // row is where the example in hand lies.
 type row struct {
-	idx, val, w Register
+	idx, val, w Register // without idx it is dense
 	n           Register // numbers in it
 }
 
-func (r row) index(i Register, k int) Mem {
-	return Mem{Base: r.idx, Index: i, Scale: 4, Disp: 4 * k}
-}
 func (r row) value(i Register, k int) Mem {
 	return Mem{Base: r.val, Index: i, Scale: 4, Disp: 4 * k}
 }
-func (r row) weight(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} }
+
+// weight is that of number i+k; j is free for its index.
+func (r row) weight(i, j Register, k int) Mem {
+	if r.idx == nil {
+		return Mem{Base: r.w, Index: i, Scale: 4, Disp: 4 * k}
+	}
+	MOVL(Mem{Base: r.idx, Index: i, Scale: 4, Disp: 4 * k}, j.(GPVirtual).As32())
+	return Mem{Base: r.w, Index: j, Scale: 4}
+}
+
+// place points to the row of a number. of is where rows begin, or how wide they are.
+func (r row) place(number, of Register) {
+	from := GP64()
+	if r.idx == nil {
+		MOVQ(of, r.n)
+		MOVQ(of, from)
+		IMULQ(number, from)
+	} else {
+		MOVQ(Mem{Base: of, Index: number, Scale: 8}, from)
+		MOVQ(Mem{Base: of, Index: number, Scale: 8, Disp: 8}, r.n)
+		SUBQ(from, r.n)
+		Load(Param("idx"), r.idx)
+		LEAQ(Mem{Base: r.idx, Index: from, Scale: 4}, r.idx)
+	}
+	Load(Param("val"), r.val)
+	LEAQ(Mem{Base: r.val, Index: from, Scale: 4}, r.val)
+}
 
 // steps is the loop over the rows; with decay the weights of each shrink before its step.
 // A half-step leaves the loop after the derivative, or enters it there: two branches a row,
 // which are foreseen. A step under a guard that opens writes like any other; left are the rows
 // that come behind the last one read.
-func steps(name string, decay bool) {
-	signature := "func(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink " +
+func steps(name string, decay, dense bool) {
+	rowsAt, of := "ptr *int64, idx *uint32, ", "ptr"
+	if dense {
+		rowsAt, of = "width int, ", "width"
+	}
+	signature := "func(loss int, rows, soon *int32, n int, " + rowsAt + "val, y, w, bias, shrink " +
 		"*float32, lr, biasStep float32, half int, coef *float32, lock *uint32, guard, tickets, count *uint64) (sum, " +
 		"product float32, left int)"
 	begin(name, signature)
 	rows, soon, n := arg("rows"), arg("soon"), arg("n")
-	ptr, w, bias := arg("ptr"), arg("w"), arg("bias")
+	ptr, w, bias := arg(of), arg("w"), arg("bias")
 	lr := Load(Param("lr"), XMM())
 	sum, product := XMM(), XMM()
 	VXORPS(sum, sum, sum)
@@ -74,21 +104,22 @@ func steps(name string, decay bool) {
 	Label("next")
 	SUBQ(Imm(1), n)
 	JL(LabelRef("done"))
-	r := row{GP64(), GP64(), w, GP64()}
-	number, from := GP64(), GP64()
+	r := row{val: GP64(), w: w, n: GP64()}
+	if !dense {
+		r.idx = GP64()
+	}
+	number := GP64()
 	MOVLQSX(Mem{Base: rows}, number)
 	ADDQ(Imm(4), rows)
-	MOVQ(Mem{Base: ptr, Index: number, Scale: 8}, from)
-	MOVQ(Mem{Base: ptr, Index: number, Scale: 8, Disp: 8}, r.n)
-	SUBQ(from, r.n)
-	Load(Param("idx"), r.idx)
-	LEAQ(Mem{Base: r.idx, Index: from, Scale: 4}, r.idx)
-	Load(Param("val"), r.val)
-	LEAQ(Mem{Base: r.val, Index: from, Scale: 4}, r.val)
+	r.place(number, ptr)
 	a := XMM() // what the row is multiplied by, and added to the weights
 	CMPQ(half, Imm(writes))
 	JEQ(LabelRef("resume"))
-	fetchRow(soon, ptr)
+	if dense {
+		fetchDense(soon, ptr)
+	} else {
+		fetchRow(soon, ptr)
+	}
 	y := XMM()
 	labels := arg("y")
 	VMOVSS(Mem{Base: labels, Index: number, Scale: 4}, y)
@@ -143,6 +174,9 @@ func steps(name string, decay bool) {
 	VMOVSS(a, Mem{Base: coef})
 
 	Label("done")
+	if dense {
+		VZEROUPPER()
+	}
 	Store(sum, ReturnIndex(0))
 	Store(product, ReturnIndex(1))
 	Store(n, ReturnIndex(2))
@@ -154,7 +188,9 @@ func steps(name string, decay bool) {
 func outputs() {
 	begin("linearOutputs", "func(ptr *int64, n int, idx *uint32, val, w *float32, bias float32, z *float32)")
 	ptr, n, z := arg("ptr"), arg("n"), arg("z")
-	r := row{arg("idx"), arg("val"), arg("w"), GP64()}
+	r, next := row{idx: arg("idx"), val: arg("val"), w: arg("w")}, GP64()
+	index := func(i Register, k int) Mem { return Mem{Base: r.idx, Index: i, Scale: 4, Disp: 4 * k} }
+	weight := func(j Register) Mem { return Mem{Base: r.w, Index: j, Scale: 4} }
 	bias := Load(Param("bias"), XMM())
 	at, end := GP64(), GP64()
 	MOVQ(Mem{Base: ptr}, at)
@@ -169,30 +205,30 @@ func outputs() {
 	for _, vectors := range []int{2, 1} {
 		name := fmt.Sprint("numbers", 4*vectors)
 		Label(name)
-		LEAQ(Mem{Base: at, Disp: 4 * vectors}, r.n)
-		CMPQ(r.n, end)
+		LEAQ(Mem{Base: at, Disp: 4 * vectors}, next)
+		CMPQ(next, end)
 		JG(LabelRef(name + "Done"))
 		if vectors == 2 { // rows come from memory once a pass: they are not to drive the weights from the second cache
-			PREFETCHNTA(r.index(at, 1024))
+			PREFETCHNTA(index(at, 1024))
 			PREFETCHNTA(r.value(at, 1024))
 		}
 		for v := range vectors {
 			x := XMM()
 			for k := range 2 { // two indices by one load
 				i, j := GP64(), GP64()
-				MOVQ(r.index(at, 4*v+2*k), j)
+				MOVQ(index(at, 4*v+2*k), j)
 				MOVL(j.As32(), i.As32())
 				SHRQ(Imm(32), j)
 				if k == 0 {
-					VMOVSS(r.weight(i), x)
+					VMOVSS(weight(i), x)
 				} else {
-					VINSERTPS(Imm(2<<4), r.weight(i), x, x)
+					VINSERTPS(Imm(2<<4), weight(i), x, x)
 				}
-				VINSERTPS(Imm(uint64(2*k+1)<<4), r.weight(j), x, x)
+				VINSERTPS(Imm(uint64(2*k+1)<<4), weight(j), x, x)
 			}
 			VFMADD231PS(r.value(at, 4*v), x, sums[v])
 		}
-		MOVQ(r.n, at)
+		MOVQ(next, at)
 		JMP(LabelRef(name))
 		Label(name + "Done")
 	}
@@ -200,9 +236,9 @@ func outputs() {
 	CMPQ(at, end)
 	JGE(LabelRef("sum"))
 	j, v := GP64(), XMM()
-	MOVL(r.index(at, 0), j.As32())
+	MOVL(index(at, 0), j.As32())
 	VMOVSS(r.value(at, 0), v)
-	VMULSS(r.weight(j), v, v) // zeros above it
+	VMULSS(weight(j), v, v) // zeros above it
 	VADDPS(v, sums[1], sums[1])
 	INCQ(at)
 	JMP(LabelRef("number"))
@@ -269,24 +305,31 @@ func (r row) dot(bias Register) VecVirtual {
 	}
 	VMOVSS(Mem{Base: bias}, acc[0])
 	i, j, v := GP64(), GP64(), XMM()
-	add := func(k, sum int) {
-		MOVL(r.index(i, k), j.As32())
-		VMOVSS(r.value(i, k), v)
-		VFMADD231SS(r.weight(j), v, acc[sum])
+	XORQ(i, i)
+	var many Register
+	if r.idx == nil {
+		many = r.dotMany(i)
 	}
-	r.numbers("dot", i, add)
+	r.numbers("dot", i, func(k, sum int) {
+		at := r.weight(i, j, k)
+		VMOVSS(r.value(i, k), v)
+		VFMADD231SS(at, v, acc[sum])
+	})
 	VADDSS(acc[1], acc[0], acc[0])
 	VADDSS(acc[3], acc[2], acc[2])
 	VADDSS(acc[2], acc[0], acc[0])
+	if r.idx == nil {
+		VADDSS(many, acc[0], acc[0])
+	}
 	return acc[0]
 }
 
-// numbers goes over the row, four numbers at a time, and then one by one: body's number is the
-// k-th from i on, for one of four sums.
+// numbers goes over the row from i on, four numbers at a time, and then one by one: body's number is
+// the k-th from i on, for one of four sums.
 func (r row) numbers(name string, i Register, body func(k, sum int)) {
-	XORQ(i, i)
 	SUBQ(Imm(4), r.n)
-	JL(LabelRef(name + "Rest"))
+	CMPQ(i, r.n)
+	JG(LabelRef(name + "Rest"))
 	Label(name + "4")
 	for k := range 4 {
 		body(k, k)
@@ -310,7 +353,8 @@ func (r row) numbers(name string, i Register, body func(k, sum int)) {
 func (r row) write(name string, a, lr, bias Register, decay bool, change func(at Mem, by func(x Register))) {
 	VMULSS(lr, a, a)
 	r.axpy(name, a, lr, decay, change)
-	step := Load(Param("biasStep"), XMM())
+	step := XMM()
+	VMOVSS(number("biasStep"), step)
 	change(Mem{Base: bias}, func(x Register) { VFMADD231SS(a, step, x) })
 	Label(name + "Written")
 }
@@ -335,11 +379,16 @@ func (r row) axpy(name string, a, lr Register, decay bool, change func(at Mem, b
 		VUCOMISS(s, a)
 		JEQ(LabelRef(name + "Written")) // a hinge that is satisfied
 	}
+	XORQ(i, i)
+	if r.idx == nil && name != "swapped" {
+		r.axpyMany(name, i, a, lr, shrink)
+	}
 	r.numbers(name+"axpy", i, func(k, _ int) {
-		MOVL(r.index(i, k), j.As32())
-		change(r.weight(j), func(x Register) {
+		at := r.weight(i, j, k)
+		change(at, func(x Register) {
 			if decay {
-				VMULSS(Mem{Base: shrink, Index: j, Scale: 4}, lr, s)
+				at.Base = shrink
+				VMULSS(at, lr, s)
 				VMINSS(one, s, s)
 				VFNMADD231SS(x, s, x)
 			}

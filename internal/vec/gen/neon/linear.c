@@ -1,7 +1,7 @@
 #include "neon.h"
 
-// The steps of Linear, as ../linear.go has them for amd64. All of it is scalar: a row has a dozen
-// numbers, and single weights are loaded as the row before has just stored them.
+// The steps of Linear, as ../linear.go has them for amd64. All of it is scalar for sparse rows: such a
+// row has a dozen numbers, and single weights are loaded as the row before has just stored them.
 
 // The kinds of loss, as package vec numbers them.
 enum { logistic, hinge, squared, absolute };
@@ -99,6 +99,38 @@ inline void axpy(uint32_t *idx, float *val, long n, float a, float lr, float *w,
 		step(*idx++, *val++, a, lr, w, shrink, decay);
 }
 
+// denseDot and denseAxpy are dot and axpy of dense rows, four numbers at a time.
+inline float denseDot(float *val, long n, float *w, float bias) {
+	float32x4_t sum[2] = {vdupq_n_f32(0), vdupq_n_f32(0)};
+	for (; n >= 8; n -= 8, val += 8, w += 8)
+		unrolled for (int k = 0; k < 2; k++)
+			sum[k] = vfmaq_f32(sum[k], vld1q_f32(val + 4 * k), vld1q_f32(w + 4 * k));
+	for (; n > 0; n--)
+		bias = fma32(*val++, *w++, bias);
+	return vaddvq_f32(vaddq_f32(sum[0], sum[1])) + bias;
+}
+
+inline void denseAxpy(float *val, long n, float a, float lr, float *w, float *shrink, int decay) {
+	for (; n >= 4; n -= 4, val += 4, w += 4) {
+		float32x4_t x = vld1q_f32(w);
+		if (decay) {
+			x = vfmsq_f32(x, vminq_f32(vmulq_n_f32(vld1q_f32(shrink), lr), vdupq_n_f32(1)), x);
+			shrink += 4;
+		}
+		vst1q_f32(w, vfmaq_n_f32(x, vld1q_f32(val), a));
+	}
+	for (long j = 0; j < n; j++)
+		step(j, val[j], a, lr, w, shrink, decay);
+}
+
+// fetchDense is fetchRow of dense rows: of a long one it asks for the first kilobyte.
+inline void fetchDense(int32_t *soon, long width, float *val, float *y) {
+	__builtin_prefetch(y + soon[lead]);
+	val += soon[0] * width;
+	for (long n = width < 256 ? width : 256; n > 0; n -= 16, val += 16)
+		__builtin_prefetch(val);
+}
+
 // loss is that of a few examples: sum less the logarithm of product.
 struct loss {
 	float sum, product;
@@ -133,22 +165,25 @@ inline float derivative(long kind, struct exponential *constant, float z, float 
 
 // steps is the loop over the rows; with decay the weights of each shrink before its step. A
 // half-step leaves it after the derivative, or enters it there.
-inline void steps(struct linearStepsNEON *s, int decay) {
+inline void steps(struct linearStepsNEON *s, int decay, int dense) {
 	int32_t *rows = s->rows, *soon = s->soon;
 	int64_t *ptr = s->ptr;
 	float *w = s->w, *shrink = s->shrink, *labels = s->y, *bias = s->bias, lr = s->lr;
 	struct loss l = {0, 1};
 	struct exponential e = constants();
 	for (long n = s->n; n > 0; n--) {
-		long i = *rows++, from = ptr[i], numbers = ptr[i + 1] - from;
+		long i = *rows++, from = dense ? i * s->width : ptr[i], numbers = dense ? s->width : ptr[i + 1] - from;
 		uint32_t *idx = s->idx + from;
 		float *val = s->val + from;
 		float a;
 		if (s->half == writes)
 			a = *s->coef;
 		else {
-			fetchRow(soon++, ptr, s->idx, s->val, labels);
-			float z = dot(idx, val, numbers, w, *bias);
+			if (dense)
+				fetchDense(soon++, s->width, s->val, labels);
+			else
+				fetchRow(soon++, ptr, s->idx, s->val, labels);
+			float z = dense ? denseDot(val, numbers, w, *bias) : dot(idx, val, numbers, w, *bias);
 			a = derivative(s->loss, &e, z, labels[i], &l);
 			if (s->half != both) {
 				*s->coef = a;
@@ -158,18 +193,32 @@ inline void steps(struct linearStepsNEON *s, int decay) {
 		a *= lr;
 		if (!decay && a == 0) // a hinge that is satisfied
 			continue;
-		axpy(idx, val, numbers, a, lr, w, shrink, decay);
+		if (dense)
+			denseAxpy(val, numbers, a, lr, w, shrink, decay);
+		else
+			axpy(idx, val, numbers, a, lr, w, shrink, decay);
 		*bias = fma32(a, s->biasStep, *bias);
 	}
 	s->sum = l.sum, s->product = l.product;
 }
 
-// linearStepsNEON is Linear's fewGo without WeightDecay and SoftThreshold; it does not look at shrink.
+// linearStepsNEON is Linear's fewGo of sparse rows without WeightDecay and SoftThreshold; it does not look at
+// shrink.
 //
-//go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-void linearStepsNEON(struct linearStepsNEON *s) { steps(s, 0); }
+//go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+void linearStepsNEON(struct linearStepsNEON *s) { steps(s, 0, 0); }
 
 // linearDecayNEON is Linear's fewGo with WeightDecay, and without SoftThreshold.
 //
-//go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-void linearDecayNEON(struct linearDecayNEON *s) { steps((struct linearStepsNEON *)s, 1); } // of the same fields
+//go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+void linearDecayNEON(struct linearDecayNEON *s) { steps((struct linearStepsNEON *)s, 1, 0); } // of the same fields
+
+// denseStepsNEON is linearStepsNEON of dense rows; it does not look at ptr and idx.
+//
+//go: func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+void denseStepsNEON(struct denseStepsNEON *s) { steps((struct linearStepsNEON *)s, 0, 1); }
+
+// denseDecayNEON is linearDecayNEON of dense rows.
+//
+//go: func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+void denseDecayNEON(struct denseDecayNEON *s) { steps((struct linearStepsNEON *)s, 1, 1); }
