@@ -495,7 +495,7 @@ tail:
 	RET
 
 // func dotAVX512(x *float32, y *float32, n int) float32
-// Requires: AVX, AVX512F, BMI2, SSE
+// Requires: AVX, AVX512F, AVX512VL, BMI2, SSE
 TEXT ·dotAVX512(SB), NOSPLIT, $0-28
 	MOVQ   x+0(FP), AX
 	MOVQ   y+8(FP), CX
@@ -555,7 +555,7 @@ done:
 	VADDPS        Z2, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
-	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF32X4 $0x01, Y0, X1
 	VADDPS        X1, X0, X1
 	VHADDPS       X1, X1, X1
 	VHADDPS       X1, X1, X1
@@ -888,7 +888,7 @@ tail:
 done:
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
-	VEXTRACTF128  $0x01, Y1, X0
+	VEXTRACTF32X4 $0x01, Y1, X0
 	VADDPD        X0, X1, X0
 	VHADDPD       X0, X0, X0
 	MOVSD         X0, ret+24(FP)

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
-// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x1(SB), NOSPLIT, $8-160
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -84,7 +84,7 @@ plain:
 	VMULPS        Z6, Z7, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y8
 	VADDPS        Y8, Y5, Y5
-	VEXTRACTF128  $0x01, Y5, X8
+	VEXTRACTF32X4 $0x01, Y5, X8
 	VADDPS        X8, X5, X8
 	VPERMILPD     $0x01, X8, X5
 	VADDPS        X5, X8, X8
@@ -421,7 +421,7 @@ done:
 	RET
 
 // func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
-// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x2(SB), NOSPLIT, $8-160
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -505,7 +505,7 @@ plain:
 	VFMADD231PS   Z8, Z9, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y10
 	VADDPS        Y10, Y5, Y5
-	VEXTRACTF128  $0x01, Y5, X10
+	VEXTRACTF32X4 $0x01, Y5, X10
 	VADDPS        X10, X5, X10
 	VPERMILPD     $0x01, X10, X5
 	VADDPS        X5, X10, X10
@@ -884,7 +884,7 @@ done:
 	RET
 
 // func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
-// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x3(SB), NOSPLIT, $8-160
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -973,7 +973,7 @@ plain:
 	VFMADD231PS   Z10, Z11, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y12
 	VADDPS        Y12, Y5, Y5
-	VEXTRACTF128  $0x01, Y5, X12
+	VEXTRACTF32X4 $0x01, Y5, X12
 	VADDPS        X12, X5, X12
 	VPERMILPD     $0x01, X12, X5
 	VADDPS        X5, X12, X12
@@ -1394,7 +1394,7 @@ done:
 	RET
 
 // func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
-// Requires: AVX, AVX512F, BMI2, CMOV, FMA3, MMX+, SSE2
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
 TEXT ·factorAVX512x4(SB), NOSPLIT, $8-160
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
@@ -1488,7 +1488,7 @@ plain:
 	VFMADD231PS   Z12, Z13, Z5
 	VEXTRACTF64X4 $0x01, Z5, Y14
 	VADDPS        Y14, Y5, Y5
-	VEXTRACTF128  $0x01, Y5, X14
+	VEXTRACTF32X4 $0x01, Y5, X14
 	VADDPS        X14, X5, X14
 	VPERMILPD     $0x01, X14, X5
 	VADDPS        X5, X14, X14
@@ -1939,6 +1939,2704 @@ lateUnbiased:
 	VMULPS       Z4, Z2, Z14
 	VFMADD231PS  Z5, Z6, Z14
 	VMOVUPS      Z14, K1, 192(R14)
+	JMP          entry
+
+outside:
+	NOTQ R10
+
+done:
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
+	VZEROUPPER
+	RET
+
+// func factorAVX512x5(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x5(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
+	VXORPD       X3, X3, X3
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
+	VBROADCASTSS keep+88(FP), Z4
+
+loop:
+	CMPQ       R10, n+8(FP)
+	JGE        done
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        near
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
+
+near:
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        fetched
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+
+fetched:
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     plain
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
+
+plain:
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS       (R11), Z6
+	VMOVUPS       (R14), Z7
+	VMULPS        Z6, Z7, Z5
+	VMOVUPS       64(R11), Z8
+	VMOVUPS       64(R14), Z9
+	VFMADD231PS   Z8, Z9, Z5
+	VMOVUPS       128(R11), Z10
+	VMOVUPS       128(R14), Z11
+	VFMADD231PS   Z10, Z11, Z5
+	VMOVUPS       192(R11), Z12
+	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z12, Z13, Z5
+	VMOVUPS.Z     256(R11), K1, Z14
+	VMOVUPS.Z     256(R14), K1, Z15
+	VFMADD231PS   Z14, Z15, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y16
+	VADDPS        Y16, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X16
+	VADDPS        X16, X5, X16
+	VPERMILPD     $0x01, X16, X5
+	VADDPS        X5, X16, X16
+	VMOVSHDUP     X16, X5
+	VADDSS        X5, X16, X16
+	VADDSS        X16, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           between
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
+	JZ            nowUnbiased
+	VADDSS        (AX)(R12*4), X5, X16
+	VMOVSS        X16, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X16
+	VMOVSS        X16, (AX)(R13*4)
+
+nowUnbiased:
+	VBROADCASTSS X5, Z5
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, (R11)
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, (R14)
+	VMULPS       Z4, Z8, Z16
+	VFMADD231PS  Z5, Z9, Z16
+	VMOVUPS      Z16, 64(R11)
+	VMULPS       Z4, Z9, Z16
+	VFMADD231PS  Z5, Z8, Z16
+	VMOVUPS      Z16, 64(R14)
+	VMULPS       Z4, Z10, Z16
+	VFMADD231PS  Z5, Z11, Z16
+	VMOVUPS      Z16, 128(R11)
+	VMULPS       Z4, Z11, Z16
+	VFMADD231PS  Z5, Z10, Z16
+	VMOVUPS      Z16, 128(R14)
+	VMULPS       Z4, Z12, Z16
+	VFMADD231PS  Z5, Z13, Z16
+	VMOVUPS      Z16, 192(R11)
+	VMULPS       Z4, Z13, Z16
+	VFMADD231PS  Z5, Z12, Z16
+	VMOVUPS      Z16, 192(R14)
+	VMULPS       Z4, Z14, Z16
+	VFMADD231PS  Z5, Z15, Z16
+	VMOVUPS      Z16, K1, 256(R11)
+	VMULPS       Z4, Z15, Z16
+	VFMADD231PS  Z5, Z14, Z16
+	VMOVUPS      Z16, K1, 256(R14)
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R10
+	JMP  loop
+
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X16
+	VMOVSS X16, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X16
+	VMOVSS X16, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z16
+	VMOVUPS      (R14), Z17
+	VMULPS       Z4, Z16, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, (R11)
+	VMULPS       Z4, Z17, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z9, Z16
+	VMOVUPS      Z16, 64(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z8, Z16
+	VMOVUPS      Z16, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z11, Z16
+	VMOVUPS      Z16, 128(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z10, Z16
+	VMOVUPS      Z16, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z13, Z16
+	VMOVUPS      Z16, 192(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z12, Z16
+	VMOVUPS      Z16, 192(R14)
+	VMOVUPS.Z    256(R11), K1, Z7
+	VMOVUPS.Z    256(R14), K1, Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z15, Z16
+	VMOVUPS      Z16, K1, 256(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z14, Z16
+	VMOVUPS      Z16, K1, 256(R14)
+	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          released
+	MOVL         $0x00000000, (R12)
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X16
+	VMOVSS X16, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X16
+	VMOVSS X16, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z16
+	VMOVUPS      (R14), Z17
+	VMULPS       Z4, Z16, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, (R11)
+	VMULPS       Z4, Z17, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z9, Z16
+	VMOVUPS      Z16, 64(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z8, Z16
+	VMOVUPS      Z16, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z11, Z16
+	VMOVUPS      Z16, 128(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z10, Z16
+	VMOVUPS      Z16, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z13, Z16
+	VMOVUPS      Z16, 192(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z12, Z16
+	VMOVUPS      Z16, 192(R14)
+	VMOVUPS.Z    256(R11), K1, Z7
+	VMOVUPS.Z    256(R14), K1, Z6
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z15, Z16
+	VMOVUPS      Z16, K1, 256(R11)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z14, Z16
+	VMOVUPS      Z16, K1, 256(R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X16
+	VMOVSS X16, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X16
+	VMOVSS X16, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, 320(R15)
+	VMOVUPS      Z7, 640(R15)
+	VMULPS       Z4, Z7, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, 960(R15)
+	VMOVUPS      Z8, 64(R15)
+	VMULPS       Z4, Z8, Z16
+	VFMADD231PS  Z5, Z9, Z16
+	VMOVUPS      Z16, 384(R15)
+	VMOVUPS      Z9, 704(R15)
+	VMULPS       Z4, Z9, Z16
+	VFMADD231PS  Z5, Z8, Z16
+	VMOVUPS      Z16, 1024(R15)
+	VMOVUPS      Z10, 128(R15)
+	VMULPS       Z4, Z10, Z16
+	VFMADD231PS  Z5, Z11, Z16
+	VMOVUPS      Z16, 448(R15)
+	VMOVUPS      Z11, 768(R15)
+	VMULPS       Z4, Z11, Z16
+	VFMADD231PS  Z5, Z10, Z16
+	VMOVUPS      Z16, 1088(R15)
+	VMOVUPS      Z12, 192(R15)
+	VMULPS       Z4, Z12, Z16
+	VFMADD231PS  Z5, Z13, Z16
+	VMOVUPS      Z16, 512(R15)
+	VMOVUPS      Z13, 832(R15)
+	VMULPS       Z4, Z13, Z16
+	VFMADD231PS  Z5, Z12, Z16
+	VMOVUPS      Z16, 1152(R15)
+	VMOVUPS      Z14, 256(R15)
+	VMULPS       Z4, Z14, Z16
+	VFMADD231PS  Z5, Z15, Z16
+	VMOVUPS      Z16, 576(R15)
+	VMOVUPS      Z15, 896(R15)
+	VMULPS       Z4, Z15, Z16
+	VFMADD231PS  Z5, Z14, Z16
+	VMOVUPS      Z16, 1216(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     320(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 320(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   320(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     640(R15)(R12*1), AX
+	MOVQ     960(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 640(R15)(R12*1), AX
+	MOVL 960(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   960(R15)(R12*1), X6
+	VSUBSS   640(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
+pause:
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z7, (CX)
+	VMOVUPS     Z8, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z10, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z12, 192(AX)
+	VMOVUPS     Z13, 192(CX)
+	VMOVUPS     Z14, K1, 256(AX)
+	VMOVUPS     Z15, K1, 256(CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
+
+resume:
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lateUnbiased
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R14), Z2
+	VMOVUPS      (AX), Z6
+	VMOVUPS      (R12), Z7
+	VMULPS       Z4, Z8, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, (R11)
+	VMULPS       Z4, Z2, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, (R14)
+	VMOVUPS      64(R11), Z8
+	VMOVUPS      64(R14), Z2
+	VMOVUPS      64(AX), Z6
+	VMOVUPS      64(R12), Z7
+	VMULPS       Z4, Z8, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, 64(R11)
+	VMULPS       Z4, Z2, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, 64(R14)
+	VMOVUPS      128(R11), Z8
+	VMOVUPS      128(R14), Z2
+	VMOVUPS      128(AX), Z6
+	VMOVUPS      128(R12), Z7
+	VMULPS       Z4, Z8, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, 128(R11)
+	VMULPS       Z4, Z2, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, 128(R14)
+	VMOVUPS      192(R11), Z8
+	VMOVUPS      192(R14), Z2
+	VMOVUPS      192(AX), Z6
+	VMOVUPS      192(R12), Z7
+	VMULPS       Z4, Z8, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, 192(R11)
+	VMULPS       Z4, Z2, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, 192(R14)
+	VMOVUPS.Z    256(R11), K1, Z8
+	VMOVUPS.Z    256(R14), K1, Z2
+	VMOVUPS.Z    256(AX), K1, Z6
+	VMOVUPS.Z    256(R12), K1, Z7
+	VMULPS       Z4, Z8, Z16
+	VFMADD231PS  Z5, Z7, Z16
+	VMOVUPS      Z16, K1, 256(R11)
+	VMULPS       Z4, Z2, Z16
+	VFMADD231PS  Z5, Z6, Z16
+	VMOVUPS      Z16, K1, 256(R14)
+	JMP          entry
+
+outside:
+	NOTQ R10
+
+done:
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
+	VZEROUPPER
+	RET
+
+// func factorAVX512x6(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x6(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
+	VXORPD       X3, X3, X3
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
+	VBROADCASTSS keep+88(FP), Z4
+
+loop:
+	CMPQ       R10, n+8(FP)
+	JGE        done
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        near
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
+
+near:
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        fetched
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 320(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 320(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+
+fetched:
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     plain
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
+
+plain:
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS       (R11), Z6
+	VMOVUPS       (R14), Z7
+	VMULPS        Z6, Z7, Z5
+	VMOVUPS       64(R11), Z8
+	VMOVUPS       64(R14), Z9
+	VFMADD231PS   Z8, Z9, Z5
+	VMOVUPS       128(R11), Z10
+	VMOVUPS       128(R14), Z11
+	VFMADD231PS   Z10, Z11, Z5
+	VMOVUPS       192(R11), Z12
+	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z12, Z13, Z5
+	VMOVUPS       256(R11), Z14
+	VMOVUPS       256(R14), Z15
+	VFMADD231PS   Z14, Z15, Z5
+	VMOVUPS.Z     320(R11), K1, Z16
+	VMOVUPS.Z     320(R14), K1, Z17
+	VFMADD231PS   Z16, Z17, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y18
+	VADDPS        Y18, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X18
+	VADDPS        X18, X5, X18
+	VPERMILPD     $0x01, X18, X5
+	VADDPS        X5, X18, X18
+	VMOVSHDUP     X18, X5
+	VADDSS        X5, X18, X18
+	VADDSS        X18, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           between
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
+	JZ            nowUnbiased
+	VADDSS        (AX)(R12*4), X5, X18
+	VMOVSS        X18, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X18
+	VMOVSS        X18, (AX)(R13*4)
+
+nowUnbiased:
+	VBROADCASTSS X5, Z5
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, (R11)
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, (R14)
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z9, Z18
+	VMOVUPS      Z18, 64(R11)
+	VMULPS       Z4, Z9, Z18
+	VFMADD231PS  Z5, Z8, Z18
+	VMOVUPS      Z18, 64(R14)
+	VMULPS       Z4, Z10, Z18
+	VFMADD231PS  Z5, Z11, Z18
+	VMOVUPS      Z18, 128(R11)
+	VMULPS       Z4, Z11, Z18
+	VFMADD231PS  Z5, Z10, Z18
+	VMOVUPS      Z18, 128(R14)
+	VMULPS       Z4, Z12, Z18
+	VFMADD231PS  Z5, Z13, Z18
+	VMOVUPS      Z18, 192(R11)
+	VMULPS       Z4, Z13, Z18
+	VFMADD231PS  Z5, Z12, Z18
+	VMOVUPS      Z18, 192(R14)
+	VMULPS       Z4, Z14, Z18
+	VFMADD231PS  Z5, Z15, Z18
+	VMOVUPS      Z18, 256(R11)
+	VMULPS       Z4, Z15, Z18
+	VFMADD231PS  Z5, Z14, Z18
+	VMOVUPS      Z18, 256(R14)
+	VMULPS       Z4, Z16, Z18
+	VFMADD231PS  Z5, Z17, Z18
+	VMOVUPS      Z18, K1, 320(R11)
+	VMULPS       Z4, Z17, Z18
+	VFMADD231PS  Z5, Z16, Z18
+	VMOVUPS      Z18, K1, 320(R14)
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R10
+	JMP  loop
+
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X18
+	VMOVSS X18, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X18
+	VMOVSS X18, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z18
+	VMOVUPS      (R14), Z19
+	VMULPS       Z4, Z18, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, (R11)
+	VMULPS       Z4, Z19, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z9, Z18
+	VMOVUPS      Z18, 64(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z8, Z18
+	VMOVUPS      Z18, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z11, Z18
+	VMOVUPS      Z18, 128(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z10, Z18
+	VMOVUPS      Z18, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z13, Z18
+	VMOVUPS      Z18, 192(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z12, Z18
+	VMOVUPS      Z18, 192(R14)
+	VMOVUPS      256(R11), Z7
+	VMOVUPS      256(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z15, Z18
+	VMOVUPS      Z18, 256(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z14, Z18
+	VMOVUPS      Z18, 256(R14)
+	VMOVUPS.Z    320(R11), K1, Z7
+	VMOVUPS.Z    320(R14), K1, Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z17, Z18
+	VMOVUPS      Z18, K1, 320(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z16, Z18
+	VMOVUPS      Z18, K1, 320(R14)
+	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          released
+	MOVL         $0x00000000, (R12)
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X18
+	VMOVSS X18, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X18
+	VMOVSS X18, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z18
+	VMOVUPS      (R14), Z19
+	VMULPS       Z4, Z18, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, (R11)
+	VMULPS       Z4, Z19, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z9, Z18
+	VMOVUPS      Z18, 64(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z8, Z18
+	VMOVUPS      Z18, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z11, Z18
+	VMOVUPS      Z18, 128(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z10, Z18
+	VMOVUPS      Z18, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z13, Z18
+	VMOVUPS      Z18, 192(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z12, Z18
+	VMOVUPS      Z18, 192(R14)
+	VMOVUPS      256(R11), Z7
+	VMOVUPS      256(R14), Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z15, Z18
+	VMOVUPS      Z18, 256(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z14, Z18
+	VMOVUPS      Z18, 256(R14)
+	VMOVUPS.Z    320(R11), K1, Z7
+	VMOVUPS.Z    320(R14), K1, Z6
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z17, Z18
+	VMOVUPS      Z18, K1, 320(R11)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z16, Z18
+	VMOVUPS      Z18, K1, 320(R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X18
+	VMOVSS X18, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X18
+	VMOVSS X18, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, 384(R15)
+	VMOVUPS      Z7, 768(R15)
+	VMULPS       Z4, Z7, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, 1152(R15)
+	VMOVUPS      Z8, 64(R15)
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z9, Z18
+	VMOVUPS      Z18, 448(R15)
+	VMOVUPS      Z9, 832(R15)
+	VMULPS       Z4, Z9, Z18
+	VFMADD231PS  Z5, Z8, Z18
+	VMOVUPS      Z18, 1216(R15)
+	VMOVUPS      Z10, 128(R15)
+	VMULPS       Z4, Z10, Z18
+	VFMADD231PS  Z5, Z11, Z18
+	VMOVUPS      Z18, 512(R15)
+	VMOVUPS      Z11, 896(R15)
+	VMULPS       Z4, Z11, Z18
+	VFMADD231PS  Z5, Z10, Z18
+	VMOVUPS      Z18, 1280(R15)
+	VMOVUPS      Z12, 192(R15)
+	VMULPS       Z4, Z12, Z18
+	VFMADD231PS  Z5, Z13, Z18
+	VMOVUPS      Z18, 576(R15)
+	VMOVUPS      Z13, 960(R15)
+	VMULPS       Z4, Z13, Z18
+	VFMADD231PS  Z5, Z12, Z18
+	VMOVUPS      Z18, 1344(R15)
+	VMOVUPS      Z14, 256(R15)
+	VMULPS       Z4, Z14, Z18
+	VFMADD231PS  Z5, Z15, Z18
+	VMOVUPS      Z18, 640(R15)
+	VMOVUPS      Z15, 1024(R15)
+	VMULPS       Z4, Z15, Z18
+	VFMADD231PS  Z5, Z14, Z18
+	VMOVUPS      Z18, 1408(R15)
+	VMOVUPS      Z16, 320(R15)
+	VMULPS       Z4, Z16, Z18
+	VFMADD231PS  Z5, Z17, Z18
+	VMOVUPS      Z18, 704(R15)
+	VMOVUPS      Z17, 1088(R15)
+	VMULPS       Z4, Z17, Z18
+	VFMADD231PS  Z5, Z16, Z18
+	VMOVUPS      Z18, 1472(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     384(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 384(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   384(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     768(R15)(R12*1), AX
+	MOVQ     1152(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 768(R15)(R12*1), AX
+	MOVL 1152(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   1152(R15)(R12*1), X6
+	VSUBSS   768(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
+pause:
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z7, (CX)
+	VMOVUPS     Z8, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z10, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z12, 192(AX)
+	VMOVUPS     Z13, 192(CX)
+	VMOVUPS     Z14, 256(AX)
+	VMOVUPS     Z15, 256(CX)
+	VMOVUPS     Z16, K1, 320(AX)
+	VMOVUPS     Z17, K1, 320(CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
+
+resume:
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lateUnbiased
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R14), Z2
+	VMOVUPS      (AX), Z6
+	VMOVUPS      (R12), Z7
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, (R11)
+	VMULPS       Z4, Z2, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, (R14)
+	VMOVUPS      64(R11), Z8
+	VMOVUPS      64(R14), Z2
+	VMOVUPS      64(AX), Z6
+	VMOVUPS      64(R12), Z7
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, 64(R11)
+	VMULPS       Z4, Z2, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, 64(R14)
+	VMOVUPS      128(R11), Z8
+	VMOVUPS      128(R14), Z2
+	VMOVUPS      128(AX), Z6
+	VMOVUPS      128(R12), Z7
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, 128(R11)
+	VMULPS       Z4, Z2, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, 128(R14)
+	VMOVUPS      192(R11), Z8
+	VMOVUPS      192(R14), Z2
+	VMOVUPS      192(AX), Z6
+	VMOVUPS      192(R12), Z7
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, 192(R11)
+	VMULPS       Z4, Z2, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, 192(R14)
+	VMOVUPS      256(R11), Z8
+	VMOVUPS      256(R14), Z2
+	VMOVUPS      256(AX), Z6
+	VMOVUPS      256(R12), Z7
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, 256(R11)
+	VMULPS       Z4, Z2, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, 256(R14)
+	VMOVUPS.Z    320(R11), K1, Z8
+	VMOVUPS.Z    320(R14), K1, Z2
+	VMOVUPS.Z    320(AX), K1, Z6
+	VMOVUPS.Z    320(R12), K1, Z7
+	VMULPS       Z4, Z8, Z18
+	VFMADD231PS  Z5, Z7, Z18
+	VMOVUPS      Z18, K1, 320(R11)
+	VMULPS       Z4, Z2, Z18
+	VFMADD231PS  Z5, Z6, Z18
+	VMOVUPS      Z18, K1, 320(R14)
+	JMP          entry
+
+outside:
+	NOTQ R10
+
+done:
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
+	VZEROUPPER
+	RET
+
+// func factorAVX512x7(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x7(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
+	VXORPD       X3, X3, X3
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
+	VBROADCASTSS keep+88(FP), Z4
+
+loop:
+	CMPQ       R10, n+8(FP)
+	JGE        done
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        near
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
+
+near:
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        fetched
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 320(R12)
+	PREFETCHT0 384(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 320(R12)
+	PREFETCHT0 384(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+
+fetched:
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     plain
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
+
+plain:
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS       (R11), Z6
+	VMOVUPS       (R14), Z7
+	VMULPS        Z6, Z7, Z5
+	VMOVUPS       64(R11), Z8
+	VMOVUPS       64(R14), Z9
+	VFMADD231PS   Z8, Z9, Z5
+	VMOVUPS       128(R11), Z10
+	VMOVUPS       128(R14), Z11
+	VFMADD231PS   Z10, Z11, Z5
+	VMOVUPS       192(R11), Z12
+	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z12, Z13, Z5
+	VMOVUPS       256(R11), Z14
+	VMOVUPS       256(R14), Z15
+	VFMADD231PS   Z14, Z15, Z5
+	VMOVUPS       320(R11), Z16
+	VMOVUPS       320(R14), Z17
+	VFMADD231PS   Z16, Z17, Z5
+	VMOVUPS.Z     384(R11), K1, Z18
+	VMOVUPS.Z     384(R14), K1, Z19
+	VFMADD231PS   Z18, Z19, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y20
+	VADDPS        Y20, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X20
+	VADDPS        X20, X5, X20
+	VPERMILPD     $0x01, X20, X5
+	VADDPS        X5, X20, X20
+	VMOVSHDUP     X20, X5
+	VADDSS        X5, X20, X20
+	VADDSS        X20, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           between
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
+	JZ            nowUnbiased
+	VADDSS        (AX)(R12*4), X5, X20
+	VMOVSS        X20, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X20
+	VMOVSS        X20, (AX)(R13*4)
+
+nowUnbiased:
+	VBROADCASTSS X5, Z5
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, (R11)
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, (R14)
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z9, Z20
+	VMOVUPS      Z20, 64(R11)
+	VMULPS       Z4, Z9, Z20
+	VFMADD231PS  Z5, Z8, Z20
+	VMOVUPS      Z20, 64(R14)
+	VMULPS       Z4, Z10, Z20
+	VFMADD231PS  Z5, Z11, Z20
+	VMOVUPS      Z20, 128(R11)
+	VMULPS       Z4, Z11, Z20
+	VFMADD231PS  Z5, Z10, Z20
+	VMOVUPS      Z20, 128(R14)
+	VMULPS       Z4, Z12, Z20
+	VFMADD231PS  Z5, Z13, Z20
+	VMOVUPS      Z20, 192(R11)
+	VMULPS       Z4, Z13, Z20
+	VFMADD231PS  Z5, Z12, Z20
+	VMOVUPS      Z20, 192(R14)
+	VMULPS       Z4, Z14, Z20
+	VFMADD231PS  Z5, Z15, Z20
+	VMOVUPS      Z20, 256(R11)
+	VMULPS       Z4, Z15, Z20
+	VFMADD231PS  Z5, Z14, Z20
+	VMOVUPS      Z20, 256(R14)
+	VMULPS       Z4, Z16, Z20
+	VFMADD231PS  Z5, Z17, Z20
+	VMOVUPS      Z20, 320(R11)
+	VMULPS       Z4, Z17, Z20
+	VFMADD231PS  Z5, Z16, Z20
+	VMOVUPS      Z20, 320(R14)
+	VMULPS       Z4, Z18, Z20
+	VFMADD231PS  Z5, Z19, Z20
+	VMOVUPS      Z20, K1, 384(R11)
+	VMULPS       Z4, Z19, Z20
+	VFMADD231PS  Z5, Z18, Z20
+	VMOVUPS      Z20, K1, 384(R14)
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R10
+	JMP  loop
+
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X20
+	VMOVSS X20, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X20
+	VMOVSS X20, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z20
+	VMOVUPS      (R14), Z21
+	VMULPS       Z4, Z20, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, (R11)
+	VMULPS       Z4, Z21, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z9, Z20
+	VMOVUPS      Z20, 64(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z8, Z20
+	VMOVUPS      Z20, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z11, Z20
+	VMOVUPS      Z20, 128(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z10, Z20
+	VMOVUPS      Z20, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z13, Z20
+	VMOVUPS      Z20, 192(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z12, Z20
+	VMOVUPS      Z20, 192(R14)
+	VMOVUPS      256(R11), Z7
+	VMOVUPS      256(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z15, Z20
+	VMOVUPS      Z20, 256(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z14, Z20
+	VMOVUPS      Z20, 256(R14)
+	VMOVUPS      320(R11), Z7
+	VMOVUPS      320(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z17, Z20
+	VMOVUPS      Z20, 320(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z16, Z20
+	VMOVUPS      Z20, 320(R14)
+	VMOVUPS.Z    384(R11), K1, Z7
+	VMOVUPS.Z    384(R14), K1, Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z19, Z20
+	VMOVUPS      Z20, K1, 384(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z18, Z20
+	VMOVUPS      Z20, K1, 384(R14)
+	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          released
+	MOVL         $0x00000000, (R12)
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X20
+	VMOVSS X20, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X20
+	VMOVSS X20, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z20
+	VMOVUPS      (R14), Z21
+	VMULPS       Z4, Z20, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, (R11)
+	VMULPS       Z4, Z21, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z9, Z20
+	VMOVUPS      Z20, 64(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z8, Z20
+	VMOVUPS      Z20, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z11, Z20
+	VMOVUPS      Z20, 128(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z10, Z20
+	VMOVUPS      Z20, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z13, Z20
+	VMOVUPS      Z20, 192(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z12, Z20
+	VMOVUPS      Z20, 192(R14)
+	VMOVUPS      256(R11), Z7
+	VMOVUPS      256(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z15, Z20
+	VMOVUPS      Z20, 256(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z14, Z20
+	VMOVUPS      Z20, 256(R14)
+	VMOVUPS      320(R11), Z7
+	VMOVUPS      320(R14), Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z17, Z20
+	VMOVUPS      Z20, 320(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z16, Z20
+	VMOVUPS      Z20, 320(R14)
+	VMOVUPS.Z    384(R11), K1, Z7
+	VMOVUPS.Z    384(R14), K1, Z6
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z19, Z20
+	VMOVUPS      Z20, K1, 384(R11)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z18, Z20
+	VMOVUPS      Z20, K1, 384(R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X20
+	VMOVSS X20, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X20
+	VMOVSS X20, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, 448(R15)
+	VMOVUPS      Z7, 896(R15)
+	VMULPS       Z4, Z7, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, 1344(R15)
+	VMOVUPS      Z8, 64(R15)
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z9, Z20
+	VMOVUPS      Z20, 512(R15)
+	VMOVUPS      Z9, 960(R15)
+	VMULPS       Z4, Z9, Z20
+	VFMADD231PS  Z5, Z8, Z20
+	VMOVUPS      Z20, 1408(R15)
+	VMOVUPS      Z10, 128(R15)
+	VMULPS       Z4, Z10, Z20
+	VFMADD231PS  Z5, Z11, Z20
+	VMOVUPS      Z20, 576(R15)
+	VMOVUPS      Z11, 1024(R15)
+	VMULPS       Z4, Z11, Z20
+	VFMADD231PS  Z5, Z10, Z20
+	VMOVUPS      Z20, 1472(R15)
+	VMOVUPS      Z12, 192(R15)
+	VMULPS       Z4, Z12, Z20
+	VFMADD231PS  Z5, Z13, Z20
+	VMOVUPS      Z20, 640(R15)
+	VMOVUPS      Z13, 1088(R15)
+	VMULPS       Z4, Z13, Z20
+	VFMADD231PS  Z5, Z12, Z20
+	VMOVUPS      Z20, 1536(R15)
+	VMOVUPS      Z14, 256(R15)
+	VMULPS       Z4, Z14, Z20
+	VFMADD231PS  Z5, Z15, Z20
+	VMOVUPS      Z20, 704(R15)
+	VMOVUPS      Z15, 1152(R15)
+	VMULPS       Z4, Z15, Z20
+	VFMADD231PS  Z5, Z14, Z20
+	VMOVUPS      Z20, 1600(R15)
+	VMOVUPS      Z16, 320(R15)
+	VMULPS       Z4, Z16, Z20
+	VFMADD231PS  Z5, Z17, Z20
+	VMOVUPS      Z20, 768(R15)
+	VMOVUPS      Z17, 1216(R15)
+	VMULPS       Z4, Z17, Z20
+	VFMADD231PS  Z5, Z16, Z20
+	VMOVUPS      Z20, 1664(R15)
+	VMOVUPS      Z18, 384(R15)
+	VMULPS       Z4, Z18, Z20
+	VFMADD231PS  Z5, Z19, Z20
+	VMOVUPS      Z20, 832(R15)
+	VMOVUPS      Z19, 1280(R15)
+	VMULPS       Z4, Z19, Z20
+	VFMADD231PS  Z5, Z18, Z20
+	VMOVUPS      Z20, 1728(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     448(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 448(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   448(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     896(R15)(R12*1), AX
+	MOVQ     1344(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 896(R15)(R12*1), AX
+	MOVL 1344(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   1344(R15)(R12*1), X6
+	VSUBSS   896(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
+pause:
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z7, (CX)
+	VMOVUPS     Z8, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z10, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z12, 192(AX)
+	VMOVUPS     Z13, 192(CX)
+	VMOVUPS     Z14, 256(AX)
+	VMOVUPS     Z15, 256(CX)
+	VMOVUPS     Z16, 320(AX)
+	VMOVUPS     Z17, 320(CX)
+	VMOVUPS     Z18, K1, 384(AX)
+	VMOVUPS     Z19, K1, 384(CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
+
+resume:
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lateUnbiased
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R14), Z2
+	VMOVUPS      (AX), Z6
+	VMOVUPS      (R12), Z7
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, (R11)
+	VMULPS       Z4, Z2, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, (R14)
+	VMOVUPS      64(R11), Z8
+	VMOVUPS      64(R14), Z2
+	VMOVUPS      64(AX), Z6
+	VMOVUPS      64(R12), Z7
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, 64(R11)
+	VMULPS       Z4, Z2, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, 64(R14)
+	VMOVUPS      128(R11), Z8
+	VMOVUPS      128(R14), Z2
+	VMOVUPS      128(AX), Z6
+	VMOVUPS      128(R12), Z7
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, 128(R11)
+	VMULPS       Z4, Z2, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, 128(R14)
+	VMOVUPS      192(R11), Z8
+	VMOVUPS      192(R14), Z2
+	VMOVUPS      192(AX), Z6
+	VMOVUPS      192(R12), Z7
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, 192(R11)
+	VMULPS       Z4, Z2, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, 192(R14)
+	VMOVUPS      256(R11), Z8
+	VMOVUPS      256(R14), Z2
+	VMOVUPS      256(AX), Z6
+	VMOVUPS      256(R12), Z7
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, 256(R11)
+	VMULPS       Z4, Z2, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, 256(R14)
+	VMOVUPS      320(R11), Z8
+	VMOVUPS      320(R14), Z2
+	VMOVUPS      320(AX), Z6
+	VMOVUPS      320(R12), Z7
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, 320(R11)
+	VMULPS       Z4, Z2, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, 320(R14)
+	VMOVUPS.Z    384(R11), K1, Z8
+	VMOVUPS.Z    384(R14), K1, Z2
+	VMOVUPS.Z    384(AX), K1, Z6
+	VMOVUPS.Z    384(R12), K1, Z7
+	VMULPS       Z4, Z8, Z20
+	VFMADD231PS  Z5, Z7, Z20
+	VMOVUPS      Z20, K1, 384(R11)
+	VMULPS       Z4, Z2, Z20
+	VFMADD231PS  Z5, Z6, Z20
+	VMOVUPS      Z20, K1, 384(R14)
+	JMP          entry
+
+outside:
+	NOTQ R10
+
+done:
+	MOVQ  R10, done+144(FP)
+	MOVSD X3, loss+152(FP)
+	VZEROUPPER
+	RET
+
+// func factorAVX512x8(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
+TEXT ·factorAVX512x8(SB), NOSPLIT, $8-160
+	MOVQ         rows+0(FP), CX
+	MOVQ         idx+24(FP), DX
+	MOVQ         y+32(FP), BX
+	MOVQ         entries+40(FP), SI
+	MOVQ         w+48(FP), DI
+	MOVQ         nodes+56(FP), R8
+	MOVQ         k+72(FP), R9
+	SHLQ         $0x02, R9
+	VMOVSS       mean+84(FP), X0
+	VMOVSS       rate+92(FP), X1
+	VXORPD       X3, X3, X3
+	XORQ         R10, R10
+	MOVL         mask+80(FP), AX
+	KMOVW        AX, K1
+	VBROADCASTSS keep+88(FP), Z4
+
+loop:
+	CMPQ       R10, n+8(FP)
+	JGE        done
+	LEAQ       64(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        near
+	PREFETCHT0 (DX)(R11*8)
+	PREFETCHT0 (BX)(R11*4)
+
+near:
+	LEAQ       12(R10), R11
+	CMPQ       R11, known+16(FP)
+	CMOVQGE    R10, R11
+	MOVL       (CX)(R11*4), R11
+	CMPQ       R11, SI
+	JAE        fetched
+	MOVL       (DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 320(R12)
+	PREFETCHT0 384(R12)
+	PREFETCHT0 448(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+	MOVL       4(DX)(R11*8), R12
+	IMULQ      R9, R12
+	ADDQ       DI, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	PREFETCHT0 128(R12)
+	PREFETCHT0 192(R12)
+	PREFETCHT0 256(R12)
+	PREFETCHT0 320(R12)
+	PREFETCHT0 384(R12)
+	PREFETCHT0 448(R12)
+	PREFETCHT0 -4(R12)(R9*1)
+
+fetched:
+	MOVL   (CX)(R10*4), R11
+	CMPQ   R11, SI
+	JAE    outside
+	MOVL   (DX)(R11*8), R12
+	MOVL   4(DX)(R11*8), R13
+	CMPQ   R12, R8
+	JAE    outside
+	CMPQ   R13, R8
+	JAE    outside
+	CMPQ   half+96(FP), $0x02
+	JEQ    resume
+	VSUBSS (BX)(R11*4), X0, X2
+	MOVQ   bias+64(FP), R14
+	TESTQ  R14, R14
+	JZ     plain
+	VADDSS (R14)(R12*4), X2, X2
+	VADDSS (R14)(R13*4), X2, X2
+
+plain:
+	MOVQ          R12, R11
+	IMULQ         R9, R11
+	ADDQ          DI, R11
+	MOVQ          R13, R14
+	IMULQ         R9, R14
+	ADDQ          DI, R14
+	VMOVUPS       (R11), Z6
+	VMOVUPS       (R14), Z7
+	VMULPS        Z6, Z7, Z5
+	VMOVUPS       64(R11), Z8
+	VMOVUPS       64(R14), Z9
+	VFMADD231PS   Z8, Z9, Z5
+	VMOVUPS       128(R11), Z10
+	VMOVUPS       128(R14), Z11
+	VFMADD231PS   Z10, Z11, Z5
+	VMOVUPS       192(R11), Z12
+	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z12, Z13, Z5
+	VMOVUPS       256(R11), Z14
+	VMOVUPS       256(R14), Z15
+	VFMADD231PS   Z14, Z15, Z5
+	VMOVUPS       320(R11), Z16
+	VMOVUPS       320(R14), Z17
+	VFMADD231PS   Z16, Z17, Z5
+	VMOVUPS       384(R11), Z18
+	VMOVUPS       384(R14), Z19
+	VFMADD231PS   Z18, Z19, Z5
+	VMOVUPS.Z     448(R11), K1, Z20
+	VMOVUPS.Z     448(R14), K1, Z21
+	VFMADD231PS   Z20, Z21, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y22
+	VADDPS        Y22, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X22
+	VADDPS        X22, X5, X22
+	VPERMILPD     $0x01, X22, X5
+	VADDPS        X5, X22, X22
+	VMOVSHDUP     X22, X5
+	VADDSS        X5, X22, X22
+	VADDSS        X22, X2, X2
+	CMPQ          half+96(FP), $0x00
+	JNE           between
+	VMULSS        X1, X2, X5
+	MOVQ          bias+64(FP), AX
+	TESTQ         AX, AX
+	JZ            nowUnbiased
+	VADDSS        (AX)(R12*4), X5, X22
+	VMOVSS        X22, (AX)(R12*4)
+	VADDSS        (AX)(R13*4), X5, X22
+	VMOVSS        X22, (AX)(R13*4)
+
+nowUnbiased:
+	VBROADCASTSS X5, Z5
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, (R11)
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, (R14)
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z9, Z22
+	VMOVUPS      Z22, 64(R11)
+	VMULPS       Z4, Z9, Z22
+	VFMADD231PS  Z5, Z8, Z22
+	VMOVUPS      Z22, 64(R14)
+	VMULPS       Z4, Z10, Z22
+	VFMADD231PS  Z5, Z11, Z22
+	VMOVUPS      Z22, 128(R11)
+	VMULPS       Z4, Z11, Z22
+	VFMADD231PS  Z5, Z10, Z22
+	VMOVUPS      Z22, 128(R14)
+	VMULPS       Z4, Z12, Z22
+	VFMADD231PS  Z5, Z13, Z22
+	VMOVUPS      Z22, 192(R11)
+	VMULPS       Z4, Z13, Z22
+	VFMADD231PS  Z5, Z12, Z22
+	VMOVUPS      Z22, 192(R14)
+	VMULPS       Z4, Z14, Z22
+	VFMADD231PS  Z5, Z15, Z22
+	VMOVUPS      Z22, 256(R11)
+	VMULPS       Z4, Z15, Z22
+	VFMADD231PS  Z5, Z14, Z22
+	VMOVUPS      Z22, 256(R14)
+	VMULPS       Z4, Z16, Z22
+	VFMADD231PS  Z5, Z17, Z22
+	VMOVUPS      Z22, 320(R11)
+	VMULPS       Z4, Z17, Z22
+	VFMADD231PS  Z5, Z16, Z22
+	VMOVUPS      Z22, 320(R14)
+	VMULPS       Z4, Z18, Z22
+	VFMADD231PS  Z5, Z19, Z22
+	VMOVUPS      Z22, 384(R11)
+	VMULPS       Z4, Z19, Z22
+	VFMADD231PS  Z5, Z18, Z22
+	VMOVUPS      Z22, 384(R14)
+	VMULPS       Z4, Z20, Z22
+	VFMADD231PS  Z5, Z21, Z22
+	VMOVUPS      Z22, K1, 448(R11)
+	VMULPS       Z4, Z21, Z22
+	VFMADD231PS  Z5, Z20, Z22
+	VMOVUPS      Z22, K1, 448(R14)
+
+add:
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+
+entry:
+	INCQ R10
+	JMP  loop
+
+between:
+	CMPQ     half+96(FP), $0x03
+	JNE      not_locked
+	MOVQ     guard+120(FP), R15
+	MOVQ     R11, R12
+	SUBQ     DI, R12
+	LEAQ     -4(R12)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R12, R12
+	SHRXQ    AX, BP, BP
+	CMPQ     R12, BP
+	JNE      pause
+	IMULQ    8(R15), R12
+	ADDQ     locks+112(FP), R12
+	MOVQ     R14, R13
+	SUBQ     DI, R13
+	LEAQ     -4(R13)(R9*1), BP
+	MOVQ     16(R15), AX
+	SHRXQ    AX, R13, R13
+	SHRXQ    AX, BP, BP
+	CMPQ     R13, BP
+	JNE      pause
+	IMULQ    8(R15), R13
+	ADDQ     locks+112(FP), R13
+	MOVL     (R15), BP
+	XORL     AX, AX
+	LOCK
+	CMPXCHGL BP, (R12)
+	JNE      pause
+	CMPQ     R12, R13
+	JEQ      ours
+	LOCK
+	CMPXCHGL BP, (R13)
+	JEQ      ours
+	MOVL     $0x00000000, (R12)
+	JMP      pause
+
+ours:
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lockedUnbiased
+	VADDSS (AX)(R12*4), X5, X22
+	VMOVSS X22, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X22
+	VMOVSS X22, (AX)(R13*4)
+
+lockedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z22
+	VMOVUPS      (R14), Z23
+	VMULPS       Z4, Z22, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, (R11)
+	VMULPS       Z4, Z23, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z9, Z22
+	VMOVUPS      Z22, 64(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z8, Z22
+	VMOVUPS      Z22, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z11, Z22
+	VMOVUPS      Z22, 128(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z10, Z22
+	VMOVUPS      Z22, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z13, Z22
+	VMOVUPS      Z22, 192(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z12, Z22
+	VMOVUPS      Z22, 192(R14)
+	VMOVUPS      256(R11), Z7
+	VMOVUPS      256(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z15, Z22
+	VMOVUPS      Z22, 256(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z14, Z22
+	VMOVUPS      Z22, 256(R14)
+	VMOVUPS      320(R11), Z7
+	VMOVUPS      320(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z17, Z22
+	VMOVUPS      Z22, 320(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z16, Z22
+	VMOVUPS      Z22, 320(R14)
+	VMOVUPS      384(R11), Z7
+	VMOVUPS      384(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z19, Z22
+	VMOVUPS      Z22, 384(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z18, Z22
+	VMOVUPS      Z22, 384(R14)
+	VMOVUPS.Z    448(R11), K1, Z7
+	VMOVUPS.Z    448(R14), K1, Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z21, Z22
+	VMOVUPS      Z22, K1, 448(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z20, Z22
+	VMOVUPS      Z22, K1, 448(R14)
+	MOVL         $0x00000000, (R13)
+	CMPQ         R12, R13
+	JEQ          released
+	MOVL         $0x00000000, (R12)
+	CMPL         4(R12), $0x01
+	JEQ          slept
+
+released:
+	CMPL 4(R13), $0x01
+	JEQ  slept
+	JMP  add
+
+slept:
+	MOVQ guard+120(FP), AX
+	MOVQ $+1, 24(AX)
+	JMP  stop
+	JMP add
+
+not_locked:
+	CMPQ   half+96(FP), $0x04
+	JNE    not_ordered
+	MOVQ   guard+120(FP), AX
+	MOVQ   tickets+128(FP), R15
+	MOVQ   (AX), AX
+	CMPQ   AX, 128(R15)
+	JNE    pause
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     orderedUnbiased
+	VADDSS (AX)(R12*4), X5, X22
+	VMOVSS X22, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X22
+	VMOVSS X22, (AX)(R13*4)
+
+orderedUnbiased:
+	VBROADCASTSS X5, Z5
+	VMOVUPS      (R11), Z22
+	VMOVUPS      (R14), Z23
+	VMULPS       Z4, Z22, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, (R11)
+	VMULPS       Z4, Z23, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, (R14)
+	VMOVUPS      64(R11), Z7
+	VMOVUPS      64(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z9, Z22
+	VMOVUPS      Z22, 64(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z8, Z22
+	VMOVUPS      Z22, 64(R14)
+	VMOVUPS      128(R11), Z7
+	VMOVUPS      128(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z11, Z22
+	VMOVUPS      Z22, 128(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z10, Z22
+	VMOVUPS      Z22, 128(R14)
+	VMOVUPS      192(R11), Z7
+	VMOVUPS      192(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z13, Z22
+	VMOVUPS      Z22, 192(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z12, Z22
+	VMOVUPS      Z22, 192(R14)
+	VMOVUPS      256(R11), Z7
+	VMOVUPS      256(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z15, Z22
+	VMOVUPS      Z22, 256(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z14, Z22
+	VMOVUPS      Z22, 256(R14)
+	VMOVUPS      320(R11), Z7
+	VMOVUPS      320(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z17, Z22
+	VMOVUPS      Z22, 320(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z16, Z22
+	VMOVUPS      Z22, 320(R14)
+	VMOVUPS      384(R11), Z7
+	VMOVUPS      384(R14), Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z19, Z22
+	VMOVUPS      Z22, 384(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z18, Z22
+	VMOVUPS      Z22, 384(R14)
+	VMOVUPS.Z    448(R11), K1, Z7
+	VMOVUPS.Z    448(R14), K1, Z6
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z21, Z22
+	VMOVUPS      Z22, K1, 448(R11)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z20, Z22
+	VMOVUPS      Z22, K1, 448(R14)
+	MOVQ         guard+120(FP), R11
+	MOVQ         tickets+128(FP), R12
+	MOVQ         (R11), AX
+	LEAQ         1(AX), R13
+	LOCK
+	CMPXCHGQ     R13, 128(R12)
+	LEAQ         1(R10), R15
+	CMPQ         R15, n+8(FP)
+	JGE          add
+	MOVQ         R13, R14
+	ANDQ         8(R11), R14
+	SHLQ         $0x07, R14
+	ADDQ         R12, R14
+	MOVQ         256(R14), AX
+	MOVQ         AX, R15
+	SHRQ         $0x10, R15
+	CMPQ         R15, R13
+	JHI          stop
+	LEAQ         1(R13), R15
+	SHLQ         $0x10, R15
+	ORQ          16(R11), R15
+	LOCK
+	CMPXCHGQ     R15, 256(R14)
+	JNE          stop
+	MOVQ         R13, (R11)
+	MOVQ         R13, AX
+	INCQ         R13
+	LOCK
+	CMPXCHGQ     R13, (R12)
+	JMP          add
+
+stop:
+	MOVQ $+0, n+8(FP)
+	JMP  add
+
+not_ordered:
+	CMPQ   half+96(FP), $0x05
+	JNE    not_atomic
+	MOVQ   count+136(FP), AX
+	INCQ   (AX)
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     atomicUnbiased
+	VADDSS (AX)(R12*4), X5, X22
+	VMOVSS X22, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X22
+	VMOVSS X22, (AX)(R13*4)
+
+atomicUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), R15
+	VMOVUPS      Z6, (R15)
+	VMULPS       Z4, Z6, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, 512(R15)
+	VMOVUPS      Z7, 1024(R15)
+	VMULPS       Z4, Z7, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, 1536(R15)
+	VMOVUPS      Z8, 64(R15)
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z9, Z22
+	VMOVUPS      Z22, 576(R15)
+	VMOVUPS      Z9, 1088(R15)
+	VMULPS       Z4, Z9, Z22
+	VFMADD231PS  Z5, Z8, Z22
+	VMOVUPS      Z22, 1600(R15)
+	VMOVUPS      Z10, 128(R15)
+	VMULPS       Z4, Z10, Z22
+	VFMADD231PS  Z5, Z11, Z22
+	VMOVUPS      Z22, 640(R15)
+	VMOVUPS      Z11, 1152(R15)
+	VMULPS       Z4, Z11, Z22
+	VFMADD231PS  Z5, Z10, Z22
+	VMOVUPS      Z22, 1664(R15)
+	VMOVUPS      Z12, 192(R15)
+	VMULPS       Z4, Z12, Z22
+	VFMADD231PS  Z5, Z13, Z22
+	VMOVUPS      Z22, 704(R15)
+	VMOVUPS      Z13, 1216(R15)
+	VMULPS       Z4, Z13, Z22
+	VFMADD231PS  Z5, Z12, Z22
+	VMOVUPS      Z22, 1728(R15)
+	VMOVUPS      Z14, 256(R15)
+	VMULPS       Z4, Z14, Z22
+	VFMADD231PS  Z5, Z15, Z22
+	VMOVUPS      Z22, 768(R15)
+	VMOVUPS      Z15, 1280(R15)
+	VMULPS       Z4, Z15, Z22
+	VFMADD231PS  Z5, Z14, Z22
+	VMOVUPS      Z22, 1792(R15)
+	VMOVUPS      Z16, 320(R15)
+	VMULPS       Z4, Z16, Z22
+	VFMADD231PS  Z5, Z17, Z22
+	VMOVUPS      Z22, 832(R15)
+	VMOVUPS      Z17, 1344(R15)
+	VMULPS       Z4, Z17, Z22
+	VFMADD231PS  Z5, Z16, Z22
+	VMOVUPS      Z22, 1856(R15)
+	VMOVUPS      Z18, 384(R15)
+	VMULPS       Z4, Z18, Z22
+	VFMADD231PS  Z5, Z19, Z22
+	VMOVUPS      Z22, 896(R15)
+	VMOVUPS      Z19, 1408(R15)
+	VMULPS       Z4, Z19, Z22
+	VFMADD231PS  Z5, Z18, Z22
+	VMOVUPS      Z22, 1920(R15)
+	VMOVUPS      Z20, 448(R15)
+	VMULPS       Z4, Z20, Z22
+	VFMADD231PS  Z5, Z21, Z22
+	VMOVUPS      Z22, 960(R15)
+	VMOVUPS      Z21, 1472(R15)
+	VMULPS       Z4, Z21, Z22
+	VFMADD231PS  Z5, Z20, Z22
+	VMOVUPS      Z22, 1984(R15)
+	XORQ         R12, R12
+
+firstNext:
+	LEAQ     (R11)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      firstOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       firstOne
+	MOVQ     (R15)(R12*1), AX
+	MOVQ     512(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R11)(R12*1)
+	JNE      firstOne
+	ADDQ     $0x08, R12
+	JMP      firstTest
+
+firstOne:
+	MOVL (R15)(R12*1), AX
+	MOVL 512(R15)(R12*1), R13
+
+firstAgain:
+	LOCK
+	CMPXCHGL R13, (R11)(R12*1)
+	JEQ      firstDone
+	VMOVSS   512(R15)(R12*1), X6
+	VSUBSS   (R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      firstAgain
+
+firstDone:
+	ADDQ $0x04, R12
+
+firstTest:
+	CMPQ R12, R9
+	JL   firstNext
+	XORQ R12, R12
+
+secondNext:
+	LEAQ     (R14)(R12*1), R13
+	TESTQ    $0x00000004, R13
+	JNZ      secondOne
+	LEAQ     8(R12), R13
+	CMPQ     R13, R9
+	JG       secondOne
+	MOVQ     1024(R15)(R12*1), AX
+	MOVQ     1536(R15)(R12*1), R13
+	LOCK
+	CMPXCHGQ R13, (R14)(R12*1)
+	JNE      secondOne
+	ADDQ     $0x08, R12
+	JMP      secondTest
+
+secondOne:
+	MOVL 1024(R15)(R12*1), AX
+	MOVL 1536(R15)(R12*1), R13
+
+secondAgain:
+	LOCK
+	CMPXCHGL R13, (R14)(R12*1)
+	JEQ      secondDone
+	VMOVSS   1536(R15)(R12*1), X6
+	VSUBSS   1024(R15)(R12*1), X6, X6
+	VMOVD    AX, X5
+	VADDSS   X6, X5, X6
+	VMOVD    X6, R13
+	JMP      secondAgain
+
+secondDone:
+	ADDQ $0x04, R12
+
+secondTest:
+	CMPQ R12, R9
+	JL   secondNext
+	JMP  add
+
+not_atomic:
+pause:
+	MOVQ        coef+104(FP), AX
+	VMOVSS      X2, (AX)
+	MOVQ        coef+104(FP), AX
+	ADDQ        $0x04, AX
+	LEAQ        (AX)(R9*1), CX
+	VMOVUPS     Z6, (AX)
+	VMOVUPS     Z7, (CX)
+	VMOVUPS     Z8, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z10, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z12, 192(AX)
+	VMOVUPS     Z13, 192(CX)
+	VMOVUPS     Z14, 256(AX)
+	VMOVUPS     Z15, 256(CX)
+	VMOVUPS     Z16, 320(AX)
+	VMOVUPS     Z17, 320(CX)
+	VMOVUPS     Z18, 384(AX)
+	VMOVUPS     Z19, 384(CX)
+	VMOVUPS     Z20, K1, 448(AX)
+	VMOVUPS     Z21, K1, 448(CX)
+	VCVTSS2SD   X2, X2, X2
+	VFMADD231SD X2, X2, X3
+	JMP         done
+
+resume:
+	MOVQ   R12, R11
+	IMULQ  R9, R11
+	ADDQ   DI, R11
+	MOVQ   R13, R14
+	IMULQ  R9, R14
+	ADDQ   DI, R14
+	MOVQ   coef+104(FP), AX
+	VMOVSS (AX), X2
+	VMULSS X1, X2, X5
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     lateUnbiased
+	VADDSS (AX)(R12*4), X5, X2
+	VMOVSS X2, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X5, X2
+	VMOVSS X2, (AX)(R13*4)
+
+lateUnbiased:
+	VBROADCASTSS X5, Z5
+	MOVQ         coef+104(FP), AX
+	ADDQ         $0x04, AX
+	LEAQ         (AX)(R9*1), R12
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R14), Z2
+	VMOVUPS      (AX), Z6
+	VMOVUPS      (R12), Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, (R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, (R14)
+	VMOVUPS      64(R11), Z8
+	VMOVUPS      64(R14), Z2
+	VMOVUPS      64(AX), Z6
+	VMOVUPS      64(R12), Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, 64(R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, 64(R14)
+	VMOVUPS      128(R11), Z8
+	VMOVUPS      128(R14), Z2
+	VMOVUPS      128(AX), Z6
+	VMOVUPS      128(R12), Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, 128(R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, 128(R14)
+	VMOVUPS      192(R11), Z8
+	VMOVUPS      192(R14), Z2
+	VMOVUPS      192(AX), Z6
+	VMOVUPS      192(R12), Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, 192(R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, 192(R14)
+	VMOVUPS      256(R11), Z8
+	VMOVUPS      256(R14), Z2
+	VMOVUPS      256(AX), Z6
+	VMOVUPS      256(R12), Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, 256(R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, 256(R14)
+	VMOVUPS      320(R11), Z8
+	VMOVUPS      320(R14), Z2
+	VMOVUPS      320(AX), Z6
+	VMOVUPS      320(R12), Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, 320(R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, 320(R14)
+	VMOVUPS      384(R11), Z8
+	VMOVUPS      384(R14), Z2
+	VMOVUPS      384(AX), Z6
+	VMOVUPS      384(R12), Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, 384(R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, 384(R14)
+	VMOVUPS.Z    448(R11), K1, Z8
+	VMOVUPS.Z    448(R14), K1, Z2
+	VMOVUPS.Z    448(AX), K1, Z6
+	VMOVUPS.Z    448(R12), K1, Z7
+	VMULPS       Z4, Z8, Z22
+	VFMADD231PS  Z5, Z7, Z22
+	VMOVUPS      Z22, K1, 448(R11)
+	VMULPS       Z4, Z2, Z22
+	VFMADD231PS  Z5, Z6, Z22
+	VMOVUPS      Z22, K1, 448(R14)
 	JMP          entry
 
 outside:

@@ -13,7 +13,7 @@ import (
 func TestFactorSteps(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))
-		for k := 1; k <= 70; k++ {
+		for k := 1; k <= 130; k++ {
 			for _, biased := range []bool{false, true} {
 				factorCase(t, r, k, biased)
 			}

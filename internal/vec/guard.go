@@ -45,7 +45,7 @@ func TicketGuard(count *uint64, tickets, hand []uint64) *Guard {
 
 // AtomicGuard is that of steps that write by compare-and-swap.
 func AtomicGuard(count *uint64) *Guard {
-	return &Guard{kind: atomically, count: count, room: make([]float32, 4*64)}
+	return &Guard{kind: atomically, count: count, room: make([]float32, 4*128)}
 }
 
 // covers reports whether the guard is one for n numbers.

@@ -40,6 +40,9 @@ func takeAll(g *Guard, n int, guarded func(from int) int, write func(i int)) (by
 // and locks are given back.
 func TestGuardedBits(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
+		for _, k := range wideSizes {
+			guardedFactors(t, k)
+		}
 		for _, k := range oddSizes {
 			guardedFactors(t, k)
 			for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
@@ -71,7 +74,7 @@ func guardedFactors(t *testing.T, k int) {
 			return done
 		}, func(i int) { f.Write(rows[i], idx, y, coef, s) })
 		guardedAlike(t, name, g, memory, want.W, byLoop, int(count))
-		if fast := use[LoopFactor] == AVX512 && k <= 64; (byLoop > 0) != fast ||
+		if fast := use[LoopFactor] == AVX512 && k <= 128; (byLoop > 0) != fast ||
 			name != "locked" && fast && byLoop != entries {
 			t.Errorf("k %d, %s: the loop took %d steps of %d by itself", k, name, byLoop, entries)
 		}

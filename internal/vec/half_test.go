@@ -12,6 +12,9 @@ import (
 // The sizes around those of vectors and of the loops' unrolling.
 var oddSizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48, 49, 63, 64, 65, 70}
 
+// wideSizes are those of rows of factors of five vectors and more.
+var wideSizes = []int{80, 96, 100, 112, 113, 128, 129}
+
 // bits are those of w.
 func bits(w []float32) []uint32 {
 	b := make([]uint32, len(w))
@@ -108,7 +111,7 @@ func sameBits(a, b []float32) bool { return slices.Equal(bits(a), bits(b)) }
 // from the values that were read, and goes to those that are there.
 func TestFactorHalves(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
-		for _, k := range oddSizes {
+		for _, k := range slices.Concat(oddSizes, wideSizes) {
 			for _, biased := range []bool{false, true} {
 				factorHalves(t, k, biased)
 			}

@@ -188,20 +188,21 @@ func (l *Linear) guards(g *Guard) bool {
 // factorWidest is the widest row of factors that a loop takes.
 const factorWidest = math.MaxInt
 
-// stepsFast is Factors.Steps, or a half of it. Rows of more than 64 numbers do not fit into the registers of
-// AVX-512.
+// factor512 are the loops for rows of up to so many vectors of AVX-512: more do not fit into its registers.
+var factor512 = all(factorAVX512x1, factorAVX512x2, factorAVX512x3, factorAVX512x4, factorAVX512x5, factorAVX512x6,
+	factorAVX512x7, factorAVX512x8)
+
+func all[F any](loops ...F) []F { return loops }
+
+// inRegisters reports whether one of them takes the rows.
+func (f *Factors) inRegisters() bool { return use[LoopFactor] == AVX512 && f.K <= 16*len(factor512) }
+
+// stepsFast is Factors.Steps, or a half of it.
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
 	g *Guard) (done int, loss float64) {
-	loop := factorAVX512x1
-	switch {
-	case use[LoopFactor] == AVX2 || f.K > 64:
-		loop = factorAVX2
-	case f.K > 48:
-		loop = factorAVX512x4
-	case f.K > 32:
-		loop = factorAVX512x3
-	case f.K > 16:
-		loop = factorAVX512x2
+	loop := factorAVX2
+	if f.inRegisters() {
+		loop = factor512[(f.K-1)/16]
 	}
 	var bias *float32
 	if f.Bias != nil {
@@ -223,7 +224,7 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 // guards reports whether the loop can take its steps under a guard: the rows of both nodes lie
 // in registers, and nothing else is written.
 func (f *Factors) guards(g *Guard) bool {
-	return g != nil && use[LoopFactor] == AVX512 && f.K <= 64 && f.Bias == nil && g.covers(len(f.W))
+	return g != nil && f.inRegisters() && f.Bias == nil && g.covers(len(f.W))
 }
 
 func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int) {

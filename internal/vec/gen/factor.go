@@ -8,10 +8,10 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// factor makes the loops of factor_amd64.s: Factors.Steps for rows of up to 16, 32, 48
-// and 64 numbers with AVX-512, of any number with AVX2.
+// factor makes the loops of factor_amd64.s: Factors.Steps for rows of up to 16, 32, ...
+// and 128 numbers with AVX-512, of any number with AVX2.
 func factor() {
-	for _, vectors := range []int{1, 2, 3, 4} {
+	for vectors := 1; vectors <= 8; vectors++ {
 		factorSteps(vectors)
 	}
 	factorAVX2()

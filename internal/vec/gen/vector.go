@@ -201,13 +201,15 @@ func (s simd) zero(all ...VecVirtual) {
 
 // fold adds up the parts of v, each of 16 bytes. v is lost.
 func (s simd) fold(add func(...Op), v VecVirtual) VecVirtual {
+	sum := XMM()
 	if s.masks {
 		half := YMM()
 		VEXTRACTF64X4(Imm(1), v, half)
 		add(half, v.AsY(), v.AsY())
+		VEXTRACTF32X4(Imm(1), v.AsY(), sum) // registers above 15 too
+	} else {
+		VEXTRACTF128(Imm(1), v.AsY(), sum)
 	}
-	sum := XMM()
-	VEXTRACTF128(Imm(1), v.AsY(), sum)
 	add(sum, v.AsX(), sum)
 	return sum
 }
