@@ -28,7 +28,7 @@ func TestFirstWeights(t *testing.T) {
 		want []drawn
 	}{
 		{Options{Name: "factor:4", Biases: true}, matrix,
-			[]drawn{{90_001 * 4, float32(math.Sqrt(1 / math.Sqrt(4)))}, {90_002, 0}}},
+			[]drawn{{90_001 * 4, float32(0.1 * math.Sqrt(1.0/4))}, {90_002, 0}}},
 		{Options{Name: "mlp:101,7"}, rows,
 			[]drawn{{3000 * 101, bound(3000)}, {101 * 7, bound(101)}, {7 * 3, bound(7)}}},
 		{Options{Name: "mlp:101", Bias: true, Center: true, Mean: make([]float32, 3000)}, rows,

@@ -44,8 +44,9 @@ var factors = familyOf{
 	resolve: resolveFactor,
 	build: func(s Spec) Model {
 		k := s.Widths[0]
-		// Factors of this size make products about a third as large as the entries vary.
-		scale := math.Sqrt(math.Max(float64(s.Deviation), 1e-3) / math.Sqrt(float64(k)))
+		// A row's square is 1/300 of the deviation. So directions that tell most of the entries grow first; of longer
+		// rows, what lies along other directions would stay, as noise.
+		scale := 0.1 * math.Sqrt(math.Max(float64(s.Deviation), 1e-3)/float64(k))
 		return &factor{rows: s.Shape[0], columns: s.Shape[1], k: k, biased: s.Options.Biases,
 			mean: s.Mean, l2: s.Options.L2, scale: float32(scale), touched: newTouched(k)}
 	},

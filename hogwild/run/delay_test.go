@@ -158,7 +158,10 @@ func TestDelayedDecay(t *testing.T) {
 		{"momentum", waits, func(c *config.Config) { c.Optimizer, c.LR = "momentum", 0.005 }},
 		{"adagrad", waits, func(c *config.Config) { c.Optimizer, c.LR = "adagrad", 0.005 }},
 		{"factor, single entries", lands, func(c *config.Config) { factor(c); c.Batch = 1 }},
-		{"factor, batches", waits, factor},
+		{"factor, batches", waits, func(c *config.Config) { // the factors begin small: they have to grow first
+			factor(c)
+			c.Epochs, c.LR = 4, 0.2
+		}},
 		{"factor, momentum", waits, func(c *config.Config) {
 			factor(c)
 			c.Batch, c.Optimizer, c.LR = 1, "momentum",
