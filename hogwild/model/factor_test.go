@@ -189,3 +189,40 @@ func TestFactorErrors(t *testing.T) {
 		t.Errorf("no name on a matrix: %q, %v, want factor:32", s.Name, err)
 	}
 }
+
+// TestFactorAnyRate: no rate diverges, whatever the size of the values, with biases and without.
+func TestFactorAnyRate(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, biases := range []bool{false, true} {
+		for _, size := range []float64{0.01, 1, 1000} {
+			set := &data.Set{Meta: data.Meta{Name: "matrix", Kind: data.Pairs, Shape: []int{30, 40}, Features: 70,
+				Rows: 900, Targets: data.Spread{Deviation: float32(size)}}}
+			var rows []int32
+			for i := range 900 {
+				u, v := r.Uint32N(30), 30+r.Uint32N(40)
+				set.Idx = append(set.Idx, u, v)
+				set.Y = append(set.Y, float32(size*math.Sin(float64(u))*math.Cos(float64(v))))
+				rows = append(rows, int32(i))
+			}
+			for _, lr := range []float64{0.1, 1, 10, 1e4} {
+				m, err := New(Options{Name: "factor:20", Biases: biases}, set.Meta)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w, loss := make([]float32, Size(m.Params())), 0.0
+				m.Init(w, 1)
+				for range 30 {
+					loss = m.(HalfStepper).Steps(w, set, rows, Step{LR: float32(lr / size)}) / 900
+				}
+				most := 100.0
+				if lr < 1 && !biases { // of biases this is a large rate, where values are small
+					most = 0.1
+				}
+				if loss /= size * size; !(loss < most) {
+					t.Errorf("biases %v, values of size %g, lr %g/%g: loss %g of theirs, want at most %g", biases,
+						size, lr, size, loss, most)
+				}
+			}
+		}
+	}
+}

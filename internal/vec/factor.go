@@ -2,6 +2,7 @@ package vec
 
 import (
 	"fmt"
+	"math"
 )
 
 // Factors is a matrix in factors: one row of K numbers for each of its rows and
@@ -35,12 +36,26 @@ func (f *Factors) At(u, v uint32) float32 {
 // it goes. For the squared loss at learning rate lr they are 1 - lr*l2 and -2*lr.
 type FactorRate struct{ Keep, Rate float32 }
 
+// most is what |p|^2 + |q|^2 may be, lest a step with these rows overshoot.
+func (s FactorRate) most(biased bool) float32 {
+	most := float32(math.Inf(1))
+	if s.Rate < 0 {
+		most = -1 / s.Rate
+	}
+	if biased {
+		most -= 2
+	}
+	return most
+}
+
 // Steps goes over the entries that rows lists, one after the other, entry r being
 // at nodes idx[2*r] and idx[2*r+1] with the value y[r]:
 //
 //	e = z - y[r]; p, q = Keep*p + Rate*e*q, Keep*q + Rate*e*p
 //
-// and each bias moves by Rate*e. It returns the sum of e*e.
+// and each bias moves by Rate*e. It returns the sum of e*e. Such a step changes z by about
+// Rate*e*(|p|^2 + |q|^2), and 2*Rate*e by biases. Where that is more than e the step would overshoot,
+// and steps like it diverge: it is shortened to reach y[r], by an e that is smaller in the second line.
 //
 // Where the factors of an entry lie is known long before they are needed, but no
 // processor foresees it: they are fetched some entries ahead, and the entries before
@@ -56,28 +71,37 @@ func (f *Factors) Steps(rows []int32, idx []uint32, y []float32, s FactorRate) (
 	for _, r := range rows {
 		u, v := idx[2*r], idx[2*r+1]
 		e := f.At(u, v) - y[r]
-		f.step(u, v, e, f.Row(u), f.Row(v), s)
+		f.step(u, v, f.shortened(e, u, v, s), f.Row(u), f.Row(v), s)
 		sum += float64(e) * float64(e)
 	}
 	return sum
 }
 
-// Coefs is how many coefficients the half-steps of rows of k numbers have: e, and both rows
-// as they were read.
+// shortened is e with which a step does not overshoot.
+func (f *Factors) shortened(e float32, u, v uint32, s FactorRate) float32 {
+	p, q := f.Row(u), f.Row(v)
+	if over := Dot(p, p) + Dot(q, q) - s.most(f.Bias != nil); over > 0 {
+		e /= 1 - s.Rate*over
+	}
+	return e
+}
+
+// Coefs is how many coefficients the half-steps of rows of k numbers have: e, shortened, and both
+// rows as they were read.
 func Coefs(k int) int { return 1 + 2*k }
 
 // Read is the half of a step on the first of rows that reads. It returns e*e. What stands
 // behind that row is fetched, as it is by Steps.
-func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32) float64 {
+func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32, s FactorRate) float64 {
 	f.check(idx, y)
 	coef = coef[:Coefs(f.K)]
 	if !f.plain() {
-		_, sum := f.stepsFast(rows[:1], idx, y, FactorRate{}, reads, &coef[0], nil)
+		_, sum := f.stepsFast(rows[:1], idx, y, s, reads, &coef[0], nil)
 		return sum
 	}
 	u, v := idx[2*rows[0]], idx[2*rows[0]+1]
 	e := f.At(u, v) - y[rows[0]]
-	coef[0] = e
+	coef[0] = f.shortened(e, u, v, s)
 	copy(coef[1:], f.Row(u))
 	copy(coef[1+f.K:], f.Row(v))
 	return float64(e) * float64(e)
@@ -88,7 +112,7 @@ func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32) float64 {
 func (f *Factors) Guarded(rows []int32, idx []uint32, y, coef []float32, s FactorRate,
 	g *Guard) (done int, sum float64) {
 	if f.plain() || !f.guards(g) {
-		return 0, f.Read(rows, idx, y, coef)
+		return 0, f.Read(rows, idx, y, coef, s)
 	}
 	f.check(idx, y)
 	coef = coef[:Coefs(f.K)]

@@ -5,28 +5,28 @@
 package vec
 
 //go:noescape
-func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX512x5(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x5(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX512x6(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x6(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX512x7(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x7(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX512x8(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX512x8(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 
 //go:noescape
-func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x1(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x1(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x1(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -63,7 +63,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -79,50 +79,63 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS.Z     (R11), K1, Z6
-	VMOVUPS.Z     (R14), K1, Z7
-	VMULPS        Z6, Z7, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y8
-	VADDPS        Y8, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X8
-	VADDPS        X8, X5, X8
-	VPERMILPD     $0x01, X8, X5
-	VADDPS        X5, X8, X8
-	VMOVSHDUP     X8, X5
-	VADDSS        X5, X8, X8
-	VADDSS        X8, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X8
-	VMOVSS        X8, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X8
-	VMOVSS        X8, (AX)(R13*4)
+	VMOVUPS.Z     (R11), K1, Z8
+	VMOVUPS.Z     (R14), K1, Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z8
-	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R11)
-	VMULPS       Z4, Z7, Z8
-	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, K1, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, (R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -132,7 +145,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -142,7 +155,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -157,27 +170,27 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X8
-	VMOVSS X8, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X8
-	VMOVSS X8, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS.Z    (R11), K1, Z8
-	VMOVUPS.Z    (R14), K1, Z9
-	VMULPS       Z4, Z8, Z8
-	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R11)
-	VMULPS       Z4, Z9, Z8
-	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (R14)
+	VBROADCASTSS X2, Z2
+	VMOVUPS.Z    (R11), K1, Z5
+	VMOVUPS.Z    (R14), K1, Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, K1, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, (R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -188,52 +201,52 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X8
-	VMOVSS X8, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X8
-	VMOVSS X8, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS.Z    (R11), K1, Z8
-	VMOVUPS.Z    (R14), K1, Z9
-	VMULPS       Z4, Z8, Z8
-	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R11)
-	VMULPS       Z4, Z9, Z8
-	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VBROADCASTSS X2, Z2
+	VMOVUPS.Z    (R11), K1, Z5
+	VMOVUPS.Z    (R14), K1, Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, K1, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, (R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -254,37 +267,37 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X8
-	VMOVSS X8, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X8
-	VMOVSS X8, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z8
-	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, 64(R15)
-	VMOVUPS      Z7, 128(R15)
-	VMULPS       Z4, Z7, Z8
-	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, 192(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 64(R15)
+	VMOVUPS      Z9, 128(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 192(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -310,11 +323,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   64(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   64(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -348,11 +361,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   192(R15)(R12*1), X6
-	VSUBSS   128(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   192(R15)(R12*1), X5
+	VSUBSS   128(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -361,20 +374,26 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, K1, (AX)
-	VMOVUPS     Z7, K1, (CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, K1, (AX)
+	VMOVUPS Z9, K1, (CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -383,46 +402,46 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS.Z    (R11), K1, Z8
-	VMOVUPS.Z    (R14), K1, Z2
-	VMOVUPS.Z    (AX), K1, Z6
-	VMOVUPS.Z    (R12), K1, Z7
-	VMULPS       Z4, Z8, Z8
-	VFMADD231PS  Z5, Z7, Z8
-	VMOVUPS      Z8, K1, (R11)
-	VMULPS       Z4, Z2, Z8
-	VFMADD231PS  Z5, Z6, Z8
-	VMOVUPS      Z8, K1, (R14)
+	VMOVUPS.Z    (R11), K1, Z5
+	VMOVUPS.Z    (R14), K1, Z6
+	VMOVUPS.Z    (AX), K1, Z7
+	VMOVUPS.Z    (R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, (R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x2(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x2(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -481,7 +500,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -497,59 +516,74 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS       (R11), Z6
-	VMOVUPS       (R14), Z7
-	VMULPS        Z6, Z7, Z5
-	VMOVUPS.Z     64(R11), K1, Z8
-	VMOVUPS.Z     64(R14), K1, Z9
-	VFMADD231PS   Z8, Z9, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y10
-	VADDPS        Y10, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X10
-	VADDPS        X10, X5, X10
-	VPERMILPD     $0x01, X10, X5
-	VADDPS        X5, X10, X10
-	VMOVSHDUP     X10, X5
-	VADDSS        X5, X10, X10
-	VADDSS        X10, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X10
-	VMOVSS        X10, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X10
-	VMOVSS        X10, (AX)(R13*4)
+	VMOVUPS       (R11), Z8
+	VMOVUPS       (R14), Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VMOVUPS.Z     64(R11), K1, Z10
+	VMOVUPS.Z     64(R14), K1, Z11
+	VFMADD231PS   Z10, Z11, Z5
+	VFMADD231PS   Z10, Z10, Z6
+	VFMADD231PS   Z11, Z11, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z10
-	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R11)
-	VMULPS       Z4, Z7, Z10
-	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (R14)
-	VMULPS       Z4, Z8, Z10
-	VFMADD231PS  Z5, Z9, Z10
-	VMOVUPS      Z10, K1, 64(R11)
-	VMULPS       Z4, Z9, Z10
-	VFMADD231PS  Z5, Z8, Z10
-	VMOVUPS      Z10, K1, 64(R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, K1, 64(R11)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, K1, 64(R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -559,7 +593,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -569,7 +603,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -584,35 +618,35 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X10
-	VMOVSS X10, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X10
-	VMOVSS X10, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z10
-	VMOVUPS      (R14), Z11
-	VMULPS       Z4, Z10, Z10
-	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R11)
-	VMULPS       Z4, Z11, Z10
-	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (R14)
-	VMOVUPS.Z    64(R11), K1, Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS.Z    64(R11), K1, Z5
 	VMOVUPS.Z    64(R14), K1, Z6
-	VMULPS       Z4, Z7, Z10
-	VFMADD231PS  Z5, Z9, Z10
-	VMOVUPS      Z10, K1, 64(R11)
-	VMULPS       Z4, Z6, Z10
-	VFMADD231PS  Z5, Z8, Z10
-	VMOVUPS      Z10, K1, 64(R14)
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, K1, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, K1, 64(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -623,60 +657,60 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X10
-	VMOVSS X10, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X10
-	VMOVSS X10, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z10
-	VMOVUPS      (R14), Z11
-	VMULPS       Z4, Z10, Z10
-	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R11)
-	VMULPS       Z4, Z11, Z10
-	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (R14)
-	VMOVUPS.Z    64(R11), K1, Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS.Z    64(R11), K1, Z5
 	VMOVUPS.Z    64(R14), K1, Z6
-	VMULPS       Z4, Z7, Z10
-	VFMADD231PS  Z5, Z9, Z10
-	VMOVUPS      Z10, K1, 64(R11)
-	VMULPS       Z4, Z6, Z10
-	VFMADD231PS  Z5, Z8, Z10
-	VMOVUPS      Z10, K1, 64(R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, K1, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, K1, 64(R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -697,45 +731,45 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X10
-	VMOVSS X10, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X10
-	VMOVSS X10, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z10
-	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, 128(R15)
-	VMOVUPS      Z7, 256(R15)
-	VMULPS       Z4, Z7, Z10
-	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, 384(R15)
-	VMOVUPS      Z8, 64(R15)
-	VMULPS       Z4, Z8, Z10
-	VFMADD231PS  Z5, Z9, Z10
-	VMOVUPS      Z10, 192(R15)
-	VMOVUPS      Z9, 320(R15)
-	VMULPS       Z4, Z9, Z10
-	VFMADD231PS  Z5, Z8, Z10
-	VMOVUPS      Z10, 448(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 128(R15)
+	VMOVUPS      Z9, 256(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 384(R15)
+	VMOVUPS      Z10, 64(R15)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 192(R15)
+	VMOVUPS      Z11, 320(R15)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 448(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -761,11 +795,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   128(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   128(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -799,11 +833,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   384(R15)(R12*1), X6
-	VSUBSS   256(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   384(R15)(R12*1), X5
+	VSUBSS   256(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -812,22 +846,28 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, (AX)
-	VMOVUPS     Z7, (CX)
-	VMOVUPS     Z8, K1, 64(AX)
-	VMOVUPS     Z9, K1, 64(CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, K1, 64(AX)
+	VMOVUPS Z11, K1, 64(CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -836,56 +876,56 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS      (R11), Z8
-	VMOVUPS      (R14), Z2
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (R12), Z7
-	VMULPS       Z4, Z8, Z10
-	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, (R11)
-	VMULPS       Z4, Z2, Z10
-	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, (R14)
-	VMOVUPS.Z    64(R11), K1, Z8
-	VMOVUPS.Z    64(R14), K1, Z2
-	VMOVUPS.Z    64(AX), K1, Z6
-	VMOVUPS.Z    64(R12), K1, Z7
-	VMULPS       Z4, Z8, Z10
-	VFMADD231PS  Z5, Z7, Z10
-	VMOVUPS      Z10, K1, 64(R11)
-	VMULPS       Z4, Z2, Z10
-	VFMADD231PS  Z5, Z6, Z10
-	VMOVUPS      Z10, K1, 64(R14)
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMOVUPS      (AX), Z7
+	VMOVUPS      (R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS.Z    64(R11), K1, Z5
+	VMOVUPS.Z    64(R14), K1, Z6
+	VMOVUPS.Z    64(AX), K1, Z7
+	VMOVUPS.Z    64(R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, 64(R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x3(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x3(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x3(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -946,7 +986,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -962,68 +1002,85 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS       (R11), Z6
-	VMOVUPS       (R14), Z7
-	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R11), Z8
-	VMOVUPS       64(R14), Z9
-	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS.Z     128(R11), K1, Z10
-	VMOVUPS.Z     128(R14), K1, Z11
+	VMOVUPS       (R11), Z8
+	VMOVUPS       (R14), Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VMOVUPS       64(R11), Z10
+	VMOVUPS       64(R14), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y12
-	VADDPS        Y12, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X12
-	VADDPS        X12, X5, X12
-	VPERMILPD     $0x01, X12, X5
-	VADDPS        X5, X12, X12
-	VMOVSHDUP     X12, X5
-	VADDSS        X5, X12, X12
-	VADDSS        X12, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X12
-	VMOVSS        X12, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X12
-	VMOVSS        X12, (AX)(R13*4)
+	VFMADD231PS   Z10, Z10, Z6
+	VFMADD231PS   Z11, Z11, Z7
+	VMOVUPS.Z     128(R11), K1, Z12
+	VMOVUPS.Z     128(R14), K1, Z13
+	VFMADD231PS   Z12, Z13, Z5
+	VFMADD231PS   Z12, Z12, Z6
+	VFMADD231PS   Z13, Z13, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z12
-	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R11)
-	VMULPS       Z4, Z7, Z12
-	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (R14)
-	VMULPS       Z4, Z8, Z12
-	VFMADD231PS  Z5, Z9, Z12
-	VMOVUPS      Z12, 64(R11)
-	VMULPS       Z4, Z9, Z12
-	VFMADD231PS  Z5, Z8, Z12
-	VMOVUPS      Z12, 64(R14)
-	VMULPS       Z4, Z10, Z12
-	VFMADD231PS  Z5, Z11, Z12
-	VMOVUPS      Z12, K1, 128(R11)
-	VMULPS       Z4, Z11, Z12
-	VFMADD231PS  Z5, Z10, Z12
-	VMOVUPS      Z12, K1, 128(R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, K1, 128(R11)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, K1, 128(R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -1033,7 +1090,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -1043,7 +1100,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -1058,43 +1115,43 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X12
-	VMOVSS X12, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X12
-	VMOVSS X12, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z12
-	VMOVUPS      (R14), Z13
-	VMULPS       Z4, Z12, Z12
-	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R11)
-	VMULPS       Z4, Z13, Z12
-	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z12
-	VFMADD231PS  Z5, Z9, Z12
-	VMOVUPS      Z12, 64(R11)
-	VMULPS       Z4, Z6, Z12
-	VFMADD231PS  Z5, Z8, Z12
-	VMOVUPS      Z12, 64(R14)
-	VMOVUPS.Z    128(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS.Z    128(R11), K1, Z5
 	VMOVUPS.Z    128(R14), K1, Z6
-	VMULPS       Z4, Z7, Z12
-	VFMADD231PS  Z5, Z11, Z12
-	VMOVUPS      Z12, K1, 128(R11)
-	VMULPS       Z4, Z6, Z12
-	VFMADD231PS  Z5, Z10, Z12
-	VMOVUPS      Z12, K1, 128(R14)
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, K1, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, K1, 128(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -1105,68 +1162,68 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X12
-	VMOVSS X12, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X12
-	VMOVSS X12, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z12
-	VMOVUPS      (R14), Z13
-	VMULPS       Z4, Z12, Z12
-	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R11)
-	VMULPS       Z4, Z13, Z12
-	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z12
-	VFMADD231PS  Z5, Z9, Z12
-	VMOVUPS      Z12, 64(R11)
-	VMULPS       Z4, Z6, Z12
-	VFMADD231PS  Z5, Z8, Z12
-	VMOVUPS      Z12, 64(R14)
-	VMOVUPS.Z    128(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS.Z    128(R11), K1, Z5
 	VMOVUPS.Z    128(R14), K1, Z6
-	VMULPS       Z4, Z7, Z12
-	VFMADD231PS  Z5, Z11, Z12
-	VMOVUPS      Z12, K1, 128(R11)
-	VMULPS       Z4, Z6, Z12
-	VFMADD231PS  Z5, Z10, Z12
-	VMOVUPS      Z12, K1, 128(R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, K1, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, K1, 128(R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -1187,53 +1244,53 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X12
-	VMOVSS X12, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X12
-	VMOVSS X12, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z12
-	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, 192(R15)
-	VMOVUPS      Z7, 384(R15)
-	VMULPS       Z4, Z7, Z12
-	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, 576(R15)
-	VMOVUPS      Z8, 64(R15)
-	VMULPS       Z4, Z8, Z12
-	VFMADD231PS  Z5, Z9, Z12
-	VMOVUPS      Z12, 256(R15)
-	VMOVUPS      Z9, 448(R15)
-	VMULPS       Z4, Z9, Z12
-	VFMADD231PS  Z5, Z8, Z12
-	VMOVUPS      Z12, 640(R15)
-	VMOVUPS      Z10, 128(R15)
-	VMULPS       Z4, Z10, Z12
-	VFMADD231PS  Z5, Z11, Z12
-	VMOVUPS      Z12, 320(R15)
-	VMOVUPS      Z11, 512(R15)
-	VMULPS       Z4, Z11, Z12
-	VFMADD231PS  Z5, Z10, Z12
-	VMOVUPS      Z12, 704(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 192(R15)
+	VMOVUPS      Z9, 384(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 576(R15)
+	VMOVUPS      Z10, 64(R15)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 256(R15)
+	VMOVUPS      Z11, 448(R15)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 640(R15)
+	VMOVUPS      Z12, 128(R15)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 320(R15)
+	VMOVUPS      Z13, 512(R15)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 704(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -1259,11 +1316,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   192(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   192(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -1297,11 +1354,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   576(R15)(R12*1), X6
-	VSUBSS   384(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   576(R15)(R12*1), X5
+	VSUBSS   384(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -1310,24 +1367,30 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, (AX)
-	VMOVUPS     Z7, (CX)
-	VMOVUPS     Z8, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z10, K1, 128(AX)
-	VMOVUPS     Z11, K1, 128(CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, 64(CX)
+	VMOVUPS Z12, K1, 128(AX)
+	VMOVUPS Z13, K1, 128(CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -1336,66 +1399,66 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS      (R11), Z8
-	VMOVUPS      (R14), Z2
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (R12), Z7
-	VMULPS       Z4, Z8, Z12
-	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, (R11)
-	VMULPS       Z4, Z2, Z12
-	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, (R14)
-	VMOVUPS      64(R11), Z8
-	VMOVUPS      64(R14), Z2
-	VMOVUPS      64(AX), Z6
-	VMOVUPS      64(R12), Z7
-	VMULPS       Z4, Z8, Z12
-	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, 64(R11)
-	VMULPS       Z4, Z2, Z12
-	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, 64(R14)
-	VMOVUPS.Z    128(R11), K1, Z8
-	VMOVUPS.Z    128(R14), K1, Z2
-	VMOVUPS.Z    128(AX), K1, Z6
-	VMOVUPS.Z    128(R12), K1, Z7
-	VMULPS       Z4, Z8, Z12
-	VFMADD231PS  Z5, Z7, Z12
-	VMOVUPS      Z12, K1, 128(R11)
-	VMULPS       Z4, Z2, Z12
-	VFMADD231PS  Z5, Z6, Z12
-	VMOVUPS      Z12, K1, 128(R14)
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMOVUPS      (AX), Z7
+	VMOVUPS      (R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      64(R14), Z6
+	VMOVUPS      64(AX), Z7
+	VMOVUPS      64(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS.Z    128(R11), K1, Z5
+	VMOVUPS.Z    128(R14), K1, Z6
+	VMOVUPS.Z    128(AX), K1, Z7
+	VMOVUPS.Z    128(R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, 128(R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x4(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x4(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x4(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -1458,7 +1521,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -1474,77 +1537,96 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS       (R11), Z6
-	VMOVUPS       (R14), Z7
-	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R11), Z8
-	VMOVUPS       64(R14), Z9
-	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R11), Z10
-	VMOVUPS       128(R14), Z11
+	VMOVUPS       (R11), Z8
+	VMOVUPS       (R14), Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VMOVUPS       64(R11), Z10
+	VMOVUPS       64(R14), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS.Z     192(R11), K1, Z12
-	VMOVUPS.Z     192(R14), K1, Z13
+	VFMADD231PS   Z10, Z10, Z6
+	VFMADD231PS   Z11, Z11, Z7
+	VMOVUPS       128(R11), Z12
+	VMOVUPS       128(R14), Z13
 	VFMADD231PS   Z12, Z13, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y14
-	VADDPS        Y14, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X14
-	VADDPS        X14, X5, X14
-	VPERMILPD     $0x01, X14, X5
-	VADDPS        X5, X14, X14
-	VMOVSHDUP     X14, X5
-	VADDSS        X5, X14, X14
-	VADDSS        X14, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X14
-	VMOVSS        X14, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X14
-	VMOVSS        X14, (AX)(R13*4)
+	VFMADD231PS   Z12, Z12, Z6
+	VFMADD231PS   Z13, Z13, Z7
+	VMOVUPS.Z     192(R11), K1, Z14
+	VMOVUPS.Z     192(R14), K1, Z15
+	VFMADD231PS   Z14, Z15, Z5
+	VFMADD231PS   Z14, Z14, Z6
+	VFMADD231PS   Z15, Z15, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R11)
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (R14)
-	VMULPS       Z4, Z8, Z14
-	VFMADD231PS  Z5, Z9, Z14
-	VMOVUPS      Z14, 64(R11)
-	VMULPS       Z4, Z9, Z14
-	VFMADD231PS  Z5, Z8, Z14
-	VMOVUPS      Z14, 64(R14)
-	VMULPS       Z4, Z10, Z14
-	VFMADD231PS  Z5, Z11, Z14
-	VMOVUPS      Z14, 128(R11)
-	VMULPS       Z4, Z11, Z14
-	VFMADD231PS  Z5, Z10, Z14
-	VMOVUPS      Z14, 128(R14)
-	VMULPS       Z4, Z12, Z14
-	VFMADD231PS  Z5, Z13, Z14
-	VMOVUPS      Z14, K1, 192(R11)
-	VMULPS       Z4, Z13, Z14
-	VFMADD231PS  Z5, Z12, Z14
-	VMOVUPS      Z14, K1, 192(R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, K1, 192(R11)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, K1, 192(R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -1554,7 +1636,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -1564,7 +1646,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -1579,51 +1661,51 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X14
-	VMOVSS X14, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X14
-	VMOVSS X14, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z14
-	VMOVUPS      (R14), Z15
-	VMULPS       Z4, Z14, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R11)
-	VMULPS       Z4, Z15, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z9, Z14
-	VMOVUPS      Z14, 64(R11)
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z8, Z14
-	VMOVUPS      Z14, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z11, Z14
-	VMOVUPS      Z14, 128(R11)
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z10, Z14
-	VMOVUPS      Z14, 128(R14)
-	VMOVUPS.Z    192(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS.Z    192(R11), K1, Z5
 	VMOVUPS.Z    192(R14), K1, Z6
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z13, Z14
-	VMOVUPS      Z14, K1, 192(R11)
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z12, Z14
-	VMOVUPS      Z14, K1, 192(R14)
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, K1, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, K1, 192(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -1634,76 +1716,76 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X14
-	VMOVSS X14, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X14
-	VMOVSS X14, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z14
-	VMOVUPS      (R14), Z15
-	VMULPS       Z4, Z14, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R11)
-	VMULPS       Z4, Z15, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z9, Z14
-	VMOVUPS      Z14, 64(R11)
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z8, Z14
-	VMOVUPS      Z14, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z11, Z14
-	VMOVUPS      Z14, 128(R11)
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z10, Z14
-	VMOVUPS      Z14, 128(R14)
-	VMOVUPS.Z    192(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS.Z    192(R11), K1, Z5
 	VMOVUPS.Z    192(R14), K1, Z6
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z13, Z14
-	VMOVUPS      Z14, K1, 192(R11)
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z12, Z14
-	VMOVUPS      Z14, K1, 192(R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, K1, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, K1, 192(R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -1724,61 +1806,61 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X14
-	VMOVSS X14, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X14
-	VMOVSS X14, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, 256(R15)
-	VMOVUPS      Z7, 512(R15)
-	VMULPS       Z4, Z7, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, 768(R15)
-	VMOVUPS      Z8, 64(R15)
-	VMULPS       Z4, Z8, Z14
-	VFMADD231PS  Z5, Z9, Z14
-	VMOVUPS      Z14, 320(R15)
-	VMOVUPS      Z9, 576(R15)
-	VMULPS       Z4, Z9, Z14
-	VFMADD231PS  Z5, Z8, Z14
-	VMOVUPS      Z14, 832(R15)
-	VMOVUPS      Z10, 128(R15)
-	VMULPS       Z4, Z10, Z14
-	VFMADD231PS  Z5, Z11, Z14
-	VMOVUPS      Z14, 384(R15)
-	VMOVUPS      Z11, 640(R15)
-	VMULPS       Z4, Z11, Z14
-	VFMADD231PS  Z5, Z10, Z14
-	VMOVUPS      Z14, 896(R15)
-	VMOVUPS      Z12, 192(R15)
-	VMULPS       Z4, Z12, Z14
-	VFMADD231PS  Z5, Z13, Z14
-	VMOVUPS      Z14, 448(R15)
-	VMOVUPS      Z13, 704(R15)
-	VMULPS       Z4, Z13, Z14
-	VFMADD231PS  Z5, Z12, Z14
-	VMOVUPS      Z14, 960(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 256(R15)
+	VMOVUPS      Z9, 512(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 768(R15)
+	VMOVUPS      Z10, 64(R15)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 320(R15)
+	VMOVUPS      Z11, 576(R15)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 832(R15)
+	VMOVUPS      Z12, 128(R15)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 384(R15)
+	VMOVUPS      Z13, 640(R15)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 896(R15)
+	VMOVUPS      Z14, 192(R15)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 448(R15)
+	VMOVUPS      Z15, 704(R15)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 960(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -1804,11 +1886,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   256(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   256(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -1842,11 +1924,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   768(R15)(R12*1), X6
-	VSUBSS   512(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   768(R15)(R12*1), X5
+	VSUBSS   512(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -1855,26 +1937,32 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, (AX)
-	VMOVUPS     Z7, (CX)
-	VMOVUPS     Z8, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z10, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z12, K1, 192(AX)
-	VMOVUPS     Z13, K1, 192(CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, 64(CX)
+	VMOVUPS Z12, 128(AX)
+	VMOVUPS Z13, 128(CX)
+	VMOVUPS Z14, K1, 192(AX)
+	VMOVUPS Z15, K1, 192(CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -1883,76 +1971,76 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS      (R11), Z8
-	VMOVUPS      (R14), Z2
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (R12), Z7
-	VMULPS       Z4, Z8, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, (R11)
-	VMULPS       Z4, Z2, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, (R14)
-	VMOVUPS      64(R11), Z8
-	VMOVUPS      64(R14), Z2
-	VMOVUPS      64(AX), Z6
-	VMOVUPS      64(R12), Z7
-	VMULPS       Z4, Z8, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, 64(R11)
-	VMULPS       Z4, Z2, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, 64(R14)
-	VMOVUPS      128(R11), Z8
-	VMOVUPS      128(R14), Z2
-	VMOVUPS      128(AX), Z6
-	VMOVUPS      128(R12), Z7
-	VMULPS       Z4, Z8, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, 128(R11)
-	VMULPS       Z4, Z2, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, 128(R14)
-	VMOVUPS.Z    192(R11), K1, Z8
-	VMOVUPS.Z    192(R14), K1, Z2
-	VMOVUPS.Z    192(AX), K1, Z6
-	VMOVUPS.Z    192(R12), K1, Z7
-	VMULPS       Z4, Z8, Z14
-	VFMADD231PS  Z5, Z7, Z14
-	VMOVUPS      Z14, K1, 192(R11)
-	VMULPS       Z4, Z2, Z14
-	VFMADD231PS  Z5, Z6, Z14
-	VMOVUPS      Z14, K1, 192(R14)
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMOVUPS      (AX), Z7
+	VMOVUPS      (R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      64(R14), Z6
+	VMOVUPS      64(AX), Z7
+	VMOVUPS      64(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
+	VMOVUPS      128(R14), Z6
+	VMOVUPS      128(AX), Z7
+	VMOVUPS      128(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS.Z    192(R11), K1, Z5
+	VMOVUPS.Z    192(R14), K1, Z6
+	VMOVUPS.Z    192(AX), K1, Z7
+	VMOVUPS.Z    192(R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, 192(R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x5(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x5(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x5(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x5(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -2017,7 +2105,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -2033,86 +2121,107 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS       (R11), Z6
-	VMOVUPS       (R14), Z7
-	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R11), Z8
-	VMOVUPS       64(R14), Z9
-	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R11), Z10
-	VMOVUPS       128(R14), Z11
+	VMOVUPS       (R11), Z8
+	VMOVUPS       (R14), Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VMOVUPS       64(R11), Z10
+	VMOVUPS       64(R14), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS       192(R11), Z12
-	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z10, Z10, Z6
+	VFMADD231PS   Z11, Z11, Z7
+	VMOVUPS       128(R11), Z12
+	VMOVUPS       128(R14), Z13
 	VFMADD231PS   Z12, Z13, Z5
-	VMOVUPS.Z     256(R11), K1, Z14
-	VMOVUPS.Z     256(R14), K1, Z15
+	VFMADD231PS   Z12, Z12, Z6
+	VFMADD231PS   Z13, Z13, Z7
+	VMOVUPS       192(R11), Z14
+	VMOVUPS       192(R14), Z15
 	VFMADD231PS   Z14, Z15, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y16
-	VADDPS        Y16, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X16
-	VADDPS        X16, X5, X16
-	VPERMILPD     $0x01, X16, X5
-	VADDPS        X5, X16, X16
-	VMOVSHDUP     X16, X5
-	VADDSS        X5, X16, X16
-	VADDSS        X16, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X16
-	VMOVSS        X16, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X16
-	VMOVSS        X16, (AX)(R13*4)
+	VFMADD231PS   Z14, Z14, Z6
+	VFMADD231PS   Z15, Z15, Z7
+	VMOVUPS.Z     256(R11), K1, Z16
+	VMOVUPS.Z     256(R14), K1, Z17
+	VFMADD231PS   Z16, Z17, Z5
+	VFMADD231PS   Z16, Z16, Z6
+	VFMADD231PS   Z17, Z17, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, (R11)
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, (R14)
-	VMULPS       Z4, Z8, Z16
-	VFMADD231PS  Z5, Z9, Z16
-	VMOVUPS      Z16, 64(R11)
-	VMULPS       Z4, Z9, Z16
-	VFMADD231PS  Z5, Z8, Z16
-	VMOVUPS      Z16, 64(R14)
-	VMULPS       Z4, Z10, Z16
-	VFMADD231PS  Z5, Z11, Z16
-	VMOVUPS      Z16, 128(R11)
-	VMULPS       Z4, Z11, Z16
-	VFMADD231PS  Z5, Z10, Z16
-	VMOVUPS      Z16, 128(R14)
-	VMULPS       Z4, Z12, Z16
-	VFMADD231PS  Z5, Z13, Z16
-	VMOVUPS      Z16, 192(R11)
-	VMULPS       Z4, Z13, Z16
-	VFMADD231PS  Z5, Z12, Z16
-	VMOVUPS      Z16, 192(R14)
-	VMULPS       Z4, Z14, Z16
-	VFMADD231PS  Z5, Z15, Z16
-	VMOVUPS      Z16, K1, 256(R11)
-	VMULPS       Z4, Z15, Z16
-	VFMADD231PS  Z5, Z14, Z16
-	VMOVUPS      Z16, K1, 256(R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, K1, 256(R11)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, K1, 256(R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -2122,7 +2231,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -2132,7 +2241,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -2147,59 +2256,59 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X16
-	VMOVSS X16, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X16
-	VMOVSS X16, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z16
-	VMOVUPS      (R14), Z17
-	VMULPS       Z4, Z16, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, (R11)
-	VMULPS       Z4, Z17, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z9, Z16
-	VMOVUPS      Z16, 64(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z8, Z16
-	VMOVUPS      Z16, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z11, Z16
-	VMOVUPS      Z16, 128(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z10, Z16
-	VMOVUPS      Z16, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z13, Z16
-	VMOVUPS      Z16, 192(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z12, Z16
-	VMOVUPS      Z16, 192(R14)
-	VMOVUPS.Z    256(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS.Z    256(R11), K1, Z5
 	VMOVUPS.Z    256(R14), K1, Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z15, Z16
-	VMOVUPS      Z16, K1, 256(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z14, Z16
-	VMOVUPS      Z16, K1, 256(R14)
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, K1, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, K1, 256(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -2210,84 +2319,84 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X16
-	VMOVSS X16, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X16
-	VMOVSS X16, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z16
-	VMOVUPS      (R14), Z17
-	VMULPS       Z4, Z16, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, (R11)
-	VMULPS       Z4, Z17, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z9, Z16
-	VMOVUPS      Z16, 64(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z8, Z16
-	VMOVUPS      Z16, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z11, Z16
-	VMOVUPS      Z16, 128(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z10, Z16
-	VMOVUPS      Z16, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z13, Z16
-	VMOVUPS      Z16, 192(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z12, Z16
-	VMOVUPS      Z16, 192(R14)
-	VMOVUPS.Z    256(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS.Z    256(R11), K1, Z5
 	VMOVUPS.Z    256(R14), K1, Z6
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z15, Z16
-	VMOVUPS      Z16, K1, 256(R11)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z14, Z16
-	VMOVUPS      Z16, K1, 256(R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, K1, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, K1, 256(R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -2308,69 +2417,69 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X16
-	VMOVSS X16, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X16
-	VMOVSS X16, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, 320(R15)
-	VMOVUPS      Z7, 640(R15)
-	VMULPS       Z4, Z7, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, 960(R15)
-	VMOVUPS      Z8, 64(R15)
-	VMULPS       Z4, Z8, Z16
-	VFMADD231PS  Z5, Z9, Z16
-	VMOVUPS      Z16, 384(R15)
-	VMOVUPS      Z9, 704(R15)
-	VMULPS       Z4, Z9, Z16
-	VFMADD231PS  Z5, Z8, Z16
-	VMOVUPS      Z16, 1024(R15)
-	VMOVUPS      Z10, 128(R15)
-	VMULPS       Z4, Z10, Z16
-	VFMADD231PS  Z5, Z11, Z16
-	VMOVUPS      Z16, 448(R15)
-	VMOVUPS      Z11, 768(R15)
-	VMULPS       Z4, Z11, Z16
-	VFMADD231PS  Z5, Z10, Z16
-	VMOVUPS      Z16, 1088(R15)
-	VMOVUPS      Z12, 192(R15)
-	VMULPS       Z4, Z12, Z16
-	VFMADD231PS  Z5, Z13, Z16
-	VMOVUPS      Z16, 512(R15)
-	VMOVUPS      Z13, 832(R15)
-	VMULPS       Z4, Z13, Z16
-	VFMADD231PS  Z5, Z12, Z16
-	VMOVUPS      Z16, 1152(R15)
-	VMOVUPS      Z14, 256(R15)
-	VMULPS       Z4, Z14, Z16
-	VFMADD231PS  Z5, Z15, Z16
-	VMOVUPS      Z16, 576(R15)
-	VMOVUPS      Z15, 896(R15)
-	VMULPS       Z4, Z15, Z16
-	VFMADD231PS  Z5, Z14, Z16
-	VMOVUPS      Z16, 1216(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 320(R15)
+	VMOVUPS      Z9, 640(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 960(R15)
+	VMOVUPS      Z10, 64(R15)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 384(R15)
+	VMOVUPS      Z11, 704(R15)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 1024(R15)
+	VMOVUPS      Z12, 128(R15)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 448(R15)
+	VMOVUPS      Z13, 768(R15)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 1088(R15)
+	VMOVUPS      Z14, 192(R15)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 512(R15)
+	VMOVUPS      Z15, 832(R15)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 1152(R15)
+	VMOVUPS      Z16, 256(R15)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 576(R15)
+	VMOVUPS      Z17, 896(R15)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 1216(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -2396,11 +2505,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   320(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   320(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -2434,11 +2543,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   960(R15)(R12*1), X6
-	VSUBSS   640(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   960(R15)(R12*1), X5
+	VSUBSS   640(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -2447,28 +2556,34 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, (AX)
-	VMOVUPS     Z7, (CX)
-	VMOVUPS     Z8, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z10, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z12, 192(AX)
-	VMOVUPS     Z13, 192(CX)
-	VMOVUPS     Z14, K1, 256(AX)
-	VMOVUPS     Z15, K1, 256(CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, 64(CX)
+	VMOVUPS Z12, 128(AX)
+	VMOVUPS Z13, 128(CX)
+	VMOVUPS Z14, 192(AX)
+	VMOVUPS Z15, 192(CX)
+	VMOVUPS Z16, K1, 256(AX)
+	VMOVUPS Z17, K1, 256(CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -2477,86 +2592,86 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS      (R11), Z8
-	VMOVUPS      (R14), Z2
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (R12), Z7
-	VMULPS       Z4, Z8, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, (R11)
-	VMULPS       Z4, Z2, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, (R14)
-	VMOVUPS      64(R11), Z8
-	VMOVUPS      64(R14), Z2
-	VMOVUPS      64(AX), Z6
-	VMOVUPS      64(R12), Z7
-	VMULPS       Z4, Z8, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, 64(R11)
-	VMULPS       Z4, Z2, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, 64(R14)
-	VMOVUPS      128(R11), Z8
-	VMOVUPS      128(R14), Z2
-	VMOVUPS      128(AX), Z6
-	VMOVUPS      128(R12), Z7
-	VMULPS       Z4, Z8, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, 128(R11)
-	VMULPS       Z4, Z2, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, 128(R14)
-	VMOVUPS      192(R11), Z8
-	VMOVUPS      192(R14), Z2
-	VMOVUPS      192(AX), Z6
-	VMOVUPS      192(R12), Z7
-	VMULPS       Z4, Z8, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, 192(R11)
-	VMULPS       Z4, Z2, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, 192(R14)
-	VMOVUPS.Z    256(R11), K1, Z8
-	VMOVUPS.Z    256(R14), K1, Z2
-	VMOVUPS.Z    256(AX), K1, Z6
-	VMOVUPS.Z    256(R12), K1, Z7
-	VMULPS       Z4, Z8, Z16
-	VFMADD231PS  Z5, Z7, Z16
-	VMOVUPS      Z16, K1, 256(R11)
-	VMULPS       Z4, Z2, Z16
-	VFMADD231PS  Z5, Z6, Z16
-	VMOVUPS      Z16, K1, 256(R14)
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMOVUPS      (AX), Z7
+	VMOVUPS      (R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      64(R14), Z6
+	VMOVUPS      64(AX), Z7
+	VMOVUPS      64(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
+	VMOVUPS      128(R14), Z6
+	VMOVUPS      128(AX), Z7
+	VMOVUPS      128(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
+	VMOVUPS      192(R14), Z6
+	VMOVUPS      192(AX), Z7
+	VMOVUPS      192(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS.Z    256(R11), K1, Z5
+	VMOVUPS.Z    256(R14), K1, Z6
+	VMOVUPS.Z    256(AX), K1, Z7
+	VMOVUPS.Z    256(R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, 256(R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x6(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x6(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x6(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x6(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -2623,7 +2738,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -2639,95 +2754,118 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS       (R11), Z6
-	VMOVUPS       (R14), Z7
-	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R11), Z8
-	VMOVUPS       64(R14), Z9
-	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R11), Z10
-	VMOVUPS       128(R14), Z11
+	VMOVUPS       (R11), Z8
+	VMOVUPS       (R14), Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VMOVUPS       64(R11), Z10
+	VMOVUPS       64(R14), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS       192(R11), Z12
-	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z10, Z10, Z6
+	VFMADD231PS   Z11, Z11, Z7
+	VMOVUPS       128(R11), Z12
+	VMOVUPS       128(R14), Z13
 	VFMADD231PS   Z12, Z13, Z5
-	VMOVUPS       256(R11), Z14
-	VMOVUPS       256(R14), Z15
+	VFMADD231PS   Z12, Z12, Z6
+	VFMADD231PS   Z13, Z13, Z7
+	VMOVUPS       192(R11), Z14
+	VMOVUPS       192(R14), Z15
 	VFMADD231PS   Z14, Z15, Z5
-	VMOVUPS.Z     320(R11), K1, Z16
-	VMOVUPS.Z     320(R14), K1, Z17
+	VFMADD231PS   Z14, Z14, Z6
+	VFMADD231PS   Z15, Z15, Z7
+	VMOVUPS       256(R11), Z16
+	VMOVUPS       256(R14), Z17
 	VFMADD231PS   Z16, Z17, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y18
-	VADDPS        Y18, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X18
-	VADDPS        X18, X5, X18
-	VPERMILPD     $0x01, X18, X5
-	VADDPS        X5, X18, X18
-	VMOVSHDUP     X18, X5
-	VADDSS        X5, X18, X18
-	VADDSS        X18, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X18
-	VMOVSS        X18, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X18
-	VMOVSS        X18, (AX)(R13*4)
+	VFMADD231PS   Z16, Z16, Z6
+	VFMADD231PS   Z17, Z17, Z7
+	VMOVUPS.Z     320(R11), K1, Z18
+	VMOVUPS.Z     320(R14), K1, Z19
+	VFMADD231PS   Z18, Z19, Z5
+	VFMADD231PS   Z18, Z18, Z6
+	VFMADD231PS   Z19, Z19, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, (R11)
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, (R14)
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z9, Z18
-	VMOVUPS      Z18, 64(R11)
-	VMULPS       Z4, Z9, Z18
-	VFMADD231PS  Z5, Z8, Z18
-	VMOVUPS      Z18, 64(R14)
-	VMULPS       Z4, Z10, Z18
-	VFMADD231PS  Z5, Z11, Z18
-	VMOVUPS      Z18, 128(R11)
-	VMULPS       Z4, Z11, Z18
-	VFMADD231PS  Z5, Z10, Z18
-	VMOVUPS      Z18, 128(R14)
-	VMULPS       Z4, Z12, Z18
-	VFMADD231PS  Z5, Z13, Z18
-	VMOVUPS      Z18, 192(R11)
-	VMULPS       Z4, Z13, Z18
-	VFMADD231PS  Z5, Z12, Z18
-	VMOVUPS      Z18, 192(R14)
-	VMULPS       Z4, Z14, Z18
-	VFMADD231PS  Z5, Z15, Z18
-	VMOVUPS      Z18, 256(R11)
-	VMULPS       Z4, Z15, Z18
-	VFMADD231PS  Z5, Z14, Z18
-	VMOVUPS      Z18, 256(R14)
-	VMULPS       Z4, Z16, Z18
-	VFMADD231PS  Z5, Z17, Z18
-	VMOVUPS      Z18, K1, 320(R11)
-	VMULPS       Z4, Z17, Z18
-	VFMADD231PS  Z5, Z16, Z18
-	VMOVUPS      Z18, K1, 320(R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMULPS       Z4, Z18, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, K1, 320(R11)
+	VMULPS       Z4, Z19, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, K1, 320(R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -2737,7 +2875,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -2747,7 +2885,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -2762,67 +2900,67 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X18
-	VMOVSS X18, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X18
-	VMOVSS X18, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z18
-	VMOVUPS      (R14), Z19
-	VMULPS       Z4, Z18, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, (R11)
-	VMULPS       Z4, Z19, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z9, Z18
-	VMOVUPS      Z18, 64(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z8, Z18
-	VMOVUPS      Z18, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z11, Z18
-	VMOVUPS      Z18, 128(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z10, Z18
-	VMOVUPS      Z18, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z13, Z18
-	VMOVUPS      Z18, 192(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z12, Z18
-	VMOVUPS      Z18, 192(R14)
-	VMOVUPS      256(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
 	VMOVUPS      256(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z15, Z18
-	VMOVUPS      Z18, 256(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z14, Z18
-	VMOVUPS      Z18, 256(R14)
-	VMOVUPS.Z    320(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS.Z    320(R11), K1, Z5
 	VMOVUPS.Z    320(R14), K1, Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z17, Z18
-	VMOVUPS      Z18, K1, 320(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z16, Z18
-	VMOVUPS      Z18, K1, 320(R14)
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, K1, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, K1, 320(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -2833,92 +2971,92 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X18
-	VMOVSS X18, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X18
-	VMOVSS X18, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z18
-	VMOVUPS      (R14), Z19
-	VMULPS       Z4, Z18, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, (R11)
-	VMULPS       Z4, Z19, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z9, Z18
-	VMOVUPS      Z18, 64(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z8, Z18
-	VMOVUPS      Z18, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z11, Z18
-	VMOVUPS      Z18, 128(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z10, Z18
-	VMOVUPS      Z18, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z13, Z18
-	VMOVUPS      Z18, 192(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z12, Z18
-	VMOVUPS      Z18, 192(R14)
-	VMOVUPS      256(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
 	VMOVUPS      256(R14), Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z15, Z18
-	VMOVUPS      Z18, 256(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z14, Z18
-	VMOVUPS      Z18, 256(R14)
-	VMOVUPS.Z    320(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS.Z    320(R11), K1, Z5
 	VMOVUPS.Z    320(R14), K1, Z6
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z17, Z18
-	VMOVUPS      Z18, K1, 320(R11)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z16, Z18
-	VMOVUPS      Z18, K1, 320(R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, K1, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, K1, 320(R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -2939,77 +3077,77 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X18
-	VMOVSS X18, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X18
-	VMOVSS X18, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, 384(R15)
-	VMOVUPS      Z7, 768(R15)
-	VMULPS       Z4, Z7, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, 1152(R15)
-	VMOVUPS      Z8, 64(R15)
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z9, Z18
-	VMOVUPS      Z18, 448(R15)
-	VMOVUPS      Z9, 832(R15)
-	VMULPS       Z4, Z9, Z18
-	VFMADD231PS  Z5, Z8, Z18
-	VMOVUPS      Z18, 1216(R15)
-	VMOVUPS      Z10, 128(R15)
-	VMULPS       Z4, Z10, Z18
-	VFMADD231PS  Z5, Z11, Z18
-	VMOVUPS      Z18, 512(R15)
-	VMOVUPS      Z11, 896(R15)
-	VMULPS       Z4, Z11, Z18
-	VFMADD231PS  Z5, Z10, Z18
-	VMOVUPS      Z18, 1280(R15)
-	VMOVUPS      Z12, 192(R15)
-	VMULPS       Z4, Z12, Z18
-	VFMADD231PS  Z5, Z13, Z18
-	VMOVUPS      Z18, 576(R15)
-	VMOVUPS      Z13, 960(R15)
-	VMULPS       Z4, Z13, Z18
-	VFMADD231PS  Z5, Z12, Z18
-	VMOVUPS      Z18, 1344(R15)
-	VMOVUPS      Z14, 256(R15)
-	VMULPS       Z4, Z14, Z18
-	VFMADD231PS  Z5, Z15, Z18
-	VMOVUPS      Z18, 640(R15)
-	VMOVUPS      Z15, 1024(R15)
-	VMULPS       Z4, Z15, Z18
-	VFMADD231PS  Z5, Z14, Z18
-	VMOVUPS      Z18, 1408(R15)
-	VMOVUPS      Z16, 320(R15)
-	VMULPS       Z4, Z16, Z18
-	VFMADD231PS  Z5, Z17, Z18
-	VMOVUPS      Z18, 704(R15)
-	VMOVUPS      Z17, 1088(R15)
-	VMULPS       Z4, Z17, Z18
-	VFMADD231PS  Z5, Z16, Z18
-	VMOVUPS      Z18, 1472(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 384(R15)
+	VMOVUPS      Z9, 768(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 1152(R15)
+	VMOVUPS      Z10, 64(R15)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 448(R15)
+	VMOVUPS      Z11, 832(R15)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 1216(R15)
+	VMOVUPS      Z12, 128(R15)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 512(R15)
+	VMOVUPS      Z13, 896(R15)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 1280(R15)
+	VMOVUPS      Z14, 192(R15)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 576(R15)
+	VMOVUPS      Z15, 960(R15)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 1344(R15)
+	VMOVUPS      Z16, 256(R15)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 640(R15)
+	VMOVUPS      Z17, 1024(R15)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 1408(R15)
+	VMOVUPS      Z18, 320(R15)
+	VMULPS       Z4, Z18, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 704(R15)
+	VMOVUPS      Z19, 1088(R15)
+	VMULPS       Z4, Z19, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 1472(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -3035,11 +3173,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   384(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   384(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -3073,11 +3211,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   1152(R15)(R12*1), X6
-	VSUBSS   768(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   1152(R15)(R12*1), X5
+	VSUBSS   768(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -3086,30 +3224,36 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, (AX)
-	VMOVUPS     Z7, (CX)
-	VMOVUPS     Z8, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z10, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z12, 192(AX)
-	VMOVUPS     Z13, 192(CX)
-	VMOVUPS     Z14, 256(AX)
-	VMOVUPS     Z15, 256(CX)
-	VMOVUPS     Z16, K1, 320(AX)
-	VMOVUPS     Z17, K1, 320(CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, 64(CX)
+	VMOVUPS Z12, 128(AX)
+	VMOVUPS Z13, 128(CX)
+	VMOVUPS Z14, 192(AX)
+	VMOVUPS Z15, 192(CX)
+	VMOVUPS Z16, 256(AX)
+	VMOVUPS Z17, 256(CX)
+	VMOVUPS Z18, K1, 320(AX)
+	VMOVUPS Z19, K1, 320(CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -3118,96 +3262,96 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS      (R11), Z8
-	VMOVUPS      (R14), Z2
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (R12), Z7
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, (R11)
-	VMULPS       Z4, Z2, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, (R14)
-	VMOVUPS      64(R11), Z8
-	VMOVUPS      64(R14), Z2
-	VMOVUPS      64(AX), Z6
-	VMOVUPS      64(R12), Z7
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, 64(R11)
-	VMULPS       Z4, Z2, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, 64(R14)
-	VMOVUPS      128(R11), Z8
-	VMOVUPS      128(R14), Z2
-	VMOVUPS      128(AX), Z6
-	VMOVUPS      128(R12), Z7
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, 128(R11)
-	VMULPS       Z4, Z2, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, 128(R14)
-	VMOVUPS      192(R11), Z8
-	VMOVUPS      192(R14), Z2
-	VMOVUPS      192(AX), Z6
-	VMOVUPS      192(R12), Z7
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, 192(R11)
-	VMULPS       Z4, Z2, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, 192(R14)
-	VMOVUPS      256(R11), Z8
-	VMOVUPS      256(R14), Z2
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      256(R12), Z7
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, 256(R11)
-	VMULPS       Z4, Z2, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, 256(R14)
-	VMOVUPS.Z    320(R11), K1, Z8
-	VMOVUPS.Z    320(R14), K1, Z2
-	VMOVUPS.Z    320(AX), K1, Z6
-	VMOVUPS.Z    320(R12), K1, Z7
-	VMULPS       Z4, Z8, Z18
-	VFMADD231PS  Z5, Z7, Z18
-	VMOVUPS      Z18, K1, 320(R11)
-	VMULPS       Z4, Z2, Z18
-	VFMADD231PS  Z5, Z6, Z18
-	VMOVUPS      Z18, K1, 320(R14)
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMOVUPS      (AX), Z7
+	VMOVUPS      (R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      64(R14), Z6
+	VMOVUPS      64(AX), Z7
+	VMOVUPS      64(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
+	VMOVUPS      128(R14), Z6
+	VMOVUPS      128(AX), Z7
+	VMOVUPS      128(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
+	VMOVUPS      192(R14), Z6
+	VMOVUPS      192(AX), Z7
+	VMOVUPS      192(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
+	VMOVUPS      256(R14), Z6
+	VMOVUPS      256(AX), Z7
+	VMOVUPS      256(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS.Z    320(R11), K1, Z5
+	VMOVUPS.Z    320(R14), K1, Z6
+	VMOVUPS.Z    320(AX), K1, Z7
+	VMOVUPS.Z    320(R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, 320(R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x7(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x7(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x7(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x7(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -3276,7 +3420,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -3292,104 +3436,129 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS       (R11), Z6
-	VMOVUPS       (R14), Z7
-	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R11), Z8
-	VMOVUPS       64(R14), Z9
-	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R11), Z10
-	VMOVUPS       128(R14), Z11
+	VMOVUPS       (R11), Z8
+	VMOVUPS       (R14), Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VMOVUPS       64(R11), Z10
+	VMOVUPS       64(R14), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS       192(R11), Z12
-	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z10, Z10, Z6
+	VFMADD231PS   Z11, Z11, Z7
+	VMOVUPS       128(R11), Z12
+	VMOVUPS       128(R14), Z13
 	VFMADD231PS   Z12, Z13, Z5
-	VMOVUPS       256(R11), Z14
-	VMOVUPS       256(R14), Z15
+	VFMADD231PS   Z12, Z12, Z6
+	VFMADD231PS   Z13, Z13, Z7
+	VMOVUPS       192(R11), Z14
+	VMOVUPS       192(R14), Z15
 	VFMADD231PS   Z14, Z15, Z5
-	VMOVUPS       320(R11), Z16
-	VMOVUPS       320(R14), Z17
+	VFMADD231PS   Z14, Z14, Z6
+	VFMADD231PS   Z15, Z15, Z7
+	VMOVUPS       256(R11), Z16
+	VMOVUPS       256(R14), Z17
 	VFMADD231PS   Z16, Z17, Z5
-	VMOVUPS.Z     384(R11), K1, Z18
-	VMOVUPS.Z     384(R14), K1, Z19
+	VFMADD231PS   Z16, Z16, Z6
+	VFMADD231PS   Z17, Z17, Z7
+	VMOVUPS       320(R11), Z18
+	VMOVUPS       320(R14), Z19
 	VFMADD231PS   Z18, Z19, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y20
-	VADDPS        Y20, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X20
-	VADDPS        X20, X5, X20
-	VPERMILPD     $0x01, X20, X5
-	VADDPS        X5, X20, X20
-	VMOVSHDUP     X20, X5
-	VADDSS        X5, X20, X20
-	VADDSS        X20, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X20
-	VMOVSS        X20, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X20
-	VMOVSS        X20, (AX)(R13*4)
+	VFMADD231PS   Z18, Z18, Z6
+	VFMADD231PS   Z19, Z19, Z7
+	VMOVUPS.Z     384(R11), K1, Z20
+	VMOVUPS.Z     384(R14), K1, Z21
+	VFMADD231PS   Z20, Z21, Z5
+	VFMADD231PS   Z20, Z20, Z6
+	VFMADD231PS   Z21, Z21, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, (R11)
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, (R14)
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z9, Z20
-	VMOVUPS      Z20, 64(R11)
-	VMULPS       Z4, Z9, Z20
-	VFMADD231PS  Z5, Z8, Z20
-	VMOVUPS      Z20, 64(R14)
-	VMULPS       Z4, Z10, Z20
-	VFMADD231PS  Z5, Z11, Z20
-	VMOVUPS      Z20, 128(R11)
-	VMULPS       Z4, Z11, Z20
-	VFMADD231PS  Z5, Z10, Z20
-	VMOVUPS      Z20, 128(R14)
-	VMULPS       Z4, Z12, Z20
-	VFMADD231PS  Z5, Z13, Z20
-	VMOVUPS      Z20, 192(R11)
-	VMULPS       Z4, Z13, Z20
-	VFMADD231PS  Z5, Z12, Z20
-	VMOVUPS      Z20, 192(R14)
-	VMULPS       Z4, Z14, Z20
-	VFMADD231PS  Z5, Z15, Z20
-	VMOVUPS      Z20, 256(R11)
-	VMULPS       Z4, Z15, Z20
-	VFMADD231PS  Z5, Z14, Z20
-	VMOVUPS      Z20, 256(R14)
-	VMULPS       Z4, Z16, Z20
-	VFMADD231PS  Z5, Z17, Z20
-	VMOVUPS      Z20, 320(R11)
-	VMULPS       Z4, Z17, Z20
-	VFMADD231PS  Z5, Z16, Z20
-	VMOVUPS      Z20, 320(R14)
-	VMULPS       Z4, Z18, Z20
-	VFMADD231PS  Z5, Z19, Z20
-	VMOVUPS      Z20, K1, 384(R11)
-	VMULPS       Z4, Z19, Z20
-	VFMADD231PS  Z5, Z18, Z20
-	VMOVUPS      Z20, K1, 384(R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMULPS       Z4, Z18, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z19, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMULPS       Z4, Z20, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, K1, 384(R11)
+	VMULPS       Z4, Z21, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, K1, 384(R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -3399,7 +3568,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -3409,7 +3578,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -3424,75 +3593,75 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X20
-	VMOVSS X20, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X20
-	VMOVSS X20, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z20
-	VMOVUPS      (R14), Z21
-	VMULPS       Z4, Z20, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, (R11)
-	VMULPS       Z4, Z21, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z9, Z20
-	VMOVUPS      Z20, 64(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z8, Z20
-	VMOVUPS      Z20, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z11, Z20
-	VMOVUPS      Z20, 128(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z10, Z20
-	VMOVUPS      Z20, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z13, Z20
-	VMOVUPS      Z20, 192(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z12, Z20
-	VMOVUPS      Z20, 192(R14)
-	VMOVUPS      256(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
 	VMOVUPS      256(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z15, Z20
-	VMOVUPS      Z20, 256(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z14, Z20
-	VMOVUPS      Z20, 256(R14)
-	VMOVUPS      320(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS      320(R11), Z5
 	VMOVUPS      320(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z17, Z20
-	VMOVUPS      Z20, 320(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z16, Z20
-	VMOVUPS      Z20, 320(R14)
-	VMOVUPS.Z    384(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMOVUPS.Z    384(R11), K1, Z5
 	VMOVUPS.Z    384(R14), K1, Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z19, Z20
-	VMOVUPS      Z20, K1, 384(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z18, Z20
-	VMOVUPS      Z20, K1, 384(R14)
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, K1, 384(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, K1, 384(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -3503,100 +3672,100 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X20
-	VMOVSS X20, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X20
-	VMOVSS X20, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z20
-	VMOVUPS      (R14), Z21
-	VMULPS       Z4, Z20, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, (R11)
-	VMULPS       Z4, Z21, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z9, Z20
-	VMOVUPS      Z20, 64(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z8, Z20
-	VMOVUPS      Z20, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z11, Z20
-	VMOVUPS      Z20, 128(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z10, Z20
-	VMOVUPS      Z20, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z13, Z20
-	VMOVUPS      Z20, 192(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z12, Z20
-	VMOVUPS      Z20, 192(R14)
-	VMOVUPS      256(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
 	VMOVUPS      256(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z15, Z20
-	VMOVUPS      Z20, 256(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z14, Z20
-	VMOVUPS      Z20, 256(R14)
-	VMOVUPS      320(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS      320(R11), Z5
 	VMOVUPS      320(R14), Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z17, Z20
-	VMOVUPS      Z20, 320(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z16, Z20
-	VMOVUPS      Z20, 320(R14)
-	VMOVUPS.Z    384(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMOVUPS.Z    384(R11), K1, Z5
 	VMOVUPS.Z    384(R14), K1, Z6
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z19, Z20
-	VMOVUPS      Z20, K1, 384(R11)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z18, Z20
-	VMOVUPS      Z20, K1, 384(R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, K1, 384(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, K1, 384(R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -3617,85 +3786,85 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X20
-	VMOVSS X20, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X20
-	VMOVSS X20, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, 448(R15)
-	VMOVUPS      Z7, 896(R15)
-	VMULPS       Z4, Z7, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, 1344(R15)
-	VMOVUPS      Z8, 64(R15)
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z9, Z20
-	VMOVUPS      Z20, 512(R15)
-	VMOVUPS      Z9, 960(R15)
-	VMULPS       Z4, Z9, Z20
-	VFMADD231PS  Z5, Z8, Z20
-	VMOVUPS      Z20, 1408(R15)
-	VMOVUPS      Z10, 128(R15)
-	VMULPS       Z4, Z10, Z20
-	VFMADD231PS  Z5, Z11, Z20
-	VMOVUPS      Z20, 576(R15)
-	VMOVUPS      Z11, 1024(R15)
-	VMULPS       Z4, Z11, Z20
-	VFMADD231PS  Z5, Z10, Z20
-	VMOVUPS      Z20, 1472(R15)
-	VMOVUPS      Z12, 192(R15)
-	VMULPS       Z4, Z12, Z20
-	VFMADD231PS  Z5, Z13, Z20
-	VMOVUPS      Z20, 640(R15)
-	VMOVUPS      Z13, 1088(R15)
-	VMULPS       Z4, Z13, Z20
-	VFMADD231PS  Z5, Z12, Z20
-	VMOVUPS      Z20, 1536(R15)
-	VMOVUPS      Z14, 256(R15)
-	VMULPS       Z4, Z14, Z20
-	VFMADD231PS  Z5, Z15, Z20
-	VMOVUPS      Z20, 704(R15)
-	VMOVUPS      Z15, 1152(R15)
-	VMULPS       Z4, Z15, Z20
-	VFMADD231PS  Z5, Z14, Z20
-	VMOVUPS      Z20, 1600(R15)
-	VMOVUPS      Z16, 320(R15)
-	VMULPS       Z4, Z16, Z20
-	VFMADD231PS  Z5, Z17, Z20
-	VMOVUPS      Z20, 768(R15)
-	VMOVUPS      Z17, 1216(R15)
-	VMULPS       Z4, Z17, Z20
-	VFMADD231PS  Z5, Z16, Z20
-	VMOVUPS      Z20, 1664(R15)
-	VMOVUPS      Z18, 384(R15)
-	VMULPS       Z4, Z18, Z20
-	VFMADD231PS  Z5, Z19, Z20
-	VMOVUPS      Z20, 832(R15)
-	VMOVUPS      Z19, 1280(R15)
-	VMULPS       Z4, Z19, Z20
-	VFMADD231PS  Z5, Z18, Z20
-	VMOVUPS      Z20, 1728(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 448(R15)
+	VMOVUPS      Z9, 896(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 1344(R15)
+	VMOVUPS      Z10, 64(R15)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 512(R15)
+	VMOVUPS      Z11, 960(R15)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 1408(R15)
+	VMOVUPS      Z12, 128(R15)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 576(R15)
+	VMOVUPS      Z13, 1024(R15)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 1472(R15)
+	VMOVUPS      Z14, 192(R15)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 640(R15)
+	VMOVUPS      Z15, 1088(R15)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 1536(R15)
+	VMOVUPS      Z16, 256(R15)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 704(R15)
+	VMOVUPS      Z17, 1152(R15)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 1600(R15)
+	VMOVUPS      Z18, 320(R15)
+	VMULPS       Z4, Z18, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 768(R15)
+	VMOVUPS      Z19, 1216(R15)
+	VMULPS       Z4, Z19, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 1664(R15)
+	VMOVUPS      Z20, 384(R15)
+	VMULPS       Z4, Z20, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, 832(R15)
+	VMOVUPS      Z21, 1280(R15)
+	VMULPS       Z4, Z21, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, 1728(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -3721,11 +3890,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   448(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   448(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -3759,11 +3928,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   1344(R15)(R12*1), X6
-	VSUBSS   896(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   1344(R15)(R12*1), X5
+	VSUBSS   896(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -3772,32 +3941,38 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, (AX)
-	VMOVUPS     Z7, (CX)
-	VMOVUPS     Z8, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z10, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z12, 192(AX)
-	VMOVUPS     Z13, 192(CX)
-	VMOVUPS     Z14, 256(AX)
-	VMOVUPS     Z15, 256(CX)
-	VMOVUPS     Z16, 320(AX)
-	VMOVUPS     Z17, 320(CX)
-	VMOVUPS     Z18, K1, 384(AX)
-	VMOVUPS     Z19, K1, 384(CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, 64(CX)
+	VMOVUPS Z12, 128(AX)
+	VMOVUPS Z13, 128(CX)
+	VMOVUPS Z14, 192(AX)
+	VMOVUPS Z15, 192(CX)
+	VMOVUPS Z16, 256(AX)
+	VMOVUPS Z17, 256(CX)
+	VMOVUPS Z18, 320(AX)
+	VMOVUPS Z19, 320(CX)
+	VMOVUPS Z20, K1, 384(AX)
+	VMOVUPS Z21, K1, 384(CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -3806,106 +3981,106 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS      (R11), Z8
-	VMOVUPS      (R14), Z2
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (R12), Z7
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, (R11)
-	VMULPS       Z4, Z2, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, (R14)
-	VMOVUPS      64(R11), Z8
-	VMOVUPS      64(R14), Z2
-	VMOVUPS      64(AX), Z6
-	VMOVUPS      64(R12), Z7
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, 64(R11)
-	VMULPS       Z4, Z2, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, 64(R14)
-	VMOVUPS      128(R11), Z8
-	VMOVUPS      128(R14), Z2
-	VMOVUPS      128(AX), Z6
-	VMOVUPS      128(R12), Z7
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, 128(R11)
-	VMULPS       Z4, Z2, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, 128(R14)
-	VMOVUPS      192(R11), Z8
-	VMOVUPS      192(R14), Z2
-	VMOVUPS      192(AX), Z6
-	VMOVUPS      192(R12), Z7
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, 192(R11)
-	VMULPS       Z4, Z2, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, 192(R14)
-	VMOVUPS      256(R11), Z8
-	VMOVUPS      256(R14), Z2
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      256(R12), Z7
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, 256(R11)
-	VMULPS       Z4, Z2, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, 256(R14)
-	VMOVUPS      320(R11), Z8
-	VMOVUPS      320(R14), Z2
-	VMOVUPS      320(AX), Z6
-	VMOVUPS      320(R12), Z7
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, 320(R11)
-	VMULPS       Z4, Z2, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, 320(R14)
-	VMOVUPS.Z    384(R11), K1, Z8
-	VMOVUPS.Z    384(R14), K1, Z2
-	VMOVUPS.Z    384(AX), K1, Z6
-	VMOVUPS.Z    384(R12), K1, Z7
-	VMULPS       Z4, Z8, Z20
-	VFMADD231PS  Z5, Z7, Z20
-	VMOVUPS      Z20, K1, 384(R11)
-	VMULPS       Z4, Z2, Z20
-	VFMADD231PS  Z5, Z6, Z20
-	VMOVUPS      Z20, K1, 384(R14)
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMOVUPS      (AX), Z7
+	VMOVUPS      (R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      64(R14), Z6
+	VMOVUPS      64(AX), Z7
+	VMOVUPS      64(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
+	VMOVUPS      128(R14), Z6
+	VMOVUPS      128(AX), Z7
+	VMOVUPS      128(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
+	VMOVUPS      192(R14), Z6
+	VMOVUPS      192(AX), Z7
+	VMOVUPS      192(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
+	VMOVUPS      256(R14), Z6
+	VMOVUPS      256(AX), Z7
+	VMOVUPS      256(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS      320(R11), Z5
+	VMOVUPS      320(R14), Z6
+	VMOVUPS      320(AX), Z7
+	VMOVUPS      320(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMOVUPS.Z    384(R11), K1, Z5
+	VMOVUPS.Z    384(R14), K1, Z6
+	VMOVUPS.Z    384(AX), K1, Z7
+	VMOVUPS.Z    384(R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, 384(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, 384(R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX512x8(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX512x8(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX512F, AVX512VL, BMI2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX512x8(SB), NOSPLIT, $8-160
+TEXT ·factorAVX512x8(SB), NOSPLIT, $8-168
 	MOVQ         rows+0(FP), CX
 	MOVQ         idx+24(FP), DX
 	MOVQ         y+32(FP), BX
@@ -3976,7 +4151,7 @@ fetched:
 	JAE    outside
 	CMPQ   R13, R8
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (BX)(R11*4), X0, X2
 	MOVQ   bias+64(FP), R14
@@ -3992,113 +4167,140 @@ plain:
 	MOVQ          R13, R14
 	IMULQ         R9, R14
 	ADDQ          DI, R14
-	VMOVUPS       (R11), Z6
-	VMOVUPS       (R14), Z7
-	VMULPS        Z6, Z7, Z5
-	VMOVUPS       64(R11), Z8
-	VMOVUPS       64(R14), Z9
-	VFMADD231PS   Z8, Z9, Z5
-	VMOVUPS       128(R11), Z10
-	VMOVUPS       128(R14), Z11
+	VMOVUPS       (R11), Z8
+	VMOVUPS       (R14), Z9
+	VMULPS        Z8, Z9, Z5
+	VMULPS        Z8, Z8, Z6
+	VMULPS        Z9, Z9, Z7
+	VMOVUPS       64(R11), Z10
+	VMOVUPS       64(R14), Z11
 	VFMADD231PS   Z10, Z11, Z5
-	VMOVUPS       192(R11), Z12
-	VMOVUPS       192(R14), Z13
+	VFMADD231PS   Z10, Z10, Z6
+	VFMADD231PS   Z11, Z11, Z7
+	VMOVUPS       128(R11), Z12
+	VMOVUPS       128(R14), Z13
 	VFMADD231PS   Z12, Z13, Z5
-	VMOVUPS       256(R11), Z14
-	VMOVUPS       256(R14), Z15
+	VFMADD231PS   Z12, Z12, Z6
+	VFMADD231PS   Z13, Z13, Z7
+	VMOVUPS       192(R11), Z14
+	VMOVUPS       192(R14), Z15
 	VFMADD231PS   Z14, Z15, Z5
-	VMOVUPS       320(R11), Z16
-	VMOVUPS       320(R14), Z17
+	VFMADD231PS   Z14, Z14, Z6
+	VFMADD231PS   Z15, Z15, Z7
+	VMOVUPS       256(R11), Z16
+	VMOVUPS       256(R14), Z17
 	VFMADD231PS   Z16, Z17, Z5
-	VMOVUPS       384(R11), Z18
-	VMOVUPS       384(R14), Z19
+	VFMADD231PS   Z16, Z16, Z6
+	VFMADD231PS   Z17, Z17, Z7
+	VMOVUPS       320(R11), Z18
+	VMOVUPS       320(R14), Z19
 	VFMADD231PS   Z18, Z19, Z5
-	VMOVUPS.Z     448(R11), K1, Z20
-	VMOVUPS.Z     448(R14), K1, Z21
+	VFMADD231PS   Z18, Z18, Z6
+	VFMADD231PS   Z19, Z19, Z7
+	VMOVUPS       384(R11), Z20
+	VMOVUPS       384(R14), Z21
 	VFMADD231PS   Z20, Z21, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y22
-	VADDPS        Y22, Y5, Y5
-	VEXTRACTF32X4 $0x01, Y5, X22
-	VADDPS        X22, X5, X22
-	VPERMILPD     $0x01, X22, X5
-	VADDPS        X5, X22, X22
-	VMOVSHDUP     X22, X5
-	VADDSS        X5, X22, X22
-	VADDSS        X22, X2, X2
-	CMPQ          half+96(FP), $0x00
-	JNE           between
-	VMULSS        X1, X2, X5
-	MOVQ          bias+64(FP), AX
-	TESTQ         AX, AX
-	JZ            nowUnbiased
-	VADDSS        (AX)(R12*4), X5, X22
-	VMOVSS        X22, (AX)(R12*4)
-	VADDSS        (AX)(R13*4), X5, X22
-	VMOVSS        X22, (AX)(R13*4)
+	VFMADD231PS   Z20, Z20, Z6
+	VFMADD231PS   Z21, Z21, Z7
+	VMOVUPS.Z     448(R11), K1, Z22
+	VMOVUPS.Z     448(R14), K1, Z23
+	VFMADD231PS   Z22, Z23, Z5
+	VFMADD231PS   Z22, Z22, Z6
+	VFMADD231PS   Z23, Z23, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z5, Y7
+	VADDPS        Y7, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X7
+	VADDPS        X7, X5, X7
+	VPERMILPD     $0x01, X7, X5
+	VADDPS        X5, X7, X7
+	VMOVSHDUP     X7, X5
+	VADDSS        X5, X7, X7
+	VEXTRACTF64X4 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X5
+	VADDPS        X5, X6, X5
+	VPERMILPD     $0x01, X5, X6
+	VADDPS        X6, X5, X5
+	VMOVSHDUP     X5, X6
+	VADDSS        X6, X5, X5
+	VADDSS        X7, X2, X2
+	VCVTSS2SD     X2, X2, X6
+	VFMADD231SD   X6, X6, X3
+	VUCOMISS      most+96(FP), X5
+	JHI           long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), AX
+	TESTQ  AX, AX
+	JZ     nowUnbiased
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Z5
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, (R11)
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, (R14)
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z9, Z22
-	VMOVUPS      Z22, 64(R11)
-	VMULPS       Z4, Z9, Z22
-	VFMADD231PS  Z5, Z8, Z22
-	VMOVUPS      Z22, 64(R14)
-	VMULPS       Z4, Z10, Z22
-	VFMADD231PS  Z5, Z11, Z22
-	VMOVUPS      Z22, 128(R11)
-	VMULPS       Z4, Z11, Z22
-	VFMADD231PS  Z5, Z10, Z22
-	VMOVUPS      Z22, 128(R14)
-	VMULPS       Z4, Z12, Z22
-	VFMADD231PS  Z5, Z13, Z22
-	VMOVUPS      Z22, 192(R11)
-	VMULPS       Z4, Z13, Z22
-	VFMADD231PS  Z5, Z12, Z22
-	VMOVUPS      Z22, 192(R14)
-	VMULPS       Z4, Z14, Z22
-	VFMADD231PS  Z5, Z15, Z22
-	VMOVUPS      Z22, 256(R11)
-	VMULPS       Z4, Z15, Z22
-	VFMADD231PS  Z5, Z14, Z22
-	VMOVUPS      Z22, 256(R14)
-	VMULPS       Z4, Z16, Z22
-	VFMADD231PS  Z5, Z17, Z22
-	VMOVUPS      Z22, 320(R11)
-	VMULPS       Z4, Z17, Z22
-	VFMADD231PS  Z5, Z16, Z22
-	VMOVUPS      Z22, 320(R14)
-	VMULPS       Z4, Z18, Z22
-	VFMADD231PS  Z5, Z19, Z22
-	VMOVUPS      Z22, 384(R11)
-	VMULPS       Z4, Z19, Z22
-	VFMADD231PS  Z5, Z18, Z22
-	VMOVUPS      Z22, 384(R14)
-	VMULPS       Z4, Z20, Z22
-	VFMADD231PS  Z5, Z21, Z22
-	VMOVUPS      Z22, K1, 448(R11)
-	VMULPS       Z4, Z21, Z22
-	VFMADD231PS  Z5, Z20, Z22
-	VMOVUPS      Z22, K1, 448(R14)
-
-add:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
+	VBROADCASTSS X2, Z2
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMULPS       Z4, Z18, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z19, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMULPS       Z4, Z20, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, 384(R11)
+	VMULPS       Z4, Z21, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, 384(R14)
+	VMULPS       Z4, Z22, Z5
+	VFMADD231PS  Z2, Z23, Z5
+	VMOVUPS      Z5, K1, 448(R11)
+	VMULPS       Z4, Z23, Z5
+	VFMADD231PS  Z2, Z22, Z5
+	VMOVUPS      Z5, K1, 448(R14)
 
 entry:
 	INCQ R10
 	JMP  loop
 
 between:
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+104(FP), $0x03
 	JNE      not_locked
-	MOVQ     guard+120(FP), R15
+	MOVQ     guard+128(FP), R15
 	MOVQ     R11, R12
 	SUBQ     DI, R12
 	LEAQ     -4(R12)(R9*1), BP
@@ -4108,7 +4310,7 @@ between:
 	CMPQ     R12, BP
 	JNE      pause
 	IMULQ    8(R15), R12
-	ADDQ     locks+112(FP), R12
+	ADDQ     locks+120(FP), R12
 	MOVQ     R14, R13
 	SUBQ     DI, R13
 	LEAQ     -4(R13)(R9*1), BP
@@ -4118,7 +4320,7 @@ between:
 	CMPQ     R13, BP
 	JNE      pause
 	IMULQ    8(R15), R13
-	ADDQ     locks+112(FP), R13
+	ADDQ     locks+120(FP), R13
 	MOVL     (R15), BP
 	XORL     AX, AX
 	LOCK
@@ -4133,83 +4335,83 @@ between:
 	JMP      pause
 
 ours:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lockedUnbiased
-	VADDSS (AX)(R12*4), X5, X22
-	VMOVSS X22, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X22
-	VMOVSS X22, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lockedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z22
-	VMOVUPS      (R14), Z23
-	VMULPS       Z4, Z22, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, (R11)
-	VMULPS       Z4, Z23, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z9, Z22
-	VMOVUPS      Z22, 64(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z8, Z22
-	VMOVUPS      Z22, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z11, Z22
-	VMOVUPS      Z22, 128(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z10, Z22
-	VMOVUPS      Z22, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z13, Z22
-	VMOVUPS      Z22, 192(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z12, Z22
-	VMOVUPS      Z22, 192(R14)
-	VMOVUPS      256(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
 	VMOVUPS      256(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z15, Z22
-	VMOVUPS      Z22, 256(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z14, Z22
-	VMOVUPS      Z22, 256(R14)
-	VMOVUPS      320(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS      320(R11), Z5
 	VMOVUPS      320(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z17, Z22
-	VMOVUPS      Z22, 320(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z16, Z22
-	VMOVUPS      Z22, 320(R14)
-	VMOVUPS      384(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMOVUPS      384(R11), Z5
 	VMOVUPS      384(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z19, Z22
-	VMOVUPS      Z22, 384(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z18, Z22
-	VMOVUPS      Z22, 384(R14)
-	VMOVUPS.Z    448(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, 384(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, 384(R14)
+	VMOVUPS.Z    448(R11), K1, Z5
 	VMOVUPS.Z    448(R14), K1, Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z21, Z22
-	VMOVUPS      Z22, K1, 448(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z20, Z22
-	VMOVUPS      Z22, K1, 448(R14)
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z23, Z5
+	VMOVUPS      Z5, K1, 448(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z22, Z5
+	VMOVUPS      Z5, K1, 448(R14)
 	MOVL         $0x00000000, (R13)
 	CMPQ         R12, R13
 	JEQ          released
@@ -4220,108 +4422,108 @@ lockedUnbiased:
 released:
 	CMPL 4(R13), $0x01
 	JEQ  slept
-	JMP  add
+	JMP  entry
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
-	JMP add
+	JMP entry
 
 not_locked:
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+104(FP), $0x04
 	JNE    not_ordered
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R15
+	MOVQ   guard+128(FP), AX
+	MOVQ   tickets+136(FP), R15
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R15)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     orderedUnbiased
-	VADDSS (AX)(R12*4), X5, X22
-	VMOVSS X22, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X22
-	VMOVSS X22, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 orderedUnbiased:
-	VBROADCASTSS X5, Z5
-	VMOVUPS      (R11), Z22
-	VMOVUPS      (R14), Z23
-	VMULPS       Z4, Z22, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, (R11)
-	VMULPS       Z4, Z23, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, (R14)
-	VMOVUPS      64(R11), Z7
+	VBROADCASTSS X2, Z2
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
 	VMOVUPS      64(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z9, Z22
-	VMOVUPS      Z22, 64(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z8, Z22
-	VMOVUPS      Z22, 64(R14)
-	VMOVUPS      128(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
 	VMOVUPS      128(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z11, Z22
-	VMOVUPS      Z22, 128(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z10, Z22
-	VMOVUPS      Z22, 128(R14)
-	VMOVUPS      192(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
 	VMOVUPS      192(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z13, Z22
-	VMOVUPS      Z22, 192(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z12, Z22
-	VMOVUPS      Z22, 192(R14)
-	VMOVUPS      256(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
 	VMOVUPS      256(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z15, Z22
-	VMOVUPS      Z22, 256(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z14, Z22
-	VMOVUPS      Z22, 256(R14)
-	VMOVUPS      320(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS      320(R11), Z5
 	VMOVUPS      320(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z17, Z22
-	VMOVUPS      Z22, 320(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z16, Z22
-	VMOVUPS      Z22, 320(R14)
-	VMOVUPS      384(R11), Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMOVUPS      384(R11), Z5
 	VMOVUPS      384(R14), Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z19, Z22
-	VMOVUPS      Z22, 384(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z18, Z22
-	VMOVUPS      Z22, 384(R14)
-	VMOVUPS.Z    448(R11), K1, Z7
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, 384(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, 384(R14)
+	VMOVUPS.Z    448(R11), K1, Z5
 	VMOVUPS.Z    448(R14), K1, Z6
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z21, Z22
-	VMOVUPS      Z22, K1, 448(R11)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z20, Z22
-	VMOVUPS      Z22, K1, 448(R14)
-	MOVQ         guard+120(FP), R11
-	MOVQ         tickets+128(FP), R12
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z23, Z5
+	VMOVUPS      Z5, K1, 448(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z22, Z5
+	VMOVUPS      Z5, K1, 448(R14)
+	MOVQ         guard+128(FP), R11
+	MOVQ         tickets+136(FP), R12
 	MOVQ         (R11), AX
 	LEAQ         1(AX), R13
 	LOCK
 	CMPXCHGQ     R13, 128(R12)
 	LEAQ         1(R10), R15
 	CMPQ         R15, n+8(FP)
-	JGE          add
+	JGE          entry
 	MOVQ         R13, R14
 	ANDQ         8(R11), R14
 	SHLQ         $0x07, R14
@@ -4342,93 +4544,93 @@ orderedUnbiased:
 	INCQ         R13
 	LOCK
 	CMPXCHGQ     R13, (R12)
-	JMP          add
+	JMP          entry
 
 stop:
 	MOVQ $+0, n+8(FP)
-	JMP  add
+	JMP  entry
 
 not_ordered:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+104(FP), $0x05
 	JNE    not_atomic
-	MOVQ   count+136(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     atomicUnbiased
-	VADDSS (AX)(R12*4), X5, X22
-	VMOVSS X22, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X22
-	VMOVSS X22, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 atomicUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), R15
-	VMOVUPS      Z6, (R15)
-	VMULPS       Z4, Z6, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, 512(R15)
-	VMOVUPS      Z7, 1024(R15)
-	VMULPS       Z4, Z7, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, 1536(R15)
-	VMOVUPS      Z8, 64(R15)
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z9, Z22
-	VMOVUPS      Z22, 576(R15)
-	VMOVUPS      Z9, 1088(R15)
-	VMULPS       Z4, Z9, Z22
-	VFMADD231PS  Z5, Z8, Z22
-	VMOVUPS      Z22, 1600(R15)
-	VMOVUPS      Z10, 128(R15)
-	VMULPS       Z4, Z10, Z22
-	VFMADD231PS  Z5, Z11, Z22
-	VMOVUPS      Z22, 640(R15)
-	VMOVUPS      Z11, 1152(R15)
-	VMULPS       Z4, Z11, Z22
-	VFMADD231PS  Z5, Z10, Z22
-	VMOVUPS      Z22, 1664(R15)
-	VMOVUPS      Z12, 192(R15)
-	VMULPS       Z4, Z12, Z22
-	VFMADD231PS  Z5, Z13, Z22
-	VMOVUPS      Z22, 704(R15)
-	VMOVUPS      Z13, 1216(R15)
-	VMULPS       Z4, Z13, Z22
-	VFMADD231PS  Z5, Z12, Z22
-	VMOVUPS      Z22, 1728(R15)
-	VMOVUPS      Z14, 256(R15)
-	VMULPS       Z4, Z14, Z22
-	VFMADD231PS  Z5, Z15, Z22
-	VMOVUPS      Z22, 768(R15)
-	VMOVUPS      Z15, 1280(R15)
-	VMULPS       Z4, Z15, Z22
-	VFMADD231PS  Z5, Z14, Z22
-	VMOVUPS      Z22, 1792(R15)
-	VMOVUPS      Z16, 320(R15)
-	VMULPS       Z4, Z16, Z22
-	VFMADD231PS  Z5, Z17, Z22
-	VMOVUPS      Z22, 832(R15)
-	VMOVUPS      Z17, 1344(R15)
-	VMULPS       Z4, Z17, Z22
-	VFMADD231PS  Z5, Z16, Z22
-	VMOVUPS      Z22, 1856(R15)
-	VMOVUPS      Z18, 384(R15)
-	VMULPS       Z4, Z18, Z22
-	VFMADD231PS  Z5, Z19, Z22
-	VMOVUPS      Z22, 896(R15)
-	VMOVUPS      Z19, 1408(R15)
-	VMULPS       Z4, Z19, Z22
-	VFMADD231PS  Z5, Z18, Z22
-	VMOVUPS      Z22, 1920(R15)
-	VMOVUPS      Z20, 448(R15)
-	VMULPS       Z4, Z20, Z22
-	VFMADD231PS  Z5, Z21, Z22
-	VMOVUPS      Z22, 960(R15)
-	VMOVUPS      Z21, 1472(R15)
-	VMULPS       Z4, Z21, Z22
-	VFMADD231PS  Z5, Z20, Z22
-	VMOVUPS      Z22, 1984(R15)
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), R15
+	VMOVUPS      Z8, (R15)
+	VMULPS       Z4, Z8, Z5
+	VFMADD231PS  Z2, Z9, Z5
+	VMOVUPS      Z5, 512(R15)
+	VMOVUPS      Z9, 1024(R15)
+	VMULPS       Z4, Z9, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 1536(R15)
+	VMOVUPS      Z10, 64(R15)
+	VMULPS       Z4, Z10, Z5
+	VFMADD231PS  Z2, Z11, Z5
+	VMOVUPS      Z5, 576(R15)
+	VMOVUPS      Z11, 1088(R15)
+	VMULPS       Z4, Z11, Z5
+	VFMADD231PS  Z2, Z10, Z5
+	VMOVUPS      Z5, 1600(R15)
+	VMOVUPS      Z12, 128(R15)
+	VMULPS       Z4, Z12, Z5
+	VFMADD231PS  Z2, Z13, Z5
+	VMOVUPS      Z5, 640(R15)
+	VMOVUPS      Z13, 1152(R15)
+	VMULPS       Z4, Z13, Z5
+	VFMADD231PS  Z2, Z12, Z5
+	VMOVUPS      Z5, 1664(R15)
+	VMOVUPS      Z14, 192(R15)
+	VMULPS       Z4, Z14, Z5
+	VFMADD231PS  Z2, Z15, Z5
+	VMOVUPS      Z5, 704(R15)
+	VMOVUPS      Z15, 1216(R15)
+	VMULPS       Z4, Z15, Z5
+	VFMADD231PS  Z2, Z14, Z5
+	VMOVUPS      Z5, 1728(R15)
+	VMOVUPS      Z16, 256(R15)
+	VMULPS       Z4, Z16, Z5
+	VFMADD231PS  Z2, Z17, Z5
+	VMOVUPS      Z5, 768(R15)
+	VMOVUPS      Z17, 1280(R15)
+	VMULPS       Z4, Z17, Z5
+	VFMADD231PS  Z2, Z16, Z5
+	VMOVUPS      Z5, 1792(R15)
+	VMOVUPS      Z18, 320(R15)
+	VMULPS       Z4, Z18, Z5
+	VFMADD231PS  Z2, Z19, Z5
+	VMOVUPS      Z5, 832(R15)
+	VMOVUPS      Z19, 1344(R15)
+	VMULPS       Z4, Z19, Z5
+	VFMADD231PS  Z2, Z18, Z5
+	VMOVUPS      Z5, 1856(R15)
+	VMOVUPS      Z20, 384(R15)
+	VMULPS       Z4, Z20, Z5
+	VFMADD231PS  Z2, Z21, Z5
+	VMOVUPS      Z5, 896(R15)
+	VMOVUPS      Z21, 1408(R15)
+	VMULPS       Z4, Z21, Z5
+	VFMADD231PS  Z2, Z20, Z5
+	VMOVUPS      Z5, 1920(R15)
+	VMOVUPS      Z22, 448(R15)
+	VMULPS       Z4, Z22, Z5
+	VFMADD231PS  Z2, Z23, Z5
+	VMOVUPS      Z5, 960(R15)
+	VMOVUPS      Z23, 1472(R15)
+	VMULPS       Z4, Z23, Z5
+	VFMADD231PS  Z2, Z22, Z5
+	VMOVUPS      Z5, 1984(R15)
 	XORQ         R12, R12
 
 firstNext:
@@ -4454,11 +4656,11 @@ firstAgain:
 	LOCK
 	CMPXCHGL R13, (R11)(R12*1)
 	JEQ      firstDone
-	VMOVSS   512(R15)(R12*1), X6
-	VSUBSS   (R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   512(R15)(R12*1), X5
+	VSUBSS   (R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      firstAgain
 
 firstDone:
@@ -4492,11 +4694,11 @@ secondAgain:
 	LOCK
 	CMPXCHGL R13, (R14)(R12*1)
 	JEQ      secondDone
-	VMOVSS   1536(R15)(R12*1), X6
-	VSUBSS   1024(R15)(R12*1), X6, X6
-	VMOVD    AX, X5
-	VADDSS   X6, X5, X6
-	VMOVD    X6, R13
+	VMOVSS   1536(R15)(R12*1), X5
+	VSUBSS   1024(R15)(R12*1), X5, X5
+	VMOVD    AX, X2
+	VADDSS   X5, X2, X5
+	VMOVD    X5, R13
 	JMP      secondAgain
 
 secondDone:
@@ -4505,34 +4707,40 @@ secondDone:
 secondTest:
 	CMPQ R12, R9
 	JL   secondNext
-	JMP  add
+	JMP  entry
 
 not_atomic:
 pause:
-	MOVQ        coef+104(FP), AX
-	VMOVSS      X2, (AX)
-	MOVQ        coef+104(FP), AX
-	ADDQ        $0x04, AX
-	LEAQ        (AX)(R9*1), CX
-	VMOVUPS     Z6, (AX)
-	VMOVUPS     Z7, (CX)
-	VMOVUPS     Z8, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z10, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z12, 192(AX)
-	VMOVUPS     Z13, 192(CX)
-	VMOVUPS     Z14, 256(AX)
-	VMOVUPS     Z15, 256(CX)
-	VMOVUPS     Z16, 320(AX)
-	VMOVUPS     Z17, 320(CX)
-	VMOVUPS     Z18, 384(AX)
-	VMOVUPS     Z19, 384(CX)
-	VMOVUPS     Z20, K1, 448(AX)
-	VMOVUPS     Z21, K1, 448(CX)
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	MOVQ    coef+112(FP), AX
+	VMOVSS  X2, (AX)
+	MOVQ    coef+112(FP), AX
+	ADDQ    $0x04, AX
+	LEAQ    (AX)(R9*1), CX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, (CX)
+	VMOVUPS Z10, 64(AX)
+	VMOVUPS Z11, 64(CX)
+	VMOVUPS Z12, 128(AX)
+	VMOVUPS Z13, 128(CX)
+	VMOVUPS Z14, 192(AX)
+	VMOVUPS Z15, 192(CX)
+	VMOVUPS Z16, 256(AX)
+	VMOVUPS Z17, 256(CX)
+	VMOVUPS Z18, 320(AX)
+	VMOVUPS Z19, 320(CX)
+	VMOVUPS Z20, 384(AX)
+	VMOVUPS Z21, 384(CX)
+	VMOVUPS Z22, K1, 448(AX)
+	VMOVUPS Z23, K1, 448(CX)
+	JMP     done
+
+long:
+	MOVL         $0x3f800000, AX
+	VMOVD        AX, X6
+	VSUBSS       most+96(FP), X5, X5
+	VFNMADD231SS X5, X1, X6
+	VDIVSS       X6, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R12, R11
@@ -4541,116 +4749,116 @@ resume:
 	MOVQ   R13, R14
 	IMULQ  R9, R14
 	ADDQ   DI, R14
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS (AX), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), AX
 	TESTQ  AX, AX
 	JZ     lateUnbiased
-	VADDSS (AX)(R12*4), X5, X2
-	VMOVSS X2, (AX)(R12*4)
-	VADDSS (AX)(R13*4), X5, X2
-	VMOVSS X2, (AX)(R13*4)
+	VADDSS (AX)(R12*4), X2, X5
+	VMOVSS X5, (AX)(R12*4)
+	VADDSS (AX)(R13*4), X2, X5
+	VMOVSS X5, (AX)(R13*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Z5
-	MOVQ         coef+104(FP), AX
+	VBROADCASTSS X2, Z2
+	MOVQ         coef+112(FP), AX
 	ADDQ         $0x04, AX
 	LEAQ         (AX)(R9*1), R12
-	VMOVUPS      (R11), Z8
-	VMOVUPS      (R14), Z2
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (R12), Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, (R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, (R14)
-	VMOVUPS      64(R11), Z8
-	VMOVUPS      64(R14), Z2
-	VMOVUPS      64(AX), Z6
-	VMOVUPS      64(R12), Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, 64(R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, 64(R14)
-	VMOVUPS      128(R11), Z8
-	VMOVUPS      128(R14), Z2
-	VMOVUPS      128(AX), Z6
-	VMOVUPS      128(R12), Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, 128(R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, 128(R14)
-	VMOVUPS      192(R11), Z8
-	VMOVUPS      192(R14), Z2
-	VMOVUPS      192(AX), Z6
-	VMOVUPS      192(R12), Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, 192(R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, 192(R14)
-	VMOVUPS      256(R11), Z8
-	VMOVUPS      256(R14), Z2
-	VMOVUPS      256(AX), Z6
-	VMOVUPS      256(R12), Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, 256(R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, 256(R14)
-	VMOVUPS      320(R11), Z8
-	VMOVUPS      320(R14), Z2
-	VMOVUPS      320(AX), Z6
-	VMOVUPS      320(R12), Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, 320(R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, 320(R14)
-	VMOVUPS      384(R11), Z8
-	VMOVUPS      384(R14), Z2
-	VMOVUPS      384(AX), Z6
-	VMOVUPS      384(R12), Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, 384(R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, 384(R14)
-	VMOVUPS.Z    448(R11), K1, Z8
-	VMOVUPS.Z    448(R14), K1, Z2
-	VMOVUPS.Z    448(AX), K1, Z6
-	VMOVUPS.Z    448(R12), K1, Z7
-	VMULPS       Z4, Z8, Z22
-	VFMADD231PS  Z5, Z7, Z22
-	VMOVUPS      Z22, K1, 448(R11)
-	VMULPS       Z4, Z2, Z22
-	VFMADD231PS  Z5, Z6, Z22
-	VMOVUPS      Z22, K1, 448(R14)
+	VMOVUPS      (R11), Z5
+	VMOVUPS      (R14), Z6
+	VMOVUPS      (AX), Z7
+	VMOVUPS      (R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, (R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, (R14)
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      64(R14), Z6
+	VMOVUPS      64(AX), Z7
+	VMOVUPS      64(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 64(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 64(R14)
+	VMOVUPS      128(R11), Z5
+	VMOVUPS      128(R14), Z6
+	VMOVUPS      128(AX), Z7
+	VMOVUPS      128(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 128(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 128(R14)
+	VMOVUPS      192(R11), Z5
+	VMOVUPS      192(R14), Z6
+	VMOVUPS      192(AX), Z7
+	VMOVUPS      192(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 192(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 192(R14)
+	VMOVUPS      256(R11), Z5
+	VMOVUPS      256(R14), Z6
+	VMOVUPS      256(AX), Z7
+	VMOVUPS      256(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 256(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 256(R14)
+	VMOVUPS      320(R11), Z5
+	VMOVUPS      320(R14), Z6
+	VMOVUPS      320(AX), Z7
+	VMOVUPS      320(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 320(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 320(R14)
+	VMOVUPS      384(R11), Z5
+	VMOVUPS      384(R14), Z6
+	VMOVUPS      384(AX), Z7
+	VMOVUPS      384(R12), Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, 384(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, 384(R14)
+	VMOVUPS.Z    448(R11), K1, Z5
+	VMOVUPS.Z    448(R14), K1, Z6
+	VMOVUPS.Z    448(AX), K1, Z7
+	VMOVUPS.Z    448(R12), K1, Z8
+	VMULPS       Z4, Z5, Z5
+	VFMADD231PS  Z2, Z8, Z5
+	VMOVUPS      Z5, K1, 448(R11)
+	VMULPS       Z4, Z6, Z5
+	VFMADD231PS  Z2, Z7, Z5
+	VMOVUPS      Z5, K1, 448(R14)
 	JMP          entry
 
 outside:
 	NOTQ R10
 
 done:
-	MOVQ  R10, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R10, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET
 
-// func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
+// func factorAVX2(rows *int32, n int, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mask uint32, mean float32, keep float32, rate float32, most float32, half int, coef *float32, locks *uint32, guard *uint64, tickets *uint64, count *uint64) (done int, loss float64)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE2
-TEXT ·factorAVX2(SB), NOSPLIT, $0-160
+TEXT ·factorAVX2(SB), NOSPLIT, $0-168
 	MOVQ         rows+0(FP), AX
 	MOVQ         idx+24(FP), CX
 	MOVQ         y+32(FP), DX
@@ -4719,7 +4927,7 @@ fetched:
 	JAE    outside
 	CMPQ   R12, DI
 	JAE    outside
-	CMPQ   half+96(FP), $0x02
+	CMPQ   half+104(FP), $0x02
 	JEQ    resume
 	VSUBSS (DX)(R10*4), X0, X2
 	MOVQ   bias+64(FP), R13
@@ -4736,72 +4944,99 @@ plain:
 	IMULQ  R8, R13
 	ADDQ   SI, R13
 	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
 	XORQ   R15, R15
 	JMP    dotTest
 
 dotWhole:
-	VMOVUPS     (R10)(R15*1), Y6
-	VFMADD231PS (R13)(R15*1), Y6, Y5
+	VMOVUPS     (R10)(R15*1), Y8
+	VMOVUPS     (R13)(R15*1), Y9
+	VFMADD231PS Y9, Y8, Y5
+	VFMADD231PS Y8, Y8, Y6
+	VFMADD231PS Y9, Y9, Y7
 	ADDQ        $0x20, R15
 
 dotTest:
 	CMPQ         R15, R14
 	JL           dotWhole
-	VEXTRACTF128 $0x01, Y5, X6
-	VADDPS       X6, X5, X5
+	VADDPS       Y7, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VEXTRACTF128 $0x01, Y5, X8
+	VADDPS       X8, X5, X5
+	VEXTRACTF128 $0x01, Y6, X8
+	VADDPS       X8, X6, X6
 	TESTQ        $0x00000010, R8
 	JZ           dot4
-	VMOVUPS      (R10)(R15*1), X6
-	VFMADD231PS  (R13)(R15*1), X6, X5
+	VMOVUPS      (R10)(R15*1), X8
+	VMOVUPS      (R13)(R15*1), X9
+	VFMADD231PS  X9, X8, X5
+	VFMADD231PS  X8, X8, X6
+	VFMADD231PS  X9, X9, X7
 	ADDQ         $0x10, R15
 
 dot4:
 	TESTQ       $0x00000008, R8
 	JZ          dot2
-	VMOVSD      (R10)(R15*1), X6
-	VMOVSD      (R13)(R15*1), X7
-	VFMADD231PS X7, X6, X5
+	VMOVSD      (R10)(R15*1), X8
+	VMOVSD      (R13)(R15*1), X9
+	VFMADD231PS X9, X8, X5
+	VFMADD231PS X8, X8, X6
+	VFMADD231PS X9, X9, X7
 	ADDQ        $0x08, R15
 
 dot2:
 	TESTQ       $0x00000004, R8
 	JZ          dot1
-	VMOVSS      (R10)(R15*1), X6
-	VMOVSS      (R13)(R15*1), X7
-	VFMADD231PS X7, X6, X5
+	VMOVSS      (R10)(R15*1), X8
+	VMOVSS      (R13)(R15*1), X9
+	VFMADD231PS X9, X8, X5
+	VFMADD231PS X8, X8, X6
+	VFMADD231PS X9, X9, X7
 	ADDQ        $0x04, R15
 
 dot1:
-	VPERMILPD $0x01, X5, X6
-	VADDPS    X6, X5, X5
-	VMOVSHDUP X5, X6
-	VADDSS    X6, X5, X5
-	VADDSS    X5, X2, X2
-	CMPQ      half+96(FP), $0x00
-	JNE       between
-	VMULSS    X1, X2, X5
-	MOVQ      bias+64(FP), R15
-	TESTQ     R15, R15
-	JZ        nowUnbiased
-	VADDSS    (R15)(R11*4), X5, X6
-	VMOVSS    X6, (R15)(R11*4)
-	VADDSS    (R15)(R12*4), X5, X6
-	VMOVSS    X6, (R15)(R12*4)
+	VADDPS      X7, X6, X6
+	VPERMILPD   $0x01, X5, X8
+	VADDPS      X8, X5, X5
+	VMOVSHDUP   X5, X8
+	VADDSS      X8, X5, X5
+	VPERMILPD   $0x01, X6, X8
+	VADDPS      X8, X6, X6
+	VMOVSHDUP   X6, X8
+	VADDSS      X8, X6, X6
+	VADDSS      X5, X2, X2
+	VCVTSS2SD   X2, X2, X5
+	VFMADD231SD X5, X5, X3
+	VUCOMISS    most+96(FP), X6
+	JHI         long
+
+short:
+	CMPQ   half+104(FP), $0x00
+	JNE    between
+	VMULSS X1, X2, X2
+	MOVQ   bias+64(FP), R15
+	TESTQ  R15, R15
+	JZ     nowUnbiased
+	VADDSS (R15)(R11*4), X2, X5
+	VMOVSS X5, (R15)(R11*4)
+	VADDSS (R15)(R12*4), X2, X5
+	VMOVSS X5, (R15)(R12*4)
 
 nowUnbiased:
-	VBROADCASTSS X5, Y5
+	VBROADCASTSS X2, Y2
 	XORQ         R15, R15
 	JMP          updateTest
 
 updateWhole:
-	VMOVUPS     (R10)(R15*1), Y6
-	VMOVUPS     (R13)(R15*1), Y7
-	VMULPS      Y4, Y6, Y8
-	VFMADD231PS Y5, Y7, Y8
-	VMOVUPS     Y8, (R10)(R15*1)
-	VMULPS      Y4, Y7, Y7
-	VFMADD231PS Y5, Y6, Y7
-	VMOVUPS     Y7, (R13)(R15*1)
+	VMOVUPS     (R10)(R15*1), Y5
+	VMOVUPS     (R13)(R15*1), Y6
+	VMULPS      Y4, Y5, Y7
+	VFMADD231PS Y2, Y6, Y7
+	VMOVUPS     Y7, (R10)(R15*1)
+	VMULPS      Y4, Y6, Y6
+	VFMADD231PS Y2, Y5, Y6
+	VMOVUPS     Y6, (R13)(R15*1)
 	ADDQ        $0x20, R15
 
 updateTest:
@@ -4809,54 +5044,51 @@ updateTest:
 	JL          updateWhole
 	TESTQ       $0x00000010, R8
 	JZ          update4
-	VMOVUPS     (R10)(R15*1), X6
-	VMOVUPS     (R13)(R15*1), X7
-	VMULPS      X4, X6, X8
-	VFMADD231PS X5, X7, X8
-	VMOVUPS     X8, (R10)(R15*1)
-	VMULPS      X4, X7, X7
-	VFMADD231PS X5, X6, X7
-	VMOVUPS     X7, (R13)(R15*1)
+	VMOVUPS     (R10)(R15*1), X5
+	VMOVUPS     (R13)(R15*1), X6
+	VMULPS      X4, X5, X7
+	VFMADD231PS X2, X6, X7
+	VMOVUPS     X7, (R10)(R15*1)
+	VMULPS      X4, X6, X6
+	VFMADD231PS X2, X5, X6
+	VMOVUPS     X6, (R13)(R15*1)
 	ADDQ        $0x10, R15
 
 update4:
 	TESTQ       $0x00000008, R8
 	JZ          update2
-	VMOVSD      (R10)(R15*1), X6
-	VMOVSD      (R13)(R15*1), X7
-	VMULPS      X4, X6, X8
-	VFMADD231PS X5, X7, X8
-	VMOVSD      X8, (R10)(R15*1)
-	VMULPS      X4, X7, X7
-	VFMADD231PS X5, X6, X7
-	VMOVSD      X7, (R13)(R15*1)
+	VMOVSD      (R10)(R15*1), X5
+	VMOVSD      (R13)(R15*1), X6
+	VMULPS      X4, X5, X7
+	VFMADD231PS X2, X6, X7
+	VMOVSD      X7, (R10)(R15*1)
+	VMULPS      X4, X6, X6
+	VFMADD231PS X2, X5, X6
+	VMOVSD      X6, (R13)(R15*1)
 	ADDQ        $0x08, R15
 
 update2:
 	TESTQ       $0x00000004, R8
 	JZ          update1
-	VMOVSS      (R10)(R15*1), X6
-	VMOVSS      (R13)(R15*1), X7
-	VMULPS      X4, X6, X8
-	VFMADD231PS X5, X7, X8
-	VMOVSS      X8, (R10)(R15*1)
-	VMULPS      X4, X7, X7
-	VFMADD231PS X5, X6, X7
-	VMOVSS      X7, (R13)(R15*1)
+	VMOVSS      (R10)(R15*1), X5
+	VMOVSS      (R13)(R15*1), X6
+	VMULPS      X4, X5, X7
+	VFMADD231PS X2, X6, X7
+	VMOVSS      X7, (R10)(R15*1)
+	VMULPS      X4, X6, X6
+	VFMADD231PS X2, X5, X6
+	VMOVSS      X6, (R13)(R15*1)
 	ADDQ        $0x04, R15
 
 update1:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-
 entry:
 	INCQ R9
 	JMP  loop
 
 between:
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	VMOVSS X2, (AX)
-	MOVQ   coef+104(FP), AX
+	MOVQ   coef+112(FP), AX
 	ADDQ   $0x04, AX
 	LEAQ   (AX)(R8*1), CX
 	XORQ   R15, R15
@@ -4899,9 +5131,15 @@ keep2:
 	ADDQ   $0x04, R15
 
 keep1:
-	VCVTSS2SD   X2, X2, X2
-	VFMADD231SD X2, X2, X3
-	JMP         done
+	JMP done
+
+long:
+	MOVL         $0x3f800000, R15
+	VMOVD        R15, X5
+	VSUBSS       most+96(FP), X6, X6
+	VFNMADD231SS X6, X1, X5
+	VDIVSS       X5, X2, X2
+	JMP          short
 
 resume:
 	MOVQ   R11, R10
@@ -4910,36 +5148,36 @@ resume:
 	MOVQ   R12, R13
 	IMULQ  R8, R13
 	ADDQ   SI, R13
-	MOVQ   coef+104(FP), R15
+	MOVQ   coef+112(FP), R15
 	VMOVSS (R15), X2
-	VMULSS X1, X2, X5
+	VMULSS X1, X2, X2
 	MOVQ   bias+64(FP), R15
 	TESTQ  R15, R15
 	JZ     lateUnbiased
-	VADDSS (R15)(R11*4), X5, X2
-	VMOVSS X2, (R15)(R11*4)
-	VADDSS (R15)(R12*4), X5, X2
-	VMOVSS X2, (R15)(R12*4)
+	VADDSS (R15)(R11*4), X2, X5
+	VMOVSS X5, (R15)(R11*4)
+	VADDSS (R15)(R12*4), X2, X5
+	VMOVSS X5, (R15)(R12*4)
 
 lateUnbiased:
-	VBROADCASTSS X5, Y5
-	MOVQ         coef+104(FP), R11
+	VBROADCASTSS X2, Y2
+	MOVQ         coef+112(FP), R11
 	ADDQ         $0x04, R11
 	LEAQ         (R11)(R8*1), R12
 	XORQ         R15, R15
 	JMP          writeTest
 
 writeWhole:
-	VMOVUPS     (R10)(R15*1), Y2
+	VMOVUPS     (R10)(R15*1), Y5
 	VMOVUPS     (R13)(R15*1), Y6
 	VMOVUPS     (R11)(R15*1), Y7
 	VMOVUPS     (R12)(R15*1), Y8
-	VMULPS      Y4, Y2, Y2
-	VFMADD231PS Y5, Y8, Y2
-	VMOVUPS     Y2, (R10)(R15*1)
-	VMULPS      Y4, Y6, Y2
-	VFMADD231PS Y5, Y7, Y2
-	VMOVUPS     Y2, (R13)(R15*1)
+	VMULPS      Y4, Y5, Y5
+	VFMADD231PS Y2, Y8, Y5
+	VMOVUPS     Y5, (R10)(R15*1)
+	VMULPS      Y4, Y6, Y5
+	VFMADD231PS Y2, Y7, Y5
+	VMOVUPS     Y5, (R13)(R15*1)
 	ADDQ        $0x20, R15
 
 writeTest:
@@ -4947,46 +5185,46 @@ writeTest:
 	JL          writeWhole
 	TESTQ       $0x00000010, R8
 	JZ          write4
-	VMOVUPS     (R10)(R15*1), X2
+	VMOVUPS     (R10)(R15*1), X5
 	VMOVUPS     (R13)(R15*1), X6
 	VMOVUPS     (R11)(R15*1), X7
 	VMOVUPS     (R12)(R15*1), X8
-	VMULPS      X4, X2, X2
-	VFMADD231PS X5, X8, X2
-	VMOVUPS     X2, (R10)(R15*1)
-	VMULPS      X4, X6, X2
-	VFMADD231PS X5, X7, X2
-	VMOVUPS     X2, (R13)(R15*1)
+	VMULPS      X4, X5, X5
+	VFMADD231PS X2, X8, X5
+	VMOVUPS     X5, (R10)(R15*1)
+	VMULPS      X4, X6, X5
+	VFMADD231PS X2, X7, X5
+	VMOVUPS     X5, (R13)(R15*1)
 	ADDQ        $0x10, R15
 
 write4:
 	TESTQ       $0x00000008, R8
 	JZ          write2
-	VMOVSD      (R10)(R15*1), X2
+	VMOVSD      (R10)(R15*1), X5
 	VMOVSD      (R13)(R15*1), X6
 	VMOVSD      (R11)(R15*1), X7
 	VMOVSD      (R12)(R15*1), X8
-	VMULPS      X4, X2, X2
-	VFMADD231PS X5, X8, X2
-	VMOVSD      X2, (R10)(R15*1)
-	VMULPS      X4, X6, X2
-	VFMADD231PS X5, X7, X2
-	VMOVSD      X2, (R13)(R15*1)
+	VMULPS      X4, X5, X5
+	VFMADD231PS X2, X8, X5
+	VMOVSD      X5, (R10)(R15*1)
+	VMULPS      X4, X6, X5
+	VFMADD231PS X2, X7, X5
+	VMOVSD      X5, (R13)(R15*1)
 	ADDQ        $0x08, R15
 
 write2:
 	TESTQ       $0x00000004, R8
 	JZ          write1
-	VMOVSS      (R10)(R15*1), X2
+	VMOVSS      (R10)(R15*1), X5
 	VMOVSS      (R13)(R15*1), X6
 	VMOVSS      (R11)(R15*1), X7
 	VMOVSS      (R12)(R15*1), X8
-	VMULPS      X4, X2, X2
-	VFMADD231PS X5, X8, X2
-	VMOVSS      X2, (R10)(R15*1)
-	VMULPS      X4, X6, X2
-	VFMADD231PS X5, X7, X2
-	VMOVSS      X2, (R13)(R15*1)
+	VMULPS      X4, X5, X5
+	VFMADD231PS X2, X8, X5
+	VMOVSS      X5, (R10)(R15*1)
+	VMULPS      X4, X6, X5
+	VFMADD231PS X2, X7, X5
+	VMOVSS      X5, (R13)(R15*1)
 	ADDQ        $0x04, R15
 
 write1:
@@ -4996,7 +5234,7 @@ outside:
 	NOTQ R9
 
 done:
-	MOVQ  R9, done+144(FP)
-	MOVSD X3, loss+152(FP)
+	MOVQ  R9, done+152(FP)
+	MOVSD X3, loss+160(FP)
 	VZEROUPPER
 	RET

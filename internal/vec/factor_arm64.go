@@ -9,4 +9,4 @@ package vec
 // are done. It returns how many it did: fewer when one is outside w.
 //
 //go:noescape
-func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate float32, half int, coef *float32) (done int, loss float64)
+func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate, most float32, half int, coef *float32) (done int, loss float64)

@@ -4,29 +4,31 @@
 
 #include "textflag.h"
 
-// func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate float32, half int, coef *float32) (done int, loss float64)
+// func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate, most float32, half int, coef *float32) (done int, loss float64)
 TEXT ·factorNEON(SB), NOSPLIT, $0-128
 	MOVD $rows+0(FP), R0
 	JMP factorNEON<>(SB)
 
 TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
+	WORD $0xd503201f // nop, for str d10, [sp, #-32]!
 	WORD $0xf9403008 // ldr x8, [x0, #96]
+	WORD $0xd503201f // nop, for stp d9, d8, [sp, #16]
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x540009c1 // b.ne BB0_13
+	WORD $0x540009c1 // b.ne BB0_14
 	WORD $0xf9400008 // ldr x8, [x0]
 	WORD $0xf9401409 // ldr x9, [x0, #40]
 	WORD $0xb9400108 // ldr w8, [x8]
 	WORD $0xa9077c1f // stp xzr, xzr, [x0, #112]
 	WORD $0xeb08013f // cmp x9, x8
-	WORD $0x540100c9 // b.ls BB0_337
+	WORD $0x540008a9 // b.ls BB0_13
 	WORD $0xf9400c09 // ldr x9, [x0, #24]
 	WORD $0x8b080d28 // add x8, x9, x8, lsl #3
 	WORD $0x29402909 // ldp w9, w10, [x8]
 	WORD $0xf9401c08 // ldr x8, [x0, #56]
 	WORD $0xeb09011f // cmp x8, x9
 	WORD $0xfa4a8100 // ccmp x8, x10, #0, hi
-	WORD $0x5400ffe9 // b.ls BB0_337
+	WORD $0x540007c9 // b.ls BB0_13
 	WORD $0xf9403408 // ldr x8, [x0, #104]
 	WORD $0x2d4a8400 // ldp s0, s1, [x0, #84]
 	WORD $0xbc404502 // ldr s2, [x8], #4
@@ -46,10 +48,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b090989 // add x9, x12, x9, lsl #2
 	WORD $0x9b0a7d6a // mul x10, x11, x10
 	WORD $0x8b0a098a // add x10, x12, x10, lsl #2
-	WORD $0x5400034b // b.lt BB0_9
+	WORD $0x5400030b // b.lt BB0_9
 	WORD $0xaa1f03ec // mov x12, xzr
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB0_7:
@@ -95,8 +95,11 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_12:
 	WORD $0x52800028 // mov w8, #1
 	WORD $0xf9003808 // str x8, [x0, #112]
-	WORD $0xd65f03c0 // ret
 	// BB0_13:
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp, #16]
+	WORD $0xd503201f // nop, for ldr d10, [sp], #32
+	WORD $0xd65f03c0 // ret
+	// BB0_14:
 	WORD $0xa944240a // ldp x10, x9, [x0, #64]
 	WORD $0x91000d28 // add x8, x9, #3
 	WORD $0xf100013f // cmp x9, #0
@@ -105,136 +108,151 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9342fd0b // asr x11, x8, #2
 	WORD $0xf9400408 // ldr x8, [x0, #8]
 	WORD $0xf1000d7f // cmp x11, #3
-	WORD $0x5400022d // b.le BB0_20
+	WORD $0x5400024d // b.le BB0_21
 	WORD $0xf100157f // cmp x11, #5
-	WORD $0x5400050d // b.le BB0_29
+	WORD $0x5400056d // b.le BB0_30
 	WORD $0xf100197f // cmp x11, #6
-	WORD $0x54000860 // b.eq BB0_37
+	WORD $0x54000920 // b.eq BB0_38
 	WORD $0xf1001d7f // cmp x11, #7
-	WORD $0x54000a20 // b.eq BB0_41
+	WORD $0x54000b20 // b.eq BB0_42
 	WORD $0xf100217f // cmp x11, #8
-	WORD $0x54000ae1 // b.ne BB0_43
+	WORD $0x54000c01 // b.ne BB0_44
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x54000b8b // b.lt BB0_45
+	WORD $0x54000ccb // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000520 // b BB0_244
-	// BB0_20:
+	WORD $0x140005ba // b BB0_260
+	// BB0_21:
 	WORD $0xf100057f // cmp x11, #1
-	WORD $0x5400018c // b.gt BB0_25
-	WORD $0xb400046b // cbz x11, BB0_33
+	WORD $0x540001ac // b.gt BB0_26
+	WORD $0xb40004cb // cbz x11, BB0_34
 	WORD $0xf100057f // cmp x11, #1
-	WORD $0x54000941 // b.ne BB0_43
+	WORD $0x54000a41 // b.ne BB0_44
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540009eb // b.lt BB0_45
+	WORD $0x54000b0b // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000058 // b BB0_48
-	// BB0_25:
+	WORD $0x14000064 // b BB0_50
+	// BB0_26:
 	WORD $0xf100097f // cmp x11, #2
-	WORD $0x54000400 // b.eq BB0_35
+	WORD $0x54000460 // b.eq BB0_36
 	WORD $0xf1000d7f // cmp x11, #3
-	WORD $0x540007c1 // b.ne BB0_43
+	WORD $0x540008a1 // b.ne BB0_44
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400086b // b.lt BB0_45
+	WORD $0x5400096b // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x140000e5 // b BB0_76
-	// BB0_29:
+	WORD $0x14000107 // b BB0_81
+	// BB0_30:
 	WORD $0xf100117f // cmp x11, #4
-	WORD $0x54000480 // b.eq BB0_39
+	WORD $0x54000500 // b.eq BB0_40
 	WORD $0xf100157f // cmp x11, #5
-	WORD $0x54000641 // b.ne BB0_43
+	WORD $0x54000701 // b.ne BB0_44
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540006eb // b.lt BB0_45
+	WORD $0x540007cb // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000188 // b BB0_104
-	// BB0_33:
+	WORD $0x140001ba // b BB0_111
+	// BB0_34:
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540005eb // b.lt BB0_45
+	WORD $0x540006ab // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
+	WORD $0x1e2e1004 // fmov s4, #1.00000000
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x1400023f // b BB0_132
-	// BB0_35:
+	WORD $0x14000288 // b BB0_141
+	// BB0_36:
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540004cb // b.lt BB0_45
+	WORD $0x5400056b // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x140002ca // b BB0_160
-	// BB0_37:
+	WORD $0x1400031f // b BB0_170
+	// BB0_38:
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540003cb // b.lt BB0_45
+	WORD $0x5400044b // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000367 // b BB0_188
-	// BB0_39:
+	WORD $0x140003ce // b BB0_200
+	// BB0_40:
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540002cb // b.lt BB0_45
+	WORD $0x5400032b // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x14000427 // b BB0_216
-	// BB0_41:
+	WORD $0x140004a5 // b BB0_230
+	// BB0_42:
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540001cb // b.lt BB0_45
+	WORD $0x5400020b // b.lt BB0_46
 	WORD $0x9101500d // add x13, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x1200052c // and w12, w9, #0x3
 	WORD $0x4d40c9a2 // ld1r { v2.4s }, [x13]
-	WORD $0x140005b0 // b BB0_272
-	// BB0_43:
+	WORD $0x14000655 // b BB0_290
+	// BB0_44:
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x540000cb // b.lt BB0_45
+	WORD $0x540000eb // b.lt BB0_46
 	WORD $0x9101500c // add x12, x0, #84
 	WORD $0x2f00e401 // movi d1, #0000000000000000
+	WORD $0x1e2e1003 // fmov s3, #1.00000000
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x4d40c982 // ld1r { v2.4s }, [x12]
-	WORD $0x14000680 // b BB0_300
-	// BB0_45:
+	WORD $0x1400073c // b BB0_320
+	// BB0_46:
 	WORD $0xaa1f03eb // mov x11, xzr
 	WORD $0x2f00e401 // movi d1, #0000000000000000
-	WORD $0x1400074c // b BB0_336
-	// BB0_46:
-	WORD $0xbd0011c7 // str s7, [x14, #16]
-	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
-	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
-	WORD $0xbd0011a7 // str s7, [x13, #16]
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
 	// BB0_47:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0xf900380b // str x11, [x0, #112]
+	WORD $0xfd003c01 // str d1, [x0, #120]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp, #16]
+	WORD $0xd503201f // nop, for ldr d10, [sp], #32
+	WORD $0xd65f03c0 // ret
+	// BB0_48:
+	WORD $0xbd0011c6 // str s6, [x14, #16]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f911086 // fmla v6.4s, v4.4s, v17.s[0]
+	WORD $0xbd0011a6 // str s6, [x13, #16]
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_49:
+	WORD $0x1e22c206 // fcvt d6, s16
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x5400e7e0 // b.eq BB0_335
-	// BB0_48:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x540102e0 // b.eq BB0_357
+	// BB0_50:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -246,16 +264,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_51
+	WORD $0x54000108 // b.hi BB0_53
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_52
-	// BB0_50:
+	WORD $0x540001c8 // b.hi BB0_54
+	// BB0_52:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003a8 // b.hi BB0_53
-	WORD $0x1400072d // b BB0_336
-	// BB0_51:
+	WORD $0x540003a8 // b.hi BB0_55
+	WORD $0x17ffffdd // b BB0_47
+	// BB0_53:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -264,8 +282,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_50
-	// BB0_52:
+	WORD $0x54fffe89 // b.ls BB0_52
+	// BB0_54:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -283,127 +301,152 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400e249 // b.ls BB0_336
-	// BB0_53:
+	WORD $0x54fff849 // b.ls BB0_47
+	// BB0_55:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400e169 // b.ls BB0_336
+	WORD $0x54fff769 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_56
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738d0 // fsub s16, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_58
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_56:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262a06 // fadd s6, s16, s6
+	WORD $0x1e2728d0 // fadd s16, s6, s7
+	// BB0_58:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
+	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
+	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
 	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3400024c // cbz w12, BB0_63
+	WORD $0x3dc001c6 // ldr q6, [x14]
+	WORD $0x3dc001a7 // ldr q7, [x13]
+	WORD $0x4e26ccd2 // fmla v18.4s, v6.4s, v6.4s
+	WORD $0x4e27ccf3 // fmla v19.4s, v7.4s, v7.4s
+	WORD $0x3400010c // cbz w12, BB0_62
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_60
+	WORD $0x54000100 // b.eq BB0_63
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_61
-	WORD $0xfd4009c3 // ldr d3, [x14, #16]
-	WORD $0xfd4009a4 // ldr d4, [x13, #16]
-	WORD $0x1400000a // b BB0_62
-	// BB0_60:
-	WORD $0xbd4011c3 // ldr s3, [x14, #16]
-	WORD $0xbd4011a4 // ldr s4, [x13, #16]
-	WORD $0x14000007 // b BB0_62
-	// BB0_61:
-	WORD $0xfd4009c3 // ldr d3, [x14, #16]
-	WORD $0xbd4019c4 // ldr s4, [x14, #24]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4009a4 // ldr d4, [x13, #16]
-	WORD $0xbd4019a7 // ldr s7, [x13, #24]
-	WORD $0x6e1804e4 // mov v4.d[1], v7.d[0]
+	WORD $0x54000121 // b.ne BB0_64
+	WORD $0xfd4009c4 // ldr d4, [x14, #16]
+	WORD $0xfd4009a5 // ldr d5, [x13, #16]
+	WORD $0x1400000c // b BB0_65
 	// BB0_62:
-	WORD $0x4e23cc91 // fmla v17.4s, v4.4s, v3.4s
+	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x1400000e // b BB0_66
 	// BB0_63:
-	WORD $0x3dc001c7 // ldr q7, [x14]
-	WORD $0x3dc001b0 // ldr q16, [x13]
-	WORD $0x4e27ce06 // fmla v6.4s, v16.4s, v7.4s
+	WORD $0xbd4011c4 // ldr s4, [x14, #16]
+	WORD $0xbd4011a5 // ldr s5, [x13, #16]
+	WORD $0x14000007 // b BB0_65
+	// BB0_64:
+	WORD $0xfd4009c4 // ldr d4, [x14, #16]
+	WORD $0xbd4019c5 // ldr s5, [x14, #24]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4009a5 // ldr d5, [x13, #16]
+	WORD $0xbd4019b4 // ldr s20, [x13, #24]
+	WORD $0x6e180685 // mov v5.d[1], v20.d[0]
+	// BB0_65:
+	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x4e24cc92 // fmla v18.4s, v4.4s, v4.4s
+	WORD $0x4e25ccb3 // fmla v19.4s, v5.4s, v5.4s
+	WORD $0x4e24ccb4 // fmla v20.4s, v5.4s, v4.4s
+	// BB0_66:
+	WORD $0x4e26ccf1 // fmla v17.4s, v7.4s, v6.4s
+	WORD $0x4e33d652 // fadd v18.4s, v18.4s, v19.4s
+	WORD $0xbd405c13 // ldr s19, [x0, #92]
+	WORD $0x6e32d652 // faddp v18.4s, v18.4s, v18.4s
+	WORD $0x4e34d631 // fadd v17.4s, v17.4s, v20.4s
+	WORD $0x7e30da52 // faddp s18, v18.2s
+	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
+	WORD $0x1e332240 // fcmp s18, s19
+	WORD $0x7e30da31 // faddp s17, v17.2s
+	WORD $0x1e312a10 // fadd s16, s16, s17
+	WORD $0x1e204211 // fmov s17, s16
+	WORD $0x540000ad // b.le BB0_68
+	WORD $0x1e333a51 // fsub s17, s18, s19
+	WORD $0x1e310811 // fmul s17, s0, s17
+	WORD $0x1e313871 // fsub s17, s3, s17
+	WORD $0x1e311a11 // fdiv s17, s16, s17
+	// BB0_68:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e31d4c6 // fadd v6.4s, v6.4s, v17.4s
-	WORD $0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
-	WORD $0x7e30d8c6 // faddp s6, v6.2s
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xb40001d1 // cbz x17, BB0_67
+	WORD $0xb4000231 // cbz x17, BB0_72
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff30b // b.lt BB0_47
+	WORD $0xbc0045f1 // str s17, [x15], #4
+	WORD $0x54fff0ab // b.lt BB0_49
 	WORD $0xaa0903f0 // mov x16, x9
-	// BB0_66:
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_71:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_66
-	WORD $0x17ffff8f // b BB0_47
-	// BB0_67:
-	WORD $0x1e250806 // fmul s6, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_69
-	WORD $0xbc707951 // ldr s17, [x10, x16, lsl #2]
-	WORD $0x1e3128d1 // fadd s17, s6, s17
-	WORD $0xbc307951 // str s17, [x10, x16, lsl #2]
-	WORD $0xbc6f7951 // ldr s17, [x10, x15, lsl #2]
-	WORD $0x1e3128d1 // fadd s17, s6, s17
-	WORD $0xbc2f7951 // str s17, [x10, x15, lsl #2]
-	// BB0_69:
-	WORD $0x6e27dc51 // fmul v17.4s, v2.4s, v7.4s
-	WORD $0x4f861211 // fmla v17.4s, v16.4s, v6.s[0]
-	WORD $0x6e30dc50 // fmul v16.4s, v2.4s, v16.4s
-	WORD $0x4f8610f0 // fmla v16.4s, v7.4s, v6.s[0]
-	WORD $0x3d8001d1 // str q17, [x14]
-	WORD $0x3d8001b0 // str q16, [x13]
-	WORD $0x34fff00c // cbz w12, BB0_47
-	WORD $0x6e23dc47 // fmul v7.4s, v2.4s, v3.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
-	WORD $0x54ffeea0 // b.eq BB0_46
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_73
-	WORD $0xfd0009c7 // str d7, [x14, #16]
-	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
-	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
-	WORD $0xfd0009a7 // str d7, [x13, #16]
-	WORD $0x17ffff75 // b BB0_47
-	// BB0_73:
-	WORD $0xfd0009c7 // str d7, [x14, #16]
-	WORD $0x910061ce // add x14, x14, #24
-	WORD $0x4d0081c7 // st1 { v7.s }[2], [x14]
-	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
-	WORD $0x4f861067 // fmla v7.4s, v3.4s, v6.s[0]
-	WORD $0xfd0009a7 // str d7, [x13, #16]
-	WORD $0x910061ad // add x13, x13, #24
-	WORD $0x4d0081a7 // st1 { v7.s }[2], [x13]
-	WORD $0x17ffff6c // b BB0_47
+	WORD $0x54ffff41 // b.ne BB0_71
+	WORD $0x17ffff79 // b BB0_49
+	// BB0_72:
+	WORD $0x1e310811 // fmul s17, s0, s17
+	WORD $0xb40000ea // cbz x10, BB0_74
+	WORD $0xbc707952 // ldr s18, [x10, x16, lsl #2]
+	WORD $0x1e322a32 // fadd s18, s17, s18
+	WORD $0xbc307952 // str s18, [x10, x16, lsl #2]
+	WORD $0xbc6f7952 // ldr s18, [x10, x15, lsl #2]
+	WORD $0x1e322a32 // fadd s18, s17, s18
+	WORD $0xbc2f7952 // str s18, [x10, x15, lsl #2]
 	// BB0_74:
-	WORD $0xbd0031c6 // str s6, [x14, #48]
+	WORD $0x6e26dc52 // fmul v18.4s, v2.4s, v6.4s
+	WORD $0x4f9110f2 // fmla v18.4s, v7.4s, v17.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
+	WORD $0x4f9110c7 // fmla v7.4s, v6.4s, v17.s[0]
+	WORD $0x3d8001d2 // str q18, [x14]
+	WORD $0x3d8001a7 // str q7, [x13]
+	WORD $0x34ffed4c // cbz w12, BB0_49
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f9110a6 // fmla v6.4s, v5.4s, v17.s[0]
+	WORD $0x54ffebe0 // b.eq BB0_48
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_78
+	WORD $0xfd0009c6 // str d6, [x14, #16]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f911086 // fmla v6.4s, v4.4s, v17.s[0]
+	WORD $0xfd0009a6 // str d6, [x13, #16]
+	WORD $0x17ffff5f // b BB0_49
+	// BB0_78:
+	WORD $0xfd0009c6 // str d6, [x14, #16]
+	WORD $0x910061ce // add x14, x14, #24
+	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f911086 // fmla v6.4s, v4.4s, v17.s[0]
+	WORD $0xfd0009a6 // str d6, [x13, #16]
+	WORD $0x910061ad // add x13, x13, #24
+	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
+	WORD $0x17ffff56 // b BB0_49
+	// BB0_79:
+	WORD $0xbd0031c6 // str s6, [x14, #48]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f951086 // fmla v6.4s, v4.4s, v21.s[0]
 	WORD $0xbd0031a6 // str s6, [x13, #48]
-	// BB0_75:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0xd503201f // nop
+	// BB0_80:
+	WORD $0x1e22c246 // fcvt d6, s18
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x5400d4c0 // b.eq BB0_335
-	// BB0_76:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x5400ece0 // b.eq BB0_357
+	// BB0_81:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -415,16 +458,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_79
+	WORD $0x54000108 // b.hi BB0_84
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_80
-	// BB0_78:
+	WORD $0x540001c8 // b.hi BB0_85
+	// BB0_83:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003a8 // b.hi BB0_81
-	WORD $0x14000694 // b BB0_336
-	// BB0_79:
+	WORD $0x540003a8 // b.hi BB0_86
+	WORD $0x17ffff2d // b BB0_47
+	// BB0_84:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -433,8 +476,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_78
-	// BB0_80:
+	WORD $0x54fffe89 // b.ls BB0_83
+	// BB0_85:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -452,149 +495,167 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400cf29 // b.ls BB0_336
-	// BB0_81:
+	WORD $0x54ffe249 // b.ls BB0_47
+	// BB0_86:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400ce49 // b.ls BB0_336
+	WORD $0x54ffe169 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_84
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738d2 // fsub s18, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_89
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_84:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262a46 // fadd s6, s18, s6
+	WORD $0x1e2728d2 // fadd s18, s6, s7
+	// BB0_89:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
+	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
+	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc005c6 // ldr q6, [x14, #16]
-	WORD $0x3dc005a7 // ldr q7, [x13, #16]
-	WORD $0x4e26ccf0 // fmla v16.4s, v7.4s, v6.4s
-	WORD $0x3400024c // cbz w12, BB0_91
+	WORD $0xad4019d0 // ldp q16, q6, [x14]
+	WORD $0xad404db4 // ldp q20, q19, [x13]
+	WORD $0x3dc009c7 // ldr q7, [x14, #32]
+	WORD $0x3dc009b1 // ldr q17, [x13, #32]
+	WORD $0x4e26ce76 // fmla v22.4s, v19.4s, v6.4s
+	WORD $0x4e30ce15 // fmla v21.4s, v16.4s, v16.4s
+	WORD $0x4e34ce97 // fmla v23.4s, v20.4s, v20.4s
+	WORD $0x4e26ccd5 // fmla v21.4s, v6.4s, v6.4s
+	WORD $0x4e33ce77 // fmla v23.4s, v19.4s, v19.4s
+	WORD $0x4e27ccf5 // fmla v21.4s, v7.4s, v7.4s
+	WORD $0x4e31ce37 // fmla v23.4s, v17.4s, v17.4s
+	WORD $0x3400028c // cbz w12, BB0_96
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_88
+	WORD $0x540000c0 // b.eq BB0_93
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_89
-	WORD $0xfd4019c3 // ldr d3, [x14, #48]
-	WORD $0xfd4019a4 // ldr d4, [x13, #48]
-	WORD $0x1400000a // b BB0_90
-	// BB0_88:
-	WORD $0xbd4031c3 // ldr s3, [x14, #48]
-	WORD $0xbd4031a4 // ldr s4, [x13, #48]
-	WORD $0x14000007 // b BB0_90
-	// BB0_89:
-	WORD $0xfd4019c3 // ldr d3, [x14, #48]
-	WORD $0xbd4039c4 // ldr s4, [x14, #56]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4019a4 // ldr d4, [x13, #48]
-	WORD $0xbd4039b1 // ldr s17, [x13, #56]
-	WORD $0x6e180624 // mov v4.d[1], v17.d[0]
-	// BB0_90:
-	WORD $0x4e23cc90 // fmla v16.4s, v4.4s, v3.4s
-	// BB0_91:
-	WORD $0x3dc001d3 // ldr q19, [x14]
-	WORD $0x3dc001b4 // ldr q20, [x13]
-	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
-	WORD $0x4e33ce95 // fmla v21.4s, v20.4s, v19.4s
-	WORD $0x3dc009d1 // ldr q17, [x14, #32]
-	WORD $0x3dc009b2 // ldr q18, [x13, #32]
+	WORD $0x540000e1 // b.ne BB0_94
+	WORD $0xfd4019c4 // ldr d4, [x14, #48]
+	WORD $0xfd4019a5 // ldr d5, [x13, #48]
+	WORD $0x1400000a // b BB0_95
+	// BB0_93:
+	WORD $0xbd4031c4 // ldr s4, [x14, #48]
+	WORD $0xbd4031a5 // ldr s5, [x13, #48]
+	WORD $0x14000007 // b BB0_95
+	// BB0_94:
+	WORD $0xfd4019c4 // ldr d4, [x14, #48]
+	WORD $0xbd4039c5 // ldr s5, [x14, #56]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4019a5 // ldr d5, [x13, #48]
+	WORD $0xbd4039b8 // ldr s24, [x13, #56]
+	WORD $0x6e180705 // mov v5.d[1], v24.d[0]
+	// BB0_95:
+	WORD $0x4e24ccb6 // fmla v22.4s, v5.4s, v4.4s
+	WORD $0x4e24cc95 // fmla v21.4s, v4.4s, v4.4s
+	WORD $0x4e25ccb7 // fmla v23.4s, v5.4s, v5.4s
+	// BB0_96:
+	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4e30ce98 // fmla v24.4s, v20.4s, v16.4s
+	WORD $0x6e35d6b5 // faddp v21.4s, v21.4s, v21.4s
+	WORD $0x7e30dab7 // faddp s23, v21.2s
+	WORD $0x4e27ce38 // fmla v24.4s, v17.4s, v7.4s
+	WORD $0x4e36d715 // fadd v21.4s, v24.4s, v22.4s
+	WORD $0x6e35d6b5 // faddp v21.4s, v21.4s, v21.4s
+	WORD $0xbd405c16 // ldr s22, [x0, #92]
+	WORD $0x7e30dab5 // faddp s21, v21.2s
+	WORD $0x1e3622e0 // fcmp s23, s22
+	WORD $0x1e352a52 // fadd s18, s18, s21
+	WORD $0x1e204255 // fmov s21, s18
+	WORD $0x540000ad // b.le BB0_98
+	WORD $0x1e363af5 // fsub s21, s23, s22
+	WORD $0x1e350815 // fmul s21, s0, s21
+	WORD $0x1e353875 // fsub s21, s3, s21
+	WORD $0x1e351a55 // fdiv s21, s18, s21
+	// BB0_98:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e31ce55 // fmla v21.4s, v18.4s, v17.4s
-	WORD $0x4e30d6b0 // fadd v16.4s, v21.4s, v16.4s
-	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
-	WORD $0x7e30da10 // faddp s16, v16.2s
-	WORD $0x1e3028a5 // fadd s5, s5, s16
-	WORD $0xb40001d1 // cbz x17, BB0_95
+	WORD $0xb40001d1 // cbz x17, BB0_102
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff24b // b.lt BB0_75
+	WORD $0xbc0045f5 // str s21, [x15], #4
+	WORD $0x54ffefeb // b.lt BB0_80
 	WORD $0xaa0903f0 // mov x16, x9
-	// BB0_94:
+	// BB0_101:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_94
-	WORD $0x17ffff89 // b BB0_75
-	// BB0_95:
-	WORD $0x1e250810 // fmul s16, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_97
-	WORD $0xbc707955 // ldr s21, [x10, x16, lsl #2]
-	WORD $0x1e352a15 // fadd s21, s16, s21
-	WORD $0xbc307955 // str s21, [x10, x16, lsl #2]
-	WORD $0xbc6f7955 // ldr s21, [x10, x15, lsl #2]
-	WORD $0x1e352a15 // fadd s21, s16, s21
-	WORD $0xbc2f7955 // str s21, [x10, x15, lsl #2]
-	// BB0_97:
-	WORD $0x6e33dc55 // fmul v21.4s, v2.4s, v19.4s
-	WORD $0x4f901295 // fmla v21.4s, v20.4s, v16.s[0]
+	WORD $0x54ffff41 // b.ne BB0_101
+	WORD $0x17ffff76 // b BB0_80
+	// BB0_102:
+	WORD $0x1e350815 // fmul s21, s0, s21
+	WORD $0xb40000ea // cbz x10, BB0_104
+	WORD $0xbc707956 // ldr s22, [x10, x16, lsl #2]
+	WORD $0x1e362ab6 // fadd s22, s21, s22
+	WORD $0xbc307956 // str s22, [x10, x16, lsl #2]
+	WORD $0xbc6f7956 // ldr s22, [x10, x15, lsl #2]
+	WORD $0x1e362ab6 // fadd s22, s21, s22
+	WORD $0xbc2f7956 // str s22, [x10, x15, lsl #2]
+	// BB0_104:
+	WORD $0x6e30dc56 // fmul v22.4s, v2.4s, v16.4s
+	WORD $0x4f951296 // fmla v22.4s, v20.4s, v21.s[0]
 	WORD $0x6e34dc54 // fmul v20.4s, v2.4s, v20.4s
-	WORD $0x4f901274 // fmla v20.4s, v19.4s, v16.s[0]
-	WORD $0x6e26dc53 // fmul v19.4s, v2.4s, v6.4s
-	WORD $0x4f9010f3 // fmla v19.4s, v7.4s, v16.s[0]
-	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
-	WORD $0x4f9010c7 // fmla v7.4s, v6.4s, v16.s[0]
-	WORD $0x6e31dc46 // fmul v6.4s, v2.4s, v17.4s
-	WORD $0x3d8001d5 // str q21, [x14]
-	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f951214 // fmla v20.4s, v16.4s, v21.s[0]
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
+	WORD $0x4f951270 // fmla v16.4s, v19.4s, v21.s[0]
+	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
+	WORD $0x4f9510d3 // fmla v19.4s, v6.4s, v21.s[0]
+	WORD $0x6e27dc46 // fmul v6.4s, v2.4s, v7.4s
+	WORD $0x3d8001d6 // str q22, [x14]
+	WORD $0x4f951226 // fmla v6.4s, v17.4s, v21.s[0]
 	WORD $0x3d8001b4 // str q20, [x13]
-	WORD $0x3d8005d3 // str q19, [x14, #16]
-	WORD $0x3d8005a7 // str q7, [x13, #16]
+	WORD $0x3d8005d0 // str q16, [x14, #16]
+	WORD $0x3d8005b3 // str q19, [x13, #16]
 	WORD $0x3d8009c6 // str q6, [x14, #32]
-	WORD $0x6e32dc46 // fmul v6.4s, v2.4s, v18.4s
-	WORD $0x4f901226 // fmla v6.4s, v17.4s, v16.s[0]
+	WORD $0x6e31dc46 // fmul v6.4s, v2.4s, v17.4s
+	WORD $0x4f9510e6 // fmla v6.4s, v7.4s, v21.s[0]
 	WORD $0x3d8009a6 // str q6, [x13, #32]
-	WORD $0x34ffedcc // cbz w12, BB0_75
-	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f901086 // fmla v6.4s, v4.4s, v16.s[0]
-	WORD $0x54ffecc0 // b.eq BB0_74
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_101
-	WORD $0xfd0019c6 // str d6, [x14, #48]
+	WORD $0x34ffeb6c // cbz w12, BB0_80
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f9510a6 // fmla v6.4s, v5.4s, v21.s[0]
+	WORD $0x54ffea40 // b.eq BB0_79
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_108
+	WORD $0xfd0019c6 // str d6, [x14, #48]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f951086 // fmla v6.4s, v4.4s, v21.s[0]
 	WORD $0xfd0019a6 // str d6, [x13, #48]
-	WORD $0x17ffff63 // b BB0_75
-	// BB0_101:
+	WORD $0x17ffff50 // b BB0_80
+	// BB0_108:
 	WORD $0xfd0019c6 // str d6, [x14, #48]
 	WORD $0x9100e1ce // add x14, x14, #56
 	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f951086 // fmla v6.4s, v4.4s, v21.s[0]
 	WORD $0xfd0019a6 // str d6, [x13, #48]
 	WORD $0x9100e1ad // add x13, x13, #56
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff5a // b BB0_75
-	// BB0_102:
+	WORD $0x17ffff47 // b BB0_80
+	// BB0_109:
 	WORD $0xbd0051c6 // str s6, [x14, #80]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f991086 // fmla v6.4s, v4.4s, v25.s[0]
 	WORD $0xbd0051a6 // str s6, [x13, #80]
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_103:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	// BB0_110:
+	WORD $0x1e22c2c6 // fcvt d6, s22
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x5400bee0 // b.eq BB0_335
-	// BB0_104:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x5400d4e0 // b.eq BB0_357
+	// BB0_111:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -606,16 +667,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_107
+	WORD $0x54000108 // b.hi BB0_114
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_108
-	// BB0_106:
+	WORD $0x540001c8 // b.hi BB0_115
+	// BB0_113:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003e8 // b.hi BB0_109
-	WORD $0x140005e5 // b BB0_336
-	// BB0_107:
+	WORD $0x540003e8 // b.hi BB0_116
+	WORD $0x17fffe6d // b BB0_47
+	// BB0_114:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -624,8 +685,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_106
-	// BB0_108:
+	WORD $0x54fffe89 // b.ls BB0_113
+	// BB0_115:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -645,164 +706,189 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400b909 // b.ls BB0_336
-	// BB0_109:
+	WORD $0x54ffca09 // b.ls BB0_47
+	// BB0_116:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400b829 // b.ls BB0_336
+	WORD $0x54ffc929 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_112
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738d6 // fsub s22, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_119
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_112:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262ac6 // fadd s6, s22, s6
+	WORD $0x1e2728d6 // fadd s22, s6, s7
+	// BB0_119:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
+	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
+	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc005d0 // ldr q16, [x14, #16]
-	WORD $0x3dc005b1 // ldr q17, [x13, #16]
-	WORD $0x3dc00dc6 // ldr q6, [x14, #48]
-	WORD $0x3dc00da7 // ldr q7, [x13, #48]
-	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
-	WORD $0x4e26ccf2 // fmla v18.4s, v7.4s, v6.4s
-	WORD $0x3400024c // cbz w12, BB0_119
+	WORD $0xad401dd2 // ldp q18, q7, [x14]
+	WORD $0xad4051b8 // ldp q24, q20, [x13]
+	WORD $0x3dc011d1 // ldr q17, [x14, #64]
+	WORD $0xad4119d0 // ldp q16, q6, [x14, #32]
+	WORD $0xad414db7 // ldp q23, q19, [x13, #32]
+	WORD $0x3dc011b5 // ldr q21, [x13, #64]
+	WORD $0x4e27ce9b // fmla v27.4s, v20.4s, v7.4s
+	WORD $0x4e32ce59 // fmla v25.4s, v18.4s, v18.4s
+	WORD $0x4e38cf1a // fmla v26.4s, v24.4s, v24.4s
+	WORD $0x4e26ce7b // fmla v27.4s, v19.4s, v6.4s
+	WORD $0x4e27ccf9 // fmla v25.4s, v7.4s, v7.4s
+	WORD $0x4e34ce9a // fmla v26.4s, v20.4s, v20.4s
+	WORD $0x4e30ce19 // fmla v25.4s, v16.4s, v16.4s
+	WORD $0x4e37cefa // fmla v26.4s, v23.4s, v23.4s
+	WORD $0x4e26ccd9 // fmla v25.4s, v6.4s, v6.4s
+	WORD $0x4e33ce7a // fmla v26.4s, v19.4s, v19.4s
+	WORD $0x4e31ce39 // fmla v25.4s, v17.4s, v17.4s
+	WORD $0x4e35ceba // fmla v26.4s, v21.4s, v21.4s
+	WORD $0x3400028c // cbz w12, BB0_126
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_116
+	WORD $0x540000c0 // b.eq BB0_123
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_117
-	WORD $0xfd4029c3 // ldr d3, [x14, #80]
-	WORD $0xfd4029a4 // ldr d4, [x13, #80]
-	WORD $0x1400000a // b BB0_118
-	// BB0_116:
-	WORD $0xbd4051c3 // ldr s3, [x14, #80]
-	WORD $0xbd4051a4 // ldr s4, [x13, #80]
-	WORD $0x14000007 // b BB0_118
-	// BB0_117:
-	WORD $0xfd4029c3 // ldr d3, [x14, #80]
-	WORD $0xbd4059c4 // ldr s4, [x14, #88]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4029a4 // ldr d4, [x13, #80]
-	WORD $0xbd4059b3 // ldr s19, [x13, #88]
-	WORD $0x6e180664 // mov v4.d[1], v19.d[0]
-	// BB0_118:
-	WORD $0x4e23cc92 // fmla v18.4s, v4.4s, v3.4s
-	// BB0_119:
-	WORD $0x3dc001d7 // ldr q23, [x14]
-	WORD $0x3dc001b8 // ldr q24, [x13]
-	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
-	WORD $0x4e37cf19 // fmla v25.4s, v24.4s, v23.4s
-	WORD $0x3dc009d5 // ldr q21, [x14, #32]
-	WORD $0x3dc009b6 // ldr q22, [x13, #32]
-	WORD $0x3dc011d3 // ldr q19, [x14, #64]
-	WORD $0x3dc011b4 // ldr q20, [x13, #64]
+	WORD $0x540000e1 // b.ne BB0_124
+	WORD $0xfd4029c4 // ldr d4, [x14, #80]
+	WORD $0xfd4029a5 // ldr d5, [x13, #80]
+	WORD $0x1400000a // b BB0_125
+	// BB0_123:
+	WORD $0xbd4051c4 // ldr s4, [x14, #80]
+	WORD $0xbd4051a5 // ldr s5, [x13, #80]
+	WORD $0x14000007 // b BB0_125
+	// BB0_124:
+	WORD $0xfd4029c4 // ldr d4, [x14, #80]
+	WORD $0xbd4059c5 // ldr s5, [x14, #88]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4029a5 // ldr d5, [x13, #80]
+	WORD $0xbd4059bc // ldr s28, [x13, #88]
+	WORD $0x6e180785 // mov v5.d[1], v28.d[0]
+	// BB0_125:
+	WORD $0x4e24ccbb // fmla v27.4s, v5.4s, v4.4s
+	WORD $0x4e24cc99 // fmla v25.4s, v4.4s, v4.4s
+	WORD $0x4e25ccba // fmla v26.4s, v5.4s, v5.4s
+	// BB0_126:
+	WORD $0x6f00e41c // movi v28.2d, #0000000000000000
+	WORD $0x4e3ad739 // fadd v25.4s, v25.4s, v26.4s
+	WORD $0x4e32cf1c // fmla v28.4s, v24.4s, v18.4s
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x7e30db3a // faddp s26, v25.2s
+	WORD $0x4e30cefc // fmla v28.4s, v23.4s, v16.4s
+	WORD $0x4e31cebc // fmla v28.4s, v21.4s, v17.4s
+	WORD $0x4e3bd799 // fadd v25.4s, v28.4s, v27.4s
+	WORD $0xbd405c1b // ldr s27, [x0, #92]
+	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
+	WORD $0x7e30db39 // faddp s25, v25.2s
+	WORD $0x1e3b2340 // fcmp s26, s27
+	WORD $0x1e392ad6 // fadd s22, s22, s25
+	WORD $0x1e2042d9 // fmov s25, s22
+	WORD $0x540000ad // b.le BB0_128
+	WORD $0x1e3b3b59 // fsub s25, s26, s27
+	WORD $0x1e390819 // fmul s25, s0, s25
+	WORD $0x1e393879 // fsub s25, s3, s25
+	WORD $0x1e391ad9 // fdiv s25, s22, s25
+	// BB0_128:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e35ced9 // fmla v25.4s, v22.4s, v21.4s
-	WORD $0x4e33ce99 // fmla v25.4s, v20.4s, v19.4s
-	WORD $0x4e32d732 // fadd v18.4s, v25.4s, v18.4s
-	WORD $0x6e32d652 // faddp v18.4s, v18.4s, v18.4s
-	WORD $0x7e30da52 // faddp s18, v18.2s
-	WORD $0x1e3228a5 // fadd s5, s5, s18
-	WORD $0xb40001d1 // cbz x17, BB0_123
+	WORD $0xb4000231 // cbz x17, BB0_132
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff14b // b.lt BB0_103
+	WORD $0xbc0045f9 // str s25, [x15], #4
+	WORD $0x54ffeeab // b.lt BB0_110
 	WORD $0xaa0903f0 // mov x16, x9
-	// BB0_122:
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_131:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_122
-	WORD $0x17ffff81 // b BB0_103
-	// BB0_123:
-	WORD $0x1e250812 // fmul s18, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_125
-	WORD $0xbc707959 // ldr s25, [x10, x16, lsl #2]
-	WORD $0x1e392a59 // fadd s25, s18, s25
-	WORD $0xbc307959 // str s25, [x10, x16, lsl #2]
-	WORD $0xbc6f7959 // ldr s25, [x10, x15, lsl #2]
-	WORD $0x1e392a59 // fadd s25, s18, s25
-	WORD $0xbc2f7959 // str s25, [x10, x15, lsl #2]
-	// BB0_125:
-	WORD $0x6e37dc59 // fmul v25.4s, v2.4s, v23.4s
-	WORD $0x4f921319 // fmla v25.4s, v24.4s, v18.s[0]
+	WORD $0x54ffff41 // b.ne BB0_131
+	WORD $0x17ffff69 // b BB0_110
+	// BB0_132:
+	WORD $0x1e390819 // fmul s25, s0, s25
+	WORD $0xb40000ea // cbz x10, BB0_134
+	WORD $0xbc70795a // ldr s26, [x10, x16, lsl #2]
+	WORD $0x1e3a2b3a // fadd s26, s25, s26
+	WORD $0xbc30795a // str s26, [x10, x16, lsl #2]
+	WORD $0xbc6f795a // ldr s26, [x10, x15, lsl #2]
+	WORD $0x1e3a2b3a // fadd s26, s25, s26
+	WORD $0xbc2f795a // str s26, [x10, x15, lsl #2]
+	// BB0_134:
+	WORD $0x6e32dc5a // fmul v26.4s, v2.4s, v18.4s
+	WORD $0x4f99131a // fmla v26.4s, v24.4s, v25.s[0]
 	WORD $0x6e38dc58 // fmul v24.4s, v2.4s, v24.4s
-	WORD $0x4f9212f8 // fmla v24.4s, v23.4s, v18.s[0]
-	WORD $0x6e30dc57 // fmul v23.4s, v2.4s, v16.4s
-	WORD $0x4f921237 // fmla v23.4s, v17.4s, v18.s[0]
-	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
-	WORD $0x4f921211 // fmla v17.4s, v16.4s, v18.s[0]
-	WORD $0x6e35dc50 // fmul v16.4s, v2.4s, v21.4s
-	WORD $0x3d8001d9 // str q25, [x14]
-	WORD $0x4f9212d0 // fmla v16.4s, v22.4s, v18.s[0]
+	WORD $0x4f991258 // fmla v24.4s, v18.4s, v25.s[0]
+	WORD $0x6e27dc52 // fmul v18.4s, v2.4s, v7.4s
+	WORD $0x4f991292 // fmla v18.4s, v20.4s, v25.s[0]
+	WORD $0x6e34dc54 // fmul v20.4s, v2.4s, v20.4s
+	WORD $0x4f9910f4 // fmla v20.4s, v7.4s, v25.s[0]
+	WORD $0x6e30dc47 // fmul v7.4s, v2.4s, v16.4s
+	WORD $0x3d8001da // str q26, [x14]
+	WORD $0x4f9912e7 // fmla v7.4s, v23.4s, v25.s[0]
 	WORD $0x3d8001b8 // str q24, [x13]
-	WORD $0x3d8005d7 // str q23, [x14, #16]
-	WORD $0x3d8005b1 // str q17, [x13, #16]
-	WORD $0x3d8009d0 // str q16, [x14, #32]
-	WORD $0x6e36dc50 // fmul v16.4s, v2.4s, v22.4s
-	WORD $0x4f9212b0 // fmla v16.4s, v21.4s, v18.s[0]
-	WORD $0x3d8009b0 // str q16, [x13, #32]
-	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
-	WORD $0x4f9210f0 // fmla v16.4s, v7.4s, v18.s[0]
-	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
-	WORD $0x4f9210c7 // fmla v7.4s, v6.4s, v18.s[0]
-	WORD $0x6e33dc46 // fmul v6.4s, v2.4s, v19.4s
-	WORD $0x3d800dd0 // str q16, [x14, #48]
-	WORD $0x4f921286 // fmla v6.4s, v20.4s, v18.s[0]
+	WORD $0x3d8005d2 // str q18, [x14, #16]
+	WORD $0x3d8005b4 // str q20, [x13, #16]
+	WORD $0x3d8009c7 // str q7, [x14, #32]
+	WORD $0x6e37dc47 // fmul v7.4s, v2.4s, v23.4s
+	WORD $0x4f991207 // fmla v7.4s, v16.4s, v25.s[0]
+	WORD $0x3d8009a7 // str q7, [x13, #32]
+	WORD $0x6e26dc47 // fmul v7.4s, v2.4s, v6.4s
+	WORD $0x4f991267 // fmla v7.4s, v19.4s, v25.s[0]
+	WORD $0x3d800dc7 // str q7, [x14, #48]
+	WORD $0x6e33dc47 // fmul v7.4s, v2.4s, v19.4s
+	WORD $0x4f9910c7 // fmla v7.4s, v6.4s, v25.s[0]
+	WORD $0x6e31dc46 // fmul v6.4s, v2.4s, v17.4s
+	WORD $0x4f9912a6 // fmla v6.4s, v21.4s, v25.s[0]
 	WORD $0x3d800da7 // str q7, [x13, #48]
 	WORD $0x3d8011c6 // str q6, [x14, #64]
-	WORD $0x6e34dc46 // fmul v6.4s, v2.4s, v20.4s
-	WORD $0x4f921266 // fmla v6.4s, v19.4s, v18.s[0]
+	WORD $0x6e35dc46 // fmul v6.4s, v2.4s, v21.4s
+	WORD $0x4f991226 // fmla v6.4s, v17.4s, v25.s[0]
 	WORD $0x3d8011a6 // str q6, [x13, #64]
-	WORD $0x34ffeb4c // cbz w12, BB0_103
-	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
+	WORD $0x34ffe84c // cbz w12, BB0_110
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f921086 // fmla v6.4s, v4.4s, v18.s[0]
-	WORD $0x54ffe9c0 // b.eq BB0_102
-	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
+	WORD $0x4f9910a6 // fmla v6.4s, v5.4s, v25.s[0]
+	WORD $0x54ffe700 // b.eq BB0_109
+	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_129
-	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0x540000a1 // b.ne BB0_138
+	WORD $0x4f991087 // fmla v7.4s, v4.4s, v25.s[0]
 	WORD $0xfd0029c6 // str d6, [x14, #80]
 	WORD $0xfd0029a7 // str d7, [x13, #80]
-	WORD $0x17ffff4f // b BB0_103
-	// BB0_129:
-	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0x17ffff37 // b BB0_110
+	// BB0_138:
+	WORD $0x4f991087 // fmla v7.4s, v4.4s, v25.s[0]
 	WORD $0xfd0029c6 // str d6, [x14, #80]
 	WORD $0x910161ce // add x14, x14, #88
 	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
 	WORD $0xfd0029a7 // str d7, [x13, #80]
 	WORD $0x910161ad // add x13, x13, #88
 	WORD $0x4d0081a7 // st1 { v7.s }[2], [x13]
-	WORD $0x17ffff47 // b BB0_103
-	// BB0_130:
-	WORD $0xbd0001d0 // str s16, [x14]
-	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
-	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
-	WORD $0xbd0001b0 // str s16, [x13]
+	WORD $0x17ffff2f // b BB0_110
+	// BB0_139:
+	WORD $0xbd0001d1 // str s17, [x14]
+	WORD $0x6e26dc51 // fmul v17.4s, v2.4s, v6.4s
+	WORD $0x4f9010b1 // fmla v17.4s, v5.4s, v16.s[0]
+	WORD $0xbd0001b1 // str s17, [x13]
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB0_131:
-	WORD $0x1e22c0c6 // fcvt d6, s6
+	// BB0_140:
+	WORD $0x1e22c0e7 // fcvt d7, s7
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x5400a6e0 // b.eq BB0_335
-	// BB0_132:
+	WORD $0x1f4704e1 // fmadd d1, d7, d7, d1
+	WORD $0x5400b9e0 // b.eq BB0_357
+	// BB0_141:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -814,16 +900,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_135
+	WORD $0x54000108 // b.hi BB0_144
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_136
-	// BB0_134:
+	WORD $0x540001c8 // b.hi BB0_145
+	// BB0_143:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54000368 // b.hi BB0_137
-	WORD $0x14000525 // b BB0_336
-	// BB0_135:
+	WORD $0x54000368 // b.hi BB0_146
+	WORD $0x17fffd95 // b BB0_47
+	// BB0_144:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -832,8 +918,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_134
-	// BB0_136:
+	WORD $0x54fffe89 // b.ls BB0_143
+	// BB0_145:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -849,124 +935,137 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x5400a189 // b.ls BB0_336
-	// BB0_137:
+	WORD $0x54ffaf89 // b.ls BB0_47
+	// BB0_146:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x5400a0a9 // b.ls BB0_336
+	WORD $0x54ffaea9 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405006 // ldr s6, [x0, #80]
-	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
-	WORD $0x1e2738c6 // fsub s6, s6, s7
-	WORD $0xb40000aa // cbz x10, BB0_140
-	WORD $0xbc707947 // ldr s7, [x10, x16, lsl #2]
-	WORD $0x1e2728c6 // fadd s6, s6, s7
-	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
-	WORD $0x1e2728c6 // fadd s6, s6, s7
-	// BB0_140:
+	WORD $0xbd405007 // ldr s7, [x0, #80]
+	WORD $0xbc6d79d0 // ldr s16, [x14, x13, lsl #2]
+	WORD $0x1e3038e7 // fsub s7, s7, s16
+	WORD $0xb40000aa // cbz x10, BB0_149
+	WORD $0xbc707950 // ldr s16, [x10, x16, lsl #2]
+	WORD $0x1e3028e7 // fadd s7, s7, s16
+	WORD $0xbc6f7950 // ldr s16, [x10, x15, lsl #2]
+	WORD $0x1e3028e7 // fadd s7, s7, s16
+	// BB0_149:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3400010c // cbz w12, BB0_144
+	WORD $0x3400010c // cbz w12, BB0_153
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x54000420 // b.eq BB0_151
+	WORD $0x54000120 // b.eq BB0_154
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x54000441 // b.ne BB0_152
-	WORD $0xfd4001c4 // ldr d4, [x14]
-	WORD $0xfd4001a5 // ldr d5, [x13]
-	WORD $0x14000025 // b BB0_153
-	// BB0_144:
-	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
-	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x6e27d4e7 // faddp v7.4s, v7.4s, v7.4s
-	WORD $0x7e30d8e7 // faddp s7, v7.2s
-	WORD $0x1e2728c6 // fadd s6, s6, s7
-	WORD $0xb50004d1 // cbnz x17, BB0_154
-	// BB0_145:
-	WORD $0x1e260807 // fmul s7, s0, s6
-	WORD $0xb40000ea // cbz x10, BB0_147
-	WORD $0xbc707950 // ldr s16, [x10, x16, lsl #2]
-	WORD $0x1e3028f0 // fadd s16, s7, s16
-	WORD $0xbc307950 // str s16, [x10, x16, lsl #2]
-	WORD $0xbc6f7950 // ldr s16, [x10, x15, lsl #2]
-	WORD $0x1e3028f0 // fadd s16, s7, s16
-	WORD $0xbc2f7950 // str s16, [x10, x15, lsl #2]
-	// BB0_147:
-	WORD $0x34fff46c // cbz w12, BB0_131
-	WORD $0x6e24dc50 // fmul v16.4s, v2.4s, v4.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f8710b0 // fmla v16.4s, v5.4s, v7.s[0]
-	WORD $0x54fff320 // b.eq BB0_130
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540004a1 // b.ne BB0_157
-	WORD $0xfd0001d0 // str d16, [x14]
-	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
-	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
-	WORD $0xfd0001b0 // str d16, [x13]
-	WORD $0x17ffff98 // b BB0_131
-	// BB0_151:
-	WORD $0xbd4001c4 // ldr s4, [x14]
-	WORD $0xbd4001a5 // ldr s5, [x13]
-	WORD $0x14000007 // b BB0_153
-	// BB0_152:
-	WORD $0xfd4001c4 // ldr d4, [x14]
-	WORD $0xbd4009c5 // ldr s5, [x14, #8]
-	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
-	WORD $0xfd4001a5 // ldr d5, [x13]
-	WORD $0xbd4009a7 // ldr s7, [x13, #8]
-	WORD $0x6e1804e5 // mov v5.d[1], v7.d[0]
+	WORD $0x54000141 // b.ne BB0_155
+	WORD $0xfd4001c5 // ldr d5, [x14]
+	WORD $0xfd4001a6 // ldr d6, [x13]
+	WORD $0x1400000d // b BB0_156
 	// BB0_153:
-	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0x4e24cca7 // fmla v7.4s, v5.4s, v4.4s
-	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
-	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x6e27d4e7 // faddp v7.4s, v7.4s, v7.4s
-	WORD $0x7e30d8e7 // faddp s7, v7.2s
-	WORD $0x1e2728c6 // fadd s6, s6, s7
-	WORD $0xb4fffb91 // cbz x17, BB0_145
+	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
+	WORD $0x14000011 // b BB0_157
 	// BB0_154:
+	WORD $0xbd4001c5 // ldr s5, [x14]
+	WORD $0xbd4001a6 // ldr s6, [x13]
+	WORD $0x14000007 // b BB0_156
+	// BB0_155:
+	WORD $0xfd4001c5 // ldr d5, [x14]
+	WORD $0xbd4009c6 // ldr s6, [x14, #8]
+	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
+	WORD $0xfd4001a6 // ldr d6, [x13]
+	WORD $0xbd4009b0 // ldr s16, [x13, #8]
+	WORD $0x6e180606 // mov v6.d[1], v16.d[0]
+	// BB0_156:
+	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
+	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
+	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x4e25ccb1 // fmla v17.4s, v5.4s, v5.4s
+	WORD $0x4e26ccd2 // fmla v18.4s, v6.4s, v6.4s
+	WORD $0x4e25ccd0 // fmla v16.4s, v6.4s, v5.4s
+	WORD $0x4e32d631 // fadd v17.4s, v17.4s, v18.4s
+	// BB0_157:
+	WORD $0x4e23d610 // fadd v16.4s, v16.4s, v3.4s
+	WORD $0x6e31d631 // faddp v17.4s, v17.4s, v17.4s
+	WORD $0xf9403011 // ldr x17, [x0, #96]
+	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
+	WORD $0x7e30da31 // faddp s17, v17.2s
+	WORD $0x7e30da10 // faddp s16, v16.2s
+	WORD $0x1e3028e7 // fadd s7, s7, s16
+	WORD $0xbd405c10 // ldr s16, [x0, #92]
+	WORD $0x1e302220 // fcmp s17, s16
+	WORD $0x1e303a30 // fsub s16, s17, s16
+	WORD $0x1e300810 // fmul s16, s0, s16
+	WORD $0x1e303890 // fsub s16, s4, s16
+	WORD $0x1e3018f0 // fdiv s16, s7, s16
+	WORD $0x1e30dcf0 // fcsel s16, s7, s16, le
+	WORD $0xb4000231 // cbz x17, BB0_161
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e6 // str s6, [x15], #4
-	WORD $0x54fff06b // b.lt BB0_131
+	WORD $0xbc0045f0 // str s16, [x15], #4
+	WORD $0x54fff1ab // b.lt BB0_140
 	WORD $0xaa0903f0 // mov x16, x9
 	WORD $0xd503201f // nop
-	// BB0_156:
-	WORD $0xbc4045c7 // ldr s7, [x14], #4
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_160:
+	WORD $0xbc4045d0 // ldr s16, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
-	WORD $0xbd0001e7 // str s7, [x15]
-	WORD $0xbc4045a7 // ldr s7, [x13], #4
-	WORD $0xbc2979e7 // str s7, [x15, x9, lsl #2]
+	WORD $0xbd0001f0 // str s16, [x15]
+	WORD $0xbc4045b0 // ldr s16, [x13], #4
+	WORD $0xbc2979f0 // str s16, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_156
-	WORD $0x17ffff79 // b BB0_131
-	// BB0_157:
-	WORD $0xfc0085d0 // str d16, [x14], #8
-	WORD $0x4d0081d0 // st1 { v16.s }[2], [x14]
-	WORD $0x6e25dc50 // fmul v16.4s, v2.4s, v5.4s
-	WORD $0x4f871090 // fmla v16.4s, v4.4s, v7.s[0]
-	WORD $0xfc0085b0 // str d16, [x13], #8
-	WORD $0x4d0081b0 // st1 { v16.s }[2], [x13]
-	WORD $0x17ffff72 // b BB0_131
-	// BB0_158:
+	WORD $0x54ffff41 // b.ne BB0_160
+	WORD $0x17ffff81 // b BB0_140
+	// BB0_161:
+	WORD $0x1e300810 // fmul s16, s0, s16
+	WORD $0xb40000ea // cbz x10, BB0_163
+	WORD $0xbc707951 // ldr s17, [x10, x16, lsl #2]
+	WORD $0x1e312a11 // fadd s17, s16, s17
+	WORD $0xbc307951 // str s17, [x10, x16, lsl #2]
+	WORD $0xbc6f7951 // ldr s17, [x10, x15, lsl #2]
+	WORD $0x1e312a11 // fadd s17, s16, s17
+	WORD $0xbc2f7951 // str s17, [x10, x15, lsl #2]
+	// BB0_163:
+	WORD $0x34ffef0c // cbz w12, BB0_140
+	WORD $0x6e25dc51 // fmul v17.4s, v2.4s, v5.4s
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f9010d1 // fmla v17.4s, v6.4s, v16.s[0]
+	WORD $0x54ffedc0 // b.eq BB0_139
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_167
+	WORD $0xfd0001d1 // str d17, [x14]
+	WORD $0x6e26dc51 // fmul v17.4s, v2.4s, v6.4s
+	WORD $0x4f9010b1 // fmla v17.4s, v5.4s, v16.s[0]
+	WORD $0xfd0001b1 // str d17, [x13]
+	WORD $0x17ffff6d // b BB0_140
+	// BB0_167:
+	WORD $0xfc0085d1 // str d17, [x14], #8
+	WORD $0x4d0081d1 // st1 { v17.s }[2], [x14]
+	WORD $0x6e26dc51 // fmul v17.4s, v2.4s, v6.4s
+	WORD $0x4f9010b1 // fmla v17.4s, v5.4s, v16.s[0]
+	WORD $0xfc0085b1 // str d17, [x13], #8
+	WORD $0x4d0081b1 // st1 { v17.s }[2], [x13]
+	WORD $0x17ffff66 // b BB0_140
+	// BB0_168:
 	WORD $0xbd0021c6 // str s6, [x14, #32]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f931086 // fmla v6.4s, v4.4s, v19.s[0]
 	WORD $0xbd0021a6 // str s6, [x13, #32]
-	// BB0_159:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0xd503201f // nop
+	// BB0_169:
+	WORD $0x1e22c226 // fcvt d6, s17
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x54009480 // b.eq BB0_335
-	// BB0_160:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x5400a5e0 // b.eq BB0_357
+	// BB0_170:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -978,16 +1077,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_163
+	WORD $0x54000108 // b.hi BB0_173
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_164
-	// BB0_162:
+	WORD $0x540001c8 // b.hi BB0_174
+	// BB0_172:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003a8 // b.hi BB0_165
-	WORD $0x14000492 // b BB0_336
-	// BB0_163:
+	WORD $0x540003a8 // b.hi BB0_175
+	WORD $0x17fffcf5 // b BB0_47
+	// BB0_173:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -996,8 +1095,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_162
-	// BB0_164:
+	WORD $0x54fffe89 // b.ls BB0_172
+	// BB0_174:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1015,139 +1114,159 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54008ee9 // b.ls BB0_336
-	// BB0_165:
+	WORD $0x54ff9b49 // b.ls BB0_47
+	// BB0_175:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54008e09 // b.ls BB0_336
+	WORD $0x54ff9a69 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_168
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738d1 // fsub s17, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_178
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_168:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262a26 // fadd s6, s17, s6
+	WORD $0x1e2728d1 // fadd s17, s6, s7
+	// BB0_178:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x6f00e415 // movi v21.2d, #0000000000000000
+	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc001c6 // ldr q6, [x14]
-	WORD $0x3dc001a7 // ldr q7, [x13]
-	WORD $0x4e26ccf0 // fmla v16.4s, v7.4s, v6.4s
-	WORD $0x3400024c // cbz w12, BB0_175
+	WORD $0xad401dc6 // ldp q6, q7, [x14]
+	WORD $0xad4041b2 // ldp q18, q16, [x13]
+	WORD $0x4e26ccd4 // fmla v20.4s, v6.4s, v6.4s
+	WORD $0x4e32ce55 // fmla v21.4s, v18.4s, v18.4s
+	WORD $0x4e26ce53 // fmla v19.4s, v18.4s, v6.4s
+	WORD $0x4e27ccf4 // fmla v20.4s, v7.4s, v7.4s
+	WORD $0x4e30ce15 // fmla v21.4s, v16.4s, v16.4s
+	WORD $0x3400028c // cbz w12, BB0_185
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_172
+	WORD $0x540000c0 // b.eq BB0_182
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_173
-	WORD $0xfd4011c3 // ldr d3, [x14, #32]
-	WORD $0xfd4011a4 // ldr d4, [x13, #32]
-	WORD $0x1400000a // b BB0_174
-	// BB0_172:
-	WORD $0xbd4021c3 // ldr s3, [x14, #32]
-	WORD $0xbd4021a4 // ldr s4, [x13, #32]
-	WORD $0x14000007 // b BB0_174
-	// BB0_173:
-	WORD $0xfd4011c3 // ldr d3, [x14, #32]
-	WORD $0xbd4029c4 // ldr s4, [x14, #40]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4011a4 // ldr d4, [x13, #32]
-	WORD $0xbd4029b1 // ldr s17, [x13, #40]
-	WORD $0x6e180624 // mov v4.d[1], v17.d[0]
-	// BB0_174:
-	WORD $0x4e23cc90 // fmla v16.4s, v4.4s, v3.4s
-	// BB0_175:
-	WORD $0x3dc005d1 // ldr q17, [x14, #16]
-	WORD $0x3dc005b2 // ldr q18, [x13, #16]
-	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
-	WORD $0x4e31ce53 // fmla v19.4s, v18.4s, v17.4s
+	WORD $0x540000e1 // b.ne BB0_183
+	WORD $0xfd4011c4 // ldr d4, [x14, #32]
+	WORD $0xfd4011a5 // ldr d5, [x13, #32]
+	WORD $0x1400000a // b BB0_184
+	// BB0_182:
+	WORD $0xbd4021c4 // ldr s4, [x14, #32]
+	WORD $0xbd4021a5 // ldr s5, [x13, #32]
+	WORD $0x14000007 // b BB0_184
+	// BB0_183:
+	WORD $0xfd4011c4 // ldr d4, [x14, #32]
+	WORD $0xbd4029c5 // ldr s5, [x14, #40]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4011a5 // ldr d5, [x13, #32]
+	WORD $0xbd4029b6 // ldr s22, [x13, #40]
+	WORD $0x6e1806c5 // mov v5.d[1], v22.d[0]
+	// BB0_184:
+	WORD $0x4e24ccb3 // fmla v19.4s, v5.4s, v4.4s
+	WORD $0x4e24cc94 // fmla v20.4s, v4.4s, v4.4s
+	WORD $0x4e25ccb5 // fmla v21.4s, v5.4s, v5.4s
+	// BB0_185:
+	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	WORD $0xbd405c15 // ldr s21, [x0, #92]
+	WORD $0x4e27ce16 // fmla v22.4s, v16.4s, v7.4s
+	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
+	WORD $0x7e30da94 // faddp s20, v20.2s
+	WORD $0x4e36d673 // fadd v19.4s, v19.4s, v22.4s
+	WORD $0x1e352280 // fcmp s20, s21
+	WORD $0x6e33d673 // faddp v19.4s, v19.4s, v19.4s
+	WORD $0x7e30da73 // faddp s19, v19.2s
+	WORD $0x1e332a31 // fadd s17, s17, s19
+	WORD $0x1e204233 // fmov s19, s17
+	WORD $0x540000ad // b.le BB0_187
+	WORD $0x1e353a93 // fsub s19, s20, s21
+	WORD $0x1e330813 // fmul s19, s0, s19
+	WORD $0x1e333873 // fsub s19, s3, s19
+	WORD $0x1e331a33 // fdiv s19, s17, s19
+	// BB0_187:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
-	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
-	WORD $0x7e30da10 // faddp s16, v16.2s
-	WORD $0x1e3028a5 // fadd s5, s5, s16
-	WORD $0xb40001d1 // cbz x17, BB0_179
+	WORD $0xb4000211 // cbz x17, BB0_191
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff2ab // b.lt BB0_159
+	WORD $0xbc0045f3 // str s19, [x15], #4
+	WORD $0x54fff08b // b.lt BB0_169
 	WORD $0xaa0903f0 // mov x16, x9
-	// BB0_178:
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_190:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_178
-	WORD $0x17ffff8c // b BB0_159
-	// BB0_179:
-	WORD $0x1e250810 // fmul s16, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_181
-	WORD $0xbc707953 // ldr s19, [x10, x16, lsl #2]
-	WORD $0x1e332a13 // fadd s19, s16, s19
-	WORD $0xbc307953 // str s19, [x10, x16, lsl #2]
-	WORD $0xbc6f7953 // ldr s19, [x10, x15, lsl #2]
-	WORD $0x1e332a13 // fadd s19, s16, s19
-	WORD $0xbc2f7953 // str s19, [x10, x15, lsl #2]
-	// BB0_181:
-	WORD $0x6e27dc54 // fmul v20.4s, v2.4s, v7.4s
-	WORD $0x6e26dc53 // fmul v19.4s, v2.4s, v6.4s
-	WORD $0x6e31dc55 // fmul v21.4s, v2.4s, v17.4s
-	WORD $0x4f9010d4 // fmla v20.4s, v6.4s, v16.s[0]
-	WORD $0x6e32dc46 // fmul v6.4s, v2.4s, v18.4s
-	WORD $0x4f9010f3 // fmla v19.4s, v7.4s, v16.s[0]
-	WORD $0x4f901255 // fmla v21.4s, v18.4s, v16.s[0]
-	WORD $0x4f901226 // fmla v6.4s, v17.4s, v16.s[0]
-	WORD $0x3d8001d3 // str q19, [x14]
-	WORD $0x3d8001b4 // str q20, [x13]
-	WORD $0x3d8005d5 // str q21, [x14, #16]
+	WORD $0x54ffff41 // b.ne BB0_190
+	WORD $0x17ffff79 // b BB0_169
+	// BB0_191:
+	WORD $0x1e330813 // fmul s19, s0, s19
+	WORD $0xb40000ea // cbz x10, BB0_193
+	WORD $0xbc707954 // ldr s20, [x10, x16, lsl #2]
+	WORD $0x1e342a74 // fadd s20, s19, s20
+	WORD $0xbc307954 // str s20, [x10, x16, lsl #2]
+	WORD $0xbc6f7954 // ldr s20, [x10, x15, lsl #2]
+	WORD $0x1e342a74 // fadd s20, s19, s20
+	WORD $0xbc2f7954 // str s20, [x10, x15, lsl #2]
+	// BB0_193:
+	WORD $0x6e32dc55 // fmul v21.4s, v2.4s, v18.4s
+	WORD $0x6e26dc54 // fmul v20.4s, v2.4s, v6.4s
+	WORD $0x6e27dc56 // fmul v22.4s, v2.4s, v7.4s
+	WORD $0x4f9310d5 // fmla v21.4s, v6.4s, v19.s[0]
+	WORD $0x6e30dc46 // fmul v6.4s, v2.4s, v16.4s
+	WORD $0x4f931254 // fmla v20.4s, v18.4s, v19.s[0]
+	WORD $0x4f931216 // fmla v22.4s, v16.4s, v19.s[0]
+	WORD $0x4f9310e6 // fmla v6.4s, v7.4s, v19.s[0]
+	WORD $0x3d8001d4 // str q20, [x14]
+	WORD $0x3d8001b5 // str q21, [x13]
+	WORD $0x3d8005d6 // str q22, [x14, #16]
 	WORD $0x3d8005a6 // str q6, [x13, #16]
-	WORD $0x34ffeeec // cbz w12, BB0_159
-	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f901086 // fmla v6.4s, v4.4s, v16.s[0]
-	WORD $0x54ffede0 // b.eq BB0_158
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_185
-	WORD $0xfd0011c6 // str d6, [x14, #32]
+	WORD $0x34ffec8c // cbz w12, BB0_169
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f9310a6 // fmla v6.4s, v5.4s, v19.s[0]
+	WORD $0x54ffeb60 // b.eq BB0_168
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_197
+	WORD $0xfd0011c6 // str d6, [x14, #32]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f931086 // fmla v6.4s, v4.4s, v19.s[0]
 	WORD $0xfd0011a6 // str d6, [x13, #32]
-	WORD $0x17ffff6c // b BB0_159
-	// BB0_185:
+	WORD $0x17ffff59 // b BB0_169
+	// BB0_197:
 	WORD $0xfd0011c6 // str d6, [x14, #32]
 	WORD $0x9100a1ce // add x14, x14, #40
 	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f901066 // fmla v6.4s, v3.4s, v16.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f931086 // fmla v6.4s, v4.4s, v19.s[0]
 	WORD $0xfd0011a6 // str d6, [x13, #32]
 	WORD $0x9100a1ad // add x13, x13, #40
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff63 // b BB0_159
-	// BB0_186:
+	WORD $0x17ffff50 // b BB0_169
+	// BB0_198:
 	WORD $0xbd0061c6 // str s6, [x14, #96]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9b1086 // fmla v6.4s, v4.4s, v27.s[0]
 	WORD $0xbd0061a6 // str s6, [x13, #96]
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB0_187:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	// BB0_199:
+	WORD $0x1e22c346 // fcvt d6, s26
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x54007fe0 // b.eq BB0_335
-	// BB0_188:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x54008ee0 // b.eq BB0_357
+	// BB0_200:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1159,16 +1278,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_191
+	WORD $0x54000108 // b.hi BB0_203
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_192
-	// BB0_190:
+	WORD $0x540001c8 // b.hi BB0_204
+	// BB0_202:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003e8 // b.hi BB0_193
-	WORD $0x140003ed // b BB0_336
-	// BB0_191:
+	WORD $0x540003e8 // b.hi BB0_205
+	WORD $0x17fffc3d // b BB0_47
+	// BB0_203:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1177,8 +1296,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_190
-	// BB0_192:
+	WORD $0x54fffe89 // b.ls BB0_202
+	// BB0_204:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1198,172 +1317,197 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54007a09 // b.ls BB0_336
-	// BB0_193:
+	WORD $0x54ff8409 // b.ls BB0_47
+	// BB0_205:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54007929 // b.ls BB0_336
+	WORD $0x54ff8329 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_196
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738da // fsub s26, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_208
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_196:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262b46 // fadd s6, s26, s6
+	WORD $0x1e2728da // fadd s26, s6, s7
+	// BB0_208:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x6f00e41c // movi v28.2d, #0000000000000000
+	WORD $0x6f00e41d // movi v29.2d, #0000000000000000
+	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc001d2 // ldr q18, [x14]
-	WORD $0x3dc001b3 // ldr q19, [x13]
-	WORD $0x3dc009d0 // ldr q16, [x14, #32]
-	WORD $0x3dc009b1 // ldr q17, [x13, #32]
-	WORD $0x3dc011c6 // ldr q6, [x14, #64]
-	WORD $0x3dc011a7 // ldr q7, [x13, #64]
-	WORD $0x4e32ce74 // fmla v20.4s, v19.4s, v18.4s
-	WORD $0x4e30ce34 // fmla v20.4s, v17.4s, v16.4s
-	WORD $0x4e26ccf4 // fmla v20.4s, v7.4s, v6.4s
-	WORD $0x3400024c // cbz w12, BB0_203
+	WORD $0xad401dc6 // ldp q6, q7, [x14]
+	WORD $0xad4051b7 // ldp q23, q20, [x13]
+	WORD $0x4e26ccdc // fmla v28.4s, v6.4s, v6.4s
+	WORD $0x4e37cefd // fmla v29.4s, v23.4s, v23.4s
+	WORD $0xad4145d0 // ldp q16, q17, [x14, #32]
+	WORD $0xad4155b8 // ldp q24, q21, [x13, #32]
+	WORD $0x4e26cefb // fmla v27.4s, v23.4s, v6.4s
+	WORD $0x4e27ccfc // fmla v28.4s, v7.4s, v7.4s
+	WORD $0x4e34ce9d // fmla v29.4s, v20.4s, v20.4s
+	WORD $0xad424dd2 // ldp q18, q19, [x14, #64]
+	WORD $0xad4259b9 // ldp q25, q22, [x13, #64]
+	WORD $0x4e30cf1b // fmla v27.4s, v24.4s, v16.4s
+	WORD $0x4e30ce1c // fmla v28.4s, v16.4s, v16.4s
+	WORD $0x4e38cf1d // fmla v29.4s, v24.4s, v24.4s
+	WORD $0x4e32cf3b // fmla v27.4s, v25.4s, v18.4s
+	WORD $0x4e31ce3c // fmla v28.4s, v17.4s, v17.4s
+	WORD $0x4e35cebd // fmla v29.4s, v21.4s, v21.4s
+	WORD $0x4e32ce5c // fmla v28.4s, v18.4s, v18.4s
+	WORD $0x4e39cf3d // fmla v29.4s, v25.4s, v25.4s
+	WORD $0x4e33ce7c // fmla v28.4s, v19.4s, v19.4s
+	WORD $0x4e36cedd // fmla v29.4s, v22.4s, v22.4s
+	WORD $0x3400028c // cbz w12, BB0_215
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_200
+	WORD $0x540000c0 // b.eq BB0_212
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_201
-	WORD $0xfd4031c3 // ldr d3, [x14, #96]
-	WORD $0xfd4031a4 // ldr d4, [x13, #96]
-	WORD $0x1400000a // b BB0_202
-	// BB0_200:
-	WORD $0xbd4061c3 // ldr s3, [x14, #96]
-	WORD $0xbd4061a4 // ldr s4, [x13, #96]
-	WORD $0x14000007 // b BB0_202
-	// BB0_201:
-	WORD $0xfd4031c3 // ldr d3, [x14, #96]
-	WORD $0xbd4069c4 // ldr s4, [x14, #104]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4031a4 // ldr d4, [x13, #96]
-	WORD $0xbd4069b5 // ldr s21, [x13, #104]
-	WORD $0x6e1806a4 // mov v4.d[1], v21.d[0]
-	// BB0_202:
-	WORD $0x4e23cc94 // fmla v20.4s, v4.4s, v3.4s
-	// BB0_203:
-	WORD $0x3dc005d9 // ldr q25, [x14, #16]
-	WORD $0x3dc005ba // ldr q26, [x13, #16]
-	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
-	WORD $0x4e39cf5b // fmla v27.4s, v26.4s, v25.4s
-	WORD $0x3dc00dd7 // ldr q23, [x14, #48]
-	WORD $0x3dc00db8 // ldr q24, [x13, #48]
-	WORD $0x3dc015d5 // ldr q21, [x14, #80]
-	WORD $0x3dc015b6 // ldr q22, [x13, #80]
+	WORD $0x540000e1 // b.ne BB0_213
+	WORD $0xfd4031c4 // ldr d4, [x14, #96]
+	WORD $0xfd4031a5 // ldr d5, [x13, #96]
+	WORD $0x1400000a // b BB0_214
+	// BB0_212:
+	WORD $0xbd4061c4 // ldr s4, [x14, #96]
+	WORD $0xbd4061a5 // ldr s5, [x13, #96]
+	WORD $0x14000007 // b BB0_214
+	// BB0_213:
+	WORD $0xfd4031c4 // ldr d4, [x14, #96]
+	WORD $0xbd4069c5 // ldr s5, [x14, #104]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4031a5 // ldr d5, [x13, #96]
+	WORD $0xbd4069be // ldr s30, [x13, #104]
+	WORD $0x6e1807c5 // mov v5.d[1], v30.d[0]
+	// BB0_214:
+	WORD $0x4e24ccbb // fmla v27.4s, v5.4s, v4.4s
+	WORD $0x4e24cc9c // fmla v28.4s, v4.4s, v4.4s
+	WORD $0x4e25ccbd // fmla v29.4s, v5.4s, v5.4s
+	// BB0_215:
+	WORD $0x6f00e41e // movi v30.2d, #0000000000000000
+	WORD $0x4e3dd79c // fadd v28.4s, v28.4s, v29.4s
+	WORD $0xbd405c1d // ldr s29, [x0, #92]
+	WORD $0x4e27ce9e // fmla v30.4s, v20.4s, v7.4s
+	WORD $0x6e3cd79c // faddp v28.4s, v28.4s, v28.4s
+	WORD $0x7e30db9c // faddp s28, v28.2s
+	WORD $0x4e31cebe // fmla v30.4s, v21.4s, v17.4s
+	WORD $0x1e3d2380 // fcmp s28, s29
+	WORD $0x4e33cede // fmla v30.4s, v22.4s, v19.4s
+	WORD $0x4e3ed77b // fadd v27.4s, v27.4s, v30.4s
+	WORD $0x6e3bd77b // faddp v27.4s, v27.4s, v27.4s
+	WORD $0x7e30db7b // faddp s27, v27.2s
+	WORD $0x1e3b2b5a // fadd s26, s26, s27
+	WORD $0x1e20435b // fmov s27, s26
+	WORD $0x540000ad // b.le BB0_217
+	WORD $0x1e3d3b9b // fsub s27, s28, s29
+	WORD $0x1e3b081b // fmul s27, s0, s27
+	WORD $0x1e3b387b // fsub s27, s3, s27
+	WORD $0x1e3b1b5b // fdiv s27, s26, s27
+	// BB0_217:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e37cf1b // fmla v27.4s, v24.4s, v23.4s
-	WORD $0x4e35cedb // fmla v27.4s, v22.4s, v21.4s
-	WORD $0x4e3bd694 // fadd v20.4s, v20.4s, v27.4s
-	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
-	WORD $0x7e30da94 // faddp s20, v20.2s
-	WORD $0x1e3428a5 // fadd s5, s5, s20
-	WORD $0xb40001d1 // cbz x17, BB0_207
+	WORD $0xb40001d1 // cbz x17, BB0_221
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff0eb // b.lt BB0_187
+	WORD $0xbc0045fb // str s27, [x15], #4
+	WORD $0x54ffee4b // b.lt BB0_199
 	WORD $0xaa0903f0 // mov x16, x9
-	// BB0_206:
+	// BB0_220:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_206
-	WORD $0x17ffff7e // b BB0_187
-	// BB0_207:
-	WORD $0x1e250814 // fmul s20, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_209
-	WORD $0xbc70795b // ldr s27, [x10, x16, lsl #2]
-	WORD $0x1e3b2a9b // fadd s27, s20, s27
-	WORD $0xbc30795b // str s27, [x10, x16, lsl #2]
-	WORD $0xbc6f795b // ldr s27, [x10, x15, lsl #2]
-	WORD $0x1e3b2a9b // fadd s27, s20, s27
-	WORD $0xbc2f795b // str s27, [x10, x15, lsl #2]
-	// BB0_209:
-	WORD $0x6e32dc5b // fmul v27.4s, v2.4s, v18.4s
-	WORD $0x4f94127b // fmla v27.4s, v19.4s, v20.s[0]
-	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
-	WORD $0x4f941253 // fmla v19.4s, v18.4s, v20.s[0]
-	WORD $0x6e39dc52 // fmul v18.4s, v2.4s, v25.4s
-	WORD $0x4f941352 // fmla v18.4s, v26.4s, v20.s[0]
-	WORD $0x6e3adc5a // fmul v26.4s, v2.4s, v26.4s
-	WORD $0x4f94133a // fmla v26.4s, v25.4s, v20.s[0]
-	WORD $0x3d8001db // str q27, [x14]
-	WORD $0x3d8001b3 // str q19, [x13]
-	WORD $0x3d8005d2 // str q18, [x14, #16]
-	WORD $0x6e30dc52 // fmul v18.4s, v2.4s, v16.4s
-	WORD $0x4f941232 // fmla v18.4s, v17.4s, v20.s[0]
-	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
-	WORD $0x4f941211 // fmla v17.4s, v16.4s, v20.s[0]
-	WORD $0x6e37dc50 // fmul v16.4s, v2.4s, v23.4s
-	WORD $0x3d8005ba // str q26, [x13, #16]
-	WORD $0x4f941310 // fmla v16.4s, v24.4s, v20.s[0]
-	WORD $0x3d8009d2 // str q18, [x14, #32]
-	WORD $0x3d8009b1 // str q17, [x13, #32]
-	WORD $0x3d800dd0 // str q16, [x14, #48]
-	WORD $0x6e38dc50 // fmul v16.4s, v2.4s, v24.4s
-	WORD $0x4f9412f0 // fmla v16.4s, v23.4s, v20.s[0]
-	WORD $0x3d800db0 // str q16, [x13, #48]
-	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
-	WORD $0x4f9410f0 // fmla v16.4s, v7.4s, v20.s[0]
-	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
-	WORD $0x4f9410c7 // fmla v7.4s, v6.4s, v20.s[0]
+	WORD $0x54ffff41 // b.ne BB0_220
+	WORD $0x17ffff69 // b BB0_199
+	// BB0_221:
+	WORD $0x1e3b081b // fmul s27, s0, s27
+	WORD $0xb40000ea // cbz x10, BB0_223
+	WORD $0xbc70795c // ldr s28, [x10, x16, lsl #2]
+	WORD $0x1e3c2b7c // fadd s28, s27, s28
+	WORD $0xbc30795c // str s28, [x10, x16, lsl #2]
+	WORD $0xbc6f795c // ldr s28, [x10, x15, lsl #2]
+	WORD $0x1e3c2b7c // fadd s28, s27, s28
+	WORD $0xbc2f795c // str s28, [x10, x15, lsl #2]
+	// BB0_223:
+	WORD $0x6e26dc5c // fmul v28.4s, v2.4s, v6.4s
+	WORD $0x4f9b12fc // fmla v28.4s, v23.4s, v27.s[0]
+	WORD $0x6e37dc57 // fmul v23.4s, v2.4s, v23.4s
+	WORD $0x4f9b10d7 // fmla v23.4s, v6.4s, v27.s[0]
+	WORD $0x6e27dc46 // fmul v6.4s, v2.4s, v7.4s
+	WORD $0x4f9b1286 // fmla v6.4s, v20.4s, v27.s[0]
+	WORD $0x6e34dc54 // fmul v20.4s, v2.4s, v20.4s
+	WORD $0x4f9b10f4 // fmla v20.4s, v7.4s, v27.s[0]
+	WORD $0x3d8001dc // str q28, [x14]
+	WORD $0x3d8001b7 // str q23, [x13]
+	WORD $0x3d8005c6 // str q6, [x14, #16]
+	WORD $0x6e30dc46 // fmul v6.4s, v2.4s, v16.4s
+	WORD $0x4f9b1306 // fmla v6.4s, v24.4s, v27.s[0]
+	WORD $0x3d8005b4 // str q20, [x13, #16]
+	WORD $0x3d8009c6 // str q6, [x14, #32]
+	WORD $0x6e38dc46 // fmul v6.4s, v2.4s, v24.4s
+	WORD $0x4f9b1206 // fmla v6.4s, v16.4s, v27.s[0]
+	WORD $0x3d8009a6 // str q6, [x13, #32]
+	WORD $0x6e31dc46 // fmul v6.4s, v2.4s, v17.4s
+	WORD $0x4f9b12a6 // fmla v6.4s, v21.4s, v27.s[0]
+	WORD $0x3d800dc6 // str q6, [x14, #48]
 	WORD $0x6e35dc46 // fmul v6.4s, v2.4s, v21.4s
-	WORD $0x3d8011d0 // str q16, [x14, #64]
-	WORD $0x4f9412c6 // fmla v6.4s, v22.4s, v20.s[0]
-	WORD $0x3d8011a7 // str q7, [x13, #64]
+	WORD $0x4f9b1226 // fmla v6.4s, v17.4s, v27.s[0]
+	WORD $0x3d800da6 // str q6, [x13, #48]
+	WORD $0x6e32dc46 // fmul v6.4s, v2.4s, v18.4s
+	WORD $0x4f9b1326 // fmla v6.4s, v25.4s, v27.s[0]
+	WORD $0x3d8011c6 // str q6, [x14, #64]
+	WORD $0x6e39dc46 // fmul v6.4s, v2.4s, v25.4s
+	WORD $0x4f9b1246 // fmla v6.4s, v18.4s, v27.s[0]
+	WORD $0x3d8011a6 // str q6, [x13, #64]
+	WORD $0x6e33dc46 // fmul v6.4s, v2.4s, v19.4s
+	WORD $0x4f9b12c6 // fmla v6.4s, v22.4s, v27.s[0]
 	WORD $0x3d8015c6 // str q6, [x14, #80]
 	WORD $0x6e36dc46 // fmul v6.4s, v2.4s, v22.4s
-	WORD $0x4f9412a6 // fmla v6.4s, v21.4s, v20.s[0]
+	WORD $0x4f9b1266 // fmla v6.4s, v19.4s, v27.s[0]
 	WORD $0x3d8015a6 // str q6, [x13, #80]
-	WORD $0x34ffea2c // cbz w12, BB0_187
-	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f941086 // fmla v6.4s, v4.4s, v20.s[0]
-	WORD $0x54ffe8c0 // b.eq BB0_186
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_213
-	WORD $0xfd0031c6 // str d6, [x14, #96]
+	WORD $0x34ffe78c // cbz w12, BB0_199
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f9b10a6 // fmla v6.4s, v5.4s, v27.s[0]
+	WORD $0x54ffe620 // b.eq BB0_198
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_227
+	WORD $0xfd0031c6 // str d6, [x14, #96]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9b1086 // fmla v6.4s, v4.4s, v27.s[0]
 	WORD $0xfd0031a6 // str d6, [x13, #96]
-	WORD $0x17ffff46 // b BB0_187
-	// BB0_213:
+	WORD $0x17ffff31 // b BB0_199
+	// BB0_227:
 	WORD $0xfd0031c6 // str d6, [x14, #96]
 	WORD $0x9101a1ce // add x14, x14, #104
 	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9b1086 // fmla v6.4s, v4.4s, v27.s[0]
 	WORD $0xfd0031a6 // str d6, [x13, #96]
 	WORD $0x9101a1ad // add x13, x13, #104
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff3d // b BB0_187
-	// BB0_214:
+	WORD $0x17ffff28 // b BB0_199
+	// BB0_228:
 	WORD $0xbd0041c6 // str s6, [x14, #64]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f921066 // fmla v6.4s, v3.4s, v18.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f971086 // fmla v6.4s, v4.4s, v23.s[0]
 	WORD $0xbd0041a6 // str s6, [x13, #64]
-	// BB0_215:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_229:
+	WORD $0x1e22c2a6 // fcvt d6, s21
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x540066e0 // b.eq BB0_335
-	// BB0_216:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x540072e0 // b.eq BB0_357
+	// BB0_230:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1375,16 +1519,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_219
+	WORD $0x54000108 // b.hi BB0_233
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_220
-	// BB0_218:
+	WORD $0x540001c8 // b.hi BB0_234
+	// BB0_232:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003a8 // b.hi BB0_221
-	WORD $0x14000325 // b BB0_336
-	// BB0_219:
+	WORD $0x540003a8 // b.hi BB0_235
+	WORD $0x17fffb5d // b BB0_47
+	// BB0_233:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1393,8 +1537,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_218
-	// BB0_220:
+	WORD $0x54fffe89 // b.ls BB0_232
+	// BB0_234:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1412,153 +1556,175 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54006149 // b.ls BB0_336
-	// BB0_221:
+	WORD $0x54ff6849 // b.ls BB0_47
+	// BB0_235:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54006069 // b.ls BB0_336
+	WORD $0x54ff6769 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_224
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738d5 // fsub s21, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_238
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_224:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262aa6 // fadd s6, s21, s6
+	WORD $0x1e2728d5 // fadd s21, s6, s7
+	// BB0_238:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
+	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
+	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc001d0 // ldr q16, [x14]
-	WORD $0x3dc001b1 // ldr q17, [x13]
-	WORD $0x3dc009c6 // ldr q6, [x14, #32]
-	WORD $0x3dc009a7 // ldr q7, [x13, #32]
-	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
-	WORD $0x4e26ccf2 // fmla v18.4s, v7.4s, v6.4s
-	WORD $0x3400024c // cbz w12, BB0_231
+	WORD $0xad4019d1 // ldp q17, q6, [x14]
+	WORD $0xad4049b4 // ldp q20, q18, [x13]
+	WORD $0x4e31ce38 // fmla v24.4s, v17.4s, v17.4s
+	WORD $0x4e34ce99 // fmla v25.4s, v20.4s, v20.4s
+	WORD $0xad4141c7 // ldp q7, q16, [x14, #32]
+	WORD $0xad414db6 // ldp q22, q19, [x13, #32]
+	WORD $0x4e31ce97 // fmla v23.4s, v20.4s, v17.4s
+	WORD $0x4e26ccd8 // fmla v24.4s, v6.4s, v6.4s
+	WORD $0x4e32ce59 // fmla v25.4s, v18.4s, v18.4s
+	WORD $0x4e27ced7 // fmla v23.4s, v22.4s, v7.4s
+	WORD $0x4e27ccf8 // fmla v24.4s, v7.4s, v7.4s
+	WORD $0x4e36ced9 // fmla v25.4s, v22.4s, v22.4s
+	WORD $0x4e30ce18 // fmla v24.4s, v16.4s, v16.4s
+	WORD $0x4e33ce79 // fmla v25.4s, v19.4s, v19.4s
+	WORD $0x3400028c // cbz w12, BB0_245
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_228
+	WORD $0x540000c0 // b.eq BB0_242
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_229
-	WORD $0xfd4021c3 // ldr d3, [x14, #64]
-	WORD $0xfd4021a4 // ldr d4, [x13, #64]
-	WORD $0x1400000a // b BB0_230
-	// BB0_228:
-	WORD $0xbd4041c3 // ldr s3, [x14, #64]
-	WORD $0xbd4041a4 // ldr s4, [x13, #64]
-	WORD $0x14000007 // b BB0_230
-	// BB0_229:
-	WORD $0xfd4021c3 // ldr d3, [x14, #64]
-	WORD $0xbd4049c4 // ldr s4, [x14, #72]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4021a4 // ldr d4, [x13, #64]
-	WORD $0xbd4049b3 // ldr s19, [x13, #72]
-	WORD $0x6e180664 // mov v4.d[1], v19.d[0]
-	// BB0_230:
-	WORD $0x4e23cc92 // fmla v18.4s, v4.4s, v3.4s
-	// BB0_231:
-	WORD $0x3dc005d5 // ldr q21, [x14, #16]
-	WORD $0x3dc005b6 // ldr q22, [x13, #16]
-	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
-	WORD $0x4e35ced7 // fmla v23.4s, v22.4s, v21.4s
-	WORD $0x3dc00dd3 // ldr q19, [x14, #48]
-	WORD $0x3dc00db4 // ldr q20, [x13, #48]
+	WORD $0x540000e1 // b.ne BB0_243
+	WORD $0xfd4021c4 // ldr d4, [x14, #64]
+	WORD $0xfd4021a5 // ldr d5, [x13, #64]
+	WORD $0x1400000a // b BB0_244
+	// BB0_242:
+	WORD $0xbd4041c4 // ldr s4, [x14, #64]
+	WORD $0xbd4041a5 // ldr s5, [x13, #64]
+	WORD $0x14000007 // b BB0_244
+	// BB0_243:
+	WORD $0xfd4021c4 // ldr d4, [x14, #64]
+	WORD $0xbd4049c5 // ldr s5, [x14, #72]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4021a5 // ldr d5, [x13, #64]
+	WORD $0xbd4049ba // ldr s26, [x13, #72]
+	WORD $0x6e180745 // mov v5.d[1], v26.d[0]
+	// BB0_244:
+	WORD $0x4e24ccb7 // fmla v23.4s, v5.4s, v4.4s
+	WORD $0x4e24cc98 // fmla v24.4s, v4.4s, v4.4s
+	WORD $0x4e25ccb9 // fmla v25.4s, v5.4s, v5.4s
+	// BB0_245:
+	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
+	WORD $0x4e39d718 // fadd v24.4s, v24.4s, v25.4s
+	WORD $0xbd405c19 // ldr s25, [x0, #92]
+	WORD $0x4e26ce5a // fmla v26.4s, v18.4s, v6.4s
+	WORD $0x6e38d718 // faddp v24.4s, v24.4s, v24.4s
+	WORD $0x7e30db18 // faddp s24, v24.2s
+	WORD $0x4e30ce7a // fmla v26.4s, v19.4s, v16.4s
+	WORD $0x1e392300 // fcmp s24, s25
+	WORD $0x4e3ad6f7 // fadd v23.4s, v23.4s, v26.4s
+	WORD $0x6e37d6f7 // faddp v23.4s, v23.4s, v23.4s
+	WORD $0x7e30daf7 // faddp s23, v23.2s
+	WORD $0x1e372ab5 // fadd s21, s21, s23
+	WORD $0x1e2042b7 // fmov s23, s21
+	WORD $0x540000ad // b.le BB0_247
+	WORD $0x1e393b17 // fsub s23, s24, s25
+	WORD $0x1e370817 // fmul s23, s0, s23
+	WORD $0x1e373877 // fsub s23, s3, s23
+	WORD $0x1e371ab7 // fdiv s23, s21, s23
+	// BB0_247:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e33ce97 // fmla v23.4s, v20.4s, v19.4s
-	WORD $0x4e37d652 // fadd v18.4s, v18.4s, v23.4s
-	WORD $0x6e32d652 // faddp v18.4s, v18.4s, v18.4s
-	WORD $0x7e30da52 // faddp s18, v18.2s
-	WORD $0x1e3228a5 // fadd s5, s5, s18
-	WORD $0xb40001d1 // cbz x17, BB0_235
+	WORD $0xb4000211 // cbz x17, BB0_251
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff1eb // b.lt BB0_215
+	WORD $0xbc0045f7 // str s23, [x15], #4
+	WORD $0x54ffef8b // b.lt BB0_229
 	WORD $0xaa0903f0 // mov x16, x9
-	// BB0_234:
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_250:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_234
-	WORD $0x17ffff86 // b BB0_215
-	// BB0_235:
-	WORD $0x1e250812 // fmul s18, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_237
-	WORD $0xbc707957 // ldr s23, [x10, x16, lsl #2]
-	WORD $0x1e372a57 // fadd s23, s18, s23
-	WORD $0xbc307957 // str s23, [x10, x16, lsl #2]
-	WORD $0xbc6f7957 // ldr s23, [x10, x15, lsl #2]
-	WORD $0x1e372a57 // fadd s23, s18, s23
-	WORD $0xbc2f7957 // str s23, [x10, x15, lsl #2]
-	// BB0_237:
-	WORD $0x6e30dc57 // fmul v23.4s, v2.4s, v16.4s
-	WORD $0x4f921237 // fmla v23.4s, v17.4s, v18.s[0]
-	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
-	WORD $0x4f921211 // fmla v17.4s, v16.4s, v18.s[0]
-	WORD $0x6e35dc50 // fmul v16.4s, v2.4s, v21.4s
-	WORD $0x4f9212d0 // fmla v16.4s, v22.4s, v18.s[0]
-	WORD $0x6e36dc56 // fmul v22.4s, v2.4s, v22.4s
-	WORD $0x4f9212b6 // fmla v22.4s, v21.4s, v18.s[0]
-	WORD $0x3d8001d7 // str q23, [x14]
-	WORD $0x3d8001b1 // str q17, [x13]
-	WORD $0x3d8005d0 // str q16, [x14, #16]
-	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
-	WORD $0x4f9210f0 // fmla v16.4s, v7.4s, v18.s[0]
-	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
-	WORD $0x4f9210c7 // fmla v7.4s, v6.4s, v18.s[0]
-	WORD $0x6e33dc46 // fmul v6.4s, v2.4s, v19.4s
-	WORD $0x3d8005b6 // str q22, [x13, #16]
-	WORD $0x4f921286 // fmla v6.4s, v20.4s, v18.s[0]
-	WORD $0x3d8009d0 // str q16, [x14, #32]
-	WORD $0x3d8009a7 // str q7, [x13, #32]
+	WORD $0x54ffff41 // b.ne BB0_250
+	WORD $0x17ffff71 // b BB0_229
+	// BB0_251:
+	WORD $0x1e370817 // fmul s23, s0, s23
+	WORD $0xb40000ea // cbz x10, BB0_253
+	WORD $0xbc707958 // ldr s24, [x10, x16, lsl #2]
+	WORD $0x1e382af8 // fadd s24, s23, s24
+	WORD $0xbc307958 // str s24, [x10, x16, lsl #2]
+	WORD $0xbc6f7958 // ldr s24, [x10, x15, lsl #2]
+	WORD $0x1e382af8 // fadd s24, s23, s24
+	WORD $0xbc2f7958 // str s24, [x10, x15, lsl #2]
+	// BB0_253:
+	WORD $0x6e31dc58 // fmul v24.4s, v2.4s, v17.4s
+	WORD $0x4f971298 // fmla v24.4s, v20.4s, v23.s[0]
+	WORD $0x6e34dc54 // fmul v20.4s, v2.4s, v20.4s
+	WORD $0x4f971234 // fmla v20.4s, v17.4s, v23.s[0]
+	WORD $0x6e26dc51 // fmul v17.4s, v2.4s, v6.4s
+	WORD $0x4f971251 // fmla v17.4s, v18.4s, v23.s[0]
+	WORD $0x6e32dc52 // fmul v18.4s, v2.4s, v18.4s
+	WORD $0x4f9710d2 // fmla v18.4s, v6.4s, v23.s[0]
+	WORD $0x6e27dc46 // fmul v6.4s, v2.4s, v7.4s
+	WORD $0x3d8001d8 // str q24, [x14]
+	WORD $0x4f9712c6 // fmla v6.4s, v22.4s, v23.s[0]
+	WORD $0x3d8001b4 // str q20, [x13]
+	WORD $0x3d8005d1 // str q17, [x14, #16]
+	WORD $0x3d8005b2 // str q18, [x13, #16]
+	WORD $0x3d8009c6 // str q6, [x14, #32]
+	WORD $0x6e36dc46 // fmul v6.4s, v2.4s, v22.4s
+	WORD $0x4f9710e6 // fmla v6.4s, v7.4s, v23.s[0]
+	WORD $0x3d8009a6 // str q6, [x13, #32]
+	WORD $0x6e30dc46 // fmul v6.4s, v2.4s, v16.4s
+	WORD $0x4f971266 // fmla v6.4s, v19.4s, v23.s[0]
 	WORD $0x3d800dc6 // str q6, [x14, #48]
-	WORD $0x6e34dc46 // fmul v6.4s, v2.4s, v20.4s
-	WORD $0x4f921266 // fmla v6.4s, v19.4s, v18.s[0]
+	WORD $0x6e33dc46 // fmul v6.4s, v2.4s, v19.4s
+	WORD $0x4f971206 // fmla v6.4s, v16.4s, v23.s[0]
 	WORD $0x3d800da6 // str q6, [x13, #48]
-	WORD $0x34ffecac // cbz w12, BB0_215
-	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
+	WORD $0x34ffea0c // cbz w12, BB0_229
+	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f921086 // fmla v6.4s, v4.4s, v18.s[0]
-	WORD $0x54ffeba0 // b.eq BB0_214
-	WORD $0x6e24dc47 // fmul v7.4s, v2.4s, v4.4s
+	WORD $0x4f9710a6 // fmla v6.4s, v5.4s, v23.s[0]
+	WORD $0x54ffe8a0 // b.eq BB0_228
+	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000a1 // b.ne BB0_241
-	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0x540000a1 // b.ne BB0_257
+	WORD $0x4f971087 // fmla v7.4s, v4.4s, v23.s[0]
 	WORD $0xfd0021c6 // str d6, [x14, #64]
 	WORD $0xfd0021a7 // str d7, [x13, #64]
-	WORD $0x17ffff5a // b BB0_215
-	// BB0_241:
-	WORD $0x4f921067 // fmla v7.4s, v3.4s, v18.s[0]
+	WORD $0x17ffff45 // b BB0_229
+	// BB0_257:
+	WORD $0x4f971087 // fmla v7.4s, v4.4s, v23.s[0]
 	WORD $0xfd0021c6 // str d6, [x14, #64]
 	WORD $0x910121ce // add x14, x14, #72
 	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
 	WORD $0xfd0021a7 // str d7, [x13, #64]
 	WORD $0x910121ad // add x13, x13, #72
 	WORD $0x4d0081a7 // st1 { v7.s }[2], [x13]
-	WORD $0x17ffff52 // b BB0_215
-	// BB0_242:
+	WORD $0x17ffff3d // b BB0_229
+	// BB0_258:
 	WORD $0xbd0081c6 // str s6, [x14, #128]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9f1086 // fmla v6.4s, v4.4s, v31.s[0]
 	WORD $0xbd0081a6 // str s6, [x13, #128]
-	// BB0_243:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	// BB0_259:
+	WORD $0x1e22c3c6 // fcvt d6, s30
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x54005080 // b.eq BB0_335
-	// BB0_244:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x540059e0 // b.eq BB0_357
+	// BB0_260:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1570,16 +1736,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_247
+	WORD $0x54000108 // b.hi BB0_263
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_248
-	// BB0_246:
+	WORD $0x540001c8 // b.hi BB0_264
+	// BB0_262:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003e8 // b.hi BB0_249
-	WORD $0x14000272 // b BB0_336
-	// BB0_247:
+	WORD $0x540003e8 // b.hi BB0_265
+	WORD $0x17fffa95 // b BB0_47
+	// BB0_263:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1588,8 +1754,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_246
-	// BB0_248:
+	WORD $0x54fffe89 // b.ls BB0_262
+	// BB0_264:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1609,194 +1775,214 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54004aa9 // b.ls BB0_336
-	// BB0_249:
+	WORD $0x54ff4f09 // b.ls BB0_47
+	// BB0_265:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x540049c9 // b.ls BB0_336
+	WORD $0x54ff4e29 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_252
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738de // fsub s30, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_268
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_252:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262bc6 // fadd s6, s30, s6
+	WORD $0x1e2728de // fadd s30, s6, s7
+	// BB0_268:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x6f00e409 // movi v9.2d, #0000000000000000
+	WORD $0x6f00e41f // movi v31.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc001d4 // ldr q20, [x14]
-	WORD $0x3dc001b5 // ldr q21, [x13]
-	WORD $0x3dc009d2 // ldr q18, [x14, #32]
-	WORD $0x3dc009b3 // ldr q19, [x13, #32]
-	WORD $0x3dc011d0 // ldr q16, [x14, #64]
-	WORD $0x3dc011b1 // ldr q17, [x13, #64]
-	WORD $0x3dc019c6 // ldr q6, [x14, #96]
-	WORD $0x3dc019a7 // ldr q7, [x13, #96]
-	WORD $0x4e34ceb6 // fmla v22.4s, v21.4s, v20.4s
-	WORD $0x4e32ce76 // fmla v22.4s, v19.4s, v18.4s
-	WORD $0x4e30ce36 // fmla v22.4s, v17.4s, v16.4s
-	WORD $0x4e26ccf6 // fmla v22.4s, v7.4s, v6.4s
-	WORD $0x3400024c // cbz w12, BB0_259
+	WORD $0xad4019d1 // ldp q17, q6, [x14]
+	WORD $0xad4049b9 // ldp q25, q18, [x13]
+	WORD $0x4e31ce28 // fmla v8.4s, v17.4s, v17.4s
+	WORD $0x4e39cf29 // fmla v9.4s, v25.4s, v25.4s
+	WORD $0xad4141c7 // ldp q7, q16, [x14, #32]
+	WORD $0xad4155bb // ldp q27, q21, [x13, #32]
+	WORD $0x4e31cf3f // fmla v31.4s, v25.4s, v17.4s
+	WORD $0x4e26ccc8 // fmla v8.4s, v6.4s, v6.4s
+	WORD $0x4e32ce49 // fmla v9.4s, v18.4s, v18.4s
+	WORD $0xad4251d3 // ldp q19, q20, [x14, #64]
+	WORD $0xad4261bc // ldp q28, q24, [x13, #64]
+	WORD $0x4e27cf7f // fmla v31.4s, v27.4s, v7.4s
+	WORD $0xad435dd6 // ldp q22, q23, [x14, #96]
+	WORD $0xad4369bd // ldp q29, q26, [x13, #96]
+	WORD $0x4e27cce8 // fmla v8.4s, v7.4s, v7.4s
+	WORD $0x4e3bcf69 // fmla v9.4s, v27.4s, v27.4s
+	WORD $0x4e33cf9f // fmla v31.4s, v28.4s, v19.4s
+	WORD $0x4e30ce08 // fmla v8.4s, v16.4s, v16.4s
+	WORD $0x4e35cea9 // fmla v9.4s, v21.4s, v21.4s
+	WORD $0x4e36cfbf // fmla v31.4s, v29.4s, v22.4s
+	WORD $0x4e33ce68 // fmla v8.4s, v19.4s, v19.4s
+	WORD $0x4e3ccf89 // fmla v9.4s, v28.4s, v28.4s
+	WORD $0x4e34ce88 // fmla v8.4s, v20.4s, v20.4s
+	WORD $0x4e38cf09 // fmla v9.4s, v24.4s, v24.4s
+	WORD $0x4e36cec8 // fmla v8.4s, v22.4s, v22.4s
+	WORD $0x4e3dcfa9 // fmla v9.4s, v29.4s, v29.4s
+	WORD $0x4e37cee8 // fmla v8.4s, v23.4s, v23.4s
+	WORD $0x4e3acf49 // fmla v9.4s, v26.4s, v26.4s
+	WORD $0x3400028c // cbz w12, BB0_275
 	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_256
+	WORD $0x540000c0 // b.eq BB0_272
 	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_257
-	WORD $0xfd4041c3 // ldr d3, [x14, #128]
-	WORD $0xfd4041a4 // ldr d4, [x13, #128]
-	WORD $0x1400000a // b BB0_258
-	// BB0_256:
-	WORD $0xbd4081c3 // ldr s3, [x14, #128]
-	WORD $0xbd4081a4 // ldr s4, [x13, #128]
-	WORD $0x14000007 // b BB0_258
-	// BB0_257:
-	WORD $0xfd4041c3 // ldr d3, [x14, #128]
-	WORD $0xbd4089c4 // ldr s4, [x14, #136]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4041a4 // ldr d4, [x13, #128]
-	WORD $0xbd4089b7 // ldr s23, [x13, #136]
-	WORD $0x6e1806e4 // mov v4.d[1], v23.d[0]
-	// BB0_258:
-	WORD $0x4e23cc96 // fmla v22.4s, v4.4s, v3.4s
-	// BB0_259:
-	WORD $0x3dc005dd // ldr q29, [x14, #16]
-	WORD $0x3dc005be // ldr q30, [x13, #16]
-	WORD $0x6f00e41f // movi v31.2d, #0000000000000000
-	WORD $0x4e3dcfdf // fmla v31.4s, v30.4s, v29.4s
-	WORD $0x3dc00ddb // ldr q27, [x14, #48]
-	WORD $0x3dc00dbc // ldr q28, [x13, #48]
-	WORD $0x3dc015d9 // ldr q25, [x14, #80]
-	WORD $0x3dc015ba // ldr q26, [x13, #80]
-	WORD $0x3dc01dd7 // ldr q23, [x14, #112]
-	WORD $0x3dc01db8 // ldr q24, [x13, #112]
+	WORD $0x540000e1 // b.ne BB0_273
+	WORD $0xfd4041c4 // ldr d4, [x14, #128]
+	WORD $0xfd4041a5 // ldr d5, [x13, #128]
+	WORD $0x1400000a // b BB0_274
+	// BB0_272:
+	WORD $0xbd4081c4 // ldr s4, [x14, #128]
+	WORD $0xbd4081a5 // ldr s5, [x13, #128]
+	WORD $0x14000007 // b BB0_274
+	// BB0_273:
+	WORD $0xfd4041c4 // ldr d4, [x14, #128]
+	WORD $0xbd4089c5 // ldr s5, [x14, #136]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4041a5 // ldr d5, [x13, #128]
+	WORD $0xbd4089aa // ldr s10, [x13, #136]
+	WORD $0x6e180545 // mov v5.d[1], v10.d[0]
+	// BB0_274:
+	WORD $0x4e24ccbf // fmla v31.4s, v5.4s, v4.4s
+	WORD $0x4e24cc88 // fmla v8.4s, v4.4s, v4.4s
+	WORD $0x4e25cca9 // fmla v9.4s, v5.4s, v5.4s
+	// BB0_275:
+	WORD $0x6f00e40a // movi v10.2d, #0000000000000000
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	WORD $0xbd405c09 // ldr s9, [x0, #92]
+	WORD $0x4e26ce4a // fmla v10.4s, v18.4s, v6.4s
+	WORD $0x6e28d508 // faddp v8.4s, v8.4s, v8.4s
+	WORD $0x7e30d908 // faddp s8, v8.2s
+	WORD $0x4e30ceaa // fmla v10.4s, v21.4s, v16.4s
+	WORD $0x1e292100 // fcmp s8, s9
+	WORD $0x4e34cf0a // fmla v10.4s, v24.4s, v20.4s
+	WORD $0x4e37cf4a // fmla v10.4s, v26.4s, v23.4s
+	WORD $0x4e2ad7ff // fadd v31.4s, v31.4s, v10.4s
+	WORD $0x6e3fd7ff // faddp v31.4s, v31.4s, v31.4s
+	WORD $0x7e30dbff // faddp s31, v31.2s
+	WORD $0x1e3f2bde // fadd s30, s30, s31
+	WORD $0x1e2043df // fmov s31, s30
+	WORD $0x540000ad // b.le BB0_277
+	WORD $0x1e29391f // fsub s31, s8, s9
+	WORD $0x1e3f081f // fmul s31, s0, s31
+	WORD $0x1e3f387f // fsub s31, s3, s31
+	WORD $0x1e3f1bdf // fdiv s31, s30, s31
+	// BB0_277:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e3bcf9f // fmla v31.4s, v28.4s, v27.4s
-	WORD $0x4e39cf5f // fmla v31.4s, v26.4s, v25.4s
-	WORD $0x4e37cf1f // fmla v31.4s, v24.4s, v23.4s
-	WORD $0x4e3fd6d6 // fadd v22.4s, v22.4s, v31.4s
-	WORD $0x6e36d6d6 // faddp v22.4s, v22.4s, v22.4s
-	WORD $0x7e30dad6 // faddp s22, v22.2s
-	WORD $0x1e3628a5 // fadd s5, s5, s22
-	WORD $0xb4000251 // cbz x17, BB0_263
+	WORD $0xb40001d1 // cbz x17, BB0_281
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff02b // b.lt BB0_243
+	WORD $0xbc0045ff // str s31, [x15], #4
+	WORD $0x54ffed4b // b.lt BB0_259
 	WORD $0xaa0903f0 // mov x16, x9
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_262:
+	// BB0_280:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_262
-	WORD $0x17ffff74 // b BB0_243
-	// BB0_263:
-	WORD $0x1e250816 // fmul s22, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_265
-	WORD $0xbc70795f // ldr s31, [x10, x16, lsl #2]
-	WORD $0x1e3f2adf // fadd s31, s22, s31
-	WORD $0xbc30795f // str s31, [x10, x16, lsl #2]
-	WORD $0xbc6f795f // ldr s31, [x10, x15, lsl #2]
-	WORD $0x1e3f2adf // fadd s31, s22, s31
-	WORD $0xbc2f795f // str s31, [x10, x15, lsl #2]
-	// BB0_265:
-	WORD $0x6e34dc5f // fmul v31.4s, v2.4s, v20.4s
-	WORD $0x4f9612bf // fmla v31.4s, v21.4s, v22.s[0]
-	WORD $0x6e35dc55 // fmul v21.4s, v2.4s, v21.4s
-	WORD $0x4f961295 // fmla v21.4s, v20.4s, v22.s[0]
-	WORD $0x6e3ddc54 // fmul v20.4s, v2.4s, v29.4s
-	WORD $0x4f9613d4 // fmla v20.4s, v30.4s, v22.s[0]
-	WORD $0x6e3edc5e // fmul v30.4s, v2.4s, v30.4s
-	WORD $0x4f9613be // fmla v30.4s, v29.4s, v22.s[0]
-	WORD $0x3d8001df // str q31, [x14]
-	WORD $0x3d8001b5 // str q21, [x13]
-	WORD $0x3d8005d4 // str q20, [x14, #16]
-	WORD $0x6e32dc54 // fmul v20.4s, v2.4s, v18.4s
-	WORD $0x4f961274 // fmla v20.4s, v19.4s, v22.s[0]
-	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
-	WORD $0x4f961253 // fmla v19.4s, v18.4s, v22.s[0]
-	WORD $0x6e3bdc52 // fmul v18.4s, v2.4s, v27.4s
-	WORD $0x3d8005be // str q30, [x13, #16]
-	WORD $0x4f961392 // fmla v18.4s, v28.4s, v22.s[0]
-	WORD $0x3d8009d4 // str q20, [x14, #32]
-	WORD $0x3d8009b3 // str q19, [x13, #32]
-	WORD $0x3d800dd2 // str q18, [x14, #48]
-	WORD $0x6e3cdc52 // fmul v18.4s, v2.4s, v28.4s
-	WORD $0x4f961372 // fmla v18.4s, v27.4s, v22.s[0]
-	WORD $0x3d800db2 // str q18, [x13, #48]
-	WORD $0x6e30dc52 // fmul v18.4s, v2.4s, v16.4s
-	WORD $0x4f961232 // fmla v18.4s, v17.4s, v22.s[0]
-	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
-	WORD $0x4f961211 // fmla v17.4s, v16.4s, v22.s[0]
-	WORD $0x6e39dc50 // fmul v16.4s, v2.4s, v25.4s
-	WORD $0x3d8011d2 // str q18, [x14, #64]
-	WORD $0x4f961350 // fmla v16.4s, v26.4s, v22.s[0]
-	WORD $0x3d8011b1 // str q17, [x13, #64]
-	WORD $0x3d8015d0 // str q16, [x14, #80]
-	WORD $0x6e3adc50 // fmul v16.4s, v2.4s, v26.4s
-	WORD $0x4f961330 // fmla v16.4s, v25.4s, v22.s[0]
-	WORD $0x3d8015b0 // str q16, [x13, #80]
-	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
-	WORD $0x4f9610f0 // fmla v16.4s, v7.4s, v22.s[0]
-	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
-	WORD $0x4f9610c7 // fmla v7.4s, v6.4s, v22.s[0]
-	WORD $0x6e37dc46 // fmul v6.4s, v2.4s, v23.4s
-	WORD $0x3d8019d0 // str q16, [x14, #96]
-	WORD $0x4f961306 // fmla v6.4s, v24.4s, v22.s[0]
-	WORD $0x3d8019a7 // str q7, [x13, #96]
-	WORD $0x3d801dc6 // str q6, [x14, #112]
+	WORD $0x54ffff41 // b.ne BB0_280
+	WORD $0x17ffff61 // b BB0_259
+	// BB0_281:
+	WORD $0x1e3f081f // fmul s31, s0, s31
+	WORD $0xb40000ea // cbz x10, BB0_283
+	WORD $0xbc707948 // ldr s8, [x10, x16, lsl #2]
+	WORD $0x1e282be8 // fadd s8, s31, s8
+	WORD $0xbc307948 // str s8, [x10, x16, lsl #2]
+	WORD $0xbc6f7948 // ldr s8, [x10, x15, lsl #2]
+	WORD $0x1e282be8 // fadd s8, s31, s8
+	WORD $0xbc2f7948 // str s8, [x10, x15, lsl #2]
+	// BB0_283:
+	WORD $0x6e31dc48 // fmul v8.4s, v2.4s, v17.4s
+	WORD $0x4f9f1328 // fmla v8.4s, v25.4s, v31.s[0]
+	WORD $0x6e39dc59 // fmul v25.4s, v2.4s, v25.4s
+	WORD $0x4f9f1239 // fmla v25.4s, v17.4s, v31.s[0]
+	WORD $0x6e26dc51 // fmul v17.4s, v2.4s, v6.4s
+	WORD $0x4f9f1251 // fmla v17.4s, v18.4s, v31.s[0]
+	WORD $0x6e32dc52 // fmul v18.4s, v2.4s, v18.4s
+	WORD $0x4f9f10d2 // fmla v18.4s, v6.4s, v31.s[0]
+	WORD $0x6e27dc46 // fmul v6.4s, v2.4s, v7.4s
+	WORD $0x3d8001c8 // str q8, [x14]
+	WORD $0x4f9f1366 // fmla v6.4s, v27.4s, v31.s[0]
+	WORD $0x3d8001b9 // str q25, [x13]
+	WORD $0x3d8005d1 // str q17, [x14, #16]
+	WORD $0x3d8005b2 // str q18, [x13, #16]
+	WORD $0x3d8009c6 // str q6, [x14, #32]
+	WORD $0x6e3bdc46 // fmul v6.4s, v2.4s, v27.4s
+	WORD $0x4f9f10e6 // fmla v6.4s, v7.4s, v31.s[0]
+	WORD $0x3d8009a6 // str q6, [x13, #32]
+	WORD $0x6e30dc46 // fmul v6.4s, v2.4s, v16.4s
+	WORD $0x4f9f12a6 // fmla v6.4s, v21.4s, v31.s[0]
+	WORD $0x3d800dc6 // str q6, [x14, #48]
+	WORD $0x6e35dc46 // fmul v6.4s, v2.4s, v21.4s
+	WORD $0x4f9f1206 // fmla v6.4s, v16.4s, v31.s[0]
+	WORD $0x3d800da6 // str q6, [x13, #48]
+	WORD $0x6e33dc46 // fmul v6.4s, v2.4s, v19.4s
+	WORD $0x4f9f1386 // fmla v6.4s, v28.4s, v31.s[0]
+	WORD $0x3d8011c6 // str q6, [x14, #64]
+	WORD $0x6e3cdc46 // fmul v6.4s, v2.4s, v28.4s
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	WORD $0x3d8011a6 // str q6, [x13, #64]
+	WORD $0x6e34dc46 // fmul v6.4s, v2.4s, v20.4s
+	WORD $0x4f9f1306 // fmla v6.4s, v24.4s, v31.s[0]
+	WORD $0x3d8015c6 // str q6, [x14, #80]
 	WORD $0x6e38dc46 // fmul v6.4s, v2.4s, v24.4s
-	WORD $0x4f9612e6 // fmla v6.4s, v23.4s, v22.s[0]
+	WORD $0x4f9f1286 // fmla v6.4s, v20.4s, v31.s[0]
+	WORD $0x3d8015a6 // str q6, [x13, #80]
+	WORD $0x6e36dc46 // fmul v6.4s, v2.4s, v22.4s
+	WORD $0x4f9f13a6 // fmla v6.4s, v29.4s, v31.s[0]
+	WORD $0x3d8019c6 // str q6, [x14, #96]
+	WORD $0x6e3ddc46 // fmul v6.4s, v2.4s, v29.4s
+	WORD $0x4f9f12c6 // fmla v6.4s, v22.4s, v31.s[0]
+	WORD $0x3d8019a6 // str q6, [x13, #96]
+	WORD $0x6e37dc46 // fmul v6.4s, v2.4s, v23.4s
+	WORD $0x4f9f1346 // fmla v6.4s, v26.4s, v31.s[0]
+	WORD $0x3d801dc6 // str q6, [x14, #112]
+	WORD $0x6e3adc46 // fmul v6.4s, v2.4s, v26.4s
+	WORD $0x4f9f12e6 // fmla v6.4s, v23.4s, v31.s[0]
 	WORD $0x3d801da6 // str q6, [x13, #112]
-	WORD $0x34ffe76c // cbz w12, BB0_243
-	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f961086 // fmla v6.4s, v4.4s, v22.s[0]
-	WORD $0x54ffe660 // b.eq BB0_242
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_269
-	WORD $0xfd0041c6 // str d6, [x14, #128]
+	WORD $0x34ffe50c // cbz w12, BB0_259
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f9f10a6 // fmla v6.4s, v5.4s, v31.s[0]
+	WORD $0x54ffe400 // b.eq BB0_258
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_287
+	WORD $0xfd0041c6 // str d6, [x14, #128]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9f1086 // fmla v6.4s, v4.4s, v31.s[0]
 	WORD $0xfd0041a6 // str d6, [x13, #128]
-	WORD $0x17ffff30 // b BB0_243
-	// BB0_269:
+	WORD $0x17ffff1d // b BB0_259
+	// BB0_287:
 	WORD $0xfd0041c6 // str d6, [x14, #128]
 	WORD $0x910221ce // add x14, x14, #136
 	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f961066 // fmla v6.4s, v3.4s, v22.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9f1086 // fmla v6.4s, v4.4s, v31.s[0]
 	WORD $0xfd0041a6 // str d6, [x13, #128]
 	WORD $0x910221ad // add x13, x13, #136
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff27 // b BB0_243
-	// BB0_270:
+	WORD $0x17ffff14 // b BB0_259
+	// BB0_288:
 	WORD $0xbd0071c6 // str s6, [x14, #112]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9d1086 // fmla v6.4s, v4.4s, v29.s[0]
 	WORD $0xbd0071a6 // str s6, [x13, #112]
-	// BB0_271:
-	WORD $0x1e22c0a5 // fcvt d5, s5
+	// BB0_289:
+	WORD $0x1e22c366 // fcvt d6, s27
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f4504a1 // fmadd d1, d5, d5, d1
-	WORD $0x540034c0 // b.eq BB0_335
-	// BB0_272:
+	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
+	WORD $0x54003bc0 // b.eq BB0_357
+	// BB0_290:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
 	WORD $0xeb0e01bf // cmp x13, x14
@@ -1808,16 +1994,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000d // ldr x13, [x0]
 	WORD $0xb87079b0 // ldr w16, [x13, x16, lsl #2]
 	WORD $0xeb1001df // cmp x14, x16
-	WORD $0x54000108 // b.hi BB0_275
+	WORD $0x54000108 // b.hi BB0_293
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x540001c8 // b.hi BB0_276
-	// BB0_274:
+	WORD $0x540001c8 // b.hi BB0_294
+	// BB0_292:
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x540003e8 // b.hi BB0_277
-	WORD $0x14000194 // b BB0_336
-	// BB0_275:
+	WORD $0x540003e8 // b.hi BB0_295
+	WORD $0x17fff9a4 // b BB0_47
+	// BB0_293:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0x8b100e31 // add x17, x17, x16, lsl #3
 	WORD $0xf9800220 // prfm pldl1keep, [x17]
@@ -1826,8 +2012,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
 	WORD $0xb86f79af // ldr w15, [x13, x15, lsl #2]
 	WORD $0xeb0f01df // cmp x14, x15
-	WORD $0x54fffe89 // b.ls BB0_274
-	// BB0_276:
+	WORD $0x54fffe89 // b.ls BB0_292
+	// BB0_294:
 	WORD $0xf9400c11 // ldr x17, [x0, #24]
 	WORD $0xf9402401 // ldr x1, [x0, #72]
 	WORD $0x8b0f0e2f // add x15, x17, x15, lsl #3
@@ -1847,187 +2033,212 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1e0 // prfum pldl1keep, [x15, #-4]
 	WORD $0xb86b79ad // ldr w13, [x13, x11, lsl #2]
 	WORD $0xeb0d01df // cmp x14, x13
-	WORD $0x54002ee9 // b.ls BB0_336
-	// BB0_277:
+	WORD $0x54ff30e9 // b.ls BB0_47
+	// BB0_295:
 	WORD $0xf9400c0e // ldr x14, [x0, #24]
 	WORD $0x8b0d0dce // add x14, x14, x13, lsl #3
 	WORD $0x29403dd0 // ldp w16, w15, [x14]
 	WORD $0xf9401c0e // ldr x14, [x0, #56]
 	WORD $0xeb1001df // cmp x14, x16
 	WORD $0xfa4f81c0 // ccmp x14, x15, #0, hi
-	WORD $0x54002e09 // b.ls BB0_336
+	WORD $0x54ff3009 // b.ls BB0_47
 	WORD $0xf940100e // ldr x14, [x0, #32]
-	WORD $0xbd405005 // ldr s5, [x0, #80]
-	WORD $0xbc6d79c6 // ldr s6, [x14, x13, lsl #2]
-	WORD $0x1e2638a5 // fsub s5, s5, s6
-	WORD $0xb40000aa // cbz x10, BB0_280
+	WORD $0xbd405006 // ldr s6, [x0, #80]
+	WORD $0xbc6d79c7 // ldr s7, [x14, x13, lsl #2]
+	WORD $0x1e2738db // fsub s27, s6, s7
+	WORD $0xb40000aa // cbz x10, BB0_298
 	WORD $0xbc707946 // ldr s6, [x10, x16, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
-	WORD $0x1e2628a5 // fadd s5, s5, s6
-	// BB0_280:
+	WORD $0xbc6f7947 // ldr s7, [x10, x15, lsl #2]
+	WORD $0x1e262b66 // fadd s6, s27, s6
+	WORD $0x1e2728db // fadd s27, s6, s7
+	// BB0_298:
 	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0x9b107d2e // mul x14, x9, x16
-	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
+	WORD $0x6f00e41d // movi v29.2d, #0000000000000000
+	WORD $0x6f00e41f // movi v31.2d, #0000000000000000
+	WORD $0x6f00e41e // movi v30.2d, #0000000000000000
 	WORD $0x8b0e09ae // add x14, x13, x14, lsl #2
 	WORD $0x9b0f7d31 // mul x17, x9, x15
 	WORD $0x8b1109ad // add x13, x13, x17, lsl #2
-	WORD $0x3dc005d2 // ldr q18, [x14, #16]
-	WORD $0x3dc005b3 // ldr q19, [x13, #16]
-	WORD $0x3dc00dd0 // ldr q16, [x14, #48]
-	WORD $0x3dc00db1 // ldr q17, [x13, #48]
-	WORD $0x3dc015c6 // ldr q6, [x14, #80]
-	WORD $0x3dc015a7 // ldr q7, [x13, #80]
-	WORD $0x4e32ce74 // fmla v20.4s, v19.4s, v18.4s
-	WORD $0x4e30ce34 // fmla v20.4s, v17.4s, v16.4s
-	WORD $0x4e26ccf4 // fmla v20.4s, v7.4s, v6.4s
-	WORD $0x3400024c // cbz w12, BB0_287
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x540000c0 // b.eq BB0_284
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000e1 // b.ne BB0_285
-	WORD $0xfd4039c3 // ldr d3, [x14, #112]
-	WORD $0xfd4039a4 // ldr d4, [x13, #112]
-	WORD $0x1400000a // b BB0_286
-	// BB0_284:
-	WORD $0xbd4071c3 // ldr s3, [x14, #112]
-	WORD $0xbd4071a4 // ldr s4, [x13, #112]
-	WORD $0x14000007 // b BB0_286
-	// BB0_285:
-	WORD $0xfd4039c3 // ldr d3, [x14, #112]
-	WORD $0xbd4079c4 // ldr s4, [x14, #120]
-	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
-	WORD $0xfd4039a4 // ldr d4, [x13, #112]
-	WORD $0xbd4079b5 // ldr s21, [x13, #120]
-	WORD $0x6e1806a4 // mov v4.d[1], v21.d[0]
-	// BB0_286:
-	WORD $0x4e23cc94 // fmla v20.4s, v4.4s, v3.4s
-	// BB0_287:
-	WORD $0x3dc001db // ldr q27, [x14]
-	WORD $0x3dc001bc // ldr q28, [x13]
-	WORD $0x6f00e41d // movi v29.2d, #0000000000000000
-	WORD $0x4e3bcf9d // fmla v29.4s, v28.4s, v27.4s
-	WORD $0x3dc009d9 // ldr q25, [x14, #32]
-	WORD $0x3dc009ba // ldr q26, [x13, #32]
-	WORD $0x3dc011d7 // ldr q23, [x14, #64]
-	WORD $0x3dc011b8 // ldr q24, [x13, #64]
+	WORD $0xad401dd4 // ldp q20, q7, [x14]
+	WORD $0xad4059ba // ldp q26, q22, [x13]
 	WORD $0x3dc019d5 // ldr q21, [x14, #96]
-	WORD $0x3dc019b6 // ldr q22, [x13, #96]
+	WORD $0xad4119d1 // ldp q17, q6, [x14, #32]
+	WORD $0xad414db9 // ldp q25, q19, [x13, #32]
+	WORD $0x3dc019b8 // ldr q24, [x13, #96]
+	WORD $0xad4241d2 // ldp q18, q16, [x14, #64]
+	WORD $0x4e27cede // fmla v30.4s, v22.4s, v7.4s
+	WORD $0xad425dbc // ldp q28, q23, [x13, #64]
+	WORD $0x4e34ce9d // fmla v29.4s, v20.4s, v20.4s
+	WORD $0x4e3acf5f // fmla v31.4s, v26.4s, v26.4s
+	WORD $0x4e26ce7e // fmla v30.4s, v19.4s, v6.4s
+	WORD $0x4e27ccfd // fmla v29.4s, v7.4s, v7.4s
+	WORD $0x4e36cedf // fmla v31.4s, v22.4s, v22.4s
+	WORD $0x4e30cefe // fmla v30.4s, v23.4s, v16.4s
+	WORD $0x4e31ce3d // fmla v29.4s, v17.4s, v17.4s
+	WORD $0x4e39cf3f // fmla v31.4s, v25.4s, v25.4s
+	WORD $0x4e26ccdd // fmla v29.4s, v6.4s, v6.4s
+	WORD $0x4e33ce7f // fmla v31.4s, v19.4s, v19.4s
+	WORD $0x4e32ce5d // fmla v29.4s, v18.4s, v18.4s
+	WORD $0x4e3ccf9f // fmla v31.4s, v28.4s, v28.4s
+	WORD $0x4e30ce1d // fmla v29.4s, v16.4s, v16.4s
+	WORD $0x4e37ceff // fmla v31.4s, v23.4s, v23.4s
+	WORD $0x4e35cebd // fmla v29.4s, v21.4s, v21.4s
+	WORD $0x4e38cf1f // fmla v31.4s, v24.4s, v24.4s
+	WORD $0x3400028c // cbz w12, BB0_305
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x540000c0 // b.eq BB0_302
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000e1 // b.ne BB0_303
+	WORD $0xfd4039c4 // ldr d4, [x14, #112]
+	WORD $0xfd4039a5 // ldr d5, [x13, #112]
+	WORD $0x1400000a // b BB0_304
+	// BB0_302:
+	WORD $0xbd4071c4 // ldr s4, [x14, #112]
+	WORD $0xbd4071a5 // ldr s5, [x13, #112]
+	WORD $0x14000007 // b BB0_304
+	// BB0_303:
+	WORD $0xfd4039c4 // ldr d4, [x14, #112]
+	WORD $0xbd4079c5 // ldr s5, [x14, #120]
+	WORD $0x6e1804a4 // mov v4.d[1], v5.d[0]
+	WORD $0xfd4039a5 // ldr d5, [x13, #112]
+	WORD $0xbd4079a8 // ldr s8, [x13, #120]
+	WORD $0x6e180505 // mov v5.d[1], v8.d[0]
+	// BB0_304:
+	WORD $0x4e24ccbe // fmla v30.4s, v5.4s, v4.4s
+	WORD $0x4e24cc9d // fmla v29.4s, v4.4s, v4.4s
+	WORD $0x4e25ccbf // fmla v31.4s, v5.4s, v5.4s
+	// BB0_305:
+	WORD $0x6f00e408 // movi v8.2d, #0000000000000000
+	WORD $0x4e3fd7bd // fadd v29.4s, v29.4s, v31.4s
+	WORD $0x4e34cf48 // fmla v8.4s, v26.4s, v20.4s
+	WORD $0x6e3dd7bd // faddp v29.4s, v29.4s, v29.4s
+	WORD $0x7e30dbbf // faddp s31, v29.2s
+	WORD $0x4e31cf28 // fmla v8.4s, v25.4s, v17.4s
+	WORD $0x4e32cf88 // fmla v8.4s, v28.4s, v18.4s
+	WORD $0x4e35cf08 // fmla v8.4s, v24.4s, v21.4s
+	WORD $0x4e3ed51d // fadd v29.4s, v8.4s, v30.4s
+	WORD $0xbd405c1e // ldr s30, [x0, #92]
+	WORD $0x6e3dd7bd // faddp v29.4s, v29.4s, v29.4s
+	WORD $0x7e30dbbd // faddp s29, v29.2s
+	WORD $0x1e3e23e0 // fcmp s31, s30
+	WORD $0x1e3d2b7b // fadd s27, s27, s29
+	WORD $0x1e20437d // fmov s29, s27
+	WORD $0x540000ad // b.le BB0_307
+	WORD $0x1e3e3bfd // fsub s29, s31, s30
+	WORD $0x1e3d081d // fmul s29, s0, s29
+	WORD $0x1e3d387d // fsub s29, s3, s29
+	WORD $0x1e3d1b7d // fdiv s29, s27, s29
+	// BB0_307:
 	WORD $0xf9403011 // ldr x17, [x0, #96]
-	WORD $0x4e39cf5d // fmla v29.4s, v26.4s, v25.4s
-	WORD $0x4e37cf1d // fmla v29.4s, v24.4s, v23.4s
-	WORD $0x4e35cedd // fmla v29.4s, v22.4s, v21.4s
-	WORD $0x4e34d7b4 // fadd v20.4s, v29.4s, v20.4s
-	WORD $0x6e34d694 // faddp v20.4s, v20.4s, v20.4s
-	WORD $0x7e30da94 // faddp s20, v20.2s
-	WORD $0x1e3428a5 // fadd s5, s5, s20
-	WORD $0xb40001f1 // cbz x17, BB0_291
+	WORD $0xb4000211 // cbz x17, BB0_311
 	WORD $0xf940340f // ldr x15, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045e5 // str s5, [x15], #4
-	WORD $0x54fff08b // b.lt BB0_271
+	WORD $0xbc0045fd // str s29, [x15], #4
+	WORD $0x54ffedab // b.lt BB0_289
 	WORD $0xaa0903f0 // mov x16, x9
 	WORD $0xd503201f // nop
-	// BB0_290:
+	WORD $0xd503201f // nop
+	// BB0_310:
 	WORD $0xbc4045c6 // ldr s6, [x14], #4
 	WORD $0xf1000610 // subs x16, x16, #1
 	WORD $0xbd0001e6 // str s6, [x15]
 	WORD $0xbc4045a6 // ldr s6, [x13], #4
 	WORD $0xbc2979e6 // str s6, [x15, x9, lsl #2]
 	WORD $0x910011ef // add x15, x15, #4
-	WORD $0x54ffff41 // b.ne BB0_290
-	WORD $0x17ffff7a // b BB0_271
-	// BB0_291:
-	WORD $0x1e250814 // fmul s20, s0, s5
-	WORD $0xb40000ea // cbz x10, BB0_293
-	WORD $0xbc70795d // ldr s29, [x10, x16, lsl #2]
-	WORD $0x1e3d2a9d // fadd s29, s20, s29
-	WORD $0xbc30795d // str s29, [x10, x16, lsl #2]
-	WORD $0xbc6f795d // ldr s29, [x10, x15, lsl #2]
-	WORD $0x1e3d2a9d // fadd s29, s20, s29
-	WORD $0xbc2f795d // str s29, [x10, x15, lsl #2]
-	// BB0_293:
-	WORD $0x6e3bdc5d // fmul v29.4s, v2.4s, v27.4s
-	WORD $0x4f94139d // fmla v29.4s, v28.4s, v20.s[0]
-	WORD $0x6e3cdc5c // fmul v28.4s, v2.4s, v28.4s
-	WORD $0x4f94137c // fmla v28.4s, v27.4s, v20.s[0]
-	WORD $0x6e32dc5b // fmul v27.4s, v2.4s, v18.4s
-	WORD $0x4f94127b // fmla v27.4s, v19.4s, v20.s[0]
-	WORD $0x6e33dc53 // fmul v19.4s, v2.4s, v19.4s
-	WORD $0x4f941253 // fmla v19.4s, v18.4s, v20.s[0]
-	WORD $0x6e39dc52 // fmul v18.4s, v2.4s, v25.4s
-	WORD $0x3d8001dd // str q29, [x14]
-	WORD $0x4f941352 // fmla v18.4s, v26.4s, v20.s[0]
-	WORD $0x3d8001bc // str q28, [x13]
-	WORD $0x3d8005db // str q27, [x14, #16]
-	WORD $0x3d8005b3 // str q19, [x13, #16]
-	WORD $0x3d8009d2 // str q18, [x14, #32]
-	WORD $0x6e3adc52 // fmul v18.4s, v2.4s, v26.4s
-	WORD $0x4f941332 // fmla v18.4s, v25.4s, v20.s[0]
-	WORD $0x3d8009b2 // str q18, [x13, #32]
-	WORD $0x6e30dc52 // fmul v18.4s, v2.4s, v16.4s
-	WORD $0x4f941232 // fmla v18.4s, v17.4s, v20.s[0]
-	WORD $0x6e31dc51 // fmul v17.4s, v2.4s, v17.4s
-	WORD $0x4f941211 // fmla v17.4s, v16.4s, v20.s[0]
-	WORD $0x6e37dc50 // fmul v16.4s, v2.4s, v23.4s
-	WORD $0x3d800dd2 // str q18, [x14, #48]
-	WORD $0x4f941310 // fmla v16.4s, v24.4s, v20.s[0]
-	WORD $0x3d800db1 // str q17, [x13, #48]
-	WORD $0x3d8011d0 // str q16, [x14, #64]
-	WORD $0x6e38dc50 // fmul v16.4s, v2.4s, v24.4s
-	WORD $0x4f9412f0 // fmla v16.4s, v23.4s, v20.s[0]
-	WORD $0x3d8011b0 // str q16, [x13, #64]
-	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
-	WORD $0x4f9410f0 // fmla v16.4s, v7.4s, v20.s[0]
-	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
-	WORD $0x4f9410c7 // fmla v7.4s, v6.4s, v20.s[0]
+	WORD $0x54ffff41 // b.ne BB0_310
+	WORD $0x17ffff62 // b BB0_289
+	// BB0_311:
+	WORD $0x1e3d081d // fmul s29, s0, s29
+	WORD $0xb40000ea // cbz x10, BB0_313
+	WORD $0xbc70795e // ldr s30, [x10, x16, lsl #2]
+	WORD $0x1e3e2bbe // fadd s30, s29, s30
+	WORD $0xbc30795e // str s30, [x10, x16, lsl #2]
+	WORD $0xbc6f795e // ldr s30, [x10, x15, lsl #2]
+	WORD $0x1e3e2bbe // fadd s30, s29, s30
+	WORD $0xbc2f795e // str s30, [x10, x15, lsl #2]
+	// BB0_313:
+	WORD $0x6e34dc5e // fmul v30.4s, v2.4s, v20.4s
+	WORD $0x4f9d135e // fmla v30.4s, v26.4s, v29.s[0]
+	WORD $0x6e3adc5a // fmul v26.4s, v2.4s, v26.4s
+	WORD $0x4f9d129a // fmla v26.4s, v20.4s, v29.s[0]
+	WORD $0x6e27dc54 // fmul v20.4s, v2.4s, v7.4s
+	WORD $0x4f9d12d4 // fmla v20.4s, v22.4s, v29.s[0]
+	WORD $0x6e36dc56 // fmul v22.4s, v2.4s, v22.4s
+	WORD $0x4f9d10f6 // fmla v22.4s, v7.4s, v29.s[0]
+	WORD $0x6e31dc47 // fmul v7.4s, v2.4s, v17.4s
+	WORD $0x3d8001de // str q30, [x14]
+	WORD $0x4f9d1327 // fmla v7.4s, v25.4s, v29.s[0]
+	WORD $0x3d8001ba // str q26, [x13]
+	WORD $0x3d8005d4 // str q20, [x14, #16]
+	WORD $0x3d8005b6 // str q22, [x13, #16]
+	WORD $0x3d8009c7 // str q7, [x14, #32]
+	WORD $0x6e39dc47 // fmul v7.4s, v2.4s, v25.4s
+	WORD $0x4f9d1227 // fmla v7.4s, v17.4s, v29.s[0]
+	WORD $0x3d8009a7 // str q7, [x13, #32]
+	WORD $0x6e26dc47 // fmul v7.4s, v2.4s, v6.4s
+	WORD $0x4f9d1267 // fmla v7.4s, v19.4s, v29.s[0]
+	WORD $0x3d800dc7 // str q7, [x14, #48]
+	WORD $0x6e33dc47 // fmul v7.4s, v2.4s, v19.4s
+	WORD $0x4f9d10c7 // fmla v7.4s, v6.4s, v29.s[0]
+	WORD $0x6e32dc46 // fmul v6.4s, v2.4s, v18.4s
+	WORD $0x4f9d1386 // fmla v6.4s, v28.4s, v29.s[0]
+	WORD $0x3d800da7 // str q7, [x13, #48]
+	WORD $0x3d8011c6 // str q6, [x14, #64]
+	WORD $0x6e3cdc46 // fmul v6.4s, v2.4s, v28.4s
+	WORD $0x4f9d1246 // fmla v6.4s, v18.4s, v29.s[0]
+	WORD $0x3d8011a6 // str q6, [x13, #64]
+	WORD $0x6e30dc46 // fmul v6.4s, v2.4s, v16.4s
+	WORD $0x4f9d12e6 // fmla v6.4s, v23.4s, v29.s[0]
+	WORD $0x3d8015c6 // str q6, [x14, #80]
+	WORD $0x6e37dc46 // fmul v6.4s, v2.4s, v23.4s
+	WORD $0x4f9d1206 // fmla v6.4s, v16.4s, v29.s[0]
+	WORD $0x3d8015a6 // str q6, [x13, #80]
 	WORD $0x6e35dc46 // fmul v6.4s, v2.4s, v21.4s
-	WORD $0x3d8015d0 // str q16, [x14, #80]
-	WORD $0x4f9412c6 // fmla v6.4s, v22.4s, v20.s[0]
-	WORD $0x3d8015a7 // str q7, [x13, #80]
+	WORD $0x4f9d1306 // fmla v6.4s, v24.4s, v29.s[0]
 	WORD $0x3d8019c6 // str q6, [x14, #96]
-	WORD $0x6e36dc46 // fmul v6.4s, v2.4s, v22.4s
-	WORD $0x4f9412a6 // fmla v6.4s, v21.4s, v20.s[0]
+	WORD $0x6e38dc46 // fmul v6.4s, v2.4s, v24.4s
+	WORD $0x4f9d12a6 // fmla v6.4s, v21.4s, v29.s[0]
 	WORD $0x3d8019a6 // str q6, [x13, #96]
-	WORD $0x34ffe8ec // cbz w12, BB0_271
-	WORD $0x6e23dc46 // fmul v6.4s, v2.4s, v3.4s
-	WORD $0x7100059f // cmp w12, #1
-	WORD $0x4f941086 // fmla v6.4s, v4.4s, v20.s[0]
-	WORD $0x54ffe7e0 // b.eq BB0_270
-	WORD $0x7100099f // cmp w12, #2
-	WORD $0x540000c1 // b.ne BB0_297
-	WORD $0xfd0039c6 // str d6, [x14, #112]
+	WORD $0x34ffe5ec // cbz w12, BB0_289
 	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0x7100059f // cmp w12, #1
+	WORD $0x4f9d10a6 // fmla v6.4s, v5.4s, v29.s[0]
+	WORD $0x54ffe4e0 // b.eq BB0_288
+	WORD $0x7100099f // cmp w12, #2
+	WORD $0x540000c1 // b.ne BB0_317
+	WORD $0xfd0039c6 // str d6, [x14, #112]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9d1086 // fmla v6.4s, v4.4s, v29.s[0]
 	WORD $0xfd0039a6 // str d6, [x13, #112]
-	WORD $0x17ffff3c // b BB0_271
-	// BB0_297:
+	WORD $0x17ffff24 // b BB0_289
+	// BB0_317:
 	WORD $0xfd0039c6 // str d6, [x14, #112]
 	WORD $0x9101e1ce // add x14, x14, #120
 	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4f941066 // fmla v6.4s, v3.4s, v20.s[0]
+	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
+	WORD $0x4f9d1086 // fmla v6.4s, v4.4s, v29.s[0]
 	WORD $0xfd0039a6 // str d6, [x13, #112]
 	WORD $0x9101e1ad // add x13, x13, #120
 	WORD $0x4d0081a6 // st1 { v6.s }[2], [x13]
-	WORD $0x17ffff33 // b BB0_271
-	// BB0_298:
-	WORD $0xbd4001a5 // ldr s5, [x13]
-	WORD $0xbd400186 // ldr s6, [x12]
-	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
-	WORD $0x4f8410c7 // fmla v7.4s, v6.4s, v4.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
-	WORD $0xbd0001a7 // str s7, [x13]
-	WORD $0xbd000186 // str s6, [x12]
+	WORD $0x17ffff1b // b BB0_289
+	// BB0_318:
+	WORD $0xbd4001a6 // ldr s6, [x13]
+	WORD $0xbd400187 // ldr s7, [x12]
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
+	WORD $0x4f8510f0 // fmla v16.4s, v7.4s, v5.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
+	WORD $0x4f8510c7 // fmla v7.4s, v6.4s, v5.s[0]
+	WORD $0xbd0001b0 // str s16, [x13]
+	WORD $0xbd000187 // str s7, [x12]
 	WORD $0xd503201f // nop
-	// BB0_299:
-	WORD $0x1e22c063 // fcvt d3, s3
+	// BB0_319:
+	WORD $0x1e22c084 // fcvt d4, s4
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
-	WORD $0x1f430461 // fmadd d1, d3, d3, d1
-	WORD $0x540019e0 // b.eq BB0_335
-	// BB0_300:
+	WORD $0x1f440481 // fmadd d1, d4, d4, d1
+	WORD $0x54001de0 // b.eq BB0_357
+	// BB0_320:
 	WORD $0xf940080d // ldr x13, [x0, #16]
 	WORD $0x9101016c // add x12, x11, #64
 	WORD $0xeb0d019f // cmp x12, x13
@@ -2039,16 +2250,16 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf940000c // ldr x12, [x0]
 	WORD $0xb86f798f // ldr w15, [x12, x15, lsl #2]
 	WORD $0xeb0f01bf // cmp x13, x15
-	WORD $0x54000108 // b.hi BB0_303
+	WORD $0x54000108 // b.hi BB0_323
 	WORD $0xb86e798e // ldr w14, [x12, x14, lsl #2]
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x540001c8 // b.hi BB0_304
-	// BB0_302:
+	WORD $0x540001c8 // b.hi BB0_324
+	// BB0_322:
 	WORD $0xb86b798c // ldr w12, [x12, x11, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x54000428 // b.hi BB0_305
-	WORD $0x140000bd // b BB0_336
-	// BB0_303:
+	WORD $0x54000428 // b.hi BB0_325
+	WORD $0x17fff8b5 // b BB0_47
+	// BB0_323:
 	WORD $0xf9400c10 // ldr x16, [x0, #24]
 	WORD $0x8b0f0e10 // add x16, x16, x15, lsl #3
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
@@ -2057,8 +2268,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf98001e0 // prfm pldl1keep, [x15]
 	WORD $0xb86e798e // ldr w14, [x12, x14, lsl #2]
 	WORD $0xeb0e01bf // cmp x13, x14
-	WORD $0x54fffe89 // b.ls BB0_302
-	// BB0_304:
+	WORD $0x54fffe89 // b.ls BB0_322
+	// BB0_324:
 	WORD $0xf9400c10 // ldr x16, [x0, #24]
 	WORD $0xf9402411 // ldr x17, [x0, #72]
 	WORD $0x8b0e0e0e // add x14, x16, x14, lsl #3
@@ -2080,184 +2291,216 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf89fc1c0 // prfum pldl1keep, [x14, #-4]
 	WORD $0xb86b798c // ldr w12, [x12, x11, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x540013c9 // b.ls BB0_336
-	// BB0_305:
+	WORD $0x54ff12c9 // b.ls BB0_47
+	// BB0_325:
 	WORD $0xf9400c0d // ldr x13, [x0, #24]
 	WORD $0x8b0c0dad // add x13, x13, x12, lsl #3
 	WORD $0x294039af // ldp w15, w14, [x13]
 	WORD $0xf9401c0d // ldr x13, [x0, #56]
 	WORD $0xeb0f01bf // cmp x13, x15
 	WORD $0xfa4e81a0 // ccmp x13, x14, #0, hi
-	WORD $0x540012e9 // b.ls BB0_336
+	WORD $0x54ff11e9 // b.ls BB0_47
 	WORD $0xf940100d // ldr x13, [x0, #32]
-	WORD $0xbd405003 // ldr s3, [x0, #80]
-	WORD $0xbc6c79a4 // ldr s4, [x13, x12, lsl #2]
-	WORD $0x1e243863 // fsub s3, s3, s4
-	WORD $0xb40000aa // cbz x10, BB0_308
-	WORD $0xbc6f7944 // ldr s4, [x10, x15, lsl #2]
-	WORD $0x1e242863 // fadd s3, s3, s4
-	WORD $0xbc6e7944 // ldr s4, [x10, x14, lsl #2]
-	WORD $0x1e242863 // fadd s3, s3, s4
-	// BB0_308:
+	WORD $0xbd405004 // ldr s4, [x0, #80]
+	WORD $0xbc6c79a5 // ldr s5, [x13, x12, lsl #2]
+	WORD $0x1e253884 // fsub s4, s4, s5
+	WORD $0xb40000aa // cbz x10, BB0_328
+	WORD $0xbc6f7945 // ldr s5, [x10, x15, lsl #2]
+	WORD $0x1e252884 // fadd s4, s4, s5
+	WORD $0xbc6e7945 // ldr s5, [x10, x14, lsl #2]
+	WORD $0x1e252884 // fadd s4, s4, s5
+	// BB0_328:
 	WORD $0xf940180c // ldr x12, [x0, #48]
 	WORD $0x9b0f7d2d // mul x13, x9, x15
-	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
+	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
+	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
+	WORD $0x9b0e7d30 // mul x16, x9, x14
+	WORD $0x6f00e414 // movi v20.2d, #0000000000000000
 	WORD $0xf100413f // cmp x9, #16
 	WORD $0xaa0903e1 // mov x1, x9
 	WORD $0x8b0d098d // add x13, x12, x13, lsl #2
-	WORD $0x9b0e7d30 // mul x16, x9, x14
 	WORD $0x8b10098c // add x12, x12, x16, lsl #2
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0d03f1 // mov x17, x13
-	WORD $0x5400024b // b.lt BB0_311
+	WORD $0x540003cb // b.lt BB0_331
 	WORD $0xaa0d03f1 // mov x17, x13
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0903e2 // mov x2, x9
-	// BB0_310:
-	WORD $0xad404630 // ldp q16, q17, [x17]
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_330:
+	WORD $0xad405a35 // ldp q21, q22, [x17]
 	WORD $0xd1004041 // sub x1, x2, #16
 	WORD $0xf1007c5f // cmp x2, #31
 	WORD $0xaa0103e2 // mov x2, x1
-	WORD $0xad404e12 // ldp q18, q19, [x16]
-	WORD $0x4e31ce65 // fmla v5.4s, v19.4s, v17.4s
-	WORD $0xad415614 // ldp q20, q21, [x16, #32]
-	WORD $0x91010210 // add x16, x16, #64
-	WORD $0x4e30ce44 // fmla v4.4s, v18.4s, v16.4s
-	WORD $0xad414a30 // ldp q16, q18, [x17, #32]
+	WORD $0x4e36cec6 // fmla v6.4s, v22.4s, v22.4s
+	WORD $0x4e35cea5 // fmla v5.4s, v21.4s, v21.4s
+	WORD $0xad406217 // ldp q23, q24, [x16]
+	WORD $0x4e35cef0 // fmla v16.4s, v23.4s, v21.4s
+	WORD $0x4e36cf12 // fmla v18.4s, v24.4s, v22.4s
+	WORD $0xad415a35 // ldp q21, q22, [x17, #32]
 	WORD $0x91010231 // add x17, x17, #64
-	WORD $0x4e32cea7 // fmla v7.4s, v21.4s, v18.4s
-	WORD $0x4e30ce86 // fmla v6.4s, v20.4s, v16.4s
-	WORD $0x54fffe68 // b.hi BB0_310
-	// BB0_311:
+	WORD $0x4e38cf06 // fmla v6.4s, v24.4s, v24.4s
+	WORD $0x4e37cee5 // fmla v5.4s, v23.4s, v23.4s
+	WORD $0xad416217 // ldp q23, q24, [x16, #32]
+	WORD $0x4e36ced1 // fmla v17.4s, v22.4s, v22.4s
+	WORD $0x91010210 // add x16, x16, #64
+	WORD $0x4e35cea7 // fmla v7.4s, v21.4s, v21.4s
+	WORD $0x4e36cf14 // fmla v20.4s, v24.4s, v22.4s
+	WORD $0x4e38cf11 // fmla v17.4s, v24.4s, v24.4s
+	WORD $0x4e35cef3 // fmla v19.4s, v23.4s, v21.4s
+	WORD $0x4e37cee7 // fmla v7.4s, v23.4s, v23.4s
+	WORD $0x54fffd68 // b.hi BB0_330
+	// BB0_331:
 	WORD $0xf100103f // cmp x1, #4
-	WORD $0x540000eb // b.lt BB0_313
-	// BB0_312:
-	WORD $0x3cc10630 // ldr q16, [x17], #16
-	WORD $0x3cc10611 // ldr q17, [x16], #16
+	WORD $0x5400012b // b.lt BB0_333
+	// BB0_332:
+	WORD $0x3cc10635 // ldr q21, [x17], #16
+	WORD $0x3cc10616 // ldr q22, [x16], #16
 	WORD $0xf1001c3f // cmp x1, #7
 	WORD $0xd1001021 // sub x1, x1, #4
-	WORD $0x4e30ce24 // fmla v4.4s, v17.4s, v16.4s
-	WORD $0x54ffff68 // b.hi BB0_312
-	// BB0_313:
+	WORD $0x4e35cea5 // fmla v5.4s, v21.4s, v21.4s
+	WORD $0x4e35ced0 // fmla v16.4s, v22.4s, v21.4s
+	WORD $0x4e36cec5 // fmla v5.4s, v22.4s, v22.4s
+	WORD $0x54ffff28 // b.hi BB0_332
+	// BB0_333:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400024b // b.lt BB0_320
+	WORD $0x5400028b // b.lt BB0_340
 	WORD $0x7100043f // cmp w1, #1
-	WORD $0x540000c0 // b.eq BB0_317
+	WORD $0x540000c0 // b.eq BB0_337
 	WORD $0x7100083f // cmp w1, #2
-	WORD $0x540000e1 // b.ne BB0_318
-	WORD $0xfd400230 // ldr d16, [x17]
-	WORD $0xfd400211 // ldr d17, [x16]
-	WORD $0x1400000a // b BB0_319
-	// BB0_317:
-	WORD $0xbd400230 // ldr s16, [x17]
-	WORD $0xbd400211 // ldr s17, [x16]
-	WORD $0x14000007 // b BB0_319
-	// BB0_318:
-	WORD $0xfd400230 // ldr d16, [x17]
-	WORD $0xbd400a31 // ldr s17, [x17, #8]
-	WORD $0x6e180630 // mov v16.d[1], v17.d[0]
-	WORD $0xfd400211 // ldr d17, [x16]
-	WORD $0xbd400a12 // ldr s18, [x16, #8]
-	WORD $0x6e180651 // mov v17.d[1], v18.d[0]
-	// BB0_319:
-	WORD $0x4e30ce25 // fmla v5.4s, v17.4s, v16.4s
-	// BB0_320:
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c5 // fadd v5.4s, v6.4s, v7.4s
+	WORD $0x540000e1 // b.ne BB0_338
+	WORD $0xfd400235 // ldr d21, [x17]
+	WORD $0xfd400216 // ldr d22, [x16]
+	WORD $0x1400000a // b BB0_339
+	// BB0_337:
+	WORD $0xbd400235 // ldr s21, [x17]
+	WORD $0xbd400216 // ldr s22, [x16]
+	WORD $0x14000007 // b BB0_339
+	// BB0_338:
+	WORD $0xfd400235 // ldr d21, [x17]
+	WORD $0xbd400a36 // ldr s22, [x17, #8]
+	WORD $0x6e1806d5 // mov v21.d[1], v22.d[0]
+	WORD $0xfd400216 // ldr d22, [x16]
+	WORD $0xbd400a17 // ldr s23, [x16, #8]
+	WORD $0x6e1806f6 // mov v22.d[1], v23.d[0]
+	// BB0_339:
+	WORD $0x4e35cea6 // fmla v6.4s, v21.4s, v21.4s
+	WORD $0x4e35ced2 // fmla v18.4s, v22.4s, v21.4s
+	WORD $0x4e36cec6 // fmla v6.4s, v22.4s, v22.4s
+	// BB0_340:
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4e31d4e6 // fadd v6.4s, v7.4s, v17.4s
+	WORD $0x4e34d667 // fadd v7.4s, v19.4s, v20.4s
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4e32d606 // fadd v6.4s, v16.4s, v18.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0xbd405c07 // ldr s7, [x0, #92]
+	WORD $0x6e25d4a5 // faddp v5.4s, v5.4s, v5.4s
+	WORD $0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
+	WORD $0x7e30d8a5 // faddp s5, v5.2s
+	WORD $0x7e30d8c6 // faddp s6, v6.2s
+	WORD $0x1e2720a0 // fcmp s5, s7
+	WORD $0x1e262884 // fadd s4, s4, s6
+	WORD $0x1e204086 // fmov s6, s4
+	WORD $0x540000ad // b.le BB0_342
+	WORD $0x1e2738a5 // fsub s5, s5, s7
+	WORD $0x1e250805 // fmul s5, s0, s5
+	WORD $0x1e253865 // fsub s5, s3, s5
+	WORD $0x1e251886 // fdiv s6, s4, s5
+	// BB0_342:
 	WORD $0xf9403010 // ldr x16, [x0, #96]
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
-	WORD $0x7e30d884 // faddp s4, v4.2s
-	WORD $0x1e242863 // fadd s3, s3, s4
-	WORD $0xb4000210 // cbz x16, BB0_324
+	WORD $0xb40001f0 // cbz x16, BB0_346
 	WORD $0xf940340e // ldr x14, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0xbc0045c3 // str s3, [x14], #4
-	WORD $0x54ffee8b // b.lt BB0_299
+	WORD $0xbc0045c6 // str s6, [x14], #4
+	WORD $0x54ffea6b // b.lt BB0_319
 	WORD $0xaa0903ef // mov x15, x9
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_323:
-	WORD $0xbc4045a4 // ldr s4, [x13], #4
+	// BB0_345:
+	WORD $0xbc4045a5 // ldr s5, [x13], #4
 	WORD $0xf10005ef // subs x15, x15, #1
-	WORD $0xbd0001c4 // str s4, [x14]
-	WORD $0xbc404584 // ldr s4, [x12], #4
-	WORD $0xbc2979c4 // str s4, [x14, x9, lsl #2]
+	WORD $0xbd0001c5 // str s5, [x14]
+	WORD $0xbc404585 // ldr s5, [x12], #4
+	WORD $0xbc2979c5 // str s5, [x14, x9, lsl #2]
 	WORD $0x910011ce // add x14, x14, #4
-	WORD $0x54ffff41 // b.ne BB0_323
-	WORD $0x17ffff69 // b BB0_299
-	// BB0_324:
-	WORD $0x1e230804 // fmul s4, s0, s3
-	WORD $0xb40000ea // cbz x10, BB0_326
-	WORD $0xbc6f7945 // ldr s5, [x10, x15, lsl #2]
-	WORD $0x1e252885 // fadd s5, s4, s5
-	WORD $0xbc2f7945 // str s5, [x10, x15, lsl #2]
-	WORD $0xbc6e7945 // ldr s5, [x10, x14, lsl #2]
-	WORD $0x1e252885 // fadd s5, s4, s5
-	WORD $0xbc2e7945 // str s5, [x10, x14, lsl #2]
-	// BB0_326:
+	WORD $0x54ffff41 // b.ne BB0_345
+	WORD $0x17ffff49 // b BB0_319
+	// BB0_346:
+	WORD $0x1e260805 // fmul s5, s0, s6
+	WORD $0xb40000ea // cbz x10, BB0_348
+	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
+	WORD $0x1e2628a6 // fadd s6, s5, s6
+	WORD $0xbc2f7946 // str s6, [x10, x15, lsl #2]
+	WORD $0xbc6e7946 // ldr s6, [x10, x14, lsl #2]
+	WORD $0x1e2628a6 // fadd s6, s5, s6
+	WORD $0xbc2e7946 // str s6, [x10, x14, lsl #2]
+	// BB0_348:
 	WORD $0xf100113f // cmp x9, #4
-	WORD $0x5400022b // b.lt BB0_330
+	WORD $0x5400022b // b.lt BB0_352
 	WORD $0xaa0903ef // mov x15, x9
-	// BB0_328:
-	WORD $0x3dc001a5 // ldr q5, [x13]
-	WORD $0x3dc00186 // ldr q6, [x12]
+	// BB0_350:
+	WORD $0x3dc001a6 // ldr q6, [x13]
+	WORD $0x3dc00187 // ldr q7, [x12]
 	WORD $0xd10011ee // sub x14, x15, #4
 	WORD $0xf1001dff // cmp x15, #7
-	WORD $0x6e25dc47 // fmul v7.4s, v2.4s, v5.4s
+	WORD $0x6e26dc50 // fmul v16.4s, v2.4s, v6.4s
 	WORD $0xaa0e03ef // mov x15, x14
-	WORD $0x4f8410c7 // fmla v7.4s, v6.4s, v4.s[0]
-	WORD $0x6e26dc46 // fmul v6.4s, v2.4s, v6.4s
-	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
-	WORD $0x3c8105a7 // str q7, [x13], #16
-	WORD $0x3c810586 // str q6, [x12], #16
-	WORD $0x54fffea8 // b.hi BB0_328
+	WORD $0x4f8510f0 // fmla v16.4s, v7.4s, v5.s[0]
+	WORD $0x6e27dc47 // fmul v7.4s, v2.4s, v7.4s
+	WORD $0x4f8510c7 // fmla v7.4s, v6.4s, v5.s[0]
+	WORD $0x3c8105b0 // str q16, [x13], #16
+	WORD $0x3c810587 // str q7, [x12], #16
+	WORD $0x54fffea8 // b.hi BB0_350
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x540000aa // b.ge BB0_331
-	WORD $0x17ffff4f // b BB0_299
-	// BB0_330:
+	WORD $0x540000aa // b.ge BB0_353
+	WORD $0x17ffff2f // b BB0_319
+	// BB0_352:
 	WORD $0xaa0903ee // mov x14, x9
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0x54ffe98b // b.lt BB0_299
-	// BB0_331:
+	WORD $0x54ffe58b // b.lt BB0_319
+	// BB0_353:
 	WORD $0x710005df // cmp w14, #1
-	WORD $0x54ffe820 // b.eq BB0_298
+	WORD $0x54ffe420 // b.eq BB0_318
 	WORD $0x710009df // cmp w14, #2
-	WORD $0x54000141 // b.ne BB0_334
-	WORD $0xfd4001a5 // ldr d5, [x13]
-	WORD $0xfd400186 // ldr d6, [x12]
-	WORD $0x2e25dc47 // fmul v7.2s, v2.2s, v5.2s
-	WORD $0x0f8410c7 // fmla v7.2s, v6.2s, v4.s[0]
-	WORD $0x2e26dc46 // fmul v6.2s, v2.2s, v6.2s
-	WORD $0x0f8410a6 // fmla v6.2s, v5.2s, v4.s[0]
-	WORD $0xfd0001a7 // str d7, [x13]
-	WORD $0xfd000186 // str d6, [x12]
-	WORD $0x17ffff3f // b BB0_299
-	// BB0_334:
-	WORD $0xfd4001a5 // ldr d5, [x13]
-	WORD $0xbd4009a6 // ldr s6, [x13, #8]
+	WORD $0x54000141 // b.ne BB0_356
+	WORD $0xfd4001a6 // ldr d6, [x13]
+	WORD $0xfd400187 // ldr d7, [x12]
+	WORD $0x2e26dc50 // fmul v16.2s, v2.2s, v6.2s
+	WORD $0x0f8510f0 // fmla v16.2s, v7.2s, v5.s[0]
+	WORD $0x2e27dc47 // fmul v7.2s, v2.2s, v7.2s
+	WORD $0x0f8510c7 // fmla v7.2s, v6.2s, v5.s[0]
+	WORD $0xfd0001b0 // str d16, [x13]
+	WORD $0xfd000187 // str d7, [x12]
+	WORD $0x17ffff1f // b BB0_319
+	// BB0_356:
+	WORD $0xfd4001a6 // ldr d6, [x13]
+	WORD $0xbd4009a7 // ldr s7, [x13, #8]
 	WORD $0x910021ae // add x14, x13, #8
 	WORD $0x9100218f // add x15, x12, #8
-	WORD $0x6e1804c5 // mov v5.d[1], v6.d[0]
-	WORD $0x6e25dc46 // fmul v6.4s, v2.4s, v5.4s
-	WORD $0xfd400187 // ldr d7, [x12]
-	WORD $0xbd400990 // ldr s16, [x12, #8]
-	WORD $0x6e180607 // mov v7.d[1], v16.d[0]
-	WORD $0x4f8410e6 // fmla v6.4s, v7.4s, v4.s[0]
-	WORD $0xfd0001a6 // str d6, [x13]
-	WORD $0x4d0081c6 // st1 { v6.s }[2], [x14]
-	WORD $0x6e27dc46 // fmul v6.4s, v2.4s, v7.4s
-	WORD $0x4f8410a6 // fmla v6.4s, v5.4s, v4.s[0]
-	WORD $0xfd000186 // str d6, [x12]
-	WORD $0x4d0081e6 // st1 { v6.s }[2], [x15]
-	WORD $0x17ffff2e // b BB0_299
-	// BB0_335:
-	WORD $0xaa0803eb // mov x11, x8
-	// BB0_336:
-	WORD $0xf900380b // str x11, [x0, #112]
+	WORD $0x6e1804e6 // mov v6.d[1], v7.d[0]
+	WORD $0x6e26dc47 // fmul v7.4s, v2.4s, v6.4s
+	WORD $0xfd400190 // ldr d16, [x12]
+	WORD $0xbd400991 // ldr s17, [x12, #8]
+	WORD $0x6e180630 // mov v16.d[1], v17.d[0]
+	WORD $0x4f851207 // fmla v7.4s, v16.4s, v5.s[0]
+	WORD $0xfd0001a7 // str d7, [x13]
+	WORD $0x4d0081c7 // st1 { v7.s }[2], [x14]
+	WORD $0x6e30dc47 // fmul v7.4s, v2.4s, v16.4s
+	WORD $0x4f8510c7 // fmla v7.4s, v6.4s, v5.s[0]
+	WORD $0xfd000187 // str d7, [x12]
+	WORD $0x4d0081e7 // st1 { v7.s }[2], [x15]
+	WORD $0x17ffff0e // b BB0_319
+	// BB0_357:
+	WORD $0xf9003808 // str x8, [x0, #112]
 	WORD $0xfd003c01 // str d1, [x0, #120]
-	// BB0_337:
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp, #16]
+	WORD $0xd503201f // nop, for ldr d10, [sp], #32
 	WORD $0xd65f03c0 // ret

@@ -160,7 +160,7 @@ func TestGuardStopsTheLoop(t *testing.T) {
 			f, coef, want := Factors{K: k, W: fresh(t, 6*k)}, make([]float32, Coefs(k)), make([]float32, Coefs(k))
 			like := Factors{K: k, W: slices.Clone(f.W)}
 			like.Steps(rows[:c.done], idx, y, s)
-			like.Read(rows[c.done:], idx, y, want)
+			like.Read(rows[c.done:], idx, y, want, s)
 			done, _ := f.Guarded(rows, idx, y, coef, s, g)
 			if done != c.done || !sameBits(f.W, like.W) || !slices.Equal(g.locks, locks) {
 				t.Errorf("%s: %d steps, want %d; locks %v, were %v; weights %v, want %v", name, done, c.done, g.locks,

@@ -99,7 +99,7 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 		bias = &f.Bias[0]
 	}
 	done, loss = factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, f.Mean,
-		s.Keep, s.Rate, int(h), coef)
+		s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef)
 	if done < len(rows) {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[done], len(y), f.nodes))
 	}

@@ -26,13 +26,14 @@ type factorLoop struct {
 	n, known, bias, half   Mem
 	i, r, u, v, pu, pv     GPVirtual // the entry's number, its place, its nodes and their rows
 	mean, rate, miss, loss VecVirtual
+	squares                VecVirtual
 }
 
 // begin opens the loop's function.
 func beginFactor(name string) *factorLoop {
 	TEXT(name, NOSPLIT, "func(rows *int32, n, known int, idx *uint32, y *float32, entries int, "+
-		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate float32, half int, coef "+
-		"*float32, locks *uint32, guard, tickets, count *uint64) (done int, loss float64)")
+		"w *float32, nodes int, bias *float32, k int, mask uint32, mean, keep, rate, most float32, half int, "+
+		"coef *float32, locks *uint32, guard, tickets, count *uint64) (done int, loss float64)")
 	Pragma("noescape")
 	l := &factorLoop{
 		rows: arg("rows"), idx: arg("idx"), y: arg("y"), entries: arg("entries"),
@@ -119,9 +120,16 @@ func foldQuarter(x, t VecVirtual) {
 }
 
 // add adds the product of the rows to miss, where a half-step that reads ends, and where
-// a guard stands.
-func (l *factorLoop) add(product VecVirtual) {
+// a guard stands. squares are those of both rows: if they are more than most, miss is shortened.
+func (l *factorLoop) add(product, squares VecVirtual) {
 	VADDSS(product.AsX(), l.miss, l.miss)
+	wide := XMM()
+	VCVTSS2SD(l.miss, l.miss, wide)
+	VFMADD231SD(wide, wide, l.loss)
+	l.squares = squares
+	VUCOMISS(number("most"), squares.AsX())
+	JHI(LabelRef("long"))
+	Label("short")
 	CMPQ(l.half, Imm(both))
 	JNE(LabelRef("between"))
 }
@@ -146,9 +154,6 @@ func (l *factorLoop) move(name string, step VecVirtual) {
 // half-steps: keep stores both rows as they were read from coef on, that of u first, and write
 // moves those in memory by the ones stored.
 func (l *factorLoop) end(step VecVirtual, guards func(), keep, write func(coef, second Register)) {
-	Label("add")
-	VCVTSS2SD(l.miss, l.miss, l.miss)
-	VFMADD231SD(l.miss, l.miss, l.loss)
 	Label("entry")
 	INCQ(l.i)
 	JMP(LabelRef("loop"))
@@ -166,9 +171,16 @@ func (l *factorLoop) end(step VecVirtual, guards func(), keep, write func(coef, 
 	first := arg("coef")
 	VMOVSS(l.miss, Mem{Base: first})
 	rows(keep)
-	VCVTSS2SD(l.miss, l.miss, l.miss)
-	VFMADD231SD(l.miss, l.miss, l.loss)
 	JMP(LabelRef("done"))
+
+	Label("long")
+	one, bits := XMM(), GP32()
+	MOVL(U32(0x3f800000), bits)
+	VMOVD(bits, one)
+	VSUBSS(number("most"), l.squares.AsX(), l.squares.AsX())
+	VFNMADD231SS(l.squares.AsX(), l.rate, one)
+	VDIVSS(one, l.miss, l.miss)
+	JMP(LabelRef("short"))
 
 	Label("resume")
 	l.find()
@@ -217,18 +229,25 @@ func factorSteps(vectors int) {
 		s.store(x, m, mask)
 	}
 	p, q := make([]VecVirtual, vectors), make([]VecVirtual, vectors)
-	sum := ZMM()
+	sum, squares, others := ZMM(), ZMM(), ZMM()
 	for c := range vectors {
 		p[c], q[c] = load(l.pu, c), load(l.pv, c)
 		if c == 0 {
 			VMULPS(p[c], q[c], sum)
+			VMULPS(p[c], p[c], squares)
+			VMULPS(q[c], q[c], others)
 		} else {
 			VFMADD231PS(p[c], q[c], sum)
+			VFMADD231PS(p[c], p[c], squares)
+			VFMADD231PS(q[c], q[c], others)
 		}
 	}
+	VADDPS(others, squares, squares)
 	product, step := s.fold(VADDPS, sum), s.vector()
 	foldQuarter(product, XMM())
-	l.add(product)
+	size := s.fold(VADDPS, squares)
+	foldQuarter(size, XMM())
+	l.add(product, size)
 	l.move("now", step)
 	moved := ZMM()
 	move := func(at Register, c int, mine, other VecVirtual) {
@@ -294,21 +313,25 @@ func factorAVX2() {
 		PREFETCHT0(Mem{Base: row, Index: c, Scale: 1, Disp: -4}) // the last number's
 	})
 	load := avx2.loadPart
-	sum, high := YMM(), XMM()
-	VXORPS(sum, sum, sum)
+	sum, squares, others, high := YMM(), YMM(), YMM(), XMM()
+	avx2.zero(sum, squares, others)
 	l.parts("dot", c, whole, func(p, q Mem, n int) {
-		x := load(p, n)
-		if n < 4 {
-			VFMADD231PS(load(q, n).AsX(), x.AsX(), sum.AsX())
-		} else {
-			VFMADD231PS(q, part(x, n), part(sum, n))
-		}
+		x, y := load(p, n), load(q, n)
+		VFMADD231PS(part(y, n), part(x, n), part(sum, n))
+		VFMADD231PS(part(x, n), part(x, n), part(squares, n))
+		VFMADD231PS(part(y, n), part(y, n), part(others, n))
 	}, func() {
-		VEXTRACTF128(Imm(1), sum, high)
-		VADDPS(high, sum.AsX(), sum.AsX())
+		VADDPS(others, squares, squares)
+		VXORPS(others, others, others)
+		for _, x := range []VecVirtual{sum, squares} {
+			VEXTRACTF128(Imm(1), x, high)
+			VADDPS(high, x.AsX(), x.AsX())
+		}
 	})
+	VADDPS(others.AsX(), squares.AsX(), squares.AsX())
 	foldQuarter(sum, high)
-	l.add(sum)
+	foldQuarter(squares, high)
+	l.add(sum, squares)
 	step := YMM()
 	l.move("now", step)
 	move := func(at Mem, mine, other VecVirtual, n int) {

@@ -56,7 +56,7 @@ func (l *factorLoop) guard(name string, half int, step VecVirtual, take, write f
 	count()
 	l.move(name, step)
 	write()
-	JMP(LabelRef("add"))
+	JMP(LabelRef("entry"))
 	Label("not_" + name)
 }
 
@@ -107,7 +107,7 @@ func (l *factorLoop) release() {
 	asleep(l.u, "slept")
 	Label("released")
 	asleep(l.v, "slept")
-	JMP(LabelRef("add"))
+	JMP(LabelRef("entry"))
 	Label("slept")
 	slept()
 	JMP(LabelRef("stop"))
@@ -130,9 +130,9 @@ func (l *factorLoop) nextTurn() {
 	nextTurn(func(t Register) {
 		LEAQ(Mem{Base: l.i, Disp: 1}, t)
 		CMPQ(t, l.n)
-		JGE(LabelRef("add"))
+		JGE(LabelRef("entry"))
 	}, "stop")
-	JMP(LabelRef("add"))
+	JMP(LabelRef("entry"))
 	Label("stop")
 	MOVQ(I32(0), l.n)
 }

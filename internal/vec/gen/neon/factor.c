@@ -4,19 +4,23 @@
 // entry itself.
 enum { near = 12, far = 64 };
 
-// dot is that of two rows: of so many vectors, all in p and q, and of the k%4 numbers behind them.
-inline float dot(int vectors, float *pu, float *pv, float32x4_t *p, float32x4_t *q, int more) {
-	float32x4_t sum[2] = {vdupq_n_f32(0), vdupq_n_f32(0)};
+// dot is that of two rows: of so many vectors, all in p and q, and of the k%4 numbers behind them. squares
+// becomes the sum of the squares of both.
+inline float dot(int vectors, float *pu, float *pv, float32x4_t *p, float32x4_t *q, int more, float *squares) {
+	float32x4_t sum[2] = {vdupq_n_f32(0), vdupq_n_f32(0)}, square[2] = {sum[0], sum[0]};
 	unrolled for (int v = 0; v < vectors; v++) {
 		p[v] = vld1q_f32(pu + 4 * v);
 		q[v] = vld1q_f32(pv + 4 * v);
 		sum[v % 2] = vfmaq_f32(sum[v % 2], p[v], q[v]);
+		square[0] = vfmaq_f32(square[0], p[v], p[v]), square[1] = vfmaq_f32(square[1], q[v], q[v]);
 	}
 	if (more) {
-		p[vectors] = load(pu + 4 * vectors, more);
-		q[vectors] = load(pv + 4 * vectors, more);
-		sum[vectors % 2] = vfmaq_f32(sum[vectors % 2], p[vectors], q[vectors]);
+		float32x4_t x = p[vectors] = load(pu + 4 * vectors, more);
+		float32x4_t y = q[vectors] = load(pv + 4 * vectors, more);
+		sum[vectors % 2] = vfmaq_f32(sum[vectors % 2], x, y);
+		square[0] = vfmaq_f32(square[0], x, x), square[1] = vfmaq_f32(square[1], y, y);
 	}
+	*squares = vaddvq_f32(vaddq_f32(square[0], square[1]));
 	return vaddvq_f32(vaddq_f32(sum[0], sum[1]));
 }
 
@@ -39,17 +43,27 @@ inline void move(int vectors, float *pu, float *pv, float32x4_t *p, float32x4_t 
 enum { held = 8 }; // vectors of a row that the registers hold, with those of the other one
 
 // longDot and longMove are for rows of more: they are loaded twice.
-inline float longDot(float *pu, float *pv, long k) {
-	float32x4_t sum[4];
+inline float longDot(float *pu, float *pv, long k, float *squares) {
+	float32x4_t sum[4], square[4];
 	unrolled for (int v = 0; v < 4; v++)
-		sum[v] = vdupq_n_f32(0);
+		sum[v] = square[v] = vdupq_n_f32(0);
 	for (; k >= 16; k -= 16, pu += 16, pv += 16)
-		unrolled for (int v = 0; v < 4; v++)
-			sum[v] = vfmaq_f32(sum[v], vld1q_f32(pu + 4 * v), vld1q_f32(pv + 4 * v));
-	for (; k >= 4; k -= 4, pu += 4, pv += 4)
-		sum[0] = vfmaq_f32(sum[0], vld1q_f32(pu), vld1q_f32(pv));
-	if (k > 0)
-		sum[1] = vfmaq_f32(sum[1], load(pu, k), load(pv, k));
+		unrolled for (int v = 0; v < 4; v++) {
+			float32x4_t x = vld1q_f32(pu + 4 * v), y = vld1q_f32(pv + 4 * v);
+			sum[v] = vfmaq_f32(sum[v], x, y);
+			square[v] = vfmaq_f32(vfmaq_f32(square[v], x, x), y, y);
+		}
+	for (; k >= 4; k -= 4, pu += 4, pv += 4) {
+		float32x4_t x = vld1q_f32(pu), y = vld1q_f32(pv);
+		sum[0] = vfmaq_f32(sum[0], x, y);
+		square[0] = vfmaq_f32(vfmaq_f32(square[0], x, x), y, y);
+	}
+	if (k > 0) {
+		float32x4_t x = load(pu, k), y = load(pv, k);
+		sum[1] = vfmaq_f32(sum[1], x, y);
+		square[1] = vfmaq_f32(vfmaq_f32(square[1], x, x), y, y);
+	}
+	*squares = vaddvq_f32(vaddq_f32(vaddq_f32(square[0], square[1]), vaddq_f32(square[2], square[3])));
 	return vaddvq_f32(vaddq_f32(vaddq_f32(sum[0], sum[1]), vaddq_f32(sum[2], sum[3])));
 }
 
@@ -136,9 +150,12 @@ inline void steps(int vectors, struct factorNEON *s) {
 			miss += bias[u], miss += bias[v];
 		float *pu = s->w + u * k, *pv = s->w + v * k;
 		float32x4_t p[held + 1], q[held + 1];
-		miss += vectors > held ? longDot(pu, pv, k) : dot(vectors, pu, pv, p, q, k & 3);
-		float step = rate * miss;
+		float squares;
+		miss += vectors > held ? longDot(pu, pv, k, &squares) : dot(vectors, pu, pv, p, q, k & 3, &squares);
 		loss = __builtin_fma((double)miss, (double)miss, loss);
+		if (squares > s->most) // the step would overshoot
+			miss /= 1 - rate * (squares - s->most);
+		float step = rate * miss;
 		if (s->half != both) {
 			s->coef[0] = miss;
 			keepRows(pu, pv, k, s->coef + 1);
@@ -159,7 +176,7 @@ inline void steps(int vectors, struct factorNEON *s) {
 // the load to the store, up to 35 numbers. Entries are fetched ahead; rows has known of them, n of which
 // are done. It returns how many it did: fewer when one is outside w.
 //
-//go: func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate float32, half int, coef *float32) (done int, loss float64)
+//go: func factorNEON(rows *int32, n, known int, idx *uint32, y *float32, entries int, w *float32, nodes int, bias *float32, k int, mean, keep, rate, most float32, half int, coef *float32) (done int, loss float64)
 void factorNEON(struct factorNEON *s) {
 	if (s->half == writes) {
 		write(s);
