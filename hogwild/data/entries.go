@@ -49,7 +49,7 @@ func (e *table) nodes(src *source, graph bool) (*pairs, error) {
 		second.add(e.idx[2*i+1])
 	}
 	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
-		Checksum: src.Sum}}
+		Checksum: src.Checksum()}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
@@ -227,7 +227,7 @@ func loadPairsLike(src *source, m *Meta) (*Set, error) {
 		}
 	}
 	left := *m
-	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.Path, src.Sum, nil, 0
+	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.Path, src.Checksum(), nil, 0
 	if kept < len(e.val) {
 		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have",
 			count(len(e.val)-kept), count(len(e.val)))

@@ -24,7 +24,7 @@ func read(path string, room *format.Budget) (*source, error) {
 
 // source is the set in the place of a file.
 func (m *Memory) source(room *format.Budget) *source {
-	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Room: room, Sum: m.checksum()}, memory: m}
+	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Room: room, Sum: m.checksum}, memory: m}
 }
 
 // isPairs reports whether the file is read as triples: it was said so, or the model
@@ -73,7 +73,7 @@ func decode(src *source, o Options, like *Meta) (t *table, err error) {
 	if err := format.Countable(src.Path, t.Rows, t.Features); err != nil {
 		return nil, err
 	}
-	if t.Kind != Bytes { // bytes stay where they are
+	if t.Checksum = cmp.Or(t.Checksum, src.Checksum()); t.Kind != Bytes { // bytes stay where they are
 		src.Done()
 	}
 	// The rows in order, in the order that was drawn, and which of them are held out.

@@ -36,7 +36,7 @@ type table struct {
 }
 
 func newTable(src *format.Source, of, kind string) *table {
-	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind, Checksum: src.Sum}, path: src.Path, room: src.Room,
+	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind}, path: src.Path, room: src.Room,
 		target: "labels"}
 }
 

@@ -1,12 +1,13 @@
 package format
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,7 +19,7 @@ type table struct {
 	*Source
 	File
 	o        Options
-	comma    rune
+	comma    byte
 	commas   bool // numbers have commas where others have points: 1,5
 	header   bool
 	comments int      // lines before the first that begin with #, and are no row
@@ -38,8 +39,8 @@ func newTable(s *Source, o Options) *table {
 	}
 	t := &table{Source: s, o: o, comma: ','}
 	t.Format, t.Kind = "csv", Floats
-	for _, c := range ";\t|" {
-		if strings.Count(first, string(c)) > strings.Count(first, string(t.comma)) {
+	for _, c := range []byte(";\t|") {
+		if strings.Count(first, string(rune(c))) > strings.Count(first, string(rune(t.comma))) {
 			t.comma = c
 		}
 	}
@@ -57,7 +58,7 @@ func newTable(s *Source, o Options) *table {
 // leading is how many lines there are before the rows that begin with # and have another number of cells.
 func (t *table) leading() (n int) {
 	text, rest := string(t.Text[:min(len(t.Text), 1<<16)]), ""
-	cells := func(line string) int { return strings.Count(line, string(t.comma)) }
+	cells := func(line string) int { return strings.Count(line, string(rune(t.comma))) }
 	var first []int
 	for rest = text; strings.HasPrefix(rest, "#"); {
 		line, after, _ := strings.Cut(rest, "\n")
@@ -72,113 +73,178 @@ func (t *table) leading() (n int) {
 
 // withPoint is a number with a decimal comma, 1.234,5, as Go reads it; other cells are as they
 // were.
-func withPoint(cell string) string {
-	whole, decimals, ok := strings.Cut(cell, ",")
-	if !ok || strings.Trim(decimals, "0123456789") != "" || strings.Trim(whole, "+-.0123456789") != "" {
+func withPoint(cell []byte) []byte {
+	whole, decimals, ok := bytes.Cut(cell, []byte(","))
+	if !ok || len(bytes.Trim(decimals, "0123456789")) > 0 || len(bytes.Trim(whole, "+-.0123456789")) > 0 {
 		return cell
 	}
-	return strings.ReplaceAll(whole, ".", "") + "." + decimals
+	return slices.Concat(bytes.ReplaceAll(whole, []byte("."), nil), []byte("."), decimals)
 }
 
-// cells are the rows of a table.
+// cells are the rows in a part of a table.
 type cells struct {
-	t    *table
-	r    *csv.Reader
-	b    *bounded
-	last int      // line
-	back []string // the row that next gave last, to be given again
+	*table
+	text       []byte  // where the part is
+	pos, end   int     // what is not read yet
+	line       int     // at pos, from 1
+	width      int     // cells of the first row; 0 before it is read
+	row        []cell  // the row that next read, valid until the next one
+	from, at   int     // where it begins, its line
+	rough      int     // how many of its cells are not plain
+	quoted     []byte  // what cells in quotes hold that is not in text as it is
+	open       bool    // a quote is not closed
+	complaints []error // what is wrong with a file that is only described
 }
 
-// rows begins with the first row.
-func (t *table) rows() *cells {
-	b := &bounded{Reader: t.from(), left: mostRow}
-	lines := bufio.NewReaderSize(b, 1<<16)
-	for range t.comments {
-		for more := true; more; {
-			_, err := lines.ReadSlice('\n')
-			more = errors.Is(err, bufio.ErrBufferFull)
+// next reads the next row; io.EOF behind the last.
+func (c *cells) next() error {
+	for {
+		if c.pos == c.end {
+			return io.EOF
+		}
+		c.from, c.at = c.pos, c.line
+		if !c.split() || c.pos-c.from > mostRow {
+			return c.unreadable()
+		}
+		if len(c.row) == 1 && len(c.row[0].text) == 0 && c.text[c.from] != '"' {
+			continue // a blank line
+		}
+		if c.width == 0 || len(c.row) == c.width {
+			return c.trim()
+		}
+		if err := c.refuse(fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs "+
+			"quotes)", c.Path, c.at, human.Plural(len(c.row), "cell"), c.width, c.comma)); err != nil {
+			return err
 		}
 	}
-	c := &cells{t: t, r: csv.NewReader(lines), b: b}
-	c.r.Comma, c.r.ReuseRecord = t.comma, true
-	return c
 }
 
-// next is the cells of the next row, trimmed, and its line in the file; io.EOF behind the last. The cells are valid
-// until the row after it.
-func (c *cells) next() (line int, row []string, err error) {
-	if row = c.back; row != nil {
-		c.back = nil
-		return c.last, row, nil
-	}
-	t := c.t
-	c.b.left = mostRow
+// split cuts the row at pos into cells; not ok if its quotes are wrong.
+func (c *cells) split() (ok bool) {
+	text, at, row := c.text[:c.end], c.pos, c.row[:0]
+	c.quoted, c.rough, c.open = c.quoted[:0], 0, false
 	for {
-		row, err = c.r.Read()
-		at := (*csv.ParseError)(nil)
-		if !errors.As(err, &at) || !errors.Is(err, csv.ErrFieldCount) {
+		row, at = plainCells(row, text, at, c.comma)
+		if at > c.pos && text[at-1] == '\n' {
 			break
 		}
-		err = fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs quotes)",
-			t.Path, at.Line+t.comments, human.Plural(len(row), "cell"), c.r.FieldsPerRecord, t.comma)
-		if err = t.refuse(err); err != nil {
-			return 0, nil, err
+		v, n, plain := parseNumber(text[at:])
+		x, end := cell{text[at : at+n], v, true}, at+n
+		if !plain || end < len(text) && text[end] != c.comma && text[end] != '\n' {
+			x.plain = false
+			if x.text, end, ok = c.cell(text, at); !ok {
+				return false
+			}
+			c.rough++
+		}
+		row = append(row, x)
+		if at = end + 1; end == len(text) || text[end] == '\n' {
+			break
 		}
 	}
-	switch at := (*csv.ParseError)(nil); {
-	case err == io.EOF:
-		return 0, nil, err
-	case errors.As(err, &at):
-		return 0, nil, fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it",
-			t.Path, at.Line+t.comments, at.Column, at.Err)
-	case errors.Is(err, errLongRow):
-		return 0, nil, fmt.Errorf("data: %s:%d: a row of more than %s: is a quote before it never closed?", t.Path,
-			c.last+1, human.Bytes(mostRow))
-	case err != nil:
-		return 0, nil, t.failed(err)
-	}
-	line, _ = c.r.FieldPos(0)
-	line += t.comments
-	c.last = line
-	for j := range row {
-		if err := t.refuse(t.checkUTF8(line, row[j])); err != nil {
-			return 0, nil, err
+	c.row, c.pos, c.line = row, min(at, len(text)), c.line+1
+	return true
+}
+
+// cell is the cell at a byte, and where it ends.
+func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
+	if at == len(text) || text[at] != '"' {
+		for end = at; end < len(text) && text[end] != c.comma && text[end] != '\n'; end++ {
+			if text[end] == '"' {
+				return nil, end, false
+			}
 		}
-		row[j] = strings.TrimSpace(row[j])
-		if t.commas {
-			row[j] = withPoint(row[j])
+		if cell = text[at:end]; end == len(text) || text[end] == '\n' {
+			cell = bytes.TrimSuffix(cell, []byte("\r"))
+		}
+		return cell, end, true
+	}
+	begin := len(c.quoted)
+	for end = at; ; c.quoted = append(c.quoted, '"') {
+		part := text[end+1:]
+		n := bytes.IndexByte(part, '"')
+		if c.open = n < 0; c.open {
+			return nil, end, false
+		}
+		part, end = part[:n], end+n+2
+		if bytes.IndexByte(part, '\n') >= 0 {
+			c.line += bytes.Count(part, []byte("\n"))
+			part = bytes.ReplaceAll(part, []byte("\r\n"), []byte("\n"))
+		}
+		c.quoted = append(c.quoted, part...)
+		if end == len(text) || text[end] != '"' {
+			break
 		}
 	}
-	return line, row, nil
+	if end < len(text) && text[end] == '\r' && (end+1 == len(text) || text[end+1] == '\n') {
+		end++
+	}
+	return c.quoted[begin:], end, end == len(text) || text[end] == c.comma || text[end] == '\n'
+}
+
+// trim takes the blanks off the cells of a row, and looks at their letters.
+func (c *cells) trim() error {
+	if c.rough == 0 {
+		return nil
+	}
+	for j := range c.row {
+		x := &c.row[j]
+		if x.plain || len(x.text) == 0 {
+			continue
+		}
+		if err := c.refuse(c.checkUTF8(c.at, x.text)); err != nil {
+			return err
+		}
+		x.text = bytes.TrimSpace(x.text)
+		if c.commas {
+			x.text = withPoint(x.text)
+		}
+	}
+	return nil
+}
+
+// unreadable says what is wrong with the quotes of the row at from.
+func (c *cells) unreadable() error {
+	in := &io.LimitedReader{R: bytes.NewReader(c.text[c.from:]), N: mostRow}
+	r := csv.NewReader(in)
+	r.Comma = rune(c.comma)
+	_, err := r.Read()
+	if at := (*csv.ParseError)(nil); in.N > 0 && errors.As(err, &at) {
+		return fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it", c.Path,
+			c.at+at.Line-1, at.Column, at.Err)
+	}
+	return fmt.Errorf("data: %s:%d: a row of more than %s: is a quote before it never closed?", c.Path, c.at,
+		human.Bytes(mostRow))
+}
+
+// refuse returns an error that makes a file useless for training, unless the file is only described: then it is
+// kept, to be told in the order of the file.
+func (c *cells) refuse(err error) error {
+	if err == nil || !c.o.Lenient {
+		return err
+	}
+	c.complaints = append(c.complaints, err)
+	return nil
+}
+
+// texts are copies of the cells.
+func (c *cells) texts() []string {
+	texts := make([]string, len(c.row))
+	for j, x := range c.row {
+		texts[j] = string(x.text)
+	}
+	return texts
 }
 
 // checkUTF8 refuses a text in another encoding.
-func (t *table) checkUTF8(line int, cell string) error {
-	if utf8.ValidString(cell) {
+func (t *table) checkUTF8(line int, cell []byte) error {
+	if utf8.Valid(cell) {
 		return nil
 	}
 	return fmt.Errorf("data: %s:%d: %s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 "+
-		"OLD >NEW (or from the encoding that it has)", t.Path, line, human.Quote(cell))
+		"OLD >NEW (or from the encoding that it has)", t.Path, line, human.Quote(string(cell)))
 }
 
 // mostRow is how many bytes a row may have: a million columns of 16. A quote that is never closed
 // makes one row of all that follows, which the CSV reader holds several times.
 const mostRow = 16 << 20
-
-// bounded is a Reader that hands out left bytes at most.
-type bounded struct {
-	io.Reader
-	left int
-}
-
-// Read fails when nothing is left.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		return 0, errLongRow
-	}
-	n, err := b.Reader.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}
-
-var errLongRow = errors.New("long row")

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"math"
@@ -24,14 +25,16 @@ type column struct {
 	name           string // by the header, else its number
 	unnamed        bool   // in a header that names others
 	numbers, texts int
-	distinct       map[string]bool // cells that are not missing, at most MaxTexts+1
-	textLine       int             // where the first text stands
-	text           string          // the first text
-	kinds          int             // texts in distinct
-	repeats        bool            // a value of distinct occurs twice
-	first, last    float64         // of numbers that count up by 1
-	jumps          bool            // they do not
-	fractions      bool            // or are no whole numbers
+	distinct       map[string]int // cells that are not missing, at most MaxTexts+1, by which came first
+	full           bool           // no more of them are wanted
+	textLine       int            // where the first text stands
+	text           string         // the first text
+	kinds          int            // texts in distinct
+	repeats        int            // how many there were in distinct when a value of it came again; 0 if none did
+	start          float64        // the first number
+	first, last    float64        // of numbers that count up by 1
+	jumps          bool           // they do not
+	fractions      bool           // or are no whole numbers
 	dates          dates
 	order          string // of the dates that all texts are, see dateOrders; else ""
 	ignored        bool
@@ -45,37 +48,74 @@ type feature struct {
 	oneHot bool
 }
 
-// see counts a cell, and returns how many bytes it keeps of it.
-func (c *column) see(line int, cell string) (kept int64) {
-	if isMissing(cell) {
-		return 0
+// see counts a cell.
+func (c *column) see(line int, x *cell) {
+	v, isNumber := x.v, x.plain
+	if !isNumber {
+		if isMissing(x.text) {
+			return
+		}
+		v, isNumber = Number(x.text)
 	}
-	v, isNumber := Number(cell)
 	if isNumber {
 		c.numbers++
 		c.countUp(v)
 	} else {
 		if c.texts++; c.texts == 1 {
-			c.textLine, c.text = line, strings.Clone(cell)
-			kept = int64(len(cell))
+			c.textLine, c.text = line, string(x.text)
 		}
-		c.dates.see(cell)
+		c.dates.see(string(x.text))
 	}
-	if len(c.distinct) > MaxTexts {
-		return kept
+	if !c.full {
+		remember(c, x.text, isNumber)
 	}
-	if c.distinct[cell] {
-		c.repeats = true
-		return kept
+}
+
+// remember adds a cell to distinct, unless it is there or there are enough, and returns how many bytes that keeps.
+func remember[T string | []byte](c *column, text T, isNumber bool) (kept int64) {
+	if c.full {
+		return 0
+	}
+	if _, again := c.distinct[string(text)]; again {
+		c.repeats = cmp.Or(c.repeats, len(c.distinct))
+		return 0
 	}
 	if c.distinct == nil {
-		c.distinct = map[string]bool{}
+		c.distinct = map[string]int{}
 	}
-	c.distinct[strings.Clone(cell)] = true
+	c.distinct[string(text)] = len(c.distinct)
 	if !isNumber {
 		c.kinds++
 	}
-	return kept + int64(len(cell)) + textBytes
+	c.full = len(c.distinct) > MaxTexts
+	return int64(len(text)) + textBytes
+}
+
+// join adds what was found in later rows, as if they were seen one by one, and returns how many bytes it keeps of it.
+func (c *column) join(d *column) (kept int64) {
+	if c.texts == 0 {
+		c.textLine, c.text, kept = d.textLine, d.text, int64(len(d.text))
+	}
+	c.joinNumbers(d)
+	c.texts += d.texts
+	for i, n := range d.dates.fit {
+		c.dates.fit[i] += n
+	}
+	c.dates.timed = c.dates.timed || d.dates.timed
+	texts := make([]string, len(d.distinct))
+	for text, i := range d.distinct {
+		texts[i] = text
+	}
+	for i := 0; i <= len(texts) && !c.full; i++ {
+		if i > 0 && i == d.repeats {
+			c.repeats = cmp.Or(c.repeats, i)
+		}
+		if i < len(texts) {
+			_, isNumber := Number(texts[i])
+			kept += remember(c, texts[i], isNumber)
+		}
+	}
+	return kept
 }
 
 // textBytes is about what a text takes in a map beside its bytes.
@@ -85,7 +125,7 @@ const textBytes = 64
 func (c *column) countUp(v float64) {
 	switch c.fractions = c.fractions || v != math.Trunc(v); {
 	case c.numbers == 1:
-		c.first, c.last = v, v
+		c.start, c.first, c.last = v, v, v
 	case v == c.last+1:
 		c.last = v
 	case v == c.first-1:
@@ -93,6 +133,22 @@ func (c *column) countUp(v float64) {
 	default:
 		c.jumps = true
 	}
+}
+
+// joinNumbers counts on with numbers that count up, or down, throughout.
+func (c *column) joinNumbers(d *column) {
+	switch c.fractions = c.fractions || d.fractions; {
+	case d.numbers == 0:
+	case c.numbers == 0:
+		c.start, c.first, c.last, c.jumps = d.start, d.first, d.last, d.jumps
+	case !d.jumps && d.start == d.first && d.first == c.last+1:
+		c.last = d.last
+	case !d.jumps && d.start == d.last && d.last == c.first-1:
+		c.first = d.first
+	default:
+		c.jumps = true
+	}
+	c.numbers += d.numbers
 }
 
 // namesID is the name of a column of ids.
@@ -105,7 +161,7 @@ func (c *column) isID(n int) bool {
 		return false
 	}
 	counts := !c.jumps && (c.first == 0 || c.first == 1)
-	return counts || namesID.MatchString(c.name) && !c.repeats
+	return counts || namesID.MatchString(c.name) && c.repeats == 0
 }
 
 // name is what Meta.Columns calls the feature: the column, or column=text.

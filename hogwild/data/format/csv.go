@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
-	"strings"
 
 	"hogwild/internal/human"
 )
@@ -13,7 +13,9 @@ import (
 // csvRows is a table on its way to rows.
 type csvRows struct {
 	*table
-	cells                  *cells
+	blocks                 *blocks
+	block                  *block // whose rows are handed out
+	taken                  int    // of them
 	in                     *inputs
 	y                      int               // the column of labels; -1 of rows to be predicted
 	labels                 map[string]string // texts, each once
@@ -43,14 +45,15 @@ func openCSV(s *Source, o Options) (*File, error) {
 
 // known begins a table to be predicted, whose columns are told by its first line.
 func (r *csvRows) known() error {
-	r.cells = r.rows()
-	_, first, err := r.cells.next()
+	q := r.cut()
+	b, err := q.first()
 	if err == io.EOF {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	first := b.texts()
 	r.columns = make([]column, len(first))
 	for j := range first {
 		r.columns[j].name = strconv.Itoa(j + 1)
@@ -59,10 +62,10 @@ func (r *csvRows) known() error {
 	if err != nil {
 		return err
 	}
+	r.in, r.blocks, q.row = newInputs(r.table, features), q, r.read
 	if !r.header {
-		r.cells.back = first
+		q.again(b)
 	}
-	r.in = newInputs(r.table, features)
 	return nil
 }
 
@@ -104,9 +107,9 @@ func (r *csvRows) learn() error {
 		return err
 	}
 	r.describe(features)
-	r.y, r.Texts, r.in, r.cells = y, r.columns[y].texts > 0, newInputs(r.table, features), r.rows()
-	if r.header {
-		_, _, err = r.cells.next()
+	r.y, r.Texts, r.in, r.blocks = y, r.columns[y].texts > 0, newInputs(r.table, features), r.cut()
+	if r.blocks.row, r.blocks.once = r.read, true; r.header {
+		_, err = r.blocks.first()
 	}
 	return err
 }
@@ -136,59 +139,74 @@ func (r *csvRows) describe(features []feature) {
 	}
 }
 
-// next reads the next row that is to be learned from, or to be predicted.
-func (r *csvRows) next(row *Row) error {
-	for {
-		line, cells, err := r.cells.next()
-		if err == io.EOF {
-			return cmp.Or(r.end(), err)
+// next is the next row that is to be learned from, or to be predicted.
+func (r *csvRows) next(row *Row) (err error) {
+	for r.block == nil || r.taken == len(r.block.given) {
+		if r.block != nil && r.block.err != nil {
+			return r.block.err
 		}
-		if err != nil {
-			return err
+		if r.blocks == nil {
+			return io.EOF
 		}
-		r.all++
-		gap, err := r.in.row(line, cells)
-		if err == nil && r.y >= 0 && isMissing(cells[r.y]) {
-			r.unlabelled++
-			gap = r.y
+		if r.block, r.taken = r.blocks.next(), 0; r.block == nil {
+			return cmp.Or(r.end(), io.EOF)
 		}
-		if err == nil && gap < 0 && r.y >= 0 {
-			err = r.label(row, line, cells[r.y])
-		}
-		switch {
-		case err != nil:
-			if err = r.refuse(err); err != nil {
-				return err
-			}
-		case gap < 0:
-			r.given++
-			row.Line, row.Val, row.Gap = line, r.in.x, ""
-			return nil
-		case r.o.Inputs:
-			row.Gap = fmt.Sprintf("%s:%d: column %s has no value", r.Path, line, human.Quote(r.columns[gap].name))
-			return nil
-		case r.o.Missing == Refuse:
-			return fmt.Errorf("data: %s:%d: column %s has no value: fill it in, have hogwild do it (--missing fill), "+
-				"or train without such rows (--missing drop)",
-				r.Path, line, human.Quote(r.columns[gap].name))
-		}
+		r.count(r.block)
+	}
+	d, given := r.in.d, &r.block.given[r.taken]
+	row.Line, row.Val, row.Label, row.Gap = given.Line, r.block.val[r.taken*d:(r.taken+1)*d], given.Label, given.Gap
+	if r.taken++; r.Texts {
+		row.Text, err = r.label(given.Text)
+	}
+	return err
+}
+
+// count adds the rows of a block to those of the table.
+func (r *csvRows) count(b *block) {
+	r.all, r.given, r.unlabelled = r.all+b.rows, r.given+len(b.given), r.unlabelled+b.unlabelled
+	for j := range b.holes {
+		r.in.holes[j] += b.holes[j]
+		r.in.unseen[j] += b.unseen[j]
 	}
 }
 
-// label reads the label in a cell.
-func (r *csvRows) label(row *Row, line int, cell string) (err error) {
-	if !r.Texts {
-		row.Label, err = r.number(line, r.y, cell)
-		return err
+// read reads a row, unless it is left out.
+func (r *csvRows) read(b *block) error {
+	n, d := len(b.val), r.in.d
+	b.val = slices.Grow(b.val, d)[:n+d]
+	row, cells := Row{Line: b.at}, b.row
+	gap, err := r.in.row(b, b.val[n:])
+	if err == nil && r.y >= 0 && isMissing(cells[r.y].text) {
+		b.unlabelled++
+		gap = r.y
 	}
-	label, ok := r.labels[cell]
-	if !ok {
-		label = strings.Clone(cell)
-		r.labels[label] = label
-		err = r.Room.Take(r.Path, int64(len(label))+textBytes, "its labels, which are texts")
+	switch {
+	case err != nil:
+	case gap >= 0 && r.o.Inputs:
+		row.Gap = fmt.Sprintf("%s:%d: column %s has no value", r.Path, b.at, human.Quote(r.columns[gap].name))
+	case gap >= 0 && r.o.Missing == Refuse:
+		return fmt.Errorf("data: %s:%d: column %s has no value: fill it in, have hogwild do it (--missing fill), "+
+			"or train without such rows (--missing drop)", r.Path, b.at, human.Quote(r.columns[gap].name))
+	case gap < 0 && r.Texts:
+		row.Text = string(cells[r.y].text)
+	case gap < 0 && r.y >= 0:
+		row.Label, err = r.number(b.at, r.y, &cells[r.y])
 	}
-	row.Text = label
-	return err
+	if err != nil || gap >= 0 && !r.o.Inputs {
+		b.val = b.val[:n]
+		return b.refuse(err)
+	}
+	b.given = append(b.given, row)
+	return nil
+}
+
+// label is a label that is a text: each is held once.
+func (r *csvRows) label(text string) (string, error) {
+	if label, ok := r.labels[text]; ok {
+		return label, nil
+	}
+	r.labels[text] = text
+	return text, r.Room.Take(r.Path, int64(len(text))+textBytes, "its labels, which are texts")
 }
 
 // end notes what became of missing values, behind the last row.

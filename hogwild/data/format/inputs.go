@@ -12,7 +12,7 @@ import (
 type inputs struct {
 	*table
 	columns []inputColumn // those that features come from
-	x       []float32     // of the last row
+	d       int           // features
 	fill    []float32     // what is taken where a value is missing; nil: the row has a gap
 	holes   []int         // missing values of each column of the file
 	unseen  []int         // texts in it that are no feature
@@ -28,7 +28,7 @@ type inputColumn struct {
 }
 
 func newInputs(t *table, features []feature) *inputs {
-	in := &inputs{table: t, x: make([]float32, len(features)),
+	in := &inputs{table: t, d: len(features),
 		holes: make([]int, len(t.columns)), unseen: make([]int, len(t.columns))}
 	for j, x := range features {
 		last := len(in.columns) - 1
@@ -53,55 +53,55 @@ func newInputs(t *table, features []feature) *inputs {
 	return in
 }
 
-// row reads the inputs of a row into x. It returns the number of the first column without a value, if that
+// row reads the inputs of a row of a block into x. It returns the number of the first column without a value, if that
 // makes a gap, else -1.
-func (in *inputs) row(line int, cells []string) (gap int, err error) {
-	clear(in.x)
+func (in *inputs) row(b *block, x []float32) (gap int, err error) {
+	clear(x)
 	gap = -1
 	last := -1
 	for _, c := range in.columns {
-		cell, again := cells[c.number], c.number == last // of a date, several parts
+		cell, again := &b.row[c.number], c.number == last // of a date, several parts
 		last = c.number
-		if isMissing(cell) {
+		if !cell.plain && isMissing(cell.text) {
 			if !again {
-				in.holes[c.number]++
+				b.holes[c.number]++
 			}
 			if in.fill != nil {
-				copy(in.x[c.feature:c.feature+c.n], in.fill[c.feature:])
+				copy(x[c.feature:c.feature+c.n], in.fill[c.feature:])
 			} else if gap < 0 {
 				gap = c.number
 			}
 			continue
 		}
 		if c.part != "" {
-			if cell, err = in.datePart(line, cells, c); err != nil {
+			if cell, err = in.datePart(b.at, string(cell.text), c); err != nil {
 				return gap, err
 			}
 		}
 		if c.texts == nil {
-			v, err := in.number(line, c.number, cell)
+			v, err := in.number(b.at, c.number, cell)
 			if err != nil {
 				return gap, err
 			}
-			in.x[c.feature] = float32(v)
-		} else if j, ok := c.texts[cell]; ok {
-			in.x[j] = 1
+			x[c.feature] = float32(v)
+		} else if j, ok := c.texts[string(cell.text)]; ok {
+			x[j] = 1
 		} else {
-			in.unseen[c.number]++
+			b.unseen[c.number]++
 		}
 	}
 	return gap, nil
 }
 
 // datePart is a part of a date, as a cell.
-func (in *inputs) datePart(line int, cells []string, c inputColumn) (string, error) {
-	at, _, ok := readDate(cells[c.number], in.table.columns[c.number].order)
+func (in *inputs) datePart(line int, date string, c inputColumn) (*cell, error) {
+	at, _, ok := readDate(date, in.table.columns[c.number].order)
 	if !ok {
-		return "", fmt.Errorf("data: %s:%d: column %s: %s: want a date as in the training data, such as %s",
-			in.Path, line, human.Quote(in.table.columns[c.number].name), human.Quote(cells[c.number]),
+		return nil, fmt.Errorf("data: %s:%d: column %s: %s: want a date as in the training data, such as %s",
+			in.Path, line, human.Quote(in.table.columns[c.number].name), human.Quote(date),
 			dateExample[in.table.columns[c.number].order])
 	}
-	return partOf(at, c.part), nil
+	return &cell{text: []byte(partOf(at, c.part))}, nil
 }
 
 // dateExample is a date in each order.
@@ -143,11 +143,14 @@ func (t *table) list(missing []int) string {
 }
 
 // number is the number in a cell of column j.
-func (t *table) number(line, j int, cell string) (float64, error) {
-	v, ok := Number(cell)
+func (t *table) number(line, j int, x *cell) (float64, error) {
+	if x.plain { // and so below 2^53
+		return x.v, nil
+	}
+	v, ok := Number(x.text)
 	if !ok || !finite(v) { // the largest float32 is written as a little more
 		return 0, fmt.Errorf("data: %s:%d: column %s: %s: want a finite number, at most 3.4e38", t.Path, line,
-			human.Quote(t.columns[j].name), human.Quote(cell))
+			human.Quote(t.columns[j].name), human.Quote(string(x.text)))
 	}
 	return v, nil
 }

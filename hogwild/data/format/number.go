@@ -3,8 +3,11 @@ package format
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -13,6 +16,57 @@ import (
 
 var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10,
 	1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+
+var tens = [8]uint64{1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7}
+
+// plainCells appends cells to a row, from byte at on, up to one that is not a sign and up to 7 digits, perhaps a point
+// and digits, less than 16 bytes in all, or to the end of the line. It returns what is behind them. No branch depends
+// on the lengths of numbers, as a processor would guess them wrong: all digits are read at once.
+func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behind int) {
+	const zeros, low, tops = 0x3030303030303030, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080
+	for at+16 < len(text) {
+		x := binary.LittleEndian.Uint64(text[at:]) ^ zeros // the first byte is the lowest; 0 to 9 are digits
+		y := binary.LittleEndian.Uint64(text[at+8:]) ^ zeros
+		negative := ((x&0xff ^ '-' ^ '0') - 1) >> 63
+		x &^= 0xff & -negative                            // a minus is one more digit, 0
+		ends := ((x&low + 0x7676767676767676) | x) & tops // where others are
+		point := bits.TrailingZeros64(ends) / 8
+		n, decimals := point, 0
+		if x>>(8*point&63)&0xff == '.'^'0' {
+			ends &= ends - 1
+			n = bits.TrailingZeros64(ends) / 8
+			ends = ((y&low + 0x7676767676767676) | y) & tops
+			n += bits.TrailingZeros64(ends) / 8 & -(n / 8)
+			before := uint64(1)<<(8*point&63) - 1
+			x = x&before | (x>>8|y<<56)&^before
+			y >>= 8
+			decimals = n - point - 1
+		}
+		eights := point + decimals - 8
+		less := eights >> 63                          // all bits if there are not eight digits
+		first, more := -8*(eights&less), eights&^less // so many bits the first go up; so many digits are behind them
+		digits := eight(x<<(first&63))*tens[more&7] + eight(y<<((56-8*more)&63)<<8)
+		end := at + n
+		c := text[end]
+		if point == 8 || n == 16 || point+decimals == int(negative) || digits > 1<<53 || c != comma && c != '\n' {
+			break
+		}
+		v := float64(int64(digits)) / powersOfTen[decimals&15]
+		v = math.Float64frombits(math.Float64bits(v) | negative<<63)
+		row = append(row, cell{text[at:end], v, true})
+		if at = end + 1; c == '\n' {
+			break
+		}
+	}
+	return row, at
+}
+
+// eight is the number of eight digits, the first in the lowest byte.
+func eight(x uint64) uint64 {
+	const mask = 0x000000ff000000ff
+	x = x*10 + x>>8
+	return (x&mask*(100+1000000<<32) + x>>16&mask*(1+10000<<32)) >> 32
+}
 
 // parseNumber reads a plain decimal number, n bytes long, at the start of b. Digits
 // that fit a float64 exactly, divided by a power of ten that does, are the nearest
@@ -49,20 +103,27 @@ func parseNumber[T string | []byte](b T) (v float64, n int, ok bool) {
 }
 
 // Number is the number in a cell; it may be too large for a float32, or infinite.
-func Number(cell string) (float64, bool) {
+func Number[T string | []byte](cell T) (float64, bool) {
 	if v, n, ok := parseNumber(cell); ok && n == len(cell) {
 		return v, true
 	}
-	if cell == "" || cell[0] > '9' && cell[0]|0x20 != 'i' {
+	if len(cell) == 0 || cell[0] > '9' && cell[0]|0x20 != 'i' {
 		return 0, false // spares the error that ParseFloat would make of a text
 	}
-	v, err := strconv.ParseFloat(cell, 64)
+	v, err := strconv.ParseFloat(string(cell), 64)
 	return v, err == nil || v != 0 // out of range is a number still
+}
+
+// cell is a cell of a row, trimmed.
+type cell struct {
+	text  []byte
+	v     float64 // the number in it
+	plain bool    // if it is one that parseNumber reads
 }
 
 // isMissing says whether a cell stands for a value that is not known: it is empty, ?, NA,
 // N/A, NaN or null.
-func isMissing(cell string) bool {
+func isMissing[T string | []byte](cell T) bool {
 	switch {
 	case len(cell) == 0:
 		return true
@@ -71,8 +132,8 @@ func isMissing(cell string) bool {
 	case len(cell) > 4 || cell[0]|0x20 != 'n': // of no word below
 		return false
 	}
-	return strings.EqualFold(cell, "na") || strings.EqualFold(cell, "n/a") || strings.EqualFold(cell, "nan") ||
-		strings.EqualFold(cell, "null")
+	is := func(word string) bool { return strings.EqualFold(string(cell), word) }
+	return is("na") || is("n/a") || is("nan") || is("null")
 }
 
 // isText says whether a cell holds a text.

@@ -16,6 +16,7 @@
 //	known.go    the features of the training data in another table
 //	profile.go  what the columns of a table are
 //	inputs.go   from the cells of a row to its inputs
+//	blocks.go   a table in parts, for all processors
 //	cells.go    the cells of a table
 //	column.go   the features of a column
 //	number.go   numbers as text

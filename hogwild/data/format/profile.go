@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,27 +10,38 @@ import (
 
 // profile reads all cells once to learn what the columns are.
 func (t *table) profile() error {
-	rows := t.rows()
-	firstLine, first, err := rows.next()
+	q := t.cut()
+	b, err := q.first()
 	if err == io.EOF {
 		return t.Errorf("no rows in the file (read as csv)")
 	}
 	if err != nil {
 		return err
 	}
-	first, t.columns = slices.Clone(first), make([]column, len(first))
+	first, head := b.texts(), make([]column, q.width)
+	for j := range head {
+		head[j].see(b.at, &b.row[j])
+	}
+	t.columns = make([]column, len(first))
 	if err := t.Room.Take(t.Path, int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
 		return err
 	}
-	for t.Rows = 1; ; t.Rows++ {
-		line, row, err := rows.next()
-		if err == io.EOF {
-			break
+	q.begin = func(b *block) {
+		b.columns = resized(b.columns, len(first))
+		for j := range b.columns {
+			b.columns[j].full = len(t.columns[j].distinct) > MaxTexts // what it would find there would not count
 		}
-		if err == nil {
-			err = t.see(line, row)
+	}
+	q.row = func(b *block) error {
+		for j := range b.columns {
+			b.columns[j].see(b.at, &b.row[j])
 		}
-		if err != nil {
+		return nil
+	}
+	t.Rows = 1
+	for b := q.next(); b != nil; b = q.next() {
+		t.Rows += b.rows
+		if err := cmp.Or(b.err, t.join(b.columns)); err != nil {
 			return err
 		}
 	}
@@ -39,7 +51,7 @@ func (t *table) profile() error {
 		return t.Errorf("a header (%s) and no rows", Some(t.names()))
 	}
 	if !t.header {
-		err = t.see(firstLine, first)
+		err = t.join(head)
 	}
 	names := t.names()
 	for j := range t.columns {
@@ -93,15 +105,16 @@ func (t *table) nameColumns(header []string) {
 	}
 }
 
-func (t *table) see(line int, cells []string) error {
+// join adds what was found in later rows.
+func (t *table) join(columns []column) error {
 	kept := int64(0)
-	for j, cell := range cells {
-		kept += t.columns[j].see(line, cell)
+	for j := range columns {
+		kept += t.columns[j].join(&columns[j])
 	}
 	if kept == 0 {
 		return nil
 	}
-	return t.Room.Take(t.Path, kept, fmt.Sprintf("the texts of %s columns", count(len(cells))))
+	return t.Room.Take(t.Path, kept, fmt.Sprintf("the texts of %s columns", count(len(columns))))
 }
 
 // isHeader judges the first line by the columns under it.
@@ -117,7 +130,8 @@ func (t *table) isHeader(first []string) bool {
 		if isText && c.numbers > c.texts {
 			return true
 		}
-		onlyTexts = onlyTexts && isText && c.numbers == 0 && !c.distinct[cell]
+		_, again := c.distinct[cell]
+		onlyTexts = onlyTexts && isText && c.numbers == 0 && !again
 	}
 	return onlyTexts
 }

@@ -25,9 +25,9 @@ const (
 
 // Source is a file, or standard input, unpacked: all of it, or as it comes.
 type Source struct {
-	Path string // what messages call it
-	Text []byte // all of it; of a file that is read as it comes, its beginning
-	Sum  string // sha256 of the file as it lies on the disk, hex; "" if it is read as it comes
+	Path string        // what messages call it
+	Text []byte        // all of it; of a file that is read as it comes, its beginning
+	Sum  func() string // sha256 of the file as it lies on the disk, hex; nil if it is read as it comes
 	Room *Budget
 
 	file    *os.File
@@ -78,14 +78,33 @@ func read(path string, room *Budget) (*Source, error) {
 		}
 		s.Text, err = room.read(called, r, s.hint(packed))
 	}
-	if err == nil {
+	if err == nil && packed {
 		_, err = io.Copy(io.Discard, r)
 	}
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	s.Sum = hex.EncodeToString(sum.Sum(nil))
+	text := s.Text
+	s.Sum = sync.OnceValue(func() string {
+		if !packed {
+			sum.Write(text)
+		}
+		return hex.EncodeToString(sum.Sum(nil))
+	})
+	if sp == nil {
+		go s.Sum() // beside the reading of rows
+	} else {
+		s.Sum() // before the text is unmapped
+	}
 	return s, s.checkText()
+}
+
+// Checksum waits for the Sum; "" of what has none.
+func (s *Source) Checksum() string {
+	if s.Sum == nil {
+		return ""
+	}
+	return s.Sum()
 }
 
 // Stream opens a file to be read as it comes. Before more of it is awaited it calls ask, whose error ends the file.
@@ -128,18 +147,18 @@ func (s *Source) complete() (err error) {
 	return nil
 }
 
-// open opens the file, and unpacks it if it starts as gzip does, whatever its name. What it reads, packed, it writes to
-// sum.
+// open opens the file, and unpacks it if it starts as gzip does, whatever its name. What it unpacks it writes to sum.
 func (s *Source) open(ask func() error, sum io.Writer) (r *bufio.Reader, packed bool, err error) {
 	if s.file = os.Stdin; s.Path == StdinName {
 		s.Path = stdinTitle
 	} else if s.file, err = openFile(s.Path); err != nil {
 		return nil, false, err
 	}
-	r = bufio.NewReaderSize(io.TeeReader(asking{s, ask}, sum), 1<<16)
+	r = bufio.NewReaderSize(asking{s, ask}, 1<<16)
 	if head, _ := r.Peek(2); string(head) != "\x1f\x8b" {
 		return r, false, nil
 	}
+	r = bufio.NewReaderSize(io.TeeReader(r, sum), 1<<16)
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, true, s.damaged(err)
@@ -228,6 +247,18 @@ func (s *Source) Close() {
 	}
 }
 
+// letGo gives back the memory of the text between two bytes, the first of a page, and returns how far it is given
+// back. Text that is read again stays.
+func (s *Source) letGo(from, to int) int {
+	to -= to % os.Getpagesize()
+	if s.Path == stdinTitle || to-from < 4<<20 {
+		return from
+	}
+	s.Checksum()
+	_ = unix.Madvise(s.Text[from:to], unix.MADV_DONTNEED) // without it there is only less memory
+	return to
+}
+
 // Done gives back the text of a file whose rows have been decoded.
 func (s *Source) Done() {
 	s.Room.Give(int64(len(s.Text)))
@@ -257,14 +288,6 @@ func beginning(r *bufio.Reader) ([]byte, error) {
 		}
 		_, err = r.Peek(len(head) + 1)
 	}
-}
-
-// from is the text, from the beginning on.
-func (s *Source) from() io.Reader {
-	if s.rest != nil {
-		return s.rest
-	}
-	return bytes.NewReader(s.Text)
 }
 
 // checkText refuses what no reader can read. It takes the byte order mark off a text, and
