@@ -238,7 +238,7 @@ func TestRareFeatures(t *testing.T) {
 				continue
 			}
 			often := func(r model.Range) bool { return r.From <= i && i < r.To }
-		if rare++; slices.ContainsFunc(d.local.frequent, often) {
+			if rare++; slices.ContainsFunc(d.local.frequent, often) {
 				frequent, rare = frequent+1, rare-1
 			}
 		}

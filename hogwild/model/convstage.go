@@ -104,8 +104,8 @@ func (s *convStage) unpool(r, band, g int) {
 	for c := range s.out {
 		for y := range band {
 			from := (c*s.rows + r + y) * row
-			vec.Unpool(s.dz[y*s.pool*apart+c*s.ldd:], s.d[from:], win[from:], scale[c*vec.Lanes:], s.sumsB[c*vec.Lanes:],
-				s.columns, s.pool, apart)
+			vec.Unpool(s.dz[y*s.pool*apart+c*s.ldd:], s.d[from:], win[from:], scale[c*vec.Lanes:],
+				s.sumsB[c*vec.Lanes:], s.columns, s.pool, apart)
 		}
 	}
 }
