@@ -162,6 +162,7 @@ func sampleLinear(n int, m *maker) {
 		l.Idx, l.Val = append(l.Idx, r.Idx...), append(l.Val, r.Val...)
 		l.Ptr, l.Y = append(l.Ptr, int64(len(l.Idx))), append(l.Y, float32(m.next()>>20&1))
 	}
+	l.Outputs(m.floats(n), 0.25, 1, m.floats(rows-1))
 	order := []int32{3, 0, 8, 1, 7, 2, 6, 4, 5, 5, 0}
 	for _, shrink := range [][]float32{nil, m.floats(n)} {
 		for loss := range LinearAbsolute + 1 {
