@@ -175,7 +175,7 @@ var (
 )
 
 // plain reports whether the steps are taken in plain Go.
-func (f *Factors) plain() bool { return use[LoopFactor] == Plain || f.K > factorWidest }
+func (f *Factors) plain() bool { return use[LoopFactor] == Plain }
 
 // step moves both rows, each by the other one as it was read; e is that of the entry.
 func (f *Factors) step(u, v uint32, e float32, pRead, qRead []float32, s FactorRate) {

@@ -4,7 +4,7 @@
 
 package vec
 
-// factorNEON is Factors.Steps for rows of up to 64 numbers. Both rows of a pair lie in registers from
+// factorNEON is Factors.Steps. Both rows of a pair lie in registers from
 // the load to the store, up to 35 numbers. Entries are fetched ahead; rows has known of them, n of which
 // are done. It returns how many it did: fewer when one is outside w.
 //

@@ -251,7 +251,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x540102e0 // b.eq BB0_357
+	WORD $0x540106e0 // b.eq BB0_363
 	// BB0_50:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -445,7 +445,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x5400ece0 // b.eq BB0_357
+	WORD $0x5400f0e0 // b.eq BB0_363
 	// BB0_81:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -654,7 +654,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x5400d4e0 // b.eq BB0_357
+	WORD $0x5400d8e0 // b.eq BB0_363
 	// BB0_111:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -887,7 +887,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4704e1 // fmadd d1, d7, d7, d1
-	WORD $0x5400b9e0 // b.eq BB0_357
+	WORD $0x5400bde0 // b.eq BB0_363
 	// BB0_141:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -1064,7 +1064,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x5400a5e0 // b.eq BB0_357
+	WORD $0x5400a9e0 // b.eq BB0_363
 	// BB0_170:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -1265,7 +1265,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x54008ee0 // b.eq BB0_357
+	WORD $0x540092e0 // b.eq BB0_363
 	// BB0_200:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -1506,7 +1506,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x540072e0 // b.eq BB0_357
+	WORD $0x540076e0 // b.eq BB0_363
 	// BB0_230:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -1723,7 +1723,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x540059e0 // b.eq BB0_357
+	WORD $0x54005de0 // b.eq BB0_363
 	// BB0_260:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -1981,7 +1981,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f4604c1 // fmadd d1, d6, d6, d1
-	WORD $0x54003bc0 // b.eq BB0_357
+	WORD $0x54003fc0 // b.eq BB0_363
 	// BB0_290:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0x9101016d // add x13, x11, #64
@@ -2237,7 +2237,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0xeb08017f // cmp x11, x8
 	WORD $0x1f440481 // fmadd d1, d4, d4, d1
-	WORD $0x54001de0 // b.eq BB0_357
+	WORD $0x540021e0 // b.eq BB0_363
 	// BB0_320:
 	WORD $0xf940080d // ldr x13, [x0, #16]
 	WORD $0x9101016c // add x12, x11, #64
@@ -2257,7 +2257,7 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_322:
 	WORD $0xb86b798c // ldr w12, [x12, x11, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x54000428 // b.hi BB0_325
+	WORD $0x54000868 // b.hi BB0_331
 	WORD $0x17fff8b5 // b BB0_47
 	// BB0_323:
 	WORD $0xf9400c10 // ldr x16, [x0, #24]
@@ -2270,46 +2270,83 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xeb0e01bf // cmp x13, x14
 	WORD $0x54fffe89 // b.ls BB0_322
 	// BB0_324:
-	WORD $0xf9400c10 // ldr x16, [x0, #24]
-	WORD $0xf9402411 // ldr x17, [x0, #72]
-	WORD $0x8b0e0e0e // add x14, x16, x14, lsl #3
+	WORD $0xd37ff9c1 // lsl x1, x14, #1
+	WORD $0xf940240e // ldr x14, [x0, #72]
 	WORD $0xf940180f // ldr x15, [x0, #48]
-	WORD $0x294039d0 // ldp w16, w14, [x14]
-	WORD $0x9b0e7e2e // mul x14, x17, x14
-	WORD $0x9b107e30 // mul x16, x17, x16
-	WORD $0x8b0e09ee // add x14, x15, x14, lsl #2
-	WORD $0x8b1009f0 // add x16, x15, x16, lsl #2
+	WORD $0xf10005df // cmp x14, #1
+	WORD $0xf9400c10 // ldr x16, [x0, #24]
+	WORD $0x540004cb // b.lt BB0_330
+	WORD $0x8b010a10 // add x16, x16, x1, lsl #2
+	WORD $0xaa1f03f1 // mov x17, xzr
+	WORD $0xb9400201 // ldr w1, [x16]
+	WORD $0x9b017dc1 // mul x1, x14, x1
+	WORD $0x8b0109e1 // add x1, x15, x1, lsl #2
+	WORD $0xaa0103e2 // mov x2, x1
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_326:
+	WORD $0x91004231 // add x17, x17, #16
+	WORD $0xf9800040 // prfm pldl1keep, [x2]
+	WORD $0x91010042 // add x2, x2, #64
+	WORD $0xeb0e023f // cmp x17, x14
+	WORD $0x54ffff8b // b.lt BB0_326
+	WORD $0x8b0e0821 // add x1, x1, x14, lsl #2
+	WORD $0xaa1f03f1 // mov x17, xzr
+	WORD $0xf89fc020 // prfum pldl1keep, [x1, #-4]
+	WORD $0xb9400610 // ldr w16, [x16, #4]
+	WORD $0x9b107dd0 // mul x16, x14, x16
+	WORD $0x8b1009ef // add x15, x15, x16, lsl #2
+	WORD $0xaa0f03f0 // mov x16, x15
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB0_328:
+	WORD $0x91004231 // add x17, x17, #16
 	WORD $0xf9800200 // prfm pldl1keep, [x16]
-	WORD $0xf9802200 // prfm pldl1keep, [x16, #64]
-	WORD $0xf9804200 // prfm pldl1keep, [x16, #128]
-	WORD $0x8b110a10 // add x16, x16, x17, lsl #2
-	WORD $0xf89fc200 // prfum pldl1keep, [x16, #-4]
+	WORD $0x91010210 // add x16, x16, #64
+	WORD $0xeb0e023f // cmp x17, x14
+	WORD $0x54ffff8b // b.lt BB0_328
+	WORD $0x8b0e09ee // add x14, x15, x14, lsl #2
+	WORD $0xd10011ce // sub x14, x14, #4
 	WORD $0xf98001c0 // prfm pldl1keep, [x14]
-	WORD $0xf98021c0 // prfm pldl1keep, [x14, #64]
-	WORD $0xf98041c0 // prfm pldl1keep, [x14, #128]
-	WORD $0x8b1109ce // add x14, x14, x17, lsl #2
-	WORD $0xf89fc1c0 // prfum pldl1keep, [x14, #-4]
 	WORD $0xb86b798c // ldr w12, [x12, x11, lsl #2]
 	WORD $0xeb0c01bf // cmp x13, x12
-	WORD $0x54ff12c9 // b.ls BB0_47
-	// BB0_325:
+	WORD $0x540001e8 // b.hi BB0_331
+	WORD $0x17fff881 // b BB0_47
+	// BB0_330:
+	WORD $0x8b010a10 // add x16, x16, x1, lsl #2
+	WORD $0x8b0e09ef // add x15, x15, x14, lsl #2
+	WORD $0x29404211 // ldp w17, w16, [x16]
+	WORD $0xd10011ef // sub x15, x15, #4
+	WORD $0x9b117dd1 // mul x17, x14, x17
+	WORD $0x9b107dce // mul x14, x14, x16
+	WORD $0x8b1109f1 // add x17, x15, x17, lsl #2
+	WORD $0x8b0e09ee // add x14, x15, x14, lsl #2
+	WORD $0xf9800220 // prfm pldl1keep, [x17]
+	WORD $0xf98001c0 // prfm pldl1keep, [x14]
+	WORD $0xb86b798c // ldr w12, [x12, x11, lsl #2]
+	WORD $0xeb0c01bf // cmp x13, x12
+	WORD $0x54ff0e89 // b.ls BB0_47
+	// BB0_331:
 	WORD $0xf9400c0d // ldr x13, [x0, #24]
 	WORD $0x8b0c0dad // add x13, x13, x12, lsl #3
 	WORD $0x294039af // ldp w15, w14, [x13]
 	WORD $0xf9401c0d // ldr x13, [x0, #56]
 	WORD $0xeb0f01bf // cmp x13, x15
 	WORD $0xfa4e81a0 // ccmp x13, x14, #0, hi
-	WORD $0x54ff11e9 // b.ls BB0_47
+	WORD $0x54ff0da9 // b.ls BB0_47
 	WORD $0xf940100d // ldr x13, [x0, #32]
 	WORD $0xbd405004 // ldr s4, [x0, #80]
 	WORD $0xbc6c79a5 // ldr s5, [x13, x12, lsl #2]
 	WORD $0x1e253884 // fsub s4, s4, s5
-	WORD $0xb40000aa // cbz x10, BB0_328
+	WORD $0xb40000aa // cbz x10, BB0_334
 	WORD $0xbc6f7945 // ldr s5, [x10, x15, lsl #2]
 	WORD $0x1e252884 // fadd s4, s4, s5
 	WORD $0xbc6e7945 // ldr s5, [x10, x14, lsl #2]
 	WORD $0x1e252884 // fadd s4, s4, s5
-	// BB0_328:
+	// BB0_334:
 	WORD $0xf940180c // ldr x12, [x0, #48]
 	WORD $0x9b0f7d2d // mul x13, x9, x15
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
@@ -2327,15 +2364,13 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b10098c // add x12, x12, x16, lsl #2
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0d03f1 // mov x17, x13
-	WORD $0x540003cb // b.lt BB0_331
+	WORD $0x5400038b // b.lt BB0_337
 	WORD $0xaa0d03f1 // mov x17, x13
 	WORD $0xaa0c03f0 // mov x16, x12
 	WORD $0xaa0903e2 // mov x2, x9
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB0_330:
+	// BB0_336:
 	WORD $0xad405a35 // ldp q21, q22, [x17]
 	WORD $0xd1004041 // sub x1, x2, #16
 	WORD $0xf1007c5f // cmp x2, #31
@@ -2357,11 +2392,11 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4e38cf11 // fmla v17.4s, v24.4s, v24.4s
 	WORD $0x4e35cef3 // fmla v19.4s, v23.4s, v21.4s
 	WORD $0x4e37cee7 // fmla v7.4s, v23.4s, v23.4s
-	WORD $0x54fffd68 // b.hi BB0_330
-	// BB0_331:
+	WORD $0x54fffd68 // b.hi BB0_336
+	// BB0_337:
 	WORD $0xf100103f // cmp x1, #4
-	WORD $0x5400012b // b.lt BB0_333
-	// BB0_332:
+	WORD $0x5400012b // b.lt BB0_339
+	// BB0_338:
 	WORD $0x3cc10635 // ldr q21, [x17], #16
 	WORD $0x3cc10616 // ldr q22, [x16], #16
 	WORD $0xf1001c3f // cmp x1, #7
@@ -2369,33 +2404,33 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4e35cea5 // fmla v5.4s, v21.4s, v21.4s
 	WORD $0x4e35ced0 // fmla v16.4s, v22.4s, v21.4s
 	WORD $0x4e36cec5 // fmla v5.4s, v22.4s, v22.4s
-	WORD $0x54ffff28 // b.hi BB0_332
-	// BB0_333:
+	WORD $0x54ffff28 // b.hi BB0_338
+	// BB0_339:
 	WORD $0xf100043f // cmp x1, #1
-	WORD $0x5400028b // b.lt BB0_340
+	WORD $0x5400028b // b.lt BB0_346
 	WORD $0x7100043f // cmp w1, #1
-	WORD $0x540000c0 // b.eq BB0_337
+	WORD $0x540000c0 // b.eq BB0_343
 	WORD $0x7100083f // cmp w1, #2
-	WORD $0x540000e1 // b.ne BB0_338
+	WORD $0x540000e1 // b.ne BB0_344
 	WORD $0xfd400235 // ldr d21, [x17]
 	WORD $0xfd400216 // ldr d22, [x16]
-	WORD $0x1400000a // b BB0_339
-	// BB0_337:
+	WORD $0x1400000a // b BB0_345
+	// BB0_343:
 	WORD $0xbd400235 // ldr s21, [x17]
 	WORD $0xbd400216 // ldr s22, [x16]
-	WORD $0x14000007 // b BB0_339
-	// BB0_338:
+	WORD $0x14000007 // b BB0_345
+	// BB0_344:
 	WORD $0xfd400235 // ldr d21, [x17]
 	WORD $0xbd400a36 // ldr s22, [x17, #8]
 	WORD $0x6e1806d5 // mov v21.d[1], v22.d[0]
 	WORD $0xfd400216 // ldr d22, [x16]
 	WORD $0xbd400a17 // ldr s23, [x16, #8]
 	WORD $0x6e1806f6 // mov v22.d[1], v23.d[0]
-	// BB0_339:
+	// BB0_345:
 	WORD $0x4e35cea6 // fmla v6.4s, v21.4s, v21.4s
 	WORD $0x4e35ced2 // fmla v18.4s, v22.4s, v21.4s
 	WORD $0x4e36cec6 // fmla v6.4s, v22.4s, v22.4s
-	// BB0_340:
+	// BB0_346:
 	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
 	WORD $0x4e31d4e6 // fadd v6.4s, v7.4s, v17.4s
 	WORD $0x4e34d667 // fadd v7.4s, v19.4s, v20.4s
@@ -2410,43 +2445,43 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x1e2720a0 // fcmp s5, s7
 	WORD $0x1e262884 // fadd s4, s4, s6
 	WORD $0x1e204086 // fmov s6, s4
-	WORD $0x540000ad // b.le BB0_342
+	WORD $0x540000ad // b.le BB0_348
 	WORD $0x1e2738a5 // fsub s5, s5, s7
 	WORD $0x1e250805 // fmul s5, s0, s5
 	WORD $0x1e253865 // fsub s5, s3, s5
 	WORD $0x1e251886 // fdiv s6, s4, s5
-	// BB0_342:
+	// BB0_348:
 	WORD $0xf9403010 // ldr x16, [x0, #96]
-	WORD $0xb40001f0 // cbz x16, BB0_346
+	WORD $0xb40001f0 // cbz x16, BB0_352
 	WORD $0xf940340e // ldr x14, [x0, #104]
 	WORD $0xf100053f // cmp x9, #1
 	WORD $0xbc0045c6 // str s6, [x14], #4
-	WORD $0x54ffea6b // b.lt BB0_319
+	WORD $0x54ffe66b // b.lt BB0_319
 	WORD $0xaa0903ef // mov x15, x9
 	WORD $0xd503201f // nop
-	// BB0_345:
+	// BB0_351:
 	WORD $0xbc4045a5 // ldr s5, [x13], #4
 	WORD $0xf10005ef // subs x15, x15, #1
 	WORD $0xbd0001c5 // str s5, [x14]
 	WORD $0xbc404585 // ldr s5, [x12], #4
 	WORD $0xbc2979c5 // str s5, [x14, x9, lsl #2]
 	WORD $0x910011ce // add x14, x14, #4
-	WORD $0x54ffff41 // b.ne BB0_345
-	WORD $0x17ffff49 // b BB0_319
-	// BB0_346:
+	WORD $0x54ffff41 // b.ne BB0_351
+	WORD $0x17ffff29 // b BB0_319
+	// BB0_352:
 	WORD $0x1e260805 // fmul s5, s0, s6
-	WORD $0xb40000ea // cbz x10, BB0_348
+	WORD $0xb40000ea // cbz x10, BB0_354
 	WORD $0xbc6f7946 // ldr s6, [x10, x15, lsl #2]
 	WORD $0x1e2628a6 // fadd s6, s5, s6
 	WORD $0xbc2f7946 // str s6, [x10, x15, lsl #2]
 	WORD $0xbc6e7946 // ldr s6, [x10, x14, lsl #2]
 	WORD $0x1e2628a6 // fadd s6, s5, s6
 	WORD $0xbc2e7946 // str s6, [x10, x14, lsl #2]
-	// BB0_348:
+	// BB0_354:
 	WORD $0xf100113f // cmp x9, #4
-	WORD $0x5400022b // b.lt BB0_352
+	WORD $0x5400022b // b.lt BB0_358
 	WORD $0xaa0903ef // mov x15, x9
-	// BB0_350:
+	// BB0_356:
 	WORD $0x3dc001a6 // ldr q6, [x13]
 	WORD $0x3dc00187 // ldr q7, [x12]
 	WORD $0xd10011ee // sub x14, x15, #4
@@ -2458,19 +2493,19 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8510c7 // fmla v7.4s, v6.4s, v5.s[0]
 	WORD $0x3c8105b0 // str q16, [x13], #16
 	WORD $0x3c810587 // str q7, [x12], #16
-	WORD $0x54fffea8 // b.hi BB0_350
+	WORD $0x54fffea8 // b.hi BB0_356
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x540000aa // b.ge BB0_353
-	WORD $0x17ffff2f // b BB0_319
-	// BB0_352:
+	WORD $0x540000aa // b.ge BB0_359
+	WORD $0x17ffff0f // b BB0_319
+	// BB0_358:
 	WORD $0xaa0903ee // mov x14, x9
 	WORD $0xf100053f // cmp x9, #1
-	WORD $0x54ffe58b // b.lt BB0_319
-	// BB0_353:
+	WORD $0x54ffe18b // b.lt BB0_319
+	// BB0_359:
 	WORD $0x710005df // cmp w14, #1
-	WORD $0x54ffe420 // b.eq BB0_318
+	WORD $0x54ffe020 // b.eq BB0_318
 	WORD $0x710009df // cmp w14, #2
-	WORD $0x54000141 // b.ne BB0_356
+	WORD $0x54000141 // b.ne BB0_362
 	WORD $0xfd4001a6 // ldr d6, [x13]
 	WORD $0xfd400187 // ldr d7, [x12]
 	WORD $0x2e26dc50 // fmul v16.2s, v2.2s, v6.2s
@@ -2479,8 +2514,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x0f8510c7 // fmla v7.2s, v6.2s, v5.s[0]
 	WORD $0xfd0001b0 // str d16, [x13]
 	WORD $0xfd000187 // str d7, [x12]
-	WORD $0x17ffff1f // b BB0_319
-	// BB0_356:
+	WORD $0x17fffeff // b BB0_319
+	// BB0_362:
 	WORD $0xfd4001a6 // ldr d6, [x13]
 	WORD $0xbd4009a7 // ldr s7, [x13, #8]
 	WORD $0x910021ae // add x14, x13, #8
@@ -2497,8 +2532,8 @@ TEXT factorNEON<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8510c7 // fmla v7.4s, v6.4s, v5.s[0]
 	WORD $0xfd000187 // str d7, [x12]
 	WORD $0x4d0081e7 // st1 { v7.s }[2], [x15]
-	WORD $0x17ffff0e // b BB0_319
-	// BB0_357:
+	WORD $0x17fffeee // b BB0_319
+	// BB0_363:
 	WORD $0xf9003808 // str x8, [x0, #112]
 	WORD $0xfd003c01 // str d1, [x0, #120]
 	WORD $0xd503201f // nop, for ldp d9, d8, [sp, #16]

@@ -4,7 +4,6 @@ package vec
 
 import (
 	"fmt"
-	"math"
 
 	"golang.org/x/sys/cpu"
 )
@@ -184,9 +183,6 @@ func (l *Linear) outputsFast(ptr []int64, w []float32, bias float32, z []float32
 func (l *Linear) guards(g *Guard) bool {
 	return g != nil && (g.kind != locked || 4*uint64(len(g.locks)) == g.words[1])
 }
-
-// factorWidest is the widest row of factors that a loop takes.
-const factorWidest = math.MaxInt
 
 // factor512 are the loops for rows of up to so many vectors of AVX-512: more do not fit into its registers.
 var factor512 = all(factorAVX512x1, factorAVX512x2, factorAVX512x3, factorAVX512x4, factorAVX512x5, factorAVX512x6,

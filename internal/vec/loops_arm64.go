@@ -88,10 +88,7 @@ func (l *Linear) outputsFast(ptr []int64, w []float32, bias float32, z []float32
 	l.outputsGo(ptr, w, bias, z)
 }
 
-// factorWidest is the widest row of factors that the loop takes.
-const factorWidest = 64
-
-// stepsFast is Factors.Steps, or a half of it, of K up to factorWidest.
+// stepsFast is Factors.Steps, or a half of it.
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
 	_ *Guard) (done int, loss float64) {
 	var bias *float32

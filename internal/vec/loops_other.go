@@ -31,8 +31,6 @@ func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float3
 	panic(none)
 }
 
-const factorWidest = 0
-
 func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32,
 	g *Guard) (done int, sum, product float32) {
 	panic(none)

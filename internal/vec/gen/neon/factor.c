@@ -93,8 +93,12 @@ inline void ahead(int vectors, struct factorNEON *s, long i) {
 		return;
 	unrolled for (int end = 0; end < 2; end++) {
 		float *row = s->w + s->idx[2 * r + end] * s->k;
-		unrolled for (int at = 0; at < 4 * vectors; at += 16)
-			__builtin_prefetch(row + at);
+		if (vectors > held)
+			for (long at = 0; at < s->k; at += 16)
+				__builtin_prefetch(row + at);
+		else
+			unrolled for (int at = 0; at < 4 * vectors; at += 16)
+				__builtin_prefetch(row + at);
 		__builtin_prefetch(row + s->k - 1); // a row may begin anywhere in a line
 	}
 }
@@ -172,7 +176,7 @@ inline void steps(int vectors, struct factorNEON *s) {
 	s->loss = loss;
 }
 
-// factorNEON is Factors.Steps for rows of up to 64 numbers. Both rows of a pair lie in registers from
+// factorNEON is Factors.Steps. Both rows of a pair lie in registers from
 // the load to the store, up to 35 numbers. Entries are fetched ahead; rows has known of them, n of which
 // are done. It returns how many it did: fewer when one is outside w.
 //
