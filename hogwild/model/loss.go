@@ -59,37 +59,62 @@ func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
 	return sum
 }
 
+// exponentials sets e to exp(-|z|), of as many z: those of many to the precision of float32. They are of negative numbers
+// only: none overflows, and no digits are lost for large |z|.
+func exponentials(z []float32, e []float64) {
+	if len(z) < 8 {
+		for j, v := range z {
+			e[j] = math.Exp(-math.Abs(float64(v)))
+		}
+		return
+	}
+	var many [few]float32
+	for j, v := range z {
+		many[j] = -max(v, -v)
+	}
+	vec.Exp(many[:len(z)])
+	for j := range z {
+		e[j] = float64(many[j])
+	}
+}
+
+// few is how many exponentials are taken at once.
+const few = 64
+
 // logLoss adds up log(1 + exp(-m)), with one logarithm for many: that of the product of 1+e, e = exp(-|m|), to
-// which the sum adds what rounding takes from each 1+e. The exponential is of a negative number only: it cannot
-// overflow, and no digits are lost for large |m|.
+// which the sum adds what rounding takes from each 1+e.
 type logLoss struct{ sum, product float64 }
 
-// add adds one, and returns e.
-func (l *logLoss) add(m float64) (e float64) {
-	e = math.Exp(-math.Abs(m))
+func (l *logLoss) add(m, e float64) {
 	factor := 1 + e
 	l.sum += max(0, -m) + (e - (factor - 1))
 	if l.product *= factor; l.product > 0x1p1000 {
 		l.sum, l.product = l.total(), 1
 	}
-	return e
 }
 
 func (l *logLoss) total() float64 { return l.sum + math.Log(l.product) }
 
 func logistic(z, y []float32, k int, mean float32) float64 {
 	loss := logLoss{product: 1}
-	for i, yi := range y {
-		for c := range k {
-			t := side(yi, c, k)
-			m := t * float64(z[i*k+c])
-			e := loss.add(m)
-			miss := 1 / (1 + e) // the probability of the other side
+	var e [few]float64
+	for i, c := 0, 0; len(z) > 0; {
+		n := min(few, len(z))
+		exponentials(z[:n], e[:])
+		for j, v := range z[:n] {
+			t := side(y[i], c, k)
+			m := t * float64(v)
+			loss.add(m, e[j])
+			miss := 1 / (1 + e[j]) // the probability of the other side
 			if m > 0 {
-				miss *= e
+				miss *= e[j]
 			}
-			z[i*k+c] = float32(-t*miss) * mean
+			z[j] = float32(-t*miss) * mean
+			if c++; c == k {
+				i, c = i+1, 0
+			}
 		}
+		z = z[n:]
 	}
 	return loss.total()
 }
@@ -158,16 +183,22 @@ func (l Loss) eval(z, y []float32, k int) Score {
 // evalLogistic has no branches: half of them would be foretold wrongly, which takes as long as the rest.
 func evalLogistic(z, y []float32) Score {
 	s, loss := Score{N: len(y)}, logLoss{product: 1}
-	for i, yi := range y {
-		loss.add(float64((2*yi - 1) * z[i]))
-		class, correct := 0, 0
-		if z[i] > 0 {
-			class = 1
+	var e [few]float64
+	for len(z) > 0 {
+		n := min(few, len(z))
+		exponentials(z[:n], e[:])
+		for j, v := range z[:n] {
+			loss.add(float64((2*y[j]-1)*v), e[j])
+			class, correct := 0, 0
+			if v > 0 {
+				class = 1
+			}
+			if class == int(y[j]) {
+				correct = 1
+			}
+			s.Correct += correct
 		}
-		if class == int(yi) {
-			correct = 1
-		}
-		s.Correct += correct
+		z, y = z[n:], y[n:]
 	}
 	s.Loss = loss.total()
 	return s

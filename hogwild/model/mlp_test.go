@@ -100,3 +100,39 @@ func TestExtremes(t *testing.T) {
 		}
 	}
 }
+
+// TestLogistic: the losses of many outputs at once are those of each by itself in double precision,
+// and so are their derivatives, far from zero too; what is not a number is not hidden.
+func TestLogistic(t *testing.T) {
+	for _, k := range []int{1, 3} {
+		for _, n := range []int{1, 7, 64, 100} {
+			z, y := make([]float32, n*k), make([]float32, n)
+			for i := range z {
+				z[i] = float32(i*37%401-200) / 2
+				y[i/k] = float32(i * 7 % (k + 1) % 3)
+			}
+			d, want, at := slices.Clone(z), 0.0, make([]float64, k)
+			sum := Logistic.deltas(d, y, k)
+			for i, v := range d {
+				for c := range at {
+					at[c] = float64(z[i/k*k+c])
+				}
+				if i%k == 0 {
+					want += reference{loss: Logistic}.of(at, float64(y[i/k]))
+				}
+				t1 := side(y[i/k], i%k, k)
+				want := -t1 / (1 + math.Exp(t1*at[i%k])) / float64(n)
+				if math.Abs(float64(v)-want) > 1e-6*math.Abs(want)+1e-38 {
+					t.Errorf("%d x %d: derivative at %v is %v, want %v", n, k, z[i], v, want)
+				}
+			}
+			if math.Abs(sum-want) > 1e-6*want+1e-15 {
+				t.Errorf("%d x %d: loss %v, want %v", n, k, sum, want)
+			}
+			z[n*k-1] = float32(math.NaN())
+			if sum := Logistic.deltas(z, y, k); !math.IsNaN(sum) {
+				t.Errorf("%d x %d, one not a number: loss %v", n, k, sum)
+			}
+		}
+	}
+}

@@ -17,6 +17,9 @@ func Softmax(z []float32) float64 {
 	return float64(m) + math.Log(sum)
 }
 
+// Exp is z[i] = exp(z[i]).
+func Exp(z []float32) { expSum(z, 0) }
+
 // expSum is z[i] = exp(z[i]-m), and returns their sum.
 func expSum(z []float32, m float32) float64 {
 	if use[LoopExpSum] == Plain || len(z) == 0 {
