@@ -11,7 +11,7 @@ import (
 // TestFrequent: the lines that are merged every time have the frequent columns and the bias, and the others may wait as
 // much longer as their largest eigenvalue is smaller, by 500 rounds on the matrix itself.
 func TestFrequent(t *testing.T) {
-	const n, d = 400, 160 // ten lines, and that of the bias
+	const n, d = 400, 256 // sixteen lines, and that of the bias
 	r := rand.New(rand.NewPCG(5, 5))
 	set := &data.Set{Meta: data.Meta{Kind: data.Sparse, Rows: n, Features: d}, Y: make([]float32, n), Ptr: []int64{0}}
 	all, rest := make([][]float64, n), make([][]float64, n)
