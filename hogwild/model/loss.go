@@ -59,8 +59,8 @@ func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
 	return sum
 }
 
-// exponentials sets e to exp(-|z|), of as many z: those of many to the precision of float32. They are of negative numbers
-// only: none overflows, and no digits are lost for large |z|.
+// exponentials sets e to exp(-|z|), of as many z: those of many to the precision of float32. They are of negative
+// numbers only: none overflows, and no digits are lost for large |z|.
 func exponentials(z []float32, e []float64) {
 	if len(z) < 8 {
 		for j, v := range z {

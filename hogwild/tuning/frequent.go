@@ -7,9 +7,9 @@ import (
 )
 
 // A merge of all weights takes as long as hundreds of steps on sparse rows, though most of what they change are the
-// weights of few features: of words a sixteenth of the cache lines has nearly nine tenths of the nonzeros. What limits the local
-// steps between two merges is the largest eigenvalue of the inputs (see limit.go), and that of the features in the
-// other lines is a fraction of it: their weights may stay unmerged for as many times as long.
+// weights of few features: of words a sixteenth of the cache lines has nearly nine tenths of the nonzeros. What limits
+// the local steps between two merges is the largest eigenvalue of the inputs (see limit.go), and that of the features
+// in the other lines is a fraction of it: their weights may stay unmerged for as many times as long.
 
 const (
 	LineWeights   = 16 // of a cache line
