@@ -64,8 +64,8 @@ func Prefetch(x []uint8) {
 	}
 }
 
-// fetchAhead is Prefetch of numbers.
-func fetchAhead(x []float32) {
+// PrefetchFloats is Prefetch of numbers.
+func PrefetchFloats(x []float32) {
 	if use[LoopFetch] != Plain && len(x) > 0 {
 		fetch(x)
 	}

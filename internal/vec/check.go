@@ -136,7 +136,7 @@ var samples = [loopCount]func(n int, m *maker){
 	LoopWiden: func(n int, m *maker) { Widen(m.bytes(n), m.floats(n), m.floats(n), m.floats(n)) },
 	LoopFetch: func(n int, m *maker) {
 		Prefetch(m.bytes(n))
-		fetchAhead(m.floats(n))
+		PrefetchFloats(m.floats(n))
 	},
 }
 

@@ -193,7 +193,7 @@ func (s *tiles) gather(x []Row, from, to int) grid {
 	}
 	for i, r := range x {
 		if ahead := i + rowsAhead; ahead < len(x) {
-			fetchAhead(x[ahead].Val[from:to])
+			PrefetchFloats(x[ahead].Val[from:to])
 		}
 		copy(s.x[i*ld:i*ld+to-from], r.Val[from:to:len(r.Val)])
 	}
