@@ -204,7 +204,10 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 	if f.Bias != nil {
 		bias = &f.Bias[0]
 	}
-	mask := uint32(1)<<((f.K-1)%16+1) - 1
+	mask := uint32(1)<<((f.K-1)%16+1) - 1 // of the last vector's lanes: the first ones, or of several vectors the last
+	if f.K > 16 {
+		mask <<= 15 - (f.K-1)%16
+	}
 	locks, words, tickets, count := g.parts()
 	if h == atomically {
 		coef = &g.room[0]

@@ -17,7 +17,7 @@ func factor() {
 	factorAVX2()
 }
 
-const near, far = 12, 64
+const near, far = 16, 64
 
 // A factorLoop is what the loops over entries have in common, whatever their vectors.
 type factorLoop struct {
@@ -216,12 +216,16 @@ func factorSteps(vectors int) {
 		}
 		PREFETCHT0(Mem{Base: row, Index: l.stride, Scale: 1, Disp: -4}) // the last number's
 	})
-	// at is where vector c of a row lies, and its mask.
+	// at is where vector c of a row lies, and its mask. The last of several vectors ends with the row, and begins in
+	// the one before it: lanes behind the row would lie in lines that nobody has asked for, and wait for them.
 	at := func(row Register, c int) (Mem, Register) {
-		if c == vectors-1 {
-			return Mem{Base: row, Disp: 64 * c}, last
+		switch {
+		case c < vectors-1:
+			return Mem{Base: row, Disp: 64 * c}, nil
+		case c > 0:
+			return Mem{Base: row, Index: l.stride, Scale: 1, Disp: -64}, last
 		}
-		return Mem{Base: row, Disp: 64 * c}, nil
+		return Mem{Base: row}, last
 	}
 	load := func(row Register, c int) VecVirtual { return s.load(at(row, c)) }
 	store := func(x VecVirtual, row Register, c int) {
@@ -270,11 +274,11 @@ func factorSteps(vectors int) {
 		}, func(room Register) {
 			for c := range vectors {
 				for i, x := range [][2]VecVirtual{{p[c], q[c]}, {q[c], p[c]}} {
-					at := Mem{Base: room, Disp: 2*i*area + s.bytes()*c}
-					VMOVUPS(x[0], at)
+					to, mask := at(room, c)
+					s.store(x[0], to.Offset(2*i*area), mask)
 					VMULPS(keep, x[0], moved)
 					VFMADD231PS(step, x[1], moved)
-					VMOVUPS(moved, at.Offset(area))
+					s.store(moved, to.Offset((2*i+1)*area), mask)
 				}
 			}
 		})
