@@ -256,12 +256,14 @@ func (t *table) fillHoles(rows []int32) {
 		return
 	}
 	sums, n := make([]float64, t.Features), make([]float64, t.Features)
-	t.each(rows, func(j int, v float64) {
-		if !math.IsNaN(v) {
-			sums[j] += v
-			n[j]++
+	for _, i := range rows {
+		for j, v := range t.row(int(i)).Val {
+			if v == v {
+				sums[j] += float64(v)
+				n[j]++
+			}
 		}
-	})
+	}
 	t.Fill = make([]float32, t.Features)
 	for j := 0; j < t.Features; j++ {
 		if t.oneHot[j] == 0 {

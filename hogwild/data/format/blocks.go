@@ -36,7 +36,6 @@ type blocks struct {
 	ahead, spare []*block
 	last         *block // that next returned
 	once         bool   // the text is not read again
-	freed        int    // what is given back of it
 }
 
 // cut makes a table begin with its first row.
@@ -79,7 +78,7 @@ func (q *blocks) again(b *block) {
 func (q *blocks) next() *block {
 	if q.last != nil {
 		if q.once {
-			q.freed = q.letGo(q.freed, q.last.end)
+			q.letGo(q.last.end)
 		}
 		q.spare, q.last = append(q.spare, q.last), nil
 	}

@@ -14,44 +14,56 @@ import (
 	"hogwild/internal/human"
 )
 
-var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10,
-	1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var powersOfTen = [32]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+	1e16, 1e17, 1e18, 1e19}
 
-var tens = [8]uint64{1, 10, 100, 1000, 1e4, 1e5, 1e6, 1e7}
+var tens = [...]uint64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18, 1e19}
+
+// zeros are digits 0.
+const zeros = 0x3030303030303030
 
 // plainCells appends cells to a row, from byte at on, up to one that is not a sign and up to 7 digits, perhaps a point
-// and digits, less than 16 bytes in all, or to the end of the line. It returns what is behind them. No branch depends
-// on the lengths of numbers, as a processor would guess them wrong: all digits are read at once.
+// and digits, 20 bytes in all, or to the end of the line. It returns what is behind them. No branch depends on the
+// lengths of numbers below 16 bytes, as a processor would guess them wrong: all digits are read at once.
 func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behind int) {
-	const zeros, low, tops = 0x3030303030303030, 0x7f7f7f7f7f7f7f7f, 0x8080808080808080
-	for at+16 < len(text) {
+	for at+24 < len(text) {
 		x := binary.LittleEndian.Uint64(text[at:]) ^ zeros // the first byte is the lowest; 0 to 9 are digits
 		y := binary.LittleEndian.Uint64(text[at+8:]) ^ zeros
 		negative := ((x&0xff ^ '-' ^ '0') - 1) >> 63
-		x &^= 0xff & -negative                            // a minus is one more digit, 0
-		ends := ((x&low + 0x7676767676767676) | x) & tops // where others are
+		x &^= 0xff & -negative // a minus is one more digit, 0
+		ends := notDigits(x)
 		point := bits.TrailingZeros64(ends) / 8
-		n, decimals := point, 0
-		if x>>(8*point&63)&0xff == '.'^'0' {
+		n, decimals, digits := point, 0, uint64(0)
+		if x>>(8*point&63)&0xff != '.'^'0' {
+			digits = eight(x << (64 - 8*point&63))
+		} else {
 			ends &= ends - 1
 			n = bits.TrailingZeros64(ends) / 8
-			ends = ((y&low + 0x7676767676767676) | y) & tops
-			n += bits.TrailingZeros64(ends) / 8 & -(n / 8)
+			n += bits.TrailingZeros64(notDigits(y)) / 8 & -(n / 8)
 			before := uint64(1)<<(8*point&63) - 1
 			x = x&before | (x>>8|y<<56)&^before
-			y >>= 8
+			if n < 16 {
+				eights := n - 1 - 8
+				less := eights >> 63                          // all bits if there are not eight digits
+				first, more := -8*(eights&less), eights&^less // so many bits they go up; so many digits are behind them
+				digits = eight(x<<(first&63))*tens[more&7] + eight(y>>8<<((56-8*more)&63)<<8)
+			} else {
+				z := binary.LittleEndian.Uint64(text[at+16:]) ^ zeros
+				n += bits.TrailingZeros64(notDigits(z)) / 8
+				digits = (eight(x)*1e8+eight(y>>8|z<<56))*tens[(n-17)&3] + eight(z>>8<<((56-8*(n-17))&63)<<8)
+			}
 			decimals = n - point - 1
 		}
-		eights := point + decimals - 8
-		less := eights >> 63                          // all bits if there are not eight digits
-		first, more := -8*(eights&less), eights&^less // so many bits the first go up; so many digits are behind them
-		digits := eight(x<<(first&63))*tens[more&7] + eight(y<<((56-8*more)&63)<<8)
 		end := at + n
 		c := text[end]
-		if point == 8 || n == 16 || point+decimals == int(negative) || digits > 1<<53 || c != comma && c != '\n' {
+		if point == 8 || n == 16 || n > 20 || point+decimals == int(negative) || c != comma && c != '\n' {
 			break
 		}
-		v := float64(int64(digits)) / powersOfTen[decimals&15]
+		v := float64(int64(digits)) / powersOfTen[decimals&31]
+		if digits > 1<<53 {
+			v = quotient(digits, tens[decimals])
+		}
 		v = math.Float64frombits(math.Float64bits(v) | negative<<63)
 		row = append(row, cell{text[at:end], v, true})
 		if at = end + 1; c == '\n' {
@@ -61,6 +73,11 @@ func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behi
 	return row, at
 }
 
+// notDigits has the top bit of each byte set that is not 0 to 9.
+func notDigits(x uint64) uint64 {
+	return ((x&0x7f7f7f7f7f7f7f7f + 0x7676767676767676) | x) & 0x8080808080808080
+}
+
 // eight is the number of eight digits, the first in the lowest byte.
 func eight(x uint64) uint64 {
 	const mask = 0x000000ff000000ff
@@ -68,10 +85,10 @@ func eight(x uint64) uint64 {
 	return (x&mask*(100+1000000<<32) + x>>16&mask*(1+10000<<32)) >> 32
 }
 
-// parseNumber reads a plain decimal number, n bytes long, at the start of b. Digits
-// that fit a float64 exactly, divided by a power of ten that does, are the nearest
-// float64 (Clinger 1990); anything else is not ok, and left to strconv.
-func parseNumber[T string | []byte](b T) (v float64, n int, ok bool) {
+// parseNumber reads a plain decimal number, n bytes long, at the start of b. Up to 19 digits, divided by a power of
+// ten, are the nearest float64: if both are exact (Clinger 1990), else by quotient. Others are not ok, and left to
+// strconv.
+func parseNumber(b []byte) (v float64, n int, ok bool) {
 	negative := false
 	if n < len(b) && (b[n] == '-' || b[n] == '+') {
 		negative = b[n] == '-'
@@ -92,19 +109,32 @@ func parseNumber[T string | []byte](b T) (v float64, n int, ok bool) {
 	if point >= 0 {
 		length, decimals = length-1, n-point
 	}
-	if length < 1 || length > 18 || digits > 1<<53 {
+	if length < 1 || length > 19 {
 		return 0, n, false
 	}
-	v = float64(digits) / powersOfTen[decimals]
+	if v = float64(int64(digits)) / powersOfTen[decimals]; digits > 1<<53 {
+		v = quotient(digits, tens[decimals])
+	}
 	if negative {
 		v = -v
 	}
 	return v, n, true
 }
 
+// quotient is the float64 nearest to a/b: 63 or 64 bits of it, the last of which says whether there are more, are
+// rounded once.
+func quotient(a, b uint64) float64 {
+	up, down := bits.LeadingZeros64(a), bits.LeadingZeros64(b)
+	q, rest := bits.Div64(a<<up>>1, a<<up<<63, b<<down)
+	if rest > 0 {
+		q |= 1
+	}
+	return float64(q) * math.Float64frombits(uint64(1023-63+down-up)<<52)
+}
+
 // Number is the number in a cell; it may be too large for a float32, or infinite.
 func Number[T string | []byte](cell T) (float64, bool) {
-	if v, n, ok := parseNumber(cell); ok && n == len(cell) {
+	if v, n, ok := parseNumber([]byte(cell)); ok && n == len(cell) {
 		return v, true
 	}
 	if len(cell) == 0 || cell[0] > '9' && cell[0]|0x20 != 'i' {
@@ -167,6 +197,9 @@ func newParser(s *Source) parser {
 // nextLine goes to the next line that is neither blank nor a comment; io.EOF behind the last.
 func (p *parser) nextLine() error {
 	for {
+		if p.lines == nil {
+			p.letGo(p.pos)
+		}
 		if n := bytes.IndexByte(p.text[p.pos:], '\n') + 1; p.line > 0 && n > 0 {
 			p.pos += n
 		} else if p.line > 0 {

@@ -3,6 +3,7 @@ package format
 import (
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -11,12 +12,16 @@ import (
 // What the fast parser accepts is what strconv says, to the last bit.
 func TestParseNumber(t *testing.T) {
 	check := func(t interface{ Fatalf(string, ...any) }, s string) {
-		// Digit by digit, and in words.
-		for _, behind := range []string{" ", ",1,2,3,4,5,6,7,8,9", "\n.123456789012345", "x-1111111111111111"} {
+		for _, behind := range []string{" ", ",", "\n", "x"} {
 			v, n, ok := parseNumber([]byte(s + behind))
-			want, err := strconv.ParseFloat(s[:min(n, len(s))], 64)
-			if ok && (err != nil || math.Float64bits(v) != math.Float64bits(want)) {
-				t.Fatalf("%q is %v, want %v (%v)", s, v, want, err)
+			behind += strings.Repeat(strings.Repeat(behind, 7)+s, 2) + "1234567890123456789012345"
+			all := []cell{{text: []byte(s[:min(n, len(s))]), v: v, plain: ok}}
+			all, _ = plainCells(all, []byte(s+behind), 0, ',')
+			for _, x := range all {
+				want, err := strconv.ParseFloat(string(x.text), 64)
+				if x.plain && (err != nil || math.Float64bits(x.v) != math.Float64bits(want)) {
+					t.Fatalf("%q is %v, want %v (%v)", x.text, x.v, want, err)
+				}
 			}
 		}
 	}
@@ -32,5 +37,8 @@ func TestParseNumber(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		check(t, rapid.StringMatching(`[+-]?[0-9]{0,12}(\.[0-9]{0,12})?`).Draw(t, "number"))
+		check(t, rapid.StringMatching(`-?[0-9]{0,3}(\.[0-9]{0,17})?`).Draw(t, "number"))
+		check(t, strconv.FormatFloat(rapid.Float64().Draw(t, "float"), 'g', -1, 64))
+		check(t, strconv.FormatFloat(rapid.Float64Range(-1e4, 1e4).Draw(t, "float"), 'f', -1, 64))
 	})
 }

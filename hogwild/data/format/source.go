@@ -30,6 +30,8 @@ type Source struct {
 	Sum  func() string // sha256 of the file as it lies on the disk, hex; nil if it is read as it comes
 	Room *Budget
 
+	summed  chan struct{} // closed when the sum is taken
+	freed   int           // how much of Text is given back
 	file    *os.File
 	rest    *bufio.Reader // what comes, from the beginning on; nil: Text is all
 	stopped error         // why no more comes
@@ -85,16 +87,19 @@ func read(path string, room *Budget) (*Source, error) {
 		return nil, s.failed(err)
 	}
 	text := s.Text
-	s.Sum = sync.OnceValue(func() string {
+	s.summed = make(chan struct{})
+	go func() { // beside the reading of rows
 		if !packed {
 			sum.Write(text)
 		}
+		close(s.summed)
+	}()
+	s.Sum = func() string {
+		<-s.summed
 		return hex.EncodeToString(sum.Sum(nil))
-	})
-	if sp == nil {
-		go s.Sum() // beside the reading of rows
-	} else {
-		s.Sum() // before the text is unmapped
+	}
+	if sp != nil {
+		<-s.summed // the text may be unmapped
 	}
 	return s, s.checkText()
 }
@@ -247,16 +252,19 @@ func (s *Source) Close() {
 	}
 }
 
-// letGo gives back the memory of the text between two bytes, the first of a page, and returns how far it is given
-// back. Text that is read again stays.
-func (s *Source) letGo(from, to int) int {
-	to -= to % os.Getpagesize()
-	if s.Path == stdinTitle || to-from < 4<<20 {
-		return from
+// letGo gives back the memory of the text before a byte, some of it at a time. Text that is read again stays, as does
+// text of which the sum is not taken.
+func (s *Source) letGo(to int) {
+	if to-s.freed < 4<<20 || s.Path == stdinTitle {
+		return
 	}
-	s.Checksum()
-	_ = unix.Madvise(s.Text[from:to], unix.MADV_DONTNEED) // without it there is only less memory
-	return to
+	select {
+	case <-s.summed:
+		to -= to % os.Getpagesize()
+		_ = unix.Madvise(s.Text[s.freed:to], unix.MADV_DONTNEED) // without it there is only less memory
+		s.freed = to
+	default:
+	}
 }
 
 // Done gives back the text of a file whose rows have been decoded.
