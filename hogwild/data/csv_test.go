@@ -35,6 +35,7 @@ func TestCSV(t *testing.T) {
 			[]string{`target "c" (the last column; --target names another)`}},
 		"no header": {"1,2,3\n4,5,6\n", "", "1 2", []float32{1, 2, 4, 5}, []float64{3, 6}, nil,
 			[]string{`"3" (the last column`}},
+		"one row":          {"1,2,3\n", "", "1 2", []float32{1, 2}, []float64{3}, nil, nil},
 		"target by name":   {"a,b,c\n1,2,3\n", "a", "b c", []float32{2, 3}, []float64{1}, nil, nil},
 		"target by number": {"a,b,c\n1,2,3\n", "2", "a c", []float32{1, 3}, []float64{2}, nil, nil},
 		"target found": {"a,Label,c\n1,2,3\n", "", "a c", []float32{1, 3}, []float64{2}, nil,

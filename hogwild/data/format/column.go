@@ -93,15 +93,22 @@ func remember[T string | []byte](c *column, text T, isNumber bool) (kept int64) 
 
 // join adds what was found in later rows, as if they were seen one by one, and returns how many bytes it keeps of it.
 func (c *column) join(d *column) (kept int64) {
+	if c.numbers+c.texts == 0 {
+		d.name, d.unnamed = c.name, c.unnamed
+		*c, kept = *d, int64(len(d.text))
+		for text := range c.distinct {
+			kept += int64(len(text)) + textBytes
+		}
+		return kept
+	}
 	if c.texts == 0 {
 		c.textLine, c.text, kept = d.textLine, d.text, int64(len(d.text))
 	}
 	c.joinNumbers(d)
-	c.texts += d.texts
+	c.texts, c.dates.timed = c.texts+d.texts, c.dates.timed || d.dates.timed
 	for i, n := range d.dates.fit {
 		c.dates.fit[i] += n
 	}
-	c.dates.timed = c.dates.timed || d.dates.timed
 	texts := make([]string, len(d.distinct))
 	for text, i := range d.distinct {
 		texts[i] = text
@@ -111,8 +118,7 @@ func (c *column) join(d *column) (kept int64) {
 			c.repeats = cmp.Or(c.repeats, i)
 		}
 		if i < len(texts) {
-			_, isNumber := Number(texts[i])
-			kept += remember(c, texts[i], isNumber)
+			kept += remember(c, texts[i], !isText(texts[i]))
 		}
 	}
 	return kept

@@ -18,10 +18,7 @@ func (t *table) profile() error {
 	if err != nil {
 		return err
 	}
-	first, head := b.texts(), make([]column, q.width)
-	for j := range head {
-		head[j].see(b.at, &b.row[j])
-	}
+	first, line := b.texts(), b.at
 	t.columns = make([]column, len(first))
 	if err := t.Room.Take(t.Path, int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
 		return err
@@ -51,6 +48,10 @@ func (t *table) profile() error {
 		return t.Errorf("a header (%s) and no rows", Some(t.names()))
 	}
 	if !t.header {
+		head := make([]column, len(first))
+		for j, text := range first {
+			head[j].see(line, &cell{text: []byte(text)})
+		}
 		err = t.join(head)
 	}
 	names := t.names()
