@@ -113,7 +113,11 @@ var samples = [loopCount]func(n int, m *maker){
 		for i := range idx {
 			idx[i] = uint32(m.next() >> 40)
 		}
-		m.result(float32(Largest(idx)))
+		rows := make([]int32, n)
+		for i := range rows {
+			rows[i] = int32(m.next() >> 40)
+		}
+		m.result(float32(Largest(idx)), float32(largestRow(rows)))
 	},
 	LoopSparseGemv: func(n int, m *maker) {
 		r := m.row(13)

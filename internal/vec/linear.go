@@ -205,13 +205,24 @@ func (l *Linear) row(i int32) (idx []uint32, val []float32) {
 	return l.Idx[from:to:to], l.Val[from:to:to]
 }
 
-// hasAll reports whether there are all of rows, without a branch for each: the sign is set of one that is not.
+// hasAll reports whether there are all of rows, by their largest as a number without sign.
 func (l *Linear) hasAll(rows []int32) bool {
-	last, signs := int32(len(l.Y)-1), int32(0)
-	for _, i := range rows {
-		signs |= i | (last - i)
+	return len(rows) == 0 || uint64(largestRow(rows)) < uint64(len(l.Y)) && l.has(0)
+}
+
+// largestRow is Largest of rows, which are not none.
+func largestRow(rows []int32) uint32 {
+	if use[LoopLargest] != Plain {
+		return largestRowFast(rows)
 	}
-	return signs >= 0 && (len(rows) == 0 || l.has(0))
+	return largestRowGo(rows)
+}
+
+func largestRowGo(rows []int32) (most uint32) {
+	for _, i := range rows {
+		most = max(most, uint32(i))
+	}
+	return most
 }
 
 // look sets soon to the rows that are to be fetched: some row where there are no more.

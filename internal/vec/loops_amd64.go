@@ -281,6 +281,13 @@ func largestFast(idx []uint32) uint32 {
 	return largestAVX2(&idx[0], len(idx))
 }
 
+func largestRowFast(rows []int32) uint32 {
+	if use[LoopLargest] == AVX512 {
+		return largestRowAVX512(&rows[0], len(rows))
+	}
+	return largestRowAVX2(&rows[0], len(rows))
+}
+
 func sparseGemvFast(idx []uint32, val []float32, end uint32, w, z []float32) int {
 	k := len(z)
 	if use[LoopSparseGemv] == AVX512 {

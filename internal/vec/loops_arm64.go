@@ -131,6 +131,8 @@ func mergeCenteredFast(shared, mine, base, mu, s, learned, merged []float32) {
 	mergeCenteredNEON(&shared[0], &mine[0], &base[0], &mu[0], len(mu), &s[0], &learned[0], &merged[0], len(s))
 }
 
+func largestRowFast(rows []int32) uint32 { return largestRowGo(rows) }
+
 func largestFast(idx []uint32) uint32 { return largestNEON(&idx[0], len(idx)) }
 
 func sparseGemvFast(idx []uint32, val []float32, end uint32, w, z []float32) int {

@@ -6,14 +6,15 @@ package vec
 
 const none = "vec: a loop in assembly where there is none"
 
-func best() ISA                   { return Plain }
-func has(s ISA) bool              { return s == Plain }
-func atMost(Loop, ISA) ISA        { return Plain }
-func vectorPeaks() []Peak         { return nil }
-func gemmShape() shape            { panic(none) }
-func fetch([]float32)             { panic(none) }
-func prefetch([]uint8)            { panic(none) }
-func largestFast([]uint32) uint32 { panic(none) }
+func best() ISA                     { return Plain }
+func has(s ISA) bool                { return s == Plain }
+func atMost(Loop, ISA) ISA          { return Plain }
+func vectorPeaks() []Peak           { return nil }
+func gemmShape() shape              { panic(none) }
+func fetch([]float32)               { panic(none) }
+func prefetch([]uint8)              { panic(none) }
+func largestFast([]uint32) uint32   { panic(none) }
+func largestRowFast([]int32) uint32 { panic(none) }
 
 func dotFast(x, y []float32) float32                  { panic(none) }
 func axpyFast(a float32, x, y []float32)              { panic(none) }

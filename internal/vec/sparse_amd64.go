@@ -20,6 +20,9 @@ func mergeAVX512(shared *float32, mine *float32, base *float32, n int)
 func largestAVX512(idx *uint32, n int) uint32
 
 //go:noescape
+func largestRowAVX512(idx *int32, n int) uint32
+
+//go:noescape
 func sparseGemvAVX512(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z *float32, k int) int
 
 //go:noescape
@@ -36,6 +39,9 @@ func mergeAVX2(shared *float32, mine *float32, base *float32, n int)
 
 //go:noescape
 func largestAVX2(idx *uint32, n int) uint32
+
+//go:noescape
+func largestRowAVX2(idx *int32, n int) uint32
 
 //go:noescape
 func sparseGemvAVX2(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z *float32, k int) int

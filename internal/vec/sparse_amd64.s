@@ -2344,6 +2344,52 @@ done:
 	MOVL DX, ret+16(FP)
 	RET
 
+// func largestRowAVX512(idx *int32, n int) uint32
+// Requires: AVX, AVX2, AVX512F, CMOV
+TEXT ·largestRowAVX512(SB), NOSPLIT, $0-20
+	MOVQ    idx+0(FP), AX
+	MOVQ    n+8(FP), CX
+	XORL    DX, DX
+	CMPQ    CX, $0x00000010
+	JL      scalar
+	VMOVUPS -64(AX)(CX*4), Z0
+
+vector:
+	SUBQ    $0x00000010, CX
+	JLE     fold
+	VPMAXUD (AX), Z0, Z0
+	ADDQ    $0x00000040, AX
+	JMP     vector
+
+fold:
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPMAXUD       Y1, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPMAXUD       X1, X0, X0
+	VPSHUFD       $0x4e, X0, X1
+	VPMAXUD       X1, X0, X0
+	VPSHUFD       $0xb1, X0, X1
+	VPMAXUD       X1, X0, X0
+	VMOVD         X0, DX
+	VZEROUPPER
+	JMP           done
+
+scalar:
+	XORQ BX, BX
+
+next:
+	CMPQ    BX, CX
+	JGE     done
+	MOVL    (AX)(BX*4), SI
+	CMPL    SI, DX
+	CMOVLHI SI, DX
+	INCQ    BX
+	JMP     next
+
+done:
+	MOVL DX, ret+16(FP)
+	RET
+
 // func sparseGemvAVX512(idx *uint32, val *float32, n int, end uint32, w *float32, stride int, z *float32, k int) int
 // Requires: AVX, AVX512DQ, AVX512F, FMA3
 TEXT ·sparseGemvAVX512(SB), NOSPLIT, $0-72
@@ -3677,6 +3723,50 @@ Next:
 // func largestAVX2(idx *uint32, n int) uint32
 // Requires: AVX, AVX2, CMOV
 TEXT ·largestAVX2(SB), NOSPLIT, $0-20
+	MOVQ    idx+0(FP), AX
+	MOVQ    n+8(FP), CX
+	XORL    DX, DX
+	CMPQ    CX, $0x00000008
+	JL      scalar
+	VMOVUPS -32(AX)(CX*4), Y0
+
+vector:
+	SUBQ    $0x00000008, CX
+	JLE     fold
+	VPMAXUD (AX), Y0, Y0
+	ADDQ    $0x00000020, AX
+	JMP     vector
+
+fold:
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMAXUD      X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPMAXUD      X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPMAXUD      X1, X0, X0
+	VMOVD        X0, DX
+	VZEROUPPER
+	JMP          done
+
+scalar:
+	XORQ BX, BX
+
+next:
+	CMPQ    BX, CX
+	JGE     done
+	MOVL    (AX)(BX*4), SI
+	CMPL    SI, DX
+	CMOVLHI SI, DX
+	INCQ    BX
+	JMP     next
+
+done:
+	MOVL DX, ret+16(FP)
+	RET
+
+// func largestRowAVX2(idx *int32, n int) uint32
+// Requires: AVX, AVX2, CMOV
+TEXT ·largestRowAVX2(SB), NOSPLIT, $0-20
 	MOVQ    idx+0(FP), AX
 	MOVQ    n+8(FP), CX
 	XORL    DX, DX

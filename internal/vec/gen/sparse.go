@@ -15,7 +15,8 @@ func sparse() {
 	fetch("prefetchLines", "uint8", 64) // Prefetch of n bytes, n > 0
 	for _, s := range []simd{avx512, avx2} {
 		s.merge()
-		s.below()
+		s.below("largest", "uint32")
+		s.below("largestRow", "int32") // the same bits: a number below 0 is above all
 		s.gemv()
 		s.ger()
 		s.outer()
@@ -26,8 +27,8 @@ func sparse() {
 
 // below is the largest of n indices, n > 0: the last vector overlaps the one before
 // it, and fewer indices than a vector has are taken one by one.
-func (s simd) below() {
-	begin("largest"+s.name, "func(idx *uint32, n int) uint32")
+func (s simd) below(name, of string) {
+	begin(name+s.name, "func(idx *"+of+", n int) uint32")
 	idx, n := arg("idx"), arg("n")
 	most, i := GP32(), GP64()
 	XORL(most, most)
