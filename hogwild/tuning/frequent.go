@@ -16,6 +16,10 @@ const (
 	frequentShare = 16 // one line in so many is merged every time
 	frequentRows  = 500
 	mostRare      = 16 // merges between two of the other lines, at most
+
+	// leastRare is how many weights a model has, at least, whose rare features are merged less often: all of a
+	// smaller one take no longer than some steps.
+	leastRare = 1 << 12
 )
 
 // Frequent returns the first weights of the cache lines, of a linear model with one output, that have the largest part
@@ -33,13 +37,11 @@ func Frequent(set *data.Set, lambda float64) (lines []int, times int) {
 	least := sorted[len(sorted)-1-len(sorted)/frequentShare]
 	rest := make([]data.Row, len(rows))
 	for i, x := range rows {
+		rest[i].Idx = []uint32{} // without numbers it is sparse all the same
 		for k, j := range x.Idx {
 			if squares[j/LineWeights] <= least {
 				rest[i].Idx, rest[i].Val = append(rest[i].Idx, j), append(rest[i].Val, x.Val[k])
 			}
-		}
-		if rest[i].Idx == nil {
-			rest[i].Idx = []uint32{}
 		}
 	}
 	in := inputs{rows: rest}

@@ -151,13 +151,7 @@ func (n *Newton) products(w []float32) (sum []float32) {
 // pairs are the products of each pair of rows less mu, unless that is nil.
 func pairs(rows []data.Row, width int, mu []float32) []float32 {
 	n := len(rows)
-	sum, y, shift, square := make([]float32, n*n), make([]float32, width), make([]float32, n), float32(0)
-	if mu != nil {
-		for i, x := range rows {
-			shift[i] = inner(x, mu)
-		}
-		square = vec.Dot(mu, mu)
-	}
+	sum, y, shift, square := make([]float32, n*n), make([]float32, width), along(rows, mu), vec.Dot(mu, mu)
 	for i, x := range rows {
 		fill(y, x)
 		for j := range i + 1 {
@@ -177,12 +171,4 @@ func fill(y []float32, x data.Row) {
 	for k, j := range x.Idx {
 		y[j] += x.Val[k]
 	}
-}
-
-// inner is x'y.
-func inner(x data.Row, y []float32) float32 {
-	if x.Idx == nil {
-		return vec.Dot(x.Val, y)
-	}
-	return vec.SparseDot(x.Idx, x.Val, y)
 }

@@ -42,7 +42,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 	f.Trace = few.trace()
 	f.Squares = few.squaredNorm(used)
 	f.RowNorm = many.rowNorm(used, v)
-	if f.Copied && f.Weights <= MaxCopied && c.AsyncOnCores() {
+	if f.Copied && f.Weights >= leastRare && f.Weights <= MaxCopied && c.AsyncOnCores() {
 		_, f.Rare = Frequent(set, used)
 	}
 	f.Curvature = lossCurvature(spec.Loss, model.ClassShares(sample.Y, len(set.Classes)))

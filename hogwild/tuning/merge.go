@@ -48,10 +48,6 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
 
-// leastRare is how many weights a model has, at least, whose rare features are merged less often: all of a smaller one
-// take no longer than some steps.
-const leastRare = 1 << 12
-
 // told is the period that the user gave, or else auto.
 func told(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }
 

@@ -64,11 +64,9 @@ func (in inputs) rowNorm(lambda float64, v []float32) float64 {
 // lengths are |x|^2 of each row.
 func (in inputs) lengths() []float64 {
 	squares, constant := make([]float64, len(in.rows)), in.constant()
-	for i, x := range in.rows {
-		squares[i] = constant + float64(vec.Dot(x.Val, x.Val))
-		if in.mu != nil {
-			squares[i] -= 2 * float64(product(x, in.mu))
-		}
+	for i, shift := range along(in.rows, in.mu) {
+		x := in.rows[i].Val
+		squares[i] = constant + float64(vec.Dot(x, x)) - 2*float64(shift)
 	}
 	return squares
 }
@@ -91,17 +89,11 @@ const pairsEach = 4
 // pairs of rows x and y.
 func (in inputs) squaredNorm(lambda float64) float64 {
 	sum, n, y := 0.0, 0, make([]float32, in.d)
-	shift := make([]float64, len(in.rows)) // mu'x
-	if in.mu != nil {
-		for i, x := range in.rows {
-			shift[i] = float64(product(x, in.mu))
-		}
-	}
-	constant := in.constant()
+	shift, constant := along(in.rows, in.mu), in.constant()
 	for i, x := range in.rows {
 		accumulate(x, 1, y)
 		for j := i + 1; j <= i+pairsEach && j < len(in.rows); j++ {
-			z := float64(product(in.rows[j], y)) - shift[i] - shift[j] + constant
+			z := float64(inner(in.rows[j], y)) - float64(shift[i]) - float64(shift[j]) + constant
 			sum += z * z
 			n++
 		}
@@ -139,14 +131,14 @@ func (in inputs) weightedEigenvalue(weights []float64, v []float32, rounds int) 
 		was, shift, sum := lambda, vec.Dot(in.mu, v), 0.0
 		lambda = 0
 		for i, x := range in.rows {
-			z := product(x, v) - shift + float32(in.ones)*v[d]
-			along := float64(z)
+			z := inner(x, v) - shift + float32(in.ones)*v[d]
+			weighted := float64(z)
 			if weights != nil {
-				along *= weights[i]
+				weighted *= weights[i]
 			}
-			accumulate(x, float32(along), next)
-			sum += along
-			lambda += along * float64(z)
+			accumulate(x, float32(weighted), next)
+			sum += weighted
+			lambda += weighted * float64(z)
 		}
 		vec.Axpy(float32(-sum), in.mu, next)
 		next[d] = float32(in.ones * sum)
@@ -160,12 +152,23 @@ func (in inputs) weightedEigenvalue(weights []float64, v []float32, rounds int) 
 	return lambda
 }
 
-// product is x'v.
-func product(x data.Row, v []float32) float32 {
-	if x.Idx == nil {
-		return vec.Dot(x.Val, v)
+// along is mu'x of each row x; zeros if mu is nil.
+func along(rows []data.Row, mu []float32) []float32 {
+	products := make([]float32, len(rows))
+	if mu != nil {
+		for i, x := range rows {
+			products[i] = inner(x, mu)
+		}
 	}
-	return vec.SparseDot(x.Idx, x.Val, v)
+	return products
+}
+
+// inner is x'y.
+func inner(x data.Row, y []float32) float32 {
+	if x.Idx == nil {
+		return vec.Dot(x.Val, y)
+	}
+	return vec.SparseDot(x.Idx, x.Val, y)
 }
 
 // accumulate is sum += z x.

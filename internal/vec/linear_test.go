@@ -197,15 +197,16 @@ func TestLinearRowsToCome(t *testing.T) {
 // TestLinearOutputs: of any rows that lie one behind the other, the outputs are those of double precision.
 func TestLinearOutputs(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
-		for _, most := range []int{0, 1, 3, 4, 7, 8, 33} {
+		for _, most := range []int{0, 1, 3, 4, 7, 8, 33, 70} { // the last are dense
 			l := randomLinear(t, LinearLogistic, 40, 70, most)
 			w, from := fresh(t, 70), rand.IntN(40)
 			z := fresh(t, 40-from)
 			l.Outputs(w, 0.25, from, z)
 			for i, got := range z {
 				want := 0.25
-				for k := l.Ptr[from+i]; k < l.Ptr[from+i+1]; k++ {
-					want += float64(l.Val[k]) * float64(w[l.Idx[k]])
+				idx, val := l.row(int32(from + i))
+				for k, j := range idx {
+					want += float64(val[k]) * float64(w[j])
 				}
 				if math.Abs(float64(got)-want) > 1e-5*(1+math.Abs(want)) {
 					t.Errorf("rows of up to %d: row %d has %v, want %v", most, from+i, got, want)

@@ -70,13 +70,8 @@ func (r row) dotMany(i Register) Register {
 	for k := 3; k > 0; k-- { // the first, which is the last to be complete, last
 		VADDPS(sums[k], sums[k-1], sums[k-1])
 	}
-	sum, t := sums[0].AsX(), XMM()
-	VEXTRACTF128(Imm(1), sums[0], t)
-	VADDPS(t, sum, sum)
-	VMOVHLPS(sum, sum, t)
-	VADDPS(t, sum, sum)
-	VMOVSHDUP(sum, t)
-	VADDSS(t, sum, sum)
+	sum := avx2.fold(VADDPS, sums[0])
+	foldQuarter(sum, XMM())
 	return sum
 }
 

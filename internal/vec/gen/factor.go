@@ -111,14 +111,6 @@ func (l *factorLoop) find() {
 	}
 }
 
-// foldQuarter makes the first of x the sum of four.
-func foldQuarter(x, t VecVirtual) {
-	VPERMILPD(Imm(1), x.AsX(), t.AsX())
-	VADDPS(t.AsX(), x.AsX(), x.AsX())
-	VMOVSHDUP(x.AsX(), t.AsX())
-	VADDSS(t.AsX(), x.AsX(), x.AsX())
-}
-
 // add adds the product of the rows to miss, where a half-step that reads ends, and where
 // a guard stands. squares are those of both rows: if they are more than most, miss is shortened.
 func (l *factorLoop) add(product, squares VecVirtual) {

@@ -214,6 +214,14 @@ func (s simd) fold(add func(...Op), v VecVirtual) VecVirtual {
 	return sum
 }
 
+// foldQuarter makes the first of x the sum of four.
+func foldQuarter(x, t VecVirtual) {
+	VPERMILPD(Imm(1), x.AsX(), t.AsX())
+	VADDPS(t.AsX(), x.AsX(), x.AsX())
+	VMOVSHDUP(x.AsX(), t.AsX())
+	VADDSS(t.AsX(), x.AsX(), x.AsX())
+}
+
 // strided are the addresses i strides behind m, for i up to 4.
 func strided(stride Register) func(m Mem, i int) Mem {
 	three := GP64()
