@@ -29,7 +29,8 @@ type cpu struct {
 	plan     plan.Plan
 	rate     plan.Schedule
 	model    model.Model
-	step     model.HalfStepper // the model, when it takes the steps of this run by itself; else nil
+	step     model.Stepper     // the model, when it takes the steps of this run by itself; else nil
+	halves   model.HalfStepper // the same, when it takes them in two halves
 	fused    bool              // nothing stands between the halves of its steps
 	length   model.Step        // of those steps, without their rate
 	coef     []float32         // of the step at hand
@@ -211,7 +212,7 @@ func (d *cpu) writeStep(rows []int32, lr float64) {
 		return
 	}
 	d.length.LR = float32(lr)
-	d.own.write(d.step, d.set, rows[0], d.length, d.coef)
+	d.own.write(d.halves, d.set, rows[0], d.length, d.coef)
 }
 
 // PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains

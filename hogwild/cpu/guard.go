@@ -134,7 +134,7 @@ func (d *cpu) isData(p *model.Part) bool {
 // one, they are looked at at once.
 func (d *cpu) markSample(row int32) {
 	s := d.sample
-	m, ok := d.model.(model.HalfStepper)
+	m, ok := d.model.(model.Stepper)
 	switch {
 	case ok && (d.step != nil || d.opt.kind == config.SGD && d.set.Kind == data.Pairs):
 		if d.noteTouched(m, row); d.fused && d.local == nil {
@@ -151,7 +151,7 @@ func (d *cpu) markSample(row int32) {
 
 // noteTouched marks coordinates of the weights that a step on the row writes; not of a bias of which a copy is merged
 // now and then.
-func (d *cpu) noteTouched(m model.HalfStepper, row int32) {
+func (d *cpu) noteTouched(m model.Stepper, row int32) {
 	d.touched = m.Touched(d.set, row, d.touched[:0])
 	if d.biasCopy != nil {
 		d.touched = d.touched[:len(d.touched)-1]

@@ -10,20 +10,25 @@ import (
 )
 
 // stepBy decides who takes the steps: the model by itself, where that is plain SGD with one
-// example a step, in two halves or, where nothing stands between these, in one; else
+// example a step, in one or, where something stands between read and write, in two halves; else
 // gradients are written.
 func (d *cpu) stepBy(m model.Model) {
-	s, ok := m.(model.HalfStepper)
+	s, ok := m.(model.Stepper)
 	if !ok || d.cfg.Asked.Optimizer != config.SGD || d.cfg.Used.Batch != 1 || d.cfg.Asked.AveragesGradients() {
 		return
 	}
 	if steps, _ := s.Suits(d.set); !steps {
 		return
 	}
-	d.step, d.coef = s, make([]float32, s.CoefLen())
 	zero := d.delay != nil && d.delay.steps == 0
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
 		d.cfg.Asked.Mode.Kind == config.Sync || zero)
+	if d.halves, ok = m.(model.HalfStepper); ok {
+		d.coef = make([]float32, d.halves.CoefLen())
+	} else if !d.fused {
+		return
+	}
+	d.step = s
 }
 
 // Train trains the chunks one after the other. It tells what they came to when their updates are in the weights.
@@ -39,7 +44,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		if d.lead > 0 {
 			d.prefetch(c)
 		}
-		if d.delay != nil {
+		if d.length.Epoch = c.Epoch; d.delay != nil {
 			d.delay.epoch = c.Epoch
 		}
 		y, err := d.chunk(c)
@@ -124,7 +129,7 @@ func (d *cpu) read(rows []int32, lr float64) (loss float64, n int, rest []int32)
 	if d.sample.open {
 		guard = nil // to look between the halves
 	}
-	n, loss, p := d.own.guarded(d.step, d.set, rows, d.length, d.coef, guard)
+	n, loss, p := d.own.guarded(d.halves, d.set, rows, d.length, d.coef, guard)
 	if d.product *= p; !(p > 0) {
 		loss = math.NaN()
 	}

@@ -126,7 +126,7 @@ func thresholded(v, l2, l1 float32) float32 { return v - l2*v - max(-l1, min(l1,
 func (s *shared) replace(from int, u []float32) { copy(s.w[from:], u) }
 
 // steps has a model take its steps on the rows, reading and writing.
-func (s *shared) steps(m model.HalfStepper, set *data.Set, rows []int32, step model.Step) (loss float64) {
+func (s *shared) steps(m model.Stepper, set *data.Set, rows []int32, step model.Step) (loss float64) {
 	return m.Steps(s.w, set, rows, step)
 }
 

@@ -141,20 +141,28 @@ type Prober interface {
 	Probabilities(w []float32, b *data.Batch, to []float32) []float32
 }
 
-// HalfStepper is a model whose step on one example is so short that a Gradient in between
-// would cost more than the step. It takes the step in two halves, with coefficients from one
-// to the other, so that a caller can put what it likes between them; or both at once.
-type HalfStepper interface {
+// Stepper is a model whose step on one example is so short, or touches so few weights, that a Gradient in between
+// would cost more than the step.
+type Stepper interface {
 	Model
 	// Suits reports whether Steps can be used on the set, and, when it can, whether a worker
 	// may train a copy of the weights for some hundred steps before it adds what it has
 	// learnt to those of all.
 	Suits(set *data.Set) (steps, copied bool)
 	// Steps takes a step of plain SGD on each of the rows, one after the other: for each
-	// what Grad on that row alone and w -= lr g come to, but for rounding. It returns the
+	// what Grad on that row alone and w -= lr g come to, but for rounding; a model of words changes what it
+	// has read between the parts of a step. It returns the
 	// summed loss. Ask for 64 rows at a time or more, all of one rate. Behind rows, as
 	// far as its capacity goes, may stand those of the next call, to be fetched ahead.
 	Steps(w []float32, set *data.Set, rows []int32, s Step) float64
+	// Touched appends the ranges of weights that a step on the row writes.
+	Touched(set *data.Set, row int32, ranges []Range) []Range
+}
+
+// HalfStepper is a Stepper that takes a step in two halves too, with coefficients from one
+// to the other, so that a caller can put what it likes between them.
+type HalfStepper interface {
+	Stepper
 	// CoefLen is how many coefficients a step has.
 	CoefLen() int
 	// Read is the half that reads: it sets coef to the coefficients of a step on the first of
@@ -171,17 +179,16 @@ type HalfStepper interface {
 	// WriteAtomic is Write by compare-and-swap, on the bits of the weights: nothing that
 	// others write meanwhile is lost. Where nobody does, it leaves the bits that Write leaves.
 	WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32)
-	// Touched appends the ranges of weights that a step on the row writes.
-	Touched(set *data.Set, row int32, ranges []Range) []Range
 }
 
 // Range is the weights From to To-1.
 type Range struct{ From, To int }
 
-// Step is how long the steps of a HalfStepper are.
+// Step is how long the steps of a Stepper are.
 type Step struct {
 	LR, L2, L1 float32
 	Bias       *float32 // of a linear model, when it is not to be the one in w
+	Epoch      int      // from 0: a model of words draws other windows in each
 }
 
 // registry holds the models that the program added, badNames the errors of those that it could not

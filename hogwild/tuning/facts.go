@@ -11,7 +11,7 @@ type Facts struct {
 	Deviation float64 // standard, of the targets of a regression; 0 of classes
 
 	Weights int  // of the model without centring
-	Steps   bool // the model takes its steps on single rows by itself: see model.HalfStepper
+	Steps   bool // the model takes its steps on single rows by itself: see model.Stepper
 	Copied  bool // and a worker may do so on a copy
 	Rare    int  // how many times as long as the others rare features may stay unmerged: see Frequent; 0: not known
 

@@ -67,7 +67,7 @@ func FactsOf(m model.Model, set *data.Set) Facts {
 	if set.Classes == nil {
 		f.Deviation = deviation(set.Y)
 	}
-	if s, ok := m.(model.HalfStepper); ok {
+	if s, ok := m.(model.Stepper); ok {
 		f.Steps, f.Copied = s.Suits(set)
 	}
 	return f
