@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/data/text"
 	"hogwild/internal/human"
 )
 
@@ -16,6 +17,7 @@ const (
 	Sparse = format.Sparse // the non-zero values only, scaled when they were stored
 	Pairs  = format.Pairs  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
 
+	Tokens  = "tokens"  // a text: the number of the word, a row each
 	Indices = "indices" // numbers of examples that only the user's program has
 )
 
@@ -44,9 +46,13 @@ type Meta struct {
 	Seed     uint64    `json:"seed,omitempty"`  // digits and synthetic data: what they were made from
 	Checksum string    `json:"checksum"`        // sha256 of the file's bytes (hex), or of the generator's name and seed
 
+	Text *text.Options `json:"text,omitempty"` // how a text was read; nil: the set is none
+
 	Targets Spread `json:"targets,omitzero"` // pairs: how the values lie
 	// pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
 	IDs [][]uint32 `json:"ids,omitempty"`
+
+	vocabulary *text.Vocabulary // of a text that is being read
 }
 
 // noteZeroBased is kept with the weights, among the Notes.
@@ -87,7 +93,7 @@ func (m *Meta) Check() error {
 		return fmt.Errorf("what fills %d of %d features", len(m.Fill), d)
 	case m.Kind == Pairs:
 		return m.checkIDs()
-	case m.Kind != Bytes && m.Kind != Floats && m.Kind != Sparse && m.Kind != Indices:
+	case m.Kind != Bytes && m.Kind != Floats && m.Kind != Sparse && m.Kind != Tokens && m.Kind != Indices:
 		return fmt.Errorf("inputs are stored as %q, which this program does not know", m.Kind)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/data/text"
 	"hogwild/internal/human"
 )
 
@@ -62,6 +63,9 @@ func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source,
 		src = o.Memory.source(o.room)
 	} else if src, err = read(path, o.room); err != nil {
 		return Sets{}, err
+	}
+	if o.Task == text.Words {
+		return o.loadWords(src, readTest)
 	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/data/text"
 )
 
 // Options say what Load reads, and how.
@@ -19,11 +20,14 @@ type Options struct {
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
 	Missing    string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
 	Limit      int    // the first rows of the training set; 0 = all
-	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "" = decided by the file
+	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "words" (a corpus), "labels" (lines
+	// of text with labels), "" = decided by the file
 	Task string
 	Seed uint64 // of the digits, of the rows held out, of the shuffling
 
 	MaxMemory int64 // bytes that reading and the sets may take; 0 = DefaultMemory
+
+	Text *text.Options // how a text is read, for Task "words" and "labels"
 
 	Memory, TestMemory *Memory // the training and the test set, instead of files
 

@@ -144,4 +144,5 @@ const (
 	drawHoldOut = iota + 1
 	drawRows
 	drawValidation
+	drawWindows
 )

@@ -1,6 +1,10 @@
 package data
 
-import "hogwild/internal/vec"
+import (
+	"slices"
+
+	"hogwild/internal/vec"
+)
 
 // denseAbove is the share of non-zero bytes above which a row of bytes is formed
 // dense: then walking all features in order is cheaper than naming them.
@@ -10,6 +14,9 @@ const denseAbove = 0.6
 type Reader struct {
 	s     *Set
 	batch Batch
+	Epoch int // of the batches to come: windows of words are drawn anew in each
+
+	windows *Windows
 
 	// Of bytes: how rows are formed, and the rows of the batch, one behind the other.
 	sparse   bool
@@ -53,7 +60,7 @@ func (m *Meta) skipsZeros() bool {
 // where the zeros of dense rows are skipped; of pairs 1.
 func (s *Set) ValuesPerRow() float64 {
 	switch {
-	case s.Kind == Pairs:
+	case s.Kind == Pairs || s.Kind == Tokens:
 		return 1
 	case s.Kind == Sparse:
 		return float64(len(s.Val)) / float64(s.Rows)
@@ -90,6 +97,9 @@ func (r *Reader) prefetch() {
 func (r *Reader) Batch(rows []int32) *Batch {
 	s, b := r.s, &r.batch
 	b.Rows, b.Y, b.M, b.ID = b.Rows[:0], b.Y[:0], b.M[:0], rows
+	if s.Kind == Tokens {
+		return r.windowsOf(rows)
+	}
 	for _, i := range rows {
 		b.Y = append(b.Y, s.Y[i])
 	}
@@ -153,4 +163,19 @@ func (r *Reader) nonzeros(x []uint8, idx []uint32, val []float32) int {
 		val[k] *= r.mul[i]
 	}
 	return n
+}
+
+// windowsOf forms a batch of words.
+func (r *Reader) windowsOf(rows []int32) *Batch {
+	b := &r.batch
+	if r.windows == nil {
+		r.windows = NewWindows(r.s)
+	}
+	b.Windows, b.Epoch = b.Windows[:0], r.Epoch
+	for _, i := range rows {
+		w := r.windows.At(i, r.Epoch)
+		b.Rows, b.Y = append(b.Rows, Row{}), append(b.Y, 0)
+		b.Windows = append(b.Windows, Window{slices.Clone(w.Inputs), slices.Clone(w.Targets)})
+	}
+	return b
 }

@@ -51,6 +51,7 @@ import (
 	"os"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/data/text"
 	"hogwild/internal/vec"
 	"hogwild/shm"
 )
@@ -67,6 +68,7 @@ type Batch struct {
 	M        []float32 // mean'x of each row; nil when the set has no Mean
 	ID       []int32   // which rows of the set these are; nil when they are of no set
 	Epoch    int       // of the run, from 0: with ID it tells the examples of a run apart
+	Windows  []Window  // tokens: what each row is trained on; else nil
 	Features int       // d, the width of a dense row
 }
 
@@ -83,6 +85,7 @@ type Set struct {
 	// pairs: Idx is n x 2. Those of a matrix of r x c have the row in 0..r-1 and
 	// r + the column; Shape is [r, c]. Those of a graph have two nodes.
 	// indices: Idx is n.
+	// tokens: Idx is n: the number of each word, with SentenceStart in the first one of each sentence.
 
 	// Mean[j] is the mean of feature j over the training rows, and M[i] = Mean'x of row
 	// i; both nil for pairs.
@@ -90,6 +93,9 @@ type Set struct {
 	M    []float32
 	// Freq[j] is the share of rows in which feature j is not zero, never below 1/n.
 	Freq []float32
+
+	Words  []uint8 // of a text: the vocabulary, each word and a newline
+	Counts []int64 // how often each occurs
 
 	seg *shm.Segment
 	was os.FileInfo // of the cache of which it is a part; nil in memory
@@ -111,7 +117,7 @@ func attached(seg *shm.Segment) (*Set, error) {
 func (s *Set) File() *os.File { return s.seg.File() }
 
 // arrays are the names of what holds the inputs of a Kind, in a segment.
-var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "idx", "val"}, Pairs: {"idx"}}
+var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "idx", "val"}, Pairs: {"idx"}, Tokens: {"idx"}}
 
 // Offsets returns where in File the inputs and labels lie, in bytes: x8 (uint8), x (float32), ptr (int64),
 // idx (uint32), val (float32) and y (float32).
@@ -157,18 +163,24 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 		l.Add("x", shm.F32, m.Rows, m.Features)
 	case Pairs:
 		l.Add("idx", shm.U32, m.Rows, 2)
-	case Indices:
+	case Indices, Tokens:
 		l.Add("idx", shm.U32, m.Rows)
 	default:
 		l.Add("ptr", shm.I64, m.Rows+1)
 		l.Add("idx", shm.U32, stored)
 		l.Add("val", shm.F32, stored)
 	}
-	l.Add("y", shm.F32, m.Rows)
+	if m.Kind != Tokens {
+		l.Add("y", shm.F32, m.Rows)
+	}
 	l.Add("freq", shm.F32, m.Features)
 	if m.hasInputs() {
 		l.Add("mean", shm.F32, m.Features)
 		l.Add("m", shm.F32, m.Rows)
+	}
+	if v := m.vocabulary; v != nil {
+		l.Add("words", shm.U8, v.Size())
+		l.Add("counts", shm.I64, len(v.Words))
 	}
 	size := l.Size() + 12*int64(m.Features) // see count
 	if err := room.Take(m.Name, size,
@@ -184,11 +196,14 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 		seg.Close()
 		return nil, err
 	}
+	if v := m.vocabulary; v != nil {
+		v.Fill(s.Words, s.Counts)
+	}
 	return s, nil
 }
 
 // hasInputs reports whether each row has inputs, and so their means.
-func (m *Meta) hasInputs() bool { return m.Kind != Pairs && m.Kind != Indices }
+func (m *Meta) hasInputs() bool { return m.Kind != Pairs && m.Kind != Indices && m.Kind != Tokens }
 
 // attach reads the Meta out of the segment, and then the arrays that it promises.
 func (s *Set) attach() error {
@@ -207,8 +222,13 @@ func (s *Set) attach() error {
 
 // view points the slices into the segment.
 func (s *Set) view() (err error) {
-	s.Y = viewOf[float32](s, "y", &err)
+	if s.Kind != Tokens {
+		s.Y = viewOf[float32](s, "y", &err)
+	}
 	s.Freq = viewOf[float32](s, "freq", &err)
+	if s.Text != nil {
+		s.Words, s.Counts = viewOf[uint8](s, "words", &err), viewOf[int64](s, "counts", &err)
+	}
 	switch s.Kind {
 	case Bytes:
 		s.X8 = viewOf[uint8](s, "x8", &err)
@@ -218,7 +238,7 @@ func (s *Set) view() (err error) {
 		s.Ptr = viewOf[int64](s, "ptr", &err)
 		s.Idx = viewOf[uint32](s, "idx", &err)
 		s.Val = viewOf[float32](s, "val", &err)
-	case Pairs, Indices:
+	case Pairs, Indices, Tokens:
 		s.Idx = viewOf[uint32](s, "idx", &err)
 		return err
 	default:
@@ -252,7 +272,7 @@ func (s *Set) check() error {
 		return err
 	}
 	fits := func(v []float32) bool { return len(v) <= 1 || len(v) == d }
-	ok := n > 0 && d > 0 && len(s.Y) == n && len(s.Freq) == d && fits(s.Mul) && fits(s.Add)
+	ok := n > 0 && d > 0 && (len(s.Y) == n || s.Kind == Tokens) && len(s.Freq) == d && fits(s.Mul) && fits(s.Add)
 	switch s.Kind {
 	case Bytes:
 		ok = ok && len(s.X8)%d == 0 && len(s.X8)/d == n
@@ -266,7 +286,7 @@ func (s *Set) check() error {
 		}
 	case Pairs:
 		ok = ok && len(s.Idx) == 2*n
-	case Indices:
+	case Indices, Tokens:
 		ok = ok && len(s.Idx) == n
 	}
 	if s.hasInputs() {
@@ -277,4 +297,12 @@ func (s *Set) check() error {
 			s.File().Name(), n, d, s.Kind)
 	}
 	return nil
+}
+
+// Vocabulary is that of a text; nil of another set.
+func (s *Set) Vocabulary() *text.Vocabulary {
+	if s.Text == nil {
+		return nil
+	}
+	return text.From(s.Words, s.Counts)
 }

@@ -62,6 +62,8 @@ func (s *Set) flush(from, to int) error {
 		err = errors.Join(err, shm.Flush(s.X[from*d:to*d]))
 	case Pairs:
 		err = errors.Join(err, shm.Flush(s.Idx[2*from:2*to]))
+	case Tokens:
+		err = errors.Join(err, shm.Flush(s.Idx[from:to]))
 	default:
 		first, last := s.Ptr[from], s.Ptr[to]
 		err = errors.Join(err, shm.Flush(s.Ptr[from:to]), shm.Flush(s.Idx[first:last]), shm.Flush(s.Val[first:last]))
@@ -110,6 +112,17 @@ func sealed(s *Set) (*Set, error) {
 // count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.
 func (s *Set) count() {
 	if s.Kind == Indices {
+		return
+	}
+	if s.Kind == Tokens { // the shares of words in what is trained on, in other sets too
+		total := 0.0
+		for _, c := range s.Counts {
+			total += float64(c)
+		}
+		for j, c := range s.Counts {
+			s.Freq[j] = float32(float64(c) / total)
+		}
+		s.Nonzeros = int64(s.Rows)
 		return
 	}
 	seen := make([]int32, s.Features)
