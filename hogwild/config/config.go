@@ -62,6 +62,8 @@ type Config struct {
 	L2     float64 `yaml:"l2" json:"l2"`
 	L1     float64 `yaml:"l1" json:"l1"`
 
+	Words `yaml:",inline"`
+
 	// the first weights: a file, of PyTorch too, or a run folder; "" = the model's own
 	Init string `yaml:"init" json:"init,omitempty"`
 	// take the tensors that fit, and the model's own for the others
@@ -111,7 +113,7 @@ type Config struct {
 	Beta1          float64   `yaml:"beta1" json:"beta1"`
 	Beta2          float64   `yaml:"beta2" json:"beta2"`
 	OptimizerState string    `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
-	Schedule       string    `yaml:"schedule" json:"schedule"`               // constant, cosine, step, exp, linear
+	Schedule       string    `yaml:"schedule" json:"schedule"`               // auto, constant, cosine, step, exp, linear
 	LRMin          float64   `yaml:"lr-min" json:"lr_min"`
 	Decay          float64   `yaml:"decay" json:"decay"` // factor per epoch, for step and exp
 	Partition      string    `yaml:"partition" json:"partition"`
@@ -170,7 +172,7 @@ func Default() Config {
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
 		Average: "weights", AverageState: "keep", AverageLR: "auto",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
-		OptimizerState: "private", Schedule: "constant", Decay: 0.1,
+		OptimizerState: "private", Schedule: "auto", Decay: 0.1, Words: defaultWords(),
 		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
 		OnDivergence: Stop,
 		MPI:          "auto", Rounds: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9,
@@ -257,8 +259,8 @@ func (c *Config) OnHost(rank int) bool {
 
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {
-	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, L2: float32(c.L2), Seed: c.Seed,
-		Layout: c.Layout}
+	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, CBOW: c.CBOW, L2: float32(c.L2),
+		Seed: c.Seed, Layout: c.Layout}
 }
 
 // NodeRounds is how many rounds nodes take in an epoch; 0: as many as their cost allows.

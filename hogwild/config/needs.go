@@ -30,6 +30,11 @@ func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) adam() bool     { return k.Optimizer == Adam }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
+// falls reports whether the learning rate does.
+func (k known) falls() bool {
+	return k.Schedule != "constant" && (k.Schedule != "auto" || !k.not(model.Words, model.Text))
+}
+
 func (k known) nodes() bool    { return k.Nodes > 0 }     // 1 if it was asked for
 
 func (k known) validated() bool { return k.Validation != "" && k.Validation != NoValidation }

@@ -74,9 +74,10 @@ var table = append([]Group{
 	}},
 	{"Model", []Setting{
 		{Name: "model", Value: func(c *Config) any { return &c.Model },
-			Usage: "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32 or cut " +
+			Usage: "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32, cut, " +
+				"word2vec:100 or text:100 " +
 				"(default: depends on the data)",
-			Hints: strings.Fields("softmax logistic hinge linear l1 mlp: convnet conv: factor: cut"),
+			Hints: strings.Fields("softmax logistic hinge linear l1 mlp: convnet conv: factor: cut word2vec: text:"),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 			}},
@@ -137,6 +138,7 @@ var table = append([]Group{
 				{"init", "add init FILE", false, func(k known) bool { return k.Init != "" }},
 			}},
 	}},
+	tableOfText,
 	{"Mode", []Setting{
 		{Name: "mode", Value: func(c *Config) any { return &c.Mode },
 			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, " +
@@ -319,14 +321,15 @@ var table = append([]Group{
 				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
 		{Name: "schedule", Value: func(c *Config) any { return &c.Schedule },
-			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp or linear",
-			Words: strings.Fields("constant cosine step exp linear")},
+			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp or linear; auto: constant, linear for words and " +
+				"text",
+			Words: strings.Fields("auto constant cosine step exp linear")},
 		{Name: "lr-min", Value: func(c *Config) any { return &c.LRMin },
 			Usage: "`X` final learning rate of the schedule",
 			check: (*Config).CheckLRMin,
 			needs: []need{
 				{"schedule", "use cosine, linear, step or exp", false,
-					func(k known) bool { return k.Schedule != "constant" }},
+					func(k known) bool { return k.falls() }},
 			}},
 		{Name: "decay", Value: func(c *Config) any { return &c.Decay },
 			Usage: "`X` factor of the learning rate per epoch, for step and exp",

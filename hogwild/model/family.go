@@ -17,6 +17,8 @@ const (
 	Convolutional
 	Factor
 	Cut
+	Words
+	Text
 )
 
 // FamilyOf is the family of the models of a name, which is not "".
@@ -31,6 +33,10 @@ func FamilyOf(name string) Family {
 		return Factor
 	case "cut":
 		return Cut
+	case "word2vec":
+		return Words
+	case "text":
+		return Text
 	}
 	for _, linear := range linearName {
 		if name == linear {
@@ -47,7 +53,10 @@ func (s Spec) Family() Family { return FamilyOf(s.Name) }
 // says how far a step may go.
 func (f Family) Layered() bool { return f == Linear || f == Perceptron }
 
+// OfText reports whether the model is one of words: their vectors are its weights.
+func (f Family) OfText() bool { return f == Words || f == Text }
+
 // Short reports whether an example is about a few weights only; kind is that of the set.
 func (f Family) Short(kind string) bool {
-	return kind == data.Pairs || kind == data.Sparse && f != Perceptron
+	return kind == data.Pairs || kind == data.Tokens || kind == data.Sparse && f != Perceptron
 }

@@ -226,6 +226,7 @@ type Options struct {
 	Name     string    // "" = by the data
 	Loss     string    // "" = by the name and the data
 	Bias     bool      // has each layer a bias?
+	CBOW     bool      // word2vec: the mean of a window's words predicts, and not each of them
 	Biases   bool      // factor: has each row and each column a bias?
 	Center   bool      // learn on inputs less their means: see Center
 	Mean     []float32 // of the inputs, when Center
@@ -284,6 +285,6 @@ func noOptions(name, loss string, bias bool) error {
 // known lists the names that New accepts.
 func known() string {
 	names := []string{"softmax", "logistic", "hinge", "linear", "l1", "mlp:WIDTHS (mlp:128; mlp:256,128)",
-		"convnet", "conv:SHAPE", "factor:RANK (factor:32)", "cut"}
+		"convnet", "conv:SHAPE", "factor:RANK (factor:32)", "cut", "word2vec:K (word2vec:100)", "text:K (text:100)"}
 	return strings.Join(append(names, slices.Sorted(maps.Keys(registry))...), ", ")
 }

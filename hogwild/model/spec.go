@@ -23,6 +23,9 @@ type Spec struct {
 
 	Shape           []int   // factor: rows and columns of the matrix
 	Mean, Deviation float32 // factor: of the values in it
+
+	Negatives int  // words: of each group of targets
+	OneGroup  bool // words: one for all inputs of a window
 }
 
 // maxWidth bounds a hidden layer, far above what host memory makes sensible.
@@ -186,6 +189,10 @@ func family(name string) *familyOf {
 		return &factors
 	case Cut:
 		return &cuts
+	case Words:
+		return &wordModels
+	case Text:
+		return &texts
 	}
 	return nil
 }

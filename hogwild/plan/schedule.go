@@ -45,7 +45,7 @@ func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 //
 // and never below min.
 func (s Schedule) At(seen int64) float64 {
-	if s.kind == "constant" {
+	if s.kind == "constant" || s.kind == "auto" {
 		return s.lr
 	}
 	t := min(float64(seen)/s.total, 1)

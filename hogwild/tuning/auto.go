@@ -36,6 +36,9 @@ const (
 
 // Settle fills in the rate and the epochs where they are left to the program, and says what it chose.
 func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
+	if c.Schedule == "auto" {
+		chosen = settleSchedule(c, spec)
+	}
 	batch := autoBatch(c, spec, f)
 	if c.LR == 0 {
 		c.LR = firstDigits(autoRate(c, spec, f, batch))
@@ -67,11 +70,31 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 
 // autoEpochs is how many epochs a run has where nobody says.
 func autoEpochs(spec model.Spec, f Facts, batch int) int {
+	if spec.Family().OfText() {
+		return textEpochs
+	}
 	least := leastSteps * batch
 	if spec.Family() == model.Factor {
 		least = leastEntries
 	}
 	return min(max((least+f.Rows-1)/f.Rows, fewestEpochs), mostEpochs)
+}
+
+// What word2vec.c and fastText do.
+const (
+	skipGramRate, cbowRate, textRate = 0.025, 0.05, 0.1
+
+	textEpochs = 5
+)
+
+// settleSchedule fills in how the rate falls.
+func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
+	c.Schedule = "constant"
+	if spec.Family().OfText() {
+		c.Schedule = "linear"
+		chosen = append(chosen, "a linear schedule")
+	}
+	return chosen
 }
 
 // SettleRatings fills in what makes a factorization as good as one by biases alone, when nobody named a model.
@@ -97,6 +120,14 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 // weights of two or more layers, so that the gradient at one layer grows with the weights of the others. Adaptive
 // steps do not depend on the gradients' size.
 func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
+	switch family := spec.Family(); {
+	case family == model.Text:
+		return textRate
+	case family == model.Words && c.CBOW:
+		return cbowRate
+	case family == model.Words:
+		return skipGramRate
+	}
 	lr := unitRate(c, spec, f, batch)
 	if network := spec.Family() == model.Perceptron ||
 		spec.Family() == model.Convolutional; network && !c.Optimizer.Adaptive() {

@@ -44,7 +44,7 @@ func (w *Words) targets(h []float32, targets []uint32, lr float32, e []float32) 
 		}
 		out := row(w.Out, int(t), w.K)[:w.K]
 		x := Dot(h, out)
-		g, l := logisticStep(x, i == 0)
+		g, l := LogisticPair(x, i == 0)
 		loss += l
 		Axpy(g*lr, out, e)
 		Axpy(g*lr, h, out)
@@ -52,8 +52,8 @@ func (w *Words) targets(h []float32, targets []uint32, lr float32, e []float32) 
 	return loss
 }
 
-// logisticStep is label - sigmoid(x), and the loss.
-func logisticStep(x float32, label bool) (g float32, loss float64) {
+// LogisticPair is label - sigmoid(x), and the loss -log sigmoid(+-x).
+func LogisticPair(x float32, label bool) (g float32, loss float64) {
 	z := float64(x)
 	if !label {
 		z = -z
@@ -105,7 +105,7 @@ func (w *Words) Block(inputs, targets []uint32, lr float32) (loss float64) {
 			if t == NoTarget {
 				continue
 			}
-			g, l := logisticStep(Dot(x[i*k:(i+1)*k], o[j*k:(j+1)*k]), j == 0)
+			g, l := LogisticPair(Dot(x[i*k:(i+1)*k], o[j*k:(j+1)*k]), j == 0)
 			loss += l
 			Axpy(g*lr, o[j*k:(j+1)*k], row(w.In, int(in), k)[:k])
 			Axpy(g*lr, x[i*k:(i+1)*k], row(w.Out, int(t), k)[:k])
@@ -135,7 +135,7 @@ func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float6
 func (w *Words) lossOf(h []float32, targets []uint32) (loss float64) {
 	for i, t := range targets {
 		if t != NoTarget {
-			_, l := logisticStep(Dot(h, row(w.Out, int(t), w.K)[:w.K]), i == 0)
+			_, l := LogisticPair(Dot(h, row(w.Out, int(t), w.K)[:w.K]), i == 0)
 			loss += l
 		}
 	}
