@@ -35,7 +35,7 @@ func (k known) falls() bool {
 	return k.Schedule != "constant" && (k.Schedule != "auto" || !k.not(model.Words, model.Text))
 }
 
-func (k known) nodes() bool    { return k.Nodes > 0 }     // 1 if it was asked for
+func (k known) nodes() bool { return k.Nodes > 0 } // 1 if it was asked for
 
 func (k known) validated() bool { return k.Validation != "" && k.Validation != NoValidation }
 

@@ -119,13 +119,16 @@ var table = append([]Group{
 		{Name: "l2", Value: func(c *Config) any { return &c.L2 },
 			Usage: "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from the data " +
 				"for ratings without --model)",
-			most: math.MaxFloat32},
+			most: math.MaxFloat32,
+			needs: []need{
+				{"model", "", false, func(k known) bool { return k.not(model.Words, model.Text) }},
+			}},
 		{Name: "l1", Value: func(c *Config) any { return &c.L1 },
 			Usage: "`X` add X times the sum of absolute weights to the mean loss",
 			most:  math.MaxFloat32,
 			needs: []need{
 				{"program", "", false, known.built},
-				{"model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor) }},
+				{"model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor, model.Words, model.Text) }},
 			}},
 		{Name: "init", Value: func(c *Config) any { return &c.Init },
 			Usage: "`FILE` start from these weights: a run folder, safetensors, or a state_dict of torch.save (.pt)",

@@ -41,6 +41,7 @@ func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
 	left := c.Count - y.Examples
 	if d.step == nil {
 		rows := d.batchRows(d.orders[max(c.Rank, 0)], c, c.First+y.Steps*c.Stride, min(c.Batch, left))
+		d.reader.Epoch = c.Epoch
 		d.batch = d.reader.Batch(rows)
 		d.batch.Epoch = c.Epoch
 		d.x = d.batch.Rows

@@ -151,7 +151,9 @@ func (m *textModel) all(w []float32, b *data.Batch) []float32 {
 	return z
 }
 
-func (m *textModel) Eval(w []float32, b *data.Batch) Score { return m.loss.eval(m.all(w, b), b.Y, m.labels) }
+func (m *textModel) Eval(w []float32, b *data.Batch) Score {
+	return m.loss.eval(m.all(w, b), b.Y, m.labels)
+}
 
 // Predict appends the label of each row.
 func (m *textModel) Predict(w []float32, b *data.Batch, to []float32) []float32 {

@@ -165,7 +165,7 @@ func openFolder(r *core.Run) error {
 	if r.Job.Asked.Resume != "" || r.Begin != nil {
 		past = r.Past()
 	}
-	if err := r.Folder.Open(r.Job.Asked, past); err != nil {
+	if err := errors.Join(r.Folder.Open(r.Job.Asked, past), r.Folder.WriteWords(r.Train.Vocabulary())); err != nil {
 		return err
 	}
 	return r.Do.Tell(core.Folder{})

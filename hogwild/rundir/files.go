@@ -22,6 +22,7 @@ const (
 	PreviousFile = "snapshot.prev.safetensors" // the snapshot before it
 	ResultFile   = "result.json"               // the result, once the run has ended
 	ConfigFile   = "config.yaml"               // its settings
+	WordsFile    = "words.txt"                 // of a text: its vocabulary, a word and its count in each line
 	MetricsName  = "metrics.jsonl"             // a line for each epoch and each second
 	SocketFile   = "control.sock"              // where a live run takes requests, from its own user and root alone
 )
@@ -64,7 +65,7 @@ func ofRun(dir string, e os.DirEntry) bool {
 		}
 	}
 	switch name {
-	case ConfigFile, MetricsName, ResultFile, PreviousFile:
+	case ConfigFile, WordsFile, MetricsName, ResultFile, PreviousFile:
 		return true
 	case WeightsFile:
 		is, err := atomicfile.Is(path, atomicfile.Weights)
@@ -80,7 +81,7 @@ func ofRun(dir string, e os.DirEntry) bool {
 
 // isLeftover reports by its name whether a file is what a process left that was killed while it saved.
 func isLeftover(name string) bool {
-	for _, file := range []string{WeightsFile, SnapshotFile, ResultFile, ConfigFile, MetricsName} {
+	for _, file := range []string{WeightsFile, SnapshotFile, ResultFile, ConfigFile, WordsFile, MetricsName} {
 		if strings.HasPrefix(name, file+".") && strings.HasSuffix(name, atomicfile.Ending) {
 			return true
 		}

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
+	"hogwild/hogwild/data/text"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
@@ -71,6 +73,18 @@ func (f *Folder) WriteConfig(c config.Config) error {
 		return err
 	}
 	return atomicfile.Write(filepath.Join(f.Path, ConfigFile), text)
+}
+
+// WriteWords writes the vocabulary of a text; of other data there is none.
+func (f *Folder) WriteWords(v *text.Vocabulary) error {
+	if v == nil {
+		return nil
+	}
+	var lines bytes.Buffer
+	if err := v.Write(&lines); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(f.Path, WordsFile), lines.Bytes())
 }
 
 // Mend makes again what is gone, and says what that is: the folder, if it was removed or renamed, or files that grow or
