@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/text"
 )
 
 // Spec is a model with nothing left open. Of one that the program registered it has the name alone.
@@ -24,8 +25,7 @@ type Spec struct {
 	Shape           []int   // factor: rows and columns of the matrix
 	Mean, Deviation float32 // factor: of the values in it
 
-	Negatives int  // words: of each group of targets
-	OneGroup  bool // words: one for all inputs of a window
+	Text *text.Options // words, text: how the text was read
 }
 
 // maxWidth bounds a hidden layer, far above what host memory makes sensible.

@@ -172,3 +172,8 @@ func (m *textModel) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	}
 	return append(ranges, Range{m.features * m.k, (m.features + m.labels) * m.k})
 }
+
+// flops counts the two products with the vectors of a row's features, and the three with those of the labels.
+func (m *textModel) flops(values float64) float64 {
+	return 2 * float64(m.k) * (firstProducts*values + products*float64(m.labels))
+}

@@ -22,6 +22,7 @@ type word2vec struct {
 	cbow     bool
 	groups   bool // each input has negatives of its own
 	group    int  // targets of a group
+	reach    int  // of a window, at most
 	touched
 	table   vec.Words
 	h, e    []float32
@@ -45,12 +46,12 @@ var wordModels = familyOf{
 			return Spec{}, fmt.Errorf("model: %s needs text, and %s is none", o.Name, m.Name)
 		}
 		return Spec{Options: o, Name: fmt.Sprintf("word2vec:%d", k), Loss: Logistic, Widths: []int{k},
-			Features: m.Features, Outputs: 1, Negatives: m.Text.Negatives, OneGroup: m.Text.OneGroup}, nil
+			Features: m.Features, Outputs: 1, Text: m.Text}, nil
 	},
 	build: func(s Spec) Model {
 		k := s.Widths[0]
-		return &word2vec{words: s.Features, k: k, cbow: s.Options.CBOW, groups: !s.OneGroup, group: 1 + s.Negatives,
-			touched: newTouched(k), h: make([]float32, k), e: make([]float32, k)}
+		return &word2vec{words: s.Features, k: k, cbow: s.Options.CBOW, groups: !s.Text.OneGroup,
+			group: 1 + s.Text.Negatives, reach: s.Text.Window, touched: newTouched(k), h: make([]float32, k), e: make([]float32, k)}
 	},
 }
 
@@ -211,4 +212,13 @@ func (m *word2vec) Touched(set *data.Set, row int32, ranges []Range) []Range {
 		}
 	}
 	return ranges
+}
+
+// flops counts the products of a window of mean reach: each target takes three with a vector, and a CBOW window has one.
+func (m *word2vec) flops(float64) float64 {
+	n := products * float64(m.group) * float64(m.k)
+	if !m.cbow {
+		n *= float64(m.reach + 1)
+	}
+	return 2 * n
 }

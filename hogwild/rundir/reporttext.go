@@ -48,11 +48,11 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Init != nil {
 		row("init", "%s", r.Init.Text())
 	}
-	row("epochs", "%d, %s examples", r.Epochs, human.Count(r.Examples))
-	row("training", "%.2f s, %s examples/s", r.Seconds, human.Rate(r.ExamplesPerSecond))
+	row("epochs", "%d, %s %s", r.Epochs, human.Count(r.Examples), r.unit())
+	row("training", "%.2f s, %s %s/s", r.Seconds, human.Rate(r.ExamplesPerSecond), r.unit())
 	known("wall", r.wallText())
 	if r.Shares != nil {
-		row("shares", "%s of the examples", r.sharesText())
+		row("shares", "%s of the %s", r.sharesText(), r.unit())
 	}
 	if r.Nodes != nil {
 		row("nodes", "%s", r.Nodes.Text())
@@ -101,7 +101,7 @@ func (r Result) WriteText(w io.Writer) error {
 // lossRows tell what was trained and is lost.
 func (r Result) lossRows(row func(label, format string, args ...any)) {
 	if r.Restarts > 0 || r.LostExamples > 0 {
-		row("restarts", "%d, %s examples lost", r.Restarts, human.Count(r.LostExamples))
+		row("restarts", "%d, %s %s lost", r.Restarts, human.Count(r.LostExamples), r.unit())
 	}
 	if r.Rollbacks > 0 {
 		row("rollbacks", "%d, %s examples discarded, learning rate now %g", r.Rollbacks,
@@ -109,12 +109,20 @@ func (r Result) lossRows(row func(label, format string, args ...any)) {
 	}
 }
 
+// unit is what an example is, for people.
+func (r Result) unit() string {
+	if model.FamilyOf(r.Model) == model.Words {
+		return "words"
+	}
+	return "examples"
+}
+
 // wallText is the speed with the time between epochs; "" before the first step.
 func (r Result) wallText() string {
 	if r.WallSeconds == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.2f s, %s examples/s with the time between epochs", r.WallSeconds, human.Rate(r.WallRate))
+	text := fmt.Sprintf("%.2f s, %s %s/s with the time between epochs", r.WallSeconds, human.Rate(r.WallRate), r.unit())
 	if r.WallSeconds >= 2*r.Seconds {
 		text += fmt.Sprintf(": %s of it is not training, but evaluation, saving and pauses",
 			human.Share(1-r.Seconds/r.WallSeconds))
