@@ -7,6 +7,7 @@
 //	idle.go       settings that have no effect
 //	settings.go   what goes by all settings
 //	table.go      the table of all settings
+//	tabletext.go  of it, what models of text have
 //	tableruns.go  the rest of it: nodes, and the life of a run
 //	setting.go    Setting
 //	needs.go      what a setting needs to have an effect

@@ -128,7 +128,9 @@ var table = append([]Group{
 			most:  math.MaxFloat32,
 			needs: []need{
 				{"program", "", false, known.built},
-				{"model", "use l2", false, func(k known) bool { return k.not(model.Cut, model.Factor, model.Words, model.Text) }},
+				{"model", "use l2", false, func(k known) bool {
+					return k.not(model.Cut, model.Factor, model.Words, model.Text)
+				}},
 			}},
 		{Name: "init", Value: func(c *Config) any { return &c.Init },
 			Usage: "`FILE` start from these weights: a run folder, safetensors, or a state_dict of torch.save (.pt)",
@@ -324,8 +326,8 @@ var table = append([]Group{
 				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
 		{Name: "schedule", Value: func(c *Config) any { return &c.Schedule },
-			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp or linear; auto: constant, linear for words and " +
-				"text",
+			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp or linear; auto: constant, for " +
+				"words and text linear",
 			Words: strings.Fields("auto constant cosine step exp linear")},
 		{Name: "lr-min", Value: func(c *Config) any { return &c.LRMin },
 			Usage: "`X` final learning rate of the schedule",

@@ -76,8 +76,8 @@ var tableOfText = Group{"Text", []Setting{
 		Usage: "word2vec: all pairs of a window share their negative samples (faster; see docs/words.md)",
 		needs: append([]need{{"cbow", "", false, func(k known) bool { return !k.CBOW }}}, ofWords...)},
 	{Name: "subsample", Value: func(c *Config) any { return &c.Subsample },
-		Usage: "`T` word2vec: leave out occurrences of words with a larger share of the text, most of the most frequent; " +
-			"0: none",
+		Usage: "`T` word2vec: leave out occurrences of words with a larger share of the text, most of the most " +
+			"frequent; 0: none",
 		most: 1, needs: ofWords},
 	{Name: "noise-exponent", Value: func(c *Config) any { return &c.NoiseExponent },
 		Usage: "`X` word2vec: negative samples are drawn by their counts to the power of X",
@@ -88,6 +88,7 @@ var tableOfText = Group{"Text", []Setting{
 	{Name: "buckets", Value: func(c *Config) any { return &c.Buckets },
 		Usage: "`N` text: features that sequences of words are hashed to; auto: 2000000", Zero: "auto",
 		most: 1 << 30,
-		needs: append([]need{{"word-ngrams", "use word-ngrams 2", false, func(k known) bool { return k.WordNGrams > 1 }}},
-			ofText...)},
+		needs: append([]need{
+			{"word-ngrams", "use word-ngrams 2", false, func(k known) bool { return k.WordNGrams > 1 }},
+		}, ofText...)},
 }}

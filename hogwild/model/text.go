@@ -53,15 +53,16 @@ func parseText(name, loss string) (int, Loss, error) {
 		l = CrossEntropy
 	case CrossEntropy, Logistic:
 	default:
-		return 0, "", fmt.Errorf("model: %s has the loss cross-entropy, or logistic for each label against the rest, not %q",
-			name, loss)
+		return 0, "", fmt.Errorf("model: %s has the loss cross-entropy, or logistic for each label against the rest, "+
+			"not %q", name, loss)
 	}
 	k, err := parseWidth(name, "")
 	return k, l, err
 }
 
 func (m *textModel) Params() []Param {
-	return []Param{{Name: "in.weight", Shape: []int{m.features, m.k}}, {Name: "out.weight", Shape: []int{m.labels, m.k}}}
+	return []Param{{Name: "in.weight", Shape: []int{m.features, m.k}},
+		{Name: "out.weight", Shape: []int{m.labels, m.k}}}
 }
 
 // Init draws the vectors in from U(-1, 1)/k; the vectors out are zero, as in fastText.

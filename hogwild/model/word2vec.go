@@ -9,9 +9,9 @@ import (
 	"hogwild/internal/vec"
 )
 
-// word2vec is skip-gram, or CBOW, with negative sampling (Mikolov et al. 2013, "Distributed representations of words and
-// phrases and their compositionality", section 2.2), as word2vec.c has it. A word has two vectors of k numbers: in, by
-// which it predicts, and out, by which it is predicted. The loss of a word is the sum over the pairs of its window
+// word2vec is skip-gram, or CBOW, with negative sampling (Mikolov et al. 2013, "Distributed representations of words
+// and phrases and their compositionality", section 2.2), as word2vec.c has it. A word has two vectors of k numbers: in,
+// by which it predicts, and out, by which it is predicted. The loss of a word is the sum over the pairs of its window
 //
 //	-log s(in . out) - sum over negatives of log s(-in . out_n)
 //
@@ -51,7 +51,8 @@ var wordModels = familyOf{
 	build: func(s Spec) Model {
 		k := s.Widths[0]
 		return &word2vec{words: s.Features, k: k, cbow: s.Options.CBOW, groups: !s.Text.OneGroup,
-			group: 1 + s.Text.Negatives, reach: s.Text.Window, touched: newTouched(k), h: make([]float32, k), e: make([]float32, k)}
+			group: 1 + s.Text.Negatives, reach: s.Text.Window,
+			touched: newTouched(k), h: make([]float32, k), e: make([]float32, k)}
 	},
 }
 
@@ -63,11 +64,12 @@ func parseWidth(name, loss string) (int, error) {
 	case !given:
 		k = 100
 	case err != nil || k < 1 || k > maxVector:
-		return 0, fmt.Errorf("model: %q: the length of a vector must be a number from 1 to %d (write word2vec:100)", name,
-			maxVector)
+		return 0, fmt.Errorf("model: %q: the length of a vector must be a number from 1 to %d (write word2vec:100)",
+			name, maxVector)
 	}
 	if loss != "" && Loss(loss) != Logistic {
-		return 0, fmt.Errorf("model: word2vec has the logistic loss with negative samples, not %q: leave --loss out", loss)
+		return 0, fmt.Errorf("model: word2vec has the logistic loss with negative samples, not %q: leave --loss out",
+			loss)
 	}
 	return k, nil
 }
@@ -105,8 +107,8 @@ func (m *word2vec) draws(set *data.Set) *data.Windows {
 // Suits is true for texts. The tables are too large for each worker to have a copy.
 func (m *word2vec) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Tokens, false }
 
-// Steps takes the steps of word2vec.c: within a word's window each pair finds what those before it have changed. With one
-// group of negatives for a window, all of it is read first: see vec.Words.
+// Steps takes the steps of word2vec.c: within a word's window each pair finds what those before it have changed. With
+// one group of negatives for a window, all of it is read first: see vec.Words.
 func (m *word2vec) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	t, draws := m.on(w), m.draws(set)
 	m.epoch = s.Epoch
@@ -214,7 +216,8 @@ func (m *word2vec) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	return ranges
 }
 
-// flops counts the products of a window of mean reach: each target takes three with a vector, and a CBOW window has one.
+// flops counts the products of a window of mean reach: each target takes three with a vector, and a CBOW window has
+// one.
 func (m *word2vec) flops(float64) float64 {
 	n := products * float64(m.group) * float64(m.k)
 	if !m.cbow {

@@ -29,7 +29,8 @@ func corpus(t *testing.T, lines int, o text.Options) *data.Set {
 		t.Fatal(err)
 	}
 	o.Kind, o.MinCount, o.Sample, o.NoiseExponent = text.Words, 2, 1e-2, 0.75
-	train, test, err := data.Load(data.Options{Path: path, Unjudged: true, Test: path, Task: "words", Text: &o, Seed: 5})
+	train, test, err := data.Load(data.Options{Path: path, Unjudged: true, Test: path, Task: text.Words, Text: &o,
+		Seed: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,15 +163,15 @@ func TestWord2vecSteps(t *testing.T) {
 				worst = max(worst, math.Abs(v-float64(w[i]))/max(1, math.Abs(v)))
 			}
 			if worst > 1e-5 || math.Abs(got-want) > 1e-5*want {
-				t.Errorf("%s, %d numbers a word: after %d steps weights differ by %.2g, losses are %v and %v", way.name, k,
-					steps, worst, got, want)
+				t.Errorf("%s, %d numbers a word: after %d steps weights differ by %.2g, losses are %v and %v",
+					way.name, k, steps, worst, got, want)
 			}
 		}
 	}
 }
 
-// TestWord2vecGradient holds Grad and Eval against central differences of the loss in float64. Of CBOW the gradient of an
-// input is that of the mean, whole.
+// TestWord2vecGradient holds Grad and Eval against central differences of the loss in float64. Of CBOW the gradient of
+// an input is that of the mean, whole.
 func TestWord2vecGradient(t *testing.T) {
 	const h = 1e-6
 	for _, way := range ways {
