@@ -14,6 +14,7 @@
 //	checks.go     settings that contradict each other
 //	gpus.go       which GPUs
 //	config.go     Config, Default
+//	words.go      the part of it that models of text have
 //	mode.go       the modes and the optimizers
 //	errors.go     errors that the user can mend, and the words for 0
 package config

@@ -1,53 +1,6 @@
 package config
 
-import (
-	"hogwild/hogwild/data/text"
-	"hogwild/hogwild/model"
-)
-
-// Words are the settings of models of text: how it is read, and what windows of words are. Names are word2vec.c's and
-// fastText's, or gensim's where these are shorter than a flag can tell.
-type Words struct {
-	MinCount int `yaml:"min-count,omitempty" json:"min_count"` // 0 = 5 for word2vec, 1 for text
-	// word2vec: the mean of the words around it predicts a word, and not each of them
-	CBOW           bool    `yaml:"cbow,omitempty" json:"cbow,omitempty"`
-	Window         int     `yaml:"window" json:"window"`                                       // words to each side, at most
-	Negatives      int     `yaml:"negatives" json:"negatives"`                                 // drawn for each word predicted
-	ShareNegatives bool    `yaml:"share-negatives,omitempty" json:"share_negatives,omitempty"` // by all pairs of a window
-	Subsample      float64 `yaml:"subsample" json:"subsample"`                                 // 0 = none
-	NoiseExponent  float64 `yaml:"noise-exponent" json:"noise_exponent"`
-	WordNGrams     int     `yaml:"word-ngrams" json:"word_ngrams"`   // text: words in a row that are a feature, at most
-	Buckets        int     `yaml:"buckets,omitempty" json:"buckets"` // text: what n-grams are hashed to; 0 = 2,000,000
-}
-
-// defaultWords are word2vec.c's and fastText's.
-func defaultWords() Words {
-	return Words{Window: 5, Negatives: 5, Subsample: 1e-3, NoiseExponent: 0.75, WordNGrams: 1}
-}
-
-// textOptions are how text is read for the model; nil: it has other data.
-func (c *Config) textOptions() *text.Options {
-	least := func(auto int) int {
-		if c.MinCount == 0 {
-			return auto
-		}
-		return c.MinCount
-	}
-	switch model.FamilyOf(c.Model) {
-	case model.Words:
-		return &text.Options{Kind: text.Words, MinCount: least(5), Window: c.Window, Negatives: c.Negatives,
-			Sample: c.Subsample, NoiseExponent: c.NoiseExponent, OneGroup: c.CBOW || c.ShareNegatives}
-	case model.Text:
-		o := &text.Options{Kind: text.Labels, MinCount: least(1), NGrams: c.WordNGrams, Label: "__label__"}
-		if o.NGrams > 1 {
-			if o.Buckets = c.Buckets; o.Buckets == 0 {
-				o.Buckets = 2_000_000
-			}
-		}
-		return o
-	}
-	return nil
-}
+import "hogwild/hogwild/model"
 
 // ofModel is a setting that only models of a family have.
 func ofModel(name string, f model.Family) []need {
