@@ -24,6 +24,8 @@ func familyOf(s *device.Setup) (*family, error) {
 		return &factor, nil
 	case model.Cut:
 		return &cut, nil
+	case model.Words, model.Text:
+		return nil, fmt.Errorf("gpu: %s trains in host memory only; leave --gpu out", s.Job.Asked.Model)
 	}
 	switch {
 	case s.Set.Kind != data.Sparse:
