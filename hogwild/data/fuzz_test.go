@@ -83,6 +83,9 @@ func soundSet(t *testing.T, s *Set, train bool) {
 		}
 	}
 	for _, j := range s.Idx {
+		if s.Kind == Tokens {
+			j &^= SentenceStart
+		}
 		if int(j) >= s.Features {
 			t.Errorf("feature %d of %d", j, s.Features)
 		}
@@ -92,7 +95,7 @@ func soundSet(t *testing.T, s *Set, train bool) {
 			t.Errorf("class %g of %d", y, len(s.Classes))
 		}
 	}
-	if s.Kind != Pairs {
+	if s.Kind != Pairs && s.Kind != Tokens {
 		for _, row := range s.NewReader().Batch(allRows(min(s.Rows, 1000))).Rows {
 			if row.Idx == nil && len(row.Val) != s.Features || len(row.Idx) > len(row.Val) ||
 				!slices.IsSorted(row.Idx) {

@@ -27,6 +27,9 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 	if o.room == nil {
 		o.room = format.NewBudget(0)
 	}
+	if like.Kind == Tokens && !isCache(part) {
+		return o.wordsLike(part, like)
+	}
 	src, err := read(part, o.room)
 	if err != nil {
 		return nil, err

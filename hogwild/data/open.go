@@ -38,11 +38,11 @@ func LoadSets(o Options) (Sets, error) {
 	if o.room.Trains = true; o.files != nil {
 		o.room = &format.Budget{Files: o.files}
 	}
-	path, readTest, err := o.locate()
+	path, test, err := o.locate()
 	if err != nil {
 		return Sets{}, err
 	}
-	s, err := o.loadSets(path, rule, readTest)
+	s, err := o.loadSets(path, rule, test)
 	if err == nil {
 		if err = s.disjoint(o); err != nil {
 			s.Close()
@@ -51,21 +51,21 @@ func LoadSets(o Options) (Sets, error) {
 	return s, err
 }
 
-func (o Options) loadSets(path string, rule scaleRule, readTest func() (*source, error)) (s Sets, err error) {
-	if o.Memory == nil && isSynth(path) {
+func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err error) {
+	switch {
+	case o.Memory == nil && isSynth(path):
 		return o.loadSynth()
-	}
-	if o.Memory == nil && isCache(path) {
+	case o.Memory == nil && isCache(path):
 		return o.loadCache()
+	case o.Task == text.Words:
+		return o.loadWords(path, test)
 	}
 	var src *source
+	readTest := o.reading(test)
 	if o.Memory != nil {
 		src = o.Memory.source(o.room)
 	} else if src, err = read(path, o.room); err != nil {
 		return Sets{}, err
-	}
-	if o.Task == text.Words {
-		return o.loadWords(src, readTest)
 	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
@@ -147,44 +147,49 @@ func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 	return t, y, err
 }
 
-// locate finds the two files and starts to read the test file at once: unpacking it
-// takes as long as all the rest. A nil reading means that there is none.
-func (o Options) locate() (train string, test func() (*source, error), err error) {
+// locate finds the two files; test is "" if there is none.
+func (o Options) locate() (train, test string, err error) {
 	if o.TestMemory != nil {
-		return o.Path, func() (*source, error) { return o.TestMemory.source(o.room), nil }, nil
+		return o.Path, "", nil
 	}
-	train, beside := o.Path, ""
-	if o.Memory == nil {
-		train, beside, err = locate(o.Path)
+	if train = o.Path; o.Memory == nil {
+		train, test, err = locate(o.Path)
 	}
 	if err != nil {
-		return "", nil, err
+		return "", "", err
 	}
 	if train == "" {
-		return "", nil, fmt.Errorf("data: %s has a test set but no training set", o.Path)
+		return "", "", fmt.Errorf("data: %s has a test set but no training set", o.Path)
 	}
 	if o.Test == format.StdinName && o.Path == format.StdinName {
-		return "", nil, fmt.Errorf("data: training and test data both come from standard input (-): name a file for " +
+		return "", "", fmt.Errorf("data: training and test data both come from standard input (-): name a file for " +
 			"one of them")
 	}
 	if _, share, err := ValidationShare(o.Validation); !share && o.Validation != "" && err == nil {
 		if _, err = evaluationPath(o.Validation); err != nil { // before anything is read
-			return "", nil, err
+			return "", "", err
 		}
 	}
 	if o.Test != "" {
-		if beside, err = evaluationPath(o.Test); err != nil {
-			return "", nil, err
-		}
+		test, err = evaluationPath(o.Test)
 	}
-	if beside == "" {
-		return train, nil, nil
+	return train, test, err
+}
+
+// reading starts to read the test file at once: unpacking it takes as long as all the rest. A nil reading means that
+// there is none.
+func (o Options) reading(path string) func() (*source, error) {
+	switch {
+	case o.TestMemory != nil:
+		return func() (*source, error) { return o.TestMemory.source(o.room), nil }
+	case path == "":
+		return nil
 	}
-	test = sync.OnceValues(func() (*source, error) { return read(beside, o.room) })
+	test := sync.OnceValues(func() (*source, error) { return read(path, o.room) })
 	if o.files == nil {
 		go test()
 	}
-	return train, test, nil
+	return test
 }
 
 // Describe says what a file holds, without making a set of it: inputs are counted

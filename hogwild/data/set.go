@@ -123,7 +123,11 @@ var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "
 // idx (uint32), val (float32) and y (float32).
 func (s *Set) Offsets() (map[string]int64, error) {
 	at := map[string]int64{}
-	for _, name := range append([]string{"y"}, arrays[s.Kind]...) {
+	names := arrays[s.Kind]
+	if s.Kind != Tokens {
+		names = append([]string{"y"}, names...)
+	}
+	for _, name := range names {
 		offset, err := s.seg.Offset(name)
 		if err != nil {
 			return nil, err

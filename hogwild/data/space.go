@@ -53,8 +53,10 @@ func filled(s *Set, room *format.Budget, fill func(from, to int)) (*Set, error) 
 
 // flush writes rows of a set that is being made to its file.
 func (s *Set) flush(from, to int) error {
-	d := s.Features
-	err := shm.Flush(s.Y[from:to])
+	d, err := s.Features, error(nil)
+	if s.Kind != Tokens {
+		err = shm.Flush(s.Y[from:to])
+	}
 	switch s.Kind {
 	case Bytes:
 		err = errors.Join(err, shm.Flush(s.X8[from*d:to*d]))

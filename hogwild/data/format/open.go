@@ -20,6 +20,7 @@
 //	cells.go    the cells of a table
 //	column.go   the features of a column
 //	number.go   numbers as text
+//	pieces.go   a text in parts, for all processors
 //	source.go   the bytes of a file
 //	text.go     which bytes are no text
 //	row.go      what a file is, and a row of it

@@ -50,12 +50,9 @@ func Read(path string, room *Budget) (*Source, error) {
 		return read(path, room)
 	}
 	stdin.once.Do(func() {
-		if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
-			stdin.err = fmt.Errorf("data: - is standard input, and that is a terminal: pipe the data into it, or " +
-				"name a file")
-			return
+		if stdin.err = notTerminal(path); stdin.err == nil {
+			stdin.all, stdin.err = read(path, room)
 		}
-		stdin.all, stdin.err = read(path, room)
 	})
 	if stdin.err != nil {
 		return nil, stdin.err
@@ -63,6 +60,17 @@ func Read(path string, room *Budget) (*Source, error) {
 	s := *stdin.all
 	s.Room = room
 	return &s, nil
+}
+
+// notTerminal refuses to wait for somebody to type.
+func notTerminal(path string) error {
+	if path != StdinName {
+		return nil
+	}
+	if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
+		return errors.New("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
+	}
+	return nil
 }
 
 func read(path string, room *Budget) (*Source, error) {

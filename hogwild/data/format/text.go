@@ -2,6 +2,7 @@ package format
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 )
 
@@ -31,6 +32,26 @@ func otherFormat(head []byte) string {
 		if len(head) >= len(f.begins) && strings.EqualFold(string(head[:len(f.begins)]), f.begins) {
 			return f.words
 		}
+	}
+	return ""
+}
+
+// notText says what a file is that has no words, by its beginning; "" of text.
+func notText(head []byte) string {
+	if name := utf16Name(head); name != "" {
+		return fmt.Sprintf("%s text: convert it to UTF-8 first: iconv -f %s -t UTF-8 OLD >NEW", name, name)
+	}
+	if is := otherFormat(head); is != "" && !strings.ContainsRune("{[<@", rune(head[0])) { // text may begin so
+		return is
+	}
+	odd := 0
+	for _, c := range head {
+		if c < ' ' && !(c >= '\t' && c <= '\r') || c == 0x7f {
+			odd++
+		}
+	}
+	if 50*odd > len(head) { // of compressed bytes a tenth
+		return "a binary file, and no text"
 	}
 	return ""
 }

@@ -4,39 +4,110 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+
+	"hogwild/hogwild/data/format"
 )
 
-// Count is the vocabulary of the words of some lines that occur as often as least.
-func Count(all []byte, least int, use func(line int) bool) *Vocabulary {
-	places := map[string]int{}
-	var counts []int64
-	var words []string
-	line := 0
-	for l := range bytes.Lines(all) {
-		if use(line) {
-			for w := range bytes.FieldsSeq(l) {
-				i, ok := places[string(w)]
-				if !ok {
-					i = len(words)
-					word := string(w)
-					places[word] = i
-					words, counts = append(words, word), append(counts, 0)
-				}
-				counts[i]++
-			}
+// longest is how many words a sentence has at most: a longer line is cut, as gensim does.
+const longest = 10_000
+
+// A number of a word while a text is read: the number that its counter gave it, and in the first word of a sentence
+// also which part of the text the sentence is in.
+const (
+	first    = uint32(1) << 31
+	partAt   = 29
+	maxWords = 1 << partAt
+)
+
+// counter numbers the words of some pieces of a text, in the order in which it sees them. It counts those of the part 0.
+type counter struct {
+	ids    map[string]uint32
+	list   []string
+	counts []int64
+	place  []int64      // where each occurs first
+	bytes  int64        // that it holds beyond what was counted
+	words  [parts]int64 // so many were read
+	starts int64        // sentences
+}
+
+// wordBytes is about what a word takes beside its letters.
+const wordBytes = 80
+
+// read numbers the words of a piece; part tells in which part of the text the sentence is that begins at a byte of it.
+func (c *counter) read(p *format.Piece, part func(at int64) int) {
+	p.IDs = p.IDs[:0]
+	for at := 0; at < len(p.Text); {
+		end := bytes.IndexByte(p.Text[at:], '\n')
+		if end += at; end < at {
+			end = len(p.Text)
 		}
-		line++
+		in := 0
+		for n := 0; ; n++ {
+			from, to := gensimWord(p.Text[:end], at)
+			if at = to; from == to {
+				break
+			}
+			mark := uint32(0)
+			if n%longest == 0 {
+				in = part(p.At + int64(from))
+				mark = first | uint32(in)<<partAt
+				c.starts++
+			}
+			id, known := c.ids[string(p.Text[from:to])]
+			if !known {
+				id = c.add(string(p.Text[from:to]))
+			}
+			c.words[in]++
+			if in == 0 {
+				if c.counts[id] == 0 {
+					c.place[id] = p.At + int64(from)
+				}
+				c.counts[id]++
+			}
+			p.IDs = append(p.IDs, id&(maxWords-1)|mark)
+		}
+		at = end + 1
 	}
-	order := make([]int, 0, len(words))
-	for i, c := range counts {
-		if c >= int64(least) {
+}
+
+func (c *counter) add(word string) uint32 {
+	id := uint32(len(c.list))
+	c.ids[word], c.list = id, append(c.list, word)
+	c.counts, c.place = append(c.counts, 0), append(c.place, 0)
+	c.bytes += int64(len(word)) + wordBytes
+	return id
+}
+
+// join is the vocabulary of the words that several counters have counted at least so often together.
+func join(counters []*counter, least int) *Vocabulary {
+	all := counters[0]
+	for _, c := range counters[1:] {
+		for i, w := range c.list {
+			if c.counts[i] == 0 {
+				continue
+			}
+			id, known := all.ids[w]
+			if !known {
+				id = all.add(w)
+			}
+			if all.counts[id] == 0 || c.place[i] < all.place[id] {
+				all.place[id] = c.place[i]
+			}
+			all.counts[id] += c.counts[i]
+		}
+	}
+	var order []int
+	for i, n := range all.counts {
+		if n >= int64(max(least, 1)) {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(counts[b], counts[a]) })
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(all.counts[b], all.counts[a]), cmp.Compare(all.place[a], all.place[b]))
+	})
 	v := &Vocabulary{}
 	for _, i := range order {
-		v.Words, v.Counts = append(v.Words, words[i]), append(v.Counts, counts[i])
+		v.Words, v.Counts = append(v.Words, all.list[i]), append(v.Counts, all.counts[i])
 	}
 	return v
 }

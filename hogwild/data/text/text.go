@@ -1,8 +1,12 @@
 // Package text reads text as words: which words there are, how often, and which number each has. It knows nothing of
 // sets.
 //
-//	text.go        Options
+//	corpus.go      a text as numbers of words
+//	count.go       which words occur, and how often
+//	line.go        a line of a text with labels, as fastText reads it
 //	vocabulary.go  the words and their numbers
+//	token.go       where a word ends
+//	text.go        Options
 package text
 
 // Kinds of text.
@@ -27,4 +31,5 @@ type Options struct {
 	NGrams  int    `json:"ngrams,omitempty"`  // words in a row that are a feature together, at most
 	Buckets int    `json:"buckets,omitempty"` // features that these are hashed to; 0: none
 	Label   string `json:"label,omitempty"`   // what begins a label: __label__
+	Named   bool   `json:"named,omitempty"`   // the labels are a column of a table
 }
