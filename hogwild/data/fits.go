@@ -3,12 +3,16 @@ package data
 import (
 	"fmt"
 	"slices"
+
+	"hogwild/hogwild/data/text"
 )
 
 // supportsTask refuses a task that the rows of a cache are not for.
 func (s *Set) supportsTask(task, path string) error {
 	is := "values"
 	switch {
+	case s.Text != nil:
+		is = s.Text.Kind
 	case s.Kind == Pairs && len(s.Shape) == 2:
 		is = "triples"
 	case s.Kind == Pairs:
@@ -21,6 +25,36 @@ func (s *Set) supportsTask(task, path string) error {
 	}
 	return fmt.Errorf("data: %s holds %s, and the model takes %s: choose another model, or convert the data again "+
 		"with --task %s", path, is, task, task)
+}
+
+// DrawAs has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are.
+func (s *Set) DrawAs(o *text.Options, seed uint64) {
+	own := *s.Text
+	own.Window, own.Negatives, own.Sample, own.NoiseExponent, own.OneGroup = o.Window, o.Negatives, o.Sample,
+		o.NoiseExponent, o.OneGroup
+	s.Text, s.Seed = &own, seed
+}
+
+// readAs is DrawAs of the sets of a cache, which was converted by settings that must be those asked for.
+func (s *Sets) readAs(o Options) error {
+	was := s.Train.Text
+	if was == nil || o.Text == nil {
+		return nil
+	}
+	if o.Text.MinCount != was.MinCount || o.Text.NGrams != was.NGrams || o.Text.Buckets != was.Buckets {
+		grams := ""
+		if was.Kind == text.Labels {
+			grams = fmt.Sprintf(" --word-ngrams %d --buckets %d", was.NGrams, was.Buckets)
+		}
+		return fmt.Errorf("data: %s was converted with --min-count %d%s, and holds the result: train with the same, or "+
+			"convert the text again", o.Path, was.MinCount, grams)
+	}
+	for _, set := range []*Set{s.Train, s.Validation, s.Test} {
+		if set != nil && set.Text != nil {
+			set.DrawAs(o.Text, o.Seed)
+		}
+	}
+	return nil
 }
 
 // compatible is an error unless the rows are inputs of a model that was trained on rows like those of
@@ -36,6 +70,9 @@ func (s *Set) compatible(m *Meta, path string) error {
 	case !slices.Equal(s.Columns, m.Columns):
 		return fmt.Errorf("data: %s: its columns are not those of the training data: name the file that it was "+
 			"converted from", path)
+	case s.Text != nil && (m.vocabulary == nil || !slices.Equal(s.Vocabulary().Words, m.vocabulary.Words)):
+		return fmt.Errorf("data: %s: its words are not those of the training data: name the file that it was converted "+
+			"from", path)
 	case s.Kind == Pairs && !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
 		return fmt.Errorf("data: %s: its ids are not those of the training data: name the file that it was converted "+
 			"from", path)

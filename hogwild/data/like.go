@@ -21,6 +21,9 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 		return makeTest(o.room, path, like)
 	}
 	part, err := evaluationPath(path)
+	if err == nil {
+		err = like.knowsWords()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +74,9 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 	}
 	if like.Kind == Pairs {
 		return loadPairsLike(src, like)
+	}
+	if like.Text != nil {
+		return o.linesLike(src, like)
 	}
 	t, err := decode(src, o, like)
 	if err != nil {

@@ -67,6 +67,9 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 	} else if src, err = read(path, o.room); err != nil {
 		return Sets{}, err
 	}
+	if o.Task == text.Labels {
+		return o.loadLabelled(src, readTest)
+	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
 	}
@@ -254,6 +257,7 @@ func (o Options) loadCache() (s Sets, err error) {
 		return s, err
 	}
 	s.Train.Name = o.Path
+	s.Train.Use(s.Train.Vocabulary())
 	apart := c.find(validationPart)
 	if _, share, _ := ValidationShare(c.Made.Validation); share && apart != nil && o.HoldOut && o.Validation == "" {
 		o.Validation = c.Made.Validation
@@ -278,6 +282,9 @@ func (o Options) loadCache() (s Sets, err error) {
 		s.Test, err = c.part(testPart)
 	} else {
 		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
+	}
+	if err == nil {
+		err = s.readAs(o)
 	}
 	return s, err
 }

@@ -119,7 +119,7 @@ func TestMapIsTheSameSet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(s, got, cmpopts.IgnoreUnexported(Set{})); diff != "" {
+			if diff := cmp.Diff(s, got, cmpopts.IgnoreUnexported(Set{}, Meta{})); diff != "" {
 				t.Errorf("%s: the mapped set differs: %s", path, diff)
 			}
 			if err := got.Close(); err != nil {

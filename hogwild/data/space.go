@@ -142,11 +142,14 @@ func (s *Set) count() {
 			if v == 0 {
 				continue
 			}
+			j := k
 			if row.Idx != nil {
-				k = int(row.Idx[k])
+				j = int(row.Idx[k])
 			}
-			seen[k]++
-			sum[k] += float64(v)
+			if k == 0 || row.Idx == nil || row.Idx[k-1] != row.Idx[k] { // a word may be there twice
+				seen[j]++
+			}
+			sum[j] += float64(v)
 		}
 	}
 	s.setCounts(seen)

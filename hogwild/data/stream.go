@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/data/text"
 )
 
 // Inputs say what is read to be predicted. Labels are ignored: a file may have them or not.
@@ -98,6 +99,9 @@ func (s *stream) read() error {
 	}
 	defer src.Close()
 	s.name = src.Path
+	if s.Like.Text != nil {
+		return s.texts(src)
+	}
 	f, err := format.Open(src, format.Options{Format: s.Format, Target: s.Target, Triples: s.Like.Kind == Pairs,
 		Like: s.Like.known(), Inputs: true, Was: s.Was})
 	switch {
@@ -120,6 +124,41 @@ func (s *stream) read() error {
 			return err
 		}
 	}
+}
+
+// texts streams lines, or the rows of a table.
+func (s *stream) texts(src *format.Source) (err error) {
+	if err = cmp.Or(s.Like.knowsWords(), src.CheckWords(src.Text)); err != nil {
+		return err
+	}
+	f := format.OpenLines(src)
+	if o := (Options{Format: s.Format, Target: s.Target}); o.isTable(&source{Source: src}, &s.Like) {
+		o := format.Options{Format: "csv", Target: s.Target, Inputs: true, Like: s.Like.texts()}
+		if f, err = format.OpenTexts(src, o); err != nil {
+			return err
+		}
+	}
+	features := text.NewFeatures(s.Like.Text, s.Like.vocabulary)
+	var row format.Row
+	for err == nil {
+		if err = f.Next(&row); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		ids := features.Of(row.Bytes[:text.LineEnd(row.Bytes, 0)])
+		if len(ids) == 0 {
+			err = s.gap(fmt.Sprintf("%s:%d: no word of it is in the training data", s.name, row.Line))
+			continue
+		}
+		s.idx = append(s.idx, ids...)
+		for range ids {
+			s.val = append(s.val, 1/float32(len(ids)))
+		}
+		s.ends = append(s.ends, len(s.idx))
+		err = s.row(false)
+	}
+	return err
 }
 
 // memory appends all rows or pairs of a set in memory.

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -124,7 +125,11 @@ func (s *Set) invalidReason() string {
 		return "a frequency is not between 0 and 1"
 	case k > 0 && !every(n, func(i int) bool { y := s.Y[i]; return y >= 0 && y < k && y == float32(int32(y)) }):
 		return "a label is no class"
-	case !every(len(s.Idx), func(i int) bool { return int(s.Idx[i]) < d }):
+	case s.Text != nil && !s.wordsFit():
+		return "the words are not as many as their numbers"
+	case s.Kind == Tokens && !every(n, func(i int) bool { return int(s.Idx[i]&^SentenceStart) < d }):
+		return "a word is beyond the vocabulary"
+	case s.Kind != Tokens && !every(len(s.Idx), func(i int) bool { return int(s.Idx[i]) < d }):
 		return "an index is beyond the features"
 	case s.Kind == Sparse && !every(n, s.rowAscends):
 		return "the indices of a row do not ascend"
@@ -159,11 +164,19 @@ func (s *Set) rowAscends(i int) bool {
 		return false
 	}
 	for k := from + 1; k < to; k++ {
-		if s.Idx[k] <= s.Idx[k-1] {
+		if s.Idx[k] < s.Idx[k-1] || s.Idx[k] == s.Idx[k-1] && s.Text == nil { // a line may have a word twice
 			return false
 		}
 	}
 	return true
+}
+
+// wordsFit reports whether the words of a text, and what sequences of them are hashed to, are its features.
+func (s *Set) wordsFit() bool {
+	n, o := len(s.Counts), s.Text
+	return (s.Kind == Tokens && n == s.Features || s.Kind == Sparse && o.Buckets >= 0 && n == s.Features-o.Buckets) &&
+		bytes.Count(s.Words, []byte("\n")) == n && bytes.HasSuffix(s.Words, []byte("\n")) &&
+		every(n, func(i int) bool { return s.Counts[i] > 0 })
 }
 
 // shapeFits reports whether the shape and the columns of a set are as many as the features.

@@ -26,6 +26,9 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 	if err == nil {
 		err = o.suitsWords(path)
 	}
+	if err == nil && o.Text == nil {
+		err = errors.New("data: words are read by Options.Text, which is nil")
+	}
 	if err != nil {
 		return s, err
 	}
@@ -85,8 +88,6 @@ func (o Options) suitsWords(path string) error {
 	switch name := strings.TrimSuffix(path, ".gz"); {
 	case o.Memory != nil:
 		return errors.New("data: words are read from a file, and the data are in memory")
-	case o.Text == nil:
-		return errors.New("data: words are read by Options.Text, which is nil")
 	case o.Target != "":
 		return fmt.Errorf("data: target %s: a corpus has no labels: leave target out, or choose the model text:100",
 			o.Target)

@@ -12,6 +12,7 @@
 //	libsvm.go   label index:value ...
 //	idx.go      images of bytes
 //	sniff.go    which format a file has
+//	texts.go    the rows of a table of texts
 //	csv.go      the rows of a table
 //	known.go    the features of the training data in another table
 //	profile.go  what the columns of a table are

@@ -99,7 +99,7 @@ func (c *cutter) next(p *Piece) error {
 		return c.failed(err)
 	}
 	if c.n == 0 {
-		if err := c.checkWords(p.Text); err != nil {
+		if err := c.CheckWords(p.Text); err != nil {
 			return err
 		}
 		if head, is := bytes.CutPrefix(p.Text, []byte("\ufeff")); is {
@@ -122,8 +122,8 @@ func (c *cutter) next(p *Piece) error {
 	return nil
 }
 
-// checkWords refuses the beginning of what is no text.
-func (s *Source) checkWords(head []byte) error {
+// CheckWords refuses the beginning of what is no text.
+func (s *Source) CheckWords(head []byte) error {
 	if len(head) == 0 {
 		return s.Errorf("the file is empty")
 	}

@@ -15,7 +15,7 @@ type Corpus struct {
 	Sentences int64        // lines, and pieces of lines of more than 10,000 words
 	Words     [parts]int64 // of each part
 
-	counters []*counter
+	counters []*Counter
 	pieces   []piece
 	ids      [][]uint32 // of the words of each counter, in the vocabulary
 }
@@ -32,9 +32,9 @@ const none = ^uint32(0)
 // ReadCorpus reads a text, a sentence a line. part tells which part a sentence is in, 0 to 2, by the byte at which it
 // begins; it is called by several goroutines.
 func ReadCorpus(path string, room *format.Budget, part func(at int64) int) (*Corpus, error) {
-	c := &Corpus{counters: make([]*counter, format.Slots())}
+	c := &Corpus{counters: make([]*Counter, format.Slots())}
 	for i := range c.counters {
-		c.counters[i] = &counter{ids: map[string]uint32{}}
+		c.counters[i] = NewCounter()
 	}
 	src, err := format.Pieces(path, room,
 		func(p *format.Piece) { c.counters[p.Slot].read(p, part) },
@@ -60,7 +60,7 @@ func ReadCorpus(path string, room *format.Budget, part func(at int64) int) (*Cor
 }
 
 // Count is the vocabulary of the words that occur at least so often in the part 0.
-func (c *Corpus) Count(least int) *Vocabulary { return join(c.counters, least) }
+func (c *Corpus) Count(least int) *Vocabulary { return Join(c.counters, least) }
 
 // Number is how many words of each part are in a vocabulary, by which Each numbers them. The memory of the words is
 // counted no more: what Each fills takes its place.

@@ -19,8 +19,9 @@ const (
 	maxWords = 1 << partAt
 )
 
-// counter numbers the words of some pieces of a text, in the order in which it sees them. It counts those of the part 0.
-type counter struct {
+// Counter numbers the words of some parts of a text, in the order in which it sees them. It counts those to be trained
+// on. It serves one goroutine.
+type Counter struct {
 	ids    map[string]uint32
 	list   []string
 	counts []int64
@@ -30,11 +31,14 @@ type counter struct {
 	starts int64        // sentences
 }
 
+// NewCounter has seen nothing.
+func NewCounter() *Counter { return &Counter{ids: map[string]uint32{}} }
+
 // wordBytes is about what a word takes beside its letters.
 const wordBytes = 80
 
 // read numbers the words of a piece; part tells in which part of the text the sentence is that begins at a byte of it.
-func (c *counter) read(p *format.Piece, part func(at int64) int) {
+func (c *Counter) read(p *format.Piece, part func(at int64) int) {
 	p.IDs = p.IDs[:0]
 	for at := 0; at < len(p.Text); {
 		end := bytes.IndexByte(p.Text[at:], '\n')
@@ -53,24 +57,41 @@ func (c *counter) read(p *format.Piece, part func(at int64) int) {
 				mark = first | uint32(in)<<partAt
 				c.starts++
 			}
-			id, known := c.ids[string(p.Text[from:to])]
-			if !known {
-				id = c.add(string(p.Text[from:to]))
-			}
 			c.words[in]++
-			if in == 0 {
-				if c.counts[id] == 0 {
-					c.place[id] = p.At + int64(from)
-				}
-				c.counts[id]++
-			}
+			id := c.see(p.Text[from:to], p.At+int64(from), in == 0)
 			p.IDs = append(p.IDs, id&(maxWords-1)|mark)
 		}
 		at = end + 1
 	}
 }
 
-func (c *counter) add(word string) uint32 {
+// see numbers a word at a byte of the text, and may count it.
+func (c *Counter) see(word []byte, at int64, counts bool) uint32 {
+	id, known := c.ids[string(word)]
+	if !known {
+		id = c.add(string(word))
+	}
+	if counts {
+		if c.counts[id] == 0 {
+			c.place[id] = at
+		}
+		c.counts[id]++
+	}
+	return id
+}
+
+// Line counts the words of a line with labels, which are none, at a byte of the text.
+func (c *Counter) Line(line []byte, at int64, prefix string) {
+	label := []byte(prefix)
+	each(line, func(word []byte) {
+		if !bytes.HasPrefix(word, label) {
+			c.see(word, at, true)
+			at++ // each has its own place
+		}
+	})
+}
+
+func (c *Counter) add(word string) uint32 {
 	id := uint32(len(c.list))
 	c.ids[word], c.list = id, append(c.list, word)
 	c.counts, c.place = append(c.counts, 0), append(c.place, 0)
@@ -78,8 +99,11 @@ func (c *counter) add(word string) uint32 {
 	return id
 }
 
-// join is the vocabulary of the words that several counters have counted at least so often together.
-func join(counters []*counter, least int) *Vocabulary {
+// Held is how many bytes the words take.
+func (c *Counter) Held() int64 { return c.bytes }
+
+// Join is the vocabulary of the words that several counters have counted at least so often together.
+func Join(counters []*Counter, least int) *Vocabulary {
 	all := counters[0]
 	for _, c := range counters[1:] {
 		for i, w := range c.list {

@@ -28,8 +28,8 @@ type Options struct {
 	OneGroup      bool    `json:"one_group,omitempty"`      // all inputs of a window have the same negatives
 
 	// Of Labels:
-	NGrams  int    `json:"ngrams,omitempty"`  // words in a row that are a feature together, at most
-	Buckets int    `json:"buckets,omitempty"` // features that these are hashed to; 0: none
-	Label   string `json:"label,omitempty"`   // what begins a label: __label__
-	Named   bool   `json:"named,omitempty"`   // the labels are a column of a table
+	NGrams  int      `json:"ngrams,omitempty"`  // words in a row that are a feature together, at most
+	Buckets int      `json:"buckets,omitempty"` // features that these are hashed to; 0: none
+	Label   string   `json:"label,omitempty"`   // what begins a label: __label__
+	Columns []string `json:"columns,omitempty"` // of a table: those of text; its target has the labels
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Vocabulary is the words of a text by falling count; of equal ones the first in the text comes first. A word's
@@ -16,19 +17,25 @@ type Vocabulary struct {
 	Words  []string
 	Counts []int64
 
-	ids map[string]int
+	once sync.Once
+	ids  map[string]int
 }
 
 // ID is the number of a word.
 func (v *Vocabulary) ID(word string) (id int, ok bool) {
-	if v.ids == nil {
+	id, ok = v.index()[word]
+	return id, ok
+}
+
+// index is the numbers of all words.
+func (v *Vocabulary) index() map[string]int {
+	v.once.Do(func() {
 		v.ids = make(map[string]int, len(v.Words))
 		for i, w := range v.Words {
 			v.ids[w] = i
 		}
-	}
-	id, ok = v.ids[word]
-	return id, ok
+	})
+	return v.ids
 }
 
 // Size is how many bytes the words take, with a newline behind each.

@@ -1,0 +1,170 @@
+package format
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"hogwild/internal/human"
+)
+
+// textRows is a table of texts on its way to rows.
+type textRows struct {
+	*table
+	blocks *blocks
+	block  *block // whose rows are handed out
+	taken  int    // of them
+	texts  []int  // their columns
+	y      int    // the column of labels; -1 of rows to be predicted
+}
+
+// OpenTexts gives the rows of a table whose columns are texts, but for the target: Row.Bytes is a line, the cells with
+// blanks between them, and Row.Text the label. Columns are the names of those that have texts. Other data than the
+// training data has these by name, or, where neither has names, in the same places.
+func OpenTexts(s *Source, o Options) (*File, error) {
+	r := &textRows{table: newTable(s, o), y: -1}
+	r.Next, r.Texts = r.next, true
+	begin := r.learn
+	if o.Like != nil {
+		begin = r.known
+	}
+	return &r.File, begin()
+}
+
+// learn finds the columns of the training data.
+func (r *textRows) learn() error {
+	if err := r.profile(); err != nil {
+		return err
+	}
+	if len(r.columns) == 1 {
+		return r.Errorf("one column only: want a label and a text, separated by a comma, a semicolon, a tab or |")
+	}
+	y, err := r.target(r.o.Target)
+	if err == nil {
+		err = r.ignore(r.o.Ignore, y)
+	}
+	if err != nil {
+		return err
+	}
+	r.y, r.Named = y, r.header
+	for j := range r.columns {
+		if c := &r.columns[j]; j != y && !c.ignored {
+			r.texts, r.Columns = append(r.texts, j), append(r.Columns, c.name)
+		}
+	}
+	if len(r.texts) == 0 {
+		return r.Errorf("no column has the text to learn from")
+	}
+	r.blocks = r.cut()
+	r.blocks.once = true
+	if r.blocks.row = r.read; r.header {
+		_, err = r.blocks.first()
+	}
+	return err
+}
+
+// known finds the columns of other data.
+func (r *textRows) known() error {
+	q, like := r.cut(), r.o.Like
+	b, err := q.first()
+	if err == io.EOF {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	first := b.texts()
+	r.columns = make([]column, len(first))
+	r.header = like.Named && slices.Contains(first, like.Columns[0])
+	r.nameColumns(first)
+	for i, name := range like.Columns {
+		j := r.find(name)
+		if !r.header && len(first) == len(like.Columns) {
+			j = i // there are no labels
+		}
+		if j < 0 {
+			return r.Errorf("no column %s, which has the text in the training data; the columns are %s", human.Quote(name),
+				Some(r.names()))
+		}
+		r.texts = append(r.texts, j)
+	}
+	if !r.o.Inputs {
+		if r.y, err = r.target(r.o.Target); err != nil {
+			return err
+		}
+	}
+	if r.blocks, q.row = q, r.read; !r.header {
+		q.again(b)
+	}
+	return nil
+}
+
+// read reads a row.
+func (r *textRows) read(b *block) error {
+	row := Row{Line: b.at}
+	for i, j := range r.texts {
+		if i > 0 {
+			row.Bytes = append(row.Bytes, ' ')
+		}
+		row.Bytes = append(row.Bytes, bytes.ReplaceAll(b.row[j].text, []byte("\n"), []byte(" "))...)
+	}
+	row.Bytes = append(row.Bytes, '\n')
+	if r.y >= 0 {
+		row.Text = strings.Join(strings.Fields(string(b.row[r.y].text)), "-") // as fastText's labels, without blanks
+	}
+	b.given = append(b.given, row)
+	return nil
+}
+
+// next is the next row.
+func (r *textRows) next(row *Row) error {
+	for r.block == nil || r.taken == len(r.block.given) {
+		if r.block != nil && r.block.err != nil {
+			return r.block.err
+		}
+		if r.blocks == nil {
+			return io.EOF
+		}
+		if r.block, r.taken = r.blocks.next(), 0; r.block == nil {
+			return io.EOF
+		}
+	}
+	*row = r.block.given[r.taken]
+	r.taken++
+	return nil
+}
+
+// OpenLines gives the lines of a text, each as Row.Bytes with a newline.
+func OpenLines(s *Source) *File {
+	f := &File{Known: Known{Format: "text"}}
+	rest, line := s.rest, []byte(nil)
+	if rest == nil {
+		rest = bufio.NewReader(bytes.NewReader(s.Text))
+	}
+	f.Next = func(row *Row) error {
+		row.Line++
+		line = line[:0]
+		for {
+			part, err := rest.ReadSlice('\n')
+			line = append(line, part...)
+			switch {
+			case errors.Is(err, bufio.ErrBufferFull) && len(line) <= mostRow:
+				continue
+			case len(line) > mostRow:
+				return s.Errorf("line %d has more than %s: does it end?", row.Line, human.Bytes(mostRow))
+			case err == io.EOF && len(line) == 0:
+				return err
+			case err == io.EOF:
+				line = append(line, '\n')
+			case err != nil:
+				return s.failed(err)
+			}
+			row.Bytes = line
+			return nil
+		}
+	}
+	return f
+}

@@ -1,0 +1,107 @@
+package text
+
+import (
+	"bytes"
+	"slices"
+)
+
+// endOfLine is the word that fastText has at the end of each line.
+const endOfLine = "</s>"
+
+// LineEnd is where the line ends that begins at a byte: behind its newline, or behind a word </s>, which ends a line for
+// fastText.
+func LineEnd(b []byte, at int) int {
+	end := len(b)
+	if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
+		end = at + n + 1
+	}
+	for i := at; ; i++ {
+		n := bytes.Index(b[i:end], []byte(endOfLine))
+		if n < 0 {
+			return end
+		}
+		i += n
+		to := i + len(endOfLine)
+		if (i == at || blank[b[i-1]]&2 != 0) && (to == len(b) || blank[b[to]]&2 != 0) {
+			return to
+		}
+	}
+}
+
+// each calls do with the words of a line, in order. A newline is one.
+func each(line []byte, do func(word []byte)) {
+	for from, to := word(line, 0); from < to; from, to = word(line, to) {
+		do(line[from:to])
+	}
+	if len(line) > 0 && line[len(line)-1] == '\n' {
+		do([]byte(endOfLine))
+	}
+}
+
+// EachLabel calls do with the labels of a line, without their prefix.
+func (o *Options) EachLabel(line []byte, do func(label []byte)) {
+	for at := 0; ; {
+		n := bytes.Index(line[at:], []byte(o.Label))
+		if n < 0 {
+			return
+		}
+		from, to := at+n+len(o.Label), 0
+		for to = from; to < len(line) && blank[line[to]]&2 == 0; to++ {
+		}
+		if at += n; at == 0 || blank[line[at-1]]&2 != 0 {
+			do(line[from:to])
+		}
+		at = from
+	}
+}
+
+// Features gives the features of lines: those of the words that are in the vocabulary, and behind them those of
+// sequences of words, which are hashed. It serves one goroutine.
+type Features struct {
+	o      *Options
+	v      *Vocabulary
+	hashes []uint32
+	ids    []uint32
+}
+
+// NewFeatures is for lines that are read by the options, with a vocabulary.
+func NewFeatures(o *Options, v *Vocabulary) *Features { return &Features{o: o, v: v} }
+
+// Of are the features of a line in rising order, each as often as it occurs, valid until the next call. They are the
+// inputs that fastText's Dictionary::getLine finds: words that the vocabulary lacks are in sequences too.
+func (f *Features) Of(line []byte) []uint32 {
+	f.ids, f.hashes = f.ids[:0], f.hashes[:0]
+	label, ids := []byte(f.o.Label), f.v.index()
+	each(line, func(word []byte) {
+		if bytes.HasPrefix(word, label) {
+			return
+		}
+		if id, known := ids[string(word)]; known {
+			f.ids = append(f.ids, uint32(id))
+		}
+		if f.o.Buckets > 0 {
+			f.hashes = append(f.hashes, hash(word))
+		}
+	})
+	for i := range f.hashes {
+		h := signed(f.hashes[i])
+		for _, next := range f.hashes[i+1 : min(i+f.o.NGrams, len(f.hashes))] {
+			h = h*116049371 + signed(next)
+			f.ids = append(f.ids, uint32(len(f.v.Words))+uint32(h%uint64(f.o.Buckets)))
+		}
+	}
+	slices.Sort(f.ids)
+	return f.ids
+}
+
+// hash is fastText's: FNV-1a of bytes with signs.
+func hash(word []byte) uint32 {
+	h := uint32(2166136261)
+	for _, c := range word {
+		h = (h ^ uint32(int32(int8(c)))) * 16777619
+	}
+	return h
+}
+
+// signed is a hash as fastText computes with it: an int32 that is made a uint64.
+func signed(h uint32) uint64 { return uint64(int64(int32(h))) }

@@ -1,0 +1,85 @@
+package text
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// testdata/fasttext.json is what fastText makes of fasttext.txt (pip's fasttext-community 0.11.9): its dictionary, and the
+// share of each input of a line, read off get_sentence_vector with the unit matrix as vectors.
+type golden struct {
+	MinCount int              `json:"min_count"`
+	NGrams   int              `json:"ngrams"`
+	Buckets  int              `json:"buckets"`
+	Words    map[string]int64 `json:"words"`
+	Labels   map[string]int64 `json:"labels"`
+	Lines    []struct {
+		Text    string             `json:"text"`
+		Words   map[string]float64 `json:"words"`
+		Buckets map[string]float64 `json:"buckets"`
+	} `json:"lines"`
+}
+
+func TestLinesAreFastTexts(t *testing.T) {
+	all, err := os.ReadFile("testdata/fasttext.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.ReadFile("testdata/fasttext.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want golden
+	if err := json.Unmarshal(said, &want); err != nil {
+		t.Fatal(err)
+	}
+	o := &Options{Kind: Labels, MinCount: want.MinCount, NGrams: want.NGrams, Buckets: want.Buckets, Label: "__label__"}
+	c, labels := NewCounter(), map[string]int64{}
+	for at := 0; at < len(all); {
+		end := LineEnd(all, at)
+		c.Line(all[at:end], int64(at), o.Label)
+		o.EachLabel(all[at:end], func(label []byte) { labels[string(label)]++ })
+		at = end
+	}
+	v := Join([]*Counter{c}, o.MinCount)
+	if len(v.Words) != len(want.Words) || len(labels) != len(want.Labels) {
+		t.Errorf("%d words and %d labels, want %d and %d", len(v.Words), len(labels), len(want.Words), len(want.Labels))
+	}
+	for i, w := range v.Words {
+		if v.Counts[i] != want.Words[w] {
+			t.Errorf("%q occurs %d times, want %d", w, v.Counts[i], want.Words[w])
+		}
+	}
+	for name, n := range want.Labels {
+		if labels[name] != n {
+			t.Errorf("label %q occurs %d times, want %d", name, labels[name], n)
+		}
+	}
+	f := NewFeatures(o, v)
+	for _, line := range want.Lines {
+		text := []byte(line.Text + "\n")
+		ids := f.Of(text[:LineEnd(text, 0)])
+		got := map[string]float64{}
+		for _, id := range ids {
+			name := "#" + strconv.Itoa(int(id)-len(v.Words))
+			if int(id) < len(v.Words) {
+				name = v.Words[id]
+			}
+			got[name] += 1 / float64(len(ids))
+		}
+		for k, x := range line.Buckets {
+			line.Words["#"+k] = x
+		}
+		for name, x := range line.Words {
+			if math.Abs(got[name]-x) > 1e-5 {
+				t.Errorf("%q: %s has the share %g, want %g", line.Text, name, got[name], x)
+			}
+		}
+		if len(got) != len(line.Words) {
+			t.Errorf("%q has %d inputs, want %d", line.Text, len(got), len(line.Words))
+		}
+	}
+}
