@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +13,7 @@ import (
 	"hogwild/hogwild/export"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
+	"hogwild/hogwild/words"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
@@ -27,6 +29,9 @@ of PyTorch (see hogwild eval --help) need --model and --train, except for npy.
             channels x height x width. Outputs "logits", "label" (the class, counted from 0) and
             for the losses softmax and logistic "probabilities"; or "value"
   npy       a folder with one NumPy array per tensor, for any model, with PyTorch's names and shapes
+  vec, bin  vectors of words as word2vec writes them, as text or binary: of the models word2vec and
+            text. gensim's KeyedVectors.load_word2vec_format loads both
+  fasttext  a model.bin of fastText (version 12), which fasttext.load_model loads: of the model text
 
 The scaling of the inputs is part of an ONNX file: inputs are those of the training data, not scaled
 (bytes are 0 to 255). A missing sparse value is 0. The arrays are the weights alone.
@@ -42,29 +47,38 @@ Examples:
 `
 
 const (
-	onnxFormat = "onnx"
-	npyFormat  = "npy" // a folder
+	onnxFormat     = "onnx"
+	npyFormat      = "npy" // a folder
+	vecFormat      = "vec"
+	binFormat      = "bin"
+	fastTextFormat = "fasttext"
 )
 
-func init() { choices["to"] = []string{onnxFormat, npyFormat} }
+var exportFormats = []string{onnxFormat, npyFormat, vecFormat, binFormat, fastTextFormat}
+
+func init() { choices["to"] = exportFormats }
+
+// exportKinds are the kinds of the files of formats that have one.
+var exportKinds = map[string]atomicfile.Kind{onnxFormat: atomicfile.ONNX, vecFormat: atomicfile.Vectors,
+	binFormat: atomicfile.Vectors, fastTextFormat: atomicfile.FastText}
 
 func exportCommand() *cli.Command {
 	var to, out string
 	var force bool
 	var d saved.Description
 	l := flagList{category: "Flags"}
-	l.string(&to, "to", "`FORMAT` onnx or npy")
+	l.string(&to, "to", "`FORMAT` onnx, npy, vec, bin or fasttext")
 	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
 	forcing(&l, &force)
 	describing(&l, &d)
-	return verb(cli.Command{Name: "export", Usage: "write weights for ONNX or NumPy", ArgsUsage: "WEIGHTS|RUN",
+	return verb(cli.Command{Name: "export", Usage: "write weights for other programs", ArgsUsage: "WEIGHTS|RUN",
 		Description: exportHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		if len(args) != 1 || to == "" {
 			return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits " +
 				"--to onnx")
 		}
-		if to != onnxFormat && to != npyFormat {
-			return usagef("--to %s: want onnx or npy", to)
+		if !slices.Contains(exportFormats, to) {
+			return usagef("--to %s: want %s", to, strings.Join(exportFormats, ", "))
 		}
 		written, err := exportTo(weightsPath(args[0]), out, to, force, d)
 		if err == nil {
@@ -87,8 +101,12 @@ func weightsPath(path string) string {
 func exportTo(weights, out, format string, force bool, d saved.Description) (written string, err error) {
 	if out == "" {
 		out = strings.TrimSuffix(weights, filepath.Ext(weights))
-		if format == onnxFormat {
-			out += ".onnx"
+		switch format {
+		case npyFormat:
+		case fastTextFormat:
+			out = filepath.Join(filepath.Dir(weights), "model.bin")
+		default:
+			out += "." + format
 		}
 	}
 	if sameFile(out, weights) {
@@ -98,22 +116,34 @@ func exportTo(weights, out, format string, force bool, d saved.Description) (wri
 		n, err := exportArrays(weights, out, force)
 		return fmt.Sprintf("%s: %s", out, human.Plural(n, "array")), err
 	}
-	if err := mayReplace("--out ", out, atomicfile.ONNX, force); err != nil {
+	if err := mayReplace("--out ", out, exportKinds[format], force); err != nil {
 		return "", err
+	}
+	if format == vecFormat || format == binFormat {
+		v, err := words.Open(weights)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s: %s of %d numbers", out, human.Plural(len(v.Words), "vector"), v.K),
+			replaceFile(out, exportKinds[format], force,
+				func(w io.Writer) error { return export.Vectors(w, v, format == vecFormat) })
 	}
 	s, err := saved.OpenAs(weights, d)
 	if err != nil {
 		return "", err
 	}
-	file, err := export.ONNX(s)
-	if err != nil {
-		return "", err
+	write := func(w io.Writer) error { return export.FastText(w, s) }
+	if format == onnxFormat {
+		file, err := export.ONNX(s)
+		if err != nil {
+			return "", err
+		}
+		write = func(w io.Writer) error {
+			_, err := w.Write(file)
+			return err
+		}
 	}
-	err = replaceFile(out, atomicfile.ONNX, force, func(w io.Writer) error {
-		_, err := w.Write(file)
-		return err
-	})
-	return fmt.Sprintf("%s: model %s", out, s.Model()), err
+	return fmt.Sprintf("%s: model %s", out, s.Model()), replaceFile(out, exportKinds[format], force, write)
 }
 
 // exportArrays writes a file for each tensor into a folder, which has nothing else in it.

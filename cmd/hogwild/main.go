@@ -162,6 +162,8 @@ func app(stdout, stderr io.Writer) *cli.App {
 			evalCommand(),
 			predictCommand(),
 			exportCommand(),
+			nearestCommand(),
+			analogiesCommand(),
 			runsCommand(),
 			topCommand(),
 			scaleCommand(),

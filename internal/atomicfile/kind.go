@@ -29,6 +29,8 @@ var (
 	NPY         = Kind{"a NumPy array", begins("\x93NUMPY")}
 	Predictions = Kind{"a file of predictions", begins("prediction\n", "prediction,p_", "row,column,prediction\n",
 		`{"prediction":`, `{"row":`, "\x93NUMPY")}
+	FastText   = Kind{"a model of fastText", begins("\xba\x16\x4f\x2f")}
+	Vectors    = Kind{"a file of vectors", isVectors}
 	Unfinished = Kind{"an unfinished data cache", begins("hogwild data ", strings.Repeat("\x00", 64))}
 	Profile    = Kind{"a profile", begins("\x1f\x8b")}
 	Trace      = Kind{"an execution trace", begins("go 1.")}
@@ -49,6 +51,12 @@ func begins(marks ...string) func([]byte) bool {
 		}
 		return false
 	}
+}
+
+// isVectors recognizes the first line of word2vec's files: two numbers.
+func isVectors(head []byte) bool {
+	line, _, ended := bytes.Cut(head, []byte("\n"))
+	return ended && len(line) < 40 && len(bytes.Fields(line)) == 2 && len(bytes.Trim(line, "0123456789 ")) == 0
 }
 
 // isPage recognizes the page template of package page.
