@@ -38,7 +38,7 @@ type Config struct {
 	Workers int    `yaml:"workers" json:"workers"` // processes
 	Data    string `yaml:"data" json:"data"`       // digits, a file, a folder of IDX files, or synth:NAME
 	Test    string `yaml:"test" json:"test"`       // "" = the data set's own test split, else a held-out sixth
-	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings
+	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings, text
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
 	// CSV: columns to leave out, by name or 1-based number, between commas
 	Ignore  string `yaml:"ignore" json:"ignore"`

@@ -35,8 +35,8 @@ var table = append([]Group{
 				{"model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }},
 			}},
 		{Name: "format", Value: func(c *Config) any { return &c.Format },
-			Usage: "`FORMAT` auto, idx, libsvm, csv, npy or ratings",
-			Words: strings.Fields("auto idx libsvm csv npy ratings"),
+			Usage: "`FORMAT` auto, idx, libsvm, csv, npy, ratings or text",
+			Words: strings.Fields("auto idx libsvm csv npy ratings text"),
 			needs: []need{
 				{"data", "", false, func(k known) bool { return k.Test != "" || !k.format("digits", "synth") }},
 			}},

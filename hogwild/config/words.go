@@ -27,14 +27,15 @@ func defaultWords() Words {
 	return Words{Window: 5, Negatives: 5, Subsample: 1e-3, NoiseExponent: 0.75, WordNGrams: 1}
 }
 
-// textOptions are how text is read for the model; nil: it has other data.
-func (c *Config) textOptions() *text.Options {
+// TextOptions are how text is read for the model; nil: it has other data.
+func (c *Config) TextOptions() *text.Options {
 	switch model.FamilyOf(c.Model) {
 	case model.Words:
 		return &text.Options{Kind: text.Words, MinCount: cmp.Or(c.MinCount, 5), Window: c.Window, Negatives: c.Negatives,
 			Sample: c.Subsample, NoiseExponent: c.NoiseExponent, OneGroup: c.CBOW || c.ShareNegatives}
 	case model.Text:
-		o := &text.Options{Kind: text.Labels, MinCount: cmp.Or(c.MinCount, 1), NGrams: c.WordNGrams, Label: "__label__"}
+		o := &text.Options{Kind: text.Labels, MinCount: cmp.Or(c.MinCount, 1), NGrams: c.WordNGrams,
+			Label: text.LabelPrefix}
 		if o.NGrams > 1 {
 			o.Buckets = cmp.Or(c.Buckets, 2_000_000)
 		}

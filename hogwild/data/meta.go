@@ -25,7 +25,7 @@ const (
 // as it is needed to read other data in the same way, with the weights.
 type Meta struct {
 	Name     string `json:"name"`     // how the user named it: digits, or the path
-	Format   string `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, synth
+	Format   string `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, text, synth
 	Rows     int    `json:"rows"`     // n
 	Features int    `json:"features"` // d
 	Nonzeros int64  `json:"nonzeros"`

@@ -216,6 +216,9 @@ func Describe(o Options) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
+	if kind := o.kindOfText(src); kind != "" {
+		return o.describeText(src, cmp.Or(train, test), kind)
+	}
 	if o.isPairs(src) {
 		return describePairs(src, false)
 	}

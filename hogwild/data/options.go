@@ -14,7 +14,7 @@ type Options struct {
 	// Validation is a share of the training rows, such as "0.1", or a path; "" = no validation set.
 	Validation string
 	HoldOut    bool   // without Validation: a tenth of the training rows, where there are enough of them
-	Format     string // auto, idx, libsvm, csv, npy, ratings; "" = auto
+	Format     string // auto, idx, libsvm, csv, npy, ratings, text; "" = auto
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas

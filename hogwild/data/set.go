@@ -10,7 +10,11 @@
 //
 //	convert.go     a data cache
 //	open.go        the sets of a run, of files, caches and synthetic data; what a file holds
+//	describe.go    what a text holds
 //	triples.go     sets of a matrix or a graph
+//	words.go       sets of the words of a corpus
+//	labelled.go    sets of lines of text with labels
+//	lines.go       these lines
 //	stream.go      rows to be predicted
 //	write.go       a set as a file
 //	indices.go     sets of a program that has its own data
@@ -39,6 +43,7 @@
 //	scale.go       the scaling of features
 //	space.go       a set is filled and sealed, in memory or in a file
 //	reader.go      batches
+//	windows.go     what each word of a text is trained on
 //	stretch.go     rows that are read ahead
 //	order.go       which rows come when
 //	set.go         a set in shared memory
@@ -71,6 +76,10 @@ type Batch struct {
 	Windows  []Window  // tokens: what each row is trained on; else nil
 	Features int       // d, the width of a dense row
 }
+
+// Window is what one word of a text is trained on: the words around it, its Inputs, are to predict it. Targets has the
+// word and then negatives: one such group for each of the inputs, or a single one for all.
+type Window struct{ Inputs, Targets []uint32 }
 
 // Set is a data set in one shared segment. Exactly one of X8, X, (Ptr, Idx, Val) and
 // Idx alone is set, by Kind.

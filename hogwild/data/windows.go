@@ -14,10 +14,6 @@ const NoTarget = ^uint32(0)
 // Evaluation is the epoch whose windows a text is evaluated with.
 const Evaluation = -1
 
-// Window is what one word of a text is trained on: the words around it, its Inputs, are to predict it. Targets has the
-// word and then negatives: one such group for each of the inputs, or a single one for all.
-type Window struct{ Inputs, Targets []uint32 }
-
 // Windows draws them, as word2vec.c does (Mikolov et al. 2013, "Distributed representations", sections 2.2 and 2.3).
 // Whether a word is kept, how far its window reaches and which negatives it has are functions of seed, epoch and row:
 // every process draws the same, and a chunk that is trained again is the same work.

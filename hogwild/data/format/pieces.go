@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 )
@@ -30,20 +31,11 @@ func Slots() int { return runtime.GOMAXPROCS(0) + 1 }
 // order of the text, one after the other. The Source that it returns has no Text.
 func Pieces(path string, room *Budget, work func(*Piece), take func(*Piece) error) (s *Source, err error) {
 	s = &Source{Path: path, Room: room}
-	if err := notTerminal(path); err != nil {
-		return nil, err
-	}
-	sum, sp := sha256.New(), room.Space()
-	r, packed, err := s.open(sp.stopped, sum)
-	defer s.Close()
+	in, err := s.begin()
 	if err != nil {
 		return nil, err
 	}
-	var in io.Reader = r
-	if !packed {
-		in = io.TeeReader(r, sum)
-	}
-	s.Sum = func() string { return hex.EncodeToString(sum.Sum(nil)) }
+	defer s.Close()
 	ring, c := make([]*Piece, Slots()), cutter{Source: s, in: in}
 	oldest := 0
 	defer func() {
@@ -76,6 +68,28 @@ func Pieces(path string, room *Budget, work func(*Piece), take func(*Piece) erro
 		}()
 	}
 	return s, nil
+}
+
+// begin is the text of a file, or of standard input, which may have been read before.
+func (s *Source) begin() (io.Reader, error) {
+	if s.Path == StdinName && stdin.all != nil {
+		s.Path, s.file, s.Sum = stdinTitle, os.Stdin, stdin.all.Sum
+		return bytes.NewReader(stdin.all.Text), nil
+	}
+	if err := notTerminal(s.Path); err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	r, packed, err := s.open(s.Room.Space().stopped, sum)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.Sum = func() string { return hex.EncodeToString(sum.Sum(nil)) }
+	if !packed {
+		return io.TeeReader(r, sum), nil
+	}
+	return r, nil
 }
 
 // cutter cuts a text into pieces.

@@ -15,6 +15,9 @@ const (
 	Labels = "labels" // a label and words in each line, for a classifier
 )
 
+// LabelPrefix is what begins a label for fastText.
+const LabelPrefix = "__label__"
+
 // Options say how text is read. They are kept with the weights, so that other text is read alike.
 type Options struct {
 	Kind     string `json:"kind"`      // Words or Labels
