@@ -38,7 +38,7 @@ func (o Options) describeText(src *source, path, kind string) (m Meta, err error
 			return m, err
 		}
 		if m, err = o.corpus(c); err == nil {
-			m.noteCorpus(c)
+			noteCorpus(&m, c)
 		}
 		return m, err
 	}
@@ -50,6 +50,7 @@ func (o Options) describeText(src *source, path, kind string) (m Meta, err error
 		return m, err
 	}
 	l.noteLines()
-	l.Name, l.Rows, l.Kind, l.Scale = o.Path, len(l.first), Sparse, "none"
-	return l.Meta, nil
+	m = l.meta
+	m.Name, m.Rows, m.Kind, m.Scale = o.Path, len(l.first), Sparse, "none"
+	return m, nil
 }

@@ -27,8 +27,9 @@ func (s *Set) supportsTask(task, path string) error {
 		"with --task %s", path, is, task, task)
 }
 
-// DrawAs has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are.
-func (s *Set) DrawAs(o *text.Options, seed uint64) {
+// DrawAs has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are. A cache
+// was made with others.
+func DrawAs(s *Set, o *text.Options, seed uint64) {
 	own := *s.Text
 	own.Window, own.Negatives, own.Sample, own.NoiseExponent, own.OneGroup = o.Window, o.Negatives, o.Sample,
 		o.NoiseExponent, o.OneGroup
@@ -51,7 +52,7 @@ func (s *Sets) readAs(o Options) error {
 	}
 	for _, set := range []*Set{s.Train, s.Validation, s.Test} {
 		if set != nil && set.Text != nil {
-			set.DrawAs(o.Text, o.Seed)
+			DrawAs(set, o.Text, o.Seed)
 		}
 	}
 	return nil
@@ -70,7 +71,8 @@ func (s *Set) compatible(m *Meta, path string) error {
 	case !slices.Equal(s.Columns, m.Columns):
 		return fmt.Errorf("data: %s: its columns are not those of the training data: name the file that it was "+
 			"converted from", path)
-	case s.Text != nil && (m.vocabulary == nil || !slices.Equal(s.Vocabulary().Words, m.vocabulary.Words)):
+	case s.Text != nil && (m.Text == nil || m.Text.Vocabulary == nil ||
+		!slices.Equal(s.Vocabulary().Words, m.Text.Vocabulary.Words)):
 		return fmt.Errorf("data: %s: its words are not those of the training data: name the file that it was converted "+
 			"from", path)
 	case s.Kind == Pairs && !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):

@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"slices"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/data/text"
@@ -46,13 +45,13 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 	if err = l.number(rows); err != nil {
 		return s, err
 	}
-	l.Name, l.Seed, l.Notes = o.Path, o.Seed, t.Notes
+	l.meta.Name, l.meta.Seed, l.meta.Notes = o.Path, o.Seed, t.Notes
 	l.noteLines()
-	if s.Train, err = l.store(shuffled(rows, o.Seed, drawRows), &l.Meta); err != nil {
+	if s.Train, err = l.store(shuffled(rows, o.Seed, drawRows), &l.meta); err != nil {
 		return s, err
 	}
 	like := &s.Train.Meta
-	l.Notes = nil // train has them
+	l.meta.Notes = nil // train has them
 	if k > 0 {
 		s.Validation, err = l.store(apart, like)
 		s.noteApart(o, all)
@@ -72,22 +71,19 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 
 // noteLines says what was read.
 func (l *lines) noteLines() {
-	all := 0
-	for _, n := range l.vocabulary.Counts {
+	v, all, without, m := l.meta.Text.Vocabulary, 0, 0, &l.meta
+	for _, n := range v.Counts {
 		all += int(n)
 	}
-	l.notef("%s words, %s different ones that occur %d times or more, %s labels", count(all), count(len(l.vocabulary.Words)),
-		l.Meta.Text.MinCount, count(len(l.Classes)))
-	if without := slices.IndexFunc(l.rows, func(r labelled) bool { return r.label < 0 }); without >= 0 {
-		n := 0
-		for _, r := range l.rows {
-			if r.label < 0 && r.size > 1 {
-				n++
-			}
+	for _, r := range l.rows {
+		if r.label < 0 && r.size > 1 {
+			without++
 		}
-		if n > 0 {
-			l.notef("left out %s lines without a label, the first at byte %s", count(n), count(l.rows[without].at))
-		}
+	}
+	m.notef("%s words, %s different ones that occur %d times or more; %s labels", count(all), count(len(v.Words)),
+		max(m.Text.MinCount, 1), count(len(m.Classes)))
+	if without > 0 {
+		m.notef("left out %s lines without a label", count(without))
 	}
 }
 
@@ -120,31 +116,30 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 		}
 	}
 	if unknown > 0 {
-		l.notef("left out %s of %s lines, whose labels the training data does not have, such as %s", count(unknown),
+		l.meta.notef("left out %s of %s lines, whose labels the training data does not have, such as %s", count(unknown),
 			count(len(order)), example)
 	}
 	if len(rows) == 0 {
-		return nil, l.Errorf("none of its labels is one of the training data, which has %s", format.Some(like.Classes))
+		return nil, l.src.Errorf("none of its labels is one of the training data, which has %s", format.Some(like.Classes))
 	}
 	rows, sizes := l.sizes(rows, like)
 	if len(rows) == 0 {
-		return nil, l.Errorf("no line has a word of the training data")
+		return nil, l.src.Errorf("no line has a word of the training data")
 	}
-	m := l.Meta
+	m, total := l.meta, 0
 	m.Kind, m.Scale, m.Rows, m.Classes, m.Features = Sparse, "none", len(rows), like.Classes, like.Features
-	m.Text, m.vocabulary, m.Seed = like.Text, like.vocabulary, like.Seed
-	total := 0
+	m.Text, m.Seed = like.Text, like.Seed
 	for _, n := range sizes {
 		total += int(n)
 	}
-	s, err := create(m, total, l.Room)
+	s, err := create(m, total, l.src.Room)
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range sizes {
 		s.Ptr[i+1] = s.Ptr[i] + int64(n)
 	}
-	err = windows(l.Room.Space(), s, len(rows), func(from, to int) {
+	err = windows(l.src.Room.Space(), s, len(rows), func(from, to int) {
 		l.each(rows, like, from, to, func(at int, ids []uint32) {
 			part := s.Val[s.Ptr[at]:s.Ptr[at+1]]
 			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], ids)
@@ -171,7 +166,7 @@ func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 		}
 	}
 	if n := len(rows) - len(kept); n > 0 {
-		l.notef("left out %s of %s rows, which have none of the words", count(n), count(len(rows)))
+		l.meta.notef("left out %s of %s rows, which have none of the words", count(n), count(len(rows)))
 	}
 	return kept, sizes
 }
@@ -179,14 +174,14 @@ func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 // each calls do with the features of some rows, by all processors, or in the order of the file where that does not fit
 // in memory.
 func (l *lines) each(rows []int32, like *Meta, from, to int, do func(at int, ids []uint32)) {
-	if sp := l.Room.Space(); sp != nil {
-		f := text.NewFeatures(like.Text, like.vocabulary)
+	if sp := l.src.Room.Space(); sp != nil {
+		f := text.NewFeatures(like.Text)
 		inOrder(sp, from, to, func(at int) int { return int(rows[at]) },
 			func(at, i int) { do(at, f.Of(l.line(int32(i)))) })
 		return
 	}
 	parallel(to-from, func(a, b int) {
-		f := text.NewFeatures(like.Text, like.vocabulary)
+		f := text.NewFeatures(like.Text)
 		for at := from + a; at < from+b; at++ {
 			do(at, f.Of(l.line(rows[at])))
 		}
@@ -199,6 +194,6 @@ func (o Options) linesLike(src *source, like *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.Name = src.Path
+	l.meta.Name = src.Path
 	return l.store(allRows(len(l.first)), like)
 }

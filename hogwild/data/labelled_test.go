@@ -160,8 +160,8 @@ func TestStreamOfLines(t *testing.T) {
 			t.Errorf("row %d has %v, want %v", i, got[i].Idx, want.Idx)
 		}
 	}
-	meta := s.Meta
-	meta.Use(nil)
+	meta, own := s.Meta, *s.Text
+	meta.Text, own.Vocabulary = &own, nil
 	_, err = Stream(Inputs{Path: path, Like: meta}, func(*Piece) error { return nil })
 	check.Error(t, err, "words.txt")
 }
@@ -235,8 +235,8 @@ func TestCacheOfText(t *testing.T) {
 		}
 		for i, s := range []*Set{want.Train, want.Test, want.Validation} {
 			c := []*Set{got.Train, got.Test, got.Validation}[i]
-			if !slices.Equal(c.Idx, s.Idx) || !slices.Equal(c.Words, s.Words) || !slices.Equal(c.Y, s.Y) ||
-				!slices.Equal(c.Counts, s.Counts) || !slices.Equal(c.Freq, s.Freq) {
+			if !slices.Equal(c.Idx, s.Idx) || !slices.Equal(c.Vocabulary().Words, s.Vocabulary().Words) || !slices.Equal(c.Y, s.Y) ||
+				!slices.Equal(c.Vocabulary().Counts, s.Vocabulary().Counts) || !slices.Equal(c.Freq, s.Freq) {
 				t.Errorf("%s: the part %d differs", o.Task, i)
 			}
 		}
@@ -254,4 +254,36 @@ func TestCacheOfText(t *testing.T) {
 		want.Close()
 		got.Close()
 	}
+}
+
+func FuzzLabels(f *testing.F) {
+	f.Add([]byte(reviews), false)
+	f.Add([]byte("__label__a x </s> __label__b y\x00z\n__label__b\v__label__a"), false)
+	f.Add([]byte("label,text\na,\"x\ny\"\nb,z\n"), true)
+	f.Add([]byte("a;x\nb;z\na;x\n"), true)
+	f.Fuzz(func(t *testing.T, all []byte, table bool) {
+		path := filepath.Join(t.TempDir(), "a.txt")
+		if table {
+			path = filepath.Join(filepath.Dir(path), "a.csv")
+		}
+		tree(t, filepath.Dir(path), map[string]string{filepath.Base(path): string(all)})
+		s := loadAny(t, Options{Path: path, Task: text.Labels, Text: byLabels(2)})
+		if s == nil {
+			return
+		}
+		checkSparse(t, s)
+		rows := 0
+		_, err := Stream(Inputs{Path: path, Like: s.Meta, MaxMemory: fuzzMemory}, func(p *Piece) error {
+			rows += len(p.Gaps)
+			for _, r := range p.Batch.Rows {
+				if len(r.Idx) == 0 || int(r.Idx[len(r.Idx)-1]) >= s.Features {
+					t.Errorf("inputs %v of %d", r.Idx, s.Features)
+				}
+			}
+			return nil
+		})
+		if err == nil && rows == 0 {
+			t.Error("no rows")
+		}
+	})
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"hogwild/hogwild/data/format"
@@ -22,7 +23,7 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 	}
 	part, err := evaluationPath(path)
 	if err == nil {
-		err = like.knowsWords()
+		err = knowsWords(like)
 	}
 	if err != nil {
 		return nil, err
@@ -91,6 +92,14 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 	}
 	t.Classes, t.Scale, t.Mul, t.Add = like.Classes, like.Scale, like.Mul, like.Add
 	return t.store(allRows(t.Rows), y)
+}
+
+// knowsWords is an error if a text is to be read by words that nobody has named.
+func knowsWords(like *Meta) error {
+	if like.Text != nil && like.Text.Vocabulary == nil {
+		return errors.New("data: the words of the training data are not known: words.txt is missing in the run folder")
+	}
+	return nil
 }
 
 func otherFeatures(src *format.Source, n int, like *Meta) error {

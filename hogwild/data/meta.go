@@ -51,20 +51,6 @@ type Meta struct {
 	Targets Spread `json:"targets,omitzero"` // pairs: how the values lie
 	// pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
 	IDs [][]uint32 `json:"ids,omitempty"`
-
-	vocabulary *text.Vocabulary // of a text
-}
-
-// Use says what the words of a text are, by which other texts are read as it was. A Meta that was kept with weights does
-// not know.
-func (m *Meta) Use(v *text.Vocabulary) { m.vocabulary = v }
-
-// knowsWords is an error if a text is to be read by words that nobody has named.
-func (m *Meta) knowsWords() error {
-	if m.Text != nil && m.vocabulary == nil {
-		return errors.New("data: the words of the training data are not known: words.txt is missing in the run folder")
-	}
-	return nil
 }
 
 // noteZeroBased is kept with the weights, among the Notes.

@@ -260,7 +260,9 @@ func (o Options) loadCache() (s Sets, err error) {
 		return s, err
 	}
 	s.Train.Name = o.Path
-	s.Train.Use(s.Train.Vocabulary())
+	if s.Train.Text != nil {
+		s.Train.Text.Vocabulary = s.Train.Vocabulary()
+	}
 	apart := c.find(validationPart)
 	if _, share, _ := ValidationShare(c.Made.Validation); share && apart != nil && o.HoldOut && o.Validation == "" {
 		o.Validation = c.Made.Validation

@@ -103,9 +103,6 @@ type Set struct {
 	// Freq[j] is the share of rows in which feature j is not zero, never below 1/n.
 	Freq []float32
 
-	Words  []uint8 // of a text: the vocabulary, each word and a newline
-	Counts []int64 // how often each occurs
-
 	seg *shm.Segment
 	was os.FileInfo // of the cache of which it is a part; nil in memory
 
@@ -126,7 +123,8 @@ func attached(seg *shm.Segment) (*Set, error) {
 func (s *Set) File() *os.File { return s.seg.File() }
 
 // arrays are the names of what holds the inputs of a Kind, in a segment.
-var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "idx", "val"}, Pairs: {"idx"}, Tokens: {"idx"}}
+var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "idx", "val"}, Pairs: {"idx"},
+	Tokens: {"idx"}}
 
 // Offsets returns where in File the inputs and labels lie, in bytes: x8 (uint8), x (float32), ptr (int64),
 // idx (uint32), val (float32) and y (float32).
@@ -191,9 +189,9 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 		l.Add("mean", shm.F32, m.Features)
 		l.Add("m", shm.F32, m.Rows)
 	}
-	if v := m.vocabulary; v != nil {
-		l.Add("words", shm.U8, v.Size())
-		l.Add("counts", shm.I64, len(v.Words))
+	if m.Text != nil {
+		l.Add("words", shm.U8, m.Text.Vocabulary.Size())
+		l.Add("counts", shm.I64, len(m.Text.Vocabulary.Words))
 	}
 	size := l.Size() + 12*int64(m.Features) // see count
 	if err := room.Take(m.Name, size,
@@ -209,8 +207,9 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 		seg.Close()
 		return nil, err
 	}
-	if v := m.vocabulary; v != nil {
-		v.Fill(s.Words, s.Counts)
+	if m.Text != nil {
+		words, counts, _ := s.lexicon()
+		m.Text.Vocabulary.Fill(words, counts)
 	}
 	return s, nil
 }
@@ -239,8 +238,8 @@ func (s *Set) view() (err error) {
 		s.Y = viewOf[float32](s, "y", &err)
 	}
 	s.Freq = viewOf[float32](s, "freq", &err)
-	if s.Text != nil {
-		s.Words, s.Counts = viewOf[uint8](s, "words", &err), viewOf[int64](s, "counts", &err)
+	if s.Text != nil && err == nil {
+		_, _, err = s.lexicon()
 	}
 	switch s.Kind {
 	case Bytes:
@@ -312,10 +311,17 @@ func (s *Set) check() error {
 	return nil
 }
 
+// lexicon is the vocabulary of a text as the segment has it: each word and a newline, and how often it occurs.
+func (s *Set) lexicon() (words []uint8, counts []int64, err error) {
+	words, counts = viewOf[uint8](s, "words", &err), viewOf[int64](s, "counts", &err)
+	return words, counts, err
+}
+
 // Vocabulary is that of a text; nil of another set.
 func (s *Set) Vocabulary() *text.Vocabulary {
 	if s.Text == nil {
 		return nil
 	}
-	return text.From(s.Words, s.Counts)
+	words, counts, _ := s.lexicon() // attach has found them
+	return text.From(words, counts)
 }

@@ -117,11 +117,11 @@ func (s *Set) count() {
 		return
 	}
 	if s.Kind == Tokens { // the shares of words in what is trained on, in other sets too
-		total := 0.0
-		for _, c := range s.Counts {
+		total, counts := 0.0, s.Text.Vocabulary.Counts
+		for _, c := range counts {
 			total += float64(c)
 		}
-		for j, c := range s.Counts {
+		for j, c := range counts {
 			s.Freq[j] = float32(float64(c) / total)
 		}
 		s.Nonzeros = int64(s.Rows)

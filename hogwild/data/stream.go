@@ -128,17 +128,17 @@ func (s *stream) read() error {
 
 // texts streams lines, or the rows of a table.
 func (s *stream) texts(src *format.Source) (err error) {
-	if err = cmp.Or(s.Like.knowsWords(), src.CheckWords(src.Text)); err != nil {
+	if err = cmp.Or(knowsWords(&s.Like), src.CheckWords(src.Text)); err != nil {
 		return err
 	}
 	f := format.OpenLines(src)
-	if o := (Options{Format: s.Format, Target: s.Target}); o.isTable(&source{Source: src}, &s.Like) {
-		o := format.Options{Format: "csv", Target: s.Target, Inputs: true, Like: s.Like.texts()}
+	if o := (Options{Format: s.Format, Target: s.Target}); o.isTable(src.Path, &s.Like) {
+		o := format.Options{Format: "csv", Target: s.Target, Inputs: true, Like: textColumns(&s.Like)}
 		if f, err = format.OpenTexts(src, o); err != nil {
 			return err
 		}
 	}
-	features := text.NewFeatures(s.Like.Text, s.Like.vocabulary)
+	features := text.NewFeatures(s.Like.Text)
 	var row format.Row
 	for err == nil {
 		if err = f.Next(&row); err == io.EOF {

@@ -125,7 +125,7 @@ func (s *Set) invalidReason() string {
 		return "a frequency is not between 0 and 1"
 	case k > 0 && !every(n, func(i int) bool { y := s.Y[i]; return y >= 0 && y < k && y == float32(int32(y)) }):
 		return "a label is no class"
-	case s.Text != nil && !s.wordsFit():
+	case s.Text != nil && !wordsFit(s):
 		return "the words are not as many as their numbers"
 	case s.Kind == Tokens && !every(n, func(i int) bool { return int(s.Idx[i]&^SentenceStart) < d }):
 		return "a word is beyond the vocabulary"
@@ -172,11 +172,12 @@ func (s *Set) rowAscends(i int) bool {
 }
 
 // wordsFit reports whether the words of a text, and what sequences of them are hashed to, are its features.
-func (s *Set) wordsFit() bool {
-	n, o := len(s.Counts), s.Text
-	return (s.Kind == Tokens && n == s.Features || s.Kind == Sparse && o.Buckets >= 0 && n == s.Features-o.Buckets) &&
-		bytes.Count(s.Words, []byte("\n")) == n && bytes.HasSuffix(s.Words, []byte("\n")) &&
-		every(n, func(i int) bool { return s.Counts[i] > 0 })
+func wordsFit(s *Set) bool {
+	words, counts, err := s.lexicon()
+	n, o := len(counts), s.Text
+	return err == nil && (s.Kind == Tokens && n == s.Features || s.Kind == Sparse && o.Buckets >= 0 && n == s.Features-o.Buckets) &&
+		bytes.Count(words, []byte("\n")) == n && bytes.HasSuffix(words, []byte("\n")) &&
+		every(n, func(i int) bool { return counts[i] > 0 })
 }
 
 // shapeFits reports whether the shape and the columns of a set are as many as the features.

@@ -47,7 +47,7 @@ func TestNegativesByCount(t *testing.T) {
 		{MinCount: 1, Window: 2, Negatives: 3, NoiseExponent: -.5, Sample: 1e-2}} {
 		s := corpusSet(t, all, o)
 		w, got, shares := NewWindows(s), make([]int, s.Features), make([]float64, s.Features)
-		for j, n := range s.Counts {
+		for j, n := range s.Vocabulary().Counts {
 			shares[j] = math.Pow(float64(n), o.NoiseExponent)
 		}
 		for i := range s.Rows {
@@ -88,10 +88,10 @@ func TestKeepShares(t *testing.T) {
 		}
 	}
 	total := 0.0
-	for _, n := range s.Counts {
+	for _, n := range s.Vocabulary().Counts {
 		total += float64(n)
 	}
-	for j, n := range s.Counts {
+	for j, n := range s.Vocabulary().Counts {
 		f, draws := float64(n)/total, float64(n*epochs)
 		p := min(1, (math.Sqrt(f/o.Sample)+1)*o.Sample/f) // word2vec.c: (sqrt(cn/(t T)) + 1) t T/cn
 		if off := math.Abs(float64(kept[j]) - p*draws); off > 5*math.Sqrt(draws*p*(1-p)+1) {
@@ -160,7 +160,7 @@ func TestWindowsStay(t *testing.T) {
 	s := corpusSet(t, zipfText(100, 50, 9), *words(1))
 	hash := func(epoch int, seed uint64) uint64 {
 		h := fnv.New64a()
-		s.DrawAs(s.Text, seed)
+		DrawAs(s, s.Text, seed)
 		for i := s.Rows - 1; i >= 0; i-- { // in any order
 			fmt.Fprint(h, NewWindows(s).At(int32(i), epoch))
 		}

@@ -49,8 +49,8 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 	if err != nil {
 		return s, err
 	}
-	m.noteCorpus(c)
-	n := c.Number(m.vocabulary)
+	noteCorpus(&m, c)
+	n := c.Number(m.Text.Vocabulary)
 	if n[forTesting] > 0 {
 		m.notef("held out %s of %s words (a hundredth of the lines) as the test set", count(n[forTesting]),
 			count(n[forTraining]+n[forTesting]+n[forValidating]))
@@ -110,8 +110,10 @@ func (o Options) corpus(c *text.Corpus) (m Meta, err error) {
 	if len(v.Words) == 0 {
 		return m, c.Errorf("no word occurs %d times, so none is left; lower --min-count", o.Text.MinCount)
 	}
+	own := *o.Text
+	own.Vocabulary = v
 	m = Meta{Name: o.Path, Format: "text", Features: len(v.Words), Kind: Tokens, Scale: "none", Checksum: c.Checksum(),
-		Seed: o.Seed, Text: o.Text, vocabulary: v}
+		Seed: o.Seed, Text: &own}
 	for _, n := range v.Counts {
 		m.Rows += int(n)
 	}
@@ -119,11 +121,11 @@ func (o Options) corpus(c *text.Corpus) (m Meta, err error) {
 }
 
 // noteCorpus says what the text has, and what of it is left out.
-func (m *Meta) noteCorpus(c *text.Corpus) {
+func noteCorpus(m *Meta, c *text.Corpus) {
 	all, odd := c.Words[forTraining], 0
 	m.notef("%s words in %s sentences; %s of them (%.2f%%) occur less than %d times and are left out", count(int(all)),
 		count(int(c.Sentences)), count(int(all)-m.Rows), 100*float64(int(all)-m.Rows)/float64(all), m.Text.MinCount)
-	for _, w := range m.vocabulary.Words {
+	for _, w := range m.Text.Vocabulary.Words {
 		if !utf8.ValidString(w) {
 			odd++
 		}
@@ -183,7 +185,7 @@ func (o Options) wordsLike(path string, like *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := c.Number(like.vocabulary)
+	n := c.Number(like.Text.Vocabulary)
 	if n[forTraining] == 0 {
 		return nil, c.Errorf("none of its %s words is one of the training data: is it another language?",
 			count(int(c.Words[forTraining])))

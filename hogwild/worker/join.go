@@ -53,8 +53,8 @@ func joinRun() (*Worker, *control.Header, error) {
 		return nil, nil, fmt.Errorf("the data set is %d rows, checksum %s; the coordinator's is %d, %s", set.Rows,
 			set.Checksum, header.Rows, header.Data)
 	}
-	if o := header.Job.Asked.TextOptions(); o != nil && set.Text != nil { // a cache may have been made with others
-		set.DrawAs(o, header.Job.Asked.Seed)
+	if o := header.Job.Asked.TextOptions(); o != nil && set.Text != nil {
+		data.DrawAs(set, o, header.Job.Asked.Seed)
 	}
 	if err := fault.Point("worker.joined"); err != nil {
 		return nil, nil, err

@@ -59,19 +59,18 @@ func (o *Options) EachLabel(line []byte, do func(label []byte)) {
 // sequences of words, which are hashed. It serves one goroutine.
 type Features struct {
 	o      *Options
-	v      *Vocabulary
 	hashes []uint32
 	ids    []uint32
 }
 
-// NewFeatures is for lines that are read by the options, with a vocabulary.
-func NewFeatures(o *Options, v *Vocabulary) *Features { return &Features{o: o, v: v} }
+// NewFeatures is for lines that are read by the options, which have a vocabulary.
+func NewFeatures(o *Options) *Features { return &Features{o: o} }
 
 // Of are the features of a line in rising order, each as often as it occurs, valid until the next call. They are the
 // inputs that fastText's Dictionary::getLine finds: words that the vocabulary lacks are in sequences too.
 func (f *Features) Of(line []byte) []uint32 {
 	f.ids, f.hashes = f.ids[:0], f.hashes[:0]
-	label, ids := []byte(f.o.Label), f.v.index()
+	label, ids := []byte(f.o.Label), f.o.Vocabulary.index()
 	each(line, func(word []byte) {
 		if bytes.HasPrefix(word, label) {
 			return
@@ -87,7 +86,7 @@ func (f *Features) Of(line []byte) []uint32 {
 		h := signed(f.hashes[i])
 		for _, next := range f.hashes[i+1 : min(i+f.o.NGrams, len(f.hashes))] {
 			h = h*116049371 + signed(next)
-			f.ids = append(f.ids, uint32(len(f.v.Words))+uint32(h%uint64(f.o.Buckets)))
+			f.ids = append(f.ids, uint32(len(ids))+uint32(h%uint64(f.o.Buckets)))
 		}
 	}
 	slices.Sort(f.ids)

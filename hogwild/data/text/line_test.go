@@ -58,7 +58,8 @@ func TestLinesAreFastTexts(t *testing.T) {
 			t.Errorf("label %q occurs %d times, want %d", name, labels[name], n)
 		}
 	}
-	f := NewFeatures(o, v)
+	o.Vocabulary = v
+	f := NewFeatures(o)
 	for _, line := range want.Lines {
 		text := []byte(line.Text + "\n")
 		ids := f.Of(text[:LineEnd(text, 0)])

@@ -23,6 +23,9 @@ type Options struct {
 	Kind     string `json:"kind"`      // Words or Labels
 	MinCount int    `json:"min_count"` // words that occur less often are left out
 
+	// which there are, in the process that has read them; who reads text as it was read before sets it
+	Vocabulary *Vocabulary `json:"-"`
+
 	// Of Words: what a window is. Names and defaults are word2vec.c's.
 	Window        int     `json:"window,omitempty"`         // words to each side, at most
 	Negatives     int     `json:"negatives,omitempty"`      // drawn for each word that is predicted
