@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
-	"path/filepath"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data/text"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
@@ -31,14 +29,10 @@ func FastText(to io.Writer, s *saved.Saved) error {
 		return config.Usage("fasttext: the model is %s, and fastText's classifier is the model text:100; use --to bin "+
 			"for vectors of words", s.Model())
 	}
-	v, err := text.ReadVocabulary(filepath.Join(filepath.Dir(s.Path()), rundir.WordsFile))
-	if err != nil {
-		return config.Usage("fasttext: the words of the model are missing: %w", err)
-	}
-	o, k := meta.Text, spec.Widths[0]
-	if len(v.Words)+o.Buckets != spec.Features {
-		return config.Usage("fasttext: %s has %d words, and the model %d", rundir.WordsFile, len(v.Words),
-			spec.Features-o.Buckets)
+	o, v, k := meta.Text, meta.Text.Vocabulary, spec.Widths[0]
+	if v == nil {
+		return config.Usage("fasttext: the words of the model are missing: keep %s of the run beside the weights",
+			rundir.WordsFile)
 	}
 	loss := fastTextSoftmax
 	if spec.Loss == model.Logistic {

@@ -12,6 +12,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/text"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
 )
@@ -51,17 +52,20 @@ func parseSaved(path string, file []byte) (*Saved, error) {
 }
 
 // describe reads the metadata of a file that this program wrote.
-func describe(path string, file []byte, text map[string]string, tensors []Tensor) (*Saved, error) {
-	f := &Saved{path: path, Bytes: file, form: cmp.Or(text[metaForm], formLocal), tensors: map[string]Tensor{}}
+func describe(path string, file []byte, about map[string]string, tensors []Tensor) (*Saved, error) {
+	f := &Saved{path: path, Bytes: file, form: cmp.Or(about[metaForm], formLocal), tensors: map[string]Tensor{}}
 	f.Job.Asked, f.Job.Asked.Data = config.Default(), "" // of settings that are newer than the file
-	err := errors.Join(json.Unmarshal([]byte(text[metaConfig]), &f.Job),
-		json.Unmarshal([]byte(text["hogwild.data"]), &f.Meta))
-	if p := text["hogwild.position"]; err == nil && p != "" {
+	err := errors.Join(json.Unmarshal([]byte(about[metaConfig]), &f.Job),
+		json.Unmarshal([]byte(about["hogwild.data"]), &f.Meta))
+	if p := about["hogwild.position"]; err == nil && p != "" {
 		f.Pos = &Position{}
 		err = json.Unmarshal([]byte(p), f.Pos)
 	}
 	if err == nil {
 		err = f.Meta.Check()
+	}
+	if err == nil {
+		err = readWords(filepath.Join(filepath.Dir(path), WordsFile), &f.Meta)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: its metadata: %w", path, err)
@@ -70,6 +74,25 @@ func describe(path string, file []byte, text map[string]string, tensors []Tensor
 		f.tensors[t.Name] = t
 	}
 	return f, nil
+}
+
+// readWords reads the vocabulary of a text that weights were trained on, if it lies beside them: without it they can
+// be trained on.
+func readWords(path string, m *data.Meta) error {
+	if m.Text == nil {
+		return nil
+	}
+	v, err := text.ReadVocabulary(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(v.Words)+m.Text.Buckets != m.Features:
+		return fmt.Errorf("%s has %d words, and the weights %d", path, len(v.Words), m.Features-m.Text.Buckets)
+	}
+	m.Text.Vocabulary = v
+	return nil
 }
 
 // Weights are the model's weights in memory order.

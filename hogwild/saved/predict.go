@@ -183,8 +183,5 @@ func (s *Saved) predict(p *data.Piece, probabilities bool) *Predictions {
 	return out
 }
 
-// Path returns the file of the weights.
-func (s *Saved) Path() string { return s.path }
-
 // Config returns the settings of the run.
 func (s *Saved) Config() config.Config { return s.config }

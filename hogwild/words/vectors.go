@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data/text"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/vec"
 )
@@ -50,9 +49,12 @@ func open(path string) (*Vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := text.ReadVocabulary(filepath.Join(filepath.Dir(f.Path), rundir.WordsFile))
-	if err != nil {
-		return nil, config.Usage("%s: its words are missing: %w", f.Path, err)
+	if f.Saved == nil || f.Saved.Meta.Text == nil {
+		return nil, config.Usage("%s has no vectors of words: only the models word2vec and text have them", f.Path)
+	}
+	known := f.Saved.Meta.Text.Vocabulary
+	if known == nil {
+		return nil, config.Usage("%s: its words are missing: keep %s of the run beside it", f.Path, rundir.WordsFile)
 	}
 	for _, t := range f.Tensors() {
 		if t.Name != "in.weight" || len(t.Shape) != 2 || t.Shape[0] < len(known.Words) {
@@ -65,7 +67,7 @@ func open(path string) (*Vectors, error) {
 		k := t.Shape[1] // behind the words, the model text has sequences of words
 		return &Vectors{Words: known.Words, K: k, W: w[:len(known.Words)*k]}, nil
 	}
-	return nil, config.Usage("%s has no vectors of words: only the models word2vec and text have them", f.Path)
+	return nil, config.Usage("%s has no tensor in.weight with a row for each of %d words", f.Path, len(known.Words))
 }
 
 // first are the most frequent words.
