@@ -1,0 +1,30 @@
+"""What gensim and fastText make of files that hogwild has written, as one line of JSON."""
+import json
+import sys
+
+import fasttext
+import numpy as np
+from gensim.models import KeyedVectors
+from safetensors.numpy import load_file
+
+words, lines = sys.argv[1:3]
+weights = load_file(words + "/weights.safetensors")["in.weight"]
+names = [line.rsplit(" ", 1)[0] for line in open(words + "/words.txt", encoding="utf-8")]
+out = {}
+for kind in "bin", "vec":
+    v = KeyedVectors.load_word2vec_format(f"{words}/weights.{kind}", binary=kind == "bin")
+    out[kind] = v.index_to_key == names and np.array_equal(v.vectors.view(np.int32), weights.view(np.int32))
+_, sections = v.evaluate_word_analogies("questions.txt", restrict_vocab=60)
+out["sections"] = [{"name": s["section"].replace("Total accuracy", "total"), "correct": len(s["correct"]),
+                    "answered": len(s["correct"]) + len(s["incorrect"])} for s in sections]
+pearson, spearman, _ = v.evaluate_word_pairs("pairs.tsv", restrict_vocab=60)
+out["pairs"] = {"pearson": pearson[0], "spearman": spearman[0]}
+out["nearest"] = [[word, float(cosine)] for word, cosine in v.most_similar(names[3], topn=5)]
+v.save_word2vec_format("gensim.bin", binary=True)
+
+model = fasttext.load_model(lines + "/model.bin")
+out["labels"], out["test"] = model.labels, model.test("lines.txt")
+text = [line.rstrip("\n") for line in open("unlabelled.txt", encoding="utf-8")]
+labels, p = model.predict(text, k=-1)
+out["probabilities"] = [{l: float(x) for l, x in zip(ls, ps)} for ls, ps in zip(labels, p)]
+print(json.dumps(out))

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hogwild/hogwild/words"
+	"hogwild/internal/check"
+)
+
+// wordFiles writes text of several topics: a corpus, lines with labels and the same without, questions and pairs.
+func wordFiles(t *testing.T) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 9))
+	word := func(topic int) string { // some of them in two cases, some not ASCII
+		name := fmt.Sprintf("w%d_%d", topic, int(20*math.Pow(r.Float64(), 2)))
+		if r.IntN(30) == 0 {
+			name = strings.ToUpper(name)
+		}
+		return strings.Replace(name, "w3", "ü", 1)
+	}
+	var corpus, lines, bare, questions, pairs strings.Builder
+	for range 1500 {
+		topic := r.IntN(4)
+		var text []string
+		for range 3 + r.IntN(20) {
+			if r.IntN(3) == 0 {
+				text = append(text, word(r.IntN(4)))
+			} else {
+				text = append(text, word(topic))
+			}
+		}
+		sentence := strings.Join(text, " ")
+		fmt.Fprintln(&corpus, sentence)
+		fmt.Fprintf(&lines, "__label__t%d %s\n", topic, sentence)
+		fmt.Fprintln(&bare, sentence)
+	}
+	for _, section := range []string{"one", "two"} {
+		fmt.Fprintln(&questions, ":", section)
+		for range 60 {
+			fmt.Fprintln(&questions, word(0), word(1), word(0), word(1))
+		}
+	}
+	for range 50 {
+		fmt.Fprintf(&pairs, "%s\t%s\t%d\n", word(r.IntN(4)), word(r.IntN(4)), r.IntN(10))
+	}
+	for name, text := range map[string]*strings.Builder{"corpus.txt": &corpus, "lines.txt": &lines,
+		"unlabelled.txt": &bare, "questions.txt": &questions, "pairs.tsv": &pairs} {
+		if err := os.WriteFile(name, []byte(text.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOthersLoadWords: gensim loads vectors to the bit and answers questions as hogwild does, and fastText predicts
+// with a model of text what hogwild predicts.
+func TestOthersLoadWords(t *testing.T) {
+	script, err := os.ReadFile("testdata/words.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	wordFiles(t)
+	call(t, "train", "--data", "corpus.txt", "--model", "word2vec:13", "--epochs", "3", "--lr", ".1", "--run", "words",
+		"--quiet", "--json")
+	call(t, "export", "words", "--to", "vec")
+	call(t, "export", "words", "--to", "bin")
+	for _, loss := range []string{"cross-entropy", "logistic"} {
+		run := "lines-" + loss
+		call(t, "train", "--data", "lines.txt", "--model", "text:9", "--loss", loss, "--word-ngrams", "3", "--buckets",
+			"1000", "--min-count", "4", "--epochs", "3", "--run", run, "--quiet", "--json")
+		call(t, "export", run, "--to", "fasttext")
+		var theirs struct {
+			Bin, Vec      bool
+			Sections      []words.Section
+			Pairs         words.Pairs
+			Nearest       [][2]any
+			Labels        []string
+			Test          [3]float64
+			Probabilities []map[string]float64
+		}
+		out := check.Python(t, "gensim, fasttext, safetensors", string(script), "words", run)
+		if err := json.Unmarshal(out, &theirs); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if !theirs.Bin || !theirs.Vec {
+			t.Errorf("gensim's vectors are other bits: bin %v, vec %v", theirs.Bin, theirs.Vec)
+		}
+		var answers words.Answers
+		decode(t, call(t, "analogies", "gensim.bin", "questions.txt", "--restrict", "60", "--json"), &answers)
+		all := append(answers.Sections, answers.Total)
+		for i, s := range theirs.Sections {
+			if all[i].Name != s.Name || all[i].Correct != s.Correct || all[i].Answered != s.Answered {
+				t.Errorf("analogies %+v, gensim has %+v", *all[i], s)
+			}
+		}
+		decode(t, call(t, "analogies", "words", "pairs.tsv", "--restrict", "60", "--json"), &answers)
+		if p := answers.Pairs; math.Abs(p.Spearman-theirs.Pairs.Spearman) > 1e-6 ||
+			math.Abs(p.Pearson-theirs.Pairs.Pearson) > 1e-6 {
+			t.Errorf("pairs %+v, gensim has %+v", p, theirs.Pairs)
+		}
+		known, err := os.ReadFile("words/words.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var near words.Neighbours
+		word := strings.Fields(string(known))[6]
+		decode(t, call(t, "nearest", "words/weights.vec", word, "--top", "5", "--json"), &near)
+		for i, n := range near[0].Near {
+			if want := theirs.Nearest[i]; n.Word != want[0] || math.Abs(float64(n.Cosine)-want[1].(float64)) > 1e-5 {
+				t.Errorf("neighbour %d is %+v, gensim has %v", i, n, want)
+			}
+		}
+		comparePredictions(t, run, theirs.Probabilities, theirs.Test[1])
+	}
+}
+
+func decode(t *testing.T, text string, to any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), to); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+}
+
+// comparePredictions holds predictions of a run against fastText's, and its accuracy.
+func comparePredictions(t *testing.T, run string, theirs []map[string]float64, precision float64) {
+	t.Helper()
+	var result struct{ Accuracy float64 }
+	decode(t, call(t, "eval", run, "--data", "lines.txt", "--json"), &result)
+	near, equal := 2e-5, 1e-9 // fastText adds 1e-5 before it takes logarithms
+	if strings.HasSuffix(run, "logistic") {
+		near, equal = 1./128, 0.02 // it looks sigmoids up in a table with steps of 1/32
+	}
+	if math.Abs(result.Accuracy-precision) > equal {
+		t.Errorf("%s: accuracy %v, fastText has %v", run, result.Accuracy, precision)
+	}
+	rows := strings.Split(strings.TrimSpace(call(t, "predict", run, "--data", "unlabelled.txt", "--proba")), "\n")
+	head := strings.Split(rows[0], ",")[1:]
+	if len(rows)-1 != len(theirs) {
+		t.Fatalf("%s: %d predictions, want %d", run, len(rows)-1, len(theirs))
+	}
+	worst := 0.0
+	for i, row := range rows[1:] {
+		cells, sum := strings.Split(row, ","), 0.0
+		for _, p := range theirs[i] {
+			sum += p
+		}
+		for c, name := range head {
+			p, err := strconv.ParseFloat(cells[c+1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := theirs[i]["__label__"+strings.TrimPrefix(name, "p_")]
+			if strings.HasSuffix(run, "logistic") { // hogwild's probabilities sum to 1
+				want /= sum
+			}
+			worst = max(worst, math.Abs(p-want))
+		}
+		if !slices.Contains(head, "p_"+cells[0]) {
+			t.Fatalf("line %d is taken for %q, and the labels are %q", i, cells[0], head)
+		}
+	}
+	if worst > near {
+		t.Errorf("%s: probabilities differ by %.2g", run, worst)
+	}
+}
