@@ -8,7 +8,7 @@ import (
 )
 
 // supportsTask refuses a task that the rows of a cache are not for.
-func (s *Set) supportsTask(task, path string) error {
+func supportsTask(s *Set, task, path string) error {
 	is := "values"
 	switch {
 	case s.Text != nil:
@@ -47,8 +47,8 @@ func (s *Sets) readAs(o Options) error {
 		if was.Kind == text.Labels {
 			grams = fmt.Sprintf(" --word-ngrams %d --buckets %d", was.NGrams, was.Buckets)
 		}
-		return fmt.Errorf("data: %s was converted with --min-count %d%s, and holds the result: train with the same, or "+
-			"convert the text again", o.Path, was.MinCount, grams)
+		return fmt.Errorf("data: %s was converted with --min-count %d%s, and holds the result: train with the same, "+
+			"or convert the text again", o.Path, was.MinCount, grams)
 	}
 	for _, set := range []*Set{s.Train, s.Validation, s.Test} {
 		if set != nil && set.Text != nil {
@@ -73,8 +73,8 @@ func (s *Set) compatible(m *Meta, path string) error {
 			"converted from", path)
 	case s.Text != nil && (m.Text == nil || m.Text.Vocabulary == nil ||
 		!slices.Equal(s.Vocabulary().Words, m.Text.Vocabulary.Words)):
-		return fmt.Errorf("data: %s: its words are not those of the training data: name the file that it was converted "+
-			"from", path)
+		return fmt.Errorf("data: %s: its words are not those of the training data: name the file that it was "+
+			"converted from", path)
 	case s.Kind == Pairs && !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
 		return fmt.Errorf("data: %s: its ids are not those of the training data: name the file that it was converted "+
 			"from", path)

@@ -2,6 +2,7 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -15,7 +16,8 @@ import (
 
 // byLabels is how the tests read labelled text.
 func byLabels(ngrams int) *text.Options {
-	return &text.Options{Kind: text.Labels, MinCount: 1, NGrams: ngrams, Buckets: (ngrams - 1) * 100, Label: "__label__"}
+	return &text.Options{Kind: text.Labels, MinCount: 1, NGrams: ngrams, Buckets: (ngrams - 1) * 100,
+		Label: text.LabelPrefix}
 }
 
 // spelledRows are the rows of a set: the label and the inputs, words by name and sequences by bucket.
@@ -67,12 +69,8 @@ func TestLabelledText(t *testing.T) {
 	if got := spelledRows(other); !slices.Equal(got, []string{"long: </s> film", "bad: </s>"}) {
 		t.Errorf("the test set has %q", got)
 	}
-	if notes := strings.Join(other.Notes, "\n"); !strings.Contains(notes, "1 of 3 lines") || !strings.Contains(notes, "odd") {
-		t.Errorf("the test set says %q", notes)
-	}
-	if notes := strings.Join(train.Notes, "\n"); !strings.Contains(notes, "1 lines without a label") {
-		t.Errorf("the training set says %q", notes)
-	}
+	check.Error(t, errors.New(strings.Join(other.Notes, "; ")), "1 of 3 lines", "odd")
+	check.Error(t, errors.New(strings.Join(train.Notes, "; ")), "1 lines without a label")
 	checkSparse(t, train)
 }
 
@@ -137,7 +135,8 @@ func TestLabelledTable(t *testing.T) {
 // Lines to be predicted have the inputs that lines of the test set have.
 func TestStreamOfLines(t *testing.T) {
 	path := corpusFile(t, "a.txt", reviews)
-	s, other, err := Load(Options{Path: path, Test: path, Unjudged: true, Task: text.Labels, Text: byLabels(3), Seed: 1})
+	s, other, err := Load(Options{Path: path, Test: path, Unjudged: true, Task: text.Labels, Text: byLabels(3),
+		Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +155,8 @@ func TestStreamOfLines(t *testing.T) {
 	}
 	r := other.NewReader()
 	for i, at := range map[int]int32{0: 0, 2: 3} {
-		if want := r.Batch([]int32{at}).Rows[0]; !slices.Equal(got[i].Idx, want.Idx) || !slices.Equal(got[i].Val, want.Val) {
+		want := r.Batch([]int32{at}).Rows[0]
+		if !slices.Equal(got[i].Idx, want.Idx) || !slices.Equal(got[i].Val, want.Val) {
 			t.Errorf("row %d has %v, want %v", i, got[i].Idx, want.Idx)
 		}
 	}
@@ -176,10 +176,12 @@ func TestWrongLabels(t *testing.T) {
 		o     Options
 		words []string
 	}{"none": {Options{}, []string{"no line has a label", "__label__NAME", "--target"}},
-		"same": {Options{Test: filepath.Join(dir, "good")}, []string{"every label is \"a\""}}, "one": {Options{}, []string{"one row"}},
-		"rare":   {Options{Text: &text.Options{MinCount: 99, Label: "__label__"}}, []string{"--min-count"}},
-		"good":   {Options{Test: filepath.Join(dir, "other")}, []string{"none of its labels", "bad, good"}},
-		"binary": {Options{}, []string{"binary"}}, "texts.csv": {Options{}, []string{"almost one for each", "--target"}},
+		"same":      {Options{Test: filepath.Join(dir, "good")}, []string{"every label is \"a\""}},
+		"one":       {Options{}, []string{"one row"}},
+		"rare":      {Options{Text: &text.Options{MinCount: 99, Label: "__label__"}}, []string{"--min-count"}},
+		"good":      {Options{Test: filepath.Join(dir, "other")}, []string{"none of its labels", "bad, good"}},
+		"binary":    {Options{}, []string{"binary"}},
+		"texts.csv": {Options{}, []string{"almost one for each", "--target"}},
 		"cells.csv": {Options{}, []string{"one column"}}, "long": {Options{}, []string{"line 1 has more than"}}} {
 		x.o.Path, x.o.Task, x.o.Seed = filepath.Join(dir, name), text.Labels, 1
 		if x.o.Text == nil {
@@ -235,7 +237,8 @@ func TestCacheOfText(t *testing.T) {
 		}
 		for i, s := range []*Set{want.Train, want.Test, want.Validation} {
 			c := []*Set{got.Train, got.Test, got.Validation}[i]
-			if !slices.Equal(c.Idx, s.Idx) || !slices.Equal(c.Vocabulary().Words, s.Vocabulary().Words) || !slices.Equal(c.Y, s.Y) ||
+			if !slices.Equal(c.Idx, s.Idx) || !slices.Equal(c.Y, s.Y) ||
+				!slices.Equal(c.Vocabulary().Words, s.Vocabulary().Words) ||
 				!slices.Equal(c.Vocabulary().Counts, s.Vocabulary().Counts) || !slices.Equal(c.Freq, s.Freq) {
 				t.Errorf("%s: the part %d differs", o.Task, i)
 			}

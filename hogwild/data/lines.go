@@ -69,8 +69,8 @@ func (o Options) readLines(src *source, like *Meta) (l *lines, err error) {
 		}
 	}
 	if len(l.first) == 0 {
-		return nil, src.Errorf("no line has a label: each begins with %sNAME; or name the column of a CSV file that has "+
-			"the labels with --target", own.Label)
+		return nil, src.Errorf("no line has a label: each begins with %sNAME; or name the column of a CSV file that "+
+			"has the labels with --target", own.Label)
 	}
 	err = format.Countable(src.Path, len(l.rows), 0)
 	return l, cmp.Or(err, src.Room.Take(src.Path, int64(len(l.rows))*32, count(len(l.rows))+" lines"))
@@ -134,8 +134,8 @@ func (l *lines) findRows(o Options, like *Meta, number func(name string) int32) 
 	}
 	l.src.Done()
 	if k := len(l.names); err == io.EOF && like == nil && k > format.FewClasses && 2*k > len(l.rows) {
-		return l.src.Errorf("%s: %s different labels of %s rows, almost one for each: name another column with --target",
-			f.Labels, count(k), count(len(l.rows)))
+		return l.src.Errorf("%s: %s different labels of %s rows, almost one for each: name another column with "+
+			"--target", f.Labels, count(k), count(len(l.rows)))
 	}
 	if err == io.EOF {
 		return nil

@@ -256,7 +256,7 @@ func (o Options) loadCache() (s Sets, err error) {
 	if s.Train, err = c.part(trainPart); err != nil {
 		return s, err
 	}
-	if err = s.Train.supportsTask(o.Task, o.Path); err != nil {
+	if err = supportsTask(s.Train, o.Task, o.Path); err != nil {
 		return s, err
 	}
 	s.Train.Name = o.Path

@@ -14,12 +14,14 @@
 //	triples.go     sets of a matrix or a graph
 //	words.go       sets of the words of a corpus
 //	labelled.go    sets of lines of text with labels
-//	lines.go       these lines
 //	stream.go      rows to be predicted
 //	write.go       a set as a file
 //	indices.go     sets of a program that has its own data
 //	changed.go     a cache that cannot be read
 //	like.go        other data, read as the training data were
+//	corpus.go      a set of words
+//	linerows.go    a set of lines with labels
+//	lines.go       these lines
 //	entries.go     triples on the heap, and the numbers of their ids
 //	source.go      where rows come from
 //	synth.go       synthetic data
@@ -208,7 +210,7 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 		return nil, err
 	}
 	if m.Text != nil {
-		words, counts, _ := s.lexicon()
+		words, counts, _ := lexicon(s)
 		m.Text.Vocabulary.Fill(words, counts)
 	}
 	return s, nil
@@ -239,7 +241,7 @@ func (s *Set) view() (err error) {
 	}
 	s.Freq = viewOf[float32](s, "freq", &err)
 	if s.Text != nil && err == nil {
-		_, _, err = s.lexicon()
+		_, _, err = lexicon(s)
 	}
 	switch s.Kind {
 	case Bytes:
@@ -312,7 +314,7 @@ func (s *Set) check() error {
 }
 
 // lexicon is the vocabulary of a text as the segment has it: each word and a newline, and how often it occurs.
-func (s *Set) lexicon() (words []uint8, counts []int64, err error) {
+func lexicon(s *Set) (words []uint8, counts []int64, err error) {
 	words, counts = viewOf[uint8](s, "words", &err), viewOf[int64](s, "counts", &err)
 	return words, counts, err
 }
@@ -322,6 +324,6 @@ func (s *Set) Vocabulary() *text.Vocabulary {
 	if s.Text == nil {
 		return nil
 	}
-	words, counts, _ := s.lexicon() // attach has found them
+	words, counts, _ := lexicon(s) // attach has found them
 	return text.From(words, counts)
 }

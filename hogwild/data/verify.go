@@ -173,9 +173,10 @@ func (s *Set) rowAscends(i int) bool {
 
 // wordsFit reports whether the words of a text, and what sequences of them are hashed to, are its features.
 func wordsFit(s *Set) bool {
-	words, counts, err := s.lexicon()
+	words, counts, err := lexicon(s)
 	n, o := len(counts), s.Text
-	return err == nil && (s.Kind == Tokens && n == s.Features || s.Kind == Sparse && o.Buckets >= 0 && n == s.Features-o.Buckets) &&
+	return err == nil && n > 0 && o.Buckets >= 0 && n+o.Buckets == s.Features &&
+		(s.Kind == Tokens || s.Kind == Sparse) &&
 		bytes.Count(words, []byte("\n")) == n && bytes.HasSuffix(words, []byte("\n")) &&
 		every(n, func(i int) bool { return counts[i] > 0 })
 }

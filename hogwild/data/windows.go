@@ -80,8 +80,8 @@ func draw(key uint64, row int) uint64 { return mix(key + uint64(row)*0x9e3779b97
 // key is what all draws of an epoch have in common.
 func (w *Windows) key(epoch int) uint64 { return mix(mix(w.s.Seed+drawWindows) + uint64(epoch)) }
 
-// At is the window of the word at a row, valid until the next call. It has no Inputs if the word is left out, or no word
-// around it is kept.
+// At is the window of the word at a row, valid until the next call. It has no Inputs if the word is left out, or no
+// word around it is kept.
 func (w *Windows) At(row int32, epoch int) Window {
 	i, key, all := int(row), w.key(epoch), w.s.Idx
 	in, out := w.window.Inputs[:0], w.window.Targets[:0]

@@ -146,8 +146,9 @@ func TestHeldOutLines(t *testing.T) {
 	got := map[string]int{}
 	for i, set := range []*Set{s.Train, s.Test, s.Validation} {
 		sentences := spelled(set)
-		if n, want := len(sentences), []float64{.792, .01, .198}[i]*20_000; float64(n) < want*.8 || float64(n) > want*1.2 {
-			t.Errorf("%d sentences of the part %d, want about %g", n, i, want)
+		n, want := float64(len(sentences)), []float64{.792, .01, .198}[i]*20_000
+		if n < want*.8 || n > want*1.2 {
+			t.Errorf("%g sentences of the part %d, want about %g", n, i, want)
 		}
 		for _, x := range sentences {
 			got[strings.Join(x, " ")]++
@@ -163,7 +164,8 @@ func TestHeldOutLines(t *testing.T) {
 	if lost > 20 {
 		t.Errorf("%d sentences are not in one of the sets", lost)
 	}
-	few, err := LoadSets(Options{Path: corpusFile(t, "b.txt", "a b c\nb c d\n"), Task: text.Words, Text: words(1), Seed: 1})
+	path = corpusFile(t, "b.txt", "a b c\nb c d\n")
+	few, err := LoadSets(Options{Path: path, Task: text.Words, Text: words(1), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,8 @@ func TestHeldOutLines(t *testing.T) {
 
 func TestWrongWords(t *testing.T) {
 	dir := t.TempDir()
-	tree(t, dir, map[string]string{"rare.txt": "a b c\nd e f\n", "binary": "\x7fELF\x01\x00\x00\x00\x01\x02", "empty": "",
+	tree(t, dir, map[string]string{"rare.txt": "a b c\nd e f\n", "binary": "\x7fELF\x01\x00\x00\x00\x01\x02",
+		"empty": "",
 		"blank": "\n \n", "endless": strings.Repeat("x", 3<<20), "a.csv": "1,2,3\n", "wide": "\xff\xfea\x00",
 		"zip": "PK\x03\x04abc", "array.npy": "\x93NUMPY\x01\x00", "good.txt": "a a a a a b b\n"})
 	for name, words_ := range map[string][]string{"rare.txt": {"no word occurs 5 times", "--min-count"},

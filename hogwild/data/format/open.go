@@ -51,8 +51,8 @@ func Open(s *Source, o Options) (*File, error) {
 	case "ratings":
 		return nil, s.Errorf("read as triples, but the training data has rows with labels")
 	case "text":
-		return nil, s.Errorf("text has words, and what is wanted are rows of numbers: choose the model word2vec:100, or " +
-			"text:100 for lines with labels")
+		return nil, s.Errorf("text has words, and what is wanted are rows of numbers: choose the model word2vec:100, " +
+			"or text:100 for lines with labels")
 	case "idx":
 		return openIDX(s, o)
 	case "npy":

@@ -86,8 +86,8 @@ func (r *textRows) known() error {
 			j = i // there are no labels
 		}
 		if j < 0 {
-			return r.Errorf("no column %s, which has the text in the training data; the columns are %s", human.Quote(name),
-				Some(r.names()))
+			return r.Errorf("no column %s, which has the text in the training data; the columns are %s",
+				human.Quote(name), Some(r.names()))
 		}
 		r.texts = append(r.texts, j)
 	}

@@ -6,9 +6,6 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-// parts is how many parts a text has: what is trained on, and what is held out.
-const parts = 3
-
 // Corpus is a text that has been read once, as numbers of words: 4 bytes a word, and the vocabulary.
 type Corpus struct {
 	*format.Source
@@ -42,7 +39,8 @@ func ReadCorpus(path string, room *format.Budget, part func(at int64) int) (*Cor
 			n := c.counters[p.Slot]
 			err = room.Take(path, n.bytes+4*int64(len(p.IDs)), "its words")
 			if n.bytes = 0; err == nil && len(p.IDs) > 0 {
-				c.pieces = append(c.pieces, piece{p.Slot, append(format.Array[uint32](room, len(p.IDs), &err), p.IDs...)})
+				ids := append(format.Array[uint32](room, len(p.IDs), &err), p.IDs...)
+				c.pieces = append(c.pieces, piece{p.Slot, ids})
 			}
 			return err
 		})

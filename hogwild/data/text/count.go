@@ -8,6 +8,9 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
+// parts is how many parts a text has: what is trained on, and what is held out.
+const parts = 3
+
 // longest is how many words a sentence has at most: a longer line is cut, as gensim does.
 const longest = 10_000
 

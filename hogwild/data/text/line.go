@@ -8,8 +8,8 @@ import (
 // endOfLine is the word that fastText has at the end of each line.
 const endOfLine = "</s>"
 
-// LineEnd is where the line ends that begins at a byte: behind its newline, or behind a word </s>, which ends a line for
-// fastText.
+// LineEnd is where the line ends that begins at a byte: behind its newline, or behind a word </s>, which ends a line
+// for fastText.
 func LineEnd(b []byte, at int) int {
 	end := len(b)
 	if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// testdata/fasttext.json is what fastText makes of fasttext.txt (pip's fasttext-community 0.11.9): its dictionary, and the
-// share of each input of a line, read off get_sentence_vector with the unit matrix as vectors.
+// testdata/fasttext.json is what fastText makes of fasttext.txt (pip's fasttext-community 0.11.9): its dictionary, and
+// the share of each input of a line, read off get_sentence_vector with the unit matrix as vectors.
 type golden struct {
 	MinCount int              `json:"min_count"`
 	NGrams   int              `json:"ngrams"`

@@ -4,9 +4,9 @@
 //	corpus.go      a text as numbers of words
 //	count.go       which words occur, and how often
 //	line.go        a line of a text with labels, as fastText reads it
+//	text.go        Options
 //	vocabulary.go  the words and their numbers
 //	token.go       where a word ends
-//	text.go        Options
 package text
 
 // Kinds of text.

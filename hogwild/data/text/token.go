@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// blank are the bytes between words: 1 where both word2vec.c and fastText have one, 2 where fastText has, 4 where Python
-// has, and 8 where a character begins that Python may take as one.
-var blank = [256]uint8{' ': 7, '\t': 7, '\n': 7, '\v': 7, '\f': 7, '\r': 7, 0: 2, 0x1c: 4, 0x1d: 4, 0x1e: 4, 0x1f: 4,
+// blank are the bytes between words: 2 for fastText, 4 for Python, 6 for both, and 8 where a character begins that
+// Python may take as a blank.
+var blank = [256]uint8{' ': 6, '\t': 6, '\n': 6, '\v': 6, '\f': 6, '\r': 6, 0: 2, 0x1c: 4, 0x1d: 4, 0x1e: 4, 0x1f: 4,
 	0xc2: 8, 0xe1: 8, 0xe2: 8, 0xe3: 8}
 
 // word is where the first word at or behind a byte begins and ends, with the blanks of fastText; from is len(b) behind

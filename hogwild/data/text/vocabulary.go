@@ -59,7 +59,8 @@ func (v *Vocabulary) Fill(words []uint8, counts []int64) {
 
 // From is the vocabulary that Fill has written.
 func From(words []uint8, counts []int64) *Vocabulary {
-	return &Vocabulary{Words: strings.Split(strings.TrimSuffix(string(words), "\n"), "\n"), Counts: slices.Clone(counts)}
+	list := strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")
+	return &Vocabulary{Words: list, Counts: slices.Clone(counts)}
 }
 
 // Write writes a line "word count" for each word, as word2vec.c's -save-vocab does.

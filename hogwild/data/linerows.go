@@ -1,0 +1,119 @@
+package data
+
+import (
+	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/data/text"
+	"hogwild/internal/human"
+)
+
+// store makes a set of lines with labels, by the words and classes of like, in that order. Labels that like does not
+// know are left out.
+func (l *lines) store(order []int32, like *Meta) (*Set, error) {
+	class, known := make([]float32, len(l.names)), map[string]float32{}
+	for j, name := range like.Classes {
+		known[name] = float32(j)
+	}
+	for j, name := range l.names {
+		class[j] = -1
+		if c, is := known[name]; is {
+			class[j] = c
+		}
+	}
+	var rows []int32
+	unknown, example := 0, ""
+	for _, n := range order {
+		had := len(rows)
+		for i := range l.labelsOf(n) {
+			if j := l.rows[i].label; class[j] >= 0 {
+				rows = append(rows, i)
+			} else {
+				example = l.names[j]
+			}
+		}
+		if len(rows) == had {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		l.meta.notef("left out %s of %s lines, whose labels the training data does not have, such as %s",
+			count(unknown), count(len(order)), human.Quote(example))
+	}
+	if len(rows) == 0 {
+		return nil, l.src.Errorf("none of its labels is one of the training data, which has %s",
+			format.Some(like.Classes))
+	}
+	rows, sizes := l.sizes(rows, like)
+	if len(rows) == 0 {
+		return nil, l.src.Errorf("no line has a word of the training data")
+	}
+	m, total := l.meta, 0
+	m.Kind, m.Scale, m.Rows, m.Classes, m.Features = Sparse, "none", len(rows), like.Classes, like.Features
+	m.Text, m.Seed = like.Text, like.Seed
+	for _, n := range sizes {
+		total += int(n)
+	}
+	s, err := create(m, total, l.src.Room)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range sizes {
+		s.Ptr[i+1] = s.Ptr[i] + int64(n)
+	}
+	err = windows(l.src.Room.Space(), s, len(rows), func(from, to int) {
+		l.each(rows, like, from, to, func(at int, ids []uint32) {
+			part := s.Val[s.Ptr[at]:s.Ptr[at+1]]
+			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], ids)
+			for k := range part {
+				part[k] = 1 / float32(len(part))
+			}
+			s.Y[at] = class[l.rows[rows[at]].label]
+		})
+	})
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return sealed(s)
+}
+
+// sizes are how many features rows have; rows that have none are left out.
+func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
+	all := make([]int32, len(rows))
+	l.each(rows, like, 0, len(rows), func(at int, ids []uint32) { all[at] = int32(len(ids)) })
+	for at, n := range all {
+		if n > 0 {
+			kept, sizes = append(kept, rows[at]), append(sizes, n)
+		}
+	}
+	if n := len(rows) - len(kept); n > 0 {
+		l.meta.notef("left out %s of %s rows, which have none of the words", count(n), count(len(rows)))
+	}
+	return kept, sizes
+}
+
+// each calls do with the features of some rows, by all processors, or in the order of the file where that does not fit
+// in memory.
+func (l *lines) each(rows []int32, like *Meta, from, to int, do func(at int, ids []uint32)) {
+	if sp := l.src.Room.Space(); sp != nil {
+		f := text.NewFeatures(like.Text)
+		inOrder(sp, from, to, func(at int) int { return int(rows[at]) },
+			func(at, i int) { do(at, f.Of(l.line(int32(i)))) })
+		return
+	}
+	parallel(to-from, func(a, b int) {
+		f := text.NewFeatures(like.Text)
+		for at := from + a; at < from+b; at++ {
+			do(at, f.Of(l.line(rows[at])))
+		}
+	})
+}
+
+// linesLike is another text with labels, read as like was.
+func (o Options) linesLike(src *source, like *Meta) (*Set, error) {
+	l, err := o.readLines(src, like)
+	if err != nil {
+		return nil, err
+	}
+	l.meta.Name = src.Path
+	return l.store(allRows(len(l.first)), like)
+}
