@@ -10,6 +10,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/text"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
@@ -34,6 +35,7 @@ Examples:
   hogwild data convert mnist/ --out mnist.hog
   hogwild data convert housing.csv --out housing.hog --target median_house_value --validation 0.1
   hogwild data convert digits --out digits.hog
+  hogwild data convert corpus.txt.gz --out corpus.hog --task words
   hogwild train --data digits.hog --workers 8
 `
 
@@ -49,8 +51,11 @@ func dataConvertCommand() *cli.Command {
 	l.asInTrain(map[string]*string{
 		"format": &c.Format, "target": &c.Target, "ignore": &c.Ignore, "missing": &c.Missing})
 	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
-	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix) or edges (a graph); decided "+
-		"by the data if left out")
+	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix), edges (a graph), words (of a "+
+		"corpus) or labels (of lines of text); decided by the data if left out")
+	l.count(&c.MinCount, "min-count", "`N` with task words or labels: leave out words that occur less often")
+	l.count(&c.WordNGrams, "word-ngrams", "`N` with task labels: sequences of up to N words are features, too")
+	l.count(&c.Buckets, "buckets", "`N` with task labels: features that sequences of words are hashed to")
 	l.count(&c.Limit, "limit", "`N` the first N training rows only")
 	l.uint64(&c.Seed, "seed", "`N` seed of the split, of the order of rows, and of synthetic data")
 	return verb(cli.Command{Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH",
@@ -75,7 +80,8 @@ func dataConvertCommand() *cli.Command {
 func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error {
 	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
-	o := data.Options{Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target,
+	c.Model = map[string]string{text.Words: "word2vec:1", text.Labels: "text:1"}[task]
+	o := data.Options{Text: c.TextOptions(), Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target,
 		Ignore:  c.Ignore,
 		Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}
 	begun, tell := time.Now(), newTeller(stderr)

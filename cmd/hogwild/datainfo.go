@@ -26,6 +26,7 @@ Examples:
   hogwild data info mnist/
   hogwild data info housing.csv --target median_house_value
   hogwild data info u.data
+  hogwild data info reviews.txt
 `
 
 func dataInfoCommand() *cli.Command {
@@ -72,9 +73,12 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	var rows facts
 	rows.add("data", "%s", human.Name(m.Name))
 	rows.add("format", "%s", m.Format)
-	if m.Kind == data.Pairs {
+	switch {
+	case m.Kind == data.Pairs:
 		rows.addPairs(m)
-	} else {
+	case m.Text != nil:
+		rows.addText(m)
+	default:
 		rows.add("rows", "%d", m.Rows)
 		rows.add("features", "%s", features(m))
 		rows.add("classes", "%s", classes(m.Classes))
@@ -90,6 +94,18 @@ func writeMeta(out io.Writer, m data.Meta) error {
 		rows.add(what, "%s", note)
 	}
 	return rows.write(out)
+}
+
+// addText adds what is known of a text.
+func (f *facts) addText(m data.Meta) {
+	if m.Kind == data.Tokens {
+		f.add("words", "%d, for --model word2vec:100", m.Rows)
+		f.add("vocabulary", "%d words that occur %d times or more", m.Features, m.Text.MinCount)
+		return
+	}
+	f.add("lines", "%d with labels, for --model text:100", m.Rows)
+	f.add("vocabulary", "%d words", m.Features-m.Text.Buckets)
+	f.add("labels", "%s", classes(m.Classes))
 }
 
 // addPairs adds what is known of a matrix or a graph.
