@@ -302,6 +302,57 @@ func advise[T Element](v []T, advice func(pages []byte) error) error {
 	return advice(unsafe.Slice((*byte)(unsafe.Add(start, -int(before))), before+uintptr(len(v))*unsafe.Sizeof(v[0])))
 }
 
+// Overlay is another mapping of an array of a segment, for reading and writing, in which some pages are this process's
+// own. What it stores to all others is in the segment at once, and the other way round.
+type Overlay[T Element] struct {
+	View []T      // the array
+	Own  [][2]int // elements [from, to) of the pages that are not the segment's, ascending, none next to another
+
+	mem []byte
+}
+
+// NewOverlay makes one. Own are the pages on which elements of the ranges [from, to), ascending, lie: so neighbours may
+// be among them. They begin as copies of what the segment has. An error says what the kernel refused.
+func NewOverlay[T Element](s *Segment, name string, ranges [][2]int) (*Overlay[T], error) {
+	array, err := View[T](s, name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := &Overlay[T]{}
+	if o.mem, err = shared(s.file, s.offset, len(s.mem), unix.PROT_READ|unix.PROT_WRITE, 0); err != nil {
+		return nil, fmt.Errorf("shm: mapping %s once more: %w", s.file.Name(), err)
+	}
+	size, page := kindOf[T]().size(), unix.Getpagesize()
+	offset := s.table.entries[name].Offset
+	o.View = Numbers[T](o.mem[offset:])[:len(array)]
+	for end := 0; len(ranges) > 0; ranges = ranges[1:] {
+		from := max((offset+ranges[0][0]*size)/page*page, end)
+		to := max(roundUp(offset+ranges[0][1]*size, page), from)
+		if ranges[0][0] >= ranges[0][1] || from == to {
+			continue
+		}
+		if _, err = unix.MmapPtr(-1, 0, unsafe.Pointer(&o.mem[from]), uintptr(to-from), unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED); err != nil {
+			o.Close()
+			return nil, fmt.Errorf("shm: %d private bytes in a mapping of %s: %w", to-from, s.file.Name(), err)
+		}
+		copy(o.mem[from:min(to, len(o.mem))], s.mem[from:])
+		first, last := max(0, from-offset)/size, min(len(array), (to-offset)/size)
+		if n := len(o.Own); n > 0 && from == end {
+			o.Own[n-1][1] = last
+		} else {
+			o.Own = append(o.Own, [2]int{first, last})
+		}
+		end = to
+	}
+	return o, nil
+}
+
+// Close unmaps it: View is invalid from then on.
+func (o *Overlay[T]) Close() error { return unix.Munmap(o.mem) }
+
 // Numbers is memory as numbers, as many as fit. It must be aligned for them: a mapping is.
 func Numbers[T Element](mem []byte) []T {
 	var v T

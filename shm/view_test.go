@@ -2,10 +2,13 @@ package shm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"hogwild/internal/check"
 )
@@ -270,4 +273,75 @@ func touch[T Element](s *Segment, name string) error {
 		_ = v[0] + v[len(v)-1]
 	}
 	return err
+}
+
+// TestOverlay: the pages on which given elements lie are this mapping's own, and begin as copies; all others are the
+// segment's, in both directions. The array begins and ends within pages.
+func TestOverlay(t *testing.T) {
+	checkLeaks(t)
+	page := unix.Getpagesize() / 4 // elements
+	n := 10*page + 100
+	var l Layout
+	l.Add("before", U8, 300)
+	l.Add("weights", F32, n)
+	l.Add("behind", U8, 300)
+	s := create(t, &l)
+	w := view[float32](t, s, "weights")
+	at, err := s.Offset("weights")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := page - int(at)/4 // the first element of a page, not of the array
+	for _, c := range []struct {
+		what        string
+		ranges, own [][2]int
+	}{
+		{"nothing", nil, nil},
+		{"an empty range", [][2]int{{7, 7}}, nil},
+		{"one element", [][2]int{{first + 5, first + 6}}, [][2]int{{first, first + page}}},
+		{"a whole page", [][2]int{{first, first + page}}, [][2]int{{first, first + page}}},
+		{"across pages", [][2]int{{first + page - 1, first + page + 1}}, [][2]int{{first, first + 2*page}}},
+		{"both ends", [][2]int{{0, 1}, {n - 1, n}}, [][2]int{{0, first}, {first + 9*page, n}}},
+		{"two on one page", [][2]int{{first, first + 1}, {first + 9, first + 10}}, [][2]int{{first, first + page}}},
+		{"neighbouring pages", [][2]int{{first, first + 1}, {first + page, first + page + 1}},
+			[][2]int{{first, first + 2*page}}},
+		{"everything", [][2]int{{0, n}}, [][2]int{{0, n}}},
+	} {
+		for i := range w {
+			w[i] = float32(i)
+		}
+		o, err := NewOverlay[float32](s, "weights", c.ranges)
+		if err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		if !slices.Equal(o.Own, c.own) || len(o.View) != n {
+			t.Fatalf("%s: %d elements, own %v, want %d and %v", c.what, len(o.View), o.Own, n, c.own)
+		}
+		for i := range w {
+			if o.View[i] != float32(i) {
+				t.Fatalf("%s: element %d begins as %v", c.what, i, o.View[i])
+			}
+			w[i] = -1
+			own := slices.ContainsFunc(c.own, func(r [2]int) bool { return r[0] <= i && i < r[1] })
+			if seen := o.View[i] == -1; seen == own {
+				t.Fatalf("%s: element %d: what the segment stores is seen: %t", c.what, i, seen)
+			}
+			o.View[i] = -2
+			if seen := w[i] == -2; seen == own {
+				t.Fatalf("%s: element %d: what is stored is in the segment: %t", c.what, i, seen)
+			}
+		}
+		if err := o.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := NewOverlay[float32](s, "other", nil); err == nil {
+		t.Error("an overlay of no array")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewOverlay[float32](s, "weights", nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("of a closed segment: %v", err)
+	}
 }
