@@ -24,24 +24,29 @@ const (
 
 	RecordTries = 16 // coordinates tried in a sample, at most
 
-	exactBelow  = 256
-	buckets     = exactBelow + (64-8)*8
-	RecordWords = (recordHistogram + buckets + RankWords - 1) / RankWords * RankWords
+	exactBelow = 256
+	buckets    = exactBelow + (64-8)*8
+
+	// Behind what GPUs write too are the first four words once more for each table.
+	recordTables = recordHistogram + buckets
+	tableWords   = RecordLost + 1
+	MostTables   = 8
+	RecordWords  = (recordTables + MostTables*tableWords + RankWords - 1) / RankWords * RankWords
 )
 
-// Looked counts a coordinate that was looked at.
-func (r Record) Looked(conflict bool) {
-	r[RecordLooked]++
-	if conflict {
-		r[RecordConflicts]++
-	}
-}
+// Looked counts a coordinate of a table that was looked at.
+func (r Record) Looked(table int, conflict bool) { r.count(table, RecordLooked, conflict) }
 
-// Tried counts a coordinate at which an update was tried.
-func (r Record) Tried(lost bool) {
-	r[RecordTried]++
-	if lost {
-		r[RecordLost]++
+// Tried counts a coordinate of a table at which an update was tried.
+func (r Record) Tried(table int, lost bool) { r.count(table, RecordTried, lost) }
+
+// count adds one to a word, and to the next if it was hit: of the record and of a table.
+func (r Record) count(table, word int, hit bool) {
+	for _, at := range [2]int{word, recordTables + table*tableWords + word} {
+		r[at]++
+		if hit {
+			r[at+1]++
+		}
 	}
 }
 
@@ -88,6 +93,23 @@ type Instruments struct {
 	// share of coordinates that another changed between read and write
 	Conflicts   float64 `json:"conflicts"`
 	BarrierWait float64 `json:"barrier_wait_seconds"` // of all workers together: for others, and for the next epoch
+
+	Tables []TableSamples `json:"tables,omitempty"` // of a model of tables, all workers together
+}
+
+// TableSamples is what samples of a part of the weights have shown: see Instruments.
+type TableSamples struct {
+	Table       string  `json:"table"`
+	Samples     int64   `json:"samples"` // coordinates looked at
+	Conflicts   float64 `json:"conflicts"`
+	LostUpdates float64 `json:"lost_updates"`
+}
+
+// Table is what the record says of a table, from 0, that has a name.
+func (r Record) Table(table int, name string) TableSamples {
+	w := r[recordTables+table*tableWords:][:tableWords]
+	return TableSamples{name, int64(w[RecordLooked]), share(w[RecordConflicts], w[RecordLooked]),
+		share(w[RecordLost], w[RecordTried])}
 }
 
 // Plus adds the samples of another rank.
@@ -107,7 +129,7 @@ func (r Record) Instruments(waited float64) *Instruments {
 		LostSamples: int64(r[RecordTried]+RecordTries-1) / RecordTries,
 		Conflicts:   share(r[RecordConflicts], r[RecordLooked])}
 	in.LostBelow = upperLimit(in.LostUpdates, float64(in.LostSamples))
-	for i, n := range r[recordHistogram:] {
+	for i, n := range r[recordHistogram:recordTables] {
 		if n > 0 {
 			in.StalenessSamples += int64(n)
 			in.StalenessHistogram = append(in.StalenessHistogram, [2]uint64{BucketFrom(i), n})

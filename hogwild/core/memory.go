@@ -121,7 +121,13 @@ func (r *Memory) Instruments() *control.Instruments {
 		sum.Plus(one)
 		waited += r.Block.Rank(rank, control.RankWaited)
 	}
-	return sum.Instruments(float64(waited) / 1e9)
+	in := sum.Instruments(float64(waited) / 1e9)
+	for i, table := range r.setup.Tables() {
+		if one := sum.Table(i, table.Name); one.Samples > 0 {
+			in.Tables = append(in.Tables, one)
+		}
+	}
+	return in
 }
 
 // OwnRate reports whether a program's optimizer takes the steps, at a rate that is not the run's.

@@ -150,6 +150,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.dense = make([]float32, len(m.W))
 	}
 	d.sample, d.sampled = newSampler(m, c, rank), d.own
+	d.sample.tables = s.Tables()
 	switch {
 	case c.Asked.Mode.Kind == config.Locked:
 		d.locks = newLocks(m, rank)

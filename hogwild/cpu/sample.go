@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
 )
 
@@ -53,6 +54,8 @@ type sampler struct {
 	notes  [maxNotes]note
 	noted  int
 	probes bool // look for losses; not where every write is a compare-and-swap
+	tables []model.Table
+	copied [][2]int // weights [from, to) that are written by merges, while all others are in place
 }
 
 // note is a coordinate as it was when the weights were read.
@@ -127,21 +130,47 @@ func (s *sampler) mark(w *shared, at int) {
 // look compares the noted coordinates with what they are now, just before the update
 // is written, and tries each for a loss: a few together, as a loop over many weights
 // has several on their way.
-func (s *sampler) look(w *shared) {
-	for few := range slices.Chunk(s.notes[:s.noted], 4) {
+func (s *sampler) look(w *shared) { s.lookBehind(w, 0) }
+
+// lookBehind looks at those behind the first so many, which stay noted.
+func (s *sampler) lookBehind(w *shared, first int) {
+	for few := range slices.Chunk(s.notes[first:s.noted], 4) {
 		for i := range few {
 			n := &few[i]
 			now := w.load(n.at)
-			s.record.Looked(now != n.bits)
+			s.record.Looked(s.table(n.at), now != n.bits)
 			n.bits = now
 		}
 		for _, n := range few {
 			if s.probes {
-				s.record.Tried(w.probe(n.at, n.bits))
+				s.record.Tried(s.table(n.at), w.probe(n.at, n.bits))
 			}
 		}
 	}
-	s.noted = 0
+	s.noted = first
+}
+
+// lookInPlace looks at the weights that are written at once. Those of which the worker has a copy stay noted until it
+// merges.
+func (s *sampler) lookInPlace(w *shared) {
+	n, notes := 0, s.notes[:s.noted]
+	for i := range notes {
+		if slices.ContainsFunc(s.copied, func(r [2]int) bool { return r[0] <= notes[i].at && notes[i].at < r[1] }) {
+			notes[n], notes[i] = notes[i], notes[n]
+			n++
+		}
+	}
+	s.lookBehind(w, n)
+}
+
+// table is the number of the table of a weight: the last one that begins before it, 0 without tables.
+func (s *sampler) table(at int) (table int) {
+	for i := range s.tables {
+		if s.tables[i].From <= at {
+			table = i
+		}
+	}
+	return table
 }
 
 // end closes a sample and chooses the next step to be one.

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 
@@ -90,6 +91,15 @@ func (s *Setup) Samples() bool {
 
 // Sampled adds to a rank's record what its device has sampled.
 func (s *Setup) Sampled(rank int, words []uint64) { s.Mem.Records[rank].Plus(words) }
+
+// Tables are the parts of the weights whose samples are told apart: see model.Tables.
+func (s *Setup) Tables() []model.Table {
+	all := model.Tables(s.Model, s.Set, cmp.Or(s.Job.Used.HotRows, model.HotRows))
+	if len(all) > control.MostTables {
+		return nil
+	}
+	return all
+}
 
 // Slice are the weights that a rank averages, [from, to).
 func (s *Setup) Slice(rank int) (from, to int) {

@@ -36,7 +36,9 @@ func results() map[string]Result {
 		StalenessP99: 13, StalenessMax: 41,
 		StalenessHistogram: [][2]uint64{{6, 1500}, {7, 2000}, {13, 499}, {41, 1}}, LostUpdates: 0.00123,
 		LostSamples: 4000, LostBelow: 0.0026,
-		Conflicts: 0.25, BarrierWait: 0.5}
+		Conflicts: 0.25, BarrierWait: 0.5, Tables: []control.TableSamples{
+			{Table: "in.weight, first 64 rows", Samples: 12345, Conflicts: .031, LostUpdates: .0021},
+			{Table: "in.weight, other rows", Samples: 234567, Conflicts: .0004}}}
 	hurt.PerWorker = []WorkerStatus{{Rank: 0, PID: 120, State: "training", Examples: 300000, Rate: 5e4,
 		Instruments: &control.Instruments{StalenessSamples: 4000, StalenessMean: 6.8123}}}
 	validated := classes

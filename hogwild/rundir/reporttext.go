@@ -69,15 +69,16 @@ func (r Result) WriteText(w io.Writer) error {
 	if r.Instruments != nil && r.StalenessSamples > 0 {
 		row("staleness", "%s", r.stalenessText())
 	}
-	known("auto", r.Auto)
-	known("rate", r.Rate)
-	r.lossRows(row)
 	list := func(label string, lines []string) {
 		for _, line := range lines {
 			row(label, "%s", line)
 			label = ""
 		}
 	}
+	list("conflicts", r.tableLines())
+	known("auto", r.Auto)
+	known("rate", r.Rate)
+	r.lossRows(row)
 	list("events", r.Events)
 	list("notes", r.Notes)
 	list("timing", r.Timing)
@@ -193,6 +194,18 @@ func (r Result) stalenessText() string {
 			human.Share(r.LostBelow))
 	}
 	return text
+}
+
+// tableLines are what the instruments say of each table, a line each.
+func (r Result) tableLines() (lines []string) {
+	if r.Instruments == nil {
+		return nil
+	}
+	for _, t := range r.Tables {
+		lines = append(lines, fmt.Sprintf("%s: %s in conflict, %s lost, of %s numbers", t.Table,
+			human.Share(t.Conflicts), human.Share(t.LostUpdates), human.Count(t.Samples)))
+	}
+	return lines
 }
 
 // interrupted reports whether a signal has ended the run.

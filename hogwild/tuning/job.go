@@ -42,6 +42,8 @@ type Tuning struct {
 	// a merge is of frequent features, and each so many-th of all; 1 or 0: each of all
 	RareMerge      int `json:"rare_merge,omitempty"`
 	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
+	// merges are of so many rows of each table, and all else is written in place; 0: merges are of all
+	HotRows int `json:"hot_rows,omitempty"`
 
 	Slower bool `json:"slower,omitempty"` // merging costs these workers more than they gain: one worker is faster
 }
