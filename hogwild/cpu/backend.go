@@ -8,6 +8,7 @@
 //	cpu.go            what it works on, and the write of a gradient
 //	gradientdelay.go  gradients that take longer
 //	merge.go          a worker's copy of the weights
+//	hot.go            a copy of its hot rows alone
 //	simplex.go        projections
 //	pending.go        the updates that these keep back
 //	sample.go         staleness, conflicts, lost updates
@@ -22,6 +23,8 @@
 package cpu
 
 import (
+	"fmt"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
@@ -91,13 +94,22 @@ func (Backend) Join(s *device.Setup, rank int, _ []byte) (device.Device, error) 
 
 // The memory of a run is that of its workers: there is nothing to open, and nothing to copy.
 func (*hostOwner) Name() string     { return "cpu" }
-func (*hostOwner) Notes() []string  { return nil }
 func (*hostOwner) Where(int) string { return "cpu" }
 func (*hostOwner) Handle() []byte   { return nil }
 func (*hostOwner) Upload() error    { return nil }
 func (*hostOwner) Download() error  { return nil }
 func (*hostOwner) Refresh() error   { return nil }
 func (*hostOwner) Replace() error   { return nil }
+
+// Notes tells of hot rows that are written in place, for want of a mapping of which pages are private.
+func (o *hostOwner) Notes() []string {
+	hot, err := newHotCopy(o.s)
+	if err != nil {
+		return []string{fmt.Sprintf("all weights are written in place: %v", err)}
+	}
+	(&localCopy{hot: hot}).close()
+	return nil
+}
 
 // Add is device.Owner's, by compare-and-swap. A worker's plain store that overtakes it loses the
 // number that it added to this one weight; a worker's update is never lost to it.
@@ -163,6 +175,10 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	d.lead = d.leadOf(s.Plan.Shares)
 	d.guard = d.newGuard(m)
 	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
+	if hot, err := newHotCopy(s); hot != nil && err == nil { // else in place: see Notes
+		d.local, d.own = &localCopy{shared: d.weights, every: c.Used.MergeEvery, hot: hot}, newShared(hot.View, false)
+		d.sample.copied = hot.Own
+	}
 	if d.biasCopy != nil {
 		d.length.Bias = &d.biasCopy.mine[0]
 	}

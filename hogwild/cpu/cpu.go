@@ -80,6 +80,7 @@ type span struct{ from, to int }
 // onto lets the device train w instead of the weights that all workers share. Nobody
 // else writes it: there is nothing to merge, and nothing to sample.
 func (d *cpu) onto(w []float32) *cpu {
+	d.local.close()
 	d.own = newShared(w, false)
 	d.weights, d.sampled, d.local, d.biasCopy, d.length.Bias = d.own, d.own, nil, nil, nil
 	d.sample.left = math.MaxInt
@@ -202,8 +203,11 @@ func (d *cpu) flatten() {
 	}
 }
 
-// Close has nothing to give back: the mappings are the worker's.
-func (d *cpu) Close() error { return nil }
+// Close gives back the copy of hot rows: the other mappings are the worker's.
+func (d *cpu) Close() error {
+	d.local.close()
+	return nil
+}
 
 // writeStep writes the step at hand to the weights: when it may, guard.go knows.
 func (d *cpu) writeStep(rows []int32, lr float64) {

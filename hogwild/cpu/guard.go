@@ -137,8 +137,8 @@ func (d *cpu) markSample(row int32) {
 	m, ok := d.model.(model.Stepper)
 	switch {
 	case ok && (d.step != nil || d.opt.kind == config.SGD && d.set.Kind == data.Pairs):
-		if d.noteTouched(m, row); d.fused && d.local == nil {
-			s.look(&d.sampled)
+		if d.noteTouched(m, row); d.fused && (d.local == nil || d.local.hot != nil) {
+			s.lookInPlace(&d.sampled)
 		}
 	case d.opt.kind != config.SGD:
 		for range maxNotes {

@@ -31,6 +31,8 @@ type localCopy struct {
 	rare     int           // each so many-th is of all; 0: each
 	since    int           // merges of the frequent ones since the last of all
 	held     int           // steps of chunks held back
+
+	hot *hotCopy // the copy is this one, and has neither mine nor base; nil: it is of all weights
 }
 
 // centeredCopy is what a copy of centred weights has beside it. Shared memory, and base, hold
@@ -44,7 +46,7 @@ type centeredCopy struct {
 // newLocalCopy makes the copy of a worker of a run that merges all weights; else nil.
 func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
 	every := d.cfg.Used.MergeEvery
-	if every <= 1 {
+	if every <= 1 || d.cfg.Used.HotRows > 0 {
 		return nil
 	}
 	n := d.own.len()
@@ -87,6 +89,13 @@ func (d *cpu) newBiasCopy() *localCopy {
 	copy(l.mine, l.shared.view())
 	copy(l.base, l.mine)
 	return l
+}
+
+// close gives back a mapping that the copy has.
+func (l *localCopy) close() {
+	if l != nil && l.hot != nil {
+		_ = l.hot.Close()
+	}
 }
 
 // room is how many of n steps may be taken before the next merge.
@@ -161,7 +170,7 @@ func (l *localCopy) mergeFrequent() {
 	l.made = 0
 	l.since++
 	for _, r := range l.frequent {
-		l.shared.merge(r.From, r.To, l.mine, l.base)
+		l.shared.merge(r.From, l.mine[r.From:r.To], l.base[r.From:])
 	}
 	_ = fault.Point("merge.end")
 }
@@ -171,9 +180,12 @@ func (l *localCopy) mergeFrequent() {
 func (l *localCopy) merge() {
 	_ = fault.Point("merge.begin")
 	l.made, l.since = 0, 0
-	if l.center == nil {
-		l.shared.merge(0, l.shared.len(), l.mine, l.base)
-	} else {
+	switch {
+	case l.hot != nil:
+		l.hot.merge(&l.shared)
+	case l.center == nil:
+		l.shared.merge(0, l.mine, l.base)
+	default:
 		l.mergeCentered()
 	}
 	_ = fault.Point("merge.end")
@@ -191,7 +203,7 @@ func (l *localCopy) mergeCentered() {
 	vec.Axpy(1, c.learned, l.mine[c.Bias:c.S])
 	_ = fault.Point("merge.half")
 	for _, at := range [][2]int{{c.Bias, c.S}, {c.S + c.Width, len(l.mine)}} {
-		l.shared.merge(at[0], at[1], l.mine, l.base)
+		l.shared.merge(at[0], l.mine[at[0]:at[1]], l.base[at[0]:])
 	}
 	vec.Axpy(-1, c.merged, l.mine[c.Bias:c.S])
 }

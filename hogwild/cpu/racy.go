@@ -145,9 +145,9 @@ func (s *shared) write(m model.HalfStepper, set *data.Set, row int32, step model
 	m.Write(s.w, set, row, step, coef)
 }
 
-// merge merges a copy of the weights from:to: see vec.Merge.
-func (s *shared) merge(from, to int, mine, base []float32) {
-	vec.Merge(s.w[from:to], mine[from:to], base[from:to])
+// merge merges a copy of the weights from one on, as many as mine has: see vec.Merge.
+func (s *shared) merge(from int, mine, base []float32) {
+	vec.Merge(s.w[from:from+len(mine)], mine, base)
 }
 
 // mergeCentered merges the first weights of a copy of centred ones: see vec.MergeCentered.

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/vec"
@@ -164,6 +165,89 @@ func TestSamplerSeesLosses(t *testing.T) {
 		if lost := r[control.RecordLost]; r[control.RecordTried] == 0 || locked && lost > 0 || !locked && lost == 0 {
 			t.Errorf("locked %v: %d of %d lost", locked, lost, r[control.RecordTried])
 		}
+	}
+}
+
+// TestConflictsByTable: of the weights that a step writes another worker changes every third of a row's factors,
+// and every second bias of a column. The shares are those, table by table.
+func TestConflictsByTable(t *testing.T) {
+	cfg := configtest.Dense()
+	cfg.Data, cfg.Workers, cfg.Model, cfg.Batch, cfg.Biases, cfg.LR, cfg.GradientDelay = "none", 2, "factor:6", 1, true,
+		1e-3, 1 // two halves
+	all, m := devices(t, &cfg, countedPairs(300))
+	d, ps := all[0], all[0].model.Params()
+	at := model.Offsets(ps)
+	changes := func(i int) bool {
+		return i >= at[0] && i < at[1] && i%3 == 0 || i >= at[3] && i < at[4] && i%2 == 0
+	}
+	looked, hit := make([]int, 8), make([]int, 8)
+	d.lineUp([]plan.Chunk{{Rank: -1, Count: 300, Batch: 1, Stride: 1, Weight: 1}})
+	for range 300 {
+		rows := d.queue[:1]
+		d.sample.left = 1
+		d.begin(rows)
+		d.read(rows, 1e-30)
+		for i := range m.W {
+			if changes(i) {
+				m.W[i]++
+			}
+		}
+		for _, n := range d.sample.notes[:d.sample.noted] {
+			table := 0
+			for table < 3 && n.at >= at[table+1] {
+				table++
+			}
+			looked[table]++
+			if changes(n.at) {
+				hit[table]++
+			}
+		}
+		d.write(rows, 1e-30)
+		d.queue = d.queue[1:]
+	}
+	sum := make(control.Record, control.RecordWords)
+	sum.Plus(m.Records[0])
+	sum.Plus(m.Records[1])
+	total, hits := uint64(0), uint64(0)
+	for i, p := range ps[:4] {
+		got := sum.Table(i, p.Name)
+		want := control.TableSamples{Table: p.Name, Samples: int64(looked[i]),
+			Conflicts: float64(hit[i]) / float64(looked[i])}
+		if got != want || looked[i] < 100 {
+			t.Errorf("table %d: %+v, want %+v", i, got, want)
+		}
+		total, hits = total+uint64(looked[i]), hits+uint64(hit[i])
+	}
+	if c := sum.Table(0, "").Conflicts; c < .25 || c > .42 {
+		t.Errorf("%v of the rows' factors in conflict, want a third", c)
+	}
+	if sum[control.RecordLooked] != total || sum[control.RecordConflicts] != hits {
+		t.Errorf("%d of %d in all, want %d of %d", sum[control.RecordConflicts], sum[control.RecordLooked], hits, total)
+	}
+}
+
+// TestLookInPlace: weights that are written at once are looked at then, those of a copy when it is merged.
+func TestLookInPlace(t *testing.T) {
+	c := config.Config{Workers: 2, Mode: config.MustMode("async"), Optimizer: "sgd"}
+	m := newTestWeights(t, &c, 100)
+	s, w := newSampler(m, tuning.AsAsked(c), 0), newShared(m.W, false)
+	s.copied = [][2]int{{10, 20}, {40, 50}}
+	s.tables = []model.Table{{Name: "a", Range: model.Range{To: 20}}, {Name: "b", Range: model.Range{From: 20, To: 100}}}
+	for _, at := range []int{9, 10, 20, 19, 45, 50} {
+		s.mark(&w, at)
+	}
+	m.W[20]++
+	s.lookInPlace(&w)
+	if a, b := s.record.Table(0, "a"), s.record.Table(1, "b"); a.Samples != 1 || b.Samples != 2 || b.Conflicts != .5 {
+		t.Errorf("in place %+v, %+v", a, b)
+	}
+	m.W[10]++
+	m.W[45]++
+	m.W[9]++
+	s.look(&w)
+	if a, b := s.record.Table(0, "a"), s.record.Table(1, "b"); a.Samples != 3 || b.Samples != 3 ||
+		math.Abs(a.Conflicts-1./3) > 1e-9 || math.Abs(b.Conflicts-2./3) > 1e-9 {
+		t.Errorf("at the merge %+v, %+v", a, b)
 	}
 }
 

@@ -258,6 +258,9 @@ func (j *Job) MergeText() string {
 		return text
 	}
 	switch t := j.Used; {
+	case t.HotRows > 0:
+		return fmt.Sprintf("async, in place, the first %s of each table %s", human.Plural(t.HotRows, "row"),
+			steps(t.MergeEvery))
 	case t.MergeEvery > 1:
 		text := "async, " + steps(t.MergeEvery)
 		if t.RareMerge > 1 {

@@ -67,6 +67,7 @@ func FactsOf(m model.Model, set *data.Set) Facts {
 	if set.Classes == nil {
 		f.Deviation = deviation(set.Y)
 	}
+	_, f.Ranked = m.(model.Ranked)
 	if s, ok := m.(model.Stepper); ok {
 		f.Steps, f.Copied = s.Suits(set)
 	}

@@ -26,6 +26,9 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == "1" {
 		return 1, 1
 	}
+	if f.Ranked && f.Steps && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
+		return told(c, hotSteps), 1
+	}
 	if f.Steps && f.Copied && !t.Center && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
 		switch {
 		case f.Weights <= MaxCopied:
@@ -37,6 +40,10 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	}
 	return densePeriod(c, spec, f, t), 1
 }
+
+// Of a model of tables whose first rows most steps write, workers may merge these alone: so many of each table, every
+// so many local steps. 1: in place unless told otherwise.
+const hotRows, hotSteps = model.HotRows, 1
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
 func mergesInVain(c *config.Config, f Facts, t Tuning) error {

@@ -143,4 +143,41 @@ func TestMergeText(t *testing.T) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
+	j := Job{Asked: configtest.Dense(), Used: Tuning{MergeEvery: 256, HotRows: 64}}
+	j.Asked.MergeEvery = "256"
+	const want = "async, in place, the first 64 rows of each table merged every 256 local steps"
+	if got := j.MergeText(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestHotRows: what a model of ranked rows merges, and where it writes all of them in place.
+func TestHotRows(t *testing.T) {
+	for _, c := range []struct {
+		what        string
+		edit        func(*config.Config, *Facts)
+		every, rows int
+	}{
+		{"auto", nil, 1, 0},
+		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, hotRows},
+		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0},
+		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0},
+	} {
+		cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Features: 1000, Rows: 1 << 20, Weights: 1 << 20,
+			Steps: true, Ranked: true}
+		cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery = "word2vec:50", 2, 1, "auto"
+		if c.edit != nil {
+			c.edit(&cfg, &f)
+		}
+		u, err := Choose(&cfg, model.Spec{Options: model.Options{Name: "word2vec:50"}}, f, Machine{Cores: 2})
+		if err != nil || u.MergeEvery != c.every || u.HotRows != c.rows || u.RareMerge != 0 {
+			t.Errorf("%s: every %d, %d rows, %v; want %d and %d", c.what, u.MergeEvery, u.HotRows, err, c.every, c.rows)
+		}
+	}
+	cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Steps: true, Ranked: true}
+	cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery, cfg.Optimizer = "word2vec:50", 2, 1, "64", "adam"
+	spec := model.Spec{Options: model.Options{Name: "word2vec:50"}}
+	if _, err := Choose(&cfg, spec, f, Machine{Cores: 2}); err == nil {
+		t.Error("adam takes gradients, and merges nothing: merge-every 64 is not refused")
+	}
 }

@@ -61,7 +61,10 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}
 	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, t)
-	if t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center {
+	switch {
+	case t.MergeEvery > 1 && f.Ranked:
+		t.HotRows = hotRows
+	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center:
 		t.RareMerge = f.Rare
 	}
 	if err := mergesInVain(c, f, t); err != nil {
