@@ -173,6 +173,7 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	LostBelow float64                                upper limit of LostUpdates, with 95% confidence
 //	StalenessHistogram [][2]uint64                   least value, samples
 //	BarrierWait float64                              seconds, of all workers
+//	Tables []TableSamples                            conflicts and lost updates of parts of the weights
 //	PerWorker []WorkerStatus                         at the end
 //	Scales []Scale                                   other numbers of workers
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers

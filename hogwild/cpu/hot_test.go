@@ -131,8 +131,8 @@ func TestHotRows(t *testing.T) {
 	}
 }
 
-// TestHotRowsOfTwo: what two workers have learnt of hot rows adds up, each takes over what the other has, and chunks are
-// told when all of them is in the weights.
+// TestHotRowsOfTwo: what two workers have learnt of hot rows adds up, each takes over what the other has, and
+// chunks are told when all of them is in the weights.
 func TestHotRowsOfTwo(t *testing.T) {
 	set := wordSet(t, 400, 40)
 	s := hotSetup(t, set, 70)

@@ -232,7 +232,8 @@ func TestLookInPlace(t *testing.T) {
 	m := newTestWeights(t, &c, 100)
 	s, w := newSampler(m, tuning.AsAsked(c), 0), newShared(m.W, false)
 	s.copied = [][2]int{{10, 20}, {40, 50}}
-	s.tables = []model.Table{{Name: "a", Range: model.Range{To: 20}}, {Name: "b", Range: model.Range{From: 20, To: 100}}}
+	s.tables = []model.Table{{Name: "a", Range: model.Range{To: 20}},
+		{Name: "b", Range: model.Range{From: 20, To: 100}}}
 	for _, at := range []int{9, 10, 20, 19, 45, 50} {
 		s.mark(&w, at)
 	}

@@ -14,7 +14,8 @@ type Ranked interface {
 	Hot(rows int) []Range
 }
 
-// HotRows is how many rows of a table are told apart from the rest: of English text 64 words are 4 in 10.
+// HotRows is how many rows of a table are told apart from the rest. Of 50,000 reviews 64 words are .45, and with
+// subsampling and negatives .28 of the rows read and .21 of those that are predicted.
 const HotRows = 64
 
 // Hot are vectors of the most frequent words, in and out.
