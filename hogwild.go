@@ -55,6 +55,11 @@ import (
 //	Layout *Layout                               set by the run: the tensors of that model
 //	Bias, Biases bool                            of each layer; of factor's rows and columns
 //	L1, L2 float64                               regularization
+//	MinCount int                                 of words, for models of text; 0 = auto
+//	CBOW, ShareNegatives bool                    word2vec
+//	Window, Negatives int                        word2vec
+//	Subsample, NoiseExponent float64             word2vec
+//	WordNGrams, Buckets int                      text; buckets 0 = auto
 //	Init string                                  the first weights: a file or a run folder
 //	InitPartial bool                             take the tensors that fit
 //	Mode Mode                                    see ParseMode
@@ -70,7 +75,7 @@ import (
 //	MPS bool                                     start an NVIDIA Multi-Process Service
 //	Epochs int                                   0 = auto
 //	LR, LRMin, Decay float64                     LR 0 = auto
-//	Schedule string                              constant, cosine, step, exp, linear
+//	Schedule string                              auto, constant, cosine, step, exp, linear
 //	Optimizer Optimizer                          "sgd", "momentum", "adam", "adagrad"
 //	Momentum, Beta1, Beta2 float64               of the optimizer
 //	OptimizerState string                        private, shared

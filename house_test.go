@@ -31,14 +31,14 @@ var large = map[string]struct {
 	fields, methods int
 	why             string
 }{
-	"hogwild/config.Config":       {74, 48, "a setting is a field"},
+	"hogwild/config.Config":       {83, 49, "a setting is a field"},
 	"hogwild/rundir.Result":       {72, 13, "a report: a line of JSON is a field"},
 	"hogwild/rundir.plainResult":  {72, 2, "Result without its methods, for JSON"},
 	"hogwild/control.Block":       {14, 49, "all that processes share, each word by a method"},
-	"hogwild/cpu.cpu":             {49, 47, "the device of a worker, in whose loop nothing may be looked up"},
+	"hogwild/cpu.cpu":             {50, 47, "the device of a worker, in whose loop nothing may be looked up"},
 	"hogwild/model.convStage":     {28, 19, "sizes and buffers of a layer"},
-	"hogwild/data.Set":            {33, 52, "embeds what its file says of it"},
-	"hogwild/data.table":          {36, 48, "a set that is being read"},
+	"hogwild/data.Set":            {34, 52, "embeds what its file says of it"},
+	"hogwild/data.table":          {37, 48, "a set that is being read"},
 	"hogwild/data/format.table":   {29, 25, "a reader of CSV"},
 	"hogwild/data/format.libsvm":  {33, 16, "embeds what all readers have"},
 	"hogwild/data/format.rowsOf":  {28, 4, "embeds what all readers have"},

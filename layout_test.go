@@ -30,7 +30,7 @@ var order = []string{
 	"hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung", "hogwild/prepare",
 	"hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic", "hogwild/initweights",
 	"hogwild/programs", "hogwild/stop", "hogwild/curvature", "hogwild/unused", "hogwild/rollback", "hogwild/run",
-	"hogwild/tune", "hogwild/peers", "hogwild/export",
+	"hogwild/tune", "hogwild/peers", "hogwild/words", "hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
 }
 

@@ -14,6 +14,8 @@
 //	reproduce.go    hogwild reproduce
 //	version.go      hogwild version
 //	export.go       hogwild export
+//	nearest.go      hogwild nearest
+//	analogies.go    hogwild analogies
 //	eval.go         hogwild eval, and what weights of other programs are of
 //	doctor.go       hogwild doctor
 //	devices.go      hogwild devices

@@ -44,10 +44,11 @@ func FastText(to io.Writer, s *saved.Saved) error {
 			_ = binary.Write(w, binary.LittleEndian, x)
 		}
 	}
-	c := s.Config()
 	put(int32(fastTextMagic), int32(fastTextVersion))
-	for _, x := range []int{k, 5, c.Epochs, o.MinCount, 5, o.NGrams, loss, fastTextSupervised, o.Buckets, 0, 0, 100} {
-		put(int32(x)) // dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn, lrUpdateRate
+	// dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn, lrUpdateRate; what only training needs
+	// has fastText's defaults
+	for _, x := range []int{k, 5, 5, o.MinCount, 5, o.NGrams, loss, fastTextSupervised, o.Buckets, 0, 0, 100} {
+		put(int32(x))
 	}
 	tokens := int64(0)
 	for _, n := range v.Counts {

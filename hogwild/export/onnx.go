@@ -2,9 +2,11 @@
 // them, but not in the arrays of NumPy: they take inputs as the training data had them, and predict what
 // the run predicts.
 //
-//	onnx.go   a model as an ONNX graph
-//	graph.go  the parts of such a graph
-//	npy.go    the tensors as arrays of NumPy
+//	onnx.go      a model as an ONNX graph
+//	graph.go     the parts of such a graph
+//	npy.go       the tensors as arrays of NumPy
+//	fasttext.go  a model of text as fastText's
+//	vectors.go   vectors of words as word2vec's
 package export
 
 import (

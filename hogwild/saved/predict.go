@@ -182,6 +182,3 @@ func (s *Saved) predict(p *data.Piece, probabilities bool) *Predictions {
 	}
 	return out
 }
-
-// Config returns the settings of the run.
-func (s *Saved) Config() config.Config { return s.config }

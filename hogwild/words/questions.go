@@ -4,8 +4,9 @@
 //	questions.go  analogies, and pairs of words with a similarity
 //	rank.go       rank correlation
 //	nearest.go    neighbours
-//	vectors.go    the vectors
+//	open.go       the vectors of a run or a file
 //	read.go       files of word2vec
+//	vectors.go    the vectors
 package words
 
 import (

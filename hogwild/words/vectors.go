@@ -1,15 +1,5 @@
 package words
 
-import (
-	"math"
-	"os"
-	"path/filepath"
-
-	"hogwild/hogwild/config"
-	"hogwild/hogwild/rundir"
-	"hogwild/internal/vec"
-)
-
 // Vectors are words, by falling count, and a vector of K numbers for each.
 type Vectors struct {
 	Path  string
@@ -18,56 +8,6 @@ type Vectors struct {
 	W     []float32 // words x K
 
 	units []float32 // W with rows of length 1
-}
-
-// Open reads the vectors of a run, a folder or its file of weights, beside which is words.txt; or a .vec or .bin file of
-// word2vec, which may be packed. Errors match config.ErrUsage.
-func Open(path string) (*Vectors, error) {
-	v, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	v.Path, v.units = path, make([]float32, len(v.W))
-	for i := range v.Words {
-		row, to := v.W[i*v.K:(i+1)*v.K], v.units[i*v.K:(i+1)*v.K]
-		if n := math.Sqrt(float64(vec.Dot(row, row))); n > 0 {
-			vec.Axpy(float32(1/n), row, to)
-		}
-	}
-	return v, nil
-}
-
-func open(path string) (*Vectors, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, config.Usage("%w", err)
-	case !info.IsDir() && filepath.Ext(path) != ".safetensors":
-		return read(path)
-	}
-	f, err := rundir.ReadWeights(path, 0)
-	if err != nil {
-		return nil, err
-	}
-	if f.Saved == nil || f.Saved.Meta.Text == nil {
-		return nil, config.Usage("%s has no vectors of words: only the models word2vec and text have them", f.Path)
-	}
-	known := f.Saved.Meta.Text.Vocabulary
-	if known == nil {
-		return nil, config.Usage("%s: its words are missing: keep %s of the run beside it", f.Path, rundir.WordsFile)
-	}
-	for _, t := range f.Tensors() {
-		if t.Name != "in.weight" || len(t.Shape) != 2 || t.Shape[0] < len(known.Words) {
-			continue
-		}
-		w, err := t.Floats()
-		if err != nil {
-			return nil, config.Usage("%s: %w", f.Path, err)
-		}
-		k := t.Shape[1] // behind the words, the model text has sequences of words
-		return &Vectors{Words: known.Words, K: k, W: w[:len(known.Words)*k]}, nil
-	}
-	return nil, config.Usage("%s has no tensor in.weight with a row for each of %d words", f.Path, len(known.Words))
 }
 
 // first are the most frequent words.
