@@ -34,8 +34,8 @@ func analogiesCommand() *cli.Command {
 		ArgsUsage: "RUN|VECTORS FILE", Description: analogiesHelp, Flags: l.flags},
 		func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) != 2 {
-				return usagef("analogies takes a run, or a file of vectors, and a file of questions: hogwild analogies " +
-					"runs/news questions-words.txt")
+				return usagef("analogies takes a run, or a file of vectors, and a file of questions: hogwild " +
+					"analogies runs/news questions-words.txt")
 			}
 			if restrict < 1 {
 				return usagef("--restrict %d: want 1 or more", restrict)

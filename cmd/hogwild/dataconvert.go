@@ -81,8 +81,8 @@ func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error
 	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
 	c.Model = map[string]string{text.Words: "word2vec:1", text.Labels: "text:1"}[task]
-	o := data.Options{Text: c.TextOptions(), Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format, Target: c.Target,
-		Ignore:  c.Ignore,
+	o := data.Options{Text: c.TextOptions(), Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
+		Target: c.Target, Ignore: c.Ignore,
 		Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}
 	begun, tell := time.Now(), newTeller(stderr)
 	r, err := data.Convert(ctx, o, out, c.CheckIdle, tell.tell)

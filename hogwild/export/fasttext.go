@@ -45,8 +45,8 @@ func FastText(to io.Writer, s *saved.Saved) error {
 		}
 	}
 	put(int32(fastTextMagic), int32(fastTextVersion))
-	// dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn, lrUpdateRate; what only training needs
-	// has fastText's defaults
+	// dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn, lrUpdateRate; what only training
+	// needs has fastText's defaults
 	for _, x := range []int{k, 5, 5, o.MinCount, 5, o.NGrams, loss, fastTextSupervised, o.Buckets, 0, 0, 100} {
 		put(int32(x))
 	}

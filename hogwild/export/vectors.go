@@ -10,8 +10,8 @@ import (
 	"hogwild/hogwild/words"
 )
 
-// Vectors writes vectors of words as word2vec.c does: "words K", and for each word the word, a space and its numbers, as
-// text in a line, or as float32 of little end and a newline. Text has all digits of a float32.
+// Vectors writes vectors of words as word2vec.c does: "words K", and for each word the word, a space and its numbers,
+// as text in a line, or as float32 of little end and a newline. Text has all digits of a float32.
 func Vectors(to io.Writer, v *words.Vectors, asText bool) error {
 	w := bufio.NewWriterSize(to, 1<<20)
 	fmt.Fprintf(w, "%d %d\n", len(v.Words), v.K)

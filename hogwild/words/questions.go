@@ -54,8 +54,8 @@ type Answers struct {
 	Pairs    *Pairs     `json:"pairs,omitempty"`
 }
 
-// Ask answers a file of questions. Analogies, "a b c d" in each line below a line ": section", ask for the word that is
-// to c as b is to a (Mikolov et al. 2013, "Efficient estimation of word representations", section 4.1): the one whose
+// Ask answers a file of questions. Analogies, "a b c d" in each line below a line ": section", ask for the word that
+// is to c as b is to a (Mikolov et al. 2013, "Efficient estimation of word representations", section 4.1): the one whose
 // vector is nearest to b - a + c, all of length 1, and none of the three. Pairs, "a b similarity", are compared by their
 // rank. Only the most frequent words, so many, are known, and case does not count, as in gensim's
 // evaluate_word_analogies and evaluate_word_pairs, with which the results agree. Errors match config.ErrUsage.
@@ -204,8 +204,8 @@ func (q *questions) correct(all [][4]int) (n int) {
 // WriteText writes a table of the sections, or a line of the pairs.
 func (a *Answers) WriteText(w io.Writer) error {
 	if p := a.Pairs; p != nil {
-		_, err := fmt.Fprintf(w, "%s: Spearman %.4f, Pearson %.4f; %d of %d pairs answered\n", a.File, p.Spearman, p.Pearson,
-			p.Answered, p.Asked)
+		_, err := fmt.Fprintf(w, "%s: Spearman %.4f, Pearson %.4f; %d of %d pairs answered\n", a.File, p.Spearman,
+			p.Pearson, p.Answered, p.Asked)
 		return err
 	}
 	t := human.TableOf(append(a.Sections[:len(a.Sections):len(a.Sections)], a.Total),
