@@ -138,6 +138,12 @@ var samples = [loopCount]func(n int, m *maker){
 		m.result(float32(k))
 	},
 	LoopWiden: func(n int, m *maker) { Widen(m.bytes(n), m.floats(n), m.floats(n), m.floats(n)) },
+	LoopWords: sampleWords,
+	LoopRows: func(n int, m *maker) {
+		w, idx := m.floats(7*n), []uint32{2, 6, 2, 0, 5, 1}
+		GatherRows(w, n, idx, 0.3, m.floats(n))
+		ScatterRows(w, n, idx[:5], 0.1, m.floats(n))
+	},
 	LoopFetch: func(n int, m *maker) {
 		Prefetch(m.bytes(n))
 		PrefetchFloats(m.floats(n))
@@ -192,6 +198,14 @@ func sampleFactor(n int, m *maker) {
 			FactorRate{Keep: 0.99, Rate: -0.01})
 		m.result(float32(sum))
 	}
+}
+
+func sampleWords(n int, m *maker) {
+	w := Words{K: n, In: m.floats(5 * n), Out: m.floats(9 * n)}
+	inputs, targets := []uint32{3, 0, 3}, []uint32{1, 2, NoTarget, 2, 3, 4, 5, 6, 1, 0, 8, 7, 6, 5, 4, 3, 2, 1, 8, 8, 8}
+	m.result(float32(w.Window(inputs, targets, 0.1)), float32(w.Bag(inputs, targets[:9], 0.1)),
+		float32(w.Block(inputs, targets[:6], 0.1)), float32(w.Block(inputs, targets[:8], 0.1)),
+		float32(w.Loss(inputs, targets, 7, false)), float32(w.Loss(inputs, targets, 7, true)))
 }
 
 func sampleConvRow(n int, m *maker) {

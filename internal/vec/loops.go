@@ -32,6 +32,8 @@ const (
 	LoopSparseOuter        // AddOuter of sparse rows
 	LoopNonzeros           // Nonzeros
 	LoopWiden              // Widen
+	LoopWords              // Words: Window, Bag, Block
+	LoopRows               // GatherRows, ScatterRows
 	LoopFetch              // asks for memory ahead of its use
 	loopCount
 )
@@ -39,7 +41,7 @@ const (
 var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear",
 	"factor", "convrow",
 	"convgrad", "pool", "unpool", "merge", "mergecentered", "largest", "sparsegemv", "sparseger", "sparseouter",
-	"nonzeros", "widen", "fetch"}
+	"nonzeros", "widen", "words", "rows", "fetch"}
 
 // String is the name that HOGWILD_LOOPS_OFF takes.
 func (l Loop) String() string { return loopNames[l] }

@@ -15,6 +15,7 @@ import (
 //go:generate sh -c "cd gen && go run . conv -out ../conv_amd64.s -stubs ../conv_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . factor -out ../factor_amd64.s -stubs ../factor_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . peak -out ../peak_amd64.s -stubs ../peak_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run . words -out ../words_amd64.s -stubs ../words_amd64.go -pkg vec"
 
 // This file is the way from a loop to its assembly on x86-64. Each function is called
 // only where use names a set other than Plain, with slices that are checked and not empty.

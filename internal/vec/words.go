@@ -1,6 +1,9 @@
 package vec
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Words are the two tables of a model of words, each of rows of K numbers: how a word is looked up, and how it is
 // predicted. Others may write them at the same time.
@@ -8,7 +11,9 @@ type Words struct {
 	K       int
 	In, Out []float32
 
-	h, e []float32 // K each
+	h, e, zero []float32 // K each
+	x, o, g    []float32 // of Block: copies of its rows, and its coefficients
+	stride     int       // of a copy
 }
 
 // NoTarget stands for a row that is left out.
@@ -16,7 +21,7 @@ const NoTarget = ^uint32(0)
 
 func (w *Words) scratch() (h, e []float32) {
 	if len(w.h) != w.K {
-		w.h, w.e = make([]float32, w.K), make([]float32, w.K)
+		w.h, w.e, w.zero = make([]float32, w.K), make([]float32, w.K), make([]float32, w.K)
 	}
 	return w.h, w.e
 }
@@ -28,10 +33,59 @@ func (w *Words) scratch() (h, e []float32) {
 //
 // and at last in += e. It returns the loss, the sum of -log sigmoid(+-x).
 func (w *Words) Pair(input uint32, targets []uint32, lr float32) (loss float64) {
+	one := [1]uint32{input}
+	return w.Window(one[:], targets, lr)
+}
+
+// Window is Pair for each of the inputs, with a group of the targets each.
+func (w *Words) Window(inputs, targets []uint32, lr float32) (loss float64) {
+	if n := len(targets) / max(1, len(inputs)); w.fast(n) {
+		return w.groups(nil, inputs, targets, n, lr, stepAll)
+	}
 	_, e := w.scratch()
-	in := row(w.In, int(input), w.K)[:w.K]
-	loss = w.targets(in, targets, lr, e)
-	Axpy(1, e, in)
+	for i, in := range inputs {
+		in := row(w.In, int(in), w.K)[:w.K]
+		loss += w.targets(in, group(targets, i, len(inputs)), lr, e)
+		Axpy(1, e, in)
+	}
+	return loss
+}
+
+// group is the i-th of n groups.
+func group(targets []uint32, i, n int) []uint32 { n = len(targets) / n; return targets[i*n : (i+1)*n] }
+
+// The parts of a step that the loop takes: all of it; all but the move of the input, which is left in e; the loss.
+const (
+	stepAll = iota
+	stepBag
+	stepLoss
+)
+
+// most is how many losses the loop may add up at once: it multiplies numbers from 1 to 2.
+const most = 1000
+
+// fast reports whether the loop takes groups of n targets.
+func (w *Words) fast(n int) bool { return use[LoopWords] != Plain && 0 < n && n <= most }
+
+// groups steps each of the inputs, or h if it is not nil, against a group of n targets.
+func (w *Words) groups(h []float32, inputs, targets []uint32, n int, lr float32, mode int) (loss float64) {
+	w.scratch()
+	for at := 0; n > 0 && at < len(targets); {
+		count := min(most/n, (len(targets)-at)/n)
+		var in []uint32
+		if h == nil {
+			in = inputs[at/n : at/n+count]
+		}
+		done, linear, product := w.stepsFast(h, in, count, targets[at:at+count*n], n, lr, mode)
+		if done < 0 {
+			panic(fmt.Sprintf("vec: of input %d, %v, or of its targets %v one is outside the tables", ^done, inputs, targets))
+		}
+		loss += linear + math.Log(product)
+		at += count * n
+	}
+	if loss != loss {
+		clear(w.zero) // the loop adds 0 times rows to it
+	}
 	return loss
 }
 
@@ -66,20 +120,15 @@ func LogisticPair(x float32, label bool) (g float32, loss float64) {
 	return g, loss
 }
 
-// Window is Pair for each of the inputs, with a group of the targets each.
-func (w *Words) Window(inputs, targets []uint32, lr float32) (loss float64) {
-	n := len(targets) / max(1, len(inputs))
-	for i, in := range inputs {
-		loss += w.Pair(in, targets[i*n:(i+1)*n], lr)
-	}
-	return loss
-}
-
 // Bag is Pair with the mean of the inputs; each of these is moved by all of e.
 func (w *Words) Bag(inputs, targets []uint32, lr float32) (loss float64) {
 	h, e := w.scratch()
 	GatherRows(w.In, w.K, inputs, 1/float32(len(inputs)), h)
-	loss = w.targets(h, targets, lr, e)
+	if w.fast(len(targets)) {
+		loss = w.groups(h, nil, targets, len(targets), lr, stepBag)
+	} else {
+		loss = w.targets(h, targets, lr, e)
+	}
 	ScatterRows(w.In, w.K, inputs, 1, e)
 	return loss
 }
@@ -91,7 +140,10 @@ func (w *Words) Bag(inputs, targets []uint32, lr float32) (loss float64) {
 // (Ji, Satish, Li, Dubey 2016, "Parallelizing word2vec in shared and distributed memory".)
 func (w *Words) Block(inputs, targets []uint32, lr float32) (loss float64) {
 	m, n, k := len(inputs), len(targets), w.K
-	x, o := make([]float32, m*k), make([]float32, n*k)
+	if use[LoopWords] != Plain && m > 0 && n > 0 {
+		return w.block(inputs, targets, lr)
+	}
+	x, o := aligned(&w.x, m*k), aligned(&w.o, n*k)
 	for i, in := range inputs {
 		copy(x[i*k:(i+1)*k], row(w.In, int(in), k))
 	}
@@ -114,12 +166,55 @@ func (w *Words) Block(inputs, targets []uint32, lr float32) (loss float64) {
 	return loss
 }
 
+// aligned are n numbers, of which those that are longer than a line of the cache begin with one: Go's allocator aligns
+// powers of two.
+func aligned(x *[]float32, n int) []float32 {
+	size := 1 << 10
+	for size < n {
+		size *= 2
+	}
+	if len(*x) < n {
+		*x = make([]float32, size)
+	}
+	return (*x)[:n]
+}
+
+// six is how many targets the loop of Block takes at once, and eight how many coefficients these have.
+const six, eight = 6, 8
+
+// block is Block by copies of rows that begin with lines of the cache and end with zeros.
+func (w *Words) block(inputs, targets []uint32, lr float32) (loss float64) {
+	m, n := len(inputs), len(targets)
+	stride, batches := (w.K+15)&^15, (n+six-1)/six
+	if w.stride != stride {
+		w.x, w.o, w.stride = nil, nil, stride
+	}
+	x, o, g := aligned(&w.x, m*stride), aligned(&w.o, batches*six*stride), aligned(&w.g, batches*m*eight)
+	w.copyFast(w.In, inputs, x)
+	w.copyFast(w.Out, targets, o)
+	for b := range batches {
+		t, o := targets[six*b:min(n, six*b+six)], o[six*b*stride:]
+		for i := 0; i < m; i += most / eight {
+			count := min(m-i, most/eight)
+			linear, product := w.dotsFast(x[i*stride:], count, o, t, b, lr, g[(b*m+i)*eight:])
+			loss += linear + math.Log(product)
+		}
+	}
+	for b := range batches {
+		w.moveFast(inputs, targets[six*b:min(n, six*b+six)], x, o[six*b*stride:], g[b*m*eight:])
+	}
+	return loss
+}
+
 // Loss is that of a window, without a step: of Window, where the targets are a group for each input, else of Block; or of
 // Bag.
 func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float64) {
 	h, _ := w.scratch()
 	if bag {
 		GatherRows(w.In, w.K, inputs, 1/float32(len(inputs)), h)
+		if w.fast(len(targets)) {
+			return w.groups(h, nil, targets, len(targets), 0, stepLoss)
+		}
 		return w.lossOf(h, targets)
 	}
 	for i, in := range inputs {
@@ -127,7 +222,12 @@ func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float6
 		if len(targets) > group {
 			t = targets[i*group : (i+1)*group]
 		}
-		loss += w.lossOf(row(w.In, int(in), w.K)[:w.K], t)
+		if w.fast(group) {
+			one := [1]uint32{in}
+			loss += w.groups(nil, one[:], t, group, 0, stepLoss)
+		} else {
+			loss += w.lossOf(row(w.In, int(in), w.K)[:w.K], t)
+		}
 	}
 	return loss
 }
@@ -144,15 +244,28 @@ func (w *Words) lossOf(h []float32, targets []uint32) (loss float64) {
 
 // GatherRows sets h (k numbers) to a times the sum of rows of w.
 func GatherRows(w []float32, k int, idx []uint32, a float32, h []float32) {
-	clear(h[:k])
-	for _, j := range idx {
-		Axpy(a, row(w, int(j), k)[:k], h[:k])
+	h = h[:k]
+	clear(h)
+	if use[LoopRows] != Plain && len(idx) > 0 {
+		checkRows(idx, w, k)
+		gatherFast(w, k, idx, h)
+	} else {
+		for _, j := range idx {
+			Axpy(1, row(w, int(j), k)[:k], h)
+		}
 	}
+	Scale(a, h)
 }
 
 // ScatterRows adds a times e (k numbers) to rows of w.
 func ScatterRows(w []float32, k int, idx []uint32, a float32, e []float32) {
+	e = e[:k]
+	if use[LoopRows] != Plain && len(idx) > 0 {
+		checkRows(idx, w, k)
+		scatterFast(w, k, idx, a, e)
+		return
+	}
 	for _, j := range idx {
-		Axpy(a, e[:k], row(w, int(j), k)[:k])
+		Axpy(a, e, row(w, int(j), k)[:k])
 	}
 }

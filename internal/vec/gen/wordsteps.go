@@ -1,0 +1,443 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// batch is how many rows of Out are stepped at once: so many sums, and so many factors of rows, lie in registers of AVX2.
+const batch = 6
+
+// The modes of wordsSteps: all of a step, one that leaves the input's move in e, and none but the loss.
+const (
+	stepAll = iota
+	stepBag
+	stepLoss
+)
+
+// wordsSteps is Words.Window: for each of n inputs its group of targets, in batches of six that are all different. Six rows
+// lie two batches ahead of their turn, and are asked for while others are written. It returns how many inputs it did, and
+// the complement where a row is outside its table.
+func (s simd) wordsSteps() {
+	TEXT("wordsSteps"+s.name, NOSPLIT, "func(in *float32, ins int, out *float32, outs, k int, inputs *uint32, n int, "+
+		"targets *uint32, group int, lr float32, e, zero *float32, mode int) (done int, linear, product float64)")
+	Pragma("noescape")
+	w := wordsConstants()
+	k := arg("k")
+	r := s.columns(k)
+	rows, soon := AllocLocal(64), AllocLocal(64)
+	t := table(number("out"), number("outs"), r.k, number("zero"))
+	done, left, first, start, finish, input, next := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8),
+		AllocLocal(8), AllocLocal(8), AllocLocal(8)
+	coef := AllocLocal(32)
+	loss := newWordLoss()
+	set := func(m Mem, x uint64) {
+		zero := GP64()
+		MOVQ(U32(x), zero)
+		MOVQ(zero, m)
+	}
+	set(done, 0)
+	last := arg("n")
+	IMULQ(number("group"), last)
+	SHLQ(Imm(2), last)
+	ADDQ(number("targets"), last)
+	MOVQ(last, finish)
+
+	Label("input")
+	i, in := GP64(), GP64()
+	MOVQ(done, i)
+	CMPQ(i, number("n"))
+	JGE(LabelRef("done"))
+	MOVQ(number("in"), in)
+	list := arg("inputs")
+	TESTQ(list, list)
+	JZ(LabelRef("found"))
+	x := GP64()
+	MOVL(Mem{Base: list, Index: i, Scale: 4}, x.As32())
+	CMPQ(x, number("ins"))
+	JAE(LabelRef("outside"))
+	IMULQ(r.k, x)
+	ADDQ(x, in)
+	INCQ(i)
+	CMPQ(i, number("n"))
+	JGE(LabelRef("found"))
+	MOVL(Mem{Base: list, Index: i, Scale: 4}, x.As32())
+	IMULQ(r.k, x)
+	ADDQ(number("in"), x)
+	MOVQ(x, next)
+	JMP(LabelRef("follows"))
+	Label("found")
+	MOVQ(in, next)
+	Label("follows")
+	MOVQ(in, input)
+	size := arg("group")
+	MOVQ(size, left)
+	set(first, 0)
+	zero := arg("zero")
+	MOVQ(zero, start)
+
+	Label("batch")
+	at, count := arg("targets"), GP64()
+	six := GP64()
+	MOVQ(U32(batch), six)
+	MOVQ(left, count)
+	CMPQ(count, six)
+	CMOVQGT(six, count)
+	list2, none := some(Mem{Base: at}, count)
+	// Those from one on that stands among them before are another batch.
+	same, equal, bits, end6 := YMM(), YMM(), GP64(), GP64()
+	VPXOR(same, same, same)
+	for _, earlier := range w.earlier {
+		VMOVDQU(earlier, equal)
+		VPERMD(list2, equal, equal)
+		VPCMPEQD(list2, equal, equal)
+		VPOR(equal, same, same)
+	}
+	VPANDN(same, none, same)
+	VMOVMSKPS(same, bits.As32())
+	BTSQ(count, bits)
+	TZCNTQ(bits, count)
+	VMOVDQU(from(w.ends, count), equal)
+	VPXOR(w.ones, equal, equal)
+	VPOR(equal, list2, list2)
+	VPOR(equal, none, none)
+	// All are rows of the table, or none is touched.
+	VMOVDQU(t.last, equal)
+	VPMINUD(list2, equal, equal)
+	VPCMPEQD(list2, equal, equal)
+	VPOR(none, equal, equal)
+	VMOVMSKPS(equal, bits.As32())
+	CMPL(bits.As32(), U32(255))
+	JNE(LabelRef("outside"))
+	t.find(list2, none, rows)
+	SUBQ(count, left)
+	LEAQ(Mem{Base: at, Index: count, Scale: 4}, at)
+	MOVQ(at, number("targets"))
+	ADDQ(Imm(4*batch), at) // those two batches from the one in hand
+	MOVQ(finish, end6)
+	SUBQ(at, end6)
+	SARQ(Imm(2), end6)
+	CMPQ(end6, six)
+	CMOVQGT(six, end6)
+	XORQ(bits, bits)
+	TESTQ(end6, end6)
+	CMOVQLT(bits, end6)
+	later, noneLater := some(Mem{Base: at}, end6)
+	t.find(later, noneLater, soon)
+
+	row := many(GP64, batch)
+	in = GP64()
+	MOVQ(input, in)
+	for j := range row {
+		MOVQ(rows.Offset(8*j), row[j])
+	}
+	sum := s.vectors(batch)
+	s.zero(sum...)
+	r.each("dot", func(p place) {
+		h := s.loadAt(p, p.at(in))
+		for j := range row {
+			s.addProduct(p, p.at(row[j]), h, sum[j])
+		}
+	})
+	signs, by := YMM(), GP64()
+	LEAQ(w.signs, by)
+	ADDQ(first, by)
+	VMOVUPS(Mem{Base: by}, signs)
+	set(first, 32)
+	g := loss.logistic(s.sixSums(sum), none, signs, number("lr"))
+
+	mode := arg("mode")
+	CMPQ(mode, Imm(stepLoss))
+	JEQ(LabelRef("stepped"))
+	VMOVUPS(g, coef)
+	source, base, to, fetched := GP64(), GP64(), GP64(), GP64()
+	MOVQ(start, source)
+	MOVQ(number("zero"), base)
+	MOVQ(number("e"), to)
+	MOVQ(to, start)
+	CMPQ(left, Imm(0))
+	JG(LabelRef("more"))
+	CMPQ(number("mode"), Imm(stepBag))
+	JEQ(LabelRef("more"))
+	MOVQ(in, base)
+	MOVQ(in, to)
+	Label("more")
+	factors := s.vectors(batch)
+	for j := range factors {
+		VBROADCASTSS(coef.Offset(4*j), factors[j])
+	}
+	r.each("move", func(p place) {
+		h, e := s.loadAt(p, p.at(in)), s.loadAt(p, p.at(source))
+		for j := range row {
+			o := s.loadAt(p, p.at(row[j]))
+			VFMADD231PS(factors[j], o, e)
+			VFMADD231PS(factors[j], h, o)
+			s.storeAt(p, o, p.at(row[j]))
+			MOVQ(soon.Offset(8*j), fetched)
+			PREFETCHT0(p.at(fetched))
+		}
+		MOVQ(next, fetched)
+		PREFETCHT0(p.at(fetched))
+		s.addAt(p, p.at(base), e)
+		s.storeAt(p, e, p.at(to))
+	})
+	Label("stepped")
+	CMPQ(left, Imm(0))
+	JG(LabelRef("batch"))
+	INCQ(done)
+	JMP(LabelRef("input"))
+
+	Label("outside")
+	NOTQ(done)
+	Label("done")
+	MOVQ(done, i)
+	Store(i, ReturnIndex(0))
+	loss.store(1)
+	end()
+}
+
+// rowOf sets to to the address of row number i of list, which is lost.
+func rowOf(list, i Register, stride, base Mem, to Register) {
+	MOVL(Mem{Base: list, Index: i, Scale: 4}, to.(GPVirtual).As32())
+	IMULQ(stride, to)
+	ADDQ(base, to)
+}
+
+// wordsCopy copies n rows of w to x; what stands for no row is left out. It returns how many rows it did: fewer where one
+// is outside.
+func (s simd) wordsCopy() {
+	begin("wordsCopy"+s.name, "func(w *float32, rows, k int, idx *uint32, n int, x *float32, stride int) (done int)")
+	r := s.columns(arg("k"))
+	idx, x, i, row, none := arg("idx"), arg("x"), GP64(), GP64(), GP32()
+	XORQ(i, i)
+	MOVL(U32(1<<32-1), none)
+	Label("row")
+	CMPQ(i, number("n"))
+	JGE(LabelRef("done"))
+	MOVL(Mem{Base: idx, Index: i, Scale: 4}, row.As32())
+	CMPL(row.As32(), none)
+	JEQ(LabelRef("next"))
+	CMPQ(row, number("rows"))
+	JAE(LabelRef("done"))
+	IMULQ(r.k, row)
+	ADDQ(number("w"), row)
+	r.each("copy", func(p place) { s.storeAt(p, s.loadAt(p, p.at(row)), p.at(x)) })
+	Label("next")
+	ADDQ(number("stride"), x)
+	INCQ(i)
+	JMP(LabelRef("row"))
+	Label("done")
+	Store(i, ReturnIndex(0))
+	end()
+}
+
+// wordsDots sets coef to the coefficients of a step of m rows x against six of o, eight numbers a row: see logistic. targets are
+// n, of the first six at most; a row of x or o has stride bytes, whole vectors. signs is 0 for the first batch, else 32.
+func (s simd) wordsDots() {
+	TEXT("wordsDots"+s.name, NOSPLIT, "func(x *float32, m int, o *float32, stride int, targets *uint32, n, signs int, "+
+		"lr float32, coef *float32) (linear, product float64)")
+	Pragma("noescape")
+	w := wordsConstants()
+	signs, by := YMM(), GP64()
+	LEAQ(w.signs, by)
+	ADDQ(number("signs"), by)
+	VMOVUPS(Mem{Base: by}, signs)
+	_, none := some(Mem{Base: arg("targets")}, arg("n"))
+	x, stride, g, m := arg("x"), arg("stride"), arg("coef"), arg("m")
+	row := many(GP64, batch)
+	MOVQ(number("o"), row[0])
+	for j := 1; j < batch; j++ {
+		LEAQ(Mem{Base: row[j-1], Index: stride, Scale: 1}, row[j])
+	}
+	loss := newWordLoss()
+	c := GP64()
+	countdown("input", m, func() {
+		sum := s.vectors(batch)
+		s.zero(sum...)
+		XORQ(c, c)
+		Label("dot")
+		h := s.load(Mem{Base: x, Index: c, Scale: 1}, nil)
+		for j := range row {
+			VFMADD231PS(Mem{Base: row[j], Index: c, Scale: 1}, h, sum[j])
+		}
+		ADDQ(I8(s.bytes()), c)
+		CMPQ(c, stride)
+		JL(LabelRef("dot"))
+		VMOVUPS(loss.logistic(s.sixSums(sum), none, signs, number("lr")), Mem{Base: g})
+		ADDQ(stride, x)
+		ADDQ(Imm(32), g)
+	})
+	loss.store(0)
+	end()
+}
+
+// wordsMove adds to the rows inputs of in, m of them, coef times the rows of o, and to the rows targets of out, n of six, coef'
+// times those of x, where coef is from wordsDots. All indices have been checked.
+func (s simd) wordsMove() {
+	TEXT("wordsMove"+s.name, NOSPLIT, "func(in, out *float32, k int, inputs *uint32, m int, targets *uint32, n int, "+
+		"x, o *float32, stride int, coef *float32)")
+	Pragma("noescape")
+	r := s.columns(arg("k"))
+	stride, inputs, targets, row, i, none := arg("stride"), arg("inputs"), arg("targets"), GP64(), GP64(), GP64()
+	var sum [batch][]VecVirtual // avo takes what is set to zero for in use before
+	for j := range sum {
+		sum[j] = s.vectors(1)
+		if s.masks {
+			sum[j] = s.vectors(2)
+		}
+	}
+	body := func(name string, places ...func(base Register) (Mem, place)) {
+		old := make([][]VecVirtual, batch)
+		x, g := arg("x"), arg("coef")
+		MOVQ(number("o"), row)
+		for j := range old {
+			for _, at := range places {
+				m, p := at(row)
+				old[j] = append(old[j], s.loadAt(p, m))
+			}
+			s.zero(sum[j][:len(places)]...)
+			if j < batch-1 {
+				ADDQ(stride, row)
+			}
+		}
+		XORQ(i, i)
+		Label(name + "Input")
+		rowOf(inputs, i, r.k, number("in"), row)
+		var h, mine []VecVirtual
+		for _, at := range places {
+			m, p := at(x)
+			h = append(h, s.loadAt(p, m))
+			m, p = at(row)
+			mine = append(mine, s.loadAt(p, m))
+		}
+		for j := range old {
+			factor := s.vector()
+			VBROADCASTSS(Mem{Base: g, Disp: 4 * j}, factor)
+			for v := range places {
+				VFMADD231PS(factor, old[j][v], mine[v])
+				VFMADD231PS(factor, h[v], sum[j][v])
+			}
+		}
+		for v, at := range places {
+			m, p := at(row)
+			s.storeAt(p, mine[v], m)
+		}
+		ADDQ(stride, x)
+		ADDQ(Imm(32), g)
+		INCQ(i)
+		CMPQ(i, number("m"))
+		JL(LabelRef(name + "Input"))
+		for j := range sum {
+			left := fmt.Sprint(name, "Left", j)
+			CMPQ(number("n"), Imm(uint64(j)))
+			JLE(LabelRef(name + "Stepped"))
+			MOVL(Mem{Base: targets, Disp: 4 * j}, row.As32())
+			CMPL(row.As32(), none.As32())
+			JEQ(LabelRef(left))
+			IMULQ(r.k, row)
+			ADDQ(number("out"), row)
+			for v, at := range places {
+				m, p := at(row)
+				s.addAt(p, m, sum[j][v])
+				s.storeAt(p, sum[j][v], m)
+			}
+			Label(left)
+		}
+		Label(name + "Stepped")
+	}
+	MOVQ(I32(-1), none)
+	XORQ(r.c, r.c)
+	if s.masks { // two vectors at a time
+		JMP(LabelRef("pairs"))
+		Label("pair")
+		body("pair", func(base Register) (Mem, place) {
+			return Mem{Base: base, Index: r.c, Scale: 1}, place{r.c, s.width, nil}
+		},
+			func(base Register) (Mem, place) {
+				return Mem{Base: base, Index: r.c, Scale: 1, Disp: s.bytes()}, place{r.c, s.width, nil}
+			})
+		ADDQ(I32(2*s.bytes()), r.c)
+		Label("pairs")
+		two := GP64()
+		LEAQ(Mem{Base: r.c, Disp: 2 * s.bytes()}, two)
+		CMPQ(two, r.whole)
+		JLE(LabelRef("pair"))
+	}
+	part := 0
+	r.rest("one", func(p place) {
+		part++
+		body(fmt.Sprint("one", part), func(base Register) (Mem, place) { return p.at(base), p })
+	})
+	end()
+}
+
+// gatherRows adds n rows of w to h; four at a time, while those that come next are asked for.
+func (s simd) gatherRows() {
+	begin("gatherRows"+s.name, "func(w *float32, k int, idx *uint32, n int, h *float32)")
+	r := s.columns(arg("k"))
+	w, idx, n, h := number("w"), arg("idx"), arg("n"), arg("h")
+	const at = 4
+	row := many(GP64, at)
+	zero, soon := GP64(), GP64()
+	add := func(name string, rows []GPVirtual) {
+		for j := range rows {
+			MOVL(Mem{Base: idx, Disp: 4 * j}, rows[j].As32())
+			IMULQ(r.k, rows[j])
+			ADDQ(w, rows[j])
+		}
+		XORQ(zero, zero)
+		r.each(name, func(p place) {
+			x := s.loadAt(p, p.at(h))
+			for j := range rows {
+				s.addAt(p, p.at(rows[j]), x)
+			}
+			s.storeAt(p, x, p.at(h))
+		})
+		ADDQ(I8(int8(4*len(rows))), idx)
+		SUBQ(I8(int8(len(rows))), n)
+	}
+	_ = soon
+	JMP(LabelRef("many"))
+	Label("four")
+	add("four", row)
+	Label("many")
+	CMPQ(n, I8(at))
+	JGE(LabelRef("four"))
+	JMP(LabelRef("few"))
+	Label("one")
+	add("one", row[:1])
+	Label("few")
+	TESTQ(n, n)
+	JG(LabelRef("one"))
+	end()
+}
+
+// scatterRows adds a times e to n rows of w, while those that come next are asked for.
+func (s simd) scatterRows() {
+	begin("scatterRows"+s.name, "func(w *float32, k int, idx *uint32, n int, a float32, e *float32)")
+	r := s.columns(arg("k"))
+	w, idx, n, e := number("w"), arg("idx"), arg("n"), arg("e")
+	a := s.spread("a")
+	row, soon, i, then := GP64(), GP64(), GP64(), GP64()
+	XORQ(i, i)
+	Label("row")
+	rowOf(idx, i, r.k, w, row)
+	const ahead = 4
+	LEAQ(Mem{Base: i, Disp: ahead}, then)
+	CMPQ(then, n)
+	CMOVQGE(i, then)
+	rowOf(idx, then, r.k, w, soon)
+	r.each("add", func(p place) {
+		x := s.loadAt(p, p.at(row))
+		s.addProduct(p, p.at(e), a, x)
+		s.storeAt(p, x, p.at(row))
+		PREFETCHT0(p.at(soon))
+	})
+	INCQ(i)
+	CMPQ(i, n)
+	JL(LabelRef("row"))
+	end()
+}
