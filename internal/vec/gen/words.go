@@ -27,36 +27,17 @@ type columns struct {
 	s        simd
 	k        Mem       // bytes of a row
 	c, whole GPVirtual // a place; the end of the whole vectors
-	last     Register  // the mask of the last vector
 }
 
-// A place is some numbers of a row.
+// A place is n numbers of a row.
 type place struct {
-	c    Register
-	n    int
-	mask Register
+	c Register
+	n int
 }
 
 // columns begins with the length of a row in k, which it makes bytes.
 func (s simd) columns(k GPVirtual) *columns {
 	r := &columns{s: s, k: AllocLocal(8), c: GP64(), whole: GP64()}
-	if s.masks {
-		// The last vector ends with the row, and begins in the one before it: see factorSteps. Of a row of less than
-		// a vector it is the first.
-		rest, mask, shift, short := GP64(), GP64(), GP64(), GP64()
-		r.last = K()
-		MOVQ(k, rest)
-		ANDQ(Imm(15), rest)
-		MOVQ(I32(-1), mask)
-		BZHIQ(rest, mask, mask)
-		MOVQ(U32(16), shift)
-		SUBQ(rest, shift)
-		XORQ(short, short)
-		CMPQ(k, Imm(16))
-		CMOVQLT(short, shift)
-		SHLXQ(shift, mask, mask)
-		KMOVW(mask.As32(), r.last)
-	}
 	SHLQ(Imm(2), k)
 	MOVQ(k, r.k)
 	MOVQ(k, r.whole)
@@ -64,7 +45,8 @@ func (s simd) columns(k GPVirtual) *columns {
 	return r
 }
 
-// each goes over all numbers of rows, by whole vectors, and then what is left.
+// each goes over all numbers of rows, by whole vectors, and then by parts of one: what a masked store has written cannot be
+// loaded before it has left the processor's queue, and a masked load may wait for a line that nobody has asked for.
 func (r *columns) each(name string, body func(p place)) {
 	XORQ(r.c, r.c)
 	r.rest(name, body)
@@ -74,88 +56,55 @@ func (r *columns) each(name string, body func(p place)) {
 func (r *columns) rest(name string, body func(p place)) {
 	JMP(LabelRef(name + "Test"))
 	Label(name + "Whole")
-	body(place{r.c, r.s.width, nil})
+	body(place{r.c, r.s.width})
 	ADDQ(I8(r.s.bytes()), r.c)
 	Label(name + "Test")
 	CMPQ(r.c, r.whole)
 	JL(LabelRef(name + "Whole"))
-	if r.s.masks {
-		r.end(name, func() { body(place{r.c, r.s.width, r.last}) })
-		return
-	}
-	for _, n := range []int{4, 2, 1} {
+	for n := r.s.width / 2; n > 0; n /= 2 {
 		none := fmt.Sprint(name, n)
 		TESTB(U8(4*n), r.k)
 		JZ(LabelRef(none))
-		body(place{r.c, n, nil})
+		body(place{r.c, n})
 		ADDQ(Imm(uint64(4*n)), r.c)
 		Label(none)
 	}
 }
 
-// end does what is left of rows with the mask last.
-func (r *columns) end(name string, body func()) {
-	zero := GP64()
-	CMPQ(r.whole, r.k)
-	JEQ(LabelRef(name + "Done"))
-	MOVQ(r.k, r.c)
-	XORQ(zero, zero)
-	SUBQ(I8(64), r.c)
-	CMOVQLT(zero, r.c)
-	body()
-	Label(name + "Done")
-}
-
 func (p place) at(row Register) Mem { return Mem{Base: row, Index: p.c, Scale: 1} }
 
+// loadAt are the numbers at m, and zeros behind them.
 func (s simd) loadAt(p place, m Mem) VecVirtual {
-	if s.masks {
-		return s.load(m, p.mask)
-	}
 	if p.n == s.width {
 		return s.load(m, nil)
 	}
 	x := s.vector()
-	s.zero(x) // or avo takes the upper half for what it was before
+	VXORPS(x, x, x) // or avo takes the upper half for what it was before
 	switch p.n {
-	case 4:
-		VMOVUPS(m, x.AsX())
 	case 2:
 		VMOVSD(m, x.AsX())
 	case 1:
 		VMOVSS(m, x.AsX())
+	default:
+		VMOVUPS(m, part(x, p.n))
 	}
 	return x
 }
 
-func (s simd) storeAt(p place, x VecVirtual, m Mem) {
-	if s.masks {
-		s.store(x, m, p.mask)
-	} else {
-		storePart(x, m, p.n)
-	}
-}
-
 // addProduct is sum += x times the numbers at m.
 func (s simd) addProduct(p place, m Mem, x, sum VecVirtual) {
-	switch {
-	case p.mask != nil:
-		VFMADD231PS(m, x, p.mask, sum)
-	case p.n == s.width:
+	if p.n == s.width {
 		VFMADD231PS(m, x, sum)
-	default:
+	} else {
 		VFMADD231PS(s.loadAt(p, m), x, sum)
 	}
 }
 
 // addAt is sum += the numbers at m.
 func (s simd) addAt(p place, m Mem, sum VecVirtual) {
-	switch {
-	case p.mask != nil:
-		VADDPS(m, sum, p.mask, sum)
-	case p.n == s.width:
+	if p.n == s.width {
 		VADDPS(m, sum, sum)
-	default:
+	} else {
 		VADDPS(s.loadAt(p, m), sum, sum)
 	}
 }

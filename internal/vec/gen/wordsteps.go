@@ -135,7 +135,7 @@ func (s simd) wordsSteps() {
 		MOVQ(rows.Offset(8*j), row[j])
 	}
 	sum := s.vectors(batch)
-	s.zero(sum...)
+	clearAll(sum)
 	r.each("dot", func(p place) {
 		h := s.loadAt(p, p.at(in))
 		for j := range row {
@@ -153,11 +153,25 @@ func (s simd) wordsSteps() {
 	CMPQ(mode, Imm(stepLoss))
 	JEQ(LabelRef("stepped"))
 	VMOVUPS(g, coef)
-	source, base, to, fetched := GP64(), GP64(), GP64(), GP64()
+	// While the coefficients come, memory is asked for what comes later.
+	fetched := GP64()
+	XORQ(r.c, r.c)
+	Label("line")
+	for j := range row {
+		MOVQ(soon.Offset(8*j), fetched)
+		PREFETCHT0(Mem{Base: fetched, Index: r.c, Scale: 1})
+	}
+	MOVQ(next, fetched)
+	PREFETCHT0(Mem{Base: fetched, Index: r.c, Scale: 1})
+	ADDQ(I8(64), r.c)
+	CMPQ(r.c, r.k)
+	JL(LabelRef("line"))
+	source, base, mine, to := GP64(), GP64(), GP64(), GP64()
 	MOVQ(start, source)
 	MOVQ(number("zero"), base)
-	MOVQ(number("e"), to)
-	MOVQ(to, start)
+	MOVQ(number("e"), mine)
+	MOVQ(mine, to)
+	MOVQ(mine, start)
 	CMPQ(left, Imm(0))
 	JG(LabelRef("more"))
 	CMPQ(number("mode"), Imm(stepBag))
@@ -169,20 +183,25 @@ func (s simd) wordsSteps() {
 	for j := range factors {
 		VBROADCASTSS(coef.Offset(4*j), factors[j])
 	}
-	r.each("move", func(p place) {
+	step := func(p place, j int, h, e VecVirtual) {
+		o := s.loadAt(p, p.at(row[j]))
+		VFMADD231PS(factors[j], o, e)
+		VFMADD231PS(factors[j], h, o)
+		storePart(o, p.at(row[j]), p.n)
+	}
+	// The next group begins with the same word, and waits for it.
+	r.each("word", func(p place) {
 		h, e := s.loadAt(p, p.at(in)), s.loadAt(p, p.at(source))
-		for j := range row {
-			o := s.loadAt(p, p.at(row[j]))
-			VFMADD231PS(factors[j], o, e)
-			VFMADD231PS(factors[j], h, o)
-			s.storeAt(p, o, p.at(row[j]))
-			MOVQ(soon.Offset(8*j), fetched)
-			PREFETCHT0(p.at(fetched))
+		step(p, 0, h, e)
+		storePart(e, p.at(mine), p.n)
+	})
+	r.each("move", func(p place) {
+		h, e := s.loadAt(p, p.at(in)), s.loadAt(p, p.at(mine))
+		for j := 1; j < batch; j++ {
+			step(p, j, h, e)
 		}
-		MOVQ(next, fetched)
-		PREFETCHT0(p.at(fetched))
 		s.addAt(p, p.at(base), e)
-		s.storeAt(p, e, p.at(to))
+		storePart(e, p.at(to), p.n)
 	})
 	Label("stepped")
 	CMPQ(left, Imm(0))
@@ -224,7 +243,7 @@ func (s simd) wordsCopy() {
 	JAE(LabelRef("done"))
 	IMULQ(r.k, row)
 	ADDQ(number("w"), row)
-	r.each("copy", func(p place) { s.storeAt(p, s.loadAt(p, p.at(row)), p.at(x)) })
+	r.each("copy", func(p place) { storePart(s.loadAt(p, p.at(row)), p.at(x), p.n) })
 	Label("next")
 	ADDQ(number("stride"), x)
 	INCQ(i)
@@ -256,7 +275,7 @@ func (s simd) wordsDots() {
 	c := GP64()
 	countdown("input", m, func() {
 		sum := s.vectors(batch)
-		s.zero(sum...)
+		clearAll(sum)
 		XORQ(c, c)
 		Label("dot")
 		h := s.load(Mem{Base: x, Index: c, Scale: 1}, nil)
@@ -282,15 +301,8 @@ func (s simd) wordsMove() {
 	Pragma("noescape")
 	r := s.columns(arg("k"))
 	stride, inputs, targets, row, i, none := arg("stride"), arg("inputs"), arg("targets"), GP64(), GP64(), GP64()
-	var sum [batch][]VecVirtual // avo takes what is set to zero for in use before
-	for j := range sum {
-		sum[j] = s.vectors(1)
-		if s.masks {
-			sum[j] = s.vectors(2)
-		}
-	}
 	body := func(name string, places ...func(base Register) (Mem, place)) {
-		old := make([][]VecVirtual, batch)
+		old, sum := make([][]VecVirtual, batch), make([][]VecVirtual, batch)
 		x, g := arg("x"), arg("coef")
 		MOVQ(number("o"), row)
 		for j := range old {
@@ -298,7 +310,8 @@ func (s simd) wordsMove() {
 				m, p := at(row)
 				old[j] = append(old[j], s.loadAt(p, m))
 			}
-			s.zero(sum[j][:len(places)]...)
+			sum[j] = s.vectors(len(places))
+			clearAll(sum[j])
 			if j < batch-1 {
 				ADDQ(stride, row)
 			}
@@ -323,7 +336,7 @@ func (s simd) wordsMove() {
 		}
 		for v, at := range places {
 			m, p := at(row)
-			s.storeAt(p, mine[v], m)
+			storePart(mine[v], m, p.n)
 		}
 		ADDQ(stride, x)
 		ADDQ(Imm(32), g)
@@ -342,7 +355,7 @@ func (s simd) wordsMove() {
 			for v, at := range places {
 				m, p := at(row)
 				s.addAt(p, m, sum[j][v])
-				s.storeAt(p, sum[j][v], m)
+				storePart(sum[j][v], m, p.n)
 			}
 			Label(left)
 		}
@@ -354,10 +367,10 @@ func (s simd) wordsMove() {
 		JMP(LabelRef("pairs"))
 		Label("pair")
 		body("pair", func(base Register) (Mem, place) {
-			return Mem{Base: base, Index: r.c, Scale: 1}, place{r.c, s.width, nil}
+			return Mem{Base: base, Index: r.c, Scale: 1}, place{r.c, s.width}
 		},
 			func(base Register) (Mem, place) {
-				return Mem{Base: base, Index: r.c, Scale: 1, Disp: s.bytes()}, place{r.c, s.width, nil}
+				return Mem{Base: base, Index: r.c, Scale: 1, Disp: s.bytes()}, place{r.c, s.width}
 			})
 		ADDQ(I32(2*s.bytes()), r.c)
 		Label("pairs")
@@ -394,7 +407,7 @@ func (s simd) gatherRows() {
 			for j := range rows {
 				s.addAt(p, p.at(rows[j]), x)
 			}
-			s.storeAt(p, x, p.at(h))
+			storePart(x, p.at(h), p.n)
 		})
 		ADDQ(I8(int8(4*len(rows))), idx)
 		SUBQ(I8(int8(len(rows))), n)
@@ -433,11 +446,18 @@ func (s simd) scatterRows() {
 	r.each("add", func(p place) {
 		x := s.loadAt(p, p.at(row))
 		s.addProduct(p, p.at(e), a, x)
-		s.storeAt(p, x, p.at(row))
+		storePart(x, p.at(row), p.n)
 		PREFETCHT0(p.at(soon))
 	})
 	INCQ(i)
 	CMPQ(i, n)
 	JL(LabelRef("row"))
 	end()
+}
+
+// clearAll is zero in an instruction that avo knows to read nothing.
+func clearAll(all []VecVirtual) {
+	for _, x := range all {
+		VXORPS(x, x, x)
+	}
 }
