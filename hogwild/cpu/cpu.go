@@ -222,10 +222,13 @@ func (d *cpu) writeStep(rows []int32, lr float64) {
 // PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
 // a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
-	if d.step != nil && d.cfg.Asked.GradientDelay == 0 {
-		return chunksAhead
+	switch {
+	case d.step == nil || d.cfg.Asked.GradientDelay > 0:
+		return 1
+	case d.halves == nil: // steps on words take microseconds
+		return 2
 	}
-	return 1
+	return chunksAhead
 }
 
 // chunksAhead is how many chunks a worker of a model that takes its steps by itself takes
