@@ -2,7 +2,6 @@ package data
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -20,8 +19,10 @@ const (
 // suitsWords refuses what is no text, and settings of tables.
 func (o Options) suitsWords(path string) error {
 	switch name := strings.TrimSuffix(path, ".gz"); {
-	case o.Memory != nil:
-		return errors.New("data: words are read from a file, and the data are in memory")
+	case o.Memory != nil || isDigits(path):
+		return fmt.Errorf("data: %s: the model takes words, from a file of text", o.Path)
+	case o.Scale != "" && o.Scale != "auto" && o.Scale != "none":
+		return fmt.Errorf("data: scale %s: text has no numbers to be scaled: leave scale out", o.Scale)
 	case o.Target != "":
 		return fmt.Errorf("data: target %s: a corpus has no labels: leave target out, or choose the model text:100",
 			o.Target)

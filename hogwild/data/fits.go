@@ -20,8 +20,12 @@ func supportsTask(s *Set, task, path string) error {
 	case s.Classes != nil:
 		is = "classes"
 	}
-	if task == "" || task == is {
+	if task == "" && s.Text == nil || task == is {
 		return nil
+	}
+	if task == "" {
+		return fmt.Errorf("data: %s holds %s: choose the model %s", path, is,
+			map[string]string{text.Words: "word2vec:100", text.Labels: "text:100"}[is])
 	}
 	return fmt.Errorf("data: %s holds %s, and the model takes %s: choose another model, or convert the data again "+
 		"with --task %s", path, is, task, task)

@@ -80,9 +80,9 @@ func (o Options) readLines(src *source, like *Meta) (l *lines, err error) {
 func (o Options) isTable(path string, like *Meta) bool {
 	ending := filepath.Ext(strings.TrimSuffix(path, ".gz"))
 	switch {
-	case o.Format == "text" || like != nil && like.Text.Columns == nil:
+	case o.Format == "text":
 		return false
-	case o.Format == "csv" || o.Target != "" || like != nil:
+	case o.Format == "csv" || o.Target != "" || like != nil && like.Text.Columns != nil:
 		return true
 	}
 	return ending == ".csv" || ending == ".tsv"
@@ -145,7 +145,7 @@ func (l *lines) findRows(o Options, like *Meta, number func(name string) int32) 
 
 // textColumns is what the columns of other tables are found by.
 func textColumns(like *Meta) *format.Known {
-	if like == nil {
+	if like == nil || like.Text.Columns == nil {
 		return nil
 	}
 	return &format.Known{Columns: like.Text.Columns, Target: like.Target, Named: like.Named}
