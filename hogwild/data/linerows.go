@@ -60,9 +60,9 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 		s.Ptr[i+1] = s.Ptr[i] + int64(n)
 	}
 	err = windows(l.src.Room.Space(), s, len(rows), func(from, to int) {
-		l.each(rows, like, from, to, func(at int, ids []uint32) {
+		l.each(rows, like, from, to, func(at int, f *text.Features, line []byte) {
 			part := s.Val[s.Ptr[at]:s.Ptr[at+1]]
-			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], ids)
+			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], f.Of(line))
 			for k := range part {
 				part[k] = 1 / float32(len(part))
 			}
@@ -79,7 +79,7 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 // sizes are how many features rows have; rows that have none are left out.
 func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 	all := make([]int32, len(rows))
-	l.each(rows, like, 0, len(rows), func(at int, ids []uint32) { all[at] = int32(len(ids)) })
+	l.each(rows, like, 0, len(rows), func(at int, f *text.Features, line []byte) { all[at] = int32(f.Count(line)) })
 	for at, n := range all {
 		if n > 0 {
 			kept, sizes = append(kept, rows[at]), append(sizes, n)
@@ -91,19 +91,18 @@ func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 	return kept, sizes
 }
 
-// each calls do with the features of some rows, by all processors, or in the order of the file where that does not fit
-// in memory.
-func (l *lines) each(rows []int32, like *Meta, from, to int, do func(at int, ids []uint32)) {
+// each calls do with some rows, by all processors, or in the order of the file where that does not fit in memory.
+func (l *lines) each(rows []int32, like *Meta, from, to int, do func(at int, f *text.Features, line []byte)) {
 	if sp := l.src.Room.Space(); sp != nil {
 		f := text.NewFeatures(like.Text)
 		inOrder(sp, from, to, func(at int) int { return int(rows[at]) },
-			func(at, i int) { do(at, f.Of(l.line(int32(i)))) })
+			func(at, i int) { do(at, f, l.line(int32(i))) })
 		return
 	}
 	parallel(to-from, func(a, b int) {
 		f := text.NewFeatures(like.Text)
 		for at := from + a; at < from+b; at++ {
-			do(at, f.Of(l.line(rows[at])))
+			do(at, f, l.line(rows[at]))
 		}
 	})
 }

@@ -24,8 +24,9 @@ type Piece struct {
 	done chan struct{}
 }
 
-// Slots is how many pieces of a text are in memory at a time.
-func Slots() int { return runtime.GOMAXPROCS(0) + 1 }
+// Slots is how many pieces of a text are in memory at a time. What works on them may hold a vocabulary each, and the
+// file or its unpacking keeps few of them busy.
+func Slots() int { return min(runtime.GOMAXPROCS(0), 8) + 1 }
 
 // Pieces reads a text as it comes, and has all processors work on its pieces. Then it calls take with each, in the
 // order of the text, one after the other. The Source that it returns has no Text.

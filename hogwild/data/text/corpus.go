@@ -111,7 +111,7 @@ func (c *Corpus) Each(do func(part int, sentence []uint32) error) error {
 			}
 		}
 		c.pieces[i].ids = nil
-		if done += len(p.ids); done > 64<<20 { // the set that is filled needs the memory
+		if done += len(p.ids); done > 8<<20 { // the set that is filled needs the memory
 			debug.FreeOSMemory()
 			done = 0
 		}

@@ -69,6 +69,13 @@ func NewFeatures(o *Options) *Features { return &Features{o: o} }
 // Of are the features of a line in rising order, each as often as it occurs, valid until the next call. They are the
 // inputs that fastText's Dictionary::getLine finds: words that the vocabulary lacks are in sequences too.
 func (f *Features) Of(line []byte) []uint32 {
+	f.Count(line)
+	slices.Sort(f.ids)
+	return f.ids
+}
+
+// Count is how many features Of finds.
+func (f *Features) Count(line []byte) int {
 	f.ids, f.hashes = f.ids[:0], f.hashes[:0]
 	label, ids := []byte(f.o.Label), f.o.Vocabulary.index()
 	each(line, func(word []byte) {
@@ -89,8 +96,7 @@ func (f *Features) Of(line []byte) []uint32 {
 			f.ids = append(f.ids, uint32(len(ids))+uint32(h%uint64(f.o.Buckets)))
 		}
 	}
-	slices.Sort(f.ids)
-	return f.ids
+	return len(f.ids)
 }
 
 // hash is fastText's: FNV-1a of bytes with signs.
