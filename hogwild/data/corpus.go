@@ -19,10 +19,8 @@ const (
 // suitsWords refuses what is no text, and settings of tables.
 func (o Options) suitsWords(path string) error {
 	switch name := strings.TrimSuffix(path, ".gz"); {
-	case o.Memory != nil || isDigits(path):
-		return fmt.Errorf("data: %s: the model takes words, from a file of text", o.Path)
-	case o.Scale != "" && o.Scale != "auto" && o.Scale != "none":
-		return fmt.Errorf("data: scale %s: text has no numbers to be scaled: leave scale out", o.Scale)
+	case isDigits(path):
+		return fmt.Errorf("data: %s: the model takes words, from a file of text", path)
 	case o.Target != "":
 		return fmt.Errorf("data: target %s: a corpus has no labels: leave target out, or choose the model text:100",
 			o.Target)

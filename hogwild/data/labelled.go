@@ -1,18 +1,8 @@
 package data
 
-import (
-	"fmt"
-)
-
 // loadLabelled makes the sets of a text with labels: a row for each label of each line.
 func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s Sets, err error) {
 	defer s.closeOn(&err)
-	if o.Text == nil || o.Memory != nil {
-		return s, src.Errorf("text is read from a file, by Options.Text")
-	}
-	if o.Scale != "" && o.Scale != "auto" && o.Scale != "none" {
-		return s, fmt.Errorf("data: scale %s: text has no numbers to be scaled: leave scale out", o.Scale)
-	}
 	l, err := o.readLines(src, nil)
 	if err != nil {
 		return s, err
@@ -48,7 +38,6 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 		return s, err
 	}
 	like := &s.Train.Meta
-	l.meta.Notes = nil // train has them
 	if k > 0 {
 		s.Validation, err = l.store(apart, like)
 		s.noteApart(o, all)

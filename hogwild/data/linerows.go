@@ -47,6 +47,7 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 		return nil, l.src.Errorf("no line has a word of the training data")
 	}
 	m, total := l.meta, 0
+	l.meta.Notes = nil // each set has its own
 	m.Kind, m.Scale, m.Rows, m.Classes, m.Features = Sparse, "none", len(rows), like.Classes, like.Features
 	m.Text, m.Seed = like.Text, like.Seed
 	for _, n := range sizes {

@@ -2,6 +2,7 @@ package data
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,14 @@ func LoadSets(o Options) (Sets, error) {
 	}
 	if !slices.Contains([]string{"", format.Fill, format.Drop, format.Refuse}, o.Missing) {
 		return Sets{}, fmt.Errorf("data: missing %q: want fill, drop or error", o.Missing)
+	}
+	if o.Task == text.Words || o.Task == text.Labels {
+		if o.Text == nil || o.Memory != nil {
+			return Sets{}, errors.New("data: text is read from files, and as Options.Text says")
+		}
+		if o.Scale != "" && o.Scale != "auto" && o.Scale != "none" {
+			return Sets{}, fmt.Errorf("data: scale %s: text has no numbers to be scaled: leave scale out", o.Scale)
+		}
 	}
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)

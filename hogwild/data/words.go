@@ -1,7 +1,6 @@
 package data
 
 import (
-	"errors"
 	"unicode/utf8"
 
 	"hogwild/hogwild/data/text"
@@ -14,9 +13,6 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 	share, isShare, err := ValidationShare(o.Validation)
 	if err == nil {
 		err = o.suitsWords(path)
-	}
-	if err == nil && o.Text == nil {
-		err = errors.New("data: words are read by Options.Text, which is nil")
 	}
 	if err != nil {
 		return s, err
@@ -64,7 +60,7 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 	switch {
 	case err != nil:
 	case test != "":
-		s.Test, err = o.wordsLike(test, like)
+		s.Test, err = o.likewise(test, like)
 	case s.Test == nil:
 		s.Train.notef("too few lines to hold any out: the training set is the test set, too; name another with --test")
 		s.Test, err = s.Train.again()

@@ -77,8 +77,8 @@ func (r *csvRows) learn() error {
 	like, o := r.o.Like, r.o
 	if len(r.columns) == 1 && like == nil {
 		if r.LooksLikeText() {
-			return r.Errorf("one column only: if it is text, choose the model word2vec:100, or text:100 if lines have " +
-				"labels")
+			return r.Errorf("one column only: if it is text, choose the model word2vec:100, or text:100 if lines " +
+				"have labels")
 		}
 		return r.Errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
 	}

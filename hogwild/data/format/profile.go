@@ -1,11 +1,13 @@
 package format
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // profile reads all cells once to learn what the columns are.
@@ -135,4 +137,16 @@ func (t *table) isHeader(first []string) bool {
 		onlyTexts = onlyTexts && isText && c.numbers == 0 && !again
 	}
 	return onlyTexts
+}
+
+// LooksLikeText reports whether the file begins with words: with fewer numbers than a table has.
+func (s *Source) LooksLikeText() bool {
+	head := s.Text[:min(len(s.Text), 1<<16)]
+	words, numbers := bytes.FieldsFunc(head, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;|:", c) }), 0
+	for _, w := range words {
+		if _, is := Number(string(w)); is {
+			numbers++
+		}
+	}
+	return notText(head) == "" && len(words) > 0 && 4*numbers < len(words)
 }

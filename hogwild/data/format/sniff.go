@@ -82,18 +82,6 @@ var ratingsHead = regexp.MustCompile(
 // LooksLikeRatings reports whether the file begins as files of ratings do. A file of images is one long line.
 func (s *Source) LooksLikeRatings() bool { return ratingsHead.Match(s.Text[:min(len(s.Text), 4096)]) }
 
-// LooksLikeText reports whether the file begins with words: with fewer numbers than a table has.
-func (s *Source) LooksLikeText() bool {
-	head := s.Text[:min(len(s.Text), 1<<16)]
-	words, numbers := bytes.FieldsFunc(head, func(c rune) bool { return strings.ContainsRune(" \t\r\n,;|:", c) }), 0
-	for _, w := range words {
-		if _, is := Number(string(w)); is {
-			numbers++
-		}
-	}
-	return notText(head) == "" && len(words) > 0 && 4*numbers < len(words)
-}
-
 // Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a
 // writer.)
 func Existing(paths ...string) string {
