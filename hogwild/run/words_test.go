@@ -39,7 +39,7 @@ func wordRun(t *testing.T, lines int) config.Config {
 func TestWordsAreTrainedOnce(t *testing.T) {
 	for _, name := range []string{"word2vec:20", "word2vec:20 merged"} {
 		t.Run(name, func(t *testing.T) {
-			c := wordRun(t, 6000)
+			c := wordRun(t, 15000)
 			c.Epochs, c.Workers, c.MaxRestarts = 4, 3, 1000
 			if strings.HasSuffix(name, "merged") {
 				c.MergeEvery = "64"
@@ -49,12 +49,12 @@ func TestWordsAreTrainedOnce(t *testing.T) {
 			whole := train(t, alone)
 			words := whole.Examples / 4
 			r := start(t, c)
-			for range 5 {
-				time.Sleep(within(15 * time.Millisecond))
+			for i := range 6 {
+				time.Sleep(within(20 * time.Millisecond))
 				if ended(r.done) {
 					break
 				}
-				kill(t, r.pid(rand.IntN(c.Workers)))
+				kill(t, r.pid(i%c.Workers)) // each has been replaced when its turn comes again
 			}
 			killed, err := r.wait()
 			if err != nil {
