@@ -32,7 +32,8 @@ func (c *Config) TextOptions() *text.Options {
 	switch model.FamilyOf(c.Model) {
 	case model.Words:
 		return &text.Options{Kind: text.Words, MinCount: cmp.Or(c.MinCount, 5), Window: c.Window,
-			Negatives: c.Negatives, Sample: c.Subsample, NoiseExponent: c.NoiseExponent, OneGroup: c.CBOW || c.ShareNegatives}
+			Negatives: c.Negatives, Sample: c.Subsample, NoiseExponent: c.NoiseExponent,
+			OneGroup: c.CBOW || c.ShareNegatives}
 	case model.Text:
 		o := &text.Options{Kind: text.Labels, MinCount: cmp.Or(c.MinCount, 1), NGrams: c.WordNGrams,
 			Label: text.LabelPrefix}
