@@ -55,14 +55,10 @@ func poolFast(out, win, z, scale []float32, n, p, row int)       { panic(none) }
 func unpoolFast(dz, d, win, scale, sum []float32, n, p, row int) { panic(none) }
 
 func (w *Words) stepsFast(h []float32, inputs []uint32, count int, targets []uint32, n int, lr float32,
-	mode int) (done int, linear, product float64) {
+	onlyLoss bool) (linear, product float64) {
 	panic(none)
 }
-func (w *Words) copyFast(table []float32, idx []uint32, x []float32) { panic(none) }
-func (w *Words) dotsFast(x []float32, m int, o []float32, targets []uint32, b int, lr float32,
-	g []float32) (linear, product float64) {
-	panic(none)
-}
-func (w *Words) moveFast(inputs, targets []uint32, x, o, g []float32)      { panic(none) }
+func (w *Words) blockFast(inputs, targets []uint32, lr float32) float64    { panic(none) }
 func gatherFast(w []float32, k int, idx []uint32, h []float32)             { panic(none) }
 func scatterFast(w []float32, k int, idx []uint32, a float32, e []float32) { panic(none) }
+func (w *Words) fetchFast(inputs, targets []uint32)                        { panic(none) }

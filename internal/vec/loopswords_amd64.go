@@ -2,23 +2,67 @@
 
 package vec
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
-// stepsFast is Words.Window for count groups of n targets. It returns how many it did, and the complement where a row is
-// outside; and the loss, the sum of linear and log product.
+// stepsFast steps count inputs, or h if that is not nil, which it leaves with the move in e, against a group of n targets
+// each, or none of them. The loss is the sum of linear and log product.
 func (w *Words) stepsFast(h []float32, inputs []uint32, count int, targets []uint32, n int, lr float32,
-	mode int) (done int, linear, product float64) {
-	in, list := &w.In[0], (*uint32)(nil)
+	onlyLoss bool) (linear, product float64) {
+	plan := aligned(&w.plan, planFloats*len(targets))
+	in, list, none := &w.In[0], (*uint32)(nil), 0
 	if h != nil {
 		in = &h[0]
 	} else {
 		list = &inputs[0]
 	}
-	ins, outs := len(w.In)/w.K, len(w.Out)/w.K
-	if use[LoopWords] == AVX512 {
-		return wordsStepsAVX512(in, ins, &w.Out[0], outs, w.K, list, count, &targets[0], n, lr, &w.e[0], &w.zero[0], mode)
+	if onlyLoss {
+		none = 1
 	}
-	return wordsStepsAVX2(in, ins, &w.Out[0], outs, w.K, list, count, &targets[0], n, lr, &w.e[0], &w.zero[0], mode)
+	batches := wordsPlan(in, len(w.In)/w.K, &w.Out[0], len(w.Out)/w.K, w.K, list, count, &targets[0], n, &w.e[0],
+		&w.zero[0], &plan[0])
+	if batches < 0 {
+		panic(fmt.Sprintf("vec: of input %d of %v, or of its targets in %v, one is outside the tables", ^batches, inputs,
+			targets))
+	}
+	const ahead = 2 // batches whose rows have been asked for
+	next, known := plan[planFloats*min(ahead, len(targets)-1):], max(0, batches-ahead)
+	if use[LoopWords] == AVX512 {
+		return wordsStepsAVX512(&plan[0], batches, w.K, lr, &w.e[0], none, &next[0], known)
+	}
+	return wordsStepsAVX2(&plan[0], batches, w.K, lr, &w.e[0], none, &next[0], known)
+}
+
+// planFloats is how long the plan of a batch is.
+const planFloats = 32
+
+// six is how many targets the loop of Block takes at once, and eight how many coefficients these have.
+const six, eight = 6, 8
+
+// blockFast is Block by copies of rows that begin with lines of the cache and end with zeros.
+func (w *Words) blockFast(inputs, targets []uint32, lr float32) (loss float64) {
+	m, n := len(inputs), len(targets)
+	stride, batches := (w.K+15)&^15, (n+six-1)/six
+	if w.stride != stride {
+		w.x, w.o, w.stride = nil, nil, stride
+	}
+	x, o, g := aligned(&w.x, m*stride), aligned(&w.o, batches*six*stride), aligned(&w.g, batches*m*eight)
+	w.copyFast(w.In, inputs, x)
+	w.copyFast(w.Out, targets, o)
+	for b := range batches {
+		t, o := targets[six*b:min(n, six*b+six)], o[six*b*stride:]
+		for i := 0; i < m; i += most / eight {
+			count := min(m-i, most/eight)
+			linear, product := w.dotsFast(x[i*stride:], count, o, t, b, lr, g[(b*m+i)*eight:])
+			loss += linear + math.Log(product)
+		}
+	}
+	for b := range batches {
+		w.moveFast(inputs, targets[six*b:min(n, six*b+six)], x, o[six*b*stride:], g[b*m*eight:])
+	}
+	return loss
 }
 
 // copyFast copies rows of a table, checked, to x.
@@ -69,4 +113,9 @@ func scatterFast(w []float32, k int, idx []uint32, a float32, e []float32) {
 	} else {
 		scatterRowsAVX2(&w[0], k, &idx[0], len(idx), a, &e[0])
 	}
+}
+
+func (w *Words) fetchFast(inputs, targets []uint32) {
+	fetchRows(&w.In[0], len(w.In)/w.K, w.K, &inputs[0], len(inputs))
+	fetchRows(&w.Out[0], len(w.Out)/w.K, w.K, &targets[0], len(targets))
 }

@@ -13,6 +13,7 @@
 //
 //	linear.go factor.go     steps of SGD on single examples; half.go: in two halves,
 //	guard.go                  with a guard in between
+//	words.go                  on rows of two tables
 //	rows.go                 products of a batch of rows and a matrix, by
 //	dense.go gemm.go          tiles, of dense rows
 //	sparserows.go             bands of the matrix, and
@@ -25,6 +26,7 @@
 //	vec.go                  Dot, Axpy, Scale; the same of sparse vectors
 //	isa.go loops.go         the sets of instructions, and which loop takes which
 //	loops_amd64.go          the way to the assembly; gen writes that from Go here,
+//	loopswords_amd64.go       for words,
 //	loops_arm64.go            and here from C
 //	check.go                each loop against plain Go, on the user's machine
 //	peak.go                 the most that any loop can reach

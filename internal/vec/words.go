@@ -1,9 +1,6 @@
 package vec
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Words are the two tables of a model of words, each of rows of K numbers: how a word is looked up, and how it is
 // predicted. Others may write them at the same time.
@@ -14,6 +11,7 @@ type Words struct {
 	h, e, zero []float32 // K each
 	x, o, g    []float32 // of Block: copies of its rows, and its coefficients
 	stride     int       // of a copy
+	plan       []float32 // of the loop: addresses
 }
 
 // NoTarget stands for a row that is left out.
@@ -21,9 +19,19 @@ const NoTarget = ^uint32(0)
 
 func (w *Words) scratch() (h, e []float32) {
 	if len(w.h) != w.K {
-		w.h, w.e, w.zero = make([]float32, w.K), make([]float32, w.K), make([]float32, w.K)
+		for _, x := range []*[]float32{&w.h, &w.e, &w.zero} {
+			*x = aligned(new([]float32), w.K)
+		}
 	}
 	return w.h, w.e
+}
+
+// Fetch asks memory for the rows of a step that comes next, and does nothing else: the rows of a large table lie far away,
+// and no processor foresees them. Call it before the step that comes first.
+func (w *Words) Fetch(inputs, targets []uint32) {
+	if use[LoopWords] != Plain && len(inputs) > 0 && len(targets) > 0 {
+		w.fetchFast(inputs, targets)
+	}
 }
 
 // Pair takes a step of one row of In against rows of Out, the first with the label 1, the others with 0. For each of them
@@ -40,7 +48,7 @@ func (w *Words) Pair(input uint32, targets []uint32, lr float32) (loss float64) 
 // Window is Pair for each of the inputs, with a group of the targets each.
 func (w *Words) Window(inputs, targets []uint32, lr float32) (loss float64) {
 	if n := len(targets) / max(1, len(inputs)); w.fast(n) {
-		return w.groups(nil, inputs, targets, n, lr, stepAll)
+		return w.groups(nil, inputs, targets, n, lr, false)
 	}
 	_, e := w.scratch()
 	for i, in := range inputs {
@@ -54,21 +62,16 @@ func (w *Words) Window(inputs, targets []uint32, lr float32) (loss float64) {
 // group is the i-th of n groups.
 func group(targets []uint32, i, n int) []uint32 { n = len(targets) / n; return targets[i*n : (i+1)*n] }
 
-// The parts of a step that the loop takes: all of it; all but the move of the input, which is left in e; the loss.
-const (
-	stepAll = iota
-	stepBag
-	stepLoss
-)
-
 // most is how many losses the loop may add up at once: it multiplies numbers from 1 to 2.
 const most = 1000
 
 // fast reports whether the loop takes groups of n targets.
 func (w *Words) fast(n int) bool { return use[LoopWords] != Plain && 0 < n && n <= most }
 
-// groups steps each of the inputs, or h if it is not nil, against a group of n targets.
-func (w *Words) groups(h []float32, inputs, targets []uint32, n int, lr float32, mode int) (loss float64) {
+// groups steps each of the inputs against a group of n targets, or none of them. Where h is not nil it stands for the input,
+// and its move is left in e.
+func (w *Words) groups(h []float32, inputs, targets []uint32, n int, lr float32,
+	onlyLoss bool) (loss float64) {
 	w.scratch()
 	for at := 0; n > 0 && at < len(targets); {
 		count := min(most/n, (len(targets)-at)/n)
@@ -76,10 +79,7 @@ func (w *Words) groups(h []float32, inputs, targets []uint32, n int, lr float32,
 		if h == nil {
 			in = inputs[at/n : at/n+count]
 		}
-		done, linear, product := w.stepsFast(h, in, count, targets[at:at+count*n], n, lr, mode)
-		if done < 0 {
-			panic(fmt.Sprintf("vec: of input %d, %v, or of its targets %v one is outside the tables", ^done, inputs, targets))
-		}
+		linear, product := w.stepsFast(h, in, count, targets[at:at+count*n], n, lr, onlyLoss)
 		loss += linear + math.Log(product)
 		at += count * n
 	}
@@ -125,7 +125,7 @@ func (w *Words) Bag(inputs, targets []uint32, lr float32) (loss float64) {
 	h, e := w.scratch()
 	GatherRows(w.In, w.K, inputs, 1/float32(len(inputs)), h)
 	if w.fast(len(targets)) {
-		loss = w.groups(h, nil, targets, len(targets), lr, stepBag)
+		loss = w.groups(h, nil, targets, len(targets), lr, false)
 	} else {
 		loss = w.targets(h, targets, lr, e)
 	}
@@ -139,10 +139,14 @@ func (w *Words) Bag(inputs, targets []uint32, lr float32) (loss float64) {
 //
 // (Ji, Satish, Li, Dubey 2016, "Parallelizing word2vec in shared and distributed memory".)
 func (w *Words) Block(inputs, targets []uint32, lr float32) (loss float64) {
-	m, n, k := len(inputs), len(targets), w.K
-	if use[LoopWords] != Plain && m > 0 && n > 0 {
-		return w.block(inputs, targets, lr)
+	if use[LoopWords] != Plain && len(inputs) > 0 && len(targets) > 0 {
+		return w.blockFast(inputs, targets, lr)
 	}
+	return w.blockGo(inputs, targets, lr)
+}
+
+func (w *Words) blockGo(inputs, targets []uint32, lr float32) (loss float64) {
+	m, n, k := len(inputs), len(targets), w.K
 	x, o := aligned(&w.x, m*k), aligned(&w.o, n*k)
 	for i, in := range inputs {
 		copy(x[i*k:(i+1)*k], row(w.In, int(in), k))
@@ -179,33 +183,6 @@ func aligned(x *[]float32, n int) []float32 {
 	return (*x)[:n]
 }
 
-// six is how many targets the loop of Block takes at once, and eight how many coefficients these have.
-const six, eight = 6, 8
-
-// block is Block by copies of rows that begin with lines of the cache and end with zeros.
-func (w *Words) block(inputs, targets []uint32, lr float32) (loss float64) {
-	m, n := len(inputs), len(targets)
-	stride, batches := (w.K+15)&^15, (n+six-1)/six
-	if w.stride != stride {
-		w.x, w.o, w.stride = nil, nil, stride
-	}
-	x, o, g := aligned(&w.x, m*stride), aligned(&w.o, batches*six*stride), aligned(&w.g, batches*m*eight)
-	w.copyFast(w.In, inputs, x)
-	w.copyFast(w.Out, targets, o)
-	for b := range batches {
-		t, o := targets[six*b:min(n, six*b+six)], o[six*b*stride:]
-		for i := 0; i < m; i += most / eight {
-			count := min(m-i, most/eight)
-			linear, product := w.dotsFast(x[i*stride:], count, o, t, b, lr, g[(b*m+i)*eight:])
-			loss += linear + math.Log(product)
-		}
-	}
-	for b := range batches {
-		w.moveFast(inputs, targets[six*b:min(n, six*b+six)], x, o[six*b*stride:], g[b*m*eight:])
-	}
-	return loss
-}
-
 // Loss is that of a window, without a step: of Window, where the targets are a group for each input, else of Block; or of
 // Bag.
 func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float64) {
@@ -213,7 +190,7 @@ func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float6
 	if bag {
 		GatherRows(w.In, w.K, inputs, 1/float32(len(inputs)), h)
 		if w.fast(len(targets)) {
-			return w.groups(h, nil, targets, len(targets), 0, stepLoss)
+			return w.groups(h, nil, targets, len(targets), 0, true)
 		}
 		return w.lossOf(h, targets)
 	}
@@ -224,7 +201,7 @@ func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float6
 		}
 		if w.fast(group) {
 			one := [1]uint32{in}
-			loss += w.groups(nil, one[:], t, group, 0, stepLoss)
+			loss += w.groups(nil, one[:], t, group, 0, true)
 		} else {
 			loss += w.lossOf(row(w.In, int(in), w.K)[:w.K], t)
 		}

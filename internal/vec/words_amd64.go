@@ -5,7 +5,7 @@
 package vec
 
 //go:noescape
-func wordsStepsAVX2(in *float32, ins int, out *float32, outs int, k int, inputs *uint32, n int, targets *uint32, group int, lr float32, e *float32, zero *float32, mode int) (done int, linear float64, product float64)
+func wordsStepsAVX2(plan *float32, batches int, k int, lr float32, e *float32, loss int, ahead *float32, known int) (linear float64, product float64)
 
 //go:noescape
 func wordsCopyAVX2(w *float32, rows int, k int, idx *uint32, n int, x *float32, stride int) (done int)
@@ -23,7 +23,7 @@ func gatherRowsAVX2(w *float32, k int, idx *uint32, n int, h *float32)
 func scatterRowsAVX2(w *float32, k int, idx *uint32, n int, a float32, e *float32)
 
 //go:noescape
-func wordsStepsAVX512(in *float32, ins int, out *float32, outs int, k int, inputs *uint32, n int, targets *uint32, group int, lr float32, e *float32, zero *float32, mode int) (done int, linear float64, product float64)
+func wordsStepsAVX512(plan *float32, batches int, k int, lr float32, e *float32, loss int, ahead *float32, known int) (linear float64, product float64)
 
 //go:noescape
 func wordsCopyAVX512(w *float32, rows int, k int, idx *uint32, n int, x *float32, stride int) (done int)
@@ -39,3 +39,9 @@ func gatherRowsAVX512(w *float32, k int, idx *uint32, n int, h *float32)
 
 //go:noescape
 func scatterRowsAVX512(w *float32, k int, idx *uint32, n int, a float32, e *float32)
+
+//go:noescape
+func wordsPlan(in *float32, ins int, out *float32, outs int, k int, inputs *uint32, n int, targets *uint32, group int, e *float32, zero *float32, plan *float32) (batches int)
+
+//go:noescape
+func fetchRows(w *float32, rows int, k int, idx *uint32, n int)

@@ -4,198 +4,45 @@
 
 #include "textflag.h"
 
-// func wordsStepsAVX2(in *float32, ins int, out *float32, outs int, k int, inputs *uint32, n int, targets *uint32, group int, lr float32, e *float32, zero *float32, mode int) (done int, linear float64, product float64)
-// Requires: AVX, AVX2, BMI, CMOV, FMA3, MMX+, SSE2
-TEXT ·wordsStepsAVX2(SB), NOSPLIT, $352-128
-	MOVQ         k+32(FP), AX
+// func wordsStepsAVX2(plan *float32, batches int, k int, lr float32, e *float32, loss int, ahead *float32, known int) (linear float64, product float64)
+// Requires: AVX, AVX2, FMA3, MMX+, SSE2
+TEXT ·wordsStepsAVX2(SB), NOSPLIT, $40-80
+	MOVQ         k+16(FP), AX
 	SHLQ         $0x02, AX
 	MOVQ         AX, (SP)
 	MOVQ         AX, CX
 	ANDQ         $-32, CX
-	VPBROADCASTQ out+16(FP), Y0
-	VMOVDQU      Y0, 136(SP)
-	VPBROADCASTQ (SP), Y0
-	VMOVDQU      Y0, 168(SP)
-	VPBROADCASTQ zero+88(FP), Y0
-	VMOVDQU      Y0, 232(SP)
-	MOVQ         outs+24(FP), AX
-	DECQ         AX
-	VMOVQ        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVDQU      Y0, 200(SP)
+	MOVQ         plan+0(FP), DX
 	VXORPD       Y0, Y0, Y0
 	MOVQ         $0x3ff0000000000000, AX
 	VMOVQ        AX, X1
 	VBROADCASTSD X1, Y1
-	MOVQ         $0x00000000, AX
-	MOVQ         AX, 264(SP)
-	MOVQ         n+48(FP), AX
-	IMULQ        group+64(FP), AX
-	SHLQ         $0x02, AX
-	ADDQ         targets+56(FP), AX
-	MOVQ         AX, 296(SP)
-
-input:
-	MOVQ  264(SP), AX
-	CMPQ  AX, n+48(FP)
-	JGE   done
-	MOVQ  in+0(FP), DX
-	MOVQ  inputs+40(FP), BX
-	TESTQ BX, BX
-	JZ    found
-	MOVL  (BX)(AX*4), SI
-	CMPQ  SI, ins+8(FP)
-	JAE   outside
-	IMULQ (SP), SI
-	ADDQ  SI, DX
-	INCQ  AX
-	CMPQ  AX, n+48(FP)
-	JGE   found
-	MOVL  (BX)(AX*4), SI
-	IMULQ (SP), SI
-	ADDQ  in+0(FP), SI
-	MOVQ  SI, 312(SP)
-	JMP   follows
-
-found:
-	MOVQ DX, 312(SP)
-
-follows:
-	MOVQ DX, 304(SP)
-	MOVQ group+64(FP), AX
-	MOVQ AX, 272(SP)
-	MOVQ $0x00000000, AX
-	MOVQ AX, 280(SP)
-	MOVQ zero+88(FP), AX
-	MOVQ AX, 288(SP)
 
 batch:
-	MOVQ         targets+56(FP), AX
-	MOVQ         $0x00000006, BX
-	MOVQ         272(SP), DX
-	CMPQ         DX, BX
-	CMOVQGT      BX, DX
-	LEAQ         wordsEnds<>+0(SB), SI
-	MOVQ         $0x00000008, DI
-	SUBQ         DX, DI
-	VMOVDQU      (SI)(DI*4), Y2
-	VPMASKMOVD   (AX), Y2, Y4
-	VMOVDQU      wordsOnes<>+0(SB), Y3
-	VPXOR        Y3, Y2, Y2
-	VPOR         Y2, Y4, Y4
-	VPCMPEQD     Y3, Y4, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVDQU      wordsEarlier0<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier1<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier2<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier3<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier4<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPANDN       Y3, Y2, Y3
-	VMOVMSKPS    Y3, SI
-	BTSQ         DX, SI
-	TZCNTQ       SI, DX
-	LEAQ         wordsEnds<>+0(SB), SI
-	MOVQ         $0x00000008, DI
-	SUBQ         DX, DI
-	VMOVDQU      (SI)(DI*4), Y5
-	VPXOR        wordsOnes<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPOR         Y5, Y2, Y2
-	VMOVDQU      200(SP), Y5
-	VPMINUD      Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y2, Y5, Y5
-	VMOVMSKPS    Y5, SI
-	CMPL         SI, $0x000000ff
-	JNE          outside
-	VPMOVZXDQ    X4, Y3
-	VPMOVSXDQ    X2, Y5
-	VPMULUDQ     168(SP), Y3, Y3
-	VPADDQ       136(SP), Y3, Y3
-	VBLENDVPD    Y5, 232(SP), Y3, Y3
-	VMOVDQU      Y3, 8(SP)
-	VEXTRACTI128 $0x01, Y4, X3
-	VEXTRACTI128 $0x01, Y2, X4
-	VPMOVZXDQ    X3, Y3
-	VPMOVSXDQ    X4, Y4
-	VPMULUDQ     168(SP), Y3, Y3
-	VPADDQ       136(SP), Y3, Y3
-	VBLENDVPD    Y4, 232(SP), Y3, Y3
-	VMOVDQU      Y3, 40(SP)
-	SUBQ         DX, 272(SP)
-	LEAQ         (AX)(DX*4), AX
-	MOVQ         AX, targets+56(FP)
-	ADDQ         $0x18, AX
-	MOVQ         296(SP), DX
-	SUBQ         AX, DX
-	SARQ         $0x02, DX
-	CMPQ         DX, BX
-	CMOVQGT      BX, DX
-	XORQ         SI, SI
-	TESTQ        DX, DX
-	CMOVQLT      SI, DX
-	LEAQ         wordsEnds<>+0(SB), BX
-	MOVQ         $0x00000008, SI
-	SUBQ         DX, SI
-	VMOVDQU      (BX)(SI*4), Y3
-	VPMASKMOVD   (AX), Y3, Y5
-	VMOVDQU      wordsOnes<>+0(SB), Y4
-	VPXOR        Y4, Y3, Y3
-	VPOR         Y3, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y3
-	VPMOVZXDQ    X5, Y4
-	VPMOVSXDQ    X3, Y6
-	VPMULUDQ     168(SP), Y4, Y4
-	VPADDQ       136(SP), Y4, Y4
-	VBLENDVPD    Y6, 232(SP), Y4, Y4
-	VMOVDQU      Y4, 72(SP)
-	VEXTRACTI128 $0x01, Y5, X4
-	VEXTRACTI128 $0x01, Y3, X3
-	VPMOVZXDQ    X4, Y4
-	VPMOVSXDQ    X3, Y3
-	VPMULUDQ     168(SP), Y4, Y4
-	VPADDQ       136(SP), Y4, Y4
-	VBLENDVPD    Y3, 232(SP), Y4, Y4
-	VMOVDQU      Y4, 104(SP)
-	MOVQ         304(SP), R10
-	MOVQ         8(SP), DX
-	MOVQ         16(SP), BX
-	MOVQ         24(SP), SI
-	MOVQ         32(SP), DI
-	MOVQ         40(SP), R8
-	MOVQ         48(SP), R9
-	VXORPS       Y3, Y3, Y3
-	VXORPS       Y4, Y4, Y4
-	VXORPS       Y5, Y5, Y5
-	VXORPS       Y6, Y6, Y6
-	VXORPS       Y7, Y7, Y7
-	VXORPS       Y8, Y8, Y8
-	XORQ         AX, AX
-	JMP          dotTest
+	MOVQ   (DX), BX
+	MOVQ   8(DX), SI
+	MOVQ   16(DX), DI
+	MOVQ   24(DX), R8
+	MOVQ   32(DX), R9
+	MOVQ   40(DX), R10
+	MOVQ   48(DX), R11
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	XORQ   AX, AX
+	JMP    dotTest
 
 dotWhole:
-	VMOVUPS     (R10)(AX*1), Y9
-	VFMADD231PS (DX)(AX*1), Y9, Y3
-	VFMADD231PS (BX)(AX*1), Y9, Y4
-	VFMADD231PS (SI)(AX*1), Y9, Y5
-	VFMADD231PS (DI)(AX*1), Y9, Y6
-	VFMADD231PS (R8)(AX*1), Y9, Y7
-	VFMADD231PS (R9)(AX*1), Y9, Y8
+	VMOVUPS     (R11)(AX*1), Y8
+	VFMADD231PS (BX)(AX*1), Y8, Y2
+	VFMADD231PS (SI)(AX*1), Y8, Y3
+	VFMADD231PS (DI)(AX*1), Y8, Y4
+	VFMADD231PS (R8)(AX*1), Y8, Y5
+	VFMADD231PS (R9)(AX*1), Y8, Y6
+	VFMADD231PS (R10)(AX*1), Y8, Y7
 	ADDQ        $+32, AX
 
 dotTest:
@@ -203,266 +50,207 @@ dotTest:
 	JL          dotWhole
 	TESTB       $0x10, (SP)
 	JZ          dot4
+	VXORPS      Y8, Y8, Y8
+	VMOVUPS     (R11)(AX*1), X8
+	VXORPS      Y9, Y9, Y9
+	VMOVUPS     (BX)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y2
+	VXORPS      Y9, Y9, Y9
+	VMOVUPS     (SI)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y3
+	VXORPS      Y9, Y9, Y9
+	VMOVUPS     (DI)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y4
+	VXORPS      Y9, Y9, Y9
+	VMOVUPS     (R8)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y5
+	VXORPS      Y9, Y9, Y9
+	VMOVUPS     (R9)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y6
 	VXORPS      Y9, Y9, Y9
 	VMOVUPS     (R10)(AX*1), X9
-	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (DX)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y3
-	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (BX)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y4
-	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (SI)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y5
-	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (DI)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y6
-	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (R8)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y7
-	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (R9)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y8
+	VFMADD231PS Y9, Y8, Y7
 	ADDQ        $0x10, AX
 
 dot4:
 	TESTB       $0x08, (SP)
 	JZ          dot2
+	VXORPS      Y8, Y8, Y8
+	VMOVSD      (R11)(AX*1), X8
+	VXORPS      Y9, Y9, Y9
+	VMOVSD      (BX)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y2
+	VXORPS      Y9, Y9, Y9
+	VMOVSD      (SI)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y3
+	VXORPS      Y9, Y9, Y9
+	VMOVSD      (DI)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y4
+	VXORPS      Y9, Y9, Y9
+	VMOVSD      (R8)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y5
+	VXORPS      Y9, Y9, Y9
+	VMOVSD      (R9)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y6
 	VXORPS      Y9, Y9, Y9
 	VMOVSD      (R10)(AX*1), X9
-	VXORPS      Y10, Y10, Y10
-	VMOVSD      (DX)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y3
-	VXORPS      Y10, Y10, Y10
-	VMOVSD      (BX)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y4
-	VXORPS      Y10, Y10, Y10
-	VMOVSD      (SI)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y5
-	VXORPS      Y10, Y10, Y10
-	VMOVSD      (DI)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y6
-	VXORPS      Y10, Y10, Y10
-	VMOVSD      (R8)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y7
-	VXORPS      Y10, Y10, Y10
-	VMOVSD      (R9)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y8
+	VFMADD231PS Y9, Y8, Y7
 	ADDQ        $0x08, AX
 
 dot2:
 	TESTB       $0x04, (SP)
 	JZ          dot1
+	VXORPS      Y8, Y8, Y8
+	VMOVSS      (R11)(AX*1), X8
+	VXORPS      Y9, Y9, Y9
+	VMOVSS      (BX)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y2
+	VXORPS      Y9, Y9, Y9
+	VMOVSS      (SI)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y3
+	VXORPS      Y9, Y9, Y9
+	VMOVSS      (DI)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y4
+	VXORPS      Y9, Y9, Y9
+	VMOVSS      (R8)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y5
+	VXORPS      Y9, Y9, Y9
+	VMOVSS      (R9)(AX*1), X9
+	VFMADD231PS Y9, Y8, Y6
 	VXORPS      Y9, Y9, Y9
 	VMOVSS      (R10)(AX*1), X9
-	VXORPS      Y10, Y10, Y10
-	VMOVSS      (DX)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y3
-	VXORPS      Y10, Y10, Y10
-	VMOVSS      (BX)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y4
-	VXORPS      Y10, Y10, Y10
-	VMOVSS      (SI)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y5
-	VXORPS      Y10, Y10, Y10
-	VMOVSS      (DI)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y6
-	VXORPS      Y10, Y10, Y10
-	VMOVSS      (R8)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y7
-	VXORPS      Y10, Y10, Y10
-	VMOVSS      (R9)(AX*1), X10
-	VFMADD231PS Y10, Y9, Y8
+	VFMADD231PS Y9, Y8, Y7
 	ADDQ        $0x04, AX
 
 dot1:
 	LEAQ         wordsSigns<>+0(SB), AX
-	ADDQ         280(SP), AX
-	VMOVUPS      (AX), Y9
-	MOVQ         $0x00000020, AX
-	MOVQ         AX, 280(SP)
-	VHADDPS      Y4, Y3, Y3
-	VHADDPS      Y6, Y5, Y5
-	VHADDPS      Y8, Y7, Y7
-	VHADDPS      Y5, Y3, Y3
-	VHADDPS      Y7, Y7, Y7
-	VPERM2F128   $0x20, Y7, Y3, Y4
-	VPERM2F128   $0x31, Y7, Y3, Y3
-	VADDPS       Y3, Y4, Y4
-	VXORPS       Y9, Y4, Y3
-	VMOVUPS      wordsSign<>+0(SB), Y5
-	VANDNPS      Y4, Y5, Y5
-	VMOVUPS      wordsMost<>+0(SB), Y6
-	VMINPS       Y5, Y6, Y5
-	VMULPS       wordsLog2e<>+0(SB), Y5, Y4
-	VROUNDPS     $0x08, Y4, Y4
-	VXORPS       wordsSign<>+0(SB), Y5, Y5
-	VFNMADD231PS wordsLn2hi<>+0(SB), Y4, Y5
-	VFNMADD231PS wordsLn2lo<>+0(SB), Y4, Y5
-	VMOVUPS      wordsSeries6<>+0(SB), Y6
-	VFMADD213PS  wordsSeries5<>+0(SB), Y5, Y6
-	VFMADD213PS  wordsSeries4<>+0(SB), Y5, Y6
-	VFMADD213PS  wordsSeries3<>+0(SB), Y5, Y6
-	VFMADD213PS  wordsSeries2<>+0(SB), Y5, Y6
-	VFMADD213PS  wordsSeries1<>+0(SB), Y5, Y6
-	VFMADD213PS  wordsSeries0<>+0(SB), Y5, Y6
-	VCVTPS2DQ    Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y6, Y6
-	VMOVUPS      wordsOne<>+0(SB), Y7
-	VADDPS       Y7, Y6, Y8
-	VBLENDVPS    Y3, Y7, Y6, Y5
-	VBROADCASTSS lr+72(FP), Y4
-	VMULPS       Y4, Y5, Y5
-	VDIVPS       Y8, Y5, Y5
-	VXORPS       Y9, Y5, Y5
-	VANDNPS      Y5, Y2, Y5
-	VXORPS       wordsSign<>+0(SB), Y3, Y3
-	VXORPS       Y4, Y4, Y4
-	VMAXPS       Y3, Y4, Y3
-	VANDNPS      Y3, Y2, Y3
-	VANDNPS      Y6, Y2, Y6
-	VADDPS       Y7, Y6, Y6
-	VEXTRACTF128 $0x01, Y3, X2
-	VADDPS       X2, X3, X3
-	VCVTPS2PD    X3, Y2
+	ADDQ         56(DX), AX
+	VMOVUPS      (AX), Y8
+	VMOVUPS      64(DX), Y9
+	VHADDPS      Y3, Y2, Y2
+	VHADDPS      Y5, Y4, Y4
+	VHADDPS      Y7, Y6, Y6
+	VHADDPS      Y4, Y2, Y2
+	VHADDPS      Y6, Y6, Y6
+	VPERM2F128   $0x20, Y6, Y2, Y3
+	VPERM2F128   $0x31, Y6, Y2, Y2
+	VADDPS       Y2, Y3, Y3
+	VXORPS       Y8, Y3, Y2
+	VMOVUPS      wordsSign<>+0(SB), Y4
+	VANDNPS      Y3, Y4, Y4
+	VMOVUPS      wordsMost<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMULPS       wordsLog2e<>+0(SB), Y4, Y3
+	VROUNDPS     $0x08, Y3, Y3
+	VXORPS       wordsSign<>+0(SB), Y4, Y4
+	VFNMADD231PS wordsLn2hi<>+0(SB), Y3, Y4
+	VFNMADD231PS wordsLn2lo<>+0(SB), Y3, Y4
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      wordsSeries1<>+0(SB), Y5
+	VFMADD213PS  wordsSeries0<>+0(SB), Y4, Y5
+	VMOVUPS      wordsSeries3<>+0(SB), Y7
+	VFMADD213PS  wordsSeries2<>+0(SB), Y4, Y7
+	VMOVUPS      wordsSeries5<>+0(SB), Y10
+	VFMADD213PS  wordsSeries4<>+0(SB), Y4, Y10
+	VFMADD231PS  wordsSeries6<>+0(SB), Y6, Y10
+	VFMADD231PS  Y10, Y6, Y7
+	VFMADD231PS  Y7, Y6, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VMOVUPS      wordsOne<>+0(SB), Y6
+	VADDPS       Y6, Y5, Y7
+	VBLENDVPS    Y2, Y6, Y5, Y4
+	VBROADCASTSS lr+24(FP), Y3
+	VMULPS       Y3, Y4, Y4
+	VDIVPS       Y7, Y4, Y4
+	VXORPS       Y8, Y4, Y4
+	VANDNPS      Y4, Y9, Y4
+	VXORPS       wordsSign<>+0(SB), Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VMAXPS       Y2, Y3, Y2
+	VANDNPS      Y2, Y9, Y2
+	VANDNPS      Y5, Y9, Y5
+	VADDPS       Y6, Y5, Y5
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VCVTPS2PD    X2, Y2
 	VADDPD       Y2, Y0, Y0
-	VEXTRACTF128 $0x01, Y6, X2
-	VMULPS       X2, X6, X6
-	VCVTPS2PD    X6, Y2
+	VEXTRACTF128 $0x01, Y5, X3
+	VMULPS       X3, X5, X5
+	VCVTPS2PD    X5, Y2
 	VMULPD       Y2, Y1, Y1
-	MOVQ         mode+96(FP), AX
-	CMPQ         AX, $0x02
-	JEQ          stepped
-	VMOVUPS      Y5, 320(SP)
+	VMOVUPS      Y4, 8(SP)
+	CMPQ         loss+40(FP), $0x00
+	JNE          stepped
+	MOVQ         ahead+48(FP), R13
+	DECQ         known+56(FP)
+	JLT          fetched
 	XORQ         AX, AX
 
 line:
-	MOVQ       72(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       80(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       88(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       96(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       104(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       112(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       312(SP), R11
-	PREFETCHT0 (R11)(AX*1)
+	MOVQ       (R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       8(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       16(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       24(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       32(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       40(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       48(R13), R12
+	PREFETCHT0 (R12)(AX*1)
 	ADDQ       $+64, AX
 	CMPQ       AX, (SP)
 	JL         line
-	MOVQ       288(SP), R11
-	MOVQ       zero+88(FP), R12
-	MOVQ       e+80(FP), R13
-	MOVQ       R13, R14
-	MOVQ       R13, 288(SP)
-	CMPQ       272(SP), $0x00
-	JG         more
-	CMPQ       mode+96(FP), $0x01
-	JEQ        more
-	MOVQ       R10, R12
-	MOVQ       R10, R14
+	ADDQ       $+128, R13
+	MOVQ       R13, ahead+48(FP)
 
-more:
-	VBROADCASTSS 320(SP), Y2
-	VBROADCASTSS 324(SP), Y3
-	VBROADCASTSS 328(SP), Y4
-	VBROADCASTSS 332(SP), Y5
-	VBROADCASTSS 336(SP), Y6
-	VBROADCASTSS 340(SP), Y7
+fetched:
+	VBROADCASTSS 8(SP), Y2
+	VBROADCASTSS 12(SP), Y3
+	VBROADCASTSS 16(SP), Y4
+	VBROADCASTSS 20(SP), Y5
+	VBROADCASTSS 24(SP), Y6
+	VBROADCASTSS 28(SP), Y7
+	MOVQ         96(DX), R12
+	MOVQ         104(DX), R13
+	MOVQ         112(DX), R14
 	XORQ         AX, AX
-	JMP          wordTest
-
-wordWhole:
-	VMOVUPS     (R10)(AX*1), Y8
-	VMOVUPS     (R11)(AX*1), Y9
-	VMOVUPS     (DX)(AX*1), Y10
-	VFMADD231PS Y2, Y10, Y9
-	VFMADD231PS Y2, Y8, Y10
-	VMOVUPS     Y10, (DX)(AX*1)
-	VMOVUPS     Y9, (R13)(AX*1)
-	ADDQ        $+32, AX
-
-wordTest:
-	CMPQ        AX, CX
-	JL          wordWhole
-	TESTB       $0x10, (SP)
-	JZ          word4
-	VXORPS      Y8, Y8, Y8
-	VMOVUPS     (R10)(AX*1), X8
-	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (R11)(AX*1), X9
-	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (DX)(AX*1), X10
-	VFMADD231PS Y2, Y10, Y9
-	VFMADD231PS Y2, Y8, Y10
-	VMOVUPS     X10, (DX)(AX*1)
-	VMOVUPS     X9, (R13)(AX*1)
-	ADDQ        $0x10, AX
-
-word4:
-	TESTB       $0x08, (SP)
-	JZ          word2
-	VXORPS      Y8, Y8, Y8
-	VMOVSD      (R10)(AX*1), X8
-	VXORPS      Y9, Y9, Y9
-	VMOVSD      (R11)(AX*1), X9
-	VXORPS      Y10, Y10, Y10
-	VMOVSD      (DX)(AX*1), X10
-	VFMADD231PS Y2, Y10, Y9
-	VFMADD231PS Y2, Y8, Y10
-	VMOVSD      X10, (DX)(AX*1)
-	VMOVSD      X9, (R13)(AX*1)
-	ADDQ        $0x08, AX
-
-word2:
-	TESTB       $0x04, (SP)
-	JZ          word1
-	VXORPS      Y8, Y8, Y8
-	VMOVSS      (R10)(AX*1), X8
-	VXORPS      Y9, Y9, Y9
-	VMOVSS      (R11)(AX*1), X9
-	VXORPS      Y10, Y10, Y10
-	VMOVSS      (DX)(AX*1), X10
-	VFMADD231PS Y2, Y10, Y9
-	VFMADD231PS Y2, Y8, Y10
-	VMOVSS      X10, (DX)(AX*1)
-	VMOVSS      X9, (R13)(AX*1)
-	ADDQ        $0x04, AX
-
-word1:
-	XORQ AX, AX
-	JMP  moveTest
+	JMP          moveTest
 
 moveWhole:
-	VMOVUPS     (R10)(AX*1), Y2
-	VMOVUPS     (R13)(AX*1), Y8
-	VMOVUPS     (BX)(AX*1), Y9
-	VFMADD231PS Y3, Y9, Y8
-	VFMADD231PS Y3, Y2, Y9
-	VMOVUPS     Y9, (BX)(AX*1)
-	VMOVUPS     (SI)(AX*1), Y9
-	VFMADD231PS Y4, Y9, Y8
-	VFMADD231PS Y4, Y2, Y9
-	VMOVUPS     Y9, (SI)(AX*1)
-	VMOVUPS     (DI)(AX*1), Y9
-	VFMADD231PS Y5, Y9, Y8
-	VFMADD231PS Y5, Y2, Y9
-	VMOVUPS     Y9, (DI)(AX*1)
-	VMOVUPS     (R8)(AX*1), Y9
-	VFMADD231PS Y6, Y9, Y8
-	VFMADD231PS Y6, Y2, Y9
-	VMOVUPS     Y9, (R8)(AX*1)
-	VMOVUPS     (R9)(AX*1), Y9
-	VFMADD231PS Y7, Y9, Y8
-	VFMADD231PS Y7, Y2, Y9
-	VMOVUPS     Y9, (R9)(AX*1)
-	VADDPS      (R12)(AX*1), Y8, Y8
-	VMOVUPS     Y8, (R14)(AX*1)
+	VMOVUPS     (R11)(AX*1), Y8
+	VMOVUPS     (R12)(AX*1), Y9
+	VMOVUPS     (BX)(AX*1), Y10
+	VFMADD231PS Y2, Y10, Y9
+	VFMADD231PS Y2, Y8, Y10
+	VMOVUPS     Y10, (BX)(AX*1)
+	VMOVUPS     (SI)(AX*1), Y10
+	VFMADD231PS Y3, Y10, Y9
+	VFMADD231PS Y3, Y8, Y10
+	VMOVUPS     Y10, (SI)(AX*1)
+	VMOVUPS     (DI)(AX*1), Y10
+	VFMADD231PS Y4, Y10, Y9
+	VFMADD231PS Y4, Y8, Y10
+	VMOVUPS     Y10, (DI)(AX*1)
+	VMOVUPS     (R8)(AX*1), Y10
+	VFMADD231PS Y5, Y10, Y9
+	VFMADD231PS Y5, Y8, Y10
+	VMOVUPS     Y10, (R8)(AX*1)
+	VMOVUPS     (R9)(AX*1), Y10
+	VFMADD231PS Y6, Y10, Y9
+	VFMADD231PS Y6, Y8, Y10
+	VMOVUPS     Y10, (R9)(AX*1)
+	VMOVUPS     (R10)(AX*1), Y10
+	VFMADD231PS Y7, Y10, Y9
+	VFMADD231PS Y7, Y8, Y10
+	VMOVUPS     Y10, (R10)(AX*1)
+	VADDPS      (R13)(AX*1), Y9, Y9
+	VMOVUPS     Y9, (R14)(AX*1)
 	ADDQ        $+32, AX
 
 moveTest:
@@ -470,139 +258,146 @@ moveTest:
 	JL          moveWhole
 	TESTB       $0x10, (SP)
 	JZ          move4
-	VXORPS      Y2, Y2, Y2
-	VMOVUPS     (R10)(AX*1), X2
+	VXORPS      Y8, Y8, Y8
+	VMOVUPS     (R11)(AX*1), X8
+	VXORPS      Y9, Y9, Y9
+	VMOVUPS     (R12)(AX*1), X9
+	VXORPS      Y10, Y10, Y10
+	VMOVUPS     (BX)(AX*1), X10
+	VFMADD231PS Y2, Y10, Y9
+	VFMADD231PS Y2, Y8, Y10
+	VMOVUPS     X10, (BX)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVUPS     (SI)(AX*1), X10
+	VFMADD231PS Y3, Y10, Y9
+	VFMADD231PS Y3, Y8, Y10
+	VMOVUPS     X10, (SI)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVUPS     (DI)(AX*1), X10
+	VFMADD231PS Y4, Y10, Y9
+	VFMADD231PS Y4, Y8, Y10
+	VMOVUPS     X10, (DI)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVUPS     (R8)(AX*1), X10
+	VFMADD231PS Y5, Y10, Y9
+	VFMADD231PS Y5, Y8, Y10
+	VMOVUPS     X10, (R8)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVUPS     (R9)(AX*1), X10
+	VFMADD231PS Y6, Y10, Y9
+	VFMADD231PS Y6, Y8, Y10
+	VMOVUPS     X10, (R9)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVUPS     (R10)(AX*1), X10
+	VFMADD231PS Y7, Y10, Y9
+	VFMADD231PS Y7, Y8, Y10
+	VMOVUPS     X10, (R10)(AX*1)
 	VXORPS      Y8, Y8, Y8
 	VMOVUPS     (R13)(AX*1), X8
-	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (BX)(AX*1), X9
-	VFMADD231PS Y3, Y9, Y8
-	VFMADD231PS Y3, Y2, Y9
-	VMOVUPS     X9, (BX)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (SI)(AX*1), X9
-	VFMADD231PS Y4, Y9, Y8
-	VFMADD231PS Y4, Y2, Y9
-	VMOVUPS     X9, (SI)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (DI)(AX*1), X9
-	VFMADD231PS Y5, Y9, Y8
-	VFMADD231PS Y5, Y2, Y9
-	VMOVUPS     X9, (DI)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (R8)(AX*1), X9
-	VFMADD231PS Y6, Y9, Y8
-	VFMADD231PS Y6, Y2, Y9
-	VMOVUPS     X9, (R8)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (R9)(AX*1), X9
-	VFMADD231PS Y7, Y9, Y8
-	VFMADD231PS Y7, Y2, Y9
-	VMOVUPS     X9, (R9)(AX*1)
-	VXORPS      Y2, Y2, Y2
-	VMOVUPS     (R12)(AX*1), X2
-	VADDPS      Y2, Y8, Y8
-	VMOVUPS     X8, (R14)(AX*1)
+	VADDPS      Y8, Y9, Y9
+	VMOVUPS     X9, (R14)(AX*1)
 	ADDQ        $0x10, AX
 
 move4:
 	TESTB       $0x08, (SP)
 	JZ          move2
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R10)(AX*1), X2
+	VXORPS      Y8, Y8, Y8
+	VMOVSD      (R11)(AX*1), X8
+	VXORPS      Y9, Y9, Y9
+	VMOVSD      (R12)(AX*1), X9
+	VXORPS      Y10, Y10, Y10
+	VMOVSD      (BX)(AX*1), X10
+	VFMADD231PS Y2, Y10, Y9
+	VFMADD231PS Y2, Y8, Y10
+	VMOVSD      X10, (BX)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVSD      (SI)(AX*1), X10
+	VFMADD231PS Y3, Y10, Y9
+	VFMADD231PS Y3, Y8, Y10
+	VMOVSD      X10, (SI)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVSD      (DI)(AX*1), X10
+	VFMADD231PS Y4, Y10, Y9
+	VFMADD231PS Y4, Y8, Y10
+	VMOVSD      X10, (DI)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVSD      (R8)(AX*1), X10
+	VFMADD231PS Y5, Y10, Y9
+	VFMADD231PS Y5, Y8, Y10
+	VMOVSD      X10, (R8)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVSD      (R9)(AX*1), X10
+	VFMADD231PS Y6, Y10, Y9
+	VFMADD231PS Y6, Y8, Y10
+	VMOVSD      X10, (R9)(AX*1)
+	VXORPS      Y10, Y10, Y10
+	VMOVSD      (R10)(AX*1), X10
+	VFMADD231PS Y7, Y10, Y9
+	VFMADD231PS Y7, Y8, Y10
+	VMOVSD      X10, (R10)(AX*1)
 	VXORPS      Y8, Y8, Y8
 	VMOVSD      (R13)(AX*1), X8
-	VXORPS      Y9, Y9, Y9
-	VMOVSD      (BX)(AX*1), X9
-	VFMADD231PS Y3, Y9, Y8
-	VFMADD231PS Y3, Y2, Y9
-	VMOVSD      X9, (BX)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVSD      (SI)(AX*1), X9
-	VFMADD231PS Y4, Y9, Y8
-	VFMADD231PS Y4, Y2, Y9
-	VMOVSD      X9, (SI)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVSD      (DI)(AX*1), X9
-	VFMADD231PS Y5, Y9, Y8
-	VFMADD231PS Y5, Y2, Y9
-	VMOVSD      X9, (DI)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVSD      (R8)(AX*1), X9
-	VFMADD231PS Y6, Y9, Y8
-	VFMADD231PS Y6, Y2, Y9
-	VMOVSD      X9, (R8)(AX*1)
-	VXORPS      Y9, Y9, Y9
-	VMOVSD      (R9)(AX*1), X9
-	VFMADD231PS Y7, Y9, Y8
-	VFMADD231PS Y7, Y2, Y9
-	VMOVSD      X9, (R9)(AX*1)
-	VXORPS      Y2, Y2, Y2
-	VMOVSD      (R12)(AX*1), X2
-	VADDPS      Y2, Y8, Y8
-	VMOVSD      X8, (R14)(AX*1)
+	VADDPS      Y8, Y9, Y9
+	VMOVSD      X9, (R14)(AX*1)
 	ADDQ        $0x08, AX
 
 move2:
 	TESTB       $0x04, (SP)
 	JZ          move1
+	VXORPS      Y8, Y8, Y8
+	VMOVSS      (R11)(AX*1), X8
+	VXORPS      Y9, Y9, Y9
+	VMOVSS      (R12)(AX*1), X9
+	VXORPS      Y10, Y10, Y10
+	VMOVSS      (BX)(AX*1), X10
+	VFMADD231PS Y2, Y10, Y9
+	VFMADD231PS Y2, Y8, Y10
+	VMOVSS      X10, (BX)(AX*1)
+	VXORPS      Y2, Y2, Y2
+	VMOVSS      (SI)(AX*1), X2
+	VFMADD231PS Y3, Y2, Y9
+	VFMADD231PS Y3, Y8, Y2
+	VMOVSS      X2, (SI)(AX*1)
+	VXORPS      Y2, Y2, Y2
+	VMOVSS      (DI)(AX*1), X2
+	VFMADD231PS Y4, Y2, Y9
+	VFMADD231PS Y4, Y8, Y2
+	VMOVSS      X2, (DI)(AX*1)
+	VXORPS      Y2, Y2, Y2
+	VMOVSS      (R8)(AX*1), X2
+	VFMADD231PS Y5, Y2, Y9
+	VFMADD231PS Y5, Y8, Y2
+	VMOVSS      X2, (R8)(AX*1)
+	VXORPS      Y2, Y2, Y2
+	VMOVSS      (R9)(AX*1), X2
+	VFMADD231PS Y6, Y2, Y9
+	VFMADD231PS Y6, Y8, Y2
+	VMOVSS      X2, (R9)(AX*1)
 	VXORPS      Y2, Y2, Y2
 	VMOVSS      (R10)(AX*1), X2
-	VXORPS      Y8, Y8, Y8
-	VMOVSS      (R13)(AX*1), X8
-	VXORPS      Y9, Y9, Y9
-	VMOVSS      (BX)(AX*1), X9
-	VFMADD231PS Y3, Y9, Y8
-	VFMADD231PS Y3, Y2, Y9
-	VMOVSS      X9, (BX)(AX*1)
-	VXORPS      Y3, Y3, Y3
-	VMOVSS      (SI)(AX*1), X3
-	VFMADD231PS Y4, Y3, Y8
-	VFMADD231PS Y4, Y2, Y3
-	VMOVSS      X3, (SI)(AX*1)
-	VXORPS      Y3, Y3, Y3
-	VMOVSS      (DI)(AX*1), X3
-	VFMADD231PS Y5, Y3, Y8
-	VFMADD231PS Y5, Y2, Y3
-	VMOVSS      X3, (DI)(AX*1)
-	VXORPS      Y3, Y3, Y3
-	VMOVSS      (R8)(AX*1), X3
-	VFMADD231PS Y6, Y3, Y8
-	VFMADD231PS Y6, Y2, Y3
-	VMOVSS      X3, (R8)(AX*1)
-	VXORPS      Y3, Y3, Y3
-	VMOVSS      (R9)(AX*1), X3
-	VFMADD231PS Y7, Y3, Y8
-	VFMADD231PS Y7, Y2, Y3
-	VMOVSS      X3, (R9)(AX*1)
+	VFMADD231PS Y7, Y2, Y9
+	VFMADD231PS Y7, Y8, Y2
+	VMOVSS      X2, (R10)(AX*1)
 	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R12)(AX*1), X2
-	VADDPS      Y2, Y8, Y8
-	VMOVSS      X8, (R14)(AX*1)
+	VMOVSS      (R13)(AX*1), X2
+	VADDPS      Y2, Y9, Y9
+	VMOVSS      X9, (R14)(AX*1)
 	ADDQ        $0x04, AX
 
 move1:
 stepped:
-	CMPQ 272(SP), $0x00
-	JG   batch
-	INCQ 264(SP)
-	JMP  input
-
-outside:
-	NOTQ 264(SP)
-
-done:
-	MOVQ         264(SP), AX
-	MOVQ         AX, done+104(FP)
+	ADDQ         $+128, DX
+	DECQ         batches+8(FP)
+	JNZ          batch
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPD       X2, X0, X0
 	VHADDPD      X0, X0, X0
-	MOVSD        X0, linear+112(FP)
+	MOVSD        X0, linear+64(FP)
 	VEXTRACTF128 $0x01, Y1, X2
 	VMULPD       X2, X1, X1
 	VPERMILPD    $0x01, X1, X2
 	VMULSD       X2, X1, X1
-	MOVSD        X1, product+120(FP)
+	MOVSD        X1, product+72(FP)
 	VZEROUPPER
 	RET
 
@@ -970,13 +765,16 @@ dot:
 	VXORPS       wordsSign<>+0(SB), Y6, Y6
 	VFNMADD231PS wordsLn2hi<>+0(SB), Y5, Y6
 	VFNMADD231PS wordsLn2lo<>+0(SB), Y5, Y6
-	VMOVUPS      wordsSeries6<>+0(SB), Y7
-	VFMADD213PS  wordsSeries5<>+0(SB), Y6, Y7
-	VFMADD213PS  wordsSeries4<>+0(SB), Y6, Y7
-	VFMADD213PS  wordsSeries3<>+0(SB), Y6, Y7
-	VFMADD213PS  wordsSeries2<>+0(SB), Y6, Y7
-	VFMADD213PS  wordsSeries1<>+0(SB), Y6, Y7
+	VMULPS       Y6, Y6, Y8
+	VMOVUPS      wordsSeries1<>+0(SB), Y7
 	VFMADD213PS  wordsSeries0<>+0(SB), Y6, Y7
+	VMOVUPS      wordsSeries3<>+0(SB), Y9
+	VFMADD213PS  wordsSeries2<>+0(SB), Y6, Y9
+	VMOVUPS      wordsSeries5<>+0(SB), Y10
+	VFMADD213PS  wordsSeries4<>+0(SB), Y6, Y10
+	VFMADD231PS  wordsSeries6<>+0(SB), Y8, Y10
+	VFMADD231PS  Y10, Y8, Y9
+	VFMADD231PS  Y9, Y8, Y7
 	VCVTPS2DQ    Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y7, Y7
@@ -1842,198 +1640,45 @@ add1:
 	VZEROUPPER
 	RET
 
-// func wordsStepsAVX512(in *float32, ins int, out *float32, outs int, k int, inputs *uint32, n int, targets *uint32, group int, lr float32, e *float32, zero *float32, mode int) (done int, linear float64, product float64)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, BMI, CMOV, FMA3, MMX+, SSE2
-TEXT ·wordsStepsAVX512(SB), NOSPLIT, $352-128
-	MOVQ         k+32(FP), AX
+// func wordsStepsAVX512(plan *float32, batches int, k int, lr float32, e *float32, loss int, ahead *float32, known int) (linear float64, product float64)
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, FMA3, MMX+, SSE2
+TEXT ·wordsStepsAVX512(SB), NOSPLIT, $40-80
+	MOVQ         k+16(FP), AX
 	SHLQ         $0x02, AX
 	MOVQ         AX, (SP)
 	MOVQ         AX, CX
 	ANDQ         $-64, CX
-	VPBROADCASTQ out+16(FP), Y0
-	VMOVDQU      Y0, 136(SP)
-	VPBROADCASTQ (SP), Y0
-	VMOVDQU      Y0, 168(SP)
-	VPBROADCASTQ zero+88(FP), Y0
-	VMOVDQU      Y0, 232(SP)
-	MOVQ         outs+24(FP), AX
-	DECQ         AX
-	VMOVQ        AX, X0
-	VPBROADCASTD X0, Y0
-	VMOVDQU      Y0, 200(SP)
+	MOVQ         plan+0(FP), DX
 	VXORPD       Y0, Y0, Y0
 	MOVQ         $0x3ff0000000000000, AX
 	VMOVQ        AX, X1
 	VBROADCASTSD X1, Y1
-	MOVQ         $0x00000000, AX
-	MOVQ         AX, 264(SP)
-	MOVQ         n+48(FP), AX
-	IMULQ        group+64(FP), AX
-	SHLQ         $0x02, AX
-	ADDQ         targets+56(FP), AX
-	MOVQ         AX, 296(SP)
-
-input:
-	MOVQ  264(SP), AX
-	CMPQ  AX, n+48(FP)
-	JGE   done
-	MOVQ  in+0(FP), DX
-	MOVQ  inputs+40(FP), BX
-	TESTQ BX, BX
-	JZ    found
-	MOVL  (BX)(AX*4), SI
-	CMPQ  SI, ins+8(FP)
-	JAE   outside
-	IMULQ (SP), SI
-	ADDQ  SI, DX
-	INCQ  AX
-	CMPQ  AX, n+48(FP)
-	JGE   found
-	MOVL  (BX)(AX*4), SI
-	IMULQ (SP), SI
-	ADDQ  in+0(FP), SI
-	MOVQ  SI, 312(SP)
-	JMP   follows
-
-found:
-	MOVQ DX, 312(SP)
-
-follows:
-	MOVQ DX, 304(SP)
-	MOVQ group+64(FP), AX
-	MOVQ AX, 272(SP)
-	MOVQ $0x00000000, AX
-	MOVQ AX, 280(SP)
-	MOVQ zero+88(FP), AX
-	MOVQ AX, 288(SP)
 
 batch:
-	MOVQ         targets+56(FP), AX
-	MOVQ         $0x00000006, BX
-	MOVQ         272(SP), DX
-	CMPQ         DX, BX
-	CMOVQGT      BX, DX
-	LEAQ         wordsEnds<>+0(SB), SI
-	MOVQ         $0x00000008, DI
-	SUBQ         DX, DI
-	VMOVDQU      (SI)(DI*4), Y2
-	VPMASKMOVD   (AX), Y2, Y4
-	VMOVDQU      wordsOnes<>+0(SB), Y3
-	VPXOR        Y3, Y2, Y2
-	VPOR         Y2, Y4, Y4
-	VPCMPEQD     Y3, Y4, Y2
-	VPXOR        Y3, Y3, Y3
-	VMOVDQU      wordsEarlier0<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier1<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier2<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier3<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VMOVDQU      wordsEarlier4<>+0(SB), Y5
-	VPERMD       Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y5, Y3, Y3
-	VPANDN       Y3, Y2, Y3
-	VMOVMSKPS    Y3, SI
-	BTSQ         DX, SI
-	TZCNTQ       SI, DX
-	LEAQ         wordsEnds<>+0(SB), SI
-	MOVQ         $0x00000008, DI
-	SUBQ         DX, DI
-	VMOVDQU      (SI)(DI*4), Y5
-	VPXOR        wordsOnes<>+0(SB), Y5, Y5
-	VPOR         Y5, Y4, Y4
-	VPOR         Y5, Y2, Y2
-	VMOVDQU      200(SP), Y5
-	VPMINUD      Y4, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y5
-	VPOR         Y2, Y5, Y5
-	VMOVMSKPS    Y5, SI
-	CMPL         SI, $0x000000ff
-	JNE          outside
-	VPMOVZXDQ    X4, Y3
-	VPMOVSXDQ    X2, Y5
-	VPMULUDQ     168(SP), Y3, Y3
-	VPADDQ       136(SP), Y3, Y3
-	VBLENDVPD    Y5, 232(SP), Y3, Y3
-	VMOVDQU      Y3, 8(SP)
-	VEXTRACTI128 $0x01, Y4, X3
-	VEXTRACTI128 $0x01, Y2, X4
-	VPMOVZXDQ    X3, Y3
-	VPMOVSXDQ    X4, Y4
-	VPMULUDQ     168(SP), Y3, Y3
-	VPADDQ       136(SP), Y3, Y3
-	VBLENDVPD    Y4, 232(SP), Y3, Y3
-	VMOVDQU      Y3, 40(SP)
-	SUBQ         DX, 272(SP)
-	LEAQ         (AX)(DX*4), AX
-	MOVQ         AX, targets+56(FP)
-	ADDQ         $0x18, AX
-	MOVQ         296(SP), DX
-	SUBQ         AX, DX
-	SARQ         $0x02, DX
-	CMPQ         DX, BX
-	CMOVQGT      BX, DX
-	XORQ         SI, SI
-	TESTQ        DX, DX
-	CMOVQLT      SI, DX
-	LEAQ         wordsEnds<>+0(SB), BX
-	MOVQ         $0x00000008, SI
-	SUBQ         DX, SI
-	VMOVDQU      (BX)(SI*4), Y3
-	VPMASKMOVD   (AX), Y3, Y5
-	VMOVDQU      wordsOnes<>+0(SB), Y4
-	VPXOR        Y4, Y3, Y3
-	VPOR         Y3, Y5, Y5
-	VPCMPEQD     Y4, Y5, Y3
-	VPMOVZXDQ    X5, Y4
-	VPMOVSXDQ    X3, Y6
-	VPMULUDQ     168(SP), Y4, Y4
-	VPADDQ       136(SP), Y4, Y4
-	VBLENDVPD    Y6, 232(SP), Y4, Y4
-	VMOVDQU      Y4, 72(SP)
-	VEXTRACTI128 $0x01, Y5, X4
-	VEXTRACTI128 $0x01, Y3, X3
-	VPMOVZXDQ    X4, Y4
-	VPMOVSXDQ    X3, Y3
-	VPMULUDQ     168(SP), Y4, Y4
-	VPADDQ       136(SP), Y4, Y4
-	VBLENDVPD    Y3, 232(SP), Y4, Y4
-	VMOVDQU      Y4, 104(SP)
-	MOVQ         304(SP), R10
-	MOVQ         8(SP), DX
-	MOVQ         16(SP), BX
-	MOVQ         24(SP), SI
-	MOVQ         32(SP), DI
-	MOVQ         40(SP), R8
-	MOVQ         48(SP), R9
-	VXORPS       Z3, Z3, Z3
-	VXORPS       Z4, Z4, Z4
-	VXORPS       Z5, Z5, Z5
-	VXORPS       Z6, Z6, Z6
-	VXORPS       Z7, Z7, Z7
-	VXORPS       Z8, Z8, Z8
-	XORQ         AX, AX
-	JMP          dotTest
+	MOVQ   (DX), BX
+	MOVQ   8(DX), SI
+	MOVQ   16(DX), DI
+	MOVQ   24(DX), R8
+	MOVQ   32(DX), R9
+	MOVQ   40(DX), R10
+	MOVQ   48(DX), R11
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	XORQ   AX, AX
+	JMP    dotTest
 
 dotWhole:
-	VMOVUPS     (R10)(AX*1), Z9
-	VFMADD231PS (DX)(AX*1), Z9, Z3
-	VFMADD231PS (BX)(AX*1), Z9, Z4
-	VFMADD231PS (SI)(AX*1), Z9, Z5
-	VFMADD231PS (DI)(AX*1), Z9, Z6
-	VFMADD231PS (R8)(AX*1), Z9, Z7
-	VFMADD231PS (R9)(AX*1), Z9, Z8
+	VMOVUPS     (R11)(AX*1), Z8
+	VFMADD231PS (BX)(AX*1), Z8, Z2
+	VFMADD231PS (SI)(AX*1), Z8, Z3
+	VFMADD231PS (DI)(AX*1), Z8, Z4
+	VFMADD231PS (R8)(AX*1), Z8, Z5
+	VFMADD231PS (R9)(AX*1), Z8, Z6
+	VFMADD231PS (R10)(AX*1), Z8, Z7
 	ADDQ        $+64, AX
 
 dotTest:
@@ -2041,109 +1686,110 @@ dotTest:
 	JL          dotWhole
 	TESTB       $0x20, (SP)
 	JZ          dot8
+	VXORPS      Z8, Z8, Z8
+	VMOVUPS     (R11)(AX*1), Y8
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (BX)(AX*1), Y9
+	VFMADD231PS Z9, Z8, Z2
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (SI)(AX*1), Y9
+	VFMADD231PS Z9, Z8, Z3
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (DI)(AX*1), Y9
+	VFMADD231PS Z9, Z8, Z4
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (R8)(AX*1), Y9
+	VFMADD231PS Z9, Z8, Z5
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (R9)(AX*1), Y9
+	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
 	VMOVUPS     (R10)(AX*1), Y9
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DX)(AX*1), Y10
-	VFMADD231PS Z10, Z9, Z3
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (BX)(AX*1), Y10
-	VFMADD231PS Z10, Z9, Z4
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (SI)(AX*1), Y10
-	VFMADD231PS Z10, Z9, Z5
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DI)(AX*1), Y10
-	VFMADD231PS Z10, Z9, Z6
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R8)(AX*1), Y10
-	VFMADD231PS Z10, Z9, Z7
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R9)(AX*1), Y10
-	VFMADD231PS Z10, Z9, Z8
+	VFMADD231PS Z9, Z8, Z7
 	ADDQ        $0x20, AX
 
 dot8:
 	TESTB       $0x10, (SP)
 	JZ          dot4
+	VXORPS      Z8, Z8, Z8
+	VMOVUPS     (R11)(AX*1), X8
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (BX)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z2
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (SI)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z3
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (DI)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z4
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (R8)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z5
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (R9)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
 	VMOVUPS     (R10)(AX*1), X9
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DX)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z3
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (BX)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z4
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (SI)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z5
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DI)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z6
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R8)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z7
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R9)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z8
+	VFMADD231PS Z9, Z8, Z7
 	ADDQ        $0x10, AX
 
 dot4:
 	TESTB       $0x08, (SP)
 	JZ          dot2
+	VXORPS      Z8, Z8, Z8
+	VMOVSD      (R11)(AX*1), X8
+	VXORPS      Z9, Z9, Z9
+	VMOVSD      (BX)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z2
+	VXORPS      Z9, Z9, Z9
+	VMOVSD      (SI)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z3
+	VXORPS      Z9, Z9, Z9
+	VMOVSD      (DI)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z4
+	VXORPS      Z9, Z9, Z9
+	VMOVSD      (R8)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z5
+	VXORPS      Z9, Z9, Z9
+	VMOVSD      (R9)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
 	VMOVSD      (R10)(AX*1), X9
-	VXORPS      Z10, Z10, Z10
-	VMOVSD      (DX)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z3
-	VXORPS      Z10, Z10, Z10
-	VMOVSD      (BX)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z4
-	VXORPS      Z10, Z10, Z10
-	VMOVSD      (SI)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z5
-	VXORPS      Z10, Z10, Z10
-	VMOVSD      (DI)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z6
-	VXORPS      Z10, Z10, Z10
-	VMOVSD      (R8)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z7
-	VXORPS      Z10, Z10, Z10
-	VMOVSD      (R9)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z8
+	VFMADD231PS Z9, Z8, Z7
 	ADDQ        $0x08, AX
 
 dot2:
 	TESTB       $0x04, (SP)
 	JZ          dot1
+	VXORPS      Z8, Z8, Z8
+	VMOVSS      (R11)(AX*1), X8
+	VXORPS      Z9, Z9, Z9
+	VMOVSS      (BX)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z2
+	VXORPS      Z9, Z9, Z9
+	VMOVSS      (SI)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z3
+	VXORPS      Z9, Z9, Z9
+	VMOVSS      (DI)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z4
+	VXORPS      Z9, Z9, Z9
+	VMOVSS      (R8)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z5
+	VXORPS      Z9, Z9, Z9
+	VMOVSS      (R9)(AX*1), X9
+	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
 	VMOVSS      (R10)(AX*1), X9
-	VXORPS      Z10, Z10, Z10
-	VMOVSS      (DX)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z3
-	VXORPS      Z10, Z10, Z10
-	VMOVSS      (BX)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z4
-	VXORPS      Z10, Z10, Z10
-	VMOVSS      (SI)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z5
-	VXORPS      Z10, Z10, Z10
-	VMOVSS      (DI)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z6
-	VXORPS      Z10, Z10, Z10
-	VMOVSS      (R8)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z7
-	VXORPS      Z10, Z10, Z10
-	VMOVSS      (R9)(AX*1), X10
-	VFMADD231PS Z10, Z9, Z8
+	VFMADD231PS Z9, Z8, Z7
 	ADDQ        $0x04, AX
 
 dot1:
 	LEAQ          wordsSigns<>+0(SB), AX
-	ADDQ          280(SP), AX
-	VMOVUPS       (AX), Y9
-	MOVQ          $0x00000020, AX
-	MOVQ          AX, 280(SP)
+	ADDQ          56(DX), AX
+	VMOVUPS       (AX), Y8
+	VMOVUPS       64(DX), Y9
+	VEXTRACTF64X4 $0x01, Z2, Y10
+	VADDPS        Y10, Y2, Y2
 	VEXTRACTF64X4 $0x01, Z3, Y10
 	VADDPS        Y10, Y3, Y3
 	VEXTRACTF64X4 $0x01, Z4, Y10
@@ -2154,205 +1800,130 @@ dot1:
 	VADDPS        Y10, Y6, Y6
 	VEXTRACTF64X4 $0x01, Z7, Y10
 	VADDPS        Y10, Y7, Y7
-	VEXTRACTF64X4 $0x01, Z8, Y10
-	VADDPS        Y10, Y8, Y8
-	VHADDPS       Y4, Y3, Y3
-	VHADDPS       Y6, Y5, Y5
-	VHADDPS       Y8, Y7, Y7
-	VHADDPS       Y5, Y3, Y3
-	VHADDPS       Y7, Y7, Y7
-	VPERM2F128    $0x20, Y7, Y3, Y4
-	VPERM2F128    $0x31, Y7, Y3, Y3
-	VADDPS        Y3, Y4, Y4
-	VXORPS        Y9, Y4, Y3
-	VMOVUPS       wordsSign<>+0(SB), Y5
-	VANDNPS       Y4, Y5, Y5
-	VMOVUPS       wordsMost<>+0(SB), Y6
-	VMINPS        Y5, Y6, Y5
-	VMULPS        wordsLog2e<>+0(SB), Y5, Y4
-	VROUNDPS      $0x08, Y4, Y4
-	VXORPS        wordsSign<>+0(SB), Y5, Y5
-	VFNMADD231PS  wordsLn2hi<>+0(SB), Y4, Y5
-	VFNMADD231PS  wordsLn2lo<>+0(SB), Y4, Y5
-	VMOVUPS       wordsSeries6<>+0(SB), Y6
-	VFMADD213PS   wordsSeries5<>+0(SB), Y5, Y6
-	VFMADD213PS   wordsSeries4<>+0(SB), Y5, Y6
-	VFMADD213PS   wordsSeries3<>+0(SB), Y5, Y6
-	VFMADD213PS   wordsSeries2<>+0(SB), Y5, Y6
-	VFMADD213PS   wordsSeries1<>+0(SB), Y5, Y6
-	VFMADD213PS   wordsSeries0<>+0(SB), Y5, Y6
-	VCVTPS2DQ     Y4, Y4
-	VPSLLD        $0x17, Y4, Y4
-	VPADDD        Y4, Y6, Y6
-	VMOVUPS       wordsOne<>+0(SB), Y7
-	VADDPS        Y7, Y6, Y8
-	VBLENDVPS     Y3, Y7, Y6, Y5
-	VBROADCASTSS  lr+72(FP), Y4
-	VMULPS        Y4, Y5, Y5
-	VDIVPS        Y8, Y5, Y5
-	VXORPS        Y9, Y5, Y5
-	VANDNPS       Y5, Y2, Y5
-	VXORPS        wordsSign<>+0(SB), Y3, Y3
-	VXORPS        Y4, Y4, Y4
-	VMAXPS        Y3, Y4, Y3
-	VANDNPS       Y3, Y2, Y3
-	VANDNPS       Y6, Y2, Y6
-	VADDPS        Y7, Y6, Y6
-	VEXTRACTF128  $0x01, Y3, X2
-	VADDPS        X2, X3, X3
-	VCVTPS2PD     X3, Y2
+	VHADDPS       Y3, Y2, Y2
+	VHADDPS       Y5, Y4, Y4
+	VHADDPS       Y7, Y6, Y6
+	VHADDPS       Y4, Y2, Y2
+	VHADDPS       Y6, Y6, Y6
+	VPERM2F128    $0x20, Y6, Y2, Y3
+	VPERM2F128    $0x31, Y6, Y2, Y2
+	VADDPS        Y2, Y3, Y3
+	VXORPS        Y8, Y3, Y2
+	VMOVUPS       wordsSign<>+0(SB), Y4
+	VANDNPS       Y3, Y4, Y4
+	VMOVUPS       wordsMost<>+0(SB), Y5
+	VMINPS        Y4, Y5, Y4
+	VMULPS        wordsLog2e<>+0(SB), Y4, Y3
+	VROUNDPS      $0x08, Y3, Y3
+	VXORPS        wordsSign<>+0(SB), Y4, Y4
+	VFNMADD231PS  wordsLn2hi<>+0(SB), Y3, Y4
+	VFNMADD231PS  wordsLn2lo<>+0(SB), Y3, Y4
+	VMULPS        Y4, Y4, Y6
+	VMOVUPS       wordsSeries1<>+0(SB), Y5
+	VFMADD213PS   wordsSeries0<>+0(SB), Y4, Y5
+	VMOVUPS       wordsSeries3<>+0(SB), Y7
+	VFMADD213PS   wordsSeries2<>+0(SB), Y4, Y7
+	VMOVUPS       wordsSeries5<>+0(SB), Y10
+	VFMADD213PS   wordsSeries4<>+0(SB), Y4, Y10
+	VFMADD231PS   wordsSeries6<>+0(SB), Y6, Y10
+	VFMADD231PS   Y10, Y6, Y7
+	VFMADD231PS   Y7, Y6, Y5
+	VCVTPS2DQ     Y3, Y3
+	VPSLLD        $0x17, Y3, Y3
+	VPADDD        Y3, Y5, Y5
+	VMOVUPS       wordsOne<>+0(SB), Y6
+	VADDPS        Y6, Y5, Y7
+	VBLENDVPS     Y2, Y6, Y5, Y4
+	VBROADCASTSS  lr+24(FP), Y3
+	VMULPS        Y3, Y4, Y4
+	VDIVPS        Y7, Y4, Y4
+	VXORPS        Y8, Y4, Y4
+	VANDNPS       Y4, Y9, Y4
+	VXORPS        wordsSign<>+0(SB), Y2, Y2
+	VXORPS        Y3, Y3, Y3
+	VMAXPS        Y2, Y3, Y2
+	VANDNPS       Y2, Y9, Y2
+	VANDNPS       Y5, Y9, Y5
+	VADDPS        Y6, Y5, Y5
+	VEXTRACTF128  $0x01, Y2, X3
+	VADDPS        X3, X2, X2
+	VCVTPS2PD     X2, Y2
 	VADDPD        Y2, Y0, Y0
-	VEXTRACTF128  $0x01, Y6, X2
-	VMULPS        X2, X6, X6
-	VCVTPS2PD     X6, Y2
+	VEXTRACTF128  $0x01, Y5, X3
+	VMULPS        X3, X5, X5
+	VCVTPS2PD     X5, Y2
 	VMULPD        Y2, Y1, Y1
-	MOVQ          mode+96(FP), AX
-	CMPQ          AX, $0x02
-	JEQ           stepped
-	VMOVUPS       Y5, 320(SP)
+	VMOVUPS       Y4, 8(SP)
+	CMPQ          loss+40(FP), $0x00
+	JNE           stepped
+	MOVQ          ahead+48(FP), R13
+	DECQ          known+56(FP)
+	JLT           fetched
 	XORQ          AX, AX
 
 line:
-	MOVQ       72(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       80(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       88(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       96(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       104(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       112(SP), R11
-	PREFETCHT0 (R11)(AX*1)
-	MOVQ       312(SP), R11
-	PREFETCHT0 (R11)(AX*1)
+	MOVQ       (R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       8(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       16(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       24(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       32(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       40(R13), R12
+	PREFETCHT0 (R12)(AX*1)
+	MOVQ       48(R13), R12
+	PREFETCHT0 (R12)(AX*1)
 	ADDQ       $+64, AX
 	CMPQ       AX, (SP)
 	JL         line
-	MOVQ       288(SP), R11
-	MOVQ       zero+88(FP), R12
-	MOVQ       e+80(FP), R13
-	MOVQ       R13, R14
-	MOVQ       R13, 288(SP)
-	CMPQ       272(SP), $0x00
-	JG         more
-	CMPQ       mode+96(FP), $0x01
-	JEQ        more
-	MOVQ       R10, R12
-	MOVQ       R10, R14
+	ADDQ       $+128, R13
+	MOVQ       R13, ahead+48(FP)
 
-more:
-	VBROADCASTSS 320(SP), Z2
-	VBROADCASTSS 324(SP), Z3
-	VBROADCASTSS 328(SP), Z4
-	VBROADCASTSS 332(SP), Z5
-	VBROADCASTSS 336(SP), Z6
-	VBROADCASTSS 340(SP), Z7
+fetched:
+	VBROADCASTSS 8(SP), Z2
+	VBROADCASTSS 12(SP), Z3
+	VBROADCASTSS 16(SP), Z4
+	VBROADCASTSS 20(SP), Z5
+	VBROADCASTSS 24(SP), Z6
+	VBROADCASTSS 28(SP), Z7
+	MOVQ         96(DX), R12
+	MOVQ         104(DX), R13
+	MOVQ         112(DX), R14
 	XORQ         AX, AX
-	JMP          wordTest
-
-wordWhole:
-	VMOVUPS     (R10)(AX*1), Z8
-	VMOVUPS     (R11)(AX*1), Z9
-	VMOVUPS     (DX)(AX*1), Z10
-	VFMADD231PS Z2, Z10, Z9
-	VFMADD231PS Z2, Z8, Z10
-	VMOVUPS     Z10, (DX)(AX*1)
-	VMOVUPS     Z9, (R13)(AX*1)
-	ADDQ        $+64, AX
-
-wordTest:
-	CMPQ        AX, CX
-	JL          wordWhole
-	TESTB       $0x20, (SP)
-	JZ          word8
-	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R10)(AX*1), Y8
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R11)(AX*1), Y9
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DX)(AX*1), Y10
-	VFMADD231PS Z2, Z10, Z9
-	VFMADD231PS Z2, Z8, Z10
-	VMOVUPS     Y10, (DX)(AX*1)
-	VMOVUPS     Y9, (R13)(AX*1)
-	ADDQ        $0x20, AX
-
-word8:
-	TESTB       $0x10, (SP)
-	JZ          word4
-	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R10)(AX*1), X8
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R11)(AX*1), X9
-	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DX)(AX*1), X10
-	VFMADD231PS Z2, Z10, Z9
-	VFMADD231PS Z2, Z8, Z10
-	VMOVUPS     X10, (DX)(AX*1)
-	VMOVUPS     X9, (R13)(AX*1)
-	ADDQ        $0x10, AX
-
-word4:
-	TESTB       $0x08, (SP)
-	JZ          word2
-	VXORPS      Z8, Z8, Z8
-	VMOVSD      (R10)(AX*1), X8
-	VXORPS      Z9, Z9, Z9
-	VMOVSD      (R11)(AX*1), X9
-	VXORPS      Z10, Z10, Z10
-	VMOVSD      (DX)(AX*1), X10
-	VFMADD231PS Z2, Z10, Z9
-	VFMADD231PS Z2, Z8, Z10
-	VMOVSD      X10, (DX)(AX*1)
-	VMOVSD      X9, (R13)(AX*1)
-	ADDQ        $0x08, AX
-
-word2:
-	TESTB       $0x04, (SP)
-	JZ          word1
-	VXORPS      Z8, Z8, Z8
-	VMOVSS      (R10)(AX*1), X8
-	VXORPS      Z9, Z9, Z9
-	VMOVSS      (R11)(AX*1), X9
-	VXORPS      Z10, Z10, Z10
-	VMOVSS      (DX)(AX*1), X10
-	VFMADD231PS Z2, Z10, Z9
-	VFMADD231PS Z2, Z8, Z10
-	VMOVSS      X10, (DX)(AX*1)
-	VMOVSS      X9, (R13)(AX*1)
-	ADDQ        $0x04, AX
-
-word1:
-	XORQ AX, AX
-	JMP  moveTest
+	JMP          moveTest
 
 moveWhole:
-	VMOVUPS     (R10)(AX*1), Z2
-	VMOVUPS     (R13)(AX*1), Z8
-	VMOVUPS     (BX)(AX*1), Z9
-	VFMADD231PS Z3, Z9, Z8
-	VFMADD231PS Z3, Z2, Z9
-	VMOVUPS     Z9, (BX)(AX*1)
-	VMOVUPS     (SI)(AX*1), Z9
-	VFMADD231PS Z4, Z9, Z8
-	VFMADD231PS Z4, Z2, Z9
-	VMOVUPS     Z9, (SI)(AX*1)
-	VMOVUPS     (DI)(AX*1), Z9
-	VFMADD231PS Z5, Z9, Z8
-	VFMADD231PS Z5, Z2, Z9
-	VMOVUPS     Z9, (DI)(AX*1)
-	VMOVUPS     (R8)(AX*1), Z9
-	VFMADD231PS Z6, Z9, Z8
-	VFMADD231PS Z6, Z2, Z9
-	VMOVUPS     Z9, (R8)(AX*1)
-	VMOVUPS     (R9)(AX*1), Z9
-	VFMADD231PS Z7, Z9, Z8
-	VFMADD231PS Z7, Z2, Z9
-	VMOVUPS     Z9, (R9)(AX*1)
-	VADDPS      (R12)(AX*1), Z8, Z8
-	VMOVUPS     Z8, (R14)(AX*1)
+	VMOVUPS     (R11)(AX*1), Z8
+	VMOVUPS     (R12)(AX*1), Z9
+	VMOVUPS     (BX)(AX*1), Z10
+	VFMADD231PS Z2, Z10, Z9
+	VFMADD231PS Z2, Z8, Z10
+	VMOVUPS     Z10, (BX)(AX*1)
+	VMOVUPS     (SI)(AX*1), Z10
+	VFMADD231PS Z3, Z10, Z9
+	VFMADD231PS Z3, Z8, Z10
+	VMOVUPS     Z10, (SI)(AX*1)
+	VMOVUPS     (DI)(AX*1), Z10
+	VFMADD231PS Z4, Z10, Z9
+	VFMADD231PS Z4, Z8, Z10
+	VMOVUPS     Z10, (DI)(AX*1)
+	VMOVUPS     (R8)(AX*1), Z10
+	VFMADD231PS Z5, Z10, Z9
+	VFMADD231PS Z5, Z8, Z10
+	VMOVUPS     Z10, (R8)(AX*1)
+	VMOVUPS     (R9)(AX*1), Z10
+	VFMADD231PS Z6, Z10, Z9
+	VFMADD231PS Z6, Z8, Z10
+	VMOVUPS     Z10, (R9)(AX*1)
+	VMOVUPS     (R10)(AX*1), Z10
+	VFMADD231PS Z7, Z10, Z9
+	VFMADD231PS Z7, Z8, Z10
+	VMOVUPS     Z10, (R10)(AX*1)
+	VADDPS      (R13)(AX*1), Z9, Z9
+	VMOVUPS     Z9, (R14)(AX*1)
 	ADDQ        $+64, AX
 
 moveTest:
@@ -2360,177 +1931,189 @@ moveTest:
 	JL          moveWhole
 	TESTB       $0x20, (SP)
 	JZ          move8
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R10)(AX*1), Y2
+	VXORPS      Z8, Z8, Z8
+	VMOVUPS     (R11)(AX*1), Y8
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (R12)(AX*1), Y9
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (BX)(AX*1), Y10
+	VFMADD231PS Z2, Z10, Z9
+	VFMADD231PS Z2, Z8, Z10
+	VMOVUPS     Y10, (BX)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (SI)(AX*1), Y10
+	VFMADD231PS Z3, Z10, Z9
+	VFMADD231PS Z3, Z8, Z10
+	VMOVUPS     Y10, (SI)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (DI)(AX*1), Y10
+	VFMADD231PS Z4, Z10, Z9
+	VFMADD231PS Z4, Z8, Z10
+	VMOVUPS     Y10, (DI)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (R8)(AX*1), Y10
+	VFMADD231PS Z5, Z10, Z9
+	VFMADD231PS Z5, Z8, Z10
+	VMOVUPS     Y10, (R8)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (R9)(AX*1), Y10
+	VFMADD231PS Z6, Z10, Z9
+	VFMADD231PS Z6, Z8, Z10
+	VMOVUPS     Y10, (R9)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (R10)(AX*1), Y10
+	VFMADD231PS Z7, Z10, Z9
+	VFMADD231PS Z7, Z8, Z10
+	VMOVUPS     Y10, (R10)(AX*1)
 	VXORPS      Z8, Z8, Z8
 	VMOVUPS     (R13)(AX*1), Y8
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (BX)(AX*1), Y9
-	VFMADD231PS Z3, Z9, Z8
-	VFMADD231PS Z3, Z2, Z9
-	VMOVUPS     Y9, (BX)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (SI)(AX*1), Y9
-	VFMADD231PS Z4, Z9, Z8
-	VFMADD231PS Z4, Z2, Z9
-	VMOVUPS     Y9, (SI)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (DI)(AX*1), Y9
-	VFMADD231PS Z5, Z9, Z8
-	VFMADD231PS Z5, Z2, Z9
-	VMOVUPS     Y9, (DI)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R8)(AX*1), Y9
-	VFMADD231PS Z6, Z9, Z8
-	VFMADD231PS Z6, Z2, Z9
-	VMOVUPS     Y9, (R8)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R9)(AX*1), Y9
-	VFMADD231PS Z7, Z9, Z8
-	VFMADD231PS Z7, Z2, Z9
-	VMOVUPS     Y9, (R9)(AX*1)
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R12)(AX*1), Y2
-	VADDPS      Z2, Z8, Z8
-	VMOVUPS     Y8, (R14)(AX*1)
+	VADDPS      Z8, Z9, Z9
+	VMOVUPS     Y9, (R14)(AX*1)
 	ADDQ        $0x20, AX
 
 move8:
 	TESTB       $0x10, (SP)
 	JZ          move4
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R10)(AX*1), X2
+	VXORPS      Z8, Z8, Z8
+	VMOVUPS     (R11)(AX*1), X8
+	VXORPS      Z9, Z9, Z9
+	VMOVUPS     (R12)(AX*1), X9
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (BX)(AX*1), X10
+	VFMADD231PS Z2, Z10, Z9
+	VFMADD231PS Z2, Z8, Z10
+	VMOVUPS     X10, (BX)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (SI)(AX*1), X10
+	VFMADD231PS Z3, Z10, Z9
+	VFMADD231PS Z3, Z8, Z10
+	VMOVUPS     X10, (SI)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (DI)(AX*1), X10
+	VFMADD231PS Z4, Z10, Z9
+	VFMADD231PS Z4, Z8, Z10
+	VMOVUPS     X10, (DI)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (R8)(AX*1), X10
+	VFMADD231PS Z5, Z10, Z9
+	VFMADD231PS Z5, Z8, Z10
+	VMOVUPS     X10, (R8)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (R9)(AX*1), X10
+	VFMADD231PS Z6, Z10, Z9
+	VFMADD231PS Z6, Z8, Z10
+	VMOVUPS     X10, (R9)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVUPS     (R10)(AX*1), X10
+	VFMADD231PS Z7, Z10, Z9
+	VFMADD231PS Z7, Z8, Z10
+	VMOVUPS     X10, (R10)(AX*1)
 	VXORPS      Z8, Z8, Z8
 	VMOVUPS     (R13)(AX*1), X8
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (BX)(AX*1), X9
-	VFMADD231PS Z3, Z9, Z8
-	VFMADD231PS Z3, Z2, Z9
-	VMOVUPS     X9, (BX)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (SI)(AX*1), X9
-	VFMADD231PS Z4, Z9, Z8
-	VFMADD231PS Z4, Z2, Z9
-	VMOVUPS     X9, (SI)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (DI)(AX*1), X9
-	VFMADD231PS Z5, Z9, Z8
-	VFMADD231PS Z5, Z2, Z9
-	VMOVUPS     X9, (DI)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R8)(AX*1), X9
-	VFMADD231PS Z6, Z9, Z8
-	VFMADD231PS Z6, Z2, Z9
-	VMOVUPS     X9, (R8)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R9)(AX*1), X9
-	VFMADD231PS Z7, Z9, Z8
-	VFMADD231PS Z7, Z2, Z9
-	VMOVUPS     X9, (R9)(AX*1)
-	VXORPS      Z2, Z2, Z2
-	VMOVUPS     (R12)(AX*1), X2
-	VADDPS      Z2, Z8, Z8
-	VMOVUPS     X8, (R14)(AX*1)
+	VADDPS      Z8, Z9, Z9
+	VMOVUPS     X9, (R14)(AX*1)
 	ADDQ        $0x10, AX
 
 move4:
 	TESTB       $0x08, (SP)
 	JZ          move2
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R10)(AX*1), X2
+	VXORPS      Z8, Z8, Z8
+	VMOVSD      (R11)(AX*1), X8
+	VXORPS      Z9, Z9, Z9
+	VMOVSD      (R12)(AX*1), X9
+	VXORPS      Z10, Z10, Z10
+	VMOVSD      (BX)(AX*1), X10
+	VFMADD231PS Z2, Z10, Z9
+	VFMADD231PS Z2, Z8, Z10
+	VMOVSD      X10, (BX)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVSD      (SI)(AX*1), X10
+	VFMADD231PS Z3, Z10, Z9
+	VFMADD231PS Z3, Z8, Z10
+	VMOVSD      X10, (SI)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVSD      (DI)(AX*1), X10
+	VFMADD231PS Z4, Z10, Z9
+	VFMADD231PS Z4, Z8, Z10
+	VMOVSD      X10, (DI)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVSD      (R8)(AX*1), X10
+	VFMADD231PS Z5, Z10, Z9
+	VFMADD231PS Z5, Z8, Z10
+	VMOVSD      X10, (R8)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVSD      (R9)(AX*1), X10
+	VFMADD231PS Z6, Z10, Z9
+	VFMADD231PS Z6, Z8, Z10
+	VMOVSD      X10, (R9)(AX*1)
+	VXORPS      Z10, Z10, Z10
+	VMOVSD      (R10)(AX*1), X10
+	VFMADD231PS Z7, Z10, Z9
+	VFMADD231PS Z7, Z8, Z10
+	VMOVSD      X10, (R10)(AX*1)
 	VXORPS      Z8, Z8, Z8
 	VMOVSD      (R13)(AX*1), X8
-	VXORPS      Z9, Z9, Z9
-	VMOVSD      (BX)(AX*1), X9
-	VFMADD231PS Z3, Z9, Z8
-	VFMADD231PS Z3, Z2, Z9
-	VMOVSD      X9, (BX)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVSD      (SI)(AX*1), X9
-	VFMADD231PS Z4, Z9, Z8
-	VFMADD231PS Z4, Z2, Z9
-	VMOVSD      X9, (SI)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVSD      (DI)(AX*1), X9
-	VFMADD231PS Z5, Z9, Z8
-	VFMADD231PS Z5, Z2, Z9
-	VMOVSD      X9, (DI)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVSD      (R8)(AX*1), X9
-	VFMADD231PS Z6, Z9, Z8
-	VFMADD231PS Z6, Z2, Z9
-	VMOVSD      X9, (R8)(AX*1)
-	VXORPS      Z9, Z9, Z9
-	VMOVSD      (R9)(AX*1), X9
-	VFMADD231PS Z7, Z9, Z8
-	VFMADD231PS Z7, Z2, Z9
-	VMOVSD      X9, (R9)(AX*1)
-	VXORPS      Z2, Z2, Z2
-	VMOVSD      (R12)(AX*1), X2
-	VADDPS      Z2, Z8, Z8
-	VMOVSD      X8, (R14)(AX*1)
+	VADDPS      Z8, Z9, Z9
+	VMOVSD      X9, (R14)(AX*1)
 	ADDQ        $0x08, AX
 
 move2:
 	TESTB       $0x04, (SP)
 	JZ          move1
+	VXORPS      Z8, Z8, Z8
+	VMOVSS      (R11)(AX*1), X8
+	VXORPS      Z9, Z9, Z9
+	VMOVSS      (R12)(AX*1), X9
+	VXORPS      Z10, Z10, Z10
+	VMOVSS      (BX)(AX*1), X10
+	VFMADD231PS Z2, Z10, Z9
+	VFMADD231PS Z2, Z8, Z10
+	VMOVSS      X10, (BX)(AX*1)
+	VXORPS      Z2, Z2, Z2
+	VMOVSS      (SI)(AX*1), X2
+	VFMADD231PS Z3, Z2, Z9
+	VFMADD231PS Z3, Z8, Z2
+	VMOVSS      X2, (SI)(AX*1)
+	VXORPS      Z2, Z2, Z2
+	VMOVSS      (DI)(AX*1), X2
+	VFMADD231PS Z4, Z2, Z9
+	VFMADD231PS Z4, Z8, Z2
+	VMOVSS      X2, (DI)(AX*1)
+	VXORPS      Z2, Z2, Z2
+	VMOVSS      (R8)(AX*1), X2
+	VFMADD231PS Z5, Z2, Z9
+	VFMADD231PS Z5, Z8, Z2
+	VMOVSS      X2, (R8)(AX*1)
+	VXORPS      Z2, Z2, Z2
+	VMOVSS      (R9)(AX*1), X2
+	VFMADD231PS Z6, Z2, Z9
+	VFMADD231PS Z6, Z8, Z2
+	VMOVSS      X2, (R9)(AX*1)
 	VXORPS      Z2, Z2, Z2
 	VMOVSS      (R10)(AX*1), X2
-	VXORPS      Z8, Z8, Z8
-	VMOVSS      (R13)(AX*1), X8
-	VXORPS      Z9, Z9, Z9
-	VMOVSS      (BX)(AX*1), X9
-	VFMADD231PS Z3, Z9, Z8
-	VFMADD231PS Z3, Z2, Z9
-	VMOVSS      X9, (BX)(AX*1)
-	VXORPS      Z3, Z3, Z3
-	VMOVSS      (SI)(AX*1), X3
-	VFMADD231PS Z4, Z3, Z8
-	VFMADD231PS Z4, Z2, Z3
-	VMOVSS      X3, (SI)(AX*1)
-	VXORPS      Z3, Z3, Z3
-	VMOVSS      (DI)(AX*1), X3
-	VFMADD231PS Z5, Z3, Z8
-	VFMADD231PS Z5, Z2, Z3
-	VMOVSS      X3, (DI)(AX*1)
-	VXORPS      Z3, Z3, Z3
-	VMOVSS      (R8)(AX*1), X3
-	VFMADD231PS Z6, Z3, Z8
-	VFMADD231PS Z6, Z2, Z3
-	VMOVSS      X3, (R8)(AX*1)
-	VXORPS      Z3, Z3, Z3
-	VMOVSS      (R9)(AX*1), X3
-	VFMADD231PS Z7, Z3, Z8
-	VFMADD231PS Z7, Z2, Z3
-	VMOVSS      X3, (R9)(AX*1)
+	VFMADD231PS Z7, Z2, Z9
+	VFMADD231PS Z7, Z8, Z2
+	VMOVSS      X2, (R10)(AX*1)
 	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R12)(AX*1), X2
-	VADDPS      Z2, Z8, Z8
-	VMOVSS      X8, (R14)(AX*1)
+	VMOVSS      (R13)(AX*1), X2
+	VADDPS      Z2, Z9, Z9
+	VMOVSS      X9, (R14)(AX*1)
 	ADDQ        $0x04, AX
 
 move1:
 stepped:
-	CMPQ 272(SP), $0x00
-	JG   batch
-	INCQ 264(SP)
-	JMP  input
-
-outside:
-	NOTQ 264(SP)
-
-done:
-	MOVQ         264(SP), AX
-	MOVQ         AX, done+104(FP)
+	ADDQ         $+128, DX
+	DECQ         batches+8(FP)
+	JNZ          batch
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPD       X2, X0, X0
 	VHADDPD      X0, X0, X0
-	MOVSD        X0, linear+112(FP)
+	MOVSD        X0, linear+64(FP)
 	VEXTRACTF128 $0x01, Y1, X2
 	VMULPD       X2, X1, X1
 	VPERMILPD    $0x01, X1, X2
 	VMULSD       X2, X1, X1
-	MOVSD        X1, product+120(FP)
+	MOVSD        X1, product+72(FP)
 	VZEROUPPER
 	RET
 
@@ -2692,13 +2275,16 @@ dot:
 	VXORPS        wordsSign<>+0(SB), Y6, Y6
 	VFNMADD231PS  wordsLn2hi<>+0(SB), Y5, Y6
 	VFNMADD231PS  wordsLn2lo<>+0(SB), Y5, Y6
-	VMOVUPS       wordsSeries6<>+0(SB), Y7
-	VFMADD213PS   wordsSeries5<>+0(SB), Y6, Y7
-	VFMADD213PS   wordsSeries4<>+0(SB), Y6, Y7
-	VFMADD213PS   wordsSeries3<>+0(SB), Y6, Y7
-	VFMADD213PS   wordsSeries2<>+0(SB), Y6, Y7
-	VFMADD213PS   wordsSeries1<>+0(SB), Y6, Y7
+	VMULPS        Y6, Y6, Y8
+	VMOVUPS       wordsSeries1<>+0(SB), Y7
 	VFMADD213PS   wordsSeries0<>+0(SB), Y6, Y7
+	VMOVUPS       wordsSeries3<>+0(SB), Y9
+	VFMADD213PS   wordsSeries2<>+0(SB), Y6, Y9
+	VMOVUPS       wordsSeries5<>+0(SB), Y10
+	VFMADD213PS   wordsSeries4<>+0(SB), Y6, Y10
+	VFMADD231PS   wordsSeries6<>+0(SB), Y8, Y10
+	VFMADD231PS   Y10, Y8, Y9
+	VFMADD231PS   Y9, Y8, Y7
 	VCVTPS2DQ     Y5, Y5
 	VPSLLD        $0x17, Y5, Y5
 	VPADDD        Y5, Y7, Y7
@@ -3915,5 +3501,177 @@ add1:
 	INCQ R9
 	CMPQ R9, BX
 	JL   row
+	VZEROUPPER
+	RET
+
+// func wordsPlan(in *float32, ins int, out *float32, outs int, k int, inputs *uint32, n int, targets *uint32, group int, e *float32, zero *float32, plan *float32) (batches int)
+// Requires: AVX, AVX2, BMI, CMOV
+TEXT ·wordsPlan(SB), NOSPLIT, $136-104
+	MOVQ         plan+88(FP), CX
+	MOVQ         targets+56(FP), DX
+	MOVQ         k+32(FP), AX
+	SHLQ         $0x02, AX
+	MOVQ         AX, (SP)
+	VPBROADCASTQ out+16(FP), Y0
+	VMOVDQU      Y0, 8(SP)
+	VPBROADCASTQ (SP), Y0
+	VMOVDQU      Y0, 40(SP)
+	VPBROADCASTQ zero+80(FP), Y0
+	VMOVDQU      Y0, 104(SP)
+	MOVQ         outs+24(FP), AX
+	DECQ         AX
+	VMOVQ        AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVDQU      Y0, 72(SP)
+	VMOVDQU      wordsOnes<>+0(SB), Y0
+	XORQ         AX, AX
+
+input:
+	MOVQ  in+0(FP), BX
+	MOVQ  inputs+40(FP), SI
+	TESTQ SI, SI
+	JZ    found
+	MOVL  (SI)(AX*4), DI
+	CMPQ  DI, ins+8(FP)
+	JAE   outside
+	IMULQ (SP), DI
+	ADDQ  DI, BX
+
+found:
+	MOVQ group+64(FP), SI
+	MOVQ zero+80(FP), R9
+	XORQ R10, R10
+
+batch:
+	MOVQ         $0x00000006, DI
+	CMPQ         SI, DI
+	CMOVQLT      SI, DI
+	LEAQ         wordsEnds<>+0(SB), R8
+	MOVQ         $0x00000008, R11
+	SUBQ         DI, R11
+	VMOVDQU      (R8)(R11*4), Y1
+	VPMASKMOVD   (DX), Y1, Y3
+	VMOVDQU      wordsOnes<>+0(SB), Y2
+	VPXOR        Y2, Y1, Y1
+	VPOR         Y1, Y3, Y3
+	VPCMPEQD     Y2, Y3, Y1
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      wordsEarlier0<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VPCMPEQD     Y3, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      wordsEarlier1<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VPCMPEQD     Y3, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      wordsEarlier2<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VPCMPEQD     Y3, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      wordsEarlier3<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VPCMPEQD     Y3, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VMOVDQU      wordsEarlier4<>+0(SB), Y4
+	VPERMD       Y3, Y4, Y4
+	VPCMPEQD     Y3, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPANDN       Y2, Y1, Y2
+	VMOVMSKPS    Y2, R8
+	BTSQ         DI, R8
+	TZCNTQ       R8, DI
+	LEAQ         wordsEnds<>+0(SB), R8
+	MOVQ         $0x00000008, R11
+	SUBQ         DI, R11
+	VPXOR        (R8)(R11*4), Y0, Y4
+	VPOR         Y4, Y3, Y3
+	VPOR         Y4, Y1, Y1
+	VMOVDQU      72(SP), Y4
+	VPMINUD      Y3, Y4, Y4
+	VPCMPEQD     Y3, Y4, Y4
+	VPOR         Y1, Y4, Y4
+	VMOVMSKPS    Y4, R8
+	CMPL         R8, $0x000000ff
+	JNE          outside
+	VPMOVZXDQ    X3, Y2
+	VPMOVSXDQ    X1, Y4
+	VPMULUDQ     40(SP), Y2, Y2
+	VPADDQ       8(SP), Y2, Y2
+	VBLENDVPD    Y4, 104(SP), Y2, Y2
+	VMOVDQU      Y2, (CX)
+	VEXTRACTI128 $0x01, Y3, X2
+	VEXTRACTI128 $0x01, Y1, X3
+	VPMOVZXDQ    X2, Y2
+	VPMOVSXDQ    X3, Y3
+	VPMULUDQ     40(SP), Y2, Y2
+	VPADDQ       8(SP), Y2, Y2
+	VBLENDVPD    Y3, 104(SP), Y2, Y2
+	VMOVDQU      Y2, 32(CX)
+	MOVQ         BX, 48(CX)
+	MOVQ         R10, 56(CX)
+	VMOVDQU      Y1, 64(CX)
+	MOVQ         R9, 96(CX)
+	MOVQ         e+72(FP), R9
+	MOVQ         $0x00000020, R10
+	MOVQ         zero+80(FP), R8
+	MOVQ         R9, R11
+	LEAQ         (DX)(DI*4), DX
+	SUBQ         DI, SI
+	JG           more
+	MOVQ         inputs+40(FP), DI
+	TESTQ        DI, DI
+	CMOVQNE      BX, R8
+	CMOVQNE      BX, R11
+
+more:
+	MOVQ  R8, 104(CX)
+	MOVQ  R11, 112(CX)
+	ADDQ  $+128, CX
+	TESTQ SI, SI
+	JG    batch
+	INCQ  AX
+	CMPQ  AX, n+48(FP)
+	JL    input
+	SUBQ  plan+88(FP), CX
+	SHRQ  $0x07, CX
+	MOVQ  CX, batches+96(FP)
+	VZEROUPPER
+	RET
+
+outside:
+	NOTQ AX
+	MOVQ AX, batches+96(FP)
+	VZEROUPPER
+	RET
+
+// func fetchRows(w *float32, rows int, k int, idx *uint32, n int)
+// Requires: AVX, MMX+
+TEXT ·fetchRows(SB), NOSPLIT, $0-40
+	MOVQ idx+24(FP), AX
+	MOVQ n+32(FP), CX
+	MOVQ k+16(FP), DX
+	MOVQ rows+8(FP), DI
+	MOVQ w+0(FP), R8
+	SHLQ $0x02, DX
+
+row:
+	MOVL  (AX), BX
+	CMPQ  BX, DI
+	JAE   next
+	IMULQ DX, BX
+	ADDQ  R8, BX
+	XORQ  SI, SI
+
+line:
+	PREFETCHT0 (BX)(SI*1)
+	ADDQ       $+64, SI
+	CMPQ       SI, DX
+	JL         line
+	PREFETCHT0 -4(BX)(DX*1)
+
+next:
+	ADDQ $0x04, AX
+	DECQ CX
+	JNZ  row
 	VZEROUPPER
 	RET

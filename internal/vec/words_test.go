@@ -170,6 +170,7 @@ func TestWords(t *testing.T) {
 						n *= len(inputs)
 					}
 					targets := drawn(r, n, 23, true)
+					w.Fetch(inputs, append(targets, 1<<31)) // no such row: nothing comes of it
 					a := s.step(w, inputs, targets, 0.025)
 					b := s.want(want, inputs, targets, 0.025)
 					if math.Abs(a-b) > 1e-4*(1+b) {
@@ -344,6 +345,9 @@ func benchWindows(n, words, negatives int, groups bool) (inputs, targets [][]uin
 func BenchmarkWords(b *testing.B) {
 	const words = 30000
 	for _, s := range wordSteps {
+		if s.name == "Pair" { // Window of one
+			continue
+		}
 		for _, k := range []int{100, 300} {
 			b.Run(fmt.Sprintf("%s/k=%d", s.name, k), func(b *testing.B) {
 				inputs, targets := benchWindows(1<<16, words, 5, s.each)
@@ -354,7 +358,9 @@ func BenchmarkWords(b *testing.B) {
 				b.ResetTimer()
 				n := 0
 				for b.Loop() {
-					s.step(w, inputs[n&(1<<16-1)], targets[n&(1<<16-1)], 0.025)
+					i, next := n&(1<<16-1), (n+1)&(1<<16-1)
+					w.Fetch(inputs[next], targets[next])
+					s.step(w, inputs[i], targets[i], 0.025)
 					n++
 				}
 				b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Mwords/s")

@@ -20,6 +20,8 @@ func words() {
 		s.gatherRows()
 		s.scatterRows()
 	}
+	wordsPlan()
+	fetchRows()
 }
 
 // columns are the places of the numbers of a row.
@@ -236,10 +238,15 @@ func (l wordLoss) logistic(x, none, signs VecVirtual, lr Mem) VecVirtual {
 	VXORPS(w.sign, a, a)
 	VFNMADD231PS(w.ln2hi, n, a)
 	VFNMADD231PS(w.ln2lo, n, a)
-	VMOVUPS(w.series[6], t)
-	for k := 5; k >= 0; k-- {
-		VFMADD213PS(w.series[k], a, t)
+	square, second, third := YMM(), YMM(), YMM()
+	VMULPS(a, a, square)
+	for i, sum := range []VecVirtual{t, second, third} {
+		VMOVUPS(w.series[2*i+1], sum)
+		VFMADD213PS(w.series[2*i], a, sum)
 	}
+	VFMADD231PS(w.series[6], square, third)
+	VFMADD231PS(third, square, second)
+	VFMADD231PS(second, square, t)
 	VCVTPS2DQ(n, n)
 	VPSLLD(Imm(23), n, n)
 	VPADDD(n, t, t)

@@ -11,129 +11,125 @@ import (
 // batch is how many rows of Out are stepped at once: so many sums, and so many factors of rows, lie in registers of AVX2.
 const batch = 6
 
-// The modes of wordsSteps: all of a step, one that leaves the input's move in e, and none but the loss.
+// What a plan says of a batch: the addresses of its rows and of the input, where the signs of its labels lie, which of its
+// targets are none, and what the input's move begins with, what it is added to, and where it goes.
 const (
-	stepAll = iota
-	stepBag
-	stepLoss
+	planInput = 8 * batch
+	planSigns = planInput + 8
+	planNone  = planSigns + 8
+	planFrom  = planNone + 32
+	planBase  = planFrom + 8
+	planTo    = planBase + 8
+	planBytes = planTo + 16
 )
 
-// wordsSteps is Words.Window: for each of n inputs its group of targets, in batches of six that are all different. Six rows
-// lie two batches ahead of their turn, and are asked for while others are written. It returns how many inputs it did, and
-// the complement where a row is outside its table.
-func (s simd) wordsSteps() {
-	TEXT("wordsSteps"+s.name, NOSPLIT, "func(in *float32, ins int, out *float32, outs, k int, inputs *uint32, n int, "+
-		"targets *uint32, group int, lr float32, e, zero *float32, mode int) (done int, linear, product float64)")
-	Pragma("noescape")
+// wordsPlan makes the plan of Words.Window: for each of n inputs, or for in where these are nil, its group of targets, in
+// batches of up to six that are all different. So what is to be found out lies behind the loop that steps, which has to wait
+// for itself often enough. It returns the number of batches, and the complement of an input's where a row is outside.
+func wordsPlan() {
+	begin("wordsPlan", "func(in *float32, ins int, out *float32, outs, k int, inputs *uint32, n int, targets *uint32, "+
+		"group int, e, zero, plan *float32) (batches int)")
 	w := wordsConstants()
+	stride := AllocLocal(8)
+	i, to, at, in, left, count, bits, ones := GP64(), arg("plan"), arg("targets"), GP64(), GP64(), GP64(), GP64(), YMM()
 	k := arg("k")
-	r := s.columns(k)
-	rows, soon := AllocLocal(64), AllocLocal(64)
-	t := table(number("out"), number("outs"), r.k, number("zero"))
-	done, left, first, start, finish, input, next := AllocLocal(8), AllocLocal(8), AllocLocal(8), AllocLocal(8),
-		AllocLocal(8), AllocLocal(8), AllocLocal(8)
-	coef := AllocLocal(32)
-	loss := newWordLoss()
-	set := func(m Mem, x uint64) {
-		zero := GP64()
-		MOVQ(U32(x), zero)
-		MOVQ(zero, m)
-	}
-	set(done, 0)
-	last := arg("n")
-	IMULQ(number("group"), last)
-	SHLQ(Imm(2), last)
-	ADDQ(number("targets"), last)
-	MOVQ(last, finish)
-
+	SHLQ(Imm(2), k)
+	MOVQ(k, stride)
+	t := table(number("out"), number("outs"), stride, number("zero"))
+	VMOVDQU(w.ones, ones)
+	XORQ(i, i)
 	Label("input")
-	i, in := GP64(), GP64()
-	MOVQ(done, i)
-	CMPQ(i, number("n"))
-	JGE(LabelRef("done"))
 	MOVQ(number("in"), in)
-	list := arg("inputs")
+	list, x := arg("inputs"), GP64()
 	TESTQ(list, list)
 	JZ(LabelRef("found"))
-	x := GP64()
 	MOVL(Mem{Base: list, Index: i, Scale: 4}, x.As32())
 	CMPQ(x, number("ins"))
 	JAE(LabelRef("outside"))
-	IMULQ(r.k, x)
+	IMULQ(stride, x)
 	ADDQ(x, in)
-	INCQ(i)
-	CMPQ(i, number("n"))
-	JGE(LabelRef("found"))
-	MOVL(Mem{Base: list, Index: i, Scale: 4}, x.As32())
-	IMULQ(r.k, x)
-	ADDQ(number("in"), x)
-	MOVQ(x, next)
-	JMP(LabelRef("follows"))
 	Label("found")
-	MOVQ(in, next)
-	Label("follows")
-	MOVQ(in, input)
-	size := arg("group")
-	MOVQ(size, left)
-	set(first, 0)
-	zero := arg("zero")
-	MOVQ(zero, start)
+	MOVQ(number("group"), left)
+	source, signs := arg("zero"), GP64()
+	XORQ(signs, signs)
 
 	Label("batch")
-	at, count := arg("targets"), GP64()
-	six := GP64()
-	MOVQ(U32(batch), six)
-	MOVQ(left, count)
-	CMPQ(count, six)
-	CMOVQGT(six, count)
-	list2, none := some(Mem{Base: at}, count)
-	// Those from one on that stands among them before are another batch.
-	same, equal, bits, end6 := YMM(), YMM(), GP64(), GP64()
+	MOVQ(U32(batch), count)
+	CMPQ(left, count)
+	CMOVQLT(left, count)
+	rows, none := some(Mem{Base: at}, count)
+	// What stands among those before begins another batch.
+	same, equal := YMM(), YMM()
 	VPXOR(same, same, same)
 	for _, earlier := range w.earlier {
 		VMOVDQU(earlier, equal)
-		VPERMD(list2, equal, equal)
-		VPCMPEQD(list2, equal, equal)
+		VPERMD(rows, equal, equal)
+		VPCMPEQD(rows, equal, equal)
 		VPOR(equal, same, same)
 	}
 	VPANDN(same, none, same)
 	VMOVMSKPS(same, bits.As32())
 	BTSQ(count, bits)
 	TZCNTQ(bits, count)
-	VMOVDQU(from(w.ends, count), equal)
-	VPXOR(w.ones, equal, equal)
-	VPOR(equal, list2, list2)
+	VPXOR(from(w.ends, count), ones, equal)
+	VPOR(equal, rows, rows)
 	VPOR(equal, none, none)
-	// All are rows of the table, or none is touched.
 	VMOVDQU(t.last, equal)
-	VPMINUD(list2, equal, equal)
-	VPCMPEQD(list2, equal, equal)
+	VPMINUD(rows, equal, equal)
+	VPCMPEQD(rows, equal, equal)
 	VPOR(none, equal, equal)
 	VMOVMSKPS(equal, bits.As32())
 	CMPL(bits.As32(), U32(255))
 	JNE(LabelRef("outside"))
-	t.find(list2, none, rows)
-	SUBQ(count, left)
+	t.find(rows, none, Mem{Base: to})
+	MOVQ(in, Mem{Base: to, Disp: planInput})
+	MOVQ(signs, Mem{Base: to, Disp: planSigns})
+	VMOVDQU(none, Mem{Base: to, Disp: planNone})
+	MOVQ(source, Mem{Base: to, Disp: planFrom})
+	MOVQ(number("e"), source)
+	MOVQ(U32(32), signs)
+	base, goal := arg("zero"), GP64()
+	MOVQ(source, goal)
 	LEAQ(Mem{Base: at, Index: count, Scale: 4}, at)
-	MOVQ(at, number("targets"))
-	ADDQ(Imm(4*batch), at) // those two batches from the one in hand
-	MOVQ(finish, end6)
-	SUBQ(at, end6)
-	SARQ(Imm(2), end6)
-	CMPQ(end6, six)
-	CMOVQGT(six, end6)
-	XORQ(bits, bits)
-	TESTQ(end6, end6)
-	CMOVQLT(bits, end6)
-	later, noneLater := some(Mem{Base: at}, end6)
-	t.find(later, noneLater, soon)
+	SUBQ(count, left)
+	JG(LabelRef("more"))
+	MOVQ(number("inputs"), x)
+	TESTQ(x, x)
+	CMOVQNE(in, base)
+	CMOVQNE(in, goal)
+	Label("more")
+	MOVQ(base, Mem{Base: to, Disp: planBase})
+	MOVQ(goal, Mem{Base: to, Disp: planTo})
+	ADDQ(I32(planBytes), to)
+	TESTQ(left, left)
+	JG(LabelRef("batch"))
+	INCQ(i)
+	CMPQ(i, number("n"))
+	JL(LabelRef("input"))
+	SUBQ(number("plan"), to)
+	SHRQ(Imm(7), to)
+	Store(to, ReturnIndex(0))
+	end()
+	Label("outside")
+	NOTQ(i)
+	Store(i, ReturnIndex(0))
+	end()
+}
 
-	row := many(GP64, batch)
-	in = GP64()
-	MOVQ(input, in)
+// wordsSteps takes the steps of a plan, or where they are nothing but the loss, adds that up.
+func (s simd) wordsSteps() {
+	begin("wordsSteps"+s.name, "func(plan *float32, batches, k int, lr float32, e *float32, loss int, "+
+		"ahead *float32, known int) (linear, product float64)")
+	w := wordsConstants()
+	r := s.columns(arg("k"))
+	plan, coef, loss := arg("plan"), AllocLocal(32), newWordLoss()
+
+	Label("batch")
+	row, in := many(GP64, batch), GP64()
 	for j := range row {
-		MOVQ(rows.Offset(8*j), row[j])
+		MOVQ(Mem{Base: plan, Disp: 8 * j}, row[j])
 	}
+	MOVQ(Mem{Base: plan, Disp: planInput}, in)
 	sum := s.vectors(batch)
 	clearAll(sum)
 	r.each("dot", func(p place) {
@@ -142,79 +138,57 @@ func (s simd) wordsSteps() {
 			s.addProduct(p, p.at(row[j]), h, sum[j])
 		}
 	})
-	signs, by := YMM(), GP64()
+	signs, none, by := YMM(), YMM(), GP64()
 	LEAQ(w.signs, by)
-	ADDQ(first, by)
+	ADDQ(Mem{Base: plan, Disp: planSigns}, by)
 	VMOVUPS(Mem{Base: by}, signs)
-	set(first, 32)
-	g := loss.logistic(s.sixSums(sum), none, signs, number("lr"))
-
-	mode := arg("mode")
-	CMPQ(mode, Imm(stepLoss))
-	JEQ(LabelRef("stepped"))
-	VMOVUPS(g, coef)
-	// While the coefficients come, memory is asked for what comes later.
-	fetched := GP64()
+	VMOVUPS(Mem{Base: plan, Disp: planNone}, none)
+	VMOVUPS(loss.logistic(s.sixSums(sum), none, signs, number("lr")), coef)
+	CMPQ(number("loss"), Imm(0))
+	JNE(LabelRef("stepped"))
+	// While these come, memory is asked for rows of a later batch.
+	fetched, ahead := GP64(), arg("ahead")
+	DECQ(number("known"))
+	JLT(LabelRef("fetched"))
 	XORQ(r.c, r.c)
 	Label("line")
-	for j := range row {
-		MOVQ(soon.Offset(8*j), fetched)
+	for j := range batch + 1 {
+		MOVQ(Mem{Base: ahead, Disp: 8 * j}, fetched)
 		PREFETCHT0(Mem{Base: fetched, Index: r.c, Scale: 1})
 	}
-	MOVQ(next, fetched)
-	PREFETCHT0(Mem{Base: fetched, Index: r.c, Scale: 1})
 	ADDQ(I8(64), r.c)
 	CMPQ(r.c, r.k)
 	JL(LabelRef("line"))
-	source, base, mine, to := GP64(), GP64(), GP64(), GP64()
-	MOVQ(start, source)
-	MOVQ(number("zero"), base)
-	MOVQ(number("e"), mine)
-	MOVQ(mine, to)
-	MOVQ(mine, start)
-	CMPQ(left, Imm(0))
-	JG(LabelRef("more"))
-	CMPQ(number("mode"), Imm(stepBag))
-	JEQ(LabelRef("more"))
-	MOVQ(in, base)
-	MOVQ(in, to)
-	Label("more")
+	ADDQ(I32(planBytes), ahead)
+	MOVQ(ahead, number("ahead"))
+	Label("fetched")
 	factors := s.vectors(batch)
 	for j := range factors {
 		VBROADCASTSS(coef.Offset(4*j), factors[j])
 	}
+	source, base, to := GP64(), GP64(), GP64()
+	MOVQ(Mem{Base: plan, Disp: planFrom}, source)
+	MOVQ(Mem{Base: plan, Disp: planBase}, base)
+	MOVQ(Mem{Base: plan, Disp: planTo}, to)
 	step := func(p place, j int, h, e VecVirtual) {
 		o := s.loadAt(p, p.at(row[j]))
 		VFMADD231PS(factors[j], o, e)
 		VFMADD231PS(factors[j], h, o)
 		storePart(o, p.at(row[j]), p.n)
 	}
-	// The next group begins with the same word, and waits for it.
-	r.each("word", func(p place) {
-		h, e := s.loadAt(p, p.at(in)), s.loadAt(p, p.at(source))
-		step(p, 0, h, e)
-		storePart(e, p.at(mine), p.n)
-	})
 	r.each("move", func(p place) {
-		h, e := s.loadAt(p, p.at(in)), s.loadAt(p, p.at(mine))
-		for j := 1; j < batch; j++ {
+		h, e := s.loadAt(p, p.at(in)), s.loadAt(p, p.at(source))
+		for j := 0; j < batch; j++ {
 			step(p, j, h, e)
 		}
 		s.addAt(p, p.at(base), e)
 		storePart(e, p.at(to), p.n)
 	})
 	Label("stepped")
-	CMPQ(left, Imm(0))
-	JG(LabelRef("batch"))
-	INCQ(done)
-	JMP(LabelRef("input"))
-
-	Label("outside")
-	NOTQ(done)
-	Label("done")
-	MOVQ(done, i)
-	Store(i, ReturnIndex(0))
-	loss.store(1)
+	ADDQ(I32(planBytes), plan)
+	DECQ(number("batches"))
+	JNZ(LabelRef("batch"))
+	loss.store(0)
 	end()
 }
 
@@ -384,6 +358,32 @@ func (s simd) wordsMove() {
 		part++
 		body(fmt.Sprint("one", part), func(base Register) (Mem, place) { return p.at(base), p })
 	})
+	end()
+}
+
+// fetchRows asks for n rows of w, but for what stands for none.
+func fetchRows() {
+	begin("fetchRows", "func(w *float32, rows, k int, idx *uint32, n int)")
+	idx, n, k, row, c := arg("idx"), arg("n"), arg("k"), GP64(), GP64()
+	rows, w := arg("rows"), arg("w")
+	SHLQ(Imm(2), k)
+	Label("row")
+	MOVL(Mem{Base: idx}, row.As32())
+	CMPQ(row, rows)
+	JAE(LabelRef("next"))
+	IMULQ(k, row)
+	ADDQ(w, row)
+	XORQ(c, c)
+	Label("line")
+	PREFETCHT0(Mem{Base: row, Index: c, Scale: 1})
+	ADDQ(I8(64), c)
+	CMPQ(c, k)
+	JL(LabelRef("line"))
+	PREFETCHT0(Mem{Base: row, Index: k, Scale: 1, Disp: -4})
+	Label("next")
+	ADDQ(Imm(4), idx)
+	DECQ(n)
+	JNZ(LabelRef("row"))
 	end()
 }
 
