@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// stepsFast steps count inputs, or h if that is not nil, which it leaves with the move in e, against a group of n targets
-// each, or none of them. The loss is the sum of linear and log product.
+// stepsFast steps count inputs, or h if that is not nil, which it leaves with the move in e, against a group of n
+// targets each, or none of them. The loss is the sum of linear and log product.
 func (w *Words) stepsFast(h []float32, inputs []uint32, count int, targets []uint32, n int, lr float32,
 	onlyLoss bool) (linear, product float64) {
 	plan := aligned(&w.plan, planFloats*len(targets))
@@ -24,8 +24,8 @@ func (w *Words) stepsFast(h []float32, inputs []uint32, count int, targets []uin
 	batches := wordsPlan(in, len(w.In)/w.K, &w.Out[0], len(w.Out)/w.K, w.K, list, count, &targets[0], n, &w.e[0],
 		&w.zero[0], &plan[0])
 	if batches < 0 {
-		panic(fmt.Sprintf("vec: of input %d of %v, or of its targets in %v, one is outside the tables", ^batches, inputs,
-			targets))
+		panic(fmt.Sprintf("vec: input %d of %v, or one of its targets in %v, is outside the tables", ^batches,
+			inputs, targets))
 	}
 	const ahead = 2 // batches whose rows have been asked for
 	next, known := plan[planFloats*min(ahead, len(targets)-1):], max(0, batches-ahead)
@@ -77,8 +77,8 @@ func (w *Words) copyFast(table []float32, idx []uint32, x []float32) {
 	}
 }
 
-// dotsFast sets g to the coefficients of m rows of x and up to six of o, those of targets, the batch number b of these. It
-// returns the loss, as stepsFast.
+// dotsFast sets g to the coefficients of m rows of x and up to six of o, those of targets, the batch number b of
+// these. It returns the loss, as stepsFast.
 func (w *Words) dotsFast(x []float32, m int, o []float32, targets []uint32, b int, lr float32,
 	g []float32) (linear, product float64) {
 	signs := min(b, 1) * 32

@@ -4,8 +4,8 @@ package vec
 
 import "fmt"
 
-// stepsFast steps count inputs, or h if that is not nil, which it leaves with the move in e, against a group of n targets
-// each, or none of them. The loss is the sum of linear and log product.
+// stepsFast steps count inputs, or h if that is not nil, which it leaves with the move in e, against a group of n
+// targets each, or none of them. The loss is the sum of linear and log product.
 func (w *Words) stepsFast(h []float32, inputs []uint32, count int, targets []uint32, n int, lr float32,
 	onlyLoss bool) (linear, product float64) {
 	rows, none := len(w.Out)/w.K, 0

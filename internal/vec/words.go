@@ -26,16 +26,16 @@ func (w *Words) scratch() (h, e []float32) {
 	return w.h, w.e
 }
 
-// Fetch asks memory for the rows of a step that comes next, and does nothing else: the rows of a large table lie far away,
-// and no processor foresees them. Call it before the step that comes first.
+// Fetch asks memory for the rows of a step that comes next, and does nothing else: the rows of a large table lie far
+// away, and no processor foresees them. Call it before the step that comes first.
 func (w *Words) Fetch(inputs, targets []uint32) {
 	if use[LoopWords] != Plain && len(inputs) > 0 && len(targets) > 0 {
 		w.fetchFast(inputs, targets)
 	}
 }
 
-// Pair takes a step of one row of In against rows of Out, the first with the label 1, the others with 0. For each of them
-// in turn:
+// Pair takes a step of one row of In against rows of Out, the first with the label 1, the others with 0. For each of
+// them in turn:
 //
 //	x = in.out; g = (label - sigmoid(x)) lr; e += g out; out += g in
 //
@@ -68,8 +68,8 @@ const most = 1000
 // fast reports whether the loop takes groups of n targets.
 func (w *Words) fast(n int) bool { return use[LoopWords] != Plain && 0 < n && n <= most }
 
-// groups steps each of the inputs against a group of n targets, or none of them. Where h is not nil it stands for the input,
-// and its move is left in e.
+// groups steps each of the inputs against a group of n targets, or none of them. Where h is not nil it stands for the
+// input, and its move is left in e.
 func (w *Words) groups(h []float32, inputs, targets []uint32, n int, lr float32,
 	onlyLoss bool) (loss float64) {
 	w.scratch()
@@ -170,8 +170,8 @@ func (w *Words) blockGo(inputs, targets []uint32, lr float32) (loss float64) {
 	return loss
 }
 
-// aligned are n numbers, of which those that are longer than a line of the cache begin with one: Go's allocator aligns
-// powers of two.
+// aligned are n numbers, of which those that are longer than a line of the cache begin with one: Go's allocator
+// aligns powers of two.
 func aligned(x *[]float32, n int) []float32 {
 	size := 1 << 10
 	for size < n {
@@ -183,8 +183,8 @@ func aligned(x *[]float32, n int) []float32 {
 	return (*x)[:n]
 }
 
-// Loss is that of a window, without a step: of Window, where the targets are a group for each input, else of Block; or of
-// Bag.
+// Loss is that of a window, without a step: of Window, where the targets are a group for each input, else of Block;
+// or of Bag.
 func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float64) {
 	h, _ := w.scratch()
 	if bag {

@@ -155,7 +155,10 @@ func TestWords(t *testing.T) {
 			for _, k := range []int{1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 64, 100, 127, 300, 1024} {
 				r := rand.New(rand.NewPCG(uint64(k), 5))
 				w, want := someWords(r, k)
-				behind := [][]float32{slices.Clone(w.In[len(w.In):cap(w.In)]), slices.Clone(w.Out[len(w.Out):cap(w.Out)])}
+				var behind [][]float32
+				for _, table := range [][]float32{w.In, w.Out} {
+					behind = append(behind, slices.Clone(table[len(table):cap(table)]))
+				}
 				steps := 1000
 				if testing.Short() {
 					steps = 200
@@ -216,13 +219,14 @@ func TestWordsExtremes(t *testing.T) {
 					t.Errorf("Loss has written: %v, %v", w.In, w.Out)
 				}
 				w.Window([]uint32{0}, targets, 1)
-				if got := float64(w.In[0]) - float64(float32(x)); math.Abs(got-g) > 1e-6*math.Abs(g)+1e-7*math.Abs(x)+1e-37 {
+				got, rounding := float64(w.In[0])-float64(float32(x)), 1e-7*math.Abs(x)+1e-37
+				if math.Abs(got-g) > 1e-6*math.Abs(g)+rounding {
 					t.Errorf("x %g, label %d: step %g, want %g", x, label, got, g)
 				}
 				// Moved from zero, a target shows the coefficient as it is.
 				w = &Words{K: 2, In: []float32{float32(x), 1}, Out: []float32{1, 0}}
 				w.Window([]uint32{0}, targets, 1)
-				if got := float64(w.Out[1]); math.Abs(got-g) > 1e-6*math.Abs(g)+1e-37 {
+				if got = float64(w.Out[1]); math.Abs(got-g) > 1e-6*math.Abs(g)+1e-37 {
 					t.Errorf("x %g, label %d: coefficient %g, want %g", x, label, got, g)
 				}
 			}
@@ -297,7 +301,8 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// benchWindows are windows of a text of words that are as frequent as in a text: 1/(rank+2.7), negatives by that to the 3/4.
+// benchWindows are windows of a text of words that are as frequent as in a text: 1/(rank+2.7), negatives by that to
+// the 3/4.
 func benchWindows(n, words, negatives int, groups bool) (inputs, targets [][]uint32) {
 	r := rand.New(rand.NewPCG(3, 4))
 	table := func(power float64) []uint32 {
@@ -341,7 +346,8 @@ func benchWindows(n, words, negatives int, groups bool) (inputs, targets [][]uin
 	return inputs, targets
 }
 
-// BenchmarkWords is word2vec of 30,000 words, whose tables do not fit in the second cache: reach 1 to 5, five negatives.
+// BenchmarkWords is word2vec of 30,000 words, whose tables do not fit in the second cache: reach 1 to 5, five
+// negatives.
 func BenchmarkWords(b *testing.B) {
 	const words = 30000
 	for _, s := range wordSteps {

@@ -47,8 +47,9 @@ func (s simd) columns(k GPVirtual) *columns {
 	return r
 }
 
-// each goes over all numbers of rows, by whole vectors, and then by parts of one: what a masked store has written cannot be
-// loaded before it has left the processor's queue, and a masked load may wait for a line that nobody has asked for.
+// each goes over all numbers of rows, by whole vectors, and then by parts of one: what a masked store has written
+// cannot be loaded before it has left the processor's queue, and a masked load may wait for a line that nobody has
+// asked for.
 func (r *columns) each(name string, body func(p place)) {
 	XORQ(r.c, r.c)
 	r.rest(name, body)
@@ -222,9 +223,9 @@ func (s simd) sixSums(v []VecVirtual) VecVirtual {
 	return lo
 }
 
-// logistic makes of the products x the coefficients of a step, (label - sigmoid(x)) lr, and adds up the losses; none marks
-// numbers that have no meaning. With t = exp(-|x|), and z = x for the label 1 and -x for 0, sigmoid(-z) is 1/(1+t) or
-// t/(1+t), and the loss max(-z, 0) + log(1+t).
+// logistic makes of the products x the coefficients of a step, (label - sigmoid(x)) lr, and adds up the losses; none
+// marks numbers that have no meaning. With t = exp(-|x|), and z = x for the label 1 and -x for 0, sigmoid(-z) is
+// 1/(1+t) or t/(1+t), and the loss max(-z, 0) + log(1+t).
 func (l wordLoss) logistic(x, none, signs VecVirtual, lr Mem) VecVirtual {
 	w := wordsConstants()
 	z, a, n, t, g, zero := YMM(), YMM(), YMM(), YMM(), YMM(), YMM()

@@ -8,11 +8,12 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// batch is how many rows of Out are stepped at once: so many sums, and so many factors of rows, lie in registers of AVX2.
+// batch is how many rows of Out are stepped at once: so many sums, and so many factors of rows, lie in registers of
+// AVX2.
 const batch = 6
 
-// What a plan says of a batch: the addresses of its rows and of the input, where the signs of its labels lie, which of its
-// targets are none, and what the input's move begins with, what it is added to, and where it goes.
+// What a plan says of a batch: the addresses of its rows and of the input, where the signs of its labels lie, which
+// of its targets are none, and what the input's move begins with, what it is added to, and where it goes.
 const (
 	planInput = 8 * batch
 	planSigns = planInput + 8
@@ -23,9 +24,10 @@ const (
 	planBytes = planTo + 16
 )
 
-// wordsPlan makes the plan of Words.Window: for each of n inputs, or for in where these are nil, its group of targets, in
-// batches of up to six that are all different. So what is to be found out lies behind the loop that steps, which has to wait
-// for itself often enough. It returns the number of batches, and the complement of an input's where a row is outside.
+// wordsPlan makes the plan of Words.Window: for each of n inputs, or for in where these are nil, its group of
+// targets, in batches of up to six that are all different. So what is to be found out lies behind the loop that
+// steps, which has to wait for itself often enough. It returns the number of batches, and the complement of an
+// input's where a row is outside.
 func wordsPlan() {
 	begin("wordsPlan", "func(in *float32, ins int, out *float32, outs, k int, inputs *uint32, n int, targets *uint32, "+
 		"group int, e, zero, plan *float32) (batches int)")
@@ -199,8 +201,8 @@ func rowOf(list, i Register, stride, base Mem, to Register) {
 	ADDQ(base, to)
 }
 
-// wordsCopy copies n rows of w to x; what stands for no row is left out. It returns how many rows it did: fewer where one
-// is outside.
+// wordsCopy copies n rows of w to x; what stands for no row is left out. It returns how many rows it did: fewer where
+// one is outside.
 func (s simd) wordsCopy() {
 	begin("wordsCopy"+s.name, "func(w *float32, rows, k int, idx *uint32, n int, x *float32, stride int) (done int)")
 	r := s.columns(arg("k"))
@@ -227,8 +229,9 @@ func (s simd) wordsCopy() {
 	end()
 }
 
-// wordsDots sets coef to the coefficients of a step of m rows x against six of o, eight numbers a row: see logistic. targets are
-// n, of the first six at most; a row of x or o has stride bytes, whole vectors. signs is 0 for the first batch, else 32.
+// wordsDots sets coef to the coefficients of a step of m rows x against six of o, eight numbers a row: see logistic.
+// targets are n, of the first six at most; a row of x or o has stride bytes, whole vectors. signs is 0 for the first
+// batch, else 32.
 func (s simd) wordsDots() {
 	TEXT("wordsDots"+s.name, NOSPLIT, "func(x *float32, m int, o *float32, stride int, targets *uint32, n, signs int, "+
 		"lr float32, coef *float32) (linear, product float64)")
@@ -267,8 +270,8 @@ func (s simd) wordsDots() {
 	end()
 }
 
-// wordsMove adds to the rows inputs of in, m of them, coef times the rows of o, and to the rows targets of out, n of six, coef'
-// times those of x, where coef is from wordsDots. All indices have been checked.
+// wordsMove adds to the rows inputs of in, m of them, coef times the rows of o, and to the rows targets of out, n of
+// six, coef' times those of x, where coef is from wordsDots. All indices have been checked.
 func (s simd) wordsMove() {
 	TEXT("wordsMove"+s.name, NOSPLIT, "func(in, out *float32, k int, inputs *uint32, m int, targets *uint32, n int, "+
 		"x, o *float32, stride int, coef *float32)")
