@@ -23,7 +23,8 @@ type Windows struct {
 	table []alias
 	reach int
 
-	window Window
+	window [2]Window // the last two, in turn
+	turn   int
 }
 
 // alias is a row of an alias table (Walker 1977): of 2^32 draws own are the word itself, and others are other.
@@ -80,11 +81,13 @@ func draw(key uint64, row int) uint64 { return mix(key + uint64(row)*0x9e3779b97
 // key is what all draws of an epoch have in common.
 func (w *Windows) key(epoch int) uint64 { return mix(mix(w.s.Seed+drawWindows) + uint64(epoch)) }
 
-// At is the window of the word at a row, valid until the next call. It has no Inputs if the word is left out, or no
-// word around it is kept.
+// At is the window of the word at a row, valid until the call after the next. It has no Inputs if the word is left
+// out, or no word around it is kept.
 func (w *Windows) At(row int32, epoch int) Window {
 	i, key, all := int(row), w.key(epoch), w.s.Idx
-	in, out := w.window.Inputs[:0], w.window.Targets[:0]
+	w.turn ^= 1
+	window := &w.window[w.turn]
+	in, out := window.Inputs[:0], window.Targets[:0]
 	x := draw(key, i)
 	word := all[i] &^ SentenceStart
 	if uint32(x>>32) > w.keep[word] {
@@ -124,6 +127,6 @@ func (w *Windows) At(row int32, epoch int) Window {
 			out = append(out, id)
 		}
 	}
-	w.window = Window{in, out}
-	return w.window
+	*window = Window{in, out}
+	return *window
 }

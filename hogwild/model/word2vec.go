@@ -110,10 +110,17 @@ func (m *word2vec) Suits(set *data.Set) (steps, copied bool) { return set.Kind =
 // Steps takes the steps of word2vec.c: within a word's window each pair finds what those before it have changed. With
 // one group of negatives for a window, all of it is read first: see vec.Words.
 func (m *word2vec) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
+	if len(rows) == 0 {
+		return 0
+	}
 	t, draws := m.on(w), m.draws(set)
 	m.epoch = s.Epoch
-	for _, r := range rows {
-		x := draws.At(r, s.Epoch)
+	x, next := data.Window{}, draws.At(rows[0], s.Epoch)
+	for i := range rows {
+		if x = next; i+1 < len(rows) {
+			next = draws.At(rows[i+1], s.Epoch)
+			t.Fetch(next.Inputs, next.Targets)
+		}
 		switch {
 		case len(x.Inputs) == 0:
 		case m.cbow:
