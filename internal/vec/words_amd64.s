@@ -3543,49 +3543,52 @@ found:
 	XORQ R10, R10
 
 batch:
-	MOVQ         $0x00000006, DI
-	CMPQ         SI, DI
-	CMOVQLT      SI, DI
-	LEAQ         wordsEnds<>+0(SB), R8
-	MOVQ         $0x00000008, R11
-	SUBQ         DI, R11
-	VMOVDQU      (R8)(R11*4), Y1
-	VPMASKMOVD   (DX), Y1, Y3
-	VMOVDQU      wordsOnes<>+0(SB), Y2
-	VPXOR        Y2, Y1, Y1
-	VPOR         Y1, Y3, Y3
-	VPCMPEQD     Y2, Y3, Y1
-	VPXOR        Y2, Y2, Y2
-	VMOVDQU      wordsEarlier0<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VPCMPEQD     Y3, Y4, Y4
-	VPOR         Y4, Y2, Y2
-	VMOVDQU      wordsEarlier1<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VPCMPEQD     Y3, Y4, Y4
-	VPOR         Y4, Y2, Y2
-	VMOVDQU      wordsEarlier2<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VPCMPEQD     Y3, Y4, Y4
-	VPOR         Y4, Y2, Y2
-	VMOVDQU      wordsEarlier3<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VPCMPEQD     Y3, Y4, Y4
-	VPOR         Y4, Y2, Y2
-	VMOVDQU      wordsEarlier4<>+0(SB), Y4
-	VPERMD       Y3, Y4, Y4
-	VPCMPEQD     Y3, Y4, Y4
-	VPOR         Y4, Y2, Y2
-	VPANDN       Y2, Y1, Y2
-	VMOVMSKPS    Y2, R8
-	BTSQ         DI, R8
-	TZCNTQ       R8, DI
-	LEAQ         wordsEnds<>+0(SB), R8
-	MOVQ         $0x00000008, R11
-	SUBQ         DI, R11
-	VPXOR        (R8)(R11*4), Y0, Y4
-	VPOR         Y4, Y3, Y3
-	VPOR         Y4, Y1, Y1
+	MOVQ       $0x00000006, DI
+	CMPQ       SI, DI
+	CMOVQLT    SI, DI
+	LEAQ       wordsEnds<>+0(SB), R8
+	MOVQ       $0x00000008, R11
+	SUBQ       DI, R11
+	VMOVDQU    (R8)(R11*4), Y1
+	VPMASKMOVD (DX), Y1, Y3
+	VMOVDQU    wordsOnes<>+0(SB), Y2
+	VPXOR      Y2, Y1, Y1
+	VPOR       Y1, Y3, Y3
+	VPCMPEQD   Y2, Y3, Y1
+	VPXOR      Y2, Y2, Y2
+	VMOVDQU    wordsEarlier0<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VPCMPEQD   Y3, Y4, Y4
+	VPOR       Y4, Y2, Y2
+	VMOVDQU    wordsEarlier1<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VPCMPEQD   Y3, Y4, Y4
+	VPOR       Y4, Y2, Y2
+	VMOVDQU    wordsEarlier2<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VPCMPEQD   Y3, Y4, Y4
+	VPOR       Y4, Y2, Y2
+	VMOVDQU    wordsEarlier3<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VPCMPEQD   Y3, Y4, Y4
+	VPOR       Y4, Y2, Y2
+	VMOVDQU    wordsEarlier4<>+0(SB), Y4
+	VPERMD     Y3, Y4, Y4
+	VPCMPEQD   Y3, Y4, Y4
+	VPOR       Y4, Y2, Y2
+	VPANDN     Y2, Y1, Y2
+	VMOVMSKPS  Y2, R8
+	TESTL      R8, R8
+	JZ         different
+	TZCNTL     R8, DI
+	LEAQ       wordsEnds<>+0(SB), R8
+	MOVQ       $0x00000008, R11
+	SUBQ       DI, R11
+	VPXOR      (R8)(R11*4), Y0, Y4
+	VPOR       Y4, Y3, Y3
+	VPOR       Y4, Y1, Y1
+
+different:
 	VMOVDQU      72(SP), Y4
 	VPMINUD      Y3, Y4, Y4
 	VPCMPEQD     Y3, Y4, Y4

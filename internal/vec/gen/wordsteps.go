@@ -71,11 +71,13 @@ func wordsPlan() {
 	}
 	VPANDN(same, none, same)
 	VMOVMSKPS(same, bits.As32())
-	BTSQ(count, bits)
-	TZCNTQ(bits, count)
+	TESTL(bits.As32(), bits.As32())
+	JZ(LabelRef("different")) // so that what follows need not wait for the count
+	TZCNTL(bits.As32(), count.As32())
 	VPXOR(from(w.ends, count), ones, equal)
 	VPOR(equal, rows, rows)
 	VPOR(equal, none, none)
+	Label("different")
 	VMOVDQU(t.last, equal)
 	VPMINUD(rows, equal, equal)
 	VPCMPEQD(rows, equal, equal)
