@@ -2,10 +2,7 @@
 
 package vec
 
-import (
-	"fmt"
-	"math"
-)
+import "fmt"
 
 // stepsFast steps count inputs, or h if that is not nil, which it leaves with the move in e, against a group of n
 // targets each, or none of them. The loss is the sum of linear and log product.
@@ -56,7 +53,7 @@ func (w *Words) blockFast(inputs, targets []uint32, lr float32) (loss float64) {
 		for i := 0; i < m; i += most / eight {
 			count := min(m-i, most/eight)
 			linear, product := w.dotsFast(x[i*stride:], count, o, t, b, lr, g[(b*m+i)*eight:])
-			loss += linear + math.Log(product)
+			loss += linear + logOf(product)
 		}
 	}
 	for b := range batches {

@@ -263,6 +263,17 @@ func TestWordsOutside(t *testing.T) {
 	})
 }
 
+func TestLogOf(t *testing.T) {
+	for p := 1.0; p < 1e300; p *= 1.0371 {
+		if got, want := logOf(p), math.Log(p); math.Abs(got-want) > 1e-7 {
+			t.Errorf("log %g is %g, want %g", p, got, want)
+		}
+	}
+	if v := logOf(math.NaN()); !math.IsNaN(v) {
+		t.Errorf("log NaN is %g", v)
+	}
+}
+
 // TestRows: rows are gathered and scattered as one by one; those that repeat add up.
 func TestRows(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
