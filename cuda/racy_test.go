@@ -14,6 +14,7 @@ import (
 // which of these; all others only add.
 var stores = map[string]string{
 	"factor.cu":        "--write racy",
+	"pair.h":           "the same",
 	"cut.cu":           "a point of one edge's step, but for --write atomic",
 	"sparse_entries.h": "--write racy",
 	"sparse_many.h":    "--write racy",

@@ -29,6 +29,54 @@ __device__ inline Weights node_of(Weights first, u32 node, u32 bytes) {
   return to;
 }
 
+// Held is what a lane has of a row: N factors, at 0, STRIDE, 2 STRIDE, ... of a place.
+// A stride of 1 is a vector's.
+template <int N, int STRIDE> struct Held {
+  float of[N];
+
+  // read reads those below `left`; of a vector always all.
+  __device__ void read(Weights from, int left) {
+    if constexpr (STRIDE == 1) {
+      const f4 v = from.load4(0);
+      of[0] = v.x, of[1] = v.y, of[2] = v.z, of[3] = v.w;
+      return;
+    }
+#pragma unroll
+    for (int x = 0; x < N; x++) of[x] = x * STRIDE < left ? from.load(x * STRIDE) : 0;
+  }
+  __device__ void add(Weights to, int left) const {
+    if constexpr (STRIDE == 1) {
+#if __CUDA_ARCH__ >= 900
+      if (left > 0) to.add4(0, {of[0], of[1], of[2], of[3]});
+#endif
+      return;
+    }
+#pragma unroll
+    for (int x = 0; x < N; x++)
+      if (x * STRIDE < left) to.add(x * STRIDE, of[x]);
+  }
+  __device__ void store(Weights to, int left) const {
+    if constexpr (STRIDE == 1) {
+      if (left > 0) to.store4(0, {of[0], of[1], of[2], of[3]});
+      return;
+    }
+#pragma unroll
+    for (int x = 0; x < N; x++)
+      if (x * STRIDE < left) to.store(x * STRIDE, of[x]);
+  }
+  // plus adds c times another.
+  __device__ void plus(float c, const Held& other) {
+#pragma unroll
+    for (int x = 0; x < N; x++) of[x] += c * other.of[x];
+  }
+  __device__ float dot(const Held& other) const {
+    float sum = 0;
+#pragma unroll
+    for (int x = 0; x < N; x++) sum += of[x] * other.of[x];
+    return sum;
+  }
+};
+
 // Pair is a step of one pair: scale times its gradient is added to the weights.
 struct Pair {
   u32 u, v;

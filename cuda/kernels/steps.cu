@@ -18,7 +18,7 @@
 // scratch. Ten issue slots a step of one row (docs/kernels.md), of which an H200 has 95 G a
 // second: some thirty times what the shortest steps take. Left out: a block's key and its
 // place kept for all of its rows.
-#include "dev.h"
+#include "draw.h"
 
 // Part is the steps of a chunk, or some of them: they follow one another in the order.
 struct Part {
@@ -63,16 +63,8 @@ __device__ inline Part part_at(int p) {
 }
 
 constexpr u32 BLOCK_ROWS = 64;  // data.BlockRows
-constexpr u64 GAP = 0x9e3779b97f4a7c15;
 
-// mix, permute, stir and shuffle are those of order.go, the last two of one row.
-__device__ inline u64 mix(u64 z) {
-  z += GAP;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
+// permute, stir and shuffle are those of order.go, the last two of one row.
 __device__ inline u32 permute(u32 i, u32 n, u64 key) {
   const u32 half = n > 1 ? (33 - __builtin_clz(n - 1)) / 2 : 0, mask = (1u << half) - 1;
 #pragma unroll 1
