@@ -24,7 +24,9 @@ func familyOf(s *device.Setup) (*family, error) {
 		return &factor, nil
 	case model.Cut:
 		return &cut, nil
-	case model.Words, model.Text:
+	case model.Words:
+		return &skipGram, nil
+	case model.Text:
 		return nil, fmt.Errorf("gpu: %s trains in host memory only; leave --gpu out", s.Job.Asked.Model)
 	}
 	switch {

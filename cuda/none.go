@@ -24,6 +24,7 @@
 //	dense.go      linear models and perceptrons on dense rows
 //	conv.go       convolutional networks
 //	pairs.go      the models of pairs
+//	skipgram.go   word2vec
 //	pipeline.go   launches, one behind the other
 //	job.go        what a kernel is told, and what a family of models is
 //	place.go      which rank is where, and what it opens

@@ -15,6 +15,7 @@ import (
 var stores = map[string]string{
 	"factor.cu":        "--write racy",
 	"pair.h":           "the same",
+	"skipgram.cu":      "the same",
 	"cut.cu":           "a point of one edge's step, but for --write atomic",
 	"sparse_entries.h": "--write racy",
 	"sparse_many.h":    "--write racy",

@@ -45,7 +45,11 @@ func tried(trial func(number uint64) (wrong string, err error)) (wrong string, e
 func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	w := trialWeights(o.memory.layout.P, o.handle.Nonce, trial)
 	order := o.setup.Order(0)
-	rows := make([]int32, min(o.setup.Job.Used.Batch, order.N, 64))
+	n := o.setup.Job.Used.Batch
+	if o.idle.family == &skipGram {
+		n = 64 // one word may be left out
+	}
+	rows := make([]int32, min(n, order.N, 64))
 	order.Fill(rows, 0, 0)
 	const rate = 0.5
 	want := append([]float32(nil), w...)

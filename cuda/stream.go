@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 // A set that does not fit in the GPU's memory streams: what belongs to columns is there
@@ -148,6 +149,11 @@ func (o *owner) fits(what string, bytes int64) (piece int64, err error) {
 	kept := workers*o.context + processes*total/bufferShare
 	if bytes <= free-kept {
 		return 0, nil
+	}
+	if o.setup.Spec.Family() == model.Words {
+		return 0, fmt.Errorf("gpu: the %s set, %s of words, does not fit in %s of GPU %d, and words need "+
+			"those around them; train on less text, or leave --gpu out", what, size(bytes),
+			size(max(0, free-kept)), o.device)
 	}
 	piece = max(1, min(pieceBytes, free/(16*processes))) // all stages: an eighth of it
 	o.notes = append(o.notes, fmt.Sprintf("the %s set, %s, does not fit in %s of GPU %d (%s free, %s for %d "+

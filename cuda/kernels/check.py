@@ -51,6 +51,7 @@ MUST = {  # of kernels whose names do not say it
     "evaluate": (READ,),
     "factor_step": (READ, ADD, STORE),
     "factor_evaluate": (READ,),
+    "skipgram_step": (READ, ADD, STORE),
     "cut_step": (READ, ADD),
     "cut_evaluate": (READ,),
     "sparse_step": (READ, ADD, STORE),

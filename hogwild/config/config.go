@@ -236,7 +236,8 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 		return nil
 	}
 	// weights of all in a step
-	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor || f == model.Cut
+	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor || f == model.Cut ||
+		f == model.Words
 	switch {
 	case c.Mode.Kind == Atomic:
 		return Usage("write racy with mode atomic: racy stores lose updates, mode atomic loses none; leave one of " +
@@ -248,8 +249,8 @@ func (c *Config) CheckWrite(f model.Family, kind string) error {
 		return Usage("write racy with optimizer %s: racy stores need plain sgd; leave write at auto", c.Optimizer)
 	case kind != "" && !few:
 		return Usage("write racy with model %s on %s rows: each step would overwrite all others in flight (1 of 132 "+
-			"would survive); it works for linear models on sparse rows, factor and cut; leave write at auto", c.Model,
-			kind)
+			"would survive); it works for linear models on sparse rows, factor, cut and word2vec; leave write at auto",
+			c.Model, kind)
 	}
 	return nil
 }

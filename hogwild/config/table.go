@@ -256,8 +256,8 @@ var table = append([]Group{
 				{"program", "", false, known.built},
 			}},
 		{Name: "write", Value: func(c *Config) any { return &c.Write },
-			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models, factor and cut only) or " +
-				"auto: additions, but stores for cut",
+			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models, factor, cut and " +
+				"word2vec only) or auto: additions, but stores for cut",
 			Words: strings.Fields("auto atomic racy"),
 			needs: []need{
 				{"gpu", "add gpu 0", false, known.gpu},

@@ -51,6 +51,10 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 	for range d.opt.kind.Slots() {
 		d.opt.Slots = append(d.opt.Slots, make([]float32, len(w)))
 	}
+	if d.step != nil && d.halves == nil { // not what gradients come to
+		d.length.LR = float32(rate)
+		return d.step.Steps(w, s.Set, rows, d.length)
+	}
 	b := d.reader.Batch(rows)
 	if d.x = b.Rows; s.Set.Kind != data.Sparse {
 		d.x = make([]data.Row, 1) // none of the batch's: l1 and l2 act on all weights in each step, see weightDecay

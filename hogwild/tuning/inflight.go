@@ -104,6 +104,8 @@ func inFlightOnGPU(c *config.Config, spec model.Spec, f Facts, centered bool, la
 	family := spec.Family()
 	mlp := family == model.Perceptron
 	switch short := family.Short(f.Kind); {
+	case c.Mode.Kind == config.Sync && family == model.Words:
+		return c.OnGPUs(), 1
 	case c.Mode.Kind == config.Sync:
 		return c.OnGPUs(), 64
 	case short && c.Optimizer != config.SGD:
