@@ -56,8 +56,8 @@ type Answers struct {
 
 // Ask answers a file of questions. Analogies, "a b c d" in each line below a line ": section", ask for the word that
 // is to c as b is to a (Mikolov et al. 2013, "Efficient estimation of word representations", section 4.1): the one
-// whose vector is nearest to b - a + c, all of length 1, and none of the three. Pairs, "a b similarity", are compared by
-// their rank. Only the most frequent words, so many, are known, and case does not count, as in gensim's
+// whose vector is nearest to b - a + c, all of length 1, and none of the three. Pairs, "a b similarity", are compared
+// by their rank. Only the most frequent words, so many, are known, and case does not count, as in gensim's
 // evaluate_word_analogies and evaluate_word_pairs, with which the results agree. Errors match config.ErrUsage.
 func (v *Vectors) Ask(path string, most int) (*Answers, error) {
 	text, err := os.ReadFile(path)
