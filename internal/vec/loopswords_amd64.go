@@ -2,7 +2,10 @@
 
 package vec
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // stepsFast steps count inputs, or h if that is not nil, which it leaves with the move in e, against a group of n
 // targets each, or none of them. The loss is the sum of linear and log product.
@@ -58,6 +61,9 @@ func (w *Words) blockFast(inputs, targets []uint32, lr float32) (loss float64) {
 	}
 	for b := range batches {
 		w.moveFast(inputs, targets[six*b:min(n, six*b+six)], x, o[six*b*stride:], g[b*m*eight:])
+	}
+	if !(loss <= math.MaxFloat64) {
+		w.stride = 0 // what is left in copies would be multiplied by 0 where the next ones have no row
 	}
 	return loss
 }

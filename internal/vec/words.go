@@ -99,7 +99,7 @@ func (w *Words) groups(h []float32, inputs, targets []uint32, n int, lr float32,
 		loss += linear + logOf(product)
 		at += count * n
 	}
-	if loss != loss {
+	if !(loss <= math.MaxFloat64) {
 		clear(w.zero) // the loop adds 0 times rows to it
 	}
 	return loss

@@ -262,6 +262,28 @@ func TestWordsOutside(t *testing.T) {
 	})
 }
 
+// TestWordsNaN: a row that is not a number leaves no trace in later steps on others.
+func TestWordsNaN(t *testing.T) {
+	atLevels(t, func(t *testing.T) {
+		for _, s := range wordSteps {
+			for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1))} {
+				w, want := someWords(rand.New(rand.NewPCG(7, 7)), 20)
+				for c := range 20 {
+					w.In[c], w.Out[c] = bad, bad
+				}
+				s.step(w, []uint32{0}, []uint32{0, 1, 2, NoTarget, 0, 1}, 0.1)
+				s.step(w, []uint32{5}, []uint32{7, 8, 9, NoTarget}, 0.1)
+				s.want(want, []uint32{5}, []uint32{7, 8, 9, NoTarget}, 0.1)
+				for c := range 20 {
+					if got, want := float64(w.In[5*20+c]), want.in[5*20+c]; !(math.Abs(got-want) <= 1e-6) {
+						t.Fatalf("%s after %g: number %d is %g, want %g", s.name, bad, c, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestLogOf(t *testing.T) {
 	for p := 1.0; p < 1e300; p *= 1.0371 {
 		if got, want := logOf(p), math.Log(p); math.Abs(got-want) > 1e-7 {
