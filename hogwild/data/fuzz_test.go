@@ -95,6 +95,15 @@ func soundSet(t *testing.T, s *Set, train bool) {
 			t.Errorf("class %g of %d", y, len(s.Classes))
 		}
 	}
+	if s.Kind == Tokens {
+		for i, w := range s.NewReader().Batch(allRows(min(s.Rows, 1000))).Windows {
+			for _, id := range append(w.Inputs, w.Targets...) {
+				if int(id) >= s.Features && id != NoTarget {
+					t.Errorf("the window of word %d has word %d of %d", i, id, s.Features)
+				}
+			}
+		}
+	}
 	if s.Kind != Pairs && s.Kind != Tokens {
 		for _, row := range s.NewReader().Batch(allRows(min(s.Rows, 1000))).Rows {
 			if row.Idx == nil && len(row.Val) != s.Features || len(row.Idx) > len(row.Val) ||

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"hogwild/hogwild/data/text"
 )
 
 // forged is a cache with checksums that fit, as far as its head can be read.
@@ -37,9 +39,13 @@ func forged(text []byte) []byte {
 // FuzzCache: a cache with other bytes somewhere, in the head or in the rows, and checksums that were made to fit.
 func FuzzCache(f *testing.F) {
 	var seeds [][]byte
-	for i, path := range []string{"digits:12", "synth:sparse:12x20x3", "synth:dense:12x4", "synth:lowrank:4x5x30x2",
-		"synth:dblife:0.001"} {
-		text, err := os.ReadFile(converted(f, Options{Path: path, Seed: 1, Limit: 12}))
+	made := []Options{{Path: "digits:12"}, {Path: "synth:sparse:12x20x3"}, {Path: "synth:dense:12x4"},
+		{Path: "synth:lowrank:4x5x30x2"}, {Path: "synth:dblife:0.001"},
+		{Path: corpusFile(f, "a.txt", "a b\nb c a\n"), Task: text.Words, Text: words(1)},
+		{Path: corpusFile(f, "b.txt", reviews), Task: text.Labels, Text: byLabels(2)}}
+	for i, o := range made {
+		o.Seed, o.Limit = 1, 12
+		text, err := os.ReadFile(converted(f, o))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -57,6 +63,8 @@ func FuzzCache(f *testing.F) {
 		text := append(make([]byte, 0, len(seed)), seed...)
 		copy(text[int(at)%len(text):], patch)
 		tree(t, dir, map[string]string{"set.hog": string(forged(text))})
-		loadAny(t, Options{Path: filepath.Join(dir, "set.hog")})
+		o := made[int(which)%len(made)]
+		o.Path = filepath.Join(dir, "set.hog")
+		loadAny(t, o)
 	})
 }

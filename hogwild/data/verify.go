@@ -125,7 +125,7 @@ func (s *Set) invalidReason() string {
 		return "a frequency is not between 0 and 1"
 	case k > 0 && !every(n, func(i int) bool { y := s.Y[i]; return y >= 0 && y < k && y == float32(int32(y)) }):
 		return "a label is no class"
-	case s.Text != nil && !wordsFit(s):
+	case s.Kind == Tokens && s.Text == nil || s.Text != nil && !wordsFit(s):
 		return "the words are not as many as their numbers"
 	case s.Kind == Tokens && !every(n, func(i int) bool { return int(s.Idx[i]&^SentenceStart) < d }):
 		return "a word is beyond the vocabulary"
@@ -263,6 +263,9 @@ func cachedLike(path string, like *Meta) (*Set, error) {
 	if err = s.compatible(like, path); err != nil {
 		s.Close()
 		return nil, err
+	}
+	if s.Text != nil {
+		DrawAs(s, like.Text, like.Seed)
 	}
 	s.Name = path
 	return s, nil
