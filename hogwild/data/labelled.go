@@ -8,28 +8,15 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 		return s, err
 	}
 	t := &table{Meta: Meta{Name: o.Path, Rows: len(l.first), Classes: l.names}}
-	rows, held, apart := allRows(t.Rows), []int32(nil), []int32(nil)
-	if readTest == nil {
-		if rows, held, err = t.holdOut(o.Seed); err != nil {
-			return s, err
-		}
+	labels := make([]float32, t.Rows)
+	for n, i := range l.first {
+		labels[n] = float32(l.rows[i].label)
 	}
-	if o.Limit > 0 {
-		rows = rows[:min(o.Limit, len(rows))]
+	rows, held, apart, err := o.divide(t, labels, readTest != nil)
+	if err == nil {
+		err = l.number(rows)
 	}
-	all := len(rows)
-	k, err := o.apart(all, false)
 	if err != nil {
-		return s, err
-	}
-	if k > 0 {
-		labels := make([]float32, t.Rows)
-		for n, i := range l.first {
-			labels[n] = float32(l.rows[i].label)
-		}
-		rows, apart = t.setApart(rows, labels, k, o.Seed)
-	}
-	if err = l.number(rows); err != nil {
 		return s, err
 	}
 	l.meta.Name, l.meta.Seed, l.meta.Notes = o.Path, o.Seed, t.Notes
@@ -38,9 +25,9 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 		return s, err
 	}
 	like := &s.Train.Meta
-	if k > 0 {
+	if apart != nil {
 		s.Validation, err = l.store(apart, like)
-		s.noteApart(o, all)
+		s.noteApart(o, len(rows)+len(apart))
 	} else if o.Validation != "" {
 		s.Validation, err = o.loadValidation(like)
 	}

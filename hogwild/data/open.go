@@ -92,22 +92,9 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	if err != nil {
 		return s, err
 	}
-	rows, held := allRows(t.Rows), []int32(nil)
-	if readTest == nil {
-		if rows, held, err = t.holdOut(o.Seed); err != nil {
-			return s, err
-		}
-	}
-	if o.Limit > 0 {
-		rows = rows[:min(o.Limit, len(rows))]
-	}
-	all, apart := len(rows), []int32(nil)
-	k, err := o.apart(all, false)
+	rows, held, apart, err := o.divide(t, y, readTest != nil)
 	if err != nil {
 		return s, err
-	}
-	if k > 0 {
-		rows, apart = t.setApart(rows, y, k, o.Seed)
 	}
 	t.fillHoles(rows)
 	if err = t.fit(rule, rows); err != nil {
@@ -120,9 +107,9 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 		return s, err
 	}
 	t.Notes = nil // train has them
-	if k > 0 {
+	if apart != nil {
 		s.Validation, err = t.store(apart, y)
-		s.noteApart(o, all)
+		s.noteApart(o, len(rows)+len(apart))
 	} else if o.Validation != "" {
 		s.Validation, err = o.loadValidation(&s.Train.Meta)
 	}

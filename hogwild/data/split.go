@@ -98,6 +98,23 @@ func contents(folder string) string {
 	return format.Some(names)
 }
 
+// divide splits the rows for training from those for testing, unless there are others, and for validation.
+func (o Options) divide(t *table, y []float32, tested bool) (rows, held, apart []int32, err error) {
+	if rows = allRows(t.Rows); !tested {
+		if rows, held, err = t.holdOut(o.Seed); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if o.Limit > 0 {
+		rows = rows[:min(o.Limit, len(rows))]
+	}
+	k, err := o.apart(len(rows), false)
+	if k > 0 {
+		rows, apart = t.setApart(rows, y, k, o.Seed)
+	}
+	return rows, held, apart, err
+}
+
 // holdOut splits the rows of t, a sixth for testing, chosen by the seed; both parts
 // stay in the order of the file.
 func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
