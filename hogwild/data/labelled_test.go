@@ -243,6 +243,8 @@ func TestCacheOfText(t *testing.T) {
 				t.Errorf("%s: the part %d differs", o.Task, i)
 			}
 		}
+		order := Order{Seed: 1, N: got.Train.Rows, Stretch: 2} // as of a large set
+		got.Train.Fetch(order, 0, 0, got.Train.Rows/2)
 		like, err := LoadLike(out, "", "", want.Train.Meta)
 		if err != nil || !slices.Equal(like.Idx, want.Test.Idx) {
 			t.Errorf("%s: the test part as the cache has it: %v", o.Task, err)

@@ -46,6 +46,10 @@ func (s *Set) Fetch(o Order, epoch, position, n int) {
 	d := s.Features
 	for first, rows := range o.stretches(epoch, position, n) {
 		end := first + rows
+		if s.Kind == Tokens {
+			fetch(s.Idx[first:end])
+			continue
+		}
 		fetch(s.Y[first:end])
 		switch s.Kind {
 		case Bytes:
