@@ -45,6 +45,7 @@ func (o Options) readLines(src *source, like *Meta) (l *lines, err error) {
 		return nil, err
 	}
 	own := *o.Text
+	own.Label = cmp.Or(own.Label, text.LabelPrefix)
 	l = &lines{src: src.Source, meta: Meta{Format: "text", Text: &own, Checksum: src.Checksum()}}
 	numbers := map[string]int32{}
 	number := func(name string) int32 {
