@@ -76,8 +76,8 @@ func aliasOf(weights []float64) []alias {
 }
 
 // Tables are what the windows are drawn by, for a device that draws the same: what all draws of the set have in common
-// (mixed with an epoch it is their key), of each word how many of 2^32 draws keep it, and its row of the alias table, two
-// numbers each: how many draws are the word itself, and which word the others are.
+// (mixed with an epoch it is their key), of each word how many of 2^32 draws keep it, and its row of the alias table,
+// two numbers each: how many draws are the word itself, and which word the others are.
 func (w *Windows) Tables() (base uint64, keep, table []uint32) {
 	for _, a := range w.table {
 		table = append(table, a.own, a.other)
