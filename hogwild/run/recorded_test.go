@@ -184,7 +184,7 @@ func TestRunIsRecorded(t *testing.T) {
 	if d := cmp.Diff(want.History, got.Epochs, asRead); d != "" {
 		t.Error(d)
 	}
-	c.Model, c.Loss = "softmax", "cross-entropy" // as the data have it
+	c.Model, c.Loss, c.Schedule = "softmax", "cross-entropy", "constant" // as data and model have it
 	if d := cmp.Diff(c, got.Config); d != "" {
 		t.Error(d)
 	}
