@@ -27,7 +27,7 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 		return 1, 1
 	}
 	if f.Ranked && f.Steps && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
-		return told(c, hotSteps), 1
+		return hotPeriod(c, spec), 1
 	}
 	if f.Steps && f.Copied && !t.Center && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
 		switch {
@@ -41,9 +41,25 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	return densePeriod(c, spec, f, t), 1
 }
 
-// Of a model of tables whose first rows most steps write, workers may merge these alone: so many of each table, every
-// so many local steps. 1: in place unless told otherwise.
-const hotRows, hotSteps = model.HotRows, 1
+// hotRows are merged of each table of a model whose first rows most steps write.
+const hotRows = model.HotRows
+
+// hotPeriod is that of a model of words, whose hot rows alone are merged: in place each step takes their lines from
+// other cores (docs/words.md has the figures). Up to these numbers, at the rates of the defaults, losses of two, eight
+// and, of word2vec, sixteen workers are those in place; what local steps do together grows with the rate. Fewer steps
+// than the fewest are not worth a merge.
+func hotPeriod(c *config.Config, spec model.Spec) int {
+	most, together, fewest, rate := 512., 1024., 64, 0.025
+	if spec.Family() == model.Text { // each step writes the vectors of all labels
+		most, together, fewest, rate = 8, 64, 4, 0.1
+	}
+	longer := max(1, c.LR/rate)
+	every := int(min(most, together/float64(c.Workers)) / longer)
+	if every < fewest {
+		every = 1
+	}
+	return told(c, every)
+}
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
 func mergesInVain(c *config.Config, f Facts, t Tuning) error {

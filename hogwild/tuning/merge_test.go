@@ -158,18 +158,24 @@ func TestHotRows(t *testing.T) {
 		edit        func(*config.Config, *Facts)
 		every, rows int
 	}{
-		{"auto", nil, 1, 0},
+		{"two workers", nil, 512, hotRows},
+		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, hotRows},
+		{"seventeen", func(c *config.Config, _ *Facts) { c.Workers = 17 }, 1, 0},
+		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, hotRows},
+		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, hotRows},
+		{"lines, eight", func(c *config.Config, _ *Facts) { c.Model, c.LR, c.Workers = "text:50", .1, 8 }, 8, hotRows},
+		{"lines, at a rate of one", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", 1 }, 1, 0},
 		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, hotRows},
 		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0},
 		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0},
 	} {
 		cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Features: 1000, Rows: 1 << 20, Weights: 1 << 20,
 			Steps: true, Ranked: true}
-		cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery = "word2vec:50", 2, 1, "auto"
+		cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery, cfg.LR = "word2vec:50", 2, 1, "auto", .025
 		if c.edit != nil {
 			c.edit(&cfg, &f)
 		}
-		u, err := Choose(&cfg, model.Spec{Options: model.Options{Name: "word2vec:50"}}, f, Machine{Cores: 2})
+		u, err := Choose(&cfg, model.Spec{Name: cfg.Model}, f, Machine{Cores: 2})
 		if err != nil || u.MergeEvery != c.every || u.HotRows != c.rows || u.RareMerge != 0 {
 			t.Errorf("%s: every %d, %d rows, %v; want %d and %d", c.what, u.MergeEvery, u.HotRows, err, c.every, c.rows)
 		}
