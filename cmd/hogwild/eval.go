@@ -6,7 +6,7 @@ import (
 	"hogwild/hogwild/saved"
 )
 
-const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--json]
+const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--top K] [--json]
        hogwild eval WEIGHTS --model MODEL [--train PATH] --data PATH
 
 Evaluates saved weights on a data set: loss, accuracy or error, and figures per class or of the
@@ -14,6 +14,9 @@ residuals. WEIGHTS is a weights.safetensors; for a run folder, eval uses the
 weights of the last epoch. Inputs are scaled as in training.
 Without --data it evaluates the run's own test rows, which gives the loss in the run's report. With
 --data it evaluates all rows of the file (of a folder, its test set).
+
+--top K also counts labels among the K most probable classes: precision is their number / (K x lines),
+recall their number / labels, as fasttext test has them. A line of text may have several labels.
 
 WEIGHTS can also be safetensors of another program, or a state_dict that torch.save wrote (.pt, .pth).
 Such a file does not record its model and data: pass --model, and with --train the training data, from which
@@ -34,6 +37,7 @@ Examples:
 func evalCommand() *cli.Command {
 	var data, target string
 	var json bool
+	var top int
 	var d saved.Description
 	format := "auto"
 	l := flagList{category: "Flags"}
@@ -41,6 +45,7 @@ func evalCommand() *cli.Command {
 		"run's test rows)")
 	l.asInTrain(map[string]*string{"format": &format})
 	l.string(&target, "target", "`COLUMN` target column of a CSV file, by name or number")
+	l.int(&top, "top", "`K` also print precision and recall among the K most probable classes")
 	l.bool(&json, "json", "print the result as one JSON object")
 	describing(&l, &d)
 	return verb(cli.Command{Name: "eval", Usage: "evaluate saved weights", ArgsUsage: "WEIGHTS|RUN",
@@ -52,7 +57,10 @@ func evalCommand() *cli.Command {
 			return usagef("--format and --target have no effect without --data: eval then reads the run's data " +
 				"as the run did")
 		}
-		result, err := saved.EvalAs(args[0], d, data, format, target)
+		if top < 0 {
+			return usagef("--top %d: want 1 or more, or 0 for none", top)
+		}
+		result, err := saved.EvalTop(args[0], d, data, format, target, top)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/saved"
 	"hogwild/hogwild/words"
 	"hogwild/internal/check"
 )
@@ -26,8 +27,8 @@ func wordFiles(t *testing.T) {
 		}
 		return strings.Replace(name, "w3", "ü", 1)
 	}
-	var corpus, lines, bare, questions, pairs strings.Builder
-	for range 1500 {
+	var corpus, lines, several, bare, questions, pairs strings.Builder
+	for line := range 1500 {
 		topic := r.IntN(4)
 		var text []string
 		for range 3 + r.IntN(20) {
@@ -41,6 +42,11 @@ func wordFiles(t *testing.T) {
 		fmt.Fprintln(&corpus, sentence)
 		fmt.Fprintf(&lines, "__label__t%d %s\n", topic, sentence)
 		fmt.Fprintln(&bare, sentence)
+		labels := fmt.Sprintf("__label__t%d ", topic)
+		if other := (line + line/4) % 4; other != topic {
+			labels += fmt.Sprintf("__label__t%d ", other)
+		}
+		fmt.Fprintln(&several, labels+sentence)
 	}
 	for _, section := range []string{"one", "two"} {
 		fmt.Fprintln(&questions, ":", section)
@@ -52,7 +58,7 @@ func wordFiles(t *testing.T) {
 		fmt.Fprintf(&pairs, "%s\t%s\t%d\n", word(r.IntN(4)), word(r.IntN(4)), r.IntN(10))
 	}
 	for name, text := range map[string]*strings.Builder{"corpus.txt": &corpus, "lines.txt": &lines,
-		"unlabelled.txt": &bare, "questions.txt": &questions, "pairs.tsv": &pairs} {
+		"several.txt": &several, "unlabelled.txt": &bare, "questions.txt": &questions, "pairs.tsv": &pairs} {
 		if err := os.WriteFile(name, []byte(text.String()), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +90,7 @@ func TestOthersLoadWords(t *testing.T) {
 			Nearest       [][2]any
 			Labels        []string
 			Test          [3]float64
+			Several       [][3]float64 // lines, precision and recall of 1, 2 and 9 labels
 			Probabilities []map[string]float64
 		}
 		out := check.Python(t, "gensim, fasttext, safetensors", string(script), "words", run)
@@ -118,6 +125,7 @@ func TestOthersLoadWords(t *testing.T) {
 				t.Errorf("neighbour %d is %+v, gensim has %v", i, n, want)
 			}
 		}
+		compareTop(t, run, theirs.Several)
 		comparePredictions(t, run, theirs.Probabilities, theirs.Test[1])
 	}
 }
@@ -129,12 +137,30 @@ func decode(t *testing.T, text string, to any) {
 	}
 }
 
+// compareTop holds precision and recall on lines with several labels against fastText's.
+func compareTop(t *testing.T, run string, theirs [][3]float64) {
+	t.Helper()
+	near := 1.5 / 1500 // a line may have two labels that are equal but for rounding
+	if strings.HasSuffix(run, "logistic") {
+		near = 0.02 // of fastText's table of sigmoids
+	}
+	for i, k := range []string{"1", "2", "9"} {
+		var result saved.EvalResult
+		decode(t, call(t, "eval", run, "--data", "several.txt", "--top", k, "--json"), &result)
+		top, want := result.Top, theirs[i]
+		if top == nil || float64(top.Lines) != want[0] || math.Abs(top.Precision-want[1]) > near ||
+			math.Abs(top.Recall-want[2]) > near {
+			t.Errorf("%s: top %s is %+v, fastText has %v", run, k, top, want)
+		}
+	}
+}
+
 // comparePredictions holds predictions of a run against fastText's, and its accuracy.
 func comparePredictions(t *testing.T, run string, theirs []map[string]float64, precision float64) {
 	t.Helper()
 	var result struct{ Accuracy float64 }
 	decode(t, call(t, "eval", run, "--data", "lines.txt", "--json"), &result)
-	near, equal := 2e-5, 1e-9 // fastText adds 1e-5 before it takes logarithms
+	near, equal := 2e-5, 1.5/1500 // fastText adds 1e-5 before it takes logarithms; a line may be a tie
 	if strings.HasSuffix(run, "logistic") {
 		near, equal = 1./128, 0.02 // it looks sigmoids up in a table with steps of 1/32
 	}

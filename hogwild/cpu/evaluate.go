@@ -58,6 +58,25 @@ func Predict(models []model.Model, w []float32, set *data.Set) (all []float32, o
 	return all, odds, err
 }
 
+// Within reports for each row of a set whether its class is among the k that weights w find most probable.
+func Within(models []model.Model, w []float32, set *data.Set, k int) ([]bool, error) {
+	all, classes := make([]bool, set.Rows), len(set.Classes)
+	err := part{set: set, to: set.Rows}.eachBatch(models, func(m model.Model, i int, batch func() *data.Batch) {
+		b := batch()
+		p := m.(model.Prober).Probabilities(w, b, nil)
+		for j, y := range b.Y {
+			row, above := p[j*classes:(j+1)*classes], 0
+			for c, v := range row {
+				if own := row[int(y)]; v > own || v == own && c < int(y) {
+					above++
+				}
+			}
+			all[i*evalBatch+j] = above < k
+		}
+	})
+	return all, err
+}
+
 // part is some rows of a set.
 type part struct {
 	set      *data.Set

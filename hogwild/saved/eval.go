@@ -2,6 +2,7 @@
 //
 //	eval.go     saved weights on data
 //	result.go   what that came to
+//	top.go      labels among the most probable classes
 //	open.go     a file of weights, and the model that they belong to
 //	predict.go  what they make of inputs
 package saved
@@ -27,6 +28,11 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 // EvalAs is Eval of weights that another program has saved. If the description names a model, but no training data, the
 // data count as such.
 func EvalAs(path string, d Description, dataPath, format, target string) (EvalResult, error) {
+	return EvalTop(path, d, dataPath, format, target, 0)
+}
+
+// EvalTop is EvalAs with precision and recall among so many of the most probable classes; 0: without.
+func EvalTop(path string, d Description, dataPath, format, target string, top int) (EvalResult, error) {
 	r := EvalResult{Weights: path, Data: dataPath}
 	if d.Model != "" && d.Train == "" {
 		d.Train, d.Format, d.Target = dataPath, format, target
@@ -50,6 +56,11 @@ func EvalAs(path string, d Description, dataPath, format, target string) (EvalRe
 	}
 	defer set.Close()
 	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
+	if top != 0 {
+		if r.Top, err = s.top(set, top); err != nil {
+			return r, err
+		}
+	}
 	if s.config.Program != "" {
 		err = s.evaluateProgram(&r, set)
 		return r, err

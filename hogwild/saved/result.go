@@ -18,6 +18,7 @@ type EvalResult struct {
 	Examples int    `json:"examples"`
 	rundir.Scores
 	*rundir.Detail
+	Top   *Top     `json:"top,omitempty"`   // where it was asked for
 	Notes []string `json:"notes,omitempty"` // what was done to the data
 
 	own bool // on the run's test rows
@@ -63,6 +64,6 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	for _, note := range r.Notes {
 		text += "\nnote: " + note
 	}
-	_, err := fmt.Fprint(w, text, "\n", r.Detail.ScoreLines(), r.Detail.Text(evalClasses))
+	_, err := fmt.Fprint(w, text, "\n", r.Top.text(), r.Detail.ScoreLines(), r.Detail.Text(evalClasses))
 	return err
 }

@@ -24,6 +24,7 @@ v.save_word2vec_format("gensim.bin", binary=True)
 
 model = fasttext.load_model(lines + "/model.bin")
 out["labels"], out["test"] = model.labels, model.test("lines.txt")
+out["several"] = [model.test("several.txt", k=k) for k in (1, 2, 9)]
 text = [line.rstrip("\n") for line in open("unlabelled.txt", encoding="utf-8")]
 labels, p = model.predict(text, k=-1)
 out["probabilities"] = [{l: float(x) for l, x in zip(ls, ps)} for ls, ps in zip(labels, p)]
