@@ -103,12 +103,13 @@ WORDS = {"hogwild": (hogwild_words(), "words"), "hogwild, shared negatives": (ho
 
 
 def spread(values):
-    return f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
+    digits = ",.0f" if min(values) > 1e4 else ".4g"
+    return f"{statistics.median(values):{digits}} ({min(values):{digits}} to {max(values):{digits}})"
 
 
 def speed(path, result, rounds, workers, sides):
     words = 5 * sum(len(line.split()) for line in open(path, encoding="utf-8"))
-    for n in range(rounds):
+    for _ in range(rounds):
         for side, (train, rates) in sides.items():
             for w in workers if side.startswith("hogwild") else [w for w in workers if w <= 2]:
                 with tempfile.TemporaryDirectory() as folder:
@@ -116,8 +117,9 @@ def speed(path, result, rounds, workers, sides):
                 row = result["speed"].setdefault(f"{side}, {w} worker{'s' * (w > 1)}", {"words_per_second": [], "words_per_cpu_second": []})
                 row["words_per_second"].append(words / got["seconds"])
                 row["words_per_cpu_second"].append(words / got["cpu"])
-        for name, row in result["speed"].items():
-            say(f"  {name}: {row['words_per_second'][-1]:,.0f} words/s, {row['words_per_cpu_second'][-1]:,.0f} words/cpu-s")
+                say(f"    {side}, {w} workers: {words / got['seconds']:,.0f} words/s, {words / got['cpu']:,.0f} words/cpu-s")
+    for name, row in result["speed"].items():
+        say(f"  {name}: {spread(row['words_per_second'])} words/s, {spread(row['words_per_cpu_second'])} words/cpu-s")
 
 
 def quality(path, result, seeds, questions, pairs, workers, sides):
@@ -125,7 +127,9 @@ def quality(path, result, seeds, questions, pairs, workers, sides):
         def one(lr, seed, w):
             with tempfile.TemporaryDirectory() as folder:
                 got = train(path, w, lr, seed, folder)
-                return {"wordsim": answers(got["left"], pairs), "analogies": answers(got["left"], questions), "loss": got.get("loss")}
+                row = {"wordsim": answers(got["left"], pairs), "analogies": answers(got["left"], questions), "loss": got.get("loss")}
+            say(f"    {side}, {w} workers, lr {lr}, seed {seed}: WordSim-353 {row['wordsim']:.4f}, analogies {row['analogies']:.4f}")
+            return row
         tried = {lr: one(lr, 100, 2) for lr in RATES[rates]}
         lr = max(tried, key=lambda lr: tried[lr]["analogies"])
         for w in workers if side == "hogwild" else [2]:
@@ -147,7 +151,7 @@ def classify(train, test, result, seeds, folder):
             with tempfile.TemporaryDirectory() as where:
                 got = hogwild(path, 2, lr, seed, where, "--model", "text:100", "--test", on, "--epochs", "5", "--word-ngrams", str(ngrams))
                 with open(os.path.join(got["left"], "result.json"), encoding="utf-8") as f:
-                    return {**got, "accuracy": json.load(f)["accuracy"]}
+                    return {**got, "accuracy": json.load(f)["test_accuracy"]}
 
         def by_fasttext(path, on, lr, seed, ngrams=ngrams):
             return python_side("fasttext lines", ngrams=ngrams, test=on)(path, 2, lr, seed, folder)
