@@ -179,6 +179,35 @@ func TestHotRowsOfTwo(t *testing.T) {
 	}
 }
 
+// TestHotRowsSampled: at a sampled step the worker looks at rows that it writes in place, and at hot ones when it
+// merges.
+func TestHotRowsSampled(t *testing.T) {
+	set := wordSet(t, 400, 40)
+	d := newCPU(hotSetup(t, set, 70), 0)
+	defer d.Close()
+	held, looked := 0, uint64(0)
+	for row := range int32(20) {
+		before := d.sample.record[control.RecordLooked]
+		d.sample.left = 1
+		d.begin([]int32{row})
+		for _, n := range d.sample.notes[:d.sample.noted] {
+			if !slices.ContainsFunc(d.local.hot.Own, func(r [2]int) bool { return r[0] <= n.at && n.at < r[1] }) {
+				t.Fatalf("weight %d, which is written in place, waits for a merge", n.at)
+			}
+		}
+		held += d.sample.noted
+		looked += d.sample.record[control.RecordLooked] - before
+		d.stepped(1)
+		d.merge(true)
+		if d.sample.noted != 0 || d.sample.record[control.RecordLooked] != uint64(held)+looked {
+			t.Fatalf("row %d: %d looked at, want %d", row, d.sample.record[control.RecordLooked], uint64(held)+looked)
+		}
+	}
+	if held < 20 || looked < 20 {
+		t.Errorf("%d weights of hot rows and %d others: too few to tell", held, looked)
+	}
+}
+
 // TestHotRowsUnmapped: where memory cannot be mapped twice the rows are written in place, and the owner says so; and a
 // device gives back its mapping.
 func TestHotRowsUnmapped(t *testing.T) {
