@@ -154,8 +154,8 @@ func compareTop(t *testing.T, run string, theirs [][3]float64, ties float64) {
 }
 
 // comparePredictions holds predictions of a run against fastText's, and its accuracy. It returns the share of lines
-// that may be ties for fastText: it adds 1e-5 to a probability before it takes the logarithm, and looks sigmoids up in a
-// table with steps of 1/32.
+// that may be ties for fastText: it adds 1e-5 to a probability before it takes the logarithm, and looks sigmoids up in
+// a table with steps of 1/32.
 func comparePredictions(t *testing.T, run string, theirs []map[string]float64, precision float64) (ties float64) {
 	t.Helper()
 	near := 2e-5
