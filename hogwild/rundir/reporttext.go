@@ -198,7 +198,7 @@ func (r Result) stalenessText() string {
 
 // tableLines are what the instruments say of each table, a line each.
 func (r Result) tableLines() (lines []string) {
-	if r.Instruments == nil {
+	if r.Instruments == nil || r.Workers == 1 { // nobody else writes
 		return nil
 	}
 	for _, t := range r.Tables {
