@@ -47,6 +47,7 @@ const (
 	libsvm    = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 	uci       = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 	grouplens = "https://files.grouplens.org/datasets/movielens/"
+	crepe     = "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv/"
 )
 
 // Terms of several sets.
@@ -69,6 +70,7 @@ const (
 //	TFDS    tensorflow_datasets/url_checksums/NAME.txt in github.com/tensorflow/datasets (sizes and sha256)
 //	sklearn sklearn/datasets in github.com/scikit-learn/scikit-learn (sha256)
 //	original the file itself, and a second publication of its checksum
+//	users   projects of several authors that download it, which agree
 var Sets = sync.OnceValue(func() []Set {
 	return []Set{{ // sha256: TFDS
 		Name: "mnist", About: "handwritten digits: 60,000 + 10,000 images of 28 x 28, 10 classes",
@@ -231,6 +233,25 @@ var Sets = sync.OnceValue(func() []Set {
 		Files: []File{file(grouplens+"ml-20m.zip", 198702078,
 			"96f243c338a8665f6bcc89c53edf6ee39162a846940de6b7c8c48aeada765ff3",
 			Member{"ml-20m/ratings.csv", "ratings.csv"}, Member{"ml-20m/README.txt", "README.txt"})},
+	}, { // sha256: users
+		Name: "text8", About: "text for word vectors: 17,005,207 words of Wikipedia, lower case, without punctuation",
+		Terms: noTerms + " Made from English Wikipedia of March 2006.",
+		Cite:  "Mahoney: About the test data. Large text compression benchmark, 2006.",
+		Page:  "https://mattmahoney.net/dc/textdata.html",
+		Train: "--model word2vec:100",
+		Files: []File{file("https://mattmahoney.net/dc/text8.zip", 31344016,
+			"a6640522afe85d1963ad56c05b0ede0a0c000dddc9671758a6cc09b7a38e5232", Member{"text8", "text8"})},
+	}, { // sha256: users; md5: torchtext/datasets/ag_news.py, of the same files
+		Name: "ag-news", About: "text of news stories in 4 classes: 120,000 + 7,600 rows of title and description",
+		Terms: "AG's corpus is for research and any other non-commercial activity.",
+		Cite: "Zhang, Zhao, LeCun: Character-level convolutional networks for text classification. Advances in " +
+			"Neural Information Processing Systems 28, 2015.",
+		Page:  "https://github.com/mhjabreel/CharCnn_Keras",
+		Train: "--target 1 --model text:100",
+		Files: []File{
+			file(crepe+"train.csv", 29470338, "76a0a2d2f92b286371fe4d4044640910a04a803fdd2538e0f3f29a5c6f6b672e"),
+			file(crepe+"test.csv", 1857427, "521465c2428ed7f02f8d6db6ffdd4b5447c1c701962353eb2c40d548c3c85699"),
+		},
 	}}
 })
 
