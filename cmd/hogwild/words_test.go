@@ -203,3 +203,55 @@ func comparePredictions(t *testing.T, run string, theirs []map[string]float64, p
 	}
 	return ties
 }
+
+// TestLearnsAsGensim: vectors that one worker trains are as large as gensim's, and predict lines that neither has seen
+// as well, within what seeds do.
+func TestLearnsAsGensim(t *testing.T) {
+	script, err := os.ReadFile("testdata/alike.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	wordFiles(t)
+	all, err := os.ReadFile("corpus.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(all), "\n")
+	for name, part := range map[string][]string{"fit.txt": lines[:1400], "held.txt": lines[1400:]} {
+		if err := os.WriteFile(name, []byte(strings.Join(part, "")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, mode := range []string{"skip-gram", "cbow"} {
+		args := []string{"fit.txt", "held.txt", "20", ".05", "10", mode}
+		for seed := range 4 {
+			run := fmt.Sprint(mode, seed)
+			call(t, "train", "--data", "fit.txt", "--test", "held.txt", "--model", "word2vec:20", "--epochs", "10", "--lr",
+				".05", "--workers", "1", "--seed", fmt.Sprint(seed), "--run", run, "--quiet", "--json",
+				fmt.Sprintf("--cbow=%v", mode == "cbow"))
+			args = append(args, run)
+		}
+		var found struct{ Theirs, Ours []map[string]float64 }
+		out := check.Python(t, "gensim, safetensors", string(script), args...)
+		if err := json.Unmarshal(out, &found); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for what, most := range map[string]float64{"loss": .01, "in": .05, "out": .05} {
+			var means, spread [2]float64
+			for side, runs := range [][]map[string]float64{found.Theirs, found.Ours} {
+				for _, r := range runs {
+					means[side] += r[what] / float64(len(runs))
+				}
+				for _, r := range runs {
+					spread[side] += (r[what] - means[side]) * (r[what] - means[side]) / float64(len(runs)-1)
+				}
+			}
+			t.Logf("%s, %s: %.4f, gensim %.4f, seeds differ by %.4f and %.4f", mode, what, means[1], means[0],
+				math.Sqrt(spread[1]), math.Sqrt(spread[0]))
+			if off := math.Abs(means[1]/means[0] - 1); !(off <= most) {
+				t.Errorf("%s: %s is %.4f, gensim has %.4f", mode, what, means[1], means[0])
+			}
+		}
+	}
+}

@@ -1,14 +1,17 @@
 package data
 
 import (
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"hogwild/hogwild/data/text"
+	"hogwild/internal/check"
 )
 
 // corpusSet is the set of a text.
@@ -187,4 +190,64 @@ func TestWindowsStay(t *testing.T) {
 	if got := fmt.Sprintf("%x", want); got != "6ba3b468ee5a93f9" {
 		t.Errorf("the windows are %s", got)
 	}
+}
+
+// TestWindowsAreGensims: gensim finds the same words and counts in a text, keeps each as often, and has as many words
+// and pairs of words in a pass.
+func TestWindowsAreGensims(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("testdata/windows.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := zipfText(3000, 400, 7)
+	const passes = 20
+	o := text.Options{Kind: text.Words, MinCount: 5, Window: 5, Negatives: 1, Sample: 1e-3, NoiseExponent: .75}
+	s := corpusSet(t, all, o)
+	var theirs struct {
+		Words               []string
+		Counts              []int64
+		Keep                []float64
+		Kept, Pairs, Spread float64
+	}
+	out := check.Python(t, "gensim", string(script), corpusFile(t, "b.txt", all), "5", "1e-3", "5", "20")
+	if err := json.Unmarshal(out, &theirs); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	v, w := s.Vocabulary(), NewWindows(s)
+	if len(v.Words) != len(theirs.Words) || len(v.Words) < 100 {
+		t.Fatalf("%d words, gensim has %d", len(v.Words), len(theirs.Words))
+	}
+	var variance float64
+	for j, word := range theirs.Words { // gensim sorts words of one count in no order that it promises
+		id, ok := v.ID(word)
+		if !ok || v.Counts[id] != theirs.Counts[j] {
+			t.Fatalf("%q: known %v, gensim counts %d", word, ok, theirs.Counts[j])
+		}
+		p := float64(w.keep[id]) / math.MaxUint32
+		if math.Abs(p-theirs.Keep[j]) > 1e-5 {
+			t.Errorf("%q is kept with the probability %.6f, by gensim with %.6f", word, p, theirs.Keep[j])
+		}
+		variance += float64(v.Counts[id]) * p * (1 - p)
+	}
+	var kept, pairs float64
+	for e := range passes {
+		key := w.key(e)
+		for i := range s.Rows {
+			if uint32(draw(key, i)>>32) <= w.keep[s.Idx[i]&^SentenceStart] {
+				kept++
+			}
+			pairs += float64(len(w.At(int32(i), e).Inputs))
+		}
+	}
+	kept, pairs = kept/passes, pairs/passes
+	// Both sides are means of so many passes.
+	if off := math.Abs(kept - theirs.Kept); off > 5*math.Sqrt(2*variance/passes) {
+		t.Errorf("%.1f words are kept in a pass, gensim keeps %.1f", kept, theirs.Kept)
+	}
+	if off := math.Abs(pairs - theirs.Pairs); off > 5*theirs.Spread*math.Sqrt(2./passes) {
+		t.Errorf("%.1f pairs in a pass, with gensim's windows %.1f, of which passes differ by %.1f", pairs, theirs.Pairs,
+			theirs.Spread)
+	}
+	t.Logf("%d words, kept %.1f and %.1f, pairs %.1f and %.1f", len(v.Words), kept, theirs.Kept, pairs, theirs.Pairs)
 }
