@@ -27,7 +27,7 @@ import tempfile
 import time
 
 HOGWILD = os.environ.get("HOGWILD") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bin/hogwild")
-RATES = {"words": [0.0125, 0.025, 0.05], "cbow": [0.025, 0.05, 0.1], "lines": [0.1, 0.25, 0.5, 1.0]}
+RATES = {"words": [0.0125, 0.025, 0.05], "cbow": [0.025, 0.05, 0.1], "lines": [0.1, 0.25, 0.5, 1.0, 2.0]}
 PER = {"words_per_second": "seconds", "words_per_second_whole": "whole", "words_per_cpu_second": "train_cpu", "words_per_cpu_second_whole": "cpu"}
 FEW = ["--quiet", "--json", "--save-every", "0"]
 
