@@ -227,8 +227,8 @@ func TestLearnsAsGensim(t *testing.T) {
 		args := []string{"fit.txt", "held.txt", "20", ".05", "10", mode}
 		for seed := range 4 {
 			run := fmt.Sprint(mode, seed)
-			call(t, "train", "--data", "fit.txt", "--test", "held.txt", "--model", "word2vec:20", "--epochs", "10", "--lr",
-				".05", "--workers", "1", "--seed", fmt.Sprint(seed), "--run", run, "--quiet", "--json",
+			call(t, "train", "--data", "fit.txt", "--test", "held.txt", "--model", "word2vec:20", "--epochs", "10",
+				"--lr", ".05", "--workers", "1", "--seed", fmt.Sprint(seed), "--run", run, "--quiet", "--json",
 				fmt.Sprintf("--cbow=%v", mode == "cbow"))
 			args = append(args, run)
 		}

@@ -246,7 +246,7 @@ func TestWindowsAreGensims(t *testing.T) {
 		t.Errorf("%.1f words are kept in a pass, gensim keeps %.1f", kept, theirs.Kept)
 	}
 	if off := math.Abs(pairs - theirs.Pairs); off > 5*theirs.Spread*math.Sqrt(2./passes) {
-		t.Errorf("%.1f pairs in a pass, with gensim's windows %.1f, of which passes differ by %.1f", pairs, theirs.Pairs,
+		t.Errorf("%.1f pairs in a pass, with gensim's windows %.1f; passes differ by %.1f", pairs, theirs.Pairs,
 			theirs.Spread)
 	}
 	t.Logf("%d words, kept %.1f and %.1f, pairs %.1f and %.1f", len(v.Words), kept, theirs.Kept, pairs, theirs.Pairs)
