@@ -204,9 +204,9 @@ func comparePredictions(t *testing.T, run string, theirs []map[string]float64, p
 	return ties
 }
 
-// TestLearnsAsGensim: vectors that one worker trains are as large as gensim's to 5%, and predict lines that neither has
-// seen as well to 1%. Sizes differ by more than seeds do, .6% here: gensim looks sigmoids up in a table, leaves out pairs
-// with a product beyond 6, and changes the rate less often.
+// TestLearnsAsGensim: vectors that one worker trains are as large as gensim's to 5%, and predict lines that neither
+// has seen as well to 1%. Sizes differ by more than seeds do, .6% here. Why is not known; gensim's sigmoids come from a
+// table, it leaves out pairs with a product beyond 6, and changes the rate less often.
 func TestLearnsAsGensim(t *testing.T) {
 	script, err := os.ReadFile("testdata/alike.py")
 	if err != nil {
