@@ -3,13 +3,15 @@ package data
 import (
 	"math"
 	"math/bits"
+
+	"hogwild/internal/vec"
 )
 
 // SentenceStart marks the first word of a sentence in the Idx of Tokens.
 const SentenceStart = 1 << 31
 
 // NoTarget stands where a negative was drawn that is the word itself: it is left out, as in word2vec.c.
-const NoTarget = ^uint32(0)
+const NoTarget = vec.NoTarget
 
 // Evaluation is the epoch whose windows a text is evaluated with.
 const Evaluation = -1

@@ -136,10 +136,7 @@ func (m *textModel) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64)
 			vec.Axpy(x.Val[c], m.e, m.row(m.at(j)))
 		}
 	}
-	for i, node := range m.nodes {
-		m.parts = append(m.parts, Part{Offset: int(node) * m.k, Bias: -1, G: m.row(i)})
-	}
-	g.Parts = m.parts
+	g.Parts = m.gradient()
 	return loss
 }
 

@@ -40,3 +40,11 @@ func (t *touched) at(node uint32) int {
 
 // row is the i-th node's gradient.
 func (t *touched) row(i int) []float32 { return t.g[i*t.k : (i+1)*t.k : (i+1)*t.k] }
+
+// gradient is one part for each node that was touched, of a table of all nodes that begins with the weights.
+func (t *touched) gradient() []Part {
+	for i, node := range t.nodes {
+		t.parts = append(t.parts, Part{Offset: int(node) * t.k, Bias: -1, G: t.row(i)})
+	}
+	return t.parts
+}

@@ -185,10 +185,7 @@ func (m *word2vec) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) 
 			vec.Axpy(1, m.e, m.row(m.at(in)))
 		}
 	}
-	for i, node := range m.nodes {
-		m.parts = append(m.parts, Part{Offset: int(node) * m.k, Bias: -1, G: m.row(i)})
-	}
-	g.Parts = m.parts
+	g.Parts = m.gradient()
 	return loss
 }
 
