@@ -109,6 +109,11 @@ WORDS = {"hogwild": (hogwild_words(), "words"), "hogwild, shared negatives": (ho
          "hogwild, cbow": (hogwild_words("--cbow"), "cbow"), "gensim, cbow": (python_side("gensim", sg=0), "cbow")}
 
 
+def as_file(result):
+    """A result as the files in bench/results stand: a line for each key."""
+    return "{" + ",".join(f"\n  {json.dumps(key)}: {json.dumps(value)}" for key, value in result.items()) + "\n}\n"
+
+
 def spread(values):
     digits = ",.0f" if min(values) > 1e4 else ".4g"
     return f"{statistics.median(values):{digits}} ({min(values):{digits}} to {max(values):{digits}})"
@@ -208,9 +213,9 @@ def main():
                 step()
                 if o.out:
                     with open(o.out, "w", encoding="utf-8") as f:
-                        json.dump(result, f, indent=1)
+                        f.write(as_file(result))
     if not o.out:
-        json.dump(result, sys.stdout, indent=1)
+        sys.stdout.write(as_file(result))
 
 
 if __name__ == "__main__":
