@@ -63,6 +63,8 @@ import (
 //	Init string                                  the first weights: a file or a run folder
 //	InitPartial bool                             take the tensors that fit
 //	Mode Mode                                    see ParseMode
+//	Rule, Stale Rule                             late gradients: of mode clock, of async
+//	Solver string                                sgd, dual
 //	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
 //	AverageEvery int                             steps; 0 = one epoch
 //	AverageLR string                             auto, scaled, same: of replicas that are averaged
@@ -82,6 +84,7 @@ import (
 //	Partition string                             dynamic, contiguous
 //	Seed uint64                                  of weights and order
 //	TargetLoss, TargetAccuracy float64           stop there; 0 = none
+//	TargetGap float64                            dual: stop there; 0 = none
 //	StopAfter time.Duration                      0 = never
 //	Run, Resume, SaveEvery string                the folder, a folder to continue, how often to save
 //	MaxRestarts int                              of each worker that dies

@@ -25,7 +25,7 @@ var order = []string{
 	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback",
 	"internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes",
 	"hogwild/data", "hogwild/model",
-	"hogwild/config", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu",
+	"hogwild/config", "hogwild/clock", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device", "hogwild/cpu",
 	"hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score", "hogwild/saved",
 	"hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung", "hogwild/prepare",
 	"hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic", "hogwild/initweights",

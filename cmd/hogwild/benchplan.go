@@ -150,7 +150,7 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 		m, _ := config.ParseMode(mode) // what is none is refused with its case
 		switch {
 		case ownWorkers:
-		case !ownMode && m.Kind == config.Delayed:
+		case !ownMode && m.Kind == config.Clock:
 			g.Axes = append(g.Axes, axis("workers", "1")) // it plays them all
 		default:
 			g.Axes = append(g.Axes, axis("workers", workers...))

@@ -10,23 +10,24 @@ import (
 // checkMode refuses a mode that cannot be had together with the rest.
 func (c *Config) checkMode() error {
 	kind, mode := c.Mode.Kind, c.Mode
-	if kind < Async || kind > Delayed || kind == Delayed && (mode.Delay < 0 || mode.Delay > maxDelay) {
-		return Usage("no mode has kind %d and delay %d: create modes with ParseMode", kind, mode.Delay)
+	if kind < Async || kind > Blocks || kind == Clock && mode.Speeds.N < 1 && mode.Speeds.Kind != Trace ||
+		kind == Blocks && mode.Grid < 1 {
+		return Usage("no mode has kind %d: create modes with ParseMode", kind)
 	}
 	switch {
-	case c.GPU != "" && kind == Delayed:
+	case c.GPU != "" && kind == Clock:
 		return Usage("mode %s is simulated on one core; leave gpu out", mode)
 	case c.GPU != "" && (kind == Locked || kind == Ordered) && c.Workers > 1:
 		return Usage("mode %s with gpu: kernels of several workers would wait for each other on the GPU and could "+
 			"deadlock; use workers 1, with any number of steps in-flight", mode)
-	case kind == Delayed && c.Workers > 1:
+	case kind == Clock && c.Workers > 1:
 		return Usage("workers %d with mode %s: one worker simulates all of them, so that runs repeat exactly; leave "+
 			"workers out", c.Workers, mode)
 	case kind == Atomic && c.OptimizerState == "shared" && c.Optimizer.Slots() > 0:
 		return Usage("optimizer-state shared with mode atomic: only updates of weights are atomic, not those of the " +
 			"optimizer's state; use optimizer-state private, or mode locked")
 	}
-	if _, every, _ := c.SavePeriod(); kind == Delayed && every > 0 {
+	if _, every, _ := c.SavePeriod(); kind == Clock && every > 0 {
 		return Usage("save-every %s with mode %s: a snapshot within an epoch would apply delayed updates early; give "+
 			"a number of epochs", c.SaveEvery, mode)
 	}
@@ -149,7 +150,7 @@ func (c *Config) MayScale() error {
 		return Usage("%s; stop the run, and continue it with hogwild train --resume RUN --workers N", why)
 	}
 	switch {
-	case c.Mode.Kind == Delayed:
+	case c.Mode.Kind == Clock:
 		return Usage("mode %s is one process that simulates all workers: there is nothing to scale", c.Mode)
 	case c.Nodes > 1:
 		return refuse("with several nodes each keeps the workers that it began with")
@@ -236,7 +237,7 @@ func (c *Config) checkNodes() error {
 	switch {
 	case c.Nodes < 2:
 		return nil
-	case c.Mode.Kind == Delayed:
+	case c.Mode.Kind == Clock:
 		return Usage("mode %s on %d nodes: one process simulates all workers of a run; use one node", c.Mode, c.Nodes)
 	case c.OnDivergence == Rollback:
 		return Usage("on-divergence %s on %d nodes: one node cannot go back alone; use stop, then resume the run "+

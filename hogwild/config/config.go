@@ -16,6 +16,8 @@
 //	config.go     Config, Default
 //	words.go      the part of it that models of text have
 //	mode.go       the modes and the optimizers
+//	rule.go       what is done with late gradients
+//	speeds.go     the speeds of mode clock
 //	errors.go     errors that the user can mend, and the words for 0
 package config
 
@@ -71,8 +73,11 @@ type Config struct {
 	// take the tensors that fit, and the model's own for the others
 	InitPartial bool `yaml:"init-partial" json:"init_partial,omitempty"`
 
-	// async, atomic, locked, ordered, sync, delayed:K, delayed:geometric:K
+	// async, atomic, locked, ordered, sync, clock:SPEEDS, delayed:K, delayed:geometric:K, blocks:G
 	Mode         Mode   `yaml:"mode" json:"mode"`
+	Rule         Rule   `yaml:"rule" json:"rule"`                             // clock: for late gradients
+	Stale        Rule   `yaml:"stale" json:"stale"`                           // async: for late merges and steps
+	Solver       string `yaml:"solver" json:"solver"`                         // sgd, dual
 	Average      string `yaml:"average" json:"average"`                       // weights, gradients
 	AverageEvery int    `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"`           // keep, average, reset
@@ -122,6 +127,7 @@ type Config struct {
 	Seed           uint64    `yaml:"seed" json:"seed"`
 	TargetLoss     float64   `yaml:"target-loss,omitempty" json:"target_loss"`         // 0 = none
 	TargetAccuracy float64   `yaml:"target-accuracy,omitempty" json:"target_accuracy"` // 0 = none
+	TargetGap      float64   `yaml:"target-gap,omitempty" json:"target_gap"`           // of the dual solver; 0 = none
 
 	// since the first worker of this process began to train; 0 = never; JSON: ns
 	StopAfter time.Duration `yaml:"stop-after" json:"stop_after,omitempty"`
@@ -172,7 +178,7 @@ func Default() Config {
 		Workers: 0, // as many as there are cores
 		Data:    "digits", Format: "auto", Missing: format.Fill, Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
-		Average: "weights", AverageState: "keep", AverageLR: "auto",
+		Average: "weights", AverageState: "keep", AverageLR: "auto", Solver: "sgd",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "auto", Decay: 0.1, Words: defaultWords(),
 		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",

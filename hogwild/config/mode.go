@@ -17,10 +17,11 @@ const (
 	Locked
 	Ordered
 	Sync
-	Delayed
+	Clock
+	Blocks
 )
 
-// Modes are the names of the kinds, but for Delayed, in whose place other forms stand.
+// Modes are the names of the kinds, but for Clock and Blocks, in whose place other forms stand.
 var Modes = []string{"async", "atomic", "locked", "ordered", "sync"}
 
 // ModeHelp says what each mode is, a line each.
@@ -30,21 +31,29 @@ const ModeHelp = `  async                   plain stores, no locks: updates may 
   locked                  each update locks the blocks of weights that it writes (AIG)
   ordered                 parallel gradients, updates in the order of the gradients (RR, round robin)
   sync                    each worker trains a replica, or a share of the batch; averaged at a barrier
-  delayed:K               one worker that applies each update K steps late: repeatable bit for bit
+  clock:SPEEDS            one worker that plays many on a virtual clock: repeatable bit for bit; see --rule
+  delayed:K               clock:equal:K+1: each update is K steps late
   delayed:geometric:K     the same with random delays, K steps on average
+  blocks[:G]              factor: a G x G grid of blocks; workers train those that share no row or column.
+                          The same bits with any number of workers
 `
 
 // Mode is how the workers of a run update the weights. Files and flags have its text.
 type Mode struct {
-	Kind      ModeKind
-	Delay     int  // Delayed: by how many updates
-	Geometric bool // Delayed: on average, at random, and not always
+	Kind    ModeKind
+	Speeds  Speeds // Clock
+	Delayed bool   // Clock: written as delayed:K
+	Grid    int    // Blocks: of how many by how many
 }
+
+// DelayedBy is the mode delayed:K.
+func DelayedBy(k int) Mode { return Mode{Kind: Clock, Speeds: Speeds{N: k + 1}, Delayed: true} }
 
 const (
 	delayedText   = "delayed:"
+	clockText     = "clock:"
+	blocksText    = "blocks"
 	geometricText = "geometric:"
-	maxDelay      = 1<<16 - 1 // every update in flight holds a gradient
 )
 
 // ParseMode reads a mode. The error matches ErrUsage.
@@ -67,33 +76,71 @@ func MustMode(text string) Mode {
 
 // Set reads a flag's value.
 func (m *Mode) Set(text string) error {
+	if speeds, clock := strings.CutPrefix(text, clockText); clock {
+		read, err := parseSpeeds(speeds)
+		if err == nil {
+			*m = Mode{Kind: Clock, Speeds: read}
+		}
+		return err
+	}
+	if grid, blocks := strings.CutPrefix(text, blocksText); blocks && (grid == "" || grid[0] == ':') {
+		return m.setBlocks(grid)
+	}
 	delay, delayed := strings.CutPrefix(text, delayedText)
 	if !delayed {
 		i := slices.Index(Modes, text)
 		if i < 0 {
-			return fmt.Errorf("choose one of %s, delayed:K, delayed:geometric:K", strings.Join(Modes, ", "))
+			return fmt.Errorf("choose one of %s, clock:SPEEDS, delayed:K, delayed:geometric:K, blocks",
+				strings.Join(Modes, ", "))
 		}
 		*m = Mode{Kind: ModeKind(i)}
 		return nil
 	}
 	delay, random := strings.CutPrefix(delay, geometricText)
 	k, err := strconv.Atoi(delay)
-	if err != nil || k < 0 || k > maxDelay {
-		return fmt.Errorf("write delayed:K or delayed:geometric:K, with K from 0 to %d updates", maxDelay)
+	if err != nil || k < 0 || k >= mostVirtual {
+		return fmt.Errorf("write delayed:K or delayed:geometric:K, with K from 0 to %d updates", mostVirtual-1)
 	}
-	*m = Mode{Delayed, k, random}
+	if *m = DelayedBy(k); random {
+		m.Speeds.Kind = AnyLands
+	}
+	return nil
+}
+
+// The grid of blocks, and how large it may be.
+const (
+	defaultGrid = 8
+	mostGrid    = 1024
+)
+
+// setBlocks reads what follows blocks.
+func (m *Mode) setBlocks(text string) (err error) {
+	g := defaultGrid
+	if text != "" {
+		g, err = strconv.Atoi(text[1:])
+	}
+	if err != nil || g < 1 || g > mostGrid {
+		return fmt.Errorf("write blocks or blocks:G, with G from 1 to %d", mostGrid)
+	}
+	*m = Mode{Kind: Blocks, Grid: g}
 	return nil
 }
 
 // String is what Set reads.
 func (m Mode) String() string {
 	switch {
-	case m.Kind != Delayed:
+	case m.Kind == Blocks && m.Grid == defaultGrid:
+		return blocksText
+	case m.Kind == Blocks:
+		return blocksText + ":" + strconv.Itoa(m.Grid)
+	case m.Kind != Clock:
 		return Modes[m.Kind]
-	case m.Geometric:
-		return delayedText + geometricText + strconv.Itoa(m.Delay)
+	case !m.Delayed:
+		return clockText + m.Speeds.String()
+	case m.Speeds.Kind == AnyLands:
+		return delayedText + geometricText + strconv.Itoa(m.Speeds.N-1)
 	}
-	return delayedText + strconv.Itoa(m.Delay)
+	return delayedText + strconv.Itoa(m.Speeds.N-1)
 }
 
 // MarshalText and UnmarshalText are for files.

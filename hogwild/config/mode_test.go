@@ -32,7 +32,7 @@ func TestValidateModes(t *testing.T) {
 	for _, mode := range append(Modes, "delayed:0", "delayed:132", "delayed:geometric:8") {
 		c := defaults()
 		c.Mode = MustMode(mode)
-		if c, err := c.Resolve(); err != nil || c.Mode.Kind == Delayed && c.Workers != 1 {
+		if c, err := c.Resolve(); err != nil || c.Mode.Kind == Clock && c.Workers != 1 {
 			t.Errorf("%s: %d workers, %v", mode, c.Workers, err)
 		}
 	}
@@ -43,8 +43,16 @@ func TestParseMode(t *testing.T) {
 	for text, want := range map[string]Mode{
 		"async": {}, "atomic": {Kind: Atomic}, "locked": {Kind: Locked}, "ordered": {Kind: Ordered},
 		"sync":      {Kind: Sync},
-		"delayed:0": {Kind: Delayed}, "delayed:132": {Kind: Delayed, Delay: 132},
-		"delayed:geometric:8": {Kind: Delayed, Delay: 8, Geometric: true},
+		"delayed:0": DelayedBy(0), "delayed:132": DelayedBy(132),
+		"delayed:geometric:8":   {Kind: Clock, Speeds: Speeds{Kind: AnyLands, N: 9}, Delayed: true},
+		"clock:equal:8":         {Kind: Clock, Speeds: Speeds{N: 8}},
+		"clock:slow:8,2,4.5":    {Kind: Clock, Speeds: Speeds{Kind: Slow, N: 8, M: 2, X: 4.5}},
+		"clock:sqrt:16":         {Kind: Clock, Speeds: Speeds{Kind: Sqrt, N: 16}},
+		"clock:lognormal:4,1":   {Kind: Clock, Speeds: Speeds{Kind: LogNormal, N: 4, X: 1}},
+		"clock:exp:4":           {Kind: Clock, Speeds: Speeds{Kind: Exponential, N: 4}},
+		"clock:trace:runs/a":    {Kind: Clock, Speeds: Speeds{Kind: Trace, File: "runs/a"}},
+		"clock:outage:4,0.1,20": {Kind: Clock, Speeds: Speeds{Kind: Outage, N: 4, X: 0.1, Y: 20}},
+		"blocks":                {Kind: Blocks, Grid: 8}, "blocks:3": {Kind: Blocks, Grid: 3},
 	} {
 		m, err := ParseMode(text)
 		if m != want || err != nil || m.String() != text {
@@ -63,7 +71,7 @@ func TestParseMode(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"": "choose one of async", "hogwild": "choose one of async, atomic, locked, ordered, sync, delayed:K",
+		"": "choose one of async", "hogwild": "choose one of async, atomic, locked, ordered, sync, clock:SPEEDS",
 		"Sync": "choose", "delayed": "choose one of",
 		"delayed:-1": "write delayed:K or delayed:geometric:K, with K from 0 to", "delayed:geometric:x": "write",
 		"delayed:": "write", "delayed:70000": "write",
@@ -86,11 +94,11 @@ func ExampleConfig_mode() {
 
 // TestModeOfNoText: a Mode that was not made by ParseMode is checked as well.
 func TestModeOfNoText(t *testing.T) {
-	for _, m := range []Mode{{Kind: 9}, {Kind: -1}, {Kind: Delayed, Delay: -1}, {Kind: Delayed, Delay: 1 << 30}} {
+	for _, m := range []Mode{{Kind: 9}, {Kind: -1}, {Kind: Clock}, {Kind: Blocks}} {
 		c := Default()
 		c.Mode = m
 		if _, err := c.Resolve(); !errors.Is(err, ErrUsage) {
-			t.Errorf("kind %d, delay %d: %v, want ErrUsage", m.Kind, m.Delay, err)
+			t.Errorf("kind %d: %v, want ErrUsage", m.Kind, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (c Config) Resolve() (Config, error) {
 	if c.Workers == 0 {
 		c.Workers = machine.Cores()
-		if c.Mode.Kind == Delayed {
+		if c.Mode.Kind == Clock {
 			c.Workers = 1
 		}
 	}

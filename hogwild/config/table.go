@@ -147,8 +147,24 @@ var table = append([]Group{
 	{"Mode", []Setting{
 		{Name: "mode", Value: func(c *Config) any { return &c.Mode },
 			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, " +
-				"ordered or delayed:K",
-			Hints: append(Modes[:len(Modes):len(Modes)], "delayed:", "delayed:geometric:")},
+				"ordered, clock:SPEEDS (simulated, see --rule), delayed:K or blocks (repeatable)",
+			Hints: append(Modes[:len(Modes):len(Modes)], "clock:", "delayed:", "delayed:geometric:", "blocks")},
+		{Name: "rule", Value: func(c *Config) any { return &c.Rule },
+			Usage: "`RULE` mode clock: what is done with late gradients: plain, inverse, adaptive, tail, drop:R, " +
+				"rennala:B, minibatch, quorum:Q, clip:C, dc:L (see docs/clock.md)",
+			Hints: ruleNames,
+			needs: []need{
+				{"mode", "use mode clock:equal:8", false, func(k known) bool { return k.Mode.Kind == Clock }},
+			}},
+		{Name: "stale", Value: func(c *Config) any { return &c.Stale },
+			Usage: "`RULE` async: what is done with late merges and steps: plain, inverse, adaptive, tail or drop:R",
+			Hints: staleNames,
+			check: (*Config).checkStale,
+			needs: []need{
+				{"mode", "use mode async", false, func(k known) bool { return k.Mode.Kind == Async }},
+				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
+				{"program", "", false, known.built},
+			}},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
 			Words: strings.Fields("weights gradients"),
@@ -225,7 +241,7 @@ var table = append([]Group{
 			check: (*Config).checkGradientDelay,
 			needs: []need{
 				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
-				{"mode", "", false, func(k known) bool { return k.Mode.Kind != Delayed }},
+				{"mode", "", false, func(k known) bool { return k.Mode.Kind != Clock }},
 				{"program", "", false, known.built},
 			}},
 	}},
@@ -270,6 +286,10 @@ var table = append([]Group{
 			}},
 	}},
 	{"Optimizer", []Setting{
+		{Name: "solver", Value: func(c *Config) any { return &c.Solver },
+			Usage: "`HOW` sgd, or dual: coordinate ascent, for hinge, squared hinge and logistic with l2 on " +
+				"sparse rows",
+			Words: strings.Fields("sgd dual")},
 		{Name: "epochs", Value: func(c *Config) any { return &c.Epochs },
 			Usage: "`N` passes over the data; auto: 10, up to 200 on small sets", Zero: "auto",
 			Hints: strings.Fields("auto"),

@@ -54,6 +54,12 @@ var tableOfRuns = []Group{
 			Usage: "`X` stop when the validation accuracy is X or more (without --validation, the test accuracy)",
 			Zero:  "none",
 			check: (*Config).checkTargetAccuracy},
+		{Name: "target-gap", Value: func(c *Config) any { return &c.TargetGap },
+			Usage: "`X` dual: stop when the duality gap is X of the objective or less", Zero: "none",
+			most: 1,
+			needs: []need{
+				{"solver", "use solver dual", false, func(k known) bool { return k.Solver == "dual" }},
+			}},
 		{Name: "stop-after", Value: func(c *Config) any { return &c.StopAfter },
 			Usage: "`TIME` stop, saved, so long after the first worker began to train, within an epoch too; 0: never",
 			check: (*Config).checkStopAfter},

@@ -172,7 +172,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.locks = newLocks(m, rank)
 	case c.Asked.Mode.Kind == config.Ordered:
 		d.turns = m.NewTickets(rank)
-	case c.Asked.Mode.Kind == config.Delayed:
+	case c.Asked.Mode.Kind == config.Clock:
 		d.delay = newDelay(c)
 	}
 	d.stepBy(s.Model)

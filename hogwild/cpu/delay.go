@@ -9,8 +9,9 @@ import (
 )
 
 func newDelay(c *tuning.Job) *delay {
-	k := c.Asked.Mode.Delay
-	d := &delay{steps: k, random: c.Asked.Mode.Geometric, seed: c.Asked.Seed, updates: make([]pending, k+1)}
+	k := c.Asked.Mode.Speeds.N - 1
+	d := &delay{steps: k, random: c.Asked.Mode.Speeds.Kind == config.AnyLands, seed: c.Asked.Seed,
+		updates: make([]pending, k+1)}
 	for i := range d.updates {
 		d.free = append(d.free, k-i)
 	}

@@ -212,7 +212,7 @@ func (p *group) Adopt(c config.Config) (config.Config, error) {
 func (p *group) keepOwn(c, own *config.Config) {
 	if own.Workers > 0 {
 		c.Workers = own.Workers
-	} else if c.Workers == 0 && c.Mode.Kind != config.Delayed {
+	} else if c.Workers == 0 && c.Mode.Kind != config.Clock {
 		c.Workers = p.place.Cores()
 	}
 	c.Node, c.Nodes = p.place.Node, p.place.Nodes

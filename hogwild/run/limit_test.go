@@ -223,7 +223,7 @@ func TestLimit(t *testing.T) {
 			run := func(flight float64) (loss, limit float64, facts string) {
 				var losses [limitSeeds]float64
 				for seed := range uint64(limitSeeds) {
-					c.Mode, c.Seed, c.Run = config.Mode{Kind: config.Delayed, Delay: max(0, int(flight)-1)}, seed+1,
+					c.Mode, c.Seed, c.Run = config.DelayedBy(max(0, int(flight)-1)), seed+1,
 						t.TempDir()
 					r, err := try(t, c)
 					if err != nil {

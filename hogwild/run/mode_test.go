@@ -50,7 +50,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			c := quick(t)
 			c.Model, c.Mode, c.Batch, c.LR, c.Epochs, c.Workers = "ones", config.MustMode(mode), 1, 1, 100, 4
-			if c.Mode.Kind == config.Delayed {
+			if c.Mode.Kind == config.Clock {
 				c.Workers = 1
 			}
 			if mode == "sync" {
@@ -92,7 +92,7 @@ func TestModesLearnAlike(t *testing.T) {
 			t.Run(set.name+" "+mode, func(t *testing.T) {
 				c := alone
 				c.Run, c.Mode, c.Workers = t.TempDir(), config.MustMode(mode), 4
-				if c.Mode.Kind == config.Delayed {
+				if c.Mode.Kind == config.Clock {
 					c.Workers = 1
 				}
 				if mode == "sync" {
@@ -120,7 +120,7 @@ func TestModesWithOptimizers(t *testing.T) {
 			for _, state := range []string{"private", "shared"} {
 				c := alone
 				c.Run, c.Mode, c.OptimizerState, c.Workers = t.TempDir(), config.MustMode(mode), state, 2
-				if c.Mode.Kind == config.Delayed {
+				if c.Mode.Kind == config.Clock {
 					c.Workers = 1
 				}
 				if mode == "atomic" && state == "shared" {

@@ -52,7 +52,7 @@ const (
 // fewSteps are the steps of the whole run, of several nodes those of one, if they are few for those in flight and
 // nothing else tells how many of these lose nothing; else 0. A simulation is meant to have them.
 func fewSteps(c *config.Config, f Facts, t Tuning) int {
-	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Kind == config.Delayed {
+	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Kind == config.Clock {
 		return 0
 	}
 	steps := (f.Rows + t.Batch - 1) / t.Batch * c.Epochs / max(1, c.Nodes)

@@ -29,8 +29,8 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 	case c.GPU != "":
 		each := min(onGPU, f.Rows/(wavesAnEpoch*batch)) / c.OnGPUs() // of a worker
 		return c.OnGPUs() * max(1, each)
-	case c.Mode.Kind == config.Delayed:
-		return c.Mode.Delay + 1
+	case c.Mode.Kind == config.Clock:
+		return c.Mode.Speeds.N
 	}
 	w := c.Workers
 	if c.TakesTurns() {
