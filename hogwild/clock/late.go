@@ -1,6 +1,3 @@
-// Package clock is asynchrony without weights: who is late, and what is done about it.
-//
-//	late.go  by what a late gradient is scaled
 package clock
 
 import "hogwild/hogwild/config"

@@ -20,6 +20,9 @@ func (c *Config) checkMode() error {
 	case c.GPU != "" && (kind == Locked || kind == Ordered) && c.Workers > 1:
 		return Usage("mode %s with gpu: kernels of several workers would wait for each other on the GPU and could "+
 			"deadlock; use workers 1, with any number of steps in-flight", mode)
+	case kind == Clock && c.Optimizer != SGD && (c.Rule.Kind >= Clip || Whole(c.MergeEvery) > 1):
+		return Usage("optimizer %s with mode clock: clip, dc, delayed-nesterov and merge-every are defined for plain "+
+			"sgd; use optimizer sgd", c.Optimizer)
 	case kind == Clock && c.Workers > 1:
 		return Usage("workers %d with mode %s: one worker simulates all of them, so that runs repeat exactly; leave "+
 			"workers out", c.Workers, mode)
@@ -182,7 +185,8 @@ func (c *Config) TakesTurns() bool {
 // SGD, which moves V, s and k by what W = V - s mu' moves by. A regularizer acts on
 // W, and the rules with state on each number by itself.
 func (c *Config) Centres() bool {
-	return c.Optimizer == SGD && !c.AveragesGradients() && c.L1 == 0 && c.L2 == 0
+	return c.Optimizer == SGD && !c.AveragesGradients() && c.L1 == 0 && c.L2 == 0 &&
+		c.Rule.Kind != Clip && c.Rule.Kind != Compensate
 }
 
 // Steps is how many local steps there are between two averages; 0: those of an epoch.

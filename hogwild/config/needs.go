@@ -28,6 +28,7 @@ func (k known) weights() bool  { return k.Average != "gradients" }
 func (k known) gpu() bool      { return k.GPU != "" }
 func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
+func (k known) nesterov() bool { return k.Outer == "nesterov" || k.Rule.Kind == DelayedNesterov }
 func (k known) adam() bool     { return k.Optimizer == Adam }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
 // falls reports whether the learning rate does.

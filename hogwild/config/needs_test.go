@@ -35,7 +35,7 @@ func TestNeeds(t *testing.T) {
 		{"average", "gradients", "sSg", true}, {"average-every", "5", "sS", true},
 		{"average-state", "reset", "S", true},
 		{"batch", "8", "^B", false}, {"global-batch", "8", "^b", false},
-		{"merge-every", "8", "^tlodsgS", false}, {"merge-every", "1", "^", false},
+		{"merge-every", "8", "^tlosgS", false}, {"merge-every", "1", "^", false},
 		{"gradient-delay", "1us", "^d0u", false},
 		{"gpu-mem-free", "4GiB", "u", false}, {"cpu-workers", "1", "0u", false}, {"in-flight", "4", "0u", false},
 		{"write", "atomic", "0u", false}, {"mps", "true", "0u", false},

@@ -52,7 +52,7 @@ type Rule struct {
 }
 
 // ruleNames are the kinds' names.
-var ruleNames = []string{"plain", "inverse", "adaptive", "tail", "tail-published", "drop", "rennala", "minibatch", 
+var ruleNames = []string{"plain", "inverse", "adaptive", "tail", "tail-published", "drop", "rennala", "minibatch",
 	"quorum", "clip", "dc", "delayed-nesterov"}
 
 // staleNames are those that a run without a clock has.

@@ -225,13 +225,14 @@ var table = append([]Group{
 			Usage: "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous (fixed shares)",
 			Words: strings.Fields("dynamic contiguous")},
 		{Name: "merge-every", Value: func(c *Config) any { return &c.MergeEvery },
-			Usage: "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place",
+			Usage: "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place; " +
+				"clock: local steps of a gradient",
 			Hints: strings.Fields("auto"),
 			check: (*Config).checkMerge,
 			needs: []need{
 				// 1 is in place, which is how other modes write anyway.
 				{"mode", "use mode async", false, func(k known) bool {
-					return k.Mode.Kind == Async ||
+					return k.Mode.Kind == Async || k.Mode.Kind == Clock ||
 						k.MergeEvery == "1"
 				}},
 				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},

@@ -29,13 +29,13 @@ var tableOfRuns = []Group{
 			Usage: "`X` learning rate of --outer nesterov",
 			check: func(c *Config) error { return positive("outer-lr", c.OuterLR) },
 			needs: []need{
-				{"outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
+				{"outer", "use outer nesterov", true, known.nesterov},
 			}},
 		{Name: "outer-momentum", Value: func(c *Config) any { return &c.OuterMomentum },
 			Usage: "`X` momentum of --outer nesterov",
 			most:  maxShare,
 			needs: []need{
-				{"outer", "use outer nesterov", true, func(k known) bool { return k.Outer == "nesterov" }},
+				{"outer", "use outer nesterov", true, known.nesterov},
 			}},
 		{Name: "node-timeout", Value: func(c *Config) any { return &c.NodeTimeout },
 			Usage: "`TIME` save and end the job if a node is silent for TIME",

@@ -38,10 +38,37 @@ func (m Measures) SetOwnRate(own bool) {
 // OwnRate reports whether it does.
 func (m Measures) OwnRate() bool { return atomic.LoadUint64(&m[0]) != 0 }
 
+// The measures of a virtual clock, since the run's first epoch.
+const (
+	VirtualTime = "virtual_time"
+	Computed    = "gradients_computed"
+	Applied     = "gradients_applied"
+	Dropped     = "gradients_dropped"
+)
+
 // Add adds to a measure. It is false if there is no place for the name.
 func (m Measures) Add(name string, sum float64, n uint64) bool {
-	if len(name) > MeasureName || name == "" {
+	at := m.find(name)
+	if at == nil {
 		return false
+	}
+	atomic.StoreUint64(&at[measureSum], math.Float64bits(math.Float64frombits(at[measureSum])+sum))
+	atomic.StoreUint64(&at[measureCount], at[measureCount]+n)
+	return true
+}
+
+// Set has a measure be a value, whatever was added to it.
+func (m Measures) Set(name string, value float64) {
+	if at := m.find(name); at != nil {
+		atomic.StoreUint64(&at[measureSum], math.Float64bits(value))
+		atomic.StoreUint64(&at[measureCount], 1)
+	}
+}
+
+// find is the words of a measure, which may be a new one; nil: there is no place for the name.
+func (m Measures) find(name string) []uint64 {
+	if len(name) > MeasureName || name == "" {
+		return nil
 	}
 	for at := m[1:]; len(at) > 0; at = at[measureWords:] {
 		switch at.name() {
@@ -55,11 +82,9 @@ func (m Measures) Add(name string, sum float64, n uint64) bool {
 		default:
 			continue
 		}
-		atomic.StoreUint64(&at[measureSum], math.Float64bits(math.Float64frombits(at[measureSum])+sum))
-		atomic.StoreUint64(&at[measureCount], at[measureCount]+n)
-		return true
+		return at
 	}
-	return false
+	return nil
 }
 
 func (m Measures) name() string {

@@ -31,7 +31,8 @@ const (
 	recordTables = recordHistogram + buckets
 	tableWords   = RecordLost + 1
 	MostTables   = 8
-	RecordWords  = (recordTables + MostTables*tableWords + RankWords - 1) / RankWords * RankWords
+	recordSteps  = recordTables + MostTables*tableWords // how long steps took: a histogram like that of staleness
+	RecordWords  = (recordSteps + buckets + RankWords - 1) / RankWords * RankWords
 )
 
 // Looked counts a coordinate of a table that was looked at.
@@ -55,6 +56,22 @@ func (r Record) Stale(n uint64) {
 	r[recordSum] += n
 	r[recordMax] = max(r[recordMax], n)
 	r[recordHistogram+Bucket(n)]++
+}
+
+// Took takes in that an update took so many nanoseconds.
+func (r Record) Took(ns uint64) { r[recordSteps+Bucket(ns)]++ }
+
+// StepTimes are how long updates took: pairs of nanoseconds, the least of a bucket, and how many there were.
+func (r Record) StepTimes() [][2]uint64 { return histogram(r[recordSteps : recordSteps+buckets]) }
+
+// histogram is the buckets that are not empty.
+func histogram(counts []uint64) (all [][2]uint64) {
+	for i, n := range counts {
+		if n > 0 {
+			all = append(all, [2]uint64{BucketFrom(i), n})
+		}
+	}
+	return all
 }
 
 // Bucket is where the histogram counts n.
@@ -129,11 +146,9 @@ func (r Record) Instruments(waited float64) *Instruments {
 		LostSamples: int64(r[RecordTried]+RecordTries-1) / RecordTries,
 		Conflicts:   share(r[RecordConflicts], r[RecordLooked])}
 	in.LostBelow = upperLimit(in.LostUpdates, float64(in.LostSamples))
-	for i, n := range r[recordHistogram:recordTables] {
-		if n > 0 {
-			in.StalenessSamples += int64(n)
-			in.StalenessHistogram = append(in.StalenessHistogram, [2]uint64{BucketFrom(i), n})
-		}
+	in.StalenessHistogram = histogram(r[recordHistogram:recordTables])
+	for _, b := range in.StalenessHistogram {
+		in.StalenessSamples += int64(b[1])
 	}
 	in.StalenessMean = share(r[recordSum], uint64(in.StalenessSamples))
 	in.StalenessP50, in.StalenessP99 = in.Quantile(0.5), in.Quantile(0.99)

@@ -21,7 +21,7 @@ type Weights struct {
 
 	Counts   []uint64   // updates written by each rank, a line each
 	Records  []Record   // of each rank's samples
-	Measures []Measures // of each rank's program
+	Measures []Measures // of each rank's program, or virtual clock
 	Locks    []uint32   // locked mode: a line for each block of weights
 	Tickets  []uint64   // ordered mode: see tickets.go
 	sleeping []uint32   // ordered mode: each rank's, a line each
@@ -50,7 +50,7 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	l.Add("steps", shm.U64, states, RankWords)
 	l.Add("counts", shm.U64, ranks, RankWords)
 	l.Add("records", shm.U64, ranks, RecordWords)
-	if c.Asked.Program != "" {
+	if measured(c) {
 		l.Add("measures", shm.U64, ranks, measuresWords)
 	}
 	switch {
@@ -66,6 +66,9 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	}
 	return OpenWeights(seg, c)
 }
+
+// measured reports whether there is more to tell of training than its loss.
+func measured(c *tuning.Job) bool { return c.Asked.Program != "" || c.Asked.Mode.Kind == config.Clock }
 
 // OpenWeights finds the arrays in a mapped segment.
 func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
@@ -106,7 +109,7 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	var records, measures []uint64
 	m.Counts, errs[0] = shm.View[uint64](m.Seg, "counts")
 	records, errs[1] = shm.View[uint64](m.Seg, "records")
-	if c.Asked.Program != "" {
+	if measured(c) {
 		measures, errs[4] = shm.View[uint64](m.Seg, "measures")
 	}
 	switch {

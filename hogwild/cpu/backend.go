@@ -3,14 +3,14 @@
 //	backend.go        the Backend
 //	loop.go           the hot loop of all modes
 //	guard.go          what the modes put between read and write
-//	delay.go          delayed modes
+//	delay.go          mode clock
 //	rows.go           which rows are next
 //	cpu.go            what it works on, and the write of a gradient
 //	gradientdelay.go  gradients that take longer
 //	merge.go          a worker's copy of the weights
 //	hot.go            a copy of its hot rows alone
 //	simplex.go        projections
-//	pending.go        the updates that these keep back
+//	pending.go        the updates that it keeps back
 //	sample.go         staleness, conflicts, lost updates
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated
@@ -25,6 +25,7 @@ package cpu
 import (
 	"fmt"
 
+	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
@@ -80,6 +81,11 @@ type hostOwner struct {
 
 // Own is device.Backend's.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
+	if c := &s.Job.Asked; c.Mode.Kind == config.Clock {
+		if _, err := clock.New(c); err != nil {
+			return nil, err
+		}
+	}
 	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
 	for len(o.scorers) < machine.Cores() {
 		m, err := model.New(s.Job.Asked.ModelOptions(), s.Set.Meta)
@@ -162,9 +168,6 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	case c.Asked.Mode.Kind == config.Sync:
 		d.own = newShared(m.Slots[rank], false)
 	}
-	if d.dense == nil && c.Asked.Optimizer != config.SGD {
-		d.dense = make([]float32, len(m.W))
-	}
 	d.sample, d.sampled = newSampler(m, c, rank), d.own
 	d.sample.tables = s.Tables()
 	switch {
@@ -173,7 +176,10 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	case c.Asked.Mode.Kind == config.Ordered:
 		d.turns = m.NewTickets(rank)
 	case c.Asked.Mode.Kind == config.Clock:
-		d.delay = newDelay(c)
+		d.delay, d.measures = newDelay(d), m.Measures[rank]
+	}
+	if d.dense == nil && (c.Asked.Optimizer != config.SGD || d.delay.whole()) {
+		d.dense = make([]float32, len(m.W))
 	}
 	d.stepBy(s.Model)
 	d.lead = d.leadOf(s.Plan.Shares)

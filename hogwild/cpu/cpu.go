@@ -62,14 +62,15 @@ type cpu struct {
 	point    []float32 // simplex.go: a point on its way to the simplex
 
 	// what the mode needs: see guard.go
-	sample  *sampler
-	sampled shared        // own, but for a copy: where samples look
-	layer   layerCopy     // of atomic mode
-	guard   *vec.Guard    // of steps that a model takes by itself
-	locks   *blockLocks   // nil in other modes
-	touched []model.Range // by a step, for the locks
-	turns   *control.Tickets
-	delay   *delay
+	sample   *sampler
+	sampled  shared        // own, but for a copy: where samples look
+	layer    layerCopy     // of atomic mode
+	guard    *vec.Guard    // of steps that a model takes by itself
+	locks    *blockLocks   // nil in other modes
+	touched  []model.Range // by a step, for the locks
+	turns    *control.Tickets
+	delay    *delay
+	measures control.Measures // what a virtual clock has come to
 
 	results []plan.ChunkResult
 }

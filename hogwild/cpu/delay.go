@@ -1,67 +1,266 @@
 package cpu
 
 import (
-	"math/rand/v2"
+	"math"
 
+	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/model"
-	"hogwild/hogwild/tuning"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/plan"
+	"hogwild/internal/vec"
 )
 
-func newDelay(c *tuning.Job) *delay {
-	k := c.Asked.Mode.Speeds.N - 1
-	d := &delay{steps: k, random: c.Asked.Mode.Speeds.Kind == config.AnyLands, seed: c.Asked.Seed,
-		updates: make([]pending, k+1)}
-	for i := range d.updates {
-		d.free = append(d.free, k-i)
-	}
-	return d
+// delay is asynchrony simulated by one worker, which plays many: a gradient is computed on the weights as they are, and
+// its update written when the virtual clock says so, by the run's rule for late ones. The clock depends on the seed
+// alone, so that a run can be repeated bit for bit.
+//
+// At the end of an epoch all that is in flight lands: between two epochs nothing is outside of the weights, and a run
+// goes on from there as if it had not been stopped. A run that is stopped within an epoch, or saved there, lands early
+// what is in flight.
+//
+// What shrinks the weights in addGradient, or in a step that a model takes by itself, does so when the update
+// lands; l2 in a gradient waits with it.
+type delay struct {
+	d       *cpu
+	clock   *clock.Clock
+	err     error // of reading a trace
+	rule    config.Rule
+	updates []pending // by the clock's slots
+	epoch   int
+	begun   bool // since the last drain
+
+	// A gradient may be what several local steps have come to, on a copy of the weights.
+	local    int // steps; 0: gradients are those of single steps, as they are
+	copy     []float32
+	made     int // steps of the copy
+	examples int
+	outer    outer
 }
 
-// enqueue takes what a step has read, and lands the update whose time has come.
-func (d *cpu) enqueue(rows []int32, lr float64) {
-	l := d.delay
-	i := l.free[len(l.free)-1]
-	l.free = l.free[:len(l.free)-1]
-	u := &l.updates[i]
-	u.lr, u.at, u.full = lr, l.landed, l.begun >= l.steps
-	if d.step != nil {
-		u.row[0], u.coef = rows[0], append(u.coef[:0], d.coef...)
-	} else {
-		d.copyGradient(u)
+// newDelay is that of a run of mode clock.
+func newDelay(d *cpu) *delay {
+	c := &d.cfg.Asked
+	l := &delay{d: d, rule: c.Rule, epoch: -1}
+	if l.clock, l.err = clock.New(c); l.err != nil {
+		return l
 	}
-	l.inFlight = append(l.inFlight, i)
-	l.begun++
-	if len(l.inFlight) <= l.steps {
+	l.updates = make([]pending, l.clock.Slots())
+	if h := max(1, config.Whole(c.MergeEvery)); h > 1 || c.Rule.Kind == config.DelayedNesterov {
+		l.local, l.copy = h, make([]float32, d.own.len())
+	}
+	if l.rule.Kind == config.DelayedNesterov {
+		l.outer = outer{every: l.rule.N, lr: float32(c.OuterLR), momentum: float32(c.OuterMomentum),
+			sum: make([]float32, d.own.len()), m: make([]float32, d.own.len())}
+	}
+	return l
+}
+
+// plain reports whether each update lands before the next gradient is begun.
+func (l *delay) plain() bool {
+	m := l.d.cfg.Asked.Mode
+	return m.Delayed && m.Speeds.N == 1
+}
+
+// whole reports whether the rule looks at whole gradients.
+func (l *delay) whole() bool {
+	return l != nil && (l.rule.Kind == config.Clip || l.rule.Kind == config.Compensate)
+}
+
+// in says which epoch the next steps are of. The clock of those before it is played again.
+func (l *delay) in(epoch int) error {
+	if l.err != nil || l.epoch == epoch {
+		return l.err
+	}
+	if l.epoch < 0 && epoch > 0 && !l.plain() {
+		p, batches := l.d.plan, 0
+		for i := range p.Chunks() {
+			batches += plan.CeilDiv(p.At(0, i).Count, l.d.cfg.Used.Batch)
+		}
+		for before := range epoch {
+			l.clock.Replay(before, batches, max(1, l.local))
+		}
+	}
+	l.epoch = epoch
+	return nil
+}
+
+// enqueue takes what a step has read, and lands the updates whose time has come.
+func (l *delay) enqueue(rows []int32, lr float64) {
+	l.begun = true
+	if l.local > 0 {
+		l.step(rows, lr)
 		return
 	}
-	next := 0
-	if l.random {
-		r := rand.NewPCG(l.seed, uint64(l.epoch)<<32|uint64(l.begun))
-		next = int(r.Uint64() % uint64(len(l.inFlight)))
+	l.keep(&l.updates[l.clock.Begin(l.epoch, len(rows), 1)], rows, lr)
+	for l.clock.Busy() {
+		l.clock.Next(l)
 	}
-	d.apply(next)
 }
 
-// apply writes an update in flight.
-func (d *cpu) apply(next int) {
-	l := d.delay
-	i := l.inFlight[next]
-	l.inFlight = append(l.inFlight[:next], l.inFlight[next+1:]...)
-	l.free = append(l.free, i)
-	u := &l.updates[i]
+// keep copies what a step has read.
+func (l *delay) keep(u *pending, rows []int32, lr float64) {
+	d := l.d
+	u.batch, u.lr = append(u.batch[:0], rows...), lr
+	if d.step != nil {
+		u.coef = append(u.coef[:0], d.coef...)
+		return
+	}
+	switch l.rule.Kind {
+	case config.Clip:
+		u.norm = norm(d.dense)
+	case config.Compensate:
+		u.from = append(u.from[:0], d.own.view()...)
+	}
+	d.copyGradient(u)
+}
+
+// norm is the length of a vector.
+func norm(v []float32) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return math.Sqrt(sum)
+}
+
+// step takes a local step, which has been read, on the copy of the weights.
+func (l *delay) step(rows []int32, lr float64) {
+	d := l.d
+	if l.made == 0 {
+		copy(l.copy, d.weights.view())
+		d.own = newShared(l.copy, false)
+	}
+	d.writeStep(rows, lr)
+	l.made, l.examples = l.made+1, l.examples+len(rows)
+	if l.made == l.local {
+		l.complete()
+	}
+}
+
+// complete ends the local steps of a virtual worker.
+func (l *delay) complete() {
+	u := &l.updates[l.clock.Begin(l.epoch, l.examples, l.made)]
+	u.dense = append(u.dense[:0], l.d.weights.view()...)
+	vec.Axpy(-1, l.copy, u.dense)
+	l.d.own, l.made, l.examples = l.d.weights, 0, 0
+	for l.clock.Busy() {
+		l.clock.Next(l)
+	}
+}
+
+// Arrived is clock.Holder's.
+func (l *delay) Arrived(_, tau int, full bool) {
+	if full {
+		l.d.sample.record.Stale(uint64(tau))
+	}
+}
+
+// Again is clock.Holder's.
+func (l *delay) Again(slot int) {
+	d, u := l.d, &l.updates[slot]
+	if d.step != nil {
+		d.length.LR = float32(u.lr)
+		d.own.guarded(d.halves, d.set, u.batch, d.length, d.coef, nil)
+	} else {
+		d.batch = d.reader.Batch(u.batch)
+		d.batch.Epoch, d.x = l.epoch, d.batch.Rows
+		d.model.Grad(d.own.view(), d.batch, &d.g)
+		d.prepareWrite()
+	}
+	l.keep(u, u.batch, u.lr)
+}
+
+// Land is clock.Holder's.
+func (l *delay) Land(x clock.Landing) {
+	scales := x.Scales
+	if l.d.opt.kind != config.SGD && len(x.Slots) > 1 { // one step of the optimizer, by the mean
+		first := &l.updates[x.Slots[0]]
+		vec.Axpy(float32(scales[0]-1), first.dense, first.dense)
+		for i, slot := range x.Slots[1:] {
+			vec.Axpy(float32(scales[i+1]), l.updates[slot].dense, first.dense)
+		}
+		x.Slots, scales = x.Slots[:1], []float64{1}
+	}
+	for i, slot := range x.Slots {
+		l.apply(&l.updates[slot], scales[i])
+	}
+	l.d.sample.wrote(1)
+}
+
+// apply writes an update in flight, scaled.
+func (l *delay) apply(u *pending, scale float64) {
+	d := l.d
+	switch l.rule.Kind {
+	case config.DelayedNesterov:
+		l.outer.apply(&d.weights, u.dense, float32(scale))
+		return
+	case config.Clip:
+		if u.norm > l.rule.X {
+			scale *= l.rule.X / u.norm
+		}
+	case config.Compensate: // u.dense becomes what is added to the gradient
+		now := d.weights.view()
+		for i, g := range u.dense {
+			u.dense[i] = g * g * (now[i] - u.from[i])
+		}
+	}
+	if l.local > 0 {
+		d.weights.add(0, float32(-scale), u.dense)
+		return
+	}
 	parts, x, dense, coef := d.g.Parts, d.x, d.dense, d.coef
 	d.g.Parts, d.x, d.coef = u.parts, u.x, u.coef
 	if d.opt.kind != config.SGD {
 		d.dense = u.dense
 	}
-	d.writeStep(u.row[:], u.lr)
+	d.writeStep(u.batch, scale*u.lr)
 	d.g.Parts, d.x, d.dense, d.coef = parts, x, dense, coef
-	if u.full {
-		d.sample.record.Stale(l.landed - u.at)
+	if l.rule.Kind == config.Compensate && l.rule.X > 0 {
+		d.own.add(0, float32(-scale*u.lr*l.rule.X), u.dense)
 	}
-	l.landed++
-	d.sample.wrote(1)
+}
+
+// outer is the momentum of differences that come one by one (Liu et al., Asynchronous Local-SGD Training for Language
+// Modeling, 2024, algorithm 3, c = 0): each moves the weights at once by its share, momentum once in so many.
+type outer struct {
+	every, come  int
+	lr, momentum float32
+	sum, m       []float32
+}
+
+func (o *outer) apply(w *shared, diff []float32, scale float32) {
+	n := float32(o.every)
+	vec.Axpy(scale, diff, o.sum)
+	w.add(0, -o.lr*scale/n, diff)
+	if o.come++; o.come < o.every {
+		return
+	}
+	o.come = 0
+	for i, s := range o.sum {
+		o.m[i] = o.momentum*o.m[i] + s/n
+	}
+	clear(o.sum)
+	w.add(0, -o.lr*o.momentum, o.m)
+}
+
+// drain lands all that is in flight, and tells what the clock has come to.
+func (l *delay) drain() {
+	if l.made > 0 {
+		l.complete()
+	}
+	if l.err != nil || !l.begun {
+		return
+	}
+	l.clock.Drain(l)
+	l.begun = false
+	c := l.clock.Counts
+	for _, m := range []struct {
+		name  string
+		value float64
+	}{{control.VirtualTime, c.Time}, {control.Computed, float64(c.Computed)}, {control.Applied, float64(c.Applied)},
+		{control.Dropped, float64(c.Dropped)}} {
+		l.d.measures.Set(m.name, m.value)
+	}
 }
 
 // Drain lands all that is in flight. It is called before this worker waits: in ordered mode those that
@@ -70,85 +269,7 @@ func (d *cpu) Drain() {
 	if d.turns != nil {
 		d.turns.WakeYielded()
 	}
-	if d.delay == nil {
-		return
+	if d.delay != nil {
+		d.delay.drain()
 	}
-	for len(d.delay.inFlight) > 0 {
-		d.apply(0)
-	}
-	d.delay.begun = 0
-}
-
-// copyGradient copies the gradient in d.g, and that in d.dense, to u.
-func (d *cpu) copyGradient(u *pending) {
-	u.dense = append(u.dense[:0], d.dense...)
-	u.room(d.g.Parts)
-	for i := range d.g.Parts {
-		p := d.g.Parts[i]
-		data := len(p.X) > 0 && len(d.x) > 0 && &p.X[0] == &d.x[0]
-		p.G, p.D = u.floats(p.G), u.floats(p.D)
-		from := len(u.rows)
-		for _, x := range p.X {
-			x.Val = u.floats(x.Val)
-			if x.Idx != nil {
-				at := len(u.idx)
-				u.idx = append(u.idx, x.Idx...)
-				x.Idx = u.idx[at:len(u.idx):len(u.idx)]
-			}
-			u.rows = append(u.rows, x)
-		}
-		if p.X != nil {
-			p.X = u.rows[from:len(u.rows):len(u.rows)]
-		}
-		if data {
-			u.x = p.X
-		}
-		if p.Center != nil {
-			u.mid = append(u.mid, *p.Center)
-			p.Center = &u.mid[len(u.mid)-1]
-			p.Center.M = u.floats(p.Center.M)
-		}
-		u.parts = append(u.parts, p)
-	}
-}
-
-// room empties u and makes room for a copy of the parts: the copies are views, which
-// must not move.
-func (u *pending) room(parts []model.Part) {
-	idx, val, rows := 0, 0, 0
-	for i := range parts {
-		p := &parts[i]
-		val += len(p.G) + len(p.D)
-		rows += len(p.X)
-		for _, x := range p.X {
-			idx += len(x.Idx)
-			val += len(x.Val)
-		}
-		if p.Center != nil {
-			val += len(p.Center.M)
-		}
-	}
-	u.parts, u.x, u.mid = u.parts[:0], nil, u.mid[:0]
-	if cap(u.mid) == 0 {
-		u.mid = make([]model.Center, 0, len(parts))
-	}
-	u.idx, u.val, u.rows = emptied(u.idx, idx), emptied(u.val, val), emptied(u.rows, rows)
-}
-
-// emptied is s without elements, with room for n.
-func emptied[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, 0, n+n/2)
-	}
-	return s[:0]
-}
-
-// floats copies v. Nil stays nil: a part without rows has none.
-func (u *pending) floats(v []float32) []float32 {
-	if v == nil {
-		return nil
-	}
-	at := len(u.val)
-	u.val = append(u.val, v...)
-	return u.val[at:len(u.val):len(u.val)]
 }

@@ -18,7 +18,7 @@ import (
 //	locked   nobody to the same blocks of weights: see lock.go
 //	ordered  nobody, and all in the order in which they began: see control/tickets.go
 //	sync     nobody: the weights are this worker's replica
-//	delayed  nobody: there is one worker, which writes each update when it is stale by K: see delay.go
+//	clock    nobody: there is one worker, which writes each update when a virtual clock says so: see delay.go
 
 // newGuard is the mode's guard, for a model's own loop to put between the halves of its steps;
 // nil where there is none, or more between them.
@@ -54,15 +54,13 @@ func (d *cpu) begin(rows []int32) {
 
 // write takes the step that was read, when and as the mode says.
 func (d *cpu) write(rows []int32, lr float64) {
-	if d.step == nil && (d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients()) {
-		d.flatten()
-	}
+	d.prepareWrite()
 	switch {
 	case d.cfg.Asked.AveragesGradients():
 		d.sample.wrote(1)
 		return // the step is taken by all together, in Average
 	case d.delay != nil:
-		d.enqueue(rows, lr)
+		d.delay.enqueue(rows, lr)
 		return
 	case d.turns != nil:
 		d.turns.Await()
@@ -82,6 +80,13 @@ func (d *cpu) write(rows []int32, lr float64) {
 		d.locks.release()
 	}
 	d.stepped(1)
+}
+
+// prepareWrite has the whole gradient where it is needed.
+func (d *cpu) prepareWrite() {
+	if d.step == nil && (d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients() || d.delay.whole()) {
+		d.flatten()
+	}
 }
 
 // drop ends a step that is not taken, for its loss is not finite.

@@ -20,7 +20,10 @@ func (d *cpu) stepBy(m model.Model) {
 	if steps, _ := s.Suits(d.set); !steps {
 		return
 	}
-	zero := d.delay != nil && d.delay.steps == 0
+	if d.delay.whole() {
+		return
+	}
+	zero := d.delay != nil && d.delay.plain()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
 		d.cfg.Asked.Mode.Kind == config.Sync || zero)
 	if d.halves, ok = m.(model.HalfStepper); ok {
@@ -44,8 +47,11 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		if d.lead > 0 {
 			d.prefetch(c)
 		}
+		d.sample.waited = d.sample.waited || d.length.Epoch != c.Epoch
 		if d.length.Epoch = c.Epoch; d.delay != nil {
-			d.delay.epoch = c.Epoch
+			if err := d.delay.in(c.Epoch); err != nil {
+				return nil, err
+			}
 		}
 		y, err := d.chunk(c)
 		if err != nil {

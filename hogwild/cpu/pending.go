@@ -5,45 +5,92 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// delay is asynchrony simulated by one worker: updates that are in flight. A gradient
-// is computed on the weights as they are, and its update written when others, computed
-// before or after it, have been: with delayed:K after exactly K others, as if K + 1
-// workers took their steps in turn; with delayed:geometric:K a random one of the K + 1
-// updates in flight lands each time, K others before it on average. The random numbers
-// come from the seed, the epoch and the step, so that a run can be repeated bit for bit.
-//
-// At the end of an epoch all that is in flight lands, in the order in which it began:
-// between two epochs nothing is outside of the weights, and a run goes on from there
-// as if it had not been stopped. A run that is stopped within an epoch, or saved there,
-// lands early what is in flight.
-//
-// What shrinks the weights in addGradient, or in a step that a model takes by itself, does so when the update
-// lands; l2 in a gradient waits with it.
-type delay struct {
-	steps  int // K
-	random bool
-	seed   uint64
-
-	updates  []pending // K + 1 of them, each in use or to be used again
-	inFlight []int     // indices of those in flight, the oldest first
-	free     []int
-	begun    int // since nothing was in flight
-	landed   uint64
-	epoch    int
-}
-
 // pending is what a step that has not landed has read: coefficients, or a gradient, copied.
 type pending struct {
-	row   [1]int32  // of a model that takes its steps by itself
-	coef  []float32 // of that step
+	batch []int32   // its rows
+	coef  []float32 // of a model that takes its steps by itself
 	lr    float64
-	at    uint64 // updates that had landed when the weights were read
-	full  bool   // all workers that we play were at work by then
+	norm  float64   // of the gradient, where it is clipped
+	from  []float32 // the weights that it is of, where it is compensated for their change
 	parts []model.Part
 	x     []data.Row // the batch's rows
-	dense []float32  // of an optimizer with state
+	dense []float32  // a whole gradient, of an optimizer with state; or what local steps have subtracted from the weights
 	idx   []uint32   // what the parts' slices are views of
 	val   []float32
 	rows  []data.Row
 	mid   []model.Center
+}
+
+// copyGradient copies the gradient in d.g, and that in d.dense, to u.
+func (d *cpu) copyGradient(u *pending) {
+	u.dense = append(u.dense[:0], d.dense...)
+	u.room(d.g.Parts)
+	for i := range d.g.Parts {
+		p := d.g.Parts[i]
+		data := len(p.X) > 0 && len(d.x) > 0 && &p.X[0] == &d.x[0]
+		p.G, p.D = u.floats(p.G), u.floats(p.D)
+		from := len(u.rows)
+		for _, x := range p.X {
+			x.Val = u.floats(x.Val)
+			if x.Idx != nil {
+				at := len(u.idx)
+				u.idx = append(u.idx, x.Idx...)
+				x.Idx = u.idx[at:len(u.idx):len(u.idx)]
+			}
+			u.rows = append(u.rows, x)
+		}
+		if p.X != nil {
+			p.X = u.rows[from:len(u.rows):len(u.rows)]
+		}
+		if data {
+			u.x = p.X
+		}
+		if p.Center != nil {
+			u.mid = append(u.mid, *p.Center)
+			p.Center = &u.mid[len(u.mid)-1]
+			p.Center.M = u.floats(p.Center.M)
+		}
+		u.parts = append(u.parts, p)
+	}
+}
+
+// room empties u and makes room for a copy of the parts: the copies are views, which
+// must not move.
+func (u *pending) room(parts []model.Part) {
+	idx, val, rows := 0, 0, 0
+	for i := range parts {
+		p := &parts[i]
+		val += len(p.G) + len(p.D)
+		rows += len(p.X)
+		for _, x := range p.X {
+			idx += len(x.Idx)
+			val += len(x.Val)
+		}
+		if p.Center != nil {
+			val += len(p.Center.M)
+		}
+	}
+	u.parts, u.x, u.mid = u.parts[:0], nil, u.mid[:0]
+	if cap(u.mid) == 0 {
+		u.mid = make([]model.Center, 0, len(parts))
+	}
+	u.idx, u.val, u.rows = emptied(u.idx, idx), emptied(u.val, val), emptied(u.rows, rows)
+}
+
+// emptied is s without elements, with room for n.
+func emptied[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, 0, n+n/2)
+	}
+	return s[:0]
+}
+
+// floats copies v. Nil stays nil: a part without rows has none.
+func (u *pending) floats(v []float32) []float32 {
+	if v == nil {
+		return nil
+	}
+	at := len(u.val)
+	u.val = append(u.val, v...)
+	return u.val[at:len(u.val):len(u.val)]
 }

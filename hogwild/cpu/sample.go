@@ -49,6 +49,7 @@ type sampler struct {
 	open    bool   // between a sampled read and its write
 	before  uint64 // the others' updates at the sampled read
 	last    time.Time
+	waited  bool // since then: for the next epoch
 	seed    uint64
 
 	notes  [maxNotes]note
@@ -179,7 +180,10 @@ func (s *sampler) end() {
 	s.open, s.noted = false, 0
 	now := time.Now()
 	step := max(now.Sub(s.last)/time.Duration(s.gap), 1)
-	s.last = now
+	if !s.waited {
+		s.record.Took(uint64(step))
+	}
+	s.last, s.waited = now, false
 	// A little at random, lest samples keep step with something; and never many times
 	// more at once: the first steps of a worker are slow.
 	gap := min(int(sampleEvery/step), 8*s.gap)

@@ -53,6 +53,7 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	res.Shares = shares(r, res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained
 		w := &res.PerWorker[rank]
+		w.StepTimes = r.Mem.Records[rank].StepTimes()
 		w.Rate = float64(w.Examples) / max(float64(r.Block.Rank(rank, control.RankTrained))/1e9, 1e-9)
 	}
 	if r.Options.Timing {

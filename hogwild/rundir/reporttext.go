@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/human"
@@ -147,7 +148,14 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	} else if r.Examples > 0 {
 		row("train loss", "%s", human.Loss(r.TrainLoss))
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.TrainMetrics)) {
+	names := slices.Sorted(maps.Keys(r.TrainMetrics))
+	if m := r.TrainMetrics; slices.Contains(names, control.VirtualTime) {
+		row("clock", "virtual time %.6g: %s gradients, %s applied, %s dropped", m[control.VirtualTime],
+			human.Count(int64(m[control.Computed])), human.Count(int64(m[control.Applied])),
+			human.Count(int64(m[control.Dropped])))
+		names = nil // a run of mode clock has no other
+	}
+	for _, name := range names {
 		row("train "+name, "%s", human.Loss(r.TrainMetrics[name]))
 	}
 	switch {

@@ -4,9 +4,11 @@ import (
 	"math"
 	"slices"
 
+	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
 )
 
 // Steps in flight: how many there are at once, and what a GPU is given when
@@ -30,7 +32,7 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 		each := min(onGPU, f.Rows/(wavesAnEpoch*batch)) / c.OnGPUs() // of a worker
 		return c.OnGPUs() * max(1, each)
 	case c.Mode.Kind == config.Clock:
-		return c.Mode.Speeds.N
+		return onClock(c)
 	}
 	w := c.Workers
 	if c.TakesTurns() {
@@ -38,6 +40,20 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 		w = n + int(math.Round(m.Held*float64(w-n)))
 	}
 	return max(w, localSteps(c, batch))
+}
+
+// onClock is how many steps virtual workers have in flight, as far as their rule takes them.
+func onClock(c *config.Config) int {
+	n := max(1, clock.Workers(c.Mode.Speeds))
+	switch c.Rule.Kind {
+	case config.Rennala, config.Minibatch:
+		return 1 // of the newest weights, all of them
+	case config.Quorum:
+		n = plan.CeilDiv(n, c.Rule.N)
+	case config.Drop:
+		n = min(n, c.Rule.N)
+	}
+	return n * max(1, config.Whole(c.MergeEvery))
 }
 
 // localSteps is what the steps count for that w workers take on their copies, M each between
