@@ -1,5 +1,5 @@
-// Package clock is asynchronous SGD without weights: virtual workers whose gradients take virtual time, and what is done
-// with those that come late. It decides; package cpu computes gradients and writes them.
+// Package clock is asynchronous SGD without weights: virtual workers whose gradients take virtual time, and what is
+// done with those that come late. It decides; package cpu computes gradients and writes them.
 //
 //	clock.go      Clock
 //	late.go       by what a late gradient is scaled
@@ -8,6 +8,7 @@ package clock
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"hogwild/hogwild/config"
@@ -133,7 +134,7 @@ func (c *Clock) Busy() bool { return len(c.idle) == 0 }
 
 // Next goes on to the next moment at which something happens.
 func (c *Clock) Next(h Holder) {
-	i := c.durations.earliest(c.flight, c.epoch, c.begun)
+	i := c.earliest()
 	if c.flight[i].done > c.deadline {
 		c.now = c.deadline
 		c.step(h)
@@ -142,6 +143,23 @@ func (c *Clock) Next(h Holder) {
 	g := c.flight[i]
 	c.flight = slices.Delete(c.flight, i, i+1)
 	c.arrive(g, h)
+}
+
+// earliest is which gradient in flight is complete first; of equal ones that of the lowest rank.
+func (c *Clock) earliest() (first int) {
+	switch d := c.durations; d.kind {
+	case config.Equal:
+		return 0
+	case config.AnyLands:
+		r := rand.NewPCG(d.seed, uint64(c.epoch)<<32|uint64(c.begun))
+		return int(r.Uint64() % uint64(len(c.flight)))
+	}
+	for i, g := range c.flight {
+		if f := c.flight[first]; g.done < f.done || g.done == f.done && g.rank < f.rank {
+			first = i
+		}
+	}
+	return first
 }
 
 // Drain has all that is in flight arrive, as at the end of an epoch: nobody begins anything meanwhile.

@@ -2,7 +2,7 @@ package clock
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -73,8 +73,8 @@ func readTrace(folder string) (all [][]bar, err error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("its report does not say how long steps took: name a run of mode async, atomic, locked " +
-			"or ordered on cores that has trained for some milliseconds")
+		return nil, errors.New("its report does not say how long steps took: name a run of mode async, atomic, " +
+			"locked or ordered on cores that has trained for some milliseconds")
 	}
 	return all, nil
 }
@@ -111,21 +111,4 @@ func (d *durations) next(rank, epoch, begun, step int) float64 {
 // draws are random numbers of a local step of a gradient, which was begun after so many others of its epoch.
 func (d *durations) draws(epoch, begun, step int) *rand.Rand {
 	return rand.New(rand.NewPCG(d.seed+uint64(step)<<32, uint64(epoch)<<32|uint64(begun)))
-}
-
-// earliest is which gradient in flight is complete first; of equal ones that of the lowest rank.
-func (d *durations) earliest(flight []gradient, epoch, begun int) (first int) {
-	switch d.kind {
-	case config.Equal:
-		return 0
-	case config.AnyLands:
-		r := rand.NewPCG(d.seed, uint64(epoch)<<32|uint64(begun))
-		return int(r.Uint64() % uint64(len(flight)))
-	}
-	for i, g := range flight {
-		if f := flight[first]; g.done < f.done || g.done == f.done && g.rank < f.rank {
-			first = i
-		}
-	}
-	return first
 }

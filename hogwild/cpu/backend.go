@@ -176,9 +176,9 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	case c.Asked.Mode.Kind == config.Ordered:
 		d.turns = m.NewTickets(rank)
 	case c.Asked.Mode.Kind == config.Clock:
-		d.delay, d.measures = newDelay(d), m.Measures[rank]
+		d.delay = newDelay(d, m.Measures[rank])
 	}
-	if d.dense == nil && (c.Asked.Optimizer != config.SGD || d.delay.whole()) {
+	if d.dense == nil && d.flattens() {
 		d.dense = make([]float32, len(m.W))
 	}
 	d.stepBy(s.Model)

@@ -62,17 +62,25 @@ type cpu struct {
 	point    []float32 // simplex.go: a point on its way to the simplex
 
 	// what the mode needs: see guard.go
-	sample   *sampler
-	sampled  shared        // own, but for a copy: where samples look
-	layer    layerCopy     // of atomic mode
-	guard    *vec.Guard    // of steps that a model takes by itself
-	locks    *blockLocks   // nil in other modes
-	touched  []model.Range // by a step, for the locks
-	turns    *control.Tickets
-	delay    *delay
-	measures control.Measures // what a virtual clock has come to
+	sample  *sampler
+	sampled shared        // own, but for a copy: where samples look
+	layer   layerCopy     // of atomic mode
+	guard   *vec.Guard    // of steps that a model takes by itself
+	locks   *blockLocks   // nil in other modes
+	touched []model.Range // by a step, for the locks
+	turns   *control.Tickets
+	delay   virtual // workers that this one plays
 
 	results []plan.ChunkResult
+}
+
+// virtual is what mode clock puts in the place of the write: see delay.go.
+type virtual interface {
+	plain() bool                      // each update lands before the next gradient is begun
+	whole() bool                      // the rule looks at whole gradients
+	in(epoch int) error               // the next steps are of this one
+	enqueue(rows []int32, lr float64) // takes what a step has read
+	drain()                           // lands all that is in flight
 }
 
 // span is a range of weights.
@@ -178,6 +186,11 @@ func (d *cpu) shrinkRange(from, to int, l2, l1 float64) {
 			d.own.softThreshold(lo, hi, float32(l2), float32(l1))
 		}
 	}
+}
+
+// flattens reports whether a step needs the gradient of the whole weights.
+func (d *cpu) flattens() bool {
+	return d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients() || d.delay != nil && d.delay.whole()
 }
 
 // flatten writes the gradient of the whole weights, with that of l2, to d.dense.

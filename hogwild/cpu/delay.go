@@ -21,32 +21,36 @@ import (
 // What shrinks the weights in addGradient, or in a step that a model takes by itself, does so when the update
 // lands; l2 in a gradient waits with it.
 type delay struct {
-	d       *cpu
-	clock   *clock.Clock
-	err     error // of reading a trace
-	rule    config.Rule
-	updates []pending // by the clock's slots
-	epoch   int
-	begun   bool // since the last drain
+	d        *cpu
+	measures control.Measures // what the clock has come to
+	clock    *clock.Clock
+	err      error // of reading a trace
+	rule     config.Rule
+	updates  []pending // by the clock's slots
+	epoch    int
+	begun    bool // since the last drain
 
 	// A gradient may be what several local steps have come to, on a copy of the weights.
-	local    int // steps; 0: gradients are those of single steps, as they are
-	copy     []float32
-	made     int // steps of the copy
+	local    int       // steps; 0: gradients are those of single steps, as they are
+	copy     []float32 // of the weights
+	made     int       // steps of the copy
 	examples int
 	outer    outer
 }
 
 // newDelay is that of a run of mode clock.
-func newDelay(d *cpu) *delay {
+func newDelay(d *cpu, m control.Measures) *delay {
 	c := &d.cfg.Asked
-	l := &delay{d: d, rule: c.Rule, epoch: -1}
+	l := &delay{d: d, measures: m, rule: c.Rule, epoch: -1}
 	if l.clock, l.err = clock.New(c); l.err != nil {
 		return l
 	}
 	l.updates = make([]pending, l.clock.Slots())
 	if h := max(1, config.Whole(c.MergeEvery)); h > 1 || c.Rule.Kind == config.DelayedNesterov {
-		l.local, l.copy = h, make([]float32, d.own.len())
+		l.local = h
+	}
+	if l.local > 0 || c.Rule.Kind == config.Compensate {
+		l.copy = make([]float32, d.own.len())
 	}
 	if l.rule.Kind == config.DelayedNesterov {
 		l.outer = outer{every: l.rule.N, lr: float32(c.OuterLR), momentum: float32(c.OuterMomentum),
@@ -62,9 +66,7 @@ func (l *delay) plain() bool {
 }
 
 // whole reports whether the rule looks at whole gradients.
-func (l *delay) whole() bool {
-	return l != nil && (l.rule.Kind == config.Clip || l.rule.Kind == config.Compensate)
-}
+func (l *delay) whole() bool { return l.rule.Kind == config.Clip || l.rule.Kind == config.Compensate }
 
 // in says which epoch the next steps are of. The clock of those before it is played again.
 func (l *delay) in(epoch int) error {
@@ -109,9 +111,18 @@ func (l *delay) keep(u *pending, rows []int32, lr float64) {
 	case config.Clip:
 		u.norm = norm(d.dense)
 	case config.Compensate:
-		u.from = append(u.from[:0], d.own.view()...)
+		u.from = resized(u.from, d.own.len())
+		copy(u.from, d.own.view())
 	}
 	d.copyGradient(u)
+}
+
+// resized is v with n numbers, whatever they are.
+func resized(v []float32, n int) []float32 {
+	if cap(v) < n {
+		return make([]float32, n)
+	}
+	return v[:n]
 }
 
 // norm is the length of a vector.
@@ -140,7 +151,8 @@ func (l *delay) step(rows []int32, lr float64) {
 // complete ends the local steps of a virtual worker.
 func (l *delay) complete() {
 	u := &l.updates[l.clock.Begin(l.epoch, l.examples, l.made)]
-	u.dense = append(u.dense[:0], l.d.weights.view()...)
+	u.dense = resized(u.dense, len(l.copy))
+	copy(u.dense, l.d.weights.view())
 	vec.Axpy(-1, l.copy, u.dense)
 	l.d.own, l.made, l.examples = l.d.weights, 0, 0
 	for l.clock.Busy() {
@@ -165,7 +177,9 @@ func (l *delay) Again(slot int) {
 		d.batch = d.reader.Batch(u.batch)
 		d.batch.Epoch, d.x = l.epoch, d.batch.Rows
 		d.model.Grad(d.own.view(), d.batch, &d.g)
-		d.prepareWrite()
+		if d.flattens() {
+			d.flatten()
+		}
 	}
 	l.keep(u, u.batch, u.lr)
 }
@@ -199,9 +213,9 @@ func (l *delay) apply(u *pending, scale float64) {
 			scale *= l.rule.X / u.norm
 		}
 	case config.Compensate: // u.dense becomes what is added to the gradient
-		now := d.weights.view()
+		copy(l.copy, d.weights.view())
 		for i, g := range u.dense {
-			u.dense[i] = g * g * (now[i] - u.from[i])
+			u.dense[i] = g * g * (l.copy[i] - u.from[i])
 		}
 	}
 	if l.local > 0 {
@@ -259,7 +273,7 @@ func (l *delay) drain() {
 		value float64
 	}{{control.VirtualTime, c.Time}, {control.Computed, float64(c.Computed)}, {control.Applied, float64(c.Applied)},
 		{control.Dropped, float64(c.Dropped)}} {
-		l.d.measures.Set(m.name, m.value)
+		l.measures.Set(m.name, m.value)
 	}
 }
 

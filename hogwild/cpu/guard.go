@@ -54,7 +54,9 @@ func (d *cpu) begin(rows []int32) {
 
 // write takes the step that was read, when and as the mode says.
 func (d *cpu) write(rows []int32, lr float64) {
-	d.prepareWrite()
+	if d.step == nil && d.flattens() {
+		d.flatten()
+	}
 	switch {
 	case d.cfg.Asked.AveragesGradients():
 		d.sample.wrote(1)
@@ -80,13 +82,6 @@ func (d *cpu) write(rows []int32, lr float64) {
 		d.locks.release()
 	}
 	d.stepped(1)
-}
-
-// prepareWrite has the whole gradient where it is needed.
-func (d *cpu) prepareWrite() {
-	if d.step == nil && (d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients() || d.delay.whole()) {
-		d.flatten()
-	}
 }
 
 // drop ends a step that is not taken, for its loss is not finite.

@@ -20,7 +20,7 @@ func (d *cpu) stepBy(m model.Model) {
 	if steps, _ := s.Suits(d.set); !steps {
 		return
 	}
-	if d.delay.whole() {
+	if d.delay != nil && d.delay.whole() {
 		return
 	}
 	zero := d.delay != nil && d.delay.plain()

@@ -14,7 +14,7 @@ type pending struct {
 	from  []float32 // the weights that it is of, where it is compensated for their change
 	parts []model.Part
 	x     []data.Row // the batch's rows
-	dense []float32  // a whole gradient, of an optimizer with state; or what local steps have subtracted from the weights
+	dense []float32  // a whole gradient, of an optimizer with state; or what local steps have subtracted
 	idx   []uint32   // what the parts' slices are views of
 	val   []float32
 	rows  []data.Row
