@@ -31,7 +31,7 @@ type Clock struct {
 	held     []gradient // complete, and to be part of a step with others
 	deadline float64    // of quorum with a grace: when the step is taken; NaN: there is none
 	slots    []int      // free
-	most     int        // slots in all
+	most     int        // slots so far
 
 	Counts
 }
@@ -76,28 +76,13 @@ func New(c *config.Config) (*Clock, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := d.workers
-	k := &Clock{rule: c.Rule, scale: NewScaler(c.Rule, n), durations: d, deadline: math.NaN()}
-	held := 0
-	switch c.Rule.Kind {
-	case config.Rennala:
-		held = c.Rule.N
-	case config.Quorum:
-		held = c.Rule.N + n
-	}
-	k.most = n + held
-	for i := range k.most {
-		k.slots = append(k.slots, k.most-1-i)
-	}
+	k := &Clock{rule: c.Rule, scale: NewScaler(c.Rule, d.workers), durations: d, deadline: math.NaN()}
 	k.gather()
 	return k, nil
 }
 
 // Workers is how many it plays.
 func (c *Clock) Workers() int { return c.durations.workers }
-
-// Slots is for how many gradients a Holder needs room.
-func (c *Clock) Slots() int { return c.most }
 
 // gather has all workers idle, in the order of ranks.
 func (c *Clock) gather() {
@@ -109,12 +94,17 @@ func (c *Clock) gather() {
 }
 
 // Begin has the next idle worker begin a gradient of so many examples, which takes so many local steps. It returns
-// where it is to be kept.
+// where it is to be kept: a slot that is free, or the one behind all others.
 func (c *Clock) Begin(epoch, examples, steps int) (slot int) {
 	c.epoch = epoch
-	g := gradient{rank: c.idle[0], slot: c.slots[len(c.slots)-1], examples: examples, at: c.version, steps: steps,
+	if len(c.slots) == 0 {
+		c.slots = append(c.slots, c.most)
+		c.most++
+	}
+	last := len(c.slots) - 1
+	g := gradient{rank: c.idle[0], slot: c.slots[last], examples: examples, steps: steps,
 		full: c.begun >= c.durations.workers-1}
-	c.idle, c.slots = c.idle[:copy(c.idle, c.idle[1:])], c.slots[:len(c.slots)-1]
+	c.idle, c.slots = c.idle[:copy(c.idle, c.idle[1:])], c.slots[:last]
 	c.start(g)
 	return g.slot
 }
@@ -129,8 +119,13 @@ func (c *Clock) start(g gradient) {
 	c.flight = append(c.flight, g)
 }
 
-// Busy reports whether no worker is idle: the next gradient to be complete has to be waited for.
-func (c *Clock) Busy() bool { return len(c.idle) == 0 }
+// Busy reports whether the next gradient to be complete has to be waited for, since no worker is idle. Of means, all
+// gradients that are complete at the same moment arrive before any worker begins again.
+func (c *Clock) Busy() bool {
+	means := c.rule.Kind == config.Rennala || c.rule.Kind == config.Quorum
+	return len(c.idle) == 0 ||
+		means && slices.ContainsFunc(c.flight, func(g gradient) bool { return g.done <= c.now })
+}
 
 // Next goes on to the next moment at which something happens.
 func (c *Clock) Next(h Holder) {

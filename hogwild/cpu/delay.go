@@ -26,7 +26,7 @@ type delay struct {
 	clock    *clock.Clock
 	err      error // of reading a trace
 	rule     config.Rule
-	updates  []pending // by the clock's slots
+	updates  []*pending // by the clock's slots
 	epoch    int
 	begun    bool // since the last drain
 
@@ -45,7 +45,6 @@ func newDelay(d *cpu, m control.Measures) *delay {
 	if l.clock, l.err = clock.New(c); l.err != nil {
 		return l
 	}
-	l.updates = make([]pending, l.clock.Slots())
 	if h := max(1, config.Whole(c.MergeEvery)); h > 1 || c.Rule.Kind == config.DelayedNesterov {
 		l.local = h
 	}
@@ -93,10 +92,18 @@ func (l *delay) enqueue(rows []int32, lr float64) {
 		l.step(rows, lr)
 		return
 	}
-	l.keep(&l.updates[l.clock.Begin(l.epoch, len(rows), 1)], rows, lr)
+	l.keep(l.slot(l.clock.Begin(l.epoch, len(rows), 1)), rows, lr)
 	for l.clock.Busy() {
 		l.clock.Next(l)
 	}
+}
+
+// slot is where the clock wants a gradient to be kept.
+func (l *delay) slot(i int) *pending {
+	for i >= len(l.updates) {
+		l.updates = append(l.updates, &pending{})
+	}
+	return l.updates[i]
 }
 
 // keep copies what a step has read.
@@ -150,7 +157,7 @@ func (l *delay) step(rows []int32, lr float64) {
 
 // complete ends the local steps of a virtual worker.
 func (l *delay) complete() {
-	u := &l.updates[l.clock.Begin(l.epoch, l.examples, l.made)]
+	u := l.slot(l.clock.Begin(l.epoch, l.examples, l.made))
 	u.dense = resized(u.dense, len(l.copy))
 	copy(u.dense, l.d.weights.view())
 	vec.Axpy(-1, l.copy, u.dense)
@@ -169,7 +176,7 @@ func (l *delay) Arrived(_, tau int, full bool) {
 
 // Again is clock.Holder's.
 func (l *delay) Again(slot int) {
-	d, u := l.d, &l.updates[slot]
+	d, u := l.d, l.updates[slot]
 	if d.step != nil {
 		d.length.LR = float32(u.lr)
 		d.own.guarded(d.halves, d.set, u.batch, d.length, d.coef, nil)
@@ -188,7 +195,7 @@ func (l *delay) Again(slot int) {
 func (l *delay) Land(x clock.Landing) {
 	scales := x.Scales
 	if l.d.opt.kind != config.SGD && len(x.Slots) > 1 { // one step of the optimizer, by the mean
-		first := &l.updates[x.Slots[0]]
+		first := l.updates[x.Slots[0]]
 		vec.Axpy(float32(scales[0]-1), first.dense, first.dense)
 		for i, slot := range x.Slots[1:] {
 			vec.Axpy(float32(scales[i+1]), l.updates[slot].dense, first.dense)
@@ -196,7 +203,7 @@ func (l *delay) Land(x clock.Landing) {
 		x.Slots, scales = x.Slots[:1], []float64{1}
 	}
 	for i, slot := range x.Slots {
-		l.apply(&l.updates[slot], scales[i])
+		l.apply(l.updates[slot], scales[i])
 	}
 	l.d.sample.wrote(1)
 }
