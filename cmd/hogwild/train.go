@@ -24,6 +24,10 @@ FLAGS data target test model workers mode lr epochs gpu resume
 
 Modes:
 ` + config.ModeHelp + `
+Speeds of --mode clock, of N virtual workers:
+` + config.SpeedsHelp + `
+Rules for late gradients, --rule (tau: updates since a gradient was begun; n: workers; docs/clock.md):
+` + config.RuleHelp + `
 Precedence of a flag's value: the command line; the environment (HOGWILD_LR for --lr,
 HOGWILD_AVERAGE_EVERY for --average-every; --data has none); the file of --config; the run of
 --resume; the default. A setting without an effect is an error. If a flag takes the effect from
@@ -61,6 +65,8 @@ Examples:
       regression on a column of a CSV file
   hogwild train --mode sync --workers 4 --average-every 1 --lr 0.1
       average the replicas after each step
+  hogwild train --mode clock:slow:8,2,4 --rule drop:8 --lr-cap off
+      what two of eight workers that are four times slower cost, simulated: the same bits each time
   hogwild train --data a9a --model logistic --batch 1 --workers 8 --tune
       find the best learning rate for eight workers first
   hogwild train --program 'python3 step.py' --data mnist/ --workers 4

@@ -61,9 +61,3 @@ func (s *Scaler) rank(tau int) float64 {
 	}
 	return below / s.total
 }
-
-// Reset forgets the delays seen.
-func (s *Scaler) Reset() {
-	clear(s.seen)
-	s.total = 0
-}

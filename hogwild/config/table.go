@@ -148,11 +148,12 @@ var table = append([]Group{
 		{Name: "mode", Value: func(c *Config) any { return &c.Mode },
 			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, " +
 				"ordered, clock:SPEEDS (simulated, see --rule), delayed:K or blocks (repeatable)",
-			Hints: append(Modes[:len(Modes):len(Modes)], "clock:", "delayed:", "delayed:geometric:", "blocks")},
+			Hints: append(Modes[:len(Modes):len(Modes)], "clock:equal:", "clock:sqrt:", "clock:exp:", "delayed:",
+				"delayed:geometric:", "blocks")},
 		{Name: "rule", Value: func(c *Config) any { return &c.Rule },
 			Usage: "`RULE` mode clock: what is done with late gradients: plain, inverse, adaptive, tail, drop:R, " +
 				"rennala:B, minibatch, quorum:Q, clip:C, dc:L (see docs/clock.md)",
-			Hints: ruleNames,
+			Hints: RuleHints,
 			needs: []need{
 				{"mode", "use mode clock:equal:8", false, func(k known) bool { return k.Mode.Kind == Clock }},
 			}},
