@@ -56,8 +56,8 @@ var ruleNames = []string{"plain", "inverse", "adaptive", "tail", "tail-published
 	"quorum", "clip", "dc", "delayed-nesterov"}
 
 // RuleHints are rules, and beginnings of rules.
-var RuleHints = strings.Fields("plain inverse adaptive tail tail-published drop: rennala: minibatch quorum: clip: dc: " +
-	"delayed-nesterov:")
+var RuleHints = strings.Fields("plain inverse adaptive tail tail-published drop: rennala: minibatch quorum: clip: " +
+	"dc: delayed-nesterov:")
 
 // staleNames are those that a run without a clock has.
 var staleNames = append(ruleNames[:Drop:Drop], "drop:")

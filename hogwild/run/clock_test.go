@@ -297,9 +297,10 @@ func clockOf(t *testing.T, r rundir.Result, now float64, computed, applied, drop
 	t.Helper()
 	m := r.TrainMetrics
 	if math.Abs(m[control.VirtualTime]-now) > 1e-9*now || m[control.Computed] != float64(computed) ||
-		m[control.Applied] != float64(applied) || m[control.Dropped] != float64(dropped) || computed != applied+dropped {
-		t.Errorf("%s: %v, want time %v, %d gradients computed, %d applied, %d dropped", r.Run, m, now, computed, applied,
-			dropped)
+		m[control.Applied] != float64(applied) || m[control.Dropped] != float64(dropped) ||
+		computed != applied+dropped {
+		t.Errorf("%s: %v, want time %v, %d gradients computed, %d applied, %d dropped", r.Run, m, now, computed,
+			applied, dropped)
 	}
 }
 
@@ -311,8 +312,8 @@ func TestRulesOfOneWorker(t *testing.T) {
 	twice := onClock(t, "async", "plain")
 	twice.LR *= 2
 	train(t, twice)
-	for _, rule := range []string{"plain", "inverse", "adaptive", "tail", "drop:1", "drop:1,stop", "rennala:1", "minibatch",
-		"quorum:1", "clip:1e30", "dc:3"} {
+	for _, rule := range []string{"plain", "inverse", "adaptive", "tail", "drop:1", "drop:1,stop", "rennala:1",
+		"minibatch", "quorum:1", "clip:1e30", "dc:3"} {
 		c := onClock(t, "clock:equal:1", rule)
 		train(t, c)
 		sameEnd(t, serial.Run, c.Run)
