@@ -182,6 +182,7 @@ func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 //	StalenessHistogram [][2]uint64                   least value, samples
 //	BarrierWait float64                              seconds, of all workers
 //	Tables []TableSamples                            conflicts and lost updates of parts of the weights
+//	Updates *Updates                                 applied, trained again and dropped; nil: Stale is plain
 //	PerWorker []WorkerStatus                         at the end
 //	Scales []Scale                                   other numbers of workers
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers

@@ -35,7 +35,7 @@ var large = map[string]struct {
 	"hogwild/rundir.Result":       {72, 13, "a report: a line of JSON is a field"},
 	"hogwild/rundir.plainResult":  {72, 2, "Result without its methods, for JSON"},
 	"hogwild/control.Block":       {14, 49, "all that processes share, each word by a method"},
-	"hogwild/cpu.cpu":             {50, 47, "the device of a worker, in whose loop nothing may be looked up"},
+	"hogwild/cpu.cpu":             {51, 48, "the device of a worker, in whose loop nothing may be looked up"},
 	"hogwild/model.convStage":     {28, 19, "sizes and buffers of a layer"},
 	"hogwild/data.Set":            {34, 52, "embeds what its file says of it"},
 	"hogwild/data.table":          {37, 48, "a set that is being read"},

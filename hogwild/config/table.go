@@ -165,6 +165,7 @@ var table = append([]Group{
 				{"mode", "use mode async", false, func(k known) bool { return k.Mode.Kind == Async }},
 				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
 				{"program", "", false, known.built},
+				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != "dual" }},
 			}},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",

@@ -53,6 +53,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 				return nil, err
 			}
 		}
+		d.stale.mark(plan.ChunkResult{}, 1, d.queue)
 		y, err := d.chunk(c)
 		if err != nil {
 			return nil, err
@@ -104,8 +105,28 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 			y.Loss -= math.Log(d.product)
 			d.product = 1
 		}
+		if d.stale != nil {
+			d.settle(c, &y)
+		}
 	}
 	return y, nil
+}
+
+// settle ends a step under a rule for late updates. A copy is merged at the end of the chunk too, so that what is
+// dropped is of one chunk.
+func (d *cpu) settle(c plan.Chunk, y *plan.ChunkResult) {
+	s := d.stale
+	switch {
+	case d.local == nil && d.fused: // one worker, whose steps are never late
+		s.scale(y.Steps - s.sofar.Steps)
+	case y.Examples == c.Count:
+		d.merge(true)
+	}
+	if s.undone {
+		*y, d.product, d.queue, s.undone = s.sofar, s.product, s.queue, false
+	} else if d.local == nil || d.local.made == 0 {
+		s.mark(*y, d.product, d.queue)
+	}
 }
 
 // rateOf is the learning rate of the next step of a chunk of which y is trained.

@@ -51,12 +51,10 @@ func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
 	}
 	n := d.own.len()
 	l := &localCopy{shared: d.weights, mine: make([]float32, n), base: make([]float32, n), every: every}
-	copy(l.mine, l.shared.view())
-	copy(l.base, l.mine)
 	if c, ok := model.CenteredOf(ps); ok {
 		l.center = &centeredCopy{c, d.set.Mean, make([]float32, c.Width), make([]float32, c.Width)}
-		c.ToLocal(l.mine, d.set.Mean)
 	}
+	l.renew()
 	if t := &d.cfg.Used; t.RareMerge > 1 {
 		l.rare, l.frequent = t.RareMerge, frequentRanges(d.set, t.Lambda, n)
 	}
@@ -86,9 +84,18 @@ func (d *cpu) newBiasCopy() *localCopy {
 		return nil
 	}
 	l := &localCopy{shared: d.weights.last(), mine: make([]float32, 1), base: make([]float32, 1), every: every}
+	l.renew()
+	return l
+}
+
+// renew takes over the weights as they are. What was learnt since the last merge is gone.
+func (l *localCopy) renew() {
+	l.made = 0
 	copy(l.mine, l.shared.view())
 	copy(l.base, l.mine)
-	return l
+	if c := l.center; c != nil {
+		c.ToLocal(l.mine, c.mean)
+	}
 }
 
 // close gives back a mapping that the copy has.
@@ -156,9 +163,15 @@ func (d *cpu) merge(all bool) {
 	}
 	made := l.made
 	d.sample.look(&d.sampled)
-	if all {
+	rho := d.stale.scale(made)
+	switch {
+	case rho == 0:
+		made = 0
+		l.renew()
+	case all:
+		l.shrink(float32(rho))
 		l.merge()
-	} else {
+	default: // without a rule
 		l.mergeFrequent()
 	}
 	d.sample.wrote(made)

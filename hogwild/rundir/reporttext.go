@@ -100,7 +100,7 @@ func (r Result) WriteText(w io.Writer) error {
 	return err
 }
 
-// lossRows tell what was trained and is lost.
+// lossRows tell what was trained and is lost, or scaled.
 func (r Result) lossRows(row func(label, format string, args ...any)) {
 	if r.Restarts > 0 || r.LostExamples > 0 {
 		row("restarts", "%d, %s %s lost", r.Restarts, human.Count(r.LostExamples), r.unit())
@@ -108,6 +108,11 @@ func (r Result) lossRows(row func(label, format string, args ...any)) {
 	if r.Rollbacks > 0 {
 		row("rollbacks", "%d, %s examples discarded, learning rate now %g", r.Rollbacks,
 			human.Count(r.DiscardedExamples), r.LRUsed)
+	}
+	if r.Instruments != nil && r.Updates != nil {
+		u := r.Updates
+		row("updates", "%s applied, scaled by %.3g on average; %s late and trained again, %s dropped",
+			human.Count(u.Applied), u.Scale, human.Count(u.Repeated), human.Count(u.Dropped))
 	}
 }
 

@@ -257,12 +257,16 @@ func (j *Job) MergeText() string {
 		}
 		return text
 	}
+	rule := ""
+	if j.Asked.Stale.Kind != config.Plain {
+		rule = ", stale " + j.Asked.Stale.String()
+	}
 	switch t := j.Used; {
 	case t.HotRows > 0:
 		return fmt.Sprintf("async, in place, the first %s of each table %s", human.Plural(t.HotRows, "row"),
 			steps(t.MergeEvery))
 	case t.MergeEvery > 1:
-		text := "async, " + steps(t.MergeEvery)
+		text := "async, " + steps(t.MergeEvery) + rule
 		if t.RareMerge > 1 {
 			text += fmt.Sprintf(", rare features every %s", human.Count(int64(t.RareMerge*t.MergeEvery)))
 		}
@@ -270,5 +274,5 @@ func (j *Job) MergeText() string {
 	case t.BiasMergeEvery > 1:
 		return fmt.Sprintf("async, in place, the bias %s", steps(t.BiasMergeEvery))
 	}
-	return "async, in place"
+	return "async, in place" + rule
 }

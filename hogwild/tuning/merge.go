@@ -71,6 +71,22 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
 
+// tooShort refuses a rule for late updates where a step takes less time than counting how late it is: where the model
+// takes its steps by itself and writes them in place. One worker is never late, which tail-published scales too.
+func tooShort(c *config.Config, spec model.Spec, f Facts, t Tuning) error {
+	rule := c.Stale.Kind
+	if rule == config.Plain || rule != config.TailPublished && c.Workers == 1 || !f.Steps || t.Batch > 1 ||
+		c.Optimizer != config.SGD || t.MergeEvery > 1 && !f.Ranked {
+		return nil
+	}
+	cure := "a larger batch"
+	if f.Copied && c.Workers > 1 && f.Weights <= MaxCopied {
+		cure = "merge-every 16 without gradient-delay, or " + cure
+	}
+	return config.Usage("stale %s with model %s in place, batch 1: a step takes less time than counting how late it "+
+		"is; use %s", c.Stale, spec.Name, cure)
+}
+
 // told is the period that the user gave, or else auto.
 func told(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }
 

@@ -21,6 +21,8 @@
 package tuning
 
 import (
+	"cmp"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 )
@@ -64,10 +66,10 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	switch {
 	case t.MergeEvery > 1 && f.Ranked:
 		t.HotRows = hotRows
-	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center:
+	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center && c.Stale.Kind == config.Plain:
 		t.RareMerge = f.Rare
 	}
-	if err := mergesInVain(c, f, t); err != nil {
+	if err := cmp.Or(mergesInVain(c, f, t), tooShort(c, spec, f, t)); err != nil {
 		return t, err
 	}
 	t.Slower, t.FewSteps = slower(c, f, t), fewSteps(c, f, t)

@@ -1,0 +1,96 @@
+package cpu
+
+import (
+	"hogwild/hogwild/clock"
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
+	"hogwild/hogwild/plan"
+	"hogwild/hogwild/tuning"
+)
+
+// stale is what --stale adds to a worker: it counts how late each of its updates comes, a step in place or a merge of a
+// copy, and scales it by a rule. Nil: nobody counts, and all updates are written as they are.
+//
+//	s.read()     the weights of the update to come are read from here on
+//	s.scale(n)   by what the n steps of the update at hand are scaled
+//
+// An update is late by those that others have written since the weights were read: the sampler's counts of all ranks.
+// Where copies are merged, an update is a merge. So the others' steps are divided by the steps between two merges, and
+// the quotient is rounded up: 0 is that nobody else has written.
+//
+// What is written while this worker writes is not seen; of a copy it counts at the next merge.
+//
+// A rule that drops an update sends its worker back to where the update before ended, once: its examples are trained
+// again. If they come too late again, the worker goes on without them.
+type stale struct {
+	sample *sampler
+	rule   *clock.Scaler
+	every  uint64 // steps of an update
+	from   uint64 // updates of the others when the weights were read
+	again  bool   // the examples at hand are trained for the second time
+	undone bool   // the update at hand was dropped, and the worker has not gone back yet
+
+	// Where the update before ended, of the chunk at hand.
+	sofar   plan.ChunkResult
+	product float64
+	queue   []int32
+}
+
+// newStale is nil without a rule.
+func newStale(c *tuning.Job, sample *sampler) *stale {
+	rule := c.Asked.Stale
+	if rule.Kind == config.Plain {
+		return nil
+	}
+	s := &stale{sample: sample, rule: clock.NewScaler(rule, c.Asked.Workers), every: uint64(max(1, c.Used.MergeEvery))}
+	s.read()
+	return s
+}
+
+// read says that the weights are read from here on.
+func (s *stale) read() {
+	if s != nil {
+		s.from = s.sample.others()
+	}
+}
+
+// scale is by what the n steps at hand are scaled; 0: they are dropped. It counts them. What is read next is read from
+// here on.
+func (s *stale) scale(n int) (rho float64) {
+	if s == nil {
+		return 1
+	}
+	from := s.from
+	s.read()
+	rho = s.rule.Of(int((s.from - from + s.every - 1) / s.every))
+	word := control.RecordApplied
+	if s.undone = rho == 0 && !s.again; s.undone {
+		word = control.RecordRepeated
+	} else if rho == 0 {
+		word = control.RecordDropped
+	}
+	s.again = s.undone
+	s.sample.record.Ruled(word, n, rho)
+	return rho
+}
+
+// mark says that an update ends where the device is in its chunk, or that a chunk begins there.
+func (s *stale) mark(y plan.ChunkResult, product float64, queue []int32) {
+	if s != nil {
+		s.sofar, s.product, s.queue = y, product, queue
+	}
+}
+
+// shrink scales what the copy has learnt since its last merge, of centred weights in the form of merges.
+func (l *localCopy) shrink(rho float32) {
+	if rho == 1 {
+		return
+	}
+	if c := l.center; c != nil {
+		c.ToMerged(l.mine, c.mean)
+		defer c.ToLocal(l.mine, c.mean)
+	}
+	for i, was := range l.base {
+		l.mine[i] = was + rho*(l.mine[i]-was)
+	}
+}
