@@ -178,7 +178,8 @@ func (r Record) Instruments(waited float64) *Instruments {
 	in.StalenessMean = share(r[recordSum], uint64(in.StalenessSamples))
 	in.StalenessP50, in.StalenessP99 = in.Quantile(0.5), in.Quantile(0.99)
 	if n := r[RecordApplied]; n+r[RecordRepeated] > 0 {
-		in.Updates = &Updates{int64(n), int64(r[RecordRepeated]), int64(r[RecordDropped]), share(r[recordScale], n) / 1e6}
+		in.Updates = &Updates{int64(n), int64(r[RecordRepeated]), int64(r[RecordDropped]),
+			share(r[recordScale], n) / 1e6}
 	}
 	return in
 }

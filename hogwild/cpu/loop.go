@@ -53,7 +53,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 				return nil, err
 			}
 		}
-		d.stale.mark(plan.ChunkResult{}, 1, d.queue)
+		d.stale.mark(plan.ChunkResult{}, d.queue)
 		y, err := d.chunk(c)
 		if err != nil {
 			return nil, err
@@ -123,9 +123,9 @@ func (d *cpu) settle(c plan.Chunk, y *plan.ChunkResult) {
 		d.merge(true)
 	}
 	if s.undone {
-		*y, d.product, d.queue, s.undone = s.sofar, s.product, s.queue, false
+		*y, d.queue, s.undone = s.sofar, s.queue, false
 	} else if d.local == nil || d.local.made == 0 {
-		s.mark(*y, d.product, d.queue)
+		s.mark(*y, d.queue)
 	}
 }
 

@@ -31,9 +31,8 @@ type stale struct {
 	undone bool   // the update at hand was dropped, and the worker has not gone back yet
 
 	// Where the update before ended, of the chunk at hand.
-	sofar   plan.ChunkResult
-	product float64
-	queue   []int32
+	sofar plan.ChunkResult
+	queue []int32
 }
 
 // newStale is nil without a rule.
@@ -75,9 +74,9 @@ func (s *stale) scale(n int) (rho float64) {
 }
 
 // mark says that an update ends where the device is in its chunk, or that a chunk begins there.
-func (s *stale) mark(y plan.ChunkResult, product float64, queue []int32) {
+func (s *stale) mark(y plan.ChunkResult, queue []int32) {
 	if s != nil {
-		s.sofar, s.product, s.queue = y, product, queue
+		s.sofar, s.queue = y, queue
 	}
 }
 
