@@ -35,12 +35,11 @@ const (
 
 	// And behind these how many updates a rule for late ones has let into the weights, has had trained again, and has
 	// dropped; and the sum of the scales of the first, in millionths.
-	RecordApplied  = recordTables + MostTables*tableWords
-	RecordRepeated = RecordApplied + 1
-	RecordDropped  = RecordApplied + 2
-	recordScale    = RecordApplied + 3
-	recordSteps    = RecordApplied + 4 // how long steps took: a histogram like that of staleness
-	RecordWords    = (recordSteps + buckets + RankWords - 1) / RankWords * RankWords
+	RecordApplied                              = recordTables + MostTables*tableWords
+	RecordRepeated, RecordDropped, recordScale = RecordApplied + 1, RecordApplied + 2, RecordApplied + 3
+
+	recordSteps = RecordApplied + 4 // how long steps took: a histogram like that of staleness
+	RecordWords = (recordSteps + buckets + RankWords - 1) / RankWords * RankWords
 )
 
 // Ruled counts n updates in one of these words, and by what they are scaled.

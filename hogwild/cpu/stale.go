@@ -8,31 +8,23 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// stale is what --stale adds to a worker: it counts how late each of its updates comes, a step in place or a merge of a
-// copy, and scales it by a rule. Nil: nobody counts, and all updates are written as they are.
-//
-//	s.read()     the weights of the update to come are read from here on
-//	s.scale(n)   by what the n steps of the update at hand are scaled
+// stale is what --stale adds to a worker: it counts how late each update is, a step in place or a merge of a copy, and
+// scales it by a rule. Nil: nobody counts, and updates are written as they are.
 //
 // An update is late by those that others have written since the weights were read: the sampler's counts of all ranks.
-// Where copies are merged, an update is a merge. So the others' steps are divided by the steps between two merges, and
-// the quotient is rounded up: 0 is that nobody else has written.
+// These are of steps. So of merges they are divided by the steps between two, and rounded up: 0 is that nobody else has
+// written. What is written while this worker writes is not seen; of a copy it counts at the next merge.
 //
-// What is written while this worker writes is not seen; of a copy it counts at the next merge.
-//
-// A rule that drops an update sends its worker back to where the update before ended, once: its examples are trained
-// again. If they come too late again, the worker goes on without them.
+// If an update is dropped, the worker goes back to where the one before ended: its examples are trained again, once.
 type stale struct {
 	sample *sampler
 	rule   *clock.Scaler
-	every  uint64 // steps of an update
-	from   uint64 // updates of the others when the weights were read
-	again  bool   // the examples at hand are trained for the second time
-	undone bool   // the update at hand was dropped, and the worker has not gone back yet
-
-	// Where the update before ended, of the chunk at hand.
-	sofar plan.ChunkResult
-	queue []int32
+	every  uint64           // steps of an update
+	from   uint64           // updates of the others when the weights were read
+	again  bool             // the examples at hand are trained for the second time
+	undone bool             // the update at hand was dropped, and the worker has not gone back yet
+	sofar  plan.ChunkResult // of the chunk at hand, when the update before ended
+	queue  []int32          // what was left then
 }
 
 // newStale is nil without a rule.
@@ -53,8 +45,7 @@ func (s *stale) read() {
 	}
 }
 
-// scale is by what the n steps at hand are scaled; 0: they are dropped. It counts them. What is read next is read from
-// here on.
+// scale counts the n steps at hand, and is by what they are scaled; 0: drop them. The next are read from here on.
 func (s *stale) scale(n int) (rho float64) {
 	if s == nil {
 		return 1
@@ -62,14 +53,15 @@ func (s *stale) scale(n int) (rho float64) {
 	from := s.from
 	s.read()
 	rho = s.rule.Of(int((s.from - from + s.every - 1) / s.every))
-	word := control.RecordApplied
-	if s.undone = rho == 0 && !s.again; s.undone {
-		word = control.RecordRepeated
-	} else if rho == 0 {
-		word = control.RecordDropped
+	s.undone = rho == 0 && !s.again
+	switch s.again = s.undone; {
+	case s.undone:
+		s.sample.record.Ruled(control.RecordRepeated, n, 0)
+	case rho == 0:
+		s.sample.record.Ruled(control.RecordDropped, n, 0)
+	default:
+		s.sample.record.Ruled(control.RecordApplied, n, rho)
 	}
-	s.again = s.undone
-	s.sample.record.Ruled(word, n, rho)
 	return rho
 }
 

@@ -109,10 +109,9 @@ func (r Result) lossRows(row func(label, format string, args ...any)) {
 		row("rollbacks", "%d, %s examples discarded, learning rate now %g", r.Rollbacks,
 			human.Count(r.DiscardedExamples), r.LRUsed)
 	}
-	if r.Instruments != nil && r.Updates != nil {
-		u := r.Updates
-		row("updates", "%s applied, scaled by %.3g on average; %s late and trained again, %s dropped",
-			human.Count(u.Applied), u.Scale, human.Count(u.Repeated), human.Count(u.Dropped))
+	if in := r.Instruments; in != nil && in.Updates != nil {
+		row("updates", "%s applied, scaled by %.3g on average; %s late and trained again, %s dropped", human.Count(
+			in.Updates.Applied), in.Updates.Scale, human.Count(in.Updates.Repeated), human.Count(in.Updates.Dropped))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"hogwild/hogwild/config"
 	"hogwild/internal/human"
@@ -257,10 +258,7 @@ func (j *Job) MergeText() string {
 		}
 		return text
 	}
-	rule := ""
-	if j.Asked.Stale.Kind != config.Plain {
-		rule = ", stale " + j.Asked.Stale.String()
-	}
+	rule := strings.TrimSuffix(", stale "+j.Asked.Stale.String(), ", stale plain")
 	switch t := j.Used; {
 	case t.HotRows > 0:
 		return fmt.Sprintf("async, in place, the first %s of each table %s", human.Plural(t.HotRows, "row"),
