@@ -30,7 +30,7 @@ JOBS = {
     "mlp:512,256, in place": (f"{MNIST} --model mlp:512,256 --merge-every 1 --center off --lr 0.03 --epochs 1", (0.1, 0.3)),
     "softmax, merged every 256": ("--data {data}/mnist --validation none --model softmax --batch 8 --merge-every 256 --lr 0.05 "
                                   "--epochs 1", None),
-    "logistic on imdb, merged": ("--data {data}/imdb --validation none --batch 1 --lr 0.5 --epochs 1", None),
+    "logistic on imdb, merged every 256": ("--data {data}/imdb --validation none --batch 1 --merge-every 256 --lr 0.5 --epochs 1", None),
 }
 STATES = {"2 workers": 2, "2, one stopped for 1 s": 2, "4 workers": 4, "16 workers": 16}
 PAUSE = 1.0
