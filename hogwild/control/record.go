@@ -129,8 +129,7 @@ type Instruments struct {
 	Updates *Updates `json:"updates,omitempty"` // nil without a rule for late updates
 }
 
-// Updates is what a rule for late updates has made of them, each a step. Those applied and dropped together are the
-// steps of all examples.
+// Updates is what a rule for late updates has made of them, each a step. Applied and dropped are all of the run.
 type Updates struct {
 	Applied  int64   `json:"applied"`
 	Repeated int64   `json:"repeated"`   // late, not applied, and their examples trained again

@@ -185,7 +185,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	d.stepBy(s.Model)
 	d.lead = d.leadOf(s.Plan.Shares)
 	d.guard = d.newGuard(m)
-	d.stale = newStale(c, d.sample)
+	d.stale = newStale(c, s.Plan.Chunk, d.sample)
 	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
 	if hot, err := newHotCopy(s); hot != nil && err == nil { // else in place: see Notes
 		d.local, d.own = &localCopy{shared: d.weights, every: c.Used.MergeEvery, hot: hot}, newShared(hot.View, false)

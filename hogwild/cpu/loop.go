@@ -112,8 +112,7 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	return y, nil
 }
 
-// settle ends a step under a rule for late updates. A copy is merged at the end of the chunk too, so that what is
-// dropped is of one chunk.
+// settle ends a step under a rule for late updates. A copy is merged at the end of each chunk: what is dropped is of one.
 func (d *cpu) settle(c plan.Chunk, y *plan.ChunkResult) {
 	s := d.stale
 	switch {

@@ -27,13 +27,13 @@ type stale struct {
 	queue  []int32          // what was left then
 }
 
-// newStale is nil without a rule.
-func newStale(c *tuning.Job, sample *sampler) *stale {
-	rule := c.Asked.Stale
-	if rule.Kind == config.Plain {
+// newStale is nil without a rule. A copy is merged at the end of a chunk at the latest.
+func newStale(c *tuning.Job, chunk int, sample *sampler) *stale {
+	if c.Asked.Stale.Kind == config.Plain {
 		return nil
 	}
-	s := &stale{sample: sample, rule: clock.NewScaler(rule, c.Asked.Workers), every: uint64(max(1, c.Used.MergeEvery))}
+	every := min(max(1, c.Used.MergeEvery), plan.CeilDiv(chunk, c.Used.Batch))
+	s := &stale{sample: sample, rule: clock.NewScaler(c.Asked.Stale, c.Asked.Workers), every: uint64(every)}
 	s.read()
 	return s
 }

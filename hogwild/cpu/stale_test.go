@@ -251,7 +251,7 @@ func TestScaledMerge(t *testing.T) {
 				d, l := all[0], all[0].local
 				job := *d.cfg
 				job.Asked.Stale, job.Used.MergeEvery = config.MustRule(rule), 8
-				d.stale = newStale(&job, d.sample)
+				d.stale = newStale(&job, 32, d.sample)
 				rho := map[string]float64{"inverse": 1. / 4, "adaptive": 2. / 5}[rule]
 
 				before := inForm(l.mine)
