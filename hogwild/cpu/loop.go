@@ -112,7 +112,7 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	return y, nil
 }
 
-// settle ends a step under a rule for late updates. A copy is merged at the end of each chunk: what is dropped is of one.
+// settle ends a step under a rule for late updates. A copy is merged at the end of each chunk, too.
 func (d *cpu) settle(c plan.Chunk, y *plan.ChunkResult) {
 	s := d.stale
 	switch {

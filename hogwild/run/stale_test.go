@@ -38,7 +38,8 @@ func TestStoppedWorkersUpdateIsDropped(t *testing.T) {
 				before, counted := late()
 				first := m.Counts[0]
 				await(t, "100 steps of the other, or all that it can take", func() bool {
-					return m.Counts[0] > first+100 || r.block.Get(control.WordEpoch) != epoch || othersDone(r.block, victim)
+					return m.Counts[0] > first+100 || r.block.Get(control.WordEpoch) != epoch ||
+						othersDone(r.block, victim)
 				})
 				enough := m.Counts[0] > first+100
 				if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
@@ -60,7 +61,8 @@ func TestStoppedWorkersUpdateIsDropped(t *testing.T) {
 			if u == nil || u.Repeated == 0 || u.Scale != 1 {
 				t.Fatalf("the report has %+v", u)
 			}
-			if steps := got.Examples / int64(c.Batch); u.Applied+u.Dropped < steps || u.Applied+u.Dropped > steps+steps/100 {
+			steps, all := got.Examples/int64(c.Batch), u.Applied+u.Dropped
+			if all < steps || all > steps+steps/100 { // a chunk of an epoch may end with a smaller batch
 				t.Errorf("%+v of %d steps: applied and dropped do not add up", *u, steps)
 			}
 		})
@@ -93,8 +95,8 @@ func TestReportOfRule(t *testing.T) {
 			t.Errorf("%s: %+v, %d of all workers, want %d together", rule, *u, sum, steps)
 		}
 		scaled, drops := rule == "inverse", rule == "drop:2" // each is late by two others
-		if scaled != (u.Scale < 0.6) || drops != (u.Repeated > 0) || !strings.Contains(text.String(), "\nupdates     ") ||
-			!strings.Contains(text.String(), ", stale "+rule) {
+		if scaled != (u.Scale < 0.6) || drops != (u.Repeated > 0) ||
+			!strings.Contains(text.String(), "\nupdates     ") || !strings.Contains(text.String(), ", stale "+rule) {
 			t.Errorf("%s: %+v, %s", rule, *u, &text)
 		}
 	}

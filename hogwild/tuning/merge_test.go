@@ -206,7 +206,7 @@ func TestTooShort(t *testing.T) {
 	}{
 		{"merged", linear, func(*config.Config) {}, false},
 		{"in place", linear, func(c *config.Config) { c.MergeEvery = "1" }, true},
-		{"in place without a rule", linear, func(c *config.Config) { c.MergeEvery, c.Stale = "1", config.Rule{} }, false},
+		{"without a rule", linear, func(c *config.Config) { c.MergeEvery, c.Stale = "1", config.Rule{} }, false},
 		{"in place, one worker", linear, func(c *config.Config) { c.Workers = 1 }, false},
 		{"one worker, doubled", linear, func(c *config.Config) {
 			c.Workers, c.Stale = 1, config.MustRule("tail-published")
