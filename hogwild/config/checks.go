@@ -117,8 +117,8 @@ func (c *Config) CheckFamily(f model.Family) error {
 		return Usage("outer nesterov: model %s keeps its weights on simplexes, which steps beyond a mean would "+
 			"leave; use outer mean", c.Model)
 	case c.Mode.Kind == Clock && (c.Rule.Kind >= Compensate || Whole(c.MergeEvery) > 1):
-		return Usage("mode clock: model %s keeps its weights on simplexes, which the rules dc and delayed-nesterov, and "+
-			"local steps, would leave; use another rule, without merge-every", c.Model)
+		return Usage("mode clock: model %s keeps its weights on simplexes, which the rules dc and delayed-nesterov, "+
+			"and local steps, would leave; use another rule, without merge-every", c.Model)
 	case c.Optimizer != SGD:
 		return Usage("optimizer %s: model %s trains by projected SGD; use sgd", c.Optimizer, c.Model)
 	}
