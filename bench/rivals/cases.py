@@ -154,11 +154,12 @@ def exact(set, lr, epochs, l2=1e-4):
 
 def factor():
     train, test = f"{DATA}/lowrank.npy", f"{DATA}/lowrank.test.npy"
+    flags = ["--data", train, "--test", test, "--model", "factor:10", "--lr", 0.05, "--schedule", "cosine", "--epochs", 4, "--workers", 2]
     return Case("factor:10, 100,000 x 100,000, 50 M entries, 4 passes, two workers", "updates/s", {
-        "hogwild": ours("--data", train, "--test", test, "--model", "factor:10", "--batch", 1, "--lr", 0.05,
-                       "--schedule", "cosine", "--epochs", 4, "--workers", 2),
+        "hogwild": ours(*flags, "--batch", 1), "blocks": ours(*flags, "--mode", "blocks"),
         "LIBMF": libmf(train, test, 10, 4),
     }, [Claim("against LIBMF with 2 threads", "hogwild", ("LIBMF",), 1.5),
+        Claim("mode blocks against async", "blocks", ("hogwild",), 1.0),
         Claim("test RMSE less LIBMF's", "hogwild", ("LIBMF",), 0.0, of="rmse", most=True)], 2, (train, test))
 
 

@@ -37,6 +37,30 @@ func (c *Config) checkMode() error {
 	return nil
 }
 
+// checkBlocks refuses what mode blocks cannot be had with.
+func (c *Config) checkBlocks() error {
+	if c.Mode.Kind != Blocks {
+		return nil
+	}
+	for _, with := range []struct {
+		is         bool
+		what, cure string
+	}{
+		{c.Optimizer != SGD, "optimizer " + string(c.Optimizer), "its steps are plain ones; use sgd"},
+		{c.GlobalBatch > 0 || c.Batch > 1, "batch and global-batch", "it trains entry by entry; leave them out"},
+		{c.Partition == "contiguous", "partition contiguous", "any worker takes any block; use dynamic"},
+		{c.GradientDelay > 0, "gradient-delay", "nobody waits between read and write; use async"},
+		{c.GPU != "", "gpu " + c.GPU, "blocks are trained on cores; leave gpu out"},
+		{c.Program != "", "program", "it trains model factor alone; use async or sync"},
+		{c.Nodes > 1, "several nodes", "blocks share the memory of one; use one node"},
+	} {
+		if with.is {
+			return Usage("%s with mode %s: %s", with.what, c.Mode, with.cure)
+		}
+	}
+	return nil
+}
+
 // checkProgram refuses what a program cannot do: it reads and writes the weights by itself.
 func (c *Config) checkProgram() error {
 	switch {
@@ -108,6 +132,9 @@ func (c *Config) checkGradientDelay() error {
 // only a step of plain SGD ends with a projection.
 func (c *Config) CheckFamily(f model.Family) error {
 	switch {
+	case c.Mode.Kind == Blocks && f != model.Factor:
+		return Usage("mode %s: model %s has no rows and columns whose entries can be trained apart; use model "+
+			"factor:32, or mode sync", c.Mode, c.Model)
 	case f != model.Cut:
 		return nil
 	case c.AveragesGradients():

@@ -110,7 +110,7 @@ func (m *Mode) Set(text string) error {
 // The grid of blocks, and how large it may be.
 const (
 	defaultGrid = 8
-	mostGrid    = 1024
+	mostGrid    = 256 // ranges are numbered in a byte
 )
 
 // setBlocks reads what follows blocks.

@@ -24,8 +24,8 @@ func (c Config) Validate() error {
 }
 
 func (c *Config) check() error {
-	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkSettings, (*Config).checkNodes,
-		(*Config).checkProgram, (*Config).checkTogether} {
+	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkBlocks, (*Config).checkSettings,
+		(*Config).checkNodes, (*Config).checkProgram, (*Config).checkTogether} {
 		if err := check(c); err != nil {
 			return err
 		}

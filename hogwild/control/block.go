@@ -11,6 +11,7 @@
 //	locks.go    the words of locked mode
 //	header.go   the control block's segment, and what it tells of the run
 //	block.go    the control block: chunks, ranks, stop and wait
+//	ready.go    mode blocks: which chunks may be trained
 //	clock.go    clocks
 //	words.go    the words of the control block
 package control
@@ -140,6 +141,9 @@ func (w *Block) Finish(rank int, c plan.Chunk, t plan.ChunkResult) {
 	w.setChunk(c.Index, uint64(c.Epoch+1), ChunkDone)
 	w.SetRank(rank, RankExamples, w.Rank(rank, RankExamples)+uint64(t.Examples))
 	w.SetRank(rank, RankSteps, w.Rank(rank, RankSteps)+uint64(t.Steps))
+	if w.Plan.Grid > 0 {
+		w.Tick() // others may be ready now
+	}
 }
 
 // Release gives back the chunks of a dead worker.
@@ -186,6 +190,9 @@ func (w *Block) Next(rank int) (plan.Chunk, bool) {
 	if epoch == 0 || !w.Running() {
 		return plan.Chunk{}, false
 	}
+	if w.Plan.Grid > 0 {
+		w.Cut(epoch)
+	}
 	i := w.Find(rank, epoch)
 	if i < 0 {
 		return plan.Chunk{}, false
@@ -214,6 +221,10 @@ func (w *Block) Ahead() int {
 
 // Find claims a free chunk: the next in line, or else any that was given back.
 func (w *Block) Find(rank int, epoch uint64) int {
+	if w.Plan.Grid > 0 {
+		return firstReady(w.Chunks, &w.Plan, epoch, &w.cursor,
+			func(i int) bool { return w.Claim(rank, epoch, i) })
+	}
 	from, to := w.Plan.Owned(rank)
 	if !w.Plan.Shares {
 		w.cursor = int(atomic.AddUint64(&w.control[wordNext], 1) - 1)
@@ -322,6 +333,7 @@ func (w *Block) Cut(epoch uint64) {
 	if epoch == w.start.Epoch {
 		w.Plan = w.whole.Times(w.start.Longer).After(w.start.Base)
 	}
+	w.Plan = w.Plan.Of(epoch)
 	w.Chunks = w.chunks[:2*w.Plan.Chunks()]
 }
 

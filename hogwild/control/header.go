@@ -19,6 +19,8 @@ type Header struct {
 	Weights uint64     `json:"weights"` // checksum of the layout of the weights' segment
 	Data    string     `json:"data"`    // checksum of the data
 
+	Blocks []int `json:"blocks,omitempty"` // mode blocks: the row at which each begins, and the number of rows
+
 	Start Start `json:"start"`
 
 	Device []byte `json:"device,omitempty"` // the handle of the weights, where they are not in host memory
@@ -77,7 +79,8 @@ func mostChunks(h *Header, ranks int) (most int) {
 		}
 		if c.Workers > 0 {
 			p := plan.New(&c, batch, h.Rows)
-			most = max(most, p.Chunks())
+			first := p.Of(1)
+			most = max(most, p.Chunks(), first.Chunks())
 		}
 	}
 	return most
@@ -137,7 +140,7 @@ func (w *Block) read(generation uint64) (h Header, err error) {
 		return h, fmt.Errorf("the coordinator is hogwild %s, this worker is %s: start both from one binary", h.Version,
 			config.Version)
 	}
-	w.whole = plan.New(&h.Job.Asked, h.Job.Used.Batch, h.Rows)
+	w.whole = plan.New(&h.Job.Asked, h.Job.Used.Batch, h.Rows).Blocks(h.Blocks)
 	w.start, w.cursor = h.Start, 0
 	if len(w.ranks) < h.Job.Asked.Workers*RankWords || len(w.chunks) < 2*w.whole.Chunks() {
 		return h, errors.New("the control block has another layout than this program expects")

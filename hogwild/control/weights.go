@@ -25,6 +25,8 @@ type Weights struct {
 	Locks    []uint32   // locked mode: a line for each block of weights
 	Tickets  []uint64   // ordered mode: see tickets.go
 	sleeping []uint32   // ordered mode: each rank's, a line each
+	Kept     []float32  // mode blocks: what each rank's block writes, as it was: p numbers each
+	KeptOf   []uint64   // mode blocks: of which chunk that is, a line each
 }
 
 // OptimizerState is what an optimizer keeps: in shared memory, private to a rank or one for
@@ -59,6 +61,9 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	case c.Asked.Mode.Kind == config.Ordered:
 		l.Add("tickets", shm.U64, ticketLines(ranks), RankWords)
 		l.Add("sleeping", shm.U32, ranks, sleepLine)
+	case c.Asked.Mode.Kind == config.Blocks:
+		l.Add("kept", shm.F32, ranks, p)
+		l.Add("kept of", shm.U64, ranks, RankWords)
 	}
 	seg, err := l.Create("weights")
 	if err != nil {
@@ -118,6 +123,9 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	case c.Asked.Mode.Kind == config.Ordered:
 		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "tickets")
 		m.sleeping, errs[3] = shm.View[uint32](m.Seg, "sleeping")
+	case c.Asked.Mode.Kind == config.Blocks:
+		m.Kept, errs[2] = shm.View[float32](m.Seg, "kept")
+		m.KeptOf, errs[3] = shm.View[uint64](m.Seg, "kept of")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return err

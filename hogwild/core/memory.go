@@ -155,6 +155,11 @@ func (r *Memory) Release(rank int) {
 	if pid := r.ProgramOf(rank); pid != 0 {
 		r.Workers.Orphan(pid)
 	}
+	if o, ok := r.Owner.(device.PutsBack); ok && r.Block.Plan.Grid > 0 {
+		if i := r.Block.InHand(rank + 1)[rank]; i > 0 {
+			o.PutBack(rank, r.Block.Plan.At(int(r.Block.Get(control.WordEpoch)-1), i-1))
+		}
+	}
 	r.Mem.FreeLocks(rank)
 	r.Mem.PassTicket(rank)
 	r.Block.Release(rank)

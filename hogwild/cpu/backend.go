@@ -13,6 +13,7 @@
 //	simplex.go        projections
 //	pending.go        the updates that it keeps back
 //	sample.go         staleness, conflicts, lost updates
+//	blocks.go         mode blocks: a copy of what a block writes
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated
 //	evaluate.go       losses over a whole set
@@ -150,7 +151,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.opts = append(d.opts, newOptimizer(c, state))
 	}
 	d.opt = d.opts[rank%len(d.opts)]
-	for r := range c.Asked.Workers {
+	for r := range s.Plan.Orders() {
 		d.orders = append(d.orders, s.Order(r))
 	}
 	for i, from := range model.Offsets(s.Params) {
@@ -182,6 +183,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	if d.dense == nil && d.flattens() {
 		d.dense = make([]float32, len(m.W))
 	}
+	d.blocks = newBlocks(s, rank)
 	d.stepBy(s.Model)
 	d.lead = d.leadOf(s.Plan.Shares)
 	d.guard = d.newGuard(m)

@@ -71,6 +71,7 @@ type cpu struct {
 	touched []model.Range // by a step, for the locks
 	turns   *control.Tickets
 	delay   virtual // workers that this one plays
+	blocks  *blocks
 
 	results []plan.ChunkResult
 }
@@ -238,7 +239,7 @@ func (d *cpu) writeStep(rows []int32, lr float64) {
 // a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
 	switch {
-	case d.step == nil || d.cfg.Asked.GradientDelay > 0:
+	case d.step == nil || d.blocks != nil || d.cfg.Asked.GradientDelay > 0:
 		return 1
 	case d.halves == nil: // steps on words take microseconds
 		return 2

@@ -25,7 +25,7 @@ func (d *cpu) stepBy(m model.Model) {
 	}
 	zero := d.delay != nil && d.delay.plain()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
-		d.cfg.Asked.Mode.Kind == config.Sync || zero)
+		d.cfg.Asked.Mode.Kind == config.Sync || d.cfg.Asked.Mode.Kind == config.Blocks || zero)
 	if d.halves, ok = m.(model.HalfStepper); ok {
 		d.coef = make([]float32, d.halves.CoefLen())
 	} else if !d.fused {
@@ -39,8 +39,10 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	if l := d.local; l == nil || l.held == 0 {
 		d.results = d.results[:0]
 	}
-	steps := 0
-	if d.step != nil {
+	steps, train := 0, d.chunk
+	if d.blocks != nil {
+		train = d.trainBlock
+	} else if d.step != nil {
 		d.lineUp(cs)
 	}
 	for _, c := range cs {
@@ -54,7 +56,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 			}
 		}
 		d.stale.mark(plan.ChunkResult{}, d.queue)
-		y, err := d.chunk(c)
+		y, err := train(c)
 		if err != nil {
 			return nil, err
 		}
@@ -69,6 +71,23 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	}
 	return d.results, nil
 }
+
+// trainBlock trains a chunk of mode blocks, or what its first step has left of it. Its rows are looked up a part at a
+// time: all of them would take the cache from the factors.
+func (d *cpu) trainBlock(c plan.Chunk) (y plan.ChunkResult, err error) {
+	if !c.Begun {
+		d.blocks.keep(c, &d.own)
+	}
+	for part, rest := c.Split(blockRows); part.Count > 0 && err == nil; part, rest = rest.Split(blockRows) {
+		var z plan.ChunkResult
+		d.lineUp([]plan.Chunk{part})
+		z, err = d.chunk(part)
+		y = y.Plus(z)
+	}
+	return y, err
+}
+
+const blockRows = 1 << 12
 
 // chunk is the hot loop of all modes: each step reads weights, and writes them when its mode
 // lets it. A model that takes its steps by itself, with nothing between read and write,

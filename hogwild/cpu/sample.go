@@ -79,7 +79,7 @@ func newSampler(m *control.Weights, c *tuning.Job, rank int) *sampler {
 		rank: rank, gap: 1, left: 1, seed: uint64(rank) + 1, last: time.Now(),
 		probes: c.Asked.Mode.Kind != config.Atomic}
 	s.written = *s.own // of the process before this one
-	if c.Asked.Mode.Kind == config.Sync {
+	if c.Asked.Mode.Kind == config.Sync || c.Asked.Mode.Kind == config.Blocks {
 		s.counts = nil
 	}
 	if os.Getenv(device.SampleVariable) == "off" {

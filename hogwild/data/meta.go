@@ -48,6 +48,7 @@ type Meta struct {
 
 	Text *text.Options `json:"text,omitempty"` // how a text was read; nil: the set is none
 
+	Grid    int    `json:"grid,omitempty"`   // pairs: the rows lie block by block: see Grid
 	Targets Spread `json:"targets,omitzero"` // pairs: how the values lie
 	// pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
 	IDs [][]uint32 `json:"ids,omitempty"`

@@ -53,7 +53,10 @@ func LoadSets(o Options) (Sets, error) {
 	}
 	s, err := o.loadSets(path, rule, test)
 	if err == nil {
-		if err = s.disjoint(o); err != nil {
+		if s.Train, err = gridded(s.Train, o.Grid, o.room); err == nil {
+			err = s.disjoint(o)
+		}
+		if err != nil {
 			s.Close()
 		}
 	}

@@ -105,6 +105,11 @@ func permute(i, n int, key uint64) int {
 	}
 }
 
+// Permuted is the i-th of 0 to n-1 in an order drawn from the seed for the epoch.
+func Permuted(i, n int, seed uint64, epoch int) int {
+	return permute(i, n, mix(mix(seed)+uint64(epoch)))
+}
+
 // stir sets rows to first, first+1, ... in an order drawn from key. It is one of 2^22
 // orders, i -> a'(a i + b) + b' modulo 64 with a and a' odd and a shift between the two, where
 // shuffle draws from all: the rows of a block are neighbours by chance in any case,

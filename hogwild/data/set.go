@@ -27,6 +27,7 @@
 //	synth.go       synthetic data
 //	synthpairs.go  matrices and graphs
 //	pairs.go       a set of pairs
+//	grid.go        the blocks of a matrix
 //	synthrows.go   rows
 //	draws.go       their random numbers
 //	split.go       the files of a data set, and the rows held out

@@ -29,6 +29,7 @@ type Setup struct {
 
 	Mem      *control.Weights
 	Plan     plan.Plan
+	Grid     *data.Grid // mode blocks; else nil
 	Schedule plan.Schedule
 	Plain    model.Model // as it is evaluated: without centring
 }
@@ -38,6 +39,14 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 	s := &Setup{Job: c, Set: set, Weights: m.W, Slots: m.Slots,
 		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows),
 		Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
+	if set.Grid != c.Asked.Mode.Grid {
+		return nil, fmt.Errorf("the data were read for a grid of %d blocks, and mode %s has %d", set.Grid,
+			c.Asked.Mode, c.Asked.Mode.Grid)
+	}
+	if set.Grid > 0 {
+		s.Grid = data.NewGrid(set, set.Grid)
+		s.Plan = s.Plan.Blocks(s.Grid.Starts(set))
+	}
 	var err error
 	if s.Model, err = model.New(c.TrainedOptions(set), set.Meta); err != nil {
 		return nil, err
@@ -153,6 +162,11 @@ type Owner interface {
 	// keeps the set, which is the same in each call.
 	Score(w []float32, set *data.Set) (model.Score, error)
 	Close() error
+}
+
+// PutsBack is an Owner of mode blocks.
+type PutsBack interface {
+	PutBack(rank int, c plan.Chunk) // undoes what a rank that is dead has done of a chunk
 }
 
 // GPUMemory is where the weights are on a GPU. A program opens them there by itself: see package program.

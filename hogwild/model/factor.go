@@ -221,12 +221,17 @@ func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef 
 // Touched are the factors of the entry's row and of its column, and their biases.
 func (m *factor) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	for _, node := range set.Idx[2*row : 2*row+2] {
-		at := int(node) * m.k
-		ranges = append(ranges, Range{at, at + m.k})
-		if m.biased {
-			at = m.nodes()*m.k + int(node)
-			ranges = append(ranges, Range{at, at + 1})
-		}
+		ranges = m.Nodes(int(node), int(node)+1, ranges)
+	}
+	return ranges
+}
+
+// Nodes are the factors and the biases of the nodes from:to.
+func (m *factor) Nodes(from, to int, ranges []Range) []Range {
+	ranges = append(ranges, Range{from * m.k, to * m.k})
+	if m.biased {
+		n := m.nodes() * m.k
+		ranges = append(ranges, Range{n + from, n + to})
 	}
 	return ranges
 }

@@ -160,6 +160,12 @@ type Stepper interface {
 	Touched(set *data.Set, row int32, ranges []Range) []Range
 }
 
+// Noded is a model of the entries of a matrix, whose weights belong to its rows and columns.
+type Noded interface {
+	// Nodes appends the ranges of the weights that belong to the nodes from:to; the columns' are behind the rows'.
+	Nodes(from, to int, ranges []Range) []Range
+}
+
 // HalfStepper is a Stepper that takes a step in two halves too, with coefficients from one
 // to the other, so that a caller can put what it likes between them.
 type HalfStepper interface {

@@ -8,13 +8,14 @@ import "hogwild/hogwild/config"
 type Chunk struct {
 	Index  int // into this node's table of the epoch's chunks
 	Epoch  int // from 0
-	Rank   int // of this node, whose share of the data this is; -1 when all share one order
+	Rank   int // of this node, whose share of the data this is; mode blocks: which block; -1 when all share one order
 	First  int
 	Count  int
 	Batch  int
 	Stride int
 	Seen   int64 // examples of the whole run before this chunk, trained by all workers of all nodes
-	Weight int   // examples of all workers of all nodes that go by while this chunk trains one
+	Begun  bool  // its first steps are taken
+	Weight int   // examples of all workers of all nodes that go by while this chunk trains one; 0: one rate for all
 }
 
 // A GPU trains up to some billion short steps a second, and a worker's host spends half a microsecond on
@@ -43,6 +44,7 @@ func (c Chunk) Split(steps int) (first, rest Chunk) {
 	first.Count = min(steps*c.Batch, c.Count)
 	rest.Count -= first.Count
 	rest.First += steps * c.Stride
+	rest.Begun = true
 	rest.Seen += int64(first.Count * c.Weight)
 	return first, rest
 }

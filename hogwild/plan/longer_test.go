@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -51,7 +52,9 @@ func TestTimes(t *testing.T) {
 	gpu, cores := onGPU(), onGPU()
 	cores.GPU = ""
 	long, short := New(&gpu, 1, n), New(&cores, 1, n)
-	if long.Times(1) != short || short.Times(8) != long || long.Times(0) != long || short.Times(1) != short {
+	same := func(a, b Plan) bool { return reflect.DeepEqual(a, b) }
+	if !same(long.Times(1), short) || !same(short.Times(8), long) || !same(long.Times(0), long) ||
+		!same(short.Times(1), short) {
 		t.Errorf("%+v and %+v are not each other's", long, short)
 	}
 	for _, p := range []Plan{long, short} {

@@ -3,6 +3,7 @@
 // the number of rows, so that every process finds the same.
 //
 //	plan.go      the chunks and rounds of an epoch
+//	blocks.go    mode blocks
 //	schedule.go  the learning rate
 //	chunk.go     Chunk, how long chunks are on GPUs, ChunkResult, Round
 package plan
@@ -43,6 +44,9 @@ type Plan struct {
 	apart    int // several nodes: rounds between two averages of their weights
 
 	base int // barrier mode: examples of the epoch that were trained before it was cut like this
+
+	Grid   int // mode blocks: of how many by how many; 0: another mode
+	blocks blocks
 }
 
 // A chunk is short enough that stopping waits a few milliseconds, and long enough
@@ -54,7 +58,8 @@ const chunkExamples = 1024
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
-		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous"}
+		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous", Grid: c.Mode.Grid,
+		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}}
 	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
 	}
@@ -78,7 +83,36 @@ func (p Plan) Times(longer int) Plan {
 	if p.Shares {
 		p.PerRank = CeilDiv(p.largestShare(), p.Chunk)
 	}
+	if p.Grid > 0 {
+		p.PerRank = p.blocks.chunks()
+	}
 	return p
+}
+
+// Blocks is the plan of mode blocks for data whose blocks begin at starts: see data.Grid.
+func (p Plan) Blocks(starts []int) Plan {
+	p.blocks.starts = starts
+	return p
+}
+
+// Of is the plan of an epoch, counted from 1.
+func (p Plan) Of(epoch uint64) Plan {
+	if p.Grid > 1 && epoch == 1 {
+		p.blocks.parts = CeilDiv(firstSubs, p.Grid)
+		p.PerRank = p.blocks.chunks()
+	}
+	return p
+}
+
+// Before are the chunks of mode blocks that must be done before chunk i; none before the first ones.
+func (p *Plan) Before(epoch, i int) (before [2]int, some bool) { return p.blocks.before(epoch, i) }
+
+// Orders is how many orders the data have: see Share.
+func (p *Plan) Orders() int {
+	if p.Grid > 0 {
+		return p.Grid * p.Grid
+	}
+	return p.Workers
 }
 
 // Ranks is the number of workers of all nodes.
@@ -143,6 +177,9 @@ func (p *Plan) Chunks() int {
 
 // AllChunks is the number of chunks that all nodes have in an epoch.
 func (p *Plan) AllChunks() int {
+	if p.Grid > 0 {
+		return p.PerRank
+	}
 	if p.dealt() {
 		return CeilDiv(p.N, p.Chunk)
 	}
@@ -189,8 +226,11 @@ func (p *Plan) Round(rank, round int) (from, to int) {
 	return from, from + p.perRound
 }
 
-// Share is a rank's order: its own part of the rows, or all of them.
+// Share is a rank's order: its own part of the rows, or all of them; in mode blocks that of a block.
 func (p *Plan) Share(rank int) data.Order {
+	if p.Grid > 0 {
+		return p.blocks.order(rank)
+	}
 	o := data.Order{Seed: p.seed, N: p.N}
 	if p.Shares {
 		q := p.N / p.Ranks()
@@ -207,6 +247,9 @@ func (p *Plan) largestShare() int { return p.N - (p.Ranks()-1)*(p.N/p.Ranks()) }
 
 // At is this node's chunk i of an epoch. Its Count may be 0.
 func (p *Plan) At(epoch, i int) Chunk {
+	if p.Grid > 0 {
+		return p.blocks.at(epoch, i, p.N)
+	}
 	c := Chunk{Index: i, Epoch: epoch, Rank: -1, Batch: p.batch, Stride: p.batch, Weight: 1}
 	rank, j := i/p.PerRank, i%p.PerRank
 	if !p.Barrier {

@@ -4,6 +4,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/worker"
 )
@@ -35,6 +36,9 @@ func Memory(r *core.Run) error {
 	r.Announced = control.Header{Version: config.Version, Job: r.Job, Rows: r.Train.Rows,
 		Weights: sum, Data: r.Train.Checksum, Device: r.Owner.Handle(), Start: control.Start{Epoch: 1},
 		CPUProfile: r.Options.CPUProfile, Trace: r.Options.Trace}
+	if r.Train.Grid > 0 {
+		r.Announced.Blocks = data.NewGrid(r.Train, r.Train.Grid).Starts(r.Train)
+	}
 	r.Block, err = control.Create(r.Announced)
 	return err
 }

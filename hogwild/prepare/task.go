@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
 	"hogwild/hogwild/tuning"
@@ -95,6 +96,9 @@ func CheckMemory(r *core.Run, p int) error {
 		copies += c.Asked.Workers
 	} else if c.Used.MergeEvery > 1 {
 		copies += 2 * c.Asked.Workers
+	}
+	if c.Asked.Mode.Kind == config.Blocks { // each worker's of two ranges
+		copies += plan.CeilDiv(2*c.Asked.Workers, c.Asked.Mode.Grid)
 	}
 	if c.Asked.Program != "" {
 		copies++ // it maps one

@@ -22,8 +22,8 @@ import (
 // that wait for a lock hold a gradient already: there all workers count.
 func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 	switch {
-	case c.Mode.Kind == config.Sync:
-		return 1 // within a replica, or all workers' gradients in one step
+	case c.Mode.Kind == config.Sync, c.Mode.Kind == config.Blocks:
+		return 1 // within a replica or a block, or all workers' gradients in one step
 	case c.InFlight > 0:
 		return c.InFlight
 	case c.GPU != "" && c.Layout != nil:

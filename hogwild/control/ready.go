@@ -1,0 +1,39 @@
+package control
+
+import (
+	"sync/atomic"
+
+	"hogwild/hogwild/plan"
+)
+
+// firstReady is the first chunk of mode blocks that is free, may be trained and can be claimed; -1: there is none. All
+// before the one at cursor were done when this worker looked last, perhaps of another epoch: so it looks at all before
+// it gives up.
+func firstReady(chunks []uint64, p *plan.Plan, epoch uint64, cursor *int, claim func(i int) bool) int {
+	for from := *cursor; ; from = 0 {
+		*cursor = from
+		for i := from; i < p.Chunks(); i++ {
+			switch {
+			case is(chunks, i, epoch, ChunkDone):
+				if *cursor == i {
+					*cursor++
+				}
+			case is(chunks, i, epoch, chunkFree) && ready(chunks, p, epoch, i) && claim(i):
+				return i
+			}
+		}
+		if from == 0 {
+			return -1
+		}
+	}
+}
+
+// ready reports whether the chunks are done that chunk i waits for.
+func ready(chunks []uint64, p *plan.Plan, epoch uint64, i int) bool {
+	before, some := p.Before(int(epoch-1), i)
+	return !some || is(chunks, before[0], epoch, ChunkDone) && is(chunks, before[1], epoch, ChunkDone)
+}
+
+func is(chunks []uint64, i int, epoch, state uint64) bool {
+	return atomic.LoadUint64(&chunks[2*i]) == epoch<<32|state
+}

@@ -1,0 +1,144 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"sort"
+
+	"hogwild/hogwild/data/format"
+)
+
+// Grid cuts the rows and the columns of a matrix into ranges, so many of each, with about equal numbers of training
+// entries. The entries in a range of rows and a range of columns are a block; blocks that share neither range touch
+// different rows and columns (Gemulla, Haas, Nijkamp, Sismanis 2011).
+//
+// A range is not one stretch of numbers: ids often lie by age or by popularity, and blocks would hold unequal numbers
+// of entries. It has bundles of neighbouring nodes, wide enough that no cache line of the weights has two owners.
+type Grid struct {
+	N    int // ranges of rows, and of columns
+	axes [2]axis
+}
+
+// axis is the rows, or the columns.
+type axis struct {
+	from, to int     // their nodes
+	shift    int     // a node's bundle is its number without so many bits, counted from that of the first
+	of       []uint8 // the range of each bundle
+}
+
+// Bundles have 32 nodes: 128 bytes of numbers each. On small axes they have fewer, so that a range has some to choose.
+const (
+	bundleShift  = 5
+	rangeBundles = 16
+)
+
+// NewGrid is the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
+func NewGrid(s *Set, n int) *Grid {
+	g := &Grid{N: n}
+	g.axes[0] = axisOf(s.Freq, 0, s.Shape[0], n)
+	g.axes[1] = axisOf(s.Freq, s.Shape[0], s.Features, n)
+	return g
+}
+
+// axisOf gives each bundle to the range that has the fewest entries, the heaviest first.
+func axisOf(freq []float32, from, to, n int) axis {
+	a := axis{from: from, to: to, shift: bundleShift}
+	for a.shift > 0 && (to-from)>>a.shift < rangeBundles*n {
+		a.shift--
+	}
+	mass := make([]float64, a.bundle(to-1)+1)
+	order := make([]int, len(mass))
+	for node := from; node < to; node++ {
+		mass[a.bundle(node)] += float64(freq[node])
+	}
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(mass[j], mass[i]) })
+	a.of = make([]uint8, len(mass))
+	has := make([]float64, n)
+	for _, i := range order {
+		least := slices.Index(has, slices.Min(has))
+		a.of[i] = uint8(least)
+		has[least] += mass[i]
+	}
+	return a
+}
+
+// bundle is that of a node.
+func (a *axis) bundle(node int) int { return node>>a.shift - a.from>>a.shift }
+
+// Block is that of an entry.
+func (g *Grid) Block(row, column uint32) int {
+	r, c := &g.axes[0], &g.axes[1]
+	return int(r.of[r.bundle(int(row))])*g.N + int(c.of[c.bundle(int(column))])
+}
+
+// Nodes appends the nodes of a block's two ranges, as stretches [from, to).
+func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
+	for i, own := range [2]int{block / g.N, block % g.N} {
+		a := &g.axes[i]
+		for b, of := range a.of {
+			if int(of) != own {
+				continue
+			}
+			first := (a.from>>a.shift + b) << a.shift
+			stretches = append(stretches, [2]int{max(first, a.from), min(first+1<<a.shift, a.to)})
+		}
+	}
+	return stretches
+}
+
+// Starts are the rows at which the blocks of a set that lies block by block begin, and the number of rows.
+func (g *Grid) Starts(s *Set) []int {
+	starts := make([]int, g.N*g.N+1)
+	for b := range starts {
+		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.Block(s.Idx[2*i], s.Idx[2*i+1]) >= b })
+	}
+	return starts
+}
+
+// gridded is a set of entries block by block, and within each in the order in which they were. The set is closed. One
+// that is no matrix stays as it is: no model that trains blocks is for it.
+func gridded(s *Set, n int, room *format.Budget) (*Set, error) {
+	if n == 0 || s.Kind != Pairs || len(s.Shape) != 2 {
+		return s, nil
+	}
+	defer s.Close()
+	g, m := NewGrid(s, n), s.Meta
+	m.Grid = n
+	t, err := create(m, 0, room)
+	if err != nil {
+		return nil, fmt.Errorf("%w (the entries block by block, beside those that were read)", err)
+	}
+	pieces := runtime.GOMAXPROCS(0)
+	at := make([][]int, pieces) // of each piece: entries of each block, and then where the next one goes
+	each := func(do func(at []int, i, block int)) {
+		parallel(pieces, func(from, to int) {
+			for p := from; p < to; p++ {
+				for i := p * s.Rows / pieces; i < (p+1)*s.Rows/pieces; i++ {
+					do(at[p], i, g.Block(s.Idx[2*i], s.Idx[2*i+1]))
+				}
+			}
+		})
+	}
+	for p := range at {
+		at[p] = make([]int, n*n)
+	}
+	each(func(at []int, _, block int) { at[block]++ })
+	next := 0
+	for block := range n * n {
+		for p := range at {
+			at[p][block], next = next, next+at[p][block]
+		}
+	}
+	each(func(at []int, i, block int) {
+		j := at[block]
+		at[block]++
+		t.Idx[2*j], t.Idx[2*j+1], t.Y[j] = s.Idx[2*i], s.Idx[2*i+1], s.Y[i]
+	})
+	room.Give(12 * int64(s.Rows))
+	return sealed(t)
+}

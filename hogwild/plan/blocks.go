@@ -1,0 +1,61 @@
+package plan
+
+import "hogwild/hogwild/data"
+
+// blocks are what mode blocks trains (Gemulla, Haas, Nijkamp, Sismanis 2011). An epoch has as many sub-epochs as the
+// grid has ranges of rows. In each, every range of rows meets one range of columns, and over the epoch each meets all:
+// a sub-epoch trains the blocks (i, (i+shift) mod n), with a shift of its own. A block is a chunk, and chunk i of
+// the table is of sub-epoch i / n and of the range of rows i mod n.
+//
+// A chunk may be trained when those of the sub-epoch before are done that have a range in common with it: then all
+// before it are that have. Blocks that have none in common touch different weights. So the weights are those of one
+// worker that trains chunk after chunk, whoever trains them, and nobody waits for all blocks of a sub-epoch.
+//
+// In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and those of a block
+// agree first on directions of their own, which the other blocks then would have to unlearn.
+type blocks struct {
+	n      int // ranges of rows, and of columns
+	parts  int // in which each block is trained in an epoch
+	seed   uint64
+	starts []int // the row at which each block begins, and the number of rows
+}
+
+// firstSubs are the sub-epochs of the first epoch, about: with them it teaches as much as one in random order.
+const firstSubs = 64
+
+// chunks is how many an epoch has.
+func (b *blocks) chunks() int { return b.parts * b.n * b.n }
+
+// columns is the range of columns that a range of rows meets in a sub-epoch.
+func (b *blocks) columns(epoch, sub, rows int) int { return (rows + b.shift(epoch, sub)) % b.n }
+
+func (b *blocks) shift(epoch, sub int) int {
+	return data.Permuted(sub%b.n, b.n, b.seed+uint64(sub/b.n)<<32, epoch)
+}
+
+// before are the chunks that must be done before chunk i is trained; none before those of the first sub-epoch.
+func (b *blocks) before(epoch, i int) (before [2]int, some bool) {
+	sub, rows := i/b.n, i%b.n
+	if sub == 0 {
+		return before, false
+	}
+	other := (b.columns(epoch, sub, rows) - b.shift(epoch, sub-1) + b.n) % b.n
+	return [2]int{i - b.n, (sub-1)*b.n + other}, true
+}
+
+// at is chunk i of an epoch of rows rows: in a short run not all. Its rate is that of the beginning of its sub-epoch:
+// Weight is 0.
+func (b *blocks) at(epoch, i, rows int) Chunk {
+	sub, all := i/b.n, b.starts[len(b.starts)-1]
+	block := i%b.n*b.n + b.columns(epoch, sub, i%b.n)
+	n := b.starts[block+1]*rows/all - b.starts[block]*rows/all
+	from, to := sub/b.n*n/b.parts, (sub/b.n+1)*n/b.parts
+	return Chunk{Index: i, Epoch: epoch, Rank: block, Batch: 1, Stride: 1, First: from, Count: to - from,
+		Seen: int64(epoch)*int64(rows) + int64(rows*sub/(b.n*b.parts))}
+}
+
+// order is that of a block's rows.
+func (b *blocks) order(block int) data.Order {
+	first := b.starts[block]
+	return data.Order{Seed: b.seed + uint64(block)<<32, First: first, N: b.starts[block+1] - first}
+}
