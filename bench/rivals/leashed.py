@@ -156,7 +156,7 @@ def ours(mode, net, workers, batch, lr, passes, seed, data, cpu=True):
 
 def compare(o, program, whole, held, result):
     """Each side and mode at its own best rate."""
-    for net in MODEL:
+    for net in [o.net] if o.net else MODEL:
         def run(side, lr, seed, data, **how):
             whose, mode, n = SIDES[side]
             if whose == "ours":
@@ -188,6 +188,8 @@ def compare(o, program, whole, held, result):
 def apart(o, program, train, test, result):
     """Leashed, Hogwild! and hogwild's modes beside a lock, with the same rate and seeds, by threads."""
     for name, (net, batch, n, passes, lr) in APART.items():
+        if o.net and net != o.net:
+            continue
         data = write(os.path.join(BUILD, f"first{n}"), train[:n // (10 if o.quick else 1)], test)
         case = {"model": MODEL[net], "apart": name, "batch": batch, "rows": n, "passes": passes, "lr": lr, "runs": {}}
         result["cases"].append(case)
@@ -271,6 +273,7 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--seeds", type=int, default=6, help="of the comparison of modes")
     p.add_argument("--only", choices=["compare", "apart"])
+    p.add_argument("--net", choices=MODEL)
     p.add_argument("--quick", action="store_true", help="a few rows and runs, to see that it works")
     p.add_argument("--table", metavar="FILE", help="print the tables of a result")
     p.add_argument("--out", default=os.path.join(BUILD, "results.json"))
@@ -288,13 +291,14 @@ def main():
     train = train[:3000] if o.quick else train
     tenth = len(train) // 10
     whole, held = write(f"{BUILD}/whole", train, test), write(f"{BUILD}/held", train[tenth:], train[:tenth])
-    programs = build(o.src, o.eigen, whole)
+    programs = build(o.src, o.eigen, write(f"{BUILD}/few", train[:3000], test[:1000]))
     speeds = {f"{net}, {name}": min(theirs(exe, "SEQ", net, 1, o.batch, 0.001, 1, 1, whole)["cpu"] for _ in range(3)) for net in MODEL for name, exe in programs.items()}
     for name, cpu in speeds.items():
         say(f"  {name}: {1e6 * cpu:.2f} us of CPU an example")
     best = {net: min((n for n in programs if n != "plain"), key=lambda n: speeds[f"{net}, {n}"]) for net in MODEL}
     version = json.loads(sh(HOGWILD, "version", "--json"))
-    result = {"command": " ".join(a for a in sys.argv[1:] if "/" not in a), "version": version, "gcc": sh("g++", "--version").splitlines()[0],
+    commit = sh("git", "-C", ROOT, "rev-parse", "--short=8", "HEAD").strip()
+    result = {"commit": commit, "command": " ".join(a for a in sys.argv[1:] if "/" not in a), "version": version, "gcc": sh("g++", "--version").splitlines()[0],
               "machine": {"cpu": next((x.split(": ")[1] for x in sh("lscpu").splitlines() if x.startswith("Model name")), "").strip(), "cores": os.cpu_count(), "kernel": platform.release(), "load": os.getloadavg()[0]},
               "shared-memory-sgd": subprocess.run(["git", "-C", o.src, "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip(),
               "builds": {"cpu_seconds_an_example": speeds, "taken": best}, "cases": []}
