@@ -5,7 +5,8 @@
 
 DATA is a folder with mnist and imdb. Each job trains at one learning rate with each rule: with two workers; with two of which one
 is stopped for a second by SIGSTOP; with twice and with eight times as many workers as two cores. It prints the median test loss
-over the seeds, the least and the most, and what became of the updates. --keep adds each run to a file, a line of JSON, and leaves
+over the seeds, the least and the most, and what became of the updates: of drop the shares that were trained again and
+dropped, of the others the mean scale. --keep adds each run to a file, a line of JSON, and leaves
 out those that are there.
 """
 
