@@ -39,24 +39,23 @@ func (c *Config) checkMode() error {
 
 // checkBlocks refuses what mode blocks cannot be had with.
 func (c *Config) checkBlocks() error {
-	if c.Mode.Kind != Blocks {
-		return nil
-	}
-	for _, with := range []struct {
-		is         bool
-		what, cure string
-	}{
-		{c.Optimizer != SGD, "optimizer " + string(c.Optimizer), "its steps are plain ones; use sgd"},
-		{c.GlobalBatch > 0 || c.Batch > 1, "batch and global-batch", "it trains entry by entry; leave them out"},
-		{c.Partition == "contiguous", "partition contiguous", "any worker takes any block; use dynamic"},
-		{c.GradientDelay > 0, "gradient-delay", "nobody waits between read and write; use async"},
-		{c.GPU != "", "gpu " + c.GPU, "blocks are trained on cores; leave gpu out"},
-		{c.Program != "", "program", "it trains model factor alone; use async or sync"},
-		{c.Nodes > 1, "several nodes", "blocks share the memory of one; use one node"},
-	} {
-		if with.is {
-			return Usage("%s with mode %s: %s", with.what, c.Mode, with.cure)
-		}
+	refuse := func(what, cure string) error { return Usage("%s with mode %s: %s", what, c.Mode, cure) }
+	switch {
+	case c.Mode.Kind != Blocks:
+	case c.Optimizer != SGD:
+		return refuse("optimizer "+string(c.Optimizer), "its steps are plain ones; use sgd")
+	case c.GlobalBatch > 0 || c.Batch > 1:
+		return refuse("batch and global-batch", "it trains entry by entry; leave them out")
+	case c.Partition == "contiguous":
+		return refuse("partition contiguous", "any worker takes any block; use dynamic")
+	case c.GradientDelay > 0:
+		return refuse("gradient-delay", "nobody waits between read and write; use async")
+	case c.GPU != "":
+		return refuse("gpu "+c.GPU, "blocks are trained on cores; leave gpu out")
+	case c.Program != "":
+		return refuse("program", "it trains model factor alone; use async or sync")
+	case c.Nodes > 1:
+		return refuse("several nodes", "blocks share the memory of one; use one node")
 	}
 	return nil
 }

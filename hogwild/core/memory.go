@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/plan"
 	"hogwild/hogwild/workers"
 )
 
@@ -155,7 +156,7 @@ func (r *Memory) Release(rank int) {
 	if pid := r.ProgramOf(rank); pid != 0 {
 		r.Workers.Orphan(pid)
 	}
-	if o, ok := r.Owner.(device.PutsBack); ok && r.Block.Plan.Grid > 0 {
+	if o, ok := r.Owner.(interface{ PutBack(rank int, c plan.Chunk) }); ok && r.Block.Plan.Grid > 0 {
 		if i := r.Block.InHand(rank + 1)[rank]; i > 0 {
 			o.PutBack(rank, r.Block.Plan.At(int(r.Block.Get(control.WordEpoch)-1), i-1))
 		}

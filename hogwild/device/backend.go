@@ -164,11 +164,6 @@ type Owner interface {
 	Close() error
 }
 
-// PutsBack is an Owner of mode blocks.
-type PutsBack interface {
-	PutBack(rank int, c plan.Chunk) // undoes what a rank that is dead has done of a chunk
-}
-
 // GPUMemory is where the weights are on a GPU. A program opens them there by itself: see package program.
 type GPUMemory struct {
 	UUID   string
