@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-leashed same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -234,6 +234,10 @@ bench-words: build ## train vectors of words and classifiers of text by hogwild,
 
 bench-leashed: build ## train MNIST by hogwild and by shared-memory-sgd, in all its modes: SRC=FOLDER (see bench/rivals/leashed.py), EIGEN=FOLDER, QUICK=1, OUT=FILE
 	@python3 bench/rivals/leashed.py "$(SRC)" $(if $(EIGEN),--eigen $(EIGEN)) $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
+
+bench-dual: build ## time the dual solver against liblinear and Snap ML: SETS="a9a w8a imdb" ROUNDS=7 OUT=FILE, DRIFT=1 for what races lose; PYTHON has liblinear-official, snapml and scikit-learn
+	@HOGWILD=$(abspath bin/hogwild) $(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/dual.py $(SETS) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(DRIFT),--drift) $(if $(OUT),--out $(OUT))
 
 rooms: ## take each ability that is a package away, in a copy, and build what is left
 	@.ci/rooms

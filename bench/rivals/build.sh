@@ -113,6 +113,8 @@ step environment environment || exit 1
 step PyTorch install torch torchvision pillow
 step scikit-learn install scikit-learn
 step "Vowpal Wabbit" install vowpalwabbit
+step "Snap ML" install snapml
+step "liblinear's package" install liblinear-official
 step "plain C" plain_c
 step liblinear liblinear
 step Hogwild++ hogwildpp

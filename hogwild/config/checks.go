@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -56,6 +57,38 @@ func (c *Config) checkBlocks() error {
 		return refuse("program", "it trains model factor alone; use async or sync")
 	case c.Nodes > 1:
 		return refuse("several nodes", "blocks share the memory of one; use one node")
+	}
+	return nil
+}
+
+// checkSolver refuses what dual coordinate ascent cannot be had with.
+func (c *Config) checkSolver() error {
+	refuse := func(setting, cure string) error { return Usage("%s with solver dual: %s", setting, cure) }
+	switch kind := c.Mode.Kind; {
+	case c.Solver != Dual:
+		return nil
+	case kind != Async && kind != Atomic:
+		return refuse("mode "+c.Mode.String(), "use async or atomic")
+	case c.GPU != "":
+		return refuse("gpu "+c.GPU, "it computes on cores; leave gpu out")
+	case c.Program != "":
+		return refuse("program", "it trains linear models that are built in; leave program out")
+	case c.Nodes > 0:
+		return refuse("nodes", "a dual variable belongs to a row of one machine; leave nodes out")
+	case c.L2 <= 0:
+		return refuse("l2 0", "the dual problem needs l2 above 0, e.g. l2 1e-4")
+	case c.L1 != 0:
+		return refuse("l1", "leave l1 out")
+	case c.Optimizer != SGD:
+		return refuse("optimizer "+string(c.Optimizer), "it has steps of its own; leave optimizer out")
+	case c.AskedBatch() != 1 && c.Batch+c.GlobalBatch != 0:
+		return refuse(fmt.Sprintf("batch %d", c.AskedBatch()), "a step is on one row; leave batch out")
+	case c.Stale.Kind != Plain:
+		return refuse("stale "+c.Stale.String(), "a step that is scaled would not be its row's; leave stale out")
+	case c.Init != "":
+		return refuse("init", "it starts at zero, or with resume; leave init out")
+	case c.Center == "on":
+		return refuse("center on", "leave center out")
 	}
 	return nil
 }
@@ -202,8 +235,10 @@ func (c *Config) MayScale() error {
 func (c *Config) AveragesGradients() bool { return c.Mode.Kind == Sync && c.Average == "gradients" }
 
 // AsyncOnCores reports whether nothing keeps workers from each other's weights but the copies
-// that they train.
-func (c *Config) AsyncOnCores() bool { return c.Mode.Kind == Async && c.GPU == "" }
+// that they train. The dual solver merges copies by compare-and-swap, too.
+func (c *Config) AsyncOnCores() bool {
+	return (c.Mode.Kind == Async || c.Mode.Kind == Atomic && c.Solver == Dual) && c.GPU == ""
+}
 
 // TakesTurns reports whether workers on cores wait for nothing but a core.
 func (c *Config) TakesTurns() bool {

@@ -188,6 +188,9 @@ func Default() Config {
 	}
 }
 
+// Dual is the Solver that ascends dual coordinates.
+const Dual = "dual"
+
 // Values of OnDivergence.
 const (
 	Stop     = "stop"     // the run ends, with its last good snapshot

@@ -25,7 +25,8 @@ func (c Config) Validate() error {
 
 func (c *Config) check() error {
 	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkBlocks, (*Config).checkSettings,
-		(*Config).checkNodes, (*Config).checkProgram, (*Config).checkTogether} {
+		(*Config).checkNodes, (*Config).checkProgram, (*Config).checkSolver,
+		(*Config).checkTogether} {
 		if err := check(c); err != nil {
 			return err
 		}

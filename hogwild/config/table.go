@@ -74,10 +74,11 @@ var table = append([]Group{
 	}},
 	{"Model", []Setting{
 		{Name: "model", Value: func(c *Config) any { return &c.Model },
-			Usage: "`MODEL` softmax, logistic, hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, factor:32, cut, " +
-				"word2vec:100 or text:100 " +
+			Usage: "`MODEL` softmax, logistic, hinge, squared-hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, " +
+				"factor:32, cut, word2vec:100 or text:100 " +
 				"(default: depends on the data)",
-			Hints: strings.Fields("softmax logistic hinge linear l1 mlp: convnet conv: factor: cut word2vec: text:"),
+			Hints: strings.Fields("softmax logistic hinge squared-hinge linear l1 mlp: convnet conv: factor: cut " +
+				"word2vec: text:"),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 			}},
@@ -85,8 +86,9 @@ var table = append([]Group{
 			Usage: "`COMMAND` program that trains a model of its own, in place of --model: 'python3 step.py' (see " +
 				"docs/programs.md)"},
 		{Name: "loss", Value: func(c *Config) any { return &c.Loss },
-			Usage: "`LOSS` cross-entropy, logistic, hinge, squared or l1 (default: depends on the model)",
-			Hints: strings.Fields("cross-entropy logistic hinge squared l1"),
+			Usage: "`LOSS` cross-entropy, logistic, hinge, squared-hinge, squared or l1 (default: depends on the " +
+				"model)",
+			Hints: strings.Fields("cross-entropy logistic hinge squared-hinge squared l1"),
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
@@ -234,7 +236,7 @@ var table = append([]Group{
 			needs: []need{
 				// 1 is in place, which is how other modes write anyway.
 				{"mode", "use mode async", false, func(k known) bool {
-					return k.Mode.Kind == Async || k.Mode.Kind == Clock ||
+					return k.Mode.Kind == Async || k.Mode.Kind == Clock || k.Solver == Dual ||
 						k.MergeEvery == "1"
 				}},
 				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
@@ -300,7 +302,11 @@ var table = append([]Group{
 		{Name: "lr", Value: func(c *Config) any { return &c.LR },
 			Usage: "`X` learning rate; auto: from the curvature of the loss on the data", Zero: "auto",
 			Hints: strings.Fields("auto"),
-			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) }},
+			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) },
+			needs: []need{
+				// 1 is what config.yaml then has
+				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != Dual || k.LR == 1 }},
+			}},
 		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
 			Usage: "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x " +
 				"steps",

@@ -15,6 +15,7 @@ type Weights struct {
 	W          []float32        // p weights
 	Slots      [][]float32      // barrier mode: each rank's replica or gradient, p numbers
 	Optimizers []OptimizerState // one a rank, or one for all
+	Dual       []float64        // with the dual solver: a variable for each row
 	State      []float32        // of all optimizers, as it lies in memory
 	Steps      []uint64         // taken with each optimizer's state, a line each
 	Ranks      int              // for so many workers there is room; the slices are of those that the run has
@@ -38,7 +39,10 @@ type OptimizerState struct {
 
 // CreateWeights makes the segment for p weights, all zero, with room for as many workers as
 // the run may come to have.
-func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
+func CreateWeights(c *tuning.Job, p int) (*Weights, error) { return CreateDual(c, p, 0) }
+
+// CreateDual is CreateWeights with a dual variable for each of so many rows.
+func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 	var l shm.Layout
 	ranks, states := c.Asked.Ranks(), 1
 	if c.Asked.PrivateState() {
@@ -52,6 +56,9 @@ func CreateWeights(c *tuning.Job, p int) (*Weights, error) {
 	l.Add("steps", shm.U64, states, RankWords)
 	l.Add("counts", shm.U64, ranks, RankWords)
 	l.Add("records", shm.U64, ranks, RecordWords)
+	if c.Asked.Solver == config.Dual {
+		l.Add("dual", shm.F64, rows)
+	}
 	if measured(c) {
 		l.Add("measures", shm.U64, ranks, measuresWords)
 	}
@@ -78,13 +85,16 @@ func measured(c *tuning.Job) bool { return c.Asked.Program != "" || c.Asked.Mode
 // OpenWeights finds the arrays in a mapped segment.
 func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	m := &Weights{Seg: seg}
-	var errs [4]error
+	var errs [5]error
 	var slots []float32
 	m.W, errs[0] = shm.View[float32](seg, "weights")
 	m.State, errs[1] = shm.View[float32](seg, "state")
 	m.Steps, errs[2] = shm.View[uint64](seg, "steps")
 	if c.Asked.Mode.Kind == config.Sync {
 		slots, errs[3] = shm.View[float32](seg, "slots")
+	}
+	if c.Asked.Solver == config.Dual {
+		m.Dual, errs[4] = shm.View[float64](seg, "dual")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err

@@ -184,7 +184,11 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.dense = make([]float32, len(m.W))
 	}
 	d.blocks = newBlocks(s, rank)
-	d.stepBy(s.Model)
+	trained := s.Model
+	if c.Asked.Solver == config.Dual {
+		trained = model.NewDual(trained, s.Set, m.Dual, c.Asked.L2, c.Used.Spread)
+	}
+	d.stepBy(trained)
 	d.lead = d.leadOf(s.Plan.Shares)
 	d.guard = d.newGuard(m)
 	d.stale = newStale(c, s.Plan.Chunk, d.sample)

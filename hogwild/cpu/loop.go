@@ -25,7 +25,8 @@ func (d *cpu) stepBy(m model.Model) {
 	}
 	zero := d.delay != nil && d.delay.plain()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
-		d.cfg.Asked.Mode.Kind == config.Sync || d.cfg.Asked.Mode.Kind == config.Blocks || zero)
+		d.cfg.Asked.Mode.Kind == config.Sync || d.cfg.Asked.Mode.Kind == config.Blocks || zero ||
+		d.cfg.Asked.Solver == config.Dual && d.cfg.Used.MergeEvery > 1)
 	if d.halves, ok = m.(model.HalfStepper); ok {
 		d.coef = make([]float32, d.halves.CoefLen())
 	} else if !d.fused {

@@ -31,6 +31,7 @@ type localCopy struct {
 	rare     int           // each so many-th is of all; 0: each
 	since    int           // merges of the frequent ones since the last of all
 	held     int           // steps of chunks held back
+	spread   float64       // what was learnt is counted as so many times its part; 0: once
 
 	hot *hotCopy // the copy is this one, and has neither mine nor base; nil: it is of all weights
 }
@@ -50,7 +51,8 @@ func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
 		return nil
 	}
 	n := d.own.len()
-	l := &localCopy{shared: d.weights, mine: make([]float32, n), base: make([]float32, n), every: every}
+	l := &localCopy{shared: d.weights, mine: make([]float32, n), base: make([]float32, n), every: every,
+		spread: d.cfg.Used.Spread}
 	if c, ok := model.CenteredOf(ps); ok {
 		l.center = &centeredCopy{c, d.set.Mean, make([]float32, c.Width), make([]float32, c.Width)}
 	}
@@ -197,6 +199,7 @@ func (l *localCopy) merge() {
 	case l.hot != nil:
 		l.hot.merge(&l.shared)
 	case l.center == nil:
+		l.shrink(float32(1 / max(1, l.spread)))
 		l.shared.merge(0, l.mine, l.base)
 	default:
 		l.mergeCentered()

@@ -145,8 +145,19 @@ func (s *shared) write(m model.HalfStepper, set *data.Set, row int32, step model
 	m.Write(s.w, set, row, step, coef)
 }
 
-// merge merges a copy of the weights from one on, as many as mine has: see vec.Merge.
+// merge merges a copy of the weights from one on, as many as mine has: see vec.Merge. By compare-and-swap nothing is
+// lost.
 func (s *shared) merge(from int, mine, base []float32) {
+	if s.atomic {
+		for i := range mine {
+			if learnt := mine[i] - base[i]; learnt != 0 {
+				vec.AxpyAtomic(learnt, one[:], s.bits[from+i:from+i+1])
+			}
+			mine[i] = math.Float32frombits(s.load(from + i))
+			base[i] = mine[i]
+		}
+		return
+	}
 	vec.Merge(s.w[from:from+len(mine)], mine, base)
 }
 

@@ -86,6 +86,9 @@ func (d *Display) Epoch(e rundir.EpochResult) {
 	}
 	d.held = fmt.Sprintf("epoch %3d  %7.1f s  train loss %-6s  %s", e.Epoch, e.Seconds, human.Loss(e.TrainLoss),
 		e.Judged().Text("  "))
+	if gap, ok := e.TrainMetrics["relative_gap"]; ok {
+		d.held += fmt.Sprintf("  gap %.2g", gap)
+	}
 	if time.Since(d.shown) >= betweenEpochs {
 		d.showHeld()
 	}

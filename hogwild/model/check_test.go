@@ -63,6 +63,8 @@ func (r reference) of(z []float64, y float64) (sum float64) {
 			sum += math.Log(1 + math.Exp(-target(c)*v))
 		case Hinge:
 			sum += math.Max(0, 1-target(c)*v)
+		case SquaredHinge:
+			sum += math.Pow(math.Max(0, 1-target(c)*v), 2)
 		case Squared:
 			sum += math.Pow(v-y, 2)
 		case L1:
@@ -184,7 +186,7 @@ func TestDifferences(t *testing.T) {
 	}{
 		{"softmax", "", 2}, {"softmax", "", 5},
 		{"logistic", "", 2}, {"logistic", "", 5},
-		{"hinge", "", 2}, {"hinge", "", 5},
+		{"hinge", "", 2}, {"hinge", "", 5}, {"squared-hinge", "", 2}, {"squared-hinge", "", 5},
 		{"linear", "", 0}, {"l1", "", 0},
 		{"mlp:9", "cross-entropy", 2}, {"mlp:9", "cross-entropy", 3},
 		{"mlp:9", "logistic", 2}, {"mlp:9", "logistic", 3},

@@ -36,6 +36,8 @@ func (s Spec) Constant(labels []float32) []float32 {
 			z[c] = float32(math.Log(p))
 		case s.Loss == Logistic:
 			z[c] = float32(math.Log(p / (1 - p)))
+		case s.Loss == SquaredHinge:
+			z[c] = float32(2*p - 1)
 		case p > 0.5: // hinge
 			z[c] = 1
 		default:

@@ -25,7 +25,8 @@ func TestConstantIsTheBest(t *testing.T) {
 		labels  []float32
 	}{
 		{"softmax", 3, classes}, {"softmax", 2, two}, {"logistic", 3, classes}, {"logistic", 2, two},
-		{"hinge", 3, classes}, {"hinge", 2, two}, {"linear", 0, values}, {"l1", 0, values}, {"mlp:4", 0, values},
+		{"hinge", 3, classes}, {"hinge", 2, two}, {"squared-hinge", 3, classes}, {"squared-hinge", 2, two},
+		{"linear", 0, values}, {"l1", 0, values}, {"mlp:4", 0, values},
 	} {
 		spec, err := Resolve(Options{Name: c.name, Bias: true}, setOf(c.classes))
 		if err != nil {

@@ -18,12 +18,13 @@ const (
 	CrossEntropy Loss = "cross-entropy" // log(sum exp(z)) - z[y]
 	Logistic     Loss = "logistic"      // log(1 + exp(-t z))
 	Hinge        Loss = "hinge"         // max(0, 1 - t z)
+	SquaredHinge Loss = "squared-hinge" // max(0, 1 - t z)^2
 	Squared      Loss = "squared"       // (z - y)^2, without a half
 	L1           Loss = "l1"            // |z - y|
 )
 
 // Losses lists them.
-var Losses = []Loss{CrossEntropy, Logistic, Hinge, Squared, L1}
+var Losses = []Loss{CrossEntropy, Logistic, Hinge, SquaredHinge, Squared, L1}
 
 // values reports whether the loss is for labels that are values, not classes.
 func (l Loss) values() bool { return l == Squared || l == L1 }
@@ -39,6 +40,8 @@ func (l Loss) deltas(z, y []float32, k int) float64 {
 		return logistic(z, y, k, mean)
 	case Hinge:
 		return hinge(z, y, k, mean)
+	case SquaredHinge:
+		return squaredHinge(z, y, k, mean)
 	case Squared:
 		return squared(z, y, mean)
 	case L1:
@@ -129,6 +132,19 @@ func hinge(z, y []float32, k int, mean float32) (sum float64) {
 				sum += 1 - m
 				z[i*k+c] = float32(-t) * mean
 			}
+		}
+	}
+	return sum
+}
+
+func squaredHinge(z, y []float32, k int, mean float32) (sum float64) {
+	for i := range z {
+		t := side(y[i/k], i%k, k)
+		miss := 1 - t*float64(z[i])
+		z[i] = 0
+		if !(miss <= 0) { // as NaN is not
+			sum += miss * miss
+			z[i] = float32(-2*t*miss) * mean
 		}
 	}
 	return sum

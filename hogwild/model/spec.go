@@ -33,7 +33,8 @@ const maxWidth = 1 << 20
 
 // linearName is the linear model with the given loss.
 var linearName = map[Loss]string{
-	CrossEntropy: "softmax", Logistic: "logistic", Hinge: "hinge", Squared: "linear", L1: "l1",
+	CrossEntropy: "softmax", Logistic: "logistic", Hinge: "hinge", SquaredHinge: "squared-hinge",
+	Squared: "linear", L1: "l1",
 }
 
 // Task says how labels must be read for this model, which is known before the
@@ -136,7 +137,8 @@ func parse(name, loss string) (widths []int, l Loss, err error) {
 	l = Loss(loss)
 	if l != "" && !slices.Contains(Losses, l) {
 		return nil, "",
-			fmt.Errorf("model: unknown loss %q: the losses are cross-entropy, logistic, hinge, squared, l1", loss)
+			fmt.Errorf("model: unknown loss %q: the losses are cross-entropy, logistic, hinge, "+
+				"squared-hinge, squared, l1", loss)
 	}
 	if name == "" {
 		return nil, l, nil

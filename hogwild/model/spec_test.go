@@ -56,8 +56,8 @@ func TestRefusals(t *testing.T) {
 		want       string
 	}{
 		{"sofmax", "", 3, true,
-			`unknown model "sofmax": the models are softmax, logistic, hinge, linear, l1, mlp:WIDTHS`},
-		{"softmax", "mse", 3, true, `unknown loss "mse": the losses are cross-entropy, logistic, hinge, squared, l1`},
+			`unknown model "sofmax": the models are softmax, logistic, hinge, squared-hinge, linear, l1, mlp:WIDTHS`},
+		{"softmax", "mse", 3, true, `unknown loss "mse": the losses are cross-entropy, logistic, hinge, squared-hinge, squared, l1`},
 		{"softmax", "squared", 3, true,
 			`softmax is the linear model with the cross-entropy loss; with the squared loss it is called linear`},
 		{"mlp", "", 3, true, `width "" is not a number from 1`},

@@ -18,11 +18,17 @@ var linearLoss = map[Loss]vec.LinearLoss{
 // of some hundred steps would overshoot together.
 func (m *mlp) Suits(set *data.Set) (steps, copied bool) {
 	_, known := linearLoss[m.loss]
+	steps, copied = m.alone(set)
+	return steps && known, steps && known && copied
+}
+
+// alone is Suits for whatever loss.
+func (m *mlp) alone(set *data.Set) (rows, copied bool) {
 	s := &m.stages[0]
 	copied = set.Kind == data.Sparse && len(set.Idx) > 0 && set.InRange()
-	steps = known && len(m.stages) == 1 && s.out == 1 && m.center == nil && s.in == set.Features &&
+	rows = len(m.stages) == 1 && s.out == 1 && m.center == nil && s.in == set.Features &&
 		(copied || set.Kind == data.Floats)
-	return steps, steps && copied
+	return rows, copied
 }
 
 // Steps takes the steps of the rows: see HalfStepper. The set is one that Suits.
@@ -34,7 +40,7 @@ func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 // EvalRows is Eval of rows of a set that lie one behind the other: false if the set does not suit.
 func (m *mlp) EvalRows(w []float32, set *data.Set, from, to int) (s Score, ok bool) {
 	if m.of != set {
-		if steps, _ := m.Suits(set); !steps {
+		if rows, _ := m.alone(set); !rows {
 			return s, false
 		}
 	}

@@ -19,7 +19,7 @@ func Memory(r *core.Run) error {
 	if err := CheckMemory(r, model.Size(r.Trained)); err != nil {
 		return err
 	}
-	if r.Mem, err = control.CreateWeights(&r.Job, model.Size(r.Trained)); err != nil {
+	if r.Mem, err = control.CreateDual(&r.Job, model.Size(r.Trained), r.Train.Rows); err != nil {
 		return config.Usage("%w", err) // as of the data that do not fit
 	}
 	b, err := worker.Backend(&r.Job.Asked)

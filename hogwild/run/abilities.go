@@ -3,6 +3,7 @@ package run
 import (
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/curvature"
+	"hogwild/hogwild/dual"
 	"hogwild/hogwild/elastic"
 	"hogwild/hogwild/finaltest"
 	"hogwild/hogwild/hung"
@@ -24,6 +25,7 @@ func abilities() []core.Ability {
 		initweights.New(),
 		finaltest.New(),
 		programs.New(),
+		dual.New(),
 		stop.New(),
 		curvature.New(),
 		unused.New(),

@@ -1,6 +1,8 @@
 package rundir
 
 import (
+	"math"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 )
@@ -9,6 +11,9 @@ import (
 // of the table.
 func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer config.Optimizer) error {
 	copy(m.W, s.W)
+	if err := s.restoreDual(m); err != nil {
+		return err
+	}
 	if err := s.restoreState(m, w, optimizer); err != nil || !s.Pos.Within {
 		return err
 	}
@@ -29,6 +34,22 @@ func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer confi
 		if len(s.slots) > 0 {
 			copy(m.Slots[r], s.slots[p.RankOf(r)*n:])
 		}
+	}
+	return nil
+}
+
+// restoreDual writes back the dual variables.
+func (s *Snapshot) restoreDual(m *control.Weights) error {
+	if len(s.dual) != len(m.Dual) {
+		return config.Usage("resume: the snapshot holds %d dual variables, this run has %d: start a new run",
+			len(s.dual), len(m.Dual))
+	}
+	for i, bits := range s.dual {
+		a := math.Float64frombits(bits)
+		if a-a != 0 {
+			return config.Usage("resume: dual variable %d of the snapshot is %v: start a new run", i, a)
+		}
+		m.Dual[i] = a
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func hasPosition(f *Saved, err error) (*Saved, error) {
 // plain weights of any other.
 func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
 	s := &Snapshot{Job: f.Job, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
-	var errs [7]error
+	var errs [8]error
 	s.W, errs[0] = f.Weights(params)
 	merged := c.Used.MergesCentered()
 	if exact, ok := f.tensors[tensorExact]; ok && c.Used.Center {
@@ -193,6 +193,9 @@ func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	if s.Pos.Within {
 		s.slots, errs[3] = f.tensors[tensorSlots].Floats()
 		s.chunks, errs[4] = uint64s(f.tensors[tensorChunks])
+	}
+	if dual, ok := f.tensors[tensorDual]; ok {
+		s.dual, errs[7] = uint64s(dual)
 	}
 	if best, ok := f.tensors[tensorBest]; ok {
 		s.Best, errs[5] = best.Floats()

@@ -60,6 +60,7 @@ const (
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk of all nodes
 	tensorOuter  = "hogwild.outer"  // several nodes: the momentum of the outer step
+	tensorDual   = "hogwild.dual"   // the bits of the dual variables of all rows
 	tensorBest   = "hogwild.best"   // with a validation set: the plain weights of the best epoch, see Best
 )
 
@@ -107,6 +108,7 @@ type Snapshot struct {
 	Best   []float32 // plain, of the best epoch of Pos.History; nil: there is none yet
 	state  []float32
 	steps  []uint64
+	dual   []uint64         // bits of the dual variables
 	plain  func() []float32 // W as a plain model has it, which is made once; nil: nobody has asked for it
 	shared []Tensor         // the same as tensors, for both files
 	slots  []float32        // nil unless needed
@@ -139,7 +141,10 @@ func (s *Snapshot) Capture(m *control.Weights, w *control.Block) {
 func (s *Snapshot) captureState(m *control.Weights) {
 	s.state = append(s.state[:0], m.State...)
 	s.steps = append(s.steps[:0], m.Steps...)
-	s.slots, s.chunks = s.slots[:0], s.chunks[:0]
+	s.slots, s.chunks, s.dual = s.slots[:0], s.chunks[:0], s.dual[:0]
+	for _, a := range m.Dual {
+		s.dual = append(s.dual, math.Float64bits(a))
+	}
 }
 
 // cutAnew reports whether the rest of the open epoch can be trained by any number of workers, with no table of its
@@ -174,6 +179,10 @@ func (s *Snapshot) CheckResume(c *tuning.Job, meta data.Meta) error {
 		{"validation", was.Asked.Validation, c.Asked.Validation},
 		{"model", was.Asked.Model, c.Asked.Model}, {"loss", was.Asked.Loss, c.Asked.Loss},
 		{"bias", was.Asked.Bias, c.Asked.Bias},
+	}
+	if was.Asked.Solver == config.Dual || c.Asked.Solver == config.Dual { // l2 bounds the dual variables
+		fields = append(fields, field{"solver", was.Asked.Solver, c.Asked.Solver},
+			field{"l2", was.Asked.L2, c.Asked.L2})
 	}
 	if s.Pos.Within {
 		fields = append(fields, field{"mode", was.Asked.Mode, c.Asked.Mode},
@@ -268,6 +277,9 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 	}
 	if s.Outer != nil {
 		tensors = append(tensors, FloatTensor(tensorOuter, []int{len(s.Outer)}, s.Outer))
+	}
+	if len(s.dual) > 0 {
+		tensors = append(tensors, uint64Tensor(tensorDual, s.dual))
 	}
 	if s.Best != nil {
 		tensors = append(tensors, FloatTensor(tensorBest, []int{len(s.Best)}, s.Best))

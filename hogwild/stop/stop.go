@@ -61,6 +61,8 @@ func setting(c *config.Config) string {
 		return "target-loss"
 	case c.TargetAccuracy > 0:
 		return "target-accuracy"
+	case c.TargetGap > 0:
+		return "target-gap"
 	case c.Patience > 0:
 		return "patience"
 	}
@@ -73,7 +75,11 @@ func reached(c *config.Config, history []rundir.EpochResult) string {
 	if len(history) == 0 {
 		return ""
 	}
-	s := history[len(history)-1].Judged()
+	last := &history[len(history)-1]
+	if gap, ok := last.TrainMetrics["relative_gap"]; ok && c.TargetGap > 0 && gap <= c.TargetGap {
+		return fmt.Sprintf("target gap %g", c.TargetGap)
+	}
+	s := last.Judged()
 	if t := c.TargetLoss; t > 0 && s.Loss <= t {
 		return fmt.Sprintf("target loss %g", t)
 	}

@@ -19,7 +19,7 @@ const pathPoints = 16
 // would be too little where one class is rare: its curvature is small only once it is known.
 func lossCurvature(loss model.Loss, shares []float64) (h float64) {
 	switch loss {
-	case model.Squared: // (z-y)^2, without a half
+	case model.Squared, model.SquaredHinge: // (z-y)^2, without a half
 		return 2
 	case model.Hinge: // from an output of 0 to a margin of 1 the gradient falls by 1
 		return 1
@@ -39,7 +39,7 @@ func lossCurvature(loss model.Loss, shares []float64) (h float64) {
 // largestCurvature is the largest that a loss has at any outputs; 0: the loss has none.
 func largestCurvature(loss model.Loss) float64 {
 	switch loss {
-	case model.Squared:
+	case model.Squared, model.SquaredHinge:
 		return 2
 	case model.Hinge:
 		return 1

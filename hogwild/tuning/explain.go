@@ -264,7 +264,7 @@ func (j *Job) MergeText() string {
 		return fmt.Sprintf("async, in place, the first %s of each table %s", human.Plural(t.HotRows, "row"),
 			steps(t.MergeEvery))
 	case t.MergeEvery > 1:
-		text := "async, " + steps(t.MergeEvery) + rule
+		text := j.Asked.Mode.String() + ", " + steps(t.MergeEvery) + rule
 		if t.RareMerge > 1 {
 			text += fmt.Sprintf(", rare features every %s", human.Count(int64(t.RareMerge*t.MergeEvery)))
 		}
@@ -272,5 +272,5 @@ func (j *Job) MergeText() string {
 	case t.BiasMergeEvery > 1:
 		return fmt.Sprintf("async, in place, the bias %s", steps(t.BiasMergeEvery))
 	}
-	return "async, in place" + rule
+	return j.Asked.Mode.String() + ", in place" + rule
 }

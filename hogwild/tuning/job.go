@@ -40,8 +40,10 @@ type Tuning struct {
 
 	MergeEvery int `json:"merge_every"` // local steps between two merges; 1: in place
 	// a merge is of frequent features, and each so many-th of all; 1 or 0: each of all
-	RareMerge      int `json:"rare_merge,omitempty"`
-	BiasMergeEvery int `json:"bias_merge_every"` // the same of a bias that alone is copied
+	RareMerge int `json:"rare_merge,omitempty"`
+	// of the dual solver: each worker steps as if so many did what it does; 0 or 1: it alone
+	Spread         float64 `json:"spread,omitempty"`
+	BiasMergeEvery int     `json:"bias_merge_every"` // the same of a bias that alone is copied
 	// merges are of so many rows of each table, and all else is written in place; 0: merges are of all
 	HotRows int `json:"hot_rows,omitempty"`
 

@@ -71,5 +71,6 @@ func FactsOf(m model.Model, set *data.Set) Facts {
 	if s, ok := m.(model.Stepper); ok {
 		f.Steps, f.Copied = s.Suits(set)
 	}
+	f.Copied = f.Copied || model.SuitsDual(m, set)
 	return f
 }

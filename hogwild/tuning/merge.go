@@ -148,6 +148,27 @@ func sparsePeriod(c *config.Config, w, hold int) int {
 	return told(c, every)
 }
 
+// dualMerging is the period of the dual solver, and for how many each worker steps. A step sets the loss of its row to
+// the best it can be by itself, so that what local steps do together grows with their number times the share of the
+// inputs' largest eigenvalue in |x|^2. Within dualTogether a pass is worth as much as one worker's. Where that leaves
+// few, workers take more, and each steps as if others did the same: a pass is then worth a little less.
+func dualMerging(c *config.Config, f Facts) (every int, spread float64) {
+	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == "1" || f.Weights > MaxCopied {
+		return 1, 1
+	}
+	most := int(dualTogether * f.RowNorm / f.RawLambda / float64(c.Workers))
+	every = min(most, 512)
+	if most < fewestDual {
+		every = 2 * fewestDual
+	}
+	if every = told(c, every); every > most {
+		return every, max(1, 0.7*float64(c.Workers))
+	}
+	return every, 1
+}
+
+const dualTogether, fewestDual = 12, 32
+
 // slower reports whether two workers of a small linear model on sparse rows train slower than one does,
 // because the learning rate allows them few local steps. With fewer than 8 + w/200 of them, or in place,
 // two had .12 to .85 of one's examples/s on each of six sets, of 100 to 16,000 weights, on the two cores

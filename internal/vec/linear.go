@@ -77,7 +77,7 @@ func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) flo
 // and one logarithm will do for many steps. What stands behind that row is fetched, as it
 // is by Steps.
 func (l *Linear) Read(w []float32, bias *float32, rows []int32, coef *float32) (sum, p float32) {
-	l.check(rows[:1], len(w))
+	l.checkOne(rows[0], len(w))
 	ahead := rows[:cap(rows)]
 	l.soon[0], l.soon[lead] = 0, 0 // the loop looks at these two
 	if len(ahead) > lead && l.has(ahead[lead]) {
@@ -107,7 +107,7 @@ func (l *Linear) Guarded(w []float32, bias *float32, rows []int32, lr float32, c
 // Write is the half of a step on a row that writes.
 func (l *Linear) Write(w []float32, bias *float32, row int32, lr, coef float32) {
 	rows := [1]int32{row}
-	l.check(rows[:], len(w))
+	l.checkOne(row, len(w))
 	l.few(w, bias, rows[:], lr, writes, &coef, nil)
 }
 
@@ -185,6 +185,13 @@ func (l *Linear) check(rows []int32, n int) {
 	}
 	if n < l.Width {
 		panic(fmt.Sprintf("vec: %d weights for rows of %d numbers", n, l.Width))
+	}
+}
+
+// checkOne is check of a row.
+func (l *Linear) checkOne(i int32, n int) {
+	if !l.has(i) || l.WeightDecay != nil || l.SoftThreshold != nil || n < l.Width {
+		l.check([]int32{i}, n)
 	}
 }
 

@@ -1,0 +1,177 @@
+// Package dual is what the solver dual needs beside its steps (model.Dual): it measures how far the weights have
+// drifted from the sum of the dual variables times their rows, which is what racing has lost; takes the sum for the
+// weights; and measures the duality gap, which bounds the distance from the optimum.
+package dual
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/core"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+	"hogwild/internal/machine"
+)
+
+// New returns what does so.
+func New() core.Ability { return &ability{} }
+
+type ability struct {
+	known []float64   // the dual variables of the sum
+	sum   []float64   // of them times their rows over all rows
+	part  [][]float64 // of what has changed, for each core
+	w     []float32   // the sum, as weights
+	found figures
+	fresh bool    // they are of the last epoch
+	cost  float64 // of a measurement, in seconds
+	at    float64 // seconds of training at the last one
+}
+
+// figures are those of an epoch.
+type figures struct {
+	loss, objective, gap, drift float64
+}
+
+// On measures when an epoch is complete, and adds what it found to the epoch's figures.
+func (a *ability) On(r *core.Run, e core.Event) error {
+	c := &r.Job.Asked
+	if c.Solver != config.Dual {
+		return nil
+	}
+	switch e := e.(type) {
+	case core.Read:
+		if c.Sample > 0 {
+			return config.Usage("solver dual has no learning rate to tune; leave tune out")
+		}
+		c.Batch, c.LR, c.LRCap = 1, 1, "off" // steps have the length that is best
+		return checkData(r.Train)
+	case *core.Settled:
+		if _, ok := r.Spec.Loss.MaxDual(); !ok || !model.SuitsDual(e.Plain, r.Train) {
+			return config.Usage("solver dual with model %s, loss %s: it trains linear models by the hinge, "+
+				"squared-hinge and logistic losses; use model hinge, squared-hinge or logistic", c.Model, c.Loss)
+		}
+	case core.Completes:
+		a.fresh = a.known == nil || e.Last || r.Position.Seconds-a.at >= share*a.cost
+		if !a.fresh {
+			return nil
+		}
+		began := time.Now()
+		err := a.measure(r)
+		a.cost, a.at = time.Since(began).Seconds(), r.Position.Seconds
+		return err
+	case *core.Evaluates:
+		f := &a.found
+		if e.Epoch.TrainLoss = f.loss; !a.fresh {
+			return nil
+		}
+		e.Epoch.TrainMetrics = map[string]float64{"objective": f.objective, "gap": f.gap,
+			"relative_gap": f.gap / f.objective, "dual_drift": f.drift}
+	}
+	return nil
+}
+
+// share bounds the time of measurements: after so many times as much training comes the next one. The first and the
+// last epoch have one.
+const share = 9
+
+// checkData refuses data without two classes and sparse rows.
+func checkData(s *data.Set) error {
+	switch {
+	case s.Kind != data.Sparse:
+		return config.Usage("solver dual: the rows of %s are dense; give sparse ones (format libsvm), or use solver "+
+			"sgd", s.Name)
+	case len(s.Classes) != 2:
+		return config.Usage("solver dual: %s has %d classes, and it tells two apart; use solver sgd", s.Name,
+			len(s.Classes))
+	case s.Streams():
+		return config.Usage("solver dual: %s does not fit into memory; use solver sgd", s.Name)
+	}
+	return nil
+}
+
+// measure takes the exact sum for the weights while no worker trains.
+func (a *ability) measure(r *core.Run) error {
+	m, c := r.Mem, r.Job.Asked
+	if a.known == nil {
+		a.known, a.sum = make([]float64, len(m.Dual)), make([]float64, len(m.W))
+		a.part, a.w = make([][]float64, machine.Cores()), make([]float32, len(m.W))
+	}
+	value := a.add(r.Train, m.Dual, r.Spec, 1/(c.L2*float64(len(m.Dual))))
+	var apart, square float64
+	for j, v := range a.sum {
+		apart += (v - float64(m.W[j])) * (v - float64(m.W[j]))
+		square += v * v
+		a.w[j] = float32(v)
+	}
+	copy(m.W, a.w)
+	r.Owner.Await()
+	s, err := r.Owner.Score(a.w, r.Train)
+	if err != nil {
+		return core.OnDevice(err)
+	}
+	n := float64(s.N)
+	f := &a.found
+	f.loss, f.objective = s.Loss/n, s.Loss/n+c.L2/2*square
+	f.gap = max(0, f.objective-(value/n-c.L2/2*square))
+	f.drift = math.Sqrt(apart / max(square, math.SmallestNonzeroFloat64))
+	return nil
+}
+
+// add brings the sum up to the dual variables, and returns the dual objective's sum over the rows.
+func (a *ability) add(set *data.Set, now []float64, spec model.Spec, c float64) (value float64) {
+	var busy sync.WaitGroup
+	values := make([]float64, len(a.part))
+	for k := range a.part {
+		busy.Go(func() {
+			from, to := k*len(now)/len(a.part), (k+1)*len(now)/len(a.part)
+			if a.part[k] == nil {
+				a.part[k] = make([]float64, len(a.sum))
+			}
+			for i := from; i < to; i++ {
+				v := math.Abs(now[i])
+				values[k] += dualValue(spec.Loss, v/c)
+				if d := v - a.known[i]; d != 0 {
+					a.known[i] = v
+					addRow(a.part[k], set, i, d*float64(2*set.Y[i]-1), spec.Bias)
+				}
+			}
+		})
+	}
+	busy.Wait()
+	for k, part := range a.part {
+		for j, v := range part {
+			a.sum[j] += v
+		}
+		clear(part)
+		value += values[k]
+	}
+	return value
+}
+
+// addRow adds f times a row to sum, whose last number is that of the bias.
+func addRow(sum []float64, set *data.Set, i int, f float64, bias bool) {
+	from, to := set.Ptr[i], set.Ptr[i+1]
+	idx, val := set.Idx[from:to], set.Val[from:to]
+	for k, j := range idx {
+		sum[j] += f * float64(val[k])
+	}
+	if bias {
+		sum[len(sum)-1] += f
+	}
+}
+
+// dualValue is what a row with the dual variable b, in units of C, adds to the dual objective.
+func dualValue(loss model.Loss, b float64) float64 {
+	switch loss {
+	case model.Hinge:
+		return b
+	case model.SquaredHinge:
+		return b - b*b/4
+	}
+	if b <= 0 || b >= 1 {
+		return 0
+	}
+	return -b*math.Log(b) - (1-b)*math.Log(1-b)
+}

@@ -1,0 +1,253 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
+)
+
+// Dual takes the steps of dual coordinate ascent (Hsieh, Chang, Lin, Keerthi, Sundararajan 2008; Yu, Huang, Lin 2011)
+// for a linear model with one output on sparse rows. Row i has a dual variable a from 0 to C, C = 1/(l2 n), and the
+// weights are the sum of a y x over all rows: a step sets the a of its row to the best value beside all others, and
+// adds the difference times y x to the weights. A bias is the weight of a feature that is always 1.
+//
+// The dual variables lie in memory that all workers share. A row is in one worker's chunk at a time, so that nobody
+// else writes its variable meanwhile. That of a row that is skipped for now, since it stays at a bound, has its sign
+// bit set.
+type Dual struct {
+	*mlp
+	z      vec.Linear // computes w.x, and adds to w
+	a      []float64
+	square []float32 // |x|^2 of the rows seen so far; 0: of one that was not
+	c      float64
+	// Workers that train copies of the weights take the same direction at the same time. Each steps as if so many did
+	// what it does, and counts its own part alone when it merges.
+	spread float64
+
+	epoch           int
+	factor, shift   uint64  // of the permutation of the rows: see row
+	top, bottom     float64 // a row at a bound is skipped if its gradient lies beyond them: see skips
+	highest, lowest float64 // of the gradients of this epoch
+
+	active []int32
+}
+
+// MaxDual is what the dual variable of a loss lies below, in units of 1/(l2 n); false: the loss has none here.
+func (l Loss) MaxDual() (most float64, ok bool) {
+	switch l {
+	case Hinge, Logistic:
+		return 1, true
+	case SquaredHinge:
+		return math.Inf(1), true
+	}
+	return 0, false
+}
+
+// NewDual is m, a linear model, with steps on the dual variables a of the rows of a set.
+func NewDual(m Model, set *data.Set, a []float64, l2, spread float64) *Dual {
+	d := &Dual{mlp: m.(*mlp), a: a, c: 1 / (l2 * float64(len(a))), spread: max(1, spread), epoch: -1,
+		square: make([]float32, len(a)), active: make([]int32, 0, 128)}
+	d.z = vec.Linear{Loss: vec.LinearSquared, Ptr: set.Ptr, Idx: set.Idx, Val: set.Val, Y: make([]float32, len(a))}
+	if d.stages[0].bias >= 0 {
+		d.z.BiasStep = 1
+	}
+	return d
+}
+
+// SuitsDual reports whether there are such steps on a set.
+func SuitsDual(m Model, set *data.Set) bool {
+	l, ok := m.(*mlp)
+	if !ok {
+		return false
+	}
+	_, copied := l.alone(set)
+	return copied
+}
+
+// Suits is true: see SuitsDual.
+func (d *Dual) Suits(*data.Set) (steps, copied bool) { return true, true }
+
+// Steps takes the steps of the rows that are not skipped.
+func (d *Dual) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
+	d.begin(s.Epoch)
+	d.active = d.active[:0]
+	for _, i := range rows {
+		if i = d.row(i); d.epoch%revisit == 0 || !math.Signbit(d.a[i]) {
+			d.active = append(d.active, i)
+		}
+	}
+	n := len(d.active)
+	for _, i := range rows[len(rows):min(cap(rows), len(rows)+ahead)] {
+		d.active = append(d.active, d.row(i))
+	}
+	list := d.active[:n]
+	var total float64
+	matrix, bias := d.stages[0].matrix(w), d.biasIn(w, s)
+	for k := range list {
+		coef, loss := d.read(matrix, bias, set, list[k:])
+		if coef != 0 {
+			d.z.Write(matrix, bias, list[k], 1, coef)
+		}
+		total += loss
+	}
+	return total
+}
+
+// Read computes a step, and writes the row's dual variable.
+func (d *Dual) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
+	_ *vec.Guard) (done int, loss, p float64) {
+	d.begin(s.Epoch)
+	i := d.row(rows[0])
+	if coef[0] = 0; d.epoch%revisit != 0 && math.Signbit(d.a[i]) {
+		return 0, 0, 1
+	}
+	d.active = append(d.active[:0], i)
+	coef[0], loss = d.read(d.stages[0].matrix(w), d.biasIn(w, s), set, d.active)
+	return 0, loss, 1
+}
+
+// Write adds the step to the weights.
+func (d *Dual) Write(w []float32, _ *data.Set, row int32, s Step, coef []float32) {
+	d.z.Write(d.stages[0].matrix(w), d.biasIn(w, s), d.row(row), 1, coef[0])
+}
+
+// WriteAtomic is Write by compare-and-swap.
+func (d *Dual) WriteAtomic(w []uint32, _ *data.Set, row int32, _ Step, coef []float32) {
+	var bias *uint32
+	if b := d.stages[0].bias; b >= 0 {
+		bias = &w[b]
+	}
+	from := d.stages[0].weight
+	d.z.WriteAtomic(w[from:from+d.stages[0].in], bias, d.row(row), 1, coef[0])
+}
+
+// Touched are the weights of the row's features, and the bias.
+func (d *Dual) Touched(set *data.Set, row int32, ranges []Range) []Range {
+	return d.mlp.Touched(set, d.row(row), ranges)
+}
+
+// row is the row that is trained when it is the turn of row i: a permutation, another in each epoch. The order that
+// all solvers share keeps 64 rows together, and a pass of coordinate ascent over rows that are much alike is worth
+// far less where the same ones follow each other each time.
+func (d *Dual) row(i int32) int32 { return int32((d.factor*uint64(i) + d.shift) % uint64(len(d.a))) }
+
+// ahead is how many rows behind those at hand are fetched.
+const ahead = 17
+
+// revisit is how many epochs lie between two in which no row is skipped.
+const revisit = 20
+
+// begin begins an epoch: rows are skipped by the gradients of the last one.
+func (d *Dual) begin(epoch int) {
+	if epoch == d.epoch {
+		return
+	}
+	d.top, d.bottom = math.Inf(1), math.Inf(-1)
+	if d.epoch >= 0 && d.highest > 0 {
+		d.top = d.highest
+	}
+	if d.epoch >= 0 && d.lowest < 0 {
+		d.bottom = d.lowest
+	}
+	d.epoch, d.highest, d.lowest = epoch, math.Inf(-1), math.Inf(1)
+	n := uint64(len(d.a))
+	r := rand.New(rand.NewPCG(uint64(epoch), n))
+	d.shift, d.factor = r.Uint64N(n), 1+r.Uint64N(n)
+	for gcd(d.factor, n) > 1 {
+		d.factor = 1 + r.Uint64N(n)
+	}
+}
+
+// gcd is the greatest common divisor.
+func gcd(a, b uint64) uint64 {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// read computes the step of the first of rows: what it adds to the weights is coef x.
+func (d *Dual) read(w []float32, bias *float32, set *data.Set, rows []int32) (coef float32, loss float64) {
+	i := rows[0]
+	d.z.Read(w, bias, rows, &coef) // 2 (0 - w.x)
+	y := float64(2*set.Y[i] - 1)
+	z := -y * float64(coef) / 2
+	if d.square[i] == 0 {
+		d.square[i] = d.squared(set, i)
+	}
+	q, a, next := float64(d.square[i])*d.spread, math.Abs(d.a[i]), 0.0
+	switch d.loss {
+	case Hinge:
+		next = d.clipped(a, z-1, q, d.c)
+		loss = max(0, 1-z)
+	case SquaredHinge:
+		next = d.clipped(a, z-1+a/(2*d.c), q+1/(2*d.c), math.Inf(1))
+		loss = max(0, 1-z) * max(0, 1-z)
+	default:
+		if i%few == 0 { // one stands for so many: an exponential takes a quarter of a step
+			loss = few * (max(0, -z) + math.Log1p(math.Exp(-math.Abs(z))))
+		}
+		next = d.c * bestOfLogistic(a/d.c, z, q*d.c)
+	}
+	if z != z {
+		return 0, z
+	}
+	d.a[i] = next
+	return float32((math.Abs(next) - a) * y * d.spread), loss
+}
+
+// clipped is the best value from 0 to most of the dual variable a, whose gradient is g and its second derivative q.
+// It has its sign bit set when the row is skipped from now on.
+func (d *Dual) clipped(a, g, q, most float64) float64 {
+	switch down := g; {
+	case a <= 0:
+		if g > d.top {
+			return math.Copysign(a, -1)
+		}
+		down = min(g, 0)
+		d.highest, d.lowest = max(d.highest, down), min(d.lowest, down)
+	case a >= most:
+		if g < d.bottom {
+			return math.Copysign(a, -1)
+		}
+		down = max(g, 0)
+		d.highest, d.lowest = max(d.highest, down), min(d.lowest, down)
+	default:
+		d.highest, d.lowest = max(d.highest, g), min(d.lowest, g)
+	}
+	return max(0, min(most, a-g/q))
+}
+
+// bestOfLogistic is the b that minimizes q/2 (b-a)^2 + z (b-a) + b log b + (1-b) log(1-b), by a few steps of Newton's
+// method from a; where that is at a bound, from the b of q = 0.
+func bestOfLogistic(a, z, q float64) float64 {
+	b := a
+	if b <= 0 || b >= 1 {
+		b = max(1e-12, min(1-1e-12, 1/(1+math.Exp(z))))
+	}
+	for range 10 {
+		next := b - (q*(b-a)+z+math.Log(b/(1-b)))/(q+1/(b*(1-b)))
+		switch { // it overshoots where the curvature falls
+		case next <= 0:
+			next = b / 10
+		case next >= 1:
+			next = 1 - (1-b)/10
+		}
+		move := math.Abs(next - b)
+		if b = next; move <= 0.05*min(b, 1-b) { // what is left is of the second order
+			break
+		}
+	}
+	return b
+}
+
+// squared is |x|^2 of a row, with the 1 of the bias.
+func (d *Dual) squared(set *data.Set, i int32) float32 {
+	sum := d.z.BiasStep
+	for _, v := range set.Val[set.Ptr[i]:set.Ptr[i+1]] {
+		sum += v * v
+	}
+	return sum
+}
