@@ -5,6 +5,8 @@
 // Its files, each of which uses only those below it:
 //
 //	papertable.go what is published and what was measured, side by side
+//	asgdclaims.go what publications say of asynchronous SGD
+//	asgd.go       those on asynchronous SGD, on a virtual clock
 //	paperruns.go  runs of the Hogwild! paper, and what it says of them
 //	tutorial.go   those of a tutorial
 //	paper.go      the plans of hogwild reproduce, files in plans
@@ -96,6 +98,9 @@ type Plan struct {
 	// SameLR has them compared at one rate.
 	Search int
 	SameLR bool
+	// Clock has cases compared by the virtual time that they take to TargetLoss, rates chosen by it too.
+	Clock  bool
+	AtOnce int     // so many runs at a time: more than one where no time is measured
 	Limits *Limits // what the machine can do, if it was measured
 	Notes  []string
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -82,6 +83,12 @@ type Reached struct {
 	SecondsToTarget []Number `json:"seconds_to_target"`
 	EpochsToTarget  []Number `json:"epochs_to_target"`
 }
+
+// asgdName begins the names of experiments on virtual clocks.
+const asgdName = "asgd"
+
+// clocked reports whether an experiment compares virtual times.
+func clocked(e *Experiment) bool { return e.Kind == "reproduce" && strings.HasPrefix(e.Name, asgdName) }
 
 // notRun stands for the reason of a failure where a run is missing.
 const notRun = "not run"

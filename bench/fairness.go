@@ -34,7 +34,7 @@ func (e *Experiment) smoke() []string {
 	for _, c := range e.Cases {
 		all = append(all, c.Seconds...)
 	}
-	if e.Kind != "reproduce" || !(Summarize(all).Median < shortRun) {
+	if e.Kind != "reproduce" || clocked(e) || !(Summarize(all).Median < shortRun) {
 		return nil
 	}
 	return []string{fmt.Sprintf("A smoke test: the median run trained for %s. The figures mean nothing, and no claim "+
@@ -232,6 +232,9 @@ func (e *Experiment) weakEvidence() (notes []string) {
 	if n := len(e.Seeds); len(e.Cases) > 1 && n < leastRepeats {
 		notes = append(notes, fmt.Sprintf("%s per case: too few to tell cases apart; verdicts need --repeat %d",
 			human.Plural(n, "run"), leastRepeats))
+	}
+	if clocked(e) { // whose time is virtual
+		return notes
 	}
 	var widths []Number
 	for _, c := range e.Cases {

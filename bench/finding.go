@@ -23,13 +23,12 @@ var FindingHeads = []string{"experiment", "claim", "published", "measured", "ver
 
 // AboutFindings says what the figures of FindingRows are, and when a statement holds.
 const AboutFindings = "Speed-ups are relative to the serial version (Hogwild! with one worker): published for 10 " +
-	"threads, measured with the most workers. " +
-	"Losses are test losses, or training losses for model averaging. All figures are medians of the repeats, in the " +
-	"order of the claim. " +
-	"≥ and ≈ allow 5%. A claim agrees if paired t-tests over the repeats show it (for ≈ an equivalence test), " +
-	"differs if they show the opposite, " +
-	"and is undecided otherwise, or with fewer than 5 repeats. The probability of any wrong verdict in the table is " +
-	"at most 5% (Holm's step-down)."
+	"threads, measured with the most workers. Losses are test losses, or training losses for model averaging. All " +
+	"figures are medians of the repeats, in the order of the claim. " + aboutVerdicts
+
+const aboutVerdicts = "≥ and ≈ allow 5%. A claim agrees if paired t-tests over the repeats show it (for ≈ an " +
+	"equivalence test), differs if they show the opposite, and is undecided otherwise, or with fewer than 5 " +
+	"repeats. The probability of any wrong verdict in the table is at most 5% (Holm's step-down)."
 
 // quantity is a speed-up or a loss: as published, NaN where it is not, and that of each of
 // our repeats.

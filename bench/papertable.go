@@ -93,8 +93,8 @@ func (e *Experiment) AboutTable() string {
 		"workers keep private copies of frequent features and merge them every few steps.", min(10, most), most)
 }
 
-// WriteReproduction writes what an experiment of PaperPlan or TutorialPlan comes to: the
-// table, and that of the verdicts.
+// WriteReproduction writes what an experiment of hogwild reproduce comes to: the table, and
+// that of the verdicts.
 func (e *Experiment) WriteReproduction(w io.Writer) error {
 	var b bytes.Buffer
 	for _, line := range e.smoke() {
@@ -103,9 +103,15 @@ func (e *Experiment) WriteReproduction(w io.Writer) error {
 	e.head(&b)
 	e.table(&b, PublishedHeads, e.PublishedTable(), e.AboutTable())
 	e.table(&b, TutorialHeads, e.TutorialTable(), "")
+	e.table(&b, AsgdHeads, AsgdTable(e), "")
 	about := AboutFindings
-	if e.Name == tutorialName {
+	switch {
+	case e.Name == tutorialName:
 		about = ""
+	case clocked(e):
+		heads, rows := AsgdGrid(e)
+		e.table(&b, heads, rows, "How many times as fast as plain: medians.")
+		about = AboutAsgd
 	}
 	e.table(&b, FindingHeads, e.FindingRows(), strings.TrimSpace("Verdicts: "+e.Verdicts()+". "+about))
 	e.toMind(&b)
@@ -132,11 +138,14 @@ func (e *Experiment) FindingRows() (rows [][]string) {
 	return rows
 }
 
-// Findings compares an experiment of PaperPlan or TutorialPlan with what is published.
+// Findings compares an experiment of hogwild reproduce with what is published.
 func (e *Experiment) Findings() []Finding {
 	list := e.paperFindings
-	if e.Name == tutorialName {
+	switch {
+	case e.Name == tutorialName:
 		list = e.tutorialFindings
+	case clocked(e):
+		list = func() []Finding { return asgdFindings(e) }
 	}
 	all := list()
 	var p []float64

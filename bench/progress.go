@@ -24,14 +24,15 @@ type progress struct {
 	took        [][]float64 // seconds, of the runs of each case that have ended
 	left        []int       // runs of each case that have not
 	search      bool        // of this step there may be others
+	atOnce      int         // runs at a time
 
 	mu   sync.Mutex
-	now  *running
+	now  []*running    // the one begun last is shown
 	stop chan struct{} // of the goroutine that renews the line
 	gone sync.WaitGroup
 }
 
-// running is the run that is under way.
+// running is a run that is under way.
 type running struct {
 	index  int // of its case
 	what   string
@@ -41,7 +42,7 @@ type running struct {
 
 // newProgress knows the trials that are there, of a part of the folder. There is nothing to show to nobody.
 func newProgress(w io.Writer, part string, trials [][]*trial) *progress {
-	p := &progress{live: human.NewLive(w), search: part == searches, took: make([][]float64, len(trials)),
+	p := &progress{live: human.NewLive(w), search: part == searches, atOnce: 1, took: make([][]float64, len(trials)),
 		left: make([]int, len(trials)), stop: make(chan struct{})}
 	for i, repeats := range trials {
 		for _, t := range repeats {
@@ -67,10 +68,11 @@ func newProgress(w io.Writer, part string, trials [][]*trial) *progress {
 func (p *progress) start(i int, c Case, seed uint64, folder string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.now = &running{i, fmt.Sprintf("%s, seed %d", c.Name, seed), folder, time.Now()}
+	r := &running{i, fmt.Sprintf("%s, seed %d", c.Name, seed), folder, time.Now()}
 	if p.search {
-		p.now.what = "searching rates: " + p.now.what
+		r.what = "searching rates: " + r.what
 	}
+	p.now = append(p.now, r)
 	p.draw()
 }
 
@@ -81,8 +83,9 @@ func (p *progress) finish(i int, t *trial) {
 	p.done++
 	p.left[i]--
 	p.took[i] = append(p.took[i], t.Took)
-	what, folder := p.now.what, p.now.folder
-	p.now = nil
+	at := slices.IndexFunc(p.now, func(r *running) bool { return r.index == i })
+	what, folder := p.now[at].what, p.now[at].folder
+	p.now = slices.Delete(p.now, at, at+1)
 	switch {
 	case t.Failed != "": // worth a line that stays
 		p.keep(p.line(p.done, what, "failed: "+t.Failed, p.remaining(0)))
@@ -123,10 +126,11 @@ func (p *progress) renew() {
 
 // draw draws the live line.
 func (p *progress) draw() {
-	if p.live.Size != nil && p.now != nil {
-		rate, loss := latest(p.now.folder)
+	if n := len(p.now); p.live.Size != nil && n > 0 {
+		r := p.now[n-1]
+		rate, loss := latest(r.folder)
 		_ = p.live.Draw(nil,
-			p.line(p.done+1, p.now.what, figures(rate, loss), p.remaining(time.Since(p.now.since).Seconds())))
+			p.line(p.done+n, r.what, figures(rate, loss), p.remaining(time.Since(r.since).Seconds())))
 	}
 }
 
@@ -142,7 +146,7 @@ func (p *progress) line(n int, what, figures string, left float64) string {
 	return strings.Join(parts, "   ")
 }
 
-// remaining is the time left, in seconds, when the run under way has taken so long: each
+// remaining is the time left, in seconds, when the run that is shown has taken so long: each
 // case takes as long as it did, and one that has not run yet as long as the others on
 // average. 0: not known.
 func (p *progress) remaining(elapsed float64) float64 {
@@ -160,10 +164,10 @@ func (p *progress) remaining(elapsed float64) float64 {
 	for i, n := range p.left {
 		left += float64(n) * expected(i)
 	}
-	if p.now != nil {
-		left -= min(elapsed, expected(p.now.index))
+	if n := len(p.now); n > 0 {
+		left -= min(elapsed, expected(p.now[n-1].index))
 	}
-	return left
+	return left / float64(p.atOnce)
 }
 
 func mean(list []float64) float64 {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -139,27 +140,12 @@ func order(turn, cases int) []int {
 // turns runs, for each seed, every case that is not done.
 func (w *work) turns(ctx context.Context) error {
 	w.show = newProgress(w.Progress, w.part, w.trials)
+	w.show.atOnce = max(1, w.plan.AtOnce)
 	defer w.show.close()
-	for turn, seed := range w.plan.Seeds {
+	for turn := range w.plan.Seeds {
 		before := w.show.done
-		for _, i := range order(turn, len(w.plan.Cases)) {
-			if w.trials[i][turn].done() {
-				continue
-			}
-			if ctx.Err() != nil {
-				return w.interrupted(ctx)
-			}
-			c := w.plan.Cases[i]
-			w.show.start(i, c, seed, w.folder(c, seed))
-			t, err := w.run(ctx, c, seed)
-			switch {
-			case err != nil && ctx.Err() != nil:
-				return w.interrupted(ctx)
-			case err != nil:
-				return err
-			}
-			w.trials[i][turn] = t
-			w.show.finish(i, t)
+		if err := w.turn(ctx, turn); err != nil {
+			return err
 		}
 		if w.part == "" && w.show.done > before && turn < len(w.plan.Seeds)-1 {
 			if err := w.save(w.experiment()); err != nil {
@@ -168,6 +154,42 @@ func (w *work) turns(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// turn runs every case that is not done with one seed, as many at a time as the plan says.
+func (w *work) turn(ctx context.Context, turn int) error {
+	within, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var all sync.WaitGroup
+	atWork := make(chan struct{}, max(1, w.plan.AtOnce))
+	for _, i := range order(turn, len(w.plan.Cases)) {
+		if w.trials[i][turn].done() {
+			continue
+		}
+		atWork <- struct{}{}
+		if within.Err() != nil {
+			break
+		}
+		all.Go(func() {
+			defer func() { <-atWork }()
+			runtime.LockOSThread() // see Run
+			defer runtime.UnlockOSThread()
+			c, seed := w.plan.Cases[i], w.plan.Seeds[turn]
+			w.show.start(i, c, seed, w.folder(c, seed))
+			t, err := w.run(within, c, seed)
+			if err != nil {
+				stop(err)
+				return
+			}
+			w.trials[i][turn] = t
+			w.show.finish(i, t)
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return w.interrupted(ctx)
+	}
+	return context.Cause(within)
 }
 
 // interrupted is the error of a plan that was stopped, and says how to continue.

@@ -16,7 +16,8 @@ import (
 // workers bears a rate N times as high as one worker does. So all cases of a group try the same rates with the same
 // seeds, and each is compared at its best. The rates are powers of two times the group's base, the first three around
 // it; while the best of any case is the least or the greatest tried, all try one beyond. Losses are of rows held out
-// of the training set, at the end of the last epoch: test rows have no say.
+// of the training set, at the end of the last epoch: test rows have no say. On a clock the best is the first at the
+// target, by the loss of the same rows.
 const (
 	moreRates   = 6 // at each end, at most
 	heldOut     = "0.1"
@@ -62,13 +63,13 @@ func (c *Case) asked() (all []Setting) {
 }
 
 // sought reports whether a search is to settle the rate of cases that are compared, or why not; "": nothing to say.
-func sought(cases []*Case) (why string, ok bool) {
+func (p *Plan) sought(cases []*Case) (why string, ok bool) {
 	for _, c := range cases {
 		if c.Value("lr") != cases[0].Value("lr") {
 			return "", false // it is what they compare
 		}
 		for _, u := range unsought {
-			if v := c.Value(u.flag); v != "" && v != "false" {
+			if v := c.Value(u.flag); v != "" && v != "false" && !(p.Clock && u.flag == "target-loss") {
 				return u.why, false
 			}
 		}
@@ -102,7 +103,7 @@ func (p *Plan) rates(try trier) (n tally, err error) {
 			continue
 		}
 		delete(groups, c.Group)
-		if why, ok := sought(cases); !ok {
+		if why, ok := p.sought(cases); !ok {
 			left[why] = append(left[why], c.Group)
 			continue
 		}
@@ -188,12 +189,21 @@ func (s *search) variant(c *Case, name string, set ...Setting) Case {
 		Settings: Override(c.Settings, append(c.asked(), set...))}
 }
 
+// rate is that of a power: of the root of two on a clock, whose times are finer than losses.
+func (s *search) rate(k int) float64 {
+	if !s.plan.Clock {
+		return math.Ldexp(s.base, k)
+	}
+	lr, _ := strconv.ParseFloat(fmt.Sprintf("%.3g", s.base*math.Pow(2, float64(k)/2)), 64)
+	return lr
+}
+
 // measure tries powers with all cases.
 func (s *search) measure(powers []int) error {
 	trials, err := s.run(s.plan.Search, func() (all []Case) {
 		for _, c := range s.cases {
 			for _, k := range powers {
-				lr := plainNumber(math.Ldexp(s.base, k))
+				lr := plainNumber(s.rate(k))
 				all = append(all, s.variant(c, "lr="+lr, Setting{"lr", lr}))
 			}
 		}
@@ -212,14 +222,14 @@ func (s *search) measure(powers []int) error {
 		for j, k := range powers {
 			var losses []Number
 			for _, t := range trials[i*len(powers)+j] {
-				losses = append(losses, Number(t.score(s.set)))
+				losses = append(losses, Number(s.score(t)))
 				s.alive[i] = s.alive[i] || t.done()
 			}
 			at := len(f.Rates)
 			if k < -1 {
 				at = 0
 			}
-			f.Rates, f.Losses = slices.Insert(f.Rates, at, math.Ldexp(s.base, k)), slices.Insert(f.Losses, at, losses)
+			f.Rates, f.Losses = slices.Insert(f.Rates, at, s.rate(k)), slices.Insert(f.Losses, at, losses)
 		}
 	}
 	return nil
@@ -229,7 +239,7 @@ func (s *search) measure(powers []int) error {
 // search goes by the training loss.
 func (s *search) run(n int, cases func() []Case) (trials [][]*trial, err error) {
 	for {
-		step := Plan{Command: s.plan.Command, Cases: cases(), Seeds: s.plan.searchSeeds(n)}
+		step := Plan{Command: s.plan.Command, Cases: cases(), Seeds: s.plan.searchSeeds(n), AtOnce: s.plan.AtOnce}
 		trials, err = s.try(step)
 		all := slices.Concat(trials...)
 		if err == nil && slices.Contains(all, nil) {
@@ -287,14 +297,21 @@ func (p *Plan) searchSeeds(n int) (seeds []uint64) {
 	return seeds
 }
 
-// score is a run's loss at the end of its last epoch; NaN if it has none.
-func (t *trial) score(set string) float64 {
-	if t.Failed != "" || len(t.History) == 0 {
+// score is a run's loss at the end of its last epoch, or on a clock when it reached the target; NaN if it has none.
+func (s *search) score(t *trial) float64 {
+	switch {
+	case t.Failed != "" || len(t.History) == 0:
 		return math.NaN()
+	case s.plan.Clock:
+		last := t.History[len(t.History)-1]
+		if x := VirtualTime(t.History, s.plan.TargetLoss); human.Finite(x) {
+			return x
+		} // else the search has to see in which direction the loss falls
+		return OnClock(last) * last.Judged().Loss / s.plan.TargetLoss
 	}
 	e := t.History[len(t.History)-1]
 	switch {
-	case set == training:
+	case s.set == training:
 		return e.TrainLoss
 	case e.ValidationLoss == nil:
 		return math.NaN()

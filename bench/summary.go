@@ -88,6 +88,10 @@ func (e *Experiment) head(b *bytes.Buffer) {
 	case slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Search != nil }):
 		b.WriteString("LR: the best of the learning rates that all cases of a group tried\n")
 	}
+	if clocked(e) {
+		b.WriteString("VIRTUAL TIME: to a test loss; 1 is what a gradient takes a fast worker, or takes on average\n")
+		return
+	}
 	b.WriteString("TIME TO: training time to that test loss; STALENESS: updates by other workers between read and " +
 		"write\n")
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {

@@ -3,6 +3,7 @@ package bench
 import (
 	"math"
 
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -59,17 +60,30 @@ func goalsOf(cases []*Measured) (goals []float64) {
 // the line from the end of the epoch before to that of the first one below. What the loss was at the start is not
 // known: a goal that the first epoch reaches counts from its end. NaN if it was never reached.
 func Reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
+	b, e, part := crossing(history, goal)
+	return b.Seconds + part*(e.Seconds-b.Seconds), float64(b.Epoch) + part*float64(e.Epoch-b.Epoch)
+}
+
+// VirtualTime is when that was by the clock of the run's virtual workers.
+func VirtualTime(history []rundir.EpochResult, goal float64) float64 {
+	b, e, part := crossing(history, goal)
+	return OnClock(b) + part*(OnClock(e)-OnClock(b))
+}
+
+// OnClock is the virtual time at the end of an epoch.
+func OnClock(e rundir.EpochResult) float64 { return e.TrainMetrics[control.VirtualTime] }
+
+// crossing is the epochs between whose ends a run first had a loss of goal, and how far between them.
+func crossing(history []rundir.EpochResult, goal float64) (b, e rundir.EpochResult, part float64) {
 	loss := func(i int) float64 { return history[i].Judged().Loss }
 	for i, e := range history {
-		if !(loss(i) <= goal) {
-			continue
+		switch {
+		case !(loss(i) <= goal):
+		case i == 0 || !human.Finite(loss(i-1)):
+			return e, e, 0
+		default:
+			return history[i-1], e, (loss(i-1) - goal) / (loss(i-1) - loss(i))
 		}
-		if i == 0 || !human.Finite(loss(i-1)) {
-			return e.Seconds, float64(e.Epoch)
-		}
-		b := history[i-1]
-		part := (loss(i-1) - goal) / (loss(i-1) - loss(i))
-		return b.Seconds + part*(e.Seconds-b.Seconds), float64(b.Epoch) + part*float64(e.Epoch-b.Epoch)
 	}
-	return math.NaN(), math.NaN()
+	return b, e, math.NaN()
 }

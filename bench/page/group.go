@@ -190,11 +190,16 @@ func (g *group) rates() (s Section) {
 		return s
 	}
 	var columns []bench.Column
+	what, format := "Loss of %s at the end of the last epoch", human.Loss
+	if bench.Clocked(g.e) != nil {
+		what, format = "Virtual time to the target loss of %s, longer by their ratio where a run ended above it",
+			human.Short
+	}
 	first := with[0].Search
 	for i, lr := range first.Rates {
 		columns = append(columns, human.Col(human.Plain(lr), func(c *bench.Measured) string {
 			if m := c.Search.Mean(i); human.Finite(m) {
-				return human.Loss(m)
+				return format(m)
 			}
 			return "failed"
 		}))
@@ -205,7 +210,7 @@ func (g *group) rates() (s Section) {
 		rows = "training rows"
 	}
 	return Section{Title: g.title("Learning rates tried"), Table: bench.Table(with, columns...),
-		Text: fmt.Sprintf("Loss of %s at the end of the last epoch, mean of %s; failed: one diverged or failed. "+
+		Text: fmt.Sprintf(what+", mean of %s; failed: one diverged or failed. "+
 			"All cases try the same rates, until none is best at the lowest or highest.", rows,
 			human.Plural(len(first.Seeds), "run"))}
 }

@@ -15,7 +15,9 @@ import (
 // verdict on each statement.
 func (p *Page) reproduction(e *bench.Experiment) {
 	p.Title = "Reproducing the Hogwild! paper"
-	if rows := e.TutorialTable(); rows != nil {
+	if runs := bench.Clocked(e); runs != nil {
+		p.asgd(e, runs)
+	} else if rows := e.TutorialTable(); rows != nil {
 		p.Title = "Reproducing a tutorial's synchronous SGD"
 		p.verdicts(e, "")
 		p.section(Section{Title: "Accuracy", Text: tutorialSource,
@@ -52,6 +54,27 @@ const (
 	aboutAverages = "Model averaging (figure 5b): the paper averages once, at the end; hogwild averages after each " +
 		"epoch, and each worker trains on its share of the data."
 )
+
+// asgd is how rules for late gradients compare.
+func (p *Page) asgd(e *bench.Experiment, runs []*bench.ClockRuns) {
+	p.Title = "Rules for late gradients"
+	p.verdicts(e, bench.AboutAsgd)
+	heads, rows := bench.AsgdGrid(e)
+	p.section(Section{Title: "Rules by speeds", Table: &human.Table{Heads: heads, Rows: rows},
+		Text: "How many times sooner than plain asynchronous SGD a rule reaches the loss: medians of the repeats."})
+	p.section(Section{Title: "Virtual time to the loss", Text: aboutRanges(e),
+		Table: &human.Table{Heads: bench.AsgdHeads, Rows: bench.AsgdTable(e)}})
+	var figures []figure.Figure
+	for _, r := range runs {
+		drawn := panel{part: r.Group}
+		for i, c := range r.Cases[:min(tellApart, len(r.Cases))] {
+			drawn.cases = append(drawn.cases, entry{setting(c.Settings, "rule"), i, c})
+		}
+		figures = append(figures, shown(curve(judgedLoss, overVirtualTime, drawn, aboutMedians+
+			" Runs end at the target."))...)
+	}
+	p.section(Section{Title: "Loss over virtual time", Figures: figures})
+}
 
 // verdicts is each statement of the publication with its figures and ours.
 func (p *Page) verdicts(e *bench.Experiment, about string) {

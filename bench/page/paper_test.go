@@ -10,6 +10,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
 )
 
@@ -119,5 +120,50 @@ func TestOfTutorial(t *testing.T) {
 	}
 	if got := cell(t, p, "Accuracy", "sync, measured", "epoch 3"); got != "90%" {
 		t.Errorf("the third epoch here: %q, want 90%%", got)
+	}
+}
+
+func TestOfAsgd(t *testing.T) {
+	plan, err := bench.AsgdPlan(bench.AsgdOptions{Quick: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := repeated(plan)
+	for i := range e.Cases {
+		c := &e.Cases[i]
+		last := 400.0
+		if strings.HasSuffix(c.Name, "minibatch") {
+			last = 1000
+		}
+		c.Target, c.LRUsed = 0.2, slices.Repeat([]bench.Number{0.1}, 5)
+		var h []rundir.EpochResult
+		for k, loss := range []float64{0.6, 0.2} {
+			h = append(h, rundir.EpochResult{Epoch: k + 1, Tested: rundir.Tested{TestLoss: loss},
+				TrainMetrics: map[string]float64{control.VirtualTime: last * float64(k+1) / 2}})
+		}
+		c.Histories = slices.Repeat([][]rundir.EpochResult{h}, 5)
+		c.Search = &bench.Search{Set: "validation", Seeds: []uint64{1001}, Rates: []float64{0.1, 0.141},
+			Losses: [][]bench.Number{{400}, {bench.Number(nan)}}, LR: 0.1}
+	}
+	p := OfExperiment(e)
+	if got := cell(t, p, "Rules by speeds", "minibatch", "slow-8"); got != "0.40" {
+		t.Errorf("minibatches are %q times as fast, want 0.40", got)
+	}
+	if got := cell(t, p, "slow-8: learning rates tried", "slow-8-plain", "0.1"); got != "400" {
+		t.Errorf("a virtual time of %q in the search, want 400", got)
+	}
+	f := p.Figures()
+	if len(f) != 3 || f[0].Name != "equal-loss-against-virtual-time" || f[1].Series[4].Name != "minibatch" ||
+		fmt.Sprint(f[1].Series[4].Points) != "[{500 0.6 0 0} {1000 0.2 0 0}]" {
+		t.Errorf("figures %+v", f)
+	}
+	var b bytes.Buffer
+	if err := p.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"Rules for late gradients", "Virtual time to the target loss", "Ringmaster 2025"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("the page lacks %q", part)
+		}
 	}
 }

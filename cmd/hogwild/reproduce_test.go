@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"io"
+	"path/filepath"
 	"testing"
 
 	"hogwild/bench"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/rundir"
 )
 
 // TestReproductionsAreTaken: train takes every case of every plan, as it would take the
@@ -23,6 +27,13 @@ func TestReproductionsAreTaken(t *testing.T) {
 		{Size: 0.01, Workers: []int{1, 2}},
 	} {
 		p, err := bench.PaperPlan(o, caseFlags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, p)
+	}
+	for _, o := range []bench.AsgdOptions{{}, {Quick: true}} {
+		p, err := bench.AsgdPlan(o, caseFlags{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,6 +64,48 @@ func TestReproductionsAreTaken(t *testing.T) {
 			}
 			if _, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target}); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
+			}
+		}
+	}
+}
+
+// TestAsgdRepeats trains some cases of the published comparison again: all times and losses are the same to the bit on
+// processors with the vector instructions of the one that they are from.
+func TestAsgdRepeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a few seconds")
+	}
+	e, err := bench.ReadExperiment("../../bench/results/zen5-2core-asgd.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(e.Cases); i += 7 {
+		c := &e.Cases[i]
+		folder := filepath.Join(t.TempDir(), "run")
+		args := []string{"train", "--seed=1", "--validation=none", "--save-every=0", "--quiet", "--run=" + folder}
+		for _, s := range c.All() {
+			args = append(args, "--"+s.Flag+"="+s.Value)
+		}
+		var stderr bytes.Buffer
+		if status := execute(args, io.Discard, &stderr); status != 0 {
+			t.Fatalf("%s: status %d: %s", c.Name, status, &stderr)
+		}
+		run, err := rundir.ReadRun(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run.Result.CPU != "avx512vbmi2" {
+			t.Skipf("the results are of avx512vbmi2, and these loops of %s", run.Result.CPU)
+		}
+		if len(run.Epochs) != len(c.Histories[0]) {
+			t.Errorf("%s: %d epochs, published are %d", c.Name, len(run.Epochs), len(c.Histories[0]))
+			continue
+		}
+		for k, want := range c.Histories[0] {
+			got := run.Epochs[k]
+			if got.TestLoss != want.TestLoss || bench.OnClock(got) != bench.OnClock(want) {
+				t.Errorf("%s, epoch %d: loss %v at %v, published is %v at %v", c.Name, k+1, got.TestLoss,
+					bench.OnClock(got), want.TestLoss, bench.OnClock(want))
 			}
 		}
 	}
