@@ -43,12 +43,12 @@ func learned(p panel, caption string) (all []figure.Figure) {
 	if len(p.cases) == 1 {
 		all = append(all, losses(p, caption))
 	} else if all = shown(curve(judgedLoss, overEpochs, p, caption),
-		curve(judgedLoss, overTime, p, caption)); len(all) == 0 {
+		curve(judgedLoss, p.time(), p, caption)); len(all) == 0 {
 		// nothing else was evaluated
-		all = append(all, curve(trainLoss, overEpochs, p, caption), curve(trainLoss, overTime, p, caption))
+		all = append(all, curve(trainLoss, overEpochs, p, caption), curve(trainLoss, p.time(), p, caption))
 	}
 	for _, s := range scores {
-		if f := shown(curve(s, overTime, p, caption)); len(f) > 0 {
+		if f := shown(curve(s, p.time(), p, caption)); len(f) > 0 {
 			return shown(append(all, f[0])...)
 		}
 	}
@@ -57,7 +57,7 @@ func learned(p panel, caption string) (all []figure.Figure) {
 
 // losses is both losses of a single case.
 func losses(p panel, caption string) figure.Figure {
-	f, train := curve(judgedLoss, overTime, p, caption), curve(trainLoss, overTime, p, "").Series[0]
+	f, train := curve(judgedLoss, p.time(), p, caption), curve(trainLoss, p.time(), p, "").Series[0]
 	f.Series[0].Name, f.Series[0].Color = p.set(), 0
 	train.Name, train.Color = "training", 1
 	f.Title, f.Series = "Loss", append(f.Series, train)
@@ -90,9 +90,21 @@ func curve(s, against quantity, p panel, caption string) figure.Figure {
 		f.Series = append(f.Series, line)
 	}
 	f.Y.Log = s.name != "accuracy" && decades(f) >= 1.5
-	f.X.Log = against.name == overTime.name && first > 0 && last >= 10*first
+	f.X.Log = against.name != overEpochs.name && first > 0 && last >= 10*first
 	f.X.Zero = !f.X.Log
 	return f
+}
+
+// time is what time is to a panel: virtual where all its cases are simulated.
+func (p panel) time() quantity {
+	for _, c := range p.cases {
+		for _, e := range slices.Concat(c.Histories...) {
+			if bench.OnClock(e) == 0 {
+				return overTime
+			}
+		}
+	}
+	return overVirtualTime
 }
 
 // set is the rows by which the epochs of a panel are judged.
