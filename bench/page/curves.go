@@ -34,7 +34,7 @@ var (
 	overEpochs = quantity{"epochs", "epoch", func(e rundir.EpochResult) float64 { return float64(e.Epoch) }}
 	overTime   = quantity{"time", "training time, s", func(e rundir.EpochResult) float64 { return e.Seconds }}
 
-	overVirtualTime = quantity{"virtual time", "virtual time, in gradients of a fast worker", bench.OnClock}
+	overVirtualTime = quantity{"virtual time", "virtual time", bench.OnClock}
 )
 
 // learned is how the cases of a panel learned: their losses, over epochs too where there are several to compare, and
