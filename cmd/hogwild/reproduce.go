@@ -78,7 +78,7 @@ All rules at some speeds try the same learning rates, with the same seeds, and e
 the rate that is the first at the loss, on rows held out of the training set.
 
 Virtual times do not depend on the machine: the same version gives the same figures on processors
-with the same vector instructions. It takes about ten minutes on two cores, about one with --quick.
+with the same vector instructions. It takes about ten minutes on two cores, under two with --quick.
 If it is interrupted, repeat the command to continue.
 
 FLAGS
