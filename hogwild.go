@@ -132,6 +132,15 @@ type Mode = config.Mode
 // ParseMode reads a Mode: async, sync, delayed:8 and so on.
 func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 
+// Rule is what is done with late gradients: Config.Rule and Config.Stale.
+type Rule = config.Rule
+
+// ParseRule reads a Rule: adaptive, drop:8 and so on.
+func ParseRule(text string) (r Rule, err error) {
+	err = r.UnmarshalText([]byte(text))
+	return r, err
+}
+
 // Result is what a run came to, as hogwild train --json prints it. A figure that the run does not have is
 // nil: TestAccuracy of values, TestRMSE of classes. What has no words here is in the glossary of docs/asynchrony.md.
 //
