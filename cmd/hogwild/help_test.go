@@ -33,6 +33,8 @@ var reached = map[string]struct {
 		map[string]string{"housing.csv": "california-housing/housing.csv"}},
 	"train --mode sync --workers 4 --average-every 1 --lr 0.1": {"test_accuracy", 0.9,
 		nil},
+	"train --mode clock:slow:8,2,4 --rule drop:8 --lr-cap off": {"test_accuracy", 0.9,
+		nil},
 	"train --data a9a --model logistic --batch 1 --workers 8 --tune": {"test_accuracy", 0.84,
 		map[string]string{"a9a": "a9a/a9a"}},
 	"train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0": {"test_accuracy", 0.91,

@@ -18,10 +18,10 @@ import (
 
 // BenchmarkBlocks is what a worker trains in a second of processor time, in an epoch behind the first, by turns in
 // async and in blocks of several grids, the most of each; and what share of that the copies of blocks take.
-// HOGWILD_BLOCKS names other data.
+// HOGWILD_TEST_BLOCKS names other data.
 func BenchmarkBlocks(b *testing.B) {
 	path := "synth:netflix:0.05"
-	if p := os.Getenv("HOGWILD_BLOCKS"); p != "" {
+	if p := os.Getenv("HOGWILD_TEST_BLOCKS"); p != "" {
 		path = p
 	}
 	modes := []string{"async", "blocks", "blocks:4", "blocks:16", "blocks:32"}
