@@ -217,6 +217,8 @@ func (c *Config) MayScale() error {
 	switch {
 	case c.Mode.Kind == Clock:
 		return Usage("mode %s is one process that simulates all workers: there is nothing to scale", c.Mode)
+	case c.Solver == Dual && c.Workers == 1:
+		return refuse("the one worker of solver dual trains as if nobody else wrote weights")
 	case c.Nodes > 1:
 		return refuse("with several nodes each keeps the workers that it began with")
 	case c.GPU == "":

@@ -13,6 +13,7 @@
 //	simplex.go        projections
 //	pending.go        the updates that it keeps back
 //	sample.go         staleness, conflicts, lost updates
+//	ascend.go         the dual solver on weights that nobody else writes
 //	blocks.go         mode blocks: a copy of what a block writes
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated

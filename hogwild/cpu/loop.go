@@ -25,8 +25,13 @@ func (d *cpu) stepBy(m model.Model) {
 	}
 	zero := d.delay != nil && d.delay.plain()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
-		d.cfg.Asked.Mode.Kind == config.Sync || d.cfg.Asked.Mode.Kind == config.Blocks || zero ||
-		d.cfg.Asked.Solver == config.Dual && d.cfg.Used.MergeEvery > 1)
+		d.cfg.Asked.Mode.Kind == config.Sync || d.cfg.Asked.Mode.Kind == config.Blocks || zero)
+	if dual, ok := m.(*model.Dual); ok {
+		d.fused = false
+		if d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1) {
+			d.dual = dual // nobody else writes what it trains
+		}
+	}
 	if d.halves, ok = m.(model.HalfStepper); ok {
 		d.coef = make([]float32, d.halves.CoefLen())
 	} else if !d.fused {
@@ -39,6 +44,9 @@ func (d *cpu) stepBy(m model.Model) {
 func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	if l := d.local; l == nil || l.held == 0 {
 		d.results = d.results[:0]
+	}
+	if d.dual != nil && len(cs) > 0 {
+		return d.ascend(cs)
 	}
 	steps, train := 0, d.chunk
 	if d.blocks != nil {

@@ -26,13 +26,16 @@ type Dual struct {
 	// what it does, and counts its own part alone when it merges.
 	spread float64
 
-	epoch           int
-	factor, shift   uint64  // of the permutation of the rows: see row
-	top, bottom     float64 // a row at a bound is skipped if its gradient lies beyond them: see skips
-	highest, lowest float64 // of the gradients of this epoch
-
+	epoch         int
+	factor, shift uint64 // of the permutation of the rows: see row
+	draw          *rand.Rand
+	top, bottom   float64 // a row at a bound is skipped if its gradient lies beyond them: see clipped
+	extremes
 	active []int32
 }
+
+// extremes are those of the gradients of this epoch.
+type extremes struct{ highest, lowest float64 }
 
 // MaxDual is what the dual variable of a loss lies below, in units of 1/(l2 n); false: the loss has none here.
 func (l Loss) MaxDual() (most float64, ok bool) {
@@ -69,30 +72,66 @@ func SuitsDual(m Model, set *data.Set) bool {
 // Suits is true: see SuitsDual.
 func (d *Dual) Suits(*data.Set) (steps, copied bool) { return true, true }
 
-// Steps takes the steps of the rows that are not skipped.
-func (d *Dual) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
-	d.begin(s.Epoch)
+// Choose lists those of the rows that take their turn in another order, for Steps: first, all that are not skipped.
+func (d *Dual) Choose(rows []int32, epoch int, first bool) []int32 {
+	d.begin(epoch)
 	d.active = d.active[:0]
+	all := first && epoch%revisit == 0
 	for _, i := range rows {
-		if i = d.row(i); d.epoch%revisit == 0 || !math.Signbit(d.a[i]) {
+		if all || !math.Signbit(d.a[i]) {
 			d.active = append(d.active, i)
 		}
 	}
-	n := len(d.active)
-	for _, i := range rows[len(rows):min(cap(rows), len(rows)+ahead)] {
-		d.active = append(d.active, d.row(i))
+	for k := len(d.active) - 1; k > 0; k-- {
+		at := d.draw.IntN(k + 1)
+		d.active[k], d.active[at] = d.active[at], d.active[k]
 	}
-	list := d.active[:n]
+	return d.active
+}
+
+// Steps takes the steps of the rows.
+func (d *Dual) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
+	d.begin(s.Epoch)
 	var total float64
 	matrix, bias := d.stages[0].matrix(w), d.biasIn(w, s)
-	for k := range list {
-		coef, loss := d.read(matrix, bias, set, list[k:])
-		if coef != 0 {
-			d.z.Write(matrix, bias, list[k], 1, coef)
+	for k, i := range rows {
+		idx := set.Idx[set.Ptr[i]:set.Ptr[i+1]]
+		if len(idx) > short {
+			coef, loss := d.read(matrix, bias, set, rows[k:])
+			if coef != 0 {
+				d.z.Write(matrix, bias, i, 1, coef)
+			}
+			total += loss
+			continue
 		}
+		val := set.Val[set.Ptr[i]:][:len(idx)]
+		coef, loss := d.step(set, i, dot(matrix, idx, val)+d.z.BiasStep**bias)
 		total += loss
+		if coef != 0 {
+			for k, j := range idx {
+				matrix[j] += coef * val[k]
+			}
+			*bias += coef * d.z.BiasStep
+		}
 	}
 	return total
+}
+
+// short is how many features a row has at most whose step takes less time than calls of package vec.
+const short = 32
+
+// dot is w.x of a row.
+func dot(w []float32, idx []uint32, val []float32) float32 {
+	var even, odd float32
+	k := 0
+	for ; k+1 < len(idx) && k+1 < len(val); k += 2 {
+		even += w[idx[k]] * val[k]
+		odd += w[idx[k+1]] * val[k+1]
+	}
+	if k < len(idx) {
+		even += w[idx[k]] * val[k]
+	}
+	return even + odd
 }
 
 // Read computes a step, and writes the row's dual variable.
@@ -133,9 +172,6 @@ func (d *Dual) Touched(set *data.Set, row int32, ranges []Range) []Range {
 // far less where the same ones follow each other each time.
 func (d *Dual) row(i int32) int32 { return int32((d.factor*uint64(i) + d.shift) % uint64(len(d.a))) }
 
-// ahead is how many rows behind those at hand are fetched.
-const ahead = 17
-
 // revisit is how many epochs lie between two in which no row is skipped.
 const revisit = 20
 
@@ -153,10 +189,10 @@ func (d *Dual) begin(epoch int) {
 	}
 	d.epoch, d.highest, d.lowest = epoch, math.Inf(-1), math.Inf(1)
 	n := uint64(len(d.a))
-	r := rand.New(rand.NewPCG(uint64(epoch), n))
-	d.shift, d.factor = r.Uint64N(n), 1+r.Uint64N(n)
+	d.draw = rand.New(rand.NewPCG(uint64(epoch), n))
+	d.shift, d.factor = d.draw.Uint64N(n), 1+d.draw.Uint64N(n)
 	for gcd(d.factor, n) > 1 {
-		d.factor = 1 + r.Uint64N(n)
+		d.factor = 1 + d.draw.Uint64N(n)
 	}
 }
 
@@ -170,12 +206,16 @@ func gcd(a, b uint64) uint64 {
 
 // read computes the step of the first of rows: what it adds to the weights is coef x.
 func (d *Dual) read(w []float32, bias *float32, set *data.Set, rows []int32) (coef float32, loss float64) {
-	i := rows[0]
 	d.z.Read(w, bias, rows, &coef) // 2 (0 - w.x)
+	return d.step(set, rows[0], -coef/2)
+}
+
+// step is read of row i with this w.x.
+func (d *Dual) step(set *data.Set, i int32, wx float32) (coef float32, loss float64) {
 	y := float64(2*set.Y[i] - 1)
-	z := -y * float64(coef) / 2
+	z := y * float64(wx)
 	if d.square[i] == 0 {
-		d.square[i] = d.squared(set, i)
+		d.square[i] = norm2(set, i) + d.z.BiasStep
 	}
 	q, a, next := float64(d.square[i])*d.spread, math.Abs(d.a[i]), 0.0
 	switch d.loss {
@@ -243,9 +283,8 @@ func bestOfLogistic(a, z, q float64) float64 {
 	return b
 }
 
-// squared is |x|^2 of a row, with the 1 of the bias.
-func (d *Dual) squared(set *data.Set, i int32) float32 {
-	sum := d.z.BiasStep
+// norm2 is |x|^2 of a row.
+func norm2(set *data.Set, i int32) (sum float32) {
 	for _, v := range set.Val[set.Ptr[i]:set.Ptr[i+1]] {
 		sum += v * v
 	}

@@ -1,0 +1,49 @@
+package cpu
+
+import (
+	"math"
+
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/plan"
+)
+
+// mostPasses are over the rows in hand in an epoch. Taken by themselves too often, they fit what others have left.
+const mostPasses = 8
+
+// ascend takes the steps of the dual solver on the rows of all chunks in hand. The first pass is over those that are
+// not skipped. As long as there are fewer steps than rows, the others make further passes over the ones that are left:
+// an epoch of few steps takes less time than what lies between two epochs. Local steps count towards a merge, and not
+// the rows that are skipped.
+func (d *cpu) ascend(cs []plan.Chunk) ([]plan.ChunkResult, error) {
+	d.lineUp(cs)
+	d.sample.waited = d.sample.waited || d.length.Epoch != cs[0].Epoch
+	d.length.Epoch = cs[0].Epoch
+	rows, total, taken := d.queue, 0.0, 0
+	for pass := range mostPasses {
+		list := d.dual.Choose(rows, d.length.Epoch, pass == 0)
+		if pass > 0 && taken+len(list) > len(rows) {
+			break
+		}
+		taken += len(list)
+		for len(list) > 0 {
+			n := d.room(len(list))
+			d.begin(list)
+			loss := d.own.steps(d.step, d.set, list[:n], d.length)
+			if d.steps += int64(n); math.IsNaN(loss) || math.IsInf(loss, 0) {
+				d.drop()
+				return nil, &device.NotFiniteError{Step: d.steps, Loss: loss, LR: 1}
+			}
+			if pass == 0 {
+				total += loss
+			}
+			d.stepped(n)
+			list = list[n:]
+		}
+	}
+	for _, c := range cs {
+		share := float64(c.Count) / float64(len(rows))
+		d.results = append(d.results, plan.ChunkResult{Examples: c.Count, Steps: c.Count, Loss: total * share})
+	}
+	d.merge(true)
+	return d.results, nil
+}
