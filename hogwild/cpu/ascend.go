@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 )
 
@@ -11,24 +12,24 @@ import (
 const mostPasses = 8
 
 // ascend takes the steps of the dual solver on the rows of all chunks in hand. The first pass is over those that are
-// not skipped. As long as there are fewer steps than rows, the others make further passes over the ones that are left:
-// an epoch of few steps takes less time than what lies between two epochs. Local steps count towards a merge, and not
-// the rows that are skipped.
-func (d *cpu) ascend(cs []plan.Chunk) ([]plan.ChunkResult, error) {
+// not skipped. Where these are at most half, others follow, up to twice as many steps as rows: an epoch of few steps
+// takes less time than what lies between two epochs. Few rows by themselves have one pass. Local steps count towards a
+// merge, and not the rows that are skipped.
+func ascend(d *cpu, dual *model.Dual, cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	d.lineUp(cs)
 	d.sample.waited = d.sample.waited || d.length.Epoch != cs[0].Epoch
 	d.length.Epoch = cs[0].Epoch
 	rows, total, taken := d.queue, 0.0, 0
 	for pass := range mostPasses {
-		list := d.dual.Choose(rows, d.length.Epoch, pass == 0)
-		if pass > 0 && taken+len(list) > len(rows) {
+		list := dual.Choose(rows, d.length.Epoch, pass == 0)
+		if pass > 0 && (4*d.plan.Workers*len(rows) < d.plan.N || 2*len(list) > len(rows) || taken+len(list) > 2*len(rows)) {
 			break
 		}
 		taken += len(list)
 		for len(list) > 0 {
 			n := d.room(len(list))
 			d.begin(list)
-			loss := d.own.steps(d.step, d.set, list[:n], d.length)
+			loss := d.own.steps(dual, d.set, list[:n], d.length)
 			if d.steps += int64(n); math.IsNaN(loss) || math.IsInf(loss, 0) {
 				d.drop()
 				return nil, &device.NotFiniteError{Step: d.steps, Loss: loss, LR: 1}

@@ -2,6 +2,7 @@
 //
 //	backend.go        the Backend
 //	loop.go           the hot loop of all modes
+//	ascend.go         the dual solver on weights that nobody else writes
 //	guard.go          what the modes put between read and write
 //	delay.go          mode clock
 //	rows.go           which rows are next
@@ -13,7 +14,6 @@
 //	simplex.go        projections
 //	pending.go        the updates that it keeps back
 //	sample.go         staleness, conflicts, lost updates
-//	ascend.go         the dual solver on weights that nobody else writes
 //	blocks.go         mode blocks: a copy of what a block writes
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated

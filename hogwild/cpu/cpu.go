@@ -31,7 +31,6 @@ type cpu struct {
 	model    model.Model
 	step     model.Stepper     // the model, when it takes the steps of this run by itself; else nil
 	halves   model.HalfStepper // the same, when it takes them in two halves
-	dual     *model.Dual       // the same, where it takes the steps of many rows at once: see ascend.go; else nil
 	fused    bool              // nothing stands between the halves of its steps
 	length   model.Step        // of those steps, without their rate
 	coef     []float32         // of the step at hand

@@ -26,11 +26,8 @@ func (d *cpu) stepBy(m model.Model) {
 	zero := d.delay != nil && d.delay.plain()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
 		d.cfg.Asked.Mode.Kind == config.Sync || d.cfg.Asked.Mode.Kind == config.Blocks || zero)
-	if dual, ok := m.(*model.Dual); ok {
-		d.fused = false
-		if d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1) {
-			d.dual = dual // nobody else writes what it trains
-		}
+	if d.cfg.Asked.Solver == config.Dual { // where nobody else writes what it trains: see ascend
+		d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1)
 	}
 	if d.halves, ok = m.(model.HalfStepper); ok {
 		d.coef = make([]float32, d.halves.CoefLen())
@@ -45,8 +42,8 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	if l := d.local; l == nil || l.held == 0 {
 		d.results = d.results[:0]
 	}
-	if d.dual != nil && len(cs) > 0 {
-		return d.ascend(cs)
+	if dual, ok := d.step.(*model.Dual); ok && d.fused && len(cs) > 0 {
+		return ascend(d, dual, cs)
 	}
 	steps, train := 0, d.chunk
 	if d.blocks != nil {

@@ -35,7 +35,10 @@ type Dual struct {
 }
 
 // extremes are those of the gradients of this epoch.
-type extremes struct{ highest, lowest float64 }
+type extremes struct {
+	highest, lowest float64
+	seen            int // of so many rows
+}
 
 // MaxDual is what the dual variable of a loss lies below, in units of 1/(l2 n); false: the loss has none here.
 func (l Loss) MaxDual() (most float64, ok bool) {
@@ -77,7 +80,14 @@ func (d *Dual) Choose(rows []int32, epoch int, first bool) []int32 {
 	d.begin(epoch)
 	d.active = d.active[:0]
 	all := first && epoch%revisit == 0
+	if first {
+		d.seen += len(rows)
+	}
 	for _, i := range rows {
+		// The order ends with the same rows in each epoch. Always trained last, on the copy of one, they do not settle.
+		if i += int32(d.shift); i < 0 || int(i) >= len(d.a) {
+			i -= int32(len(d.a))
+		}
 		if all || !math.Signbit(d.a[i]) {
 			d.active = append(d.active, i)
 		}
@@ -139,6 +149,7 @@ func (d *Dual) Read(w []float32, set *data.Set, rows []int32, s Step, coef []flo
 	_ *vec.Guard) (done int, loss, p float64) {
 	d.begin(s.Epoch)
 	i := d.row(rows[0])
+	d.seen++
 	if coef[0] = 0; d.epoch%revisit != 0 && math.Signbit(d.a[i]) {
 		return 0, 0, 1
 	}
@@ -173,21 +184,24 @@ func (d *Dual) Touched(set *data.Set, row int32, ranges []Range) []Range {
 func (d *Dual) row(i int32) int32 { return int32((d.factor*uint64(i) + d.shift) % uint64(len(d.a))) }
 
 // revisit is how many epochs lie between two in which no row is skipped.
-const revisit = 20
+const revisit = 10
 
 // begin begins an epoch: rows are skipped by the gradients of the last one.
 func (d *Dual) begin(epoch int) {
 	if epoch == d.epoch {
 		return
 	}
-	d.top, d.bottom = math.Inf(1), math.Inf(-1)
-	if d.epoch >= 0 && d.highest > 0 {
-		d.top = d.highest
+	if few := d.seen < len(d.a)/16; !few || d.epoch < 0 { // few say little of what the others' gradients are
+		d.top, d.bottom = math.Inf(1), math.Inf(-1)
+		if d.seen > 0 && d.highest > 0 {
+			d.top = d.highest
+		}
+		if d.seen > 0 && d.lowest < 0 {
+			d.bottom = d.lowest
+		}
+		d.seen, d.highest, d.lowest = 0, math.Inf(-1), math.Inf(1)
 	}
-	if d.epoch >= 0 && d.lowest < 0 {
-		d.bottom = d.lowest
-	}
-	d.epoch, d.highest, d.lowest = epoch, math.Inf(-1), math.Inf(1)
+	d.epoch = epoch
 	n := uint64(len(d.a))
 	d.draw = rand.New(rand.NewPCG(uint64(epoch), n))
 	d.shift, d.factor = d.draw.Uint64N(n), 1+d.draw.Uint64N(n)
