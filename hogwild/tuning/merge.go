@@ -159,7 +159,7 @@ func dualMerging(c *config.Config, f Facts) (every int, spread float64) {
 	most := int(dualTogether * f.RowNorm / f.RawLambda / float64(c.Workers))
 	every = min(most, 512)
 	if most < fewestDual {
-		every = 2 * fewestDual
+		every = 8 * fewestDual
 	}
 	if every = told(c, every); every > most {
 		return every, max(1, 0.7*float64(c.Workers))
