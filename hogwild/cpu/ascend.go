@@ -12,9 +12,9 @@ import (
 const mostPasses = 8
 
 // ascend takes the steps of the dual solver on the rows of all chunks in hand. The first pass is over those that are
-// not skipped. Where these are at most three quarters, others follow, up to twice as many steps as rows: an epoch of few steps
-// takes less time than what lies between two epochs. Few rows by themselves have one pass. Local steps count towards a
-// merge, and not the rows that are skipped.
+// not skipped. Where these are at most three quarters, others follow, up to twice as many steps as rows: an epoch of
+// few steps takes less time than what lies between two epochs. Few rows by themselves have one pass. Local steps count
+// towards a merge, and not the rows that are skipped.
 func ascend(d *cpu, dual *model.Dual, cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	d.lineUp(cs)
 	d.sample.waited = d.sample.waited || d.length.Epoch != cs[0].Epoch
@@ -22,7 +22,8 @@ func ascend(d *cpu, dual *model.Dual, cs []plan.Chunk) ([]plan.ChunkResult, erro
 	rows, total, taken := d.queue, 0.0, 0
 	for pass := range mostPasses {
 		list := dual.Choose(rows, d.length.Epoch, pass == 0)
-		if pass > 0 && (4*d.plan.Workers*len(rows) < d.plan.N || 4*len(list) > 3*len(rows) || taken+len(list) > 2*len(rows)) {
+		few, most := 4*d.plan.Workers*len(rows) < d.plan.N, 4*len(list) > 3*len(rows)
+		if pass > 0 && (few || most || taken+len(list) > 2*len(rows)) {
 			break
 		}
 		taken += len(list)
