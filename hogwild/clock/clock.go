@@ -22,8 +22,6 @@ type Clock struct {
 	scale     *Scaler
 	durations *durations
 
-	now      float64
-	version  int // k: updates so far
 	epoch    int
 	begun    int // gradients since nothing was in flight
 	idle     []int
@@ -38,12 +36,11 @@ type Clock struct {
 
 // Counts are what became of gradients since the run's first epoch.
 type Counts struct {
-	Time      float64 // virtual
-	Computed  int     // those in flight are not yet
-	Applied   int     // each in a step by itself, or in a mean
-	Dropped   int     // also those that a stopped worker left unfinished
-	Landed    int     // steps: versions of the weights
-	Restarted int     // gradients that were begun again
+	Time     float64 // virtual
+	Computed int     // those in flight are not yet
+	Applied  int     // each in a step by itself, or in a mean
+	Dropped  int     // also those that a stopped worker left unfinished
+	Landed   int     // steps: the version k of the weights
 }
 
 // gradient is one that a worker computes.
@@ -76,18 +73,18 @@ func New(c *config.Config) (*Clock, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Clock{rule: c.Rule, scale: NewScaler(c.Rule, d.workers), durations: d, deadline: math.NaN()}
+	k := &Clock{rule: c.Rule, scale: NewScaler(c.Rule, d.N), durations: d, deadline: math.NaN()}
 	k.gather()
 	return k, nil
 }
 
 // Workers is how many it plays.
-func (c *Clock) Workers() int { return c.durations.workers }
+func (c *Clock) Workers() int { return c.durations.N }
 
 // gather has all workers idle, in the order of ranks.
 func (c *Clock) gather() {
 	c.idle = c.idle[:0]
-	for rank := range c.durations.workers {
+	for rank := range c.durations.N {
 		c.idle = append(c.idle, rank)
 	}
 	c.begun = 0
@@ -103,7 +100,7 @@ func (c *Clock) Begin(epoch, examples, steps int) (slot int) {
 	}
 	last := len(c.slots) - 1
 	g := gradient{rank: c.idle[0], slot: c.slots[last], examples: examples, steps: steps,
-		full: c.begun >= c.durations.workers-1}
+		full: c.begun >= c.durations.N-1}
 	c.idle, c.slots = c.idle[:copy(c.idle, c.idle[1:])], c.slots[:last]
 	c.start(g)
 	return g.slot
@@ -111,7 +108,7 @@ func (c *Clock) Begin(epoch, examples, steps int) (slot int) {
 
 // start has a worker begin on the weights as they are.
 func (c *Clock) start(g gradient) {
-	g.at, g.done = c.version, c.now
+	g.at, g.done = c.Landed, c.Time
 	for i := range g.steps {
 		g.done += c.durations.next(g.rank, c.epoch, c.begun, i)
 	}
@@ -124,14 +121,14 @@ func (c *Clock) start(g gradient) {
 func (c *Clock) Busy() bool {
 	means := c.rule.Kind == config.Rennala || c.rule.Kind == config.Quorum
 	return len(c.idle) == 0 ||
-		means && slices.ContainsFunc(c.flight, func(g gradient) bool { return g.done <= c.now })
+		means && slices.ContainsFunc(c.flight, func(g gradient) bool { return g.done <= c.Time })
 }
 
 // Next goes on to the next moment at which something happens.
 func (c *Clock) Next(h Holder) {
 	i := c.earliest()
 	if c.flight[i].done > c.deadline {
-		c.now = c.deadline
+		c.Time = c.deadline
 		c.step(h)
 		return
 	}
@@ -142,7 +139,7 @@ func (c *Clock) Next(h Holder) {
 
 // earliest is which gradient in flight is complete first; of equal ones that of the lowest rank.
 func (c *Clock) earliest() (first int) {
-	switch d := c.durations; d.kind {
+	switch d := c.durations; d.Kind {
 	case config.Equal:
 		return 0
 	case config.AnyLands:
@@ -160,7 +157,7 @@ func (c *Clock) earliest() (first int) {
 // Drain has all that is in flight arrive, as at the end of an epoch: nobody begins anything meanwhile.
 func (c *Clock) Drain(h Holder) {
 	for len(c.flight) > 0 {
-		if c.durations.kind == config.AnyLands { // as delayed:geometric:K always did
+		if c.durations.Kind == config.AnyLands { // as delayed:geometric:K always did
 			g := c.flight[0]
 			c.flight = slices.Delete(c.flight, 0, 1)
 			c.arrive(g, h)
@@ -171,15 +168,14 @@ func (c *Clock) Drain(h Holder) {
 	if len(c.held) > 0 {
 		c.step(h)
 	}
-	c.Time = c.now
 	c.gather()
 }
 
 // arrive does with a complete gradient what the rule says.
 func (c *Clock) arrive(g gradient, h Holder) {
-	tau := c.version - g.at
-	if c.now = max(c.now, g.done); c.durations.kind == config.AnyLands { // one of n workers is done each time
-		c.now = float64(c.Computed+1) / float64(c.durations.workers)
+	tau := c.Landed - g.at
+	if c.Time = max(c.Time, g.done); c.durations.Kind == config.AnyLands { // one of n workers is done each time
+		c.Time = float64(c.Computed+1) / float64(c.durations.N)
 	}
 	c.Computed++
 	h.Arrived(g.slot, tau, g.full)
@@ -194,14 +190,14 @@ func (c *Clock) arrive(g gradient, h Holder) {
 			c.step(h)
 		}
 	case config.Minibatch:
-		if c.held = append(c.held, g); len(c.held) == c.durations.workers {
+		if c.held = append(c.held, g); len(c.held) == c.durations.N {
 			c.step(h)
 			c.gather()
 		}
 	case config.Quorum:
 		c.held = append(c.held, g)
 		if len(c.held) == c.rule.N {
-			c.deadline = c.now + c.rule.X
+			c.deadline = c.Time + c.rule.X
 		}
 		if c.rule.X == 0 && len(c.held) == c.rule.N {
 			c.step(h)
@@ -246,7 +242,6 @@ func (c *Clock) land(h Holder, gs []gradient, scales []float64) {
 	h.Land(l)
 	c.slots = append(c.slots, l.Slots...)
 	c.Applied += len(gs)
-	c.version++
 	c.Landed++
 	if !c.rule.Stop {
 		return
@@ -254,13 +249,12 @@ func (c *Clock) land(h Holder, gs []gradient, scales []float64) {
 	late := slices.Clone(c.flight)
 	c.flight = c.flight[:0]
 	for _, g := range late {
-		if c.version-g.at < c.rule.N {
+		if c.Landed-g.at < c.rule.N {
 			c.flight = append(c.flight, g)
 			continue
 		}
 		c.Dropped++
 		c.Computed++
-		c.Restarted++
 		h.Again(g.slot)
 		c.start(g)
 	}

@@ -22,7 +22,7 @@ type heard struct {
 func (h *heard) Land(Landing) {}
 func (h *heard) Again(int)    {}
 func (h *heard) Arrived(_, tau int, _ bool) {
-	h.taus, h.times = append(h.taus, tau), append(h.times, h.c.now)
+	h.taus, h.times = append(h.taus, tau), append(h.times, h.c.Time)
 }
 
 // run plays so many gradients of one epoch.
@@ -137,7 +137,7 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k.durations.kind = config.Trace
+		k.durations.Kind = config.Trace
 		for _, i := range order {
 			k.durations.traces = append(k.durations.traces, []bar{{speeds[i], 1}})
 		}

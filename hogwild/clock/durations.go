@@ -15,10 +15,8 @@ import (
 // the epoch and the number of the gradient in it alone.
 type durations struct {
 	config.Speeds
-	kind    config.SpeedKind
-	workers int
-	seed    uint64
-	traces  [][]bar // of each worker of a trace
+	seed   uint64
+	traces [][]bar // of each worker of a trace
 }
 
 // bar is how often a duration was measured, with all shorter ones.
@@ -28,12 +26,12 @@ type bar struct {
 }
 
 func newDurations(s config.Speeds, seed uint64) (d *durations, err error) {
-	d = &durations{Speeds: s, kind: s.Kind, workers: s.N, seed: seed}
+	d = &durations{Speeds: s, seed: seed}
 	if s.Kind == config.Trace {
 		if d.traces, err = readTrace(s.File); err != nil {
 			return nil, config.Usage("mode clock:trace:%s: %w", s.File, err)
 		}
-		d.workers = len(d.traces)
+		d.N = len(d.traces)
 	}
 	return d, nil
 }
@@ -44,7 +42,7 @@ func Workers(s config.Speeds) int {
 	if err != nil {
 		return 0
 	}
-	return d.workers
+	return d.N
 }
 
 // readTrace reads how long the steps of a run's workers took, from its report.
@@ -81,9 +79,9 @@ func readTrace(folder string) (all [][]bar, err error) {
 
 // next is how long a worker takes for its next local step of a gradient.
 func (d *durations) next(rank, epoch, begun, step int) float64 {
-	switch d.kind {
+	switch d.Kind {
 	case config.Slow:
-		if rank >= d.workers-d.M {
+		if rank >= d.N-d.M {
 			return d.X
 		}
 	case config.Sqrt:

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"hogwild/internal/human"
 )
 
 // RuleKind is what is done with a gradient that comes late.
@@ -106,7 +108,7 @@ func (r *Rule) setValue(value string, given bool) (err error) {
 		}
 	case Clip, Compensate:
 		if r.X, err = strconv.ParseFloat(value, 64); err != nil || !(r.X >= 0) || r.Kind == Clip && r.X == 0 ||
-			r.Kind == Compensate && !finite(r.X) {
+			r.Kind == Compensate && !human.Finite(r.X) {
 			return fmt.Errorf("write %s:X, with a number above 0", name)
 		}
 	case Drop, Rennala, Quorum, DelayedNesterov:
@@ -118,7 +120,7 @@ func (r *Rule) setValue(value string, given bool) (err error) {
 		case more && r.Kind == Drop && rest == "stop":
 			r.Stop = true
 		case more && r.Kind == Quorum:
-			if r.X, err = strconv.ParseFloat(rest, 64); err != nil || !(r.X > 0) || !finite(r.X) {
+			if r.X, err = strconv.ParseFloat(rest, 64); err != nil || !(r.X > 0) || !human.Finite(r.X) {
 				return fmt.Errorf("write quorum:Q or quorum:Q,S, with a time S above 0")
 			}
 		case more:

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -121,6 +120,3 @@ func (s Speeds) String() string {
 	}
 	return text
 }
-
-// finite reports whether x is a number that can be computed with.
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

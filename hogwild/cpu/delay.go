@@ -118,18 +118,10 @@ func (l *delay) keep(u *pending, rows []int32, lr float64) {
 	case config.Clip:
 		u.norm = norm(d.dense)
 	case config.Compensate:
-		u.from = resized(u.from, d.own.len())
+		u.from = emptied(u.from, d.own.len())[:d.own.len()]
 		copy(u.from, d.own.view())
 	}
 	d.copyGradient(u)
-}
-
-// resized is v with n numbers, whatever they are.
-func resized(v []float32, n int) []float32 {
-	if cap(v) < n {
-		return make([]float32, n)
-	}
-	return v[:n]
 }
 
 // norm is the length of a vector.
@@ -158,7 +150,7 @@ func (l *delay) step(rows []int32, lr float64) {
 // complete ends the local steps of a virtual worker.
 func (l *delay) complete() {
 	u := l.slot(l.clock.Begin(l.epoch, l.examples, l.made))
-	u.dense = resized(u.dense, len(l.copy))
+	u.dense = emptied(u.dense, len(l.copy))[:len(l.copy)]
 	copy(u.dense, l.d.weights.view())
 	vec.Axpy(-1, l.copy, u.dense)
 	l.d.own, l.made, l.examples = l.d.weights, 0, 0

@@ -48,7 +48,7 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 		c.Batch, c.LR, c.LRCap = 1, 1, "off" // steps have the length that is best
 		return checkData(r.Train)
 	case *core.Settled:
-		if _, ok := r.Spec.Loss.MaxDual(); !ok || !model.SuitsDual(e.Plain, r.Train) {
+		if !r.Spec.Loss.HasDual() || !model.SuitsDual(e.Plain, r.Train) {
 			return config.Usage("solver dual with model %s, loss %s: it trains linear models by the hinge, "+
 				"squared-hinge and logistic losses; use model hinge, squared-hinge or logistic", c.Model, c.Loss)
 		}

@@ -40,16 +40,8 @@ type extremes struct {
 	seen            int // of so many rows
 }
 
-// MaxDual is what the dual variable of a loss lies below, in units of 1/(l2 n); false: the loss has none here.
-func (l Loss) MaxDual() (most float64, ok bool) {
-	switch l {
-	case Hinge, Logistic:
-		return 1, true
-	case SquaredHinge:
-		return math.Inf(1), true
-	}
-	return 0, false
-}
+// HasDual reports whether the solver knows the dual of a loss.
+func (l Loss) HasDual() bool { return l == Hinge || l == SquaredHinge || l == Logistic }
 
 // NewDual is m, a linear model, with steps on the dual variables a of the rows of a set.
 func NewDual(m Model, set *data.Set, a []float64, l2, spread float64) *Dual {
