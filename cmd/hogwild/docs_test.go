@@ -27,7 +27,7 @@ var notRun = map[string]string{
 	"python3 bench/":          "nothing: rivals are built by hand",
 	"HOGWILD_LIMIT=":          "nothing: it takes minutes; TestLimit runs a part of it",
 	"CGO_ENABLED=0 GOARC":     "make emulated",
-	"go mod edit ":            "TestReadmeSnippet",
+	"go mod edit ":            "TestLibrarySnippet",
 	"go run ./examples/":      "the test of the example",
 	"hogwild data get mnist":  "TestDataGet: tests have no internet; stage has what it would write",
 	"hogwild data get https":  "TestDataGetEnds",

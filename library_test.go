@@ -10,18 +10,16 @@ import (
 	"testing"
 )
 
-// TestReadmeSnippet builds the README's program outside the repository, as its lines of shell
+// TestLibrarySnippet builds the program of docs/library.md outside the repository, as its lines of shell
 // say, and runs it: four processes train.
-func TestReadmeSnippet(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+func TestLibrarySnippet(t *testing.T) {
+	page, err := os.ReadFile("docs/library.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "## As a library\n")
-	section, _, _ = strings.Cut(section, "\n## ")
 	var shell []string
 	program, inside := "", false
-	for line := range strings.Lines(section) {
+	for line := range strings.Lines(string(page)) {
 		code, indented := strings.CutPrefix(line, "    ")
 		inside = inside && (indented || line == "\n") || code == "package main\n"
 		switch {
@@ -32,7 +30,7 @@ func TestReadmeSnippet(t *testing.T) {
 		}
 	}
 	if len(shell) == 0 || program == "" {
-		t.Fatalf("the section has the commands %q and the program %q", shell, program)
+		t.Fatalf("the page has the commands %q and the program %q", shell, program)
 	}
 	here, err := os.Getwd()
 	if err != nil {
