@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -231,6 +231,10 @@ bench-words: build ## train vectors of words and classifiers of text by hogwild,
 	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
 	@test -n "$(TEXT)" || { echo "make bench-words TEXT=FOLDER, which has corpus.txt, or train.txt and test.txt"; exit 1; }
 	$(RIVALS)/v/bin/python bench/rivals/words.py "$(TEXT)" $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
+
+bench-threads: build ## train vectors of words by gensim and hogwild with 1, 2, 4 and 8 threads: TEXT=FILE, else Debian's dict-gcide; WORDS=N ROUNDS=N SKIP=--skip-gram OUT=FILE; PYTHON has gensim
+	@HOGWILD=$(abspath bin/hogwild) $(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/threads.py $(if $(TEXT),--text "$(TEXT)") \
+		$(if $(WORDS),--words $(WORDS)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SKIP) $(if $(OUT),--out $(OUT))
 
 bench-leashed: build ## train MNIST by hogwild and by shared-memory-sgd, in all its modes: SRC=FOLDER (see bench/rivals/leashed.py), EIGEN=FOLDER, QUICK=1, OUT=FILE
 	@python3 bench/rivals/leashed.py "$(SRC)" $(if $(EIGEN),--eigen $(EIGEN)) $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))

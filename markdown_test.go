@@ -43,6 +43,31 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
+// TestEachPageIsInTheIndex: docs/README.md links to every other page of docs/ once.
+func TestEachPageIsInTheIndex(t *testing.T) {
+	text, err := os.ReadFile("docs/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]int{}
+	for _, link := range links.FindAllStringSubmatch(string(text), -1) {
+		named[path.Join("docs", link[1])]++
+	}
+	pages := 0
+	for _, page := range files(t, ".md") {
+		if !strings.HasPrefix(page, "docs/") || page == "docs/README.md" {
+			continue
+		}
+		pages++
+		if named[page] != 1 {
+			t.Errorf("docs/README.md names %s %d times, want once", page, named[page])
+		}
+	}
+	if pages < 30 {
+		t.Errorf("%d pages are found", pages)
+	}
+}
+
 // broken says why a link of a page leads nowhere, if it does.
 func broken(page, link string) string {
 	file, anchor, _ := strings.Cut(link, "#")

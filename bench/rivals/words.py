@@ -36,6 +36,11 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+def version():
+    out = json.loads(subprocess.run([HOGWILD, "version", "--json"], check=True, capture_output=True, text=True).stdout)
+    return {key: value for key, value in out.items() if key != "gpu"}  # which may name folders of this machine
+
+
 def cpu():
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
@@ -68,14 +73,17 @@ def python_side(kind, **settings):
 
 def job(j):
     """A rival's part, in a process of its own."""
-    import fasttext
-    from gensim.models import Word2Vec
+    if j["kind"] != "gensim":
+        import fasttext
     if j["kind"] == "gensim":
-        lines = [line.split() for line in open(j["path"], encoding="utf-8")]
-        m = Word2Vec(vector_size=100, window=5, min_count=5, sample=1e-3, sg=j["sg"], negative=5, alpha=j["lr"], workers=j["workers"], seed=j["seed"], epochs=5)
-        m.build_vocab(lines)
+        from gensim.models.word2vec import LineSentence, Word2Vec
+        reads, epochs = j.get("reads", "list"), j.get("epochs", 5)  # threads.py has the text read in other ways
+        text = {"corpus_file": j["path"]} if reads == "file" else {"corpus_iterable": LineSentence(j["path"]) if reads == "lines" else [
+            line.split() for line in open(j["path"], encoding="utf-8")]}
+        m = Word2Vec(vector_size=100, window=5, min_count=5, sample=1e-3, sg=j["sg"], negative=5, alpha=j["lr"], workers=j["workers"], seed=j["seed"], epochs=epochs)
+        m.build_vocab(**text)
         begun, used = time.time(), time.process_time()
-        m.train(lines, total_examples=m.corpus_count, epochs=5)
+        m.train(**text, total_examples=m.corpus_count, total_words=m.corpus_total_words, epochs=epochs)
     elif j["kind"] == "fasttext words":
         fasttext.FastText.unsupervised_default["seed"] = j["seed"]  # the call does not take it
         begun, used = time.time(), time.process_time()
@@ -195,9 +203,9 @@ def main():
     import gensim
     data = os.path.join(os.path.dirname(gensim.__file__), "test/test_data")
     questions, pairs = os.path.join(data, "questions-words.txt"), os.path.join(data, "wordsim353.tsv")
-    version = json.loads(subprocess.run([HOGWILD, "version", "--json"], check=True, capture_output=True, text=True).stdout)
+    about = version()
     sides = {s: how for s, how in WORDS.items() if s.replace(", ", " ") in o.sides.split(",")}
-    result = {"version": version, "gensim": gensim.__version__, "speed": {}, "quality": {}, "lines": {}}
+    result = {"version": about, "gensim": gensim.__version__, "speed": {}, "quality": {}, "lines": {}}
     with tempfile.TemporaryDirectory() as folder:
         corpus, rounds, seeds = os.path.join(o.folder, "corpus.txt"), o.rounds, o.seeds
         if o.quick:
