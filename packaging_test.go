@@ -18,6 +18,13 @@ func text(t *testing.T, path string) string {
 	return string(b)
 }
 
+// TestCitation: what people are asked to cite is this version.
+func TestCitation(t *testing.T) {
+	if !strings.Contains(text(t, "CITATION.cff"), "\nversion: "+config.Version+"\n") {
+		t.Errorf("CITATION.cff is not of version %s", config.Version)
+	}
+}
+
 // TestPackaging: what is handed out with the program fits it.
 func TestPackaging(t *testing.T) {
 	if license := text(t, "LICENSE"); !strings.Contains(license,
