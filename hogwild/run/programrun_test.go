@@ -102,6 +102,10 @@ func TestProgramsComeToTheLeastSquares(t *testing.T) {
 			if err != nil || e.Loss != r.TestLoss || *e.Accuracy != *r.TestAccuracy {
 				t.Errorf("the saved weights are evaluated to %+v, %v", e, err)
 			}
+			if _, err := saved.Eval(filepath.Join(r.Run, rundir.WeightsFile), "", "auto", ""); err == nil ||
+				!strings.Contains(err.Error(), "has the command of a program in it") {
+				t.Errorf("eval of a file, which may be anybody's, starts its program: %v", err)
+			}
 		})
 	}
 }

@@ -42,6 +42,10 @@ func EvalTop(path string, d Description, dataPath, format, target string, top in
 		return r, err
 	}
 	r.Weights = s.path
+	if s.config.Program != "" && s.path == path { // a run folder is its user's; a file may come from anybody
+		return r, config.Usage("%s has the command of a program in it, %q, which eval starts only for a run: "+
+			"name the run's folder, if you trust it", path, s.config.Program)
+	}
 	var set *data.Set
 	if dataPath == "" {
 		r.Data, r.own = s.config.Data, true
