@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -71,6 +71,9 @@ mpi: ## build bin/hogwild-mpi, for training on several nodes, with the cluster's
 
 dist: ## build release archives for linux amd64 and arm64, with SHA256SUMS, in dist
 	TAGS=$(TAGS) packaging/dist.sh
+
+wheel: ## build wheels for linux on x86-64 and arm64 and the source distribution in dist; needs python3 with venv
+	TAGS=$(TAGS) packaging/wheel.sh
 
 dist-check: dist # the checksums, and that the programs start
 	rm -rf build/dist && mkdir -p build/dist && cd dist && sha256sum --quiet --check SHA256SUMS && for file in *.tar.gz; do tar -C $(CURDIR)/build/dist -xzf $$file || exit 1; done

@@ -51,8 +51,8 @@ func TestPackaging(t *testing.T) {
 			}
 		}
 	}
-	if script := text(t, "packaging/dist.sh"); strings.Count(script, " build ") != strings.Count(script,
+	if script := text(t, "packaging/binary.sh"); strings.Count(script, " build ") != strings.Count(script,
 		`-tags "$TAGS" -o `) {
-		t.Error("packaging/dist.sh builds a program without $TAGS: see TestProgramsAreBuiltWithoutRenderers")
+		t.Error("packaging/binary.sh builds a program without $TAGS: see TestProgramsAreBuiltWithoutRenderers")
 	}
 }

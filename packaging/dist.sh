@@ -16,28 +16,13 @@ work=$(mktemp -d build/dist.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 umask 022
 
-# licences ARCH prints the licences of Go and of each linked module, under its name.
-licences() {
-	echo "hogwild is licensed under LICENSE. The binary also contains code from these projects."
-	{
-		echo "Go $(go env GOVERSION) $(go env GOROOT)"
-		GOOS=linux GOARCH=$1 go list -tags "$TAGS" -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' ./cmd/hogwild | sort -u
-	} | while read -r name module folder; do
-		printf '\n%s\n%s %s\n\n' "$(printf '=%.0s' {1..80})" "$name" "$module"
-		found=$(find "$folder" -maxdepth 1 -type f \( -iname 'LICEN[CS]E*' -o -iname 'COPYING*' -o -iname 'NOTICE*' \) | sort)
-		test -n "$found" || { echo "$name has no licence" >&2; exit 1; }
-		echo "$found" | xargs cat
-	done
-}
-
 for arch in amd64 arm64; do
 	name=hogwild-$version-linux-$arch
 	mkdir -p "$work/$name/completions"
-	GOOS=linux GOARCH=$arch GOAMD64=v1 GOARM64=v8.0 go build -trimpath -buildvcs=auto -ldflags '-s -w' -tags "$TAGS" -o "$work/$name/hogwild" ./cmd/hogwild
+	packaging/binary.sh $arch "$work/$name"
 	go run -tags "$TAGS" ./cmd/hogwild man >"$work/$name/hogwild.1"
 	cp cmd/hogwild/completion/hogwild.* "$work/$name/completions/"
 	cp LICENSE README.md CHANGELOG.md hogwild/nodes/mpi/hogwild-mpi.c "$work/$name/"
-	licences $arch >"$work/$name/LICENSES-of-others"
 	tar -C "$work" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$time" -cf - "$name" |
 		gzip -9n >"$work/$name.tar.gz"
 done

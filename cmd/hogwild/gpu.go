@@ -89,7 +89,8 @@ func findCUDA() (string, error) {
 		return path, nil
 	}
 	return "", absent(fmt.Sprintf("cannot find %s, the GPU build, in %s or on PATH: "+
-		"build it with `make cuda`, or leave --gpu out to train on the CPU", cudaProgram, folder))
+		"build it with `make cuda` in hogwild's source and copy it there, or leave --gpu out to train on the CPU",
+		cudaProgram, folder))
 }
 
 // tryCUDA runs hogwild-cuda --version, which starts the driver as training would,

@@ -120,7 +120,7 @@ func (c *Command) environment(own []string, folder string) []string {
 var python embed.FS
 
 var pythonFiles = []string{"hogwild_cuda.py", "hogwild/py.typed", "hogwild/_run.py", "hogwild/_alone.py",
-	"hogwild/__init__.py"}
+	"hogwild/_job.py", "hogwild/__init__.py", "hogwild/__main__.py"}
 
 // pythonText is the text of one of them.
 func pythonText(name string) []byte {
