@@ -55,7 +55,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel dist-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -75,10 +75,11 @@ dist: ## build release archives for linux amd64 and arm64, with SHA256SUMS, in d
 wheel: ## build wheels for linux on x86-64 and arm64 and the source distribution in dist; needs python3 with venv
 	TAGS=$(TAGS) packaging/wheel.sh
 
-dist-check: dist # the checksums, and that the programs start
-	rm -rf build/dist && mkdir -p build/dist && cd dist && sha256sum --quiet --check SHA256SUMS && for file in *.tar.gz; do tar -C $(CURDIR)/build/dist -xzf $$file || exit 1; done
-	qemu-aarch64 build/dist/*-arm64/hogwild version | grep 'loops neon'
-	build/dist/*-amd64/hogwild version
+release: ## make a release in dist, of what is committed: archives, wheels, images, notes, checksums; make release VERSION=0.2.0
+	@TAGS=$(TAGS) packaging/release.sh "$(VERSION)"
+
+release-check: ## make a release twice, in two folders, compare the bytes, and start what it has
+	packaging/check.sh
 
 man: build ## build the manual page: make man && man build/hogwild.1
 	@mkdir -p build
@@ -125,7 +126,7 @@ test-rest: $(RERUN)
 	$(call where,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,test-mpi)
 	$(call where,clang-19 pip3,ptx-check)
 	$(call where,gcc g++ python3 $(HEADERS),test-asan)
-	$(call where,qemu-aarch64,dist-check)
+	$(call where,git python3 buildah qemu-aarch64,release-check)
 	$(MAKE) mpijob-check
 	$(MAKE) fuzz FUZZTIME=5s || echo "fuzzing found an input that fails: commit it with what mends it"
 

@@ -16,11 +16,12 @@ work=$(mktemp -d build/dist.XXXXXX)
 trap 'rm -rf "$work"' EXIT
 umask 022
 
+go run -trimpath -tags "$TAGS" ./cmd/hogwild man >"$work/hogwild.1"
 for arch in amd64 arm64; do
 	name=hogwild-$version-linux-$arch
 	mkdir -p "$work/$name/completions"
 	packaging/binary.sh $arch "$work/$name"
-	go run -tags "$TAGS" ./cmd/hogwild man >"$work/$name/hogwild.1"
+	cp "$work/hogwild.1" "$work/$name/"
 	cp cmd/hogwild/completion/hogwild.* "$work/$name/completions/"
 	cp LICENSE README.md CHANGELOG.md hogwild/nodes/mpi/hogwild-mpi.c "$work/$name/"
 	tar -C "$work" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$time" -cf - "$name" |
