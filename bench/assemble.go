@@ -58,11 +58,16 @@ func (w *work) experiment() *Experiment {
 	p := w.plan
 	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: config.Version,
 		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, Limits: p.Limits, SameLR: p.SameLR,
-		Notes: p.Notes}
+		Notes: p.Notes, Commands: map[string][]Number{}}
 	gpus := map[string]bool{}
 	for i, c := range p.Cases {
 		e.Cases = append(e.Cases, measured(c, w.trials[i]))
 		for _, t := range w.trials[i] {
+			took := math.NaN()
+			if t != nil && t.Failed == "" {
+				took = t.Took
+			}
+			e.Commands[c.Name] = append(e.Commands[c.Name], Number(took))
 			if t == nil {
 				continue
 			}

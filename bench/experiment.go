@@ -21,9 +21,11 @@ type Experiment struct {
 	Machine rundir.Machine `json:"machine"`
 	Seeds   []uint64       `json:"seeds"`
 	Cases   []Measured     `json:"cases"`
-	Limits  *Limits        `json:"limits,omitempty"`
-	SameLR  bool           `json:"same_lr,omitempty"` // cases are compared at one learning rate, which was asked for
-	Notes   []string       `json:"notes,omitempty"`   // what is not fair or not significant
+	// Commands are how many seconds each run's process took from its start to its end, by case and seed.
+	Commands map[string][]Number `json:"command_seconds,omitempty"`
+	Limits   *Limits             `json:"limits,omitempty"`
+	SameLR   bool                `json:"same_lr,omitempty"` // cases are compared at one learning rate, which was asked for
+	Notes    []string            `json:"notes,omitempty"`   // what is not fair or not significant
 }
 
 // Measured is a case and its repeats: each list has one entry a seed, in the order of

@@ -16,7 +16,7 @@ const fuzzAlloc = 128 << 20
 
 // FuzzPlan: any file is an experiment with cases and seeds, or an error that names the file.
 func FuzzPlan(f *testing.F) {
-	for _, name := range []string{"small-sets", "paper", "tutorial"} {
+	for _, name := range []string{"small-sets", "paper", "tutorial", "speedrun"} {
 		if text, err := plans.ReadFile("plans/" + name + ".yaml"); err == nil {
 			f.Add(text)
 		}

@@ -104,10 +104,13 @@ func (e *Experiment) WriteReproduction(w io.Writer) error {
 	e.table(&b, PublishedHeads, e.PublishedTable(), e.AboutTable())
 	e.table(&b, TutorialHeads, e.TutorialTable(), "")
 	e.table(&b, AsgdHeads, AsgdTable(e), "")
+	e.table(&b, SpeedrunHeads, SpeedrunTable(e), "")
 	about := AboutFindings
 	switch {
 	case e.Name == tutorialName:
 		about = ""
+	case isSpeedrun(e):
+		about = AboutSpeedrun
 	case clocked(e):
 		heads, rows := AsgdGrid(e)
 		e.table(&b, heads, rows, "How many times as fast as plain: medians.")
@@ -144,6 +147,8 @@ func (e *Experiment) Findings() []Finding {
 	switch {
 	case e.Name == tutorialName:
 		list = e.tutorialFindings
+	case isSpeedrun(e):
+		list = func() []Finding { return speedrunFindings(e) }
 	case clocked(e):
 		list = func() []Finding { return asgdFindings(e) }
 	}

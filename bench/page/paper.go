@@ -17,6 +17,10 @@ func (p *Page) reproduction(e *bench.Experiment) {
 	p.Title = "Reproducing the Hogwild! paper"
 	if runs := bench.Clocked(e); runs != nil {
 		p.asgd(e, runs)
+	} else if rows := bench.SpeedrunTable(e); rows != nil {
+		p.Title = "MNIST to 98% and 99%"
+		p.verdicts(e, bench.AboutSpeedrun)
+		p.section(Section{Title: "Records", Table: &human.Table{Heads: bench.SpeedrunHeads, Rows: rows}})
 	} else if rows := e.TutorialTable(); rows != nil {
 		p.Title = "Reproducing a tutorial's synchronous SGD"
 		p.verdicts(e, "")

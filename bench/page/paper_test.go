@@ -123,6 +123,26 @@ func TestOfTutorial(t *testing.T) {
 	}
 }
 
+func TestOfSpeedrun(t *testing.T) {
+	plan, err := bench.SpeedrunPlan(bench.SpeedrunOptions{Data: "mnist"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := repeated(plan)
+	for i := range e.Cases {
+		c := &e.Cases[i]
+		c.TestAccuracy = slices.Repeat([]bench.Number{0.985}, 5)
+		c.Examples, c.Seconds = slices.Repeat([]bench.Number{1}, 5), slices.Repeat([]bench.Number{0.5}, 5)
+	}
+	p := OfExperiment(e)
+	if got := cell(t, p, "Records", "98%", "runs at the goal"); got != "5 of 5" {
+		t.Errorf("98%%: %q runs, want all five", got)
+	}
+	if got := cell(t, p, "Records", "99%", "runs at the goal"); got != "0 of 5" {
+		t.Errorf("99%%: %q runs, want none", got)
+	}
+}
+
 func TestOfAsgd(t *testing.T) {
 	plan, err := bench.AsgdPlan(bench.AsgdOptions{Quick: true}, nil)
 	if err != nil {

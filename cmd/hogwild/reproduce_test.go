@@ -39,6 +39,13 @@ func TestReproductionsAreTaken(t *testing.T) {
 		}
 		plans = append(plans, p)
 	}
+	for _, o := range []bench.SpeedrunOptions{{Data: "digits"}, {Data: "digits", Quick: true}} {
+		p, err := bench.SpeedrunPlan(o, caseFlags{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, p)
+	}
 	for _, p := range plans {
 		names := map[string]bool{}
 		for _, c := range p.Cases {

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSpeedrunPlan: the rules. Nothing ends a run early, all rows are trained on, the test rows are no validation
+// rows, and the cases of a goal have the same network, rate, epochs and examples per step.
+func TestSpeedrunPlan(t *testing.T) {
+	p, err := SpeedrunPlan(SpeedrunOptions{Data: "mnist"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Cases) != 6 || p.TargetLoss != 0 {
+		t.Fatalf("%d cases, target %v", len(p.Cases), p.TargetLoss)
+	}
+	first := map[string]*Case{}
+	for i := range p.Cases {
+		c := &p.Cases[i]
+		for _, flag := range []string{"limit", "validation", "patience", "target-loss", "target-accuracy", "stop-after",
+			"test", "tune", "init"} {
+			if v := c.Value(flag); v != "" {
+				t.Errorf("%s: --%s %s is against the rules", c.Name, flag, v)
+			}
+		}
+		if first[c.Group] == nil {
+			first[c.Group] = c
+		}
+		for _, flag := range []string{"data", "model", "lr", "epochs", "schedule", "lr-cap", "optimizer"} {
+			if got, want := c.Value(flag), first[c.Group].Value(flag); got != want {
+				t.Errorf("%s: --%s %s, and %s has %s", c.Name, flag, got, first[c.Group].Name, want)
+			}
+		}
+		step := c.Value("batch") + c.Value("global-batch") // one of them
+		if c.Value("average-every") == "1" && step == "16" && c.Value("workers") == "2" {
+			step = "32" // of both together
+		}
+		if want := first[c.Group].Value("batch"); step != want || c.Value("epochs") == "" {
+			t.Errorf("%s: %s examples a step, want %s; %s epochs", c.Name, step, want, c.Value("epochs"))
+		}
+	}
+	if len(first) != 2 || goalOf("98") != 0.98 || goalOf("99") != 0.99 || !math.IsNaN(goalOf("sparse")) {
+		t.Errorf("goals %v", first)
+	}
+}
+
+// TestSpeedrunFindings: mean, standard error and p-value are those of a calculation by hand, and a figure of other
+// images is not judged.
+func TestSpeedrunFindings(t *testing.T) {
+	above := []Number{0.981, 0.982, 0.983, 0.984, 0.985}
+	for _, c := range []struct {
+		name     string
+		accuracy []Number
+		images   Number
+		want     Agreement
+		measured string
+		p        float64 // NaN: any
+	}{
+		// The mean is .983, the squares of the deviations sum to 1e-5: their error is sqrt(1e-5/4/5), and t = 18^.5,
+		// of which Student's distribution with 4 degrees of freedom has a closed form.
+		{"above", above, 60000, Agrees, "98.30% ± 0.071",
+			0.5 - 3.0/8*math.Sqrt(18/5.5)*(1-18/5.5/12)},
+		{"below", []Number{0.971, 0.972, 0.973, 0.974, 0.975}, 60000, Differs, "97.30% ± 0.071", math.NaN()},
+		{"about", []Number{0.975, 0.985, 0.979, 0.982, 0.980}, 60000, Undecided, "98.02% ± 0.166", math.NaN()},
+		{"other images", above, 3000, Undecided, "98.30% ± 0.071", math.NaN()},
+		{"few", above[:3], 60000, Undecided, "98.20% ± 0.058", math.NaN()},
+		{"one", above[:1], 60000, Undecided, "98.10%", math.NaN()},
+		{"failed", []Number{Number(math.NaN())}, 60000, Missing, "-", math.NaN()},
+	} {
+		m := Measured{Case: Case{Name: "98-async-2", Group: "98"}, Mode: "async", Workers: 2, TestAccuracy: c.accuracy}
+		m.Config.Epochs = 3
+		m.Examples = slices.Repeat([]Number{3 * c.images}, len(c.accuracy))
+		m.Seconds = slices.Repeat([]Number{0.3}, len(c.accuracy))
+		m.Failed = make([]string, len(c.accuracy))
+		e := &Experiment{Kind: "reproduce", Name: speedrunName, Seeds: FirstSeeds(len(c.accuracy)),
+			Cases: []Measured{m}}
+		list := e.Findings()
+		if len(list) != 1 || list[0].Verdict != c.want || list[0].Measured != c.measured {
+			t.Errorf("%s: %+v, want %s, %q", c.name, list, c.want, c.measured)
+		} else if !math.IsNaN(c.p) && math.Abs(float64(list[0].P)-c.p) > 1e-9 {
+			t.Errorf("%s: p = %v, want %v", c.name, list[0].P, c.p)
+		}
+	}
+}
+
+// speedrun is the results of a plan: 40 seeds, of which a quarter misses the goal; two workers without locks take
+// 0.3 s, the others 0.5 s.
+func speedrun(t *testing.T) *Experiment {
+	p, err := SpeedrunPlan(SpeedrunOptions{Data: "mnist"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(SpeedrunSeeds), Commands: map[string][]Number{}}
+	for _, c := range p.Cases {
+		m := Measured{Case: c, Mode: c.Value("mode"), Workers: int(c.Value("workers")[0] - '0')}
+		m.Config.Epochs = 3
+		for i := range SpeedrunSeeds {
+			beyond, seconds := Number(0.0003), Number(0.5)
+			if i%4 == 3 {
+				beyond = -0.0002
+			}
+			if m.Mode == "async" && m.Workers == 2 {
+				seconds = 0.3
+			}
+			m.Seconds = append(m.Seconds, seconds*(1+Number(i)/1000))
+			m.TestAccuracy = append(m.TestAccuracy, Number(goalOf(c.Group))+beyond)
+			m.Examples, m.Failed = append(m.Examples, 180000), append(m.Failed, "")
+			e.Commands[c.Name] = append(e.Commands[c.Name], 2*seconds)
+		}
+		e.Cases = append(e.Cases, m)
+	}
+	return e
+}
+
+// TestSpeedrunTable: a row a case, beside what others have published for its goal, with a source each.
+func TestSpeedrunTable(t *testing.T) {
+	e := speedrun(t)
+	rows := SpeedrunTable(e)
+	if want := len(e.Cases) + len(PublishedSpeedruns); len(rows) != want {
+		t.Fatalf("%d rows, want %d", len(rows), want)
+	}
+	got := strings.Join(append(rows[0][:1:1], rows[0][3:]...), "; ")
+	if !strings.HasPrefix(got, "98%; 98.02% ± 0.003; 30 of 40; ") || !strings.HasSuffix(got, "; 0.600 s") {
+		t.Errorf("the first row is %q", rows[0])
+	}
+	for _, r := range PublishedSpeedruns {
+		if !strings.HasPrefix(r.Source, "https://") || r.Hardware == "" || r.Goal != "98%" && r.Goal != "99%" {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, f := range e.Findings() {
+		if f.Verdict != Agrees {
+			t.Errorf("%+v", f)
+		}
+	}
+	if n := len(e.Findings()); n != 6 {
+		t.Errorf("%d findings, want 3 for each goal", n)
+	}
+	var text bytes.Buffer
+	if err := e.WriteReproduction(&text); err != nil || !strings.Contains(text.String(), "Verdicts: 6 agree") {
+		t.Errorf("%v:\n%s", err, &text)
+	}
+	if SpeedrunTable(&Experiment{Kind: "reproduce", Name: tutorialName}) != nil {
+		t.Error("another experiment has a table of speedruns")
+	}
+}
+
+// TestCommands: how long the process of each run took is kept, and nothing of one that failed.
+func TestCommands(t *testing.T) {
+	e, err := aRunner(t).Run(t.Context(), aPlan([]uint64{1, 2}, "good", "fail"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range e.Commands["good"] {
+		if !(x > 0 && x < 3600) {
+			t.Errorf("a run took %v s", x)
+		}
+	}
+	if n := len(e.Commands["good"]); n != 2 {
+		t.Errorf("%d times of 2 runs", n)
+	}
+	for _, x := range e.Commands["fail"] {
+		if !math.IsNaN(float64(x)) {
+			t.Errorf("a run that failed took %v s", x)
+		}
+	}
+}
