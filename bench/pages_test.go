@@ -188,7 +188,9 @@ func TestMoreWorkers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r struct{ Speed map[string]map[string][]Number }
+	var r struct {
+		Speed map[string]map[string][]Number
+	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -24,8 +23,8 @@ type SpeedrunOptions struct {
 	Data  string // a folder with MNIST's four files
 }
 
-// SpeedrunPlan is MNIST to 98% and to 99% with settings that were fixed before, by two workers without locks, by one,
-// and by two in step. See plans/speedrun.yaml.
+// SpeedrunPlan is MNIST to 98% and to 99% with settings that were fixed before, by two workers without locks and
+// by one. See plans/speedrun.yaml.
 func SpeedrunPlan(o SpeedrunOptions, flags Flags) (Plan, error) {
 	return BuiltInPlan(speedrunName, o, flags)
 }
@@ -80,19 +79,16 @@ func (a attempt) accuracy(goal float64) string {
 	return text
 }
 
-// speedrunFindings say for each accuracy whether the mean of the seeds reaches it, and what the second worker and the
-// missing locks bring.
+// speedrunFindings say for each accuracy whether the mean of the seeds reaches it, and what the second worker
+// brings.
 func speedrunFindings(e *Experiment) (list []Finding) {
 	for _, g := range e.groups() {
 		goal := goalOf(g)
-		var record, alone, step *Measured
+		var record, alone *Measured
 		for _, c := range e.of(g) {
-			switch {
-			case c.kind() == config.Sync:
-				step = c
-			case c.Workers == 1:
+			if c.Workers == 1 {
 				alone = c
-			default:
+			} else {
 				record = c
 			}
 		}
@@ -106,14 +102,9 @@ func speedrunFindings(e *Experiment) (list []Finding) {
 			f.Verdict, f.P = notBelow.judge(a.beyond)
 		}
 		list = append(list, f)
-		for _, other := range []struct {
-			name string
-			c    *Measured
-		}{{"one worker", alone}, {"two in step", step}} {
-			if other.c != nil {
-				list = append(list, quantity{"training of " + other.name, none, other.c.Seconds}.compare(about, above,
-					quantity{"of two without locks", none, record.Seconds}, shortTime))
-			}
+		if alone != nil {
+			list = append(list, quantity{"training of one worker", none, alone.Seconds}.compare(about, above,
+				quantity{"of two without locks", none, record.Seconds}, shortTime))
 		}
 	}
 	return list

@@ -96,10 +96,10 @@ Examples:
 const reproduceSpeedrunHelp = `Usage: hogwild reproduce speedrun --data mnist/ [--quick] [flags]
 
 Trains MNIST to 98% and to 99% test accuracy with settings that are fixed: two workers without
-locks, and for comparison one worker, and two workers that take each step together. All 60,000
-images are trained on, for a number of epochs that is fixed too; the test images judge only the end. Each case is run with 40 seeds, five with --quick. The report shows the mean accuracy, the
-seeds that reach the goal, the time of training and that of the whole command, beside published
-times on other hardware. docs/speedrun.md has the rules.
+locks, and for comparison one worker. All 60,000 images are trained on, for a number of epochs
+that is fixed too; the test images judge only the end. Each case is run with 40 seeds, five with
+--quick. The report shows the mean accuracy, the seeds that reach the goal, the time of training and
+that of the whole command, beside published times on other hardware. docs/speedrun.md has the rules.
 
 It needs MNIST (hogwild data get mnist): no other images can be compared. It takes some ten minutes on
 two cores, two with --quick. Let nothing else run meanwhile. If it is interrupted, repeat the command
