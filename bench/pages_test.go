@@ -213,5 +213,15 @@ func TestMoreWorkers(t *testing.T) {
 	says(t, "more-workers.md", rows)
 }
 
+func TestSpeedrunPage(t *testing.T) {
+	var rows [][]string
+	for _, row := range SpeedrunTable(result(t, "zen3-2core-speedrun.json")) {
+		if strings.HasPrefix(row[1], "hogwild") { // and without the hardware
+			rows = append(rows, append(row[:2:2], row[3:]...))
+		}
+	}
+	says(t, "speedrun.md", rows)
+}
+
 func one(x float64) string     { return fmt.Sprintf("%.1f", x) }
 func percent(x float64) string { return fmt.Sprintf("%.2g%%", 100*x) }

@@ -101,9 +101,9 @@ that is fixed too; the test images judge only the end. Each case is run with 40 
 --quick. The report shows the mean accuracy, the seeds that reach the goal, the time of training and
 that of the whole command, beside published times on other hardware. docs/speedrun.md has the rules.
 
-It needs MNIST (hogwild data get mnist): no other images can be compared. It takes some ten minutes on
-two cores, two with --quick. Let nothing else run meanwhile. If it is interrupted, repeat the command
-to continue.
+It needs MNIST (hogwild data get mnist): no other images can be compared. It takes 18 minutes on
+two cores, two or three with --quick. Let nothing else run meanwhile. If it is interrupted, repeat the
+command to continue.
 
 FLAGS
 
