@@ -14,8 +14,12 @@ for folder in one another/folder; do
 	git clone --quiet --no-checkout . "$work/$folder"
 	git -C "$work/$folder" checkout --quiet --detach "${commit:-HEAD}"
 	make --no-print-directory -C "$work/$folder" release VERSION=$version >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+	umask 077 # and then as another user
+	export TZ=Asia/Tokyo LC_ALL=C.UTF-8 GOFLAGS=-v
 done
 cat "$work/log"
+umask 022
+unset GOFLAGS
 diff -r "$work/one/dist" "$work/another/folder/dist"
 (cd "$work/one/build/release/source" && go test -short -run 'TestPackaging|TestRelease' .)
 

@@ -51,7 +51,6 @@ func TestWheel(t *testing.T) {
 			wheelContents(t, dist, arch)
 		}
 	})
-	t.Run("repeats", func(t *testing.T) { wheelRepeats(t, dist) })
 	t.Run("installed", func(t *testing.T) { wheelInstalled(t, dist) })
 	t.Run("source", func(t *testing.T) { wheelOfSource(t, dist) })
 }
@@ -149,34 +148,6 @@ func deps(linked *buildinfo.BuildInfo) (names []string) {
 		names = append(names, d.Path+" "+d.Version)
 	}
 	return names
-}
-
-// wheelRepeats: another user builds the same bytes, and the folder's other files stay.
-func wheelRepeats(t *testing.T, dist string) {
-	again := t.TempDir()
-	mine := filepath.Join(again, "mine")
-	if err := os.WriteFile(mine, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("sh", "-c", `umask 077; exec ../../packaging/wheel.sh "$0"`, again)
-	cmd.Env = append(os.Environ(), "TZ=Asia/Tokyo", "LC_ALL=C.UTF-8", "GOFLAGS=-v")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	names, err := filepath.Glob(filepath.Join(dist, "*"))
-	if err != nil || len(names) != 3 {
-		t.Errorf("it builds %v (%v), want two wheels and the source", names, err)
-	}
-	for _, name := range names {
-		first, err := os.ReadFile(name)
-		second, e := os.ReadFile(filepath.Join(again, filepath.Base(name)))
-		if err != nil || e != nil || !bytes.Equal(first, second) {
-			t.Errorf("%s is not the same again: %v %v", filepath.Base(name), err, e)
-		}
-	}
-	if _, err := os.Stat(mine); err != nil {
-		t.Error(err)
-	}
 }
 
 // virtual is a virtual environment: its folder, and the variables of a shell in it.
