@@ -125,7 +125,7 @@ func untimed(t *testing.T, folder string) *bench.Experiment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Time, e.Command = time.Time{}, ""
+	e.Time, e.Command, e.Commands = time.Time{}, "", nil
 	for i := range e.Cases {
 		c := &e.Cases[i]
 		for _, list := range []*[]bench.Number{&c.Seconds, &c.ExamplesPerSecond, &c.WallSeconds, &c.StartupSeconds,
