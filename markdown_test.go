@@ -45,12 +45,8 @@ func TestLinksResolve(t *testing.T) {
 
 // TestEachPageIsInTheIndex: docs/README.md links to every other page of docs/ once.
 func TestEachPageIsInTheIndex(t *testing.T) {
-	text, err := os.ReadFile("docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	named := map[string]int{}
-	for _, link := range links.FindAllStringSubmatch(string(text), -1) {
+	for _, link := range links.FindAllStringSubmatch(text(t, "docs/README.md"), -1) {
 		named[path.Join("docs", link[1])]++
 	}
 	pages := 0

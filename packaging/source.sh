@@ -43,7 +43,7 @@ export "${!GIT_AUTHOR_@}" "${!GIT_COMMITTER_@}"
 if ! $again; then
 	git grep -lwF "$old" -- hogwild/config/config.go README.md docs/install.md |
 		xargs sed -i "s/\b${old//./\\.}\b/$version/g"
-	sed -i "s/^version: .*/version: $version/" CITATION.cff
+	sed -i "s/^version: .*/version: $version/" CITATION.cff # which has the version of its format too
 	sed -i "s/^## \[Unreleased\]\$/&\n\n## [$version] - $(git log -1 --format=%cs)/" CHANGELOG.md
 	git commit --quiet --no-verify --no-gpg-sign --all --message "Release $version"
 fi

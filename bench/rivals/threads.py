@@ -2,7 +2,7 @@
 in use and a score of the vectors.
 
     make bench-threads [TEXT=FILE] [PYTHON=PYTHON] [OUT=FILE]
-    threads.py [--text FILE] [--workers 1,2,4,8] [--passes N] [--rounds N] [--words N] [--skip-gram] [--short N] [--out FILE]
+    threads.py [--text FILE] [--workers 1,2,4,8] [--passes N] [--rounds N] [--words N] [--skip-gram] [--out FILE]
 
 The text is FILE, a sentence a line, or else the dictionary of Debian's package dict-gcide (apt-get install dict-gcide), of which each
 paragraph is a line of lower-case words. gensim gets it in three ways: LineSentence(FILE), a list in memory, and corpus_file=FILE.
@@ -41,10 +41,8 @@ def write(o, path):
     count = rows = 0
     with open(path, "w", encoding="utf-8") as f:
         for line in lines:
-            for at in range(0, len(line), o.short or max(1, len(line))):
-                row = line[at:at + o.short] if o.short else line
-                f.write(" ".join(row) + "\n")
-                count, rows = count + len(row), rows + 1
+            f.write(" ".join(line) + "\n")
+            count, rows = count + len(line), rows + 1
             if o.words and count >= o.words:
                 break
     return count, count / max(1, rows)
@@ -64,7 +62,6 @@ def main():
     p.add_argument("--passes", type=int, default=5)
     p.add_argument("--rounds", type=int, default=1)
     p.add_argument("--words", type=int, default=0, help="the beginning of the text only")
-    p.add_argument("--short", type=int, default=0, help="cut its lines into lines of so many words")
     p.add_argument("--skip-gram", action="store_true")
     p.add_argument("--out")
     o = p.parse_args()

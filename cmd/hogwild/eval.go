@@ -11,7 +11,8 @@ const evalHelp = `Usage: hogwild eval WEIGHTS|RUN [--data PATH] [--top K] [--jso
 
 Evaluates saved weights on a data set: loss, accuracy or error, and figures per class or of the
 residuals. WEIGHTS is a weights.safetensors; for a run folder, eval uses the
-weights of the last epoch. Inputs are scaled as in training.
+weights of the last epoch. Inputs are scaled as in training. Of a run with --program give the folder:
+eval starts its command then.
 Without --data it evaluates the run's own test rows, which gives the loss in the run's report. With
 --data it evaluates all rows of the file (of a folder, its test set).
 
