@@ -180,7 +180,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	LeastInFlight float64                            the least limit while it trained
 //	LRUsed, MomentumUsed, BiasStep float64           as trained with
 //	LRCapped, Centered bool                          as trained with
-//	InFlight int                                     steps at once, as expected before the run; 0: not of those
+//	InFlight int                                     steps in flight, on GPUs and where workers take turns; else 0
 //	InFlightSeen float64                             the same by samples
 //	Auto, Warning, Rate string                       what the run chose; what is wrong with the result
 //	StalenessSamples, StalenessP50 int64             updates by others between read and write

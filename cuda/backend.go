@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/tuning"
 )
 
 // Register makes --gpu known to package run. It is called first thing in main.
@@ -18,12 +21,25 @@ func Register() { device.RegisterBackend("cuda", backend{}) }
 
 var _ device.GPUOwner = (*owner)(nil)
 
+// GPUs describes those that a run will be on. What "auto" means is chosen anew when the memory that is needed is known.
+func (b backend) GPUs(c *config.Config) (all tuning.GPUs, err error) {
+	if err := TooOld(cu.Version()); err != nil { // before a call that its library may lack
+		return all, err
+	}
+	indices, _, err := choose(c.GPU, c.LeastFree(), c.HostNode, c.HostNodes)
+	for _, i := range indices {
+		if g, err := describe(i); err == nil { // else opening it says why
+			all.Count++
+			all.SMs = min(cmp.Or(all.SMs, g.SMs), g.SMs)
+			all.Turns = all.Turns || !g.mayShare()
+		}
+	}
+	return all, err
+}
+
 // Own makes and exports the run's memory on the first of the GPUs that the configuration
 // names, puts the set on the others too, and tries the kernels on all.
 func (b backend) Own(s *device.Setup) (device.Owner, error) {
-	if err := TooOld(cu.Version()); err != nil { // before a call that its library may lack
-		return nil, err
-	}
 	indices, note, err := choose(s.Job.Asked.GPU, max(s.Job.Asked.LeastFree(), newLayout(s).Size+4*plainSize(s)),
 		s.Job.Asked.HostNode, s.Job.Asked.HostNodes)
 	if err == nil {
@@ -85,7 +101,7 @@ func (b backend) newOwner(s *device.Setup, index int, l layout, replica bool) (*
 
 // extend puts the set on another GPU. The weights there, on which the kernels were tried, go.
 func (o *owner) extend(index int) error {
-	a, err := o.newOwner(o.setup, index, newLayout(o.setup).replica(o.setup), true)
+	a, err := o.backend.newOwner(o.setup, index, newLayout(o.setup).replica(o.setup), true)
 	if err != nil {
 		return err
 	}
@@ -168,6 +184,11 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 		}
 		if m.data, err = openMemory(g.Data); err != nil {
 			return err
+		}
+		if g.Way == asPeer {
+			if err = m.keepPrivate(s, c, rank); err != nil {
+				return err
+			}
 		}
 		if t, err = newTrainer(s, c, m, rank); err == nil {
 			t.opened = true

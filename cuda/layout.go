@@ -167,6 +167,7 @@ type memory struct {
 	weights cu.DevicePtr
 	data    cu.DevicePtr
 	piece   int64 // of a training set that streams, in bytes; 0: it is in data
+	private *private
 }
 
 // newMemory lays it out; the training set streams if piece is not 0.
@@ -188,10 +189,18 @@ func (m *memory) stream(set *data.Set, piece int64) {
 func (m *memory) slot(rank int) cu.DevicePtr { return m.weights + cu.DevicePtr(m.layout.Slots[rank]) }
 
 // state is the address of an optimizer's state.
-func (m *memory) state(i int) cu.DevicePtr { return m.weights + cu.DevicePtr(m.layout.States[i]) }
+func (m *memory) state(i int) cu.DevicePtr {
+	if m.private != nil {
+		return m.private.state
+	}
+	return m.weights + cu.DevicePtr(m.layout.States[i])
+}
 
 // steps is the address of the count of steps that a state has been used for.
 func (m *memory) steps(i int) cu.DevicePtr {
+	if m.private != nil {
+		return m.private.steps
+	}
 	return m.weights + cu.DevicePtr(m.layout.Steps+int64(i)*countLine)
 }
 

@@ -16,6 +16,7 @@
 //	exchange.go   what it does on the owner's GPU
 //	meeting.go    a worker whose steps a program takes
 //	trainer.go    the Device of a rank
+//	private.go    an optimizer's state where it trains
 //	steps.go      chunks to launches
 //	stream.go     a set that the GPU's memory does not hold
 //	average.go    barrier mode

@@ -26,15 +26,16 @@ func (o *owner) Notes() []string {
 		notes = append(notes, a.notes...)
 		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Asked))
 	}
-	if on > 1+len(o.peers) && !o.mayShare() {
-		notes = append(notes, "without MPS, processes on one GPU take turns: more workers do not make it faster")
+	if gpus := 1 + len(o.peers); on > gpus && !o.mayShare() {
+		notes = append(notes, fmt.Sprintf("without MPS, processes on one GPU take turns: %d workers are about as fast "+
+			"as %d (hogwild doctor says how to run them at the same time)", on, gpus))
 	}
 	return notes
 }
 
 // stepNotes say what so many workers on GPUs have in flight.
 func (o *owner) stepNotes(on int) []string {
-	c, ctas, teams := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams)
+	c, ctas, teams, n := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams), o.InFlight()
 	each := human.Plural(ctas, "CTA")
 	if teams > 1 {
 		each += fmt.Sprintf(" of %d teams", teams)
@@ -44,10 +45,10 @@ func (o *owner) stepNotes(on int) []string {
 		who = fmt.Sprintf("each of %d workers", on)
 	}
 	notes := []string{fmt.Sprintf("%s of %s in flight: %s in %s",
-		human.Plural(ctas*teams*on, "step"), human.Plural(c.Used.Batch, "example"), each, who)}
-	if c.Used.InFlight/on/teams > o.idle.step.most {
+		human.Plural(n, "step"), human.Plural(c.Used.Batch, "example"), each, who)}
+	if c.Asked.InFlight > n {
 		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time",
-			c.Used.InFlight, ctas, o.idle.step.name))
+			c.Asked.InFlight, ctas, o.idle.step.name))
 	}
 	j := &o.idle.job
 	if why := noLocalCopy(o.setup, j); why != "" {

@@ -23,7 +23,7 @@ import (
 // them, and outlives the workers that have opened them.
 type owner struct {
 	*gpu
-	backend
+	backend backend
 	setup   *device.Setup
 	memory  memory
 	handle  runHandle
@@ -114,6 +114,21 @@ func (o *owner) prepare() (err error) {
 	return nil
 }
 
+// InFlight is how many steps run at once, on all GPUs.
+func (o *owner) InFlight() (n int) {
+	if o.idle == nil {
+		return 0
+	}
+	each := []int{o.idle.inFlight()}
+	for _, a := range o.peers {
+		each = append(each, a.idle.inFlight())
+	}
+	for i := range o.setup.Job.Sharers() {
+		n += each[o.backend.gpuOf(i, len(each))]
+	}
+	return n
+}
+
 // Name is for the report.
 func (o *owner) Name() string {
 	list := fmt.Sprint(int(o.device))
@@ -133,7 +148,7 @@ func (o *owner) Where(rank int) string {
 	if c.Asked.OnHost(rank) {
 		return "cpu"
 	}
-	if g := o.gpuOf(rank, 1+len(o.peers)); g > 0 {
+	if g := o.backend.gpuOf(rank, 1+len(o.peers)); g > 0 {
 		return fmt.Sprintf("cuda:%d", o.peers[g-1].device)
 	}
 	return fmt.Sprintf("cuda:%d", o.device)

@@ -146,6 +146,26 @@ func TestAway(t *testing.T) {
 	}
 }
 
+// TestPrivateState: a worker that adds to weights on another GPU has its optimizer's state where it trains, and the
+// owner's copy is renewed before it is saved. So a run that is cut after an epoch and resumed ends as one that is not.
+func TestPrivateState(t *testing.T) {
+	needStandIn(t)
+	for _, optimizer := range []config.Optimizer{config.Momentum, config.Adam} {
+		c := digits(t, func(c *config.Config) {
+			c.Model, c.Optimizer, c.LR, c.Data, c.GPU, c.InFlight = "mlp:8", optimizer, .01, "digits:500", "0,1", 1
+		})
+		away := []string{"HOGWILD_FAKE_P2P=on", shiftVariable + "=1"}
+		want := trainTwo(t, c, away...)
+		c.Run, c.Epochs = t.TempDir(), 1
+		trainTwo(t, c, away...)
+		c.Resume, c.Epochs = c.Run, 2
+		if got := trainTwo(t, c, away...); got.TestLoss != want.TestLoss || got.TrainLoss != want.TrainLoss {
+			t.Errorf("%s: resumed, train and test loss %v, %v; in one go %v, %v", optimizer, got.TrainLoss,
+				got.TestLoss, want.TrainLoss, want.TestLoss)
+		}
+	}
+}
+
 // TestWhereMemoryIs: the weights are on the first GPU of the list, the set on both; a
 // worker on the other opens what it can reach, and says how in a note.
 func TestWhereMemoryIs(t *testing.T) {

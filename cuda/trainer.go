@@ -91,13 +91,20 @@ func (t *trainer) setPointers() {
 	}
 }
 
-// setGrid makes the launches as large as this rank's part of the steps in flight: CTAs, and their teams.
+// setGrid makes the launches as large as this rank's part of the steps in flight: CTAs, and their teams. Few teams are
+// spread over all multiprocessors, which issue and load for them at the same time. Those that share a local copy in
+// their CTA are not: of more copies each would have to be merged more often.
 func (t *trainer) setGrid() {
-	cfg := t.setup.Job
-	mine := max(1, cfg.Used.InFlight/(cfg.Asked.Workers-cfg.Asked.CPUWorkers))
-	t.job.Teams = min(int64(mine), t.job.Teams)
+	mine, most := t.setup.Job.OfWorker(), int(t.job.Teams)
+	if t.job.Locals == 0 {
+		most = min(most, ceilDiv(mine, t.SMs))
+	}
+	t.job.Teams = int64(min(mine, most))
 	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
 }
+
+// inFlight is how many steps this rank has in flight at once.
+func (t *trainer) inFlight() int { return t.ctas * int(t.job.Teams) }
 
 // makeBuffers allocates what all launches use.
 func (t *trainer) makeBuffers() error {
@@ -130,7 +137,7 @@ func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		err = t.launch(t.cut(each))
 	}
 	if len(cs) == 0 {
-		err = t.pipeline.drain()
+		err = keep(t.pipeline.drain(), t.memory.private.renew())
 	}
 	return t.results, keep(err, t.failed)
 }
@@ -226,7 +233,7 @@ func (t *trainer) Close() error {
 
 // free gives back what it has made itself, its launches first.
 func (t *trainer) free() error {
-	err := keep(t.pipeline.close(), t.buffers.free())
+	err := keep(t.pipeline.close(), t.buffers.free(), t.memory.private.free())
 	if t.family != nil {
 		err = keep(err, t.family.freePlan(&t.job))
 	}

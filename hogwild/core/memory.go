@@ -36,12 +36,12 @@ type Memory struct {
 }
 
 // Own makes the memory of the place where the weights are to be.
-func (r *Memory) Own(b device.Backend) (err error) {
+func (r *Memory) Own() (err error) {
 	job := r.Job // as it is now: see Renew
 	if r.setup, err = device.NewSetup(&job, r.Mem, r.Train); err != nil {
 		return err
 	}
-	if r.Owner, err = b.Own(r.setup); err != nil {
+	if r.Owner, err = r.Backend.Own(r.setup); err != nil {
 		return config.Usage("%w", err)
 	}
 	return nil

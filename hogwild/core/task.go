@@ -3,6 +3,7 @@ package core
 import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/display"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -16,7 +17,8 @@ type Task struct {
 	data.Sets
 	Borrowed bool // the sets are the caller's
 	Facts    tuning.Facts
-	Held     float64 // see tuning.Machine
+	Machine  tuning.Machine
+	Backend  device.Backend // of the weights
 	Spec     model.Spec
 	Model    model.Model   // as the run trains it
 	Trained  []model.Param // of Model
@@ -60,7 +62,9 @@ func (r *Task) Begun() int {
 
 // Choose decides what a run decides for itself, with settings on a machine with so many cores.
 func (r *Task) Choose(c *config.Config, cores int) (tuning.Tuning, error) {
-	t, err := tuning.Choose(c, r.Spec, r.Facts, tuning.Machine{Cores: cores, Held: r.Held})
+	m := r.Machine
+	m.Cores = cores
+	t, err := tuning.Choose(c, r.Spec, r.Facts, m)
 	t.Auto = r.Job.Used.Auto
 	return t, err
 }

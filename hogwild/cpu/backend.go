@@ -34,6 +34,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/tuning"
 	"hogwild/internal/machine"
 )
 
@@ -81,6 +82,9 @@ type hostOwner struct {
 	kept    kept
 	spare   *spare // made with the copy
 }
+
+// GPUs is device.Backend's.
+func (Backend) GPUs(*config.Config) (tuning.GPUs, error) { return tuning.GPUs{}, nil }
 
 // Own is device.Backend's.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {

@@ -122,6 +122,8 @@ func (s *Setup) ShareOf(set *data.Set) (from, to int) {
 
 // Backend is a kind of place where weights can be. Host memory is built in.
 type Backend interface {
+	// GPUs describes those that the configuration names: none for host memory. An error is the user's to mend.
+	GPUs(c *config.Config) (tuning.GPUs, error)
 	// Own makes, in the coordinator, the memory of a run. Its contents come later,
 	// by Upload. An error is the user's to mend: a device that is not there, or full.
 	Own(s *Setup) (Owner, error)
@@ -182,6 +184,7 @@ type GPUOwner interface {
 	Owner
 	OnGPU
 	GPUs() (uuids, names []string) // of the run
+	InFlight() int                 // steps that run at once; 0: a program computes
 	Inside() bool                  // no other process can open the memory: the one worker trains in this process
 	Abandon(pid int) error         // ends what a process has in flight, before it is killed
 }

@@ -6,7 +6,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
-	"hogwild/hogwild/tuning"
 	"hogwild/internal/machine"
 )
 
@@ -36,8 +35,8 @@ func (a *ability) recount(r *core.Run, samples int64) {
 // lookAgain chooses anew what depends on the steps in flight.
 func (a *ability) lookAgain(r *core.Run, f *flight) {
 	job := r.Job
-	r.Held = min((f.seen-float64(f.expected))/float64(job.Asked.Workers-f.expected), 1)
-	t, err := tuning.Choose(&job.Asked, r.Spec, r.Facts, tuning.Machine{Cores: machine.Cores(), Held: r.Held})
+	r.Machine.Held = min((f.seen-float64(f.expected))/float64(job.Asked.Workers-f.expected), 1)
+	t, err := r.Choose(&job.Asked, machine.Cores())
 	if err != nil {
 		return // what it refuses does not depend on this
 	}

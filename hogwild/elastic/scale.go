@@ -102,7 +102,7 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 	if n > r.Train.Rows {
 		return nil, config.Usage("%s has only %s", c.Asked.Data, human.Plural(r.Train.Rows, "training row"))
 	}
-	t, err := tuning.Choose(&c.Asked, r.Spec, r.Facts, tuning.Machine{Cores: machine.Cores(), Held: r.Held})
+	t, err := r.Choose(&c.Asked, machine.Cores())
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,6 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 		return nil, config.Usage("the run centres its inputs, which several workers cannot do with merge-every 1; " +
 			"leave merge-every at auto")
 	}
-	t.Auto = c.Used.Auto
 	c.Used = t
 	return &c, nil
 }

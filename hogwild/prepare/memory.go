@@ -1,12 +1,15 @@
 package prepare
 
 import (
+	"errors"
+
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/worker"
+	"hogwild/internal/machine"
 )
 
 // Memory makes the shared memory.
@@ -22,11 +25,7 @@ func Memory(r *core.Run) error {
 	if r.Mem, err = control.CreateDual(&r.Job, model.Size(r.Trained), r.Train.Rows); err != nil {
 		return config.Usage("%w", err) // as of the data that do not fit
 	}
-	b, err := worker.Backend(&r.Job.Asked)
-	if err != nil {
-		return err
-	}
-	if err := r.Own(b); err != nil {
+	if err := own(r); err != nil {
 		return err
 	}
 	sum, err := r.Mem.Seg.Checksum()
@@ -41,4 +40,25 @@ func Memory(r *core.Run) error {
 	}
 	r.Block, err = control.Create(r.Announced)
 	return err
+}
+
+// own makes the memory where the weights are to be. If a GPU takes fewer steps at once than were expected, what depends
+// on their number is decided anew, and the memory made for that.
+func own(r *core.Run) error {
+	err := r.Own()
+	o, ok := r.Owner.(device.GPUOwner)
+	if err != nil || !ok || o.InFlight() == 0 || o.InFlight() >= r.Job.Used.InFlight {
+		return err
+	}
+	r.Machine.GPUs.Fit, r.Owner = o.InFlight(), nil
+	t, err := r.Choose(&r.Job.Asked, machine.Cores())
+	if err = errors.Join(err, o.Close()); err != nil {
+		return err
+	}
+	if r.Several() { // nodes have agreed on all else
+		r.Job.Used.InFlight = t.InFlight
+	} else {
+		r.Job.Used = t
+	}
+	return r.Own()
 }

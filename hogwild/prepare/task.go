@@ -16,6 +16,7 @@ import (
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
 	"hogwild/hogwild/tuning"
+	"hogwild/hogwild/worker"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
@@ -26,6 +27,13 @@ func Task(r *core.Run, anyNumber bool) error {
 	defer r.Report.During("reading " + rundir.DataText(c.Asked.Data) + " ...")()
 	if err := r.Do.Tell(core.Reading{}); err != nil {
 		return err
+	}
+	var err error
+	if r.Backend, err = worker.Backend(&c.Asked); err == nil {
+		r.Machine.GPUs, err = r.Backend.GPUs(&c.Asked)
+	}
+	if err != nil {
+		return config.Usage("%w", err)
 	}
 	if r.Train == nil {
 		s, err := c.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,

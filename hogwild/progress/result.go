@@ -71,6 +71,9 @@ func decided(r *rundir.Result, c *tuning.Job) {
 		r.MomentumUsed = l.Momentum
 	}
 	r.Rate = strings.Join(c.Changes(), "; ")
+	if c.Asked.GPU != "" { // on cores it is looked at: see package elastic
+		r.InFlight = l.InFlight
+	}
 }
 
 // scores sets why the run ended early and how well it predicts; of one that diverged, the

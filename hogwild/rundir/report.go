@@ -76,7 +76,7 @@ type Result struct {
 	MomentumUsed  float64 `json:"momentum_used,omitempty"` // of the momentum optimizer
 	Centered      bool    `json:"centered"`
 	BiasStep      float64 `json:"bias_step"`
-	// steps of workers that take turns, as expected before the run
+	// steps in flight: on GPUs as they run, else of workers that take turns, as expected before the run
 	InFlight     int     `json:"in_flight,omitempty"`
 	InFlightSeen float64 `json:"in_flight_measured,omitempty"` // the same by their samples
 	// what the run chose where the user left it to the program

@@ -195,7 +195,7 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 func (r Result) stalenessText() string {
 	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by other workers", r.StalenessMean, r.StalenessP99,
 		r.StalenessMax)
-	if r.InFlight > 0 {
+	if r.InFlightSeen > 0 {
 		text += fmt.Sprintf("; %.2g in flight at once by the median, %d expected", r.InFlightSeen, r.InFlight)
 	}
 	if r.Conflicts > 0 || r.LostSamples > 0 {

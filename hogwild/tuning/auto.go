@@ -39,7 +39,7 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 	if c.Schedule == "auto" {
 		chosen = settleSchedule(c, spec)
 	}
-	batch := autoBatch(c, spec, f)
+	batch := stepBatch(c, spec, f)
 	if c.LR == 0 {
 		c.LR = firstDigits(autoRate(c, spec, f, batch))
 		says := fmt.Sprintf("lr %.3g", c.LR)
@@ -157,17 +157,6 @@ func unitRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 		lr = min(lr, 2*noiseCost*float64(t.Batch)/(largestCurvature(spec.Loss)*f.Trace)*limit.scale)
 	}
 	return lr
-}
-
-// autoBatch is the batch that Choose will take; that of a GPU may depend on the rate, if it is a large one.
-func autoBatch(c *config.Config, spec model.Spec, f Facts) int {
-	center := centers(c, f)
-	lambda := f.RawLambda
-	if center {
-		lambda = f.CenteredLambda
-	}
-	_, onGPU := inFlightOnGPU(c, spec, f, center, lambda)
-	return stepBatch(c, spec, f, onGPU)
 }
 
 // firstDigits is x to two digits: more would say that it is known better.

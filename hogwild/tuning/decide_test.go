@@ -204,7 +204,7 @@ var decisions = []struct {
 	{"a GPU, capped", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 },
 		"132 1.57 1.71 0.0238 0.9 0 true"},
 	{"a GPU, by itself", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.Batch = "0", 0 },
-		"132 78.5 0.842 0.01 0.9 0 false"},
+		"264 78.5 0.842 0.01 0.9 0 false"},
 	{"four nodes", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR = 4, .05 },
 		"2 3.93 1.71 0.2 0.9 15 false"},
 	{"four nodes at the limit", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR = 4, .2 },
@@ -280,7 +280,7 @@ var decisions = []struct {
 	{"nodes without a cap", denseFacts, 2, func(c *config.Config) { softmax(c); c.Nodes, c.LR, c.LRCap = 4, 1, "off" },
 		"2 0.196 1.71 4 0.9 1 false"},
 	{"a GPU, words", wordFacts, 2, func(c *config.Config) { logistic(c); c.GPU, c.Batch, c.LR = "0", 0, 1 },
-		"264 31.4 4 0.476 0.9 0 true"},
+		"124 31.4 4 1 0.9 0 false"},
 }
 
 // TestBiasHeld: at the bound the limit on steps in flight is a quarter of those that there are, and a bias whose steps
@@ -288,10 +288,10 @@ var decisions = []struct {
 func TestBiasHeld(t *testing.T) {
 	c := config.Default()
 	logistic(&c)
-	c.GPU, c.Workers, c.Batch, c.LR = "0", 2, 1, 1
+	c.GPU, c.Workers, c.Batch, c.LR, c.InFlight = "0", 2, 1, 1, 264
 	choose := func() Tuning {
 		l, err := Choose(&c, model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}, wordFacts,
-			Machine{Cores: 2})
+			Machine{Cores: 2, GPUs: h200})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestDecide(t *testing.T) {
 			c.Batch, c.Workers, c.LR = 64, 2, 0.01
 			x.edit(&c)
 			spec := model.Spec{Name: c.Model, Loss: model.Loss(c.Loss), Bias: true}
-			l, err := Choose(&c, spec, x.facts, Machine{Cores: x.cores})
+			l, err := Choose(&c, spec, x.facts, Machine{Cores: x.cores, GPUs: h200})
 			got := fmt.Sprintf("%d %.3g %.3g %.3g %.3g %d %t", l.InFlight, l.MaxInFlight, l.MaxLR, l.LR, l.Momentum,
 				l.MaxLocalSteps, l.Capped)
 			if got != x.want || err != nil {

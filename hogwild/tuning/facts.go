@@ -38,4 +38,13 @@ type Machine struct {
 	Cores int // that this process may use
 	// share of the workers beyond them that hold a step while another has their core; 0 until it is measured
 	Held float64
+	GPUs GPUs // those that the run is on
+}
+
+// GPUs are those of a run, as far as the steps in flight depend on them.
+type GPUs struct {
+	Count int  // 0: it is on cores
+	SMs   int  // multiprocessors of the smallest
+	Turns bool // without a Multi-Process Service, the processes on one take turns
+	Fit   int  // steps that run at once, on all of them; 0: not known yet
 }

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -20,17 +21,18 @@ import (
 // hold it meanwhile, which only the run can tell (Machine.Held). In ordered mode a
 // gradient waits until those of all other workers are applied, and in locked mode workers
 // that wait for a lock hold a gradient already: there all workers count.
-func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
+func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) int {
 	switch {
 	case c.Mode.Kind == config.Sync, c.Mode.Kind == config.Blocks:
 		return 1 // within a replica or a block, or all workers' gradients in one step
-	case c.InFlight > 0:
-		return c.InFlight
 	case c.GPU != "" && c.Layout != nil:
 		return c.Workers
 	case c.GPU != "":
-		each := min(onGPU, f.Rows/(wavesAnEpoch*batch)) / c.OnGPUs() // of a worker
-		return c.OnGPUs() * max(1, each)
+		n := cmp.Or(c.InFlight, min(onGPU(c, spec, f, m.GPUs, t), f.Rows/(wavesAnEpoch*t.Batch)))
+		if m.GPUs.Fit > 0 {
+			n = min(n, m.GPUs.Fit)
+		}
+		return t.Sharers * max(1, n/t.Sharers)
 	case c.Mode.Kind == config.Clock:
 		return onClock(c)
 	}
@@ -39,7 +41,19 @@ func inFlight(c *config.Config, f Facts, m Machine, batch, onGPU int) int {
 		n := min(w, max(1, m.Cores))
 		w = n + int(math.Round(m.Held*float64(w-n)))
 	}
-	return max(w, localSteps(c, batch))
+	return max(w, localSteps(c, t.Batch))
+}
+
+// sharers is among how many workers the steps in flight on GPUs are divided. Where processes take turns, the steps of
+// one at a time run on each GPU, and a worker with a part of them would leave the rest of the GPU idle in its turn.
+func sharers(c *config.Config, g GPUs) int {
+	switch {
+	case c.GPU == "":
+		return 0
+	case g.Turns:
+		return min(max(1, g.Count), c.OnGPUs())
+	}
+	return c.OnGPUs()
 }
 
 // onClock is how many steps virtual workers have in flight, as far as their rule takes them.
@@ -90,14 +104,22 @@ const wavesAnEpoch = 8
 // that suit it. Elsewhere a step of plain SGD that touches a few weights only is taken example
 // by example: more of them converge slower and gain nothing. A small set has smaller batches, or an
 // epoch would be a step or two.
-func stepBatch(c *config.Config, spec model.Spec, f Facts, onGPU int) int {
+func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
+	family := spec.Family()
+	short := family.Short(f.Kind) && c.Optimizer == config.SGD
 	switch batch := c.AskedBatch(); {
 	case batch > 0:
 		return batch
 	case c.Layout != nil:
+	case c.GPU != "" && short && (c.Mode.Kind != config.Sync || family == model.Words):
+		return 1
+	case c.GPU != "" && (c.Mode.Kind == config.Sync || family.Short(f.Kind)):
+		return 64
+	case c.GPU != "" && family == model.Convolutional:
+		return 4
 	case c.GPU != "":
-		return onGPU
-	case spec.Family().Short(f.Kind) && c.Optimizer == config.SGD && !c.AveragesGradients():
+		return 8
+	case short && !c.AveragesGradients():
 		return 1
 	}
 	return min(64, max(1, f.Rows/stepsAnEpoch))
@@ -106,38 +128,24 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts, onGPU int) int {
 // stepsAnEpoch: a small set has at least so many steps an epoch, as far as its rows allow.
 const stepsAnEpoch = 64
 
-// gpuShare is lr lambda h C beyond which a GPU is given small steps. It is many times what
-// costs nothing: a GPU is faster by more than what a late step loses.
-const gpuShare = 10
-
-// inFlightOnGPU are the steps in flight, and their examples, with which a model came to a given
-// loss soonest when asynchrony was simulated with exact delays (docs/asynchrony.md), at the rates
-// predicted; docs/gpu.md says how much faster a GPU must be with more of them. An
-// H200 has 132 multiprocessors, each of which takes a step of a dense model.
-//
-// Past gpuShare steps of eight examples take the weights no further than steps of one.
-func inFlightOnGPU(c *config.Config, spec model.Spec, f Facts, centered bool, lambda float64) (flight, batch int) {
-	family := spec.Family()
-	mlp := family == model.Perceptron
-	switch short := family.Short(f.Kind); {
-	case c.Mode.Kind == config.Sync && family == model.Words:
-		return c.OnGPUs(), 1
-	case c.Mode.Kind == config.Sync:
-		return c.OnGPUs(), 64
-	case short && c.Optimizer != config.SGD:
-		return 32, 64 // each step moves all weights
-	case f.Kind == data.Pairs: // two steps on one row or column at once should be rare
-		return min(8448, max(1, slices.Min(append(slices.Clip(f.Shape), f.Features))*2/5)), 1
-	case short:
-		return 264, 1
-	case !family.Layered(): // convnet
-		return 32, 4 // more of them work on a GPU's other multiprocessors, and need as many more epochs
-	case c.Optimizer != config.SGD:
-		return 32, 8
-	case !centered && (mlp || c.AskedBatch() > 1):
-		return 64, 1
-	case !centered || mlp || lambda*f.Curvature*c.LR*132 > gpuShare:
-		return 132, 1
+// onGPU is how many steps in flight GPUs are given where nobody says. A GPU is the faster the more they are, up to two
+// or three for each of its multiprocessors; they need no more epochs up to the number beyond which the learning rate
+// would be lowered (docs/gpu.md has what was simulated). Past that a rate must fall as steps are added, and nothing is
+// gained. Where no such number is known they are one a multiprocessor. In a factorization two steps on one
+// row or column at once should be rare.
+func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
+	sms, least := max(1, g.SMs), max(1, g.SMs/4)
+	switch {
+	case c.Optimizer != config.SGD: // each step moves all weights
+		return least
+	case f.Kind == data.Pairs:
+		return min(64*sms, max(1, slices.Min(append(slices.Clip(f.Shape), f.Features))*2/5))
+	case f.Kind == data.Tokens:
+		return 2 * sms
 	}
-	return 132, 8
+	room := limitsOf(c, spec, f, ofOneStep(c, t)).cap(c.LR)
+	if room == 0 || tooLarge(spec, f) {
+		return sms
+	}
+	return int(min(max(room, float64(least)), float64(2*sms*max(1, g.Count))))
 }

@@ -9,58 +9,88 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// TestInFlightOnGPU: how many steps are in flight, and of how many examples, by what is trained.
+// h200 has 132 multiprocessors.
+var h200 = GPUs{Count: 1, SMs: 132}
+
+// TestInFlightOnGPU: how many steps are in flight, and of how many examples, by what is trained and on which GPU. The
+// inputs have lambda 5 and the loss a curvature of .1, so that a rate lr is lowered beyond pi/2 / (5 lr .1) steps.
 func TestInFlightOnGPU(t *testing.T) {
-	matrix, graph, sparse, dense := data.Meta{Kind: data.Pairs, Shape: []int{500, 30000}, Features: 30500},
-		data.Meta{Kind: data.Pairs, Features: 100}, data.Meta{Kind: data.Sparse}, data.Meta{Kind: data.Bytes}
+	matrix, graph, sparse, dense, words := data.Meta{Kind: data.Pairs, Shape: []int{500, 30000}, Features: 30500},
+		data.Meta{Kind: data.Pairs, Features: 100}, data.Meta{Kind: data.Sparse}, data.Meta{Kind: data.Bytes},
+		data.Meta{Kind: data.Tokens}
+	at := func(lr float64) func(*config.Config) { return func(c *config.Config) { c.LR = lr } }
 	for _, x := range []struct {
 		name          string
 		meta          data.Meta
-		tuning        Tuning
+		gpus          GPUs
 		edit          func(*config.Config)
 		flight, batch int
 	}{
-		{"softmax centred", dense, Tuning{Lambda: 5, Curvature: .1, Center: true}, func(c *config.Config) {}, 132, 8},
-		{"at a rate that is nearly low enough", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
-			func(c *config.Config) { c.LR = .14 }, 132, 8},
-		{"past it", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
-			func(c *config.Config) { c.LR = .16 }, 132, 1},
-		{"softmax raw", dense, Tuning{Lambda: 39}, func(c *config.Config) {}, 132, 1},
-		{"softmax raw by eights", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Batch = 8 }, 64, 8},
-		{"mlp centred", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
-			func(c *config.Config) { c.Model = "mlp:128" }, 132, 1},
-		{"mlp raw", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Model = "mlp:128" }, 64, 1},
-		{"adam", dense, Tuning{Lambda: 39}, func(c *config.Config) { c.Optimizer = "adam" }, 32, 8},
-		{"convnet", dense, Tuning{}, func(c *config.Config) { c.Model = "convnet" }, 32, 4},
-		{"sparse", sparse, Tuning{Lambda: 7}, func(c *config.Config) { c.Model = "logistic" }, 264, 1},
-		{"sparse momentum", sparse, Tuning{Lambda: 7},
-			func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 32, 64},
-		{"factor", matrix, Tuning{}, func(c *config.Config) { c.Model = "factor:8" }, 200, 1},
-		{"cut", graph, Tuning{}, func(c *config.Config) { c.Model, c.Workers = "cut", 50 }, 50, 1},
-		{"sync", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
-			func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 1, 64},
-		{"asked for", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
-			func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
-		{"few rows", dense, Tuning{Lambda: 5, Curvature: .1, Center: true},
-			func(c *config.Config) { c.Limit = 640 }, 10, 8},
+		{"at a low rate", dense, h200, at(.001), 264, 8},
+		{"as many as it bears", dense, h200, at(.02), 157, 8},
+		{"a quarter of them work at least", dense, h200, at(1), 33, 8},
+		{"a small GPU", dense, GPUs{Count: 1, SMs: 20}, at(.02), 40, 8},
+		{"a small GPU at a high rate", dense, GPUs{Count: 1, SMs: 20}, at(.2), 15, 8},
+		{"two GPUs", dense, GPUs{Count: 2, SMs: 132}, at(.007), 448, 8},
+		{"the user's batch", dense, h200, func(c *config.Config) { c.LR, c.Batch = .02, 64 }, 117, 64},
+		{"adam", dense, h200, func(c *config.Config) { c.Optimizer = "adam" }, 33, 8},
+		{"convnet", dense, h200, func(c *config.Config) { c.Model = "convnet" }, 132, 4},
+		{"convnet on a small GPU", dense, GPUs{Count: 1, SMs: 58},
+			func(c *config.Config) { c.Model = "convnet" }, 58, 4},
+		{"sparse", sparse, h200, func(c *config.Config) { c.Model, c.LR = "logistic", .001 }, 264, 1},
+		{"sparse momentum", sparse, h200,
+			func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 33, 64},
+		{"words", words, h200, func(c *config.Config) { c.Model = "word2vec:16" }, 264, 1},
+		{"factor", matrix, h200, func(c *config.Config) { c.Model = "factor:8" }, 200, 1},
+		{"cut", graph, h200, func(c *config.Config) { c.Model, c.Workers = "cut", 50 }, 50, 1},
+		{"sync", dense, h200, func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 1, 64},
+		{"asked for", dense, h200, func(c *config.Config) { c.InFlight, c.Batch = 17, 5 }, 17, 5},
+		{"more than fit", dense, GPUs{Count: 1, SMs: 132, Fit: 264},
+			func(c *config.Config) { c.InFlight = 528 }, 264, 8},
+		{"few rows", dense, h200, func(c *config.Config) { c.Limit = 640 }, 10, 8},
+		{"divided among workers", dense, h200, func(c *config.Config) { c.InFlight, c.Workers = 132, 5 }, 130, 8},
+		{"workers that take turns", dense, GPUs{Count: 1, SMs: 132, Turns: true},
+			func(c *config.Config) { c.InFlight, c.Workers = 132, 5 }, 132, 8},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := configtest.Dense()
 			c.GPU, c.Model, c.Loss, c.Workers = "0", "softmax", "cross-entropy", 1
-			c.Batch = 0
+			c.Batch, c.LR = 0, .01
 			x.edit(&c)
 			rows := 60000
 			if c.Limit > 0 {
 				rows = c.Limit
 			}
-			spec, f := model.Spec{Name: c.Model}, Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features,
-				Shape: x.meta.Shape, Curvature: x.tuning.Curvature}
-			flight, batch := inFlightOnGPU(&c, spec, f, x.tuning.Center, x.tuning.Lambda)
-			batch = stepBatch(&c, spec, f, batch)
-			flight = inFlight(&c, f, Machine{Cores: 2}, batch, flight)
-			if flight != x.flight || batch != x.batch {
-				t.Errorf("%d steps of %d examples, want %d of %d", flight, batch, x.flight, x.batch)
+			spec := model.Spec{Name: c.Model, Loss: model.CrossEntropy}
+			f := Facts{Kind: x.meta.Kind, Rows: rows, Features: x.meta.Features, Shape: x.meta.Shape,
+				RawLambda: 5, Curvature: .1}
+			if c.Model == "convnet" {
+				f.RawLambda = 0 // nothing is known of it
+			}
+			u, err := Choose(&c, spec, f, Machine{Cores: 2, GPUs: x.gpus})
+			if err != nil || u.InFlight != x.flight || u.Batch != x.batch {
+				t.Errorf("%v: %d steps of %d examples, want %d of %d", err, u.InFlight, u.Batch, x.flight, x.batch)
 			}
 		})
+	}
+}
+
+// TestSharers: steps in flight are divided among the workers on GPUs, or where those take turns among the GPUs.
+func TestSharers(t *testing.T) {
+	for _, x := range []struct{ workers, gpus, want, turns int }{
+		{1, 1, 1, 1}, {2, 1, 2, 1}, {4, 1, 4, 1}, {8, 1, 8, 1}, {8, 2, 8, 2}, {3, 4, 3, 3},
+	} {
+		c := configtest.Dense()
+		c.GPU, c.Workers = "0", x.workers
+		g := GPUs{Count: x.gpus, SMs: 132}
+		if got := sharers(&c, g); got != x.want {
+			t.Errorf("%d workers on %d GPUs: %d, want %d", x.workers, x.gpus, got, x.want)
+		}
+		if g.Turns = true; sharers(&c, g) != x.turns {
+			t.Errorf("%d workers on %d GPUs that take turns: %d, want %d", x.workers, x.gpus, sharers(&c, g), x.turns)
+		}
+	}
+	if c := configtest.Dense(); sharers(&c, GPUs{}) != 0 {
+		t.Error("workers on cores share nothing")
 	}
 }

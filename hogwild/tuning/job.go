@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"hogwild/hogwild/config"
@@ -17,6 +18,8 @@ type Tuning struct {
 	Raw       float64 `json:"raw"`       // lambda of the inputs as they are
 	Curvature float64 `json:"curvature"` // h of the loss at the outputs: see lossCurvature; 0: none
 	InFlight  int     `json:"in_flight"` // steps in flight at once
+	// on GPUs they are divided among so many workers: where processes take turns, one of each GPU
+	Sharers int `json:"sharers,omitempty"`
 	// as many of them cost nothing at the learning rate asked for; 0: not known
 	MaxInFlight float64 `json:"max_in_flight"`
 	Cap         float64 `json:"cap,omitempty"` // beyond as many the rate is lowered; 0: not known
@@ -79,6 +82,12 @@ func AsAsked(c config.Config) *Job {
 	return &Job{c, Tuning{Batch: c.AskedBatch(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1, MergeEvery: 1,
 		BiasMergeEvery: 1}}
 }
+
+// Sharers is among how many workers the steps in flight on GPUs are divided.
+func (j *Job) Sharers() int { return cmp.Or(j.Used.Sharers, j.Asked.OnGPUs()) }
+
+// OfWorker is how many of them a worker has.
+func (j *Job) OfWorker() int { return max(1, j.Used.InFlight/j.Sharers()) }
 
 // TrainedOptions are the options of the model that the run trains; those of the model that
 // it leaves behind are ModelOptions.

@@ -111,6 +111,16 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	return out
 }
 
+// rehearsedWeights are the most of a network that is rehearsed: more would take seconds, and memory that the run may
+// not have.
+const rehearsedWeights = 10e6
+
+// tooLarge is of networks that are not rehearsed: the inputs' eigenvalue bounds their rate, but allows too many steps
+// in flight.
+func tooLarge(spec model.Spec, f Facts) bool {
+	return spec.Family() == model.Perceptron && f.Weights > rehearsedWeights
+}
+
 // stabilityConstant is what lr lambda C may come to at a curvature h of the loss, and whether it is
 // the user's own; 0: no bound is known.
 func stabilityConstant(c *config.Config, h float64) (constant float64, own bool) {

@@ -16,8 +16,6 @@ const (
 	rehearsedLeast, rehearsedMost = 1000, 20000
 	rehearsedProducts             = 2e9
 
-	rehearsedWeights = 10e6 // more would take seconds, and memory that the run may not have
-
 	rehearsals = 4 // how often the curvature is taken
 	diverged   = 2 // times the first loss
 )
@@ -35,11 +33,6 @@ func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, 
 	return newNewton(m, spec.Loss, newtonBatch(set), mu, c.Seed)
 }
 
-// tooLarge is of networks that are not rehearsed.
-func tooLarge(spec model.Spec, f Facts) bool {
-	return spec.Family() == model.Perceptron && f.Weights > rehearsedWeights
-}
-
 // Rehearse is the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil. The
 // rate and the batch are those of f's Choose.
 func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Facts) (g float64) {
@@ -47,7 +40,7 @@ func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Fac
 		return 0
 	}
 	p := &rehearsal{Config: c, model: n.model, set: set, reader: set.NewReader(),
-		batch: autoBatch(c, spec, f), mu: n.mu}
+		batch: stepBatch(c, spec, f), mu: n.mu}
 	p.w = make([]float32, f.Weights)
 	p.model.Init(p.w, c.Seed)
 	rows := newtonBatch(set)

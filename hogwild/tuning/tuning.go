@@ -6,10 +6,10 @@
 //	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	auto.go       what the user leaves to the program: learning rate and epochs
 //	explain.go    what is said of it
+//	inflight.go   how many steps are in flight, and of how many examples
 //	averagerate.go  the learning rate of replicas that are averaged
 //	limit.go      how many steps may be in flight, and where the learning rate is capped
 //	merge.go      how many local steps there are between two merges
-//	inflight.go   how many steps are in flight, and of how many examples
 //	measure.go    Measure
 //	center.go     whether inputs are centred, and the step of the bias
 //	gaussnewton.go  its curvature in the weights of a network
@@ -42,9 +42,8 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	if t.Center = centers(c, f); t.Center {
 		t.Lambda = f.CenteredLambda
 	}
-	flight, batch := inFlightOnGPU(c, spec, f, t.Center, t.Lambda)
-	t.Batch = stepBatch(c, spec, f, batch)
-	t.InFlight = inFlight(c, f, m, t.Batch, flight)
+	t.Batch, t.Sharers = stepBatch(c, spec, f), sharers(c, m.GPUs)
+	t.InFlight = inFlight(c, spec, f, m, t)
 	if c.MomentumCorrection {
 		t.Momentum = explicitMomentum(c.Momentum, t.InFlight)
 	}
@@ -56,7 +55,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		c = &at
 	}
 	t.MaxInFlight, t.Cap, t.MaxLR = limit.inFlight(c.LR), limit.cap(c.LR), limit.maxLR
-	if tooLarge(spec, f) { // the inputs' eigenvalue bounds the rate, but allows too many
+	if tooLarge(spec, f) {
 		t.MaxInFlight, t.Cap = 0, 0
 	}
 	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
