@@ -13,9 +13,9 @@ import (
 	"hogwild/internal/fault"
 )
 
-// What an exchange does on the owner's GPU is queued on one stream, and waited for once when the
-// replica is to be trained, and once when it has been added: a call that waits costs as much as
-// the work of a small model.
+// What an exchange does on the owner's GPU is queued on one stream, and waited for once: a call that waits costs as much
+// as the work of a small model, and without a Multi-Process Service the kernels of this process wait for a turn there.
+// So in async mode a push brings along the weights that the next exchange begins with.
 
 // vector is a part of the replica.
 type vector struct {
@@ -160,8 +160,8 @@ func (r *remote) share() float32 {
 	return 1 / float32(r.replicas+1)
 }
 
-// reduce queues one of the kernels; the replica has taken so many steps.
-func (r *remote) reduce(name string, steps int) error {
+// reduce queues kernels; the replica has taken so many steps.
+func (r *remote) reduce(steps int, names ...string) error {
 	d := &r.sum
 	j := d.job
 	j.Steps, j.LR = int64(steps), uint64(d.shares)
@@ -171,8 +171,11 @@ func (r *remote) reduce(name string, steps int) error {
 	copy(d.host, encode(j))
 	err := failed(cu.MemcpyHtoDAsync(d.at, unsafe.Pointer(&d.host[0]), int64(jobBytes), d.stream),
 		"copying a job to the GPU")
-	k := r.kernels[name]
-	return keep(err, k.launch(min(k.most, ceilDiv(r.memory.layout.P, threads)), d.at, d.stream))
+	for _, name := range names {
+		k := r.kernels[name]
+		err = keep(err, k.launch(min(k.most, ceilDiv(r.memory.layout.P, threads)), d.at, d.stream))
+	}
+	return err
 }
 
 // pull makes the replica a copy of the weights.
@@ -181,10 +184,7 @@ func (r *remote) pull() error {
 		if err := fault.Point("gpu.pull"); err != nil {
 			return err
 		}
-		if err := r.reduce("reduce_begin", 0); err != nil {
-			return err
-		}
-		err := r.fetch(r.trained, r.sum.first)
+		err := keep(r.reduce(0, "reduce_begin"), r.fetch(r.trained, r.sum.first))
 		if r.barrier() && r.setup.Job.Asked.AverageState != "keep" {
 			err = keep(err, r.fetchState())
 		}
@@ -207,7 +207,7 @@ func (r *remote) push(steps int) error {
 		}
 		err := keep(r.sendState(), r.send(to, r.result))
 		if !r.barrier() {
-			err = keep(err, r.reduce("reduce_end", steps))
+			err = keep(err, r.reduce(steps, "reduce_end", "reduce_begin"), r.fetch(r.trained, r.sum.first))
 		}
 		if r.barrier() || r.sum.job.Record == 0 {
 			return keep(err, r.sum.await("adding a replica"))

@@ -20,7 +20,7 @@ import (
 //
 //	pull   first = weights, on the owner's GPU; the replica becomes a copy of first
 //	train  the replica, by the device that is embedded
-//	push   a copy of the replica is sent there; weights += share (copy - first)
+//	push   a copy of the replica is sent there; weights += share (copy - first); then as pull does
 //
 // In barrier mode the replica, or its gradient, goes to the rank's slot there, and is
 // averaged there. An optimizer's state is as private as the replica; the owner's copy is
@@ -48,10 +48,11 @@ type remote struct {
 	kernels  kernels
 	sum      reduction
 	rounds   averager
-	buffers  blocks // on the owner's GPU
-	replicas int    // in the run
-	chunks   int    // PreferredChunks
-	every    int    // steps to an exchange; 0: all that Train is called for
+	buffers  blocks    // on the owner's GPU
+	replicas int       // in the run
+	chunks   int       // PreferredChunks
+	every    int       // steps to an exchange; 0: all that Train is called for
+	pushed   time.Time // when the replica became a copy of the weights with a push; zero: it was not
 	results  []plan.ChunkResult
 }
 
@@ -166,7 +167,7 @@ func (r *remote) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 // exchange is one pull, and a push after what was trained between the two.
 func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	began := time.Now()
-	if !r.barrier() {
+	if !r.barrier() && began.Sub(r.pushed) > asNew {
 		if err := r.pull(); err != nil {
 			return nil, err
 		}
@@ -185,10 +186,14 @@ func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		return nil, err
 	}
 	if steps > 0 && !r.barrier() {
+		r.pushed = time.Now()
 		r.adapt(len(cs), steps, trained.Sub(pulled), pulled.Sub(began)+time.Since(trained))
 	}
 	return results, nil
 }
+
+// asNew is for how long the weights that a push brings along are taken for those of now: less than a turn on a GPU takes.
+const asNew = time.Millisecond
 
 // Training between two exchanges is to take nine times as long as an exchange, if it is long.
 const (

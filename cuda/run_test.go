@@ -81,6 +81,7 @@ func callsIn(t *testing.T, path string) []call {
 type call struct {
 	PID    int    `json:"pid"`
 	Call   string `json:"call"`
+	Kernel string `json:"kernel"` // of a launch
 	Device int    `json:"device"`
 	Bytes  int    `json:"bytes"` // of a copy
 	Nonce  string `json:"nonce"` // of an allocation: it names it in all processes
