@@ -71,9 +71,9 @@ Examples:
       find the best learning rate for eight workers first
   hogwild train --program 'python3 step.py' --data mnist/ --workers 4
       the PyTorch module of step.py, four processes on one set of weights
-  hogwild train --workers 4 --gpu 0
-      weights in the memory of the first GPU (needs hogwild-cuda: make cuda)
-  hogwild train --workers 4 --gpu auto:2 --gpu-mem-free 4GiB
+  hogwild train --gpu 0
+      weights in the memory of the first GPU, which one worker fills (needs hogwild-cuda: make cuda)
+  hogwild train --gpu auto:2 --gpu-mem-free 4GiB
       the two GPUs with the most free memory (hogwild devices lists GPUs)
   hogwild train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0
       live training curves in a browser, and metrics for Prometheus under /metrics

@@ -6,12 +6,15 @@ import (
 )
 
 // Resolve is the configuration with as many workers as it means: 0 is as many as there are
-// cores. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
+// cores, or GPUs, each of which one worker fills. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
 func (c Config) Resolve() (Config, error) {
 	if c.Workers == 0 {
 		c.Workers = machine.Cores()
 		if c.Mode.Kind == Clock {
 			c.Workers = 1
+		}
+		if named, auto, err := ReadGPUs(c.GPU); err == nil && c.Program == "" {
+			c.Workers = max(1, len(named), auto)
 		}
 	}
 	return c, c.check()

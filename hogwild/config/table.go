@@ -17,7 +17,7 @@ var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:
 var table = append([]Group{
 	{"Workers and data", []Setting{
 		{Name: "workers", Value: func(c *Config) any { return &c.Workers },
-			Usage: "`N` worker processes; auto: one per core; with --gpu also gpu:4,cpu:2", Zero: "auto",
+			Usage: "`N` worker processes; auto: one per core, or per GPU; with --gpu also gpu:4,cpu:2", Zero: "auto",
 			most: maxWorkers},
 		{Name: "data", Value: func(c *Config) any { return &c.Data },
 			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data " +
