@@ -54,7 +54,7 @@ func TestPageOfStandIn(t *testing.T) {
 	if err != nil || !strings.Contains(got, "stand-in driver, without a GPU") {
 		t.Errorf("%v: the page does not say that there was no GPU:\n%s", err, got)
 	}
-	for _, time := range []string{`\| 0\.75 \|`, `320 M`, `120 k`, `\| 1\.25 \|`, `2540`, `13\.7`, `0\.0075`, `1\.50 M`,
+	for _, time := range []string{`\| 0\.75 \|`, `320 M`, `120 k`, `\| 1\.25 \|`, `2540`, `13\.7`, `400 k`, `0\.0075`, `1\.50 M`,
 		`\| 60\.0 \|`} {
 		if found := regexp.MustCompile(time).FindString(got); found != "" {
 			t.Errorf("the page has the time or rate %q:\n%s", found, got)
@@ -80,26 +80,31 @@ func TestPageOfNothing(t *testing.T) {
 }
 
 // The programs of the bundle, played: runs that end at once with a loss, or not at all in the place that
-// PLAYED_HANG names, and a microbenchmark that hangs after its first figure.
+// PLAYED_HANG names, which may be mps: under a service. A microbenchmark hangs after its first figure.
 const (
 	playedCUDA = `#!/bin/bash
+[ -z "$CUDA_MPS_PIPE_DIRECTORY" ] || [ "$PLAYED_HANG" != mps ] || sleep 60
 [ "$1" = train ] || { [ "$1" != "$PLAYED_HANG" ] || sleep 60; echo "$1 is fine"; exit "${PLAYED_STATUS:-0}"; }
-while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; [ "$1" != --stop-after ] || busy=$2; shift; done
+while [ $# -gt 1 ]; do [ "$1" != --run ] || run=$2; [ "$1" != --save-every ] || long=${2%0}; [ "$1" != --stop-after ] || busy=$2; [ "$1" != --in-flight ] || steps=$2; shift; done
 case $run in */kills.*) trap 'status=143' TERM; if [ -n "$long" ]; then sleep 9 & fi ;; esac # its worker
 mkdir -p "$run" && printf '{"kind":"epoch","test_loss":0.01,"seconds":1,"examples":60}\n{"kind":"second","examples":5}\n' >"$run/metrics.jsonl"
 printf '\0\0\0\0\0\0\0\0bits' | tee "$run/weights.safetensors" >"$run/snapshot.safetensors"
 while [ "${run##*/}" = "$PLAYED_HANG" ] && [ -d "$run" ]; do sleep 0.1; done
-until=$((${EPOCHREALTIME/./} + 1600000))
+until=$((${EPOCHREALTIME/./} + 2000000))
 while [ -n "$busy" ] && ((${EPOCHREALTIME/./} < until)); do :; done
 case $run in */kills.*)
 	while [ -z "$status" ] && [ -n "$long" ] && [ -d "$run" ]; do wait $! || true; [ -n "$status" ] || { sleep 9 & }; done
 	kill $! 2>/dev/null ;;
 esac
-printf '{\n  "device": "cuda:0 (played)",\n  "workers": 4,\n  "examples": 5,\n  "restarts": 1,\n  "test_loss": 0.5\n}\n'
+printf '{\n  "device": "cuda:0 (played)",\n  "workers": 4,\n  "examples": 5,\n  "restarts": 1,\n  "notes": ["%d steps of 1 example in flight: 7 CTAs in one worker"],\n  "test_loss": 0.5\n}\n' "$steps"
 exit ${status:-0}
 `
 	playedTests = `#!/bin/sh
-case $* in *-test.bench*) printf 'gpu: played\nBenchmarkMicro/launch,_queued-2 \t 100\t 2540 ns/op\nBenchmarkMicro/add'; exec sleep 60 ;; esac
+case $* in *-test.bench*) printf 'gpu: played\nBenchmarkMicro/launch,_queued-2 \t 100\t 2540 ns/op\nBenchmarkMicro/add'; exec sleep 60 ;;
+*'-test.run Chosen'*) echo '=== RUN   TestChosen
+--- PASS: TestChosen (0.1s)
+PASS'; exit ;;
+esac
 echo '=== RUN   TestOne
 --- PASS: TestOne (0.1s)
 === RUN   TestSets
@@ -113,10 +118,15 @@ PASS'
 		"\"$TMPDIR\" ]; do sleep 0.1; done ;; *) echo 0 ;; esac\n"
 	// ncu does not find mlp's kernel, and would find none if it might change the card.
 	playedNCU = `#!/bin/sh
-case $* in *'regex:mlp_(step|one)'*) echo No kernels were profiled ;; *'--clock-control none --cache-control none'*) echo '  linear_step, Context 1' ;; esac
+case $* in
+*--page' 'details*) echo '  linear_step, Context 1' ;;
+*--page' 'raw*) echo '    smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio     inst     3.25' ;;
+*'regex:mlp_(step|one|whole)'*) echo No kernels were profiled ;;
+*'--clock-control none --cache-control none'*) while [ "$1" != --export ]; do shift; done; : >"$2" ;;
+esac
 `
 	playedParts = "machine:9 driver:9 microbench:1 agree:20 kernels:9 rates:20 flight:20 rivals:9 training:9 " +
-		"programs:9 tools:9 kills:20 mps:20"
+		"programs:9 tools:9 sanitizer:9 kills:20 mps:30"
 )
 
 // playedBundle is a folder as make gpu-bundle makes one.
@@ -153,7 +163,7 @@ func playedBundle(t *testing.T) string {
 	return folder
 }
 
-// toolsWithoutPS is a folder of what PATH has, but for ps and the tools of a GPU, of which two are played, and Python
+// toolsWithoutPS is a folder of what PATH has, but for ps and the tools of a GPU, of which three are played, and Python
 // without the packages that it has here.
 func toolsWithoutPS(t *testing.T) string {
 	folder := t.TempDir()
@@ -162,7 +172,8 @@ func toolsWithoutPS(t *testing.T) string {
 		t.Fatal(err)
 	}
 	bare := fmt.Sprintf("#!/bin/bash\nexec '%s' -S \"$@\"\n", bytes.TrimSpace(python))
-	for name, text := range map[string]string{"nvidia-smi": playedCard, "ncu": playedNCU, "python3": bare} {
+	for name, text := range map[string]string{"nvidia-smi": playedCard, "ncu": playedNCU,
+		"nvidia-cuda-mps-control": playedControl, "python3": bare} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +181,7 @@ func toolsWithoutPS(t *testing.T) string {
 	for _, from := range filepath.SplitList(os.Getenv("PATH")) {
 		programs, _ := os.ReadDir(from) // PATH may name what is not there
 		for _, p := range programs {
-			if !slices.Contains([]string{"ps", "compute-sanitizer", "nvidia-cuda-mps-control"}, p.Name()) {
+			if !slices.Contains([]string{"ps", "compute-sanitizer"}, p.Name()) {
 				// the first of a name counts
 				_ = os.Symlink(filepath.Join(from, p.Name()), filepath.Join(folder, p.Name()))
 			}
@@ -287,10 +298,11 @@ var ofPart = map[string][2]string{
 	"training":   {"| training | imdb is not here | TestSets/imdb |", "training.test"},
 	"agree":      {"| agree | softmax as on the CPU | ok |", "trained/agree.softmax.cpu.json"},
 	"kills":      {"| kills | a worker is killed |", "trained/kills.worker.json"},
-	"rates":      {"| factor128 | 8448 |", "trained/rates.factor128.8448.json"},
+	"rates":      {"| factor128 | 2112 |", "trained/rates.factor128.2112.json"},
 	"flight":     {"| softmax | --in-flight 32 --batch 8 | 0.01 |", "rivals.jsonl"},
-	"mps":        {"| plain | 4 |", "trained/mps.plain-4.json"},
-	"tools":      {"| tools | ncu mlp | FAIL | no kernel was profiled: No kernels", "ncu.linear.txt"},
+	"mps":        {"| MPS | mlp128-b8 | 4 | 132 |", "mps/control.log"},
+	"sanitizer":  {"| sanitizer | compute-sanitizer | skipped | not installed |", "sanitizer.log"},
+	"tools":      {"| tools | ncu mlp | FAIL | no kernel was profiled: No kernels", "ncu.linear.ncu-rep"},
 	"rivals":     {"| softmax | 0.285 | hogwild, GPU 0 |", "rivals.jsonl"},
 	"programs":   {"| programs | PyTorch | info |", "programs.log"},
 }
@@ -320,7 +332,8 @@ func TestRunScript(t *testing.T) {
 		t.Errorf("it went through %v, want %v:\n%s", done, want, p.printed())
 	}
 	p.want("| microbench | cut off: out of time |", "| kills | a worker is killed | ok |", "workers left; GPU memory",
-		"clock 1980 to 1980 MHz", "\nlinear_step, Context 1\n")
+		"clock 1980 to 1980 MHz", "\nlinear_step, Context 1\n", "| linear | barrier 3.25 |",
+		"| no MPS | mlp128-b8 | 4 | 132 |", "| mps | a program under MPS | ok | --version is fine")
 	p.cleared()
 }
 
@@ -337,13 +350,14 @@ func TestRunScriptStopped(t *testing.T) {
 			[]string{"| agree | mlp as on the CPU | ok |", "| agree | running when"}},
 		{"rates.mlp128-b1.132", "", "machine:9 rates:20", []string{"rates.softmax-b8.132"},
 			[]string{"| softmax-b8 | 132 |", "| rates | running when"}},
-		{"mps.plain-4", "1", "training:9 mps:20", []string{"mps.plain-1", "mps.plain-2"},
-			[]string{"| plain | 4 |", "| training | tests | ok |", "| mps | running when"}},
+		{"mps.mlp128-b8.4", "1", "training:9 mps:30", []string{"mps.mlp128-b8.1", "mps.mlp128-b8.2"},
+			[]string{"| MPS | mlp128-b8 | 2 |", "| training | tests | ok |", "| mps | running when"}},
 	} {
 		for name, signal := range map[string]os.Signal{"KILL": os.Kill, "TERM": syscall.SIGTERM} {
 			t.Run(c.at+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				p := play(t, bundle, tools, "PLAYED_HANG="+c.at, "QUICK="+c.quick, "PARTS="+c.parts)
+				p := play(t, bundle, tools, "PLAYED_HANG="+c.at, "QUICK="+c.quick, "PARTS="+c.parts,
+					"RATES=b8.[124]$|(softmax-b8|mlp128-b1).132")
 				last := "trained/" + c.before[len(c.before)-1] + ".json"
 				if c.quick == "" {
 					last = strings.Replace(last, ".json", ".host", 1) // which comes after it

@@ -15,8 +15,13 @@ AGREE_TOGETHER = 0.1  # the same; several: their order is chance
 AGREE_PROGRAM = 0.02  # test accuracy of a program, whose dropout is chance too
 
 # Of a kernel in ncu's report: how it was launched, and what held it back.
-NCU_LINE = re.compile(r"Context \d|Duration|Registers Per|Shared Memory Per|Waves Per|Achieved|Theoretical Occ|Throughput|Stall|Warp Cycles"
+NCU_LINE = re.compile(r"Context \d|Duration|Registers Per|Shared Memory Per|Waves Per|Achieved|Theoretical Occ|Throughput|Warp Cycles"
                       r"|No Eligible|ERR")
+# Of its raw page: for how many cycles a warp waits for a reason, for each instruction that it issues.
+NCU_STALL = re.compile(r"^ *smsp__average_warps_issue_stalled_(?!selected|\w+_not_issued)(\w+)_per_issue_active\.ratio .*?([\d.]+)$", re.M)
+# The note of a run on what was in flight, and that on what its CTAs kept back.
+IN_FLIGHT = re.compile(r"(\d+) steps? of \d+ \w+ in flight: (\d+ CTAs?(?: of \d+ teams)?)")
+KEPT = re.compile(r"each CTA .*((?:bias|merged) every \d+) of its steps")
 # What go test -v prints of a test: that it begins or goes on, how it ended, or what it says, which is indented by
 # four for a subtest too.
 TEST_LINE = re.compile(r"^(?:=== (RUN|CONT|NAME) +(\S+)|\s*--- (PASS|FAIL|SKIP): (\S+)|    \w+\.go:\d+: (.*))", re.M)
@@ -97,8 +102,11 @@ def runs():
             group, _, rest = name.partition(".")
             kind, _, how = rest.partition(".")
             epochs = [e for e in objects(read(f"trained/{name}.metrics")) if e.get("kind") == "epoch"]
+            notes = "\n".join(run.get("notes") or [])
+            steps, ctas = (IN_FLIGHT.findall(notes) or [("–", "–")])[0]  # as they ran
+            ctas = ", ".join([ctas, *KEPT.findall(notes)])
             run.update(name=name, group=group, kind=kind, how=how, flags=read(f"trained/{name}.flags"), epochs=epochs,
-                       host=number(read(f"trained/{name}.host")))
+                       host=number(read(f"trained/{name}.host")), steps=steps, ctas=ctas)
             all.append(run)
     return sorted(all, key=lambda run: re.sub(r"(?<=[.-])\d+$", lambda m: m[0].zfill(9), run["name"]))
 
@@ -193,13 +201,14 @@ class Results:
         return checks
 
     def rates(self):
-        """A check for each run of that group whose speed says nothing, or not all."""
-        for run in self.of("rates"):
-            name, speed, wall = f"{run['kind']}, {run['how']} in flight", run.get("examples_per_second", 0), run.get("wall_examples_per_second", 0)
+        """A check for each run of the parts rates and mps whose speed says nothing, or not all."""
+        for run in self.of("rates") + self.of("workers") + self.of("mps"):
+            part, name = "mps" if run["group"] == "mps" else "rates", run["name"]
+            speed, wall = run.get("examples_per_second", 0), run.get("wall_examples_per_second", 0)
             if not run.get("examples"):
-                yield "rates", name, "FAIL", ("no example was trained " + run.get("stopped", "")).strip()
+                yield part, name, "FAIL", ("no example was trained " + run.get("stopped", "")).strip()
             elif not self.stand_in and 0 < 2 * wall < speed:
-                yield "rates", name, "FAIL", f"{rate(speed)} examples/s while it trains, {rate(wall)} of wall time: most of it passes between epochs"
+                yield part, name, "FAIL", f"{rate(speed)} examples/s while it trains, {rate(wall)} of wall time: most of it passes between epochs"
 
     def write(self):
         print(f"# hogwild on {self.device}\n")
@@ -220,11 +229,27 @@ class Results:
         self.speeds()
         self.sweeps()
         self.flight()
-        self.several()
-        kernels = [" ".join(line.split()) for kernel in ("linear", "mlp", "conv") for line in lines(read(f"ncu.{kernel}.txt"))
-                   if NCU_LINE.search(line)]
-        if kernels:
-            print("\n## Three kernels, profiled with ncu\n", "```", *kernels, "```", sep="\n")
+        self.programs()
+        self.kernels()
+        self.service()
+
+    def kernels(self):
+        texts = [(kernel, read(f"ncu.{kernel}.txt")) for kernel in ("linear", "mlp", "conv", "sparse")]
+        stalls = [(kernel, sorted(NCU_STALL.findall(text), key=lambda stall: -float(stall[1]))) for kernel, text in texts]
+        table("Stall reasons", "For each instruction that a warp issues, the cycles that it waits for a reason, as ncu saw it.", "kernel|cycles",
+              [(kernel, ", ".join(f"{reason.replace('_', ' ')} {float(n):.2f}" for reason, n in all if float(n) >= 0.005)) for kernel, all in stalls if all])
+        lines_of = [" ".join(line.split()) for _, text in texts for line in lines(text) if NCU_LINE.search(line)]
+        if lines_of:
+            print("\n## Four kernels, profiled with ncu\n", "```", *lines_of, "```", sep="\n")
+
+    def service(self):
+        """What the service's logs end with, if no program came through."""
+        if any(check[0] == "mps" and check[2] == "FAIL" for check in self.checks):
+            print("\n## The end of MPS's logs\n", "```", sep="\n")
+            for name in ("machine", "start", "client", "control", "server", "servers", "quit", "dmesg"):
+                for line in lines(read(f"mps/{name}.log"))[-12:]:
+                    print(f"{name}: {line[:200]}")
+            print("```")
 
     def card(self):
         """The GPU during the whole time, as nvidia-smi saw it twice a second: the one that was used, or all if that is not known."""
@@ -241,19 +266,20 @@ class Results:
               f"{spread(3, 'W')}. Memory in use: {memory:.0f} MiB at most.")
 
     def speeds(self):
-        def ctas(run):  # from the note on what is in flight
-            return (re.findall(r"in flight: (\d+ CTAs?(?: of \d+ teams)?)", "\n".join(run.get("notes") or [])) or ["–"])[0]
-
         def row(run):
             wall = run.get("wall_examples_per_second")
-            return (run["kind"], run["how"], self.timed(rate(run.get("examples_per_second", 0))), self.timed(rate(wall) if wall else "–"),
-                    ctas(run), self.timed(shown("%.2f", run["host"])))
+            return (run["steps"], self.timed(rate(run.get("examples_per_second", 0))), self.timed(rate(wall) if wall else "–"),
+                    run["ctas"], self.timed(shown("%.2f", run["host"])))
+        heads = "|steps in flight|examples/s|of wall time|CTAs of each worker|busy host cores"
         table("Rates", """\
-Three seconds each on large data sets, at a low learning rate: throughput only, and beside no other program and no cores. The rate
-counts the time in which workers train; of wall time it also counts what passes between epochs. CTAs: a multiprocessor without
-one is idle, and utilization as nvidia-smi reports it does not show that. The last column is the host cores kept busy by coordinator and
-worker; if one of them is fully busy, it may be the bottleneck.""",
-              "workload|steps in flight|examples/s|of wall time|CTAs|busy host cores", map(row, self.of("rates")))
+Three seconds each on large data sets, at a low learning rate: throughput only, and beside no other program and no cores. Steps in flight
+are those that ran, fewer than were asked for where no more CTAs fit. The rate counts the time in which workers train; of wall time it
+also counts what passes between epochs. CTAs: a multiprocessor without one is idle, and utilization as nvidia-smi reports it does not
+show that. The last column is the host cores kept busy by coordinator and workers; if one of them is fully busy, it may be the bottleneck.""",
+              "workload" + heads, ((run["kind"], *row(run)) for run in self.of("rates")))
+        table("Workers on one GPU", "Measured as the rates are. Without MPS the GPU runs the kernels of one process at a time; with it, of several.",
+              "|workload|workers" + heads, (("MPS" if run["group"] == "mps" else "no MPS", run["kind"], run["how"], *row(run))
+                                            for run in self.of("workers") + self.of("mps")))
 
     def timed_of(self, what):
         """The timed runs of gpu.py, by job and side."""
@@ -293,17 +319,11 @@ Each row is at the best of five rates, a factor of three apart, to the same test
 number of other updates between a step's read of the weights and its write, sampled.""",
               "model|setting|lr|seconds|test loss|accuracy|passes|examples/s|delay, mean|99 %", map(row, self.timed_of("flight")))
 
-    def several(self):
-        def speed(run):
-            return self.timed(rate(run.get("examples_per_second", 0)))
-        table("Workers on one GPU", "Plain: the GPU time-slices the processes. MPS: they run concurrently.",
-              "|workers|examples/s|train loss|accuracy",
-              [(run["kind"].split("-")[0], run.get("workers", 0), speed(run), loss(run.get("train_loss")), percent(run.get("test_accuracy")))
-               for run in self.of("mps")])
+    def programs(self):
         table("PyTorch programs",
               "The ConvNet of PyTorch's example mnist_hogwild (examples/pytorch/mnist.py) for one epoch, its weights on the GPU or on the cores.",
               "workers|weights|examples/s|train loss|test loss|accuracy",
-              [(run.get("workers", 0), run["how"], speed(run), loss(run.get("train_loss")), loss(run.get("test_loss")),
+              [(run.get("workers", 0), run["how"], self.timed(rate(run.get("examples_per_second", 0))), loss(run.get("train_loss")), loss(run.get("test_loss")),
                 percent(run.get("test_accuracy"))) for run in self.of("programs")])
 
 

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Checks and benchmarks hogwild on this machine's GPU, in BUDGET seconds (570):
+# Checks and benchmarks hogwild on this machine's GPU, in BUDGET seconds (560):
 #
 #   ./run.sh [FOLDER]      writes report.md, results.tar.gz and rows.txt to the folder (default results)
 #
 # Needs a driver, and python3 for the report. Uses nvidia-smi, nvidia-cuda-mps-control, ncu, compute-sanitizer and PyTorch if
-# they are installed. Each part has a time limit, and is skipped if that does not fit into what is left
-# of the budget. The report names such parts, failures and missing tools. Report and archive are
-# rewritten every EVERY seconds (15), and rows.txt gets a line as soon as something is measured: of a script
+# they are installed. Each part has a time limit. If less is left of the budget, it gets what is left, and below half of its limit
+# is skipped; a run of hogwild has EACH seconds (25). The report names such parts, runs that hang, failures and missing tools. Report and
+# archive are rewritten every EVERY seconds (15), and rows.txt gets a line as soon as something is measured: of a script
 # that is stopped, even by kill -9, the results so far remain. Its other files are in TMPDIR (2 GB).
-# QUICK=1 runs a minimal version, as a smoke test. GPU is the GPU's index (0), JOBS are some of rivals/gpu.py's, and
-# PARTS="machine:30 driver:60 flight:300" runs selected parts with these limits in seconds. The part mpskill
-# runs only if it is named: NVIDIA leaves undefined what it does to the GPU's other users.
+# PARTS="driver:20 rates:120" runs selected parts with these limits in seconds. Two extended regular expressions select more: RATES
+# the rows that the parts rates and mps measure, TESTS what the parts kernels and training run. JOBS are some of rivals/gpu.py's.
+# QUICK=1 runs a minimal version, as a smoke test. GPU is the GPU's index (0).
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "${1:-}" != --part ]; then
@@ -18,15 +18,15 @@ if [ "${1:-}" != --part ]; then
 	export OUT WORK
 fi
 export GPU=${GPU:-0} QUICK=${QUICK:-}
-BUDGET=${BUDGET:-570} EVERY=${EVERY:-15}
+BUDGET=${BUDGET:-560} EVERY=${EVERY:-15} EACH=${EACH:-25}
 # found goes into the archive; the rest of work is programs, run folders, large data and the driver's cache.
 work=$WORK found=$WORK/found data=$WORK/data
 PATH=$work/bin:$PATH
 # The driver translates the kernels for its GPU once, not in each process.
 export CUDA_CACHE_PATH=$work/cache
 
-# Limits in seconds, the most important parts first; most need less.
-parts=${PARTS:-"machine:30 driver:60 microbench:30 agree:60 kernels:150 rates:150 flight:210 rivals:250 training:200 programs:150 tools:90 kills:45 mps:80"}
+# Limits in seconds. First what decides most: those up to rivals fit into the budget. mps is last: a hang there may outlive it.
+parts=${PARTS:-"driver:20 microbench:25 tools:75 rates:120 rivals:290 kernels:150 machine:30 agree:60 programs:150 kills:45 training:200 flight:210 sanitizer:45 mps:45"}
 
 # quick VALUE OTHER is the first value, or with QUICK the other.
 quick() { if [ -n "$QUICK" ]; then echo "$2"; else echo "$1"; fi; }
@@ -39,16 +39,28 @@ check() {
 	if text=$("$@" 2>"$work/stderr"); then note "$name" ok "$text"; else note "$name" FAIL "$text" "$(tail -n 3 "$work/stderr")"; false; fi
 }
 has() { command -v "$1" >/dev/null || { note "$1" skipped "not installed"; false; }; }
+# bounded SECONDS COMMAND... ends the command in time. One that hangs within the driver cannot be killed: it is left behind.
+bounded() {
+	local pid until=$((SECONDS + $1 + 3))
+	timeout --foreground -k 1 "$@" <&0 &
+	pid=$!
+	while kill -0 $pid 2>/dev/null; do
+		((SECONDS < until)) || return 137
+		sleep 0.1
+	done
+	wait $pid
+}
 
 # train GROUP.NAME FLAGS... trains, and keeps report and metrics under that name.
 train() {
 	local name=$1 at=$found/trained/$1 run=$work/run/$1 status=0
 	shift
 	echo "$*" >"$at.flags"
-	hogwild-cuda train --json --quiet --save-every 0 --run "$run" "$@" >"$at.json.new" 2>"$at.err" || status=$?
+	bounded $EACH hogwild-cuda train --json --quiet --save-every 0 --run "$run" "$@" >"$at.json.new" 2>"$at.err" </dev/null || status=$?
 	case $status in
 	0) mv "$at.json.new" "$at.json" ;;
 	3) echo '{"stopped": "diverged"}' >"$at.json" ;; # that is an answer too
+	124 | 137) note "$name" FAIL "not done after $EACH s, and ended; $(tail -n 2 "$at.err")" ;;
 	*) note "$name" FAIL "$(tail -n 2 "$at.err")" ;;
 	esac
 	cp "$run/metrics.jsonl" "$at.metrics" 2>/dev/null
@@ -56,25 +68,24 @@ train() {
 	if [ -f "$at.json" ]; then printf '%s\t%s\n' "$name" "$(tr -s '\n\t ' ' ' <"$at.json")" >>"$OUT/rows.txt"; fi
 	test $status = 0
 }
-on="--gpu $GPU --workers 1"
 images() { if [ -d "$data/mnist" ] && [ -z "$QUICK" ]; then echo "--data $data/mnist"; else echo "--data digits:$(quick 20000 400)"; fi; }
 # smi FLAGS... asks of the GPU by its UUID: CUDA_VISIBLE_DEVICES changes numbers for CUDA alone.
 smi() { exec nvidia-smi -i "$(grep . "$found/uuid.txt" || echo "$GPU")" --format=csv,noheader,nounits "$@" 2>/dev/null; }
 memory() { (smi --query-gpu=memory.used) || echo 0; } # MiB
-# children PID are its child processes. The second field behind the name in brackets is the parent; a process may have just ended.
-children() { { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk -v parent="$1" '{ pid = $1; sub(/.*\) /, ""); if ($2 == parent) print pid }'; }
+# processes are pairs of a process and its parent, the second field behind the name in brackets; one may have just ended.
+processes() { { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk '{ pid = $1; sub(/.*\) /, ""); print pid, $2 }'; }
+children() { processes | awk -v of="$1" '$2 == of { print $1 }'; }
+# tree PID are its children, theirs, and so on.
+tree() { processes | awk -v of="$1" '{ parent[$1] = $2 } END { for (pid in parent) { at = parent[pid]; while (at != of && at in parent) at = parent[at]; if (at == of) print pid } }'; }
 
-machine() {
-	{ nvidia-smi --query-gpu=name,driver_version,memory.total,compute_mode,clocks.max.sm,pcie.link.gen.current --format=csv,noheader || echo "no nvidia-smi"
-	nvidia-smi topo -m; nproc; uname -sr; grep -m 1 'model name' /proc/cpuinfo; ldd --version | head -n 1; } >"$found/machine.txt" 2>/dev/null
-	check "doctor" tell doctor
-	check "devices" tell devices
-}
-tell() { timeout 12 hogwild-cuda "$1" >>"$found/machine.txt"; }
 driver() {
+	{ timeout 5 nvidia-smi --query-gpu=name,driver_version,memory.total,compute_mode,clocks.max.sm,pcie.link.gen.current --format=csv,noheader || echo "no nvidia-smi"
+	timeout 5 nvidia-smi topo -m; nproc; uname -sr; grep -m 1 'model name' /proc/cpuinfo; ldd --version | head -n 1; } >"$found/machine.txt" 2>/dev/null
 	hogwild-cuda devices | awk -v gpu="gpu $GPU " 'index($0, gpu) == 1 { found = 1 } found && $1 ~ /^GPU-/ { print $1; exit }' >"$found/uuid.txt"
 	check "hogwild-cuda --version" hogwild-cuda --version
 }
+machine() { check "doctor" tell doctor; check "devices" tell devices; }
+tell() { bounded 12 hogwild-cuda "$1" >>"$found/machine.txt" </dev/null; }
 microbench() {
 	HOGWILD_GPU=$GPU cuda.test -test.run '^$' -test.bench '^BenchmarkMicro$' -test.benchtime "$(quick 50ms 1x)" >"$found/microbench.txt" 2>&1 ||
 		note microbench FAIL "$(tail -n 4 "$found/microbench.txt")"
@@ -88,8 +99,8 @@ tests() {
 }
 # Of one kernel each: the driver's compiler takes 20 s for all of them.
 steps='Step|Reduce|Teams|Average|Projection|Evaluate|Rules|Torn|Together|Large|Stop|Samples|Conflicts|Microbench|Order|Lists|Sums'
-kernels() { tests kernels -test.run "$(quick "$steps" 'LinearStep|MLPStep|Average|MicrobenchRuns')"; }
-training() { if [ -n "$QUICK" ]; then tests training -test.run SyncRepeats; else tests training -test.skip "$steps"; fi; }
+kernels() { tests kernels -test.run "${TESTS:-$(quick "$steps" 'LinearStep|MLPStep|Average|MicrobenchRuns')}"; }
+training() { tests training -test.run "${TESTS:-$(quick . SyncRepeats)}" -test.skip "$steps"; }
 
 # The page compares pairs NAME.gpu and NAME.cpu: at one in flight both take the same steps.
 agree() {
@@ -119,23 +130,21 @@ repeats() {
 
 # begun RUN waits until a run in the background has saved a snapshot, after its first epoch.
 begun() { for _ in $(seq 150); do sleep 0.1; test -f "$work/run/$1/snapshot.safetensors" && return; done; echo "the run did not start"; false; }
-# long NAME FLAGS... is a run in the background, whose process is $!. It ends with the subshell that check is.
+# long NAME FLAGS... is a run in the background, a child of $!. It ends with the subshell that check is.
 long() {
 	local name=$1
 	shift
-	hogwild-cuda train --data digits:$(quick 20000 4000) --model softmax --batch 16 --lr 0.01 --gpu "$GPU" --epochs 1000000 --save-every 1s \
+	timeout --foreground -k 1 $EACH hogwild-cuda train --data digits:$(quick 20000 4000) --model softmax --batch 16 --lr 0.01 --gpu "$GPU" --epochs 1000000 --save-every 1s \
 		--json --quiet --run "$work/run/$name" "$@" >"$found/trained/$name.json" 2>"$found/trained/$name.err" &
-	trap "kill -KILL $! 2>/dev/null" EXIT
+	trap "kill -KILL $! \$(tree $!) 2>/dev/null" EXIT
 }
-worker() { # NAME FLAGS...: killed in the middle of a run
-	local at=$found/trained/$1 name=$1 coordinator
-	shift
-	long $name --workers 3 "$@"
-	coordinator=$!
-	begun $name && kill -KILL $(children $coordinator | tail -n 1) || return
+worker() { # killed in the middle of a run
+	local at=$found/trained/kills.worker coordinator
+	long kills.worker --workers 3
+	begun kills.worker && coordinator=$(children $!) && kill -KILL $(children $coordinator | tail -n 1) || return
 	sleep 3
 	kill -TERM $coordinator
-	wait $coordinator
+	wait $!
 	test $? = 143 || tail -n 2 "$at.err"
 	grep -E '"(restarts|lost_examples)"' "$at.json" | head -n 2
 	grep -q '"restarts": 1,' "$at.json"
@@ -143,10 +152,9 @@ worker() { # NAME FLAGS...: killed in the middle of a run
 coordinator() { # workers and memory go with it, and the run can be resumed
 	local before=$(memory) run=$work/run/kills.coordinator left=0 pid workers
 	long kills.coordinator --workers 2
-	pid=$!
-	begun kills.coordinator && workers=$(children $pid) || return
+	begun kills.coordinator && pid=$(children $!) && workers=$(children $pid) || return
 	kill -KILL $pid
-	wait $pid 2>/dev/null
+	wait $! 2>/dev/null
 	sleep 2
 	for worker in $workers; do test ! -e "/proc/$worker" || left=$((left + 1)); done
 	echo "$left of $(wc -w <<<"$workers") workers left; GPU memory in use: $before MiB before, $(memory) after;"
@@ -154,7 +162,7 @@ coordinator() { # workers and memory go with it, and the run can be resumed
 		echo "resumed, then at $(grep -m 1 '"epochs"' "$found/trained/kills.resumed.json")" || return
 	test -n "$workers" && test $left = 0 && test "$(memory)" -le $((before + 64))
 }
-kills() { check "a worker is killed" worker kills.worker; check "the coordinator is killed" coordinator; }
+kills() { check "a worker is killed" worker; check "the coordinator is killed" coordinator; }
 
 # large makes a set of 480,000 images of MNIST's 60,000: the time between epochs counts for little.
 large() {
@@ -173,55 +181,71 @@ large() {
 	fi
 	echo "$to"
 }
-# cached NAME DATA decodes data once, to a file that each run maps.
-cached() {
-	local to=$work/$1.hog
-	if hogwild-cuda data convert "$2" --out "$to" >&2; then echo "--data $to"; else echo "--data $2"; fi
+# decoded NAME prints the flag of a large data set. At its first use it is decoded, to a file that each run maps.
+decoded() {
+	local at=$work/$1 of n
+	if [ ! -f "$at.flag" ]; then
+		case $1 in
+		images) of=$(large) ;;
+		sparse) of=synth:sparse:$(quick 2000000 500)x50000x40 ;;
+		pairs) of=synth:lowrank:$(quick 500000x500000x20000000x10 200x200x2000x4) ;;
+		text) # 8 million words, frequent as by Zipf's law: 16 times the same
+			of=$at.txt
+			awk -v n=$(quick 500000 2000) -v words=$(quick 20000 100) 'BEGIN { srand(1); for (i = 1; i <= n; i++) printf "w%d%s", exp(rand() * log(words)), i % 20 ? " " : "\n" }' >"$at.part"
+			for n in $(seq $(quick 16 1)); do cat "$at.part"; done >"$of" ;;
+		esac
+		if bounded 40 hogwild-cuda data convert "$of" --out "$at.hog" $(test $1 = text && echo --task words) >&2 </dev/null; then of=$at.hog; fi
+		echo "--data $of" >"$at.flag"
+	fi
+	cat "$at.flag"
 }
 # ticks PID... is the time that processes have had on the host's cores, in clock ticks.
 ticks() { cat $(printf '/proc/%s/stat ' "$@") 2>/dev/null | awk '{ n += $14 + $15 } END { print n + 0 }'; }
-# rate NAME FLAGS... trains for three seconds, and looks at the host's cores during one of them.
+# rate GROUP.NAME DATA FLAGS... trains for three seconds if RATES selects the name, and looks at the host's cores during one of them.
 rate() {
-	local name=rates.$1 run all began
-	shift
-	if [ -n "$QUICK" ]; then train "$name" $on "$@" --epochs 1; return; fi
-	train "$name" $on "$@" --epochs 1000000 --stop-after 3s &
-	run=$! # the shell that runs train
+	local name=$1 data=$2 run all began
+	shift 2
+	[[ $name =~ ${RATES:-.} ]] || return 0
+	data=$(decoded $data)
+	if [ -n "$QUICK" ]; then train "$name" $data --gpu "$GPU" "$@" --epochs 1; return; fi
+	train "$name" $data --gpu "$GPU" "$@" --epochs 1000000 --stop-after 3s &
+	run=$!
 	until grep -qs '"second".*"examples":[1-9]' "$work/run/$name/metrics.jsonl" || [ ! -e /proc/$run ]; do sleep 0.1; done
-	all=$(children $run) all="$all $(for pid in $all; do children $pid; done)" began=$(ticks $all)
+	all=$(tree $run) began=$(ticks $all)
 	sleep 1
 	awk -v ticks=$(($(ticks $all) - began)) -v second="$(getconf CLK_TCK)" 'BEGIN { if (ticks > 0) printf "%.2f\n", ticks / second }' >"$found/trained/$name.host"
 	wait $run
 }
+low="--lr 0.001 --lr-cap off"
+# several GROUP WORKERS is a row of so many workers on the GPU.
+several() { rate $1.mlp128-b8.$2 images --workers $2 --model mlp:$(quick 128 32) --batch 8 --in-flight 132 $low; }
+# Those first that decide, if time is short. A name ends with the steps in flight that an H200 runs; the page shows those that ran.
 rates() {
-	local images=$(cached images "$(large)") dense sparse pairs c
-	dense="--lr 0.001 --lr-cap off"
-	sparse="$(cached sparse synth:sparse:$(quick 2000000 500)x50000x40) --model logistic --batch 1 $dense"
-	pairs="$(cached pairs synth:lowrank:$(quick 500000x500000x20000000x10 200x200x2000x4)) --batch 1 --lr 0.01 --lr-cap off"
-	for c in $(quick "132 264 528" 132); do # those first that decide, if time is short
-		rate softmax-b8.$c $images $dense --model softmax --batch 8 --in-flight $c
-		rate mlp128-b1.$c $images $dense --model mlp:$(quick 128 32) --batch 1 --in-flight $c
-		if [ -z "$QUICK" ]; then rate convnet-b4.$c $images $dense --model convnet --batch 4 --in-flight $c; fi
-		if [ $c = 132 ]; then
-			rate sparse-b1.264 $sparse --in-flight 264 --merge-every 1 # else it may choose local copies
-			rate factor128.8448 $pairs --model factor:$(quick 128 8) --in-flight 8448
-		fi
+	local one="--workers 1" b1="--workers 1 --batch 1" sparse="sparse --workers 1 --model logistic --batch 1" c
+	if [ -n "$QUICK" ]; then RATES=${RATES:-'128-b[18].(132|1|4)$|softmax.*132|defaults|word2vec.264|factor128'}; fi
+	for c in 1 4 8; do several workers $c; done
+	rate rates.mlp128-b8.264 images $one --model mlp:128 --batch 8 --in-flight 264 $low
+	rate rates.sparse-b1-defaults.264 $sparse # each CTA keeps back changes of the bias, at a rate of 0.16
+	for c in 264 2112; do rate rates.word2vec.$c text $b1 --model word2vec:$(quick 100 8) --in-flight $c --lr 0.025 --lr-cap off; done
+	for c in 132 264; do
+		rate rates.softmax-b8.$c images $one --model softmax --batch 8 --in-flight $c $low
+		rate rates.convnet-b4.$c images $one --model convnet --batch 4 --in-flight $c $low
+		rate rates.mlp128-b1.$c images $b1 --model mlp:$(quick 128 32) --in-flight $c $low
 	done
-	if [ -n "$QUICK" ]; then return; fi
-	for c in 1056 2112; do rate sparse-b1.$c $sparse --in-flight $c --merge-every 1; done
-	for c in 264 1056 2112; do rate sparse-b1-merged.$c $sparse --in-flight $c --merge-every 32; done
-	rate mlp128-b8.132 $images $dense --model mlp:128 --batch 8 --in-flight 132
-	rate convnet-b4.32 $images $dense --model convnet --batch 4 --in-flight 32
-	rate factor32.8448 $pairs --model factor:32 --in-flight 8448
-	rate softmax-b8.1056 $images $dense --model softmax --batch 8 --in-flight 1056
+	rate rates.factor128.2112 pairs $b1 --model factor:$(quick 128 8) --in-flight 2112 --lr 0.01 --lr-cap off
+	several workers 2
+	rate rates.sparse-b1-merged.1056 $sparse --in-flight 1056 --merge-every 32 $low
+	for c in 264 2112; do rate rates.sparse-b1-plain.$c $sparse --in-flight $c --merge-every 1 $low; done
+	rate rates.factor32.8448 pairs $b1 --model factor:32 --in-flight 8448 --lr 0.01 --lr-cap off
+	rate rates.sparse-b1-merged.264 $sparse --in-flight 264 --merge-every 32 $low
+	rate rates.mlp128-b1.396 images $b1 --model mlp:128 --in-flight 396 $low
+	rate rates.convnet-b4.32 images $one --model convnet --batch 4 --in-flight 32 $low
 }
 
 # compare OF: to the same test loss, at the best rate of each side, which is searched first; each run is on disk when it ends.
 compare() {
-	local name status text limit
+	local name status text limit=$((LIMIT * 9 / 10))
 	if ! has python3; then return; fi
-	limit=$(grep -o "$1:[0-9]*" <<<"$parts" | head -n 1)
-	limit=$((${limit#*:} * 9 / 10))
 	mkdir -p "$work/rivals"
 	python3 "$here/rivals/gpu.py" --of "$1" --data "$data" --work "$work/rivals" --out "$found/rivals.jsonl" --gpu "$GPU" --seconds $limit \
 		$(quick "--search $((limit * 2 / 5)) --beside $(nproc)" "--quick --jobs a9a,softmax") ${JOBS:+--jobs $JOBS} 2>"$work/stderr" |
@@ -231,42 +255,58 @@ compare() {
 flight() { compare flight; }
 rivals() { compare rivals; }
 
+# mps starts NVIDIA's Multi-Process Service in folders of its own, and asks whether a program comes through: it waits for ever for a
+# server that cannot start. If it does, several workers share the service. All output goes to files: the daemon may keep a pipe open.
 mps() {
-	local how with=plain workers
-	if has nvidia-cuda-mps-control; then with="plain mps"; fi
-	for workers in $(quick "1 2 4 8" "1 2 4"); do
-		for how in $with; do
-			train mps.$how-$workers $(images) --model mlp:128 --batch 8 --in-flight 132 --lr 0.02 --epochs $(quick 3 1) \
-				--workers $workers --gpu "$GPU" $(test $how = mps && echo --mps)
+	local at=$work/mps logs=$found/mps c left
+	has nvidia-cuda-mps-control || return 0
+	mkdir "$at" "$logs"
+	export CUDA_MPS_PIPE_DIRECTORY=$at CUDA_MPS_LOG_DIRECTORY=$logs
+	{ uname -a; id; command -v nvidia-cuda-mps-control nvidia-cuda-mps-server; ls -ld /dev/shm; df /dev/shm; } >"$logs/machine.log" 2>&1
+	bounded 5 nvidia-cuda-mps-control -d >"$logs/start.log" 2>&1 </dev/null || note "nvidia-cuda-mps-control -d" FAIL "status $?"
+	if bounded $((EACH < 20 ? EACH : 20)) hogwild-cuda --version >"$logs/client.log" 2>&1 </dev/null; then
+		note "a program under MPS" ok "$(cat "$logs/client.log")"
+		for c in 1 2 4 8; do
+			left=$((LIMIT - SECONDS - 12)) EACH=$((left < EACH ? left : EACH))
+			if [ $left -ge 6 ]; then several mps $c; fi
 		done
-	done
+	else
+		note "a program under MPS" FAIL "status $? (124: no answer)"
+	fi
+	bounded 3 nvidia-cuda-mps-control >"$logs/servers.log" 2>&1 <<<get_server_list
+	dmesg 2>&1 | tail -n 20 >"$logs/dmesg.log"
+	bounded 5 nvidia-cuda-mps-control >"$logs/quit.log" 2>&1 <<<quit || note "quit" FAIL "status $?"
+	kill -KILL $(grep -slz "^CUDA_MPS_PIPE_DIRECTORY=$at" /proc/[0-9]*/environ | cut -d / -f 3) 2>/dev/null || : # what is left of it
 }
-mpskill() { if has nvidia-cuda-mps-control; then note "a worker is killed under MPS" info "$(worker kills.mps --mps 2>&1)"; fi; }
 
-tools() {
-	local small="hogwild-cuda train --gpu $GPU --workers 1 --lr 0.01 --quiet" tool kernel model batch to
-	if has ncu; then
-		while read -r kernel model batch; do
-			to=$found/ncu.$kernel.txt
-			# Without the first flag ncu would lock the clocks of the card, which others may use.
-			timeout 30 ncu --clock-control none --cache-control none --target-processes all --kernel-name "regex:${kernel}_(step|one)" --launch-skip 2 --launch-count 1 \
-				--section LaunchStats --section Occupancy --section SpeedOfLight --section WarpStateStats $small --data digits:$(quick 20000 400) --model $model \
-				--batch $batch --in-flight 132 --epochs 5 --run "$work/run/ncu.$kernel" >"$to" 2>&1 </dev/null
-			grep -q 'Context [0-9]' "$to" || note "ncu $kernel" FAIL "no kernel was profiled: $(tail -n 2 "$to")"
-		done <<-END
-			linear softmax 8
-			mlp mlp:128 1
-			conv convnet 4
-		END
-	fi
-	if has compute-sanitizer; then
-		# initcheck takes memory that another process has written for never written.
-		for tool in memcheck initcheck; do
-			timeout 20 compute-sanitizer --tool $tool --error-exitcode 9 --target-processes all $small --data digits:300 --model mlp:32 --epochs 1 \
-				--run "$work/run/$tool" >"$found/$tool.txt" 2>&1 && note $tool ok "$(tail -n 1 "$found/$tool.txt")" ||
-				note $tool "$(test $tool = memcheck && echo FAIL || echo info)" "$(tail -n 2 "$found/$tool.txt")"
-		done
-	fi
+tools() { # what holds up four kernels
+	local kernel flags to page
+	has ncu || return 0
+	while read -r kernel flags <&3; do
+		to=$found/ncu.$kernel
+		# Without the first flag ncu would lock the clocks of the card, which others may use.
+		bounded 14 ncu --clock-control none --cache-control none --target-processes all --kernel-name "regex:${kernel}_(step|one|whole)" --launch-skip 2 --launch-count 1 \
+			--section LaunchStats --section Occupancy --section SpeedOfLight --section WarpStateStats --export "$to.ncu-rep" \
+			hogwild-cuda train --gpu "$GPU" --workers 1 --quiet --lr 0.01 --epochs 20 $flags --run "$work/run/ncu.$kernel" >"$to.txt" 2>&1 </dev/null
+		# The details have no numbers of the reasons why warps stall.
+		test ! -f "$to.ncu-rep" || for page in details raw; do bounded 5 ncu --import "$to.ncu-rep" --page $page >>"$to.txt" 2>&1 </dev/null; done
+		grep -q 'Context [0-9]' "$to.txt" || note "ncu $kernel" FAIL "no kernel was profiled: $(tail -n 2 "$to.txt")"
+	done 3<<-END
+		linear $(images) --model softmax --batch 8 --in-flight 132
+		mlp $(images) --model mlp:128 --batch 8 --in-flight 132
+		conv $(images) --model convnet --batch 4 --in-flight 132
+		sparse --data synth:sparse:$(quick 200000 500)x50000x40 --model logistic --batch 1 --in-flight 264 --merge-every 1
+	END
+}
+sanitizer() {
+	local tool
+	has compute-sanitizer || return 0
+	# initcheck takes memory that another process has written for never written.
+	for tool in memcheck initcheck; do
+		timeout 20 compute-sanitizer --tool $tool --error-exitcode 9 --target-processes all hogwild-cuda train --gpu "$GPU" --workers 1 --lr 0.01 --quiet \
+			--data digits:300 --model mlp:32 --epochs 1 --run "$work/run/$tool" >"$found/$tool.txt" 2>&1 && note $tool ok "$(tail -n 1 "$found/$tool.txt")" ||
+			note $tool "$(test $tool = memcheck && echo FAIL || echo info)" "$(tail -n 2 "$found/$tool.txt")"
+	done
 }
 
 programs() { # PyTorch in the GPU memory that it opens itself, and on cores
@@ -275,7 +315,7 @@ programs() { # PyTorch in the GPU memory that it opens itself, and on cores
 	python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null || { note GPU skipped "no PyTorch with CUDA"; return; }
 	for workers in $(quick "1 2 4" 1); do # a few steps of several workers end anywhere
 		for of in "gpu --gpu $GPU" cpu; do
-			train programs.$workers-workers.${of%% *} --program "python3 '$here/convnet.py'" $(images) --limit $(quick 20000 400) --scale 0.1307,0.3081 \
+			EACH=60 train programs.$workers-workers.${of%% *} --program "python3 '$here/convnet.py'" $(images) --limit $(quick 20000 400) --scale 0.1307,0.3081 \
 				--workers $workers --epochs 1 $(test "${of%% *}" = cpu || echo ${of#* })
 		done
 	done
@@ -306,11 +346,12 @@ stop() {
 ended() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$found/parts.tsv"; echo "== $1: status $2"; }
 # part NAME LIMIT runs a part. One that hangs within the driver cannot be killed: it is left behind.
 part() {
-	local began=$(date +%s%N) left=$((BUDGET - SECONDS - 8)) status=137 until=$((SECONDS + $2 + 7)) next=$((SECONDS + EVERY))
-	if [ "$2" -gt $left ]; then ended "$1" "skipped: only $left s are left" 0 "$2"; return; fi
-	timeout -k 5 "$2" bash "$here/run.sh" --part "$1" >"$found/$1.log" 2>&1 </dev/null &
+	local began=$(date +%s%N) left=$((BUDGET - SECONDS - 8)) status=137 limit=$2 until next=$((SECONDS + EVERY))
+	if [ $((limit / 2)) -gt $left ]; then ended "$1" "skipped: only $left s are left" 0 $limit; return; fi
+	limit=$((limit < left ? limit : left)) until=$((SECONDS + limit + 7))
+	LIMIT=$limit timeout -k 5 $limit bash "$here/run.sh" --part "$1" >"$found/$1.log" 2>&1 </dev/null &
 	running=$!
-	ended "$1" running 0 "$2" >/dev/null
+	ended "$1" running 0 $limit >/dev/null
 	while ((SECONDS < until)); do
 		kill -0 $running 2>/dev/null || { wait $running; status=$?; break; }
 		sleep 0.1
@@ -319,7 +360,7 @@ part() {
 	running=
 	sed -i '$d' "$found/parts.tsv"
 	tail -n 12 "$found/$1.log"
-	ended "$1" $status "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { printf "%.1f", n / 1e9 }')" "$2"
+	ended "$1" $status "$(awk -v n=$(($(date +%s%N) - began)) 'BEGIN { printf "%.1f", n / 1e9 }')" $limit
 	rm -rf "$work/run"
 	publish
 	return $status
