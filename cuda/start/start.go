@@ -1,0 +1,72 @@
+// Package start limits how long the driver may take to start, and knows the Multi-Process Service, for which it may wait
+// for ever. The driver starts in the initialization of gorgonia.org/cu, before main and before what can be imported there:
+// so the limit is set in this package's own, which comes first as it imports no more than time and syscall (the order of
+// initialization is the order of import paths, among packages whose imports are done).
+package start
+
+import (
+	"cmp"
+	"syscall"
+	"time"
+)
+
+// Variable is the environment variable with the limit.
+const Variable = "HOGWILD_DRIVER_TIME"
+
+// usual is the limit without it: on a machine with many GPUs that sleep the driver takes seconds.
+const usual = time.Minute
+
+// The environment variables by which the service's daemon and its clients find each other, and those of its logs.
+const (
+	Pipes = "CUDA_MPS_PIPE_DIRECTORY"
+	Logs  = "CUDA_MPS_LOG_DIRECTORY"
+)
+
+// Service are the two commands that start a Multi-Process Service for what follows in the shell.
+const Service = "`export " + Pipes + "=/tmp/mps-$USER " + Logs + "=/tmp/mps-$USER` and " +
+	"`mkdir -p $" + Pipes + " && nvidia-cuda-mps-control -d`"
+
+// Late is what an error begins with when the driver has not started in time.
+const Late = "the NVIDIA driver did not start within "
+
+// Limit is how long the driver may take. It is an error if the variable says no time.
+func Limit() (time.Duration, error) {
+	text := variable(Variable, usual.String())
+	limit, err := time.ParseDuration(text)
+	if err != nil || limit <= 0 {
+		return usual, wrong(text)
+	}
+	return limit, nil
+}
+
+// wrong is a value of the variable that is no time.
+type wrong string
+
+func (w wrong) Error() string {
+	return Variable + ": \"" + string(w) + "\": want a time, e.g. 30s or 5m"
+}
+
+// Usual is where a Multi-Process Service has its pipes if Pipes is not set.
+const Usual = "/tmp/nvidia-mps"
+
+// Serves reports whether a service listens for this process.
+func Serves() bool {
+	var info syscall.Stat_t
+	return syscall.Stat(variable(Pipes, Usual)+"/control", &info) == nil
+}
+
+// Message says that the driver has not started within the limit, and what to do.
+func Message(limit time.Duration) string {
+	text := Late + limit.String()
+	if variable(Pipes, "") == "" && !Serves() {
+		return text + ": check that nvidia-smi answers, and look at dmesg; " + Variable + " sets another limit"
+	}
+	return text + ", perhaps as it waits for the Multi-Process Service in " + variable(Pipes, Usual) + ": look at control.log and " +
+		"server.log in " + variable(Logs, "/var/log/nvidia-mps") + "; to do without the service, unset " + Pipes +
+		", or stop it (echo quit | nvidia-cuda-mps-control)"
+}
+
+func variable(name, otherwise string) string {
+	text, _ := syscall.Getenv(name)
+	return cmp.Or(text, otherwise)
+}
