@@ -116,8 +116,8 @@ func (c *checkup) service(g *GPU) Finding {
 	case *g.MPS:
 		return Found("mps", Fine, "a Multi-Process Service is in use: workers run side by side")
 	}
-	return Found("mps", Fine, "off: workers on this GPU take turns: more of them gain nothing; to run them side by side "+
-		"start a service: %s", start.Service)
+	return Found("mps", Fine, "off: workers on this GPU take turns: more of them gain nothing; to run them side by "+
+		"side start a service: %s", start.Service)
 }
 
 func (c *checkup) watchdog(g *GPU) Finding {

@@ -20,8 +20,8 @@ import (
 
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
-	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable, "HOGWILD_RANK",
-	"HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
+	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable,
+	"HOGWILD_RANK", "HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
 	testData, "HOGWILD_PYTHON", "HOGWILD_BIN", nodes.HelperVariable,
 }
 

@@ -194,12 +194,12 @@ func (h host) wslCheck() cuda.Finding {
 // mpsCheck looks at the Multi-Process Service that processes of this environment
 // would be clients of.
 func (h host) mpsCheck() cuda.Finding {
-	folder := cmp.Or(h.getenv(start.Pipes), start.Usual)
+	folder := cmp.Or(h.getenv(start.Pipes), start.UsualPipes)
 	if !h.there(path.Join(folder, "control")) {
 		if h.getenv(start.Pipes) != "" {
 			return cuda.Found("mps service", cuda.Advice,
-				"%s is %s, but no service listens there: start one (nvidia-cuda-mps-control -d), or unset it", start.Pipes,
-				folder)
+				"%s is %s, but no service listens there: start one (nvidia-cuda-mps-control -d), or unset it",
+				start.Pipes, folder)
 		}
 		return cuda.Found("mps service", cuda.Fine, "not running")
 	}

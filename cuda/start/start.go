@@ -1,11 +1,12 @@
-// Package start limits how long the driver may take to start, and knows the Multi-Process Service, for which it may wait
-// for ever. The driver starts in the initialization of gorgonia.org/cu, before main and before what can be imported there:
-// so the limit is set in this package's own, which comes first as it imports no more than time and syscall (the order of
-// initialization is the order of import paths, among packages whose imports are done).
+// Package start limits how long the driver may take to start, and knows the Multi-Process Service, for which it may
+// wait for ever. The driver starts in the initialization of gorgonia.org/cu, before main. The limit is set in this
+// package's own, which comes first: packages whose imports are done are initialized in the order of their paths, so
+// this one, which imports no more than errors, time and syscall, comes before os, which cu imports.
 package start
 
 import (
 	"cmp"
+	"errors"
 	"syscall"
 	"time"
 )
@@ -22,6 +23,9 @@ const (
 	Logs  = "CUDA_MPS_LOG_DIRECTORY"
 )
 
+// UsualPipes is the folder without Pipes.
+const UsualPipes = "/tmp/nvidia-mps"
+
 // Service are the two commands that start a Multi-Process Service for what follows in the shell.
 const Service = "`export " + Pipes + "=/tmp/mps-$USER " + Logs + "=/tmp/mps-$USER` and " +
 	"`mkdir -p $" + Pipes + " && nvidia-cuda-mps-control -d`"
@@ -34,25 +38,15 @@ func Limit() (time.Duration, error) {
 	text := variable(Variable, usual.String())
 	limit, err := time.ParseDuration(text)
 	if err != nil || limit <= 0 {
-		return usual, wrong(text)
+		return usual, errors.New(Variable + ": \"" + text + "\": want a time, e.g. 30s or 5m")
 	}
 	return limit, nil
 }
 
-// wrong is a value of the variable that is no time.
-type wrong string
-
-func (w wrong) Error() string {
-	return Variable + ": \"" + string(w) + "\": want a time, e.g. 30s or 5m"
-}
-
-// Usual is where a Multi-Process Service has its pipes if Pipes is not set.
-const Usual = "/tmp/nvidia-mps"
-
 // Serves reports whether a service listens for this process.
 func Serves() bool {
 	var info syscall.Stat_t
-	return syscall.Stat(variable(Pipes, Usual)+"/control", &info) == nil
+	return syscall.Stat(variable(Pipes, UsualPipes)+"/control", &info) == nil
 }
 
 // Message says that the driver has not started within the limit, and what to do.
@@ -61,9 +55,9 @@ func Message(limit time.Duration) string {
 	if variable(Pipes, "") == "" && !Serves() {
 		return text + ": check that nvidia-smi answers, and look at dmesg; " + Variable + " sets another limit"
 	}
-	return text + ", perhaps as it waits for the Multi-Process Service in " + variable(Pipes, Usual) + ": look at control.log and " +
-		"server.log in " + variable(Logs, "/var/log/nvidia-mps") + "; to do without the service, unset " + Pipes +
-		", or stop it (echo quit | nvidia-cuda-mps-control)"
+	return text + ", perhaps as it waits for the Multi-Process Service in " + variable(Pipes, UsualPipes) +
+		": look at control.log and server.log in " + variable(Logs, "/var/log/nvidia-mps") +
+		"; to do without the service, unset " + Pipes + ", or stop it (echo quit | nvidia-cuda-mps-control)"
 }
 
 func variable(name, otherwise string) string {

@@ -13,7 +13,7 @@ func init() {
 	limit, _ := Limit() // main refuses what is wrong
 	watch = time.AfterFunc(limit, func() {
 		_, _ = syscall.Write(syscall.Stderr, []byte("hogwild: "+Message(limit)+"\n"))
-		syscall.Exit(2) // nothing has begun that would be to save
+		syscall.Exit(2) // nothing has begun that could be saved
 	})
 }
 
