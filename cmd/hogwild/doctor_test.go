@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"hogwild/cuda"
+	"hogwild/cuda/start"
 	"hogwild/internal/vec"
 )
 
@@ -191,5 +193,17 @@ func TestProcessor(t *testing.T) {
 	p.SIMD = ""
 	if want := (processor{Name: "Some CPU", Cores: 2, Online: 2, Total: 8 << 30, Free: 4 << 30}); p != want {
 		t.Errorf("%+v, want %+v", p, want)
+	}
+}
+
+// TestServiceCommands: the commands with which the doctor says that a service starts are those of docs/devices.md.
+func TestServiceCommands(t *testing.T) {
+	page, err := os.ReadFile("../../docs/devices.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Split(start.Service, "`")
+	if len(said) != 5 || !strings.Contains(string(page), "\n    "+said[1]+"\n    "+said[3]+"\n") {
+		t.Errorf("docs/devices.md does not have the commands of %q, one below the other", start.Service)
 	}
 }
