@@ -74,7 +74,6 @@ import (
 //	GradientDelay time.Duration                  delays each gradient, for experiments
 //	GPU, GPUMemFree, Write string                devices; "" = host memory
 //	CPUWorkers, InFlight int                     beside GPUs; steps in flight there
-//	MPS bool                                     start an NVIDIA Multi-Process Service
 //	Epochs int                                   0 = auto
 //	LR, LRMin, Decay float64                     LR 0 = auto
 //	Schedule string                              auto, constant, cosine, step, exp, linear

@@ -104,7 +104,8 @@ func (e *Experiment) oversubscribed() []string {
 func (e *Experiment) timeSliced() []string {
 	return e.note(func(c *Measured) bool {
 		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
-	}, "without MPS the GPU time-slices its processes, so more workers are no faster; --mps runs them concurrently")
+	}, "without MPS processes on a GPU take turns, so N workers are about as fast as one; with it they run at the "+
+		"same time")
 }
 
 // emulated notes that a driver without a GPU has run the kernels.

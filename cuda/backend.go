@@ -75,7 +75,7 @@ func (b backend) newOwner(s *device.Setup, index int, l layout, replica bool) (*
 	if g, err := describe(index); err == nil { // else open says why
 		before = nvmlFree(g.UUID)
 	}
-	c, err := open(s, index, "")
+	c, err := openContext(index, "")
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 
 // joinDirect makes the device of a worker whose kernels reach the weights.
 func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *trainer, err error) {
-	c, err := open(s, 0, g.UUID)
+	c, err := openContext(0, g.UUID)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+
+	"hogwild/cuda/start"
 )
 
 // checkup is what the checks of the GPUs look at.
@@ -80,7 +82,7 @@ func (c *checkup) mode(g *GPU) Finding {
 			g.UUID)
 	case g.alone():
 		return Found("compute mode", Fails, "exclusive: one process may use it, and a run has several; as root: "+
-			"nvidia-smi -i %s -c DEFAULT, or use --mps", g.UUID)
+			"nvidia-smi -i %s -c DEFAULT, or start a Multi-Process Service: %s", g.UUID, start.Service)
 	}
 	return Found("compute mode", Fine, "%s", g.Mode)
 }
@@ -112,9 +114,10 @@ func (c *checkup) service(g *GPU) Finding {
 		return Found("mps", Fine, "unknown: neither this driver nor nvidia-cuda-mps-control says; drivers for CUDA "+
 			"12.4 and later do")
 	case *g.MPS:
-		return Found("mps", Fine, "a Multi-Process Service is in use: workers run at the same time")
+		return Found("mps", Fine, "a Multi-Process Service is in use: workers run side by side")
 	}
-	return Found("mps", Fine, "off: workers on this GPU take turns; --mps starts a service for a run")
+	return Found("mps", Fine, "off: workers on this GPU take turns: more of them gain nothing; to run them side by "+
+		"side start a service: %s", start.Service)
 }
 
 func (c *checkup) watchdog(g *GPU) Finding {

@@ -3,18 +3,18 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"unsafe"
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild/config"
-	"hogwild/hogwild/device"
+	"hogwild/cuda/start"
 	"hogwild/internal/human"
 )
+
+// The driver has started when this package is initialized: gorgonia.org/cu, which it imports, has done it.
+func init() { start.Done() }
 
 // gpu is a GPU's primary context in this process. Its calls go to whatever
 // thread the caller is on, after use has made it current there: cu's own Ctx sends
@@ -247,28 +247,4 @@ func peer(i, j int) (Peer, error) {
 	}
 	p.Atomics = atomics != 0
 	return p, nil
-}
-
-// attached is an error if the run has asked for a Multi-Process Service and this
-// process's context is known not to be its client.
-func (c *gpu) attached(cfg *config.Config) error {
-	if !cfg.MPS || c.mayShare() {
-		return nil
-	}
-	return errors.New("mps: the service was started in " + os.Getenv("CUDA_MPS_PIPE_DIRECTORY") +
-		", but this GPU's driver does not use it: it needs compute capability 7.0, no MIG, and no other service of " +
-		"another user on the GPU (see its control.log, and hogwild doctor)")
-}
-
-// open makes the context of a GPU for a run: see openContext.
-func open(s *device.Setup, index int, uuid string) (*gpu, error) {
-	c, err := openContext(index, uuid)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.attached(&s.Job.Asked); err != nil {
-		_ = c.close() // the error that counts is the first
-		return nil, err
-	}
-	return c, nil
 }

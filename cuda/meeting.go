@@ -28,7 +28,7 @@ func joinMeeting(s *device.Setup, rank int, m *memory, h *runHandle) (*meeting, 
 	if s.Job.Asked.Mode.Kind != config.Sync {
 		return &meeting{handle: h, memory: m, rounds: averager{setup: s, memory: m, rank: rank}}, nil
 	}
-	c, err := open(s, 0, h.GPUs[0].UUID)
+	c, err := openContext(0, h.GPUs[0].UUID)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ type remote struct {
 
 // join makes the replica, on a GPU, or on a core when g is nil; and what it needs on the owner's GPU.
 func (r *remote) join(h *runHandle, g *gpuHandle) (err error) {
-	if r.owner, err = open(r.setup, 0, h.GPUs[0].UUID); err != nil {
+	if r.owner, err = openContext(0, h.GPUs[0].UUID); err != nil {
 		return err
 	}
 	if err = r.owner.within(func() error {
@@ -101,7 +101,7 @@ func hostVector(v []float32) vector {
 
 // onGPU lets a trainer train a replica in memory of another GPU, on the set there.
 func (r *remote) onGPU(g *gpuHandle) (err error) {
-	if r.here, err = open(r.setup, 0, g.UUID); err != nil {
+	if r.here, err = openContext(0, g.UUID); err != nil {
 		return err
 	}
 	return r.here.within(func() error { return r.makeReplica(g) })

@@ -3,17 +3,16 @@
 package cuda
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"gorgonia.org/cu"
+
+	"hogwild/cuda/start"
 )
 
 const mpsEnabled = 133 // CU_DEVICE_ATTRIBUTE_MPS_ENABLED, CUDA 12.4; unknown to gorgonia.org/cu
@@ -30,8 +29,7 @@ func underMPS(d cu.Device) *bool {
 // serving asks the service's daemon for its servers. The driver starts one when it starts
 // itself, in the folder of the environment, and this process is its client then.
 var serving = sync.OnceValue(func() *bool {
-	folder := cmp.Or(os.Getenv("CUDA_MPS_PIPE_DIRECTORY"), "/tmp/nvidia-mps")
-	if _, err := os.Stat(filepath.Join(folder, "control")); err != nil {
+	if !start.Serves() {
 		return new(false)
 	}
 	servers, err := askService("get_server_list")
@@ -47,6 +45,7 @@ func askService(command string) ([]string, error) {
 	defer cancel()
 	ask := exec.CommandContext(ctx, "nvidia-cuda-mps-control")
 	ask.Stdin = strings.NewReader(command + "\n")
+	ask.WaitDelay = time.Second // for a child of its own that holds the pipe open
 	answer, err := ask.Output()
 	return strings.Fields(string(answer)), err
 }

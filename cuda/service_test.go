@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"hogwild/hogwild/config"
 )
 
 // TestOldDriverUnderMPS: drivers before CUDA 12.4 do not tell whether a service is in use. Its
@@ -22,8 +20,12 @@ func TestOldDriverUnderMPS(t *testing.T) {
 		{"a server", "grep -q get_server_list && echo 71", "is in use", true},
 		{"no server", "cat >/dev/null", "off", false},
 		{"no answer", "echo Cannot find MPS control daemon process; exit 1", "unknown", true},
+		{"a silent daemon", "sleep 1000; true", "unknown", true}, // a child of the child holds the pipe
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if strings.HasPrefix(c.answer, "sleep") && testing.Short() {
+				t.Skip("hogwild waits for 6 s")
+			}
 			folder := t.TempDir()
 			for name, text := range map[string]string{"control": "",
 				"nvidia-cuda-mps-control": "#!/bin/sh\n" + c.answer + "\n"} {
@@ -45,11 +47,6 @@ func TestOldDriverUnderMPS(t *testing.T) {
 			}
 			if _, not := usable(g); (not == "") != c.shares {
 				t.Errorf("an exclusive GPU %q, want it to be usable: %t", not, c.shares)
-			}
-			asked := config.Default()
-			asked.MPS = true
-			if err := (&gpu{GPU: g}).attached(&asked); (err == nil) != c.shares {
-				t.Errorf("--mps: %v, want it to be accepted: %t", err, c.shares)
 			}
 		})
 	}

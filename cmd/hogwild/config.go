@@ -51,6 +51,9 @@ func (s *settings) entry(path string, e bench.Entry) error {
 		return usagef("%s: config: a settings file cannot include another; write the settings here",
 			bench.Place(path, e.Key))
 	}
+	if gone[e.Key.Value] != "" && e.Value.GetToken().Value == "false" { // in the config.yaml of a run before
+		return nil
+	}
 	_, _, err := s.put(path, e)
 	return err
 }

@@ -112,12 +112,12 @@ func (f *facts) addGPUs(l *cuda.Listing) {
 
 // state is how a GPU may be used.
 func state(g cuda.GPU) []string {
-	all := []string{"compute mode " + g.Mode, "no MPS"}
+	all := []string{"compute mode " + g.Mode, "no MPS: workers take turns (see hogwild doctor)"}
 	switch {
 	case g.MPS == nil:
 		all[1] = "MPS unknown"
 	case *g.MPS:
-		all[1] = "MPS"
+		all[1] = "MPS: workers run side by side"
 	}
 	if g.MIG != nil && *g.MIG {
 		all = append(all, "MIG")

@@ -22,6 +22,8 @@ import (
 var notRun = map[string]string{
 	"make ":                   "CI, which runs make test; make help lists the rest",
 	"export PATH":             "nothing",
+	"mkdir -p $CUDA_MPS_":     "nothing: it starts NVIDIA's daemon; TestServiceCommands compares it with the doctor's",
+	"echo quit | nvidia-cuda": "nothing: it stops the daemon",
 	"MARCH=":                  "nothing: rivals are built by hand",
 	"HOGWILD_CPU=avx2 AT":     "nothing: rivals are built by hand",
 	"python3 bench/":          "nothing: rivals are built by hand",

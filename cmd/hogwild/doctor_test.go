@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"hogwild/cuda"
+	"hogwild/cuda/start"
 	"hogwild/internal/vec"
 )
 
@@ -49,6 +51,9 @@ func played(files map[string]string) host {
 
 // pipes is where the service of MPS has its pipes.
 const pipes = "tmp/nvidia-mps/"
+
+// daemonPID is the file with the process of its daemon.
+const daemonPID = pipes + "nvidia-cuda-mps-control.pid"
 
 // hostsPlayed are hosts, and what is said of them.
 var hostsPlayed = []struct {
@@ -131,13 +136,13 @@ var hostsPlayed = []struct {
 	{"mps", host.mpsCheck, nil, nil, cuda.Fine, "not running"},
 	{"mps there", host.mpsCheck, map[string]string{pipes + "control": "x"}, nil, cuda.Fine,
 		"a service listens in /tmp/nvidia-mps"},
-	{"mps mine", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n",
+	{"mps mine", host.mpsCheck, map[string]string{pipes + "control": "x", daemonPID: "71\n",
 		"proc/71/status": "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n"},
 		nil, cuda.Fine, "process 71 listens"},
-	{"mps another's", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n",
+	{"mps another's", host.mpsCheck, map[string]string{pipes + "control": "x", daemonPID: "71\n",
 		"proc/71/status": "Uid:\t0\t0\t0\t0\n"},
 		nil, cuda.Advice, "user 0, you are user 1000"},
-	{"mps stale", host.mpsCheck, map[string]string{pipes + "control": "x", pipes + mpsControl + ".pid": "71\n"},
+	{"mps stale", host.mpsCheck, map[string]string{pipes + "control": "x", daemonPID: "71\n"},
 		nil, cuda.Advice, "process 71, which has exited"},
 	{"mps nowhere", host.mpsCheck, nil, func(h *host) { h.getenv = func(string) string { return "/run/mps" } },
 		cuda.Advice, "is /run/mps, but no service listens there"},
@@ -188,5 +193,17 @@ func TestProcessor(t *testing.T) {
 	p.SIMD = ""
 	if want := (processor{Name: "Some CPU", Cores: 2, Online: 2, Total: 8 << 30, Free: 4 << 30}); p != want {
 		t.Errorf("%+v, want %+v", p, want)
+	}
+}
+
+// TestServiceCommands: the commands with which the doctor says that a service starts are those of docs/devices.md.
+func TestServiceCommands(t *testing.T) {
+	page, err := os.ReadFile("../../docs/devices.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := strings.Split(start.Service, "`")
+	if len(said) != 5 || !strings.Contains(string(page), "\n    "+said[1]+"\n    "+said[3]+"\n") {
+		t.Errorf("docs/devices.md does not have the commands of %q, one below the other", start.Service)
 	}
 }

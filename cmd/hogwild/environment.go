@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/cuda/start"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/nodes"
 	"hogwild/internal/fault"
@@ -18,8 +20,8 @@ import (
 
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
-	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, mpsVariable, "HOGWILD_RANK",
-	"HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
+	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable,
+	"HOGWILD_RANK", "HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
 	testData, "HOGWILD_PYTHON", "HOGWILD_BIN", nodes.HelperVariable,
 }
 
@@ -33,7 +35,8 @@ func unknownVariable(commands []*cli.Command) error {
 	for _, name := range flags {
 		known = append(known, variable(name))
 	}
-	if err := fault.Wrong(); err != nil {
+	_, late := start.Limit()
+	if err := cmp.Or(fault.Wrong(), late); err != nil {
 		return usagef("environment variable %v", err)
 	}
 	for _, v := range os.Environ() {

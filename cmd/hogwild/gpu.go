@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"hogwild/cuda"
+	"hogwild/cuda/start"
 	"hogwild/hogwild/config"
 )
 
@@ -25,14 +26,10 @@ import (
 // one, which runs anywhere, looks first and then hands over.
 const cudaProgram = "hogwild-cuda"
 
-// driverTime is how long the driver may take to start: on a machine with many GPUs
-// that sleep, seconds.
-const driverTime = time.Minute
-
 // toGPU lets hogwild-cuda take the place of this process if the weights are to be on
 // a GPU: with the same arguments, environment and process number. It returns when
 // they are not; or, with an error that matches ErrUsage, when they cannot be.
-func toGPU(c config.Config, _ bool) error {
+func toGPU(c config.Config) error {
 	if c.GPU == "" {
 		return nil
 	}
@@ -96,15 +93,13 @@ func findCUDA() (string, error) {
 // tryCUDA runs hogwild-cuda --version, which starts the driver as training would,
 // and says what keeps it from training.
 func tryCUDA(path string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), driverTime)
-	defer cancel()
+	limit, _ := start.Limit() // which was right
+	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
+	defer cancel() // it ends itself after the limit
 	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	switch {
-	case ctx.Err() != nil && os.Getenv(mpsPipes) != "":
-		return fmt.Errorf("the NVIDIA driver did not start within %v with the Multi-Process Service in %s: leave "+
-			"--mps out, or unset %s", driverTime, os.Getenv(mpsPipes), mpsPipes)
 	case ctx.Err() != nil:
-		return fmt.Errorf("the NVIDIA driver did not start within %v: check that nvidia-smi answers", driverTime)
+		return errors.New(start.Message(limit))
 	case err != nil:
 		return noDriver(path, string(out), err)
 	}
@@ -154,6 +149,9 @@ const initFailed = "for details on: "
 // noDriver says why hogwild-cuda ended before its main, given what it printed.
 func noDriver(path, text string, err error) error {
 	said := strings.Join(strings.Fields(text), " ")
+	if _, late, ok := strings.Cut(said, start.Late); ok {
+		return errors.New(start.Late + late)
+	}
 	said = said[:min(len(said), 300)]
 	if _, name, ok := strings.Cut(said, "undefined symbol: cu"); ok { // the loader's
 		name, _, _ = strings.Cut(name, " ")

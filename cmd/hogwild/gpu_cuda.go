@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 
 	"gorgonia.org/cu"
 
@@ -17,20 +16,12 @@ import (
 // Before main, because a worker process is one before it is anything else.
 func init() { cuda.Register() }
 
-// toGPU has nothing to do, as this is hogwild-cuda, but to refuse an old driver; unless it is to start anew, so that
-// its driver finds what has come into the environment.
-func toGPU(c config.Config, anew bool) error {
+// toGPU has nothing to do, as this is hogwild-cuda, but to refuse an old driver.
+func toGPU(c config.Config) error {
 	if err := handOver(); err != nil && c.GPU != "" {
 		return usagef("gpu %s: %v", c.GPU, err)
 	}
-	if !anew {
-		return nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("starting %s again: %w", self, syscall.Exec(self, os.Args, os.Environ()))
+	return nil
 }
 
 // findCUDA is the path of this program.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/cuda"
+	"hogwild/cuda/start"
 	"hogwild/internal/human"
 	"hogwild/internal/machine"
 	"hogwild/internal/vec"
@@ -193,15 +194,16 @@ func (h host) wslCheck() cuda.Finding {
 // mpsCheck looks at the Multi-Process Service that processes of this environment
 // would be clients of.
 func (h host) mpsCheck() cuda.Finding {
-	folder := cmp.Or(h.getenv(mpsPipes), "/tmp/nvidia-mps")
+	folder := cmp.Or(h.getenv(start.Pipes), start.UsualPipes)
 	if !h.there(path.Join(folder, "control")) {
-		if h.getenv(mpsPipes) != "" {
+		if h.getenv(start.Pipes) != "" {
 			return cuda.Found("mps service", cuda.Advice,
-				"%s is %s, but no service listens there: unset it, and use --mps", mpsPipes, folder)
+				"%s is %s, but no service listens there: start one (nvidia-cuda-mps-control -d), or unset it",
+				start.Pipes, folder)
 		}
-		return cuda.Found("mps service", cuda.Fine, "not running; --mps starts one for a run")
+		return cuda.Found("mps service", cuda.Fine, "not running")
 	}
-	pid := h.text(path.Join(folder, mpsControl+".pid"))
+	pid := h.text(path.Join(folder, "nvidia-cuda-mps-control.pid"))
 	if pid == "" {
 		return cuda.Found("mps service", cuda.Fine, "a service listens in %s", folder)
 	}
@@ -215,7 +217,7 @@ func (h host) mpsCheck() cuda.Finding {
 		return cuda.Found("mps service", cuda.Advice,
 			"process %s in %s belongs to user %s, you are user %d: the service serves one user at a time, so a run "+
 				"waits until their programs exit; or set %s to another folder",
-			pid, folder, owner[0], h.uid, mpsPipes)
+			pid, folder, owner[0], h.uid, start.Pipes)
 	}
 	return cuda.Found("mps service", cuda.Fine, "process %s listens in %s", pid, folder)
 }

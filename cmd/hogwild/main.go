@@ -45,7 +45,6 @@
 //	answer.go       answers of commands, for people or as JSON
 //	environment.go  variables of the environment
 //	settings.go     flags, and where their values come from
-//	mps.go          NVIDIA's Multi-Process Service
 //	errors.go       errors of use
 package main
 
@@ -186,7 +185,6 @@ func app(stdout, stderr io.Writer) *cli.App {
 			pythonPathCommand(),
 			versionCommand(),
 			{Name: "worker", Hidden: true, Action: workerByHand},
-			guardCommand(),
 			faultPointsCommand(),
 			echoCommand(),
 			completeCommand(),

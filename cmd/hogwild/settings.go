@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/cuda/start"
 	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
@@ -133,8 +134,15 @@ func ourName(name string, flags []string) string {
 	return name
 }
 
-// alike is a question for a name that no flag of the command has.
+// gone are flags that there were, and what to do now.
+var gone = map[string]string{"mps": "hogwild starts no Multi-Process Service any more; run " + start.Service +
+	" first, so that the workers on a GPU run side by side"}
+
+// alike says what became of a name that no flag of the command has, or asks whether another one is meant.
 func (s *settings) alike(prefix, name string) string {
+	if now := gone[name]; now != "" {
+		return ": " + now
+	}
 	return human.Suggest(prefix, ourName(name, s.names()), s.names())
 }
 

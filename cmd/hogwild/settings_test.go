@@ -25,7 +25,7 @@ func TestIdleSettings(t *testing.T) {
 	for _, setting := range []string{"average=weights", "average=gradients", "average-every=5", "average-every=epoch",
 		"average-state=keep", "average-state=reset",
 		"batch=8", "global-batch=8", "merge-every=8", "gradient-delay=1us", "gpu-mem-free=4GiB", "cpu-workers=1",
-		"in-flight=4", "write=atomic", "mps=true",
+		"in-flight=4", "write=atomic",
 		"momentum=0.9", "momentum=0.5", "momentum-correction=true", "beta1=0.5", "beta2=0.999",
 		"optimizer-state=private", "optimizer-state=shared", "lr-min=0.001",
 		"decay=0.1", "decay=0.5", "lr-cap=2", "biases=true", "l1=0.1", "lr=0.5"} {
@@ -98,11 +98,11 @@ var helpful = map[string][]string{
 // TestLeftOut: a run on GPUs is trained on cores by --gpu= alone, whether its settings are in a file or it is resumed.
 func TestLeftOut(t *testing.T) {
 	file := settingsFile(t, filepath.Join(t.TempDir(), "gpus.yaml"),
-		[]string{"gpu=auto:2", "gpu-mem-free=4GiB", "workers=gpu:4,cpu:2", "in-flight=64", "write=racy", "mps=true"})
+		[]string{"gpu=auto:2", "gpu-mem-free=4GiB", "workers=gpu:4,cpu:2", "in-flight=64", "write=racy"})
 	got := read(t, []string{"gpu="}, nil, file)
 	want := config.Default()
 	want.Workers = 6
-	if o := got.options; got.err != nil || o.Config != want || len(o.dropped) != 5 {
+	if o := got.options; got.err != nil || o.Config != want || len(o.dropped) != 4 {
 		t.Errorf("%+v, %v, left out: %q", o.Config, got.err, o.dropped)
 	}
 	was := config.Default()

@@ -191,11 +191,7 @@ func (o *trainOptions) saved(s *settings) error {
 // error, which decides the exit status, is returned all the same.
 func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	o.Bias = !o.noBias
-	defer holdMPS()()
-	anew, err := startMPS(o.Config)
-	if err == nil {
-		err = toGPU(o.Config, anew)
-	}
+	err := toGPU(o.Config)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ struct Settings {
   std::string trace;                  // the file
   IPC ipc = IPC::kOn;
   bool jit = true, cubins = false;    // what is taken: PTX, machine code
-  bool no_device = false, out_of_memory = false;
+  bool no_device = false, init_hang = false, out_of_memory = false;
   std::string wrong;  // what could not be understood; then cuInit fails
 };
 

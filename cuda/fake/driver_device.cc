@@ -119,6 +119,7 @@ CUresult cuInit(unsigned int flags) {
       refuse(CUDA_ERROR_INVALID_VALUE, "no trace");
     }
     require(flags == 0, CUDA_ERROR_INVALID_VALUE, "flags must be 0");
+    while (settings().init_hang) pause();
     require(!settings().no_device, CUDA_ERROR_NO_DEVICE, "HOGWILD_FAKE_NO_DEVICE");
     require(settings().devices > 0, CUDA_ERROR_NO_DEVICE, "CUDA_VISIBLE_DEVICES hides all devices");
     state().initialised = true;

@@ -96,6 +96,7 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   if (name == "SLOW_WAITS") return number(text, 1, 3600000, &s->slow_waits_ms) ? nullptr : "milliseconds, from 1";
   if (name == "WATCHDOG") return number(text, 1, 3600000, &s->watchdog_ms) ? nullptr : "milliseconds, from 1";
   if (name == "OOM") return flag(text, &s->out_of_memory) ? nullptr : "0 or 1";
+  if (name == "INIT_HANG") return flag(text, &s->init_hang) ? nullptr : "0 or 1";
   if (name == "NO_DEVICE") return flag(text, &s->no_device) ? nullptr : "0 or 1";
   if (name == "CUBINS") return flag(text, &s->cubins) ? nullptr : "0 or 1";
   if (name == "NO_IPC")
@@ -116,7 +117,7 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   }
   if (name == "PROFILE") return text.empty() ? "a file" : nullptr;  // profile.cc reads it
   return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, CONTEXT, PINNED, FRESH, LATE_COPIES, MAX_THREADS, LAUNCH_FAIL, "
-         "LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, NO_DEVICE, NO_IPC, NO_JIT, CUBINS, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
+         "LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, INIT_HANG, NO_DEVICE, NO_IPC, NO_JIT, CUBINS, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
 }
 
 Settings* read_all() {

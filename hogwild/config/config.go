@@ -110,8 +110,6 @@ type Config struct {
 	// GPU: steps of all workers in flight at once; 0 = depends on the model
 	InFlight int    `yaml:"in-flight,omitempty" json:"in_flight"`
 	Write    string `yaml:"write" json:"write"` // GPU: auto, atomic (additions) or racy (stores)
-	// GPU: start an NVIDIA Multi-Process Service, so that workers run at the same time
-	MPS bool `yaml:"mps" json:"mps"`
 
 	Epochs         int       `yaml:"epochs" json:"epochs"`       // 0 = auto: 10, more on small sets
 	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: from the curvature of the loss on the data

@@ -284,11 +284,6 @@ var table = append([]Group{
 				{"gpu", "add gpu 0", false, known.gpu},
 				{"program", "", false, known.built},
 			}},
-		{Name: "mps", Value: func(c *Config) any { return &c.MPS },
-			Usage: "start NVIDIA's Multi-Process Service, so that workers on one GPU run at the same time",
-			needs: []need{
-				{"gpu", "add gpu 0", false, known.gpu},
-			}},
 	}},
 	{"Optimizer", []Setting{
 		{Name: "solver", Value: func(c *Config) any { return &c.Solver },

@@ -217,7 +217,7 @@ func (p *group) keepOwn(c, own *config.Config) {
 	}
 	c.Node, c.Nodes = p.place.Node, p.place.Nodes
 	c.HostNode, c.HostNodes = p.place.Local, p.place.OnHost
-	c.GPU, c.GPUMemFree, c.CPUWorkers, c.MPS = own.GPU, own.GPUMemFree, own.CPUWorkers, own.MPS
+	c.GPU, c.GPUMemFree, c.CPUWorkers = own.GPU, own.GPUMemFree, own.CPUWorkers
 	c.MaxMemory = own.MaxMemory
 	c.Run = own.Run
 	if !p.First() {

@@ -63,7 +63,8 @@ _CALLS: dict[str, list[Any]] = {
 # What results mean that a user meets here.
 _EXPLAINED = {
     2: "out of GPU memory: lower --workers, since each program has a CUDA context, or train a smaller model",
-    46: "the GPU is in exclusive mode, and each program is a process on it: use --mps, or ask for the default mode",
+    46: "the GPU is in exclusive mode, and each program is a process on it: ask for the default mode, "
+        "or start a Multi-Process Service (hogwild doctor says how)",
     100: "no GPU: CUDA_VISIBLE_DEVICES of the program hides it",
     201: "the program runs in another container than hogwild, or hogwild has ended",
     400: "hogwild has freed this memory",
