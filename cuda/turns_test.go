@@ -40,11 +40,13 @@ func turnsOf(t *testing.T, c config.Config) (turns []turn) {
 	return turns
 }
 
-// TestWorkersTakeTurns: without a Multi-Process Service one process at a time has the GPU.
+// TestWorkersTakeTurns: without a Multi-Process Service one process at a time has the GPU, so each must fill it:
+// several workers keep as many multiprocessors busy as one does.
 func TestWorkersTakeTurns(t *testing.T) {
 	if !onStandIn() {
 		t.Skip("HOGWILD_FAKE_TRACE is not set: not the stand-in driver")
 	}
+	var alone float64
 	for _, workers := range []int{1, 4} {
 		turns := turnsOf(t, digits(t, func(c *config.Config) {
 			c.Model, c.Workers, c.InFlight, c.Epochs = "softmax", workers, 16, 3
@@ -63,5 +65,10 @@ func TestWorkersTakeTurns(t *testing.T) {
 			t.Errorf("%d workers: %d processes had turns", workers, len(processes))
 		}
 		t.Logf("%d workers: %d turns, %.1f multiprocessors busy", workers, len(turns), busy/all)
+		if workers == 1 {
+			alone = busy / all
+		} else if busy/all < .6*alone {
+			t.Errorf("%d workers keep %.1f multiprocessors busy, one %.1f", workers, busy/all, alone)
+		}
 	}
 }
