@@ -23,6 +23,9 @@ GO_CUDA = $(CUDA_ENV) go
 FAKE = -j$$(nproc) -C cuda/fake CUDA_INCLUDE=$(CURDIR)/build/cuda/include
 WITH_FAKE = LD_LIBRARY_PATH=$(CURDIR)/bin/fake HOGWILD_FAKE_CHECKS=all
 
+# Tests of several workers, which run again where processes take turns on a GPU.
+IN_TURNS = ^Test(GivesBack|Killed(Workers|Replicas)|Cores|OneAllocation|SyncRepeats|AnyDevice|WhereMemoryIs|NodesOnOneHost)$$
+
 # $(call where,THINGS,TARGET) makes the target if the programs and files exist. Otherwise it
 # names the missing ones in one line, and fails if CI is true.
 where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -e $$thing || missing="$$missing $$thing"; done; \
@@ -168,8 +171,10 @@ race: $(RERUN) ## run the tests of shm, hogwild and the dashboard under the race
 test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
 	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
 	$(MAKE) $(FAKE) test
-	@rm -f build/calls.jsonl
+	@rm -f build/calls.jsonl build/turns.jsonl
 	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI) $(ALL)),,-short))
+	$(WITH_FAKE) HOGWILD_FAKE_TURNS=$(CURDIR)/build/turns.jsonl HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) \
+		$(call gotest,./cuda,-count=1 -tags cuda -run '$(IN_TURNS)')
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(CUDA_ENV) $(call gotest,./cmd/hogwild,-count=1 -tags cuda -run GPU)
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./internal/chaos,-count=1 -run GPU)
 	$(WITH_FAKE) $(call gotest,./bench,-count=1 -run TestRivals/kernel)

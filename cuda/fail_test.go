@@ -5,11 +5,14 @@ package cuda
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"gorgonia.org/cu"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
@@ -134,31 +137,91 @@ func TestGivesBack(t *testing.T) {
 			t.Error(err)
 		}
 		stop()
-		type key struct {
-			pid  int
-			what string
+		if kinds := allGivenBack(t, trace(t)[before:]); kinds < 3*5 {
+			t.Errorf("the trace names %d kinds of things in 3 processes", kinds)
 		}
-		open := map[key]int{}
-		for _, c := range trace(t)[before:] {
-			for made, gone := range map[string]string{"cuMemAlloc": "cuMemFree", "cuMemHostAlloc": "cuMemFreeHost",
-				"cuStreamCreate": "cuStreamDestroy", "cuEventCreate": "cuEventDestroy",
-				"cuIpcOpenMemHandle":       "cuIpcCloseMemHandle",
-				"cuDevicePrimaryCtxRetain": "cuDevicePrimaryCtxRelease"} {
-				switch c.Call {
-				case made:
-					open[key{c.PID, made}]++
-				case gone:
-					open[key{c.PID, made}]--
-				}
-			}
-		}
-		if len(open) < 3*5 {
-			t.Errorf("the trace names %d kinds of things in 3 processes", len(open))
-		}
-		for k, n := range open {
-			if n != 0 {
-				t.Errorf("process %d (this is %d): %d more %s than were given back", k.pid, os.Getpid(), n, k.what)
+	}
+}
+
+// allGivenBack looks for what processes have made and not given back. It returns how many kinds of things they made,
+// each process by itself.
+func allGivenBack(t *testing.T, calls []call) (kinds int) {
+	t.Helper()
+	type key struct {
+		pid  int
+		what string
+	}
+	open := map[key]int{}
+	for _, c := range calls {
+		for made, gone := range map[string]string{"cuMemAlloc": "cuMemFree", "cuMemHostAlloc": "cuMemFreeHost",
+			"cuStreamCreate": "cuStreamDestroy", "cuEventCreate": "cuEventDestroy",
+			"cuIpcOpenMemHandle":       "cuIpcCloseMemHandle",
+			"cuDevicePrimaryCtxRetain": "cuDevicePrimaryCtxRelease"} {
+			switch {
+			case c.Result != 0:
+			case c.Call == made:
+				open[key{c.PID, made}]++
+			case c.Call == gone:
+				open[key{c.PID, made}]--
 			}
 		}
 	}
+	for k, n := range open {
+		if n != 0 {
+			t.Errorf("process %d (this is %d): %d more %s than were given back", k.pid, os.Getpid(), n, k.what)
+		}
+	}
+	return len(open)
+}
+
+// TestGivesBackWithoutMemory: wherever the making of a run's memory ends for want of some, what was made before
+// is given back.
+func TestGivesBackWithoutMemory(t *testing.T) {
+	if !onStandIn() {
+		t.Skip("HOGWILD_FAKE_TRACE is not set: not the stand-in driver")
+	}
+	if testing.Short() {
+		t.Skip("starts 15 runs")
+	}
+	c := digits(t, func(c *config.Config) { c.Model, c.Data, c.Epochs = "conv:2@5p2,8d", "digits:200", 1 })
+	var last error
+	for free := 2; free < 40; free += 2 { // MiB, as the stand-in allocates
+		path := filepath.Join(t.TempDir(), "calls")
+		c.Run = t.TempDir()
+		_, err := apart(t, c, "HOGWILD_FAKE_MEMORY=64MiB", fmt.Sprintf("HOGWILD_FAKE_FREE=%dMiB", free),
+			"HOGWILD_FAKE_TRACE="+path).result(t)
+		if allGivenBack(t, callsIn(t, path)); t.Failed() {
+			t.Fatalf("with %d MiB, and %v", free, err)
+		}
+		if last = err; err == nil {
+			return
+		}
+	}
+	t.Errorf("40 MiB are too little: %v", last)
+}
+
+// TestLaunchRefused: when a launch is refused, what one before has brought back is not handed on again.
+func TestLaunchRefused(t *testing.T) {
+	ok(t, withGPU(0, "", func(c *gpu) error {
+		weights, err := c.allocate(4*4, "weights")
+		ok(t, err)
+		a, err := newAdder(c, &memory{weights: weights, layout: layout{P: 4}}, 4)
+		ok(t, err)
+		results := 0
+		a.pipeline.ended = func([]byte) { results++ }
+		for range a.pipeline.stages {
+			ok(t, a.add(make([]float32, 4)))
+		}
+		s := &a.pipeline.stages[a.pipeline.next]
+		at := s.device
+		s.device = 0
+		if err := a.add(make([]float32, 4)); err == nil {
+			t.Error("a copy to nowhere was accepted")
+		}
+		s.device = at
+		if ok(t, a.pipeline.drain()); results != len(a.pipeline.stages) {
+			t.Errorf("%d results of %d launches", results, len(a.pipeline.stages))
+		}
+		return keep(a.free(), cu.MemFree(weights))
+	}))
 }

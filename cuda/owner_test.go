@@ -6,10 +6,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
+	"gorgonia.org/cu"
+
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/run"
 )
@@ -62,5 +67,38 @@ func TestUploadWaits(t *testing.T) {
 		digits(t, func(c *config.Config) { c.Model, c.Data = "softmax", "digits:200" }), run.Options{})
 	if !errors.Is(err, errLooked) || late {
 		t.Errorf("the upload ended with %v; weights that came late: %t", err, late)
+	}
+}
+
+// TestCopiesAside: copies of the weights alone, which are made while an evaluation runs, are on a stream that does not
+// wait for the default stream.
+func TestCopiesAside(t *testing.T) {
+	before := len(trace(t))
+	c := configtest.Dense()
+	c.GPU, c.Workers = "0", 1
+	setup, o := ownOf(t, c, backend{})
+	for i := range setup.Weights {
+		setup.Weights[i] = float32(i)
+	}
+	want := slices.Clone(setup.Weights)
+	ok(t, o.Replace())
+	clear(setup.Weights)
+	ok(t, o.Refresh())
+	if !slices.Equal(setup.Weights, want) {
+		t.Errorf("weights %v, want %v", setup.Weights, want)
+	}
+	flags, copies := map[string]int{}, 0
+	for _, c := range trace(t)[before:] {
+		switch {
+		case c.Call == "cuStreamCreate":
+			flags[c.Stream] = c.Flags
+		case c.Bytes == 4*len(want) && strings.HasPrefix(c.Call, "cuMemcpy"):
+			if copies++; flags[c.Stream] != int(cu.NonBlocking) {
+				t.Errorf("%s on stream %s with flags %d", c.Call, c.Stream, flags[c.Stream])
+			}
+		}
+	}
+	if copies != 2 {
+		t.Errorf("%d copies of the weights, want 2", copies)
 	}
 }

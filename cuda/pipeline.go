@@ -186,7 +186,7 @@ func (l *pipeline) launch(s *stage, first grid, others ...grid) error {
 	if err := fault.Point("gpu.launch"); err != nil {
 		return err
 	}
-	s.ctas, s.pending = others[0].ctas, true
+	s.ctas = others[0].ctas
 	err := failed(cu.MemcpyHtoDAsync(s.device, unsafe.Pointer(&s.host[0]), int64(s.loaded), l.copies),
 		"copying %d bytes to the GPU", s.loaded)
 	if first.ctas > 0 {
@@ -208,7 +208,9 @@ func (l *pipeline) launch(s *stage, first grid, others ...grid) error {
 			failed(cu.MemcpyDtoHAsync(unsafe.Pointer(&s.host[s.back]), s.device+cu.DevicePtr(s.back), int64(n),
 				l.results), "copying %d bytes from the GPU", n))
 	}
-	return keep(err, failed(s.done.Record(l.results), "marking the end of %s", l.kernel.name))
+	err = keep(err, failed(s.done.Record(l.results), "marking the end of %s", l.kernel.name))
+	s.pending = err == nil // else done is of an earlier launch
+	return err
 }
 
 // wait is until a stage's launch has ended, if it has one.

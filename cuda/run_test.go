@@ -82,9 +82,12 @@ type call struct {
 	PID    int    `json:"pid"`
 	Call   string `json:"call"`
 	Kernel string `json:"kernel"` // of a launch
+	Result int    `json:"result"`
 	Device int    `json:"device"`
 	Bytes  int    `json:"bytes"` // of a copy
 	Nonce  string `json:"nonce"` // of an allocation: it names it in all processes
+	Stream string `json:"stream"`
+	Flags  int    `json:"flags"` // of a stream or an event
 }
 
 // digits is the built-in set, so that the test needs no data; small, because the

@@ -48,10 +48,14 @@ type trainer struct {
 	failed  error              // the first loss that is not finite
 }
 
-func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) {
+func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
 	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
 		pace: ceilDiv(s.ChunkRows(), s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
-	var err error
+	defer func() {
+		if err != nil {
+			_ = t.free() // the error that counts is the first
+		}
+	}()
 	if t.job, t.family, err = newJob(s, m); err != nil {
 		return nil, err
 	}
@@ -68,7 +72,10 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (*trainer, error) 
 		return nil, err
 	}
 	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.complete}
-	return t, t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows()))
+	if err = t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows())); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // setPointers says what the launches read and write: the weights, in barrier mode this rank's

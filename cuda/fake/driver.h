@@ -39,6 +39,7 @@ struct Settings {
   uint64_t slow_waits_ms = 0;         // what every wait for a GPU takes beyond the work
   std::string exclusive;              // the machine's name in exclusive mode; "": shared
   std::string trace;                  // the file
+  int turns = -1;                     // the file whose locks are turns on the GPUs; -1: processes take none
   IPC ipc = IPC::kOn;
   bool jit = true, cubins = false;    // what is taken: PTX, machine code
   bool no_device = false, init_hang = false, out_of_memory = false;

@@ -42,6 +42,7 @@ void copy(Call& call, CUstream in, uint64_t to, uint64_t from, size_t bytes, int
   call.address("to", to);
   call.address("from", from);
   call.number("bytes", bytes);
+  call.address("stream", host(in));
   std::shared_ptr<Stream> stream = stream_of(in);
   if (bytes == 0) return;
   require(to && from, CUDA_ERROR_INVALID_VALUE, "a null pointer");

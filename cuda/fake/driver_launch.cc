@@ -96,7 +96,7 @@ void execute(Context& context, Launch& launch) {
   } else {
     Watchdog watchdog(settings().watchdog_ms);
     launch.cancel = &watchdog.cancel;
-    fault = fake::run(launch);
+    fault = run_in_turns(context.device, launch);
   }
   if (fault.code == 0) return;
   context.raise(fault, "in launch " + std::to_string(launch.seed) + " of the process, grid " + triple(launch.grid) +

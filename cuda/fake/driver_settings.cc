@@ -1,5 +1,7 @@
 // driver_settings.cc reads the switches HOGWILD_FAKE_*. A name or a value that it
 // does not know makes cuInit fail: a test that misspells a switch must not pass.
+#include <fcntl.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -115,9 +117,14 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
     s->trace = text;
     return text.empty() ? "a file" : nullptr;
   }
+  if (name == "TURNS") {
+    s->turns = open(text.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+    return s->turns >= 0 ? nullptr : "a file that can be written";
+  }
   if (name == "PROFILE") return text.empty() ? "a file" : nullptr;  // profile.cc reads it
   return "DEVICES, SMS, DRIVER, CAPABILITY, P2P, CHECKS, MEMORY, FREE, CONTEXT, PINNED, FRESH, LATE_COPIES, MAX_THREADS, LAUNCH_FAIL, "
-         "LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, INIT_HANG, NO_DEVICE, NO_IPC, NO_JIT, CUBINS, EXCLUSIVE, PROFILE or TRACE after HOGWILD_FAKE_";
+         "LAUNCH_HANG, SLOW_WAITS, WATCHDOG, OOM, INIT_HANG, NO_DEVICE, NO_IPC, NO_JIT, CUBINS, EXCLUSIVE, TURNS, PROFILE or TRACE after "
+         "HOGWILD_FAKE_";
 }
 
 Settings* read_all() {

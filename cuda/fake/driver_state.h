@@ -213,6 +213,9 @@ struct Function {
   int carveout = -1;
 };
 
+// Has the launch take this process's turns on the device, and returns its fault.
+Fault run_in_turns(int device, fake::Launch& launch);
+
 struct Device {
   std::shared_ptr<Context> primary;
   int retained = 0;

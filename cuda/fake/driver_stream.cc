@@ -98,6 +98,7 @@ void create(Call& call, CUstream* handle, unsigned flags, int priority) {
   auto stream = std::make_shared<Stream>(&context, flags, priority);
   context.add_stream(stream);
   *handle = state().streams.add<CUstream>(stream);
+  call.address("stream", host(*handle));
 }
 
 }  // namespace

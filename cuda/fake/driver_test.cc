@@ -4,6 +4,7 @@
 #include "driver_test_code.h"
 #include "driver_test_ipc.h"
 #include "driver_test_switches.h"
+#include "driver_test_turns.h"
 #include "driver_test_visible.h"
 
 namespace {
@@ -298,6 +299,9 @@ const struct {
     {"watchdog", watchdog, {"WATCHDOG=50"}},
     {"leaving", leaving, {}},
     {"exclusive", exclusive, {"EXCLUSIVE=test-" + std::to_string(getpid())}},
+    {"turns", turns, {turns_file()}},
+    {"no turns under mps", no_turns, {turns_file()}},
+    {"killed in its turn", killed_in_its_turn, {turns_file()}},
     {"machine code alone", machine_code_alone, {"CUBINS=1", "NO_JIT=1", "CAPABILITY=8.6"}},
     {"old driver", old_driver, {"DRIVER=11040"}},
     {"no device", no_device, {"NO_DEVICE=1"}},

@@ -1,4 +1,4 @@
-// driver_test.h is what the tests of the driver are written in: checks, four small
+// driver_test.h is what the tests of the driver are written in: checks, five small
 // kernels and what starts them.
 #pragma once
 
@@ -68,6 +68,26 @@ $L__BB1_1:
   ld.param.u32 %r1, [add_1];
   cvta.to.global.u64 %rd2, %rd1;
   red.relaxed.sys.global.add.u32 [%rd2], %r1;
+  ret;
+}
+.visible .entry relay(.param .u64 relay_0, .param .u32 relay_1) {
+  .reg .pred %p<3>;
+  .reg .b64 %rd<3>;
+  .reg .b32 %r<5>;
+  ld.param.u64 %rd1, [relay_0];
+  ld.param.u32 %r1, [relay_1];
+  cvta.to.global.u64 %rd2, %rd1;
+$L__BB3_1:
+  ld.relaxed.sys.global.u32 %r2, [%rd2];
+  setp.ge.u32 %p1, %r2, 100;
+  @%p1 bra $L__BB3_2;
+  and.b32 %r3, %r2, 1;
+  setp.ne.u32 %p2, %r3, %r1;
+  @%p2 bra $L__BB3_1;
+  add.u32 %r4, %r2, 1;
+  st.relaxed.sys.global.u32 [%rd2], %r4;
+  bra $L__BB3_1;
+$L__BB3_2:
   ret;
 }
 .visible .entry small() .maxntid 64, 1, 1 {

@@ -33,6 +33,15 @@ class Memory {
   virtual Range find(uint64_t address) const = 0;
 };
 
+// Gate is what a thread that runs CTAs is inside of while it does, and where it is held up when others are to run.
+class Gate {
+ public:
+  virtual ~Gate() = default;
+  virtual void enter() = 0;
+  virtual void leave() = 0;
+  virtual void poll() = 0;  // called inside and often: leaves and enters when it must
+};
+
 struct Parameter {
   size_t offset, size;  // bytes, in the block of all parameters
 };
@@ -76,6 +85,7 @@ struct Launch {
   bool check_shared_races = false;
   bool check_shared_uninitialised = false;
   const std::atomic<bool>* cancel = nullptr;  // set: stop soon with fault 702 (the watchdog)
+  Gate* gate = nullptr;          // null: it is always open
 };
 
 // Runs a grid to its end, on the pool's threads, and returns what went wrong.

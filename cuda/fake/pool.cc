@@ -81,8 +81,20 @@ void keep_first(Grid& grid, const Fault& fault) {
   grid.stop = true;
 }
 
+// Inside is a thread's stay within a launch's gate, where it has one.
+struct Inside {
+  explicit Inside(Gate* gate) : gate(gate) {
+    if (gate) gate->enter();
+  }
+  ~Inside() {
+    if (gate) gate->leave();
+  }
+  Gate* const gate;
+};
+
 // work runs CTAs on one thread until there are no more.
 void work(Grid& grid, uint32_t number) {
+  Inside inside(grid.launch->gate);
   Counting counting(*grid.program);
   Core core;
   core.grid = &grid;
@@ -110,6 +122,7 @@ void work(Grid& grid, uint32_t number) {
     if (grid.launch->cancel && grid.launch->cancel->load(std::memory_order_relaxed)) {
       throw Refusal{{kTimeout, "kernel " + grid.program->name + " was stopped: it ran for too long"}};
     }
+    if (inside.gate) inside.gate->poll();
   }
 }
 
