@@ -13,9 +13,9 @@ import (
 	"hogwild/internal/fault"
 )
 
-// What an exchange does on the owner's GPU is queued on one stream, and waited for once: a call that waits costs as much
-// as the work of a small model, and without a Multi-Process Service the kernels of this process wait for a turn there.
-// So in async mode a push brings along the weights that the next exchange begins with.
+// What an exchange does on the owner's GPU is queued on one stream, and waited for once: a call that waits costs as
+// much as the work of a small model, and without a Multi-Process Service the kernels of this process wait for a turn
+// there. So in async mode a push brings along the weights that the next exchange begins with.
 
 // vector is a part of the replica.
 type vector struct {

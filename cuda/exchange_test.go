@@ -9,8 +9,8 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// TestExchangeWaitsOnce: a worker on a core queues what an exchange does on the GPU, and waits for it once, however many
-// copies and kernels that is; but for those that begin with weights of their own, since the last ones are too old.
+// TestExchangeWaitsOnce: a worker on a core queues what an exchange does on the GPU, and waits for it once, however
+// many copies and kernels that is; but for those that begin with weights of their own, since the last ones are too old.
 func TestExchangeWaitsOnce(t *testing.T) {
 	needStandIn(t)
 	file := filepath.Join(t.TempDir(), "calls")

@@ -167,7 +167,7 @@ type memory struct {
 	weights cu.DevicePtr
 	data    cu.DevicePtr
 	piece   int64 // of a training set that streams, in bytes; 0: it is in data
-	private *private
+	private *private // the optimizer's state, if it is not in weights
 }
 
 // newMemory lays it out; the training set streams if piece is not 0.

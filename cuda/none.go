@@ -16,7 +16,6 @@
 //	exchange.go   what it does on the owner's GPU
 //	meeting.go    a worker whose steps a program takes
 //	trainer.go    the Device of a rank
-//	private.go    an optimizer's state where it trains
 //	steps.go      chunks to launches
 //	stream.go     a set that the GPU's memory does not hold
 //	average.go    barrier mode
@@ -32,6 +31,7 @@
 //	doctor.go     what hogwild doctor looks at
 //	trial.go      the trials that it makes
 //	layout.go     where everything is in the allocations
+//	private.go    an optimizer's state on another GPU than the weights
 //	local.go      weights that a CTA has a copy of, and merges
 //	choose.go     which GPUs a configuration means
 //	devices.go    the GPUs that may be used

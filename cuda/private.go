@@ -9,9 +9,9 @@ import (
 	"hogwild/hogwild/device"
 )
 
-// private is an optimizer's state of a worker that adds to weights on another GPU. Each of its steps reads and writes the
-// state: so that is here while the worker trains, and the owner's copy is renewed when all launches have ended, which
-// they have before a snapshot is taken and when another worker takes over the rank.
+// private is an optimizer's state of a worker that adds to weights on another GPU. Each of its steps reads and writes
+// the state: so that is here while the worker trains, and the owner's copy is renewed when all launches have ended,
+// which they have before a snapshot is taken and when another worker takes over the rank.
 type private struct {
 	state, steps cu.DevicePtr // here
 	of, taken    cu.DevicePtr // at the owner's

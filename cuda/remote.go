@@ -192,7 +192,7 @@ func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	return results, nil
 }
 
-// asNew is for how long the weights that a push brings along are taken for those of now: less than a turn on a GPU takes.
+// asNew is for how long the weights that a push brings along are taken for those of now: shorter than a GPU's turns.
 const asNew = time.Millisecond
 
 // Training between two exchanges is to take nine times as long as an exchange, if it is long.

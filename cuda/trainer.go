@@ -72,7 +72,8 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 		return nil, err
 	}
 	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.complete}
-	if err = t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows())); err != nil {
+	err = t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows()))
+	if err != nil {
 		return nil, err
 	}
 	return t, nil

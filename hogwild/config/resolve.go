@@ -6,7 +6,8 @@ import (
 )
 
 // Resolve is the configuration with as many workers as it means: 0 is as many as there are
-// cores, or GPUs, each of which one worker fills. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
+// cores, or GPUs, each of which one worker fills. It refuses what cannot be meant. The error matches ErrUsage and says
+// field, value and cure.
 func (c Config) Resolve() (Config, error) {
 	if c.Workers == 0 {
 		c.Workers = machine.Cores()
