@@ -41,15 +41,17 @@ type micro struct {
 	bytes, large     int64 // of memory, and of what bandwidths reads
 }
 
-// BenchmarkMicro is what a GPU does at best; docs/kernels.md says what the figures decide. It takes 1 GiB of the GPU's
-// memory, and for the bandwidth of memory 16 GiB more, or half of what is free. Through the stand-in driver it shows only
-// that each case runs. bench/bundle/report.py reads what it prints.
+// BenchmarkMicro is what a GPU does at best; docs/kernels.md says what the figures decide. It takes 1 GiB of the
+// GPU's memory, and for the bandwidth of memory 16 GiB more, or half of what is free. Through the stand-in driver it
+// shows only that each case runs. bench/bundle/report.py reads what it prints.
 func BenchmarkMicro(b *testing.B) {
-	m := &micro{gpuUnderTest: openGPU(b, func(image) bool { return true }, []string{"micro"}), bytes: 1 << 30, large: 16 << 30}
+	m := &micro{gpuUnderTest: openGPU(b, func(image) bool { return true }, []string{"micro"}),
+		bytes: 1 << 30, large: 16 << 30}
 	if strings.Contains(m.Name, "stand-in") {
 		m.bytes, m.large = 4<<20, 8<<20
 	}
-	m.job, m.out = put(m.gpuUnderTest, encode(microJob{})), put(m.gpuUnderTest, make([]uint64, sumsAt+m.SMs*2048/2)) // of all threads
+	m.job = put(m.gpuUnderTest, encode(microJob{}))
+	m.out = put(m.gpuUnderTest, make([]uint64, sumsAt+m.SMs*2048/2)) // of all threads
 	m.memory = put(m.gpuUnderTest, make([]uint32, m.bytes/4))
 	fmt.Printf("gpu: %s\n", m.Name)
 	for _, part := range []func(*testing.B){m.launches, m.additions, m.turns, m.latencies, m.bandwidths, m.copies,
@@ -184,7 +186,8 @@ func (m *micro) turns(b *testing.B) {
 			name, kernel string
 			warps        int
 		}{{"loads", "micro_read", 2112}, {"additions", "micro_add", 2112},
-			{"loads and additions in turn", "micro_read_add", 264}, {"loads and additions in turn", "micro_read_add", 2112}} {
+			{"loads and additions in turn", "micro_read_add", 264},
+			{"loads and additions in turn", "micro_read_add", 2112}} {
 			m.bench(b, fmt.Sprintf("a line: %s, %s of each of %d warps", c.name, place.name, c.warps), c.kernel,
 				c.warps/warpsOfCTA, place.j, figure{"M/s/line", accesses / place.lines / 1e6})
 		}
@@ -239,8 +242,8 @@ func (m *micro) bandwidths(b *testing.B) {
 	}
 }
 
-// random is memory so large that caches hold next to nothing of it, and how large: what was asked for, or half of what is
-// free. Its words are random, as equal ones might be stored as less.
+// random is memory so large that caches hold next to nothing of it, and how large: what was asked for, or half of
+// what is free. Its words are random, as equal ones might be stored as less.
 func (m *micro) random(b *testing.B) (at uint64, bytes int64) {
 	piece := make([]float32, m.bytes/16)
 	for i := range piece {
@@ -373,109 +376,4 @@ func TestMicrobenchRuns(t *testing.T) {
 	if !seen["MHz"] {
 		t.Errorf("there is no clock in\n%s", out)
 	}
-}
-
-// TestMicrobenchLoad: a chain is followed to its end, and each thread loads as many floats as are counted, at any scope.
-func TestMicrobenchLoad(t *testing.T) {
-	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		const n, turns, ctas = 1000, 321, 2
-		chain := make([]uint32, n)
-		for i := range chain {
-			chain[i] = uint32(i*7+3) % n
-		}
-		end := uint32(0)
-		for range turns {
-			end = chain[end]
-		}
-		for _, kernel := range []string{"micro_chase", "micro_chase_gpu", "micro_chase_weak"} {
-			out := put(g, make([]uint64, sumsAt))
-			j := microJob{Base: put(g, chain), Out: out, Times: turns}
-			if err := g.kernels[kernel].run(ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
-				t.Fatal(err)
-			}
-			if got := get[uint64](g, 3, out)[2]; got != uint64(end) {
-				t.Errorf("%s ends with %d, want %d", kernel, got, end)
-			}
-		}
-		for kernel, width := range map[string]int{"micro_load": 1, "micro_load_gpu": 1, "micro_load_weak": 1,
-			"micro_load_vector": 4, "micro_read": 1} {
-			j := packed(40)
-			j.Base = put(g, slices.Repeat([]float32{.25}, 40*32*width))
-			j.Times = 3
-			want := .25 * float32(3*accesses*width)
-			if sums := sumsOf(t, g, kernel, ctas, j); slices.Min(sums) != want || slices.Max(sums) != want {
-				t.Errorf("%s: sums of %v to %v, want %v", kernel, slices.Min(sums), slices.Max(sums), want)
-			}
-		}
-	}, "micro")
-}
-
-// sumsOf runs a kernel of loads and returns each thread's sum.
-func sumsOf(t *testing.T, g *gpuUnderTest, kernel string, ctas int, j microJob) []float32 {
-	t.Helper()
-	j.Out = put(g, make([]uint64, sumsAt+ctas*threads/2))
-	if err := g.kernels[kernel].run(ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
-		t.Fatal(err)
-	}
-	return get[float32](g, ctas*threads, j.Out+8*sumsAt)
-}
-
-// TestMicrobenchTurns: additions of a warp are there when it loads next.
-func TestMicrobenchTurns(t *testing.T) {
-	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		const ctas, turns, n = 3, 5, 5 * accesses
-		w := put(g, make([]float32, 32))
-		sums := sumsOf(t, g, "micro_read_add", ctas, microJob{Base: w, Times: turns, Pieces: 1, Per: 32, Width: 1, Lanes: 1})
-		all := get[float32](g, 1, w)[0]
-		if all != n*ctas*warpsOfCTA {
-			t.Errorf("%v added, want %d", all, n*ctas*warpsOfCTA)
-		}
-		for i := 0; i < len(sums); i += 32 {
-			if least := float32(n * (n - 1) / 2); sums[i] < least || sums[i] > n*all {
-				t.Errorf("warp %d has loaded %v in all, want %v to %v", i/32, sums[i], least, n*all)
-			}
-		}
-	}, "micro")
-}
-
-// TestMicrobenchAdd holds the kernels of additions to what they say they do: so many weights
-// are added to, equally often.
-func TestMicrobenchAdd(t *testing.T) {
-	onEach(t, func(t *testing.T, g *gpuUnderTest) {
-		const size = 4096
-		for _, c := range []struct {
-			kernel  string
-			j       microJob
-			touched int
-		}{
-			{"micro_add", microJob{Pieces: 1, Per: 32, Width: 1, Lanes: 1}, 1},
-			{"micro_add", packed(25), 800},
-			{"micro_add_gpu", packed(25), 800},
-			{"micro_read_add", packed(25), 800},
-			{"micro_add_vector", microJob{Pieces: 5, Step: 128, Per: 32, Width: 4, Lanes: 32}, 160},
-			{"micro_add", microJob{Pieces: 20, Step: 128, Per: 8, Apart: 32, Width: 1, Lanes: 32}, 640},
-		} {
-			w := put(g, make([]float32, size))
-			const ctas = 5
-			c.j.Base, c.j.Out, c.j.Times = w, put(g, make([]uint64, sumsAt+ctas*threads/2)), 5
-			if err := g.kernels[c.kernel].run(ctas, cu.DevicePtr(put(g, encode(c.j)))); err != nil {
-				t.Fatal(err)
-			}
-			sum, touched := 0.0, 0
-			for _, v := range get[float32](g, size, w) {
-				sum += float64(v)
-				if v != 0 {
-					touched++
-				}
-			}
-			adds, each := float64(ctas*8*5*accesses)*float64(c.j.Lanes), 1
-			if c.kernel == "micro_add_vector" {
-				each = 4 // floats a lane
-			}
-			if sum != adds*float64(each) || touched != c.touched*each {
-				t.Errorf("%s %+v: %g added to %d weights, want %g to %d", c.kernel, c.j, sum, touched,
-					adds*float64(each), c.touched*each)
-			}
-		}
-	}, "micro")
 }
