@@ -9,15 +9,15 @@ Jobs run in the order of --jobs, each in an equal share of --seconds, its data a
 Each side has four settings (a batch, or the steps in flight) of five rates each, a factor of three apart. The search finds the
 rate with the fewest passes to the target, middle rates first; a run ends when it has taken as many as the best of its setting.
 --beside settings are searched at once, as passes do not depend on the time; hogwild's on cores in turn, in the last third, as
-its workers need the cores. Then each setting is timed at its best rate, alone, and the side's fastest with other seeds, five in
-all, as far as there is time. L-BFGS has no rate and no seed. PyTorch's other precisions and eager take the rates of fp32. A run
+its workers need the cores. Then each setting is timed at its best rate, alone, and the side's two fastest with other seeds, five
+in all, as far as there is time. L-BFGS has no rate and no seed. PyTorch's other precisions and eager take the rates of fp32. A run
 ends at the target, when it diverges, after the job's passes, or when a timed run of its side was faster. --of flight compares
 steps in flight in the same way. A rival has processes of its own: after a fault on the GPU, CUDA refuses a process all further work.
 
 Seconds of a row are those of training alone, on every side: without data loading, imports, start-up and graph capture,
 and without the test after each pass. Wall has all of that. Each run is a line of JSON, appended to FILE when it ends. Its
 setting is what ran: a GPU may take fewer steps in flight than "asked". "planned" are the side's timed runs, "searched" the runs of its
-search, of those planned. Lines of "seeds" are runs with other seeds; one of "spread" has the median, least and most of all five.
+search, of those planned. Lines of "seeds" are runs with other seeds; those of "spread" have the median, least and most of five.
 What a side lacks, and what was cut off, is a line NAME<tab>STATUS<tab>WHY on standard output.
 """
 
@@ -46,7 +46,7 @@ sys.dont_write_bytecode = True  # the tree stays clean
 
 from gpu_jobs import JOBS, SETTINGS, TINY, points
 
-SEEDS = 5  # of a side's fastest setting
+SEEDS = 5  # of a side's two fastest settings
 CORES_SHARE = 1 / 3  # of the search: for hogwild on cores
 
 
@@ -156,8 +156,8 @@ def hogwild(a, job, files, setting, lr, terms):
     last = epochs[-1]
     return row | {"ended": "reached" if last["test_loss"] <= job.target else "slower" if report.get("stopped") == "stop after" else "passes",
                   "seconds": last["seconds"], "loss": last["test_loss"], "accuracy": last.get("test_accuracy"), "passes": len(epochs),
-                  "rate": last["examples"] / max(last["seconds"], 1e-9), "device": report["device"], "delay": report.get("staleness_mean"),
-                  "p99": report.get("staleness_p99")}
+                  "rate": last["examples"] / max(last["seconds"], 1e-9), "device": report["device"],
+                  "delay": report.get("staleness_mean"), "p99": report.get("staleness_p99")}
 
 
 def as_run(setting, notes):
@@ -238,13 +238,11 @@ def searches(a, job, name):
 
 
 def chosen(grid, found):
-    """Of each setting the point with the best rate found, the fastest ones first; of one that was not come to the middle rate, last;
-    all points if there was no search. Settings that turned out to be the same run are one."""
+    """The best point found of each setting, the fastest first, then the middle one of those not come to; all if there was no search.
+    Settings that turned out to be the same run are one."""
     if not found:
         return grid
-    best = {}
-    for row in sorted(found, key=rank):
-        best.setdefault(row["setting"], row)
+    best = {row["setting"]: row for row in reversed(sorted(found, key=rank))}
     order = sorted(best.values(), key=lambda row: (0, row["seconds"]) if row["ended"] == "reached" else rank(row)[:2])
     middle = {text: lr for text, lr, _ in reversed(grid) if text not in {row["asked"] for row in found}}
     at = {p[:2]: p for p in grid}
@@ -252,32 +250,34 @@ def chosen(grid, found):
 
 
 def timed(a, job, name, side, end):
-    """One run of each setting at its best rate, or of as many as there is time for; then the fastest with other seeds."""
-    found = searches(a, job, side.like or name)
-    grid, best, fastest = chosen(side.grid, found), math.inf, None
+    """One run of each setting at its best rate, or of as many as there is time for; then the two fastest with other seeds."""
+    found, reached = searches(a, job, side.like or name), []
+    grid = chosen(side.grid, found)
     for point in grid[:1] if a.quick else grid:
         if time.perf_counter() > end:
             return
-        row = trial(a, job, name, side, point, Terms(end, job.passes, best), planned=len(grid),
+        row = trial(a, job, name, side, point, Terms(end, job.passes, min((r["seconds"] for r, _ in reached), default=math.inf)), planned=len(grid),
                     searched=f"{sum(row['ended'] != 'out of time' for row in found)} of {0 if side.like == '-' else len(side.grid)}")
-        if row["ended"] == "reached" and row["seconds"] < best:
-            best, fastest = row["seconds"], (point, row)
-    if fastest and side.like != "-" and not a.quick and a.of == "rivals":
-        seeds(a, job, name, side, *fastest, end)
+        if row["ended"] == "reached":
+            reached.append((row, point))
+    if side.like != "-" and not a.quick and a.of == "rivals":
+        for row, point in sorted(reached, key=lambda of: of[0]["seconds"])[:2]:
+            seeds(a, job, name, side, point, row, end)
 
 
 def seeds(a, job, name, side, point, first, end):
-    """The same run with other seeds, and how they spread."""
+    """The same run with other seeds, and how they spread; a run that does not reach the target takes for ever: null."""
     rows = [first]
     for seed in range(2, SEEDS + 1):
         if time.perf_counter() < end:
             rows.append(trial(a, job, name, side, point, Terms(end, job.passes, seed=seed), of="seeds"))
     done = [row for row in rows if row["ended"] != "out of time"]
-    reached = [row for row in done if row["ended"] == "reached"]
-    spread = {of: {"median": statistics.median(values), "least": min(values), "most": max(values)} for of in ("seconds", "passes", "loss")
-              if (values := [row[of] for row in reached])}
-    append(a, {key: first[key] for key in ("job", "side", "asked", "setting", "lr", "target")} |
-           {"of": "spread", "planned": SEEDS, "runs": len(done), "reached": len(reached), **spread})
+    row = {key: first[key] for key in ("job", "side", "asked", "setting", "lr", "target")} | {"of": "spread", "planned": SEEDS, "runs": len(done)}
+    row["reached"] = sum(r["ended"] == "reached" for r in done)
+    for of in ("seconds", "passes", "loss"):
+        values = [r[of] if r["ended"] == "reached" else math.inf for r in done]
+        row[of] = {what: v if math.isfinite(v := go(values)) else None for what, go in (("median", statistics.median), ("least", min), ("most", max))}
+    append(a, row | {"losses": [r.get("loss") for r in done]})
 
 
 def searched(a, job, name, side, end, nth=None):

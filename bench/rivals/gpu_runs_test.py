@@ -76,13 +76,23 @@ class Sweeps(unittest.TestCase):
         self.assertEqual({row["searched"] for row in timed}, {"10 of 10"})
         self.assertEqual(sum(row["job"] == "softmax" and row["of"] == "rivals" for row in rows), 10)  # there was no search for that job
 
-    def test_the_fastest_setting_runs_with_five_seeds(self):
-        runs, rows = self.sweep({"side": ""}, self.played, lambda a, sides: gpu.timed(a, job("a9a"), "side", sides["side"], math.inf))
-        self.assertEqual([(name, round(lr, 3), t.seed) for name, lr, t in runs[10:]], [("a", 0.9, n) for n in (2, 3, 4, 5)])
-        spread = rows[-1]
-        self.assertEqual((spread["of"], spread["setting"], spread["runs"], spread["reached"], spread["planned"]), ("spread", "first", 5, 5, 5))
-        self.assertEqual(spread["seconds"], {"median": 4.3, "least": 4.1, "most": 4.5})
-        self.assertEqual(spread["loss"]["median"], 0.1)
+    def test_the_fastest_settings_run_with_five_seeds(self):
+        def play(name, lr, terms):  # the second setting is slower, and reaches the target with one seed of two
+            row = self.played("a", 0.9, terms) if name == "a" or terms.seed % 2 else {"ended": "passes", "seconds": 60, "passes": 60, "loss": 0.5}
+            return row | {"seconds": row["seconds"] + (name == "b")}
+
+        def go(a, sides):
+            gpu.searched(a, job("a9a"), "side", sides["side"], math.inf)
+            gpu.timed(a, job("a9a"), "side", sides["side"], math.inf)
+
+        runs, rows = self.sweep({"side": ""}, play, go)
+        self.assertEqual([(name, t.seed) for name, _, t in runs[12:]], [(name, n) for name in "ab" for n in (2, 3, 4, 5)])
+        self.assertEqual({t.seconds for *_, t in runs[12:]}, {math.inf})  # each runs to its end
+        fast, slow = (row for row in rows if row["of"] == "spread")
+        self.assertEqual((fast["setting"], fast["runs"], fast["reached"], fast["planned"]), ("first", 5, 5, 5))
+        self.assertEqual(fast["seconds"], {"median": 4.3, "least": 4.1, "most": 4.5})
+        self.assertEqual((slow["setting"], slow["runs"], slow["reached"], slow["losses"]), ("second", 5, 3, [0.1, 0.5, 0.1, 0.5, 0.1]))
+        self.assertEqual(slow["seconds"], {"median": 5.5, "least": 5.1, "most": None})
 
     def test_no_seed_but_the_first_where_there_is_none(self):
         runs, _ = self.sweep({"side": "-"}, self.played, lambda a, sides: gpu.timed(a, job("a9a"), "side", sides["side"], math.inf))
