@@ -144,7 +144,7 @@ func playedBundle(t *testing.T) string {
 		}
 	}
 	for name, from := range map[string]string{"run.sh": "bundle/run.sh", "report.py": "bundle/report.py",
-		"rivals/gpu.py": "rivals/gpu.py"} {
+		"rivals/gpu.py": "rivals/gpu.py", "rivals/gpu_jobs.py": "rivals/gpu_jobs.py"} {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRivals runs rivals/search_test.py, and gpu_test.py: what stands beside hogwild on a GPU learns right on cores,
-// and the CUDA kernel on the stand-in driver.
+// TestRivals runs rivals/search_test.py, gpu_runs_test.py, and gpu_test.py: what stands beside hogwild on a GPU learns
+// right on cores, and the CUDA kernel on the stand-in driver.
 func TestRivals(t *testing.T) {
 	python, promised := os.LookupEnv("HOGWILD_PYTHON")
 	python = cmp.Or(python, "python3")
@@ -38,7 +38,7 @@ func TestRivals(t *testing.T) {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
-	t.Run("cores", func(t *testing.T) { run(t, "LD_LIBRARY_PATH=", "gpu_test", "search_test") })
+	t.Run("cores", func(t *testing.T) { run(t, "LD_LIBRARY_PATH=", "gpu_test", "gpu_runs_test", "search_test") })
 	t.Run("kernel", func(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(fake, "libcuda.so.1")); err != nil {
 			t.Skip("there is no stand-in driver: make fake")

@@ -23,7 +23,7 @@ done
 gzip "$bundle"/bin/*
 cp bench/bundle/{run.sh,report.py} "$bundle/"
 mkdir "$bundle/rivals"
-cp bench/rivals/gpu{,_dense,_factor,_sparse,_torch}.py bench/rivals/mnist.py bench/rivals/cumf.cu "$bundle/rivals/"
+cp bench/rivals/gpu{,_dense,_factor,_jobs,_sparse,_torch}.py bench/rivals/mnist.py bench/rivals/cumf.cu "$bundle/rivals/"
 cp examples/pytorch/mnist.py "$bundle/convnet.py"
 { git rev-parse HEAD; git diff --quiet HEAD || echo "with uncommitted changes"; } >"$bundle/COMMIT"
 

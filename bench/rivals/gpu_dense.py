@@ -4,6 +4,7 @@ for eager, what a user writes), in bf16 (autocast), tf32 or fp32. A pass shuffle
 import copy
 import functools
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -16,14 +17,21 @@ SETTINGS = {"softmax": [("batch 256", 0.006, 256), ("batch 64", 0.002, 64), ("ba
             "convnet": [("batch 128", 0.01, 128), ("batch 64", 0.006, 64), ("batch 512", 0.03, 512), ("batch 2048", 0.1, 2048)]}
 
 
+def unpacked(folder, part, where):
+    """The images as bytes, and the labels, of gpu.unpacked's files, on the device."""
+    raw, y = (torch.from_numpy(np.fromfile(f"{folder}/{part}-{name}-ubyte", np.uint8)[head:]).to(where) for name, head in (("images-idx3", 16), ("labels-idx1", 8)))
+    return raw.view(-1, 28, 28), y.long()
+
+
 @functools.cache
 def images(folder, model, where):
-    """Training and test images and labels. Linear layers get inputs less the mean of each pixel, as hogwild's do."""
-    raw, y = mnist.load(folder, "train")
-    test, labels = mnist.load(folder, "t10k")
-    mean = mnist.MEAN if model == "convnet" else raw.double().mean(0) / 255
-    return tuple(t.to(where) for t in (mnist.inputs(raw, mean, dtype=torch.float64).float(), y,
-                                       mnist.inputs(test, mean, dtype=torch.float64), labels))
+    """Training images, as float32, test images, as float64, and labels. Linear layers get inputs less the mean of each pixel,
+    as hogwild's do."""
+    raw, y = unpacked(folder, "train", where)
+    test, labels = unpacked(folder, "t10k", where)
+    mean = mnist.MEAN if model == "convnet" else raw.sum(0, dtype=torch.int64).double() / (255 * len(raw))
+    x = ((raw.float() / 255 - torch.as_tensor(mean, dtype=torch.float32, device=where)) / mnist.STD).unsqueeze(1)
+    return x, y, mnist.inputs(test, mean, dtype=torch.float64), labels
 
 
 @torch.no_grad()
@@ -33,12 +41,12 @@ def score(model, x, y):
     return F.nll_loss(z, y).item(), (z.argmax(1) == y).double().mean().item()
 
 
-def trainer(where, name, way, data, batch, lr):
+def trainer(where, name, way, data, batch, lr, seed=1):
     """A function that trains a pass, and the network."""
     x, y = data
     torch.set_float32_matmul_precision("high" if "tf32" in way else "highest")
     torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = True, "tf32" in way
-    torch.manual_seed(1)
+    torch.manual_seed(seed)
     net = mnist.network(name).to(where).train()
     optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=0.9, fused=where == "cuda")
     order = torch.zeros(len(y) // batch, batch, dtype=torch.long, device=where)
@@ -65,10 +73,12 @@ def trainer(where, name, way, data, batch, lr):
 
 def side(a, job, files, way):
     where = gpu_torch.device(a)
+    if not files.train:
+        raise gpu.Missing("PyTorch on images", "a quick run has none")
     x, y, tests, labels = images(files.train, job.model, where)
 
-    def run(point, best, deadline):
-        one_pass, net = trainer(where, job.model, way, (x, y), *point)
-        return gpu.until(job, len(y) // point[0] * point[0], one_pass, lambda: score(net, tests, labels), best, deadline)
+    def run(point, terms):
+        one_pass, net = trainer(where, job.model, way, (x, y), *point, terms.seed)
+        return gpu.until(job.target, len(y) // point[0] * point[0], one_pass, lambda: score(net, tests, labels), terms)
 
     return gpu.Side(gpu.points(SETTINGS[job.model]), run, like="PyTorch, graph, fp32")

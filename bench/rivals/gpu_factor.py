@@ -29,13 +29,13 @@ def sets(train, test):
     return [(r[:, 0].astype(np.int64), r[:, 1].astype(np.int64), (r[:, 2] - mean).astype(np.float32)) for r in raw], sizes
 
 
-def first(sizes, rank, values):
+def first(sizes, rank, values, seed=1):
     """The first factors, of rows and then of columns: hogwild's law."""
     scale = np.sqrt(values.std() / np.sqrt(rank))
-    return np.random.default_rng(1).uniform(-scale, scale, (sum(sizes), rank)).astype(np.float32)
+    return np.random.default_rng(seed).uniform(-scale, scale, (sum(sizes), rank)).astype(np.float32)
 
 
-def by_hand(where, data, table, rows, batch, lr):
+def by_hand(where, data, table, rows, batch, lr, seed=1):
     """A function that trains a pass, and one that returns the two tables."""
     import torch
 
@@ -55,8 +55,8 @@ def by_hand(where, data, table, rows, batch, lr):
     return gpu_torch.prepared(where, True, lambda: [step(s) for s in spans], lambda: step(spans[0]), lambda: [w]), lambda: (p, q)
 
 
-def embeddings(where, data, table, rows, batch, lr):
-    """The same with Embedding."""
+def embeddings(where, data, table, rows, batch, lr, seed=1):
+    """The same with Embedding, and another order of batches in each pass."""
     import torch
 
     import gpu_torch
@@ -64,7 +64,7 @@ def embeddings(where, data, table, rows, batch, lr):
     u, i, y = data
     w = torch.from_numpy(table).to(where, copy=True)
     p, q = (torch.nn.Embedding.from_pretrained(t.clone(), freeze=False, sparse=True) for t in (w[:rows], w[rows:]))
-    optimizer = torch.optim.SGD([p.weight, q.weight], lr=lr)
+    optimizer, draw = torch.optim.SGD([p.weight, q.weight], lr=lr), np.random.default_rng(seed)
 
     def step(at):
         optimizer.zero_grad()
@@ -72,7 +72,7 @@ def embeddings(where, data, table, rows, batch, lr):
         optimizer.step()
 
     def steps():
-        for at in np.random.permutation(range(0, len(y), batch)).tolist():
+        for at in draw.permutation(range(0, len(y), batch)).tolist():
             step(slice(at, at + batch))
 
     return gpu_torch.prepared(where, False, steps, lambda: step(slice(0, batch)), lambda: [p.weight, q.weight]), lambda: (p.weight, q.weight)
@@ -80,9 +80,8 @@ def embeddings(where, data, table, rows, batch, lr):
 
 def side(a, job, files, way):
     (train, test), sizes = sets(files.train, files.test)
-    table = first(sizes, job.rank, train[2])
     if "cuMF" in way:
-        return batch_hogwild(a, job, train, test, sizes, table)
+        return batch_hogwild(a, job, train, test, sizes)
     import torch
 
     import gpu_torch
@@ -96,9 +95,9 @@ def side(a, job, files, way):
         parts = [((p[u[at]].double() * q[i[at]].double()).sum(1) - y[at]).square().sum() for at in torch.arange(len(y), device=where).split(1 << 18)]
         return (sum(parts) / len(y)).item(), None
 
-    def run(point, best, deadline):
-        one_pass, tables = make(where, data, table, sizes[0], *point)
-        return gpu.until(job, len(train[2]), one_pass, lambda: score(tables), best, deadline)
+    def run(point, terms):
+        one_pass, tables = make(where, data, first(sizes, job.rank, train[2], terms.seed), sizes[0], *point, terms.seed)
+        return gpu.until(job.target, len(train[2]), one_pass, lambda: score(tables), terms)
 
     return gpu.Side(gpu.points(SETTINGS), run)
 
@@ -167,7 +166,7 @@ def build(arch):
             return f.read()
 
 
-def batch_hogwild(a, job, train, test, sizes, table, image=None):
+def batch_hogwild(a, job, train, test, sizes, image=None):
     if a.device != "cuda":
         raise gpu.Missing("cumf.cu", "needs a GPU")
     cuda = Driver(a.gpu)
@@ -175,8 +174,8 @@ def batch_hogwild(a, job, train, test, sizes, table, image=None):
     entry = np.dtype([("u", np.int32), ("i", np.int32), ("y", np.float32)])
     packed = [np.rec.fromarrays(s, dtype=entry) for s in (train, test)]
     entries, tests = (cuda.memory(s) for s in packed)
-    words = table.astype(np.float16)
-    w = cuda.memory(words)
+    table = lambda seed: first(sizes, job.rank, train[2], seed).astype(np.float16)
+    w = cuda.memory(table(1))
     blocks = 2048 // 256 * cuda.attribute(16)  # all threads of all multiprocessors
     sums = np.zeros(blocks * 256 // 32)
     partial, rows, numbers = cuda.memory(sums), ctypes.c_int(sizes[0]), [ctypes.c_longlong(len(s)) for s in packed]
@@ -185,15 +184,15 @@ def batch_hogwild(a, job, train, test, sizes, table, image=None):
         cuda.launch(judge, blocks, 256, tests, numbers[1], w, rows, partial)
         return float(cuda.read(partial, sums).sum() / len(packed[1])), None
 
-    def run(point, best, deadline):
+    def run(point, terms):
         length, lr = point
-        cuda.fill(w, words)
+        cuda.fill(w, table(terms.seed))
         turn = ctypes.c_longlong(0)
 
         def one_pass():
             turn.value += 7919  # each pass begins elsewhere
             cuda.launch(learn, blocks, 256, entries, numbers[0], w, rows, ctypes.c_float(lr), ctypes.c_int(length), turn)
 
-        return gpu.until(job, len(packed[0]), one_pass, score, best, deadline)
+        return gpu.until(job.target, len(packed[0]), one_pass, score, terms)
 
     return gpu.Side(gpu.points([(f"runs of {n}, fp16", 0.03, n) for n in (256, 64, 1024, 16)]), run)

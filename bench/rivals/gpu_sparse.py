@@ -4,7 +4,7 @@ PyTorch, graph          gradients written by hand (gather, index_add_), a pass a
 PyTorch, EmbeddingBag   what a user writes: sums of weighted embeddings, sparse gradients
 cupy, L-BFGS            the whole gradient, by two products with the matrix, and a line search
 
-Rows are shuffled once; a batch is some that follow each other. The graph takes the batches in that order,
+Rows are shuffled once, by the seed; a batch is some that follow each other. The graph takes the batches in that order,
 EmbeddingBag in another each pass."""
 
 import functools
@@ -15,6 +15,7 @@ import numpy as np
 import gpu
 
 
+@functools.cache
 def read(path):
     """The signs, offsets, indices from 0 and values of a LIBSVM file."""
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
@@ -39,13 +40,12 @@ def shuffled(rows, d, bias, seed):
     return y[order], to, idx[at], val[at]
 
 
-@functools.cache
-def sets(train, test):
+def sets(train, test, seed=1):
     """Both sets and the number of columns, the last of which is the bias."""
     both = read(train), read(test)
     d = 1 + max(int(rows[2].max()) for rows in both)
     bias = np.sqrt(np.square(both[0][3]).mean())
-    return [shuffled(rows, d, bias, 1) for rows in both], d + 1
+    return [shuffled(rows, d, bias, seed) for rows in both], d + 1
 
 
 def decays(d, lr, l2, **of):
@@ -57,7 +57,7 @@ def decays(d, lr, l2, **of):
     return w
 
 
-def by_hand(where, rows, d, l2, batch, lr):
+def by_hand(where, rows, d, l2, batch, lr, seed=1):
     """A function that trains a pass, and the weights."""
     import torch
 
@@ -80,7 +80,7 @@ def by_hand(where, rows, d, l2, batch, lr):
     return gpu_torch.prepared(where, True, lambda: [step(*s) for s in spans], lambda: step(*spans[0]), lambda: [w]), w
 
 
-def bags(where, rows, d, l2, batch, lr):
+def bags(where, rows, d, l2, batch, lr, seed=1):
     """The same with EmbeddingBag."""
     import torch
 
@@ -89,7 +89,7 @@ def bags(where, rows, d, l2, batch, lr):
     y, ptr, idx, val = (torch.from_numpy(v).to(where) for v in rows)
     table = torch.nn.EmbeddingBag(d, 1, mode="sum", sparse=True, include_last_offset=True, device=where)
     w, decay = table.weight, decays(d, lr, l2, device=where)
-    optimizer = torch.optim.SGD(table.parameters(), lr=lr)
+    optimizer, draw = torch.optim.SGD(table.parameters(), lr=lr), np.random.default_rng(seed)
     with torch.no_grad():
         w.zero_()
 
@@ -105,7 +105,7 @@ def bags(where, rows, d, l2, batch, lr):
         optimizer.step()
 
     def steps():
-        for a in np.random.permutation(range(0, len(y), batch)).tolist():
+        for a in draw.permutation(range(0, len(y), batch)).tolist():
             step(a)
 
     return gpu_torch.prepared(where, False, steps, lambda: step(0), lambda: [w]), w
@@ -173,9 +173,10 @@ def side(a, job, files, way):
         z = y * torch.zeros(len(y), dtype=torch.float64, device=where).index_add_(0, r, v * w.double().flatten()[i])
         return torch.nn.functional.softplus(-z).mean().item(), (z > 0).double().mean().item()
 
-    def run(point, best, deadline):
-        one_pass, w = make(where, train, d, job.l2, *point)
-        return gpu.until(job, len(train[0]), one_pass, lambda: score(w), best, deadline)
+    def run(point, terms):
+        rows = train if terms.seed == 1 else sets(files.train, files.test, terms.seed)[0][0]
+        one_pass, w = make(where, rows, d, job.l2, *point, terms.seed)
+        return gpu.until(job.target, len(train[0]), one_pass, lambda: score(w), terms)
 
     middle = {"a9a": (0.1, 0.3, 0.8, 0.05), "rcv1": (50, 120, 400, 25)}[job.name]
     return gpu.Side(gpu.points([(f"batch {b}", lr, b) for b, lr in zip((64, 256, 1024, 32), middle)]), run)
@@ -198,7 +199,7 @@ def solver(a, job, train, test, d):
     y, ptr, idx, val = test
     T = sp.csr_matrix((xp.asarray((val * np.repeat(y, np.diff(ptr))).astype(np.float64)), xp.asarray(idx), xp.asarray(ptr)), shape=(len(y), d))
 
-    def run(point, best, deadline):
+    def run(point, terms):
         step, weights = lbfgs(xp, sp, train, d, job.l2, point[0])
 
         def score():
@@ -206,6 +207,6 @@ def solver(a, job, train, test, d):
             return float(xp.logaddexp(0, -z).mean()), float((z > 0).mean())
 
         lbfgs(xp, sp, train, d, job.l2, point[0])[0]()  # compiles cupy's kernels
-        return gpu.until(dataclasses.replace(job, passes=200), len(train[0]), lambda: (step(), wait()), score, best, deadline)
+        return gpu.until(job.target, len(train[0]), lambda: (step(), wait()), score, dataclasses.replace(terms, passes=200))
 
     return gpu.Side([(f"history {m}", None, (m,)) for m in (10, 5, 20, 40)], run, like="-")

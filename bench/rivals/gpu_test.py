@@ -12,101 +12,24 @@ import os
 import struct
 import sys
 import tempfile
-import time
 import types
 import unittest
+import unittest.mock
 
 import numpy as np
 
 import gpu
 import gpu_factor
 import gpu_sparse
+from gpu_runs_test import job, terms
 
 A = types.SimpleNamespace(device="cpu", gpu=0)
-A4 = types.SimpleNamespace(device="cuda", gpu=0, cores=4, of="rivals")
 R = np.random.default_rng
 
 
 def needs(*modules):
     gone = [m for m in modules if not importlib.util.find_spec(m)]
     return unittest.skipIf(gone, f"{sys.executable} has no {' and no '.join(gone)}")
-
-
-def job(name, **of):
-    import dataclasses
-
-    return dataclasses.replace(next(j for j in gpu.JOBS if j.name == name), **of)
-
-
-class Sweeps(unittest.TestCase):
-    def test_middle_rates_come_first(self):
-        texts = [(text, round(lr, 3)) for text, lr, _ in gpu.points([("a", 3, 1), ("b", 6, 2)], (1, 1 / 3, 3))]
-        self.assertEqual(texts, [("a", 3), ("b", 6), ("a", 1), ("b", 2), ("a", 9), ("b", 18)])
-
-    def test_how_runs_end(self):
-        for losses, best, late, want in (([3, 2, 1], math.inf, 9, ("reached", 3)), ([3, math.nan], math.inf, 9, ("diverged", 2)),
-                                         ([3] * 4, math.inf, 9, ("passes", 4)), ([3, 3], 0, 9, ("slower", 1)), ([3], math.inf, -9, ("out of time", 1))):
-            row = gpu.until(job("a9a", target=1, passes=4), 10, lambda: None, lambda it=iter(losses): (next(it), None), best, time.perf_counter() + late)
-            self.assertEqual((row["ended"], row["passes"]), want)
-
-    def test_each_setting_is_timed_at_the_best_rate_of_its_search(self):
-        # Passes to the target by rate: the first setting is best at three times its middle rate, and no run of the second reaches it.
-        passes, runs = {0.3: 9, 0.1: 12, 0.9: 4, 0.9 / 27: 20, 2.7: 7}, []
-
-        def run(point, best, deadline):
-            runs.append(point)
-            name, lr = point
-            n = next((n for rate, n in passes.items() if math.isclose(rate, lr)), None) if name == "a" else None
-            return {"ended": "reached" if n else "passes", "seconds": n or 60, "passes": n or 60, "loss": 0.1 if n else lr}
-
-        side = gpu.Side(gpu.points([("first", 0.3, "a"), ("second", 6, "b")]), run)
-        with tempfile.TemporaryDirectory() as folder:
-            a = types.SimpleNamespace(of="rivals", out=folder + "/rows", quick=False)
-            gpu.searched(a, job("a9a"), "side", side, math.inf)
-            self.assertEqual(len(runs), 10)
-            gpu.timed(a, job("a9a"), "side", side, 60)
-            gpu.timed(a, job("a9a"), "of its precision", gpu.Side(side.grid, run, like="side"), 60)
-            gpu.timed(a, job("softmax"), "side", side, 60)
-        near = [(name, round(lr, 3)) for name, lr in runs[10:14]]
-        self.assertEqual(near, 2 * [("a", 0.9), ("b", 0.667)])
-        self.assertEqual(len(runs), 24)  # there was no search for that job
-
-    def test_every_side_has_as_many_settings(self):
-        for j in gpu.JOBS:
-            self.assertEqual((len(j.gpu), len(j.cores)), (4, 4), j.name)
-            side = gpu.ours(A4, j, None)["hogwild, GPU 0"]
-            self.assertEqual(len(side.grid), 4 * len(gpu.RATES), j.name)
-
-    def test_a_rival_that_fails_takes_no_other_with_it(self):
-        a = types.SimpleNamespace(of="rivals", device="cpu", gpu=0, cores=1)
-        files = gpu.Inputs("", "", [])
-        for go, error, says in ((os_exit, OSError, "ended early"), (wrong, OSError, "ZeroDivisionError"), (missing, gpu.Missing, "no driver"),
-                                (fine, None, "")):
-            with self.assertRaisesRegex(error, says) if error else contextlib.nullcontext():
-                gpu.apart(30, go, a, job("a9a"), files, "hogwild, 1 cores")
-        began = time.perf_counter()
-        gpu.apart(-19, asleep, a, job("a9a"), files, "hogwild, 1 cores")
-        self.assertLess(time.perf_counter() - began, 60)
-
-
-def os_exit(a, job, name, side):
-    os._exit(1)
-
-
-def wrong(a, job, name, side):
-    return 1 // 0
-
-
-def missing(a, job, name, side):
-    raise gpu.Missing("CUDA", "no driver")
-
-
-def fine(a, job, name, side):
-    assert side.grid and name == "hogwild, 1 cores"
-
-
-def asleep(a, job, name, side):
-    time.sleep(600)
 
 
 def sparse_set(n, seed, d=40):
@@ -190,15 +113,15 @@ class Sparse(unittest.TestCase):
 
     @needs("scipy", "torch")
     def test_sides_reach_a_target_and_agree_on_the_test_loss(self):
-        a9a, rows = job("a9a", l2=self.l2, passes=60, target=0), []
+        a9a, rows = job("a9a", l2=self.l2, target=0), []
         for way in ("PyTorch, graph", "PyTorch, EmbeddingBag", "cupy, L-BFGS"):
             side = gpu_sparse.side(A, a9a, self.files, way)
-            rows.append(side.run((10,) if "L-BFGS" in way else (100, 0.5), math.inf, math.inf))
+            rows.append(side.run((10,) if "L-BFGS" in way else (100, 0.5), terms(60)))
         for row in rows:
             self.assertEqual(row["ended"], "passes")
             self.assertAlmostEqual(row["loss"], rows[-1]["loss"], delta=0.01)
         j = job("a9a", l2=self.l2, target=rows[-1]["loss"] + 0.01)
-        self.assertEqual(gpu_sparse.side(A, j, self.files, "cupy, L-BFGS").run((10,), math.inf, math.inf)["ended"], "reached")
+        self.assertEqual(gpu_sparse.side(A, j, self.files, "cupy, L-BFGS").run((10,), terms())["ended"], "reached")
 
 
 def factor_set(n, seed, rows=60, columns=40, rank=3):
@@ -228,8 +151,8 @@ class Factors(unittest.TestCase):
     @needs("torch")
     def test_pytorch_comes_near_the_noise(self):
         for way in ("PyTorch, graph", "PyTorch, Embedding"):
-            side = gpu_factor.side(A, job("factor", target=2 * FLOOR, passes=60), self.files, way)
-            row = side.run((64, 0.02), math.inf, math.inf)
+            side = gpu_factor.side(A, job("factor", target=2 * FLOOR), self.files, way)
+            row = side.run((64, 0.02), terms(60))
             self.assertEqual(row["ended"], "reached", row)
 
     @needs("torch")
@@ -252,16 +175,16 @@ class Factors(unittest.TestCase):
             self.skipTest("there is no libnvrtc.so, or no stand-in driver in LD_LIBRARY_PATH")
         self.assertGreater(len(compiled(found[0], b"-arch=sm_90")), 1000)  # machine code: all of it is valid
         image = compiled(found[0], b"-arch=compute_90")
-        j = job("factor", target=2 * FLOOR, passes=15)
-        table = gpu_factor.first(self.sizes, 64, self.train[2])
+        j = job("factor", target=2 * FLOOR)
         a = types.SimpleNamespace(device="cuda", gpu=0)
-        side = gpu_factor.batch_hogwild(a, j, self.train, self.test, self.sizes, table, image)
+        side = gpu_factor.batch_hogwild(a, j, self.train, self.test, self.sizes, image)
         for point in ((256, 0.03), (50, 0.03)):  # 50: the last lanes of a run have no entry of their own
-            row = side.run(point, math.inf, math.inf)
+            row = side.run(point, terms(15))
             self.assertEqual(row["ended"], "reached", row)
         # One run is the work of one warp: the entries in their order, as NumPy takes them.
-        few, half = [v[:500] for v in self.train], table.astype(np.float16)
-        side = gpu_factor.batch_hogwild(a, job("factor", target=0, passes=1), few, self.test, self.sizes, table, image)
+        few = [v[:500] for v in self.train]
+        half = gpu_factor.first(self.sizes, 64, few[2], 3).astype(np.float16)
+        side = gpu_factor.batch_hogwild(a, job("factor", target=0), few, self.test, self.sizes, image)
         p, q = half[: self.sizes[0]], half[self.sizes[0]:]
         for u, i, y in zip(*few):
             b, c = p[u].astype(np.float32), q[i].astype(np.float32)
@@ -269,7 +192,7 @@ class Factors(unittest.TestCase):
             p[u], q[i] = b + step * c, c + step * b
         u, i, y = self.test
         want = (((p[u].astype(float) * q[i]).sum(1) - y) ** 2).mean()
-        self.assertAlmostEqual(side.run((512, 0.03), math.inf, math.inf)["loss"] / want, 1, places=3)
+        self.assertAlmostEqual(side.run((512, 0.03), terms(1, seed=3))["loss"] / want, 1, places=3)
 
 
 def compiled(path, option):
@@ -306,18 +229,58 @@ class Dense(unittest.TestCase):
             for name, v in (("images-idx3", x), ("labels-idx1", y.astype(np.uint8))):
                 with gzip.open(f"{cls.folder.name}/{part}-{name}-ubyte.gz", "wb") as f:
                     f.write(struct.pack(f">BBBB{v.ndim}I", 0, 0, 8, v.ndim, *v.shape) + v.tobytes())
-        cls.files = gpu.Inputs(cls.folder.name, "", [])
+        cls.files = gpu.Inputs(gpu.unpacked(cls.folder.name, cls.folder.name + "/bytes"), "", [])
 
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
+
+    def test_images_are_as_other_rivals_have_them(self):
+        import gpu_dense
+        import mnist
+
+        for model, how in (("convnet", f"{mnist.MEAN},{mnist.STD}"), ("softmax", "standard")):
+            x, y, test, labels = gpu_dense.images(self.files.train, model, "cpu")
+            mean = mnist.scaling(how, self.folder.name)[0]
+            for part, got, of in (("train", x, y), ("t10k", test, labels)):
+                raw, want = mnist.load(self.folder.name, part)
+                np.testing.assert_allclose(got.numpy(), mnist.inputs(raw, mean, dtype=got.dtype).numpy(), atol=1e-6)
+                np.testing.assert_array_equal(of.numpy(), want.numpy())
+
+    def test_a_graph_is_replayed_before_the_clock_starts(self):
+        import torch
+
+        import gpu_torch
+
+        w, played = torch.ones(3), []
+
+        class Graph:  # plays what the capture ran
+            def replay(self):
+                played.append("replay")
+                w.add_(1)
+
+        with unittest.mock.patch.multiple(torch.cuda, Stream=lambda: None, stream=lambda s: contextlib.nullcontext(), synchronize=lambda: None,
+                                          CUDAGraph=Graph, graph=lambda g: contextlib.nullcontext()):
+            run = gpu_torch.prepared("cuda", True, lambda: played.append("capture"), lambda: w.mul_(2), lambda: [w])
+            self.assertEqual(played, ["capture", "replay"])
+            self.assertEqual(w.tolist(), [1, 1, 1])
+            run()
+        self.assertEqual((played[2:], w.tolist()), (["replay"], [2, 2, 2]))
+
+    def test_seeds_are_other_runs(self):
+        import gpu_dense
+
+        side = gpu_dense.side(A, job("softmax", target=0), self.files, "PyTorch, eager")
+        losses = [side.run((100, 0.003), terms(1, seed=seed))["loss"] for seed in (1, 2, 1)]
+        self.assertEqual(losses[0], losses[2])
+        self.assertNotEqual(losses[0], losses[1])
 
     def test_softmax_is_numpys(self):
         import torch
 
         import gpu_dense
 
-        x, y, *_ = gpu_dense.images(self.folder.name, "softmax", "cpu")
+        x, y, *_ = gpu_dense.images(self.files.train, "softmax", "cpu")
         one_pass, net = gpu_dense.trainer("cpu", "softmax", "graph, fp32", (x, y), 100, 0.001)
         w, b = (p.detach().numpy().astype(float).copy() for p in net.parameters())
         torch.manual_seed(3)
@@ -339,7 +302,7 @@ class Dense(unittest.TestCase):
 
         for name, way, point, target in (("softmax", "PyTorch, graph, bf16", (100, 0.003), 0.1), ("mlp128", "PyTorch, eager", (100, 0.02), 0.1),
                                          ("mlp128", "PyTorch, graph, tf32", (100, 0.02), 0.1), ("convnet", "PyTorch, graph, bf16", (50, 0.02), 1.2)):
-            row = gpu_dense.side(A, job(name, target=target), self.files, way).run(point, math.inf, math.inf)
+            row = gpu_dense.side(A, job(name, target=target), self.files, way).run(point, terms(20))
             self.assertEqual(row["ended"], "reached", (name, way, row))
 
 

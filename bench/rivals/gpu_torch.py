@@ -16,7 +16,7 @@ def device(a):
 
 def prepared(where, graph, steps, few, state):
     """A function that runs steps() and waits for them, as one CUDA graph if graph. First few() runs, to load and choose
-    kernels, after which the tensors of state() are as they were, or zero if there were none."""
+    kernels, and the graph, as its first replay uploads it; then the tensors of state() are as they were, or zero if there were none."""
     before = [t.detach().clone() for t in state()]
     side = torch.cuda.Stream() if where == "cuda" else None
     with torch.cuda.stream(side):  # None: nothing. Captures demand a warm-up on another stream
@@ -30,6 +30,8 @@ def prepared(where, graph, steps, few, state):
             with torch.cuda.graph(captured):
                 steps()
             go = captured.replay
+            go()
+            torch.cuda.synchronize()
     with torch.no_grad():
         for i, t in enumerate(state()):
             t.copy_(before[i]) if i < len(before) else t.zero_()

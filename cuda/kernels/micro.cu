@@ -15,7 +15,7 @@
 // in floats, of piece p, p+1, ...: each warp begins with its own.
 struct Micro {
   Weights base;
-  Global<u64>* out;  // of thread 0 of CTA 0: clocks, nanoseconds, and what it saw last
+  Global<u64>* out;  // of thread 0 of CTA 0: clocks, nanoseconds, what it saw last; after SUMS words a float of each thread
   i64 times;         // turns of a warp, eight accesses each
   i64 pieces, step;
   i64 per, apart;
@@ -27,6 +27,7 @@ static_assert(sizeof(Micro) == 9 * 8);
 __shared__ Micro micro;
 
 constexpr int EACH = 8;
+constexpr int SUMS = 8;
 
 __device__ inline u64 clock() { return __nvvm_read_ptx_sreg_clock64(); }
 __device__ inline u64 nanoseconds() { return __nvvm_read_ptx_sreg_globaltimer(); }
@@ -41,6 +42,9 @@ template <class Work> __device__ inline void timed(const Micro* from, const Work
   micro.out[1] = nanoseconds() - n;
   micro.out[2] = seen;
 }
+
+// keep writes a thread's sum of what it loaded: no load is left out, and a test can count them.
+__device__ inline void keep(float sum) { ((Global<float>*)(micro.out + SUMS))[cta() * THREADS + thread()] = sum; }
 
 // access calls f(at) for this lane's accesses, one after the other.
 template <class F> __device__ inline void access(const F& f) {
@@ -87,6 +91,28 @@ extern "C" __global__ void __launch_bounds__(THREADS) micro_store(const Micro* f
   timed(from, []() INLINE { return access([](i64 at) INLINE { micro.base.store(at, 1); }), 0; });
 }
 
+// micro_read loads where micro_add adds.
+extern "C" __global__ void __launch_bounds__(THREADS) micro_read(const Micro* from) {
+  timed(from, []() INLINE {
+    float sum = 0;
+    access([&](i64 at) INLINE { sum += micro.base.load(at); });
+    return keep(sum), 0;
+  });
+}
+
+// micro_read_add does both in turn, as a step does with its weights: an addition waits for its load.
+extern "C" __global__ void __launch_bounds__(THREADS) micro_read_add(const Micro* from) {
+  timed(from, []() INLINE {
+    float sum = 0;
+    access([&](i64 at) INLINE {
+      const float v = micro.base.load(at);
+      micro.base.add(at, v * 0 + 1);
+      sum += v;
+    });
+    return keep(sum), 0;
+  });
+}
+
 // A weak load is one that the compiler may take for unshared memory: it may be served from the L1 cache.
 __device__ inline float load_gpu(i64 at) {
   float v;
@@ -117,7 +143,7 @@ template <class Load> __device__ inline void loads(const Micro* from, int width,
 #pragma unroll
       for (int k = 0; k < EACH; k++) sum += v[k];
     }
-    return (u64)(sum == 0.25f);  // so that the loads are wanted
+    return keep(sum), 0;
   });
 }
 

@@ -6,12 +6,13 @@
 Registers, spills and shared memory are ptxas's word. Issue slots a sample are machine
 instructions times their executions by warps (sass.py): each workload is trained for an
 epoch through the stand-in driver, which counts. What an H200 could do at most follows
-from the slots, and from the sectors that additions touch. Nothing here is a measurement
-of a GPU.
+from the slots, from the sectors that additions touch, and from the clock and the rates of
+additions that cuda/microbench_test.go measured on one.
 """
 
 import hashlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -26,18 +27,18 @@ import check
 import cubin
 import lines
 import sass
+from page import TEXT
 
 ROOT = check.HERE.parent.parent
 PAGE = ROOT / "docs" / "kernels.md"
 
-# An H200: multiprocessors, schedulers each, clock; what a multiprocessor has.
-SMS, SCHEDULERS, CLOCK = 132, 4, 1.755e9
+# An H200: multiprocessors, schedulers each, clock as measured; what a multiprocessor has.
+SMS, SCHEDULERS, CLOCK = 132, 4, 1.975e9
 REGISTERS, SHARED, THREADS, CTAS = 65536, 228 * 1024, 2048, 32
 RESERVED = 1024  # bytes of shared memory that the system keeps of each CTA
 
-# Additions: a model of the L2 cache, which fits a probe of an H100 within 25 % but has been
-# tried on no H200: so many slices, each of which does a sector of 32 bytes in a clock.
-SLICES, SECTOR_RATE = 80, 1.3e9
+# Additions: sectors a second that an H200 took when all warps added to vectors of so many weights, line by line.
+SECTORS = {784: 8.4e9, 7850: 41e9, 101770: 105e9}
 
 
 @dataclass
@@ -65,6 +66,7 @@ SHAPES = "the products (four, learn, scatter) are close to the design's; the res
 IMAGES = "--data {data}/mnist --center off --in-flight 1 --lr 0.01 "
 MNIST = IMAGES + "--limit 1024 "
 SPARSE = "--data synth:sparse:20000x47236x74 --model logistic --batch 1 "
+WORDS = "--data {text} --model word2vec:100 --subsample 0 --min-count 1 --batch 1 --in-flight 8 --lr 0.025 "
 PAIRS = "--data synth:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
 WORK = [
     Work("linear_one", "softmax 784-10, MNIST, b 1", MNIST + "--model softmax --batch 1", 7850, 3290, "60 to 75", ONE),
@@ -82,6 +84,7 @@ WORK = [
     Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000, 59, "1,600 to 2,000", RATINGS),
     Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
     Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000, 3.3, "–", RATINGS),
+    Work("skipgram_step", "word2vec:100, window 5, 5 negatives, a word", WORDS, 400000),
     Work("cut_step", "cut:10, b 1", "--data synth:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
     Work("steps_list", "steps of one, with factor:128", PAIRS + "--model factor:128 --in-flight 8", 0),
     Work("steps_sum", "the same", PAIRS + "--model factor:128 --in-flight 8", 0),
@@ -105,14 +108,16 @@ def occupancy(registers, shared, threads):
     return limits[least], least
 
 
-def evenness(weights):
-    """The share of the slices' rate that is left when the busiest of them sets the pace: the
-    lines of 128 bytes of a vector, each in a slice at random."""
-    draw, lines, trials = random.Random(1), -(-weights * 4 // 128), 200
-    worst = 0
-    for _ in range(trials):
-        worst += max(Counter(draw.randrange(SLICES) for _ in range(lines)).values()) / trials
-    return lines / SLICES / worst
+def spread(weights):
+    """Sectors a second that additions spread evenly over so many weights touch: as measured, between the measured sizes by a
+    power, below them in proportion to the lines, and above them no more."""
+    sizes = sorted(SECTORS)
+    if weights <= sizes[0]:
+        return SECTORS[sizes[0]] * weights / sizes[0]
+    for a, b in zip(sizes, sizes[1:]):
+        if weights <= b:
+            return SECTORS[a] * (SECTORS[b] / SECTORS[a]) ** (math.log(weights / a) / math.log(b / a))
+    return SECTORS[sizes[-1]]
 
 
 def kind(kernel):
@@ -140,6 +145,14 @@ def code_of(kernel, folder, known={}):
     return known[kernel]
 
 
+def text_of(folder):
+    """A text of 20,000 words by Zipf's law, in sentences so long that their ends do not count."""
+    draw, path, words = random.Random(1), pathlib.Path(folder, "text.txt"), range(2000)
+    law = [1 / (i + 10) for i in words]
+    path.write_text("".join(" ".join(map(str, draw.choices(words, law, k=500))) + "\n" for _ in range(40)))
+    return path
+
+
 def train(work, folder, known={}):
     """Trains the workload; returns its report and what the stand-in counted."""
     if work.flags not in known:
@@ -147,7 +160,7 @@ def train(work, folder, known={}):
         profile.unlink(missing_ok=True)
         data = os.environ.get("HOGWILD_DATA", str(ROOT.parent / "shared" / "data"))
         command = [ROOT / "bin/hogwild-cuda", "train", "--gpu", "0", "--workers", "1", "--epochs", "1", "--json", "--quiet",
-                   "--save-every", "0", "--run", tempfile.mkdtemp(dir=folder) + "/run", *work.flags.format(data=data).split()]
+                   "--save-every", "0", "--run", tempfile.mkdtemp(dir=folder) + "/run", *work.flags.format(data=data, text=text_of(folder)).split()]
         env = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "bin/fake"), HOGWILD_FAKE_PROFILE=str(profile))
         done = subprocess.run(command, capture_output=True, text=True, env=env)
         if done.returncode:
@@ -222,7 +235,7 @@ def slots(counts):
         w = c.work
         digits = 3 if c.slots >= 1000 else 2  # launches of short steps differ
         issue = SMS * SCHEDULERS * CLOCK / rounded(c.slots, digits) / 1e6
-        red = number(SLICES * SECTOR_RATE * evenness(w.weights) / c.sectors / 1e6) if c.sectors else "–"
+        red = number(spread(w.weights) / c.sectors / 1e6) if c.sectors else "–"
         ratio = f"{rounded(c.slots, digits) / w.slots:.1f}" if w.slots else "–"
         yield (f"| {w.kernel} | {w.what} | {number(c.slots, digits)} | {number(w.slots, 3) if w.slots else '–'} | {ratio} | {number(issue)} "
                f"| {number(c.sectors) if c.sectors else '–'} | {red} | {w.expected} |")
@@ -282,90 +295,12 @@ def stale():
         return "docs/kernels.md was made from other PTX than cuda/ptx: make sass-table"
 
 
-TEXT = """# The kernels, counted
-
-Made by `make sass-table`; the tables were counted, and an H200's speeds are in [gpu.md](gpu.md#measured-on-an-h200). An instruction takes one issue slot of one of a multiprocessor's
-{schedulers} schedulers each time a warp executes it. So an H200 ({sms} multiprocessors at {clock} GHz) has {rate} G slots a second, and a kernel that
-needs n of them per sample trains at most {rate} G/n samples a second. Usually something else binds first: latency, barriers,
-additions.
-
-## What a multiprocessor has room for
-
-{resources}
-
-## Slots a sample
-
-Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their executions by warps, in an epoch over 1,024 examples. The stand-in
-driver counts them on the rows that are trained, so skipped zeros do not count. Work that a CTA does once per launch is left out,
-and so is code for diverged warps where none diverged. A sector is 32 bytes of weights that a warp's addition touches. The limit on additions is a
-model of the L2 cache ({slices} slices, {sector} G sectors a second each, lines spread at random); it fits a probe of an H100 and has been tried on
-no H200. The design's figures were counted in the same way, by hand, on sketches of the kernels.
-
-{slots}
-{reasons}
-## The bias of sparse rows
-
-The limit on additions counts all sectors alike. A probe of an H100 also fits another model: operations on one sector
-queue, at 12 to 24 ns each, so sparse rows that all add to one bias train at 43 to 80 M/s at the most, not at 940, however many steps
-are in flight. On an H200 one sector took 0.57 G additions a second, ten times as many. But rows trained at 110 M/s
-with plain additions at 264, 1,056 and 2,112 steps in flight alike, and at three times that with local columns: something about
-frequent columns does queue, perhaps loads among the additions, which the probe does not have.
-
-So with more than 32 steps in flight the warps of a CTA add to the bias in shared memory, and one of them adds the change to the
-weights every n of the CTA's steps, and the rest when the launch ends: nothing is lost. Then that limit is n x 43 to 80 M/s. With
-`--in-flight` C, n x C/8 steps hold their change back together. They may be as many as cost nothing in flight at the learning rate
-that is used, times lambda over the bias's step ([asynchrony](asynchrony.md#the-bias-of-sparse-models---bias-step-autox)); n is 64
-at the most. With one output, `--merge-every 1` adds the bias at each step; local columns have the bias among them. A bias whose
-change a warp kept in a register for a ticket of 32 rows would be held back by 32 C steps for as many additions as n = 4 makes.
-
-## What a GPU has to decide
-
-`make cuda && bin/cuda.test -test.run '^$' -test.bench Micro` measures a GPU (`HOGWILD_GPU`, default 0), and so does `make gpu-check`. The
-kernels' next changes depend on:
-
-| figures | what they decide |
-|---|---|
-| add: one sector, a lane of each of 264, 1056, 2112 warps, and of all | if they stay below 0.3 G sectors/s, operations on one sector queue: the bias must be held back, and the most frequent columns be local by default |
-| add: 8 sectors of 2 lines, and 25 lines, a lane of each of as many warps | what queues: sectors, if 8 take 8 times what one does; lines, if twice; with 25 lines, how far a small vector spreads |
-| load: latency and bandwidth, L2 cache; the same with scope gpu, and weak | what `ld.relaxed.sys` costs beside narrower scopes. Within one GPU scope gpu would do; a weak load may be served from a stale L1 cache |
-| load: bandwidth, vectors of 4 | whether gathers are to load four weights a lane, and more of them ahead, before CTAs have more warps |
-| add: as many weights as models have, vectors of 4, 8 weights a line, stores | limits of dense models; whether additions of four are worth it, slices go by lines, and what `--write racy` gains. Mvectors/s are steps of all workers, without skipped zeros |
-| launch; store of the host, seen by a running kernel | how short a launch may be; how soon a stop is obeyed |
-| copy | sets that stream, snapshots, replicas that are averaged |
-| bytes to floats; multiply-add, with the clock meanwhile | linear models on images; every product. The limits above count on 1,755 MHz |
-
-An H200's figures are in [gpu.md](gpu.md#measured-on-an-h200).
-
-## Where the slots go
-
-By source function, with inlined functions listed separately; the accesses of dev.h count where they are called. For single lines:
-`cuda/kernels/table.py --where KERNEL`.
-
-{functions}
-
-## The inner loops
-
-Innermost loops with at least 5 % of the slots, at most three per workload; turns are iterations of a warp.
-
-{inner}
-
-## Size
-
-`hogwild-cuda` contains the kernels as PTX and as machine code, compressed per source and GPU; a process decompresses what it
-loads. For 8.9 ptxas writes the same instructions as for 8.6, so sm_89 has no files.
-
-{sizes}
-
-<!-- {sums} -->
-"""
-
-
 def page():
     with tempfile.TemporaryDirectory() as folder:
         counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
         over = "\n".join(reasons(counts))
         return TEXT.format(
-            ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), slices=SLICES, sector=SECTOR_RATE / 1e9,
+            ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), measured="{:g}, {:g} and {:g}".format(*(v / 1e9 for v in SECTORS.values())),
             resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums(),
             reasons=f"\nKernels that need more than 1.3 times the design's slots:\n\n{over}\n" if over else "")
 
