@@ -185,8 +185,9 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 		if m.data, err = openMemory(g.Data); err != nil {
 			return err
 		}
-		if g.Way == asPeer {
-			if err = m.keepPrivate(s, c, rank); err != nil {
+		if a := &s.Job.Asked; g.Way == asPeer && a.Optimizer != config.SGD && a.OptimizerState != "shared" {
+			i := rank % len(s.States)
+			if m.private, err = newPrivate(c, m.state(i), m.steps(i), len(s.States[i])); err != nil {
 				return err
 			}
 		}

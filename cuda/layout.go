@@ -166,7 +166,7 @@ type memory struct {
 	layout  layout
 	weights cu.DevicePtr
 	data    cu.DevicePtr
-	piece   int64 // of a training set that streams, in bytes; 0: it is in data
+	piece   int64    // of a training set that streams, in bytes; 0: it is in data
 	private *private // the optimizer's state, if it is not in weights
 }
 

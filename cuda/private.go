@@ -4,9 +4,6 @@ package cuda
 
 import (
 	"gorgonia.org/cu"
-
-	"hogwild/hogwild/config"
-	"hogwild/hogwild/device"
 )
 
 // private is an optimizer's state of a worker that adds to weights on another GPU. Each of its steps reads and writes
@@ -19,20 +16,15 @@ type private struct {
 	buffers      blocks
 }
 
-// keepPrivate takes over a rank's state from the owner, if it is the rank's alone. The context is current.
-func (m *memory) keepPrivate(s *device.Setup, c *gpu, rank int) error {
-	if s.Job.Asked.Optimizer == config.SGD || s.Job.Asked.OptimizerState == "shared" {
-		return nil
-	}
-	i := rank % len(s.States)
-	p := &private{of: m.state(i), taken: m.steps(i), floats: len(s.States[i])}
-	err := p.buffers.allocate(c, wanted{&p.state, 4 * int64(p.floats), "an optimizer's state"},
+// newPrivate takes over a state of so many numbers, and how many steps were taken with it, from the owner.
+func newPrivate(c *gpu, of, taken cu.DevicePtr, floats int) (*private, error) {
+	p := &private{of: of, taken: taken, floats: floats}
+	err := p.buffers.allocate(c, wanted{&p.state, 4 * int64(floats), "an optimizer's state"},
 		wanted{&p.steps, 8, "the number of its steps"})
 	if err != nil {
-		return err
+		return p, err
 	}
-	m.private = p
-	return keep(move(p.state, p.of, p.floats), move(p.steps, p.taken, 2),
+	return p, keep(move(p.state, of, floats), move(p.steps, taken, 2),
 		failed(cu.Synchronize(), "copying an optimizer's state"))
 }
 
