@@ -310,6 +310,15 @@ squared error. docs/gpu.md says what each side is, and how rates were found.""",
               "workload|target|side|setting|lr|seconds|test loss|accuracy|passes|examples/s|wall|timed runs that reached it",
               map(row, self.timed_of("rivals")))
 
+        def seeded(v):
+            seconds = v["seconds"]
+            return (v["job"], v["side"], v["setting"], shown("%.3g", v["lr"]), f"{v['reached']} of {v['runs']}",
+                    self.timed(" to ".join(shown("%.3g", seconds[of]) for of in ("least", "most"))), self.timed(shown("%.3g", seconds["median"])),
+                    short(v["passes"]["median"]) if v["passes"]["median"] else "–", " ".join(map(loss, v["losses"])))
+        table("The same with five seeds", "A claim against a rival is made from these: medians of the fastest settings. A run that misses the target takes for ever (–).",
+              "workload|side|setting|lr|reached it|seconds|median|passes, median|test losses",
+              (seeded(v) for v in self.rivals if v["of"] == "spread"))
+
     def flight(self):
         def row(all):
             v = all[-1]
