@@ -38,7 +38,6 @@ type owner struct {
 	scorer  *scorer    // made when first needed
 	adder   *adder     // the same
 	besides sync.Mutex // one use at a time of what need not wait for an evaluation
-	copies  cu.Stream  // of the weights, aside; made when first needed
 	notes   []string   // what was found out while the memory was made
 }
 
@@ -225,32 +224,28 @@ func (o *owner) Download() error {
 
 // Refresh copies the weights alone: what is left of a run if the GPU fails.
 func (o *owner) Refresh() error {
-	return o.copyAside(func(w unsafe.Pointer, bytes int64) error {
-		return cu.MemcpyDtoHAsync(w, o.memory.weights, bytes, o.copies)
-	})
+	return o.aside(func() error { return copyAside(hostVector(o.setup.Weights), o.memory.weights, false) })
 }
 
 // Replace copies them back.
 func (o *owner) Replace() error {
-	return o.copyAside(func(w unsafe.Pointer, bytes int64) error {
-		return cu.MemcpyHtoDAsync(o.memory.weights, w, bytes, o.copies)
-	})
+	return o.aside(func() error { return copyAside(hostVector(o.setup.Weights), o.memory.weights, true) })
 }
 
-// copyAside queues a copy of the weights in host memory, and waits for it. A copy from or to memory that is not
-// pinned may wait for its stream before it returns. So that stream is neither the default stream nor one that waits
-// for that, as an evaluation's do.
-func (o *owner) copyAside(queue func(w unsafe.Pointer, bytes int64) error) error {
-	return o.aside(func() (err error) {
-		if o.copies == cu.NoStream {
-			if o.copies, err = cu.MakeStream(cu.NonBlocking); err != nil {
-				return failed(err, "making a stream")
-			}
-		}
-		b := raw(o.setup.Weights)
-		return keep(failed(queue(unsafe.Pointer(&b[0]), int64(len(b))), "copying %d bytes of weights", len(b)),
-			failed(o.copies.Synchronize(), "waiting for a copy of the weights"))
-	})
+// copyAside copies from the GPU, or to it, on a stream that waits for no other: a copy from or to memory that is not
+// pinned may wait for its stream before it returns.
+func copyAside(v vector, at cu.DevicePtr, to bool) error {
+	s, err := cu.MakeStream(cu.NonBlocking)
+	if err != nil {
+		return failed(err, "making a stream")
+	}
+	if to {
+		err = cu.MemcpyHtoDAsync(at, v.host, v.bytes, s)
+	} else {
+		err = cu.MemcpyDtoHAsync(v.host, at, v.bytes, s)
+	}
+	return keep(failed(err, "copying %d bytes of weights", v.bytes), failed(s.Synchronize(), "copying the weights"),
+		failed(s.Destroy(), "ending a stream"))
 }
 
 // Device is the device of a rank that is gone, in this process.
@@ -321,9 +316,6 @@ func (o *owner) free() error {
 	}
 	if o.adder != nil {
 		err = keep(err, o.adder.free())
-	}
-	if o.copies != cu.NoStream {
-		err = keep(err, failed(o.copies.Destroy(), "ending a stream"))
 	}
 	for _, p := range []cu.DevicePtr{o.memory.weights, o.memory.data} {
 		if p != 0 {

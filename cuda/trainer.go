@@ -53,7 +53,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 		pace: ceilDiv(s.ChunkRows(), s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
 	defer func() {
 		if err != nil {
-			_ = t.free() // the error that counts is the first
+			_ = t.free() // the error that counts is the first; what is freed may be so once more
 		}
 	}()
 	if t.job, t.family, err = newJob(s, m); err != nil {
@@ -72,11 +72,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 		return nil, err
 	}
 	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.complete}
-	err = t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows()))
-	if err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows()))
 }
 
 // setPointers says what the launches read and write: the weights, in barrier mode this rank's
