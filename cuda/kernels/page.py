@@ -47,7 +47,8 @@ biases and columns scattered in memory gain. If it is near the rate of additions
 4 sectors of a line, beside 4 lines, say whether lines or sectors queue.
 
 The sparse rates measured so far are of `synth:sparse`, which numbers columns by frequency: its most frequent columns
-share a few lines, the worst layout under H1. Nothing is known yet of a set whose frequent columns are scattered.
+share a few lines, the worst layout under H1. `synth:scattered` has as frequent columns, numbered in any order; nothing is known of it on
+hardware yet.
 
 ## The bias of sparse rows
 

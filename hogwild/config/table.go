@@ -10,7 +10,7 @@ import (
 )
 
 // builtIn are the names of data that need no file.
-var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: " +
+var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: synth:scattered: " +
 	"synth:dense: synth:linear: synth:lowrank:")
 
 // table is the settings in the order of the help.

@@ -31,7 +31,8 @@ import (
 // behind the name, synth:rcv1:0.1, makes fewer rows; rows and columns of matrices, and
 // voxels, become fewer as well.
 //
-//	synth:sparse:ROWSxCOLSxNNZ                  as rcv1
+//	synth:sparse:ROWSxCOLSxNNZ                  as rcv1, whose columns are numbered by how frequent they are
+//	synth:scattered:ROWSxCOLSxNNZ               the same with columns numbered in any order, as hashed ones are
 //	synth:dense:ROWSxCOLS                       two classes
 //	synth:linear:ROWSxCOLS                      a value, linear in the columns, under noise
 //	synth:lowrank:ROWSxCOLSxENTRIESxRANK        as jumbo
@@ -46,13 +47,13 @@ type maker interface {
 
 var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction " +
 	"(synth:rcv1:0.1), " +
-	"or synth:sparse:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, " +
+	"or synth:sparse:ROWSxCOLSxNNZ, synth:scattered:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, " +
 	"synth:lowrank:ROWSxCOLSxENTRIESxRANK")
 
 // parseSynth reads the name of synthetic data.
 func parseSynth(path string) (maker, error) {
 	kind, size, sized := strings.Cut(strings.TrimPrefix(path, synthPrefix), ":")
-	if slices.Contains([]string{"sparse", "dense", "linear", "lowrank"}, kind) {
+	if slices.Contains([]string{"sparse", "scattered", "dense", "linear", "lowrank"}, kind) {
 		return parseShape(path, kind, size)
 	}
 	f := 1.0
@@ -92,12 +93,16 @@ func parseShape(path, kind, size string) (maker, error) {
 		n = append(n, int(v))
 	}
 	switch {
-	case kind == "sparse" && len(n) == 3:
+	case (kind == "sparse" || kind == "scattered") && len(n) == 3:
 		if n[2] > (n[1]+1)/2 || n[1] > format.MaxIndex {
 			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s "+
 				"columns", path, count(format.MaxIndex))
 		}
-		return sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}, nil
+		rows := sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}
+		if kind == "scattered" {
+			return scatteredMaker{rows}, nil
+		}
+		return rows, nil
 	case kind == "dense" && len(n) == 2:
 		return denseMaker{rows: n[0], columns: n[1]}, nil
 	case kind == "linear" && len(n) == 2:

@@ -14,7 +14,7 @@ import (
 
 var smallSynth = []string{"synth:rcv1:0.001", "synth:netflix:0.0005", "synth:jumbo:1e-5", "synth:dblife:0.01",
 	"synth:abdomen:1e-5",
-	"synth:sparse:1000x300x7", "synth:dense:500x9", "synth:linear:500x9", "synth:lowrank:60x70x3000x4"}
+	"synth:sparse:1000x300x7", "synth:scattered:1000x300x7", "synth:dense:500x9", "synth:linear:500x9", "synth:lowrank:60x70x3000x4"}
 
 // TestSynthRepeats: the same seed makes the same set, on one core and on several, and
 // another seed another one; the test rows are others than the training rows.
@@ -50,6 +50,34 @@ func TestSynthRepeats(t *testing.T) {
 		} else {
 			like.Close()
 		}
+	}
+}
+
+// TestScattered: columns are as frequent as those of synth:sparse, but the most frequent ones are no neighbours.
+func TestScattered(t *testing.T) {
+	const columns, line = 3000, 32
+	counts := func(path string) (n []int, busiest float64) {
+		s, _ := mustLoad(t, Options{Path: path, Seed: 1})
+		n = make([]int, columns)
+		lines := make([]int, columns/line+1)
+		for _, j := range s.Idx {
+			n[j]++
+			lines[j/line]++
+		}
+		return n, float64(slices.Max(lines)) / float64(slices.Max(n))
+	}
+	sparse, near := counts("synth:sparse:2000x3000x20")
+	scattered, far := counts("synth:scattered:2000x3000x20")
+	if !slices.IsSortedFunc(sparse[:3], func(a, b int) int { return b - a }) || slices.Equal(sparse, scattered) {
+		t.Errorf("columns begin with %v, scattered %v", sparse[:3], scattered[:3])
+	}
+	slices.Sort(sparse)
+	slices.Sort(scattered)
+	if !slices.Equal(sparse, scattered) {
+		t.Errorf("columns are otherwise frequent: the most %d, scattered %d", sparse[columns-1], scattered[columns-1])
+	}
+	if near < 10 || far > 2 {
+		t.Errorf("the busiest line has %.1f times the entries of a column, scattered %.1f", near, far)
 	}
 }
 

@@ -25,6 +25,30 @@ func (k sparseMaker) meta() Meta {
 func (k sparseMaker) tests() int { return k.test }
 
 func (k sparseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
+	return k.numbered(room, m, use, seed, func(j int) int { return j })
+}
+
+// scatteredMaker makes the same rows, but a column has any number, as one that is hashed has, where a sparseMaker
+// numbers columns by how frequent they are.
+type scatteredMaker struct{ sparseMaker }
+
+func (k scatteredMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
+	step := k.columns*377/610 + 1 // neighbours in frequency are far from each other
+	for gcd(step, k.columns) > 1 {
+		step++
+	}
+	return k.numbered(room, m, use, seed, func(j int) int { return int(int64(j+1) * int64(step) % int64(k.columns)) })
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// numbered makes rows in which the j-th of the columns, the most frequent first, has some number.
+func (k sparseMaker) numbered(room *format.Budget, m Meta, use, seed uint64, number func(j int) int) (*Set, error) {
 	s, err := create(m, m.Rows*k.nonzeros, room)
 	if err != nil {
 		return nil, err
@@ -32,13 +56,13 @@ func (k sparseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, 
 	law := newZipf(k.columns, max(1, float64(k.columns)/1000))
 	truth, rarity := planted(seed, k.columns), make([]float32, k.columns)
 	for j := range rarity {
-		rarity[j] = float32(-math.Log(min(0.9, float64(k.nonzeros)*law.chance(j))))
+		rarity[number(j)] = float32(-math.Log(min(0.9, float64(k.nonzeros)*law.chance(j))))
 	}
 	return filled(s, room, func(from, to int) {
 		for i := from; i < to; i++ {
 			d := drawsOf(seed, use, i)
 			at, end := i*k.nonzeros, (i+1)*k.nonzeros
-			k.columnsOf(s.Idx[at:end], law, &d)
+			k.columnsOf(s.Idx[at:end], law, number, &d)
 			margin := weigh(s.Val[at:end], s.Idx[at:end], rarity, truth, &d)
 			s.Ptr[i+1] = int64(end)
 			s.Y[i] = label(margin+noise*d.normal(), m)
@@ -69,11 +93,11 @@ func label(margin float32, m Meta) float32 {
 
 // columnsOf draws different columns, in rising order. When those that are frequent are
 // used up, it draws all alike.
-func (k sparseMaker) columnsOf(idx []uint32, law zipf, d *draws) {
+func (k sparseMaker) columnsOf(idx []uint32, law zipf, number func(int) int, d *draws) {
 	for have, round := 0, 0; have < len(idx); round++ {
 		for i := have; i < len(idx); i++ {
 			if round < 16 {
-				idx[i] = uint32(law.draw(d))
+				idx[i] = uint32(number(law.draw(d)))
 			} else {
 				idx[i] = uint32(d.below(k.columns))
 			}
