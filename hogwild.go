@@ -70,7 +70,6 @@ import (
 //	AverageLR string                             auto, scaled, same: of replicas that are averaged
 //	Batch, GlobalBatch int                       examples of a worker's step, or of all; 0 = auto
 //	Center, BiasStep, LRCap, MergeEvery string   auto, or see docs/modes.md and docs/asynchrony.md
-//	MomentumCorrection bool                      lower momentum with more workers
 //	GradientDelay time.Duration                  delays each gradient, for experiments
 //	GPU, GPUMemFree, Write string                devices; "" = host memory
 //	CPUWorkers, InFlight int                     beside GPUs; steps in flight there

@@ -111,8 +111,8 @@ func (c *checkup) kernels(g *GPU) Finding {
 func (c *checkup) service(g *GPU) Finding {
 	switch {
 	case g.MPS == nil:
-		return Found("mps", Fine, "unknown: neither this driver nor nvidia-cuda-mps-control says; drivers for CUDA "+
-			"12.4 and later do")
+		return Found("mps", Fine, "a Multi-Process Service listens, but this driver does not say whether it is in "+
+			"use here; drivers for CUDA 12.4 and later do")
 	case *g.MPS:
 		return Found("mps", Fine, "a Multi-Process Service is in use: workers run side by side")
 	}

@@ -114,19 +114,12 @@ func (o *owner) prepare() (err error) {
 	return nil
 }
 
-// InFlight is how many steps run at once, on all GPUs.
-func (o *owner) InFlight() (n int) {
+// InFlight is how many steps run at once on all GPUs, if they take as many as the first one.
+func (o *owner) InFlight() int {
 	if o.idle == nil {
 		return 0
 	}
-	each := []int{o.idle.inFlight()}
-	for _, a := range o.peers {
-		each = append(each, a.idle.inFlight())
-	}
-	for i := range o.setup.Job.Sharers() {
-		n += each[o.backend.gpuOf(i, len(each))]
-	}
-	return n
+	return o.idle.ctas * int(o.idle.job.Teams) * o.setup.Job.Sharers()
 }
 
 // Name is for the report.

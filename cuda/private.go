@@ -28,7 +28,7 @@ func newPrivate(c *gpu, of, taken cu.DevicePtr, floats int) (*private, error) {
 		failed(cu.Synchronize(), "copying an optimizer's state"))
 }
 
-// renew copies the state to the owner's GPU. No launch is queued.
+// renew copies the state to the owner's GPU, if it is here. No launch is queued.
 func (p *private) renew() error {
 	if p == nil {
 		return nil

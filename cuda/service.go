@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"gorgonia.org/cu"
@@ -23,21 +22,11 @@ func underMPS(d cu.Device) *bool {
 	if v, err := d.Attribute(mpsEnabled); err == nil {
 		return new(v != 0)
 	}
-	return serving() // a driver that is older does not know the question
+	if start.Serves() {
+		return nil // a driver that is older does not know the question
+	}
+	return new(false)
 }
-
-// serving asks the service's daemon for its servers. The driver starts one when it starts
-// itself, in the folder of the environment, and this process is its client then.
-var serving = sync.OnceValue(func() *bool {
-	if !start.Serves() {
-		return new(false)
-	}
-	servers, err := askService("get_server_list")
-	if err != nil {
-		return nil // it is not on PATH, or has ended
-	}
-	return new(len(servers) > 0)
-})
 
 // askService gives the service's daemon a command, and returns the words of its answer.
 func askService(command string) ([]string, error) {

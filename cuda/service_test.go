@@ -9,33 +9,24 @@ import (
 	"testing"
 )
 
-// TestOldDriverUnderMPS: drivers before CUDA 12.4 do not tell whether a service is in use. Its
-// daemon does; and where nobody does, a run may go on.
+// TestOldDriverUnderMPS: drivers before CUDA 12.4 do not tell whether a service is in use. Where one listens, a run
+// goes on as if it were.
 func TestOldDriverUnderMPS(t *testing.T) {
 	for _, c := range []struct {
-		name, answer string // of the daemon: a script
-		says         string // of the doctor
-		shares       bool
+		name, file string // in the service's folder
+		says       string // of the doctor
+		shares     bool
 	}{
-		{"a server", "grep -q get_server_list && echo 71", "is in use", true},
-		{"no server", "cat >/dev/null", "off", false},
-		{"no answer", "echo Cannot find MPS control daemon process; exit 1", "unknown", true},
-		{"a silent daemon", "sleep 1000; true", "unknown", true}, // a child of the child holds the pipe
+		{"a service listens", "control", "this driver does not say", true},
+		{"none does", "server.log", "off", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if strings.HasPrefix(c.answer, "sleep") && testing.Short() {
-				t.Skip("hogwild waits for 6 s")
-			}
 			folder := t.TempDir()
-			for name, text := range map[string]string{"control": "",
-				"nvidia-cuda-mps-control": "#!/bin/sh\n" + c.answer + "\n"} {
-				if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
-					t.Fatal(err)
-				}
+			if err := os.WriteFile(filepath.Join(folder, c.file), nil, 0o666); err != nil {
+				t.Fatal(err)
 			}
 			if !replay(t, "HOGWILD_FAKE_DRIVER=12020", "HOGWILD_FAKE_EXCLUSIVE=old-"+filepath.Base(folder),
-				"CUDA_MPS_PIPE_DIRECTORY="+folder,
-				"PATH="+folder+":"+os.Getenv("PATH")) {
+				"CUDA_MPS_PIPE_DIRECTORY="+folder) {
 				return
 			}
 			g, err := describe(0)
@@ -49,5 +40,25 @@ func TestOldDriverUnderMPS(t *testing.T) {
 				t.Errorf("an exclusive GPU %q, want it to be usable: %t", not, c.shares)
 			}
 		})
+	}
+}
+
+// TestAskService: the daemon's words, and none of a daemon that does not answer, nor lets go of the pipe.
+func TestAskService(t *testing.T) {
+	for answer, want := range map[string]string{"grep -q get_server_list && echo 71 72": "71 72",
+		"sleep 1000; true": ""} {
+		if want == "" && testing.Short() {
+			continue // hogwild waits for 6 s
+		}
+		folder := t.TempDir()
+		daemon := filepath.Join(folder, "nvidia-cuda-mps-control")
+		if err := os.WriteFile(daemon, []byte("#!/bin/sh\n"+answer+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+		words, err := askService("get_server_list")
+		if got := strings.Join(words, " "); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %q, %v, want %q", answer, got, err, want)
+		}
 	}
 }

@@ -107,9 +107,6 @@ func (t *trainer) setGrid() {
 	t.ctas = min(max(1, mine/int(t.job.Teams)), t.step.most)
 }
 
-// inFlight is how many steps this rank has in flight at once.
-func (t *trainer) inFlight() int { return t.ctas * int(t.job.Teams) }
-
 // makeBuffers allocates what all launches use.
 func (t *trainer) makeBuffers() error {
 	var scratch cu.DevicePtr

@@ -135,8 +135,9 @@ func ourName(name string, flags []string) string {
 }
 
 // gone are flags that there were, and what to do now.
-var gone = map[string]string{"mps": "hogwild starts no Multi-Process Service any more; run " + start.Service +
-	" first, so that the workers on a GPU run side by side"}
+var gone = map[string]string{"momentum-correction": "it was taken out; try a lower --momentum with more workers",
+	"mps": "hogwild starts no Multi-Process Service any more; run " + start.Service +
+		" first, so that the workers on a GPU run side by side"}
 
 // alike says what became of a name that no flag of the command has, or asks whether another one is meant.
 func (s *settings) alike(prefix, name string) string {

@@ -26,7 +26,7 @@ func TestIdleSettings(t *testing.T) {
 		"average-state=keep", "average-state=reset",
 		"batch=8", "global-batch=8", "merge-every=8", "gradient-delay=1us", "gpu-mem-free=4GiB", "cpu-workers=1",
 		"in-flight=4", "write=atomic",
-		"momentum=0.9", "momentum=0.5", "momentum-correction=true", "beta1=0.5", "beta2=0.999",
+		"momentum=0.9", "momentum=0.5", "beta1=0.5", "beta2=0.999",
 		"optimizer-state=private", "optimizer-state=shared", "lr-min=0.001",
 		"decay=0.1", "decay=0.5", "lr-cap=2", "biases=true", "l1=0.1", "lr=0.5"} {
 		name, _, _ := strings.Cut(setting, "=")

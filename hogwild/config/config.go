@@ -95,8 +95,6 @@ type Config struct {
 	LRCap string `yaml:"lr-cap" json:"lr_cap"`
 	// async: local steps on a copy of the weights between two merges, or auto; 1 = update in place
 	MergeEvery string `yaml:"merge-every" json:"merge_every"`
-	// lower momentum with more workers
-	MomentumCorrection bool `yaml:"momentum-correction" json:"momentum_correction"`
 
 	// delays each gradient, for experiments; JSON: ns
 	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"`

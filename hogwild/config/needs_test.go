@@ -40,7 +40,7 @@ func TestNeeds(t *testing.T) {
 		{"gradient-delay", "1us", "^d0u", false},
 		{"gpu-mem-free", "4GiB", "u", false}, {"cpu-workers", "1", "0u", false}, {"in-flight", "4", "0u", false},
 		{"write", "atomic", "0u", false},
-		{"momentum", "0.5", "M", true}, {"momentum-correction", "true", "M", false}, {"beta1", "0.5", "AS", true},
+		{"momentum", "0.5", "M", true}, {"beta1", "0.5", "AS", true},
 		{"beta2", "0.5", "AS", true},
 		{"optimizer-state", "shared", "MAGS", true},
 		{"lr-min", "0.001", "cnpe", false}, {"decay", "0.5", "pe", true}, {"lr-cap", "2", "^AGSsg", false},

@@ -10,8 +10,8 @@ import (
 )
 
 // builtIn are the names of data that need no file.
-var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: synth:scattered: " +
-	"synth:dense: synth:linear: synth:lowrank:")
+var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: " +
+	"synth:scattered: synth:dense: synth:linear: synth:lowrank:")
 
 // table is the settings in the order of the help.
 var table = append([]Group{
@@ -324,12 +324,6 @@ var table = append([]Group{
 			most:  maxShare,
 			needs: []need{
 				{"optimizer", "use optimizer momentum", true, known.momentum},
-			}},
-		{Name: "momentum-correction", Value: func(c *Config) any { return &c.MomentumCorrection },
-			Usage: "lower the momentum with more workers",
-			needs: []need{
-				{"optimizer", "use optimizer momentum", false, known.momentum},
-				{"mode", "", false, func(k known) bool { return !k.sync() }}, // no step is stale there
 			}},
 		{Name: "beta1", Value: func(c *Config) any { return &c.Beta1 },
 			Usage: "`X` decay of the first moment, for adam",

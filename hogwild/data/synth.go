@@ -98,11 +98,11 @@ func parseShape(path, kind, size string) (maker, error) {
 			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s "+
 				"columns", path, count(format.MaxIndex))
 		}
-		rows := sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}
+		k := sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}
 		if kind == "scattered" {
-			return scatteredMaker{rows}, nil
+			return scatteredMaker{k}, nil
 		}
-		return rows, nil
+		return k, nil
 	case kind == "dense" && len(n) == 2:
 		return denseMaker{rows: n[0], columns: n[1]}, nil
 	case kind == "linear" && len(n) == 2:

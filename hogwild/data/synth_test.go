@@ -14,7 +14,8 @@ import (
 
 var smallSynth = []string{"synth:rcv1:0.001", "synth:netflix:0.0005", "synth:jumbo:1e-5", "synth:dblife:0.01",
 	"synth:abdomen:1e-5",
-	"synth:sparse:1000x300x7", "synth:scattered:1000x300x7", "synth:dense:500x9", "synth:linear:500x9", "synth:lowrank:60x70x3000x4"}
+	"synth:sparse:1000x300x7", "synth:scattered:1000x300x7", "synth:dense:500x9", "synth:linear:500x9",
+	"synth:lowrank:60x70x3000x4"}
 
 // TestSynthRepeats: the same seed makes the same set, on one core and on several, and
 // another seed another one; the test rows are others than the training rows.

@@ -33,18 +33,8 @@ func (k sparseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, 
 type scatteredMaker struct{ sparseMaker }
 
 func (k scatteredMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
-	step := k.columns*377/610 + 1 // neighbours in frequency are far from each other
-	for gcd(step, k.columns) > 1 {
-		step++
-	}
-	return k.numbered(room, m, use, seed, func(j int) int { return int(int64(j+1) * int64(step) % int64(k.columns)) })
-}
-
-func gcd(a, b int) int {
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
+	const prime = 2654435761 // more than there may be columns: each number is one's
+	return k.numbered(room, m, use, seed, func(j int) int { return (j + 1) * prime % k.columns })
 }
 
 // numbered makes rows in which the j-th of the columns, the most frequent first, has some number.

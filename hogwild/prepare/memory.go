@@ -55,9 +55,7 @@ func own(r *core.Run) error {
 	if err = errors.Join(err, o.Close()); err != nil {
 		return err
 	}
-	if r.Several() { // nodes have agreed on all else
-		r.Job.Used.InFlight = t.InFlight
-	} else {
+	if r.Job.Used.InFlight = t.InFlight; !r.Several() { // nodes have agreed on all else
 		r.Job.Used = t
 	}
 	return r.Own()

@@ -183,20 +183,6 @@ var decisions = []struct {
 		c.Optimizer, c.Workers, c.LR = "momentum",
 			8, 1
 	}, "8 0.0785 0.171 0.0393 0.9 1 true"},
-	{"momentum corrected", evenFacts, 8, func(c *config.Config) {
-		softmax(c)
-		c.Optimizer, c.Workers,
-			c.MomentumCorrection = "momentum", 4, true
-	}, "4 31.4 0.683 0.01 0.6 55 false"},
-	{"momentum corrected on two cores", evenFacts, 2, func(c *config.Config) {
-		softmax(c)
-		c.Optimizer, c.Workers,
-			c.MomentumCorrection = "momentum", 4, true
-	}, "2 15.7 0.341 0.01 0.8 27 false"},
-	{"momentum corrected to none", evenFacts, 16, func(c *config.Config) {
-		softmax(c)
-		c.Optimizer, c.Workers, c.MomentumCorrection = "momentum", 16, true
-	}, "16 78.5 1.71 0.01 0 26 false"},
 	{"nothing known", noFacts, 8, func(c *config.Config) { c.Model, c.Workers, c.LR = "convnet", 8, 9 },
 		"8 0 0 9 0.9 0 false"},
 	{"a GPU, asked for", denseFacts, 2, func(c *config.Config) { softmax(c); c.GPU, c.InFlight, c.LR = "0", 40, .01 },

@@ -167,10 +167,6 @@ func (j *Job) Changes() (lines []string) {
 	if j.Used.Replicas > 0 && j.Used.LR > j.Asked.LR {
 		lines = append(lines, j.averageText())
 	}
-	if j.Used.Momentum != j.Asked.Momentum {
-		lines = append(lines, fmt.Sprintf("momentum %.3g -> %.3g: %d steps in flight", j.Asked.Momentum,
-			j.Used.Momentum, j.Used.InFlight))
-	}
 	return lines
 }
 

@@ -44,9 +44,6 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	}
 	t.Batch, t.Sharers = stepBatch(c, spec, f), sharers(c, m.GPUs)
 	t.InFlight = inFlight(c, spec, f, m, t)
-	if c.MomentumCorrection {
-		t.Momentum = explicitMomentum(c.Momentum, t.InFlight)
-	}
 	limit := limitsOf(c, spec, f, ofOneStep(c, t))
 	if scalesRate(c, limit) {
 		t.LR, t.Replicas = averageRate(c, limit, t.InFlight), replicas(c)
@@ -88,16 +85,3 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	}
 	return t, nil
 }
-
-// explicitMomentum is the momentum to use so that, with what asynchrony adds, mu
-// comes out. A step that finds the weights of one of w workers, any of them, adds
-// (1-1/w) of the last step by itself (Mitliagkas, Zhang, Hadjis and Re 2016, theorem
-// 3): steps obey d[t] = (1-1/w) d[t-1] - lr/w g, where d[t] = step[t] - m step[t-1]
-// with an explicit momentum m. So step[t] has m + (1-1/w) of step[t-1] and
-// -m (1-1/w) of step[t-2]: together 1 - (1-m)/w, which is mu for
-//
-//	m = 1 - (1-mu) w
-//
-// and where that is negative there is too much momentum already (Omnivore: Hadjis,
-// Zhang, Mitliagkas, Iter and Re 2016, lower it likewise).
-func explicitMomentum(mu float64, w int) float64 { return max(0, 1-(1-mu)*float64(w)) }

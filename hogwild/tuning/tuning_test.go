@@ -157,11 +157,6 @@ var choices = []struct {
 			return l.LR <= l.MaxLR && l.LR*10*l.Lambda*l.Curvature*2 <= math.Pi/2+1e-9 && !l.Center &&
 				l.Momentum == .9
 		}, ""},
-	{"corrected", func(c *config.Config) {
-		onDigits(c)
-		c.Mode, c.Optimizer, c.Workers, c.MomentumCorrection = config.MustMode("ordered"), "momentum", 4, true
-	},
-		func(l Tuning) bool { return math.Abs(l.Momentum-.6) < 1e-12 }, "momentum 0.9 -> 0.6: 4 steps in flight"},
 	{"on a GPU", func(c *config.Config) { onDigits(c); c.GPU, c.InFlight = "0", 40 },
 		func(l Tuning) bool { return l.Center && l.InFlight == 40 && l.LR == .01 }, "40 steps are within it"},
 	{"capped on a GPU", func(c *config.Config) { onDigits(c); c.GPU, c.InFlight, c.LR = "0", 132, .5 },
@@ -240,28 +235,4 @@ func tuningOf(t *testing.T, c config.Config) Tuning {
 		t.Fatal(err)
 	}
 	return l
-}
-
-// TestExplicitMomentum: one gradient moves the weights by lr/w/(1-mu) in all, as
-// serial SGD with momentum mu and a rate of lr/w would, when each of w workers' steps
-// lands with the delay of a queue. The response is summed step by step.
-func TestExplicitMomentum(t *testing.T) {
-	for _, c := range []struct {
-		mu   float64
-		w    int
-		want float64
-	}{{.9, 1, .9}, {.9, 2, .8}, {.9, 4, .6}, {.9, 10, 0}, {.9, 100, 0}, {.99, 8, .92}, {0, 8, 0}} {
-		m := explicitMomentum(c.mu, c.w)
-		if math.Abs(m-c.want) > 1e-12 {
-			t.Errorf("momentum %g, %d workers: %g, want %g", c.mu, c.w, m, c.want)
-		}
-		p, step, moved := 1/float64(c.w), 0., 0.
-		for k := range 100000 {
-			step = m*step + p*math.Pow(1-p, float64(k)) // the share of workers that hand in after k others
-			moved += step
-		}
-		if want := p / (1 - c.mu); m > 0 && math.Abs(moved-want) > 1e-6*want {
-			t.Errorf("momentum %g, %d workers: a gradient moves the weights by %g, want %g", c.mu, c.w, moved, want)
-		}
-	}
 }
