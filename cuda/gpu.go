@@ -47,7 +47,9 @@ func openContext(index int, uuid string) (*gpu, error) {
 			// Who waits for the GPU sleeps: a core may be another worker's. A driver that refuses
 			// this makes it spin.
 			_ = c.device.SetPrimaryCtxFlags(cu.SchedBlockingSync)
+			start.Again()
 			c.ctx, err = c.device.RetainPrimaryCtx()
+			start.Done()
 			return c, failed(err, "opening GPU %d (%s)", i, c.Name)
 		}
 	}

@@ -42,7 +42,7 @@ struct Settings {
   int turns = -1;                     // the file whose locks are turns on the GPUs; -1: processes take none
   IPC ipc = IPC::kOn;
   bool jit = true, cubins = false;    // what is taken: PTX, machine code
-  bool no_device = false, init_hang = false, out_of_memory = false;
+  bool no_device = false, init_hang = false, context_hang = false, out_of_memory = false;
   std::string wrong;  // what could not be understood; then cuInit fails
 };
 

@@ -158,6 +158,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
     call.number("device", device);
     require_device(device);
     refuse_fault();
+    while (settings().context_hang) pause();
     std::lock_guard<std::mutex> lock(state().mutex);
     Device& d = state().devices[device];
     if (d.retained == 0) occupy(device);

@@ -98,7 +98,10 @@ const char* read(const std::string& name, const std::string& text, Settings* s) 
   if (name == "SLOW_WAITS") return number(text, 1, 3600000, &s->slow_waits_ms) ? nullptr : "milliseconds, from 1";
   if (name == "WATCHDOG") return number(text, 1, 3600000, &s->watchdog_ms) ? nullptr : "milliseconds, from 1";
   if (name == "OOM") return flag(text, &s->out_of_memory) ? nullptr : "0 or 1";
-  if (name == "INIT_HANG") return flag(text, &s->init_hang) ? nullptr : "0 or 1";
+  if (name == "INIT_HANG") {
+    s->context_hang = text == "context";
+    return s->context_hang || flag(text, &s->init_hang) ? nullptr : "0, 1 or context";
+  }
   if (name == "NO_DEVICE") return flag(text, &s->no_device) ? nullptr : "0 or 1";
   if (name == "CUBINS") return flag(text, &s->cubins) ? nullptr : "0 or 1";
   if (name == "NO_IPC")

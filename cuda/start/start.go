@@ -11,20 +11,14 @@ import (
 	"time"
 )
 
-// Variable is the environment variable with the limit.
-const Variable = "HOGWILD_DRIVER_TIME"
-
-// usual is the limit without it: on a machine with many GPUs that sleep the driver takes seconds.
-const usual = time.Minute
-
-// The environment variables by which the service's daemon and its clients find each other, and those of its logs.
+// Variable is the environment variable with the limit. Pipes and Logs are those by which the service's daemon and its
+// clients find each other; UsualPipes is the folder without the former.
 const (
-	Pipes = "CUDA_MPS_PIPE_DIRECTORY"
-	Logs  = "CUDA_MPS_LOG_DIRECTORY"
+	Variable    = "HOGWILD_DRIVER_TIME"
+	Pipes, Logs = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
+	UsualPipes  = "/tmp/nvidia-mps"
+	usual       = time.Minute // on a machine with many GPUs that sleep the driver takes seconds
 )
-
-// UsualPipes is the folder without Pipes.
-const UsualPipes = "/tmp/nvidia-mps"
 
 // Service are the two commands that start a Multi-Process Service for what follows in the shell.
 const Service = "`export " + Pipes + "=/tmp/mps-$USER " + Logs + "=/tmp/mps-$USER` and " +

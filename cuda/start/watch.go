@@ -19,3 +19,9 @@ func init() {
 
 // Done says that the driver has started.
 func Done() { watch.Stop() }
+
+// Again limits what a service may hold up too: the making of a context, until Done.
+func Again() {
+	limit, _ := Limit()
+	watch.Reset(limit)
+}

@@ -28,8 +28,7 @@ func (k sparseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, 
 	return k.numbered(room, m, use, seed, func(j int) int { return j })
 }
 
-// scatteredMaker makes the same rows, but a column has any number, as one that is hashed has, where a sparseMaker
-// numbers columns by how frequent they are.
+// scatteredMaker makes the same rows, but a column has any number, as one that is hashed has.
 type scatteredMaker struct{ sparseMaker }
 
 func (k scatteredMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
@@ -37,7 +36,7 @@ func (k scatteredMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Se
 	return k.numbered(room, m, use, seed, func(j int) int { return (j + 1) * prime % k.columns })
 }
 
-// numbered makes rows in which the j-th of the columns, the most frequent first, has some number.
+// numbered makes rows; number is that of the j-th column, the most frequent ones first.
 func (k sparseMaker) numbered(room *format.Budget, m Meta, use, seed uint64, number func(j int) int) (*Set, error) {
 	s, err := create(m, m.Rows*k.nonzeros, room)
 	if err != nil {

@@ -129,10 +129,9 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
 const stepsAnEpoch = 64
 
 // onGPU is how many steps in flight GPUs are given where nobody says. A GPU is the faster the more they are, up to two
-// or three for each of its multiprocessors; they need no more epochs up to the number beyond which the learning rate
-// would be lowered (docs/gpu.md has what was simulated). Past that a rate must fall as steps are added, and nothing is
-// gained. Where no such number is known they are one for every two multiprocessors: convolutional networks with one for
-// each did not always learn. In a factorization two steps on one row or column at once should be rare.
+// or three for each multiprocessor; they need few more epochs up to the number beyond which the learning rate would be
+// lowered (docs/gpu.md), and past that nothing is gained. Where none is known, convolutional networks did not always
+// learn with one for each. In a factorization two steps on one row or column at once should be rare.
 func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	sms, least := max(1, g.SMs), max(1, g.SMs/4)
 	switch {
