@@ -107,9 +107,17 @@ def job(j):
 
 
 def answers(vectors, questions):
-    """Share of analogies, or Spearman's correlation, by hogwild analogies, which a test holds against gensim's answers."""
-    out = json.loads(subprocess.run([HOGWILD, "analogies", vectors, questions, "--json"], check=True, capture_output=True, text=True).stdout)
-    return out["pairs"]["spearman"] if out.get("pairs") else out["total"]["correct"] / max(1, out["total"]["answered"])
+    """Share of analogies, or Spearman's correlation of pairs, by gensim; vectors are a run's or in a .bin file."""
+    from gensim.models import KeyedVectors
+    if os.path.isdir(vectors):
+        out = os.path.join(vectors, "v.bin")
+        if not os.path.exists(out):
+            subprocess.run([HOGWILD, "export", vectors, "--to", "bin", "--out", out], check=True, capture_output=True)
+        vectors = out
+    v = KeyedVectors.load_word2vec_format(vectors, binary=True)
+    if questions.endswith(".tsv"):
+        return float(v.evaluate_word_pairs(questions)[1][0])
+    return v.evaluate_word_analogies(questions)[0]
 
 
 WORDS = {"hogwild": (hogwild_words(), "words"), "hogwild, shared negatives": (hogwild_words("--share-negatives"), "words"),

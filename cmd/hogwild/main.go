@@ -15,7 +15,6 @@
 //	version.go      hogwild version
 //	export.go       hogwild export
 //	nearest.go      hogwild nearest
-//	analogies.go    hogwild analogies
 //	eval.go         hogwild eval, and what weights of other programs are of
 //	doctor.go       hogwild doctor
 //	devices.go      hogwild devices
@@ -164,7 +163,6 @@ func app(stdout, stderr io.Writer) *cli.App {
 			predictCommand(),
 			exportCommand(),
 			nearestCommand(),
-			analogiesCommand(),
 			runsCommand(),
 			topCommand(),
 			scaleCommand(),

@@ -1,3 +1,10 @@
+// Package words is what can be asked of the vectors of words: their neighbours. The vectors come from a run, or from
+// files of word2vec.
+//
+//	nearest.go  neighbours
+//	open.go     the vectors of a run or a file
+//	read.go     files of word2vec
+//	vectors.go  the vectors
 package words
 
 import (
@@ -14,8 +21,6 @@ import (
 type Neighbour struct {
 	Word   string  `json:"word"`
 	Cosine float32 `json:"cosine"`
-
-	id int
 }
 
 // Nearest are the neighbours of a word, the nearest first.
@@ -41,27 +46,22 @@ func (v *Vectors) Nearest(words []string, n int) (Neighbours, error) {
 		for j := range z {
 			z[j] = vec.Dot(v.unit(id), v.unit(j))
 		}
-		near := Nearest{Word: word}
-		for _, b := range best(z, n, []int{id}) {
-			near.Near = append(near.Near, Neighbour{v.Words[b.id], b.Cosine, b.id})
-		}
-		all = append(all, near)
+		all = append(all, Nearest{word, v.best(z, n, id)})
 	}
 	return all, nil
 }
 
-// best are the n largest of z, but for some that are left out, the largest first.
-func best(z []float32, n int, out []int) []Neighbour {
-	top := make([]Neighbour, 0, n+1)
+// best are the n words with the largest cosines z, but for one that is left out, the largest first.
+func (v *Vectors) best(z []float32, n, out int) (top []Neighbour) {
 	for j, x := range z {
-		if len(top) == n && !(x > top[n-1].Cosine) || slices.Contains(out, j) {
+		if len(top) == n && !(x > top[n-1].Cosine) || j == out {
 			continue
 		}
 		at := len(top)
 		for at > 0 && x > top[at-1].Cosine {
 			at--
 		}
-		top = slices.Insert(top, at, Neighbour{Cosine: x, id: j})
+		top = slices.Insert(top, at, Neighbour{v.Words[j], x})
 		top = top[:min(len(top), n)]
 	}
 	return top

@@ -10,11 +10,5 @@ type Vectors struct {
 	units []float32 // W with rows of length 1
 }
 
-// first are the most frequent words.
-func (v *Vectors) first(n int) *Vectors {
-	n = min(n, len(v.Words))
-	return &Vectors{v.Path, v.Words[:n], v.K, v.W[:n*v.K], v.units[:n*v.K]}
-}
-
 // unit is the vector of a word, of length 1.
 func (v *Vectors) unit(i int) []float32 { return v.units[i*v.K : (i+1)*v.K] }

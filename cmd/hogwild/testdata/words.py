@@ -14,11 +14,6 @@ out = {}
 for kind in "bin", "vec":
     v = KeyedVectors.load_word2vec_format(f"{words}/weights.{kind}", binary=kind == "bin")
     out[kind] = v.index_to_key == names and np.array_equal(v.vectors.view(np.int32), weights.view(np.int32))
-_, sections = v.evaluate_word_analogies("questions.txt", restrict_vocab=60)
-out["sections"] = [{"name": s["section"].replace("Total accuracy", "total"), "correct": len(s["correct"]),
-                    "answered": len(s["correct"]) + len(s["incorrect"])} for s in sections]
-pearson, spearman, _ = v.evaluate_word_pairs("pairs.tsv", restrict_vocab=60)
-out["pairs"] = {"pearson": pearson[0], "spearman": spearman[0]}
 out["nearest"] = [[word, float(cosine)] for word, cosine in v.most_similar(names[3], topn=5)]
 v.save_word2vec_format("gensim.bin", binary=True)
 
