@@ -165,7 +165,10 @@ func openFolder(r *core.Run) error {
 	if r.Job.Asked.Resume != "" || r.Begin != nil {
 		past = r.Past()
 	}
-	if err := errors.Join(r.Folder.Open(r.Job.Asked, past), r.Folder.WriteWords(r.Train.Vocabulary())); err != nil {
+	if t := r.Train.Text; t != nil {
+		r.Folder.Words = t.Vocabulary
+	}
+	if err := r.Folder.Open(r.Job.Asked, past); err != nil {
 		return err
 	}
 	return r.Do.Tell(core.Folder{})

@@ -73,6 +73,7 @@ func (r *keeper) keepElsewhere(cause error, write func() error) error {
 	}
 	folder, err := rundir.Claim(dir)
 	if err == nil || errors.Is(err, rundir.ErrNoLocks) {
+		folder.Words = r.Folder.Words
 		err = folder.Open(r.Job.Asked, r.Past())
 	}
 	if err == nil {

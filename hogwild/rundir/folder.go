@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -23,9 +22,10 @@ type Folder struct {
 	Path    string
 	Metrics *MetricsFile
 	Events  *EventFile
-	lock    *FolderLock // nil: the file system has no locks
-	made    os.FileInfo // the folder itself, whatever its name is now
-	again   os.FileInfo // the one that was made in its place, in which not all could be written yet
+	Words   *text.Vocabulary // of a text; nil of other data
+	lock    *FolderLock      // nil: the file system has no locks
+	made    os.FileInfo      // the folder itself, whatever its name is now
+	again   os.FileInfo      // the one that was made in its place, in which not all could be written yet
 }
 
 // Claim locks a folder that exists, and nothing else. On a file system without locks it returns the
@@ -53,7 +53,7 @@ func (f *Folder) Open(c config.Config, past *Past) error {
 	if err := os.Remove(filepath.Join(f.Path, ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := f.WriteConfig(c); err != nil {
+	if err := errors.Join(f.WriteConfig(c), f.writeWords()); err != nil {
 		return err
 	}
 	metrics, missing, err := OpenMetrics(f.Path, past)
@@ -75,16 +75,12 @@ func (f *Folder) WriteConfig(c config.Config) error {
 	return atomicfile.Write(filepath.Join(f.Path, ConfigFile), text)
 }
 
-// WriteWords writes the vocabulary of a text; of other data there is none.
-func (f *Folder) WriteWords(v *text.Vocabulary) error {
-	if v == nil {
+func (f *Folder) writeWords() error {
+	if f.Words == nil {
 		return nil
 	}
-	var lines bytes.Buffer
-	if err := v.Write(&lines); err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(f.Path, WordsFile), lines.Bytes())
+	lines, _ := f.Words.File()
+	return atomicfile.Write(filepath.Join(f.Path, WordsFile), lines)
 }
 
 // Mend makes again what is gone, and says what that is: the folder, if it was removed or renamed, or files that grow or
@@ -119,7 +115,7 @@ func (f *Folder) Mend(c config.Config, past *Past) (gone string, err error) {
 		f.lock = n.lock
 		return f.mendFiles(c, past)
 	}
-	f.again = n.made
+	f.again, n.Words = n.made, f.Words
 	if err := n.Open(c, past); err != nil {
 		n.Close()
 		return "", err
@@ -143,13 +139,23 @@ func vacant(dir string) error {
 	return err
 }
 
-// mendFiles makes again what is missing of the settings, metrics and events.
+// mendFiles makes again what is missing of the settings, words, metrics and events.
 func (f *Folder) mendFiles(c config.Config, past *Past) (gone string, err error) {
-	if _, err := os.Lstat(filepath.Join(f.Path, ConfigFile)); errors.Is(err, os.ErrNotExist) {
+	missing := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(f.Path, name))
+		return errors.Is(err, os.ErrNotExist)
+	}
+	if missing(ConfigFile) {
 		if err := f.WriteConfig(c); err != nil {
 			return "", err
 		}
 		gone = filepath.Join(f.Path, ConfigFile)
+	}
+	if f.Words != nil && missing(WordsFile) {
+		if err := f.writeWords(); err != nil {
+			return gone, err
+		}
+		gone = filepath.Join(f.Path, WordsFile)
 	}
 	if f.Metrics != nil && !isAt(f.Metrics.f, f.Metrics.f.Name()) {
 		m, _, err := OpenMetrics(f.Path, past)

@@ -64,35 +64,45 @@ func describe(path string, file []byte, about map[string]string, tensors []Tenso
 	if err == nil {
 		err = f.Meta.Check()
 	}
-	if err == nil {
-		err = readWords(filepath.Join(filepath.Dir(path), WordsFile), &f.Meta)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: its metadata: %w", path, err)
 	}
 	for _, t := range tensors {
 		f.tensors[t.Name] = t
 	}
+	if f.Meta.Text != nil {
+		if f.Meta.Text.Vocabulary, err = f.words(about[metaWords]); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	return f, nil
 }
 
-// readWords reads the vocabulary of a text that weights were trained on, if it lies beside them: without it they can
-// be trained on.
-func readWords(path string, m *data.Meta) error {
-	if m.Text == nil {
-		return nil
+// words is the vocabulary of a text, of a sha256 if that is known. A snapshot has it; to weights it lies beside them,
+// or is in the snapshot there. Where there is none they can still be trained on.
+func (f *Saved) words(sum string) (v *text.Vocabulary, err error) {
+	dir := filepath.Dir(f.path)
+	t, own := f.tensors[tensorWords]
+	if own {
+		v, err = text.ParseVocabulary(t.Data, sum)
+	} else {
+		v, err = text.ReadVocabulary(filepath.Join(dir, WordsFile), sum)
 	}
-	v, err := text.ReadVocabulary(path)
+	if n := f.Meta.Features - f.Meta.Text.Buckets; err == nil && len(v.Words) != n {
+		err = fmt.Errorf("%s has %d words, and the weights %d", WordsFile, len(v.Words), n)
+	}
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case len(v.Words)+m.Text.Buckets != m.Features:
-		return fmt.Errorf("%s has %d words, and the weights %d", path, len(v.Words), m.Features-m.Text.Buckets)
+	case own || err == nil:
+		return v, err
+	case f.Pos != nil: // a snapshot of an earlier version, to be resumed: the data has the words
+		return nil, nil
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
 	}
-	m.Text.Vocabulary = v
-	return nil
+	if s, err := ReadSaved(filepath.Join(dir, SnapshotFile)); err == nil && sum != "" {
+		v, _ = text.ParseVocabulary(s.tensors[tensorWords].Data, sum) // nil if it has none, or those of another run
+	}
+	return v, nil
 }
 
 // Weights are the model's weights in memory order.

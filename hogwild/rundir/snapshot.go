@@ -61,13 +61,15 @@ const (
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk of all nodes
 	tensorOuter  = "hogwild.outer"  // several nodes: the momentum of the outer step
 	tensorDual   = "hogwild.dual"   // the bits of the dual variables of all rows
+	tensorWords  = "hogwild.words"  // of a text: the vocabulary, as WordsFile has it
 	tensorBest   = "hogwild.best"   // with a validation set: the plain weights of the best epoch, see Best
 )
 
-// Metadata: the settings of the run, and in which form tensorExact is.
+// Metadata: the settings of the run, in which form tensorExact is, and the sha256 of the vocabulary.
 const (
 	metaConfig = "hogwild.config"
 	metaForm   = "hogwild.centered"
+	metaWords  = "hogwild.words"
 )
 
 // Position is how far a run has come.
@@ -284,6 +286,9 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 	if s.Best != nil {
 		tensors = append(tensors, FloatTensor(tensorBest, []int{len(s.Best)}, s.Best))
 	}
+	if lines, _ := s.words(); lines != nil {
+		tensors = append(tensors, Tensor{tensorWords, "U8", []int{len(lines)}, lines})
+	}
 	if s.Pos.Within {
 		tensors = append(tensors, FloatTensor(tensorSlots, []int{len(s.slots)}, s.slots),
 			uint64Tensor(tensorChunks, s.chunks))
@@ -303,12 +308,24 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 func (s *Snapshot) metadata() (map[string]string, error) {
 	settings, err1 := json.Marshal(s.Job)
 	meta, err2 := json.Marshal(s.Meta)
-	return map[string]string{
+	about := map[string]string{
 		"format":          "pt", // what PyTorch's loaders look for
 		"hogwild.version": config.Version,
 		metaConfig:        string(settings),
 		"hogwild.data":    string(meta),
-	}, errors.Join(err1, err2)
+	}
+	if _, sum := s.words(); sum != "" {
+		about[metaWords] = sum
+	}
+	return about, errors.Join(err1, err2)
+}
+
+// words are the vocabulary as WordsFile has it, and its sha256; nil of what is no text.
+func (s *Snapshot) words() (lines []byte, sum string) {
+	if t := s.Meta.Text; t != nil && t.Vocabulary != nil {
+		return t.Vocabulary.File()
+	}
+	return nil, ""
 }
 
 // plainTensors are those of the weights as they are now.

@@ -1,14 +1,18 @@
 package text
 
 import (
-	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
-	"io"
-	"os"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"hogwild/hogwild/data/format"
+	"hogwild/internal/atomicfile"
 )
 
 // Vocabulary is the words of a text by falling count; of equal ones the first in the text comes first. A word's
@@ -17,8 +21,11 @@ type Vocabulary struct {
 	Words  []string
 	Counts []int64
 
-	once sync.Once
-	ids  map[string]int
+	once  sync.Once
+	ids   map[string]int
+	filed sync.Once
+	lines []byte
+	sum   string
 }
 
 // ID is the number of a word.
@@ -63,31 +70,56 @@ func From(words []uint8, counts []int64) *Vocabulary {
 	return &Vocabulary{Words: list, Counts: slices.Clone(counts)}
 }
 
-// Write writes a line "word count" for each word, as word2vec.c's -save-vocab does.
-func (v *Vocabulary) Write(to io.Writer) error {
-	w := bufio.NewWriter(to)
-	for i, word := range v.Words {
-		fmt.Fprintln(w, word, v.Counts[i])
-	}
-	return w.Flush()
+// File is words.txt, and its sha256: a line "word count" for each word, as word2vec.c's -save-vocab writes it.
+func (v *Vocabulary) File() (lines []byte, sum string) {
+	v.filed.Do(func() {
+		v.lines = make([]byte, 0, v.Size()+8*len(v.Words))
+		for i, word := range v.Words {
+			v.lines = append(strconv.AppendInt(append(append(v.lines, word...), ' '), v.Counts[i], 10), '\n')
+		}
+		v.sum = sumOf(v.lines)
+	})
+	return v.lines, v.sum
 }
 
-// ReadVocabulary reads what Write has written.
-func ReadVocabulary(path string) (*Vocabulary, error) {
-	file, err := os.Open(path)
+func sumOf(lines []byte) string {
+	sum := sha256.Sum256(lines)
+	return hex.EncodeToString(sum[:])
+}
+
+// ReadVocabulary reads words.txt, whose sha256 is to be sum; "": it is not known.
+func ReadVocabulary(path string, sum string) (*Vocabulary, error) {
+	lines, err := atomicfile.Read(path, format.DefaultMemory())
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	v, lines := &Vocabulary{}, bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		word, text, _ := strings.Cut(lines.Text(), " ")
-		count, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || word == "" {
-			return nil, fmt.Errorf("%s:%d: want a word and its count", path, len(v.Words)+1)
-		}
-		v.Words, v.Counts = append(v.Words, word), append(v.Counts, count)
+	v, err := ParseVocabulary(lines, sum)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return v, lines.Err()
+	return v, nil
+}
+
+// errOther is for words that may well be some, of other weights.
+var errOther = errors.New("not the words of these weights: bring back the file that was saved with them")
+
+// ParseVocabulary reads what File has made. Without a sum it still refuses lines that no File has in this order.
+func ParseVocabulary(lines []byte, sum string) (*Vocabulary, error) {
+	if sum != "" && sumOf(lines) != sum {
+		return nil, errOther
+	}
+	v, last := &Vocabulary{}, int64(math.MaxInt64)
+	for line := range strings.Lines(string(lines)) {
+		word, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		count, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || word == "" || count < 1 || count > last {
+			return nil, fmt.Errorf("line %d: want a word and its count, the most frequent first: bring back the file of "+
+				"the run", len(v.Words)+1)
+		}
+		v.Words, v.Counts, last = append(v.Words, word), append(v.Counts, count), count
+	}
+	if len(v.index()) != len(v.Words) {
+		return nil, errors.New("a word is there twice: bring back the file of the run")
+	}
+	return v, nil
 }
