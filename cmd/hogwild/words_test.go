@@ -1,15 +1,21 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/saved"
 	"hogwild/hogwild/words"
@@ -231,6 +237,81 @@ func TestLearnsAsGensim(t *testing.T) {
 			if off := math.Abs(means[1]/means[0] - 1); !(off <= most) {
 				t.Errorf("%s: %s is %.4f, gensim has %.4f", mode, what, means[1], means[0])
 			}
+		}
+	}
+}
+
+// answered is the status of a command and what it says, unless it waits for something.
+func answered(t *testing.T, line string) (status int, said string) {
+	t.Helper()
+	done := make(chan string, 1)
+	go func() {
+		var out, err bytes.Buffer
+		status = execute(strings.Fields(line), &out, &err)
+		done <- err.String()
+	}()
+	select {
+	case said = <-done:
+		return status, said
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("hogwild %s: it waits", line)
+		return 0, ""
+	}
+}
+
+// TestReadersOfWordsOpenFiles: all that reads words, vectors or a trace refuses a pipe that nobody writes to, and a device
+// without an end. A run is resumed: its snapshot has the words.
+func TestReadersOfWordsOpenFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	wordFiles(t)
+	call(t, "train", "--data", "lines.txt", "--model", "text:3", "--epochs", "1", "--run", "run", "--quiet", "--json")
+	for what, put := range map[string]func(path string) error{
+		"pipe":   func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"device": func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		err := errors.Join(os.RemoveAll("bad"), os.CopyFS("bad", os.DirFS("run")), os.Remove("bad/words.txt"),
+			os.Remove("bad/result.json"), put("bad/words.txt"), put("bad/result.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			"nearest bad/words.txt a", "nearest bad a", "eval bad --data lines.txt", "predict bad --data lines.txt",
+			"export bad --to vec", "export bad --to fasttext",
+			"train --data lines.txt --model text:3 --init bad --run none",
+			"train --data digits:300 --model softmax --mode clock:trace:bad --run none",
+		} {
+			if status, said := answered(t, line); status != 2 || !strings.Contains(said, what) ||
+				!strings.Contains(said, ", not a file") {
+				t.Errorf("%s of a %s: status %d, %s", line, what, status, said)
+			}
+		}
+		if status, said := answered(t, "train --resume bad --epochs 2 --quiet --json"); status != 0 {
+			t.Errorf("resumed beside a %s: %s", what, said)
+		}
+		if info, err := os.Lstat(filepath.Join("bad", "words.txt")); err != nil || !info.Mode().IsRegular() {
+			t.Errorf("words.txt of the resumed run: %v", err)
+		}
+	}
+}
+
+// TestLongWordsAreReadBack: a word of megabytes, such as a picture in base64, trains, so all else takes it too.
+func TestLongWordsAreReadBack(t *testing.T) {
+	t.Chdir(t.TempDir())
+	long := strings.Repeat("aGVsbG8", 200_000)
+	text := strings.Repeat("__label__a the cat sat\n__label__b the dog ran\n", 40) + "__label__a " + long + " cat\n"
+	err := errors.Join(os.WriteFile("l.txt", []byte(text), 0o666), os.WriteFile("t.txt", []byte("__label__a cat\n"), 0o666))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, "train", "--data", "l.txt", "--test", "t.txt", "--model", "text:4", "--epochs", "1", "--run", "r", "--quiet",
+		"--json")
+	call(t, "eval", "r", "--data", "l.txt", "--json")
+	call(t, "predict", "r", "--data", "l.txt")
+	call(t, "train", "--resume", "r", "--epochs", "2", "--quiet", "--json")
+	for _, kind := range []string{"vec", "bin"} {
+		call(t, "export", "r", "--to", kind, "--out", "v."+kind)
+		if near := call(t, "nearest", "v."+kind, "cat", "--top", "20"); !strings.Contains(near, long) {
+			t.Errorf("the %s has no long word", kind)
 		}
 	}
 }

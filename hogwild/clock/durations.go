@@ -3,12 +3,13 @@ package clock
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/atomicfile"
 )
 
 // durations are how long the gradients of workers take: see config.SpeedsHelp. Those that are drawn depend on the seed,
@@ -45,9 +46,12 @@ func Workers(s config.Speeds) int {
 	return d.N
 }
 
+// mostTrace is how many bytes a report may have: more than one of as many workers as can be played.
+const mostTrace = 64 << 20
+
 // readTrace reads how long the steps of a run's workers took, from its report.
 func readTrace(folder string) (all [][]bar, err error) {
-	text, err := os.ReadFile(filepath.Join(folder, "result.json"))
+	text, err := atomicfile.Read(filepath.Join(folder, "result.json"), mostTrace)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +73,9 @@ func readTrace(folder string) (all [][]bar, err error) {
 		if total > 0 {
 			all = append(all, bars)
 		}
+	}
+	if len(all) > config.MostVirtual {
+		return nil, fmt.Errorf("its report has %d workers, and at most %d can be played", len(all), config.MostVirtual)
 	}
 	if len(all) == 0 {
 		return nil, errors.New("its report does not say how long steps took: name a run of mode async, atomic, " +

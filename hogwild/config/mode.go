@@ -98,8 +98,8 @@ func (m *Mode) Set(text string) error {
 	}
 	delay, random := strings.CutPrefix(delay, geometricText)
 	k, err := strconv.Atoi(delay)
-	if err != nil || k < 0 || k >= mostVirtual {
-		return fmt.Errorf("write delayed:K or delayed:geometric:K, with K from 0 to %d updates", mostVirtual-1)
+	if err != nil || k < 0 || k >= MostVirtual {
+		return fmt.Errorf("write delayed:K or delayed:geometric:K, with K from 0 to %d updates", MostVirtual-1)
 	}
 	if *m = DelayedBy(k); random {
 		m.Speeds.Kind = AnyLands

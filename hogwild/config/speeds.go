@@ -48,7 +48,8 @@ var speedForms = map[SpeedKind]string{Equal: "equal:N", Slow: "slow:N,M,D", Sqrt
 
 var errSpeeds = errors.New("choose equal:N, slow:N,M,D, sqrt:N, lognormal:N,S, exp:N, outage:N,P,T or trace:RUN")
 
-const mostVirtual = 1 << 16 // workers: each holds a gradient
+// MostVirtual is how many virtual workers there are at most: each holds a gradient.
+const MostVirtual = 1 << 16
 
 // parseSpeeds reads speeds.
 func parseSpeeds(text string) (s Speeds, err error) {
@@ -79,8 +80,8 @@ func parseSpeeds(text string) (s Speeds, err error) {
 
 // with is s with its numbers.
 func (s Speeds) with(x []float64) (Speeds, error) {
-	if s.N = int(x[0]); float64(s.N) != x[0] || s.N < 1 || s.N > mostVirtual {
-		return s, fmt.Errorf("%g virtual workers: give a number from 1 to %d", x[0], mostVirtual)
+	if s.N = int(x[0]); float64(s.N) != x[0] || s.N < 1 || s.N > MostVirtual {
+		return s, fmt.Errorf("%g virtual workers: give a number from 1 to %d", x[0], MostVirtual)
 	}
 	const most = 1e6
 	switch s.Kind {

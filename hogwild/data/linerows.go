@@ -61,9 +61,9 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 		s.Ptr[i+1] = s.Ptr[i] + int64(n)
 	}
 	err = windows(l.src.Room.Space(), s, len(rows), func(from, to int) {
-		l.each(rows, like, from, to, func(at int, f *text.Features, line []byte) {
+		l.each(rows, like, from, to, (*text.Features).Of, func(at int, ids []uint32) {
 			part := s.Val[s.Ptr[at]:s.Ptr[at+1]]
-			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], f.Of(line))
+			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], ids)
 			for k := range part {
 				part[k] = 1 / float32(len(part))
 			}
@@ -80,7 +80,7 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 // sizes are how many features rows have; rows that have none are left out.
 func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 	all := make([]int32, len(rows))
-	l.each(rows, like, 0, len(rows), func(at int, f *text.Features, line []byte) { all[at] = int32(f.Count(line)) })
+	l.each(rows, like, 0, len(rows), (*text.Features).Find, func(at int, ids []uint32) { all[at] = int32(len(ids)) })
 	for at, n := range all {
 		if n > 0 {
 			kept, sizes = append(kept, rows[at]), append(sizes, n)
@@ -92,18 +92,27 @@ func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 	return kept, sizes
 }
 
-// each calls do with some rows, by all processors, or in the order of the file where that does not fit in memory.
-func (l *lines) each(rows []int32, like *Meta, from, to int, do func(at int, f *text.Features, line []byte)) {
+// each calls do with the features of some rows, by all processors, or in the order of the file where that does not fit
+// in memory. Those of a line with several labels are found once for all that stand behind one another.
+func (l *lines) each(rows []int32, like *Meta, from, to int, find func(*text.Features, []byte) []uint32,
+	do func(at int, ids []uint32)) {
+	finder := func() func(at, i int) {
+		f, line, ids := text.NewFeatures(like.Text), -1, []uint32(nil)
+		return func(at, i int) {
+			if l.rows[i].at != line {
+				line, ids = l.rows[i].at, find(f, l.line(int32(i)))
+			}
+			do(at, ids)
+		}
+	}
 	if sp := l.src.Room.Space(); sp != nil {
-		f := text.NewFeatures(like.Text)
-		inOrder(sp, from, to, func(at int) int { return int(rows[at]) },
-			func(at, i int) { do(at, f, l.line(int32(i))) })
+		inOrder(sp, from, to, func(at int) int { return int(rows[at]) }, finder())
 		return
 	}
 	parallel(to-from, func(a, b int) {
-		f := text.NewFeatures(like.Text)
+		of := finder()
 		for at := from + a; at < from+b; at++ {
-			do(at, f, l.line(rows[at]))
+			of(at, int(rows[at]))
 		}
 	})
 }

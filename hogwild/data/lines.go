@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"iter"
@@ -92,11 +93,10 @@ func (o Options) isTable(path string, like *Meta) bool {
 // findLines finds the labels in the lines of a text.
 func (l *lines) findLines(number func(name string) int32) error {
 	l.text = l.src.Text
-	for at, line := 0, 1; at < len(l.text); line++ {
-		end := text.LineEnd(l.text, at)
+	for at, end := range text.Lines(l.text) {
 		if end-at > longestLine {
-			return l.src.Errorf("line %d has more than %s: does each text have a line of its own?", line,
-				human.Bytes(longestLine))
+			return l.src.Errorf("line %d has more than %s: does each text have a line of its own?",
+				1+bytes.Count(l.text[:at], []byte("\n")), human.Bytes(longestLine))
 		}
 		n := len(l.rows)
 		l.meta.Text.EachLabel(l.text[at:end], func(name []byte) {
@@ -105,7 +105,6 @@ func (l *lines) findLines(number func(name string) int32) error {
 		if len(l.rows) == n {
 			l.rows = append(l.rows, labelled{at, int32(end - at), -1})
 		}
-		at = end
 	}
 	return nil
 }

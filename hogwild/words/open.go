@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/vec"
 )
@@ -33,7 +34,7 @@ func open(path string) (*Vectors, error) {
 	case err != nil:
 		return nil, config.Usage("%w", err)
 	case !info.IsDir() && filepath.Ext(path) != ".safetensors":
-		return read(path)
+		return read(path, format.NewBudget(0))
 	}
 	f, err := rundir.ReadWeights(path, 0)
 	if err != nil {

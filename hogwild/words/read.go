@@ -5,41 +5,66 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data/format"
+	"hogwild/internal/atomicfile"
+	"hogwild/internal/human"
 )
 
+// Bytes that a word, and a row of numbers as text, may have. No line of a text to train on has a longer word.
+const (
+	mostWord = 16 << 20
+	mostRow  = 2 << 20
+)
+
+// mostUnpacked is how many bytes a packed file may become for each of its own: digits of vectors become two or three.
+const mostUnpacked = 16
+
 // read reads vectors as word2vec.c writes them: "words K", and then for each word the word, a space and its numbers, as
-// float32 of little end or as text in a line.
-func read(path string) (*Vectors, error) {
-	file, err := os.Open(path)
+// float32 of little end or as text in a line. What it holds counts in room.
+func read(path string, room *format.Budget) (*Vectors, error) {
+	file, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, config.Usage("%w", err)
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 1<<20)
+	in, left := bufio.NewReaderSize(file, 1<<20), &io.LimitedReader{N: 1}
 	if head, _ := in.Peek(2); bytes.Equal(head, []byte("\x1f\x8b")) {
 		unpacked, err := gzip.NewReader(in)
 		if err != nil {
 			return nil, config.Usage("%s: %w", path, err)
 		}
-		in = bufio.NewReaderSize(unpacked, 1<<20)
+		info, err := file.Stat()
+		if err != nil {
+			return nil, config.Usage("%w", err)
+		}
+		left = &io.LimitedReader{R: unpacked, N: 16<<20 + mostUnpacked*info.Size()}
+		in = bufio.NewReaderSize(left, 1<<20)
 	}
-	v, err := readVectors(in)
+	v, err := readVectors(path, in, room)
+	if left.N == 0 {
+		return nil, config.Usage("%s: it unpacks to more than %d times its size, which no vectors do: unpack it first "+
+			"(gunzip)", path, mostUnpacked)
+	}
+	if full := (*format.MemoryError)(nil); errors.As(err, &full) {
+		full.Of, full.Cure = path, "free memory, or name a smaller file"
+		return nil, config.Usage("%w", err)
+	}
 	if err != nil {
 		return nil, config.Usage("%s: %w; want a run, or vectors as word2vec writes them (.vec, .bin)", path, err)
 	}
 	return v, nil
 }
 
-func readVectors(in *bufio.Reader) (*Vectors, error) {
-	head, err := line(in)
+func readVectors(path string, in *bufio.Reader, room *format.Budget) (*Vectors, error) {
+	head, err := upTo(in, '\n', mostRow)
 	if err != nil {
 		return nil, err
 	}
@@ -47,15 +72,21 @@ func readVectors(in *bufio.Reader) (*Vectors, error) {
 	if _, err := fmt.Sscanf(head, "%d %d", &n, &k); err != nil || n < 1 || k < 1 || k > 1<<16 {
 		return nil, fmt.Errorf("the first line is not the numbers of words and of numbers a word")
 	}
-	v := &Vectors{K: k}
-	start, _ := in.Peek(4096)
-	asText := isText(start, k)
+	v, asText := &Vectors{K: k}, false
 	for i := range n {
-		word, err := in.ReadString(' ')
+		word, err := upTo(in, ' ', mostWord)
 		if err != nil {
-			return nil, fmt.Errorf("it ends after %d of %d words", i, n)
+			return nil, fmt.Errorf("after %d of %d words: %w", i, n, err)
+		}
+		// the vector, the same of length 1, and what growing arrays have free
+		if err := room.Take(path, int64(len(word))+48+12*int64(k), "its vectors"); err != nil {
+			return nil, err
 		}
 		v.Words = append(v.Words, strings.TrimLeft(strings.TrimSuffix(word, " "), "\n"))
+		if i == 0 {
+			start, _ := in.Peek(4096)
+			asText = isText(start)
+		}
 		if asText {
 			err = v.addText(in)
 		} else {
@@ -68,20 +99,23 @@ func readVectors(in *bufio.Reader) (*Vectors, error) {
 	return v, nil
 }
 
-// isText reports whether behind the first word there are numbers as text.
-func isText(start []byte, k int) bool {
-	row, _, _ := bytes.Cut(start, []byte("\n"))
+// isText reports whether what follows the first word are numbers as text.
+func isText(start []byte) bool {
+	row, _, whole := bytes.Cut(start, []byte("\n"))
 	fields := bytes.Fields(row)
-	for _, f := range fields[min(1, len(fields)):min(len(fields), k)] { // the last one may be cut
+	if !whole && len(fields) > 1 {
+		fields = fields[:len(fields)-1] // it may be cut
+	}
+	for _, f := range fields {
 		if _, err := strconv.ParseFloat(string(f), 32); err != nil {
 			return false
 		}
 	}
-	return len(fields) > 1
+	return len(fields) > 0
 }
 
 func (v *Vectors) addText(in *bufio.Reader) error {
-	row, err := line(in)
+	row, err := upTo(in, '\n', mostRow)
 	if err != nil {
 		return err
 	}
@@ -110,14 +144,21 @@ func (v *Vectors) addFloats(in *bufio.Reader) error {
 	return nil
 }
 
-// line is the next line, of bounded length.
-func line(in *bufio.Reader) (string, error) {
-	text, err := in.ReadString('\n')
-	if err == io.EOF && text != "" {
-		err = nil
+// upTo is what comes up to a byte, most bytes at most. At the end of the file the byte may be missing.
+func upTo(in *bufio.Reader, end byte, most int) (string, error) {
+	var text []byte
+	for {
+		part, err := in.ReadSlice(end)
+		text = append(text, part...)
+		switch {
+		case len(text) > most:
+			return "", fmt.Errorf("more than %s without a blank or an end of the line", human.Bytes(int64(most)))
+		case err == nil || err == io.EOF && len(text) > 0:
+			return string(text), nil
+		case err == io.EOF:
+			return "", errors.New("the file ends there")
+		case err != bufio.ErrBufferFull:
+			return "", err
+		}
 	}
-	if err == nil && len(text) > 1<<21 {
-		err = fmt.Errorf("a line of %d bytes", len(text))
-	}
-	return text, err
 }

@@ -2,23 +2,39 @@ package text
 
 import (
 	"bytes"
+	"iter"
 	"slices"
 )
 
 // endOfLine is the word that fastText has at the end of each line.
 const endOfLine = "</s>"
 
-// LineEnd is where the line ends that begins at a byte: behind its newline, or behind a word </s>, which ends a line
-// for fastText.
-func LineEnd(b []byte, at int) int {
-	end := len(b)
-	if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
-		end = at + n + 1
+// Lines are where the lines of a text begin and end: see LineEnd.
+func Lines(b []byte) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		newline := 0 // where the newest one ends: it is looked for once, however many words </s> come before it
+		for from := 0; from < len(b); {
+			if from == newline {
+				if newline = from + 1 + bytes.IndexByte(b[from:], '\n'); newline == from {
+					newline = len(b)
+				}
+			}
+			to := LineEnd(b[:newline], from)
+			if !yield(from, to) {
+				return
+			}
+			from = to
+		}
 	}
+}
+
+// LineEnd is where the line ends that begins at a byte of b, which ends at the first newline: there, or behind a word
+// </s>, which ends a line for fastText.
+func LineEnd(b []byte, at int) int {
 	for i := at; ; i++ {
-		n := bytes.Index(b[i:end], []byte(endOfLine))
+		n := bytes.Index(b[i:], []byte(endOfLine))
 		if n < 0 {
-			return end
+			return len(b)
 		}
 		i += n
 		to := i + len(endOfLine)
@@ -51,7 +67,7 @@ func (o *Options) EachLabel(line []byte, do func(label []byte)) {
 		if at += n; at == 0 || blank[line[at-1]]&2 != 0 {
 			do(line[from:to])
 		}
-		at = from
+		at = to // what else is in this word begins none
 	}
 }
 
@@ -69,13 +85,12 @@ func NewFeatures(o *Options) *Features { return &Features{o: o} }
 // Of are the features of a line in rising order, each as often as it occurs, valid until the next call. They are the
 // inputs that fastText's Dictionary::getLine finds: words that the vocabulary lacks are in sequences too.
 func (f *Features) Of(line []byte) []uint32 {
-	f.Count(line)
-	slices.Sort(f.ids)
+	slices.Sort(f.Find(line))
 	return f.ids
 }
 
-// Count is how many features Of finds.
-func (f *Features) Count(line []byte) int {
+// Find is Of in another order.
+func (f *Features) Find(line []byte) []uint32 {
 	f.ids, f.hashes = f.ids[:0], f.hashes[:0]
 	label, ids := []byte(f.o.Label), f.o.Vocabulary.index()
 	each(line, func(word []byte) {
@@ -96,7 +111,7 @@ func (f *Features) Count(line []byte) int {
 			f.ids = append(f.ids, uint32(len(ids))+uint32(h%uint64(f.o.Buckets)))
 		}
 	}
-	return len(f.ids)
+	return f.ids
 }
 
 // hash is fastText's: FNV-1a of bytes with signs.

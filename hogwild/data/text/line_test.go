@@ -1,10 +1,12 @@
 package text
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -38,11 +40,9 @@ func TestLinesAreFastTexts(t *testing.T) {
 	}
 	o := &Options{Kind: Labels, MinCount: want.MinCount, NGrams: want.NGrams, Buckets: want.Buckets, Label: "__label__"}
 	c, labels := NewCounter(), map[string]int64{}
-	for at := 0; at < len(all); {
-		end := LineEnd(all, at)
+	for at, end := range Lines(all) {
 		c.Line(all[at:end], int64(at), o.Label)
 		o.EachLabel(all[at:end], func(label []byte) { labels[string(label)]++ })
-		at = end
 	}
 	v := Join([]*Counter{c}, o.MinCount)
 	if len(v.Words) != len(want.Words) || len(labels) != len(want.Labels) {
@@ -81,6 +81,42 @@ func TestLinesAreFastTexts(t *testing.T) {
 		}
 		if len(got) != len(line.Words) {
 			t.Errorf("%q has %d inputs, want %d", line.Text, len(got), len(line.Words))
+		}
+	}
+}
+
+// TestLongLines: lines of megabytes that consist of what may begin a label, or end a line. Whoever looks at all that
+// follows each time is at it for hours.
+func TestLongLines(t *testing.T) {
+	o := &Options{Kind: Labels, Label: LabelPrefix}
+	for _, text := range []string{
+		strings.Repeat(LabelPrefix, 1<<20), "a " + strings.Repeat("_"+LabelPrefix, 1<<20) + " " + LabelPrefix + "b\n",
+		strings.Repeat(endOfLine+" ", 1<<21), strings.Repeat("a"+endOfLine, 1<<20) + "\nb\n", "\n\na\n\n",
+	} {
+		var lines, labels []string
+		for from, to := range Lines([]byte(text)) {
+			lines = append(lines, text[from:to])
+			o.EachLabel([]byte(text[from:to]), func(label []byte) { labels = append(labels, string(label)) })
+		}
+		if strings.Join(lines, "") != text {
+			t.Errorf("%.20q: %d lines are not the text", text, len(lines))
+		}
+		ends, want := 0, 0
+		for line := range strings.Lines(text) {
+			for word := range bytes.FieldsSeq([]byte(line)) {
+				if string(word) == endOfLine {
+					ends++
+				}
+				if bytes.HasPrefix(word, []byte(LabelPrefix)) {
+					want++
+				}
+			}
+			if !strings.HasSuffix(line, endOfLine) {
+				ends++
+			}
+		}
+		if len(lines) != ends || len(labels) != want {
+			t.Errorf("%.20q: %d lines and %d labels, want %d and %d", text, len(lines), len(labels), ends, want)
 		}
 	}
 }
