@@ -292,3 +292,27 @@ func FuzzLabels(f *testing.F) {
 		}
 	})
 }
+
+// TestTextIsUTF8: text in another encoding is refused with its line, wherever it is, as a corpus and as lines with
+// labels; of rows to be predicted too. Whole characters of all lengths are read.
+func TestTextIsUTF8(t *testing.T) {
+	line := "__label__a café 日本 😀 the cat\n__label__b the dog\n"
+	for _, before := range []int{0, 7, 40_000} { // the last is in the second piece of the text
+		for _, wrong := range []string{"m\xfcll", "\xe2\x82", "\xed\xa0\x80", "\xc0\xaf"} {
+			path := corpusFile(t, "a.txt", strings.Repeat(line, before/2)+"__label__"+wrong+" x\n"+strings.Repeat(line, 30))
+			at := fmt.Sprintf("a.txt:%d: ", 1+before/2*2)
+			for _, o := range []Options{{Task: text.Labels, Text: byLabels(1)}, {Task: text.Words, Text: words(1)}} {
+				o.Path, o.Seed = path, 1
+				_, err := LoadSets(o)
+				check.Error(t, err, at, "is not UTF-8 text", "iconv -f WINDOWS-1252")
+			}
+			good, err := LoadSets(Options{Path: corpusFile(t, "b.txt", strings.Repeat(line, 30)), Task: text.Labels,
+				Text: byLabels(1), Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Stream(Inputs{Path: path, Like: good.Train.Meta}, func(*Piece) error { return nil })
+			check.Error(t, err, at, "is not UTF-8 text")
+		}
+	}
+}

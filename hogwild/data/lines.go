@@ -93,6 +93,9 @@ func (o Options) isTable(path string, like *Meta) bool {
 // findLines finds the labels in the lines of a text.
 func (l *lines) findLines(number func(name string) int32) error {
 	l.text = l.src.Text
+	if err := l.src.CheckLines(l.text, 0); err != nil {
+		return err
+	}
 	for at, end := range text.Lines(l.text) {
 		if end-at > longestLine {
 			return l.src.Errorf("line %d has more than %s: does each text have a line of its own?",

@@ -1,8 +1,6 @@
 package data
 
 import (
-	"unicode/utf8"
-
 	"hogwild/hogwild/data/text"
 )
 
@@ -89,16 +87,7 @@ func (o Options) corpus(c *text.Corpus) (m Meta, err error) {
 
 // noteCorpus says what the text has, and what of it is left out.
 func noteCorpus(m *Meta, c *text.Corpus) {
-	all, odd := c.Words[forTraining], 0
+	all := c.Words[forTraining]
 	m.notef("%s words in %s sentences; %s of them (%.2f%%) occur less than %d times and are left out", count(int(all)),
 		count(int(c.Sentences)), count(int(all)-m.Rows), 100*float64(int(all)-m.Rows)/float64(all), m.Text.MinCount)
-	for _, w := range m.Text.Vocabulary.Words {
-		if !utf8.ValidString(w) {
-			odd++
-		}
-	}
-	if odd > 0 {
-		m.notef("warning: %s of %s different words are not UTF-8; to convert the text: iconv -f WINDOWS-1252 -t UTF-8 "+
-			"OLD >NEW", count(odd), count(m.Features))
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"hogwild/internal/human"
 )
@@ -234,15 +233,6 @@ func (c *cells) texts() []string {
 		texts[j] = string(x.text)
 	}
 	return texts
-}
-
-// checkUTF8 refuses a text in another encoding.
-func (t *table) checkUTF8(line int, cell []byte) error {
-	if utf8.Valid(cell) {
-		return nil
-	}
-	return fmt.Errorf("data: %s:%d: %s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 "+
-		"OLD >NEW (or from the encoding that it has)", t.Path, line, human.Quote(string(cell)))
 }
 
 // mostRow is how many bytes a row may have: a million columns of 16. A quote that is never closed

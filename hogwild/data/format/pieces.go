@@ -29,7 +29,7 @@ type Piece struct {
 func Slots() int { return min(runtime.GOMAXPROCS(0), 8) + 1 }
 
 // Pieces reads a text as it comes, and has all processors work on its pieces. Then it calls take with each, in the
-// order of the text, one after the other. The Source that it returns has no Text.
+// order of the text, one after the other. Text that is not UTF-8 is an error. The Source that it returns has no Text.
 func Pieces(path string, room *Budget, work func(*Piece), take func(*Piece) error) (s *Source, err error) {
 	s = &Source{Path: path, Room: room}
 	in, err := s.begin()
@@ -38,12 +38,19 @@ func Pieces(path string, room *Budget, work func(*Piece), take func(*Piece) erro
 	}
 	defer s.Close()
 	ring, c := make([]*Piece, Slots()), cutter{Source: s, in: in}
-	oldest := 0
+	oldest, lines := 0, 0
+	taken := func(p *Piece) error {
+		if err := s.CheckLines(p.Text, lines); err != nil {
+			return err
+		}
+		lines += bytes.Count(p.Text, []byte("\n"))
+		return take(p)
+	}
 	defer func() {
 		for ; oldest < c.n; oldest++ {
 			p := ring[oldest%len(ring)]
 			if <-p.done; err == nil {
-				err = take(p)
+				err = taken(p)
 			}
 		}
 	}()
@@ -55,7 +62,7 @@ func Pieces(path string, room *Budget, work func(*Piece), take func(*Piece) erro
 		} else {
 			oldest++
 			<-p.done
-			err = take(p)
+			err = taken(p)
 		}
 		if err == nil {
 			err = c.next(p)

@@ -13,8 +13,11 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/internal/human"
 )
 
 // StdinName is the path that means standard input, stdinTitle what messages call it.
@@ -284,6 +287,32 @@ func (s *Source) Done() {
 // Errorf is an error about the file as a whole.
 func (s *Source) Errorf(format string, args ...any) error {
 	return fmt.Errorf("data: %s: %s", s.Path, fmt.Sprintf(format, args...))
+}
+
+// checkUTF8 refuses what is in a line if it is in another encoding.
+func (s *Source) checkUTF8(line int, text []byte) error {
+	if utf8.Valid(text) {
+		return nil
+	}
+	return fmt.Errorf("data: %s:%d: %s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 "+
+		"OLD >NEW (or from the encoding that it has)", s.Path, line, human.Quote(string(text)))
+}
+
+// CheckLines refuses text in another encoding, before which there are so many lines. The error has the first word that
+// is.
+func (s *Source) CheckLines(text []byte, line int) error {
+	if utf8.Valid(text) {
+		return nil
+	}
+	for of := range bytes.Lines(text) {
+		line++
+		for word := range bytes.FieldsSeq(of) {
+			if err := s.checkUTF8(line, word); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // beginning is what r holds once it has a line that is neither blank nor a comment.

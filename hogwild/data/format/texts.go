@@ -163,7 +163,7 @@ func OpenLines(s *Source) *File {
 				return s.failed(err)
 			}
 			row.Bytes = line
-			return nil
+			return s.CheckLines(line, row.Line-1)
 		}
 	}
 	return f
