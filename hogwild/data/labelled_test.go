@@ -316,3 +316,22 @@ func TestTextIsUTF8(t *testing.T) {
 		}
 	}
 }
+
+// TestManyWordsTakeMemory: different words count as what they take, not as their letters, and before they are all there.
+func TestManyWordsTakeMemory(t *testing.T) {
+	var b strings.Builder
+	for i := range 400_000 {
+		if i%10 == 0 {
+			fmt.Fprintf(&b, "\n__label__%d", i/10%2)
+		}
+		fmt.Fprintf(&b, " w%06d", i)
+	}
+	path := corpusFile(t, "a.txt", b.String())
+	const room = 40 << 20 // and the words take 140 MB
+	for _, o := range []Options{{Task: text.Labels, Text: byLabels(1)}, {Task: text.Words, Text: words(1)}} {
+		o.Path, o.Seed, o.MaxMemory = path, 1, room
+		var err error
+		check.Bounded(t, 3*room, func() { _, err = LoadSets(o) })
+		check.Error(t, err, "its words", "--max-memory")
+	}
+}

@@ -206,21 +206,29 @@ func (l *lines) number(training []int32) error {
 func (l *lines) vocabulary(rows []int32) (*text.Vocabulary, error) {
 	var all []*text.Counter
 	var lock sync.Mutex
+	var full error
+	room := l.src.Room
 	parallel(len(rows), func(from, to int) {
 		c := text.NewCounter()
-		for _, i := range rows[from:to] {
+		err := error(nil)
+		for n := from; n < to && err == nil; n++ {
+			i := rows[n]
 			c.Line(l.line(i), int64(l.rows[i].at), l.meta.Text.Label)
+			err = c.Take(l.src.Path, room, 1<<20)
 		}
+		err = cmp.Or(err, c.Take(l.src.Path, room, 0))
 		lock.Lock()
 		defer lock.Unlock()
-		all = append(all, c)
+		all, full = append(all, c), cmp.Or(full, err)
 	})
-	for _, c := range all {
-		if err := l.src.Room.Take(l.src.Path, c.Held(), "its words"); err != nil {
-			return nil, err
-		}
+	if full != nil {
+		return nil, full
 	}
-	v := text.Join(all, l.meta.Text.MinCount)
+	v, err := text.Join(l.src.Path, room, all, l.meta.Text.MinCount)
+	if err != nil {
+		return nil, err
+	}
+	text.Give(room, all)
 	if len(v.Words) == 0 {
 		return nil, l.src.Errorf("no word occurs %d times, so none is left; lower --min-count", l.meta.Text.MinCount)
 	}

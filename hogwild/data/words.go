@@ -71,7 +71,10 @@ func (o Options) corpus(c *text.Corpus) (m Meta, err error) {
 	if c.Words == [3]int64{} {
 		return m, c.Errorf("no words in the file")
 	}
-	v := c.Count(o.Text.MinCount)
+	v, err := c.Count(o.Text.MinCount)
+	if err != nil {
+		return m, err
+	}
 	if len(v.Words) == 0 {
 		return m, c.Errorf("no word occurs %d times, so none is left; lower --min-count", o.Text.MinCount)
 	}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"runtime/debug"
 
 	"hogwild/hogwild/data/format"
@@ -37,8 +38,8 @@ func ReadCorpus(path string, room *format.Budget, part func(at int64) int) (*Cor
 		func(p *format.Piece) { c.counters[p.Slot].read(p, part) },
 		func(p *format.Piece) (err error) {
 			n := c.counters[p.Slot]
-			err = room.Take(path, n.bytes+4*int64(len(p.IDs)), "its words")
-			if n.bytes = 0; err == nil && len(p.IDs) > 0 {
+			err = cmp.Or(n.Take(path, room, 0), room.Take(path, 4*int64(len(p.IDs)), "its words"))
+			if err == nil && len(p.IDs) > 0 {
 				ids := append(format.Array[uint32](room, len(p.IDs), &err), p.IDs...)
 				c.pieces = append(c.pieces, piece{p.Slot, ids})
 			}
@@ -58,7 +59,9 @@ func ReadCorpus(path string, room *format.Budget, part func(at int64) int) (*Cor
 }
 
 // Count is the vocabulary of the words that occur at least so often in the part 0.
-func (c *Corpus) Count(least int) *Vocabulary { return Join(c.counters, least) }
+func (c *Corpus) Count(least int) (*Vocabulary, error) {
+	return Join(c.Path, c.Room, c.counters, least)
+}
 
 // Number is how many words of each part are in a vocabulary, by which Each numbers them. The memory of the words is
 // counted no more: what Each fills takes its place.
@@ -73,6 +76,7 @@ func (c *Corpus) Number(v *Vocabulary) (n [parts]int) {
 		}
 		c.ids = append(c.ids, ids)
 	}
+	Give(c.Room, c.counters)
 	c.counters = nil
 	part := 0
 	for _, p := range c.pieces {

@@ -30,6 +30,7 @@ type Counter struct {
 	counts []int64
 	place  []int64      // where each occurs first
 	bytes  int64        // that it holds beyond what was counted
+	held   int64        // that were counted
 	words  [parts]int64 // so many were read
 	starts int64        // sentences
 }
@@ -37,8 +38,12 @@ type Counter struct {
 // NewCounter has seen nothing.
 func NewCounter() *Counter { return &Counter{ids: map[string]uint32{}} }
 
-// wordBytes is about what a word takes beside its letters.
-const wordBytes = 80
+// What a word takes beside its letters, about: in a counter, and when a vocabulary is made of counters, in that, its
+// index and words.txt.
+const (
+	wordBytes   = 160
+	joinedBytes = 200
+)
 
 // read numbers the words of a piece; part tells in which part of the text the sentence is that begins at a byte of it.
 func (c *Counter) read(p *format.Piece, part func(at int64) int) {
@@ -102,11 +107,33 @@ func (c *Counter) add(word string) uint32 {
 	return id
 }
 
-// Held is how many bytes the words take.
-func (c *Counter) Held() int64 { return c.bytes }
+// Take counts what the words take beyond what was counted, once that is so much.
+func (c *Counter) Take(path string, room *format.Budget, from int64) error {
+	if c.bytes < from {
+		return nil
+	}
+	n := c.bytes
+	c.held, c.bytes = c.held+n, 0
+	return room.Take(path, n, "its words")
+}
 
-// Join is the vocabulary of the words that several counters have counted at least so often together.
-func Join(counters []*Counter, least int) *Vocabulary {
+// Give counts what the words of counters take no more.
+func Give(room *format.Budget, counters []*Counter) {
+	for _, c := range counters {
+		room.Give(c.held)
+	}
+}
+
+// Join is the vocabulary of the words that several counters have counted at least so often together. What it takes is
+// counted. The counters see no words after it.
+func Join(path string, room *format.Budget, counters []*Counter, least int) (*Vocabulary, error) {
+	n := 0
+	for _, c := range counters {
+		n += len(c.list)
+	}
+	if err := room.Take(path, joinedBytes*int64(n), "its words"); err != nil {
+		return nil, err
+	}
 	all := counters[0]
 	for _, c := range counters[1:] {
 		for i, w := range c.list {
@@ -122,7 +149,9 @@ func Join(counters []*Counter, least int) *Vocabulary {
 			}
 			all.counts[id] += c.counts[i]
 		}
+		c.ids = nil
 	}
+	all.ids = nil
 	var order []int
 	for i, n := range all.counts {
 		if n >= int64(max(least, 1)) {
@@ -136,5 +165,5 @@ func Join(counters []*Counter, least int) *Vocabulary {
 	for _, i := range order {
 		v.Words, v.Counts = append(v.Words, all.list[i]), append(v.Counts, all.counts[i])
 	}
-	return v
+	return v, nil
 }

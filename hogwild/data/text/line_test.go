@@ -44,7 +44,10 @@ func TestLinesAreFastTexts(t *testing.T) {
 		c.Line(all[at:end], int64(at), o.Label)
 		o.EachLabel(all[at:end], func(label []byte) { labels[string(label)]++ })
 	}
-	v := Join([]*Counter{c}, o.MinCount)
+	v, err := Join("", nil, []*Counter{c}, o.MinCount)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(v.Words) != len(want.Words) || len(labels) != len(want.Labels) {
 		t.Errorf("%d words and %d labels, want %d and %d", len(v.Words), len(labels), len(want.Words), len(want.Labels))
 	}
