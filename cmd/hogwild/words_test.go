@@ -62,8 +62,8 @@ func wordFiles(t *testing.T) {
 	}
 }
 
-// TestOthersLoadWords: gensim loads vectors to the bit and finds the neighbours that hogwild finds, and fastText predicts
-// with a model of text what hogwild predicts.
+// TestOthersLoadWords: gensim loads vectors to the bit and finds the neighbours that hogwild finds, and fastText
+// predicts with a model of text what hogwild predicts.
 func TestOthersLoadWords(t *testing.T) {
 	script, err := os.ReadFile("testdata/words.py")
 	if err != nil {
@@ -104,7 +104,8 @@ func TestOthersLoadWords(t *testing.T) {
 			var near words.Neighbours
 			decode(t, call(t, "nearest", vectors, word, "--top", "5", "--json"), &near)
 			for i, n := range near[0].Near {
-				if want := theirs.Nearest[i]; n.Word != want[0] || math.Abs(float64(n.Cosine)-want[1].(float64)) > 1e-5 {
+				want := theirs.Nearest[i]
+				if n.Word != want[0] || math.Abs(float64(n.Cosine)-want[1].(float64)) > 1e-5 {
 					t.Errorf("%s: neighbour %d is %+v, gensim has %v", vectors, i, n, want)
 				}
 			}
@@ -259,8 +260,8 @@ func answered(t *testing.T, line string) (status int, said string) {
 	}
 }
 
-// TestReadersOfWordsOpenFiles: all that reads words, vectors or a trace refuses a pipe that nobody writes to, and a device
-// without an end. A run is resumed: its snapshot has the words.
+// TestReadersOfWordsOpenFiles: all that reads words, vectors or a trace refuses a pipe that nobody writes to, and a
+// device without an end. A run is resumed: its snapshot has the words.
 func TestReadersOfWordsOpenFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	wordFiles(t)
@@ -299,12 +300,13 @@ func TestLongWordsAreReadBack(t *testing.T) {
 	t.Chdir(t.TempDir())
 	long := strings.Repeat("aGVsbG8", 200_000)
 	text := strings.Repeat("__label__a the cat sat\n__label__b the dog ran\n", 40) + "__label__a " + long + " cat\n"
-	err := errors.Join(os.WriteFile("l.txt", []byte(text), 0o666), os.WriteFile("t.txt", []byte("__label__a cat\n"), 0o666))
+	err := errors.Join(os.WriteFile("l.txt", []byte(text), 0o666),
+		os.WriteFile("t.txt", []byte("__label__a cat\n"), 0o666))
 	if err != nil {
 		t.Fatal(err)
 	}
-	call(t, "train", "--data", "l.txt", "--test", "t.txt", "--model", "text:4", "--epochs", "1", "--run", "r", "--quiet",
-		"--json")
+	call(t, "train", "--data", "l.txt", "--test", "t.txt", "--model", "text:4", "--epochs", "1", "--run", "r",
+		"--quiet", "--json")
 	call(t, "eval", "r", "--data", "l.txt", "--json")
 	call(t, "predict", "r", "--data", "l.txt")
 	call(t, "train", "--resume", "r", "--epochs", "2", "--quiet", "--json")

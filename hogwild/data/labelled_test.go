@@ -299,7 +299,8 @@ func TestTextIsUTF8(t *testing.T) {
 	line := "__label__a café 日本 😀 the cat\n__label__b the dog\n"
 	for _, before := range []int{0, 7, 40_000} { // the last is in the second piece of the text
 		for _, wrong := range []string{"m\xfcll", "\xe2\x82", "\xed\xa0\x80", "\xc0\xaf"} {
-			path := corpusFile(t, "a.txt", strings.Repeat(line, before/2)+"__label__"+wrong+" x\n"+strings.Repeat(line, 30))
+			text_ := strings.Repeat(line, before/2) + "__label__" + wrong + " x\n" + strings.Repeat(line, 30)
+			path := corpusFile(t, "a.txt", text_)
 			at := fmt.Sprintf("a.txt:%d: ", 1+before/2*2)
 			for _, o := range []Options{{Task: text.Labels, Text: byLabels(1)}, {Task: text.Words, Text: words(1)}} {
 				o.Path, o.Seed = path, 1
@@ -317,7 +318,8 @@ func TestTextIsUTF8(t *testing.T) {
 	}
 }
 
-// TestManyWordsTakeMemory: different words count as what they take, not as their letters, and before they are all there.
+// TestManyWordsTakeMemory: different words count as what they take, not as their letters, and before they are all
+// there.
 func TestManyWordsTakeMemory(t *testing.T) {
 	var b strings.Builder
 	for i := range 400_000 {

@@ -143,8 +143,8 @@ func fewWords(t *testing.T) string {
 	return path
 }
 
-// TestWordsStay: words.txt is made again when it, or its folder, is removed, and it is in the folder that a run is saved
-// to when its own is taken.
+// TestWordsStay: words.txt is made again when it, or its folder, is removed, and it is in the folder that a run is
+// saved to when its own is taken.
 func TestWordsStay(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	shorten(t)
@@ -191,7 +191,8 @@ func withoutWords(t *testing.T, path string) {
 }
 
 // TestWordsOfOthers: a words.txt that is not the one of the weights is refused, also by a run of a version that did not
-// save its checksum; one that is missing is in the snapshot. A run is resumed in all of these cases, with its own words.
+// save its checksum; one that is missing is in the snapshot. A run is resumed in all of these cases, with its own
+// words.
 func TestWordsOfOthers(t *testing.T) {
 	c := wordRun(t, 400)
 	c.Test, c.Epochs = fewWords(t), 1

@@ -167,6 +167,8 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 		row("test loss", "not evaluated: the run was %s", r.Stopped)
 	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
 		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")
+	case math.IsNaN(r.TestLoss) && !math.IsNaN(r.TrainLoss) && strings.HasPrefix(r.Model, "word2vec"):
+		row("test loss", NoPairs)
 	case v.ValidationLoss == nil:
 		row("test loss", "%s", human.Loss(r.TestLoss))
 	case r.BestEpoch == 0: // within the first epoch

@@ -10,6 +10,9 @@ import (
 	"hogwild/internal/human"
 )
 
+// NoPairs is said in the place of a loss of words that does not exist.
+const NoPairs = "no pairs: no two words of a line are left after subsampling; name a larger test set with --test"
+
 // Tested is how well a run's test set is predicted: Scores by the names that files have for them.
 type Tested struct {
 	TestLoss     float64  `json:"test_loss"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -61,6 +62,9 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	}
 	r.Set = "" // rows says it
 	text := fmt.Sprintf("%s on %s: %d examples,%s", r.Model, rows, r.Examples, r.Scores.Text(", "))
+	if math.IsNaN(r.Loss) && strings.HasPrefix(r.Model, "word2vec") {
+		text = fmt.Sprintf("%s on %s: %d examples, %s", r.Model, rows, r.Examples, rundir.NoPairs)
+	}
 	for _, note := range r.Notes {
 		text += "\nnote: " + note
 	}

@@ -52,10 +52,19 @@ func Of(name string, s model.Score, classes bool) rundir.Scores {
 	return r
 }
 
-// Evaluate returns how well weights predict a set, on as many cores as there are models.
+// NoPairs reports whether sums are of words of which subsampling has left no two that stand together, so that nothing
+// was predicted: every pair has a loss.
+func NoPairs(s model.Score, set *data.Set) bool { return set.Kind == data.Tokens && s.Loss == 0 }
+
+// Evaluate returns how well weights predict a set, on as many cores as there are models. The loss is NaN if there are
+// no pairs of words.
 func Evaluate(models []model.Model, w []float32, set *data.Set) (rundir.Scores, error) {
 	sum, err := cpu.Evaluate(models, w, set)
-	return Of("test", sum, len(set.Classes) > 0), err
+	s := Of("test", sum, len(set.Classes) > 0)
+	if NoPairs(sum, set) {
+		s.Loss = math.NaN()
+	}
+	return s, err
 }
 
 // Detail returns what is known of the predictions for a set beside loss and accuracy; nil for a model

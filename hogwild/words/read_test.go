@@ -79,7 +79,8 @@ func TestFirstWords(t *testing.T) {
 					t.Fatal(err)
 				}
 				v, err := read(path, nil)
-				if err != nil || v.Words[0] != word || v.Words[1] != "v" || v.W[k] != 1 || v.W[2*k-1] != 1+.25*float32(k-1) {
+				if err != nil || v.Words[0] != word || v.Words[1] != "v" || v.W[k] != 1 ||
+					v.W[2*k-1] != 1+.25*float32(k-1) {
 					t.Errorf("%.9q, %d numbers as %s: %v", word, k, kind, err)
 				}
 			}

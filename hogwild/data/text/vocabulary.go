@@ -113,8 +113,8 @@ func ParseVocabulary(lines []byte, sum string) (*Vocabulary, error) {
 		word, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		count, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || word == "" || count < 1 || count > last {
-			return nil, fmt.Errorf("line %d: want a word and its count, the most frequent first: bring back the file of "+
-				"the run", len(v.Words)+1)
+			return nil, fmt.Errorf("line %d: want a word and its count, the most frequent first: bring back the "+
+				"file of the run", len(v.Words)+1)
 		}
 		v.Words, v.Counts, last = append(v.Words, word), append(v.Counts, count), count
 	}
