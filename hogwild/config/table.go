@@ -24,7 +24,8 @@ var table = append([]Group{
 				"make)",
 			Hints: builtIn},
 		{Name: "test", Value: func(c *Config) any { return &c.Test },
-			Usage: "`PATH` test data (default: the data set's own test split, else a held-out sixth)",
+			Usage: "`PATH` test data, or none: train on all rows (default: the data set's own test split, else a held-out " +
+				"sixth)",
 			Hints: builtIn},
 		{Name: "validation", Value: func(c *Config) any { return &c.Validation },
 			Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then " +
