@@ -14,7 +14,7 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 		labels[n] = float32(l.rows[i].label)
 	}
 	readTest = o.tested(readTest, &t.Meta)
-	rows, held, apart, err := o.divide(t, labels, readTest != nil)
+	rows, held, apart, err := o.divide(t, labels, readTest != nil || o.Test == None)
 	if err == nil {
 		err = l.number(rows)
 	}

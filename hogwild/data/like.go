@@ -88,7 +88,7 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 	if t.Features != like.Features {
 		return nil, otherFeatures(src.Source, t.Features, like)
 	}
-	rows, y, err := t.targetsLike(like.Classes)
+	rows, y, err := targetsLike(t, like.Classes)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 		return s, err
 	}
 	readTest = o.tested(readTest, &t.Meta)
-	rows, held, apart, err := o.divide(t, y, readTest != nil)
+	rows, held, apart, err := o.divide(t, y, readTest != nil || o.Test == None)
 	if err != nil {
 		return s, err
 	}

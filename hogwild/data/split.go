@@ -100,7 +100,7 @@ func contents(folder string) string {
 
 // divide splits the rows for training from those for testing, unless there are others, and for validation.
 func (o Options) divide(t *table, y []float32, tested bool) (rows, held, apart []int32, err error) {
-	if rows = allRows(t.Rows); !tested && o.Test != None {
+	if rows = allRows(t.Rows); !tested {
 		if rows, held, err = t.holdOut(o.Seed); err != nil {
 			return nil, nil, nil, err
 		}

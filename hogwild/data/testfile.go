@@ -17,7 +17,7 @@ func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*sour
 		return readTest
 	}
 	src, err := readTest()
-	if err != nil || src.cached || src.Text == nil || !o.unlabelled(src.Source, m) {
+	if err != nil || src.cached || src.Text == nil || !unlabelled(src.Source, o, m) {
 		return readTest
 	}
 	what := "labels"
@@ -30,16 +30,16 @@ func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*sour
 
 // unlabelled reports whether a file has rows like those of the training data, and none of them a label. It looks at
 // more and more lines until one is there that can be predicted: a table of few lines has no other faults.
-func (o Options) unlabelled(src *format.Source, like *Meta) bool {
+func unlabelled(src *format.Source, o Options, like *Meta) bool {
 	for end := 0; end < len(src.Text); {
 		end = text.LineEnd(src.Text, min(max(text.LineEnd(src.Text, 0), 2*end), len(src.Text)-1))
 		head := func() *format.Source {
 			return &format.Source{Path: src.Path, Text: src.Text[:end], Room: format.NewBudget(0)}
 		}
-		if o.firstLike(head(), like, true) != nil {
+		if firstLike(head(), o, like, true) != nil {
 			continue
 		}
-		if err := o.firstLike(head(), like, false); err != io.EOF || end == len(src.Text) {
+		if err := firstLike(head(), o, like, false); err != io.EOF || end == len(src.Text) {
 			return err != nil
 		}
 	}
@@ -48,7 +48,7 @@ func (o Options) unlabelled(src *format.Source, like *Meta) bool {
 
 // firstLike reads a file up to its first row with a label, or the first at all if only inputs are wanted; io.EOF: it
 // has none.
-func (o Options) firstLike(src *format.Source, like *Meta, inputs bool) (err error) {
+func firstLike(src *format.Source, o Options, like *Meta, inputs bool) (err error) {
 	known, width := like.known(), like.Features
 	if known.Columns != nil {
 		known.Fill = make([]float32, width) // missing values are no fault here
@@ -71,7 +71,7 @@ func (o Options) firstLike(src *format.Source, like *Meta, inputs bool) (err err
 		switch err = f.Next(&row); {
 		case err != nil:
 		case like.Text == nil && f.Rows > 0 && f.Features != width:
-			err = otherFeatures(src, f.Features, like)
+			err = src.Errorf("other features")
 		case inputs || like.Text == nil || row.Text != "":
 			return nil
 		}
@@ -102,7 +102,7 @@ func (s *Sets) testOnTraining(why string) (err error) {
 
 // targetsLike numbers the labels by the classes of the training data. Rows of other classes, on which no model can be
 // right, are not among the rows, and a note says how many. If most are, these are no labels.
-func (t *table) targetsLike(classes []string) (rows []int32, y []float32, err error) {
+func targetsLike(t *table, classes []string) (rows []int32, y []float32, err error) {
 	if y, err = t.targets(classes); err == nil || classes == nil {
 		return allRows(t.Rows), y, err
 	}

@@ -66,10 +66,14 @@ func TestFileWithoutLabels(t *testing.T) {
 		"lines in quotes": {"train.csv", "id,name,a,b,y\n" + table400(func(id, label, a, b int) string {
 			return strings.TrimSpace(quoted(id, label, a, b)) + fmt.Sprintf(",%d\n", label)
 		}), "test.csv", "id,name,a,b\n" + table400(quoted), Options{}, `no values of the target "y"`},
-		"no names": {"train.csv", table400(func(_, label, a, b int) string { return fmt.Sprintf("%d.5,%d,%d\n", a, b, label) }),
+		"no names": {"train.csv", table400(func(_, label, a, b int) string {
+			return fmt.Sprintf("%d.5,%d,%d\n", a, b, label)
+		}),
 			"test.csv", table400(func(_, _, a, b int) string { return fmt.Sprintf("%d.5,%d\n", a, b) }),
 			Options{}, "no labels"},
-		"LIBSVM": {"a9a", table400(func(_, label, a, b int) string { return fmt.Sprintf("%d 1:%d 3:%d\n", label, a, b) }),
+		"LIBSVM": {"a9a", table400(func(_, label, a, b int) string {
+			return fmt.Sprintf("%d 1:%d 3:%d\n", label, a, b)
+		}),
 			"a9a.t", table400(func(_, _, a, b int) string { return fmt.Sprintf("1:%d 3:%d\n", a, b) }),
 			Options{Format: "libsvm"}, "no labels"},
 		"lines of text": {"train.txt", table400(labelled), "test.txt",
@@ -139,7 +143,8 @@ func TestNoTestFile(t *testing.T) {
 			if train.Rows != c.rows || test.Rows != c.rows {
 				t.Errorf("%d and %d rows, want %d", train.Rows, test.Rows, c.rows)
 			}
-			if last := train.Notes[len(train.Notes)-1]; !strings.HasPrefix(last, "test none: the training set is the test set") {
+			last := train.Notes[len(train.Notes)-1]
+			if !strings.HasPrefix(last, "test none: the training set is the test set") {
 				t.Errorf("notes %q", train.Notes)
 			}
 		})
@@ -152,7 +157,8 @@ func TestOtherClasses(t *testing.T) {
 		return fmt.Sprintf("%d,%d,%c\n", a, b, 'x'+label)
 	}))
 	for name, c := range map[string]struct{ rows, note, error string }{
-		"two":  {"1,2,x\n3,4,new\n5,6,y\n7,8,x\n9,9,old\n", `left out 2 of 5 rows, whose classes the training data does not have, such as "new"`, ""},
+		"two": {"1,2,x\n3,4,new\n5,6,y\n7,8,x\n9,9,old\n",
+			`left out 2 of 5 rows, whose classes the training data does not have, such as "new"`, ""},
 		"most": {"1,2,x\n3,4,new\n5,6,old\n", "", `/t.csv:3: class "new" does not occur in the training data`},
 	} {
 		t.Run(name, func(t *testing.T) {
