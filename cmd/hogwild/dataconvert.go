@@ -46,7 +46,8 @@ func dataConvertCommand() *cli.Command {
 	l := flagList{category: "Flags"}
 	l.string(&out, "out", "`FILE` the data cache to write, such as mnist.hog")
 	forcing(&l, &force)
-	l.string(&c.Test, "test", "`PATH` test data (default: the data set's own test split, else a held-out sixth)")
+	l.string(&c.Test, "test", "`PATH` test data, or none (default: the data set's own test split, else a held-out "+
+		"sixth)")
 	l.string(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
 	l.asInTrain(map[string]*string{
 		"format": &c.Format, "target": &c.Target, "ignore": &c.Ignore, "missing": &c.Missing})

@@ -82,7 +82,7 @@ func exportCommand() *cli.Command {
 		}
 		written, err := exportTo(weightsPath(args[0]), out, to, force, d)
 		if err == nil {
-			fmt.Fprintf(c.App.ErrWriter, "%s\n", human.Visible(written))
+			fmt.Fprintln(c.App.ErrWriter, human.Visible(strings.ReplaceAll(written, "\n", `\n`)))
 		}
 		return err
 	})

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,15 @@ func newDurations(s config.Speeds, seed uint64) (d *durations, err error) {
 		d.N = len(d.traces)
 	}
 	return d, nil
+}
+
+// TraceSum is the checksum of what a trace says, by which a resumed run knows that it is the same; "" of other speeds.
+func TraceSum(s config.Speeds) (string, error) {
+	d, err := newDurations(s, 0)
+	if err != nil || d.traces == nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, d.traces))), nil
 }
 
 // Workers is how many workers speeds are of; 0: their trace cannot be read.

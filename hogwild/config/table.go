@@ -24,7 +24,8 @@ var table = append([]Group{
 				"make)",
 			Hints: builtIn},
 		{Name: "test", Value: func(c *Config) any { return &c.Test },
-			Usage: "`PATH` test data (default: the data set's own test split, else a held-out sixth)",
+			Usage: "`PATH` test data, or none: train on all rows (default: the data set's own test split, else a " +
+				"held-out sixth)",
 			Hints: builtIn},
 		{Name: "validation", Value: func(c *Config) any { return &c.Validation },
 			Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then " +
@@ -135,7 +136,8 @@ var table = append([]Group{
 				}},
 			}},
 		{Name: "init", Value: func(c *Config) any { return &c.Init },
-			Usage: "`FILE` start from these weights: a run folder, safetensors, or a state_dict of torch.save (.pt)",
+			Usage: "`FILE` start from these weights: a run folder (by the names of words, columns, classes and ids), " +
+				"safetensors, or a state_dict of torch.save (.pt)",
 			needs: []need{
 				{"resume", "", false, func(k known) bool { return k.Resume == "" }}, // which starts from the snapshot
 			}},

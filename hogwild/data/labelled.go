@@ -7,12 +7,14 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 	if err != nil {
 		return s, err
 	}
-	t := &table{Meta: Meta{Name: o.Path, Rows: len(l.first), Classes: l.names}}
+	t := &table{Meta: l.meta}
+	t.Name, t.Rows, t.Classes = o.Path, len(l.first), l.names
 	labels := make([]float32, t.Rows)
 	for n, i := range l.first {
 		labels[n] = float32(l.rows[i].label)
 	}
-	rows, held, apart, err := o.divide(t, labels, readTest != nil)
+	readTest = o.tested(readTest, &t.Meta)
+	rows, held, apart, err := o.divide(t, labels, readTest != nil || o.Test == None)
 	if err == nil {
 		err = l.number(rows)
 	}
@@ -34,10 +36,10 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 	if err != nil {
 		return s, err
 	}
-	if readTest == nil {
+	if held != nil {
 		s.Test, err = l.store(held, like)
-	} else if s.Test, err = loadTest(readTest, o, like); err == nil {
-		s.Train.noteSingle("test", s.Test.Rows)
+	} else if readTest != nil {
+		err = s.loadTest(readTest, o)
 	}
 	return s, err
 }

@@ -43,16 +43,18 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 }
 
 // loadTest reads the test file, as the training rows were read.
-func loadTest(read func() (*source, error), o Options, like *Meta) (*Set, error) {
+func (s *Sets) loadTest(read func() (*source, error), o Options) error {
 	src, err := read()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s, err := loadLike(src, o, like)
-	if err != nil && o.Test == "" && o.TestMemory == nil {
-		err = fmt.Errorf("%w (taken as the test set of %s; name another with --test)", err, o.Path)
+	s.Test, err = loadLike(src, o, &s.Train.Meta)
+	if err == nil {
+		s.Train.noteSingle("test", s.Test.Rows)
+	} else if o.Test == "" && o.TestMemory == nil {
+		err = fmt.Errorf("%w (taken as the test set of %s; name another with --test, or none)", err, o.Path)
 	}
-	return s, err
+	return err
 }
 
 // loadValidation reads the validation file, as the training rows were read.
@@ -86,12 +88,12 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 	if t.Features != like.Features {
 		return nil, otherFeatures(src.Source, t.Features, like)
 	}
-	y, err := t.targets(like.Classes)
+	rows, y, err := targetsLike(t, like.Classes)
 	if err != nil {
 		return nil, err
 	}
 	t.Classes, t.Scale, t.Mul, t.Add = like.Classes, like.Scale, like.Mul, like.Add
-	return t.store(allRows(t.Rows), y)
+	return t.store(rows, y)
 }
 
 // knowsWords is an error if a text is to be read by words that nobody has named.

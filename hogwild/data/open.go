@@ -53,11 +53,14 @@ func LoadSets(o Options) (Sets, error) {
 	}
 	s, err := o.loadSets(path, rule, test)
 	if err == nil {
-		if s.Train, err = gridded(s.Train, o.Grid, o.room); err == nil {
-			err = s.disjoint(o)
+		defer s.closeOn(&err)
+		if s.Train, err = gridded(s.Train, o.Grid, o.room); err != nil {
+			return s, err
 		}
-		if err != nil {
-			s.Close()
+		if o.Test == None && o.TestMemory == nil {
+			err = s.testOnTraining("test none")
+		} else {
+			err = s.disjoint(o)
 		}
 	}
 	return s, err
@@ -95,7 +98,8 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	if err != nil {
 		return s, err
 	}
-	rows, held, apart, err := o.divide(t, y, readTest != nil)
+	readTest = o.tested(readTest, &t.Meta)
+	rows, held, apart, err := o.divide(t, y, readTest != nil || o.Test == None)
 	if err != nil {
 		return s, err
 	}
@@ -103,7 +107,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	if err = t.fit(rule, rows); err != nil {
 		return s, err
 	}
-	if readTest == nil {
+	if held != nil {
 		t.noteTwins(rows, held, y)
 	}
 	if s.Train, err = t.store(shuffled(rows, o.Seed, drawRows), y); err != nil {
@@ -119,10 +123,10 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	if err != nil {
 		return s, err
 	}
-	if readTest == nil {
+	if held != nil {
 		s.Test, err = t.store(held, y)
-	} else if s.Test, err = loadTest(readTest, o, &s.Train.Meta); err == nil {
-		s.Train.noteSingle("test", s.Test.Rows)
+	} else if readTest != nil {
+		err = s.loadTest(readTest, o)
 	}
 	return s, err
 }
@@ -172,7 +176,11 @@ func (o Options) locate() (train, test string, err error) {
 			return "", "", err
 		}
 	}
-	if o.Test != "" {
+	switch o.Test {
+	case "":
+	case None:
+		test = ""
+	default:
 		test, err = evaluationPath(o.Test)
 	}
 	return train, test, err
@@ -236,7 +244,10 @@ func Describe(o Options) (Meta, error) {
 		}
 	})
 	if test != "" && test != train {
-		t.notef("test set: %s", test)
+		beside := func() (*source, error) { return read(test, format.NewBudget(0)) }
+		if o.tested(beside, &t.Meta) != nil {
+			t.notef("test set: %s", test)
+		}
 	}
 	return t.Meta, nil
 }
@@ -282,9 +293,11 @@ func (o Options) loadCache() (s Sets, err error) {
 	if err != nil {
 		return s, err
 	}
-	if o.Test == "" || o.Test == c.Made.Test {
+	switch o.Test {
+	case None:
+	case "", c.Made.Test:
 		s.Test, err = c.part(testPart)
-	} else {
+	default:
 		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
 	}
 	if err == nil {
@@ -332,6 +345,7 @@ func (o Options) loadSynth() (s Sets, err error) {
 		return s, err
 	}
 	switch {
+	case o.Test == None:
 	case o.Test != "":
 		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
 	case k.tests() == 0:

@@ -295,7 +295,7 @@ func TestLoadErrors(t *testing.T) {
 		"folder":       {Options{Path: filepath.Dir(filepath.Dir(good))}, []string{"it holds 001", "name a file"}},
 		"zip":          {Options{Path: file(t, "", "z", "PK\x03\x04...")}, []string{"zip", "unpack"}},
 		"binary":       {Options{Path: file(t, "", "b", "ab\x00c")}, []string{"binary"}},
-		"test class": {Options{Path: good, Task: "classes", Test: file(t, "", "t", "1 1:1\n\n3 1:1\n")},
+		"test class": {Options{Path: good, Task: "classes", Test: file(t, "", "t", "1 1:1\n\n3 1:1\n3 1:2\n")},
 			[]string{"/t:3", `class "3"`, "1, 2"}},
 		"digits": {Options{Path: "digits:none"}, []string{"digits:none", "digits:N"}},
 	} {

@@ -10,7 +10,7 @@ import (
 // Options say what Load reads, and how.
 type Options struct {
 	Path string // digits, digits:N, synth:NAME, a file, or a folder of IDX or .npy files
-	Test string // the same; "" = the set's own test split, else a sixth is held out
+	Test string // the same; "" = the set's own test split, else a sixth is held out; None: the training rows
 	// Validation is a share of the training rows, such as "0.1", or a path; "" = no validation set.
 	Validation string
 	HoldOut    bool   // without Validation: a tenth of the training rows, where there are enough of them

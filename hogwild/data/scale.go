@@ -259,6 +259,24 @@ func (m *Meta) ScaledAlike(o *Meta) bool {
 	return slices.EqualFunc(m.Mul, o.Mul, near) && slices.EqualFunc(m.Add, o.Add, near)
 }
 
+// ScaledLike is ScaledAlike of the features of m that o has in other places: from says where, -1 for none; nil: in the
+// same ones.
+func ScaledLike(m, o *Meta, from []int) bool {
+	if from == nil {
+		return m.ScaledAlike(o)
+	}
+	var own, others Meta
+	for j, at := range from {
+		if at >= 0 {
+			mul, add := m.scaling(j)
+			own.Mul, own.Add = append(own.Mul, mul), append(own.Add, add)
+			mul, add = o.scaling(at)
+			others.Mul, others.Add = append(others.Mul, mul), append(others.Add, add)
+		}
+	}
+	return own.ScaledAlike(&others)
+}
+
 // row is the inputs of row i, unless they are bytes.
 func (t *table) row(i int) Row {
 	switch {

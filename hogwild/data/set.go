@@ -19,6 +19,7 @@
 //	indices.go     sets of a program that has its own data
 //	changed.go     a cache that cannot be read
 //	like.go        other data, read as the training data were
+//	testfile.go    whether a file is a test set, and which rows of it
 //	corpus.go      a set of words
 //	linerows.go    a set of lines with labels
 //	lines.go       these lines

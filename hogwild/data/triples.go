@@ -17,7 +17,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	}
 	p.Name = o.Path
 	var held, apart *table
-	if readTest == nil && !graph {
+	if readTest == nil && !graph && o.Test != None {
 		if held, err = e.moveOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 }); err != nil {
 			return s, err
 		}
@@ -61,11 +61,11 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	}
 	switch {
 	case readTest != nil:
-		s.Test, err = loadTest(readTest, o, &s.Train.Meta)
-	case graph:
-		s.Test, err = s.Train.again()
-	default:
+		err = s.loadTest(readTest, o)
+	case held != nil:
 		s.Test, err = held.with(p.Meta, p.room).store(false, 0)
+	case graph && o.Test != None:
+		s.Test, err = s.Train.again()
 	}
 	return s, err
 }

@@ -125,7 +125,7 @@ func TestValidationOfOtherData(t *testing.T) {
 func TestValidationRefuses(t *testing.T) {
 	path := file(t, "", "rows", "1 1:1\n2 1:2\n1 1:3\n2 1:4\n")
 	test := file(t, filepath.Dir(path), "rows.t", "1 1:5\n2 1:6\n")
-	wide := file(t, filepath.Dir(path), "more", "1 1:5\n3 1:6\n")
+	wide := file(t, filepath.Dir(path), "more", "1 1:5\n3 1:6\n3 1:7\n")
 	for _, c := range []struct {
 		o    Options
 		says string

@@ -18,7 +18,7 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 	key, apart := mix(mix(o.Seed)+drawHoldOut), mix(mix(o.Seed)+drawValidation)
 	c, err := text.ReadCorpus(path, o.room, func(at int64) int {
 		switch {
-		case test == "" && mix(key+uint64(at))%100 == 0:
+		case test == "" && o.Test != None && mix(key+uint64(at))%100 == 0:
 			return forTesting
 		case isShare && float64(mix(apart+uint64(at))>>11)/(1<<53) < share:
 			return forValidating
@@ -59,7 +59,7 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 	case err != nil:
 	case test != "":
 		s.Test, err = o.likewise(test, like)
-	case s.Test == nil:
+	case s.Test == nil && o.Test != None:
 		s.Train.notef("too few lines to hold any out: the training set is the test set, too; name another with --test")
 		s.Test, err = s.Train.again()
 	}

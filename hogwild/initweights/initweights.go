@@ -1,12 +1,15 @@
 // Package initweights begins a run with the weights of a file or of another run.
+//
+//	initweights.go  reads them, and shares them
+//	names.go        what each row of them is of
 package initweights
 
 import (
 	"encoding/json"
-	"slices"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
 )
 
@@ -58,6 +61,10 @@ func (a *ability) share(r *core.Run) error {
 func (a *ability) write(r *core.Run) error {
 	f := a.given
 	a.given = nil
+	named, by, err := takeByName(r, f)
+	if err != nil {
+		return err
+	}
 	fit, err := f.Fit(r.Job.Asked.Model, r.Params, r.Job.Asked.Layout, r.Job.Asked.InitPartial,
 		"train the model that the file is of, or add --init-partial, which takes what fits")
 	if err != nil {
@@ -70,18 +77,12 @@ func (a *ability) write(r *core.Run) error {
 	for _, line := range append([]string{"init: " + fit.Text()}, fit.Lines...) {
 		r.Report.Say(line)
 	}
-	noteOtherInputs(r, f.Saved)
-	return nil
-}
-
-// noteOtherInputs says that weights of another run have learned from inputs or classes that are not those of this one.
-func noteOtherInputs(r *core.Run, from *rundir.Saved) {
-	now := &r.Train.Meta
-	switch {
-	case from == nil || from.Job.Asked.Layout != nil:
-	case !from.Meta.ScaledAlike(now):
-		r.Report.Event("init: those weights were trained on inputs with another scaling than this run's")
-	case len(from.Meta.Classes) == len(now.Classes) && !slices.Equal(from.Meta.Classes, now.Classes):
-		r.Report.Event("init: the outputs of those weights are other classes than this run's")
+	if named != "" {
+		r.Report.Say(named)
 	}
+	if f.Saved != nil && f.Saved.Job.Asked.Layout == nil &&
+		!data.ScaledLike(&r.Train.Meta, &f.Saved.Meta, by.columns.places()) {
+		r.Report.Event("init: those weights were trained on inputs with another scaling than this run's")
+	}
+	return nil
 }

@@ -60,7 +60,7 @@ func inChild(first vec.Loop, faulty map[string]string) (last int, trap string, e
 	defer cancel()
 	var out, trace bytes.Buffer
 	child := self.Command(ctx, "worker")
-	child.Env = append(os.Environ(), workers.CheckVariable+"="+first.String())
+	child.Env = append(os.Environ(), workers.CheckVariable+"="+first.String(), workers.RankVariable+"=")
 	child.Stdout, child.Stderr = &out, &trace
 	// a signal to the group is not for it
 	child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}

@@ -46,14 +46,41 @@ func Claim(r *core.Run) error {
 		return nil // it is made, or refused, later
 	}
 	if r.Job.Asked.Resume == "" && r.Begin == nil && !rundir.HasSnapshot(dir) {
-		switch name, err := rundir.Stranger(dir); {
-		case err != nil:
-			return inFolder(err)
-		case name != "":
-			return config.Usage("%s holds %s and is no run folder: name another one with --run", dir, human.Quote(name))
+		if err := ofRuns(dir); err != nil {
+			return err
 		}
 	}
 	return inFolder(lock(r, dir))
+}
+
+// Vacant is an error if a new run cannot have the folder that it names: what comes before the run would be in vain.
+func Vacant(c *config.Config) error {
+	info, err := os.Stat(c.Run)
+	switch {
+	case c.Run == "" || errors.Is(err, os.ErrNotExist):
+		return nil
+	case err == nil && !info.IsDir():
+		err = &os.PathError{Op: "mkdir", Path: c.Run, Err: syscall.ENOTDIR}
+	case err == nil && rundir.HasSnapshot(c.Run):
+		err = occupied(c.Run)
+	case err == nil:
+		return ofRuns(c.Run)
+	}
+	return inFolder(err)
+}
+
+// ofRuns refuses a folder with files of others.
+func ofRuns(dir string) error {
+	name, err := rundir.Stranger(dir)
+	if err == nil && name != "" {
+		err = config.Usage("%s holds %s and is no run folder: name another one with --run", dir, human.Quote(name))
+	}
+	return inFolder(err)
+}
+
+// occupied is the error of a folder with a run.
+func occupied(dir string) error {
+	return fmt.Errorf("%s holds a run already: resume it with --resume %s", dir, human.ShellWord(dir))
 }
 
 // lock locks a run folder that exists.
@@ -159,7 +186,7 @@ func openFolder(r *core.Run) error {
 	}
 	r.Dir, r.Job.Asked.Run = r.Folder.Path, r.Folder.Path
 	if r.Job.Asked.Resume != r.Dir && r.Begin == nil && rundir.HasSnapshot(r.Dir) {
-		return fmt.Errorf("%s holds a run already: resume it with --resume %s", r.Dir, human.ShellWord(r.Dir))
+		return occupied(r.Dir)
 	}
 	var past *rundir.Past
 	if r.Job.Asked.Resume != "" || r.Begin != nil {

@@ -138,8 +138,15 @@ func (r *scorer) overflown(e *rundir.EpochResult) error {
 		Cure: "try a lower --lr, or --scale standard (" + r.LastGood() + ")"}
 }
 
-// scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights.
+// scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights. Of one that began
+// with given ones it is that of its first epoch: they may be as wrong for this data as any.
 func (r *scorer) scoreFirst() (float64, error) {
+	if r.Position.Init != nil {
+		if past := r.Copy.Pos.History; len(past) > 0 {
+			return past[0].Judged().Loss, nil
+		}
+		return math.Inf(1), nil
+	}
 	plain, err := model.New(r.Job.Asked.ModelOptions(), r.Train.Meta)
 	if err != nil {
 		return 0, err

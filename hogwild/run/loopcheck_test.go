@@ -219,9 +219,12 @@ func TestRunWithoutAsking(t *testing.T) {
 		}
 	}
 	for _, name := range []string{workers.RankVariable, workers.CheckVariable} {
+		args := os.Args
 		t.Setenv(name, "1")
+		os.Args = []string{args[0], "worker"} // as a run starts it
 		refuses()
 		os.Unsetenv(name)
+		os.Args = args
 	}
 	if os.Getenv(unaskedVariable) == "" {
 		t.Setenv(unaskedVariable, "1")

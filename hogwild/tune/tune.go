@@ -14,6 +14,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
+	"hogwild/hogwild/prepare"
 	"hogwild/hogwild/run"
 	"hogwild/internal/human"
 )
@@ -57,6 +58,9 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 	if c.Resume != "" {
 		return c, nil,
 			config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
+	}
+	if err := prepare.Vacant(&c); err != nil {
+		return c, nil, err
 	}
 	if c.LRCap == "auto" {
 		c.LRCap, settled.LRCap = "off", "off"

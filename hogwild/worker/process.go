@@ -28,7 +28,7 @@ import (
 
 // Main is the main function of a worker process. It returns the exit status.
 func Main() int {
-	if first := os.Getenv(workers.CheckVariable); first != "" {
+	if first := workers.Check(); first != "" {
 		return loops.CheckFrom(first)
 	}
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.

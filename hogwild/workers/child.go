@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync/atomic"
 )
@@ -25,7 +26,16 @@ func IsWorker() bool {
 var asked atomic.Bool
 
 // isChild reports whether a run started this process.
-func isChild() bool { return os.Getenv(RankVariable) != "" || os.Getenv(CheckVariable) != "" }
+func isChild() bool { return os.Getenv(RankVariable) != "" || Check() != "" }
+
+// Check is the loop from which this process is to check them, "" if it is for anything else: the variable may be left
+// over where nobody has started a child.
+func Check() string {
+	if !slices.Equal(os.Args[1:], []string{"worker"}) || os.Getenv(RankVariable) != "" {
+		return ""
+	}
+	return os.Getenv(CheckVariable)
+}
 
 // CheckStart refuses a run whose workers would begin a run each, and so on without end.
 func CheckStart() error {

@@ -32,7 +32,11 @@ func (g *Getter) fetch(ctx context.Context, f File, part *os.File) error {
 			return nil
 		}
 	}
-	host := strings.Split(f.URL, "/")[2]
+	address, err := url.Parse(f.URL)
+	if err != nil {
+		return err
+	}
+	host := address.Host // without a password
 	for {
 		before := contents(part).Size()
 		err := g.once(ctx, f, part)

@@ -105,6 +105,11 @@ func TestNoServer(t *testing.T) {
 	_, err := New(t.TempDir()).Set(background(), one(content(10, 1), "http://127.0.0.1:1/file"))
 	check.Error(t, err, "127.0.0.1:1: dial tcp", "connection refused: check the connection; behind a proxy set "+
 		"HTTPS_PROXY")
+	_, err = New(t.TempDir()).Set(background(), one(content(10, 1), "http://user:s3cret@127.0.0.1:1/file"))
+	check.Error(t, err, "127.0.0.1:1: dial tcp")
+	if strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("%v: it has the password", err)
+	}
 }
 
 // A server that stops sending is given up, and the next request continues; one that is slow is not, however long it
