@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"fmt"
@@ -35,6 +36,7 @@ type column struct {
 	first, last    float64        // of numbers that count up by 1
 	jumps          bool           // they do not
 	fractions      bool           // or are no whole numbers
+	codes          bool           // a number is not written as float64 would be: 007, or one of more than 2^53
 	dates          dates
 	order          string // of the dates that all texts are, see dateOrders; else ""
 	ignored        bool
@@ -60,6 +62,7 @@ func (c *column) see(line int, x *cell) {
 	if isNumber {
 		c.numbers++
 		c.countUp(v)
+		c.codes = c.codes || isCode(x.text)
 	} else {
 		if c.texts++; c.texts == 1 {
 			c.textLine, c.text = line, string(x.text)
@@ -105,6 +108,7 @@ func (c *column) join(d *column) (kept int64) {
 		c.textLine, c.text, kept = d.textLine, d.text, int64(len(d.text))
 	}
 	c.joinNumbers(d)
+	c.codes = c.codes || d.codes
 	c.texts, c.dates.timed = c.texts+d.texts, c.dates.timed || d.dates.timed
 	for i, n := range d.dates.fit {
 		c.dates.fit[i] += n
@@ -155,6 +159,11 @@ func (c *column) joinNumbers(d *column) {
 		c.jumps = true
 	}
 	c.numbers += d.numbers
+}
+
+// isCode says whether a number has a 0 before other digits, or more digits than float64 surely holds.
+func isCode(number []byte) bool {
+	return len(number) > 1 && (len(number) > 15 || number[0] == '0') && len(bytes.Trim(number, "-0123456789")) == 0
 }
 
 // namesID is the name of a column of ids.

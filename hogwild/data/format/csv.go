@@ -111,7 +111,8 @@ func (r *csvRows) learn() error {
 		return err
 	}
 	r.describe(features)
-	r.y, r.Texts, r.in, r.blocks = y, r.columns[y].texts > 0, newInputs(r.table, features), r.cut()
+	r.y, r.in, r.blocks = y, newInputs(r.table, features), r.cut()
+	r.Texts = r.columns[y].texts > 0 || r.columns[y].codes && !r.columns[y].fractions // a class is its text
 	if r.blocks.row, r.blocks.once = r.read, true; r.header {
 		_, err = r.blocks.first()
 	}
