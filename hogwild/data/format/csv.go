@@ -83,6 +83,10 @@ func (r *csvRows) learn() error {
 		return r.Errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
 	}
 	r.Named = r.header
+	if r.rowNames {
+		r.notef("the header has a name less than rows have cells: the first cell of each row is taken for its name, and " +
+			"left out")
+	}
 	if r.commas {
 		r.notef("numbers are written with decimal commas")
 	}

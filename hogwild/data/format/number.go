@@ -65,7 +65,7 @@ func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behi
 			v = quotient(digits, tens[decimals])
 		}
 		v = math.Float64frombits(math.Float64bits(v) | negative<<63)
-		row = append(row, cell{text[at:end], v, true})
+		row = append(row, cell{text[at:end], v, true, false})
 		if at = end + 1; c == '\n' {
 			break
 		}
@@ -146,9 +146,10 @@ func Number[T string | []byte](cell T) (float64, bool) {
 
 // cell is a cell of a row, trimmed.
 type cell struct {
-	text  []byte
-	v     float64 // the number in it
-	plain bool    // if it is one that parseNumber reads
+	text   []byte
+	v      float64 // the number in it
+	plain  bool    // if it is one that parseNumber reads
+	quoted bool
 }
 
 // isMissing says whether a cell stands for a value that is not known: it is empty, ?, NA,

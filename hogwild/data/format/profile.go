@@ -3,6 +3,8 @@ package format
 import (
 	"bytes"
 	"cmp"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,8 +12,19 @@ import (
 	"strings"
 )
 
-// profile reads all cells once to learn what the columns are.
+// profile reads all cells once to learn what the columns are. Quotes that are wrong between tabs are letters.
 func (t *table) profile() error {
+	err := t.readAll()
+	if t.comma == '\t' && (errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote)) {
+		t.letters = true
+		err = t.readAll()
+	}
+	return err
+}
+
+func (t *table) readAll() error {
+	t.Room.Give(t.kept)
+	t.kept = 0
 	q := t.cut()
 	b, err := q.first()
 	if err == io.EOF {
@@ -22,7 +35,7 @@ func (t *table) profile() error {
 	}
 	first, line := b.texts(), b.at
 	t.columns = make([]column, len(first))
-	if err := t.Room.Take(t.Path, int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
+	if err := t.keep(int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
 		return err
 	}
 	q.begin = func(b *block) {
@@ -117,7 +130,13 @@ func (t *table) join(columns []column) error {
 	if kept == 0 {
 		return nil
 	}
-	return t.Room.Take(t.Path, kept, fmt.Sprintf("the texts of %s columns", count(len(columns))))
+	return t.keep(kept, fmt.Sprintf("the texts of %s columns", count(len(columns))))
+}
+
+// keep counts the memory of what the columns hold.
+func (t *table) keep(bytes int64, what string) error {
+	t.kept += bytes
+	return t.Room.Take(t.Path, bytes, what)
 }
 
 // isHeader judges the first line by the columns under it.
