@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -19,8 +18,10 @@ type table struct {
 	File
 	o Options
 	layout
-	commas   bool // numbers have commas where others have points: 1,5
 	header   bool
+	marks    []string // of each column, how numbers are written; nil: as Go does
+	doubts   []string // of each column, in which ways its numbers can be read; "" if they are sure
+	head     []byte   // of rows to be predicted: the first ones
 	problems []string // what is wrong, where that is no error
 	columns  []column
 	kept     int64 // bytes that are counted for them
@@ -32,24 +33,8 @@ const columnBytes = 300
 func newTable(s *Source, o Options) *table {
 	t := &table{Source: s, o: o}
 	t.Format, t.Kind = "csv", Floats
-	if t.findLayout(); t.comma != ',' {
-		has := func(mark string) bool {
-			number := regexp.MustCompile(`(?m)(?:^|[;\t])[ "]*[-+]?\d+` + mark + `\d+[ "]*(?:[;\t\r]|$)`)
-			return number.Match(s.Text[:min(len(s.Text), 1<<16)])
-		}
-		t.commas = has(`(?:\.\d{3})*,`) && !has(`\.`)
-	}
+	t.findLayout()
 	return t
-}
-
-// withPoint is a number with a decimal comma, 1.234,5, as Go reads it; other cells are as they
-// were.
-func withPoint(cell []byte) []byte {
-	whole, decimals, ok := bytes.Cut(cell, []byte(","))
-	if !ok || len(bytes.Trim(decimals, "0123456789")) > 0 || len(bytes.Trim(whole, "+-.0123456789")) > 0 {
-		return cell
-	}
-	return slices.Concat(bytes.ReplaceAll(whole, []byte("."), nil), []byte("."), decimals)
 }
 
 // cells are the rows in a part of a table.
@@ -166,10 +151,7 @@ func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 
 // trim takes the blanks off the cells of a row, and looks at their letters.
 func (c *cells) trim() error {
-	if c.rough == 0 {
-		return nil
-	}
-	for j := range c.row {
+	for j := 0; j < len(c.row) && c.rough > 0; j++ {
 		x := &c.row[j]
 		if x.plain || len(x.text) == 0 {
 			continue
@@ -178,8 +160,14 @@ func (c *cells) trim() error {
 			return err
 		}
 		x.text = bytes.TrimSpace(x.text)
-		if c.commas {
-			x.text = withPoint(x.text)
+	}
+	for j, is := range c.marks[:min(len(c.marks), len(c.row))] {
+		if is == "" {
+			continue
+		}
+		n := len(c.quoted)
+		if c.quoted = plainNumber(c.quoted, c.row[j].text, is); len(c.quoted) > n {
+			c.row[j].text, c.row[j].plain = c.quoted[n:], false
 		}
 	}
 	return nil

@@ -37,6 +37,7 @@ type column struct {
 	jumps          bool           // they do not
 	fractions      bool           // or are no whole numbers
 	codes          bool           // a number is not written as float64 would be: 007, or one of more than 2^53
+	marks          marks
 	dates          dates
 	order          string // of the dates that all texts are, see dateOrders; else ""
 	ignored        bool
@@ -69,6 +70,7 @@ func (c *column) see(line int, x *cell) {
 		}
 		c.dates.see(string(x.text))
 	}
+	c.marks.see(x, v, isNumber)
 	if !c.full {
 		remember(c, x.text, isNumber)
 	}
@@ -109,6 +111,7 @@ func (c *column) join(d *column) (kept int64) {
 	}
 	c.joinNumbers(d)
 	c.codes = c.codes || d.codes
+	c.marks.join(&d.marks)
 	c.texts, c.dates.timed = c.texts+d.texts, c.dates.timed || d.dates.timed
 	for i, n := range d.dates.fit {
 		c.dates.fit[i] += n

@@ -62,6 +62,13 @@ func (r *csvRows) known() error {
 	if err != nil {
 		return err
 	}
+	r.sampleMarks()
+	err = r.checkDoubts(func(j int) bool {
+		return slices.ContainsFunc(features, func(x feature) bool { return x.column == j && !x.oneHot })
+	})
+	if err != nil {
+		return err
+	}
 	r.in, r.blocks, q.row = newInputs(r.table, features), q, r.read
 	if !r.header {
 		q.again(b)
@@ -73,6 +80,12 @@ func (r *csvRows) known() error {
 func (r *csvRows) learn() error {
 	if err := r.profile(); err != nil {
 		return err
+	}
+	marks := r.findMarks()
+	if slices.ContainsFunc(r.marks, func(is string) bool { return is != "" }) {
+		if err := r.profile(); err != nil { // now they are numbers
+			return err
+		}
 	}
 	like, o := r.o.Like, r.o
 	if len(r.columns) == 1 && like == nil {
@@ -87,9 +100,7 @@ func (r *csvRows) learn() error {
 		r.notef("the header has a name less than rows have cells: the first cell of each row is taken for its name, and " +
 			"left out")
 	}
-	if r.commas {
-		r.notef("numbers are written with decimal commas")
-	}
+	r.Notes = append(r.Notes, marks...)
 	y, err := r.target(o.Target)
 	if err != nil {
 		return err
@@ -105,7 +116,14 @@ func (r *csvRows) learn() error {
 	if like != nil && like.Columns != nil {
 		features, err = r.featuresOf(like)
 	} else if err = r.ignore(o.Ignore, y); err == nil {
-		features, err = r.features(y)
+		if err = r.checkDoubts(func(j int) bool { return !r.columns[j].ignored }); err == nil {
+			features, err = r.features(y)
+		}
+	}
+	if err == nil && like != nil {
+		err = r.checkDoubts(func(j int) bool {
+			return j == y || slices.ContainsFunc(features, func(x feature) bool { return x.column == j && !x.oneHot })
+		})
 	}
 	if err == nil && len(features) == 0 && like == nil {
 		err = r.refuse(r.Errorf("no column to learn %s from%s; free text must become numbers first, such as word "+
@@ -126,6 +144,14 @@ func (r *csvRows) learn() error {
 // describe says what the features are.
 func (r *csvRows) describe(features []feature) {
 	r.Features = len(features)
+	for j, is := range r.marks {
+		if is != "" {
+			if r.Marks == nil {
+				r.Marks = map[string]string{}
+			}
+			r.Marks[r.columns[j].name] = is
+		}
+	}
 	var last feature
 	group := int32(0)
 	for _, x := range features {

@@ -50,7 +50,9 @@ func (t *table) findLayout() {
 		head = head[bytes.IndexByte(head, '\n')+1:]
 	}
 	t.skipped += comments
-	t.findExtra(head)
+	if t.findExtra(head); t.o.Inputs {
+		t.head = bytes.Clone(head)
+	}
 }
 
 // excel takes the separator that a first line tells.

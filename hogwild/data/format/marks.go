@@ -1,6 +1,12 @@
 package format
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+	"math"
+
+	"hogwild/internal/human"
+)
 
 // mark is how a number is written that has commas or points.
 type mark int
@@ -50,4 +56,213 @@ func areGroups(number []byte, between byte) bool {
 		}
 	}
 	return true
+}
+
+// marks count how the numbers of a column are written.
+type marks struct {
+	n           [markKinds]int
+	example     string // the first that has groups
+	small       int    // whole numbers without a mark below 1000
+	least, most float64
+	large       int // and the others
+}
+
+// see counts a cell, which is a number or a text.
+func (m *marks) see(x *cell, v float64, number bool) {
+	k := noMark
+	if !x.plain || bytes.IndexByte(x.text, '.') >= 0 {
+		if x.plain && m.n[decimalPoint] > 0 {
+			return
+		}
+		k = markOf(x.text)
+	}
+	m.n[k]++
+	switch {
+	case k >= groupComma && m.example == "":
+		m.example = string(x.text)
+	case k == noMark && number && math.Abs(v) < 1000:
+		m.join(&marks{small: 1, least: v, most: v})
+	case k == noMark && number:
+		m.large++
+	}
+}
+
+func (m *marks) join(d *marks) {
+	for k, n := range d.n {
+		m.n[k] += n
+	}
+	if m.example == "" {
+		m.example = d.example
+	}
+	if m.small > 0 && d.small > 0 {
+		m.least, m.most = min(m.least, d.least), max(m.most, d.most)
+	} else if d.small > 0 {
+		m.least, m.most = d.least, d.most
+	}
+	m.small, m.large = m.small+d.small, m.large+d.large
+}
+
+// The values of Known.Marks.
+const (
+	european = "1.234,5"
+	american = "1,234.5"
+)
+
+// findMarks decides how the numbers of each column are written, by all its cells: groups of three digits in each
+// cell with the mark, beside different whole numbers below 1000, are thousands, and other digits behind one mark
+// decimals. What may be both is told by the other columns, else it is a doubt.
+func (t *table) findMarks() (notes []string) {
+	t.marks, t.doubts = make([]string, len(t.columns)), make([]string, len(t.columns))
+	var europe, america bool
+	var decimals, points, commas []string
+	for j := range t.columns {
+		if c := &t.columns[j]; c.areNumbers() {
+			europe = europe || c.marks.n[decimalComma]+c.marks.n[groupsPoint] > 0
+			america = america || c.marks.n[decimalPoint]+c.marks.n[groupsComma] > 0
+		}
+	}
+	for j := range t.columns {
+		c := &t.columns[j]
+		is, sure := t.o.Like.marks(c.name), true
+		if n := &c.marks.n; is == "" && c.areNumbers() {
+			is, sure = c.marks.reading(europe, america, t.comma, t.o.Like != nil)
+			if !sure {
+				is, t.doubts[j] = "", c.marks.doubt()
+			}
+			switch name := human.Name(c.name); {
+			case is == european && n[groupPoint]+n[groupsPoint] > 0:
+				points = append(points, name+" ("+c.marks.example+" is "+c.marks.as(is)+")")
+				if n[decimalComma]+n[groupComma] == 0 {
+					break
+				}
+				fallthrough
+			case is == european:
+				decimals = append(decimals, name)
+			case is == american:
+				commas = append(commas, name+" ("+c.marks.example+" is "+c.marks.as(is)+")")
+			}
+		}
+		t.marks[j] = is
+	}
+	for _, k := range []struct {
+		of    string
+		names []string
+	}{{"decimal commas", decimals}, {"points between thousands", points}, {"commas between thousands", commas}} {
+		if len(k.names) > 0 {
+			notes = append(notes, "numbers with "+k.of+": "+Some(k.names))
+		}
+	}
+	return notes
+}
+
+// marks is how the training data writes the numbers of a column; "" if as Go does.
+func (k *Known) marks(column string) string {
+	if k == nil {
+		return ""
+	}
+	return k.Marks[column]
+}
+
+// areNumbers says whether more cells of a column are numbers, with whatever marks, than texts.
+func (c *column) areNumbers() bool {
+	n := &c.marks.n
+	marked := n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
+	return c.numbers+marked > c.texts-marked
+}
+
+// reading is how a column is written, and whether that is sure; europe and america say what other columns have.
+func (m *marks) reading(europe, america bool, separator byte, known bool) (is string, sure bool) {
+	commas, points, decimals := m.n[groupComma]+m.n[groupsComma], m.n[groupPoint], m.n[decimalPoint]
+	wholes := m.large == 0 && m.least < m.most // as groups have beside them
+	switch isEuropean, isAmerican := m.n[decimalComma]+m.n[groupsPoint] > 0, m.n[groupsComma] > 0; {
+	case isEuropean:
+		return european, !isAmerican && decimals == 0
+	case isAmerican, commas > 0 && decimals > 0:
+		return american, true
+	case commas > 0 && (points > 0 || m.large > 0):
+		return "", false
+	case commas > 0 && europe == america:
+		return american, wholes
+	case commas > 0 && europe:
+		return european, !wholes
+	case commas > 0:
+		return american, true
+	case points == 0, decimals > 0:
+		return "", true
+	case europe && !america:
+		return european, m.large == 0
+	case known, separator == ',' && (america || points < FewClasses): // decimals that do not end in 0 may be few
+		return "", true
+	case wholes:
+		return european, !america
+	}
+	return "", separator != ';' || america
+}
+
+// doubt is what is said of a column that can be read in two ways.
+func (m *marks) doubt() string {
+	if m.example == "" {
+		return "some of its numbers have decimal commas, others decimal points"
+	}
+	return m.example + " may be " + m.as(european) + " or " + m.as(american)
+}
+
+// as is the example in a country.
+func (m *marks) as(is string) string {
+	return cmp.Or(string(plainNumber(nil, []byte(m.example), is)), m.example)
+}
+
+// checkDoubts refuses columns that can be read in two ways.
+func (t *table) checkDoubts(used func(j int) bool) error {
+	for j, doubt := range t.doubts {
+		if doubt == "" || !used(j) {
+			continue
+		}
+		name := human.Quote(t.columns[j].name)
+		err := t.refuse(t.Errorf("column %s: %s, as far as its cells tell: write its numbers without marks between "+
+			"thousands and with decimal points, or leave the column out: --ignore %s", name, doubt,
+			human.ShellWord(t.columns[j].name)))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sampleMarks decides it by the first rows of a table that is read as it comes.
+func (t *table) sampleMarks() {
+	c, n := cells{table: t, text: t.head, end: len(t.head), width: len(t.columns)}, 0
+	c.each(func(row []cell) {
+		n++
+		if c.takeExtra(); row == nil || n == 1 && t.header || len(c.row) != len(t.columns) {
+			return
+		}
+		for j := range c.row {
+			c.row[j].text = bytes.TrimSpace(c.row[j].text)
+			t.columns[j].see(n, &c.row[j])
+		}
+	})
+	t.findMarks()
+}
+
+// plainNumber appends a number as Go reads it, if it is one with such marks, else nothing.
+func plainNumber(to, cell []byte, is string) []byte {
+	drop, point := byte(','), byte('.')
+	switch k := markOf(cell); {
+	case is == european && k != noMark && k != decimalPoint && k != groupsComma:
+		drop, point = '.', ','
+	case is == american && (k == groupComma || k == groupsComma):
+	default:
+		return to
+	}
+	for _, c := range cell {
+		switch c {
+		case drop:
+		case point:
+			to = append(to, '.')
+		default:
+			to = append(to, c)
+		}
+	}
+	return to
 }

@@ -148,8 +148,8 @@ func (t *table) isHeader(first []string) bool {
 	for j, cell := range first {
 		c := &t.columns[j]
 		_, isNumber := Number(cell)
-		isText := !isNumber && !isMissing(cell)
-		if isText && c.numbers > c.texts {
+		isText := !isNumber && !isMissing(cell) && markOf([]byte(cell)) == noMark
+		if isText && c.areNumbers() {
 			return true
 		}
 		_, again := c.distinct[cell]
