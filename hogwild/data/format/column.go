@@ -26,6 +26,7 @@ type column struct {
 	name           string // by the header, else its number
 	unnamed        bool   // in a header that names others
 	numbers, texts int
+	nulls          int            // words that are missing values in a column of numbers or dates, and texts in others
 	distinct       map[string]int // cells that are not missing, at most MaxTexts+1, by which came first
 	full           bool           // no more of them are wanted
 	textLine       int            // where the first text stands
@@ -53,24 +54,29 @@ type feature struct {
 
 // see counts a cell.
 func (c *column) see(line int, x *cell) {
-	v, isNumber := x.v, x.plain
+	v, isNumber, isNull := x.v, x.plain, false
 	if !isNumber {
 		if isMissing(x.text) {
 			return
 		}
 		v, isNumber = Number(x.text)
+		isNull = isNullWord(x.text)
 	}
-	if isNumber {
+	if isNull {
+		c.nulls++
+	} else if isNumber {
 		c.numbers++
 		c.countUp(v)
-		c.codes = c.codes || isCode(x.text)
+		c.codes = c.codes || (x.text[0] == '0' || len(x.text) > 15) && isCode(x.text)
 	} else {
 		if c.texts++; c.texts == 1 {
 			c.textLine, c.text = line, string(x.text)
 		}
 		c.dates.see(string(x.text))
 	}
-	c.marks.see(x, v, isNumber)
+	if !isNull {
+		c.marks.see(x, v, isNumber)
+	}
 	if !c.full {
 		remember(c, x.text, isNumber)
 	}
@@ -98,7 +104,7 @@ func remember[T string | []byte](c *column, text T, isNumber bool) (kept int64) 
 
 // join adds what was found in later rows, as if they were seen one by one, and returns how many bytes it keeps of it.
 func (c *column) join(d *column) (kept int64) {
-	if c.numbers+c.texts == 0 {
+	if c.numbers+c.texts+c.nulls == 0 {
 		d.name, d.unnamed = c.name, c.unnamed
 		*c, kept = *d, int64(len(d.text))
 		for text := range c.distinct {
@@ -112,6 +118,7 @@ func (c *column) join(d *column) (kept int64) {
 	c.joinNumbers(d)
 	c.codes = c.codes || d.codes
 	c.marks.join(&d.marks)
+	c.nulls += d.nulls
 	c.texts, c.dates.timed = c.texts+d.texts, c.dates.timed || d.dates.timed
 	for i, n := range d.dates.fit {
 		c.dates.fit[i] += n
@@ -125,10 +132,25 @@ func (c *column) join(d *column) (kept int64) {
 			c.repeats = cmp.Or(c.repeats, i)
 		}
 		if i < len(texts) {
-			kept += remember(c, texts[i], !isText(texts[i]))
+			_, number := Number(texts[i])
+			kept += remember(c, texts[i], number)
 		}
 	}
 	return kept
+}
+
+// settleNulls makes missing values of the words that are some in a column of numbers or dates, and texts of others.
+func (c *column) settleNulls() {
+	if c.texts > c.numbers && c.order == "" {
+		c.texts += c.nulls
+		return
+	}
+	for text := range c.distinct {
+		if c.nulls > 0 && isNullWord(text) {
+			delete(c.distinct, text)
+			c.kinds--
+		}
+	}
 }
 
 // textBytes is about what a text takes in a map beside its bytes.
@@ -164,9 +186,9 @@ func (c *column) joinNumbers(d *column) {
 	c.numbers += d.numbers
 }
 
-// isCode says whether a number has a 0 before other digits, or more digits than float64 surely holds.
+// isCode says whether a number that begins with 0, or is long, has digits alone: 007, or more than float64 surely holds.
 func isCode(number []byte) bool {
-	return len(number) > 1 && (len(number) > 15 || number[0] == '0') && len(bytes.Trim(number, "-0123456789")) == 0
+	return len(number) > 1 && len(bytes.Trim(number, "-0123456789")) == 0
 }
 
 // namesID is the name of a column of ids.

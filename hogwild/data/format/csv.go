@@ -211,7 +211,7 @@ func (r *csvRows) read(b *block) error {
 	b.val = slices.Grow(b.val, d)[:n+d]
 	row, cells := Row{Line: b.at}, b.row
 	gap, err := r.in.row(b, b.val[n:])
-	if err == nil && r.y >= 0 && isMissing(cells[r.y].text) {
+	if err == nil && r.y >= 0 && (isMissing(cells[r.y].text) || !r.Texts && isNullWord(cells[r.y].text)) {
 		b.unlabelled++
 		gap = r.y
 	}

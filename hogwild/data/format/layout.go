@@ -94,7 +94,7 @@ func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
 		all += len(row)
 		for _, x := range row {
 			text := bytes.TrimSpace(x.text)
-			if _, number := Number(text); number || isMissing(text) || markOf(text) != noMark {
+			if _, number := Number(text); number || isMissing(text) || isNullWord(text) || markOf(text) != noMark {
 				numbers++
 			} else if !x.quoted && (len(text) < len(x.text) || bytes.ContainsAny(text, ",;|\t")) {
 				foreign++

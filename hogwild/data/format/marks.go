@@ -69,21 +69,24 @@ type marks struct {
 
 // see counts a cell, which is a number or a text.
 func (m *marks) see(x *cell, v float64, number bool) {
+	if x.plain && m.n[decimalPoint] > 0 {
+		return // there is no more to learn
+	}
 	k := noMark
 	if !x.plain || bytes.IndexByte(x.text, '.') >= 0 {
-		if x.plain && m.n[decimalPoint] > 0 {
-			return
-		}
 		k = markOf(x.text)
+		m.n[k]++
 	}
-	m.n[k]++
 	switch {
 	case k >= groupComma && m.example == "":
 		m.example = string(x.text)
-	case k == noMark && number && math.Abs(v) < 1000:
-		m.join(&marks{small: 1, least: v, most: v})
-	case k == noMark && number:
+	case k > noMark || !number:
+	case math.Abs(v) >= 1000:
 		m.large++
+	case m.small == 0:
+		m.small, m.least, m.most = 1, v, v
+	default:
+		m.small, m.least, m.most = m.small+1, min(m.least, v), max(m.most, v)
 	}
 }
 

@@ -167,10 +167,18 @@ func isMissing[T string | []byte](cell T) bool {
 	return is("na") || is("n/a") || is("nan") || is("null")
 }
 
+// nullWords stand for missing values in columns of numbers: those of pandas beside isMissing's, and of MySQL and Hive.
+var nullWords = map[string]bool{"#N/A": true, "#N/A N/A": true, "#NA": true, "-1.#IND": true, "-1.#QNAN": true,
+	"-NaN": true, "-nan": true, "1.#IND": true, "1.#QNAN": true, "<NA>": true, "None": true, `\N`: true}
+
+func isNullWord[T string | []byte](cell T) bool {
+	return len(cell) > 1 && len(cell) < 10 && strings.IndexByte(`#-1<N\`, cell[0]) >= 0 && nullWords[string(cell)]
+}
+
 // isText says whether a cell holds a text.
 func isText(cell string) bool {
 	_, number := Number(cell)
-	return !number && !isMissing(cell)
+	return !number && !isMissing(cell) && !isNullWord(cell)
 }
 
 // parser walks over the lines of a file of numbers.

@@ -73,6 +73,7 @@ func (t *table) readAll() error {
 	for j := range t.columns {
 		c := &t.columns[j]
 		if c.dates.fit == [3]int{} {
+			c.settleNulls()
 			continue
 		}
 		taken := slices.ContainsFunc(dateParts,
@@ -80,6 +81,7 @@ func (t *table) readAll() error {
 		if c.numbers == 0 && !taken {
 			c.order = c.dates.order(c.texts, c.text)
 		}
+		c.settleNulls()
 	}
 	return err
 }
@@ -147,8 +149,7 @@ func (t *table) isHeader(first []string) bool {
 	onlyTexts := true
 	for j, cell := range first {
 		c := &t.columns[j]
-		_, isNumber := Number(cell)
-		isText := !isNumber && !isMissing(cell) && markOf([]byte(cell)) == noMark
+		isText := isText(cell) && markOf([]byte(cell)) == noMark
 		if isText && c.areNumbers() {
 			return true
 		}
