@@ -13,6 +13,7 @@ type layout struct {
 	comma    byte
 	skipped  int  // lines before the first row: sep=; of Excel, comments
 	letters  bool // quotes are letters, as in files of tabs that know no quotes
+	blanks   bool // nothing but blanks separates cells
 	tail     bool // rows end with a separator
 	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
 }
@@ -43,7 +44,8 @@ func (t *table) findLayout() {
 				best, broken, t.comma = score, bad, comma
 			}
 		}
-		t.letters = broken && t.comma == '\t'
+		blanks, _ := t.sample(rows, ' ')
+		t.blanks, t.letters = math.IsInf(best, -1) && blanks > 0, broken && t.comma == '\t'
 	}
 	comments := t.leading(head)
 	for range comments {

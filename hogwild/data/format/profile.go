@@ -14,6 +14,10 @@ import (
 
 // profile reads all cells once to learn what the columns are. Quotes that are wrong between tabs are letters.
 func (t *table) profile() error {
+	if t.blanks {
+		return t.Errorf("blanks are between the cells: separate columns by commas, semicolons, tabs or |: " +
+			"tr -s ' ' '\\t' <OLD >NEW")
+	}
 	err := t.readAll()
 	if t.comma == '\t' && (errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote)) {
 		t.letters = true
