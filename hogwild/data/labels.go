@@ -97,8 +97,8 @@ func (t *table) numberedClasses(task string) error {
 	}
 	for _, v := range values {
 		if math.Abs(v) >= mostExact {
-			return fmt.Errorf("data: %s: label %s: classes from 2^53 on are told apart in CSV files only: give one, or "+
-				"number the classes", t.where(slices.Index(t.label, v)), className(v))
+			return fmt.Errorf("data: %s: label %s: classes from 2^53 on are told apart in CSV files only: give one, "+
+				"or number the classes", t.where(slices.Index(t.label, v)), className(v))
 		}
 		t.Classes = append(t.Classes, className(v))
 	}

@@ -27,15 +27,18 @@ type table struct {
 	kept     int64 // bytes that are counted for them
 }
 
+// layout is how the lines of a table are cut into cells.
+type layout struct {
+	comma    byte
+	skipped  int  // lines before the first row: sep=; of Excel, comments
+	letters  bool // quotes are letters, as in files of tabs that know no quotes
+	blanks   bool // nothing but blanks separates cells
+	tail     bool // rows end with a separator
+	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
+}
+
 // columnBytes is about what a column takes beside its texts, with its name and its feature.
 const columnBytes = 300
-
-func newTable(s *Source, o Options) *table {
-	t := &table{Source: s, o: o}
-	t.Format, t.Kind = "csv", Floats
-	t.findLayout()
-	return t
-}
 
 // cells are the rows in a part of a table.
 type cells struct {

@@ -97,8 +97,8 @@ func (r *csvRows) learn() error {
 	}
 	r.Named = r.header
 	if r.rowNames {
-		r.notef("the header has a name less than rows have cells: the first cell of each row is taken for its name, and " +
-			"left out")
+		r.notef("the header has a name less than rows have cells: the first cell of each row is taken for its name, " +
+			"and left out")
 	}
 	r.Notes = append(r.Notes, marks...)
 	y, err := r.target(o.Target)

@@ -8,18 +8,15 @@ import (
 	"strings"
 )
 
-// layout is how the lines of a table are cut into cells.
-type layout struct {
-	comma    byte
-	skipped  int  // lines before the first row: sep=; of Excel, comments
-	letters  bool // quotes are letters, as in files of tabs that know no quotes
-	blanks   bool // nothing but blanks separates cells
-	tail     bool // rows end with a separator
-	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
-}
-
 // sampleRows is how many rows tell the layout.
 const sampleRows = 100
+
+func newTable(s *Source, o Options) *table {
+	t := &table{Source: s, o: o}
+	t.Format, t.Kind = "csv", Floats
+	t.findLayout()
+	return t
+}
 
 // excel is the line by which a table tells Excel its separator.
 var excel = regexp.MustCompile(`^"?(?i:sep)=([^\r\n])"?\r?\n`)

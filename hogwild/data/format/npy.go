@@ -199,8 +199,8 @@ func readArray(s *Source) (*array, error) {
 		a.order = binary.BigEndian
 	}
 	if a.size() == 0 {
-		return nil, s.Errorf("elements of type %s%s: want numbers of at most 64 bits; save classes that are texts or objects "+
-			"as numpy.unique(y, return_inverse=True)[1], other numbers as x.astype('<f4')", m[1], a.dtype)
+		return nil, s.Errorf("elements of type %s%s: want numbers of at most 64 bits; save classes that are texts or "+
+			"objects as numpy.unique(y, return_inverse=True)[1], other numbers as x.astype('<f4')", m[1], a.dtype)
 	}
 	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool {
 		return r == ',' ||

@@ -47,8 +47,8 @@ func TestParseNumber(t *testing.T) {
 // TestNullWords: what pandas and databases write for a missing value is one among numbers and dates, and a text among
 // texts.
 func TestNullWords(t *testing.T) {
-	for _, word := range []string{"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-		"<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", `\N`} {
+	for _, word := range []string{"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
+		"1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", `\N`} {
 		text := strings.Repeat(word+",2021-03-01,a,1\n2,"+word+",b,2\n4,2021-03-01,c,"+word+"\n", 7)
 		f, rows := readRows(t, text, Options{Missing: Fill})
 		if len(rows) != 14 || !strings.HasPrefix(rows[0], "[NaN 2021 ") || !strings.HasPrefix(rows[1], "[2 NaN NaN") ||

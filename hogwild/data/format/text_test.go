@@ -29,7 +29,8 @@ func TestOtherFormats(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, name)
 		}
 	}
-	for _, text := range []string{"1 | 2 | 3\n4 | 5 | 6\n", "1|a:2|3\n4|a:3|5\n", "1 1:2 3:4\n0 2:1\n", "<NA>,2,1\n3,4,0\n",
+	for _, text := range []string{"1 | 2 | 3\n4 | 5 | 6\n", "1|a:2|3\n4|a:3|5\n", "1 1:2 3:4\n0 2:1\n",
+		"<NA>,2,1\n3,4,0\n",
 		"a,t,y\n1,12:30:00,0\n2,12:31:00,1\n", "%,b,y\n1,2,0\n2,3,1\n", "1,2 3:4,1\n2,2 3:5,0\n"} {
 		if _, err := Open(&Source{Path: "x", Text: []byte(text)}, Options{}); err != nil {
 			t.Errorf("%q: %v", text, err)
