@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"hogwild/hogwild/data/text"
 )
@@ -69,7 +70,7 @@ func (s *Set) compatible(m *Meta, path string) error {
 	case s.Kind != m.Kind || s.Features != m.Features:
 		return fmt.Errorf("data: %s has %s features (%s), the training data %s (%s)", path, count(s.Features), s.Kind,
 			count(m.Features), m.Kind)
-	case !slices.Equal(s.Classes, m.Classes):
+	case !slices.EqualFunc(s.Classes, m.Classes, sameClass):
 		return fmt.Errorf("data: %s: its classes are not those of the training data: name the file that it was "+
 			"converted from", path)
 	case !slices.Equal(s.Columns, m.Columns):
@@ -89,4 +90,10 @@ func (s *Set) compatible(m *Meta, path string) error {
 			"it was converted from", path)
 	}
 	return nil
+}
+
+// sameClass says whether two names are of one class: earlier versions wrote 1e+06 for 1000000.
+func sameClass(a, b string) bool {
+	v, err := strconv.ParseFloat(b, 64)
+	return a == b || err == nil && a == className(v)
 }

@@ -10,18 +10,48 @@ import (
 	"hogwild/internal/human"
 )
 
-// name is the label of row i as Meta.Classes has it: "+1" is 1, "3.0" is 3.
+// name is the label of row i as Meta.Classes has it: "+1" is 1, "3.0" is 3, and "007" and 17 digits are as in the file.
 func (t *table) name(i int) string {
 	if t.text != nil {
 		return t.text[i]
 	}
-	return strconv.FormatFloat(t.label[i], 'g', -1, 64)
+	return className(t.label[i])
+}
+
+func className(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// mostExact: whole numbers below it are each a float64 of their own.
+const mostExact = 1 << 53
+
+// readCodes decides what becomes of labels that are all whole numbers but come as texts, as a number would lose
+// their zeros or their last digits: they stay texts as classes, unless two texts are one number, and are numbers else.
+func (t *table) readCodes(task string) {
+	values := make([]float64, len(t.text))
+	largest, ok := 0., t.text != nil
+	for i := 0; i < len(values) && ok; i++ {
+		values[i], ok = format.Number(t.text[i])
+		largest = max(largest, math.Abs(values[i]))
+	}
+	if !ok {
+		return
+	}
+	var each []float64
+	for _, name := range distinct(t.text) {
+		v, _ := format.Number(name)
+		each = append(each, v)
+	}
+	slices.Sort(each)
+	twice := largest < mostExact && len(slices.Compact(slices.Clone(each))) < len(each)
+	if twice || task == "values" || task == "" && !t.areClasses(each) {
+		t.label, t.text = values, nil
+	}
 }
 
 // findClasses decides between classes and numbers, by the task or else by the
 // labels, and sets Classes, which stays nil for numbers. What the labels decided is in
 // the Notes.
 func (t *table) findClasses(task string) error {
+	t.readCodes(task)
 	switch {
 	case task == "triples":
 		return fmt.Errorf("data: %s has rows with labels, and the model takes the entries of a matrix: u.data, "+
@@ -66,7 +96,11 @@ func (t *table) numberedClasses(task string) error {
 		return nil
 	}
 	for _, v := range values {
-		t.Classes = append(t.Classes, strconv.FormatFloat(v, 'g', -1, 64))
+		if math.Abs(v) >= mostExact {
+			return fmt.Errorf("data: %s: label %s: classes from 2^53 on are told apart in CSV files only: give one, "+
+				"or number the classes", t.where(slices.Index(t.label, v)), className(v))
+		}
+		t.Classes = append(t.Classes, className(v))
 	}
 	switch {
 	case task == "" && k > 2 && t.areCounts(values):
@@ -156,7 +190,7 @@ func (t *table) targets(classes []string) ([]float32, error) {
 	}
 	y := make([]float32, t.Rows)
 	if classes == nil {
-		if t.text != nil {
+		if t.readCodes("values"); t.text != nil {
 			return nil, fmt.Errorf("data: %s: label %s is not a number, and the training data has values to predict",
 				t.Name, human.Quote(t.firstText()))
 		}
@@ -165,12 +199,15 @@ func (t *table) targets(classes []string) ([]float32, error) {
 		}
 		return y, nil
 	}
-	place := map[string]float32{}
+	// Numbers are looked up by value first: writing each as a text is slow. Files, and runs of earlier versions, may
+	// spell them in another way: 1e+06.
+	place, known := map[string]float32{}, map[float64]float32{}
 	for k, name := range classes {
 		place[name] = float32(k)
+		if v, ok := format.Number(name); ok && math.Abs(v) < mostExact {
+			known[v] = float32(k)
+		}
 	}
-	// Numbers are looked up by value first: writing each as a text is slow.
-	known := map[float64]float32{}
 	for i := range y {
 		if t.text == nil {
 			if k, ok := known[t.label[i]]; ok {
@@ -179,13 +216,14 @@ func (t *table) targets(classes []string) ([]float32, error) {
 			}
 		}
 		k, ok := place[t.name(i)]
+		if v, number := format.Number(t.name(i)); !ok && number {
+			k, ok = known[v]
+		}
 		if !ok {
 			return nil, fmt.Errorf("data: %s: class %s does not occur in the training data, which has %s",
 				t.where(i), human.Quote(t.name(i)), format.Some(classes))
 		}
-		if y[i] = k; t.text == nil {
-			known[t.label[i]] = k
-		}
+		y[i] = k
 	}
 	return y, nil
 }

@@ -3,10 +3,12 @@ package data
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/internal/check"
 )
 
 // Labels as data sets have them, by name; what they stand for is known.
@@ -80,4 +82,58 @@ func numbersTo(n int) (v []float64) {
 		v = append(v, float64(i+1))
 	}
 	return v
+}
+
+// TestClassesAreSpelledAsInTheFile: a name can be joined with the file, whole numbers that float64 merges are
+// different classes, and other data and older runs (1e+06) may spell them in another way.
+func TestClassesAreSpelledAsInTheFile(t *testing.T) {
+	for text, want := range map[string][]string{
+		"1,1000000\n2,20250101\n3,90210\n": {"90210", "1000000", "20250101"},
+		"1,9007199254740993\n2,9007199254740992\n3,76561197960265729\n": {"9007199254740992", "9007199254740993",
+			"76561197960265729"},
+		"1,02134\n2,90210\n3,02134\n": {"02134", "90210"},
+		"1,01\n2,1\n3,2\n":            {"1", "2"},
+		"1,1.0\n2,3.0\n3,1.0\n":       {"1", "3"},
+	} {
+		tab, err := decodeText(strings.Repeat(text, 3), "", nil)
+		if err == nil {
+			err = tab.findClasses("classes")
+		}
+		slices.Sort(want)
+		if err != nil || !slices.Equal(slices.Sorted(slices.Values(tab.Classes)), want) {
+			t.Errorf("%q: classes %q, %v", text, tab.Classes, err)
+		}
+	}
+	classes := []string{"1e+06", "1000001", "07", "9007199254740993"}
+	for text, want := range map[string][]float32{
+		"1,1000000\n2,1000001\n":     {0, 1},
+		"1,7\n2,1000000.0\n":         {2, 0},
+		"1,07\n2,9007199254740993\n": {2, 3},
+	} {
+		tab, err := decodeText(text, "2", nil)
+		y := []float32(nil)
+		if err == nil {
+			y, err = tab.targets(classes)
+		}
+		if err != nil || !slices.Equal(y, want) {
+			t.Errorf("%q: %v, %v", text, y, err)
+		}
+	}
+	tab, err := decodeText("1,9007199254740992\n", "2", nil)
+	if err == nil {
+		_, err = tab.targets(classes)
+	}
+	check.Error(t, err, `class "9007199254740992" does not occur`)
+	tab, err = decodeText("1,00000000000000017\n2,12345678901234567\n", "2", nil)
+	if err == nil {
+		err = tab.findClasses("values")
+	}
+	if err != nil || !slices.Equal(tab.label, []float64{17, 12345678901234568}) {
+		t.Errorf("values: %v, %v", tab.label, err)
+	}
+	tab, err = decode(textOf("9007199254740993 1:1\n5 1:2\n"), Options{Format: "libsvm"}, nil)
+	if err == nil {
+		err = tab.findClasses("classes")
+	}
+	check.Error(t, err, "file:1: label 9007199254740992", "2^53")
 }

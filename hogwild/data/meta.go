@@ -36,6 +36,7 @@ type Meta struct {
 	Target  string            `json:"target,omitempty"`  // the column that was predicted, where columns have names
 	Named   bool              `json:"named,omitempty"`   // the columns have names in the file, and not only numbers
 	Dates   map[string]string `json:"dates,omitempty"`   // columns of dates, and the order of these: ymd, dmy, mdy
+	Marks   map[string]string `json:"marks,omitempty"`   // columns of numbers written as 1.234,5 or 1,234.5
 	// of each feature: what stands for a missing value; nil: rows that lack one are left out
 	Fill     []float32 `json:"fill,omitempty"`
 	Classes  []string  `json:"classes,omitempty"` // the labels as the file writes them; nil for regression
@@ -67,7 +68,7 @@ func (m *Meta) known() *format.Known {
 	}
 	return &format.Known{Format: m.Format, Kind: m.Kind, Features: m.Features, Columns: m.Columns, Target: m.Target,
 		Named: m.Named,
-		Dates: m.Dates, Fill: m.Fill, ZeroBased: m.ZeroBased()}
+		Dates: m.Dates, Marks: m.Marks, Fill: m.Fill, ZeroBased: m.ZeroBased()}
 }
 
 // Spread is how numbers lie.

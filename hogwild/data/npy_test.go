@@ -17,7 +17,11 @@ func npy(t testing.TB, descr, shape string, order string, elements any) string {
 	t.Helper()
 	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, order, shape)
 	text := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
-	text, err := binary.Append(append(text, head...), binary.LittleEndian, elements)
+	bytes := binary.ByteOrder(binary.LittleEndian)
+	if descr[0] == '>' {
+		bytes = binary.BigEndian
+	}
+	text, err := binary.Append(append(text, head...), bytes, elements)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +39,13 @@ func TestNPY(t *testing.T) {
 		{"<i8", []int64{1, 2, 3, 4, 5, 6}, Floats},
 		{"<f4", []float32{1, 2, 3, 4, 5, 6}, Floats},
 		{"<f8", []float64{1, 2, 3, 4, 5, 6}, Floats},
+		{"|i1", []int8{1, 2, 3, 4, 5, 6}, Floats},
+		{"<u2", []uint16{1, 2, 3, 4, 5, 6}, Floats},
+		{">i2", []int16{1, 2, 3, 4, 5, 6}, Floats},
+		{"<u4", []uint32{1, 2, 3, 4, 5, 6}, Floats},
+		{">u8", []uint64{1, 2, 3, 4, 5, 6}, Floats},
+		{"<f2", []uint16{0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600}, Floats},
+		{">f4", []float32{1, 2, 3, 4, 5, 6}, Floats},
 	} {
 		dir := t.TempDir()
 		file(t, dir, "X_train.npy", npy(t, c.descr, "3, 2", "False", c.x))
@@ -72,13 +83,13 @@ func TestNPYErrors(t *testing.T) {
 		x, y string
 		says []string
 	}{
-		"big-endian": {npy(t, ">f4", "2, 2", "False", x), y, []string{"big-endian", "astype('<f4')"}},
-		"fortran":    {npy(t, "<f4", "2, 2", "True", x), y, []string{"Fortran", "ascontiguousarray"}},
-		"type":       {npy(t, "<c8", "2, 2", "False", x), y, []string{"<c8", "u1, i4, i8, f4 or f8"}},
-		"record":     {npy(t, "[('a', '<f4')]", "2, 2", "False", x), y, []string{"header"}},
-		"short":      {npy(t, "<f4", "2, 2", "False", x[:3]), y, []string{"12 bytes", "(2, 2)", "16"}},
-		"vector":     {npy(t, "<f4", "4,", "False", x), y, []string{"(4)", "n rows x d features"}},
-		"scalar":     {npy(t, "<f4", "", "False", x[:1]), y, []string{"shape ()"}},
+		"texts":   {npy(t, "<f4", "2, 2", "False", x), npy(t, "<U1", "2,", "False", x[:2]), []string{"numpy.unique"}},
+		"one-hot": {npy(t, "<f4", "2, 2", "False", x), npy(t, "<f4", "2, 2", "False", x), []string{"y.argmax(1)"}},
+		"type":    {npy(t, "<c8", "2, 2", "False", x), y, []string{"<c8", "numbers of at most 64 bits"}},
+		"record":  {npy(t, "[('a', '<f4')]", "2, 2", "False", x), y, []string{"header"}},
+		"short":   {npy(t, "<f4", "2, 2", "False", x[:3]), y, []string{"12 bytes", "(2, 2)", "16"}},
+		"vector":  {npy(t, "<f4", "4,", "False", x), y, []string{"(4)", "n rows x d features"}},
+		"scalar":  {npy(t, "<f4", "", "False", x[:1]), y, []string{"shape ()"}},
 		"infinite": {npy(t, "<f8", "2, 2", "False", []float64{1, 2, 3, 1e39}), y,
 			[]string{"row 2, column 2", "1e+39"}},
 		"labels": {npy(t, "<f4", "2, 2", "False", x), npy(t, "<i8", "3,", "False", []int64{1, 2, 3}),
@@ -118,5 +129,25 @@ n.save("X.npy", n.arange(24, dtype="f4").reshape(4, 2, 3)); n.save("y.npy", n.ar
 	if tab.Rows != 4 || !slices.Equal(tab.Shape, []int{2, 3}) || tab.x[23] != 23 ||
 		!slices.Equal(tab.label, []float64{0, 1, 0, 1}) {
 		t.Errorf("%+v", tab)
+	}
+}
+
+// TestNPYKinds: labels may be truth values, inputs negative, large or small halves, and arrays in Fortran order.
+func TestNPYKinds(t *testing.T) {
+	dir := t.TempDir()
+	file(t, dir, "X.npy", npy(t, "<f2", "2, 3", "True", []uint16{0xbc00, 1, 0x7bff, 0xb555, 0x8000, 0x3400}))
+	file(t, dir, "y.npy", npy(t, "|b1", "2,", "False", []bool{true, false}))
+	tab, err := open(filepath.Join(dir, "X.npy"), Options{}, nil)
+	if err != nil || !slices.Equal(tab.x, []float32{-1, 65504, 0, 0x1p-24, -0.33325195, 0.25}) ||
+		!slices.Equal(tab.label, []float64{1, 0}) {
+		t.Errorf("x %v, labels %v, %v", tab.x, tab.label, err)
+	}
+	images := make([]uint8, 24) // numpy.arange(24).reshape(2, 3, 4) in Fortran order
+	for i := range images {
+		images[i] = uint8(i%2*12 + i/2%3*4 + i/6)
+	}
+	file(t, dir, "X.npy", npy(t, "|u1", "2, 3, 4", "True", images))
+	if tab, err = open(filepath.Join(dir, "X.npy"), Options{}, nil); err != nil || tab.x8[1] != 1 || tab.x8[23] != 23 {
+		t.Errorf("images %v, %v", tab.x8, err)
 	}
 }

@@ -44,7 +44,7 @@ func newTable(src *format.Source, of, kind string) *table {
 func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	t := newTable(src, f.Format, f.Kind)
 	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
-	t.Columns, t.Target, t.Named, t.Dates = f.Columns, f.Target, f.Named, f.Dates
+	t.Columns, t.Target, t.Named, t.Dates, t.Marks = f.Columns, f.Target, f.Named, f.Dates, f.Marks
 	t.oneHot, t.fills, t.target = f.OneHot, f.Fills, cmp.Or(f.Labels, t.target)
 	if err := t.allocate(f); err != nil {
 		return nil, err

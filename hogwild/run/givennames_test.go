@@ -230,11 +230,6 @@ func TestInitOfOtherData(t *testing.T) {
 	by.Data, by.MinCount = text("b"), 1
 	_, err := Run(context.Background(), by, Options{})
 	check.Error(t, err, "was trained on other data", "none of this run's words")
-	if err := os.Remove(filepath.Join(c.Run, rundir.WordsFile)); err != nil {
-		t.Fatal(err)
-	}
-	_, err = Run(context.Background(), by, Options{})
-	check.Error(t, err, "its words are missing: keep words.txt")
 }
 
 // TestInitIsNoDivergence: weights that are wrong for the data, though finite, have not diverged.

@@ -40,8 +40,8 @@ type blocks struct {
 
 // cut makes a table begin with its first row.
 func (t *table) cut() *blocks {
-	q := &blocks{table: t, line: t.comments + 1, width: len(t.columns), begin: func(*block) {}}
-	for range t.comments {
+	q := &blocks{table: t, line: t.skipped + 1, width: len(t.columns), begin: func(*block) {}}
+	for range t.skipped {
 		if t.rest == nil {
 			q.pos += bytes.IndexByte(t.Text[q.pos:], '\n') + 1
 		}
@@ -162,11 +162,19 @@ func (q *blocks) take(size int) *block {
 		} else {
 			end = len(b.text)
 		}
-		quotes += bytes.Count(b.text[from:end], []byte(`"`))
+		quotes += q.quotes(b.text[from:end])
 	}
 	q.line += bytes.Count(b.text[q.pos:end], []byte("\n"))
 	b.end, q.pos = end, end
 	return b
+}
+
+// quotes counts those that are no letters.
+func (l *layout) quotes(text []byte) int {
+	if l.letters {
+		return 0
+	}
+	return bytes.Count(text, []byte(`"`))
 }
 
 // record reads a row as it comes: a line, or more if a quote is open at its end.
@@ -176,7 +184,7 @@ func (q *blocks) record(b *block) *block {
 		part, err := q.rest.ReadSlice('\n')
 		b.text, b.pos, b.line = append(b.text, part...), 0, q.line
 		b.end = len(b.text)
-		n := bytes.Count(part, []byte(`"`))
+		n := q.quotes(part)
 		quotes += n
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull) && b.end <= mostRow:

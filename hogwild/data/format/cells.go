@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
-	"strings"
 
 	"hogwild/internal/human"
 )
@@ -17,68 +15,29 @@ import (
 type table struct {
 	*Source
 	File
-	o        Options
-	comma    byte
-	commas   bool // numbers have commas where others have points: 1,5
+	o Options
+	layout
 	header   bool
-	comments int      // lines before the first that begin with #, and are no row
+	marks    []string // of each column, how numbers are written; nil: as Go does
+	doubts   []string // of each column, in which ways its numbers can be read; "" if they are sure
+	head     []byte   // of rows to be predicted: the first ones
 	problems []string // what is wrong, where that is no error
 	columns  []column
+	kept     int64 // bytes that are counted for them
+}
+
+// layout is how the lines of a table are cut into cells.
+type layout struct {
+	comma    byte
+	skipped  int  // lines before the first row: sep=; of Excel, comments
+	letters  bool // quotes are letters, as in files of tabs that know no quotes
+	blanks   bool // nothing but blanks separates cells
+	tail     bool // rows end with a separator
+	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
 }
 
 // columnBytes is about what a column takes beside its texts, with its name and its feature.
 const columnBytes = 300
-
-func newTable(s *Source, o Options) *table {
-	first := ""
-	for line := range strings.Lines(string(s.Text[:min(len(s.Text), 1<<20)])) {
-		if first = line; line[0] != '#' {
-			break
-		}
-	}
-	t := &table{Source: s, o: o, comma: ','}
-	t.Format, t.Kind = "csv", Floats
-	for _, c := range []byte(";\t|") {
-		if strings.Count(first, string(rune(c))) > strings.Count(first, string(rune(t.comma))) {
-			t.comma = c
-		}
-	}
-	if t.comma != ',' {
-		has := func(mark string) bool {
-			number := regexp.MustCompile(`(?m)(?:^|[;\t])[ "]*[-+]?\d+` + mark + `\d+[ "]*(?:[;\t\r]|$)`)
-			return number.Match(s.Text[:min(len(s.Text), 1<<16)])
-		}
-		t.commas = has(`(?:\.\d{3})*,`) && !has(`\.`)
-	}
-	t.comments = t.leading()
-	return t
-}
-
-// leading is how many lines there are before the rows that begin with # and have another number of cells.
-func (t *table) leading() (n int) {
-	text, rest := string(t.Text[:min(len(t.Text), 1<<16)]), ""
-	cells := func(line string) int { return strings.Count(line, string(rune(t.comma))) }
-	var first []int
-	for rest = text; strings.HasPrefix(rest, "#"); {
-		line, after, _ := strings.Cut(rest, "\n")
-		first, rest = append(first, cells(line)), after
-	}
-	line, _, _ := strings.Cut(rest, "\n")
-	for line != "" && n < len(first) && first[n] != cells(line) {
-		n++
-	}
-	return n
-}
-
-// withPoint is a number with a decimal comma, 1.234,5, as Go reads it; other cells are as they
-// were.
-func withPoint(cell []byte) []byte {
-	whole, decimals, ok := bytes.Cut(cell, []byte(","))
-	if !ok || len(bytes.Trim(decimals, "0123456789")) > 0 || len(bytes.Trim(whole, "+-.0123456789")) > 0 {
-		return cell
-	}
-	return slices.Concat(bytes.ReplaceAll(whole, []byte("."), nil), []byte("."), decimals)
-}
 
 // cells are the rows in a part of a table.
 type cells struct {
@@ -108,6 +67,7 @@ func (c *cells) next() error {
 		if len(c.row) == 1 && len(c.row[0].text) == 0 && c.text[c.from] != '"' {
 			continue // a blank line
 		}
+		c.takeExtra()
 		if c.width == 0 || len(c.row) == c.width {
 			return c.trim()
 		}
@@ -115,6 +75,16 @@ func (c *cells) next() error {
 			"quotes)", c.Path, c.at, human.Plural(len(c.row), "cell"), c.width, c.comma)); err != nil {
 			return err
 		}
+	}
+}
+
+// takeExtra takes off what is no cell: see layout.
+func (c *cells) takeExtra() {
+	switch n := len(c.row); {
+	case c.tail && n > 1 && (c.width == 0 || n == c.width+1) && len(bytes.TrimSpace(c.row[n-1].text)) == 0:
+		c.row = c.row[:n-1]
+	case c.rowNames && c.width > 0 && n == c.width+1:
+		c.row = slices.Delete(c.row, 0, 1)
 	}
 }
 
@@ -128,9 +98,9 @@ func (c *cells) split() (ok bool) {
 			break
 		}
 		v, n, plain := parseNumber(text[at:])
-		x, end := cell{text[at : at+n], v, true}, at+n
+		x, end := cell{text[at : at+n], v, true, false}, at+n
 		if !plain || end < len(text) && text[end] != c.comma && text[end] != '\n' {
-			x.plain = false
+			x.plain, x.quoted = false, at < len(text) && text[at] == '"'
 			if x.text, end, ok = c.cell(text, at); !ok {
 				return false
 			}
@@ -147,9 +117,9 @@ func (c *cells) split() (ok bool) {
 
 // cell is the cell at a byte, and where it ends.
 func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
-	if at == len(text) || text[at] != '"' {
+	if at == len(text) || text[at] != '"' || c.letters {
 		for end = at; end < len(text) && text[end] != c.comma && text[end] != '\n'; end++ {
-			if text[end] == '"' {
+			if text[end] == '"' && !c.letters {
 				return nil, end, false
 			}
 		}
@@ -183,10 +153,7 @@ func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 
 // trim takes the blanks off the cells of a row, and looks at their letters.
 func (c *cells) trim() error {
-	if c.rough == 0 {
-		return nil
-	}
-	for j := range c.row {
+	for j := 0; j < len(c.row) && c.rough > 0; j++ {
 		x := &c.row[j]
 		if x.plain || len(x.text) == 0 {
 			continue
@@ -195,8 +162,14 @@ func (c *cells) trim() error {
 			return err
 		}
 		x.text = bytes.TrimSpace(x.text)
-		if c.commas {
-			x.text = withPoint(x.text)
+	}
+	for j, is := range c.marks[:min(len(c.marks), len(c.row))] {
+		if is == "" {
+			continue
+		}
+		n := len(c.quoted)
+		if c.quoted = plainNumber(c.quoted, c.row[j].text, is); len(c.quoted) > n {
+			c.row[j].text, c.row[j].plain = c.quoted[n:], false
 		}
 	}
 	return nil

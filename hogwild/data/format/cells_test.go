@@ -41,7 +41,7 @@ func byPackage(text string, comma byte) (rows []string) {
 
 // inBlocks is what cells reads, in blocks of at least that many bytes, or as the text comes.
 func inBlocks(text string, comma byte, size int, comes bool) (rows []string) {
-	t := &table{Source: &Source{Path: "x", Text: []byte(text)}, comma: comma}
+	t := &table{Source: &Source{Path: "x", Text: []byte(text)}, layout: layout{comma: comma}}
 	if comes {
 		t.rest = bufio.NewReaderSize(strings.NewReader(text), 16)
 	}

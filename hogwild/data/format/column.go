@@ -1,6 +1,7 @@
 package format
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"fmt"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"hogwild/internal/human"
 )
@@ -25,6 +25,7 @@ type column struct {
 	name           string // by the header, else its number
 	unnamed        bool   // in a header that names others
 	numbers, texts int
+	nulls          int            // words that are missing values in a column of numbers or dates, and texts in others
 	distinct       map[string]int // cells that are not missing, at most MaxTexts+1, by which came first
 	full           bool           // no more of them are wanted
 	textLine       int            // where the first text stands
@@ -35,6 +36,8 @@ type column struct {
 	first, last    float64        // of numbers that count up by 1
 	jumps          bool           // they do not
 	fractions      bool           // or are no whole numbers
+	codes          bool           // a number is not written as float64 would be: 007, or one of more than 2^53
+	marks          marks
 	dates          dates
 	order          string // of the dates that all texts are, see dateOrders; else ""
 	ignored        bool
@@ -50,21 +53,28 @@ type feature struct {
 
 // see counts a cell.
 func (c *column) see(line int, x *cell) {
-	v, isNumber := x.v, x.plain
+	v, isNumber, isNull := x.v, x.plain, false
 	if !isNumber {
 		if isMissing(x.text) {
 			return
 		}
 		v, isNumber = Number(x.text)
+		isNull = isNullWord(x.text)
 	}
-	if isNumber {
+	if isNull {
+		c.nulls++
+	} else if isNumber {
 		c.numbers++
 		c.countUp(v)
+		c.codes = c.codes || (x.text[0] == '0' || len(x.text) > 15) && isCode(x.text)
 	} else {
 		if c.texts++; c.texts == 1 {
 			c.textLine, c.text = line, string(x.text)
 		}
 		c.dates.see(string(x.text))
+	}
+	if !isNull {
+		c.marks.see(x, v, isNumber)
 	}
 	if !c.full {
 		remember(c, x.text, isNumber)
@@ -93,7 +103,7 @@ func remember[T string | []byte](c *column, text T, isNumber bool) (kept int64) 
 
 // join adds what was found in later rows, as if they were seen one by one, and returns how many bytes it keeps of it.
 func (c *column) join(d *column) (kept int64) {
-	if c.numbers+c.texts == 0 {
+	if c.numbers+c.texts+c.nulls == 0 {
 		d.name, d.unnamed = c.name, c.unnamed
 		*c, kept = *d, int64(len(d.text))
 		for text := range c.distinct {
@@ -105,6 +115,9 @@ func (c *column) join(d *column) (kept int64) {
 		c.textLine, c.text, kept = d.textLine, d.text, int64(len(d.text))
 	}
 	c.joinNumbers(d)
+	c.codes = c.codes || d.codes
+	c.marks.join(&d.marks)
+	c.nulls += d.nulls
 	c.texts, c.dates.timed = c.texts+d.texts, c.dates.timed || d.dates.timed
 	for i, n := range d.dates.fit {
 		c.dates.fit[i] += n
@@ -118,10 +131,25 @@ func (c *column) join(d *column) (kept int64) {
 			c.repeats = cmp.Or(c.repeats, i)
 		}
 		if i < len(texts) {
-			kept += remember(c, texts[i], !isText(texts[i]))
+			_, number := Number(texts[i])
+			kept += remember(c, texts[i], number)
 		}
 	}
 	return kept
+}
+
+// settleNulls makes missing values of the words that are some in a column of numbers or dates, and texts of others.
+func (c *column) settleNulls() {
+	if c.texts > c.numbers && c.order == "" {
+		c.texts += c.nulls
+		return
+	}
+	for text := range c.distinct {
+		if c.nulls > 0 && isNullWord(text) {
+			delete(c.distinct, text)
+			c.kinds--
+		}
+	}
 }
 
 // textBytes is about what a text takes in a map beside its bytes.
@@ -155,6 +183,12 @@ func (c *column) joinNumbers(d *column) {
 		c.jumps = true
 	}
 	c.numbers += d.numbers
+}
+
+// isCode says whether a number that begins with 0, or is long, has digits alone: 007, or more than float64 surely
+// holds.
+func isCode(number []byte) bool {
+	return len(number) > 1 && len(bytes.Trim(number, "-0123456789")) == 0
 }
 
 // namesID is the name of a column of ids.
@@ -253,92 +287,11 @@ func (t *table) names() []string {
 	return names
 }
 
-// features makes features of all columns but y.
-func (t *table) features(y int) ([]feature, error) {
-	var features []feature
-	var encoded []string
-	n := t.Rows
-	if t.header {
-		n--
-	}
-	for j := range t.columns {
-		c := &t.columns[j]
-		if c.ignored {
-			continue
-		}
-		err := t.stray(j)
-		if err := t.refuse(err); err != nil {
-			return nil, err
-		}
-		switch name := human.Quote(c.name); {
-		case j == y || err != nil:
-		case len(c.distinct) == 0:
-			t.notef("left out column %s: it is empty", name)
-		case 20*(c.numbers+c.texts) < n:
-			t.notef("left out column %s: only %s of %s rows have a value", name, count(c.numbers+c.texts), count(n))
-		case j == 0 && c.unnamed && c.texts == 0:
-			t.notef("left out the first column: it has no name, and so is taken for row numbers")
-		case c.isID(n) && len(t.columns) > 2:
-			t.notef("left out column %s: its numbers are ids of the rows", name)
-		case c.texts == 0:
-			features = append(features, feature{column: j})
-		case c.order != "":
-			features = append(features, dateFeatures(j, c.dates.timed)...)
-			t.notef("%s", c.dateNote())
-		case len(c.distinct) > MaxTexts:
-			t.notef("left out column %s: more than %d distinct text values, e.g. %s in line %d%s", name, MaxTexts,
-				human.Quote(c.text), c.textLine, c.asNumbers())
-		case c.isNames():
-			t.notef("left out column %s: almost all its texts are unique, e.g. %s in line %d", name,
-				human.Quote(c.text), c.textLine)
-		default:
-			for _, text := range c.sorted() {
-				features = append(features, feature{j, "", text, true})
-			}
-			encoded = append(encoded, fmt.Sprintf("%s (%s)", human.Name(c.name), count(len(c.distinct))))
-		}
-	}
-	if len(encoded) > 0 {
-		t.notef("one feature for each text of %s", Some(encoded))
-	}
-	return features, nil
-}
-
-// dateFeatures are the features of a column of dates: its year, a number, and 1 for the month, the day of the
-// week and, if there are times, the hour.
-func dateFeatures(column int, timed bool) []feature {
-	features := []feature{{column: column, part: "year"}}
-	each := func(part string, from, to int, text func(int) string) {
-		for i := from; i <= to; i++ {
-			features = append(features, feature{column, part, text(i), true})
-		}
-	}
-	each("month", 1, 12, strconv.Itoa)
-	each("weekday", 0, 6, func(i int) string { return time.Weekday(i).String() })
-	if timed {
-		each("hour", 0, 23, strconv.Itoa)
-	}
-	return features
-}
-
-// dateNote says what becomes of a column of dates.
-func (c *column) dateNote() string {
-	parts, order := "year, month and weekday", ""
-	if c.dates.timed {
-		parts = "year, month, weekday and hour"
-	}
-	if c.order == monthFirst {
-		order = ", taken as month/day/year"
-	}
-	return fmt.Sprintf("column %s holds dates%s: its features are %s", human.Quote(c.name), order, parts)
-}
-
-// asNumbers is what makes numbers of a column whose first text is one but for signs, e.g. 74.6% or $1,250.
-func (c *column) asNumbers() string {
-	if number := regexp.MustCompile(`^[-+]?[$€£]? ?[-+]?\d[\d,]*(\.\d*)? ?[%$€£]?$`); !number.MatchString(c.text) {
-		return ""
-	}
-	return "; write its numbers without %, currency or thousands separators and they are used"
+// areNumbers says whether more cells of a column are numbers, with whatever marks, than texts.
+func (c *column) areNumbers() bool {
+	n := &c.marks.n
+	marked := n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
+	return c.numbers+marked > c.texts-marked
 }
 
 // stray is an error if column j has texts among more numbers than texts: as texts the

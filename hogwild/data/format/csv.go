@@ -62,6 +62,13 @@ func (r *csvRows) known() error {
 	if err != nil {
 		return err
 	}
+	r.sampleMarks()
+	err = r.checkDoubts(func(j int) bool {
+		return slices.ContainsFunc(features, func(x feature) bool { return x.column == j && !x.oneHot })
+	})
+	if err != nil {
+		return err
+	}
 	r.in, r.blocks, q.row = newInputs(r.table, features), q, r.read
 	if !r.header {
 		q.again(b)
@@ -74,6 +81,12 @@ func (r *csvRows) learn() error {
 	if err := r.profile(); err != nil {
 		return err
 	}
+	marks := r.findMarks()
+	if slices.ContainsFunc(r.marks, func(is string) bool { return is != "" }) {
+		if err := r.profile(); err != nil { // now they are numbers
+			return err
+		}
+	}
 	like, o := r.o.Like, r.o
 	if len(r.columns) == 1 && like == nil {
 		if r.LooksLikeText() {
@@ -83,9 +96,11 @@ func (r *csvRows) learn() error {
 		return r.Errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
 	}
 	r.Named = r.header
-	if r.commas {
-		r.notef("numbers are written with decimal commas")
+	if r.rowNames {
+		r.notef("the header has a name less than rows have cells: the first cell of each row is taken for its name, " +
+			"and left out")
 	}
+	r.Notes = append(r.Notes, marks...)
 	y, err := r.target(o.Target)
 	if err != nil {
 		return err
@@ -101,7 +116,14 @@ func (r *csvRows) learn() error {
 	if like != nil && like.Columns != nil {
 		features, err = r.featuresOf(like)
 	} else if err = r.ignore(o.Ignore, y); err == nil {
-		features, err = r.features(y)
+		if err = r.checkDoubts(func(j int) bool { return !r.columns[j].ignored }); err == nil {
+			features, err = r.features(y)
+		}
+	}
+	if err == nil && like != nil {
+		err = r.checkDoubts(func(j int) bool {
+			return j == y || slices.ContainsFunc(features, func(x feature) bool { return x.column == j && !x.oneHot })
+		})
 	}
 	if err == nil && len(features) == 0 && like == nil {
 		err = r.refuse(r.Errorf("no column to learn %s from%s; free text must become numbers first, such as word "+
@@ -111,7 +133,8 @@ func (r *csvRows) learn() error {
 		return err
 	}
 	r.describe(features)
-	r.y, r.Texts, r.in, r.blocks = y, r.columns[y].texts > 0, newInputs(r.table, features), r.cut()
+	r.y, r.in, r.blocks = y, newInputs(r.table, features), r.cut()
+	r.Texts = r.columns[y].texts > 0 || r.columns[y].codes && !r.columns[y].fractions // a class is its text
 	if r.blocks.row, r.blocks.once = r.read, true; r.header {
 		_, err = r.blocks.first()
 	}
@@ -121,6 +144,14 @@ func (r *csvRows) learn() error {
 // describe says what the features are.
 func (r *csvRows) describe(features []feature) {
 	r.Features = len(features)
+	for j, is := range r.marks {
+		if is != "" {
+			if r.Marks == nil {
+				r.Marks = map[string]string{}
+			}
+			r.Marks[r.columns[j].name] = is
+		}
+	}
 	var last feature
 	group := int32(0)
 	for _, x := range features {
@@ -180,7 +211,7 @@ func (r *csvRows) read(b *block) error {
 	b.val = slices.Grow(b.val, d)[:n+d]
 	row, cells := Row{Line: b.at}, b.row
 	gap, err := r.in.row(b, b.val[n:])
-	if err == nil && r.y >= 0 && isMissing(cells[r.y].text) {
+	if err == nil && r.y >= 0 && (isMissing(cells[r.y].text) || !r.Texts && isNullWord(cells[r.y].text)) {
 		b.unlabelled++
 		gap = r.y
 	}

@@ -12,11 +12,16 @@ var dateOrders = []string{"ymd", "dmy", "mdy"}
 // monthFirst is the order of 3/4/2026, of which nothing tells.
 const monthFirst = "mdy"
 
-// readDate reads a date in that order, with a year of four digits. A time may follow: 14:05, 2:05 PM, with
-// seconds and a zone, which are passed over.
+// readDate reads a date in that order, with a year of four digits, or two behind /. The month may be a name between
+// day and year, and a day of the week come first: Tue, 31 Mar 2026. A time may follow: 14:05, 2:05 PM, with seconds and
+// a zone, which are passed over.
 func readDate(cell, order string) (at time.Time, timed, ok bool) {
+	if day, rest, ok := strings.Cut(strings.Trim(cell, "[]"), ", "); ok && len(day) == 3 {
+		cell = rest
+	}
+	cell = strings.Trim(cell, "[]") // of Apache
 	var n [3]int
-	mark := byte(0)
+	mark, named := byte(0), false
 	for i := range n {
 		k := 0
 		for ; k < len(cell) && '0' <= cell[k] && cell[k] <= '9'; k++ {
@@ -24,36 +29,65 @@ func readDate(cell, order string) (at time.Time, timed, ok bool) {
 				return at, false, false
 			}
 		}
-		if k == 0 || (order[i] == 'y') != (k == 4) {
+		switch {
+		case k == 0 && i == 1 && order == "dmy":
+			n[i], k = monthName(cell)
+			named = k > 0
+		case k == 2 && i == 2 && order[i] == 'y' && mark == '/' && n[i] < 69: // as POSIX has it
+			n[i] += 2000
+		case k == 2 && i == 2 && order[i] == 'y' && mark == '/':
+			n[i] += 1900
+		case (order[i] == 'y') != (k == 4):
+			k = 0
+		}
+		if k == 0 {
 			return at, false, false
 		}
 		if cell = cell[k:]; i == 2 {
 			break
 		}
-		if cell == "" || strings.IndexByte("-/.", cell[0]) < 0 || i == 1 && cell[0] != mark {
+		if cell == "" || strings.IndexByte("-/. ", cell[0]) < 0 || i == 1 && cell[0] != mark {
 			return at, false, false
 		}
 		mark, cell = cell[0], cell[1:]
 	}
 	part := func(letter byte) int { return n[strings.IndexByte(order, letter)] }
-	hour, ok := readHour(cell)
+	hour, ok := readHour(cell, named)
 	at = time.Date(part('y'), time.Month(part('m')), part('d'), hour, 0, 0, 0, time.UTC)
-	return at, cell != "", ok && at.Day() == part('d') && int(at.Month()) == part('m')
+	ok = ok && (mark != ' ' || named) && at.Day() == part('d') && int(at.Month()) == part('m')
+	return at, cell != "", ok
+}
+
+// monthName is the month whose name, or its first three letters, stand at the beginning, and their number; else 0.
+func monthName(text string) (month, letters int) {
+	for letters < len(text) && (text[letters]|0x20)-'a' < 26 {
+		letters++
+	}
+	for m := time.January; m <= time.December; m++ {
+		if name := m.String(); strings.EqualFold(text[:letters], name) || strings.EqualFold(text[:letters], name[:3]) {
+			return int(m), letters
+		}
+	}
+	return 0, 0
 }
 
 // readHour is the hour in what follows a date: nothing, or a time.
-func readHour(text string) (hour int, ok bool) {
+func readHour(text string, named bool) (hour int, ok bool) {
 	if text == "" {
 		return 0, true
 	}
-	if text[0] != ' ' && text[0] != 'T' {
+	if strings.IndexByte(" T,:", text[0]) < 0 || text[0] == ':' && !named {
 		return 0, false
 	}
-	digits, rest, ok := strings.Cut(text[1:], ":")
+	digits, rest, ok := strings.Cut(strings.TrimLeft(text[1:], " "), ":")
 	hour, err := strconv.Atoi(digits)
-	if !ok || err != nil || hour < 0 || hour > 23 || strings.Trim(rest, "0123456789:.,+-ZAPM ") != "" {
+	rest = strings.ToUpper(rest)
+	if !ok && (text[0] != 'T' || len(digits) != 2) || err != nil || hour < 0 || hour > 23 ||
+		strings.Trim(rest, "0123456789:.,+-ZAPMUTCG ") != "" {
 		return 0, false
 	}
+	rest, _, _ = strings.Cut(strings.ReplaceAll(rest, "UTC", "GMT"), "GMT")
+	rest = strings.TrimRight(rest, " ")
 	if afternoon := strings.HasSuffix(rest, "PM"); hour <= 12 && (afternoon || strings.HasSuffix(rest, "AM")) {
 		hour %= 12
 		if afternoon {
@@ -65,7 +99,7 @@ func readHour(text string) (hour int, ok bool) {
 
 // see counts a text among the dates of a column.
 func (d *dates) see(cell string) {
-	if cell[0] > '9' || len(cell) < len("1/1/2000") {
+	if len(cell) < len("1/1/26") || cell[0] > '9' && cell[0] != '[' && cell[min(3, len(cell))] != ',' {
 		return
 	}
 	for i, order := range dateOrders {
@@ -85,7 +119,7 @@ type dates struct {
 // order is that of all n texts, "" if they are no dates. With both possible, points are of Europe.
 func (d *dates) order(n int, example string) string {
 	try := []int{0, 2, 1}
-	if strings.Contains(example, ".") && !strings.Contains(example, ":") {
+	if point := strings.IndexByte(example, '.'); point == 1 || point == 2 {
 		try = []int{0, 1, 2}
 	}
 	for _, i := range try {

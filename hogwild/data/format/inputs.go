@@ -62,7 +62,7 @@ func (in *inputs) row(b *block, x []float32) (gap int, err error) {
 	for _, c := range in.columns {
 		cell, again := &b.row[c.number], c.number == last // of a date, several parts
 		last = c.number
-		if !cell.plain && isMissing(cell.text) {
+		if !cell.plain && (isMissing(cell.text) || (c.texts == nil || c.part != "") && isNullWord(cell.text)) {
 			if !again {
 				b.holes[c.number]++
 			}

@@ -18,7 +18,8 @@ import (
 type array struct {
 	*Source
 	shape []int
-	dtype string // u1, i4, i8, f4 or f8, little-endian
+	dtype string // see sizes
+	order binary.ByteOrder
 	raw   []byte
 }
 
@@ -100,7 +101,8 @@ func labelsOf(s *Source, n int) (*array, error) {
 		return nil, err
 	}
 	if k := len(y.raw) / y.size(); k != n || y.shape[0] != k {
-		return nil, src.Errorf("labels of shape %s for the %s rows in %s: want one each", y.shapeText(),
+		return nil, src.Errorf("labels of shape %s for the %s rows in %s: want one each (of one-hot labels "+
+			"y.argmax(1))", y.shapeText(),
 			count(n), s.Path)
 	}
 	return y, nil
@@ -192,16 +194,13 @@ func readArray(s *Source) (*array, error) {
 	if m == nil {
 		return nil, s.Errorf("header %.80q: want one array of numbers", b[from:from+head])
 	}
-	a := &array{Source: s, dtype: string(m[2]), raw: b[from+head:]}
-	switch order := string(m[1]); {
-	case order == ">":
-		return nil, s.Errorf("elements of type >%s are big-endian: save it again with x.astype('<%s')",
-			a.dtype, a.dtype)
-	case string(m[3]) == "True":
-		return nil, s.Errorf("the array is in Fortran order: save it again with numpy.ascontiguousarray(x)")
-	case a.size() == 0:
-		return nil, s.Errorf("elements of type %s%s: want u1, i4, i8, f4 or f8; save it again with x.astype('<f4')",
-			order, a.dtype)
+	a := &array{Source: s, dtype: string(m[2]), order: binary.LittleEndian, raw: b[from+head:]}
+	if string(m[1]) == ">" {
+		a.order = binary.BigEndian
+	}
+	if a.size() == 0 {
+		return nil, s.Errorf("elements of type %s%s: want numbers of at most 64 bits; save classes that are texts or "+
+			"objects as numpy.unique(y, return_inverse=True)[1], other numbers as x.astype('<f4')", m[1], a.dtype)
 	}
 	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool {
 		return r == ',' ||
@@ -218,27 +217,85 @@ func readArray(s *Source) (*array, error) {
 		return nil, s.Errorf("%s bytes of elements, but shape (%s) of %s makes %s; the file is damaged or incomplete",
 			count(len(a.raw)), strings.Join(fields, ", "), a.dtype, count(want))
 	}
-	return a, nil
+	if string(m[3]) != "True" || len(a.shape) == 1 {
+		return a, nil
+	}
+	return a, a.transpose()
 }
 
-// size is the bytes of an element, 0 for a type that is not read.
-func (a *array) size() int {
-	return map[string]int{"u1": 1, "i4": 4, "i8": 8, "f4": 4, "f8": 8}[a.dtype]
+// transpose puts the elements of an array in Fortran order into that of C.
+func (a *array) transpose() error {
+	if err := a.Room.Take(a.Path, int64(len(a.raw)), "the array in C order"); err != nil {
+		return err
+	}
+	raw, size, at := make([]byte, 0, len(a.raw)), a.size(), make([]int, len(a.shape))
+	for len(raw) < len(a.raw) {
+		from, step := 0, 1
+		for i, n := range a.shape {
+			from, step = from+at[i]*step, step*n
+		}
+		raw = append(raw, a.raw[from*size:(from+1)*size]...)
+		for i := len(at) - 1; i >= 0; i-- {
+			if at[i] = (at[i] + 1) % a.shape[i]; at[i] > 0 {
+				break
+			}
+		}
+	}
+	a.raw = raw
+	return nil
 }
+
+// sizes are the bytes of the elements that are read.
+var sizes = map[string]int{"b1": 1, "u1": 1, "i1": 1, "u2": 2, "i2": 2, "f2": 2, "u4": 4, "i4": 4, "f4": 4, "u8": 8,
+	"i8": 8, "f8": 8}
+
+// size is the bytes of an element, 0 for a type that is not read.
+func (a *array) size() int { return sizes[a.dtype] }
 
 // at is element k.
 func (a *array) at(k int) float64 {
+	b := a.raw[a.size()*k:]
 	switch a.dtype {
-	case "u1":
-		return float64(a.raw[k])
+	case "u1", "b1":
+		return float64(b[0])
+	case "i1":
+		return float64(int8(b[0]))
+	case "u2":
+		return float64(a.order.Uint16(b))
+	case "i2":
+		return float64(int16(a.order.Uint16(b)))
+	case "f2":
+		return half(a.order.Uint16(b))
+	case "u4":
+		return float64(a.order.Uint32(b))
 	case "i4":
-		return float64(int32(binary.LittleEndian.Uint32(a.raw[4*k:])))
-	case "i8":
-		return float64(int64(binary.LittleEndian.Uint64(a.raw[8*k:])))
+		return float64(int32(a.order.Uint32(b)))
 	case "f4":
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(a.raw[4*k:])))
+		return float64(math.Float32frombits(a.order.Uint32(b)))
+	case "u8":
+		return float64(a.order.Uint64(b))
+	case "i8":
+		return float64(int64(a.order.Uint64(b)))
 	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(a.raw[8*k:]))
+	return math.Float64frombits(a.order.Uint64(b))
+}
+
+// half is the number of a float16.
+func half(bits uint16) float64 {
+	exponent, digits := int(bits>>10&31), float64(bits&1023)
+	v := math.Ldexp(1024+digits, exponent-25)
+	switch {
+	case exponent == 0:
+		v = math.Ldexp(digits, -24)
+	case exponent == 31 && digits > 0:
+		return math.NaN()
+	case exponent == 31:
+		v = math.Inf(1)
+	}
+	if bits>>15 > 0 {
+		return -v
+	}
+	return v
 }
 
 func (a *array) shapeText() string {

@@ -65,7 +65,7 @@ func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behi
 			v = quotient(digits, tens[decimals])
 		}
 		v = math.Float64frombits(math.Float64bits(v) | negative<<63)
-		row = append(row, cell{text[at:end], v, true})
+		row = append(row, cell{text[at:end], v, true, false})
 		if at = end + 1; c == '\n' {
 			break
 		}
@@ -146,9 +146,10 @@ func Number[T string | []byte](cell T) (float64, bool) {
 
 // cell is a cell of a row, trimmed.
 type cell struct {
-	text  []byte
-	v     float64 // the number in it
-	plain bool    // if it is one that parseNumber reads
+	text   []byte
+	v      float64 // the number in it
+	plain  bool    // if it is one that parseNumber reads
+	quoted bool
 }
 
 // isMissing says whether a cell stands for a value that is not known: it is empty, ?, NA,
@@ -166,10 +167,18 @@ func isMissing[T string | []byte](cell T) bool {
 	return is("na") || is("n/a") || is("nan") || is("null")
 }
 
+// nullWords stand for missing values in columns of numbers: those of pandas beside isMissing's, and of MySQL and Hive.
+var nullWords = map[string]bool{"#N/A": true, "#N/A N/A": true, "#NA": true, "-1.#IND": true, "-1.#QNAN": true,
+	"-NaN": true, "-nan": true, "1.#IND": true, "1.#QNAN": true, "<NA>": true, "None": true, `\N`: true}
+
+func isNullWord[T string | []byte](cell T) bool {
+	return len(cell) > 1 && len(cell) < 10 && strings.IndexByte(`#-1<N\`, cell[0]) >= 0 && nullWords[string(cell)]
+}
+
 // isText says whether a cell holds a text.
 func isText(cell string) bool {
 	_, number := Number(cell)
-	return !number && !isMissing(cell)
+	return !number && !isMissing(cell) && !isNullWord(cell)
 }
 
 // parser walks over the lines of a file of numbers.

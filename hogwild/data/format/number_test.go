@@ -2,6 +2,7 @@ package format
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,4 +42,28 @@ func TestParseNumber(t *testing.T) {
 		check(t, strconv.FormatFloat(rapid.Float64().Draw(t, "float"), 'g', -1, 64))
 		check(t, strconv.FormatFloat(rapid.Float64Range(-1e4, 1e4).Draw(t, "float"), 'f', -1, 64))
 	})
+}
+
+// TestNullWords: what pandas and databases write for a missing value is one among numbers and dates, and a text among
+// texts.
+func TestNullWords(t *testing.T) {
+	for _, word := range []string{"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
+		"1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", `\N`} {
+		text := strings.Repeat(word+",2021-03-01,a,1\n2,"+word+",b,2\n4,2021-03-01,c,"+word+"\n", 7)
+		f, rows := readRows(t, text, Options{Missing: Fill})
+		if len(rows) != 14 || !strings.HasPrefix(rows[0], "[NaN 2021 ") || !strings.HasPrefix(rows[1], "[2 NaN NaN") ||
+			f.Columns[0] != "1" || f.Columns[1] != "2.year" {
+			t.Errorf("%q: %q, columns %q, notes %q", word, rows, f.Columns[:3], f.Notes)
+		}
+		like := f.Known
+		like.Fill = slices.Repeat([]float32{8}, like.Features)
+		_, rows = readRows(t, word+",2021-03-01,a\n", Options{Like: &like, Inputs: true})
+		if !strings.HasPrefix(rows[0], "[8 2021 ") {
+			t.Errorf("%q to be predicted: %q", word, rows)
+		}
+	}
+	f, rows := readRows(t, "a,kind,y\n1,None,1\n2,stone,2\n3,None,1\n", Options{})
+	if strings.Join(f.Columns, " ") != "a kind=None kind=stone" || rows[2] != "[3 1 0] 1" {
+		t.Errorf("columns %q, rows %q", f.Columns, rows)
+	}
 }

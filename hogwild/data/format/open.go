@@ -14,12 +14,16 @@
 //	sniff.go    which format a file has
 //	texts.go    the rows of a table of texts
 //	csv.go      the rows of a table
+//	readings.go how numbers are written in the columns of a table
+//	layout.go   how lines are cut into cells
 //	known.go    the features of the training data in another table
 //	profile.go  what the columns of a table are
 //	inputs.go   from the cells of a row to its inputs
 //	blocks.go   a table in parts, for all processors
+//	features.go the features of a table
 //	cells.go    the cells of a table
-//	column.go   the features of a column
+//	column.go   what is in a column
+//	marks.go    commas and points in numbers
 //	number.go   numbers as text
 //	pieces.go   a text in parts, for all processors
 //	source.go   the bytes of a file

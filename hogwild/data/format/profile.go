@@ -3,6 +3,8 @@ package format
 import (
 	"bytes"
 	"cmp"
+	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,8 +12,23 @@ import (
 	"strings"
 )
 
-// profile reads all cells once to learn what the columns are.
+// profile reads all cells once to learn what the columns are. Quotes that are wrong between tabs are letters.
 func (t *table) profile() error {
+	if t.blanks {
+		return t.Errorf("blanks are between the cells: separate columns by commas, semicolons, tabs or |: " +
+			"tr -s ' ' '\\t' <OLD >NEW")
+	}
+	err := t.readAll()
+	if t.comma == '\t' && (errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote)) {
+		t.letters = true
+		err = t.readAll()
+	}
+	return err
+}
+
+func (t *table) readAll() error {
+	t.Room.Give(t.kept)
+	t.kept = 0
 	q := t.cut()
 	b, err := q.first()
 	if err == io.EOF {
@@ -22,7 +39,7 @@ func (t *table) profile() error {
 	}
 	first, line := b.texts(), b.at
 	t.columns = make([]column, len(first))
-	if err := t.Room.Take(t.Path, int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
+	if err := t.keep(int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
 		return err
 	}
 	q.begin = func(b *block) {
@@ -60,6 +77,7 @@ func (t *table) profile() error {
 	for j := range t.columns {
 		c := &t.columns[j]
 		if c.dates.fit == [3]int{} {
+			c.settleNulls()
 			continue
 		}
 		taken := slices.ContainsFunc(dateParts,
@@ -67,6 +85,7 @@ func (t *table) profile() error {
 		if c.numbers == 0 && !taken {
 			c.order = c.dates.order(c.texts, c.text)
 		}
+		c.settleNulls()
 	}
 	return err
 }
@@ -117,7 +136,13 @@ func (t *table) join(columns []column) error {
 	if kept == 0 {
 		return nil
 	}
-	return t.Room.Take(t.Path, kept, fmt.Sprintf("the texts of %s columns", count(len(columns))))
+	return t.keep(kept, fmt.Sprintf("the texts of %s columns", count(len(columns))))
+}
+
+// keep counts the memory of what the columns hold.
+func (t *table) keep(bytes int64, what string) error {
+	t.kept += bytes
+	return t.Room.Take(t.Path, bytes, what)
 }
 
 // isHeader judges the first line by the columns under it.
@@ -128,9 +153,8 @@ func (t *table) isHeader(first []string) bool {
 	onlyTexts := true
 	for j, cell := range first {
 		c := &t.columns[j]
-		_, isNumber := Number(cell)
-		isText := !isNumber && !isMissing(cell)
-		if isText && c.numbers > c.texts {
+		isText := isText(cell) && markOf([]byte(cell)) == noMark
+		if isText && c.areNumbers() {
 			return true
 		}
 		_, again := c.distinct[cell]

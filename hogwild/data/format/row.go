@@ -44,6 +44,7 @@ type Known struct {
 	Target   string            // the column of labels
 	Named    bool              // the columns have names in the file, and not only numbers
 	Dates    map[string]string // columns of dates, and the order of these: see dateOrders
+	Marks    map[string]string // columns of numbers with decimal commas, or marks between thousands: see european
 	// of each feature: what stands for a missing value; nil: rows that lack one are left out
 	Fill      []float32
 	ZeroBased bool // LIBSVM: features are counted from 0

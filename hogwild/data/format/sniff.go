@@ -29,6 +29,8 @@ func (s *Source) sniff(o Options) (string, error) {
 		return "idx", nil
 	case otherFormat(head) != "":
 		return "", s.Errorf("%s", otherFormat(head))
+	case otherText(head) != "":
+		return "", s.Errorf("%s", otherText(head))
 	case bytes.IndexByte(head, 0) >= 0:
 		return "", s.Errorf("a binary file that is neither IDX nor .npy")
 	case looksLikeLIBSVM(head):

@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -18,13 +19,36 @@ var otherFormats = []struct{ begins, words string }{
 	{"BZh", "packed with bzip2: unpack it first (bunzip2)"},
 	{"\xfd7zXZ", "packed with xz: unpack it first (unxz)"},
 	{"\x28\xb5\x2f\xfd", "packed with Zstandard: unpack it first (unzstd)"},
-	{"\x80\x04", "a Python pickle: save its arrays as .npy"},
-	{"{", "JSON, not a table: save it as CSV"},
-	{"[", "JSON, not a table: save it as CSV"},
-	{"<", "HTML or XML, not a table (perhaps the error page of a failed download)"},
-	{"@relation", "ARFF: save it as CSV"},
+	{"\x80\x02", pickled}, {"\x80\x03", pickled}, {"\x80\x04", pickled}, {"\x80\x05", pickled},
+	{"ARROW1", "an Arrow file (Feather): save it as CSV, with pandas: read_feather(...).to_csv(..., index=False)"},
+	{"FEA1", "a Feather file: save it as CSV, with pandas: read_feather(...).to_csv(..., index=False)"},
 	{"%PDF", "a PDF, not a table"},
 }
+
+const pickled = "a Python pickle: save its arrays as .npy"
+
+// otherTexts are the same for texts, behind blank lines and comments.
+var otherTexts = []struct {
+	begins *regexp.Regexp
+	words  string
+}{
+	{regexp.MustCompile(`^[{[]`), "JSON, not a table: save it as CSV"},
+	{regexp.MustCompile(`^<([!?]|[a-zA-MO-Z]\w*[ />])`), "HTML or XML, not a table (perhaps the error page of a failed download)"},
+	{regexp.MustCompile(`^(?i:@relation)\s`), "ARFF: save it as CSV"},
+	{regexp.MustCompile(`^[-+\d.eE]+([ \t]+\d+:\d+:[-+\d.eE]+)+[ \t\r]*(\n|$)`), "LIBFFM (field:feature:value), which is " +
+		"not read: take the fields out, label feature:value, and it is LIBSVM"},
+	{regexp.MustCompile(`^([-+\d.eE]+[ \t]+)*('\S*)?[ \t]*\|([a-zA-Z]\w*(:[-+\d.eE]+)?)?[ \t]+[^|\s]+:[-+\d.eE]+[ \t\r\n]`),
+		vowpal},
+	{regexp.MustCompile(`^[-+\d.eE]+[ \t]+('\S*[ \t]*)?\|[a-zA-Z]\w*[ \t]+[^|\s]`), vowpal},
+	{regexp.MustCompile(`^\d+ \d+ \d+[ \r]*\n(\d+(,\d+)*)?[ \t]+\d+:[-+\d.eE]+[ \t\r\n]`), "multi-label LIBSVM behind a " +
+		"line \"rows features labels\", as the Extreme Classification Repository has it: one label a row is read"},
+	{regexp.MustCompile(`^\d+(,\d+)+[ \t]+\d+:[-+\d.eE]+[ \t\r\n]`), "multi-label LIBSVM: one label a row is read"},
+}
+
+const vowpal = "text of Vowpal Wabbit (label |namespace feature:value), which is not read: write it as LIBSVM or CSV"
+
+// lead is what may stand before a text in another format: blank lines, and comments of ARFF.
+var lead = regexp.MustCompile(`^(\s|%[^\n]*\n)+`)
 
 // otherFormat is the advice about a file that is not read, "" for others.
 func otherFormat(head []byte) string {
@@ -36,12 +60,23 @@ func otherFormat(head []byte) string {
 	return ""
 }
 
+// otherText is the advice about a text that is not read, "" for others.
+func otherText(head []byte) string {
+	comments := lead.Find(head)
+	for _, f := range otherTexts {
+		if f.begins.Match(head[len(comments):]) {
+			return f.words
+		}
+	}
+	return ""
+}
+
 // notText says what a file is that has no words, by its beginning; "" of text.
 func notText(head []byte) string {
 	if name := utf16Name(head); name != "" {
 		return fmt.Sprintf("%s text: convert it to UTF-8 first: iconv -f %s -t UTF-8 OLD >NEW", name, name)
 	}
-	if is := otherFormat(head); is != "" && !strings.ContainsRune("{[<@", rune(head[0])) { // text may begin so
+	if is := otherFormat(head); is != "" {
 		return is
 	}
 	odd := 0

@@ -1,0 +1,168 @@
+package format
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// sampleRows is how many rows tell the layout.
+const sampleRows = 100
+
+func newTable(s *Source, o Options) *table {
+	t := &table{Source: s, o: o}
+	t.Format, t.Kind = "csv", Floats
+	t.findLayout()
+	return t
+}
+
+// excel is the line by which a table tells Excel its separator.
+var excel = regexp.MustCompile(`^"?(?i:sep)=([^\r\n])"?\r?\n`)
+
+// findLayout takes the separator that cuts the first rows into the same number of cells, of several the one by which
+// more cells are numbers and fewer hold what looks like another separator, and finds what is no cell.
+func (t *table) findLayout() {
+	head := t.Text[:min(len(t.Text), 1<<20)]
+	if n := bytes.LastIndexByte(head, '\n'); n >= 0 && (t.rest != nil || len(head) < len(t.Text)) {
+		head = head[:n+1]
+	}
+	if t.comma = ','; t.layout.excel(head) {
+		head = head[bytes.IndexByte(head, '\n')+1:]
+	} else {
+		rows := head
+		for bytes.HasPrefix(rows, []byte("#")) && bytes.IndexByte(rows, '\n') >= 0 {
+			rows = rows[bytes.IndexByte(rows, '\n')+1:]
+		}
+		best, broken := math.Inf(-1), false
+		for _, comma := range []byte("\t,;|") {
+			if score, bad := t.sample(rows, comma); score > best {
+				best, broken, t.comma = score, bad, comma
+			}
+		}
+		blanks, _ := t.sample(rows, ' ')
+		t.blanks, t.letters = math.IsInf(best, -1) && blanks > 0, broken && t.comma == '\t'
+	}
+	comments := t.leading(head)
+	for range comments {
+		head = head[bytes.IndexByte(head, '\n')+1:]
+	}
+	t.skipped += comments
+	if t.findExtra(head); t.o.Inputs {
+		t.head = bytes.Clone(head)
+	}
+}
+
+// excel takes the separator that a first line tells.
+func (l *layout) excel(head []byte) bool {
+	m := excel.FindSubmatch(head)
+	if m != nil {
+		l.comma, l.skipped = m[1][0], 1
+	}
+	return m != nil
+}
+
+// each calls do with the first rows; it says whether one has wrong quotes.
+func (c *cells) each(do func(row []cell)) (broken bool) {
+	for n := 0; n < sampleRows && c.pos < c.end; n++ {
+		from := c.pos
+		if !c.split() {
+			broken = true
+			if c.pos = c.end; bytes.IndexByte(c.text[from:], '\n') >= 0 {
+				c.pos = from + bytes.IndexByte(c.text[from:], '\n') + 1
+			}
+			do(nil)
+		} else if len(c.row) > 1 || len(c.row[0].text) > 0 {
+			do(c.row)
+		}
+	}
+	return broken
+}
+
+// sample judges a separator by the first rows.
+func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
+	c := cells{table: &table{Source: t.Source, layout: layout{comma: comma}}, text: head, end: len(head)}
+	widths, rows, first, all, numbers, foreign := map[int]int{}, 0, 0, 0, 0, 0
+	broken = c.each(func(row []cell) {
+		if rows++; rows == 1 {
+			first = len(row)
+		} else {
+			widths[len(row)]++
+		}
+		all += len(row)
+		for _, x := range row {
+			text := bytes.TrimSpace(x.text)
+			if _, number := Number(text); number || isMissing(text) || isNullWord(text) || markOf(text) != noMark {
+				numbers++
+			} else if !x.quoted && (len(text) < len(x.text) || bytes.ContainsAny(text, ",;|\t")) {
+				foreign++
+			}
+		}
+	})
+	width := first
+	for w, n := range widths {
+		if n > widths[width] || n == widths[width] && w > width {
+			width = w
+		}
+	}
+	if width < 2 {
+		return math.Inf(-1), broken
+	}
+	score = float64(numbers)/float64(all) - float64(foreign)/float64(rows)
+	if rows > 1 {
+		score -= 10 * float64(rows-1-widths[width]) / float64(rows-1)
+	}
+	if first != width && (first != width-1 || first < 2) {
+		score -= 2
+	}
+	return score, broken
+}
+
+// findExtra finds out whether rows end with a separator or begin with a name.
+func (t *table) findExtra(head []byte) {
+	c := cells{table: t, text: head, end: len(head)}
+	rows, first, ends, more, header := 0, 0, 0, 0, true
+	c.each(func(row []cell) {
+		if rows++; rows == 1 {
+			first = len(row)
+			for _, x := range row {
+				_, number := Number(bytes.TrimSpace(x.text))
+				header = header && !number
+			}
+		} else if len(row) == first+1 {
+			more++
+		}
+		if len(row) > 1 && len(bytes.TrimSpace(row[len(row)-1].text)) == 0 {
+			ends++
+		}
+	})
+	short := header && more > 0 && more == rows-1
+	t.tail = rows > 1 && (ends == rows || short && ends == rows-1)
+	t.rowNames = short && !t.tail
+	if t.tail && t.o.Inputs && !header { // the last feature may be missing
+		was, _ := t.numbers()
+		t.tail = !slices.ContainsFunc(was, func(n int) bool { return max(n, -n) >= first })
+	}
+}
+
+// leading is how many lines there are before the rows that begin with # and have another number of cells.
+func (t *table) leading(head []byte) (n int) {
+	cells := func(line string) (n int) {
+		for i, part := range strings.Split(line, `"`) {
+			n += (1 - i%2) * strings.Count(part, string(rune(t.comma)))
+		}
+		return n
+	}
+	var first []int
+	rest := string(head[:min(len(head), 1<<16)])
+	for strings.HasPrefix(rest, "#") {
+		line, after, _ := strings.Cut(rest, "\n")
+		first, rest = append(first, cells(line)), after
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	for line != "" && n < len(first) && first[n] != cells(line) {
+		n++
+	}
+	return n
+}
