@@ -8,6 +8,7 @@
 //
 //	open.go     a file of any format
 //	triples.go  entries of a matrix, edges of a graph
+//	columns.go  which columns of them are what
 //	npy.go      NumPy's arrays
 //	libsvm.go   label index:value ...
 //	idx.go      images of bytes
@@ -44,7 +45,7 @@ func Open(s *Source, o Options) (*File, error) {
 	case o.Inputs && o.Target != "" && is != "csv" && is != "npy":
 		return nil, s.Errorf("read as %s, which has no target column; leave target out", is)
 	case o.Triples:
-		return openTriples(s, is, o.Inputs)
+		return openTriples(s, is, o)
 	}
 	o.Missing = cmp.Or(o.Missing, Fill)
 	switch is {
