@@ -43,7 +43,6 @@ var large = map[string]struct {
 	"hogwild/data/format.table":   {29, 25, "a reader of CSV"},
 	"hogwild/data/format.libsvm":  {33, 16, "embeds what all readers have"},
 	"hogwild/data/format.rowsOf":  {28, 4, "embeds what all readers have"},
-	"hogwild/data/format.triples": {29, 10, "embeds what all readers have"},
 	"cuda.job":                    {59, 1, "struct Job of kernels/dev.h, field by field"},
 	"cuda.owner":                  {17, 47, "the coordinator's side of a run on GPUs"},
 	"cuda.trainer":                {28, 21, "a worker's side, whose kernel is told all of it"},

@@ -93,7 +93,7 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 	if err := s.CheckPredict(proba); err != nil {
 		return err
 	}
-	if s.NamedIDs() && filepath.Ext(out) == ".npy" {
+	if s.Pairs() && s.Meta().Columns != nil && filepath.Ext(out) == ".npy" {
 		return usagef("--out %s: ids of the training data are texts, and an .npy file has numbers: name a .csv or "+
 			".jsonl file", out)
 	}

@@ -11,8 +11,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// readEntries reads the triples of a file, two ids and a value each, and lets go of its text. Ids that are texts are
-// numbered beyond all others, as names says.
+// readEntries reads the triples of a file, two ids and a value each, and lets go of its text. Ids that are texts have
+// the numbers that names gives them.
 func readEntries(src *source, o Options, like *Meta) (e *table, names *idNames, err error) {
 	var f *format.File
 	names = &idNames{number: map[string]uint32{}}
@@ -77,36 +77,33 @@ func (t *idNames) name(id uint32) string {
 	return strconv.FormatUint(uint64(id), 10)
 }
 
-// numbered gives ids their numbers if all are numbers, some with zeros in front. If not, it numbers them in the order in
-// which they come, and returns them in it: those of a matrix, rows and then columns, those of a graph.
-func (e *table) numbered(t *idNames, graph bool) (names []string) {
-	plain := make([]uint32, len(t.texts))
-	all := true
+// renumber gives ids their numbers if all are numbers, some with zeros in front. If not, it numbers them in the order
+// in which they come, and returns them in it: those of a graph, or of rows and then of columns.
+func (t *idNames) renumber(ids []uint32, graph bool) (names []string) {
+	plain, all := make([]uint32, len(t.texts)), true
 	for k, text := range t.texts {
 		var ok bool
 		plain[k], ok = format.PaddedID(text)
 		all = all && ok
 	}
-	if all {
-		for i, id := range e.idx {
-			if id >= firstName {
-				e.idx[i] = plain[id-firstName]
-			}
-		}
-		return nil
-	}
 	number, side := [2]map[uint32]uint32{{}, {}}, [2][]string{}
-	for i, id := range e.idx {
+	for i, id := range ids {
 		k := i % 2
 		if graph {
 			k = 0
+		}
+		if all && id >= firstName {
+			ids[i] = plain[id-firstName]
+		}
+		if all {
+			continue
 		}
 		n, ok := number[k][id]
 		if !ok {
 			n = uint32(len(side[k]))
 			number[k][id], side[k] = n, append(side[k], t.name(id))
 		}
-		e.idx[i] = n
+		ids[i] = n
 	}
 	return slices.Concat(side[0], side[1])
 }
@@ -116,7 +113,7 @@ func (e *table) numbered(t *idNames, graph bool) (names []string) {
 // have one for each id. An edge has the smaller node first; loops, which no cut can
 // part, are left out.
 func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
-	named := e.numbered(names, graph)
+	named := names.renumber(e.idx, graph)
 	var most [2]uint32
 	for i, id := range e.idx {
 		most[i%2] = max(most[i%2], id)

@@ -153,6 +153,7 @@ func TestRatingsErrors(t *testing.T) {
 		"user,item,rating\nuser,item,rating\n1,2,3\n": "m:2:11: value \"rating\"",
 		"a,b,c\n1,2,3\n4,5,6\n":                       "--columns user=a,item=b,value=c",
 		"user,user_id,rating\n1,2,3\n4,5,6\n":         "not clear",
+		"c a graph\np edge 3 2\ne 1 2\ne 2 3\n":       "DIMACS",
 		"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n":     "coordinates",
 		"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n":   "promises 2",
 		"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n":   "from 1 to 2",
@@ -218,7 +219,7 @@ func entriesOf(sets ...*Set) (lines []string) {
 // TestRatingsAsFound: the same entries from files as other programs write them.
 func TestRatingsAsFound(t *testing.T) {
 	entries := []struct{ user, item, value string }{
-		{"7", "101", "3.5"}, {"12", "101", "5"}, {"7", "103", "2"}, {"9", "104", "0.25"}, {"9", "101", "4"}}
+		{"7", "101", "3.5"}, {"12", "101", "5"}, {"7", "103", "2"}, {"9", "104", "2.5e-06"}, {"9", "101", "4"}}
 	var want []string
 	for _, e := range entries {
 		want = append(want, e.user+" "+e.item+" "+e.value)
@@ -249,10 +250,12 @@ func TestRatingsAsFound(t *testing.T) {
 		"zeros":               {lines("", "00U,000I,V\n"), ""},
 		"columns by name":     {lines("v,who,what\n", "V,U,I\n"), "user=who,item=what,value=v"},
 		"columns by number":   {lines("", "V I N U\n"), "source=4,target=2,weight=1"},
-		"general":             {lines("%%MatrixMarket matrix coordinate real general\n% by us\n20 200 5\n", "U I V\n"), ""},
+		"general":             {lines("%%MatrixMarket matrix coordinate real general\n%\n20 200 5\n", "U I V\n"), ""},
+		"a comma at the end":  {lines("user,item,rating\n", "U,I,V,\n"), ""},
 		"a title before tabs": {lines("", "U\tI\tV\t1, 2; 3: 4\n"), ""},
 	} {
-		train, test := mustLoad(t, Options{Path: file(t, "", "m", c.text), Task: "triples", Columns: c.columns, Seed: 1})
+		train, test := mustLoad(t, Options{Path: file(t, "", "m", c.text), Task: "triples", Columns: c.columns,
+			Seed: 1})
 		if got := entriesOf(train, test); !slices.Equal(got, want) || train.Columns != nil {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -263,16 +266,16 @@ func TestRatingsAsFound(t *testing.T) {
 func TestRatingsNamed(t *testing.T) {
 	path := file(t, "", "a.csv", "A1,007,5\n76561197960287930,7,1\n7,\"b, c\",2\nA1,7,3\n-3,007,4\n")
 	train, test := mustLoad(t, Options{Path: path, Task: "triples", Seed: 1})
-	if want := []string{"-3 007 4", "7 b, c 2", "76561197960287930 7 1", "A1 007 5", "A1 7 3"}; !slices.Equal(
-		entriesOf(train, test), want) {
+	want := []string{"-3 007 4", "7 b, c 2", "76561197960287930 7 1", "A1 007 5", "A1 7 3"}
+	if !slices.Equal(entriesOf(train, test), want) {
 		t.Errorf("%q, want %q", entriesOf(train, test), want)
 	}
 	if !slices.Equal(train.Columns, []string{"A1", "76561197960287930", "7", "-3", "007", "7", "b, c"}) ||
 		!slices.Equal(train.Shape, []int{4, 3}) {
 		t.Errorf("ids %q of %v", train.Columns, train.Shape)
 	}
-	s, err := LoadLike(file(t, "", "b.csv", "item,user,rating\n7,76561197960287930,1\n7,7.0,2\n7,76561197960287931,3\n"),
-		"", "", train.Meta)
+	other := "item,user,rating\n7,76561197960287930,1\n7,7.0,2\n7,76561197960287931,3\n"
+	s, err := LoadLike(file(t, "", "b.csv", other), "", "", train.Meta)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@ package data
 
 import "fmt"
 
-// noteTwins notes if more than one in twenty of the entries held out are of a place in the matrix that training has too.
+// noteTwins notes if more than one in twenty of the entries held out stand where one of training does.
 func (p *pairs) noteTwins(train, held *table) {
 	n, among := min(len(held.val), 100_000), map[[2]uint32]bool{} // a sample will do
 	for i := range n {

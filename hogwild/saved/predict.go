@@ -53,9 +53,6 @@ func (s *Saved) Spec() model.Spec {
 // Meta returns what is known of the training data: classes, columns and the scaling of the inputs.
 func (s *Saved) Meta() data.Meta { return s.meta }
 
-// NamedIDs reports whether ids of the pairs that the model was trained on are texts.
-func (s *Saved) NamedIDs() bool { return s.Pairs() && s.meta.Columns != nil }
-
 // Pairs reports whether the model predicts the values of pairs, of a row and a column.
 func (s *Saved) Pairs() bool { return s.meta.Kind == data.Pairs }
 

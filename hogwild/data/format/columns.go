@@ -68,9 +68,12 @@ func (l *layout) find(s *Source, o Options) error {
 	}
 	if len(rows) > 0 {
 		l.names = texts(rows[0])
-		if len(rows[0]) == width-1 { // R names no column for the names of rows
-			l.names = append([]string{""}, l.names...)
+		if at := len(rows[0]); at == width-1 && len(rows[1]) == width && len(rows[1][at]) > 0 {
+			l.names = append([]string{""}, l.names...) // R gives the names of rows none
 		}
+	}
+	if slices.ContainsFunc(lines, func(line []byte) bool { return bytes.HasPrefix(line, []byte("p ")) }) {
+		return s.Errorf("looks like DIMACS (a line begins with p): keep the lines of edges, without their letter")
 	}
 	if err := l.columnsOf(s, o, rows, width); err != nil {
 		return err
@@ -112,8 +115,8 @@ func (l *layout) columnsOf(s *Source, o Options, rows [][][]byte, width int) err
 		}
 	}
 	value := found[2] >= 0
-	if slices.Contains(found[:], twice) || !value && len(free) != missing && !(missing == 0 && (len(free) == 1 || o.Inputs)) ||
-		value && missing > 0 && len(free) != missing {
+	enough := len(free) == missing || missing == 0 && (value || len(free) == 1 || o.Inputs)
+	if slices.Contains(found[:], twice) || !enough {
 		return s.Errorf("its columns are %s, and it is not clear which is the %s, which the %s and which the %s: say "+
 			"it: %s", Some(l.names), l.called(0), l.called(1), l.called(2), l.flag())
 	}
@@ -131,11 +134,11 @@ const twice = -2
 
 // partNames are the names of columns of each part, without marks and in small letters; the last are of none.
 var partNames = [...]string{
-	" user userid uid u customer customerid reviewer reviewerid member memberid account accountid source sourceid src " +
-		"from fromid fromnode fromnodeid node1 row rowid ",
-	" item itemid iid i movie movieid film filmid artist artistid book bookid isbn product productid asin game gameid " +
-		"song songid track trackid anime animeid business businessid article articleid target targetid tgt dst dest " +
-		"destination to toid tonode tonodeid node2 v column columnid ",
+	" user userid uid u customer customerid reviewer reviewerid member memberid account accountid source sourceid " +
+		"src from fromid fromnode fromnodeid node1 row rowid ",
+	" item itemid iid i movie movieid film filmid artist artistid book bookid isbn product productid asin game " +
+		"gameid song songid track trackid anime animeid business businessid article articleid target targetid tgt dst " +
+		"dest destination to toid tonode tonodeid node2 v column columnid ",
 	" rating ratings score value weight w r stars overall bookrating count plays playcount capacity cost prediction ",
 	" timestamp time date datetime ts unixtime unixreviewtime index unnamed0  ",
 }
@@ -170,8 +173,8 @@ func (l *layout) known() (found [3]int, free []int) {
 	return found, free
 }
 
-// areNames reports whether the first row is names: none of its cells is a number, and one stands above numbers alone, or
-// is empty, where pandas writes the numbers of the rows.
+// areNames reports whether the first row is names: none of its cells is a number, but behind an empty one, and one
+// stands above numbers alone.
 func areNames(rows [][][]byte) bool {
 	above := false
 	for j, cell := range rows[0] {
@@ -243,8 +246,8 @@ func (l *layout) asked(columns string, width int) (named bool, err error) {
 	return named, err
 }
 
-// separatorOf is what stands between the cells of lines: of what makes two cells or more of each, what makes the same
-// number of each, and rather three or more.
+// separatorOf is what stands between the cells of lines: it makes two cells or more of each, if possible as many of
+// each, and rather three.
 func separatorOf(lines [][]byte) string {
 	best, most := " ", 0
 	for _, sep := range separators {
@@ -271,6 +274,14 @@ func separatorOf(lines [][]byte) string {
 // split appends the cells of a line, at most so many.
 func (l *layout) split(line []byte, cells [][]byte, most int) ([][]byte, error) {
 	for more := true; more && len(cells) < most; {
+		plain := 0 // bytes of a number
+		for plain < len(line) && (line[plain]-'0' <= 9 || line[plain] == '.') {
+			plain++
+		}
+		if more = plain < len(line); plain > 0 && (!more || line[plain] == l.sep[0] && len(l.sep) == 1) {
+			cells, line = append(cells, line[:plain]), line[min(plain+1, len(line)):]
+			continue
+		}
 		cell := bytes.TrimLeft(line, " ")
 		if l.sep == " " {
 			if cell = bytes.TrimLeft(line, " \t\r"); len(cell) == 0 || cell[0] == '#' {
@@ -310,6 +321,14 @@ func (l *layout) split(line []byte, cells [][]byte, most int) ([][]byte, error) 
 		cells = append(cells, cell)
 	}
 	return cells, nil
+}
+
+// isDecimal reports whether a number has a comma that can be of decimals alone.
+func isDecimal(cell []byte) bool {
+	whole, decimals, ok := bytes.Cut(bytes.TrimLeft(cell, "+-"), []byte(","))
+	behind := bytes.TrimLeft(decimals, "0123456789")
+	return ok && len(decimals) > len(behind) && (len(behind) == 0 || behind[0]|0x20 == 'e') &&
+		(len(decimals) != 3 || len(whole) == 0 || len(whole) > 3 || whole[0] == '0')
 }
 
 // texts are copies of cells.

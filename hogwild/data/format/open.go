@@ -8,11 +8,11 @@
 //
 //	open.go     a file of any format
 //	triples.go  entries of a matrix, edges of a graph
-//	columns.go  which columns of them are what
 //	npy.go      NumPy's arrays
 //	libsvm.go   label index:value ...
 //	idx.go      images of bytes
 //	sniff.go    which format a file has
+//	columns.go  which columns of triples are what
 //	texts.go    the rows of a table of texts
 //	csv.go      the rows of a table
 //	known.go    the features of the training data in another table

@@ -80,8 +80,8 @@ var ratingsHead = regexp.MustCompile(
 	`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
 		`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
-// LooksLikeRatings reports whether the file begins as files of ratings do, or its first line names a user, an item and a
-// value, in any order, and nothing else that counts. A file of images is one long line.
+// LooksLikeRatings reports whether the file begins as files of ratings do, or its first line names a user, an item and
+// a value, in any order, and nothing else that counts. A file of images is one long line.
 func (s *Source) LooksLikeRatings() bool {
 	head := s.Text[:min(len(s.Text), 1<<16)]
 	if ratingsHead.Match(head[:min(len(head), 4096)]) || bytes.HasPrefix(head, []byte(banner)) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"hogwild/internal/human"
@@ -215,16 +216,13 @@ func (p *triples) decimal(cell []byte) []byte {
 		return cell
 	case isDecimal(cell) || p.commas && bytes.IndexByte(cell, ',') == comma && point < comma:
 		p.commas = true
-		return withPoint(cell)
+		digits, exponent, ok := bytes.Cut(bytes.ToLower(cell), []byte("e"))
+		if digits = withPoint(digits); ok {
+			digits = slices.Concat(digits, []byte("e"), exponent)
+		}
+		return digits
 	}
 	return nil
-}
-
-// isDecimal reports whether a number has a comma that can be of decimals alone.
-func isDecimal(cell []byte) bool {
-	whole, decimals, ok := bytes.Cut(bytes.TrimLeft(cell, "+-"), []byte(","))
-	return ok && len(decimals) > 0 && len(bytes.Trim(decimals, "0123456789")) == 0 &&
-		(len(decimals) != 3 || len(whole) == 0 || len(whole) > 3 || whole[0] == '0')
 }
 
 // openTripleArray reads an array of n x 3, or, to be predicted, of n x 2.
