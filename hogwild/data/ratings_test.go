@@ -250,7 +250,7 @@ func TestRatingsAsFound(t *testing.T) {
 		"zeros":               {lines("", "00U,000I,V\n"), ""},
 		"columns by name":     {lines("v,who,what\n", "V,U,I\n"), "user=who,item=what,value=v"},
 		"columns by number":   {lines("", "V I N U\n"), "source=4,target=2,weight=1"},
-		"general":             {lines("%%MatrixMarket matrix coordinate real general\n%\n20 200 5\n", "U I V\n"), ""},
+		"general":             {lines("%%MatrixMarket matrix coordinate Real General\n%\n20 200 5\n", "U I V\n"), ""},
 		"a comma at the end":  {lines("user,item,rating\n", "U,I,V,\n"), ""},
 		"a title before tabs": {lines("", "U\tI\tV\t1, 2; 3: 4\n"), ""},
 	} {
@@ -321,8 +321,10 @@ func TestRatingsNotes(t *testing.T) {
 		strings.Contains(notes, "duplicates") {
 		t.Errorf("pairs without values: notes %q", notes)
 	}
+	twice.WriteString("\n# 7 7 1\n1\t2\t3\n\n")
 	train, _ = mustLoad(t, Options{Path: file(t, "", "m", twice.String()), Task: "triples", Seed: 1})
 	if notes := strings.Join(train.Notes, "\n"); !strings.Contains(notes, "duplicates") ||
+		!strings.Contains(notes, "passed over 2 lines between the entries") ||
 		strings.Contains(notes, "nothing to learn") {
 		t.Errorf("entries that are there twice: notes %q", notes)
 	}

@@ -52,7 +52,7 @@ func (s *Source) lines(most int) (lines [][]byte) {
 // find finds out the layout by the first lines.
 func (l *layout) find(s *Source, o Options) error {
 	l.graph, l.columns, l.sep, l.at = o.Graph, o.Columns, " ", [3]int{0, 1, 2}
-	if bytes.HasPrefix(s.Text, []byte(banner)) {
+	if s.isMatrixMarket() {
 		return l.matrixMarket(s, o)
 	}
 	lines := s.lines(sampled)
@@ -134,12 +134,12 @@ const twice = -2
 
 // partNames are the names of columns of each part, without marks and in small letters; the last are of none.
 var partNames = [...]string{
-	" user userid uid u customer customerid reviewer reviewerid member memberid account accountid source sourceid " +
-		"src from fromid fromnode fromnodeid node1 row rowid ",
-	" item itemid iid i movie movieid film filmid artist artistid book bookid isbn product productid asin game " +
-		"gameid song songid track trackid anime animeid business businessid article articleid target targetid tgt dst " +
-		"dest destination to toid tonode tonodeid node2 v column columnid ",
-	" rating ratings score value weight w r stars overall bookrating count plays playcount capacity cost prediction ",
+	" user userid uid customer customerid reviewer reviewerid member memberid account accountid source sourceid src " +
+		"from fromid fromnode fromnodeid node1 follower sender citing head parent row rowid ",
+	" item itemid iid movie movieid film filmid artist artistid book bookid isbn product productid asin game gameid " +
+		"song songid track trackid anime animeid business businessid article articleid target targetid tgt dst dest " +
+		"destination to toid tonode tonodeid node2 followee receiver cited tail child column columnid ",
+	" rating ratings score value weight stars overall bookrating count plays playcount capacity cost prediction ",
 	" timestamp time date datetime ts unixtime unixreviewtime index unnamed0  ",
 }
 
@@ -339,8 +339,11 @@ func texts(cells [][]byte) (texts []string) {
 	return texts
 }
 
-// banner begins the first line of a MatrixMarket file.
-const banner = "%%MatrixMarket"
+// isMatrixMarket reports whether the file begins with the banner of that format.
+func (s *Source) isMatrixMarket() bool {
+	const banner = "%%MatrixMarket"
+	return bytes.EqualFold(s.Text[:min(len(s.Text), len(banner))], []byte(banner))
+}
 
 // matrixMarket reads the banner, and the sizes behind the comments.
 func (l *layout) matrixMarket(s *Source, o Options) error {

@@ -84,7 +84,7 @@ var ratingsHead = regexp.MustCompile(
 // a value, in any order, and nothing else that counts. A file of images is one long line.
 func (s *Source) LooksLikeRatings() bool {
 	head := s.Text[:min(len(s.Text), 1<<16)]
-	if ratingsHead.Match(head[:min(len(head), 4096)]) || bytes.HasPrefix(head, []byte(banner)) {
+	if ratingsHead.Match(head[:min(len(head), 4096)]) || s.isMatrixMarket() {
 		return true
 	}
 	lines := (&Source{Text: head}).lines(sampled)

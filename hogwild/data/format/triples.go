@@ -18,9 +18,11 @@ type triples struct {
 	parser
 	layout
 	o      Options
+	file   *File
 	cells  [][]byte
 	begun  bool // a row, or the line of names, has been there
 	stored int  // entries that were read
+	passed int  // lines between them that are none
 	twin   Row  // of a symmetric matrix: the entry on the other side of the diagonal, if it comes next
 }
 
@@ -39,6 +41,7 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 		return nil, err
 	}
 	f := &File{Known: Known{Format: "ratings", Kind: Pairs, Target: p.columns}, Next: p.next}
+	p.file = f
 	if s.rest == nil {
 		f.Rows = lineCount(s.Text)
 		if p.symmetric {
@@ -59,6 +62,10 @@ func (p *triples) next(row *Row) error {
 		if p.begun = true; p.header {
 			line, err = p.content()
 		}
+	}
+	if err == io.EOF && p.passed > 0 {
+		p.file.notef("passed over %s between the entries: blank, or comments behind #", human.Plural(p.passed, "line"))
+		p.passed = 0
 	}
 	if err == io.EOF && p.sizes != nil && p.stored != p.sizes[2] {
 		return p.Errorf("%s entries, and the line of sizes promises %s: the file is incomplete, or damaged",
@@ -95,8 +102,12 @@ func (p *triples) next(row *Row) error {
 // content is the next line that is neither blank nor a comment; those behind % stand above the rows.
 func (p *triples) content() ([]byte, error) {
 	for {
+		before := p.line
 		if err := p.nextLine(); err != nil {
 			return nil, err
+		}
+		if p.stored > 0 {
+			p.passed += p.line - before - 1
 		}
 		if p.text[p.pos] == '%' && !p.begun {
 			continue
