@@ -47,6 +47,7 @@ import (
 //	Workers int                                  processes; 0 = as many as cores
 //	Data, Test, Format, Target string            digits, a file, a folder or synth:NAME; test data; how to read them
 //	Ignore, Missing, Scale string                of a CSV; fill, drop or error; auto, none, unit, standard
+//	Columns string                               of ratings and edges: user=NAME,item=NAME,value=NAME
 //	Limit int                                    train on the first rows only; 0 = all
 //	Validation string                            a share of the training rows, such as 0.1, or a file
 //	Patience int                                 stop after so many epochs without a better validation loss; 0 = never

@@ -28,7 +28,7 @@ type Comparison struct {
 }
 
 // ofTheLoss are the settings that must be alike for losses to be of the same thing.
-var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "missing", "loss"}
+var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "columns", "missing", "loss"}
 
 func compare(runs []*rundir.Recorded) *Comparison {
 	c := &Comparison{Loss: bench.Number(nan)}

@@ -50,7 +50,8 @@ func dataConvertCommand() *cli.Command {
 		"sixth)")
 	l.string(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
 	l.asInTrain(map[string]*string{
-		"format": &c.Format, "target": &c.Target, "ignore": &c.Ignore, "missing": &c.Missing})
+		"format": &c.Format, "target": &c.Target, "ignore": &c.Ignore, "columns": &c.Columns,
+		"missing": &c.Missing})
 	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
 	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix), edges (a graph), words (of a "+
 		"corpus) or labels (of lines of text); decided by the data if left out")
@@ -83,7 +84,7 @@ func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error
 	defer stop()
 	c.Model = map[string]string{text.Words: "word2vec:1", text.Labels: "text:1"}[task]
 	o := data.Options{Text: c.TextOptions(), Path: c.Data, Test: c.Test, Validation: c.Validation, Format: c.Format,
-		Target: c.Target, Ignore: c.Ignore,
+		Target: c.Target, Ignore: c.Ignore, Columns: c.Columns,
 		Missing: c.Missing, Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}
 	begun, tell := time.Now(), newTeller(stderr)
 	r, err := data.Convert(ctx, o, out, c.CheckIdle, tell.tell)

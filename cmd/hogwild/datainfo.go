@@ -34,7 +34,8 @@ func dataInfoCommand() *cli.Command {
 	var asJSON, check bool
 	l := flagList{category: "Flags"}
 	l.asInTrain(map[string]*string{
-		"format": &o.Format, "target": &o.Target, "ignore": &o.Ignore, "missing": &o.Missing})
+		"format": &o.Format, "target": &o.Target, "ignore": &o.Ignore, "columns": &o.Columns,
+		"missing": &o.Missing})
 	l.bool(&check, "check", "check every byte of a data cache")
 	l.bool(&asJSON, "json", "print the result as one JSON object")
 	return verb(cli.Command{Name: "info", Usage: "describe a data file", ArgsUsage: "PATH", Description: dataInfoHelp,
@@ -51,7 +52,7 @@ func dataInfoCommand() *cli.Command {
 		}
 		o.Data = args[0]
 		meta, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target, Ignore: o.Ignore,
-			Missing: o.Missing})
+			Columns: o.Columns, Missing: o.Missing})
 		if err != nil {
 			return usagef("%v", err)
 		}

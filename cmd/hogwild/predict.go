@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -46,7 +47,7 @@ func predictCommand() *cli.Command {
 	var d saved.Description
 	l := flagList{category: "Flags"}
 	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
-	l.asInTrain(map[string]*string{"format": &in.Format})
+	l.asInTrain(map[string]*string{"format": &in.Format, "columns": &in.Columns})
 	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have "+
 		"no names")
 	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
@@ -91,6 +92,10 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 	}
 	if err := s.CheckPredict(proba); err != nil {
 		return err
+	}
+	if s.Pairs() && s.Meta().Columns != nil && filepath.Ext(out) == ".npy" {
+		return usagef("--out %s: ids of the training data are texts, and an .npy file has numbers: name a .csv or "+
+			".jsonl file", out)
 	}
 	table := &predictions{pairs: s.Pairs(), proba: proba}
 	table.name(s.Classes())

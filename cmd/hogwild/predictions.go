@@ -115,8 +115,12 @@ func (t *predictionText) csv(p *saved.Predictions, i int) []byte {
 		return append(t.b, "\"\"\n"...) // readers of CSV skip a blank line
 	}
 	if t.pairs {
-		for _, id := range p.IDs[i] {
-			t.b = append(strconv.AppendUint(t.b, uint64(id), 10), ',')
+		for k, id := range p.IDs[i] {
+			if p.Names != nil {
+				t.b = append(append(t.b, csvLine(p.Names[i][k])...), ',')
+			} else {
+				t.b = append(strconv.AppendUint(t.b, uint64(id), 10), ',')
+			}
 		}
 	}
 	if v := p.Values[i]; v == v {
@@ -160,7 +164,11 @@ func newPredictionJSON(p *predictions, w io.Writer) predictionWriter {
 
 func (t *predictionText) json(p *saved.Predictions, i int) []byte {
 	t.b = append(t.b, '{')
-	if t.pairs {
+	if t.pairs && p.Names != nil {
+		row, _ := json.Marshal(p.Names[i][0]) // a string always can be
+		column, _ := json.Marshal(p.Names[i][1])
+		t.b = fmt.Appendf(t.b, `"row":%s,"column":%s,`, row, column)
+	} else if t.pairs {
 		t.b = fmt.Appendf(t.b, `"row":%d,"column":%d,`, p.IDs[i][0], p.IDs[i][1])
 	}
 	t.b = append(t.b, `"prediction":`...)

@@ -44,9 +44,10 @@ type Config struct {
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
 	// CSV: columns to leave out, by name or 1-based number, between commas
 	Ignore  string `yaml:"ignore" json:"ignore"`
-	Missing string `yaml:"missing" json:"missing"`       // missing values of a CSV: fill, drop, error
-	Limit   int    `yaml:"limit,omitempty" json:"limit"` // train on the first rows only; 0 = all
-	Scale   string `yaml:"scale" json:"scale"`           // auto, none, unit, standard, MEAN,STD
+	Columns string `yaml:"columns,omitempty" json:"columns,omitempty"` // of ratings or edges: which is what
+	Missing string `yaml:"missing" json:"missing"`                     // missing values of a CSV: fill, drop, error
+	Limit   int    `yaml:"limit,omitempty" json:"limit"`               // train on the first rows only; 0 = all
+	Scale   string `yaml:"scale" json:"scale"`                         // auto, none, unit, standard, MEAN,STD
 
 	// Validation data: a share of the training rows, e.g. 0.1, or a path; "none". Epochs are compared on
 	// it, and the test set is used only at the end. "" = none, but for some networks: see HoldsOut.

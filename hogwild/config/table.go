@@ -52,6 +52,14 @@ var table = append([]Group{
 			needs: []need{
 				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
 			}},
+		{Name: "columns", Value: func(c *Config) any { return &c.Columns },
+			Usage: "`COLUMNS` of ratings or edges, by name or number: user=NAME,item=NAME,value=NAME or " +
+				"source=NAME,target=NAME,weight=NAME (default: by their names, or else the first three)",
+			needs: []need{
+				{"model", "use model factor:32 or cut, or format ratings", false, func(k known) bool {
+					return k.data == nil || k.data.Kind == data.Pairs
+				}},
+			}},
 		{Name: "missing", Value: func(c *Config) any { return &c.Missing },
 			Usage: "`HOW` missing values in a CSV file: fill (with the column's mean or most common text), drop " +
 				"(such rows) or error",

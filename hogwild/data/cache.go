@@ -52,6 +52,7 @@ type recipe struct {
 	Target     string `json:"target,omitempty"`
 	Scale      string `json:"scale,omitempty"`
 	Ignore     string `json:"ignore,omitempty"`
+	Columns    string `json:"columns,omitempty"`
 	Missing    string `json:"missing,omitempty"`
 	Limit      int    `json:"limit,omitempty"`
 	Task       string `json:"task,omitempty"`
@@ -208,6 +209,7 @@ func (c *cache) refuse(o *Options) error {
 		{"target", o.Target, "", c.Made.Target},
 		{"scale", o.Scale, "auto", c.Made.Scale},
 		{"ignore", o.Ignore, "", c.Made.Ignore},
+		{"columns", o.Columns, "", c.Made.Columns},
 		{"missing", o.Missing, format.Fill, c.Made.Missing},
 		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},
 	} {

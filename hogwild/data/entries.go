@@ -1,32 +1,119 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
+	"slices"
+	"strconv"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/internal/human"
 )
 
-// readEntries reads the triples of a file, two ids and a value each, and lets go of its text.
-func readEntries(src *source) (e *table, err error) {
+// readEntries reads the triples of a file, two ids and a value each, and lets go of its text. Ids that are texts have
+// the numbers that names gives them.
+func readEntries(src *source, o Options, like *Meta) (e *table, names *idNames, err error) {
 	var f *format.File
+	names = &idNames{number: map[string]uint32{}}
 	if src.memory != nil {
 		f = src.memory.triples(src.Source)
-	} else if f, err = format.Open(src.Source, format.Options{Triples: true}); err != nil {
-		return nil, err
+	} else {
+		if like != nil {
+			o.Columns = cmp.Or(o.Columns, like.Target)
+		}
+		if f, err = format.Open(src.Source, format.Options{Triples: true, Graph: o.Task == "edges", Columns: o.Columns,
+			Like: like.known()}); err != nil {
+			return nil, nil, err
+		}
+	}
+	next := f.Next
+	f.Next = func(row *format.Row) error {
+		err := next(row)
+		for k := range row.Names {
+			if err == nil && row.Names[k] != nil {
+				row.IDs[k], err = names.add(src, row.Names[k])
+			}
+		}
+		return err
 	}
 	if e, err = tableOf(src.Source, f, nil); err == nil && e.Rows == 0 {
 		err = src.Errorf("no entries in the file (read as three numbers a line)")
 	}
 	src.Done()
-	return e, err
+	return e, names, err
+}
+
+// idNames are ids that are texts: text k has the number firstName + k.
+type idNames struct {
+	texts  []string
+	number map[string]uint32
+}
+
+const firstName = format.MaxID + 1
+
+// nameBytes is about what an id takes beside its letters, twice: while the file is read, and in Meta.
+const nameBytes = 150
+
+func (t *idNames) add(src *source, name []byte) (uint32, error) {
+	id, ok := t.number[string(name)]
+	if ok {
+		return id, nil
+	}
+	if err := src.Room.Take(src.Path, int64(nameBytes+2*len(name)), "an id"); err != nil {
+		return 0, err
+	}
+	id = firstName + uint32(len(t.texts))
+	t.texts = append(t.texts, string(name))
+	t.number[t.texts[len(t.texts)-1]] = id
+	return id, nil
+}
+
+// name is how the file writes an id.
+func (t *idNames) name(id uint32) string {
+	if id >= firstName {
+		return t.texts[id-firstName]
+	}
+	return strconv.FormatUint(uint64(id), 10)
+}
+
+// renumber gives ids their numbers if all are numbers, some with zeros in front. If not, it numbers them in the order
+// in which they come, and returns them in it: those of a graph, or of rows and then of columns.
+func (t *idNames) renumber(ids []uint32, graph bool) (names []string) {
+	plain, all := make([]uint32, len(t.texts)), true
+	for k, text := range t.texts {
+		var ok bool
+		plain[k], ok = format.PaddedID(text)
+		all = all && ok
+	}
+	number, side := [2]map[uint32]uint32{{}, {}}, [2][]string{}
+	for i, id := range ids {
+		k := i % 2
+		if graph {
+			k = 0
+		}
+		if all && id >= firstName {
+			ids[i] = plain[id-firstName]
+		}
+		if all {
+			continue
+		}
+		n, ok := number[k][id]
+		if !ok {
+			n = uint32(len(side[k]))
+			number[k][id], side[k] = n, append(side[k], t.name(id))
+		}
+		ids[i] = n
+	}
+	return slices.Concat(side[0], side[1])
 }
 
 // nodes turns ids into nodes. Those of a matrix have a number for each id of a row
 // that occurs, in order of value, and then one for each of a column; those of a graph
 // have one for each id. An edge has the smaller node first; loops, which no cut can
 // part, are left out.
-func (e *table) nodes(src *source, graph bool) (*pairs, error) {
+func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
+	named := names.renumber(e.idx, graph)
 	var most [2]uint32
 	for i, id := range e.idx {
 		most[i%2] = max(most[i%2], id)
@@ -49,13 +136,21 @@ func (e *table) nodes(src *source, graph bool) (*pairs, error) {
 		second.add(e.idx[2*i+1])
 	}
 	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
-		Checksum: src.Checksum()}}
+		Checksum: src.Checksum(), Columns: named, Target: e.Target, Notes: e.Notes}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
 		m := second.count()
 		p.Shape, p.Features, offset = []int{n, m}, n+m, n
 		p.IDs = append(p.IDs, second.runs())
+	}
+	if named != nil {
+		p.notef("ids such as %s are no whole numbers: all are numbered in the order in which they come",
+			human.Quote(names.texts[0]))
+	}
+	if y := spreadOf(e.val); y.Min == y.Max && !graph && len(e.val) > 1 {
+		p.notef("warning: all values are %g, so there is nothing to learn: pairs without values (implicit feedback) "+
+			"need one each, such as a count or a rating", y.Min)
 	}
 	kept := 0
 	for i, y := range e.val {
@@ -189,6 +284,7 @@ func idsOf(runs []uint32) *ids {
 type Places struct {
 	first, second *ids
 	offset        uint32
+	names         [2]map[string]uint32 // of ids of which some are texts: the nodes
 }
 
 // Places are those of a set of pairs; of other sets there are none.
@@ -200,11 +296,40 @@ func (m *Meta) Places() Places {
 	if len(m.Shape) == 2 {
 		p.offset = uint32(m.Shape[0])
 	}
+	if m.Columns != nil {
+		p.names[0] = map[string]uint32{}
+		if p.names[1] = p.names[0]; p.offset > 0 {
+			p.names[1] = map[string]uint32{}
+		}
+		for i, name := range m.Columns {
+			k := 0
+			if p.offset > 0 && uint32(i) >= p.offset {
+				k = 1
+			}
+			p.names[k][name] = uint32(i)
+		}
+	}
 	return p
+}
+
+// named is Nodes of ids that are texts, or may be.
+func (p Places) named(names [2]string) (nodes [2]uint32, ok bool) {
+	if p.names[0] == nil {
+		a, number := format.PaddedID(names[0])
+		b, both := format.PaddedID(names[1])
+		nodes, ok = p.Nodes([2]uint32{a, b})
+		return nodes, ok && number && both
+	}
+	a, known := p.names[0][names[0]]
+	b, both := p.names[1][names[1]]
+	return [2]uint32{a, b}, known && both
 }
 
 // Nodes are the two inputs of a pair of ids, if the set has both.
 func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
+	if p.names[0] != nil {
+		return p.named([2]string{strconv.Itoa(int(ids[0])), strconv.Itoa(int(ids[1]))})
+	}
 	a, known := p.first.place(ids[0])
 	b, both := p.second.place(ids[1])
 	return [2]uint32{a, b + p.offset}, known && both
@@ -213,14 +338,22 @@ func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
 // loadPairsLike reads other entries of the matrix (or graph) that m describes. Those
 // of rows and columns that it does not know are counted and left out: there is nothing
 // that could be said of them.
-func loadPairsLike(src *source, m *Meta) (*Set, error) {
-	e, err := readEntries(src)
+func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
+	if o.Task = ""; len(m.Shape) != 2 {
+		o.Task = "edges"
+	}
+	e, names, err := readEntries(src, o, m)
 	if err != nil {
 		return nil, err
 	}
 	places, kept := m.Places(), 0
 	for i, y := range e.val {
-		if nodes, ok := places.Nodes([2]uint32(e.idx[2*i:])); ok {
+		ids := [2]uint32(e.idx[2*i:])
+		nodes, ok := places.Nodes(ids)
+		if max(ids[0], ids[1]) >= firstName {
+			nodes, ok = places.named([2]string{names.name(ids[0]), names.name(ids[1])})
+		}
+		if ok {
 			copy(e.idx[2*kept:], nodes[:])
 			e.val[kept] = y
 			kept++
@@ -240,12 +373,12 @@ func loadPairsLike(src *source, m *Meta) (*Set, error) {
 }
 
 // describePairs says what a file of triples holds.
-func describePairs(src *source, graph bool) (Meta, error) {
-	e, err := readEntries(src)
+func (o Options) describePairs(src *source) (Meta, error) {
+	e, names, err := readEntries(src, o, nil)
 	if err != nil {
 		return Meta{}, err
 	}
-	p, err := e.nodes(src, graph)
+	p, err := e.nodes(src, names, false)
 	if err != nil {
 		return Meta{}, err
 	}

@@ -76,7 +76,7 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 		return cachedLike(src.Path, like)
 	}
 	if like.Kind == Pairs {
-		return loadPairsLike(src, like)
+		return loadPairsLike(src, o, like)
 	}
 	if like.Text != nil {
 		return o.linesLike(src, like)

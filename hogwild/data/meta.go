@@ -31,12 +31,14 @@ type Meta struct {
 	Nonzeros int64  `json:"nonzeros"`
 	Kind     string `json:"kind"` // bytes, floats, sparse, pairs: how the inputs are stored
 	// of one example when it is an image: [28, 28]; pairs: of the matrix
-	Shape   []int             `json:"shape,omitempty"`
-	Columns []string          `json:"columns,omitempty"` // names of the features, where the file has them
-	Target  string            `json:"target,omitempty"`  // the column that was predicted, where columns have names
-	Named   bool              `json:"named,omitempty"`   // the columns have names in the file, and not only numbers
-	Dates   map[string]string `json:"dates,omitempty"`   // columns of dates, and the order of these: ymd, dmy, mdy
-	Marks   map[string]string `json:"marks,omitempty"`   // columns of numbers written as 1.234,5 or 1,234.5
+	Shape []int `json:"shape,omitempty"`
+	// names of the features, where the file has them; pairs: the ids, in the order of the nodes, if some are no numbers
+	Columns []string `json:"columns,omitempty"`
+	// the column that was predicted, where columns have names; pairs: Options.Columns
+	Target string            `json:"target,omitempty"`
+	Named  bool              `json:"named,omitempty"` // the columns have names in the file, and not only numbers
+	Dates  map[string]string `json:"dates,omitempty"` // columns of dates, and the order of these: ymd, dmy, mdy
+	Marks  map[string]string `json:"marks,omitempty"` // columns of numbers written as 1.234,5 or 1,234.5
 	// of each feature: what stands for a missing value; nil: rows that lack one are left out
 	Fill     []float32 `json:"fill,omitempty"`
 	Classes  []string  `json:"classes,omitempty"` // the labels as the file writes them; nil for regression

@@ -227,7 +227,7 @@ func Describe(o Options) (Meta, error) {
 		return o.describeText(src, cmp.Or(train, test), kind)
 	}
 	if o.isPairs(src) {
-		return describePairs(src, false)
+		return o.describePairs(src)
 	}
 	t, err := decode(src, o, nil)
 	if err != nil {

@@ -18,6 +18,7 @@ type Options struct {
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
+	Columns    string // triples: user=NAME,item=NAME,value=NAME or source=, target=, weight=; "" = by the file
 	Missing    string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
 	Limit      int    // the first rows of the training set; 0 = all
 	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "words" (a corpus), "labels" (lines

@@ -134,13 +134,30 @@ func TestRatingsHoldOut(t *testing.T) {
 // TestRatingsErrors: each says where, and what is wanted.
 func TestRatingsErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"1 2 3\n1 x 3\n":       "m:2:3",
-		"1 2 3\n-1 2 3\n":      "m:2:1",
-		"1 2 3\n1 2 nan\n":     "finite",
-		"1 2 3\n1 2 1e99\n":    "finite",
-		"1 2147483648 1\n":     "2,147,483,647",
-		"user item rating\n":   "no entries",
-		"1 2.5 3\n":            "whole number",
+		"1 2 3\n1 2 x\n":                              "m:2:5",
+		"1 2 3\n1 2 nan\n":                            "missing",
+		"1 2 3\n1 2 inf\n":                            "finite",
+		"1 2 3\n1 2 1e99\n":                           "finite",
+		"user item rating\n":                          "no entries",
+		"1 2.5 3\n":                                   "m:1:3: \"2.5\": the item is a number with decimals",
+		"1 2 3\n1 7.6e16 3\n":                         "m:2:3",
+		"1,2,3\n1,,3\n":                               "m:2:1: \"\": the item is missing",
+		"1,2,3\n1,nan,3\n":                            "m:2:3",
+		"1,2,3\n1,2\n":                                "the value is missing",
+		"1,2,3\n1,2,3_0\n":                            "m:2:5",
+		"1,2,3\n1,2,0x1p4\n":                          "m:2:5",
+		"1,2,3\n4,5,6\n1,\"2,3\n":                     "never closed",
+		"1,2,3\n4,5,6\n\"1\"0,2,3\n":                  "double the quotes",
+		"1;2;3\n1;2;1,234\n":                          "m:2:5: value \"1,234\": decimals, or groups of thousands?",
+		"1;2;3,5\n1;2;1.234\n":                        "groups of thousands",
+		"user,item,rating\nuser,item,rating\n1,2,3\n": "m:2:11: value \"rating\"",
+		"a,b,c\n1,2,3\n4,5,6\n":                       "--columns user=a,item=b,value=c",
+		"user,user_id,rating\n1,2,3\n4,5,6\n":         "not clear",
+		"c a graph\np edge 3 2\ne 1 2\ne 2 3\n":       "DIMACS",
+		"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n":     "coordinates",
+		"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n":   "promises 2",
+		"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n":   "from 1 to 2",
+		"%%MatrixMarket matrix coordinate real general\n2 2 1 4\n1 1 5\n": "line of sizes",
 		"1 2 3\n":              "too few",
 		"+1 1:2 3:4\n-1 2:1\n": "libsvm",
 	} {
@@ -179,5 +196,136 @@ func TestIDs(t *testing.T) {
 	}
 	if _, ok := s.place(4000); ok || !slices.Equal(listed(s.runs()), want) {
 		t.Error("an id that is not there, or a list that is not the ids")
+	}
+}
+
+// entriesOf are the ids and values of sets as lines, in some order, with the names that ids have.
+func entriesOf(sets ...*Set) (lines []string) {
+	for _, s := range sets {
+		get := s.triple()
+		for i := range s.Rows {
+			t := get(i)
+			a, b := decimal(t[0]), decimal(t[1])
+			if s.Columns != nil {
+				a, b = s.Columns[s.Idx[2*i]], s.Columns[s.Idx[2*i+1]]
+			}
+			lines = append(lines, a+" "+b+" "+decimal(t[2]))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestRatingsAsFound: the same entries from files as other programs write them.
+func TestRatingsAsFound(t *testing.T) {
+	entries := []struct{ user, item, value string }{
+		{"7", "101", "3.5"}, {"12", "101", "5"}, {"7", "103", "2"}, {"9", "104", "2.5e-06"}, {"9", "101", "4"}}
+	var want []string
+	for _, e := range entries {
+		want = append(want, e.user+" "+e.item+" "+e.value)
+	}
+	slices.Sort(want)
+	lines := func(head, row string) string {
+		for i, e := range entries {
+			head += strings.NewReplacer("N", decimal(float64(i)), "U", e.user, "I", e.item, "V", e.value, "C",
+				strings.ReplaceAll(e.value, ".", ",")).Replace(row)
+		}
+		return head
+	}
+	for name, c := range map[string]struct{ text, columns string }{
+		"pandas' index":       {lines(",userId,movieId,rating\n", "N,U,I,V\n"), ""},
+		"an index with tabs":  {lines("\tuser\titem\trating\n", "N\tU\tI\tV\n"), ""},
+		"R's row names":       {lines("user item rating\n", "\"N\" U I V\n"), ""},
+		"another order":       {lines("rating,timestamp,itemID,userID\n", "V,88N,I,U\n"), ""},
+		"one name unknown":    {lines("stars;user_id;what\n", "C;U;I\n"), ""},
+		"quotes":              {lines("\"User-ID\";\"ISBN\";\"Book-Rating\"\n", "\"U\";\"I\";\"V\"\n"), ""},
+		"quotes alone":        {lines("", "\"U\",\"I\",\"V\"\n"), ""},
+		"a comma in quotes":   {lines("", "\"U\",\"I\",\"C\"\n"), ""},
+		"decimal commas":      {lines("user;item;rating\n", "U;I;C\n"), ""},
+		"commas and tabs":     {lines("", "U\tI\tC\t88N\n"), ""},
+		"commas and blanks":   {lines("# a comment\n\n", "U   I C\n"), ""},
+		"commas with blanks":  {lines("", "U, I, V\r\n"), ""},
+		"bars":                {lines("", "U|I|V|12:30:0N\n"), ""},
+		"floats":              {lines("user,item,rating\n", "U.0,I.0,V\n"), ""},
+		"zeros":               {lines("", "00U,000I,V\n"), ""},
+		"columns by name":     {lines("v,who,what\n", "V,U,I\n"), "user=who,item=what,value=v"},
+		"columns by number":   {lines("", "V I N U\n"), "source=4,target=2,weight=1"},
+		"general":             {lines("%%MatrixMarket matrix coordinate Real General\n%\n20 200 5\n", "U I V\n"), ""},
+		"a comma at the end":  {lines("user,item,rating\n", "U,I,V,\n"), ""},
+		"a title before tabs": {lines("", "U\tI\tV\t1, 2; 3: 4\n"), ""},
+	} {
+		train, test := mustLoad(t, Options{Path: file(t, "", "m", c.text), Task: "triples", Columns: c.columns,
+			Seed: 1})
+		if got := entriesOf(train, test); !slices.Equal(got, want) || train.Columns != nil {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestRatingsNamed: ids of any kind are numbered as they come, and other files are read by their names.
+func TestRatingsNamed(t *testing.T) {
+	path := file(t, "", "a.csv", "A1,007,5\n76561197960287930,7,1\n7,\"b, c\",2\nA1,7,3\n-3,007,4\n")
+	train, test := mustLoad(t, Options{Path: path, Task: "triples", Seed: 1})
+	want := []string{"-3 007 4", "7 b, c 2", "76561197960287930 7 1", "A1 007 5", "A1 7 3"}
+	if !slices.Equal(entriesOf(train, test), want) {
+		t.Errorf("%q, want %q", entriesOf(train, test), want)
+	}
+	if !slices.Equal(train.Columns, []string{"A1", "76561197960287930", "7", "-3", "007", "7", "b, c"}) ||
+		!slices.Equal(train.Shape, []int{4, 3}) {
+		t.Errorf("ids %q of %v", train.Columns, train.Shape)
+	}
+	other := "item,user,rating\n7,76561197960287930,1\n7,7.0,2\n7,76561197960287931,3\n"
+	s, err := LoadLike(file(t, "", "b.csv", other), "", "", train.Meta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if want := []string{"7 7 2", "76561197960287930 7 1"}; !slices.Equal(entriesOf(s), want) ||
+		!strings.Contains(s.Notes[0], "left out 1 of 3") {
+		t.Errorf("%q, notes %q, want %q", entriesOf(s), s.Notes, want)
+	}
+	graph, _ := mustLoad(t, Options{Path: file(t, "", "g", "bob alice\nalice 12\n12 bob 2\n"), Task: "edges", Seed: 1})
+	if want := []string{"alice 12 1", "bob 12 2", "bob alice 1"}; !slices.Equal(entriesOf(graph), want) {
+		t.Errorf("edges %q, want %q", entriesOf(graph), want)
+	}
+}
+
+// TestMatrixMarketHalves: what SciPy's mmread makes of a half that is stored, and one edge for it in a graph.
+func TestMatrixMarketHalves(t *testing.T) {
+	for kind, want := range map[string][]string{
+		"real symmetric":         {"1 1 2", "1 2 3", "2 1 3", "2 3 4", "3 2 4"},
+		"integer skew-symmetric": {"1 1 2", "1 2 -3", "2 1 3", "2 3 -4", "3 2 4"},
+		"pattern symmetric":      {"1 1 1", "1 2 1", "2 1 1", "2 3 1", "3 2 1"},
+	} {
+		path := file(t, "", "m.mtx", "%%MatrixMarket matrix coordinate "+kind+"\n3 3 3\n1 1 2\n2 1 3\n3 2 4\n")
+		train, test := mustLoad(t, Options{Path: path, Task: "triples", Seed: 1})
+		if got := entriesOf(train, test); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+		if graph, _ := mustLoad(t, Options{Path: path, Task: "edges", Seed: 1}); graph.Rows != 2 {
+			t.Errorf("%s: %d edges, want 2", kind, graph.Rows)
+		}
+	}
+}
+
+// TestRatingsNotes: values that teach nothing, and entries that are there twice, are told.
+func TestRatingsNotes(t *testing.T) {
+	var once, twice strings.Builder
+	for i := range 600 {
+		line := decimal(float64(i%30)) + "\t" + decimal(float64(i/30))
+		once.WriteString(line + "\n")
+		twice.WriteString(line + "\t3\n" + line + "\t4\n")
+	}
+	train, _ := mustLoad(t, Options{Path: file(t, "", "m", once.String()), Task: "triples", Seed: 1})
+	if notes := strings.Join(train.Notes, "\n"); !strings.Contains(notes, "nothing to learn") ||
+		strings.Contains(notes, "duplicates") {
+		t.Errorf("pairs without values: notes %q", notes)
+	}
+	twice.WriteString("\n# 7 7 1\n1\t2\t3\n\n")
+	train, _ = mustLoad(t, Options{Path: file(t, "", "m", twice.String()), Task: "triples", Seed: 1})
+	if notes := strings.Join(train.Notes, "\n"); !strings.Contains(notes, "duplicates") ||
+		!strings.Contains(notes, "passed over 2 lines between the entries") ||
+		strings.Contains(notes, "nothing to learn") {
+		t.Errorf("entries that are there twice: notes %q", notes)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/data/text"
+	"hogwild/internal/human"
 )
 
 // Inputs say what is read to be predicted. Labels are ignored: a file may have them or not.
@@ -19,7 +21,8 @@ type Inputs struct {
 	MaxMemory int64
 	Format    string // as Options.Format
 	// the column that holds labels, by name or 1-based number; "" = as in the training data, if it is there
-	Target string
+	Target  string
+	Columns string // as Options.Columns; "" = as in the training data
 
 	Like   Meta
 	Was    string // its target column
@@ -31,6 +34,7 @@ type Piece struct {
 	Batch Batch       // the rows without a gap, scaled as the training data
 	Gaps  []bool      // of each row of the file: it misses a value, and is not in Batch
 	IDs   [][2]uint32 // pairs: of each row the two ids in the file
+	Names [][2]string // pairs: the same as texts, if ids of the training data are texts
 }
 
 // pieceRows is as many rows as a model takes at once in an evaluation.
@@ -103,7 +107,7 @@ func (s *stream) read() error {
 		return s.texts(src)
 	}
 	f, err := format.Open(src, format.Options{Format: s.Format, Target: s.Target, Triples: s.Like.Kind == Pairs,
-		Like: s.Like.known(), Inputs: true, Was: s.Was})
+		Like: s.Like.known(), Inputs: true, Was: s.Was, Columns: cmp.Or(s.Columns, s.Like.Target)})
 	switch {
 	case err != nil || f.Rows == 0 && f.Kind == Bytes:
 		return err
@@ -226,6 +230,9 @@ func (s *stream) set(set *Set) error {
 				t := ids(int(i))
 				p.IDs = append(p.IDs, [2]uint32{uint32(t[0]), uint32(t[1])})
 			}
+			if ids != nil && set.Columns != nil {
+				p.Names = append(p.Names, [2]string{set.Columns[set.Idx[2*i]], set.Columns[set.Idx[2*i+1]]})
+			}
 		}
 		s.rows += len(part)
 		if err := s.do(&p); err != nil {
@@ -241,11 +248,27 @@ func (s *stream) add(row *format.Row) error {
 	case row.Gap != "":
 		return s.gap(row.Gap)
 	case s.Like.Kind == Pairs:
+		var names [2]string
+		for k, name := range row.Names {
+			if number, ok := format.PaddedID(name); ok && s.Like.Columns == nil {
+				row.IDs[k], row.Names[k] = number, nil
+			} else if name != nil && s.Like.Columns == nil {
+				return fmt.Errorf("data: %s:%d: %s: the ids of the training data are whole numbers", s.name, row.Line,
+					human.Quote(string(name)))
+			}
+			if names[k] = string(name); name == nil {
+				names[k] = strconv.FormatUint(uint64(row.IDs[k]), 10)
+			}
+		}
 		s.piece.IDs = append(s.piece.IDs, row.IDs)
 		nodes, ok := s.Places.Nodes(row.IDs)
+		if s.Like.Columns != nil {
+			s.piece.Names = append(s.piece.Names, names)
+			nodes, ok = s.Places.named(names)
+		}
 		if !ok {
-			return s.gap(fmt.Sprintf("%s:%d: the training data does not have both %d and %d", s.name, row.Line,
-				row.IDs[0], row.IDs[1]))
+			return s.gap(fmt.Sprintf("%s:%d: the training data does not have both %s and %s", s.name, row.Line,
+				human.Name(names[0]), human.Name(names[1])))
 		}
 		s.idx, s.val = append(s.idx, nodes[:]...), append(s.val, ones[:]...)
 		s.ends = append(s.ends, len(s.idx))
@@ -298,7 +321,7 @@ func (s *stream) flush() error {
 	}
 	b.Y = make([]float32, len(b.Rows))
 	err := s.do(p)
-	b.Rows, p.Gaps, p.IDs = b.Rows[:0], p.Gaps[:0], p.IDs[:0]
+	b.Rows, p.Gaps, p.IDs, p.Names = b.Rows[:0], p.Gaps[:0], p.IDs[:0], p.Names[:0]
 	s.x, s.idx, s.val, s.ends = s.x[:0], s.idx[:0], s.val[:0], s.ends[:0]
 	return err
 }

@@ -2,16 +2,40 @@ package data
 
 import "fmt"
 
+// noteTwins notes if more than one in twenty of the entries held out stand where one of training does.
+func (p *pairs) noteTwins(train, held *table) {
+	n, among := min(len(held.val), 100_000), map[[2]uint32]bool{} // a sample will do
+	for i := range n {
+		among[[2]uint32(held.idx[2*i:])] = false
+	}
+	for i := range train.val {
+		at := [2]uint32(train.idx[2*i:])
+		if _, is := among[at]; is {
+			among[at] = true
+		}
+	}
+	twins := 0
+	for i := range n {
+		if among[[2]uint32(held.idx[2*i:])] {
+			twins++
+		}
+	}
+	if 20*twins > n {
+		p.notef("%s of %s test entries have the row and the column of a training entry: remove duplicates, or name a "+
+			"test set with --test", count(twins), count(n))
+	}
+}
+
 // loadPairs makes the sets of a file of triples: of a matrix a sixth is held out unless there
 // is a test file; a graph is its own test.
 func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Sets, err error) {
 	defer s.closeOn(&err)
-	e, err := readEntries(src)
+	e, names, err := readEntries(src, o, nil)
 	if err != nil {
 		return s, err
 	}
 	graph := o.Task == "edges"
-	p, err := e.nodes(src, graph)
+	p, err := e.nodes(src, names, graph)
 	if err != nil {
 		return s, err
 	}
@@ -23,6 +47,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		}
 		p.notef("held out %s of %s entries (a sixth) as the test set", count(len(held.val)),
 			count(len(held.val)+len(e.val)))
+		p.noteTwins(e, held)
 	}
 	if len(e.val) == 0 {
 		return s, fmt.Errorf("data: %s has one entry: too few to hold out a test set; name one with --test", o.Path)

@@ -207,7 +207,7 @@ func (s *Set) badIDs() string {
 	} else if s.Shape != nil {
 		return "the shape is neither a matrix nor a graph"
 	}
-	if len(s.IDs) != len(want) {
+	if len(s.IDs) != len(want) || s.Columns != nil && len(s.Columns) != s.Features {
 		return "the ids are not those of a matrix or a graph"
 	}
 	for i, runs := range s.IDs {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,8 @@ func (s *Set) writer(ending string) (func(w *bufio.Writer) error, error) {
 	switch {
 	case s.Kind == Pairs && ending == ".csv":
 		return s.writeTriples, nil
+	case s.Kind == Pairs && ending == ".npy" && s.Columns != nil:
+		return nil, fmt.Errorf("data: %s: its ids are texts, which are written to .csv, not to .npy", s.Name)
 	case s.Kind == Pairs && ending == ".npy":
 		return func(w *bufio.Writer) error { return s.writeArray(w, 3, s.triple()) }, nil
 	case s.Kind == Pairs:
@@ -142,19 +145,19 @@ func (s *Set) writeTriples(w *bufio.Writer) error {
 		head = "source,target,weight\n"
 	}
 	w.WriteString(head)
-	get := s.triple()
+	get, out := s.triple(), csv.NewWriter(w)
 	for i := range s.Rows {
 		t := get(i)
-		w.WriteString(strconv.Itoa(int(t[0])))
-		w.WriteByte(',')
-		w.WriteString(strconv.Itoa(int(t[1])))
-		w.WriteByte(',')
-		w.WriteString(decimal(t[2]))
-		if err := w.WriteByte('\n'); err != nil {
+		row := []string{strconv.Itoa(int(t[0])), strconv.Itoa(int(t[1])), decimal(t[2])}
+		if s.Columns != nil {
+			row[0], row[1] = s.Columns[s.Idx[2*i]], s.Columns[s.Idx[2*i+1]]
+		}
+		if err := out.Write(row); err != nil {
 			return err
 		}
 	}
-	return nil
+	out.Flush()
+	return out.Error()
 }
 
 // triple is a function that gives the ids and the value of pair i.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hogwild/hogwild/config"
@@ -60,9 +61,10 @@ func axesOf(now, was *data.Meta) (a axes) {
 		}
 		a.words.were += was.Text.Buckets
 	case now.Kind == data.Pairs && was.Kind == data.Pairs && len(now.IDs) == len(was.IDs):
-		if a.rows = match("nodes", idsOf(now.IDs[0]), idsOf(was.IDs[0])); len(now.IDs) == 2 {
+		mine, theirs := nodesOf(now), nodesOf(was)
+		if a.rows = match("nodes", mine[0], theirs[0]); len(mine) == 2 {
 			a.rows.what = "row ids"
-			a.items = match("column ids", idsOf(now.IDs[1]), idsOf(was.IDs[1]))
+			a.items = match("column ids", mine[1], theirs[1])
 		}
 	case now.Columns != nil && was.Columns != nil:
 		a.columns = match("columns", now.Columns, was.Columns)
@@ -78,14 +80,25 @@ func axesOf(now, was *data.Meta) (a axes) {
 	return a
 }
 
-// idsOf are the ids of some runs: a first one, and how many follow one another.
-func idsOf(runs []uint32) (ids []uint32) {
-	for i := 0; i+1 < len(runs); i += 2 {
-		for k := range runs[i+1] {
-			ids = append(ids, runs[i]+k)
+// nodesOf are the ids of a matrix's rows and those of its columns, or those of a graph's nodes. Ids that are numbers are
+// kept as runs: a first one, and how many follow one another.
+func nodesOf(m *data.Meta) (sides [][]string) {
+	for k, runs := range m.IDs {
+		var ids []string
+		switch {
+		case m.Columns != nil && m.Shape == nil:
+			ids = m.Columns
+		case m.Columns != nil:
+			ids = [][]string{m.Columns[:m.Shape[0]], m.Columns[m.Shape[0]:]}[k]
 		}
+		for i := 0; m.Columns == nil && i+1 < len(runs); i += 2 {
+			for n := range runs[i+1] {
+				ids = append(ids, strconv.FormatUint(uint64(runs[i]+n), 10))
+			}
+		}
+		sides = append(sides, ids)
 	}
-	return ids
+	return sides
 }
 
 // numbers are n of them, from the first on.

@@ -179,6 +179,7 @@ func (s *Snapshot) CheckResume(c *tuning.Job, meta data.Meta) error {
 		{"training rows", s.Meta.Rows, meta.Rows},
 		{"scale", s.Meta.Scale, meta.Scale}, {"target", was.Asked.Target, c.Asked.Target},
 		{"ignore", was.Asked.Ignore, c.Asked.Ignore}, {"missing", was.Asked.Missing, c.Asked.Missing},
+		{"columns", was.Asked.Columns, c.Asked.Columns},
 		{"validation", was.Asked.Validation, c.Asked.Validation},
 		{"model", was.Asked.Model, c.Asked.Model}, {"loss", was.Asked.Loss, c.Asked.Loss},
 		{"bias", was.Asked.Bias, c.Asked.Bias},

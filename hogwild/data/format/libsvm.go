@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"hogwild/internal/human"
@@ -183,7 +182,7 @@ func (p *libsvm) number(what string) (float64, error) {
 	}
 	word := p.word(at)
 	p.pos = at + len(word)
-	v, err := strconv.ParseFloat(word, 64)
+	v, err := parseFloat(word)
 	switch {
 	case err != nil && what == "label":
 		return 0, p.fail(at, "label %s: want one number (is it another format? name it with --format)",

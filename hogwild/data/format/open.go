@@ -12,6 +12,7 @@
 //	libsvm.go   label index:value ...
 //	idx.go      images of bytes
 //	sniff.go    which format a file has
+//	columns.go  which columns of triples are what
 //	texts.go    the rows of a table of texts
 //	csv.go      the rows of a table
 //	readings.go how numbers are written in the columns of a table
@@ -48,7 +49,7 @@ func Open(s *Source, o Options) (*File, error) {
 	case o.Inputs && o.Target != "" && is != "csv" && is != "npy":
 		return nil, s.Errorf("read as %s, which has no target column; leave target out", is)
 	case o.Triples:
-		return openTriples(s, is, o.Inputs)
+		return openTriples(s, is, o)
 	}
 	o.Missing = cmp.Or(o.Missing, Fill)
 	switch is {

@@ -29,6 +29,8 @@ type Options struct {
 	Format, Target, Ignore, Missing string
 
 	Triples bool   // the file is of triples, whatever it looks like
+	Graph   bool   // they are the edges of a graph
+	Columns string // of triples: which column is what: user=NAME,item=NAME,value=NAME; "" = by the file
 	Lenient bool   // the file is only described: what is wrong with a table is told in the notes
 	Like    *Known // what the training data are; nil: these are the training data
 	Inputs  bool   // rows to be predicted: their labels are not read, and may be missing
@@ -41,7 +43,7 @@ type Known struct {
 	Kind     string
 	Features int
 	Columns  []string          // names of the features
-	Target   string            // the column of labels
+	Target   string            // the column of labels; of triples Options.Columns
 	Named    bool              // the columns have names in the file, and not only numbers
 	Dates    map[string]string // columns of dates, and the order of these: see dateOrders
 	Marks    map[string]string // columns of numbers with decimal commas, or marks between thousands: see european
@@ -82,6 +84,7 @@ type Row struct {
 	Idx   []uint32
 	Bytes []uint8   // inputs that are bytes, instead of Val
 	IDs   [2]uint32 // of a triple
+	Names [2][]byte // ids that are no plain numbers, as texts; else nil
 	Label float64   // or the value of a triple
 	Text  string    // the label, where labels are texts
 	Gap   string    // with Options.Inputs: which value is missing; "" if none is

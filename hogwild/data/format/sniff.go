@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -68,7 +69,7 @@ func looksLikeLIBSVM(head []byte) bool {
 			return false // a date before a time, 2026-03-31 14:05, in a table
 		}
 		index, value, found := strings.Cut(fields[1], ":")
-		_, badValue := strconv.ParseFloat(value, 64)
+		_, badValue := parseFloat(value)
 		_, badIndex := strconv.ParseUint(index, 10, 64)
 		return found && badValue == nil && (badIndex == nil || index == "qid")
 	}
@@ -81,8 +82,24 @@ var ratingsHead = regexp.MustCompile(
 	`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
 		`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
-// LooksLikeRatings reports whether the file begins as files of ratings do. A file of images is one long line.
-func (s *Source) LooksLikeRatings() bool { return ratingsHead.Match(s.Text[:min(len(s.Text), 4096)]) }
+// LooksLikeRatings reports whether the file begins as files of ratings do, or its first line names a user, an item and
+// a value, in any order, and nothing else that counts. A file of images is one long line.
+func (s *Source) LooksLikeRatings() bool {
+	head := s.Text[:min(len(s.Text), 1<<16)]
+	if ratingsHead.Match(head[:min(len(head), 4096)]) || s.isMatrixMarket() {
+		return true
+	}
+	lines := (&Source{Text: head}).lines(sampled)
+	l := roles{sep: separatorOf(lines[min(1, max(0, len(lines)-1)):])}
+	if len(lines) == 0 || len(lines[0]) > 4096 {
+		return false
+	}
+	cells, _ := l.split(lines[0], nil, math.MaxInt)
+	l.names = texts(cells)
+	found, free := l.known()
+	return min(found[0], found[1], found[2]) >= 0 && len(free) == 0 &&
+		strings.HasPrefix(plainName(l.names[found[0]]), "user")
+}
 
 // Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a
 // writer.)
