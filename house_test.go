@@ -38,6 +38,7 @@ var large = map[string]struct {
 	"hogwild/cpu.cpu":            {52, 48, "the device of a worker, in whose loop nothing may be looked up"},
 	"hogwild/model.convStage":    {28, 19, "sizes and buffers of a layer"},
 	"hogwild/data.Set":           {36, 52, "embeds what its file says of it"},
+	"hogwild/data.Options":       {22, 26, "how a file is read, asked by each kind of reader"},
 	"hogwild/data.pairs":         {27, 25, "embeds what its file says of it"},
 	"hogwild/data.table":         {39, 49, "a set that is being read"},
 	"hogwild/data/format.table":  {37, 36, "a reader of CSV"},

@@ -251,6 +251,13 @@ func stage(t *testing.T) string {
 	write("a9a/a9a.t", 200, sparse)
 	write("movielens-100k/u.data", 2000,
 		func() string { return fmt.Sprintf("%d\t%d\t%d\t881250949", 1+r.IntN(60), 1+r.IntN(80), 1+r.IntN(5)) })
+	head := "listener,date,plays,song\n"
+	write("plays.csv", 500, func() string {
+		row := head + fmt.Sprintf("ann%d,2026-03-31,%d,s%d", r.IntN(40), 1+r.IntN(9), r.IntN(50))
+		head = ""
+		return row
+	})
+	write("links.tsv", 500, func() string { return fmt.Sprintf("n%d\tn%d", r.IntN(60), r.IntN(60)) })
 	digitsAsMNIST(t, filepath.Join(folder, "mnist"), r)
 	weightsOfPyTorch(t, filepath.Join(folder, "net.pt"))
 	for _, name := range []string{"examples", "docs", "bench"} {

@@ -80,8 +80,8 @@ func axesOf(now, was *data.Meta) (a axes) {
 	return a
 }
 
-// nodesOf are the ids of a matrix's rows and those of its columns, or those of a graph's nodes. Ids that are numbers are
-// kept as runs: a first one, and how many follow one another.
+// nodesOf are the ids of a matrix's rows and those of its columns, or those of a graph's nodes. Ids that are numbers
+// are kept as runs: a first one, and how many follow one another.
 func nodesOf(m *data.Meta) (sides [][]string) {
 	for k, runs := range m.IDs {
 		var ids []string
