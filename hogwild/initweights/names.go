@@ -83,15 +83,15 @@ func axesOf(now, was *data.Meta) (a axes) {
 // nodesOf are the ids of a matrix's rows and those of its columns, or those of a graph's nodes. Ids that are numbers
 // are kept as runs: a first one, and how many follow one another.
 func nodesOf(m *data.Meta) (sides [][]string) {
-	for k, runs := range m.IDs {
+	switch {
+	case m.Columns != nil && m.Shape != nil:
+		return [][]string{m.Columns[:m.Shape[0]], m.Columns[m.Shape[0]:]}
+	case m.Columns != nil:
+		return [][]string{m.Columns}
+	}
+	for _, runs := range m.IDs {
 		var ids []string
-		switch {
-		case m.Columns != nil && m.Shape == nil:
-			ids = m.Columns
-		case m.Columns != nil:
-			ids = [][]string{m.Columns[:m.Shape[0]], m.Columns[m.Shape[0]:]}[k]
-		}
-		for i := 0; m.Columns == nil && i+1 < len(runs); i += 2 {
+		for i := 0; i+1 < len(runs); i += 2 {
 			for n := range runs[i+1] {
 				ids = append(ids, strconv.FormatUint(uint64(runs[i]+n), 10))
 			}

@@ -66,6 +66,11 @@ func namedCases() map[string]namedCase {
 			return fmt.Sprintf("%d\t%d\t%d\n", users+7*r.IntN(30), items+r.IntN(20), 1+r.IntN(5))
 		}
 	}
+	sold := func(users, items int) func(int, *rand.Rand) string {
+		return func(_ int, r *rand.Rand) string {
+			return fmt.Sprintf("ann%d\tB0%d\t%d\n", users+7*r.IntN(30), items+r.IntN(20), 1+r.IntN(5))
+		}
+	}
 	table := func(names, cities string, order ...int) func(int, *rand.Rand) string {
 		return func(i int, r *rand.Rand) string {
 			if i == 0 {
@@ -104,6 +109,9 @@ func namedCases() map[string]namedCase {
 			"0.bias": {}, "2.weight": {"classes"}, "2.bias": {"classes"}}, "5 of 5 columns, 3 of 3 classes"},
 		"ids": {"factor:3", [2]func(int, *rand.Rand) string{ratings(1, 100), ratings(71, 110)}, "data",
 			map[string][2]string{"user.weight": {"users"}, "item.weight": {"items"}},
+			"20 of 30 row ids (10 new), 10 of 20 column ids (10 new)"},
+		"ids that are texts": {"factor:3", [2]func(int, *rand.Rand) string{sold(1, 100), sold(71, 110)}, "data",
+			map[string][2]string{"user.weight": {"text users"}, "item.weight": {"text items"}},
 			"20 of 30 row ids (10 new), 10 of 20 column ids (10 new)"},
 		"indices": {"logistic", [2]func(int, *rand.Rand) string{svm(1, 2, 5), svm(1, 3, 7)}, "svm",
 			map[string][2]string{"0.weight": {"", "indices"}, "0.bias": {}}, "5 of 7 features (2 new), 2 of 2 classes"},
@@ -197,6 +205,12 @@ func placesOf(t *testing.T, what string, was, now config.Config, shape []int, d 
 				return x - y
 			})
 			return slices.Compact(list)
+		case "text users", "text items": // numbered as they come
+			for _, id := range field(c.Data, map[string]int{"text users": 0, "text items": 1}[what]) {
+				if !slices.Contains(list, id) {
+					list = append(list, id)
+				}
+			}
 		}
 		return list
 	}

@@ -289,13 +289,16 @@ func (s *Source) Errorf(format string, args ...any) error {
 	return fmt.Errorf("data: %s: %s", s.Path, fmt.Sprintf(format, args...))
 }
 
+// notUTF8 says of a text that it is in another encoding.
+const notUTF8 = "%s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 OLD >NEW (or from " +
+	"the encoding that it has)"
+
 // checkUTF8 refuses what is in a line if it is in another encoding.
 func (s *Source) checkUTF8(line int, text []byte) error {
 	if utf8.Valid(text) {
 		return nil
 	}
-	return fmt.Errorf("data: %s:%d: %s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 "+
-		"OLD >NEW (or from the encoding that it has)", s.Path, line, human.Quote(string(text)))
+	return fmt.Errorf("data: %s:%d: "+notUTF8, s.Path, line, human.Quote(string(text)))
 }
 
 // CheckLines refuses text in another encoding, before which there are so many lines. The error has the first word that

@@ -159,8 +159,7 @@ func (p *triples) id(row *Row, k int) error {
 		return p.fail(p.where(cell), "%s: the %s is a number with decimals, and no id: is it another column? name "+
 			"them: %s", human.Quote(string(cell)), p.called(k), p.flag())
 	case !utf8.Valid(cell):
-		return p.fail(p.where(cell), "%s is not UTF-8 text: convert it to UTF-8 first: iconv -f WINDOWS-1252 -t UTF-8 "+
-			"OLD >NEW (or from the encoding that it has)", human.Quote(string(cell)))
+		return p.fail(p.where(cell), notUTF8, human.Quote(string(cell)))
 	}
 	row.Names[k] = cell
 	return nil
