@@ -277,6 +277,14 @@ func ScaledLike(m, o *Meta, from []int) bool {
 	return own.ScaledAlike(&others)
 }
 
+// Rescaled is the scaled value of feature at of o, as mul times that of feature j of m, which is the same, plus add.
+func Rescaled(m *Meta, j int, o *Meta, at int) (mul, add float64) {
+	a, b := m.scaling(j)
+	c, d := o.scaling(at)
+	mul = float64(c) / float64(a)
+	return mul, float64(d) - float64(b)*mul
+}
+
 // row is the inputs of row i, unless they are bytes.
 func (t *table) row(i int) Row {
 	switch {

@@ -1,6 +1,7 @@
 // Package initweights begins a run with the weights of a file or of another run.
 //
 //	initweights.go  reads them, and shares them
+//	scaling.go      those of a first layer for other scaled inputs
 //	names.go        what each row of them is of
 package initweights
 
@@ -65,6 +66,14 @@ func (a *ability) write(r *core.Run) error {
 	if err != nil {
 		return err
 	}
+	scaled := f.Saved == nil || f.Saved.Job.Asked.Layout != nil || r.Job.Asked.Layout != nil ||
+		data.ScaledLike(&r.Train.Meta, &f.Saved.Meta, by.columns.places())
+	rescaled := false
+	if !scaled {
+		if rescaled, err = rescale(r, f, &by); err != nil {
+			return err
+		}
+	}
 	fit, err := f.Fit(r.Job.Asked.Model, r.Params, r.Job.Asked.Layout, r.Job.Asked.InitPartial,
 		"train the model that the file is of, or add --init-partial, which takes what fits")
 	if err != nil {
@@ -80,8 +89,10 @@ func (a *ability) write(r *core.Run) error {
 	if named != "" {
 		r.Report.Say(named)
 	}
-	if f.Saved != nil && f.Saved.Job.Asked.Layout == nil &&
-		!data.ScaledLike(&r.Train.Meta, &f.Saved.Meta, by.columns.places()) {
+	switch {
+	case rescaled:
+		r.Report.Say("init: the first layer is converted to this run's scaling of inputs")
+	case !scaled:
 		r.Report.Event("init: those weights were trained on inputs with another scaling than this run's")
 	}
 	return nil

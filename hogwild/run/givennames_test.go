@@ -126,6 +126,7 @@ func TestInitByName(t *testing.T) {
 			settings := func(i int, init string, seed uint64) config.Config {
 				d := asGiven(t, c.model, init, 1)
 				d.Data, d.Test, d.Seed = linesOf(t, fmt.Sprint("x.", c.ending), 600, c.files[i]), "none", seed
+				d.Scale = "none"
 				if name == "words" {
 					d.MinCount = 1
 				}
@@ -164,6 +165,58 @@ func TestInitByName(t *testing.T) {
 						t.Fatalf("%s[%d]: %v, want %s, %v", tensor.Name, k, v, what, want)
 					}
 				}
+			}
+		})
+	}
+}
+
+// TestInitOfOtherScaling: weights of columns that had other means, widths and places, of a table or of sparse rows,
+// predict of the new rows what the run that had trained them predicts.
+func TestInitOfOtherScaling(t *testing.T) {
+	table := func(names string, swap, shift, wide float64) func(int, *rand.Rand) string {
+		return func(i int, r *rand.Rand) string {
+			if i == 0 {
+				return names + "\n"
+			}
+			u, v := shift+wide*r.NormFloat64(), r.NormFloat64()
+			y := "abc"[min(2, int(math.Abs((u-shift)/wide-v))):][:1]
+			if swap > 0 {
+				u, v = v, u
+			}
+			return fmt.Sprintf("%.3f,%.3f,%s\n", u, v, y)
+		}
+	}
+	sparse := func(wide float64) func(int, *rand.Rand) string {
+		return func(i int, r *rand.Rand) string {
+			return fmt.Sprintf("%d 1:%.3f 3:%.3f\n", i%3, float64(i%3)+r.NormFloat64(), wide*r.NormFloat64())
+		}
+	}
+	for _, c := range []struct {
+		model, scale, ending string
+		was, now             func(int, *rand.Rand) string
+	}{
+		{"softmax", "auto", "csv", table("u,v,y", 0, 0, 1), table("v,u,y", 1, 30, 5)},
+		{"mlp:4", "auto", "csv", table("u,v,y", 0, 40, 2), table("v,u,y", 1, 36, 7)},
+		{"mlp:4", "unit", "csv", table("u,v,y", 0, 2, 1), table("u,v,y", 0, 3, 4)},
+		{"softmax", "standard", "svm", sparse(1), sparse(9)},
+	} {
+		t.Run(c.model+" "+c.scale+" "+c.ending, func(t *testing.T) {
+			settings := func(line func(int, *rand.Rand) string, init string) config.Config {
+				d := asGiven(t, c.model, init, 1)
+				d.Data, d.Test, d.Scale = linesOf(t, "x."+c.ending, 400, line), "none", c.scale
+				return d
+			}
+			was, now := settings(c.was, ""), settings(c.now, "")
+			was.LR = 0.1
+			ranAs(t, was)
+			now.Init = was.Run
+			got, _ := ranAs(t, now)
+			want, err := saved.Eval(was.Run, now.Data, "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(got.TestLoss-want.Loss) > 1e-5*want.Loss {
+				t.Errorf("loss %v of the weights in the new run, %v in their own", got.TestLoss, want.Loss)
 			}
 		})
 	}
