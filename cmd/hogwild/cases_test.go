@@ -46,7 +46,8 @@ func comma(v float64) string { return strings.Replace(fmt.Sprintf("%.2f", v), ".
 func groupsOf(labels ...string) func(*rand.Rand, int) string {
 	return func(r *rand.Rand, _ int) string {
 		k := r.IntN(len(labels))
-		return fmt.Sprintf("%.3f,%.3f,%s", 3*float64(k)+.15*r.NormFloat64(), -3*float64(k)+.15*r.NormFloat64(), labels[k])
+		at := 3 * float64(k)
+		return fmt.Sprintf("%.3f,%.3f,%s", at+.15*r.NormFloat64(), .15*r.NormFloat64()-at, labels[k])
 	}
 }
 
@@ -86,14 +87,15 @@ var foundFiles = map[string]foundFile{
 		row: func(r *rand.Rand, _ int) string {
 			weight, kind := 40+40*r.Float64(), r.IntN(2)
 			return fmt.Sprintf("%.2f,%c,%.2f", weight, 'a'+kind, 2*weight+7*float64(kind))
-		}, target: "y", flags: "--model linear", features: "weight (kg; dry; net; mean of 3) kind=a kind=b", least: .99},
+		}, target: "y", flags: "--model linear", least: .99,
+		features: "weight (kg; dry; net; mean of 3) kind=a kind=b"},
 	"messages without quoting.tsv": {rows: 301, row: func(r *rand.Rand, i int) string {
 		end := fmt.Sprintf(" %d", r.IntN(99))
 		if i%20 == 19 {
 			end += ", a \"5\" inch disk"
 		}
 		if i%3 == 0 {
-			return "spam\t" + []string{"WIN a prize, call", "Free entry, txt YES,", "You won, call now:"}[r.IntN(3)] + end
+			return "spam\t" + []string{"WIN a prize, call", "Free entry, txt", "You won, call now:"}[r.IntN(3)] + end
 		}
 		return "ham\t" + []string{"ok, see you at", "going home, crazy.. wat", "and you, mum"}[r.IntN(3)] + end
 	}, target: "1", flags: "--model text:10 --epochs 20", classes: "ham spam", least: .99},
