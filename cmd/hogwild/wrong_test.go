@@ -32,6 +32,7 @@ func TestWrongInputs(t *testing.T) {
 	files := map[string][]byte{
 		"cut.gz": packed(t, "x,y\n1,2\n3,4\n")[:20], "not.gz": []byte("\x1f\x8b garbage"),
 		"archive.zip": []byte("PK\x03\x04 and so on"),
+		"latin1.txt":  []byte("rot grün\nblau rot\ncaf\xe9 grün rot\n"),
 		"head.npy":    []byte("\x93NUMPY\x01\x00"), "short.npy": npy("<f4", 8), "objects.npy": npy("|O", 800),
 		"cut-idx3-ubyte": []byte("\x00\x00\x08\x03\x00\x00\x00\x00"),
 		"legacy.pt":      []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."),

@@ -154,11 +154,11 @@ func (t *table) isHeader(first []string) bool {
 	for j, cell := range first {
 		c := &t.columns[j]
 		isText := isText(cell) && markOf([]byte(cell)) == noMark
-		if isText && c.areNumbers() {
+		if isText && (c.areNumbers() || cell == t.o.Target) {
 			return true
 		}
 		_, again := c.distinct[cell]
-		onlyTexts = onlyTexts && isText && c.numbers == 0 && !again
+		onlyTexts = onlyTexts && isText && c.numbers <= c.texts/10 && !again // a film may be called 300
 	}
 	return onlyTexts
 }
