@@ -1,7 +1,6 @@
 package clock
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,43 +26,47 @@ type bar struct {
 	upTo    uint64
 }
 
-func newDurations(s config.Speeds, seed uint64) (d *durations, err error) {
-	d = &durations{Speeds: s, seed: seed}
-	if s.Kind == config.Trace {
-		if d.traces, err = readTrace(s.File); err != nil {
-			return nil, config.Usage("mode clock:trace:%s: %w", s.File, err)
+func newDurations(c *config.Config) (d *durations, err error) {
+	d = &durations{Speeds: c.Mode.Speeds, seed: c.Seed}
+	if d.Kind == config.Trace {
+		if d.traces, err = parseTrace(c.Traced); err != nil {
+			return nil, config.Usage("mode %s: %w", c.Mode, err)
 		}
 		d.N = len(d.traces)
 	}
 	return d, nil
 }
 
-// TraceSum is the checksum of what a trace says, by which a resumed run knows that it is the same; "" of other speeds.
-func TraceSum(s config.Speeds) (string, error) {
-	d, err := newDurations(s, 0)
-	if err != nil || d.traces == nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, d.traces))), nil
-}
-
-// Workers is how many workers speeds are of; 0: their trace cannot be read.
-func Workers(s config.Speeds) int {
-	d, err := newDurations(s, 0)
+// Workers is how many workers the speeds of c are of; 0: their trace is not known.
+func Workers(c *config.Config) int {
+	d, err := newDurations(c)
 	if err != nil {
 		return 0
 	}
 	return d.N
 }
 
+// KeepTrace makes the trace of c, if its speeds are one, part of c: whoever has c plays the same clock, whatever becomes
+// of the run that it is of.
+func KeepTrace(c *config.Config) (err error) {
+	if c.Mode.Speeds.Kind != config.Trace || c.Traced != "" {
+		return nil
+	}
+	if c.Traced, err = readTrace(c.Mode.Speeds.File); err != nil {
+		return config.Usage("mode %s: %w", c.Mode, err)
+	}
+	_, err = newDurations(c)
+	return err
+}
+
 // mostTrace is how many bytes a report may have: more than one of as many workers as can be played.
 const mostTrace = 64 << 20
 
-// readTrace reads how long the steps of a run's workers took, from its report.
-func readTrace(folder string) (all [][]bar, err error) {
+// readTrace reads how long the steps of a run's workers took, from its report: of each the histogram, as it is there.
+func readTrace(folder string) (string, error) {
 	text, err := atomicfile.Read(filepath.Join(folder, "result.json"), mostTrace)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var report struct {
 		PerWorker []struct {
@@ -71,12 +74,26 @@ func readTrace(folder string) (all [][]bar, err error) {
 		} `json:"per_worker"`
 	}
 	if err := json.Unmarshal(text, &report); err != nil {
+		return "", err
+	}
+	steps := [][][2]uint64{}
+	for _, w := range report.PerWorker {
+		steps = append(steps, w.Steps)
+	}
+	text, err = json.Marshal(steps)
+	return string(text), err
+}
+
+// parseTrace makes bars of what readTrace returned.
+func parseTrace(text string) (all [][]bar, err error) {
+	var steps [][][2]uint64
+	if err := json.Unmarshal([]byte(text), &steps); err != nil {
 		return nil, err
 	}
-	for _, w := range report.PerWorker {
+	for _, worker := range steps {
 		var bars []bar
 		total := uint64(0)
-		for _, b := range w.Steps {
+		for _, b := range worker {
 			total += b[1]
 			bars = append(bars, bar{float64(b[0]) / 1e9, total})
 		}

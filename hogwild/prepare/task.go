@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
@@ -34,6 +36,9 @@ func Task(r *core.Run, anyNumber bool) error {
 	}
 	if err != nil {
 		return config.Usage("%w", err)
+	}
+	if err = keepTrace(r); err != nil {
+		return err
 	}
 	if r.Train == nil {
 		s, err := c.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
@@ -93,6 +98,20 @@ func Task(r *core.Run, anyNumber bool) error {
 		c.Used.Auto = r.Begin.Auto
 	}
 	return c.Asked.CheckLRMin()
+}
+
+// keepTrace makes the trace of the clock part of the settings. A resumed run has it from its snapshot.
+func keepTrace(r *core.Run) (err error) {
+	c, was := &r.Job.Asked, r.Options.Snapshot
+	if c.Resume != "" && c.Traced == "" && c.Mode.Speeds.Kind == config.Trace {
+		if was == nil {
+			was, err = rundir.ReadSnapshot(c.Resume)
+		}
+		if err == nil && was.Job.Asked.Mode == c.Mode {
+			c.Traced = was.Job.Asked.Traced
+		}
+	}
+	return cmp.Or(err, clock.KeepTrace(c))
 }
 
 // CheckMemory refuses a number of weights that memory has no room for: with the optimizers' state, shared and in
