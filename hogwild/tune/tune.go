@@ -73,15 +73,15 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 		return c, nil, err
 	}
 	defer t.data.Close()
-	if t.folder, err = os.MkdirTemp("", "hogwild-tune-"); err != nil {
-		return c, nil, err
-	}
-	defer os.RemoveAll(t.folder)
 	if o.Signals {
 		var stop func()
 		t.ctx, stop = config.UntilSignal(ctx)
 		defer stop()
 	}
+	if t.folder, err = os.MkdirTemp("", "hogwild-tune-"); err != nil {
+		return c, nil, err
+	}
+	defer os.RemoveAll(t.folder)
 	t.plan()
 	if err := t.search(); err != nil {
 		return c, t.trials, err
