@@ -80,6 +80,32 @@ func Lock(dir string) (l *FolderLock, err error) {
 	}
 }
 
+// Temporary makes a folder among the temporary files, and removes those of the same prefix and user whose process was
+// killed: nobody holds the lock that it had signed.
+func Temporary(prefix string) (dir string, remove func(), err error) {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, dir := range old {
+		var s unix.Stat_t
+		if unix.Lstat(filepath.Join(dir, LockFile), &s) != nil || s.Size == 0 || int(s.Uid) != os.Getuid() {
+			continue
+		}
+		if _, live := Live(dir); !live {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	if dir, err = os.MkdirTemp("", prefix); err != nil {
+		return "", nil, err
+	}
+	lock, err := Lock(dir)
+	if err != nil && !errors.Is(err, ErrNoLocks) {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, func() {
+		_ = os.RemoveAll(dir)
+		lock.Release()
+	}, nil
+}
+
 // sign writes who holds the lock. A full disk costs a message its pid, and nothing else.
 func (l *FolderLock) sign() {
 	host, _ := os.Hostname()
