@@ -203,7 +203,7 @@ func (r *coordinator) start() error {
 	r.Opened = control.Monotonic()
 	r.Rounds.Open(r.Position.Epoch)
 	for rank := range r.Job.Asked.Workers {
-		if err := r.Spawn(rank); err != nil {
+		if err := r.Add(rank); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -91,7 +92,7 @@ func newLauncher() launcher {
 // ends.
 func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended func(*Exit)) (*Process, error) {
 	if err := fault.Point("worker.start"); err != nil {
-		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
+		return nil, startError(rank, err)
 	}
 	p := &Process{Rank: rank, cmd: self.Command(context.Background(), "worker", fmt.Sprint(rank))}
 	if log != nil {
@@ -107,7 +108,7 @@ func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended 
 	result := make(chan error)
 	l <- func() { result <- p.cmd.Start() }
 	if err := <-result; err != nil {
-		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
+		return nil, startError(rank, err)
 	}
 	go func() {
 		_ = p.cmd.Wait() // through a pidfd: returns the moment the process is gone
@@ -120,4 +121,16 @@ func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended 
 		ended(e)
 	}()
 	return p, nil
+}
+
+// startError says why a worker could not be started, and what to do about a limit.
+func startError(rank int, err error) error {
+	cure := ""
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		cure = " (raise ulimit -n)"
+	case errors.Is(err, syscall.EAGAIN):
+		cure = " (as many processes as ulimit -u, or the container, allows: raise that)"
+	}
+	return fmt.Errorf("starting worker %d: %w%s", rank, err, cure)
 }
