@@ -69,7 +69,7 @@ func Lock(dir string) (l *FolderLock, err error) {
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries && owner.dead():
 			return nil, config.Usage("%s is locked by another process than the run's (pid %d, dead): `fuser -v %s` "+
-				"names it", dir, owner.pid, human.ShellWord(path))
+				"names it", dir, owner.pid, human.ShellPath(path))
 		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries:
 			return nil, config.Usage("a run is going on in %s%s", dir, owner)
 		case err != nil && !errors.Is(err, unix.EWOULDBLOCK):
