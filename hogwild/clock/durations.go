@@ -29,7 +29,7 @@ type bar struct {
 func newDurations(c *config.Config) (d *durations, err error) {
 	d = &durations{Speeds: c.Mode.Speeds, seed: c.Seed}
 	if d.Kind == config.Trace {
-		if d.traces, err = parseTrace(c.Traced); err != nil {
+		if d.traces, err = parseTrace([]byte(c.Traced)); err != nil {
 			return nil, config.Usage("mode %s: %w", c.Mode, err)
 		}
 		d.N = len(d.traces)
@@ -39,22 +39,28 @@ func newDurations(c *config.Config) (d *durations, err error) {
 
 // Workers is how many workers the speeds of c are of; 0: their trace is not known.
 func Workers(c *config.Config) int {
-	d, err := newDurations(c)
-	if err != nil {
-		return 0
+	if d, err := newDurations(c); err == nil {
+		return d.N
 	}
-	return d.N
+	return 0
 }
 
 // KeepTrace makes the trace of c, if its speeds are one, part of c: whoever has c plays the same clock, whatever becomes
 // of the run that it is of.
-func KeepTrace(c *config.Config) (err error) {
+func KeepTrace(c *config.Config) error {
 	if c.Mode.Speeds.Kind != config.Trace || c.Traced != "" {
 		return nil
 	}
-	if c.Traced, err = readTrace(c.Mode.Speeds.File); err != nil {
+	var r report
+	text, err := atomicfile.Read(filepath.Join(c.Mode.Speeds.File, "result.json"), mostTrace)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
 		return config.Usage("mode %s: %w", c.Mode, err)
 	}
+	text, _ = json.Marshal(r)
+	c.Traced = string(text)
 	_, err = newDurations(c)
 	return err
 }
@@ -62,38 +68,23 @@ func KeepTrace(c *config.Config) (err error) {
 // mostTrace is how many bytes a report may have: more than one of as many workers as can be played.
 const mostTrace = 64 << 20
 
-// readTrace reads how long the steps of a run's workers took, from its report: of each the histogram, as it is there.
-func readTrace(folder string) (string, error) {
-	text, err := atomicfile.Read(filepath.Join(folder, "result.json"), mostTrace)
-	if err != nil {
-		return "", err
-	}
-	var report struct {
-		PerWorker []struct {
-			Steps [][2]uint64 `json:"step_ns_histogram"`
-		} `json:"per_worker"`
-	}
-	if err := json.Unmarshal(text, &report); err != nil {
-		return "", err
-	}
-	steps := [][][2]uint64{}
-	for _, w := range report.PerWorker {
-		steps = append(steps, w.Steps)
-	}
-	text, err = json.Marshal(steps)
-	return string(text), err
+// report is what a run's report says of how long the steps of its workers took.
+type report struct {
+	PerWorker []struct {
+		Steps [][2]uint64 `json:"step_ns_histogram"`
+	} `json:"per_worker"`
 }
 
-// parseTrace makes bars of what readTrace returned.
-func parseTrace(text string) (all [][]bar, err error) {
-	var steps [][][2]uint64
-	if err := json.Unmarshal([]byte(text), &steps); err != nil {
+// parseTrace makes bars of a report.
+func parseTrace(text []byte) (all [][]bar, err error) {
+	var r report
+	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
-	for _, worker := range steps {
+	for _, w := range r.PerWorker {
 		var bars []bar
 		total := uint64(0)
-		for _, b := range worker {
+		for _, b := range w.Steps {
 			total += b[1]
 			bars = append(bars, bar{float64(b[0]) / 1e9, total})
 		}

@@ -1,7 +1,6 @@
 package prepare
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -37,7 +36,7 @@ func Task(r *core.Run, anyNumber bool) error {
 	if err != nil {
 		return config.Usage("%w", err)
 	}
-	if err = keepTrace(r); err != nil {
+	if err = keepTrace(&c.Asked); err != nil {
 		return err
 	}
 	if r.Train == nil {
@@ -101,17 +100,13 @@ func Task(r *core.Run, anyNumber bool) error {
 }
 
 // keepTrace makes the trace of the clock part of the settings. A resumed run has it from its snapshot.
-func keepTrace(r *core.Run) (err error) {
-	c, was := &r.Job.Asked, r.Options.Snapshot
-	if c.Resume != "" && c.Traced == "" && c.Mode.Speeds.Kind == config.Trace {
-		if was == nil {
-			was, err = rundir.ReadSnapshot(c.Resume)
-		}
-		if err == nil && was.Job.Asked.Mode == c.Mode {
-			c.Traced = was.Job.Asked.Traced
+func keepTrace(c *config.Config) error {
+	if c.Mode.Speeds.Kind == config.Trace && c.Traced == "" {
+		if was, err := rundir.SavedConfig(c.Resume); err == nil && was.Mode == c.Mode {
+			c.Traced = was.Traced
 		}
 	}
-	return cmp.Or(err, clock.KeepTrace(c))
+	return clock.KeepTrace(c)
 }
 
 // CheckMemory refuses a number of weights that memory has no room for: with the optimizers' state, shared and in

@@ -96,8 +96,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	if err == nil {
 		c, err = o.Settle(c)
 	}
-	if err = r.Peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(), workers.CheckThreads(c.Workers),
-		loops.Ready())); err != nil {
+	if err = r.Peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(c.Workers), loops.Ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {

@@ -86,10 +86,8 @@ func Temporary(prefix string) (dir string, remove func(), err error) {
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, dir := range old {
 		var s unix.Stat_t
-		if unix.Lstat(filepath.Join(dir, LockFile), &s) != nil || s.Size == 0 || int(s.Uid) != os.Getuid() {
-			continue
-		}
-		if _, live := Live(dir); !live {
+		_, live := Live(dir)
+		if !live && unix.Lstat(filepath.Join(dir, LockFile), &s) == nil && s.Size > 0 && int(s.Uid) == os.Getuid() {
 			_ = os.RemoveAll(dir)
 		}
 	}
@@ -100,10 +98,7 @@ func Temporary(prefix string) (dir string, remove func(), err error) {
 	if err != nil && !errors.Is(err, ErrNoLocks) {
 		return "", nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return dir, func() {
-		_ = os.RemoveAll(dir)
-		lock.Release()
-	}, nil
+	return dir, func() { _ = os.RemoveAll(dir); lock.Release() }, nil
 }
 
 // sign writes who holds the lock. A full disk costs a message its pid, and nothing else.

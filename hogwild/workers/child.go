@@ -39,18 +39,13 @@ func Check() string {
 	return os.Getenv(CheckVariable)
 }
 
-// CheckStart refuses a run whose workers would begin a run each, and so on without end.
-func CheckStart() error {
+// CheckStart refuses a run of n workers that would begin a run each, and so on without end; and one for which the user
+// may have too few threads: Go ends a process that gets no more with a traceback of pages.
+func CheckStart(n int) error {
 	if !asked.Load() || isChild() {
 		return errors.New("workers are this program, started again: call hogwild.IsWorker first in main, and if it " +
 			"is true exit with hogwild.WorkerMain()")
 	}
-	return nil
-}
-
-// CheckThreads refuses a run of n workers where the user may have too few threads: Go ends a process that gets no more
-// with a traceback of pages.
-func CheckThreads(n int) error {
 	var most unix.Rlimit
 	need := 12 + 4*uint64(n)
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &most) == nil && most.Cur < need && os.Geteuid() != 0 {

@@ -123,14 +123,12 @@ func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended 
 	return p, nil
 }
 
-// startError says why a worker could not be started, and what to do about a limit.
+// cures are what to do about limits that keep a process from starting.
+var cures = map[syscall.Errno]string{syscall.EMFILE: " (raise ulimit -n)",
+	syscall.EAGAIN: " (as many processes as ulimit -u, or the container, allows: raise that)"}
+
 func startError(rank int, err error) error {
-	cure := ""
-	switch {
-	case errors.Is(err, syscall.EMFILE):
-		cure = " (raise ulimit -n)"
-	case errors.Is(err, syscall.EAGAIN):
-		cure = " (as many processes as ulimit -u, or the container, allows: raise that)"
-	}
-	return fmt.Errorf("starting worker %d: %w%s", rank, err, cure)
+	var number syscall.Errno
+	errors.As(err, &number)
+	return fmt.Errorf("starting worker %d: %w%s", rank, err, cures[number])
 }

@@ -68,7 +68,9 @@ func TestShellWords(t *testing.T) {
 	}
 	for _, text := range texts {
 		word := ShellWord(text)
-		if got, err := exec.Command(bash, "-c", "printf %s "+word).Output(); string(got) != text || Line(word) != word {
+		cmd := exec.Command(bash, "-c", "printf %s "+word)
+		cmd.Env = []string{"LC_ALL=C.UTF-8"}
+		if got, err := cmd.Output(); string(got) != text || Line(word) != word {
 			t.Errorf("%q: %s is %q, %v", text, word, got, err)
 		}
 	}

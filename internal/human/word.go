@@ -30,15 +30,8 @@ func ShellWord(s string) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, obeyed) < 0 {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
-	word := "$'" // in which a shell reads bytes by their octal numbers
-	for _, b := range []byte(s) {
-		if b < ' ' || b > '~' || b == '\'' || b == '\\' {
-			word += fmt.Sprintf(`\%03o`, b)
-		} else {
-			word += string(b)
-		}
-	}
-	return word + "'"
+	q := strconv.Quote(s)
+	return "$'" + strings.ReplaceAll(q[1:len(q)-1], "'", `\'`) + "'"
 }
 
 // ShellPath is ShellWord of a path that is no flag.
