@@ -64,6 +64,7 @@ import (
 //	Init string                                  the first weights: a file or a run folder
 //	InitPartial bool                             take the tensors that fit
 //	Mode Mode                                    see ParseMode
+//	Traced string                                set by the run: of mode clock:trace:RUN, what RUN's workers took
 //	Rule, Stale Rule                             late gradients: of mode clock, of async
 //	Solver string                                sgd, dual
 //	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset

@@ -97,7 +97,8 @@ func weightsPath(path string) string {
 	return file
 }
 
-// exportTo writes the weights in the format, by default beside them, with "-" to standard output, and says what it has written.
+// exportTo writes the weights in the format, by default beside them, with "-" to standard output, and says what it has
+// written.
 func exportTo(stdout io.Writer, weights, out, format string, force bool,
 	d saved.Description) (written string, err error) {
 	if out == "" {

@@ -45,8 +45,8 @@ func Workers(c *config.Config) int {
 	return 0
 }
 
-// KeepTrace makes the trace of c, if its speeds are one, part of c: whoever has c plays the same clock, whatever becomes
-// of the run that it is of.
+// KeepTrace makes the trace of c, if its speeds are one, part of c: whoever has c plays the same clock, whatever
+// becomes of the run that it is of.
 func KeepTrace(c *config.Config) error {
 	if c.Mode.Speeds.Kind != config.Trace || c.Traced != "" {
 		return nil

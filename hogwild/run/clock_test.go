@@ -374,11 +374,7 @@ func TestMeansAreSyncs(t *testing.T) {
 func TestClockGoesOn(t *testing.T) {
 	traced := t.TempDir()
 	report := filepath.Join(traced, rundir.ResultFile)
-	say := func(text string) {
-		if err := os.WriteFile(report, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	say := func(text string) { _ = os.WriteFile(report, []byte(text), 0o600) }
 	for i, x := range [][2]string{{"clock:lognormal:5,1", "tail"}, {"clock:slow:5,2,3", "drop:3,stop"},
 		{"clock:exp:4", "quorum:2,0.5"}, {"clock:trace:" + traced, "drop:2"}, {"clock:trace:" + traced, "plain"}} {
 		say(`{"per_worker":[{"step_ns_histogram":[[1000,3],[5000,1]]},{"step_ns_histogram":[[4000,7],[9000,2]]},{}]}`)

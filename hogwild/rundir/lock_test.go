@@ -173,13 +173,16 @@ func TestTemporary(t *testing.T) {
 		if *x.dir, _, err = Temporary(x.prefix); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(os.WriteFile(filepath.Join(*x.dir, "x"), nil, 0o600), os.Remove(filepath.Join(*x.dir, LockFile)),
-			os.WriteFile(filepath.Join(*x.dir, LockFile), []byte("1 here\n"), 0o600)); err != nil { // which nobody locks
+		lock := filepath.Join(*x.dir, LockFile)
+		err := errors.Join(os.WriteFile(filepath.Join(*x.dir, "x"), nil, 0o600), os.Remove(lock),
+			os.WriteFile(lock, []byte("1 here\n"), 0o600)) // which nobody locks
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	unsigned := filepath.Join(os.Getenv("TMPDIR"), "kind-mine")
-	if err := errors.Join(os.Mkdir(unsigned, 0o700), os.WriteFile(filepath.Join(unsigned, LockFile), nil, 0o600)); err != nil {
+	err = errors.Join(os.Mkdir(unsigned, 0o700), os.WriteFile(filepath.Join(unsigned, LockFile), nil, 0o600))
+	if err != nil {
 		t.Fatal(err)
 	}
 	_, again, err := Temporary("kind-")

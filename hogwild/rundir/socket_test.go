@@ -81,7 +81,7 @@ func TestAnswersAreOneLine(t *testing.T) {
 	if _, err := Ask(dir, Request{Do: DoPause}); err == nil || !strings.HasSuffix(err.Error(), ": no"+fake) {
 		t.Errorf("%v", err)
 	}
-	if _, err := Ask(dir, Request{Do: DoPause}); err == nil || !strings.Contains(err.Error(), "too many others ask it") {
+	if _, err := Ask(dir, Request{Do: DoPause}); err == nil || !strings.Contains(err.Error(), "too many others") {
 		t.Errorf("%v", err)
 	}
 }

@@ -49,7 +49,8 @@ func CheckStart(n int) error {
 	var most unix.Rlimit
 	need := 12 + 4*uint64(n)
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &most) == nil && most.Cur < need && os.Geteuid() != 0 {
-		return fmt.Errorf("%d workers need about %d threads, and this user may have %d: raise ulimit -u", n, need, most.Cur)
+		return fmt.Errorf("%d workers need about %d threads, and this user may have %d: raise ulimit -u", n, need,
+			most.Cur)
 	}
 	return nil
 }

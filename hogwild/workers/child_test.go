@@ -22,7 +22,7 @@ func TestCheckThreads(t *testing.T) {
 		_ = unix.Setrlimit(unix.RLIMIT_NPROC, &few)
 		err := CheckStart(2)
 		_ = unix.Setrlimit(unix.RLIMIT_NPROC, &was)
-		if err == nil || !strings.Contains(err.Error(), "about 20 threads, and this user may have 12: raise ulimit -u") {
+		if err == nil || !strings.Contains(err.Error(), "about 20 threads, and this user may have 12: raise") {
 			t.Error(err)
 		}
 		return
