@@ -28,7 +28,7 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
+	"path/filepath"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -64,6 +64,7 @@ import (
 //	Init string                                  the first weights: a file or a run folder
 //	InitPartial bool                             take the tensors that fit
 //	Mode Mode                                    see ParseMode
+//	Traced string                                set by the run: of mode clock:trace:RUN, what RUN's workers took
 //	Rule, Stale Rule                             late gradients: of mode clock, of async
 //	Solver string                                sgd, dual
 //	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
@@ -284,16 +285,16 @@ func Train(ctx context.Context, c Config, o Options) (*Saved, Result, error) {
 	if folder := cmp.Or(c.Run, c.Resume); folder != "" {
 		return nil, Result{}, config.Usage("Train keeps no run folder, and Config names %s; call Run", folder)
 	}
-	dir, err := os.MkdirTemp("", "hogwild-train-")
+	dir, remove, err := rundir.Temporary("hogwild-train-")
 	if err != nil {
 		return nil, Result{}, err
 	}
-	defer os.RemoveAll(dir)
-	if c.Run = dir; c.SavesByCost() {
+	defer remove()
+	if c.Run = filepath.Join(dir, "run"); c.SavesByCost() {
 		c.SaveEvery = "0" // nobody resumes it
 	}
 	result, err := Run(ctx, c, o)
-	saved, failed := Open(dir)
+	saved, failed := Open(c.Run)
 	result.Run = ""
 	return saved, result, cmp.Or(err, failed)
 }

@@ -31,7 +31,7 @@ case $how in
 fail) echo 'a warning' >&2; echo 'hogwild: the disk is full' >&2; exit 1 ;;
 silent) exit 4 ;;
 crash) printf 'panic: no such luck\n\ngoroutine 1 [running]:\n' >&2; exit 2 ;;
-killed) kill -9 $$ ;;
+killed) mkdir -p "$run"; touch "$run/snapshot.safetensors.0a.tmp" "$run/.lock" "$run/control.sock"; kill -9 $$ ;;
 nothing) exit 0 ;;
 usage) echo 'hogwild: data nowhere: no such file' >&2; exit 2 ;;
 wait) trap 'echo asked >> "$folder/starts"; exit 130' INT
@@ -113,6 +113,9 @@ func TestWaysToEnd(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.Folder, "runs", "good.1", "weights.safetensors")); !errors.Is(err,
 		os.ErrNotExist) {
 		t.Errorf("weights are kept: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Join(r.Folder, "runs", "killed.1")); err != nil || len(left) != 1 {
+		t.Errorf("left of a run that was killed: %v, %v, want %s", left, err, trialFile)
 	}
 	if diff := cmp.Diff([]int{2, 2, 0, 0, 0, 0, 0}, r.Done(p)); diff != "" {
 		t.Errorf("done:\n%s", diff)

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"hogwild/hogwild/config"
@@ -113,8 +115,12 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 // collect takes in what the run has left in its folder. Its weights are dropped: of
 // thousands of runs nobody looks at them, and the settings and the seed make them again.
 func (t *trial) collect(folder string) {
-	for _, name := range []string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile} {
-		_ = os.Remove(filepath.Join(folder, name)) // it is not there if the run failed
+	drop := []string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile, rundir.LockFile, rundir.SocketFile}
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if name := e.Name(); slices.Contains(drop, name) || strings.HasSuffix(name, atomicfile.Ending) {
+			_ = os.Remove(filepath.Join(folder, name)) // some are of a run that was killed
+		}
 	}
 	left, err := rundir.ReadRun(folder)
 	switch {

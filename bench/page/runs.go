@@ -156,8 +156,8 @@ func repeat(all []*run) string {
 	var b strings.Builder
 	for _, r := range all {
 		config := filepath.Join(r.Folder, "config.yaml")
-		fmt.Fprintf(&b, "hogwild train --config %s --run %s\n", human.ShellWord(config),
-			human.ShellWord(filepath.Clean(r.Folder)+"-again"))
+		fmt.Fprintf(&b, "hogwild train --config %s --run %s\n", human.ShellPath(config),
+			human.ShellPath(filepath.Clean(r.Folder)+"-again"))
 	}
 	return b.String()
 }

@@ -37,8 +37,8 @@ The scaling of the inputs is part of an ONNX file: inputs are those of the train
 (bytes are 0 to 255). A missing sparse value is 0. The arrays are the weights alone.
 
 FLAGS
-Without --out the file is written next to the weights: weights.onnx, or the folder weights. A file of
-another kind stays unless --force is given.
+Without --out the file is written next to the weights: weights.onnx, or the folder weights; with
+--out - to standard output. A file of another kind stays unless --force is given.
 
 Examples:
   hogwild export runs/digits --to onnx
@@ -80,9 +80,9 @@ func exportCommand() *cli.Command {
 		if !slices.Contains(exportFormats, to) {
 			return usagef("--to %s: want %s", to, strings.Join(exportFormats, ", "))
 		}
-		written, err := exportTo(weightsPath(args[0]), out, to, force, d)
+		written, err := exportTo(forPrograms(c.App.Writer), weightsPath(args[0]), out, to, force, d)
 		if err == nil {
-			fmt.Fprintln(c.App.ErrWriter, human.Visible(strings.ReplaceAll(written, "\n", `\n`)))
+			fmt.Fprintln(c.App.ErrWriter, human.Line(written))
 		}
 		return err
 	})
@@ -97,8 +97,10 @@ func weightsPath(path string) string {
 	return file
 }
 
-// exportTo writes the weights in the format, by default beside them, and says what it has written.
-func exportTo(weights, out, format string, force bool, d saved.Description) (written string, err error) {
+// exportTo writes the weights in the format, by default beside them, with "-" to standard output, and says what it has
+// written.
+func exportTo(stdout io.Writer, weights, out, format string, force bool,
+	d saved.Description) (written string, err error) {
 	if out == "" {
 		out = strings.TrimSuffix(weights, filepath.Ext(weights))
 		switch format {
@@ -112,11 +114,18 @@ func exportTo(weights, out, format string, force bool, d saved.Description) (wri
 	if sameFile(out, weights) {
 		return "", usagef("--out %s: these are the weights; name another file", out)
 	}
-	if format == npyFormat {
+	if format == npyFormat && out == "-" {
+		return "", usagef("--out -: standard output is one file, and npy is a folder of them: name one")
+	} else if format == npyFormat {
 		n, err := exportArrays(weights, out, force)
 		return fmt.Sprintf("%s: %s", out, human.Plural(n, "array")), err
 	}
-	if err := mayReplace("--out ", out, exportKinds[format], force); err != nil {
+	replace := func(write func(io.Writer) error) error {
+		return replaceFile(out, exportKinds[format], force, write)
+	}
+	if out == "-" {
+		replace = func(write func(io.Writer) error) error { return write(stdout) }
+	} else if err := mayReplace("--out ", out, exportKinds[format], force); err != nil {
 		return "", err
 	}
 	if format == vecFormat || format == binFormat {
@@ -125,8 +134,7 @@ func exportTo(weights, out, format string, force bool, d saved.Description) (wri
 			return "", err
 		}
 		return fmt.Sprintf("%s: %s of %d numbers", out, human.Plural(len(v.Words), "vector"), v.K),
-			replaceFile(out, exportKinds[format], force,
-				func(w io.Writer) error { return export.Vectors(w, v, format == vecFormat) })
+			replace(func(w io.Writer) error { return export.Vectors(w, v, format == vecFormat) })
 	}
 	s, err := saved.OpenAs(weights, d)
 	if err != nil {
@@ -143,7 +151,7 @@ func exportTo(weights, out, format string, force bool, d saved.Description) (wri
 			return err
 		}
 	}
-	return fmt.Sprintf("%s: model %s", out, s.Model()), replaceFile(out, exportKinds[format], force, write)
+	return fmt.Sprintf("%s: model %s", out, s.Model()), replace(write)
 }
 
 // exportArrays writes a file for each tensor into a folder, which has nothing else in it.

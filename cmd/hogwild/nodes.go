@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -55,8 +56,13 @@ func (s *settings) stated() map[string]string {
 	return all
 }
 
-// noteAlone says which settings a job of one rank has no use for: the same command with more ranks has.
+// noteAlone says that torchrun's processes are no nodes, and which settings a job of one rank has no use for: the same
+// command with more ranks has.
 func (o *trainOptions) noteAlone(stderr io.Writer) {
+	if n := os.Getenv("WORLD_SIZE"); n != "" && n != "1" && os.Getenv("RANK") != "" && o.MPI == "auto" {
+		fmt.Fprintf(stderr, "hogwild: WORLD_SIZE=%s, as torchrun sets it: each of these processes is a run of its "+
+			"own; start one with --workers %[1]s, or nodes with mpirun or srun\n", human.Name(n))
+	}
 	alone := o.Config
 	if alone.Nodes = 0; o.here == 0 && o.Nodes == 1 {
 		for i := range alone.Idle(nil) {

@@ -22,6 +22,8 @@ func forcing(l *flagList, force *bool) {
 func mayReplace(flag, path string, kind atomicfile.Kind, force bool) error {
 	err := atomicfile.Check(path, kind, force)
 	switch {
+	case path == "-":
+		return usagef("%s-: standard output is not written to: name a file (./- has that name)", flag)
 	case errors.Is(err, atomicfile.ErrOther):
 		return usagef("%s%v, or replace it with --force", flag, err)
 	case err != nil:

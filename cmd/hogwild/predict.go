@@ -61,7 +61,7 @@ func predictCommand() *cli.Command {
 			return usagef("predict takes one weights file or run folder, and --data: hogwild predict runs/digits " +
 				"--data digits")
 		case in.Path == "":
-			return usagef("--data is missing: hogwild predict %s --data new.csv", human.ShellWord(args[0]))
+			return usagef("--data is missing: hogwild predict %s --data new.csv", human.ShellPath(args[0]))
 		}
 		d.Target = in.Target
 		return predict(args[0], d, in, out, force, proba, forPrograms(c.App.Writer), c.App.ErrWriter)

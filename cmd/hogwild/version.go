@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/internal/vec"
 )
 
@@ -42,11 +44,19 @@ func versionCommand() *cli.Command {
 		func() (answer, error) { return thisVersion(), nil })
 }
 
+// cudaTag is in programs that Go has built with the tag cuda.
+var cudaTag = regexp.MustCompile("build\\t-tags=\\S*\\bcuda\\b")
+
 // thisVersion starts no other program and no driver: see hogwild doctor for these.
 func thisVersion() version {
 	v := version{Version: config.Version, Commit: rundir.Commit(), Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: vec.InstructionSet(), driver: cudaVersion()}
 	path, err := findCUDA()
+	if err == nil {
+		if text, _ := atomicfile.Read(path, 1<<30); !cudaTag.Match(text) {
+			err = fmt.Errorf("%s is not hogwild built with CUDA", path)
+		}
+	}
 	if v.CUDA = err == nil; v.CUDA {
 		v.GPU = path
 	} else {

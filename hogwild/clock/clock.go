@@ -69,7 +69,7 @@ type Holder interface {
 
 // New is the clock of a run.
 func New(c *config.Config) (*Clock, error) {
-	d, err := newDurations(c.Mode.Speeds, c.Seed)
+	d, err := newDurations(c)
 	if err != nil {
 		return nil, err
 	}

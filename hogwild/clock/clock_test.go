@@ -30,11 +30,10 @@ func run(t *testing.T, mode, rule string, gradients int) *heard {
 	t.Helper()
 	c := config.Default()
 	c.Mode, c.Rule = config.MustMode(mode), config.MustRule(rule)
-	k, err := New(&c)
-	if err != nil {
+	if err := KeepTrace(&c); err != nil {
 		t.Fatal(err)
 	}
-	return playOn(k, gradients)
+	return playOn(must(t, &c), gradients)
 }
 
 func playOn(k *Clock, gradients int) *heard {
@@ -168,7 +167,8 @@ func TestTrace(t *testing.T) {
 	c.Mode = config.MustMode("clock:trace:" + folder)
 	for text, says := range map[string]string{`{"per_worker":[]}`: "does not say how long steps took", "{": "unexpected end"} {
 		write(text)
-		_, err := New(&c)
+		err := KeepTrace(&c)
+		c.Traced = ""
 		check.Error(t, err, "mode clock:trace:"+folder+": ")
 		check.Error(t, err, says)
 	}

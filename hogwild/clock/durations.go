@@ -1,7 +1,6 @@
 package clock
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,53 +26,62 @@ type bar struct {
 	upTo    uint64
 }
 
-func newDurations(s config.Speeds, seed uint64) (d *durations, err error) {
-	d = &durations{Speeds: s, seed: seed}
-	if s.Kind == config.Trace {
-		if d.traces, err = readTrace(s.File); err != nil {
-			return nil, config.Usage("mode clock:trace:%s: %w", s.File, err)
+func newDurations(c *config.Config) (d *durations, err error) {
+	d = &durations{Speeds: c.Mode.Speeds, seed: c.Seed}
+	if d.Kind == config.Trace {
+		if d.traces, err = parseTrace([]byte(c.Traced)); err != nil {
+			return nil, config.Usage("mode %s: %w", c.Mode, err)
 		}
 		d.N = len(d.traces)
 	}
 	return d, nil
 }
 
-// TraceSum is the checksum of what a trace says, by which a resumed run knows that it is the same; "" of other speeds.
-func TraceSum(s config.Speeds) (string, error) {
-	d, err := newDurations(s, 0)
-	if err != nil || d.traces == nil {
-		return "", err
+// Workers is how many workers the speeds of c are of; 0: their trace is not known.
+func Workers(c *config.Config) int {
+	if d, err := newDurations(c); err == nil {
+		return d.N
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, d.traces))), nil
+	return 0
 }
 
-// Workers is how many workers speeds are of; 0: their trace cannot be read.
-func Workers(s config.Speeds) int {
-	d, err := newDurations(s, 0)
-	if err != nil {
-		return 0
+// KeepTrace makes the trace of c, if its speeds are one, part of c: whoever has c plays the same clock, whatever
+// becomes of the run that it is of.
+func KeepTrace(c *config.Config) error {
+	if c.Mode.Speeds.Kind != config.Trace || c.Traced != "" {
+		return nil
 	}
-	return d.N
+	var r report
+	text, err := atomicfile.Read(filepath.Join(c.Mode.Speeds.File, "result.json"), mostTrace)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		return config.Usage("mode %s: %w", c.Mode, err)
+	}
+	text, _ = json.Marshal(r)
+	c.Traced = string(text)
+	_, err = newDurations(c)
+	return err
 }
 
 // mostTrace is how many bytes a report may have: more than one of as many workers as can be played.
 const mostTrace = 64 << 20
 
-// readTrace reads how long the steps of a run's workers took, from its report.
-func readTrace(folder string) (all [][]bar, err error) {
-	text, err := atomicfile.Read(filepath.Join(folder, "result.json"), mostTrace)
-	if err != nil {
+// report is what a run's report says of how long the steps of its workers took.
+type report struct {
+	PerWorker []struct {
+		Steps [][2]uint64 `json:"step_ns_histogram"`
+	} `json:"per_worker"`
+}
+
+// parseTrace makes bars of a report.
+func parseTrace(text []byte) (all [][]bar, err error) {
+	var r report
+	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, err
 	}
-	var report struct {
-		PerWorker []struct {
-			Steps [][2]uint64 `json:"step_ns_histogram"`
-		} `json:"per_worker"`
-	}
-	if err := json.Unmarshal(text, &report); err != nil {
-		return nil, err
-	}
-	for _, w := range report.PerWorker {
+	for _, w := range r.PerWorker {
 		var bars []bar
 		total := uint64(0)
 		for _, b := range w.Steps {

@@ -77,6 +77,7 @@ type Config struct {
 	// async, atomic, locked, ordered, sync, clock:SPEEDS, delayed:K, delayed:geometric:K, blocks:G
 	Mode         Mode   `yaml:"mode" json:"mode"`
 	Rule         Rule   `yaml:"rule" json:"rule"`                             // clock: for late gradients
+	Traced       string `yaml:"-" json:"traced,omitempty"`                    // clock:trace: see clock.KeepTrace
 	Stale        Rule   `yaml:"stale" json:"stale"`                           // async: for late merges and steps
 	Solver       string `yaml:"solver" json:"solver"`                         // sgd, dual
 	Average      string `yaml:"average" json:"average"`                       // weights, gradients

@@ -28,7 +28,6 @@ package cpu
 import (
 	"fmt"
 
-	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
@@ -88,11 +87,6 @@ func (Backend) GPUs(*config.Config) (tuning.GPUs, error) { return tuning.GPUs{},
 
 // Own is device.Backend's.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
-	if c := &s.Job.Asked; c.Mode.Kind == config.Clock {
-		if _, err := clock.New(c); err != nil {
-			return nil, err
-		}
-	}
 	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
 	for len(o.scorers) < machine.Cores() {
 		m, err := model.New(s.Job.Asked.ModelOptions(), s.Set.Meta)

@@ -52,7 +52,7 @@ func (r *Crew) Change(to tuning.Job, start control.Start) error {
 	return nil
 }
 
-// Add starts a worker of a run that is under way. If that fails, perhaps for a moment (too many open files or
+// Add starts a worker. If that fails, perhaps for a moment (too many open files or
 // processes), it is tried again, as if the worker had died. It returns why the run ends.
 func (r *Crew) Add(rank int) error {
 	err := r.Spawn(rank)
@@ -155,6 +155,9 @@ func (r *Crew) replace(e *workers.Exit, who string) error {
 		r.Report.Event("%s: not restarted, it has had its %d restarts; the other workers continue", who,
 			r.Job.Asked.MaxRestarts)
 		return r.carry(e.Rank)
+	case e.PID == 0:
+		return fmt.Errorf("%s: no worker is left; this one could not be started in %d tries", who,
+			r.Job.Asked.MaxRestarts+1)
 	case r.Block.Rank(e.Rank, control.RankBegan) == 0:
 		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who,
 			r.Job.Asked.MaxRestarts+1)

@@ -97,7 +97,7 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 	}
 	if n > r.Mem.Ranks {
 		return nil, config.Usage("a live run has room for %d; stop it, and continue it with hogwild train --resume "+
-			"%s --workers %d", r.Mem.Ranks, human.ShellWord(r.Dir), n)
+			"%s --workers %d", r.Mem.Ranks, human.ShellPath(r.Dir), n)
 	}
 	if n > r.Train.Rows {
 		return nil, config.Usage("%s has only %s", c.Asked.Data, human.Plural(r.Train.Rows, "training row"))

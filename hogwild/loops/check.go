@@ -33,7 +33,7 @@ func Check() (map[string]string, error) {
 	if vec.BestSet() == vec.Plain {
 		return nil, nil
 	}
-	if err := workers.CheckStart(); err != nil {
+	if err := workers.CheckStart(0); err != nil {
 		return nil, err // the child would do what this program does
 	}
 	faulty := map[string]string{}

@@ -74,10 +74,11 @@ func findHelper() (string, error) {
 		path = filepath.Join(filepath.Dir(self), "hogwild-mpi")
 	}
 	if _, err := exec.LookPath(path); err != nil {
+		l := Launched()
 		return "", fmt.Errorf("training on several nodes needs the program hogwild-mpi: %w\n"+
-			"build it on the cluster, with its mpicc (make mpi), and put it beside hogwild, or set %s to its path; "+
-			"with --mpi off each rank is a run of its own",
-			err, HelperVariable)
+			"build it on the cluster, with its mpicc (make mpi), and put it beside hogwild, or set %s to its path\n"+
+			"by %s this is a rank of a job that %s has started; if it is a shell in one, unset that: with --mpi off "+
+			"each rank is a run of its own", err, HelperVariable, l.says, l.Launcher)
 	}
 	return path, nil
 }

@@ -139,7 +139,7 @@ func (p *group) Lost(err error, folder string) error {
 	p.over = true
 	what := "the job has ended, and is continued from its last snapshot"
 	if folder != "" {
-		what = fmt.Sprintf("to continue, start the job again with --run %s --resume %[1]s", human.ShellWord(folder))
+		what = fmt.Sprintf("to continue, start the job again with --run %s --resume %[1]s", human.ShellPath(folder))
 	}
 	return fmt.Errorf("%v: %w; %s", p.place, err, what)
 }

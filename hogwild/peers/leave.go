@@ -30,7 +30,7 @@ func (r *rounds) Ended(err error, folder, lastGood string) (why error, note stri
 		return why, fmt.Sprintf("%v (%s)", another.Err, lastGood)
 	}
 	return why, fmt.Sprintf("%v; to continue, start the job again with --run %s --resume %[2]s", another.Err,
-		human.ShellWord(folder))
+		human.ShellPath(folder))
 }
 
 // Stopping reports whether meetings go on, in which this node has to say that it ends the job.

@@ -80,7 +80,7 @@ func ofRuns(dir string) error {
 
 // occupied is the error of a folder with a run.
 func occupied(dir string) error {
-	return fmt.Errorf("%s holds a run already: resume it with --resume %s", dir, human.ShellWord(dir))
+	return fmt.Errorf("%s holds a run already: resume it with --resume %s", dir, human.ShellPath(dir))
 }
 
 // lock locks a run folder that exists.

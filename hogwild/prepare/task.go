@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
@@ -34,6 +35,9 @@ func Task(r *core.Run, anyNumber bool) error {
 	}
 	if err != nil {
 		return config.Usage("%w", err)
+	}
+	if err = keepTrace(&c.Asked); err != nil {
+		return err
 	}
 	if r.Train == nil {
 		s, err := c.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
@@ -93,6 +97,16 @@ func Task(r *core.Run, anyNumber bool) error {
 		c.Used.Auto = r.Begin.Auto
 	}
 	return c.Asked.CheckLRMin()
+}
+
+// keepTrace makes the trace of the clock part of the settings. A resumed run has it from its snapshot.
+func keepTrace(c *config.Config) error {
+	if c.Mode.Speeds.Kind == config.Trace && c.Traced == "" {
+		if was, err := rundir.SavedConfig(c.Resume); err == nil && was.Mode == c.Mode {
+			c.Traced = was.Traced
+		}
+	}
+	return clock.KeepTrace(c)
 }
 
 // CheckMemory refuses a number of weights that memory has no room for: with the optimizers' state, shared and in

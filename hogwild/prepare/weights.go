@@ -2,9 +2,7 @@ package prepare
 
 import (
 	"fmt"
-	"path/filepath"
 
-	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
@@ -15,11 +13,7 @@ import (
 
 // Weights writes the first weights: the model's own, or those of the run to resume.
 func Weights(r *core.Run) error {
-	trace, err := clock.TraceSum(r.Job.Asked.Mode.Speeds)
-	if err != nil {
-		return err
-	}
-	r.Position = rundir.Position{Epoch: 1, Trace: trace}
+	r.Position = rundir.Position{Epoch: 1}
 	from := r.Job.Asked.Resume
 	if r.Begin != nil {
 		from = r.Begin.From
@@ -64,11 +58,6 @@ func resume(r *core.Run, from string) error {
 	}
 	if err := s.Check(r.Params, r.Trained); err != nil {
 		return err
-	}
-	if is, was := r.Position.Trace, s.Pos.Trace; is != "" && was != "" && is != was {
-		file := filepath.Join(r.Job.Asked.Mode.Speeds.File, rundir.ResultFile)
-		return config.Usage("resume %s: %s has changed since the run began, and its clock would be another: bring "+
-			"back the report that was there", from, file)
 	}
 	r.Position, r.Copy.Best, r.Copy.Damaged = s.Pos, s.Best, s.Damaged
 	r.Before = s.Pos.Wall

@@ -175,7 +175,7 @@ func write(folder string) error {
 		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 			continue
 		}
-		err := os.MkdirAll(filepath.Dir(path), 0o777)
+		err := os.MkdirAll(filepath.Dir(path), 0o700) // programs execute it
 		if err == nil {
 			err = atomicfile.Write(path, text)
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -187,6 +188,7 @@ func TestEnvironment(t *testing.T) {
 func TestPythonFolder(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
+	defer syscall.Umask(syscall.Umask(0))
 	folder := func() string {
 		t.Helper()
 		folder, err := PythonFolder()
@@ -202,6 +204,11 @@ func TestPythonFolder(t *testing.T) {
 		return folder
 	}
 	first := folder()
+	for dir := filepath.Join(first, "hogwild"); dir != os.Getenv("XDG_CACHE_HOME"); dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v: others may write what programs import", dir, info.Mode(), err)
+		}
+	}
 	info, _ := os.Stat(filepath.Join(first, "hogwild/__init__.py"))
 	if again := folder(); again != first {
 		t.Errorf("%s, and then %s", first, again)

@@ -2,6 +2,8 @@ package run
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -367,16 +369,24 @@ func TestMeansAreSyncs(t *testing.T) {
 	}
 }
 
-// TestClockGoesOn: a run that is resumed between two epochs ends as if it had not been stopped, its clock too.
+// TestClockGoesOn: a run that is resumed between two epochs ends as if it had not been stopped, its clock too, whatever
+// has become of the report that the clock is of.
 func TestClockGoesOn(t *testing.T) {
-	for _, x := range [][2]string{{"clock:lognormal:5,1", "tail"}, {"clock:slow:5,2,3", "drop:3,stop"},
-		{"clock:exp:4", "quorum:2,0.5"}} {
+	traced := t.TempDir()
+	report := filepath.Join(traced, rundir.ResultFile)
+	say := func(text string) { _ = os.WriteFile(report, []byte(text), 0o600) }
+	for i, x := range [][2]string{{"clock:lognormal:5,1", "tail"}, {"clock:slow:5,2,3", "drop:3,stop"},
+		{"clock:exp:4", "quorum:2,0.5"}, {"clock:trace:" + traced, "drop:2"}, {"clock:trace:" + traced, "plain"}} {
+		say(`{"per_worker":[{"step_ns_histogram":[[1000,3],[5000,1]]},{"step_ns_histogram":[[4000,7],[9000,2]]},{}]}`)
 		whole := onClock(t, x[0], x[1])
 		whole.Epochs = 3
 		r := train(t, whole)
 		half := onClock(t, x[0], x[1])
 		half.Epochs = 1
 		train(t, half)
+		if say(`{"per_worker":[{"step_ns_histogram":[[70000,3]]}]}`); i%2 == 0 {
+			_ = os.Remove(report)
+		}
 		rest := resumed(half)
 		rest.Epochs = 3
 		again := train(t, rest)

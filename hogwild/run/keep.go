@@ -87,7 +87,7 @@ func (r *keeper) keepElsewhere(cause error, write func() error) error {
 	r.Folder.Close()
 	r.Folder, r.Dir, r.Job.Asked.Run = folder, dir, dir
 	r.elsewhere = fmt.Errorf("%w: %w; the whole run is in %s: continue it with --resume %s", config.ErrElsewhere, cause,
-		dir, human.ShellWord(dir))
+		dir, human.ShellPath(dir))
 	return write()
 }
 

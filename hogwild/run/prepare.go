@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
@@ -20,6 +21,8 @@ type coordinator struct {
 	secondHalf float64                 // mean loss of the second half of the last epoch
 	cancel     context.CancelCauseFunc // ends the run
 	next       *coordinator            // carries on from this one
+	early      sync.Mutex              // of the lock on the folder, until the run has begun to make it
+	making     bool                    // it has
 }
 
 func newCoordinator(c config.Config, o core.Options) *coordinator {
@@ -51,6 +54,9 @@ func (r *coordinator) prepare() error {
 		_, err = r.Rounds.Align() // processors with other instructions may round the first weights in another way
 	}
 	if err == nil {
+		r.early.Lock()
+		r.making = true
+		r.early.Unlock()
 		err = prepare.Folder(r.Run)
 	}
 	return r.Peers.Agree(nil, err)
@@ -58,7 +64,9 @@ func (r *coordinator) prepare() error {
 
 // take locks the run folder and reads the data.
 func (r *coordinator) take() error {
+	r.early.Lock()
 	err := prepare.Claim(r.Run)
+	r.early.Unlock()
 	if err == nil {
 		err = prepare.Profiles(&r.Options)
 	}

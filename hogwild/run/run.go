@@ -64,8 +64,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
@@ -93,7 +96,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	if err == nil {
 		c, err = o.Settle(c)
 	}
-	if err = r.Peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(), loops.Ready())); err != nil {
+	if err = r.Peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(c.Workers), loops.Ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {
@@ -121,27 +124,37 @@ func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error
 func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stopSignals := func() {}
-	defer func() { stopSignals() }()
-	watchSignals := func() {
+	r.cancel = cancel
+	if r.Options.Signals {
 		// OnEpoch may take its time, so the next signal ends this process.
-		stop := config.OnSignal(func(s os.Signal) { cancel(config.SignalError(s)) })
-		if !r.Options.Exits {
-			stopSignals = stop
+		if stop := config.OnSignal(r.signalled); !r.Options.Exits {
+			defer stop()
 		}
 	}
 	for ; ; r = r.next {
 		r.cancel = cancel
-		result, err := r.attempt(ctx, watchSignals)
+		result, err := r.attempt(ctx)
 		if r.next == nil {
 			return result, err
 		}
-		watchSignals = func() {}
 	}
 }
 
+// signalled ends the run, so that it is saved; and a program at once while it reads data, which may take long: there is
+// nothing to be saved yet, and nothing made but the lock of a folder that was there.
+func (r *coordinator) signalled(s os.Signal) {
+	r.early.Lock()
+	defer r.early.Unlock()
+	if r.Options.Exits && !r.making && !signal.Ignored(s) {
+		r.Folder.Close()
+		_ = unix.Kill(os.Getpid(), s.(unix.Signal))
+		select {} // another thread may take it, in a moment
+	}
+	r.cancel(config.SignalError(s))
+}
+
 // attempt is a coordinator's life. Where an ability has the run begin again, next carries on.
-func (r *coordinator) attempt(ctx context.Context, watchSignals func()) (rundir.Result, error) {
+func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	defer r.close()
 	if err := r.prepare(); err != nil {
 		if r.Begin != nil {
@@ -150,9 +163,6 @@ func (r *coordinator) attempt(ctx context.Context, watchSignals func()) (rundir.
 		return rundir.Result{}, err
 	}
 	r.Interrupted, r.Cause = ctx.Done(), func() error { return config.CauseOf(ctx) }
-	if r.Options.Signals {
-		watchSignals()
-	}
 	r.Workers = workers.New(r.Job.Asked.Workers, r.Job.Asked.MaxRestarts)
 	if !r.Over { // else only the report is missing
 		if err := r.start(); err != nil {
@@ -193,7 +203,7 @@ func (r *coordinator) start() error {
 	r.Opened = control.Monotonic()
 	r.Rounds.Open(r.Position.Epoch)
 	for rank := range r.Job.Asked.Workers {
-		if err := r.Spawn(rank); err != nil {
+		if err := r.Add(rank); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func Lock(dir string) (l *FolderLock, err error) {
 		switch {
 		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries && owner.dead():
 			return nil, config.Usage("%s is locked by another process than the run's (pid %d, dead): `fuser -v %s` "+
-				"names it", dir, owner.pid, human.ShellWord(path))
+				"names it", dir, owner.pid, human.ShellPath(path))
 		case errors.Is(err, unix.EWOULDBLOCK) && try >= lockTries:
 			return nil, config.Usage("a run is going on in %s%s", dir, owner)
 		case err != nil && !errors.Is(err, unix.EWOULDBLOCK):
@@ -78,6 +78,27 @@ func Lock(dir string) (l *FolderLock, err error) {
 		}
 		time.Sleep(lockWait)
 	}
+}
+
+// Temporary makes a folder among the temporary files, and removes those of the same prefix and user whose process was
+// killed: nobody holds the lock that it had signed.
+func Temporary(prefix string) (dir string, remove func(), err error) {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, dir := range old {
+		var s unix.Stat_t
+		_, live := Live(dir)
+		if !live && unix.Lstat(filepath.Join(dir, LockFile), &s) == nil && s.Size > 0 && int(s.Uid) == os.Getuid() {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	if dir, err = os.MkdirTemp("", prefix); err != nil {
+		return "", nil, err
+	}
+	lock, err := Lock(dir)
+	if err != nil && !errors.Is(err, ErrNoLocks) {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, func() { _ = os.RemoveAll(dir); lock.Release() }, nil
 }
 
 // sign writes who holds the lock. A full disk costs a message its pid, and nothing else.

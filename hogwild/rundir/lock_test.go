@@ -157,3 +157,46 @@ func TestLockOwner(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// A temporary folder goes with its process: at the latest the next of its kind removes it, and no other.
+func TestTemporary(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	live, remove, err := Temporary("kind-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var killed, other string
+	for _, x := range []struct {
+		dir    *string
+		prefix string
+	}{{&killed, "kind-"}, {&other, "other-"}} {
+		if *x.dir, _, err = Temporary(x.prefix); err != nil {
+			t.Fatal(err)
+		}
+		lock := filepath.Join(*x.dir, LockFile)
+		err := errors.Join(os.WriteFile(filepath.Join(*x.dir, "x"), nil, 0o600), os.Remove(lock),
+			os.WriteFile(lock, []byte("1 here\n"), 0o600)) // which nobody locks
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	unsigned := filepath.Join(os.Getenv("TMPDIR"), "kind-mine")
+	err = errors.Join(os.Mkdir(unsigned, 0o700), os.WriteFile(filepath.Join(unsigned, LockFile), nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, again, err := Temporary("kind-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, there := range map[string]bool{live: true, killed: false, other: true, unsigned: true} {
+		if _, err := os.Stat(dir); (err == nil) != there {
+			t.Errorf("%s: %v, want there: %v", dir, err, there)
+		}
+	}
+	again()
+	remove()
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "kind-*")); len(left) != 1 || left[0] != unsigned {
+		t.Errorf("left: %q", left)
+	}
+}

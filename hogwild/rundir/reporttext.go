@@ -229,9 +229,9 @@ func (r Result) interrupted() bool {
 
 // next is the commands that the user may want to type after the run.
 func (r Result) next() []string {
-	next := []string{human.Next + self.Name() + " eval " + human.ShellWord(r.Run)} // on the same test rows
+	next := []string{human.Next + self.Name() + " eval " + human.ShellPath(r.Run)} // on the same test rows
 	if r.interrupted() {
-		next = append(next, human.Next+self.Name()+" train --resume "+human.ShellWord(r.Run))
+		next = append(next, human.Next+self.Name()+" train --resume "+human.ShellPath(r.Run))
 	}
 	return next
 }

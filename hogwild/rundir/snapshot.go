@@ -86,7 +86,6 @@ type Position struct {
 	Scales   []Scale       `json:"scales,omitempty"`
 	History  []EpochResult `json:"history"`
 	Unused   []string      `json:"unused,omitempty"` // tensors that the first epoch has not changed
-	Trace    string        `json:"trace,omitempty"`  // the checksum of the clock's trace
 
 	Init      *Started `json:"init,omitempty"`      // nil: the model's own first weights
 	Rollbacks int      `json:"rollbacks,omitempty"` // after divergence

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/human"
 )
 
 // Request is what a run is asked through SocketFile. A request and its answer are one line of JSON each.
@@ -174,12 +175,12 @@ func ask(dir string, q Request) (a Answer, err error) {
 	defer f.Close()
 	text, err := json.Marshal(q)
 	if err == nil {
-		_, err = f.Write(append(text, '\n'))
-	}
-	if err == nil {
 		err = f.SetDeadline(time.Now().Add(answerTime))
 	}
-	if err != nil {
+	if err == nil {
+		_, err = f.Write(append(text, '\n'))
+	}
+	if err != nil && !errors.Is(err, unix.EPIPE) { // closed already: then there is nothing to read
 		return a, err
 	}
 	in := bufio.NewReaderSize(f, answerBytes)
@@ -192,7 +193,7 @@ func ask(dir string, q Request) (a Answer, err error) {
 			"%s: the run does not answer within %v: is it suspended (Ctrl-Z), or in a long evaluation?",
 			dir, answerTime)
 	case err != nil:
-		return a, fmt.Errorf("%s: the run has ended, or too many others ask it at once", dir)
+		return a, fmt.Errorf("%s: the run has ended, or too many others ask it at once: try again", dir)
 	}
 	if err = json.Unmarshal(line, &a); err == nil && q.Do == DoStatus && a.Error == "" && a.Status == nil {
 		err = errors.New("it has no status")
@@ -200,6 +201,7 @@ func ask(dir string, q Request) (a Answer, err error) {
 	if err != nil {
 		return a, fmt.Errorf("%s: the run's answer: %w", dir, err)
 	}
+	a.Error, a.Says = human.Line(a.Error), human.Line(a.Says) // nor has it lines that look like ours
 	if a.Error != "" {
 		return a, config.Usage("%s: %s", dir, a.Error)
 	}

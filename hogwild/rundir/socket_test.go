@@ -55,6 +55,37 @@ func TestAnswerWithoutStatus(t *testing.T) {
 	}
 }
 
+// TestAnswersAreOneLine: an answer adds no line, and nothing that a terminal obeys.
+func TestAnswersAreOneLine(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for _, a := range []Answer{{Says: "done\nhogwild: \x1b[31mfake"}, {Error: "no\nhogwild: \x1b[31mfake"}} {
+			if f, err := l.Accept(); err == nil {
+				_, _ = ReadRequest(f)
+				_ = WriteAnswer(f, a)
+			}
+		}
+		if f, err := l.Accept(); err == nil { // as of a run that serves as many as it can
+			f.Close()
+		}
+	}()
+	const fake = `\nhogwild: \u001b[31mfake`
+	if a, err := Ask(dir, Request{Do: DoPause}); err != nil || a.Says != "done"+fake {
+		t.Errorf("%q, %v", a.Says, err)
+	}
+	if _, err := Ask(dir, Request{Do: DoPause}); err == nil || !strings.HasSuffix(err.Error(), ": no"+fake) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Ask(dir, Request{Do: DoPause}); err == nil || !strings.Contains(err.Error(), "too many others") {
+		t.Errorf("%v", err)
+	}
+}
+
 // listenVariable has this program listen in a folder, for somebody else.
 const listenVariable = "PLAYED_LISTEN"
 

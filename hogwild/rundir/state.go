@@ -149,7 +149,7 @@ func notLive(dir string, why error) error {
 		return config.Usage("%s: the run does not take requests: %w", dir, why)
 	case r.Resumable():
 		return config.Usage("%s: that run has ended (%s); hogwild train --resume %s continues it", dir, r.State(),
-			human.ShellWord(dir))
+			human.ShellPath(dir))
 	}
 	return config.Usage("%s: that run has ended (%s); hogwild runs lists runs and their states", dir, r.State())
 }

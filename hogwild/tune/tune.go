@@ -9,13 +9,13 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/prepare"
 	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
 
@@ -73,15 +73,17 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 		return c, nil, err
 	}
 	defer t.data.Close()
-	if t.folder, err = os.MkdirTemp("", "hogwild-tune-"); err != nil {
-		return c, nil, err
-	}
-	defer os.RemoveAll(t.folder)
 	if o.Signals {
 		var stop func()
 		t.ctx, stop = config.UntilSignal(ctx)
 		defer stop()
 	}
+	folder, remove, err := rundir.Temporary("hogwild-tune-")
+	if err != nil {
+		return c, nil, err
+	}
+	defer remove()
+	t.folder = folder
 	t.plan()
 	if err := t.search(); err != nil {
 		return c, t.trials, err

@@ -58,7 +58,7 @@ func sharers(c *config.Config, g GPUs) int {
 
 // onClock is how many steps virtual workers have in flight, as far as their rule takes them.
 func onClock(c *config.Config) int {
-	n := max(1, clock.Workers(c.Mode.Speeds))
+	n := max(1, clock.Workers(c))
 	switch c.Rule.Kind {
 	case config.Rennala, config.Minibatch:
 		return 1 // of the newest weights, all of them

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 )
 
 // Variables of the environment of processes that a run has started.
@@ -37,11 +39,18 @@ func Check() string {
 	return os.Getenv(CheckVariable)
 }
 
-// CheckStart refuses a run whose workers would begin a run each, and so on without end.
-func CheckStart() error {
+// CheckStart refuses a run of n workers that would begin a run each, and so on without end; and one for which the user
+// may have too few threads: Go ends a process that gets no more with a traceback of pages.
+func CheckStart(n int) error {
 	if !asked.Load() || isChild() {
 		return errors.New("workers are this program, started again: call hogwild.IsWorker first in main, and if it " +
 			"is true exit with hogwild.WorkerMain()")
+	}
+	var most unix.Rlimit
+	need := 12 + 4*uint64(n)
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &most) == nil && most.Cur < need && os.Geteuid() != 0 {
+		return fmt.Errorf("%d workers need about %d threads, and this user may have %d: raise ulimit -u", n, need,
+			most.Cur)
 	}
 	return nil
 }

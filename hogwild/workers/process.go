@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -91,7 +92,7 @@ func newLauncher() launcher {
 // ends.
 func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended func(*Exit)) (*Process, error) {
 	if err := fault.Point("worker.start"); err != nil {
-		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
+		return nil, startError(rank, err)
 	}
 	p := &Process{Rank: rank, cmd: self.Command(context.Background(), "worker", fmt.Sprint(rank))}
 	if log != nil {
@@ -107,7 +108,7 @@ func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended 
 	result := make(chan error)
 	l <- func() { result <- p.cmd.Start() }
 	if err := <-result; err != nil {
-		return nil, fmt.Errorf("starting worker %d: %w", rank, err)
+		return nil, startError(rank, err)
 	}
 	go func() {
 		_ = p.cmd.Wait() // through a pidfd: returns the moment the process is gone
@@ -120,4 +121,14 @@ func (l launcher) start(rank int, again bool, files []*os.File, log *Log, ended 
 		ended(e)
 	}()
 	return p, nil
+}
+
+// cures are what to do about limits that keep a process from starting.
+var cures = map[syscall.Errno]string{syscall.EMFILE: " (raise ulimit -n)",
+	syscall.EAGAIN: " (as many processes as ulimit -u, or the container, allows: raise that)"}
+
+func startError(rank int, err error) error {
+	var number syscall.Errno
+	errors.As(err, &number)
+	return fmt.Errorf("starting worker %d: %w%s", rank, err, cures[number])
 }

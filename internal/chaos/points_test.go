@@ -170,12 +170,19 @@ func (r *trial) felt() bool {
 // TestWorkerCannotBeStarted: where a process cannot be started for a moment, it is tried again.
 func TestWorkerCannotBeStarted(t *testing.T) {
 	// which needs both workers: elsewhere one may train all before the other begins
-	r := newTrial(t, countingJob("sync", 2, 5))
-	r.start("worker.start:error=EMFILE@3,chunk.taken:crash/0") // the third is the one that takes the place of the first
-	r.wait()
-	if !r.done || !r.life.says("starting worker 0: fault worker.start: too many open files: restarted, 2 of 1000") {
-		t.Errorf("status %d", r.life.status())
-		r.problem("lost", "the run ended")
+	for faults, says := range map[string]string{ // the third is the one that takes the place of the first
+		"error=EMFILE@3,chunk.taken:crash/0": "worker 0: fault worker.start: too many open files (raise ulimit -n): " +
+			"restarted, 2 of 1000",
+		"error=EMFILE@1": "worker 0: fault worker.start: too many open files (raise ulimit -n): restarted, 1 of 1000",
+		"error=EAGAIN@2": "worker 1: fault worker.start: resource temporarily unavailable",
+	} {
+		r := newTrial(t, countingJob("sync", 2, 5))
+		r.start("worker.start:" + faults)
+		r.wait()
+		if !r.done || !r.life.says("starting "+says) {
+			t.Errorf("%s: status %d", faults, r.life.status())
+			r.problem("lost", "the run ended")
+		}
+		r.report(t)
 	}
-	r.report(t)
 }

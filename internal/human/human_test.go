@@ -3,6 +3,8 @@ package human
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"os/exec"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -46,6 +48,35 @@ func TestWords(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%s, want %s", c.got, c.want)
 		}
+	}
+}
+
+// TestShellWords: a shell finds the very bytes of the text in the word, which a terminal can only show.
+func TestShellWords(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"-x", "~",
+		"\x1b[31mred", "a\nb\n", "\u202eright", "m\xfcll", "it's\x07 \\n", "my r\u00fcn", "!x", "'"}
+	for range 200 {
+		text := make([]byte, 1+random.IntN(9))
+		for i := range text {
+			text[i] = byte(1 + random.IntN(255))
+		}
+		texts = append(texts, string(text))
+	}
+	for _, text := range texts {
+		word := ShellWord(text)
+		cmd := exec.Command(bash, "-c", "printf %s "+word)
+		cmd.Env = []string{"LC_ALL=C.UTF-8"}
+		if got, err := cmd.Output(); string(got) != text || Line(word) != word {
+			t.Errorf("%q: %s is %q, %v", text, word, got, err)
+		}
+	}
+	if a, b := ShellPath("-x y"), ShellPath("x"); a != "'./-x y'" || b != "x" {
+		t.Error(a, b)
 	}
 }
 

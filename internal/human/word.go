@@ -27,8 +27,23 @@ func ShellWord(s string) string {
 	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
 		return s
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	if utf8.ValidString(s) && strings.IndexFunc(s, obeyed) < 0 {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	q := strconv.Quote(s)
+	return "$'" + strings.ReplaceAll(q[1:len(q)-1], "'", `\'`) + "'"
 }
+
+// ShellPath is ShellWord of a path that is no flag.
+func ShellPath(path string) string {
+	if strings.HasPrefix(path, "-") {
+		path = "./" + path
+	}
+	return ShellWord(path)
+}
+
+// Line is Visible of one line, whose line ends are written as \n.
+func Line(text string) string { return Visible(strings.ReplaceAll(text, "\n", `\n`)) }
 
 // Quote is a text that is not ours between quotes, so that nothing in it can move the
 // cursor or look like our own words: its beginning if it is long.
