@@ -65,7 +65,7 @@ import (
 //	InitPartial bool                             take the tensors that fit
 //	Mode Mode                                    see ParseMode
 //	Rule, Stale Rule                             late gradients: of mode clock, of async
-//	Solver string                                sgd, dual
+//	Solver string                                auto, sgd, dual
 //	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
 //	AverageEvery int                             steps; 0 = one epoch
 //	AverageLR string                             auto, scaled, same: of replicas that are averaged
