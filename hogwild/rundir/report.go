@@ -117,7 +117,6 @@ type Optimum struct {
 	SGD       float64 `json:"sgd_objective"` // of the weights that SGD ended with
 	Taken     bool    `json:"taken"`         // its weights are the run's
 	Few       bool    `json:"few_rows"`      // they are not, since it may predict other rows worse
-	Far       bool    `json:"far"`           // SGD's, which are the run's as the user wished, are far from it
 }
 
 // Text is a line for people.
