@@ -22,10 +22,11 @@ import (
 // New returns what does so.
 func New() core.Ability { return &ability{} }
 
+// ability is what is known of the epoch that is evaluated next.
 type ability struct {
-	found *rundir.Optimum // nil: it was not looked for
-	taken bool            // by the epoch that is evaluated next
-	loss  float64         // then: of its weights
+	objectives map[string]float64 // nil: the optimum was not looked for
+	taken      bool
+	loss       float64 // of the optimum
 }
 
 const (
@@ -35,7 +36,6 @@ const (
 	cheap, asTraining = 1e11, 50
 
 	matters = 1e-3 // of the optimum's objective: SGD that is so far above it gives way
-	least   = 1e-6 // of the targets' variance: what is less nobody sees
 	far     = 50   // times as far: SGD's weights, where they stay, get a warning
 
 	// On fewer rows for each weight the optimum may predict other rows worse than SGD, which has not come so far: it
@@ -47,23 +47,24 @@ const (
 func (a *ability) On(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case core.Completes:
-		a.taken = false
+		*a = ability{}
 		best, patience := rundir.Best(r.Position.History), r.Job.Asked.Patience
-		if (e.Last || patience > 0 && best != nil && int(r.Position.Epoch)-best.Epoch >= patience) && a.suits(r) {
+		if (e.Last || patience > 0 && best != nil && int(r.Position.Epoch)-best.Epoch >= patience) && suits(r) {
 			return a.measure(r)
 		}
 	case *core.Evaluates:
+		if a.objectives != nil {
+			e.Epoch.TrainMetrics = a.objectives
+		}
 		if a.taken {
 			e.Epoch.TrainLoss = a.loss
 		}
-	case core.Reports:
-		e.Result.Optimum = a.found
 	}
 	return nil
 }
 
 // suits reports whether the optimum is to be looked for: with solver sgd only to warn. It says why it is not.
-func (a *ability) suits(r *core.Run) bool {
+func suits(r *core.Run) bool {
 	c, set, why := &r.Job.Asked, r.Train, ""
 	n, d := float64(set.Rows), float64(set.Features)
 	switch {
@@ -87,11 +88,11 @@ func (a *ability) suits(r *core.Run) bool {
 
 // measure compares SGD's weights with the optimum, and takes that for the run's weights where it is to be.
 func (a *ability) measure(r *core.Run) error {
-	m, merged, d := r.Mem, r.Job.Used.MergesCentered(), r.Train.Features
+	m, merged, c := r.Mem, r.Job.Used.MergesCentered(), &r.Job.Asked
 	if err := r.Ask(r.Patient(), r.Owner.Download); err != nil {
 		return core.OnDevice(err)
 	}
-	p := problem{set: r.Train, bias: r.Spec.Bias, l2: r.Job.Asked.L2 / 2, cores: min(machine.Cores(), mostCores)}
+	p := problem{set: r.Train, bias: r.Spec.Bias, l2: c.L2 / 2, cores: min(machine.Cores(), mostCores)}
 	plain := append([]float32(nil), model.ToPlain(r.Trained, m.W, r.Train.Mean, merged)...)
 	before, sgd, err := p.score(plain)
 	if err != nil || math.IsNaN(sgd) || math.IsInf(sgd, 0) { // what evaluates says why
@@ -101,9 +102,6 @@ func (a *ability) measure(r *core.Run) error {
 	if err != nil {
 		return err
 	}
-	if p.bias {
-		w[d] -= dot(r.Train.Mean, w)
-	}
 	for j := range plain {
 		plain[j] = float32(w[j])
 	}
@@ -111,35 +109,29 @@ func (a *ability) measure(r *core.Run) error {
 	if err != nil {
 		return err
 	}
+	a.loss, a.objectives = loss, map[string]float64{"objective": min(sgd, objective), "sgd_objective": sgd}
 	over, small := sgd-objective, matters*objective+least*p.variance
-	free := 1 - float64(d+1)/float64(r.Train.Rows)
-	few := free < 1-1./rowsPerWeight && (free <= 0 || loss/(free*free) >= before) && over > small
-	if a.found == nil || !a.found.Taken { // else SGD began there
-		a.found = &rundir.Optimum{Objective: objective, SGD: sgd, Few: few}
-	}
-	if plainly := r.Job.Asked.Solver == config.PlainSGD; plainly || few || over <= small {
-		if plainly && !few && over > far*small {
-			r.Report.Event("SGD ended far above the optimum, objective %s against %s; --solver auto takes that",
-				human.Loss(sgd), human.Loss(objective))
-		}
+	free := 1 - float64(len(w))/float64(r.Train.Rows)
+	what := "the weights are those of the exact optimum"
+	switch {
+	case !(over > small):
+		return nil
+	case free < 1-1./rowsPerWeight && (free <= 0 || loss/(free*free) >= before):
+		what = "the weights are SGD's, since the optimum on so few rows may predict others worse"
+	case c.Solver != config.PlainSGD:
+		a.taken = true
+	case over > far*small:
+		what = "SGD ended far above the exact optimum, which --solver auto takes"
+	default:
 		return nil
 	}
-	a.taken, a.loss, a.found.Taken = true, loss, true
+	r.Report.Event("%s: objective %s, SGD came to %s", what, human.Loss(objective), human.Loss(sgd))
+	if !a.taken {
+		return nil
+	}
 	clear(m.W[copy(m.W, plain):])
 	if c, ok := model.CenteredOf(r.Trained); ok && merged {
 		c.ToMerged(m.W, r.Train.Mean)
 	}
 	return core.OnDevice(r.Ask(r.Patient(), r.Owner.Replace))
-}
-
-// score returns the loss of a plain model's weights, and the objective.
-func (p *problem) score(plain []float32) (loss, objective float64, err error) {
-	d := p.set.Features
-	w := make([]float64, d+1)
-	axpy(1, plain, w)
-	if p.bias {
-		w[d] += dot(p.set.Mean, w)
-	}
-	loss, _, err = p.pass(w, 1)
-	return loss, loss + p.l2*dot(w[:d], w), err
 }

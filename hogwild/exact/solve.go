@@ -27,8 +27,9 @@ const (
 	mostCores = 16  // each adds up a matrix of its own
 	block     = 256 // rows at once
 
+	least     = 1e-6 // of the targets' variance: nobody sees less
 	mostSteps = 100
-	idle      = 1e-9 // of the loss, or of the variance that matters: steps that gain less
+	idle      = 1e-9 // of the loss, or of that part of the variance: steps that gain less
 	mostIdle  = 3    // of these in a row end the search
 	// Ways in which a column varies by less than 3e-6 of what it does are the rounding of float32: a penalty has their
 	// weights stay small.
@@ -99,7 +100,7 @@ func (p *problem) pass(w []float64, targets float64) (square float64, gradient [
 	return square, gradient, err
 }
 
-// solve returns the optimum by conjugate gradients, each step of which is a pass. The factor of the matrix makes them
+// solve returns the plain model's best weights by conjugate gradients, each step of which is a pass. The factor of the matrix makes them
 // few: it is good to 1e-6 or so, and steps are left for what lies below. Columns that are the same, as those of a
 // category's levels are with the bias, share a weight evenly, since it starts at zero.
 func (p *problem) solve() (w []float64, err error) {
@@ -138,7 +139,22 @@ func (p *problem) solve() (w []float64, err error) {
 			way[j] = z[j] + b*way[j]
 		}
 	}
+	if d := len(w) - 1; p.bias {
+		w[d] -= dot(p.set.Mean, w)
+	}
 	return w, err
+}
+
+// score returns the loss of a plain model's weights, and the objective.
+func (p *problem) score(plain []float32) (loss, objective float64, err error) {
+	d := p.set.Features
+	w := make([]float64, d+1)
+	axpy(1, plain, w)
+	if p.bias {
+		w[d] += dot(p.set.Mean, w)
+	}
+	loss, _, err = p.pass(w, 1)
+	return loss, loss + p.l2*dot(w[:d], w), err
 }
 
 // factorize adds up the matrix, and factorizes it with the least ridge that float32 can do with.

@@ -77,9 +77,8 @@ type Result struct {
 	Centered      bool    `json:"centered"`
 	BiasStep      float64 `json:"bias_step"`
 	// steps in flight: on GPUs as they run, else of workers that take turns, as expected before the run
-	InFlight     int      `json:"in_flight,omitempty"`
-	InFlightSeen float64  `json:"in_flight_measured,omitempty"` // the same by their samples
-	Optimum      *Optimum `json:"optimum,omitempty"`            // of a linear regression; nil: it was not looked for
+	InFlight     int     `json:"in_flight,omitempty"`
+	InFlightSeen float64 `json:"in_flight_measured,omitempty"` // the same by their samples
 	// what the run chose where the user left it to the program
 	Auto    string `json:"auto,omitempty"`
 	Warning string `json:"warning,omitempty"` // the result looks like success and is none
@@ -109,27 +108,6 @@ const (
 	StoppedDiverged    = "diverged"
 	StoppedFailed      = "failed"
 )
-
-// Optimum is the exact optimum of a linear regression, and how near SGD came to it. An objective is the loss on the
-// training rows, with the penalty of l2.
-type Optimum struct {
-	Objective float64 `json:"objective"`
-	SGD       float64 `json:"sgd_objective"` // of the weights that SGD ended with
-	Taken     bool    `json:"taken"`         // its weights are the run's
-	Few       bool    `json:"few_rows"`      // they are not, since it may predict other rows worse
-}
-
-// Text is a line for people.
-func (o *Optimum) Text() string {
-	text := fmt.Sprintf("objective %s, SGD ended at %s", human.Loss(o.Objective), human.Loss(o.SGD))
-	switch {
-	case o.Taken:
-		text += ": the weights are those of the exact optimum"
-	case o.Few:
-		text += ": its weights stay, since the optimum on so few rows may predict others worse"
-	}
-	return text
-}
 
 // Share is what of a run's examples the workers of a device have trained.
 type Share struct {

@@ -77,9 +77,6 @@ func (r Result) WriteText(w io.Writer) error {
 		}
 	}
 	list("conflicts", r.tableLines())
-	if r.Optimum != nil {
-		row("optimum", "%s", r.Optimum.Text())
-	}
 	known("auto", r.Auto)
 	known("rate", r.Rate)
 	r.lossRows(row)
