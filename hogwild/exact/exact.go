@@ -81,7 +81,7 @@ func suits(r *core.Run) bool {
 		return true
 	}
 	if c.Solver != config.PlainSGD && set.Kind != data.Sparse {
-		r.Report.Event("the weights are SGD's, and how far they are from the optimum is not known: %s", why)
+		r.Report.Tell("the weights are SGD's, and how far they are from the optimum is not known: " + why)
 	}
 	return false
 }
@@ -125,7 +125,7 @@ func (a *ability) measure(r *core.Run) error {
 	default:
 		return nil
 	}
-	r.Report.Event("%s: objective %s, SGD came to %s", what, human.Loss(objective), human.Loss(sgd))
+	r.Report.Tell(fmt.Sprintf("%s: objective %s, SGD came to %s", what, human.Loss(objective), human.Loss(sgd)))
 	if !a.taken {
 		return nil
 	}

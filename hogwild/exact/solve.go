@@ -29,8 +29,8 @@ const (
 
 	least     = 1e-6 // of the targets' variance: nobody sees less
 	mostSteps = 100
-	idle      = 1e-9 // of the loss, or of that part of the variance: steps that gain less
-	mostIdle  = 3    // of these in a row end the search
+	idle      = 1e-7 // of the loss, or of that part of the variance: steps that gain less
+	mostIdle  = 2    // of these in a row end the search
 	// Ways in which a column varies by less than 3e-6 of what it does are the rounding of float32: a penalty has their
 	// weights stay small.
 	rounding = 1e-11
