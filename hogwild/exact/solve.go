@@ -27,7 +27,7 @@ const (
 	mostCores = 16  // each adds up a matrix of its own
 	block     = 256 // rows at once
 
-	least     = 1e-6 // of the targets' variance: nobody sees less
+	least     = 1e-5 // of the targets' variance: R2 does not show less
 	mostSteps = 100
 	idle      = 1e-7 // of the loss, or of that part of the variance: steps that gain less
 	mostIdle  = 2    // of these in a row end the search
