@@ -3,6 +3,7 @@ package exact
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"hogwild/hogwild/data"
 	"hogwild/internal/machine"
@@ -69,16 +70,13 @@ func (p *problem) each(f func(core int, x, y []float32)) error {
 	return errors.Join(errs...)
 }
 
-// pass returns the mean of e² over the rows, and half of the gradient of that and the penalty: e is x'w + c, less y
-// with targets. The sums are in float64.
+// pass returns the mean of e² over the rows, e = x'w + c - targets y, and half of the gradient of that and of the
+// penalty. The sums are in float64.
 func (p *problem) pass(w []float64, targets float64) (square float64, gradient []float64, err error) {
 	d, n := p.set.Features, float64(p.set.Rows)
-	sums := make([][]float64, p.cores)
-	for core := range sums {
-		sums[core] = make([]float64, d+2)
-	}
+	sums := make([]float64, p.cores*(d+2))
 	err = p.each(func(core int, x, y []float32) {
-		g := sums[core]
+		g := sums[core*(d+2) : (core+1)*(d+2)]
 		for i, yi := range y {
 			row := x[i*d : (i+1)*d]
 			e := w[d] + dot(row, w) - targets*float64(yi)
@@ -87,7 +85,7 @@ func (p *problem) pass(w []float64, targets float64) (square float64, gradient [
 		}
 	})
 	gradient = make([]float64, d+2)
-	for _, g := range sums {
+	for g := range slices.Chunk(sums, d+2) {
 		axpy(1/n, g, gradient)
 	}
 	square, gradient = gradient[d+1], gradient[:d+1]
@@ -100,9 +98,9 @@ func (p *problem) pass(w []float64, targets float64) (square float64, gradient [
 	return square, gradient, err
 }
 
-// solve returns the plain model's best weights by conjugate gradients, each step of which is a pass. The factor of the matrix makes them
-// few: it is good to 1e-6 or so, and steps are left for what lies below. Columns that are the same, as those of a
-// category's levels are with the bias, share a weight evenly, since it starts at zero.
+// solve returns the plain model's best weights by conjugate gradients, each step of which is a pass. The factor of the
+// matrix makes them few: it is good to 1e-6 or so, and steps are left for what lies below. Columns that add up to
+// others, as those of a category's levels do, share a weight, since it starts at zero.
 func (p *problem) solve() (w []float64, err error) {
 	if err := p.factorize(); err != nil {
 		return nil, err
@@ -160,19 +158,16 @@ func (p *problem) score(plain []float32) (loss, objective float64, err error) {
 // factorize adds up the matrix, and factorizes it with the least ridge that float32 can do with.
 func (p *problem) factorize() error {
 	d := p.set.Features
-	work, parts := make([]vec.Workspace, p.cores), make([][]float32, p.cores)
+	work, parts := make([]vec.Workspace, p.cores), make([]float32, p.cores*d*d)
 	err := p.each(func(core int, x, y []float32) {
-		if parts[core] == nil {
-			parts[core] = make([]float32, d*d)
-		}
 		rows := make([]vec.Row, len(y))
 		for i := range rows {
 			rows[i].Val = x[i*d : (i+1)*d]
 		}
-		work[core].AddOuter(1/float32(p.set.Rows), rows, x, d, parts[core])
+		work[core].AddOuter(1/float32(p.set.Rows), rows, x, d, parts[core*d*d:(core+1)*d*d])
 	})
-	p.m, p.diagonal, p.pivots = make([]float32, d*d), make([]float32, d), make([]float32, d)
-	for _, part := range parts {
+	p.m, p.diagonal, p.pivots = parts[:d*d], make([]float32, d), make([]float32, d)
+	for part := range slices.Chunk(parts[d*d:], d*d) {
 		vec.Axpy(1, part, p.m)
 	}
 	for j := range d {
@@ -220,9 +215,7 @@ func (p *problem) precondition(r []float64) []float64 {
 	return all
 }
 
-type number interface{ float32 | float64 }
-
-func dot[T number](x []T, y []float64) (sum float64) {
+func dot[T float32 | float64](x []T, y []float64) (sum float64) {
 	for j, v := range x {
 		sum += float64(v) * y[j]
 	}
@@ -230,7 +223,7 @@ func dot[T number](x []T, y []float64) (sum float64) {
 }
 
 // axpy is y += a x.
-func axpy[T number](a float64, x []T, y []float64) {
+func axpy[T float32 | float64](a float64, x []T, y []float64) {
 	for j, v := range x {
 		y[j] += a * float64(v)
 	}

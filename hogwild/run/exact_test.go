@@ -191,7 +191,8 @@ func checkOptimum(t *testing.T, c config.Config, r *rundir.Result) {
 	if !(math.Abs(got/want-1) < 1e-5) {
 		t.Errorf("objective %.9g, the least is %.9g", got, want)
 	}
-	if o := r.TrainMetrics; !taken(r) || !(math.Abs(o["objective"]/want-1) < 1e-5) || !(o["sgd_objective"] > 1.001*want) {
+	if o := r.TrainMetrics; !taken(r) || !(math.Abs(o["objective"]/want-1) < 1e-5) ||
+		!(o["sgd_objective"] > 1.001*want) {
 		t.Errorf("reported %v, %q; the least objective is %.9g", o, r.Events, want)
 	}
 	wantZ, _, _ := outcomes(sets.Test, best, 0)
