@@ -66,7 +66,7 @@ import (
 //	Mode Mode                                    see ParseMode
 //	Traced string                                set by the run: of mode clock:trace:RUN, what RUN's workers took
 //	Rule, Stale Rule                             late gradients: of mode clock, of async
-//	Solver string                                sgd, dual
+//	Solver string                                auto, sgd, dual
 //	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
 //	AverageEvery int                             steps; 0 = one epoch
 //	AverageLR string                             auto, scaled, same: of replicas that are averaged

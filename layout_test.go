@@ -29,7 +29,7 @@ var order = []string{
 	"hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score",
 	"hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung",
 	"hogwild/prepare", "hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic",
-	"hogwild/initweights", "hogwild/programs", "hogwild/dual", "hogwild/stop", "hogwild/curvature",
+	"hogwild/initweights", "hogwild/programs", "hogwild/dual", "hogwild/exact", "hogwild/stop", "hogwild/curvature",
 	"hogwild/unused", "hogwild/rollback", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/words",
 	"hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
@@ -42,7 +42,7 @@ var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/
 var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go",
 	"hogwild/peers": "cmd/hogwild/nodes.go", "bench/live": "cmd/hogwild/dashboard.go",
 	"hogwild/curvature": abilities, "hogwild/elastic": abilities, "hogwild/finaltest": abilities,
-	"hogwild/dual": abilities, "hogwild/hung": abilities,
+	"hogwild/dual": abilities, "hogwild/exact": abilities, "hogwild/hung": abilities,
 	"hogwild/initweights": abilities, "hogwild/programs": abilities, "hogwild/progress": abilities,
 	"hogwild/rollback": abilities,
 	"hogwild/stop":     abilities, "hogwild/unused": abilities}

@@ -39,6 +39,9 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 		}
 	}
 	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
+	if c.Value("solver") == "" { // what is compared is SGD
+		args = append(args, "--solver=sgd")
+	}
 	if c.Value(validation) == "" { // as in a search
 		args = append(args, "--validation=none") // cases are compared by the test loss of each epoch
 	}

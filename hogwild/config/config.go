@@ -79,7 +79,7 @@ type Config struct {
 	Rule         Rule   `yaml:"rule" json:"rule"`                             // clock: for late gradients
 	Traced       string `yaml:"-" json:"traced,omitempty"`                    // clock:trace: see clock.KeepTrace
 	Stale        Rule   `yaml:"stale" json:"stale"`                           // async: for late merges and steps
-	Solver       string `yaml:"solver" json:"solver"`                         // sgd, dual
+	Solver       string `yaml:"solver" json:"solver"`                         // auto, sgd, dual
 	Average      string `yaml:"average" json:"average"`                       // weights, gradients
 	AverageEvery int    `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch
 	AverageState string `yaml:"average-state" json:"average_state"`           // keep, average, reset
@@ -176,7 +176,7 @@ func Default() Config {
 		Workers: 0, // as many as there are cores
 		Data:    "digits", Format: "auto", Missing: format.Fill, Scale: "auto",
 		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
-		Average: "weights", AverageState: "keep", AverageLR: "auto", Solver: "sgd",
+		Average: "weights", AverageState: "keep", AverageLR: "auto", Solver: "auto",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "auto", Decay: 0.1, Words: defaultWords(),
 		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
@@ -186,8 +186,11 @@ func Default() Config {
 	}
 }
 
-// Dual is the Solver that ascends dual coordinates.
-const Dual = "dual"
+// Values of Solver beside auto.
+const (
+	Dual     = "dual" // ascends dual coordinates
+	PlainSGD = "sgd"  // keeps SGD's weights: see package exact
+)
 
 // Values of OnDivergence.
 const (

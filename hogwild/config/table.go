@@ -297,9 +297,9 @@ var table = append([]Group{
 	}},
 	{"Optimizer", []Setting{
 		{Name: "solver", Value: func(c *Config) any { return &c.Solver },
-			Usage: "`HOW` sgd, or dual: coordinate ascent, for hinge, squared hinge and logistic with l2 on " +
-				"sparse rows",
-			Words: strings.Fields("sgd dual")},
+			Usage: "`HOW` auto: sgd, and where a linear regression ends above its optimum, that; sgd alone; or dual: " +
+				"coordinate ascent, for hinge, squared hinge and logistic with l2 on sparse rows",
+			Words: strings.Fields("auto sgd dual")},
 		{Name: "epochs", Value: func(c *Config) any { return &c.Epochs },
 			Usage: "`N` passes over the data; auto: 10, up to 200 on small sets", Zero: "auto",
 			Hints: strings.Fields("auto"),

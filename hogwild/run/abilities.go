@@ -5,6 +5,7 @@ import (
 	"hogwild/hogwild/curvature"
 	"hogwild/hogwild/dual"
 	"hogwild/hogwild/elastic"
+	"hogwild/hogwild/exact"
 	"hogwild/hogwild/finaltest"
 	"hogwild/hogwild/hung"
 	"hogwild/hogwild/initweights"
@@ -26,6 +27,7 @@ func abilities() []core.Ability {
 		finaltest.New(),
 		programs.New(),
 		dual.New(),
+		exact.New(),
 		stop.New(),
 		curvature.New(),
 		unused.New(),

@@ -48,7 +48,7 @@ func play(t *testing.T, c config.Config, h []float64) *played {
 	w32 := make([]float32, model.Size(m.Params()))
 	m.Init(w32, c.Seed)
 	reader, rows := set.NewReader(), make([]int32, set.Rows)
-	p := &played{c: c, h: h, x: exact(w32), ws: make([]playing, len(h)), closes: math.Inf(1),
+	p := &played{c: c, h: h, x: doubles(w32), ws: make([]playing, len(h)), closes: math.Inf(1),
 		sum: make([]float64, len(w32)), m: make([]float64, len(w32))}
 	p.grad = func(w []float64, rows []int32) []float64 {
 		for i, v := range w {
@@ -58,7 +58,7 @@ func play(t *testing.T, c config.Config, h []float64) *played {
 		m.Grad(w32, reader.Batch(rows), &g)
 		dense := make([]float32, len(w))
 		addTo(dense, 1, g)
-		return exact(dense)
+		return doubles(dense)
 	}
 	for epoch := range c.Epochs {
 		data.Order{Seed: c.Seed, N: set.Rows}.Fill(rows, epoch, 0)
@@ -354,7 +354,7 @@ func TestMeansAreSyncs(t *testing.T) {
 		c := onClock(t, "sync", "plain")
 		c.Workers, c.Average, c.Optimizer = 4, "gradients", optimizer
 		train(t, c)
-		want := exact(savedWeights(t, c.Run))
+		want := doubles(savedWeights(t, c.Run))
 		for _, rule := range []string{"rennala:4", "minibatch", "quorum:4"} {
 			c := onClock(t, "clock:equal:4", rule)
 			c.Optimizer = optimizer

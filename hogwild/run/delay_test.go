@@ -24,7 +24,7 @@ func lateSerially(t *testing.T, c config.Config, k int, decay string) []float64 
 	train, m := begun(t, plain)
 	w32 := make([]float32, model.Size(m.Params()))
 	m.Init(w32, c.Seed)
-	w, state := exact(w32), make([]float64, len(w32))
+	w, state := doubles(w32), make([]float64, len(w32))
 	reader, rows := train.NewReader(), make([]int32, train.Rows)
 	type update struct{ g, kept []float64 }
 	for epoch := range c.Epochs {
@@ -58,7 +58,7 @@ func lateSerially(t *testing.T, c config.Config, k int, decay string) []float64 
 			dense := make([]float32, len(w))
 			addTo(dense, 1, g)
 			l2, kept := decaying(c, m, train, b)
-			u := update{exact(dense), kept}
+			u := update{doubles(dense), kept}
 			if decay == waits {
 				for i := range w {
 					u.g[i] += l2[i] * w[i]
@@ -115,8 +115,8 @@ func decaying(c config.Config, m model.Model, set *data.Set, b *data.Batch) (l2,
 	return l2, kept
 }
 
-// exact is v in double precision.
-func exact(v []float32) (w []float64) {
+// doubles is v in double precision.
+func doubles(v []float32) (w []float64) {
 	for _, x := range v {
 		w = append(w, float64(x))
 	}
