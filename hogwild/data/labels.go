@@ -127,8 +127,8 @@ const fewClasses = 3
 
 // areCounts says whether whole numbers look like counts or grades, and whether they surely are some. They look so if
 // they become rarer to both sides of the most frequent one, give or take chance, and the half that is farthest from it
-// has less than three tenths of the rows. They surely are if the last one is rare, and so is the first, unless it is 0 or
-// 1: the largest of all counts occurs once or twice, while a class should have rows to learn it from. Images have
+// has less than three tenths of the rows. They surely are if the last one is rare, and so is the first, unless it is 0
+// or 1: the largest of all counts occurs once or twice, while a class should have rows to learn it from. Images have
 // classes.
 func (t *table) areCounts(values []float64) (look, are bool) {
 	first, last := values[0], values[len(values)-1]

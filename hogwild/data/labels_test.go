@@ -88,6 +88,12 @@ func TestClassesOrNumbers(t *testing.T) {
 			t.Errorf("%s: classes is %v, notes %q", name, got, notes)
 		}
 	}
+}
+
+// TestDrawnLabels: Poisson counts are numbers, and classes that are as frequent as each other, give or take chance, are
+// classes.
+func TestDrawnLabels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
 	for _, mean := range []float64{.5, 1, 2, 5, 20} {
 		for _, n := range []int{100, 1000, 20000} {
 			wrong := 0
@@ -108,8 +114,12 @@ func TestClassesOrNumbers(t *testing.T) {
 		}
 	}
 	for range 200 { // as many rows of each class, give or take chance
-		if is, notes := classesOf(t, among(4+rng.IntN(20), rng.IntN(2), 100+rng.IntN(1000))); !is {
-			t.Errorf("drawn classes: %q", notes)
+		k, first, labels := 4+rng.IntN(20), rng.IntN(2), make([]float64, 100+rng.IntN(1000))
+		for i := range labels {
+			labels[i] = float64(first + rng.IntN(k))
+		}
+		if is, notes := classesOf(t, labels); !is {
+			t.Errorf("%d classes: %q", k, notes)
 		}
 	}
 }

@@ -124,7 +124,8 @@ func TestDefaultsOfManyTexts(t *testing.T) {
 	for i := range n {
 		x[i], level[i] = normals(r, d), r.IntN(texts)
 		y[i] = float32(5 + x[i][0] - .5*x[i][1] + 1.5*effect[level[i]] + .7*r.NormFloat64())
-		files[min(1, max(0, i-n+tested+1))] += fmt.Sprintf("%g,%g,%g,L%d,%g\n", x[i][0], x[i][1], 100+10*x[i][2], level[i], y[i])
+		files[min(1, max(0, i-n+tested+1))] += fmt.Sprintf("%g,%g,%g,L%d,%g\n", x[i][0], x[i][1],
+			100+10*x[i][2], level[i], y[i])
 	}
 	cfg := config.Default()
 	cfg.Workers, cfg.Run, cfg.Data = 2, t.TempDir(), filepath.Join(t.TempDir(), "a.csv")

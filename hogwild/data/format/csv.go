@@ -29,9 +29,10 @@ type csvRows struct {
 // the columns from 0 (see countsColumns), or if there are no numbers at all and none of its texts occurs again in its
 // column. The target is the column asked for, else one named target, label, y or class, else the last. A column of
 // numbers becomes a feature; one of dates some features (see dateFeatures); one of texts a feature for each text (1
-// where it stands, else 0), of more than MaxTexts in sparse rows, see leftOut for others. Numbers of rows are left out. A text among more numbers is an error. Missing values (see isMissing) are filled in, in the end; if
-// that is asked for, such rows are left out, or are an error. Other data than the training data gets the features of
-// that, by name. What was done is in the Notes.
+// where it stands, else 0), unless it is left out (see leftOut), as numbers of rows are. If one has more than MaxTexts
+// texts, rows are sparse. A text among more numbers is an error. Missing values (see isMissing) are filled in, in the
+// end; if that is asked for, such rows are left out, or are an error. Other data than the training data gets the
+// features of that, by name. What was done is in the Notes.
 func openCSV(s *Source, o Options) (*File, error) {
 	r := &csvRows{table: newTable(s, o), y: -1, labels: map[string]string{}}
 	if r.Next = r.next; o.Like != nil && o.Like.Columns != nil && o.Like.Kind == Sparse {

@@ -61,8 +61,8 @@ func newInputs(t *table, features []feature) *inputs {
 	return in
 }
 
-// row appends the inputs of a row of a block to its val, and idx. It returns the number of the first column without a value, if that
-// makes a gap, else -1.
+// row appends the inputs of a row of a block to its val, and idx. It returns the number of the first column without a
+// value, if that makes a gap, else -1.
 func (in *inputs) row(b *block) (gap int, err error) {
 	var x []float32 // of a dense row
 	if n := len(b.val); !in.sparse {
