@@ -40,7 +40,7 @@ var large = map[string]struct {
 	"hogwild/data.Set":           {36, 52, "embeds what its file says of it"},
 	"hogwild/data.Options":       {22, 26, "how a file is read, asked by each kind of reader"},
 	"hogwild/data.pairs":         {27, 25, "embeds what its file says of it"},
-	"hogwild/data.table":         {39, 49, "a set that is being read"},
+	"hogwild/data.table":         {39, 50, "a set that is being read"},
 	"hogwild/data/format.table":  {37, 36, "a reader of CSV"},
 	"hogwild/data/format.libsvm": {34, 17, "embeds what all readers have"},
 	"hogwild/data/format.rowsOf": {29, 5, "embeds what all readers have"},

@@ -74,6 +74,8 @@ func TestCacheIsWhatItWasMadeOf(t *testing.T) {
 		"LIBSVM, dense":        {Path: file(t, "", "d.svm", dense.String())},
 		"CSV": {Path: file(t, "", "t.csv", table.String()),
 			Test: file(t, "", "u.csv", table.String()), Unjudged: true},
+		"many texts": {Path: file(t, "", "n.csv", manyTexts(150, 700)), Test: file(t, "", "o.csv", manyTexts(160, 700)),
+			Validation: "0.2"},
 		"old Macintosh":         {Path: file(t, "", "m.csv", strings.ReplaceAll(table.String(), "\n", "\r"))},
 		"array and labels":      {Path: filepath.Join(array, "X_train.npy"), Task: "values"},
 		"array, a target":       {Path: file(t, "", "x.npy", npyOf(3, squares(90)...)), Target: "2", Task: "values"},

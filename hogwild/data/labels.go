@@ -89,7 +89,13 @@ func (t *table) numberedClasses(task string) error {
 	}
 	values := distinct(t.label)
 	k := len(values)
-	if task == "" && !t.areClasses(values) {
+	falls, counts := t.areCounts(values)
+	switch {
+	case task == "" && counts:
+		t.notef("%s: numbers, regression (whole numbers from %g to %g, the last of them rare, as counts and grades "+
+			"are); --model softmax, or --loss cross-entropy, treats them as classes", t.target, values[0], values[k-1])
+		return nil
+	case task == "" && !t.areClasses(values):
 		t.notef("%s: numbers, regression (%s different whole numbers in %s rows); --model softmax treats them as "+
 			"classes",
 			t.target, count(k), count(t.Rows))
@@ -103,7 +109,7 @@ func (t *table) numberedClasses(task string) error {
 		t.Classes = append(t.Classes, className(v))
 	}
 	switch {
-	case task == "" && k > 2 && t.areCounts(values):
+	case task == "" && falls:
 		t.notef("warning: %s: %s classes, which look like counts or grades in an order; --model linear predicts them "+
 			"as numbers", t.target, count(k))
 	case task == "" && k > 2:
@@ -116,21 +122,41 @@ func (t *table) numberedClasses(task string) error {
 	return nil
 }
 
-// areCounts says whether classes are rather counts, or grades: there are some, and they become rarer, by a factor
-// of three at least, to both sides of the most frequent one.
-func (t *table) areCounts(values []float64) bool {
-	rows := map[float64]int{}
+// fewClasses is how many whole numbers are too few to have a shape: they are classes.
+const fewClasses = 3
+
+// areCounts says whether whole numbers look like counts or grades, and whether they surely are some. They look so if
+// they become rarer to both sides of the most frequent one, give or take chance, and the half that is farthest from it
+// has less than three tenths of the rows. They surely are if the last one is rare, and so is the first, unless it is 0
+// or 1: the largest of all counts occurs once or twice, while a class should have rows to learn it from. Images have
+// classes.
+func (t *table) areCounts(values []float64) (look, are bool) {
+	first, last := values[0], values[len(values)-1]
+	if len(values) <= fewClasses || last-first >= 2*float64(len(values)) || t.Shape != nil {
+		return false, false
+	}
+	n := make([]int, int(last-first)+1)
 	for _, v := range t.label {
-		rows[v]++
+		n[int(v-first)]++
 	}
-	var n []int
-	for _, v := range values {
-		n = append(n, rows[v])
+	peak, order := slices.Index(n, slices.Max(n)), make([]int, len(n))
+	for i := range order {
+		order[i] = i
 	}
-	peak := slices.Index(n, slices.Max(n))
-	down := func(a, b int) int { return b - a }
-	return len(n) > 4 && values[0] >= 0 && slices.Max(n) >= 3*slices.Min(n) &&
-		slices.IsSorted(n[:peak+1]) && slices.IsSortedFunc(n[peak:], down)
+	slices.SortStableFunc(order, func(a, b int) int { return max(a-peak, peak-a) - max(b-peak, peak-b) })
+	far, least := 0, map[bool]int{false: n[peak], true: n[peak]} // of each side
+	for k, i := range order {
+		if low := least[i > peak]; float64(n[i]-low) > 3*math.Sqrt(float64(n[i]+low)) {
+			return false, false
+		}
+		least[i > peak] = min(least[i > peak], n[i])
+		if k >= (len(n)+1)/2 {
+			far += n[i]
+		}
+	}
+	rare := func(n int) bool { return n <= 3+t.Rows/80 }
+	look = 10*far < 3*t.Rows
+	return look, look && rare(n[len(n)-1]) && (first == 0 || first == 1 || rare(n[0]))
 }
 
 // warnOfMany warns of hundreds of classes with few rows each.

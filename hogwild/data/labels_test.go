@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -57,23 +58,96 @@ func TestClassesOrNumbers(t *testing.T) {
 		"diabetes":                       {among(322, 25, 442), false},
 		"each twice":                     {times(2, numbersTo(10)...), false},
 		"a half":                         {append(times(100, 1, 2), .5), false},
+		"digits, of real frequencies":    {of(0, 178, 182, 177, 183, 181, 182, 181, 179, 174, 180), true},
+		"digits, a rare one in front":    {of(0, 9, 1000, 990, 1010, 1020, 980, 1000, 1005, 995, 1000), true},
+		"digits, a rare one at the end":  {of(0, 5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 60), true},
+		"equal, a rare one at the end":   {of(0, 500, 500, 500, 500, 500, 500, 500, 500, 500, 5), true},
+		"letters": {of(1, 789, 766, 736, 805, 768, 775, 773, 734, 755, 747, 739, 761, 792, 783, 753, 803, 783, 758,
+			748, 796, 813, 764, 752, 787, 786, 734), true},
+		"covertype":             {of(1, 211840, 283301, 35754, 2747, 9493, 17367, 20510), true},
+		"shuttle":               {of(1, 45586, 50, 171, 8903, 3267, 10, 13), true},
+		"page blocks":           {of(1, 4913, 329, 28, 88, 115), true},
+		"dermatology":           {of(1, 112, 61, 72, 49, 52, 20), true},
+		"stars of reviews":      {of(1, 52268, 29769, 42640, 80655, 363122), true},
+		"stars of films":        {of(1, 6110, 11370, 27145, 34174, 21201), true},
+		"one of 500":            {of(0, 499, 1), true},
+		"one of 500, signed":    {append(times(499, -1), 1), true},
+		"three, the last rare":  {of(0, 900, 90, 3), true},
+		"zip codes":             {times(40, 2134, 10001, 60601, 90210, 94103), true},
+		"100 classes of 10":     {times(10, numbersTo(100)...), true},
+		"red wine's quality":    {of(3, 10, 53, 681, 638, 199, 18), false},
+		"white wine's quality":  {of(3, 20, 163, 1457, 2198, 880, 175, 5), false},
+		"persons in households": {of(1, 281, 346, 157, 132, 60, 16, 7, 2, 1), false},
+		"rooms":                 {of(0, 2, 11, 120, 410, 560, 310, 90, 20, 3), false},
+		"goal difference":       {of(-5, 1, 6, 30, 110, 230, 310, 220, 105, 40, 8, 2), false},
 	} {
 		if strings.HasPrefix(name, "150 classes, 20") {
 			c.labels = times(20, append(numbersTo(149), 0)...)
 		}
-		tab := newTable(&format.Source{Path: "made"}, "npy", Floats)
-		tab.Rows, tab.label = len(c.labels), c.labels
-		if err := tab.findClasses(""); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		says := "numbers, regression"
-		if c.classes {
-			says = fmt.Sprintf("%s classes", count(len(distinct(c.labels))))
-		}
-		if notes := strings.Join(tab.Notes, "; "); (tab.Classes != nil) != c.classes || !strings.Contains(notes, says) {
-			t.Errorf("%s: %d classes, notes %q", name, len(tab.Classes), notes)
+		if got, notes := classesOf(t, c.labels); got != c.classes {
+			t.Errorf("%s: classes is %v, notes %q", name, got, notes)
 		}
 	}
+}
+
+// TestDrawnLabels: Poisson counts are numbers, and classes that are as frequent as each other, give or take chance, are
+// classes.
+func TestDrawnLabels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, mean := range []float64{.5, 1, 2, 5, 20} {
+		for _, n := range []int{100, 1000, 20000} {
+			wrong := 0
+			for range 50 {
+				labels := make([]float64, n)
+				for i := range labels { // Poisson, by Knuth's method
+					for p := rng.Float64(); p > math.Exp(-mean); p *= rng.Float64() {
+						labels[i]++
+					}
+				}
+				if is, _ := classesOf(t, labels); is && len(distinct(labels)) > fewClasses {
+					wrong++
+				}
+			}
+			if wrong > 1 && (n > 100 || wrong > 10) { // chance may make the last value frequent
+				t.Errorf("Poisson of mean %g, %d rows: classes in %d of 50 draws", mean, n, wrong)
+			}
+		}
+	}
+	for range 200 { // as many rows of each class, give or take chance
+		k, first, labels := 4+rng.IntN(20), rng.IntN(2), make([]float64, 100+rng.IntN(1000))
+		for i := range labels {
+			labels[i] = float64(first + rng.IntN(k))
+		}
+		if is, notes := classesOf(t, labels); !is {
+			t.Errorf("%d classes: %q", k, notes)
+		}
+	}
+}
+
+// classesOf says whether labels are taken for classes; the notes must say so, too.
+func classesOf(t *testing.T, labels []float64) (classes bool, notes string) {
+	t.Helper()
+	tab := newTable(&format.Source{Path: "made"}, "npy", Floats)
+	tab.Rows, tab.label = len(labels), labels
+	if err := tab.findClasses(""); err != nil {
+		t.Fatal(err)
+	}
+	says := "numbers, regression"
+	if tab.Classes != nil {
+		says = fmt.Sprintf("%s classes", count(len(distinct(labels))))
+	}
+	if notes = strings.Join(tab.Notes, "; "); !strings.Contains(notes, says) {
+		t.Errorf("notes %q do not say %q", notes, says)
+	}
+	return tab.Classes != nil, notes
+}
+
+// of has first, first+1 and so on, so many times each.
+func of(first int, n ...int) (labels []float64) {
+	for i, n := range n {
+		labels = append(labels, slices.Repeat([]float64{float64(first + i)}, n)...)
+	}
+	return labels
 }
 
 // numbersTo is 1 to n.

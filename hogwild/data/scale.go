@@ -45,14 +45,15 @@ func parseScale(s string) (scaleRule, error) {
 // pixels of images. A feature made from a text stays 0 or 1: dividing it by its std would
 // blow up the rare ones. A feature that is constant in the rows has no std: it is divided by 1,
 // or by 255 if it is a byte, so that a pixel which is lit in test rows alone is at most 1 there.
-// Sparse inputs are never moved, only stretched: their zeros stay zeros.
+// Sparse inputs are never moved, only stretched: their zeros stay zeros. A sparse table is scaled as a dense one: all
+// its rows store all their numbers.
 func (t *table) fit(rule scaleRule, rows []int32) error {
 	t.Scale = rule.name
 	byte255 := 1.0
 	if t.Kind == Bytes {
 		byte255 = 1.0 / 255
 	}
-	if rule.name != "none" && (t.Kind == Floats || rule.name != "auto") {
+	if rule.name != "none" && (!t.keepsZeros() && t.Kind != Bytes || rule.name != "auto") {
 		if err := t.room.Take(t.path, int64(t.Features)*spreadBytes,
 			"the scaling of "+count(t.Features)+" features"); err != nil {
 			return err
@@ -68,14 +69,14 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 			return nil
 		}
 		t.fitFeatures(rows, func(s spread) (from, divisor float64) {
-			if t.Kind == Sparse {
+			if t.keepsZeros() {
 				return 0, max(-s.min, s.max)
 			}
 			return s.min, s.max - s.min
 		})
 	case "standard":
 		t.standardise(rows)
-		if t.Kind == Sparse {
+		if t.keepsZeros() {
 			t.notef("scale standard on sparse rows: features are divided by their standard deviation, but not " +
 				"centred, so zeros stay zero")
 		}
@@ -89,12 +90,15 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 	return nil
 }
 
+// keepsZeros says whether rows store the values alone that are not 0.
+func (t *table) keepsZeros() bool { return t.Kind == Sparse && t.oneHot == nil }
+
 // fitAuto is what suits the kind of the inputs.
 func (t *table) fitAuto(rows []int32) {
 	switch {
 	case t.Kind == Bytes:
 		t.setScaling(1.0/255, 0)
-	case t.Kind == Sparse:
+	case t.keepsZeros():
 	case t.Shape != nil:
 		mean, std := pooled(t.spreads(rows))
 		t.setScaling(1/std, -mean/std)
@@ -118,12 +122,12 @@ func (t *table) standardise(rows []int32) {
 			divisor = 0
 			constant++
 		}
-		if t.Kind == Sparse {
+		if t.keepsZeros() {
 			return 0, divisor
 		}
 		return s.mean, divisor
 	})
-	if constant > 0 && t.Kind == Floats {
+	if constant > 0 && t.Kind != Bytes && !t.keepsZeros() {
 		t.notef("%s of %s columns are constant in the training rows: they have no effect", count(constant),
 			count(t.Features))
 	}
@@ -135,7 +139,7 @@ func (m *Meta) ScaleText() string {
 	switch {
 	case m.Kind == Bytes && (auto || m.Scale == "unit"):
 		return "x/255"
-	case m.Scale == "none", m.Scale == "", !m.hasInputs(), auto && m.Kind == Sparse:
+	case m.Scale == "none", m.Scale == "", !m.hasInputs(), auto && m.Kind == Sparse && m.Format != "csv":
 		return "not scaled"
 	case auto || m.Scale == "standard":
 		return "standardised"
@@ -158,7 +162,7 @@ func (t *table) setScaling(mul, add float64) {
 // fitFeatures sets x' = (x - from) / divisor for each feature.
 func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float64)) {
 	t.Mul = make([]float32, t.Features)
-	if t.Kind != Sparse {
+	if !t.keepsZeros() {
 		t.Add = make([]float32, t.Features)
 	}
 	undivided := float32(1)

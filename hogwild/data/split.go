@@ -142,14 +142,18 @@ func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
 
 // noteTwins notes if more than one in twenty of the rows held out equal a training row: they test nothing new.
 func (t *table) noteTwins(train, held []int32, y []float32) {
-	if t.Kind != Floats || t.rows != nil {
+	if t.rows != nil || t.Kind == Bytes || t.keepsZeros() {
 		return
 	}
 	held = held[:min(len(held), 100_000)] // a sample will do
 	hash := func(i int32) uint64 {        // FNV-1a
 		h := (14695981039346656037 ^ uint64(math.Float32bits(y[i]))) * 1099511628211
-		for _, v := range t.row(int(i)).Val {
+		row := t.row(int(i))
+		for _, v := range row.Val {
 			h = (h ^ uint64(math.Float32bits(v))) * 1099511628211
+		}
+		for _, j := range row.Idx {
+			h = (h ^ uint64(j)) * 1099511628211
 		}
 		return h
 	}

@@ -93,6 +93,10 @@ func TestStreamReadsAsEvalDoes(t *testing.T) {
 		"array, another target": {npyOf(3, 0, 1, 2, 1, 2, 3, 0, 5, 2, 1, 9, 8), "t.npy", Options{Target: "1"},
 			npyOf(3, 1, 7, 6, 0, 3, 2), map[string]string{
 				"x.npy": npyOf(3, 7, 6, 5, 3, 2, 5), "x.csv": "7,6,5\n3,2,5\n"}, "3"},
+		"many texts": {manyTexts(150, 700), "t.csv", Options{}, "n,level,y\n,t7,1\n5,,0\n0,never,1\n2,t149,1\n",
+			map[string]string{
+				"x.csv":        "n,level\n,t7\n5,\n0,never\n2,t149\n",
+				"permuted.csv": "level;n\nt7;\n;5\nnever;0\nt149;2\n"}, ""},
 		"ratings": {strings.Repeat("1 5 2\n1 6 3\n2 5 1\n2 6 4\n", 4), "t.txt", Options{Task: "triples"},
 			"2 5 1\n1 6 1\n", map[string]string{
 				"x.txt": "2 5\n1 6\n", "x.csv": "user,item\n2,5\n1,6\n", "x.npy": npyOf(2, 2, 5, 1, 6),

@@ -63,7 +63,7 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped),
 			count(t.Features))
 	}
-	if t.Kind == Sparse && like == nil {
+	if t.Kind == Sparse && like == nil && t.oneHot == nil {
 		return t, t.number(f)
 	}
 	return t, nil
@@ -86,6 +86,9 @@ func (t *table) allocate(f *format.File) (err error) {
 	}
 	// the inputs, the label, which may be a text, and the line
 	wide := map[string]int{Bytes: d + 8, Floats: 4*d + 28, Sparse: 20}[t.Kind]
+	if f.Texts && t.Kind == Sparse {
+		wide += 8
+	}
 	if f.Bytes != nil {
 		wide = 8
 	}
@@ -256,15 +259,14 @@ func (t *table) fillHoles(rows []int32) {
 		return
 	}
 	sums, n := make([]float64, t.Features), make([]float64, t.Features)
-	for _, i := range rows {
-		for j, v := range t.row(int(i)).Val {
-			if v == v {
-				sums[j] += float64(v)
-				n[j]++
-			}
+	t.each(rows, func(j int, v float64) {
+		if v == v {
+			sums[j] += v
+			n[j]++
 		}
-	}
+	})
 	t.Fill = make([]float32, t.Features)
+	instead := map[int32]uint32{} // of texts, the feature of the most common one
 	for j := 0; j < t.Features; j++ {
 		if t.oneHot[j] == 0 {
 			t.Fill[j] = float32(sums[j] / max(n[j], 1))
@@ -277,10 +279,19 @@ func (t *table) fillHoles(rows []int32) {
 			}
 		}
 		t.Fill[common] = 1
+		instead[t.oneHot[common]] = uint32(common)
 	}
 	for i, v := range t.x {
 		if v != v {
 			t.x[i] = t.Fill[i%t.Features]
+		}
+	}
+	for k, v := range t.val { // of texts the first feature is there
+		if j := t.idx[k]; v != v {
+			if t.oneHot[j] > 0 {
+				j = instead[t.oneHot[j]]
+			}
+			t.idx[k], t.val[k] = j, t.Fill[j]
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -49,18 +50,20 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 		if f.Kind != data.Floats || c.Scale == "none" { // else they are scaled
 			says += tooSmall(plainRate, c.LR)
 		}
-		if n := autoEpochs(spec, f, batch); c.Epochs > 0 && c.Epochs*fewEpochs <= n {
+		if n := autoEpochs(c, spec, f, batch); c.Epochs > 0 && c.Epochs*fewEpochs <= n {
 			says += fmt.Sprintf(" (meant for %d epochs: fewer learn less, and --tune finds a rate for them)", n)
 		}
 		chosen = append(chosen, says)
 	}
 	if c.Epochs == 0 {
-		c.Epochs = autoEpochs(spec, f, batch)
+		c.Epochs = autoEpochs(c, spec, f, batch)
 		text := human.Plural(c.Epochs, "epoch")
 		if c.Patience > 0 {
 			text = "at most " + text
 		}
-		if c.Epochs > fewestEpochs {
+		if f.Often > 0 && c.Epochs > fewestEpochs {
+			text += fmt.Sprintf(" (rare features: one occurs in %s rows on average)", human.Short(f.Often))
+		} else if c.Epochs > fewestEpochs {
 			text += fmt.Sprintf(" (a small set: %s rows)", human.Count(int64(f.Rows)))
 		}
 		chosen = append(chosen, text)
@@ -68,8 +71,12 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 	return chosen
 }
 
+// rarePasses is how often the steps of a rare feature of a table go the whole way of the largest curvature: the weights
+// of texts that stand in three rows each would hardly have moved after ten epochs.
+const rarePasses = 3
+
 // autoEpochs is how many epochs a run has where nobody says.
-func autoEpochs(spec model.Spec, f Facts, batch int) int {
+func autoEpochs(c *config.Config, spec model.Spec, f Facts, batch int) int {
 	if spec.Family().OfText() {
 		return textEpochs
 	}
@@ -77,7 +84,11 @@ func autoEpochs(spec model.Spec, f Facts, batch int) int {
 	if spec.Family() == model.Factor {
 		least = leastEntries
 	}
-	return min(max((least+f.Rows-1)/f.Rows, fewestEpochs), mostEpochs)
+	epochs := max((least+f.Rows-1)/f.Rows, fewestEpochs)
+	if h := cmp.Or(largestCurvature(spec.Loss), 1); f.Often > 0 && c.LR > 0 {
+		epochs = max(epochs, int(min(mostEpochs, rarePasses*float64(batch)/(c.LR*h*f.Often))))
+	}
+	return min(epochs, mostEpochs)
 }
 
 // What word2vec.c and fastText do.

@@ -8,6 +8,8 @@ type Facts struct {
 	Features int
 	Shape    []int
 
+	// in how many rows those features of a sparse table occur, on average, that less than one of a hundred has; 0: none
+	Often     float64
 	Deviation float64 // standard, of the targets of a regression; 0 of classes
 
 	Weights int  // of the model without centring

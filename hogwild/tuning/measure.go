@@ -67,6 +67,15 @@ func FactsOf(m model.Model, set *data.Set) Facts {
 	if set.Classes == nil {
 		f.Deviation = deviation(set.Y)
 	}
+	if rare := 0; set.Kind == data.Sparse && set.Columns != nil {
+		for _, share := range set.Freq {
+			if share < .01 {
+				rare++
+				f.Often += float64(share)
+			}
+		}
+		f.Often *= float64(set.Rows) / float64(max(rare, 1))
+	}
 	_, f.Ranked = m.(model.Ranked)
 	if s, ok := m.(model.Stepper); ok {
 		f.Steps, f.Copied = s.Suits(set)

@@ -22,6 +22,8 @@ type block struct {
 	columns          []column  // of a table that is read for the first time
 	given            []Row     // rows to be learned from, or to be predicted, without
 	val              []float32 // their inputs
+	idx              []uint32  // of sparse rows
+	ends             []int     // where each row ends in them
 	holes, unseen    []int     // see inputs
 }
 
@@ -105,6 +107,7 @@ func (q *blocks) next() *block {
 // start has a goroutine read a block.
 func (q *blocks) start(b *block) {
 	b.given, b.val, b.rows, b.unlabelled = b.given[:0], b.val[:0], 0, 0
+	b.idx, b.ends = b.idx[:0], b.ends[:0]
 	b.holes, b.unseen = resized(b.holes, q.width), resized(b.unseen, q.width)
 	q.begin(b)
 	q.ahead = append(q.ahead, b)
@@ -144,7 +147,7 @@ func (q *blocks) tell(b *block) {
 
 // take is the next rows, that many bytes at least; nil behind the last.
 func (q *blocks) take(size int) *block {
-	b := &block{done: make(chan struct{}, 1)}
+	b := &block{done: make(chan struct{}, 1), idx: []uint32{}}
 	if n := len(q.spare); n > 0 {
 		b, q.spare = q.spare[n-1], q.spare[:n-1]
 	}

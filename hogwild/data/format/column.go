@@ -14,8 +14,11 @@ import (
 	"hogwild/internal/human"
 )
 
-// MaxTexts is how many distinct texts a column may have to become features.
-const MaxTexts = 100
+// MaxTexts is how many distinct texts a column may have for rows to be dense, MostTexts for it to become features.
+const MaxTexts, MostTexts = 100, 1 << 16
+
+// longText is how many bytes none of a column's texts have, if there are more than MaxTexts of them: others are prose.
+const longText = 100
 
 // FewClasses is how many different whole numbers are taken for classes whichever they are.
 const FewClasses = 20
@@ -26,8 +29,8 @@ type column struct {
 	unnamed        bool   // in a header that names others
 	numbers, texts int
 	nulls          int            // words that are missing values in a column of numbers or dates, and texts in others
-	distinct       map[string]int // cells that are not missing, at most MaxTexts+1, by which came first
-	full           bool           // no more of them are wanted
+	distinct       map[string]int // cells that are not missing, by which came first
+	full           [2]bool        // no more texts, and no more numbers, are wanted in it
 	textLine       int            // where the first text stands
 	text           string         // the first text
 	kinds          int            // texts in distinct
@@ -76,14 +79,16 @@ func (c *column) see(line int, x *cell) {
 	if !isNull {
 		c.marks.see(x, v, isNumber)
 	}
-	if !c.full {
-		remember(c, x.text, isNumber)
-	}
+	remember(c, x.text, isNumber)
 }
 
 // remember adds a cell to distinct, unless it is there or there are enough, and returns how many bytes that keeps.
 func remember[T string | []byte](c *column, text T, isNumber bool) (kept int64) {
-	if c.full {
+	full := &c.full[0]
+	if isNumber {
+		full = &c.full[1]
+	}
+	if *full {
 		return 0
 	}
 	if _, again := c.distinct[string(text)]; again {
@@ -94,10 +99,12 @@ func remember[T string | []byte](c *column, text T, isNumber bool) (kept int64) 
 		c.distinct = map[string]int{}
 	}
 	c.distinct[string(text)] = len(c.distinct)
-	if !isNumber {
+	if isNumber {
+		*full = len(c.distinct)-c.kinds > MaxTexts
+	} else {
 		c.kinds++
+		*full = c.kinds > MostTexts || c.kinds > MaxTexts && len(text) > longText
 	}
-	c.full = len(c.distinct) > MaxTexts
 	return int64(len(text)) + textBytes
 }
 
@@ -126,7 +133,7 @@ func (c *column) join(d *column) (kept int64) {
 	for text, i := range d.distinct {
 		texts[i] = text
 	}
-	for i := 0; i <= len(texts) && !c.full; i++ {
+	for i := 0; i <= len(texts) && c.full != [2]bool{true, true}; i++ {
 		if i > 0 && i == d.repeats {
 			c.repeats = cmp.Or(c.repeats, i)
 		}

@@ -29,13 +29,15 @@ type csvRows struct {
 // the columns from 0 (see countsColumns), or if there are no numbers at all and none of its texts occurs again in its
 // column. The target is the column asked for, else one named target, label, y or class, else the last. A column of
 // numbers becomes a feature; one of dates some features (see dateFeatures); one of texts a feature for each text (1
-// where it stands, else 0). Texts are left out if there are more than 100, or if they hardly occur twice; so are
-// numbers of rows. A text among more numbers is an error. Missing values (see isMissing) are filled in, in the end; if
-// that is asked for, such rows are left out, or are an error. Other data than the training data gets the features of
-// that, by name. What was done is in the Notes.
+// where it stands, else 0), unless it is left out (see leftOut), as numbers of rows are. If one has more than MaxTexts
+// texts, rows are sparse. A text among more numbers is an error. Missing values (see isMissing) are filled in, in the
+// end; if that is asked for, such rows are left out, or are an error. Other data than the training data gets the
+// features of that, by name. What was done is in the Notes.
 func openCSV(s *Source, o Options) (*File, error) {
 	r := &csvRows{table: newTable(s, o), y: -1, labels: map[string]string{}}
-	r.Next = r.next
+	if r.Next = r.next; o.Like != nil && o.Like.Columns != nil && o.Like.Kind == Sparse {
+		r.Kind = Sparse
+	}
 	begin := r.learn
 	if o.Inputs {
 		begin = r.known
@@ -135,6 +137,9 @@ func (r *csvRows) learn() error {
 	r.describe(features)
 	r.y, r.in, r.blocks = y, newInputs(r.table, features), r.cut()
 	r.Texts = r.columns[y].texts > 0 || r.columns[y].codes && !r.columns[y].fractions // a class is its text
+	if r.in.sparse {
+		r.Values = r.Rows * len(r.in.columns)
+	}
 	if r.blocks.row, r.blocks.once = r.read, true; r.header {
 		_, err = r.blocks.first()
 	}
@@ -188,8 +193,14 @@ func (r *csvRows) next(row *Row) (err error) {
 		}
 		r.count(r.block)
 	}
-	d, given := r.in.d, &r.block.given[r.taken]
-	row.Line, row.Val, row.Label, row.Gap = given.Line, r.block.val[r.taken*d:(r.taken+1)*d], given.Label, given.Gap
+	given, from, to := &r.block.given[r.taken], 0, r.block.ends[r.taken]
+	if r.taken > 0 {
+		from = r.block.ends[r.taken-1]
+	}
+	row.Line, row.Val, row.Label, row.Gap = given.Line, r.block.val[from:to], given.Label, given.Gap
+	if r.in.sparse {
+		row.Idx = r.block.idx[from:to]
+	}
 	if r.taken++; r.Texts {
 		row.Text, err = r.label(given.Text)
 	}
@@ -207,10 +218,9 @@ func (r *csvRows) count(b *block) {
 
 // read reads a row, unless it is left out.
 func (r *csvRows) read(b *block) error {
-	n, d := len(b.val), r.in.d
-	b.val = slices.Grow(b.val, d)[:n+d]
+	n, m := len(b.val), len(b.idx)
 	row, cells := Row{Line: b.at}, b.row
-	gap, err := r.in.row(b, b.val[n:])
+	gap, err := r.in.row(b)
 	if err == nil && r.y >= 0 && (isMissing(cells[r.y].text) || !r.Texts && isNullWord(cells[r.y].text)) {
 		b.unlabelled++
 		gap = r.y
@@ -228,10 +238,10 @@ func (r *csvRows) read(b *block) error {
 		row.Label, err = r.number(b.at, r.y, &cells[r.y])
 	}
 	if err != nil || gap >= 0 && !r.o.Inputs {
-		b.val = b.val[:n]
+		b.val, b.idx = b.val[:n], b.idx[:m]
 		return b.refuse(err)
 	}
-	b.given = append(b.given, row)
+	b.given, b.ends = append(b.given, row), append(b.ends, len(b.val))
 	return nil
 }
 

@@ -41,13 +41,13 @@ func (t *table) features(y int) ([]feature, error) {
 		case c.order != "":
 			features = append(features, dateFeatures(j, c.dates.timed)...)
 			t.notef("%s", c.dateNote())
-		case len(c.distinct) > MaxTexts:
-			t.notef("left out column %s: more than %d distinct text values, e.g. %s in line %d%s", name, MaxTexts,
-				human.Quote(c.text), c.textLine, c.asNumbers())
-		case c.isNames():
-			t.notef("left out column %s: almost all its texts are unique, e.g. %s in line %d", name,
-				human.Quote(c.text), c.textLine)
+		case c.leftOut() != "":
+			t.notef("left out column %s: %s, e.g. %s in line %d%s", name, c.leftOut(), human.Quote(c.text), c.textLine,
+				c.asNumbers())
 		default:
+			if len(c.distinct) > MaxTexts {
+				t.Kind = Sparse
+			}
 			for _, text := range c.sorted() {
 				features = append(features, feature{j, "", text, true})
 			}
@@ -87,6 +87,21 @@ func (c *column) dateNote() string {
 		order = ", taken as month/day/year"
 	}
 	return fmt.Sprintf("column %s holds dates%s: its features are %s", human.Quote(c.name), order, parts)
+}
+
+// leftOut says why a column of texts makes no features; "" if it does.
+func (c *column) leftOut() string {
+	switch {
+	case c.isNames():
+		return "almost all its texts are unique"
+	case c.kinds > MostTexts:
+		return fmt.Sprintf("more than %s distinct text values", count(MostTexts))
+	case c.full[0]:
+		return fmt.Sprintf("more than %d distinct text values, some of more than %d bytes", MaxTexts, longText)
+	case c.full[1]:
+		return fmt.Sprintf("more than %d distinct numbers among its texts (put a letter before codes)", MaxTexts)
+	}
+	return ""
 }
 
 // asNumbers is what makes numbers of a column whose first text is one but for signs, e.g. 74.6% or $1,250.

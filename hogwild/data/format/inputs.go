@@ -13,6 +13,7 @@ type inputs struct {
 	*table
 	columns []inputColumn // those that features come from
 	d       int           // features
+	sparse  bool          // rows have the values that are not 0 alone, and all numbers
 	fill    []float32     // what is taken where a value is missing; nil: the row has a gap
 	holes   []int         // missing values of each column of the file
 	unseen  []int         // texts in it that are no feature
@@ -24,11 +25,12 @@ type inputColumn struct {
 	part    string // of its dates
 	feature int    // the first
 	n       int    // how many
+	filled  int    // the one that is not 0 where the value is missing
 	texts   map[string]int
 }
 
 func newInputs(t *table, features []feature) *inputs {
-	in := &inputs{table: t, d: len(features),
+	in := &inputs{table: t, d: len(features), sparse: t.Kind == Sparse,
 		holes: make([]int, len(t.columns)), unseen: make([]int, len(t.columns))}
 	for j, x := range features {
 		last := len(in.columns) - 1
@@ -50,13 +52,24 @@ func newInputs(t *table, features []feature) *inputs {
 	} else if t.Fills = t.o.Missing == Fill; t.Fills {
 		in.fill = slices.Repeat([]float32{float32(math.NaN())}, len(features)) // until the training rows are known
 	}
+	for i := range in.columns {
+		c := &in.columns[i]
+		for c.filled = c.feature; in.fill != nil && c.filled < c.feature+c.n-1 && in.fill[c.filled] == 0; {
+			c.filled++
+		}
+	}
 	return in
 }
 
-// row reads the inputs of a row of a block into x. It returns the number of the first column without a value, if that
-// makes a gap, else -1.
-func (in *inputs) row(b *block, x []float32) (gap int, err error) {
-	clear(x)
+// row appends the inputs of a row of a block to its val, and idx. It returns the number of the first column without a
+// value, if that makes a gap, else -1.
+func (in *inputs) row(b *block) (gap int, err error) {
+	var x []float32 // of a dense row
+	if n := len(b.val); !in.sparse {
+		b.val = slices.Grow(b.val, in.d)[:n+in.d]
+		x = b.val[n:]
+		clear(x)
+	}
 	gap = -1
 	last := -1
 	for _, c := range in.columns {
@@ -66,7 +79,9 @@ func (in *inputs) row(b *block, x []float32) (gap int, err error) {
 			if !again {
 				b.holes[c.number]++
 			}
-			if in.fill != nil {
+			if in.fill != nil && in.sparse {
+				b.put(x, c.filled, in.fill[c.filled])
+			} else if in.fill != nil {
 				copy(x[c.feature:c.feature+c.n], in.fill[c.feature:])
 			} else if gap < 0 {
 				gap = c.number
@@ -83,14 +98,23 @@ func (in *inputs) row(b *block, x []float32) (gap int, err error) {
 			if err != nil {
 				return gap, err
 			}
-			x[c.feature] = float32(v)
+			b.put(x, c.feature, float32(v))
 		} else if j, ok := c.texts[string(cell.text)]; ok {
-			x[j] = 1
+			b.put(x, j, 1)
 		} else {
 			b.unseen[c.number]++
 		}
 	}
 	return gap, nil
+}
+
+// put sets a value of the last row: x, if that is dense.
+func (b *block) put(x []float32, feature int, v float32) {
+	if x != nil {
+		x[feature] = v
+	} else {
+		b.idx, b.val = append(b.idx, uint32(feature)), append(b.val, v)
+	}
 }
 
 // datePart is a part of a date, as a cell.

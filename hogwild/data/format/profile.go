@@ -45,7 +45,7 @@ func (t *table) readAll() error {
 	q.begin = func(b *block) {
 		b.columns = resized(b.columns, len(first))
 		for j := range b.columns {
-			b.columns[j].full = len(t.columns[j].distinct) > MaxTexts // what it would find there would not count
+			b.columns[j].full = t.columns[j].full // what it would find there would not count
 		}
 	}
 	q.row = func(b *block) error {
