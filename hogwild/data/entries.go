@@ -136,7 +136,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 		second.add(e.idx[2*i+1])
 	}
 	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
-		Checksum: src.Checksum(), Columns: named, Target: e.Target, Notes: e.Notes}}
+		Checksum: src.Checksum(), Columns: named, Target: e.Target, Read: e.Read, Notes: e.Notes}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
@@ -360,7 +360,7 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 		}
 	}
 	left := *m
-	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.Path, src.Checksum(), nil, 0
+	left.Name, left.Checksum, left.Read, left.Notes, left.Nonzeros = src.Path, src.Checksum(), e.Read, nil, 0
 	if kept < len(e.val) {
 		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have",
 			count(len(e.val)-kept), count(len(e.val)))

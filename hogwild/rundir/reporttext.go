@@ -81,6 +81,7 @@ func (r Result) WriteText(w io.Writer) error {
 	known("rate", r.Rate)
 	r.lossRows(row)
 	list("events", r.Events)
+	known("read", r.Rows.text(r.unit()))
 	list("notes", r.Notes)
 	list("timing", r.Timing)
 	known("warning", r.Warning)

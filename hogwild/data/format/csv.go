@@ -250,6 +250,7 @@ func (r *csvRows) end() error {
 		return nil
 	}
 	in, left := r.in, r.all-r.given
+	r.Read = r.all
 	switch {
 	case r.o.Inputs:
 		r.Notes = in.notes(r.all)

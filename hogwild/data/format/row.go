@@ -68,6 +68,7 @@ type File struct {
 	Labels string // what messages call the labels: labels, or target "price" (the last column; ...)
 
 	// Behind the last row these are complete, as are the features of LIBSVM's training data.
+	Read    int      // rows of the file, those that were left out too; 0: all that it gave
 	Notes   []string // what was done that the user should know
 	Dropped int      // values of features that the training data does not have
 }

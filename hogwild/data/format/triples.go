@@ -63,6 +63,7 @@ func (p *triples) next(row *Row) error {
 			line, err = p.content()
 		}
 	}
+	p.file.Read = p.stored
 	if err == io.EOF && p.passed > 0 {
 		p.file.notef("passed over %s between the entries: blank, or comments behind #", human.Plural(p.passed, "line"))
 		p.passed = 0
