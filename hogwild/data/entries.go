@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
-	"strconv"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
@@ -74,7 +73,7 @@ func (t *idNames) name(id uint32) string {
 	if id >= firstName {
 		return t.texts[id-firstName]
 	}
-	return strconv.FormatUint(uint64(id), 10)
+	return idText(id)
 }
 
 // renumber gives ids their numbers if all are numbers, some with zeros in front. If not, it numbers them in the order
@@ -328,7 +327,7 @@ func (p Places) named(names [2]string) (nodes [2]uint32, ok bool) {
 // Nodes are the two inputs of a pair of ids, if the set has both.
 func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
 	if p.names[0] != nil {
-		return p.named([2]string{strconv.Itoa(int(ids[0])), strconv.Itoa(int(ids[1]))})
+		return p.named([2]string{idText(ids[0]), idText(ids[1])})
 	}
 	a, known := p.first.place(ids[0])
 	b, both := p.second.place(ids[1])

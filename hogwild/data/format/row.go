@@ -57,10 +57,11 @@ type File struct {
 	Known
 	Next func(*Row) error // reads the next row; behind the last io.EOF
 
-	Rows, Values int      // at most, of a file that is there
-	Bytes        []uint8  // the inputs of all rows, if they are bytes, and lie in the file one row behind the other
-	Shape        []int    // of an image
-	Classes      []string // the labels, if the format says which there are
+	Rows, Values int       // at most, of a file that is there
+	Heads        [2]string // of triples: the names of the columns with ids, "" where they have none
+	Bytes        []uint8   // the inputs of all rows, if they are bytes, and lie in the file one row behind the other
+	Shape        []int     // of an image
+	Classes      []string  // the labels, if the format says which there are
 	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others
 	OneHot []int32
 	Fills  bool   // missing values, NaN, are to be filled
@@ -86,7 +87,8 @@ type Row struct {
 	Bytes []uint8   // inputs that are bytes, instead of Val
 	IDs   [2]uint32 // of a triple
 	Names [2][]byte // ids that are no plain numbers, as texts; else nil
-	Label float64   // or the value of a triple
+	Cells [2][]byte // with Options.Inputs: the ids as the file spells them; nil in an array
+	Label float64   // or the value of a triple; with Options.Inputs NaN where there is none
 	Text  string    // the label, where labels are texts
 	Gap   string    // with Options.Inputs: which value is missing; "" if none is
 }
