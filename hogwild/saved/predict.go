@@ -121,6 +121,9 @@ func (s *Saved) PredictFile(in data.Inputs, probabilities bool,
 	if err := s.CheckPredict(probabilities); err != nil {
 		return nil, err
 	}
+	if err := config.CheckData(data.Options{Path: in.Path, Columns: in.Columns}, &s.meta); err != nil {
+		return nil, err
+	}
 	var failed error
 	in.Like, in.Was = s.meta, cmp.Or(s.config.Target, s.meta.Target)
 	in.Places = s.places
