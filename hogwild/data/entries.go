@@ -26,6 +26,10 @@ func readEntries(src *source, o Options, like *Meta) (e *table, names *idNames, 
 			return nil, nil, err
 		}
 	}
+	if f.NoValues && like != nil && len(like.Shape) == 2 && like.Targets.Min < like.Targets.Max {
+		return nil, nil, src.Errorf("no column of values, with which predictions could be compared: predict takes it as " +
+			"it is; or name one with --columns user=NAME,item=NAME,value=NAME")
+	}
 	next := f.Next
 	f.Next = func(row *format.Row) error {
 		err := next(row)

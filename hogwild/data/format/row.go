@@ -59,6 +59,7 @@ type File struct {
 
 	Rows, Values int       // at most, of a file that is there
 	Heads        [2]string // of triples: the names of the columns with ids, "" where they have none
+	NoValues     bool      // of triples: there is no column of values, and all are 1
 	Bytes        []uint8   // the inputs of all rows, if they are bytes, and lie in the file one row behind the other
 	Shape        []int     // of an image
 	Classes      []string  // the labels, if the format says which there are

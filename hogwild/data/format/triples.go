@@ -43,7 +43,7 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 	if err := p.find(s, o); err != nil {
 		return nil, err
 	}
-	f := &File{Known: Known{Format: "ratings", Kind: Pairs, Target: p.columns}, Next: p.next}
+	f := &File{Known: Known{Format: "ratings", Kind: Pairs, Target: p.columns}, Next: p.next, NoValues: p.at[2] < 0}
 	if p.header && len(p.names) > p.last {
 		f.Heads = [2]string{p.names[p.at[0]], p.names[p.at[1]]}
 		f.Target = cmp.Or(f.Target, p.byName())
