@@ -217,11 +217,14 @@ type ids struct {
 	below []uint32 // ids before each word
 }
 
+// wordBytes is what a word of ids takes.
+const wordBytes = 12
+
 // newIDs is an empty set of ids up to most. Beside the bits and the numbers it counts the runs,
 // which may be as many as the ids.
 func newIDs(src *source, most uint32) (*ids, error) {
 	n := int(most/64) + 1
-	if err := src.Room.Take(src.Path, int64(n)*12, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
+	if err := src.Room.Take(src.Path, int64(n)*wordBytes, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
 		return nil, err
 	}
 	return &ids{words: make([]uint64, n)}, nil
@@ -268,12 +271,19 @@ func (s *ids) runs() (runs []uint32) {
 	return runs
 }
 
+// wordsOf is how many words the ids of runs take.
+func wordsOf(runs []uint32) int {
+	n := len(runs)
+	if n == 0 {
+		return 0
+	}
+	return (int(runs[n-2])+int(runs[n-1]))/64 + 1
+}
+
 // idsOf is what runs came from.
 func idsOf(runs []uint32) *ids {
 	s := &ids{}
-	if n := len(runs); n > 0 {
-		s.words = make([]uint64, (int(runs[n-2])+int(runs[n-1]))/64+1)
-	}
+	s.words = make([]uint64, wordsOf(runs))
 	for i := 0; i < len(runs); i += 2 {
 		for id := range runs[i+1] {
 			s.add(runs[i] + id)
@@ -288,14 +298,23 @@ type Places struct {
 	first, second *ids
 	offset        uint32
 	names         [2]map[string]uint32 // of ids of which some are texts: the nodes
+	held          int64                // bytes
 }
 
-// Places are those of a set of pairs; of other sets there are none.
-func (m *Meta) Places() Places {
+// placeBytes is about what a name takes in Places, whose letters are those of Meta.
+const placeBytes = 60
+
+// Places are those of a set of pairs, which room counts; of other sets there are none.
+func (m *Meta) Places(room *format.Budget) (Places, error) {
 	if m.Kind != Pairs {
-		return Places{}
+		return Places{}, nil
 	}
-	p := Places{first: idsOf(m.IDs[0]), second: idsOf(m.IDs[len(m.IDs)-1])}
+	first, second := m.IDs[0], m.IDs[len(m.IDs)-1]
+	p := Places{held: wordBytes*int64(wordsOf(first)+wordsOf(second)) + placeBytes*int64(len(m.Columns))}
+	if err := p.take(m.Name, room); err != nil {
+		return Places{}, err
+	}
+	p.first, p.second = idsOf(first), idsOf(second)
 	if len(m.Shape) == 2 {
 		p.offset = uint32(m.Shape[0])
 	}
@@ -312,7 +331,12 @@ func (m *Meta) Places() Places {
 			p.names[k][name] = uint32(i)
 		}
 	}
-	return p
+	return p, nil
+}
+
+// take counts what they hold.
+func (p Places) take(path string, room *format.Budget) error {
+	return room.Take(path, p.held, "the ids of the training data")
 }
 
 // named is Nodes of ids that are texts, or may be.
@@ -349,7 +373,11 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, kept := m.Places(), 0
+	places, err := m.Places(src.Room)
+	if err != nil {
+		return nil, err
+	}
+	kept := 0
 	for i, y := range e.val {
 		ids := [2]uint32(e.idx[2*i:])
 		nodes, ok := places.Nodes(ids)

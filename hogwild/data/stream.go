@@ -99,7 +99,11 @@ func (s *stream) read() error {
 	if err != nil {
 		return err
 	}
-	src, err := format.Stream(path, format.NewBudget(s.MaxMemory), s.flush)
+	room := format.NewBudget(s.MaxMemory)
+	if err = s.Places.take(path, room); err != nil {
+		return err
+	}
+	src, err := format.Stream(path, room, s.flush)
 	if err != nil {
 		return err
 	}
