@@ -70,11 +70,16 @@ func (p *triples) byName() string {
 		}
 		cells = append(cells, parts[k][0]+"="+p.names[j])
 	}
+	return csvLine(cells)
+}
+
+// csvLine is how cells stand between commas.
+func csvLine(cells []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	_ = w.Write(cells) // to memory
 	w.Flush()
-	return strings.TrimSpace(b.String())
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // next reads the next line that is no comment, behind that of names.
