@@ -171,7 +171,9 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 	if kept < len(e.val) {
 		p.Notes = append(p.Notes, count(len(e.val)-kept)+" edges from a node to itself are left out")
 	}
-	e.val = e.val[:kept]
+	if e.val = e.val[:kept]; !graph {
+		p.noteCopies(e)
+	}
 	p.Rows, p.at, p.read = kept, e.at, true
 	return p, nil
 }

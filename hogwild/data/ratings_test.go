@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -383,4 +384,43 @@ func TestRatingsNotes(t *testing.T) {
 		strings.Contains(notes, "nothing to learn") {
 		t.Errorf("entries that are there twice: notes %q", notes)
 	}
+	if n := copiesNoted(t, twice.String()); n != "601 of 1,201" {
+		t.Errorf("copies: %s", n)
+	}
+	if n := copiesNoted(t, once.String()); n != "" {
+		t.Errorf("no copies: %s", n)
+	}
+}
+
+// Of many entries the number of copies is estimated.
+func TestManyCopies(t *testing.T) {
+	r, text := rand.New(rand.NewPCG(1, 1)), []byte("user,item,rating\n")
+	seen, copies := map[[2]int]bool{}, 0
+	for range 300_000 {
+		at := [2]int{r.IntN(1000), r.IntN(1500)}
+		if seen[at] {
+			copies++
+		}
+		seen[at] = true
+		text = fmt.Appendf(text, "%d,%d,%d\n", at[0], at[1], r.IntN(5))
+	}
+	about, ok := strings.CutPrefix(copiesNoted(t, string(text)), "about ")
+	n, err := strconv.Atoi(strings.ReplaceAll(strings.TrimSuffix(about, " of 300,000"), ",", ""))
+	if !ok || err != nil || math.Abs(float64(n-copies)) > .1*float64(copies) {
+		t.Errorf("%s of %d copies: %v", about, copies, err)
+	}
+}
+
+// copiesNoted is what data info says of copies.
+func copiesNoted(t *testing.T, text string) string {
+	m, err := Describe(Options{Path: file(t, "", "m", text), Task: "triples"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, note := range m.Notes {
+		if n, is := strings.CutSuffix(note, " entries have the row and the column of an earlier one: each counts"); is {
+			return n
+		}
+	}
+	return ""
 }
