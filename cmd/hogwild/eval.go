@@ -43,8 +43,8 @@ func evalCommand() *cli.Command {
 	var top int
 	var d saved.Description
 	l := flagList{category: "Flags"}
-	l.string(&in.Path, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the "+
-		"run's test rows)")
+	l.string(&in.Path, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: "+
+		"the run's test rows)")
 	l.asInTrain(map[string]*string{"format": &in.Format, "columns": &in.Columns})
 	l.string(&in.Target, "target", "`COLUMN` target column of a CSV file, by name or number")
 	l.int(&top, "top", "`K` also print precision and recall among the K most probable classes")

@@ -82,8 +82,8 @@ func (s *Set) again() (*Set, error) {
 	return t, err
 }
 
-// noteCopies notes how many entries have the row and the column of an earlier one. Of many entries a sample of places will
-// do: by their hash, so that all copies of a place are in it or none.
+// noteCopies notes how many entries have the row and the column of an earlier one. Of many entries a sample of places
+// will do: by their hash, so that all copies of a place are in it or none.
 func (p *pairs) noteCopies(e *table) {
 	among, copies, share := map[[2]uint32]bool{}, 0, uint64(len(e.val)/100_000+1)
 	for i := range e.val {

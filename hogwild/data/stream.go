@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/data/text"
@@ -46,7 +45,7 @@ const pieceRows = 256
 // input is awaited. The notes say which rows have gaps, and why.
 func Stream(in Inputs, do func(*Piece) error) (notes []string, err error) {
 	s := &stream{Inputs: in, do: do, idx: []uint32{}}
-	s.heads([2]string{})
+	s.heads(nil)
 	if err = s.read(); err == nil {
 		err = s.flush()
 	}
@@ -302,17 +301,16 @@ func (s *stream) pair(row *format.Row) error {
 }
 
 // heads names the columns of ids, as the file does or else by what they are.
-func (s *stream) heads(names [2]string) {
+func (s *stream) heads(names []string) {
 	own := [2]string{"user", "item"}
 	if len(s.Like.Shape) != 2 {
 		own = [2]string{"source", "target"}
 	}
-	for k, name := range names {
-		s.piece.Heads[k] = cmp.Or(name, own[k])
+	s.piece.Heads = own
+	for k := 0; k < 2 && names != nil; k++ {
+		s.piece.Heads[k] = cmp.Or(names[k], own[k])
 	}
 }
-
-func idText(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
 // gap appends a row of which something is missing.
 func (s *stream) gap(where string) error {

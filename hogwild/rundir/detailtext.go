@@ -119,8 +119,8 @@ func (d *Detail) worst() string {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// names are those of the classes, in one line each and without their middle if they are longer than so many letters. What
-// would be called the same has its number.
+// names are those of the classes, in one line each and without their middle if they are longer than so many letters.
+// What would be called the same has its number.
 func (d *Detail) names(longest int) (names []string) {
 	taken := map[string]bool{}
 	for i, c := range d.Classes {

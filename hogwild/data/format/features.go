@@ -60,14 +60,15 @@ func (t *table) features(y int) ([]feature, error) {
 	return features, nil
 }
 
-// noteRatings notes that a table may be ratings, which nobody has said: two columns of ids that come again and one of few
-// different numbers, perhaps beside a time.
+// noteRatings notes that a table may be ratings, which nobody has said: two columns of ids that come again and one of
+// few different numbers, perhaps beside a time.
 func (t *table) noteRatings() {
 	var ids, values []string // of n cells with n/2 ids or less the first comes again after sqrt(n) of them, or about
 	for j := range t.columns {
 		c := &t.columns[j]
 		k, cells := len(c.distinct), c.numbers+c.texts
-		seconds := c.texts == 0 && !c.fractions && (c.start > 5e8 && c.start < 3e9 || c.start > 5e11 && c.start < 3e12)
+		seconds := c.texts == 0 && !c.fractions &&
+			(c.start > 5e8 && c.start < 3e9 || c.start > 5e11 && c.start < 3e12) // or thousandths
 		switch {
 		case seconds || c.order != "" || c.unnamed || c.isID(cells):
 		case c.texts == 0 && k > 1 && k <= FewClasses:

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
@@ -57,12 +58,11 @@ type File struct {
 	Known
 	Next func(*Row) error // reads the next row; behind the last io.EOF
 
-	Rows, Values int       // at most, of a file that is there
-	Heads        [2]string // of triples: the names of the columns with ids, "" where they have none
-	NoValues     bool      // of triples: there is no column of values, and all are 1
-	Bytes        []uint8   // the inputs of all rows, if they are bytes, and lie in the file one row behind the other
-	Shape        []int     // of an image
-	Classes      []string  // the labels, if the format says which there are
+	Rows, Values int      // at most, of a file that is there
+	Heads        []string // of triples: the names of their columns, "" of a column without; two where all values are 1
+	Bytes        []uint8  // the inputs of all rows, if they are bytes, and lie in the file one row behind the other
+	Shape        []int    // of an image
+	Classes      []string // the labels, if the format says which there are
 	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others
 	OneHot []int32
 	Fills  bool   // missing values, NaN, are to be filled
@@ -131,6 +131,15 @@ func Some(names []string) string {
 		list += fmt.Sprintf(" and %s more", count(len(names)-len(shown)))
 	}
 	return list
+}
+
+// csvLine is how cells stand between commas.
+func csvLine(cells []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(cells) // to memory
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Because is the last note, behind a semicolon.

@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"io"
 	"math"
 	"slices"
@@ -43,11 +42,17 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 	if err := p.find(s, o); err != nil {
 		return nil, err
 	}
-	f := &File{Known: Known{Format: "ratings", Kind: Pairs, Target: p.columns}, Next: p.next, NoValues: p.at[2] < 0}
-	if p.header && len(p.names) > p.last {
-		f.Heads = [2]string{p.names[p.at[0]], p.names[p.at[1]]}
-		f.Target = cmp.Or(f.Target, p.byName())
+	f := &File{Known: Known{Format: "ratings", Kind: Pairs, Target: p.columns}, Next: p.next}
+	f.Heads = make([]string, 2, 3)
+	if p.at[2] >= 0 {
+		f.Heads = f.Heads[:3]
 	}
+	for k := range f.Heads {
+		if j := p.at[k]; p.header && j < len(p.names) {
+			f.Heads[k] = p.names[j]
+		}
+	}
+	f.Target = cmp.Or(f.Target, p.byName(f.Heads))
 	p.file = f
 	if s.rest == nil {
 		f.Rows = lineCount(s.Text)
@@ -59,27 +64,15 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 }
 
 // byName is what finds the same columns in other files: Options.Columns. It is "" if some have no name of their own.
-func (p *triples) byName() string {
+func (p *triples) byName(heads []string) string {
 	var cells []string
-	for k, j := range p.at {
-		if j < 0 {
-			continue
-		}
-		if p.names[j] == "" || slices.Index(p.names, p.names[j]) != j {
+	for k, name := range heads {
+		if name == "" || slices.Index(p.names, name) != p.at[k] {
 			return ""
 		}
-		cells = append(cells, parts[k][0]+"="+p.names[j])
+		cells = append(cells, parts[k][0]+"="+name)
 	}
 	return csvLine(cells)
-}
-
-// csvLine is how cells stand between commas.
-func csvLine(cells []string) string {
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	_ = w.Write(cells) // to memory
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // next reads the next line that is no comment, behind that of names.
