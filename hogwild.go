@@ -169,6 +169,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	Library string                                   between these
 //	Bytes int64                                      between these
 //	SumSeconds, WaitSeconds float64                  between these
+//	Rows *Rows                                       read, trained on, validated and tested on
 //	Seed uint64                                      of weights and order
 //	Init *Started                                    the first weights, if they are from a file
 //	Parameters int64                                 weights in all

@@ -74,6 +74,9 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	var rows facts
 	rows.add("data", "%s", human.Name(m.Name))
 	rows.add("format", "%s", m.Format)
+	if m.Read > 0 {
+		rows.add("read", "%d %s", m.Read, unit(m))
+	}
 	switch {
 	case m.Kind == data.Pairs:
 		rows.addPairs(m)
@@ -95,6 +98,19 @@ func writeMeta(out io.Writer, m data.Meta) error {
 		rows.add(what, "%s", note)
 	}
 	return rows.write(out)
+}
+
+// unit is what the file has, and what of it is counted.
+func unit(m data.Meta) string {
+	switch {
+	case m.Kind == data.Pairs:
+		return "entries"
+	case m.Kind == data.Tokens:
+		return "words"
+	case m.Text != nil:
+		return "lines"
+	}
+	return "rows"
 }
 
 // addText adds what is known of a text.

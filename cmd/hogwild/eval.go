@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/saved"
 )
 
@@ -31,21 +32,21 @@ Examples:
       the best epoch of a run with --validation
   hogwild eval runs/digits --data digits:2000:7
   hogwild eval runs/a9a/weights.safetensors --data a9a.t --json
+  hogwild eval runs/films --data new.csv --columns user=reader,item=title,value=stars
   hogwild eval net.pt --model mlp:128 --data mnist/
       weights of PyTorch
 `
 
 func evalCommand() *cli.Command {
-	var data, target string
+	in := data.Options{Format: "auto"}
 	var json bool
 	var top int
 	var d saved.Description
-	format := "auto"
 	l := flagList{category: "Flags"}
-	l.string(&data, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: the "+
-		"run's test rows)")
-	l.asInTrain(map[string]*string{"format": &format})
-	l.string(&target, "target", "`COLUMN` target column of a CSV file, by name or number")
+	l.string(&in.Path, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: "+
+		"the run's test rows)")
+	l.asInTrain(map[string]*string{"format": &in.Format, "columns": &in.Columns})
+	l.string(&in.Target, "target", "`COLUMN` target column of a CSV file, by name or number")
 	l.int(&top, "top", "`K` also print precision and recall among the K most probable classes")
 	l.bool(&json, "json", "print the result as one JSON object")
 	describing(&l, &d)
@@ -54,14 +55,14 @@ func evalCommand() *cli.Command {
 		if len(args) != 1 {
 			return usagef("eval takes one weights file or run folder: hogwild eval runs/digits")
 		}
-		if data == "" && (target != "" || format != "auto") {
-			return usagef("--format and --target have no effect without --data: eval then reads the run's data " +
-				"as the run did")
+		if in.Path == "" && (in.Target != "" || in.Columns != "" || in.Format != "auto") {
+			return usagef("--format, --target and --columns have no effect without --data: eval then reads the run's " +
+				"data as the run did")
 		}
 		if top < 0 {
 			return usagef("--top %d: want 1 or more, or 0 for none", top)
 		}
-		result, err := saved.EvalTop(args[0], d, data, format, target, top)
+		result, err := saved.EvalTop(args[0], d, in, top)
 		if err != nil {
 			return err
 		}

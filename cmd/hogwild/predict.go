@@ -24,13 +24,14 @@ predict uses its last one. Inputs are scaled as in training, and columns of a CS
 name. Labels in the file are ignored. WEIGHTS of PyTorch (see hogwild eval --help) need --model, and
 --train with the training data.
 
-There is one prediction per row, in the order of the file; it is empty if the row lacks a value. CSV
+There is one prediction per row, in the order of the file; it is empty if the row lacks a value, or has an id that the
+training data lacks, and a note on stderr counts these. Ids are written as in the file, below its own column names. CSV
 is written to stdout as rows arrive. --out FILE makes FILE once the predictions are complete, and
 replaces earlier predictions alone unless --force is given. The extension sets the format:
 
-  .csv      prediction, then p_CLASS for each class with --proba; row,column,prediction for pairs
+  .csv      prediction, then p_CLASS for each class with --proba; user,item,prediction for pairs
   .jsonl    one JSON object per line
-  .npy      one array: predictions; with --proba rows x classes; for pairs row, column, prediction
+  .npy      one array: predictions; with --proba rows x classes; for pairs user, item, prediction
 
 FLAGS
 
@@ -97,7 +98,7 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 		return usagef("--out %s: ids of the training data are texts, and an .npy file has numbers: name a .csv or "+
 			".jsonl file", out)
 	}
-	table := &predictions{pairs: s.Pairs(), proba: proba}
+	table := &predictions{pairs: s.Pairs(), proba: proba, texts: s.Meta().Columns != nil}
 	table.name(s.Classes())
 	var notes []string
 	write := func(w io.Writer) error {
@@ -105,6 +106,7 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 		var err error
 		notes, err = s.PredictFile(in, proba, func(rows *saved.Predictions) error {
 			if table.rows == 0 { // nothing is printed above an error about the file as a whole
+				table.heads = rows.Heads
 				if err := p.begin(); err != nil {
 					return err
 				}

@@ -20,6 +20,8 @@ import (
 // predictions is what the files of predictions have in common.
 type predictions struct {
 	pairs, proba bool
+	texts        bool      // ids of pairs are texts
+	heads        [2]string // pairs: the names of the columns of ids
 	classes      []string  // nil for values
 	numbers      []float64 // the classes, if all of them are numbers
 	rows         int
@@ -62,14 +64,14 @@ func predictionFormatOf(path string) (func(*predictions, io.Writer) predictionWr
 type predictionText struct {
 	*predictions
 	w     *bufio.Writer
-	head  string
+	head  func() string
 	line  func(p *saved.Predictions, i int) []byte
 	names []string // of the classes, quoted
 	b     []byte
 }
 
 func (t *predictionText) begin() error {
-	t.w.WriteString(t.head)
+	t.w.WriteString(t.head())
 	return t.w.Flush()
 }
 
@@ -87,17 +89,20 @@ func (t *predictionText) end() error { return nil }
 
 func newPredictionCSV(p *predictions, w io.Writer) predictionWriter {
 	t := &predictionText{predictions: p, w: bufio.NewWriterSize(w, 1<<16)}
-	head := []string{"prediction"}
-	if p.pairs {
-		head = []string{"row", "column", "prediction"}
-	}
 	for _, class := range p.classes {
 		t.names = append(t.names, csvLine(class))
-		if p.proba {
-			head = append(head, "p_"+class)
-		}
 	}
-	t.head, t.line = csvLine(head...)+"\n", t.csv
+	t.line, t.head = t.csv, func() string {
+		var head []string
+		if p.pairs {
+			head = p.heads[:]
+		}
+		head = append(head, "prediction")
+		for i := 0; p.proba && i < len(p.classes); i++ {
+			head = append(head, "p_"+p.classes[i])
+		}
+		return csvLine(head...) + "\n"
+	}
 	return t
 }
 
@@ -115,13 +120,7 @@ func (t *predictionText) csv(p *saved.Predictions, i int) []byte {
 		return append(t.b, "\"\"\n"...) // readers of CSV skip a blank line
 	}
 	if t.pairs {
-		for k, id := range p.IDs[i] {
-			if p.Names != nil {
-				t.b = append(append(t.b, csvLine(p.Names[i][k])...), ',')
-			} else {
-				t.b = append(strconv.AppendUint(t.b, uint64(id), 10), ',')
-			}
-		}
+		t.b = append(append(t.b, csvLine(p.Names[i][:]...)...), ',')
 	}
 	if v := p.Values[i]; v == v {
 		t.value(v)
@@ -151,7 +150,7 @@ func appendFloat(b []byte, v float32) []byte { return strconv.AppendFloat(b, flo
 
 func newPredictionJSON(p *predictions, w io.Writer) predictionWriter {
 	t := &predictionText{predictions: p, w: bufio.NewWriterSize(w, 1<<16)}
-	t.line = t.json
+	t.line, t.head = t.json, func() string { return "" }
 	for _, class := range p.classes {
 		text := []byte(class)
 		if p.numbers == nil {
@@ -164,12 +163,13 @@ func newPredictionJSON(p *predictions, w io.Writer) predictionWriter {
 
 func (t *predictionText) json(p *saved.Predictions, i int) []byte {
 	t.b = append(t.b, '{')
-	if t.pairs && p.Names != nil {
-		row, _ := json.Marshal(p.Names[i][0]) // a string always can be
-		column, _ := json.Marshal(p.Names[i][1])
-		t.b = fmt.Appendf(t.b, `"row":%s,"column":%s,`, row, column)
-	} else if t.pairs {
-		t.b = fmt.Appendf(t.b, `"row":%d,"column":%d,`, p.IDs[i][0], p.IDs[i][1])
+	for k := 0; t.pairs && k < 2; k++ {
+		head, _ := json.Marshal(t.heads[k]) // a string always can be
+		id := []byte(p.Names[i][k])
+		if t.texts || len(id) == 0 || id[0]-'0' > 9 || !json.Valid(id) {
+			id, _ = json.Marshal(p.Names[i][k])
+		}
+		t.b = fmt.Appendf(t.b, `%s:%s,`, head, id)
 	}
 	t.b = append(t.b, `"prediction":`...)
 	v := p.Values[i]
@@ -251,8 +251,13 @@ func (a *predictionNPY) add(p *saved.Predictions) error {
 	for i, v := range p.Values {
 		switch {
 		case a.pairs:
-			put64(float64(p.IDs[i][0]))
-			put64(float64(p.IDs[i][1]))
+			for _, name := range p.Names[i] {
+				id, err := strconv.ParseFloat(name, 64)
+				if err != nil {
+					id = math.NaN()
+				}
+				put64(id)
+			}
 			put64(float64(v))
 		case a.classes == nil:
 			put32(v)

@@ -48,13 +48,13 @@ func (c *Config) CheckIdle(m *data.Meta) error {
 	return nil
 }
 
-// CheckData refuses a format or a target column that data read from path has no use for: CheckIdle for commands without
+// CheckData refuses a format, a target column or columns that the data has no use for: CheckIdle for commands without
 // a Config.
-func CheckData(path, format, target string, m *data.Meta) error {
+func CheckData(in data.Options, m *data.Meta) error {
 	c := Default()
-	c.Data, c.Target = path, target
-	if format != "" {
-		c.Format = format
+	c.Data, c.Target, c.Columns = in.Path, in.Target, in.Columns
+	if in.Format != "" {
+		c.Format = in.Format
 	}
 	return c.CheckIdle(m)
 }

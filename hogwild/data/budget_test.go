@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -89,6 +90,46 @@ func TestFilesWithoutEnd(t *testing.T) {
 		_, _, err := Load(Options{Path: path, MaxMemory: 8 << 20})
 		check.Error(t, err, path, "reading on after", "--max-memory")
 	})
+}
+
+// TestPlacesAreCounted: names of ids count where they are held to be looked up, for at least what they take.
+func TestPlacesAreCounted(t *testing.T) {
+	var text strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&text, "user %d,film %d,%d\n", i, i*7, i%5)
+	}
+	path := file(t, "", "r.csv", text.String())
+	train, _ := mustLoad(t, Options{Path: path, Task: "triples"})
+	if train.Columns == nil {
+		t.Fatal("no names")
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	heap() // what loading has left
+	before := heap()
+	p, err := train.Places(nil)
+	took := heap() - before
+	defer runtime.KeepAlive(p)
+	if err != nil || p.held < took || p.held > 3*took {
+		t.Errorf("counted %d bytes of %d: %v", p.held, took, err)
+	}
+	const says = "the ids of the training data: needs "
+	_, err = train.Places(format.NewBudget(p.held - 1))
+	check.Error(t, err, says)
+	_, err = Stream(Inputs{Path: path, Like: train.Meta, Places: p, MaxMemory: p.held - 1},
+		func(*Piece) error { return nil })
+	check.Error(t, err, says)
+	_, err = Options{Path: path, room: format.NewBudget(40 << 20)}.Like(&train.Meta)
+	check.Error(t, err, says)
+	if set, err := (Options{Path: path, room: format.NewBudget(120 << 20)}).Like(&train.Meta); err != nil {
+		t.Error(err)
+	} else {
+		set.Close()
+	}
 }
 
 // TestLongCell: a cell of a table is not held several times over, however long it is.

@@ -90,6 +90,7 @@ func (o Options) wordsLike(path string, like *Meta) (*Set, error) {
 	}
 	m := *like
 	m.Name, m.Checksum, m.Notes, m.Nonzeros = c.Path, c.Checksum(), nil, 0
+	m.Read = int(c.Words[forTraining])
 	if left := int(c.Words[forTraining]) - n[forTraining]; left > 0 {
 		m.notef("left out %s of %s words, which the training data does not have", count(left),
 			count(int(c.Words[forTraining])))

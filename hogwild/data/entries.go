@@ -3,9 +3,7 @@ package data
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
-	"strconv"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
@@ -26,6 +24,10 @@ func readEntries(src *source, o Options, like *Meta) (e *table, names *idNames, 
 			Like: like.known()}); err != nil {
 			return nil, nil, err
 		}
+	}
+	if len(f.Heads) == 2 && like != nil && len(like.Shape) == 2 && like.Targets.Min < like.Targets.Max {
+		return nil, nil, src.Errorf("no column of values, with which predictions could be compared: predict takes it " +
+			"as it is; or name one with --columns user=NAME,item=NAME,value=NAME")
 	}
 	next := f.Next
 	f.Next = func(row *format.Row) error {
@@ -74,7 +76,7 @@ func (t *idNames) name(id uint32) string {
 	if id >= firstName {
 		return t.texts[id-firstName]
 	}
-	return strconv.FormatUint(uint64(id), 10)
+	return idText(id)
 }
 
 // renumber gives ids their numbers if all are numbers, some with zeros in front. If not, it numbers them in the order
@@ -136,7 +138,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 		second.add(e.idx[2*i+1])
 	}
 	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
-		Checksum: src.Checksum(), Columns: named, Target: e.Target, Notes: e.Notes}}
+		Checksum: src.Checksum(), Columns: named, Target: e.Target, Read: e.Read, Notes: e.Notes}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
@@ -168,7 +170,9 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 	if kept < len(e.val) {
 		p.Notes = append(p.Notes, count(len(e.val)-kept)+" edges from a node to itself are left out")
 	}
-	e.val = e.val[:kept]
+	if e.val = e.val[:kept]; !graph {
+		p.noteCopies(e)
+	}
 	p.Rows, p.at, p.read = kept, e.at, true
 	return p, nil
 }
@@ -208,133 +212,6 @@ func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, e
 	return held, nil
 }
 
-// ids is a set of ids, a bit each, and after count their numbers in order of value.
-type ids struct {
-	words []uint64
-	below []uint32 // ids before each word
-}
-
-// newIDs is an empty set of ids up to most. Beside the bits and the numbers it counts the runs,
-// which may be as many as the ids.
-func newIDs(src *source, most uint32) (*ids, error) {
-	n := int(most/64) + 1
-	if err := src.Room.Take(src.Path, int64(n)*12, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
-		return nil, err
-	}
-	return &ids{words: make([]uint64, n)}, nil
-}
-
-func (s *ids) add(id uint32) {
-	s.words[id/64] |= 1 << (id % 64)
-}
-
-// count numbers the ids, and says how many there are.
-func (s *ids) count() int {
-	s.below = make([]uint32, len(s.words))
-	n := 0
-	for i, w := range s.words {
-		s.below[i] = uint32(n)
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
-// place is the number of an id, if it is there.
-func (s *ids) place(id uint32) (uint32, bool) {
-	if int(id/64) >= len(s.words) {
-		return 0, false
-	}
-	w, bit := s.words[id/64], uint64(1)<<(id%64)
-	return s.below[id/64] + uint32(bits.OnesCount64(w&(bit-1))), w&bit != 0
-}
-
-// runs are the ids as Meta keeps them: the first of each run of neighbours, and how
-// many there are. Ids are mostly numbered without many gaps.
-func (s *ids) runs() (runs []uint32) {
-	last := uint32(0)
-	for i, w := range s.words {
-		for ; w != 0; w &= w - 1 {
-			id := uint32(64*i + bits.TrailingZeros64(w))
-			if runs == nil || id != last+1 {
-				runs = append(runs, id, 0)
-			}
-			runs[len(runs)-1]++
-			last = id
-		}
-	}
-	return runs
-}
-
-// idsOf is what runs came from.
-func idsOf(runs []uint32) *ids {
-	s := &ids{}
-	if n := len(runs); n > 0 {
-		s.words = make([]uint64, (int(runs[n-2])+int(runs[n-1]))/64+1)
-	}
-	for i := 0; i < len(runs); i += 2 {
-		for id := range runs[i+1] {
-			s.add(runs[i] + id)
-		}
-	}
-	s.count()
-	return s
-}
-
-// Places tell where ids are in a matrix, or which nodes of a graph they are.
-type Places struct {
-	first, second *ids
-	offset        uint32
-	names         [2]map[string]uint32 // of ids of which some are texts: the nodes
-}
-
-// Places are those of a set of pairs; of other sets there are none.
-func (m *Meta) Places() Places {
-	if m.Kind != Pairs {
-		return Places{}
-	}
-	p := Places{first: idsOf(m.IDs[0]), second: idsOf(m.IDs[len(m.IDs)-1])}
-	if len(m.Shape) == 2 {
-		p.offset = uint32(m.Shape[0])
-	}
-	if m.Columns != nil {
-		p.names[0] = map[string]uint32{}
-		if p.names[1] = p.names[0]; p.offset > 0 {
-			p.names[1] = map[string]uint32{}
-		}
-		for i, name := range m.Columns {
-			k := 0
-			if p.offset > 0 && uint32(i) >= p.offset {
-				k = 1
-			}
-			p.names[k][name] = uint32(i)
-		}
-	}
-	return p
-}
-
-// named is Nodes of ids that are texts, or may be.
-func (p Places) named(names [2]string) (nodes [2]uint32, ok bool) {
-	if p.names[0] == nil {
-		a, number := format.PaddedID(names[0])
-		b, both := format.PaddedID(names[1])
-		nodes, ok = p.Nodes([2]uint32{a, b})
-		return nodes, ok && number && both
-	}
-	a, known := p.names[0][names[0]]
-	b, both := p.names[1][names[1]]
-	return [2]uint32{a, b}, known && both
-}
-
-// Nodes are the two inputs of a pair of ids, if the set has both.
-func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
-	if p.names[0] != nil {
-		return p.named([2]string{strconv.Itoa(int(ids[0])), strconv.Itoa(int(ids[1]))})
-	}
-	a, known := p.first.place(ids[0])
-	b, both := p.second.place(ids[1])
-	return [2]uint32{a, b + p.offset}, known && both
-}
-
 // loadPairsLike reads other entries of the matrix (or graph) that m describes. Those
 // of rows and columns that it does not know are counted and left out: there is nothing
 // that could be said of them.
@@ -346,7 +223,11 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, kept := m.Places(), 0
+	places, err := m.Places(src.Room)
+	if err != nil {
+		return nil, err
+	}
+	kept := 0
 	for i, y := range e.val {
 		ids := [2]uint32(e.idx[2*i:])
 		nodes, ok := places.Nodes(ids)
@@ -360,7 +241,7 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 		}
 	}
 	left := *m
-	left.Name, left.Checksum, left.Notes, left.Nonzeros = src.Path, src.Checksum(), nil, 0
+	left.Name, left.Checksum, left.Read, left.Notes, left.Nonzeros = src.Path, src.Checksum(), e.Read, nil, 0
 	if kept < len(e.val) {
 		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have",
 			count(len(e.val)-kept), count(len(e.val)))

@@ -37,7 +37,11 @@ func fuzzModels(f *testing.F) (models []Inputs) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		models = append(models, Inputs{Like: s.Train.Meta, Was: m.o.Target, Places: s.Train.Places()})
+		places, err := s.Train.Places(nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		models = append(models, Inputs{Like: s.Train.Meta, Was: m.o.Target, Places: places})
 		s.Close()
 	}
 	return models

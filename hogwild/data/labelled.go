@@ -46,18 +46,13 @@ func (o Options) loadLabelled(src *source, readTest func() (*source, error)) (s 
 
 // noteLines says what was read.
 func (l *lines) noteLines() {
-	v, all, without, m := l.meta.Text.Vocabulary, 0, 0, &l.meta
+	v, all, m := l.meta.Text.Vocabulary, 0, &l.meta
 	for _, n := range v.Counts {
 		all += int(n)
 	}
-	for _, r := range l.rows {
-		if r.label < 0 && r.size > 1 {
-			without++
-		}
-	}
 	m.notef("%s words, %s different ones that occur %d times or more; %s labels", count(all), count(len(v.Words)),
 		max(m.Text.MinCount, 1), count(len(m.Classes)))
-	if without > 0 {
+	if without := m.Read - len(l.first); without > 0 {
 		m.notef("left out %s lines without a label", count(without))
 	}
 }

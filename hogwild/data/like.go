@@ -13,8 +13,11 @@ import (
 // and scaling. Of a folder and of the digits it reads the test part, if there is
 // one. Digits are those of seed 1 unless the path says another: digits:60000:7.
 func LoadLike(path, format, target string, like Meta) (*Set, error) {
-	return Options{Format: format, Target: target}.likewise(path, &like)
+	return Options{Path: path, Format: format, Target: target}.Like(&like)
 }
+
+// Like is LoadLike of Path, with Format, Target and Columns.
+func (o Options) Like(like *Meta) (*Set, error) { return o.likewise(o.Path, like) }
 
 // likewise is LoadLike of a path, in the format, and with the target, of o.
 func (o Options) likewise(path string, like *Meta) (*Set, error) {

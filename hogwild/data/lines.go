@@ -66,10 +66,14 @@ func (o Options) readLines(src *source, like *Meta) (l *lines, err error) {
 		return nil, err
 	}
 	for i, r := range l.rows {
+		if r.label < 0 && r.size > 1 { // it is not blank
+			l.meta.Read++
+		}
 		if r.label >= 0 && (i == 0 || l.rows[i-1].at != r.at) {
 			l.first = append(l.first, int32(i))
 		}
 	}
+	l.meta.Read += len(l.first)
 	if len(l.first) == 0 {
 		return nil, src.Errorf("no line has a label: each begins with %sNAME; or name the column of a CSV file that "+
 			"has the labels with --target", own.Label)

@@ -24,10 +24,11 @@ const (
 // Meta says what a set is. It is stored with the set in shared memory and, as far
 // as it is needed to read other data in the same way, with the weights.
 type Meta struct {
-	Name     string `json:"name"`     // how the user named it: digits, or the path
-	Format   string `json:"format"`   // digits, idx, libsvm, csv, npy, ratings, text, synth
-	Rows     int    `json:"rows"`     // n
-	Features int    `json:"features"` // d
+	Name     string `json:"name"`           // how the user named it: digits, or the path
+	Format   string `json:"format"`         // digits, idx, libsvm, csv, npy, ratings, text, synth
+	Rows     int    `json:"rows"`           // n
+	Read     int    `json:"read,omitempty"` // rows, entries, lines or words of the file of which these are some or all
+	Features int    `json:"features"`       // d
 	Nonzeros int64  `json:"nonzeros"`
 	Kind     string `json:"kind"` // bytes, floats, sparse, pairs: how the inputs are stored
 	// of one example when it is an image: [28, 28]; pairs: of the matrix

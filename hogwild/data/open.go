@@ -205,7 +205,7 @@ func (o Options) reading(path string) func() (*source, error) {
 // Describe says what a file holds, without making a set of it: inputs are counted
 // as the file has them, not scaled. What makes it useless for training is a problem among its notes. It uses
 // Format, Target, Ignore and Missing.
-func Describe(o Options) (Meta, error) {
+func Describe(o Options) (m Meta, err error) {
 	path := o.Path
 	if isSynth(path) {
 		_, m, err := describeSynth(path, 1)
@@ -224,11 +224,23 @@ func Describe(o Options) (Meta, error) {
 		return Meta{}, err
 	}
 	if kind := o.kindOfText(src); kind != "" {
-		return o.describeText(src, cmp.Or(train, test), kind)
+		m, err = o.describeText(src, cmp.Or(train, test), kind)
+	} else if o.isPairs(src) {
+		m, err = o.describePairs(src)
+	} else {
+		m, err = o.describeRows(src)
 	}
-	if o.isPairs(src) {
-		return o.describePairs(src)
+	if err == nil && test != "" && test != train {
+		beside := func() (*source, error) { return read(test, format.NewBudget(0)) }
+		if o.tested(beside, &m) != nil {
+			m.notef("test set: %s", test)
+		}
 	}
+	return m, err
+}
+
+// describeRows says what a file of rows with labels holds.
+func (o Options) describeRows(src *source) (Meta, error) {
 	t, err := decode(src, o, nil)
 	if err != nil {
 		return Meta{}, err
@@ -237,18 +249,12 @@ func Describe(o Options) (Meta, error) {
 		t.notef("problem: %s", strings.TrimPrefix(err.Error(), "data: "))
 	}
 	t.fillHoles(allRows(t.Rows))
-	t.Name, t.Scale = path, "auto"
+	t.Name, t.Scale = o.Path, "auto"
 	t.each(allRows(t.Rows), func(_ int, v float64) {
 		if v != 0 {
 			t.Nonzeros++
 		}
 	})
-	if test != "" && test != train {
-		beside := func() (*source, error) { return read(test, format.NewBudget(0)) }
-		if o.tested(beside, &t.Meta) != nil {
-			t.notef("test set: %s", test)
-		}
-	}
 	return t.Meta, nil
 }
 

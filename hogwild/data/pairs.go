@@ -81,3 +81,27 @@ func (s *Set) again() (*Set, error) {
 	}
 	return t, err
 }
+
+// noteCopies notes how many entries have the row and the column of an earlier one. Of many entries a sample of places
+// will do: by their hash, so that all copies of a place are in it or none.
+func (p *pairs) noteCopies(e *table) {
+	among, copies, share := map[[2]uint32]bool{}, 0, uint64(len(e.val)/100_000+1)
+	for i := range e.val {
+		at := [2]uint32(e.idx[2*i:])
+		if mix(uint64(at[0])<<32|uint64(at[1]))%share > 0 {
+			continue
+		}
+		if among[at] {
+			copies++
+		}
+		among[at] = true
+	}
+	about := ""
+	if share > 1 {
+		about = "about "
+	}
+	if copies > 0 {
+		p.notef("%s%s of %s entries have the row and the column of an earlier one: each counts", about,
+			count(copies*int(share)), count(len(e.val)))
+	}
+}

@@ -328,4 +328,10 @@ func TestRatingsNotes(t *testing.T) {
 		strings.Contains(notes, "nothing to learn") {
 		t.Errorf("entries that are there twice: notes %q", notes)
 	}
+	if n := copiesNoted(t, twice.String()); n != "601 of 1,201" {
+		t.Errorf("copies: %s", n)
+	}
+	if n := copiesNoted(t, once.String()); n != "" {
+		t.Errorf("no copies: %s", n)
+	}
 }

@@ -24,6 +24,7 @@
 //	linerows.go    a set of lines with labels
 //	lines.go       these lines
 //	entries.go     triples on the heap, and the numbers of their ids
+//	places.go      sets of ids, and where those of the training data are
 //	source.go      where rows come from
 //	synth.go       synthetic data
 //	synthpairs.go  matrices and graphs

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/data/text"
@@ -33,8 +32,9 @@ type Inputs struct {
 type Piece struct {
 	Batch Batch       // the rows without a gap, scaled as the training data
 	Gaps  []bool      // of each row of the file: it misses a value, and is not in Batch
-	IDs   [][2]uint32 // pairs: of each row the two ids in the file
-	Names [][2]string // pairs: the same as texts, if ids of the training data are texts
+	IDs   [][2]uint32 // pairs: of each row the two ids in the file; 0 for texts
+	Names [][2]string // pairs: the same as the file spells them
+	Heads [2]string   // pairs: the names of the columns of ids
 }
 
 // pieceRows is as many rows as a model takes at once in an evaluation.
@@ -45,6 +45,7 @@ const pieceRows = 256
 // input is awaited. The notes say which rows have gaps, and why.
 func Stream(in Inputs, do func(*Piece) error) (notes []string, err error) {
 	s := &stream{Inputs: in, do: do, idx: []uint32{}}
+	s.heads(nil)
 	if err = s.read(); err == nil {
 		err = s.flush()
 	}
@@ -97,7 +98,11 @@ func (s *stream) read() error {
 	if err != nil {
 		return err
 	}
-	src, err := format.Stream(path, format.NewBudget(s.MaxMemory), s.flush)
+	room := format.NewBudget(s.MaxMemory)
+	if err = s.Places.take(path, room); err != nil {
+		return err
+	}
+	src, err := format.Stream(path, room, s.flush)
 	if err != nil {
 		return err
 	}
@@ -116,6 +121,7 @@ func (s *stream) read() error {
 	case f.Kind == Bytes:
 		return s.bytes(src, f)
 	}
+	s.heads(f.Heads)
 	var row format.Row
 	for {
 		if err := f.Next(&row); err == io.EOF {
@@ -224,15 +230,16 @@ func (s *stream) set(set *Set) error {
 		ids = set.triple()
 	}
 	for part := range slices.Chunk(rows, pieceRows) {
-		p := Piece{Batch: *r.Batch(part), Gaps: make([]bool, len(part))}
-		for _, i := range part {
-			if ids != nil {
-				t := ids(int(i))
-				p.IDs = append(p.IDs, [2]uint32{uint32(t[0]), uint32(t[1])})
+		p := Piece{Batch: *r.Batch(part), Gaps: make([]bool, len(part)), Heads: s.piece.Heads}
+		for n := 0; ids != nil && n < len(part); n++ {
+			i := part[n]
+			t := ids(int(i))
+			p.IDs = append(p.IDs, [2]uint32{uint32(t[0]), uint32(t[1])})
+			names := [2]string{idText(p.IDs[n][0]), idText(p.IDs[n][1])}
+			if set.Columns != nil {
+				names = [2]string{set.Columns[set.Idx[2*i]], set.Columns[set.Idx[2*i+1]]}
 			}
-			if ids != nil && set.Columns != nil {
-				p.Names = append(p.Names, [2]string{set.Columns[set.Idx[2*i]], set.Columns[set.Idx[2*i+1]]})
-			}
+			p.Names = append(p.Names, names)
 		}
 		s.rows += len(part)
 		if err := s.do(&p); err != nil {
@@ -245,33 +252,10 @@ func (s *stream) set(set *Set) error {
 // add appends a row, scaled as the training data.
 func (s *stream) add(row *format.Row) error {
 	switch {
+	case s.Like.Kind == Pairs:
+		return s.pair(row)
 	case row.Gap != "":
 		return s.gap(row.Gap)
-	case s.Like.Kind == Pairs:
-		var names [2]string
-		for k, name := range row.Names {
-			if number, ok := format.PaddedID(name); ok && s.Like.Columns == nil {
-				row.IDs[k], row.Names[k] = number, nil
-			} else if name != nil && s.Like.Columns == nil {
-				return fmt.Errorf("data: %s:%d: %s: the ids of the training data are whole numbers", s.name, row.Line,
-					human.Quote(string(name)))
-			}
-			if names[k] = string(name); name == nil {
-				names[k] = strconv.FormatUint(uint64(row.IDs[k]), 10)
-			}
-		}
-		s.piece.IDs = append(s.piece.IDs, row.IDs)
-		nodes, ok := s.Places.Nodes(row.IDs)
-		if s.Like.Columns != nil {
-			s.piece.Names = append(s.piece.Names, names)
-			nodes, ok = s.Places.named(names)
-		}
-		if !ok {
-			return s.gap(fmt.Sprintf("%s:%d: the training data does not have both %s and %s", s.name, row.Line,
-				human.Name(names[0]), human.Name(names[1])))
-		}
-		s.idx, s.val = append(s.idx, nodes[:]...), append(s.val, ones[:]...)
-		s.ends = append(s.ends, len(s.idx))
 	case row.Idx != nil:
 		s.idx = append(s.idx, row.Idx...)
 		for k, j := range row.Idx {
@@ -284,6 +268,48 @@ func (s *stream) add(row *format.Row) error {
 		}
 	}
 	return s.row(false)
+}
+
+// pair appends a pair, of which the training data may lack an id.
+func (s *stream) pair(row *format.Row) error {
+	var names, spelled [2]string
+	for k, name := range row.Names {
+		if number, ok := format.PaddedID(name); ok && s.Like.Columns == nil {
+			row.IDs[k], name = number, nil
+		}
+		if names[k] = string(name); name == nil {
+			names[k] = idText(row.IDs[k])
+		} else {
+			row.IDs[k] = 0
+		}
+		if spelled[k] = string(row.Cells[k]); row.Cells[k] == nil {
+			spelled[k] = names[k]
+		}
+	}
+	s.piece.IDs, s.piece.Names = append(s.piece.IDs, row.IDs), append(s.piece.Names, spelled)
+	nodes, ok := s.Places.named(names)
+	if row.Gap == "" && !ok {
+		row.Gap = fmt.Sprintf("%s:%d: the training data does not have both %s and %s", s.name, row.Line,
+			human.Name(names[0]), human.Name(names[1]))
+	}
+	if row.Gap != "" {
+		return s.gap(row.Gap)
+	}
+	s.idx, s.val = append(s.idx, nodes[:]...), append(s.val, ones[:]...)
+	s.ends = append(s.ends, len(s.idx))
+	return s.row(false)
+}
+
+// heads names the columns of ids, as the file does or else by what they are.
+func (s *stream) heads(names []string) {
+	own := [2]string{"user", "item"}
+	if len(s.Like.Shape) != 2 {
+		own = [2]string{"source", "target"}
+	}
+	s.piece.Heads = own
+	for k := 0; k < 2 && names != nil; k++ {
+		s.piece.Heads[k] = cmp.Or(names[k], own[k])
+	}
 }
 
 // gap appends a row of which something is missing.

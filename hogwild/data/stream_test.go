@@ -16,8 +16,11 @@ import (
 // streamed is every row that Stream reads, expanded; nil where there is a gap.
 func streamed(t *testing.T, in Inputs) (x [][]float32, notes []string) {
 	t.Helper()
-	in.Places = in.Like.Places()
-	notes, err := Stream(in, func(p *Piece) error {
+	var err error
+	if in.Places, err = in.Like.Places(nil); err != nil {
+		t.Fatal(err)
+	}
+	notes, err = Stream(in, func(p *Piece) error {
 		rows := p.Batch.Rows
 		for _, gap := range p.Gaps {
 			if gap {

@@ -58,7 +58,7 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 		}
 		t.add(&row, f.Texts)
 	}
-	t.Notes = f.Notes
+	t.Notes, t.Read = f.Notes, cmp.Or(f.Read, t.Rows)
 	if f.Dropped > 0 {
 		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped),
 			count(t.Features))

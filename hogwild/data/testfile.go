@@ -13,7 +13,7 @@ import (
 // tested is how to read the test file, nil if it was only found by its name and has no labels, as the files to be
 // predicted of Kaggle's folders: then m, the training data, has a note of it.
 func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*source, error) {
-	if readTest == nil || o.Test != "" || o.TestMemory != nil {
+	if readTest == nil || o.Test != "" || o.TestMemory != nil || m.Kind == Tokens {
 		return readTest
 	}
 	src, err := readTest()
@@ -21,7 +21,10 @@ func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*sour
 		return readTest
 	}
 	what := "labels"
-	if m.Named {
+	switch {
+	case m.Kind == Pairs:
+		what = "values"
+	case m.Named:
 		what = "values of the target " + human.Quote(m.Target)
 	}
 	m.notef("%s has no %s: it is not taken as the test set, but left for predict", src.Path, what)
@@ -49,14 +52,15 @@ func unlabelled(src *format.Source, o Options, like *Meta) bool {
 // firstLike reads a file up to its first row with a label, or the first at all if only inputs are wanted; io.EOF: it
 // has none.
 func firstLike(src *format.Source, o Options, like *Meta, inputs bool) (err error) {
-	known, width := like.known(), like.Features
+	known, width, triples := like.known(), like.Features, like.Kind == Pairs
 	if known.Columns != nil {
 		known.Fill = make([]float32, width) // missing values are no fault here
 	}
-	is := format.Options{Format: o.Format, Like: known, Inputs: inputs, Was: like.Target}
-	if is.Target = cmp.Or(like.Target, o.Target); inputs { // no other column will do
+	is := format.Options{Format: o.Format, Like: known, Inputs: inputs || triples, Was: like.Target, Triples: triples}
+	if is.Target = cmp.Or(like.Target, o.Target); inputs || triples { // no other column will do
 		is.Target = ""
 	}
+	is.Columns, is.Graph = cmp.Or(o.Columns, like.Target), len(like.Shape) != 2
 	var f *format.File
 	switch {
 	case like.Text == nil:
@@ -70,7 +74,10 @@ func firstLike(src *format.Source, o Options, like *Meta, inputs bool) (err erro
 	for row := (format.Row{}); err == nil; {
 		switch err = f.Next(&row); {
 		case err != nil:
-		case like.Text == nil && f.Rows > 0 && f.Features != width:
+		case row.Gap != "":
+			err = src.Errorf("%s", row.Gap)
+		case triples && !inputs && row.Label != row.Label:
+		case !triples && like.Text == nil && f.Rows > 0 && f.Features != width:
 			err = src.Errorf("other features")
 		case inputs || like.Text == nil || row.Text != "":
 			return nil

@@ -40,6 +40,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		return s, err
 	}
 	p.Name = o.Path
+	readTest = o.tested(readTest, &p.Meta)
 	var held, apart *table
 	if readTest == nil && !graph && o.Test != None {
 		if held, err = e.moveOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 }); err != nil {

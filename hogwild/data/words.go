@@ -81,7 +81,7 @@ func (o Options) corpus(c *text.Corpus) (m Meta, err error) {
 	own := *o.Text
 	own.Vocabulary = v
 	m = Meta{Name: o.Path, Format: "text", Features: len(v.Words), Kind: Tokens, Scale: "none", Checksum: c.Checksum(),
-		Seed: o.Seed, Text: &own}
+		Seed: o.Seed, Text: &own, Read: int(c.Words[forTraining] + c.Words[forTesting] + c.Words[forValidating])}
 	for _, n := range v.Counts {
 		m.Rows += int(n)
 	}

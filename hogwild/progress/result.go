@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -35,6 +36,7 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	if res.WallSeconds = r.Position.Wall; res.WallSeconds > 0 {
 		res.WallRate = float64(res.Examples) / res.WallSeconds
 	}
+	res.Rows = rows(&r.Sets)
 	res.FlopsPerExample = model.Flops(r.Model, res.ValuesPerExample)
 	scores(r, res)
 	if o, ok := r.Owner.(device.GPUOwner); ok {
@@ -59,6 +61,21 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	if r.Options.Timing {
 		res.Timing = a.timing(r)
 	}
+}
+
+// rows is what was read for the sets.
+func rows(s *data.Sets) *rundir.Rows {
+	if s.Train.Kind == data.Indices {
+		return nil
+	}
+	n := &rundir.Rows{Read: s.Train.Read, Train: s.Train.Rows, Test: s.Test.Rows}
+	if s.Validation != nil {
+		n.Validation = s.Validation.Rows
+	}
+	if s.Test.Checksum != s.Train.Checksum {
+		n.TestRead = s.Test.Read
+	}
+	return n
 }
 
 // decided writes to the result what was decided for the run.

@@ -93,7 +93,9 @@ func (r *scorer) addScores(e *rundir.EpochResult) error {
 		return err
 	}
 	e.TestLoss = math.NaN()
-	if sum.N > 0 && (r.Judge.Name == "validation" || !score.NoPairs(sum, r.Judge.Set)) {
+	if score.NoPairs(sum, r.Judge.Set) {
+		e.Judge(rundir.Scores{Set: r.Judge.Name, Loss: math.NaN()})
+	} else if sum.N > 0 {
 		e.Judge(score.Of(r.Judge.Name, sum, len(r.Judge.Set.Classes) > 0 && r.Scorer == nil))
 		err = r.overflown(e)
 	}

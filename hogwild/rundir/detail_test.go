@@ -81,6 +81,51 @@ func TestManyClasses(t *testing.T) {
 }
 
 // TestDetailByNumPy: figures of random predictions are what NumPy computes of them.
+// TestLongNames: different names stay different in tables, whole up to 40 letters; JSON has them whole.
+func TestLongNames(t *testing.T) {
+	long := "Iris setosa, of the northern provinces in spring, "
+	for name, c := range map[string]struct {
+		classes, want []string
+		matrix        bool
+	}{
+		"whole": {[]string{"gradient boosting, 200 trees, depth 4", "gradient boosting, 200 trees, depth 6"},
+			[]string{"gradient boosting, 200 trees, depth 4 ", "gradient boosting, 200 trees, depth 6 "}, false},
+		"whole beside the matrix": {[]string{"Iris versicolor, 1", "b", "c"}, []string{"Iris versicolor, 1 "}, true},
+		"cut in the middle": {[]string{long + "first sample", long + "second sample"},
+			[]string{"Iris setosa, of the...ring, first sample ", "Iris setosa, of the...ing, second sample "}, false},
+		"cut the same": {[]string{"a" + long + long, "a" + long + "other" + long},
+			[]string{"in spring, ", "...#2 "}, false},
+		"short beside the matrix": {[]string{strings.Repeat("Ä", 60), "b"},
+			[]string{strings.Repeat("Ä", 7) + "...ÄÄÄÄÄÄ "}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var y []float32
+			for i := range 12 {
+				y = append(y, float32(i%len(c.classes)))
+			}
+			d := DetailOf(c.classes, y, y)
+			text := d.Text(20)
+			seen := map[string]bool{}
+			for i, line := range strings.Split(strings.TrimSpace(text), "\n")[2:] {
+				name, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+				if i < len(c.want) && !strings.Contains(line, c.want[i]) || seen[name] {
+					t.Errorf("%q: want %q", line, c.want)
+				}
+				seen[name] = true
+			}
+			if len(seen) != len(c.classes) || strings.Contains(text, "confusion") != c.matrix ||
+				human.Widest(text) > textWidth {
+				t.Errorf("%s", text)
+			}
+			for i, name := range c.classes {
+				if d.Classes[i].Class != name {
+					t.Errorf("JSON has %q", d.Classes[i].Class)
+				}
+			}
+		})
+	}
+}
+
 func TestDetailByNumPy(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var y, predicted, values, guesses []float32

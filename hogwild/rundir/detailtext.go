@@ -12,7 +12,8 @@ import (
 
 const (
 	textWidth   = 80 // columns that tables of classes may take
-	longestName = 16
+	longestName = 40
+	shortName   = 16 // at most, where the confusion matrix would not fit else
 	worst       = 3
 )
 
@@ -27,11 +28,12 @@ func (d *Detail) Text(listed int) string {
 	case len(d.Classes) > listed:
 		return d.worst()
 	}
-	table := d.table(true)
-	if human.Widest(table) > textWidth {
-		return d.table(false)
+	for _, longest := range []int{longestName, shortName} {
+		if table := d.table(true, longest); human.Widest(table) <= textWidth {
+			return table
+		}
 	}
-	return table
+	return d.table(false, longestName)
 }
 
 // unevenFrom is the share of the largest class from which accuracy alone says little.
@@ -77,17 +79,15 @@ func (r *Residuals) text() string {
 }
 
 // table is a line for each class, with a column for each class that it was taken for, or not.
-func (d *Detail) table(matrix bool) string {
+func (d *Detail) table(matrix bool, longest int) string {
 	matrix = matrix && d.Confusion != nil
-	head := []string{"class"}
+	head, names := []string{"class"}, d.names(longest)
 	if matrix {
-		for _, c := range d.Classes {
-			head = append(head, cut(c.Class))
-		}
+		head = append(head, names...)
 	}
 	rows := [][]string{append(head, "precision", "recall", "F1", "rows")}
 	for i, c := range d.Classes {
-		row := []string{cut(c.Class)}
+		row := []string{names[i]}
 		if matrix {
 			for _, n := range d.Confusion[i] {
 				row = append(row, fmt.Sprint(n))
@@ -105,22 +105,34 @@ func (d *Detail) table(matrix bool) string {
 
 // worst names the classes with the lowest F1.
 func (d *Detail) worst() string {
-	order := slices.Clone(d.Classes)
-	slices.SortStableFunc(order, func(a, b ClassFigures) int { return cmp.Compare(a.F1, b.F1) })
+	var order []int
+	for i := range d.Classes {
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d.Classes[a].F1, d.Classes[b].F1) })
 	var words []string
-	for _, c := range order[:worst] {
-		words = append(words, fmt.Sprintf("%s (%s)", cut(c.Class), percent(c.F1)))
+	for _, i := range order[:worst] {
+		words = append(words, fmt.Sprintf("%s (%s)", d.names(longestName)[i], percent(d.Classes[i].F1)))
 	}
 	return fmt.Sprintf("classes     %d, lowest F1: %s\n", len(d.Classes), strings.Join(words, ", "))
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// cut is a name, in one line and without its end if it is long.
-func cut(name string) string {
-	name = human.Name(name)
-	if r := []rune(name); len(r) > longestName {
-		return string(r[:longestName-3]) + "..."
+// names are those of the classes, in one line each and without their middle if they are longer than so many letters.
+// What would be called the same has its number.
+func (d *Detail) names(longest int) (names []string) {
+	taken := map[string]bool{}
+	for i, c := range d.Classes {
+		name := human.Name(c.Class)
+		if r, end := []rune(name), (longest-3)/2; len(r) > longest {
+			if name = string(r[:longest-3-end]) + "..." + string(r[len(r)-end:]); taken[name] {
+				number := fmt.Sprintf("...#%d", i+1)
+				name = string(r[:longest-len(number)]) + number
+			}
+		}
+		taken[name] = true
+		names = append(names, name)
 	}
-	return name
+	return names
 }

@@ -90,6 +90,7 @@ type Result struct {
 	// tensors that received no gradient in the first epoch
 	Unused []string `json:"unused,omitempty"`
 
+	Rows  *Rows    `json:"rows,omitempty"`  // nil: only the program has any
 	Notes []string `json:"notes,omitempty"` // what was done to the data, and what the device has to say
 	// why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy, stop after
 	Stopped string        `json:"stopped,omitempty"`
@@ -108,6 +109,30 @@ const (
 	StoppedDiverged    = "diverged"
 	StoppedFailed      = "failed"
 )
+
+// Rows is how many rows, entries, lines or words were read, and what for. Which were left out, the Notes say.
+type Rows struct {
+	Read       int `json:"read,omitempty"` // of the file of training data; 0: they were generated
+	Train      int `json:"train"`
+	Validation int `json:"validation,omitempty"`
+	Test       int `json:"test"`
+	TestRead   int `json:"test_read,omitempty"` // of a file of its own
+}
+
+// text is the counts in a line.
+func (r *Rows) text(unit string) string {
+	if r == nil || r.Read == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s %s: %s to train on, ", human.Count(int64(r.Read)), unit, human.Count(int64(r.Train)))
+	if r.Validation > 0 {
+		text += human.Count(int64(r.Validation)) + " to validate, "
+	}
+	if text += human.Count(int64(r.Test)); r.TestRead > 0 {
+		text += fmt.Sprintf(" of the %s of its own file", human.Count(int64(r.TestRead)))
+	}
+	return text + " to test"
+}
 
 // Share is what of a run's examples the workers of a device have trained.
 type Share struct {

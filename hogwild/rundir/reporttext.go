@@ -81,6 +81,7 @@ func (r Result) WriteText(w io.Writer) error {
 	known("rate", r.Rate)
 	r.lossRows(row)
 	list("events", r.Events)
+	known("read", r.Rows.text(r.unit()))
 	list("notes", r.Notes)
 	list("timing", r.Timing)
 	known("warning", r.Warning)
@@ -152,6 +153,10 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	} else if r.Examples > 0 {
 		row("train loss", "%s", human.Loss(r.TrainLoss))
 	}
+	words := strings.HasPrefix(r.Model, "word2vec")
+	if v.ValidationLoss != nil && math.IsNaN(*v.ValidationLoss) && words {
+		row("validation", NoPairs)
+	}
 	names := slices.Sorted(maps.Keys(r.TrainMetrics))
 	if m := r.TrainMetrics; slices.Contains(names, control.VirtualTime) {
 		row("clock", "virtual time %.6g: %s gradients, %s applied, %s dropped", m[control.VirtualTime],
@@ -167,7 +172,7 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 		row("test loss", "not evaluated: the run was %s", r.Stopped)
 	case v.ValidationLoss == nil && math.IsNaN(r.TestLoss) && r.Model == model.ProgramName && r.Stopped == "":
 		row("test loss", "not evaluated: the program has no test data, or no function marked @job.evaluate")
-	case math.IsNaN(r.TestLoss) && !math.IsNaN(r.TrainLoss) && strings.HasPrefix(r.Model, "word2vec"):
+	case math.IsNaN(r.TestLoss) && !math.IsNaN(r.TrainLoss) && words:
 		row("test loss", NoPairs)
 	case v.ValidationLoss == nil:
 		row("test loss", "%s", human.Loss(r.TestLoss))

@@ -11,7 +11,7 @@ import (
 )
 
 // NoPairs is said in the place of a loss of words that does not exist.
-const NoPairs = "no pairs: no two words of a line are left after subsampling; name a larger test set with --test"
+const NoPairs = "no pairs: no two words of a line are left after subsampling; name a larger set"
 
 // Tested is how well a run's test set is predicted: Scores by the names that files have for them.
 type Tested struct {

@@ -28,14 +28,15 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 // EvalAs is Eval of weights that another program has saved. If the description names a model, but no training data, the
 // data count as such.
 func EvalAs(path string, d Description, dataPath, format, target string) (EvalResult, error) {
-	return EvalTop(path, d, dataPath, format, target, 0)
+	return EvalTop(path, d, data.Options{Path: dataPath, Format: format, Target: target}, 0)
 }
 
-// EvalTop is EvalAs with precision and recall among so many of the most probable classes; 0: without.
-func EvalTop(path string, d Description, dataPath, format, target string, top int) (EvalResult, error) {
-	r := EvalResult{Weights: path, Data: dataPath}
+// EvalTop is EvalAs of a Path with a Format, a Target or Columns, and with precision and recall among so many of the
+// most probable classes; 0: without.
+func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, error) {
+	r := EvalResult{Weights: path, Data: in.Path}
 	if d.Model != "" && d.Train == "" {
-		d.Train, d.Format, d.Target = dataPath, format, target
+		d.Train, d.Format, d.Target = in.Path, in.Format, in.Target
 	}
 	s, err := OpenAs(path, d)
 	if err != nil {
@@ -47,12 +48,12 @@ func EvalTop(path string, d Description, dataPath, format, target string, top in
 			"name the run's folder, if you trust it", path, s.config.Program)
 	}
 	var set *data.Set
-	if dataPath == "" {
+	if in.Path == "" {
 		r.Data, r.own = s.config.Data, true
 		set, err = s.testRows(s.path)
 	} else {
-		if set, err = data.LoadLike(dataPath, format, target, s.meta); err == nil {
-			err = config.CheckData(dataPath, format, target, &set.Meta)
+		if set, err = in.Like(&s.meta); err == nil {
+			err = config.CheckData(in, &set.Meta)
 		}
 	}
 	if err != nil {

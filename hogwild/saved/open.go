@@ -6,6 +6,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/loops"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -49,15 +50,16 @@ func OpenAs(path string, d Description) (*Saved, error) {
 
 // opened returns the model of a file of this program.
 func opened(f *rundir.Saved, path string) (*Saved, error) {
-	s := &Saved{path: path, name: f.Job.Asked.Model, meta: f.Meta, config: f.Job.Asked, places: f.Meta.Places()}
+	s := &Saved{path: path, name: f.Job.Asked.Model, meta: f.Meta, config: f.Job.Asked}
 	options := f.Job.Asked.ModelOptions()
 	spec, err1 := model.Resolve(options, f.Meta)
 	s.loss = spec.Loss
-	var err2, err3 error
+	var err2, err3, err4 error
 	if s.model, err2 = model.New(options, f.Meta); err2 == nil {
 		s.w, err3 = f.Weights(s.model.Params())
 	}
-	if err := errors.Join(err1, err2, err3); err != nil {
+	s.places, err4 = s.meta.Places(format.NewBudget(0))
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, config.Usage("%s: %w", path, err)
 	}
 	return s, nil
@@ -95,6 +97,9 @@ func described(f *rundir.Weights, d Description) (*Saved, error) {
 		return nil, err
 	}
 	s := &Saved{path: f.Path, name: spec.Name, loss: spec.Loss, model: m, w: make([]float32, model.Size(m.Params())),
-		meta: meta, config: c, places: meta.Places()}
+		meta: meta, config: c}
+	if s.places, err = meta.Places(format.NewBudget(0)); err != nil {
+		return nil, err
+	}
 	return s, fit.Into(m.Params(), s.w)
 }

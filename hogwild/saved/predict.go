@@ -34,8 +34,9 @@ type Tensor struct {
 type Predictions struct {
 	Values        []float32   // the number of its class, or a value; NaN where the row misses an input
 	Probabilities []float32   // of each class, row after row; nil unless asked for
-	IDs           [][2]uint32 // pairs: the row and the column of each value
-	Names         [][2]string // the same as texts, if ids of the training data are texts
+	IDs           [][2]uint32 // pairs: the row and the column of each value; 0 for texts
+	Names         [][2]string // the same as the file spells them
+	Heads         [2]string   // pairs: the names of the columns of ids
 }
 
 // Model returns the name of the model.
@@ -120,6 +121,9 @@ func (s *Saved) PredictFile(in data.Inputs, probabilities bool,
 	if err := s.CheckPredict(probabilities); err != nil {
 		return nil, err
 	}
+	if err := config.CheckData(data.Options{Path: in.Path, Columns: in.Columns}, &s.meta); err != nil {
+		return nil, err
+	}
 	var failed error
 	in.Like, in.Was = s.meta, cmp.Or(s.config.Target, s.meta.Target)
 	in.Places = s.places
@@ -159,7 +163,7 @@ func (s *Saved) CheckPredict(probabilities bool) error {
 // predict returns the predictions of a piece; NaN fills its gaps.
 func (s *Saved) predict(p *data.Piece, probabilities bool) *Predictions {
 	out := &Predictions{Values: make([]float32, 0, len(p.Gaps)), IDs: slices.Clone(p.IDs),
-		Names: slices.Clone(p.Names)}
+		Names: slices.Clone(p.Names), Heads: p.Heads}
 	var got, probable []float32
 	if len(p.Batch.Rows) > 0 {
 		got = s.model.(model.Predictor).Predict(s.w, &p.Batch, nil)

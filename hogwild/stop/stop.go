@@ -102,13 +102,11 @@ func checkPatience(c *config.Config, history []rundir.EpochResult) error {
 // impatient returns, once patience is over, since when the validation loss has not improved, and how many epochs that
 // are. All that it needs is the history, which a snapshot has.
 func impatient(history []rundir.EpochResult, patience int) (why string, epochs int) {
-	if patience == 0 || len(history) == 0 {
+	best := rundir.Best(history)
+	if patience == 0 || best == nil { // of words without pairs there is no loss
 		return "", 0
 	}
-	since := 0
-	if best := rundir.Best(history); best != nil {
-		since = best.Epoch
-	}
+	since := best.Epoch
 	if epochs = history[len(history)-1].Epoch - since; epochs < patience {
 		return "", epochs
 	}

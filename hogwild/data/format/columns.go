@@ -92,7 +92,7 @@ func (l *roles) columnsOf(s *Source, o Options, rows [][][]byte, width int) erro
 	found, free := l.known()
 	l.header = found[0] >= 0 && found[1] >= 0 || len(rows) > 1 && areNames(rows)
 	if o.Columns != "" {
-		named, err := l.asked(o.Columns, width)
+		named, err := l.asked(o, width)
 		if err == nil {
 			l.header = l.header || named
 			return nil
@@ -215,8 +215,8 @@ func (l *roles) flag() string {
 }
 
 // asked sets the columns as the user names them, by name or number. Values may be left out.
-func (l *roles) asked(columns string, width int) (named bool, err error) {
-	r := csv.NewReader(strings.NewReader(columns))
+func (l *roles) asked(o Options, width int) (named bool, err error) {
+	r := csv.NewReader(strings.NewReader(o.Columns))
 	r.LazyQuotes = true
 	cells, err := r.Read()
 	at := [3]int{-1, -1, -1}
@@ -232,7 +232,7 @@ func (l *roles) asked(columns string, width int) (named bool, err error) {
 		if n, failed := strconv.Atoi(name); j < 0 && failed == nil && n >= 1 && n <= width {
 			j = n - 1
 		}
-		if j < 0 && k < 2 {
+		if j < 0 && (k < 2 || !o.Inputs) {
 			return false, fmt.Errorf("no column %s; the first line has %s", human.Quote(name), Some(l.names))
 		}
 		at[k] = j

@@ -127,6 +127,9 @@ func (r *csvRows) learn() error {
 			return j == y || slices.ContainsFunc(features, func(x feature) bool { return x.column == j && !x.oneHot })
 		})
 	}
+	if err == nil && like == nil && o.Target == "" {
+		r.noteRatings()
+	}
 	if err == nil && len(features) == 0 && like == nil {
 		err = r.refuse(r.Errorf("no column to learn %s from%s; free text must become numbers first, such as word "+
 			"counts in a LIBSVM file", human.Quote(r.Target), Because(r.Notes)))
@@ -260,6 +263,7 @@ func (r *csvRows) end() error {
 		return nil
 	}
 	in, left := r.in, r.all-r.given
+	r.Read = r.all
 	switch {
 	case r.o.Inputs:
 		r.Notes = in.notes(r.all)

@@ -60,6 +60,32 @@ func (t *table) features(y int) ([]feature, error) {
 	return features, nil
 }
 
+// noteRatings notes that a table may be ratings, which nobody has said: two columns of ids that come again and one of
+// few different numbers, perhaps beside a time.
+func (t *table) noteRatings() {
+	var ids, values []string // of n cells with n/2 ids or less the first comes again after sqrt(n) of them, or about
+	for j := range t.columns {
+		c := &t.columns[j]
+		k, cells := len(c.distinct), c.numbers+c.texts
+		seconds := c.texts == 0 && !c.fractions &&
+			(c.start > 5e8 && c.start < 3e9 || c.start > 5e11 && c.start < 3e12) // or thousandths
+		switch {
+		case seconds || c.order != "" || c.unnamed || c.isID(cells):
+		case c.texts == 0 && k > 1 && k <= FewClasses:
+			values = append(values, "value="+c.name)
+		case !c.fractions && k > FewClasses && (k > MaxTexts || 2*k <= cells) && c.repeats > 0 &&
+			c.repeats*c.repeats <= 2*cells:
+			ids = append(ids, [...]string{"user=", "item="}[len(ids)%2]+c.name)
+		default:
+			return
+		}
+	}
+	if len(ids) == 2 && len(values) == 1 {
+		t.notef("if its rows are ratings of items by users, or counts of them, say so: --columns %s",
+			human.ShellWord(csvLine(append(ids, values...))))
+	}
+}
+
 // dateFeatures are the features of a column of dates: its year, a number, and 1 for the month, the day of the
 // week and, if there are times, the hour.
 func dateFeatures(column int, timed bool) []feature {

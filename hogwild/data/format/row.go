@@ -1,6 +1,7 @@
 package format
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
 	"slices"
@@ -58,6 +59,7 @@ type File struct {
 	Next func(*Row) error // reads the next row; behind the last io.EOF
 
 	Rows, Values int      // at most, of a file that is there
+	Heads        []string // of triples: the names of their columns, "" of a column without; two where all values are 1
 	Bytes        []uint8  // the inputs of all rows, if they are bytes, and lie in the file one row behind the other
 	Shape        []int    // of an image
 	Classes      []string // the labels, if the format says which there are
@@ -68,6 +70,7 @@ type File struct {
 	Labels string // what messages call the labels: labels, or target "price" (the last column; ...)
 
 	// Behind the last row these are complete, as are the features of LIBSVM's training data.
+	Read    int      // rows of the file, those that were left out too; 0: all that it gave
 	Notes   []string // what was done that the user should know
 	Dropped int      // values of features that the training data does not have
 }
@@ -85,7 +88,8 @@ type Row struct {
 	Bytes []uint8   // inputs that are bytes, instead of Val
 	IDs   [2]uint32 // of a triple
 	Names [2][]byte // ids that are no plain numbers, as texts; else nil
-	Label float64   // or the value of a triple
+	Cells [2][]byte // with Options.Inputs: the ids as the file spells them; nil in an array
+	Label float64   // or the value of a triple; with Options.Inputs NaN where there is none
 	Text  string    // the label, where labels are texts
 	Gap   string    // with Options.Inputs: which value is missing; "" if none is
 }
@@ -127,6 +131,15 @@ func Some(names []string) string {
 		list += fmt.Sprintf(" and %s more", count(len(names)-len(shown)))
 	}
 	return list
+}
+
+// csvLine is how cells stand between commas.
+func csvLine(cells []string) string {
+	var b strings.Builder
+	w := csv.NewWriter(&b)
+	_ = w.Write(cells) // to memory
+	w.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // Because is the last note, behind a semicolon.

@@ -2,9 +2,11 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"hogwild/internal/human"
@@ -41,6 +43,16 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 		return nil, err
 	}
 	f := &File{Known: Known{Format: "ratings", Kind: Pairs, Target: p.columns}, Next: p.next}
+	f.Heads = make([]string, 2, 3)
+	if p.at[2] >= 0 {
+		f.Heads = f.Heads[:3]
+	}
+	for k := range f.Heads {
+		if j := p.at[k]; p.header && j < len(p.names) {
+			f.Heads[k] = p.names[j]
+		}
+	}
+	f.Target = cmp.Or(f.Target, p.byName(f.Heads))
 	p.file = f
 	if s.rest == nil {
 		f.Rows = lineCount(s.Text)
@@ -49,6 +61,18 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 		}
 	}
 	return f, nil
+}
+
+// byName is what finds the same columns in other files: Options.Columns. It is "" if some have no name of their own.
+func (p *triples) byName(heads []string) string {
+	var cells []string
+	for k, name := range heads {
+		if name == "" || slices.Index(p.names, name) != p.at[k] {
+			return ""
+		}
+		cells = append(cells, parts[k][0]+"="+name)
+	}
+	return csvLine(cells)
 }
 
 // next reads the next line that is no comment, behind that of names.
@@ -63,6 +87,7 @@ func (p *triples) next(row *Row) error {
 			line, err = p.content()
 		}
 	}
+	p.file.Read = p.stored
 	if err == io.EOF && p.passed > 0 {
 		p.file.notef("passed over %s between the entries: blank, or comments behind #", human.Plural(p.passed, "line"))
 		p.passed = 0
@@ -77,9 +102,12 @@ func (p *triples) next(row *Row) error {
 	if p.cells, err = p.split(line, p.cells[:0], p.last+1); err != nil {
 		return p.fail(p.start, "%v", err)
 	}
-	row.Line = p.line
+	row.Line, row.Gap = p.line, ""
 	for k := range row.IDs {
-		if err := p.id(row, k); err != nil {
+		row.Cells[k] = p.cell(k)
+		if err := p.id(row, k); err != nil && p.o.Inputs {
+			row.IDs[k], row.Names[k], row.Gap = 0, []byte{}, strings.TrimPrefix(err.Error(), "data: ")
+		} else if err != nil {
 			return err
 		}
 		if id := row.IDs[k]; p.sizes != nil && (row.Names[k] != nil || id < 1 || int(id) > p.sizes[k]) {
@@ -89,6 +117,8 @@ func (p *triples) next(row *Row) error {
 	}
 	if !p.o.Inputs {
 		row.Label, err = p.value()
+	} else if row.Label = 0; isMissing(p.cell(2)) {
+		row.Label = math.NaN()
 	}
 	if p.stored++; p.symmetric && row.IDs[0] != row.IDs[1] {
 		p.twin = Row{Line: row.Line, IDs: [2]uint32{row.IDs[1], row.IDs[0]}, Label: row.Label}
@@ -262,8 +292,8 @@ func openTripleArray(s *Source, inputs bool) (*File, error) {
 			}
 			row.IDs[c] = uint32(v)
 		}
-		if !inputs {
-			if row.Label = a.at(d*i + 2); !finite(row.Label) {
+		if row.Label = math.NaN(); d > 2 {
+			if row.Label = a.at(d*i + 2); !finite(row.Label) && !inputs {
 				return s.Errorf("row %d: value %g: want a finite number, at most 3.4e38", i+1, row.Label)
 			}
 		}
