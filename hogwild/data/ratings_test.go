@@ -146,10 +146,12 @@ func TestRatingsErrors(t *testing.T) {
 		"1,2,3\n1,2\n":                                "the value is missing",
 		"1,2,3\n1,2,3_0\n":                            "m:2:5",
 		"1,2,3\n1,2,0x1p4\n":                          "m:2:5",
-		"1,2,3\n4,5,6\n1,\"2,3\n":                     "never closed",
+		"1,2,3\n4,5,6\n1,\"2,3\n":                     "m:3:8: extraneous or missing",
 		"1,2,3\n4,5,6\n\"1\"0,2,3\n":                  "double the quotes",
-		"1;2;3\n1;2;1,234\n":                          "m:2:5: value \"1,234\": decimals, or groups of thousands?",
-		"1;2;3,5\n1;2;1.234\n":                        "groups of thousands",
+		"1;2;3\n1;2;1,234\n":                          "m: column \"3\": 1,234 may be 1.234 or 1234, as far as",
+		"user,item,rating\n1,2,\"3,5\"\n3,4,4.5\n":    "m: column \"rating\": some of its numbers have decimal",
+		"1,2,3\n1,2,None\n":                           "m:2:5: \"None\": the value is missing",
+		"1,2,3\n4,5,6\n<NA>,2,3\n":                    "m:3:1: \"<NA>\": the user is missing",
 		"user,item,rating\nuser,item,rating\n1,2,3\n": "m:2:11: value \"rating\"",
 		"a,b,c\n1,2,3\n4,5,6\n":                       "--columns user=a,item=b,value=c",
 		"user,user_id,rating\n1,2,3\n4,5,6\n":         "not clear",
@@ -253,6 +255,15 @@ func TestRatingsAsFound(t *testing.T) {
 		"general":             {lines("%%MatrixMarket matrix coordinate Real General\n%\n20 200 5\n", "U I V\n"), ""},
 		"a comma at the end":  {lines("user,item,rating\n", "U,I,V,\n"), ""},
 		"a title before tabs": {lines("", "U\tI\tV\t1, 2; 3: 4\n"), ""},
+		"quotes in a title":   {lines("", "U,I,V,5'4\" tall\n"), ""},
+		"lines in quotes":     {lines("user,item,rating,review\n", "U,I,V,\"good,\nnot \"\"bad\"\"\"\n"), ""},
+		"blanks at quotes":    {lines("", "\"U\" ; \"I\";  \"V\"\n"), ""},
+		"double colons":       {lines("", "U::I::V::12:30:0N\n"), ""},
+		"colons":              {lines("", "U:I:V\n"), ""},
+		"uneven blanks":       {lines("", "  U \tI   V # rated\r\n"), ""},
+		"Excel's separator":   {lines("\ufeffsep=;\r\nuser;item;rating\r\n", "U;I;C\r\n"), ""},
+		"R's with commas":     {lines("\"user\",\"item\",\"rating\"\n", "\"N\",U,I,V\n"), ""},
+		"ends with bars":      {lines("user|item|rating|\n", "U|I|V|\n"), ""},
 	} {
 		train, test := mustLoad(t, Options{Path: file(t, "", "m", c.text), Task: "triples", Columns: c.columns,
 			Seed: 1})
@@ -327,5 +338,41 @@ func TestRatingsNotes(t *testing.T) {
 		!strings.Contains(notes, "passed over 2 lines between the entries") ||
 		strings.Contains(notes, "nothing to learn") {
 		t.Errorf("entries that are there twice: notes %q", notes)
+	}
+}
+
+// TestRatingsMarks: commas and points in values are read by all of them, as in tables, and other files as the training
+// data was.
+func TestRatingsMarks(t *testing.T) {
+	many := strings.Repeat("1\t1\t5\n", 200)
+	for text, want := range map[string][]string{
+		"1\t2\t500\n3\t4\t1,234\n5\t6\t700\n":                   {"1 2 500", "3 4 1234", "5 6 700"},
+		"1\t2\t1,234,567\n3\t4\t1,234.5\n5\t6\t7\n":             {"1 2 1.234567e+06", "3 4 1234.5", "5 6 7"},
+		"1;2;3,5\n3;4;1.234\n5;6;7\n":                           {"1 2 3.5", "3 4 1234", "5 6 7"},
+		"a;2;1.234.567,5\nb;4;2\nc;6;-7,25\n":                   {"a 2 1.2345675e+06", "b 4 2", "c 6 -7.25"},
+		"1,2,\"12,345\"\n3,4,500\n5,6,600\n":                    {"1 2 12345", "3 4 500", "5 6 600"},
+		"1 2 1.234\n3 4 2.5\n5 6 7\n":                           {"1 2 1.234", "3 4 2.5", "5 6 7"},
+		many + "2\t3\t12,345\n4\t5\t700\n":                      {"2 3 12345", "4 5 700"},
+		"user\titem\tprice\n" + many + "2\t3\t0,5\n4\t5\t700\n": {"2 3 0.5", "4 5 700"},
+	} {
+		columns := ""
+		if strings.HasPrefix(text, "user") {
+			columns = "user=user,item=item,value=price"
+		}
+		train, test := mustLoad(t, Options{Path: file(t, "", "m", text), Task: "triples", Columns: columns, Seed: 1})
+		got := slices.DeleteFunc(entriesOf(train, test), func(line string) bool { return line == "1 1 5" })
+		if !slices.Equal(got, want) {
+			t.Errorf("%.40q: %q, want %q", text, got, want)
+		}
+		if text[0] == 'u' {
+			s, err := LoadLike(file(t, "", "n", "user\titem\tprice\n2\t3\t1.234\n"), "", "", train.Meta)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if s.Y[0] != 1234 {
+				t.Errorf("1.234 in other data is %g, want 1234, as training has decimal commas", s.Y[0])
+			}
+		}
 	}
 }

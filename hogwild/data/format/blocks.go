@@ -23,6 +23,9 @@ type block struct {
 	given            []Row     // rows to be learned from, or to be predicted, without
 	val              []float32 // their inputs
 	holes, unseen    []int     // see inputs
+	entries          []entry   // of triples
+	names            [][]byte  // their ids that are no plain numbers
+	kept             []byte    // the letters of these
 }
 
 // blocks cuts a table into blocks, which do not depend on the machine, and has as many goroutines as there are
@@ -105,6 +108,7 @@ func (q *blocks) next() *block {
 // start has a goroutine read a block.
 func (q *blocks) start(b *block) {
 	b.given, b.val, b.rows, b.unlabelled = b.given[:0], b.val[:0], 0, 0
+	b.entries, b.names, b.kept = b.entries[:0], b.names[:0], b.kept[:0]
 	b.holes, b.unseen = resized(b.holes, q.width), resized(b.unseen, q.width)
 	q.begin(b)
 	q.ahead = append(q.ahead, b)
@@ -193,7 +197,7 @@ func (q *blocks) record(b *block) *block {
 			return nil
 		case err != nil && err != io.EOF && b.end <= mostRow:
 			b.err = q.failed(err)
-		case err == nil && quotes%2 > 0 && b.end <= mostRow && (n%2 == 0 || b.split() || b.open):
+		case err == nil && quotes%2 > 0 && b.end <= mostRow && (n%2 == 0 || b.split() && !q.o.Triples || b.open):
 			continue
 		}
 		b.pos, b.line = 0, q.line

@@ -288,10 +288,12 @@ func (t *table) names() []string {
 }
 
 // areNumbers says whether more cells of a column are numbers, with whatever marks, than texts.
-func (c *column) areNumbers() bool {
+func (c *column) areNumbers() bool { return c.numbers+c.marked() > c.texts-c.marked() }
+
+// marked is how many cells are numbers with marks, which see takes for texts.
+func (c *column) marked() int {
 	n := &c.marks.n
-	marked := n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
-	return c.numbers+marked > c.texts-marked
+	return n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
 }
 
 // stray is an error if column j has texts among more numbers than texts: as texts the

@@ -62,7 +62,8 @@ func (r *csvRows) known() error {
 	if err != nil {
 		return err
 	}
-	r.sampleMarks()
+	r.seeHead(r.header)
+	r.findMarks()
 	err = r.checkDoubts(func(j int) bool {
 		return slices.ContainsFunc(features, func(x feature) bool { return x.column == j && !x.oneHot })
 	})
@@ -144,14 +145,6 @@ func (r *csvRows) learn() error {
 // describe says what the features are.
 func (r *csvRows) describe(features []feature) {
 	r.Features = len(features)
-	for j, is := range r.marks {
-		if is != "" {
-			if r.Marks == nil {
-				r.Marks = map[string]string{}
-			}
-			r.Marks[r.columns[j].name] = is
-		}
-	}
 	var last feature
 	group := int32(0)
 	for _, x := range features {
