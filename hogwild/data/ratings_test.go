@@ -376,3 +376,30 @@ func TestRatingsMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestLineOfSizes: a line of nodes and edges above these is none; one that promises others is refused if it is sure.
+func TestLineOfSizes(t *testing.T) {
+	for text, want := range map[string][]string{
+		"# rudy\n4 3\n1 2 1\n2 3 -1\n4 1 1\n": {"1 2 1", "1 4 1", "2 3 -1"},
+		"4 3\r\n1 2\r\n2 3\r\n4 1\r\n":        {"1 2 1", "1 4 1", "2 3 1"},
+		"4;3\n0;2;2,5\n2;3;1\n3;1;1\n":        {"0 2 2.5", "1 3 1", "2 3 1"},
+		"4 2\n1 2\n2 3\n4 1\n":                {"1 2 1", "1 4 1", "2 3 1", "2 4 1"}, // an edge: three lines follow
+		"3 4\n1 2\n2 3\n4 1\n1 3\n":           {"1 2 1", "1 3 1", "1 4 1", "2 3 1", "3 4 1"},
+		"1 2\n2 3 5\n3 1 6\n":                 {"1 2 1", "1 3 6", "2 3 5"},
+		"4 3\n1 2 1\n2 3\n4 1 1\n":            {"1 2 1", "1 4 1", "2 3 1", "3 4 1"},
+	} {
+		graph, _ := mustLoad(t, Options{Path: file(t, "", "g", text), Task: "edges", Seed: 1})
+		got := entriesOf(graph)
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+		if said := strings.Contains(strings.Join(graph.Notes, "\n"), "numbers of nodes and edges"); said != (len(want) == 3 &&
+			text[:3] != "1 2") {
+			t.Errorf("%q: notes %q", text, graph.Notes)
+		}
+	}
+	_, _, err := Load(Options{Path: file(t, "", "g", "4 5\n1 2 1\n2 3 -1\n4 1 1\n"), Task: "edges", Seed: 1})
+	if err == nil || !strings.Contains(err.Error(), "3 entries, and the line of sizes promises 5") {
+		t.Errorf("five edges promised: error %v", err)
+	}
+}

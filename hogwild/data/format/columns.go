@@ -46,6 +46,7 @@ func (p *triples) find() error {
 	if err != nil || p.o.Inputs {
 		return err
 	}
+	p.findSizes()
 	return p.findValues()
 }
 
@@ -230,8 +231,34 @@ func (p *triples) findValues() (err error) {
 			c.marks = marks{}
 		}
 	}
-	p.Notes = p.findMarks()
+	p.Notes = append(p.Notes, p.findMarks()...)
 	return p.checkDoubts(func(i int) bool { return i == j })
+}
+
+// findSizes takes a first line for the numbers of nodes and edges, as rudy writes it, if no node has a larger number,
+// and it has two numbers above three, or as many edges follow.
+func (p *triples) findSizes() {
+	sizes := wholes(p.first)
+	if len(sizes) != 2 || p.header || !p.o.Graph {
+		return
+	}
+	b, edges, weights := p.cut().take(len(p.Text)), 0, 0
+	for b.next() == nil {
+		for _, x := range b.row[:min(len(b.row), 2)] {
+			if id, ok := plainID(x.text); b.at > p.skipped+1 && (!ok || int(id) > sizes[0]) {
+				return
+			}
+		}
+		edges++
+		if len(b.row) > 2 {
+			weights++
+		}
+	}
+	if edges--; edges > 0 && weights == edges || weights == 0 && edges == sizes[1] {
+		p.header, p.sizes = true, sizes
+		p.notef("the first line, %s, is taken for the numbers of nodes and edges", strings.Join(p.first, " "))
+		p.first = nil
+	}
 }
 
 // isMatrixMarket reports whether the file begins with the banner of that format.
