@@ -252,6 +252,7 @@ func TestRatingsAsFound(t *testing.T) {
 		"zeros":               {lines("", "00U,000I,V\n"), ""},
 		"columns by name":     {lines("v,who,what\n", "V,U,I\n"), "user=who,item=what,value=v"},
 		"columns by number":   {lines("", "V I N U\n"), "source=4,target=2,weight=1"},
+		"head and tail":       {lines("h,r,t,w\n", "U,knows,I,V\n"), "head=h,tail=t,weight=w"},
 		"general":             {lines("%%MatrixMarket matrix coordinate Real General\n%\n20 200 5\n", "U I V\n"), ""},
 		"a comma at the end":  {lines("user,item,rating\n", "U,I,V,\n"), ""},
 		"a title before tabs": {lines("", "U\tI\tV\t1, 2; 3: 4\n"), ""},
@@ -401,5 +402,14 @@ func TestLineOfSizes(t *testing.T) {
 	_, _, err := Load(Options{Path: file(t, "", "g", "4 5\n1 2 1\n2 3 -1\n4 1 1\n"), Task: "edges", Seed: 1})
 	if err == nil || !strings.Contains(err.Error(), "3 entries, and the line of sizes promises 5") {
 		t.Errorf("five edges promised: error %v", err)
+	}
+}
+
+// TestRelations: no model takes them.
+func TestRelations(t *testing.T) {
+	path := file(t, "", "g", "h,r,t\na,knows,b\nb,knows,c\n")
+	_, _, err := Load(Options{Path: path, Task: "edges", Columns: "head=h,relation=r,tail=t", Seed: 1})
+	if err == nil || !strings.Contains(err.Error(), "no model learns relations: leave relation= out") {
+		t.Errorf("error %v", err)
 	}
 }

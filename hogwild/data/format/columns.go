@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -151,7 +152,7 @@ func (p *triples) areNames() bool {
 }
 
 // parts are the names that --columns has for the parts.
-var parts = [3][2]string{{"user", "source"}, {"item", "target"}, {"value", "weight"}}
+var parts = [3][]string{{"user", "source", "head"}, {"item", "target", "tail"}, {"value", "weight"}}
 
 // called is what messages call a part.
 func (p *triples) called(part int) string {
@@ -171,16 +172,29 @@ func (p *triples) flag() string {
 		p.called(1), names[1], p.called(2), names[2])))
 }
 
-// asked sets the columns as the user names them, by name or number. Values may be left out.
-func (p *triples) asked(columns string, width int) (named bool, err error) {
+// partsOf are the parts that --columns names, with a column each.
+func partsOf(columns string) (parts [][2]string, err error) {
 	r := csv.NewReader(strings.NewReader(columns))
 	r.LazyQuotes = true
 	cells, err := r.Read()
-	at := [3]int{-1, -1, -1}
 	for _, cell := range cells {
 		part, name, _ := strings.Cut(cell, "=")
-		k := slices.IndexFunc(parts[:], func(names [2]string) bool { return slices.Contains(names[:], part) })
+		parts = append(parts, [2]string{part, name})
+	}
+	return parts, err
+}
+
+// asked sets the columns as the user names them, by name or number. Values may be left out.
+func (p *triples) asked(columns string, width int) (named bool, err error) {
+	asked, err := partsOf(columns)
+	at := [3]int{-1, -1, -1}
+	for _, of := range asked {
+		part, name := of[0], of[1]
+		k := slices.IndexFunc(parts[:], func(names []string) bool { return slices.Contains(names, part) })
 		j := slices.Index(p.first, name)
+		if part == "relation" {
+			return false, errors.New("no model learns relations: leave relation= out, and all edges are of one kind")
+		}
 		if k < 0 {
 			return false, fmt.Errorf("%s: want user=, item= and value=, or source=, target= and weight=",
 				human.Quote(part))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -42,16 +43,27 @@ func (r *textRows) learn() error {
 	if len(r.columns) == 1 {
 		return r.Errorf("one column only: want a label and a text, separated by a comma, a semicolon, a tab or |")
 	}
+	texts, err := r.asked()
+	if err != nil {
+		return err
+	}
 	y, err := r.target(r.o.Target)
 	if err == nil {
 		err = r.ignore(r.o.Ignore, y)
+	}
+	for _, name := range texts {
+		if err == nil && r.find(name) < 0 {
+			err = r.Errorf("no column %s; the columns are %s", human.Quote(name), Some(r.names()))
+		}
 	}
 	if err != nil {
 		return err
 	}
 	r.y, r.Named = y, r.header
 	for j := range r.columns {
-		if c := &r.columns[j]; j != y && !c.ignored {
+		c := &r.columns[j]
+		is := texts == nil || slices.ContainsFunc(texts, func(name string) bool { return r.find(name) == j })
+		if is && j != y && !c.ignored {
 			r.texts, r.Columns = append(r.texts, j), append(r.Columns, c.name)
 		}
 	}
@@ -66,6 +78,31 @@ func (r *textRows) learn() error {
 	return err
 }
 
+// asked are the columns of texts that --columns names; label=NAME is the target.
+func (r *textRows) asked() (texts []string, err error) {
+	if r.o.Columns == "" {
+		return nil, nil
+	}
+	parts, err := partsOf(r.o.Columns)
+	for _, of := range parts {
+		switch of[0] {
+		case "label":
+			if r.o.Target != "" && r.o.Target != of[1] {
+				err = fmt.Errorf("the label is %s by --target: name it once", human.Quote(r.o.Target))
+			}
+			r.o.Target = of[1]
+		case "text":
+			texts = append(texts, of[1])
+		default:
+			err = fmt.Errorf("%s: want label= and text=", human.Quote(of[0]))
+		}
+	}
+	if err != nil {
+		err = r.Errorf("--columns %s: %v", r.o.Columns, err)
+	}
+	return texts, err
+}
+
 // known finds the columns of other data.
 func (r *textRows) known() error {
 	q, like := r.cut(), r.o.Like
@@ -78,11 +115,15 @@ func (r *textRows) known() error {
 	}
 	first := b.texts()
 	r.columns = make([]column, len(first))
-	r.header = like.Named && slices.Contains(first, like.Columns[0])
+	names, err := r.asked()
+	if names == nil {
+		names = like.Columns
+	}
+	r.header = like.Named && slices.Contains(first, names[0])
 	r.nameColumns(first)
-	for i, name := range like.Columns {
+	for i, name := range names {
 		j := r.find(name)
-		if !r.header && len(first) == len(like.Columns) {
+		if !r.header && len(first) == len(names) {
 			j = i // there are no labels
 		}
 		if j < 0 {
@@ -91,10 +132,11 @@ func (r *textRows) known() error {
 		}
 		r.texts = append(r.texts, j)
 	}
-	if !r.o.Inputs {
-		if r.y, err = r.target(r.o.Target); err != nil {
-			return err
-		}
+	if err == nil && !r.o.Inputs {
+		r.y, err = r.target(r.o.Target)
+	}
+	if err != nil {
+		return err
 	}
 	if r.blocks, q.row = q, r.read; !r.header {
 		q.again(b)
