@@ -58,7 +58,8 @@ var table = append([]Group{
 				"for model text: label=NAME,text=NAME",
 			needs: []need{
 				{"model", "use model factor:32, cut or text:100, or format ratings", false, func(k known) bool {
-					return k.data == nil || k.data.Kind == data.Pairs || k.data.Text != nil && k.data.Text.Columns != nil
+					return k.data == nil || k.data.Kind == data.Pairs ||
+						k.data.Text != nil && k.data.Text.Columns != nil
 				}},
 			}},
 		{Name: "missing", Value: func(c *Config) any { return &c.Missing },

@@ -152,11 +152,11 @@ func TestColumnsOfTexts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", columns, got, want)
 		}
 		n := 0
-		_, err = Stream(Inputs{Path: corpusFile(t, "b.csv", "words,kind\na film,bad\n"), Columns: "text=words", Like: s.Meta},
-			func(p *Piece) error {
-				n += len(p.Batch.Rows)
-				return nil
-			})
+		other := corpusFile(t, "b.csv", "words,kind\na film,bad\n")
+		_, err = Stream(Inputs{Path: other, Columns: "text=words", Like: s.Meta}, func(p *Piece) error {
+			n += len(p.Batch.Rows)
+			return nil
+		})
 		if err != nil || n != 1 {
 			t.Errorf("%s: %d rows to predict, %v", columns, n, err)
 		}

@@ -18,8 +18,8 @@ type Options struct {
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
-	// triples: user=NAME,item=NAME,value=NAME or source= (head=), target= (tail=), weight=; a table of texts with labels:
-	// label=NAME,text=NAME, text= perhaps of several; "" = by the file
+	// triples: user=NAME,item=NAME,value=NAME or source= (head=), target= (tail=), weight=; a table of texts with
+	// labels: label=NAME,text=NAME, text= perhaps of several; "" = by the file
 	Columns string
 	Missing string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
 	Limit   int    // the first rows of the training set; 0 = all

@@ -28,16 +28,25 @@ type block struct {
 	kept             []byte    // the letters of these
 }
 
+// entry is a triple in a block.
+type entry struct {
+	line, behind int32     // where it stands, and what follows
+	ids          [2]uint32 // above MaxID: which of the block's names
+	value        float64
+}
+
 // blocks cuts a table into blocks, which do not depend on the machine, and has as many goroutines as there are
 // processors read them. A table that is read as it comes has blocks of a row.
 type blocks struct {
 	*table
 	begin        func(*block)       // what is done with a block before it is read, one after the other
 	row          func(*block) error // what is done with each row
+	count        func(*block)       // what hand does with a block that was read
 	pos, line    int                // what is not cut yet
 	width        int                // cells of the first row
 	ahead, spare []*block
 	last         *block // that next returned
+	taken        int    // of its rows, by hand
 	once         bool   // the text is not read again
 }
 
@@ -103,6 +112,26 @@ func (q *blocks) next() *block {
 		<-q.ahead[i].done // nobody needs them, and the text may go
 	}
 	return q.last
+}
+
+// hand is the next row that was read: the block, and which of its rows or entries it is; io.EOF behind the last.
+func (q *blocks) hand() (b *block, row int, err error) {
+	if q == nil {
+		return nil, 0, io.EOF
+	}
+	for q.last == nil || q.taken == len(q.last.given)+len(q.last.entries) {
+		if q.last != nil && q.last.err != nil {
+			return nil, 0, q.last.err
+		}
+		if q.taken = 0; q.next() == nil {
+			return nil, 0, io.EOF
+		}
+		if q.count != nil {
+			q.count(q.last)
+		}
+	}
+	q.taken++
+	return q.last, q.taken - 1, nil
 }
 
 // start has a goroutine read a block.

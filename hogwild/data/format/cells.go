@@ -28,14 +28,19 @@ type table struct {
 
 // layout is how the lines of a table are cut into cells.
 type layout struct {
-	comma    byte // ' ' if wide: any run of blanks
-	wide     bool // it is doubled, or a run
+	comma    byte // or runs, or colons
 	skipped  int  // lines before the first row: sep=; of Excel, comments
 	letters  bool // quotes are letters, as in files of tabs that know no quotes
 	blanks   bool // nothing but blanks separates cells
 	tail     bool // rows end with a separator
 	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
 }
+
+// What separates the cells of triples beside bytes: blanks, as many as there are, and ::.
+const (
+	runs   = byte(0)
+	colons = byte(1)
+)
 
 // columnBytes is about what a column takes beside its texts, with its name and its feature.
 const columnBytes = 300
@@ -106,15 +111,14 @@ func lineEnd(text []byte, at int) int {
 // between is how long the separator at a byte is; 0: there is none.
 func (l *layout) between(text []byte, at int) (n int) {
 	switch {
-	case l.wide && l.comma == ' ':
+	case l.comma == runs:
 		for at+n < len(text) && (text[at+n] == ' ' || text[at+n] == '\t' || text[at+n] == '\r') {
 			n++
 		}
-	case at == len(text) || text[at] != l.comma:
-	case !l.wide:
-		n = 1
-	case at+1 < len(text) && text[at+1] == l.comma:
+	case l.comma == colons && bytes.HasPrefix(text[at:], []byte("::")):
 		n = 2
+	case at < len(text) && text[at] == l.comma:
+		n = 1
 	}
 	return n
 }
@@ -134,12 +138,12 @@ func (c *cells) split() (ok bool) {
 	text, at, row := c.text[:c.end], c.pos, c.row[:0]
 	c.quoted, c.rough, c.open = c.quoted[:0], 0, false
 	for {
-		if !c.wide {
+		if c.comma > colons {
 			row, at = plainCells(row, text, at, c.comma)
 			if at > c.pos && text[at-1] == '\n' {
 				break
 			}
-		} else if c.comma == ' ' {
+		} else if c.comma == runs {
 			at += c.between(text, at)
 			if at == len(text) || text[at] == '\n' || text[at] == '#' {
 				at = lineEnd(text, at)
@@ -173,7 +177,7 @@ func (c *cells) split() (ok bool) {
 func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 	if at == len(text) || text[at] != '"' || c.letters {
 		for end = at; end < len(text) && text[end] != '\n'; end++ {
-			if !c.wide && text[end] == c.comma || c.wide && c.between(text, end) > 0 {
+			if text[end] == c.comma || c.comma <= colons && c.between(text, end) > 0 {
 				break
 			}
 			if text[end] == '"' && !c.letters && !c.o.Triples {
@@ -205,7 +209,7 @@ func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 	if end < len(text) && text[end] == '\r' && (end+1 == len(text) || text[end+1] == '\n') {
 		end++
 	}
-	for c.o.Triples && c.comma != ' ' && end < len(text) && text[end] == ' ' {
+	for c.o.Triples && c.comma != runs && end < len(text) && text[end] == ' ' {
 		end++
 	}
 	return c.quoted[begin:], end, end == len(text) || c.between(text, end) > 0 || text[end] == '\n'
@@ -239,7 +243,9 @@ func (c *cells) trim() error {
 func (c *cells) unreadable() error {
 	in := &io.LimitedReader{R: bytes.NewReader(c.text[c.from:]), N: mostRow}
 	r := csv.NewReader(in)
-	r.Comma = rune(c.comma)
+	if r.Comma = rune(c.comma); c.comma <= colons {
+		r.Comma = ' '
+	}
 	_, err := r.Read()
 	if at := (*csv.ParseError)(nil); in.N > 0 && errors.As(err, &at) {
 		return fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it", c.Path,

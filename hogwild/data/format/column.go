@@ -279,6 +279,18 @@ func (t *table) ignore(list string, y int) error {
 	return nil
 }
 
+// partsOf are the parts that --columns names, with a column each.
+func partsOf(columns string) (parts [][2]string, err error) {
+	r := csv.NewReader(strings.NewReader(columns))
+	r.LazyQuotes = true
+	cells, err := r.Read()
+	for _, cell := range cells {
+		part, name, _ := strings.Cut(cell, "=")
+		parts = append(parts, [2]string{part, name})
+	}
+	return parts, err
+}
+
 func (t *table) names() []string {
 	names := make([]string, len(t.columns))
 	for j, c := range t.columns {

@@ -2,9 +2,9 @@ package format
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +27,7 @@ func (p *triples) find() error {
 	p.Target, p.at = p.o.Columns, [3]int{0, 1, 2}
 	market := p.isMatrixMarket()
 	if market {
-		p.layout = layout{comma: ' ', wide: true, skipped: p.skipped}
+		p.comma, p.tail, p.rowNames = runs, false, false
 	}
 	p.first = p.seeHead(true)
 	if market {
@@ -37,7 +37,7 @@ func (p *triples) find() error {
 	if len(p.first) == 0 {
 		return nil // its reader says why
 	}
-	if _, is := p.columns[0].distinct["p"]; p.comma == ' ' && (is || p.first[0] == "p") {
+	if _, is := p.columns[0].distinct["p"]; p.comma == runs && (is || p.first[0] == "p") {
 		return p.Errorf("looks like DIMACS (a line begins with p): keep the lines of edges, without their letter")
 	}
 	err := p.findColumns(width)
@@ -172,18 +172,6 @@ func (p *triples) flag() string {
 		p.called(1), names[1], p.called(2), names[2])))
 }
 
-// partsOf are the parts that --columns names, with a column each.
-func partsOf(columns string) (parts [][2]string, err error) {
-	r := csv.NewReader(strings.NewReader(columns))
-	r.LazyQuotes = true
-	cells, err := r.Read()
-	for _, cell := range cells {
-		part, name, _ := strings.Cut(cell, "=")
-		parts = append(parts, [2]string{part, name})
-	}
-	return parts, err
-}
-
 // asked sets the columns as the user names them, by name or number. Values may be left out.
 func (p *triples) asked(columns string, width int) (named bool, err error) {
 	asked, err := partsOf(columns)
@@ -217,6 +205,17 @@ func (p *triples) asked(columns string, width int) (named bool, err error) {
 	return named, err
 }
 
+// begin makes a file begin with its first entry.
+func (p *triples) begin() (*blocks, error) {
+	q := p.cut()
+	if p.header {
+		if _, err := q.first(); err != nil && err != io.EOF {
+			return nil, err
+		}
+	}
+	return q, nil
+}
+
 // findValues finds out how the values are written, by all of them, unless the first ones and the letters of the file
 // tell.
 func (p *triples) findValues() (err error) {
@@ -241,8 +240,9 @@ func (p *triples) findValues() (err error) {
 		if c.name = strconv.Itoa(i + 1); p.header && i < len(p.first) {
 			c.name = p.first[i]
 		}
-		if i != j {
+		if points := c.marks.n[decimalPoint]; i != j { // no more is asked of the others
 			c.marks = marks{}
+			c.marks.n[decimalPoint] = points
 		}
 	}
 	p.Notes = append(p.Notes, p.findMarks()...)
@@ -259,7 +259,7 @@ func (p *triples) findSizes() {
 	b, edges, weights := p.cut().take(len(p.Text)), 0, 0
 	for b.next() == nil {
 		for _, x := range b.row[:min(len(b.row), 2)] {
-			if id, ok := plainID(x.text); b.at > p.skipped+1 && (!ok || int(id) > sizes[0]) {
+			if id, ok := plainID(x.text); edges > 0 && (!ok || int(id) > sizes[0]) {
 				return
 			}
 		}

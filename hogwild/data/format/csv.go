@@ -14,8 +14,6 @@ import (
 type csvRows struct {
 	*table
 	blocks                 *blocks
-	block                  *block // whose rows are handed out
-	taken                  int    // of them
 	in                     *inputs
 	y                      int               // the column of labels; -1 of rows to be predicted
 	labels                 map[string]string // texts, each once
@@ -70,7 +68,7 @@ func (r *csvRows) known() error {
 	if err != nil {
 		return err
 	}
-	r.in, r.blocks, q.row = newInputs(r.table, features), q, r.read
+	r.in, r.blocks, q.row, q.count = newInputs(r.table, features), q, r.read, r.count
 	if !r.header {
 		q.again(b)
 	}
@@ -136,7 +134,8 @@ func (r *csvRows) learn() error {
 	r.describe(features)
 	r.y, r.in, r.blocks = y, newInputs(r.table, features), r.cut()
 	r.Texts = r.columns[y].texts > 0 || r.columns[y].codes && !r.columns[y].fractions // a class is its text
-	if r.blocks.row, r.blocks.once = r.read, true; r.header {
+	r.blocks.row, r.blocks.count = r.read, r.count
+	if r.blocks.once = true; r.header {
 		_, err = r.blocks.first()
 	}
 	return err
@@ -169,21 +168,16 @@ func (r *csvRows) describe(features []feature) {
 
 // next is the next row that is to be learned from, or to be predicted.
 func (r *csvRows) next(row *Row) (err error) {
-	for r.block == nil || r.taken == len(r.block.given) {
-		if r.block != nil && r.block.err != nil {
-			return r.block.err
-		}
-		if r.blocks == nil {
-			return io.EOF
-		}
-		if r.block, r.taken = r.blocks.next(), 0; r.block == nil {
-			return cmp.Or(r.end(), io.EOF)
-		}
-		r.count(r.block)
+	b, i, err := r.blocks.hand()
+	if err == io.EOF {
+		return cmp.Or(r.end(), err)
 	}
-	d, given := r.in.d, &r.block.given[r.taken]
-	row.Line, row.Val, row.Label, row.Gap = given.Line, r.block.val[r.taken*d:(r.taken+1)*d], given.Label, given.Gap
-	if r.taken++; r.Texts {
+	if err != nil {
+		return err
+	}
+	d, given := r.in.d, &b.given[i]
+	row.Line, row.Val, row.Label, row.Gap = given.Line, b.val[i*d:(i+1)*d], given.Label, given.Gap
+	if r.Texts {
 		row.Text, err = r.label(given.Text)
 	}
 	return err

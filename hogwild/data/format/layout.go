@@ -22,8 +22,7 @@ func newTable(s *Source, o Options) *table {
 var excel = regexp.MustCompile(`^"?(?i:sep)=([^\r\n])"?\r?\n`)
 
 // separators are what may stand between cells; all but the first four between those of triples alone.
-var separators = []layout{{comma: '\t'}, {comma: ','}, {comma: ';'}, {comma: '|'}, {comma: ':', wide: true},
-	{comma: ' ', wide: true}, {comma: ':'}}
+var separators = []byte{'\t', ',', ';', '|', colons, runs, ':'}
 
 // findLayout takes the separator that cuts the first rows into the same number of cells, of several the one by which
 // more cells are numbers and fewer hold what looks like another separator, and finds what is no cell.
@@ -36,20 +35,21 @@ func (t *table) findLayout() {
 		head = head[lineEnd(head, 0):]
 	} else {
 		rows := head
-		for n := t.leading(head); n > 0 || bytes.HasPrefix(rows, []byte("#")) && bytes.IndexByte(rows, '\n') >= 0; n-- {
+		for n := t.leading(head); n > 0 || bytes.HasPrefix(rows, []byte("#")) && lineEnd(rows, 0) < len(rows); n-- {
 			rows = rows[lineEnd(rows, 0):]
 		}
 		best, broken := math.Inf(-1), false
-		for i, l := range separators {
-			if i >= 4 && !t.o.Triples {
-				break
-			}
-			if score, bad := t.sample(rows, l); score > best {
-				best, broken, t.layout = score, bad, l
+		of := separators
+		if !t.o.Triples {
+			of = of[:4]
+		}
+		for _, comma := range of {
+			if score, bad := t.sample(rows, comma); score > best {
+				best, broken, t.comma = score, bad, comma
 			}
 		}
-		spaced, _ := t.sample(rows, layout{comma: ' '})
-		t.blanks, t.letters = math.IsInf(best, -1) && spaced > 0, broken && t.comma == '\t'
+		blanks, _ := t.sample(rows, ' ')
+		t.blanks, t.letters = math.IsInf(best, -1) && blanks > 0, broken && t.comma == '\t'
 	}
 	comments := t.leading(head)
 	for range comments {
@@ -87,8 +87,8 @@ func (c *cells) each(do func(row []cell)) (broken bool) {
 }
 
 // sample judges a separator by the first rows.
-func (t *table) sample(head []byte, l layout) (score float64, broken bool) {
-	c := cells{table: &table{Source: t.Source, o: t.o, layout: l}, text: head, end: len(head)}
+func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
+	c := cells{table: &table{Source: t.Source, o: t.o, layout: layout{comma: comma}}, text: head, end: len(head)}
 	widths, rows, first, all, numbers, foreign := map[int]int{}, 0, 0, 0, 0, 0
 	broken = c.each(func(row []cell) {
 		if rows++; rows == 1 {
@@ -99,12 +99,13 @@ func (t *table) sample(head []byte, l layout) (score float64, broken bool) {
 		all += len(row)
 		for _, x := range row {
 			text := bytes.TrimSpace(x.text)
-			if l.wide && len(bytes.TrimRight(text, ",;|")) < len(text) ||
-				l.comma == ':' && !l.wide && (len(text) == 0 || bytes.IndexByte(text, ' ') >= 0) { // 12:30 in a row with others
+			switch _, number := Number(text); {
+			case comma <= colons && len(bytes.TrimRight(text, ",;|")) < len(text),
+				comma == ':' && (len(text) == 0 || bytes.IndexByte(text, ' ') >= 0):
 				foreign++
-			} else if _, number := Number(text); number || isMissing(text) || isNullWord(text) || markOf(text) != noMark {
+			case number || isMissing(text) || isNullWord(text) || markOf(text) != noMark:
 				numbers++
-			} else if !x.quoted && (len(text) < len(x.text) || bytes.ContainsAny(text, ",;|\t")) {
+			case !x.quoted && (len(text) < len(x.text) || bytes.ContainsAny(text, ",;|\t")):
 				foreign++
 			}
 		}
@@ -155,17 +156,14 @@ func (t *table) findExtra(head []byte) {
 	}
 }
 
+// above are lines before triples.
+var above = regexp.MustCompile(`^([ \t\r]*([#%][^\n]*)?\n)*`)
+
 // leading is how many lines there are before the rows: those that begin with # and have another number of cells, and
 // before triples all that are blank or comments.
 func (t *table) leading(head []byte) (n int) {
 	if t.o.Triples {
-		for line := range bytes.Lines(head) {
-			if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' && text[0] != '%' {
-				break
-			}
-			n++
-		}
-		return n
+		return bytes.Count(above.Find(head), []byte("\n"))
 	}
 	cells := func(line string) (n int) {
 		for i, part := range strings.Split(line, `"`) {

@@ -16,10 +16,8 @@ import (
 type textRows struct {
 	*table
 	blocks *blocks
-	block  *block // whose rows are handed out
-	taken  int    // of them
-	texts  []int  // their columns
-	y      int    // the column of labels; -1 of rows to be predicted
+	texts  []int // their columns
+	y      int   // the column of labels; -1 of rows to be predicted
 }
 
 // OpenTexts gives the rows of a table whose columns are texts, but for the target: Row.Bytes is a line, the cells with
@@ -163,20 +161,11 @@ func (r *textRows) read(b *block) error {
 
 // next is the next row.
 func (r *textRows) next(row *Row) error {
-	for r.block == nil || r.taken == len(r.block.given) {
-		if r.block != nil && r.block.err != nil {
-			return r.block.err
-		}
-		if r.blocks == nil {
-			return io.EOF
-		}
-		if r.block, r.taken = r.blocks.next(), 0; r.block == nil {
-			return io.EOF
-		}
+	b, i, err := r.blocks.hand()
+	if err == nil {
+		*row = b.given[i]
 	}
-	*row = r.block.given[r.taken]
-	r.taken++
-	return nil
+	return err
 }
 
 // OpenLines gives the lines of a text, each as Row.Bytes with a newline.

@@ -18,19 +18,10 @@ type triples struct {
 	*table
 	roles
 	blocks *blocks
-	block  *block // whose entries are handed out
-	taken  int    // of them
-	stored int    // entries that were read
-	passed int    // lines between them that are none
-	behind int32  // the line behind the last one
-	twin   Row    // of a symmetric matrix: the entry on the other side of the diagonal, if it comes next
-}
-
-// entry is a triple in a block.
-type entry struct {
-	line, behind int32     // where it stands, and what follows
-	ids          [2]uint32 // above MaxID: which of the block's names
-	value        float64
+	stored int   // entries that were read
+	passed int   // lines between them that are none
+	behind int32 // the line behind the last one
+	twin   Row   // of a symmetric matrix: the entry on the other side of the diagonal, if it comes next
 }
 
 func openTriples(s *Source, is string, o Options) (*File, error) {
@@ -61,40 +52,28 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 	return &p.File, err
 }
 
-// begin makes a file begin with its first entry.
-func (p *triples) begin() (*blocks, error) {
-	q := p.cut()
-	if p.header {
-		if _, err := q.first(); err != nil && err != io.EOF {
-			return nil, err
-		}
-	}
-	return q, nil
-}
-
 // next hands out the next entry.
 func (p *triples) next(row *Row) error {
 	if p.twin.Line > 0 {
 		*row, p.twin.Line = p.twin, 0
 		return nil
 	}
-	for p.block == nil || p.taken == len(p.block.entries) {
-		if p.block != nil && p.block.err != nil {
-			return p.block.err
-		}
-		if p.block, p.taken = p.blocks.next(), 0; p.block == nil {
-			return p.end()
-		}
+	b, i, err := p.blocks.hand()
+	if err == io.EOF {
+		return p.end()
 	}
-	e := &p.block.entries[p.taken]
-	if p.taken++; p.stored > 0 {
+	if err != nil {
+		return err
+	}
+	e := &b.entries[i]
+	if p.stored > 0 {
 		p.passed += int(e.line - p.behind)
 	}
 	p.stored, p.behind = p.stored+1, e.behind
 	row.Line, row.IDs, row.Label = int(e.line), e.ids, e.value
 	for k, id := range e.ids {
 		if row.Names[k] = nil; id > MaxID {
-			row.Names[k] = p.block.names[id-MaxID-1]
+			row.Names[k] = b.names[id-MaxID-1]
 		}
 	}
 	if p.symmetric && row.IDs[0] != row.IDs[1] {
@@ -184,30 +163,6 @@ func (p *triples) id(b *block, e *entry, k int) (err error) {
 	b.kept = append(b.kept, name...)
 	e.ids[k], b.names = MaxID+1+uint32(len(b.names)), append(b.names, b.kept[n:])
 	return nil
-}
-
-// plainID reads a whole number as it is mostly written: without zeros in front.
-func plainID(cell []byte) (id uint32, ok bool) {
-	if len(cell) == 0 || len(cell) > 10 || cell[0] == '0' && len(cell) > 1 {
-		return 0, false
-	}
-	v := uint64(0)
-	for _, c := range cell {
-		if c -= '0'; c > 9 {
-			return 0, false
-		}
-		v = v*10 + uint64(c)
-	}
-	return uint32(v), v <= MaxID
-}
-
-// PaddedID reads a whole number that may have zeros in front.
-func PaddedID[T string | []byte](text T) (id uint32, ok bool) {
-	b := bytes.TrimLeft([]byte(text), "0")
-	if len(b) == 0 && len(text) > 0 {
-		return 0, true
-	}
-	return plainID(b)
 }
 
 // value reads the value. Edges may lack it, and so may all entries.
