@@ -54,10 +54,12 @@ var table = append([]Group{
 			}},
 		{Name: "columns", Value: func(c *Config) any { return &c.Columns },
 			Usage: "`COLUMNS` of ratings or edges, by name or number: user=NAME,item=NAME,value=NAME or " +
-				"source=NAME,target=NAME,weight=NAME (default: by their names, or else the first three)",
+				"source=NAME,target=NAME,weight=NAME (default: by their names, or else the first three); of a table " +
+				"for model text: label=NAME,text=NAME",
 			needs: []need{
-				{"model", "use model factor:32 or cut, or format ratings", false, func(k known) bool {
-					return k.data == nil || k.data.Kind == data.Pairs
+				{"model", "use model factor:32, cut or text:100, or format ratings", false, func(k known) bool {
+					return k.data == nil || k.data.Kind == data.Pairs ||
+						k.data.Text != nil && k.data.Text.Columns != nil
 				}},
 			}},
 		{Name: "missing", Value: func(c *Config) any { return &c.Missing },

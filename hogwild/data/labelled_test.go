@@ -132,6 +132,51 @@ func TestLabelledTable(t *testing.T) {
 	}
 }
 
+// TestColumnsOfTexts: --columns names the label and the texts, in the training data and in other files.
+func TestColumnsOfTexts(t *testing.T) {
+	o := Options{Path: corpusFile(t, "a.csv", "id,kind,title,body\n1,bad,a bad,film\n2,good,a,film\n3,bad,film,film\n"),
+		Test: None, Unjudged: true, Task: text.Labels, Text: byLabels(1), Seed: 1}
+	for columns, want := range map[string][]string{
+		"label=kind,text=title":           {"bad: </s> a bad", "bad: </s> film", "good: </s> a"},
+		"text=body,label=kind,text=title": {"bad: </s> a bad film", "bad: </s> film film", "good: </s> a film"},
+		"label=2,text=4":                  {"bad: </s> film", "bad: </s> film", "good: </s> film"},
+	} {
+		o.Columns = columns
+		s, _, err := Load(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		got := spelledRows(s)
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", columns, got, want)
+		}
+		n := 0
+		other := corpusFile(t, "b.csv", "words,kind\na film,bad\n")
+		_, err = Stream(Inputs{Path: other, Columns: "text=words", Like: s.Meta}, func(p *Piece) error {
+			n += len(p.Batch.Rows)
+			return nil
+		})
+		if err != nil || n != 1 {
+			t.Errorf("%s: %d rows to predict, %v", columns, n, err)
+		}
+	}
+	for columns, want := range map[string]string{
+		"label=kind,words=title": "\"words\": want label= and text=",
+		"label=kind,text=titel":  "no column \"titel\"; the columns are id, kind, title, body",
+		"label=what,text=title":  "no column \"what\" to predict",
+	} {
+		o.Columns = columns
+		if _, _, err := Load(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", columns, err, want)
+		}
+	}
+	o.Columns, o.Target = "label=kind,text=title", "body"
+	if _, _, err := Load(o); err == nil || !strings.Contains(err.Error(), "name it once") {
+		t.Errorf("two labels: error %v", err)
+	}
+}
+
 // Lines to be predicted have the inputs that lines of the test set have.
 func TestStreamOfLines(t *testing.T) {
 	path := corpusFile(t, "a.txt", reviews)

@@ -88,7 +88,7 @@ func (o Options) isTable(path string, like *Meta) bool {
 	switch {
 	case o.Format == "text":
 		return false
-	case o.Format == "csv" || o.Target != "" || like != nil && like.Text.Columns != nil:
+	case o.Format == "csv" || o.Target != "" || o.Columns != "" || like != nil && like.Text.Columns != nil:
 		return true
 	}
 	return ending == ".csv" || ending == ".tsv"
@@ -119,7 +119,7 @@ func (l *lines) findLines(number func(name string) int32) error {
 // findRows makes lines of the rows of a table.
 func (l *lines) findRows(o Options, like *Meta, number func(name string) int32) error {
 	f, err := format.OpenTexts(l.src, format.Options{Format: "csv", Target: o.Target, Ignore: o.Ignore,
-		Like: textColumns(like)})
+		Columns: o.Columns, Like: textColumns(like)})
 	if err != nil {
 		return err
 	}

@@ -18,9 +18,11 @@ type Options struct {
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
-	Columns    string // triples: user=NAME,item=NAME,value=NAME or source=, target=, weight=; "" = by the file
-	Missing    string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
-	Limit      int    // the first rows of the training set; 0 = all
+	// triples: user=NAME,item=NAME,value=NAME or source= (head=), target= (tail=), weight=; a table of texts with
+	// labels: label=NAME,text=NAME, text= perhaps of several; "" = by the file
+	Columns string
+	Missing string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
+	Limit   int    // the first rows of the training set; 0 = all
 	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "words" (a corpus), "labels" (lines
 	// of text with labels), "" = decided by the file
 	Task string

@@ -143,7 +143,8 @@ func (s *stream) texts(src *format.Source) (err error) {
 	}
 	f := format.OpenLines(src)
 	if o := (Options{Format: s.Format}); s.Like.Text.Columns != nil && o.isTable(src.Path, &s.Like) {
-		o := format.Options{Format: "csv", Target: s.Target, Inputs: true, Like: textColumns(&s.Like)}
+		o := format.Options{Format: "csv", Target: s.Target, Columns: s.Columns, Inputs: true,
+			Like: textColumns(&s.Like)}
 		if f, err = format.OpenTexts(src, o); err != nil {
 			return err
 		}

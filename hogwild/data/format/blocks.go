@@ -25,6 +25,16 @@ type block struct {
 	idx              []uint32  // of sparse rows
 	ends             []int     // where each row ends in them
 	holes, unseen    []int     // see inputs
+	entries          []entry   // of triples
+	names            [][]byte  // their ids that are no plain numbers
+	kept             []byte    // the letters of these
+}
+
+// entry is a triple in a block.
+type entry struct {
+	line, behind int32     // where it stands, and what follows
+	ids          [2]uint32 // above MaxID: which of the block's names
+	value        float64
 }
 
 // blocks cuts a table into blocks, which do not depend on the machine, and has as many goroutines as there are
@@ -33,10 +43,12 @@ type blocks struct {
 	*table
 	begin        func(*block)       // what is done with a block before it is read, one after the other
 	row          func(*block) error // what is done with each row
+	count        func(*block)       // what hand does with a block that was read
 	pos, line    int                // what is not cut yet
 	width        int                // cells of the first row
 	ahead, spare []*block
 	last         *block // that next returned
+	taken        int    // of its rows, by hand
 	once         bool   // the text is not read again
 }
 
@@ -104,10 +116,31 @@ func (q *blocks) next() *block {
 	return q.last
 }
 
+// hand is the next row that was read: the block, and which of its rows or entries it is; io.EOF behind the last.
+func (q *blocks) hand() (b *block, row int, err error) {
+	if q == nil {
+		return nil, 0, io.EOF
+	}
+	for q.last == nil || q.taken == len(q.last.given)+len(q.last.entries) {
+		if q.last != nil && q.last.err != nil {
+			return nil, 0, q.last.err
+		}
+		if q.taken = 0; q.next() == nil {
+			return nil, 0, io.EOF
+		}
+		if q.count != nil {
+			q.count(q.last)
+		}
+	}
+	q.taken++
+	return q.last, q.taken - 1, nil
+}
+
 // start has a goroutine read a block.
 func (q *blocks) start(b *block) {
 	b.given, b.val, b.rows, b.unlabelled = b.given[:0], b.val[:0], 0, 0
 	b.idx, b.ends = b.idx[:0], b.ends[:0]
+	b.entries, b.names, b.kept = b.entries[:0], b.names[:0], b.kept[:0]
 	b.holes, b.unseen = resized(b.holes, q.width), resized(b.unseen, q.width)
 	q.begin(b)
 	q.ahead = append(q.ahead, b)
@@ -196,7 +229,7 @@ func (q *blocks) record(b *block) *block {
 			return nil
 		case err != nil && err != io.EOF && b.end <= mostRow:
 			b.err = q.failed(err)
-		case err == nil && quotes%2 > 0 && b.end <= mostRow && (n%2 == 0 || b.split() || b.open):
+		case err == nil && quotes%2 > 0 && b.end <= mostRow && (n%2 == 0 || b.split() && !q.o.Triples || b.open):
 			continue
 		}
 		b.pos, b.line = 0, q.line

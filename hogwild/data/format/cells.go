@@ -28,13 +28,19 @@ type table struct {
 
 // layout is how the lines of a table are cut into cells.
 type layout struct {
-	comma    byte
+	comma    byte // or runs, or colons
 	skipped  int  // lines before the first row: sep=; of Excel, comments
 	letters  bool // quotes are letters, as in files of tabs that know no quotes
 	blanks   bool // nothing but blanks separates cells
 	tail     bool // rows end with a separator
 	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
 }
+
+// What separates the cells of triples beside bytes: blanks, as many as there are, and ::.
+const (
+	runs   = byte(0)
+	colons = byte(1)
+)
 
 // columnBytes is about what a column takes beside its texts, with its name and its feature.
 const columnBytes = 300
@@ -60,6 +66,9 @@ func (c *cells) next() error {
 		if c.pos == c.end {
 			return io.EOF
 		}
+		if c.pass() {
+			continue
+		}
 		c.from, c.at = c.pos, c.line
 		if !c.split() || c.pos-c.from > mostRow {
 			return c.unreadable()
@@ -68,7 +77,7 @@ func (c *cells) next() error {
 			continue // a blank line
 		}
 		c.takeExtra()
-		if c.width == 0 || len(c.row) == c.width {
+		if c.width == 0 || len(c.row) == c.width || c.o.Triples {
 			return c.trim()
 		}
 		if err := c.refuse(fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs "+
@@ -76,6 +85,42 @@ func (c *cells) next() error {
 			return err
 		}
 	}
+}
+
+// pass goes behind a line of a file of triples that is blank or a comment.
+func (c *cells) pass() bool {
+	if !c.o.Triples || c.text[c.pos] > '#' {
+		return false
+	}
+	end := lineEnd(c.text[:c.end], c.pos)
+	if text := bytes.TrimSpace(c.text[c.pos:end]); len(text) > 0 && text[0] != '#' {
+		return false
+	}
+	c.pos, c.line = end, c.line+1
+	return true
+}
+
+// lineEnd is where the line ends that a byte is in, behind its newline.
+func lineEnd(text []byte, at int) int {
+	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+		return at + n + 1
+	}
+	return len(text)
+}
+
+// between is how long the separator at a byte is; 0: there is none.
+func (l *layout) between(text []byte, at int) (n int) {
+	switch {
+	case l.comma == runs:
+		for at+n < len(text) && (text[at+n] == ' ' || text[at+n] == '\t' || text[at+n] == '\r') {
+			n++
+		}
+	case l.comma == colons && bytes.HasPrefix(text[at:], []byte("::")):
+		n = 2
+	case at < len(text) && text[at] == l.comma:
+		n = 1
+	}
+	return n
 }
 
 // takeExtra takes off what is no cell: see layout.
@@ -93,21 +138,34 @@ func (c *cells) split() (ok bool) {
 	text, at, row := c.text[:c.end], c.pos, c.row[:0]
 	c.quoted, c.rough, c.open = c.quoted[:0], 0, false
 	for {
-		row, at = plainCells(row, text, at, c.comma)
-		if at > c.pos && text[at-1] == '\n' {
-			break
+		if c.comma > colons {
+			row, at = plainCells(row, text, at, c.comma)
+			if at > c.pos && text[at-1] == '\n' {
+				break
+			}
+		} else if c.comma == runs {
+			at += c.between(text, at)
+			if at == len(text) || text[at] == '\n' || text[at] == '#' {
+				at = lineEnd(text, at)
+				break
+			}
 		}
 		v, n, plain := parseNumber(text[at:])
 		x, end := cell{text[at : at+n], v, true, false}, at+n
-		if !plain || end < len(text) && text[end] != c.comma && text[end] != '\n' {
+		between := c.between(text, end)
+		if !plain || end < len(text) && between == 0 && text[end] != '\n' {
+			for c.o.Triples && at < len(text) && text[at] == ' ' {
+				at++
+			}
 			x.plain, x.quoted = false, at < len(text) && text[at] == '"'
 			if x.text, end, ok = c.cell(text, at); !ok {
 				return false
 			}
+			between = c.between(text, end)
 			c.rough++
 		}
 		row = append(row, x)
-		if at = end + 1; end == len(text) || text[end] == '\n' {
+		if at = end + max(between, 1); end == len(text) || text[end] == '\n' {
 			break
 		}
 	}
@@ -118,8 +176,11 @@ func (c *cells) split() (ok bool) {
 // cell is the cell at a byte, and where it ends.
 func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 	if at == len(text) || text[at] != '"' || c.letters {
-		for end = at; end < len(text) && text[end] != c.comma && text[end] != '\n'; end++ {
-			if text[end] == '"' && !c.letters {
+		for end = at; end < len(text) && text[end] != '\n'; end++ {
+			if text[end] == c.comma || c.comma <= colons && c.between(text, end) > 0 {
+				break
+			}
+			if text[end] == '"' && !c.letters && !c.o.Triples {
 				return nil, end, false
 			}
 		}
@@ -148,7 +209,10 @@ func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 	if end < len(text) && text[end] == '\r' && (end+1 == len(text) || text[end+1] == '\n') {
 		end++
 	}
-	return c.quoted[begin:], end, end == len(text) || text[end] == c.comma || text[end] == '\n'
+	for c.o.Triples && c.comma != runs && end < len(text) && text[end] == ' ' {
+		end++
+	}
+	return c.quoted[begin:], end, end == len(text) || c.between(text, end) > 0 || text[end] == '\n'
 }
 
 // trim takes the blanks off the cells of a row, and looks at their letters.
@@ -179,7 +243,9 @@ func (c *cells) trim() error {
 func (c *cells) unreadable() error {
 	in := &io.LimitedReader{R: bytes.NewReader(c.text[c.from:]), N: mostRow}
 	r := csv.NewReader(in)
-	r.Comma = rune(c.comma)
+	if r.Comma = rune(c.comma); c.comma <= colons {
+		r.Comma = ' '
+	}
 	_, err := r.Read()
 	if at := (*csv.ParseError)(nil); in.N > 0 && errors.As(err, &at) {
 		return fmt.Errorf("data: %s:%d:%d: %w: quote a cell as a whole, and double the quotes inside it", c.Path,

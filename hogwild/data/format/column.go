@@ -286,6 +286,18 @@ func (t *table) ignore(list string, y int) error {
 	return nil
 }
 
+// partsOf are the parts that --columns names, with a column each.
+func partsOf(columns string) (parts [][2]string, err error) {
+	r := csv.NewReader(strings.NewReader(columns))
+	r.LazyQuotes = true
+	cells, err := r.Read()
+	for _, cell := range cells {
+		part, name, _ := strings.Cut(cell, "=")
+		parts = append(parts, [2]string{part, name})
+	}
+	return parts, err
+}
+
 func (t *table) names() []string {
 	names := make([]string, len(t.columns))
 	for j, c := range t.columns {
@@ -295,10 +307,12 @@ func (t *table) names() []string {
 }
 
 // areNumbers says whether more cells of a column are numbers, with whatever marks, than texts.
-func (c *column) areNumbers() bool {
+func (c *column) areNumbers() bool { return c.numbers+c.marked() > c.texts-c.marked() }
+
+// marked is how many cells are numbers with marks, which see takes for texts.
+func (c *column) marked() int {
 	n := &c.marks.n
-	marked := n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
-	return c.numbers+marked > c.texts-marked
+	return n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
 }
 
 // stray is an error if column j has texts among more numbers than texts: as texts the

@@ -2,10 +2,9 @@ package format
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"math"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,98 +12,63 @@ import (
 	"hogwild/internal/human"
 )
 
-// roles is where a line of triples has which part: row, column, value.
+// roles is which column of a table has which part of a triple: row, column, value.
 type roles struct {
-	sep       string // between cells; " " is any run of blanks
-	at        [3]int // the cell of each part; -1: there is none, of values
-	last      int    // the last of them
-	header    bool   // the first line is names, or, of MatrixMarket, sizes
-	commas    bool   // values have decimal commas
-	graph     bool
-	columns   string   // as the user names them
-	names     []string // of the columns
-	sizes     []int    // MatrixMarket: rows, columns, entries
+	at        [3]int   // -1: there is none, of values
+	numbered  [2]bool  // most ids are numbers
+	first     []string // the names of the columns, if it has them
+	sizes     []int    // what a line above the entries tells, last how many they are: MatrixMarket's has three numbers
 	symmetric bool     // the other half of the matrix is to be added
 	skew      bool     // with the opposite sign
 }
 
-// separators are what may stand between cells, the likeliest first.
-var separators = []string{"\t", ";", "|", ",", "::", " ", ":"}
-
-// sampled is how many lines are looked at to find out what a file is.
-const sampled = 101
-
-// lines are the first lines that are no comment, at most so many.
-func (s *Source) lines(most int) (lines [][]byte) {
-	for line := range bytes.Lines(s.Text) {
-		whole, text := line[len(line)-1] == '\n', bytes.TrimSpace(line)
-		switch {
-		case len(text) == 0 || text[0] == '#' || text[0] == '%' && len(lines) == 0:
-			continue
-		case len(lines) == most || !whole && s.rest != nil && len(lines) > 0: // the rest of it has not come
-			return lines
-		}
-		lines = append(lines, bytes.TrimRight(line, "\r\n"))
+// find finds them by the first rows, and the marks of values by all.
+func (p *triples) find() error {
+	p.Target, p.at = p.o.Columns, [3]int{0, 1, 2}
+	market := p.isMatrixMarket()
+	if market {
+		p.comma, p.tail, p.rowNames = runs, false, false
 	}
-	return lines
-}
-
-// find finds them by the first lines.
-func (l *roles) find(s *Source, o Options) error {
-	l.graph, l.columns, l.sep, l.at = o.Graph, o.Columns, " ", [3]int{0, 1, 2}
-	if s.isMatrixMarket() {
-		return l.matrixMarket(s, o)
+	p.first = p.seeHead(true)
+	if market {
+		return p.matrixMarket()
 	}
-	lines := s.lines(sampled)
-	l.sep = separatorOf(lines[min(1, max(0, len(lines)-1)):])
-	var rows [][][]byte
-	width := 0
-	for i, line := range lines {
-		cells, _ := l.split(line, nil, math.MaxInt)
-		rows = append(rows, cells)
-		if i > 0 || len(lines) == 1 {
-			width = max(width, len(cells))
-		}
+	width := len(p.columns)
+	if len(p.first) == 0 {
+		return nil // its reader says why
 	}
-	if len(rows) > 0 {
-		l.names = texts(rows[0])
-		if at := len(rows[0]); at == width-1 && len(rows[1]) == width && len(rows[1][at]) > 0 {
-			l.names = append([]string{""}, l.names...) // R gives the names of rows none
-		}
+	if _, is := p.columns[0].distinct["p"]; p.comma == runs && (is || p.first[0] == "p") {
+		return p.Errorf("looks like DIMACS (a line begins with p): keep the lines of edges, without their letter")
 	}
-	if slices.ContainsFunc(lines, func(line []byte) bool { return bytes.HasPrefix(line, []byte("p ")) }) {
-		return s.Errorf("looks like DIMACS (a line begins with p): keep the lines of edges, without their letter")
+	err := p.findColumns(width)
+	for k, j := range p.at[:2] {
+		p.numbered[k] = j < width && p.columns[j].areNumbers()
 	}
-	if err := l.columnsOf(s, o, rows, width); err != nil {
+	if err != nil || p.o.Inputs {
 		return err
 	}
-	l.last = max(l.at[0], l.at[1], l.at[2])
-	for _, cells := range rows[min(len(rows), 1):] {
-		if j := l.at[2]; j >= 0 && j < len(cells) {
-			l.commas = l.commas || isDecimal(cells[j])
-		}
-	}
-	return nil
+	p.findSizes()
+	return p.findValues()
 }
 
-// columnsOf finds the columns: as the user says, by names above them, or in their order.
-func (l *roles) columnsOf(s *Source, o Options, rows [][][]byte, width int) error {
-	found, free := l.known()
-	l.header = found[0] >= 0 && found[1] >= 0 || len(rows) > 1 && areNames(rows)
-	if o.Columns != "" {
-		named, err := l.asked(o, width)
+// findColumns finds the columns: as the user says, by names above them, or in their order.
+func (p *triples) findColumns(width int) error {
+	found, free := known(p.first)
+	p.header = found[0] >= 0 && found[1] >= 0 || p.areNames()
+	if asked := p.o.Columns; asked != "" {
+		named, err := p.asked(asked, width)
 		if err == nil {
-			l.header = l.header || named
+			p.header = p.header || named
 			return nil
 		}
-		if o.Like == nil || o.Like.Target != o.Columns { // those of the training data need not be here
-			return s.Errorf("--columns %s: %v", o.Columns, err)
+		if p.o.Like == nil || p.o.Like.Target != asked { // those of the training data need not be here
+			return p.Errorf("--columns %s: %v", asked, err)
 		}
-		l.columns = ""
+		p.Target = ""
 	}
-	if !l.header {
-		if max(width, len(l.names)) < 3 {
-			l.at[2] = -1
+	if !p.header {
+		if width < 3 {
+			p.at[2] = -1
 		}
 		return nil
 	}
@@ -115,17 +79,17 @@ func (l *roles) columnsOf(s *Source, o Options, rows [][][]byte, width int) erro
 		}
 	}
 	value := found[2] >= 0
-	enough := len(free) == missing || missing == 0 && (value || len(free) == 1 || o.Inputs)
+	enough := len(free) == missing || missing == 0 && (value || len(free) == 1 || p.o.Inputs)
 	if slices.Contains(found[:], twice) || !enough {
-		return s.Errorf("its columns are %s, and it is not clear which is the %s, which the %s and which the %s: say "+
-			"it: %s", Some(l.names), l.called(0), l.called(1), l.called(2), l.flag())
+		return p.Errorf("its columns are %s, and it is not clear which is the %s, which the %s and which the %s: say "+
+			"it: %s", Some(p.first), p.called(0), p.called(1), p.called(2), p.flag())
 	}
 	for k, j := range found {
 		if j < 0 && len(free) > 0 && (k < 2 || !value) {
 			found[k], free = free[0], free[1:]
 		}
 	}
-	l.at = found
+	p.at = found
 	return nil
 }
 
@@ -154,11 +118,11 @@ func plainName(name string) string {
 }
 
 // known are the columns whose names say what they are, and those that may be anything.
-func (l *roles) known() (found [3]int, free []int) {
+func known(names []string) (found [3]int, free []int) {
 	found = [3]int{-1, -1, -1}
-	for j, name := range l.names {
-		of := slices.IndexFunc(partNames[:], func(names string) bool {
-			return strings.Contains(names, " "+plainName(name)+" ")
+	for j, name := range names {
+		of := slices.IndexFunc(partNames[:], func(part string) bool {
+			return strings.Contains(part, " "+plainName(name)+" ")
 		})
 		switch {
 		case of < 0:
@@ -175,55 +139,50 @@ func (l *roles) known() (found [3]int, free []int) {
 
 // areNames reports whether the first row is names: none of its cells is a number, but behind an empty one, and one
 // stands above numbers alone.
-func areNames(rows [][][]byte) bool {
+func (p *triples) areNames() bool {
 	above := false
-	for j, cell := range rows[0] {
-		if _, number := Number(cell); number && len(rows[0][0]) > 0 {
+	for j, name := range p.first {
+		c := &p.columns[j]
+		if _, number := Number(name); p.first[0] != "" && (number || markOf([]byte(name)) != noMark) {
 			return false
 		}
-		at := j + max(0, len(rows[1])-len(rows[0]))
-		above = above || !slices.ContainsFunc(rows[1:], func(cells [][]byte) bool {
-			if at >= len(cells) {
-				return true
-			}
-			_, number := Number(withPoint(cells[at]))
-			return !number
-		})
+		above = above || c.numbers+c.marked() > 0 && c.texts == c.marked()
 	}
 	return above
 }
 
 // parts are the names that --columns has for the parts.
-var parts = [3][2]string{{"user", "source"}, {"item", "target"}, {"value", "weight"}}
+var parts = [3][]string{{"user", "source", "head"}, {"item", "target", "tail"}, {"value", "weight"}}
 
 // called is what messages call a part.
-func (l *roles) called(part int) string {
-	if l.graph {
+func (p *triples) called(part int) string {
+	if p.o.Graph {
 		return parts[part][1]
 	}
 	return parts[part][0]
 }
 
 // flag is how the user may name the columns.
-func (l *roles) flag() string {
+func (p *triples) flag() string {
 	names := []string{"1", "2", "3"}
-	if l.header {
-		names = append(slices.DeleteFunc(slices.Clone(l.names), func(name string) bool { return name == "" }), names...)
+	if p.header {
+		names = append(slices.DeleteFunc(slices.Clone(p.first), func(name string) bool { return name == "" }), names...)
 	}
-	return fmt.Sprintf("--columns %s", human.ShellWord(fmt.Sprintf("%s=%s,%s=%s,%s=%s", l.called(0), names[0],
-		l.called(1), names[1], l.called(2), names[2])))
+	return fmt.Sprintf("--columns %s", human.ShellWord(fmt.Sprintf("%s=%s,%s=%s,%s=%s", p.called(0), names[0],
+		p.called(1), names[1], p.called(2), names[2])))
 }
 
 // asked sets the columns as the user names them, by name or number. Values may be left out.
-func (l *roles) asked(o Options, width int) (named bool, err error) {
-	r := csv.NewReader(strings.NewReader(o.Columns))
-	r.LazyQuotes = true
-	cells, err := r.Read()
+func (p *triples) asked(columns string, width int) (named bool, err error) {
+	asked, err := partsOf(columns)
 	at := [3]int{-1, -1, -1}
-	for _, cell := range cells {
-		part, name, _ := strings.Cut(cell, "=")
-		k := slices.IndexFunc(parts[:], func(names [2]string) bool { return slices.Contains(names[:], part) })
-		j := slices.Index(l.names, name)
+	for _, of := range asked {
+		part, name := of[0], of[1]
+		k := slices.IndexFunc(parts[:], func(names []string) bool { return slices.Contains(names, part) })
+		j := slices.Index(p.first, name)
+		if part == "relation" {
+			return false, errors.New("no model learns relations: leave relation= out, and all edges are of one kind")
+		}
 		if k < 0 {
 			return false, fmt.Errorf("%s: want user=, item= and value=, or source=, target= and weight=",
 				human.Quote(part))
@@ -232,111 +191,90 @@ func (l *roles) asked(o Options, width int) (named bool, err error) {
 		if n, failed := strconv.Atoi(name); j < 0 && failed == nil && n >= 1 && n <= width {
 			j = n - 1
 		}
-		if j < 0 && (k < 2 || !o.Inputs) {
-			return false, fmt.Errorf("no column %s; the first line has %s", human.Quote(name), Some(l.names))
+		if j < 0 && (k < 2 || !p.o.Inputs) {
+			return false, fmt.Errorf("no column %s; the first line has %s", human.Quote(name), Some(p.first))
 		}
 		at[k] = j
 	}
 	if err == nil && (at[0] < 0 || at[1] < 0 || at[0] == at[1] || at[0] == at[2] || at[1] == at[2]) {
-		err = fmt.Errorf("name a column each for %s and %s", l.called(0), l.called(1))
+		err = fmt.Errorf("name a column each for %s and %s", p.called(0), p.called(1))
 	}
 	if err == nil {
-		l.at = at
+		p.at = at
 	}
 	return named, err
 }
 
-// separatorOf is what stands between the cells of lines: it makes two cells or more of each, if possible as many of
-// each, and rather three.
-func separatorOf(lines [][]byte) string {
-	best, most := " ", 0
-	for _, sep := range separators {
-		l, fewest, largest := roles{sep: sep}, math.MaxInt, 0
-		for _, line := range lines {
-			if cells, err := l.split(line, nil, math.MaxInt); err == nil { // else it is told when it is read
-				fewest, largest = min(fewest, len(cells)), max(largest, len(cells))
-			}
-		}
-		score := 0
-		if fewest >= 2 && largest > 0 {
-			score = 1
-			if fewest == largest {
-				score += min(fewest, 3) - 1
-			}
-		}
-		if score > most {
-			best, most = sep, score
+// begin makes a file begin with its first entry.
+func (p *triples) begin() (*blocks, error) {
+	q := p.cut()
+	if p.header {
+		if _, err := q.first(); err != nil && err != io.EOF {
+			return nil, err
 		}
 	}
-	return best
+	return q, nil
 }
 
-// split appends the cells of a line, at most so many.
-func (l *roles) split(line []byte, cells [][]byte, most int) ([][]byte, error) {
-	for more := true; more && len(cells) < most; {
-		plain := 0 // bytes of a number
-		for plain < len(line) && (line[plain]-'0' <= 9 || line[plain] == '.') {
-			plain++
-		}
-		if more = plain < len(line); plain > 0 && (!more || line[plain] == l.sep[0] && len(l.sep) == 1) {
-			cells, line = append(cells, line[:plain]), line[min(plain+1, len(line)):]
-			continue
-		}
-		cell := bytes.TrimLeft(line, " ")
-		if l.sep == " " {
-			if cell = bytes.TrimLeft(line, " \t\r"); len(cell) == 0 || cell[0] == '#' {
-				break
-			}
-		}
-		end, quoted := 0, len(cell) > 0 && cell[0] == '"'
-		if quoted {
-			for end = 1; ; end += 2 {
-				n := bytes.IndexByte(cell[end:], '"')
-				if n < 0 {
-					return cells, errors.New("a quote is never closed: quote a cell as a whole, on one line")
-				}
-				if end += n; end+1 == len(cell) || cell[end+1] != '"' {
-					break
-				}
-			}
-			end++
-		}
-		n := bytes.Index(cell[end:], []byte(l.sep))
-		if l.sep == " " {
-			n = bytes.IndexAny(cell[end:], " \t")
-		}
-		if more = n >= 0; more {
-			line, cell = cell[end+n+len(l.sep):], cell[:end+n]
-		}
-		cell = bytes.TrimSpace(cell)
-		if quoted {
-			if len(cell) != end {
-				return cells, errors.New("letters behind a quoted cell: quote a cell as a whole, and double the " +
-					"quotes inside it")
-			}
-			if cell = cell[1 : end-1]; bytes.IndexByte(cell, '"') >= 0 {
-				cell = bytes.ReplaceAll(cell, []byte(`""`), []byte(`"`))
-			}
-		}
-		cells = append(cells, cell)
+// findValues finds out how the values are written, by all of them, unless the first ones and the letters of the file
+// tell.
+func (p *triples) findValues() (err error) {
+	j, mark := p.at[2], byte(',')
+	if p.comma == ',' {
+		mark = '"' // a comma in a cell is in quotes
 	}
-	return cells, nil
-}
-
-// isDecimal reports whether a number has a comma that can be of decimals alone.
-func isDecimal(cell []byte) bool {
-	whole, decimals, ok := bytes.Cut(bytes.TrimLeft(cell, "+-"), []byte(","))
-	behind := bytes.TrimLeft(decimals, "0123456789")
-	return ok && len(decimals) > len(behind) && (len(behind) == 0 || behind[0]|0x20 == 'e') &&
-		(len(decimals) != 3 || len(whole) == 0 || len(whole) > 3 || whole[0] == '0')
-}
-
-// texts are copies of cells.
-func texts(cells [][]byte) (texts []string) {
-	for _, cell := range cells {
-		texts = append(texts, string(cell))
+	if j < 0 || j >= len(p.columns) || bytes.IndexByte(p.Text, mark) < 0 &&
+		(p.columns[j].marks.n[decimalPoint] > 0 || bytes.IndexByte(p.Text, '.') < 0) {
+		return nil
 	}
-	return texts
+	for i := range p.columns {
+		p.columns[i] = column{full: [2]bool{true, true}}
+	}
+	q, err := p.begin()
+	if err == nil {
+		err = q.see()
+	}
+	if err != nil {
+		return err
+	}
+	for i := range p.columns {
+		c := &p.columns[i]
+		if c.name = strconv.Itoa(i + 1); p.header && i < len(p.first) {
+			c.name = p.first[i]
+		}
+		if points := c.marks.n[decimalPoint]; i != j { // no more is asked of the others
+			c.marks = marks{}
+			c.marks.n[decimalPoint] = points
+		}
+	}
+	p.Notes = append(p.Notes, p.findMarks()...)
+	return p.checkDoubts(func(i int) bool { return i == j })
+}
+
+// findSizes takes a first line for the numbers of nodes and edges, as rudy writes it, if no node has a larger number,
+// and it has two numbers above three, or as many edges follow.
+func (p *triples) findSizes() {
+	sizes := wholes(p.first)
+	if len(sizes) != 2 || p.header || !p.o.Graph {
+		return
+	}
+	b, edges, weights := p.cut().take(len(p.Text)), 0, 0
+	for b.next() == nil {
+		for _, x := range b.row[:min(len(b.row), 2)] {
+			if id, ok := plainID(x.text); edges > 0 && (!ok || int(id) > sizes[0]) {
+				return
+			}
+		}
+		edges++
+		if len(b.row) > 2 {
+			weights++
+		}
+	}
+	if edges--; edges > 0 && weights == edges || weights == 0 && edges == sizes[1] {
+		p.header, p.sizes = true, sizes
+		p.notef("the first line, %s, is taken for the numbers of nodes and edges", strings.Join(p.first, " "))
+		p.first = nil
+	}
 }
 
 // isMatrixMarket reports whether the file begins with the banner of that format.
@@ -346,36 +284,33 @@ func (s *Source) isMatrixMarket() bool {
 }
 
 // matrixMarket reads the banner, and the sizes behind the comments.
-func (l *roles) matrixMarket(s *Source, o Options) error {
-	line, _, _ := bytes.Cut(s.Text, []byte("\n"))
+func (p *triples) matrixMarket() error {
+	line, _, _ := bytes.Cut(p.Text, []byte("\n"))
 	is := strings.Fields(strings.ToLower(string(line)))
 	if len(is) != 5 || is[1] != "matrix" || is[2] != "coordinate" || is[3] == "complex" || is[4] == "hermitian" {
-		return s.Errorf("%s: want a matrix of coordinates with real, integer or pattern entries (scipy.io.mmwrite "+
+		return p.Errorf("%s: want a matrix of coordinates with real, integer or pattern entries (scipy.io.mmwrite "+
 			"writes one of scipy.sparse.coo_matrix)", human.Quote(strings.TrimSpace(string(line))))
 	}
-	lines := s.lines(1)
-	for i := 0; len(lines) > 0 && i < 3; i++ {
-		fields := append(strings.Fields(string(lines[0])), "", "", "")
-		n, err := strconv.Atoi(fields[i])
-		if err != nil || n < 0 || fields[3] != "" {
-			return s.Errorf("%s: want the line of sizes: rows, columns, entries", human.Quote(string(lines[0])))
-		}
-		l.sizes = append(l.sizes, n)
+	if p.sizes = wholes(p.first); len(p.sizes) != 3 {
+		return p.Errorf("%s: want the line of sizes: rows, columns, entries",
+			human.Quote(strings.Join(p.first, " ")))
 	}
-	l.header, l.skew = true, is[4] == "skew-symmetric"
-	l.symmetric = is[4] != "general" && !o.Graph && !o.Inputs
-	if l.last = 2; is[3] == "pattern" {
-		l.at[2], l.last = -1, 1
+	p.header, p.skew = true, is[4] == "skew-symmetric"
+	p.symmetric = is[4] != "general" && !p.o.Graph && !p.o.Inputs
+	if is[3] == "pattern" {
+		p.at[2] = -1
 	}
 	return nil
 }
 
-// withPoint is a number with a decimal comma, 1.234,5, as Go reads it; other cells are as they
-// were.
-func withPoint(cell []byte) []byte {
-	whole, decimals, ok := bytes.Cut(cell, []byte(","))
-	if !ok || len(bytes.Trim(decimals, "0123456789")) > 0 || len(bytes.Trim(whole, "+-.0123456789")) > 0 {
-		return cell
+// wholes are cells as whole numbers; nil if one is none.
+func wholes(cells []string) (all []int) {
+	for _, text := range cells {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil
+		}
+		all = append(all, n)
 	}
-	return slices.Concat(bytes.ReplaceAll(whole, []byte("."), nil), []byte("."), decimals)
+	return all
 }

@@ -14,8 +14,6 @@ import (
 type csvRows struct {
 	*table
 	blocks                 *blocks
-	block                  *block // whose rows are handed out
-	taken                  int    // of them
 	in                     *inputs
 	y                      int               // the column of labels; -1 of rows to be predicted
 	labels                 map[string]string // texts, each once
@@ -64,14 +62,15 @@ func (r *csvRows) known() error {
 	if err != nil {
 		return err
 	}
-	r.sampleMarks()
+	r.seeHead(r.header)
+	r.findMarks()
 	err = r.checkDoubts(func(j int) bool {
 		return slices.ContainsFunc(features, func(x feature) bool { return x.column == j && !x.oneHot })
 	})
 	if err != nil {
 		return err
 	}
-	r.in, r.blocks, q.row = newInputs(r.table, features), q, r.read
+	r.in, r.blocks, q.row, q.count = newInputs(r.table, features), q, r.read, r.count
 	if !r.header {
 		q.again(b)
 	}
@@ -143,7 +142,8 @@ func (r *csvRows) learn() error {
 	if r.in.sparse {
 		r.Values = r.Rows * len(r.in.columns)
 	}
-	if r.blocks.row, r.blocks.once = r.read, true; r.header {
+	r.blocks.row, r.blocks.count = r.read, r.count
+	if r.blocks.once = true; r.header {
 		_, err = r.blocks.first()
 	}
 	return err
@@ -152,14 +152,6 @@ func (r *csvRows) learn() error {
 // describe says what the features are.
 func (r *csvRows) describe(features []feature) {
 	r.Features = len(features)
-	for j, is := range r.marks {
-		if is != "" {
-			if r.Marks == nil {
-				r.Marks = map[string]string{}
-			}
-			r.Marks[r.columns[j].name] = is
-		}
-	}
 	var last feature
 	group := int32(0)
 	for _, x := range features {
@@ -184,27 +176,22 @@ func (r *csvRows) describe(features []feature) {
 
 // next is the next row that is to be learned from, or to be predicted.
 func (r *csvRows) next(row *Row) (err error) {
-	for r.block == nil || r.taken == len(r.block.given) {
-		if r.block != nil && r.block.err != nil {
-			return r.block.err
-		}
-		if r.blocks == nil {
-			return io.EOF
-		}
-		if r.block, r.taken = r.blocks.next(), 0; r.block == nil {
-			return cmp.Or(r.end(), io.EOF)
-		}
-		r.count(r.block)
+	b, i, err := r.blocks.hand()
+	if err == io.EOF {
+		return cmp.Or(r.end(), err)
 	}
-	given, from, to := &r.block.given[r.taken], 0, r.block.ends[r.taken]
-	if r.taken > 0 {
-		from = r.block.ends[r.taken-1]
+	if err != nil {
+		return err
 	}
-	row.Line, row.Val, row.Label, row.Gap = given.Line, r.block.val[from:to], given.Label, given.Gap
+	given, from, to := &b.given[i], 0, b.ends[i]
+	if i > 0 {
+		from = b.ends[i-1]
+	}
+	row.Line, row.Val, row.Label, row.Gap = given.Line, b.val[from:to], given.Label, given.Gap
 	if r.in.sparse {
-		row.Idx = r.block.idx[from:to]
+		row.Idx = b.idx[from:to]
 	}
-	if r.taken++; r.Texts {
+	if r.Texts {
 		row.Text, err = r.label(given.Text)
 	}
 	return err

@@ -21,6 +21,9 @@ func newTable(s *Source, o Options) *table {
 // excel is the line by which a table tells Excel its separator.
 var excel = regexp.MustCompile(`^"?(?i:sep)=([^\r\n])"?\r?\n`)
 
+// separators are what may stand between cells; all but the first four between those of triples alone.
+var separators = []byte{'\t', ',', ';', '|', colons, runs, ':'}
+
 // findLayout takes the separator that cuts the first rows into the same number of cells, of several the one by which
 // more cells are numbers and fewer hold what looks like another separator, and finds what is no cell.
 func (t *table) findLayout() {
@@ -29,14 +32,18 @@ func (t *table) findLayout() {
 		head = head[:n+1]
 	}
 	if t.comma = ','; t.layout.excel(head) {
-		head = head[bytes.IndexByte(head, '\n')+1:]
+		head = head[lineEnd(head, 0):]
 	} else {
 		rows := head
-		for bytes.HasPrefix(rows, []byte("#")) && bytes.IndexByte(rows, '\n') >= 0 {
-			rows = rows[bytes.IndexByte(rows, '\n')+1:]
+		for n := t.leading(head); n > 0 || bytes.HasPrefix(rows, []byte("#")) && lineEnd(rows, 0) < len(rows); n-- {
+			rows = rows[lineEnd(rows, 0):]
 		}
 		best, broken := math.Inf(-1), false
-		for _, comma := range []byte("\t,;|") {
+		of := separators
+		if !t.o.Triples {
+			of = of[:4]
+		}
+		for _, comma := range of {
 			if score, bad := t.sample(rows, comma); score > best {
 				best, broken, t.comma = score, bad, comma
 			}
@@ -46,10 +53,11 @@ func (t *table) findLayout() {
 	}
 	comments := t.leading(head)
 	for range comments {
-		head = head[bytes.IndexByte(head, '\n')+1:]
+		head = head[lineEnd(head, 0):]
 	}
 	t.skipped += comments
-	if t.findExtra(head); t.o.Inputs {
+	t.findExtra(head)
+	if t.head = head; t.rest != nil {
 		t.head = bytes.Clone(head)
 	}
 }
@@ -66,12 +74,10 @@ func (l *layout) excel(head []byte) bool {
 // each calls do with the first rows; it says whether one has wrong quotes.
 func (c *cells) each(do func(row []cell)) (broken bool) {
 	for n := 0; n < sampleRows && c.pos < c.end; n++ {
-		from := c.pos
-		if !c.split() {
-			broken = true
-			if c.pos = c.end; bytes.IndexByte(c.text[from:], '\n') >= 0 {
-				c.pos = from + bytes.IndexByte(c.text[from:], '\n') + 1
-			}
+		if from := c.pos; c.pass() {
+			n--
+		} else if !c.split() {
+			broken, c.pos = true, lineEnd(c.text[:c.end], from)
 			do(nil)
 		} else if len(c.row) > 1 || len(c.row[0].text) > 0 {
 			do(c.row)
@@ -82,7 +88,7 @@ func (c *cells) each(do func(row []cell)) (broken bool) {
 
 // sample judges a separator by the first rows.
 func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
-	c := cells{table: &table{Source: t.Source, layout: layout{comma: comma}}, text: head, end: len(head)}
+	c := cells{table: &table{Source: t.Source, o: t.o, layout: layout{comma: comma}}, text: head, end: len(head)}
 	widths, rows, first, all, numbers, foreign := map[int]int{}, 0, 0, 0, 0, 0
 	broken = c.each(func(row []cell) {
 		if rows++; rows == 1 {
@@ -93,9 +99,13 @@ func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
 		all += len(row)
 		for _, x := range row {
 			text := bytes.TrimSpace(x.text)
-			if _, number := Number(text); number || isMissing(text) || isNullWord(text) || markOf(text) != noMark {
+			switch _, number := Number(text); {
+			case comma <= colons && len(bytes.TrimRight(text, ",;|")) < len(text),
+				comma == ':' && (len(text) == 0 || bytes.IndexByte(text, ' ') >= 0):
+				foreign++
+			case number || isMissing(text) || isNullWord(text) || markOf(text) != noMark:
 				numbers++
-			} else if !x.quoted && (len(text) < len(x.text) || bytes.ContainsAny(text, ",;|\t")) {
+			case !x.quoted && (len(text) < len(x.text) || bytes.ContainsAny(text, ",;|\t")):
 				foreign++
 			}
 		}
@@ -140,14 +150,21 @@ func (t *table) findExtra(head []byte) {
 	short := header && more > 0 && more == rows-1
 	t.tail = rows > 1 && (ends == rows || short && ends == rows-1)
 	t.rowNames = short && !t.tail
-	if t.tail && t.o.Inputs && !header { // the last feature may be missing
+	if t.tail && t.o.Inputs && !header && !t.o.Triples { // the last feature may be missing
 		was, _ := t.numbers()
 		t.tail = !slices.ContainsFunc(was, func(n int) bool { return max(n, -n) >= first })
 	}
 }
 
-// leading is how many lines there are before the rows that begin with # and have another number of cells.
+// above are lines before triples.
+var above = regexp.MustCompile(`^([ \t\r]*([#%][^\n]*)?\n)*`)
+
+// leading is how many lines there are before the rows: those that begin with # and have another number of cells, and
+// before triples all that are blank or comments.
 func (t *table) leading(head []byte) (n int) {
+	if t.o.Triples {
+		return bytes.Count(above.Find(head), []byte("\n"))
+	}
 	cells := func(line string) (n int) {
 		for i, part := range strings.Split(line, `"`) {
 			n += (1 - i%2) * strings.Count(part, string(rune(t.comma)))

@@ -22,6 +22,16 @@ const (
 
 // markOf looks at a cell; noMark of a whole number, and of no number.
 func markOf(cell []byte) mark {
+	if n := bytes.IndexAny(cell, "eE"); n > 0 && n < len(cell)-1 && len(bytes.Trim(cell[n+1:], "+-0123456789")) == 0 {
+		switch k := markOf(cell[:n]); k { // before an exponent there are no thousands
+		case groupComma:
+			return decimalComma
+		case groupPoint:
+			return decimalPoint
+		default:
+			return k
+		}
+	}
 	if len(cell) > 0 && (cell[0] == '-' || cell[0] == '+') {
 		cell = cell[1:]
 	}

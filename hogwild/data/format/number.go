@@ -265,5 +265,29 @@ func (p *parser) word(at int) string {
 	return string(p.text[at:end])
 }
 
+// plainID reads a whole number as it is mostly written: without zeros in front.
+func plainID(cell []byte) (id uint32, ok bool) {
+	if len(cell) == 0 || len(cell) > 10 || cell[0] == '0' && len(cell) > 1 {
+		return 0, false
+	}
+	v := uint64(0)
+	for _, c := range cell {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		v = v*10 + uint64(c)
+	}
+	return uint32(v), v <= MaxID
+}
+
+// PaddedID reads a whole number that may have zeros in front.
+func PaddedID[T string | []byte](text T) (id uint32, ok bool) {
+	b := bytes.TrimLeft([]byte(text), "0")
+	if len(b) == 0 && len(text) > 0 {
+		return 0, true
+	}
+	return plainID(b)
+}
+
 // MaxID is the largest id: one bit for each takes a quarter of a gigabyte.
 const MaxID = 1<<31 - 1

@@ -42,24 +42,9 @@ func (t *table) readAll() error {
 	if err := t.keep(int64(len(first))*columnBytes, count(len(first))+" columns"); err != nil {
 		return err
 	}
-	q.begin = func(b *block) {
-		b.columns = resized(b.columns, len(first))
-		for j := range b.columns {
-			b.columns[j].full = t.columns[j].full // what it would find there would not count
-		}
-	}
-	q.row = func(b *block) error {
-		for j := range b.columns {
-			b.columns[j].see(b.at, &b.row[j])
-		}
-		return nil
-	}
 	t.Rows = 1
-	for b := q.next(); b != nil; b = q.next() {
-		t.Rows += b.rows
-		if err := cmp.Or(b.err, t.join(b.columns)); err != nil {
-			return err
-		}
+	if err := q.see(); err != nil {
+		return err
 	}
 	t.header = t.isHeader(first)
 	t.nameColumns(first)
@@ -88,6 +73,29 @@ func (t *table) readAll() error {
 		c.settleNulls()
 	}
 	return err
+}
+
+// see looks at all cells, and counts the rows.
+func (q *blocks) see() error {
+	q.begin = func(b *block) {
+		b.columns = resized(b.columns, len(q.columns))
+		for j := range b.columns {
+			b.columns[j].full = q.columns[j].full // what it would find there would not count
+		}
+	}
+	q.row = func(b *block) error {
+		for j := range min(len(b.row), len(b.columns)) {
+			b.columns[j].see(b.at, &b.row[j])
+		}
+		return nil
+	}
+	for b := q.next(); b != nil; b = q.next() {
+		q.Rows += b.rows
+		if err := cmp.Or(b.err, q.join(b.columns)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // countsColumns says whether the cells of a first line are 0, 1, 2 and so on: what pandas writes above columns

@@ -40,7 +40,12 @@ func (t *table) findMarks() (notes []string) {
 				commas = append(commas, name+" ("+c.marks.example+" is "+c.marks.as(is)+")")
 			}
 		}
-		t.marks[j] = is
+		if t.marks[j] = is; is != "" && t.Marks == nil {
+			t.Marks = map[string]string{}
+		}
+		if is != "" {
+			t.Marks[c.name] = is
+		}
 	}
 	for _, k := range []struct {
 		of    string
@@ -67,10 +72,13 @@ func (t *table) checkDoubts(used func(j int) bool) error {
 		if doubt == "" || !used(j) {
 			continue
 		}
-		name := human.Quote(t.columns[j].name)
+		name, instead := human.Quote(t.columns[j].name), ", or leave the column out: --ignore "+
+			human.ShellWord(t.columns[j].name)
+		if t.o.Triples {
+			instead = ""
+		}
 		err := t.refuse(t.Errorf("column %s: %s, as far as its cells tell: write its numbers without marks between "+
-			"thousands and with decimal points, or leave the column out: --ignore %s", name, doubt,
-			human.ShellWord(t.columns[j].name)))
+			"thousands and with decimal points%s", name, doubt, instead))
 		if err != nil {
 			return err
 		}
@@ -78,18 +86,23 @@ func (t *table) checkDoubts(used func(j int) bool) error {
 	return nil
 }
 
-// sampleMarks decides it by the first rows of a table that is read as it comes.
-func (t *table) sampleMarks() {
+// seeHead looks at the first rows, and returns the first of all, which is left out if it is a header, or may be.
+func (t *table) seeHead(header bool) (first []string) {
 	c, n := cells{table: t, text: t.head, end: len(t.head), width: len(t.columns)}, 0
 	c.each(func(row []cell) {
 		n++
-		if c.takeExtra(); row == nil || n == 1 && t.header || len(c.row) != len(t.columns) {
+		if c.takeExtra(); row == nil || len(c.row) != len(t.columns) && !t.o.Triples {
 			return
 		}
+		t.columns = append(t.columns, make([]column, max(0, len(c.row)-len(t.columns)))...)
 		for j := range c.row {
-			c.row[j].text = bytes.TrimSpace(c.row[j].text)
-			t.columns[j].see(n, &c.row[j])
+			if c.row[j].text = bytes.TrimSpace(c.row[j].text); n > 1 || !header {
+				t.columns[j].see(n, &c.row[j])
+			}
+		}
+		if n == 1 {
+			first, c.width = c.texts(), len(c.row)
 		}
 	})
-	t.findMarks()
+	return first
 }

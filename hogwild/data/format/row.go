@@ -31,7 +31,7 @@ type Options struct {
 
 	Triples bool   // the file is of triples, whatever it looks like
 	Graph   bool   // they are the edges of a graph
-	Columns string // of triples: which column is what: user=NAME,item=NAME,value=NAME; "" = by the file
+	Columns string // of triples and texts: which column is what, as in package data; "" = by the file
 	Lenient bool   // the file is only described: what is wrong with a table is told in the notes
 	Like    *Known // what the training data are; nil: these are the training data
 	Inputs  bool   // rows to be predicted: their labels are not read, and may be missing

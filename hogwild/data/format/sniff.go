@@ -3,7 +3,6 @@ package format
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -89,16 +88,13 @@ func (s *Source) LooksLikeRatings() bool {
 	if ratingsHead.Match(head[:min(len(head), 4096)]) || s.isMatrixMarket() {
 		return true
 	}
-	lines := (&Source{Text: head}).lines(sampled)
-	l := roles{sep: separatorOf(lines[min(1, max(0, len(lines)-1)):])}
-	if len(lines) == 0 || len(lines[0]) > 4096 {
+	if lineEnd(head, 0) > 4096 {
 		return false
 	}
-	cells, _ := l.split(lines[0], nil, math.MaxInt)
-	l.names = texts(cells)
-	found, free := l.known()
+	names := newTable(&Source{Text: head}, Options{Triples: true}).seeHead(true)
+	found, free := known(names)
 	return min(found[0], found[1], found[2]) >= 0 && len(free) == 0 &&
-		strings.HasPrefix(plainName(l.names[found[0]]), "user")
+		strings.HasPrefix(plainName(names[found[0]]), "user")
 }
 
 // Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,10 +16,8 @@ import (
 type textRows struct {
 	*table
 	blocks *blocks
-	block  *block // whose rows are handed out
-	taken  int    // of them
-	texts  []int  // their columns
-	y      int    // the column of labels; -1 of rows to be predicted
+	texts  []int // their columns
+	y      int   // the column of labels; -1 of rows to be predicted
 }
 
 // OpenTexts gives the rows of a table whose columns are texts, but for the target: Row.Bytes is a line, the cells with
@@ -42,16 +41,27 @@ func (r *textRows) learn() error {
 	if len(r.columns) == 1 {
 		return r.Errorf("one column only: want a label and a text, separated by a comma, a semicolon, a tab or |")
 	}
+	texts, err := r.asked()
+	if err != nil {
+		return err
+	}
 	y, err := r.target(r.o.Target)
 	if err == nil {
 		err = r.ignore(r.o.Ignore, y)
+	}
+	for _, name := range texts {
+		if err == nil && r.find(name) < 0 {
+			err = r.Errorf("no column %s; the columns are %s", human.Quote(name), Some(r.names()))
+		}
 	}
 	if err != nil {
 		return err
 	}
 	r.y, r.Named = y, r.header
 	for j := range r.columns {
-		if c := &r.columns[j]; j != y && !c.ignored {
+		c := &r.columns[j]
+		is := texts == nil || slices.ContainsFunc(texts, func(name string) bool { return r.find(name) == j })
+		if is && j != y && !c.ignored {
 			r.texts, r.Columns = append(r.texts, j), append(r.Columns, c.name)
 		}
 	}
@@ -66,6 +76,31 @@ func (r *textRows) learn() error {
 	return err
 }
 
+// asked are the columns of texts that --columns names; label=NAME is the target.
+func (r *textRows) asked() (texts []string, err error) {
+	if r.o.Columns == "" {
+		return nil, nil
+	}
+	parts, err := partsOf(r.o.Columns)
+	for _, of := range parts {
+		switch of[0] {
+		case "label":
+			if r.o.Target != "" && r.o.Target != of[1] {
+				err = fmt.Errorf("the label is %s by --target: name it once", human.Quote(r.o.Target))
+			}
+			r.o.Target = of[1]
+		case "text":
+			texts = append(texts, of[1])
+		default:
+			err = fmt.Errorf("%s: want label= and text=", human.Quote(of[0]))
+		}
+	}
+	if err != nil {
+		err = r.Errorf("--columns %s: %v", r.o.Columns, err)
+	}
+	return texts, err
+}
+
 // known finds the columns of other data.
 func (r *textRows) known() error {
 	q, like := r.cut(), r.o.Like
@@ -78,11 +113,15 @@ func (r *textRows) known() error {
 	}
 	first := b.texts()
 	r.columns = make([]column, len(first))
-	r.header = like.Named && slices.Contains(first, like.Columns[0])
+	names, err := r.asked()
+	if names == nil {
+		names = like.Columns
+	}
+	r.header = like.Named && slices.Contains(first, names[0])
 	r.nameColumns(first)
-	for i, name := range like.Columns {
+	for i, name := range names {
 		j := r.find(name)
-		if !r.header && len(first) == len(like.Columns) {
+		if !r.header && len(first) == len(names) {
 			j = i // there are no labels
 		}
 		if j < 0 {
@@ -91,10 +130,11 @@ func (r *textRows) known() error {
 		}
 		r.texts = append(r.texts, j)
 	}
-	if !r.o.Inputs {
-		if r.y, err = r.target(r.o.Target); err != nil {
-			return err
-		}
+	if err == nil && !r.o.Inputs {
+		r.y, err = r.target(r.o.Target)
+	}
+	if err != nil {
+		return err
 	}
 	if r.blocks, q.row = q, r.read; !r.header {
 		q.again(b)
@@ -121,20 +161,11 @@ func (r *textRows) read(b *block) error {
 
 // next is the next row.
 func (r *textRows) next(row *Row) error {
-	for r.block == nil || r.taken == len(r.block.given) {
-		if r.block != nil && r.block.err != nil {
-			return r.block.err
-		}
-		if r.blocks == nil {
-			return io.EOF
-		}
-		if r.block, r.taken = r.blocks.next(), 0; r.block == nil {
-			return io.EOF
-		}
+	b, i, err := r.blocks.hand()
+	if err == nil {
+		*row = b.given[i]
 	}
-	*row = r.block.given[r.taken]
-	r.taken++
-	return nil
+	return err
 }
 
 // OpenLines gives the lines of a text, each as Row.Bytes with a newline.

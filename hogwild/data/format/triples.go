@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -13,19 +14,17 @@ import (
 )
 
 // triples is a file of them: row, column and value of a matrix's entries, or two nodes and the
-// weight of a graph's edges. As text they are one a line; columns.go finds out where in it. As
-// .npy they are an array of n x 3. Edges may lack the weight, which is then 1. Those to be predicted
-// have no values, or any.
+// weight of a graph's edges. As text they are the rows of a table; columns.go finds out which of its columns is what.
+// As .npy they are an array of n x 3. Edges may lack the weight, which is then 1. Those to be predicted have no
+// values, or any. Rows may have more cells than that, each another number of them.
 type triples struct {
-	parser
+	*table
 	roles
-	o      Options
-	file   *File
-	cells  [][]byte
-	begun  bool // a row, or the line of names, has been there
-	stored int  // entries that were read
-	passed int  // lines between them that are none
-	twin   Row  // of a symmetric matrix: the entry on the other side of the diagonal, if it comes next
+	blocks *blocks
+	stored int   // entries that were read
+	passed int   // lines between them that are none
+	behind int32 // the line behind the last one
+	twin   Row   // of a symmetric matrix: the entry on the other side of the diagonal, if it comes next
 }
 
 func openTriples(s *Source, is string, o Options) (*File, error) {
@@ -38,36 +37,42 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 		return nil, s.Errorf("looks like %s: want three numbers a line (row, column, value), or an .npy array of n x 3",
 			is)
 	}
-	p := &triples{parser: newParser(s), o: o}
-	if err := p.find(s, o); err != nil {
+	p := &triples{table: newTable(s, o)}
+	if err := p.find(); err != nil {
 		return nil, err
 	}
-	f := &File{Known: Known{Format: "ratings", Kind: Pairs, Target: p.columns}, Next: p.next}
-	f.Heads = make([]string, 2, 3)
+	p.Format, p.Kind, p.Next = "ratings", Pairs, p.next
+	p.Heads = make([]string, 2, 3)
 	if p.at[2] >= 0 {
-		f.Heads = f.Heads[:3]
+		p.Heads = p.Heads[:3]
 	}
-	for k := range f.Heads {
-		if j := p.at[k]; p.header && j < len(p.names) {
-			f.Heads[k] = p.names[j]
+	for k := range p.Heads {
+		if j := p.at[k]; p.header && j < len(p.first) {
+			p.Heads[k] = p.first[j]
 		}
 	}
-	f.Target = cmp.Or(f.Target, p.byName(f.Heads))
-	p.file = f
-	if s.rest == nil {
-		f.Rows = lineCount(s.Text)
+	p.Target = cmp.Or(p.Target, p.byName())
+	if p.Rows = 0; s.rest == nil {
+		p.Rows = lineCount(s.Text)
 		if p.symmetric {
-			f.Rows *= 2
+			p.Rows *= 2
 		}
 	}
-	return f, nil
+	err := error(nil)
+	if p.blocks, err = p.begin(); err == nil {
+		p.blocks.row, p.blocks.once = p.read, true
+		if p.o.Inputs {
+			p.blocks.row = p.readInput
+		}
+	}
+	return &p.File, err
 }
 
 // byName is what finds the same columns in other files: Options.Columns. It is "" if some have no name of their own.
-func (p *triples) byName(heads []string) string {
+func (p *triples) byName() string {
 	var cells []string
-	for k, name := range heads {
-		if name == "" || slices.Index(p.names, name) != p.at[k] {
+	for k, name := range p.Heads {
+		if name == "" || slices.Index(p.first, name) != p.at[k] {
 			return ""
 		}
 		cells = append(cells, parts[k][0]+"="+name)
@@ -75,194 +80,173 @@ func (p *triples) byName(heads []string) string {
 	return csvLine(cells)
 }
 
-// next reads the next line that is no comment, behind that of names.
+// next hands out the next entry.
 func (p *triples) next(row *Row) error {
 	if p.twin.Line > 0 {
 		*row, p.twin.Line = p.twin, 0
 		return nil
 	}
-	line, err := p.content()
-	if err == nil && !p.begun {
-		if p.begun = true; p.header {
-			line, err = p.content()
-		}
-	}
-	p.file.Read = p.stored
-	if err == io.EOF && p.passed > 0 {
-		p.file.notef("passed over %s between the entries: blank, or comments behind #", human.Plural(p.passed, "line"))
-		p.passed = 0
-	}
-	if err == io.EOF && p.sizes != nil && p.stored != p.sizes[2] {
-		return p.Errorf("%s entries, and the line of sizes promises %s: the file is incomplete, or damaged",
-			count(p.stored), count(p.sizes[2]))
+	b, i, err := p.blocks.hand()
+	if err == io.EOF {
+		return p.end()
 	}
 	if err != nil {
 		return err
 	}
-	if p.cells, err = p.split(line, p.cells[:0], p.last+1); err != nil {
-		return p.fail(p.start, "%v", err)
+	if p.o.Inputs {
+		p.stored++
+		*row = b.given[i]
+		return nil
 	}
-	row.Line, row.Gap = p.line, ""
-	for k := range row.IDs {
-		row.Cells[k] = p.cell(k)
-		if err := p.id(row, k); err != nil && p.o.Inputs {
-			row.IDs[k], row.Names[k], row.Gap = 0, []byte{}, strings.TrimPrefix(err.Error(), "data: ")
-		} else if err != nil {
-			return err
+	e := &b.entries[i]
+	if p.stored > 0 {
+		p.passed += int(e.line - p.behind)
+	}
+	p.stored, p.behind = p.stored+1, e.behind
+	row.Line, row.IDs, row.Label = int(e.line), e.ids, e.value
+	for k, id := range e.ids {
+		if row.Names[k] = nil; id > MaxID {
+			row.Names[k] = b.names[id-MaxID-1]
 		}
-		if id := row.IDs[k]; p.sizes != nil && (row.Names[k] != nil || id < 1 || int(id) > p.sizes[k]) {
-			return p.fail(p.where(p.cell(k)), "%s: want a whole number from 1 to %s, as the line of sizes says",
-				human.Quote(string(p.cell(k))), count(p.sizes[k]))
-		}
 	}
-	if !p.o.Inputs {
-		row.Label, err = p.value()
-	} else if row.Label = 0; isMissing(p.cell(2)) {
-		row.Label = math.NaN()
-	}
-	if p.stored++; p.symmetric && row.IDs[0] != row.IDs[1] {
+	if p.symmetric && row.IDs[0] != row.IDs[1] {
 		p.twin = Row{Line: row.Line, IDs: [2]uint32{row.IDs[1], row.IDs[0]}, Label: row.Label}
 		if p.skew {
 			p.twin.Label = -row.Label
 		}
 	}
+	return nil
+}
+
+// end is behind the last entry.
+func (p *triples) end() error {
+	p.Read = p.stored
+	if p.passed > 0 {
+		p.notef("passed over %s between the entries: blank, or comments behind #", human.Plural(p.passed, "line"))
+		p.passed = 0
+	}
+	if p.sizes != nil && p.stored != p.sizes[len(p.sizes)-1] {
+		return p.Errorf("%s entries, and the line of sizes promises %s: the file is incomplete, or damaged",
+			count(p.stored), count(p.sizes[len(p.sizes)-1]))
+	}
+	return io.EOF
+}
+
+// read reads an entry.
+func (p *triples) read(b *block) (err error) {
+	e := entry{line: int32(b.at), behind: int32(b.line)}
+	for k := range e.ids {
+		if err := p.id(b, &e, k); err != nil {
+			return err
+		}
+	}
+	e.value, err = p.value(b)
+	b.entries = append(b.entries, e)
 	return err
 }
 
-// content is the next line that is neither blank nor a comment; those behind % stand above the rows.
-func (p *triples) content() ([]byte, error) {
-	for {
-		before := p.line
-		if err := p.nextLine(); err != nil {
-			return nil, err
+// readInput reads an entry that is to be predicted.
+func (p *triples) readInput(b *block) error {
+	row, e := Row{Line: b.at}, entry{}
+	for k := range e.ids {
+		n := len(b.kept)
+		b.kept = append(b.kept, p.cell(b, k).text...)
+		row.Cells[k] = b.kept[n:]
+		switch err := p.id(b, &e, k); {
+		case err != nil:
+			row.Names[k], row.Gap = []byte{}, strings.TrimPrefix(err.Error(), "data: ")
+		case e.ids[k] > MaxID:
+			row.Names[k] = b.names[e.ids[k]-MaxID-1]
+		default:
+			row.IDs[k] = e.ids[k]
 		}
-		if p.stored > 0 {
-			p.passed += p.line - before - 1
-		}
-		if p.text[p.pos] == '%' && !p.begun {
-			continue
-		}
-		line := p.text[p.start:]
-		if n := bytes.IndexByte(line, '\n'); n >= 0 {
-			line = line[:n]
-		}
-		return bytes.TrimSuffix(line, []byte("\r")), nil
 	}
+	if isMissing(p.cell(b, 2).text) {
+		row.Label = math.NaN()
+	}
+	b.given = append(b.given, row)
+	return nil
 }
 
 // cell is that of a part of the triple: row, column, value. Where there is none, it is empty.
-func (p *triples) cell(part int) []byte {
-	if j := p.at[part]; j >= 0 && j < len(p.cells) {
-		return p.cells[j]
+func (p *triples) cell(b *block, part int) *cell {
+	if j := p.at[part]; j >= 0 && j < len(b.row) {
+		return &b.row[j]
 	}
-	return nil
+	return &noCell
 }
 
-// where is the byte at which a cell begins; of one that is not in the text as it is, the line does.
-func (p *triples) where(cell []byte) int {
-	if at := cap(p.text) - cap(cell); len(cell) > 0 && at >= p.start && at < len(p.text) {
-		return at
+var noCell cell
+
+// fail is an error at a cell, or, if that is not in the text as it is, at its row.
+func (p *triples) fail(b *block, x *cell, format string, args ...any) error {
+	at := cap(b.text) - cap(x.text)
+	if len(x.text) == 0 || at < b.from || at >= b.end || &b.text[at] != &x.text[0] {
+		at = b.from
 	}
-	return p.start
+	return fmt.Errorf("data: %s:%d:%d: %s", p.Path, b.at, at-b.from+1, fmt.Sprintf(format, args...))
 }
 
-// id reads one of the two ids. Those that are no plain numbers are names.
-func (p *triples) id(row *Row, k int) error {
-	cell := p.cell(k)
-	if v, ok := plainID(cell); ok {
-		row.IDs[k], row.Names[k] = v, nil
+// id reads one of the two ids.
+func (p *triples) id(b *block, e *entry, k int) error {
+	err := p.plainOrName(b, e, k)
+	if id, x := e.ids[k], p.cell(b, k); err == nil && len(p.sizes) == 3 && (id < 1 || int(id) > min(p.sizes[k], MaxID)) {
+		return p.fail(b, x, "%s: want a whole number from 1 to %s, as the line of sizes says",
+			human.Quote(string(x.text)), count(p.sizes[k]))
+	}
+	return err
+}
+
+// plainOrName reads an id. Those that are no plain numbers are names.
+func (p *triples) plainOrName(b *block, e *entry, k int) error {
+	x, ok := p.cell(b, k), false
+	if e.ids[k], ok = plainID(x.text); ok {
 		return nil
 	}
-	if whole, zeros, ok := bytes.Cut(cell, []byte(".")); ok && len(whole) > 0 && len(zeros) > 0 &&
+	name := x.text
+	if whole, zeros, ok := bytes.Cut(name, []byte(".")); ok && len(whole) > 0 && len(zeros) > 0 &&
 		len(bytes.Trim(whole, "0123456789")) == 0 && len(bytes.Trim(zeros, "0")) == 0 { // 12.0, from pandas
-		cell = whole
-		if v, ok := plainID(cell); ok {
-			row.IDs[k], row.Names[k] = v, nil
+		if e.ids[k], ok = plainID(whole); ok {
 			return nil
 		}
+		name = whole
 	}
-	switch _, number := Number(cell); {
-	case len(cell) == 0 || isMissing(cell):
-		return p.fail(p.where(cell), "%s: the %s is missing: correct or remove the line", human.Quote(string(cell)),
-			p.called(k))
-	case number && bytes.IndexByte(cell, '.') >= 0:
-		return p.fail(p.where(cell), "%s: the %s is a number with decimals, and no id: is it another column? name "+
-			"them: %s", human.Quote(string(cell)), p.called(k), p.flag())
-	case !utf8.Valid(cell):
-		return p.fail(p.where(cell), notUTF8, human.Quote(string(cell)))
+	switch _, number := Number(name); {
+	case len(name) == 0 || isMissing(name) || isNullWord(name) && p.numbered[k]:
+		return p.fail(b, x, "%s: the %s is missing: correct or remove the line", human.Quote(string(name)), p.called(k))
+	case number && bytes.IndexByte(name, '.') >= 0:
+		return p.fail(b, x, "%s: the %s is a number with decimals, and no id: is it another column? name them: %s",
+			human.Quote(string(name)), p.called(k), p.flag())
+	case !utf8.Valid(name):
+		return p.fail(b, x, notUTF8, human.Quote(string(name)))
 	}
-	row.Names[k] = cell
+	n := len(b.kept)
+	b.kept = append(b.kept, name...)
+	e.ids[k], b.names = MaxID+1+uint32(len(b.names)), append(b.names, b.kept[n:])
 	return nil
-}
-
-// plainID reads a whole number as it is mostly written: without zeros in front.
-func plainID(cell []byte) (id uint32, ok bool) {
-	if len(cell) == 0 || len(cell) > 10 || cell[0] == '0' && len(cell) > 1 {
-		return 0, false
-	}
-	v := uint64(0)
-	for _, c := range cell {
-		if c -= '0'; c > 9 {
-			return 0, false
-		}
-		v = v*10 + uint64(c)
-	}
-	return uint32(v), v <= MaxID
-}
-
-// PaddedID reads a whole number that may have zeros in front.
-func PaddedID[T string | []byte](text T) (id uint32, ok bool) {
-	b := bytes.TrimLeft([]byte(text), "0")
-	if len(b) == 0 && len(text) > 0 {
-		return 0, true
-	}
-	return plainID(b)
 }
 
 // value reads the value. Edges may lack it, and so may all entries.
-func (p *triples) value() (float64, error) {
-	cell := p.cell(2)
-	if v, n, ok := parseNumber(cell); ok && n == len(cell) && !(p.commas && bytes.IndexByte(cell, '.') >= 0) {
+func (p *triples) value(b *block) (float64, error) {
+	x := p.cell(b, 2)
+	if x.plain {
+		return x.v, nil
+	}
+	text := x.text
+	if n := bytes.IndexByte(text, '#'); n > 0 { // a comment
+		text = bytes.TrimSpace(text[:n])
+	}
+	switch v, ok := Number(text); {
+	case len(text) == 0 && (p.at[2] < 0 || p.o.Graph):
+		return 1, nil
+	case isMissing(text) || isNullWord(text):
+		return 0, p.fail(b, x, "%s: the %s is missing: correct or remove the line", human.Quote(string(text)),
+			p.called(2))
+	case !ok || !finite(v):
+		return 0, p.fail(b, x, "value %s: want a finite number, at most 3.4e38", human.Quote(string(text)))
+	default:
 		return v, nil
 	}
-	if n := bytes.IndexByte(cell, '#'); n >= 0 { // a comment
-		cell = bytes.TrimSpace(cell[:n])
-	}
-	switch {
-	case len(cell) == 0 && (p.at[2] < 0 || p.o.Graph):
-		return 1, nil
-	case len(cell) == 0 || isMissing(cell):
-		return 0, p.fail(p.where(cell), "%s: the %s is missing: correct or remove the line", human.Quote(string(cell)),
-			p.called(2))
-	}
-	text := p.decimal(cell)
-	if text == nil {
-		return 0, p.fail(p.where(cell), "value %s: decimals, or groups of thousands? write a point before decimals, "+
-			"and no marks between thousands", human.Quote(string(cell)))
-	}
-	v, ok := Number(text)
-	if !ok || !finite(v) {
-		return 0, p.fail(p.where(cell), "value %s: want a finite number, at most 3.4e38", human.Quote(string(cell)))
-	}
-	return v, nil
-}
-
-// decimal is a value as Go reads it; nil if its comma, or its point among values with commas, may be of decimals or of
-// thousands: three digits are behind it, and no other value has told.
-func (p *triples) decimal(cell []byte) []byte {
-	comma, point := bytes.LastIndexByte(cell, ','), bytes.LastIndexByte(cell, '.')
-	switch {
-	case comma < 0 && !(p.commas && point >= 0 && len(cell)-point-1 == 3):
-		return cell
-	case isDecimal(cell) || p.commas && bytes.IndexByte(cell, ',') == comma && point < comma:
-		p.commas = true
-		digits, exponent, ok := bytes.Cut(bytes.ToLower(cell), []byte("e"))
-		if digits = withPoint(digits); ok {
-			digits = slices.Concat(digits, []byte("e"), exponent)
-		}
-		return digits
-	}
-	return nil
 }
 
 // openTripleArray reads an array of n x 3, or, to be predicted, of n x 2.
