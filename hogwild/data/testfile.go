@@ -60,7 +60,9 @@ func firstLike(src *format.Source, o Options, like *Meta, inputs bool) (err erro
 	if is.Target = cmp.Or(like.Target, o.Target); inputs || triples { // no other column will do
 		is.Target = ""
 	}
-	is.Columns, is.Graph = cmp.Or(o.Columns, like.Target), len(like.Shape) != 2
+	if is.Graph = len(like.Shape) != 2; triples {
+		is.Columns = cmp.Or(o.Columns, like.Target)
+	}
 	var f *format.File
 	switch {
 	case like.Text == nil:

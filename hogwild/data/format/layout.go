@@ -38,17 +38,19 @@ func (t *table) findLayout() {
 		for n := t.leading(head); n > 0 || bytes.HasPrefix(rows, []byte("#")) && lineEnd(rows, 0) < len(rows); n-- {
 			rows = rows[lineEnd(rows, 0):]
 		}
-		best, broken := math.Inf(-1), false
+		best, broken, tabs := math.Inf(-1), false, false
 		of := separators
 		if !t.o.Triples {
 			of = of[:4]
 		}
 		for _, comma := range of {
-			if score, bad := t.sample(rows, comma); score > best {
+			score, bad, even := t.sample(rows, comma)
+			tabs = tabs || even && comma == '\t'
+			if score > best && (comma != runs || !tabs || score == 1) { // names have blanks in them, but no tabs
 				best, broken, t.comma = score, bad, comma
 			}
 		}
-		blanks, _ := t.sample(rows, ' ')
+		blanks, _, _ := t.sample(rows, ' ')
 		t.blanks, t.letters = math.IsInf(best, -1) && blanks > 0, broken && t.comma == '\t'
 	}
 	comments := t.leading(head)
@@ -86,8 +88,8 @@ func (c *cells) each(do func(row []cell)) (broken bool) {
 	return broken
 }
 
-// sample judges a separator by the first rows.
-func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
+// sample judges a separator by the first rows; it says whether quotes are wrong, and whether rows have as many cells.
+func (t *table) sample(head []byte, comma byte) (score float64, broken, even bool) {
 	c := cells{table: &table{Source: t.Source, o: t.o, layout: layout{comma: comma}}, text: head, end: len(head)}
 	widths, rows, first, all, numbers, foreign := map[int]int{}, 0, 0, 0, 0, 0
 	broken = c.each(func(row []cell) {
@@ -117,7 +119,7 @@ func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
 		}
 	}
 	if width < 2 {
-		return math.Inf(-1), broken
+		return math.Inf(-1), broken, false
 	}
 	score = float64(numbers)/float64(all) - float64(foreign)/float64(rows)
 	if rows > 1 {
@@ -126,7 +128,7 @@ func (t *table) sample(head []byte, comma byte) (score float64, broken bool) {
 	if first != width && (first != width-1 || first < 2) {
 		score -= 2
 	}
-	return score, broken
+	return score, broken, first == width && widths[width] == rows-1
 }
 
 // findExtra finds out whether rows end with a separator or begin with a name.

@@ -190,7 +190,8 @@ func (p *triples) fail(b *block, x *cell, format string, args ...any) error {
 // id reads one of the two ids.
 func (p *triples) id(b *block, e *entry, k int) error {
 	err := p.plainOrName(b, e, k)
-	if id, x := e.ids[k], p.cell(b, k); err == nil && len(p.sizes) == 3 && (id < 1 || int(id) > min(p.sizes[k], MaxID)) {
+	id, x := e.ids[k], p.cell(b, k)
+	if err == nil && len(p.sizes) == 3 && (id < 1 || int(id) > min(p.sizes[k], MaxID)) {
 		return p.fail(b, x, "%s: want a whole number from 1 to %s, as the line of sizes says",
 			human.Quote(string(x.text)), count(p.sizes[k]))
 	}
