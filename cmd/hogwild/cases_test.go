@@ -134,6 +134,21 @@ var foundFiles = map[string]foundFile{
 	"lists in cells.csv": {rows: 100, row: func(r *rand.Rand, i int) string {
 		return fmt.Sprintf("%.3f,a|b|c|d%d,%d", r.Float64(), i%3, i%2)
 	}, features: "1 2=a|b|c|d0 2=a|b|c|d1 2=a|b|c|d2", classes: "0 1", least: 0},
+	"messages with quotes and commas.tsv": {rows: 300, row: func(r *rand.Rand, i int) string {
+		label, word := []string{"spam", "ham"}[i%2], []string{"prize", "home"}[i%2]
+		return fmt.Sprintf("%s\t%s, at \"%d\" or so", label, word, r.IntN(60))
+	}, target: "1", flags: "--model text:10 --epochs 20", classes: "ham spam", least: .99},
+	"names with blanks.tsv": {rows: 2000, row: ratingsOf("user %[1]d\tfilm %[2]d\t%[3]s"), flags: "--model factor:8",
+		least: .9},
+	"Amazon.csv": {head: "user_id,parent_asin,rating,timestamp\n", rows: 2000,
+		row: ratingsOf("AE%[1]dX,B00%[2]d,%[3]s,17000%04[4]d"), least: .9},
+	"reviews.tsv": {head: "reviewerID\tasin\toverall\tunixReviewTime\n", rows: 2000,
+		row: ratingsOf("A%[1]dX\t000%[2]d\t%[3]s\t17000%04[4]d"), least: .9},
+	"RecBole.inter": {head: "item_id:token\tuser_id:token\trating:float\ttimestamp:float\n", rows: 2000,
+		row: ratingsOf("%[2]d\t%[1]d\t%[3]s\t17000%04[4]d"), least: .9},
+	"Gephi.csv": {head: "Source,Target,Type,Weight\n", rows: 200, row: func(_ *rand.Rand, i int) string {
+		return fmt.Sprintf("n%d,n%d,Undirected,%d", i%20, i%7, i%3)
+	}, classes: "n0 n1 n2 n3 n4 n5 n6", note: "--model cut:10"},
 	"ids as floats.csv": {head: "user,item,rating\n", rows: 2000, row: ratingsOf("%[1]d.0,%[2]d.0,%[3]s"),
 		flags: "--model factor:8", least: .9},
 }

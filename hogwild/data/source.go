@@ -38,7 +38,7 @@ func (o Options) isPairs(src *source) bool {
 	case o.Format == "ratings" || o.Columns != "" && o.Task == "" || o.Task == "triples" || o.Task == "edges":
 		return true
 	}
-	return o.Task == "" && (o.Format == "" || o.Format == "auto") && src.LooksLikeRatings()
+	return o.Task == "" && o.Target == "" && (o.Format == "" || o.Format == "auto") && src.LooksLikeRatings()
 }
 
 // decode turns a source into a table. like is nil for training data; other data

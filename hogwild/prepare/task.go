@@ -77,7 +77,11 @@ func Task(r *core.Run, anyNumber bool) error {
 	if err != nil {
 		return config.Usage("%w", err)
 	}
-	r.Facts = tuning.Measure(&c.Asked, spec, plain, r.Train)
+	if r.Facts = tuning.Measure(&c.Asked, spec, plain, r.Train); math.IsNaN(r.Facts.RawLambda) ||
+		math.IsInf(r.Facts.RawLambda, 0) {
+		return config.Usage("the inputs of %s are so large that float32 does not hold their squares: leave scale out, "+
+			"which standardises them, or divide them first", r.Train.Name)
+	}
 	if c.Asked.Tuned != "" {
 		auto = append(auto, fmt.Sprintf("lr %g (%s)", c.Asked.LR, c.Asked.Tuned))
 	}

@@ -98,19 +98,24 @@ const twice = -2
 
 // partNames are the names of columns of each part, without marks and in small letters; the last are of none.
 var partNames = [...]string{
-	" user userid uid customer customerid reviewer reviewerid member memberid account accountid source sourceid src " +
-		"from fromid fromnode fromnodeid node1 follower sender citing head parent row rowid ",
-	" item itemid iid movie movieid film filmid artist artistid book bookid isbn product productid asin game gameid " +
+	persons + "source sourceid src from fromid fromnode fromnodeid node1 follower sender citing head parent row rowid ",
+	" item itemid iid movie movieid film filmid artist artistid book bookid isbn product productid asin parentasin game gameid " +
 		"song songid track trackid anime animeid business businessid article articleid target targetid tgt dst dest " +
 		"destination to toid tonode tonodeid node2 followee receiver cited tail child column columnid ",
 	" rating ratings score value weight stars overall bookrating count plays playcount capacity cost prediction ",
 	" timestamp time date datetime ts unixtime unixreviewtime index unnamed0  ",
 }
 
-// plainName is the name of a column without marks and in small letters.
+// persons are those of partNames that make the file one of ratings, whatever the model.
+const persons = " user userid uid customer customerid reviewer reviewerid member memberid account accountid "
+
+// plainName is the name of a column without marks and in small letters, and without a type, as in user_id:token.
 func plainName(name string) string {
+	for _, is := range []string{":token", ":float"} {
+		name = strings.TrimSuffix(name, is)
+	}
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" _-.:", r) {
+		if strings.ContainsRune(" _-.:#", r) {
 			return -1
 		}
 		return r

@@ -60,9 +60,17 @@ func (t *table) features(y int) ([]feature, error) {
 	return features, nil
 }
 
-// noteRatings notes that a table may be ratings, which nobody has said: two columns of ids that come again and one of
-// few different numbers, perhaps beside a time.
+// noteRatings notes that a table may be ratings or edges, which nobody has said: two columns of ids that come again and
+// one of few different numbers, perhaps beside a time, or names of edges' ends.
 func (t *table) noteRatings() {
+	var names []string
+	for j := range t.columns {
+		names = append(names, t.columns[j].name)
+	}
+	if ends, _ := known(names); ends[0] >= 0 && ends[1] >= 0 {
+		t.notef("if its rows are the edges of a graph, say so: --model cut:10")
+		return
+	}
 	var ids, values []string // of n cells with n/2 ids or less the first comes again after sqrt(n) of them, or about
 	for j := range t.columns {
 		c := &t.columns[j]

@@ -38,20 +38,25 @@ func (t *table) findLayout() {
 		for n := t.leading(head); n > 0 || bytes.HasPrefix(rows, []byte("#")) && lineEnd(rows, 0) < len(rows); n-- {
 			rows = rows[lineEnd(rows, 0):]
 		}
-		best, broken, tabs := math.Inf(-1), false, false
+		best, tabs := math.Inf(-1), false
 		of := separators
 		if !t.o.Triples {
 			of = of[:4]
 		}
 		for _, comma := range of {
-			score, bad, even := t.sample(rows, comma)
+			is := layout{comma: comma}
+			score, broken, even := t.sample(rows, is)
+			if broken && comma == '\t' {
+				is.letters = true
+				score, _, even = t.sample(rows, is)
+			}
 			tabs = tabs || even && comma == '\t'
 			if score > best && (comma != runs || !tabs || score == 1) { // names have blanks in them, but no tabs
-				best, broken, t.comma = score, bad, comma
+				best, t.layout = score, is
 			}
 		}
-		blanks, _, _ := t.sample(rows, ' ')
-		t.blanks, t.letters = math.IsInf(best, -1) && blanks > 0, broken && t.comma == '\t'
+		blanks, _, _ := t.sample(rows, layout{comma: ' '})
+		t.blanks = math.IsInf(best, -1) && blanks > 0
 	}
 	comments := t.leading(head)
 	for range comments {
@@ -89,8 +94,8 @@ func (c *cells) each(do func(row []cell)) (broken bool) {
 }
 
 // sample judges a separator by the first rows; it says whether quotes are wrong, and whether rows have as many cells.
-func (t *table) sample(head []byte, comma byte) (score float64, broken, even bool) {
-	c := cells{table: &table{Source: t.Source, o: t.o, layout: layout{comma: comma}}, text: head, end: len(head)}
+func (t *table) sample(head []byte, is layout) (score float64, broken, even bool) {
+	c, comma := cells{table: &table{Source: t.Source, o: t.o, layout: is}, text: head, end: len(head)}, is.comma
 	widths, rows, first, all, numbers, foreign := map[int]int{}, 0, 0, 0, 0, 0
 	broken = c.each(func(row []cell) {
 		if rows++; rows == 1 {

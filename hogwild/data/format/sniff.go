@@ -81,8 +81,8 @@ var ratingsHead = regexp.MustCompile(
 	`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
 		`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
-// LooksLikeRatings reports whether the file begins as files of ratings do, or its first line names a user, an item and
-// a value, in any order, and nothing else that counts. A file of images is one long line.
+// LooksLikeRatings reports whether the file begins as files of ratings do, or its first line names a user and an item,
+// in any order, perhaps a value, and nothing else that counts. A file of images is one long line.
 func (s *Source) LooksLikeRatings() bool {
 	head := s.Text[:min(len(s.Text), 1<<16)]
 	if ratingsHead.Match(head[:min(len(head), 4096)]) || s.isMatrixMarket() {
@@ -93,8 +93,8 @@ func (s *Source) LooksLikeRatings() bool {
 	}
 	names := newTable(&Source{Text: head}, Options{Triples: true}).seeHead(true)
 	found, free := known(names)
-	return min(found[0], found[1], found[2]) >= 0 && len(free) == 0 &&
-		strings.HasPrefix(plainName(names[found[0]]), "user")
+	return min(found[0], found[1]) >= 0 && found[2] != twice && len(free) == 0 &&
+		strings.Contains(persons, " "+plainName(names[found[0]])+" ")
 }
 
 // Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a
