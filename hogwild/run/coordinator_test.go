@@ -60,7 +60,7 @@ func startCoordinator(t *testing.T, c config.Config) *coordination {
 	await(t, "the workers of a coordinator", func() bool {
 		p.workers = children(p.cmd.Process.Pid)
 		if p.block == nil {
-			p.block = blockOf(p.cmd.Process.Pid)
+			p.block = blockOf(p.cmd.Process.Pid, nil)
 		}
 		return p.block != nil && len(p.workers) == processes
 	})

@@ -187,7 +187,7 @@ func TestKilledWithinAnUpdate(t *testing.T) {
 			mode, _, loop := strings.Cut(name, " ")
 			c.Model, c.Workers, c.Mode, c.Batch, c.LR = "heavy", 3, config.MustMode(mode), 10, 1
 			if loop {
-				c.Data, c.Model, c.Batch, c.LR, c.Epochs = "synth:netflix:0.003", "factor:10", 1, 0.01, 4
+				c.Data, c.Model, c.Batch, c.LR, c.Epochs = "synth:netflix:0.003", "factor:10", 1, 0.01, 16
 				if rows = 300_596; mode == "locked" {
 					c.Epochs = 40 // a lock is had in a moment
 				}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -89,7 +91,7 @@ func start(t *testing.T, c config.Config) *trial {
 		<-r.done
 	})
 	await(t, "the control block", func() bool {
-		r.block = blockOf(os.Getpid(), earlier...)
+		r.block = blockOf(os.Getpid(), earlier)
 		return r.block != nil || ended(r.done)
 	})
 	return r
@@ -154,12 +156,15 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// controlLinks are the descriptors of control blocks that a process has.
-func controlLinks(pid int) (all []string) {
+// controlLinks are the descriptors of control blocks that a process has, and their inodes: another block may get the
+// descriptor of one that is closed.
+func controlLinks(pid int) map[string]uint64 {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	all := map[string]uint64{}
 	for _, link := range links {
-		if target, _ := os.Readlink(link); strings.HasPrefix(target, "/memfd:hogwild-control") {
-			all = append(all, link)
+		target, _ := os.Readlink(link)
+		if info, err := os.Stat(link); err == nil && strings.HasPrefix(target, "/memfd:hogwild-control") {
+			all[link] = info.Sys().(*syscall.Stat_t).Ino
 		}
 	}
 	return all
@@ -167,9 +172,10 @@ func controlLinks(pid int) (all []string) {
 
 // blockOf maps the control block of the run that a process coordinates, which is not one of the earlier ones; nil if
 // there is none, or none yet.
-func blockOf(pid int, earlier ...string) *control.Block {
-	for _, link := range controlLinks(pid) {
-		if slices.Contains(earlier, link) {
+func blockOf(pid int, earlier map[string]uint64) *control.Block {
+	were := slices.Collect(maps.Values(earlier))
+	for link, inode := range controlLinks(pid) {
+		if slices.Contains(were, inode) {
 			continue
 		}
 		f, err := os.OpenFile(link, os.O_RDWR, 0)
