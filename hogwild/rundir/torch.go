@@ -77,8 +77,8 @@ func fromTorch(path string, size int, most int64) ([]byte, error) {
 
 // needsTorch says how to convert the file elsewhere.
 func needsTorch(path, python, why string) error {
-	const convert = "python3 -c 'import sys, torch, safetensors.torch as s; s.save_file({k: v.contiguous().clone() for " +
-		"k, v in torch.load(sys.argv[1], \"cpu\", weights_only=True).items()}, \"net.safetensors\")'"
+	const convert = "python3 -c 'import sys, torch, safetensors.torch as s; s.save_file({k: v.contiguous().clone() " +
+		"for k, v in torch.load(sys.argv[1], \"cpu\", weights_only=True).items()}, \"net.safetensors\")'"
 	return fmt.Errorf("%s looks like a file of torch.save, which PyTorch reads, and %s %s: set %s to a Python with "+
 		"torch, or convert the file where there is one: %s %s", path, human.ShellWord(python), why, Python, convert,
 		human.ShellWord(path))
