@@ -22,7 +22,7 @@ import (
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
 	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable,
-	rundir.Python, "HOGWILD_RANK", "HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
+	rundir.Python, "HOGWILD_RANK", "HOGWILD_SOCKET",
 	testData, "HOGWILD_BIN", nodes.HelperVariable,
 }
 
