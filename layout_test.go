@@ -26,7 +26,7 @@ var order = []string{
 	"internal/lastwords", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes",
 	"hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/clock", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device",
-	"hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/loops", "hogwild/score",
+	"hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/score",
 	"hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung",
 	"hogwild/prepare", "hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic",
 	"hogwild/initweights", "hogwild/programs", "hogwild/dual", "hogwild/exact", "hogwild/stop", "hogwild/curvature",

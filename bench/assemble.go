@@ -57,7 +57,7 @@ func (w *work) save(e *Experiment) error {
 func (w *work) experiment() *Experiment {
 	p := w.plan
 	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: config.Version,
-		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, Limits: p.Limits, SameLR: p.SameLR,
+		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, SameLR: p.SameLR,
 		Notes: p.Notes, Commands: map[string][]Number{}}
 	gpus := map[string]bool{}
 	for i, c := range p.Cases {

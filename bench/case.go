@@ -26,13 +26,11 @@
 //	target.go     how soon cases reach a loss
 //	best.go       the best cases of a sweep
 //	speedup.go    cases beside their rivals
-//	shares.go     what a case reaches of the limits of the machine
 //	experiment.go what was measured
 //	paired.go     of which repeats show a difference
 //	gridfile.go   a Plan from a file
 //	grid.go       cases with each point of a grid of settings
 //	case.go       what is to be measured: a Plan of Cases
-//	limits.go     what this machine does at best, by loops as plain as those that training needs
 //	yaml.go       mistakes of the user, and their places in files
 //	spread.go     medians and ranges of repeats
 //
@@ -101,8 +99,7 @@ type Plan struct {
 	SameLR bool
 	// Clock has cases compared by the virtual time that they take to TargetLoss, rates chosen by it too.
 	Clock  bool
-	AtOnce int     // so many runs at a time: more than one where no time is measured
-	Limits *Limits // what the machine can do, if it was measured
+	AtOnce int // so many runs at a time: more than one where no time is measured
 	Notes  []string
 }
 

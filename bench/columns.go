@@ -106,13 +106,6 @@ func (e *Experiment) SpeedColumns(cases []*Measured) []Column {
 			}
 			return Summarize(e.SpeedUp(c)).Text(human.Factor)
 		}),
-		human.Col("of limit", func(c *Measured) string {
-			s, ok := e.Share(c)
-			if !ok {
-				return ""
-			}
-			return fmt.Sprintf("%s of %s %s (%s)", human.Share(s.Share), human.Short(s.Best), s.Unit, s.Limit)
-		}),
 		medians("staleness", func(x float64) string { return fmt.Sprintf("%.3g", x) },
 			func(c *Measured) []Number { return c.StalenessMean }),
 		human.Col("lost updates", func(c *Measured) string {

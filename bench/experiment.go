@@ -23,7 +23,6 @@ type Experiment struct {
 	Cases   []Measured     `json:"cases"`
 	// Commands are how many seconds each run's process took from its start to its end, by case and seed.
 	Commands map[string][]Number `json:"command_seconds,omitempty"`
-	Limits   *Limits             `json:"limits,omitempty"`
 	SameLR   bool                `json:"same_lr,omitempty"` // cases are compared at one learning rate, which was asked for
 	Notes    []string            `json:"notes,omitempty"`   // what is not fair or not significant
 }

@@ -19,7 +19,7 @@ const (
 // were lowered for some, or whose search did not come to an end, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
-		e.smoke, e.failures, e.oversubscribed, e.sharedMachine, e.emulated, e.timeSliced, e.unbounded, e.searches,
+		e.smoke, e.failures, e.oversubscribed, e.sharedMachine, e.emulated, e.timeSliced, e.searches,
 		e.loweredRates, e.batches, e.missedTargets, e.averages, e.weakEvidence,
 	} {
 		notes = append(notes, say()...)
@@ -114,12 +114,6 @@ func (e *Experiment) emulated() []string {
 		return nil
 	}
 	return []string{"no GPU: the stand-in driver interprets the kernels, so results are valid but times are not"}
-}
-
-// unbounded notes cases on a GPU, of which limits of the cores say nothing.
-func (e *Experiment) unbounded() []string {
-	return e.note(func(c *Measured) bool { return e.Limits != nil && c.Config.GPU != "" },
-		"the limits are those of the CPU cores and do not apply on a GPU")
 }
 
 // batches notes steps of other sizes than those of a group's first case, where the program

@@ -50,8 +50,6 @@ func TestFairness(t *testing.T) {
 			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0",
 				[]string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
 		}, "async-2: without MPS"},
-		{"limits of the cores", func(e *Experiment) { e.Cases[1].Config.GPU, e.Limits = "0", &Limits{} },
-			"async-2: the limits are those of the CPU cores"},
 		{"sync", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[2:]...)
 			e.Cases[3].SecondsToTarget[1] = 1

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/self"
 	"hogwild/internal/vec"
 )
@@ -131,7 +132,7 @@ func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		keep := slices.Contains([]string{"HOGWILD_DATA", "HOGWILD_BIN", "HOGWILD_SAMPLES", vec.CPUVariable,
-			vec.OffVariable, self.Emulator, nodes.HelperVariable}, name)
+			vec.OffVariable, self.Emulator, nodes.HelperVariable, rundir.Python}, name)
 		return strings.HasPrefix(name, "HOGWILD_") && !keep && !strings.HasPrefix(name, "HOGWILD_FAKE_")
 	})
 }

@@ -1,11 +1,10 @@
 // Package live shows a run in progress: a page that a browser keeps up to date by
-// server-sent events, and metrics for Prometheus. It reads the run's folder, as anybody
-// may, so that the run itself knows nothing of it.
+// server-sent events. It reads the run's folder, as anybody may, so that the run itself
+// knows nothing of it.
 //
 //	live.go        Serve
 //	page.go        the page that a browser shows
 //	server.go      the run as it is shown
-//	metrics.go     metrics for Prometheus
 //	tail.go        metrics.jsonl of a run in progress
 //	limits.go      how much clients may ask for
 package live
@@ -23,9 +22,8 @@ import (
 )
 
 // Serve answers requests on the listener about the run in a folder until ctx is done:
-// / is the page, /events the server-sent events, /metrics what Prometheus reads. It then
-// sends the page as it is at the end, and closes the listener. On a loopback address it
-// answers only those who know it as one.
+// / is the page, /events the server-sent events. It then sends the page as it is at the
+// end, and closes the listener. It answers only those who know its address as a loopback.
 func Serve(ctx context.Context, l net.Listener, run string) error {
 	s := newServer(run, time.Now)
 	l = limit(l, connections())
@@ -65,10 +63,6 @@ func (s *server) handler(at net.Addr) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET /events", s.events)
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", metricsType)
-		_, _ = w.Write(s.metrics())
-	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	return guard(at, mux)
 }
@@ -77,10 +71,8 @@ func (s *server) handler(at net.Addr) http.Handler {
 // another, unless that host's name is made to lead to this machine (DNS rebinding): but
 // then the browser sends that name. It also keeps answers out of caches and frames.
 func guard(at net.Addr, next http.Handler) http.Handler {
-	tcp, ok := at.(*net.TCPAddr)
-	private := ok && tcp.IP.IsLoopback()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if private && !loopback(r.Host) {
+		if !loopback(r.Host) {
 			http.Error(w, fmt.Sprintf("this dashboard only answers on this machine: open http://%s/, not %q", at,
 				r.Host), http.StatusForbidden)
 			return

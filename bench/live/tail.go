@@ -70,18 +70,6 @@ func (t *tail) take(line []byte) {
 	}
 }
 
-// examples is how many the run has trained, by the newest line that says it.
-func (t *tail) examples() int64 {
-	n := int64(0)
-	if s := t.seconds.last; s != nil {
-		n = s.Examples
-	}
-	if e := t.epochs.last; e != nil {
-		n = max(n, e.Examples)
-	}
-	return n
-}
-
 // maxKept is how many values of a curve are kept, at most: a figure, of 640 pixels,
 // shows no more. It is even.
 const maxKept = 256

@@ -30,10 +30,6 @@ func OfExperiment(e *bench.Experiment) *Page {
 		p.section(g.rates())
 	}
 	p.failures(e)
-	if e.Limits != nil {
-		p.section(Section{Title: "Machine limits", Text: "Peak rates of this machine, measured with simple loops.",
-			Table: e.Limits.Table()})
-	}
 	p.caseSettings(e)
 	p.section(Section{
 		Title: "Reproduce", Text: "The first command repeats the whole experiment. The others repeat one case each.",

@@ -167,26 +167,6 @@ func TestTargetNotReached(t *testing.T) {
 	}
 }
 
-// TestShareOfLimits has a model of 1,000 operations an example, and a core that does a
-// million times as many in a second at best: 110 of 1,000 thousand examples are 11%.
-func TestShareOfLimits(t *testing.T) {
-	e := handmade()
-	for i := range e.Cases {
-		e.Cases[i].Flops, e.Cases[i].Parameters = 1000, 10
-	}
-	e.Limits = &bench.Limits{Cores: 1, Limits: []bench.Limit{
-		{Name: "multiply-add, AVX2", Unit: "GFLOP/s", Cores: 1, Min: 0.8, Median: 0.9, Max: 1, Means: "dense layers"},
-	}}
-	p := OfExperiment(e)
-	if got := cell(t, p, "Speed", "async-1", "of limit"); got != "11% of 1.00 GFLOP/s (multiply-add, AVX2)" {
-		t.Errorf("share of the limit: %q", got)
-	}
-	if got := cell(t, p, "Machine limits", "multiply-add, AVX2", "median (range)"); got != "0.900 (0.800 to 1.00)" {
-		t.Errorf("limit: %q", got)
-	}
-	whole(t, p)
-}
-
 func TestSpeedUpFigure(t *testing.T) {
 	f := drawing(t, OfExperiment(handmade()), "speed-up")
 	ideal := series(t, f, "ideal")

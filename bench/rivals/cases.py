@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import sides
 from search import Grid
-from sides import DATA, MNIST, Side, counting, files, flops, hogwild_cpp, liblinear, libmf, ours, peak, script, source, torch
+from sides import DATA, MNIST, Side, counting, files, hogwild_cpp, liblinear, libmf, ours, script, source, torch
 
 
 ITS = "(x - 0.1307) / 0.3081"  # of PyTorch's example
@@ -102,14 +102,6 @@ def ddp():
     }, [Claim("against DistributedDataParallel", "hogwild", ("PyTorch DDP, gloo",), 1.0)], 3, (MNIST,), ITS)
 
 
-def arithmetic(title, model, widths, batch, target):
-    flags = ["--data", MNIST, "--scale", "0.1307,0.3081", "--center", "off", "--workers", 1, "--lr", 0.1, "--epochs", 3]
-    return Case(title, "FLOP/s", {
-        "hogwild": counting(ours(*flags, "--model", model, "--batch", batch), flops(*widths)),
-        "peak of one core": Side(peak, "hogwild"),
-    }, [Claim("share of the peak", "hogwild", ("peak of one core",), target)], 5, (MNIST,))
-
-
 def sparse(set, lr, epochs, step, target, rounds=5, falling=None):
     """falling: where the search of rivals without a cosine schedule begins."""
     train, test = files(set)
@@ -178,8 +170,6 @@ def modes():
 
 
 CASES = {
-    "peak256": lambda: arithmetic("share of FMA peak, mlp:256,128, batch 256, no zeros", "mlp:256,128", (784, 256, 128, 10), 256, 0.75),
-    "peak64": lambda: arithmetic("share of FMA peak, mlp:128, batch 64, no zeros", "mlp:128", (784, 128, 10), 64, 0.55),
     "mlp128": lambda: searched("mlp:128", "unit", 0.3, "hand"),
     "mlp128-std": lambda: searched("mlp:128", "standard", 0.03, "hand"),
     "mlp256": lambda: searched("mlp:256,128", "unit", 0.3, "onednn"),

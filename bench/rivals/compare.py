@@ -10,9 +10,8 @@ and of their times to the same test loss.
 
 Before the rounds each side of most cases is searched for its best batch and rate (search.py), on validation rows.
 The target is 1.02 times the lowest of the sides' median test losses at the end; a side's time to it is the seconds of training
-until the first pass whose test loss is there. Every round runs each side of a case once, one after the other, and measures the machine's
-core-to-core ping-pong before and after; a ratio is the median of the rounds' ratios. Missing
-rivals are skipped. FILE has every figure and all that the search tried, with machine, versions and commit (default:
+until the first pass whose test loss is there. Every round runs each side of a case once, one after the other;
+a ratio is the median of the rounds' ratios. Missing rivals are skipped. FILE has every figure and all that the search tried, with machine, versions and commit (default:
 build/rivals/results-TIME.json); it is written after each trial and each round.
 """
 
@@ -39,12 +38,6 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def ping_pong():
-    """Nanoseconds a cache line takes from a core to its neighbour; None on one core."""
-    lines = [f["median"] for f in sides.limits(0.3)["limits"] if f["name"].startswith("cache line")]
-    return max(lines) if lines else None
-
-
 def open_case(name, case, only):
     """The result of a case before the first round: available and missing sides, of the rivals that are wanted."""
     wanted = {side: s for side, s in case.sides.items() if s.against and only.lower() in side.lower()}
@@ -54,7 +47,7 @@ def open_case(name, case, only):
     there = {side: s for side, s in wanted.items() if side not in left_out}
     for side, needs in left_out.items():
         say(f"  {name}: {side} is left out: there is no {needs}")
-    return {"case": name, "title": case.title, "inputs": case.inputs, "unit": case.unit, "ping_pong_ns": [], "figures": {side: [] for side in there},
+    return {"case": name, "title": case.title, "inputs": case.inputs, "unit": case.unit, "figures": {side: [] for side in there},
             "against": {side: s.against for side, s in there.items() if s.against}, "left_out": left_out, "failed": {},
             "tried": {side: [] for side, s in there.items() if s.grid}, "chosen": {}, "claims": []}
 
@@ -87,7 +80,6 @@ def choose(case, result, settings, files, save):
 
 def measure(case, result, rounds, files, save):
     """Fills the result: a list of rounds for each side."""
-    result["ping_pong_ns"].append(ping_pong())
     for turn in range(rounds):
         for side, figures in result["figures"].items():
             if side in result["failed"]:
@@ -99,7 +91,6 @@ def measure(case, result, rounds, files, save):
             elif got:
                 figures.append(got)
                 say(f"  {result['case']} {turn + 1}/{rounds} {side}: {number(got['rate'])} {case.unit}")
-        result["ping_pong_ns"].append(ping_pong())
         result["claims"] = [c for c in (judge(c, result["figures"]) for c in case.claims) if c]
         result["target"] = search.target([r for r in result["figures"].values() if r and all(run.get("losses") for run in r)])
         if not math.isfinite(result["target"]):
@@ -200,8 +191,7 @@ def ratios(results):
 
 def details(result):
     """One case in Markdown: its sides, then its claims."""
-    pings = [p for p in result["ping_pong_ns"] if p]
-    lines = [f"**{result['title']}** (`{result['case']}`; cache line from core to core {spread(pings, lambda v: f'{v:.0f}')} ns)", "",
+    lines = [f"**{result['title']}** (`{result['case']}`)", "",
              f"| | {result['unit']}, median (range) | seconds | reached |", "|---|---|---|---|"]
     for side, rounds in result["figures"].items():
         if side in result["failed"]:
@@ -235,9 +225,11 @@ def about():
             versions[source] = git(f"{sides.RIVALS}/{source}", "rev-parse", "--short", "HEAD")
     # The variables that restrict the instruction set of both sides (docs/speed.md).
     caps = ("HOGWILD_CPU", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
+    cpu = next((x.split(": ")[1] for x in open("/proc/cpuinfo") if x.startswith("model name")), "").strip()
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     return {"time": now, "commit": git(sides.ROOT, "describe", "--always", "--dirty", "--exclude=*"), "command": " ".join(sys.argv[1:]),
-            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0], "machine": sides.limits(3), "versions": versions,
+            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0],
+            "machine": {"cpu": cpu, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release()}, "versions": versions,
             "environment": {name: os.environ[name] for name in caps if name in os.environ}}
 
 

@@ -62,17 +62,6 @@ def execute(command, limit=300, fine=(0,)):
     return done.stdout
 
 
-@functools.cache
-def limits_alone():
-    """The flags of bench that skip its cases."""
-    return ["--repeat", "0"] if "--repeat" in execute([HOGWILD, "bench", "--help"]) else []
-
-
-def limits(seconds):
-    """The limits of this machine."""
-    return json.loads(execute([HOGWILD, "bench", "--limits", *limits_alone(), "--json", "--seconds", seconds]))
-
-
 def ours(*flags, set=None, l2=None, grid=None):
     """hogwild train with these flags. set is the data set of a sparse linear model; without it
     the set is MNIST, except for factor. With l2 the result is the distance of the objective
@@ -196,18 +185,6 @@ def libmf(train, test, k, passes):
     return Side(run, "hogwild", (f"{RIVALS}/factor",))
 
 
-def peak(turn, *_):
-    """The peak multiply-add rate of one core, in FLOP/s."""
-    return {"rate": 1e9 * max(v["max"] for v in limits(1)["limits"] if v["name"].startswith("multiply-add") and v["cores"] == 1)}
-
-
 def counting(side, change):
     """A side with changed figures."""
     return Side(lambda turn, *rest: change(side.run(turn, *rest)), side.against, side.needs)
-
-
-def flops(*widths):
-    """A rate in FLOP/s. Each product runs once forward and twice backward, except in the first
-    layer, whose inputs have no gradient."""
-    products = [a * b for a, b in itertools.pairwise(widths)]
-    return lambda r: {**r, "examples": r["rate"], "rate": r["rate"] * (6 * sum(products) - 2 * products[0])}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 )
 
 const benchHelp = `Usage: hogwild bench [flags]
-       hogwild bench --limits --repeat 0 [--json] [--seconds S]
 
 Compares modes and worker counts. Each case is trained several times with different seeds, by
 fresh processes, and the cases take turns. For each case the report gives examples/s, the speed-up
@@ -29,16 +27,12 @@ one rate, at which cases that average are behind.
 The folder --out receives all results: results.json, results.csv, results.txt (for benchstat)
 and report.html. Repeat the command with the same folder to continue a bench that was stopped.
 
---limits measures what this machine can do at best, on one core and on all: multiply-adds, reads of
-memory, random updates of shared weights, core-to-core latency. Speeds are then also given as shares
-of these limits. It needs 200 MB. It does not cover GPUs.
-
 --nodes compares jobs of several nodes, which average their weights --rounds times an epoch: in one
 process, or by MPI with --launcher. The report adds the rounds taken, their bytes, and the shares of
 the time that went into communication. The default is then --modes async, and as many workers on each
 node as the largest job has cores. The nodes share this machine, so speeds are not those of a cluster.
 
-FLAGS modes workers data model lr epochs repeat same-lr out limits
+FLAGS modes workers data model lr epochs repeat same-lr out
 
 For other flags of train, write a file as hogwild sweep reads it, and give it to --config. Each of
 its cases is trained in all modes and with all worker counts, except for settings that the case
@@ -57,8 +51,6 @@ Examples:
       a PyTorch program, async and sync
   hogwild bench --config cases.yaml --repeat 10 --out runs/cases
       settings from a file, ten runs of each case
-  hogwild bench --limits --repeat 0
-      only the limits of this machine
 `
 
 // benchOptions is what the flags of bench set.
@@ -66,15 +58,15 @@ type benchOptions struct {
 	train                   *trainOptions
 	modes, workers, config  string
 	nodes, rounds, launcher string
-	target, seconds         float64
+	target                  float64
 	experimentFlags
 }
 
 func benchCommand() *cli.Command {
-	o := &benchOptions{train: &trainOptions{Config: config.Default()}, seconds: 8,
+	o := &benchOptions{train: &trainOptions{Config: config.Default()},
 		experimentFlags: experimentFlags{repeat: 5}}
 	return &cli.Command{
-		Name: "bench", Usage: "compare modes and worker counts; measure this machine's limits", Description: benchHelp,
+		Name: "bench", Usage: "compare modes and worker counts", Description: benchHelp,
 		Flags: o.flags(),
 		Action: action(func(c *cli.Context, s *settings, args []string) error {
 			if len(args) > 0 {
@@ -112,10 +104,6 @@ func (o *benchOptions) flags() []cli.Flag {
 			l.add(inCategory(f, "What to train, as in hogwild train (without --data and --model: two small sets)"))
 		}
 	}
-
-	l.category = "Limits of the machine"
-	l.bool(&o.limits, "limits", "measure what this machine can do at best")
-	l.float(&o.seconds, "seconds", "`S` seconds to spend on --limits")
 	return l.flags
 }
 
@@ -134,36 +122,10 @@ func inCategory(f cli.Flag, category string) cli.Flag {
 	return f
 }
 
-// checkIdle refuses flags that have no effect in the way that the others choose.
-func (o *benchOptions) checkIdle(s *settings) error {
-	switch {
-	case o.limits && s.given["repeat"] && o.repeat == 0:
-		return s.only("--limits --repeat 0", "limits", "repeat", "seconds", "gpu", "json")
-	case s.typed("seconds") && !o.limits:
-		return usagef("--seconds %g has no effect without --limits: add it, or leave --seconds out", o.seconds)
-	case s.typed("quick") && s.typed("repeat"):
-		return usagef("--quick has no effect with --repeat %d: leave one of them out", o.repeat)
-	}
-	return nil
-}
-
-// do carries out the command in one of its ways.
+// do carries out the command.
 func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
-	if err := o.checkIdle(s); err != nil {
-		return err
-	}
-	switch {
-	case !(o.seconds > 0 && o.seconds <= 3600):
-		return usagef("--seconds %g: want more than 0, and 3600 at most", o.seconds)
-	case o.repeat == 0 && o.limits:
-		f, err := machineLimits(io.Discard, o.seconds)
-		if err != nil {
-			return err
-		}
-		if o.train.GPU != "" {
-			fmt.Fprintln(stderr, "these are limits of the cores, not of the GPU")
-		}
-		return report(stdout, f, o.json)
+	if s.typed("quick") && s.typed("repeat") {
+		return usagef("--quick has no effect with --repeat %d: leave one of them out", o.repeat)
 	}
 	if err := s.noteTestData(stderr); err != nil {
 		return err
@@ -175,10 +137,7 @@ func (o *benchOptions) do(s *settings, stdout, stderr io.Writer) error {
 	if err := o.checkFolder(p); err != nil {
 		return err
 	}
-	if !o.limits {
-		o.seconds = 0
-	}
-	return o.run(stdout, stderr, p, o.seconds)
+	return o.run(stdout, stderr, p)
 }
 
 // checkFolder refuses a folder that holds other cases, or these with other settings: nothing is written over.

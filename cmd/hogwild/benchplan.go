@@ -55,8 +55,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	}
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
-		return usagef("--repeat %d: want 1 to %d; or 0 with --limits, to measure only the limits",
-			o.repeat, mostRepeats)
+		return usagef("--repeat %d: want 1 to %d", o.repeat, mostRepeats)
 	case s.given["target-loss"] && !(o.target > 0 && o.target < 1e30):
 		return usagef("--target-loss %g: want a positive number", o.target)
 	}

@@ -14,7 +14,7 @@ import (
 
 // planOf is the plan of a command line, without its command.
 func planOf(args ...string) (bench.Plan, error) {
-	o := &benchOptions{train: &trainOptions{Config: config.Default()}, seconds: 8,
+	o := &benchOptions{train: &trainOptions{Config: config.Default()},
 		experimentFlags: experimentFlags{repeat: 5}}
 	c := benchCommand()
 	c.Flags = o.flags()

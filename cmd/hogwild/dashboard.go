@@ -1,13 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"strconv"
 	"syscall"
 
 	"hogwild/bench/live"
@@ -21,21 +21,17 @@ func init() { beside = append(beside, (*trainOptions).watched) }
 // before anything else is made, so that a wrong one costs nothing.
 func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 	if o.dashboard == "" {
-		if o.public {
-			return nil, usagef("--dashboard-public has no effect without --dashboard: add an address, e.g. " +
-				"--dashboard 0.0.0.0:8080")
-		}
 		return func() {}, nil
 	}
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	l, err := listen(o.dashboard, o.public)
+	l, err := listen(o.dashboard)
 	if err != nil {
 		return nil, err
 	}
 	o.Run = prepare.FreshRun(o.Config) // the server must know it before the run does
-	o.Dashboard = "http://" + reachable(l.Addr().(*net.TCPAddr)) + "/"
+	o.Dashboard = "http://" + l.Addr().String() + "/"
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func(run string) { served <- live.Serve(ctx, l, run) }(o.Run)
@@ -47,18 +43,17 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 	}, nil
 }
 
-// listen opens the address of the dashboard. Whoever reaches it sees the run, so it is
-// one of this machine alone unless that is said to be meant.
-func listen(address string, public bool) (net.Listener, error) {
+// listen opens the address of the dashboard. Whoever reaches it sees the run, so it is one of this machine alone.
+func listen(address string) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, usagef(
 			"--dashboard %q: %s; want an address and a port, e.g. 127.0.0.1:8080 (port 0: any free port)",
 			address, refusal(err))
 	}
-	if !public && !at.IP.IsLoopback() {
-		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, or add "+
-			"--dashboard-public if you want that", address, at.Port)
+	if !at.IP.IsLoopback() {
+		return nil, usagef("--dashboard %q: others on the network could see the run: use 127.0.0.1:%d, and from "+
+			"another machine `ssh -L %[2]d:127.0.0.1:%[2]d` to this one", address, cmp.Or(at.Port, 8080))
 	}
 	l, err := net.ListenTCP("tcp", at)
 	switch {
@@ -72,15 +67,6 @@ func listen(address string, public bool) (net.Listener, error) {
 		return nil, usagef("--dashboard %q: %s", address, refusal(err))
 	}
 	return l, nil
-}
-
-// reachable is where others find what listens at an address: one that stands for all
-// addresses of this machine leads nowhere in a browser.
-func reachable(at *net.TCPAddr) string {
-	if name, err := os.Hostname(); err == nil && at.IP.IsUnspecified() {
-		return net.JoinHostPort(name, strconv.Itoa(at.Port))
-	}
-	return at.String()
 }
 
 // refusal is what package net has to say, without the address, which the user knows.

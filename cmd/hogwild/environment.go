@@ -12,6 +12,7 @@ import (
 	"hogwild/cuda/start"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/nodes"
+	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
 	"hogwild/internal/human"
 	"hogwild/internal/self"
@@ -21,8 +22,8 @@ import (
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
 	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable,
-	"HOGWILD_RANK", "HOGWILD_CHECK_LOOPS", "HOGWILD_SOCKET",
-	testData, "HOGWILD_PYTHON", "HOGWILD_BIN", nodes.HelperVariable,
+	rundir.Python, "HOGWILD_RANK", "HOGWILD_SOCKET",
+	testData, "HOGWILD_BIN", nodes.HelperVariable,
 }
 
 // madeUp are the beginnings of names that tests make up.

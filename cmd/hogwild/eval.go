@@ -20,7 +20,8 @@ Without --data it evaluates the run's own test rows, which gives the loss in the
 --top K also counts labels among the K most probable classes: precision is their number / (K x lines),
 recall their number / labels, as fasttext test has them. A line of text may have several labels.
 
-WEIGHTS can also be safetensors of another program, or a state_dict that torch.save wrote (.pt, .pth).
+WEIGHTS can also be safetensors of another program, or a state_dict that torch.save wrote (.pt, .pth;
+read by PyTorch, in HOGWILD_PYTHON or python3).
 Such a file does not record its model and data: pass --model, and with --train the training data, from which
 classes and scaling are taken (default: those of --data).
 

@@ -14,7 +14,6 @@ import (
 	"hogwild/bench"
 	"hogwild/bench/page"
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/loops"
 )
 
 // experimentFlags are the flags of the commands that carry out an experiment.
@@ -23,7 +22,6 @@ type experimentFlags struct {
 	repeat              int
 	json, fresh, dryRun bool
 	sameLR, quick       bool
-	limits              bool // of the machine are printed too
 }
 
 // addTo lists them; repeat and folder say what --repeat does and where results go by default.
@@ -40,39 +38,16 @@ func (o *experimentFlags) addSameLR(l *flagList) {
 	l.bool(&o.sameLR, "same-lr", "compare cases at one learning rate, without a search for the best one of each")
 }
 
-// run lists the cases of a plan, or measures them; before that the limits of this machine, if
-// there are seconds for them and they were not measured when the experiment began.
-func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan, seconds float64) error {
+// run lists the cases of a plan, or measures them.
+func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan) error {
 	p.SetSearch(o.quick, o.sameLR)
 	if o.dryRun {
 		return report(stdout, rehearse(p, o.out), o.json)
 	}
-	err := folderFor(o.out, p)
-	if err != nil {
+	if err := folderFor(o.out, p); err != nil {
 		return err
 	}
-	if e, err := bench.ReadExperiment(o.out); err == nil && !o.fresh {
-		p.Limits = e.Limits
-	}
-	if p.Limits == nil && seconds > 0 {
-		if p.Limits, err = machineLimits(stderr, seconds); err != nil {
-			return err
-		}
-	}
-	if o.limits && !o.json {
-		if err := p.Limits.WriteText(stdout); err != nil {
-			return err
-		}
-		fmt.Fprintln(stdout)
-	}
 	return carryOut(stdout, stderr, o.out, p, o.fresh, o.json)
-}
-
-// machineLimits measures what this machine does at best.
-func machineLimits(stderr io.Writer, seconds float64) (*bench.Limits, error) {
-	fmt.Fprintf(stderr, "limits of this machine: %.2g s\n", seconds)
-	loops.Known() // loops are measured
-	return bench.Measure(seconds)
 }
 
 // carryOut measures a plan in a folder: what is missing there, or all if fresh. Progress

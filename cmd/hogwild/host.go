@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/machine"
 	"hogwild/internal/vec"
@@ -22,17 +21,17 @@ import (
 // host is the machine but for its GPUs, as this process sees it. What it looks at can
 // be replaced by a test.
 type host struct {
-	root   fs.FS                             // "proc/cpuinfo", "sys/..."
-	cores  func() int                        // that this process may use
-	limit  func(resource int) uint64         // of this process; math.MaxUint64 is none
-	memfd  func() error                      // makes a segment of shared memory
-	loops  func() (map[string]string, error) // what is wrong with the loops in assembly, by their names
+	root   fs.FS                     // "proc/cpuinfo", "sys/..."
+	cores  func() int                // that this process may use
+	limit  func(resource int) uint64 // of this process; math.MaxUint64 is none
+	memfd  func() error              // makes a segment of shared memory
+	loop   func(vec.Loop) error      // what is wrong with a loop in assembly
 	getenv func(string) string
 	uid    int
 }
 
 func thisHost() host {
-	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, loops.Check, os.Getenv, os.Getuid()}
+	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, vec.Loop.Check, os.Getenv, os.Getuid()}
 }
 
 func softLimit(resource int) uint64 {

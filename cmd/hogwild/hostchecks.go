@@ -103,19 +103,14 @@ func (h host) loopsCheck() cuda.Finding {
 	if vec.BestSet() == vec.Plain {
 		return cuda.Found("loops", cuda.Fine, "plain Go%s: there is no assembly to check", by)
 	}
-	faulty, err := h.loops()
-	if err != nil {
-		return cuda.Found("loops", cuda.Advice, "not checked: %v; run the doctor again", err)
-	}
 	right := 0
-	var wrong, off []string
+	var wrong, names, off []string
 	for _, l := range vec.Loops() {
-		name := l.String()
-		switch what, isWrong := faulty[name]; {
-		case isWrong:
-			wrong = append(wrong, name+" ("+what+")")
-		case slices.Contains(vec.Off(), name):
-			off = append(off, name)
+		switch err := h.loop(l); {
+		case slices.Contains(vec.Off(), l.String()):
+			off = append(off, l.String())
+		case err != nil:
+			wrong, names = append(wrong, fmt.Sprintf("%v (%v)", l, err)), append(names, l.String())
 		default:
 			right++
 		}
@@ -125,9 +120,9 @@ func (h host) loopsCheck() cuda.Finding {
 		text += fmt.Sprintf("; in plain Go by %s: %s", vec.OffVariable, strings.Join(off, ", "))
 	}
 	if wrong != nil {
-		return cuda.Found("loops", cuda.Advice, "wrong on this processor, so runs replace them by plain Go, slower: "+
-			"%s; %s; please report it with the processor's name (%s=avx2 or go tries other loops)",
-			strings.Join(wrong, ", "), text, vec.CPUVariable)
+		return cuda.Found("loops", cuda.Advice, "wrong on this processor: %s; %s; set %s=%s to have plain Go replace "+
+			"them, slower, and please report it with the processor's name", strings.Join(wrong, ", "), text,
+			vec.OffVariable, strings.Join(append(off, names...), ","))
 	}
 	return cuda.Found("loops", cuda.Fine, "%s", text)
 }

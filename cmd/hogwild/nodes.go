@@ -43,7 +43,7 @@ func (o *trainOptions) launched() error {
 // perNode are the flags whose values may differ between the nodes of a job, and those that node 0 alone heeds.
 var perNode = []string{"workers", "cpu-workers", "gpu", "gpu-mem-free", "max-memory", "resume", "config",
 	"nodes", "json", "quiet",
-	"dashboard", "dashboard-public", "cpuprofile", "trace", "timing"}
+	"dashboard", "cpuprofile", "trace", "timing"}
 
 // stated are the settings that this node was given, and that all nodes of a job must be given alike.
 func (s *settings) stated() map[string]string {

@@ -181,7 +181,7 @@ func reproduceCommand(name, usage, help string,
 			o.quick = o.Quick
 			p.Command, p.Seeds = s.again(o.out, "reproduce", name), bench.FirstSeeds(o.repeat)
 			o.out = cmp.Or(o.out, filepath.Join("runs", "reproduce-"+p.Name))
-			return o.run(c.App.Writer, c.App.ErrWriter, p, o.seconds(name))
+			return o.run(c.App.Writer, c.App.ErrWriter, p)
 		}),
 	}
 }
@@ -245,18 +245,6 @@ func (o *reproduceOptions) speedrun() (bench.Plan, error) {
 		return bench.Plan{}, err
 	}
 	return bench.SpeedrunPlan(bench.SpeedrunOptions{Quick: o.Quick, Data: o.Data}, caseFlags{})
-}
-
-// seconds are what it may take to measure the limits of the machine; 0: they say nothing here.
-func (o *reproduceOptions) seconds(name string) float64 {
-	all := 8.0
-	switch {
-	case name != "paper":
-		return 0
-	case o.Quick:
-		all = 3
-	}
-	return all * max(0.02, min(1, o.Size))
 }
 
 // WriteText writes the table and the verdicts.

@@ -92,7 +92,7 @@ func sweepCommand() *cli.Command {
 			if o.repeat > 0 {
 				p.Seeds = bench.FirstSeeds(o.repeat)
 			}
-			return o.run(c.App.Writer, c.App.ErrWriter, p, 0)
+			return o.run(c.App.Writer, c.App.ErrWriter, p)
 		}),
 	}
 }

@@ -76,7 +76,7 @@ Examples:
   hogwild train --gpu auto:2 --gpu-mem-free 4GiB
       the two GPUs with the most free memory (hogwild devices lists GPUs)
   hogwild train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0
-      live training curves in a browser, and metrics for Prometheus under /metrics
+      live training curves in a browser
   hogwild train --data mnist/ --model mlp:128 --init net.pt
       start from weights that torch.save wrote, or from those of a run folder
   hogwild train --resume runs/digits --epochs 20

@@ -37,7 +37,6 @@ func (o *trainOptions) flags() []cli.Flag {
 	l.bool(&o.json, "json", "print the report as one JSON object")
 	l.string(&o.dashboard, "dashboard", "`ADDRESS` serve a live dashboard of the run, e.g. 127.0.0.1:8080; port 0: "+
 		"any free port")
-	l.bool(&o.public, "dashboard-public", "allow others on the network to see the dashboard, without a password")
 	l.bool(&o.Quiet, "quiet", "no progress on stderr")
 	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
 	l.string(&o.Trace, "trace", "`FILE` write an execution trace")
@@ -220,5 +219,4 @@ type trainOptions struct {
 	dropped []string // settings of files that have no effect here
 
 	dashboard string // the address of --dashboard
-	public    bool   // --dashboard-public
 }

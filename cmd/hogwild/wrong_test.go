@@ -14,6 +14,8 @@ import (
 	"unicode"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"hogwild/hogwild/rundir"
 )
 
 // wrong is a table of command lines that a user may get wrong, and behind it the files that they are about.
@@ -28,14 +30,14 @@ var wrong []byte
 func TestWrongInputs(t *testing.T) {
 	table := txtar.Parse(wrong)
 	t.Chdir(t.TempDir())
-	t.Setenv("PATH", "/nowhere") // no hogwild-cuda takes this process's place
+	t.Setenv("PATH", "/nowhere") // no hogwild-cuda takes this process's place, and no Python reads files
+	t.Setenv(rundir.Python, "")
 	files := map[string][]byte{
 		"cut.gz": packed(t, "x,y\n1,2\n3,4\n")[:20], "not.gz": []byte("\x1f\x8b garbage"),
 		"archive.zip": []byte("PK\x03\x04 and so on"),
 		"latin1.txt":  []byte("rot grün\nblau rot\ncaf\xe9 grün rot\n"),
 		"head.npy":    []byte("\x93NUMPY\x01\x00"), "short.npy": npy("<f4", 8), "objects.npy": npy("|O", 800),
 		"cut-idx3-ubyte": []byte("\x00\x00\x08\x03\x00\x00\x00\x00"),
-		"legacy.pt":      []byte("\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."),
 		"pickle.pt":      []byte("\x80\x02cposix\nsystem\nX\x01\x00\x00\x00a\x85R."),
 		"binary":         []byte("\x01\x00\x02"), "long.safetensors": bytes.Repeat([]byte{255}, 16),
 		"head.safetensors": []byte("\x02\x00\x00\x00\x00\x00\x00\x00{}"),

@@ -30,8 +30,6 @@ type Coordinator interface {
 	Died(*workers.Exit) error
 	// SaveNow saves the weights that are in host memory.
 	SaveNow()
-	// AwaitEvaluation waits for the evaluation that runs, if there is one, and returns why the run ends by it.
-	AwaitEvaluation() error
 	// Interrupt ends the run as a signal does.
 	Interrupt(why error)
 }

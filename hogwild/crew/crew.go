@@ -8,12 +8,10 @@ package crew
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/device"
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
@@ -23,7 +21,6 @@ import (
 // Crew is the workers of a run.
 type Crew struct {
 	*core.Run
-	replaced *time.Time // when plain Go has replaced loops, after a worker had died in one; nil: they were not checked
 }
 
 // Change gives the run another job and, if that has another number of workers, starts or ends some. It returns why the
@@ -83,20 +80,15 @@ func (r *Crew) Died(e *workers.Exit) error {
 	if path := e.Keep(r.Dir); path != "" {
 		who += " (full output: " + path + ")"
 	}
+	if e.Crash.InLoop() {
+		who += " (hogwild doctor checks the loops in assembly)"
+	}
 	switch {
 	case r.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal && r.mayStartInside():
 		r.Report.Event("%s: it continues in the coordinator's process", who)
 		return r.spawnInside(e.Rank)
 	case r.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal:
 		return fmt.Errorf("%s: it cannot start", who)
-	case e.Crash.InLoop():
-		replaced, end := r.replacesLoops(e)
-		if end != nil {
-			return end
-		}
-		if replaced {
-			return r.replace(e, who)
-		}
 	}
 	if r.Workers.Everywhere(e, r.Block.Get(control.WordEpoch)) {
 		return fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s",
@@ -119,26 +111,6 @@ func (r *Crew) fatal(e *workers.Exit) error {
 		return fmt.Errorf("%w (%s)", err, r.LastGood())
 	}
 	return core.OnDevice(e.Err)
-}
-
-// replacesLoops has the loops in assembly checked, once in a run, after a worker died in one of them, and plain Go
-// replace those that are wrong. It returns whether they are replaced since this worker began, and why the run ends: an
-// evaluation that ran them too comes to its end first.
-func (r *Crew) replacesLoops(e *workers.Exit) (replaced bool, end error) {
-	if r.replaced == nil {
-		r.replaced = &time.Time{}
-		faulty, err := loops.Check()
-		if err != nil {
-			r.Report.Event("the loops in assembly could not be checked: %v", err)
-		}
-		for _, note := range loops.Notes(faulty) {
-			end = r.Do.AwaitEvaluation()
-			loops.Replace(faulty)
-			*r.replaced = time.Now()
-			r.Report.Event("%s", note)
-		}
-	}
-	return time.Now().Add(-e.Lived).Before(*r.replaced), end
 }
 
 // replace starts a worker again that has died, within the limit. When no worker is left, it returns why the run ends.

@@ -7,7 +7,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/rundir/tensor"
 	"hogwild/internal/human"
 )
 
@@ -19,7 +18,7 @@ var numpyType = map[string]string{
 
 // NPY is the name of a file for the tensor, and the file: an array with its elements in PyTorch's order. NumPy has no
 // BF16: such tensors become float32. Errors match config.ErrUsage.
-func NPY(t tensor.Tensor) (name string, file []byte, err error) {
+func NPY(t rundir.Tensor) (name string, file []byte, err error) {
 	name = t.Name + ".npy"
 	if t.Name == "" || strings.ContainsAny(name, "/\x00") || !filepath.IsLocal(name) {
 		return "", nil, config.Usage("npy: tensor %s: its name cannot be that of a file; give the module another one",
@@ -30,11 +29,7 @@ func NPY(t tensor.Tensor) (name string, file []byte, err error) {
 		if err != nil {
 			return "", nil, config.Usage("npy: %w", err)
 		}
-		t = tensor.Tensor{Shape: t.Shape, DType: "F32", Data: rundir.FloatTensor(t.Name, t.Shape, v).Data}
+		t = rundir.FloatTensor(t.Name, t.Shape, v)
 	}
-	packed, err := t.Packed()
-	if err != nil {
-		return "", nil, config.Usage("npy: %w", err)
-	}
-	return name, append(data.NPYHead(numpyType[t.DType], t.Shape), packed.Data...), nil
+	return name, append(data.NPYHead(numpyType[t.DType], t.Shape), t.Data...), nil
 }

@@ -12,7 +12,6 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/rundir/tensor"
 	"hogwild/internal/human"
 )
 
@@ -216,8 +215,7 @@ func take(r *core.Run, f *rundir.Weights, i int, p model.Param, first, second *a
 			cells += copy(own[(i*shape[1]+j)*block:][:block], v[(from*were[1]+column)*block:])
 		}
 	}
-	plain := rundir.FloatTensor(t.Name, p.Shape, own)
-	f.Tensors()[i] = tensor.Tensor{Name: t.Name, DType: plain.DType, Shape: p.Shape, Data: plain.Data}
+	f.Tensors()[i] = rundir.FloatTensor(t.Name, p.Shape, own)
 	return cells, true, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
-	"hogwild/hogwild/rundir/tensor"
 )
 
 // rescale writes the first layer of the file anew, so that it makes of this run's inputs what it made of the file's:
@@ -22,7 +21,7 @@ func rescale(r *core.Run, f *rundir.Weights, by *axes) (bool, error) {
 	var place [2]int // of the layer's weights and biases in the file
 	var v [2][]float32
 	for k, p := range r.Params[:2] {
-		place[k] = slices.IndexFunc(f.Tensors(), func(t tensor.Tensor) bool { return t.Name == p.Name })
+		place[k] = slices.IndexFunc(f.Tensors(), func(t rundir.Tensor) bool { return t.Name == p.Name })
 		if place[k] < 0 || !slices.Equal(f.Tensors()[place[k]].Shape, p.Shape) {
 			return false, nil
 		}
@@ -52,8 +51,7 @@ func rescale(r *core.Run, f *rundir.Weights, by *axes) (bool, error) {
 		v[1][i] = float32(moved)
 	}
 	for k, p := range r.Params[:2] {
-		plain := rundir.FloatTensor(p.Name, p.Shape, v[k])
-		f.Tensors()[place[k]] = tensor.Tensor{Name: p.Name, DType: plain.DType, Shape: p.Shape, Data: plain.Data}
+		f.Tensors()[place[k]] = rundir.FloatTensor(p.Name, p.Shape, v[k])
 	}
 	return true, nil
 }

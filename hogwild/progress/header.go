@@ -7,7 +7,6 @@ import (
 
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 )
 
@@ -62,5 +61,5 @@ func notes(r *core.Run) []string {
 			notes = append(notes, "validation set: "+note)
 		}
 	}
-	return slices.Concat(notes, device, loops.Notes(loops.Known()))
+	return append(notes, device...)
 }

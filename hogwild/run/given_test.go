@@ -125,7 +125,7 @@ func TestInitPartial(t *testing.T) {
 
 // torchModels is Python that saves weights of PyTorch, and prints what they make of the images in a file.
 const torchModels = `
-import json, sys, torch, torch.nn as nn, torch.nn.functional as F
+import json, safetensors.torch, sys, torch, torch.nn as nn, torch.nn.functional as F
 dir, torch.backends.mkldnn.enabled = sys.argv[1], False
 torch.manual_seed(7)
 x = torch.frombuffer(bytearray(open(f"{dir}/x", "rb").read()), dtype=torch.float32).reshape(-1, 784)
@@ -152,12 +152,14 @@ for name, net in [("softmax", nn.Sequential(nn.Linear(784, 10))), ("mlp:32", sma
         z = (net.module if name == "mlp:32,16" else net)(x)
     out[name] = {"loss": F.cross_entropy(z, y).item(), "probabilities": F.softmax(z, 1).tolist()}
     torch.save(net.state_dict(), f"{dir}/{name}.pt")
+    safetensors.torch.save_file(net.state_dict(), f"{dir}/{name}.safetensors")
 print(json.dumps(out))
 `
 
 // TestInitFromPyTorch: weights that were made there predict here what they predict there, to 1e-5: as they are, and
 // after a run that has started from them and has not moved.
 func TestInitFromPyTorch(t *testing.T) {
+	t.Setenv(rundir.Python, check.Interpreter(t, "torch"))
 	dir := t.TempDir()
 	sets, err := data.LoadSets(data.Options{Path: "digits:100", Test: "digits:100:5", Seed: 1})
 	if err != nil {
@@ -183,7 +185,7 @@ func TestInitFromPyTorch(t *testing.T) {
 		Loss          float64
 		Probabilities [][]float32
 	}
-	if err := json.Unmarshal(check.Python(t, "torch", torchModels, dir), &want); err != nil {
+	if err := json.Unmarshal(check.Python(t, "torch, safetensors", torchModels, dir), &want); err != nil {
 		t.Fatal(err)
 	}
 	near := func(what string, s *saved.Saved, result saved.EvalResult, model string) {
@@ -209,6 +211,7 @@ func TestInitFromPyTorch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		path = filepath.Join(dir, model+".safetensors") // PyTorch takes seconds to start
 		result, err := saved.EvalAs(path, d, "digits:100:5", "", "")
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/check"
 )
 
 // crashing is the softmax model with a mistake in it, from the second epoch on.
@@ -138,6 +139,15 @@ func TestAlwaysDiesAtStart(t *testing.T) {
 	}
 }
 
+// TestIllegalInstruction: who reads that a worker died of one is told what checks the loops in assembly.
+func TestIllegalInstruction(t *testing.T) {
+	c := quick(t)
+	c.Workers, c.Model, c.MaxRestarts = 1, "crashing", 1
+	t.Setenv(startVariable, "SIGILL")
+	_, err := Run(t.Context(), c, Options{})
+	check.Error(t, err, "SIGILL", "hogwild doctor checks the loops in assembly")
+}
+
 // TestSignalWhileStarting: signals from outside meet workers at any moment of their start. Each time one line
 // names the signal, and the worker is started again.
 func TestSignalWhileStarting(t *testing.T) {
@@ -149,7 +159,6 @@ func TestSignalWhileStarting(t *testing.T) {
 	await(t, "signals", func() bool {
 		for _, pid := range children(os.Getpid()) {
 			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-			// without a rank it checks the loops
 			if _, rank, is := strings.Cut(string(text), "\x00worker\x00"); hit[pid] || !is || rank == "" {
 				continue
 			}

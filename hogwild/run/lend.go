@@ -6,7 +6,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/prepare"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
@@ -22,7 +21,7 @@ type Lender struct {
 
 // Load reads the data of c, and settles its settings, as Run does. Errors match ErrUsage.
 func Load(c config.Config, o Options) (*Lender, error) {
-	if err := errors.Join(workers.CheckStart(c.Workers), loops.Ready()); err != nil {
+	if err := errors.Join(workers.CheckStart(c.Workers), workers.Ready()); err != nil {
 		return nil, err
 	}
 	r := newCoordinator(c, o)

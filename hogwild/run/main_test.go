@@ -37,9 +37,6 @@ func TestMain(m *testing.M) {
 	registerUnconnected()
 	// The race detector lets each process sleep for a second before it ends.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
-	if faults := os.Getenv(faultVariable); faults != "" {
-		spoilChecks(faults)
-	}
 	if os.Getenv(hangVariable) != "" {
 		device.RegisterBackend("cuda", hanging{})
 	}

@@ -74,7 +74,6 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/workers"
 	"hogwild/shm"
@@ -96,7 +95,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	if err == nil {
 		c, err = o.Settle(c)
 	}
-	if err = r.Peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(c.Workers), loops.Ready())); err != nil {
+	if err = r.Peers.Agree(o.Given, cmp.Or(err, workers.CheckStart(c.Workers), workers.Ready())); err != nil {
 		return rundir.Result{}, err
 	}
 	if o.Signals {

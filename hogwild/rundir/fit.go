@@ -10,7 +10,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/rundir/tensor"
 	"hogwild/internal/human"
 )
 
@@ -88,7 +87,7 @@ func (f *Fitted) Into(ps []model.Param, w []float32) error {
 
 // matched is which tensor of a file is which of a model.
 type matched struct {
-	found                        map[string]tensor.Tensor // by the name in the model
+	found                        map[string]Tensor // by the name in the model
 	fit, missing, other, surplus int
 	misfits                      [][]string // rows of a table
 	// what to type in Python if all shapes fit in their order; "" if they do not
@@ -97,7 +96,7 @@ type matched struct {
 
 // match finds them.
 func (f *Weights) match(params []model.Param, same map[string]string) (*matched, error) {
-	m := &matched{found: map[string]tensor.Tensor{}}
+	m := &matched{found: map[string]Tensor{}}
 	names, plain := map[string]bool{}, map[string]string{}
 	known := func(name string) {
 		names[name] = true
@@ -113,7 +112,7 @@ func (f *Weights) match(params []model.Param, same map[string]string) (*matched,
 	for alias := range same {
 		known(alias)
 	}
-	var surplus []tensor.Tensor
+	var surplus []Tensor
 	for _, t := range f.tensors {
 		name := t.Name
 		if !names[name] {
@@ -137,7 +136,7 @@ func (f *Weights) match(params []model.Param, same map[string]string) (*matched,
 	}
 	m.compare(params, surplus)
 	if slices.EqualFunc(f.tensors, params,
-		func(t tensor.Tensor, p model.Param) bool { return slices.Equal(t.Shape, p.Shape) }) {
+		func(t Tensor, p model.Param) bool { return slices.Equal(t.Shape, p.Shape) }) {
 		m.rename = renaming(params)
 	}
 	return m, nil
@@ -157,7 +156,7 @@ func renaming(params []model.Param) string {
 }
 
 // compare lists what does not fit.
-func (m *matched) compare(params []model.Param, surplus []tensor.Tensor) {
+func (m *matched) compare(params []model.Param, surplus []Tensor) {
 	for _, p := range params {
 		t, ok := m.found[p.Name]
 		switch {

@@ -11,16 +11,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"os"
 	"slices"
 	"strings"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data/format"
-	"hogwild/hogwild/rundir/tensor"
 	"hogwild/internal/atomicfile"
-	"hogwild/shm"
 )
 
 // A safetensors file is the length of its header (8 bytes, little endian), the
@@ -38,65 +35,11 @@ const (
 	checksumKey = "checksum"
 )
 
-// Tensor is one named array of a safetensors file.
-type Tensor struct {
-	Name  string
-	DType string // F32, F16, I64 and so on: see package torch
-	Shape []int  // empty for a single number
-	Data  []byte // little endian, the last dimension fastest
-}
-
 // tensorEntry is a tensor in the header.
 type tensorEntry struct {
 	DType   string `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Offsets []int  `json:"data_offsets"` // where the data begins and ends, from the header's end
-}
-
-// FloatTensor is a copy of v as a tensor of type F32. The product of the shape is
-// len(v); WriteTensors checks it.
-func FloatTensor(name string, shape []int, v []float32) Tensor {
-	return Tensor{Name: name, DType: "F32", Shape: shape, Data: shm.Bytes(v)}
-}
-
-// Floats is a copy of the elements of a tensor of type F32; another type is an error.
-func (t Tensor) Floats() ([]float32, error) {
-	if err := t.check(); err != nil {
-		return nil, err
-	}
-	if t.DType != "F32" {
-		return nil, fmt.Errorf("tensor %q is %s: save it as F32", t.Name, t.DType)
-	}
-	v := make([]float32, len(t.Data)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:]))
-	}
-	return v, nil
-}
-
-// view is the tensor for those who read any type.
-func (t Tensor) view() tensor.Tensor {
-	return tensor.Tensor{Name: t.Name, DType: t.DType, Shape: t.Shape, Data: t.Data}
-}
-
-// check compares the length of the data with the type and the shape.
-func (t Tensor) check() error {
-	size := tensor.Bytes(t.DType)
-	if size == 0 {
-		return fmt.Errorf("tensor %q has type %q: only F64, F32, F16, BF16, BOOL and integers are read",
-			t.Name, t.DType)
-	}
-	for _, s := range t.Shape {
-		if s < 0 || (s > 0 && size > math.MaxInt/s) {
-			return fmt.Errorf("tensor %q has shape %v: negative or too large", t.Name, t.Shape)
-		}
-		size *= s
-	}
-	if size != len(t.Data) {
-		return fmt.Errorf("tensor %q of shape %v and type %s needs %d bytes, it has %d", t.Name, t.Shape, t.DType,
-			size, len(t.Data))
-	}
-	return nil
 }
 
 // WriteTensors writes a safetensors file with a checksum, atomically and durably:
@@ -159,7 +102,7 @@ func parseTensors(path string, file []byte) (meta map[string]string, ts []Tensor
 func encodeTensors(meta map[string]string, ts []Tensor) ([][]byte, error) {
 	ts = slices.Clone(ts)
 	slices.SortStableFunc(ts,
-		func(a, b Tensor) int { return cmp.Compare(tensor.Bytes(b.DType), tensor.Bytes(a.DType)) })
+		func(a, b Tensor) int { return cmp.Compare(elements[b.DType].bytes, elements[a.DType].bytes) })
 	own := map[string]string{}
 	maps.Copy(own, meta)
 	own[writerKey], own[checksumKey] = config.Version, noChecksum

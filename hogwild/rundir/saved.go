@@ -116,7 +116,7 @@ func (f *Saved) Weights(params []model.Param) ([]float32, error) {
 		if !slices.Equal(t.Shape, p.Shape) {
 			return nil, fmt.Errorf("tensor %s has shape %v, the model needs %v", p.Name, t.Shape, p.Shape)
 		}
-		v, err := t.view().Floats() // integers of a program's model too
+		v, err := t.Floats() // integers of a program's model too
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@
 //	growing.go      files that grow by lines or records
 //	fit.go          how weights fit a model
 //	weights.go      weights of any program
-//	formats.go      the formats of other programs
+//	torch.go        files of PyTorch, by PyTorch
 //	saved.go        weights and snapshots read back
 //	restore.go      a snapshot written back
 //	nodes.go        snapshots of several nodes
@@ -28,6 +28,7 @@
 //	lock.go         which run may write to a folder
 //	text.go         bounds of texts, YAML
 //	safetensors.go  the format of weights and snapshots
+//	tensor.go       an array in it
 //	files.go        the files, and which are of a run
 //	tfrecord.go     that of events
 package rundir

@@ -2,13 +2,14 @@ package rundir
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/rundir/tensor"
+	"hogwild/hogwild/data/format"
 )
 
 // Weights is a file of weights: one that this program has written, safetensors of another, or a state_dict of
@@ -16,7 +17,7 @@ import (
 type Weights struct {
 	Path    string // of the file
 	Saved   *Saved // what it says of model and data; nil: this program did not write it
-	tensors []tensor.Tensor
+	tensors []Tensor
 }
 
 // ReadWeights reads a file of weights, or that of a run folder, of at most so many bytes: see readWeights. Errors match
@@ -33,16 +34,12 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 	if err != nil {
 		return nil, config.Usage("%w", err)
 	}
-	f := &Weights{Path: path}
-	for _, format := range formats {
-		if !format.is(file) {
-			continue
+	if isTorch(file) {
+		if file, err = fromTorch(path, len(file), cmp.Or(most, format.DefaultMemory())); err != nil {
+			return nil, config.Usage("%w", err)
 		}
-		if f.tensors, err = format.read(file); err != nil {
-			return nil, config.Usage("%s %w", path, err)
-		}
-		return f, nil
 	}
+	f := &Weights{Path: path}
 	if head := file[:min(len(file), 512)]; len(head) > 0 && head[0] >= ' ' && head[0] < 0x7f &&
 		bytes.IndexByte(head, 0) < 0 {
 		return nil, config.Usage("%s is text, such as a table, and not weights: name a file of weights or a run "+
@@ -55,7 +52,7 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 	ours := meta[metaConfig] != ""
 	for _, t := range tensors {
 		if !ours || !strings.HasPrefix(t.Name, "hogwild.") { // what a snapshot has beside the weights
-			f.tensors = append(f.tensors, t.view())
+			f.tensors = append(f.tensors, t)
 		}
 	}
 	if ours {
@@ -67,4 +64,4 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 }
 
 // Tensors are those of the weights, and nothing that a snapshot has beside them.
-func (f *Weights) Tensors() []tensor.Tensor { return f.tensors }
+func (f *Weights) Tensors() []Tensor { return f.tensors }

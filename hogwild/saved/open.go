@@ -7,9 +7,9 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/format"
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 )
 
 // Description says of weights that another program has saved what a file of hogwild says itself: their model, and the
@@ -32,7 +32,7 @@ func Open(path string) (*Saved, error) { return OpenAs(path, Description{}) }
 // OpenAs is Open of weights that another program has saved, as safetensors or by torch.save. For those of a run the
 // description is empty.
 func OpenAs(path string, d Description) (*Saved, error) {
-	if err := loops.Ready(); err != nil {
+	if err := workers.Ready(); err != nil {
 		return nil, err
 	}
 	f, err := rundir.ReadWeights(path, 0)

@@ -21,16 +21,12 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/cpu"
-	"hogwild/hogwild/loops"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 )
 
 // Main is the main function of a worker process. It returns the exit status.
 func Main() int {
-	if first := workers.Check(); first != "" {
-		return loops.CheckFrom(first)
-	}
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
 	w, header, err := joinRun()

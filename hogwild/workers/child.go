@@ -1,21 +1,24 @@
 package workers
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/model"
+	"hogwild/internal/self"
+	"hogwild/internal/vec"
+	"hogwild/shm"
 )
 
-// Variables of the environment of processes that a run has started.
-const (
-	RankVariable  = "HOGWILD_RANK"        // the rank of a worker
-	CheckVariable = "HOGWILD_CHECK_LOOPS" // checks the loops in assembly from the one that it names on
-)
+// RankVariable is the variable of the environment that has the rank of a worker.
+const RankVariable = "HOGWILD_RANK"
 
 // IsWorker reports whether this process was started by a run as a worker. A program that starts runs asks it
 // first thing in main, after registering its models, and leaves the process to worker.Main if so.
@@ -28,16 +31,7 @@ func IsWorker() bool {
 var asked atomic.Bool
 
 // isChild reports whether a run started this process.
-func isChild() bool { return os.Getenv(RankVariable) != "" || Check() != "" }
-
-// Check is the loop from which this process is to check them, "" if it is for anything else: the variable may be left
-// over where nobody has started a child.
-func Check() string {
-	if !slices.Equal(os.Args[1:], []string{"worker"}) || os.Getenv(RankVariable) != "" {
-		return ""
-	}
-	return os.Getenv(CheckVariable)
-}
+func isChild() bool { return os.Getenv(RankVariable) != "" }
 
 // CheckStart refuses a run of n workers that would begin a run each, and so on without end; and one for which the user
 // may have too few threads: Go ends a process that gets no more with a traceback of pages.
@@ -51,6 +45,16 @@ func CheckStart(n int) error {
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &most) == nil && most.Cur < need && os.Geteuid() != 0 {
 		return fmt.Errorf("%d workers need about %d threads, and this user may have %d: raise ulimit -u", n, need,
 			most.Cur)
+	}
+	return nil
+}
+
+// Ready comes before anything that computes. It returns what would keep every run on this machine from starting.
+func Ready() error {
+	_, noPath := self.Path()
+	err := cmp.Or(errors.Join(model.RegisterError(), vec.EnvironmentError()), shm.Check(), noPath)
+	if err != nil {
+		return config.Usage("%w", err)
 	}
 	return nil
 }

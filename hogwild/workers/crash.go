@@ -106,8 +106,7 @@ func ReadProgram(said, how string) Crash {
 // Traps reports whether the code that ran is to blame: an instruction, an address, a panic.
 func (c *Crash) Traps() bool { return !c.sent && regexp.MustCompile(trapLine).MatchString(c.all) }
 
-// InLoop reports whether a loop in assembly may be wrong here. One that the processor lacks an instruction for is; who
-// sends that signal, as a test does, has them checked in vain.
+// InLoop reports whether a loop in assembly may be wrong here. One that the processor lacks an instruction for is.
 func (c *Crash) InLoop() bool {
 	return strings.HasPrefix(c.First, "SIGILL: ") || c.Traps() && strings.Contains(c.Place, ".s:")
 }

@@ -14,7 +14,6 @@ import (
 //go:generate sh -c "cd gen && go run . linear -out ../linear_amd64.s -stubs ../linear_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . conv -out ../conv_amd64.s -stubs ../conv_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . factor -out ../factor_amd64.s -stubs ../factor_amd64.go -pkg vec"
-//go:generate sh -c "cd gen && go run . peak -out ../peak_amd64.s -stubs ../peak_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . words -out ../words_amd64.s -stubs ../words_amd64.go -pkg vec"
 
 // This file is the way from a loop to its assembly on x86-64. Each function is called
@@ -339,17 +338,4 @@ func widenFast(x []uint8, mul, add, y []float32) (n int) {
 		widenAVX2(&x[0], &mul[0], &add[0], &y[0], n)
 	}
 	return n
-}
-
-// chains is the number of running sums of peak_amd64.s.
-const chains = 12
-
-func vectorPeaks() (all []Peak) {
-	if set >= AVX512 {
-		all = append(all, Peak{Name: "AVX-512", Flops: 2 * 16 * chains, Run: peakAVX512})
-	}
-	if set >= AVX2 {
-		all = append(all, Peak{Name: "AVX2", Flops: 2 * 8 * chains, Run: peakAVX2})
-	}
-	return all
 }

@@ -172,13 +172,3 @@ func widenFast(x []uint8, mul, add, y []float32) int {
 	}
 	return len(x)
 }
-
-// chains is the number of running sums of peak_arm64.s.
-const chains = 20
-
-func vectorPeaks() (all []Peak) {
-	if set >= NEON {
-		all = append(all, Peak{Name: "NEON", Flops: 2 * 4 * chains, Run: peakNEON})
-	}
-	return all
-}

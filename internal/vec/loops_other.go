@@ -9,7 +9,6 @@ const none = "vec: a loop in assembly where there is none"
 func best() ISA                     { return Plain }
 func has(s ISA) bool                { return s == Plain }
 func atMost(Loop, ISA) ISA          { return Plain }
-func vectorPeaks() []Peak           { return nil }
 func gemmShape() shape              { panic(none) }
 func fetch([]float32)               { panic(none) }
 func prefetch([]uint8)              { panic(none) }

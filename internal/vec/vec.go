@@ -29,7 +29,6 @@
 //	loopswords_amd64.go       for words,
 //	loops_arm64.go            and here from C
 //	check.go                each loop against plain Go, on the user's machine
-//	peak.go                 the most that any loop can reach
 package vec
 
 // Dot is sum x[i]*y[i]. y has at least the length of x.

@@ -20,13 +20,12 @@ var files = map[string]func(){
 	"linear": linear,
 	"conv":   conv,
 	"factor": factor,
-	"peak":   peak,
 	"words":  words,
 }
 
 func main() {
 	if len(os.Args) < 2 || files[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "gen: want dense, sparse, gemm, linear, conv, factor, peak or words, then the flags of avo")
+		fmt.Fprintln(os.Stderr, "gen: want dense, sparse, gemm, linear, conv, factor or words, then the flags of avo")
 		os.Exit(2)
 	}
 	f := files[os.Args[1]]

@@ -16,6 +16,7 @@ def places() -> List[str]:
 
 
 def main() -> None:
+    os.environ.setdefault("HOGWILD_PYTHON", sys.executable)  # which reads files of torch.save for hogwild
     for path in places():
         if os.path.isfile(path) and os.access(path, os.X_OK):
             os.execv(path, [path, *sys.argv[1:]])

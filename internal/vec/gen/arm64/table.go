@@ -26,7 +26,6 @@ var rows = []struct {
 	multiplyAdds int
 	what         string
 }{
-	{"peakNEON", 80, "peak: sums alone"},
 	{"tileNEON", 96, "dense product: 6 x 16 tile"},
 	{"tileNEON", 48, "the same: 6 x 8"},
 	{"convRowNEON", 80, "convolution: 5 channels, 16 images"},

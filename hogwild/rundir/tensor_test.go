@@ -1,4 +1,4 @@
-package tensor
+package rundir
 
 import (
 	"math"
