@@ -137,7 +137,8 @@ func ourName(name string, flags []string) string {
 // gone are flags that there were, and what to do now.
 var gone = map[string]string{"momentum-correction": "it was taken out; try a lower --momentum with more workers",
 	"dashboard-public": "it was taken out; from another machine use ssh -L (docs/dashboard.md)",
-	"limits":           "it was taken out; two separate runs at a time show what the machine has to give (docs/more-workers.md)",
+	"limits": "it was taken out; two runs at a time show what the machine has to give " +
+		"(docs/more-workers.md)",
 	"mps": "hogwild starts no Multi-Process Service any more; run " + start.Service +
 		" first, so that the workers on a GPU run side by side"}
 
