@@ -65,7 +65,7 @@ import (
 //	InitPartial bool                             take the tensors that fit
 //	Mode Mode                                    see ParseMode
 //	Traced string                                set by the run: of mode clock:trace:RUN, what RUN's workers took
-//	Rule, Stale Rule                             late gradients: of mode clock, of async
+//	Rule Rule                                    mode clock: what is done with late gradients
 //	Solver string                                auto, sgd, dual
 //	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
 //	AverageEvery int                             steps; 0 = one epoch
@@ -132,7 +132,7 @@ type Mode = config.Mode
 // ParseMode reads a Mode: async, sync, delayed:8 and so on.
 func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 
-// Rule is what is done with late gradients: Config.Rule and Config.Stale.
+// Rule is what is done with late gradients: Config.Rule.
 type Rule = config.Rule
 
 // ParseRule reads a Rule: adaptive, drop:8 and so on.
@@ -192,7 +192,6 @@ func ParseRule(text string) (r Rule, err error) {
 //	StalenessHistogram [][2]uint64                   least value, samples
 //	BarrierWait float64                              seconds, of all workers
 //	Tables []TableSamples                            conflicts and lost updates of parts of the weights
-//	Updates *Updates                                 applied, trained again and dropped; nil: Stale is plain
 //	PerWorker []WorkerStatus                         at the end
 //	Scales []Scale                                   other numbers of workers
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers

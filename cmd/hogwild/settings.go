@@ -134,15 +134,19 @@ func ourName(name string, flags []string) string {
 	return name
 }
 
-// gone are flags that there were, and what to do now.
-var gone = map[string]string{"momentum-correction": "it was taken out; try a lower --momentum with more workers",
-	"mps": "hogwild starts no Multi-Process Service any more; run " + start.Service +
-		" first, so that the workers on a GPU run side by side"}
+// gone are flags that there were: what to do now, and the value without an effect, which old files have.
+var gone = map[string]struct{ now, idle string }{
+	"momentum-correction": {"it was taken out; try a lower --momentum with more workers", "false"},
+	"mps": {"hogwild starts no Multi-Process Service any more; run " + start.Service +
+		" first, so that the workers on a GPU run side by side", "false"},
+	"stale": {"it was taken out, for it changed next to nothing; --mode clock:equal:8 --rule RULE simulates such rules",
+		"plain"},
+}
 
 // alike says what became of a name that no flag of the command has, or asks whether another one is meant.
 func (s *settings) alike(prefix, name string) string {
-	if now := gone[name]; now != "" {
-		return ": " + now
+	if was, ok := gone[name]; ok {
+		return ": " + was.now
 	}
 	return human.Suggest(prefix, ourName(name, s.names()), s.names())
 }

@@ -83,8 +83,6 @@ func (c *Config) checkSolver() error {
 		return refuse("optimizer "+string(c.Optimizer), "it has steps of its own; leave optimizer out")
 	case c.AskedBatch() != 1 && c.Batch+c.GlobalBatch != 0:
 		return refuse(fmt.Sprintf("batch %d", c.AskedBatch()), "a step is on one row; leave batch out")
-	case c.Stale.Kind != Plain:
-		return refuse("stale "+c.Stale.String(), "a step that is scaled would not be its row's; leave stale out")
 	case c.Init != "":
 		return refuse("init", "it starts at zero, or with resume; leave init out")
 	case c.Center == "on":

@@ -78,7 +78,6 @@ type Config struct {
 	Mode         Mode   `yaml:"mode" json:"mode"`
 	Rule         Rule   `yaml:"rule" json:"rule"`                             // clock: for late gradients
 	Traced       string `yaml:"-" json:"traced,omitempty"`                    // clock:trace: see clock.KeepTrace
-	Stale        Rule   `yaml:"stale" json:"stale"`                           // async: for late merges and steps
 	Solver       string `yaml:"solver" json:"solver"`                         // auto, sgd, dual
 	Average      string `yaml:"average" json:"average"`                       // weights, gradients
 	AverageEvery int    `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch

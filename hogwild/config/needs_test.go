@@ -36,7 +36,6 @@ func TestNeeds(t *testing.T) {
 		{"average-state", "reset", "S", true},
 		{"batch", "8", "^B", false}, {"global-batch", "8", "^b", false},
 		{"merge-every", "8", "^tlosgS", false}, {"merge-every", "1", "^", false},
-		{"stale", "drop:4", "^tlodsgS0u", false},
 		{"gradient-delay", "1us", "^d0u", false},
 		{"gpu-mem-free", "4GiB", "u", false}, {"cpu-workers", "1", "0u", false}, {"in-flight", "4", "0u", false},
 		{"write", "atomic", "0u", false},

@@ -171,16 +171,6 @@ var table = append([]Group{
 			needs: []need{
 				{"mode", "use mode clock:equal:8", false, func(k known) bool { return k.Mode.Kind == Clock }},
 			}},
-		{Name: "stale", Value: func(c *Config) any { return &c.Stale },
-			Usage: "`RULE` async: what is done with late merges and steps: plain, inverse, adaptive, tail or drop:R",
-			Hints: staleNames,
-			check: (*Config).checkStale,
-			needs: []need{
-				{"mode", "use mode async", false, func(k known) bool { return k.Mode.Kind == Async }},
-				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
-				{"program", "", false, known.built},
-				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != "dual" }},
-			}},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
 			Words: strings.Fields("weights gradients"),

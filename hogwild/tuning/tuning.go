@@ -21,8 +21,6 @@
 package tuning
 
 import (
-	"cmp"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 )
@@ -68,10 +66,10 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		}
 	case t.MergeEvery > 1 && f.Ranked:
 		t.HotRows = hotRows
-	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center && c.Stale.Kind == config.Plain:
+	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center:
 		t.RareMerge = f.Rare
 	}
-	if err := cmp.Or(mergesInVain(c, f, t), tooShort(c, spec, f, t)); err != nil {
+	if err := mergesInVain(c, f, t); err != nil {
 		return t, err
 	}
 	t.Slower, t.FewSteps = slower(c, f, t), fewSteps(c, f, t)
