@@ -67,13 +67,13 @@ import (
 //	Traced string                                set by the run: of mode clock:trace:RUN, what RUN's workers took
 //	Rule Rule                                    mode clock: what is done with late gradients
 //	Solver string                                auto, sgd, dual
-//	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
+//	Average string                               mode sync: weights or gradients
 //	AverageEvery int                             steps; 0 = one epoch
 //	AverageLR string                             auto, scaled, same: of replicas that are averaged
 //	Batch, GlobalBatch int                       examples of a worker's step, or of all; 0 = auto
 //	Center, BiasStep, LRCap, MergeEvery string   auto, or see docs/modes.md and docs/asynchrony.md
 //	GradientDelay time.Duration                  delays each gradient, for experiments
-//	GPU, GPUMemFree, Write string                devices; "" = host memory
+//	GPU, GPUMemFree string                       devices; "" = host memory
 //	CPUWorkers, InFlight int                     beside GPUs; steps in flight there
 //	Epochs int                                   0 = auto
 //	LR, LRMin, Decay float64                     LR 0 = auto

@@ -5,7 +5,7 @@ import (
 )
 
 // ofModes are the flags in which cases may differ that are compared by their modes.
-var ofModes = []string{"mode", "average", "average-every", "average-state"}
+var ofModes = []string{"mode", "average", "average-every"}
 
 // like finds the case of c's group that has the same settings but for some flags, and
 // so many workers and the mode; nil: there is none.

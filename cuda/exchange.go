@@ -185,9 +185,6 @@ func (r *remote) pull() error {
 			return err
 		}
 		err := keep(r.reduce(0, "reduce_begin"), r.fetch(r.trained, r.sum.first))
-		if r.barrier() && r.setup.Job.Asked.AverageState != "keep" {
-			err = keep(err, r.fetchState())
-		}
 		return keep(err, r.sum.await("copying the weights to a replica"))
 	})
 }

@@ -225,10 +225,6 @@ func TestCores(t *testing.T) {
 		{"sync", 1e-3, func(c *config.Config) {
 			c.Mode, c.AverageEvery, c.Optimizer, c.LR = config.MustMode("sync"), 5, "momentum", .01
 		}},
-		{"sync averaged state", 1e-3, func(c *config.Config) {
-			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = config.MustMode("sync"), 5,
-				"momentum", .01, "average"
-		}},
 		{"sync gradients", 1e-3, func(c *config.Config) { c.Mode, c.Average = config.MustMode("sync"), "gradients" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

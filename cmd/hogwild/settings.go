@@ -139,6 +139,8 @@ var gone = map[string]struct{ now, idle string }{
 	"momentum-correction": {"it was taken out; try a lower --momentum with more workers", "false"},
 	"mps": {"hogwild starts no Multi-Process Service any more; run " + start.Service +
 		" first, so that the workers on a GPU run side by side", "false"},
+	"average-state": {"it was taken out; each worker keeps the state of its optimizer", "keep"},
+	"write":         {"it was taken out; a GPU adds to the weights, and stores those of cuts", "auto"},
 	"stale": {"it was taken out, for it changed next to nothing; --mode clock:equal:8 --rule RULE simulates such rules",
 		"plain"},
 }

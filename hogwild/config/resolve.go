@@ -1,7 +1,6 @@
 package config
 
 import (
-	"hogwild/hogwild/model"
 	"hogwild/internal/machine"
 )
 
@@ -50,9 +49,6 @@ func (c *Config) checkTogether() error {
 		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only",
 			c.CPUWorkers, c.Workers)
 	}
-	if err := c.CheckWrite(model.Own, ""); err != nil {
-		return err
-	}
 	if c.Mode.Kind != Sync {
 		return nil
 	}
@@ -62,7 +58,7 @@ func (c *Config) checkTogether() error {
 	}
 	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
 		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave " +
-			"optimizer-state out (see average-state)")
+			"optimizer-state out")
 	}
 	return nil
 }

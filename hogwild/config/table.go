@@ -123,9 +123,8 @@ var table = append([]Group{
 				{"program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
 			}},
 		{Name: "bias-step", Value: func(c *Config) any { return &c.BiasStep },
-			Usage: "`X` step size of the bias relative to the weights': auto or a factor",
-			Hints: strings.Fields("auto"),
-			check: func(c *Config) error { return numberOr("bias-step", c.BiasStep, "auto") },
+			Usage: "`HOW` shorter steps of the bias on short sparse rows: auto or off",
+			Words: strings.Fields("auto off"),
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
@@ -187,14 +186,6 @@ var table = append([]Group{
 					return k.weights() ||
 						k.AverageEvery == 1
 				}},
-			}},
-		{Name: "average-state", Value: func(c *Config) any { return &c.AverageState },
-			Usage: "`HOW` optimizer state when weights are averaged: keep, average or reset",
-			Words: strings.Fields("keep average reset"),
-			needs: []need{
-				{"mode", "use mode sync", true, known.sync},
-				{"average", "use average weights", true, known.weights},
-				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
 		{Name: "average-lr", Value: func(c *Config) any { return &c.AverageLR },
 			Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x their number, " +
@@ -278,14 +269,6 @@ var table = append([]Group{
 				{"gpu", "add gpu 0", false, known.gpu},
 				{"program", "", false, known.built},
 			}},
-		{Name: "write", Value: func(c *Config) any { return &c.Write },
-			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models, factor, cut and " +
-				"word2vec only) or auto: additions, but stores for cut",
-			Words: strings.Fields("auto atomic racy"),
-			needs: []need{
-				{"gpu", "add gpu 0", false, known.gpu},
-				{"program", "", false, known.built},
-			}},
 	}},
 	{"Optimizer", []Setting{
 		{Name: "solver", Value: func(c *Config) any { return &c.Solver },
@@ -305,10 +288,8 @@ var table = append([]Group{
 				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != Dual || k.LR == 1 }},
 			}},
 		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
-			Usage: "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x " +
-				"steps",
-			Hints: strings.Fields("auto off"),
-			check: func(c *Config) error { return numberOr("lr-cap", c.LRCap, "auto", "off") },
+			Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
+			Words: strings.Fields("auto off"),
 			needs: []need{
 				// Off holds where nothing is capped.
 				{"optimizer", "use sgd or momentum", false, func(k known) bool {

@@ -30,10 +30,6 @@ import (
 func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, error) {
 	t := Tuning{LR: c.LR, Momentum: c.Momentum, Raw: f.RawLambda, Lambda: f.RawLambda, Curvature: f.Curvature}
 	t.BiasStep = biasStep(c, f)
-	if t.BiasStep != 1 && !scalesBias(c, spec) {
-		return t, config.Usage("bias-step %s: it needs plain sgd on a linear model with a bias; leave it at auto",
-			c.BiasStep)
-	}
 	if err := mayCenter(c, spec, f.Kind); err != nil && c.Center == "on" {
 		return t, err
 	}
