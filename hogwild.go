@@ -74,7 +74,7 @@ import (
 //	Center, BiasStep, LRCap, MergeEvery string   auto, or see docs/modes.md and docs/asynchrony.md
 //	GradientDelay time.Duration                  delays each gradient, for experiments
 //	GPU, GPUMemFree string                       devices; "" = host memory
-//	CPUWorkers, InFlight int                     beside GPUs; steps in flight there
+//	InFlight int                                 steps in flight on GPUs
 //	Epochs int                                   0 = auto
 //	LR, LRMin, Decay float64                     LR 0 = auto
 //	Schedule string                              auto, constant, cosine, step, exp, linear

@@ -57,9 +57,6 @@ func (s *settings) placed(err error) error {
 
 // from is where the value of a flag stands; the zero value: on the command line, or nowhere.
 func (s *settings) from(name string) origin {
-	if name == "cpu-workers" && !s.given[name] {
-		name = "workers" // gpu:4,cpu:2 says both
-	}
 	return s.origin[name]
 }
 
@@ -141,6 +138,8 @@ var gone = map[string]struct{ now, idle string }{
 		" first, so that the workers on a GPU run side by side", "false"},
 	"average-state": {"it was taken out; each worker keeps the state of its optimizer", "keep"},
 	"write":         {"it was taken out; a GPU adds to the weights, and stores those of cuts", "auto"},
+	"cpu-workers": {"cores beside a GPU were taken out: 16 of them reach 7% of an H200; " +
+		"give the number of workers on GPUs", "0"},
 	"stale": {"it was taken out, for it changed next to nothing; --mode clock:equal:8 --rule RULE simulates such rules",
 		"plain"},
 }
@@ -212,6 +211,9 @@ func (s *settings) inherit(c *config.Config, place string) error {
 func (s *settings) assign(name, value string) error {
 	f := s.set.Lookup(name)
 	if err := s.set.Set(name, value); err != nil {
+		if name == "workers" && strings.Contains(value, "pu:") { // gpu:4,cpu:2
+			return fmt.Errorf("%q: %s", value, gone["cpu-workers"].now)
+		}
 		return fmt.Errorf("%q: %s", value, wanted(f, err))
 	}
 	s.given[name] = true

@@ -103,8 +103,6 @@ type Config struct {
 	GPU string `yaml:"gpu" json:"gpu"`
 	// free memory that "auto" requires of a GPU; "" = what the run needs
 	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"`
-	// workers on CPU cores, the last ranks; the others use the GPUs
-	CPUWorkers int `yaml:"cpu-workers" json:"cpu_workers"`
 	// GPU: steps of all workers in flight at once; 0 = depends on the model
 	InFlight int `yaml:"in-flight,omitempty" json:"in_flight"`
 
@@ -231,14 +229,6 @@ func (c *Config) checkValidation() error {
 
 // AllWorkers is the number of workers of all nodes, if each has as many as this one.
 func (c *Config) AllWorkers() int { return c.Workers * max(1, c.Nodes) }
-
-// OnGPUs is how many workers of a run on GPUs compute there.
-func (c *Config) OnGPUs() int { return c.Workers - c.CPUWorkers }
-
-// OnHost reports whether a rank of a run on GPUs computes on a core.
-func (c *Config) OnHost(rank int) bool {
-	return c.GPU == "" || c.CPUWorkers > 0 && rank >= c.Workers-c.CPUWorkers
-}
 
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {

@@ -17,7 +17,7 @@ var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:
 var table = append([]Group{
 	{"Workers and data", []Setting{
 		{Name: "workers", Value: func(c *Config) any { return &c.Workers },
-			Usage: "`N` worker processes; auto: one per core, or per GPU; with --gpu also gpu:4,cpu:2", Zero: "auto",
+			Usage: "`N` worker processes; auto: one per core, or per GPU", Zero: "auto",
 			most: maxWorkers},
 		{Name: "data", Value: func(c *Config) any { return &c.Data },
 			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data " +
@@ -255,12 +255,6 @@ var table = append([]Group{
 			needs: []need{
 				{"gpu", "use gpu auto", false,
 					func(k known) bool { _, choose, err := ReadGPUs(k.GPU); return err == nil && choose > 0 }},
-			}},
-		{Name: "cpu-workers", Value: func(c *Config) any { return &c.CPUWorkers },
-			Usage: "`N` workers on CPU cores, the rest on GPUs; --workers gpu:4,cpu:2 sets both",
-			most:  maxWorkers,
-			needs: []need{
-				{"gpu", "add gpu 0", false, known.gpu},
 			}},
 		{Name: "in-flight", Value: func(c *Config) any { return &c.InFlight },
 			Usage: "`N` steps in flight on the GPUs at once; auto: depends on the model", Zero: "auto",

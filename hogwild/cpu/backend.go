@@ -36,10 +36,6 @@ import (
 	"hogwild/internal/machine"
 )
 
-// Replica is a device in host memory that trains w, as long as the weights, in a rank's
-// place: a replica that nobody else writes.
-func Replica(s *device.Setup, rank int, w []float32) device.Device { return newCPU(s, rank).onto(w) }
-
 // TryStep takes the run's first step, of a given rate, on rows of its data: w becomes what the
 // weights w would be after it. It returns the summed loss. Nothing that is shared is
 // touched; what another device computes is to be the same. (Where gradients are averaged,
