@@ -24,7 +24,7 @@ FAKE = -j$$(nproc) -C cuda/fake CUDA_INCLUDE=$(CURDIR)/build/cuda/include
 WITH_FAKE = LD_LIBRARY_PATH=$(CURDIR)/bin/fake HOGWILD_FAKE_CHECKS=all
 
 # Tests of several workers, which run again where processes take turns on a GPU.
-IN_TURNS = ^Test(GivesBack|Killed(Workers|Replicas)|Cores|OneAllocation|SyncRepeats|AnyDevice|WhereMemoryIs|NodesOnOneHost)$$
+IN_TURNS = ^Test(GivesBack|Killed(Workers|Replicas)|OneAllocation|SyncRepeats|AnyDevice|WhereMemoryIs|NodesOnOneHost)$$
 
 # $(call where,THINGS,TARGET) makes the target if the programs and files exist. Otherwise it
 # names the missing ones in one line, and fails if CI is true.

@@ -65,16 +65,16 @@ import (
 //	InitPartial bool                             take the tensors that fit
 //	Mode Mode                                    see ParseMode
 //	Traced string                                set by the run: of mode clock:trace:RUN, what RUN's workers took
-//	Rule, Stale Rule                             late gradients: of mode clock, of async
+//	Rule Rule                                    mode clock: what is done with late gradients
 //	Solver string                                auto, sgd, dual
-//	Average, AverageState string                 mode sync: weights or gradients; keep, average, reset
+//	Average string                               mode sync: weights or gradients
 //	AverageEvery int                             steps; 0 = one epoch
 //	AverageLR string                             auto, scaled, same: of replicas that are averaged
 //	Batch, GlobalBatch int                       examples of a worker's step, or of all; 0 = auto
 //	Center, BiasStep, LRCap, MergeEvery string   auto, or see docs/modes.md and docs/asynchrony.md
 //	GradientDelay time.Duration                  delays each gradient, for experiments
-//	GPU, GPUMemFree, Write string                devices; "" = host memory
-//	CPUWorkers, InFlight int                     beside GPUs; steps in flight there
+//	GPU, GPUMemFree string                       devices; "" = host memory
+//	InFlight int                                 steps in flight on GPUs
 //	Epochs int                                   0 = auto
 //	LR, LRMin, Decay float64                     LR 0 = auto
 //	Schedule string                              auto, constant, cosine, step, exp, linear
@@ -132,7 +132,7 @@ type Mode = config.Mode
 // ParseMode reads a Mode: async, sync, delayed:8 and so on.
 func ParseMode(text string) (Mode, error) { return config.ParseMode(text) }
 
-// Rule is what is done with late gradients: Config.Rule and Config.Stale.
+// Rule is what is done with late gradients: Config.Rule.
 type Rule = config.Rule
 
 // ParseRule reads a Rule: adaptive, drop:8 and so on.
@@ -192,7 +192,6 @@ func ParseRule(text string) (r Rule, err error) {
 //	StalenessHistogram [][2]uint64                   least value, samples
 //	BarrierWait float64                              seconds, of all workers
 //	Tables []TableSamples                            conflicts and lost updates of parts of the weights
-//	Updates *Updates                                 applied, trained again and dropped; nil: Stale is plain
 //	PerWorker []WorkerStatus                         at the end
 //	Scales []Scale                                   other numbers of workers
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers

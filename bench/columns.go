@@ -92,12 +92,7 @@ func against(cases []*Measured) string { return "vs " + cases[0].Mode }
 func (e *Experiment) SpeedColumns(cases []*Measured) []Column {
 	speeds, _ := e.Versus(cases)
 	return []Column{
-		human.Col("workers", func(c *Measured) string {
-			if host := c.Config.CPUWorkers; host > 0 {
-				return fmt.Sprintf("gpu:%d,cpu:%d", c.Workers-host, host)
-			}
-			return fmt.Sprint(c.Workers)
-		}),
+		human.Col("workers", func(c *Measured) string { return fmt.Sprint(c.Workers) }),
 		RateColumn,
 		human.Col(against(cases), func(c *Measured) string { return speeds[c] }),
 		human.Col("speed-up", func(c *Measured) string {

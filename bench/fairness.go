@@ -90,12 +90,7 @@ func (e *Experiment) failures() (notes []string) {
 func (e *Experiment) oversubscribed() []string {
 	cores := e.Machine.Cores
 	return e.note(func(c *Measured) bool {
-		onCores := c.Workers
-		if c.Config.GPU != "" {
-			onCores = c.Config.CPUWorkers
-		}
-		onCores *= max(1, c.Nodes) // all on this machine
-		return cores > 0 && onCores > cores
+		return cores > 0 && c.Config.GPU == "" && c.Workers*max(1, c.Nodes) > cores // all on this machine
 	}, "more workers than cores ("+fmt.Sprint(cores)+
 		"): workers share cores, so this says nothing about scaling to more cores")
 }

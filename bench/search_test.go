@@ -110,7 +110,7 @@ func rates(e *Experiment) (all []float64) {
 // TestSearch: each case comes to the rate that is best on validation rows, and no other has a say; all try the same
 // ones with the same seeds, and none stays at an edge.
 func TestSearch(t *testing.T) {
-	r, p := contest(t, "best=0.1", "best=0.2 lr-cap=0.5", "best=0.8 nodes=2", "best=0.05 nodes=2 "+averageLR+"=scaled")
+	r, p := contest(t, "best=0.1", "best=0.2 lr-cap=auto", "best=0.8 nodes=2", "best=0.05 nodes=2 "+averageLR+"=scaled")
 	e, search, main, lines := runs(t, r, p)
 	if diff := cmp.Diff([]float64{0.1, 0.2, 0.8, 0.05}, rates(e)); diff != "" {
 		t.Errorf("rates:\n%s", diff)
@@ -138,7 +138,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("runs of the comparison:\n%s", diff)
 	}
 	for _, line := range lines { // what a case says itself stands
-		for has, cases := range map[string]string{"--lr-cap=off": "acd", "--lr-cap=0.5": "b",
+		for has, cases := range map[string]string{"--lr-cap=off": "acd", "--lr-cap=auto": "b",
 			"--" + averageLR + "=same": "c", "--" + averageLR + "=scaled": "d"} {
 			if strings.Contains(line, has) != strings.Contains(cases, line[:1]) {
 				t.Errorf("%s, want %s for %s only", line, has, cases)

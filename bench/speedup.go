@@ -5,7 +5,7 @@ import (
 )
 
 // ofModes are the flags in which cases may differ that are compared by their modes.
-var ofModes = []string{"mode", "average", "average-every", "average-state"}
+var ofModes = []string{"mode", "average", "average-every"}
 
 // like finds the case of c's group that has the same settings but for some flags, and
 // so many workers and the mode; nil: there is none.
@@ -23,10 +23,10 @@ func (e *Experiment) like(c *Measured, mode string, workers int, but ...string) 
 // baseline is the case that a case's speed-up is measured against: of its group and
 // settings, one worker of the same mode, else one worker of async; nil: there is none.
 func (e *Experiment) baseline(c *Measured) *Measured {
-	if b := e.like(c, c.Mode, 1, "workers", "cpu-workers"); b != nil {
+	if b := e.like(c, c.Mode, 1, "workers"); b != nil {
 		return b
 	}
-	return e.like(c, "async", 1, append(ofModes, "workers", "cpu-workers")...)
+	return e.like(c, "async", 1, append(ofModes, "workers")...)
 }
 
 // Rival is the case whose mode a case's is compared with: of its group, workers and

@@ -69,10 +69,7 @@ func (a *averager) average(share []float32, seen int64) error {
 		}
 		return a.stepTogether(m, from, to)
 	}
-	if err := a.mean("average_weights", m); err != nil {
-		return err
-	}
-	return a.averageState(m, from, to)
+	return a.mean("average_weights", m)
 }
 
 // stepTogether steps down the mean of the gradients. Buffers take no gradient: of these the ranks have sent
@@ -103,50 +100,6 @@ func stride(offsets []int64) int64 {
 		return 0
 	}
 	return (offsets[1] - offsets[0]) / 4
-}
-
-// averageState does to this rank's slice of all states' vectors what --average-state says.
-func (a *averager) averageState(m mean, from, to int) error {
-	if a.setup.Job.Asked.Optimizer == config.SGD || a.setup.Job.Asked.AverageState == "keep" {
-		return nil
-	}
-	p := a.memory.layout.P
-	for k := range len(a.setup.States[0]) / p {
-		if err := a.averageVector(m, k*p, from, to); err != nil {
-			return err
-		}
-	}
-	if a.setup.Job.Asked.AverageState == "reset" {
-		err := zero(a.memory.steps(a.rank), 2)
-		// before the barrier, as the copies
-		return keep(err, failed(cu.Synchronize(), "setting the steps of an optimizer to 0"))
-	}
-	return nil
-}
-
-// averageVector is averageState of the vector that begins at first in each state.
-func (a *averager) averageVector(m mean, first, from, to int) error {
-	states := a.memory.layout.States
-	vector := func(rank int) cu.DevicePtr { return a.memory.state(rank) + cu.DevicePtr(4*first) }
-	at := func(rank int) cu.DevicePtr { return vector(rank) + cu.DevicePtr(4*from) }
-	if a.setup.Job.Asked.AverageState == "average" {
-		// The mean goes to this rank's own state, of which the kernel reads each
-		// number before it writes it, and from there to the others.
-		m.Dst, m.Src, m.Stride = uint64(vector(a.rank)), uint64(vector(0)), stride(states)
-		if err := a.mean("average_weights", m); err != nil {
-			return err
-		}
-	} else if err := zero(at(a.rank), to-from); err != nil {
-		return err
-	}
-	for rank := range states {
-		if rank != a.rank {
-			if err := move(at(rank), at(a.rank), to-from); err != nil {
-				return err
-			}
-		}
-	}
-	return failed(cu.Synchronize(), "averaging the optimizers' states")
 }
 
 // mean runs an averaging kernel over the slice.

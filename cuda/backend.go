@@ -127,9 +127,6 @@ func (o *owner) dropWeights() error {
 // refuse says what replicas cannot do, if there are any.
 func (o *owner) refuse() error {
 	c, who := o.setup.Job, ""
-	if c.Asked.CPUWorkers > 0 {
-		who = "a worker on a core"
-	}
 	for i, a := range o.peers {
 		if o.handle.GPUs[i+1].Way.replica() {
 			who = fmt.Sprintf("a worker on GPU %d", a.device)
@@ -160,12 +157,9 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 	if s.Job.Asked.Layout != nil {
 		return joinMeeting(s, rank, m, &h)
 	}
-	r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Asked, &h)}
-	if s.Job.Asked.OnHost(rank) {
-		return r, r.join(&h, nil)
-	}
 	g := &h.GPUs[b.gpuOf(rank, len(h.GPUs))]
 	if g.Way.replica() {
+		r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Asked, &h)}
 		return r, r.join(&h, g)
 	}
 	return joinDirect(s, rank, &h, g)

@@ -17,20 +17,15 @@ import (
 // much as the work of a small model, and without a Multi-Process Service the kernels of this process wait for a turn
 // there. So in async mode a push brings along the weights that the next exchange begins with.
 
-// vector is a part of the replica.
+// vector is a part of the replica, on the GPU here.
 type vector struct {
-	at    cu.DevicePtr   // on the GPU here, or
-	host  unsafe.Pointer // in host memory
+	at    cu.DevicePtr
 	bytes int64
 }
 
 // send queues the copy of a part of the replica to the owner's GPU.
 func (r *remote) send(to cu.DevicePtr, v vector) (err error) {
-	switch {
-	case v.bytes == 0:
-	case v.host != nil:
-		err = cu.MemcpyHtoDAsync(to, v.host, v.bytes, r.sum.stream)
-	default:
+	if v.bytes > 0 {
 		err = cu.MemcpyPeerAsync(to, r.owner.ctx, v.at, r.here.ctx, v.bytes, r.sum.stream)
 	}
 	return failed(err, "copying %d bytes of a replica to GPU %d", v.bytes, r.owner.device)
@@ -38,11 +33,7 @@ func (r *remote) send(to cu.DevicePtr, v vector) (err error) {
 
 // fetch queues that from there.
 func (r *remote) fetch(v vector, from cu.DevicePtr) (err error) {
-	switch {
-	case v.bytes == 0:
-	case v.host != nil:
-		err = cu.MemcpyDtoHAsync(v.host, from, v.bytes, r.sum.stream)
-	default:
+	if v.bytes > 0 {
 		err = cu.MemcpyPeerAsync(v.at, r.here.ctx, from, r.owner.ctx, v.bytes, r.sum.stream)
 	}
 	return failed(err, "copying %d bytes from GPU %d to a replica", v.bytes, r.owner.device)
@@ -185,9 +176,6 @@ func (r *remote) pull() error {
 			return err
 		}
 		err := keep(r.reduce(0, "reduce_begin"), r.fetch(r.trained, r.sum.first))
-		if r.barrier() && r.setup.Job.Asked.AverageState != "keep" {
-			err = keep(err, r.fetchState())
-		}
 		return keep(err, r.sum.await("copying the weights to a replica"))
 	})
 }

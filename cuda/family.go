@@ -51,9 +51,6 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 	if spec.Bias {
 		j.Bias = 1
 	}
-	if c.Asked.Write == "racy" {
-		j.Racy = 1
-	}
 	m.point(&j)
 	if err := refuseGradients(&c.Asked); err != nil {
 		return j, nil, err

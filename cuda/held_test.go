@@ -66,8 +66,8 @@ func TestBiasAdditions(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "profile")
 				cfg := digits(t, func(o *config.Config) {
 					o.Model, o.Data, o.Limit, o.Epochs, o.Batch, o.LR = c.model, "synth:sparse:7000x3000x20",
-						rows, 1, 1, .05
-					o.InFlight, o.MergeEvery, o.BiasStep, o.LRCap = 64, merge, ".1", "1.2"
+						rows, 1, 1, .25
+					o.InFlight, o.MergeEvery = 64, merge
 				})
 				r, err := apart(t, cfg, "HOGWILD_FAKE_PROFILE="+path).result(t)
 				if err != nil {

@@ -26,17 +26,15 @@ func TestKilledAnytime(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, mode string
-		cores      int     // workers on them
 		near       float64 // of the undisturbed accuracy
 	}{
-		{"async", "async", 0, .01},
-		{"sync", "sync", 0, .01},
-		{"sync beside a core", "sync", 1, .01},
+		{"async", "async", .01},
+		{"sync", "sync", .01},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := digits(t, func(cfg *config.Config) {
 				cfg.Mode, cfg.Workers, cfg.Model, cfg.Data = config.MustMode(c.mode), 2, "softmax", "digits:2000"
-				cfg.Epochs, cfg.LR, cfg.SaveEvery, cfg.MaxRestarts, cfg.CPUWorkers = 60, .1, "50ms", 1000, c.cores
+				cfg.Epochs, cfg.LR, cfg.SaveEvery, cfg.MaxRestarts = 60, .1, "50ms", 1000
 				if c.mode == "async" {
 					cfg.InFlight = 2
 				}

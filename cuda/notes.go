@@ -11,14 +11,14 @@ import (
 	"hogwild/internal/human"
 )
 
-// Notes say how many steps are in flight, how workers on other GPUs and cores reach the
+// Notes say how many steps are in flight, how workers on other GPUs reach the
 // weights, and that processes take turns.
 func (o *owner) Notes() []string {
 	o.mu.Lock() // an evaluation may be adding one
 	notes := slices.Clone(o.notes)
 	o.mu.Unlock()
 	c := o.setup.Job
-	on := c.Asked.Workers - c.Asked.CPUWorkers
+	on := c.Asked.Workers
 	if o.idle != nil {
 		notes = append(notes, o.stepNotes(on)...)
 	}
@@ -33,7 +33,7 @@ func (o *owner) Notes() []string {
 	return notes
 }
 
-// stepNotes say what so many workers on GPUs have in flight.
+// stepNotes say what so many workers have in flight.
 func (o *owner) stepNotes(on int) []string {
 	c, ctas, teams, n := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams), o.InFlight()
 	each := human.Plural(ctas, "CTA")

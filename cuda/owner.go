@@ -128,19 +128,11 @@ func (o *owner) Name() string {
 	for _, a := range o.peers {
 		list += fmt.Sprintf(",%d", a.device)
 	}
-	name := fmt.Sprintf("cuda:%s (%s)", list, o.gpu.Name)
-	if o.setup.Job.Asked.CPUWorkers > 0 {
-		name += " and cpu"
-	}
-	return name
+	return fmt.Sprintf("cuda:%s (%s)", list, o.gpu.Name)
 }
 
 // Where is the device of a rank.
 func (o *owner) Where(rank int) string {
-	c := o.setup.Job
-	if c.Asked.OnHost(rank) {
-		return "cpu"
-	}
 	if g := o.backend.gpuOf(rank, 1+len(o.peers)); g > 0 {
 		return fmt.Sprintf("cuda:%d", o.peers[g-1].device)
 	}
@@ -217,27 +209,28 @@ func (o *owner) Download() error {
 
 // Refresh copies the weights alone: what is left of a run if the GPU fails.
 func (o *owner) Refresh() error {
-	return o.aside(func() error { return copyAside(hostVector(o.setup.Weights), o.memory.weights, false) })
+	return o.aside(func() error { return copyAside(o.setup.Weights, o.memory.weights, false) })
 }
 
 // Replace copies them back.
 func (o *owner) Replace() error {
-	return o.aside(func() error { return copyAside(hostVector(o.setup.Weights), o.memory.weights, true) })
+	return o.aside(func() error { return copyAside(o.setup.Weights, o.memory.weights, true) })
 }
 
 // copyAside copies from the GPU, or to it, on a stream that waits for no other: a copy from or to memory that is not
 // pinned may wait for its stream before it returns.
-func copyAside(v vector, at cu.DevicePtr, to bool) error {
+func copyAside(w []float32, at cu.DevicePtr, to bool) error {
+	host, bytes := unsafe.Pointer(unsafe.SliceData(w)), 4*int64(len(w))
 	s, err := cu.MakeStream(cu.NonBlocking)
 	if err != nil {
 		return failed(err, "making a stream")
 	}
 	if to {
-		err = cu.MemcpyHtoDAsync(at, v.host, v.bytes, s)
+		err = cu.MemcpyHtoDAsync(at, host, bytes, s)
 	} else {
-		err = cu.MemcpyDtoHAsync(v.host, at, v.bytes, s)
+		err = cu.MemcpyDtoHAsync(host, at, bytes, s)
 	}
-	return keep(failed(err, "copying %d bytes of weights", v.bytes), failed(s.Synchronize(), "copying the weights"),
+	return keep(failed(err, "copying %d bytes of weights", bytes), failed(s.Synchronize(), "copying the weights"),
 		failed(s.Destroy(), "ending a stream"))
 }
 

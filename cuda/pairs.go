@@ -3,8 +3,6 @@
 package cuda
 
 import (
-	"fmt"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 )
@@ -31,28 +29,17 @@ func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	if short {
 		j.Teams = threads / factorLanes(j)
 	}
-	if c.Asked.Write == "racy" {
-		if j.Racy = 1; !short {
-			return fmt.Errorf("gpu: write racy with optimizer %s and batch %d: only plain sgd on single entries can "+
-				"use stores; choose batch 1 and optimizer sgd, or write atomic", c.Asked.Optimizer, c.Used.Batch)
-		}
-	}
 	return nil
 }
 
 func fillCut(j *job, s *device.Setup, _ *memory) error {
 	c := s.Job
 	j.Width[0] = int64(s.Spec.Outputs)
-	switch short := c.Used.Batch == 1 && j.Width[0] <= cutShort; {
-	case short:
+	if c.Used.Batch == 1 && j.Width[0] <= cutShort {
 		j.Teams = threads / warp
-		// differences of points run away: kernels/cut.cu
-		if c.Asked.Mode.Kind == config.Async && (c.Asked.Write == "auto" || c.Asked.Write == "racy") {
+		if c.Asked.Mode.Kind == config.Async { // differences of points run away: kernels/cut.cu
 			j.Racy = 1
 		}
-	case c.Asked.Write == "racy":
-		return fmt.Errorf("gpu: write racy with batch %d and %d terminals: only single edges with at most %d "+
-			"terminals can use stores; choose batch 1, or write atomic", c.Used.Batch, j.Width[0], cutShort)
 	}
 	return nil
 }

@@ -71,16 +71,13 @@ func TestManyInFlight(t *testing.T) {
 			c.Model, c.Data, c.Epochs = "factor:8",
 				"synth:lowrank:3000x4000x400000x3", 3
 		}},
-		{"factor racy", func(c *config.Config) {
-			c.Model, c.Data, c.Epochs, c.Write = "factor:8", "synth:lowrank:3000x4000x400000x3", 3, "racy"
-		}},
 		// At higher rates its loss stays above the optimum by what the noise of steps adds, which varies from run to
 		// run.
 		{"cut", func(c *config.Config) { c.Model, c.Data, c.LR, c.Epochs = "cut:10", "synth:dblife:0.05", .02, 4 }},
 	} {
 		gpu := digits(t, func(k *config.Config) { k.Batch, k.InFlight, k.LRCap = 1, 2048, "auto"; c.edit(k) })
 		cpu := gpu
-		cpu.GPU, cpu.InFlight, cpu.Write, cpu.Run = "", 0, "auto", t.TempDir()
+		cpu.GPU, cpu.InFlight, cpu.Run = "", 0, t.TempDir()
 		got, want := train(t, gpu), train(t, cpu)
 		if c.name == "cut" {
 			if !(math.Abs(got.TestLoss-want.TestLoss) < .01*want.TestLoss) {
@@ -104,15 +101,6 @@ func TestPairsRefuse(t *testing.T) {
 		edit func(*config.Config)
 		says string
 	}{
-		{func(c *config.Config) { c.Model, c.Data, c.Write, c.Batch = "cut", "synth:abdomen:1e-5", "racy", 8 },
-			"write racy with batch 8"},
-		{func(c *config.Config) {
-			c.Model, c.Data, c.Write, c.Batch = "factor:4", "synth:lowrank:60x50x4000x3", "racy", 8
-		}, "batch 8"},
-		{func(c *config.Config) {
-			c.Model, c.Data, c.Write, c.Mode = "factor:4", "synth:lowrank:60x50x4000x3", "racy",
-				config.MustMode("locked")
-		}, "write racy with mode locked"},
 		{func(c *config.Config) { c.Mode, c.Workers = config.MustMode("ordered"), 2 }, "mode ordered with gpu"},
 	} {
 		_, err := run.Run(t.Context(), digits(t, c.edit), run.Options{})

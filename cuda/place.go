@@ -12,8 +12,8 @@ import (
 )
 
 // Which rank is where, and how it reaches the weights. The weights, with all that
-// belongs to them, are on the first GPU of the list, the owner's. The ranks on GPUs
-// are dealt out over the list; those on cores are the last.
+// belongs to them, are on the first GPU of the list, the owner's. The ranks are
+// dealt out over the list.
 
 // way is how a worker reaches the weights.
 type way int
@@ -27,9 +27,9 @@ const (
 
 // enough refuses more GPUs than there are workers for them.
 func (b backend) enough(c *config.Config, gpus []int) error {
-	if on := c.Workers - c.CPUWorkers; len(gpus) > on+b.shift {
-		return fmt.Errorf("gpu %s: %s for %s on GPUs: each GPU needs at least one; raise --workers", c.GPU,
-			human.Plural(len(gpus), "GPU"), human.Plural(on, "worker"))
+	if len(gpus) > c.Workers+b.shift {
+		return fmt.Errorf("gpu %s: %s for %s: each GPU needs at least one; raise --workers", c.GPU,
+			human.Plural(len(gpus), "GPU"), human.Plural(c.Workers, "worker"))
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func (w way) replica() bool { return w == bySlots || w == byStaging }
 // replicas is how many workers of a run do.
 func (b backend) replicas(c *config.Config, h *runHandle) (n int) {
 	for rank := range c.Workers {
-		if c.OnHost(rank) || h.GPUs[b.gpuOf(rank, len(h.GPUs))].Way.replica() {
+		if h.GPUs[b.gpuOf(rank, len(h.GPUs))].Way.replica() {
 			n++
 		}
 	}

@@ -209,53 +209,12 @@ func TestWhereMemoryIs(t *testing.T) {
 	}
 }
 
-// TestCores: workers on a GPU and on cores train one model; each example is visited once.
-func TestCores(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		near float64
-		edit func(*config.Config)
-	}{
-		// With shares of the rows, lest cores have done all before the stand-in has begun.
-		{"async", .1, func(c *config.Config) { c.InFlight, c.Partition = 4, "contiguous" }},
-		{"mlp momentum", .1, func(c *config.Config) {
-			c.InFlight, c.Partition, c.Model, c.Optimizer, c.LR, c.Epochs = 2, "contiguous", "mlp:12",
-				"momentum", .005, 4
-		}},
-		{"sync", 1e-3, func(c *config.Config) {
-			c.Mode, c.AverageEvery, c.Optimizer, c.LR = config.MustMode("sync"), 5, "momentum", .01
-		}},
-		{"sync averaged state", 1e-3, func(c *config.Config) {
-			c.Mode, c.AverageEvery, c.Optimizer, c.LR, c.AverageState = config.MustMode("sync"), 5,
-				"momentum", .01, "average"
-		}},
-		{"sync gradients", 1e-3, func(c *config.Config) { c.Mode, c.Average = config.MustMode("sync"), "gradients" }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			mixed := digits(t, c.edit)
-			mixed.Workers, mixed.CPUWorkers = 3, 2
-			got := train(t, mixed)
-			cores := mixed
-			cores.GPU, cores.InFlight, cores.CPUWorkers, cores.Run = "", 0, 0, t.TempDir()
-			want := train(t, cores)
-			if d := math.Abs(got.TestLoss - want.TestLoss); !(d <= c.near) {
-				t.Errorf("test loss %.5f, that of cores alone %.5f", got.TestLoss, want.TestLoss)
-			}
-			if n := int64(2500 * mixed.Epochs); got.Examples != want.Examples || got.LostExamples != 0 {
-				t.Errorf("%d examples, %d lost; want %d and none", got.Examples, got.LostExamples, n)
-			}
-			addUp(t, got, "cuda:0", "cpu")
-		})
-	}
-}
-
-// TestKilledReplicas: workers with replicas that are killed, on another GPU and on a core,
-// are restarted, and nothing is lost.
+// TestKilledReplicas: workers with replicas that are killed on another GPU are restarted, and nothing is lost.
 func TestKilledReplicas(t *testing.T) {
 	needStandIn(t)
 	for _, mode := range []string{"async", "sync"} {
 		c := digits(t, func(c *config.Config) {
-			c.GPU, c.Workers, c.CPUWorkers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3, 1,
+			c.GPU, c.Workers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3,
 				config.MustMode(mode), 2, 20, 4
 			c.Optimizer, c.LR = "momentum", .01
 		})
@@ -315,15 +274,8 @@ func TestRefusesPlaces(t *testing.T) {
 		says string
 	}{
 		{func(c *config.Config) { c.GPU = "0,0"; c.Workers = 2 }, "GPU 0 is listed twice"},
-		{func(c *config.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker on GPUs"},
+		{func(c *config.Config) { c.GPU = "0,1" }, "2 GPUs for 1 worker: each"},
 		{func(c *config.Config) { c.GPU, c.Workers = "0,2", 2 }, "gpu 2: no such GPU: this machine has 2 GPUs"},
-		{func(c *config.Config) { c.GPU, c.Workers, c.CPUWorkers = "", 2, 1 },
-			"cpu-workers 1 has no effect without gpu"},
-		{func(c *config.Config) { c.Workers, c.CPUWorkers = 2, 2 }, "leaves none for the GPU"},
-		{func(c *config.Config) { c.Workers, c.CPUWorkers, c.Mode = 2, 1, config.MustMode("locked") }, "mode locked"},
-		{func(c *config.Config) {
-			c.Workers, c.CPUWorkers, c.Optimizer, c.OptimizerState = 2, 1, "momentum", "shared"
-		}, "optimizer-state shared: a worker on a core"},
 		{func(c *config.Config) {
 			c.GPU, c.Workers, c.Optimizer, c.OptimizerState = "0,1", 2, "momentum", "shared"
 		}, "optimizer-state shared: a worker on GPU 1"},

@@ -13,12 +13,12 @@ import (
 // stores are the files of kernels that store weights, or what is laid out as weights are, and
 // which of these; all others only add.
 var stores = map[string]string{
-	"factor.cu":        "--write racy",
+	"factor.cu":        "racy stores, which no run asks for any more",
 	"pair.h":           "the same",
 	"skipgram.cu":      "the same",
-	"cut.cu":           "a point of one edge's step, but for --write atomic",
-	"sparse_entries.h": "--write racy",
-	"sparse_many.h":    "--write racy",
+	"cut.cu":           "a point of one edge's step",
+	"sparse_entries.h": "as factor.cu",
+	"sparse_many.h":    "as factor.cu",
 	"optimizer.h":      "an optimizer's state, which may be everybody's",
 	"back.h":           "the same",
 	"average.cu":       "a rank's slice, between two barriers",

@@ -4,19 +4,16 @@ package cuda
 
 import (
 	"time"
-	"unsafe"
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
 )
 
-// remote is the Device of a worker that cannot add to the weights itself: it is on a
-// core, or on a GPU from which atomics do not reach them. It trains a replica, and after
-// each launch (or some chunks of a core) what that has learnt is added to the weights, one
-// addition a weight:
+// remote is the Device of a worker that cannot add to the weights itself: it is on a GPU
+// from which atomics do not reach them. It trains a replica, and after each launch what that has
+// learnt is added to the weights, one addition a weight:
 //
 //	pull   first = weights, on the owner's GPU; the replica becomes a copy of first
 //	train  the replica, by the device that is embedded
@@ -34,11 +31,10 @@ type remote struct {
 	device.Device
 	setup   *device.Setup
 	rank    int
-	here    *gpu // nil: on a core
+	here    *gpu
 	owner   *gpu
 	memory  *memory // the owner's
-	replica *memory // here's; nil: on a core
-	pinned  []byte  // on a core: the replica
+	replica *memory // here's
 
 	trained vector // what is trained
 	result  vector // what of it is sent: itself, or a gradient
@@ -56,7 +52,7 @@ type remote struct {
 	results  []plan.ChunkResult
 }
 
-// join makes the replica, on a GPU, or on a core when g is nil; and what it needs on the owner's GPU.
+// join makes the replica, and what it needs on the owner's GPU.
 func (r *remote) join(h *runHandle, g *gpuHandle) (err error) {
 	if r.owner, err = openContext(0, h.GPUs[0].UUID); err != nil {
 		return err
@@ -67,46 +63,16 @@ func (r *remote) join(h *runHandle, g *gpuHandle) (err error) {
 	}); err != nil {
 		return err
 	}
-	if g == nil {
-		if err := r.owner.within(r.onCore); err != nil {
-			return err
-		}
-	} else if err := r.onGPU(g); err != nil {
+	if r.here, err = openContext(0, g.UUID); err != nil {
+		return err
+	}
+	if err = r.here.within(func() error { return r.makeReplica(g) }); err != nil {
 		return err
 	}
 	return r.owner.within(r.prepareOwner)
 }
 
-// onCore lets the CPU device train a replica in host memory, which the GPU copies by itself.
-func (r *remote) onCore() (err error) {
-	if r.pinned, err = pin(4 * r.memory.layout.P); err != nil {
-		return err
-	}
-	s, w := r.setup, numbers[float32](r.pinned)
-	i := r.rank % len(s.States)
-	r.Device = cpu.Replica(s, r.rank, w)
-	r.trained = hostVector(w)
-	r.result = r.trained
-	if r.gradients() {
-		r.result = hostVector(s.Slots[r.rank])
-	}
-	r.state = hostVector(s.States[i])
-	r.steps = vector{host: unsafe.Pointer(s.Taken(i)), bytes: 8}
-	return nil
-}
-
-func hostVector(v []float32) vector {
-	return vector{host: unsafe.Pointer(unsafe.SliceData(v)), bytes: 4 * int64(len(v))}
-}
-
-// onGPU lets a trainer train a replica in memory of another GPU, on the set there.
-func (r *remote) onGPU(g *gpuHandle) (err error) {
-	if r.here, err = openContext(0, g.UUID); err != nil {
-		return err
-	}
-	return r.here.within(func() error { return r.makeReplica(g) })
-}
-
+// makeReplica lets a trainer train a replica in memory of its own GPU, on the set there.
 func (r *remote) makeReplica(g *gpuHandle) (err error) {
 	if g.Way == bySlots { // the copies need no stop in host memory
 		if err := failed(r.owner.ctx.EnablePeerAccess(0), "reaching GPU %d from GPU %d", r.owner.device,
@@ -238,9 +204,6 @@ func (r *remote) Close() error {
 	}
 	return keep(err, r.owner.within(func() error {
 		err := keep(r.sum.close(), r.buffers.free())
-		if r.pinned != nil {
-			err = keep(err, unpin(r.pinned))
-		}
 		return keep(err, closeMemory(r.memory.weights), r.owner.close())
 	}))
 }

@@ -140,12 +140,12 @@ func TestSameAsCPU(t *testing.T) {
 		{"logistic adagrad l1", func(c *config.Config) {
 			c.Model, c.Optimizer, c.L1, c.Data, c.Epochs = "logistic", "adagrad", 1e-4, "digits:1000", 1
 		}},
-		{"softmax l1 bias step", func(c *config.Config) {
-			c.Model, c.L1, c.BiasStep, c.Data, c.Epochs = "softmax", 1e-3, "0.5", "digits:1000", 1
+		{"softmax l1", func(c *config.Config) {
+			c.Model, c.L1, c.Data, c.Epochs = "softmax", 1e-3, "digits:1000", 1
 		}},
 		{"sync adam", func(c *config.Config) {
-			c.Mode, c.Workers, c.AverageEvery, c.AverageState, c.Optimizer, c.LR, c.Data,
-				c.Epochs = config.MustMode("sync"), 2, 5, "average", "adam", .002, "digits:500", 1
+			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data,
+				c.Epochs = config.MustMode("sync"), 2, 5, "adam", .002, "digits:500", 1
 		}},
 		{"sync momentum", func(c *config.Config) {
 			c.Mode, c.Workers, c.AverageEvery, c.Optimizer, c.LR, c.Data = config.MustMode("sync"), 2, 5, "momentum",

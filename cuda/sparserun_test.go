@@ -9,7 +9,6 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +27,7 @@ import (
 func sparseRun(t *testing.T, set string, edit func(*config.Config)) config.Config {
 	t.Helper()
 	c := digits(t, func(c *config.Config) {
-		c.Limit, c.Batch, c.LR, c.BiasStep = 2000, 1, .03, "1"
+		c.Limit, c.Batch, c.LR, c.BiasStep = 2000, 1, .03, "off"
 		edit(c)
 	})
 	c.Data, c.Test = firstRows(t, set, c.Limit), firstRows(t, tests[set], 4000)
@@ -112,7 +111,6 @@ func TestSparseSameAsCPU(t *testing.T) {
 // columns have a local copy or not. Updates that all are 256 steps
 // late end 35% above it on a9a, half the rate 12% above it on imdb. Losses are
 // compared, not accuracies, whose spread over 4,000 rows is ten times as wide.
-// Stores lose most updates of frequent columns, on an H200 7% and 18% of the loss: they come three quarters of the way.
 func TestSparseInFlight(t *testing.T) {
 	for _, set := range []string{a9a, imdb} {
 		edit := func(c *config.Config) {
@@ -125,21 +123,14 @@ func TestSparseInFlight(t *testing.T) {
 		for _, how := range []func(*config.Config){
 			func(c *config.Config) { c.InFlight, c.MergeEvery = 64, "1" },
 			func(c *config.Config) { c.InFlight, c.Workers, c.MergeEvery = 64, 2, "16" },
-			func(c *config.Config) { c.InFlight, c.Write = 64, "racy" },
 		} {
 			c := sparseRun(t, set, edit)
 			c.GPU = "0"
 			how(&c)
 			got := train(t, c).TestLoss
-			t.Logf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery,
-				c.Write, got, want)
-			most := 1.05 * want
-			if c.Write == "racy" {
-				most = want + (math.Ln2-want)/4
-			}
-			if got > most {
-				t.Errorf("%s, merge every %s, write %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery,
-					c.Write, got, want)
+			t.Logf("%s, merge every %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery, got, want)
+			if got > 1.05*want {
+				t.Errorf("%s, merge every %s: test loss %.4f, the CPU's %.4f", set, c.MergeEvery, got, want)
 			}
 		}
 	}
@@ -154,7 +145,6 @@ func TestSparseRefuses(t *testing.T) {
 		{func(c *config.Config) { c.Model = "mlp:8" }, "mlp:8 on sparse rows"},
 		{func(c *config.Config) { c.Mode, c.Average, c.L1 = config.MustMode("sync"), "gradients", 1e-4 },
 			"averaged gradients with optimizer sgd and l1 0.0001"},
-		{func(c *config.Config) { c.Model, c.Write = "mlp:8", "racy" }, "write racy with model mlp:8"},
 	} {
 		_, err := run.Run(context.Background(), sparseRun(t, a9a, c.edit), run.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -33,7 +33,7 @@ JOBS = [
         {"--batch 1": 0.006, "--batch 1 --merge-every 1": 0.006, "--batch 8": 0.04, "--batch 1 --workers half": 0.006},
         {"--in-flight 32": 0.006, "--in-flight 132": 0.003, "--in-flight 264": 0.002, "--in-flight 1056": 0.0007, "--in-flight 2112": 0.0004}),
     Job("factor", "factor", "factor:64", 0.0144, 20,
-        {"--in-flight 4224": 0.03, "--in-flight 2112": 0.03, "--in-flight 4224 --write racy": 0.03, "--in-flight 2112 --write racy": 0.03},
+        {"--in-flight 4224": 0.03, "--in-flight 2112": 0.03, "--in-flight 1056": 0.03, "--in-flight 528": 0.03},
         {"--batch 1": 0.03, "--batch 1 --mode atomic": 0.03, "--batch 1 --workers half": 0.03, "--batch 4": 0.1},
         made="lowrank:20000x10000x10000000x10"),
     Job("mlp128", "dense", "mlp:128", 0.085, 20,

@@ -83,7 +83,7 @@ func (o *benchOptions) flags() []cli.Flag {
 	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five; with --program or --gpu these "+
 		"two)")
 	l.string(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on "+
-		"GPUs 1, 2 and 4 each); with --gpu also gpu:4,cpu:2")
+		"GPUs 1, 2 and 4 each)")
 	l.string(&o.nodes, "nodes", "`LIST` of numbers of nodes, e.g. 1,2,4, each with its own workers, all on this "+
 		"machine (docs/nodes.md)")
 	l.string(&o.rounds, "rounds", "`LIST` of rounds of averaging between nodes in an epoch, e.g. auto,1,8")

@@ -240,8 +240,7 @@ func (o *benchOptions) modeList(s *settings, base bench.Case, gpus int) ([]strin
 	return distinct("modes", strings.Split(o.modes, ","))
 }
 
-// workerList reads --workers: gpu:4,cpu:2 is one entry. GPUs have 1, 2 and 4 workers each by
-// default, however many cores there are.
+// workerList reads --workers. GPUs have 1, 2 and 4 workers each by default, however many cores there are.
 func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 	if !s.given["workers"] {
 		if gpus > 0 {
@@ -255,11 +254,6 @@ func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 	var all []string
 	for _, w := range strings.Split(o.workers, ",") {
 		w = strings.TrimSpace(w)
-		if n := len(all); n > 0 && strings.HasPrefix(w, "cpu:") && strings.HasPrefix(all[n-1], "gpu:") &&
-			!strings.Contains(all[n-1], ",") {
-			all[n-1] += "," + w
-			continue
-		}
 		if n, err := strconv.Atoi(w); err == nil && n < 1 || w == "" {
 			return nil, usagef("--workers %q: want numbers from 1, e.g. 1,2,4", o.workers)
 		}

@@ -53,7 +53,7 @@ func TestBenchPlan(t *testing.T) {
 	for _, c := range []struct{ args, names string }{
 		{"--modes async,sync --workers 1,2 --data digits:9", "async-1 async-2 sync-1 sync-2"},
 		{"--modes sync --workers 3", "digits.sync-3 sparse.sync-3"},
-		{"--gpu 0 --workers gpu:4,cpu:2,1 --model softmax", "async-gpu-4,cpu-2 async-1 sync-gpu-4,cpu-2 sync-1"},
+		{"--gpu 0 --workers 4,1 --model softmax", "async-4 async-1 sync-4 sync-1"},
 		{"--gpu 0 --modes async --model softmax", "async-1 async-2 async-4"},
 		{"--gpu auto:2 --model softmax", "async-2 async-4 async-8 sync-2 sync-4 sync-8"},
 		{"--workers 1,2 --config " + gpu, "a.async-1 a.async-2 a.sync-1 a.sync-2 b-1 b-2"},

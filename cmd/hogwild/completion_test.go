@@ -59,7 +59,7 @@ func TestCompletionInShells(t *testing.T) {
 				{"hogwild tr", "train"},
 				{"hogwild data ", "convert get info make"},
 				{"hogwild help comp", "compare completion"},
-				{"hogwild train --average-", "--average-every --average-lr --average-state"},
+				{"hogwild train --average-", "--average-every --average-lr"},
 				{"hogwild train --mode lo", "locked"},
 				{"hogwild train --optimizer ad", "adam adagrad"},
 				{"hogwild train --config mo", "model.yaml"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,11 +52,24 @@ func (s *settings) entry(path string, e bench.Entry) error {
 		return usagef("%s: config: a settings file cannot include another; write the settings here",
 			bench.Place(path, e.Key))
 	}
-	if gone[e.Key.Value] != "" && e.Value.GetToken().Value == "false" { // in the config.yaml of a run before
+	if was, ok := gone[e.Key.Value]; ok && e.Value.GetToken().Value == was.idle { // in the config.yaml of an old run
 		return nil
 	}
 	_, _, err := s.put(path, e)
 	return err
+}
+
+// takenOut says which settings of a run that is resumed are gone, and had an effect.
+func takenOut(run string) (notes []string) {
+	path := filepath.Join(run, rundir.ConfigFile)
+	text, _ := atomicfile.Read(path, rundir.MostYAML) // the snapshot has what is needed
+	documents, _ := bench.Documents(path, text)
+	for _, e := range slices.Concat(documents...) {
+		if was, ok := gone[e.Key.Value]; ok && e.Value.GetToken().Value != was.idle {
+			notes = append(notes, fmt.Sprintf("%s: %s is ignored: %s", bench.Place(path, e.Key), e.Key.Value, was.now))
+		}
+	}
+	return notes
 }
 
 // put sets the flag that a key means to its value, unless it has one, and returns both.

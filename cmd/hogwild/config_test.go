@@ -31,7 +31,7 @@ func FuzzSettings(f *testing.F) {
 	}
 	for _, text := range []string{"device_ids: [0, 1]\n", "bias: false\n", "lr: &a 0.1\nl2: *a\n",
 		"mode: delayed:geometric:4\n", "gradient-delay: 100ns\n", "average-every: epoch\n",
-		"workers: gpu:2,cpu:1\n", "\"lr\": !!str 1\n", "lr: 0x1p-3\n", "epochs: 1_0\n", "data: |\n  a\n  b\n",
+		"\"lr\": !!str 1\n", "lr: 0x1p-3\n", "epochs: 1_0\n", "data: |\n  a\n  b\n",
 		"{lr: 1, lr: 2}\n", "a: 1\n---\nb: 2\n", "# nothing\n", "max-memory: 4GiB\n",
 		strings.Repeat("[", 16000), strings.Repeat("- ", 16000), strings.Repeat("a: {", 300)} {
 		f.Add([]byte(text))

@@ -41,7 +41,7 @@ func (o *trainOptions) launched() error {
 }
 
 // perNode are the flags whose values may differ between the nodes of a job, and those that node 0 alone heeds.
-var perNode = []string{"workers", "cpu-workers", "gpu", "gpu-mem-free", "max-memory", "resume", "config",
+var perNode = []string{"workers", "gpu", "gpu-mem-free", "max-memory", "resume", "config",
 	"nodes", "json", "quiet",
 	"dashboard", "cpuprofile", "trace", "timing"}
 

@@ -73,7 +73,7 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if o.Workers-o.CPUWorkers < gpus {
+	if o.Workers < gpus {
 		return "", fmt.Errorf("gpu %s: each GPU needs at least one worker; use --workers %d or more", o.GPU, gpus)
 	}
 	var all strings.Builder

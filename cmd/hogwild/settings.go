@@ -57,9 +57,6 @@ func (s *settings) placed(err error) error {
 
 // from is where the value of a flag stands; the zero value: on the command line, or nowhere.
 func (s *settings) from(name string) origin {
-	if name == "cpu-workers" && !s.given[name] {
-		name = "workers" // gpu:4,cpu:2 says both
-	}
 	return s.origin[name]
 }
 
@@ -134,18 +131,25 @@ func ourName(name string, flags []string) string {
 	return name
 }
 
-// gone are flags that there were, and what to do now.
-var gone = map[string]string{"momentum-correction": "it was taken out; try a lower --momentum with more workers",
-	"dashboard-public": "it was taken out; from another machine use ssh -L (docs/dashboard.md)",
-	"limits": "it was taken out; two runs at a time show what the machine has to give " +
-		"(docs/more-workers.md)",
-	"mps": "hogwild starts no Multi-Process Service any more; run " + start.Service +
-		" first, so that the workers on a GPU run side by side"}
+// gone are flags that there were: what to do now, and the value without an effect, which old files have.
+var gone = map[string]struct{ now, idle string }{
+	"momentum-correction": {"it was taken out; try a lower --momentum with more workers", "false"},
+	"mps": {"hogwild starts no Multi-Process Service any more; run " + start.Service +
+		" first, so that the workers on a GPU run side by side", "false"},
+	"dashboard-public": {"it was taken out; from another machine use ssh -L (docs/dashboard.md)", "false"},
+	"limits":           {"it was taken out; two runs at a time show what the machine has to give (docs/more-workers.md)", "false"},
+	"average-state":    {"it was taken out; each worker keeps the state of its optimizer", "keep"},
+	"write":            {"it was taken out; a GPU adds to the weights, and stores those of cuts", "auto"},
+	"cpu-workers": {"cores beside a GPU were taken out: 16 of them reach 7% of an H200; " +
+		"give the number of workers on GPUs", "0"},
+	"stale": {"it was taken out, for it changed next to nothing; --mode clock:equal:8 --rule RULE simulates such rules",
+		"plain"},
+}
 
 // alike says what became of a name that no flag of the command has, or asks whether another one is meant.
 func (s *settings) alike(prefix, name string) string {
-	if now := gone[name]; now != "" {
-		return ": " + now
+	if was, ok := gone[name]; ok {
+		return ": " + was.now
 	}
 	return human.Suggest(prefix, ourName(name, s.names()), s.names())
 }
@@ -209,6 +213,9 @@ func (s *settings) inherit(c *config.Config, place string) error {
 func (s *settings) assign(name, value string) error {
 	f := s.set.Lookup(name)
 	if err := s.set.Set(name, value); err != nil {
+		if name == "workers" && strings.Contains(value, "pu:") { // gpu:4,cpu:2
+			return fmt.Errorf("%q: %s", value, gone["cpu-workers"].now)
+		}
 		return fmt.Errorf("%q: %s", value, wanted(f, err))
 	}
 	s.given[name] = true

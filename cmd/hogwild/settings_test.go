@@ -23,12 +23,11 @@ func TestIdleSettings(t *testing.T) {
 		{"global-batch=64"}, {"model=factor:8"}, {"model=softmax"}}
 	folder, refusals, drops := t.TempDir(), 0, 0
 	for _, setting := range []string{"average=weights", "average=gradients", "average-every=5", "average-every=epoch",
-		"average-state=keep", "average-state=reset",
-		"batch=8", "global-batch=8", "merge-every=8", "gradient-delay=1us", "gpu-mem-free=4GiB", "cpu-workers=1",
-		"in-flight=4", "write=atomic",
+		"batch=8", "global-batch=8", "merge-every=8", "gradient-delay=1us", "gpu-mem-free=4GiB",
+		"in-flight=4",
 		"momentum=0.9", "momentum=0.5", "beta1=0.5", "beta2=0.999",
 		"optimizer-state=private", "optimizer-state=shared", "lr-min=0.001",
-		"decay=0.1", "decay=0.5", "lr-cap=2", "biases=true", "l1=0.1", "lr=0.5"} {
+		"decay=0.1", "decay=0.5", "biases=true", "l1=0.1", "lr=0.5"} {
 		name, _, _ := strings.Cut(setting, "=")
 		for _, context := range contexts {
 			if slices.ContainsFunc(context, func(c string) bool {
@@ -84,7 +83,7 @@ func TestIdleSettings(t *testing.T) {
 			}
 		}
 	}
-	if refusals < 300 || drops < 20 {
+	if refusals < 300 || drops < 15 {
 		t.Errorf("%d refusals and %d settings left out: too few", refusals, drops)
 	}
 }
@@ -92,21 +91,21 @@ func TestIdleSettings(t *testing.T) {
 // helpful is what lets a setting have an effect.
 var helpful = map[string][]string{
 	"average-every": {"mode=sync"}, "momentum": {"optimizer=momentum"}, "beta1": {"optimizer=adam"},
-	"decay": {"schedule=exp"}, "cpu-workers": {"gpu=0"},
+	"decay": {"schedule=exp"},
 }
 
 // TestLeftOut: a run on GPUs is trained on cores by --gpu= alone, whether its settings are in a file or it is resumed.
 func TestLeftOut(t *testing.T) {
 	file := settingsFile(t, filepath.Join(t.TempDir(), "gpus.yaml"),
-		[]string{"gpu=auto:2", "gpu-mem-free=4GiB", "workers=gpu:4,cpu:2", "in-flight=64", "write=racy"})
+		[]string{"gpu=auto:2", "gpu-mem-free=4GiB", "workers=6", "in-flight=64"})
 	got := read(t, []string{"gpu="}, nil, file)
 	want := config.Default()
 	want.Workers = 6
-	if o := got.options; got.err != nil || o.Config != want || len(o.dropped) != 4 {
+	if o := got.options; got.err != nil || o.Config != want || len(o.dropped) != 2 {
 		t.Errorf("%+v, %v, left out: %q", o.Config, got.err, o.dropped)
 	}
 	was := config.Default()
-	was.GPU, was.GPUMemFree, was.Workers, was.CPUWorkers, was.Write = "auto", "4GiB", 6, 2, "racy"
+	was.GPU, was.GPUMemFree, was.Workers = "auto", "4GiB", 6
 	o, s, err := trainSettings()
 	if err == nil {
 		_, err = s.arguments([]string{"--gpu="})
@@ -118,7 +117,7 @@ func TestLeftOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := o.leaveOut(s, nil); err != nil || s.checkIdle(&o.Config) != nil || o.Config != want ||
-		len(o.dropped) != 3 {
+		len(o.dropped) != 1 {
 		t.Errorf("%+v, %v, left out: %q", o.Config, err, o.dropped)
 	}
 }

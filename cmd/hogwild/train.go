@@ -182,6 +182,7 @@ func (o *trainOptions) saved(s *settings) error {
 	if err != nil {
 		return err
 	}
+	o.dropped = append(o.dropped, takenOut(o.Resume)...)
 	saved := o.Snapshot.Resumed(o.Resume)
 	saved.MPI = config.Default().MPI
 	return s.inherit(&saved, o.Resume)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -48,12 +47,9 @@ func (o *trainOptions) flags() []cli.Flag {
 func (o *trainOptions) setting(l *flagList, s *config.Setting) {
 	switch p := s.Value(&o.Config).(type) {
 	case *int:
-		switch {
-		case s.Name == "workers":
-			l.value(&workerCount{&o.Workers, &o.CPUWorkers}, s.Name, s.Usage)
-		case s.Zero != "":
+		if s.Zero != "" {
 			l.count(p, s.Name, s.Usage)
-		default:
+		} else {
 			l.int(p, s.Name, s.Usage)
 		}
 	case *float64:
@@ -171,35 +167,6 @@ func (p positive[T]) String() string {
 	}
 	return fmt.Sprint(*p.n)
 }
-
-// workerCount is a number of workers, auto, or gpu:N,cpu:M.
-type workerCount struct{ all, host *int }
-
-// Set reads a flag's value.
-func (w *workerCount) Set(text string) error {
-	err := w.count().Set(text)
-	if err == nil || !strings.Contains(text, ":") {
-		return err // --cpu-workers, wherever it stands, is a setting of its own
-	}
-	var gpu, cpu int
-	if k, _ := fmt.Sscanf(text+";", "gpu:%d,cpu:%d;", &gpu, &cpu); k != 2 || gpu < 1 || cpu < 1 ||
-		fmt.Sprintf("gpu:%d,cpu:%d", gpu, cpu) != text {
-		return fmt.Errorf("%w; or with --gpu gpu:N,cpu:M, for N workers on GPUs and M on CPU cores, each at least 1",
-			err)
-	}
-	*w.all, *w.host = gpu+cpu, cpu
-	return nil
-}
-
-// String is what Set reads.
-func (w *workerCount) String() string {
-	if w.host != nil && *w.host > 0 {
-		return fmt.Sprintf("gpu:%d,cpu:%d", *w.all-*w.host, *w.host)
-	}
-	return w.count().String()
-}
-
-func (w *workerCount) count() positive[int] { return positive[int]{w.all, config.Zero("workers")} }
 
 // beside are what may go on beside a run: each begins if its flags say so, and ends when the function that it returns
 // is called.

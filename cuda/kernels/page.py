@@ -59,7 +59,7 @@ are in flight. On an H200 additions alone to one sector are ten times as fast, a
 So with more than 32 steps in flight the warps of a CTA add to the bias in shared memory, and one of them adds the change to the
 weights every n of the CTA's steps, and the rest when the launch ends: nothing is lost. Then that limit is n times as high. With
 `--in-flight` C, n x C/8 steps hold their change back together. They may be as many as cost nothing in flight at the learning rate
-that is used, times lambda over the bias's step ([asynchrony](asynchrony.md#the-bias-of-sparse-models---bias-step-autox)); n is 64
+that is used, times lambda over the bias's step ([asynchrony](asynchrony.md#the-bias-of-sparse-models---bias-step-autooff)); n is 64
 at the most. With one output, `--merge-every 1` adds the bias at each step; local columns have the bias among them. A bias whose
 change a warp kept in a register for a ticket of 32 rows would be held back by 32 C steps for as many additions as n = 4 makes.
 
@@ -76,7 +76,7 @@ kernels' next changes depend on:
 | load: latency and bandwidth, L2 cache; the same with scope gpu, and weak | what `ld.relaxed.sys` costs beside narrower scopes. Within one GPU scope gpu would do; a weak load may be served from a stale L1 cache |
 | load: bandwidth, memory | how near factors and large sparse sets are to what memory gives: read over 16 GiB, or half of what is free |
 | load: bandwidth, vectors of 4 | whether gathers are to load four weights a lane, and more of them ahead, before CTAs have more warps |
-| add: as many weights as models have, vectors of 4, 8 weights a line, stores | limits of dense models; whether additions of four are worth it, slices go by lines, and what `--write racy` gains. Mvectors/s are steps of all workers, without skipped zeros |
+| add: as many weights as models have, vectors of 4, 8 weights a line, stores | limits of dense models; whether additions of four are worth it, slices go by lines, and what stores gain. Mvectors/s are steps of all workers, without skipped zeros |
 | launch; store of the host, seen by a running kernel | how short a launch may be; how soon a stop is obeyed |
 | copy | sets that stream, snapshots, replicas that are averaged |
 | bytes to floats; multiply-add, with the clock meanwhile | linear models on images; every product. The limits above count on 1,975 MHz |

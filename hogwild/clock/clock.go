@@ -19,7 +19,7 @@ import (
 // seed and on the speeds, and not on weights: whoever plays the same epochs again finds the same clock.
 type Clock struct {
 	rule      config.Rule
-	scale     *Scaler
+	scale     *scaler
 	durations *durations
 
 	epoch    int
@@ -73,7 +73,7 @@ func New(c *config.Config) (*Clock, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Clock{rule: c.Rule, scale: NewScaler(c.Rule, d.N), durations: d, deadline: math.NaN()}
+	k := &Clock{rule: c.Rule, scale: &scaler{rule: c.Rule, workers: d.N}, durations: d, deadline: math.NaN()}
 	k.gather()
 	return k, nil
 }
@@ -203,7 +203,7 @@ func (c *Clock) arrive(g gradient, h Holder) {
 			c.step(h)
 		}
 	default:
-		s := c.scale.Of(tau)
+		s := c.scale.of(tau)
 		if s == 0 {
 			c.drop(g)
 			return

@@ -115,9 +115,9 @@ func TestTailsMean(t *testing.T) {
 			published += p * p
 		}
 		for rule, want := range map[string]float64{"tail": 1, "tail-published": published} {
-			s, sum := NewScaler(config.MustRule(rule), 8), 0.0
+			s, sum := &scaler{rule: config.MustRule(rule), workers: 8}, 0.0
 			for _, tau := range taus {
-				sum += s.Of(tau)
+				sum += s.of(tau)
 			}
 			if mean := sum / float64(len(taus)); math.Abs(mean-want) > 0.01 {
 				t.Errorf("%s, %s: mean scale %.4f, want %.4f", mode, rule, mean, want)

@@ -2,9 +2,9 @@ package clock
 
 import "hogwild/hogwild/config"
 
-// Scaler tells by what a gradient that is tau updates late is scaled, where that depends on tau alone. It serves one
+// scaler tells by what a gradient that is tau updates late is scaled, where that depends on tau alone. It serves one
 // goroutine.
-type Scaler struct {
+type scaler struct {
 	rule    config.Rule
 	workers int
 
@@ -16,10 +16,7 @@ type Scaler struct {
 // longest delay that is told apart from longer ones.
 const longest = 1 << 16
 
-// NewScaler is a rule's for so many workers.
-func NewScaler(r config.Rule, workers int) *Scaler { return &Scaler{rule: r, workers: workers} }
-
-// Of is the scale of the next gradient: 0 is to drop it.
+// of is the scale of the next gradient: 0 is to drop it.
 //
 //	inverse         1/(1 + tau)
 //	adaptive        min(1, n/tau)
@@ -27,7 +24,7 @@ func NewScaler(r config.Rule, workers int) *Scaler { return &Scaler{rule: r, wor
 //	                them: of delays that are drawn alike its mean is 1
 //	tail-published  F = P[T < tau]: its mean is 1 + A sum P[T = t]^2, and of a constant delay 1 + A
 //	drop            1 where tau < R
-func (s *Scaler) Of(tau int) float64 {
+func (s *scaler) of(tau int) float64 {
 	switch s.rule.Kind {
 	case config.Inverse:
 		return 1 / (1 + float64(tau))
@@ -45,7 +42,7 @@ func (s *Scaler) Of(tau int) float64 {
 
 // rank counts a delay, and is the share of the delays so far that are shorter, with half of the equal ones but as
 // published.
-func (s *Scaler) rank(tau int) float64 {
+func (s *scaler) rank(tau int) float64 {
 	tau = min(tau, longest)
 	if n := tau + 1 - len(s.seen); n > 0 {
 		s.seen = append(s.seen, make([]uint32, n)...)

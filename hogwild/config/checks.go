@@ -83,8 +83,6 @@ func (c *Config) checkSolver() error {
 		return refuse("optimizer "+string(c.Optimizer), "it has steps of its own; leave optimizer out")
 	case c.AskedBatch() != 1 && c.Batch+c.GlobalBatch != 0:
 		return refuse(fmt.Sprintf("batch %d", c.AskedBatch()), "a step is on one row; leave batch out")
-	case c.Stale.Kind != Plain:
-		return refuse("stale "+c.Stale.String(), "a step that is scaled would not be its row's; leave stale out")
 	case c.Init != "":
 		return refuse("init", "it starts at zero, or with resume; leave init out")
 	case c.Center == "on":
@@ -108,9 +106,6 @@ func (c *Config) checkProgram() error {
 			"gradients", c.Optimizer)
 	case c.severalGPUs():
 		return Usage("gpu %s with program: a program trains on one GPU; name one, e.g. gpu 0", c.GPU)
-	case c.CPUWorkers > 0:
-		return Usage("cpu-workers %d with program: all workers compute on the GPU, where the weights are; give only "+
-			"their number", c.CPUWorkers)
 	case c.Nodes > 1:
 		return Usage("program on %d nodes: a program trains on one machine; start it without nodes and mpi", c.Nodes)
 	}
@@ -225,8 +220,8 @@ func (c *Config) MayScale() error {
 		return nil
 	case c.Mode.Kind == Sync:
 		return refuse("with mode sync on a GPU the replicas of all workers are allocated when the run starts")
-	case c.CPUWorkers > 0 || strings.ContainsAny(c.GPU, ",:"):
-		return refuse("with several GPUs, or cpu-workers, each worker has its place when the run starts")
+	case strings.ContainsAny(c.GPU, ",:"):
+		return refuse("with several GPUs each worker has its place when the run starts")
 	case c.PrivateState():
 		return refuse("with optimizer-state private on a GPU the state of each worker is allocated when the run starts")
 	}

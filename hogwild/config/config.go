@@ -78,11 +78,9 @@ type Config struct {
 	Mode         Mode   `yaml:"mode" json:"mode"`
 	Rule         Rule   `yaml:"rule" json:"rule"`                             // clock: for late gradients
 	Traced       string `yaml:"-" json:"traced,omitempty"`                    // clock:trace: see clock.KeepTrace
-	Stale        Rule   `yaml:"stale" json:"stale"`                           // async: for late merges and steps
 	Solver       string `yaml:"solver" json:"solver"`                         // auto, sgd, dual
 	Average      string `yaml:"average" json:"average"`                       // weights, gradients
 	AverageEvery int    `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch
-	AverageState string `yaml:"average-state" json:"average_state"`           // keep, average, reset
 	// of nodes, and of workers in sync: auto, scaled (lr x their number, within the run's limit), same
 	AverageLR string `yaml:"average-lr" json:"average_lr"`
 	// examples per worker and step; 0 = depends on data and model
@@ -91,9 +89,9 @@ type Config struct {
 
 	// auto, on, off: subtract the means of the inputs
 	Center string `yaml:"center" json:"center"`
-	// step size of the bias relative to the weights': auto, or a factor
+	// the step of the bias of sparse rows: auto, or off, which is that of the weights
 	BiasStep string `yaml:"bias-step" json:"bias_step"`
-	// auto, off, or the maximum of lr lambda C (C: steps in flight)
+	// whether steps in flight lower the learning rate: auto, off
 	LRCap string `yaml:"lr-cap" json:"lr_cap"`
 	// async: local steps on a copy of the weights between two merges, or auto; 1 = update in place
 	MergeEvery string `yaml:"merge-every" json:"merge_every"`
@@ -105,11 +103,8 @@ type Config struct {
 	GPU string `yaml:"gpu" json:"gpu"`
 	// free memory that "auto" requires of a GPU; "" = what the run needs
 	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"`
-	// workers on CPU cores, the last ranks; the others use the GPUs
-	CPUWorkers int `yaml:"cpu-workers" json:"cpu_workers"`
 	// GPU: steps of all workers in flight at once; 0 = depends on the model
-	InFlight int    `yaml:"in-flight,omitempty" json:"in_flight"`
-	Write    string `yaml:"write" json:"write"` // GPU: auto, atomic (additions) or racy (stores)
+	InFlight int `yaml:"in-flight,omitempty" json:"in_flight"`
 
 	Epochs         int       `yaml:"epochs" json:"epochs"`       // 0 = auto: 10, more on small sets
 	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: from the curvature of the loss on the data
@@ -175,8 +170,8 @@ func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores
 		Data:    "digits", Format: "auto", Missing: format.Fill, Scale: "auto",
-		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto", Write: "auto",
-		Average: "weights", AverageState: "keep", AverageLR: "auto", Solver: "auto",
+		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto",
+		Average: "weights", AverageLR: "auto", Solver: "auto",
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: "private", Schedule: "auto", Decay: 0.1, Words: defaultWords(),
 		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
@@ -234,41 +229,6 @@ func (c *Config) checkValidation() error {
 
 // AllWorkers is the number of workers of all nodes, if each has as many as this one.
 func (c *Config) AllWorkers() int { return c.Workers * max(1, c.Nodes) }
-
-// OnGPUs is how many workers of a run on GPUs compute there.
-func (c *Config) OnGPUs() int { return c.Workers - c.CPUWorkers }
-
-// CheckWrite refuses racy stores where they cannot be meant, or would lose nearly all updates: the family of the model
-// and the kind of the set are not known at first, kind is "" then. Of a dense model every step rewrites every weight,
-// so that of all steps in flight at once one survives.
-func (c *Config) CheckWrite(f model.Family, kind string) error {
-	if c.Write != "racy" {
-		return nil
-	}
-	// weights of all in a step
-	few := kind == data.Sparse && f != model.Perceptron && f != model.Own || f == model.Factor || f == model.Cut ||
-		f == model.Words
-	switch {
-	case c.Mode.Kind == Atomic:
-		return Usage("write racy with mode atomic: racy stores lose updates, mode atomic loses none; leave one of " +
-			"them out")
-	case c.Mode.Kind != Async:
-		return Usage("write racy with mode %s: this mode has a single writer at a time, or must not lose updates; "+
-			"leave write at auto", c.Mode)
-	case c.Optimizer != SGD:
-		return Usage("write racy with optimizer %s: racy stores need plain sgd; leave write at auto", c.Optimizer)
-	case kind != "" && !few:
-		return Usage("write racy with model %s on %s rows: each step would overwrite all others in flight (1 of 132 "+
-			"would survive); it works for linear models on sparse rows, factor, cut and word2vec; leave write at auto",
-			c.Model, kind)
-	}
-	return nil
-}
-
-// OnHost reports whether a rank of a run on GPUs computes on a core.
-func (c *Config) OnHost(rank int) bool {
-	return c.GPU == "" || c.CPUWorkers > 0 && rank >= c.Workers-c.CPUWorkers
-}
 
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {

@@ -84,10 +84,7 @@ var refusals = []struct {
 		"leave patience out"},
 	{func(c *Config) { c.Validation, c.Patience = "0.1", -1 }, "patience -1: must be from 0"},
 	{func(c *Config) { c.MaxRestarts = -1 }, "max-restarts -1: must be from 0"},
-	{func(c *Config) { c.GPU, c.Write, c.Mode = "0", "racy", MustMode("atomic") }, "write racy with mode atomic"},
-	{func(c *Config) { c.GPU, c.Write, c.Optimizer = "0", "racy", "adam" }, "write racy with optimizer adam"},
 	{func(c *Config) { c.Average = "all" }, `average "all": choose one of weights, gradients`},
-	{func(c *Config) { c.AverageState = "" }, `average-state "": choose one of keep, average, reset`},
 	{func(c *Config) { c.Optimizer = "Adam" }, `optimizer "Adam": choose one of sgd, momentum, adam, adagrad`},
 	{func(c *Config) { c.OptimizerState = "own" }, `optimizer-state "own": choose one of private, shared`},
 	{func(c *Config) { c.Schedule = "cos" }, `schedule "cos": choose one of auto, constant, cosine, step, exp, linear`},
@@ -101,7 +98,7 @@ var refusals = []struct {
 	{func(c *Config) { c.SaveEvery = "1.5" }, `save-every "1.5": give`},
 	{func(c *Config) { c.Mode, c.Optimizer, c.OptimizerState = MustMode("sync"), "adam", "shared" },
 		"optimizer-state shared with mode sync: each replica has its own optimizer state; leave optimizer-state " +
-			"out (see average-state)"},
+			"out"},
 }
 
 // Each refusal names the field as the flag is called, the value, and the cure.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -99,23 +98,6 @@ func Whole(text string) int {
 		return 0
 	}
 	return n
-}
-
-// Positive returns the positive number that a setting is; 0: it is a word.
-func Positive(text string) float64 {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v > 0 && v <= math.MaxFloat32) {
-		return 0
-	}
-	return v
-}
-
-// numberOr accepts one of the words, or a positive number.
-func numberOr(name, text string, words ...string) error {
-	if slices.Contains(words, text) || Positive(text) > 0 {
-		return nil
-	}
-	return Usage("%s %q: give %s, or a positive number", name, text, strings.Join(words, ", "))
 }
 
 func positive(name string, v float64) error {

@@ -33,18 +33,14 @@ func TestNeeds(t *testing.T) {
 		stated         bool   // its default has none either where it has none
 	}{
 		{"average", "gradients", "sSg", true}, {"average-every", "5", "sS", true},
-		{"average-state", "reset", "S", true},
 		{"batch", "8", "^B", false}, {"global-batch", "8", "^b", false},
 		{"merge-every", "8", "^tlosgS", false}, {"merge-every", "1", "^", false},
-		{"stale", "drop:4", "^tlodsgS0u", false},
 		{"gradient-delay", "1us", "^d0u", false},
-		{"gpu-mem-free", "4GiB", "u", false}, {"cpu-workers", "1", "0u", false}, {"in-flight", "4", "0u", false},
-		{"write", "atomic", "0u", false},
+		{"gpu-mem-free", "4GiB", "u", false}, {"in-flight", "4", "0u", false},
 		{"momentum", "0.5", "M", true}, {"beta1", "0.5", "AS", true},
 		{"beta2", "0.5", "AS", true},
 		{"optimizer-state", "shared", "MAGS", true},
-		{"lr-min", "0.001", "cnpe", false}, {"decay", "0.5", "pe", true}, {"lr-cap", "2", "^AGSsg", false},
-		{"lr-cap", "off", "^", false},
+		{"lr-min", "0.001", "cnpe", false}, {"decay", "0.5", "pe", true}, {"lr-cap", "off", "^", false},
 		{"average-lr", "scaled", "sSg", false}, {"average-lr", "same", "^", false}, {"rounds", "4", "", false},
 		{"node-timeout", "1m", "", false}, {"outer", "nesterov", "", false},
 		{"outer-lr", "0.5", "N", true}, {"outer-momentum", "0.5", "N", true},
@@ -103,7 +99,6 @@ func TestIdleIsRefused(t *testing.T) {
 		{"momentum: 0.5", nil, "momentum 0.5 has no effect with optimizer sgd: use optimizer momentum, or leave " +
 			"momentum out"},
 		{"momentum: 0.9", nil, ""}, // as config.yaml of each run has it
-		{"cpu-workers: 1", nil, "cpu-workers 1 has no effect without gpu: add gpu 0, or leave cpu-workers out"},
 		{"{batch: 8, global-batch: 64}", nil, "batch 8 has no effect with global-batch 64: leave one of them out"},
 		{"biases: true", nil, ""},
 		{"{biases: true, model: softmax}", nil, "biases has no effect with model softmax: use model factor:32, or " +

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"hogwild/hogwild/model"
 	"hogwild/internal/machine"
 )
 
@@ -46,23 +45,16 @@ func (c *Config) checkTogether() error {
 	if n := c.AllWorkers(); c.GlobalBatch%n != 0 {
 		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, n, n)
 	}
-	if c.CPUWorkers >= c.Workers {
-		return Usage("cpu-workers %d of %d workers leaves none for the GPU; leave gpu out to train on cores only",
-			c.CPUWorkers, c.Workers)
-	}
-	if err := c.CheckWrite(model.Own, ""); err != nil {
-		return err
-	}
 	if c.Mode.Kind != Sync {
 		return nil
 	}
-	if c.GPU != "" && c.InFlight > c.OnGPUs() {
+	if c.GPU != "" && c.InFlight > c.Workers {
 		return Usage("in-flight %d with mode sync: each of the %d workers keeps one step in flight, so that runs "+
-			"repeat exactly; leave in-flight out", c.InFlight, c.OnGPUs())
+			"repeat exactly; leave in-flight out", c.InFlight, c.Workers)
 	}
 	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
 		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave " +
-			"optimizer-state out (see average-state)")
+			"optimizer-state out")
 	}
 	return nil
 }

@@ -61,18 +61,6 @@ var ruleNames = []string{"plain", "inverse", "adaptive", "tail", "tail-published
 var RuleHints = strings.Fields("plain inverse adaptive tail tail-published drop: rennala: minibatch quorum: clip: " +
 	"dc: delayed-nesterov:")
 
-// staleNames are those that a run without a clock has.
-var staleNames = append(ruleNames[:Drop:Drop], "drop:")
-
-// checkStale refuses rules that need a virtual clock.
-func (c *Config) checkStale() error {
-	if c.Stale.Kind > Drop || c.Stale.Stop {
-		return Usage("stale %s: choose plain, inverse, adaptive, tail, tail-published or drop:R; the others need mode "+
-			"clock, and are its rule", c.Stale)
-	}
-	return nil
-}
-
 // Set reads a flag's value.
 func (r *Rule) Set(text string) error {
 	name, value, given := strings.Cut(text, ":")

@@ -17,7 +17,7 @@ var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:
 var table = append([]Group{
 	{"Workers and data", []Setting{
 		{Name: "workers", Value: func(c *Config) any { return &c.Workers },
-			Usage: "`N` worker processes; auto: one per core, or per GPU; with --gpu also gpu:4,cpu:2", Zero: "auto",
+			Usage: "`N` worker processes; auto: one per core, or per GPU", Zero: "auto",
 			most: maxWorkers},
 		{Name: "data", Value: func(c *Config) any { return &c.Data },
 			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data " +
@@ -123,9 +123,8 @@ var table = append([]Group{
 				{"program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
 			}},
 		{Name: "bias-step", Value: func(c *Config) any { return &c.BiasStep },
-			Usage: "`X` step size of the bias relative to the weights': auto or a factor",
-			Hints: strings.Fields("auto"),
-			check: func(c *Config) error { return numberOr("bias-step", c.BiasStep, "auto") },
+			Usage: "`HOW` shorter steps of the bias on short sparse rows: auto or off",
+			Words: strings.Fields("auto off"),
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
@@ -171,16 +170,6 @@ var table = append([]Group{
 			needs: []need{
 				{"mode", "use mode clock:equal:8", false, func(k known) bool { return k.Mode.Kind == Clock }},
 			}},
-		{Name: "stale", Value: func(c *Config) any { return &c.Stale },
-			Usage: "`RULE` async: what is done with late merges and steps: plain, inverse, adaptive, tail or drop:R",
-			Hints: staleNames,
-			check: (*Config).checkStale,
-			needs: []need{
-				{"mode", "use mode async", false, func(k known) bool { return k.Mode.Kind == Async }},
-				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
-				{"program", "", false, known.built},
-				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != "dual" }},
-			}},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
 			Words: strings.Fields("weights gradients"),
@@ -197,14 +186,6 @@ var table = append([]Group{
 					return k.weights() ||
 						k.AverageEvery == 1
 				}},
-			}},
-		{Name: "average-state", Value: func(c *Config) any { return &c.AverageState },
-			Usage: "`HOW` optimizer state when weights are averaged: keep, average or reset",
-			Words: strings.Fields("keep average reset"),
-			needs: []need{
-				{"mode", "use mode sync", true, known.sync},
-				{"average", "use average weights", true, known.weights},
-				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
 		{Name: "average-lr", Value: func(c *Config) any { return &c.AverageLR },
 			Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x their number, " +
@@ -275,23 +256,9 @@ var table = append([]Group{
 				{"gpu", "use gpu auto", false,
 					func(k known) bool { _, choose, err := ReadGPUs(k.GPU); return err == nil && choose > 0 }},
 			}},
-		{Name: "cpu-workers", Value: func(c *Config) any { return &c.CPUWorkers },
-			Usage: "`N` workers on CPU cores, the rest on GPUs; --workers gpu:4,cpu:2 sets both",
-			most:  maxWorkers,
-			needs: []need{
-				{"gpu", "add gpu 0", false, known.gpu},
-			}},
 		{Name: "in-flight", Value: func(c *Config) any { return &c.InFlight },
 			Usage: "`N` steps in flight on the GPUs at once; auto: depends on the model", Zero: "auto",
 			most: 1 << 16,
-			needs: []need{
-				{"gpu", "add gpu 0", false, known.gpu},
-				{"program", "", false, known.built},
-			}},
-		{Name: "write", Value: func(c *Config) any { return &c.Write },
-			Usage: "`HOW` updates on a GPU: atomic (additions), racy (stores; sparse models, factor, cut and " +
-				"word2vec only) or auto: additions, but stores for cut",
-			Words: strings.Fields("auto atomic racy"),
 			needs: []need{
 				{"gpu", "add gpu 0", false, known.gpu},
 				{"program", "", false, known.built},
@@ -315,10 +282,8 @@ var table = append([]Group{
 				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != Dual || k.LR == 1 }},
 			}},
 		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
-			Usage: "`HOW` cap of the learning rate by the steps in flight: auto, off, or a maximum for lr x lambda x " +
-				"steps",
-			Hints: strings.Fields("auto off"),
-			check: func(c *Config) error { return numberOr("lr-cap", c.LRCap, "auto", "off") },
+			Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
+			Words: strings.Fields("auto off"),
 			needs: []need{
 				// Off holds where nothing is capped.
 				{"optimizer", "use sgd or momentum", false, func(k known) bool {

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/aclements/go-moremath/mathx"
@@ -33,20 +32,9 @@ const (
 	tableWords   = RecordLost + 1
 	MostTables   = 8
 
-	// And behind these how many updates a rule for late ones has let into the weights, has had trained again, and has
-	// dropped; and the sum of the scales of the first, in millionths.
-	RecordApplied                              = recordTables + MostTables*tableWords
-	RecordRepeated, RecordDropped, recordScale = RecordApplied + 1, RecordApplied + 2, RecordApplied + 3
-
-	recordSteps = RecordApplied + 4 // how long steps took: a histogram like that of staleness
+	recordSteps = recordTables + MostTables*tableWords // how long steps took: a histogram like that of staleness
 	RecordWords = (recordSteps + buckets + RankWords - 1) / RankWords * RankWords
 )
-
-// Ruled counts n updates in one of these words, and by what they are scaled.
-func (r Record) Ruled(word, n int, scale float64) {
-	r[word] += uint64(n)
-	r[recordScale] += uint64(math.Round(1e6 * scale * float64(n)))
-}
 
 // Looked counts a coordinate of a table that was looked at.
 func (r Record) Looked(table int, conflict bool) { r.count(table, RecordLooked, conflict) }
@@ -125,16 +113,6 @@ type Instruments struct {
 	BarrierWait float64 `json:"barrier_wait_seconds"` // of all workers together: for others, and for the next epoch
 
 	Tables []TableSamples `json:"tables,omitempty"` // of a model of tables, all workers together
-
-	Updates *Updates `json:"updates,omitempty"` // nil without a rule for late updates
-}
-
-// Updates is what a rule for late updates has made of them, each a step. Applied and dropped are all of the run.
-type Updates struct {
-	Applied  int64   `json:"applied"`
-	Repeated int64   `json:"repeated"`   // late, not applied, and their examples trained again
-	Dropped  int64   `json:"dropped"`    // late for the second time: in no weights
-	Scale    float64 `json:"mean_scale"` // of those applied
 }
 
 // TableSamples is what samples of a part of the weights have shown: see Instruments.
@@ -175,10 +153,6 @@ func (r Record) Instruments(waited float64) *Instruments {
 	}
 	in.StalenessMean = share(r[recordSum], uint64(in.StalenessSamples))
 	in.StalenessP50, in.StalenessP99 = in.Quantile(0.5), in.Quantile(0.99)
-	if n := r[RecordApplied]; n+r[RecordRepeated] > 0 {
-		in.Updates = &Updates{int64(n), int64(r[RecordRepeated]), int64(r[RecordDropped]),
-			share(r[recordScale], n) / 1e6}
-	}
 	return in
 }
 

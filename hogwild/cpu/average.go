@@ -38,7 +38,6 @@ func (d *cpu) Average(r plan.Round) error {
 		return nil
 	}
 	d.weights.replace(from, d.mean)
-	d.averageState(share, from)
 	return nil
 }
 
@@ -58,30 +57,6 @@ func (d *cpu) stepTogether(r plan.Round, from int) {
 		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi && d.cfg.Asked.L1 != 0 {
 			d.weights.softThreshold(lo, hi, 0, float32(lr*d.cfg.Asked.L1))
 		}
-	}
-}
-
-// averageState does to this rank's slice of all private optimizer states what
-// --average-state says.
-func (d *cpu) averageState(share []float32, from int) {
-	if d.cfg.Asked.AverageState == "keep" {
-		return
-	}
-	for k := range d.opt.Slots {
-		states := make([][]float32, len(d.opts))
-		for r := range d.opts {
-			states[r] = d.opts[r].Slots[k]
-		}
-		clear(d.mean)
-		if d.cfg.Asked.AverageState == "average" {
-			mean(d.mean, states, share, from)
-		}
-		for _, s := range states {
-			copy(s[from:], d.mean)
-		}
-	}
-	if d.cfg.Asked.AverageState == "reset" {
-		d.opt.reset()
 	}
 }
 

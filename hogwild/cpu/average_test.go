@@ -97,47 +97,6 @@ func TestSlicesCoverTheWeights(t *testing.T) {
 	}
 }
 
-func TestAverageState(t *testing.T) {
-	examples := []int{3, 1, 0, 4}
-	for _, how := range []string{"keep", "average", "reset"} {
-		all, m := ranksOf(t, func(c *config.Config) { c.Optimizer, c.AverageState = "adam", how })
-		var before [][][]float32
-		for r := range m.Optimizers {
-			var slots [][]float32
-			for _, s := range m.Optimizers[r].Slots {
-				fillRandom(s)
-				slots = append(slots, slices.Clone(s))
-			}
-			before = append(before, slots)
-			*m.Optimizers[r].Steps = uint64(10 + r)
-		}
-		averageAll(t, all, plan.Round{Number: 1, Examples: examples})
-		for r := range m.Optimizers {
-			for k, s := range m.Optimizers[r].Slots {
-				for i, got := range s {
-					want := float64(before[r][k][i])
-					switch how {
-					case "average":
-						want = (3*float64(before[0][k][i]) + float64(before[1][k][i]) + 4*float64(before[3][k][i])) / 8
-					case "reset":
-						want = 0
-					}
-					if math.Abs(float64(got)-want) > 1e-6 {
-						t.Fatalf("%s: state %d of rank %d, weight %d: %v, want %v", how, k, r, i, got, want)
-					}
-				}
-			}
-			steps := uint64(10 + r)
-			if how == "reset" {
-				steps = 0
-			}
-			if got := *m.Optimizers[r].Steps; got != steps {
-				t.Errorf("%s: rank %d has taken %d steps, want %d", how, r, got, steps)
-			}
-		}
-	}
-}
-
 // With averaged gradients all take one step, that of one worker with the mean
 // gradient: here against double precision, with every rule, and with l1 on the
 // weights of both layers but not on their biases.

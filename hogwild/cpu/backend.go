@@ -10,7 +10,6 @@
 //	gradientdelay.go  gradients that take longer
 //	merge.go          a worker's copy of the weights
 //	hot.go            a copy of its hot rows alone
-//	stale.go          rules for updates that come late
 //	simplex.go        projections
 //	pending.go        the updates that it keeps back
 //	sample.go         staleness, conflicts, lost updates
@@ -36,10 +35,6 @@ import (
 	"hogwild/hogwild/tuning"
 	"hogwild/internal/machine"
 )
-
-// Replica is a device in host memory that trains w, as long as the weights, in a rank's
-// place: a replica that nobody else writes.
-func Replica(s *device.Setup, rank int, w []float32) device.Device { return newCPU(s, rank).onto(w) }
 
 // TryStep takes the run's first step, of a given rate, on rows of its data: w becomes what the
 // weights w would be after it. It returns the summed loss. Nothing that is shared is
@@ -190,7 +185,6 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	d.stepBy(trained)
 	d.lead = d.leadOf(s.Plan.Shares)
 	d.guard = d.newGuard(m)
-	d.stale = newStale(c, s.Plan.Chunk, d.sample)
 	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
 	if hot, err := newHotCopy(s); hot != nil && err == nil { // else in place: see Notes
 		d.local, d.own = &localCopy{shared: d.weights, every: c.Used.MergeEvery, hot: hot}, newShared(hot.View, false)

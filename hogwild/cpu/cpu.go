@@ -37,7 +37,6 @@ type cpu struct {
 	spin     spin              // between a gradient and its write
 	local    *localCopy        // the copy of the weights that this worker trains; nil: it has none
 	biasCopy *localCopy        // that of the bias alone, where there is none of the weights; nil: neither
-	stale    *stale            // nil: updates are written however late they are
 	set      *data.Set
 	reader   *data.Reader
 	work     vec.Workspace
@@ -93,7 +92,7 @@ type span struct{ from, to int }
 func (d *cpu) onto(w []float32) *cpu {
 	d.local.close()
 	d.own = newShared(w, false)
-	d.weights, d.sampled, d.local, d.biasCopy, d.length.Bias, d.stale = d.own, d.own, nil, nil, nil, nil
+	d.weights, d.sampled, d.local, d.biasCopy, d.length.Bias = d.own, d.own, nil, nil, nil
 	d.sample.left = math.MaxInt
 	return d
 }

@@ -46,9 +46,6 @@ func (d *cpu) begin(rows []int32) {
 	if d.local != nil && d.local.made > 0 {
 		return // read when the copy was renewed
 	}
-	if d.local == nil {
-		d.stale.read()
-	}
 	d.sample.read()
 	if d.sample.open {
 		d.markSample(rows[0])
@@ -76,11 +73,6 @@ func (d *cpu) write(rows []int32, lr float64) {
 	}
 	if d.local == nil {
 		d.sample.look(&d.sampled)
-		rho := d.stale.scale(1)
-		if lr *= rho; rho == 0 {
-			d.sample.wrote(0)
-			return
-		}
 	}
 	d.writeStep(rows, lr)
 	switch { // the next one may write

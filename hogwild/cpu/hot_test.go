@@ -229,7 +229,7 @@ func TestHotRowsUnmapped(t *testing.T) {
 	if err := d.Close(); err != nil || mappings() != before {
 		t.Errorf("%v, %d mappings, before %d", err, mappings(), before)
 	}
-	if Replica(s, 0, slices.Clone(s.Mem.W)); mappings() != before {
+	if newCPU(s, 0).onto(slices.Clone(s.Mem.W)); mappings() != before {
 		t.Errorf("a replica leaves %d mappings, before %d", mappings(), before)
 	}
 	closed, err := shm.Create("closed", 1)

@@ -61,7 +61,6 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 				return nil, err
 			}
 		}
-		d.stale.mark(plan.ChunkResult{}, d.queue)
 		y, err := train(c)
 		if err != nil {
 			return nil, err
@@ -130,27 +129,8 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 			y.Loss -= math.Log(d.product)
 			d.product = 1
 		}
-		if d.stale != nil {
-			d.settle(c, &y)
-		}
 	}
 	return y, nil
-}
-
-// settle ends a step under a rule for late updates. A copy is merged at the end of each chunk, too.
-func (d *cpu) settle(c plan.Chunk, y *plan.ChunkResult) {
-	s := d.stale
-	switch {
-	case d.local == nil && d.fused: // one worker, whose steps are never late
-		s.scale(y.Steps - s.sofar.Steps)
-	case y.Examples == c.Count:
-		d.merge(true)
-	}
-	if s.undone {
-		*y, d.queue, s.undone = s.sofar, s.queue, false
-	} else if d.local == nil || d.local.made == 0 {
-		s.mark(*y, d.queue)
-	}
 }
 
 // rateOf is the learning rate of the next step of a chunk of which y is trained.

@@ -165,15 +165,9 @@ func (d *cpu) merge(all bool) {
 	}
 	made := l.made
 	d.sample.look(&d.sampled)
-	rho := d.stale.scale(made)
-	switch {
-	case rho == 0:
-		made = 0
-		l.renew()
-	case all:
-		l.shrink(float32(rho))
+	if all {
 		l.merge()
-	default: // without a rule
+	} else {
 		l.mergeFrequent()
 	}
 	d.sample.wrote(made)
@@ -199,7 +193,11 @@ func (l *localCopy) merge() {
 	case l.hot != nil:
 		l.hot.merge(&l.shared)
 	case l.center == nil:
-		l.shrink(float32(1 / max(1, l.spread)))
+		if part := float32(1 / max(1, l.spread)); part != 1 {
+			for i, was := range l.base {
+				l.mine[i] = was + part*(l.mine[i]-was)
+			}
+		}
 		l.shared.merge(0, l.mine, l.base)
 	default:
 		l.mergeCentered()

@@ -30,9 +30,6 @@ const epsilon = 1e-8 // keeps the divisor from zero, as in PyTorch
 // count together, as the bias correction of Adam needs it.
 func (o *optimizer) begin() uint64 { return atomic.AddUint64(o.Steps, 1) }
 
-// reset forgets the steps taken; the slots are the caller's to clear.
-func (o *optimizer) reset() { atomic.StoreUint64(o.Steps, 0) }
-
 // update makes of g, the gradient of the weights from the from-th on, the step to be
 // subtracted from them, in place; t is the number of the step.
 //

@@ -217,7 +217,7 @@ func (p *group) keepOwn(c, own *config.Config) {
 	}
 	c.Node, c.Nodes = p.place.Node, p.place.Nodes
 	c.HostNode, c.HostNodes = p.place.Local, p.place.OnHost
-	c.GPU, c.GPUMemFree, c.CPUWorkers = own.GPU, own.GPUMemFree, own.CPUWorkers
+	c.GPU, c.GPUMemFree = own.GPU, own.GPUMemFree
 	c.MaxMemory = own.MaxMemory
 	c.Run = own.Run
 	if !p.First() {

@@ -25,11 +25,11 @@ const (
 	manyRows   = 1 << 20
 )
 
-// Longer is how many times as long as on cores chunks are, and the blocks of one learning rate: a power of two. Cores
-// beside GPUs take many chunks at once, and a program is told of each: theirs are no longer.
+// Longer is how many times as long as on cores chunks are, and the blocks of one learning rate: a power of two. A
+// program is told of each chunk: its are no longer.
 func Longer(c *config.Config, n int) int {
 	k := 1
-	if c.GPU == "" || c.CPUWorkers > 0 || c.Layout != nil || c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
+	if c.GPU == "" || c.Layout != nil || c.Mode.Kind == config.Sync || c.Partition == "contiguous" {
 		return k
 	}
 	for k < mostLonger && 2*k*manyRows <= c.PartOf(n) {

@@ -30,7 +30,6 @@ func TestLongerChunks(t *testing.T) {
 		{100 * million, func(c *config.Config) { c.Nodes = 3 }, 8},
 		{100 * million, func(c *config.Config) { c.Sample = million }, 1},
 		{100 * million, func(c *config.Config) { c.GPU = "" }, 1},
-		{100 * million, func(c *config.Config) { c.CPUWorkers = 1 }, 1},
 		{100 * million, func(c *config.Config) { c.Partition = "contiguous" }, 1},
 		{100 * million, func(c *config.Config) { c.Mode = config.MustMode("sync") }, 1},
 		{100 * million, func(c *config.Config) { c.Layout = &model.Layout{} }, 1},

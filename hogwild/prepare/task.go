@@ -67,11 +67,11 @@ func Task(r *core.Run, anyNumber bool) error {
 		return config.Usage("%w", err)
 	}
 	c.Asked.Model, c.Asked.Loss = spec.Name, string(spec.Loss)
-	for _, err := range []error{c.Asked.CheckIdle(&r.Train.Meta), c.Asked.CheckFamily(spec.Family()),
-		c.Asked.CheckWrite(spec.Family(), r.Train.Kind)} {
-		if err != nil {
-			return err
-		}
+	if err := c.Asked.CheckIdle(&r.Train.Meta); err != nil {
+		return err
+	}
+	if err := c.Asked.CheckFamily(spec.Family()); err != nil {
+		return err
 	}
 	plain, err := model.New(c.Asked.ModelOptions(), r.Train.Meta)
 	if err != nil {

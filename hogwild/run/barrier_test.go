@@ -57,9 +57,7 @@ func TestSyncRepeats(t *testing.T) {
 		{"weights every step", func(c *config.Config) { c.AverageEvery = 1 }},
 		{"weights every epoch", func(c *config.Config) {}},
 		{"contiguous", func(c *config.Config) { c.Partition, c.AverageEvery = "contiguous", 5 }},
-		{"keep", func(c *config.Config) { c.Optimizer, c.AverageEvery, c.AverageState = "momentum", 4, "keep" }},
-		{"average", func(c *config.Config) { c.Optimizer, c.AverageEvery, c.AverageState = "momentum", 4, "average" }},
-		{"reset", func(c *config.Config) { c.Optimizer, c.AverageEvery, c.AverageState = "momentum", 4, "reset" }},
+		{"momentum", func(c *config.Config) { c.Optimizer, c.AverageEvery = "momentum", 4 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			one := quick(t)

@@ -53,7 +53,7 @@ func inFull(t *testing.T) {
 func quick(t *testing.T) config.Config {
 	c := configtest.Dense()
 	c.Data, c.Workers, c.Epochs, c.LR, c.Run = "digits:2000", 1, 3, 0.1, t.TempDir()
-	c.Center, c.BiasStep, c.LRCap, c.AverageLR, c.SaveEvery = "off", "1", "off", "same", "1"
+	c.Center, c.BiasStep, c.LRCap, c.AverageLR, c.SaveEvery = "off", "off", "off", "same", "1"
 	return c
 }
 

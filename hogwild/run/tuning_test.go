@@ -43,8 +43,8 @@ func TestBiasStep(t *testing.T) {
 	if !(l.BiasStep > 1e-5 && l.BiasStep < 1e-2) || !(l.Lambda >= l.BiasStep && l.Lambda <= 2*l.BiasStep) {
 		t.Errorf("rows a hundredth as long: %+v; lambda of both together lies between that of one and of two", l)
 	}
-	if c.BiasStep = "0.5"; tuningOf(t, c).BiasStep != .5 {
-		t.Error("a bias step of 0.5 was asked for")
+	if c.BiasStep = "off"; tuningOf(t, c).BiasStep != 1 {
+		t.Error("the bias steps as the weights do, if bias-step is off")
 	}
 	c.BiasStep, c.Bias = "auto", false
 	if l := tuningOf(t, c); l.BiasStep != 1 {
@@ -61,21 +61,9 @@ func TestTuningRefusals(t *testing.T) {
 				c.Model, c.Loss = "0", sparseFile(t, 1), "logistic", "logistic"
 		},
 		"center on: a model without bias cannot absorb the means": func(c *config.Config) { c.Bias = false },
-		"bias-step 2: it needs plain sgd on a linear model with a bias;": func(c *config.Config) {
-			c.Model, c.Center,
-				c.BiasStep = "convnet", "auto", "2"
-		},
 		"center on: the model convnet": func(
 			c *config.Config) {
 			c.Model = "convnet"
-		},
-		"bias-step 0.5: it needs plain sgd on a linear model with a bias": func(c *config.Config) {
-			c.BiasStep,
-				c.Model = "0.5", "mlp:4"
-		},
-		"bias-step 0.25: it needs plain sgd on a linear model with a bias;": func(c *config.Config) {
-			c.BiasStep,
-				c.Optimizer = "0.25", "adam"
 		},
 	} {
 		c := configtest.Dense()

@@ -110,10 +110,6 @@ func (r Result) lossRows(row func(label, format string, args ...any)) {
 		row("rollbacks", "%d, %s examples discarded, learning rate now %g", r.Rollbacks,
 			human.Count(r.DiscardedExamples), r.LRUsed)
 	}
-	if in := r.Instruments; in != nil && in.Updates != nil {
-		row("updates", "%s applied, scaled by %.3g on average; %s late and trained again, %s dropped", human.Count(
-			in.Updates.Applied), in.Updates.Scale, human.Count(in.Updates.Repeated), human.Count(in.Updates.Dropped))
-	}
 }
 
 // unit is what an example is, for people.

@@ -62,9 +62,7 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 	if err := prepare.Vacant(&c); err != nil {
 		return c, nil, err
 	}
-	if c.LRCap == "auto" {
-		c.LRCap, settled.LRCap = "off", "off"
-	}
+	c.LRCap, settled.LRCap = "off", "off"
 	if c.AverageLR == "auto" {
 		c.AverageLR, settled.AverageLR = "same", "same"
 	}

@@ -51,7 +51,10 @@ func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 // a text, scaled to length 1), the bias's column of ones is by far the longest
 // direction, and it alone would decide how many steps may be in flight.
 func biasStep(c *config.Config, f Facts) float64 {
-	return cmp.Or(config.Positive(c.BiasStep), min(1, f.FeaturesLambda), 1)
+	if c.BiasStep == "off" {
+		return 1
+	}
+	return cmp.Or(min(1, f.FeaturesLambda), 1)
 }
 
 // scalesBias reports whether the bias may have a step of its own.

@@ -111,10 +111,6 @@ var decisions = []struct {
 		softmax(c)
 		c.Workers, c.Mode, c.LR, c.LRCap = 1, config.MustMode("delayed:131"), .1, "off"
 	}, "132 7.85 1.71 0.1 0.9 0 false"},
-	{"own constant", denseFacts, 1, func(c *config.Config) {
-		softmax(c)
-		c.Workers, c.Mode, c.LR, c.LRCap = 1, config.MustMode("delayed:131"), .1, "50"
-	}, "132 100 0 0.0758 0.9 0 true"},
 	{"raw inputs", rawFacts, 1,
 		func(c *config.Config) { softmax(c); c.Workers, c.Mode = 1, config.MustMode("delayed:131") },
 		"132 9.82 0.244 0.00297 0.9 0 true"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"hogwild/hogwild/config"
 	"hogwild/internal/human"
@@ -254,13 +253,12 @@ func (j *Job) MergeText() string {
 		}
 		return text
 	}
-	rule := strings.TrimSuffix(", stale "+j.Asked.Stale.String(), ", stale plain")
 	switch t := j.Used; {
 	case t.HotRows > 0:
 		return fmt.Sprintf("async, in place, the first %s of each table %s", human.Plural(t.HotRows, "row"),
 			steps(t.MergeEvery))
 	case t.MergeEvery > 1:
-		text := j.Asked.Mode.String() + ", " + steps(t.MergeEvery) + rule
+		text := j.Asked.Mode.String() + ", " + steps(t.MergeEvery)
 		if t.RareMerge > 1 {
 			text += fmt.Sprintf(", rare features every %s", human.Count(int64(t.RareMerge*t.MergeEvery)))
 		}
@@ -268,5 +266,5 @@ func (j *Job) MergeText() string {
 	case t.BiasMergeEvery > 1:
 		return fmt.Sprintf("async, in place, the bias %s", steps(t.BiasMergeEvery))
 	}
-	return j.Asked.Mode.String() + ", in place" + rule
+	return j.Asked.Mode.String() + ", in place"
 }

@@ -51,9 +51,9 @@ func sharers(c *config.Config, g GPUs) int {
 	case c.GPU == "":
 		return 0
 	case g.Turns:
-		return min(max(1, g.Count), c.OnGPUs())
+		return min(max(1, g.Count), c.Workers)
 	}
-	return c.OnGPUs()
+	return c.Workers
 }
 
 // onClock is how many steps virtual workers have in flight, as far as their rule takes them.

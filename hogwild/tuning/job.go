@@ -84,7 +84,7 @@ func AsAsked(c config.Config) *Job {
 }
 
 // Sharers is among how many workers the steps in flight on GPUs are divided.
-func (j *Job) Sharers() int { return cmp.Or(j.Used.Sharers, j.Asked.OnGPUs()) }
+func (j *Job) Sharers() int { return cmp.Or(j.Used.Sharers, j.Asked.Workers) }
 
 // OfWorker is how many of them a worker has.
 func (j *Job) OfWorker() int { return max(1, j.Used.InFlight/j.Sharers()) }

@@ -79,16 +79,15 @@ type limits struct {
 
 // limitsOf are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run.
 func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
-	constant, own := stabilityConstant(c, f.Curvature)
-	if constant <= 0 || t.Lambda <= 0 {
+	if c.Optimizer.Adaptive() || f.Curvature <= 0 || t.Lambda <= 0 {
 		return limits{}
 	}
-	scale := 1.0
+	constant, scale := stableShare*math.Pi/2/f.Curvature, 1.0
 	if c.Optimizer == config.Momentum {
 		scale = 1 - t.Momentum
 	}
 	merging := constant * scale
-	lambda, network := t.Lambda, f.Newton > 0 && !own
+	lambda, network := t.Lambda, f.Newton > 0
 	if network {
 		lambda = f.Newton / f.Curvature // what the inputs would have, were the model linear
 		if spec.Loss != model.Squared {
@@ -96,17 +95,16 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 		}
 	}
 	out := limits{constant: constant * scale, most: constant * scale, merging: merging, lambda: lambda, scale: scale}
-	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
-		if network {
-			out.most *= networkCap
-		} else {
-			out.most *= capShare(spec.Loss) / stableShare
-		}
-		out.merging /= stableShare
-		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, t.Lambda*t.Lambda)) * scale * scale
-		if r2 := max(f.RowNorm, t.Lambda); spec.Loss != model.Hinge { // whose gradients do not grow with the error
-			out.maxLR = stepShare(spec) * 2 * b / (h * (r2 + (b-1)*t.Lambda)) * scale
-		}
+	if network {
+		out.most *= networkCap
+	} else {
+		out.most *= capShare(spec.Loss) / stableShare
+	}
+	h, b := f.Curvature, float64(t.Batch)
+	out.merging /= stableShare
+	out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, t.Lambda*t.Lambda)) * scale * scale
+	if r2 := max(f.RowNorm, t.Lambda); spec.Loss != model.Hinge { // whose gradients do not grow with the error
+		out.maxLR = stepShare(spec) * 2 * b / (h * (r2 + (b-1)*t.Lambda)) * scale
 	}
 	return out
 }
@@ -119,21 +117,6 @@ const rehearsedWeights = 10e6
 // in flight.
 func tooLarge(spec model.Spec, f Facts) bool {
 	return spec.Family() == model.Perceptron && f.Weights > rehearsedWeights
-}
-
-// stabilityConstant is what lr lambda C may come to at a curvature h of the loss, and whether it is
-// the user's own; 0: no bound is known.
-func stabilityConstant(c *config.Config, h float64) (constant float64, own bool) {
-	if c.Optimizer.Adaptive() {
-		return 0, false
-	}
-	if own := config.Positive(c.LRCap); own > 0 {
-		return own, true
-	}
-	if h <= 0 {
-		return 0, false
-	}
-	return stableShare * math.Pi / 2 / h, false
 }
 
 // InFlightAt is how many steps in flight a rate allows a network whose curvature is g, see Newton; 0: not known.

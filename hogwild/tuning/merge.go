@@ -71,18 +71,6 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
 
-// tooShort refuses a rule for late updates where a step takes less time than counting how late it is: where the model
-// takes its steps by itself and writes them in place. One worker is never late, which tail-published alone scales.
-func tooShort(c *config.Config, spec model.Spec, f Facts, t Tuning) error {
-	rule, inPlace := c.Stale.Kind, t.MergeEvery <= 1 || f.Ranked
-	if rule == config.Plain || rule != config.TailPublished && c.Workers == 1 || !f.Steps || !inPlace || t.Batch > 1 ||
-		c.Optimizer != config.SGD {
-		return nil
-	}
-	return config.Usage("stale %s with model %s in place, batch 1: a step takes less time than counting how late it "+
-		"is; use a larger batch, or merge-every 16 where workers can merge", c.Stale, spec.Name)
-}
-
 // told is the period that the user gave, or else auto.
 func told(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }
 

@@ -1,7 +1,6 @@
 package tuning
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -150,10 +149,6 @@ func TestMergeText(t *testing.T) {
 	if got := j.MergeText(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	j.Used.HotRows, j.Asked.Stale = 0, config.MustRule("drop:8")
-	if got := j.MergeText(); got != "async, merged every 256 local steps, stale drop:8" {
-		t.Errorf("%q with a rule", got)
-	}
 }
 
 // TestHotRows: what a model of ranked rows merges, and where it writes all of them in place.
@@ -190,38 +185,5 @@ func TestHotRows(t *testing.T) {
 	spec := model.Spec{Options: model.Options{Name: "word2vec:50"}}
 	if _, err := Choose(&cfg, spec, f, Machine{Cores: 2}); err == nil {
 		t.Error("adam takes gradients, and merges nothing: merge-every 64 is not refused")
-	}
-}
-
-// TestTooShort: a rule for late updates is refused where a step takes less time than counting, and in words' copies of
-// hot rows; with a rule copies are merged whole.
-func TestTooShort(t *testing.T) {
-	linear := Facts{Kind: data.Sparse, Features: 1000, Rows: 1 << 20, Weights: 1001, Steps: true, Copied: true, Rare: 8}
-	words := Facts{Kind: data.Tokens, Features: 1000, Rows: 1 << 20, Weights: 1 << 20, Steps: true, Ranked: true}
-	for _, c := range []struct {
-		what    string
-		facts   Facts
-		edit    func(*config.Config)
-		refused bool
-	}{
-		{"merged", linear, func(*config.Config) {}, false},
-		{"in place", linear, func(c *config.Config) { c.MergeEvery = "1" }, true},
-		{"without a rule", linear, func(c *config.Config) { c.MergeEvery, c.Stale = "1", config.Rule{} }, false},
-		{"in place, one worker", linear, func(c *config.Config) { c.Workers = 1 }, false},
-		{"one worker, doubled", linear, func(c *config.Config) {
-			c.Workers, c.Stale = 1, config.MustRule("tail-published")
-		}, true},
-		{"in place, a batch", linear, func(c *config.Config) { c.MergeEvery, c.Batch = "1", 2 }, false},
-		{"in place, adam", linear, func(c *config.Config) { c.MergeEvery, c.Optimizer = "1", "adam" }, false},
-		{"words", words, func(c *config.Config) { c.Model, c.LR = "word2vec:50", .025 }, true},
-		{"words, a batch", words, func(c *config.Config) { c.Model, c.LR, c.Batch = "word2vec:50", .025, 8 }, false},
-	} {
-		cfg := configtest.Dense()
-		cfg.Model, cfg.Workers, cfg.Batch, cfg.LR, cfg.Stale = "logistic", 2, 1, .1, config.MustRule("drop:8")
-		c.edit(&cfg)
-		u, err := Choose(&cfg, model.Spec{Options: model.Options{Name: cfg.Model}}, c.facts, Machine{Cores: 2})
-		if c.refused != errors.Is(err, config.ErrUsage) || !c.refused && u.RareMerge != 0 {
-			t.Errorf("%s: %v, all merged every %d merges", c.what, err, u.RareMerge)
-		}
 	}
 }

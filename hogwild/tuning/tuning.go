@@ -21,8 +21,6 @@
 package tuning
 
 import (
-	"cmp"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 )
@@ -32,10 +30,6 @@ import (
 func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, error) {
 	t := Tuning{LR: c.LR, Momentum: c.Momentum, Raw: f.RawLambda, Lambda: f.RawLambda, Curvature: f.Curvature}
 	t.BiasStep = biasStep(c, f)
-	if t.BiasStep != 1 && !scalesBias(c, spec) {
-		return t, config.Usage("bias-step %s: it needs plain sgd on a linear model with a bias; leave it at auto",
-			c.BiasStep)
-	}
 	if err := mayCenter(c, spec, f.Kind); err != nil && c.Center == "on" {
 		return t, err
 	}
@@ -68,10 +62,10 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		}
 	case t.MergeEvery > 1 && f.Ranked:
 		t.HotRows = hotRows
-	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center && c.Stale.Kind == config.Plain:
+	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center:
 		t.RareMerge = f.Rare
 	}
-	if err := cmp.Or(mergesInVain(c, f, t), tooShort(c, spec, f, t)); err != nil {
+	if err := mergesInVain(c, f, t); err != nil {
 		return t, err
 	}
 	t.Slower, t.FewSteps = slower(c, f, t), fewSteps(c, f, t)

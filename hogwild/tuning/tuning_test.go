@@ -130,11 +130,6 @@ var choices = []struct {
 	},
 		func(l Tuning) bool { return l.LR == 1 },
 		"about 1 step in flight; 64 workers are beyond it, and the cap is off"},
-	{"own constant", func(c *config.Config) {
-		onDigits(c)
-		c.Mode, c.Center, c.Workers, c.LR, c.LRCap = config.MustMode("ordered"), "off", 64, 1, "100"
-	},
-		func(l Tuning) bool { return math.Abs(l.LR*l.Lambda*64-100) < 1e-9 }, ""},
 	{"delayed", func(c *config.Config) {
 		onDigits(c)
 		c.Mode, c.LR, c.Center = config.MustMode("delayed:131"), .1,

@@ -51,7 +51,7 @@ func elsewhere(name string) bool {
 
 // onGPU are the kinds of runs for points on a GPU.
 var onGPU = map[string][]visit{
-	"gpu.pull": {{counts: true, mode: "sync", flags: []string{"--gpu", "0", "--cpu-workers", "1"}}},
+	"gpu.pull": {{counts: true, mode: "sync", flags: []string{"--gpu", "0,1"}}},
 	"": {{counts: true, mode: "async", flags: []string{"--gpu", "0"}},
 		{counts: true, mode: "sync", flags: []string{"--gpu", "0"}}},
 }
@@ -91,6 +91,7 @@ func TestGPUFaultPoints(t *testing.T) {
 		switch {
 		case p.Name == "gpu.add": // of several nodes: cuda.TestNodeFails
 		case p.Name == "gpu.pull" || p.Name == "gpu.push":
+			t.Setenv("HOGWILD_FAKE_DEVICES", "2")
 			walk(t, p, onGPU["gpu.pull"], []int{2}, both)
 		case p.Name == "barrier.met" || p.Name == "round.averaged":
 			walk(t, p, sync, counts, both)

@@ -60,7 +60,7 @@ var Points = []Place{
 	{"gpu.open", false, "before a worker opens the coordinator's GPU memory"},
 	{"gpu.launch", false, "before it launches kernels"},
 	{"gpu.wait", false, "before it waits for a launch"},
-	{"gpu.pull", false, "before a replica on a core or another GPU takes over the weights"},
+	{"gpu.pull", false, "before a replica on another GPU takes over the weights"},
 	{"gpu.push", false, "before what it has learnt is sent"},
 	{"gpu.add", false, "before a part of what a round with other nodes changes is added to the weights"},
 

@@ -22,7 +22,7 @@
 //	inputs.go   from the cells of a row to its inputs
 //	blocks.go   a table in parts, for all processors
 //	features.go the features of a table
-//	partnames.go what columns of triples are called
+//	parts.go    what columns of triples are called
 //	cells.go    the cells of a table
 //	column.go   what is in a column
 //	marks.go    commas and points in numbers
