@@ -137,9 +137,10 @@ var gone = map[string]struct{ now, idle string }{
 	"mps": {"hogwild starts no Multi-Process Service any more; run " + start.Service +
 		" first, so that the workers on a GPU run side by side", "false"},
 	"dashboard-public": {"it was taken out; from another machine use ssh -L (docs/dashboard.md)", "false"},
-	"limits":           {"it was taken out; two runs at a time show what the machine has to give (docs/more-workers.md)", "false"},
-	"average-state":    {"it was taken out; each worker keeps the state of its optimizer", "keep"},
-	"write":            {"it was taken out; a GPU adds to the weights, and stores those of cuts", "auto"},
+	"limits": {"it was taken out; two runs at a time show what a machine can give (docs/more-workers.md)",
+		"false"},
+	"average-state": {"it was taken out; each worker keeps the state of its optimizer", "keep"},
+	"write":         {"it was taken out; a GPU adds to the weights, and stores those of cuts", "auto"},
 	"cpu-workers": {"cores beside a GPU were taken out: 16 of them reach 7% of an H200; " +
 		"give the number of workers on GPUs", "0"},
 	"stale": {"it was taken out, for it changed next to nothing; --mode clock:equal:8 --rule RULE simulates such rules",
