@@ -26,9 +26,9 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 		}
 	}
 	machine.Parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
-	merged := s.Job.Used.MergesCentered()
+	job := *s.Job // it may change before the copy does
 	o.spare = newSpare(len(o.scorers) - s.Job.Asked.Workers)
-	o.kept = kept{w, sync.OnceValue(func() []float32 { return model.ToPlain(s.Params, w, s.Set.Mean, merged) })}
+	o.kept = kept{w, sync.OnceValue(func() []float32 { return job.Plain(s.Params, w, s.Set.Mean) })}
 	return changed, nil
 }
 

@@ -11,6 +11,7 @@ package plan
 import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 // Plan cuts an epoch into chunks. It is a function of the configuration and the
@@ -26,7 +27,8 @@ import (
 // g mod nodes. Otherwise the epoch is cut as that of one node with all workers, of whom
 // those of a node are neighbours.
 type Plan struct {
-	N, Workers, batch int // Workers: of this node
+	N, Workers, batch int     // Workers: of this node
+	Unit              float64 // of the losses of chunks, in that of the labels; 0: the same
 	Barrier           bool
 	Shares            bool // contiguous: each rank has its own share of the rows
 	seed              uint64
@@ -60,6 +62,9 @@ func New(c *config.Config, batch, n int) Plan {
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous", Grid: c.Mode.Grid,
 		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}}
+	if c.Standard.Deviation != 0 {
+		p.Unit = model.Loss(c.Loss).Unit(c.Standard)
+	}
 	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
 	}

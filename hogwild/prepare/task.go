@@ -73,6 +73,12 @@ func Task(r *core.Run, anyNumber bool) error {
 			return err
 		}
 	}
+	if spec.Standardizes() && r.Begin == nil { // else Begin.Config has it
+		c.Asked.Standard = data.StandardOf(r.Train.Y, c.Asked.Bias)
+		if was, err := rundir.SavedConfig(c.Asked.Resume); c.Asked.Resume != "" && err == nil {
+			c.Asked.Standard = was.Standard
+		}
+	}
 	plain, err := model.New(c.Asked.ModelOptions(), r.Train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)

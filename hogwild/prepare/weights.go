@@ -28,6 +28,9 @@ func Weights(r *core.Run) error {
 	if err := r.Do.Tell(core.Weights{}); err != nil {
 		return err
 	}
+	if t := r.Job.Asked.Standard; t.Deviation != 0 {
+		model.ToStandard(t, r.Mem.W[model.LastLayer(r.Trained):])
+	}
 	if c, ok := model.CenteredOf(r.Trained); ok && r.Job.Used.MergesCentered() {
 		c.ToMerged(r.Mem.W, r.Train.Mean)
 	}
