@@ -7,6 +7,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
@@ -18,6 +19,8 @@ type kept struct {
 	kernels  kernels
 	job      copyJob
 	first    []int64 // of each tensor its first weight; behind them how many there are
+	last     int64   // its last layer's first weight
+	standard data.Standard
 	filled   bool
 	buffers  blocks
 }
@@ -41,6 +44,9 @@ func (k *kept) open(c *gpu, s *device.Setup, weights cu.DevicePtr) (err error) {
 	params := s.Plain.Params()
 	for _, at := range model.Offsets(params) {
 		k.first = append(k.first, int64(at))
+	}
+	if k.standard = s.Job.Asked.Standard; k.standard.Deviation != 0 {
+		k.last = int64(model.LastLayer(params))
 	}
 	k.first, k.job.Tensors = append(k.first, plainSize(s)), int64(len(params))
 	var to, mean cu.DevicePtr
@@ -115,6 +121,17 @@ func (k *kept) run(name string, compare, counts bool) (l looked, err error) {
 	k.pipeline.kernel = fn
 	err = k.pipeline.launch(s, grid{}, grid{fn, ctas, address})
 	return l, keep(err, k.pipeline.drain())
+}
+
+// convert changes the last layer of the copy from or to that of standardised values. Kernels know nothing of these.
+func (k *kept) convert(f func(data.Standard, []float32)) error {
+	if k.standard.Deviation == 0 {
+		return nil
+	}
+	w, at := make([]float32, k.weights()-k.last), cu.DevicePtr(k.job.To)+cu.DevicePtr(4*k.last)
+	err := download(w, at)
+	f(k.standard, w)
+	return keep(err, upload(at, w))
 }
 
 // add adds up the parts of each tensor, in order.
