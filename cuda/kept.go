@@ -18,8 +18,8 @@ type kept struct {
 	pipeline pipeline
 	kernels  kernels
 	job      copyJob
-	first    []int64 // of each tensor its first weight; behind them how many there are
-	last     int64   // its last layer's first weight
+	first    []int64       // of each tensor its first weight; behind them how many there are
+	last     []model.Param // of its last layer
 	standard data.Standard
 	filled   bool
 	buffers  blocks
@@ -46,7 +46,7 @@ func (k *kept) open(c *gpu, s *device.Setup, weights cu.DevicePtr) (err error) {
 		k.first = append(k.first, int64(at))
 	}
 	if k.standard = s.Job.Asked.Standard; k.standard.Deviation != 0 {
-		k.last = int64(model.LastLayer(params))
+		k.last = params[model.LastLayer(params):]
 	}
 	k.first, k.job.Tensors = append(k.first, plainSize(s)), int64(len(params))
 	var to, mean cu.DevicePtr
@@ -124,13 +124,14 @@ func (k *kept) run(name string, compare, counts bool) (l looked, err error) {
 }
 
 // convert changes the last layer of the copy from or to that of standardised values. Kernels know nothing of these.
-func (k *kept) convert(f func(data.Standard, []float32)) error {
+func (k *kept) convert(f func(data.Standard, []model.Param, []float32)) error {
 	if k.standard.Deviation == 0 {
 		return nil
 	}
-	w, at := make([]float32, k.weights()-k.last), cu.DevicePtr(k.job.To)+cu.DevicePtr(4*k.last)
+	w := make([]float32, model.Size(k.last))
+	at := cu.DevicePtr(k.job.To) + cu.DevicePtr(4*(int(k.weights())-len(w)))
 	err := download(w, at)
-	f(k.standard, w)
+	f(k.standard, k.last, w)
 	return keep(err, upload(at, w))
 }
 

@@ -72,9 +72,7 @@ func (r *Task) Choose(c *config.Config, cores int) (tuning.Tuning, error) {
 // FirstWeights writes those of a new run, of values as the data have them.
 func (r *Task) FirstWeights(m model.Model, w []float32) {
 	m.Init(w, r.Job.Asked.Seed)
-	if t := r.Job.Asked.Standard; t.Deviation != 0 {
-		model.FromStandard(t, w[model.LastLayer(m.Params()):])
-	}
+	model.FromStandard(r.Job.Asked.Standard, m.Params(), w)
 	r.Spec.Start(w, m.Params(), r.Train.Y)
 }
 

@@ -65,11 +65,9 @@ func (a *ability) measures(r *core.Run, e *rundir.EpochResult) bool {
 // measure returns the curvature of the copy; 0: it cannot be read.
 func (a *ability) measure(r *core.Run) (g float64) {
 	w, err := r.Owner.Kept()
-	if t := r.Job.Asked.Standard; err == nil && t.Deviation != 0 {
-		w = slices.Clone(w)
-		model.ToStandard(t, w[model.LastLayer(r.Params):])
-	}
 	if err == nil {
+		w = slices.Clone(w)
+		model.ToStandard(r.Job.Asked.Standard, r.Params, w)
 		err = r.Train.Guard(func() { g = a.newton.Largest(w) })
 	}
 	if err != nil {

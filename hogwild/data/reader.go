@@ -103,9 +103,7 @@ func (r *Reader) Batch(rows []int32) *Batch {
 	for _, i := range rows {
 		b.Y = append(b.Y, s.Y[i])
 	}
-	if s.standard.Deviation != 0 {
-		s.standard.to(b.Y)
-	}
+	s.standard.to(b.Y)
 	if s.M != nil {
 		for _, i := range rows {
 			b.M = append(b.M, s.M[i])

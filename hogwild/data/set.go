@@ -60,6 +60,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/data/text"
@@ -136,13 +137,14 @@ func (s *Set) As(t Standard) *Set {
 
 // Labels are those of rows; nil: of all.
 func (s *Set) Labels(rows []int32) (y []float32) {
-	if y = s.Y; rows != nil {
-		y = nil
-		for _, i := range rows {
-			y = append(y, s.Y[i])
-		}
+	if rows == nil {
+		y = slices.Clone(s.Y)
 	}
-	return s.standard.Of(y)
+	for _, i := range rows {
+		y = append(y, s.Y[i])
+	}
+	s.standard.to(y)
+	return y
 }
 
 // File is the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.

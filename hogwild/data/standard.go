@@ -1,9 +1,6 @@
 package data
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Standard is how a network learns values: less their mean, in units of their standard deviation, so that the scale of
 // the file does not matter. The zero value leaves them as they are.
@@ -29,18 +26,12 @@ func StandardOf(y []float32, bias bool) (s Standard) {
 	return s
 }
 
-// Of are values as the network learns them: others, unless they stay as they are.
-func (s Standard) Of(y []float32) []float32 {
-	if s.Deviation != 0 {
-		y = s.to(slices.Clone(y))
-	}
-	return y
-}
-
 // to changes values to those that the network learns.
-func (s Standard) to(y []float32) []float32 {
+func (s Standard) to(y []float32) {
+	if s.Deviation == 0 {
+		return
+	}
 	for i, v := range y {
 		y[i] = float32((float64(v) - s.Mean) / s.Deviation)
 	}
-	return y
 }

@@ -46,9 +46,7 @@ func ToPlain(ps []Param, w, mean []float32, merged bool, t data.Standard) []floa
 		return w
 	}
 	w = append([]float32(nil), w...)
-	if t.Deviation != 0 {
-		FromStandard(t, w[LastLayer(ps):])
-	}
+	FromStandard(t, ps, w)
 	switch {
 	case !ok:
 		return w

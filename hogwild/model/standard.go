@@ -24,11 +24,10 @@ func (l Loss) Unit(t data.Standard) float64 {
 	return t.Deviation
 }
 
-// LastLayer is the place in the weights where those of the last layer begin. Behind them its bias may follow.
-func LastLayer(ps []Param) int { return Offsets(ps)[named(ps, ".weight")] }
+// LastLayer is which of ps are the weights of the last layer. Behind them its bias may follow.
+func LastLayer(ps []Param) int { return lastNamed(ps, ".weight") }
 
-// named is the last of ps with such a name.
-func named(ps []Param, suffix string) int {
+func lastNamed(ps []Param, suffix string) int {
 	i := len(ps) - 1
 	for !strings.HasSuffix(ps[i].Name, suffix) {
 		i--
@@ -36,23 +35,23 @@ func named(ps []Param, suffix string) int {
 	return i
 }
 
-// FromStandard makes of the last layer that is trained on standardised values that of the plain model.
-func FromStandard(t data.Standard, last []float32) {
-	convert(t, last, func(v, mean float64) float64 { return v*t.Deviation + mean })
+// FromStandard makes of weights w of ps that are trained on standardised values those of the plain model.
+func FromStandard(t data.Standard, ps []Param, w []float32) {
+	convert(t, ps, w, func(v, mean float64) float64 { return v*t.Deviation + mean })
 }
 
 // ToStandard is the reverse.
-func ToStandard(t data.Standard, last []float32) {
-	convert(t, last, func(v, mean float64) float64 { return (v - mean) / t.Deviation })
+func ToStandard(t data.Standard, ps []Param, w []float32) {
+	convert(t, ps, w, func(v, mean float64) float64 { return (v - mean) / t.Deviation })
 }
 
-func convert(t data.Standard, last []float32, f func(v, mean float64) float64) {
+func convert(t data.Standard, ps []Param, w []float32, f func(v, mean float64) float64) {
 	if t.Deviation == 0 {
 		return
 	}
-	end := len(last) - 1 // of a layer without bias there is no mean
-	for i, v := range last[:end] {
-		last[i] = float32(f(float64(v), 0))
+	end := len(w) - 1 // the bias; without one there is no mean
+	w[end] = float32(f(float64(w[end]), t.Mean))
+	for i := Offsets(ps)[LastLayer(ps)]; i < end; i++ {
+		w[i] = float32(f(float64(w[i]), 0))
 	}
-	last[end] = float32(f(float64(last[end]), t.Mean))
 }

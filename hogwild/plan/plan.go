@@ -28,7 +28,7 @@ import (
 // those of a node are neighbours.
 type Plan struct {
 	N, Workers, batch int     // Workers: of this node
-	Unit              float64 // of the losses of chunks, in that of the labels; 0: the same
+	Unit              float64 // of losses, in that of the labels
 	Barrier           bool
 	Shares            bool // contiguous: each rank has its own share of the rows
 	seed              uint64
@@ -61,10 +61,7 @@ func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous", Grid: c.Mode.Grid,
-		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}}
-	if c.Standard.Deviation != 0 {
-		p.Unit = model.Loss(c.Loss).Unit(c.Standard)
-	}
+		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}, Unit: model.Loss(c.Loss).Unit(c.Standard)}
 	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
 	}

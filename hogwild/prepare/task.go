@@ -73,12 +73,7 @@ func Task(r *core.Run, anyNumber bool) error {
 			return err
 		}
 	}
-	if spec.Standardizes() && r.Begin == nil { // else Begin.Config has it
-		c.Asked.Standard = data.StandardOf(r.Train.Y, c.Asked.Bias)
-		if was, err := rundir.SavedConfig(c.Asked.Resume); c.Asked.Resume != "" && err == nil {
-			c.Asked.Standard = was.Standard
-		}
-	}
+	c.Asked.Standard = standardOf(r, spec)
 	plain, err := model.New(c.Asked.ModelOptions(), r.Train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
@@ -107,6 +102,20 @@ func Task(r *core.Run, anyNumber bool) error {
 		c.Used.Auto = r.Begin.Auto
 	}
 	return c.Asked.CheckLRMin()
+}
+
+// standardOf is how the run learns values: one that is resumed as it did, also one from before they were standardised.
+func standardOf(r *core.Run, spec model.Spec) (s data.Standard) {
+	was, err := rundir.SavedConfig(r.Job.Asked.Resume)
+	switch {
+	case r.Begin != nil:
+		return r.Job.Asked.Standard
+	case r.Job.Asked.Resume != "" && err == nil:
+		return was.Standard
+	case spec.Standardizes():
+		return data.StandardOf(r.Train.Y, spec.Bias)
+	}
+	return s
 }
 
 // keepTrace makes the trace of the clock part of the settings. A resumed run has it from its snapshot.

@@ -28,9 +28,7 @@ func Weights(r *core.Run) error {
 	if err := r.Do.Tell(core.Weights{}); err != nil {
 		return err
 	}
-	if t := r.Job.Asked.Standard; t.Deviation != 0 {
-		model.ToStandard(t, r.Mem.W[model.LastLayer(r.Trained):])
-	}
+	model.ToStandard(r.Job.Asked.Standard, r.Trained, r.Mem.W)
 	if c, ok := model.CenteredOf(r.Trained); ok && r.Job.Used.MergesCentered() {
 		c.ToMerged(r.Mem.W, r.Train.Mean)
 	}

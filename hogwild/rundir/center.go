@@ -46,8 +46,6 @@ func fromPlain(ps []model.Param, w, mean []float32, merged bool, t data.Standard
 	if ok && merged {
 		c.ToMerged(w, mean)
 	}
-	if t.Deviation != 0 {
-		model.ToStandard(t, w[model.LastLayer(ps):])
-	}
+	model.ToStandard(t, ps, w)
 	return w
 }

@@ -188,8 +188,8 @@ func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	s := &Snapshot{Job: f.Job, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
 	var errs [8]error
 	s.W, errs[0] = f.Weights(params)
-	merged := c.Used.MergesCentered()
-	if exact, ok := f.tensors[tensorExact]; ok && c.Used.Center == f.Job.Used.Center && c.Asked.Standard == f.Job.Asked.Standard {
+	merged, exact := c.Used.MergesCentered(), f.tensors[tensorExact]
+	if exact.Name != "" && c.Used.Center == f.Job.Used.Center && c.Asked.Standard == f.Job.Asked.Standard {
 		s.W, errs[0] = exact.Floats()
 		if errs[0] == nil && len(s.W) == model.Size(trained) {
 			changeForm(trained, s.W, mean, f.form == formMerged, merged)

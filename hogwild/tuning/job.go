@@ -89,8 +89,8 @@ func (j *Job) Sharers() int { return cmp.Or(j.Used.Sharers, j.Asked.OnGPUs()) }
 // OfWorker is how many of them a worker has.
 func (j *Job) OfWorker() int { return max(1, j.Used.InFlight/j.Sharers()) }
 
-// Plain makes of the weights w as the run trains them, which are those of the tensors trained, those of the model that it
-// leaves behind; mean is that of the inputs.
+// Plain makes of the weights w of the tensors trained, as the run trains them, those of the model that it leaves
+// behind; mean is that of the inputs.
 func (j *Job) Plain(trained []model.Param, w, mean []float32) []float32 {
 	return model.ToPlain(trained, w, mean, j.Used.MergesCentered(), j.Asked.Standard)
 }
