@@ -52,7 +52,7 @@ func (s Spec) Start(w []float32, params []Param, labels []float32) {
 	if !s.Loss.values() || !s.Bias || !s.Family().Layered() && s.Family() != Convolutional {
 		return
 	}
-	copy(w[Offsets(params)[lastNamed(params, ".bias")]:], s.Constant(labels))
+	copy(w[Offsets(params)[LastLayer(params)+1]:], s.Constant(labels))
 }
 
 // ScoreConstant is the score on labels of outputs that are the same for every example. With

@@ -25,11 +25,9 @@ func (l Loss) Unit(t data.Standard) float64 {
 }
 
 // LastLayer is which of ps are the weights of the last layer. Behind them its bias may follow.
-func LastLayer(ps []Param) int { return lastNamed(ps, ".weight") }
-
-func lastNamed(ps []Param, suffix string) int {
+func LastLayer(ps []Param) int {
 	i := len(ps) - 1
-	for !strings.HasSuffix(ps[i].Name, suffix) {
+	for !strings.HasSuffix(ps[i].Name, ".weight") {
 		i--
 	}
 	return i

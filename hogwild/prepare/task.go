@@ -105,17 +105,15 @@ func Task(r *core.Run, anyNumber bool) error {
 }
 
 // standardOf is how the run learns values: one that is resumed as it did, also one from before they were standardised.
-func standardOf(r *core.Run, spec model.Spec) (s data.Standard) {
-	was, err := rundir.SavedConfig(r.Job.Asked.Resume)
-	switch {
-	case r.Begin != nil:
-		return r.Job.Asked.Standard
-	case r.Job.Asked.Resume != "" && err == nil:
-		return was.Standard
-	case spec.Standardizes():
-		return data.StandardOf(r.Train.Y, spec.Bias)
+func standardOf(r *core.Run, spec model.Spec) data.Standard {
+	c := &r.Job.Asked
+	if r.Begin != nil || !spec.Standardizes() {
+		return c.Standard
 	}
-	return s
+	if was, err := rundir.SavedConfig(c.Resume); c.Resume != "" && err == nil {
+		return was.Standard
+	}
+	return data.StandardOf(r.Train.Y, spec.Bias)
 }
 
 // keepTrace makes the trace of the clock part of the settings. A resumed run has it from its snapshot.
