@@ -111,9 +111,8 @@ type Set struct {
 	Freq []float32
 
 	standard Standard // in which Readers and Labels have Y
-
-	seg *shm.Segment
-	was os.FileInfo // of the cache of which it is a part; nil in memory
+	seg      *shm.Segment
+	was      os.FileInfo // of the cache of which it is a part; nil in memory
 
 	shared bool // the memory is another set's, which counts it
 }

@@ -39,12 +39,11 @@ func changeForm(ps []model.Param, w, mean []float32, from, to bool) {
 
 // fromPlain is a model as it begins from plain weights, which it may write over: of one that centres s is zero.
 func fromPlain(ps []model.Param, w, mean []float32, merged bool, t data.Standard) []float32 {
-	c, ok := model.CenteredOf(ps)
-	if ok {
+	if c, ok := model.CenteredOf(ps); ok {
 		w = slices.Insert(w, c.S, make([]float32, c.Width)...)
-	}
-	if ok && merged {
-		c.ToMerged(w, mean)
+		if merged {
+			c.ToMerged(w, mean)
+		}
 	}
 	model.ToStandard(t, ps, w)
 	return w
