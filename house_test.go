@@ -37,7 +37,7 @@ var large = map[string]struct {
 	"hogwild/control.Block":      {14, 49, "all that processes share, each word by a method"},
 	"hogwild/cpu.cpu":            {52, 48, "the device of a worker, in whose loop nothing may be looked up"},
 	"hogwild/model.convStage":    {28, 19, "sizes and buffers of a layer"},
-	"hogwild/data.Set":           {37, 52, "embeds what its file says of it"},
+	"hogwild/data.Set":           {38, 54, "embeds what its file says of it"},
 	"hogwild/data.Options":       {22, 28, "how a file is read, asked by each kind of reader"},
 	"hogwild/data.pairs":         {28, 25, "embeds what its file says of it"},
 	"hogwild/data.table":         {40, 50, "a set that is being read"},

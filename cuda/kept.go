@@ -7,6 +7,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
@@ -17,7 +18,9 @@ type kept struct {
 	pipeline pipeline
 	kernels  kernels
 	job      copyJob
-	first    []int64 // of each tensor its first weight; behind them how many there are
+	first    []int64       // of each tensor its first weight; behind them how many there are
+	last     []model.Param // of its last layer
+	standard data.Standard
 	filled   bool
 	buffers  blocks
 }
@@ -41,6 +44,9 @@ func (k *kept) open(c *gpu, s *device.Setup, weights cu.DevicePtr) (err error) {
 	params := s.Plain.Params()
 	for _, at := range model.Offsets(params) {
 		k.first = append(k.first, int64(at))
+	}
+	if k.standard = s.Job.Asked.Standard; k.standard.Deviation != 0 {
+		k.last = params[model.LastLayer(params):]
 	}
 	k.first, k.job.Tensors = append(k.first, plainSize(s)), int64(len(params))
 	var to, mean cu.DevicePtr
@@ -115,6 +121,18 @@ func (k *kept) run(name string, compare, counts bool) (l looked, err error) {
 	k.pipeline.kernel = fn
 	err = k.pipeline.launch(s, grid{}, grid{fn, ctas, address})
 	return l, keep(err, k.pipeline.drain())
+}
+
+// convert changes the last layer of the copy from or to that of standardised values. Kernels know nothing of these.
+func (k *kept) convert(f func(data.Standard, []model.Param, []float32)) error {
+	if k.standard.Deviation == 0 {
+		return nil
+	}
+	w := make([]float32, model.Size(k.last))
+	at := cu.DevicePtr(k.job.To) + cu.DevicePtr(4*(int(k.weights())-len(w)))
+	err := download(w, at)
+	f(k.standard, k.last, w)
+	return keep(err, upload(at, w))
 }
 
 // add adds up the parts of each tensor, in order.

@@ -174,7 +174,8 @@ var keptModels = []struct {
 	{"softmax", "digits:60", true}, {"softmax", "digits:60", false}, {"mlp:13", "digits:60", true},
 	{"mlp:33,9", "digits:60", false}, {"logistic", "synth:dense:50x7", true},
 	{"conv:2@3p2,4", "digits:60", false}, {"factor:7", "synth:lowrank:61x53x400x3", false},
-	{"cut:10", "synth:dblife:0.002", false}, {"logistic", "synth:sparse:60x3001x5", false},
+	{"mlp:13", "synth:linear:50x7", false}, {"cut:10", "synth:dblife:0.002", false},
+	{"logistic", "synth:sparse:60x3001x5", false},
 }
 
 // ownsBoth are the owners of the same weights on a GPU and on cores, and what the two have in common.
@@ -185,7 +186,9 @@ func ownsBoth(t *testing.T, name, path string,
 	ok(t, err)
 	c := configtest.Dense()
 	c.Model, c.Workers, c.GPU, c.Data = name, 1, "0", path
-	if kind, _, _ := strings.Cut(name, ":"); kind == "mlp" || kind == "conv" {
+	if kind, _, _ := strings.Cut(name, ":"); train.Classes == nil && kind == "mlp" {
+		c.Loss, c.Standard = "squared", data.Standard{Deviation: 40}
+	} else if kind == "mlp" || kind == "conv" {
 		c.Loss = "cross-entropy"
 	}
 	job := tuning.AsAsked(c)

@@ -45,7 +45,7 @@ const (
 // the job's addresses.
 func arraysOf(set *data.Set) [arrays][]byte {
 	n := scalesOf(set)
-	return [...][]byte{set.X8, raw(set.X), raw(set.Ptr), raw(set.Idx), raw(set.Val), raw(set.Y), raw(set.M),
+	return [...][]byte{set.X8, raw(set.X), raw(set.Ptr), raw(set.Idx), raw(set.Val), raw(set.Labels(nil)), raw(set.M),
 		raw(set.Freq), raw(spread(set.Mul, 1, n)), raw(spread(set.Add, 0, n))}
 }
 

@@ -326,7 +326,9 @@ func (o *owner) Keep(_ []float32, compare bool) (changed []bool, err error) {
 		if err := fault.Point("gpu.keep"); err != nil {
 			return err
 		}
-		l, err := o.kept.run("survey_keep", compare, false)
+		err := o.kept.convert(model.ToStandard) // it is compared with weights as they are trained
+		l, looks := o.kept.run("survey_keep", compare, false)
+		err = keep(err, looks, o.kept.convert(model.FromStandard))
 		for _, flag := range l.changed {
 			changed = append(changed, flag != 0)
 		}

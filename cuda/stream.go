@@ -67,7 +67,7 @@ func (f source) put(s *stage, j *job, rows []int32) {
 	}
 	j.Rows, j.IDs = at, stageArray(s, rows)
 	set := f.set
-	j.Y = gather(s, set.Y, 1, rows)
+	j.Y = stageArray(s, set.Labels(rows))
 	if set.M != nil {
 		j.M = gather(s, set.M, 1, rows)
 	}

@@ -161,6 +161,9 @@ type Config struct {
 	// Tuned is how sure Tune was of the learning rate, for people; "" = nobody asked it.
 	Tuned string `yaml:"-" json:"tuned,omitempty"`
 
+	// Standard is how a network that predicts values learns them; zero: as they are, as runs of old did
+	Standard data.Standard `yaml:"-" json:"standard,omitzero"`
+
 	// Sample is the number of examples per epoch of the short runs of Tune; 0 = all.
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }

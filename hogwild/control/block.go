@@ -137,7 +137,7 @@ func (w *Block) Claim(rank int, epoch uint64, i int) bool {
 
 // Finish reports a chunk: its loss, and that it is done.
 func (w *Block) Finish(rank int, c plan.Chunk, t plan.ChunkResult) {
-	atomic.StoreUint64(&w.Chunks[2*c.Index+1], math.Float64bits(t.Loss))
+	atomic.StoreUint64(&w.Chunks[2*c.Index+1], math.Float64bits(t.Loss*w.Plan.Unit))
 	w.setChunk(c.Index, uint64(c.Epoch+1), ChunkDone)
 	w.SetRank(rank, RankExamples, w.Rank(rank, RankExamples)+uint64(t.Examples))
 	w.SetRank(rank, RankSteps, w.Rank(rank, RankSteps)+uint64(t.Steps))

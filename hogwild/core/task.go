@@ -69,9 +69,10 @@ func (r *Task) Choose(c *config.Config, cores int) (tuning.Tuning, error) {
 	return t, err
 }
 
-// FirstWeights writes those of a new run.
+// FirstWeights writes those of a new run, of values as the data have them.
 func (r *Task) FirstWeights(m model.Model, w []float32) {
 	m.Init(w, r.Job.Asked.Seed)
+	model.FromStandard(r.Job.Asked.Standard, m.Params(), w)
 	r.Spec.Start(w, m.Params(), r.Train.Y)
 }
 

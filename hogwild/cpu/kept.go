@@ -17,7 +17,7 @@ type kept struct {
 
 // Keep is device.Owner's. It is a copy in memory by all cores: workers wait for it.
 func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) {
-	s := o.s
+	s, job := o.s, o.s.Job // before it changes
 	at := model.Offsets(s.Params)
 	for i, p := range s.Params {
 		if compare && !model.IsCenter(p) {
@@ -26,9 +26,8 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 		}
 	}
 	machine.Parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
-	merged := s.Job.Used.MergesCentered()
 	o.spare = newSpare(len(o.scorers) - s.Job.Asked.Workers)
-	o.kept = kept{w, sync.OnceValue(func() []float32 { return model.ToPlain(s.Params, w, s.Set.Mean, merged) })}
+	o.kept = kept{w, sync.OnceValue(func() []float32 { return job.Plain(s.Params, w, s.Set.Mean) })}
 	return changed, nil
 }
 

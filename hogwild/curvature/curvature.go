@@ -3,9 +3,11 @@ package curvature
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"hogwild/hogwild/core"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 )
@@ -35,9 +37,10 @@ var MeasuredShare = 0.01
 func (a *ability) On(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case *core.Settled:
-		a.newton = tuning.NewNewton(&r.Job.Asked, r.Spec, e.Plain, r.Train, r.Facts)
+		set := r.Train.As(r.Job.Asked.Standard)
+		a.newton = tuning.NewNewton(&r.Job.Asked, r.Spec, e.Plain, set, r.Facts)
 		// which it comes to at the beginning
-		r.Facts.Newton = tuning.Rehearse(&r.Job.Asked, r.Spec, a.newton, r.Train, r.Facts)
+		r.Facts.Newton = tuning.Rehearse(&r.Job.Asked, r.Spec, a.newton, set, r.Facts)
 	case *core.Evaluates:
 		if a.measures(r, e.Epoch) {
 			e.Beside = func() { a.found = a.measure(r) }
@@ -63,6 +66,8 @@ func (a *ability) measures(r *core.Run, e *rundir.EpochResult) bool {
 func (a *ability) measure(r *core.Run) (g float64) {
 	w, err := r.Owner.Kept()
 	if err == nil {
+		w = slices.Clone(w)
+		model.ToStandard(r.Job.Asked.Standard, r.Params, w)
 		err = r.Train.Guard(func() { g = a.newton.Largest(w) })
 	}
 	if err != nil {

@@ -103,6 +103,7 @@ func (r *Reader) Batch(rows []int32) *Batch {
 	for _, i := range rows {
 		b.Y = append(b.Y, s.Y[i])
 	}
+	s.standard.to(b.Y)
 	if s.M != nil {
 		for _, i := range rows {
 			b.M = append(b.M, s.M[i])

@@ -53,12 +53,14 @@
 //	order.go       which rows come when
 //	set.go         a set in shared memory
 //	meta.go        what a set is
+//	standard.go    values as networks learn them
 package data
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/data/text"
@@ -108,8 +110,9 @@ type Set struct {
 	// Freq[j] is the share of rows in which feature j is not zero, never below 1/n.
 	Freq []float32
 
-	seg *shm.Segment
-	was os.FileInfo // of the cache of which it is a part; nil in memory
+	standard Standard // in which Readers and Labels have Y
+	seg      *shm.Segment
+	was      os.FileInfo // of the cache of which it is a part; nil in memory
 
 	shared bool // the memory is another set's, which counts it
 }
@@ -122,6 +125,25 @@ func attached(seg *shm.Segment) (*Set, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// As is the set with its values as a network learns them, from its Readers and Labels.
+func (s *Set) As(t Standard) *Set {
+	own := *s
+	own.standard = t
+	return &own
+}
+
+// Labels are those of rows; nil: of all.
+func (s *Set) Labels(rows []int32) (y []float32) {
+	if rows == nil {
+		y = slices.Clone(s.Y)
+	}
+	for _, i := range rows {
+		y = append(y, s.Y[i])
+	}
+	s.standard.to(y)
+	return y
 }
 
 // File is the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.

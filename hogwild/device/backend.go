@@ -36,7 +36,7 @@ type Setup struct {
 
 // NewSetup is the setup of a job in this process.
 func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) {
-	s := &Setup{Job: c, Set: set, Weights: m.W, Slots: m.Slots,
+	s := &Setup{Job: c, Set: set.As(c.Asked.Standard), Weights: m.W, Slots: m.Slots,
 		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows),
 		Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
 	if set.Grid != c.Asked.Mode.Grid {

@@ -96,7 +96,7 @@ func (a *ability) measure(r *core.Run) error {
 		return core.OnDevice(err)
 	}
 	p := problem{set: r.Train, bias: r.Spec.Bias, l2: c.L2 / 2, cores: min(machine.Cores(), mostCores)}
-	plain := append([]float32(nil), model.ToPlain(r.Trained, m.W, r.Train.Mean, merged)...)
+	plain := append([]float32(nil), r.Job.Plain(r.Trained, m.W, r.Train.Mean)...)
 	before, sgd, err := p.score(plain)
 	if err != nil {
 		return err

@@ -1,6 +1,10 @@
 package model
 
-import "strings"
+import (
+	"strings"
+
+	"hogwild/hogwild/data"
+)
 
 // Centered says where in the weights lies what a first layer keeps that learns on inputs less
 // their means mu: of d inputs and k outputs, d x k numbers V from 0 on, then the bias, then s
@@ -34,16 +38,21 @@ func CenteredOf(ps []Param) (Centered, bool) {
 func IsCenter(p Param) bool { return strings.HasSuffix(p.Name, ".center") }
 
 // ToPlain makes of weights w, whose tensors are ps, those of the plain model: of one that centres V - s mu', the
-// bias k, and no s. Those of a model that does not centre are w itself.
-func ToPlain(ps []Param, w, mean []float32, merged bool) []float32 {
+// bias k, and no s; of one that learns standardised values a last layer with the values as outputs. Those of other
+// models are w itself.
+func ToPlain(ps []Param, w, mean []float32, merged bool, t data.Standard) []float32 {
 	c, ok := CenteredOf(ps)
-	if !ok {
+	if !ok && t.Deviation == 0 {
 		return w
 	}
 	w = append([]float32(nil), w...)
-	if merged {
+	FromStandard(t, ps, w)
+	switch {
+	case !ok:
+		return w
+	case merged:
 		c.ToLocal(w, mean)
-	} else {
+	default:
 		c.ToPlain(w, mean)
 	}
 	return append(w[:c.S], w[c.S+c.Width:]...)

@@ -3,7 +3,6 @@ package model
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // Constant are the outputs that fit labels best when the inputs are ignored: the mean or the
@@ -53,13 +52,7 @@ func (s Spec) Start(w []float32, params []Param, labels []float32) {
 	if !s.Loss.values() || !s.Bias || !s.Family().Layered() && s.Family() != Convolutional {
 		return
 	}
-	last := -1
-	for i, p := range params {
-		if strings.HasSuffix(p.Name, ".bias") {
-			last = i
-		}
-	}
-	copy(w[Offsets(params)[last]:], s.Constant(labels))
+	copy(w[Offsets(params)[LastLayer(params)+1]:], s.Constant(labels))
 }
 
 // ScoreConstant is the score on labels of outputs that are the same for every example. With

@@ -11,6 +11,7 @@ package plan
 import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
 )
 
 // Plan cuts an epoch into chunks. It is a function of the configuration and the
@@ -26,7 +27,8 @@ import (
 // g mod nodes. Otherwise the epoch is cut as that of one node with all workers, of whom
 // those of a node are neighbours.
 type Plan struct {
-	N, Workers, batch int // Workers: of this node
+	N, Workers, batch int     // Workers: of this node
+	Unit              float64 // of losses, in that of the labels
 	Barrier           bool
 	Shares            bool // contiguous: each rank has its own share of the rows
 	seed              uint64
@@ -59,7 +61,7 @@ func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == "contiguous", Grid: c.Mode.Grid,
-		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}}
+		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}, Unit: model.Loss(c.Loss).Unit(c.Standard)}
 	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
 	}

@@ -73,6 +73,7 @@ func Task(r *core.Run, anyNumber bool) error {
 	if err := c.Asked.CheckFamily(spec.Family()); err != nil {
 		return err
 	}
+	c.Asked.Standard = standardOf(r, spec)
 	plain, err := model.New(c.Asked.ModelOptions(), r.Train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
@@ -101,6 +102,18 @@ func Task(r *core.Run, anyNumber bool) error {
 		c.Used.Auto = r.Begin.Auto
 	}
 	return c.Asked.CheckLRMin()
+}
+
+// standardOf is how the run learns values: one that is resumed as it did, also one from before they were standardised.
+func standardOf(r *core.Run, spec model.Spec) data.Standard {
+	c := &r.Job.Asked
+	if r.Begin != nil || !spec.Standardizes() {
+		return c.Standard
+	}
+	if was, err := rundir.SavedConfig(c.Resume); c.Resume != "" && err == nil {
+		return was.Standard
+	}
+	return data.StandardOf(r.Train.Y, spec.Bias)
 }
 
 // keepTrace makes the trace of the clock part of the settings. A resumed run has it from its snapshot.

@@ -28,6 +28,7 @@ func Weights(r *core.Run) error {
 	if err := r.Do.Tell(core.Weights{}); err != nil {
 		return err
 	}
+	model.ToStandard(r.Job.Asked.Standard, r.Trained, r.Mem.W)
 	if c, ok := model.CenteredOf(r.Trained); ok && r.Job.Used.MergesCentered() {
 		c.ToMerged(r.Mem.W, r.Train.Mean)
 	}

@@ -1,6 +1,11 @@
 package rundir
 
-import "hogwild/hogwild/model"
+import (
+	"slices"
+
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/model"
+)
 
 // Centring: SGD on inputs less their means, while zeros stay zeros (model.Centered).
 // All that leaves the run is plain weights and bias, on inputs as they are. Only a snapshot
@@ -32,16 +37,14 @@ func changeForm(ps []model.Param, w, mean []float32, from, to bool) {
 	}
 }
 
-// fromPlain is a model that centres as it begins from plain weights: s is zero.
-func fromPlain(ps []model.Param, plain, mean []float32, merged bool) []float32 {
-	c, ok := model.CenteredOf(ps)
-	if !ok {
-		return plain
+// fromPlain is a model as it begins from plain weights, which it may write over: of one that centres s is zero.
+func fromPlain(ps []model.Param, w, mean []float32, merged bool, t data.Standard) []float32 {
+	if c, ok := model.CenteredOf(ps); ok {
+		w = slices.Insert(w, c.S, make([]float32, c.Width)...)
+		if merged {
+			c.ToMerged(w, mean)
+		}
 	}
-	w := append([]float32(nil), plain[:c.S]...)
-	w = append(append(w, make([]float32, c.Width)...), plain[c.S:]...)
-	if merged {
-		c.ToMerged(w, mean)
-	}
+	model.ToStandard(t, ps, w)
 	return w
 }

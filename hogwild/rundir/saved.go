@@ -182,21 +182,20 @@ func hasPosition(f *Saved, err error) (*Saved, error) {
 }
 
 // Load makes a snapshot of the file, with weights for the run c that trains the tensors
-// trained on inputs of these means. A run that centres goes on exactly where one that did so
-// stopped, if both keep their weights in one form, else from the same function; and from the
-// plain weights of any other.
+// trained on inputs of these means. It goes on exactly where the saved one stopped, if both keep
+// their weights in one form, else from the same function.
 func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float32) (*Snapshot, error) {
 	s := &Snapshot{Job: f.Job, Meta: f.Meta, Pos: *f.Pos, Damaged: f.Damage != nil}
 	var errs [8]error
 	s.W, errs[0] = f.Weights(params)
-	merged := c.Used.MergesCentered()
-	if exact, ok := f.tensors[tensorExact]; ok && c.Used.Center {
+	merged, exact := c.Used.MergesCentered(), f.tensors[tensorExact]
+	if exact.Name != "" && c.Used.Center == f.Job.Used.Center && c.Asked.Standard == f.Job.Asked.Standard {
 		s.W, errs[0] = exact.Floats()
 		if errs[0] == nil && len(s.W) == model.Size(trained) {
 			changeForm(trained, s.W, mean, f.form == formMerged, merged)
 		}
-	} else if c.Used.Center && errs[0] == nil {
-		s.W = fromPlain(trained, s.W, mean, merged)
+	} else if errs[0] == nil {
+		s.W = fromPlain(trained, s.W, mean, merged, c.Asked.Standard)
 	}
 	s.state, errs[1] = f.tensors[tensorState].Floats()
 	s.steps, errs[2] = uint64s(f.tensors[tensorSteps])

@@ -57,7 +57,7 @@ import (
 const (
 	tensorState  = "hogwild.state"  // of the optimizers
 	tensorSteps  = "hogwild.steps"  // taken with each state
-	tensorExact  = "hogwild.exact"  // with centring: the weights as the run trains them
+	tensorExact  = "hogwild.exact"  // the weights as the run trains them, where those are others
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk of all nodes
 	tensorOuter  = "hogwild.outer"  // several nodes: the momentum of the outer step
@@ -222,7 +222,7 @@ func (s *Snapshot) CheckResume(c *tuning.Job, meta data.Meta) error {
 // Plain are the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
 	if s.plain == nil {
-		w := model.ToPlain(trained, s.W, s.Mean, s.Job.Used.MergesCentered())
+		w := s.Job.Plain(trained, s.W, s.Mean)
 		s.plain = func() []float32 { return w }
 	}
 	return s.plain()
@@ -277,6 +277,8 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 		uint64Tensor(tensorSteps, s.steps))
 	if s.Job.Used.Center {
 		meta[metaForm] = formOf(s.Job.Used.MergesCentered())
+	}
+	if s.Job.Used.Center || s.Job.Asked.Standard.Deviation != 0 {
 		tensors = append(tensors, FloatTensor(tensorExact, []int{len(s.W)}, s.W))
 	}
 	if s.Outer != nil {

@@ -140,7 +140,7 @@ func resumes(dir string, center bool) error {
 		panic(err)
 	}
 	defer weights.Seg.Close()
-	block := &control.Block{Plan: plan.Plan{N: 6}, Chunks: make([]uint64, 2)}
+	block := &control.Block{Plan: plan.Plan{N: 6, Unit: 1}, Chunks: make([]uint64, 2)}
 	s.Plain(trained.Params())
 	return s.Restore(weights, block, c.Optimizer)
 }

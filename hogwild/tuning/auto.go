@@ -127,9 +127,7 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 	return chosen
 }
 
-// autoRate is that of outputs of about 1, divided by how large the outputs of a network become: they are products of
-// weights of two or more layers, so that the gradient at one layer grows with the weights of the others. Adaptive
-// steps do not depend on the gradients' size.
+// autoRate is that of outputs of about 1, as those of networks are: see data.Standard.
 func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	switch family := spec.Family(); {
 	case family == model.Text:
@@ -139,12 +137,7 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	case family == model.Words:
 		return skipGramRate
 	}
-	lr := unitRate(c, spec, f, batch)
-	if network := spec.Family() == model.Perceptron ||
-		spec.Family() == model.Convolutional; network && !c.Optimizer.Adaptive() {
-		lr /= max(1, f.Deviation)
-	}
-	return lr
+	return unitRate(c, spec, f, batch)
 }
 
 // unitRate is the longest step that leaves room for steps in flight, and whose noise costs little.

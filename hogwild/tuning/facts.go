@@ -9,8 +9,7 @@ type Facts struct {
 	Shape    []int
 
 	// in how many rows those features of a sparse table occur, on average, that less than one of a hundred has; 0: none
-	Often     float64
-	Deviation float64 // standard, of the targets of a regression; 0 of classes
+	Often float64
 
 	Weights int  // of the model without centring
 	Steps   bool // the model takes its steps on single rows by itself: see model.Stepper

@@ -89,6 +89,12 @@ func (j *Job) Sharers() int { return cmp.Or(j.Used.Sharers, j.Asked.Workers) }
 // OfWorker is how many of them a worker has.
 func (j *Job) OfWorker() int { return max(1, j.Used.InFlight/j.Sharers()) }
 
+// Plain makes of the weights w of the tensors trained, as the run trains them, those of the model that it leaves
+// behind; mean is that of the inputs.
+func (j *Job) Plain(trained []model.Param, w, mean []float32) []float32 {
+	return model.ToPlain(trained, w, mean, j.Used.MergesCentered(), j.Asked.Standard)
+}
+
 // TrainedOptions are the options of the model that the run trains; those of the model that
 // it leaves behind are ModelOptions.
 func (j *Job) TrainedOptions(set *data.Set) model.Options {

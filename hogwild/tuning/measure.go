@@ -49,24 +49,10 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 	return f
 }
 
-// deviation is the standard deviation of y.
-func deviation(y []float32) float64 {
-	var mean, square float64
-	for i, v := range y {
-		d := float64(v) - mean
-		mean += d / float64(i+1)
-		square += d * (float64(v) - mean)
-	}
-	return math.Sqrt(square / float64(max(len(y), 1)))
-}
-
 // FactsOf are the facts that need no measuring.
 func FactsOf(m model.Model, set *data.Set) Facts {
 	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape,
 		Weights: model.Size(m.Params())}
-	if set.Classes == nil {
-		f.Deviation = deviation(set.Y)
-	}
 	if rare := 0; set.Kind == data.Sparse && set.Columns != nil {
 		for _, share := range set.Freq {
 			if share < .01 {

@@ -13,8 +13,8 @@ var partNames = [...]string{
 	persons + "source sourceid src from fromid fromnode fromnodeid node1 follower sender citing head parent row " +
 		"rowid ",
 	" item itemid iid movie movieid film filmid artist artistid book bookid isbn product productid asin parentasin " +
-		"game gameid song songid track trackid anime animeid business businessid article articleid target targetid tgt dst dest " +
-		"destination to toid tonode tonodeid node2 followee receiver cited tail child column columnid ",
+		"game gameid song songid track trackid anime animeid business businessid article articleid target targetid " +
+		"tgt dst dest destination to toid tonode tonodeid node2 followee receiver cited tail child column columnid ",
 	" rating ratings score value weight stars overall bookrating count plays playcount capacity cost prediction ",
 	" timestamp time date datetime ts unixtime unixreviewtime index unnamed0  ",
 }
