@@ -26,9 +26,9 @@ const stableShare = 0.25
 const networkShare = 0.5
 
 // networkCap is how many times the limit of a network may be in flight before its rate is lowered, and to what it is
-// lowered. A rate lowered to the limit itself lost more than one lowered to this in 22 of 24 cases
-// (docs/asynchrony.md).
-const networkCap = 4
+// lowered: up to there a shorter step lost more than late ones in most cases. Up to networkFew steps it is twice as many
+// times, which are the few of networks that learn although their limit is below a step (docs/asynchrony.md).
+const networkCap, networkFew = 8, 4
 
 // capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
 // stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
@@ -69,8 +69,9 @@ const noiseShare = 0.015
 // limits are what a problem allows. The zero value: nothing is known.
 type limits struct {
 	constant float64 // lr lambda C, up to which nothing is lost
-	most     float64 // lr lambda C, beyond which the rate is lowered
+	most     float64 // lr lambda C, beyond which the rate is lowered; of networks see cap
 	merging  float64 // lr lambda M, up to which M local steps of two workers between two merges lose nothing
+	network  bool
 	lambda   float64
 	scale    float64 // of all of them, by momentum
 	noise    float64 // lr^2 (C-1), up to which the noise of late gradients costs nothing; 0: no bound
@@ -95,7 +96,8 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 			constant *= networkShare / stableShare
 		}
 	}
-	out := limits{constant: constant * scale, most: constant * scale, merging: merging, lambda: lambda, scale: scale}
+	out := limits{constant: constant * scale, most: constant * scale, merging: merging, network: network,
+		lambda: lambda, scale: scale}
 	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
 		if network {
 			out.most *= networkCap
@@ -178,16 +180,13 @@ func (l limits) localSteps(lr float64) float64 {
 	return min(l.merging/(l.lambda*lr), 1e12)
 }
 
-// rate is the one that a rate beyond it is lowered to with c steps in flight; 0: not known.
-func (l limits) rate(c float64) float64 {
-	if l.lambda == 0 {
-		return 0
-	}
-	lr := l.most / (l.lambda * c)
+// rate is what lr is lowered to with c steps in flight, if it is lowered; 0: not known.
+func (l limits) rate(lr, c float64) float64 {
+	to := lr * l.cap(lr) / c
 	if l.maxLR > 0 {
-		lr = min(lr, l.maxLR)
+		to = min(to, l.maxLR)
 	}
-	return lr
+	return to
 }
 
 // cap is how many steps in flight a rate is not lowered for; 0: not known.
@@ -195,5 +194,9 @@ func (l limits) cap(lr float64) float64 {
 	if l.lambda == 0 {
 		return 0
 	}
-	return min(l.most/(l.lambda*lr), 1e12)
+	c := l.most / (l.lambda * lr)
+	if l.network {
+		c = max(c, min(2*c, networkFew))
+	}
+	return min(c, 1e12)
 }
