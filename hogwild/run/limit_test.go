@@ -95,17 +95,9 @@ func limitFile(t *testing.T, name string) string {
 	case "white.csv":
 		columns(12)
 		whiteRows(&text, r)
-	case "friedman.csv": // Friedman 1
+	case "friedman.csv":
 		columns(10)
-		for range 2400 {
-			var x [10]float64
-			for k := range x {
-				x[k] = r.Float64()
-				fmt.Fprintf(&text, "%.4f,", x[k])
-			}
-			fmt.Fprintf(&text, "%.4f\n", 10*math.Sin(math.Pi*x[0]*x[1])+20*(x[2]-.5)*(x[2]-.5)+10*x[3]+5*x[4]+
-				r.NormFloat64())
-		}
+		friedmanRows(&text, r)
 	case "correlated.csv":
 		columns(12)
 		weights := make([]float64, 12)
@@ -150,6 +142,19 @@ func limitFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// friedmanRows are of Friedman 1.
+func friedmanRows(text *strings.Builder, r *rand.Rand) {
+	for range 2400 {
+		var x [10]float64
+		for k := range x {
+			x[k] = r.Float64()
+			fmt.Fprintf(text, "%.4f,", x[k])
+		}
+		fmt.Fprintf(text, "%.4f\n", 10*math.Sin(math.Pi*x[0]*x[1])+20*(x[2]-.5)*(x[2]-.5)+10*x[3]+5*x[4]+
+			r.NormFloat64())
+	}
 }
 
 // whiteRows are of five classes by a random network of tanh: hidden layers have all of the curvature.
@@ -273,8 +278,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestDeepNetworkKeepsRate: a network of five hidden layers has a limit below a step at its automatic rate, and learns. Two
-// steps in flight end within 40% of the loss of one; at a rate lowered to four times the limit they lost 126%.
+// TestDeepNetworkKeepsRate: a network of five hidden layers has a limit below a step at its automatic rate, and learns.
+// Two steps in flight end within 40% of the loss of one; at a rate lowered to four times the limit they lost 126%.
 func TestDeepNetworkKeepsRate(t *testing.T) {
 	inFull(t)
 	j := limitJob{"Friedman 1", "friedman.csv", "mlp:16,16,16,16,16", 0, 0, 30, target}

@@ -139,12 +139,12 @@ var decisions = []struct {
 		"62 7.85 0.853 0.1 0.9 1 false"},
 	{"is lowered to eight times that", curved(1), 80, func(c *config.Config) { mlp(c); c.Workers, c.LR = 80, .1 },
 		"80 7.85 0.853 0.0785 0.9 1 true"},
-	{"below a step, four keep the rate", curved(20), 4, func(c *config.Config) { mlp(c); c.Workers, c.LR = 4, .1 },
-		"4 0.393 0.853 0.1 0.9 1 false"},
-	{"and eight are lowered to them", curved(20), 8, func(c *config.Config) { mlp(c); c.Workers, c.LR = 8, .1 },
-		"8 0.393 0.853 0.05 0.9 1 true"},
-	{"far below, to sixteen times", curved(40), 4, func(c *config.Config) { mlp(c); c.Workers, c.LR = 4, .1 },
-		"4 0.196 0.853 0.0785 0.9 1 true"},
+	{"below a step, eight keep the rate", curved(20), 8, func(c *config.Config) { mlp(c); c.Workers, c.LR = 8, .1 },
+		"8 0.393 0.853 0.1 0.9 1 false"},
+	{"and sixteen are lowered to them", curved(20), 16, func(c *config.Config) { mlp(c); c.Workers, c.LR = 16, .1 },
+		"16 0.393 0.853 0.05 0.9 1 true"},
+	{"far below, to 24 times", curved(60), 8, func(c *config.Config) { mlp(c); c.Workers, c.LR = 8, .1 },
+		"8 0.131 0.853 0.0393 0.9 1 true"},
 	{"and not where noise sets it", curved(.1), 64, func(c *config.Config) {
 		mlp(c)
 		c.Workers, c.LR, c.Batch = 64, .05,

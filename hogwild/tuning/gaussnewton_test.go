@@ -83,8 +83,8 @@ func keepsRate(t *testing.T, name string, loss model.Loss, newton, curvature, wi
 	for _, x := range []struct{ steps, lr float64 }{{most * .85, c.LR}, {2 * most, c.LR / 2}} {
 		c.Mode = config.DelayedBy(int(math.Round(x.steps)) - 1)
 		got, err := Choose(&c, model.Spec{Name: name, Loss: loss, Bias: true},
-			Facts{Kind: data.Floats, Rows: 4000, Features: 3, RawLambda: .01, RowNorm: .01, Curvature: 2, Newton: newton},
-			Machine{Cores: 1})
+			Facts{Kind: data.Floats, Rows: 4000, Features: 3, RawLambda: .01, RowNorm: .01, Curvature: 2,
+				Newton: newton}, Machine{Cores: 1})
 		if err != nil || !(math.Abs(got.LR/x.lr-1) < within+.02) {
 			t.Errorf("%s: %v, lr %g with %d steps in flight, want %g", name, err, got.LR, got.InFlight, x.lr)
 		}

@@ -26,9 +26,9 @@ const stableShare = 0.25
 const networkShare = 0.5
 
 // networkCap is how many times the limit of a network may be in flight before its rate is lowered, and to what it is
-// lowered: up to there a shorter step lost more than late ones in most cases. Up to networkFew steps it is twice as many
-// times, which are the few of networks that learn although their limit is below a step (docs/asynchrony.md).
-const networkCap, networkFew = 8, 4
+// lowered: up to there a shorter step lost more than late ones in most cases. As many steps as automatic rates leave
+// room for may be networkFew times the limit: networks learn although theirs is below a step (docs/asynchrony.md).
+const networkCap, networkFew = 8, 24
 
 // capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
 // stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
@@ -78,37 +78,33 @@ type limits struct {
 	maxLR    float64 // of steps of the batch, with none of them late; 0: no bound
 }
 
-// limitsOf are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run.
+// limitsOf are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run. What
+// lr lambda C may come to is the user's own, or follows from the curvature h of the loss.
 func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
-	constant, own := stabilityConstant(c, f.Curvature)
-	if constant <= 0 || t.Lambda <= 0 {
+	own, h, b := config.Positive(c.LRCap), f.Curvature, float64(t.Batch)
+	if t.Lambda <= 0 || c.Optimizer.Adaptive() || own <= 0 && h <= 0 {
 		return limits{}
 	}
 	scale := 1.0
 	if c.Optimizer == config.Momentum {
 		scale = 1 - t.Momentum
 	}
-	merging := constant * scale
-	lambda, network := t.Lambda, f.Newton > 0 && !own
-	if network {
-		lambda = f.Newton / f.Curvature // what the inputs would have, were the model linear
-		if spec.Loss != model.Squared {
-			constant *= networkShare / stableShare
-		}
+	if own > 0 {
+		return limits{constant: own * scale, most: own * scale, merging: own * scale, lambda: t.Lambda, scale: scale}
 	}
-	out := limits{constant: constant * scale, most: constant * scale, merging: merging, network: network,
-		lambda: lambda, scale: scale}
-	if h, b := f.Curvature, float64(t.Batch); h > 0 && !own {
-		if network {
-			out.most *= networkCap
-		} else {
-			out.most *= capShare(spec.Loss) / stableShare
+	bound := math.Pi / 2 / h * scale
+	out := limits{constant: stableShare * bound, most: capShare(spec.Loss) * bound, merging: bound, lambda: t.Lambda,
+		network: f.Newton > 0, scale: scale}
+	if out.network {
+		out.lambda = f.Newton / h // what the inputs would have, were the model linear
+		if spec.Loss != model.Squared {
+			out.constant = networkShare * bound
 		}
-		out.merging /= stableShare
-		out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, t.Lambda*t.Lambda)) * scale * scale
-		if r2 := max(f.RowNorm, t.Lambda); spec.Loss != model.Hinge { // whose gradients do not grow with the error
-			out.maxLR = stepShare(spec) * 2 * b / (h * (r2 + (b-1)*t.Lambda)) * scale
-		}
+		out.most = networkCap * out.constant
+	}
+	out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, t.Lambda*t.Lambda)) * scale * scale
+	if r2 := max(f.RowNorm, t.Lambda); spec.Loss != model.Hinge { // whose gradients do not grow with the error
+		out.maxLR = stepShare(spec) * 2 * b / (h * (r2 + (b-1)*t.Lambda)) * scale
 	}
 	return out
 }
@@ -121,21 +117,6 @@ const rehearsedWeights = 10e6
 // in flight.
 func tooLarge(spec model.Spec, f Facts) bool {
 	return spec.Family() == model.Perceptron && f.Weights > rehearsedWeights
-}
-
-// stabilityConstant is what lr lambda C may come to at a curvature h of the loss, and whether it is
-// the user's own; 0: no bound is known.
-func stabilityConstant(c *config.Config, h float64) (constant float64, own bool) {
-	if c.Optimizer.Adaptive() {
-		return 0, false
-	}
-	if own := config.Positive(c.LRCap); own > 0 {
-		return own, true
-	}
-	if h <= 0 {
-		return 0, false
-	}
-	return stableShare * math.Pi / 2 / h, false
 }
 
 // InFlightAt is how many steps in flight a rate allows a network whose curvature is g, see Newton; 0: not known.
@@ -162,21 +143,13 @@ func (l limits) biasHeld(lr, biasStep float64) float64 {
 	return l.inFlight(lr) * max(1, l.lambda/cmp.Or(biasStep, 1))
 }
 
-// inFlightRate is the rate at which c steps in flight lose nothing; 0: not known.
-func (l limits) inFlightRate(c float64) float64 {
-	if l.lambda == 0 {
-		return 0
-	}
-	return l.constant / (l.lambda * c)
-}
+// inFlightRate is the rate at which c steps in flight lose nothing.
+func (l limits) inFlightRate(c float64) float64 { return l.constant / (l.lambda * c) }
 
-// localSteps are how many steps two workers may take between two merges at a rate; 0: not known.
+// localSteps are how many steps two workers may take between two merges at a rate.
 // The bound itself, not a share of it: steps on a copy are late by half of a period on average,
 // and see all of their worker's own (docs/asynchrony.md has what was measured).
 func (l limits) localSteps(lr float64) float64 {
-	if l.lambda == 0 {
-		return 0
-	}
 	return min(l.merging/(l.lambda*lr), 1e12)
 }
 
@@ -196,7 +169,7 @@ func (l limits) cap(lr float64) float64 {
 	}
 	c := l.most / (l.lambda * lr)
 	if l.network {
-		c = max(c, min(2*c, networkFew))
+		c = max(c, min(c*networkFew/networkCap, roomInFlight))
 	}
 	return min(c, 1e12)
 }
