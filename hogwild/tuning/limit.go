@@ -25,6 +25,9 @@ const stableShare = 0.25
 // the largest curvature, that curvature falls.
 const networkShare = 0.5
 
+// roomInFlight is for how many steps in flight a chosen rate leaves room. Twice the rate learns little faster.
+const roomInFlight = 8
+
 // networkCap is how many times the limit of a network may be in flight before its rate is lowered, and to what it is
 // lowered: up to there a shorter step lost more than late ones in most cases. As many steps as automatic rates leave
 // room for may be networkFew times the limit: networks learn although theirs is below a step (docs/asynchrony.md).
