@@ -95,6 +95,9 @@ func limitFile(t *testing.T, name string) string {
 	case "white.csv":
 		columns(12)
 		whiteRows(&text, r)
+	case "friedman.csv":
+		columns(10)
+		friedmanRows(&text, r)
 	case "correlated.csv":
 		columns(12)
 		weights := make([]float64, 12)
@@ -139,6 +142,19 @@ func limitFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// friedmanRows are of Friedman 1.
+func friedmanRows(text *strings.Builder, r *rand.Rand) {
+	for range 2400 {
+		var x [10]float64
+		for k := range x {
+			x[k] = r.Float64()
+			fmt.Fprintf(text, "%.4f,", x[k])
+		}
+		fmt.Fprintf(text, "%.4f\n", 10*math.Sin(math.Pi*x[0]*x[1])+20*(x[2]-.5)*(x[2]-.5)+10*x[3]+5*x[4]+
+			r.NormFloat64())
+	}
 }
 
 // whiteRows are of five classes by a random network of tanh: hidden layers have all of the curvature.
@@ -259,6 +275,32 @@ func TestLimit(t *testing.T) {
 	t.Logf("training loss against the serial one:\n%s%d of %d worse by more than 3%% at 8 times", table, worse, ran)
 	if 2*worse < ran {
 		t.Errorf("only %d of %d jobs lose more than 3%% at eight times the limit", worse, ran)
+	}
+}
+
+// TestDeepNetworkKeepsRate: a network of five hidden layers has a limit below a step at its automatic rate, and learns.
+// Two steps in flight end within 40% of the loss of one; at a rate lowered to four times the limit they lost 126%.
+func TestDeepNetworkKeepsRate(t *testing.T) {
+	inFull(t)
+	j := limitJob{"Friedman 1", "friedman.csv", "mlp:16,16,16,16,16", 0, 0, 30, target}
+	c := j.config(t)
+	c.LRCap = "auto"
+	var median [2]float64
+	for late := range median {
+		var losses [limitSeeds]float64
+		for seed := range losses {
+			c.Mode, c.Seed, c.Run = config.DelayedBy(late), uint64(seed)+1, t.TempDir()
+			r := train(t, c)
+			losses[seed] = r.TestLoss
+			if r.MaxInFlight > .5 {
+				t.Errorf("a limit of %g steps: the job is too easy", r.MaxInFlight)
+			}
+		}
+		slices.Sort(losses[:])
+		median[late] = losses[limitSeeds/2]
+	}
+	if !(median[1] <= 1.4*median[0]) {
+		t.Errorf("loss %.3g with two steps in flight, %.3g with one", median[1], median[0])
 	}
 }
 

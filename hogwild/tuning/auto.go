@@ -16,9 +16,6 @@ import (
 // They do not depend on the number of workers: a comparison changes only what it is about.
 // bench/rivals/defaults.py has the sets by which the numbers were chosen, docs/defaults.md what they reach.
 
-// roomInFlight is for how many steps in flight a chosen rate leaves room. Twice the rate learns little faster.
-const roomInFlight = 8
-
 // noiseCost bounds the share of the loss that the noise of gradients adds at a chosen rate. A step of rate
 // r = lr h on b examples adds about r tr/(2b), with tr = E|x|^2. Here h is the largest curvature that the
 // loss has anywhere: a model of many classes starts where h is small, and ends between two of them.

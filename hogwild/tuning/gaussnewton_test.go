@@ -3,6 +3,7 @@ package tuning
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -61,6 +62,31 @@ func TestNewton(t *testing.T) {
 		}
 		if again := n.Largest(w); again != got {
 			t.Errorf("%s: again %g, before %g", c.name, again, got)
+		}
+		if strings.HasPrefix(c.name, "mlp") {
+			keepsRate(t, c.name, c.loss, got, want, c.within)
+		}
+	}
+}
+
+// keepsRate: a rate is kept up to eight times as many steps in flight as a quarter of the bound (pi/2)/(lr curvature)
+// allows, half of it of classes, and lowered to what they allow beyond.
+func keepsRate(t *testing.T, name string, loss model.Loss, newton, curvature, within float64) {
+	t.Helper()
+	c := config.Default()
+	c.Model, c.Loss, c.Workers, c.Batch, c.LR = name, string(loss), 1, 64, .1/curvature
+	share := .25
+	if loss != model.Squared {
+		share = .5
+	}
+	most := 8 * share * math.Pi / 2 / .1
+	for _, x := range []struct{ steps, lr float64 }{{most * .85, c.LR}, {2 * most, c.LR / 2}} {
+		c.Mode = config.DelayedBy(int(math.Round(x.steps)) - 1)
+		got, err := Choose(&c, model.Spec{Name: name, Loss: loss, Bias: true},
+			Facts{Kind: data.Floats, Rows: 4000, Features: 3, RawLambda: .01, RowNorm: .01, Curvature: 2,
+				Newton: newton}, Machine{Cores: 1})
+		if err != nil || !(math.Abs(got.LR/x.lr-1) < within+.02) {
+			t.Errorf("%s: %v, lr %g with %d steps in flight, want %g", name, err, got.LR, got.InFlight, x.lr)
 		}
 	}
 }

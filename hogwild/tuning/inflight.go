@@ -142,7 +142,11 @@ func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	case f.Kind == data.Tokens:
 		return 2 * sms
 	}
-	room := limitsOf(c, spec, f, ofOneStep(c, t)).cap(c.LR)
+	limit := limitsOf(c, spec, f, ofOneStep(c, t))
+	room := limit.cap(c.LR)
+	if limit.network {
+		room /= 2 // beyond, late steps cost more epochs than they save time
+	}
 	if room == 0 || tooLarge(spec, f) {
 		return max(1, sms/2)
 	}

@@ -25,10 +25,13 @@ const stableShare = 0.25
 // the largest curvature, that curvature falls.
 const networkShare = 0.5
 
+// roomInFlight is for how many steps in flight a chosen rate leaves room. Twice the rate learns little faster.
+const roomInFlight = 8
+
 // networkCap is how many times the limit of a network may be in flight before its rate is lowered, and to what it is
-// lowered. A rate lowered to the limit itself lost more than one lowered to this in 22 of 24 cases
-// (docs/asynchrony.md).
-const networkCap = 4
+// lowered: up to there a shorter step lost more than late ones in most cases. As many steps as automatic rates leave
+// room for may be networkFew times the limit: networks learn although theirs is below a step (docs/asynchrony.md).
+const networkCap, networkFew = 8, 24
 
 // capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
 // stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
@@ -69,39 +72,36 @@ const noiseShare = 0.015
 // limits are what a problem allows. The zero value: nothing is known.
 type limits struct {
 	constant float64 // lr lambda C, up to which nothing is lost
-	most     float64 // lr lambda C, beyond which the rate is lowered
+	most     float64 // lr lambda C, beyond which the rate is lowered; of networks see cap
 	merging  float64 // lr lambda M, up to which M local steps of two workers between two merges lose nothing
+	network  bool
 	lambda   float64
 	scale    float64 // of all of them, by momentum
 	noise    float64 // lr^2 (C-1), up to which the noise of late gradients costs nothing; 0: no bound
 	maxLR    float64 // of steps of the batch, with none of them late; 0: no bound
 }
 
-// limitsOf are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run.
+// limitsOf are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run. What
+// lr lambda C may come to follows from the curvature h of the loss.
 func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
-	if c.Optimizer.Adaptive() || f.Curvature <= 0 || t.Lambda <= 0 {
+	h, b := f.Curvature, float64(t.Batch)
+	if t.Lambda <= 0 || c.Optimizer.Adaptive() || h <= 0 {
 		return limits{}
 	}
-	constant, scale := stableShare*math.Pi/2/f.Curvature, 1.0
+	scale := 1.0
 	if c.Optimizer == config.Momentum {
 		scale = 1 - t.Momentum
 	}
-	merging := constant * scale
-	lambda, network := t.Lambda, f.Newton > 0
-	if network {
-		lambda = f.Newton / f.Curvature // what the inputs would have, were the model linear
+	bound := math.Pi / 2 / h * scale
+	out := limits{constant: stableShare * bound, most: capShare(spec.Loss) * bound, merging: bound, lambda: t.Lambda,
+		network: f.Newton > 0, scale: scale}
+	if out.network {
+		out.lambda = f.Newton / h // what the inputs would have, were the model linear
 		if spec.Loss != model.Squared {
-			constant *= networkShare / stableShare
+			out.constant = networkShare * bound
 		}
+		out.most = networkCap * out.constant
 	}
-	out := limits{constant: constant * scale, most: constant * scale, merging: merging, lambda: lambda, scale: scale}
-	if network {
-		out.most *= networkCap
-	} else {
-		out.most *= capShare(spec.Loss) / stableShare
-	}
-	h, b := f.Curvature, float64(t.Batch)
-	out.merging /= stableShare
 	out.noise = 2 * noiseShare * b / (h * h * max(f.Squares, t.Lambda*t.Lambda)) * scale * scale
 	if r2 := max(f.RowNorm, t.Lambda); spec.Loss != model.Hinge { // whose gradients do not grow with the error
 		out.maxLR = stepShare(spec) * 2 * b / (h * (r2 + (b-1)*t.Lambda)) * scale
@@ -143,34 +143,23 @@ func (l limits) biasHeld(lr, biasStep float64) float64 {
 	return l.inFlight(lr) * max(1, l.lambda/cmp.Or(biasStep, 1))
 }
 
-// inFlightRate is the rate at which c steps in flight lose nothing; 0: not known.
-func (l limits) inFlightRate(c float64) float64 {
-	if l.lambda == 0 {
-		return 0
-	}
-	return l.constant / (l.lambda * c)
-}
+// inFlightRate is the rate at which c steps in flight lose nothing.
+func (l limits) inFlightRate(c float64) float64 { return l.constant / (l.lambda * c) }
 
-// localSteps are how many steps two workers may take between two merges at a rate; 0: not known.
+// localSteps are how many steps two workers may take between two merges at a rate.
 // The bound itself, not a share of it: steps on a copy are late by half of a period on average,
 // and see all of their worker's own (docs/asynchrony.md has what was measured).
 func (l limits) localSteps(lr float64) float64 {
-	if l.lambda == 0 {
-		return 0
-	}
 	return min(l.merging/(l.lambda*lr), 1e12)
 }
 
-// rate is the one that a rate beyond it is lowered to with c steps in flight; 0: not known.
-func (l limits) rate(c float64) float64 {
-	if l.lambda == 0 {
-		return 0
-	}
-	lr := l.most / (l.lambda * c)
+// rate is what lr is lowered to with c steps in flight, if it is lowered; 0: not known.
+func (l limits) rate(lr, c float64) float64 {
+	to := lr * l.cap(lr) / c
 	if l.maxLR > 0 {
-		lr = min(lr, l.maxLR)
+		to = min(to, l.maxLR)
 	}
-	return lr
+	return to
 }
 
 // cap is how many steps in flight a rate is not lowered for; 0: not known.
@@ -178,5 +167,9 @@ func (l limits) cap(lr float64) float64 {
 	if l.lambda == 0 {
 		return 0
 	}
-	return min(l.most/(l.lambda*lr), 1e12)
+	c := l.most / (l.lambda * lr)
+	if l.network {
+		c = max(c, min(c*networkFew/networkCap, roomInFlight))
+	}
+	return min(c, 1e12)
 }

@@ -70,7 +70,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	}
 	t.Slower, t.FewSteps = slower(c, f, t), fewSteps(c, f, t)
 	if c.LRCap != "off" && t.InFlight > 1 {
-		if lr := limit.rate(float64(t.InFlight)); lr > 0 && lr < c.LR {
+		if lr := limit.rate(c.LR, float64(t.InFlight)); lr > 0 && lr < c.LR {
 			t.LR, t.Capped = lr, true
 		}
 	}
