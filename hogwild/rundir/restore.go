@@ -38,18 +38,15 @@ func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer confi
 	return nil
 }
 
-// restoreDual writes back the dual variables, and of as many ranks as there were then the bounds: early snapshots have
-// none.
+// restoreDual writes back the dual variables, and the bounds of as many ranks as the snapshot has: early ones none.
 func (s *Snapshot) restoreDual(m *control.Weights) error {
 	n := len(m.Dual)
 	if more := len(s.dual) - n; more < 0 || more%control.RankWords != 0 {
 		return config.Usage("resume: the snapshot holds %d dual variables, this run has %d: start a new run",
 			len(s.dual), n)
 	}
-	for i, bits := range s.dual[n:] {
-		if i < len(m.Bounds) {
-			m.Bounds[i] = math.Float64frombits(bits)
-		}
+	for i, bits := range s.dual[n:][:min(len(s.dual)-n, len(m.Bounds))] {
+		m.Bounds[i] = math.Float64frombits(bits)
 	}
 	for i, bits := range s.dual[:n] {
 		a := math.Float64frombits(bits)

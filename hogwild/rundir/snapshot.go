@@ -144,10 +144,8 @@ func (s *Snapshot) captureState(m *control.Weights) {
 	s.state = append(s.state[:0], m.State...)
 	s.steps = append(s.steps[:0], m.Steps...)
 	s.slots, s.chunks, s.dual = s.slots[:0], s.chunks[:0], s.dual[:0]
-	for _, part := range [][]float64{m.Dual, m.Bounds} {
-		for _, a := range part {
-			s.dual = append(s.dual, math.Float64bits(a))
-		}
+	for _, a := range slices.Concat(m.Dual, m.Bounds) {
+		s.dual = append(s.dual, math.Float64bits(a))
 	}
 }
 
