@@ -96,7 +96,7 @@ type Result struct {
 	Stopped string        `json:"stopped,omitempty"`
 	Missed  string        `json:"missed,omitempty"` // the target that it has not reached
 	Error   string        `json:"error,omitempty"`  // why it failed
-	Told    bool          `json:"-"`               // whoever reads the text has just seen what stood above the run
+	Told    bool          `json:"-"`                // whoever reads the text has just seen what stood above the run
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked
