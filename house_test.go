@@ -32,8 +32,8 @@ var large = map[string]struct {
 	why             string
 }{
 	"hogwild/config.Config":      {89, 52, "a setting is a field"},
-	"hogwild/rundir.Result":      {73, 13, "a report: a line of JSON is a field"},
-	"hogwild/rundir.plainResult": {73, 2, "Result without its methods, for JSON"},
+	"hogwild/rundir.Result":      {74, 13, "a report: a line of JSON is a field"},
+	"hogwild/rundir.plainResult": {74, 2, "Result without its methods, for JSON"},
 	"hogwild/control.Block":      {14, 49, "all that processes share, each word by a method"},
 	"hogwild/cpu.cpu":            {52, 48, "the device of a worker, in whose loop nothing may be looked up"},
 	"hogwild/model.convStage":    {28, 19, "sizes and buffers of a layer"},

@@ -211,6 +211,8 @@ func status(err error) int {
 		return 2
 	case errors.Is(err, config.ErrDiverged):
 		return 3
+	case errors.Is(err, config.ErrGap):
+		return 4
 	case errors.Is(err, config.ErrInterrupted):
 		return 130
 	case errors.Is(err, config.ErrTerminated):

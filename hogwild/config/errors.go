@@ -14,6 +14,7 @@ import (
 var (
 	ErrUsage       = errors.New("wrong flag or file")
 	ErrDiverged    = errors.New("training diverged")
+	ErrGap         = errors.New("the duality gap is above the target: train for more epochs, or with a larger l2")
 	ErrInterrupted = errors.New("interrupted")
 	ErrTerminated  = errors.New("terminated")
 	ErrHangup      = errors.New("hung up")

@@ -16,6 +16,7 @@ type Weights struct {
 	Slots      [][]float32      // barrier mode: each rank's replica or gradient, p numbers
 	Optimizers []OptimizerState // one a rank, or one for all
 	Dual       []float64        // with the dual solver: a variable for each row
+	Bounds     []float64        // with the dual solver: what each rank keeps beside them, a line each
 	State      []float32        // of all optimizers, as it lies in memory
 	Steps      []uint64         // taken with each optimizer's state, a line each
 	Ranks      int              // for so many workers there is room; the slices are of those that the run has
@@ -58,6 +59,7 @@ func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 	l.Add("records", shm.U64, ranks, RecordWords)
 	if c.Asked.Solver == config.Dual {
 		l.Add("dual", shm.F64, rows)
+		l.Add("bounds", shm.F64, ranks, RankWords)
 	}
 	if measured(c) {
 		l.Add("measures", shm.U64, ranks, measuresWords)
@@ -85,7 +87,7 @@ func measured(c *tuning.Job) bool { return c.Asked.Program != "" || c.Asked.Mode
 // OpenWeights finds the arrays in a mapped segment.
 func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	m := &Weights{Seg: seg}
-	var errs [5]error
+	var errs [6]error
 	var slots []float32
 	m.W, errs[0] = shm.View[float32](seg, "weights")
 	m.State, errs[1] = shm.View[float32](seg, "state")
@@ -95,6 +97,7 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	}
 	if c.Asked.Solver == config.Dual {
 		m.Dual, errs[4] = shm.View[float64](seg, "dual")
+		m.Bounds, errs[5] = shm.View[float64](seg, "bounds")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err

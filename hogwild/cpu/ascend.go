@@ -21,7 +21,7 @@ func ascend(d *cpu, dual *model.Dual, cs []plan.Chunk) ([]plan.ChunkResult, erro
 	d.length.Epoch = cs[0].Epoch
 	rows, total, taken := d.queue, 0.0, 0
 	for pass := range mostPasses {
-		list := dual.Choose(rows, d.length.Epoch, pass == 0)
+		list := dual.Choose(rows, d.length.Epoch, pass)
 		few, most := 4*d.plan.Workers*len(rows) < d.plan.N, 4*len(list) > 3*len(rows)
 		if pass > 0 && (few || most || taken+len(list) > 2*len(rows)) {
 			break

@@ -180,7 +180,8 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	d.blocks = newBlocks(s, rank)
 	trained := s.Model
 	if c.Asked.Solver == config.Dual {
-		trained = model.NewDual(trained, s.Set, m.Dual, c.Asked.L2, c.Used.Spread)
+		trained = model.NewDual(trained, s.Set, m.Dual, m.Bounds[rank*control.RankWords:], c.Asked.L2,
+			c.Used.Spread)
 	}
 	d.stepBy(trained)
 	d.lead = d.leadOf(s.Plan.Shares)

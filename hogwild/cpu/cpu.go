@@ -234,6 +234,9 @@ func (d *cpu) writeStep(rows []int32, lr float64) {
 	d.own.write(d.halves, d.set, rows[0], d.length, d.coef)
 }
 
+// Strides is true where the model takes the steps by itself.
+func (d *cpu) Strides() bool { return d.step != nil }
+
 // PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
 // a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {

@@ -68,7 +68,8 @@ func (d *cpu) write(rows []int32, lr float64) {
 		d.turns.Await()
 		_ = fault.Point("turn.held")
 	case d.locks != nil:
-		d.lock(rows)
+		d.markLocks(rows)
+		d.locks.acquire()
 		_ = fault.Point("lock.held")
 	}
 	if d.local == nil {
@@ -92,13 +93,7 @@ func (d *cpu) drop() {
 	}
 }
 
-// lock takes the locks of the update at hand.
-func (d *cpu) lock(rows []int32) {
-	d.markLocks(rows)
-	d.locks.acquire()
-}
-
-// markLocks marks them.
+// markLocks marks the locks of the update at hand.
 func (d *cpu) markLocks(rows []int32) {
 	l := d.locks
 	if len(l.m.Locks) == control.LockLine {

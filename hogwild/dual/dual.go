@@ -6,7 +6,6 @@ package dual
 import (
 	"math"
 	"sync"
-	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
@@ -19,14 +18,11 @@ import (
 func New() core.Ability { return &ability{} }
 
 type ability struct {
-	known []float64   // the dual variables of the sum
-	sum   []float64   // of them times their rows over all rows
-	part  [][]float64 // of what has changed, for each core
-	w     []float32   // the sum, as weights
+	sum   []float64   // of the dual variables times their rows
+	part  [][]float64 // of it, for each core
+	w     []float32   // the weights that are measured
 	found figures
-	fresh bool    // they are of the last epoch
-	cost  float64 // of a measurement, in seconds
-	at    float64 // seconds of training at the last one
+	fresh bool // they are of the last epoch
 }
 
 // figures are those of an epoch.
@@ -52,15 +48,15 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 			return config.Usage("solver dual with model %s, loss %s: it trains linear models by the hinge, "+
 				"squared-hinge and logistic losses; use model hinge, squared-hinge or logistic", c.Model, c.Loss)
 		}
-	case core.Completes:
-		a.fresh = a.known == nil || e.Last || r.Position.Seconds-a.at >= share*a.cost
-		if !a.fresh {
-			return nil
+	case core.Resumes:
+		if e.At != nil && len(e.At.History) > 0 {
+			a.found.loss = e.At.History[len(e.At.History)-1].TrainLoss
 		}
-		began := time.Now()
-		err := a.measure(r)
-		a.cost, a.at = time.Since(began).Seconds(), r.Position.Seconds
-		return err
+	case core.Completes:
+		due := r.Position.Epoch == 1 || r.Position.Epoch%every == 0
+		if a.fresh = due || e.Last; a.fresh {
+			return a.measure(r, due)
+		}
 	case *core.Evaluates:
 		f := &a.found
 		if e.Epoch.TrainLoss = f.loss; !a.fresh {
@@ -72,9 +68,12 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 	return nil
 }
 
-// share bounds the time of measurements: after so many times as much training comes the next one. The first and the
-// last epoch have one.
-const share = 9
+// every is how many epochs lie between two measurements, each of which takes about as long as an epoch. The first and
+// the last epoch have one, too. Time has no part in it: one worker's run has the same bits each time.
+const every = 10
+
+// rounding is a drift that is no more than what float32 rounds.
+const rounding = 1e-4
 
 // checkData refuses data without two classes and sparse rows.
 func checkData(s *data.Set) error {
@@ -91,35 +90,43 @@ func checkData(s *data.Set) error {
 	return nil
 }
 
-// measure takes the exact sum for the weights while no worker trains.
-func (a *ability) measure(r *core.Run) error {
+// measure takes the exact sum for the weights while no worker trains. Where no measurement is due, since only this run
+// ends here, it leaves weights that are near enough: one that resumes it has the bits of a longer one.
+func (a *ability) measure(r *core.Run, due bool) error {
 	m, c := r.Mem, r.Job.Asked
-	if a.known == nil {
-		a.known, a.sum = make([]float64, len(m.Dual)), make([]float64, len(m.W))
-		a.part, a.w = make([][]float64, machine.Cores()), make([]float32, len(m.W))
+	if a.sum == nil {
+		a.sum, a.w = make([]float64, len(m.W)), make([]float32, len(m.W))
+		a.part = make([][]float64, machine.Cores())
 	}
 	value := a.add(r.Train, m.Dual, r.Spec, 1/(c.L2*float64(len(m.Dual))))
-	var apart, square float64
+	var apart, square, norm2 float64
 	for j, v := range a.sum {
 		apart += (v - float64(m.W[j])) * (v - float64(m.W[j]))
 		square += v * v
-		a.w[j] = float32(v)
 	}
-	copy(m.W, a.w)
+	f := &a.found
+	f.drift = math.Sqrt(apart / max(square, math.SmallestNonzeroFloat64))
+	if due || !(f.drift < rounding) {
+		for j, v := range a.sum {
+			m.W[j] = float32(v)
+		}
+	}
+	copy(a.w, m.W)
+	for _, v := range a.w {
+		norm2 += float64(v) * float64(v)
+	}
 	r.Owner.Await()
 	s, err := r.Owner.Score(a.w, r.Train)
 	if err != nil {
 		return core.OnDevice(err)
 	}
 	n := float64(s.N)
-	f := &a.found
-	f.loss, f.objective = s.Loss/n, s.Loss/n+c.L2/2*square
+	f.loss, f.objective = s.Loss/n, s.Loss/n+c.L2/2*norm2
 	f.gap = max(0, f.objective-(value/n-c.L2/2*square))
-	f.drift = math.Sqrt(apart / max(square, math.SmallestNonzeroFloat64))
 	return nil
 }
 
-// add brings the sum up to the dual variables, and returns the dual objective's sum over the rows.
+// add forms the sum, and returns the dual objective's sum over the rows.
 func (a *ability) add(set *data.Set, now []float64, spec model.Spec, c float64) (value float64) {
 	var busy sync.WaitGroup
 	values := make([]float64, len(a.part))
@@ -132,14 +139,14 @@ func (a *ability) add(set *data.Set, now []float64, spec model.Spec, c float64) 
 			for i := from; i < to; i++ {
 				v := math.Abs(now[i])
 				values[k] += dualValue(spec.Loss, v/c)
-				if d := v - a.known[i]; d != 0 {
-					a.known[i] = v
-					addRow(a.part[k], set, i, d*float64(2*set.Y[i]-1), spec.Bias)
+				if v != 0 {
+					addRow(a.part[k], set, i, v*float64(2*set.Y[i]-1), spec.Bias)
 				}
 			}
 		})
 	}
 	busy.Wait()
+	clear(a.sum)
 	for k, part := range a.part {
 		for j, v := range part {
 			a.sum[j] += v

@@ -27,26 +27,32 @@ type Dual struct {
 	spread float64
 
 	epoch         int
-	factor, shift uint64 // of the permutation of the rows: see row
-	draw          *rand.Rand
-	top, bottom   float64 // a row at a bound is skipped if its gradient lies beyond them: see clipped
-	extremes
+	factor, shift uint64   // of the permutation of the rows: see row
+	source        rand.PCG // of the order of rows in hand
+	bounds
+	kept   []float64 // the bounds in shared memory, which snapshots have: a resumed run skips the same rows
 	active []int32
 }
 
-// extremes are those of the gradients of this epoch.
-type extremes struct {
-	highest, lowest float64
-	seen            int // of so many rows
+// bounds are by what rows are skipped in an epoch, and what they will be in the next one.
+type bounds struct {
+	top, bottom     float64 // a row at a bound is skipped if its gradient lies beyond them: see clipped
+	highest, lowest float64 // gradients of this epoch
+	seen            float64 // of so many rows
+	of              float64 // the epoch, from 1; 0: none yet
 }
+
+// keep keeps the bounds.
+func (d *Dual) keep() { copy(d.kept, []float64{d.top, d.bottom, d.highest, d.lowest, d.seen, d.of}) }
 
 // HasDual reports whether the solver knows the dual of a loss.
 func (l Loss) HasDual() bool { return l == Hinge || l == SquaredHinge || l == Logistic }
 
-// NewDual is m, a linear model, with steps on the dual variables a of the rows of a set.
-func NewDual(m Model, set *data.Set, a []float64, l2, spread float64) *Dual {
+// NewDual is m, a linear model, with steps on the dual variables a of the rows of a set. Its bounds are kept in kept.
+func NewDual(m Model, set *data.Set, a, kept []float64, l2, spread float64) *Dual {
 	d := &Dual{mlp: m.(*mlp), a: a, c: 1 / (l2 * float64(len(a))), spread: max(1, spread), epoch: -1,
-		square: make([]float32, len(a)), active: make([]int32, 0, 128)}
+		square: make([]float32, len(a)), active: make([]int32, 0, 128), kept: kept,
+		bounds: bounds{kept[0], kept[1], kept[2], kept[3], kept[4], kept[5]}}
 	d.z = vec.Linear{Loss: vec.LinearSquared, Ptr: set.Ptr, Idx: set.Idx, Val: set.Val, Y: make([]float32, len(a))}
 	if d.stages[0].bias >= 0 {
 		d.z.BiasStep = 1
@@ -67,14 +73,19 @@ func SuitsDual(m Model, set *data.Set) bool {
 // Suits is true: see SuitsDual.
 func (d *Dual) Suits(*data.Set) (steps, copied bool) { return true, true }
 
-// Choose lists those of the rows that take their turn in another order, for Steps: first, all that are not skipped.
-func (d *Dual) Choose(rows []int32, epoch int, first bool) []int32 {
+// Choose lists those of the rows that take their turn in another order, for Steps: in pass 0, all that are not skipped.
+// The order depends on the first row, so that a resumed run has the same.
+func (d *Dual) Choose(rows []int32, epoch, pass int) []int32 {
 	d.begin(epoch)
 	d.active = d.active[:0]
-	all := first && epoch%revisit == 0
-	if first {
-		d.seen += len(rows)
+	all := pass == 0 && epoch%revisit == 0
+	if pass == 0 {
+		d.seen += float64(len(rows))
 	}
+	if len(rows) > 0 {
+		d.source.Seed(uint64(epoch)<<32|uint64(rows[0]), uint64(pass))
+	}
+	draw := rand.New(&d.source)
 	for _, i := range rows {
 		// The order ends with the same rows in each epoch. Always trained last, on the copy of one, they do not settle.
 		if i += int32(d.shift); i < 0 || int(i) >= len(d.a) {
@@ -85,7 +96,7 @@ func (d *Dual) Choose(rows []int32, epoch int, first bool) []int32 {
 		}
 	}
 	for k := len(d.active) - 1; k > 0; k-- {
-		at := d.draw.IntN(k + 1)
+		at := draw.IntN(k + 1)
 		d.active[k], d.active[at] = d.active[at], d.active[k]
 	}
 	return d.active
@@ -94,6 +105,7 @@ func (d *Dual) Choose(rows []int32, epoch int, first bool) []int32 {
 // Steps takes the steps of the rows.
 func (d *Dual) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 	d.begin(s.Epoch)
+	defer d.keep()
 	var total float64
 	matrix, bias := d.stages[0].matrix(w), d.biasIn(w, s)
 	for k, i := range rows {
@@ -140,6 +152,7 @@ func dot(w []float32, idx []uint32, val []float32) float32 {
 func (d *Dual) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
 	_ *vec.Guard) (done int, loss, p float64) {
 	d.begin(s.Epoch)
+	defer d.keep()
 	i := d.row(rows[0])
 	d.seen++
 	if coef[0] = 0; d.epoch%revisit != 0 && math.Signbit(d.a[i]) {
@@ -183,7 +196,18 @@ func (d *Dual) begin(epoch int) {
 	if epoch == d.epoch {
 		return
 	}
-	if few := d.seen < len(d.a)/16; !few || d.epoch < 0 { // few say little of what the others' gradients are
+	d.epoch = epoch
+	n := uint64(len(d.a))
+	draw := rand.New(rand.NewPCG(uint64(epoch), n))
+	d.shift, d.factor = draw.Uint64N(n), 1+draw.Uint64N(n)
+	for gcd(d.factor, n) > 1 {
+		d.factor = 1 + draw.Uint64N(n)
+	}
+	now := float64(epoch + 1)
+	if d.of == now { // within the epoch
+		return
+	}
+	if few := d.seen < float64(n/16); !few || d.of == 0 { // few say little of what the others' gradients are
 		d.top, d.bottom = math.Inf(1), math.Inf(-1)
 		if d.seen > 0 && d.highest > 0 {
 			d.top = d.highest
@@ -193,13 +217,7 @@ func (d *Dual) begin(epoch int) {
 		}
 		d.seen, d.highest, d.lowest = 0, math.Inf(-1), math.Inf(1)
 	}
-	d.epoch = epoch
-	n := uint64(len(d.a))
-	d.draw = rand.New(rand.NewPCG(uint64(epoch), n))
-	d.shift, d.factor = d.draw.Uint64N(n), 1+d.draw.Uint64N(n)
-	for gcd(d.factor, n) > 1 {
-		d.factor = 1 + d.draw.Uint64N(n)
-	}
+	d.of = now
 }
 
 // gcd is the greatest common divisor.

@@ -12,7 +12,7 @@ func TestDualSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 2000 {
 		c, q, z := math.Exp(r.NormFloat64()), math.Exp(2*r.NormFloat64()), 2*r.NormFloat64()
-		d := Dual{c: c, top: math.Inf(1), bottom: math.Inf(-1)}
+		d := Dual{c: c, bounds: bounds{top: math.Inf(1), bottom: math.Inf(-1)}}
 		for _, a := range []float64{0, c, c * r.Float64()} {
 			best := func(high float64, slope func(b float64) float64) float64 {
 				low := 0.0

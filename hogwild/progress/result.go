@@ -50,6 +50,9 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	if last := r.Last; last != nil && c.Sample == 0 && r.Ended == nil {
 		res.Warning = r.Judge.Warning(c, res.History, last, r.OwnRate())
 	}
+	if r.Ended == nil && !strings.HasPrefix(r.Why, "target") {
+		res.Missed = missed(c, res.History)
+	}
 	res.Instruments = r.Instruments()
 	res.PerWorker, res.Scales, res.Unused = workerStatus(r), r.Position.Scales, r.Position.Unused
 	res.Shares = shares(r, res.PerWorker)
@@ -61,6 +64,26 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	if r.Options.Timing {
 		res.Timing = a.timing(r)
 	}
+}
+
+// missed says which target a run has not reached.
+func missed(c *config.Config, history []rundir.EpochResult) string {
+	gap, s := math.NaN(), rundir.Scores{Loss: math.NaN()}
+	for i := range history {
+		s = history[i].Judged()
+		if g, ok := history[i].TrainMetrics["relative_gap"]; ok {
+			gap = g
+		}
+	}
+	switch {
+	case c.TargetGap > 0:
+		return fmt.Sprintf("target gap %g: the last one measured is %.2g", c.TargetGap, gap)
+	case c.TargetLoss > 0:
+		return fmt.Sprintf("target loss %g: the %s loss is %.4g", c.TargetLoss, s.Set, s.Loss)
+	case c.TargetAccuracy > 0 && s.Accuracy != nil:
+		return fmt.Sprintf("target accuracy %g: the %s accuracy is %.4g", c.TargetAccuracy, s.Set, *s.Accuracy)
+	}
+	return ""
 }
 
 // rows is what was read for the sets.

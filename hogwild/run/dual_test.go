@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -172,6 +173,35 @@ func TestDualResumes(t *testing.T) {
 	}
 	c.Epochs, c.L2 = 12, 2*c.L2
 	refused(t, c, c.Run, "l2")
+}
+
+// TestDualRepeats: one worker's runs have the same bits, whether they are left alone, are cut, or were to end sooner.
+func TestDualRepeats(t *testing.T) {
+	for _, loss := range []string{"hinge", "squared-hinge", "logistic"} {
+		c := dualConfig(t, 20000, loss)
+		c.Epochs = 27
+		alone := train(t, c).Run
+		for range 2 {
+			sameEnd(t, alone, train(t, withRun(c, t.TempDir())).Run)
+		}
+		short := withRun(c, t.TempDir())
+		short.Epochs = 13 // at which no measurement is due
+		train(t, short)
+		short = resumed(short)
+		short.Epochs = c.Epochs
+		sameEnd(t, alone, train(t, short).Run)
+		cut := withRun(c, t.TempDir())
+		for _, epoch := range []uint64{4, 15} {
+			r := start(t, cut)
+			r.reach(epoch, 5000)
+			r.stop()
+			if _, err := r.wait(); !errors.Is(err, config.ErrInterrupted) {
+				t.Fatal(err)
+			}
+			cut = resumed(cut)
+		}
+		sameEnd(t, alone, train(t, cut).Run)
+	}
 }
 
 // TestDualSurvivesKills: what a killed worker had not merged is drift, of which the next measurement frees the weights.

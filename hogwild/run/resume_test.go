@@ -89,6 +89,46 @@ func TestResumeIsExact(t *testing.T) {
 	}
 }
 
+// TestResumeOfShortSteps: a model that takes many steps at once ends with the same bits wherever a run of it was cut,
+// also while its rate falls.
+func TestResumeOfShortSteps(t *testing.T) {
+	words, pairs := wordRun(t, 5000), config.Default()
+	text, lines := pairs, &strings.Builder{}
+	for i := range 15000 {
+		fmt.Fprintf(lines, "__label__%d w%d w%d\n", i%3, i%7, i%97)
+	}
+	text.Model, text.Data = "text:10", filepath.Join(t.TempDir(), "text.txt")
+	if err := os.WriteFile(text.Data, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pairs.Data, pairs.Model = "synth:lowrank:1000x800x200003x4", "factor:4"
+	for name, c := range map[string]config.Config{"word2vec:10": words, "word2vec:10 --cbow": words,
+		"word2vec:10 --share-negatives": words, "text:10": text, "factor:4": pairs, "factor:4 atomic": pairs,
+		"factor:4 sync": pairs} {
+		for _, schedule := range []string{"linear", "cosine"} {
+			t.Run(name+" "+schedule, func(t *testing.T) {
+				c.Model, _, _ = strings.Cut(name, " ")
+				c.CBOW, c.ShareNegatives = strings.Contains(name, "cbow"), strings.Contains(name, "share")
+				c.Schedule, c.Workers, c.Epochs, c.SaveEvery, c.Run = schedule, 1, 4, "0", t.TempDir()
+				if strings.HasSuffix(name, "c") {
+					c.Mode = config.MustMode(name[len("factor:4 "):])
+				}
+				whole := train(t, c)
+				for epoch := range uint64(2) {
+					parts := withRun(c, t.TempDir())
+					r := start(t, parts)
+					r.reach(epoch+1, 5000)
+					r.stop()
+					if _, err := r.wait(); !errors.Is(err, config.ErrInterrupted) {
+						t.Fatal(err)
+					}
+					sameEnd(t, whole.Run, train(t, resumed(parts)).Run)
+				}
+			})
+		}
+	}
+}
+
 // TestResumeKeepsTheBatch: what a run chose for itself does not change where it goes on, although
 // with these settings another run would choose another batch.
 func TestResumeKeepsTheBatch(t *testing.T) {

@@ -94,8 +94,9 @@ type Result struct {
 	Notes []string `json:"notes,omitempty"` // what was done to the data, and what the device has to say
 	// why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy, stop after
 	Stopped string        `json:"stopped,omitempty"`
-	Error   string        `json:"error,omitempty"` // why it failed
-	Told    bool          `json:"-"`               // whoever reads the text has just seen what stood above the run
+	Missed  string        `json:"missed,omitempty"` // the target that it has not reached
+	Error   string        `json:"error,omitempty"`  // why it failed
+	Told    bool          `json:"-"`                // whoever reads the text has just seen what stood above the run
 	History []EpochResult `json:"-"`
 	Events  []string      `json:"-"` // what happened to workers, a line each
 	Timing  []string      `json:"-"` // where the time went, if it was asked

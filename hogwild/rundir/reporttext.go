@@ -85,6 +85,7 @@ func (r Result) WriteText(w io.Writer) error {
 	list("notes", r.Notes)
 	list("timing", r.Timing)
 	known("warning", r.Warning)
+	known("missed", r.Missed)
 	if r.Stopped != "" {
 		row("stopped", "early: %s", r.Stopped)
 	}

@@ -38,13 +38,17 @@ func (s *Snapshot) Restore(m *control.Weights, w *control.Block, optimizer confi
 	return nil
 }
 
-// restoreDual writes back the dual variables.
+// restoreDual writes back the dual variables, and the bounds of as many ranks as the snapshot has: early ones none.
 func (s *Snapshot) restoreDual(m *control.Weights) error {
-	if len(s.dual) != len(m.Dual) {
+	n := len(m.Dual)
+	if more := len(s.dual) - n; more < 0 || more%control.RankWords != 0 {
 		return config.Usage("resume: the snapshot holds %d dual variables, this run has %d: start a new run",
-			len(s.dual), len(m.Dual))
+			len(s.dual), n)
 	}
-	for i, bits := range s.dual {
+	for i, bits := range s.dual[n:][:min(len(s.dual)-n, len(m.Bounds))] {
+		m.Bounds[i] = math.Float64frombits(bits)
+	}
+	for i, bits := range s.dual[:n] {
 		a := math.Float64frombits(bits)
 		if a-a != 0 {
 			return config.Usage("resume: dual variable %d of the snapshot is %v: start a new run", i, a)

@@ -61,7 +61,7 @@ const (
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk of all nodes
 	tensorOuter  = "hogwild.outer"  // several nodes: the momentum of the outer step
-	tensorDual   = "hogwild.dual"   // the bits of the dual variables of all rows
+	tensorDual   = "hogwild.dual"   // the bits of the dual variables of all rows, and of what workers keep beside them
 	tensorWords  = "hogwild.words"  // of a text: the vocabulary, as WordsFile has it
 	tensorBest   = "hogwild.best"   // with a validation set: the plain weights of the best epoch, see Best
 )
@@ -111,7 +111,7 @@ type Snapshot struct {
 	Best   []float32 // plain, of the best epoch of Pos.History; nil: there is none yet
 	state  []float32
 	steps  []uint64
-	dual   []uint64         // bits of the dual variables
+	dual   []uint64         // bits of the dual variables, and of the bounds
 	plain  func() []float32 // W as a plain model has it, which is made once; nil: nobody has asked for it
 	shared []Tensor         // the same as tensors, for both files
 	slots  []float32        // nil unless needed
@@ -145,7 +145,7 @@ func (s *Snapshot) captureState(m *control.Weights) {
 	s.state = append(s.state[:0], m.State...)
 	s.steps = append(s.steps[:0], m.Steps...)
 	s.slots, s.chunks, s.dual = s.slots[:0], s.chunks[:0], s.dual[:0]
-	for _, a := range m.Dual {
+	for _, a := range slices.Concat(m.Dual, m.Bounds) {
 		s.dual = append(s.dual, math.Float64bits(a))
 	}
 }

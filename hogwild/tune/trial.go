@@ -17,6 +17,9 @@ import (
 // tuneAlike is by what share losses differ that may be alike: beyond it they are not, however uncertain they are.
 const tuneAlike = 0.02
 
+// nearly is how much of the rate that a trial finds stable may be chosen: the run, which has other rows, finds another.
+const nearly = 0.9
+
 // Trial is one of the runs.
 type Trial struct {
 	LR, Momentum float64
@@ -55,6 +58,10 @@ func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
 	if err == nil && t.held != nil {
 		tr.Loss, tr.blocks, err = t.held.losses(one.Run)
 	}
+	loss := "diverged"
+	if most := nearly * result.MaxLR; most > 0 && lr > most && err == nil {
+		tr.Loss, loss = math.NaN(), fmt.Sprintf("beyond %.2g, where single steps may diverge", most)
+	}
 	if errors.Is(err, config.ErrDiverged) || math.IsNaN(tr.Loss) {
 		tr.Loss, tr.blocks, err = math.Inf(1), nil, nil
 	}
@@ -62,7 +69,7 @@ func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
 		return err
 	}
 	t.trials = append(t.trials, tr)
-	width, loss := 12, "diverged"
+	width := 12
 	if one.Optimizer == config.Momentum {
 		width = 26
 	}
@@ -164,7 +171,7 @@ func (t *tuner) choice() (chosen Trial, how string) {
 	loss := human.Loss(meanLoss(own))
 	switch {
 	case next == nil:
-		return chosen, fmt.Sprintf(": loss %s on %s; all other rates diverged", loss, on)
+		return chosen, fmt.Sprintf(": loss %s on %s; no other rate is known to be stable", loss, on)
 	case math.Abs(least) <= 2*sigma:
 		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(next[0]),
 			loss, human.Loss(meanLoss(next)), sigma, on)

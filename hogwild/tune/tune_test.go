@@ -297,6 +297,30 @@ func TestTuneByHeldOutRows(t *testing.T) {
 	}
 }
 
+// TestTuneIsStable: where some inputs lie far from all, single steps are stable at the rate chosen, whichever trials of
+// longer ones have trained.
+func TestTuneIsStable(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	text := bytes.NewBufferString("a,b,c,y\n")
+	for range 1200 {
+		x := [3]float64{}
+		for j := range x {
+			x[j] = r.NormFloat64() / (0.02 + math.Abs(r.NormFloat64()))
+		}
+		fmt.Fprintf(text, "%g,%g,%g,%g\n", x[0], x[1], x[2], x[0]/100+math.Abs(x[1])/100+r.NormFloat64()/10)
+	}
+	c := config.Default()
+	c.Data, c.Target, c.Model, c.Workers, c.Epochs = filepath.Join(t.TempDir(), "t.csv"), "y", "mlp:8", 2, 5
+	c.Validation = config.NoValidation
+	if err := os.WriteFile(c.Data, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	best, _, said := tuned(t, c)
+	if got := mustTrain(t, best); !(got.MaxLR > 0 && got.LRUsed <= got.MaxLR) {
+		t.Errorf("lr %g is chosen, and single steps are stable up to %g:\n%s", got.LRUsed, got.MaxLR, said)
+	}
+}
+
 // TestChoice: of rates that cannot be told apart the smallest is taken, and the line says so.
 func TestChoice(t *testing.T) {
 	blocks := func(lr, loss, spread float64, seed uint64) Trial { // eight blocks, half of them spread above the loss
@@ -335,7 +359,7 @@ func TestChoice(t *testing.T) {
 		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1),
 			blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2,
 			"(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
-		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "all other rates diverged"},
+		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "no other rate is known to be stable"},
 	} {
 		c := configtest.Dense()
 		tr := &tuner{data: &run.Lender{}, held: &heldRows{rows: make([]int32, 2)}, short: c, long: c, trials: x.trials}

@@ -33,24 +33,30 @@ func New(rank int, block *control.Block, d device.Device) *Worker {
 // errLeft ends a worker that the run no longer needs.
 var errLeft = errors.New("there are fewer workers now")
 
-// train gives chunks to the device. A worker's first step is timed.
+// train gives chunks to the device. A worker's first step is timed, unless it is short.
 func (w *Worker) train(cs []plan.Chunk) error {
 	defer w.block.Spent(w.rank, control.RankTrained, control.Monotonic())
 	if err := fault.Point("chunk.taken"); err != nil {
 		return err
 	}
 	if w.block.Rank(w.rank, control.RankFirst) == 0 && cs[0].Count > 0 {
-		step, rest := cs[0].Split(1)
-		ys, err := device.Complete(w.device, []plan.Chunk{step})
-		if err != nil {
-			return err
+		if s, ok := w.device.(strider); !ok || !s.Strides() {
+			step, rest := cs[0].Split(1)
+			ys, err := device.Complete(w.device, []plan.Chunk{step})
+			if err != nil {
+				return err
+			}
+			w.begun, cs[0] = ys[0], rest
 		}
 		w.block.SetRank(w.rank, control.RankFirst, control.Monotonic())
-		w.begun, cs[0] = ys[0], rest
 	}
 	w.queued = append(w.queued, cs...)
 	return w.report(w.device.Train(cs))
 }
+
+// strider is a device that may take many short steps at once. The rate of a step, or its row, then depends on where its
+// chunk begins: were the first one taken alone, a resumed run would have other bits than one left alone.
+type strider interface{ Strides() bool }
 
 // settle waits for what the device still has: before this worker waits for anybody.
 func (w *Worker) settle() error {
