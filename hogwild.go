@@ -198,7 +198,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers
 //	Told bool                                        set by the command line
 //	Stopped, Error string                            why it ended early
-//	Missed         string                            the target that it has not reached
+//	Missed string                                    the target that it has not reached
 //	History []Epoch                                  each epoch
 type Result = rundir.Result
 
