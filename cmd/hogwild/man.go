@@ -41,8 +41,8 @@ func manCommand() *cli.Command {
 const manEnd = `Each flag of a command has an environment variable, e.g. HOGWILD_LR for --lr; --data has none.
 HOGWILD_CPU chooses the CPU loops: avx512, avx2, neon or go.
 
-Exit status: 0 done; 1 failed; 2 a wrong flag, file or setting; 3 training diverged; 130,
-143 and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved.
+Exit status: 0 done; 1 failed; 2 a wrong flag, file or setting; 3 training diverged; 4 --target-gap
+was missed; 130, 143 and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved.
 `
 
 // manual is hogwild(1) in the man macros of troff.

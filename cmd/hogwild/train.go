@@ -49,8 +49,8 @@ trains its share of every epoch with its own workers, and --rounds times an epoc
 what they have learned. Node 0 reports, and has the run folder. It needs make mpi; --nodes N tries
 the same on one machine without it. See docs/nodes.md.
 
-Exit status: 0 done; 2 a wrong flag or file, or no such GPU; 3 training diverged; 130, 143
-and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved; 1 any other error.
+Exit status: 0 done; 2 a wrong flag or file, or no such GPU; 3 training diverged; 4 --target-gap was
+missed; 130, 143 and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved; 1 any other error.
 
 Examples:
   hogwild train --workers 8
