@@ -44,6 +44,7 @@ func TestWrongInputs(t *testing.T) {
 		"deep.yaml":        []byte("lr: 1\nworkers: " + strings.Repeat("[", 16000)),
 		"keys.yaml":        []byte(strings.Repeat("a:\n", 5000)), "long.yaml": bytes.Repeat([]byte("# \n"), 1<<17),
 		"open.csv":                 []byte("a,b,y\n1,2,3\n1,\"2,3\n" + strings.Repeat("1,2,3\n", 3<<20)),
+		"titled.csv":               []byte("Report of sales 2021\na,b,y\n" + strings.Repeat("1,2,3\n2,3,1\n", 9)),
 		"huge.csv":                 []byte("a,y\n" + strings.Repeat("1e25,1\n-2e25,2\n", 20)),
 		"bad/snapshot.safetensors": []byte("\x10\x00\x00\x00\x00\x00\x00\x00{garbagegarbage}"),
 	}

@@ -33,6 +33,7 @@ type layout struct {
 	letters  bool // quotes are letters, as in files of tabs that know no quotes
 	blanks   bool // nothing but blanks separates cells
 	tail     bool // rows end with a separator
+	titled   bool // the first line has another number of cells than all below
 	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
 }
 
@@ -80,8 +81,12 @@ func (c *cells) next() error {
 		if c.width == 0 || len(c.row) == c.width || c.o.Triples {
 			return c.trim()
 		}
-		if err := c.refuse(fmt.Errorf("data: %s:%d: %s, the first line has %d: correct it (a cell that holds %q needs "+
-			"quotes)", c.Path, c.at, human.Plural(len(c.row), "cell"), c.width, c.comma)); err != nil {
+		cure := fmt.Sprintf("correct it (a cell that holds %q needs quotes)", c.comma)
+		if c.titled {
+			cure = "remove that one if it is a title"
+		}
+		if err := c.refuse(fmt.Errorf("data: %s:%d: %s, the first line has %d: %s", c.Path, c.at,
+			human.Plural(len(c.row), "cell"), c.width, cure)); err != nil {
 			return err
 		}
 	}

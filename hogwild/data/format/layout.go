@@ -140,14 +140,18 @@ func (t *table) sample(head []byte, is layout) (score float64, broken, even bool
 func (t *table) findExtra(head []byte) {
 	c := cells{table: t, text: head, end: len(head)}
 	rows, first, ends, more, header := 0, 0, 0, 0, true
+	below := map[int]bool{}
 	c.each(func(row []cell) {
-		if rows++; rows == 1 {
+		if rows++; rows > 1 {
+			below[len(row)] = true
+		} else {
 			first = len(row)
 			for _, x := range row {
 				_, number := Number(bytes.TrimSpace(x.text))
 				header = header && !number
 			}
-		} else if len(row) == first+1 {
+		}
+		if rows > 1 && len(row) == first+1 {
 			more++
 		}
 		if len(row) > 1 && len(bytes.TrimSpace(row[len(row)-1].text)) == 0 {
@@ -157,6 +161,7 @@ func (t *table) findExtra(head []byte) {
 	short := header && more > 0 && more == rows-1
 	t.tail = rows > 1 && (ends == rows || short && ends == rows-1)
 	t.rowNames = short && !t.tail
+	t.titled = rows > 2 && len(below) == 1 && !below[first] && !short && !t.tail
 	if t.tail && t.o.Inputs && !header && !t.o.Triples { // the last feature may be missing
 		was, _ := t.numbers()
 		t.tail = !slices.ContainsFunc(was, func(n int) bool { return max(n, -n) >= first })

@@ -48,6 +48,9 @@ func (t *table) readAll() error {
 	}
 	t.header = t.isHeader(first)
 	t.nameColumns(first)
+	if t.header && t.Rows == 1 && len(t.problems) > 0 { // none of the rows is like the first line
+		return errors.New("data: " + strings.TrimPrefix(t.problems[0], "problem: "))
+	}
 	if t.header && t.Rows == 1 {
 		return t.Errorf("a header (%s) and no rows", Some(t.names()))
 	}
