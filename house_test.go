@@ -41,7 +41,7 @@ var large = map[string]struct {
 	"hogwild/data.Options":       {22, 28, "how a file is read, asked by each kind of reader"},
 	"hogwild/data.pairs":         {28, 25, "embeds what its file says of it"},
 	"hogwild/data.table":         {40, 50, "a set that is being read"},
-	"hogwild/data/format.table":  {39, 37, "a reader of CSV"},
+	"hogwild/data/format.table":  {40, 37, "a reader of CSV"},
 	"hogwild/data/format.block":  {27, 11, "some rows, and all that is read of them"},
 	"hogwild/data/format.libsvm": {36, 17, "embeds what all readers have"},
 	"hogwild/data/format.rowsOf": {31, 5, "embeds what all readers have"},
