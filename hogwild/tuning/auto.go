@@ -124,7 +124,8 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 	return chosen
 }
 
-// autoRate is that of outputs of about 1, as those of networks are: see data.Standard.
+// autoRate is the longest step that leaves room for steps in flight, and whose noise costs little, for outputs of about
+// 1, as those of networks are: see data.Standard.
 func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	switch family := spec.Family(); {
 	case family == model.Text:
@@ -133,13 +134,7 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 		return cbowRate
 	case family == model.Words:
 		return skipGramRate
-	}
-	return unitRate(c, spec, f, batch)
-}
-
-// unitRate is the longest step that leaves room for steps in flight, and whose noise costs little.
-func unitRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
-	if spec.Family() == model.Factor && spec.Deviation > 0 {
+	case family == model.Factor && spec.Deviation > 0:
 		return plainRate / float64(spec.Deviation) // products of factors are as large as the values
 	}
 	t := Tuning{Batch: batch, Momentum: c.Momentum, Lambda: f.RawLambda}
