@@ -38,7 +38,8 @@ docs/defaults.md has the rules and their results.
 
 Before the run, hogwild estimates from the data how many steps in flight the learning rate allows
 without a loss of accuracy. If there are far more, of networks eight times as many, it lowers the
-rate (--lr-cap); it also centres the inputs where that helps (--center). --tune measures instead. See docs/asynchrony.md.
+rate (--lr-cap); it also centres the inputs where that helps (--center). --tune measures instead.
+See docs/asynchrony.md.
 
 --program trains a model of your own: any PyTorch module. hogwild starts the command once per worker;
 the script calls hogwild.join(net), iterates over job.batches(), and calls job.step(loss). Workers,

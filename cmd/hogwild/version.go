@@ -1,10 +1,12 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -44,18 +46,26 @@ func versionCommand() *cli.Command {
 		func() (answer, error) { return thisVersion(), nil })
 }
 
-// cudaTag is in programs that Go has built with the tag cuda.
-var cudaTag = regexp.MustCompile("build\\t-tags=\\S*\\bcuda\\b")
+// hasCUDA reports whether Go has built the program with the tag cuda.
+func hasCUDA(path string) bool {
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := buildinfo.Read(f)
+	return err == nil && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-tags" && slices.Contains(strings.Split(s.Value, ","), "cuda")
+	})
+}
 
 // thisVersion starts no other program and no driver: see hogwild doctor for these.
 func thisVersion() version {
 	v := version{Version: config.Version, Commit: rundir.Commit(), Go: runtime.Version(),
 		System: runtime.GOOS + "/" + runtime.GOARCH, CPU: vec.InstructionSet(), driver: cudaVersion()}
 	path, err := findCUDA()
-	if err == nil {
-		if text, _ := atomicfile.Read(path, 1<<30); !cudaTag.Match(text) {
-			err = fmt.Errorf("%s is not hogwild built with CUDA", path)
-		}
+	if err == nil && !hasCUDA(path) {
+		err = fmt.Errorf("%s is not hogwild built with CUDA", path)
 	}
 	if v.CUDA = err == nil; v.CUDA {
 		v.GPU = path

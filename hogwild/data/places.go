@@ -79,8 +79,7 @@ func wordsOf(runs []uint32) int {
 
 // idsOf is what runs came from.
 func idsOf(runs []uint32) *ids {
-	s := &ids{}
-	s.words = make([]uint64, wordsOf(runs))
+	s := &ids{words: make([]uint64, wordsOf(runs))}
 	for i := 0; i < len(runs); i += 2 {
 		for id := range runs[i+1] {
 			s.add(runs[i] + id)
