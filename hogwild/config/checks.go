@@ -274,9 +274,13 @@ const NoValidation = "none"
 // to.
 func (c *Config) HoldsOut() bool {
 	f := model.FamilyOf(c.Model)
-	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" &&
-		c.TargetLoss == 0 && c.TargetAccuracy == 0
+	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" && !c.hasTarget()
 }
+
+// StopsEarly reports whether the run may end before its last epoch, or nobody has said which that is.
+func (c *Config) StopsEarly() bool { return c.Epochs == 0 || c.Patience > 0 || c.hasTarget() }
+
+func (c *Config) hasTarget() bool { return c.TargetLoss != 0 || c.TargetAccuracy != 0 }
 
 // checkRounds refuses Rounds that are no number.
 func (c *Config) checkRounds() error {

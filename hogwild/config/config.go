@@ -113,7 +113,7 @@ type Config struct {
 	Beta1          float64   `yaml:"beta1" json:"beta1"`
 	Beta2          float64   `yaml:"beta2" json:"beta2"`
 	OptimizerState string    `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
-	Schedule       string    `yaml:"schedule" json:"schedule"`               // auto, constant, cosine, step, exp, linear
+	Schedule       string    `yaml:"schedule" json:"schedule"`               // auto, constant, cosine, step, exp, linear, cooldown
 	LRMin          float64   `yaml:"lr-min" json:"lr_min"`
 	Decay          float64   `yaml:"decay" json:"decay"` // factor per epoch, for step and exp
 	Partition      string    `yaml:"partition" json:"partition"`

@@ -321,14 +321,15 @@ var table = append([]Group{
 				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
 		{Name: "schedule", Value: func(c *Config) any { return &c.Schedule },
-			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp or linear; auto: constant, for " +
-				"words and text linear",
-			Words: strings.Fields("auto constant cosine step exp linear")},
+			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp, linear, or cooldown, linear over the " +
+				"second half; auto: constant, for words and text linear, for perceptrons with --epochs and the " +
+				"automatic rate cooldown",
+			Words: strings.Fields("auto constant cosine step exp linear cooldown")},
 		{Name: "lr-min", Value: func(c *Config) any { return &c.LRMin },
 			Usage: "`X` final learning rate of the schedule",
 			check: (*Config).CheckLRMin,
 			needs: []need{
-				{"schedule", "use cosine, linear, step or exp", false,
+				{"schedule", "use cosine, linear, cooldown, step or exp", false,
 					func(k known) bool { return k.falls() }},
 			}},
 		{Name: "decay", Value: func(c *Config) any { return &c.Decay },

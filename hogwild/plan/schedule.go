@@ -38,10 +38,11 @@ func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 
 // At is the learning rate after seen examples:
 //
-//	cosine  min + (lr-min) (1 + cos(pi seen/total))/2   (Loshchilov and Hutter 2017, without restarts)
-//	linear  from lr to min over the run
-//	exp     lr decay^(seen/n), smoothly
-//	step    lr decay^floor(seen/n), once an epoch
+//	cosine    min + (lr-min) (1 + cos(pi seen/total))/2   (Loshchilov and Hutter 2017, without restarts)
+//	linear    from lr to min over the run
+//	cooldown  lr over half of the run, then linearly to min (Hägele and others 2024, section 3)
+//	exp       lr decay^(seen/n), smoothly
+//	step      lr decay^floor(seen/n), once an epoch
 //
 // and never below min.
 func (s Schedule) At(seen int64) float64 {
@@ -54,6 +55,8 @@ func (s Schedule) At(seen int64) float64 {
 		return s.min + (s.lr-s.min)*(1+math.Cos(math.Pi*t))/2
 	case "linear":
 		return s.lr + (s.min-s.lr)*t
+	case "cooldown":
+		return s.lr + (s.min-s.lr)*max(0, 2*t-1)
 	case "exp":
 		return max(s.min, s.lr*math.Pow(s.decay, float64(seen)/s.n))
 	default: // step

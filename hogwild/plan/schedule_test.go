@@ -32,6 +32,8 @@ func TestSchedules(t *testing.T) {
 		{"cosine", 0.5, 0.1, 0, map[int64]float64{0: 0.5, 2000: 0.3, 4000: 0.1, 4064: 0.1}},
 		{"linear", 0.4, 0, 0, map[int64]float64{0: 0.4, 1: 0.3999, 1000: 0.3, 4000: 0, 4100: 0}},
 		{"linear", 0.4, 0.2, 0, map[int64]float64{0: 0.4, 3000: 0.25, 4000: 0.2, 8000: 0.2}},
+		{"cooldown", 0.4, 0, 0, map[int64]float64{0: 0.4, 2000: 0.4, 2500: 0.3, 3000: 0.2, 4000: 0, 4100: 0}},
+		{"cooldown", 0.4, 0.2, 0, map[int64]float64{1999: 0.4, 3000: 0.3, 4000: 0.2, 8000: 0.2}},
 		{"exp", 0.8, 0, 0.25, map[int64]float64{0: 0.8, 500: 0.4, 1000: 0.2, 1500: 0.1, 4000: 0.003125}},
 		{"exp", 0.8, 0.15, 0.25, map[int64]float64{1000: 0.2, 1500: 0.15, 4000: 0.15}},
 		{"step", 0.8, 0, 0.5, map[int64]float64{0: 0.8, 999: 0.8, 1000: 0.4, 1999: 0.4, 2000: 0.2, 3999: 0.1}},
@@ -48,7 +50,7 @@ func TestSchedules(t *testing.T) {
 }
 
 func TestSchedulesFallAndStayAboveTheirEnd(t *testing.T) {
-	for _, kind := range []string{"constant", "cosine", "linear", "exp", "step"} {
+	for _, kind := range []string{"constant", "cosine", "linear", "cooldown", "exp", "step"} {
 		s := NewSchedule(&config.Config{Schedule: kind, LR: 0.3, LRMin: 0.01, Decay: 0.1, Epochs: 7}, 0.3, 777)
 		last := 0.3
 		for seen := range int64(2 * 7 * 777) {

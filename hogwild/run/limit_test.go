@@ -279,7 +279,8 @@ func TestLimit(t *testing.T) {
 }
 
 // TestDeepNetworkKeepsRate: a network of five hidden layers has a limit below a step at its automatic rate, and learns.
-// Two steps in flight end within 40% of the loss of one; at a rate lowered to four times the limit they lost 126%.
+// Two steps in flight end within 40% of the loss of one; at a rate lowered to four times the limit they lost 126%. Half
+// of the seeds leave the plateau that all begin on after the rehearsal, and have higher limits.
 func TestDeepNetworkKeepsRate(t *testing.T) {
 	inFull(t)
 	j := limitJob{"Friedman 1", "friedman.csv", "mlp:16,16,16,16,16", 0, 0, 30, target}
@@ -287,17 +288,18 @@ func TestDeepNetworkKeepsRate(t *testing.T) {
 	c.LRCap = "auto"
 	var median [2]float64
 	for late := range median {
-		var losses [limitSeeds]float64
+		var losses, limits [limitSeeds]float64
 		for seed := range losses {
 			c.Mode, c.Seed, c.Run = config.DelayedBy(late), uint64(seed)+1, t.TempDir()
 			r := train(t, c)
-			losses[seed] = r.TestLoss
-			if r.MaxInFlight > .5 {
-				t.Errorf("a limit of %g steps: the job is too easy", r.MaxInFlight)
-			}
+			losses[seed], limits[seed] = r.TestLoss, r.MaxInFlight
 		}
 		slices.Sort(losses[:])
+		slices.Sort(limits[:])
 		median[late] = losses[limitSeeds/2]
+		if limits[limitSeeds/2] > 1 {
+			t.Errorf("limits of %.3g steps: the job is too easy", limits)
+		}
 	}
 	if !(median[1] <= 1.4*median[0]) {
 		t.Errorf("loss %.3g with two steps in flight, %.3g with one", median[1], median[0])

@@ -95,14 +95,23 @@ const (
 	textEpochs = 5
 )
 
+// coolingRate is how many times as high the rate of a network is where it falls over the second half of the run: with
+// it networks lose nothing against a constant rate after as many epochs, and mostly gain, since the noise of their
+// steps goes; so does what late gradients have added to it (docs/asynchrony.md).
+const coolingRate = 1.4
+
 // settleSchedule fills in how the rate falls.
 func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
 	c.Schedule = "constant"
-	if spec.Family().OfText() {
+	switch {
+	case spec.Family().OfText():
 		c.Schedule = "linear"
-		chosen = append(chosen, "a linear schedule")
+	case c.LR == 0 && spec.Family() == model.Perceptron && !c.Optimizer.Adaptive() && !c.StopsEarly():
+		c.Schedule = "cooldown"
+	default:
+		return nil
 	}
-	return chosen
+	return []string{"a " + c.Schedule + " schedule"}
 }
 
 // SettleRatings fills in what makes a factorization as good as one by biases alone, when nobody named a model.
@@ -151,6 +160,9 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	}
 	if f.Trace > 0 {
 		lr = min(lr, 2*noiseCost*float64(t.Batch)/(largestCurvature(spec.Loss)*f.Trace)*limit.scale)
+	}
+	if c.Schedule == "cooldown" {
+		lr *= coolingRate
 	}
 	return lr
 }
