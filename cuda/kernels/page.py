@@ -34,7 +34,7 @@ not known.
 
 ## Hot lines: hypothesis H1
 
-Sparse rows trained at 110 M/s with plain additions at 264, 1,056 and 2,112 steps in flight alike, and at 324 M/s with 512 local columns,
+On the H200 ([measured](gpu.md#measured-on-an-h200)) sparse rows trained at 110 M/s with plain additions at 264, 1,056 and 2,112 steps in flight alike, and at 324 M/s with 512 local columns,
 with less than 10% of the issue slots, of the additions and of the bandwidth of memory in use (computed). One sector alone took
 570 M additions a second.
 
@@ -52,7 +52,7 @@ hardware yet.
 
 ## The bias of sparse rows
 
-The limit on additions counts all sectors alike. A probe of an H100 also fitted another model: operations on one sector
+The limit on additions counts all sectors alike. A probe of an H100, of which no file was kept, also fitted another model: operations on one sector
 queue, at 12 to 24 ns each, so that rows that all add to one bias would train at 43 to 80 M/s at the most, however many steps
 are in flight. On an H200 additions alone to one sector are ten times as fast, and rows train at 110 M/s.
 

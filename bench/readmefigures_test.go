@@ -1,0 +1,337 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aclements/go-moremath/stats"
+)
+
+// What the figures of the README are computed from: see readme_test.go.
+
+func load(t *testing.T, name string, to any) {
+	t.Helper()
+	text, err := os.ReadFile("results/" + name + ".json")
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
+
+// side is the runs of one side of a case of bench/rivals/compare.py.
+type side []struct {
+	Rate, RMSE float64
+	To, Losses []float64
+}
+
+type rivals struct {
+	Commit  string
+	Machine struct {
+		CPU   string
+		Cores float64
+	}
+	Cases []struct {
+		Case    string
+		Target  float64
+		Figures map[string]side
+	}
+}
+
+// of returns the runs of sides of a case, equally many, and the case's target.
+func (r *rivals) of(t *testing.T, name string, names ...string) (sides []side, target float64) {
+	t.Helper()
+	for _, c := range r.Cases {
+		if c.Case == name {
+			for _, side := range names {
+				if n := len(c.Figures[side]); n == 0 || n != len(c.Figures[names[0]]) {
+					t.Fatalf("%s has %d runs of %s", name, n, side)
+				}
+				sides = append(sides, c.Figures[side])
+			}
+			return sides, c.Target
+		}
+	}
+	t.Fatalf("no case %s", name)
+	return nil, 0
+}
+
+// spreadOf is the median, the smallest and the largest.
+func spreadOf(list []float64) []float64 {
+	s := stats.Sample{Xs: slices.Sorted(slices.Values(list)), Sorted: true}
+	low, high := s.Bounds()
+	return []float64{s.Quantile(0.5), low, high}
+}
+
+// faster is how many times faster one side is than another, round by round.
+func faster(file, name, ours, theirs string) func(t *testing.T) []float64 {
+	return func(t *testing.T) (all []float64) {
+		var r rivals
+		load(t, file, &r)
+		sides, _ := r.of(t, name, ours, theirs)
+		for i := range sides[0] {
+			all = append(all, sides[0][i].Rate/sides[1][i].Rate)
+		}
+		return spreadOf(all)
+	}
+}
+
+// arrivals is when each run had the loss; infinite: not at all.
+func (s side) arrivals(target float64) (all []float64) {
+	for _, r := range s {
+		at := math.Inf(1)
+		if i := slices.IndexFunc(r.Losses, func(l float64) bool { return l <= target }); i >= 0 {
+			at = r.To[i]
+		}
+		all = append(all, at)
+	}
+	return all
+}
+
+// sooner is how many times sooner one worker has the loss of a case than another side. All runs get there.
+func sooner(name, theirs string) func(t *testing.T) []float64 {
+	return func(t *testing.T) (all []float64) {
+		var r rivals
+		load(t, "zen3-2core-rivals", &r)
+		sides, target := r.of(t, name, "one worker", theirs)
+		a, b := sides[0].arrivals(target), sides[1].arrivals(target)
+		for i := range a {
+			all = append(all, b[i]/a[i])
+			if math.IsInf(a[i]+b[i], 1) {
+				t.Errorf("%s: round %d misses the loss, and the README does not say so", name, i)
+			}
+		}
+		return spreadOf(all)
+	}
+}
+
+// misses is how many of how many runs miss the loss, and how many of the other side.
+func misses(name, ours, theirs string) func(t *testing.T) []float64 {
+	return func(t *testing.T) []float64 {
+		var r rivals
+		load(t, "zen3-2core-rivals", &r)
+		sides, target := r.of(t, name, ours, theirs)
+		var n [2]float64
+		for i, s := range sides {
+			for _, at := range s.arrivals(target) {
+				if math.IsInf(at, 1) {
+					n[i]++
+				}
+			}
+		}
+		return []float64{n[0], float64(len(sides[0])), n[1]}
+	}
+}
+
+// rivalsTarget is how many times the best side's median test loss the targets are, and the machine's cores.
+func rivalsTarget(t *testing.T) []float64 {
+	var r rivals
+	load(t, "zen3-2core-rivals", &r)
+	page, err := os.ReadFile("../README.md")
+	if err != nil || !strings.Contains(string(page), "at commit "+r.Commit+":") || r.Machine.CPU != "AMD EPYC" {
+		t.Errorf("the README has another commit or processor than %s, %s (%v)", r.Commit, r.Machine.CPU, err)
+	}
+	times := math.NaN()
+	for _, c := range r.Cases {
+		best := math.Inf(1)
+		for _, s := range c.Figures {
+			var last []float64
+			for _, run := range s {
+				last = append(last, run.Losses[len(run.Losses)-1])
+			}
+			best = min(best, spreadOf(last)[0])
+		}
+		if x := c.Target / best; math.Abs(x-1.02) > 1e-9 {
+			t.Errorf("%s: the target is %v times the best side's loss", c.Case, x)
+		} else {
+			times = x
+		}
+	}
+	return []float64{times, r.Machine.Cores}
+}
+
+// libmf is the ratio of speeds with AVX2, and the RMSE of both sides, the same in both files to four digits.
+func libmf(t *testing.T) []float64 {
+	all := faster("xeon-2core-avx2", "factor", "hogwild", "LIBMF")(t)
+	for i, name := range []string{"hogwild", "LIBMF"} {
+		for _, file := range []string{"xeon-2core-avx2", "zen5-2core-e22a29d"} {
+			var r rivals
+			load(t, file, &r)
+			sides, _ := r.of(t, "factor", name)
+			for _, run := range sides[0] {
+				if len(all) == 3+i {
+					all = append(all, run.RMSE)
+				} else if math.Abs(run.RMSE-all[3+i]) > 5e-5 {
+					t.Errorf("%s: %s has an RMSE of %v and of %v", file, name, run.RMSE, all[3+i])
+				}
+			}
+		}
+	}
+	return all
+}
+
+func gensimSpeed(t *testing.T) []float64 {
+	var r struct {
+		Speed map[string]struct {
+			Words []float64 `json:"words_per_second"`
+		}
+	}
+	load(t, "zen3-2core-threads", &r)
+	best := 0.0
+	for _, way := range []string{"LineSentence", "list", "corpus_file"} {
+		best = max(best, spreadOf(r.Speed["gensim, "+way+", 2"].Words)[0])
+	}
+	if best != r.Speed["gensim, list, 2"].Words[0] {
+		t.Error("gensim is faster in another way than from memory")
+	}
+	return []float64{spreadOf(r.Speed["hogwild, 2"].Words)[0] / best, 2}
+}
+
+func gensimScores(t *testing.T) (all []float64) {
+	var r struct {
+		Quality map[string]struct{ Runs []struct{ Wordsim float64 } }
+	}
+	load(t, "zen5-2core-words", &r)
+	for _, name := range []string{"hogwild, 2 workers", "gensim, 2 workers"} {
+		var scores []float64
+		for _, run := range r.Quality[name].Runs {
+			scores = append(scores, run.Wordsim)
+		}
+		all = append(all, spreadOf(scores)[0])
+	}
+	return all
+}
+
+// rules is how many the experiment of the papers compares at each spread of speeds.
+func rules(t *testing.T) []float64 {
+	return []float64{float64(len(Clocked(result(t, "zen5-2core-asgd.json"))[0].Cases))}
+}
+
+func statements(t *testing.T) []float64 {
+	n := map[Agreement]float64{}
+	list := result(t, "zen5-2core-asgd.json").Findings()
+	for _, f := range list {
+		n[f.Verdict]++
+	}
+	return []float64{float64(len(list)), n[Agrees], n[Differs], n[Undecided]}
+}
+
+// clockSync is the median of the times to the loss of plain SGD over those of synchronous SGD, by seed.
+func clockSync(t *testing.T) []float64 {
+	for _, r := range Clocked(result(t, "zen5-2core-asgd.json")) {
+		if r.Group == "exp" {
+			var all []float64
+			late, early := r.Times(r.Of(synchronous)), r.Times(r.Of(plain))
+			for i := range late {
+				all = append(all, float64(early[i])/float64(late[i])) // NaN, which is no figure, if one has missed it
+			}
+			return spreadOf(all)
+		}
+	}
+	return nil
+}
+
+// asyncSync compares the times of two workers in the file that docs/experiments.md names, seed by seed: the geometric
+// mean of the ratios and its 95% interval.
+func asyncSync(t *testing.T) []float64 {
+	page, err := os.ReadFile("../docs/experiments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Async against sync by workers\n")
+	link := regexp.MustCompile(`bench/results/([^)]+)\.json\)`).FindStringSubmatch(section)
+	if link == nil {
+		t.Fatal("docs/experiments.md names no results file")
+	}
+	type reached struct {
+		Target  float64    `json:"target_loss"`
+		Seconds []*float64 `json:"seconds_to_target"`
+	}
+	var r struct {
+		Cases []struct {
+			Mode    string
+			Workers int
+			reached
+			Further []reached `json:"further_targets"`
+		}
+	}
+	load(t, link[1], &r)
+	times := map[string][]*float64{}
+	target := math.NaN()
+	readme, _ := os.ReadFile("../README.md")
+	for _, c := range r.Cases {
+		for _, to := range append([]reached{c.reached}, c.Further...) {
+			loss := strconv.FormatFloat(to.Target, 'f', 4, 64)
+			if c.Workers == 2 && strings.Contains(string(readme), "to a test loss of "+loss) {
+				times[c.Mode], target = to.Seconds, to.Target
+			}
+		}
+	}
+	var logs []float64
+	for i, s := range times["sync"] {
+		if a := times["async"]; i >= len(a) || s == nil || a[i] == nil {
+			t.Fatalf("%s: not all runs are at the loss of the README, which the README has to say", link[1])
+		}
+		logs = append(logs, math.Log(*s / *times["async"][i]))
+	}
+	if len(logs) < 5 {
+		t.Fatalf("%s: %d rounds to a test loss that the README has", link[1], len(logs))
+	}
+	s := stats.Sample{Xs: logs}
+	half := stats.InvCDF(stats.TDist{V: float64(len(logs) - 1)})(0.975) * s.StdDev() / math.Sqrt(float64(len(logs)))
+	if math.Abs(s.Mean()) > half {
+		t.Errorf("%s: a difference is shown: %.3f ± %.3f of the logarithm", link[1], s.Mean(), half)
+	}
+	return []float64{2, math.Exp(s.Mean()), math.Exp(s.Mean() - half), math.Exp(s.Mean() + half), target}
+}
+
+// speedrunTimes is the accuracy and the median time of two workers for both goals, their cores and seeds. A goal that
+// not all reach by the mean, or by the seeds, would not be called reached.
+func speedrunTimes(t *testing.T) (all []float64) {
+	e := result(t, "zen3-2core-speedrun.json")
+	for _, goal := range []string{"98", "99"} {
+		for _, c := range e.of(goal) {
+			if c.Workers == 2 {
+				percent, _ := strconv.ParseFloat(goal, 64)
+				if low := float64(slices.Min(c.TestAccuracy)); 100*low < percent {
+					t.Errorf("a seed of %s ended at %v", c.Name, low)
+				}
+				all = append(all, percent, Summarize(c.Seconds).Median)
+			}
+		}
+	}
+	return append(all, float64(e.Machine.Cores), float64(len(e.Seeds)))
+}
+
+// liblinear is in how many rows of the table of docs/dual.md, which has no results file, one of its solvers is ahead of
+// hogwild's two workers.
+func liblinear(t *testing.T) []float64 {
+	page, err := os.ReadFile("../docs/dual.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead, rows := 0.0, 0.0
+	row := regexp.MustCompile(`(?m)^\| \w+ \| [\w-]+ \| 1e-\d \|(.*)$`)
+	for _, r := range row.FindAllStringSubmatch(string(page), -1) {
+		cells := strings.Split(r[1], "|") // hogwild with two workers, one; liblinear's dual solver, Newton's method
+		ours, err := strconv.ParseFloat(strings.TrimSpace(cells[0]), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows++
+		if slices.ContainsFunc(cells[2:4], func(cell string) bool {
+			x, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
+			return err == nil && x < ours
+		}) {
+			ahead++
+		}
+	}
+	return []float64{ahead, rows}
+}
