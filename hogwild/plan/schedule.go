@@ -46,11 +46,10 @@ func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 //
 // and never below min.
 func (s Schedule) At(seen int64) float64 {
-	if s.kind == "constant" || s.kind == "auto" {
-		return s.lr
-	}
 	t := min(float64(seen)/s.total, 1)
 	switch s.kind {
+	case "constant", "auto":
+		return s.lr
 	case "cosine":
 		return s.min + (s.lr-s.min)*(1+math.Cos(math.Pi*t))/2
 	case "linear":
