@@ -165,7 +165,7 @@ func (e *Experiment) missedTargets() []string {
 		}
 	}
 	return append(e.note(reached(false), "no run reached the target"),
-		e.note(reached(true), "some runs did not reach the target; times to target are those of the runs that did")...)
+		e.note(reached(true), "some runs did not reach the target; they count as later than all that did")...)
 }
 
 // searches notes those whose best rate may lie beyond the rates tried, or that went by rows that were trained on.
