@@ -91,12 +91,7 @@ func timeColumn(target Number, seconds func(*Measured) []Number) Column {
 // against is a column of verdicts.
 func (e *Experiment) against(head string, cases []*Measured, of func(*Verdicts) string) Column {
 	verdicts := e.Versus(cases)
-	return human.Col(head+cases[0].Mode, func(c *Measured) string {
-		if v := verdicts[c]; v != nil {
-			return of(v)
-		}
-		return ""
-	})
+	return human.Col(head+cases[0].Mode, func(c *Measured) string { return of(verdicts[c]) })
 }
 
 // SpeedColumns are how fast the cases of a group are, and what it does to updates.

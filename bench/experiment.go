@@ -161,9 +161,8 @@ func (c *Measured) runs() int {
 // in another way tell nothing.
 func (c *Measured) Late(list []Number) []Number {
 	list = slices.Clone(list)
-	for i, x := range list {
-		ended := i < len(c.Failed) && c.Failed[i] == "" || i < len(c.Diverged) && c.Diverged[i]
-		if ended && !human.Finite(float64(x)) {
+	for i, why := range c.Failed[:min(len(c.Failed), len(list))] {
+		if !human.Finite(float64(list[i])) && (why == "" || i < len(c.Diverged) && c.Diverged[i]) {
 			list[i] = Number(math.Inf(1))
 		}
 	}

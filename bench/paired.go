@@ -88,25 +88,21 @@ func (p paired) factor() string {
 	return fmt.Sprintf("%s (%s to %s)", ratio(0), ratio(-1), ratio(1))
 }
 
-// fate is the words for a list that is above another or below it, and for runs that have no figure to compare.
+// fate is the words for a list that is above another or below it, and for runs without a figure to compare.
 type fate struct{ above, below, lost string }
 
-// compare is what the repeats say of two lists, if anything, and its p-value; "": there is nothing to compare. A run
-// that was lost, +Inf, counts as behind all that were not: what is left are the lucky ones, of which no factor speaks.
+// compare is what the repeats say of two lists, and its p-value; "": there is nothing to compare. Runs that were lost,
+// +Inf, are behind all others. Where there are any no factor is given: it would be that of the lucky runs.
 func (f fate) compare(a, b []Number) (says string, p float64) {
-	x, y := Ranked(a), Ranked(b)
-	lostX, lostY := x.N-Summarize(a).N, y.N-Summarize(b).N
-	d := pair(a, b)
+	x, y, d := numbers(a), numbers(b), pair(a, b)
+	lostX, lostY := len(x)-Summarize(a).N, len(y)-Summarize(b).N
 	switch within, beyond := d.within(), d.beyond(0); {
-	case x.N == 0 || y.N == 0 || lostX == x.N && lostY == y.N:
+	case len(x) == 0 || len(y) == 0 || lostX == len(x) && lostY == len(y) || lostX+lostY+d.n == 0:
 		return "", math.NaN()
 	case lostX+lostY > 0:
 		p, above := ranked(a, b)
-		word := f.below
-		if above {
-			word = f.above
-		}
-		return fmt.Sprintf("%s: %d of %d %s against %d of %d", word, lostX, x.N, f.lost, lostY, y.N), p
+		word := map[bool]string{true: f.above, false: f.below}[above]
+		return fmt.Sprintf("%s: %d of %d %s against %d of %d", word, lostX, len(x), f.lost, lostY, len(y)), p
 	case within < beyond:
 		return "equal", within
 	default:
@@ -114,23 +110,22 @@ func (f fate) compare(a, b []Number) (says string, p float64) {
 	}
 }
 
-// leastPairs is from how many repeats on ranks are those of pairs: of n pairs no p-value is below 2/2^n. Of fewer all
+// leastPairs is from how many repeats on ranks are those of pairs: n pairs have no p-value below 2/2^n. With fewer all
 // runs are ranked, by the U test (Mann and Whitney 1947), which is cautious where a seed does the same to both.
 const leastPairs = 8
 
-// ranked is the p-value of lists that differ by their ranks, and whether the first is above. From leastPairs on that is
-// Wilcoxon's signed-rank test (1945): pairs are ranked by their distance, those of which one run was lost as the
-// largest, and each may have had either sign. Equal ones, as where both were lost, say nothing. It is exact with ties.
+// ranked is the p-value of a difference in ranks, and whether the first list is above. From leastPairs on the test is
+// Wilcoxon's (1945): pairs are ranked by their distance, each may have had either sign. A pair with one lost run has the
+// largest distance, equal ones say nothing. It is exact with ties.
 func ranked(a, b []Number) (p float64, above bool) {
 	x, y := numbers(a), numbers(b)
-	if n := min(len(x), len(y)); n < leastRepeats {
+	switch n := min(len(x), len(y)); {
+	case n < leastRepeats:
 		return math.NaN(), false
-	} else if n < leastPairs {
-		u, err := stats.MannWhitneyUTest(x, y, stats.LocationDiffers)
-		if err != nil { // all are equal
-			return 1, false
+	case n < leastPairs:
+		if u, err := stats.MannWhitneyUTest(x, y, stats.LocationDiffers); err == nil { // else all are equal
+			return u.P, 2*u.U > float64(len(x)*len(y))
 		}
-		return u.P, 2*u.U > float64(len(x)*len(y))
 	}
 	var d []float64
 	for i := range min(len(a), len(b)) {

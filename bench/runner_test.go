@@ -151,7 +151,8 @@ func TestMeasured(t *testing.T) {
 	none := []Number{missing, missing}
 	want := Measured{Case: Case{Name: "good", Settings: []Setting{{"how", "good"}}}, Mode: "async",
 		Workers: 2, Device: "cpu",
-		Failed: []string{"", ""}, Diverged: []bool{false, false}, Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8},
+		Failed: []string{"", ""}, Diverged: []bool{false, false},
+		Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8},
 		Seconds:           []Number{4, 4},
 		ExamplesPerSecond: []Number{3000, 4000}, WallSeconds: none, StartupSeconds: []Number{0, 0},
 		TrainLoss: []Number{0, 0},

@@ -59,22 +59,20 @@ func (e *Experiment) Versus(cases []*Measured) map[*Measured]*Verdicts {
 	var words []*string // what the tests say, where there is evidence
 	var p []float64
 	for _, c := range cases {
-		r := e.Rival(c)
-		if r == nil {
+		v, r := &Verdicts{}, e.Rival(c)
+		if verdicts[c] = v; r == nil {
 			continue
 		}
-		v := &Verdicts{}
-		verdicts[c] = v
 		for _, x := range []struct {
 			word *string
-			fate fate
+			fate
 			a, b []Number
 		}{
 			{&v.Speed, fate{}, c.ExamplesPerSecond, r.ExamplesPerSecond},
 			{&v.Time, fate{"later", "sooner", "missed"}, c.Late(c.SecondsToTarget), r.Late(r.SecondsToTarget)},
 			{&v.Loss, fate{"higher", "lower", "diverged"}, c.Late(c.TestLoss), r.Late(r.TestLoss)},
 		} {
-			says, probability := x.fate.compare(x.a, x.b)
+			says, probability := x.compare(x.a, x.b)
 			if *x.word = says; says != "" {
 				words, p = append(words, x.word), append(p, probability)
 			}

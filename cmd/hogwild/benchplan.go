@@ -30,7 +30,7 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 	var grids []bench.Grid
 	for _, base := range p.Cases {
 		if decays(base) {
-			base.Settings = append(slices.Clone(base.Settings), bench.Setting{Flag: "schedule", Value: o.train.Schedule})
+			base.Settings = bench.Override(base.Settings, axis("schedule", o.train.Schedule))
 		}
 		of, err := o.grids(s, base, len(p.Cases) > 1)
 		if err != nil {
@@ -169,12 +169,9 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 // decays reports whether a case gets the default schedule: it says none itself, its steps are those of the schedule and
 // it trains all of its epochs.
 func decays(c bench.Case) bool {
-	for _, flag := range []string{"schedule", "program", "target-loss", "target-accuracy"} {
-		if c.Value(flag) != "" {
-			return false
-		}
-	}
-	return c.Value("solver") != "dual" && !model.FamilyOf(c.Value("model")).OfText()
+	has := func(flag string) bool { return c.Value(flag) != "" }
+	return !slices.ContainsFunc([]string{"schedule", "program", "target-loss", "target-accuracy"}, has) &&
+		c.Value("solver") != "dual" && !model.FamilyOf(c.Value("model")).OfText()
 }
 
 // nodeGrids are a grid with the numbers of nodes that were asked for, and the rounds of those with several.
