@@ -115,8 +115,8 @@ func (f fate) compare(a, b []Number) (says string, p float64) {
 const leastPairs = 8
 
 // ranked is the p-value of a difference in ranks, and whether the first list is above. From leastPairs on the test is
-// Wilcoxon's (1945): pairs are ranked by their distance, each may have had either sign. A pair with one lost run has the
-// largest distance, equal ones say nothing. It is exact with ties.
+// Wilcoxon's (1945), exact with ties too: pairs are ranked by their distance, that of one lost run is the largest, and
+// each may have had either sign. Equal ones say nothing.
 func ranked(a, b []Number) (p float64, above bool) {
 	x, y := numbers(a), numbers(b)
 	switch n := min(len(x), len(y)); {

@@ -93,8 +93,9 @@ func TestVersus(t *testing.T) {
 		}
 		e.Cases = append(e.Cases[:1:1], m)
 		got := e.Versus(e.of(""))
-		if v := got[&e.Cases[1]]; *got[&e.Cases[0]] != (Verdicts{}) || v.Speed != c.speed || v.Time != c.time || v.Loss != c.loss {
-			t.Errorf("%s: %+v, want %q, %q and %q", c.mode, v, c.speed, c.time, c.loss)
+		if v, want := *got[&e.Cases[1]], (Verdicts{c.speed, c.time, c.loss}); v != want ||
+			*got[&e.Cases[0]] != (Verdicts{}) {
+			t.Errorf("%s: %+v, want %+v", c.mode, v, want)
 		}
 	}
 }

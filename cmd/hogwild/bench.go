@@ -19,9 +19,8 @@ ranges, and what the repeats show of speed, time and loss beside the first mode.
 the target loss counts as later than all that did not. With no flags, it trains on the built-in
 digits and on synthetic sparse rows, in about eight minutes on two cores.
 
-The learning rate falls to 0 over the epochs (--schedule linear, the default here): at a constant
-rate the loss at the end is a draw from noise. --schedule auto is what train does. Programs, and
-cases of --config with a schedule or a target at which they end, keep theirs.
+The learning rate falls linearly to 0 (--schedule): at a constant rate the loss at the end is noise.
+Programs, and cases of --config with a schedule or a target at which they end, keep theirs.
 
 Each case is compared at its best learning rate. Before the comparison all cases try the same rates,
 in factors of two around --lr or the automatic rate, with seeds of their own (five; two with --quick,

@@ -85,12 +85,13 @@ func TestBenchPlan(t *testing.T) {
 	}
 }
 
-// TestBenchSchedule: the rate falls linearly unless another schedule is given; programs, models with one of their own and
-// runs that end where they reach a target keep what train does.
+// TestBenchSchedule: the rate falls linearly unless another schedule is given; programs, models with one of their own
+// and runs that end where they reach a target keep what train does.
 func TestBenchSchedule(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cases.yaml")
-	text := "base: {data: 'digits:200', mode: async, workers: 1}\ncases: [{name: plain, lr: 0.1}, {name: own, schedule: cosine}, " +
-		"{name: ends, target-loss: 0.3, epochs: 50}, {name: sharp, target-accuracy: 0.9}, {name: tuned, tune: true}]\n"
+	text := "base: {data: 'digits:200', mode: async, workers: 1}\ncases: [{name: plain, lr: 0.1}, " +
+		"{name: own, schedule: cosine}, {name: ends, target-loss: 0.3, epochs: 50}, {name: sharp, " +
+		"target-accuracy: 0.9}, {name: tuned, tune: true}]\n"
 	other := filepath.Join(t.TempDir(), "other.yaml")
 	for path, text := range map[string]string{file: text, other: strings.Replace(text, ", schedule: cosine", "", 1)} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
