@@ -114,7 +114,7 @@ func measured(c Case, trials []*trial) Measured {
 				r = t.Result
 			}
 		}
-		m.Failed = append(m.Failed, failed)
+		m.Failed, m.Diverged = append(m.Failed, failed), append(m.Diverged, t != nil && t.Diverged)
 		m.Histories = append(m.Histories, history)
 		m.add(r, failed == "")
 		for _, bar := range instruments(r).StalenessHistogram {

@@ -20,11 +20,12 @@ type Best struct {
 	Ties     []string `json:"ties,omitempty"`
 }
 
-// ByLoss is cases from the least median test loss to the greatest; those that have none come last.
+// ByLoss is cases from the least median test loss to the greatest, to which that of a run that diverged is infinite;
+// those that have none come last.
 func ByLoss(cases []*Measured) []*Measured {
 	cases = slices.Clone(cases)
 	slices.SortStableFunc(cases, func(a, b *Measured) int {
-		x, y := Summarize(a.TestLoss), Summarize(b.TestLoss)
+		x, y := Ranked(a.Late(a.TestLoss)), Ranked(b.Late(b.TestLoss))
 		return cmp.Or(cmp.Compare(min(y.N, 1), min(x.N, 1)), cmp.Compare(x.Median, y.Median))
 	})
 	return cases

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"math"
 
 	"hogwild/internal/human"
 )
@@ -53,13 +54,13 @@ var (
 func (e *Experiment) LossColumns(cases []*Measured) []Column {
 	columns := []Column{LRColumn}
 	if target := cases[0].Reached.Target; target > 0 {
-		_, times := e.Versus(cases)
 		columns = append(columns,
 			timeColumn(target, func(c *Measured) []Number { return c.SecondsToTarget }),
-			human.Col(against(cases), func(c *Measured) string { return times[c] }),
-			medians("epochs", human.Short, func(c *Measured) []Number { return c.EpochsToTarget }))
+			e.against("vs ", cases, func(v *Verdicts) string { return v.Time }),
+			medians("epochs", human.Short, func(c *Measured) []Number { return c.Late(c.EpochsToTarget) }))
 	}
-	columns = append(append(columns, LossColumn), ScoreColumns...)
+	columns = append(append(columns, LossColumn,
+		e.against("loss vs ", cases, func(v *Verdicts) string { return v.Loss })), ScoreColumns...)
 	for i, f := range cases[0].Further {
 		if f.Target > 0 {
 			columns = append(columns,
@@ -69,32 +70,36 @@ func (e *Experiment) LossColumns(cases []*Measured) []Column {
 	return columns
 }
 
-// timeColumn is how long runs took to a target.
+// timeColumn is how long runs took to a target, those that missed it longer than all others.
 func timeColumn(target Number, seconds func(*Measured) []Number) Column {
 	return human.Col(fmt.Sprintf("time to %.4g", target), func(c *Measured) string {
-		switch s := Summarize(seconds(c)); {
-		case s.N == 0 && Summarize(c.TestLoss).N == 0:
-			return ""
+		switch s, there := Ranked(c.Late(seconds(c))), Summarize(seconds(c)).N; {
 		case s.N == 0:
+			return ""
+		case there == 0:
 			return "not reached"
-		case s.N < c.runs():
-			return fmt.Sprintf("%s, %d of %d", Spread{s.Median, s.Median, s.Median, 1}.time(), s.N, c.runs())
+		case math.IsInf(s.Median, 1):
+			return fmt.Sprintf("not reached (%d of %d did)", there, s.N)
+		case there < s.N:
+			return fmt.Sprintf("%s, %d of %d", shortTime(s.Median), there, s.N)
 		default:
 			return s.time()
 		}
 	})
 }
 
-// against is the head of a column of verdicts.
-func against(cases []*Measured) string { return "vs " + cases[0].Mode }
+// against is a column of verdicts.
+func (e *Experiment) against(head string, cases []*Measured, of func(*Verdicts) string) Column {
+	verdicts := e.Versus(cases)
+	return human.Col(head+cases[0].Mode, func(c *Measured) string { return of(verdicts[c]) })
+}
 
 // SpeedColumns are how fast the cases of a group are, and what it does to updates.
 func (e *Experiment) SpeedColumns(cases []*Measured) []Column {
-	speeds, _ := e.Versus(cases)
 	return []Column{
 		human.Col("workers", func(c *Measured) string { return fmt.Sprint(c.Workers) }),
 		RateColumn,
-		human.Col(against(cases), func(c *Measured) string { return speeds[c] }),
+		e.against("vs ", cases, func(v *Verdicts) string { return v.Speed }),
 		human.Col("speed-up", func(c *Measured) string {
 			if anyNodes(cases) && e.baseline(c) == c {
 				return ""

@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // Experiment is what was measured of a Plan, and results.json of its folder.
@@ -31,14 +33,15 @@ type Experiment struct {
 // Experiment.Seeds, NaN (null in JSON) where the run failed or the figure does not exist.
 type Measured struct {
 	Case
-	Mode    string        `json:"mode"`
-	Workers int           `json:"workers"`
-	Device  string        `json:"device"`
-	Batch   int           `json:"batch"` // of a worker's step; 0: no run has told
-	Config  config.Config `json:"config"`
-	Failed  []string      `json:"failed"`          // why a run failed; "" for those that did not
-	Notes   []string      `json:"notes,omitempty"` // of rundir.Result, of the last run: what the device has to say
-	LRUsed  []Number      `json:"lr_used"`         // less than Config.LR where it was lowered for the steps in flight
+	Mode     string        `json:"mode"`
+	Workers  int           `json:"workers"`
+	Device   string        `json:"device"`
+	Batch    int           `json:"batch"` // of a worker's step; 0: no run has told
+	Config   config.Config `json:"config"`
+	Failed   []string      `json:"failed"`             // why a run failed; "" for those that did not
+	Diverged []bool        `json:"diverged,omitempty"` // and whether by diverging; older results do not say
+	Notes    []string      `json:"notes,omitempty"`    // of rundir.Result, of the last run: what the device has to say
+	LRUsed   []Number      `json:"lr_used"`            // less than Config.LR where it was lowered for the steps in flight
 
 	// What an example costs, as rundir.Result has it; 0: unknown.
 	Parameters int64  `json:"parameters"`
@@ -152,4 +155,16 @@ func (c *Measured) runs() int {
 		}
 	}
 	return n
+}
+
+// Late is a list with +Inf for runs that ended without a figure: they missed the target, or diverged. Those that failed
+// in another way tell nothing.
+func (c *Measured) Late(list []Number) []Number {
+	list = slices.Clone(list)
+	for i, why := range c.Failed[:min(len(c.Failed), len(list))] {
+		if !human.Finite(float64(list[i])) && (why == "" || i < len(c.Diverged) && c.Diverged[i]) {
+			list[i] = Number(math.Inf(1))
+		}
+	}
+	return list
 }

@@ -25,8 +25,8 @@ type metric struct {
 var metrics = []metric{
 	{"examples_per_second", "examples/s", "higher", func(c *Measured) []Number { return c.ExamplesPerSecond }},
 	{"seconds", "", "lower", func(c *Measured) []Number { return c.Seconds }}, // ns/op
-	{"seconds_to_target", "s-to-target", "lower", func(c *Measured) []Number { return c.SecondsToTarget }},
-	{"epochs_to_target", "epochs-to-target", "lower", func(c *Measured) []Number { return c.EpochsToTarget }},
+	{"seconds_to_target", "s-to-target", "lower", func(c *Measured) []Number { return c.Late(c.SecondsToTarget) }},
+	{"epochs_to_target", "epochs-to-target", "lower", func(c *Measured) []Number { return c.Late(c.EpochsToTarget) }},
 	{"train_loss", "train-loss", "lower", func(c *Measured) []Number { return c.TrainLoss }},
 	{"test_loss", "test-loss", "lower", func(c *Measured) []Number { return c.TestLoss }},
 	{"test_accuracy", "accuracy", "higher", func(c *Measured) []Number { return c.TestAccuracy }},
@@ -91,7 +91,9 @@ func (c *Measured) benchmark(w io.Writer, name string, turn int) {
 	}
 	fmt.Fprintf(w, "%s 1 %.0f ns/op", name, 1e9*seconds)
 	for _, m := range metrics {
-		if v := entry(m.list(c), turn); m.unit != "" && human.Finite(v) {
+		list := m.list(c)
+		missed := slices.Contains(list, Number(math.Inf(1))) // benchstat would take the median of those that did not
+		if v := entry(list, turn); m.unit != "" && human.Finite(v) && !missed {
 			fmt.Fprintf(w, " %.6g %s", v, m.unit)
 		}
 	}
@@ -217,7 +219,7 @@ func (e *Experiment) record(c *Measured, flags []string) []string {
 
 // cells are the median, the least and the largest of a list.
 func cells(list []Number) []string {
-	s := Summarize(list)
+	s := Ranked(list)
 	return []string{cell(s.Median), cell(s.Low), cell(s.High)}
 }
 

@@ -15,12 +15,12 @@ const (
 )
 
 // Fairness says what a reader must know before comparing: more workers than cores, GPU
-// workers that take turns, runs that failed or missed the target, learning rates that
+// workers that take turns, runs that failed, learning rates that
 // were lowered for some, or whose search did not come to an end, steps that are not the same.
 func (e *Experiment) Fairness() (notes []string) {
 	for _, say := range []func() []string{
 		e.smoke, e.failures, e.oversubscribed, e.sharedMachine, e.emulated, e.timeSliced, e.searches,
-		e.loweredRates, e.batches, e.missedTargets, e.averages, e.weakEvidence,
+		e.loweredRates, e.batches, e.averages, e.weakEvidence,
 	} {
 		notes = append(notes, say()...)
 	}
@@ -154,18 +154,6 @@ func (e *Experiment) loweredRates() (notes []string) {
 			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
 	}
 	return notes
-}
-
-// missedTargets notes cases that did not reach the target in every run, or in none.
-func (e *Experiment) missedTargets() []string {
-	reached := func(some bool) func(c *Measured) bool {
-		return func(c *Measured) bool {
-			target, ran, there := float64(c.Target), Summarize(c.TestLoss).N, Summarize(c.SecondsToTarget).N
-			return human.Finite(target) && target > 0 && there < ran && some == (there > 0)
-		}
-	}
-	return append(e.note(reached(false), "no run reached the target"),
-		e.note(reached(true), "some runs did not reach the target; times to target are those of the runs that did")...)
 }
 
 // searches notes those whose best rate may lie beyond the rates tried, or that went by rows that were trained on.

@@ -72,14 +72,87 @@ func (p paired) beyond(x float64) float64 { return min(1, 2*min(p.over(x), p.und
 // within is the p-value of a difference smaller than the margin: two one-sided tests (Schuirmann 1987).
 func (p paired) within() float64 { return max(p.over(-p.margin), p.under(p.margin)) }
 
-// factor is the ratio of the first list to the second, and its own 95% confidence interval.
+// factor is the ratio of the first list to the second, of numbers that are not all positive their difference, and its
+// own 95% confidence interval.
 func (p paired) factor() string {
 	t := stats.InvCDF(stats.TDist{V: float64(p.n - 1)})(1 - level/2)
-	ratio := func(by float64) string { return human.Factor(math.Exp(p.mean + by*t*p.deviation)) }
+	ratio := func(by float64) string {
+		if x := p.mean + by*t*p.deviation; math.IsNaN(p.margin) {
+			return fmt.Sprintf("%+.3g", x)
+		}
+		return human.Factor(math.Exp(p.mean + by*t*p.deviation))
+	}
 	if ratio(-1) == ratio(1) {
 		return ratio(0)
 	}
 	return fmt.Sprintf("%s (%s to %s)", ratio(0), ratio(-1), ratio(1))
+}
+
+// fate is the words for a list that is above another or below it, and for runs without a figure to compare.
+type fate struct{ above, below, lost string }
+
+// compare is what the repeats say of two lists, and its p-value; "": there is nothing to compare. Runs that were lost,
+// +Inf, are behind all others. Where there are any no factor is given: it would be that of the lucky runs.
+func (f fate) compare(a, b []Number) (says string, p float64) {
+	x, y, d := numbers(a), numbers(b), pair(a, b)
+	lostX, lostY := len(x)-Summarize(a).N, len(y)-Summarize(b).N
+	switch within, beyond := d.within(), d.beyond(0); {
+	case len(x) == 0 || len(y) == 0 || lostX == len(x) && lostY == len(y) || lostX+lostY+d.n == 0:
+		return "", math.NaN()
+	case lostX+lostY > 0:
+		p, above := ranked(a, b)
+		word := map[bool]string{true: f.above, false: f.below}[above]
+		return fmt.Sprintf("%s: %d of %d %s against %d of %d", word, lostX, len(x), f.lost, lostY, len(y)), p
+	case within < beyond:
+		return "equal", within
+	default:
+		return d.factor(), beyond
+	}
+}
+
+// leastPairs is from how many repeats on ranks are those of pairs: n pairs have no p-value below 2/2^n. With fewer all
+// runs are ranked, by the U test (Mann and Whitney 1947), which is cautious where a seed does the same to both.
+const leastPairs = 8
+
+// ranked is the p-value of a difference in ranks, and whether the first list is above. From leastPairs on the test is
+// Wilcoxon's (1945), exact with ties too: pairs are ranked by their distance, that of one lost run is the largest, and
+// each may have had either sign. Equal ones say nothing.
+func ranked(a, b []Number) (p float64, above bool) {
+	x, y := numbers(a), numbers(b)
+	switch n := min(len(x), len(y)); {
+	case n < leastRepeats:
+		return math.NaN(), false
+	case n < leastPairs:
+		if u, err := stats.MannWhitneyUTest(x, y, stats.LocationDiffers); err == nil { // else all are equal
+			return u.P, 2*u.U > float64(len(x)*len(y))
+		}
+	}
+	var d []float64
+	for i := range min(len(a), len(b)) {
+		if x := float64(a[i] - b[i]); x < 0 || x > 0 {
+			d = append(d, x)
+		}
+	}
+	plus, chance := 0, []float64{1} // twice the sum of the ranks with a plus, and how probable each sum is
+	for _, x := range d {
+		rank := 1
+		for _, y := range d {
+			rank += 1 + cmp.Compare(math.Abs(x), math.Abs(y)) // equal ones share their mean
+		}
+		if x > 0 {
+			plus += rank
+		}
+		next := make([]float64, len(chance)+rank)
+		for sum, p := range chance {
+			next[sum], next[sum+rank] = next[sum]+p/2, next[sum+rank]+p/2
+		}
+		chance = next
+	}
+	minus := len(chance) - 1 - plus
+	for _, x := range chance[:min(plus, minus)+1] {
+		p += 2 * x
+	}
+	return min(p, 1), plus > minus
 }
 
 // holm adjusts the p-values of several tests so that those up to a level are wrong, one or more of them, with that

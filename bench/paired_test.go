@@ -74,26 +74,28 @@ func TestVersus(t *testing.T) {
 	base := []Number{100, 110, 90, 105, 95}
 	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(5),
 		Cases: []Measured{{Mode: "async", Workers: 2, ExamplesPerSecond: base,
-			Reached: Reached{SecondsToTarget: base}}}}
+			Reached: Reached{SecondsToTarget: base}, TestLoss: base}}}
 	for _, c := range []struct {
-		mode, speed, time string
-		percent           [5]Number // of the base, seed by seed
-		seconds           Number
+		mode, speed, time, loss string
+		percent                 [5]Number // of the base, seed by seed
+		seconds, end            Number
 	}{
-		{"apart", "0.50 (0.48 to 0.52)", "0.20", [5]Number{50, 51, 49, 52, 48}, 20},
-		{"equal", "equal", "equal", [5]Number{100, 101, 99, 102, 99}, 100},
-		{"wild", "undecided", "4.00", [5]Number{70, 60, 150, 95, 130}, 400},
-		{"failed", "undecided", "", [5]Number{50, 51, 49, 52, missing}, missing},
+		{"apart", "0.50 (0.48 to 0.52)", "0.20", "1.10", [5]Number{50, 51, 49, 52, 48}, 20, 110},
+		{"equal", "equal", "equal", "1.01", [5]Number{100, 101, 99, 102, 99}, 100, 101},
+		{"wild", "undecided", "4.00", "0.90", [5]Number{70, 60, 150, 95, 130}, 400, 90},
+		{"failed", "undecided", "", "-190 (-209 to -171)", [5]Number{50, 51, 49, 52, missing}, missing, -90},
 	} {
 		m := Measured{Mode: c.mode, Workers: 2}
 		for i, x := range base {
 			m.ExamplesPerSecond = append(m.ExamplesPerSecond, x*c.percent[i]/100)
 			m.SecondsToTarget = append(m.SecondsToTarget, x*c.seconds/100)
+			m.TestLoss = append(m.TestLoss, x*c.end/100)
 		}
 		e.Cases = append(e.Cases[:1:1], m)
-		speeds, times := e.Versus(e.of(""))
-		if got := &e.Cases[1]; speeds[got] != c.speed || times[got] != c.time || len(speeds) != 1 {
-			t.Errorf("%s: %q and %q, want %q and %q", c.mode, speeds[got], times[got], c.speed, c.time)
+		got := e.Versus(e.of(""))
+		if v, want := *got[&e.Cases[1]], (Verdicts{c.speed, c.time, c.loss}); v != want ||
+			*got[&e.Cases[0]] != (Verdicts{}) {
+			t.Errorf("%s: %+v, want %+v", c.mode, v, want)
 		}
 	}
 }
@@ -140,9 +142,12 @@ func TestVersusIsCalibrated(t *testing.T) {
 			c := Measured{Mode: fmt.Sprint(i), Workers: 1, ExamplesPerSecond: l}
 			e.Cases = append(e.Cases, c)
 		}
-		speeds, _ := e.Versus(e.of(""))
 		count = map[string]int{}
-		for _, word := range speeds {
+		for _, v := range e.Versus(e.of("")) {
+			word := v.Speed
+			if word == "" { // of the rival
+				continue
+			}
 			if word != "equal" && word != "undecided" {
 				word = "factor"
 			}

@@ -151,7 +151,8 @@ func TestMeasured(t *testing.T) {
 	none := []Number{missing, missing}
 	want := Measured{Case: Case{Name: "good", Settings: []Setting{{"how", "good"}}}, Mode: "async",
 		Workers: 2, Device: "cpu",
-		Failed: []string{"", ""}, Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8},
+		Failed: []string{"", ""}, Diverged: []bool{false, false},
+		Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8},
 		Seconds:           []Number{4, 4},
 		ExamplesPerSecond: []Number{3000, 4000}, WallSeconds: none, StartupSeconds: []Number{0, 0},
 		TrainLoss: []Number{0, 0},
@@ -160,8 +161,8 @@ func TestMeasured(t *testing.T) {
 		Conflicts:   []Number{0, 0},
 		BarrierWait: []Number{0, 0}, Staleness: [][2]uint64{{0, 2}, {2, 4}},
 		WorkerRate: [][]Number{{5, missing}, {5, missing}},
-		// 1.02, 1.1 and 1.3 times 0.35, the median of 0.3 and 0.4: from 0.5 at 2 s to 0.3, or to 0.4, at 4 s.
-		Reached: Reached{0.357, []Number{3.43, missing}, []Number{1.715, missing}},
+		// 1.05, 1.1 and 1.3 times 0.35, the median of 0.3 and 0.4: from 0.5 at 2 s to 0.3, or to 0.4, at 4 s.
+		Reached: Reached{0.3675, []Number{3.325, missing}, []Number{1.6625, missing}},
 		Further: []Reached{{0.385, []Number{3.15, missing}, []Number{1.575, missing}},
 			{0.455, []Number{2.45, 2.9}, []Number{1.225, 1.45}}}}
 	if diff := cmp.Diff(asText(t, round(want)), asText(t, round(c))); diff != "" {

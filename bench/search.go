@@ -278,12 +278,14 @@ func (s *search) beyond() (powers []int) {
 	return powers
 }
 
-// SetSearch has the plan search learning rates: with two seeds, or one where each case is run once or it is to be
-// quick.
+// SetSearch has the plan search learning rates: with five seeds, since by two the noise at the end of a run decides;
+// with two if it is to be quick, and one where each case is run once.
 func (p *Plan) SetSearch(quick, sameLR bool) {
-	p.Search, p.SameLR = min(2, len(p.Seeds)), sameLR
-	if quick {
+	switch p.Search, p.SameLR = 5, sameLR; {
+	case len(p.Seeds) == 1:
 		p.Search = 1
+	case quick:
+		p.Search = 2
 	}
 }
 

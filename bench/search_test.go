@@ -158,6 +158,20 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestSearchSeeds: five, two if it is to be quick, one where each case is run once.
+func TestSearchSeeds(t *testing.T) {
+	for _, c := range []struct {
+		repeats, want int
+		quick         bool
+	}{{5, 5, false}, {2, 5, false}, {10, 5, false}, {3, 2, true}, {1, 1, false}, {1, 1, true}} {
+		p := &Plan{Seeds: FirstSeeds(c.repeats)}
+		p.SetSearch(c.quick, false)
+		if got := p.searchSeeds(p.Search); len(got) != c.want || got[0] != 1001 {
+			t.Errorf("%d repeats, quick %v: %v, want %d seeds from 1001", c.repeats, c.quick, got, c.want)
+		}
+	}
+}
+
 // TestSearchGoesOn: a repeated command runs what is missing, of the search too, and comes to the same.
 func TestSearchGoesOn(t *testing.T) {
 	r, p := contest(t, "best=0.1", "best=0.2 waits=true")

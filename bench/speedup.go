@@ -43,46 +43,47 @@ func (e *Experiment) Rival(c *Measured) *Measured {
 	return nil
 }
 
-// AboutVersus says what the words of Versus are.
+// AboutVersus says what the words of Verdicts are.
 const AboutVersus = "ratio to that mode with as many workers and its 95% confidence interval where paired t-tests " +
-	"show a difference; " +
-	"equal: shown to be within 5%; undecided: neither, or fewer than 5 repeats. " +
+	"show a difference; where runs missed the target or diverged, they count as last, and a rank test shows who is " +
+	"later or higher; equal: shown to be within 5%; undecided: neither, or fewer than 5 repeats. " +
 	"The probability of any wrong word in a group is at most 5% (Holm's step-down)."
 
-// Versus compares the speeds of a group's cases, and their times to the target, with those of their rivals: in words,
-// "" where there is nothing to compare.
-func (e *Experiment) Versus(cases []*Measured) (speeds, times map[*Measured]string) {
-	speeds, times = map[*Measured]string{}, map[*Measured]string{}
-	type comparison struct {
-		of   map[*Measured]string
-		c    *Measured
-		test paired
-	}
-	var all []comparison
+// Verdicts are on a case beside its rival, in words; "": there is nothing to compare.
+type Verdicts struct{ Speed, Time, Loss string }
+
+// Versus compares the speeds of a group's cases, their times to the target and their losses at the end with those of
+// their rivals.
+func (e *Experiment) Versus(cases []*Measured) map[*Measured]*Verdicts {
+	verdicts := map[*Measured]*Verdicts{}
+	var words []*string // what the tests say, where there is evidence
 	var p []float64
 	for _, c := range cases {
-		r := e.Rival(c)
-		if r == nil {
+		v, r := &Verdicts{}, e.Rival(c)
+		if verdicts[c] = v; r == nil {
 			continue
 		}
-		for _, x := range []comparison{{speeds, c, pair(c.ExamplesPerSecond, r.ExamplesPerSecond)},
-			{times, c, pair(c.SecondsToTarget, r.SecondsToTarget)}} {
-			if x.test.n > 0 {
-				all, p = append(all, x), append(p, min(x.test.within(), x.test.beyond(0)))
+		for _, x := range []struct {
+			word *string
+			fate
+			a, b []Number
+		}{
+			{&v.Speed, fate{}, c.ExamplesPerSecond, r.ExamplesPerSecond},
+			{&v.Time, fate{"later", "sooner", "missed"}, c.Late(c.SecondsToTarget), r.Late(r.SecondsToTarget)},
+			{&v.Loss, fate{"higher", "lower", "diverged"}, c.Late(c.TestLoss), r.Late(r.TestLoss)},
+		} {
+			says, probability := x.compare(x.a, x.b)
+			if *x.word = says; says != "" {
+				words, p = append(words, x.word), append(p, probability)
 			}
 		}
 	}
 	for i, adjusted := range holm(p) {
-		switch x := all[i]; {
-		case !(adjusted <= level):
-			x.of[x.c] = string(Undecided)
-		case x.test.within() < x.test.beyond(0):
-			x.of[x.c] = "equal"
-		default:
-			x.of[x.c] = x.test.factor()
+		if !(adjusted <= level) {
+			*words[i] = string(Undecided)
 		}
 	}
-	return speeds, times
+	return verdicts
 }
 
 // SpeedUp is how many times faster a case is than its baseline, repeat by repeat, each

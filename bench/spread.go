@@ -18,14 +18,24 @@ type Spread struct {
 	N                 int
 }
 
-// Summarize is the spread of a list. That of nothing is NaN.
+// Summarize is the spread of a list, without what is not finite. That of nothing is NaN.
 func Summarize(list []Number) Spread {
-	var v []float64
+	return Ranked(slices.DeleteFunc(slices.Clone(list), func(x Number) bool { return !human.Finite(float64(x)) }))
+}
+
+// numbers is a list without NaN.
+func numbers(list []Number) (v []float64) {
 	for _, x := range list {
-		if human.Finite(float64(x)) {
+		if x == x {
 			v = append(v, float64(x))
 		}
 	}
+	return v
+}
+
+// Ranked is the spread of a list in which +Inf stands for runs that are behind all others: see Measured.Late.
+func Ranked(list []Number) Spread {
+	v := numbers(list)
 	n := len(v)
 	if n == 0 {
 		return Spread{math.NaN(), math.NaN(), math.NaN(), 0}
@@ -85,7 +95,7 @@ func (s Spread) scaled(unit float64, name string) string {
 
 // median is the median alone, "" of nothing.
 func median(list []Number, format func(float64) string) string {
-	return human.IfFinite(Summarize(list).Median, format)
+	return human.IfFinite(Ranked(list).Median, format)
 }
 
 // Number is a float64 whose JSON is null if it is not finite.

@@ -9,9 +9,9 @@ import (
 )
 
 // Targets that are made from the results: so many times the median loss at the end of the best case of the group. The
-// first is that of the comparison; a case that is near the best gets there, and one that learned less does not. It
-// reaches the others, if it is not far behind. No other case moves them.
-var levels = []float64{1.02, 1.1, 1.3}
+// first is that of the comparison: a case that ends within the margin of the best gets there, and one that learned less
+// does not. It reaches the others, if it is not far behind. No other case moves them.
+var levels = []float64{1 + margin, 1.1, 1.3}
 
 // setTargets sets the targets, by group unless one is given, and the times to them.
 func (e *Experiment) setTargets(fixed float64) {

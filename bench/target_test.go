@@ -51,19 +51,19 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestGoals: 1.02, 1.1 and 1.3 times the median of the best case, whatever the others do.
+// TestGoals: 1.05, 1.1 and 1.3 times the median of the best case, whatever the others do.
 func TestGoals(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		losses [][]Number
 		want   []float64
 	}{
-		{"the best", [][]Number{{0.6}, {0.5}, {0.55}}, []float64{0.51, 0.55, 0.65}},
-		{"its median", [][]Number{{0.4, 0.9, 0.9}, {0.3, 0.5, 0.7}}, []float64{0.51, 0.55, 0.65}},
-		{"and a bad case", [][]Number{{0.6}, {0.5}, {0.55}, {0.7}, {2.3}}, []float64{0.51, 0.55, 0.65}},
-		{"and what failed", [][]Number{{0.6}, {missing}, {0.5, missing}}, []float64{0.51, 0.55, 0.65}},
+		{"the best", [][]Number{{0.6}, {0.5}, {0.55}}, []float64{0.525, 0.55, 0.65}},
+		{"its median", [][]Number{{0.4, 0.9, 0.9}, {0.3, 0.5, 0.7}}, []float64{0.525, 0.55, 0.65}},
+		{"and a bad case", [][]Number{{0.6}, {0.5}, {0.55}, {0.7}, {2.3}}, []float64{0.525, 0.55, 0.65}},
+		{"and what failed", [][]Number{{0.6}, {missing}, {0.5, missing}}, []float64{0.525, 0.55, 0.65}},
 		{"all failed", [][]Number{{missing}, {missing}}, []float64{math.NaN()}},
-		{"less than nothing", [][]Number{{-2}, {-1}}, []float64{-1.96, -1.8, -1.4}},
+		{"less than nothing", [][]Number{{-2}, {-1}}, []float64{-1.9, -1.8, -1.4}},
 	} {
 		var cases []*Measured
 		for _, l := range c.losses {
@@ -87,8 +87,8 @@ func TestTargets(t *testing.T) {
 	}
 	e := &Experiment{Cases: []Measured{one("a", 1, ""), one("b", 0.1, ""), one("b", missing, "no")}}
 	e.setTargets(0)
-	if a, b := float64(e.Cases[0].Target), float64(e.Cases[1].Target); a != 1.02 || math.Abs(b-0.102) > 1e-12 {
-		t.Errorf("targets %v and %v, want 1.02 and 0.102", a, b)
+	if a, b := float64(e.Cases[0].Target), float64(e.Cases[1].Target); a != 1.05 || math.Abs(b-0.105) > 1e-12 {
+		t.Errorf("targets %v and %v, want 1.05 and 0.105", a, b)
 	}
 	if f := e.Cases[1].Further; len(f) != 2 || math.Abs(float64(f[1].Target)-0.13) > 1e-12 ||
 		human.Finite(float64(f[1].SecondsToTarget[0])) {

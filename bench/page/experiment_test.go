@@ -159,7 +159,7 @@ func TestTargetNotReached(t *testing.T) {
 		t.Errorf("%q, want not reached", got)
 	}
 	e.Cases[0].SecondsToTarget[1] = bench.Number(nan)
-	if got := cell(t, OfExperiment(e), "Results", "async-1", "time to 0.5"); got != "0.825 s, 2 of 3" {
+	if got := cell(t, OfExperiment(e), "Results", "async-1", "time to 0.5"); got != "0.900 s, 2 of 3" {
 		t.Errorf("%q, want how many got there", got)
 	}
 	if got := len(drawing(t, p, "time-to-target").Series); got != 2 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -291,6 +292,9 @@ type measure func(*bench.Measured) []bench.Number
 
 // point is the median of a list and its range, at x.
 func point(x float64, list []bench.Number) figure.Point {
-	s := bench.Summarize(list) // of nothing: all NaN
+	s := bench.Ranked(list) // of nothing: all NaN
+	if math.IsInf(s.High, 1) {
+		s.Low, s.High = s.Median, s.Median
+	}
 	return figure.Point{X: x, Y: s.Median, Low: s.Low, High: s.High}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"hogwild/bench"
+	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // sixfold is an experiment with its three repeats twice: fewer than five have no verdict.
@@ -68,26 +70,27 @@ func TestTableOfRates(t *testing.T) {
 	whole(t, p)
 }
 
-// TestFigureOfTimes: it has the least target that no run missed, or the first.
+// TestFigureOfTimes: it has the target by which cases are compared, a run that missed it counted as the last: no mark
+// where that is the median run, no range where it is another.
 func TestFigureOfTimes(t *testing.T) {
-	for _, c := range []struct {
-		first, further float64 // seconds to the two targets of one of the runs
-		want           string
-	}{{0.3, 0.2, "0.4200"}, {nan, 0.2, "0.5200"}, {nan, nan, "0.4200"}} {
-		e := handmade()
-		for i := range e.Cases {
-			of := &e.Cases[i]
-			of.Reached = bench.Reached{Target: 0.42, SecondsToTarget: []bench.Number{0.3, 0.3, 0.3}}
-			of.Further = []bench.Reached{{Target: 0.52, SecondsToTarget: []bench.Number{0.2, 0.2, 0.2}}}
+	e := handmade()
+	for i := range e.Cases {
+		of := &e.Cases[i]
+		of.Reached = bench.Reached{Target: 0.42, SecondsToTarget: []bench.Number{0.3, 0.2, 0.25}}
+		of.Further = []bench.Reached{{Target: 0.52, SecondsToTarget: []bench.Number{0.2, 0.2, 0.2}}}
+	}
+	e.Cases[1].SecondsToTarget[2] = bench.Number(nan)
+	e.Cases[2].SecondsToTarget = []bench.Number{0.3, bench.Number(nan), bench.Number(nan)}
+	f := drawing(t, OfExperiment(e), "time-to-target")
+	if want := "Training time to a test loss of 0.4200"; f.Title != want {
+		t.Errorf("the title is %q, want %q", f.Title, want)
+	}
+	for i, want := range []figure.Point{{X: 1, Y: 0.25, Low: 0.2, High: 0.3}, {X: 2, Y: 0.3, Low: 0.3, High: 0.3}} {
+		if got := series(t, f, "async").Points[i]; got != want {
+			t.Errorf("point %d is %v, want %v", i, got, want)
 		}
-		e.Cases[1].SecondsToTarget[2], e.Cases[1].Further[0].SecondsToTarget[2] = bench.Number(c.first),
-			bench.Number(c.further)
-		var html strings.Builder
-		if err := OfExperiment(e).WriteHTML(&html); err != nil {
-			t.Fatal(err)
-		}
-		if title := "Training time to a test loss of " + c.want; !strings.Contains(html.String(), title) {
-			t.Errorf("%g, %g: no figure %q", c.first, c.further, title)
-		}
+	}
+	if got := series(t, f, "async").Points[2].Y; human.Finite(got) {
+		t.Errorf("a mark at %v, where the median run missed", got)
 	}
 }

@@ -26,34 +26,15 @@ func (g *group) figures() []figure.Figure {
 		all = append(all, g.speedUp(),
 			g.byWorkers("rate", "Throughput", "throughput, examples/s",
 				func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }))
-		if loss, seconds := g.lowest(); loss > 0 {
+		if loss := float64(g.cases[0].Target); loss > 0 {
 			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(loss),
-				"training time to the target, s", seconds)
-			f.Caption += " No mark: the case did not reach it."
+				"training time to the target, s",
+				func(c *bench.Measured) []bench.Number { return c.Late(c.SecondsToTarget) })
+			f.Caption += " No mark: the median run did not reach it; no range: some runs did not."
 			all = append(all, f)
 		}
 	}
 	return shown(append(all, staleness(p))...)
-}
-
-// lowest is the least of the targets that no run missed, with the times to it, or else the first: the median of the
-// runs that reached a loss says too little of a case of which some did not.
-func (g *group) lowest() (loss float64, seconds measure) {
-	levels := func(c *bench.Measured) []bench.Reached { return append([]bench.Reached{c.Reached}, c.Further...) }
-	missed := func(i int) bool {
-		return slices.ContainsFunc(g.cases, func(c *bench.Measured) bool {
-			return bench.Summarize(levels(c)[i].SecondsToTarget).N < bench.Summarize(c.TestLoss).N
-		})
-	}
-	at := 0
-	for i := range levels(g.cases[0]) {
-		if !missed(i) {
-			at = i
-			break
-		}
-	}
-	return float64(levels(g.cases[0])[at].Target),
-		func(c *bench.Measured) []bench.Number { return levels(c)[at].SecondsToTarget }
 }
 
 // byWorkers is a figure of what was measured over the number of workers, a line for each

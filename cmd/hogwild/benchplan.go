@@ -10,6 +10,7 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/machine"
@@ -28,6 +29,9 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 	}
 	var grids []bench.Grid
 	for _, base := range p.Cases {
+		if decays(base) {
+			base.Settings = bench.Override(base.Settings, axis("schedule", o.train.Schedule))
+		}
 		of, err := o.grids(s, base, len(p.Cases) > 1)
 		if err != nil {
 			return p, err
@@ -65,7 +69,6 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	if len(p.Seeds) < 2 || s.given["repeat"] || o.quick {
 		p.Seeds = bench.FirstSeeds(o.repeat)
 	}
-	p.SetSearch(o.quick, o.sameLR)
 	return nil
 }
 
@@ -161,6 +164,14 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 		grids = append(grids, of...)
 	}
 	return grids, nil
+}
+
+// decays reports whether a case gets the default schedule: it says none itself, its steps are those of the schedule and
+// it trains all of its epochs.
+func decays(c bench.Case) bool {
+	has := func(flag string) bool { return c.Value(flag) != "" }
+	return !slices.ContainsFunc([]string{"schedule", "program", "target-loss", "target-accuracy"}, has) &&
+		c.Value("solver") != "dual" && !model.FamilyOf(c.Value("model")).OfText()
 }
 
 // nodeGrids are a grid with the numbers of nodes that were asked for, and the rounds of those with several.
@@ -271,5 +282,5 @@ func upTo(cores int) (all []string) {
 }
 
 // benchTrains are the flags of train that bench takes as well.
-var benchTrains = []string{"data", "test", "model", "program", "limit", "scale", "batch", "epochs", "lr", "optimizer",
-	"momentum", "gpu"}
+var benchTrains = []string{"data", "test", "model", "program", "limit", "scale", "batch", "epochs", "lr", "schedule",
+	"optimizer", "momentum", "gpu"}

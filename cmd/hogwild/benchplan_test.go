@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -81,6 +82,51 @@ func TestBenchPlan(t *testing.T) {
 	if _, err := planOf("--gpu", "0,1", "--workers", "2,1"); err == nil ||
 		!strings.Contains(err.Error(), "use --workers 2 or more") {
 		t.Errorf("two GPUs for a worker: %v", err)
+	}
+}
+
+// TestBenchSchedule: the rate falls linearly unless another schedule is given; programs, models with one of their own
+// and runs that end where they reach a target keep what train does.
+func TestBenchSchedule(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cases.yaml")
+	text := "base: {data: 'digits:200', mode: async, workers: 1}\ncases: [{name: plain, lr: 0.1}, " +
+		"{name: own, schedule: cosine}, {name: ends, target-loss: 0.3, epochs: 50}, {name: sharp, " +
+		"target-accuracy: 0.9}, {name: tuned, tune: true}]\n"
+	other := filepath.Join(t.TempDir(), "other.yaml")
+	for path, text := range map[string]string{file: text, other: strings.Replace(text, ", schedule: cosine", "", 1)} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, want := range map[string]string{
+		"":                                       "linear linear",
+		"--schedule cosine":                      "cosine cosine",
+		"--schedule constant --data a9a":         "constant",
+		"--schedule auto --model softmax":        "auto",
+		"--data digits":                          "linear",
+		"--program train.py":                     "-",
+		"--program x.py --schedule linear":       "linear",
+		"--model word2vec:10 --data text":        "-",
+		"--model text:10 --data text":            "-",
+		"--config " + file:                       "linear cosine - - linear",
+		"--config " + other + " --schedule step": "step step step step step",
+	} {
+		all := strings.Fields(args)
+		if !strings.Contains(args, "--config") {
+			all = append(all, "--modes", "async", "--workers", "1")
+		}
+		p, err := planOf(all...)
+		var got []string
+		for _, c := range p.Cases {
+			got = append(got, cmp.Or(c.Value("schedule"), "-"))
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %v (%v), want %s", args, got, err, want)
+		}
+	}
+	if _, err := planOf("--config", file, "--schedule", "linear"); err == nil ||
+		!strings.Contains(err.Error(), "sets it already") {
+		t.Errorf("a schedule twice: %v", err)
 	}
 }
 

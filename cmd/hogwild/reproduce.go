@@ -36,10 +36,11 @@ they agree, differ or are undecided for each of the paper's statements. With few
 all are undecided.
 
 Each case is trained at its best learning rate, which a search finds first, but for those with
-delays, where speeds are compared. --same-lr trains all at the plan's rates.
+delays, where speeds are compared. --same-lr trains all at the plan's rates. After each pass the rate
+falls by a tenth, as the paper's.
 
-With five repeats it takes one to two hours on two cores, about a quarter of an hour with --quick, and
-longer on more cores because there are more worker counts. If it is interrupted, repeat the command to
+With five repeats it takes two to four hours on two cores, about 20 minutes with --quick, and longer
+on more cores because there are more worker counts. If it is interrupted, repeat the command to
 continue.
 
 FLAGS
@@ -59,8 +60,8 @@ const reproduceTutorialHelp = `Usage: hogwild reproduce tutorial [--data mnist/]
 Repeats a published tutorial that trains on one GPU: four workers with a quarter of MNIST each, a
 small convolutional network, momentum SGD, and weights averaged after each of three epochs, for
 test accuracies of 87, 92 and 93%. Here the workers are processes on CPU cores. For comparison, the
-same network is also trained lock-free. Without --data it trains on the built-in digits, which are
-not MNIST.
+same network is also trained lock-free. The learning rate is the tutorial's, and constant. Without
+--data it trains on the built-in digits, which are not MNIST.
 
 FLAGS
 
@@ -77,10 +78,11 @@ network. The report shows how much sooner each rule reaches a test loss than pla
 in virtual time, and whether that agrees with what the papers say.
 
 All rules at some speeds try the same learning rates, with the same seeds, and each is compared at
-the rate that is the first at the loss, on rows held out of the training set.
+the rate that is the first at the loss, on rows held out of the training set. Rates are constant, but
+for rules that change them.
 
 Virtual times do not depend on the machine: the same version gives the same figures on processors
-with the same vector instructions. It takes about ten minutes on two cores, under two with --quick.
+with the same vector instructions. It takes about 20 minutes on two cores, about three with --quick.
 If it is interrupted, repeat the command to continue.
 
 FLAGS
@@ -97,9 +99,10 @@ const reproduceSpeedrunHelp = `Usage: hogwild reproduce speedrun --data mnist/ [
 
 Trains MNIST to 98% and to 99% test accuracy with settings that are fixed: two workers without
 locks, and for comparison one worker. All 60,000 images are trained on, for a number of epochs
-that is fixed too; the test images judge only the end. Each case is run with 40 seeds, five with
---quick. The report shows the mean accuracy, the seeds that reach the goal, the time of training and
-that of the whole command, beside published times on other hardware. docs/speedrun.md has the rules.
+that is fixed too, and the learning rate falls linearly to 0; the test images judge only the end. Each
+case is run with 40 seeds, five with --quick. The report shows the mean accuracy, the seeds that reach
+the goal, the time of training and that of the whole command, beside published times on other
+hardware. docs/speedrun.md has the rules.
 
 It needs MNIST (hogwild data get mnist): no other images can be compared. It takes 18 minutes on
 two cores, two or three with --quick. Let nothing else run meanwhile. If it is interrupted, repeat the
@@ -128,7 +131,7 @@ func reproduceCommands() []*cli.Command {
 		reproduceCommand("paper", "repeat the Hogwild! paper's experiments", reproducePaperHelp,
 			(*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
 				o.Size = 1
-				l.bool(&o.Quick, "quick", "smaller sets, fewer epochs, and one seed in the search: minutes instead "+
+				l.bool(&o.Quick, "quick", "smaller sets, fewer epochs, and two seeds in the search: minutes instead "+
 					"of hours")
 				l.float(&o.Size, "size", "`X` times as many examples")
 				l.string(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, "+
@@ -145,7 +148,7 @@ func reproduceCommands() []*cli.Command {
 		reproduceCommand("asgd", "compare rules for late gradients on a virtual clock", reproduceAsgdHelp,
 			(*reproduceOptions).asgd, func(o *reproduceOptions, l *flagList) {
 				o.repeat = 10
-				l.bool(&o.Quick, "quick", "two spreads of speeds, fewer rules, and one seed in the search")
+				l.bool(&o.Quick, "quick", "two spreads of speeds, fewer rules, and two seeds in the search")
 				l.string(&o.Data, "data",
 					"`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
 			}),

@@ -32,7 +32,7 @@ cases share, those that vary, and the seeds that each case is repeated with:
       - {mode: async}
       - {name: averaged, mode: sync, average-every: 1}
     seeds: [1, 2, 3]              # or their number: 3; default: seed 1
-    target-loss: 0.5              # for time to loss; default: 1.02, 1.1 and 1.3 times the best case's
+    target-loss: 0.5              # for time to loss; default: 1.05, 1.1 and 1.3 times the best case's
 
 base, grid and cases are all optional. After a line --- the file may have another grid, with its
 own base, grid and cases. names: $name-$mode-$workers builds case names from settings (write names
