@@ -29,7 +29,8 @@ type Trial struct {
 	Seconds float64 // of training
 
 	long   bool
-	blocks []float64 // Loss of each block of those rows
+	most   float64   // rate up to which single steps are stable, and some more; 0: not known
+	blocks []float64 // losses of blocks of those rows
 }
 
 // reach returns how far a gradient moves the weights in the long run.
@@ -56,11 +57,12 @@ func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
 	result, half, err := run.Borrow(t.ctx, one, sets)
 	tr := Trial{LR: lr, Momentum: momentum, Seed: seed, Loss: half, Seconds: result.Seconds, long: t.isLong(c)}
 	if err == nil && t.held != nil {
-		tr.Loss, tr.blocks, err = t.held.losses(one.Run)
+		tr.blocks, err = t.held.losses(one.Run)
+		tr.Loss = mean(tr.blocks)
 	}
 	loss := "diverged"
-	if most := nearly * result.MaxLR; most > 0 && lr > most && err == nil {
-		tr.Loss, loss = math.NaN(), fmt.Sprintf("beyond %.2g, where single steps may diverge", most)
+	if tr.most = nearly * result.MaxLR; tr.most > 0 && lr > tr.most && err == nil {
+		tr.Loss, loss = math.NaN(), fmt.Sprintf("beyond %.2g, where single steps may diverge", tr.most)
 	}
 	if errors.Is(err, config.ErrDiverged) || math.IsNaN(tr.Loss) {
 		tr.Loss, tr.blocks, err = math.Inf(1), nil, nil
@@ -138,25 +140,19 @@ func (t *tuner) finalists() (all []Trial) {
 	return all
 }
 
-// choice returns the setting with the least mean loss over the seeds, and of those that are alike, within a standard
-// error of it, the one whose steps go least far: it diverges last. How says how sure that is.
+// choice returns the setting with the least mean loss over the seeds, or of those that cannot be told from it the one
+// whose steps go least far: it diverges last. How says how sure that is.
 func (t *tuner) choice() (chosen Trial, how string) {
 	groups := t.groups()
-	best := slices.MinFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
+	slices.SortFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
+	best, own := groups[0], groups[0]
 	for _, g := range groups {
-		if by, sigma := worse(g, best); by <= min(sigma, tuneAlike*math.Abs(meanLoss(best))) && (chosen.LR == 0 ||
-			g[0].reach() < chosen.reach()) {
-			chosen = g[0]
+		if by, sigma := worse(g, best); by <= sigma && g[0].reach() < own[0].reach() {
+			own = g
 		}
 	}
-	own := groups[slices.IndexFunc(groups, func(g []Trial) bool { return g[0].same(chosen) })]
-	var next []Trial
-	least, sigma := math.Inf(1), 0.0
-	for _, g := range groups {
-		if by, e := worse(g, own); !g[0].same(chosen) && by < least {
-			next, least, sigma = g, by, e
-		}
-	}
+	chosen = own[0]
+	next := slices.IndexFunc(groups, func(g []Trial) bool { return !g[0].same(chosen) && !math.IsInf(meanLoss(g), 1) })
 	on := "the rows that it trained on"
 	if t.held != nil {
 		on = t.held.String()
@@ -169,15 +165,17 @@ func (t *tuner) choice() (chosen Trial, how string) {
 		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(low), human.Loss(high), n)
 	}
 	loss := human.Loss(meanLoss(own))
-	switch {
-	case next == nil:
+	if next < 0 {
 		return chosen, fmt.Sprintf(": loss %s on %s; no other rate is known to be stable", loss, on)
-	case math.Abs(least) <= 2*sigma:
-		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(next[0]),
-			loss, human.Loss(meanLoss(next)), sigma, on)
+	}
+	other := groups[next]
+	by, sigma := worse(other, own)
+	if by <= sigma {
+		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(other[0]),
+			loss, human.Loss(meanLoss(other)), sigma, on)
 	}
 	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on,
-		t.named(next[0]), least, sigma)
+		t.named(other[0]), by, sigma)
 }
 
 // same reports whether two trials differ by seed alone.
@@ -228,17 +226,21 @@ func worse(a, b []Trial) (by, sigma float64) {
 	case 0:
 		return by, tuneAlike / 2 * math.Abs(meanLoss(b))
 	case 1:
-		return by, math.Abs(by) * 2 / 3
+		return by, math.Abs(by)
 	}
 	return by, math.Hypot(meanError(rows), meanError(seeds))
 }
 
-// meanError returns the standard error of the mean of x; 0 of a single one.
-func meanError(x []float64) float64 {
-	mean, sum := 0.0, 0.0
+func mean(x []float64) (mean float64) {
 	for _, v := range x {
 		mean += v / float64(len(x))
 	}
+	return mean
+}
+
+// meanError returns the standard error of the mean of x; 0 of a single one.
+func meanError(x []float64) float64 {
+	mean, sum := mean(x), 0.0
 	for _, v := range x {
 		sum += (v - mean) * (v - mean)
 	}

@@ -229,6 +229,11 @@ func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error 
 			last := t.trials[t.tried(c, rung(from+direction*i), momentum, 0)]
 			if by, sigma := worse([]Trial{last}, []Trial{best}); by > sigma ||
 				direction > 0 && math.IsInf(last.Loss, 1) {
+				if lr := shortest(nearly * last.most); rungs == 1 && lr > best.LR && lr < last.LR { // other seeds find another
+					if err := t.try(c, lr, momentum, 0); err != nil {
+						return err
+					}
+				}
 				break
 			}
 		}
