@@ -15,27 +15,27 @@ import (
 type heldRows struct {
 	set  *data.Set
 	rows []int32
+	all  int // of these and those that other seeds hold out
 }
 
-// mostHeld are as many rows as tell one rate from another, mostBlocks as many blocks as tell how sure that is.
-const mostHeld, mostBlocks = 20000, 200
-
-// blockShare is how much of the sum of the losses one block may have.
-const blockShare = 0.1
+// mostHeld are as many rows as tell one rate from another, mostBlocks as many blocks as tell how sure that is. One of
+// these may have blockShare of the sum of the losses.
+const mostHeld, mostBlocks, blockShare = 20000, 200, 0.1
 
 func newHeldRows(set *data.Set) *heldRows {
-	h := &heldRows{set, make([]int32, min(set.Rows, mostHeld))}
+	n := min(set.Rows, mostHeld)
+	h := &heldRows{set, make([]int32, n), n}
 	for i := range h.rows {
-		h.rows[i] = int32(i * set.Rows / len(h.rows))
+		h.rows[i] = int32(i * set.Rows / n)
 	}
 	return h
 }
 
 func (h *heldRows) String() string {
-	if len(h.rows) == 1 {
+	if h.all == 1 {
 		return "1 row held out"
 	}
-	return human.Count(int64(len(h.rows))) + " rows held out"
+	return human.Count(int64(h.all)) + " rows held out"
 }
 
 // losses returns the loss of each block at the weights that a run has saved.

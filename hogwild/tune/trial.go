@@ -14,9 +14,6 @@ import (
 	"hogwild/internal/human"
 )
 
-// tuneAlike is by what share losses differ that may be alike: beyond it they are not, however uncertain they are.
-const tuneAlike = 0.02
-
 // nearly is how much of the rate that a trial finds stable may be chosen: the run, which has other rows, finds another.
 const nearly = 0.9
 
@@ -36,32 +33,52 @@ type Trial struct {
 // reach returns how far a gradient moves the weights in the long run.
 func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
 
-// try makes one run, unless it has been made, with the seed'th seed after the run's.
-func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
-	if t.tried(c, lr, momentum, seed) >= 0 {
-		return nil
+// try makes the runs of a setting, unless they have been made: a short one, or long ones with other seeds until one
+// diverges.
+func (t *tuner) try(c *config.Config, lr, momentum float64) (runs []Trial, err error) {
+	long := *c == t.long
+	for _, g := range t.groups(long) {
+		if g[0].LR == lr && g[0].Momentum == momentum {
+			return g, nil
+		}
 	}
+	for seed := range uint64(tuneSeeds) {
+		if err := t.run(c, Trial{LR: lr, Momentum: momentum, Seed: seed, long: long}); err != nil {
+			return nil, err
+		}
+		tr := t.trials[len(t.trials)-1]
+		if runs = append(runs, tr); !long || math.IsInf(tr.Loss, 1) {
+			break
+		}
+	}
+	return runs, nil
+}
+
+// run makes one run.
+func (t *tuner) run(c *config.Config, tr Trial) error {
 	if t.ctx.Err() != nil {
 		return config.CauseOf(t.ctx)
 	}
+	fold := tr.Seed % uint64(len(t.data))
+	held := t.held[fold]
 	one := *c
-	one.LR, one.LRMin, one.Momentum, one.Seed = lr, c.LRMin*lr/c.LR, momentum, c.Seed+seed
+	one.LR, one.LRMin, one.Momentum, one.Seed = tr.LR, c.LRMin*tr.LR/c.LR, tr.Momentum, c.Seed+tr.Seed
 	one.Run = filepath.Join(t.folder, fmt.Sprint(len(t.trials)))
-	sets := t.data.Sets
-	if t.held != nil { // nor does it look at the test rows
+	sets := t.data[fold].Sets
+	if held != nil { // nor does it look at the test rows
 		sets.Test = sets.Validation
 	}
 	if one.Validation == "" {
 		sets.Validation = nil
 	}
 	result, half, err := run.Borrow(t.ctx, one, sets)
-	tr := Trial{LR: lr, Momentum: momentum, Seed: seed, Loss: half, Seconds: result.Seconds, long: t.isLong(c)}
-	if err == nil && t.held != nil {
-		tr.blocks, err = t.held.losses(one.Run)
+	tr.Loss, tr.Seconds = half, result.Seconds
+	if err == nil && held != nil {
+		tr.blocks, err = held.losses(one.Run)
 		tr.Loss = mean(tr.blocks)
 	}
 	loss := "diverged"
-	if tr.most = nearly * result.MaxLR; tr.most > 0 && lr > tr.most && err == nil {
+	if tr.most = nearly * result.MaxLR; tr.most > 0 && tr.LR > tr.most && err == nil {
 		tr.Loss, loss = math.NaN(), fmt.Sprintf("beyond %.2g, where single steps may diverge", tr.most)
 	}
 	if errors.Is(err, config.ErrDiverged) || math.IsNaN(tr.Loss) {
@@ -78,84 +95,41 @@ func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
 	if !math.IsInf(tr.Loss, 1) {
 		loss = "loss " + human.Loss(tr.Loss)
 	}
-	if seed > 0 {
+	if tr.Seed > 0 {
 		loss += fmt.Sprintf(" (seed %d)", one.Seed)
 	}
 	t.say("  %-*s  %-12s %6.2f s", width, t.named(tr), loss, tr.Seconds)
 	return os.RemoveAll(one.Run)
 }
 
-// tried returns which trial has been made with these settings; -1: none.
-func (t *tuner) tried(c *config.Config, lr, momentum float64, seed uint64) int {
-	return slices.IndexFunc(t.trials, func(tr Trial) bool {
-		return tr.LR == lr && tr.Momentum == momentum && tr.Seed == seed && tr.long == t.isLong(c)
-	})
-}
-
-func (t *tuner) isLong(c *config.Config) bool { return *c == t.long }
-
 // named says what was tried.
 func (t *tuner) named(tr Trial) string {
-	if t.data.Job.Asked.Optimizer != config.Momentum {
+	if t.data[0].Job.Asked.Optimizer != config.Momentum {
 		return fmt.Sprintf("lr %g", tr.LR)
 	}
 	return fmt.Sprintf("lr %g, momentum %g", tr.LR, tr.Momentum)
 }
 
-// best returns the trial with the least loss among short or long ones, with the first seed.
-func (t *tuner) best(c *config.Config) Trial {
-	best := Trial{Loss: math.Inf(1)}
-	for _, tr := range t.trials {
-		if tr.long == t.isLong(c) && tr.Seed == 0 && (best.LR == 0 || tr.Loss < best.Loss) {
-			best = tr
-		}
-	}
-	return best
-}
-
-// finalists returns the best long trial, that of the next smaller rate, which is safer should the best one have been
-// lucky, and the next best near it: more seeds tell which is best, and how sure that is.
-func (t *tuner) finalists() (all []Trial) {
-	var others []Trial
-	best, below := t.best(&t.long), Trial{}
-	for _, tr := range t.trials {
-		if !tr.long || tr.Seed > 0 || tr.same(best) || math.IsInf(tr.Loss, 1) {
-			continue
-		}
-		if others = append(others, tr); tr.Momentum == best.Momentum && tr.LR < best.LR && tr.LR > below.LR {
-			below = tr
-		}
-	}
-	all = []Trial{best}
-	if below.LR > 0 {
-		all = append(all, below)
-	}
-	slices.SortFunc(others, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
-	for _, tr := range others {
-		if by, sigma := worse([]Trial{tr}, all[:1]); !tr.same(below) &&
-			(by <= max(2*sigma, 5*tuneAlike*math.Abs(best.Loss)) || below.LR == 0) {
-			return append(all, tr)
-		}
-	}
-	return all
+// best returns the short or the long runs with the least mean loss.
+func (t *tuner) best(c *config.Config) []Trial {
+	return slices.MinFunc(t.groups(*c == t.long), func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
 }
 
 // choice returns the setting with the least mean loss over the seeds, or of those that cannot be told from it the one
 // whose steps go least far: it diverges last. How says how sure that is.
 func (t *tuner) choice() (chosen Trial, how string) {
-	groups := t.groups()
+	groups := t.groups(true)
 	slices.SortFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
-	best, own := groups[0], groups[0]
+	own, next := groups[0], 1
 	for _, g := range groups {
-		if by, sigma := worse(g, best); by <= sigma && g[0].reach() < own[0].reach() {
-			own = g
+		if by, sigma := worse(g, groups[0]); by <= sigma && g[0].reach() < own[0].reach() {
+			own, next = g, 0
 		}
 	}
 	chosen = own[0]
-	next := slices.IndexFunc(groups, func(g []Trial) bool { return !g[0].same(chosen) && !math.IsInf(meanLoss(g), 1) })
 	on := "the rows that it trained on"
-	if t.held != nil {
-		on = t.held.String()
+	if held := t.held[0]; held != nil {
+		on = held.String()
 	}
 	if n := len(own); n > 1 {
 		low, high := math.Inf(1), math.Inf(-1)
@@ -165,34 +139,25 @@ func (t *tuner) choice() (chosen Trial, how string) {
 		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(low), human.Loss(high), n)
 	}
 	loss := human.Loss(meanLoss(own))
-	if next < 0 {
+	if next == len(groups) || math.IsInf(meanLoss(groups[next]), 1) {
 		return chosen, fmt.Sprintf(": loss %s on %s; no other rate is known to be stable", loss, on)
 	}
-	other := groups[next]
-	by, sigma := worse(other, own)
+	by, sigma := worse(groups[next], own)
+	other := t.named(groups[next][0])
 	if by <= sigma {
-		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(other[0]),
-			loss, human.Loss(meanLoss(other)), sigma, on)
+		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", other, loss,
+			human.Loss(meanLoss(groups[next])), sigma, on)
 	}
-	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on,
-		t.named(other[0]), by, sigma)
+	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on, other, by, sigma)
 }
 
-// same reports whether two trials differ by seed alone.
-func (t Trial) same(o Trial) bool { return t.LR == o.LR && t.Momentum == o.Momentum }
-
-// groups returns the long trials of each setting that was tried with most seeds, in their order.
-func (t *tuner) groups() (all [][]Trial) {
-	most := 0
+// groups returns the short or the long runs of each setting, in their order.
+func (t *tuner) groups(long bool) (all [][]Trial) {
 	for _, tr := range t.trials {
-		if tr.long && tr.Seed == 0 {
-			g := slices.DeleteFunc(slices.Clone(t.trials), func(o Trial) bool { return !o.long || !o.same(tr) })
-			if len(g) > most {
-				most, all = len(g), nil
-			}
-			if len(g) == most {
-				all = append(all, g)
-			}
+		if last := len(all) - 1; tr.long == long && tr.Seed > 0 {
+			all[last] = append(all[last], tr)
+		} else if tr.long == long {
+			all = append(all, []Trial{tr})
 		}
 	}
 	return all
@@ -206,16 +171,17 @@ func meanLoss(g []Trial) (mean float64) {
 }
 
 // worse returns by how much the loss of one setting is above that of another, over the same rows and seeds, and the
-// standard error of that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half
-// of tuneAlike; of a single row it is so large that nothing can be told.
+// standard error of that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and 1%;
+// of a single row it is so large that nothing can be told.
 func worse(a, b []Trial) (by, sigma float64) {
-	if len(a) != len(b) || math.IsInf(meanLoss(b), 1) {
+	if math.IsInf(meanLoss(b), 1) {
 		return 0, 0
 	}
 	if by = meanLoss(a) - meanLoss(b); math.IsInf(by, 1) {
 		return by, 0
 	}
-	rows, seeds := make([]float64, len(a[0].blocks)), make([]float64, len(a))
+	fewest := slices.MinFunc(a, func(a, b Trial) int { return len(a.blocks) - len(b.blocks) })
+	rows, seeds := make([]float64, len(fewest.blocks)), make([]float64, len(a))
 	for i := range a {
 		seeds[i] = a[i].Loss - b[i].Loss
 		for j := range rows {
@@ -224,7 +190,7 @@ func worse(a, b []Trial) (by, sigma float64) {
 	}
 	switch len(rows) {
 	case 0:
-		return by, tuneAlike / 2 * math.Abs(meanLoss(b))
+		return by, math.Abs(meanLoss(b)) / 100
 	case 1:
 		return by, math.Abs(by)
 	}
@@ -248,5 +214,5 @@ func meanError(x []float64) float64 {
 }
 
 func (t *tuner) say(format string, args ...any) {
-	t.data.Say(fmt.Sprintf(format, args...))
+	t.data[0].Say(fmt.Sprintf(format, args...))
 }

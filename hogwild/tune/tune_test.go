@@ -238,8 +238,8 @@ func TestTuneHoldsOut(t *testing.T) {
 			t.Errorf("%+v: it has seen rows held out", tr)
 		}
 	}
-	if want := "judged by 40 rows held out; 1 worker"; !strings.Contains(text, want) ||
-		!strings.Contains(c.Tuned, "on 40 rows held out") {
+	if want := "judged by 120 rows held out; 1 worker"; !strings.Contains(text, want) ||
+		!strings.Contains(c.Tuned, "on 120 rows held out") {
 		t.Errorf("no %q in %s", want, text)
 	}
 	if r := mustTrain(t, c); !strings.Contains(r.Auto, fmt.Sprintf("lr %g (tuned", c.LR)) {
@@ -406,13 +406,13 @@ func TestChoice(t *testing.T) {
 			"; could not tell it from lr 0.2: losses 0.5200 and 0.5000, +- 0.034, on 2 rows held out"},
 		{"alike to the larger", []Trial{blocks(.1, .50, .01, 0), blocks(.2, .502, .05, 0), blocks(.05, .58, .01, 0)}, .1,
 			"; could not tell it from lr 0.2"},
-		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1),
+		{"seeds", []Trial{blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1),
 			blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2,
 			"(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
 		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "no other rate is known to be stable"},
 	} {
 		c := configtest.Dense()
-		tr := &tuner{data: &run.Lender{}, held: &heldRows{rows: make([]int32, 2)}, short: c, long: c, trials: x.trials}
+		tr := &tuner{data: []*run.Lender{{}}, held: []*heldRows{{all: 2}}, long: c, trials: x.trials}
 		if best, how := tr.choice(); best.LR != x.lr || !strings.Contains(how, x.says) {
 			t.Errorf("%s: lr %g%s", x.name, best.LR, how)
 		}
