@@ -32,7 +32,10 @@ func newHeldRows(set *data.Set) *heldRows {
 }
 
 func (h *heldRows) String() string {
-	if h.all == 1 {
+	switch {
+	case h == nil:
+		return "the rows that they train on"
+	case h.all == 1:
 		return "1 row held out"
 	}
 	return human.Count(int64(h.all)) + " rows held out"

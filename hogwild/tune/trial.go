@@ -33,8 +33,7 @@ type Trial struct {
 // reach returns how far a gradient moves the weights in the long run.
 func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
 
-// try makes the runs of a setting, unless they have been made: a short one, or long ones with other seeds until one
-// diverges.
+// try makes the runs of a setting, unless they are there: a short one, or long ones of other seeds until one diverges.
 func (t *tuner) try(c *config.Config, lr, momentum float64) (runs []Trial, err error) {
 	long := *c == t.long
 	for _, g := range t.groups(long) {
@@ -43,10 +42,10 @@ func (t *tuner) try(c *config.Config, lr, momentum float64) (runs []Trial, err e
 		}
 	}
 	for seed := range uint64(tuneSeeds) {
-		if err := t.run(c, Trial{LR: lr, Momentum: momentum, Seed: seed, long: long}); err != nil {
+		tr, err := t.run(c, Trial{LR: lr, Momentum: momentum, Seed: seed, long: long})
+		if err != nil {
 			return nil, err
 		}
-		tr := t.trials[len(t.trials)-1]
 		if runs = append(runs, tr); !long || math.IsInf(tr.Loss, 1) {
 			break
 		}
@@ -55,9 +54,9 @@ func (t *tuner) try(c *config.Config, lr, momentum float64) (runs []Trial, err e
 }
 
 // run makes one run.
-func (t *tuner) run(c *config.Config, tr Trial) error {
+func (t *tuner) run(c *config.Config, tr Trial) (Trial, error) {
 	if t.ctx.Err() != nil {
-		return config.CauseOf(t.ctx)
+		return tr, config.CauseOf(t.ctx)
 	}
 	fold := tr.Seed % uint64(len(t.data))
 	held := t.held[fold]
@@ -85,21 +84,18 @@ func (t *tuner) run(c *config.Config, tr Trial) error {
 		tr.Loss, tr.blocks, err = math.Inf(1), nil, nil
 	}
 	if err != nil {
-		return err
+		return tr, err
 	}
 	t.trials = append(t.trials, tr)
-	width := 12
-	if one.Optimizer == config.Momentum {
-		width = 26
-	}
 	if !math.IsInf(tr.Loss, 1) {
 		loss = "loss " + human.Loss(tr.Loss)
 	}
 	if tr.Seed > 0 {
 		loss += fmt.Sprintf(" (seed %d)", one.Seed)
 	}
+	width := len(t.named(Trial{LR: 0.0001234, Momentum: 0.97}))
 	t.say("  %-*s  %-12s %6.2f s", width, t.named(tr), loss, tr.Seconds)
-	return os.RemoveAll(one.Run)
+	return tr, os.RemoveAll(one.Run)
 }
 
 // named says what was tried.
@@ -117,7 +113,7 @@ func (t *tuner) best(c *config.Config) []Trial {
 
 // choice returns the setting with the least mean loss over the seeds, or of those that cannot be told from it the one
 // whose steps go least far: it diverges last. How says how sure that is.
-func (t *tuner) choice() (chosen Trial, how string) {
+func (t *tuner) choice() (best Trial, how string) {
 	groups := t.groups(true)
 	slices.SortFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
 	own, next := groups[0], 1
@@ -126,29 +122,22 @@ func (t *tuner) choice() (chosen Trial, how string) {
 			own, next = g, 0
 		}
 	}
-	chosen = own[0]
-	on := "the rows that it trained on"
-	if held := t.held[0]; held != nil {
-		on = held.String()
-	}
+	on := t.held[0].String()
 	if n := len(own); n > 1 {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, tr := range own {
-			low, high = min(low, tr.Loss), max(high, tr.Loss)
-		}
-		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(low), human.Loss(high), n)
+		l := byLoss(own)
+		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(l[0].Loss), human.Loss(l[n-1].Loss), n)
 	}
 	loss := human.Loss(meanLoss(own))
 	if next == len(groups) || math.IsInf(meanLoss(groups[next]), 1) {
-		return chosen, fmt.Sprintf(": loss %s on %s; no other rate is known to be stable", loss, on)
+		return own[0], fmt.Sprintf(": loss %s on %s; no other rate is known to be stable", loss, on)
 	}
 	by, sigma := worse(groups[next], own)
 	other := t.named(groups[next][0])
 	if by <= sigma {
-		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", other, loss,
+		return own[0], fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", other, loss,
 			human.Loss(meanLoss(groups[next])), sigma, on)
 	}
-	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on, other, by, sigma)
+	return own[0], fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on, other, by, sigma)
 }
 
 // groups returns the short or the long runs of each setting, in their order.
@@ -163,11 +152,26 @@ func (t *tuner) groups(long bool) (all [][]Trial) {
 	return all
 }
 
+// meanLoss returns the mean over seeds, of which the worst counts as at most twice the middle one: whether a row far
+// from all others is among the last that a run trains on is chance.
 func meanLoss(g []Trial) (mean float64) {
-	for _, tr := range g {
-		mean += tr.Loss / float64(len(g))
+	for i := range g {
+		mean += g[i].Loss * counts(g, i) / float64(len(g))
 	}
 	return mean
+}
+
+// counts returns how much of the i-th loss counts.
+func counts(g []Trial, i int) float64 {
+	losses := byLoss(g)
+	if middle := losses[len(g)/2].Loss; g[i].Loss > 2*middle && !math.IsInf(g[i].Loss, 1) {
+		return 2 * middle / g[i].Loss
+	}
+	return 1
+}
+
+func byLoss(g []Trial) []Trial {
+	return slices.SortedFunc(slices.Values(g), func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
 }
 
 // worse returns by how much the loss of one setting is above that of another, over the same rows and seeds, and the
@@ -183,9 +187,10 @@ func worse(a, b []Trial) (by, sigma float64) {
 	fewest := slices.MinFunc(a, func(a, b Trial) int { return len(a.blocks) - len(b.blocks) })
 	rows, seeds := make([]float64, len(fewest.blocks)), make([]float64, len(a))
 	for i := range a {
-		seeds[i] = a[i].Loss - b[i].Loss
+		ofA, ofB := counts(a, i), counts(b, i)
+		seeds[i] = a[i].Loss*ofA - b[i].Loss*ofB
 		for j := range rows {
-			rows[j] += (a[i].blocks[j] - b[i].blocks[j]) / float64(len(a))
+			rows[j] += (a[i].blocks[j]*ofA - b[i].blocks[j]*ofB) / float64(len(a))
 		}
 	}
 	switch len(rows) {

@@ -47,10 +47,9 @@ type tuner struct {
 	trials      []Trial
 }
 
-// Tune finds the learning rate for c, and with the momentum optimizer the momentum,
-// by runs judged on rows held out. It returns c with them, and the trials in order; o.Progress gets a
-// line of each. The learning rate is neither capped nor scaled any more: what these estimate has
-// been measured. Errors are those of Run, and with o.Signals it ends as Run does.
+// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs judged on rows held out. It
+// returns c with them, and the trials in order; o.Progress gets a line of each. The learning rate is neither capped nor
+// scaled: what these estimate has been measured. Errors are those of Run; with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, []Trial, error) {
 	settled, err := o.Settle(c)
 	if err != nil {
@@ -142,8 +141,7 @@ func (t *tuner) load(c config.Config, o run.Options) error {
 	return nil
 }
 
-// plan makes of the settings of the run those of a short run, a part of an epoch or as many epochs as it takes, and of
-// a long one.
+// plan makes the settings of short runs, of a part of an epoch or as many epochs as it takes, and of long ones.
 func (t *tuner) plan() {
 	on, held := t.data[0], t.held[0]
 	c, rows := on.Job.Asked, on.Train.Rows
@@ -172,11 +170,7 @@ func (t *tuner) plan() {
 	if t.long.PartOf(rows)*t.long.Epochs < c.Epochs*rows {
 		then += fmt.Sprintf(" (the run has %s: it may do better with a lower rate)", examples(c))
 	}
-	by := "the rows that they train on"
-	if held != nil {
-		by = held.String()
-	}
-	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, by,
+	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, held,
 		human.Plural(c.Workers, "worker"), c.Mode)
 }
 
@@ -217,8 +211,7 @@ func (t *tuner) beside(best Trial, times ...float64) error {
 	return nil
 }
 
-// walk tries rates up and down from one, by so many rungs at a time, until they are worse. Long runs go up to the bound
-// of single steps.
+// walk tries rates up and down from one, by rungs, until they are worse; long runs go up to the bound of single steps.
 func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error {
 	for _, direction := range []int{rungs, -rungs} {
 		for i := range tuneTries + 1 {

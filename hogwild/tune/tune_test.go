@@ -321,8 +321,8 @@ func TestTuneIsStable(t *testing.T) {
 	}
 }
 
-// TestTuneAndOneRow: a row far from all others among those held out, which the weights of higher rates miss by thousands,
-// changes the rate by a rung at most.
+// TestTuneAndOneRow: a row far from all others among those held out, which the weights of higher rates miss by
+// thousands, changes the rate by a rung at most.
 func TestTuneAndOneRow(t *testing.T) {
 	table := func(rows int, odd string) string {
 		r := rand.New(rand.NewPCG(5, uint64(rows)))
@@ -384,6 +384,13 @@ func TestChoice(t *testing.T) {
 	b := []Trial{blocks(.1, .51, .01, 0), blocks(.1, .51, .01, 1)}
 	if by, sigma := worse(a, b); math.Abs(by-.02) > 1e-12 || math.Abs(sigma-math.Hypot(.01/math.Sqrt(7), .01)) > 1e-12 {
 		t.Errorf("worse by %g +- %g", by, sigma)
+	}
+	// Of three seeds one that is far off counts as twice the middle one, and a set of rows may lack a block.
+	c := []Trial{blocks(.5, 9, 0, 0), blocks(.5, 1, 0, 1), blocks(.5, 3, 0, 2)}
+	d := []Trial{blocks(.1, 3, 0, 0), blocks(.1, 1, 0, 1), blocks(.1, 2, 0, 2)}
+	c[1].blocks, d[1].blocks = c[1].blocks[1:], d[1].blocks[1:]
+	if by, sigma := worse(c, d); math.Abs(by-4./3) > 1e-12 || math.Abs(sigma-math.Sqrt(7./9)) > 1e-12 {
+		t.Errorf("a seed far off: worse by %g +- %g", by, sigma)
 	}
 	if by, _ := worse([]Trial{{Loss: math.Inf(1)}}, b[:1]); !math.IsInf(by, 1) {
 		t.Errorf("a rate that diverged is worse by %g", by)
