@@ -30,9 +30,6 @@ type Trial struct {
 	blocks []float64 // losses of blocks of those rows
 }
 
-// reach returns how far a gradient moves the weights in the long run.
-func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
-
 // try makes the runs of a setting, unless they are there: a short one, or long ones of other seeds until one diverges.
 func (t *tuner) try(c *config.Config, lr, momentum float64) (runs []Trial, err error) {
 	long := *c == t.long
@@ -111,14 +108,16 @@ func (t *tuner) best(c *config.Config) []Trial {
 	return slices.MinFunc(t.groups(*c == t.long), func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
 }
 
-// choice returns the setting with the least mean loss over the seeds, or of those that cannot be told from it the one
-// whose steps go least far: it diverges last. How says how sure that is.
+// choice returns the setting with the least mean loss over the seeds, or the next smaller rate if it cannot be told from
+// that, by one standard error: it diverges last. How says how sure that is.
 func (t *tuner) choice() (best Trial, how string) {
 	groups := t.groups(true)
 	slices.SortFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
+	best = groups[0][0]
 	own, next := groups[0], 1
 	for _, g := range groups {
-		if by, sigma := worse(g, groups[0]); by <= sigma && g[0].reach() < own[0].reach() {
+		if by, sigma := worse(g, groups[0]); by <= sigma && g[0].Momentum == best.Momentum && g[0].LR < best.LR &&
+			(next == 1 || g[0].LR > own[0].LR) {
 			own, next = g, 0
 		}
 	}

@@ -411,6 +411,8 @@ func TestChoice(t *testing.T) {
 			"; could not tell it from lr 0.2: losses 0.5020 and 0.5000, +- 0.015, on 2 rows held out"},
 		{"alike though far apart", []Trial{blocks(.1, .52, .1, 0), blocks(.2, .50, .01, 0)}, .1,
 			"; could not tell it from lr 0.2: losses 0.5200 and 0.5000, +- 0.034, on 2 rows held out"},
+		{"two smaller ones", []Trial{blocks(.05, .503, .05, 0), blocks(.1, .502, .05, 0), blocks(.2, .500, .01, 0)}, .1,
+			"; could not tell it from lr 0.2"},
 		{"alike to the larger", []Trial{blocks(.1, .50, .01, 0), blocks(.2, .502, .05, 0), blocks(.05, .58, .01, 0)}, .1,
 			"; could not tell it from lr 0.2"},
 		{"seeds", []Trial{blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1),
