@@ -223,9 +223,9 @@ func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error 
 			if by, sigma := worse(last, best); by <= sigma && !(direction > 0 && math.IsInf(meanLoss(last), 1)) {
 				continue
 			}
-			most := nearly * last[0].most // other seeds find another bound
-			if rungs == 1 && direction > 0 && best[0].LR < most && most < last[0].LR {
-				if err := t.beside(best[0], most/best[0].LR); err != nil {
+			most := nearly * last[len(last)-1].most // other seeds find another bound
+			if rungs == 1 && direction > 0 && 0 < most && most < last[0].LR {
+				if _, err := t.try(c, shortest(most), momentum); err != nil {
 					return err
 				}
 			}
