@@ -223,11 +223,11 @@ func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error 
 			if by, sigma := worse(last, best); by <= sigma && !(direction > 0 && math.IsInf(meanLoss(last), 1)) {
 				continue
 			}
-			most := nearly * last[len(last)-1].most // other seeds find another bound
-			if rungs == 1 && direction > 0 && 0 < most && most < last[0].LR {
-				if _, err := t.try(c, shortest(most), momentum); err != nil {
+			for r := last[len(last)-1]; rungs == 1 && direction > 0 && 0 < r.most && r.most < r.LR; {
+				if last, err = t.try(c, shortest(0.99*r.most), momentum); err != nil {
 					return err
 				}
+				r = last[len(last)-1] // another seed may refuse it
 			}
 			break
 		}
