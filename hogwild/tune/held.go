@@ -83,3 +83,10 @@ func capped(blocks []float64) []float64 {
 	}
 	return blocks
 }
+
+func mean(x []float64) (mean float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	return mean
+}

@@ -15,7 +15,8 @@ import (
 )
 
 // nearly is how much of the rate that a trial finds stable may be chosen: the run, which has other rows, finds another.
-const nearly = 0.9
+// A long run has tuneSeeds.
+const nearly, tuneSeeds = 0.9, 3
 
 // Trial is one of the runs.
 type Trial struct {
@@ -105,14 +106,14 @@ func (t *tuner) named(tr Trial) string {
 
 // best returns the short or the long runs with the least mean loss.
 func (t *tuner) best(c *config.Config) []Trial {
-	return slices.MinFunc(t.groups(*c == t.long), func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
+	return slices.MinFunc(t.groups(*c == t.long), byMean)
 }
 
-// choice returns the setting with the least mean loss over the seeds, or the next smaller rate if it cannot be told from
-// that, by one standard error: it diverges last. How says how sure that is.
+// choice returns the setting with the least mean loss over the seeds, or the next smaller rate, which diverges later,
+// if that is within one standard error. How says how sure that is.
 func (t *tuner) choice() (best Trial, how string) {
 	groups := t.groups(true)
-	slices.SortFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
+	slices.SortFunc(groups, byMean)
 	best = groups[0][0]
 	own, next := groups[0], 1
 	for _, g := range groups {
@@ -160,6 +161,8 @@ func meanLoss(g []Trial) (mean float64) {
 	return mean
 }
 
+func byMean(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) }
+
 // counts returns how much of the i-th loss counts.
 func counts(g []Trial, i int) float64 {
 	losses := byLoss(g)
@@ -199,13 +202,6 @@ func worse(a, b []Trial) (by, sigma float64) {
 		return by, math.Abs(by)
 	}
 	return by, math.Hypot(meanError(rows), meanError(seeds))
-}
-
-func mean(x []float64) (mean float64) {
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
-	return mean
 }
 
 // meanError returns the standard error of the mean of x; 0 of a single one.

@@ -32,7 +32,6 @@ const (
 
 	tuneShare = "0.1" // of the training rows, held out
 	tuneTries = 8     // steps in one direction
-	tuneSeeds = 3     // of a long run
 	fewHeld   = 2000  // rows in all: each seed holds out others
 )
 
@@ -174,9 +173,8 @@ func (t *tuner) plan() {
 		human.Plural(c.Workers, "worker"), c.Mode)
 }
 
-// search tries decades from the one of the learning rate asked for, up and down, until it gets worse, by short runs.
-// From the best one long runs go up and down by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and
-// rates nearer to the best.
+// search tries decades from the rate asked for, up and down, until it gets worse, by short runs. From the best one long
+// runs go by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and rates nearer to the best.
 func (t *tuner) search() error {
 	if err := t.walk(&t.short, 3*int(math.Round(math.Log10(t.short.LR))), 3, t.short.Momentum); err != nil {
 		return err
