@@ -14,11 +14,9 @@ import (
 	"hogwild/internal/human"
 )
 
-// tuneAlike is by what share losses differ that may be alike: beyond it they are not, however uncertain they are.
-const tuneAlike = 0.02
-
 // nearly is how much of the rate that a trial finds stable may be chosen: the run, which has other rows, finds another.
-const nearly = 0.9
+// A long run has tuneSeeds.
+const nearly, tuneSeeds = 0.9, 3
 
 // Trial is one of the runs.
 type Trial struct {
@@ -29,216 +27,186 @@ type Trial struct {
 	Seconds float64 // of training
 
 	long   bool
-	blocks []float64 // Loss of each block of those rows
+	most   float64   // rate up to which single steps are stable, and some more; 0: not known
+	blocks []float64 // losses of blocks of those rows
 }
 
-// reach returns how far a gradient moves the weights in the long run.
-func (t Trial) reach() float64 { return t.LR / (1 - t.Momentum) }
+// try makes the runs of a setting, unless they are there: a short one, or long ones of other seeds until one diverges.
+func (t *tuner) try(c *config.Config, lr, momentum float64) (runs []Trial, err error) {
+	long := *c == t.long
+	for _, g := range t.groups(long) {
+		if g[0].LR == lr && g[0].Momentum == momentum {
+			return g, nil
+		}
+	}
+	for seed := range uint64(tuneSeeds) {
+		tr, err := t.run(c, Trial{LR: lr, Momentum: momentum, Seed: seed, long: long})
+		if err != nil {
+			return nil, err
+		}
+		if runs = append(runs, tr); !long || math.IsInf(tr.Loss, 1) {
+			break
+		}
+	}
+	return runs, nil
+}
 
-// try makes one run, unless it has been made, with the seed'th seed after the run's.
-func (t *tuner) try(c *config.Config, lr, momentum float64, seed uint64) error {
-	if t.tried(c, lr, momentum, seed) >= 0 {
-		return nil
-	}
+// run makes one run.
+func (t *tuner) run(c *config.Config, tr Trial) (Trial, error) {
 	if t.ctx.Err() != nil {
-		return config.CauseOf(t.ctx)
+		return tr, config.CauseOf(t.ctx)
 	}
+	fold := tr.Seed % uint64(len(t.data))
+	held := t.held[fold]
 	one := *c
-	one.LR, one.LRMin, one.Momentum, one.Seed = lr, c.LRMin*lr/c.LR, momentum, c.Seed+seed
+	one.LR, one.LRMin, one.Momentum, one.Seed = tr.LR, c.LRMin*tr.LR/c.LR, tr.Momentum, c.Seed+tr.Seed
 	one.Run = filepath.Join(t.folder, fmt.Sprint(len(t.trials)))
-	sets := t.data.Sets
-	if t.held != nil { // nor does it look at the test rows
+	sets := t.data[fold].Sets
+	if held != nil { // nor does it look at the test rows
 		sets.Test = sets.Validation
 	}
 	if one.Validation == "" {
 		sets.Validation = nil
 	}
 	result, half, err := run.Borrow(t.ctx, one, sets)
-	tr := Trial{LR: lr, Momentum: momentum, Seed: seed, Loss: half, Seconds: result.Seconds, long: t.isLong(c)}
-	if err == nil && t.held != nil {
-		tr.Loss, tr.blocks, err = t.held.losses(one.Run)
+	tr.Loss, tr.Seconds = half, result.Seconds
+	if err == nil && held != nil {
+		tr.blocks, err = held.losses(one.Run)
+		tr.Loss = mean(tr.blocks)
 	}
 	loss := "diverged"
-	if most := nearly * result.MaxLR; most > 0 && lr > most && err == nil {
-		tr.Loss, loss = math.NaN(), fmt.Sprintf("beyond %.2g, where single steps may diverge", most)
+	if tr.most = nearly * result.MaxLR; tr.most > 0 && tr.LR > tr.most && err == nil {
+		tr.Loss, loss = math.NaN(), fmt.Sprintf("beyond %.2g, where single steps may diverge", tr.most)
 	}
 	if errors.Is(err, config.ErrDiverged) || math.IsNaN(tr.Loss) {
 		tr.Loss, tr.blocks, err = math.Inf(1), nil, nil
 	}
 	if err != nil {
-		return err
+		return tr, err
 	}
 	t.trials = append(t.trials, tr)
-	width := 12
-	if one.Optimizer == config.Momentum {
-		width = 26
-	}
 	if !math.IsInf(tr.Loss, 1) {
 		loss = "loss " + human.Loss(tr.Loss)
 	}
-	if seed > 0 {
+	if tr.Seed > 0 {
 		loss += fmt.Sprintf(" (seed %d)", one.Seed)
 	}
+	width := len(t.named(Trial{LR: 0.0001234, Momentum: 0.97}))
 	t.say("  %-*s  %-12s %6.2f s", width, t.named(tr), loss, tr.Seconds)
-	return os.RemoveAll(one.Run)
+	return tr, os.RemoveAll(one.Run)
 }
-
-// tried returns which trial has been made with these settings; -1: none.
-func (t *tuner) tried(c *config.Config, lr, momentum float64, seed uint64) int {
-	return slices.IndexFunc(t.trials, func(tr Trial) bool {
-		return tr.LR == lr && tr.Momentum == momentum && tr.Seed == seed && tr.long == t.isLong(c)
-	})
-}
-
-func (t *tuner) isLong(c *config.Config) bool { return *c == t.long }
 
 // named says what was tried.
 func (t *tuner) named(tr Trial) string {
-	if t.data.Job.Asked.Optimizer != config.Momentum {
+	if t.data[0].Job.Asked.Optimizer != config.Momentum {
 		return fmt.Sprintf("lr %g", tr.LR)
 	}
 	return fmt.Sprintf("lr %g, momentum %g", tr.LR, tr.Momentum)
 }
 
-// best returns the trial with the least loss among short or long ones, with the first seed.
-func (t *tuner) best(c *config.Config) Trial {
-	best := Trial{Loss: math.Inf(1)}
-	for _, tr := range t.trials {
-		if tr.long == t.isLong(c) && tr.Seed == 0 && (best.LR == 0 || tr.Loss < best.Loss) {
-			best = tr
-		}
-	}
-	return best
+// best returns the short or the long runs with the least mean loss.
+func (t *tuner) best(c *config.Config) []Trial {
+	return slices.MinFunc(t.groups(*c == t.long), byMean)
 }
 
-// finalists returns the best long trial, that of the next smaller rate, which is safer should the best one have been
-// lucky, and the next best near it: more seeds tell which is best, and how sure that is.
-func (t *tuner) finalists() (all []Trial) {
-	var others []Trial
-	best, below := t.best(&t.long), Trial{}
-	for _, tr := range t.trials {
-		if !tr.long || tr.Seed > 0 || tr.same(best) || math.IsInf(tr.Loss, 1) {
-			continue
-		}
-		if others = append(others, tr); tr.Momentum == best.Momentum && tr.LR < best.LR && tr.LR > below.LR {
-			below = tr
-		}
-	}
-	all = []Trial{best}
-	if below.LR > 0 {
-		all = append(all, below)
-	}
-	slices.SortFunc(others, func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
-	for _, tr := range others {
-		if by, sigma := worse([]Trial{tr}, all[:1]); !tr.same(below) &&
-			(by <= max(2*sigma, 5*tuneAlike*math.Abs(best.Loss)) || below.LR == 0) {
-			return append(all, tr)
-		}
-	}
-	return all
-}
-
-// choice returns the setting with the least mean loss over the seeds, and of those that are alike, within a standard
-// error of it, the one whose steps go least far: it diverges last. How says how sure that is.
-func (t *tuner) choice() (chosen Trial, how string) {
-	groups := t.groups()
-	best := slices.MinFunc(groups, func(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) })
+// choice returns the setting with the least mean loss over the seeds, or the next smaller rate, which diverges later,
+// if that is within one standard error. How says how sure that is.
+func (t *tuner) choice() (best Trial, how string) {
+	groups := t.groups(true)
+	slices.SortFunc(groups, byMean)
+	best = groups[0][0]
+	own, next := groups[0], 1
 	for _, g := range groups {
-		if by, sigma := worse(g, best); by <= min(sigma, tuneAlike*math.Abs(meanLoss(best))) && (chosen.LR == 0 ||
-			g[0].reach() < chosen.reach()) {
-			chosen = g[0]
+		if by, sigma := worse(g, groups[0]); by <= sigma && g[0].Momentum == best.Momentum && g[0].LR < best.LR &&
+			(next == 1 || g[0].LR > own[0].LR) {
+			own, next = g, 0
 		}
 	}
-	own := groups[slices.IndexFunc(groups, func(g []Trial) bool { return g[0].same(chosen) })]
-	var next []Trial
-	least, sigma := math.Inf(1), 0.0
-	for _, g := range groups {
-		if by, e := worse(g, own); !g[0].same(chosen) && by < least {
-			next, least, sigma = g, by, e
-		}
-	}
-	on := "the rows that it trained on"
-	if t.held != nil {
-		on = t.held.String()
-	}
+	on := t.held[0].String()
 	if n := len(own); n > 1 {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, tr := range own {
-			low, high = min(low, tr.Loss), max(high, tr.Loss)
-		}
-		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(low), human.Loss(high), n)
+		l := byLoss(own)
+		on += fmt.Sprintf(" (%s to %s by %d seeds)", human.Loss(l[0].Loss), human.Loss(l[n-1].Loss), n)
 	}
 	loss := human.Loss(meanLoss(own))
-	switch {
-	case next == nil:
-		return chosen, fmt.Sprintf(": loss %s on %s; no other rate is known to be stable", loss, on)
-	case math.Abs(least) <= 2*sigma:
-		return chosen, fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", t.named(next[0]),
-			loss, human.Loss(meanLoss(next)), sigma, on)
+	if next == len(groups) || math.IsInf(meanLoss(groups[next]), 1) {
+		return own[0], fmt.Sprintf(": loss %s on %s; no other rate is known to be stable", loss, on)
 	}
-	return chosen, fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on,
-		t.named(next[0]), least, sigma)
+	by, sigma := worse(groups[next], own)
+	other := t.named(groups[next][0])
+	if by <= sigma {
+		return own[0], fmt.Sprintf("; could not tell it from %s: losses %s and %s, +- %.2g, on %s", other, loss,
+			human.Loss(meanLoss(groups[next])), sigma, on)
+	}
+	return own[0], fmt.Sprintf(": loss %s on %s; the next, %s, has %.2g +- %.2g more", loss, on, other, by, sigma)
 }
 
-// same reports whether two trials differ by seed alone.
-func (t Trial) same(o Trial) bool { return t.LR == o.LR && t.Momentum == o.Momentum }
-
-// groups returns the long trials of each setting that was tried with most seeds, in their order.
-func (t *tuner) groups() (all [][]Trial) {
-	most := 0
+// groups returns the short or the long runs of each setting, in their order.
+func (t *tuner) groups(long bool) (all [][]Trial) {
 	for _, tr := range t.trials {
-		if tr.long && tr.Seed == 0 {
-			g := slices.DeleteFunc(slices.Clone(t.trials), func(o Trial) bool { return !o.long || !o.same(tr) })
-			if len(g) > most {
-				most, all = len(g), nil
-			}
-			if len(g) == most {
-				all = append(all, g)
-			}
+		if last := len(all) - 1; tr.long == long && tr.Seed > 0 {
+			all[last] = append(all[last], tr)
+		} else if tr.long == long {
+			all = append(all, []Trial{tr})
 		}
 	}
 	return all
 }
 
+// meanLoss returns the mean over seeds, of which the worst counts as at most twice the middle one: whether a row far
+// from all others is among the last that a run trains on is chance.
 func meanLoss(g []Trial) (mean float64) {
-	for _, tr := range g {
-		mean += tr.Loss / float64(len(g))
+	for i := range g {
+		mean += g[i].Loss * counts(g, i) / float64(len(g))
 	}
 	return mean
 }
 
+func byMean(a, b []Trial) int { return cmp.Compare(meanLoss(a), meanLoss(b)) }
+
+// counts returns how much of the i-th loss counts.
+func counts(g []Trial, i int) float64 {
+	losses := byLoss(g)
+	if middle := losses[len(g)/2].Loss; g[i].Loss > 2*middle && !math.IsInf(g[i].Loss, 1) {
+		return 2 * middle / g[i].Loss
+	}
+	return 1
+}
+
+func byLoss(g []Trial) []Trial {
+	return slices.SortedFunc(slices.Values(g), func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
+}
+
 // worse returns by how much the loss of one setting is above that of another, over the same rows and seeds, and the
-// standard error of that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and half
-// of tuneAlike; of a single row it is so large that nothing can be told.
+// standard error of that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and 1%;
+// of a single row it is so large that nothing can be told.
 func worse(a, b []Trial) (by, sigma float64) {
-	if len(a) != len(b) || math.IsInf(meanLoss(b), 1) {
+	if math.IsInf(meanLoss(b), 1) {
 		return 0, 0
 	}
 	if by = meanLoss(a) - meanLoss(b); math.IsInf(by, 1) {
 		return by, 0
 	}
-	rows, seeds := make([]float64, len(a[0].blocks)), make([]float64, len(a))
+	fewest := slices.MinFunc(a, func(a, b Trial) int { return len(a.blocks) - len(b.blocks) })
+	rows, seeds := make([]float64, len(fewest.blocks)), make([]float64, len(a))
 	for i := range a {
-		seeds[i] = a[i].Loss - b[i].Loss
+		ofA, ofB := counts(a, i), counts(b, i)
+		seeds[i] = a[i].Loss*ofA - b[i].Loss*ofB
 		for j := range rows {
-			rows[j] += (a[i].blocks[j] - b[i].blocks[j]) / float64(len(a))
+			rows[j] += (a[i].blocks[j]*ofA - b[i].blocks[j]*ofB) / float64(len(a))
 		}
 	}
 	switch len(rows) {
 	case 0:
-		return by, tuneAlike / 2 * math.Abs(meanLoss(b))
+		return by, math.Abs(meanLoss(b)) / 100
 	case 1:
-		return by, math.Abs(by) * 2 / 3
+		return by, math.Abs(by)
 	}
 	return by, math.Hypot(meanError(rows), meanError(seeds))
 }
 
 // meanError returns the standard error of the mean of x; 0 of a single one.
 func meanError(x []float64) float64 {
-	mean, sum := 0.0, 0.0
-	for _, v := range x {
-		mean += v / float64(len(x))
-	}
+	mean, sum := mean(x), 0.0
 	for _, v := range x {
 		sum += (v - mean) * (v - mean)
 	}
@@ -246,5 +214,5 @@ func meanError(x []float64) float64 {
 }
 
 func (t *tuner) say(format string, args ...any) {
-	t.data.Say(fmt.Sprintf(format, args...))
+	t.data[0].Say(fmt.Sprintf(format, args...))
 }

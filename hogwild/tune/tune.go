@@ -32,24 +32,23 @@ const (
 
 	tuneShare = "0.1" // of the training rows, held out
 	tuneTries = 8     // steps in one direction
-	tuneSeeds = 3     // of the best few
+	fewHeld   = 2000  // rows in all: each seed holds out others
 )
 
 // tuner finds the best settings of a run by trying.
 type tuner struct {
 	ctx         context.Context
-	data        *run.Lender
-	held        *heldRows     // nil: it goes by the rows that were trained on
-	validates   bool          // the run holds them out, too
+	data        []*run.Lender // of seeds, in turn
+	held        []*heldRows   // their rows; nil: they are judged by those that they train on
+	validates   bool          // the run holds the rows out, too
 	short, long config.Config // of short runs, and of long ones
 	folder      string
 	trials      []Trial
 }
 
-// Tune finds the learning rate for c, and with the momentum optimizer the momentum,
-// by runs judged on rows held out. It returns c with them, and the trials in order; o.Progress gets a
-// line of each. The learning rate is neither capped nor scaled any more: what these estimate has
-// been measured. Errors are those of Run, and with o.Signals it ends as Run does.
+// Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs judged on rows held out. It
+// returns c with them, and the trials in order; o.Progress gets a line of each. The learning rate is neither capped nor
+// scaled: what these estimate has been measured. Errors are those of Run; with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, []Trial, error) {
 	settled, err := o.Settle(c)
 	if err != nil {
@@ -67,10 +66,14 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 		c.AverageLR, settled.AverageLR = "same", "same"
 	}
 	t := &tuner{ctx: ctx}
+	defer func() {
+		for _, d := range t.data {
+			d.Close()
+		}
+	}()
 	if err := t.load(settled, o); err != nil {
 		return c, nil, err
 	}
-	defer t.data.Close()
 	if o.Signals {
 		var stop func()
 		t.ctx, stop = config.UntilSignal(ctx)
@@ -88,47 +91,59 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 	}
 	best, how := t.choice()
 	t.say("tuned: %s%s", t.named(best), how)
-	c.LR, c.LRMin, c.Momentum = best.LR, c.LRMin*best.LR/t.data.Job.Asked.LR, best.Momentum
+	c.LR, c.LRMin, c.Momentum = best.LR, c.LRMin*best.LR/t.short.LR, best.Momentum
 	c.Tuned = "tuned" + how
 	return c, t.trials, nil
 }
 
-// load reads the data with rows held out, by the run or for tuning alone. Where that cannot be, as of a graph, tuning
-// goes by the rows that are trained on.
-func (t *tuner) load(c config.Config, o run.Options) (err error) {
+// load reads the data with rows held out, by the run or for tuning alone: where these are few, other ones with other
+// seeds. Where none can be, as of a graph, tuning goes by the rows that are trained on.
+func (t *tuner) load(c config.Config, o run.Options) error {
 	read := func(validation string) error {
 		c := c
 		if validation != c.Validation {
 			c.Validation, c.Patience = validation, 0
 		}
-		t.data, err = run.Load(c, o)
-		return err
+		d, err := run.Load(c, o)
+		if err != nil {
+			return err
+		}
+		t.data, t.held = append(t.data, d), append(t.held, nil)
+		if d.Validation != nil && c.Program == "" { // which alone knows how to score
+			t.held[len(t.held)-1] = newHeldRows(d.Validation)
+		}
+		return nil
 	}
 	apart := c.Validation
-	if apart == config.NoValidation || apart == "" && !c.HoldsOut() {
+	if c.Program == "" && (apart == config.NoValidation || apart == "" && !c.HoldsOut()) {
 		apart = tuneShare
 	}
-	if c.Program != "" { // which alone knows how to score
-		return read(c.Validation)
-	}
-	if err = read(apart); err == nil && t.data.Validation == nil { // too few rows for a run to hold some out by itself
-		t.data.Close()
-		apart = tuneShare
+	err := read(apart)
+	if err == nil && t.held[0] == nil && c.Program == "" { // too few rows for a run to hold some out by itself
+		t.data[0].Close()
+		t.data, t.held, apart = nil, nil, tuneShare
 		err = read(apart)
 	}
-	if err != nil && apart != c.Validation {
+	switch {
+	case err != nil && apart != c.Validation:
 		return read(c.Validation)
+	case err != nil || t.held[0] == nil:
+		return err
 	}
-	if err == nil && t.data.Validation != nil {
-		t.held, t.validates = newHeldRows(t.data.Validation), apart == c.Validation
+	t.validates, o.Progress = apart == c.Validation, nil
+	for apart == tuneShare && t.held[0].all < fewHeld && len(t.held) < tuneSeeds {
+		if c.Seed++; read(apart) != nil {
+			break
+		}
+		t.held[0].all += t.held[len(t.held)-1].all
 	}
-	return err
+	return nil
 }
 
-// plan makes of the settings of the run those of a short run, a part of an epoch or as many epochs as it takes, and of
-// a long one.
+// plan makes the settings of short runs, of a part of an epoch or as many epochs as it takes, and of long ones.
 func (t *tuner) plan() {
-	c, rows := t.data.Job.Asked, t.data.Train.Rows
+	on, held := t.data[0], t.held[0]
+	c, rows := on.Job.Asked, on.Train.Rows
 	c.SaveEvery, c.TargetLoss, c.TargetAccuracy, c.StopAfter = "0", 0, 0, 0
 	c.OnDivergence = config.Stop // that is what tells which rates are too high
 	upTo := func(most int) config.Config {
@@ -140,10 +155,10 @@ func (t *tuner) plan() {
 		}
 		return c
 	}
-	least := max(tuneExamples, tuneSteps*t.data.Job.Used.Batch*c.Workers)
+	least := max(tuneExamples, tuneSteps*on.Job.Used.Batch*c.Workers)
 	most := least
-	if m, err := model.New(c.ModelOptions(), t.data.Train.Meta); err == nil && t.held != nil {
-		most = max(least, longExamples, int(longFlops/max(1000, model.Flops(m, t.data.Train.ValuesPerRow()))))
+	if m, err := model.New(c.ModelOptions(), on.Train.Meta); err == nil && held != nil {
+		most = max(least, longExamples, int(longFlops/max(1000, model.Flops(m, on.Train.ValuesPerRow()))))
 	}
 	t.short, t.long = upTo(least), upTo(most)
 	examples := func(c config.Config) string { return human.Count(int64(c.PartOf(rows) * c.Epochs)) }
@@ -154,86 +169,68 @@ func (t *tuner) plan() {
 	if t.long.PartOf(rows)*t.long.Epochs < c.Epochs*rows {
 		then += fmt.Sprintf(" (the run has %s: it may do better with a lower rate)", examples(c))
 	}
-	by := "the rows that they train on"
-	if t.held != nil {
-		by = t.held.String()
-	}
-	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, by,
+	t.say("tuning: runs of %s examples%s, judged by %s; %s, %s", examples(t.short), then, held,
 		human.Plural(c.Workers, "worker"), c.Mode)
 }
 
-// search tries decades from the one of the learning rate asked for, up and down, until it gets worse, by short runs.
-// From the best one long runs go up and down by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and
-// rates nearer to the best. The best few are tried with other seeds.
+// search tries decades from the rate asked for, up and down, until it gets worse, by short runs. From the best one long
+// runs go by 1, 2, 5, 10; then they try other momenta, at equal lr/(1-momentum), and rates nearer to the best.
 func (t *tuner) search() error {
-	from := 3 * int(math.Round(math.Log10(t.short.LR)))
-	if err := t.walk(&t.short, from, 3, t.short.Momentum); err != nil {
+	if err := t.walk(&t.short, 3*int(math.Round(math.Log10(t.short.LR))), 3, t.short.Momentum); err != nil {
 		return err
 	}
-	best := t.best(&t.short)
+	best := t.best(&t.short)[0]
 	if err := t.walk(&t.long, 3*int(math.Round(math.Log10(best.LR))), 1, best.Momentum); err != nil {
 		return err
 	}
 	if t.long.Optimizer == config.Momentum {
-		if err := t.tryMomenta(); err != nil {
-			return err
+		was := t.best(&t.long)[0]
+		for _, mu := range []float64{0, 0.5, 0.9, 0.97} {
+			if _, err := t.try(&t.long, shortest(was.LR*(1-mu)/(1-was.Momentum)), mu); err != nil {
+				return err
+			}
 		}
-	}
-	best = t.best(&t.long)
-	for _, f := range []float64{0.7, 1.4} {
-		if err := t.try(&t.long, shortest(best.LR*f), best.Momentum, 0); err != nil {
-			return err
-		}
-	}
-	for _, tr := range t.finalists() {
-		for seed := range uint64(tuneSeeds) {
-			if err := t.try(&t.long, tr.LR, tr.Momentum, seed); err != nil {
+		if best = t.best(&t.long)[0]; best.Momentum != was.Momentum {
+			if err := t.beside(best, 0.5, 2); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return t.beside(t.best(&t.long)[0], 0.7, 1.4)
 }
 
-// tryMomenta tries other momenta at equal lr/(1-momentum), and rates beside the best of them.
-func (t *tuner) tryMomenta() error {
-	was := t.best(&t.long)
-	for _, mu := range []float64{0, 0.5, 0.9, 0.97} {
-		if err := t.try(&t.long, shortest(was.LR*(1-mu)/(1-was.Momentum)), mu, 0); err != nil {
-			return err
-		}
-	}
-	best := t.best(&t.long)
-	if best.Momentum == was.Momentum {
-		return nil
-	}
-	for _, f := range []float64{0.5, 2} {
-		if err := t.try(&t.long, shortest(best.LR*f), best.Momentum, 0); err != nil {
+// beside tries so many times a rate.
+func (t *tuner) beside(best Trial, times ...float64) error {
+	for _, f := range times {
+		if _, err := t.try(&t.long, shortest(best.LR*f), best.Momentum); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// walk tries rates up and down from one, by so many rungs at a time, until they are worse.
+// walk tries rates up and down from one, by rungs, until they are worse; long runs go up to the bound of single steps.
 func (t *tuner) walk(c *config.Config, from, rungs int, momentum float64) error {
-	if err := t.try(c, rung(from), momentum, 0); err != nil {
-		return err
-	}
 	for _, direction := range []int{rungs, -rungs} {
-		for i := 1; i <= tuneTries; i++ {
-			best := t.best(c)
-			if err := t.try(c, rung(from+direction*i), momentum, 0); err != nil {
+		for i := range tuneTries + 1 {
+			last, err := t.try(c, rung(from+direction*i), momentum)
+			if err != nil {
 				return err
 			}
-			last := t.trials[t.tried(c, rung(from+direction*i), momentum, 0)]
-			if by, sigma := worse([]Trial{last}, []Trial{best}); by > sigma ||
-				direction > 0 && math.IsInf(last.Loss, 1) {
-				break
+			best := t.best(c)
+			if by, sigma := worse(last, best); by <= sigma && !(direction > 0 && math.IsInf(meanLoss(last), 1)) {
+				continue
 			}
+			for r := last[len(last)-1]; rungs == 1 && direction > 0 && 0 < r.most && r.most < r.LR; {
+				if last, err = t.try(c, shortest(0.99*r.most), momentum); err != nil {
+					return err
+				}
+				r = last[len(last)-1] // another seed may refuse it
+			}
+			break
 		}
 	}
-	if math.IsInf(t.best(c).Loss, 1) {
+	if math.IsInf(meanLoss(t.best(c)), 1) {
 		return fmt.Errorf("%w at every learning rate down to %g: check the inputs, or scale them with --scale standard",
 			config.ErrDiverged, t.trials[len(t.trials)-1].LR)
 	}

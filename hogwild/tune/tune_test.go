@@ -238,8 +238,8 @@ func TestTuneHoldsOut(t *testing.T) {
 			t.Errorf("%+v: it has seen rows held out", tr)
 		}
 	}
-	if want := "judged by 40 rows held out; 1 worker"; !strings.Contains(text, want) ||
-		!strings.Contains(c.Tuned, "on 40 rows held out") {
+	if want := "judged by 120 rows held out; 1 worker"; !strings.Contains(text, want) ||
+		!strings.Contains(c.Tuned, "on 120 rows held out") {
 		t.Errorf("no %q in %s", want, text)
 	}
 	if r := mustTrain(t, c); !strings.Contains(r.Auto, fmt.Sprintf("lr %g (tuned", c.LR)) {
@@ -321,50 +321,30 @@ func TestTuneIsStable(t *testing.T) {
 	}
 }
 
-// TestChoice: of rates that cannot be told apart the smallest is taken, and the line says so.
-func TestChoice(t *testing.T) {
-	blocks := func(lr, loss, spread float64, seed uint64) Trial { // eight blocks, half of them spread above the loss
-		tr := Trial{LR: lr, Loss: loss, Seed: seed, long: true}
-		for i := range 8 {
-			tr.blocks = append(tr.blocks, loss+spread*float64(2*(i%2)-1))
+// TestTuneAndOneRow: a row far from all others among those held out, which the weights of higher rates miss by
+// thousands, changes the rate by a rung at most.
+func TestTuneAndOneRow(t *testing.T) {
+	table := func(rows int, odd string) string {
+		r := rand.New(rand.NewPCG(5, uint64(rows)))
+		text := bytes.NewBufferString("a,b,c,y\n")
+		for range rows {
+			a, b, c := r.NormFloat64(), r.NormFloat64(), r.NormFloat64()
+			fmt.Fprintf(text, "%g,%g,%g,%g\n", a, b, c, a+math.Abs(b)+r.NormFloat64()/3)
 		}
-		return tr
-	}
-	// The blocks' differences are .02 +- .01, so that their mean has the error .01 sqrt(8/7)/sqrt(8); the seeds' are
-	// .01 and .03.
-	a := []Trial{blocks(.2, .52, .02, 0), blocks(.2, .54, .02, 1)}
-	b := []Trial{blocks(.1, .51, .01, 0), blocks(.1, .51, .01, 1)}
-	if by, sigma := worse(a, b); math.Abs(by-.02) > 1e-12 || math.Abs(sigma-math.Hypot(.01/math.Sqrt(7), .01)) > 1e-12 {
-		t.Errorf("worse by %g +- %g", by, sigma)
-	}
-	if by, _ := worse([]Trial{{Loss: math.Inf(1)}}, b[:1]); !math.IsInf(by, 1) {
-		t.Errorf("a rate that diverged is worse by %g", by)
-	}
-	if by, sigma := worse([]Trial{{Loss: 3, blocks: []float64{3}}},
-		[]Trial{{Loss: 2, blocks: []float64{2}}}); by != 1 || !(by < 2*sigma) {
-		t.Errorf("one row tells %g +- %g", by, sigma)
-	}
-	for _, x := range []struct {
-		name   string
-		trials []Trial
-		lr     float64
-		says   string
-	}{
-		{"told apart", []Trial{blocks(.1, .60, .001, 0), blocks(.2, .50, .001, 0), blocks(.5, .58, .001, 0)}, .2,
-			": loss 0.5000 on 2 rows held out; the next, lr 0.5, has 0.08 +- 0 more"},
-		{"alike", []Trial{blocks(.1, .502, .05, 0), blocks(.2, .500, .01, 0)}, .1,
-			"; could not tell it from lr 0.2: losses 0.5020 and 0.5000, +- 0.015, on 2 rows held out"},
-		{"too far apart to be alike", []Trial{blocks(.1, .52, .1, 0), blocks(.2, .50, .01, 0)}, .2,
-			"could not tell it from lr 0.1"},
-		{"more seeds count", []Trial{blocks(.1, .40, .001, 0), blocks(.2, .50, .001, 0), blocks(.2, .51, .001, 1),
-			blocks(.5, .60, .002, 0), blocks(.5, .61, .001, 1)}, .2,
-			"(0.5000 to 0.5100 by 2 seeds); the next, lr 0.5, has 0.1 +-"},
-		{"alone", []Trial{blocks(.1, .5, .001, 0)}, .1, "no other rate is known to be stable"},
-	} {
-		c := configtest.Dense()
-		tr := &tuner{data: &run.Lender{}, held: &heldRows{rows: make([]int32, 2)}, short: c, long: c, trials: x.trials}
-		if best, how := tr.choice(); best.LR != x.lr || !strings.Contains(how, x.says) {
-			t.Errorf("%s: lr %g%s", x.name, best.LR, how)
+		path := filepath.Join(t.TempDir(), "t.csv")
+		if err := os.WriteFile(path, append(text.Bytes(), odd...), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		return path
+	}
+	c := config.Default()
+	// One epoch: of more, a run keeps the best by these rows.
+	c.Data, c.Target, c.Model, c.Workers, c.Epochs = table(5000, ""), "y", "mlp:8", 1, 1
+	c.Validation = table(150, "")
+	without, _, said := tuned(t, c)
+	c.Validation = table(150, "3000,-3000,2000,0\n")
+	with, _, saidWith := tuned(t, c)
+	if by := with.LR / without.LR; !(by > 0.39 && by < 2.6) {
+		t.Errorf("lr %g without the row, %g with it:\n%s\n%s", without.LR, with.LR, said, saidWith)
 	}
 }
