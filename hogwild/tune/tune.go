@@ -91,7 +91,7 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 	}
 	best, how := t.choice()
 	t.say("tuned: %s%s", t.named(best), how)
-	c.LR, c.LRMin, c.Momentum, c.Schedule = best.LR, c.LRMin*best.LR/t.short.LR, best.Momentum, settled.Schedule
+	c.LR, c.LRMin, c.Momentum, c.Schedule = best.LR, c.LRMin*best.LR/t.short.LR, best.Momentum, t.short.Schedule
 	c.Tuned = "tuned" + how
 	return c, t.trials, nil
 }

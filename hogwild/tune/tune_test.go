@@ -298,7 +298,7 @@ func TestTuneByHeldOutRows(t *testing.T) {
 }
 
 // TestTuneIsStable: where some inputs lie far from all, single steps are stable at the rate chosen, whichever trials of
-// longer ones have trained.
+// longer ones have trained. The run has the schedule by which its rate was found.
 func TestTuneIsStable(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	text := bytes.NewBufferString("a,b,c,y\n")
@@ -318,6 +318,9 @@ func TestTuneIsStable(t *testing.T) {
 	best, _, said := tuned(t, c)
 	if got := mustTrain(t, best); !(got.MaxLR > 0 && got.LRUsed <= got.MaxLR) {
 		t.Errorf("lr %g is chosen, and single steps are stable up to %g:\n%s", got.LRUsed, got.MaxLR, said)
+	}
+	if best.Schedule != "cooldown" { // of perceptrons with a number of epochs
+		t.Errorf("schedule %s", best.Schedule)
 	}
 }
 
