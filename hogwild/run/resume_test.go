@@ -107,6 +107,9 @@ func TestResumeOfShortSteps(t *testing.T) {
 		"factor:4 sync": pairs} {
 		for _, schedule := range []string{"linear", "cosine"} {
 			t.Run(name+" "+schedule, func(t *testing.T) {
+				if schedule == "cosine" && name != "text:10" { // with -short one model shows the second schedule
+					inFull(t)
+				}
 				c.Model, _, _ = strings.Cut(name, " ")
 				c.CBOW, c.ShareNegatives = strings.Contains(name, "cbow"), strings.Contains(name, "share")
 				c.Schedule, c.Workers, c.Epochs, c.SaveEvery, c.Run = schedule, 1, 4, "0", t.TempDir()
