@@ -111,7 +111,7 @@ func TestLimited(t *testing.T) {
 		}
 		t.Setenv(vec.CPUVariable, set)
 		for _, folder := range []string{"./internal/vec", "./hogwild/model"} {
-			platform{arch: runtime.GOARCH}.test(t, folder)
+			platform{arch: runtime.GOARCH}.test(t, folder+" -short") // atLevels has had each set at length
 		}
 	}
 }
