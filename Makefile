@@ -8,8 +8,8 @@ export CGO_ENABLED = 0
 # initialize. hogwild man has its own writer.
 TAGS = urfave_cli_no_docs
 
-# Packages with concurrent goroutines.
-RACE = ./shm ./hogwild/... ./bench/live
+# Packages that start goroutines, themselves or in their tests.
+RACE = $(sort $(dir $(shell grep -rlE --include=*.go '^[[:space:]]*go [a-zA-Z]|\.Go\>|AfterFunc|t\.Parallel' ./shm ./hogwild ./bench/live)))
 
 # The CUDA build needs the CUDA headers and a stub libcuda to link against. Symbols are bound
 # lazily, so an older driver or the stand-in may lack some.
