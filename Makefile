@@ -32,6 +32,11 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2) needs$$missing"; test "$$CI" != true; fi
 
+# Every package, those that take longest first. Tests often wait for processes, so there are more of them at once than
+# cores. What go vet has looked at (make check), go test does not look at again.
+ALL_PACKAGES = ./hogwild/run ./cmd/hogwild ./bench ./...
+AT_ONCE = -vet=off -p $(shell echo $$(($$(nproc) + 2)))
+
 # $(call gotest,PACKAGES,FLAGS) runs tests. CI shares its machine with others, so there up to three
 # failing tests of a call run once more, alone. The log ends with their names: each is a bug.
 GOTESTSUM = $(CURDIR)/build/tools/gotestsum
@@ -58,7 +63,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -113,31 +118,34 @@ $(GOTESTSUM):
 	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
 
 test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 4 to 10 minutes
-	$(call gotest,./...)
-	$(call gotest,./internal/vec ./hogwild/model,-tags noasm)
-	$(MAKE) vec-check
-	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
+	$(call gotest,$(ALL_PACKAGES),$(AT_ONCE))
+	$(call gotest,./internal/vec ./hogwild/model,-vet=off -short -tags noasm)
+	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: vec-check race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
 
 test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing are named. CI=true make test fails then, and runs failing tests twice
 	$(MAKE) test ALL=true
 
 # What takes long, or needs more than Go.
 test-rest: $(RERUN)
+	$(MAKE) vec-check
 	$(MAKE) --output-sync=line -j2 rest-emulated rest-race
 	@cuda/headers.sh || true
-	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
-	$(call where,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,test-mpi)
-	$(call where,clang-19 pip3,ptx-check)
-	$(call where,gcc g++ python3 $(HEADERS),test-asan)
-	$(call where,git python3 buildah qemu-aarch64,release-check)
+	$(MAKE) --output-sync=line -j2 rest-run rest-made
 	$(MAKE) mpijob-check
-	$(MAKE) fuzz FUZZTIME=5s || echo "fuzzing found an input that fails: commit it with what mends it"
+	$(MAKE) fuzz FUZZTIME=2s || echo "fuzzing found an input that fails: commit it with what mends it"
 
 # Beside each other: one computes while the other waits for processes most of the time.
 rest-emulated:
 	$(call where,qemu-x86_64 qemu-aarch64,emulated)
 rest-race: $(RERUN)
 	$(call where,gcc,race)
+rest-run: $(RERUN)
+	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
+	$(call where,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,test-mpi)
+	$(call where,gcc g++ python3 $(HEADERS),test-asan)
+rest-made: # compilers, in folders of their own
+	$(call where,clang-19 pip3,ptx-check)
+	$(call where,git python3 buildah qemu-aarch64,release-check)
 
 check: ## run gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w fixes it):" $$files; exit 1; }
