@@ -119,7 +119,7 @@ $(GOTESTSUM):
 
 test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 4 to 10 minutes
 	$(call gotest,$(ALL_PACKAGES),$(AT_ONCE))
-	$(call gotest,./internal/vec ./hogwild/model,-vet=off -short -tags noasm)
+	$(call gotest,./internal/vec ./hogwild/model,-short -tags noasm)
 	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: vec-check race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
 
 test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing are named. CI=true make test fails then, and runs failing tests twice
@@ -173,7 +173,7 @@ fuzz: ## run each fuzz target for FUZZTIME=10m, JOBS at once; TARGETS=REGEXP lim
 	@FUZZTIME=$(FUZZTIME) JOBS=$(JOBS) TARGETS='$(TARGETS)' internal/check/fuzz.sh
 
 race: $(RERUN) ## run the tests of shm, hogwild and the dashboard under the race detector
-	CGO_ENABLED=1 $(call gotest,$(RACE),-race -short)
+	CGO_ENABLED=1 $(call gotest,./hogwild/run $(RACE),$(AT_ONCE) -race -short)
 
 # Fifty kills take half a minute: they are for CI, and for go test without -short.
 test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
