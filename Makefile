@@ -32,10 +32,12 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2) needs$$missing"; test "$$CI" != true; fi
 
-# Every package, those that take longest first. Tests often wait for processes, so there are more of them at once than
-# cores. What go vet has looked at (make check), go test does not look at again.
-ALL_PACKAGES = ./hogwild/run ./cmd/hogwild ./bench ./...
+# Tests often wait for processes, so more packages are tested at once than there are cores. What go vet has looked at (make
+# check), go test does not look at again.
 AT_ONCE = -vet=off -p $(shell echo $$(($$(nproc) + 2)))
+
+# About half of hogwild/run, which takes as long as all other packages.
+HALF = '^Test[A-M]'
 
 # $(call gotest,PACKAGES,FLAGS) runs tests. CI shares its machine with others, so there up to three
 # failing tests of a call run once more, alone. The log ends with their names: each is a bug.
@@ -63,7 +65,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-run-half test-run-rest test-others test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -118,9 +120,16 @@ $(GOTESTSUM):
 	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
 
 test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 4 to 10 minutes
-	$(call gotest,$(ALL_PACKAGES),$(AT_ONCE))
+	$(MAKE) --output-sync=line -j3 test-run-half test-run-rest test-others
 	$(call gotest,./internal/vec ./hogwild/model,-short -tags noasm)
 	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: vec-check race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
+
+test-run-half: $(RERUN)
+	$(call gotest,./hogwild/run,-vet=off -run $(HALF))
+test-run-rest: $(RERUN)
+	$(call gotest,./hogwild/run,-vet=off -skip $(HALF))
+test-others: $(RERUN) # those that take longest first
+	$(call gotest,./cmd/hogwild ./bench $(filter-out hogwild/hogwild/run,$(shell go list ./...)),-vet=off)
 
 test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing are named. CI=true make test fails then, and runs failing tests twice
 	$(MAKE) test ALL=true
