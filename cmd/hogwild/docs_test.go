@@ -60,7 +60,7 @@ var instead = []struct{ from, to string }{
 	{"--lr 0.1 --epochs 5 --modes async,sync --workers 1,2,4", "--lr 0.1 --epochs 1 --modes async,sync --workers 1,2"},
 	{"hogwild bench --data mnist ", "hogwild bench --repeat 1 --data mnist "},
 	{"hogwild bench --data digits ", "hogwild bench --data " + fewDigits + " "},
-	{"--model convnet --optimizer momentum --momentum 0.5", "--model convnet --epochs 1 --optimizer momentum --momentum 0.5"},
+	{"--model convnet --optimizer momentum ", "--model convnet --epochs 1 --optimizer momentum "},
 	{"--model mlp:256,128 --lr 0.05 --epochs 40 ", "--model mlp:256,128 --lr 0.05 --epochs 3 "},
 	{"--patience 5 --epochs 100 --lr 0.1 --run", "--patience 5 --epochs 8 --lr 0.1 --run"},
 	{"hogwild train --resume runs/killed", "hogwild train --resume runs/killed --epochs 4"},

@@ -110,10 +110,9 @@ func TestResumeOfShortSteps(t *testing.T) {
 				if schedule == "cosine" && name != "text:10" { // with -short one model shows the second schedule
 					inFull(t)
 				}
-				c.Model, _, _ = strings.Cut(name, " ")
 				c.CBOW, c.ShareNegatives = strings.Contains(name, "cbow"), strings.Contains(name, "share")
-				c.Schedule, c.Workers, c.Epochs, c.SaveEvery, c.Run = schedule, 1, 4, "0", t.TempDir()
-				if strings.HasSuffix(name, "c") {
+				c.Model, c.Schedule, c.Workers, c.Epochs, c.SaveEvery = strings.Fields(name)[0], schedule, 1, 4, "0"
+				if c.Run = t.TempDir(); strings.HasSuffix(name, "c") {
 					c.Mode = config.MustMode(name[len("factor:4 "):])
 				}
 				whole := train(t, c)
