@@ -8,8 +8,8 @@ export CGO_ENABLED = 0
 # initialize. hogwild man has its own writer.
 TAGS = urfave_cli_no_docs
 
-# Packages with concurrent goroutines.
-RACE = ./shm ./hogwild/... ./bench/live
+# Packages that start goroutines, themselves or in their tests.
+RACE = $(sort $(dir $(shell grep -rlE --include=*.go '^[[:space:]]*go [a-zA-Z]|\.Go\>|AfterFunc|t\.Parallel' ./shm ./hogwild ./bench/live)))
 
 # The CUDA build needs the CUDA headers and a stub libcuda to link against. Symbols are bound
 # lazily, so an older driver or the stand-in may lack some.
@@ -31,6 +31,13 @@ IN_TURNS = ^Test(GivesBack|Killed(Workers|Replicas)|OneAllocation|SyncRepeats|An
 where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -e $$thing || missing="$$missing $$thing"; done; \
 	if test -z "$$missing"; then $(MAKE) --no-print-directory $(2); \
 	else echo "skipped: make $(2) needs$$missing"; test "$$CI" != true; fi
+
+# Tests often wait for processes, so more packages are tested at once than there are cores. What go vet has looked at (make
+# check), go test does not look at again.
+AT_ONCE = -vet=off -p $(shell echo $$(($$(nproc) + 2)))
+
+# About half of hogwild/run, which takes as long as all other packages.
+HALF = '^Test[A-M]'
 
 # $(call gotest,PACKAGES,FLAGS) runs tests. CI shares its machine with others, so there up to three
 # failing tests of a call run once more, alone. The log ends with their names: each is a bug.
@@ -58,7 +65,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all test-rest rest-emulated rest-race check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-run-half test-run-rest test-others test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -113,31 +120,41 @@ $(GOTESTSUM):
 	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
 
 test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 4 to 10 minutes
-	$(call gotest,./...)
-	$(call gotest,./internal/vec ./hogwild/model,-tags noasm)
-	$(MAKE) vec-check
-	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
+	$(MAKE) --output-sync=line -j3 test-run-half test-run-rest test-others
+	$(call gotest,./internal/vec ./hogwild/model,-short -tags noasm)
+	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: vec-check race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
+
+test-run-half: $(RERUN)
+	$(call gotest,./hogwild/run,-vet=off -run $(HALF))
+test-run-rest: $(RERUN)
+	$(call gotest,./hogwild/run,-vet=off -skip $(HALF))
+test-others: $(RERUN) # those that take longest first
+	$(call gotest,./cmd/hogwild ./bench $(filter-out hogwild/hogwild/run,$(shell go list ./...)),-vet=off)
 
 test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing are named. CI=true make test fails then, and runs failing tests twice
 	$(MAKE) test ALL=true
 
 # What takes long, or needs more than Go.
 test-rest: $(RERUN)
+	$(MAKE) vec-check
 	$(MAKE) --output-sync=line -j2 rest-emulated rest-race
 	@cuda/headers.sh || true
-	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
-	$(call where,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,test-mpi)
-	$(call where,clang-19 pip3,ptx-check)
-	$(call where,gcc g++ python3 $(HEADERS),test-asan)
-	$(call where,git python3 buildah qemu-aarch64,release-check)
+	$(MAKE) --output-sync=line -j2 rest-run rest-made
 	$(MAKE) mpijob-check
-	$(MAKE) fuzz FUZZTIME=5s || echo "fuzzing found an input that fails: commit it with what mends it"
+	$(MAKE) fuzz FUZZTIME=2s || echo "fuzzing found an input that fails: commit it with what mends it"
 
 # Beside each other: one computes while the other waits for processes most of the time.
 rest-emulated:
 	$(call where,qemu-x86_64 qemu-aarch64,emulated)
 rest-race: $(RERUN)
 	$(call where,gcc,race)
+rest-run: $(RERUN)
+	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
+	$(call where,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,test-mpi)
+	$(call where,gcc g++ python3 $(HEADERS),test-asan)
+rest-made: # compilers, in folders of their own
+	$(call where,clang-19 pip3,ptx-check)
+	$(call where,git python3 buildah qemu-aarch64,release-check)
 
 check: ## run gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w fixes it):" $$files; exit 1; }
@@ -165,7 +182,7 @@ fuzz: ## run each fuzz target for FUZZTIME=10m, JOBS at once; TARGETS=REGEXP lim
 	@FUZZTIME=$(FUZZTIME) JOBS=$(JOBS) TARGETS='$(TARGETS)' internal/check/fuzz.sh
 
 race: $(RERUN) ## run the tests of shm, hogwild and the dashboard under the race detector
-	CGO_ENABLED=1 $(call gotest,$(RACE),-race -short)
+	CGO_ENABLED=1 $(call gotest,./hogwild/run $(RACE),$(AT_ONCE) -race -short)
 
 # Fifty kills take half a minute: they are for CI, and for go test without -short.
 test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver

@@ -161,6 +161,9 @@ func (c *checked) place(at token.Pos) int {
 // typed checks the types of all packages but tests, as they are built without tags; cuda as it is built with its own.
 func typed(t *testing.T) map[string]*checked {
 	t.Helper()
+	if typechecked != nil {
+		return typechecked
+	}
 	list := exec.Command("go", "list", "-export", "-deps", "-f",
 		"{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", "./...")
 	list.Stderr = os.Stderr
@@ -188,13 +191,13 @@ func typed(t *testing.T) map[string]*checked {
 	all := map[string]*checked{}
 	for _, dir := range slices.Sorted(maps.Keys(ours)) {
 		c := &checked{fset: fset, uses: map[*ast.Ident]types.Object{}}
-		var parsed []*ast.File
+		var trees []*ast.File
 		for _, name := range ours[dir] {
 			f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
 			if err != nil {
 				t.Fatal(err)
 			}
-			parsed = append(parsed, f)
+			trees = append(trees, f)
 			if len(f.Decls) > 0 {
 				c.files = append(c.files, name)
 			}
@@ -208,11 +211,12 @@ func typed(t *testing.T) map[string]*checked {
 		if dir == "cuda" { // the driver's packages need its headers: what comes from them has no type here
 			conf.Error = func(error) {}
 		}
-		if c.types, err = conf.Check("hogwild/"+dir, fset, parsed, info); err != nil && conf.Error == nil {
+		if c.types, err = conf.Check("hogwild/"+dir, fset, trees, info); err != nil && conf.Error == nil {
 			t.Fatal(err)
 		}
 		all[dir] = c
 	}
+	typechecked = all
 	return all
 }
 

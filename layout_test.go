@@ -99,9 +99,18 @@ func files(t *testing.T, extensions ...string) []string {
 	return all
 }
 
+// parsed and typechecked are what sources and typed came to: most tests of this folder ask for the one or the other.
+var (
+	parsed      []*source
+	typechecked map[string]*checked
+)
+
 // sources parses every Go file, whatever tags it is built with.
 func sources(t *testing.T) []*source {
 	t.Helper()
+	if parsed != nil {
+		return parsed
+	}
 	var all []*source
 	for _, p := range files(t, ".go") {
 		s := &source{path: p, fset: token.NewFileSet(), tests: strings.HasSuffix(p, "_test.go")}
@@ -114,6 +123,7 @@ func sources(t *testing.T) []*source {
 		}
 		all = append(all, s)
 	}
+	parsed = all
 	return all
 }
 

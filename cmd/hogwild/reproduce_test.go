@@ -46,6 +46,7 @@ func TestReproductionsAreTaken(t *testing.T) {
 		}
 		plans = append(plans, p)
 	}
+	described := map[data.Options]bool{} // many cases have the same data, and some are made when they are described
 	for _, p := range plans {
 		names := map[string]bool{}
 		for _, c := range p.Cases {
@@ -66,10 +67,12 @@ func TestReproductionsAreTaken(t *testing.T) {
 			if err := o.Validate(); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}
-			if o.Data == "digits" {
+			options := data.Options{Path: o.Data, Format: o.Format, Target: o.Target}
+			if o.Data == "digits" || described[options] {
 				continue
 			}
-			if _, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target}); err != nil {
+			described[options] = true
+			if _, err := data.Describe(options); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}
 		}

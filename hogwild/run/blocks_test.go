@@ -204,7 +204,7 @@ func entryStep(w []float64, u, v, k, n int, y, lr, l2 float64) {
 // TestBlocksLearnAlike: equal passes come to the loss of async, of any number of ranges. It compares means of seeds.
 func TestBlocksLearnAlike(t *testing.T) {
 	inFull(t)
-	for _, set := range []string{"synth:netflix:0.02", "synth:lowrank:4000x4000x1000000x5"} {
+	for _, set := range []string{"synth:netflix:0.01", "synth:lowrank:2000x2000x400000x5"} {
 		losses := map[string]float64{}
 		modes := []string{"async", "blocks", "blocks:3", "blocks:32"}
 		for _, mode := range modes {

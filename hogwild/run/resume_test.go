@@ -107,10 +107,12 @@ func TestResumeOfShortSteps(t *testing.T) {
 		"factor:4 sync": pairs} {
 		for _, schedule := range []string{"linear", "cosine"} {
 			t.Run(name+" "+schedule, func(t *testing.T) {
-				c.Model, _, _ = strings.Cut(name, " ")
+				if schedule == "cosine" && name != "text:10" { // with -short one model shows the second schedule
+					inFull(t)
+				}
 				c.CBOW, c.ShareNegatives = strings.Contains(name, "cbow"), strings.Contains(name, "share")
-				c.Schedule, c.Workers, c.Epochs, c.SaveEvery, c.Run = schedule, 1, 4, "0", t.TempDir()
-				if strings.HasSuffix(name, "c") {
+				c.Model, c.Schedule, c.Workers, c.Epochs, c.SaveEvery = strings.Fields(name)[0], schedule, 1, 4, "0"
+				if c.Run = t.TempDir(); strings.HasSuffix(name, "c") {
 					c.Mode = config.MustMode(name[len("factor:4 "):])
 				}
 				whole := train(t, c)
