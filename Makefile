@@ -36,9 +36,6 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 # check), go test does not look at again.
 AT_ONCE = -vet=off -p $(shell echo $$(($$(nproc) + 2)))
 
-# About half of hogwild/run, which takes as long as all other packages.
-HALF = '^Test[A-M]'
-
 # $(call gotest,PACKAGES,FLAGS) runs tests. CI shares its machine with others, so there up to three
 # failing tests of a call run once more, alone. The log ends with their names: each is a bug.
 GOTESTSUM = $(CURDIR)/build/tools/gotestsum
@@ -65,7 +62,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-run-half test-run-rest test-others test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-run test-others test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -120,14 +117,13 @@ $(GOTESTSUM):
 	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
 
 test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 4 to 10 minutes
-	$(MAKE) --output-sync=line -j3 test-run-half test-run-rest test-others
+	$(MAKE) --output-sync=line -j2 test-run test-others
 	$(call gotest,./internal/vec ./hogwild/model,-short -tags noasm)
 	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: vec-check race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
 
-test-run-half: $(RERUN)
-	$(call gotest,./hogwild/run,-vet=off -run $(HALF))
-test-run-rest: $(RERUN)
-	$(call gotest,./hogwild/run,-vet=off -skip $(HALF))
+# hogwild/run takes as long as all other packages, and waits for its workers much of the time.
+test-run: $(RERUN)
+	$(call gotest,./hogwild/run,-vet=off)
 test-others: $(RERUN) # those that take longest first
 	$(call gotest,./cmd/hogwild ./bench $(filter-out hogwild/hogwild/run,$(shell go list ./...)),-vet=off)
 
