@@ -36,15 +36,13 @@ func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 		n: float64(n), total: float64(n) * float64(c.Epochs), Rates: int64(rateBlock * Longer(c, n))}
 }
 
-// At is the learning rate after seen examples:
+// At is the learning rate after seen examples, never below min:
 //
 //	cosine    min + (lr-min) (1 + cos(pi seen/total))/2   (Loshchilov and Hutter 2017, without restarts)
 //	linear    from lr to min over the run
 //	cooldown  lr over half of the run, then linearly to min (Hägele and others 2024, section 3)
 //	exp       lr decay^(seen/n), smoothly
 //	step      lr decay^floor(seen/n), once an epoch
-//
-// and never below min.
 func (s Schedule) At(seen int64) float64 {
 	t := min(float64(seen)/s.total, 1)
 	switch s.kind {

@@ -89,15 +89,10 @@ func autoEpochs(c *config.Config, spec model.Spec, f Facts, batch int) int {
 }
 
 // What word2vec.c and fastText do.
-const (
-	skipGramRate, cbowRate, textRate = 0.025, 0.05, 0.1
+const skipGramRate, cbowRate, textRate, textEpochs = 0.025, 0.05, 0.1, 5
 
-	textEpochs = 5
-)
-
-// coolingRate is how many times as high the rate of a network is where it falls over the second half of the run: with
-// it networks lose nothing against a constant rate after as many epochs, and mostly gain, since the noise of their
-// steps goes; so does what late gradients have added to it (docs/asynchrony.md).
+// coolingRate is how many times as high the rate of a network is where it falls over the second half of the run, which
+// takes away the noise of its steps, and what late gradients have added to that (docs/asynchrony.md).
 const coolingRate = 1.4
 
 // settleSchedule fills in how the rate falls.
