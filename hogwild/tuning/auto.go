@@ -141,23 +141,24 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	case family == model.Factor && spec.Deviation > 0:
 		return plainRate / float64(spec.Deviation) // products of factors are as large as the values
 	}
+	cooling := 1.0
+	if c.Schedule == "cooldown" {
+		cooling = coolingRate
+	}
 	t := Tuning{Batch: batch, Momentum: c.Momentum, Lambda: f.RawLambda}
 	if centers(c, f) {
 		t.Lambda = f.CenteredLambda
 	}
 	limit := limitsOf(c, spec, f, t)
 	if limit.lambda == 0 || f.Curvature == 0 || !spec.Family().Layered() {
-		return plainRate
+		return plainRate * cooling
 	}
 	lr := limit.inFlightRate(roomInFlight)
-	if limit.maxLR > 0 {
-		lr = min(lr, limit.maxLR)
-	}
 	if f.Trace > 0 {
 		lr = min(lr, 2*noiseCost*float64(t.Batch)/(largestCurvature(spec.Loss)*f.Trace)*limit.scale)
 	}
-	if c.Schedule == "cooldown" {
-		lr *= coolingRate
+	if lr *= cooling; limit.maxLR > 0 {
+		lr = min(lr, limit.maxLR)
 	}
 	return lr
 }
