@@ -118,11 +118,15 @@ Examples:
   hogwild reproduce speedrun --data mnist/ --quick
 `
 
-// reproduceOptions are the flags of reproduce.
+// speedrunSeeds is how often each case of a speedrun is run without --quick.
+const speedrunSeeds = 40
+
+// reproduceOptions are the flags of reproduce, which plans that are templates ask for.
 type reproduceOptions struct {
 	experimentFlags
 	bench.PaperOptions
-	bench.TutorialOptions
+	Data    string // a folder with MNIST's four files; "": the built-in digits
+	Limit   int    // first images; 0: all
 	workers string
 }
 
@@ -154,7 +158,7 @@ func reproduceCommands() []*cli.Command {
 			}),
 		reproduceCommand("speedrun", "train MNIST to 98% and 99% as soon as can be", reproduceSpeedrunHelp,
 			(*reproduceOptions).speedrun, func(o *reproduceOptions, l *flagList) {
-				o.repeat, o.sameLR = bench.SpeedrunSeeds, true
+				o.repeat, o.sameLR = speedrunSeeds, true
 				l.bool(&o.Quick, "quick", "five runs of each case, unless --repeat says how many")
 				l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (required)")
 			}),
@@ -217,7 +221,7 @@ func (o *reproduceOptions) tutorial() (bench.Plan, error) {
 	if err := o.checkImages("; leave it out for the built-in digits"); err != nil {
 		return bench.Plan{}, err
 	}
-	return bench.TutorialPlan(o.TutorialOptions, caseFlags{})
+	return bench.BuiltInPlan("tutorial", o, caseFlags{})
 }
 
 // checkImages refuses a folder that is not there, and says what else can be done.
@@ -241,13 +245,13 @@ func (o *reproduceOptions) speedrun() (bench.Plan, error) {
 	if o.Data == "" {
 		return bench.Plan{}, usagef("reproduce speedrun needs MNIST: `hogwild data get mnist`, then --data mnist")
 	}
-	if o.Quick && o.repeat == bench.SpeedrunSeeds {
-		o.repeat = bench.QuickSeeds
+	if o.Quick && o.repeat == speedrunSeeds {
+		o.repeat = 5
 	}
 	if err := o.checkImages(""); err != nil {
 		return bench.Plan{}, err
 	}
-	return bench.SpeedrunPlan(bench.SpeedrunOptions{Quick: o.Quick, Data: o.Data}, caseFlags{})
+	return bench.BuiltInPlan("speedrun", o, caseFlags{})
 }
 
 // WriteText writes the table and the verdicts.

@@ -15,8 +15,13 @@ import (
 // flags, and its data exist.
 func TestReproductionsAreTaken(t *testing.T) {
 	var plans []bench.Plan
-	for _, o := range []bench.TutorialOptions{{}, {Limit: 100}} {
-		p, err := bench.TutorialPlan(o, caseFlags{})
+	images := t.TempDir() // which nothing is read of
+	quick := bench.PaperOptions{Quick: true}
+	for _, do := range []func() (bench.Plan, error){
+		(&reproduceOptions{}).tutorial, (&reproduceOptions{Limit: 100}).tutorial,
+		(&reproduceOptions{Data: images}).speedrun, (&reproduceOptions{Data: images, PaperOptions: quick}).speedrun,
+	} {
+		p, err := do()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,13 +39,6 @@ func TestReproductionsAreTaken(t *testing.T) {
 	}
 	for _, o := range []bench.AsgdOptions{{}, {Quick: true}} {
 		p, err := bench.AsgdPlan(o, caseFlags{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plans = append(plans, p)
-	}
-	for _, o := range []bench.SpeedrunOptions{{Data: "digits"}, {Data: "digits", Quick: true}} {
-		p, err := bench.SpeedrunPlan(o, caseFlags{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +64,7 @@ func TestReproductionsAreTaken(t *testing.T) {
 			if err := o.Validate(); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}
-			if o.Data == "digits" {
+			if o.Data == "digits" || o.Data == images {
 				continue
 			}
 			if _, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target}); err != nil {
