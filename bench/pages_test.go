@@ -77,7 +77,8 @@ func TestStaleGradients(t *testing.T) {
 		last = append(last, fmt.Sprintf("%.0f", best[r.Group]))
 	}
 	rates := map[string][]float64{}
-	for _, rule := range (&asgdValues{}).Rules() {
+	for _, c := range spreads(e)[0].Cases {
+		rule := c.Value("rule")
 		row := []string{"`" + rule + "`"}
 		for _, r := range spreads(e) {
 			c := r.Of(rule)

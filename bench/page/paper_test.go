@@ -144,7 +144,7 @@ func TestOfSpeedrun(t *testing.T) {
 }
 
 func TestOfAsgd(t *testing.T) {
-	plan, err := bench.AsgdPlan(bench.AsgdOptions{Quick: true}, nil)
+	plan, err := bench.BuiltInPlan("asgd", map[string]any{"Quick": true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

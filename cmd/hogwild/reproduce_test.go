@@ -16,29 +16,22 @@ import (
 func TestReproductionsAreTaken(t *testing.T) {
 	var plans []bench.Plan
 	images := t.TempDir() // which nothing is read of
-	quick := bench.PaperOptions{Quick: true}
-	for _, do := range []func() (bench.Plan, error){
-		(&reproduceOptions{}).tutorial, (&reproduceOptions{Limit: 100}).tutorial,
-		(&reproduceOptions{Data: images}).speedrun, (&reproduceOptions{Data: images, PaperOptions: quick}).speedrun,
-	} {
-		p, err := do()
-		if err != nil {
-			t.Fatal(err)
+	for _, quick := range []bench.PaperOptions{{}, {Quick: true}} {
+		for name, o := range map[string]*reproduceOptions{
+			"tutorial": {Limit: map[bool]int{true: 100}[quick.Quick]}, "asgd": {PaperOptions: quick}, "speedrun": {PaperOptions: quick, Data: images},
+		} {
+			p, err := o.images(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans = append(plans, p)
 		}
-		plans = append(plans, p)
 	}
 	for _, o := range []bench.PaperOptions{
 		{Size: 1}, {Size: 1, Quick: true}, {Size: 1e-9, Quick: true}, {Size: 1000}, {Size: 1, Workers: []int{1, 3, 10}},
 		{Size: 0.01, Workers: []int{1, 2}},
 	} {
 		p, err := bench.PaperPlan(o, caseFlags{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plans = append(plans, p)
-	}
-	for _, o := range []bench.AsgdOptions{{}, {Quick: true}} {
-		p, err := bench.AsgdPlan(o, caseFlags{})
 		if err != nil {
 			t.Fatal(err)
 		}
