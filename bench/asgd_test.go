@@ -16,8 +16,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// raced is an experiment of plans/asgd.yaml with five seeds, whose runs reach the loss at the virtual times that a function
-// makes of a case; NaN: they end above it.
+// raced is an experiment of plans/asgd.yaml with five seeds, whose runs reach the loss at the virtual times that a
+// function makes of a case; NaN: they end above it.
 func raced(t *testing.T, time func(group, rule string) float64) *Experiment {
 	t.Helper()
 	p, err := BuiltInPlan(asgdName, nil, nil)

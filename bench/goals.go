@@ -17,8 +17,8 @@ type goal struct {
 	slower           string // the case that trains for longer; "": nothing is said of times
 }
 
-// goals are those of plans/speedrun.yaml and plans/tutorial.yaml. Seeds of the tutorial differ by as much as its margin,
-// and its first weights are not known.
+// goals are those of plans/speedrun.yaml and plans/tutorial.yaml. Seeds of the tutorial differ by as much as its
+// margin, and its first weights are not known.
 var goals = []goal{
 	{"98", "98-async-2", notBelow, 0.98, 0, "-", "98-async-1"},
 	{"99", "99-async-2", notBelow, 0.99, 0, "-", "99-async-1"},
@@ -29,10 +29,10 @@ const mnistImages = 60000 // accuracies after fewer, or other ones, are not judg
 
 // AboutGoals says what the findings on goals and the figures of GoalTable are.
 const AboutGoals = "A claim on an accuracy agrees if a t-test over the runs shows it of the mean (± its standard " +
-	"error; ≈ allows 1.5 points); it is undecided where a run did not train on all images of MNIST. Times are compared " +
-	"seed by seed. Accuracies by epoch are medians. Training is the time of the steps, without the tests between " +
-	"epochs; the whole command is from the start of the process to its end, with reading the images, all tests and " +
-	"saved weights."
+	"error; ≈ allows 1.5 points); it is undecided where a run did not train on all images of MNIST. Times are " +
+	"compared seed by seed. Accuracies by epoch are medians. Training is the time of the steps, without the tests " +
+	"between epochs; the whole command is from the start of the process to its end, with reading the images, all " +
+	"tests and saved weights."
 
 // percent is the accuracy as text.
 func (g *goal) percent() string { return fmt.Sprintf("%g%%", 100*g.accuracy) }

@@ -167,7 +167,7 @@ func reproduceCommands() []*cli.Command {
 
 // reproduceCommand is a command with the flags that both have, and its own in front.
 func reproduceCommand(name, usage, help string,
-	do func(o *reproduceOptions, name string) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
+	do func(*reproduceOptions, string) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
 	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 5}}
 	l := flagList{category: "Flags"}
 	own(o, &l)

@@ -18,7 +18,8 @@ func TestReproductionsAreTaken(t *testing.T) {
 	images := t.TempDir() // which nothing is read of
 	for _, quick := range []bench.PaperOptions{{}, {Quick: true}} {
 		for name, o := range map[string]*reproduceOptions{
-			"tutorial": {Limit: map[bool]int{true: 100}[quick.Quick]}, "asgd": {PaperOptions: quick}, "speedrun": {PaperOptions: quick, Data: images},
+			"tutorial": {Limit: map[bool]int{true: 100}[quick.Quick]}, "asgd": {PaperOptions: quick},
+			"speedrun": {PaperOptions: quick, Data: images},
 		} {
 			p, err := o.images(name)
 			if err != nil {
