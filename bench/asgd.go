@@ -7,12 +7,6 @@ import (
 	"hogwild/internal/human"
 )
 
-// AsgdOptions say on what the papers on asynchronous SGD are repeated, and how much of them.
-type AsgdOptions struct {
-	Quick bool
-	Data  string // a folder with MNIST's four files; "": the built-in digits
-}
-
 // lowRate is the group of runs at a rate that nobody searched for.
 const lowRate = "low-rate"
 
@@ -24,7 +18,6 @@ const (
 	tail        = "tail"
 	published   = "tail-published"
 	ringmaster  = "drop:16"
-	stopping    = "drop:16,stop"
 	rennala     = "rennala:16"
 	synchronous = "minibatch"
 	fedBuff     = "quorum:8"
@@ -32,65 +25,13 @@ const (
 	compensated = "dc:0.04"
 )
 
-// speeds are those of 16 virtual workers.
-type speeds struct{ Name, Text string }
-
-// asgdValues are what plans/asgd.yaml asks for.
-type asgdValues struct {
-	AsgdOptions
-	Target float64 // a test loss at which plain asynchronous SGD has seen some 80,000 images
-}
-
-// AsgdPlan is the comparisons of the papers on asynchronous SGD on a virtual clock: all rules at each spread of speeds.
-// See plans/asgd.yaml.
-func AsgdPlan(o AsgdOptions, flags Flags) (Plan, error) {
-	v := asgdValues{o, 0.2}
-	if o.Data != "" {
-		v.Target = 0.25
-	}
-	p, err := BuiltInPlan(asgdName, &v, flags)
-	p.Clock, p.AtOnce = true, 2
-	return p, err
-}
-
-// Name is the experiment's.
-func (v *asgdValues) Name() string {
-	name := asgdName
-	if v.Data != "" {
-		name += "-mnist"
-	}
-	if v.Quick {
-		name += "-quick"
-	}
-	return name
-}
-
-// Rules are those that are compared.
-func (v *asgdValues) Rules() []string {
-	if v.Quick {
-		return []string{plain, adaptive, ringmaster, rennala, synchronous, clipped, published}
-	}
-	return []string{plain, adaptive, ringmaster, rennala, synchronous, clipped, published, inverse, tail, stopping,
-		fedBuff, compensated} // the first eight are drawn
-}
-
-// Speeds are their spreads.
-func (v *asgdValues) Speeds() []speeds {
-	all := []speeds{{"equal", "equal:16"}, {"slow-8", "slow:16,12,8"}, {"slow-4", "slow:16,12,4"},
-		{"sqrt", "sqrt:16"}, {"exp", "exp:16"}}
-	if v.Quick {
-		return all[:2]
-	}
-	return all
-}
-
 // ClockRuns is the runs at one spread of speeds.
 type ClockRuns struct {
 	Group string
 	Cases []*Measured
 }
 
-// Clocked is the runs of an experiment of AsgdPlan, by their speeds; nil of other experiments.
+// Clocked is the runs of an experiment of plans/asgd.yaml, by their speeds; nil of other experiments.
 func Clocked(e *Experiment) (all []*ClockRuns) {
 	if !clocked(e) {
 		return nil

@@ -16,11 +16,11 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// raced is an experiment of AsgdPlan with five seeds, whose runs reach the loss at the virtual times that a function
-// makes of a case; NaN: they end above it.
+// raced is an experiment of plans/asgd.yaml with five seeds, whose runs reach the loss at the virtual times that a
+// function makes of a case; NaN: they end above it.
 func raced(t *testing.T, time func(group, rule string) float64) *Experiment {
 	t.Helper()
-	p, err := AsgdPlan(AsgdOptions{}, nil)
+	p, err := BuiltInPlan(asgdName, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestClaimsAreMeasured(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	quick, err := AsgdPlan(AsgdOptions{Quick: true}, nil)
+	quick, err := BuiltInPlan(asgdName, map[string]any{"Quick": true}, nil)
 	if err != nil || quick.Name != "asgd-quick" || len(quick.Cases) != 2*7+4 {
 		t.Errorf("the quick plan %q has %d cases, %v", quick.Name, len(quick.Cases), err)
 	}

@@ -77,7 +77,8 @@ func TestStaleGradients(t *testing.T) {
 		last = append(last, fmt.Sprintf("%.0f", best[r.Group]))
 	}
 	rates := map[string][]float64{}
-	for _, rule := range (&asgdValues{}).Rules() {
+	for _, c := range spreads(e)[0].Cases {
+		rule := c.Value("rule")
 		row := []string{"`" + rule + "`"}
 		for _, r := range spreads(e) {
 			c := r.Of(rule)
@@ -214,13 +215,44 @@ func TestMoreWorkers(t *testing.T) {
 }
 
 func TestSpeedrunPage(t *testing.T) {
+	e := result(t, "zen3-2core-speedrun.json")
 	var rows [][]string
-	for _, row := range SpeedrunTable(result(t, "zen3-2core-speedrun.json")) {
-		if strings.HasPrefix(row[1], "hogwild") { // and without the hardware
-			rows = append(rows, append(row[:2:2], row[3:]...))
-		}
+	for i, row := range GoalTable(e).Rows { // in the order of the cases, and the page has no accuracies by epoch
+		c := &e.Cases[i]
+		program := fmt.Sprintf("hogwild, %s, %s", c.Mode, human.Plural(c.Workers, "worker"))
+		rows = append(rows, slices.Concat([]string{row[1], program}, row[2:4], row[5:]))
 	}
 	says(t, "speedrun.md", rows)
+}
+
+// TestTutorialPage: docs/experiments.md has the medians after each epoch.
+func TestTutorialPage(t *testing.T) {
+	text, err := os.ReadFile("../docs/experiments.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Join(strings.Fields(string(text)), " ")
+	for i, say := range []string{"reaches %s, %s and %s after one, two and three epochs",
+		"Without locks it is %s, %s and %s."} {
+		e := result(t, "zen5-2core-tutorial.json")
+		var at []any
+		for k := range 3 {
+			var all []float64
+			for _, h := range e.Cases[i].Histories {
+				all = append(all, *h[k].TestAccuracy)
+			}
+			slices.Sort(all) // of three runs
+			at = append(at, fmt.Sprintf("%.1f", 100*all[1]))
+		}
+		at[2] = at[2].(string) + "%"
+		if want := fmt.Sprintf(say, at...); !strings.Contains(page, want) {
+			t.Errorf("docs/experiments.md lacks %q", want)
+		}
+		row := strings.Join(GoalTable(e).Rows[i], "; ")
+		if want := fmt.Sprintf("%s%%, %s%%, %s;", at...); !strings.Contains(row, want) {
+			t.Errorf("row %q lacks %q", row, want)
+		}
+	}
 }
 
 func one(x float64) string     { return fmt.Sprintf("%.1f", x) }

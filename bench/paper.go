@@ -13,8 +13,8 @@ import (
 	"hogwild/internal/machine"
 )
 
-// The experiment files of the program: paper and tutorial are those of hogwild reproduce, and
-// small-sets is what hogwild bench has without flags.
+// The experiment files of the program: those of hogwild reproduce, and small-sets, which is what hogwild bench has
+// without flags.
 //
 //go:embed plans
 var plans embed.FS
@@ -31,6 +31,9 @@ func BuiltInPlan(name string, values any, flags Flags) (Plan, error) {
 	}
 	p, err := ReadPlan(name+".yaml", []byte(text.String()), flags)
 	p.Kind = "reproduce"
+	if name == asgdName {
+		p.Clock, p.AtOnce = true, 2
+	}
 	return p, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"hogwild/internal/human"
@@ -102,16 +103,12 @@ func (e *Experiment) WriteReproduction(w io.Writer) error {
 	}
 	e.head(&b)
 	e.table(&b, PublishedHeads, e.PublishedTable(), e.AboutTable())
-	e.table(&b, TutorialHeads, e.TutorialTable(), "")
 	e.table(&b, AsgdHeads, AsgdTable(e), "")
-	e.table(&b, SpeedrunHeads, SpeedrunTable(e), "")
 	about := AboutFindings
-	switch {
-	case e.Name == tutorialName:
-		about = ""
-	case isSpeedrun(e):
-		about = AboutSpeedrun
-	case clocked(e):
+	if t := GoalTable(e); t != nil {
+		e.table(&b, t.Heads, t.Rows, "")
+		about = AboutGoals
+	} else if clocked(e) {
 		heads, rows := AsgdGrid(e)
 		e.table(&b, heads, rows, "How many times as fast as plain: medians.")
 		about = AboutAsgd
@@ -143,16 +140,7 @@ func (e *Experiment) FindingRows() (rows [][]string) {
 
 // Findings compares an experiment of hogwild reproduce with what is published.
 func (e *Experiment) Findings() []Finding {
-	list := e.paperFindings
-	switch {
-	case e.Name == tutorialName:
-		list = e.tutorialFindings
-	case isSpeedrun(e):
-		list = func() []Finding { return speedrunFindings(e) }
-	case clocked(e):
-		list = func() []Finding { return asgdFindings(e) }
-	}
-	all := list()
+	all := slices.Concat(e.paperFindings(), asgdFindings(e), goalFindings(e)) // of one plan
 	var p []float64
 	for _, f := range all {
 		p = append(p, float64(f.P))

@@ -87,35 +87,6 @@ var PublishedAverage = map[int][]float64{
 		0.3147, 0.3145, 0.3144, 0.3142, 0.3141, 0.3141, 0.3140, 0.3140, 0.3139, 0.3139},
 }
 
-// PublishedTutorial is the test accuracy after each of three epochs of a published tutorial
-// on one GPU: four workers, a quarter of MNIST each, a small convolutional network, momentum
-// SGD, and the mean of all weights after each epoch. Its first weights are not known.
-var PublishedTutorial = []float64{0.87, 0.92, 0.93}
-
-// PublishedSpeedrun is how soon another program had trained MNIST to an accuracy.
-type PublishedSpeedrun struct {
-	Goal, Program, Hardware, Accuracy, Training string
-	Source                                      string // where that is published
-}
-
-const (
-	fastMNIST    = "https://github.com/tuomaso/train_mnist_fast"
-	simpleChains = "https://julialang.org/blog/2022/04/simple-chains/"
-)
-
-// PublishedSpeedruns are those to 98% and 99%. No augmented images are among them.
-var PublishedSpeedruns = []PublishedSpeedrun{
-	{"98%", "SimpleChains.jl, LeNet5, 30 epochs", "i9-10980XE, 18 cores", "98.20% (one run)",
-		"1.2 s per 10 epochs, once compiled", simpleChains},
-	{"98%", "SimpleChains.jl, LeNet5, 20 epochs", "EPYC 7513, 32 cores", "98.31% (one run)",
-		"3.1 s per 10 epochs, once compiled", simpleChains},
-	{"98%", "PyTorch, LeNet5, 20 epochs", "i9-10980XE, 18 cores", "98.41% (one run)", "22.0 s", simpleChains},
-	{"99%", "Oikarinen, PyTorch, one epoch", "GTX 1660 Ti", "99.04%", "762 ms", fastMNIST},
-	{"99%", "PyTorch's MNIST example, 14 epochs", "GTX 1660 Ti", "99.185% (two runs)", "172 s", fastMNIST},
-	{"99%", "LibTorch, LeNet-5, 5 epochs", "i5-9300H", "99.05% (one run)", "56.5 s",
-		"https://github.com/ReadWriteV/MNIST-cls-cpp"},
-}
-
 // at is the speed-up that the paper has with some threads; NaN: none.
 func (s *PublishedSet) at(method string, threads int) float64 {
 	if list := s.SpeedUp[method]; threads >= 1 && threads <= len(list) {

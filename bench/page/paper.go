@@ -14,19 +14,13 @@ import (
 // reproduction adds what the publication says beside what was measured here, with a
 // verdict on each statement.
 func (p *Page) reproduction(e *bench.Experiment) {
-	p.Title = "Reproducing the Hogwild! paper"
 	if runs := bench.Clocked(e); runs != nil {
 		p.asgd(e, runs)
-	} else if rows := bench.SpeedrunTable(e); rows != nil {
-		p.Title = "MNIST to 98% and 99%"
-		p.verdicts(e, bench.AboutSpeedrun)
-		p.section(Section{Title: "Records", Table: &human.Table{Heads: bench.SpeedrunHeads, Rows: rows}})
-	} else if rows := e.TutorialTable(); rows != nil {
-		p.Title = "Reproducing a tutorial's synchronous SGD"
-		p.verdicts(e, "")
-		p.section(Section{Title: "Accuracy", Text: tutorialSource,
-			Table: &human.Table{Heads: bench.TutorialHeads, Rows: rows}})
+	} else if t := bench.GoalTable(e); t != nil {
+		p.verdicts(e, bench.AboutGoals)
+		p.section(Section{Title: "Accuracies and times", Table: t})
 	} else {
+		p.Title = "Reproducing the Hogwild! paper"
 		p.fact("paper", bench.PaperSource)
 		p.verdicts(e, bench.AboutFindings+" "+aboutAverages)
 		p.section(Section{Title: "Figure 2 of the paper", Text: e.AboutTable(),
@@ -48,8 +42,6 @@ func (p *Page) reproduction(e *bench.Experiment) {
 }
 
 const (
-	tutorialSource = "The tutorial reports 87, 92 and 93% after epochs 1, 2 and 3. It does not give its initial " +
-		"weights."
 	aboutCurves = "Speed-up over the serial version (Hogwild! with one worker), as in figures 3 and 4 of the " +
 		"paper. The paper's curves were digitized from its vector figures."
 	aboutDelays = "Speed-up over the serial version with a fixed delay added to each gradient, as in figure 5c of " +

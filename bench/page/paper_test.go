@@ -110,21 +110,21 @@ func TestReproductionUnfinished(t *testing.T) {
 }
 
 func TestOfTutorial(t *testing.T) {
-	plan, err := bench.TutorialPlan(bench.TutorialOptions{}, nil)
+	plan, err := bench.BuiltInPlan("tutorial", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := OfExperiment(repeated(plan))
-	if got := cell(t, p, "Accuracy", "sync, tutorial", "epoch 1"); got != "87%" {
-		t.Errorf("the tutorial's first epoch: %q, want 87%%", got)
+	if got := cell(t, p, "Claims and measurements", "tutorial", "published"); got != "87%, 92%, 93% by epoch" {
+		t.Errorf("the tutorial has %q", got)
 	}
-	if got := cell(t, p, "Accuracy", "sync, measured", "epoch 3"); got != "90%" {
-		t.Errorf("the third epoch here: %q, want 90%%", got)
+	if got := cell(t, p, "Accuracies and times", "tutorial-sync-4", "by epoch"); got != "90%, 90%, 90%" {
+		t.Errorf("by epoch %q, want 90%% three times", got)
 	}
 }
 
 func TestOfSpeedrun(t *testing.T) {
-	plan, err := bench.SpeedrunPlan(bench.SpeedrunOptions{Data: "mnist"}, nil)
+	plan, err := bench.BuiltInPlan("speedrun", map[string]any{"Data": "mnist"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,16 +135,16 @@ func TestOfSpeedrun(t *testing.T) {
 		c.Examples, c.Seconds = slices.Repeat([]bench.Number{1}, 5), slices.Repeat([]bench.Number{0.5}, 5)
 	}
 	p := OfExperiment(e)
-	if got := cell(t, p, "Records", "98%", "runs at the goal"); got != "5 of 5" {
+	if got := cell(t, p, "Accuracies and times", "98-async-2", "runs at the goal"); got != "5 of 5" {
 		t.Errorf("98%%: %q runs, want all five", got)
 	}
-	if got := cell(t, p, "Records", "99%", "runs at the goal"); got != "0 of 5" {
+	if got := cell(t, p, "Accuracies and times", "99-async-2", "runs at the goal"); got != "0 of 5" {
 		t.Errorf("99%%: %q runs, want none", got)
 	}
 }
 
 func TestOfAsgd(t *testing.T) {
-	plan, err := bench.AsgdPlan(bench.AsgdOptions{Quick: true}, nil)
+	plan, err := bench.BuiltInPlan("asgd", map[string]any{"Quick": true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ Trains MNIST to 98% and to 99% test accuracy with settings that are fixed: two w
 locks, and for comparison one worker. All 60,000 images are trained on, for a number of epochs
 that is fixed too, and the learning rate falls linearly to 0; the test images judge only the end. Each
 case is run with 40 seeds, five with --quick. The report shows the mean accuracy, the seeds that reach
-the goal, the time of training and that of the whole command, beside published times on other
+the goal, the time of training and that of the whole command, and names published times on other
 hardware. docs/speedrun.md has the rules.
 
 It needs MNIST (hogwild data get mnist): no other images can be compared. It takes 18 minutes on
@@ -118,11 +118,15 @@ Examples:
   hogwild reproduce speedrun --data mnist/ --quick
 `
 
-// reproduceOptions are the flags of reproduce.
+// speedrunSeeds is how often each case of a speedrun is run without --quick.
+const speedrunSeeds = 40
+
+// reproduceOptions are the flags of reproduce, which plans that are templates ask for.
 type reproduceOptions struct {
 	experimentFlags
 	bench.PaperOptions
-	bench.TutorialOptions
+	Data    string // a folder with MNIST's four files; "": the built-in digits
+	Limit   int    // first images; 0: all
 	workers string
 }
 
@@ -139,22 +143,22 @@ func reproduceCommands() []*cli.Command {
 				o.addSameLR(l)
 			}),
 		reproduceCommand("tutorial", "repeat a published tutorial's synchronous SGD", reproduceTutorialHelp,
-			(*reproduceOptions).tutorial, func(o *reproduceOptions, l *flagList) {
+			(*reproduceOptions).images, func(o *reproduceOptions, l *flagList) {
 				l.string(&o.Data, "data",
 					"`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
 				l.int(&o.Limit, "limit", "`N` train on the first N images only")
 				o.sameLR = true // the tutorial's
 			}),
 		reproduceCommand("asgd", "compare rules for late gradients on a virtual clock", reproduceAsgdHelp,
-			(*reproduceOptions).asgd, func(o *reproduceOptions, l *flagList) {
+			(*reproduceOptions).images, func(o *reproduceOptions, l *flagList) {
 				o.repeat = 10
 				l.bool(&o.Quick, "quick", "two spreads of speeds, fewer rules, and two seeds in the search")
 				l.string(&o.Data, "data",
 					"`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
 			}),
 		reproduceCommand("speedrun", "train MNIST to 98% and 99% as soon as can be", reproduceSpeedrunHelp,
-			(*reproduceOptions).speedrun, func(o *reproduceOptions, l *flagList) {
-				o.repeat, o.sameLR = bench.SpeedrunSeeds, true
+			(*reproduceOptions).images, func(o *reproduceOptions, l *flagList) {
+				o.repeat, o.sameLR = speedrunSeeds, true
 				l.bool(&o.Quick, "quick", "five runs of each case, unless --repeat says how many")
 				l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (required)")
 			}),
@@ -163,7 +167,7 @@ func reproduceCommands() []*cli.Command {
 
 // reproduceCommand is a command with the flags that both have, and its own in front.
 func reproduceCommand(name, usage, help string,
-	do func(o *reproduceOptions) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
+	do func(*reproduceOptions, string) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
 	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 5}}
 	l := flagList{category: "Flags"}
 	own(o, &l)
@@ -177,7 +181,7 @@ func reproduceCommand(name, usage, help string,
 			case o.repeat < 1 || o.repeat > bench.MostSeeds:
 				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
-			p, err := do(o)
+			p, err := do(o, name)
 			if err != nil {
 				return err
 			}
@@ -190,7 +194,7 @@ func reproduceCommand(name, usage, help string,
 }
 
 // paper is the plan of the paper.
-func (o *reproduceOptions) paper() (bench.Plan, error) {
+func (o *reproduceOptions) paper(string) (bench.Plan, error) {
 	for _, text := range strings.Split(o.workers, ",") {
 		if o.workers == "" {
 			break
@@ -209,45 +213,24 @@ func (o *reproduceOptions) paper() (bench.Plan, error) {
 	return bench.PaperPlan(o.PaperOptions, caseFlags{})
 }
 
-// tutorial is the plan of the tutorial.
-func (o *reproduceOptions) tutorial() (bench.Plan, error) {
-	if o.Limit < 0 {
+// images is the plan of a command that trains on images. Its template asks for the flags.
+func (o *reproduceOptions) images(name string) (bench.Plan, error) {
+	or, speedrun := "; leave it out for the built-in digits", name == "speedrun"
+	if speedrun {
+		or = ""
+	}
+	info, err := os.Stat(o.Data)
+	switch {
+	case o.Limit < 0:
 		return bench.Plan{}, usagef("--limit %d: want a positive number of images", o.Limit)
-	}
-	if err := o.checkImages("; leave it out for the built-in digits"); err != nil {
-		return bench.Plan{}, err
-	}
-	return bench.TutorialPlan(o.TutorialOptions, caseFlags{})
-}
-
-// checkImages refuses a folder that is not there, and says what else can be done.
-func (o *reproduceOptions) checkImages(or string) error {
-	if info, err := os.Stat(o.Data); o.Data != "" && (err != nil || !info.IsDir()) {
-		return usagef("--data %s: want a folder with the four IDX files of MNIST%s", o.Data, or)
-	}
-	return nil
-}
-
-// asgd is the plan of the papers on asynchronous SGD.
-func (o *reproduceOptions) asgd() (bench.Plan, error) {
-	if err := o.checkImages("; leave it out for the built-in digits"); err != nil {
-		return bench.Plan{}, err
-	}
-	return bench.AsgdPlan(bench.AsgdOptions{Quick: o.Quick, Data: o.Data}, caseFlags{})
-}
-
-// speedrun is the plan of MNIST to 98% and 99%.
-func (o *reproduceOptions) speedrun() (bench.Plan, error) {
-	if o.Data == "" {
+	case o.Data == "" && speedrun:
 		return bench.Plan{}, usagef("reproduce speedrun needs MNIST: `hogwild data get mnist`, then --data mnist")
+	case o.Data != "" && (err != nil || !info.IsDir()):
+		return bench.Plan{}, usagef("--data %s: want a folder with the four IDX files of MNIST%s", o.Data, or)
+	case speedrun && o.Quick && o.repeat == speedrunSeeds:
+		o.repeat = 5
 	}
-	if o.Quick && o.repeat == bench.SpeedrunSeeds {
-		o.repeat = bench.QuickSeeds
-	}
-	if err := o.checkImages(""); err != nil {
-		return bench.Plan{}, err
-	}
-	return bench.SpeedrunPlan(bench.SpeedrunOptions{Quick: o.Quick, Data: o.Data}, caseFlags{})
+	return bench.BuiltInPlan(name, o, caseFlags{})
 }
 
 // WriteText writes the table and the verdicts.
