@@ -61,7 +61,8 @@ var readmeClaims = []struct {
 		"PyTorch hand")},
 	{"nothing else**: liblinear often gets there first", nil}, // 15 of 18, as above
 	{"**Because asynchrony must be faster.** On equal cores of one machine no difference is shown: on MNIST # " +
-		"workers in `sync` took # (# to #) times as long as in `async` to a test loss of #", asyncSync},
+		"workers in `sync` end at # (# to #) times the test loss of `async`, and take # (# to #) times as long to " +
+		"one of #", asyncSync},
 	{"synchronous SGD has # times the speed of asynchronous", clockSync},
 	{"know why more workers are no faster", nil},
 	{"see MNIST trained to #% in # s, and to #% in # s, on # cores: medians of # seeds", speedrunTimes},
