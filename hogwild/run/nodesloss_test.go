@@ -75,18 +75,18 @@ func TestNodesLearnLikeOne(t *testing.T) {
 	}
 	for _, x := range []struct {
 		name string
-		edit func(c *config.Config)
+		edit func(t *testing.T, c *config.Config)
 	}{
-		{"softmax", func(c *config.Config) { c.Data, c.LR, c.Epochs = "digits:4000", 0.03, 4 }},
-		{"mlp", func(c *config.Config) { c.Data, c.Model, c.LR, c.Epochs = "digits:3000", "mlp:32", 0.05, 4 }},
-		{"a9a", func(c *config.Config) {
+		{"softmax", func(_ *testing.T, c *config.Config) { c.Data, c.LR, c.Epochs = "digits:4000", 0.03, 4 }},
+		{"mlp", func(_ *testing.T, c *config.Config) { c.Data, c.Model, c.LR, c.Epochs = "digits:3000", "mlp:32", 0.05, 4 }},
+		{"a9a", func(t *testing.T, c *config.Config) {
 			c.Data, c.Model, c.Limit, c.LR, c.Batch, c.Epochs = check.Data(t, "a9a/a9a"), "logistic", 8000, 0.002, 1, 2
 		}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := config.Default()
 			c.Workers, c.Batch, c.SaveEvery = 1, 16, "0"
-			x.edit(&c)
+			x.edit(t, &c)
 			serial := func(seed uint64, lr float64) float64 {
 				c := withRun(c, t.TempDir())
 				c.Seed, c.LR = seed, lr
