@@ -78,7 +78,9 @@ func TestNodesLearnLikeOne(t *testing.T) {
 		edit func(t *testing.T, c *config.Config)
 	}{
 		{"softmax", func(_ *testing.T, c *config.Config) { c.Data, c.LR, c.Epochs = "digits:4000", 0.03, 4 }},
-		{"mlp", func(_ *testing.T, c *config.Config) { c.Data, c.Model, c.LR, c.Epochs = "digits:3000", "mlp:32", 0.05, 4 }},
+		{"mlp", func(_ *testing.T, c *config.Config) {
+			c.Data, c.Model, c.LR, c.Epochs = "digits:3000", "mlp:32", 0.05, 4
+		}},
 		{"a9a", func(t *testing.T, c *config.Config) {
 			c.Data, c.Model, c.Limit, c.LR, c.Batch, c.Epochs = check.Data(t, "a9a/a9a"), "logistic", 8000, 0.002, 1, 2
 		}},
