@@ -274,6 +274,17 @@ func TestRatingsAsFound(t *testing.T) {
 	}
 }
 
+// TestKONECT: the first line of KONECT's files says what they are, so that nobody else has to.
+func TestKONECT(t *testing.T) {
+	for _, head := range []string{"% bip weighted\n", "% asym posweighted\n% 3 2 3\n", "%sym\tweighted\n"} {
+		path := file(t, "", "out.set", head+"1 2 5 1012345678\n2  3 4\n1\t3 1\n")
+		train, test := mustLoad(t, Options{Path: path, Seed: 1})
+		if want := []string{"1 2 5", "1 3 1", "2 3 4"}; !slices.Equal(entriesOf(train, test), want) {
+			t.Errorf("%q: %q, want %q", head, entriesOf(train, test), want)
+		}
+	}
+}
+
 // TestRatingsNamed: ids of any kind are numbered as they come, and other files are read by their names.
 func TestRatingsNamed(t *testing.T) {
 	path := file(t, "", "a.csv", "A1,007,5\n76561197960287930,7,1\n7,\"b, c\",2\nA1,7,3\n-3,007,4\n")

@@ -75,11 +75,11 @@ func looksLikeLIBSVM(head []byte) bool {
 	return false
 }
 
-// ratingsHead is how ratings look that nobody announced: by the names above them, by
+// ratingsHead is how ratings and edges look that nobody announced: by the names above them, by KONECT's first line, by
 // double colons, or, as u.data, by a time in seconds behind them.
 var ratingsHead = regexp.MustCompile(
 	`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
-		`^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
+		`^%\s*(sym|asym|bip)\s|^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
 // LooksLikeRatings reports whether the file begins as files of ratings do, or its first line names a user and an item,
 // in any order, perhaps a value, and nothing else that counts. A file of images is one long line.
