@@ -275,7 +275,7 @@ func TestExactLeavesOthers(t *testing.T) {
 		"clock": func(c *config.Config) { c.Mode, c.Workers = config.DelayedBy(2), 1 },
 		"l1":    func(c *config.Config) { c.L1 = 1e-4 },
 		"loss":  func(c *config.Config) { c.Model = "l1" },
-		"mlp":   func(c *config.Config) { c.Model, c.Validation = "mlp:16", "none" }, // four units may all die,
+		"mlp":   func(c *config.Config) { c.Model, c.Validation = "mlp:4", "none" },
 	} {
 		c := exactConfig(t, "ill", 700)
 		edit(&c)
