@@ -52,15 +52,15 @@ var (
 
 // LossColumns are how soon the cases of a group reach the target, and where they end.
 func (e *Experiment) LossColumns(cases []*Measured) []Column {
-	columns := []Column{LRColumn}
+	columns, verdicts := []Column{LRColumn}, e.Versus(cases)
 	if target := cases[0].Reached.Target; target > 0 {
 		columns = append(columns,
 			timeColumn(target, func(c *Measured) []Number { return c.SecondsToTarget }),
-			e.against("vs ", cases, func(v *Verdicts) string { return v.Time }),
+			against("vs ", cases, verdicts, func(v *Verdicts) string { return v.Time }),
 			medians("epochs", human.Short, func(c *Measured) []Number { return c.Late(c.EpochsToTarget) }))
 	}
 	columns = append(append(columns, LossColumn,
-		e.against("loss vs ", cases, func(v *Verdicts) string { return v.Loss })), ScoreColumns...)
+		against("loss vs ", cases, verdicts, func(v *Verdicts) string { return v.Loss })), ScoreColumns...)
 	for i, f := range cases[0].Further {
 		if f.Target > 0 {
 			columns = append(columns,
@@ -89,8 +89,7 @@ func timeColumn(target Number, seconds func(*Measured) []Number) Column {
 }
 
 // against is a column of verdicts.
-func (e *Experiment) against(head string, cases []*Measured, of func(*Verdicts) string) Column {
-	verdicts := e.Versus(cases)
+func against(head string, cases []*Measured, verdicts map[*Measured]*Verdicts, of func(*Verdicts) string) Column {
 	return human.Col(head+cases[0].Mode, func(c *Measured) string { return of(verdicts[c]) })
 }
 
@@ -99,7 +98,7 @@ func (e *Experiment) SpeedColumns(cases []*Measured) []Column {
 	return []Column{
 		human.Col("workers", func(c *Measured) string { return fmt.Sprint(c.Workers) }),
 		RateColumn,
-		e.against("vs ", cases, func(v *Verdicts) string { return v.Speed }),
+		against("vs ", cases, e.Versus(cases), func(v *Verdicts) string { return v.Speed }),
 		human.Col("speed-up", func(c *Measured) string {
 			if anyNodes(cases) && e.baseline(c) == c {
 				return ""

@@ -77,10 +77,11 @@ func (p paired) within() float64 { return max(p.over(-p.margin), p.under(p.margi
 func (p paired) factor() string {
 	t := stats.InvCDF(stats.TDist{V: float64(p.n - 1)})(1 - level/2)
 	ratio := func(by float64) string {
-		if x := p.mean + by*t*p.deviation; math.IsNaN(p.margin) {
+		x := p.mean + by*t*p.deviation
+		if math.IsNaN(p.margin) {
 			return fmt.Sprintf("%+.3g", x)
 		}
-		return human.Factor(math.Exp(p.mean + by*t*p.deviation))
+		return human.Factor(math.Exp(x))
 	}
 	if ratio(-1) == ratio(1) {
 		return ratio(0)

@@ -150,7 +150,7 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 		t.Lambda = f.CenteredLambda
 	}
 	limit := limitsOf(c, spec, f, t)
-	if limit.lambda == 0 || f.Curvature == 0 || !spec.Family().Layered() {
+	if limit.lambda == 0 || !spec.Family().Layered() {
 		return plainRate * cooling
 	}
 	lr := limit.inFlightRate(roomInFlight)
