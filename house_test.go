@@ -1,7 +1,6 @@
 package hogwild
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/build"
@@ -14,9 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -233,64 +230,4 @@ func taggedCUDA(t *testing.T) (paths []string) {
 		paths = append(paths, "cuda/"+name)
 	}
 	return paths
-}
-
-// budgetRow is a row of the table of budgets: packages, their budget, and what they may have until they are there.
-var budgetRow = regexp.MustCompile(`(?m)^\| ([a-z0-9/, .-]+) \| ([0-9,]+) \| ([0-9,]+) \|`)
-
-// TestBudgets counts the lines of Go that are written by hand, outside tests.
-func TestBudgets(t *testing.T) {
-	text, err := os.ReadFile("docs/designs/upper-half.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, rows := map[string]int{}, map[string]int{}
-	for _, s := range sources(t) {
-		if !s.tests && !ast.IsGenerated(s.file) {
-			lines[s.dir()] += bytes.Count(s.text, []byte("\n"))
-		}
-	}
-	owner := func(dir string) (best string) {
-		for name := range rows {
-			if (dir == name || strings.HasPrefix(dir, name+"/")) && len(name) > len(best) {
-				best = name
-			}
-		}
-		return best
-	}
-	table := budgetRow.FindAllSubmatch(text, -1)
-	for i, row := range table {
-		for name := range strings.SplitSeq(string(row[1]), ", ") {
-			rows[name] = i
-		}
-	}
-	sums, total := make([]int, len(table)), 0
-	for dir, n := range lines {
-		name := owner(dir)
-		if name == "" {
-			t.Errorf("%s is in no row of the table of budgets", dir)
-			continue
-		}
-		sums[rows[name]] += n
-		total += n
-	}
-	for i, row := range table {
-		budget, now := number(t, row[2]), number(t, row[3])
-		if sums[i] > max(budget, now) {
-			t.Errorf("%s: %d lines, at most %d", row[1], sums[i], max(budget, now))
-		}
-		if sums[i]+100 < now && now > budget {
-			t.Errorf("%s: %d lines: write that for %d", row[1], sums[i], now)
-		}
-	}
-	t.Logf("%d lines", total)
-}
-
-func number(t *testing.T, text []byte) int {
-	t.Helper()
-	n, err := strconv.Atoi(strings.ReplaceAll(string(text), ",", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
