@@ -212,11 +212,11 @@ ptx-check: ## check cuda/ptx against clang-19, and cuda/cubin and its SASS again
 cubin-check: ## check cuda/cubin alone: half a minute; downloads 40 MB the first time
 	$(MAKE) -C cuda/kernels cubin-check
 
-sass-table: build cuda fake ## update docs/kernels.md: instruction counts and sizes of the kernels' machine code
+sass-table: build cuda fake ## update docs/results/kernels.md: instruction counts and sizes of the kernels' machine code
 	python3 -B cuda/kernels/table.py
 
-arm64-table: ## update docs/arm64.md: instruction counts of the arm64 inner loops, and llvm-mca-19's model of them (Debian: llvm-19)
-	cd internal/vec/gen && go run ./arm64 -table $(CURDIR)/docs/arm64.md
+arm64-table: ## update docs/results/arm64.md: instruction counts of the arm64 inner loops, and llvm-mca-19's model of them (Debian: llvm-19)
+	cd internal/vec/gen && go run ./arm64 -table $(CURDIR)/docs/results/arm64.md
 
 gpu-bundle: cuda ## build build/gpu-bundle: run.sh checks and benchmarks hogwild on another machine's GPU
 	bench/bundle/make.sh

@@ -96,7 +96,7 @@ import (
 //	NodeTimeout time.Duration                    between nodes
 //	Node, Nodes, HostNode, HostNodes, Sample int  set by the run
 //	Tuned string                                 set by Tune: how sure it was
-//	Standard Standard                            set by a run: the mean and deviation of values, see docs/defaults.md
+//	Standard Standard                            set by a run: the mean and deviation of values, see docs/models.md
 //
 // The method Validate checks the settings as Run does.
 type Config = config.Config

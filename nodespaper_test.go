@@ -59,17 +59,17 @@ func nodesPaper() string {
 	return b.String()
 }
 
-// TestPaperTable: the table of docs/nodes.md is what the formula gives.
+// TestPaperTable: the table of docs/results/nodes.md is what the formula gives.
 func TestPaperTable(t *testing.T) {
 	// 1.5 x 407,080 x 8 bits / 100 Mbit/s, by hand
 	if got := roundCost(4, 407080, 100e6, 0); math.Abs(got-0.0488496) > 1e-9 {
 		t.Errorf("a round of mlp:128 on four nodes at 100 Mbit/s takes %v s", got)
 	}
-	page, err := os.ReadFile("docs/nodes.md")
+	page, err := os.ReadFile("docs/results/nodes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(page), "\n"+nodesPaper()) {
-		t.Errorf("docs/nodes.md lacks this table:\n%s", nodesPaper())
+		t.Errorf("docs/results/nodes.md lacks this table:\n%s", nodesPaper())
 	}
 }

@@ -16,17 +16,17 @@ func TestFiguresSayWhence(t *testing.T) {
 	tables := regexp.MustCompile(`(?m)(?:^\|.*\n)+`)
 	checked := map[string]int{}
 	for page, of := range map[string][]string{
-		"docs/gpu.md":      {"limit, s"}, // tables of something else than measurements, by words of theirs
-		"docs/speed.md":    nil,
-		"docs/kernels.md":  nil,
-		"docs/speedrun.md": {"SimpleChains.jl"}, // published by others, with links
-		"docs/words.md":    {"default"},
+		"docs/results/gpu.md":      {"limit, s"}, // tables of something else than measurements, by words of theirs
+		"docs/results/speed.md":    nil,
+		"docs/results/kernels.md":  nil,
+		"docs/results/speedrun.md": {"SimpleChains.jl"}, // published by others, with links
+		"docs/results/words.md":    {"default"},
 	} {
 		all := text(t, page)
 		top, _, _ := strings.Cut(all, "\n## ")
 		for _, section := range strings.Split(all, "\n## ") {
 			about := tables.ReplaceAllString(section, "")
-			if page == "docs/kernels.md" { // one command makes all of it
+			if page == "docs/results/kernels.md" { // one command makes all of it
 				about += top
 			}
 			for _, table := range tables.FindAllString(section, -1) {
@@ -44,8 +44,8 @@ func TestFiguresSayWhence(t *testing.T) {
 			}
 		}
 	}
-	for page, least := range map[string]int{"docs/gpu.md": 4, "docs/speed.md": 14, "docs/kernels.md": 3,
-		"docs/speedrun.md": 1, "docs/words.md": 3} {
+	for page, least := range map[string]int{"docs/results/gpu.md": 3, "docs/results/speed.md": 14,
+		"docs/results/kernels.md": 3, "docs/results/speedrun.md": 1, "docs/results/words.md": 3} {
 		if checked[page] < least {
 			t.Errorf("%s: %d tables of figures are read", page, checked[page])
 		}

@@ -74,21 +74,21 @@ func TestRunScriptMPS(t *testing.T) {
 	}
 }
 
-// TestRunScriptCalls: in the two calls that docs/gpu.md names each part has its time, if all before it need theirs; so
-// has each up to rivals where nobody names parts.
+// TestRunScriptCalls: in the two calls that docs/results/gpu.md names each part has its time, if all before it need
+// theirs; so has each up to rivals where nobody names parts.
 func TestRunScriptCalls(t *testing.T) {
 	script, err := os.ReadFile("bundle/run.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := os.ReadFile("../docs/gpu.md")
+	docs, err := os.ReadFile("../docs/results/gpu.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	standard := regexp.MustCompile(`PARTS:-"(.*? rivals:\d+) `).FindSubmatch(script)
 	calls := regexp.MustCompile(`(?m)^    BUDGET=(\d+) .*?(?:PARTS="(.*?)" )?\./run\.sh`).FindAllSubmatch(docs, -1)
 	if standard == nil || len(calls) != 2 {
-		t.Fatalf("%d calls in docs/gpu.md, of run.sh %q", len(calls), standard)
+		t.Fatalf("%d calls in docs/results/gpu.md, of run.sh %q", len(calls), standard)
 	}
 	for _, call := range calls {
 		budget, _ := strconv.Atoi(string(call[1]))

@@ -62,7 +62,7 @@ func spreads(e *Experiment) []*ClockRuns {
 	return slices.DeleteFunc(Clocked(e), func(r *ClockRuns) bool { return r.Group == lowRate })
 }
 
-// TestStaleGradients: the table of docs/stale-gradients.md is what the result file says, and so are the rates and the
+// TestStaleGradients: the table of docs/results/asgd.md is what the result file says, and so are the rates and the
 // shares of dropped gradients in its text.
 func TestStaleGradients(t *testing.T) {
 	e := result(t, "zen5-2core-asgd.json")
@@ -95,7 +95,7 @@ func TestStaleGradients(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	says(t, "stale-gradients.md", append(rows, last))
+	says(t, "results/asgd.md", append(rows, last))
 	for rule, want := range map[string][2]float64{plain: {0.05, 0.1}, synchronous: {0.8, 1.13}} {
 		if least, most := slices.Min(rates[rule]), slices.Max(rates[rule]); math.Abs(least/want[0]-1) > 0.01 ||
 			math.Abs(most/want[1]-1) > 0.01 {
@@ -115,9 +115,9 @@ func TestStaleGradients(t *testing.T) {
 	}
 }
 
-// TestHogwildPaper: the tables of docs/hogwild-paper.md are what the result file says, and what is published.
+// TestHogwildPaper: the tables of docs/results/hogwild-paper.md are what the result file says, and what is published.
 func TestHogwildPaper(t *testing.T) {
-	const page = "hogwild-paper.md"
+	const page = "results/hogwild-paper.md"
 	e := result(t, "zen5-2core-paper.json")
 	number := func(list []Number, format func(float64) string) string { return cmp.Or(median(list, format), "-") }
 	var speeds, learned [][]string
@@ -182,7 +182,7 @@ func TestHogwildPaper(t *testing.T) {
 	says(t, page, rows)
 }
 
-// TestMoreWorkers: the table of docs/more-workers.md is what bench/rivals/threads.py has measured: thousand words/s of
+// TestMoreWorkers: the table of docs/results/words.md is what bench/rivals/threads.py has measured: thousand words/s of
 // training, in brackets those per second of processor time, and the least and most WordSim-353.
 func TestMoreWorkers(t *testing.T) {
 	text, err := os.ReadFile("results/zen3-2core-threads.json")
@@ -211,7 +211,7 @@ func TestMoreWorkers(t *testing.T) {
 		}
 		rows = append(rows, append(row, fmt.Sprintf("%.3f to %.3f", slices.Min(scores), slices.Max(scores))))
 	}
-	says(t, "more-workers.md", rows)
+	says(t, "results/words.md", rows)
 }
 
 func TestSpeedrunPage(t *testing.T) {
@@ -222,12 +222,12 @@ func TestSpeedrunPage(t *testing.T) {
 		program := fmt.Sprintf("hogwild, %s, %s", c.Mode, human.Plural(c.Workers, "worker"))
 		rows = append(rows, slices.Concat([]string{row[1], program}, row[2:4], row[5:]))
 	}
-	says(t, "speedrun.md", rows)
+	says(t, "results/speedrun.md", rows)
 }
 
-// TestTutorialPage: docs/experiments.md has the medians after each epoch.
+// TestTutorialPage: docs/results/experiments.md has the medians after each epoch.
 func TestTutorialPage(t *testing.T) {
-	text, err := os.ReadFile("../docs/experiments.md")
+	text, err := os.ReadFile("../docs/results/experiments.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestTutorialPage(t *testing.T) {
 		}
 		at[2] = at[2].(string) + "%"
 		if want := fmt.Sprintf(say, at...); !strings.Contains(page, want) {
-			t.Errorf("docs/experiments.md lacks %q", want)
+			t.Errorf("docs/results/experiments.md lacks %q", want)
 		}
 		row := strings.Join(GoalTable(e).Rows[i], "; ")
 		if want := fmt.Sprintf("%s%%, %s%%, %s;", at...); !strings.Contains(row, want) {

@@ -238,17 +238,17 @@ func clockSync(t *testing.T) []float64 {
 	return nil
 }
 
-// asyncSync compares the test losses of two workers in the file that docs/experiments.md names, and their times to the
-// loss that the README has, seed by seed: the geometric means of the ratios and their 95% intervals.
+// asyncSync compares the test losses of two workers in the file that docs/results/experiments.md names, and their
+// times to the loss that the README has, seed by seed: the geometric means of the ratios and their 95% intervals.
 func asyncSync(t *testing.T) []float64 {
-	page, err := os.ReadFile("../docs/experiments.md")
+	page, err := os.ReadFile("../docs/results/experiments.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(page), "\n## Async against sync by workers\n")
 	link := regexp.MustCompile(`bench/results/([^)]+)\.json\)`).FindStringSubmatch(section)
 	if link == nil {
-		t.Fatal("docs/experiments.md names no results file")
+		t.Fatal("docs/results/experiments.md names no results file")
 	}
 	var r struct {
 		Cases []struct {
@@ -312,10 +312,10 @@ func speedrunTimes(t *testing.T) (all []float64) {
 	return append(all, float64(e.Machine.Cores), float64(len(e.Seeds)))
 }
 
-// liblinear is in how many rows of the table of docs/dual.md, which has no results file, one of its solvers is ahead of
-// hogwild's two workers.
+// liblinear is in how many rows of the table of docs/results/solvers.md, which has no results file, one of its solvers
+// is ahead of hogwild's two workers.
 func liblinear(t *testing.T) []float64 {
-	page, err := os.ReadFile("../docs/dual.md")
+	page, err := os.ReadFile("../docs/results/solvers.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,9 +41,9 @@ type micro struct {
 	bytes, large     int64 // of memory, and of what bandwidths reads
 }
 
-// BenchmarkMicro is what a GPU does at best; docs/kernels.md says what the figures decide. It takes 1 GiB of the
-// GPU's memory, and for the bandwidth of memory 16 GiB more, or half of what is free. Through the stand-in driver it
-// shows only that each case runs. bench/bundle/report.py reads what it prints.
+// BenchmarkMicro is what a GPU does at best; docs/results/kernels.md says what the figures decide. It takes 1 GiB of
+// the GPU's memory, and for the bandwidth of memory 16 GiB more, or half of what is free. Through the stand-in driver
+// it shows only that each case runs. bench/bundle/report.py reads what it prints.
 func BenchmarkMicro(b *testing.B) {
 	m := &micro{gpuUnderTest: openGPU(b, func(image) bool { return true }, []string{"micro"}),
 		bytes: 1 << 30, large: 16 << 30}
@@ -87,7 +87,7 @@ func (m *micro) bench(b *testing.B, name, kernel string, ctas int, j microJob, f
 		for _, f := range figures {
 			b.ReportMetric(f.each*float64(b.N)*float64(ctas*threads/32)/b.Elapsed().Seconds(), f.unit)
 		}
-		if seen := get[uint64](g, 2, m.out); kernel == "micro_multiply" { // docs/kernels.md counts on 1,975
+		if seen := get[uint64](g, 2, m.out); kernel == "micro_multiply" { // docs/results/kernels.md counts on 1,975
 			b.ReportMetric(float64(seen[0])/float64(max(seen[1], 1))*1e3, "MHz")
 		}
 	})

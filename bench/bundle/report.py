@@ -223,7 +223,7 @@ class Results:
         table("Skipped tests", "", "part|reason|tests", self.skipped)
         table("Parts", "", "part|status|seconds|limit", [(name, ended(status), self.timed(f"{float(seconds):.1f}"), limit)
                                                          for name, status, seconds, limit in self.parts])
-        table("Microbenchmarks", "Peak rates of the GPU. docs/kernels.md says what they decide.", "figure|value|unit",
+        table("Microbenchmarks", "Peak rates of the GPU. docs/results/kernels.md says what they decide.", "figure|value|unit",
               [(name, self.timed(short(float(value))), unit) for name, values in self.figures
                for value, unit in zip(values[::2], values[1::2]) if unit != "ns/op" or len(values) == 2])
         self.speeds()
@@ -306,7 +306,7 @@ show that. The last column is the host cores kept busy by coordinator and worker
 Each side had four settings, each at the best of five rates; L-BFGS has no rate. A row is the fastest timed run
 that reached the target, or if none did the one with the least loss. Seconds are of training alone on every side: without start-up,
 data loading, graph capture and the test after each pass (a gradient for L-BFGS). Wall has all of that. The loss of factor is the mean
-squared error. docs/gpu.md says what each side is, and how rates were found.""",
+squared error. docs/results/gpu.md says what each side is, and how rates were found.""",
               "workload|target|side|setting|lr|seconds|test loss|accuracy|passes|examples/s|wall|timed runs that reached it",
               map(row, self.timed_of("rivals")))
 

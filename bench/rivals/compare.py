@@ -223,7 +223,7 @@ def about():
     for source in ("hogwildpp", "libmf"):
         if os.path.exists(f"{sides.RIVALS}/{source}/.git"):
             versions[source] = git(f"{sides.RIVALS}/{source}", "rev-parse", "--short", "HEAD")
-    # The variables that restrict the instruction set of both sides (docs/speed.md).
+    # The variables that restrict the instruction set of both sides (docs/results/speed.md).
     caps = ("HOGWILD_CPU", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
     cpu = next((x.split(": ")[1] for x in open("/proc/cpuinfo") if x.startswith("model name")), "").strip()
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -114,16 +114,17 @@ func blocks(text string) (all []block) {
 	return all
 }
 
-// TestDocs runs the commands of README.md and of the pages of docs/, each page in a folder of its own with what a clone
-// has and small data where `hogwild data get` writes, and looks for the output that it shows. A reader may walk through
-// all pages in one folder: no two commands name the same run.
+// TestDocs runs the commands of README.md and of the pages of docs/ and docs/results/, each page in a folder of its own
+// with what a clone has and small data where `hogwild data get` writes, and looks for the output that it shows. A
+// reader may walk through all pages in one folder: no two commands name the same run.
 func TestDocs(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(pages) < 10 {
-		t.Fatalf("%d pages in docs (%v)", len(pages), err)
+	results, _ := filepath.Glob("../../docs/results/*.md")
+	if err != nil || len(pages) < 10 || len(results) < 10 {
+		t.Fatalf("%d pages in docs, %d in docs/results (%v)", len(pages), len(results), err)
 	}
 	used, runs := map[string]bool{}, map[string]string{}
-	for _, page := range append(pages, "../../README.md") {
+	for _, page := range slices.Concat(pages, results, []string{"../../README.md"}) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -145,11 +146,12 @@ func TestDocs(t *testing.T) {
 		if len(all) == 0 {
 			continue
 		}
-		t.Run(filepath.Base(page), func(t *testing.T) {
+		name := strings.TrimPrefix(strings.TrimPrefix(page, "../../"), "docs/")
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := stage(t)
 			for _, b := range all {
-				b.run(t, filepath.Base(page), folder)
+				b.run(t, name, folder)
 			}
 		})
 	}
@@ -233,7 +235,7 @@ func shape(line string) string {
 }
 
 // stage is a folder with links to a clone's, with small data sets where `hogwild data get` writes them, and the net.pt
-// of weights.md.
+// of runs.md.
 func stage(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

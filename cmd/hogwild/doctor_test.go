@@ -196,14 +196,14 @@ func TestProcessor(t *testing.T) {
 	}
 }
 
-// TestServiceCommands: the commands with which the doctor says that a service starts are those of docs/devices.md.
+// TestServiceCommands: the commands with which the doctor says that a service starts are those of docs/gpu.md.
 func TestServiceCommands(t *testing.T) {
-	page, err := os.ReadFile("../../docs/devices.md")
+	page, err := os.ReadFile("../../docs/gpu.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	said := strings.Split(start.Service, "`")
 	if len(said) != 5 || !strings.Contains(string(page), "\n    "+said[1]+"\n    "+said[3]+"\n") {
-		t.Errorf("docs/devices.md does not have the commands of %q, one below the other", start.Service)
+		t.Errorf("docs/gpu.md does not have the commands of %q, one below the other", start.Service)
 	}
 }

@@ -21,7 +21,7 @@ import (
 const exportHelp = `Usage: hogwild export WEIGHTS|RUN --to FORMAT [--out PATH]
 
 Writes saved weights for other programs. WEIGHTS is a weights.safetensors; of a run folder, export
-takes its last one. PyTorch loads weights.safetensors itself: docs/export.md has the lines. WEIGHTS
+takes its last one. PyTorch loads weights.safetensors itself: docs/runs.md has the lines. WEIGHTS
 of PyTorch (see hogwild eval --help) need --model and --train, except for npy.
 
   onnx      a graph, for ONNX Runtime and others: linear models, perceptrons, convolutional networks.

@@ -64,7 +64,7 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 		cases[i].Folder = filepath.Join(dir, fmt.Sprintf("%d-%s", i, strings.ReplaceAll(cases[i].Model, ":", "-")))
 		cases[i].write(t)
 	}
-	page, err := filepath.Abs("../../docs/export.md")
+	page, err := filepath.Abs("../../docs/runs.md")
 	if err != nil {
 		t.Fatal(err)
 	}

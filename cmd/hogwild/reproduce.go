@@ -102,7 +102,7 @@ locks, and for comparison one worker. All 60,000 images are trained on, for a nu
 that is fixed too, and the learning rate falls linearly to 0; the test images judge only the end. Each
 case is run with 40 seeds, five with --quick. The report shows the mean accuracy, the seeds that reach
 the goal, the time of training and that of the whole command, and names published times on other
-hardware. docs/speedrun.md has the rules.
+hardware. docs/results/speedrun.md has the rules.
 
 It needs MNIST (hogwild data get mnist): no other images can be compared. It takes 18 minutes on
 two cores, two or three with --quick. Let nothing else run meanwhile. If it is interrupted, repeat the

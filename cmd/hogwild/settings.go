@@ -136,8 +136,8 @@ var gone = map[string]struct{ now, idle string }{
 	"momentum-correction": {"it was taken out; try a lower --momentum with more workers", "false"},
 	"mps": {"hogwild starts no Multi-Process Service any more; run " + start.Service +
 		" first, so that the workers on a GPU run side by side", "false"},
-	"dashboard-public": {"it was taken out; from another machine use ssh -L (docs/dashboard.md)", "false"},
-	"limits": {"it was taken out; two runs at a time show what a machine can give (docs/more-workers.md)",
+	"dashboard-public": {"it was taken out; from another machine use ssh -L (docs/runs.md)", "false"},
+	"limits": {"it was taken out; two runs at a time show what a machine can give (docs/asynchrony.md)",
 		"false"},
 	"average-state": {"it was taken out; each worker keeps the state of its optimizer", "keep"},
 	"write":         {"it was taken out; a GPU adds to the weights, and stores those of cuts", "auto"},

@@ -34,7 +34,7 @@ HOGWILD_AVERAGE_EVERY for --average-every; --data has none); the file of --confi
 a setting of the file or the resumed run, that setting is dropped, with a message.
 
 Without --lr, --epochs and --batch the run chooses them from the data and prints its choice.
-docs/defaults.md has the rules and their results.
+docs/models.md has the rules, docs/results/defaults.md what they reach.
 
 Before the run, hogwild estimates from the data how many steps in flight the learning rate allows
 without a loss of accuracy. If there are far more, of networks eight times as many, it lowers the

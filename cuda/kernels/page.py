@@ -1,8 +1,8 @@
-"""The text of docs/kernels.md, which table.py fills with tables."""
+"""The text of docs/results/kernels.md, which table.py fills with tables."""
 
 TEXT = """# The kernels, counted
 
-Made by `make sass-table`; the tables were counted, and an H200's speeds are in [gpu.md](gpu.md#measured-on-an-h200). An instruction takes one issue slot of one of a multiprocessor's
+Made by `make sass-table`; the tables were counted, and an H200's speeds are in [gpu.md](gpu.md). An instruction takes one issue slot of one of a multiprocessor's
 {schedulers} schedulers each time a warp executes it. So an H200 ({sms} multiprocessors at {clock:.3f} GHz, as measured under load)
 has {rate:,} G slots a second, and a kernel that needs n of them per sample trains at most {rate:,} G/n samples a second. Usually something
 else binds first: latency, barriers, additions.
@@ -17,7 +17,7 @@ Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their exec
 driver counts them on the rows that are trained, so skipped zeros do not count. Work that a CTA does once per launch is left out,
 and so is code for diverged warps where none diverged. A sector is 32 bytes of weights that a warp's addition touches.
 
-The limit on additions is computed from what was measured on one H200 ([gpu.md](gpu.md#measured-on-an-h200)): all its warps together
+The limit on additions is computed from what was measured on one H200 ([gpu.md](gpu.md)): all its warps together
 added to vectors of 784, 7,850 and 101,770 weights at {measured} G sectors a second. Between these sizes the rate is
 interpolated, by logarithms; larger models have the last. The limit takes all lines alike. A single line bore 86 M additions of 32 floats a
 second (of 25 lines), 209 M of 8 (of 98) and 570 M of one (alone), so weights that each sample adds to have limits of their own.
@@ -34,7 +34,7 @@ not known.
 
 ## Hot lines: hypothesis H1
 
-On the H200 ([measured](gpu.md#measured-on-an-h200)) sparse rows trained at 110 M/s with plain additions at 264, 1,056 and 2,112 steps in flight alike, and at 324 M/s with 512 local columns,
+On the H200 ([measured](gpu.md)) sparse rows trained at 110 M/s with plain additions at 264, 1,056 and 2,112 steps in flight alike, and at 324 M/s with 512 local columns,
 with less than 10% of the issue slots, of the additions and of the bandwidth of memory in use (computed). One sector alone took
 570 M additions a second.
 
@@ -81,7 +81,7 @@ kernels' next changes depend on:
 | copy | sets that stream, snapshots, replicas that are averaged |
 | bytes to floats; multiply-add, with the clock meanwhile | linear models on images; every product. The limits above count on 1,975 MHz |
 
-An H200's figures are in [gpu.md](gpu.md#measured-on-an-h200).
+An H200's figures are in [gpu.md](gpu.md).
 
 ## Where the slots go
 

@@ -15,7 +15,7 @@
 // repeatable bit for bit.
 //
 // Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory, no
-// scratch. Ten issue slots a step of one row (docs/kernels.md), of which an H200 has 95 G a
+// scratch. Ten issue slots a step of one row (docs/results/kernels.md), of which an H200 has 95 G a
 // second: some thirty times what the shortest steps take. Left out: a block's key and its
 // place kept for all of its rows.
 #include "draw.h"

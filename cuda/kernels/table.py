@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the kernels: writes docs/kernels.md (make sass-table).
+"""Counts the kernels: writes docs/results/kernels.md (make sass-table).
 
     table.py --where KERNEL [WORDS]    the costliest lines of a kernel, in workloads with these words
 
@@ -30,7 +30,7 @@ import sass
 from page import TEXT
 
 ROOT = check.HERE.parent.parent
-PAGE = ROOT / "docs" / "kernels.md"
+PAGE = ROOT / "docs" / "results" / "kernels.md"
 
 # An H200: multiprocessors, schedulers each, clock as measured; what a multiprocessor has.
 SMS, SCHEDULERS, CLOCK = 132, 4, 1.975e9
@@ -292,7 +292,7 @@ def checksums():
 def stale():
     """What is wrong with the committed page, or None."""
     if not PAGE.exists() or f"<!-- {checksums()} -->" not in PAGE.read_text():
-        return "docs/kernels.md was made from other PTX than cuda/ptx: make sass-table"
+        return "docs/results/kernels.md was made from other PTX than cuda/ptx: make sass-table"
 
 
 def page():

@@ -14,7 +14,7 @@ import (
 // What the user leaves to the program: learning rate, epochs, and the regularizer of ratings. These become
 // settings before the run, so that its config.yaml has them and a resumed run continues with the same.
 // They do not depend on the number of workers: a comparison changes only what it is about.
-// bench/rivals/defaults.py has the sets by which the numbers were chosen, docs/defaults.md what they reach.
+// bench/rivals/defaults.py has the sets by which the numbers were chosen, docs/results/defaults.md what they reach.
 
 // noiseCost bounds the share of the loss that the noise of gradients adds at a chosen rate. A step of rate
 // r = lr h on b examples adds about r tr/(2b), with tr = E|x|^2. Here h is the largest curvature that the

@@ -1,5 +1,5 @@
 """Holds the weights of runs, and what hogwild export made of them, against PyTorch, ONNX Runtime
-and NumPy. Arguments: a JSON list of cases, and docs/export.md, whose Python is run. Each case is a run folder
+and NumPy. Arguments: a JSON list of cases, and docs/runs.md, whose Python is run. Each case is a run folder
 with predictions.npy, what hogwild predict says of the test rows (with --proba where the loss has probabilities),
 and the loss that hogwild eval says."""
 
