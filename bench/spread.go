@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -99,24 +98,7 @@ func median(list []Number, format func(float64) string) string {
 }
 
 // Number is a float64 whose JSON is null if it is not finite.
-type Number float64
-
-// MarshalJSON writes null for NaN and infinities, which JSON does not have.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !human.Finite(float64(n)) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads null as NaN.
-func (n *Number) UnmarshalJSON(text []byte) error {
-	if string(text) == "null" {
-		*n = Number(math.NaN())
-		return nil
-	}
-	return json.Unmarshal(text, (*float64)(n))
-}
+type Number = human.Number
 
 func shortTime(x float64) string { return Spread{x, x, x, 1}.time() }
 

@@ -105,9 +105,4 @@ func (p *Page) WriteText(w io.Writer) error {
 var nan = math.NaN()
 
 // value is NaN of what is not there.
-func value(p *float64) float64 {
-	if p == nil {
-		return nan
-	}
-	return *p
-}
+func value(p *float64) float64 { return float64(human.NumberOf(p)) }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"hogwild/bench"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -66,12 +64,12 @@ type ranRun struct {
 	State        rundir.State `json:"state"`
 	Resumable    bool         `json:"resumable"`
 	Error        string       `json:"error,omitempty"` // why it failed, or cannot be read
-	Seconds      bench.Number `json:"seconds"`         // of training
-	TrainLoss    bench.Number `json:"train_loss"`
-	TestLoss     bench.Number `json:"test_loss"`
-	TestAccuracy bench.Number `json:"test_accuracy"`
-	TestRMSE     bench.Number `json:"test_rmse"`
-	TestR2       bench.Number `json:"test_r2"`
+	Seconds      human.Number `json:"seconds"`         // of training
+	TrainLoss    human.Number `json:"train_loss"`
+	TestLoss     human.Number `json:"test_loss"`
+	TestAccuracy human.Number `json:"test_accuracy"`
+	TestRMSE     human.Number `json:"test_rmse"`
+	TestR2       human.Number `json:"test_r2"`
 }
 
 // unreadable is the state of a run whose files are damaged.
@@ -106,7 +104,7 @@ func listRuns(folder string, mayBeMissing bool) (*runList, error) {
 	return list, nil
 }
 
-var nan = bench.Number(math.NaN())
+var nan = human.NumberOf(nil)
 
 // ran is what a run folder tells.
 func ran(r *rundir.Recorded) ranRun {
@@ -114,16 +112,9 @@ func ran(r *rundir.Recorded) ranRun {
 	return ranRun{Run: r.Folder, Time: r.Updated(), Data: c.Data, Model: c.Model, Mode: c.Mode.String(),
 		Workers: c.Workers,
 		Epochs:  got.Epochs, EpochsAsked: c.Epochs, State: r.State(), Resumable: r.Resumable(), Error: got.Error,
-		Seconds:   bench.Number(got.Seconds),
-		TrainLoss: bench.Number(got.TrainLoss), TestLoss: bench.Number(got.TestLoss),
-		TestAccuracy: orNaN(got.TestAccuracy), TestRMSE: orNaN(got.TestRMSE), TestR2: orNaN(got.TestR2)}
-}
-
-func orNaN(x *float64) bench.Number {
-	if x == nil {
-		return nan
-	}
-	return bench.Number(*x)
+		Seconds:   human.Number(got.Seconds),
+		TrainLoss: human.Number(got.TrainLoss), TestLoss: human.Number(got.TestLoss),
+		TestAccuracy: human.NumberOf(got.TestAccuracy), TestRMSE: human.NumberOf(got.TestRMSE), TestR2: human.NumberOf(got.TestR2)}
 }
 
 // WriteText writes a line for each run.
@@ -173,11 +164,11 @@ func (r *ranRun) score() string {
 const noNumber = "-"
 
 // shown is a number, or noNumber.
-func shown(x bench.Number, text func(float64) string) string {
+func shown(x human.Number, text func(float64) string) string {
 	return cmp.Or(human.IfFinite(float64(x), text), noNumber)
 }
 
-func seconds(x bench.Number) string {
+func seconds(x human.Number) string {
 	return shown(x, func(s float64) string {
 		if s < 100 {
 			return human.Short(s) + " s"

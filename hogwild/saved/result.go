@@ -30,22 +30,12 @@ func (r EvalResult) MarshalJSON() ([]byte, error) {
 	type plain EvalResult
 	return json.Marshal(struct {
 		plain
-		Loss     any `json:"loss"`
-		Accuracy any `json:"accuracy,omitempty"`
-		RMSE     any `json:"rmse,omitempty"`
-		R2       any `json:"r2,omitempty"`
-	}{plain(r), orNull(&r.Loss), orNull(r.Accuracy), orNull(r.RMSE), orNull(r.R2)})
-}
-
-// orNull returns the number for JSON, nil if there is none.
-func orNull(x *float64) any {
-	switch {
-	case x == nil:
-		return nil
-	case math.IsNaN(*x) || math.IsInf(*x, 0):
-		return json.RawMessage("null")
-	}
-	return *x
+		Loss     human.Number     `json:"loss"`
+		Accuracy human.OptionalAt `json:"accuracy,omitzero"`
+		RMSE     human.OptionalAt `json:"rmse,omitzero"`
+		R2       human.OptionalAt `json:"r2,omitzero"`
+	}{plain(r), human.Number(r.Loss), human.OptionalAt{P: &r.Accuracy}, human.OptionalAt{P: &r.RMSE},
+		human.OptionalAt{P: &r.R2}})
 }
 
 // WriteJSON writes the result as one JSON object.

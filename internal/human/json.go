@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 )
 
 // WriteJSON writes v as JSON with each member of the object on a line of its own, and each
@@ -70,4 +71,53 @@ func lines(text []byte) []byte {
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
+}
+
+// Number is a float64 whose JSON is null if it is not finite: JSON has no NaN and no infinities.
+type Number float64
+
+// NumberOf returns the number that p points to, NaN if there is none.
+func NumberOf(p *float64) Number {
+	if p == nil {
+		return Number(math.NaN())
+	}
+	return Number(*p)
+}
+
+// MarshalJSON writes the number, or null.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !Finite(float64(n)) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads a number, or null as NaN.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	*n = Number(math.NaN())
+	return json.Unmarshal(text, (*float64)(n)) // null leaves it as it is
+}
+
+// At is a Number in JSON that stands somewhere else as a float64.
+type At struct{ P *float64 }
+
+// MarshalJSON writes the number, or null.
+func (a At) MarshalJSON() ([]byte, error) { return Number(*a.P).MarshalJSON() }
+
+// UnmarshalJSON reads a number, or null as NaN.
+func (a At) UnmarshalJSON(text []byte) error { return (*Number)(a.P).UnmarshalJSON(text) }
+
+// OptionalAt is one that need not be there.
+type OptionalAt struct{ P **float64 }
+
+// IsZero reports whether there is none.
+func (o OptionalAt) IsZero() bool { return *o.P == nil }
+
+// MarshalJSON writes the number, or null.
+func (o OptionalAt) MarshalJSON() ([]byte, error) { return At{*o.P}.MarshalJSON() }
+
+// UnmarshalJSON reads a number, or null as NaN.
+func (o OptionalAt) UnmarshalJSON(text []byte) error {
+	*o.P = new(float64)
+	return At{*o.P}.UnmarshalJSON(text)
 }
