@@ -22,9 +22,8 @@ type Memory struct {
 	Announced  control.Header // what workers are told
 	Mem        *control.Weights
 	Workers    *workers.Set
-	Background sync.WaitGroup              // goroutines that look into shared memory: all end before it is unmapped
-	Logs       func(rank int) *workers.Log // where what a worker prints goes; nil: nowhere
-	Busy       bool                        // an evaluation runs, or a save: it uses the copy of the weights
+	Background sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
+	Busy       bool           // an evaluation runs, or a save: it uses the copy of the weights
 
 	Patience    time.Duration   // see Ask
 	Interrupted <-chan struct{} // closed by a signal, or when the caller wants no more

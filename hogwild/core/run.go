@@ -17,7 +17,7 @@ import (
 type Coordinator interface {
 	// Tell has all abilities hear of an event.
 	Tell(Event) error
-	// CopyWeights copies the weights where they are, which has abilities hear of Copied.
+	// CopyWeights copies the weights where they are.
 	CopyWeights() error
 	// Change gives the run another job and, if that has another number of workers, starts or ends some. No worker has a
 	// chunk, or the plan stays as it is. It returns why the run ends.
@@ -38,8 +38,9 @@ type Coordinator interface {
 type Run struct {
 	*Memory
 	Options  Options
-	Peers    Peers             // the other nodes of the job
-	Do       Coordinator       // what it is to do
+	Peers    Peers       // the other nodes of the job
+	Do       Coordinator // what it is to do
+	Hooks    Hooks
 	Rounds   Rounds            // with the other nodes
 	Inbox    chan func() error // calls of other goroutines, which the coordinator makes: they return why the run ends
 	Resumed  *rundir.Snapshot  // nil: it begins
@@ -49,11 +50,12 @@ type Run struct {
 	Opened   uint64          // monotonic: when the epoch was opened, 0 between epochs
 	Last     *rundir.EpochResult
 	Every    time.Duration // between two Ticks
-	Compare  bool          // the next copy of the weights is compared with the last: see Copied
 	Ended    error         // why the run is over; nil while it goes on
 	Why      string        // for the report, where that is no error: it has reached a target, say
 	Over     bool          // all of it was trained before this call of Run: what is missing is the report
 	Late     bool          // the run was interrupted, and did not wait for the score of its last weights
+	Ending   chan struct{} // closed when the run ends, while its workers train
+	Closed   chan struct{} // closed when all is given back
 	waits    Wait
 	paused   pause
 }
@@ -64,7 +66,7 @@ func New(c config.Config, o Options, of Coordinator) *Run {
 	t := &Task{Job: tuning.Job{Asked: c}, Report: display.Reporter{Display: display.New(o.Progress, o.Quiet)}}
 	m := &Memory{Task: t, Patience: answerTime, Silenced: silenced, giveUp: giveUp}
 	return &Run{Memory: m, Options: o, Peers: o.peers(), Do: of, Rounds: alone{}, Inbox: make(chan func() error),
-		Every: 200 * time.Millisecond}
+		Every: 200 * time.Millisecond, Ending: make(chan struct{}), Closed: make(chan struct{})}
 }
 
 // Wait is why workers wait before their next chunk.
@@ -172,9 +174,19 @@ func (r *Run) ProgressOfAll() (left, done, lost int, loss float64) {
 
 // Status returns the run as it was shown last or, with now, at this moment.
 func (r *Run) Status(now bool) rundir.Status {
-	e := Asked{Now: now}
-	_ = r.Do.Tell(&e)
-	return e.Status
+	if r.Hooks.Status == nil {
+		return rundir.Status{}
+	}
+	return r.Hooks.Status(now)
+}
+
+// ApplyChange makes the change of the job that is to come, if there is one and it may be made now. It returns why the
+// run ends.
+func (r *Run) ApplyChange() error {
+	if r.Hooks.Change == nil {
+		return nil
+	}
+	return r.Hooks.Change.Apply(r)
 }
 
 // Examples returns how many have been trained, those of the open epoch included if the run is within one.

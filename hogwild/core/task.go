@@ -24,20 +24,10 @@ type Task struct {
 	Trained  []model.Param // of Model
 	Params   []model.Param // of the model that the run leaves behind: they differ by centring
 	Judge    *score.Judge
-	Scorer   Scorer         // nil: the device computes the model
 	Begin    *Begin         // what it carries on from; nil: it is the first
 	Dir      string         // the run's folder
 	Folder   *rundir.Folder // the same, locked; nil on nodes that have none
 	Report   display.Reporter
-}
-
-// Scorer scores weights where the device cannot.
-type Scorer interface {
-	// Score returns the score of plain weights on a set, of no examples if there is none. With an epoch, the one that
-	// it is of, it may return metrics of the whole set.
-	Score(w []float32, set *data.Set, epoch int) (model.Score, map[string]float64, error)
-	// Scores reports whether there are any.
-	Scores() bool
 }
 
 // Begin is how a run carries on from another in the same folder, on the same data.

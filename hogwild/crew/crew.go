@@ -67,8 +67,8 @@ func (r *Crew) Died(e *workers.Exit) error {
 	if err := r.fatal(e); err != nil {
 		return err
 	}
-	if err := r.Do.Tell(core.Died{Exit: e}); err != nil {
-		return err
+	if p := r.Hooks.Program; p != nil {
+		p.Died(e)
 	}
 	if e.Left {
 		if e.Rank < r.Job.Asked.Workers { // there are more again: another one takes its place

@@ -15,7 +15,9 @@ import (
 func (r *Crew) Halt() {
 	_ = fault.Point("workers.halt")
 	r.Block.Stop()
-	_ = r.Do.Tell(core.Stops{})
+	if p := r.Hooks.Program; p != nil {
+		p.Stop()
+	}
 	ended := func(e *workers.Exit) { r.Release(e.Rank) }
 	if limit := r.Patience / core.Hurry; !r.Workers.AwaitEnd(limit, ended) {
 		r.Kill(r.Workers.Running()...)

@@ -20,8 +20,8 @@ func (r *Crew) Spawn(rank int) error {
 		return r.spawnInside(rank)
 	}
 	var log *workers.Log
-	if r.Logs != nil {
-		log = r.Logs(rank)
+	if p := r.Hooks.Program; p != nil {
+		log = p.Log(rank)
 	}
 	p, err := r.Workers.Start(rank, []*os.File{r.Block.Seg.File(), r.Mem.Seg.File(), r.Train.File()}, log)
 	if err == nil {

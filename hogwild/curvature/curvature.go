@@ -33,8 +33,8 @@ type ability struct {
 // MeasuredShare is what part of the training time all measurements may take. Tests have another.
 var MeasuredShare = 0.01
 
-// On rehearses the beginning of a run, and measures copies of the weights beside the training.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle rehearses the beginning of a run, and measures copies of the weights beside the training.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case *core.Settled:
 		set := r.Train.As(r.Job.Asked.Standard)
@@ -45,12 +45,12 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 		if a.measures(r, e.Epoch) {
 			e.Beside = func() { a.found = a.measure(r) }
 		}
-	case core.Evaluated:
+	case *core.Evaluated:
 		if a.found > 0 {
 			a.measured(r, a.found, e.Epoch)
 		}
 		a.found = 0
-	case core.Reports:
+	case *core.Reports:
 		e.Result.LeastInFlight = a.least
 	}
 	return nil

@@ -30,14 +30,14 @@ type figures struct {
 	loss, objective, gap, drift float64
 }
 
-// On measures when an epoch is complete, and adds what it found to the epoch's figures.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle measures when an epoch is complete, and adds what it found to the epoch's figures.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	c := &r.Job.Asked
 	if c.Solver != config.Dual {
 		return nil
 	}
 	switch e := e.(type) {
-	case core.Read:
+	case *core.Read:
 		if c.Sample > 0 {
 			return config.Usage("solver dual has no learning rate to tune; leave tune out")
 		}
@@ -48,11 +48,11 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 			return config.Usage("solver dual with model %s, loss %s: it trains linear models by the hinge, "+
 				"squared-hinge and logistic losses; use model hinge, squared-hinge or logistic", c.Model, c.Loss)
 		}
-	case core.Resumes:
+	case *core.Resumes:
 		if e.At != nil && len(e.At.History) > 0 {
 			a.found.loss = e.At.History[len(e.At.History)-1].TrainLoss
 		}
-	case core.Completes:
+	case *core.Completes:
 		due := r.Position.Epoch == 1 || r.Position.Epoch%every == 0
 		if a.fresh = due || e.Last; a.fresh {
 			return a.measure(r, due)

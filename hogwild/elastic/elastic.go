@@ -1,57 +1,43 @@
 package elastic
 
 import (
-	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/rundir"
 )
 
 // New returns what carries out requests for a run.
 func New() core.Ability {
-	return &ability{stopped: make(chan struct{}), server: server{over: make(chan struct{})}}
+	return &ability{}
 }
 
 type ability struct {
-	pending   *change       // another form of the job, still to come
-	recounted bool          // the steps in flight
-	stopped   chan struct{} // closed when the run takes no more requests
+	recounted bool // the steps in flight
 	server
 }
 
-// On changes the job as soon as it may be.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle changes the job as soon as it may be.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
-	case core.Folder:
+	case *core.Folder:
 		if a.answer == nil {
+			a.over = r.Closed
 			a.answer = func(q rundir.Request) rundir.Answer { return a.ask(r, q) }
 		}
 		if err := a.open(r.Dir); err != nil {
 			r.Report.Event("no hogwild scale, top, pause or stop for this run: %v", err)
 		}
-	case core.Tick:
+	case *core.Tick:
 		a.recount(r, manySamples)
-	case core.Handled:
-		return a.applyPending(r)
-	case core.Completes:
+	case *core.Completes:
 		if !e.Last {
 			a.recount(r, fewSamples)
 		}
-	case *core.Completed:
-		e.Await = e.Await || a.pending != nil // an evaluation reads the settings
-	case core.Opens:
-		if epoch := r.Position.Epoch; a.pending != nil {
-			return a.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Block.Before(epoch)})
-		}
-	case core.Reports:
+	case *core.Reports:
 		if f := flightOf(r, r.Instruments()); f != nil {
 			e.Result.InFlight, e.Result.InFlightSeen = f.expected, f.seen
 		}
-	case core.Ends:
-		close(a.stopped)
-	case core.Closes:
+	case *core.Closes:
 		a.close()
-	case core.Closed:
-		close(a.over)
 	}
 	return nil
 }
@@ -62,13 +48,13 @@ func (a *ability) ask(r *core.Run, q rundir.Request) (answer rundir.Answer) {
 	select {
 	case r.Inbox <- func() error {
 		defer close(done)
-		answer = a.reply(r, q)
-		return a.applyPending(r) // before the answer, if it can be
+		answer = reply(r, q)
+		return r.ApplyChange() // before the answer, if it can be
 	}:
 		<-done
-	case <-a.stopped:
+	case <-r.Ending:
 		answer.Error = "the run is ending"
-	case <-a.over: // it has ended before it began
+	case <-r.Closed: // it has ended before it began
 		answer.Error = "the run is ending"
 	}
 	return answer

@@ -19,7 +19,7 @@ const manySamples, fewSamples = 500, 50
 
 // recount corrects the number of steps in flight by so many samples, once, where it is far beyond what was expected.
 func (a *ability) recount(r *core.Run, samples int64) {
-	if a.recounted || a.pending != nil || !r.Job.Asked.TakesTurns() || r.Job.Used.InFlight >= r.Job.Asked.Workers {
+	if a.recounted || r.Hooks.Change != nil || !r.Job.Asked.TakesTurns() || r.Job.Used.InFlight >= r.Job.Asked.Workers {
 		return
 	}
 	in := r.Instruments()
@@ -43,7 +43,7 @@ func (a *ability) lookAgain(r *core.Run, f *flight) {
 	job.Used.InFlight = t.InFlight
 	if !r.Several() { // nodes have agreed on theirs
 		job.Used.LR, job.Used.Capped, job.Used.Momentum = t.LR, t.Capped, t.Momentum
-		a.pending = &change{job, atOnce}
+		r.Hooks.Change = &change{job, atOnce}
 	}
 	if t.MaxInFlight == 0 {
 		return // nothing depends on them that is known: the report has both numbers

@@ -100,12 +100,13 @@ func TestLookAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.lookAgain(r, &flight{expected: cores, seen: float64(5 * cores), least: float64(5 * cores)})
+		pending := r.Hooks.Change.(*change)
 		want, err := tuning.Choose(&c, r.Spec, r.Facts, tuning.Machine{Cores: 5 * cores})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := a.pending.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped ||
-			a.pending.job.Asked.Workers != c.Workers {
+		if got := pending.job.Used; got.InFlight != 5*cores || got.LR != want.LR || got.Capped != want.Capped ||
+			pending.job.Asked.Workers != c.Workers {
 			t.Errorf("%s: %+v, want %+v", x.name, got, want)
 		}
 		said := strings.Join(r.Report.Events(), "\n")

@@ -9,7 +9,7 @@ import (
 )
 
 // reply carries out a request.
-func (a *ability) reply(r *core.Run, q rundir.Request) rundir.Answer {
+func reply(r *core.Run, q rundir.Request) rundir.Answer {
 	says, err := "", error(nil)
 	if r.Several() && (q.Do == rundir.DoScale || q.Do == rundir.DoPause || q.Do == rundir.DoContinue) {
 		return rundir.Answer{Error: "not possible for a job on several nodes: only top, stop"}
@@ -21,7 +21,7 @@ func (a *ability) reply(r *core.Run, q rundir.Request) rundir.Answer {
 		s.Paused = r.Waits(core.ToPause)
 		return rundir.Answer{Status: &s, Chunks: r.Block.Plan.Chunks()}
 	case rundir.DoScale:
-		says, err = a.scale(r, q.Workers)
+		says, err = scale(r, q.Workers)
 	case rundir.DoPause:
 		says, err = pause(r)
 	case rundir.DoContinue:

@@ -58,19 +58,19 @@ func (at occasion) says() string {
 }
 
 // scale asks for another number of workers, and says what will be done.
-func (a *ability) scale(r *core.Run, n int) (string, error) {
+func scale(r *core.Run, n int) (string, error) {
 	c, err := scaled(r, n)
 	if err != nil {
 		return "", fmt.Errorf("scale to %s: %w", human.Plural(n, "worker"), err)
 	}
-	if n == r.Job.Asked.Workers && a.pending == nil {
+	if n == r.Job.Asked.Workers && r.Hooks.Change == nil {
 		return fmt.Sprintf("the run has %s already", human.Plural(n, "worker")), nil
 	}
 	when := occasionFor(r, c)
 	if when == atRound && r.Waits(core.ToPause) {
 		return "", errors.New("the run is paused within a round: continue it first")
 	}
-	a.pending = &change{*c, when}
+	r.Hooks.Change = &change{*c, when}
 	text := fmt.Sprintf("from %s to %d, %s", human.Plural(r.Job.Asked.Workers, "worker"), n, when.says())
 	if when == atRound {
 		r.Block.Hold()
@@ -132,15 +132,18 @@ func occasionFor(r *core.Run, c *tuning.Job) occasion {
 	return atOnce
 }
 
-// applyPending changes the job if there is a change to come and it may be made now. An
-// evaluation reads the settings: it comes to its end first, while workers train.
-func (a *ability) applyPending(r *core.Run) error {
-	if a.pending == nil || r.Busy || r.Opened == 0 {
+// Apply changes the job if that may be done now: an evaluation reads the settings, so it comes to its end first, while
+// workers train.
+func (c *change) Apply(r *core.Run) error {
+	if epoch := r.Position.Epoch; r.Opened == 0 {
+		return c.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Block.Before(epoch)})
+	}
+	if r.Busy {
 		return nil
 	}
 	epoch := r.Block.Get(control.WordEpoch)
 	start := r.Block.Start()
-	switch a.pending.at {
+	switch c.at {
 	case atEpoch:
 		return nil
 	case paused:
@@ -156,7 +159,7 @@ func (a *ability) applyPending(r *core.Run) error {
 		cut(r, round+1)
 		start = control.Start{Epoch: epoch, Base: r.Position.Base, Rounds: r.Block.Before(epoch) + round + 1}
 	}
-	return a.carryOut(r, start)
+	return c.carryOut(r, start)
 }
 
 // cut takes note of what the open epoch has come to after so many rounds, before the rest is cut
@@ -168,10 +171,10 @@ func cut(r *core.Run, rounds int) {
 }
 
 // carryOut carries out the change to come.
-func (a *ability) carryOut(r *core.Run, start control.Start) error {
+func (c *change) carryOut(r *core.Run, start control.Start) error {
 	from, was, changes := r.Job.Asked.Workers, r.Job.Used, r.Job.Changes()
-	to := a.pending.job
-	a.pending = nil
+	to := c.job
+	r.Hooks.Change = nil
 	if center, ok := model.CenteredOf(r.Trained); ok && was.MergesCentered() != to.Used.MergesCentered() {
 		if was.MergesCentered() {
 			center.ToLocal(r.Mem.W, r.Train.Mean)

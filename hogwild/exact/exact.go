@@ -46,10 +46,10 @@ const (
 
 const unknown = "the weights are SGD's, and how far they are from the optimum is not known: "
 
-// On looks for the optimum when the last epoch is complete, or one that patience may make the last.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle looks for the optimum when the last epoch is complete, or one that patience may make the last.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
-	case core.Completes:
+	case *core.Completes:
 		*a = ability{}
 		best, patience := rundir.Best(r.Position.History), r.Job.Asked.Patience
 		if (e.Last || patience > 0 && best != nil && int(r.Position.Epoch)-best.Epoch >= patience) && suits(r) {

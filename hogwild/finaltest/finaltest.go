@@ -17,9 +17,9 @@ func New() core.Ability { return ability{} }
 
 type ability struct{}
 
-// On completes the report.
-func (ability) On(r *core.Run, e core.Event) error {
-	if e, ok := e.(core.Reported); ok {
+// Handle completes the report.
+func (ability) Handle(r *core.Run, e core.Event) error {
+	if e, ok := e.(*core.Reported); ok {
 		return test(r, e.Result)
 	}
 	return nil
@@ -32,7 +32,7 @@ func test(r *core.Run, res *rundir.Result) error {
 	if r.Ended != nil || r.Job.Asked.Sample > 0 {
 		return nil
 	}
-	if r.Scorer != nil {
+	if r.Hooks.Program != nil {
 		return testBest(r, res)
 	}
 	models := make([]model.Model, machine.Cores())
@@ -66,7 +66,7 @@ func testBest(r *core.Run, res *rundir.Result) error {
 	if w == nil {
 		return nil
 	}
-	sum, _, err := r.Scorer.Score(w, r.Test, 0)
+	sum, _, err := r.Hooks.Program.Score(w, r.Test, 0)
 	switch {
 	case err == nil && r.Late:
 		err = r.Cause()

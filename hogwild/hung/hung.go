@@ -18,13 +18,14 @@ type ability struct {
 	looked time.Time
 }
 
-// On warns of workers that do not run, and kills those that have not run for the timeout. What they had goes to others.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle warns of workers that do not run, and kills those that have not run for the timeout. What they had goes to
+// others.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e.(type) {
-	case core.Starts:
+	case *core.Starts:
 		a.watch = hang.New(r.Job.Asked.HangTimeout)
 		r.Every = min(r.Every, a.watch.Every())
-	case core.Tick:
+	case *core.Tick:
 		if every := a.watch.Every(); time.Since(a.looked) > every*3/4 { // ticks are not exact
 			a.looked = time.Now()
 			return a.look(r)

@@ -21,21 +21,20 @@ type ability struct {
 	given *rundir.Weights // until they are the first ones
 }
 
-// On reads the file before the data, which may take minutes, and writes its weights over the first ones.
-func (a *ability) On(r *core.Run, e core.Event) (err error) {
+// Handle reads the file before the data, which may take minutes, and writes its weights over the first ones.
+func (a *ability) Handle(r *core.Run, e core.Event) (err error) {
 	if r.Job.Asked.Init == "" {
 		return nil
 	}
 	switch e.(type) {
-	case core.Reading:
+	case *core.Reading:
+		r.Hooks.Init = func() error { return a.share(r) }
 		if !r.Peers.First() {
 			return nil
 		}
 		if a.given, err = rundir.ReadWeights(r.Job.Asked.Init, r.Job.Asked.MemoryLimit()); err != nil {
 			return config.Usage("init: %w", err)
 		}
-	case core.Weights:
-		return a.share(r)
 	}
 	return nil
 }

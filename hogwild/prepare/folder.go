@@ -198,5 +198,5 @@ func openFolder(r *core.Run) error {
 	if err := r.Folder.Open(r.Job.Asked, past); err != nil {
 		return err
 	}
-	return r.Do.Tell(core.Folder{})
+	return r.Do.Tell(&core.Folder{})
 }

@@ -26,7 +26,7 @@ import (
 func Task(r *core.Run, anyNumber bool) error {
 	c := &r.Job
 	defer r.Report.During("reading " + rundir.DataText(c.Asked.Data) + " ...")()
-	if err := r.Do.Tell(core.Reading{}); err != nil {
+	if err := r.Do.Tell(&core.Reading{}); err != nil {
 		return err
 	}
 	var err error
@@ -46,7 +46,7 @@ func Task(r *core.Run, anyNumber bool) error {
 			return err
 		}
 		r.Sets = s
-		if err := r.Do.Tell(core.Read{HeldOut: s.HeldOut}); err != nil {
+		if err := r.Do.Tell(&core.Read{HeldOut: s.HeldOut}); err != nil {
 			return err
 		}
 	}
@@ -57,7 +57,8 @@ func Task(r *core.Run, anyNumber bool) error {
 		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Asked.Workers, c.Asked.Data,
 			human.Plural(r.Train.Rows, "training row"), r.Train.Rows)
 	}
-	if c.Asked.TargetAccuracy > 0 && len(r.Train.Classes) == 0 && r.Scorer == nil { // a program measures what it likes
+	// a program measures what it likes
+	if c.Asked.TargetAccuracy > 0 && len(r.Train.Classes) == 0 && r.Hooks.Program == nil {
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss",
 			c.Asked.TargetAccuracy, c.Asked.Data)
 	}
@@ -93,8 +94,8 @@ func Task(r *core.Run, anyNumber bool) error {
 	}
 	r.Spec, r.Params = spec, plain.Params()
 	r.Judge = score.NewJudge(spec, r.Sets)
-	settled := core.Settled{Plain: plain, Auto: auto}
-	if err := r.Do.Tell(&settled); err != nil {
+	settled := &core.Settled{Plain: plain, Auto: auto}
+	if err := r.Do.Tell(settled); err != nil {
 		return err
 	}
 	c.Used.Auto = strings.Join(settled.Auto, ", ")

@@ -21,12 +21,14 @@ func Weights(r *core.Run) error {
 	if from != "" {
 		return resume(r, from)
 	}
-	if err := r.Do.Tell(core.Begins{New: true}); err != nil {
+	if err := r.Do.Tell(&core.Begins{New: true}); err != nil {
 		return err
 	}
 	r.FirstWeights(r.Model, r.Mem.W)
-	if err := r.Do.Tell(core.Weights{}); err != nil {
-		return err
+	if init := r.Hooks.Init; init != nil {
+		if err := init(); err != nil {
+			return err
+		}
 	}
 	model.ToStandard(r.Job.Asked.Standard, r.Trained, r.Mem.W)
 	if c, ok := model.CenteredOf(r.Trained); ok && r.Job.Used.MergesCentered() {
@@ -79,7 +81,7 @@ func resume(r *core.Run, from string) error {
 		r.Block.Set(control.WordEpoch, s.Pos.Epoch) // whose chunks these are
 	}
 	r.Resumed = s
-	if err := r.Do.Tell(core.Begins{}); err != nil {
+	if err := r.Do.Tell(&core.Begins{}); err != nil {
 		return err
 	}
 	return s.Restore(r.Mem, r.Block, r.Job.Asked.Optimizer)
@@ -99,11 +101,11 @@ func checkPosition(r *core.Run, at *rundir.Position) error {
 		}
 		return config.Usage("resume %s: its %d epoch%s done; raise --epochs to train further", from, done, are)
 	}
-	e := core.Resumes{At: at, Reported: r.Begin != nil || at.Within || r.Peers.First() && concluded(from, done)}
+	e := &core.Resumes{At: at, Reported: r.Begin != nil || at.Within || r.Peers.First() && concluded(from, done)}
 	if err := trained(); err != nil && e.Reported {
 		return err
 	}
-	if err := r.Do.Tell(&e); err != nil {
+	if err := r.Do.Tell(e); err != nil {
 		return err
 	}
 	if !e.Reported && (done == epochs || e.Over != "") {

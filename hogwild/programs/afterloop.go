@@ -38,6 +38,21 @@ func (a *ability) failedAfterLoop(who, why string) {
 	a.after = append(a.after, loopFailure{why, []string{who}})
 }
 
+// Died takes note of a worker whose program failed after its loop.
+func (a *ability) Died(e *workers.Exit) {
+	if e.Crash.AfterLoop {
+		a.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), e.Crash.First)
+	}
+}
+
+// Stop ends programs that have not begun and, where the run is complete, waits for those that have.
+func (a *ability) Stop() {
+	a.killStarting(a.run)
+	if end := a.run.Ended; end == nil || errors.Is(end, core.ErrDone) {
+		a.awaitPrograms(a.run)
+	}
+}
+
 // awaitPrograms waits until the workers of a run that is complete have ended, but for those that hang.
 func (a *ability) awaitPrograms(r *core.Run) {
 	look := time.NewTicker(r.Every)
@@ -60,7 +75,7 @@ func (a *ability) awaitPrograms(r *core.Run) {
 				a.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), why)
 			}
 		case <-look.C:
-			_ = r.Do.Tell(core.Tick{}) // the run has ended
+			_ = r.Do.Tell(&core.Tick{}) // the run has ended
 		case <-interrupted:
 			interrupted, late = nil, time.After(LastScore)
 		case <-late:

@@ -8,7 +8,6 @@
 package programs
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -37,34 +36,25 @@ type ability struct {
 	run       *core.Run
 }
 
-// On starts the program that evaluates, and waits in the end for what programs do after their loops.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle starts the program that evaluates, and waits in the end for what programs do after their loops.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	if r.Job.Asked.Program == "" {
 		return nil
 	}
 	switch e := e.(type) {
-	case core.Reading:
+	case *core.Reading:
 		a.run = r
 		return a.describe(r)
-	case core.Begins:
+	case *core.Begins:
 		return a.welcome(r, e.New)
-	case core.Folder:
+	case *core.Folder:
 		if !a.opened {
 			a.opened = true
 			a.prints.Open(r.Dir)
 		}
-	case core.Died:
-		if e.Crash.AfterLoop {
-			a.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), e.Crash.First)
-		}
-	case core.Stops:
-		a.killStarting(r)
-		if r.Ended == nil || errors.Is(r.Ended, core.ErrDone) {
-			a.awaitPrograms(r)
-		}
-	case core.Reported:
+	case *core.Reported:
 		return a.leaveLoops(r, e.Result)
-	case core.Closes:
+	case *core.Closes:
 		a.close()
 	}
 	return nil
@@ -73,7 +63,7 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 // describe has a program describe its model and its data.
 func (a *ability) describe(r *core.Run) (err error) {
 	c := &r.Job.Asked
-	a.prints = a.log(r, program.Coordinator)
+	a.prints = a.Log(program.Coordinator)
 	a.watch = hang.WatchProgram(c.HangTimeout, r.Report.Event)
 	if a.evaluator, err = startEvaluator(c, a.watch, r.Report.Event, a.prints); err != nil {
 		return err
@@ -81,7 +71,7 @@ func (a *ability) describe(r *core.Run) (err error) {
 	a.evaluator.Restarted = func(why error) {
 		r.Report.Event("evaluating: %v: it is started again", why)
 	}
-	r.Scorer, r.Logs = a, func(rank int) *workers.Log { return a.log(r, rank) }
+	r.Hooks.Program = a
 	c.Layout, c.Model = a.evaluator.Layout(), model.ProgramName
 	switch own := c.Layout.Rows > 0; {
 	case own && c.Data != data.None && c.Data != config.Default().Data:
@@ -123,13 +113,13 @@ func (a *ability) close() {
 	}
 }
 
-// log returns a log for the program of a rank.
-func (a *ability) log(r *core.Run, rank int) *workers.Log {
+// Log returns a log for the program of a rank.
+func (a *ability) Log(rank int) *workers.Log {
 	name := fmt.Sprintf("program-%d.log", rank)
 	if rank == program.Coordinator {
 		name = "program-evaluator.log"
 	}
-	return workers.NewLog(name, r.Dir, func(path string) {
-		a.told.Do(func() { r.Report.Say("what a program prints is in " + path) })
+	return workers.NewLog(name, a.run.Dir, func(path string) {
+		a.told.Do(func() { a.run.Report.Say("what a program prints is in " + path) })
 	})
 }

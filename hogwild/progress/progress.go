@@ -36,31 +36,36 @@ type ability struct {
 // showEvery is the time between two looks at the workers.
 const showEvery = 190 * time.Millisecond
 
-// On shows what happens, and writes it to the run folder.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle shows what happens, and writes it to the run folder.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
-	case core.Reading:
+	case *core.Reading:
 		a.reading = time.Now()
-	case core.Begins:
+	case *core.Begins:
+		r.Hooks.Status = func(now bool) rundir.Status { return a.shown(r, now) }
 		a.trainingSince, a.lastPoll, a.rates = time.Now(), time.Now(), make([]display.Speed, r.Mem.Ranks)
-	case core.Starts:
+	case *core.Starts:
 		a.header(r)
 		a.started, a.first = control.Monotonic(), r.Job.Asked.Workers
-	case core.Tick:
+	case *core.Tick:
 		if time.Since(a.lastPoll) >= showEvery {
 			a.show(r)
 		}
-	case core.Evaluated:
+	case *core.Evaluated:
 		r.Report.Epoch(*e.Epoch)
 		r.Report.Wrote(r.Folder.Epoch(*e.Epoch, r.Instruments(), e.Weights))
-	case *core.Asked:
-		if e.Status = a.latest; e.Now || a.latest.Kind == "" {
-			e.Status = a.status(r)
-		}
-	case core.Reports:
+	case *core.Reports:
 		a.result(r, e.Result)
 	}
 	return nil
+}
+
+// shown returns the status as it was shown last, or at this moment.
+func (a *ability) shown(r *core.Run, now bool) rundir.Status {
+	if now || a.latest.Kind == "" {
+		return a.status(r)
+	}
+	return a.latest
 }
 
 // show renews the display, and once a second the metrics.

@@ -22,19 +22,26 @@ func New() core.Ability { return ability{} }
 
 type ability struct{}
 
-// On has a run begin again, and tells of it when it has.
-func (ability) On(r *core.Run, e core.Event) error {
-	switch e := e.(type) {
-	case core.Starts:
+// Handle has a run begin again, and tells of it when it has.
+func (ability) Handle(r *core.Run, e core.Event) error {
+	switch e.(type) {
+	case *core.Begins:
+		r.Hooks.Rollback = func(trained int64) *core.Begin { return goBack(r, trained) }
+	case *core.Starts:
 		if r.Begin != nil {
 			tell(r)
 		}
-	case *core.Concludes:
-		if goesBack(r) {
-			e.Begin = begin(r, e.Trained)
-		} else if n := r.Begun(); n > 0 && errors.Is(r.Ended, config.ErrDiverged) {
-			r.Ended = fmt.Errorf("%w; it has been rolled back %s", r.Ended, human.Plural(n, "time"))
-		}
+	}
+	return nil
+}
+
+// goBack returns how a run that diverged continues. If it may not, its error says how often it did before.
+func goBack(r *core.Run, trained int64) *core.Begin {
+	if goesBack(r) {
+		return begin(r, trained)
+	}
+	if n := r.Begun(); n > 0 && errors.Is(r.Ended, config.ErrDiverged) {
+		r.Ended = fmt.Errorf("%w; it has been rolled back %s", r.Ended, human.Plural(n, "time"))
 	}
 	return nil
 }

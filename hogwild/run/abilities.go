@@ -18,6 +18,11 @@ import (
 
 // abilities returns what a run can do beside training, in the order in which they hear of an event. To take one away,
 // delete its lines here, its package and its rows in the table of settings: make rooms does that for each.
+//
+// Some write what others read of the same event, so the order matters: progress begins the report that others add to,
+// and shows what is about to be trained before anything else is said; a file of weights is read before a program is
+// started; the last test needs the programs that then end; what changes weights or scores at the end of an epoch (dual,
+// exact) comes before what judges and measures them (stop, curvature); and a rollback is saved last.
 func abilities() []core.Ability {
 	return []core.Ability{
 		progress.New(),
@@ -38,7 +43,7 @@ func abilities() []core.Ability {
 // Tell has all abilities hear of an event. The first that ends the run does.
 func (r *coordinator) Tell(e core.Event) error {
 	for _, a := range r.abilities {
-		if end := a.On(r.Run, e); end != nil {
+		if end := a.Handle(r.Run, e); end != nil {
 			return end
 		}
 	}

@@ -30,10 +30,10 @@ func (r *coordinator) endEpoch() (end error) {
 	}
 	last := int(r.Position.Epoch) >= r.Job.Asked.Epochs
 	if end == nil {
-		end = r.Tell(core.Completes{Last: last})
+		end = r.Tell(&core.Completes{Last: last})
 	}
 	save := last || r.wantsSave(int(r.Position.Epoch))
-	whole := save || r.Several() || r.Scorer != nil
+	whole := save || r.Several() || r.Hooks.Program != nil
 	if end == nil {
 		if end = r.keepCopy(whole && !r.Several()); end != nil {
 			r.tell(end)
@@ -57,14 +57,15 @@ func (r *coordinator) endEpoch() (end error) {
 	r.Position.Epoch++
 	r.Position.Round, r.Position.Within = 0, false
 	r.Position.Base, r.Position.BaseDone, r.Position.BaseLoss = 0, 0, 0
-	completed := core.Completed{Examples: done, Await: last}
-	if end = r.Tell(&completed); end != nil {
+	// a change of the settings waits for the evaluation, which reads them
+	completed := &core.Completed{Examples: done, Await: last || r.Hooks.Change != nil}
+	if end = r.Tell(completed); end != nil {
 		return end
 	}
 	r.capture(whole, true)
 	scored := r.evaluate(e, save)
 	r.savePending = false
-	if r.Several() || r.Scorer != nil || r.Job.Asked.GPU == "" && r.Job.Asked.Workers >= machine.Cores() {
+	if r.Several() || r.Hooks.Program != nil || r.Job.Asked.GPU == "" && r.Job.Asked.Workers >= machine.Cores() {
 		r.Owner.Await()
 		<-scored // it speaks with other nodes, which nobody else may meanwhile; or the workers have all cores
 	}
@@ -85,7 +86,7 @@ func (r *coordinator) endEpoch() (end error) {
 // openNext opens the next epoch.
 func (r *coordinator) openNext() error {
 	_ = fault.Point("epoch.open")
-	if err := r.Tell(core.Opens{}); err != nil {
+	if err := r.ApplyChange(); err != nil {
 		return err
 	}
 	at := control.Monotonic() // before workers can be done with it

@@ -24,8 +24,8 @@ type scorer struct{ *keeper }
 func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 	r.Busy = true
 	scored, saveCopy, counts := make(chan struct{}), r.saving(), r.wantsCounts(save)
-	with := core.Evaluates{Epoch: &e}
-	_ = r.Do.Tell(&with)
+	with := &core.Evaluates{Epoch: &e}
+	_ = r.Do.Tell(with)
 	go func() {
 		is := evaluation{saves: save}
 		fault := r.Train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
@@ -82,7 +82,7 @@ func (r *scorer) score(e *rundir.EpochResult, counts bool) (weights []rundir.His
 // addScores adds the scores of the copy to an epoch.
 func (r *scorer) addScores(e *rundir.EpochResult) error {
 	w, epoch := []float32(nil), 0 // the copy where it is
-	if r.Scorer != nil {
+	if r.Hooks.Program != nil {
 		w = r.Copy.Plain(r.Trained)
 	}
 	if e.Kind != "" { // else the run ends within it
@@ -96,7 +96,7 @@ func (r *scorer) addScores(e *rundir.EpochResult) error {
 	if score.NoPairs(sum, r.Judge.Set) {
 		e.Judge(rundir.Scores{Set: r.Judge.Name, Loss: math.NaN()})
 	} else if sum.N > 0 {
-		e.Judge(score.Of(r.Judge.Name, sum, len(r.Judge.Set.Classes) > 0 && r.Scorer == nil))
+		e.Judge(score.Of(r.Judge.Name, sum, len(r.Judge.Set.Classes) > 0 && r.Hooks.Program == nil))
 		err = r.overflown(e)
 	}
 	for name, v := range metrics {
@@ -114,8 +114,8 @@ func (r *scorer) addScores(e *rundir.EpochResult) error {
 // scoreOn evaluates plain weights on a set, by the device if nothing else does. Of several nodes each evaluates its
 // share of the rows.
 func (r *scorer) scoreOn(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64, err error) {
-	if r.Scorer != nil {
-		return r.Scorer.Score(w, set, epoch)
+	if r.Hooks.Program != nil {
+		return r.Hooks.Program.Score(w, set, epoch)
 	}
 	s, err = r.Peers.Score(func() (model.Score, error) {
 		s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience,
@@ -235,7 +235,7 @@ func (r *scorer) record(e evaluation) error {
 	}
 	r.Last = &e.result
 	r.Position.History = append(r.Position.History, e.result)
-	if told := r.Do.Tell(core.Evaluated{Epoch: r.Last, Weights: e.weights, Err: e.err}); told != nil {
+	if told := r.Do.Tell(&core.Evaluated{Epoch: r.Last, Weights: e.weights, Err: e.err}); told != nil {
 		end = told
 	}
 	if r.Options.OnEpoch != nil {

@@ -14,7 +14,7 @@ import (
 // finish ends a run: the workers, a round that was under way, the last snapshot,
 // the report. What was trained is saved, unless the numbers diverged.
 func (r *coordinator) finish() (res rundir.Result, err error) {
-	_ = r.Tell(core.Ends{})
+	close(r.Ending)
 	r.tellPeers()
 	r.Position.Seconds, r.Position.Wall = r.Seconds(control.Monotonic()), r.Wall()
 	within := r.Opened != 0
@@ -49,19 +49,20 @@ func (r *coordinator) conclude(within bool) (rundir.Result, error) {
 		}
 	}
 	r.Report.Close()
-	e := core.Concludes{Trained: r.Position.Examples}
-	if _, done, _, _ := r.Progress(); within {
-		e.Trained += int64(done)
-	}
-	_ = r.Tell(&e)
-	if e.Begin != nil {
-		r.next = r.followed(e.Begin)
-		return rundir.Result{}, r.Ended
+	if back := r.Hooks.Rollback; back != nil {
+		trained := r.Position.Examples
+		if _, done, _, _ := r.Progress(); within {
+			trained += int64(done)
+		}
+		if begin := back(trained); begin != nil {
+			r.next = r.followed(begin)
+			return rundir.Result{}, r.Ended
+		}
 	}
 	var result rundir.Result
-	_ = r.Tell(core.Reports{Result: &result})
+	_ = r.Tell(&core.Reports{Result: &result})
 	if r.Peers.First() {
-		r.Failed(r.Tell(core.Reported{Result: &result}))
+		r.Failed(r.Tell(&core.Reported{Result: &result}))
 		r.Failed(r.saveResult(&result))
 	}
 	return result, errors.Join(r.Ended, r.elsewhere)

@@ -91,10 +91,10 @@ func (r *coordinator) settleJob(own error) error {
 
 // close gives back whatever was made.
 func (r *coordinator) close() {
-	defer func() { _ = r.Tell(core.Closed{}) }()
+	defer close(r.Closed)
 	defer r.Folder.Close()
-	r.Interrupted = nil       // the run has ended: this is no time for hurry
-	_ = r.Tell(core.Closes{}) // while the folder is locked
+	r.Interrupted = nil        // the run has ended: this is no time for hurry
+	_ = r.Tell(&core.Closes{}) // while the folder is locked
 	unkillable := r.Workers != nil && !r.Workers.Close(r.Patience/core.Hurry)
 	if r.Owner != nil && !unkillable {
 		_ = r.Ask(r.Patience, r.Owner.Close) // after the last use: there is nothing left to lose

@@ -144,7 +144,7 @@ func script(t *testing.T, c config.Config) *scripted {
 	r.Workers = workers.New(c.Workers, c.MaxRestarts)
 	r.saved, r.Opened = time.Now(), control.Monotonic()
 	r.Block.Open(1)
-	if err := r.Tell(core.Starts{}); err != nil {
+	if err := r.Tell(&core.Starts{}); err != nil {
 		t.Fatal(err)
 	}
 	p := &scripted{r, t, nil}
@@ -198,7 +198,7 @@ func (p *scripted) want(state, busy string) {
 // answer is what watch does after an event.
 func (p *scripted) answer(end error) {
 	if p.end = end; end == nil {
-		p.end = p.Tell(core.Handled{})
+		p.end = p.ApplyChange()
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/core"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/workers"
 )
@@ -231,8 +230,7 @@ func TestRollbackAfterScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Job.Asked.Workers, r.Ended, r.Workers = 2, config.ErrDiverged, workers.New(2, 0)
-	e := core.Concludes{}
-	if _ = r.Tell(&e); e.Begin == nil || e.Begin.Config.Workers != 3 {
-		t.Errorf("it begins with %+v, the snapshot has the states of 3 workers", e.Begin)
+	if b := r.Hooks.Rollback(0); b == nil || b.Config.Workers != 3 {
+		t.Errorf("it begins with %+v, the snapshot has the states of 3 workers", b)
 	}
 }

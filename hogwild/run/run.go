@@ -196,7 +196,7 @@ func (r *coordinator) start() error {
 	} else {
 		r.Block.Open(r.Position.Epoch)
 	}
-	if err := r.Tell(core.Starts{}); err != nil {
+	if err := r.Tell(&core.Starts{}); err != nil {
 		return err
 	}
 	r.Opened = control.Monotonic()
@@ -252,7 +252,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 			end = r.Cause()
 		}
 		if end == nil {
-			end = r.Tell(core.Handled{})
+			end = r.ApplyChange()
 		}
 	}
 	return end
@@ -264,7 +264,7 @@ func (r *coordinator) tick() error {
 	if limit := r.Job.Asked.StopAfter; limit > 0 && r.Wall()-r.Before >= limit.Seconds() {
 		return r.Stop(fmt.Sprintf("stop after %v", limit))
 	}
-	return r.Tell(core.Tick{})
+	return r.Tell(&core.Tick{})
 }
 
 // called answers a call: a worker has nothing to do, waits, or has failed. It returns why the run ends.

@@ -45,15 +45,13 @@ func (r *saver) keepCopy(whole bool) error {
 		r.Copy.W = make([]float32, len(r.Mem.W))
 	}
 	changed, err := core.AskFor(r.Memory, r.Patient(), func() ([]bool, error) {
-		return r.Owner.Keep(r.Copy.W, r.Compare)
+		return r.Owner.Keep(r.Copy.W, r.Hooks.Compared != nil)
 	})
 	if err != nil {
 		return core.OnDevice(err)
 	}
-	if r.Compare {
-		if err := r.Do.Tell(core.Copied{Changed: changed}); err != nil {
-			return err
-		}
+	if compared := r.Hooks.Compared; compared != nil {
+		compared(changed)
 	}
 	if !whole {
 		return nil
@@ -164,7 +162,7 @@ func (r *saver) mend() error {
 	if gone != "" {
 		r.savePending = true
 		r.Report.Event("%s was removed or renamed: made again", gone)
-		_ = r.Do.Tell(core.Folder{})
+		_ = r.Do.Tell(&core.Folder{})
 	}
 	r.Copy.Within = r.Folder.Info()
 	return err

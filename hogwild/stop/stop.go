@@ -24,18 +24,18 @@ type ability struct {
 	holdsOut bool // rows, by itself
 }
 
-// On has the run hold out rows, wait for the scores that may end it, and end by them.
-func (a *ability) On(r *core.Run, e core.Event) error {
+// Handle has the run hold out rows, wait for the scores that may end it, and end by them.
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	c := &r.Job.Asked
 	switch e := e.(type) {
-	case core.Read:
+	case *core.Read:
 		a.holdsOut = holdOut(c, e.HeldOut)
 	case *core.Settled:
 		if a.holdsOut {
 			e.Auto = append(e.Auto, holdOutNote(c, r.Validation.Rows))
 		}
-	case core.Begins:
-		if name := setting(c); name != "" && r.Scorer != nil && !r.Scorer.Scores() {
+	case *core.Begins:
+		if name, p := setting(c), r.Hooks.Program; name != "" && p != nil && !p.Scores() {
 			return config.Usage("%s needs scores: mark a function of the program with @job.evaluate, and give "+
 				"hogwild.join a test set if it has a dataset", name)
 		}
@@ -46,7 +46,7 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 		e.Over = reached(c, e.At.History)
 	case *core.Completed:
 		e.Await = e.Await || setting(c) != ""
-	case core.Evaluated:
+	case *core.Evaluated:
 		if why := reached(c, r.Position.History); why != "" && e.Err == nil {
 			return r.Stop(why) // what was not saved is, at the end
 		}

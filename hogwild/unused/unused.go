@@ -21,11 +21,11 @@ type ability struct {
 	unchanged []int // tensors, as far as is known
 }
 
-// On compares the copies that are made until the end of the first epoch, and tells of the tensors that it has not
+// Handle compares the copies that are made until the end of the first epoch, and tells of the tensors that it has not
 // changed.
-func (a *ability) On(r *core.Run, e core.Event) error {
+func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
-	case core.Starts:
+	case *core.Starts:
 		if p := &r.Position; p.Epoch > 1 || p.Within || r.Job.Asked.Sample > 0 {
 			return nil
 		}
@@ -35,20 +35,29 @@ func (a *ability) On(r *core.Run, e core.Event) error {
 				a.unchanged = append(a.unchanged, i)
 			}
 		}
-		r.Compare = len(a.unchanged) > 0
+		a.compare(r)
 		return err
-	case core.Copied:
-		a.unchanged = slices.DeleteFunc(a.unchanged, func(i int) bool { return e.Changed[i] })
-		r.Compare = len(a.unchanged) > 0
 	case *core.Completed:
 		if e.Examples > 0 && len(a.unchanged) > 0 {
 			var line string
 			r.Position.Unused, line = names(r.Params, a.unchanged)
 			r.Report.Event("%s", line)
-			a.unchanged, r.Compare = nil, false
+			a.unchanged, r.Hooks.Compared = nil, nil
 		}
 	}
 	return nil
+}
+
+// compare has the next copy of the weights compared with the last, as long as there are tensors to look at.
+func (a *ability) compare(r *core.Run) {
+	if len(a.unchanged) == 0 {
+		r.Hooks.Compared = nil
+		return
+	}
+	r.Hooks.Compared = func(changed []bool) {
+		a.unchanged = slices.DeleteFunc(a.unchanged, func(i int) bool { return changed[i] })
+		a.compare(r)
+	}
 }
 
 const mostNamed = 8 // tensors in a line
