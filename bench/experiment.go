@@ -118,7 +118,7 @@ func (m *Measured) Rounds() string {
 	if m.Nodes < 2 {
 		return ""
 	}
-	return m.Config.Rounds
+	return string(m.Config.Rounds)
 }
 
 // anyNodes reports whether a case has several nodes.

@@ -182,7 +182,7 @@ func (e *Experiment) averages() (notes []string) {
 			switch {
 			case c.kind() != config.Sync || c.Workers == 1 || c.Config.GlobalBatch > 0:
 			case c.runs() == 0: // only a run knows all its settings
-			case c.Config.Average == "gradients" || c.Config.AverageEvery == 1:
+			case c.Config.Average == config.Gradients || c.Config.AverageEvery == 1:
 				common = append(common, c)
 			default:
 				rare = append(rare, c)

@@ -53,11 +53,11 @@ var unsought = []struct{ flag, why string }{
 // asked are settings that keep a case at the rate that it is given, unless it says otherwise itself.
 func (c *Case) asked() (all []Setting) {
 	if c.Value("lr-cap") == "" {
-		all = append(all, Setting{"lr-cap", "off"})
+		all = append(all, Setting{"lr-cap", string(config.Off)})
 	}
 	if mode, _ := config.ParseMode(c.Value("mode")); c.Value(averageLR) == "" && (mode.Kind == config.Sync ||
 		several(c.Value("nodes"))) {
-		all = append(all, Setting{averageLR, "same"})
+		all = append(all, Setting{averageLR, string(config.Same)})
 	}
 	return all
 }

@@ -179,7 +179,7 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 		if m.data, err = openMemory(g.Data); err != nil {
 			return err
 		}
-		if a := &s.Job.Asked; g.Way == asPeer && a.Optimizer != config.SGD && a.OptimizerState != "shared" {
+		if a := &s.Job.Asked; g.Way == asPeer && a.Optimizer != config.SGD && a.OptimizerState != config.Shared {
 			i := rank % len(s.States)
 			if m.private, err = newPrivate(c, m.state(i), m.steps(i), len(s.States[i])); err != nil {
 				return err

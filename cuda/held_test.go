@@ -62,7 +62,7 @@ func TestBiasAdditions(t *testing.T) {
 	}{"one output": {"logistic", 1}, "two outputs": {"softmax", 1}} {
 		t.Run(name, func(t *testing.T) {
 			sectors, launches, every, loss := [2]int{}, 0, 0, [2]float64{}
-			for i, merge := range []string{"1", "auto"} {
+			for i, merge := range []config.Count{"1", "auto"} {
 				path := filepath.Join(t.TempDir(), "profile")
 				cfg := digits(t, func(o *config.Config) {
 					o.Model, o.Data, o.Limit, o.Epochs, o.Batch, o.LR = c.model, "synth:sparse:7000x3000x20",

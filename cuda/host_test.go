@@ -16,8 +16,8 @@ import (
 // chunks, tells of them in launches, and takes in what they came to.
 func BenchmarkHost(b *testing.B) {
 	const rows = 20_000_000
-	for _, schedule := range []string{"constant", "cosine", "exp"} {
-		b.Run(schedule, func(b *testing.B) {
+	for _, schedule := range []config.Schedule{"constant", "cosine", "exp"} {
+		b.Run(string(schedule), func(b *testing.B) {
 			c := config.Default()
 			c.GPU, c.Workers, c.Schedule, c.LR, c.Decay, c.Epochs, c.Batch = "0", 1, schedule, .01, .9, 4, 1
 			job := tuning.Job{Asked: c}

@@ -40,7 +40,7 @@ func TestStepsThatFit(t *testing.T) {
 // TestSpread: few steps of warps are spread over all multiprocessors, but not those that share local columns.
 func TestSpread(t *testing.T) {
 	needStandIn(t)
-	for merge, want := range map[string]string{"1": "24 steps of 1 example in flight: 8 CTAs of 3 teams",
+	for merge, want := range map[config.Count]string{"1": "24 steps of 1 example in flight: 8 CTAs of 3 teams",
 		"16": "24 steps of 1 example in flight: 3 CTAs of 8 teams"} {
 		r, err := apart(t, digits(t, func(c *config.Config) {
 			c.Model, c.Data, c.Batch, c.InFlight, c.LR = "logistic", "synth:sparse:500x300x20", 1, 24, .01

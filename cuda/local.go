@@ -62,7 +62,7 @@ func mergeEvery(s *device.Setup) int {
 func biasEvery(s *device.Setup) int {
 	const few = 32 // steps in flight
 	c, t := s.Job, &s.Job.Used
-	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Asked.MergeEvery == "1" ||
+	if !mayHoldBack(s) || !s.Spec.Bias || s.Spec.Outputs > localSlots || c.Asked.MergeEvery == config.InPlace ||
 		t.InFlight <= few {
 		return 1
 	}

@@ -76,7 +76,7 @@ func ok(t *testing.T, all ...error) {
 // among averaged gradients.
 func TestMeetingAverages(t *testing.T) {
 	for _, x := range []struct {
-		average   string
+		average   config.Average
 		optimizer config.Optimizer
 		workers   int
 	}{{"weights", config.SGD, 2}, {"gradients", config.SGD, 3}, {"gradients", config.Momentum, 2}} {
@@ -138,7 +138,8 @@ func randomize(r *rand.Rand, v []float32) {
 // gradient. The run's one allocation has no data.
 func TestMeetingPlaces(t *testing.T) {
 	for _, x := range []struct {
-		mode, average      string
+		mode               string
+		average            config.Average
 		weights, gradients []float32 // of rank 1; the shared weights begin with 0 1 2, its slot with 10 11 12
 	}{
 		{"async", "weights", []float32{0, 1, 2}, nil},

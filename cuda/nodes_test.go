@@ -77,8 +77,9 @@ func together(t *testing.T, n int, c config.Config) ([]rundir.Result, [][]float3
 // the rate: the mean of two nodes' steps is a step of twice the examples. In sync mode each time bit for bit.
 func TestNodes(t *testing.T) {
 	for _, x := range []struct {
-		mode, rounds string
-		workers      int
+		mode    string
+		rounds  config.Count
+		workers int
 	}{{"async", "6", 1}, {"async", "auto", 2}, {"sync", "auto", 2}, {"sync", "3", 1}} {
 		c := digits(t, func(c *config.Config) {
 			c.Mode, c.Workers = config.MustMode(x.mode), x.workers

@@ -86,7 +86,7 @@ func (w way) note(here, owner cu.Device, c *config.Config) string {
 // refuseReplicas says what replicas cannot do: the state of an optimizer that all
 // share would have to be where all add to it.
 func refuseReplicas(c *config.Config, who string) error {
-	if c.OptimizerState == "shared" && c.Optimizer != config.SGD && c.Mode.Kind != config.Sync {
+	if c.OptimizerState == config.Shared && c.Optimizer != config.SGD && c.Mode.Kind != config.Sync {
 		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights with its own state; use "+
 			"optimizer-state private", who)
 	}

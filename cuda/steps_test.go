@@ -81,8 +81,8 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 	for i := range 72 {
 		c := config.Default()
 		c.Mode = config.MustMode([]string{"async", "sync"}[i%2])
-		c.Partition = []string{"dynamic", "contiguous"}[i/2%2]
-		c.Schedule = []string{"constant", "cosine", "linear", "exp", "step"}[i%5]
+		c.Partition = []config.Partition{"dynamic", "contiguous"}[i/2%2]
+		c.Schedule = []config.Schedule{"constant", "cosine", "linear", "exp", "step"}[i%5]
 		c.Workers, c.Batch, c.Seed, c.Epochs = 1+r.IntN(5), []int{1, 1, 3, 8, 64, 200}[i%6], r.Uint64(), 3
 		c.LR, c.LRMin, c.Decay = .1, .001, .7
 		n := 70 + r.IntN(5000)

@@ -103,7 +103,7 @@ func (o *benchOptions) flags() []cli.Flag {
 		"for learning rates")
 	l.bool(&o.json, "json", "print the result as one JSON object")
 
-	o.train.Schedule = "linear" // at a constant rate the loss at the end is noise
+	o.train.Schedule = config.Linear // at a constant rate the loss at the end is noise
 	for _, f := range o.train.flags() {
 		if slices.Contains(benchTrains, f.Names()[0]) {
 			l.add(inCategory(f, "What to train, as in hogwild train (without --data and --model: two small sets)"))

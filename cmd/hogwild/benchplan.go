@@ -30,7 +30,7 @@ func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 	var grids []bench.Grid
 	for _, base := range p.Cases {
 		if decays(base) {
-			base.Settings = bench.Override(base.Settings, axis("schedule", o.train.Schedule))
+			base.Settings = bench.Override(base.Settings, axis("schedule", string(o.train.Schedule)))
 		}
 		of, err := o.grids(s, base, len(p.Cases) > 1)
 		if err != nil {
@@ -171,7 +171,7 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 func decays(c bench.Case) bool {
 	has := func(flag string) bool { return c.Value(flag) != "" }
 	return !slices.ContainsFunc([]string{"schedule", "program", "target-loss", "target-accuracy"}, has) &&
-		c.Value("solver") != "dual" && !model.FamilyOf(c.Value("model")).OfText()
+		c.Value("solver") != string(config.Dual) && !model.FamilyOf(c.Value("model")).OfText()
 }
 
 // nodeGrids are a grid with the numbers of nodes that were asked for, and the rounds of those with several.

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/saved"
 )
@@ -39,7 +40,7 @@ Examples:
 `
 
 func evalCommand() *cli.Command {
-	in := data.Options{Format: "auto"}
+	in := data.Options{Format: config.Auto}
 	var json bool
 	var top int
 	var d saved.Description
@@ -56,7 +57,7 @@ func evalCommand() *cli.Command {
 		if len(args) != 1 {
 			return usagef("eval takes one weights file or run folder: hogwild eval runs/digits")
 		}
-		if in.Path == "" && (in.Target != "" || in.Columns != "" || in.Format != "auto") {
+		if in.Path == "" && (in.Target != "" || in.Columns != "" || in.Format != config.Auto) {
 			return usagef("--format, --target and --columns have no effect without --data: eval then reads the run's " +
 				"data as the run did")
 		}

@@ -25,11 +25,11 @@ import (
 func (o *trainOptions) launched() error {
 	l := nodes.Launched()
 	switch {
-	case o.MPI == "on" && l.Ranks == 0:
+	case o.MPI == config.On && l.Ranks == 0:
 		return usagef("mpi on: no launcher of a job has started this run, as far as it says: there is none of %s in "+
 			"the environment; use mpirun, mpiexec or srun, or --mpi auto",
 			nodes.Variables())
-	case o.MPI == "off" || l.Ranks < 2 && o.here > 0:
+	case o.MPI == config.Off || l.Ranks < 2 && o.here > 0:
 		o.Nodes = o.here
 		return nil
 	}
@@ -59,7 +59,7 @@ func (s *settings) stated() map[string]string {
 // noteAlone says that torchrun's processes are no nodes, and which settings a job of one rank has no use for: the same
 // command with more ranks has.
 func (o *trainOptions) noteAlone(stderr io.Writer) {
-	if n := os.Getenv("WORLD_SIZE"); n != "" && n != "1" && os.Getenv("RANK") != "" && o.MPI == "auto" {
+	if n := os.Getenv("WORLD_SIZE"); n != "" && n != "1" && os.Getenv("RANK") != "" && o.MPI == config.Auto {
 		fmt.Fprintf(stderr, "hogwild: WORLD_SIZE=%s, as torchrun sets it: each of these processes is a run of its "+
 			"own; start one with --workers %[1]s, or nodes with mpirun or srun\n", human.Name(n))
 	}
@@ -92,7 +92,7 @@ const waitForFirst = 3 * time.Second
 func (o *trainOptions) afterFirst(train cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		err := train(c)
-		if err != nil && o.engine == nil && o.MPI != "off" && nodes.Launched().Rank > 0 {
+		if err != nil && o.engine == nil && o.MPI != config.Off && nodes.Launched().Rank > 0 {
 			time.Sleep(waitForFirst)
 		}
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/saved"
 	"hogwild/internal/atomicfile"
@@ -42,7 +43,7 @@ Examples:
 `
 
 func predictCommand() *cli.Command {
-	in := data.Inputs{Format: "auto"}
+	in := data.Inputs{Format: config.Auto}
 	var out string
 	var proba, force bool
 	var d saved.Description

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -63,16 +64,15 @@ func (o *trainOptions) setting(l *flagList, s *config.Setting) {
 			p = &o.noBias
 		}
 		l.bool(p, cmp.Or(s.Flag, s.Name), s.Usage)
-	case *string:
-		l.string(p, s.Name, s.Usage)
-	case *config.Optimizer:
-		l.string((*string)(p), s.Name, s.Usage)
 	case *time.Duration:
 		l.duration(p, s.Name, s.Usage)
 	case *uint64:
 		l.uint64(p, s.Name, s.Usage)
 	case cli.Generic:
 		l.value(p, s.Name, s.Usage)
+	default: // a text, or of a type that is one
+		text := reflect.ValueOf(p).Convert(reflect.TypeFor[*string]()).Interface().(*string)
+		l.string(text, s.Name, s.Usage)
 	}
 }
 

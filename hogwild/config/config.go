@@ -15,6 +15,7 @@
 //	gpus.go       which GPUs
 //	config.go     Config, Default
 //	words.go      the part of it that models of text have
+//	values.go     the words that settings take
 //	mode.go       the modes and the optimizers
 //	rule.go       what is done with late gradients
 //	speeds.go     the speeds of mode clock
@@ -75,26 +76,26 @@ type Config struct {
 	InitPartial bool `yaml:"init-partial" json:"init_partial,omitempty"`
 
 	// async, atomic, locked, ordered, sync, clock:SPEEDS, delayed:K, delayed:geometric:K, blocks:G
-	Mode         Mode   `yaml:"mode" json:"mode"`
-	Rule         Rule   `yaml:"rule" json:"rule"`                             // clock: for late gradients
-	Traced       string `yaml:"-" json:"traced,omitempty"`                    // clock:trace: see clock.KeepTrace
-	Solver       string `yaml:"solver" json:"solver"`                         // auto, sgd, dual
-	Average      string `yaml:"average" json:"average"`                       // weights, gradients
-	AverageEvery int    `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch
+	Mode         Mode    `yaml:"mode" json:"mode"`
+	Rule         Rule    `yaml:"rule" json:"rule"`                             // clock: for late gradients
+	Traced       string  `yaml:"-" json:"traced,omitempty"`                    // clock:trace: see clock.KeepTrace
+	Solver       Solver  `yaml:"solver" json:"solver"`                         // auto, sgd, dual
+	Average      Average `yaml:"average" json:"average"`                       // weights, gradients
+	AverageEvery int     `yaml:"average-every,omitempty" json:"average_every"` // local steps; 0 = one epoch
 	// of nodes, and of workers in sync: auto, scaled (lr x their number, within the run's limit), same
-	AverageLR string `yaml:"average-lr" json:"average_lr"`
+	AverageLR AverageLR `yaml:"average-lr" json:"average_lr"`
 	// examples per worker and step; 0 = depends on data and model
 	Batch       int `yaml:"batch,omitempty" json:"batch"`
 	GlobalBatch int `yaml:"global-batch,omitempty" json:"global_batch"` // split over the workers; 0 = batch x workers
 
 	// auto, on, off: subtract the means of the inputs
-	Center string `yaml:"center" json:"center"`
+	Center Switch `yaml:"center" json:"center"`
 	// the step of the bias of sparse rows: auto, or off, which is that of the weights
-	BiasStep string `yaml:"bias-step" json:"bias_step"`
+	BiasStep Switch `yaml:"bias-step" json:"bias_step"`
 	// whether steps in flight lower the learning rate: auto, off
-	LRCap string `yaml:"lr-cap" json:"lr_cap"`
+	LRCap Switch `yaml:"lr-cap" json:"lr_cap"`
 	// async: local steps on a copy of the weights between two merges, or auto; 1 = update in place
-	MergeEvery string `yaml:"merge-every" json:"merge_every"`
+	MergeEvery Count `yaml:"merge-every" json:"merge_every"`
 
 	// delays each gradient, for experiments; JSON: ns
 	GradientDelay time.Duration `yaml:"gradient-delay" json:"gradient_delay"`
@@ -106,21 +107,22 @@ type Config struct {
 	// GPU: steps of all workers in flight at once; 0 = depends on the model
 	InFlight int `yaml:"in-flight,omitempty" json:"in_flight"`
 
-	Epochs         int       `yaml:"epochs" json:"epochs"`       // 0 = auto: 10, more on small sets
-	LR             float64   `yaml:"lr" json:"lr"`               // 0 = auto: from the curvature of the loss on the data
-	Optimizer      Optimizer `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
-	Momentum       float64   `yaml:"momentum" json:"momentum"`
-	Beta1          float64   `yaml:"beta1" json:"beta1"`
-	Beta2          float64   `yaml:"beta2" json:"beta2"`
-	OptimizerState string    `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
-	Schedule       string    `yaml:"schedule" json:"schedule"`               // auto, constant, cosine, step, exp, linear, cooldown
-	LRMin          float64   `yaml:"lr-min" json:"lr_min"`
-	Decay          float64   `yaml:"decay" json:"decay"` // factor per epoch, for step and exp
-	Partition      string    `yaml:"partition" json:"partition"`
-	Seed           uint64    `yaml:"seed" json:"seed"`
-	TargetLoss     float64   `yaml:"target-loss,omitempty" json:"target_loss"`         // 0 = none
-	TargetAccuracy float64   `yaml:"target-accuracy,omitempty" json:"target_accuracy"` // 0 = none
-	TargetGap      float64   `yaml:"target-gap,omitempty" json:"target_gap"`           // of the dual solver; 0 = none
+	Epochs int `yaml:"epochs" json:"epochs"` // 0 = auto: 10, more on small sets
+	// 0 = auto: from the curvature of the loss on the data
+	LR             float64        `yaml:"lr" json:"lr"`
+	Optimizer      Optimizer      `yaml:"optimizer" json:"optimizer"` // sgd, momentum, adam, adagrad
+	Momentum       float64        `yaml:"momentum" json:"momentum"`
+	Beta1          float64        `yaml:"beta1" json:"beta1"`
+	Beta2          float64        `yaml:"beta2" json:"beta2"`
+	OptimizerState OptimizerState `yaml:"optimizer-state" json:"optimizer_state"` // private, shared
+	Schedule       Schedule       `yaml:"schedule" json:"schedule"`
+	LRMin          float64        `yaml:"lr-min" json:"lr_min"`
+	Decay          float64        `yaml:"decay" json:"decay"` // factor per epoch, for step and exp
+	Partition      Partition      `yaml:"partition" json:"partition"`
+	Seed           uint64         `yaml:"seed" json:"seed"`
+	TargetLoss     float64        `yaml:"target-loss,omitempty" json:"target_loss"`         // 0 = none
+	TargetAccuracy float64        `yaml:"target-accuracy,omitempty" json:"target_accuracy"` // 0 = none
+	TargetGap      float64        `yaml:"target-gap,omitempty" json:"target_gap"`           // of the dual solver; 0 = none
 
 	// since the first worker of this process began to train; 0 = never; JSON: ns
 	StopAfter time.Duration `yaml:"stop-after" json:"stop_after,omitempty"`
@@ -136,16 +138,16 @@ type Config struct {
 	// a worker that has not run for so long is replaced; 0 = never; JSON: ns
 	HangTimeout time.Duration `yaml:"hang-timeout" json:"hang_timeout"`
 
-	OnDivergence string `yaml:"on-divergence" json:"on_divergence"` // stop, rollback
+	OnDivergence OnDivergence `yaml:"on-divergence" json:"on_divergence"` // stop, rollback
 
 	// Between nodes: runs on several machines that train one set of weights, started by an MPI launcher.
 	// auto: be one node of the job that the launcher has started, if one has; on: be one, or fail; off: a run of its
 	// own
-	MPI string `yaml:"mpi" json:"mpi"`
+	MPI Switch `yaml:"mpi" json:"mpi"`
 	// rounds of averaging in an epoch: auto, or a number
-	Rounds string `yaml:"rounds" json:"rounds"`
+	Rounds Count `yaml:"rounds" json:"rounds"`
 	// what a round does with the mean of the nodes' differences: mean, nesterov
-	Outer         string  `yaml:"outer" json:"outer"`
+	Outer         Outer   `yaml:"outer" json:"outer"`
 	OuterLR       float64 `yaml:"outer-lr" json:"outer_lr"`             // of nesterov
 	OuterMomentum float64 `yaml:"outer-momentum" json:"outer_momentum"` // of nesterov
 	// the job ends if a node has not answered for so long; JSON: ns
@@ -172,29 +174,17 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores
-		Data:    "digits", Format: "auto", Missing: format.Fill, Scale: "auto",
-		Bias: true, Center: "auto", BiasStep: "auto", LRCap: "auto", MergeEvery: "auto",
-		Average: "weights", AverageLR: "auto", Solver: "auto",
+		Data:    "digits", Format: Auto, Missing: format.Fill, Scale: Auto,
+		Bias: true, Center: Auto, BiasStep: Auto, LRCap: Auto, MergeEvery: Auto,
+		Average: Weights, AverageLR: Auto, Solver: Auto,
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
-		OptimizerState: "private", Schedule: "auto", Decay: 0.1, Words: defaultWords(),
-		Partition: "dynamic", Seed: 1, SaveEvery: "auto", MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: "auto",
+		OptimizerState: Private, Schedule: Auto, Decay: 0.1, Words: defaultWords(),
+		Partition: Dynamic, Seed: 1, SaveEvery: Auto, MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: Auto,
 		OnDivergence: Stop,
-		MPI:          "auto", Rounds: "auto", Outer: "mean", OuterLR: 0.7, OuterMomentum: 0.9,
+		MPI:          Auto, Rounds: Auto, Outer: Mean, OuterLR: 0.7, OuterMomentum: 0.9,
 		NodeTimeout: 2 * time.Minute,
 	}
 }
-
-// Values of Solver beside auto.
-const (
-	Dual     = "dual" // ascends dual coordinates
-	PlainSGD = "sgd"  // keeps SGD's weights: see package exact
-)
-
-// Values of OnDivergence.
-const (
-	Stop     = "stop"     // the run ends, with its last good snapshot
-	Rollback = "rollback" // it continues from there with half the learning rate, three times at most
-)
 
 const (
 	maxWorkers = 1024     // more processes of one program are a mistake
@@ -215,7 +205,7 @@ func (c *Config) CheckLRMin() error {
 
 // checkMerge refuses a MergeEvery that is no number of steps.
 func (c *Config) checkMerge() error {
-	if c.MergeEvery != "auto" && Whole(c.MergeEvery) == 0 {
+	if c.MergeEvery != Auto && Whole(c.MergeEvery) == 0 {
 		return Usage("merge-every %q: give auto, or a number of local steps from 1 (1 updates the shared weights in "+
 			"place)", c.MergeEvery)
 	}
@@ -252,7 +242,7 @@ func (c *Config) AskedBatch() int {
 }
 
 // SavesByCost reports whether the run is saved as often as costs little.
-func (c *Config) SavesByCost() bool { return c.SaveEvery == "auto" }
+func (c *Config) SavesByCost() bool { return c.SaveEvery == Auto }
 
 // SavePeriod reads SaveEvery: a number of epochs, or a duration; auto is neither.
 func (c *Config) SavePeriod() (epochs int, every time.Duration, err error) {

@@ -90,11 +90,9 @@ func between(name string, v, lo, hi float64) error {
 	return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
 }
 
-// Settings that are a word or a number are texts, and each is read by one of these two.
-
 // Whole returns the number from 1 that a setting is; 0: it is a word.
-func Whole(text string) int {
-	n, err := strconv.Atoi(text)
+func Whole(c Count) int {
+	n, err := strconv.Atoi(string(c))
 	if err != nil || n < 1 {
 		return 0
 	}

@@ -69,7 +69,7 @@ func (c *Config) LeastFree() int64 {
 
 // checkMemory refuses a MaxMemory that is no size.
 func (c *Config) checkMemory() error {
-	if n, ok := size(c.MaxMemory); c.MaxMemory != "auto" && (!ok || n == 0) {
+	if n, ok := size(c.MaxMemory); c.MaxMemory != Auto && (!ok || n == 0) {
 		return Usage("max-memory %q: give a size with its unit, e.g. 4GiB or 512MiB, or auto", c.MaxMemory)
 	}
 	return nil

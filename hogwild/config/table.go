@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/model"
 )
 
@@ -65,7 +66,7 @@ var table = append([]Group{
 		{Name: "missing", Value: func(c *Config) any { return &c.Missing },
 			Usage: "`HOW` missing values in a CSV file: fill (with the column's mean or most common text), drop " +
 				"(such rows) or error",
-			Words: strings.Fields("fill drop error"),
+			Words: words(format.Fill, format.Drop, format.Refuse),
 			needs: []need{
 				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
 			}},
@@ -118,13 +119,13 @@ var table = append([]Group{
 			}},
 		{Name: "center", Value: func(c *Config) any { return &c.Center },
 			Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
-			Words: strings.Fields("auto on off"),
+			Words: words(Auto, On, Off),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
 			}},
 		{Name: "bias-step", Value: func(c *Config) any { return &c.BiasStep },
 			Usage: "`HOW` shorter steps of the bias on short sparse rows: auto or off",
-			Words: strings.Fields("auto off"),
+			Words: words(Auto, Off),
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
@@ -172,7 +173,7 @@ var table = append([]Group{
 			}},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
-			Words: strings.Fields("weights gradients"),
+			Words: words(Weights, Gradients),
 			needs: []need{
 				{"mode", "use mode sync", true, known.sync},
 			}},
@@ -190,7 +191,7 @@ var table = append([]Group{
 		{Name: "average-lr", Value: func(c *Config) any { return &c.AverageLR },
 			Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x their number, " +
 				"within the stable limit), same, or auto: scaled with sgd and momentum where a limit is known",
-			Words: strings.Fields("auto scaled same"),
+			Words: words(Auto, Scaled, Same),
 			needs: []need{
 				// Same is how a rate is that nothing scales.
 				{"mode", "use mode sync, or several nodes", false, func(k known) bool {
@@ -220,7 +221,7 @@ var table = append([]Group{
 			}},
 		{Name: "partition", Value: func(c *Config) any { return &c.Partition },
 			Usage: "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous (fixed shares)",
-			Words: strings.Fields("dynamic contiguous")},
+			Words: words(Dynamic, Contiguous)},
 		{Name: "merge-every", Value: func(c *Config) any { return &c.MergeEvery },
 			Usage: "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place; " +
 				"clock: local steps of a gradient",
@@ -268,7 +269,7 @@ var table = append([]Group{
 		{Name: "solver", Value: func(c *Config) any { return &c.Solver },
 			Usage: "`HOW` auto: sgd, and where a linear regression ends above its optimum, that; sgd alone; or dual: " +
 				"coordinate ascent, for hinge, squared hinge and logistic with l2 on sparse rows",
-			Words: strings.Fields("auto sgd dual")},
+			Words: words(Auto, PlainSGD, Dual)},
 		{Name: "epochs", Value: func(c *Config) any { return &c.Epochs },
 			Usage: "`N` passes over the data; auto: 10, up to 200 on small sets", Zero: "auto",
 			Hints: strings.Fields("auto"),
@@ -283,7 +284,7 @@ var table = append([]Group{
 			}},
 		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
 			Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
-			Words: strings.Fields("auto off"),
+			Words: words(Auto, Off),
 			needs: []need{
 				// Off holds where nothing is capped.
 				{"optimizer", "use sgd or momentum", false, func(k known) bool {
@@ -295,7 +296,7 @@ var table = append([]Group{
 			}},
 		{Name: "optimizer", Value: func(c *Config) any { return &c.Optimizer },
 			Usage: "`NAME` sgd, momentum, adam or adagrad",
-			Words: strings.Fields("sgd momentum adam adagrad")},
+			Words: words(SGD, Momentum, Adam, AdaGrad)},
 		{Name: "momentum", Value: func(c *Config) any { return &c.Momentum },
 			Usage: "`X` momentum coefficient, for momentum",
 			most:  maxShare,
@@ -316,7 +317,7 @@ var table = append([]Group{
 			}},
 		{Name: "optimizer-state", Value: func(c *Config) any { return &c.OptimizerState },
 			Usage: "`WHOSE` optimizer state: private (one per worker) or shared",
-			Words: strings.Fields("private shared"),
+			Words: words(Private, Shared),
 			needs: []need{
 				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
@@ -324,7 +325,7 @@ var table = append([]Group{
 			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp, linear, or cooldown, linear over the " +
 				"second half; auto: constant, for words and text linear, for perceptrons with --epochs and the " +
 				"automatic rate cooldown",
-			Words: strings.Fields("auto constant cosine step exp linear cooldown")},
+			Words: words(Auto, Constant, Cosine, Stepwise, Exp, Linear, Cooldown)},
 		{Name: "lr-min", Value: func(c *Config) any { return &c.LRMin },
 			Usage: "`X` final learning rate of the schedule",
 			check: (*Config).CheckLRMin,

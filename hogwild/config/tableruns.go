@@ -1,9 +1,6 @@
 package config
 
-import (
-	"math"
-	"strings"
-)
+import "math"
 
 // tableOfRuns is the rest of the table: settings that do not change what is trained.
 var tableOfRuns = []Group{
@@ -11,7 +8,7 @@ var tableOfRuns = []Group{
 		{Name: "mpi", Value: func(c *Config) any { return &c.MPI },
 			Usage: "`HOW` auto: be one node of the job that mpirun or srun has started, if one has; on: be one, or " +
 				"fail; off: a run of its own",
-			Words: strings.Fields("auto on off")},
+			Words: words(Auto, On, Off)},
 		{Name: "rounds", Value: func(c *Config) any { return &c.Rounds },
 			Usage: "`N` rounds of averaging between nodes in an epoch, or auto: communication takes under a fifth of " +
 				"the time",
@@ -21,7 +18,7 @@ var tableOfRuns = []Group{
 			}},
 		{Name: "outer", Value: func(c *Config) any { return &c.Outer },
 			Usage: "`HOW` how a round applies the mean of the nodes' changes: mean (adds it) or nesterov (DiLoCo)",
-			Words: strings.Fields("mean nesterov"),
+			Words: words(Mean, Nesterov),
 			needs: []need{
 				{"", startNodes, false, known.nodes},
 			}},
@@ -95,6 +92,6 @@ var tableOfRuns = []Group{
 		{Name: "on-divergence", Value: func(c *Config) any { return &c.OnDivergence },
 			Usage: "`HOW` if training diverges: stop, or rollback (to the last good snapshot, with half the learning " +
 				"rate, at most 3 times)",
-			Words: strings.Fields("stop rollback")},
+			Words: words(Stop, Rollback)},
 	}},
 }

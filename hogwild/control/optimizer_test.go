@@ -20,7 +20,7 @@ func TestStateBelongsToOneOrToAll(t *testing.T) {
 	} {
 		cfg := configtest.Dense()
 		cfg.Workers, cfg.Optimizer, cfg.Mode, cfg.Average, cfg.OptimizerState = 3, "adam", config.MustMode(c.mode),
-			c.average, c.state
+			config.Average(c.average), config.OptimizerState(c.state)
 		m, err := CreateWeights(tuning.AsAsked(cfg), 10)
 		if err != nil {
 			t.Fatal(err)

@@ -163,7 +163,7 @@ func TestTrainVisitsItsRows(t *testing.T) {
 		for _, partition := range bothPartitions {
 			c := configtest.Dense()
 			c.Data, c.Model, c.Mode, c.Partition, c.Workers, c.Batch = "none", "linear", config.MustMode(mode),
-				partition, 3, 7
+				config.Partition(partition), 3, 7
 			if mode == "sync" {
 				c.AverageEvery = 4
 			}

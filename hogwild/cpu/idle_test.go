@@ -22,7 +22,7 @@ func TestIdleSettings(t *testing.T) {
 			for _, schedule := range []string{"constant", "cosine", "linear", "step", "exp"} {
 				c := configtest.Dense()
 				c.Data, c.Model, c.Workers, c.Batch, c.Epochs = "none", "softmax", 1, 8, 3
-				c.Optimizer, c.Schedule = config.Optimizer(optimizer), schedule
+				c.Optimizer, c.Schedule = config.Optimizer(optimizer), config.Schedule(schedule)
 				without := weightsAfter(t, c, set)
 				if err := yaml.Unmarshal([]byte(setting), &c); err != nil {
 					t.Fatal(err)

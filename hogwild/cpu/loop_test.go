@@ -108,7 +108,7 @@ func TestCopyOfOneWorker(t *testing.T) {
 	}
 	for _, every := range []string{"2", "7", "64", "1000", "auto"} {
 		c := stepConfig("logistic", 2) // but only the first trains
-		c.MergeEvery = every
+		c.MergeEvery = config.Count(every)
 		all, m := devices(t, &c, set)
 		c.MergeEvery = "1"
 		plain, want := devices(t, &c, set)

@@ -41,7 +41,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 		if c.Sample > 0 {
 			return config.Usage("solver dual has no learning rate to tune; leave tune out")
 		}
-		c.Batch, c.LR, c.LRCap = 1, 1, "off" // steps have the length that is best
+		c.Batch, c.LR, c.LRCap = 1, 1, config.Off // steps have the length that is best
 		return checkData(r.Train)
 	case *core.Settled:
 		if !r.Spec.Loss.HasDual() || !model.SuitsDual(e.Plain, r.Train) {

@@ -269,7 +269,7 @@ func (p *group) common(c config.Config, all []nodeInfo) (_ config.Config, cores 
 			return c, 0, config.Usage("gpu: node %d (%s) and node 0 (%s) do not both train on GPUs: give --gpu to "+
 				"all nodes, or to none", i, g.Host, all[0].Host)
 		}
-		if g.Workers != all[0].Workers && (c.Mode.Kind == config.Sync || c.Partition == "contiguous") {
+		if g.Workers != all[0].Workers && (c.Mode.Kind == config.Sync || c.Partition == config.Contiguous) {
 			return c, 0, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous "+
 				"need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
 		}

@@ -88,7 +88,7 @@ func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position
 	if r.copied = c.Mem.W; !plan.Barrier {
 		r.copied = make([]float32, n)
 	}
-	r.outer = nodes.NewOuter(c.Job.Asked.Outer, c.Job.Asked.OuterLR, c.Job.Asked.OuterMomentum, c.Mem.W,
+	r.outer = nodes.NewOuter(string(c.Job.Asked.Outer), c.Job.Asked.OuterLR, c.Job.Asked.OuterMomentum, c.Mem.W,
 		float64(plan.N))
 	if from != nil {
 		copy(r.outer.Velocity, from.Outer)

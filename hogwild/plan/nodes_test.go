@@ -17,7 +17,7 @@ func eachJob(f func(c config.Config, n int)) {
 				for _, every := range []int{0, 1, 5} {
 					for _, n := range []int{1, 3, 64, 65, 193, 1000, 8193} {
 						for _, workers := range []int{1, 2, 3, 4} {
-							f(config.Config{Mode: config.MustMode(mode), Partition: partition,
+							f(config.Config{Mode: config.MustMode(mode), Partition: config.Partition(partition),
 								Workers: workers, Batch: batch,
 								AverageEvery: every, Seed: 5}, n)
 						}
@@ -157,7 +157,7 @@ func TestWhenNodesMeet(t *testing.T) {
 		{"1000", []int{0, 1, 2, 3, 4, 5, 6, 7, 8}},
 	} {
 		cfg := config.Config{Mode: config.MustMode("sync"), Partition: "dynamic", Workers: 2, Batch: 4, AverageEvery: 2,
-			Rounds: c.rounds, Nodes: 2}
+			Rounds: config.Count(c.rounds), Nodes: 2}
 		p := New(&cfg, cfg.Batch, 317)
 		var got []int
 		for round := range p.Rounds {

@@ -13,7 +13,7 @@ import (
 func anyPlan(t *rapid.T, modes, partitions []string) Plan {
 	c := config.Config{
 		Mode:         config.MustMode(rapid.SampledFrom(modes).Draw(t, "mode")),
-		Partition:    rapid.SampledFrom(partitions).Draw(t, "partition"),
+		Partition:    config.Partition(rapid.SampledFrom(partitions).Draw(t, "partition")),
 		Workers:      rapid.IntRange(1, 9).Draw(t, "workers"),
 		Batch:        rapid.OneOf(rapid.IntRange(1, 8), rapid.IntRange(1, 1500)).Draw(t, "batch"),
 		AverageEvery: rapid.OneOf(rapid.Just(0), rapid.IntRange(1, 40)).Draw(t, "average every"),

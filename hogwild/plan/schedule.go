@@ -9,7 +9,7 @@ import (
 // Schedule is the learning rate as a function of the examples that all workers
 // have trained together.
 type Schedule struct {
-	kind    string
+	kind    config.Schedule
 	lr, min float64
 	decay   float64 // an epoch
 	n       float64 // examples an epoch
@@ -46,15 +46,15 @@ func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 func (s Schedule) At(seen int64) float64 {
 	t := min(float64(seen)/s.total, 1)
 	switch s.kind {
-	case "constant", "auto":
+	case config.Constant, config.Auto:
 		return s.lr
-	case "cosine":
+	case config.Cosine:
 		return s.min + (s.lr-s.min)*(1+math.Cos(math.Pi*t))/2
-	case "linear":
+	case config.Linear:
 		return s.lr + (s.min-s.lr)*t
-	case "cooldown":
+	case config.Cooldown:
 		return s.lr + (s.min-s.lr)*max(0, 2*t-1)
-	case "exp":
+	case config.Exp:
 		return max(s.min, s.lr*math.Pow(s.decay, float64(seen)/s.n))
 	default: // step
 		return max(s.min, s.lr*math.Pow(s.decay, math.Floor(float64(seen)/s.n)))

@@ -22,7 +22,7 @@ func TestScheduleOfNodes(t *testing.T) {
 func TestSchedules(t *testing.T) {
 	half := math.Sqrt(0.5)
 	for _, c := range []struct {
-		kind           string
+		kind           config.Schedule
 		lr, min, decay float64
 		at             map[int64]float64
 	}{
@@ -50,7 +50,7 @@ func TestSchedules(t *testing.T) {
 }
 
 func TestSchedulesFallAndStayAboveTheirEnd(t *testing.T) {
-	for _, kind := range []string{"constant", "cosine", "linear", "cooldown", "exp", "step"} {
+	for _, kind := range []config.Schedule{"constant", "cosine", "linear", "cooldown", "exp", "step"} {
 		s := NewSchedule(&config.Config{Schedule: kind, LR: 0.3, LRMin: 0.01, Decay: 0.1, Epochs: 7}, 0.3, 777)
 		last := 0.3
 		for seen := range int64(2 * 7 * 777) {

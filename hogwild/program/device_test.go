@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
@@ -45,7 +46,7 @@ func TestAsyncFindsTheBestWeights(t *testing.T) {
 // One worker takes the very steps of a loop in Go, on the rows that package cpu trains, at the rates of the schedule.
 func TestOneWorkerTakesTheStepsOfALoop(t *testing.T) {
 	set := linear(t, 700, 0.3).Train
-	for _, partition := range []string{"dynamic", "contiguous"} {
+	for _, partition := range []config.Partition{"dynamic", "contiguous"} {
 		c := configured("async", 1, 7, 0.05)
 		c.Schedule, c.Epochs, c.L2, c.Partition = "cosine", 3, 0.01, partition
 		r := newRun(t, c, set)
@@ -110,7 +111,7 @@ func TestSyncSolvesTheNormalEquations(t *testing.T) {
 	})
 	for _, average := range []string{"gradients", "weights"} {
 		c := configured("sync", 3, 80, 0.3)
-		c.Average, c.AverageEvery = average, 1
+		c.Average, c.AverageEvery = config.Average(average), 1
 		r := newRun(t, c, set)
 		number := 0
 		for epoch := range 60 {

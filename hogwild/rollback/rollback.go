@@ -61,7 +61,7 @@ func goesBack(r *core.Run) bool {
 func begin(r *core.Run, trained int64) *core.Begin {
 	c := r.Job.Asked
 	lr := r.Job.Used.LR / 2
-	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, "same" // that of each replica, not one to be scaled
+	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, config.Same // that of each replica, not one to be scaled
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = r.Job.Used.Batch
 	}

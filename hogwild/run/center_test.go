@@ -197,7 +197,7 @@ func TestCentredResume(t *testing.T) {
 		train(t, still)
 		for i, center := range []string{"off", "on"} {
 			still = resumed(still)
-			still.Center, still.LR, still.Epochs = center, 1e-12, 3+i
+			still.Center, still.LR, still.Epochs = config.Switch(center), 1e-12, 3+i
 			if r := train(t, still); math.Abs(r.TestLoss-half.TestLoss) > 1e-6 {
 				t.Errorf("%s, resumed with center %s: test loss %.9g, it was %.9g", mode, center, r.TestLoss,
 					half.TestLoss)

@@ -154,7 +154,7 @@ func TestDualOnRealData(t *testing.T) {
 func TestDualDrift(t *testing.T) {
 	for _, every := range []string{"1", "16", "auto"} {
 		c := dualConfig(t, 3000, "logistic")
-		c.Workers, c.Mode, c.MergeEvery, c.Epochs = 8, config.MustMode("atomic"), every, 5
+		c.Workers, c.Mode, c.MergeEvery, c.Epochs = 8, config.MustMode("atomic"), config.Count(every), 5
 		if drift := train(t, c).TrainMetrics["dual_drift"]; !(drift < 1e-5) {
 			t.Errorf("drift %g with 8 workers in mode atomic, merge-every %s", drift, every)
 		}

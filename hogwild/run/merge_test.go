@@ -18,10 +18,10 @@ import (
 // weights at the end, so the loss is that of training in place.
 func TestLocalSteps(t *testing.T) {
 	loss := func(every string, batch int) float64 {
-		config := quick(t)
-		config.Model, config.Workers, config.MergeEvery, config.Batch = "mlp:32", 2, every, batch
-		config.LR = 0.001 * float64(batch) // well within what two workers allow
-		return train(t, config).TestLoss
+		c := quick(t)
+		c.Model, c.Workers, c.MergeEvery, c.Batch = "mlp:32", 2, config.Count(every), batch
+		c.LR = 0.001 * float64(batch) // well within what two workers allow
+		return train(t, c).TestLoss
 	}
 	for _, batch := range []int{1, 16} {
 		if plain, held := loss("1", batch), loss("8", batch); held > 1.2*plain+0.02 {
@@ -66,7 +66,7 @@ func TestHotRowsOfRuns(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	config := func(every string) config.Config {
+	config := func(every config.Count) config.Config {
 		c := quick(t)
 		c.Data, c.Model, c.Workers, c.Batch, c.LR, c.MinCount, c.MergeEvery = path, "word2vec:50", 2, 1, .05, 1, every
 		c.Epochs, c.MaxRestarts, c.SaveEvery = 6, 100, "0"

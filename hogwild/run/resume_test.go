@@ -105,8 +105,8 @@ func TestResumeOfShortSteps(t *testing.T) {
 	for name, c := range map[string]config.Config{"word2vec:10": words, "word2vec:10 --cbow": words,
 		"word2vec:10 --share-negatives": words, "text:10": text, "factor:4": pairs, "factor:4 atomic": pairs,
 		"factor:4 sync": pairs} {
-		for _, schedule := range []string{"linear", "cosine"} {
-			t.Run(name+" "+schedule, func(t *testing.T) {
+		for _, schedule := range []config.Schedule{"linear", "cosine"} {
+			t.Run(name+" "+string(schedule), func(t *testing.T) {
 				if schedule == "cosine" && name != "text:10" { // with -short one model shows the second schedule
 					inFull(t)
 				}
@@ -217,7 +217,7 @@ func TestResumeCountsEachExampleOnce(t *testing.T) {
 	for _, partition := range []string{"dynamic", "contiguous"} {
 		t.Run(partition, func(t *testing.T) {
 			c := quick(t)
-			c.Model, c.Workers, c.Partition, c.Batch = "slower", 3, partition, 32
+			c.Model, c.Workers, c.Partition, c.Batch = "slower", 3, config.Partition(partition), 32
 			part := cut(t, c, 1, 500)
 			c = resumed(c)
 			again := cut(t, c, 2, 300)

@@ -61,9 +61,9 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 	if err := prepare.Vacant(&c); err != nil {
 		return c, nil, err
 	}
-	c.LRCap, settled.LRCap = "off", "off"
-	if c.AverageLR == "auto" {
-		c.AverageLR, settled.AverageLR = "same", "same"
+	c.LRCap, settled.LRCap = config.Off, config.Off
+	if c.AverageLR == config.Auto {
+		c.AverageLR, settled.AverageLR = config.Same, config.Same
 	}
 	t := &tuner{ctx: ctx}
 	defer func() {

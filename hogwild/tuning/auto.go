@@ -34,7 +34,7 @@ const (
 
 // Settle fills in the rate and the epochs where they are left to the program, and says what it chose.
 func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
-	if c.Schedule == "auto" {
+	if c.Schedule == config.Auto {
 		chosen = settleSchedule(c, spec)
 	}
 	batch := stepBatch(c, spec, f)
@@ -97,16 +97,16 @@ const coolingRate = 1.4
 
 // settleSchedule fills in how the rate falls.
 func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
-	c.Schedule = "constant"
+	c.Schedule = config.Constant
 	switch {
 	case spec.Family().OfText():
-		c.Schedule = "linear"
+		c.Schedule = config.Linear
 	case c.LR == 0 && spec.Family() == model.Perceptron && !c.Optimizer.Adaptive() && !c.StopsEarly():
-		c.Schedule = "cooldown"
+		c.Schedule = config.Cooldown
 	default:
 		return nil
 	}
-	return []string{"a " + c.Schedule + " schedule"}
+	return []string{"a " + string(c.Schedule) + " schedule"}
 }
 
 // SettleRatings fills in what makes a factorization as good as one by biases alone, when nobody named a model.
@@ -142,7 +142,7 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 		return plainRate / float64(spec.Deviation) // products of factors are as large as the values
 	}
 	cooling := 1.0
-	if c.Schedule == "cooldown" {
+	if c.Schedule == config.Cooldown {
 		cooling = coolingRate
 	}
 	t := Tuning{Batch: batch, Momentum: c.Momentum, Lambda: f.RawLambda}

@@ -27,10 +27,10 @@ func replicas(c *config.Config) int {
 // known to be as good as one of them: not with steps of adapted length, nor with momentum between nodes, nor where the
 // limit is unknown.
 func scalesRate(c *config.Config, l limits) bool {
-	if replicas(c) < 2 || c.AverageLR == "same" {
+	if replicas(c) < 2 || c.AverageLR == config.Same {
 		return false
 	}
-	return c.AverageLR == "scaled" || c.Outer == "mean" && !c.Optimizer.Adaptive() && l.lambda > 0
+	return c.AverageLR == config.Scaled || c.Outer == config.Mean && !c.Optimizer.Adaptive() && l.lambda > 0
 }
 
 // ofOneStep is t with all examples of a step: those of all workers where gradients are averaged.
@@ -45,7 +45,7 @@ func ofOneStep(c *config.Config, t Tuning) Tuning {
 // many steps in flight in each, but not below the one asked for.
 func averageRate(c *config.Config, l limits, inFlight int) float64 {
 	lr := c.LR * float64(replicas(c))
-	if l.lambda > 0 && c.LRCap != "off" {
+	if l.lambda > 0 && c.LRCap != config.Off {
 		lr = min(lr, l.inFlightRate(float64(inFlight)))
 		if l.noise > 0 && inFlight > 1 {
 			lr = min(lr, math.Sqrt(l.noise/float64(inFlight-1)))

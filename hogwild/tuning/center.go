@@ -15,12 +15,12 @@ const worthCentring = 0.8
 // centers decides whether the run learns on inputs less their means. CenteredLambda is 0
 // where it cannot, and for sparse rows unless told to.
 func centers(c *config.Config, f Facts) bool {
-	return f.CenteredLambda > 0 && (c.Center == "on" || f.CenteredLambda < worthCentring*f.RawLambda)
+	return f.CenteredLambda > 0 && (c.Center == config.On || f.CenteredLambda < worthCentring*f.RawLambda)
 }
 
 // triesCentring reports whether it is to be measured what centring does.
 func triesCentring(c *config.Config, spec model.Spec, kind string) bool {
-	asked := c.Center == "on" || c.Center == "auto" && kind != data.Sparse
+	asked := c.Center == config.On || c.Center == config.Auto && kind != data.Sparse
 	return asked && mayCenter(c, spec, kind) == nil
 }
 
@@ -35,7 +35,7 @@ func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 		return noConstant("the model " + c.Model)
 	case kind == data.Sparse && c.GPU != "":
 		return config.Usage("center on: a GPU does not centre sparse rows; leave center at auto, or leave out gpu")
-	case c.AsyncOnCores() && c.Workers > 1 && c.MergeEvery == "1":
+	case c.AsyncOnCores() && c.Workers > 1 && c.MergeEvery == config.InPlace:
 		return config.Usage("center on with merge-every 1: the %d workers would write the centred weights in place "+
 			"and diverge when they lose updates; leave merge-every or center at auto", c.Workers)
 	case !c.Bias:
@@ -51,7 +51,7 @@ func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 // a text, scaled to length 1), the bias's column of ones is by far the longest
 // direction, and it alone would decide how many steps may be in flight.
 func biasStep(c *config.Config, f Facts) float64 {
-	if c.BiasStep == "off" {
+	if c.BiasStep == config.Off {
 		return 1
 	}
 	return cmp.Or(min(1, f.FeaturesLambda), 1)

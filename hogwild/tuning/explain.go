@@ -94,7 +94,7 @@ func (j *Job) unknown() string {
 // later wins; that is stable (simulated: docs/gpu.md).
 func (j *Job) lasts() (lines []string) {
 	each := float64(j.Used.InFlight)
-	if j.Asked.OptimizerState == "private" {
+	if j.Asked.OptimizerState == config.Private {
 		each /= float64(j.Asked.Workers)
 	}
 	if j.Asked.Optimizer != config.Momentum || (1-j.Used.Momentum)*each <= math.Pi/2 {
@@ -128,7 +128,7 @@ func (j *Job) stable() string {
 	if j.Used.InFlight == 1 && j.Asked.Workers == 1 {
 		are = "is"
 	} else if float64(j.Used.InFlight) > twoDigits(j.Used.MaxInFlight) {
-		if they = "beyond it, and the cap is off"; j.Asked.LRCap != "off" {
+		if they = "beyond it, and the cap is off"; j.Asked.LRCap != config.Off {
 			return fmt.Sprintf("lr %.3g loses nothing up to about %s in flight, and is lowered beyond about %s; %s "+
 				"are between: %s", j.Used.LR, Steps(j.Used.MaxInFlight), rounded(j.Used.Cap), who, j.cost())
 		}
@@ -261,7 +261,7 @@ func (j *Job) MergeText() string {
 	}
 	steps := func(n int) string {
 		text := "merged every " + human.Plural(n, "local step")
-		if j.Asked.MergeEvery == "auto" {
+		if j.Asked.MergeEvery == config.Auto {
 			text += " (auto)"
 		}
 		return text

@@ -23,7 +23,7 @@ const biasSteps = 64
 // Merging is how many local steps there are between two merges of all weights, and of
 // the bias alone; 1 is in place. All else of the Tuning is settled.
 func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias int) {
-	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == "1" {
+	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == config.InPlace {
 		return 1, 1
 	}
 	if f.Ranked && f.Steps && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
@@ -95,7 +95,7 @@ func within(every, hold int) int {
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
 	if c.Optimizer != config.SGD || !family.Layered() ||
-		!centered && (f.Kind == data.Sparse || f.Weights > maxDenseCopied && c.MergeEvery == "auto") {
+		!centered && (f.Kind == data.Sparse || f.Weights > maxDenseCopied && c.MergeEvery == config.Auto) {
 		return 1
 	}
 	every := max(8, 128/max(1, t.Batch))
@@ -141,7 +141,7 @@ func sparsePeriod(c *config.Config, w, hold int) int {
 // inputs' largest eigenvalue in |x|^2. Within dualTogether a pass is worth as much as one worker's. Where that leaves
 // few, workers take more, and each steps as if others did the same: a pass is then worth a little less.
 func dualMerging(c *config.Config, f Facts) (every int, spread float64) {
-	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == "1" || f.Weights > MaxCopied {
+	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == config.InPlace || f.Weights > MaxCopied {
 		return 1, 1
 	}
 	most := int(dualTogether * f.RowNorm / f.RawLambda / float64(c.Workers))
@@ -165,7 +165,7 @@ const dualTogether, fewestDual = 12, 32
 func slower(c *config.Config, f Facts, t Tuning) bool {
 	const most = 1 << 14 // weights
 	small := f.Steps && f.Copied && f.Weights <= most && !t.Center && c.Optimizer == config.SGD && t.Batch == 1
-	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == "auto" && c.GradientDelay == 0 && small &&
+	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == config.Auto && c.GradientDelay == 0 && small &&
 		t.MergeEvery < 8+f.Weights/200
 }
 

@@ -138,7 +138,7 @@ func TestMergeText(t *testing.T) {
 		{"locked", "", "auto", 1, 1, ""},
 	} {
 		j := Job{Asked: configtest.Dense(), Used: Tuning{MergeEvery: c.every, BiasMergeEvery: c.bias}}
-		j.Asked.Mode, j.Asked.GPU, j.Asked.MergeEvery = config.MustMode(c.mode), c.gpu, c.told
+		j.Asked.Mode, j.Asked.GPU, j.Asked.MergeEvery = config.MustMode(c.mode), c.gpu, config.Count(c.told)
 		if got := j.MergeText(); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}

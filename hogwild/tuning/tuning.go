@@ -30,7 +30,7 @@ import (
 func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, error) {
 	t := Tuning{LR: c.LR, Momentum: c.Momentum, Raw: f.RawLambda, Lambda: f.RawLambda, Curvature: f.Curvature}
 	t.BiasStep = biasStep(c, f)
-	if err := mayCenter(c, spec, f.Kind); err != nil && c.Center == "on" {
+	if err := mayCenter(c, spec, f.Kind); err != nil && c.Center == config.On {
 		return t, err
 	}
 	if t.Center = centers(c, f); t.Center {
@@ -57,19 +57,19 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	case c.Solver == config.Dual:
 		t.MergeEvery, t.Spread = dualMerging(c, f)
 		t.MaxInFlight, t.Cap, t.MaxLR = 0, 0, 0 // of a rate that it does not have
-		if t.BiasMergeEvery = 1; t.MergeEvery > 1 && t.Spread == 1 && c.MergeEvery == "auto" {
+		if t.BiasMergeEvery = 1; t.MergeEvery > 1 && t.Spread == 1 && c.MergeEvery == config.Auto {
 			t.RareMerge = f.Rare
 		}
 	case t.MergeEvery > 1 && f.Ranked:
 		t.HotRows = hotRows
-	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center:
+	case t.MergeEvery > 1 && c.MergeEvery == config.Auto && !t.Center:
 		t.RareMerge = f.Rare
 	}
 	if err := mergesInVain(c, f, t); err != nil {
 		return t, err
 	}
 	t.Slower, t.FewSteps = slower(c, f, t), fewSteps(c, f, t)
-	if c.LRCap != "off" && t.InFlight > 1 {
+	if c.LRCap != config.Off && t.InFlight > 1 {
 		if lr := limit.rate(c.LR, float64(t.InFlight)); lr > 0 && lr < c.LR {
 			t.LR, t.Capped = lr, true
 		}
