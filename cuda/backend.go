@@ -19,8 +19,6 @@ import (
 // Register makes --gpu known to package run. It is called first thing in main.
 func Register() { device.RegisterBackend("cuda", backend{}) }
 
-var _ device.GPUOwner = (*owner)(nil)
-
 // GPUs describes those that a run will be on. What "auto" means is chosen anew when the memory that is needed is known.
 func (b backend) GPUs(c *config.Config) (all tuning.GPUs, err error) {
 	if err := TooOld(cu.Version()); err != nil { // before a call that its library may lack

@@ -127,13 +127,3 @@ func pick(text string, all []candidate, n int, least int64) (indices []int, note
 	}
 	return indices, note, nil
 }
-
-// GPUs are the UUIDs and names of those that the run is on, for its report; the first
-// holds the weights.
-func (o *owner) GPUs() (uuids, names []string) {
-	uuids, names = []string{o.UUID}, []string{o.gpu.Name}
-	for _, a := range o.peers {
-		uuids, names = append(uuids, a.UUID), append(names, a.gpu.Name)
-	}
-	return uuids, names
-}

@@ -35,7 +35,7 @@ func (o *owner) Notes() []string {
 
 // stepNotes say what so many workers have in flight.
 func (o *owner) stepNotes(on int) []string {
-	c, ctas, teams, n := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams), o.InFlight()
+	c, ctas, teams, n := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams), o.Traits().InFlight
 	each := human.Plural(ctas, "CTA")
 	if teams > 1 {
 		each += fmt.Sprintf(" of %d teams", teams)

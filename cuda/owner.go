@@ -16,6 +16,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
 	"hogwild/internal/fault"
 )
 
@@ -85,9 +86,6 @@ func (o *owner) export() error {
 	return nil
 }
 
-// Inside reports whether the one worker trains in this process.
-func (o *owner) Inside() bool { return o.inside }
-
 func (o *owner) makeHandles() (err error) {
 	l := &o.memory.layout
 	o.handle = runHandle{Nonce: rand.Uint64(), Checksum: l.checksum(), Size: l.Size, DataSize: l.Data.Size,
@@ -114,22 +112,23 @@ func (o *owner) prepare() (err error) {
 	return nil
 }
 
-// InFlight is how many steps run at once on all GPUs, if they take as many as the first one.
-func (o *owner) InFlight() int {
-	if o.idle == nil {
-		return 0
-	}
-	return o.idle.ctas * int(o.idle.job.Teams) * o.setup.Job.Sharers()
-}
-
-// Name is for the report.
-func (o *owner) Name() string {
+// Traits is device.Owner's. All GPUs together run as many steps at once as if each took those of the first one.
+func (o *owner) Traits() device.Traits {
+	t := device.Traits{Driver: true, Inside: o.inside, UUIDs: []string{o.UUID}, Names: []string{o.gpu.Name}}
 	list := fmt.Sprint(int(o.device))
 	for _, a := range o.peers {
+		t.UUIDs, t.Names = append(t.UUIDs, a.UUID), append(t.Names, a.gpu.Name)
 		list += fmt.Sprintf(",%d", a.device)
 	}
-	return fmt.Sprintf("cuda:%s (%s)", list, o.gpu.Name)
+	t.Name = fmt.Sprintf("cuda:%s (%s)", list, o.gpu.Name)
+	if o.idle != nil {
+		t.InFlight = o.idle.ctas * int(o.idle.job.Teams) * o.setup.Job.Sharers()
+	}
+	return t
 }
+
+// PutBack is for blocks, which are trained on cores.
+func (*owner) PutBack(int, plan.Chunk) {}
 
 // Where is the device of a rank.
 func (o *owner) Where(rank int) string {
@@ -147,9 +146,6 @@ func (o *owner) Handle() []byte {
 	}
 	return text
 }
-
-// GPUMemory is where the weights are. The evaluator's program does not open them: it scores a copy.
-func (o *owner) GPUMemory() device.GPUMemory { return device.GPUMemory{UUID: o.UUID} }
 
 // within runs f with the context current, one caller at a time.
 func (o *owner) within(f func() error) error {

@@ -20,7 +20,7 @@ func (o *owner) selfCheck() error {
 	wrong, err := tried(o.disagrees)
 	if err == nil && wrong != "" {
 		err = fmt.Errorf("self-check of %s on %s: %s, also with other weights: do not trust this GPU or driver",
-			o.idle.step.name, o.Name(), wrong)
+			o.idle.step.name, o.Traits().Name, wrong)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func (r *Memory) Ask(limit time.Duration, call func() error) error {
 
 // AskFor is Ask of a call with a result.
 func AskFor[T any](r *Memory, limit time.Duration, call func() (T, error)) (none T, err error) {
-	if r.Job.Asked.GPU == "" { // host memory does not hang
+	if !r.Traits.Driver { // host memory does not hang
 		return call()
 	}
 	if err := context.Cause(r.Silenced); err != nil {

@@ -10,7 +10,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
-	"hogwild/hogwild/plan"
 	"hogwild/hogwild/workers"
 )
 
@@ -18,6 +17,7 @@ import (
 type Memory struct {
 	*Task
 	Owner      device.Owner // of the device memory
+	Traits     device.Traits
 	Block      *control.Block
 	Announced  control.Header // what workers are told
 	Mem        *control.Weights
@@ -43,6 +43,7 @@ func (r *Memory) Own() (err error) {
 	if r.Owner, err = r.Backend.Own(r.setup); err != nil {
 		return config.Usage("%w", err)
 	}
+	r.Traits = r.Owner.Traits()
 	return nil
 }
 
@@ -143,21 +144,14 @@ func (r *Memory) ProgramOf(rank int) int {
 	return int(r.Block.Rank(rank, control.RankProgram))
 }
 
-// StartsInside reports whether no other process can open the memory. Then there is one rank, and it trains in the
-// coordinator's process.
-func (r *Memory) StartsInside() bool {
-	o, ok := r.Owner.(device.GPUOwner)
-	return ok && o.Inside()
-}
-
 // Release gives back what a dead worker had: its chunks, its locks, its turn.
 func (r *Memory) Release(rank int) {
 	if pid := r.ProgramOf(rank); pid != 0 {
 		r.Workers.Orphan(pid)
 	}
-	if o, ok := r.Owner.(interface{ PutBack(rank int, c plan.Chunk) }); ok && r.Block.Plan.Grid > 0 {
+	if r.Block.Plan.Grid > 0 {
 		if i := r.Block.InHand(rank + 1)[rank]; i > 0 {
-			o.PutBack(rank, r.Block.Plan.At(int(r.Block.Get(control.WordEpoch)-1), i-1))
+			r.Owner.PutBack(rank, r.Block.Plan.At(int(r.Block.Get(control.WordEpoch)-1), i-1))
 		}
 	}
 	r.Mem.FreeLocks(rank)

@@ -99,13 +99,18 @@ func (Backend) Join(s *device.Setup, rank int, _ []byte) (device.Device, error) 
 }
 
 // The memory of a run is that of its workers: there is nothing to open, and nothing to copy.
-func (*hostOwner) Name() string     { return "cpu" }
-func (*hostOwner) Where(int) string { return "cpu" }
-func (*hostOwner) Handle() []byte   { return nil }
-func (*hostOwner) Upload() error    { return nil }
-func (*hostOwner) Download() error  { return nil }
-func (*hostOwner) Refresh() error   { return nil }
-func (*hostOwner) Replace() error   { return nil }
+func (*hostOwner) Where(int) string  { return "cpu" }
+func (*hostOwner) Handle() []byte    { return nil }
+func (*hostOwner) Upload() error     { return nil }
+func (*hostOwner) Download() error   { return nil }
+func (*hostOwner) Refresh() error    { return nil }
+func (*hostOwner) Replace() error    { return nil }
+func (*hostOwner) Abandon(int) error { return nil }
+
+// Traits is device.Owner's.
+func (*hostOwner) Traits() device.Traits {
+	return device.Traits{Name: "cpu", InHost: true, SharesCores: true}
+}
 
 // Notes tells of hot rows that are written in place, for want of a mapping of which pages are private.
 func (o *hostOwner) Notes() []string {

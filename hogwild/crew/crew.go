@@ -53,7 +53,7 @@ func (r *Crew) Change(to tuning.Job, start control.Start) error {
 // processes), it is tried again, as if the worker had died. It returns why the run ends.
 func (r *Crew) Add(rank int) error {
 	err := r.Spawn(rank)
-	if err == nil || r.StartsInside() {
+	if err == nil || r.Traits.Inside {
 		return err
 	}
 	return r.replace(&workers.Exit{Rank: rank}, err.Error())

@@ -22,9 +22,9 @@ func (r *Crew) Halt() {
 	if limit := r.Patience / core.Hurry; !r.Workers.AwaitEnd(limit, ended) {
 		r.Kill(r.Workers.Running()...)
 		if !r.Workers.AwaitEnd(limit, ended) { // a killed process goes on in a call of the driver's until that returns
-			holder := "GPU driver"
-			if r.Job.Asked.GPU == "" {
-				holder = "kernel"
+			holder := "kernel"
+			if r.Traits.Driver {
+				holder = "GPU driver"
 			}
 			for _, p := range r.Workers.Running() {
 				r.Report.Event("%v was killed but does not exit: the %s still holds it", p, holder)
@@ -39,17 +39,13 @@ func (r *Crew) Halt() {
 // Kill ends processes at once. The owner may have to see to it first that others survive it, by
 // a service that may take seconds for each: so it is asked for all of them at the same time.
 func (r *Crew) Kill(processes ...*workers.Process) {
-	abandon := func(int) error { return nil }
-	if o, ok := r.Owner.(interface{ Abandon(pid int) error }); ok {
-		abandon = o.Abandon
-	}
 	var all sync.WaitGroup
 	errs := make([]error, len(processes))
 	for i, p := range processes {
 		all.Go(func() {
-			errs[i] = abandon(p.PID())
+			errs[i] = r.Owner.Abandon(p.PID())
 			if program := r.ProgramOf(p.Rank); program != 0 {
-				errs[i] = errors.Join(errs[i], abandon(program))
+				errs[i] = errors.Join(errs[i], r.Owner.Abandon(program))
 			}
 			p.Kill()
 		})

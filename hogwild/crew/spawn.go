@@ -16,7 +16,7 @@ func (r *Crew) Spawn(rank int) error {
 	r.Block.SetRank(rank, control.RankState, control.StateStarting)
 	r.Block.SetRank(rank, control.RankThread, 0)
 	r.Block.SetRank(rank, control.RankProgram, 0)
-	if r.StartsInside() {
+	if r.Traits.Inside {
 		return r.spawnInside(rank)
 	}
 	var log *workers.Log
@@ -71,6 +71,5 @@ func (r *Crew) startStates(from int) {
 // mayStartInside reports whether the rank of a worker that cannot start may be tried here. A program is another process
 // in any case.
 func (r *Crew) mayStartInside() bool {
-	_, ok := r.Owner.(device.GPUOwner)
-	return ok && r.Job.Asked.Workers == 1 && r.Job.Asked.Program == ""
+	return r.Traits.Driver && r.Job.Asked.Workers == 1 && r.Job.Asked.Program == ""
 }

@@ -58,7 +58,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 
 // measures reports whether the copy of the weights after an epoch is to be measured.
 func (a *ability) measures(r *core.Run, e *rundir.EpochResult) bool {
-	return a.newton != nil && r.Job.Asked.GPU == "" && r.Peers.First() && e.Epoch >= a.due &&
+	return a.newton != nil && r.Traits.InHost && r.Peers.First() && e.Epoch >= a.due &&
 		(a.spent+a.newton.Took).Seconds() <= MeasuredShare*e.Seconds
 }
 

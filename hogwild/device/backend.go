@@ -138,7 +138,7 @@ type Backend interface {
 // Between two epochs the owner keeps a copy of the weights, where they are. Survey and Score look at that
 // copy while the next epoch trains, so that nothing of a boundary on a GPU grows with the weights.
 type Owner interface {
-	Name() string          // for the report: cpu, cuda:0
+	Traits() Traits
 	Notes() []string       // what the user should know of it
 	Where(rank int) string // the device that a rank computes on: cpu, cuda:1
 	Handle() []byte        // what Join needs
@@ -149,6 +149,8 @@ type Owner interface {
 	// weights += delta, as long as the weights, while workers train: none of their updates is lost
 	Add(delta []float32) error
 	Device(rank int) (Device, error) // of a rank that is gone, in this process
+	PutBack(rank int, c plan.Chunk)  // undoes what a dead rank has done of a block's chunk
+	Abandon(pid int) error           // ends what a process has in flight, before it is killed
 
 	// Keep makes the copy. The one of host memory is w, as long as the weights, which are in the form in which the run
 	// trains them; a GPU leaves w alone. With compare it tells of each tensor of the plain model whether it
@@ -166,6 +168,19 @@ type Owner interface {
 	Close() error
 }
 
+// Traits are what a run has to know of the place where its weights are. They stay as they are while it trains.
+type Traits struct {
+	Name     string   // for the report: cpu, cuda:0
+	UUIDs    []string // of GPUs: the first holds the weights
+	Names    []string // of these
+	InFlight int      // steps that run at once; 0: any number, or a program computes
+	Inside   bool     // no other process can open the memory: the one worker trains in this process
+	// Calls go to a driver: it may never answer, or not start in a worker, and workers sleep and write in it.
+	Driver      bool
+	InHost      bool // Keep copies to the w that it is given
+	SharesCores bool // Survey and Score compute on the cores of the workers
+}
+
 // GPUMemory is where the weights are on a GPU. A program opens them there by itself: see package program.
 type GPUMemory struct {
 	UUID   string
@@ -176,18 +191,8 @@ type GPUMemory struct {
 	Gradients int64 // the same to the rank's gradient, where those are averaged
 }
 
-// OnGPU is a Device, or an Owner, whose memory is on a GPU. Of a run without a program only the owner is.
+// OnGPU is a Device for a program that computes on a GPU.
 type OnGPU interface{ GPUMemory() GPUMemory }
-
-// GPUOwner is an Owner whose memory is on GPUs.
-type GPUOwner interface {
-	Owner
-	OnGPU
-	GPUs() (uuids, names []string) // of the run
-	InFlight() int                 // steps that run at once; 0: a program computes
-	Inside() bool                  // no other process can open the memory: the one worker trains in this process
-	Abandon(pid int) error         // ends what a process has in flight, before it is killed
-}
 
 // backends are the places that the program knows beside host memory.
 var backends = map[string]Backend{}

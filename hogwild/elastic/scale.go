@@ -88,7 +88,7 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 	if err := c.Asked.MayScale(); err != nil {
 		return nil, err
 	}
-	if r.StartsInside() {
+	if r.Traits.Inside {
 		return nil, config.Usage("processes cannot share GPU memory here: the one worker trains in the coordinator's " +
 			"process")
 	}

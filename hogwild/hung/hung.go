@@ -39,7 +39,7 @@ func (a *ability) look(r *core.Run) error {
 	seen := make([]hang.Process, len(running))
 	for i, p := range running {
 		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.Block.Rank(p.Rank, control.RankThread)),
-			Program: r.ProgramOf(p.Rank), OnDevice: r.Job.Asked.GPU != ""}
+			Program: r.ProgramOf(p.Rank), OnDevice: r.Traits.Driver}
 	}
 	for i, f := range a.watch.Look(seen) {
 		switch p := running[i]; f.State {
@@ -52,7 +52,7 @@ func (a *ability) look(r *core.Run) error {
 			r.Do.Kill(p)
 		case hang.Held:
 			// it executes no instruction any more: others may have its chunks and locks
-			if r.Job.Asked.GPU == "" && !r.Block.Stopped() {
+			if !r.Traits.Driver && !r.Block.Stopped() {
 				p.Hung += "; the kernel still holds it"
 				if end := r.Do.Died(r.Workers.Lost(p)); end != nil {
 					return end

@@ -7,7 +7,6 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/internal/machine"
 )
@@ -46,11 +45,11 @@ func Memory(r *core.Run) error {
 // on their number is decided anew, and the memory made for that.
 func own(r *core.Run) error {
 	err := r.Own()
-	o, ok := r.Owner.(device.GPUOwner)
-	if err != nil || !ok || o.InFlight() == 0 || o.InFlight() >= r.Job.Used.InFlight {
+	fit, o := r.Traits.InFlight, r.Owner
+	if err != nil || fit == 0 || fit >= r.Job.Used.InFlight {
 		return err
 	}
-	r.Machine.GPUs.Fit, r.Owner = o.InFlight(), nil
+	r.Machine.GPUs.Fit, r.Owner = fit, nil
 	t, err := r.Choose(&r.Job.Asked, machine.Cores())
 	if err = errors.Join(err, o.Close()); err != nil {
 		return err

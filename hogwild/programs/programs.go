@@ -14,7 +14,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/hang"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
@@ -95,8 +94,8 @@ func (a *ability) welcome(r *core.Run, first bool) error {
 	if first {
 		w = r.Mem.W
 	}
-	if o, ok := r.Owner.(device.OnGPU); ok {
-		a.evaluator.ComputeOn(o.GPUMemory().UUID)
+	if gpus := r.Traits.UUIDs; len(gpus) > 0 {
+		a.evaluator.ComputeOn(gpus[0])
 	}
 	return a.evaluator.Welcome(r.Sets, first, w)
 }

@@ -11,7 +11,6 @@ import (
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
@@ -21,7 +20,7 @@ import (
 // result writes the report.
 func (a *ability) result(r *core.Run, res *rundir.Result) {
 	c, p := &r.Job.Asked, &r.Position
-	*res = rundir.Result{Mode: c.Mode.String(), Device: r.Owner.Name(), Workers: c.Workers, Model: c.Model,
+	*res = rundir.Result{Mode: c.Mode.String(), Device: r.Traits.Name, Workers: c.Workers, Model: c.Model,
 		Program: c.Program,
 		Data:    c.Data, Batch: r.Job.Used.Batch, Seed: c.Seed, Init: p.Init,
 		Epochs: int(p.Epoch) - 1, Examples: p.Examples, Seconds: p.Seconds, StartupSeconds: a.startup(r),
@@ -39,8 +38,8 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	res.Rows = rows(&r.Sets)
 	res.FlopsPerExample = model.Flops(r.Model, res.ValuesPerExample)
 	scores(r, res)
-	if o, ok := r.Owner.(device.GPUOwner); ok {
-		res.GPUs, res.Machine.GPUs = o.GPUs()
+	if res.GPUs, res.Machine.GPUs = r.Traits.UUIDs, r.Traits.Names; !r.Traits.SharesCores {
+		res.InFlight = r.Job.Used.InFlight // on cores it is looked at: see package elastic
 	}
 	res.Nodes = r.Rounds.Result()
 	decided(res, &r.Job)
@@ -111,9 +110,6 @@ func decided(r *rundir.Result, c *tuning.Job) {
 		r.MomentumUsed = l.Momentum
 	}
 	r.Rate = strings.Join(c.Changes(), "; ")
-	if c.Asked.GPU != "" { // on cores it is looked at: see package elastic
-		r.InFlight = l.InFlight
-	}
 }
 
 // scores sets why the run ended early and how well it predicts; of one that diverged, the

@@ -65,7 +65,7 @@ func (r *coordinator) endEpoch() (end error) {
 	r.capture(whole, true)
 	scored := r.evaluate(e, save)
 	r.savePending = false
-	if r.Several() || r.Hooks.Program != nil || r.Job.Asked.GPU == "" && r.Job.Asked.Workers >= machine.Cores() {
+	if r.Several() || r.Hooks.Program != nil || r.Traits.SharesCores && r.Job.Asked.Workers >= machine.Cores() {
 		r.Owner.Await()
 		<-scored // it speaks with other nodes, which nobody else may meanwhile; or the workers have all cores
 	}

@@ -58,7 +58,7 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 	}
 	w, err := core.AskFor(r.Memory, r.Patience, r.Owner.Kept)
 	if err == nil {
-		if r.Job.Asked.GPU != "" || len(r.Params) == len(r.Trained) {
+		if len(r.Params) == len(r.Trained) {
 			w = append(r.Copy.Best[:0], w...) // else the run centres, and w is one more copy already
 		}
 		r.Copy.Best = w

@@ -54,6 +54,11 @@ type hangingOwner struct {
 	mu    sync.Mutex
 }
 
+// Traits are a GPU's.
+func (o *hangingOwner) Traits() device.Traits {
+	return device.Traits{Name: o.Owner.Traits().Name, Driver: true}
+}
+
 func (o *hangingOwner) used(call string) (done func()) {
 	o.mu.Lock()
 	if os.Getenv(hangVariable) == call {

@@ -69,7 +69,7 @@ func (r *saver) capture(whole, kept bool) {
 	r.Copy.Pos.Seconds, r.Copy.Pos.Wall = r.Seconds(control.Monotonic()), r.Wall()
 	r.Copy.Pos.History = append(history, r.Position.History...)
 	r.Copy.Begin(nil)
-	if kept && r.Job.Asked.GPU == "" { // then the owner has written them where they belong
+	if kept && r.Traits.InHost { // then the owner has written them where they belong
 		r.Copy.Begin(func() []float32 { w, _ := r.Owner.Kept(); return w })
 	}
 	if whole {

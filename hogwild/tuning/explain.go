@@ -66,7 +66,7 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 // fewText warns of a short run.
 func (j *Job) fewText() string {
 	fewer := "fewer --workers"
-	if j.Asked.GPU != "" {
+	if j.Used.Sharers > 0 {
 		fewer = "a smaller --in-flight"
 	}
 	return fmt.Sprintf("%s in all with %d in flight, and no limit of these is known here: the loss may stay well "+
@@ -82,7 +82,7 @@ func (j *Job) unknown() string {
 	} else if j.Asked.Loss == string(model.L1) {
 		what = "the loss l1"
 	}
-	if j.Asked.GPU != "" {
+	if j.Used.Sharers > 0 {
 		serial = "--in-flight 1"
 	}
 	return fmt.Sprintf("no limit of steps in flight is known for %s: compare with a run of %s", what, serial)
@@ -118,7 +118,7 @@ func (j *Job) stable() string {
 	}
 	who, are, they := strconv.Itoa(j.Used.InFlight), "are", "within it"
 	switch {
-	case j.Asked.GPU != "":
+	case j.Used.Sharers > 0:
 		who = human.Plural(j.Used.InFlight, "step")
 	case j.Used.InFlight == j.Asked.Workers:
 		who = human.Plural(j.Asked.Workers, "worker")

@@ -18,7 +18,7 @@ type Tuning struct {
 	Raw       float64 `json:"raw"`       // lambda of the inputs as they are
 	Curvature float64 `json:"curvature"` // h of the loss at the outputs: see lossCurvature; 0: none
 	InFlight  int     `json:"in_flight"` // steps in flight at once
-	// on GPUs they are divided among so many workers: where processes take turns, one of each GPU
+	// on GPUs they are divided among so many workers: where processes take turns, one of each GPU; 0: it is on cores
 	Sharers int `json:"sharers,omitempty"`
 	// as many of them cost nothing at the learning rate asked for; 0: not known
 	MaxInFlight float64 `json:"max_in_flight"`

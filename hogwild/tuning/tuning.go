@@ -49,7 +49,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	if tooLarge(spec, f) {
 		t.MaxInFlight, t.Cap = 0, 0
 	}
-	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && c.GPU == "") {
+	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && t.Sharers == 0) {
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}
 	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, t)
@@ -74,7 +74,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 			t.LR, t.Capped = lr, true
 		}
 	}
-	if c.GPU != "" {
+	if t.Sharers > 0 {
 		t.MaxBiasHeld = limit.biasHeld(t.LR, t.BiasStep)
 	}
 	return t, nil
