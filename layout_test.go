@@ -36,7 +36,8 @@ var order = []string{
 }
 
 // forTests are packages that only tests import.
-var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/program/programtest"}
+var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/program/programtest",
+	"hogwild/run/runtest"}
 
 // rooms are abilities that can be taken away: a package, and the only file outside of it that names it.
 var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go",
@@ -62,7 +63,7 @@ type source struct {
 	text  []byte
 	file  *ast.File
 	fset  *token.FileSet
-	tests bool
+	tests bool // it is a test, or a file of forTests
 }
 
 func (s *source) dir() string { return path.Dir(s.path) }
@@ -114,6 +115,7 @@ func sources(t *testing.T) []*source {
 	var all []*source
 	for _, p := range files(t, ".go") {
 		s := &source{path: p, fset: token.NewFileSet(), tests: strings.HasSuffix(p, "_test.go")}
+		s.tests = s.tests || slices.Contains(forTests, s.dir())
 		var err error
 		if s.text, err = os.ReadFile(p); err != nil {
 			t.Fatal(err)

@@ -1,10 +1,13 @@
-package run
+package run_test
 
 import (
 	"os"
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/self"
 )
@@ -13,7 +16,7 @@ import (
 func TestRunWithoutAsking(t *testing.T) {
 	refuses := func() {
 		t.Helper()
-		if _, err := Run(t.Context(), quick(t), Options{}); err == nil ||
+		if _, err := run.Run(t.Context(), configtest.Quick(t), run.Options{}); err == nil ||
 			!strings.Contains(err.Error(), "call hogwild.IsWorker first") {
 			t.Errorf("%v", err)
 		}
@@ -21,8 +24,8 @@ func TestRunWithoutAsking(t *testing.T) {
 	t.Setenv(workers.RankVariable, "1")
 	refuses()
 	os.Unsetenv(workers.RankVariable)
-	if os.Getenv(unaskedVariable) == "" {
-		t.Setenv(unaskedVariable, "1")
+	if os.Getenv(runtest.UnaskedVariable) == "" {
+		t.Setenv(runtest.UnaskedVariable, "1")
 		if out, err := self.Command(t.Context(), "-test.run=^"+t.Name()+"$").CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}

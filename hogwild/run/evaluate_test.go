@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 )
 
@@ -30,13 +32,13 @@ func TestDivergence(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := quick(t)
-			cfg.Data, cfg.Model, cfg.Batch, cfg.LR, cfg.Epochs = planted(t), "linear", 8, 0.01, 1
+			cfg := configtest.Quick(t)
+			cfg.Data, cfg.Model, cfg.Batch, cfg.LR, cfg.Epochs = runtest.Planted(t), "linear", 8, 0.01, 1
 			c.edit(&cfg)
-			train(t, cfg)
-			cfg = resumed(cfg)
+			runtest.Train(t, cfg)
+			cfg = runtest.Resumed(cfg)
 			cfg.Epochs, cfg.LR = 300, 1e6
-			result, err := try(t, cfg)
+			result, err := runtest.Try(t, cfg)
 			if !errors.Is(err, config.ErrDiverged) {
 				t.Fatalf("error %v after %d epochs, want ErrDiverged", err, result.Epochs)
 			}
@@ -49,13 +51,13 @@ func TestDivergence(t *testing.T) {
 			if result.Restarts != 0 || len(result.Events) != 0 {
 				t.Errorf("%d restarts, events %q: nobody has died", result.Restarts, result.Events)
 			}
-			for name, tensor := range weightsOf(t, cfg.Run) {
-				if v, err := tensor.Floats(); err == nil && !finite(v) {
+			for name, tensor := range runtest.WeightsOf(t, cfg.Run) {
+				if v, err := tensor.Floats(); err == nil && !runtest.Finite(v) {
 					t.Errorf("tensor %s was saved with numbers that are not finite", name)
 				}
 			}
 			cfg.LR, cfg.Epochs = 0.01, 20
-			train(t, cfg) // from the last good snapshot
+			runtest.Train(t, cfg) // from the last good snapshot
 		})
 	}
 }
@@ -63,15 +65,15 @@ func TestDivergence(t *testing.T) {
 // TestDivergenceKeepsTheSnapshot: a run that diverges in its first epoch leaves the
 // snapshot with which it began, byte for byte.
 func TestDivergenceKeepsTheSnapshot(t *testing.T) {
-	c := quick(t)
-	c.Data, c.Model, c.Epochs, c.LR = planted(t), "linear", 1, 0.01
-	train(t, c)
-	before := state(t, c.Run)
+	c := configtest.Quick(t)
+	c.Data, c.Model, c.Epochs, c.LR = runtest.Planted(t), "linear", 1, 0.01
+	runtest.Train(t, c)
+	before := runtest.State(t, c.Run)
 	c.LR, c.Epochs = 1e30, 2
-	if _, err := try(t, resumed(c)); !errors.Is(err, config.ErrDiverged) {
+	if _, err := runtest.Try(t, runtest.Resumed(c)); !errors.Is(err, config.ErrDiverged) {
 		t.Fatalf("error %v, want ErrDiverged", err)
 	}
-	after := state(t, c.Run)
+	after := runtest.State(t, c.Run)
 	for _, name := range []string{rundir.SnapshotFile, rundir.WeightsFile} {
 		if before[name] != after[name] {
 			t.Errorf("%s has changed", name)
@@ -83,17 +85,18 @@ func TestDivergenceKeepsTheSnapshot(t *testing.T) {
 // number. What was good before is kept, byte for byte.
 func TestFiniteDivergence(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
-		c := quick(t)
-		c.Data, c.Model, c.Workers, c.Batch, c.Epochs, c.LR, c.LRCap = planted(t), "linear", 1, 8, 1, 0.01, "off"
+		c := configtest.Quick(t)
+		c.Data, c.Model, c.Workers, c.Batch, c.Epochs = runtest.Planted(t), "linear", 1, 8, 1
+		c.LR, c.LRCap = 0.01, "off"
 		c.Mode = config.MustMode(mode)
-		train(t, c)
-		before := state(t, c.Run)
+		runtest.Train(t, c)
+		before := runtest.State(t, c.Run)
 		c.LR, c.Epochs = 2.5, 2 // 60 steps that each make the weights about 1.5 times as large
-		result, err := try(t, resumed(c))
+		result, err := runtest.Try(t, runtest.Resumed(c))
 		if !errors.Is(err, config.ErrDiverged) || !strings.Contains(err.Error(), "a constant prediction has") {
 			t.Fatalf("%s: error %v, test loss %v", mode, err, result.TestLoss)
 		}
-		after := state(t, c.Run)
+		after := runtest.State(t, c.Run)
 		for _, name := range []string{rundir.SnapshotFile, rundir.WeightsFile} {
 			if before[name] != after[name] {
 				t.Errorf("%s: %s has changed", mode, name)
@@ -114,39 +117,14 @@ func TestLargeLossIsNoDivergence(t *testing.T) {
 	if err := os.WriteFile(far, []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Data, c.Model, c.Bias, c.Workers, c.Epochs, c.LR = far, "linear", false, 1, 1, 1e-4
-	if got := train(t, c); !(got.TestLoss > 1e5) { // that of the mean is 0.25
+	if got := runtest.Train(t, c); !(got.TestLoss > 1e5) { // that of the mean is 0.25
 		t.Errorf("test loss %v: it is not large", got.TestLoss)
 	}
-	c = quick(t)
+	c = configtest.Quick(t)
 	c.Workers, c.Epochs, c.LR, c.LRCap = 1, 2, 1000, "off"
-	if got := train(t, c); !(got.TestLoss > 10*math.Log(10) && *got.TestAccuracy > 0.5) {
+	if got := runtest.Train(t, c); !(got.TestLoss > 10*math.Log(10) && *got.TestAccuracy > 0.5) {
 		t.Errorf("test loss %v, accuracy %v: it is not large, or not right", got.TestLoss, *got.TestAccuracy)
 	}
-}
-
-func finite(v []float32) bool {
-	for _, x := range v {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return false
-		}
-	}
-	return true
-}
-
-// planted writes values that are a linear function of three columns.
-func planted(t *testing.T) string {
-	t.Helper()
-	var text strings.Builder
-	text.WriteString("a,b,c,y\n")
-	for i := range 600 {
-		a, b, c := math.Sin(float64(i)), math.Cos(float64(3*i)), math.Sin(float64(7*i))
-		fmt.Fprintf(&text, "%.4f,%.4f,%.4f,%.4f\n", a, b, c, 2*a-b+0.5*c+1)
-	}
-	path := filepath.Join(t.TempDir(), "planted.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

@@ -1,112 +1,44 @@
-package run
+package run_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 )
 
-// said is what a run has said so far.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-// await waits until the run has said something.
-func (s *said) await(t *testing.T, part string) {
-	t.Helper()
-	await(t, part, func() bool { return strings.Contains(s.String(), part) })
-}
-
 // disturb trains c, and calls do when its first snapshot is there.
-func disturb(t *testing.T, c config.Config, do func(*said)) (rundir.Result, error) {
+func disturb(t *testing.T, c config.Config, do func(*runtest.Said)) (rundir.Result, error) {
 	t.Helper()
-	out := &said{}
+	out := &runtest.Said{}
 	var result rundir.Result
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		result, err = Run(context.Background(), c, Options{Progress: out})
+		result, err = run.Run(context.Background(), c, run.Options{Progress: out})
 		done <- err
 	}()
-	await(t, "a first snapshot", func() bool { return rundir.HasSnapshot(c.Run) })
+	runtest.Await(t, "a first snapshot", func() bool { return rundir.HasSnapshot(c.Run) })
 	do(out)
 	err := <-done
 	t.Log(out)
 	return result, err
 }
 
-// whole fails the test unless a folder has a whole run of so many epochs, each with its line, in order.
-func whole(t *testing.T, dir string, epochs int) {
-	t.Helper()
-	r, err := rundir.ReadRun(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.State() != rundir.Done || r.Result.Epochs != epochs || r.Result.Run != dir {
-		t.Errorf("state %s, result %+v", r.State(), r.Result)
-	}
-	onceEach(t, dir, epochs)
-	f, err := rundir.ReadSnapshot(dir)
-	if err != nil || f.Damage != nil || int(f.Pos.Epoch) != epochs+1 {
-		t.Errorf("snapshot: %+v, %v", f, err)
-	}
-	noHalves(t, dir)
-}
-
-// onceEach fails the test unless metrics.jsonl has one line for each epoch, in order.
-func onceEach(t *testing.T, dir string, epochs int) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, rundir.MetricsName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []int
-	for line := range strings.Lines(string(text)) {
-		e, _, err := rundir.ReadMetric([]byte(line))
-		if err != nil {
-			t.Fatalf("%q: %v", line, err)
-		}
-		if e != nil {
-			got = append(got, e.Epoch)
-		}
-	}
-	for i, epoch := range got {
-		if epoch != i+1 {
-			t.Fatalf("lines of epochs %v", got)
-		}
-	}
-	if len(got) != epochs {
-		t.Errorf("lines of epochs %v, want %d", got, epochs)
-	}
-}
-
 // lasting is a run of many short epochs.
 func lasting(t *testing.T) config.Config {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Model, c.Data, c.Epochs, c.Run = "slow", "digits:300", 40, filepath.Join(t.TempDir(), "mine")
 	return c
 }
@@ -124,11 +56,11 @@ func TestFolderGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := lasting(t)
-			_, err := disturb(t, c, func(out *said) {
+			_, err := disturb(t, c, func(out *runtest.Said) {
 				for do(c.Run) != nil { // a save may put a file into it meanwhile
 				}
-				out.await(t, "was removed or renamed: made again")
-				await(t, "an answer over the socket in the new folder", func() bool {
+				out.Await(t, "was removed or renamed: made again")
+				runtest.Await(t, "an answer over the socket in the new folder", func() bool {
 					_, err := rundir.Ask(c.Run, rundir.Request{Do: rundir.DoStatus})
 					return err == nil
 				})
@@ -136,13 +68,13 @@ func TestFolderGone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			whole(t, c.Run, c.Epochs)
+			runtest.Whole(t, c.Run, c.Epochs)
 			if name == "renamed" { // it is as it was left, and nobody holds it
 				if _, live := rundir.Live(c.Run + ".old"); live {
 					t.Error("the old folder is locked")
 				}
 				c.Run += ".old"
-				train(t, resumed(c))
+				runtest.Train(t, runtest.Resumed(c))
 			}
 		})
 	}
@@ -165,16 +97,16 @@ func (r *remover) Write(b []byte) (int, error) {
 
 // TestFolderGoneAtTheEnd: one that is removed after the last save has the result and the weights all the same.
 func TestFolderGoneAtTheEnd(t *testing.T) {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Run = filepath.Join(c.Run, "mine")
 	out := &remover{c.Run, "epoch   3", os.RemoveAll}
-	if _, err := Run(context.Background(), c, Options{Progress: out}); err != nil {
+	if _, err := run.Run(context.Background(), c, run.Options{Progress: out}); err != nil {
 		t.Fatal(err)
 	}
 	if out.when != "" {
 		t.Fatal("the folder was not removed")
 	}
-	whole(t, c.Run, c.Epochs)
+	runtest.Whole(t, c.Run, c.Epochs)
 }
 
 // TestFolderTaken: the place of a run folder that was renamed has another run now, which nothing is written to. The
@@ -184,16 +116,16 @@ func TestFolderTaken(t *testing.T) {
 	shorten(t)
 	other := lasting(t)
 	other.Epochs = 2
-	train(t, other)
-	before := state(t, other.Run)
+	runtest.Train(t, other)
+	before := runtest.State(t, other.Run)
 	c := lasting(t)
-	got, err := disturb(t, c, func(*said) {
+	got, err := disturb(t, c, func(*runtest.Said) {
 		if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.Rename(other.Run, c.Run)); err != nil {
 			t.Error(err)
 		}
 	})
 	elsewhere(t, c, got, err)
-	for name, text := range state(t, c.Run) {
+	for name, text := range runtest.State(t, c.Run) {
 		if before[name] != text {
 			t.Errorf("%s of the other run was changed", name)
 		}
@@ -209,24 +141,22 @@ func TestFolderOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := lasting(t)
-	got, err := disturb(t, c, func(*said) {
+	got, err := disturb(t, c, func(*runtest.Said) {
 		if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.Rename(other, c.Run)); err != nil {
 			t.Error(err)
 		}
 	})
 	elsewhere(t, c, got, err)
 	text, err := os.ReadFile(filepath.Join(c.Run, rundir.WeightsFile))
-	if now := state(t, c.Run); len(now) != 1 || err != nil || string(text) != "mine" {
+	if now := runtest.State(t, c.Run); len(now) != 1 || err != nil || string(text) != "mine" {
 		t.Errorf("the folder of others holds %d files, %q (%v)", len(now), text, err)
 	}
 }
 
 // shorten has saves at the end tried again once only, here and in coordinators that are started.
 func shorten(t *testing.T) {
-	was := keepWaits
 	t.Setenv(hurryVariable, "1")
-	keepWaits = keepWaits[:1]
-	t.Cleanup(func() { keepWaits = was })
+	t.Cleanup(run.Hurry())
 }
 
 // elsewhere fails the test unless the run was saved, whole, to a folder among the temporary files.
@@ -238,49 +168,19 @@ func elsewhere(t *testing.T, c config.Config, got rundir.Result, err error) {
 	if filepath.Dir(got.Run) != os.TempDir() || !strings.HasPrefix(filepath.Base(got.Run), "hogwild-mine-") {
 		t.Errorf("saved in %s", got.Run)
 	}
-	whole(t, got.Run, c.Epochs)
+	runtest.Whole(t, got.Run, c.Epochs)
 	c.Run, c.Epochs = got.Run, c.Epochs+1
-	if more := train(t, resumed(c)); more.Epochs != c.Epochs {
+	if more := runtest.Train(t, runtest.Resumed(c)); more.Epochs != c.Epochs {
 		t.Errorf("resumed from there: %d epochs", more.Epochs)
 	}
 }
 
-// limit sets a limit of the process, and returns what sets it back.
-func (p *coordination) limit(resource int, to uint64) (back func()) {
-	p.t.Helper()
-	var was unix.Rlimit
-	pid := p.cmd.Process.Pid
-	if err := unix.Prlimit(pid, resource, nil, &was); err != nil {
-		p.t.Fatal(err)
-	}
-	if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: to, Max: was.Max}, nil); err != nil {
-		p.t.Fatal(err)
-	}
-	return func() {
-		if err := unix.Prlimit(pid, resource, &was, nil); err != nil {
-			p.t.Error(err)
-		}
-	}
-}
-
 // saving is a coordinator that has saved a first snapshot.
-func saving(t *testing.T, c config.Config) *coordination {
+func saving(t *testing.T, c config.Config) *runtest.Coordination {
 	t.Helper()
-	p := startCoordinator(t, c)
-	await(t, "a first snapshot", func() bool { return rundir.HasSnapshot(c.Run) })
+	p := runtest.StartCoordinator(t, c)
+	runtest.Await(t, "a first snapshot", func() bool { return rundir.HasSnapshot(c.Run) })
 	return p
-}
-
-// ends waits for the end of a run, which must be a good one.
-func (p *coordination) ends(c config.Config) {
-	p.t.Helper()
-	if err := p.wait(); err != nil {
-		p.t.Fatalf("%v: %s", err, &p.stderr)
-	}
-	if n := p.result().Examples; n != int64(c.Epochs)*300 {
-		p.t.Errorf("%d examples", n)
-	}
-	whole(p.t, c.Run, c.Epochs)
 }
 
 // TestDiskFull for some epochs: nothing can be written, neither snapshots nor metrics. (A limit on the size of files
@@ -288,15 +188,15 @@ func (p *coordination) ends(c config.Config) {
 func TestDiskFull(t *testing.T) {
 	c := lasting(t)
 	p := saving(t, c)
-	back := p.limit(unix.RLIMIT_FSIZE, 1)
-	p.stderr.await(t, "a save failed: ")
-	p.stderr.await(t, "lines of epochs are written later")
+	back := p.Limit(unix.RLIMIT_FSIZE, 1)
+	p.Stderr.Await(t, "a save failed: ")
+	p.Stderr.Await(t, "lines of epochs are written later")
 	back()
-	p.stderr.await(t, "the run is saved again")
-	p.stderr.await(t, "metrics are written again")
-	p.ends(c)
-	if n := strings.Count(p.stderr.String(), "a save failed: "); n != 1 {
-		t.Errorf("said %d times:\n%s", n, &p.stderr)
+	p.Stderr.Await(t, "the run is saved again")
+	p.Stderr.Await(t, "metrics are written again")
+	p.Ends(c)
+	if n := strings.Count(p.Stderr.String(), "a save failed: "); n != 1 {
+		t.Errorf("said %d times:\n%s", n, &p.Stderr)
 	}
 }
 
@@ -304,21 +204,21 @@ func TestDiskFull(t *testing.T) {
 func TestDiskFullAtTheEnd(t *testing.T) {
 	c := lasting(t)
 	p := saving(t, c)
-	back := p.limit(unix.RLIMIT_FSIZE, 1)
-	p.stderr.await(t, "; trying again")
+	back := p.Limit(unix.RLIMIT_FSIZE, 1)
+	p.Stderr.Await(t, "; trying again")
 	back()
-	p.ends(c)
+	p.Ends(c)
 }
 
 // TestDescriptorsUsedUp: a save needs one. While there is none training continues.
 func TestDescriptorsUsedUp(t *testing.T) {
 	c := lasting(t)
 	p := saving(t, c)
-	back := p.limit(unix.RLIMIT_NOFILE, 3)
-	p.stderr.await(t, "too many open files")
+	back := p.Limit(unix.RLIMIT_NOFILE, 3)
+	p.Stderr.Await(t, "too many open files")
 	back()
-	p.stderr.await(t, "the run is saved again")
-	p.ends(c)
+	p.Stderr.Await(t, "the run is saved again")
+	p.Ends(c)
 }
 
 // TestFolderUnwritable: a file takes the place of the run folder, and stays.
@@ -326,7 +226,7 @@ func TestFolderUnwritable(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	shorten(t)
 	c := lasting(t)
-	got, err := disturb(t, c, func(out *said) {
+	got, err := disturb(t, c, func(out *runtest.Said) {
 		if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.WriteFile(c.Run, nil, 0o666)); err != nil {
 			t.Error(err)
 		}
@@ -340,10 +240,10 @@ func TestNothingCanBeWritten(t *testing.T) {
 	shorten(t)
 	c := lasting(t)
 	p := saving(t, c)
-	_ = p.limit(unix.RLIMIT_FSIZE, 1)
-	err := p.wait()
-	if err == nil || !strings.Contains(p.stderr.String(), "file too large; and elsewhere: ") {
-		t.Errorf("error %v: %s", err, &p.stderr)
+	_ = p.Limit(unix.RLIMIT_FSIZE, 1)
+	err := p.Wait()
+	if err == nil || !strings.Contains(p.Stderr.String(), "file too large; and elsewhere: ") {
+		t.Errorf("error %v: %s", err, &p.Stderr)
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "hogwild-mine-*")); len(left) > 0 {
 		t.Errorf("%v is left", left)
@@ -351,8 +251,8 @@ func TestNothingCanBeWritten(t *testing.T) {
 	if f, err := rundir.ReadSnapshot(c.Run); err != nil || f.Damage != nil {
 		t.Errorf("the last snapshot: %v", err)
 	}
-	train(t, resumed(c))
-	whole(t, c.Run, c.Epochs)
+	runtest.Train(t, runtest.Resumed(c))
+	runtest.Whole(t, c.Run, c.Epochs)
 }
 
 // TestTerminatedWithoutAFolder: what a signal saves may go elsewhere too.
@@ -365,12 +265,12 @@ func TestTerminatedWithoutAFolder(t *testing.T) {
 	if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.WriteFile(c.Run, nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	p.signal(syscall.SIGTERM)
-	_ = p.wait()
-	got := p.result()
+	p.Signal(syscall.SIGTERM)
+	_ = p.Wait()
+	got := p.Result()
 	if got.Stopped != rundir.StoppedTerminated || filepath.Dir(got.Run) != os.TempDir() ||
-		!strings.Contains(p.stderr.String(), got.Run) {
-		t.Errorf("stopped %q, saved in %s; stderr %s", got.Stopped, got.Run, &p.stderr)
+		!strings.Contains(p.Stderr.String(), got.Run) {
+		t.Errorf("stopped %q, saved in %s; stderr %s", got.Stopped, got.Run, &p.Stderr)
 	}
 	if f, err := rundir.ReadSnapshot(got.Run); err != nil || f.Pos.Examples > got.Examples {
 		t.Errorf("snapshot: %v", err)

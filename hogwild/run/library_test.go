@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"context"
@@ -17,11 +17,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
-	"hogwild/hogwild/score"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/check"
 )
@@ -36,34 +38,34 @@ func TestRunInMemory(t *testing.T) {
 		m.Rows, m.Y = append(m.Rows, data.Row{Val: []float32{a, b}}), append(m.Y, 2*a-b)
 		text += strings.Join([]string{num(a), num(b), num(2*a - b)}, ",") + "\n"
 	}
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Workers, c.Model, c.Scale, c.Epochs, c.LR = 1, "linear", "standard", 2, .01
 	fromFile := c
 	fromFile.Run, fromFile.Data = t.TempDir(), filepath.Join(t.TempDir(), "lines.csv")
 	if err := os.WriteFile(fromFile.Data, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	train(t, fromFile)
+	runtest.Train(t, fromFile)
 	c.Run = t.TempDir()
-	result, err := Run(t.Context(), c, Options{TrainData: m})
+	result, err := run.Run(t.Context(), c, run.Options{TrainData: m})
 	if err != nil || result.Data != "lines" {
 		t.Fatal(result.Data, err)
 	}
-	want, got := mustOpen(t, fromFile.Run), mustOpen(t, result.Run)
+	want, got := runtest.MustOpen(t, fromFile.Run), runtest.MustOpen(t, result.Run)
 	if d := cmp.Diff(want.Tensors(), got.Tensors()); d != "" {
 		t.Errorf("the weights are not those of a run on a file:\n%s", d)
 	}
-	c = resumed(c)
+	c = runtest.Resumed(c)
 	c.Epochs = 3
-	if result, err = Run(t.Context(), c, Options{TrainData: m}); err != nil || result.Epochs != 3 {
+	if result, err = run.Run(t.Context(), c, run.Options{TrainData: m}); err != nil || result.Epochs != 3 {
 		t.Errorf("resumed: %d epochs, %v", result.Epochs, err)
 	}
 	m.Y[7]++
 	c.Epochs = 4
-	if _, err = Run(t.Context(), c, Options{TrainData: m}); !errors.Is(err, config.ErrUsage) {
+	if _, err = run.Run(t.Context(), c, run.Options{TrainData: m}); !errors.Is(err, config.ErrUsage) {
 		t.Errorf("other data: %v", err)
 	}
-	if _, err = Run(t.Context(), quick(t), Options{TestData: m}); !errors.Is(err, config.ErrUsage) {
+	if _, err = run.Run(t.Context(), configtest.Quick(t), run.Options{TestData: m}); !errors.Is(err, config.ErrUsage) {
 		t.Errorf("test data without training data: %v", err)
 	}
 }
@@ -82,12 +84,12 @@ func TestRunInMemoryPairs(t *testing.T) {
 			}
 		}
 	}
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Model, c.Batch, c.Epochs, c.LR, c.Workers, c.Run = "factor:2", 1, 150, .05, 2, t.TempDir()
-	if _, err := Run(t.Context(), c, Options{TrainData: m}); err != nil {
+	if _, err := run.Run(t.Context(), c, run.Options{TrainData: m}); err != nil {
 		t.Fatal(err)
 	}
-	s := mustOpen(t, c.Run)
+	s := runtest.MustOpen(t, c.Run)
 	var ask data.Memory
 	var want []float32
 	for u := range 20 {
@@ -113,50 +115,19 @@ func TestRunInMemoryPairs(t *testing.T) {
 	}
 }
 
-func mustOpen(t *testing.T, path string) *saved.Saved {
-	t.Helper()
-	s, err := saved.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// evaluated scores the weights that a run has left.
-func evaluated(t *testing.T, run string, set *data.Set) rundir.Scores {
-	t.Helper()
-	f, err := rundir.ReadWeights(run, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New(f.Saved.Job.Asked.ModelOptions(), f.Saved.Meta)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := f.Saved.Weights(m.Params())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := score.Evaluate([]model.Model{m}, w, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // TestPiecesMayBeKept: what PredictFile hands over stays as it is, piece after piece.
 func TestPiecesMayBeKept(t *testing.T) {
 	m := &data.Memory{}
 	for i := range 600 { // of several pieces
 		m.Pairs, m.Y = append(m.Pairs, [2]uint32{uint32(i / 30), uint32(i % 30)}), append(m.Y, float32(i%7))
 	}
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Model, c.Batch, c.Epochs, c.Run = "factor:2", 1, 1, t.TempDir()
-	if _, err := Run(t.Context(), c, Options{TrainData: m}); err != nil {
+	if _, err := run.Run(t.Context(), c, run.Options{TrainData: m}); err != nil {
 		t.Fatal(err)
 	}
 	var kept []*saved.Predictions
-	_, err := mustOpen(t, c.Run).PredictFile(data.Inputs{Memory: m}, false, func(p *saved.Predictions) error {
+	_, err := runtest.MustOpen(t, c.Run).PredictFile(data.Inputs{Memory: m}, false, func(p *saved.Predictions) error {
 		kept = append(kept, p)
 		return nil
 	})
@@ -172,9 +143,9 @@ func TestPiecesMayBeKept(t *testing.T) {
 // TestEvalReadsAsTheRunDid: without data, weights of a run that had the same file with another scaling are not
 // evaluated on it.
 func TestEvalReadsAsTheRunDid(t *testing.T) {
-	c := overfitted(t)
+	c := runtest.Overfitted(t)
 	c.Epochs, c.Validation = 1, ""
-	train(t, c)
+	runtest.Train(t, c)
 	if _, err := saved.Eval(c.Run, "", "", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -195,10 +166,10 @@ func TestEvalReadsAsTheRunDid(t *testing.T) {
 // TestTensors: the weights are those of the file, by name and shape; a custom model without
 // predictions has them too, and says that it has no predictions.
 func TestTensors(t *testing.T) {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Model, c.Epochs, c.Run, c.Data = "mlp:3", 1, t.TempDir(), "digits:300"
-	train(t, c)
-	got := mustOpen(t, c.Run).Tensors()
+	runtest.Train(t, c)
+	got := runtest.MustOpen(t, c.Run).Tensors()
 	_, want, err := rundir.ReadTensors(filepath.Join(c.Run, rundir.WeightsFile))
 	if err != nil || len(got) != 4 || len(want) != 4 {
 		t.Fatal(len(got), len(want), err)
@@ -211,8 +182,8 @@ func TestTensors(t *testing.T) {
 		}
 	}
 	c.Model, c.Run = "slow", t.TempDir()
-	train(t, c)
-	s := mustOpen(t, c.Run)
+	runtest.Train(t, c)
+	s := runtest.MustOpen(t, c.Run)
 	if len(s.Tensors()) != 2 {
 		t.Errorf("%d tensors", len(s.Tensors()))
 	}
@@ -263,10 +234,10 @@ func TestProbabilities(t *testing.T) {
 
 func mustTrain(t *testing.T, name, loss string) *saved.Saved {
 	t.Helper()
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Model, c.Loss, c.Epochs, c.Run, c.Data = name, loss, 1, t.TempDir(), "digits:300"
-	train(t, c)
-	return mustOpen(t, c.Run)
+	runtest.Train(t, c)
+	return runtest.MustOpen(t, c.Run)
 }
 
 // TestRegisteredTwice is an error of whatever is called next.
@@ -280,8 +251,8 @@ func TestRegisteredTwice(t *testing.T) {
 		return
 	}
 	model.Register("slow", func(data.Meta) (model.Model, error) { return nil, nil })
-	_, errLoad := Load(quick(t), Options{})
-	_, errRun := Run(t.Context(), quick(t), Options{})
+	_, errLoad := run.Load(configtest.Quick(t), run.Options{})
+	_, errRun := run.Run(t.Context(), configtest.Quick(t), run.Options{})
 	_, errOpen := saved.Open("nowhere")
 	_, errEval := saved.Eval("nowhere", "digits", "auto", "")
 	for _, err := range []error{errRun, errLoad, errOpen, errEval} {
@@ -294,8 +265,8 @@ func TestRegisteredTwice(t *testing.T) {
 // TestRunInWorker: a worker that calls Run gets an error, and starts nothing.
 func TestRunInWorker(t *testing.T) {
 	t.Setenv(workers.RankVariable, "0")
-	_, errRun := Run(t.Context(), quick(t), Options{})
-	_, errLoad := Load(quick(t), Options{})
+	_, errRun := run.Run(t.Context(), configtest.Quick(t), run.Options{})
+	_, errLoad := run.Load(configtest.Quick(t), run.Options{})
 	for _, err := range []error{errRun, errLoad} {
 		if err == nil || !strings.Contains(err.Error(), "IsWorker") {
 			t.Errorf("error %v", err)
@@ -310,9 +281,9 @@ const blockedVariable = "HOGWILD_TEST_BLOCKED"
 // process and its workers.
 func TestSecondSignal(t *testing.T) {
 	if dir := os.Getenv(blockedVariable); dir != "" {
-		c := quick(t)
+		c := configtest.Quick(t)
 		c.Run = dir
-		_, _ = Run(context.Background(), c, Options{Signals: true, OnEpoch: func(rundir.EpochResult) {
+		_, _ = run.Run(context.Background(), c, run.Options{Signals: true, OnEpoch: func(rundir.EpochResult) {
 			_ = os.WriteFile(filepath.Join(dir, "blocked"), nil, 0o666)
 			select {}
 		}})

@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"context"
@@ -12,10 +12,13 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/workers"
 )
@@ -28,14 +31,14 @@ const hangVariable = "HOGWILD_TEST_HANG"
 const hangTime = 6 * time.Second
 
 // runHanging is Run by a coordinator with little patience.
-func runHanging(ctx context.Context, c config.Config, o Options) (rundir.Result, error) {
+func runHanging(ctx context.Context, c config.Config, o run.Options) (rundir.Result, error) {
 	c, err := c.Resolve()
 	if err != nil {
 		return rundir.Result{}, err
 	}
-	r := newCoordinator(c, o)
+	r := run.NewCoordinator(c, o)
 	r.Patience = hangTime
-	return r.run(ctx)
+	return r.CarryOut(ctx)
 }
 
 // hanging is host memory in the place of a GPU.
@@ -103,36 +106,36 @@ func TestHungDevice(t *testing.T) {
 		{"Survey", true, []string{"has not answered for 5s"}},
 		{"Score", true, []string{"has not answered for 5s"}},
 	}
-	var running []*coordination // beside each other: all they do is wait
+	var running []*runtest.Coordination // beside each other: all they do is wait
 	var configs []config.Config
 	for _, test := range tests {
 		t.Setenv(hangVariable, test.call)
-		c := quick(t)
+		c := configtest.Quick(t)
 		c.GPU, c.InFlight, c.Model, c.SaveEvery, c.Epochs = "0", 1, "slow", "0", 1000
 		if test.call == "Download" { // of what is saved
 			c.SaveEvery = "1"
 		}
-		p := startCoordinator(t, c)
-		await(t, test.call+" to hang", func() bool {
+		p := runtest.StartCoordinator(t, c)
+		runtest.Await(t, test.call+" to hang", func() bool {
 			_, err := os.Stat(hangFile(&c))
 			return err == nil
 		})
 		if test.interrupt {
-			p.signal(syscall.SIGINT)
+			p.Signal(syscall.SIGINT)
 		}
 		running, configs = append(running, p), append(configs, c)
 	}
 	for i, test := range tests {
 		p, c := running[i], configs[i]
-		late := time.AfterFunc(patience, func() {
+		late := time.AfterFunc(runtest.Patience, func() {
 			t.Errorf("%s hangs, and the run with it", test.call)
-			_ = p.cmd.Process.Kill()
+			_ = p.Cmd.Process.Kill()
 		})
-		_ = p.wait() // what it says counts
+		_ = p.Wait() // what it says counts
 		late.Stop()
 		for _, says := range test.says {
-			if !regexp.MustCompile(says).MatchString(p.stderr.String()) {
-				t.Errorf("%s hangs: %q, want that it says %q", test.call, p.stderr.String(), says)
+			if !regexp.MustCompile(says).MatchString(p.Stderr.String()) {
+				t.Errorf("%s hangs: %q, want that it says %q", test.call, p.Stderr.String(), says)
 			}
 		}
 		if _, err := rundir.ReadSnapshot(c.Run); err != nil {
@@ -143,17 +146,17 @@ func TestHungDevice(t *testing.T) {
 
 // TestWorkersAreAbandonedTogether: the owner is asked for all workers at the same time.
 func TestWorkersAreAbandonedTogether(t *testing.T) {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Workers = 4
 	c, err := c.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newCoordinator(c, Options{Quiet: true})
+	r := run.NewCoordinator(c, run.Options{Quiet: true})
 	o := &abandoning{}
 	o.all.Add(c.Workers)
 	r.Owner = o
-	t.Setenv(startVariable, "sleep")
+	t.Setenv(runtest.StartVariable, "sleep")
 	r.Workers = workers.New(c.Workers, 0)
 	defer r.Workers.Close(0)
 	for rank := range c.Workers {
@@ -166,7 +169,7 @@ func TestWorkersAreAbandonedTogether(t *testing.T) {
 		defer close(killed)
 		r.Kill(r.Workers.Running()...)
 	}()
-	await(t, "all to be asked for", func() bool { return ended(killed) })
+	runtest.Await(t, "all to be asked for", func() bool { return runtest.Ended(killed) })
 	for range c.Workers {
 		wasKilled(t, r.Workers)
 	}
@@ -194,17 +197,17 @@ func (o *abandoning) Abandon(int) error {
 
 // TestWorkerStays: a worker that does not end, though it was killed, does not keep the run.
 func TestWorkerStays(t *testing.T) {
-	c, err := quick(t).Resolve()
+	c, err := configtest.Quick(t).Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newCoordinator(c, Options{Quiet: true})
+	r := run.NewCoordinator(c, run.Options{Quiet: true})
 	r.Patience = time.Second
-	defer r.close()
-	if err := r.prepare(); err != nil {
+	defer r.End()
+	if err := r.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(startVariable, "sleep")
+	t.Setenv(runtest.StartVariable, "sleep")
 	r.Workers = workers.New(1, 0)
 	printed, over := make(chan struct{}), make(chan struct{})
 	// till then nobody hears of its end
@@ -212,13 +215,13 @@ func TestWorkerStays(t *testing.T) {
 	if _, err := r.Workers.Start(0, nil, log); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the worker", func() bool { return ended(printed) })
+	runtest.Await(t, "the worker", func() bool { return runtest.Ended(printed) })
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)
 		r.Halt()
 	}()
-	await(t, "halt to return", func() bool { return ended(halted) })
+	runtest.Await(t, "halt to return", func() bool { return runtest.Ended(halted) })
 	if said := strings.Join(r.Report.Events(), "\n"); !strings.Contains(said, "was killed but does not exit") {
 		t.Errorf("events %q", said)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/plan"
@@ -65,10 +66,10 @@ type scripted struct {
 // TestBoundaryCopies: what a boundary between epochs allocates is two copies of the weights, the plain ones and those
 // of the files, also where the run centres and saves. The third is into memory that is there already.
 func TestBoundaryCopies(t *testing.T) {
-	if raceDetector() {
+	if RaceDetector() {
 		t.Skip("the race detector has memory of its own")
 	}
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Workers, c.Epochs, c.SaveEvery, c.Center, c.Model = 2, 4, "1", "on", "mlp:2048"
 	p := script(t, c)
 	step := func() {
@@ -97,7 +98,7 @@ func TestBoundaryCopies(t *testing.T) {
 
 // newScripted returns one in a state, as an event needs it.
 func newScripted(t *testing.T, state, event string) *scripted {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Workers, c.Epochs, c.SaveEvery, c.MaxRestarts = 2, 3, "0", 3
 	switch event {
 	case "target reached":

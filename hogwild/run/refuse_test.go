@@ -1,64 +1,24 @@
-package run
+package run_test
 
 import (
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/check"
 )
 
-// state is what is in a folder: of each file the time and the bytes.
-func state(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() { // the socket of a live run
-			continue
-		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[e.Name()] = info.ModTime().Format(time.RFC3339Nano) + string(text)
-	}
-	return files
-}
-
-// refused fails the test unless Run refuses c with an error that says what, and
-// touches nothing in the folder.
-func refused(t *testing.T, c config.Config, dir, what string) {
-	t.Helper()
-	before := state(t, dir)
-	_, err := try(t, c)
-	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), what) ||
-		strings.Count(err.Error(), "\n") > 3 {
-		t.Errorf("error %v, want one that speaks of %q", err, what)
-	}
-	if !maps.Equal(before, state(t, dir)) {
-		t.Errorf("the folder was touched, and refused: %v", err)
-	}
-}
-
 // TestResumeRefuses what would make another run of the one that was cut.
 func TestResumeRefuses(t *testing.T) {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Model, c.Workers, c.Optimizer = "slower", 3, "momentum"
-	cut(t, c, 1, 400)
+	runtest.Cut(t, c, 1, 400)
 	for _, d := range []struct {
 		what string
 		edit func(*config.Config)
@@ -75,23 +35,23 @@ func TestResumeRefuses(t *testing.T) {
 		{"optimizer", func(c *config.Config) { c.Optimizer = "adagrad" }},
 		{"optimizer", func(c *config.Config) { c.Optimizer = "adam" }},
 	} {
-		other := resumed(c)
+		other := runtest.Resumed(c)
 		d.edit(&other)
-		refused(t, other, c.Run, d.what)
+		runtest.Refused(t, other, c.Run, d.what)
 	}
-	refused(t, c, c.Run, "holds a run already")
+	runtest.Refused(t, c, c.Run, "holds a run already")
 	empty := t.TempDir()
-	refused(t, resumed(withRun(c, empty)), empty, rundir.SnapshotFile)
-	if got := train(t, resumed(c)); got.Examples != 3*2000 {
+	runtest.Refused(t, runtest.Resumed(runtest.WithRun(c, empty)), empty, rundir.SnapshotFile)
+	if got := runtest.Train(t, runtest.Resumed(c)); got.Examples != 3*2000 {
 		t.Errorf("%d examples in the end, want %d", got.Examples, 3*2000)
 	}
 }
 
 // TestResumeRefusesADamagedSnapshot: any byte may be the one that changed.
 func TestResumeRefusesADamagedSnapshot(t *testing.T) {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Epochs, c.Data = 1, "digits:500"
-	train(t, c)
+	runtest.Train(t, c)
 	path := filepath.Join(c.Run, rundir.SnapshotFile)
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -104,16 +64,16 @@ func TestResumeRefusesADamagedSnapshot(t *testing.T) {
 		if err := os.WriteFile(path, damaged, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, resumed(c), c.Run, path)
+		runtest.Refused(t, runtest.Resumed(c), c.Run, path)
 	}
 	if err := os.WriteFile(path, whole[:len(whole)-1], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, resumed(c), c.Run, path)
+	runtest.Refused(t, runtest.Resumed(c), c.Run, path)
 	if err := os.WriteFile(path, whole, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	train(t, resumed(c))
+	runtest.Train(t, runtest.Resumed(c))
 }
 
 // TestTooLarge: a model that memory has no room for is refused in a line that says how much it needs and what to do,
@@ -144,12 +104,13 @@ func TestTooLarge(t *testing.T) {
 			[]string{"the rank must be a number from 1 to 4096"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := quick(t)
+			c := configtest.Quick(t)
 			m.edit(&c)
 			check.Bounded(t, 64<<20, func() {
-				_, err := try(t, c)
+				_, err := runtest.Try(t, c)
 				check.Error(t, err, m.says...)
-				if !errors.Is(err, config.ErrUsage) || strings.Contains(err.Error(), "\n") || len(state(t, c.Run)) > 0 {
+				if !errors.Is(err, config.ErrUsage) || strings.Contains(err.Error(), "\n") ||
+					len(runtest.State(t, c.Run)) > 0 {
 					t.Errorf("%v: no usage error of a line, or the run folder was touched", err)
 				}
 			})

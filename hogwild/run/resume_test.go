@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"context"
@@ -10,34 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/fault"
 )
-
-// cut starts a run and stops it within an epoch, once so many examples are done.
-func cut(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Result {
-	t.Helper()
-	r := start(t, c)
-	r.reach(epoch, examples)
-	r.stop()
-	result, err := r.wait()
-	if !errors.Is(err, config.ErrInterrupted) || result.Stopped != "interrupted" {
-		t.Fatalf("stopped %q, error %v, want an interruption", result.Stopped, err)
-	}
-	if f, err := rundir.ReadSnapshot(c.Run); err != nil || !f.Pos.Within || f.Pos.Epoch != epoch {
-		t.Fatalf("the snapshot is not within epoch %d (%v)", epoch, err)
-	}
-	return result
-}
-
-// resumed is c, to go on where its run was cut.
-func resumed(c config.Config) config.Config {
-	c.Resume = c.Run
-	return c
-}
 
 var repeatable = []struct {
 	name string
@@ -61,20 +40,20 @@ var repeatable = []struct {
 
 // TestResumeIsExact: a run that was cut, twice, ends with the bits of one left alone.
 func TestResumeIsExact(t *testing.T) {
-	inFull(t)
+	runtest.InFull(t)
 	for _, c := range repeatable {
 		t.Run(c.name, func(t *testing.T) {
-			whole := quick(t)
+			whole := configtest.Quick(t)
 			whole.Epochs = 2
 			c.edit(&whole)
-			want := train(t, whole)
-			parts := withRun(whole, t.TempDir())
+			want := runtest.Train(t, whole)
+			parts := runtest.WithRun(whole, t.TempDir())
 			parts.Model = "slower"
-			cut(t, parts, 1, 400)
-			parts = resumed(parts)
-			cut(t, parts, 2, 500)
-			got := train(t, parts)
-			sameEnd(t, want.Run, got.Run)
+			runtest.Cut(t, parts, 1, 400)
+			parts = runtest.Resumed(parts)
+			runtest.Cut(t, parts, 2, 500)
+			got := runtest.Train(t, parts)
+			runtest.SameEnd(t, want.Run, got.Run)
 			if got.Examples != want.Examples || got.Epochs != want.Epochs {
 				t.Errorf("%d examples in %d epochs, want %d in %d", got.Examples, got.Epochs, want.Examples,
 					want.Epochs)
@@ -108,23 +87,23 @@ func TestResumeOfShortSteps(t *testing.T) {
 		for _, schedule := range []config.Schedule{"linear", "cosine"} {
 			t.Run(name+" "+string(schedule), func(t *testing.T) {
 				if schedule == "cosine" && name != "text:10" { // with -short one model shows the second schedule
-					inFull(t)
+					runtest.InFull(t)
 				}
 				c.CBOW, c.ShareNegatives = strings.Contains(name, "cbow"), strings.Contains(name, "share")
 				c.Model, c.Schedule, c.Workers, c.Epochs, c.SaveEvery = strings.Fields(name)[0], schedule, 1, 4, "0"
 				if c.Run = t.TempDir(); strings.HasSuffix(name, "c") {
 					c.Mode = config.MustMode(name[len("factor:4 "):])
 				}
-				whole := train(t, c)
+				whole := runtest.Train(t, c)
 				for epoch := range uint64(2) {
-					parts := withRun(c, t.TempDir())
-					r := start(t, parts)
-					r.reach(epoch+1, 5000)
-					r.stop()
-					if _, err := r.wait(); !errors.Is(err, config.ErrInterrupted) {
+					parts := runtest.WithRun(c, t.TempDir())
+					r := runtest.Start(t, parts)
+					r.Reach(epoch+1, 5000)
+					r.Stop()
+					if _, err := r.Wait(); !errors.Is(err, config.ErrInterrupted) {
 						t.Fatal(err)
 					}
-					sameEnd(t, whole.Run, train(t, resumed(parts)).Run)
+					runtest.SameEnd(t, whole.Run, runtest.Train(t, runtest.Resumed(parts)).Run)
 				}
 			})
 		}
@@ -136,7 +115,7 @@ func TestResumeOfShortSteps(t *testing.T) {
 func TestResumeKeepsTheBatch(t *testing.T) {
 	c := config.Default()
 	c.Workers, c.Epochs, c.Data, c.Model, c.Run = 1, 1, "synth:rcv1:0.0002", "logistic", t.TempDir()
-	first, err := Run(t.Context(), c, Options{})
+	first, err := run.Run(t.Context(), c, run.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +124,7 @@ func TestResumeKeepsTheBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	was.Optimizer, was.Epochs = "adagrad", 2
-	if then, err := Run(t.Context(), was, Options{}); err != nil || first.Batch != 1 || then.Batch != 1 {
+	if then, err := run.Run(t.Context(), was, run.Options{}); err != nil || first.Batch != 1 || then.Batch != 1 {
 		t.Errorf("batch %d, then %d (%v), want 1", first.Batch, then.Batch, err)
 	}
 }
@@ -160,7 +139,7 @@ func TestOnEpochPanics(t *testing.T) {
 		}
 		time.Sleep(1500 * time.Millisecond) // longer than anybody waits for a word of the memory that is gone
 	}()
-	_, err := Run(t.Context(), c, Options{OnEpoch: func(rundir.EpochResult) { panic("enough") }})
+	_, err := run.Run(t.Context(), c, run.Options{OnEpoch: func(rundir.EpochResult) { panic("enough") }})
 	t.Errorf("the run ended with %v", err)
 }
 
@@ -169,16 +148,16 @@ func TestOnEpochPanics(t *testing.T) {
 func TestResumeAtTheLastStep(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
-			c := quick(t)
+			c := configtest.Quick(t)
 			c.Model, c.Mode, c.Workers, c.Epochs, c.Limit = "slowest", config.MustMode(mode), 3, 2, 2*3*c.Batch
-			parts := withRun(c, t.TempDir())
-			cut(t, parts, 1, c.Limit/2)
-			got := train(t, resumed(parts))
+			parts := runtest.WithRun(c, t.TempDir())
+			runtest.Cut(t, parts, 1, c.Limit/2)
+			got := runtest.Train(t, runtest.Resumed(parts))
 			if want := int64(2 * c.Limit); got.Examples != want || got.Epochs != 2 {
 				t.Errorf("%d examples in %d epochs, want %d in 2", got.Examples, got.Epochs, want)
 			}
 			if c.Model = "softmax"; mode == "sync" {
-				sameWeights(t, train(t, c).Run, got.Run)
+				runtest.SameWeights(t, runtest.Train(t, c).Run, got.Run)
 			}
 		})
 	}
@@ -186,29 +165,29 @@ func TestResumeAtTheLastStep(t *testing.T) {
 
 // TestResumeByTime cuts a run wherever a timer finds it, again and again.
 func TestResumeByTime(t *testing.T) {
-	whole := quick(t)
+	whole := configtest.Quick(t)
 	whole.Optimizer, whole.Schedule, whole.LR = "adam", "cosine", 1e-3
-	want := train(t, whole)
-	parts := withRun(whole, t.TempDir())
+	want := runtest.Train(t, whole)
+	parts := runtest.WithRun(whole, t.TempDir())
 	parts.Model = "slow"
 	for range 20 {
 		if _, err := os.Stat(filepath.Join(parts.Run, rundir.SnapshotFile)); err == nil {
-			parts = resumed(parts)
+			parts = runtest.Resumed(parts)
 		}
-		before := belongings(t)
-		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond+within(60*time.Millisecond))
-		got, err := Run(ctx, parts, Options{})
+		before := runtest.Belongings(t)
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond+runtest.Within(60*time.Millisecond))
+		got, err := run.Run(ctx, parts, run.Options{})
 		stop()
-		left(t, before)
+		runtest.Left(t, before)
 		if err == nil {
-			sameEnd(t, want.Run, got.Run)
+			runtest.SameEnd(t, want.Run, got.Run)
 			return
 		}
 		if !errors.Is(err, config.ErrInterrupted) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 	}
-	sameEnd(t, want.Run, train(t, resumed(parts)).Run)
+	runtest.SameEnd(t, want.Run, runtest.Train(t, runtest.Resumed(parts)).Run)
 }
 
 // TestResumeCountsEachExampleOnce: with several workers no two runs are alike, but
@@ -216,18 +195,18 @@ func TestResumeByTime(t *testing.T) {
 func TestResumeCountsEachExampleOnce(t *testing.T) {
 	for _, partition := range []string{"dynamic", "contiguous"} {
 		t.Run(partition, func(t *testing.T) {
-			c := quick(t)
+			c := configtest.Quick(t)
 			c.Model, c.Workers, c.Partition, c.Batch = "slower", 3, config.Partition(partition), 32
-			part := cut(t, c, 1, 500)
-			c = resumed(c)
-			again := cut(t, c, 2, 300)
+			part := runtest.Cut(t, c, 1, 500)
+			c = runtest.Resumed(c)
+			again := runtest.Cut(t, c, 2, 300)
 			if part.Examples < 500 || part.Examples >= 2000 || again.Examples < 2300 || again.Examples >= 4000 {
 				t.Errorf("%d and %d examples when cut", part.Examples, again.Examples)
 			}
 			if part.Seconds >= again.Seconds {
 				t.Errorf("%v seconds of training, and %v when resumed", part.Seconds, again.Seconds)
 			}
-			got := train(t, c)
+			got := runtest.Train(t, c)
 			if got.Examples != 3*2000 || got.LostExamples != 0 {
 				t.Errorf("%d examples, %d lost, want %d", got.Examples, got.LostExamples, 3*2000)
 			}
@@ -245,26 +224,26 @@ func TestResumeCountsEachExampleOnce(t *testing.T) {
 func TestSaveByTime(t *testing.T) {
 	for _, c := range repeatable {
 		t.Run(c.name, func(t *testing.T) {
-			whole := quick(t)
+			whole := configtest.Quick(t)
 			whole.Model, whole.SaveEvery, whole.Epochs = "slower", "30ms", 1
 			c.edit(&whole)
 			found := t.TempDir() // the folder as another process sees it during the run
-			r := start(t, whole)
-			await(t, "a snapshot within an epoch", func() bool {
-				if ended(r.done) {
-					t.Fatalf("the run is over: %v", r.err)
+			r := runtest.Start(t, whole)
+			runtest.Await(t, "a snapshot within an epoch", func() bool {
+				if runtest.Ended(r.Done) {
+					t.Fatalf("the run is over: %v", r.Err)
 				}
 				copyFile(t, filepath.Join(whole.Run, rundir.SnapshotFile), filepath.Join(found, rundir.SnapshotFile))
 				f, err := rundir.ReadSnapshot(found)
 				return err == nil && f.Pos.Within
 			})
-			want, err := r.wait()
+			want, err := r.Wait()
 			if err != nil {
 				t.Fatal(err)
 			}
 			whole.Run, whole.Resume = t.TempDir(), found
-			got := train(t, whole)
-			sameEnd(t, want.Run, got.Run)
+			got := runtest.Train(t, whole)
+			runtest.SameEnd(t, want.Run, got.Run)
 			if got.Examples != want.Examples {
 				t.Errorf("%d examples, want %d", got.Examples, want.Examples)
 			}
@@ -277,17 +256,17 @@ func TestSaveByTime(t *testing.T) {
 func TestSaveAllTheTime(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {
-			c := quick(t)
+			c := configtest.Quick(t)
 			c.Data, c.Workers, c.Mode, c.Epochs, c.SaveEvery = "digits:500", 2, config.MustMode(mode), 40, "1ms"
-			if got := train(t, c); got.Examples != 40*500 || got.LostExamples != 0 {
+			if got := runtest.Train(t, c); got.Examples != 40*500 || got.LostExamples != 0 {
 				t.Errorf("%d examples, %d lost, want %d", got.Examples, got.LostExamples, 40*500)
 			}
 			if mode == "sync" { // saving changes nothing
-				calm := withRun(c, t.TempDir())
+				calm := runtest.WithRun(c, t.TempDir())
 				calm.SaveEvery = "0"
-				sameEnd(t, train(t, calm).Run, c.Run)
+				runtest.SameEnd(t, runtest.Train(t, calm).Run, c.Run)
 			}
-			noHalves(t, c.Run)
+			runtest.NoHalves(t, c.Run)
 		})
 	}
 }
@@ -307,14 +286,6 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// sameWeights fails the test unless two runs have left the same weights.
-func sameWeights(t *testing.T, a, b string) {
-	t.Helper()
-	if !cmp.Equal(savedWeights(t, a), savedWeights(t, b)) {
-		t.Errorf("the weights in %s and %s differ", a, b)
-	}
-}
-
 // TestResumeConcludes: a run that was killed when its last epoch was saved, before it had a result, is resumed to the
 // end of one that was not: weights, scores, a line an epoch. Then it is done.
 func TestResumeConcludes(t *testing.T) {
@@ -325,20 +296,20 @@ func TestResumeConcludes(t *testing.T) {
 		"target":      func(c *config.Config) { c.TargetAccuracy, c.Epochs = 0.2, 9 },
 		"one epoch":   func(c *config.Config) { c.Epochs = 1 },
 		"two workers": func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 2 },
-		"a program":   func(c *config.Config) { *c = withRun(linear(t, ""), c.Run) },
+		"a program":   func(c *config.Config) { *c = runtest.WithRun(runtest.Linear(t, ""), c.Run) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := quick(t)
+			c := configtest.Quick(t)
 			edit(&c)
-			whole := train(t, withRun(c, t.TempDir()))
-			killed := command(t, c)
+			whole := runtest.Train(t, runtest.WithRun(c, t.TempDir()))
+			killed := runtest.Command(t, c)
 			killed.Env = append(killed.Environ(),
 				fmt.Sprintf("%s=snapshot.saved:crash@%d", fault.Variable, whole.Epochs))
 			if err := killed.Run(); err == nil || !rundir.HasSnapshot(c.Run) {
 				t.Fatalf("it was not killed after a save: %v", err)
 			}
-			end := train(t, resumed(c))
-			sameEnd(t, whole.Run, end.Run)
+			end := runtest.Train(t, runtest.Resumed(c))
+			runtest.SameEnd(t, whole.Run, end.Run)
 			if end.TestLoss != whole.TestLoss || end.Epochs != whole.Epochs || end.Stopped != whole.Stopped ||
 				end.Examples != whole.Examples || end.BestEpoch != whole.BestEpoch {
 				t.Errorf("%+v\nwant %+v", end, whole)
@@ -347,7 +318,7 @@ func TestResumeConcludes(t *testing.T) {
 			if err != nil || run.Result == nil || len(run.Epochs) != whole.Epochs || run.State() != rundir.Done {
 				t.Errorf("%d epochs in %s (%v), state %v", len(run.Epochs), rundir.MetricsName, err, run.State())
 			}
-			if _, err := try(t, resumed(c)); whole.Stopped == "" && !errors.Is(err, config.ErrUsage) {
+			if _, err := runtest.Try(t, runtest.Resumed(c)); whole.Stopped == "" && !errors.Is(err, config.ErrUsage) {
 				t.Errorf("resumed once more: %v", err)
 			}
 		})
@@ -356,26 +327,26 @@ func TestResumeConcludes(t *testing.T) {
 
 // TestResumeGoesOn: a run that is complete takes more epochs, and not the same again.
 func TestResumeGoesOn(t *testing.T) {
-	c := quick(t)
-	whole := train(t, withRun(c, t.TempDir()))
+	c := configtest.Quick(t)
+	whole := runtest.Train(t, runtest.WithRun(c, t.TempDir()))
 	c.Epochs = 2
-	train(t, c)
-	_, err := try(t, resumed(c))
+	runtest.Train(t, c)
+	_, err := runtest.Try(t, runtest.Resumed(c))
 	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "its 2 epochs are done; raise --epochs to "+
 		"train further") {
 		t.Errorf("error %v, want one that says that all is done", err)
 	}
 	c.Epochs = 3
-	sameEnd(t, whole.Run, train(t, resumed(c)).Run)
+	runtest.SameEnd(t, whole.Run, runtest.Train(t, runtest.Resumed(c)).Run)
 }
 
 // TestResumeReadsTheSnapshotOnce: a snapshot that the caller has read is not read again, here because the file holds
 // nothing any more; one that was replaced since is.
 func TestResumeReadsTheSnapshotOnce(t *testing.T) {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Workers, c.Epochs = 1, 2
-	train(t, c)
-	c = resumed(c)
+	runtest.Train(t, c)
+	c = runtest.Resumed(c)
 	c.Epochs = 3
 	path := filepath.Join(c.Run, rundir.SnapshotFile)
 	read, err := rundir.ReadSnapshot(c.Run)
@@ -390,11 +361,13 @@ func TestResumeReadsTheSnapshotOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Run(t.Context(), c, Options{Snapshot: read}); err != nil || r.Epochs != 3 {
+	r, err := run.Run(t.Context(), c, run.Options{Snapshot: read})
+	if err != nil || r.Epochs != 3 {
 		t.Fatalf("%d epochs, %v", r.Epochs, err)
 	}
 	c.Epochs = 4
-	if r, err := Run(t.Context(), c, Options{Snapshot: read}); err != nil || r.Epochs != 4 || r.Examples != 4*2000 {
+	r, err = run.Run(t.Context(), c, run.Options{Snapshot: read})
+	if err != nil || r.Epochs != 4 || r.Examples != 4*2000 {
 		t.Errorf("of a snapshot that was replaced: %d epochs, %d examples, %v", r.Epochs, r.Examples, err)
 	}
 }

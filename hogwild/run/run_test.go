@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"bufio"
@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
 )
@@ -29,9 +31,9 @@ func TestResult(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg := quick(t)
+			cfg := configtest.Quick(t)
 			c.edit(&cfg)
-			r := train(t, cfg)
+			r := runtest.Train(t, cfg)
 			if r.Epochs != 3 || r.Examples != 3*2000 || r.LostExamples != 0 || r.Restarts != 0 || len(r.Events) != 0 ||
 				r.Stopped != "" {
 				t.Errorf("%+v", r)
@@ -91,9 +93,9 @@ func sameHistory(t *testing.T, r rundir.Result) {
 
 // TestTargets: a run ends with the first epoch that reaches its target.
 func TestTargets(t *testing.T) {
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Epochs = 6
-	free := train(t, c)
+	free := runtest.Train(t, c)
 	loss, accuracy := free.History[2].TestLoss, *free.History[2].TestAccuracy
 	for _, d := range []struct {
 		stopped string
@@ -107,10 +109,10 @@ func TestTargets(t *testing.T) {
 			func(c *config.Config) { c.TargetAccuracy = accuracy }},
 	} {
 		t.Run(d.stopped, func(t *testing.T) {
-			c := withRun(c, t.TempDir())
+			c := runtest.WithRun(c, t.TempDir())
 			c.SaveEvery = "0" // the end is saved all the same
 			d.edit(&c)
-			r := train(t, c)
+			r := runtest.Train(t, c)
 			want := 1
 			for !d.reached(free.History[want-1]) {
 				want++
@@ -122,7 +124,7 @@ func TestTargets(t *testing.T) {
 				t.Errorf("test loss %v, want %v", r.TestLoss, free.History[want-1].TestLoss)
 			}
 			c.TargetLoss, c.TargetAccuracy, c.SaveEvery = 0, 0, "1"
-			sameEnd(t, free.Run, train(t, resumed(c)).Run) // and it can go on
+			runtest.SameEnd(t, free.Run, runtest.Train(t, runtest.Resumed(c)).Run) // and it can go on
 		})
 	}
 }
@@ -131,27 +133,27 @@ func TestTargets(t *testing.T) {
 func TestStopAfter(t *testing.T) {
 	for _, mode := range []string{"async", "sync", "delayed:3"} {
 		t.Run(mode, func(t *testing.T) {
-			c := quick(t)
+			c := configtest.Quick(t)
 			c.Mode, c.Epochs, c.SaveEvery, c.StopAfter = config.MustMode(mode), 100000, "0", 300*time.Millisecond
 			examples := int64(0)
 			for range 2 {
 				began := time.Now()
-				r := train(t, c)
+				r := runtest.Train(t, c)
 				if r.Stopped != "stop after 300ms" || r.Epochs >= c.Epochs || r.Examples <= examples ||
 					time.Since(began) < c.StopAfter {
 					t.Errorf("%d examples after %d, stopped by %q after %v", r.Examples, examples, r.Stopped,
 						time.Since(began))
 				}
-				examples, c = r.Examples, resumed(c)
+				examples, c = r.Examples, runtest.Resumed(c)
 			}
 			c.Epochs, c.StopAfter = int(examples/2000)+1, 0
-			if r := train(t, c); r.Stopped != "" || r.Examples != int64(2000*c.Epochs) {
+			if r := runtest.Train(t, c); r.Stopped != "" || r.Examples != int64(2000*c.Epochs) {
 				t.Errorf("resumed: %d examples of %d epochs, stopped by %q", r.Examples, c.Epochs, r.Stopped)
 			}
 			if mode != "delayed:3" { // which applies its delayed updates when it is saved
-				free := withRun(c, t.TempDir())
+				free := runtest.WithRun(c, t.TempDir())
 				free.Resume = ""
-				sameEnd(t, train(t, free).Run, c.Run)
+				runtest.SameEnd(t, runtest.Train(t, free).Run, c.Run)
 			}
 		})
 	}
@@ -159,20 +161,20 @@ func TestStopAfter(t *testing.T) {
 
 // TestPrivateMemory: data and weights are there once for all workers.
 func TestPrivateMemory(t *testing.T) {
-	if raceDetector() {
+	if run.RaceDetector() {
 		t.Skip("the race detector has memory of its own")
 	}
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Data, c.Model, c.Workers, c.Epochs = "digits:20000", "mlp:128", 2, 1000
-	r := start(t, c)
-	r.reach(2, 1)
+	r := runtest.Start(t, c)
+	r.Reach(2, 1)
 	for rank := range c.Workers {
-		if kb := privateDirty(t, r.pid(rank)); kb == 0 || kb > 30<<10 {
+		if kb := privateDirty(t, r.PID(rank)); kb == 0 || kb > 30<<10 {
 			t.Errorf("worker %d has %d kB of its own, 30,720 are the limit", rank, kb)
 		}
 	}
-	r.stop()
-	r.wait()
+	r.Stop()
+	r.Wait()
 }
 
 // privateDirty is the memory, in kB, that only this process has.
@@ -188,14 +190,4 @@ func privateDirty(t *testing.T, pid int) (kb int) {
 		}
 	}
 	return 0
-}
-
-func raceDetector() bool {
-	info, _ := debug.ReadBuildInfo()
-	for _, s := range info.Settings {
-		if s.Key == "-race" {
-			return s.Value == "true"
-		}
-	}
-	return false
 }

@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"context"
@@ -11,8 +11,11 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/model"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 )
 
@@ -26,7 +29,7 @@ func house(t *testing.T, n int) (c config.Config, x [][]float64, y []float64) {
 		x, y = append(x, row), append(y, v)
 		text += fmt.Sprintf("%.17g,%.17g,%.17g,%.17g\n", row[0], row[1], row[2], v)
 	}
-	c = quick(t)
+	c = configtest.Quick(t)
 	c.Data = filepath.Join(t.TempDir(), "house.csv")
 	if err := os.WriteFile(c.Data, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
@@ -105,7 +108,7 @@ func TestStandardSteps(t *testing.T) {
 			for _, v := range y {
 				standard = append(standard, (v-mean)/deviation)
 			}
-			got := train(t, c)
+			got := runtest.Train(t, c)
 			m, err := model.New(c.ModelOptions(), mustSnapshot(t, c.Run).Meta)
 			if err != nil {
 				t.Fatal(err)
@@ -132,7 +135,7 @@ func TestStandardSteps(t *testing.T) {
 				want.step(x, standard, c.LR, slope)
 			}
 			saved := textbook{hidden: 4}
-			for _, v := range savedWeights(t, c.Run) {
+			for _, v := range runtest.SavedWeights(t, c.Run) {
 				saved.w = append(saved.w, float64(v))
 			}
 			errors, worst := 0.0, 0.0
@@ -171,25 +174,25 @@ func TestStandardResumes(t *testing.T) {
 			c.Optimizer, c.LR = "sgd", 1e-14
 		}
 		begin := func(c config.Config) rundir.Result {
-			r := newCoordinator(c, Options{Unjudged: true})
+			r := run.NewCoordinator(c, run.Options{Unjudged: true})
 			if r.Job.Asked = c; old { // the standard of a run that carries on is that of its settings: none
 				r.Begin = &core.Begin{Config: c}
 			}
-			got, err := r.run(context.Background())
+			got, err := r.CarryOut(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
 			return got
 		}
 		want := begin(c)
-		part := withRun(c, t.TempDir())
+		part := runtest.WithRun(c, t.TempDir())
 		part.Epochs = 1
 		begin(part)
 		if part.Epochs = 2; mustSnapshot(t, part.Run).Job.Asked.Standard.Deviation != 0 == old {
 			t.Errorf("old %t: the snapshot has the standard %v", old, mustSnapshot(t, part.Run).Job.Asked.Standard)
 		}
-		got := train(t, resumed(part))
-		sameEnd(t, want.Run, got.Run)
+		got := runtest.Train(t, runtest.Resumed(part))
+		runtest.SameEnd(t, want.Run, got.Run)
 		if got.TestLoss != want.TestLoss || got.TrainLoss != want.TrainLoss {
 			t.Errorf("old %t: losses %v and %v, want %v and %v", old, got.TrainLoss, got.TestLoss, want.TrainLoss,
 				want.TestLoss)

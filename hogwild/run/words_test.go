@@ -1,4 +1,4 @@
-package run
+package run_test
 
 import (
 	"cmp"
@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/check"
 )
@@ -34,7 +37,7 @@ func wordRun(t *testing.T, lines int) config.Config {
 	if err := os.WriteFile(path, []byte(all.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	c := quick(t)
+	c := configtest.Quick(t)
 	c.Data, c.Model, c.Loss, c.Batch, c.LR, c.Schedule = path, "word2vec:20", "", 0, 0, "auto"
 	return c
 }
@@ -51,26 +54,26 @@ func TestWordsAreTrainedOnce(t *testing.T) {
 			}
 			alone := c
 			alone.Run = filepath.Join(t.TempDir(), "alone")
-			whole := train(t, alone)
+			whole := runtest.Train(t, alone)
 			words := whole.Examples / 4
-			r := start(t, c)
+			r := runtest.Start(t, c)
 			for i := range 6 {
-				time.Sleep(within(20 * time.Millisecond))
-				if ended(r.done) {
+				time.Sleep(runtest.Within(20 * time.Millisecond))
+				if runtest.Ended(r.Done) {
 					break
 				}
-				kill(t, r.pid(i%c.Workers)) // each has been replaced when its turn comes again
+				runtest.Kill(t, r.PID(i%c.Workers)) // each has been replaced when its turn comes again
 			}
-			killed, err := r.wait()
+			killed, err := r.Wait()
 			if err != nil {
 				t.Fatal(err)
 			}
 			c.Run = filepath.Join(t.TempDir(), "cut")
-			part := cut(t, c, 2, int(words/3))
+			part := runtest.Cut(t, c, 2, int(words/3))
 			if part.Examples <= words || part.Examples >= 2*words {
 				t.Errorf("%d words when cut, and a pass has %d", part.Examples, words)
 			}
-			continued := train(t, resumed(c))
+			continued := runtest.Train(t, runtest.Resumed(c))
 			for _, got := range []rundir.Result{killed, continued} {
 				if got.Examples != whole.Examples || got.LostExamples != 0 {
 					t.Errorf("%d words, %d lost, want %d", got.Examples, got.LostExamples, whole.Examples)
@@ -94,7 +97,7 @@ func TestWordsOfAnyWorkers(t *testing.T) {
 		d := c
 		d.Workers, d.Seed, d.Run = workers, seed, filepath.Join(t.TempDir(), "run")
 		edit(&d)
-		return train(t, d).TrainLoss
+		return runtest.Train(t, d).TrainLoss
 	}
 	same := func(*config.Config) {}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -160,7 +163,7 @@ func TestWordsStay(t *testing.T) {
 			c := wordRun(t, 1000)
 			c.Test, c.Run, c.Epochs = fewWords(t), filepath.Join(c.Run, "mine"), 3
 			out := &remover{c.Run, "epoch   1", remove}
-			got, err := Run(context.Background(), c, Options{Progress: out})
+			got, err := run.Run(context.Background(), c, run.Options{Progress: out})
 			if out.when != "" || err != nil && (name != "taken" || !errors.Is(err, config.ErrElsewhere)) {
 				t.Fatalf("%q, %v", out.when, err)
 			}
@@ -196,7 +199,7 @@ func withoutWords(t *testing.T, path string) {
 func TestWordsOfOthers(t *testing.T) {
 	c := wordRun(t, 400)
 	c.Test, c.Epochs = fewWords(t), 1
-	train(t, c)
+	runtest.Train(t, c)
 	lines := listed(t, c.Data, 5)
 	path := filepath.Join(c.Run, rundir.WordsFile)
 	read := func() (words []string, err error) {
@@ -249,7 +252,7 @@ func TestWordsOfOthers(t *testing.T) {
 			}
 		}
 		c.Epochs++
-		train(t, resumed(c))
+		runtest.Train(t, runtest.Resumed(c))
 		if text, err := os.ReadFile(path); err != nil || string(text) != strings.Join(lines, "") {
 			t.Errorf("%s: resumed with %d bytes of words, %v", name, len(text), err)
 		}
