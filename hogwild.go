@@ -21,7 +21,7 @@
 // by go mod edit -replace hogwild=/path/to/clone.
 //
 // Most types are aliases of types in the packages below hogwild/, which have no stable API of their
-// own; their comments here list the fields and methods.
+// own; their comments here list the fields and methods, but for those of Config.
 package hogwild
 
 import (
@@ -42,63 +42,8 @@ import (
 )
 
 // Config has all settings of a run. Default returns their default values: start from these. A setting is
-// the flag of hogwild train of the same name (hogwild help train all).
-//
-//	Workers int                                  processes; 0 = as many as cores
-//	Data, Test, Format, Target string            digits, a file, a folder or synth:NAME; test data; how to read them
-//	Ignore, Missing, Scale string                of a CSV; fill, drop or error; auto, none, unit, standard
-//	Columns string                               of ratings and edges: user=NAME,item=NAME,value=NAME
-//	Limit int                                    train on the first rows only; 0 = all
-//	Validation string                            a share of the training rows, such as 0.1, or a file
-//	Patience int                                 stop after so many epochs without a better validation loss; 0 = never
-//	Model, Loss string                           mlp:128, softmax, linear, a name of Register; "" = by the labels
-//	Program string                               a command that trains a model of its own
-//	Layout *Layout                               set by the run: the tensors of that model
-//	Bias, Biases bool                            of each layer; of factor's rows and columns
-//	L1, L2 float64                               regularization
-//	MinCount int                                 of words, for models of text; 0 = auto
-//	CBOW, ShareNegatives bool                    word2vec
-//	Window, Negatives int                        word2vec
-//	Subsample, NoiseExponent float64             word2vec
-//	WordNGrams, Buckets int                      text; buckets 0 = auto
-//	Init string                                  the first weights: a file or a run folder
-//	InitPartial bool                             take the tensors that fit
-//	Mode Mode                                    see ParseMode
-//	Traced string                                set by the run: of mode clock:trace:RUN, what RUN's workers took
-//	Rule Rule                                    mode clock: what is done with late gradients
-//	Solver string                                auto, sgd, dual
-//	Average string                               mode sync: weights or gradients
-//	AverageEvery int                             steps; 0 = one epoch
-//	AverageLR string                             auto, scaled, same: of replicas that are averaged
-//	Batch, GlobalBatch int                       examples of a worker's step, or of all; 0 = auto
-//	Center, BiasStep, LRCap, MergeEvery string   auto, or see docs/modes.md and docs/asynchrony.md
-//	GradientDelay time.Duration                  delays each gradient, for experiments
-//	GPU, GPUMemFree string                       devices; "" = host memory
-//	InFlight int                                 steps in flight on GPUs
-//	Epochs int                                   0 = auto
-//	LR, LRMin, Decay float64                     LR 0 = auto
-//	Schedule string                              auto, constant, cosine, step, exp, linear
-//	Optimizer Optimizer                          "sgd", "momentum", "adam", "adagrad"
-//	Momentum, Beta1, Beta2 float64               of the optimizer
-//	OptimizerState string                        private, shared
-//	Partition string                             dynamic, contiguous
-//	Seed uint64                                  of weights and order
-//	TargetLoss, TargetAccuracy float64           stop there; 0 = none
-//	TargetGap float64                            dual: stop there; 0 = none
-//	StopAfter time.Duration                      0 = never
-//	Run, Resume, SaveEvery string                the folder, a folder to continue, how often to save
-//	MaxRestarts int                              of each worker that dies
-//	MaxMemory string                             auto, or such as 4GiB
-//	HangTimeout time.Duration                    a worker that has not run for so long is replaced
-//	OnDivergence string                          stop, rollback
-//	MPI, Rounds, Outer string                    between nodes: see docs/nodes.md
-//	OuterLR, OuterMomentum float64               between nodes
-//	NodeTimeout time.Duration                    between nodes
-//	Node, Nodes, HostNode, HostNodes, Sample int  set by the run
-//	Tuned string                                 set by Tune: how sure it was
-//	Standard Standard                            set by a run: the mean and deviation of values, see docs/models.md
-//
-// The method Validate checks the settings as Run does.
+// the flag of hogwild train of the same name (hogwild help train all); go doc hogwild/hogwild/config.Config lists the
+// fields. The method Validate checks the settings as Run does.
 type Config = config.Config
 
 // Options are the settings of one call of Train, Run or Tune. They are not saved with the run.

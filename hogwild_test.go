@@ -29,7 +29,7 @@ func TestFace(t *testing.T) {
 		t.Skip("no go command: go doc cannot be read")
 	}
 	for name, is := range map[string]reflect.Type{
-		"Config": reflect.TypeFor[Config](), "Result": reflect.TypeFor[Result](), "Epoch": reflect.TypeFor[Epoch](),
+		"Result": reflect.TypeFor[Result](), "Epoch": reflect.TypeFor[Epoch](),
 		"Saved": reflect.TypeFor[*Saved](), "Data": reflect.TypeFor[Data](), "Model": reflect.TypeFor[Model](),
 	} {
 		out, err := exec.Command(goTool, "doc", name).CombinedOutput()

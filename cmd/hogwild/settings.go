@@ -195,17 +195,15 @@ func (s *settings) environment() error {
 
 // inherit gives the flags that have no value yet those of the settings of c, which stand in that place.
 func (s *settings) inherit(c *config.Config, place string) error {
-	for _, g := range config.Groups() {
-		for _, setting := range g.Settings {
-			flag, text := setting.AsFlag(c)
-			if s.given[flag] {
-				continue
-			}
-			if err := s.assign(flag, text); err != nil {
-				return fmt.Errorf("%s: %s %w", place, flag, err)
-			}
-			s.origin[flag] = origin{inRun, place}
+	for setting := range config.All() {
+		flag, text := setting.AsFlag(c)
+		if s.given[flag] {
+			continue
 		}
+		if err := s.assign(flag, text); err != nil {
+			return fmt.Errorf("%s: %s %w", place, flag, err)
+		}
+		s.origin[flag] = origin{inRun, place}
 	}
 	return nil
 }

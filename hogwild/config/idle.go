@@ -25,13 +25,11 @@ func (i Idle) Is(target error) bool { return target == ErrUsage }
 func (c *Config) Idle(m *data.Meta) iter.Seq[Idle] {
 	return func(yield func(Idle) bool) {
 		byDefault := Default()
-		for _, g := range table {
-			for _, s := range g.Settings {
-				changed := len(s.needs) > 0 && c.Text(s.Name) != byDefault.Text(s.Name)
-				for _, n := range s.needs {
-					if (changed || n.stated) && !n.met(known{c, m}) && !yield(n.idle(s.Name, c, changed)) {
-						return
-					}
+		for s := range All() {
+			changed := len(s.needs) > 0 && c.Text(s.Name) != byDefault.Text(s.Name)
+			for _, n := range s.needs {
+				if (changed || n.stated) && !n.met(known{c, m}) && !yield(n.idle(s.Name, c, changed)) {
+					return
 				}
 			}
 		}

@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"hogwild/hogwild/model"
 )
@@ -12,17 +14,46 @@ import (
 // Groups are all settings.
 func Groups() []Group { return table }
 
+// All yields the settings of all groups.
+func All() iter.Seq[*Setting] {
+	return func(yield func(*Setting) bool) {
+		for i := range table {
+			for j := range table[i].Settings {
+				if !yield(&table[i].Settings[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Lookup is the setting of a name; nil: there is none.
 func Lookup(name string) *Setting {
-	for i := range table {
-		for j := range table[i].Settings {
-			if s := &table[i].Settings[j]; s.Name == name {
-				return s
-			}
+	for s := range All() {
+		if s.Name == name {
+			return s
 		}
 	}
 	return nil
 }
+
+// fields finds the fields of Config by their names in files, which are those of settings.
+var fields = sync.OnceValue(func() map[string][]int {
+	all := map[string][]int{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		all[name] = f.Index
+	}
+	return all
+})
+
+func (s *Setting) field(c *Config) reflect.Value {
+	return reflect.ValueOf(c).Elem().FieldByIndex(fields()[s.Name])
+}
+
+// Value returns a pointer to the field of c: *int, *uint64, *float64, *bool, *time.Duration, or a pointer to a text or
+// to a type with Set.
+func (s *Setting) Value(c *Config) any { return s.field(c).Addr().Interface() }
 
 // Choices are the words that a setting takes, or some of them.
 func Choices(name string) []string {
@@ -50,7 +81,7 @@ func (c *Config) Text(name string) string {
 	if s == nil {
 		panic("config: no setting " + name)
 	}
-	v := reflect.ValueOf(s.Value(c)).Elem()
+	v := s.field(c)
 	if s.Zero != "" && v.IsZero() {
 		return s.Zero
 	}
@@ -97,11 +128,9 @@ func (s *Setting) checkValue(c *Config) error {
 // checkSettings refuses a value that a setting cannot have.
 func (c *Config) checkSettings() error {
 	for _, check := range []func(*Setting, *Config) error{(*Setting).checkWord, (*Setting).checkValue} {
-		for i := range table {
-			for j := range table[i].Settings {
-				if err := check(&table[i].Settings[j], c); err != nil {
-					return err
-				}
+		for s := range All() {
+			if err := check(s, c); err != nil {
+				return err
 			}
 		}
 	}

@@ -17,65 +17,54 @@ var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:
 // table is the settings in the order of the help.
 var table = append([]Group{
 	{"Workers and data", []Setting{
-		{Name: "workers", Value: func(c *Config) any { return &c.Workers },
-			Usage: "`N` worker processes; auto: one per core, or per GPU", Zero: "auto",
+		{Name: "workers", Usage: "`N` worker processes; auto: one per core, or per GPU", Zero: "auto",
 			most: maxWorkers},
-		{Name: "data", Value: func(c *Config) any { return &c.Data },
-			Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME (see data " +
-				"make)",
+		{Name: "data", Usage: "`PATH` file, folder of IDX or .npy files, - for standard input, digits, or synth:NAME " +
+			"(see data make)",
 			Hints: builtIn},
-		{Name: "test", Value: func(c *Config) any { return &c.Test },
-			Usage: "`PATH` test data, or none: train on all rows (default: the data set's own test split, else a " +
-				"held-out sixth)",
+		{Name: "test", Usage: "`PATH` test data, or none: train on all rows (default: the data set's own test split, " +
+			"else a held-out sixth)",
 			Hints: builtIn},
-		{Name: "validation", Value: func(c *Config) any { return &c.Validation },
-			Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the test set is then " +
-				"used only at the end (default: 0.1 for networks without --epochs, else none)",
+		{Name: "validation", Usage: "`FILE` validation data, a share of the training rows, e.g. 0.1, or none: the " +
+			"test set is then used only at the end (default: 0.1 for networks without --epochs, else none)",
 			check: (*Config).checkValidation,
 			needs: []need{
 				// all edges of a graph are cut
 				{"model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }},
 			}},
-		{Name: "format", Value: func(c *Config) any { return &c.Format },
-			Usage: "`FORMAT` auto, idx, libsvm, csv, npy, ratings or text",
+		{Name: "format", Usage: "`FORMAT` auto, idx, libsvm, csv, npy, ratings or text",
 			Words: strings.Fields("auto idx libsvm csv npy ratings text"),
 			needs: []need{
 				{"data", "", false, func(k known) bool { return k.Test != "" || !k.format("digits", "synth") }},
 			}},
-		{Name: "target", Value: func(c *Config) any { return &c.Target },
-			Usage: "`COLUMN` column of a CSV file to predict, by name or number",
+		{Name: "target", Usage: "`COLUMN` column of a CSV file to predict, by name or number",
 			needs: []need{
 				{"data", "use CSV (format csv) or .npy data", false,
 					func(k known) bool { return k.format("", "csv", "npy") }},
 			}},
-		{Name: "ignore", Value: func(c *Config) any { return &c.Ignore },
-			Usage: "`COLUMNS` of a CSV file to leave out, by name or number, separated by commas",
+		{Name: "ignore", Usage: "`COLUMNS` of a CSV file to leave out, by name or number, separated by commas",
 			needs: []need{
 				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
 			}},
-		{Name: "columns", Value: func(c *Config) any { return &c.Columns },
-			Usage: "`COLUMNS` of ratings or edges, by name or number: user=NAME,item=NAME,value=NAME or " +
-				"source=NAME,target=NAME,weight=NAME (default: by their names, or else the first three); of a table " +
-				"for model text: label=NAME,text=NAME",
+		{Name: "columns", Usage: "`COLUMNS` of ratings or edges, by name or number: user=NAME,item=NAME,value=NAME " +
+			"or source=NAME,target=NAME,weight=NAME (default: by their names, or else the first three); of a table " +
+			"for model text: label=NAME,text=NAME",
 			needs: []need{
 				{"model", "use model factor:32, cut or text:100, or format ratings", false, func(k known) bool {
 					return k.data == nil || k.data.Kind == data.Pairs ||
 						k.data.Text != nil && k.data.Text.Columns != nil
 				}},
 			}},
-		{Name: "missing", Value: func(c *Config) any { return &c.Missing },
-			Usage: "`HOW` missing values in a CSV file: fill (with the column's mean or most common text), drop " +
-				"(such rows) or error",
+		{Name: "missing", Usage: "`HOW` missing values in a CSV file: fill (with the column's mean or most common " +
+			"text), drop (such rows) or error",
 			Words: words(format.Fill, format.Drop, format.Refuse),
 			needs: []need{
 				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
 			}},
-		{Name: "limit", Value: func(c *Config) any { return &c.Limit },
-			Usage: "`N` train on the first N rows only", Zero: "all",
+		{Name: "limit", Usage: "`N` train on the first N rows only", Zero: "all",
 			most: math.MaxInt32},
-		{Name: "scale", Value: func(c *Config) any { return &c.Scale },
-			Usage: "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard deviation 1, " +
-				"sparse rows not), none, unit, standard or MEAN,STD",
+		{Name: "scale", Usage: "`HOW` scaling of inputs: auto (bytes by 255, numeric columns to mean 0 and standard " +
+			"deviation 1, sparse rows not), none, unit, standard or MEAN,STD",
 			Hints: strings.Fields("auto none unit standard"),
 			needs: []need{
 				{"data", "use none", false, func(k known) bool {
@@ -85,100 +74,84 @@ var table = append([]Group{
 			}},
 	}},
 	{"Model", []Setting{
-		{Name: "model", Value: func(c *Config) any { return &c.Model },
-			Usage: "`MODEL` softmax, logistic, hinge, squared-hinge, linear, l1, mlp:256,128, convnet, conv:SHAPE, " +
-				"factor:32, cut, word2vec:100 or text:100 " +
-				"(default: depends on the data)",
+		{Name: "model", Usage: "`MODEL` softmax, logistic, hinge, squared-hinge, linear, l1, mlp:256,128, convnet, " +
+			"conv:SHAPE, factor:32, cut, word2vec:100 or text:100 (default: depends on the data)",
 			Hints: strings.Fields("softmax logistic hinge squared-hinge linear l1 mlp: convnet conv: factor: cut " +
 				"word2vec: text:"),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 			}},
-		{Name: "program", Value: func(c *Config) any { return &c.Program },
-			Usage: "`COMMAND` program that trains a model of its own, in place of --model: 'python3 step.py' (see " +
-				"docs/programs.md)"},
-		{Name: "loss", Value: func(c *Config) any { return &c.Loss },
-			Usage: "`LOSS` cross-entropy, logistic, hinge, squared-hinge, squared or l1 (default: depends on the " +
-				"model)",
+		{Name: "program", Usage: "`COMMAND` program that trains a model of its own, in place of --model: 'python3 " +
+			"step.py' (see docs/programs.md)"},
+		{Name: "loss", Usage: "`LOSS` cross-entropy, logistic, hinge, squared-hinge, squared or l1 (default: depends " +
+			"on the model)",
 			Hints: strings.Fields("cross-entropy logistic hinge squared-hinge squared l1"),
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
-		{Name: "bias", Flag: "no-bias", Value: func(c *Config) any { return &c.Bias },
-			Usage: "train without bias terms",
+		{Name: "bias", Flag: "no-bias", Usage: "train without bias terms",
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
-		{Name: "biases", Value: func(c *Config) any { return &c.Biases },
-			Usage: "factor: add a bias for each row and column (default: if --model is left out)",
+		{Name: "biases", Usage: "factor: add a bias for each row and column (default: if --model is left out)",
 			needs: []need{
 				{"model", "use model factor:32", false, func(k known) bool {
 					return k.Model == "" ||
 						model.FamilyOf(k.Model) == model.Factor
 				}},
 			}},
-		{Name: "center", Value: func(c *Config) any { return &c.Center },
-			Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
+		{Name: "center", Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
 			Words: words(Auto, On, Off),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
 			}},
-		{Name: "bias-step", Value: func(c *Config) any { return &c.BiasStep },
-			Usage: "`HOW` shorter steps of the bias on short sparse rows: auto or off",
+		{Name: "bias-step", Usage: "`HOW` shorter steps of the bias on short sparse rows: auto or off",
 			Words: words(Auto, Off),
 			needs: []need{
 				{"program", "", false, known.built},
 			}},
-		{Name: "l2", Value: func(c *Config) any { return &c.L2 },
-			Usage: "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from the data " +
-				"for ratings without --model)",
+		{Name: "l2", Usage: "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from " +
+			"the data for ratings without --model)",
 			most: math.MaxFloat32,
 			needs: []need{
 				{"model", "", false, func(k known) bool { return k.not(model.Words, model.Text) }},
 			}},
-		{Name: "l1", Value: func(c *Config) any { return &c.L1 },
-			Usage: "`X` add X times the sum of absolute weights to the mean loss",
-			most:  math.MaxFloat32,
+		{Name: "l1", Usage: "`X` add X times the sum of absolute weights to the mean loss",
+			most: math.MaxFloat32,
 			needs: []need{
 				{"program", "", false, known.built},
 				{"model", "use l2", false, func(k known) bool {
 					return k.not(model.Cut, model.Factor, model.Words, model.Text)
 				}},
 			}},
-		{Name: "init", Value: func(c *Config) any { return &c.Init },
-			Usage: "`FILE` start from these weights: a run folder (by the names of words, columns, classes and ids), " +
-				"safetensors, or a state_dict of torch.save (.pt)",
+		{Name: "init", Usage: "`FILE` start from these weights: a run folder (by the names of words, columns, " +
+			"classes and ids), safetensors, or a state_dict of torch.save (.pt)",
 			needs: []need{
 				{"resume", "", false, func(k known) bool { return k.Resume == "" }}, // which starts from the snapshot
 			}},
-		{Name: "init-partial", Value: func(c *Config) any { return &c.InitPartial },
-			Usage: "take the tensors of --init that fit by name and shape",
+		{Name: "init-partial", Usage: "take the tensors of --init that fit by name and shape",
 			needs: []need{
 				{"init", "add init FILE", false, func(k known) bool { return k.Init != "" }},
 			}},
 	}},
 	tableOfText,
 	{"Mode", []Setting{
-		{Name: "mode", Value: func(c *Config) any { return &c.Mode },
-			Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), atomic, locked, " +
-				"ordered, clock:SPEEDS (simulated, see --rule), delayed:K or blocks (repeatable)",
+		{Name: "mode", Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), " +
+			"atomic, locked, ordered, clock:SPEEDS (simulated, see --rule), delayed:K or blocks (repeatable)",
 			Hints: append(Modes[:len(Modes):len(Modes)], "clock:equal:", "clock:sqrt:", "clock:exp:", "delayed:",
 				"delayed:geometric:", "blocks")},
-		{Name: "rule", Value: func(c *Config) any { return &c.Rule },
-			Usage: "`RULE` mode clock: what is done with late gradients: plain, inverse, adaptive, tail, drop:R, " +
-				"rennala:B, minibatch, quorum:Q, clip:C, dc:L (see docs/clock.md)",
+		{Name: "rule", Usage: "`RULE` mode clock: what is done with late gradients: plain, inverse, adaptive, tail, " +
+			"drop:R, rennala:B, minibatch, quorum:Q, clip:C, dc:L (see docs/clock.md)",
 			Hints: RuleHints,
 			needs: []need{
 				{"mode", "use mode clock:equal:8", false, func(k known) bool { return k.Mode.Kind == Clock }},
 			}},
-		{Name: "average", Value: func(c *Config) any { return &c.Average },
-			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
+		{Name: "average", Usage: "`WHAT` sync averages: weights after local steps, or gradients",
 			Words: words(Weights, Gradients),
 			needs: []need{
 				{"mode", "use mode sync", true, known.sync},
 			}},
-		{Name: "average-every", Value: func(c *Config) any { return &c.AverageEvery },
-			Usage: "`N` local steps between two averagings, or epoch", Zero: "epoch",
+		{Name: "average-every", Usage: "`N` local steps between two averagings, or epoch", Zero: "epoch",
 			Hints: strings.Fields("epoch"),
 			most:  math.MaxInt32,
 			needs: []need{
@@ -188,9 +161,9 @@ var table = append([]Group{
 						k.AverageEvery == 1
 				}},
 			}},
-		{Name: "average-lr", Value: func(c *Config) any { return &c.AverageLR },
-			Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x their number, " +
-				"within the stable limit), same, or auto: scaled with sgd and momentum where a limit is known",
+		{Name: "average-lr", Usage: "`HOW` learning rate of workers that sync averages, and of nodes: scaled (lr x " +
+			"their number, within the stable limit), same, or auto: scaled with sgd and momentum where a limit is " +
+			"known",
 			Words: words(Auto, Scaled, Same),
 			needs: []need{
 				// Same is how a rate is that nothing scales.
@@ -203,28 +176,26 @@ var table = append([]Group{
 						k.AverageLR == "same"
 				}},
 			}},
-		{Name: "batch", Value: func(c *Config) any { return &c.Batch },
-			Usage: "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows and pairs",
+		{Name: "batch", Usage: "`N` examples per worker and step; auto: 64, fewer on small sets, 1 on sparse rows " +
+			"and pairs",
 			Zero:  "auto",
 			Hints: strings.Fields("auto"),
 			most:  maxBatch,
 			needs: []need{
 				{"global-batch", "", false, func(k known) bool { return k.GlobalBatch == 0 }},
 			}},
-		{Name: "global-batch", Value: func(c *Config) any { return &c.GlobalBatch },
-			Usage: "`N` examples per step of all workers together, instead of --batch", Zero: "none",
+		{Name: "global-batch", Usage: "`N` examples per step of all workers together, instead of --batch", Zero: "none",
 			check: func(c *Config) error {
 				return fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch, "none")
 			},
 			needs: []need{
 				{"batch", "", false, func(k known) bool { return k.Batch == 0 }},
 			}},
-		{Name: "partition", Value: func(c *Config) any { return &c.Partition },
-			Usage: "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous (fixed shares)",
+		{Name: "partition", Usage: "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous " +
+			"(fixed shares)",
 			Words: words(Dynamic, Contiguous)},
-		{Name: "merge-every", Value: func(c *Config) any { return &c.MergeEvery },
-			Usage: "`M` async: local steps on a copy of the weights between two merges; auto; 1: update in place; " +
-				"clock: local steps of a gradient",
+		{Name: "merge-every", Usage: "`M` async: local steps on a copy of the weights between two merges; auto; 1: " +
+			"update in place; clock: local steps of a gradient",
 			Hints: strings.Fields("auto"),
 			check: (*Config).checkMerge,
 			needs: []need{
@@ -235,8 +206,7 @@ var table = append([]Group{
 				}},
 				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
 			}},
-		{Name: "gradient-delay", Value: func(c *Config) any { return &c.GradientDelay },
-			Usage: "`TIME` artificial delay of each gradient, e.g. 100ns: for experiments",
+		{Name: "gradient-delay", Usage: "`TIME` artificial delay of each gradient, e.g. 100ns: for experiments",
 			check: (*Config).checkGradientDelay,
 			needs: []need{
 				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
@@ -245,20 +215,17 @@ var table = append([]Group{
 			}},
 	}},
 	{"GPU", []Setting{
-		{Name: "gpu", Value: func(c *Config) any { return &c.GPU },
-			Usage: "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or auto:2 " +
-				"(default: host memory)",
+		{Name: "gpu", Usage: "`N` keep the weights on GPU N; several GPUs: 0,1; choose by free memory: auto or " +
+			"auto:2 (default: host memory)",
 			Hints: strings.Fields("auto auto: 0"),
 			check: (*Config).checkGPU},
-		{Name: "gpu-mem-free", Value: func(c *Config) any { return &c.GPUMemFree },
-			Usage: "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB",
+		{Name: "gpu-mem-free", Usage: "`SIZE` free memory that auto requires of a GPU, e.g. 4GiB",
 			check: (*Config).checkFreeMemory,
 			needs: []need{
 				{"gpu", "use gpu auto", false,
 					func(k known) bool { _, choose, err := ReadGPUs(k.GPU); return err == nil && choose > 0 }},
 			}},
-		{Name: "in-flight", Value: func(c *Config) any { return &c.InFlight },
-			Usage: "`N` steps in flight on the GPUs at once; auto: depends on the model", Zero: "auto",
+		{Name: "in-flight", Usage: "`N` steps in flight on the GPUs at once; auto: depends on the model", Zero: "auto",
 			most: 1 << 16,
 			needs: []need{
 				{"gpu", "add gpu 0", false, known.gpu},
@@ -266,24 +233,20 @@ var table = append([]Group{
 			}},
 	}},
 	{"Optimizer", []Setting{
-		{Name: "solver", Value: func(c *Config) any { return &c.Solver },
-			Usage: "`HOW` auto: sgd, and where a linear regression ends above its optimum, that; sgd alone; or dual: " +
-				"coordinate ascent, for hinge, squared hinge and logistic with l2 on sparse rows",
+		{Name: "solver", Usage: "`HOW` auto: sgd, and where a linear regression ends above its optimum, that; sgd " +
+			"alone; or dual: coordinate ascent, for hinge, squared hinge and logistic with l2 on sparse rows",
 			Words: words(Auto, PlainSGD, Dual)},
-		{Name: "epochs", Value: func(c *Config) any { return &c.Epochs },
-			Usage: "`N` passes over the data; auto: 10, up to 200 on small sets", Zero: "auto",
+		{Name: "epochs", Usage: "`N` passes over the data; auto: 10, up to 200 on small sets", Zero: "auto",
 			Hints: strings.Fields("auto"),
 			most:  math.MaxInt32},
-		{Name: "lr", Value: func(c *Config) any { return &c.LR },
-			Usage: "`X` learning rate; auto: from the curvature of the loss on the data", Zero: "auto",
+		{Name: "lr", Usage: "`X` learning rate; auto: from the curvature of the loss on the data", Zero: "auto",
 			Hints: strings.Fields("auto"),
 			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) },
 			needs: []need{
 				// 1 is what config.yaml then has
 				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != Dual || k.LR == 1 }},
 			}},
-		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
-			Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
+		{Name: "lr-cap", Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
 			Words: words(Auto, Off),
 			needs: []need{
 				// Off holds where nothing is capped.
@@ -294,47 +257,39 @@ var table = append([]Group{
 				{"mode", "", false, func(k known) bool { return !k.sync() || k.LRCap == "off" }},
 				{"program", "", false, func(k known) bool { return k.built() || k.LRCap == "off" }},
 			}},
-		{Name: "optimizer", Value: func(c *Config) any { return &c.Optimizer },
-			Usage: "`NAME` sgd, momentum, adam or adagrad",
+		{Name: "optimizer", Usage: "`NAME` sgd, momentum, adam or adagrad",
 			Words: words(SGD, Momentum, Adam, AdaGrad)},
-		{Name: "momentum", Value: func(c *Config) any { return &c.Momentum },
-			Usage: "`X` momentum coefficient, for momentum",
-			most:  maxShare,
+		{Name: "momentum", Usage: "`X` momentum coefficient, for momentum",
+			most: maxShare,
 			needs: []need{
 				{"optimizer", "use optimizer momentum", true, known.momentum},
 			}},
-		{Name: "beta1", Value: func(c *Config) any { return &c.Beta1 },
-			Usage: "`X` decay of the first moment, for adam",
-			most:  maxShare,
+		{Name: "beta1", Usage: "`X` decay of the first moment, for adam",
+			most: maxShare,
 			needs: []need{
 				{"optimizer", "use optimizer adam", true, known.adam},
 			}},
-		{Name: "beta2", Value: func(c *Config) any { return &c.Beta2 },
-			Usage: "`X` decay of the second moment, for adam",
-			most:  maxShare,
+		{Name: "beta2", Usage: "`X` decay of the second moment, for adam",
+			most: maxShare,
 			needs: []need{
 				{"optimizer", "use optimizer adam", true, known.adam},
 			}},
-		{Name: "optimizer-state", Value: func(c *Config) any { return &c.OptimizerState },
-			Usage: "`WHOSE` optimizer state: private (one per worker) or shared",
+		{Name: "optimizer-state", Usage: "`WHOSE` optimizer state: private (one per worker) or shared",
 			Words: words(Private, Shared),
 			needs: []need{
 				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
 			}},
-		{Name: "schedule", Value: func(c *Config) any { return &c.Schedule },
-			Usage: "`NAME` learning rate schedule: constant, cosine, step, exp, linear, or cooldown, linear over the " +
-				"second half; auto: constant, for words and text linear, for perceptrons with --epochs and the " +
-				"automatic rate cooldown",
+		{Name: "schedule", Usage: "`NAME` learning rate schedule: constant, cosine, step, exp, linear, or cooldown, " +
+			"linear over the second half; auto: constant, for words and text linear, for perceptrons with --epochs " +
+			"and the automatic rate cooldown",
 			Words: words(Auto, Constant, Cosine, Stepwise, Exp, Linear, Cooldown)},
-		{Name: "lr-min", Value: func(c *Config) any { return &c.LRMin },
-			Usage: "`X` final learning rate of the schedule",
+		{Name: "lr-min", Usage: "`X` final learning rate of the schedule",
 			check: (*Config).CheckLRMin,
 			needs: []need{
 				{"schedule", "use cosine, linear, cooldown, step or exp", false,
 					func(k known) bool { return k.falls() }},
 			}},
-		{Name: "decay", Value: func(c *Config) any { return &c.Decay },
-			Usage: "`X` factor of the learning rate per epoch, for step and exp",
+		{Name: "decay", Usage: "`X` factor of the learning rate per epoch, for step and exp",
 			least: 1e-12, most: 1,
 			needs: []need{
 				{"schedule", "use step or exp", true, func(k known) bool {
