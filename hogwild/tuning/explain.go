@@ -56,7 +56,7 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Kind == config.Clock {
 		return 0
 	}
-	steps := (f.Rows + t.Batch - 1) / t.Batch * c.Epochs / max(1, c.Nodes)
+	steps := (f.Rows + t.Batch - 1) / t.Batch * c.Epochs / c.AllNodes()
 	if steps >= min(manySteps, enoughSteps*t.InFlight) {
 		return 0
 	}
