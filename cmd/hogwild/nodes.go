@@ -56,6 +56,14 @@ func (s *settings) stated() map[string]string {
 	return all
 }
 
+// give has the nodes compare what each was given; node 0 alone speaks of what has no effect.
+func (o *trainOptions) give(s *settings) error {
+	if o.Given = s.stated(); o.Node > 0 {
+		return nil
+	}
+	return s.checkIdle(&o.Config)
+}
+
 // noteAlone says that torchrun's processes are no nodes, and which settings a job of one rank has no use for: the same
 // command with more ranks has.
 func (o *trainOptions) noteAlone(stderr io.Writer) {

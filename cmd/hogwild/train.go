@@ -94,14 +94,9 @@ func trainCommand() *cli.Command {
 				return usagef("unexpected argument %q; did you mean --data %s?", args[0], args[0])
 			}
 			for _, step := range []func() error{func() error { return o.files(s) },
-				func() error { return s.noteTestData(c.App.ErrWriter) }, func() error { return o.tuned(s) }} {
+				func() error { return s.noteTestData(c.App.ErrWriter) }, func() error { return o.tuned(s) },
+				func() error { return o.give(s) }} {
 				if err := step(); err != nil {
-					return err
-				}
-			}
-			o.Given = s.stated()
-			if o.Node == 0 {
-				if err := s.checkIdle(&o.Config); err != nil {
 					return err
 				}
 			}
@@ -223,7 +218,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	if err != nil && config.Interruption(err) == nil && !reported {
 		return err
 	}
-	if o.Node > 0 {
+	if o.Peers != nil && !o.Peers.First() {
 		return err
 	}
 	if result.Missed != "" && o.TargetGap > 0 {

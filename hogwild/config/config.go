@@ -221,7 +221,10 @@ func (c *Config) checkValidation() error {
 }
 
 // AllWorkers is the number of workers of all nodes, if each has as many as this one.
-func (c *Config) AllWorkers() int { return c.Workers * max(1, c.Nodes) }
+func (c *Config) AllWorkers() int { return c.Workers * c.AllNodes() }
+
+// AllNodes is the number of nodes, 1 of a run that is alone.
+func (c *Config) AllNodes() int { return max(1, c.Nodes) }
 
 // ModelOptions are what the configuration says of the model.
 func (c *Config) ModelOptions() model.Options {

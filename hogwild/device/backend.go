@@ -117,7 +117,7 @@ func (s *Setup) Slice(rank int) (from, to int) {
 
 // ShareOf are the rows of a set that this node evaluates, [from, to): all, if it is alone.
 func (s *Setup) ShareOf(set *data.Set) (from, to int) {
-	return plan.SliceOf(set.Rows, s.Job.Asked.Node, max(1, s.Job.Asked.Nodes))
+	return plan.SliceOf(set.Rows, s.Job.Asked.Node, s.Job.Asked.AllNodes())
 }
 
 // Backend is a kind of place where weights can be. Host memory is built in.

@@ -34,7 +34,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 		}
 	case *core.Reports:
 		if f := flightOf(r, r.Instruments()); f != nil {
-			e.Result.InFlight, e.Result.InFlightSeen = f.expected, f.seen
+			e.Result.InFlight, e.Result.InFlightSeen = f.Expected, f.Seen
 		}
 	case *core.Closes:
 		a.close()

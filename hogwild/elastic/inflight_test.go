@@ -59,7 +59,7 @@ func TestFlight(t *testing.T) {
 		r.Job.Asked.Workers, r.Job.Used.MergeEvery, r.Facts.Steps = 8, 1, true
 		x.edit(&r.Job)
 		f := flightOf(r, x.in)
-		if x.seen == 0 && f != nil || x.seen > 0 && (f == nil || f.seen != x.seen || f.least != x.least) {
+		if x.seen == 0 && f != nil || x.seen > 0 && (f == nil || f.Seen != x.seen || f.Least != x.least) {
 			t.Errorf("%s: %+v, want %g, at least %g", x.name, f, x.seen, x.least)
 		}
 	}
@@ -99,7 +99,7 @@ func TestLookAgain(t *testing.T) {
 		if r.Job.Used, err = r.Choose(&r.Job.Asked, cores); err != nil {
 			t.Fatal(err)
 		}
-		a.lookAgain(r, &flight{expected: cores, seen: float64(5 * cores), least: float64(5 * cores)})
+		a.lookAgain(r, &tuning.Flight{Expected: cores, Seen: float64(5 * cores), Least: float64(5 * cores)})
 		pending := r.Hooks.Change.(*change)
 		want, err := tuning.Choose(&c, r.Spec, r.Facts, tuning.Machine{Cores: 5 * cores})
 		if err != nil {

@@ -59,7 +59,7 @@ const chunkExamples = 1024
 // New is the plan for n training rows, with so many examples a step.
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
-	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: max(1, c.Nodes),
+	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: c.AllNodes(),
 		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == config.Contiguous, Grid: c.Mode.Grid,
 		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}, Unit: model.Loss(c.Loss).Unit(c.Standard)}
 	if p = p.Times(Longer(c, n)); !p.Barrier {

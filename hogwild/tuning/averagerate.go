@@ -20,7 +20,7 @@ func replicas(c *config.Config) int {
 	case c.Mode.Kind == config.Sync:
 		return c.AllWorkers()
 	}
-	return max(1, c.Nodes)
+	return c.AllNodes()
 }
 
 // scalesRate reports whether the learning rate grows with the number of replicas. By default it does where that is

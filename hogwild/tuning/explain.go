@@ -56,7 +56,7 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Kind == config.Clock {
 		return 0
 	}
-	steps := (f.Rows + t.Batch - 1) / t.Batch * c.Epochs / max(1, c.Nodes)
+	steps := (f.Rows + t.Batch - 1) / t.Batch * c.Epochs / c.AllNodes()
 	if steps >= min(manySteps, enoughSteps*t.InFlight) {
 		return 0
 	}
@@ -146,23 +146,6 @@ func (j *Job) cost() string {
 		return "networks end with a few per cent more training loss, some with 20% or more"
 	}
 	return "networks end with 10 to 50% more training loss, some with twice as much"
-}
-
-// Recounted says that so many steps were measured to be in flight, more than were expected. Changes says what comes of
-// it, unless the rate stays.
-func (j *Job) Recounted(seen float64, expected int, stays bool) string {
-	text := fmt.Sprintf("steps in flight: %.2g measured, %d expected", seen, expected)
-	if j.Used.MaxInFlight == 0 || j.Used.LR > j.Asked.LR {
-		return text
-	}
-	text += fmt.Sprintf("; lr %.3g is stable up to about %s", j.Asked.LR, Steps(j.Used.MaxInFlight))
-	switch {
-	case float64(j.Used.InFlight) <= j.Used.MaxInFlight:
-		text += ": they are within it"
-	case !j.Used.Capped || stays:
-		text += ": an epoch may reduce the loss less; a lower --lr or fewer --workers avoid that"
-	}
-	return text
 }
 
 // Changes is what of the user's settings the run changes, for whoever watches.

@@ -26,10 +26,10 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == config.InPlace {
 		return 1, 1
 	}
-	if f.Ranked && f.Steps && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
+	if f.Ranked && fuses(c, f, t.Batch) {
 		return hotPeriod(c, spec), 1
 	}
-	if f.Steps && f.Copied && !t.Center && c.Optimizer == config.SGD && t.Batch == 1 && c.GradientDelay == 0 {
+	if f.Copied && !t.Center && fuses(c, f, t.Batch) {
 		switch {
 		case f.Weights <= MaxCopied:
 			return sparsePeriod(c, f.Weights, t.MaxLocalSteps), 1
@@ -39,6 +39,11 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 		return 1, 1
 	}
 	return densePeriod(c, spec, f, t), 1
+}
+
+// fuses reports whether the model takes its steps by itself, and nothing stands between their reads and writes.
+func fuses(c *config.Config, f Facts, batch int) bool {
+	return f.Steps && c.Optimizer == config.SGD && batch == 1 && c.GradientDelay == 0
 }
 
 // hotRows are merged of each table of a model whose first rows most steps write.
@@ -164,9 +169,8 @@ const dualTogether, fewestDual = 12, 32
 // known.
 func slower(c *config.Config, f Facts, t Tuning) bool {
 	const most = 1 << 14 // weights
-	small := f.Steps && f.Copied && f.Weights <= most && !t.Center && c.Optimizer == config.SGD && t.Batch == 1
-	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == config.Auto && c.GradientDelay == 0 && small &&
-		t.MergeEvery < 8+f.Weights/200
+	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == config.Auto && f.Copied && f.Weights <= most &&
+		!t.Center && fuses(c, f, t.Batch) && t.MergeEvery < 8+f.Weights/200
 }
 
 // With fewer local steps than fewestSteps and one for each fewestShare weights, two workers are

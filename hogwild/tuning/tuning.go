@@ -6,6 +6,7 @@
 //	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	auto.go       what the user leaves to the program: learning rate and epochs
 //	explain.go    what is said of it
+//	recount.go    how many steps were measured to be in flight
 //	inflight.go   how many steps are in flight, and of how many examples
 //	averagerate.go  the learning rate of replicas that are averaged
 //	limit.go      how many steps may be in flight, and where the learning rate is capped
