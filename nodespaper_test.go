@@ -35,25 +35,20 @@ func shortTime(seconds float64) string {
 // the time is for communication.
 func nodesPaper() string {
 	var b strings.Builder
-	b.WriteString("| link | weights | format | 2 nodes | 4 | 16 | 128 | 1,000 | 1,000: a round every " +
-		"|\n|---|---:|---|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| link | weights | 2 nodes | 4 | 16 | 128 | 1,000 | 1,000: a round every " +
+		"|\n|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, link := range []struct{ gbit, us float64 }{{1, 50}, {10, 20}, {100, 5}} {
 		for _, weights := range []struct {
 			name  string
 			count float64
 		}{{"101,770 (mlp:128)", 101770}, {"10 M", 1e7}, {"1 G", 1e9}} {
-			for _, format := range []struct {
-				name  string
-				bytes float64
-			}{{"f32", 4}, {"bf16", 2}, {"int8", 1}} {
-				fmt.Fprintf(&b, "| %g Gbit/s | %s | %s |", link.gbit, weights.name, format.name)
-				var last float64
-				for _, n := range []int{2, 4, 16, 128, 1000} {
-					last = roundCost(n, weights.count*format.bytes, link.gbit*1e9, link.us*1e-6)
-					fmt.Fprintf(&b, " %s |", shortTime(last))
-				}
-				fmt.Fprintf(&b, " %s |\n", shortTime(5*last))
+			fmt.Fprintf(&b, "| %g Gbit/s | %s |", link.gbit, weights.name)
+			var last float64
+			for _, n := range []int{2, 4, 16, 128, 1000} {
+				last = roundCost(n, 4*weights.count, link.gbit*1e9, link.us*1e-6)
+				fmt.Fprintf(&b, " %s |", shortTime(last))
 			}
+			fmt.Fprintf(&b, " %s |\n", shortTime(5*last))
 		}
 	}
 	return b.String()

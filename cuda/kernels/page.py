@@ -2,7 +2,7 @@
 
 TEXT = """# The kernels, counted
 
-Made by `make sass-table`; the tables were counted, and an H200's speeds are in [gpu.md](gpu.md). An instruction takes one issue slot of one of a multiprocessor's
+See what each CUDA kernel costs in instructions, and which limit that sets on its speed; `make sass-table` counts again and writes this page. An H200's speeds are in [gpu.md](gpu.md). An instruction takes one issue slot of one of a multiprocessor's
 {schedulers} schedulers each time a warp executes it. So an H200 ({sms} multiprocessors at {clock:.3f} GHz, as measured under load)
 has {rate:,} G slots a second, and a kernel that needs n of them per sample trains at most {rate:,} G/n samples a second. Usually something
 else binds first: latency, barriers, additions.
@@ -17,20 +17,15 @@ Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their exec
 driver counts them on the rows that are trained, so skipped zeros do not count. Work that a CTA does once per launch is left out,
 and so is code for diverged warps where none diverged. A sector is 32 bytes of weights that a warp's addition touches.
 
-The limit on additions is computed from what was measured on one H200 ([gpu.md](gpu.md)): all its warps together
-added to vectors of 784, 7,850 and 101,770 weights at {measured} G sectors a second. Between these sizes the rate is
-interpolated, by logarithms; larger models have the last. The limit takes all lines alike. A single line bore 86 M additions of 32 floats a
-second (of 25 lines), 209 M of 8 (of 98) and 570 M of one (alone), so weights that each sample adds to have limits of their own.
-
-The design's figures were counted in the same way as the slots, by hand, on sketches of the kernels, before there was an H200.
+The limit on additions is computed from one H200: all its warps together added to vectors of 784, 7,850 and 101,770 weights at {measured} G
+sectors a second. Between these sizes the rate is interpolated, by logarithms; larger models have the last. A single line took 86 M additions
+of 32 floats a second (of 25 lines), 209 M of 8 (of 98) and 570 M of one (alone), so weights that each sample adds to have limits of their
+own. The design's figures were counted by hand, on sketches of the kernels.
 
 {slots}
 {reasons}
-Word2vec has been measured on no GPU. A word is a step of one warp, with some 6 inputs of 6 targets each (window 5, 5 negatives).
-A target is a chain: load a vector (measured: 143 ns from the L2 cache, 337 from memory), multiply, sum over 32 lanes, exponential,
-add; one vector is loaded ahead. Computed, not measured: at an estimated 0.2 to 0.3 µs a target a word takes 7 to 11 µs, so the
-default of 264 steps in flight allows 24 to 37 M words/s. 2,112, which fit, would come to the limit on additions. What they do to the loss is
-not known.
+Word2vec has been measured on no GPU. A word is a step of one warp, with some 6 inputs of 6 targets each. Computed, not measured: at an
+estimated 0.2 to 0.3 µs a target a word takes 7 to 11 µs, so the default of 264 steps in flight allows 24 to 37 M words/s.
 
 ## Hot lines: hypothesis H1
 
@@ -38,25 +33,16 @@ On the H200 ([measured](gpu.md)) sparse rows trained at 110 M/s with plain addit
 with less than 10% of the issue slots, of the additions and of the bandwidth of memory in use (computed). One sector alone took
 570 M additions a second.
 
-H1, which nothing has proved or refuted yet: **a line of the L2 cache that is loaded and added to in turn bears about 100 M such pairs a
-second**, whatever it bears of either alone. Plain rows load and add to the bias once each, so 110 M rows/s are 110 M pairs of one sector; with 512
-local columns the fullest line left has 27% of the rows, 89 M pairs at 324 M/s (computed from the law by which the columns were drawn).
-The row of the [microbenchmark](#what-a-gpu-has-to-decide) that decides is `a line: loads and additions in turn, one sector, a
-lane of each of 2112 warps`. If it is near 100 M/s/line, with `loads` and `additions` alone at several times that, H1 holds: then held
-biases and columns scattered in memory gain. If it is near the rate of additions alone, H1 is refuted, and something else binds. Rows of
-4 sectors of a line, beside 4 lines, say whether lines or sectors queue.
-
-The sparse rates measured so far are of `synth:sparse`, which numbers columns by frequency: its most frequent columns
-share a few lines, the worst layout under H1. `synth:scattered` has as frequent columns, numbered in any order; nothing is known of it on
-hardware yet.
+H1, which nothing has proved or refuted yet: **a line of the L2 cache that is loaded and added to in turn allows about 100 M such pairs a
+second**, whatever it allows of either alone. Plain rows load and add to the bias once each, so 110 M rows/s are 110 M pairs of one sector;
+with 512 local columns the fullest line left has 27% of the rows, 89 M pairs at 324 M/s (computed). The [microbenchmark](#what-a-gpu-has-to-decide)
+`a line: loads and additions in turn, one sector, a lane of each of 2112 warps` decides: near 100 M/s/line, with `loads` and `additions`
+alone at several times that, H1 holds, and biases that are held back and scattered columns gain. The sparse rates so far are of
+`synth:sparse`, whose most frequent columns share a few lines, the worst layout under H1; `synth:scattered` numbers them in any order.
 
 ## The bias of sparse rows
 
-The limit on additions counts all sectors alike. A probe of an H100, of which no file was kept, also fitted another model: operations on one sector
-queue, at 12 to 24 ns each, so that rows that all add to one bias would train at 43 to 80 M/s at the most, however many steps
-are in flight. On an H200 additions alone to one sector are ten times as fast, and rows train at 110 M/s.
-
-So with more than 32 steps in flight the warps of a CTA add to the bias in shared memory, and one of them adds the change to the
+With more than 32 steps in flight the warps of a CTA add to the bias in shared memory, and one of them adds the change to the
 weights every n of the CTA's steps, and the rest when the launch ends: nothing is lost. Then that limit is n times as high. With
 `--in-flight` C, n x C/8 steps hold their change back together. They may be as many as cost nothing in flight at the learning rate
 that is used, times lambda over the bias's step ([asynchrony](asynchrony.md#the-bias-of-sparse-models---bias-step-autooff)); n is 64
@@ -73,7 +59,7 @@ kernels' next changes depend on:
 | add: one sector, a lane of each of 264, 1056, 2112 warps, and of all | if they stay below 0.3 G sectors/s, operations on one sector queue: the bias must be held back, and the most frequent columns be local by default |
 | add: 8 sectors of 2 lines, and 25 lines, a lane of each of as many warps | what queues: sectors, if 8 take 8 times what one does; lines, if twice; with 25 lines, how far a small vector spreads |
 | a line: loads, additions, and both in turn, on one sector, 4 sectors of a line, 4 lines, a whole line | [H1](#hot-lines-hypothesis-h1) |
-| load: latency and bandwidth, L2 cache; the same with scope gpu, and weak | what `ld.relaxed.sys` costs beside narrower scopes. Within one GPU scope gpu would do; a weak load may be served from a stale L1 cache |
+| load: latency and bandwidth, L2 cache; the same with scope gpu, and weak | what `ld.relaxed.sys` costs compared with narrower scopes. Within one GPU scope gpu would do; a weak load may be served from a stale L1 cache |
 | load: bandwidth, memory | how near factors and large sparse sets are to what memory gives: read over 16 GiB, or half of what is free |
 | load: bandwidth, vectors of 4 | whether gathers are to load four weights a lane, and more of them ahead, before CTAs have more warps |
 | add: as many weights as models have, vectors of 4, 8 weights a line, stores | limits of dense models; whether additions of four are worth it, slices go by lines, and what stores gain. Mvectors/s are steps of all workers, without skipped zeros |
@@ -92,7 +78,7 @@ By source function, with inlined functions listed separately; the accesses of de
 
 ## The inner loops
 
-Innermost loops with at least 5 % of the slots, at most three per workload; turns are iterations of a warp.
+Innermost loops with at least 5% of the slots, at most three per workload; turns are iterations of a warp.
 
 {inner}
 

@@ -241,11 +241,11 @@ def slots(counts):
                f"| {number(c.sectors) if c.sectors else '–'} | {red} | {w.expected} |")
 
 
-def functions(counts, most=6):
+def functions(counts, most=4):
     yield "| kernel | workload | the functions with the most slots |"
     yield "|---|---|---|"
     for c in counts:
-        shares = ", ".join(f"{name} {100 * n / c.slots:.0f} %" for name, n in c.functions.most_common(most))
+        shares = ", ".join(f"{name} {100 * n / c.slots:.0f}%" for name, n in c.functions.most_common(most))
         yield f"| {c.work.kernel} | {c.work.what} | {shares} |"
 
 
@@ -255,14 +255,17 @@ def inner(counts):
     for c in counts:
         for l in c.loops:
             size = sum(len(b.instructions) for b in l.blocks)
-            shares = " | ".join(f"{100 * l.share(op):.0f} %" for op in ("FFMA", "LDS", "LDG"))
-            yield f"| {c.work.kernel} | {c.work.what} | {size} | {number(l.turns() / c.samples)} | {shares} | {100 * l.slots() / c.samples / c.slots:.0f} % |"
+            shares = " | ".join(f"{100 * l.share(op):.0f}%" for op in ("FFMA", "LDS", "LDG"))
+            yield f"| {c.work.kernel} | {c.work.what} | {size} | {number(l.turns() / c.samples)} | {shares} | {100 * l.slots() / c.samples / c.slots:.0f}% |"
 
 
 def reasons(counts):
+    works = {}
     for c in counts:
         if c.work.slots and c.slots > 1.3 * c.work.slots:
-            yield f"- **{c.work.what}**: {c.work.why or 'as the table that follows shows'}."
+            works.setdefault(c.work.why or "as the table that follows shows", []).append(c.work.what)
+    for why, of in works.items():
+        yield f"- {'; '.join(f'**{what}**' for what in of)}: {why}."
 
 
 def bytes_of(folder, names):
