@@ -22,7 +22,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 	if a.recounted || r.Hooks.Change != nil || !r.Job.Asked.TakesTurns() || r.Job.Used.InFlight >= r.Job.Asked.Workers {
 		return
 	}
-	in := r.Instruments()
+	in := r.Mem.Instruments()
 	if in.StalenessSamples < samples {
 		return
 	}
@@ -35,7 +35,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 // lookAgain chooses anew what depends on the steps in flight.
 func (a *ability) lookAgain(r *core.Run, f *flight) {
 	job := r.Job
-	r.Machine.Held = min((f.seen-float64(f.expected))/float64(job.Asked.Workers-f.expected), 1)
+	r.Task.Machine.Held = min((f.seen-float64(f.expected))/float64(job.Asked.Workers-f.expected), 1)
 	t, err := r.Choose(&job.Asked, machine.Cores())
 	if err != nil {
 		return // what it refuses does not depend on this
@@ -62,7 +62,7 @@ type flight struct {
 // decide the mean.
 func flightOf(r *core.Run, in *control.Instruments) *flight {
 	c := &r.Job
-	fused := r.Facts.Steps && c.Used.MergeEvery <= 1 && c.Used.Batch == 1 && c.Asked.Optimizer == config.SGD &&
+	fused := r.Task.Facts.Steps && c.Used.MergeEvery <= 1 && c.Used.Batch == 1 && c.Asked.Optimizer == config.SGD &&
 		c.Asked.GradientDelay == 0
 	// a sample of those is of many short steps
 	if fused || !c.Asked.TakesTurns() || c.Asked.Workers == 1 || in.StalenessSamples == 0 {

@@ -34,7 +34,7 @@ func runHanging(ctx context.Context, c config.Config, o Options) (rundir.Result,
 		return rundir.Result{}, err
 	}
 	r := newCoordinator(c, o)
-	r.Patience = hangTime
+	r.Mem.DeviceTimeout = hangTime
 	return r.run(ctx)
 }
 
@@ -147,23 +147,23 @@ func TestWorkersAreAbandonedTogether(t *testing.T) {
 	r := newCoordinator(c, Options{Quiet: true})
 	o := &abandoning{}
 	o.all.Add(c.Workers)
-	r.Owner = o
+	r.Mem.Owner = o
 	t.Setenv(startVariable, "sleep")
-	r.Workers = workers.New(c.Workers, 0)
-	defer r.Workers.Close(0)
+	r.Mem.Workers = workers.New(c.Workers, 0)
+	defer r.Mem.Workers.Close(0)
 	for rank := range c.Workers {
-		if _, err := r.Workers.Start(rank, nil, nil); err != nil {
+		if _, err := r.Mem.Workers.Start(rank, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		r.Kill(r.Workers.Running()...)
+		r.crew.Kill(r.Mem.Workers.Running()...)
 	}()
 	await(t, "all to be asked for", func() bool { return ended(killed) })
 	for range c.Workers {
-		wasKilled(t, r.Workers)
+		wasKilled(t, r.Mem.Workers)
 	}
 }
 
@@ -194,29 +194,29 @@ func TestWorkerStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newCoordinator(c, Options{Quiet: true})
-	r.Patience = time.Second
+	r.Mem.DeviceTimeout = time.Second
 	defer r.close()
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(startVariable, "sleep")
-	r.Workers = workers.New(1, 0)
+	r.Mem.Workers = workers.New(1, 0)
 	printed, over := make(chan struct{}), make(chan struct{})
 	// till then nobody hears of its end
 	log := workers.NewLog("worker.log", t.TempDir(), func(string) { close(printed); <-over })
-	if _, err := r.Workers.Start(0, nil, log); err != nil {
+	if _, err := r.Mem.Workers.Start(0, nil, log); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "the worker", func() bool { return ended(printed) })
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)
-		r.Halt()
+		r.crew.Halt()
 	}()
 	await(t, "halt to return", func() bool { return ended(halted) })
 	if said := strings.Join(r.Report.Events(), "\n"); !strings.Contains(said, "was killed but does not exit") {
 		t.Errorf("events %q", said)
 	}
 	close(over)
-	wasKilled(t, r.Workers) // now it has ended: all is given back
+	wasKilled(t, r.Mem.Workers) // now it has ended: all is given back
 }

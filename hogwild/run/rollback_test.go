@@ -229,7 +229,7 @@ func TestRollbackAfterScale(t *testing.T) {
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	r.Job.Asked.Workers, r.Ended, r.Workers = 2, config.ErrDiverged, workers.New(2, 0)
+	r.Job.Asked.Workers, r.End.Err, r.Mem.Workers = 2, config.ErrDiverged, workers.New(2, 0)
 	if b := r.Hooks.Rollback(0); b == nil || b.Config.Workers != 3 {
 		t.Errorf("it begins with %+v, the snapshot has the states of 3 workers", b)
 	}

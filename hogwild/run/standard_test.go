@@ -173,7 +173,7 @@ func TestStandardResumes(t *testing.T) {
 		begin := func(c config.Config) rundir.Result {
 			r := newCoordinator(c, Options{Unjudged: true})
 			if r.Job.Asked = c; old { // the standard of a run that carries on is that of its settings: none
-				r.Begin = &core.Begin{Config: c}
+				r.Rollback = &core.Rollback{Config: c}
 			}
 			got, err := r.run(context.Background())
 			if err != nil {
