@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"hogwild/hogwild/device"
 )
 
 // A GPU that hangs does not fail: a call that waits for it never returns, and a signal does not
@@ -17,7 +19,7 @@ const answerTime = time.Minute
 
 const (
 	Evaluations = 5 // as many times as for a copy of the weights it waits for an evaluation
-	Hurry       = 6 // after an interruption, and for workers to end, such a share of it
+	ShortenedBy = 6 // after an interruption, and for workers to end, such a share of it
 
 	slowestCopy = 500e6 // bytes/s: pageable memory, on a bus that others use too
 )
@@ -28,19 +30,19 @@ func copyTime(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / slowestCopy * float64(time.Second)).Round(100 * time.Millisecond)
 }
 
-// Ask has a call made that waits for the device, and returns its error; or another one, if there
+// CallDevice has a call made that waits for the device, and returns its error; or another one, if there
 // is no answer in so long.
-func (r *Memory) Ask(limit time.Duration, call func() error) error {
-	_, err := AskFor(r, limit, func() (struct{}, error) { return struct{}{}, call() })
+func (r *Memory) CallDevice(limit time.Duration, call func() error) error {
+	_, err := CallDevice(r, limit, func() (struct{}, error) { return struct{}{}, call() })
 	return err
 }
 
-// AskFor is Ask of a call with a result.
-func AskFor[T any](r *Memory, limit time.Duration, call func() (T, error)) (none T, err error) {
+// CallDevice is the method of that name for a call with a result.
+func CallDevice[T any](r *Memory, limit time.Duration, call func() (T, error)) (none T, err error) {
 	if !r.Traits.Driver { // host memory does not hang
 		return call()
 	}
-	if err := context.Cause(r.Silenced); err != nil {
+	if err := context.Cause(r.Hung); err != nil {
 		return none, err
 	}
 	type result struct {
@@ -60,46 +62,52 @@ func AskFor[T any](r *Memory, limit time.Duration, call func() (T, error)) (none
 		case a := <-answer:
 			return a.value, a.err
 		case <-interrupted:
-			interrupted, limit = nil, (limit-copying)/Hurry+copying
+			interrupted, limit = nil, (limit-copying)/ShortenedBy+copying
 			late = time.After(limit)
-		case <-r.Silenced.Done(): // another call waits in vain
-			return none, context.Cause(r.Silenced)
+		case <-r.Hung.Done(): // another call waits in vain
+			return none, context.Cause(r.Hung)
 		case <-late:
 			select {
 			case a := <-answer: // this process may have been stopped meanwhile
 				return a.value, a.err
 			case <-time.After(limit / 60):
 			}
-			r.giveUp(silence(limit))
-			return none, silence(limit)
+			r.markHung(deviceHung(limit))
+			return none, deviceHung(limit)
 		}
 	}
 }
 
+// Device returns the device of a worker in this process.
+func (r *Memory) Device(rank int) (device.Device, error) {
+	d, err := CallDevice(r, r.CopyTimeout(), func() (device.Device, error) { return r.Owner.Device(rank) })
+	return d, OnDevice(err)
+}
+
 // copying is the copyTime of all that a run has in device memory.
 func (r *Memory) copying() time.Duration {
-	if r.Mem == nil {
+	if r.Weights == nil {
 		return 0
 	}
-	values := len(r.Mem.W) + len(r.Mem.State)
-	for _, slot := range r.Mem.Slots {
+	values := len(r.Weights.W) + len(r.Weights.State)
+	for _, slot := range r.Weights.Slots {
 		values += len(slot)
 	}
 	return copyTime(4 * int64(values))
 }
 
-// Patient is how long it waits for a copy of the weights: an evaluation that runs comes first.
-func (r *Memory) Patient() time.Duration {
+// CopyTimeout is how long it waits for a copy of the weights: an evaluation that runs comes first.
+func (r *Memory) CopyTimeout() time.Duration {
 	if r.Busy {
-		return (1 + Evaluations) * r.Patience
+		return (1 + Evaluations) * r.DeviceTimeout
 	}
-	return r.Patience
+	return r.DeviceTimeout
 }
 
-// silence is the error of a GPU that has not answered for so long.
-type silence time.Duration
+// deviceHung is the error of a GPU that has not answered for so long.
+type deviceHung time.Duration
 
-func (s silence) Error() string {
+func (s deviceHung) Error() string {
 	return fmt.Sprintf("the GPU has not answered for %v: it hangs; see dmesg for NVRM or Xid lines", time.Duration(s))
 }
 

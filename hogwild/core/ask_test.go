@@ -17,12 +17,12 @@ func TestLargeCopyIsWaitedFor(t *testing.T) {
 	close(over)
 	for _, large := range []bool{true, false} {
 		r := New(config.Default(), Options{Quiet: true}, nil)
-		r.Job.Asked.GPU, r.Patience, r.Interrupted = "0", 6*time.Millisecond, over
-		r.Mem = &control.Weights{}
+		r.Job.Asked.GPU, r.Mem.DeviceTimeout, r.Mem.Interrupted = "0", 6*time.Millisecond, over
+		r.Mem.Weights = &control.Weights{}
 		if large {
-			r.Mem.W = make([]float32, 1<<30) // 8 s; nobody touches it
+			r.Mem.Weights.W = make([]float32, 1<<30) // 8 s; nobody touches it
 		}
-		err := r.Ask(r.Patience, func() error { time.Sleep(500 * time.Millisecond); return nil })
+		err := r.Mem.CallDevice(r.Mem.DeviceTimeout, func() error { time.Sleep(500 * time.Millisecond); return nil })
 		if (err == nil) != large {
 			t.Errorf("large %v: %v", large, err)
 		}

@@ -27,20 +27,20 @@ func (d Divergence) Is(target error) bool { return target == config.ErrDiverged 
 func (d Divergence) Unwrap() error { return d.What }
 
 // Diverged returns the error of numbers that are not finite.
-func (r *Memory) Diverged(what error) error {
+func (r *Run) Diverged(what error) error {
 	rate := "--lr"
-	if r.OwnRate() {
+	if r.Mem.OwnRate() {
 		rate = "learning rate in the program's optimizer"
 	}
 	return Divergence{what, "try a lower " + rate + " (" + r.LastGood() + ")"}
 }
 
 // NotFinite returns the error of the first rank whose loss was not finite; nil if there is none.
-func (r *Memory) NotFinite() error {
-	for rank := range r.Workers.Most() {
-		if step := r.Block.Rank(rank, control.RankFailStep); step != 0 {
-			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.Block.Rank(rank, control.RankFailLoss)),
-				LR: floatOf(r.Block.Rank(rank, control.RankFailRate))}
+func (r *Run) NotFinite() error {
+	for rank := range r.Mem.Workers.Most() {
+		if step := r.Mem.Block.Rank(rank, control.RankFailStep); step != 0 {
+			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.Mem.Block.Rank(rank, control.RankFailLoss)),
+				LR: floatOf(r.Mem.Block.Rank(rank, control.RankFailRate))}
 			return r.Diverged(fmt.Errorf("worker %d: %w", rank, e))
 		}
 	}

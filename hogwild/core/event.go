@@ -86,6 +86,6 @@ type (
 		event
 		Result *rundir.Result
 	}
-	// Closes comes before all is given back.
-	Closes struct{ event }
+	// Closing comes before all is given back.
+	Closing struct{ event }
 )

@@ -10,55 +10,55 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/workers"
 )
 
 // Memory is what the processes of a run share, and the processes.
 type Memory struct {
-	*Task
+	Job        *tuning.Job  // of the run
 	Owner      device.Owner // of the device memory
 	Traits     device.Traits
 	Block      *control.Block
 	Announced  control.Header // what workers are told
-	Mem        *control.Weights
+	Weights    *control.Weights
 	Workers    *workers.Set
 	Background sync.WaitGroup // goroutines that look into shared memory: all end before it is unmapped
 	Busy       bool           // an evaluation runs, or a save: it uses the copy of the weights
 
-	Patience    time.Duration   // see Ask
-	Interrupted <-chan struct{} // closed by a signal, or when the caller wants no more
-	Cause       func() error    // why it was
-	Silenced    context.Context // done once the GPU was waited for in vain; its cause is a silence
-	giveUp      context.CancelCauseFunc
+	DeviceTimeout time.Duration   // see CallDevice
+	Interrupted   <-chan struct{} // closed by a signal, or when the caller wants no more
+	Hung          context.Context // done once the GPU was waited for in vain; its cause is a deviceHung
+	markHung      context.CancelCauseFunc
 
 	setup *device.Setup // what the owner sees of the rest
 }
 
 // Own makes the memory of the place where the weights are to be.
-func (r *Memory) Own() (err error) {
+func (r *Run) Own() (err error) {
 	job := r.Job // as it is now: see Renew
-	if r.setup, err = device.NewSetup(&job, r.Mem, r.Train); err != nil {
+	if r.Mem.setup, err = device.NewSetup(&job, r.Mem.Weights, r.Task.Train); err != nil {
 		return err
 	}
-	if r.Owner, err = r.Backend.Own(r.setup); err != nil {
+	if r.Mem.Owner, err = r.Task.Backend.Own(r.Mem.setup); err != nil {
 		return config.Usage("%w", err)
 	}
-	r.Traits = r.Owner.Traits()
+	r.Mem.Traits = r.Mem.Owner.Traits()
 	return nil
 }
 
 // Renew has the device's owner see the job and the shared memory as they are now.
-func (r *Memory) Renew() error {
-	m, err := control.OpenWeights(r.Mem.Seg, &r.Job)
+func (r *Run) Renew() error {
+	m, err := control.OpenWeights(r.Mem.Weights.Seg, &r.Job)
 	if err != nil {
 		return err
 	}
 	job := r.Job
-	setup, err := device.NewSetup(&job, m, r.Train)
+	setup, err := device.NewSetup(&job, m, r.Task.Train)
 	if err != nil {
 		return err
 	}
-	r.Mem, *r.setup = m, *setup
+	r.Mem.Weights, *r.Mem.setup = m, *setup
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (r *Memory) began() uint64 {
 // Instruments returns those of all workers together.
 func (r *Memory) Instruments() *control.Instruments {
 	sum, waited := make(control.Record, control.RecordWords), uint64(0)
-	for rank, one := range r.Mem.Records[:r.Workers.Most()] {
+	for rank, one := range r.Weights.Records[:r.Workers.Most()] {
 		sum.Plus(one)
 		waited += r.Block.Rank(rank, control.RankWaited)
 	}
@@ -133,7 +133,7 @@ func (r *Memory) Instruments() *control.Instruments {
 
 // OwnRate reports whether a program's optimizer takes the steps, at a rate that is not the run's.
 func (r *Memory) OwnRate() bool {
-	return r.Mem != nil && slices.ContainsFunc(r.Mem.Measures, control.Measures.OwnRate)
+	return r.Weights != nil && slices.ContainsFunc(r.Weights.Measures, control.Measures.OwnRate)
 }
 
 // ProgramOf returns the process of a program that a worker waits for, or waited for when it died; 0: there is none.
@@ -154,7 +154,7 @@ func (r *Memory) Release(rank int) {
 			r.Owner.PutBack(rank, r.Block.Plan.At(int(r.Block.Get(control.WordEpoch)-1), i-1))
 		}
 	}
-	r.Mem.FreeLocks(rank)
-	r.Mem.PassTicket(rank)
+	r.Weights.FreeLocks(rank)
+	r.Weights.PassTicket(rank)
 	r.Block.Release(rank)
 }

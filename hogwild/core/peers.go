@@ -32,7 +32,8 @@ type Peers interface {
 	// Together returns when f has returned on all nodes, with its error or that of another node.
 	Together(f func() error) error
 	// Start begins the rounds, with the weights as they are: those of a snapshot if the run resumes from one.
-	Start(m *Memory, from *rundir.Snapshot, at *rundir.Position) (Rounds, error)
+	// Diverged makes the error of numbers that are not finite.
+	Start(m *Memory, from *rundir.Snapshot, at *rundir.Position, diverged func(error) error) (Rounds, error)
 	// adds to an error that the connection is lost what to do; folder is that of the run, "" on nodes without
 	Lost(err error, folder string) error
 	// Leave carries out the rest, and returns when the others have nothing left to do either.
@@ -71,30 +72,29 @@ type Rounds interface {
 // alone has no peers.
 type alone struct{}
 
-func (alone) First() bool                                                       { return true }
-func (alone) Name() string                                                      { return "" }
-func (alone) Adopt(c config.Config) (config.Config, error)                      { return c, nil }
-func (alone) Agree(_ map[string]string, own error) error                        { return own }
-func (alone) Share(f func() ([]byte, error)) ([]byte, error)                    { return f() }
-func (alone) ShareNumbers([]float32) error                                      { return nil }
-func (alone) Start(*Memory, *rundir.Snapshot, *rundir.Position) (Rounds, error) { return alone{}, nil }
-func (alone) Align() (int, error)                                               { return 0, nil }
-func (alone) Open(uint64)                                                       {}
-func (alone) Called()                                                           {}
-func (alone) Closed() <-chan error                                              { return nil }
-func (alone) Progress() (int, int, float64, bool)                               { return 0, 0, 0, false }
-func (alone) Together(f func() error) error                                     { return f() }
-func (alone) Score(f func() (model.Score, error)) (model.Score, error)          { return f() }
-func (alone) Capture(*rundir.Snapshot, bool)                                    {}
-func (alone) Result() *rundir.Nodes                                             { return nil }
-func (alone) Ended(err error, _, _ string) (error, string)                      { return err, "" }
-func (alone) Lost(err error, _ string) error                                    { return err }
-func (alone) Stopping() bool                                                    { return false }
-func (alone) Stop(error) bool                                                   { return false }
-func (alone) Last(uint64, error) error                                          { return nil }
-func (alone) Leave(rest func())                                                 { rest() }
-func (alone) Break()                                                            {}
-func (alone) Abandon()                                                          {}
+func (alone) First() bool                                              { return true }
+func (alone) Name() string                                             { return "" }
+func (alone) Adopt(c config.Config) (config.Config, error)             { return c, nil }
+func (alone) Agree(_ map[string]string, own error) error               { return own }
+func (alone) Share(f func() ([]byte, error)) ([]byte, error)           { return f() }
+func (alone) ShareNumbers([]float32) error                             { return nil }
+func (alone) Align() (int, error)                                      { return 0, nil }
+func (alone) Open(uint64)                                              {}
+func (alone) Called()                                                  {}
+func (alone) Closed() <-chan error                                     { return nil }
+func (alone) Progress() (int, int, float64, bool)                      { return 0, 0, 0, false }
+func (alone) Together(f func() error) error                            { return f() }
+func (alone) Score(f func() (model.Score, error)) (model.Score, error) { return f() }
+func (alone) Capture(*rundir.Snapshot, bool)                           {}
+func (alone) Result() *rundir.Nodes                                    { return nil }
+func (alone) Ended(err error, _, _ string) (error, string)             { return err, "" }
+func (alone) Lost(err error, _ string) error                           { return err }
+func (alone) Stopping() bool                                           { return false }
+func (alone) Stop(error) bool                                          { return false }
+func (alone) Last(uint64, error) error                                 { return nil }
+func (alone) Leave(rest func())                                        { rest() }
+func (alone) Break()                                                   {}
+func (alone) Abandon()                                                 {}
 
 func (alone) Settle(job *tuning.Job, _ []string, own error,
 	choose func(*config.Config, int) (tuning.Tuning, error)) (string, error) {
@@ -104,4 +104,8 @@ func (alone) Settle(job *tuning.Job, _ []string, own error,
 	t, err := choose(&job.Asked, machine.Cores())
 	job.Used = t
 	return "", err
+}
+
+func (alone) Start(*Memory, *rundir.Snapshot, *rundir.Position, func(error) error) (Rounds, error) {
+	return alone{}, nil
 }

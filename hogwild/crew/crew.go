@@ -11,7 +11,6 @@ import (
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
@@ -33,15 +32,15 @@ func (r *Crew) Change(to tuning.Job, start control.Start) error {
 	}
 	r.startStates(from)
 	_ = fault.Point("scale.announce")
-	r.Announced.Job, r.Announced.Start = r.Job, start
-	if err := r.Block.Announce(r.Announced); err != nil {
+	r.Mem.Announced.Job, r.Mem.Announced.Start = r.Job, start
+	if err := r.Mem.Block.Announce(r.Mem.Announced); err != nil {
 		return err
 	}
-	r.LetGo(core.ToChange)
+	r.Resume(core.ToChange)
 	if err := fault.Point("scale.announced"); err != nil || from == r.Job.Asked.Workers {
 		return err
 	}
-	for _, rank := range r.Workers.Scale(r.Job.Asked.Workers) {
+	for _, rank := range r.Mem.Workers.Scale(r.Job.Asked.Workers) {
 		if err := r.Add(rank); err != nil {
 			return err
 		}
@@ -53,7 +52,7 @@ func (r *Crew) Change(to tuning.Job, start control.Start) error {
 // processes), it is tried again, as if the worker had died. It returns why the run ends.
 func (r *Crew) Add(rank int) error {
 	err := r.Spawn(rank)
-	if err == nil || r.Traits.Inside {
+	if err == nil || r.Mem.Traits.Inside {
 		return err
 	}
 	return r.replace(&workers.Exit{Rank: rank}, err.Error())
@@ -63,7 +62,7 @@ func (r *Crew) Add(rank int) error {
 // again, while the others go on. It returns why the run ends.
 func (r *Crew) Died(e *workers.Exit) error {
 	_ = fault.Point("worker.died")
-	r.Release(e.Rank)
+	r.Mem.Release(e.Rank)
 	if err := r.fatal(e); err != nil {
 		return err
 	}
@@ -84,13 +83,13 @@ func (r *Crew) Died(e *workers.Exit) error {
 		who += " (hogwild doctor checks the loops in assembly)"
 	}
 	switch {
-	case r.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal && r.mayStartInside():
+	case r.Mem.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal && r.mayStartInside():
 		r.Report.Event("%s: it continues in the coordinator's process", who)
 		return r.spawnInside(e.Rank)
-	case r.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal:
+	case r.Mem.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal:
 		return fmt.Errorf("%s: it cannot start", who)
 	}
-	if r.Workers.Everywhere(e, r.Block.Get(control.WordEpoch)) {
+	if r.Mem.Workers.Everywhere(e, r.Mem.Block.Get(control.WordEpoch)) {
 		return fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s",
 			e.Crash.Place, who, r.Dir)
 	}
@@ -103,9 +102,9 @@ func (r *Crew) fatal(e *workers.Exit) error {
 	if err := r.NotFinite(); err != nil {
 		return err
 	}
-	err := r.Train.Changed()
+	err := r.Task.Train.Changed()
 	if strings.Contains(e.How, "SIGBUS") { // a run maps them from a file
-		err = r.Train.Unread()
+		err = r.Task.Train.Unread()
 	}
 	if err != nil {
 		return fmt.Errorf("%w (%s)", err, r.LastGood())
@@ -115,22 +114,22 @@ func (r *Crew) fatal(e *workers.Exit) error {
 
 // replace starts a worker again that has died, within the limit. When no worker is left, it returns why the run ends.
 func (r *Crew) replace(e *workers.Exit, who string) error {
-	if n := r.Workers.Restart(e, r.Block.Rank(e.Rank, control.RankExamples)); n > 0 {
+	if n := r.Mem.Workers.Restart(e, r.Mem.Block.Rank(e.Rank, control.RankExamples)); n > 0 {
 		r.Position.Restarts++
 		r.Report.Event("%s: restarted, %d of %d", who, n, r.Job.Asked.MaxRestarts)
-		r.Block.SetRank(e.Rank, control.RankState, control.StateRestarting)
+		r.Mem.Block.SetRank(e.Rank, control.RankState, control.StateRestarting)
 		return nil
 	}
-	r.Block.SetRank(e.Rank, control.RankState, control.StateGone)
+	r.Mem.Block.SetRank(e.Rank, control.RankState, control.StateGone)
 	switch {
-	case !r.Workers.AllGone():
+	case !r.Mem.Workers.AllGone():
 		r.Report.Event("%s: not restarted, it has had its %d restarts; the other workers continue", who,
 			r.Job.Asked.MaxRestarts)
 		return r.carry(e.Rank)
 	case e.PID == 0:
 		return fmt.Errorf("%s: no worker is left; this one could not be started in %d tries", who,
 			r.Job.Asked.MaxRestarts+1)
-	case r.Block.Rank(e.Rank, control.RankBegan) == 0:
+	case r.Mem.Block.Rank(e.Rank, control.RankBegan) == 0:
 		return fmt.Errorf("%s: no worker is left; this one has died in each of its %d starts", who,
 			r.Job.Asked.MaxRestarts+1)
 	}
@@ -140,18 +139,18 @@ func (r *Crew) replace(e *workers.Exit, who string) error {
 // carry does what a rank that is gone would leave undone: in barrier mode the
 // coordinator meets and averages in its place. What only it may train is lost.
 func (r *Crew) carry(rank int) error {
-	r.Block.GiveUp(rank)
-	if !r.Block.Plan.Barrier {
+	r.Mem.Block.GiveUp(rank)
+	if !r.Mem.Block.Plan.Barrier {
 		return nil
 	}
-	d, err := core.AskFor(r.Memory, r.Patient(), func() (device.Device, error) { return r.Owner.Device(rank) })
+	d, err := r.Mem.Device(rank)
 	if err != nil {
-		return core.OnDevice(err)
+		return err
 	}
-	w := worker.New(rank, r.Block, d)
-	r.Background.Go(func() {
+	w := worker.New(rank, r.Mem.Block, d)
+	r.Mem.Background.Go(func() {
 		if w.StandIn() != nil {
-			r.Block.Stop() // without this rank the others would wait for ever
+			r.Mem.Block.Stop() // without this rank the others would wait for ever
 		}
 	})
 	return nil

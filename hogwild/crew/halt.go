@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
@@ -14,24 +13,24 @@ import (
 // returns nobody but the caller looks at the shared memory any more, if the GPU is not silent.
 func (r *Crew) Halt() {
 	_ = fault.Point("workers.halt")
-	r.Block.Stop()
+	r.Mem.Block.Stop()
 	if p := r.Hooks.Program; p != nil {
 		p.Stop()
 	}
-	ended := func(e *workers.Exit) { r.Release(e.Rank) }
-	if limit := r.Patience / core.Hurry; !r.Workers.AwaitEnd(limit, ended) {
-		r.Kill(r.Workers.Running()...)
-		if !r.Workers.AwaitEnd(limit, ended) { // a killed process goes on in a call of the driver's until that returns
+	ended := func(e *workers.Exit) { r.Mem.Release(e.Rank) }
+	if limit := r.Mem.DeviceTimeout / core.ShortenedBy; !r.Mem.Workers.AwaitEnd(limit, ended) {
+		r.Kill(r.Mem.Workers.Running()...)
+		if !r.Mem.Workers.AwaitEnd(limit, ended) { // a killed process goes on in a call of the driver's until that returns
 			holder := "kernel"
-			if r.Traits.Driver {
+			if r.Mem.Traits.Driver {
 				holder = "GPU driver"
 			}
-			for _, p := range r.Workers.Running() {
+			for _, p := range r.Mem.Workers.Running() {
 				r.Report.Event("%v was killed but does not exit: the %s still holds it", p, holder)
 			}
 		}
 	}
-	if err := r.Ask(r.Patience, func() error { r.Background.Wait(); return nil }); err != nil {
+	if err := r.Mem.CallDevice(r.Mem.DeviceTimeout, func() error { r.Mem.Background.Wait(); return nil }); err != nil {
 		r.Failed(core.OnDevice(err))
 	}
 }
@@ -43,9 +42,9 @@ func (r *Crew) Kill(processes ...*workers.Process) {
 	errs := make([]error, len(processes))
 	for i, p := range processes {
 		all.Go(func() {
-			errs[i] = r.Owner.Abandon(p.PID())
-			if program := r.ProgramOf(p.Rank); program != 0 {
-				errs[i] = errors.Join(errs[i], r.Owner.Abandon(program))
+			errs[i] = r.Mem.Owner.Abandon(p.PID())
+			if program := r.Mem.ProgramOf(p.Rank); program != 0 {
+				errs[i] = errors.Join(errs[i], r.Mem.Owner.Abandon(program))
 			}
 			p.Kill()
 		})
@@ -56,42 +55,4 @@ func (r *Crew) Kill(processes ...*workers.Process) {
 			r.Report.Event("%v is killed with its steps in flight: %v", p, errs[i])
 		}
 	}
-}
-
-// FinishRound takes the average of a round whose chunks were all done when the
-// workers stopped: some had averaged their slice, others not.
-func (r *Crew) FinishRound() error {
-	if !r.Block.Plan.Barrier {
-		return nil
-	}
-	r.Within()
-	round := r.Position.Round
-	if round == r.Block.Plan.Rounds {
-		return nil
-	}
-	for rank := range r.Job.Asked.Workers {
-		from, to := r.Block.Plan.Round(rank, round)
-		for i := from; i < to; i++ {
-			if state, _ := r.Block.Chunk(i); state != control.ChunkDone && state != control.ChunkLost {
-				return nil
-			}
-		}
-	}
-	_, averaged := r.Block.Tickets(r.Position.Epoch, round)
-	for rank := range r.Job.Asked.Workers {
-		if r.Block.Barrier.Arrived(rank) >= averaged {
-			continue
-		}
-		if err := r.Ask(r.Patient(), func() error {
-			d, err := r.Owner.Device(rank)
-			if err == nil {
-				err = d.Average(r.Block.Round(r.Position.Epoch, round))
-			}
-			return err
-		}); err != nil {
-			return core.OnDevice(err)
-		}
-		r.Block.Barrier.Arrive(rank, averaged)
-	}
-	return nil
 }

@@ -5,27 +5,26 @@ import (
 	"os"
 
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/core"
-	"hogwild/hogwild/device"
 	"hogwild/hogwild/worker"
 	"hogwild/hogwild/workers"
 )
 
 // Spawn starts the worker of a rank.
 func (r *Crew) Spawn(rank int) error {
-	r.Block.SetRank(rank, control.RankState, control.StateStarting)
-	r.Block.SetRank(rank, control.RankThread, 0)
-	r.Block.SetRank(rank, control.RankProgram, 0)
-	if r.Traits.Inside {
+	r.Mem.Block.SetRank(rank, control.RankState, control.StateStarting)
+	r.Mem.Block.SetRank(rank, control.RankThread, 0)
+	r.Mem.Block.SetRank(rank, control.RankProgram, 0)
+	if r.Mem.Traits.Inside {
 		return r.spawnInside(rank)
 	}
 	var log *workers.Log
 	if p := r.Hooks.Program; p != nil {
 		log = p.Log(rank)
 	}
-	p, err := r.Workers.Start(rank, []*os.File{r.Block.Seg.File(), r.Mem.Seg.File(), r.Train.File()}, log)
+	files := []*os.File{r.Mem.Block.Seg.File(), r.Mem.Weights.Seg.File(), r.Task.Train.File()}
+	p, err := r.Mem.Workers.Start(rank, files, log)
 	if err == nil {
-		r.Block.SetRank(rank, control.RankPID, uint64(p.PID()))
+		r.Mem.Block.SetRank(rank, control.RankPID, uint64(p.PID()))
 	}
 	return err
 }
@@ -33,15 +32,15 @@ func (r *Crew) Spawn(rank int) error {
 // spawnInside starts a worker in this process. An error of its ends the run: a GPU that has
 // failed is lost for the whole process, so that another worker here would fail too.
 func (r *Crew) spawnInside(rank int) error {
-	d, err := core.AskFor(r.Memory, r.Patient(), func() (device.Device, error) { return r.Owner.Device(rank) })
+	d, err := r.Mem.Device(rank)
 	if err != nil {
-		return core.OnDevice(err)
+		return err
 	}
-	w := worker.New(rank, r.Block, d)
+	w := worker.New(rank, r.Mem.Block, d)
 	profiles := &control.Header{CPUProfile: r.Options.CPUProfile, Trace: r.Options.Trace}
-	r.Background.Go(func() {
+	r.Mem.Background.Go(func() {
 		if err := worker.Profile(profiles, w.Life); err != nil {
-			r.Workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
+			r.Mem.Workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
 		}
 	})
 	return nil
@@ -54,15 +53,15 @@ func (r *Crew) startStates(from int) {
 		return
 	}
 	for rank := from; rank < r.Job.Asked.Workers; rank++ {
-		o := r.Mem.Optimizers[rank]
+		o := r.Mem.Weights.Optimizers[rank]
 		*o.Steps = 0
-		if r.Block.Plan.Barrier {
-			*o.Steps = *r.Mem.Optimizers[0].Steps
+		if r.Mem.Block.Plan.Barrier {
+			*o.Steps = *r.Mem.Weights.Optimizers[0].Steps
 		}
 		for i := range o.Slots {
 			clear(o.Slots[i])
-			if r.Block.Plan.Barrier {
-				copy(o.Slots[i], r.Mem.Optimizers[0].Slots[i])
+			if r.Mem.Block.Plan.Barrier {
+				copy(o.Slots[i], r.Mem.Weights.Optimizers[0].Slots[i])
 			}
 		}
 	}
@@ -71,5 +70,5 @@ func (r *Crew) startStates(from int) {
 // mayStartInside reports whether the rank of a worker that cannot start may be tried here. A program is another process
 // in any case.
 func (r *Crew) mayStartInside() bool {
-	return r.Traits.Driver && r.Job.Asked.Workers == 1 && r.Job.Asked.Program == ""
+	return r.Mem.Traits.Driver && r.Job.Asked.Workers == 1 && r.Job.Asked.Program == ""
 }

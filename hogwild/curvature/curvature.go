@@ -37,10 +37,10 @@ var MeasuredShare = 0.01
 func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case *core.Settled:
-		set := r.Train.As(r.Job.Asked.Standard)
-		a.newton = tuning.NewNewton(&r.Job.Asked, r.Spec, e.Plain, set, r.Facts)
+		set := r.Task.Train.As(r.Job.Asked.Standard)
+		a.newton = tuning.NewNewton(&r.Job.Asked, r.Task.Spec, e.Plain, set, r.Task.Facts)
 		// which it comes to at the beginning
-		r.Facts.Newton = tuning.Rehearse(&r.Job.Asked, r.Spec, a.newton, set, r.Facts)
+		r.Task.Facts.Newton = tuning.Rehearse(&r.Job.Asked, r.Task.Spec, a.newton, set, r.Task.Facts)
 	case *core.Evaluates:
 		if a.measures(r, e.Epoch) {
 			e.Beside = func() { a.found = a.measure(r) }
@@ -58,17 +58,17 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 
 // measures reports whether the copy of the weights after an epoch is to be measured.
 func (a *ability) measures(r *core.Run, e *rundir.EpochResult) bool {
-	return a.newton != nil && r.Traits.InHost && r.Peers.First() && e.Epoch >= a.due &&
+	return a.newton != nil && r.Mem.Traits.InHost && r.Peers.First() && e.Epoch >= a.due &&
 		(a.spent+a.newton.Took).Seconds() <= MeasuredShare*e.Seconds
 }
 
 // measure returns the curvature of the copy; 0: it cannot be read.
 func (a *ability) measure(r *core.Run) (g float64) {
-	w, err := r.Owner.Kept()
+	w, err := r.Mem.Owner.Kept()
 	if err == nil {
 		w = slices.Clone(w)
-		model.ToStandard(r.Job.Asked.Standard, r.Params, w)
-		err = r.Train.Guard(func() { g = a.newton.Largest(w) })
+		model.ToStandard(r.Job.Asked.Standard, r.Task.Params, w)
+		err = r.Task.Train.Guard(func() { g = a.newton.Largest(w) })
 	}
 	if err != nil {
 		return 0 // what else looks at the data says why
@@ -80,7 +80,7 @@ func (a *ability) measure(r *core.Run) (g float64) {
 func (a *ability) measured(r *core.Run, g float64, e *rundir.EpochResult) {
 	flight := float64(r.Job.Used.InFlight)
 	a.due, a.spent = 2*e.Epoch, a.spent+a.newton.Took
-	allows := func(g float64) float64 { return tuning.InFlightAt(&r.Job, r.Spec, r.Facts, e.LR, g) }
+	allows := func(g float64) float64 { return tuning.InFlightAt(&r.Job, r.Task.Spec, r.Task.Facts, e.LR, g) }
 	now := allows(g)
 	if !(now > 0) {
 		return
@@ -88,7 +88,7 @@ func (a *ability) measured(r *core.Run, g float64, e *rundir.EpochResult) {
 	if a.least == 0 || now < a.least {
 		a.least = now
 	}
-	if a.said || flight < 2 || math.Round(now) >= flight || now > 0.9*min(flight, allows(r.Facts.Newton)) {
+	if a.said || flight < 2 || math.Round(now) >= flight || now > 0.9*min(flight, allows(r.Task.Facts.Newton)) {
 		return
 	}
 	a.said = true

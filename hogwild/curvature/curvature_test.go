@@ -18,8 +18,8 @@ import (
 func TestLimitFalls(t *testing.T) {
 	r, a := core.New(config.Default(), core.Options{Quiet: true}, nil), &ability{}
 	a.newton = &tuning.Newton{Took: 10 * time.Millisecond}
-	r.Spec = model.Spec{Name: "mlp:8", Loss: model.Squared}
-	r.Facts = tuning.Facts{Curvature: 2, RowNorm: 1, Squares: 1, Newton: 1}
+	r.Task.Spec = model.Spec{Name: "mlp:8", Loss: model.Squared}
+	r.Task.Facts = tuning.Facts{Curvature: 2, RowNorm: 1, Squares: 1, Newton: 1}
 	r.Job.Used = tuning.Tuning{Batch: 1 << 20, Lambda: 1, InFlight: 4}
 	const lr = math.Pi / 8 / 8 // eight steps in flight where the curvature is 1
 	for _, x := range []struct {

@@ -42,9 +42,9 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 			return config.Usage("solver dual has no learning rate to tune; leave tune out")
 		}
 		c.Batch, c.LR, c.LRCap = 1, 1, config.Off // steps have the length that is best
-		return checkData(r.Train)
+		return checkData(r.Task.Train)
 	case *core.Settled:
-		if !r.Spec.Loss.HasDual() || !model.SuitsDual(e.Plain, r.Train) {
+		if !r.Task.Spec.Loss.HasDual() || !model.SuitsDual(e.Plain, r.Task.Train) {
 			return config.Usage("solver dual with model %s, loss %s: it trains linear models by the hinge, "+
 				"squared-hinge and logistic losses; use model hinge, squared-hinge or logistic", c.Model, c.Loss)
 		}
@@ -93,12 +93,12 @@ func checkData(s *data.Set) error {
 // measure takes the exact sum for the weights while no worker trains. Where no measurement is due, since only this run
 // ends here, it leaves weights that are near enough: one that resumes it has the bits of a longer one.
 func (a *ability) measure(r *core.Run, due bool) error {
-	m, c := r.Mem, r.Job.Asked
+	m, c := r.Mem.Weights, r.Job.Asked
 	if a.sum == nil {
 		a.sum, a.w = make([]float64, len(m.W)), make([]float32, len(m.W))
 		a.part = make([][]float64, machine.Cores())
 	}
-	value := a.add(r.Train, m.Dual, r.Spec, 1/(c.L2*float64(len(m.Dual))))
+	value := a.add(r.Task.Train, m.Dual, r.Task.Spec, 1/(c.L2*float64(len(m.Dual))))
 	var apart, square, norm2 float64
 	for j, v := range a.sum {
 		apart += (v - float64(m.W[j])) * (v - float64(m.W[j]))
@@ -115,8 +115,8 @@ func (a *ability) measure(r *core.Run, due bool) error {
 	for _, v := range a.w {
 		norm2 += float64(v) * float64(v)
 	}
-	r.Owner.Await()
-	s, err := r.Owner.Score(a.w, r.Train)
+	r.Mem.Owner.Await()
+	s, err := r.Mem.Owner.Score(a.w, r.Task.Train)
 	if err != nil {
 		return core.OnDevice(err)
 	}

@@ -20,7 +20,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case *core.Folder:
 		if a.answer == nil {
-			a.over = r.Closed
+			a.over = r.End.Done
 			a.answer = func(q rundir.Request) rundir.Answer { return a.ask(r, q) }
 		}
 		if err := a.open(r.Dir); err != nil {
@@ -33,10 +33,10 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 			a.recount(r, fewSamples)
 		}
 	case *core.Reports:
-		if f := flightOf(r, r.Instruments()); f != nil {
+		if f := flightOf(r, r.Mem.Instruments()); f != nil {
 			e.Result.InFlight, e.Result.InFlightSeen = f.Expected, f.Seen
 		}
-	case *core.Closes:
+	case *core.Closing:
 		a.close()
 	}
 	return nil
@@ -52,9 +52,9 @@ func (a *ability) ask(r *core.Run, q rundir.Request) (answer rundir.Answer) {
 		return r.ApplyChange() // before the answer, if it can be
 	}:
 		<-done
-	case <-r.Ending:
+	case <-r.End.Begun:
 		answer.Error = "the run is ending"
-	case <-r.Closed: // it has ended before it began
+	case <-r.End.Done: // it has ended before it began
 		answer.Error = "the run is ending"
 	}
 	return answer

@@ -15,7 +15,7 @@ const manySamples, fewSamples = 500, 50
 
 // flightOf returns what the samples so far say of the steps in flight.
 func flightOf(r *core.Run, in *control.Instruments) *tuning.Flight {
-	return tuning.FlightOf(&r.Job, r.Facts, machine.Cores(), in.StalenessSamples, in.Quantile)
+	return tuning.FlightOf(&r.Job, r.Task.Facts, machine.Cores(), in.StalenessSamples, in.Quantile)
 }
 
 // recount corrects the number of steps in flight by so many samples, once, where it is far beyond what was expected.
@@ -23,7 +23,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 	if a.recounted || r.Hooks.Change != nil || !r.Job.Asked.TakesTurns() || r.Job.Used.InFlight >= r.Job.Asked.Workers {
 		return
 	}
-	in := r.Instruments()
+	in := r.Mem.Instruments()
 	if in.StalenessSamples < samples {
 		return
 	}
@@ -36,7 +36,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 // lookAgain chooses anew what depends on the steps in flight.
 func (a *ability) lookAgain(r *core.Run, f *tuning.Flight) {
 	job := r.Job
-	r.Machine.Held = f.Held(job.Asked.Workers)
+	r.Task.Machine.Held = f.Held(job.Asked.Workers)
 	t, err := r.Choose(&job.Asked, machine.Cores())
 	if err != nil {
 		return // what it refuses does not depend on this

@@ -56,7 +56,7 @@ func TestFlight(t *testing.T) {
 		{"no samples", func(*tuning.Job) {}, played(), 0, 0},
 	} {
 		r := core.New(quick(t), core.Options{}, nil)
-		r.Job.Asked.Workers, r.Job.Used.MergeEvery, r.Facts.Steps = 8, 1, true
+		r.Job.Asked.Workers, r.Job.Used.MergeEvery, r.Task.Facts.Steps = 8, 1, true
 		x.edit(&r.Job)
 		f := flightOf(r, x.in)
 		if x.seen == 0 && f != nil || x.seen > 0 && (f == nil || f.Seen != x.seen || f.Least != x.least) {
@@ -84,24 +84,24 @@ func TestLookAgain(t *testing.T) {
 		x.edit(&c)
 		r, a := core.New(c, core.Options{}, nil), New().(*ability)
 		var err error
-		if r.Sets, err = c.ReadSets(data.Options{}); err != nil {
+		if r.Task.Sets, err = c.ReadSets(data.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		set := r.Train
+		set := r.Task.Train
 		m, err := model.New(c.ModelOptions(), set.Meta)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Spec, err = model.Resolve(c.ModelOptions(), set.Meta); err != nil {
+		if r.Task.Spec, err = model.Resolve(c.ModelOptions(), set.Meta); err != nil {
 			t.Fatal(err)
 		}
-		r.Facts = tuning.Measure(&c, r.Spec, m, set)
+		r.Task.Facts = tuning.Measure(&c, r.Task.Spec, m, set)
 		if r.Job.Used, err = r.Choose(&r.Job.Asked, cores); err != nil {
 			t.Fatal(err)
 		}
 		a.lookAgain(r, &tuning.Flight{Expected: cores, Seen: float64(5 * cores), Least: float64(5 * cores)})
 		pending := r.Hooks.Change.(*change)
-		want, err := tuning.Choose(&c, r.Spec, r.Facts, tuning.Machine{Cores: 5 * cores})
+		want, err := tuning.Choose(&c, r.Task.Spec, r.Task.Facts, tuning.Machine{Cores: 5 * cores})
 		if err != nil {
 			t.Fatal(err)
 		}

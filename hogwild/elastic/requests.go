@@ -18,8 +18,8 @@ func reply(r *core.Run, q rundir.Request) rundir.Answer {
 	case rundir.DoStatus:
 		s := r.Status(false)
 		s.Workers = withChunks(r, s.Workers)
-		s.Paused = r.Waits(core.ToPause)
-		return rundir.Answer{Status: &s, Chunks: r.Block.Plan.Chunks()}
+		s.Paused = r.Paused(core.ToPause)
+		return rundir.Answer{Status: &s, Chunks: r.Mem.Block.Plan.Chunks()}
 	case rundir.DoScale:
 		says, err = scale(r, q.Workers)
 	case rundir.DoPause:
@@ -27,7 +27,7 @@ func reply(r *core.Run, q rundir.Request) rundir.Answer {
 	case rundir.DoContinue:
 		says, err = resume(r)
 	case rundir.DoStop:
-		r.Do.Interrupt(config.ErrTerminated)
+		r.End.Interrupt(config.ErrTerminated)
 		says = "stopping: the run is saved"
 	default:
 		err = fmt.Errorf("%q is no request that this version knows", q.Do)
@@ -40,7 +40,7 @@ func reply(r *core.Run, q rundir.Request) rundir.Answer {
 
 // withChunks adds to each worker which chunk it has in hand.
 func withChunks(r *core.Run, workers []rundir.WorkerStatus) []rundir.WorkerStatus {
-	chunks := r.Block.InHand(r.Mem.Ranks)
+	chunks := r.Mem.Block.InHand(r.Mem.Weights.Ranks)
 	all := append([]rundir.WorkerStatus(nil), workers...)
 	for i := range all {
 		all[i].Chunk = chunks[all[i].Rank]
@@ -50,10 +50,10 @@ func withChunks(r *core.Run, workers []rundir.WorkerStatus) []rundir.WorkerStatu
 
 // pause has the workers wait.
 func pause(r *core.Run) (string, error) {
-	if r.Waits(core.ToPause) {
+	if r.Paused(core.ToPause) {
 		return "paused already", nil
 	}
-	r.Hold(core.ToPause)
+	r.Pause(core.ToPause)
 	r.Report.Keep("paused")
 	r.Report.Say("paused; resume with: hogwild continue")
 	return "paused: each worker finishes its chunk", nil
@@ -61,10 +61,10 @@ func pause(r *core.Run) (string, error) {
 
 // resume lets them train again.
 func resume(r *core.Run) (string, error) {
-	if !r.Waits(core.ToPause) {
+	if !r.Paused(core.ToPause) {
 		return "not paused", nil
 	}
-	r.LetGo(core.ToPause)
+	r.Resume(core.ToPause)
 	r.Report.Tell("continued")
 	return "continued", nil
 }

@@ -67,15 +67,15 @@ func scale(r *core.Run, n int) (string, error) {
 		return fmt.Sprintf("the run has %s already", human.Plural(n, "worker")), nil
 	}
 	when := occasionFor(r, c)
-	if when == atRound && r.Waits(core.ToPause) {
+	if when == atRound && r.Paused(core.ToPause) {
 		return "", errors.New("the run is paused within a round: continue it first")
 	}
 	r.Hooks.Change = &change{*c, when}
 	text := fmt.Sprintf("from %s to %d, %s", human.Plural(r.Job.Asked.Workers, "worker"), n, when.says())
 	if when == atRound {
-		r.Block.Hold()
+		r.Mem.Block.Hold()
 	}
-	r.LetGo(core.ToChange) // a change that this one replaces may have them wait
+	r.Resume(core.ToChange) // a change that this one replaces may have them wait
 	return text, nil
 }
 
@@ -88,19 +88,19 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 	if err := c.Asked.MayScale(); err != nil {
 		return nil, err
 	}
-	if r.Traits.Inside {
+	if r.Mem.Traits.Inside {
 		return nil, config.Usage("processes cannot share GPU memory here: the one worker trains in the coordinator's " +
 			"process")
 	}
 	if err := c.Asked.Validate(); err != nil {
 		return nil, err
 	}
-	if n > r.Mem.Ranks {
+	if n > r.Mem.Weights.Ranks {
 		return nil, config.Usage("a live run has room for %d; stop it, and continue it with hogwild train --resume "+
-			"%s --workers %d", r.Mem.Ranks, human.ShellPath(r.Dir), n)
+			"%s --workers %d", r.Mem.Weights.Ranks, human.ShellPath(r.Dir), n)
 	}
-	if n > r.Train.Rows {
-		return nil, config.Usage("%s has only %s", c.Asked.Data, human.Plural(r.Train.Rows, "training row"))
+	if n > r.Task.Train.Rows {
+		return nil, config.Usage("%s has only %s", c.Asked.Data, human.Plural(r.Task.Train.Rows, "training row"))
 	}
 	t, err := r.Choose(&c.Asked, machine.Cores())
 	if err != nil {
@@ -116,7 +116,7 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 
 // occasionFor is when this job may become the job c.
 func occasionFor(r *core.Run, c *tuning.Job) occasion {
-	p := &r.Block.Plan
+	p := &r.Mem.Block.Plan
 	switch {
 	case p.Shares:
 		return atEpoch
@@ -136,28 +136,28 @@ func occasionFor(r *core.Run, c *tuning.Job) occasion {
 // workers train.
 func (c *change) Apply(r *core.Run) error {
 	if epoch := r.Position.Epoch; r.Opened == 0 {
-		return c.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Block.Before(epoch)})
+		return c.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Mem.Block.Before(epoch)})
 	}
-	if r.Busy {
+	if r.Mem.Busy {
 		return nil
 	}
-	epoch := r.Block.Get(control.WordEpoch)
-	start := r.Block.Start()
+	epoch := r.Mem.Block.Get(control.WordEpoch)
+	start := r.Mem.Block.Start()
 	switch c.at {
 	case atEpoch:
 		return nil
 	case paused:
-		r.Hold(core.ToChange)
-		if !r.Quiet() {
+		r.Pause(core.ToChange)
+		if !r.Mem.Quiet() {
 			return nil
 		}
 	case atRound:
-		round, named := r.Block.HeldAfter(epoch)
-		if !named || !r.RoundDone(round) || r.Complete() {
+		round, named := r.Mem.Block.HeldAfter(epoch)
+		if !named || !r.Mem.RoundDone(round) || r.Mem.Complete() {
 			return nil // at the end of an epoch the next one is cut anew: see openNext
 		}
 		cut(r, round+1)
-		start = control.Start{Epoch: epoch, Base: r.Position.Base, Rounds: r.Block.Before(epoch) + round + 1}
+		start = control.Start{Epoch: epoch, Base: r.Position.Base, Rounds: r.Mem.Block.Before(epoch) + round + 1}
 	}
 	return c.carryOut(r, start)
 }
@@ -166,8 +166,8 @@ func (c *change) Apply(r *core.Run) error {
 // anew.
 func cut(r *core.Run, rounds int) {
 	p := &r.Position
-	_, done, _, loss := r.Block.Progress()
-	p.Base, p.BaseDone, p.BaseLoss = r.Block.Plan.Covered(rounds), p.BaseDone+done, p.BaseLoss+loss
+	_, done, _, loss := r.Mem.Block.Progress()
+	p.Base, p.BaseDone, p.BaseLoss = r.Mem.Block.Plan.Covered(rounds), p.BaseDone+done, p.BaseLoss+loss
 }
 
 // carryOut carries out the change to come.
@@ -175,14 +175,14 @@ func (c *change) carryOut(r *core.Run, start control.Start) error {
 	from, was, changes := r.Job.Asked.Workers, r.Job.Used, r.Job.Changes()
 	to := c.job
 	r.Hooks.Change = nil
-	if center, ok := model.CenteredOf(r.Trained); ok && was.MergesCentered() != to.Used.MergesCentered() {
+	if center, ok := model.CenteredOf(r.Task.Trained); ok && was.MergesCentered() != to.Used.MergesCentered() {
 		if was.MergesCentered() {
-			center.ToLocal(r.Mem.W, r.Train.Mean)
+			center.ToLocal(r.Mem.Weights.W, r.Task.Train.Mean)
 		} else {
-			center.ToMerged(r.Mem.W, r.Train.Mean)
+			center.ToMerged(r.Mem.Weights.W, r.Task.Train.Mean)
 		}
 	}
-	if err := r.Do.Change(to, start); err != nil {
+	if err := r.Crew.Change(to, start); err != nil {
 		return err
 	}
 	tellChange(r, from, &was, changes)

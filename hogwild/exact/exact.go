@@ -68,10 +68,10 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 
 // suits reports whether the optimum is to be looked for: with solver sgd only to warn. It says why it is not.
 func suits(r *core.Run) bool {
-	c, set, why := &r.Job.Asked, r.Train, ""
+	c, set, why := &r.Job.Asked, r.Task.Train, ""
 	n, d := float64(set.Rows), float64(set.Features)
 	switch {
-	case r.Spec.Name != "linear" || c.L1 != 0 || c.Mode.Kind == config.Clock || c.Sample > 0 || r.Borrowed ||
+	case r.Task.Spec.Name != "linear" || c.L1 != 0 || c.Mode.Kind == config.Clock || c.Sample > 0 || r.Task.Borrowed ||
 		c.Solver == config.PlainSGD && r.Options.Quiet:
 		return false
 	case r.Several():
@@ -91,12 +91,12 @@ func suits(r *core.Run) bool {
 
 // measure compares SGD's weights with the optimum, and takes that for the run's weights where it is to be.
 func (a *ability) measure(r *core.Run) error {
-	m, merged, c := r.Mem, r.Job.Used.MergesCentered(), &r.Job.Asked
-	if err := r.Ask(r.Patient(), r.Owner.Download); err != nil {
+	m, merged, c := r.Mem.Weights, r.Job.Used.MergesCentered(), &r.Job.Asked
+	if err := r.Mem.CallDevice(r.Mem.CopyTimeout(), r.Mem.Owner.Download); err != nil {
 		return core.OnDevice(err)
 	}
-	p := problem{set: r.Train, bias: r.Spec.Bias, l2: c.L2 / 2, cores: min(machine.Cores(), mostCores)}
-	plain := append([]float32(nil), r.Job.Plain(r.Trained, m.W, r.Train.Mean)...)
+	p := problem{set: r.Task.Train, bias: r.Task.Spec.Bias, l2: c.L2 / 2, cores: min(machine.Cores(), mostCores)}
+	plain := append([]float32(nil), r.Job.Plain(r.Task.Trained, m.W, r.Task.Train.Mean)...)
 	before, sgd, err := p.score(plain)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (a *ability) measure(r *core.Run) error {
 	}
 	a.loss, a.objectives = loss, map[string]float64{"objective": min(sgd, objective), "sgd_objective": sgd}
 	over, small := sgd-objective, matters*objective+least*p.variance
-	free := 1 - float64(len(w))/float64(r.Train.Rows)
+	free := 1 - float64(len(w))/float64(r.Task.Train.Rows)
 	what := "the weights are those of the exact optimum"
 	switch {
 	case !(over > small):
@@ -137,8 +137,8 @@ func (a *ability) measure(r *core.Run) error {
 		return nil
 	}
 	clear(m.W[copy(m.W, plain):])
-	if c, ok := model.CenteredOf(r.Trained); ok && merged {
-		c.ToMerged(m.W, r.Train.Mean)
+	if c, ok := model.CenteredOf(r.Task.Trained); ok && merged {
+		c.ToMerged(m.W, r.Task.Train.Mean)
 	}
-	return core.OnDevice(r.Ask(r.Patient(), r.Owner.Replace))
+	return core.OnDevice(r.Mem.CallDevice(r.Mem.CopyTimeout(), r.Mem.Owner.Replace))
 }

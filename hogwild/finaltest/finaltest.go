@@ -29,7 +29,7 @@ func (ability) Handle(r *core.Run, e core.Event) error {
 // set those of the best epoch, for which test rows are used here and nowhere else. It computes
 // on the host, wherever the weights were trained. An interrupted run is not kept waiting by it.
 func test(r *core.Run, res *rundir.Result) error {
-	if r.Ended != nil || r.Job.Asked.Sample > 0 {
+	if r.End.Err != nil || r.Job.Asked.Sample > 0 {
 		return nil
 	}
 	if r.Hooks.Program != nil {
@@ -38,21 +38,21 @@ func test(r *core.Run, res *rundir.Result) error {
 	models := make([]model.Model, machine.Cores())
 	for i := range models {
 		var err error
-		if models[i], err = model.New(r.Job.Asked.ModelOptions(), r.Train.Meta); err != nil {
+		if models[i], err = model.New(r.Job.Asked.ModelOptions(), r.Task.Train.Meta); err != nil {
 			return err
 		}
 	}
-	w := r.Copy.Plain(r.Trained)
+	w := r.Copy.Plain(r.Task.Trained)
 	if r.Copy.Best != nil {
 		w = r.Copy.Best
-		s, err := score.Evaluate(models, w, r.Test)
+		s, err := score.Evaluate(models, w, r.Task.Test)
 		if err != nil {
 			return err
 		}
 		res.Tested = rundir.Tested{TestLoss: s.Loss, TestAccuracy: s.Accuracy, TestRMSE: s.RMSE, TestR2: s.R2}
 	}
 	var err error
-	res.Detail, err = score.Detail(models, w, r.Test, r.Spec.Loss, res.TestLoss)
+	res.Detail, err = score.Detail(models, w, r.Task.Test, r.Task.Spec.Loss, res.TestLoss)
 	return err
 }
 
@@ -61,15 +61,15 @@ func test(r *core.Run, res *rundir.Result) error {
 func testBest(r *core.Run, res *rundir.Result) error {
 	w := r.Copy.Best
 	if w == nil && math.IsNaN(res.TestLoss) {
-		w = r.Copy.Plain(r.Trained)
+		w = r.Copy.Plain(r.Task.Trained)
 	}
 	if w == nil {
 		return nil
 	}
-	sum, _, err := r.Hooks.Program.Score(w, r.Test, 0)
+	sum, _, err := r.Hooks.Program.Score(w, r.Task.Test, 0)
 	switch {
-	case err == nil && r.Late:
-		err = r.Cause()
+	case err == nil && r.End.ScoreSkipped:
+		err = r.End.Cause()
 		res.Stopped = config.Interruption(err).Error()
 	case err == nil && sum.N > 0:
 		s := score.Of("test", sum, false)

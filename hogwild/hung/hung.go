@@ -35,26 +35,27 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 }
 
 func (a *ability) look(r *core.Run) error {
-	running := r.Workers.Running()
+	running := r.Mem.Workers.Running()
 	seen := make([]hang.Process, len(running))
 	for i, p := range running {
-		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.Block.Rank(p.Rank, control.RankThread)),
-			Program: r.ProgramOf(p.Rank), OnDevice: r.Traits.Driver}
+		seen[i] = hang.Process{PID: p.PID(), Thread: int(r.Mem.Block.Rank(p.Rank, control.RankThread)),
+			Program: r.Mem.ProgramOf(p.Rank), OnDevice: r.Mem.Traits.Driver}
 	}
 	for i, f := range a.watch.Look(seen) {
 		switch p := running[i]; f.State {
 		case hang.Moves:
 			r.Report.Event("%v moves again", p)
 		case hang.Warning:
-			r.Report.Event("%v has not moved for %v, state %s; %s", p, f.For, f.Kernel, outlook(&f, r.Block.Stopped()))
+			r.Report.Event("%v has not moved for %v, state %s; %s", p, f.For, f.Kernel,
+				outlook(&f, r.Mem.Block.Stopped()))
 		case hang.Hung:
 			p.Hung = fmt.Sprintf("was killed: it had not moved for %v, state %s", f.For, f.Kernel)
-			r.Do.Kill(p)
+			r.Crew.Kill(p)
 		case hang.Held:
 			// it executes no instruction any more: others may have its chunks and locks
-			if !r.Traits.Driver && !r.Block.Stopped() {
+			if !r.Mem.Traits.Driver && !r.Mem.Block.Stopped() {
 				p.Hung += "; the kernel still holds it"
-				if end := r.Do.Died(r.Workers.Lost(p)); end != nil {
+				if end := r.Crew.Died(r.Mem.Workers.Lost(p)); end != nil {
 					return end
 				}
 			}

@@ -52,7 +52,7 @@ func (a *ability) share(r *core.Run) error {
 		err = json.Unmarshal(started, &r.Position.Init)
 	}
 	if err == nil {
-		err = r.Peers.ShareNumbers(r.Mem.W)
+		err = r.Peers.ShareNumbers(r.Mem.Weights.W)
 	}
 	return err
 }
@@ -66,19 +66,19 @@ func (a *ability) write(r *core.Run) error {
 		return err
 	}
 	scaled := f.Saved == nil || f.Saved.Job.Asked.Layout != nil || r.Job.Asked.Layout != nil ||
-		data.ScaledLike(&r.Train.Meta, &f.Saved.Meta, by.columns.places())
+		data.ScaledLike(&r.Task.Train.Meta, &f.Saved.Meta, by.columns.places())
 	rescaled := false
 	if !scaled {
 		if rescaled, err = rescale(r, f, &by); err != nil {
 			return err
 		}
 	}
-	fit, err := f.Fit(r.Job.Asked.Model, r.Params, r.Job.Asked.Layout, r.Job.Asked.InitPartial,
+	fit, err := f.Fit(r.Job.Asked.Model, r.Task.Params, r.Job.Asked.Layout, r.Job.Asked.InitPartial,
 		"train the model that the file is of, or add --init-partial, which takes what fits")
 	if err != nil {
 		return err
 	}
-	if err := fit.Into(r.Trained, r.Mem.W); err != nil {
+	if err := fit.Into(r.Task.Trained, r.Mem.Weights.W); err != nil {
 		return err
 	}
 	r.Position.Init = &fit.Started

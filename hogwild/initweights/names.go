@@ -157,10 +157,10 @@ func takeByName(r *core.Run, f *rundir.Weights) (line string, a axes, err error)
 	if f.Saved == nil || r.Job.Asked.Layout != nil {
 		return "", a, nil // names of others are not known
 	}
-	now, was := r.Train.Meta, &f.Saved.Meta
+	now, was := r.Task.Train.Meta, &f.Saved.Meta
 	if now.Text != nil && was.Text != nil {
 		own := *now.Text
-		own.Vocabulary, now.Text = r.Train.Vocabulary(), &own
+		own.Vocabulary, now.Text = r.Task.Train.Vocabulary(), &own
 		if was.Text.Vocabulary == nil {
 			return "", a, config.Usage("init: %s: its words are missing: keep words.txt of the run beside it", f.Path)
 		}
@@ -168,15 +168,15 @@ func takeByName(r *core.Run, f *rundir.Weights) (line string, a axes, err error)
 	a = axesOf(&now, was)
 	used, cells := map[*axis]bool{}, 0
 	for i, t := range f.Tensors() {
-		k := slices.IndexFunc(r.Params, func(p model.Param) bool { return p.Name == t.Name })
-		if k < 0 || len(t.Shape) == 0 || len(t.Shape) != len(r.Params[k].Shape) {
+		k := slices.IndexFunc(r.Task.Params, func(p model.Param) bool { return p.Name == t.Name })
+		if k < 0 || len(t.Shape) == 0 || len(t.Shape) != len(r.Task.Params[k].Shape) {
 			continue
 		}
-		first, second := a.of(r.Params, r.Params[k], &now)
+		first, second := a.of(r.Task.Params, r.Task.Params[k], &now)
 		if first == nil && second == nil {
 			continue
 		}
-		n, fits, err := take(r, f, i, r.Params[k], first, second)
+		n, fits, err := take(r, f, i, r.Task.Params[k], first, second)
 		if err != nil {
 			return "", a, err
 		}
@@ -203,9 +203,9 @@ func take(r *core.Run, f *rundir.Weights, i int, p model.Param, first, second *a
 	if err != nil {
 		return 0, false, config.Usage("%s: %w", f.Path, err)
 	}
-	k := slices.IndexFunc(r.Trained, func(q model.Param) bool { return q.Name == p.Name })
-	at := model.Offsets(r.Trained)[k]
-	own := model.Export(r.Trained[k:k+1], r.Mem.W[at:at+p.Len()])[0]
+	k := slices.IndexFunc(r.Task.Trained, func(q model.Param) bool { return q.Name == p.Name })
+	at := model.Offsets(r.Task.Trained)[k]
+	own := model.Export(r.Task.Trained[k:k+1], r.Mem.Weights.W[at:at+p.Len()])[0]
 	block := p.Len() / (shape[0] * shape[1])
 	for i, from := range first.from {
 		for j, column := range second.from {

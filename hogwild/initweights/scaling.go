@@ -13,14 +13,14 @@ import (
 // with inputs m x + a there, w x' + b is w m x + (b + w a). What is new keeps its first values. It reports whether it
 // could: convolutions pad with zeros, which are no inputs that have been moved.
 func rescale(r *core.Run, f *rundir.Weights, by *axes) (bool, error) {
-	now, was := &r.Train.Meta, &f.Saved.Meta
-	if len(r.Params) < 2 || len(r.Params[0].Shape) != 2 || r.Params[0].Shape[1] != now.Features ||
-		!slices.Equal(r.Params[1].Shape, r.Params[0].Shape[:1]) {
+	now, was := &r.Task.Train.Meta, &f.Saved.Meta
+	if len(r.Task.Params) < 2 || len(r.Task.Params[0].Shape) != 2 || r.Task.Params[0].Shape[1] != now.Features ||
+		!slices.Equal(r.Task.Params[1].Shape, r.Task.Params[0].Shape[:1]) {
 		return false, nil
 	}
 	var place [2]int // of the layer's weights and biases in the file
 	var v [2][]float32
-	for k, p := range r.Params[:2] {
+	for k, p := range r.Task.Params[:2] {
 		place[k] = slices.IndexFunc(f.Tensors(), func(t rundir.Tensor) bool { return t.Name == p.Name })
 		if place[k] < 0 || !slices.Equal(f.Tensors()[place[k]].Shape, p.Shape) {
 			return false, nil
@@ -30,7 +30,7 @@ func rescale(r *core.Run, f *rundir.Weights, by *axes) (bool, error) {
 			return false, config.Usage("%s: %w", f.Path, err)
 		}
 	}
-	outputs, _ := by.of(r.Params, r.Params[0], now)
+	outputs, _ := by.of(r.Task.Params, r.Task.Params[0], now)
 	columns := by.columns.places()
 	for i := range v[1] {
 		if outputs != nil && outputs.from[i] < 0 {
@@ -50,7 +50,7 @@ func rescale(r *core.Run, f *rundir.Weights, by *axes) (bool, error) {
 		}
 		v[1][i] = float32(moved)
 	}
-	for k, p := range r.Params[:2] {
+	for k, p := range r.Task.Params[:2] {
 		f.Tensors()[place[k]] = rundir.FloatTensor(p.Name, p.Shape, v[k])
 	}
 	return true, nil

@@ -95,7 +95,7 @@ func (r *rounds) Capture(s *rundir.Snapshot, ofLastRound bool) {
 	defer r.mu.Unlock()
 	s.Outer = slices.Clone(r.outer.Velocity)
 	if l := &r.last; ofLastRound {
-		s.CaptureNodes(r.run.Mem, r.run.Block,
+		s.CaptureNodes(r.run.Weights, r.run.Block,
 			&rundir.NodesRound{Weights: r.outer.Anchor, Round: l.at.round, Done: l.done,
 				Examples: int(l.examples), Loss: l.examples * l.loss})
 	}

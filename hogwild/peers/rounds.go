@@ -35,10 +35,11 @@ const (
 
 // rounds are those that this node takes with the others.
 type rounds struct {
-	group  *group
-	run    *core.Memory
-	outer  *nodes.Outer
-	memory []float32 // the engine's: the differences, and behind them the bits of done chunks
+	group    *group
+	run      *core.Memory
+	diverged func(what error) error // makes the error of numbers that are not finite
+	outer    *nodes.Outer
+	memory   []float32 // the engine's: the differences, and behind them the bits of done chunks
 	// the weights when they were last copied, then what corrects them; in barrier mode the weights themselves
 	copied []float32
 	wake   chan struct{} // a meeting may be due
@@ -72,9 +73,10 @@ func (r *rounds) Called() {
 
 // Start begins rounds, and sets the anchor: the first weights, which are the same on all nodes, or those of the
 // snapshot to resume.
-func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position) (core.Rounds, error) {
-	r := &rounds{group: p, run: c, wake: make(chan struct{}, 1), met: make(chan error, 1)}
-	n, plan := len(c.Mem.W), &c.Block.Plan
+func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position,
+	diverged func(error) error) (core.Rounds, error) {
+	r := &rounds{group: p, run: c, diverged: diverged, wake: make(chan struct{}, 1), met: make(chan error, 1)}
+	n, plan := len(c.Weights.W), &c.Block.Plan
 	bits := 0
 	if !plan.Barrier {
 		most := plan.Times(1) // the epochs behind a resumed one may have other chunks
@@ -85,10 +87,10 @@ func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position
 	if r.memory, err = p.engine.Memory(n + bits); err != nil {
 		return nil, err
 	}
-	if r.copied = c.Mem.W; !plan.Barrier {
+	if r.copied = c.Weights.W; !plan.Barrier {
 		r.copied = make([]float32, n)
 	}
-	r.outer = nodes.NewOuter(string(c.Job.Asked.Outer), c.Job.Asked.OuterLR, c.Job.Asked.OuterMomentum, c.Mem.W,
+	r.outer = nodes.NewOuter(string(c.Job.Asked.Outer), c.Job.Asked.OuterLR, c.Job.Asked.OuterMomentum, c.Weights.W,
 		float64(plan.N))
 	if from != nil {
 		copy(r.outer.Velocity, from.Outer)
@@ -217,7 +219,7 @@ func (r *rounds) round(at roundAt, mine, all *message) error {
 			}
 		})
 		if i := bad.Load(); i > 0 {
-			return r.run.Diverged(fmt.Errorf("weight %d of a node is not finite in epoch %d", i-1, at.epoch))
+			return r.diverged(fmt.Errorf("weight %d of a node is not finite in epoch %d", i-1, at.epoch))
 		}
 	}
 	r.took(at, all, time.Since(began))
@@ -240,7 +242,7 @@ func (r *rounds) round(at roundAt, mine, all *message) error {
 func (r *rounds) copyWeights() error {
 	err := r.ask(r.run.Owner.Refresh)
 	if !r.run.Block.Plan.Barrier { // else nobody trains until the round is over, and they are the copy
-		machine.Parts(len(r.copied), func(from, to int) { copy(r.copied[from:to], r.run.Mem.W[from:to]) })
+		machine.Parts(len(r.copied), func(from, to int) { copy(r.copied[from:to], r.run.Weights.W[from:to]) })
 	}
 	return err
 }
@@ -248,7 +250,7 @@ func (r *rounds) copyWeights() error {
 // ask makes a call that waits for the device, in the middle of a round. After an error the others would wait for the
 // rest of that.
 func (r *rounds) ask(call func() error) error {
-	err := core.OnDevice(r.run.Ask(r.run.Patience, call))
+	err := core.OnDevice(r.run.CallDevice(r.run.DeviceTimeout, call))
 	if err != nil {
 		r.group.engine.Abandon()
 		r.group.over = true
@@ -259,7 +261,7 @@ func (r *rounds) ask(call func() error) error {
 // correct has the weights take in what other nodes have learned: while nobody trains they become the anchor itself.
 func (r *rounds) correct(quiet bool) error {
 	if quiet {
-		copy(r.run.Mem.W, r.outer.Anchor)
+		copy(r.run.Weights.W, r.outer.Anchor)
 		return r.ask(r.run.Owner.Replace)
 	}
 	r.outer.Correction(r.copied, r.copied)
@@ -288,8 +290,8 @@ func (r *rounds) Align() (differ int, err error) {
 			return 0, err
 		}
 	}
-	copy(r.run.Mem.W, r.outer.Anchor)
-	return int(count[0]), core.OnDevice(r.run.Ask(r.run.Patience, r.run.Owner.Replace))
+	copy(r.run.Weights.W, r.outer.Anchor)
+	return int(count[0]), core.OnDevice(r.run.CallDevice(r.run.DeviceTimeout, r.run.Owner.Replace))
 }
 
 // doneChunks returns of each chunk of the whole epoch whether this node has trained it; nil in barrier

@@ -45,7 +45,7 @@ func Claim(r *core.Run) error {
 	if info, err := os.Stat(dir); dir == "" || err != nil || !info.IsDir() {
 		return nil // it is made, or refused, later
 	}
-	if r.Job.Asked.Resume == "" && r.Begin == nil && !rundir.HasSnapshot(dir) {
+	if r.Job.Asked.Resume == "" && r.Rollback == nil && !rundir.HasSnapshot(dir) {
 		if err := ofRuns(dir); err != nil {
 			return err
 		}
@@ -185,18 +185,18 @@ func openFolder(r *core.Run) error {
 		return err
 	}
 	r.Dir, r.Job.Asked.Run = r.Folder.Path, r.Folder.Path
-	if r.Job.Asked.Resume != r.Dir && r.Begin == nil && rundir.HasSnapshot(r.Dir) {
+	if r.Job.Asked.Resume != r.Dir && r.Rollback == nil && rundir.HasSnapshot(r.Dir) {
 		return occupied(r.Dir)
 	}
 	var past *rundir.Past
-	if r.Job.Asked.Resume != "" || r.Begin != nil {
+	if r.Job.Asked.Resume != "" || r.Rollback != nil {
 		past = r.Past()
 	}
-	if t := r.Train.Text; t != nil {
+	if t := r.Task.Train.Text; t != nil {
 		r.Folder.Words = t.Vocabulary
 	}
 	if err := r.Folder.Open(r.Job.Asked, past); err != nil {
 		return err
 	}
-	return r.Do.Tell(&core.Folder{})
+	return r.Notify(&core.Folder{})
 }

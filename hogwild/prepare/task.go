@@ -26,12 +26,12 @@ import (
 func Task(r *core.Run, anyNumber bool) error {
 	c := &r.Job
 	defer r.Report.During("reading " + rundir.DataText(c.Asked.Data) + " ...")()
-	if err := r.Do.Tell(&core.Reading{}); err != nil {
+	if err := r.Notify(&core.Reading{}); err != nil {
 		return err
 	}
 	var err error
-	if r.Backend, err = worker.Backend(&c.Asked); err == nil {
-		r.Machine.GPUs, err = r.Backend.GPUs(&c.Asked)
+	if r.Task.Backend, err = worker.Backend(&c.Asked); err == nil {
+		r.Task.Machine.GPUs, err = r.Task.Backend.GPUs(&c.Asked)
 	}
 	if err != nil {
 		return config.Usage("%w", err)
@@ -39,82 +39,87 @@ func Task(r *core.Run, anyNumber bool) error {
 	if err = keepTrace(&c.Asked); err != nil {
 		return err
 	}
-	if r.Train == nil {
-		s, err := c.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
-			Unjudged: r.Options.Unjudged})
-		if err != nil {
-			return err
-		}
-		r.Sets = s
-		if err := r.Do.Tell(&core.Read{HeldOut: s.HeldOut}); err != nil {
+	if r.Task.Train == nil {
+		if err := readSets(r); err != nil {
 			return err
 		}
 	}
-	if r.Train.Rows < c.Asked.Workers && anyNumber {
-		c.Asked.Workers = r.Train.Rows
+	if r.Task.Train.Rows < c.Asked.Workers && anyNumber {
+		c.Asked.Workers = r.Task.Train.Rows
 	}
-	if r.Train.Rows < c.Asked.Workers {
+	if r.Task.Train.Rows < c.Asked.Workers {
 		return config.Usage("workers %d: %s has only %s; use --workers %d", c.Asked.Workers, c.Asked.Data,
-			human.Plural(r.Train.Rows, "training row"), r.Train.Rows)
+			human.Plural(r.Task.Train.Rows, "training row"), r.Task.Train.Rows)
 	}
 	// a program measures what it likes
-	if c.Asked.TargetAccuracy > 0 && len(r.Train.Classes) == 0 && r.Hooks.Program == nil {
+	if c.Asked.TargetAccuracy > 0 && len(r.Task.Train.Classes) == 0 && r.Hooks.Program == nil {
 		return config.Usage("target-accuracy %g: %s has values to predict, not classes; use target-loss",
 			c.Asked.TargetAccuracy, c.Asked.Data)
 	}
-	auto := tuning.SettleRatings(&c.Asked, &r.Train.Meta)
-	spec, err := model.Resolve(c.Asked.ModelOptions(), r.Train.Meta)
+	auto := tuning.SettleRatings(&c.Asked, &r.Task.Train.Meta)
+	spec, err := model.Resolve(c.Asked.ModelOptions(), r.Task.Train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
 	}
 	c.Asked.Model, c.Asked.Loss = spec.Name, string(spec.Loss)
-	if err := c.Asked.CheckIdle(&r.Train.Meta); err != nil {
+	if err := c.Asked.CheckIdle(&r.Task.Train.Meta); err != nil {
 		return err
 	}
 	if err := c.Asked.CheckFamily(spec.Family()); err != nil {
 		return err
 	}
 	c.Asked.Standard = standardOf(r, spec)
-	plain, err := model.New(c.Asked.ModelOptions(), r.Train.Meta)
+	plain, err := model.New(c.Asked.ModelOptions(), r.Task.Train.Meta)
 	if err != nil {
 		return config.Usage("%w", err)
 	}
-	if r.Facts = tuning.Measure(&c.Asked, spec, plain, r.Train); math.IsNaN(r.Facts.RawLambda) ||
-		math.IsInf(r.Facts.RawLambda, 0) {
+	if r.Task.Facts = tuning.Measure(&c.Asked, spec, plain, r.Task.Train); math.IsNaN(r.Task.Facts.RawLambda) ||
+		math.IsInf(r.Task.Facts.RawLambda, 0) {
 		return config.Usage("the inputs of %s are so large that float32 does not hold their squares: leave scale out, "+
-			"which standardises them, or divide them first", r.Train.Name)
+			"which standardises them, or divide them first", r.Task.Train.Name)
 	}
 	if c.Asked.Tuned != "" {
 		auto = append(auto, fmt.Sprintf("lr %g (%s)", c.Asked.LR, c.Asked.Tuned))
 	}
-	auto = slices.Concat(auto, tuning.Settle(&c.Asked, spec, r.Facts))
+	auto = slices.Concat(auto, tuning.Settle(&c.Asked, spec, r.Task.Facts))
 	// merges come on top: before a rehearsal takes time and memory
 	if err := CheckMemory(r, model.Size(plain.Params())); err != nil {
 		return err
 	}
-	r.Spec, r.Params = spec, plain.Params()
-	r.Judge = score.NewJudge(spec, r.Sets)
+	r.Task.Spec, r.Task.Params = spec, plain.Params()
+	r.Task.Judge = score.NewJudge(spec, r.Task.Sets)
 	settled := &core.Settled{Plain: plain, Auto: auto}
-	if err := r.Do.Tell(settled); err != nil {
+	if err := r.Notify(settled); err != nil {
 		return err
 	}
 	c.Used.Auto = strings.Join(settled.Auto, ", ")
-	if r.Begin != nil {
-		c.Used.Auto = r.Begin.Auto
+	if r.Rollback != nil {
+		c.Used.Auto = r.Rollback.Auto
 	}
 	return c.Asked.CheckLRMin()
+}
+
+// readSets reads the data.
+func readSets(r *core.Run) error {
+	s, err := r.Job.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
+		Unjudged: r.Options.Unjudged})
+	if err != nil {
+		return err
+	}
+	r.Task.Sets = s
+	return r.Notify(&core.Read{HeldOut: s.HeldOut})
 }
 
 // standardOf is how the run learns values: one that is resumed as it did, also one from before they were standardised.
 func standardOf(r *core.Run, spec model.Spec) data.Standard {
 	c := &r.Job.Asked
-	if r.Begin != nil || !spec.Standardizes() {
+	if r.Rollback != nil || !spec.Standardizes() {
 		return c.Standard
 	}
 	if was, err := rundir.SavedConfig(c.Resume); c.Resume != "" && err == nil {
 		return was.Standard
 	}
-	return data.StandardOf(r.Train.Y, spec.Bias)
+	return data.StandardOf(r.Task.Train.Y, spec.Bias)
 }
 
 // keepTrace makes the trace of the clock part of the settings. A resumed run has it from its snapshot.
@@ -144,7 +149,7 @@ func CheckMemory(r *core.Run, p int) error {
 		copies++ // it maps one
 	}
 	need := min(4*float64(p)*float64(copies), math.MaxInt64/2) // some are more than an int64 counts
-	if err := r.Sets.MayTake(c.Asked.MemoryLimit(), int64(need), "model "+c.Asked.Model,
+	if err := r.Task.Sets.MayTake(c.Asked.MemoryLimit(), int64(need), "model "+c.Asked.Model,
 		human.Count(int64(p))+" weights"); err != nil {
 		return config.Usage("%w", err)
 	}

@@ -15,24 +15,24 @@ import (
 func Weights(r *core.Run) error {
 	r.Position = rundir.Position{Epoch: 1}
 	from := r.Job.Asked.Resume
-	if r.Begin != nil {
-		from = r.Begin.From
+	if r.Rollback != nil {
+		from = r.Rollback.Snapshot
 	}
 	if from != "" {
 		return resume(r, from)
 	}
-	if err := r.Do.Tell(&core.Begins{New: true}); err != nil {
+	if err := r.Notify(&core.Begins{New: true}); err != nil {
 		return err
 	}
-	r.FirstWeights(r.Model, r.Mem.W)
+	r.FirstWeights(r.Task.Model, r.Mem.Weights.W)
 	if init := r.Hooks.Init; init != nil {
 		if err := init(); err != nil {
 			return err
 		}
 	}
-	model.ToStandard(r.Job.Asked.Standard, r.Trained, r.Mem.W)
-	if c, ok := model.CenteredOf(r.Trained); ok && r.Job.Used.MergesCentered() {
-		c.ToMerged(r.Mem.W, r.Train.Mean)
+	model.ToStandard(r.Job.Asked.Standard, r.Task.Trained, r.Mem.Weights.W)
+	if c, ok := model.CenteredOf(r.Task.Trained); ok && r.Job.Used.MergesCentered() {
+		c.ToMerged(r.Mem.Weights.W, r.Task.Train.Mean)
 	}
 	return nil
 }
@@ -48,22 +48,22 @@ func resume(r *core.Run, from string) error {
 			return config.Usage("resume %s: %w", from, err)
 		}
 	}
-	if err := f.SameData(&r.Job.Asked, r.Train.Checksum); err != nil {
+	if err := f.SameData(&r.Job.Asked, r.Task.Train.Checksum); err != nil {
 		return err
 	}
-	s, err := f.Load(&r.Job, r.Params, r.Trained, r.Train.Mean)
+	s, err := f.Load(&r.Job, r.Task.Params, r.Task.Trained, r.Task.Train.Mean)
 	f.Release()
 	if err != nil {
 		return err
 	}
-	if err := s.CheckResume(&r.Job, r.Train.Meta); err != nil {
+	if err := s.CheckResume(&r.Job, r.Task.Train.Meta); err != nil {
 		return err
 	}
-	if err := s.Check(r.Params, r.Trained); err != nil {
+	if err := s.Check(r.Task.Params, r.Task.Trained); err != nil {
 		return err
 	}
 	r.Position, r.Copy.Best, r.Copy.Damaged = s.Pos, s.Best, s.Damaged
-	r.Before = s.Pos.Wall
+	r.EarlierWall = s.Pos.Wall
 	if f.Damage != nil {
 		r.Report.Event("%v; the run continues from the previous snapshot, after epoch %d", f.Damage, s.Pos.Epoch-1)
 	}
@@ -73,18 +73,18 @@ func resume(r *core.Run, from string) error {
 	if n := len(r.Position.History); n > 0 {
 		r.Last = &r.Position.History[n-1]
 	}
-	r.Announced.Start = startOf(r, &s.Pos)
-	if err := r.Block.Announce(r.Announced); err != nil {
+	r.Mem.Announced.Start = startOf(r, &s.Pos)
+	if err := r.Mem.Block.Announce(r.Mem.Announced); err != nil {
 		return err
 	}
 	if s.Pos.Within {
-		r.Block.Set(control.WordEpoch, s.Pos.Epoch) // whose chunks these are
+		r.Mem.Block.Set(control.WordEpoch, s.Pos.Epoch) // whose chunks these are
 	}
 	r.Resumed = s
-	if err := r.Do.Tell(&core.Begins{}); err != nil {
+	if err := r.Notify(&core.Begins{}); err != nil {
 		return err
 	}
-	return s.Restore(r.Mem, r.Block, r.Job.Asked.Optimizer)
+	return s.Restore(r.Mem.Weights, r.Mem.Block, r.Job.Asked.Optimizer)
 }
 
 // checkPosition refuses to resume a run that has come to its end. If it was killed before it could report, it has
@@ -101,15 +101,15 @@ func checkPosition(r *core.Run, at *rundir.Position) error {
 		}
 		return config.Usage("resume %s: its %d epoch%s done; raise --epochs to train further", from, done, are)
 	}
-	e := &core.Resumes{At: at, Reported: r.Begin != nil || at.Within || r.Peers.First() && concluded(from, done)}
+	e := &core.Resumes{At: at, Reported: r.Rollback != nil || at.Within || r.Peers.First() && concluded(from, done)}
 	if err := trained(); err != nil && e.Reported {
 		return err
 	}
-	if err := r.Do.Tell(e); err != nil {
+	if err := r.Notify(e); err != nil {
 		return err
 	}
 	if !e.Reported && (done == epochs || e.Over != "") {
-		r.Why, r.Over = e.Over, true
+		r.End.Reason, r.End.AlreadyTrained = e.Over, true
 		r.Report.Say(fmt.Sprintf("resume %s: all of it is trained; what is missing is the report", from))
 		return nil
 	}
@@ -126,7 +126,7 @@ func concluded(folder string, epochs int) bool {
 func readSnapshot(r *core.Run, dir string) (*rundir.Saved, error) {
 	var f *rundir.Saved
 	file, err := r.Peers.Share(func() (file []byte, err error) {
-		if f = r.Options.Snapshot; f == nil || r.Begin != nil || !f.IsNewest(dir) {
+		if f = r.Options.Snapshot; f == nil || r.Rollback != nil || !f.IsNewest(dir) {
 			f, err = rundir.ReadSnapshot(dir)
 		}
 		if err == nil {
@@ -147,7 +147,7 @@ func startOf(r *core.Run, p *rundir.Position) control.Start {
 		s.Base, s.Round, s.Longer = p.Base, p.Round, max(1, p.Longer)
 	}
 	if s.Rounds == 0 { // another mode trained until then: the states of optimizers are as old as with rounds
-		s.Rounds = int(p.Epoch-1) * r.Block.Plan.Rounds
+		s.Rounds = int(p.Epoch-1) * r.Mem.Block.Plan.Rounds
 	}
 	return s
 }

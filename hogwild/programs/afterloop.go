@@ -48,7 +48,7 @@ func (a *ability) Died(e *workers.Exit) {
 // Stop ends programs that have not begun and, where the run is complete, waits for those that have.
 func (a *ability) Stop() {
 	a.killStarting(a.run)
-	if end := a.run.Ended; end == nil || errors.Is(end, core.ErrDone) {
+	if end := a.run.End.Err; end == nil || errors.Is(end, core.ErrDone) {
 		a.awaitPrograms(a.run)
 	}
 }
@@ -58,16 +58,16 @@ func (a *ability) awaitPrograms(r *core.Run) {
 	look := time.NewTicker(r.Every)
 	defer look.Stop()
 	defer tellOfLoops(r, "the workers").Stop()
-	interrupted, late, over := r.Interrupted, (<-chan time.Time)(nil), false
-	for !over && slices.ContainsFunc(r.Workers.Running(), func(p *workers.Process) bool { return p.Hung == "" }) {
+	interrupted, late, over := r.Mem.Interrupted, (<-chan time.Time)(nil), false
+	for !over && slices.ContainsFunc(r.Mem.Workers.Running(), func(p *workers.Process) bool { return p.Hung == "" }) {
 		select {
-		case event := <-r.Workers.Events():
-			e, _ := r.Workers.Take(event)
+		case event := <-r.Mem.Workers.Events():
+			e, _ := r.Mem.Workers.Take(event)
 			if e == nil {
 				continue
 			}
-			starting := r.Block.Rank(e.Rank, control.RankState) == control.StateStarting // and not needed any more
-			r.Release(e.Rank)
+			starting := r.Mem.Block.Rank(e.Rank, control.RankState) == control.StateStarting // and not needed any more
+			r.Mem.Release(e.Rank)
 			if why := e.How; !e.Clean && !starting {
 				if e.Crash.AfterLoop {
 					why = e.Crash.First
@@ -75,14 +75,14 @@ func (a *ability) awaitPrograms(r *core.Run) {
 				a.failedAfterLoop(fmt.Sprintf("worker %d", e.Rank), why)
 			}
 		case <-look.C:
-			_ = r.Do.Tell(&core.Tick{}) // the run has ended
+			_ = r.Notify(&core.Tick{}) // the run has ended
 		case <-interrupted:
 			interrupted, late = nil, time.After(LastScore)
 		case <-late:
 			over = true
 		}
 	}
-	for _, p := range r.Workers.Running() {
+	for _, p := range r.Mem.Workers.Running() {
 		why := p.Hung
 		if why == "" {
 			why = "it was still busy when the run was interrupted"
@@ -93,8 +93,8 @@ func (a *ability) awaitPrograms(r *core.Run) {
 
 // killStarting ends workers that have not begun: a program takes seconds to start.
 func (a *ability) killStarting(r *core.Run) {
-	for _, p := range r.Workers.Running() {
-		if r.Block.Rank(p.Rank, control.RankState) == control.StateStarting {
+	for _, p := range r.Mem.Workers.Running() {
+		if r.Mem.Block.Rank(p.Rank, control.RankState) == control.StateStarting {
 			p.Kill()
 		}
 	}
@@ -110,7 +110,7 @@ func tellOfLoops(r *core.Run, who string) *time.Timer {
 // leaveLoops ends the evaluator of a run that is complete, and tells of all programs that have failed after their
 // loops.
 func (a *ability) leaveLoops(r *core.Run, res *rundir.Result) error {
-	if a.evaluator == nil || r.Ended != nil {
+	if a.evaluator == nil || r.End.Err != nil {
 		return nil
 	}
 	telling, late := tellOfLoops(r, "the evaluator"), a.killLate()

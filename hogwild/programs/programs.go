@@ -53,7 +53,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 		}
 	case *core.Reported:
 		return a.leaveLoops(r, e.Result)
-	case *core.Closes:
+	case *core.Closing:
 		a.close()
 	}
 	return nil
@@ -92,12 +92,12 @@ func (a *ability) describe(r *core.Run) (err error) {
 func (a *ability) welcome(r *core.Run, first bool) error {
 	var w []float32
 	if first {
-		w = r.Mem.W
+		w = r.Mem.Weights.W
 	}
-	if gpus := r.Traits.UUIDs; len(gpus) > 0 {
+	if gpus := r.Mem.Traits.UUIDs; len(gpus) > 0 {
 		a.evaluator.ComputeOn(gpus[0])
 	}
-	return a.evaluator.Welcome(r.Sets, first, w)
+	return a.evaluator.Welcome(r.Task.Sets, first, w)
 }
 
 // close ends what describe has started, at once if the program is there still: see leaveLoops.

@@ -16,7 +16,7 @@ var errLate = errors.New("the run was interrupted")
 
 // killLate kills the evaluator's program if it takes too long after an interruption. What it returns ends that.
 func (a *ability) killLate() (done func()) {
-	over, interrupted, evaluator, limit := make(chan struct{}), a.run.Interrupted, a.evaluator, LastScore
+	over, interrupted, evaluator, limit := make(chan struct{}), a.run.Mem.Interrupted, a.evaluator, LastScore
 	go func() {
 		select {
 		case <-over:
@@ -47,7 +47,7 @@ func (a *ability) Score(w []float32, set *data.Set, epoch int) (s model.Score, m
 	}
 	a.failed = err != nil // the run ends, and its last weights are saved without a score
 	if errors.Is(err, errLate) {
-		a.run.Late = true
+		a.run.End.ScoreSkipped = true
 		return model.Score{}, nil, nil
 	}
 	return s, metrics, err

@@ -27,15 +27,15 @@ func (a *ability) header(r *core.Run) {
 
 // top returns what the display shows at the top.
 func top(r *core.Run) []string {
-	c, m := &r.Job.Asked, r.Train.Meta
+	c, m := &r.Job.Asked, r.Task.Train.Meta
 	what := fmt.Sprintf("%d x %d %s, %s", m.Rows, m.Features, m.Kind, m.ScaleText())
 	if n := len(m.Classes); n > 0 {
 		what += fmt.Sprintf(", %d classes", n)
 	}
-	if r.Validation != nil {
-		what += fmt.Sprintf("), validation set of %d (%s", r.Validation.Rows, c.Validation)
+	if r.Task.Validation != nil {
+		what += fmt.Sprintf("), validation set of %d (%s", r.Task.Validation.Rows, c.Validation)
 	}
-	on := fmt.Sprintf("%s (%s), test set of %d", c.Data, what, r.Test.Rows)
+	on := fmt.Sprintf("%s (%s), test set of %d", c.Data, what, r.Task.Test.Rows)
 	if m.Kind == data.Indices {
 		on = fmt.Sprintf("its own data of %d examples, test set of %d", m.Rows, c.Layout.TestRows)
 	}
@@ -51,13 +51,14 @@ func top(r *core.Run) []string {
 // notes are what the user should know of the data, the device and the processor.
 func notes(r *core.Run) []string {
 	// one that hangs has none
-	device, _ := core.AskFor(r.Memory, r.Patient(), func() ([]string, error) { return r.Owner.Notes(), nil })
-	notes := slices.Clone(r.Train.Notes)
-	for _, note := range r.Test.Notes {
+	device, _ := core.CallDevice(r.Mem, r.Mem.CopyTimeout(),
+		func() ([]string, error) { return r.Mem.Owner.Notes(), nil })
+	notes := slices.Clone(r.Task.Train.Notes)
+	for _, note := range r.Task.Test.Notes {
 		notes = append(notes, "test set: "+note)
 	}
-	if r.Validation != nil {
-		for _, note := range r.Validation.Notes {
+	if r.Task.Validation != nil {
+		for _, note := range r.Task.Validation.Notes {
 			notes = append(notes, "validation set: "+note)
 		}
 	}

@@ -43,7 +43,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 		a.reading = time.Now()
 	case *core.Begins:
 		r.Hooks.Status = func(now bool) rundir.Status { return a.shown(r, now) }
-		a.trainingSince, a.lastPoll, a.rates = time.Now(), time.Now(), make([]display.Speed, r.Mem.Ranks)
+		a.trainingSince, a.lastPoll, a.rates = time.Now(), time.Now(), make([]display.Speed, r.Mem.Weights.Ranks)
 	case *core.Starts:
 		a.header(r)
 		a.started, a.first = control.Monotonic(), r.Job.Asked.Workers
@@ -53,7 +53,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 		}
 	case *core.Evaluated:
 		r.Report.Epoch(*e.Epoch)
-		r.Report.Wrote(r.Folder.Epoch(*e.Epoch, r.Instruments(), e.Weights))
+		r.Report.Wrote(r.Folder.Epoch(*e.Epoch, r.Mem.Instruments(), e.Weights))
 	case *core.Reports:
 		a.result(r, e.Result)
 	}
@@ -75,13 +75,13 @@ func (a *ability) show(r *core.Run) {
 	r.Report.Status(s)
 	if time.Since(a.second) >= time.Second && stepped(r) { // programs may take long to start
 		a.second = time.Now()
-		lr := plan.NewSchedule(&r.Job.Asked, r.Job.Used.LR, r.Train.Rows).At(s.Examples)
-		r.Report.Wrote(r.Folder.Second(s, r.Instruments(), lr))
+		lr := plan.NewSchedule(&r.Job.Asked, r.Job.Used.LR, r.Task.Train.Rows).At(s.Examples)
+		r.Report.Wrote(r.Folder.Second(s, r.Mem.Instruments(), lr))
 	}
 }
 
 // stepped reports whether a worker has taken a step.
 func stepped(r *core.Run) bool {
-	return slices.ContainsFunc(r.Workers.Running(),
-		func(p *workers.Process) bool { return r.Block.Rank(p.Rank, control.RankFirst) != 0 })
+	return slices.ContainsFunc(r.Mem.Workers.Running(),
+		func(p *workers.Process) bool { return r.Mem.Block.Rank(p.Rank, control.RankFirst) != 0 })
 }

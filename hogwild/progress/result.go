@@ -20,14 +20,14 @@ import (
 // result writes the report.
 func (a *ability) result(r *core.Run, res *rundir.Result) {
 	c, p := &r.Job.Asked, &r.Position
-	*res = rundir.Result{Mode: c.Mode.String(), Device: r.Traits.Name, Workers: c.Workers, Model: c.Model,
+	*res = rundir.Result{Mode: c.Mode.String(), Device: r.Mem.Traits.Name, Workers: c.Workers, Model: c.Model,
 		Program: c.Program,
 		Data:    c.Data, Batch: r.Job.Used.Batch, Seed: c.Seed, Init: p.Init,
 		Epochs: int(p.Epoch) - 1, Examples: p.Examples, Seconds: p.Seconds, StartupSeconds: a.startup(r),
 		Restarts: p.Restarts, LostExamples: p.Lost, Rollbacks: p.Rollbacks, DiscardedExamples: p.Discarded,
-		Parameters: int64(model.Size(r.Params)), ValuesPerExample: r.Train.ValuesPerRow(),
+		Parameters: int64(model.Size(r.Task.Params)), ValuesPerExample: r.Task.Train.ValuesPerRow(),
 		Time: time.Now().UTC().Truncate(time.Second), Machine: rundir.ThisMachine(), CPU: vec.InstructionSet(),
-		Version: config.Version, Commit: rundir.Commit(), Run: r.Dir, Stopped: r.Why, Notes: notes(r),
+		Version: config.Version, Commit: rundir.Commit(), Run: r.Dir, Stopped: r.End.Reason, Notes: notes(r),
 		History: p.History, Events: r.Report.Events()}
 	if res.Seconds > 0 {
 		res.ExamplesPerSecond = float64(res.Examples) / res.Seconds
@@ -35,30 +35,30 @@ func (a *ability) result(r *core.Run, res *rundir.Result) {
 	if res.WallSeconds = r.Position.Wall; res.WallSeconds > 0 {
 		res.WallRate = float64(res.Examples) / res.WallSeconds
 	}
-	res.Rows = rows(&r.Sets)
-	res.FlopsPerExample = model.Flops(r.Model, res.ValuesPerExample)
+	res.Rows = rows(&r.Task.Sets)
+	res.FlopsPerExample = model.Flops(r.Task.Model, res.ValuesPerExample)
 	scores(r, res)
-	if res.GPUs, res.Machine.GPUs = r.Traits.UUIDs, r.Traits.Names; !r.Traits.SharesCores {
+	if res.GPUs, res.Machine.GPUs = r.Mem.Traits.UUIDs, r.Mem.Traits.Names; !r.Mem.Traits.SharesCores {
 		res.InFlight = r.Job.Used.InFlight // on cores it is looked at: see package elastic
 	}
 	res.Nodes = r.Rounds.Result()
 	decided(res, &r.Job)
-	if r.OwnRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
+	if r.Mem.OwnRate() && strings.HasPrefix(res.Auto, "lr ") { // that it never sees
 		_, res.Auto, _ = strings.Cut(res.Auto, ", ")
 	}
-	if last := r.Last; last != nil && c.Sample == 0 && r.Ended == nil {
-		res.Warning = r.Judge.Warning(c, res.History, last, r.OwnRate())
+	if last := r.Last; last != nil && c.Sample == 0 && r.End.Err == nil {
+		res.Warning = r.Task.Judge.Warning(c, res.History, last, r.Mem.OwnRate())
 	}
-	if r.Ended == nil && !strings.HasPrefix(r.Why, "target") {
+	if r.End.Err == nil && !strings.HasPrefix(r.End.Reason, "target") {
 		res.Missed = missed(c, res.History)
 	}
-	res.Instruments = r.Instruments()
+	res.Instruments = r.Mem.Instruments()
 	res.PerWorker, res.Scales, res.Unused = workerStatus(r), r.Position.Scales, r.Position.Unused
 	res.Shares = shares(r, res.PerWorker)
 	for rank := range res.PerWorker { // over the time that it trained
 		w := &res.PerWorker[rank]
-		w.StepTimes = r.Mem.Records[rank].StepTimes()
-		w.Rate = float64(w.Examples) / max(float64(r.Block.Rank(rank, control.RankTrained))/1e9, 1e-9)
+		w.StepTimes = r.Mem.Weights.Records[rank].StepTimes()
+		w.Rate = float64(w.Examples) / max(float64(r.Mem.Block.Rank(rank, control.RankTrained))/1e9, 1e-9)
 	}
 	if r.Options.Timing {
 		res.Timing = a.timing(r)
@@ -115,7 +115,7 @@ func decided(r *rundir.Result, c *tuning.Job) {
 // scores sets why the run ended early and how well it predicts; of one that diverged, the
 // losses are not numbers.
 func scores(r *core.Run, res *rundir.Result) {
-	switch ended := r.Ended; {
+	switch ended := r.End.Err; {
 	case config.Interruption(ended) != nil:
 		res.Stopped = config.Interruption(ended).Error()
 	case errors.Is(ended, config.ErrDiverged):
@@ -125,7 +125,7 @@ func scores(r *core.Run, res *rundir.Result) {
 		res.Stopped, res.Error = rundir.StoppedFailed, ended.Error()
 		res.TrainLoss, res.TestLoss = math.NaN(), math.NaN()
 	}
-	if r.Validation != nil {
+	if r.Task.Validation != nil {
 		res.TestLoss = math.NaN() // until the run has come to its end: see Reported
 	}
 	if e := r.Last; e != nil {
@@ -143,7 +143,7 @@ func scores(r *core.Run, res *rundir.Result) {
 func (a *ability) startup(r *core.Run) float64 {
 	last := uint64(0)
 	for rank := range a.first {
-		last = max(last, r.Block.Rank(rank, control.RankFirst))
+		last = max(last, r.Mem.Block.Rank(rank, control.RankFirst))
 	}
 	return float64(max(last, a.started)-a.started) / 1e9
 }
@@ -153,11 +153,11 @@ func (a *ability) timing(r *core.Run) []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
 		a.trainingSince.Sub(a.reading).Seconds(), a.startup(r), r.Position.Seconds,
 		time.Since(a.trainingSince).Seconds()-r.Position.Seconds)}
-	for rank := range r.Workers.Most() {
-		trained, waited := r.Block.Rank(rank, control.RankTrained), r.Block.Rank(rank, control.RankWaited)
+	for rank := range r.Mem.Workers.Most() {
+		trained, waited := r.Mem.Block.Rank(rank, control.RankTrained), r.Mem.Block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
-			float64(trained)/1e9, float64(waited)/1e9, r.Block.Rank(rank, control.RankSteps),
-			r.Block.Rank(rank, control.RankExamples)))
+			float64(trained)/1e9, float64(waited)/1e9, r.Mem.Block.Rank(rank, control.RankSteps),
+			r.Mem.Block.Rank(rank, control.RankExamples)))
 	}
 	return lines
 }

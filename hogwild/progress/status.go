@@ -11,10 +11,10 @@ import (
 
 // status returns the run at this moment.
 func (a *ability) status(r *core.Run) rundir.Status {
-	epoch := int(r.Block.Get(control.WordEpoch))
+	epoch := int(r.Mem.Block.Get(control.WordEpoch))
 	s := rundir.Status{Kind: "second", Epoch: epoch, Epochs: r.Job.Asked.Epochs,
 		Seconds: r.Seconds(control.Monotonic()),
-		Total:   int64(r.Block.Plan.N) * int64(r.Job.Asked.Epochs), Last: r.Last, Rollbacks: r.Position.Rollbacks}
+		Total:   int64(r.Mem.Block.Plan.N) * int64(r.Job.Asked.Epochs), Last: r.Last, Rollbacks: r.Position.Rollbacks}
 	_, done, _, loss := r.ProgressOfAll()
 	s.Examples = r.Position.Examples
 	if r.Opened != 0 {
@@ -22,7 +22,7 @@ func (a *ability) status(r *core.Run) rundir.Status {
 		if done > 0 {
 			mean := loss / float64(done)
 			s.TrainLoss = &mean
-			s.TrainMetrics = control.Means(r.Mem.Measures)
+			s.TrainMetrics = control.Means(r.Mem.Weights.Measures)
 		}
 	}
 	passed := max(time.Since(a.lastPoll).Seconds(), 1e-3)
@@ -44,19 +44,20 @@ const stateLeft = "left"
 // workerStatus is each of them at this moment, but for its speed.
 func workerStatus(r *core.Run) []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
-	for rank := range r.Workers.Most() {
-		w := rundir.WorkerStatus{Rank: rank, PID: int(r.Block.Rank(rank, control.RankPID)),
-			State:    control.StateNames[r.Block.Rank(rank, control.RankState)%uint64(len(control.StateNames))],
-			Examples: int64(r.Block.Rank(rank, control.RankExamples)), Restarts: r.Workers.Restarts(rank)}
+	for rank := range r.Mem.Workers.Most() {
+		w := rundir.WorkerStatus{Rank: rank, PID: int(r.Mem.Block.Rank(rank, control.RankPID)),
+			State:    control.StateNames[r.Mem.Block.Rank(rank, control.RankState)%uint64(len(control.StateNames))],
+			Examples: int64(r.Mem.Block.Rank(rank, control.RankExamples)), Restarts: r.Mem.Workers.Restarts(rank)}
 		switch {
-		case r.Workers.Gone(rank):
+		case r.Mem.Workers.Gone(rank):
 			w.State = control.StateNames[control.StateGone] // whatever its stand-in is doing
-		case r.Workers.Left(rank):
+		case r.Mem.Workers.Left(rank):
 			w.State = stateLeft
-		case r.Workers.Leaving(rank): // there may be more again, and it stays
+		case r.Mem.Workers.Leaving(rank): // there may be more again, and it stays
 			w.State = "leaving"
 		}
-		w.Instruments = r.Mem.Records[rank].Instruments(float64(r.Block.Rank(rank, control.RankWaited)) / 1e9)
+		waited := float64(r.Mem.Block.Rank(rank, control.RankWaited)) / 1e9
+		w.Instruments = r.Mem.Weights.Records[rank].Instruments(waited)
 		w.StalenessHistogram = nil // of each worker and each second it is too much
 		all = append(all, w)
 	}
@@ -68,7 +69,7 @@ func workerStatus(r *core.Run) []rundir.WorkerStatus {
 func shares(r *core.Run, workers []rundir.WorkerStatus) (all []rundir.Share) {
 	total := int64(0)
 	for _, w := range workers {
-		device := r.Owner.Where(w.Rank)
+		device := r.Mem.Owner.Where(w.Rank)
 		i := slices.IndexFunc(all, func(s rundir.Share) bool { return s.Device == device })
 		if i < 0 {
 			i = len(all)

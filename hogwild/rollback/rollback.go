@@ -26,9 +26,9 @@ type ability struct{}
 func (ability) Handle(r *core.Run, e core.Event) error {
 	switch e.(type) {
 	case *core.Begins:
-		r.Hooks.Rollback = func(trained int64) *core.Begin { return goBack(r, trained) }
+		r.Hooks.Rollback = func(trained int64) *core.Rollback { return goBack(r, trained) }
 	case *core.Starts:
-		if r.Begin != nil {
+		if r.Rollback != nil {
 			tell(r)
 		}
 	}
@@ -36,12 +36,12 @@ func (ability) Handle(r *core.Run, e core.Event) error {
 }
 
 // goBack returns how a run that diverged continues. If it may not, its error says how often it did before.
-func goBack(r *core.Run, trained int64) *core.Begin {
+func goBack(r *core.Run, trained int64) *core.Rollback {
 	if goesBack(r) {
 		return begin(r, trained)
 	}
-	if n := r.Begun(); n > 0 && errors.Is(r.Ended, config.ErrDiverged) {
-		r.Ended = fmt.Errorf("%w; it has been rolled back %s", r.Ended, human.Plural(n, "time"))
+	if n := r.Rollback.Attempts(); n > 0 && errors.Is(r.End.Err, config.ErrDiverged) {
+		r.End.Err = fmt.Errorf("%w; it has been rolled back %s", r.End.Err, human.Plural(n, "time"))
 	}
 	return nil
 }
@@ -49,31 +49,31 @@ func goBack(r *core.Run, trained int64) *core.Begin {
 // goesBack reports whether the run diverged and may go back.
 func goesBack(r *core.Run) bool {
 	select {
-	case <-r.Interrupted: // nobody wants more of it
+	case <-r.Mem.Interrupted: // nobody wants more of it
 		return false
 	default:
 	}
-	return errors.Is(r.Ended, config.ErrDiverged) && r.Job.Asked.OnDivergence == config.Rollback &&
-		r.Begun() < mostRollbacks && len(r.Workers.Running()) == 0 && r.Silenced.Err() == nil
+	return errors.Is(r.End.Err, config.ErrDiverged) && r.Job.Asked.OnDivergence == config.Rollback &&
+		r.Rollback.Attempts() < mostRollbacks && len(r.Mem.Workers.Running()) == 0 && r.Mem.Hung.Err() == nil
 }
 
 // begin returns how the run continues from the last good snapshot, after it has trained so many examples.
-func begin(r *core.Run, trained int64) *core.Begin {
+func begin(r *core.Run, trained int64) *core.Rollback {
 	c := r.Job.Asked
 	lr := r.Job.Used.LR / 2
 	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, config.Same // that of each replica, not one to be scaled
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = r.Job.Used.Batch
 	}
-	if saved, err := rundir.SavedConfig(r.Dir); err == nil && (r.Block.Plan.Barrier || r.Block.Plan.Shares ||
+	if saved, err := rundir.SavedConfig(r.Dir); err == nil && (r.Mem.Block.Plan.Barrier || r.Mem.Block.Plan.Shares ||
 		c.PrivateState()) {
 		// the number may have changed since, and an epoch and the optimizers' states belong to one
 		c.Workers = saved.Workers
 	}
-	b := &core.Begin{Config: c, N: r.Begun() + 1, Why: r.Ended, From: c.Resume, Auto: r.Job.Used.Auto,
-		Examples: trained, Workers: r.Job.Asked.Workers, Position: r.Position}
+	b := &core.Rollback{Config: c, Attempt: r.Rollback.Attempts() + 1, Cause: r.End.Err, Snapshot: c.Resume,
+		Auto: r.Job.Used.Auto, Examples: trained, Workers: r.Job.Asked.Workers, Position: r.Position}
 	if rundir.HasSnapshot(r.Dir) {
-		b.From = r.Dir
+		b.Snapshot = r.Dir
 	}
 	return b
 }
@@ -81,14 +81,14 @@ func begin(r *core.Run, trained int64) *core.Begin {
 // tell counts what was trained in vain, says that the run has gone back, and saves it with its new
 // learning rate: should it be killed now, it is resumed with that.
 func tell(r *core.Run) {
-	p, was := &r.Position, &r.Begin.Position
-	vain := r.Begin.Examples - r.Examples()
+	p, was := &r.Position, &r.Rollback.Position
+	vain := r.Rollback.Examples - r.Examples()
 	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
-	r.Before = was.Wall
-	if r.Begin.Workers == r.Job.Asked.Workers { // else their number is that of the snapshot again
+	r.EarlierWall = was.Wall
+	if r.Rollback.Workers == r.Job.Asked.Workers { // else their number is that of the snapshot again
 		p.Scales = was.Scales
 	}
-	what, where := r.Begin.Why, "the snapshot of epoch "+fmt.Sprint(p.Epoch-1)
+	what, where := r.Rollback.Cause, "the snapshot of epoch "+fmt.Sprint(p.Epoch-1)
 	if d := (core.Divergence{}); errors.As(what, &d) {
 		what = d.What
 	}
@@ -100,6 +100,6 @@ func tell(r *core.Run) {
 	}
 	r.Report.Event("training diverged: %v; rollback %d of %d: it continues from %s with learning rate %g, and %s are "+
 		"discarded",
-		what, r.Begin.N, mostRollbacks, where, r.Job.Used.LR, human.Plural(int(vain), "example"))
-	r.Do.SaveNow()
+		what, r.Rollback.Attempt, mostRollbacks, where, r.Job.Used.LR, human.Plural(int(vain), "example"))
+	r.Saver.SaveNow()
 }

@@ -39,13 +39,3 @@ func abilities() []core.Ability {
 		rollback.New(),
 	}
 }
-
-// Tell has all abilities hear of an event. The first that ends the run does.
-func (r *coordinator) Tell(e core.Event) error {
-	for _, a := range r.abilities {
-		if end := a.Handle(r.Run, e); end != nil {
-			return end
-		}
-	}
-	return nil
-}

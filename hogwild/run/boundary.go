@@ -17,26 +17,26 @@ import (
 func (r *coordinator) endEpoch() (end error) {
 	_ = fault.Point("epoch.end")
 	r.Position.Seconds = r.Seconds(r.lastDone())
-	if end = r.Train.Changed(); end == nil && r.Several() {
-		end = r.download()
+	if end = r.Task.Train.Changed(); end == nil && r.Several() {
+		end = r.snapshots.downloadAll()
 	}
 	if end != nil {
-		r.tell(end)
+		r.snapshots.endJobOnPeers(end)
 		return end // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.secondHalf = r.secondHalfLoss()
-	if end = r.awaitCopy(); end != nil && r.Several() {
+	if end = r.evaluator.awaitCopy(); end != nil && r.Several() {
 		return end // as one within which the job ended
 	}
 	last := int(r.Position.Epoch) >= r.Job.Asked.Epochs
 	if end == nil {
-		end = r.Tell(&core.Completes{Last: last})
+		end = r.Notify(&core.Completes{Last: last})
 	}
-	save := last || r.wantsSave(int(r.Position.Epoch))
+	save := last || r.snapshots.wantsSave(int(r.Position.Epoch))
 	whole := save || r.Several() || r.Hooks.Program != nil
 	if end == nil {
-		if end = r.keepCopy(whole && !r.Several()); end != nil {
-			r.tell(end)
+		if end = r.snapshots.copyWeights(whole && !r.Several()); end != nil {
+			r.snapshots.endJobOnPeers(end)
 			return end // the epoch stays open
 		}
 	}
@@ -47,11 +47,11 @@ func (r *coordinator) endEpoch() (end error) {
 	if end != nil {
 		return end
 	}
-	rate := plan.NewSchedule(&r.Job.Asked, r.Job.Used.LR, r.Train.Rows)
+	rate := plan.NewSchedule(&r.Job.Asked, r.Job.Used.LR, r.Task.Train.Rows)
 	e := rundir.EpochResult{Kind: "epoch", Epoch: int(r.Position.Epoch), Seconds: r.Position.Seconds,
-		Examples: r.Position.Examples, LR: rate.At(int64(r.Position.Epoch) * int64(r.Block.Plan.N)),
-		TrainLoss: loss / float64(max(done, 1)), TrainMetrics: control.Means(r.Mem.Measures)}
-	for _, m := range r.Mem.Measures {
+		Examples: r.Position.Examples, LR: rate.At(int64(r.Position.Epoch) * int64(r.Mem.Block.Plan.N)),
+		TrainLoss: loss / float64(max(done, 1)), TrainMetrics: control.Means(r.Mem.Weights.Measures)}
+	for _, m := range r.Mem.Weights.Measures {
 		m.Clear()
 	}
 	r.Position.Epoch++
@@ -59,24 +59,24 @@ func (r *coordinator) endEpoch() (end error) {
 	r.Position.Base, r.Position.BaseDone, r.Position.BaseLoss = 0, 0, 0
 	// a change of the settings waits for the evaluation, which reads them
 	completed := &core.Completed{Examples: done, Await: last || r.Hooks.Change != nil}
-	if end = r.Tell(completed); end != nil {
+	if end = r.Notify(completed); end != nil {
 		return end
 	}
-	r.capture(whole, true)
-	scored := r.evaluate(e, save)
-	r.savePending = false
-	if r.Several() || r.Hooks.Program != nil || r.Traits.SharesCores && r.Job.Asked.Workers >= machine.Cores() {
-		r.Owner.Await()
+	r.snapshots.fill(whole, true)
+	scored := r.evaluator.evaluate(e, save)
+	r.snapshots.savePending = false
+	if r.Several() || r.Hooks.Program != nil || r.Mem.Traits.SharesCores && r.Job.Asked.Workers >= machine.Cores() {
+		r.Mem.Owner.Await()
 		<-scored // it speaks with other nodes, which nobody else may meanwhile; or the workers have all cores
 	}
 	if completed.Await {
-		end = r.awaitTogether()
+		end = r.evaluator.awaitTogether()
 	}
 	switch {
 	case end != nil:
 		return end
-	case last && r.Late: // the last score is still to come, when the run is resumed
-		return r.Cause()
+	case last && r.End.ScoreSkipped: // the last score is still to come, when the run is resumed
+		return r.End.Cause()
 	case last:
 		return core.ErrDone
 	}
@@ -90,10 +90,10 @@ func (r *coordinator) openNext() error {
 		return err
 	}
 	at := control.Monotonic() // before workers can be done with it
-	r.Block.Open(r.Position.Epoch)
-	for rank := range r.Workers.Most() {
-		if r.Workers.Gone(rank) {
-			r.Block.GiveUp(rank)
+	r.Mem.Block.Open(r.Position.Epoch)
+	for rank := range r.Mem.Workers.Most() {
+		if r.Mem.Workers.Gone(rank) {
+			r.Mem.Block.GiveUp(rank)
 		}
 	}
 	r.Open(at)
@@ -104,7 +104,7 @@ func (r *coordinator) openNext() error {
 
 // closed takes in that the open epoch is complete on all nodes, or the job ends.
 func (r *coordinator) closed(err error) error {
-	end, note := r.Rounds.Ended(err, r.ownFolder(), r.LastGood())
+	end, note := r.Rounds.Ended(err, r.snapshots.ownFolder(), r.LastGood())
 	if note != "" {
 		r.Report.Event("%s", note)
 	}
@@ -119,12 +119,13 @@ func (r *coordinator) tellPeers() {
 	if !r.Rounds.Stopping() {
 		return
 	}
-	if config.Interruption(r.Ended) != nil && !r.Busy {
-		r.noteSave(r.saveRound((*rundir.Snapshot).SaveAtOnce)) // the launcher may not leave time for more
+	if config.Interruption(r.End.Err) != nil && !r.Mem.Busy {
+		// the launcher may not leave time for more
+		r.snapshots.noteSave(r.snapshots.saveRound((*rundir.Snapshot).SaveAtOnce))
 	}
-	for r.Rounds.Stop(r.Ended) {
+	for r.Rounds.Stop(r.End.Err) {
 		if end := r.endEpoch(); end != nil {
-			r.Ended = end
+			r.End.Err = end
 			return
 		}
 	}
@@ -133,11 +134,11 @@ func (r *coordinator) tellPeers() {
 // lastDone is when the last chunk of the open epoch was done. In barrier mode an average comes after
 // it, between nodes a round: just now.
 func (r *coordinator) lastDone() (at uint64) {
-	if r.Block.Plan.Barrier || r.Several() {
+	if r.Mem.Block.Plan.Barrier || r.Several() {
 		return control.Monotonic()
 	}
-	for rank := range r.Workers.Most() {
-		at = max(at, r.Block.Rank(rank, control.RankDone))
+	for rank := range r.Mem.Workers.Most() {
+		at = max(at, r.Mem.Block.Rank(rank, control.RankDone))
 	}
 	return at
 }
@@ -145,11 +146,11 @@ func (r *coordinator) lastDone() (at uint64) {
 // secondHalfLoss returns the mean loss of the second half of the open epoch, all of which is done;
 // of an epoch of one chunk it is that of the whole.
 func (r *coordinator) secondHalfLoss() float64 {
-	p, epoch := &r.Block.Plan, int(r.Block.Get(control.WordEpoch))-1
+	p, epoch := &r.Mem.Block.Plan, int(r.Mem.Block.Get(control.WordEpoch))-1
 	sum, n := 0.0, 0
 	for i := range p.Chunks() {
 		c := p.At(epoch, i)
-		state, loss := r.Block.Chunk(i)
+		state, loss := r.Mem.Block.Chunk(i)
 		if state == control.ChunkDone && (p.Chunks() == 1 || c.Seen-int64(epoch)*int64(p.N) >= int64(p.N/2)) {
 			sum, n = sum+loss, n+c.Count
 		}

@@ -16,19 +16,23 @@ import (
 	"hogwild/internal/human"
 )
 
-// scorer is how good the weights are: evaluations, and what follows from them.
-type scorer struct{ *keeper }
+// evaluator finds how good the weights are, and what follows from that.
+type evaluator struct {
+	*core.Run
+	snapshots *snapshotter
+	final     *finalSaver
+}
 
 // evaluate starts the evaluation of the copy, and its saving. The channel is closed when
 // the first is done, and the copy is kept if it is the best.
-func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
-	r.Busy = true
-	scored, saveCopy, counts := make(chan struct{}), r.saving(), r.wantsCounts(save)
+func (r *evaluator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
+	r.Mem.Busy = true
+	scored, saveCopy, counts := make(chan struct{}), r.snapshots.saving(), r.snapshots.wantsCounts(save)
 	with := &core.Evaluates{Epoch: &e}
-	_ = r.Do.Tell(with)
+	_ = r.Notify(with)
 	go func() {
 		is := evaluation{saves: save}
-		fault := r.Train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
+		fault := r.Task.Train.Guard(func() { is.weights, is.err = r.score(&e, counts) })
 		is.err = errors.Join(is.err, fault)
 		if is.result = e; is.err == nil {
 			r.Copy.Pos.History = append(r.Copy.Pos.History, e)
@@ -36,7 +40,7 @@ func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 		} else if errors.Is(is.err, config.ErrDiverged) {
 			is.saves = false
 		} else { // the copy is good: the epoch was trained, only not evaluated
-			is.result.Judge(rundir.Scores{Set: r.Judge.Name, Loss: math.NaN()})
+			is.result.Judge(rundir.Scores{Set: r.Task.Judge.Name, Loss: math.NaN()})
 			r.Copy.Pos.History = append(r.Copy.Pos.History, is.result)
 		}
 		close(scored)
@@ -46,19 +50,19 @@ func (r *scorer) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 		if is.saves {
 			is.unsaved = saveCopy()
 		}
-		r.evaluated <- is
+		r.snapshots.evaluated <- is
 	}()
 	return scored
 }
 
 // keepBest brings the copy to host memory if it is of the best epoch so far.
-func (r *scorer) keepBest(e *rundir.EpochResult) error {
+func (r *evaluator) keepBest(e *rundir.EpochResult) error {
 	if best := rundir.Best(r.Copy.Pos.History); best == nil || best.Epoch != e.Epoch {
 		return nil
 	}
-	w, err := core.AskFor(r.Memory, r.Patience, r.Owner.Kept)
+	w, err := core.CallDevice(r.Mem, r.Mem.DeviceTimeout, r.Mem.Owner.Kept)
 	if err == nil {
-		if len(r.Params) == len(r.Trained) {
+		if len(r.Task.Params) == len(r.Task.Trained) {
 			w = append(r.Copy.Best[:0], w...) // else the run centres, and w is one more copy already
 		}
 		r.Copy.Best = w
@@ -68,10 +72,10 @@ func (r *scorer) keepBest(e *rundir.EpochResult) error {
 
 // score evaluates the copy on the validation set, or without one on the test set. With counts it tells how the
 // weights of each tensor are distributed. A copy that diverged is not good, and not to be saved.
-func (r *scorer) score(e *rundir.EpochResult, counts bool) (weights []rundir.Histogram, err error) {
+func (r *evaluator) score(e *rundir.EpochResult, counts bool) (weights []rundir.Histogram, err error) {
 	s, err := r.survey(e, counts)
 	for i := range s.Counts {
-		weights = append(weights, rundir.WeightHistogram(r.Params[i].Name, &s.Counts[i]))
+		weights = append(weights, rundir.WeightHistogram(r.Task.Params[i].Name, &s.Counts[i]))
 	}
 	if err != nil || r.Job.Asked.Sample > 0 { // a short run is not tested
 		return weights, err
@@ -80,24 +84,24 @@ func (r *scorer) score(e *rundir.EpochResult, counts bool) (weights []rundir.His
 }
 
 // addScores adds the scores of the copy to an epoch.
-func (r *scorer) addScores(e *rundir.EpochResult) error {
+func (r *evaluator) addScores(e *rundir.EpochResult) error {
 	w, epoch := []float32(nil), 0 // the copy where it is
 	if r.Hooks.Program != nil {
-		w = r.Copy.Plain(r.Trained)
+		w = r.Copy.Plain(r.Task.Trained)
 	}
 	if e.Kind != "" { // else the run ends within it
 		epoch = e.Epoch
 	}
-	sum, metrics, err := r.scoreOn(w, r.Judge.Set, epoch)
+	sum, metrics, err := r.scoreOn(w, r.Task.Judge.Set, epoch)
 	if err != nil {
 		return err
 	}
 	e.TestLoss = math.NaN()
-	if score.NoPairs(sum, r.Judge.Set) {
-		e.Judge(rundir.Scores{Set: r.Judge.Name, Loss: math.NaN()})
+	if score.NoPairs(sum, r.Task.Judge.Set) {
+		e.Judge(rundir.Scores{Set: r.Task.Judge.Name, Loss: math.NaN()})
 	} else if sum.N > 0 {
-		e.Judge(score.Of(r.Judge.Name, sum, len(r.Judge.Set.Classes) > 0 && r.Hooks.Program == nil))
-		err = r.overflown(e)
+		e.Judge(score.Of(r.Task.Judge.Name, sum, len(r.Task.Judge.Set.Classes) > 0 && r.Hooks.Program == nil))
+		err = r.checkLoss(e)
 	}
 	for name, v := range metrics {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -113,22 +117,23 @@ func (r *scorer) addScores(e *rundir.EpochResult) error {
 
 // scoreOn evaluates plain weights on a set, by the device if nothing else does. Of several nodes each evaluates its
 // share of the rows.
-func (r *scorer) scoreOn(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64, err error) {
+func (r *evaluator) scoreOn(w []float32, set *data.Set, epoch int) (s model.Score, metrics map[string]float64,
+	err error) {
 	if r.Hooks.Program != nil {
 		return r.Hooks.Program.Score(w, set, epoch)
 	}
 	s, err = r.Peers.Score(func() (model.Score, error) {
-		s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience,
-			func() (model.Score, error) { return r.Owner.Score(w, set) })
+		s, err := core.CallDevice(r.Mem, core.Evaluations*r.Mem.DeviceTimeout,
+			func() (model.Score, error) { return r.Mem.Owner.Score(w, set) })
 		return s, core.OnDevice(err)
 	})
 	return s, nil, err
 }
 
-// overflown returns the error of an epoch whose losses are far above those of the constant predictor, and of the first
+// checkLoss returns the error of an epoch whose losses are far above those of the constant predictor, and of the first
 // weights.
-func (r *scorer) overflown(e *rundir.EpochResult) error {
-	if !r.Judge.TooLarge(e) || r.Job.Asked.Solver == config.Dual { // which comes back from what it has lost
+func (r *evaluator) checkLoss(e *rundir.EpochResult) error {
+	if !r.Task.Judge.TooLarge(e) || r.Job.Asked.Solver == config.Dual { // which comes back from what it has lost
 		return nil
 	}
 	on := e.Judged()
@@ -136,26 +141,26 @@ func (r *scorer) overflown(e *rundir.EpochResult) error {
 		return err
 	}
 	return core.Divergence{What: fmt.Errorf("%s loss %s after epoch %d, a constant prediction has %s; learning rate %g",
-		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.Judge.Constant().Loss), r.Job.Used.LR),
+		on.Set, human.Loss(on.Loss), e.Epoch, human.Loss(r.Task.Judge.Constant().Loss), r.Job.Used.LR),
 		Cure: "try a lower --lr, or --scale standard (" + r.LastGood() + ")"}
 }
 
 // scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights. Of one that began
 // with given ones it is that of its first epoch: they may be as wrong for this data as any.
-func (r *scorer) scoreFirst() (float64, error) {
+func (r *evaluator) scoreFirst() (float64, error) {
 	if r.Position.Init != nil {
 		if past := r.Copy.Pos.History; len(past) > 0 {
 			return past[0].Judged().Loss, nil
 		}
 		return math.Inf(1), nil
 	}
-	plain, err := model.New(r.Job.Asked.ModelOptions(), r.Train.Meta)
+	plain, err := model.New(r.Job.Asked.ModelOptions(), r.Task.Train.Meta)
 	if err != nil {
 		return 0, err
 	}
-	w := make([]float32, model.Size(r.Params))
+	w := make([]float32, model.Size(r.Task.Params))
 	r.FirstWeights(plain, w)
-	s, _, err := r.scoreOn(w, r.Judge.Set, 0)
+	s, _, err := r.scoreOn(w, r.Task.Judge.Set, 0)
 	if err != nil || s.N == 0 || math.IsNaN(s.Loss) {
 		return 0, err
 	}
@@ -163,18 +168,18 @@ func (r *scorer) scoreFirst() (float64, error) {
 }
 
 // survey looks at the copy. Weights that are not finite are an error.
-func (r *scorer) survey(e *rundir.EpochResult, counts bool) (device.Survey, error) {
-	s, err := core.AskFor(r.Memory, core.Evaluations*r.Patience,
-		func() (device.Survey, error) { return r.Owner.Survey(counts) })
+func (r *evaluator) survey(e *rundir.EpochResult, counts bool) (device.Survey, error) {
+	s, err := core.CallDevice(r.Mem, core.Evaluations*r.Mem.DeviceTimeout,
+		func() (device.Survey, error) { return r.Mem.Owner.Survey(counts) })
 	if err != nil {
 		return s, core.OnDevice(err)
 	}
-	return s, r.finite(s.NotFinite, s.Value, e)
+	return s, r.snapshots.errNotFinite(s.NotFinite, s.Value, e)
 }
 
-// stillGood is the error of a copy, taken within an epoch, whose numbers have diverged. Whether finite ones
+// checkFinite returns the error of a copy, taken within an epoch, whose numbers have diverged. Whether finite ones
 // have takes an evaluation to see, which is worth its time where a rollback would continue from them.
-func (r *scorer) stillGood(e rundir.EpochResult) error {
+func (r *evaluator) checkFinite(e rundir.EpochResult) error {
 	if r.Job.Asked.OnDivergence == config.Rollback {
 		_, err := r.score(&e, false)
 		return err
@@ -185,7 +190,7 @@ func (r *scorer) stillGood(e rundir.EpochResult) error {
 
 // awaitCopy waits until the copy of the weights is no longer in use: for the last evaluation, or the save after it. So
 // do other nodes, which then all know whether the job ends, and that their weights are the same.
-func (r *scorer) awaitCopy() error {
+func (r *evaluator) awaitCopy() error {
 	if end := r.awaitTogether(); end != nil {
 		return end
 	}
@@ -195,47 +200,47 @@ func (r *scorer) awaitCopy() error {
 			human.Plural(differ, "node"))
 	}
 	if errors.As(err, new(core.DeviceError)) {
-		r.tell(err)
+		r.snapshots.endJobOnPeers(err)
 	}
-	return r.lostPeers(err)
+	return r.snapshots.lostPeers(err)
 }
 
 // awaitTogether waits for the evaluation that runs, and the save after it, on all nodes.
-func (r *scorer) awaitTogether() (end error) {
+func (r *evaluator) awaitTogether() (end error) {
 	err := r.Peers.Together(func() error {
-		if end = r.AwaitEvaluation(); errors.Is(end, core.ErrDone) {
+		if end = r.awaitEvaluation(); errors.Is(end, core.ErrDone) {
 			return nil
 		}
 		return end
 	})
 	if end == nil {
-		end = r.lostPeers(err)
+		end = r.snapshots.lostPeers(err)
 	}
 	return end
 }
 
-// AwaitEvaluation waits for the evaluation that runs, if there is one, and returns why the run ends by it.
-func (r *scorer) AwaitEvaluation() error {
-	if !r.Busy {
+// awaitEvaluation waits for the evaluation that runs, if there is one, and returns why the run ends by it.
+func (r *evaluator) awaitEvaluation() error {
+	if !r.Mem.Busy {
 		return nil
 	}
-	r.Owner.Await()
-	return r.record(<-r.evaluated)
+	r.Mem.Owner.Await()
+	return r.record(<-r.snapshots.evaluated)
 }
 
 // record takes an evaluation in, and returns why the run ends by it: an error, or that a target is reached.
-func (r *scorer) record(e evaluation) error {
-	r.Busy = false
+func (r *evaluator) record(e evaluation) error {
+	r.Mem.Busy = false
 	if e.saves {
-		r.noteSave(e.unsaved)
+		r.snapshots.noteSave(e.unsaved)
 	}
-	end := r.lostPeers(e.err)
+	end := r.snapshots.lostPeers(e.err)
 	if e.result.Kind == "" || errors.Is(e.err, config.ErrDiverged) { // of a save within an epoch there is no result
 		return end
 	}
 	r.Last = &e.result
 	r.Position.History = append(r.Position.History, e.result)
-	if told := r.Do.Tell(&core.Evaluated{Epoch: r.Last, Weights: e.weights, Err: e.err}); told != nil {
+	if told := r.Notify(&core.Evaluated{Epoch: r.Last, Weights: e.weights, Err: e.err}); told != nil {
 		end = told
 	}
 	if r.Options.OnEpoch != nil {
@@ -245,50 +250,50 @@ func (r *scorer) record(e evaluation) error {
 }
 
 // savePaused copies the run, lets the workers go on, and saves the copy.
-func (r *scorer) savePaused() error {
+func (r *evaluator) savePaused() error {
 	switch {
-	case r.Complete() || r.Busy: // since the pause an epoch has come to its end
-		r.savePending = true
+	case r.Mem.Complete() || r.Mem.Busy: // since the pause an epoch has come to its end
+		r.snapshots.savePending = true
 	default:
 		r.Within()
-		if err := r.copyRun(); err != nil {
+		if err := r.snapshots.snapshot(); err != nil {
 			return err
 		}
-		r.Busy = true
-		saveCopy := r.saving()
+		r.Mem.Busy = true
+		saveCopy := r.snapshots.saving()
 		e := rundir.EpochResult{Epoch: int(r.Position.Epoch), LR: r.Job.Used.LR}
 		if _, done, _, loss := r.Progress(); done > 0 {
 			e.TrainLoss = loss / float64(done)
 		}
 		go func() {
-			is := evaluation{err: r.stillGood(e)}
+			is := evaluation{err: r.checkFinite(e)}
 			if is.saves = !errors.Is(is.err, config.ErrDiverged); is.saves {
 				is.unsaved = saveCopy()
 			}
-			r.evaluated <- is
+			r.snapshots.evaluated <- is
 		}()
 	}
 	_ = fault.Point("pause.end")
-	r.LetGo(core.ToSave)
+	r.Resume(core.ToSave)
 	return nil
 }
 
 // saveWithin saves a run that was stopped within an epoch, from the host copy if need be.
-func (r *scorer) saveWithin() error {
+func (r *evaluator) saveWithin() error {
 	_, done, lost, loss := r.Progress()
 	defer func() { // only then: a resumed run counts the epoch's chunks again
 		r.Position.Examples += int64(done)
 		r.Position.Lost += int64(lost)
 	}()
-	if err := r.copyWithin(); err != nil {
+	if err := r.snapshots.snapshotMidEpoch(); err != nil {
 		r.Failed(err)
-		return r.saveHostCopy()
+		return r.final.saveHostCopy()
 	}
 	e := rundir.EpochResult{Epoch: int(r.Position.Epoch), Seconds: r.Position.Seconds}
 	if e.TrainLoss = loss / float64(done); done == 0 && r.Last != nil { // of no examples it is not a number
 		e.TrainLoss = r.Last.TrainLoss
 	}
-	r.Owner.Await()
+	r.Mem.Owner.Await()
 	_, scored := r.score(&e, false)
 	if r.Failed(scored); errors.Is(scored, config.ErrDiverged) {
 		return nil
@@ -296,6 +301,6 @@ func (r *scorer) saveWithin() error {
 	if scored == nil {
 		r.Last = &e
 	}
-	r.finalCopy = true
-	return r.keep(r.saveCopy)
+	r.final.finalCopy = true
+	return r.final.keep(r.snapshots.saveCopy)
 }

@@ -6,6 +6,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 )
 
 // NewCoordinator and its methods below are what tests from outside need of a coordinator that Run has not made.
@@ -17,8 +18,14 @@ func (r *coordinator) CarryOut(ctx context.Context) (rundir.Result, error) { ret
 // Prepare does what comes before the workers.
 func (r *coordinator) Prepare() error { return r.prepare() }
 
-// End gives back what the run has.
-func (r *coordinator) End() { r.close() }
+// Kill kills workers.
+func (r *coordinator) Kill(p ...*workers.Process) { r.crew.Kill(p...) }
+
+// Halt stops all workers.
+func (r *coordinator) Halt() { r.crew.Halt() }
+
+// Close gives back what the run has.
+func (r *coordinator) Close() { r.close() }
 
 // CountsEvery is the least time between two histograms of the weights.
 const CountsEvery = countsEvery

@@ -10,15 +10,17 @@ import (
 	"time"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
 	"hogwild/internal/human"
 )
 
-// keeper is what a run leaves behind.
-type keeper struct {
-	*saver
+// finalSaver saves what a run leaves behind.
+type finalSaver struct {
+	*core.Run
+	snapshots *snapshotter
 	finalCopy bool          // the copy is of the run's end, and is to be kept
 	age       time.Duration // of the copy in host memory when the run ended
 	elsewhere error         // where the run is saved, if the folder cannot be written
@@ -29,7 +31,7 @@ var keepWaits = []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 
 
 // keep writes what a run leaves behind to its folder, which the first node has. While that fails it tries again. If all
 // tries fail, it saves the whole run to another folder.
-func (r *keeper) keep(write func() error) error {
+func (r *finalSaver) keep(write func() error) error {
 	if !r.Peers.First() {
 		return nil
 	}
@@ -53,8 +55,8 @@ func (r *keeper) keep(write func() error) error {
 	return nil
 }
 
-func (r *keeper) tryKeep(write func() error) error {
-	if err := r.mend(); err != nil {
+func (r *finalSaver) tryKeep(write func() error) error {
+	if err := r.snapshots.mend(); err != nil {
 		return err
 	}
 	if err := write(); err != nil {
@@ -65,7 +67,7 @@ func (r *keeper) tryKeep(write func() error) error {
 
 // keepElsewhere makes a run folder among the temporary files and saves the run there: its own cannot be written, for
 // a cause.
-func (r *keeper) keepElsewhere(cause error, write func() error) error {
+func (r *finalSaver) keepElsewhere(cause error, write func() error) error {
 	name := strings.ReplaceAll(filepath.Base(r.Dir), "*", "-")
 	dir, err := os.MkdirTemp("", fmt.Sprintf("hogwild-%s-%d-*", name, os.Getpid()))
 	if err != nil {
@@ -78,7 +80,7 @@ func (r *keeper) keepElsewhere(cause error, write func() error) error {
 	}
 	if err == nil {
 		r.Copy.Within = folder.Info()
-		err = r.Copy.Save(dir, r.Params, r.Trained)
+		err = r.Copy.Save(dir, r.Task.Params, r.Task.Trained)
 	}
 	if err != nil {
 		folder.Close()
@@ -92,10 +94,10 @@ func (r *keeper) keepElsewhere(cause error, write func() error) error {
 }
 
 // saveLast saves the run as of the last round, when the job ends within an epoch.
-func (r *keeper) saveLast() {
+func (r *finalSaver) saveLast() {
 	_, done, lost, _ := r.ProgressOfAll()
 	r.finalCopy = true
-	r.Failed(r.keep(func() error { return r.saveRound((*rundir.Snapshot).Save) }))
+	r.Failed(r.keep(func() error { return r.snapshots.saveRound((*rundir.Snapshot).Save) }))
 	r.Position.Examples += int64(done)
 	r.Position.Lost += int64(lost)
 }
@@ -103,17 +105,18 @@ func (r *keeper) saveLast() {
 // saveHostCopy saves the weights of the host copy. A snapshot that is there stays, for it is
 // exact and these are of some moment within an epoch: the run resumes from it. Where there
 // is none they make one, that begins the epoch again.
-func (r *keeper) saveHostCopy() error {
+func (r *finalSaver) saveHostCopy() error {
 	r.Position.Within, r.Position.Round = false, 0
-	r.capture(true, false)
+	r.snapshots.fill(true, false)
 	if i := device.NotFiniteAt(r.Copy.W); i >= 0 {
 		return fmt.Errorf("weight %d of the copy in host memory is %v: the copy is not saved (%s)", i, r.Copy.W[i],
 			r.LastGood())
 	}
 	what, save := "--resume continues from the previous snapshot",
-		func() error { return r.Copy.SaveWeights(r.Dir, r.Params, r.Trained) }
+		func() error { return r.Copy.SaveWeights(r.Dir, r.Task.Params, r.Task.Trained) }
 	if !rundir.HasSnapshot(r.Dir) {
-		what, save = fmt.Sprintf("--resume continues with them at the start of epoch %d", r.Position.Epoch), r.saveCopy
+		what, save = fmt.Sprintf("--resume continues with them at the start of epoch %d", r.Position.Epoch),
+			r.snapshots.saveCopy
 	}
 	if err := r.keep(save); err != nil {
 		return err
@@ -125,22 +128,22 @@ func (r *keeper) saveHostCopy() error {
 }
 
 // saveBetween saves a run that ended between two epochs, the last of which was not saved, or not with success.
-func (r *keeper) saveBetween() error {
-	if !r.whole {
-		if err := r.copyRun(); err != nil {
+func (r *finalSaver) saveBetween() error {
+	if !r.snapshots.whole {
+		if err := r.snapshots.snapshot(); err != nil {
 			r.Failed(err)
 			return r.saveHostCopy()
 		}
 	}
-	return r.keep(r.saveCopy)
+	return r.keep(r.snapshots.saveCopy)
 }
 
 // saveResult writes result.json, and the run once more if its folder was removed after the last save.
-func (r *keeper) saveResult(res *rundir.Result) error {
-	r.savePending = false
+func (r *finalSaver) saveResult(res *rundir.Result) error {
+	r.snapshots.savePending = false
 	return r.keep(func() error {
-		if r.savePending && r.finalCopy {
-			if err := r.saveCopy(); err != nil {
+		if r.snapshots.savePending && r.finalCopy {
+			if err := r.snapshots.saveCopy(); err != nil {
 				return err
 			}
 		}

@@ -25,11 +25,11 @@ func Load(c config.Config, o Options) (*Lender, error) {
 		return nil, err
 	}
 	r := newCoordinator(c, o)
-	if err := prepare.Task(r.Run, false); err != nil {
+	if err := prepare.Task(r.crew.Run, false); err != nil {
 		r.close()
 		return nil, err
 	}
-	return &Lender{r.Sets, r.Job, r}, nil
+	return &Lender{r.Task.Sets, r.Job, r}, nil
 }
 
 // Say shows a line where the progress of the run goes.
@@ -42,7 +42,7 @@ func (l *Lender) Close() { l.of.close() }
 // the second half of the last epoch.
 func Borrow(ctx context.Context, c config.Config, s data.Sets) (res rundir.Result, half float64, err error) {
 	r := newCoordinator(c, Options{})
-	r.Sets, r.Borrowed = s, true
+	r.Task.Sets, r.Task.Borrowed = s, true
 	res, err = r.run(ctx)
 	return res, r.secondHalf, err
 }

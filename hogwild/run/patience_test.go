@@ -37,7 +37,7 @@ func runHanging(ctx context.Context, c config.Config, o run.Options) (rundir.Res
 		return rundir.Result{}, err
 	}
 	r := run.NewCoordinator(c, o)
-	r.Patience = hangTime
+	r.Mem.DeviceTimeout = hangTime
 	return r.CarryOut(ctx)
 }
 
@@ -155,23 +155,23 @@ func TestWorkersAreAbandonedTogether(t *testing.T) {
 	r := run.NewCoordinator(c, run.Options{Quiet: true})
 	o := &abandoning{}
 	o.all.Add(c.Workers)
-	r.Owner = o
+	r.Mem.Owner = o
 	t.Setenv(runtest.StartVariable, "sleep")
-	r.Workers = workers.New(c.Workers, 0)
-	defer r.Workers.Close(0)
+	r.Mem.Workers = workers.New(c.Workers, 0)
+	defer r.Mem.Workers.Close(0)
 	for rank := range c.Workers {
-		if _, err := r.Workers.Start(rank, nil, nil); err != nil {
+		if _, err := r.Mem.Workers.Start(rank, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		r.Kill(r.Workers.Running()...)
+		r.Kill(r.Mem.Workers.Running()...)
 	}()
 	runtest.Await(t, "all to be asked for", func() bool { return runtest.Ended(killed) })
 	for range c.Workers {
-		wasKilled(t, r.Workers)
+		wasKilled(t, r.Mem.Workers)
 	}
 }
 
@@ -202,17 +202,17 @@ func TestWorkerStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run.NewCoordinator(c, run.Options{Quiet: true})
-	r.Patience = time.Second
-	defer r.End()
+	r.Mem.DeviceTimeout = time.Second
+	defer r.Close()
 	if err := r.Prepare(); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(runtest.StartVariable, "sleep")
-	r.Workers = workers.New(1, 0)
+	r.Mem.Workers = workers.New(1, 0)
 	printed, over := make(chan struct{}), make(chan struct{})
 	// till then nobody hears of its end
 	log := workers.NewLog("worker.log", t.TempDir(), func(string) { close(printed); <-over })
-	if _, err := r.Workers.Start(0, nil, log); err != nil {
+	if _, err := r.Mem.Workers.Start(0, nil, log); err != nil {
 		t.Fatal(err)
 	}
 	runtest.Await(t, "the worker", func() bool { return runtest.Ended(printed) })
@@ -226,5 +226,5 @@ func TestWorkerStays(t *testing.T) {
 		t.Errorf("events %q", said)
 	}
 	close(over)
-	wasKilled(t, r.Workers) // now it has ended: all is given back
+	wasKilled(t, r.Mem.Workers) // now it has ended: all is given back
 }

@@ -37,7 +37,7 @@ func TestProtocol(t *testing.T) {
 			if p.state() != from {
 				t.Fatalf("it is %s and cannot be made %s", p.state(), from)
 			}
-			if busy == "yes" && !p.Busy {
+			if busy == "yes" && !p.Mem.Busy {
 				p.epoch()
 				p.want(from, "yes")
 			}
@@ -74,15 +74,15 @@ func TestBoundaryCopies(t *testing.T) {
 	p := script(t, c)
 	step := func() {
 		p.epoch()
-		p.answer(p.record(<-p.evaluated))
+		p.answer(p.evaluator.record(<-p.snapshots.evaluated))
 	}
 	step() // what is made once
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	step()
 	runtime.ReadMemStats(&after)
-	copies := float64(after.TotalAlloc-before.TotalAlloc) / float64(4*len(p.Mem.W))
-	if p.end != nil || p.failing || copies > 2.5 {
+	copies := float64(after.TotalAlloc-before.TotalAlloc) / float64(4*len(p.Mem.Weights.W))
+	if p.end != nil || p.snapshots.failing || copies > 2.5 {
 		t.Errorf("it allocates %.2f copies of the weights (%v)", copies, p.end)
 	}
 	f, err := rundir.ReadSnapshot(p.Dir)
@@ -90,8 +90,8 @@ func TestBoundaryCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Release()
-	if s, err := f.Load(&p.Job, p.Params, p.Trained, p.Train.Mean); err != nil || !slices.Equal(s.W, p.Mem.W) ||
-		s.Pos.Epoch != 3 {
+	s, err := f.Load(&p.Job, p.Task.Params, p.Task.Trained, p.Task.Train.Mean)
+	if err != nil || !slices.Equal(s.W, p.Mem.Weights.W) || s.Pos.Epoch != 3 {
 		t.Errorf("the snapshot is not of the weights, or not of two epochs: %v", err)
 	}
 }
@@ -133,26 +133,26 @@ func script(t *testing.T, c config.Config) *scripted {
 	}
 	r := newCoordinator(c, Options{Quiet: true})
 	t.Cleanup(func() {
-		if r.Busy {
-			<-r.evaluated
+		if r.Mem.Busy {
+			<-r.snapshots.evaluated
 		}
 		r.close()
 	})
 	if err := r.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	r.Interrupted, r.Cause = make(chan struct{}), func() error { return nil }
-	r.Workers = workers.New(c.Workers, c.MaxRestarts)
-	r.saved, r.Opened = time.Now(), control.Monotonic()
-	r.Block.Open(1)
-	if err := r.Tell(&core.Starts{}); err != nil {
+	r.Mem.Interrupted, r.End.Cause = make(chan struct{}), func() error { return nil }
+	r.Mem.Workers = workers.New(c.Workers, c.MaxRestarts)
+	r.snapshots.saved, r.Opened = time.Now(), control.Monotonic()
+	r.Mem.Block.Open(1)
+	if err := r.Notify(&core.Starts{}); err != nil {
 		t.Fatal(err)
 	}
 	p := &scripted{r, t, nil}
 	for rank := range c.Workers {
-		r.Block.SetRank(rank, control.RankBegan, control.Monotonic())
+		r.Mem.Block.SetRank(rank, control.RankBegan, control.Monotonic())
 		if c.MaxRestarts > 0 {
-			r.Workers.Restart(&workers.Exit{Rank: rank}, 0) // else another number of workers would start processes
+			r.Mem.Workers.Restart(&workers.Exit{Rank: rank}, 0) // else another number of workers would start processes
 		}
 	}
 	p.all(control.StateTraining)
@@ -161,8 +161,8 @@ func script(t *testing.T, c config.Config) *scripted {
 
 // all has all workers in a state.
 func (p *scripted) all(state uint64) {
-	for rank := range p.Workers.Most() {
-		p.Block.SetRank(rank, control.RankState, state)
+	for rank := range p.Mem.Workers.Most() {
+		p.Mem.Block.SetRank(rank, control.RankState, state)
 	}
 }
 
@@ -171,11 +171,11 @@ func (p *scripted) state() string {
 	switch {
 	case p.end != nil:
 		return "over"
-	case p.Waits(core.ToChange):
+	case p.Paused(core.ToChange):
 		return "changing"
-	case p.Waits(core.ToPause):
+	case p.Paused(core.ToPause):
 		return "paused"
-	case p.Waits(core.ToSave):
+	case p.Paused(core.ToSave):
 		return "saving"
 	}
 	return "training"
@@ -184,14 +184,14 @@ func (p *scripted) state() string {
 // want fails the test unless the run is in a state, and its workers are held as that says.
 func (p *scripted) want(state, busy string) {
 	p.t.Helper()
-	if is := p.state(); is != state || p.Busy != (busy == "yes") {
-		p.t.Fatalf("it is %s, busy %v (%v); want %s, %s", is, p.Busy, p.end, state, busy)
+	if is := p.state(); is != state || p.Mem.Busy != (busy == "yes") {
+		p.t.Fatalf("it is %s, busy %v (%v); want %s, %s", is, p.Mem.Busy, p.end, state, busy)
 	}
-	if held := p.Block.Get(control.WordPause) != 0; p.end == nil && held != (state != "training") {
+	if held := p.Mem.Block.Get(control.WordPause) != 0; p.end == nil && held != (state != "training") {
 		p.t.Errorf("%s, and that workers are to wait is %v", state, held)
 	}
-	if p.end == nil && (p.Opened == 0 || p.Complete()) {
-		left, done, lost, _ := p.Block.Progress()
+	if p.end == nil && (p.Opened == 0 || p.Mem.Complete()) {
+		left, done, lost, _ := p.Mem.Block.Progress()
 		p.t.Errorf("no epoch is open: opened %d, chunks left %d, examples done %d, lost %d", p.Opened, left, done, lost)
 	}
 }
@@ -205,11 +205,11 @@ func (p *scripted) answer(end error) {
 
 // epoch has the workers train the rest of the open epoch, and call.
 func (p *scripted) epoch() {
-	epoch := p.Block.Get(control.WordEpoch)
-	for i := range p.Block.Plan.Chunks() {
-		if p.Block.Claim(i%p.Workers.Most(), epoch, i) {
-			c := p.Block.Plan.At(int(epoch-1), i)
-			p.Block.Finish(i%p.Workers.Most(), c, plan.ChunkResult{Loss: float64(c.Count)})
+	epoch := p.Mem.Block.Get(control.WordEpoch)
+	for i := range p.Mem.Block.Plan.Chunks() {
+		if p.Mem.Block.Claim(i%p.Mem.Workers.Most(), epoch, i) {
+			c := p.Mem.Block.Plan.At(int(epoch-1), i)
+			p.Mem.Block.Finish(i%p.Mem.Workers.Most(), c, plan.ChunkResult{Loss: float64(c.Count)})
 		}
 	}
 	p.all(control.StateWaiting)
@@ -238,7 +238,7 @@ func (p *scripted) ask(q rundir.Request) {
 // dies has a worker die.
 func (p *scripted) dies(rank int) {
 	if p.end == nil {
-		p.answer(p.Died(&workers.Exit{Rank: rank, How: "was killed"}))
+		p.answer(p.crew.Died(&workers.Exit{Rank: rank, How: "was killed"}))
 	}
 }
 
@@ -246,26 +246,26 @@ var scriptedEvents map[string]func(p *scripted)
 
 func init() {
 	scriptedEvents = map[string]func(p *scripted){
-		"save due":       func(p *scripted) { p.saveSoon(); p.answer(nil) },
+		"save due":       func(p *scripted) { p.snapshots.saveSoon(); p.answer(nil) },
 		"epoch complete": (*scripted).epoch,
 		"last complete":  (*scripted).epoch,
 		"target reached": (*scripted).epoch,
-		"evaluated":      func(p *scripted) { p.answer(p.record(<-p.evaluated)) },
+		"evaluated":      func(p *scripted) { p.answer(p.evaluator.record(<-p.snapshots.evaluated)) },
 		"pause":          func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoPause}) },
 		"continue":       func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoContinue}) },
 		"scale": func(p *scripted) {
 			p.ask(rundir.Request{Do: rundir.DoScale, Workers: 1})
-			if made, busy := p.Job.Asked.Workers == 1, p.Busy; made == busy {
+			if made, busy := p.Job.Asked.Workers == 1, p.Mem.Busy; made == busy {
 				p.t.Errorf("busy %v, and that there is one worker is %v", busy, made)
 			}
 		},
 		"scale form":    func(p *scripted) { p.ask(rundir.Request{Do: rundir.DoScale, Workers: 1}) },
 		"worker died":   func(p *scripted) { p.dies(1) },
 		"last one gone": func(p *scripted) { p.dies(0); p.dies(1) },
-		"not finite":    func(p *scripted) { p.Block.Fail(1, 7, 1e30, 0.1); p.answer(p.called()) },
+		"not finite":    func(p *scripted) { p.Mem.Block.Fail(1, 7, 1e30, 0.1); p.answer(p.called()) },
 		"time over":     func(p *scripted) { p.answer(p.tick()) },
 		"one waits": func(p *scripted) {
-			p.Block.SetRank(0, control.RankState, control.StatePaused)
+			p.Mem.Block.SetRank(0, control.RankState, control.StatePaused)
 			p.answer(p.called())
 		},
 		"all wait": func(p *scripted) {

@@ -16,12 +16,12 @@ func TestRollbackAfterScale(t *testing.T) {
 	cfg.Optimizer, cfg.Momentum, cfg.OnDivergence, cfg.Workers = "momentum", 0.5, config.Rollback, 3
 	runtest.Train(t, cfg)
 	r := run.NewCoordinator(runtest.Resumed(cfg), run.Options{})
-	defer r.End()
+	defer r.Close()
 	r.Job.Asked.Epochs = 12
 	if err := r.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	r.Job.Asked.Workers, r.Ended, r.Workers = 2, config.ErrDiverged, workers.New(2, 0)
+	r.Job.Asked.Workers, r.End.Err, r.Mem.Workers = 2, config.ErrDiverged, workers.New(2, 0)
 	if b := r.Hooks.Rollback(0); b == nil || b.Config.Workers != 3 {
 		t.Errorf("it begins with %+v, the snapshot has the states of 3 workers", b)
 	}

@@ -1,17 +1,17 @@
 // Package run carries out a run: the coordinator, which trains nothing, and has workers do it, which are processes of
-// the same program. It consists of four layers, of which each embeds the one below it and knows nothing of those above:
-// coordinator, scorer, keeper, saver. Below them is the state of the run, package core. What a run can do beside
-// training are abilities.
+// the same program. Its parts are an evaluator, which uses a finalSaver and a snapshotter; none of them knows the
+// coordinator. All work on the state of the run, package core. What a run can do besides training are abilities.
 //
-//	lend.go       data that are read once for many runs
-//	run.go        Run, and the life of a run
-//	finish.go     the end of a run
-//	boundary.go   between two epochs
-//	prepare.go    coordinator: what is made before any process starts
-//	abilities.go  the list of abilities
-//	evaluate.go   scorer: how good the weights are, and whether the run has diverged
-//	keep.go       keeper: what is saved at the end
-//	saver.go      saver: the copy of the weights in host memory and in the run folder
+//	lend.go         data that are read once for many runs
+//	run.go          Run, and the life of a run
+//	finish.go       the end of a run
+//	boundary.go     between two epochs
+//	prepare.go      what is made before any process starts
+//	coordinator.go  coordinator: its parts
+//	abilities.go    the list of abilities
+//	evaluate.go     evaluator: how good the weights are, and whether the run has diverged
+//	keep.go         finalSaver: what is saved at the end
+//	saver.go        snapshotter: the copy of the weights in host memory and in the run folder
 //
 // # The protocol
 //
@@ -111,10 +111,10 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 // guarded is run. The data may be mapped from a file, which becomes shorter while this process looks at it.
 func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error) {
 	fault := data.Guard(func() { res, err = r.run(ctx) }, func() error {
-		if r.Train == nil {
+		if r.Task.Train == nil {
 			return nil
 		}
-		return r.Train.Unread()
+		return r.Task.Train.Unread()
 	})
 	return res, errors.Join(err, fault)
 }
@@ -123,7 +123,7 @@ func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error
 func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r.cancel = cancel
+	r.End.Interrupt = cancel
 	if r.Options.Signals {
 		// OnEpoch may take its time, so the next signal ends this process.
 		if stop := config.OnSignal(r.signalled); !r.Options.Exits {
@@ -131,7 +131,7 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 		}
 	}
 	for ; ; r = r.next {
-		r.cancel = cancel
+		r.End.Interrupt = cancel
 		result, err := r.attempt(ctx)
 		if r.next == nil {
 			return result, err
@@ -149,25 +149,25 @@ func (r *coordinator) signalled(s os.Signal) {
 		_ = unix.Kill(os.Getpid(), s.(unix.Signal))
 		select {} // another thread may take it, in a moment
 	}
-	r.cancel(config.SignalError(s))
+	r.End.Interrupt(config.SignalError(s))
 }
 
 // attempt is a coordinator's life. Where an ability has the run begin again, next carries on.
 func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	defer r.close()
 	if err := r.prepare(); err != nil {
-		if r.Begin != nil {
-			err = fmt.Errorf("%w; no rollback: %v", r.Begin.Why, err)
+		if r.Rollback != nil {
+			err = fmt.Errorf("%w; no rollback: %v", r.Rollback.Cause, err)
 		}
 		return rundir.Result{}, err
 	}
-	r.Interrupted, r.Cause = ctx.Done(), func() error { return config.CauseOf(ctx) }
-	r.Workers = workers.New(r.Job.Asked.Workers, r.Job.Asked.MaxRestarts)
-	if !r.Over { // else only the report is missing
+	r.Mem.Interrupted, r.End.Cause = ctx.Done(), func() error { return config.CauseOf(ctx) }
+	r.Mem.Workers = workers.New(r.Job.Asked.Workers, r.Job.Asked.MaxRestarts)
+	if !r.End.AlreadyTrained { // else only the report is missing
 		if err := r.start(); err != nil {
-			r.Ended = err
+			r.End.Err = err
 			r.tellPeers() // they meet already
-			r.Halt()
+			r.crew.Halt()
 			r.Peers.Leave(func() {})
 			return rundir.Result{}, err
 		}
@@ -176,10 +176,10 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	defer func() {
 		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
 			r.Rounds.Break()
-			r.Halt()
+			r.crew.Halt()
 		}
 	}()
-	r.Ended = r.watch(ctx)
+	r.End.Err = r.watch(ctx)
 	watched = true
 	if ctx.Err() == nil { // the report is written all the same
 		defer context.AfterFunc(ctx,
@@ -190,19 +190,19 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 
 // start opens the first epoch and starts the workers into it.
 func (r *coordinator) start() error {
-	r.saved = time.Now()
+	r.snapshots.saved = time.Now()
 	if r.Position.Within {
-		r.Block.Publish(r.Position.Epoch)
+		r.Mem.Block.Publish(r.Position.Epoch)
 	} else {
-		r.Block.Open(r.Position.Epoch)
+		r.Mem.Block.Open(r.Position.Epoch)
 	}
-	if err := r.Tell(&core.Starts{}); err != nil {
+	if err := r.Notify(&core.Starts{}); err != nil {
 		return err
 	}
 	r.Opened = control.Monotonic()
 	r.Rounds.Open(r.Position.Epoch)
 	for rank := range r.Job.Asked.Workers {
-		if err := r.Add(rank); err != nil {
+		if err := r.crew.Add(rank); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 		defer t.Stop()
 		save = t.C
 	}
-	if r.Over {
+	if r.End.AlreadyTrained {
 		return core.ErrDone
 	}
 	for end == nil {
@@ -232,24 +232,24 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 			end = r.called()
 		case err := <-r.Rounds.Closed():
 			end = r.closed(err)
-		case e := <-r.Workers.Events():
-			if dead, start := r.Workers.Take(e); dead != nil {
-				end = r.Died(dead)
+		case e := <-r.Mem.Workers.Events():
+			if dead, start := r.Mem.Workers.Take(e); dead != nil {
+				end = r.crew.Died(dead)
 			} else if start {
-				end = r.Add(e.Rank)
+				end = r.crew.Add(e.Rank)
 			}
 		case call := <-r.Inbox:
 			end = call()
-		case e := <-r.evaluated:
-			end = r.record(e)
+		case e := <-r.snapshots.evaluated:
+			end = r.evaluator.record(e)
 		case <-refresh.C:
-			end = r.refresh()
+			end = r.snapshots.refreshHost()
 		case <-tick.C:
 			end = r.tick()
 		case <-save:
-			r.saveSoon()
+			r.snapshots.saveSoon()
 		case <-ctx.Done():
-			end = r.Cause()
+			end = r.End.Cause()
 		}
 		if end == nil {
 			end = r.ApplyChange()
@@ -261,10 +261,10 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 // tick looks at what needs no event to change: the time, and all that abilities look at.
 func (r *coordinator) tick() error {
 	// Pauses and boundaries between epochs count.
-	if limit := r.Job.Asked.StopAfter; limit > 0 && r.Wall()-r.Before >= limit.Seconds() {
+	if limit := r.Job.Asked.StopAfter; limit > 0 && r.Wall()-r.EarlierWall >= limit.Seconds() {
 		return r.Stop(fmt.Sprintf("stop after %v", limit))
 	}
-	return r.Tell(&core.Tick{})
+	return r.Notify(&core.Tick{})
 }
 
 // called answers a call: a worker has nothing to do, waits, or has failed. It returns why the run ends.
@@ -272,14 +272,14 @@ func (r *coordinator) called() error {
 	if err := r.NotFinite(); err != nil {
 		return err
 	}
-	if r.Waits(core.ToSave) && r.Quiet() {
-		if err := r.savePaused(); err != nil {
+	if r.Paused(core.ToSave) && r.Mem.Quiet() {
+		if err := r.evaluator.savePaused(); err != nil {
 			return err
 		}
 	}
 	if r.Several() {
 		r.Rounds.Called()
-	} else if r.Opened != 0 && r.Complete() {
+	} else if r.Opened != 0 && r.Mem.Complete() {
 		if end := r.endEpoch(); end != nil {
 			return end
 		}
@@ -292,21 +292,18 @@ func (r *coordinator) called() error {
 // for the last time. A call that nobody has heard yet stands for those after it.
 func (r *coordinator) listen() <-chan struct{} {
 	calls := make(chan struct{}, 1)
-	word := &r.Block.Futexes[control.FutexCall]
-	r.Background.Go(func() {
+	word := &r.Mem.Block.Futexes[control.FutexCall]
+	r.Mem.Background.Go(func() {
 		for {
 			seen := atomic.LoadUint32(word)
 			select {
 			case calls <- struct{}{}:
 			default:
 			}
-			if r.Block.Stopped() || shm.Wait(word, seen, time.Second) != nil {
+			if r.Mem.Block.Stopped() || shm.Wait(word, seen, time.Second) != nil {
 				return
 			}
 		}
 	})
 	return calls
 }
-
-// Interrupt ends the run as a signal does.
-func (r *coordinator) Interrupt(why error) { r.cancel(why) }

@@ -14,9 +14,9 @@ import (
 	"hogwild/internal/fault"
 )
 
-// saver is the copy of the weights in host memory: between two epochs it is taken, and
-// evaluated and saved while workers train on.
-type saver struct {
+// snapshotter has the copy of the weights in host memory: between two epochs it is taken, and evaluated and saved while
+// workers train on.
+type snapshotter struct {
 	*core.Run
 	evaluated   chan evaluation // at most one evaluation is in flight, or one save
 	copied      time.Time       // when the weights were last copied to host memory
@@ -29,23 +29,23 @@ type saver struct {
 	failing     bool            // the last save failed
 }
 
-// copyRun copies weights and state into the snapshot.
-func (r *saver) copyRun() error {
-	if err := r.keepCopy(true); err != nil {
+// snapshot copies weights and state into the snapshot.
+func (r *snapshotter) snapshot() error {
+	if err := r.copyWeights(true); err != nil {
 		return err
 	}
-	r.capture(true, true)
+	r.fill(true, true)
 	return nil
 }
 
-// keepCopy has the owner keep a copy of the weights where they are; whole: and brings all of the run's state to host
+// copyWeights has the owner keep a copy of the weights where they are; whole: and brings all of the run's state to host
 // memory.
-func (r *saver) keepCopy(whole bool) error {
-	if len(r.Copy.W) != len(r.Mem.W) {
-		r.Copy.W = make([]float32, len(r.Mem.W))
+func (r *snapshotter) copyWeights(whole bool) error {
+	if len(r.Copy.W) != len(r.Mem.Weights.W) {
+		r.Copy.W = make([]float32, len(r.Mem.Weights.W))
 	}
-	changed, err := core.AskFor(r.Memory, r.Patient(), func() ([]bool, error) {
-		return r.Owner.Keep(r.Copy.W, r.Hooks.Compared != nil)
+	changed, err := core.CallDevice(r.Mem, r.Mem.CopyTimeout(), func() ([]bool, error) {
+		return r.Mem.Owner.Keep(r.Copy.W, r.Hooks.Compared != nil)
 	})
 	if err != nil {
 		return core.OnDevice(err)
@@ -56,24 +56,24 @@ func (r *saver) keepCopy(whole bool) error {
 	if !whole {
 		return nil
 	}
-	return r.download()
+	return r.downloadAll()
 }
 
-// capture makes the snapshot of where the run is; whole: with the host copy of the weights and the state; kept: with
-// the weights as keepCopy has just copied them.
-func (r *saver) capture(whole, kept bool) {
+// fill makes the snapshot of where the run is; whole: with the host copy of the weights and the state; kept: with
+// the weights as copyWeights has just copied them.
+func (r *snapshotter) fill(whole, kept bool) {
 	r.whole, r.captured = whole, time.Now()
 	history := r.Copy.Pos.History[:0]
-	r.Copy.Job, r.Copy.Meta, r.Copy.Mean, r.Copy.Pos = r.Job, r.Train.Meta, r.Train.Mean, r.Position
-	r.Copy.Pos.Rounds = r.Block.Before(r.Position.Epoch)
+	r.Copy.Job, r.Copy.Meta, r.Copy.Mean, r.Copy.Pos = r.Job, r.Task.Train.Meta, r.Task.Train.Mean, r.Position
+	r.Copy.Pos.Rounds = r.Mem.Block.Before(r.Position.Epoch)
 	r.Copy.Pos.Seconds, r.Copy.Pos.Wall = r.Seconds(control.Monotonic()), r.Wall()
 	r.Copy.Pos.History = append(history, r.Position.History...)
 	r.Copy.Begin(nil)
-	if kept && r.Traits.InHost { // then the owner has written them where they belong
-		r.Copy.Begin(func() []float32 { w, _ := r.Owner.Kept(); return w })
+	if kept && r.Mem.Traits.InHost { // then the owner has written them where they belong
+		r.Copy.Begin(func() []float32 { w, _ := r.Mem.Owner.Kept(); return w })
 	}
 	if whole {
-		r.Copy.Capture(r.Mem, r.Block)
+		r.Copy.Capture(r.Mem.Weights, r.Mem.Block)
 		r.Rounds.Capture(&r.Copy, false)
 	}
 }
@@ -86,7 +86,7 @@ const (
 )
 
 // wantsSave reports whether the run is to be saved at the end of an epoch.
-func (r *saver) wantsSave(epoch int) bool {
+func (r *snapshotter) wantsSave(epoch int) bool {
 	if r.Job.Asked.SavesByCost() {
 		return r.savePending || time.Since(r.saved) >= max(leastBetweenSaves, saveShare*r.cost)
 	}
@@ -104,7 +104,7 @@ const manyEpochs = 1000
 const countsEvery = 2 * time.Second
 
 // wantsCounts reports whether the weights of an epoch are to be counted, for TensorBoard.
-func (r *saver) wantsCounts(save bool) bool {
+func (r *snapshotter) wantsCounts(save bool) bool {
 	if !save && time.Since(r.counted) < countsEvery {
 		return false
 	}
@@ -114,22 +114,22 @@ func (r *saver) wantsCounts(save bool) bool {
 
 // saveSoon saves the run within an epoch: it asks the workers to wait before their next chunk. Of several nodes the
 // first saves the last round, while training continues.
-func (r *saver) saveSoon() {
+func (r *snapshotter) saveSoon() {
 	switch {
 	case r.Several():
 		r.saveLastRound()
-	case r.Opened == 0 || r.Waits(core.ToSave):
-	case r.Busy:
+	case r.Opened == 0 || r.Paused(core.ToSave):
+	case r.Mem.Busy:
 		r.savePending = true
 	default:
 		_ = fault.Point("pause.ask")
-		r.Hold(core.ToSave)
+		r.Pause(core.ToSave)
 	}
 }
 
 // saving sees to it that the run folder is there, and returns a function that saves the copy to it. Another goroutine
 // may call that.
-func (r *saver) saving() func() error {
+func (r *snapshotter) saving() func() error {
 	if !r.Peers.First() {
 		return func() error { return nil }
 	}
@@ -139,10 +139,10 @@ func (r *saver) saving() func() error {
 	return r.saveCopy
 }
 
-func (r *saver) saveCopy() error { return r.Copy.Save(r.Dir, r.Params, r.Trained) }
+func (r *snapshotter) saveCopy() error { return r.Copy.Save(r.Dir, r.Task.Params, r.Task.Trained) }
 
 // noteSave takes in the outcome of a save. A run does not end because one fails: the disk may have room again later.
-func (r *saver) noteSave(err error) {
+func (r *snapshotter) noteSave(err error) {
 	was := r.failing
 	if r.failing = err != nil; r.failing {
 		r.savePending = true
@@ -157,12 +157,12 @@ func (r *saver) noteSave(err error) {
 }
 
 // mend makes the run folder, or files in it, again if they are gone. Only while no copy is being saved.
-func (r *saver) mend() error {
+func (r *snapshotter) mend() error {
 	gone, err := r.Folder.Mend(r.Job.Asked, r.Past())
 	if gone != "" {
 		r.savePending = true
 		r.Report.Event("%s was removed or renamed: made again", gone)
-		_ = r.Do.Tell(&core.Folder{})
+		_ = r.Notify(&core.Folder{})
 	}
 	r.Copy.Within = r.Folder.Info()
 	return err
@@ -172,32 +172,72 @@ func (r *saver) mend() error {
 // saved, and the weights alone are renewed every two seconds. When the GPU fails it is what is left:
 // nothing can be read back then.
 
-// download renews the host copy, all of it. Only while no worker is within a chunk.
-func (r *saver) download() error { return r.renewed(r.Ask(r.Patient(), r.Owner.Download)) }
+// downloadAll renews the host copy, all of it. Only while no worker is within a chunk.
+func (r *snapshotter) downloadAll() error {
+	return r.noteCopied(r.Mem.CallDevice(r.Mem.CopyTimeout(), r.Mem.Owner.Download))
+}
 
-// refresh renews its weights, while workers train, and beside an evaluation: those are of its own copy.
-func (r *saver) refresh() error {
+// refreshHost renews the weights in host memory. Training and an evaluation may go on.
+func (r *snapshotter) refreshHost() error {
 	if r.Several() { // each round does
 		return nil
 	}
-	return r.renewed(r.Ask(r.Patient(), r.Owner.Refresh))
+	return r.noteCopied(r.Mem.CallDevice(r.Mem.CopyTimeout(), r.Mem.Owner.Refresh))
 }
 
-// renewed notes when the host copy was renewed.
-func (r *saver) renewed(err error) error {
+// noteCopied notes when the host copy was renewed.
+func (r *snapshotter) noteCopied(err error) error {
 	if err == nil {
 		r.copied = time.Now()
 	}
 	return core.OnDevice(err)
 }
 
-// copyWithin copies the run within an epoch.
-func (r *saver) copyWithin() error {
-	if err := r.Do.FinishRound(); err != nil {
+// snapshotMidEpoch copies the run within an epoch.
+func (r *snapshotter) snapshotMidEpoch() error {
+	if err := r.finishRound(); err != nil {
 		return err
 	}
 	r.Within()
-	return r.copyRun()
+	return r.snapshot()
+}
+
+// finishRound takes the average of a round whose chunks were all done when the
+// workers stopped: some had averaged their slice, others not.
+func (r *snapshotter) finishRound() error {
+	if !r.Mem.Block.Plan.Barrier {
+		return nil
+	}
+	r.Within()
+	round := r.Position.Round
+	if round == r.Mem.Block.Plan.Rounds {
+		return nil
+	}
+	for rank := range r.Job.Asked.Workers {
+		from, to := r.Mem.Block.Plan.Round(rank, round)
+		for i := from; i < to; i++ {
+			if state, _ := r.Mem.Block.Chunk(i); state != control.ChunkDone && state != control.ChunkLost {
+				return nil
+			}
+		}
+	}
+	_, averaged := r.Mem.Block.Tickets(r.Position.Epoch, round)
+	for rank := range r.Job.Asked.Workers {
+		if r.Mem.Block.Barrier.Arrived(rank) >= averaged {
+			continue
+		}
+		if err := r.Mem.CallDevice(r.Mem.CopyTimeout(), func() error {
+			d, err := r.Mem.Owner.Device(rank)
+			if err == nil {
+				err = d.Average(r.Mem.Block.Round(r.Position.Epoch, round))
+			}
+			return err
+		}); err != nil {
+			return core.OnDevice(err)
+		}
+		r.Mem.Block.Barrier.Arrive(rank, averaged)
+	}
+	return nil
 }
 
 // evaluation is what came of a snapshot: its test loss, and the saving of it.
@@ -209,38 +249,38 @@ type evaluation struct {
 	unsaved error // why it could not be
 }
 
-// captureRound copies the last round into the snapshot.
-func (r *saver) captureRound() {
-	r.capture(true, false)
+// fillRound copies the last round into the snapshot.
+func (r *snapshotter) fillRound() {
+	r.fill(true, false)
 	r.Rounds.Capture(&r.Copy, true)
 }
 
 // saveRound saves the last round, on node 0.
-func (r *saver) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
+func (r *snapshotter) saveRound(save func(s *rundir.Snapshot, dir string, params, trained []model.Param) error) error {
 	if !r.Peers.First() {
 		return nil
 	}
 	if err := r.mend(); err != nil {
 		return err
 	}
-	r.captureRound()
+	r.fillRound()
 	if i := device.NotFiniteAt(r.Copy.W); i >= 0 {
 		return fmt.Errorf("weight %d of the last round is %v: it is not saved (%s)", i, r.Copy.W[i], r.LastGood())
 	}
-	return save(&r.Copy, r.Dir, r.Params, r.Trained)
+	return save(&r.Copy, r.Dir, r.Task.Params, r.Task.Trained)
 }
 
 // saveLastRound saves the last round while training continues.
-func (r *saver) saveLastRound() {
-	if !r.Peers.First() || r.Busy || r.Opened == 0 {
+func (r *snapshotter) saveLastRound() {
+	if !r.Peers.First() || r.Mem.Busy || r.Opened == 0 {
 		return
 	}
 	save := r.saving()
-	r.captureRound()
-	r.Busy = true
+	r.fillRound()
+	r.Mem.Busy = true
 	go func() {
 		i, w := device.NotFiniteAt(r.Copy.W), r.Copy.W
-		is := evaluation{err: r.finite(i, w[max(i, 0)],
+		is := evaluation{err: r.errNotFinite(i, w[max(i, 0)],
 			&rundir.EpochResult{Epoch: int(r.Position.Epoch), LR: r.Job.Used.LR})}
 		if is.saves = is.err == nil; is.saves {
 			is.unsaved = save()
@@ -249,8 +289,8 @@ func (r *saver) saveLastRound() {
 	}()
 }
 
-// finite returns the error of a weight i that is not; i is -1 if all are.
-func (r *saver) finite(i int, value float32, e *rundir.EpochResult) error {
+// errNotFinite returns the error of a weight i that is not; i is -1 if all are.
+func (r *snapshotter) errNotFinite(i int, value float32, e *rundir.EpochResult) error {
 	if i < 0 {
 		return nil
 	}
@@ -258,33 +298,33 @@ func (r *saver) finite(i int, value float32, e *rundir.EpochResult) error {
 }
 
 // CopyWeights copies the weights where they are.
-func (r *saver) CopyWeights() error { return r.keepCopy(false) }
+func (r *snapshotter) CopyWeights() error { return r.copyWeights(false) }
 
 // SaveNow saves the weights that are in host memory.
-func (r *saver) SaveNow() {
-	r.capture(true, false)
+func (r *snapshotter) SaveNow() {
+	r.fill(true, false)
 	r.noteSave(r.saving()())
 }
 
 // lostPeers adds to an error that the connection to other nodes is lost what to do.
-func (r *saver) lostPeers(err error) error { return r.Peers.Lost(err, r.ownFolder()) }
+func (r *snapshotter) lostPeers(err error) error { return r.Peers.Lost(err, r.ownFolder()) }
 
 // ownFolder is the run folder; "" on nodes that have none.
-func (r *saver) ownFolder() string {
+func (r *snapshotter) ownFolder() string {
 	if r.Folder == nil {
 		return ""
 	}
 	return r.Dir
 }
 
-// tell ends the job on the other nodes, at the end of an epoch, because of an error that only this node has.
-func (r *saver) tell(err error) { _ = r.Peers.Together(func() error { return err }) }
+// endJobOnPeers ends the job on the other nodes, at the end of an epoch, because of an error that only this node has.
+func (r *snapshotter) endJobOnPeers(err error) { _ = r.Peers.Together(func() error { return err }) }
 
 // lastRound takes one with the other nodes, after the workers have stopped.
-func (r *saver) lastRound() error {
+func (r *snapshotter) lastRound() error {
 	var diverged error // while they stopped
-	if errors.Is(r.Ended, config.ErrDiverged) {
-		diverged = r.Ended
+	if errors.Is(r.End.Err, config.ErrDiverged) {
+		diverged = r.End.Err
 	}
 	return r.Rounds.Last(r.Position.Epoch, diverged)
 }

@@ -31,8 +31,8 @@ func TestWantsSave(t *testing.T) {
 		{"1", 6 * time.Second, 100 * time.Millisecond, manyEpochs + 1, false, true},
 	} {
 		r := newCoordinator(config.Config{SaveEvery: x.every, Workers: 1}, Options{Quiet: true})
-		r.saver.saved, r.saver.cost, r.saver.savePending = time.Now().Add(-x.ago), x.cost, x.due
-		if got := r.wantsSave(x.epoch); got != x.want {
+		r.snapshots.saved, r.snapshots.cost, r.snapshots.savePending = time.Now().Add(-x.ago), x.cost, x.due
+		if got := r.snapshots.wantsSave(x.epoch); got != x.want {
 			t.Errorf("%+v: %v", x, got)
 		}
 	}

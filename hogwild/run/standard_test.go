@@ -176,7 +176,7 @@ func TestStandardResumes(t *testing.T) {
 		begin := func(c config.Config) rundir.Result {
 			r := run.NewCoordinator(c, run.Options{Unjudged: true})
 			if r.Job.Asked = c; old { // the standard of a run that carries on is that of its settings: none
-				r.Begin = &core.Begin{Config: c}
+				r.Rollback = &core.Rollback{Config: c}
 			}
 			got, err := r.CarryOut(context.Background())
 			if err != nil {

@@ -32,7 +32,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 		a.holdsOut = holdOut(c, e.HeldOut)
 	case *core.Settled:
 		if a.holdsOut {
-			e.Auto = append(e.Auto, holdOutNote(c, r.Validation.Rows))
+			e.Auto = append(e.Auto, holdOutNote(c, r.Task.Validation.Rows))
 		}
 	case *core.Begins:
 		if name, p := setting(c), r.Hooks.Program; name != "" && p != nil && !p.Scores() {

@@ -29,8 +29,8 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 		if p := &r.Position; p.Epoch > 1 || p.Within || r.Job.Asked.Sample > 0 {
 			return nil
 		}
-		err := r.Do.CopyWeights()
-		for i, p := range r.Params {
+		err := r.Saver.CopyWeights()
+		for i, p := range r.Task.Params {
 			if !p.Fixed {
 				a.unchanged = append(a.unchanged, i)
 			}
@@ -40,7 +40,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 	case *core.Completed:
 		if e.Examples > 0 && len(a.unchanged) > 0 {
 			var line string
-			r.Position.Unused, line = names(r.Params, a.unchanged)
+			r.Position.Unused, line = names(r.Task.Params, a.unchanged)
 			r.Report.Event("%s", line)
 			a.unchanged, r.Hooks.Compared = nil, nil
 		}
