@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"hogwild/hogwild/curvature"
+	"hogwild/hogwild/ability"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/tuning"
 )
@@ -14,9 +14,9 @@ import (
 func TestLimitAgain(t *testing.T) {
 	c := quick(t)
 	c.Model, c.Center, c.Workers, c.Batch, c.Epochs, c.LR = "mlp:8", "auto", 2, 64, 1, 0.02
-	was := curvature.MeasuredShare
-	curvature.MeasuredShare = 1e9
-	defer func() { curvature.MeasuredShare = was }()
+	was := ability.MeasuredShare
+	ability.MeasuredShare = 1e9
+	defer func() { ability.MeasuredShare = was }()
 	r, err := try(t, c)
 	if err != nil {
 		t.Fatal(err)

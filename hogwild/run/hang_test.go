@@ -12,7 +12,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/hang"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 )
 
@@ -95,7 +95,7 @@ func TestNeverHung(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s == syscall.SIGSTOP {
-			time.Sleep(hangTimeout + hang.New(0).Every()/2)
+			time.Sleep(hangTimeout + workers.NewWatch(0).Every()/2)
 		}
 	}
 	if got, err := r.wait(); err != nil || got.Restarts != 0 || len(got.Events) != 0 {

@@ -211,7 +211,7 @@ func TestWorkerStays(t *testing.T) {
 	halted := make(chan struct{})
 	go func() {
 		defer close(halted)
-		r.crew.Halt()
+		r.crew.halt()
 	}()
 	await(t, "halt to return", func() bool { return ended(halted) })
 	if said := strings.Join(r.Report.Events(), "\n"); !strings.Contains(said, "was killed but does not exit") {

@@ -18,7 +18,6 @@ import (
 	"pgregory.net/rapid"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/prepare"
 	"hogwild/hogwild/rundir"
 )
 
@@ -233,16 +232,16 @@ func TestFreshRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	c := config.Default()
 	c.Model = "mlp:32"
-	first := prepare.FreshRun(c)
+	first := FreshRun(c)
 	if ok, _ := filepath.Match("runs/????????-??????-digits-mlp-32", first); !ok {
 		t.Error(first)
 	}
 	c.Resume = "runs/old"
-	if got := prepare.FreshRun(c); got != "runs/old" {
+	if got := FreshRun(c); got != "runs/old" {
 		t.Error(got)
 	}
 	c.Run = "runs/new"
-	if got := prepare.FreshRun(c); got != "runs/new" {
+	if got := FreshRun(c); got != "runs/new" {
 		t.Error(got)
 	}
 }
