@@ -27,10 +27,8 @@ var order = []string{
 	"hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/clock", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device",
 	"hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/score",
-	"hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/hang", "hogwild/hung",
-	"hogwild/prepare", "hogwild/crew", "hogwild/progress", "hogwild/finaltest", "hogwild/elastic",
-	"hogwild/initweights", "hogwild/programs", "hogwild/dual", "hogwild/exact", "hogwild/stop", "hogwild/curvature",
-	"hogwild/unused", "hogwild/rollback", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/words",
+	"hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/progress", "hogwild/elastic",
+	"hogwild/programs", "hogwild/ability", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/words",
 	"hogwild/export",
 	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
 }
@@ -42,11 +40,8 @@ var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/
 // rooms are abilities that can be taken away: a package, and the only file outside of it that names it.
 var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go",
 	"hogwild/peers": "cmd/hogwild/nodes.go", "bench/live": "cmd/hogwild/dashboard.go",
-	"hogwild/curvature": abilities, "hogwild/elastic": abilities, "hogwild/finaltest": abilities,
-	"hogwild/dual": abilities, "hogwild/exact": abilities, "hogwild/hung": abilities,
-	"hogwild/initweights": abilities, "hogwild/programs": abilities, "hogwild/progress": abilities,
-	"hogwild/rollback": abilities,
-	"hogwild/stop":     abilities, "hogwild/unused": abilities}
+	"hogwild/ability": abilities, "hogwild/elastic": abilities, "hogwild/programs": abilities,
+	"hogwild/progress": abilities}
 
 // abilities is the list of what a run can do beside training.
 const abilities = "hogwild/run/abilities.go"

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"hogwild/bench/live"
-	"hogwild/hogwild/prepare"
+	"hogwild/hogwild/run"
 )
 
 func init() { beside = append(beside, (*trainOptions).watched) }
@@ -30,7 +30,7 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Run = prepare.FreshRun(o.Config) // the server must know it before the run does
+	o.Run = run.FreshRun(o.Config) // the server must know it before the run does
 	o.Dashboard = "http://" + l.Addr().String() + "/"
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)

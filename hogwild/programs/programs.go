@@ -5,6 +5,7 @@
 //	afterloop.go  what programs do after their loops
 //	start.go      the program that evaluates saved weights
 //	score.go      the score of weights
+//	watch.go      whether the program that evaluates hangs
 package programs
 
 import (
@@ -14,7 +15,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/hang"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/workers"
@@ -30,7 +30,7 @@ type ability struct {
 	prints    *workers.Log       // of the evaluator
 	opened    bool               // that one has its folder
 	told      sync.Once          // people, where programs print to
-	watch     *hang.ProgramWatch // looks at the evaluator
+	watch     *ProgramWatch      // looks at the evaluator
 	after     []loopFailure      // see afterloop.go
 	run       *core.Run
 }
@@ -63,7 +63,7 @@ func (a *ability) Handle(r *core.Run, e core.Event) error {
 func (a *ability) describe(r *core.Run) (err error) {
 	c := &r.Job.Asked
 	a.prints = a.Log(program.Coordinator)
-	a.watch = hang.WatchProgram(c.HangTimeout, r.Report.Event)
+	a.watch = WatchProgram(c.HangTimeout, r.Report.Event)
 	if a.evaluator, err = startEvaluator(c, a.watch, r.Report.Event, a.prints); err != nil {
 		return err
 	}

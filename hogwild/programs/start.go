@@ -9,7 +9,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
-	"hogwild/hogwild/hang"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/saved"
 	"hogwild/hogwild/worker"
@@ -19,7 +18,7 @@ import (
 func init() {
 	saved.Evaluator = func(c *config.Config) (*program.Evaluator, func(), error) {
 		silent := func(string, ...any) {}
-		w := hang.WatchProgram(c.HangTimeout, silent)
+		w := WatchProgram(c.HangTimeout, silent)
 		e, err := startEvaluator(c, w, silent, nil)
 		if err != nil {
 			w.Close()
@@ -34,7 +33,7 @@ func init() {
 }
 
 // startEvaluator starts the program that evaluates, which describes its model.
-func startEvaluator(c *config.Config, w *hang.ProgramWatch, warn func(string, ...any),
+func startEvaluator(c *config.Config, w *ProgramWatch, warn func(string, ...any),
 	prints io.Writer) (*program.Evaluator, error) {
 	command := program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator,
 		Stderr: prints, Awaits: w.Awaits}

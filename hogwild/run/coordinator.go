@@ -5,14 +5,13 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
-	"hogwild/hogwild/crew"
 )
 
 // coordinator is the life of a run. It and its parts embed the run that they are of, and nothing else: a name with a
 // capital letter is the run's, all others are their own.
 type coordinator struct {
 	*core.Run
-	crew       *crew.Crew
+	crew       *crew
 	snapshots  *snapshotter
 	final      *finalSaver
 	evaluator  *evaluator
@@ -25,7 +24,7 @@ type coordinator struct {
 
 func newCoordinator(c config.Config, o core.Options) *coordinator {
 	run := core.New(c, o, abilities())
-	r := &coordinator{Run: run, crew: &crew.Crew{Run: run}}
+	r := &coordinator{Run: run, crew: &crew{Run: run}}
 	r.snapshots = &snapshotter{Run: run, evaluated: make(chan evaluation, 1)}
 	r.final = &finalSaver{Run: run, snapshots: r.snapshots}
 	r.evaluator = &evaluator{Run: run, snapshots: r.snapshots, final: r.final}

@@ -22,7 +22,7 @@ func (r *coordinator) Prepare() error { return r.prepare() }
 func (r *coordinator) Kill(p ...*workers.Process) { r.crew.Kill(p...) }
 
 // Halt stops all workers.
-func (r *coordinator) Halt() { r.crew.Halt() }
+func (r *coordinator) Halt() { r.crew.halt() }
 
 // Close gives back what the run has.
 func (r *coordinator) Close() { r.close() }

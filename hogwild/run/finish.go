@@ -20,7 +20,7 @@ func (r *coordinator) finish() (res rundir.Result, err error) {
 	within := r.Opened != 0
 	r.Opened = 0
 	r.final.age = time.Since(r.snapshots.copied)
-	r.crew.Halt()
+	r.crew.halt()
 	_ = r.evaluator.awaitEvaluation() // whatever it says
 	if nan := r.NotFinite(); nan != nil {
 		r.End.Err = nan

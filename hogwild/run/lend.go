@@ -6,7 +6,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/prepare"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/tuning"
 	"hogwild/hogwild/workers"
@@ -25,7 +24,7 @@ func Load(c config.Config, o Options) (*Lender, error) {
 		return nil, err
 	}
 	r := newCoordinator(c, o)
-	if err := prepare.Task(r.crew.Run, false); err != nil {
+	if err := settleTask(r.crew.Run, false); err != nil {
 		r.close()
 		return nil, err
 	}

@@ -2,8 +2,6 @@ package run
 
 import (
 	"fmt"
-
-	"hogwild/hogwild/prepare"
 )
 
 // prepare does all that can fail because of what the user gave, before any process
@@ -14,10 +12,10 @@ func (r *coordinator) prepare() error {
 	if err = r.settleJob(err); err != nil {
 		return err // all nodes have one
 	}
-	if err = r.Peers.Agree(nil, prepare.Memory(r.crew.Run)); err != nil {
+	if err = r.Peers.Agree(nil, makeMemory(r.crew.Run)); err != nil {
 		return err
 	}
-	if err = prepare.Weights(r.crew.Run); err == nil {
+	if err = writeWeights(r.crew.Run); err == nil {
 		err = r.snapshots.noteCopied(r.Mem.Owner.Upload())
 	}
 	if err == nil {
@@ -30,7 +28,7 @@ func (r *coordinator) prepare() error {
 		r.early.Lock()
 		r.making = true
 		r.early.Unlock()
-		err = prepare.Folder(r.crew.Run)
+		err = prepareFolder(r.crew.Run)
 	}
 	return r.Peers.Agree(nil, err)
 }
@@ -38,13 +36,13 @@ func (r *coordinator) prepare() error {
 // take locks the run folder and reads the data.
 func (r *coordinator) take() error {
 	r.early.Lock()
-	err := prepare.Claim(r.crew.Run)
+	err := claimFolder(r.crew.Run)
 	r.early.Unlock()
 	if err == nil {
-		err = prepare.Profiles(&r.Options)
+		err = checkProfiles(&r.Options)
 	}
 	if err == nil {
-		err = prepare.Task(r.crew.Run, r.anyNumber)
+		err = settleTask(r.crew.Run, r.anyNumber)
 	}
 	return err
 }

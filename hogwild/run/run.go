@@ -6,9 +6,16 @@
 //	run.go          Run, and the life of a run
 //	finish.go       the end of a run
 //	boundary.go     between two epochs
-//	prepare.go      what is made before any process starts
+//	prepare.go      what is made before any process starts, in the order of the next four files
+//	task.go         what is trained on what: data, model, settings
+//	memory.go       what processes share
+//	weights.go      the first weights, or those of a snapshot
+//	folder.go       the run folder
 //	coordinator.go  coordinator: its parts
 //	abilities.go    the list of abilities
+//	crew.go         crew: what answers the end of a worker
+//	spawn.go        how workers start
+//	halt.go         how they end
 //	evaluate.go     evaluator: how good the weights are, and whether the run has diverged
 //	keep.go         finalSaver: what is saved at the end
 //	saver.go        snapshotter: the copy of the weights in host memory and in the run folder
@@ -167,7 +174,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 		if err := r.start(); err != nil {
 			r.End.Err = err
 			r.tellPeers() // they meet already
-			r.crew.Halt()
+			r.crew.halt()
 			r.Peers.Leave(func() {})
 			return rundir.Result{}, err
 		}
@@ -176,7 +183,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	defer func() {
 		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
 			r.Rounds.Break()
-			r.crew.Halt()
+			r.crew.halt()
 		}
 	}()
 	r.End.Err = r.watch(ctx)
@@ -202,7 +209,7 @@ func (r *coordinator) start() error {
 	r.Opened = control.Monotonic()
 	r.Rounds.Open(r.Position.Epoch)
 	for rank := range r.Job.Asked.Workers {
-		if err := r.crew.Add(rank); err != nil {
+		if err := r.crew.add(rank); err != nil {
 			return err
 		}
 	}
@@ -236,7 +243,7 @@ func (r *coordinator) watch(ctx context.Context) (end error) {
 			if dead, start := r.Mem.Workers.Take(e); dead != nil {
 				end = r.crew.Died(dead)
 			} else if start {
-				end = r.crew.Add(e.Rank)
+				end = r.crew.add(e.Rank)
 			}
 		case call := <-r.Inbox:
 			end = call()

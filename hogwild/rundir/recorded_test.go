@@ -19,7 +19,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
-	"hogwild/hogwild/prepare"
+	"hogwild/hogwild/run"
 	"hogwild/hogwild/run/runtest"
 	"hogwild/hogwild/rundir"
 )
@@ -235,16 +235,16 @@ func TestFreshRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	c := config.Default()
 	c.Model = "mlp:32"
-	first := prepare.FreshRun(c)
+	first := run.FreshRun(c)
 	if ok, _ := filepath.Match("runs/????????-??????-digits-mlp-32", first); !ok {
 		t.Error(first)
 	}
 	c.Resume = "runs/old"
-	if got := prepare.FreshRun(c); got != "runs/old" {
+	if got := run.FreshRun(c); got != "runs/old" {
 		t.Error(got)
 	}
 	c.Run = "runs/new"
-	if got := prepare.FreshRun(c); got != "runs/new" {
+	if got := run.FreshRun(c); got != "runs/new" {
 		t.Error(got)
 	}
 }

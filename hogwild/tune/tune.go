@@ -13,7 +13,6 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
-	"hogwild/hogwild/prepare"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
@@ -58,7 +57,7 @@ func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, [
 		return c, nil,
 			config.Usage("tune with resume %s: a resumed run keeps its learning rate; leave one of them out", c.Resume)
 	}
-	if err := prepare.Vacant(&c); err != nil {
+	if err := run.Vacant(&c); err != nil {
 		return c, nil, err
 	}
 	c.LRCap, settled.LRCap = config.Off, config.Off

@@ -5,6 +5,8 @@
 //	process.go  a process, from its start to its end
 //	crash.go    why it ended, from what it printed
 //	log.go      what a program prints
+//	watch.go    finds processes that neither run nor end
+//	threads.go  what the kernel says of a process
 //	child.go    the process itself: whether it is a worker, and what it was given
 package workers
 

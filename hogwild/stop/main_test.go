@@ -1,9 +1,0 @@
-package stop_test
-
-import (
-	"testing"
-
-	"hogwild/hogwild/run/runtest"
-)
-
-func TestMain(m *testing.M) { runtest.Main(m) }
