@@ -8,8 +8,11 @@ export CGO_ENABLED = 0
 # initialize. hogwild man has its own writer.
 TAGS = urfave_cli_no_docs
 
-# Packages that start goroutines, themselves or in their tests.
-RACE = $(sort $(dir $(shell grep -rlE --include=*.go '^[[:space:]]*go [a-zA-Z]|\.Go\>|AfterFunc|t\.Parallel' ./shm ./hogwild ./bench/live)))
+# Packages in which goroutines share state. What processes share the race detector cannot see. Of the packages above
+# them it has the tests in which a run does several things at once.
+RACE = ./shm ./hogwild/control ./hogwild/core ./hogwild/cpu ./hogwild/workers ./hogwild/nodes ./hogwild/peers ./hogwild/elastic \
+	./hogwild/program ./hogwild/data/format ./hogwild/data/get ./bench/live
+RACE_RUNS = ^Test(KilledWorkers|StoppedWorker|SignalWhileStarting|Result|SaveAllTheTime|SaveByTime|OnEpochPanics|FolderGone|DescriptorsUsedUp|RunInMemory|SecondInterrupt|WorkersAreAbandonedTogether|Protocol|Rollback|InterruptedScore|HungEvaluator|DualSurvivesKills)$$
 
 # The CUDA build needs the CUDA headers and a stub libcuda to link against. Symbols are bound
 # lazily, so an older driver or the stand-in may lack some.
@@ -36,6 +39,17 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 # check), go test does not look at again.
 AT_ONCE = -vet=off -p $(shell echo $$(($$(nproc) + 2)))
 
+# All packages with tests, those that take longest first.
+LONGEST = ./cmd/hogwild ./hogwild/run ./bench ./hogwild/data ./hogwild/rundir ./hogwild/worker ./hogwild/crew ./hogwild/programs ./hogwild/rollback
+PACKAGES = $(LONGEST) $(filter-out $(LONGEST),$(patsubst hogwild/%,./%,$(filter hogwild/%,$(shell go list ./...))) .)
+
+# What a call of make test does, as .ci/steps chooses it: steps beside the tests of Go, and packages whose tests run in
+# full. By default none, so that it needs only Go.
+STEPS =
+LONG =
+IN_FULL = $(if $(filter ./...,$(LONG)),$(PACKAGES),$(filter $(LONG),$(PACKAGES)))
+IN_SHORT = $(filter-out $(IN_FULL),$(PACKAGES))
+
 # $(call gotest,PACKAGES,FLAGS) runs tests. CI shares its machine with others, so there up to three
 # failing tests of a call run once more, alone. The log ends with their names: each is a bug.
 GOTESTSUM = $(CURDIR)/build/tools/gotestsum
@@ -43,7 +57,7 @@ ifeq ($(CI),true)
 RERUN = $(GOTESTSUM)
 gotest = $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --packages='$(1)' -- -timeout 20m $(2)
 else
-gotest = go test -timeout 20m $(if $(ALL),,-short) $(2) $(1)
+gotest = go test -timeout 20m $(2) $(1)
 endif
 
 # The compiler wrapper of the cluster's MPI.
@@ -53,16 +67,9 @@ MPI_FLAGS = -std=c11 -O2 -Wall -Wextra
 # Debian has a compiler wrapper for each MPI library.
 MPI_LIBRARIES = $(foreach name,openmpi mpich,$(if $(shell command -v mpicc.$(name)),$(name)))
 
-# The MPIs that bench-nodes measures, by the same names.
-MPIS ?= openmpi
-comma = ,
-
-# Where the rivals, the programs compared with hogwild, are installed.
-RIVALS ?= build/rivals
-
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-run test-others test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all steps steps-emulated steps-race steps-run steps-made check vec-check vec-arm64-check emulated fuzz noasm race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check chaos mpijob-check rooms same clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -79,32 +86,32 @@ mpi: ## build bin/hogwild-mpi, for training on several nodes, with the cluster's
 dist: ## build release archives for linux amd64 and arm64, with SHA256SUMS, in dist
 	TAGS=$(TAGS) packaging/dist.sh
 
-wheel: ## build wheels for linux on x86-64 and arm64 and the source distribution in dist; needs python3 with venv
+wheel: # build wheels for linux on x86-64 and arm64 and the source distribution in dist; needs python3 with venv
 	TAGS=$(TAGS) packaging/wheel.sh
 
-release: ## make a release in dist, of what is committed: archives, wheels, images, notes, checksums; make release VERSION=0.2.0
+release: # make a release in dist, of what is committed: archives, wheels, images, notes, checksums; make release VERSION=0.2.0
 	@TAGS=$(TAGS) packaging/release.sh "$(VERSION)"
 
-release-check: ## make a release twice, in two folders, compare the bytes, and start what it has
+release-check: # make a release twice, in two folders, compare the bytes, and start what it has
 	packaging/check.sh
 
-man: build ## build the manual page: make man && man build/hogwild.1
+man: build # build the manual page: make man && man build/hogwild.1
 	@mkdir -p build
 	bin/hogwild man >build/hogwild.1
 
-fake: $(HEADERS) ## build the stand-in CUDA driver, which interprets the kernels: bin/fake/libcuda.so.1
+fake: $(HEADERS) # build the stand-in CUDA driver, which interprets the kernels: bin/fake/libcuda.so.1
 	$(MAKE) $(FAKE)
 
 vec: ## generate the amd64 assembly loops, internal/vec/*_amd64.s, with internal/vec/gen
 	cd internal/vec && go generate
 
-vec-arm64: ## generate the arm64 assembly loops, internal/vec/*_arm64.s, with clang-19 from internal/vec/gen/neon
+vec-arm64: # generate the arm64 assembly loops, internal/vec/*_arm64.s, with clang-19 from internal/vec/gen/neon
 	cd internal/vec/gen && go run ./arm64 -out ..
 
 ptx: ## compile the kernels to cuda/ptx with clang-19
 	$(MAKE) -C cuda/kernels ptx
 
-cubin: ## assemble cuda/ptx to cuda/cubin with NVIDIA's ptxas, from PyPI
+cubin: # assemble cuda/ptx to cuda/cubin with NVIDIA's ptxas, from PyPI
 	$(MAKE) -C cuda/kernels cubin
 
 $(HEADERS): # of CUDA 12: from CUDA_HOME, else from PyPI
@@ -116,47 +123,43 @@ $(STUB): $(HEADERS)
 $(GOTESTSUM):
 	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
 
-test: $(RERUN) check ## run the tests that need only Go, without the long ones, in 4 to 10 minutes
-	$(MAKE) --output-sync=line -j2 test-run test-others
-	$(call gotest,./internal/vec ./hogwild/model,-short -tags noasm)
-	$(if $(filter true,$(CI) $(ALL)),$(MAKE) test-rest,@echo "not run: vec-check race emulated test-cuda test-mpi ptx-check, and long tests; make test-all runs all")
+test: $(RERUN) check ## run the tests that need only Go, without the long ones, in about four minutes
+	$(if $(IN_FULL),$(call gotest,$(IN_FULL),$(AT_ONCE)))
+	$(if $(IN_SHORT),$(call gotest,$(IN_SHORT),$(AT_ONCE) -short))
+	$(if $(STEPS),$(MAKE) steps,@echo "not run: long tests, and steps that need more than Go; make test-all runs all, .ci/run what a change needs")
 
-# hogwild/run takes as long as all other packages, and waits for its workers much of the time.
-test-run: $(RERUN)
-	$(call gotest,./hogwild/run,-vet=off)
-test-others: $(RERUN) # those that take longest first
-	$(call gotest,./cmd/hogwild ./bench $(filter-out hogwild/hogwild/run,$(shell go list ./...)),-vet=off)
+test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing are named, and fail if CI is true
+	@steps=$$(.ci/steps --all | sed -n 's/^STEPS=//p') && $(MAKE) test STEPS="$$steps" LONG=./...
 
-test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing are named. CI=true make test fails then, and runs failing tests twice
-	$(MAKE) test ALL=true
-
-# What takes long, or needs more than Go.
-test-rest: $(RERUN)
-	$(MAKE) vec-check
-	$(MAKE) --output-sync=line -j2 rest-emulated rest-race
-	@cuda/headers.sh || true
-	$(MAKE) --output-sync=line -j2 rest-run rest-made
-	$(MAKE) mpijob-check
-	$(MAKE) fuzz FUZZTIME=2s || echo "fuzzing found an input that fails: commit it with what mends it"
+# $(call step,TARGET,THINGS) makes one of STEPS, if the programs and files that it needs exist.
+step = $(if $(filter $(1),$(STEPS)),$(call where,$(2),$(1)))
 
 # Beside each other: one computes while the other waits for processes most of the time.
-rest-emulated:
-	$(call where,qemu-x86_64 qemu-aarch64,emulated)
-rest-race: $(RERUN)
-	$(call where,gcc,race)
-rest-run: $(RERUN)
-	$(call where,gcc g++ python3 $(HEADERS),test-cuda)
-	$(call where,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich,test-mpi)
-	$(call where,gcc g++ python3 $(HEADERS),test-asan)
-rest-made: # compilers, in folders of their own
-	$(call where,clang-19 pip3,ptx-check)
-	$(call where,git python3 buildah qemu-aarch64,release-check)
+steps: $(RERUN)
+	$(call step,vec-check)
+	$(call step,noasm)
+	$(MAKE) --output-sync=line -j2 steps-emulated steps-race
+	$(if $(filter test-cuda test-asan,$(STEPS)),@cuda/headers.sh || true)
+	$(MAKE) --output-sync=line -j2 steps-run steps-made
+	$(call step,mpijob-check)
+	$(if $(filter fuzz,$(STEPS)),$(MAKE) fuzz FUZZTIME=2s || echo "fuzzing found an input that fails: commit it with what mends it")
+steps-emulated:
+	$(call step,emulated,qemu-x86_64 qemu-aarch64)
+steps-race: $(RERUN)
+	$(call step,race,gcc)
+steps-run: $(RERUN)
+	$(call step,test-cuda,gcc g++ python3 $(HEADERS))
+	$(call step,test-mpi,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich)
+	$(call step,test-asan,gcc g++ python3 $(HEADERS))
+steps-made: # compilers, in folders of their own
+	$(call step,ptx-check,clang-19 pip3)
+	$(call step,release-check,git python3 buildah qemu-aarch64)
 
 check: ## run gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w fixes it):" $$files; exit 1; }
 	go vet ./...
 
-vec-check: ## check that the assembly in internal/vec matches its generator
+vec-check: # check that the assembly in internal/vec matches its generator
 	@mkdir -p build/vec
 	@for file in internal/vec/*_amd64.s; do kind=$$(basename $$file _amd64.s); \
 		(cd internal/vec/gen && go run . $$kind -out $(CURDIR)/build/vec/$$kind.s -stubs $(CURDIR)/build/vec/$$kind.go -pkg vec) && \
@@ -171,34 +174,38 @@ vec-arm64-check: # another version of clang may write other instructions
 	@cd internal/vec && for file in gen/neon/*.c; do for end in s go; do name=$$(basename $$file .c)_arm64.$$end; \
 		diff -q $$name $(CURDIR)/build/vec/arm64/$$name >/dev/null || { echo "internal/vec/$$name differs from what clang-19 compiles from internal/vec/gen/neon: run make vec-arm64"; exit 1; }; done || exit 1; done
 
-emulated: ## run tests and training under qemu-user: AVX2 only, no AVX2, arm64
+emulated: # run tests and training under qemu-user: AVX2 only, no AVX2, arm64
 	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep --line-buffered -v '^=== '; exit $${PIPESTATUS[0]}
 
 fuzz: ## run each fuzz target for FUZZTIME=10m, JOBS at once; TARGETS=REGEXP limits them
 	@FUZZTIME=$(FUZZTIME) JOBS=$(JOBS) TARGETS='$(TARGETS)' internal/check/fuzz.sh
 
-race: $(RERUN) ## run the tests of shm, hogwild and the dashboard under the race detector
-	CGO_ENABLED=1 $(call gotest,./hogwild/run $(RACE),$(AT_ONCE) -race -short)
+noasm: $(RERUN) # the loops in plain Go
+	$(call gotest,./internal/vec ./hogwild/model,-vet=off -short -tags noasm)
+
+race: $(RERUN) ## run the tests of packages in which goroutines meet under the race detector
+	CGO_ENABLED=1 $(call gotest,$(RACE),$(AT_ONCE) -race -short)
+	CGO_ENABLED=1 $(call gotest,./hogwild/run ./hogwild/crew ./hogwild/programs ./hogwild/rollback ./hogwild/dual,$(AT_ONCE) -race -short -run '$(RACE_RUNS)')
 
 # Fifty kills take half a minute: they are for CI, and for go test without -short.
-test-cuda: $(RERUN) build fake cuda ## run the GPU tests on the stand-in driver
+test-cuda: $(RERUN) build fake cuda # run the GPU tests on the stand-in driver
 	$(GO_CUDA) vet -tags cuda ./cuda ./cmd/hogwild
 	$(MAKE) $(FAKE) test
 	@rm -f build/calls.jsonl build/turns.jsonl
-	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI) $(ALL)),,-short))
+	$(WITH_FAKE) HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) $(call gotest,./cuda,-count=1 -tags cuda $(if $(filter true,$(CI))$(LONG),,-short))
 	$(WITH_FAKE) HOGWILD_FAKE_TURNS=$(CURDIR)/build/turns.jsonl HOGWILD_FAKE_TRACE=$(CURDIR)/build/calls.jsonl $(CUDA_ENV) \
 		$(call gotest,./cuda,-count=1 -tags cuda -run '$(IN_TURNS)')
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(CUDA_ENV) $(call gotest,./cmd/hogwild,-count=1 -tags cuda -run GPU)
 	$(WITH_FAKE) HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./internal/chaos,-count=1 -run GPU)
 	$(WITH_FAKE) $(call gotest,./bench,-count=1 -run TestRivals/kernel)
 
-test-mpi: $(RERUN) build ## run tests of training on several nodes with each MPI library here: Open MPI, MPICH, or that of MPICC
+test-mpi: $(RERUN) build # run tests of training on several nodes with each MPI library here: Open MPI, MPICH, or that of MPICC
 	@rm -rf build/mpi
 	@for name in $(or $(MPI_LIBRARIES),default); do mkdir -p build/mpi/$$name && \
 		$(if $(MPI_LIBRARIES),mpicc.$$name,$(MPICC)) $(MPI_FLAGS) -Werror -o build/mpi/$$name/hogwild-mpi hogwild/nodes/mpi/hogwild-mpi.c || exit 1; done
 	HOGWILD_TEST_MPI=$(CURDIR)/build/mpi HOGWILD_BIN=$(CURDIR)/bin $(call gotest,./hogwild/nodes ./cmd/hogwild,-count=1 -run MPI)
 
-test-asan: cuda ## run the stand-in driver under AddressSanitizer; part of CI
+test-asan: cuda # run the stand-in driver under AddressSanitizer; part of CI
 	$(MAKE) $(FAKE) test SANITIZE=address
 	for mode in async sync; do rm -rf build/asan-$$mode && \
 		LD_PRELOAD=$$(g++ -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
@@ -206,79 +213,43 @@ test-asan: cuda ## run the stand-in driver under AddressSanitizer; part of CI
 		bin/hogwild-cuda train --gpu 0 --mode $$mode --model mlp:32 --data digits:500 --workers 2 --epochs 1 \
 			--max-restarts 0 --run build/asan-$$mode --quiet || exit 1; done
 
-ptx-check: ## check cuda/ptx against clang-19, and cuda/cubin and its SASS against ptxas
+ptx-check: # check cuda/ptx against clang-19, and cuda/cubin and its SASS against ptxas
 	$(MAKE) -C cuda/kernels check
 
-cubin-check: ## check cuda/cubin alone: half a minute; downloads 40 MB the first time
+cubin-check: # check cuda/cubin alone: half a minute; downloads 40 MB the first time
 	$(MAKE) -C cuda/kernels cubin-check
 
-sass-table: build cuda fake ## update docs/results/kernels.md: instruction counts and sizes of the kernels' machine code
+sass-table: build cuda fake # update docs/results/kernels.md: instruction counts and sizes of the kernels' machine code
 	python3 -B cuda/kernels/table.py
 
-arm64-table: ## update docs/results/arm64.md: instruction counts of the arm64 inner loops, and llvm-mca-19's model of them (Debian: llvm-19)
+arm64-table: # update docs/results/arm64.md: instruction counts of the arm64 inner loops, and llvm-mca-19's model of them (Debian: llvm-19)
 	cd internal/vec/gen && go run ./arm64 -table $(CURDIR)/docs/results/arm64.md
 
-gpu-bundle: cuda ## build build/gpu-bundle: run.sh checks and benchmarks hogwild on another machine's GPU
+gpu-bundle: cuda # build build/gpu-bundle: run.sh checks and benchmarks hogwild on another machine's GPU
 	bench/bundle/make.sh
 
-gpu-check: gpu-bundle ## run the bundle here: on the GPU, or a quick version on the stand-in driver
+gpu-check: gpu-bundle # run the bundle here: on the GPU, or a quick version on the stand-in driver
 	@if command -v nvidia-smi >/dev/null; then build/gpu-bundle/run.sh build/gpu-check; \
 	else $(MAKE) $(FAKE) && QUICK=1 $(WITH_FAKE) build/gpu-bundle/run.sh build/gpu-check; fi
 
-bench-go: ## run the Go benchmarks of loops, models and barriers
-	go test -run '^$$' -bench . ./internal/... ./shm ./hogwild/...
-
-chaos: ## hurt runs at every fault point, and at random: CHAOS=1000 events; CHAOS_SEED=N repeats their order
+chaos: # hurt runs at every fault point, and at random: CHAOS=1000 events; CHAOS_SEED=N repeats their order
 	CHAOS=$(or $(CHAOS),1000) go test -count=1 -v -timeout 4h -run 'TestFaultPoints|TestChaos' ./internal/chaos
 
-bench-nodes: build ## measure training between hosts that network namespaces play, as root: MPIS=openmpi,mpich (mpicc.NAME), ARGS='--parts train'
-	@for mpi in $(subst $(comma), ,$(MPIS)); do mkdir -p build/nodes/$$mpi && cp bin/hogwild build/nodes/$$mpi && \
-		mpicc.$$mpi $(MPI_FLAGS) -o build/nodes/$$mpi/hogwild-mpi hogwild/nodes/mpi/hogwild-mpi.c && \
-		mpicc.$$mpi $(MPI_FLAGS) -o build/nodes/$$mpi/allreduce bench/nodes/allreduce.c || exit 1; done
-	@python3 -B bench/nodes/measure.py --mpis $(MPIS) $(ARGS)
-
-mpijob-check: ## check examples/mpijob.yaml with the types and rules of Kubeflow's MPI operator
+mpijob-check: # check examples/mpijob.yaml with the types and rules of Kubeflow's MPI operator
 	@cd examples/kubeflow && if go list -deps -test ./... >/dev/null 2>&1; then go test ./...; \
 		else echo "skipped: make mpijob-check needs Go modules that cannot be downloaded"; fi
 
-rivals: build ## install PyTorch and the other rivals in build/rivals (RIVALS=DIR); data from HOGWILD_DATA; 6 GB; MADE=1 adds 4 GB of synthetic data
-	@RIVALS=$(abspath $(RIVALS)) bench/rivals/build.sh
-
-bench-rivals: build ## benchmark hogwild against its rivals: CASES="mlp128 a9a" (default: the usual ones, an hour), ONLY=RIVAL, ROUNDS=3, QUICK=1, OUT=FILE
-	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
-	@RIVALS=$(abspath $(RIVALS)) $(RIVALS)/v/bin/python bench/rivals/compare.py $(CASES) \
-		$(if $(ONLY),--only "$(ONLY)") $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
-
-bench-words: build ## train vectors of words and classifiers of text by hogwild, gensim and fastText: TEXT=FOLDER (see bench/rivals/words.py), QUICK=1, OUT=FILE
-	@test -x $(RIVALS)/v/bin/python || { echo "$(RIVALS)/v/bin/python does not exist: run make rivals"; exit 1; }
-	@test -n "$(TEXT)" || { echo "make bench-words TEXT=FOLDER, which has corpus.txt, or train.txt and test.txt"; exit 1; }
-	$(RIVALS)/v/bin/python bench/rivals/words.py "$(TEXT)" $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
-
-bench-threads: build ## train vectors of words by gensim and hogwild with 1, 2, 4 and 8 threads: TEXT=FILE, else Debian's dict-gcide; WORDS=N ROUNDS=N SKIP=--skip-gram OUT=FILE; PYTHON has gensim
-	@HOGWILD=$(abspath bin/hogwild) $(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/threads.py $(if $(TEXT),--text "$(TEXT)") \
-		$(if $(WORDS),--words $(WORDS)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(SKIP) $(if $(OUT),--out $(OUT))
-
-bench-leashed: build ## train MNIST by hogwild and by shared-memory-sgd, in all its modes: SRC=FOLDER (see bench/rivals/leashed.py), EIGEN=FOLDER, QUICK=1, OUT=FILE
-	@python3 bench/rivals/leashed.py "$(SRC)" $(if $(EIGEN),--eigen $(EIGEN)) $(if $(QUICK),--quick) $(if $(OUT),--out $(OUT))
-
-bench-dual: build ## time the dual solver against liblinear and Snap ML: SETS="a9a w8a imdb" ROUNDS=7 OUT=FILE, DRIFT=1 for what races lose; PYTHON has liblinear-official, snapml and scikit-learn
-	@HOGWILD=$(abspath bin/hogwild) $(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/dual.py $(SETS) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(DRIFT),--drift) $(if $(OUT),--out $(OUT))
-
-rooms: ## take each ability that is a package away, in a copy, and build what is left
+rooms: # take each ability that is a package away, in a copy, and build what is left
 	@.ci/rooms
 
-same: build ## compare what this program does with that of a commit, to the bit: OLD=COMMIT
+same: build # compare what this program does with that of a commit, to the bit: OLD=COMMIT
 	@test -n "$(OLD)" || { echo "make same OLD=COMMIT"; exit 1; }
 	@rm -rf build/same && git clone --quiet --no-checkout . build/same && git -C build/same checkout --quiet $(OLD)
 	@$(MAKE) --no-print-directory -C build/same build
 	python3 -B bench/same/same.py build/same/bin/hogwild bin/hogwild
 
-goodput: build ## measure what a kill every 5 s costs hogwild and torchrun: MNIST=FOLDER PYTHON=PROGRAM (with torch) ARGS='--seconds 30 --rounds 8'
-	@$(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/goodput.py --data $(or $(MNIST),$(HOGWILD_DATA)/mnist) $(ARGS)
-
 clean: ## remove bin, build and dist (runs stay)
 	rm -rf bin build dist
 
-help: ## list the targets
+help: ## list the targets that people type; the Makefile has those of CI and of releases
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

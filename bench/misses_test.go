@@ -136,12 +136,13 @@ func TestVersusWithMissesIsCalibrated(t *testing.T) {
 		}
 		return e.Versus(e.of(""))[&e.Cases[1]].Time, missed
 	}
+	tables := manyTables()
 	decided := func(word string) bool { return word != "undecided" && word != "equal" && word != "" }
 	for _, c := range []struct {
 		n      int
 		shared float64
 	}{{5, 0}, {5, 0.5}, {10, 0}, {10, 0.5}, {20, 0}, {20, 0.5}} {
-		got, error3 := share(2000, func(r *rand.Rand) bool {
+		got, error3 := share(tables, func(r *rand.Rand) bool {
 			word, _ := words(r, c.n, c.shared, 1)
 			return decided(word)
 		})
@@ -149,7 +150,7 @@ func TestVersusWithMissesIsCalibrated(t *testing.T) {
 			t.Errorf("%+v: equal cases differ in %v of all tables", c, got)
 		}
 		missed, wrong := 0, 0
-		later, _ := share(2000, func(r *rand.Rand) bool {
+		later, _ := share(tables, func(r *rand.Rand) bool {
 			word, n := words(r, c.n, c.shared, 1.02)
 			missed += n
 			if decided(word) && !strings.HasPrefix(word, "later: ") && n > 0 {
@@ -157,9 +158,9 @@ func TestVersusWithMissesIsCalibrated(t *testing.T) {
 			}
 			return strings.HasPrefix(word, "later: ")
 		})
-		rate := float64(missed) / float64(2000*c.n)
-		if rate < 0.4 || rate > 0.55 || wrong > 2000/100 || c.n == 20 && later < 0.5 {
-			t.Errorf("%+v, 2%% worse: %.2f of the runs miss, later in %v, wrong in %d of 2000", c, rate, later, wrong)
+		rate := float64(missed) / float64(tables*c.n)
+		if rate < 0.4 || rate > 0.55 || wrong > tables/100 || c.n == 20 && later < 0.5 {
+			t.Errorf("%+v, 2%% worse: %.2f of the runs miss, later in %v, wrong in %d of %d", c, rate, later, wrong, tables)
 		}
 		t.Logf("%+v: false %v, 2%% worse: missed %.2f, later in %v, wrong in %d", c, got, rate, later, wrong)
 	}

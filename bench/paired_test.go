@@ -119,6 +119,14 @@ func imaginary(r *rand.Rand, n int, noise float64, factors []float64) (lists [][
 	return lists, list(1)
 }
 
+// manyTables is how many random tables are judged: enough to see whether 5% are wrong.
+func manyTables() int {
+	if testing.Short() {
+		return 500
+	}
+	return 2000
+}
+
 // share is how often something happens, of fixed random tables, and three standard errors of 5%.
 func share(tables int, happens func(r *rand.Rand) bool) (share, error3 float64) {
 	r, n := rand.New(rand.NewPCG(1, 2)), 0
@@ -133,7 +141,7 @@ func share(tables int, happens func(r *rand.Rand) bool) (share, error3 float64) 
 // TestVersusIsCalibrated: a table of equal cases has a factor in 5% of all tables at most, one of cases that differ by
 // the margin or more an "equal"; and what differs by 20% with a noise of 2% is found with five repeats.
 func TestVersusIsCalibrated(t *testing.T) {
-	const cases, tables = 17, 2000
+	const cases = 17
 	words := func(r *rand.Rand, n int, noise float64, factors []float64) (count map[string]int) {
 		e := &Experiment{Kind: "bench", Seeds: FirstSeeds(n)}
 		lists, with := imaginary(r, n, noise, factors)
@@ -168,7 +176,7 @@ func TestVersusIsCalibrated(t *testing.T) {
 		{10, 0.02, slices.Repeat([]float64{1 + margin}, cases), "equal"},
 		{5, 0.005, slices.Repeat([]float64{1 / (1 + margin)}, cases), "equal"},
 	} {
-		got, error3 := share(tables, func(r *rand.Rand) bool { return words(r, c.n, c.noise, c.factors)[c.wrong] > 0 })
+		got, error3 := share(manyTables(), func(r *rand.Rand) bool { return words(r, c.n, c.noise, c.factors)[c.wrong] > 0 })
 		if got > 0.05+error3 {
 			t.Errorf("%+v: in %v of all tables", c, got)
 		}
@@ -191,7 +199,7 @@ func TestVersusIsCalibrated(t *testing.T) {
 // one statement alone: the tests are neither too bold nor idle.
 func TestJudgeIsCalibrated(t *testing.T) {
 	wrong := func(statements int, noise float64, is relation, factor float64, said Agreement) (float64, float64) {
-		return share(2000, func(r *rand.Rand) bool {
+		return share(manyTables(), func(r *rand.Rand) bool {
 			lists, with := imaginary(r, 5, noise, slices.Repeat([]float64{factor}, statements))
 			var p []float64
 			var verdicts []Agreement
@@ -247,7 +255,7 @@ func TestJudgeIsCalibrated(t *testing.T) {
 // many equal cases looks better than it is.
 func TestBestIsCalibrated(t *testing.T) {
 	for _, worse := range []float64{1, 1.001, 1.02, 1.2} { // all others but the second
-		got, error3 := share(2000, func(r *rand.Rand) bool {
+		got, error3 := share(manyTables(), func(r *rand.Rand) bool {
 			lists, first := imaginary(r, 5, 0.02, append([]float64{1}, slices.Repeat([]float64{worse}, 18)...))
 			var cases []*Measured
 			for _, l := range append(lists, first) {

@@ -21,7 +21,7 @@ cat "$work/log"
 umask 022
 unset GOFLAGS
 diff -r "$work/one/dist" "$work/another/folder/dist"
-(cd "$work/one/build/release/source" && go test -short -run 'TestPackaging|TestRelease' .)
+(cd "$work/one/build/release/source" && go test -short -run 'TestPackaging|TestRelease' ./internal/house)
 
 cd "$work/one/dist"
 sha256sum --quiet --check SHA256SUMS

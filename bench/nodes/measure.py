@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures training on several hosts that hosts.sh plays on this machine, and prints the tables of docs/nodes.md.
 
-    make bench-nodes                                  (as root; builds what it needs)
+    bench/nodes/run.sh                                (as root; builds what it needs)
     bench/nodes/measure.py --parts sums,train,cut --rates 100mbit,1gbit --mpis openmpi,mpich
 
 sums   what the library needs to sum weights over all hosts, without hogwild, beside the formula

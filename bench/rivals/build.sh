@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs and builds the programs that compare.py runs hogwild against, and prepares their
-# data, in build/rivals (or $RIVALS): make rivals. It leaves existing parts alone, and names and
+# data, in build/rivals (or $RIVALS). It leaves existing parts alone, and names and
 # skips what it cannot get; compare.py continues without those.
 #
 #   MARCH=x86-64-v3 bench/rivals/build.sh    plain C and LIBMF for AVX2 (default: native)
@@ -15,7 +15,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 hogwild=${HOGWILD:-$root/bin/hogwild}
 data=$(realpath -m "${1:-${HOGWILD_DATA:-$root/../shared/data}}")
-mkdir -p "${RIVALS:=$root/build/rivals}/data" "$RIVALS/log" && cd "$RIVALS" || exit 1
+RIVALS=$(realpath -m "${RIVALS:-$root/build/rivals}")
+mkdir -p "$RIVALS/data" "$RIVALS/log" && cd "$RIVALS" || exit 1
 failed=
 
 # step NAME COMMAND... runs it and prints whether it worked.

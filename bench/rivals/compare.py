@@ -1,9 +1,8 @@
 """Runs hogwild and its rivals in turns on the same jobs, and prints the ratios of their speeds
 and of their times to the same test loss.
 
-    make rivals                                     # once: the rivals, into build/rivals
-    make bench-rivals [CASES="mlp128 a9a"] [ONLY=hand] [ROUNDS=3] [QUICK=1] [OUT=FILE]
-    compare.py [CASE ...] [--only RIVAL] [--rounds N] [--settings N] [--quick] [--out FILE]   # the same; use the Python in build/rivals/v
+    bench/rivals/build.sh                           # once: the rivals, into build/rivals
+    compare.py [CASE ...] [--only RIVAL] [--rounds N] [--settings N] [--quick] [--out FILE]   # compare.sh is it, by the Python in build/rivals/v
     compare.py --list
     compare.py --table FILE ...                     # print the table of ratios of results files
     compare.py --show FILE ...                      # print all sides of each case, and the claims
@@ -271,7 +270,7 @@ def run(names, a):
         for name in names:
             case = cases.CASES[name]()
             if lacking := sides.missing(case.needs):
-                hint = "make cuda" if lacking[-1].endswith("-cuda") else "make rivals says why"
+                hint = "make cuda" if lacking[-1].endswith("-cuda") else "bench/rivals/build.sh says why"
                 say(f"  {name} is left out: there is no {' and '.join(lacking)} ({hint})")
                 continue
             result = open_case(name, case, a.only)

@@ -1,5 +1,5 @@
 """Times to within 1e-3 and 1e-6 of the optimum of l2-regularized linear classifiers, by hogwild's dual solver with two
-workers, liblinear and Snap ML (SySCD) with two threads: make bench-dual.
+workers, liblinear and Snap ML (SySCD) with two threads. Python has liblinear-official, snapml and scikit-learn.
 
 The objective is mean loss + l2/2 |w|^2 without a bias, l2 = 1/n, which is C = 1 of liblinear, on the training rows of
 a9a, w8a and imdb in $HOGWILD_DATA. The losses are hinge, squared hinge and logistic. All sides have the rows in memory

@@ -2,7 +2,7 @@
 convolutional network, in each of its modes, and asks whether Leashed can be told apart from a lock.
 
     git clone https://github.com/dcs-chalmers/shared-memory-sgd FOLDER
-    make bench-leashed SRC=FOLDER [EIGEN=/usr/include/eigen3] [QUICK=1] [OUT=FILE]       # data from HOGWILD_DATA
+    leashed.py FOLDER [--eigen /usr/include/eigen3] [--quick] [--out FILE]       # data from HOGWILD_DATA
 
 Its headers are built with leashed.cpp, in build/leashed: -O3 -march=native -flto and a profile, in float, without OpenMP inside of
 its threads, which is its fastest build; with its Eigen and with that of EIGEN, of which the faster one is taken for each network.
@@ -289,7 +289,7 @@ def main():
         with open(o.table, encoding="utf-8") as f:
             return print(tables(json.load(f)))
     if not os.path.exists(os.path.join(o.src, "include/minidnn/NetworkExecutor.h")):
-        sys.exit(f"{o.src or 'SRC'} has no shared-memory-sgd: git clone https://github.com/dcs-chalmers/shared-memory-sgd FOLDER, then make bench-leashed SRC=FOLDER")
+        sys.exit(f"{o.src or 'SRC'} has no shared-memory-sgd: git clone https://github.com/dcs-chalmers/shared-memory-sgd FOLDER, then leashed.py FOLDER")
     if o.quick:
         o.settings, o.rounds, o.seeds, o.passes = 2, 1, 2, 2
     os.makedirs(BUILD, exist_ok=True)

@@ -1,7 +1,7 @@
 """Trains vectors of words by gensim and by hogwild with 1, 2, 4 and 8 threads or workers, in turns, and prints words/s, the cores
 in use and a score of the vectors.
 
-    make bench-threads [TEXT=FILE] [PYTHON=PYTHON] [OUT=FILE]
+    threads.py [--text FILE] [--out FILE]
     threads.py [--text FILE] [--workers 1,2,4,8] [--passes N] [--rounds N] [--words N] [--skip-gram] [--out FILE]
 
 The text is FILE, a sentence a line, or else the dictionary of Debian's package dict-gcide (apt-get install dict-gcide), of which each

@@ -1,7 +1,6 @@
 """Trains vectors of words and classifiers of text by hogwild, gensim and fastText, in turns, and prints words/s and quality.
 
-    make bench-words TEXT=FOLDER [QUICK=1] [OUT=FILE]
-    words.py FOLDER [--rounds N] [--seeds N] [--sides NAME,NAME] [--only speed|quality|lines] [--quick] [--out FILE]
+    words.py FOLDER [--rounds N] [--seeds N] [--sides NAME,NAME] [--only speed|quality|lines] [--quick] [--out FILE]   # by the Python in build/rivals/v
 
 FOLDER has corpus.txt, a sentence a line, and train.txt and test.txt, a line "__label__x words" each. A file that is not there is
 not trained on. Questions (questions-words.txt, wordsim353.tsv) come from gensim's package.

@@ -7,12 +7,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -223,7 +222,7 @@ func Resumed(c config.Config) config.Config {
 // SameWeights fails the test unless two runs have left the same weights.
 func SameWeights(t *testing.T, a, b string) {
 	t.Helper()
-	if !cmp.Equal(SavedWeights(t, a), SavedWeights(t, b)) {
+	if !reflect.DeepEqual(SavedWeights(t, a), SavedWeights(t, b)) {
 		t.Errorf("the weights in %s and %s differ", a, b)
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
@@ -235,27 +235,26 @@ func Left(t *testing.T, before []string) {
 
 // Children are the processes that a process has started, those included that have
 // ended but were not waited for.
-func Children(pid int) []int {
-	var found []int
-	all, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range all {
-		text, _ := os.ReadFile(path)
-		_, fields, _ := strings.Cut(string(text), ") ") // behind the name
-		var state string
-		var child, parent int
-		if _, err := fmt.Sscan(fields, &state, &parent); err != nil || parent != pid {
-			continue
-		}
-		if _, err := fmt.Sscanf(path, "/proc/%d/stat", &child); err == nil {
-			found = append(found, child)
+func Children(pid int) (found []int) {
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for field := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				found = append(found, child)
+			}
 		}
 	}
 	return found
 }
 
 func stacks() string {
-	text := make([]byte, 1<<20)
-	return string(text[:runtime.Stack(text, true)])
+	for n := 1 << 16; ; n *= 4 {
+		text := make([]byte, n)
+		if used := runtime.Stack(text, true); used < n {
+			return string(text[:used])
+		}
+	}
 }
 
 // WeightsOf are the tensors that a run has left, those of its snapshot included
@@ -273,7 +272,7 @@ func WeightsOf(t *testing.T, dir string) map[string]rundir.Tensor {
 	}
 	for _, tensor := range weights {
 		// else they are of the best epoch
-		if _, ok := named["hogwild.best"]; !ok && !cmp.Equal(tensor, named[tensor.Name]) {
+		if _, ok := named["hogwild.best"]; !ok && !reflect.DeepEqual(tensor, named[tensor.Name]) {
 			t.Errorf("%s: tensor %s is not that of the snapshot", dir, tensor.Name)
 		}
 	}
@@ -285,7 +284,7 @@ func SameEnd(t *testing.T, a, b string) {
 	t.Helper()
 	x, y := WeightsOf(t, a), WeightsOf(t, b)
 	for name, tensor := range x {
-		if !cmp.Equal(tensor, y[name]) {
+		if !reflect.DeepEqual(tensor, y[name]) {
 			t.Errorf("tensor %s differs between %s and %s", name, a, b)
 		}
 	}

@@ -1,7 +1,6 @@
-// Package hogwild holds the tests of the whole: the order of the packages, the
-// size of files and functions, and what may stand where. The program is in
-// cmd/hogwild, the library in hogwild.
-package hogwild
+// Package house holds the tests of the whole: the order of the packages, the size of files and functions, what may
+// stand where, and what pages and the release say of it. They run in the root of the tree.
+package house
 
 import (
 	"bytes"
@@ -15,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
@@ -30,7 +30,7 @@ var order = []string{
 	"hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/progress", "hogwild/elastic",
 	"hogwild/programs", "hogwild/ability", "hogwild/run", "hogwild/tune", "hogwild/peers", "hogwild/words",
 	"hogwild/export",
-	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild",
+	".", "cuda", "bench", "internal/chaos", "hogwild/data/get", "cmd/hogwild", "internal/house",
 }
 
 // forTests are packages that only tests import.
@@ -69,12 +69,27 @@ func (s *source) at(n ast.Node) string {
 
 func (s *source) line(p token.Pos) int { return s.fset.Position(p).Line }
 
-// files lists the files of the tree with one of the extensions; folders with a
-// go.mod of their own are other modules.
+// TestMain has the tests find all files by their paths from the root.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// files lists the files of the tree with one of the extensions.
 func files(t *testing.T, extensions ...string) []string {
 	t.Helper()
-	var all []string
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	all, err := walk(extensions...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// walk is files. Folders with a go.mod of their own are other modules.
+func walk(extensions ...string) (all []string, err error) {
+	err = filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -89,40 +104,37 @@ func files(t *testing.T, extensions ...string) []string {
 		}
 		return nil
 	})
+	return all, err
+}
+
+// sources returns every Go file, whatever tags it is built with.
+func sources(t *testing.T) []*source {
+	t.Helper()
+	all, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-// parsed and typechecked are what sources and typed came to: most tests of this folder ask for the one or the other.
-var (
-	parsed      []*source
-	typechecked map[string]*checked
-)
-
-// sources parses every Go file, whatever tags it is built with.
-func sources(t *testing.T) []*source {
-	t.Helper()
-	if parsed != nil {
-		return parsed
+var parsed = sync.OnceValues(func() (all []*source, err error) {
+	paths, err := walk(".go")
+	if err != nil {
+		return nil, err
 	}
-	var all []*source
-	for _, p := range files(t, ".go") {
+	for _, p := range paths {
 		s := &source{path: p, fset: token.NewFileSet(), tests: strings.HasSuffix(p, "_test.go")}
 		s.tests = s.tests || slices.Contains(forTests, s.dir())
-		var err error
 		if s.text, err = os.ReadFile(p); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		if s.file, err = parser.ParseFile(s.fset, p, s.text, parser.ParseComments); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, s)
 	}
-	parsed = all
-	return all
-}
+	return all, nil
+})
 
 func foreign(dir string) bool {
 	switch dir {

@@ -1,4 +1,4 @@
-package hogwild
+package house
 
 import (
 	"fmt"
@@ -15,6 +15,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -92,6 +93,9 @@ func members(of *types.Named) (fields, methods int) {
 	return fields, methods
 }
 
+// listed is a line of a package's comment that names one of its files.
+var listed = regexp.MustCompile(`(?m)^\t([a-z0-9_]+\.go) `)
+
 // upward is how many uses of a name in a package stand in a file that comes after that of its declaration, in the order
 // of the package's comment. Methods count as names, fields do not. Packages that are missing here have none.
 var upward = map[string]int{
@@ -101,7 +105,7 @@ var upward = map[string]int{
 // unordered are packages of several files whose comment does not list them, so that nothing is counted.
 var unordered = []string{"internal/check", "internal/fault", "shm", "hogwild/model"}
 
-// TestArrowsPointDown: see upward. TestFilesPointDown looks at functions and types alone.
+// TestArrowsPointDown: see upward.
 func TestArrowsPointDown(t *testing.T) {
 	for dir, p := range typed(t) {
 		if dir == "internal/vec" {
@@ -155,23 +159,30 @@ func (c *checked) place(at token.Pos) int {
 	return slices.Index(c.order, path.Base(c.fset.Position(at).Filename))
 }
 
-// typed checks the types of all packages but tests, as they are built without tags; cuda as it is built with its own.
+// typed returns all packages but tests with their types.
 func typed(t *testing.T) map[string]*checked {
 	t.Helper()
-	if typechecked != nil {
-		return typechecked
+	all, err := typechecked()
+	if err != nil {
+		t.Fatal(err)
 	}
+	return all
+}
+
+// typechecked checks the types of all packages but tests, as they are built without tags; cuda as it is built with its
+// own.
+var typechecked = sync.OnceValues(func() (map[string]*checked, error) {
 	list := exec.Command("go", "list", "-export", "-deps", "-f",
 		"{{.ImportPath}}\t{{.Export}}\t{{.Dir}}\t{{join .GoFiles \" \"}}", "./...")
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	exports, ours := map[string]string{}, map[string][]string{}
 	here, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -182,7 +193,9 @@ func typed(t *testing.T) map[string]*checked {
 			}
 		}
 	}
-	ours["cuda"] = taggedCUDA(t)
+	if ours["cuda"], err = taggedCUDA(); err != nil {
+		return nil, err
+	}
 	fset := token.NewFileSet()
 	read := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	all := map[string]*checked{}
@@ -192,7 +205,7 @@ func typed(t *testing.T) map[string]*checked {
 		for _, name := range ours[dir] {
 			f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
 			trees = append(trees, f)
 			if len(f.Decls) > 0 {
@@ -209,25 +222,23 @@ func typed(t *testing.T) map[string]*checked {
 			conf.Error = func(error) {}
 		}
 		if c.types, err = conf.Check("hogwild/"+dir, fset, trees, info); err != nil && conf.Error == nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all[dir] = c
 	}
-	typechecked = all
-	return all
-}
+	return all, nil
+})
 
 // taggedCUDA lists the files of package cuda that are built with the tag cuda. That needs no header of the driver.
-func taggedCUDA(t *testing.T) (paths []string) {
-	t.Helper()
+func taggedCUDA() (paths []string, err error) {
 	context := build.Default
 	context.BuildTags, context.CgoEnabled = []string{"cuda"}, true
 	p, err := context.ImportDir("cuda", 0)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
 		paths = append(paths, "cuda/"+name)
 	}
-	return paths
+	return paths, nil
 }

@@ -1,84 +1,14 @@
-package hogwild
+package house
 
 import (
 	"go/ast"
 	"go/token"
-	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
 )
-
-// listed is a line of a package's comment that names one of its files.
-var listed = regexp.MustCompile(`(?m)^\t([a-z0-9_]+\.go) `)
-
-// TestFilesPointDown: the comment of each package under hogwild/ lists its files from the top
-// down, and a file names only what it or a later one declares. (Methods may stand in other
-// files than their type.)
-func TestFilesPointDown(t *testing.T) {
-	folders := map[string][]*source{}
-	for _, s := range sources(t) {
-		if strings.HasPrefix(s.path, "hogwild/") && !s.tests {
-			folders[s.dir()] = append(folders[s.dir()], s)
-		}
-	}
-	for dir, files := range folders {
-		var order []string
-		declared := map[string]string{} // a name's file
-		for _, s := range files {
-			for _, m := range listed.FindAllStringSubmatch(s.file.Doc.Text(), -1) {
-				order = append(order, m[1])
-			}
-			for _, name := range declarations(s.file) {
-				declared[name] = path.Base(s.path)
-			}
-		}
-		if order == nil {
-			continue // model, which is older than this rule
-		}
-		for _, s := range files {
-			from := slices.Index(order, path.Base(s.path))
-			if from < 0 {
-				t.Errorf("%s: the comment of its package does not list it", s.path)
-				continue
-			}
-			receivers := receivers(s.file)
-			for _, id := range s.file.Unresolved {
-				to := slices.Index(order, declared[id.Name])
-				if to >= 0 && to < from && !receivers[id] {
-					t.Errorf("%s: names %s of %s, which %s lists before it", s.at(id), id.Name, declared[id.Name], dir)
-				}
-			}
-		}
-	}
-}
-
-// declarations are the names that a file declares for its package.
-func declarations(f *ast.File) (names []string) {
-	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				names = append(names, d.Name.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch spec := spec.(type) {
-				case *ast.TypeSpec:
-					names = append(names, spec.Name.Name)
-				case *ast.ValueSpec:
-					for _, name := range spec.Names {
-						names = append(names, name.Name)
-					}
-				}
-			}
-		}
-	}
-	return names
-}
 
 // receivers are the names of types before methods.
 func receivers(f *ast.File) map[*ast.Ident]bool {
