@@ -168,7 +168,7 @@ var table = append([]Group{
 				"rennala:B, minibatch, quorum:Q, clip:C, dc:L (see docs/clock.md)",
 			Hints: RuleHints,
 			needs: []need{
-				{"mode", "use mode clock:equal:8", false, func(k known) bool { return k.Mode.Kind == Clock }},
+				{"mode", "use mode clock:equal:8", false, known.simulated},
 			}},
 		{Name: "average", Value: func(c *Config) any { return &c.Average },
 			Usage: "`WHAT` sync averages: weights after local steps, or gradients",
@@ -229,7 +229,7 @@ var table = append([]Group{
 			needs: []need{
 				// 1 is in place, which is how other modes write anyway.
 				{"mode", "use mode async", false, func(k known) bool {
-					return k.Mode.Kind == Async || k.Mode.Kind == Clock || k.Solver == Dual ||
+					return k.Mode.Traits().Copies || k.simulated() || k.dual() ||
 						k.MergeEvery == "1"
 				}},
 				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
@@ -239,7 +239,7 @@ var table = append([]Group{
 			check: (*Config).checkGradientDelay,
 			needs: []need{
 				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
-				{"mode", "", false, func(k known) bool { return k.Mode.Kind != Clock }},
+				{"mode", "", false, func(k known) bool { return !k.simulated() }},
 				{"program", "", false, known.built},
 			}},
 	}},
@@ -279,7 +279,7 @@ var table = append([]Group{
 			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) },
 			needs: []need{
 				// 1 is what config.yaml then has
-				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != Dual || k.LR == 1 }},
+				{"solver", "use solver sgd", false, func(k known) bool { return !k.dual() || k.LR == 1 }},
 			}},
 		{Name: "lr-cap", Value: func(c *Config) any { return &c.LRCap },
 			Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",

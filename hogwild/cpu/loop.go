@@ -24,8 +24,7 @@ func (d *cpu) stepBy(m model.Model) {
 		return
 	}
 	zero := d.delay != nil && d.delay.plain()
-	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Kind == config.Async ||
-		d.cfg.Asked.Mode.Kind == config.Sync || d.cfg.Asked.Mode.Kind == config.Blocks || zero)
+	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Traits().Fused || zero)
 	if d.cfg.Asked.Solver == config.Dual { // where nobody else writes what it trains: see ascend
 		d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1)
 	}

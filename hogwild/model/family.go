@@ -53,6 +53,12 @@ func (s Spec) Family() Family { return FamilyOf(s.Name) }
 // says how far a step may go.
 func (f Family) Layered() bool { return f == Linear || f == Perceptron }
 
+// Entries reports whether an example is an entry of a matrix, whose row and column have weights of their own.
+func (f Family) Entries() bool { return f == Factor }
+
+// Projects reports whether a step ends with a projection of the weights.
+func (f Family) Projects() bool { return f == Cut }
+
 // OfText reports whether the model is one of words: their vectors are its weights.
 func (f Family) OfText() bool { return f == Words || f == Text }
 

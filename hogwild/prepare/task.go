@@ -131,12 +131,12 @@ func keepTrace(c *config.Config) error {
 func CheckMemory(r *core.Run, p int) error {
 	c := &r.Job
 	copies := 2 * (1 + c.Asked.Optimizers()*c.Asked.Optimizer.Slots())
-	if c.Asked.Mode.Kind == config.Sync {
+	if c.Asked.Mode.Traits().Barrier {
 		copies += c.Asked.Workers
 	} else if c.Used.MergeEvery > 1 {
 		copies += 2 * c.Asked.Workers
 	}
-	if c.Asked.Mode.Kind == config.Blocks { // each worker's of two ranges
+	if c.Asked.Mode.Grid > 0 { // each worker's of two ranges
 		copies += plan.CeilDiv(2*c.Asked.Workers, c.Asked.Mode.Grid)
 	}
 	if c.Asked.Program != "" {
