@@ -145,8 +145,7 @@ func (c *Config) PartOf(n int) int {
 // the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often
 // to.
 func (c *Config) HoldsOut() bool {
-	f := model.FamilyOf(c.Model)
-	return (f == model.Perceptron || f == model.Convolutional) && c.Epochs == 0 && c.Validation == "" && !c.hasTarget()
+	return model.FamilyOf(c.Model).Network && c.Epochs == 0 && c.Validation == "" && !c.hasTarget()
 }
 
 // StopsEarly reports whether the run may end before its last epoch, or nobody has said which that is.

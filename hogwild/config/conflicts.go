@@ -116,12 +116,12 @@ var together = []conflict{
 }
 
 // CheckFamily refuses what cannot be had with a family of models.
-func (c *Config) CheckFamily(f model.Family) error {
-	if c.Mode.Grid > 0 && !f.Entries() {
+func (c *Config) CheckFamily(f *model.Family) error {
+	if c.Mode.Grid > 0 && !f.Entries {
 		return Usage("mode %s: model %s has no rows and columns whose entries can be trained apart; use model "+
 			"factor:32, or mode sync", c.Mode, c.Model)
 	}
-	if f.Projects() {
+	if f.Projects {
 		return c.refuse(onSimplex)
 	}
 	return nil

@@ -37,7 +37,7 @@ func (k known) dual() bool     { return k.Solver == Dual }
 
 // falls reports whether the learning rate does.
 func (k known) falls() bool {
-	return k.Schedule != "constant" && (k.Schedule != "auto" || !k.not(model.Words, model.Text))
+	return k.Schedule != "constant" && (k.Schedule != "auto" || k.family().Schedule != "")
 }
 
 func (k known) nodes() bool   { return k.Nodes > 0 } // 1 if it was asked for
@@ -54,15 +54,8 @@ const NoValidation = "none"
 
 func (k known) validated() bool { return k.Validation != "" && k.Validation != NoValidation }
 
-// not reports whether the model is of none of the families; true while nobody knows the model.
-func (k known) not(families ...model.Family) bool {
-	for _, f := range families {
-		if k.Model != "" && model.FamilyOf(k.Model) == f {
-			return false
-		}
-	}
-	return true
-}
+// family is that of the model; model.Own while nobody knows the model.
+func (k known) family() *model.Family { return model.FamilyOf(k.Model) }
 
 // format reports whether the data are in one of the formats; "" while nobody knows.
 func (k known) format(formats ...string) bool {

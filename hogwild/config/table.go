@@ -33,7 +33,7 @@ var table = append([]Group{
 			check: (*Config).checkValidation,
 			needs: []need{
 				// all edges of a graph are cut
-				{"model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }},
+				{"model", "", false, func(k known) bool { return !k.family().Whole || !k.validated() }},
 			}},
 		{Name: "format", Value: func(c *Config) any { return &c.Format },
 			Usage: "`FORMAT` auto, idx, libsvm, csv, npy, ratings or text",
@@ -112,8 +112,7 @@ var table = append([]Group{
 			Usage: "factor: add a bias for each row and column (default: if --model is left out)",
 			needs: []need{
 				{"model", "use model factor:32", false, func(k known) bool {
-					return k.Model == "" ||
-						model.FamilyOf(k.Model) == model.Factor
+					return k.Model == "" || k.family().Entries
 				}},
 			}},
 		{Name: "center", Value: func(c *Config) any { return &c.Center },
@@ -133,16 +132,14 @@ var table = append([]Group{
 				"for ratings without --model)",
 			most: math.MaxFloat32,
 			needs: []need{
-				{"model", "", false, func(k known) bool { return k.not(model.Words, model.Text) }},
+				{"model", "", false, func(k known) bool { return !k.family().OfText() }},
 			}},
 		{Name: "l1", Value: func(c *Config) any { return &c.L1 },
 			Usage: "`X` add X times the sum of absolute weights to the mean loss",
 			most:  math.MaxFloat32,
 			needs: []need{
 				{"program", "", false, known.built},
-				{"model", "use l2", false, func(k known) bool {
-					return k.not(model.Cut, model.Factor, model.Words, model.Text)
-				}},
+				{"model", "use l2", false, func(k known) bool { return k.family().L1 }},
 			}},
 		{Name: "init", Value: func(c *Config) any { return &c.Init },
 			Usage: "`FILE` start from these weights: a run folder (by the names of words, columns, classes and ids), " +

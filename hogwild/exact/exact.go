@@ -71,7 +71,7 @@ func suits(r *core.Run) bool {
 	c, set, why := &r.Job.Asked, r.Train, ""
 	n, d := float64(set.Rows), float64(set.Features)
 	switch {
-	case r.Spec.Name != "linear" || c.L1 != 0 || c.Mode.Traits().Simulated || c.Sample > 0 || r.Borrowed ||
+	case !r.Spec.LeastSquares() || c.L1 != 0 || c.Mode.Traits().Simulated || c.Sample > 0 || r.Borrowed ||
 		c.Solver == config.PlainSGD && r.Options.Quiet:
 		return false
 	case r.Several():

@@ -140,7 +140,7 @@ func (j *Job) stable() string {
 // cost is what steps beyond the limit cost: of networks the medians that were measured (docs/asynchrony.md).
 func (j *Job) cost() string {
 	switch {
-	case model.FamilyOf(j.Asked.Model) != model.Perceptron:
+	case !model.FamilyOf(j.Asked.Model).Rehearses():
 		return "an epoch may reduce the loss less"
 	case float64(j.Used.InFlight) <= j.Used.Cap/2:
 		return "networks end with a few per cent more training loss, some with 20% or more"

@@ -111,11 +111,11 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
 	case batch > 0:
 		return batch
 	case c.Layout != nil:
-	case c.GPU != "" && short && (!c.Mode.Traits().Barrier || family == model.Words):
+	case c.GPU != "" && short && (!c.Mode.Traits().Barrier || family.OfWords()):
 		return 1
 	case c.GPU != "" && (c.Mode.Traits().Barrier || family.Short(f.Kind)):
 		return 64
-	case c.GPU != "" && family == model.Convolutional:
+	case c.GPU != "" && family.Network && !family.Layered:
 		return 4
 	case c.GPU != "":
 		return 8
