@@ -97,10 +97,10 @@ func clocked(e *Experiment) bool { return e.Kind == "reproduce" && strings.HasPr
 // notRun stands for the reason of a failure where a run is missing.
 const notRun = "not run"
 
-// kind is that of the case's mode.
-func (m *Measured) kind() config.ModeKind {
+// averages reports whether the mode of the case averages weights or gradients.
+func (m *Measured) averages() bool {
 	mode, _ := config.ParseMode(m.Mode) // of a case that was checked
-	return mode.Kind
+	return mode.Traits().Barrier
 }
 
 // RoundBytes is what a node gave to be summed in a round, on average.

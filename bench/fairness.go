@@ -170,17 +170,17 @@ func (e *Experiment) averages() (notes []string) {
 	var rare, common, behind []*Measured
 	for _, g := range e.groups() {
 		of := e.of(g)
-		other := slices.IndexFunc(of, func(c *Measured) bool { return c.kind() != config.Sync })
+		other := slices.IndexFunc(of, func(c *Measured) bool { return !c.averages() })
 		if other < 0 {
 			continue
 		}
 		for _, c := range of {
-			if c.kind() == config.Sync && c.Workers > 1 && c.Search == nil &&
+			if c.averages() && c.Workers > 1 && c.Search == nil &&
 				Summarize(c.LRUsed).Median <= Summarize(of[other].LRUsed).Median {
 				behind = append(behind, c)
 			}
 			switch {
-			case c.kind() != config.Sync || c.Workers == 1 || c.Config.GlobalBatch > 0:
+			case !c.averages() || c.Workers == 1 || c.Config.GlobalBatch > 0:
 			case c.runs() == 0: // only a run knows all its settings
 			case c.Config.Average == config.Gradients || c.Config.AverageEvery == 1:
 				common = append(common, c)

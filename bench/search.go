@@ -55,7 +55,7 @@ func (c *Case) asked() (all []Setting) {
 	if c.Value("lr-cap") == "" {
 		all = append(all, Setting{"lr-cap", string(config.Off)})
 	}
-	if mode, _ := config.ParseMode(c.Value("mode")); c.Value(averageLR) == "" && (mode.Kind == config.Sync ||
+	if mode, _ := config.ParseMode(c.Value("mode")); c.Value(averageLR) == "" && (mode.Traits().Barrier ||
 		several(c.Value("nodes"))) {
 		all = append(all, Setting{averageLR, string(config.Same)})
 	}

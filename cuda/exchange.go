@@ -8,7 +8,6 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/internal/fault"
 )
@@ -219,4 +218,4 @@ func (r *remote) sampled() error {
 
 func (r *remote) gradients() bool { return r.setup.Job.Asked.AveragesGradients() }
 
-func (r *remote) barrier() bool { return r.setup.Job.Asked.Mode.Kind == config.Sync }
+func (r *remote) barrier() bool { return r.setup.Job.Asked.Mode.Traits().Barrier }

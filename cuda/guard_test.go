@@ -97,9 +97,9 @@ func TestTurns(t *testing.T) { onEach(t, testTurns) }
 func testTurns(t *testing.T, g *gpuUnderTest) {
 	const line = 128 / 4 // words
 	s := draw(problem{d: 13, k: 3, loss: model.CrossEntropy, batches: slices.Repeat([]int{1}, 50), ctas: 4}, 1)
-	for discipline, end := range map[config.ModeKind]uint32{config.Locked: 0, config.Ordered: 50} {
+	for discipline, end := range map[string]uint32{"locked": 0, "ordered": 50} {
 		j := s.job(g)
-		j.Discipline = disciplines[discipline]
+		j.Discipline = numberOf(config.MustMode(discipline).Traits())
 		if err := g.kernels["linear_step"].run(s.ctas, cu.DevicePtr(put(g, encode(j)))); err != nil {
 			t.Fatal(err)
 		}

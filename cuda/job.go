@@ -58,11 +58,19 @@ func encode[T any](v T) []byte {
 var lossKinds = map[model.Loss]int64{model.CrossEntropy: 0, model.Logistic: 1, model.Hinge: 2,
 	model.Squared: 3, model.L1: 4}
 
-// optimizers and disciplines number the words of a configuration as kernels/dev.h does.
-var (
-	optimizers  = map[config.Optimizer]int64{config.SGD: 0, config.Momentum: 1, config.AdaGrad: 2, config.Adam: 3}
-	disciplines = map[config.ModeKind]int64{config.Locked: 1, config.Ordered: 2}
-)
+// optimizers numbers the optimizers as kernels/dev.h does.
+var optimizers = map[config.Optimizer]int64{config.SGD: 0, config.Momentum: 1, config.AdaGrad: 2, config.Adam: 3}
+
+// numberOf returns the number of what updates wait for, as kernels/dev.h has it.
+func numberOf(mode *config.Traits) int64 {
+	switch {
+	case mode.Locks:
+		return 1
+	case mode.Ordered:
+		return 2
+	}
+	return 0
+}
 
 func always(kernel string) func(*job) string { return func(*job) string { return kernel } }
 

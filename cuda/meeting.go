@@ -5,7 +5,6 @@ package cuda
 import (
 	"errors"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
 )
@@ -25,7 +24,7 @@ type meeting struct {
 
 // joinMeeting is Join, for a rank with a program.
 func joinMeeting(s *device.Setup, rank int, m *memory, h *runHandle) (*meeting, error) {
-	if s.Job.Asked.Mode.Kind != config.Sync {
+	if !s.Job.Asked.Mode.Traits().Barrier {
 		return &meeting{handle: h, memory: m, rounds: averager{setup: s, memory: m, rank: rank}}, nil
 	}
 	c, err := openContext(0, h.GPUs[0].UUID)
@@ -56,7 +55,7 @@ func (d *meeting) GPUMemory() device.GPUMemory {
 	switch c := d.rounds.setup.Job; {
 	case c.Asked.AveragesGradients():
 		g.Gradients = d.memory.layout.Slots[d.rounds.rank]
-	case c.Asked.Mode.Kind == config.Sync:
+	case c.Asked.Mode.Traits().Barrier:
 		g.Weights = d.memory.layout.Slots[d.rounds.rank]
 	}
 	return g

@@ -37,7 +37,7 @@ func fillCut(j *job, s *device.Setup, _ *memory) error {
 	j.Width[0] = int64(s.Spec.Outputs)
 	if c.Used.Batch == 1 && j.Width[0] <= cutShort {
 		j.Teams = threads / warp
-		if c.Asked.Mode.Kind == config.Async { // differences of points run away: kernels/cut.cu
+		if c.Asked.Mode.Traits().Racy { // differences of points run away: kernels/cut.cu
 			j.Racy = 1
 		}
 	}

@@ -57,7 +57,7 @@ func wayFrom(here, owner cu.Device, c *config.Config) (way, error) {
 	switch {
 	case err != nil || !p.Access:
 		return byStaging, err
-	case !p.Atomics || c.Mode.Kind == config.Sync:
+	case !p.Atomics || c.Mode.Traits().Barrier:
 		return bySlots, nil
 	}
 	return asPeer, nil
@@ -69,7 +69,7 @@ func (w way) note(here, owner cu.Device, c *config.Config) string {
 	switch {
 	case w == asPeer:
 		return text + fmt.Sprintf("updates go directly to gpu %d", owner)
-	case c.Mode.Kind == config.Sync:
+	case c.Mode.Traits().Barrier:
 		text += fmt.Sprintf("sends replicas to gpu %d for averaging", owner)
 	default:
 		text += fmt.Sprintf("sends differences to gpu %d", owner)
@@ -77,7 +77,7 @@ func (w way) note(here, owner cu.Device, c *config.Config) string {
 	if w == byStaging {
 		return text + ", through host memory: no peer access"
 	}
-	if c.Mode.Kind != config.Sync {
+	if !c.Mode.Traits().Barrier {
 		text += ": no atomics between the two"
 	}
 	return text
@@ -86,7 +86,7 @@ func (w way) note(here, owner cu.Device, c *config.Config) string {
 // refuseReplicas says what replicas cannot do: the state of an optimizer that all
 // share would have to be where all add to it.
 func refuseReplicas(c *config.Config, who string) error {
-	if c.OptimizerState == config.Shared && c.Optimizer != config.SGD && c.Mode.Kind != config.Sync {
+	if c.OptimizerState == config.Shared && c.Optimizer != config.SGD && !c.Mode.Traits().Barrier {
 		return fmt.Errorf("optimizer-state shared: %s trains a replica of the weights with its own state; use "+
 			"optimizer-state private", who)
 	}

@@ -49,7 +49,7 @@ func refuseWords(s *device.Setup) error {
 		{c.Optimizer != config.SGD, "optimizer " + string(c.Optimizer), "use sgd"},
 		{c.AveragesGradients(), "averaged gradients", "use average weights"},
 		{batch != 1, fmt.Sprintf("batch %d", batch), "use batch 1"},
-		{c.Mode.Kind != config.Async && c.Mode.Kind != config.Sync, fmt.Sprintf("mode %s", c.Mode),
+		{!c.Mode.Traits().Fused, fmt.Sprintf("mode %s", c.Mode),
 			"use async, which loses no update on a GPU, or sync"},
 	} {
 		if no.it {

@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild/data"
-	"hogwild/hogwild/model"
 )
 
 // A set that does not fit in the GPU's memory streams: what belongs to columns is there
@@ -150,7 +149,7 @@ func (o *owner) fits(what string, bytes int64) (piece int64, err error) {
 	if bytes <= free-kept {
 		return 0, nil
 	}
-	if o.setup.Spec.Family() == model.Words {
+	if o.setup.Spec.Family().OfWords() {
 		return 0, fmt.Errorf("gpu: the %s set, %s of words, does not fit in %s of GPU %d, and words need "+
 			"those around them; train on less text, or leave --gpu out", what, size(bytes),
 			size(max(0, free-kept)), o.device)

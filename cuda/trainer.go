@@ -83,7 +83,7 @@ func (t *trainer) setPointers() {
 	switch {
 	case cfg.Asked.AveragesGradients():
 		j.Out, j.Gradient = uint64(m.slot(t.rank)), 1
-	case cfg.Asked.Mode.Kind == config.Sync:
+	case cfg.Asked.Mode.Traits().Barrier:
 		j.W = uint64(m.slot(t.rank))
 		j.Out = j.W
 	}

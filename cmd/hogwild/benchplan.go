@@ -152,7 +152,7 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 		m, _ := config.ParseMode(mode) // what is none is refused with its case
 		switch {
 		case ownWorkers:
-		case !ownMode && m.Kind == config.Clock:
+		case !ownMode && m.Traits().Simulated:
 			g.Axes = append(g.Axes, axis("workers", "1")) // it plays them all
 		default:
 			g.Axes = append(g.Axes, axis("workers", workers...))

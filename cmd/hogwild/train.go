@@ -14,7 +14,7 @@ import (
 	"hogwild/internal/human"
 )
 
-const trainHelp = `Usage: hogwild train [flags]
+var trainHelp = `Usage: hogwild train [flags]
 
 Trains one model with several worker processes that share one set of weights in memory.
 With --mode async (Hogwild!) all workers update it without locks; with --mode sync they train
@@ -23,7 +23,7 @@ replicas that are averaged. Weights, metrics and settings are saved in a run fol
 FLAGS data target test model workers mode lr epochs gpu resume
 
 Modes:
-` + config.ModeHelp + `
+` + config.ModeHelp() + `
 Speeds of --mode clock, of N virtual workers:
 ` + config.SpeedsHelp + `
 Rules for late gradients, --rule (tau: updates since a gradient was begun; n: workers; docs/clock.md):

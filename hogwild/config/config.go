@@ -3,20 +3,22 @@
 //
 //	signals.go    signals that end a run
 //	sets.go       the data that the settings name
-//	resolve.go    Resolve, and settings that contradict each other
+//	resolve.go    Resolve
+//	conflicts.go  settings that contradict each other
 //	idle.go       settings that have no effect
 //	settings.go   what goes by all settings
 //	table.go      the table of all settings
 //	tabletext.go  of it, what models of text have
 //	tableruns.go  the rest of it: nodes, and the life of a run
 //	setting.go    Setting
+//	checks.go     values that a setting cannot have, and what follows from several
 //	needs.go      what a setting needs to have an effect
-//	checks.go     settings that contradict each other
 //	gpus.go       which GPUs
 //	config.go     Config, Default
 //	words.go      the part of it that models of text have
 //	values.go     the words that settings take
 //	mode.go       the modes and the optimizers
+//	traits.go     what each mode is
 //	rule.go       what is done with late gradients
 //	speeds.go     the speeds of mode clock
 //	errors.go     errors that the user can mend, and the words for 0

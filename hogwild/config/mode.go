@@ -7,37 +7,6 @@ import (
 	"strings"
 )
 
-// ModeKind is a way in which workers may update one set of weights.
-type ModeKind int
-
-// The kinds of modes, the first of which is the default: see ModeHelp.
-const (
-	Async ModeKind = iota
-	Atomic
-	Locked
-	Ordered
-	Sync
-	Clock
-	Blocks
-)
-
-// Modes are the names of the kinds, but for Clock and Blocks, in whose place other forms stand.
-var Modes = []string{"async", "atomic", "locked", "ordered", "sync"}
-
-// ModeHelp says what each mode is, a line each.
-const ModeHelp = `  async                   plain stores, no locks: updates may be lost. Small models train on local
-                          copies that are merged often; --merge-every 1 is Hogwild! in place
-  atomic                  adds by compare-and-swap: no update is lost
-  locked                  each update locks the blocks of weights that it writes (AIG)
-  ordered                 parallel gradients, updates in the order of the gradients (RR, round robin)
-  sync                    each worker trains a replica, or a share of the batch; averaged at a barrier
-  clock:SPEEDS            one worker that plays many on a virtual clock: repeatable bit for bit; see --rule
-  delayed:K               clock:equal:K+1: each update is K steps late
-  delayed:geometric:K     the same with random delays, K steps on average
-  blocks[:G]              factor: a G x G grid of blocks; workers train those that share no row or column.
-                          The same bits with any number of workers
-`
-
 // Mode is how the workers of a run update the weights. Files and flags have its text.
 type Mode struct {
 	Kind    ModeKind
@@ -88,8 +57,8 @@ func (m *Mode) Set(text string) error {
 	}
 	delay, delayed := strings.CutPrefix(text, delayedText)
 	if !delayed {
-		i := slices.Index(Modes, text)
-		if i < 0 {
+		i := slices.IndexFunc(modes[:], func(t Traits) bool { return t.name == text })
+		if i < 0 || text == "" {
 			return fmt.Errorf("choose one of %s, clock:SPEEDS, delayed:K, delayed:geometric:K, blocks",
 				strings.Join(Modes, ", "))
 		}
@@ -134,7 +103,7 @@ func (m Mode) String() string {
 	case m.Kind == Blocks:
 		return blocksText + ":" + strconv.Itoa(m.Grid)
 	case m.Kind != Clock:
-		return Modes[m.Kind]
+		return m.Traits().name
 	case !m.Delayed:
 		return clockText + m.Speeds.String()
 	case m.Speeds.Kind == AnyLands:

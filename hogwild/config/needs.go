@@ -23,32 +23,39 @@ type known struct {
 	data *data.Meta // nil: not yet
 }
 
-func (k known) sync() bool     { return k.Mode.Kind == Sync }
+func (k known) sync() bool     { return k.Mode.Traits().Barrier }
 func (k known) weights() bool  { return k.Average != "gradients" }
 func (k known) gpu() bool      { return k.GPU != "" }
 func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) nesterov() bool { return k.Outer == "nesterov" || k.Rule.Kind == DelayedNesterov }
 func (k known) adam() bool     { return k.Optimizer == Adam }
+func (k known) program() bool  { return k.Program != "" }
+func (k known) shared() bool   { return k.stateful() && k.OptimizerState == "shared" }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
+func (k known) dual() bool     { return k.Solver == Dual }
+
 // falls reports whether the learning rate does.
 func (k known) falls() bool {
-	return k.Schedule != "constant" && (k.Schedule != "auto" || !k.not(model.Words, model.Text))
+	return k.Schedule != "constant" && (k.Schedule != "auto" || k.family().Schedule != "")
 }
 
-func (k known) nodes() bool { return k.Nodes > 0 } // 1 if it was asked for
+func (k known) nodes() bool   { return k.Nodes > 0 } // 1 if it was asked for
+func (k known) several() bool { return k.Nodes > 1 }
+
+// The traits of the mode that others are refused with.
+func (k known) simulated() bool { return k.Mode.Traits().Simulated }
+func (k known) waits() bool     { return k.Mode.Traits().Locks || k.Mode.Traits().Ordered }
+func (k known) atomic() bool    { return k.Mode.Traits().Atomic }
+func (k known) grid() bool      { return k.Mode.Grid > 0 }
+
+// NoValidation is the Validation of a run that trains on all rows, whatever the model.
+const NoValidation = "none"
 
 func (k known) validated() bool { return k.Validation != "" && k.Validation != NoValidation }
 
-// not reports whether the model is of none of the families; true while nobody knows the model.
-func (k known) not(families ...model.Family) bool {
-	for _, f := range families {
-		if k.Model != "" && model.FamilyOf(k.Model) == f {
-			return false
-		}
-	}
-	return true
-}
+// family is that of the model; model.Own while nobody knows the model.
+func (k known) family() *model.Family { return model.FamilyOf(k.Model) }
 
 // format reports whether the data are in one of the formats; "" while nobody knows.
 func (k known) format(formats ...string) bool {

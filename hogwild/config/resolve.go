@@ -10,7 +10,7 @@ import (
 func (c Config) Resolve() (Config, error) {
 	if c.Workers == 0 {
 		c.Workers = machine.Cores()
-		if c.Mode.Kind == Clock {
+		if c.Mode.Traits().Simulated {
 			c.Workers = 1
 		}
 		if named, auto, err := ReadGPUs(c.GPU); err == nil && c.Program == "" {
@@ -27,9 +27,7 @@ func (c Config) Validate() error {
 }
 
 func (c *Config) check() error {
-	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkBlocks, (*Config).checkSettings,
-		(*Config).checkNodes, (*Config).checkProgram, (*Config).checkSolver,
-		(*Config).checkTogether} {
+	for _, check := range []func(*Config) error{(*Config).checkMode, (*Config).checkSettings, (*Config).checkTogether} {
 		if err := check(c); err != nil {
 			return err
 		}
@@ -39,22 +37,14 @@ func (c *Config) check() error {
 
 // checkTogether refuses fields that contradict each other.
 func (c *Config) checkTogether() error {
+	if err := c.refuse(together); err != nil {
+		return err
+	}
 	if err := c.CheckIdle(nil); err != nil {
 		return err
 	}
 	if n := c.AllWorkers(); c.GlobalBatch%n != 0 {
 		return Usage("global-batch %d cannot be split over %d workers: choose a multiple of %d", c.GlobalBatch, n, n)
-	}
-	if c.Mode.Kind != Sync {
-		return nil
-	}
-	if c.GPU != "" && c.InFlight > c.Workers {
-		return Usage("in-flight %d with mode sync: each of the %d workers keeps one step in flight, so that runs "+
-			"repeat exactly; leave in-flight out", c.InFlight, c.Workers)
-	}
-	if c.OptimizerState == "shared" && c.Optimizer.Slots() > 0 && !c.AveragesGradients() {
-		return Usage("optimizer-state shared with mode sync: each replica has its own optimizer state; leave " +
-			"optimizer-state out")
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ var table = append([]Group{
 			check: (*Config).checkValidation,
 			needs: []need{
 				// all edges of a graph are cut
-				{"model", "", false, func(k known) bool { return k.not(model.Cut) || !k.validated() }},
+				{"model", "", false, func(k known) bool { return !k.family().Whole || !k.validated() }},
 			}},
 		{Name: "format", Usage: "`FORMAT` auto, idx, libsvm, csv, npy, ratings or text",
 			Words: strings.Fields("auto idx libsvm csv npy ratings text"),
@@ -96,8 +96,7 @@ var table = append([]Group{
 		{Name: "biases", Usage: "factor: add a bias for each row and column (default: if --model is left out)",
 			needs: []need{
 				{"model", "use model factor:32", false, func(k known) bool {
-					return k.Model == "" ||
-						model.FamilyOf(k.Model) == model.Factor
+					return k.Model == "" || k.family().Entries
 				}},
 			}},
 		{Name: "center", Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
@@ -114,15 +113,13 @@ var table = append([]Group{
 			"the data for ratings without --model)",
 			most: math.MaxFloat32,
 			needs: []need{
-				{"model", "", false, func(k known) bool { return k.not(model.Words, model.Text) }},
+				{"model", "", false, func(k known) bool { return !k.family().OfText() }},
 			}},
 		{Name: "l1", Usage: "`X` add X times the sum of absolute weights to the mean loss",
 			most: math.MaxFloat32,
 			needs: []need{
 				{"program", "", false, known.built},
-				{"model", "use l2", false, func(k known) bool {
-					return k.not(model.Cut, model.Factor, model.Words, model.Text)
-				}},
+				{"model", "use l2", false, func(k known) bool { return k.family().L1 }},
 			}},
 		{Name: "init", Usage: "`FILE` start from these weights: a run folder (by the names of words, columns, " +
 			"classes and ids), safetensors, or a state_dict of torch.save (.pt)",
@@ -144,7 +141,7 @@ var table = append([]Group{
 			"drop:R, rennala:B, minibatch, quorum:Q, clip:C, dc:L (see docs/clock.md)",
 			Hints: RuleHints,
 			needs: []need{
-				{"mode", "use mode clock:equal:8", false, func(k known) bool { return k.Mode.Kind == Clock }},
+				{"mode", "use mode clock:equal:8", false, known.simulated},
 			}},
 		{Name: "average", Usage: "`WHAT` sync averages: weights after local steps, or gradients",
 			Words: words(Weights, Gradients),
@@ -201,7 +198,7 @@ var table = append([]Group{
 			needs: []need{
 				// 1 is in place, which is how other modes write anyway.
 				{"mode", "use mode async", false, func(k known) bool {
-					return k.Mode.Kind == Async || k.Mode.Kind == Clock || k.Solver == Dual ||
+					return k.Mode.Traits().Copies || k.simulated() || k.dual() ||
 						k.MergeEvery == "1"
 				}},
 				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
@@ -210,7 +207,7 @@ var table = append([]Group{
 			check: (*Config).checkGradientDelay,
 			needs: []need{
 				{"gpu", "", false, func(k known) bool { return !k.gpu() }},
-				{"mode", "", false, func(k known) bool { return k.Mode.Kind != Clock }},
+				{"mode", "", false, func(k known) bool { return !k.simulated() }},
 				{"program", "", false, known.built},
 			}},
 	}},
@@ -244,7 +241,7 @@ var table = append([]Group{
 			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) },
 			needs: []need{
 				// 1 is what config.yaml then has
-				{"solver", "use solver sgd", false, func(k known) bool { return k.Solver != Dual || k.LR == 1 }},
+				{"solver", "use solver sgd", false, func(k known) bool { return !k.dual() || k.LR == 1 }},
 			}},
 		{Name: "lr-cap", Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
 			Words: words(Auto, Off),

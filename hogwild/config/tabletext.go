@@ -1,20 +1,20 @@
 package config
 
-import "hogwild/hogwild/model"
+import "hogwild/hogwild/data/text"
 
-// ofModel is a setting that only models of a family have.
-func ofModel(name string, f model.Family) []need {
-	return []need{{"model", "use model " + name, false, func(k known) bool { return model.FamilyOf(k.Model) == f }}}
+// reading is what a setting needs that only models have that read a kind of text.
+func reading(kind, name string) []need {
+	return []need{{"model", "use model " + name, false, func(k known) bool { return k.family().Reads == kind }}}
 }
 
-var ofWords, ofText = ofModel("word2vec:100", model.Words), ofModel("text:100", model.Text)
+var ofWords, ofText = reading(text.Words, "word2vec:100"), reading(text.Labels, "text:100")
 
 // tableOfText is the part of the table for models of text.
 var tableOfText = Group{"Text", []Setting{
 	{Name: "min-count", Usage: "`N` leave out words that occur less often; auto: 5 for word2vec, 1 for text", Zero: "auto",
 		most: 1 << 30,
 		needs: []need{{"model", "use model word2vec:100 or text:100", false,
-			func(k known) bool { return !k.not(model.Words, model.Text) }}}},
+			func(k known) bool { return k.family().OfText() }}}},
 	{Name: "cbow", Usage: "word2vec: predict a word from the mean of those around it (CBOW), not from each (skip-gram)",
 		needs: ofWords},
 	{Name: "window", Usage: "`N` word2vec: words to each side of a word, at most; how many is drawn anew each time",

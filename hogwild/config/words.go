@@ -29,12 +29,12 @@ func defaultWords() Words {
 
 // TextOptions are how text is read for the model; nil: it has other data.
 func (c *Config) TextOptions() *text.Options {
-	switch model.FamilyOf(c.Model) {
-	case model.Words:
+	switch model.FamilyOf(c.Model).Reads {
+	case text.Words:
 		return &text.Options{Kind: text.Words, MinCount: cmp.Or(c.MinCount, 5), Window: c.Window,
 			Negatives: c.Negatives, Sample: c.Subsample, NoiseExponent: c.NoiseExponent,
 			OneGroup: c.CBOW || c.ShareNegatives}
-	case model.Text:
+	case text.Labels:
 		o := &text.Options{Kind: text.Labels, MinCount: cmp.Or(c.MinCount, 1), NGrams: c.WordNGrams,
 			Label: text.LabelPrefix}
 		if o.NGrams > 1 {

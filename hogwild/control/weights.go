@@ -50,7 +50,7 @@ func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 		states = ranks
 	}
 	l.Add("weights", shm.F32, p)
-	if c.Asked.Mode.Kind == config.Sync {
+	if c.Asked.Mode.Traits().Barrier {
 		l.Add("slots", shm.F32, ranks, p)
 	}
 	l.Add("state", shm.F32, states, c.Asked.Optimizer.Slots(), p)
@@ -65,12 +65,12 @@ func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 		l.Add("measures", shm.U64, ranks, measuresWords)
 	}
 	switch {
-	case c.Asked.Mode.Kind == config.Locked:
+	case c.Asked.Mode.Traits().Locks:
 		l.Add("locks", shm.U32, lockBlocks(p), LockLine)
-	case c.Asked.Mode.Kind == config.Ordered:
+	case c.Asked.Mode.Traits().Ordered:
 		l.Add("tickets", shm.U64, ticketLines(ranks), RankWords)
 		l.Add("sleeping", shm.U32, ranks, sleepLine)
-	case c.Asked.Mode.Kind == config.Blocks:
+	case c.Asked.Mode.Grid > 0:
 		l.Add("kept", shm.F32, ranks, p)
 		l.Add("kept of", shm.U64, ranks, RankWords)
 	}
@@ -82,7 +82,7 @@ func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 }
 
 // measured reports whether there is more to tell of training than its loss.
-func measured(c *tuning.Job) bool { return c.Asked.Program != "" || c.Asked.Mode.Kind == config.Clock }
+func measured(c *tuning.Job) bool { return c.Asked.Program != "" || c.Asked.Mode.Traits().Simulated }
 
 // OpenWeights finds the arrays in a mapped segment.
 func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
@@ -92,7 +92,7 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	m.W, errs[0] = shm.View[float32](seg, "weights")
 	m.State, errs[1] = shm.View[float32](seg, "state")
 	m.Steps, errs[2] = shm.View[uint64](seg, "steps")
-	if c.Asked.Mode.Kind == config.Sync {
+	if c.Asked.Mode.Traits().Barrier {
 		slots, errs[3] = shm.View[float32](seg, "slots")
 	}
 	if c.Asked.Solver == config.Dual {
@@ -104,11 +104,11 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	}
 	p, k, states := len(m.W), c.Asked.Optimizer.Slots(), c.Asked.Optimizers()
 	if len(m.State)*RankWords != len(m.Steps)*k*p || len(m.Steps) < states*RankWords ||
-		(c.Asked.Mode.Kind == config.Sync && len(slots) < c.Asked.Workers*p) {
+		(c.Asked.Mode.Traits().Barrier && len(slots) < c.Asked.Workers*p) {
 		return nil, errors.New("the weights' segment does not have the layout that the configuration implies")
 	}
 	m.State, m.Steps = m.State[:states*k*p], m.Steps[:states*RankWords]
-	for r := 0; r < c.Asked.Workers && c.Asked.Mode.Kind == config.Sync; r++ {
+	for r := 0; r < c.Asked.Workers && c.Asked.Mode.Traits().Barrier; r++ {
 		m.Slots = append(m.Slots, slots[r*p:(r+1)*p])
 	}
 	for i := range states {
@@ -131,12 +131,12 @@ func (m *Weights) openModes(c *tuning.Job) error {
 		measures, errs[4] = shm.View[uint64](m.Seg, "measures")
 	}
 	switch {
-	case c.Asked.Mode.Kind == config.Locked:
+	case c.Asked.Mode.Traits().Locks:
 		m.Locks, errs[2] = shm.View[uint32](m.Seg, "locks")
-	case c.Asked.Mode.Kind == config.Ordered:
+	case c.Asked.Mode.Traits().Ordered:
 		m.Tickets, errs[2] = shm.View[uint64](m.Seg, "tickets")
 		m.sleeping, errs[3] = shm.View[uint32](m.Seg, "sleeping")
-	case c.Asked.Mode.Kind == config.Blocks:
+	case c.Asked.Mode.Grid > 0:
 		m.Kept, errs[2] = shm.View[float32](m.Seg, "kept")
 		m.KeptOf, errs[3] = shm.View[uint64](m.Seg, "kept of")
 	}

@@ -138,7 +138,7 @@ func (o *hostOwner) Device(rank int) (device.Device, error) { return newCPU(o.s,
 func newCPU(s *device.Setup, rank int) *cpu {
 	c, m := s.Job, s.Mem
 	d := &cpu{
-		weights: newShared(m.W, c.Asked.Mode.Kind == config.Atomic), slots: m.Slots,
+		weights: newShared(m.W, c.Asked.Mode.Traits().Atomic), slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
 		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
 		block: -1, product: 1, length: model.Step{L2: float32(c.Asked.L2), L1: float32(c.Asked.L1)},
@@ -166,17 +166,17 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	switch {
 	case c.Asked.AveragesGradients():
 		d.dense = m.Slots[rank]
-	case c.Asked.Mode.Kind == config.Sync:
+	case c.Asked.Mode.Traits().Barrier:
 		d.own = newShared(m.Slots[rank], false)
 	}
 	d.sample, d.sampled = newSampler(m, c, rank), d.own
 	d.sample.tables = s.Tables()
 	switch {
-	case c.Asked.Mode.Kind == config.Locked:
+	case c.Asked.Mode.Traits().Locks:
 		d.locks = newLocks(m, rank)
-	case c.Asked.Mode.Kind == config.Ordered:
+	case c.Asked.Mode.Traits().Ordered:
 		d.turns = m.NewTickets(rank)
-	case c.Asked.Mode.Kind == config.Clock:
+	case c.Asked.Mode.Traits().Simulated:
 		d.delay = newDelay(d, m.Measures[rank])
 	}
 	if d.dense == nil && d.flattens() {

@@ -23,13 +23,13 @@ import (
 // newGuard is the mode's guard, for a model's own loop to put between the halves of its steps;
 // nil where there is none, or more between them.
 func (d *cpu) newGuard(m *control.Weights) *vec.Guard {
-	switch mode := d.cfg.Asked.Mode.Kind; {
+	switch mode := d.cfg.Asked.Mode.Traits(); {
 	case d.step == nil || d.cfg.Asked.GradientDelay > 0:
-	case mode == config.Locked:
+	case mode.Locks:
 		return vec.LockGuard(d.sample.own, m.Locks, control.LockLine, d.locks.shift, uint32(d.rank+1))
-	case mode == config.Ordered:
+	case mode.Ordered:
 		return d.turns.Guard(d.sample.own)
-	case mode == config.Atomic:
+	case mode.Atomic:
 		return vec.AtomicGuard(d.sample.own)
 	}
 	return nil

@@ -23,14 +23,10 @@ func (d *cpu) stepBy(m model.Model) {
 	if d.delay != nil && d.delay.whole() {
 		return
 	}
-	switch mode := d.cfg.Asked.Mode.Kind; {
-	case d.cfg.Asked.GradientDelay > 0:
-	case d.cfg.Asked.Solver == config.Dual: // where nobody else writes what it trains: see ascend
-		d.fused = d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1
-	case mode == config.Clock:
-		d.fused = d.delay.plain()
-	default:
-		d.fused = mode == config.Async || mode == config.Sync || mode == config.Blocks
+	zero := d.delay != nil && d.delay.plain()
+	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Traits().Fused || zero)
+	if d.cfg.Asked.Solver == config.Dual { // where nobody else writes what it trains: see ascend
+		d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1)
 	}
 	if d.halves, ok = m.(model.HalfStepper); ok {
 		d.coef = make([]float32, d.halves.CoefLen())

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
@@ -77,9 +76,9 @@ const (
 func newSampler(m *control.Weights, c *tuning.Job, rank int) *sampler {
 	s := &sampler{counts: m.Counts, own: &m.Counts[rank*control.RankWords], record: m.Records[rank],
 		rank: rank, gap: 1, left: 1, seed: uint64(rank) + 1, last: time.Now(),
-		probes: c.Asked.Mode.Kind != config.Atomic}
+		probes: !c.Asked.Mode.Traits().Atomic}
 	s.written = *s.own // of the process before this one
-	if c.Asked.Mode.Kind == config.Sync || c.Asked.Mode.Kind == config.Blocks {
+	if c.Asked.Mode.Traits().Alone {
 		s.counts = nil
 	}
 	if os.Getenv(device.SampleVariable) == "off" {

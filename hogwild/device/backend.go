@@ -95,7 +95,7 @@ const RecordWords = control.RecordWords
 
 // Samples reports whether a device is to sample its steps.
 func (s *Setup) Samples() bool {
-	return os.Getenv(SampleVariable) != "off" && s.Job.Asked.Mode.Kind != config.Sync
+	return os.Getenv(SampleVariable) != "off" && !s.Job.Asked.Mode.Traits().Barrier
 }
 
 // Sampled adds to a rank's record what its device has sampled.

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data/text"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
@@ -25,7 +26,7 @@ const (
 // for those of to.
 func FastText(to io.Writer, s *saved.Saved) error {
 	meta, spec := s.Meta(), s.Spec()
-	if spec.Family() != model.Text {
+	if spec.Family().Reads != text.Labels {
 		return config.Usage("fasttext: the model is %s, and fastText's classifier is the model text:100; use --to bin "+
 			"for vectors of words", s.Model())
 	}

@@ -33,9 +33,9 @@ const (
 // Errors match config.ErrUsage.
 func ONNX(s *saved.Saved) ([]byte, error) {
 	spec, meta := s.Spec(), s.Meta()
-	switch spec.Family() {
-	case model.Linear, model.Perceptron, model.Convolutional:
-	case model.Factor, model.Cut:
+	switch f := spec.Family(); {
+	case f.Layered || f.Network:
+	case f.Entries || f.Projects:
 		return nil, config.Usage("onnx: the inputs of the model %s are ids of rows, not numbers: use --to npy, one "+
 			"array per tensor", s.Model())
 	default:

@@ -49,7 +49,7 @@ func (s Spec) Constant(labels []float32) []float32 {
 // Start sets the bias of the outputs of a model of values to the constant predictor: from 0, where
 // all prices are 250,000, most steps would go into finding that.
 func (s Spec) Start(w []float32, params []Param, labels []float32) {
-	if !s.Loss.values() || !s.Bias || !s.Family().Layered() && s.Family() != Convolutional {
+	if !s.Loss.values() || !s.Bias || !s.Family().Layered && !s.Family().Network {
 		return
 	}
 	copy(w[Offsets(params)[LastLayer(params)+1]:], s.Constant(labels))

@@ -45,9 +45,10 @@ type Hidden struct {
 	Drop  float64
 }
 
-// convFamily are convnet and conv:SHAPE.
-func convFamily() *familyOf {
-	return &familyOf{task: convTask, resolve: resolveConv, build: func(s Spec) Model { return newConvNet(s) }}
+// Convolutional is the family of convnet and conv:SHAPE.
+var Convolutional = &Family{
+	Network: true, L1: true, forms: []string{"convnet", "conv:SHAPE"},
+	task: convTask, resolve: resolveConv, build: func(s Spec) Model { return newConvNet(s) },
 }
 
 // convTask is Task; a malformed shape is an error before any data is read.
@@ -55,7 +56,7 @@ func convTask(name, loss string) (string, error) {
 	if _, err := parseNet(name); err != nil {
 		return "", err
 	}
-	return Task("mlp:1", loss)
+	return layersTask("mlp:1", loss)
 }
 
 // resolveConv is Resolve. The loss is chosen as for a perceptron.
@@ -66,7 +67,7 @@ func resolveConv(o Options, m data.Meta) (Spec, error) {
 	}
 	like := o
 	like.Name = "mlp:1"
-	s, err := Resolve(like, m)
+	s, err := resolveLayers(like, m)
 	if err != nil {
 		return Spec{}, err
 	}

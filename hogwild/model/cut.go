@@ -31,8 +31,9 @@ type cut struct {
 	room []float32
 }
 
-// cuts is the family of cut and cut:TERMINALS.
-var cuts = familyOf{
+// Cut is the family of cut and cut:TERMINALS.
+var Cut = &Family{
+	Projects: true, Whole: true, forms: []string{"cut"},
 	task: func(name, loss string) (string, error) {
 		_, err := parseCut(name, loss)
 		return "edges", err

@@ -33,8 +33,9 @@ type factor struct {
 // maxRank bounds the width of factors.
 const maxRank = 1 << 12
 
-// factors is the family of factor:RANK.
-var factors = familyOf{
+// Factor is the family of factor:RANK.
+var Factor = &Family{
+	Entries: true, forms: []string{"factor:RANK (factor:32)"},
 	task: func(name, loss string) (string, error) {
 		if _, err := parseRank(name); err != nil {
 			return "", err

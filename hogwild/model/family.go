@@ -1,62 +1,74 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/text"
 )
 
-// Family is a kind of models that are made and trained alike.
-type Family int
+// Family is a kind of models that are made and trained alike: the file of its models fills it in. Others ask for its
+// traits.
+type Family struct {
+	Layered  bool // the first layer is a linear one on the inputs, whose spectrum says how far a step may go
+	Network  bool // there are layers between inputs and outputs
+	Entries  bool // an example is an entry of a matrix, whose row and column have weights of their own
+	Projects bool // a step ends with a projection of the weights
+	Whole    bool // the objective is about all examples, of which none is held out
+	L1       bool // takes the regularizer l1
 
-// The families. What a program registers is its Own, and so is a name that nobody knows.
-const (
-	Own Family = iota
-	Linear
-	Perceptron
-	Convolutional
-	Factor
-	Cut
-	Words
-	Text
-)
+	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none
+	Rate     float64 // the learning rate and the epochs where nobody says; 0: by the data
+	Epochs   int
+	Schedule string // likewise; "": constant
 
-// FamilyOf is the family of the models of a name, which is not "".
-func FamilyOf(name string) Family {
+	forms   []string // of its names, for people: a name, or what is before a colon, stands first
+	task    func(name, loss string) (string, error)
+	resolve func(o Options, m data.Meta) (Spec, error)
+	build   func(s Spec) Model
+}
+
+// families are all of them but Own.
+var families = []*Family{Linear, Perceptron, Convolutional, Factor, Cut, Words, Text}
+
+// Own is what a program registers, and a name that nobody knows.
+var Own = &Family{L1: true}
+
+// FamilyOf returns the family of the models of a name.
+func FamilyOf(name string) *Family {
 	kind, _, _ := strings.Cut(name, ":")
-	switch kind {
-	case "mlp":
-		return Perceptron
-	case "convnet", "conv":
-		return Convolutional
-	case "factor":
-		return Factor
-	case "cut":
-		return Cut
-	case "word2vec":
-		return Words
-	case "text":
-		return Text
-	}
-	for _, linear := range linearName {
-		if name == linear {
-			return Linear
+	for _, f := range families {
+		if slices.Contains(f.names(), kind) && (f != Linear || name == kind) {
+			return f
 		}
 	}
 	return Own
 }
 
-// Family is that of the model.
-func (s Spec) Family() Family { return FamilyOf(s.Name) }
+// names returns the family's names, without what follows a colon.
+func (f *Family) names() (names []string) {
+	for _, form := range f.forms {
+		name, _, _ := strings.Cut(form, " ")
+		name, _, _ = strings.Cut(name, ":")
+		names = append(names, name)
+	}
+	return names
+}
 
-// Layered reports whether the first layer is a linear one on the inputs, whose spectrum then
-// says how far a step may go.
-func (f Family) Layered() bool { return f == Linear || f == Perceptron }
+// Family is that of the model.
+func (s Spec) Family() *Family { return FamilyOf(s.Name) }
+
+// Rehearses reports whether the curvature in the weights grows as the model learns, and is measured on a trial run.
+func (f *Family) Rehearses() bool { return f.Layered && f.Network }
 
 // OfText reports whether the model is one of words: their vectors are its weights.
-func (f Family) OfText() bool { return f == Words || f == Text }
+func (f *Family) OfText() bool { return f.Reads != "" }
+
+// OfWords reports whether an example is a word of a text.
+func (f *Family) OfWords() bool { return f.Reads == text.Words }
 
 // Short reports whether an example is about a few weights only; kind is that of the set.
-func (f Family) Short(kind string) bool {
+func (f *Family) Short(kind string) bool {
 	return kind == data.Pairs || kind == data.Tokens || kind == data.Sparse && f != Perceptron
 }

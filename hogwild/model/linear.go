@@ -7,6 +7,9 @@ import (
 	"hogwild/internal/vec"
 )
 
+// LeastSquares reports whether the model is a linear regression, whose optimum is the solution of linear equations.
+func (s Spec) LeastSquares() bool { return s.Family() == Linear && s.Loss == Squared }
+
 // linear is one layer, z = x W + bias, as it lies in w. Alone, under a loss, it is
 // the linear model: softmax, logistic, hinge, linear and l1.
 type linear struct {

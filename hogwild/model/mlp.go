@@ -32,10 +32,10 @@ type stage struct {
 }
 
 // New makes the model that s describes.
-func (s Spec) New() Model {
-	if f := family(s.Name); f != nil {
-		return f.build(s)
-	}
+func (s Spec) New() Model { return s.Family().build(s) }
+
+// newLayers makes a linear model, or a perceptron.
+func newLayers(s Spec) Model {
 	m := &mlp{loss: s.Loss}
 	in, at := s.Features, 0
 	for i := range len(s.Widths) + 1 {

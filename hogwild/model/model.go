@@ -292,8 +292,9 @@ func noOptions(name, loss string, bias bool) error {
 
 // known lists the names that New accepts.
 func known() string {
-	names := []string{"softmax", "logistic", "hinge", "squared-hinge", "linear", "l1",
-		"mlp:WIDTHS (mlp:128; mlp:256,128)", "convnet",
-		"conv:SHAPE", "factor:RANK (factor:32)", "cut", "word2vec:K (word2vec:100)", "text:K (text:100)"}
+	var names []string
+	for _, f := range families {
+		names = append(names, f.forms...)
+	}
 	return strings.Join(append(names, slices.Sorted(maps.Keys(registry))...), ", ")
 }

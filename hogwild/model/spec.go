@@ -47,9 +47,35 @@ func Task(name, loss string) (string, error) {
 	if name == ProgramName {
 		return "", nil
 	}
-	if f := family(name); f != nil {
+	if f := FamilyOf(name); f != Own {
 		return f.task(name, loss)
 	}
+	task, err := layersTask("", loss)
+	if err == nil && name != "" {
+		err = unknown(name)
+	}
+	return task, err
+}
+
+// unknown refuses a name.
+func unknown(name string) error {
+	return fmt.Errorf("model: unknown model %q: the models are %s", name, known())
+}
+
+// Linear is the family of the models of linearName, and Perceptron that of mlp:WIDTHS.
+var (
+	Linear = &Family{
+		Layered: true, L1: true, forms: []string{"softmax", "logistic", "hinge", "squared-hinge", "linear", "l1"},
+		task: layersTask, resolve: resolveLayers, build: newLayers,
+	}
+	Perceptron = &Family{
+		Layered: true, Network: true, L1: true, forms: []string{"mlp:WIDTHS (mlp:128; mlp:256,128)"},
+		task: layersTask, resolve: resolveLayers, build: newLayers,
+	}
+)
+
+// layersTask is Task.
+func layersTask(name, loss string) (string, error) {
 	_, l, err := parse(name, loss)
 	switch {
 	case err != nil || l == "":
@@ -74,9 +100,19 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	if _, ok := registry[name]; ok {
 		return Spec{Options: o, Name: name}, noOptions(name, o.Loss, o.Bias)
 	}
-	if f := family(name); f != nil {
+	if f := FamilyOf(name); f != Own {
 		return f.resolve(o, m)
 	}
+	if name != "" {
+		_, err := Task(name, o.Loss) // which refuses it
+		return Spec{}, err
+	}
+	return resolveLayers(o, m)
+}
+
+// resolveLayers is Resolve.
+func resolveLayers(o Options, m data.Meta) (Spec, error) {
+	name := o.Name
 	widths, l, err := parse(name, o.Loss)
 	if err != nil {
 		return Spec{}, err
@@ -143,7 +179,7 @@ func parse(name, loss string) (widths []int, l Loss, err error) {
 	if name == "" {
 		return nil, l, nil
 	}
-	if FamilyOf(name) == Perceptron {
+	if kind, _, _ := strings.Cut(name, ":"); kind == "mlp" {
 		widths, err = parseWidths(name)
 		return widths, l, err
 	}
@@ -157,7 +193,7 @@ func parse(name, loss string) (widths []int, l Loss, err error) {
 		}
 		return nil, own, nil
 	}
-	return nil, "", fmt.Errorf("model: unknown model %q: the models are %s", name, known())
+	return nil, l, nil
 }
 
 func parseWidths(name string) ([]int, error) {
@@ -172,29 +208,4 @@ func parseWidths(name string) ([]int, error) {
 		widths = append(widths, n)
 	}
 	return widths, nil
-}
-
-// families are the models that are not a chain of linear layers, by the part of their
-// names before the colon. Each file of such a model fills in its own.
-type familyOf struct {
-	task    func(name, loss string) (string, error)
-	resolve func(o Options, m data.Meta) (Spec, error)
-	build   func(s Spec) Model
-}
-
-// family is the one that a name belongs to; nil for linear models and perceptrons.
-func family(name string) *familyOf {
-	switch FamilyOf(name) {
-	case Convolutional:
-		return convFamily()
-	case Factor:
-		return &factors
-	case Cut:
-		return &cuts
-	case Words:
-		return &wordModels
-	case Text:
-		return &texts
-	}
-	return nil
 }

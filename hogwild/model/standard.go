@@ -9,7 +9,7 @@ import (
 // Standardizes reports whether the model learns the values that it predicts as data.Standard has them. Its weights are
 // then those of the plain model but for the last layer, whose output z is less the mean and in deviations.
 func (s Spec) Standardizes() bool {
-	return s.Loss.values() && (s.Family() == Perceptron || s.Family() == Convolutional)
+	return s.Loss.values() && s.Family().Network
 }
 
 // Unit is by what a loss of standardised values is multiplied to be that of the values themselves.

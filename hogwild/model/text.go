@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/text"
 	"hogwild/internal/vec"
 )
 
@@ -21,8 +22,9 @@ type textModel struct {
 	y       [1]float32
 }
 
-// texts is the family of text:K.
-var texts = familyOf{
+// Text is the family of text:K. Its defaults are fastText's.
+var Text = &Family{
+	Reads: text.Labels, Rate: 0.1, Epochs: 5, Schedule: "linear", forms: []string{"text:K (text:100)"},
 	task: func(name, loss string) (string, error) {
 		_, _, err := parseText(name, loss)
 		return "labels", err

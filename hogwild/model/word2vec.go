@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/text"
 	"hogwild/internal/vec"
 )
 
@@ -31,8 +32,9 @@ type word2vec struct {
 	epoch   int
 }
 
-// wordModels is the family of word2vec:K.
-var wordModels = familyOf{
+// Words is the family of word2vec:K. Its defaults are word2vec.c's.
+var Words = &Family{
+	Reads: text.Words, Rate: 0.025, Epochs: 5, Schedule: "linear", forms: []string{"word2vec:K (word2vec:100)"},
 	task: func(name, loss string) (string, error) {
 		_, err := parseWidth(name, loss)
 		return "words", err

@@ -212,7 +212,7 @@ func (p *group) Adopt(c config.Config) (config.Config, error) {
 func (p *group) keepOwn(c, own *config.Config) {
 	if own.Workers > 0 {
 		c.Workers = own.Workers
-	} else if c.Workers == 0 && c.Mode.Kind != config.Clock {
+	} else if c.Workers == 0 && !c.Mode.Traits().Simulated {
 		c.Workers = p.place.Cores()
 	}
 	c.Node, c.Nodes = p.place.Node, p.place.Nodes
@@ -269,7 +269,7 @@ func (p *group) common(c config.Config, all []nodeInfo) (_ config.Config, cores 
 			return c, 0, config.Usage("gpu: node %d (%s) and node 0 (%s) do not both train on GPUs: give --gpu to "+
 				"all nodes, or to none", i, g.Host, all[0].Host)
 		}
-		if g.Workers != all[0].Workers && (c.Mode.Kind == config.Sync || c.Partition == config.Contiguous) {
+		if g.Workers != all[0].Workers && (c.Mode.Traits().Barrier || c.Partition == config.Contiguous) {
 			return c, 0, config.Usage("workers: node %d (%s) has %d, node 0 %d: mode sync and partition contiguous "+
 				"need as many on each; give --workers", i, g.Host, g.Workers, all[0].Workers)
 		}

@@ -29,7 +29,7 @@ const (
 // program is told of each chunk: its are no longer.
 func Longer(c *config.Config, n int) int {
 	k := 1
-	if c.GPU == "" || c.Layout != nil || c.Mode.Kind == config.Sync || c.Partition == config.Contiguous {
+	if c.GPU == "" || c.Layout != nil || c.Mode.Traits().Barrier || c.Partition == config.Contiguous {
 		return k
 	}
 	for k < mostLonger && 2*k*manyRows <= c.PartOf(n) {

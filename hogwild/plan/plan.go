@@ -60,7 +60,7 @@ const chunkExamples = 1024
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: c.AllNodes(),
-		Barrier: c.Mode.Kind == config.Sync, Shares: c.Partition == config.Contiguous, Grid: c.Mode.Grid,
+		Barrier: c.Mode.Traits().Barrier, Shares: c.Partition == config.Contiguous, Grid: c.Mode.Grid,
 		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}, Unit: model.Loss(c.Loss).Unit(c.Standard)}
 	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p

@@ -3,7 +3,6 @@ package program
 import (
 	"os"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
@@ -53,7 +52,7 @@ func (a *arrays) of(w *welcome, m *control.Weights, job *tuning.Job, rank int, s
 		return err
 	}
 	w.Mode, w.Weights = "async", weights
-	if job.Asked.Mode.Kind == config.Sync {
+	if job.Asked.Mode.Traits().Barrier {
 		slot, err := at("slots", 4*rank*len(m.W))
 		if err != nil {
 			return err

@@ -49,7 +49,7 @@ func makeMemory(r *core.Run) error {
 func checkMemory(r *core.Run, p int) error {
 	c := &r.Job
 	copies := 2 * (1 + c.Asked.Optimizers()*c.Asked.Optimizer.Slots())
-	if c.Asked.Mode.Kind == config.Sync {
+	if c.Asked.Mode.Traits().Barrier {
 		copies += c.Asked.Workers
 	} else if c.Used.MergeEvery > 1 {
 		copies += 2 * c.Asked.Workers

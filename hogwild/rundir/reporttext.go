@@ -115,7 +115,7 @@ func (r Result) lossRows(row func(label, format string, args ...any)) {
 
 // unit is what an example is, for people.
 func (r Result) unit() string {
-	if model.FamilyOf(r.Model) == model.Words {
+	if model.FamilyOf(r.Model).OfWords() {
 		return "words"
 	}
 	return "examples"
@@ -150,7 +150,7 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	} else if r.Examples > 0 {
 		row("train loss", "%s", human.Loss(r.TrainLoss))
 	}
-	words := strings.HasPrefix(r.Model, "word2vec")
+	words := model.FamilyOf(r.Model).OfWords()
 	if v.ValidationLoss != nil && math.IsNaN(*v.ValidationLoss) && words {
 		row("validation", NoPairs)
 	}

@@ -195,14 +195,14 @@ func (s *Snapshot) CheckResume(c *tuning.Job, meta data.Meta) error {
 	if s.Pos.Within && !s.cutAnew() { // the epoch must be cut into the same chunks, in the same order
 		fields = append(fields, []field{{"average", was.Asked.Average, c.Asked.Average},
 			{"batch", was.Used.Batch, c.Used.Batch}, {"average-every", was.Asked.Steps(), c.Asked.Steps()}}...)
-		if c.Asked.Mode.Kind == config.Sync || c.Asked.Partition == config.Contiguous {
+		if c.Asked.Mode.Traits().Barrier || c.Asked.Partition == config.Contiguous {
 			name := "workers"
 			if was.Asked.Nodes > 1 || c.Asked.Nodes > 1 {
 				name = "workers on all nodes together"
 			}
 			fields = append(fields, field{name, was.Asked.AllWorkers(), c.Asked.AllWorkers()})
 		}
-		if c.Asked.Mode.Kind == config.Sync { // as the replicas have it
+		if c.Asked.Mode.Traits().Barrier { // as the replicas have it
 			fields = append(fields, field{"center", was.Used.Center, c.Used.Center})
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
+	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -52,7 +52,7 @@ func (r EvalResult) WriteText(w io.Writer) error {
 	}
 	r.Set = "" // rows says it
 	text := fmt.Sprintf("%s on %s: %d examples,%s", r.Model, rows, r.Examples, r.Scores.Text(", "))
-	if math.IsNaN(r.Loss) && strings.HasPrefix(r.Model, "word2vec") {
+	if math.IsNaN(r.Loss) && model.FamilyOf(r.Model).OfWords() {
 		text = fmt.Sprintf("%s on %s: %d examples, %s", r.Model, rows, r.Examples, rundir.NoPairs)
 	}
 	for _, note := range r.Notes {

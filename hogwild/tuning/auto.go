@@ -74,11 +74,11 @@ const rarePasses = 3
 
 // autoEpochs is how many epochs a run has where nobody says.
 func autoEpochs(c *config.Config, spec model.Spec, f Facts, batch int) int {
-	if spec.Family().OfText() {
-		return textEpochs
+	if n := spec.Family().Epochs; n > 0 {
+		return n
 	}
 	least := leastSteps * batch
-	if spec.Family() == model.Factor {
+	if spec.Family().Entries {
 		least = leastEntries
 	}
 	epochs := max((least+f.Rows-1)/f.Rows, fewestEpochs)
@@ -88,8 +88,8 @@ func autoEpochs(c *config.Config, spec model.Spec, f Facts, batch int) int {
 	return min(epochs, mostEpochs)
 }
 
-// What word2vec.c and fastText do.
-const skipGramRate, cbowRate, textRate, textEpochs = 0.025, 0.05, 0.1, 5
+// cbowFaster is how many times as high the rate of CBOW is as that of skip-gram, as in word2vec.c.
+const cbowFaster = 2
 
 // coolingRate is how many times as high the rate of a network is where it falls over the second half of the run, which
 // takes away the noise of its steps, and what late gradients have added to that (docs/asynchrony.md).
@@ -98,10 +98,10 @@ const coolingRate = 1.4
 // settleSchedule fills in how the rate falls.
 func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
 	c.Schedule = config.Constant
-	switch {
-	case spec.Family().OfText():
-		c.Schedule = config.Linear
-	case c.LR == 0 && spec.Family() == model.Perceptron && !c.Optimizer.Adaptive() && !c.StopsEarly():
+	switch family := spec.Family(); {
+	case family.Schedule != "":
+		c.Schedule = config.Schedule(family.Schedule)
+	case c.LR == 0 && family.Rehearses() && !c.Optimizer.Adaptive() && !c.StopsEarly():
 		c.Schedule = config.Cooldown
 	default:
 		return nil
@@ -132,13 +132,11 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 // 1, as those of networks are: see data.Standard.
 func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	switch family := spec.Family(); {
-	case family == model.Text:
-		return textRate
-	case family == model.Words && c.CBOW:
-		return cbowRate
-	case family == model.Words:
-		return skipGramRate
-	case family == model.Factor && spec.Deviation > 0:
+	case family.Rate > 0 && c.CBOW:
+		return cbowFaster * family.Rate
+	case family.Rate > 0:
+		return family.Rate
+	case spec.Deviation > 0:
 		return plainRate / float64(spec.Deviation) // products of factors are as large as the values
 	}
 	cooling := 1.0
@@ -150,7 +148,7 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 		t.Lambda = f.CenteredLambda
 	}
 	limit := limitsOf(c, spec, f, t)
-	if limit.lambda == 0 || !spec.Family().Layered() {
+	if limit.lambda == 0 || !spec.Family().Layered {
 		return plainRate * cooling
 	}
 	lr := limit.inFlightRate(roomInFlight)

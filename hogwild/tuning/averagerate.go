@@ -17,7 +17,7 @@ func replicas(c *config.Config) int {
 	switch {
 	case c.GlobalBatch > 0:
 		return 1
-	case c.Mode.Kind == config.Sync:
+	case c.Mode.Traits().Barrier:
 		return c.AllWorkers()
 	}
 	return c.AllNodes()

@@ -31,7 +31,7 @@ func mayCenter(c *config.Config, spec model.Spec, kind string) error {
 			without)
 	}
 	switch {
-	case !spec.Family().Layered() || kind == data.Pairs:
+	case !spec.Family().Layered || kind == data.Pairs:
 		return noConstant("the model " + c.Model)
 	case kind == data.Sparse && c.GPU != "":
 		return config.Usage("center on: a GPU does not centre sparse rows; leave center at auto, or leave out gpu")
@@ -59,5 +59,6 @@ func biasStep(c *config.Config, f Facts) float64 {
 
 // scalesBias reports whether the bias may have a step of its own.
 func scalesBias(c *config.Config, spec model.Spec) bool {
-	return spec.Family() == model.Linear && c.Bias && c.Optimizer == config.SGD && !c.AveragesGradients()
+	f := spec.Family()
+	return f.Layered && !f.Network && c.Bias && c.Optimizer == config.SGD && !c.AveragesGradients()
 }

@@ -19,7 +19,7 @@ func (j *Job) Header() (lines []string) {
 	if j.Used.Center {
 		lines = append(lines, fmt.Sprintf("centred inputs: lambda %.2g -> %.2g", j.Used.Raw, j.Used.Lambda))
 	}
-	if j.Used.MaxInFlight > 0 && j.Asked.Mode.Kind != config.Sync && !j.Used.Capped {
+	if j.Used.MaxInFlight > 0 && !j.Asked.Mode.Traits().Barrier && !j.Used.Capped {
 		lines = append(lines, j.stable())
 	}
 	if j.Used.FewSteps > 0 {
@@ -53,7 +53,7 @@ const (
 // fewSteps are the steps of the whole run, of several nodes those of one, if they are few for those in flight and
 // nothing else tells how many of these lose nothing; else 0. A simulation is meant to have them.
 func fewSteps(c *config.Config, f Facts, t Tuning) int {
-	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Kind == config.Clock {
+	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Traits().Simulated {
 		return 0
 	}
 	steps := (f.Rows + t.Batch - 1) / t.Batch * c.Epochs / c.AllNodes()
@@ -140,7 +140,7 @@ func (j *Job) stable() string {
 // cost is what steps beyond the limit cost: of networks the medians that were measured (docs/asynchrony.md).
 func (j *Job) cost() string {
 	switch {
-	case model.FamilyOf(j.Asked.Model) != model.Perceptron:
+	case !model.FamilyOf(j.Asked.Model).Rehearses():
 		return "an epoch may reduce the loss less"
 	case float64(j.Used.InFlight) <= j.Used.Cap/2:
 		return "networks end with a few per cent more training loss, some with 20% or more"
@@ -177,7 +177,7 @@ func (j *Job) averageText() string {
 
 // averaged are the replicas.
 func (j *Job) averaged() string {
-	if j.Asked.Mode.Kind == config.Sync {
+	if j.Asked.Mode.Traits().Barrier {
 		return fmt.Sprintf("%d averaged workers", j.Used.Replicas)
 	}
 	return fmt.Sprintf("%d nodes", j.Used.Replicas)

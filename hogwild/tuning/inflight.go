@@ -23,7 +23,7 @@ import (
 // that wait for a lock hold a gradient already: there all workers count.
 func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) int {
 	switch {
-	case c.Mode.Kind == config.Sync, c.Mode.Kind == config.Blocks:
+	case c.Mode.Traits().Alone:
 		return 1 // within a replica or a block, or all workers' gradients in one step
 	case c.GPU != "" && c.Layout != nil:
 		return c.Workers
@@ -33,7 +33,7 @@ func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) i
 			n = min(n, m.GPUs.Fit)
 		}
 		return t.Sharers * max(1, n/t.Sharers)
-	case c.Mode.Kind == config.Clock:
+	case c.Mode.Traits().Simulated:
 		return onClock(c)
 	}
 	w := c.Workers
@@ -82,7 +82,7 @@ func onClock(c *config.Config) int {
 // count M.
 func localSteps(c *config.Config, batch int) int {
 	m := config.Whole(c.MergeEvery)
-	if m <= 1 || c.Mode.Kind != config.Async || batch != 1 || c.Workers == 1 {
+	if m <= 1 || !c.Mode.Traits().Copies || batch != 1 || c.Workers == 1 {
 		return 1
 	}
 	return int(float64(m) * perLocalStep(c.Workers))
@@ -111,11 +111,11 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
 	case batch > 0:
 		return batch
 	case c.Layout != nil:
-	case c.GPU != "" && short && (c.Mode.Kind != config.Sync || family == model.Words):
+	case c.GPU != "" && short && (!c.Mode.Traits().Barrier || family.OfWords()):
 		return 1
-	case c.GPU != "" && (c.Mode.Kind == config.Sync || family.Short(f.Kind)):
+	case c.GPU != "" && (c.Mode.Traits().Barrier || family.Short(f.Kind)):
 		return 64
-	case c.GPU != "" && family == model.Convolutional:
+	case c.GPU != "" && family.Network && !family.Layered:
 		return 4
 	case c.GPU != "":
 		return 8

@@ -56,7 +56,7 @@ func capShare(loss model.Loss) float64 {
 // fall, which long rows then make too much of, and for perceptrons, which have more layers than that
 // on the inputs: there half diverged on two of the jobs tried.
 func stepShare(spec model.Spec) float64 {
-	if spec.Loss == model.Squared || spec.Family() == model.Perceptron {
+	if spec.Loss == model.Squared || spec.Family().Rehearses() {
 		return 0.25
 	}
 	return 0.5
@@ -116,7 +116,7 @@ const rehearsedWeights = 10e6
 // tooLarge is of networks that are not rehearsed: the inputs' eigenvalue bounds their rate, but allows too many steps
 // in flight.
 func tooLarge(spec model.Spec, f Facts) bool {
-	return spec.Family() == model.Perceptron && f.Weights > rehearsedWeights
+	return spec.Family().Rehearses() && f.Weights > rehearsedWeights
 }
 
 // InFlightAt is how many steps in flight a rate allows a network whose curvature is g, see Newton; 0: not known.

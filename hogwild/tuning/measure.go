@@ -12,7 +12,7 @@ import (
 // those alone; the model is the plain one.
 func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Facts {
 	f := FactsOf(m, set)
-	if !spec.Family().Layered() || set.Kind == data.Pairs {
+	if !spec.Family().Layered || set.Kind == data.Pairs {
 		return f
 	}
 	sample, centres := sampleRows(set), triesCentring(c, spec, set.Kind)

@@ -55,7 +55,7 @@ const hotRows = model.HotRows
 // than the fewest are not worth a merge.
 func hotPeriod(c *config.Config, spec model.Spec) int {
 	most, together, fewest, rate := 512., 1024., 64, 0.025
-	if spec.Family() == model.Text { // each step writes the vectors of all labels
+	if !spec.Family().OfWords() { // each step writes the vectors of all labels
 		most, together, fewest, rate = 8, 64, 4, 0.1
 	}
 	longer := max(1, c.LR/rate)
@@ -99,13 +99,13 @@ func within(every, hold int) int {
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
-	if c.Optimizer != config.SGD || !family.Layered() ||
+	if c.Optimizer != config.SGD || !family.Layered ||
 		!centered && (f.Kind == data.Sparse || f.Weights > maxDenseCopied && c.MergeEvery == config.Auto) {
 		return 1
 	}
 	every := max(8, 128/max(1, t.Batch))
 	switch {
-	case c.Workers <= 2 || family != model.Perceptron:
+	case c.Workers <= 2 || !family.Rehearses():
 	case centered:
 		every = 4
 	default:

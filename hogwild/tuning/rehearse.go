@@ -23,7 +23,7 @@ const (
 // NewNewton measures the curvature in the weights of a network on its training rows; nil for other models, for a
 // network too large to rehearse, or where no curvature is known.
 func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, f Facts) *Newton {
-	if spec.Family() != model.Perceptron || c.Optimizer.Adaptive() || tooLarge(spec, f) {
+	if !spec.Family().Rehearses() || c.Optimizer.Adaptive() || tooLarge(spec, f) {
 		return nil
 	}
 	mu := []float32(nil)

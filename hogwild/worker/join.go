@@ -59,7 +59,7 @@ func joinRun() (*Worker, *control.Header, error) {
 	if err := fault.Point("worker.joined"); err != nil {
 		return nil, nil, err
 	}
-	w := &Worker{rank: rank, block: block, delayed: header.Job.Asked.Mode.Kind == config.Clock}
+	w := &Worker{rank: rank, block: block, delayed: header.Job.Asked.Mode.Traits().Simulated}
 	w.join = func(h *control.Header) (device.Device, error) {
 		m, err := control.OpenWeights(seg, &h.Job)
 		if err != nil {

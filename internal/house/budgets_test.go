@@ -1,4 +1,4 @@
-package hogwild
+package house
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package hogwild
+package house
 
 import (
 	"fmt"
@@ -20,14 +20,14 @@ type axis struct {
 	text    []string // literals with which a comparison asks the same
 	of      []string // the names of what is compared with such a text; nil: any
 	files   int      // that ask today; this may only fall
-	goal    int
+	goal    int      // of the issue, where it is not reached
 }
 
 // axes lists all of them, with the goals of issue 47, which counted by words and so found more: 34 files that ask for a
 // mode, 50 for a kind, 28 for a family, 20 for the solver, 33 for a device, 27 for nodes.
 var axes = map[string]axis{
-	"mode": {owners: []string{"hogwild/config/"}, members: []string{"hogwild/config.ModeKind"},
-		text: []string{"async", "atomic", "locked", "ordered", "sync", "clock", "blocks"}, files: 29, goal: 10},
+	"mode": {owners: []string{"hogwild/config/"}, members: []string{"hogwild/config.ModeKind.*"},
+		text: []string{"async", "atomic", "locked", "ordered", "sync", "clock", "blocks"}, files: 0},
 	// Package data has much to do with kinds: it counts as well, but for the files kind*.go.
 	"kind of data": {owners: []string{"hogwild/data/kind"}, members: []string{
 		"hogwild/data.Bytes", "hogwild/data.Floats", "hogwild/data.Sparse", "hogwild/data.Pairs", "hogwild/data.Tokens",
@@ -35,15 +35,15 @@ var axes = map[string]axis{
 		"hogwild/data/format.Sparse", "hogwild/data/format.Pairs"},
 		text: []string{"bytes", "floats", "sparse", "pairs", "tokens", "indices"}, of: []string{"Kind", "kind"},
 		files: 57, goal: 14},
-	"model family": {owners: []string{"hogwild/model/"}, members: []string{"hogwild/model.Family"},
+	"model family": {owners: []string{"hogwild/model/"}, members: []string{"hogwild/model.Family.*"},
 		text: []string{"linear", "mlp", "convnet", "conv", "factor", "cut", "word2vec", "text"},
-		of:   []string{"Model", "Name", "model", "name", "family"}, files: 18, goal: 10},
+		of:   []string{"Model", "Name", "model", "name", "family"}, files: 1},
 	"solver": {owners: []string{"hogwild/model/dual.go"}, members: []string{
 		"hogwild/config.Dual", "hogwild/config.PlainSGD", "hogwild/model.Dual", "hogwild/model.NewDual",
 		"hogwild/control.Weights.Dual", "hogwild/control.Weights.Bounds"},
-		text: []string{"dual"}, files: 15, goal: 6},
+		text: []string{"dual"}, files: 13, goal: 6},
 	"device": {owners: []string{"hogwild/device/"}, members: []string{"hogwild/device.GPUOwner"},
-		text: []string{""}, of: []string{"GPU"}, files: 27, goal: 16},
+		text: []string{""}, of: []string{"GPU"}, files: 26, goal: 16},
 	"nodes": {owners: []string{"hogwild/nodes/", "hogwild/peers/"}, members: []string{"hogwild/core.Run.Several",
 		"hogwild/config.Config.Nodes", "hogwild/config.Config.HostNodes"}, files: 25, goal: 14},
 	// What formats and scalings of data call auto is their own.
@@ -134,8 +134,8 @@ func given(s *source) map[string]bool {
 	return all
 }
 
-// named returns the names of an object: its folder, its type if it is a field or a method, and its own name; for a
-// constant also its type.
+// named returns the names of an object: its folder, its type if it is a field or a method, and its own name; of a
+// member of an enumeration, which is a constant or a pointer, also its type with a star.
 func named(object types.Object) []string {
 	if object.Pkg() == nil {
 		return nil
@@ -145,11 +145,16 @@ func named(object types.Object) []string {
 	switch o := object.(type) {
 	case *types.Const:
 		if of, ok := o.Type().(*types.Named); ok {
-			all = append(all, dir+"."+of.Obj().Name())
+			all = append(all, dir+"."+of.Obj().Name()+".*")
 		}
 	case *types.Var:
 		if o.IsField() {
 			return fieldNames(o, dir)
+		}
+		if of, ok := o.Type().(*types.Pointer); ok && o.Parent() == o.Pkg().Scope() { // a member that is no constant
+			if of, ok := of.Elem().(*types.Named); ok {
+				all = append(all, dir+"."+of.Obj().Name()+".*")
+			}
 		}
 	case *types.Func:
 		if recv := o.Signature().Recv(); recv != nil {
