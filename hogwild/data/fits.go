@@ -14,9 +14,9 @@ func supportsTask(s *Set, task, path string) error {
 	switch {
 	case s.Text != nil:
 		is = s.Text.Kind
-	case s.Kind == Pairs && len(s.Shape) == 2:
+	case s.Matrix():
 		is = "triples"
-	case s.Kind == Pairs:
+	case s.Entries():
 		is = "edges"
 	case s.Classes != nil:
 		is = "classes"
@@ -80,10 +80,10 @@ func (s *Set) compatible(m *Meta, path string) error {
 		!slices.Equal(s.Vocabulary().Words, m.Text.Vocabulary.Words)):
 		return fmt.Errorf("data: %s: its words are not those of the training data: name the file that it was "+
 			"converted from", path)
-	case s.Kind == Pairs && !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
+	case !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
 		return fmt.Errorf("data: %s: its ids are not those of the training data: name the file that it was converted "+
 			"from", path)
-	case s.Kind == Bytes:
+	case s.X8 != nil:
 		s.Scale, s.Mul, s.Add = m.Scale, m.Mul, m.Add
 	case !s.ScaledAlike(m):
 		return fmt.Errorf("data: %s: its rows are scaled in another way than the training data: name the file that "+

@@ -103,7 +103,7 @@ func (g *Grid) Starts(s *Set) []int {
 // gridded is a set of entries block by block, and within each in the order in which they were. The set is closed. One
 // that is no matrix stays as it is: no model that trains blocks is for it.
 func gridded(s *Set, n int, room *format.Budget) (*Set, error) {
-	if n == 0 || s.Kind != Pairs || len(s.Shape) != 2 {
+	if n == 0 || !s.Matrix() {
 		return s, nil
 	}
 	defer s.Close()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/shm"
 )
 
 // LoadIndices are the sets of a program that has a data set of its own: numbers of its examples. The
@@ -25,6 +26,15 @@ func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, 
 		s.Test, err = indices(allRows(max(1, test)), room)
 	}
 	return s, err
+}
+
+// indexRows are numbers of examples, which have neither inputs nor labels here.
+type indexRows struct{ bare }
+
+func init() { layouts[Indices] = indexRows{} }
+
+func (indexRows) inputs(s *Set, _ int) []array {
+	return []array{ofRows("idx", shm.U32, &s.Idx, s.Rows)}
 }
 
 // indices is a set of them.

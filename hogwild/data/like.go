@@ -34,7 +34,7 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 	if o.room == nil {
 		o.room = format.NewBudget(0)
 	}
-	if like.Kind == Tokens && !isCache(part) {
+	if like.Words() && !isCache(part) {
 		return o.wordsLike(part, like)
 	}
 	src, err := read(part, o.room)
@@ -78,7 +78,7 @@ func loadLike(src *source, o Options, like *Meta) (*Set, error) {
 	if src.cached {
 		return cachedLike(src.Path, like)
 	}
-	if like.Kind == Pairs {
+	if like.Entries() {
 		return loadPairsLike(src, o, like)
 	}
 	if like.Text != nil {

@@ -332,7 +332,7 @@ func (o Options) loadSynth() (s Sets, err error) {
 	if err := takeSynth(o.room, k, m, rows+k.tests()); err != nil {
 		return s, err
 	}
-	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
+	apart, err := o.apart(rows, m.Graph())
 	if err != nil {
 		return s, err
 	}

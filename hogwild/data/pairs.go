@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/shm"
 )
 
 // pairs is the entries of a matrix, or the edges of a graph, on their way into a set:
@@ -51,6 +52,65 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 	}
 	s.Targets = spreadOf(s.Y)
 	return sealed(s)
+}
+
+// pairRows are the entries of a matrix, or the edges of a graph: two features a row, each of value 1.
+type pairRows struct{ bare }
+
+func init() { layouts[Pairs] = pairRows{} }
+
+func (pairRows) inputs(s *Set, _ int) []array {
+	return []array{ofRows("idx", shm.U32, &s.Idx, s.Rows, 2)}
+}
+
+// ones are the values of every pair.
+var ones = [2]float32{1, 1}
+
+func (pairRows) former(s *Set) former {
+	return func(b *Batch, rows, _ []int32) {
+		for _, i := range rows {
+			b.Rows = append(b.Rows, Row{Idx: s.Idx[2*i : 2*i+2 : 2*i+2], Val: ones[:]})
+		}
+	}
+}
+
+func (pairRows) count(s *Set) {
+	seen := make([]int32, s.Features)
+	for _, j := range s.Idx {
+		seen[j]++
+	}
+	s.setCounts(seen)
+}
+
+func (pairRows) damage(s *Set) string {
+	switch err := s.checkIDs(); {
+	case err != nil:
+		return err.Error()
+	case s.Columns != nil && len(s.Columns) != s.Features:
+		return "the ids are not as many as their names"
+	case s.Matrix() && !every(s.Rows, func(i int) bool {
+		rows := uint32(s.Shape[0])
+		return s.Idx[2*i] < rows && s.Idx[2*i+1] >= rows
+	}):
+		return "an entry is outside of the matrix"
+	}
+	return ""
+}
+
+// entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
+const entryBytes = 14
+
+func (pairRows) allocate(t *table, f *format.File) error {
+	n := f.Rows
+	err := t.room.Take(t.path, int64(n)*entryBytes, count(n)+" entries")
+	if err == nil {
+		t.idx, t.val = format.Array[uint32](t.room, 2*n, &err), format.Array[float32](t.room, n, &err)
+	}
+	return err
+}
+
+func (pairRows) add(t *table, row *format.Row) {
+	t.idx, t.val = append(t.idx, row.IDs[0], row.IDs[1]), append(t.val, float32(row.Label))
 }
 
 // spreadOf returns how y lies.

@@ -102,7 +102,7 @@ const placeBytes = 60
 
 // Places are those of a set of pairs, which room counts; of other sets there are none.
 func (m *Meta) Places(room *format.Budget) (Places, error) {
-	if m.Kind != Pairs {
+	if !m.Entries() {
 		return Places{}, nil
 	}
 	first, second := m.IDs[0], m.IDs[len(m.IDs)-1]

@@ -73,7 +73,7 @@ func decode(src *source, o Options, like *Meta) (t *table, err error) {
 	if err := format.Countable(src.Path, t.Rows, t.Features); err != nil {
 		return nil, err
 	}
-	if t.Checksum = cmp.Or(t.Checksum, src.Checksum()); t.Kind != Bytes { // bytes stay where they are
+	if t.Checksum = cmp.Or(t.Checksum, src.Checksum()); t.x8 == nil { // bytes stay where they are
 		src.Done()
 	}
 	// The rows in order, in the order that was drawn, and which of them are held out.

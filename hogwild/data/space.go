@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/fault"
@@ -52,23 +53,9 @@ func filled(s *Set, room *format.Budget, fill func(from, to int)) (*Set, error) 
 }
 
 // flush writes rows of a set that is being made to its file.
-func (s *Set) flush(from, to int) error {
-	d, err := s.Features, error(nil)
-	if s.Kind != Tokens {
-		err = shm.Flush(s.Y[from:to])
-	}
-	switch s.Kind {
-	case Bytes:
-		err = errors.Join(err, shm.Flush(s.X8[from*d:to*d]))
-	case Floats:
-		err = errors.Join(err, shm.Flush(s.X[from*d:to*d]))
-	case Pairs:
-		err = errors.Join(err, shm.Flush(s.Idx[2*from:2*to]))
-	case Tokens:
-		err = errors.Join(err, shm.Flush(s.Idx[from:to]))
-	default:
-		first, last := s.Ptr[from], s.Ptr[to]
-		err = errors.Join(err, shm.Flush(s.Ptr[from:to]), shm.Flush(s.Idx[first:last]), shm.Flush(s.Val[first:last]))
+func (s *Set) flush(from, to int) (err error) {
+	for _, a := range s.arrays(len(s.Val)) {
+		err = errors.Join(err, a.flush(from, to))
 	}
 	return err
 }
@@ -102,6 +89,20 @@ func parallel(n int, do func(from, to int)) {
 	all.Wait()
 }
 
+// every reports whether ok is true of 0 to n-1. All processors ask.
+func every(n int, ok func(i int) bool) bool {
+	var not atomic.Bool
+	parallel(n, func(from, to int) {
+		for i := from; i < to; i++ {
+			if !ok(i) {
+				not.Store(true)
+				return
+			}
+		}
+	})
+	return !not.Load()
+}
+
 // sealed is a set that is complete; one that cannot be sealed is closed.
 func sealed(s *Set) (*Set, error) {
 	if err := s.seal(); err != nil {
@@ -109,53 +110,6 @@ func sealed(s *Set) (*Set, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// count sets Freq, Nonzeros and Mean, of the inputs as batches have them, in one pass.
-func (s *Set) count() {
-	if s.Kind == Indices {
-		return
-	}
-	if s.Kind == Tokens { // the shares of words in what is trained on, in other sets too
-		total, counts := 0.0, s.Text.Vocabulary.Counts
-		for _, c := range counts {
-			total += float64(c)
-		}
-		for j, c := range counts {
-			s.Freq[j] = float32(float64(c) / total)
-		}
-		s.Nonzeros = int64(s.Rows)
-		return
-	}
-	seen := make([]int32, s.Features)
-	if s.Kind == Pairs {
-		for _, j := range s.Idx {
-			seen[j]++
-		}
-		s.setCounts(seen)
-		return
-	}
-	r, sum := s.NewReader(), make([]float64, s.Features)
-	for i := range s.Rows {
-		row := r.Batch([]int32{int32(i)}).Rows[0]
-		for k, v := range row.Val {
-			if v == 0 {
-				continue
-			}
-			j := k
-			if row.Idx != nil {
-				j = int(row.Idx[k])
-			}
-			if k == 0 || row.Idx == nil || row.Idx[k-1] != row.Idx[k] { // a word may be there twice
-				seen[j]++
-			}
-			sum[j] += float64(v)
-		}
-	}
-	s.setCounts(seen)
-	for j, v := range sum {
-		s.Mean[j] = float32(v / float64(s.Rows))
-	}
 }
 
 // setCounts sets Freq and Nonzeros by the rows in which each feature is not zero.
@@ -169,7 +123,7 @@ func (s *Set) setCounts(seen []int32) {
 
 // project sets M, by the Mean that count has set.
 func (s *Set) project() {
-	if !s.hasInputs() {
+	if !layouts[s.Kind].hasInputs() {
 		return
 	}
 	r := s.NewReader()
@@ -186,7 +140,7 @@ func (s *Set) project() {
 // seal completes a set whose rows are in place: it counts the frequencies, takes the
 // means, writes the Meta and makes the segment read-only.
 func (s *Set) seal() error {
-	s.count()
+	layouts[s.Kind].count(s)
 	s.project()
 	text, err := json.Marshal(s.Meta)
 	if err != nil {

@@ -142,7 +142,7 @@ func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
 
 // noteTwins notes if more than one in twenty of the rows held out equal a training row: they test nothing new.
 func (t *table) noteTwins(train, held []int32, y []float32) {
-	if t.rows != nil || t.Kind == Bytes || t.keepsZeros() {
+	if t.rows != nil || t.x8 != nil || t.keepsZeros() {
 		return
 	}
 	held = held[:min(len(held), 100_000)] // a sample will do

@@ -133,9 +133,9 @@ func (o Options) suits(m Meta) error {
 	kind := map[string]string{"": "classes", "triples": "a matrix", "edges": "a graph"}
 	is := "classes"
 	switch {
-	case m.Kind == Pairs && len(m.Shape) == 2:
+	case m.Matrix():
 		is = "a matrix"
-	case m.Kind == Pairs:
+	case m.Entries():
 		is = "a graph"
 	case m.Classes == nil:
 		is = "values"

@@ -12,7 +12,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
@@ -83,7 +82,7 @@ func suits(r *core.Run) bool {
 	default:
 		return true
 	}
-	if c.Solver != config.PlainSGD && set.Kind != data.Sparse {
+	if c.Solver != config.PlainSGD && !set.Sparse() {
 		r.Report.Tell(unknown + why)
 	}
 	return false

@@ -57,6 +57,6 @@ func (f Family) Layered() bool { return f == Linear || f == Perceptron }
 func (f Family) OfText() bool { return f == Words || f == Text }
 
 // Short reports whether an example is about a few weights only; kind is that of the set.
-func (f Family) Short(kind string) bool {
-	return kind == data.Pairs || kind == data.Tokens || kind == data.Sparse && f != Perceptron
+func (f Family) Short(kind data.Kind) bool {
+	return kind.Entries() || kind.Words() || kind.Sparse() && f != Perceptron
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
 
@@ -95,7 +94,7 @@ func within(every, hold int) int {
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
 	if c.Optimizer != config.SGD || !family.Layered() ||
-		!centered && (f.Kind == data.Sparse || f.Weights > maxDenseCopied && c.MergeEvery == "auto") {
+		!centered && (f.Kind.Sparse() || f.Weights > maxDenseCopied && c.MergeEvery == "auto") {
 		return 1
 	}
 	every := max(8, 128/max(1, t.Batch))
