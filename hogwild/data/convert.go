@@ -164,35 +164,28 @@ func (c *conversion) complete(head *cacheHead) error {
 		err = errors.New("the names of the files are too long")
 	}
 	f := c.o.files.Out
-	if err == nil {
-		b := append(make([]byte, 0, cacheHeadBytes+len(text)), cacheMagic...)
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
-		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(text, crc32c()))
-		_, err = f.WriteAt(append(b, text...), 0)
-	}
-	if err == nil {
-		err = fault.Point("convert.sync")
-	}
-	if err == nil {
-		err = f.Sync()
-	}
 	var info os.FileInfo
-	if err == nil {
-		info, err = f.Stat()
+	for _, step := range []func() error{
+		func() error { return err },
+		func() error {
+			b := append(make([]byte, 0, cacheHeadBytes+len(text)), cacheMagic...)
+			b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
+			b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(text, crc32c()))
+			_, err := f.WriteAt(append(b, text...), 0)
+			return err
+		},
+		func() error { return fault.Point("convert.sync") },
+		f.Sync,
+		func() (err error) { info, err = f.Stat(); return err },
+		c.o.files.Ctx.Err,
+		func() error { return fault.Point("convert.rename") },
+		func() error { return os.Rename(f.Name(), c.out) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("data: writing %s: %w", c.out, err)
+		}
 	}
-	if err == nil {
-		c.result.Bytes = info.Size()
-		err = c.o.files.Ctx.Err()
-	}
-	if err == nil {
-		err = fault.Point("convert.rename")
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.out)
-	}
-	if err != nil {
-		return fmt.Errorf("data: writing %s: %w", c.out, err)
-	}
+	c.result.Bytes = info.Size()
 	// Runs map it: nobody shall write to it by mistake. Not earlier: the next conversion could not take
 	// over a part that is read-only.
 	_ = f.Chmod(info.Mode() &^ 0o222)

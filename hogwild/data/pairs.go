@@ -142,12 +142,15 @@ func (s *Set) again() (*Set, error) {
 	return t, err
 }
 
+// place is the row and the column of an entry.
+func (e *table) place(i int) [2]uint32 { return [2]uint32(e.idx[2*i:]) }
+
 // noteCopies notes how many entries have the row and the column of an earlier one. Of many entries a sample of places
 // will do: by their hash, so that all copies of a place are in it or none.
 func (p *pairs) noteCopies(e *table) {
 	among, copies, share := map[[2]uint32]bool{}, 0, uint64(len(e.val)/100_000+1)
 	for i := range e.val {
-		at := [2]uint32(e.idx[2*i:])
+		at := e.place(i)
 		if mix(uint64(at[0])<<32|uint64(at[1]))%share > 0 {
 			continue
 		}
