@@ -103,9 +103,9 @@ func (r *Crew) fatal(e *workers.Exit) error {
 	if err := r.NotFinite(); err != nil {
 		return err
 	}
-	err := r.Train.Changed()
+	err := r.Train.CheckUnchanged()
 	if strings.Contains(e.How, "SIGBUS") { // a run maps them from a file
-		err = r.Train.Unread()
+		err = r.Train.ReadError()
 	}
 	if err != nil {
 		return fmt.Errorf("%w (%s)", err, r.LastGood())

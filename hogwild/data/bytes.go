@@ -29,7 +29,7 @@ func (byteRows) allocate(t *table, f *format.File) error {
 	}
 	err := t.allocateLabels(f, wide)
 	if t.x8 = f.Bytes; t.x8 == nil && err == nil {
-		t.x8 = format.Array[uint8](t.room, f.Rows*t.Features, &err)
+		t.x8 = format.Array[uint8](t.budget, f.Rows*t.Features, &err)
 	}
 	return err
 }

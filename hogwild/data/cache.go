@@ -187,7 +187,7 @@ func (c *cache) part(name string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: the %s rows: %w; convert the data again", c.file.Name(), name, err)
 	}
-	if s.was, err = c.file.Stat(); err == nil && s.streams() {
+	if s.cacheInfo, err = c.file.Stat(); err == nil && s.streams() {
 		err = s.scatter()
 	}
 	if err != nil {

@@ -110,9 +110,9 @@ func (c *conversion) run() (err error) {
 
 // load loads the sets into the file, and completes it.
 func (c *conversion) load() error {
-	sp := c.o.files
-	defer sp.LetGo()
-	if err := sp.Out.Truncate(shm.PartAlign); err != nil {
+	scratch := c.o.files
+	defer scratch.LetGo()
+	if err := scratch.Out.Truncate(shm.PartAlign); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	sets, err := LoadSets(c.o)
@@ -127,7 +127,7 @@ func (c *conversion) load() error {
 		Target: c.o.Target,
 		Scale:  c.o.Scale, Ignore: c.o.Ignore, Columns: c.o.Columns, Missing: c.o.Missing, Limit: c.o.Limit,
 		Task: c.o.Task, Seed: c.o.Seed}}
-	if head.Parts, err = parts(sp, &sets); err != nil {
+	if head.Parts, err = parts(scratch, &sets); err != nil {
 		return err
 	}
 	c.result.Train, c.result.Test = sets.Train.Meta, sets.Test.Meta
@@ -138,7 +138,7 @@ func (c *conversion) load() error {
 }
 
 // parts are where the sets lie.
-func parts(sp *format.Space, sets *Sets) (parts []cachePart, err error) {
+func parts(scratch *format.Space, sets *Sets) (parts []cachePart, err error) {
 	for _, p := range []struct {
 		name string
 		set  *Set
@@ -149,7 +149,7 @@ func parts(sp *format.Space, sets *Sets) (parts []cachePart, err error) {
 		offset, size := p.set.seg.Part()
 		sum := checksum(p.set.seg.Bytes(), func(int) {
 			if err == nil {
-				err = sp.Ctx.Err()
+				err = scratch.Ctx.Err()
 			}
 		})
 		parts = append(parts, cachePart{p.name, offset, size, sum})

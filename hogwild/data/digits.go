@@ -41,7 +41,7 @@ func drawDigits(src *format.Source, seed uint64, test bool) (*table, error) {
 	if err := t.takeRows(n, digitsPixels+12); err != nil {
 		return nil, err
 	}
-	t.x8, t.label = format.Array[uint8](t.room, n*digitsPixels, &err), format.Array[float64](t.room, n, &err)
+	t.x8, t.label = format.Array[uint8](t.budget, n*digitsPixels, &err), format.Array[float64](t.budget, n, &err)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (floatRows) former(s *Set) former {
 func (floatRows) allocate(t *table, f *format.File) error {
 	err := t.allocateLabels(f, 4*t.Features+28)
 	if err == nil {
-		t.x = format.Array[float32](t.room, f.Rows*t.Features, &err)
+		t.x = format.Array[float32](t.budget, f.Rows*t.Features, &err)
 	}
 	return err
 }

@@ -14,20 +14,20 @@ import (
 // at a time, each where the set wants it.
 type pairs struct {
 	Meta
-	room *format.Budget
-	at   func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
-	read bool                                 // it looks them up
+	budget *format.Budget
+	at     func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
+	read   bool                                 // it looks them up
 }
 
 // store puts the pairs into a sealed segment, in their own order or in one drawn from
 // the seed: position i then holds the pair that a permutation sends there, which takes
 // no memory.
 func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
-	s, err := create(p.Meta, 0, p.room)
+	s, err := create(p.Meta, 0, p.budget)
 	if err != nil {
 		return nil, err
 	}
-	sp, key := p.room.Space(), mix(mix(seed)+drawRows)
+	scratch, key := p.budget.Space(), mix(mix(seed)+drawRows)
 	row := func(i int) int {
 		if shuffle && p.Rows > 1 {
 			return permute(i, p.Rows, key)
@@ -35,9 +35,9 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 		return i
 	}
 	put := func(i, j int) { s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j) }
-	err = windows(sp, s, p.Rows, func(from, to int) {
-		if p.read && sp != nil {
-			inOrder(sp, from, to, row, put)
+	err = windows(scratch, s, p.Rows, func(from, to int) {
+		if p.read && scratch != nil {
+			inOrder(scratch, from, to, row, put)
 			return
 		}
 		parallel(to-from, func(a, b int) {
@@ -102,9 +102,9 @@ const entryBytes = 14
 
 func (pairRows) allocate(t *table, f *format.File) error {
 	n := f.Rows
-	err := t.room.Take(t.path, int64(n)*entryBytes, count(n)+" entries")
+	err := t.budget.Take(t.path, int64(n)*entryBytes, count(n)+" entries")
 	if err == nil {
-		t.idx, t.val = format.Array[uint32](t.room, 2*n, &err), format.Array[float32](t.room, n, &err)
+		t.idx, t.val = format.Array[uint32](t.budget, 2*n, &err), format.Array[float32](t.budget, n, &err)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 		byte255 = 1.0 / 255
 	}
 	if rule.name != "none" && (!t.keepsZeros() && t.Kind != Bytes || rule.name != "auto") {
-		if err := t.room.Take(t.path, int64(t.Features)*spreadBytes,
+		if err := t.budget.Take(t.path, int64(t.Features)*spreadBytes,
 			"the scaling of "+count(t.Features)+" features"); err != nil {
 			return err
 		}
@@ -313,12 +313,14 @@ func (t *table) each(rows []int32, f func(j int, v float64)) {
 			continue
 		}
 		row := t.row(int(i))
-		for k, v := range row.Val {
-			if row.Idx != nil {
-				f(int(row.Idx[k]), float64(v))
-			} else {
-				f(k, float64(v))
+		if row.Idx == nil {
+			for j, v := range row.Val {
+				f(j, float64(v))
 			}
+			continue
+		}
+		for k, j := range row.Idx {
+			f(int(j), float64(row.Val[k]))
 		}
 	}
 }

@@ -17,8 +17,8 @@
 //	stream.go      rows to be predicted
 //	write.go       a set as a file
 //	indices.go     rows that are numbers of examples of a program
-//	changed.go     a cache that cannot be read
-//	like.go        other data, read as the training data were
+//	mapped.go      a cache that cannot be read
+//	evalset.go     other data, read as the training data were
 //	testfile.go    whether a file is a test set, and which rows of it
 //	corpus.go      a set of words
 //	linerows.go    a set of lines with labels
@@ -31,19 +31,19 @@
 //	pairs.go       rows that are pairs, and a set of them
 //	grid.go        the blocks of a matrix
 //	synthrows.go   rows
-//	draws.go       their random numbers
+//	random.go      their random numbers
 //	split.go       the files of a data set, and the rows held out
 //	folder.go      a folder of files
 //	verify.go      a cache is opened, and whether it is sound
 //	cache.go       the sets in it
-//	fits.go        whether they are for a model
+//	compat.go      whether they are for a model
 //	validation.go  the sets of a run, and the rows set apart
 //	options.go     what is to be loaded
 //	memory.go      a data set in the program's memory
 //	labels.go      classes or numbers
 //	digits.go      images of digits
-//	pen.go         how they are drawn
-//	glyph.go       what they look like
+//	strokes.go     how they are drawn
+//	digitshapes.go what they look like
 //	bytes.go       rows of bytes
 //	floats.go      rows of numbers
 //	sparse.go      rows of their non-zero values
@@ -51,10 +51,10 @@
 //	tokens.go      rows that are words
 //	table.go       rows on the heap
 //	scale.go       the scaling of features
-//	space.go       a set is filled and sealed, in memory or in a file
+//	fill.go        a set is filled and sealed, in memory or in a file
 //	reader.go      batches
 //	windows.go     what each word of a text is trained on
-//	stretch.go     rows that are read ahead
+//	readahead.go   rows that are read ahead
 //	order.go       which rows come when
 //	set.go         a set in shared memory, and what a kind of rows is
 //	array.go       one of its arrays
@@ -116,9 +116,9 @@ type Set struct {
 	// Freq[j] is the share of rows in which feature j is not zero, never below 1/n.
 	Freq []float32
 
-	standard Standard // in which Readers and Labels have Y
-	seg      *shm.Segment
-	was      os.FileInfo // of the cache of which it is a part; nil in memory
+	standard  Standard // in which Readers and Labels have Y
+	seg       *shm.Segment
+	cacheInfo os.FileInfo // of the cache of which it is a part; nil in memory
 
 	shared bool // the memory is another set's, which counts it
 }
@@ -218,7 +218,7 @@ const metaRoom = 160
 
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
-func create(m Meta, stored int, room *format.Budget) (*Set, error) {
+func create(m Meta, stored int, budget *format.Budget) (*Set, error) {
 	if err := format.Countable(m.Name, m.Rows, m.Features); err != nil {
 		return nil, err
 	}
@@ -237,11 +237,11 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 		l.Add("counts", shm.I64, len(m.Text.Vocabulary.Words))
 	}
 	size := l.Size() + 12*int64(m.Features) // see count
-	if err := room.Take(m.Name, size,
+	if err := budget.Take(m.Name, size,
 		fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
 		return nil, err
 	}
-	if s.seg, err = room.Space().Segment(&l); err != nil {
+	if s.seg, err = budget.Space().Segment(&l); err != nil {
 		return nil, fmt.Errorf("data: %s: %w", m.Name, err)
 	}
 	if err := s.view(); err != nil {

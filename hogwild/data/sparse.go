@@ -52,15 +52,15 @@ func (sparseRows) allocate(t *table, f *format.File) error {
 	if f.Texts {
 		wide += 8
 	}
-	err := t.room.Take(t.path, int64(f.Values)*8, count(f.Values)+" values")
+	err := t.budget.Take(t.path, int64(f.Values)*8, count(f.Values)+" values")
 	if err == nil {
 		err = t.allocateLabels(f, wide)
 	}
 	if err != nil {
 		return err
 	}
-	t.ptr = append(format.Array[int64](t.room, f.Rows+1, &err), 0)
-	t.idx, t.val = format.Array[uint32](t.room, f.Values, &err), format.Array[float32](t.room, f.Values, &err)
+	t.ptr = append(format.Array[int64](t.budget, f.Rows+1, &err), 0)
+	t.idx, t.val = format.Array[uint32](t.budget, f.Values, &err), format.Array[float32](t.budget, f.Values, &err)
 	return err
 }
 

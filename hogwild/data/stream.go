@@ -98,11 +98,11 @@ func (s *stream) read() error {
 	if err != nil {
 		return err
 	}
-	room := format.NewBudget(s.MaxMemory)
-	if err = s.Places.take(path, room); err != nil {
+	budget := format.NewBudget(s.MaxMemory)
+	if err = s.Places.take(path, budget); err != nil {
 		return err
 	}
-	src, err := format.Stream(path, room, s.flush)
+	src, err := format.Stream(path, budget, s.flush)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ import (
 type maker interface {
 	meta() Meta // Rows, Features, Nonzeros, Kind, Shape, Classes
 	tests() int // rows for testing; 0: the training rows are tested on
-	make(room *format.Budget, m Meta, use, seed uint64) (*Set, error)
+	make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error)
 }
 
 var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction " +
@@ -187,7 +187,7 @@ func takeSynth(b *format.Budget, k maker, m Meta, rows int) error {
 }
 
 // makeTest makes the test rows of synthetic data, as the seed of like has them.
-func makeTest(room *format.Budget, path string, like *Meta) (*Set, error) {
+func makeTest(budget *format.Budget, path string, like *Meta) (*Set, error) {
 	seed := max(like.Seed, 1)
 	k, m, err := describeSynth(path, seed)
 	if err != nil {
@@ -201,11 +201,11 @@ func makeTest(room *format.Budget, path string, like *Meta) (*Set, error) {
 	if k.tests() > 0 {
 		m.Rows = k.tests()
 	}
-	if room == nil {
-		room = format.NewBudget(0)
+	if budget == nil {
+		budget = format.NewBudget(0)
 	}
-	if err := takeSynth(room, k, m, m.Rows); err != nil {
+	if err := takeSynth(budget, k, m, m.Rows); err != nil {
 		return nil, err
 	}
-	return k.make(room.Uncounted(), m, forTest, seed)
+	return k.make(budget.Uncounted(), m, forTest, seed)
 }

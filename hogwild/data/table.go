@@ -16,18 +16,18 @@ import (
 // has x8, x, or ptr, idx and val, as Set has; triples have idx, two ids each, and val.
 type table struct {
 	Meta
-	x8    []uint8
-	x     []float32
-	ptr   []int64
-	idx   []uint32
-	val   []float32
-	label []float64 // n, unless the labels are texts
-	text  []string  // n labels of which some are not numbers; else nil
-	y     []float32 // n labels that are numbered already; else nil
-	rows  []Row     // of a set in memory, in the place of x, or of ptr, idx and val
-	path  string    // of the file, for messages
-	line  []int32   // the line of each row in the file; nil where rows are not lines
-	room  *format.Budget
+	x8     []uint8
+	x      []float32
+	ptr    []int64
+	idx    []uint32
+	val    []float32
+	label  []float64 // n, unless the labels are texts
+	text   []string  // n labels of which some are not numbers; else nil
+	y      []float32 // n labels that are numbered already; else nil
+	rows   []Row     // of a set in memory, in the place of x, or of ptr, idx and val
+	path   string    // of the file, for messages
+	line   []int32   // the line of each row in the file; nil where rows are not lines
+	budget *format.Budget
 
 	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
 	oneHot []int32
@@ -36,7 +36,7 @@ type table struct {
 }
 
 func newTable(src *format.Source, of string, kind Kind) *table {
-	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind}, path: src.Path, room: src.Room,
+	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind}, path: src.Path, budget: src.Budget,
 		target: "labels"}
 }
 
@@ -93,10 +93,10 @@ type storer interface {
 func (t *table) allocateLabels(f *format.File, wide int) error {
 	err := t.takeRows(f.Rows, wide) // the inputs, the label, which may be a text, and the line
 	if err == nil && f.Fills {
-		err = t.room.Take(t.path, int64(t.Features)*spreadBytes, "what fills missing values")
+		err = t.budget.Take(t.path, int64(t.Features)*spreadBytes, "what fills missing values")
 	}
 	if err == nil && !f.Texts {
-		t.label = format.Array[float64](t.room, f.Rows, &err)
+		t.label = format.Array[float64](t.budget, f.Rows, &err)
 	}
 	return err
 }
@@ -139,7 +139,7 @@ func (t *table) takeRows(n, bytes int) error {
 	if bytes == 0 || int64(n) <= total/int64(bytes) {
 		total = int64(n) * int64(bytes)
 	}
-	return t.room.Take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
+	return t.budget.Take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
 }
 
 // where says where row i stands in the file: "path:line" or "path: row i".
@@ -156,7 +156,7 @@ func (t *table) dense() error {
 		return err
 	}
 	var err error
-	if t.x = format.Array[float32](t.room, t.Rows*t.Features, &err); err != nil {
+	if t.x = format.Array[float32](t.budget, t.Rows*t.Features, &err); err != nil {
 		return err
 	}
 	t.x = t.x[:t.Rows*t.Features]
@@ -166,7 +166,7 @@ func (t *table) dense() error {
 			row[t.idx[k]] = t.val[k]
 		}
 	}
-	t.room.Give(int64(8 * cap(t.idx)))
+	t.budget.Give(int64(8 * cap(t.idx)))
 	t.Kind, t.ptr, t.idx, t.val = Floats, nil, nil, nil
 	return nil
 }
@@ -181,7 +181,7 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 			stored += len(t.row(int(i)).Val)
 		}
 	}
-	s, err := create(m, stored, t.room)
+	s, err := create(m, stored, t.budget)
 	if err != nil {
 		return nil, err
 	}
@@ -190,9 +190,9 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 			s.Ptr[to+1] = s.Ptr[to] + int64(len(t.row(int(i)).Val))
 		}
 	}
-	sp, as := t.room.Space(), layouts[t.Kind].(storer)
-	err = windows(sp, s, len(rows), func(from, to int) {
-		inOrder(sp, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
+	scratch, as := t.budget.Space(), layouts[t.Kind].(storer)
+	err = windows(scratch, s, len(rows), func(from, to int) {
+		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
 			s.Y[at] = y[i]
 			as.put(t, i, s, at)
 		})

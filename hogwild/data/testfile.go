@@ -37,7 +37,7 @@ func unlabelled(src *format.Source, o Options, like *Meta) bool {
 	for end := 0; end < len(src.Text); {
 		end = text.LineEnd(src.Text, min(max(text.LineEnd(src.Text, 0), 2*end), len(src.Text)-1))
 		head := func() *format.Source {
-			return &format.Source{Path: src.Path, Text: src.Text[:end], Room: format.NewBudget(0)}
+			return &format.Source{Path: src.Path, Text: src.Text[:end], Budget: format.NewBudget(0)}
 		}
 		if firstLike(head(), o, like, true) != nil {
 			continue

@@ -63,7 +63,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	}
 	p.Notes = nil // train has them
 	if k > 0 {
-		s.Validation, err = apart.with(p.Meta, p.room).store(false, 0)
+		s.Validation, err = apart.with(p.Meta, p.budget).store(false, 0)
 		s.noteApart(o, all)
 	} else if o.Validation != "" {
 		s.Validation, err = o.loadValidation(&s.Train.Meta)
@@ -75,7 +75,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	case readTest != nil:
 		err = s.loadTest(readTest, o)
 	case held != nil:
-		s.Test, err = held.with(p.Meta, p.room).store(false, 0)
+		s.Test, err = held.with(p.Meta, p.budget).store(false, 0)
 	case graph && o.Test != None:
 		s.Test, err = s.Train.again()
 	}

@@ -132,7 +132,7 @@ func (s *Set) invalidReason() string {
 // InRange reports whether all indices of a sparse set lie below Features: it looks at each, but for those of
 // a cache, which was verified when it was opened.
 func (s *Set) InRange() bool {
-	return s.was != nil || len(s.Idx) == 0 || int(vec.Largest(s.Idx)) < s.Features
+	return s.cacheInfo != nil || len(s.Idx) == 0 || int(vec.Largest(s.Idx)) < s.Features
 }
 
 // wordsFit reports whether the words of a text, and what sequences of them are hashed to, are its features.
@@ -192,7 +192,7 @@ func cachedLike(path string, like *Meta) (*Set, error) {
 		return nil, err
 	}
 	if s.Text != nil {
-		DrawAs(s, like.Text, like.Seed)
+		SetWindows(s, like.Text, like.Seed)
 	}
 	s.Name = path
 	return s, nil

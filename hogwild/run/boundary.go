@@ -17,7 +17,7 @@ import (
 func (r *coordinator) endEpoch() (end error) {
 	_ = fault.Point("epoch.end")
 	r.Position.Seconds = r.Seconds(r.lastDone())
-	if end = r.Train.Changed(); end == nil && r.Several() {
+	if end = r.Train.CheckUnchanged(); end == nil && r.Several() {
 		end = r.download()
 	}
 	if end != nil {

@@ -114,7 +114,7 @@ func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error
 		if r.Train == nil {
 			return nil
 		}
-		return r.Train.Unread()
+		return r.Train.ReadError()
 	})
 	return res, errors.Join(err, fault)
 }

@@ -20,29 +20,29 @@ var windowBytes = 128 << 20 // tests need less
 
 // windows calls do for one part of n rows after the other, each of so many bytes of s that memory
 // has room for it, and writes it to the disk. In memory there is one part.
-func windows(sp *format.Space, s *Set, n int, do func(from, to int)) error {
-	if sp == nil {
+func windows(scratch *format.Space, s *Set, n int, do func(from, to int)) error {
+	if scratch == nil {
 		do(0, n)
 		return nil
 	}
 	step := max(1, n*windowBytes/max(1, s.size()))
 	for from := 0; from < n; from += step {
-		if err := sp.Ctx.Err(); err != nil {
+		if err := scratch.Ctx.Err(); err != nil {
 			return err
 		}
 		to := min(n, from+step)
 		do(from, to)
 		if err := errors.Join(fault.Point("convert.window"), s.flush(from, to)); err != nil {
-			return fmt.Errorf("data: writing %s: %w", sp.Out.Name(), err)
+			return fmt.Errorf("data: writing %s: %w", scratch.Out.Name(), err)
 		}
-		sp.Tell("rows written", to, n)
+		scratch.Tell("rows written", to, n)
 	}
 	return nil
 }
 
 // filled is a set whose rows are made by fill, a part of them at a time by each processor, sealed.
-func filled(s *Set, room *format.Budget, fill func(from, to int)) (*Set, error) {
-	err := windows(room.Space(), s, s.Rows, func(from, to int) {
+func filled(s *Set, budget *format.Budget, fill func(from, to int)) (*Set, error) {
+	err := windows(budget.Space(), s, s.Rows, func(from, to int) {
 		parallel(to-from, func(a, b int) { fill(from+a, from+b) })
 	})
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Set) flush(from, to int) (err error) {
 
 // inOrder calls do with the positions from to to-1 and the row that each is to hold; where not all are
 // in memory, in the order of the rows, which are then read one behind the other.
-func inOrder(sp *format.Space, from, to int, row func(at int) int, do func(at, row int)) {
-	if sp == nil {
+func inOrder(scratch *format.Space, from, to int, row func(at int) int, do func(at, row int)) {
+	if scratch == nil {
 		for at := from; at < to; at++ {
 			do(at, row(at))
 		}
@@ -146,12 +146,12 @@ func (s *Set) seal() error {
 	if err != nil {
 		return fmt.Errorf("data: description of %s: %w", s.Name, err)
 	}
-	room, err := shm.View[uint8](s.seg, "meta")
+	meta, err := shm.View[uint8](s.seg, "meta")
 	if err != nil {
 		return err
 	}
-	for i := copy(room, text); i < len(room); i++ {
-		room[i] = ' '
+	for i := copy(meta, text); i < len(meta); i++ {
+		meta[i] = ' '
 	}
 	if err := s.seg.Seal(); err != nil {
 		return err

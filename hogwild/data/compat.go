@@ -8,8 +8,8 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
-// supportsTask refuses a task that the rows of a cache are not for.
-func supportsTask(s *Set, task, path string) error {
+// checkTask refuses a task that the rows of a cache are not for.
+func checkTask(s *Set, task, path string) error {
 	is := "values"
 	switch {
 	case s.Text != nil:
@@ -32,17 +32,17 @@ func supportsTask(s *Set, task, path string) error {
 		"with --task %s", path, is, task, task)
 }
 
-// DrawAs has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are. A cache
+// SetWindows has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are. A cache
 // was made with others.
-func DrawAs(s *Set, o *text.Options, seed uint64) {
+func SetWindows(s *Set, o *text.Options, seed uint64) {
 	own := *s.Text
 	own.Window, own.Negatives, own.Sample, own.NoiseExponent, own.OneGroup = o.Window, o.Negatives, o.Sample,
 		o.NoiseExponent, o.OneGroup
 	s.Text, s.Seed = &own, seed
 }
 
-// readAs is DrawAs of the sets of a cache, which was converted by settings that must be those asked for.
-func (s *Sets) readAs(o Options) error {
+// applyTextOptions is SetWindows of the sets of a cache, which was converted by settings that must be those asked for.
+func (s *Sets) applyTextOptions(o Options) error {
 	was := s.Train.Text
 	if was == nil || o.Text == nil {
 		return nil
@@ -57,7 +57,7 @@ func (s *Sets) readAs(o Options) error {
 	}
 	for _, set := range []*Set{s.Train, s.Validation, s.Test} {
 		if set != nil && set.Text != nil {
-			DrawAs(set, o.Text, o.Seed)
+			SetWindows(set, o.Text, o.Seed)
 		}
 	}
 	return nil

@@ -38,7 +38,7 @@ func (s *Set) scatter() (err error) {
 }
 
 // Streams reports whether Fetch does anything.
-func (s *Set) Streams() bool { return s.was != nil && s.streams() }
+func (s *Set) Streams() bool { return s.cacheInfo != nil && s.streams() }
 
 // Fetch has the kernel read the rows at n positions of the epoch's order, from the one at position
 // on, and does not wait for them: those of the stretches that begin there. Where they begin among the
