@@ -8,7 +8,6 @@ import (
 
 // array is an array in the segment of a set.
 type array interface {
-	called() string
 	define(l *shm.Layout)
 	view(seg *shm.Segment) error
 	fits() bool // it has as many elements as its shape says
@@ -39,8 +38,6 @@ func ofFeatures(name string, v *[]float32, d int) array {
 	return &arrayOf[float32]{name: name, kind: shm.F32, v: v, shape: []int{d}}
 }
 
-func (a *arrayOf[T]) called() string { return a.name }
-
 func (a *arrayOf[T]) define(l *shm.Layout) { l.Add(a.name, a.kind, a.shape...) }
 
 func (a *arrayOf[T]) view(seg *shm.Segment) (err error) {
@@ -49,14 +46,11 @@ func (a *arrayOf[T]) view(seg *shm.Segment) (err error) {
 }
 
 func (a *arrayOf[T]) fits() bool {
-	n := len(*a.v)
-	for _, k := range a.shape[1:] {
-		if k < 1 || n%k != 0 {
-			return false
-		}
-		n /= k
+	n := 1
+	for _, k := range a.shape {
+		n *= k
 	}
-	return n == a.shape[0]
+	return n == len(*a.v)
 }
 
 func (a *arrayOf[T]) size() int {

@@ -8,19 +8,24 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
+// task is what rows are for.
+func (m *Meta) task() string {
+	switch {
+	case m.Text != nil:
+		return m.Text.Kind
+	case m.Matrix():
+		return "triples"
+	case m.Entries():
+		return "edges"
+	case m.Classes != nil:
+		return "classes"
+	}
+	return "values"
+}
+
 // checkTask refuses a task that the rows of a cache are not for.
 func checkTask(s *Set, task, path string) error {
-	is := "values"
-	switch {
-	case s.Text != nil:
-		is = s.Text.Kind
-	case s.Matrix():
-		is = "triples"
-	case s.Entries():
-		is = "edges"
-	case s.Classes != nil:
-		is = "classes"
-	}
+	is := s.task()
 	if task == "" && s.Text == nil || task == is {
 		return nil
 	}

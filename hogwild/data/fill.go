@@ -40,12 +40,9 @@ func windows(scratch *format.Space, s *Set, n int, do func(from, to int)) error 
 	return nil
 }
 
-// filled is a set whose rows are made by fill, a part of them at a time by each processor, sealed.
+// filled is a set whose rows are put in their places by fill, a part of them at a time, sealed.
 func filled(s *Set, budget *format.Budget, fill func(from, to int)) (*Set, error) {
-	err := windows(budget.Space(), s, s.Rows, func(from, to int) {
-		parallel(to-from, func(a, b int) { fill(from+a, from+b) })
-	})
-	if err != nil {
+	if err := windows(budget.Space(), s, s.Rows, fill); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -79,20 +76,25 @@ func inOrder(scratch *format.Space, from, to int, row func(at int) int, do func(
 	}
 }
 
-// parallel cuts 0..n-1 into pieces, one for each processor.
-func parallel(n int, do func(from, to int)) {
+// parallel cuts from..to-1 into pieces, one for each processor.
+func parallel(from, to int, do func(from, to int)) {
 	var all sync.WaitGroup
-	pieces := runtime.GOMAXPROCS(0)
+	n, pieces := to-from, runtime.GOMAXPROCS(0)
 	for i := range pieces {
-		all.Go(func() { do(i*n/pieces, (i+1)*n/pieces) })
+		all.Go(func() { do(from+i*n/pieces, from+(i+1)*n/pieces) })
 	}
 	all.Wait()
+}
+
+// inParallel is do by all processors.
+func inParallel(do func(from, to int)) func(from, to int) {
+	return func(from, to int) { parallel(from, to, do) }
 }
 
 // every reports whether ok is true of 0 to n-1. All processors ask.
 func every(n int, ok func(i int) bool) bool {
 	var not atomic.Bool
-	parallel(n, func(from, to int) {
+	parallel(0, n, func(from, to int) {
 		for i := from; i < to; i++ {
 			if !ok(i) {
 				not.Store(true)

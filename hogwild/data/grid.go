@@ -116,7 +116,7 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	pieces := runtime.GOMAXPROCS(0)
 	at := make([][]int, pieces) // of each piece: entries of each block, and then where the next one goes
 	each := func(do func(at []int, i, block int)) {
-		parallel(pieces, func(from, to int) {
+		parallel(0, pieces, func(from, to int) {
 			for p := from; p < to; p++ {
 				for i := p * s.Rows / pieces; i < (p+1)*s.Rows/pieces; i++ {
 					do(at[p], i, g.Block(s.Idx[2*i], s.Idx[2*i+1]))

@@ -60,7 +60,7 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 	for i, n := range sizes {
 		s.Ptr[i+1] = s.Ptr[i] + int64(n)
 	}
-	err = windows(l.src.Budget.Space(), s, len(rows), func(from, to int) {
+	return filled(s, l.src.Budget, func(from, to int) {
 		l.each(rows, like, from, to, (*text.Features).Of, func(at int, ids []uint32) {
 			part := s.Val[s.Ptr[at]:s.Ptr[at+1]]
 			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], ids)
@@ -70,11 +70,6 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 			s.Y[at] = class[l.rows[rows[at]].label]
 		})
 	})
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return sealed(s)
 }
 
 // sizes are how many features rows have; rows that have none are left out.
@@ -109,9 +104,9 @@ func (l *lines) each(rows []int32, like *Meta, from, to int, find func(*text.Fea
 		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, finder())
 		return
 	}
-	parallel(to-from, func(a, b int) {
+	parallel(from, to, func(from, to int) {
 		of := finder()
-		for at := from + a; at < from+b; at++ {
+		for at := from; at < to; at++ {
 			of(at, int(rows[at]))
 		}
 	})

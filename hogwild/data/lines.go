@@ -212,7 +212,7 @@ func (l *lines) vocabulary(rows []int32) (*text.Vocabulary, error) {
 	var lock sync.Mutex
 	var full error
 	budget := l.src.Budget
-	parallel(len(rows), func(from, to int) {
+	parallel(0, len(rows), func(from, to int) {
 		c := text.NewCounter()
 		err := error(nil)
 		for n := from; n < to && err == nil; n++ {

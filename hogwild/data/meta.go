@@ -88,11 +88,10 @@ type Spread struct {
 // than any file holds.
 func (m *Meta) Check() error {
 	d := m.Features
-	fits := func(n int) bool { return n <= 1 || n == d }
 	switch {
 	case m.Rows < 1 || d < 1 || d > format.MaxRows:
 		return fmt.Errorf("%d rows of %d features", m.Rows, d)
-	case !fits(len(m.Mul)) || !fits(len(m.Add)) || m.Columns != nil && len(m.Columns) != d:
+	case !m.fits(len(m.Mul)) || !m.fits(len(m.Add)) || m.Columns != nil && len(m.Columns) != d:
 		return fmt.Errorf("scaling of %d and %d, names of %d of %d features", len(m.Mul), len(m.Add), len(m.Columns), d)
 	case len(m.Fill) != 0 && len(m.Fill) != d:
 		return fmt.Errorf("what fills %d of %d features", len(m.Fill), d)
@@ -103,6 +102,9 @@ func (m *Meta) Check() error {
 	}
 	return nil
 }
+
+// fits reports whether numbers are one for all features, or one for each.
+func (m *Meta) fits(n int) bool { return n <= 1 || n == m.Features }
 
 // checkIDs holds the runs of ids against the shape.
 func (m *Meta) checkIDs() error {

@@ -35,23 +35,20 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 		return i
 	}
 	put := func(i, j int) { s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j) }
-	err = windows(scratch, s, p.Rows, func(from, to int) {
+	return filled(s, p.budget, func(from, to int) {
 		if p.read && scratch != nil {
 			inOrder(scratch, from, to, row, put)
-			return
+		} else {
+			parallel(from, to, func(from, to int) {
+				for i := from; i < to; i++ {
+					put(i, row(i))
+				}
+			})
 		}
-		parallel(to-from, func(a, b int) {
-			for i := from + a; i < from+b; i++ {
-				put(i, row(i))
-			}
-		})
+		if to == p.Rows {
+			s.Targets = spreadOf(s.Y)
+		}
 	})
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	s.Targets = spreadOf(s.Y)
-	return sealed(s)
 }
 
 // pairRows are the entries of a matrix, or the edges of a graph: two features a row, each of value 1.

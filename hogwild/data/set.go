@@ -47,8 +47,8 @@
 //	bytes.go       rows of bytes
 //	floats.go      rows of numbers
 //	sparse.go      rows of their non-zero values
-//	valued.go      what these have in common
 //	tokens.go      rows that are words
+//	valued.go      what layouts have in common
 //	table.go       rows on the heap
 //	scale.go       the scaling of features
 //	fill.go        a set is filled and sealed, in memory or in a file
@@ -187,22 +187,15 @@ func (s *Set) arrays(stored int) []array {
 	return all
 }
 
-// Offsets returns where in File the inputs and labels lie, in bytes: x8 (uint8), x (float32), ptr (int64),
-// idx (uint32), val (float32) and y (float32).
-func (s *Set) Offsets() (map[string]int64, error) {
+// Offsets returns where in File the inputs and labels lie, in bytes, those that the set has.
+func (s *Set) Offsets() map[string]int64 {
 	at := map[string]int64{}
-	for _, a := range s.arrays(0) {
-		name := a.called()
-		if name == "freq" {
-			break
+	for _, name := range []string{"x8", "x", "ptr", "idx", "val", "y"} {
+		if offset, err := s.seg.Offset(name); err == nil {
+			at[name] = offset
 		}
-		offset, err := s.seg.Offset(name)
-		if err != nil {
-			return nil, err
-		}
-		at[name] = offset
 	}
-	return at, nil
+	return at
 }
 
 // Close unmaps the set: its slices and all batches of it are invalid from then on.
@@ -303,8 +296,7 @@ func (s *Set) check() error {
 	if err := format.Countable(s.Name, n, d); err != nil {
 		return err
 	}
-	fits := func(v []float32) bool { return len(v) <= 1 || len(v) == d }
-	ok := n > 0 && d > 0 && fits(s.Mul) && fits(s.Add)
+	ok := n > 0 && d > 0 && s.fits(len(s.Mul)) && s.fits(len(s.Add))
 	for _, a := range s.arrays(len(s.Val)) {
 		ok = ok && a.fits()
 	}

@@ -130,28 +130,18 @@ func describeSynth(path string, seed uint64) (maker, Meta, error) {
 
 // suits refuses what synthetic data are not.
 func (o Options) suits(m Meta) error {
-	kind := map[string]string{"": "classes", "triples": "a matrix", "edges": "a graph"}
-	is := "classes"
-	switch {
-	case m.Matrix():
-		is = "a matrix"
-	case m.Entries():
-		is = "a graph"
-	case m.Classes == nil:
-		is = "values"
-	}
-	want, ok := kind[o.Task]
+	is, want := m.task(), map[string]string{"triples": "a matrix", "edges": "a graph"}[o.Task]
 	switch {
 	case o.Scale != "" && o.Scale != "auto" && o.Scale != "none":
 		return fmt.Errorf("data: scale %s: %s is generated at its final scale; leave --scale out", o.Scale, o.Path)
-	case o.Task == "" || o.Task == is || !ok && is == "classes" || want == is:
+	case o.Task == "" || o.Task == is || want == "" && is == "classes":
 		return nil
-	case is == "values" && !ok:
+	case is == "values" && want == "":
 		return fmt.Errorf("data: %s has numbers to predict, not classes: use --model linear or l1", o.Path)
 	case is == "classes" || is == "values":
 		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: synth:netflix is a matrix, "+
 			"synth:dblife a graph", o.Path, want)
-	case is == "a graph":
+	case is == "edges":
 		return fmt.Errorf("data: %s is a graph: use --model cut", o.Path)
 	}
 	return fmt.Errorf("data: %s is a sparse matrix: use --model factor:32", o.Path)

@@ -49,7 +49,7 @@ func (k matrixMaker) truth(seed uint64) []float32 {
 	n, wide := k.rows+k.columns, k.rank+1
 	w := make([]float32, n*wide)
 	scale := float32(1 / math.Sqrt(math.Sqrt(float64(k.rank))))
-	parallel(n, func(from, to int) {
+	parallel(0, n, func(from, to int) {
 		for u := from; u < to; u++ {
 			d, row := drawsOf(seed, forTruth, u), w[u*wide:(u+1)*wide]
 			for c := range row {

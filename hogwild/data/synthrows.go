@@ -47,7 +47,7 @@ func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, n
 	for j := range rarity {
 		rarity[number(j)] = float32(-math.Log(min(0.9, float64(k.nonzeros)*law.chance(j))))
 	}
-	return filled(s, budget, func(from, to int) {
+	return filled(s, budget, inParallel(func(from, to int) {
 		for i := from; i < to; i++ {
 			d := drawsOf(seed, use, i)
 			at, end := i*k.nonzeros, (i+1)*k.nonzeros
@@ -56,7 +56,7 @@ func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, n
 			s.Ptr[i+1] = int64(end)
 			s.Y[i] = label(margin+noise*d.normal(), m)
 		}
-	})
+	}))
 }
 
 // planted is the true weights of n features.
@@ -146,7 +146,7 @@ func (k denseMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set,
 		return nil, err
 	}
 	truth, root := planted(seed, k.columns), float32(math.Sqrt(float64(k.columns)))
-	return filled(s, budget, func(from, to int) {
+	return filled(s, budget, inParallel(func(from, to int) {
 		for i := from; i < to; i++ {
 			d, margin := drawsOf(seed, use, i), float32(0)
 			row := s.X[i*k.columns : (i+1)*k.columns]
@@ -158,5 +158,5 @@ func (k denseMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set,
 				s.Y[i] = label(s.Y[i], m)
 			}
 		}
-	})
+	}))
 }

@@ -191,17 +191,12 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 		}
 	}
 	scratch, as := t.budget.Space(), layouts[t.Kind].(storer)
-	err = windows(scratch, s, len(rows), func(from, to int) {
+	return filled(s, t.budget, func(from, to int) {
 		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
 			s.Y[at] = y[i]
 			as.put(t, i, s, at)
 		})
 	})
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return sealed(s)
 }
 
 // fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of

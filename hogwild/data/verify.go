@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/internal/human"
 	"hogwild/internal/vec"
 )
 
@@ -26,11 +27,7 @@ func (c *cache) trust() error {
 	if _, err := os.Stat(mark); mark != "" && err == nil {
 		return nil
 	}
-	if err := c.verify(nil); err != nil {
-		return err
-	}
-	c.remember()
-	return nil
+	return c.verify(nil)
 }
 
 // mark is the name of an empty file that says that the cache was verified; "" if there is no place
@@ -56,7 +53,7 @@ func (c *cache) remember() {
 	}
 }
 
-// verify looks at every byte of the cache.
+// verify looks at every byte of the cache, and remembers if they are good.
 func (c *cache) verify(tell func(what string, done, total int)) error {
 	total, done := 0, 0
 	for _, p := range c.Parts {
@@ -82,6 +79,7 @@ func (c *cache) verify(tell func(what string, done, total int)) error {
 				c.file.Name(), p.Name, bad)
 		}
 	}
+	c.remember()
 	return nil
 }
 
@@ -159,14 +157,14 @@ func (m *Meta) shapeFits() bool {
 	return (len(m.Shape) == 0 || left == 1) && (len(m.Columns) == 0 || len(m.Columns) == m.Features)
 }
 
-// openCache opens a cache whose bytes are known to be good, or checks them now.
-func openCache(path string) (c *cache, done func(), err error) {
+// openCache opens a cache, and checks it.
+func openCache(path string, check func(c *cache) error) (c *cache, done func(), err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("data: %w", err)
 	}
 	if c, err = readCache(f); err == nil {
-		err = c.trust()
+		err = check(c)
 	}
 	if err != nil {
 		f.Close()
@@ -178,7 +176,7 @@ func openCache(path string) (c *cache, done func(), err error) {
 // cachedLike is the test rows of a cache, if they are like other data: scaled in the same way, or
 // not yet.
 func cachedLike(path string, like *Meta) (*Set, error) {
-	c, done, err := openCache(path)
+	c, done, err := openCache(path, (*cache).trust)
 	if err != nil {
 		return nil, err
 	}
@@ -204,17 +202,37 @@ func CheckCache(path string, tell func(what string, done, total int)) error {
 		return fmt.Errorf("data: %s is not a data cache: only those have a checksum to be checked; hogwild data "+
 			"convert makes one", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	defer f.Close()
-	c, err := readCache(f)
+	_, done, err := openCache(path, func(c *cache) error { return c.verify(tell) })
 	if err == nil {
-		err = c.verify(tell)
-	}
-	if err == nil {
-		c.remember()
+		done()
 	}
 	return err
+}
+
+// describeCache is the Meta of the training rows, with a note about where they come from.
+func describeCache(path string) (Meta, error) {
+	c, done, err := openCache(path, func(*cache) error { return nil })
+	if err != nil {
+		return Meta{}, err
+	}
+	defer done()
+	s, err := c.part(trainPart)
+	if err != nil {
+		return Meta{}, err
+	}
+	defer s.Close()
+	s.Name = path
+	s.notef("a data cache of %s, split and shuffled by seed %d", human.Name(c.Made.Path), c.Made.Seed)
+	for _, name := range []string{validationPart, testPart} {
+		if c.find(name) == nil {
+			continue
+		}
+		t, err := c.part(name)
+		if err != nil {
+			return Meta{}, err
+		}
+		s.notef("%s rows: %s", name, count(t.Rows))
+		t.Close()
+	}
+	return s.Meta, nil
 }
