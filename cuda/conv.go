@@ -9,7 +9,6 @@ import (
 
 	"gorgonia.org/cu"
 
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
@@ -170,7 +169,7 @@ func (j *job) sizeConv(p *planner) {
 func refuseConv(s *device.Setup) error {
 	n, c := s.Spec.Net, s.Job
 	switch {
-	case s.Set.Kind == data.Sparse:
+	case s.Set.Sparse():
 		return fmt.Errorf("gpu: the model %s on sparse rows trains in host memory only; leave --gpu out", c.Asked.Model)
 	case len(n.Convs) > maxConvs || len(n.Hidden) >= maxFulls || s.Spec.Outputs > maxOutputs:
 		return fmt.Errorf("gpu: the model %s has %d convolutions, %d hidden layers and %d outputs: at most %d, %d "+

@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
@@ -30,7 +29,7 @@ func familyOf(s *device.Setup) (*family, error) {
 		return nil, fmt.Errorf("gpu: %s trains in host memory only; leave --gpu out", s.Job.Asked.Model)
 	}
 	switch {
-	case s.Set.Kind != data.Sparse:
+	case !s.Set.Sparse():
 		return &dense, nil
 	case takesWhole(&s.Job.Asked):
 		return &whole, nil

@@ -125,7 +125,7 @@ func (k *kept) run(name string, compare, counts bool) (l looked, err error) {
 
 // convert changes the last layer of the copy from or to that of standardised values. Kernels know nothing of these.
 func (k *kept) convert(f func(data.Standard, []model.Param, []float32)) error {
-	if k.standard.Deviation == 0 {
+	if k.standard.IsZero() {
 		return nil
 	}
 	w := make([]float32, model.Size(k.last))

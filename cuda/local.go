@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 )
 
@@ -30,7 +29,7 @@ const (
 // workers', and take a step of plain SGD without order.
 func mayHoldBack(s *device.Setup) bool {
 	c := s.Job
-	return c.Asked.Mode.Traits().Copies && s.Set.Kind == data.Sparse && len(s.Spec.Widths) == 0 &&
+	return c.Asked.Mode.Traits().Copies && s.Set.Sparse() && len(s.Spec.Widths) == 0 &&
 		!takesWhole(&c.Asked)
 }
 

@@ -34,21 +34,20 @@ func (f source) stageSize(rows []int32) int {
 
 // row is what a row takes when it streams, in bytes: the number, the label and m, too.
 func (f source) row(r int32) int {
-	switch s := f.set; s.Kind {
-	case data.Bytes:
+	switch s := f.set; {
+	case s.X8 != nil:
 		return 12 + s.Features
-	case data.Floats:
+	case s.X != nil:
 		return 12 + 4*s.Features
-	case data.Pairs:
-		return 12 + 8
-	default:
+	case s.Ptr != nil:
 		return 12 + 8 + 8*int(s.Ptr[r+1]-s.Ptr[r])
 	}
+	return 12 + 8
 }
 
 // mean is what a row takes on average, in bytes.
 func (f source) mean() int {
-	if f.set.Kind == data.Sparse {
+	if f.set.Sparse() {
 		return 20 + 8*ceilDiv(len(f.set.Idx), f.set.Rows)
 	}
 	return f.row(0)
@@ -70,15 +69,15 @@ func (f source) put(s *stage, j *job, rows []int32) {
 	if set.M != nil {
 		j.M = gather(s, set.M, 1, rows)
 	}
-	switch set.Kind {
-	case data.Bytes:
+	switch {
+	case set.X8 != nil:
 		j.X8 = gather(s, set.X8, set.Features, rows)
-	case data.Floats:
+	case set.X != nil:
 		j.X = gather(s, set.X, set.Features, rows)
-	case data.Pairs:
-		j.Idx = gather(s, set.Idx, 2, rows)
-	default:
+	case set.Ptr != nil:
 		j.Ptr, j.Idx, j.Val = gatherSparse(s, set, rows)
+	default:
+		j.Idx = gather(s, set.Idx, 2, rows)
 	}
 }
 

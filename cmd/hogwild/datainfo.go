@@ -78,7 +78,7 @@ func writeMeta(out io.Writer, m data.Meta) error {
 		rows.add("read", "%d %s", m.Read, unit(m))
 	}
 	switch {
-	case m.Kind == data.Pairs:
+	case m.Entries():
 		rows.addPairs(m)
 	case m.Text != nil:
 		rows.addText(m)
@@ -103,9 +103,9 @@ func writeMeta(out io.Writer, m data.Meta) error {
 // unit is what the file has, and what of it is counted.
 func unit(m data.Meta) string {
 	switch {
-	case m.Kind == data.Pairs:
+	case m.Entries():
 		return "entries"
-	case m.Kind == data.Tokens:
+	case m.Words():
 		return "words"
 	case m.Text != nil:
 		return "lines"
@@ -115,7 +115,7 @@ func unit(m data.Meta) string {
 
 // addText adds what is known of a text.
 func (f *facts) addText(m data.Meta) {
-	if m.Kind == data.Tokens {
+	if m.Words() {
 		f.add("words", "%d, for --model word2vec:100", m.Rows)
 		f.add("vocabulary", "%d words that occur %d times or more", m.Features, m.Text.MinCount)
 		return

@@ -65,7 +65,7 @@ func dataMakeCommand() *cli.Command {
 		defer test.Close()
 		ctx, stop := config.UntilSignal(context.Background())
 		defer stop()
-		graph := train.Kind == data.Pairs && train.Shape == nil // its own test
+		graph := train.Graph() // its own test
 		if err := writeSet(ctx, c.App.Writer, args[1], train); err != nil || graph {
 			return err
 		}

@@ -77,7 +77,7 @@ const smallDrift = 1e-4
 // checkData refuses data without two classes and sparse rows.
 func checkData(s *data.Set) error {
 	switch {
-	case s.Kind != data.Sparse:
+	case !s.Sparse():
 		return config.Usage("solver dual: the rows of %s are dense; give sparse ones (format libsvm), or use solver "+
 			"sgd", s.Name)
 	case len(s.Classes) != 2:

@@ -6,7 +6,6 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
@@ -79,7 +78,7 @@ func seeksOptimum(r *core.Run) bool {
 	default:
 		return true
 	}
-	if c.Solver != config.PlainSGD && set.Kind != data.Sparse {
+	if c.Solver != config.PlainSGD && !set.Sparse() {
 		r.Report.Tell(notKnown + why)
 	}
 	return false

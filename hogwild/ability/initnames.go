@@ -59,7 +59,7 @@ func axesOf(now, was *data.Meta) (a axes) {
 			a.words.from = append(a.words.from, at)
 		}
 		a.words.were += was.Text.Buckets
-	case now.Kind == data.Pairs && was.Kind == data.Pairs && len(now.IDs) == len(was.IDs):
+	case now.Entries() && was.Entries() && len(now.IDs) == len(was.IDs):
 		mine, theirs := nodesOf(now), nodesOf(was)
 		if a.rows = match("nodes", mine[0], theirs[0]); len(mine) == 2 {
 			a.rows.what = "row ids"
@@ -118,7 +118,7 @@ func (a *axes) of(ps []model.Param, p model.Param, m *data.Meta) (first, second 
 		return a.rows, nil
 	case p.Name == "item.weight" || p.Name == "item.bias":
 		return a.items, nil
-	case a.words != nil && (p.Name == "in.weight" || m.Kind == data.Tokens):
+	case a.words != nil && (p.Name == "in.weight" || m.Words()):
 		return a.words, nil
 	}
 	if layer(p.Name) == layer(last) && a.classes != nil {

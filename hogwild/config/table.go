@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/model"
 )
@@ -51,7 +50,7 @@ var table = append([]Group{
 			"for model text: label=NAME,text=NAME",
 			needs: []need{
 				{"model", "use model factor:32, cut or text:100, or format ratings", false, func(k known) bool {
-					return k.data == nil || k.data.Kind == data.Pairs ||
+					return k.data == nil || k.data.Entries() ||
 						k.data.Text != nil && k.data.Text.Columns != nil
 				}},
 			}},
@@ -68,8 +67,7 @@ var table = append([]Group{
 			Hints: strings.Fields("auto none unit standard"),
 			needs: []need{
 				{"data", "use none", false, func(k known) bool {
-					return k.Scale == "none" || k.data == nil ||
-						k.data.Kind != data.Pairs
+					return k.Scale == "none" || k.data == nil || !k.data.Entries()
 				}},
 			}},
 	}},

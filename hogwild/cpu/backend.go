@@ -55,7 +55,7 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 		return d.step.Steps(w, s.Set, rows, d.length)
 	}
 	b := d.reader.Batch(rows)
-	if d.x = b.Rows; s.Set.Kind != data.Sparse {
+	if d.x = b.Rows; !s.Set.Sparse() {
 		d.x = make([]data.Row, 1) // none of the batch's: l1 and l2 act on all weights in each step, see weightDecay
 	}
 	loss = d.model.Grad(w, b, &d.g)

@@ -73,7 +73,7 @@ func near(t *testing.T, what string, got []float32, want []float64) {
 // Whatever the inputs and the model: the step straight from the factors is that of
 // the dense gradient, and flatten is that gradient.
 func TestApplyIsTheDenseStep(t *testing.T) {
-	for _, kind := range []string{data.Floats, data.Sparse, data.Bytes} {
+	for _, kind := range []data.Kind{data.Floats, data.Sparse, data.Bytes} {
 		for _, name := range []string{"softmax", "logistic", "hinge", "mlp:7", "mlp:19,5"} {
 			for _, bias := range []bool{true, false} {
 				classes := 3
@@ -82,7 +82,7 @@ func TestApplyIsTheDenseStep(t *testing.T) {
 				}
 				c := configtest.Dense()
 				c.Model, c.Bias = name, bias
-				what := kind + " " + name
+				what := string(kind) + " " + name
 				d, w, g := oneStep(t, c, randomSet(kind, 50, 11, classes), 9)
 				d.dense = guarded(t, len(w))
 				d.flatten()
@@ -102,7 +102,7 @@ func TestApplyIsTheDenseStep(t *testing.T) {
 func TestL2OfDenseInputs(t *testing.T) {
 	const lr, l2 = 0.3, 0.2
 	for _, optimizer := range []string{"sgd", "momentum"} {
-		for _, kind := range []string{data.Floats, data.Bytes} {
+		for _, kind := range []data.Kind{data.Floats, data.Bytes} {
 			c := configtest.Dense()
 			c.Model, c.L2, c.Optimizer = "mlp:6", l2, config.Optimizer(optimizer)
 			set := randomSet(kind, 50, 11, 3)
@@ -119,7 +119,7 @@ func TestL2OfDenseInputs(t *testing.T) {
 				at += p.Len()
 			}
 			d.write(nil, lr)
-			near(t, optimizer+" "+kind, d.weights.w, w)
+			near(t, optimizer+" "+string(kind), d.weights.w, w)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 // randomSet is a small set, in private memory, of one of the kinds of inputs. Its
 // targets are the numbers of its rows when classes is 0. Feature 0 occurs in every
 // row, the last in none.
-func randomSet(kind string, n, d, classes int) *data.Set {
+func randomSet(kind data.Kind, n, d, classes int) *data.Set {
 	s := &data.Set{Meta: data.Meta{Name: "random", Rows: n, Features: d, Kind: kind}, Freq: make([]float32, d)}
 	for k := range classes {
 		s.Classes = append(s.Classes, fmt.Sprint(k))

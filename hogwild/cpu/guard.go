@@ -3,7 +3,6 @@ package cpu
 import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/internal/fault"
 	"hogwild/internal/vec"
@@ -131,7 +130,7 @@ func (d *cpu) markSample(row int32) {
 	s := d.sample
 	m, ok := d.model.(model.Stepper)
 	switch {
-	case ok && (d.step != nil || d.opt.kind == config.SGD && d.set.Kind == data.Pairs):
+	case ok && (d.step != nil || d.opt.kind == config.SGD && d.set.Entries()):
 		if d.noteTouched(m, row); d.fused && (d.local == nil || d.local.hot != nil) {
 			s.lookInPlace(&d.sampled)
 		}

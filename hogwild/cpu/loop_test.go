@@ -35,7 +35,7 @@ func TestStepsAreThoseOfGradients(t *testing.T) {
 	}
 }
 
-func stepsOrGradients(t *testing.T, c *config.Config, kind string) {
+func stepsOrGradients(t *testing.T, c *config.Config, kind data.Kind) {
 	classes := 2
 	if c.Model == "linear" || c.Model == "l1" {
 		classes = 0
@@ -73,7 +73,7 @@ func stepsOrGradients(t *testing.T, c *config.Config, kind string) {
 // Bytes, several outputs, batches and optimizers keep the general way.
 func TestStepsOnlyWhereTheySuit(t *testing.T) {
 	for what, d := range map[string]struct {
-		kind    string
+		kind    data.Kind
 		classes int
 		set     func(*config.Config)
 	}{

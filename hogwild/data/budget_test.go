@@ -123,9 +123,9 @@ func TestPlacesAreCounted(t *testing.T) {
 	_, err = Stream(Inputs{Path: path, Like: train.Meta, Places: p, MaxMemory: p.held - 1},
 		func(*Piece) error { return nil })
 	check.Error(t, err, says)
-	_, err = Options{Path: path, room: format.NewBudget(40 << 20)}.Like(&train.Meta)
+	_, err = Options{Path: path, budget: format.NewBudget(40 << 20)}.Like(&train.Meta)
 	check.Error(t, err, says)
-	if set, err := (Options{Path: path, room: format.NewBudget(120 << 20)}).Like(&train.Meta); err != nil {
+	if set, err := (Options{Path: path, budget: format.NewBudget(120 << 20)}).Like(&train.Meta); err != nil {
 		t.Error(err)
 	} else {
 		set.Close()

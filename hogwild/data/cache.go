@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/data/format"
-	"hogwild/internal/human"
 	"hogwild/shm"
 )
 
@@ -187,7 +186,7 @@ func (c *cache) part(name string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %s: the %s rows: %w; convert the data again", c.file.Name(), name, err)
 	}
-	if s.was, err = c.file.Stat(); err == nil && s.streams() {
+	if s.cacheInfo, err = c.file.Stat(); err == nil && s.streams() {
 		err = s.scatter()
 	}
 	if err != nil {
@@ -230,36 +229,4 @@ func (c *cache) refuse(o *Options) error {
 			o.Validation, o.Path, c.Made.Path, o.Validation)
 	}
 	return err
-}
-
-// describeCache is the Meta of the training rows, with a note about where they come from.
-func describeCache(path string) (Meta, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Meta{}, fmt.Errorf("data: %w", err)
-	}
-	defer f.Close()
-	c, err := readCache(f)
-	if err != nil {
-		return Meta{}, err
-	}
-	s, err := c.part(trainPart)
-	if err != nil {
-		return Meta{}, err
-	}
-	defer s.Close()
-	s.Name = path
-	s.notef("a data cache of %s, split and shuffled by seed %d", human.Name(c.Made.Path), c.Made.Seed)
-	for _, name := range []string{validationPart, testPart} {
-		if c.find(name) == nil {
-			continue
-		}
-		t, err := c.part(name)
-		if err != nil {
-			return Meta{}, err
-		}
-		s.notef("%s rows: %s", name, count(t.Rows))
-		t.Close()
-	}
-	return s.Meta, nil
 }

@@ -43,7 +43,7 @@ func sameSets(t *testing.T, what string, got, want *Set) {
 		return
 	}
 	a, b := *got, *want
-	a.Name, a.seg, a.was = b.Name, b.seg, b.was
+	a.Name, a.seg, a.cacheInfo = b.Name, b.seg, b.cacheInfo
 	if what == "of a worker" { // whom nobody told what was held out
 		a.Notes = b.Notes
 	}
@@ -160,7 +160,7 @@ func TestCacheRefusesSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if s.Test.Rows != 7 || s.Test.was != nil || s.Validation == nil || !s.Test.ScaledAlike(&s.Train.Meta) {
+	if s.Test.Rows != 7 || s.Test.cacheInfo != nil || s.Validation == nil || !s.Test.ScaledAlike(&s.Train.Meta) {
 		t.Errorf("%+v", s.Test.Meta)
 	}
 	like, err := LoadLike(path, "", "", s.Train.Meta)

@@ -110,9 +110,9 @@ func (c *conversion) run() (err error) {
 
 // load loads the sets into the file, and completes it.
 func (c *conversion) load() error {
-	sp := c.o.files
-	defer sp.LetGo()
-	if err := sp.Out.Truncate(shm.PartAlign); err != nil {
+	scratch := c.o.files
+	defer scratch.LetGo()
+	if err := scratch.Out.Truncate(shm.PartAlign); err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	sets, err := LoadSets(c.o)
@@ -127,7 +127,7 @@ func (c *conversion) load() error {
 		Target: c.o.Target,
 		Scale:  c.o.Scale, Ignore: c.o.Ignore, Columns: c.o.Columns, Missing: c.o.Missing, Limit: c.o.Limit,
 		Task: c.o.Task, Seed: c.o.Seed}}
-	if head.Parts, err = parts(sp, &sets); err != nil {
+	if head.Parts, err = parts(scratch, &sets); err != nil {
 		return err
 	}
 	c.result.Train, c.result.Test = sets.Train.Meta, sets.Test.Meta
@@ -138,7 +138,7 @@ func (c *conversion) load() error {
 }
 
 // parts are where the sets lie.
-func parts(sp *format.Space, sets *Sets) (parts []cachePart, err error) {
+func parts(scratch *format.Space, sets *Sets) (parts []cachePart, err error) {
 	for _, p := range []struct {
 		name string
 		set  *Set
@@ -149,7 +149,7 @@ func parts(sp *format.Space, sets *Sets) (parts []cachePart, err error) {
 		offset, size := p.set.seg.Part()
 		sum := checksum(p.set.seg.Bytes(), func(int) {
 			if err == nil {
-				err = sp.Ctx.Err()
+				err = scratch.Ctx.Err()
 			}
 		})
 		parts = append(parts, cachePart{p.name, offset, size, sum})
@@ -164,35 +164,28 @@ func (c *conversion) complete(head *cacheHead) error {
 		err = errors.New("the names of the files are too long")
 	}
 	f := c.o.files.Out
-	if err == nil {
-		b := append(make([]byte, 0, cacheHeadBytes+len(text)), cacheMagic...)
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
-		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(text, crc32c()))
-		_, err = f.WriteAt(append(b, text...), 0)
-	}
-	if err == nil {
-		err = fault.Point("convert.sync")
-	}
-	if err == nil {
-		err = f.Sync()
-	}
 	var info os.FileInfo
-	if err == nil {
-		info, err = f.Stat()
+	for _, step := range []func() error{
+		func() error { return err },
+		func() error {
+			b := append(make([]byte, 0, cacheHeadBytes+len(text)), cacheMagic...)
+			b = binary.LittleEndian.AppendUint32(b, uint32(len(text)))
+			b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(text, crc32c()))
+			_, err := f.WriteAt(append(b, text...), 0)
+			return err
+		},
+		func() error { return fault.Point("convert.sync") },
+		f.Sync,
+		func() (err error) { info, err = f.Stat(); return err },
+		c.o.files.Ctx.Err,
+		func() error { return fault.Point("convert.rename") },
+		func() error { return os.Rename(f.Name(), c.out) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("data: writing %s: %w", c.out, err)
+		}
 	}
-	if err == nil {
-		c.result.Bytes = info.Size()
-		err = c.o.files.Ctx.Err()
-	}
-	if err == nil {
-		err = fault.Point("convert.rename")
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.out)
-	}
-	if err != nil {
-		return fmt.Errorf("data: writing %s: %w", c.out, err)
-	}
+	c.result.Bytes = info.Size()
 	// Runs map it: nobody shall write to it by mistake. Not earlier: the next conversion could not take
 	// over a part that is read-only.
 	_ = f.Chmod(info.Mode() &^ 0o222)

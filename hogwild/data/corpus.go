@@ -36,10 +36,10 @@ func (o Options) suitsWords(path string) error {
 
 // fillWords makes a set of so many words of each part, of those that have any.
 func fillWords(c *text.Corpus, m Meta, n [3]int) (sets [3]*Set, err error) {
-	sp := c.Room.Space()
+	scratch := c.Budget.Space()
 	for part := range sets {
 		if m.Rows = n[part]; m.Rows > 0 {
-			if sets[part], err = create(m, 0, c.Room); err != nil {
+			if sets[part], err = create(m, 0, c.Budget); err != nil {
 				return sets, err
 			}
 		}
@@ -47,12 +47,12 @@ func fillWords(c *text.Corpus, m Meta, n [3]int) (sets [3]*Set, err error) {
 	}
 	var filled, written [3]int
 	write := func(part, to int) error {
-		if sp == nil || to == written[part] {
+		if scratch == nil || to == written[part] {
 			return nil
 		}
-		err := cmp.Or(sp.Ctx.Err(), sets[part].flush(written[part], to))
+		err := cmp.Or(scratch.Ctx.Err(), sets[part].flush(written[part], to))
 		written[part] = to
-		sp.Tell("words written", filled[0]+filled[1]+filled[2], n[0]+n[1]+n[2])
+		scratch.Tell("words written", filled[0]+filled[1]+filled[2], n[0]+n[1]+n[2])
 		return err
 	}
 	err = c.Each(func(part int, sentence []uint32) error {
@@ -74,12 +74,12 @@ func fillWords(c *text.Corpus, m Meta, n [3]int) (sets [3]*Set, err error) {
 	return sets, err
 }
 
-// wordsLike is another text, of the words that the training data has.
-func (o Options) wordsLike(path string, like *Meta) (*Set, error) {
+// loadWordsLike is another text, of the words that the training data has.
+func (o Options) loadWordsLike(path string, like *Meta) (*Set, error) {
 	if err := o.suitsWords(path); err != nil {
 		return nil, err
 	}
-	c, err := text.ReadCorpus(path, o.room, func(int64) int { return forTraining })
+	c, err := text.ReadCorpus(path, o.budget, func(int64) int { return forTraining })
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (o Options) describeText(src *source, path, kind string) (m Meta, err error
 	}
 	if kind == text.Words {
 		src.Done()
-		c, err := text.ReadCorpus(path, src.Room, func(int64) int { return forTraining })
+		c, err := text.ReadCorpus(path, src.Budget, func(int64) int { return forTraining })
 		if err != nil {
 			return m, err
 		}

@@ -41,7 +41,7 @@ func drawDigits(src *format.Source, seed uint64, test bool) (*table, error) {
 	if err := t.takeRows(n, digitsPixels+12); err != nil {
 		return nil, err
 	}
-	t.x8, t.label = format.Array[uint8](t.room, n*digitsPixels, &err), format.Array[float64](t.room, n, &err)
+	t.x8, t.label = format.Array[uint8](t.budget, n*digitsPixels, &err), format.Array[float64](t.budget, n, &err)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func drawDigits(src *format.Source, seed uint64, test bool) (*table, error) {
 	for i, v := range order {
 		t.label[i] = float64(v % 10)
 	}
-	parallel(n, func(from, to int) {
+	parallel(0, n, func(from, to int) {
 		p := newPen(seed)
 		for i := from; i < to; i++ {
 			p.draw(t.x8[i*digitsPixels:(i+1)*digitsPixels], int(t.label[i]), uint64(first+i))

@@ -62,7 +62,7 @@ func (t *idNames) add(src *source, name []byte) (uint32, error) {
 	if ok {
 		return id, nil
 	}
-	if err := src.Room.Take(src.Path, int64(nameBytes+2*len(name)), "an id"); err != nil {
+	if err := src.Budget.Take(src.Path, int64(nameBytes+2*len(name)), "an id"); err != nil {
 		return 0, err
 	}
 	id = firstName + uint32(len(t.texts))
@@ -137,7 +137,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 		rows.add(e.idx[2*i])
 		second.add(e.idx[2*i+1])
 	}
-	p := &pairs{room: src.Room, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
+	p := &pairs{budget: src.Budget, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
 		Checksum: src.Checksum(), Columns: named, Target: e.Target, Marks: e.Marks, Read: e.Read,
 		Notes: e.Notes}}
 	n, offset := rows.count(), 0
@@ -181,15 +181,15 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 func (e *table) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.val[i] }
 
 // with is the entries as a set that m describes.
-func (e *table) with(m Meta, room *format.Budget) *pairs {
+func (e *table) with(m Meta, budget *format.Budget) *pairs {
 	m.Rows = len(e.val)
-	return &pairs{Meta: m, room: room, at: e.at, read: true}
+	return &pairs{Meta: m, budget: budget, at: e.at, read: true}
 }
 
 // moveOut moves entries, at least one, to others: those whose number, drawn from the seed, is
 // among the ones to be held out.
 func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, error) {
-	held, kept, key := &table{room: e.room}, 0, mix(mix(seed)+draw)
+	held, kept, key := &table{budget: e.budget}, 0, mix(mix(seed)+draw)
 	n := 1
 	for i := range e.val {
 		if among(mix(key + uint64(i))) {
@@ -197,7 +197,7 @@ func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, e
 		}
 	}
 	var err error
-	held.idx, held.val = format.Array[uint32](e.room, 2*n, &err), format.Array[float32](e.room, n, &err)
+	held.idx, held.val = format.Array[uint32](e.budget, 2*n, &err), format.Array[float32](e.budget, n, &err)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +224,7 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := m.Places(src.Room)
+	places, err := m.Places(src.Budget)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 		}
 	}
 	e.val = e.val[:kept]
-	return e.with(left, src.Room).store(false, 0)
+	return e.with(left, src.Budget).store(false, 0)
 }
 
 // describePairs says what a file of triples holds.

@@ -22,7 +22,7 @@ func inFolder(path string) (train, test string) {
 	var files []string
 	entries, _ := os.ReadDir(path)
 	for _, e := range entries {
-		if e.Type().IsRegular() && !isAbout(e.Name()) {
+		if e.Type().IsRegular() && !isDocumentation(e.Name()) {
 			files = append(files, in(e.Name()))
 		}
 	}
@@ -40,8 +40,8 @@ func inFolder(path string) (train, test string) {
 	return files[0], testBeside(files[0])
 }
 
-// isAbout reports by its name whether a file is about the data beside it, or is not whole.
-func isAbout(name string) bool {
+// isDocumentation reports by its name whether a file is about the data beside it, or is not whole.
+func isDocumentation(name string) bool {
 	upper, ending := strings.ToUpper(name), filepath.Ext(name)
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(upper, "README") || strings.HasPrefix(upper, "LICENSE") ||
 		name == "SHA256SUMS" || slices.Contains([]string{".part", atomicfile.Ending, ".md"}, ending)

@@ -102,21 +102,21 @@ func (g *Grid) Starts(s *Set) []int {
 
 // gridded is a set of entries block by block, and within each in the order in which they were. The set is closed. One
 // that is no matrix stays as it is: no model that trains blocks is for it.
-func gridded(s *Set, n int, room *format.Budget) (*Set, error) {
-	if n == 0 || s.Kind != Pairs || len(s.Shape) != 2 {
+func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
+	if n == 0 || !s.Matrix() {
 		return s, nil
 	}
 	defer s.Close()
 	g, m := NewGrid(s, n), s.Meta
 	m.Grid = n
-	t, err := create(m, 0, room)
+	t, err := create(m, 0, budget)
 	if err != nil {
 		return nil, fmt.Errorf("%w (the entries block by block, beside those that were read)", err)
 	}
 	pieces := runtime.GOMAXPROCS(0)
 	at := make([][]int, pieces) // of each piece: entries of each block, and then where the next one goes
 	each := func(do func(at []int, i, block int)) {
-		parallel(pieces, func(from, to int) {
+		parallel(0, pieces, func(from, to int) {
 			for p := from; p < to; p++ {
 				for i := p * s.Rows / pieces; i < (p+1)*s.Rows/pieces; i++ {
 					do(at[p], i, g.Block(s.Idx[2*i], s.Idx[2*i+1]))
@@ -139,6 +139,6 @@ func gridded(s *Set, n int, room *format.Budget) (*Set, error) {
 		at[block]++
 		t.Idx[2*j], t.Idx[2*j+1], t.Y[j] = s.Idx[2*i], s.Idx[2*i+1], s.Y[i]
 	})
-	room.Give(12 * int64(s.Rows))
+	budget.Give(12 * int64(s.Rows))
 	return sealed(t)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/shm"
 )
 
 // LoadIndices are the sets of a program that has a data set of its own: numbers of its examples. The
@@ -16,22 +17,31 @@ func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, 
 	if err = format.Countable("of the program", max(train, test), 0); err != nil {
 		return s, err
 	}
-	room := format.NewBudget(maxMemory)
+	budget := format.NewBudget(maxMemory)
 	order := shuffled(allRows(train), seed, drawRows)
 	if limit > 0 {
 		order = order[:min(limit, train)]
 	}
-	if s.Train, err = indices(order, room); err == nil {
-		s.Test, err = indices(allRows(max(1, test)), room)
+	if s.Train, err = indices(order, budget); err == nil {
+		s.Test, err = indices(allRows(max(1, test)), budget)
 	}
 	return s, err
 }
 
+// indexRows are numbers of examples, which have neither inputs nor labels here.
+type indexRows struct{ bare }
+
+func init() { layouts[Indices] = indexRows{} }
+
+func (indexRows) inputs(s *Set, _ int) []array {
+	return []array{ofRows("idx", shm.U32, &s.Idx, s.Rows)}
+}
+
 // indices is a set of them.
-func indices(rows []int32, room *format.Budget) (*Set, error) {
+func indices(rows []int32, budget *format.Budget) (*Set, error) {
 	sum := sha256.Sum256(fmt.Append(nil, "indices ", len(rows)))
 	s, err := create(Meta{Name: None, Format: None, Rows: len(rows), Features: 1, Kind: Indices,
-		Checksum: hex.EncodeToString(sum[:])}, 0, room)
+		Checksum: hex.EncodeToString(sum[:])}, 0, budget)
 	if err != nil {
 		return nil, err
 	}

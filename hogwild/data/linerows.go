@@ -53,14 +53,14 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 	for _, n := range sizes {
 		total += int(n)
 	}
-	s, err := create(m, total, l.src.Room)
+	s, err := create(m, total, l.src.Budget)
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range sizes {
 		s.Ptr[i+1] = s.Ptr[i] + int64(n)
 	}
-	err = windows(l.src.Room.Space(), s, len(rows), func(from, to int) {
+	return filled(s, l.src.Budget, func(from, to int) {
 		l.each(rows, like, from, to, (*text.Features).Of, func(at int, ids []uint32) {
 			part := s.Val[s.Ptr[at]:s.Ptr[at+1]]
 			copy(s.Idx[s.Ptr[at]:s.Ptr[at+1]], ids)
@@ -70,11 +70,6 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 			s.Y[at] = class[l.rows[rows[at]].label]
 		})
 	})
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return sealed(s)
 }
 
 // sizes are how many features rows have; rows that have none are left out.
@@ -105,20 +100,20 @@ func (l *lines) each(rows []int32, like *Meta, from, to int, find func(*text.Fea
 			do(at, ids)
 		}
 	}
-	if sp := l.src.Room.Space(); sp != nil {
-		inOrder(sp, from, to, func(at int) int { return int(rows[at]) }, finder())
+	if scratch := l.src.Budget.Space(); scratch != nil {
+		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, finder())
 		return
 	}
-	parallel(to-from, func(a, b int) {
+	parallel(from, to, func(from, to int) {
 		of := finder()
-		for at := from + a; at < from+b; at++ {
+		for at := from; at < to; at++ {
 			of(at, int(rows[at]))
 		}
 	})
 }
 
-// linesLike is another text with labels, read as like was.
-func (o Options) linesLike(src *source, like *Meta) (*Set, error) {
+// loadLinesLike is another text with labels, read as like was.
+func (o Options) loadLinesLike(src *source, like *Meta) (*Set, error) {
 	l, err := o.readLines(src, like)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (o Options) readLines(src *source, like *Meta) (l *lines, err error) {
 			"has the labels with --target", own.Label)
 	}
 	err = format.Countable(src.Path, len(l.rows), 0)
-	return l, cmp.Or(err, src.Room.Take(src.Path, int64(len(l.rows))*32, count(len(l.rows))+" lines"))
+	return l, cmp.Or(err, src.Budget.Take(src.Path, int64(len(l.rows))*32, count(len(l.rows))+" lines"))
 }
 
 // isTable reports whether the file is one, and not lines with labels in them.
@@ -125,8 +125,8 @@ func (l *lines) findRows(o Options, like *Meta, number func(name string) int32) 
 	}
 	l.meta.Format, l.meta.Target, l.meta.Named, l.meta.Text.Columns = "csv", f.Target, f.Named, f.Columns
 	size := len(l.src.Text) + 1
-	if err = l.src.Room.Take(l.src.Path, int64(size), "its texts"); err == nil {
-		l.text = format.Array[uint8](l.src.Room, size, &err)
+	if err = l.src.Budget.Take(l.src.Path, int64(size), "its texts"); err == nil {
+		l.text = format.Array[uint8](l.src.Budget, size, &err)
 	}
 	var row format.Row
 	for err == nil {
@@ -211,16 +211,16 @@ func (l *lines) vocabulary(rows []int32) (*text.Vocabulary, error) {
 	var all []*text.Counter
 	var lock sync.Mutex
 	var full error
-	room := l.src.Room
-	parallel(len(rows), func(from, to int) {
+	budget := l.src.Budget
+	parallel(0, len(rows), func(from, to int) {
 		c := text.NewCounter()
 		err := error(nil)
 		for n := from; n < to && err == nil; n++ {
 			i := rows[n]
 			c.Line(l.line(i), int64(l.rows[i].at), l.meta.Text.Label)
-			err = c.Take(l.src.Path, room, 1<<20)
+			err = c.Take(l.src.Path, budget, 1<<20)
 		}
-		err = cmp.Or(err, c.Take(l.src.Path, room, 0))
+		err = cmp.Or(err, c.Take(l.src.Path, budget, 0))
 		lock.Lock()
 		defer lock.Unlock()
 		all, full = append(all, c), cmp.Or(full, err)
@@ -228,11 +228,11 @@ func (l *lines) vocabulary(rows []int32) (*text.Vocabulary, error) {
 	if full != nil {
 		return nil, full
 	}
-	v, err := text.Join(l.src.Path, room, all, l.meta.Text.MinCount)
+	v, err := text.Join(l.src.Path, budget, all, l.meta.Text.MinCount)
 	if err != nil {
 		return nil, err
 	}
-	text.Give(room, all)
+	text.Give(budget, all)
 	if len(v.Words) == 0 {
 		return nil, l.src.Errorf("no word occurs %d times, so none is left; lower --min-count", l.meta.Text.MinCount)
 	}

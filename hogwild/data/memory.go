@@ -78,7 +78,7 @@ func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 	if err := m.check(src, t.Kind, &t.Features); err != nil {
 		return nil, err
 	}
-	if like != nil && t.Kind == Sparse && like.Kind != Sparse {
+	if like != nil && t.Sparse() && !like.Sparse() {
 		return nil, src.Errorf("sparse rows, the training data has dense ones")
 	}
 	if t.Columns != nil && len(t.Columns) != t.Features {
@@ -110,11 +110,11 @@ func (m *Memory) labels(src *format.Source, t *table, like *Meta) error {
 
 // check refuses rows that are not what they should be, and finds out how many features they have
 // where it is not known.
-func (m *Memory) check(src *format.Source, kind string, features *int) error {
+func (m *Memory) check(src *format.Source, kind Kind, features *int) error {
 	width := *features
 	for i, r := range m.Rows {
 		switch {
-		case kind == Sparse && (len(r.Idx) != len(r.Val)):
+		case kind.Sparse() && (len(r.Idx) != len(r.Val)):
 			return src.Errorf("row %d: %d indices of %d values", i, len(r.Idx), len(r.Val))
 		case kind == Floats && width == 0:
 			width = len(r.Val)
@@ -169,7 +169,7 @@ func (m *Memory) triples(src *format.Source) *format.File {
 }
 
 // kind reports whether the rows are dense or sparse.
-func (m *Memory) kind() string {
+func (m *Memory) kind() Kind {
 	if slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Idx != nil }) {
 		return Sparse
 	}

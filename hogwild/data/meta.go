@@ -10,15 +10,17 @@ import (
 	"hogwild/internal/human"
 )
 
-// The values of Meta.Kind: how the inputs of a set are stored.
-const (
-	Bytes  = format.Bytes  // unsigned bytes, scaled when a batch is formed
-	Floats = format.Floats // float32, scaled when they were stored
-	Sparse = format.Sparse // the non-zero values only, scaled when they were stored
-	Pairs  = format.Pairs  // two features a row, each of value 1: (row, column) of a matrix entry, the ends of an edge
+// Kind is how the inputs of a set are stored. Each has a file, with its layout.
+type Kind = format.Kind
 
-	Tokens  = "tokens"  // a text: the number of the word, a row each
-	Indices = "indices" // numbers of examples that only the user's program has
+// The kinds.
+const (
+	Bytes   = format.Bytes
+	Floats  = format.Floats
+	Sparse  = format.Sparse
+	Pairs   = format.Pairs
+	Tokens  = format.Tokens
+	Indices = format.Indices
 )
 
 // Meta says what a set is. It is stored with the set in shared memory and, as far
@@ -30,7 +32,7 @@ type Meta struct {
 	Read     int    `json:"read,omitempty"` // rows, entries, lines or words of the file of which these are some or all
 	Features int    `json:"features"`       // d
 	Nonzeros int64  `json:"nonzeros"`
-	Kind     string `json:"kind"` // bytes, floats, sparse, pairs: how the inputs are stored
+	Kind     `json:"kind"`
 	// of one example when it is an image: [28, 28]; pairs: of the matrix
 	Shape []int `json:"shape,omitempty"`
 	// names of the features, where the file has them; pairs: the ids, in the order of the nodes, if some are no numbers
@@ -86,21 +88,23 @@ type Spread struct {
 // than any file holds.
 func (m *Meta) Check() error {
 	d := m.Features
-	fits := func(n int) bool { return n <= 1 || n == d }
 	switch {
 	case m.Rows < 1 || d < 1 || d > format.MaxRows:
 		return fmt.Errorf("%d rows of %d features", m.Rows, d)
-	case !fits(len(m.Mul)) || !fits(len(m.Add)) || m.Columns != nil && len(m.Columns) != d:
+	case !m.fits(len(m.Mul)) || !m.fits(len(m.Add)) || m.Columns != nil && len(m.Columns) != d:
 		return fmt.Errorf("scaling of %d and %d, names of %d of %d features", len(m.Mul), len(m.Add), len(m.Columns), d)
 	case len(m.Fill) != 0 && len(m.Fill) != d:
 		return fmt.Errorf("what fills %d of %d features", len(m.Fill), d)
-	case m.Kind == Pairs:
+	case m.Entries():
 		return m.checkIDs()
-	case m.Kind != Bytes && m.Kind != Floats && m.Kind != Sparse && m.Kind != Tokens && m.Kind != Indices:
+	case !slices.Contains([]Kind{Bytes, Floats, Sparse, Tokens, Indices}, m.Kind):
 		return fmt.Errorf("inputs are stored as %q, which this program does not know", m.Kind)
 	}
 	return nil
 }
+
+// fits reports whether numbers are one for all features, or one for each.
+func (m *Meta) fits(n int) bool { return n <= 1 || n == m.Features }
 
 // checkIDs holds the runs of ids against the shape.
 func (m *Meta) checkIDs() error {
@@ -108,7 +112,8 @@ func (m *Meta) checkIDs() error {
 	if len(m.IDs) == 1 {
 		counts = []int{m.Features}
 	}
-	if len(m.IDs) != len(counts) || len(counts) == 2 && counts[0]+counts[1] != m.Features {
+	if len(m.IDs) != len(counts) || !m.Graph() && !m.Matrix() ||
+		len(counts) == 2 && counts[0]+counts[1] != m.Features {
 		return fmt.Errorf("ids of %d kinds, for a shape of %v and %d features", len(m.IDs), m.Shape, m.Features)
 	}
 	for i, runs := range m.IDs {
@@ -120,12 +125,18 @@ func (m *Meta) checkIDs() error {
 			}
 			next, n = first+length, n+length
 		}
-		if len(runs)%2 != 0 || n != counts[i] {
+		if len(runs)%2 != 0 || n < 1 || n != counts[i] {
 			return fmt.Errorf("%d ids, want %d", n, counts[i])
 		}
 	}
 	return nil
 }
+
+// Matrix reports whether rows are the entries of a matrix, of Shape.
+func (m *Meta) Matrix() bool { return m.Entries() && len(m.Shape) == 2 }
+
+// Graph reports whether rows are the edges of a graph.
+func (m *Meta) Graph() bool { return m.Entries() && len(m.Shape) == 0 }
 
 // count writes n with commas: 20,433.
 func count(n int) string { return human.Count(int64(n)) }

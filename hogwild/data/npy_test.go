@@ -32,7 +32,7 @@ func TestNPY(t *testing.T) {
 	for _, c := range []struct {
 		descr string
 		x     any
-		kind  string
+		kind  Kind
 	}{
 		{"|u1", []uint8{1, 2, 3, 4, 5, 6}, Bytes},
 		{"<i4", []int32{1, 2, 3, 4, 5, 6}, Floats},

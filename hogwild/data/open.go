@@ -43,9 +43,9 @@ func LoadSets(o Options) (Sets, error) {
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
-	o.room = format.NewBudget(o.MaxMemory)
-	if o.room.Trains = true; o.files != nil {
-		o.room = &format.Budget{Files: o.files}
+	o.budget = format.NewBudget(o.MaxMemory)
+	if o.budget.Trains = true; o.files != nil {
+		o.budget = &format.Budget{Files: o.files}
 	}
 	path, test, err := o.locate()
 	if err != nil {
@@ -54,7 +54,7 @@ func LoadSets(o Options) (Sets, error) {
 	s, err := o.loadSets(path, rule, test)
 	if err == nil {
 		defer s.closeOn(&err)
-		if s.Train, err = gridded(s.Train, o.Grid, o.room); err != nil {
+		if s.Train, err = gridded(s.Train, o.Grid, o.budget); err != nil {
 			return s, err
 		}
 		if o.Test == None && o.TestMemory == nil {
@@ -78,8 +78,8 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 	var src *source
 	readTest := o.reading(test)
 	if o.Memory != nil {
-		src = o.Memory.source(o.room)
-	} else if src, err = read(path, o.room); err != nil {
+		src = o.Memory.source(o.budget)
+	} else if src, err = read(path, o.budget); err != nil {
 		return Sets{}, err
 	}
 	if o.Task == text.Labels {
@@ -191,11 +191,11 @@ func (o Options) locate() (train, test string, err error) {
 func (o Options) reading(path string) func() (*source, error) {
 	switch {
 	case o.TestMemory != nil:
-		return func() (*source, error) { return o.TestMemory.source(o.room), nil }
+		return func() (*source, error) { return o.TestMemory.source(o.budget), nil }
 	case path == "":
 		return nil
 	}
-	test := sync.OnceValues(func() (*source, error) { return read(path, o.room) })
+	test := sync.OnceValues(func() (*source, error) { return read(path, o.budget) })
 	if o.files == nil {
 		go test()
 	}
@@ -261,7 +261,7 @@ func (o Options) describeRows(src *source) (Meta, error) {
 // loadCache opens the sets of a cache, and reads others in their place that were asked for.
 func (o Options) loadCache() (s Sets, err error) {
 	defer s.closeOn(&err)
-	c, done, err := openCache(o.Path)
+	c, done, err := openCache(o.Path, (*cache).trust)
 	if err != nil {
 		return s, err
 	}
@@ -272,7 +272,7 @@ func (o Options) loadCache() (s Sets, err error) {
 	if s.Train, err = c.part(trainPart); err != nil {
 		return s, err
 	}
-	if err = supportsTask(s.Train, o.Task, o.Path); err != nil {
+	if err = checkTask(s.Train, o.Task, o.Path); err != nil {
 		return s, err
 	}
 	s.Train.Name = o.Path
@@ -304,10 +304,10 @@ func (o Options) loadCache() (s Sets, err error) {
 	case "", c.Made.Test:
 		s.Test, err = c.part(testPart)
 	default:
-		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
+		s.Test, err = o.loadPath(o.Test, &s.Train.Meta)
 	}
 	if err == nil {
-		err = s.readAs(o)
+		err = s.applyTextOptions(o)
 	}
 	return s, err
 }
@@ -329,23 +329,23 @@ func (o Options) loadSynth() (s Sets, err error) {
 	if o.Limit > 0 {
 		rows = min(rows, o.Limit)
 	}
-	if err := takeSynth(o.room, k, m, rows+k.tests()); err != nil {
+	if err := takeSynth(o.budget, k, m, rows+k.tests()); err != nil {
 		return s, err
 	}
-	apart, err := o.apart(rows, m.Kind == Pairs && len(m.Shape) != 2)
+	apart, err := o.apart(rows, m.Graph())
 	if err != nil {
 		return s, err
 	}
 	m.Rows = rows - apart
-	if s.Train, err = k.make(o.room.Uncounted(), m, forRows, o.Seed); err != nil {
+	if s.Train, err = k.make(o.budget.Uncounted(), m, forRows, o.Seed); err != nil {
 		return s, err
 	}
 	if apart > 0 {
 		m.Rows = apart
-		s.Validation, err = k.make(o.room.Uncounted(), m, forValidation, o.Seed)
+		s.Validation, err = k.make(o.budget.Uncounted(), m, forValidation, o.Seed)
 		s.noteApart(o, rows)
 	} else if o.Validation != "" {
-		s.Validation, err = o.likewise(o.Validation, &s.Train.Meta)
+		s.Validation, err = o.loadPath(o.Validation, &s.Train.Meta)
 	}
 	if err != nil {
 		return s, err
@@ -353,12 +353,12 @@ func (o Options) loadSynth() (s Sets, err error) {
 	switch {
 	case o.Test == None:
 	case o.Test != "":
-		s.Test, err = o.likewise(o.Test, &s.Train.Meta)
+		s.Test, err = o.loadPath(o.Test, &s.Train.Meta)
 	case k.tests() == 0:
 		s.Test, err = s.Train.again()
 	default:
 		m.Rows = k.tests()
-		s.Test, err = k.make(o.room.Uncounted(), m, forTest, o.Seed)
+		s.Test, err = k.make(o.budget.Uncounted(), m, forTest, o.Seed)
 	}
 	return s, err
 }

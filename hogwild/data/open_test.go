@@ -68,7 +68,7 @@ func TestRealSets(t *testing.T) {
 	dir := check.Data(t, ".")
 	for _, c := range []struct {
 		path, target     string
-		kind             string
+		kind             Kind
 		classes          int
 		rows, tests, d   int
 		nonzeros, testNZ int64 // 0: not checked

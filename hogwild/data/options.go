@@ -37,7 +37,7 @@ type Options struct {
 
 	Unjudged bool // the test set is not used to judge a model: it may be the training set
 
-	room    *format.Budget
+	budget  *format.Budget
 	files   *format.Space // of a conversion
 	lenient bool          // a file is only described: what is wrong is told in the notes
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"hogwild/hogwild/data/format"
+	"hogwild/shm"
 )
 
 // pairs is the entries of a matrix, or the edges of a graph, on their way into a set:
@@ -13,20 +14,20 @@ import (
 // at a time, each where the set wants it.
 type pairs struct {
 	Meta
-	room *format.Budget
-	at   func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
-	read bool                                 // it looks them up
+	budget *format.Budget
+	at     func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
+	read   bool                                 // it looks them up
 }
 
 // store puts the pairs into a sealed segment, in their own order or in one drawn from
 // the seed: position i then holds the pair that a permutation sends there, which takes
 // no memory.
 func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
-	s, err := create(p.Meta, 0, p.room)
+	s, err := create(p.Meta, 0, p.budget)
 	if err != nil {
 		return nil, err
 	}
-	sp, key := p.room.Space(), mix(mix(seed)+drawRows)
+	scratch, key := p.budget.Space(), mix(mix(seed)+drawRows)
 	row := func(i int) int {
 		if shuffle && p.Rows > 1 {
 			return permute(i, p.Rows, key)
@@ -34,23 +35,79 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 		return i
 	}
 	put := func(i, j int) { s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j) }
-	err = windows(sp, s, p.Rows, func(from, to int) {
-		if p.read && sp != nil {
-			inOrder(sp, from, to, row, put)
-			return
+	return filled(s, p.budget, func(from, to int) {
+		if p.read && scratch != nil {
+			inOrder(scratch, from, to, row, put)
+		} else {
+			parallel(from, to, func(from, to int) {
+				for i := from; i < to; i++ {
+					put(i, row(i))
+				}
+			})
 		}
-		parallel(to-from, func(a, b int) {
-			for i := from + a; i < from+b; i++ {
-				put(i, row(i))
-			}
-		})
+		if to == p.Rows {
+			s.Targets = spreadOf(s.Y)
+		}
 	})
-	if err != nil {
-		s.Close()
-		return nil, err
+}
+
+// pairRows are the entries of a matrix, or the edges of a graph: two features a row, each of value 1.
+type pairRows struct{ bare }
+
+func init() { layouts[Pairs] = pairRows{} }
+
+func (pairRows) inputs(s *Set, _ int) []array {
+	return []array{ofRows("idx", shm.U32, &s.Idx, s.Rows, 2)}
+}
+
+// ones are the values of every pair.
+var ones = [2]float32{1, 1}
+
+func (pairRows) former(s *Set) former {
+	return func(b *Batch, rows, _ []int32) {
+		for _, i := range rows {
+			b.Rows = append(b.Rows, Row{Idx: s.Idx[2*i : 2*i+2 : 2*i+2], Val: ones[:]})
+		}
 	}
-	s.Targets = spreadOf(s.Y)
-	return sealed(s)
+}
+
+func (pairRows) count(s *Set) {
+	seen := make([]int32, s.Features)
+	for _, j := range s.Idx {
+		seen[j]++
+	}
+	s.setCounts(seen)
+}
+
+func (pairRows) damage(s *Set) string {
+	switch err := s.checkIDs(); {
+	case err != nil:
+		return err.Error()
+	case s.Columns != nil && len(s.Columns) != s.Features:
+		return "the ids are not as many as their names"
+	case s.Matrix() && !every(s.Rows, func(i int) bool {
+		rows := uint32(s.Shape[0])
+		return s.Idx[2*i] < rows && s.Idx[2*i+1] >= rows
+	}):
+		return "an entry is outside of the matrix"
+	}
+	return ""
+}
+
+// entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
+const entryBytes = 14
+
+func (pairRows) allocate(t *table, f *format.File) error {
+	n := f.Rows
+	err := t.budget.Take(t.path, int64(n)*entryBytes, count(n)+" entries")
+	if err == nil {
+		t.idx, t.val = format.Array[uint32](t.budget, 2*n, &err), format.Array[float32](t.budget, n, &err)
+	}
+	return err
+}
+
+func (pairRows) add(t *table, row *format.Row) {
+	t.idx, t.val = append(t.idx, row.IDs[0], row.IDs[1]), append(t.val, float32(row.Label))
 }
 
 // spreadOf returns how y lies.
@@ -82,12 +139,15 @@ func (s *Set) again() (*Set, error) {
 	return t, err
 }
 
+// place is the row and the column of an entry.
+func (e *table) place(i int) [2]uint32 { return [2]uint32(e.idx[2*i:]) }
+
 // noteCopies notes how many entries have the row and the column of an earlier one. Of many entries a sample of places
 // will do: by their hash, so that all copies of a place are in it or none.
 func (p *pairs) noteCopies(e *table) {
 	among, copies, share := map[[2]uint32]bool{}, 0, uint64(len(e.val)/100_000+1)
 	for i := range e.val {
-		at := [2]uint32(e.idx[2*i:])
+		at := e.place(i)
 		if mix(uint64(at[0])<<32|uint64(at[1]))%share > 0 {
 			continue
 		}

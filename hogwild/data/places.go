@@ -21,7 +21,7 @@ const wordBytes = 12
 // which may be as many as the ids.
 func newIDs(src *source, most uint32) (*ids, error) {
 	n := int(most/64) + 1
-	if err := src.Room.Take(src.Path, int64(n)*wordBytes, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
+	if err := src.Budget.Take(src.Path, int64(n)*wordBytes, fmt.Sprintf("ids up to %s", count(int(most)))); err != nil {
 		return nil, err
 	}
 	return &ids{words: make([]uint64, n)}, nil
@@ -100,14 +100,14 @@ type Places struct {
 // placeBytes is about what a name takes in Places, whose letters are those of Meta.
 const placeBytes = 60
 
-// Places are those of a set of pairs, which room counts; of other sets there are none.
-func (m *Meta) Places(room *format.Budget) (Places, error) {
-	if m.Kind != Pairs {
+// Places are those of a set of pairs, which the budget counts; of other sets there are none.
+func (m *Meta) Places(budget *format.Budget) (Places, error) {
+	if !m.Entries() {
 		return Places{}, nil
 	}
 	first, second := m.IDs[0], m.IDs[len(m.IDs)-1]
 	p := Places{held: wordBytes*int64(wordsOf(first)+wordsOf(second)) + placeBytes*int64(len(m.Columns))}
-	if err := p.take(m.Name, room); err != nil {
+	if err := p.take(m.Name, budget); err != nil {
 		return Places{}, err
 	}
 	p.first, p.second = idsOf(first), idsOf(second)
@@ -131,8 +131,8 @@ func (m *Meta) Places(room *format.Budget) (Places, error) {
 }
 
 // take counts what they hold.
-func (p Places) take(path string, room *format.Budget) error {
-	return room.Take(path, p.held, "the ids of the training data")
+func (p Places) take(path string, budget *format.Budget) error {
+	return budget.Take(path, p.held, "the ids of the training data")
 }
 
 // named is Nodes of ids that are texts, or may be.

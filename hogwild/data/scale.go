@@ -54,7 +54,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 		byte255 = 1.0 / 255
 	}
 	if rule.name != "none" && (!t.keepsZeros() && t.Kind != Bytes || rule.name != "auto") {
-		if err := t.room.Take(t.path, int64(t.Features)*spreadBytes,
+		if err := t.budget.Take(t.path, int64(t.Features)*spreadBytes,
 			"the scaling of "+count(t.Features)+" features"); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 				"centred, so zeros stay zero")
 		}
 	default:
-		if t.Kind == Sparse {
+		if t.Sparse() {
 			return fmt.Errorf("data: %s: scale %s would make the zeros of sparse data non-zero; use unit or standard",
 				t.Name, rule.name)
 		}
@@ -91,7 +91,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 }
 
 // keepsZeros says whether rows store the values alone that are not 0.
-func (t *table) keepsZeros() bool { return t.Kind == Sparse && t.oneHot == nil }
+func (t *table) keepsZeros() bool { return t.Sparse() && t.oneHot == nil }
 
 // fitAuto is what suits the kind of the inputs.
 func (t *table) fitAuto(rows []int32) {
@@ -139,7 +139,7 @@ func (m *Meta) ScaleText() string {
 	switch {
 	case m.Kind == Bytes && (auto || m.Scale == "unit"):
 		return "x/255"
-	case m.Scale == "none", m.Scale == "", !m.hasInputs(), auto && m.Kind == Sparse && m.Format != "csv":
+	case m.Scale == "none", m.Scale == "", !layouts[m.Kind].hasInputs(), auto && m.Sparse() && m.Format != "csv":
 		return "not scaled"
 	case auto || m.Scale == "standard":
 		return "standardised"
@@ -294,7 +294,7 @@ func (t *table) row(i int) Row {
 	switch {
 	case t.rows != nil:
 		return t.rows[i]
-	case t.Kind == Floats:
+	case t.ptr == nil:
 		return Row{Val: t.x[i*t.Features : (i+1)*t.Features]}
 	}
 	from, to := t.ptr[i], t.ptr[i+1]
@@ -306,21 +306,21 @@ func (t *table) row(i int) Row {
 func (t *table) each(rows []int32, f func(j int, v float64)) {
 	d := t.Features
 	for _, i := range rows {
-		from := int(i) * d
-		switch t.Kind {
-		case Bytes:
-			for j, v := range t.x8[from : from+d] {
+		if t.x8 != nil {
+			for j, v := range t.x8[int(i)*d : (int(i)+1)*d] {
 				f(j, float64(v))
 			}
-		case Floats:
-			for j, v := range t.row(int(i)).Val {
+			continue
+		}
+		row := t.row(int(i))
+		if row.Idx == nil {
+			for j, v := range row.Val {
 				f(j, float64(v))
 			}
-		default:
-			row := t.row(int(i))
-			for k, j := range row.Idx {
-				f(int(j), float64(row.Val[k]))
-			}
+			continue
+		}
+		for k, j := range row.Idx {
+			f(int(j), float64(row.Val[k]))
 		}
 	}
 }

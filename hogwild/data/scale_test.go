@@ -12,7 +12,7 @@ import (
 )
 
 // Three rows of three features, the last of them constant, in each kind.
-func scaleTables() map[string]*table {
+func scaleTables() map[Kind]*table {
 	floats := newTable(&format.Source{Path: "made"}, "csv", Floats)
 	floats.x = []float32{1, 0, 5, 2, -4, 5, 6, 0, 5}
 	bytes := newTable(&format.Source{Path: "made"}, "idx", Bytes)
@@ -21,7 +21,7 @@ func scaleTables() map[string]*table {
 	sparse.ptr = []int64{0, 2, 5, 7}
 	sparse.idx = []uint32{0, 2, 0, 1, 2, 0, 2}
 	sparse.val = []float32{1, 5, 2, -4, 5, 6, 5}
-	tables := map[string]*table{Floats: floats, Bytes: bytes, Sparse: sparse}
+	tables := map[Kind]*table{Floats: floats, Bytes: bytes, Sparse: sparse}
 	for _, t := range tables {
 		t.Rows, t.Features, t.label = 3, 3, []float64{1, 2, 3}
 	}
@@ -45,8 +45,9 @@ func TestScale(t *testing.T) {
 	b0, c0 := std(51, 102, 255)
 	b1, c1 := std(0, 204, 0)
 	for _, c := range []struct {
-		kind, scale string
-		want        []float64 // 3 x 3
+		kind  Kind
+		scale string
+		want  []float64 // 3 x 3
 	}{
 		{Floats, "auto", []float64{(1 - m0) / s0, -m1 / s1, 0, (2 - m0) / s0, (-4 - m1) / s1, 0,
 			(6 - m0) / s0, -m1 / s1, 0}},
@@ -65,7 +66,7 @@ func TestScale(t *testing.T) {
 		{Sparse, "unit", []float64{1. / 6, 0, 1, 1. / 3, -1, 1, 1, 0, 1}},
 		{Sparse, "standard", []float64{1 / s0, 0, 5, 2 / s0, -4 / s1, 5, 6 / s0, 0, 5}},
 	} {
-		t.Run(c.kind+" "+c.scale, func(t *testing.T) {
+		t.Run(string(c.kind)+" "+c.scale, func(t *testing.T) {
 			tab := scaleTables()[c.kind]
 			rule, err := parseScale(c.scale)
 			if err != nil {

@@ -16,9 +16,9 @@
 //	labelled.go    sets of lines of text with labels
 //	stream.go      rows to be predicted
 //	write.go       a set as a file
-//	indices.go     sets of a program that has its own data
-//	changed.go     a cache that cannot be read
-//	like.go        other data, read as the training data were
+//	indices.go     rows that are numbers of examples of a program
+//	mapped.go      a cache that cannot be read
+//	evalset.go     other data, read as the training data were
 //	testfile.go    whether a file is a test set, and which rows of it
 //	corpus.go      a set of words
 //	linerows.go    a set of lines with labels
@@ -28,30 +28,36 @@
 //	source.go      where rows come from
 //	synth.go       synthetic data
 //	synthpairs.go  matrices and graphs
-//	pairs.go       a set of pairs
+//	pairs.go       rows that are pairs, and a set of them
 //	grid.go        the blocks of a matrix
 //	synthrows.go   rows
-//	draws.go       their random numbers
+//	random.go      their random numbers
 //	split.go       the files of a data set, and the rows held out
 //	folder.go      a folder of files
 //	verify.go      a cache is opened, and whether it is sound
 //	cache.go       the sets in it
-//	fits.go        whether they are for a model
+//	compat.go      whether they are for a model
 //	validation.go  the sets of a run, and the rows set apart
 //	options.go     what is to be loaded
 //	memory.go      a data set in the program's memory
 //	labels.go      classes or numbers
 //	digits.go      images of digits
-//	pen.go         how they are drawn
-//	glyph.go       what they look like
+//	strokes.go     how they are drawn
+//	digitshapes.go what they look like
+//	bytes.go       rows of bytes
+//	floats.go      rows of numbers
+//	sparse.go      rows of their non-zero values
+//	tokens.go      rows that are words
+//	valued.go      what layouts have in common
 //	table.go       rows on the heap
 //	scale.go       the scaling of features
-//	space.go       a set is filled and sealed, in memory or in a file
+//	fill.go        a set is filled and sealed, in memory or in a file
 //	reader.go      batches
 //	windows.go     what each word of a text is trained on
-//	stretch.go     rows that are read ahead
+//	readahead.go   rows that are read ahead
 //	order.go       which rows come when
-//	set.go         a set in shared memory
+//	set.go         a set in shared memory, and what a kind of rows is
+//	array.go       one of its arrays
 //	meta.go        what a set is
 //	standard.go    values as networks learn them
 package data
@@ -89,7 +95,7 @@ type Batch struct {
 type Window struct{ Inputs, Targets []uint32 }
 
 // Set is a data set in one shared segment. Exactly one of X8, X, (Ptr, Idx, Val) and
-// Idx alone is set, by Kind.
+// Idx alone is not nil, by Kind.
 type Set struct {
 	Meta
 	X8  []uint8   // bytes:  n x d
@@ -110,12 +116,30 @@ type Set struct {
 	// Freq[j] is the share of rows in which feature j is not zero, never below 1/n.
 	Freq []float32
 
-	standard Standard // in which Readers and Labels have Y
-	seg      *shm.Segment
-	was      os.FileInfo // of the cache of which it is a part; nil in memory
+	standard  Standard // in which Readers and Labels have Y
+	seg       *shm.Segment
+	cacheInfo os.FileInfo // of the cache of which it is a part; nil in memory
 
 	shared bool // the memory is another set's, which counts it
 }
+
+// layout is what the sets of a Kind have of their own.
+type layout interface {
+	// inputs are the arrays of the rows, in the order of the segment; stored is the number of values of a sparse set.
+	inputs(s *Set, stored int) []array
+	hasInputs() bool // rows have inputs, and so means
+
+	former(s *Set) former
+	values(s *Set) float64 // see ValuesPerRow
+	count(s *Set)          // sets Freq, Nonzeros and Mean of a set whose rows are in place
+	damage(s *Set) string  // what is wrong with inputs that somebody else may have made; "": nothing
+}
+
+// former appends rows of a set to a batch, for one goroutine. ahead are the next ones to be asked for, see Ahead.
+type former func(b *Batch, rows, ahead []int32)
+
+// layouts are the layouts that there are: the file of each registers it.
+var layouts = map[Kind]layout{}
 
 // attached is the set in a segment, which it owns, also when it fails.
 func attached(seg *shm.Segment) (*Set, error) {
@@ -149,26 +173,29 @@ func (s *Set) Labels(rows []int32) (y []float32) {
 // File is the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.
 func (s *Set) File() *os.File { return s.seg.File() }
 
-// arrays are the names of what holds the inputs of a Kind, in a segment.
-var arrays = map[string][]string{Bytes: {"x8"}, Floats: {"x"}, Sparse: {"ptr", "idx", "val"}, Pairs: {"idx"},
-	Tokens: {"idx"}}
+// arrays are those of the set, in the order of the segment.
+func (s *Set) arrays(stored int) []array {
+	l, n, d := layouts[s.Kind], s.Rows, s.Features
+	all := l.inputs(s, stored)
+	if !s.Words() {
+		all = append(all, ofRows("y", shm.F32, &s.Y, n))
+	}
+	all = append(all, ofFeatures("freq", &s.Freq, d))
+	if l.hasInputs() {
+		all = append(all, ofFeatures("mean", &s.Mean, d), ofRows("m", shm.F32, &s.M, n))
+	}
+	return all
+}
 
-// Offsets returns where in File the inputs and labels lie, in bytes: x8 (uint8), x (float32), ptr (int64),
-// idx (uint32), val (float32) and y (float32).
-func (s *Set) Offsets() (map[string]int64, error) {
+// Offsets returns where in File the inputs and labels lie, in bytes, those that the set has.
+func (s *Set) Offsets() map[string]int64 {
 	at := map[string]int64{}
-	names := arrays[s.Kind]
-	if s.Kind != Tokens {
-		names = append([]string{"y"}, names...)
-	}
-	for _, name := range names {
-		offset, err := s.seg.Offset(name)
-		if err != nil {
-			return nil, err
+	for _, name := range []string{"x8", "x", "ptr", "idx", "val", "y"} {
+		if offset, err := s.seg.Offset(name); err == nil {
+			at[name] = offset
 		}
-		at[name] = offset
 	}
-	return at, nil
+	return at
 }
 
 // Close unmaps the set: its slices and all batches of it are invalid from then on.
@@ -184,7 +211,7 @@ const metaRoom = 160
 
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
-func create(m Meta, stored int, room *format.Budget) (*Set, error) {
+func create(m Meta, stored int, budget *format.Budget) (*Set, error) {
 	if err := format.Countable(m.Name, m.Rows, m.Features); err != nil {
 		return nil, err
 	}
@@ -192,46 +219,26 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: description of %s: %w", m.Name, err)
 	}
+	s := &Set{Meta: m}
 	var l shm.Layout
 	l.Add("meta", shm.U8, len(text)+metaRoom)
-	switch m.Kind {
-	case Bytes:
-		l.Add("x8", shm.U8, m.Rows, m.Features)
-	case Floats:
-		l.Add("x", shm.F32, m.Rows, m.Features)
-	case Pairs:
-		l.Add("idx", shm.U32, m.Rows, 2)
-	case Indices, Tokens:
-		l.Add("idx", shm.U32, m.Rows)
-	default:
-		l.Add("ptr", shm.I64, m.Rows+1)
-		l.Add("idx", shm.U32, stored)
-		l.Add("val", shm.F32, stored)
-	}
-	if m.Kind != Tokens {
-		l.Add("y", shm.F32, m.Rows)
-	}
-	l.Add("freq", shm.F32, m.Features)
-	if m.hasInputs() {
-		l.Add("mean", shm.F32, m.Features)
-		l.Add("m", shm.F32, m.Rows)
+	for _, a := range s.arrays(stored) {
+		a.define(&l)
 	}
 	if m.Text != nil {
 		l.Add("words", shm.U8, m.Text.Vocabulary.Size())
 		l.Add("counts", shm.I64, len(m.Text.Vocabulary.Words))
 	}
 	size := l.Size() + 12*int64(m.Features) // see count
-	if err := room.Take(m.Name, size,
+	if err := budget.Take(m.Name, size,
 		fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
 		return nil, err
 	}
-	seg, err := room.Space().Segment(&l)
-	if err != nil {
+	if s.seg, err = budget.Space().Segment(&l); err != nil {
 		return nil, fmt.Errorf("data: %s: %w", m.Name, err)
 	}
-	s := &Set{Meta: m, seg: seg}
 	if err := s.view(); err != nil {
-		seg.Close()
+		s.seg.Close()
 		return nil, err
 	}
 	if m.Text != nil {
@@ -240,9 +247,6 @@ func create(m Meta, stored int, room *format.Budget) (*Set, error) {
 	}
 	return s, nil
 }
-
-// hasInputs reports whether each row has inputs, and so their means.
-func (m *Meta) hasInputs() bool { return m.Kind != Pairs && m.Kind != Indices && m.Kind != Tokens }
 
 // attach reads the Meta out of the segment, and then the arrays that it promises.
 func (s *Set) attach() error {
@@ -260,46 +264,28 @@ func (s *Set) attach() error {
 }
 
 // view points the slices into the segment.
-func (s *Set) view() (err error) {
-	if s.Kind != Tokens {
-		s.Y = viewOf[float32](s, "y", &err)
-	}
-	s.Freq = viewOf[float32](s, "freq", &err)
-	if s.Text != nil && err == nil {
-		_, _, err = lexicon(s)
-	}
-	switch s.Kind {
-	case Bytes:
-		s.X8 = viewOf[uint8](s, "x8", &err)
-	case Floats:
-		s.X = viewOf[float32](s, "x", &err)
-	case Sparse:
-		s.Ptr = viewOf[int64](s, "ptr", &err)
-		s.Idx = viewOf[uint32](s, "idx", &err)
-		s.Val = viewOf[float32](s, "val", &err)
-	case Pairs, Indices, Tokens:
-		s.Idx = viewOf[uint32](s, "idx", &err)
-		return err
-	default:
+func (s *Set) view() error {
+	if layouts[s.Kind] == nil {
 		return fmt.Errorf("data: inputs are stored as %q, which this program does not know", s.Kind)
 	}
-	s.Mean = viewOf[float32](s, "mean", &err)
-	s.M = viewOf[float32](s, "m", &err)
+	for _, a := range s.arrays(0) {
+		if err := a.view(s.seg); err != nil {
+			return err
+		}
+	}
+	if s.Text == nil {
+		return nil
+	}
+	_, _, err := lexicon(s)
 	return err
 }
 
-// viewOf is one array; of several errors the first is kept.
-func viewOf[T shm.Element](s *Set, name string, err *error) []T {
-	v, e := shm.View[T](s.seg, name)
-	if *err == nil {
-		*err = e
-	}
-	return v
-}
-
 // size is the bytes of all rows.
-func (s *Set) size() int {
-	return len(s.X8) + 4*(len(s.X)+len(s.Idx)+len(s.Val)+len(s.Y)+len(s.M)) + 8*len(s.Ptr)
+func (s *Set) size() (bytes int) {
+	for _, a := range s.arrays(0) {
+		bytes += a.size()
+	}
+	return bytes
 }
 
 // check holds the arrays against the Meta. Feature indices are not checked one by
@@ -310,26 +296,15 @@ func (s *Set) check() error {
 	if err := format.Countable(s.Name, n, d); err != nil {
 		return err
 	}
-	fits := func(v []float32) bool { return len(v) <= 1 || len(v) == d }
-	ok := n > 0 && d > 0 && (len(s.Y) == n || s.Kind == Tokens) && len(s.Freq) == d && fits(s.Mul) && fits(s.Add)
-	switch s.Kind {
-	case Bytes:
-		ok = ok && len(s.X8)%d == 0 && len(s.X8)/d == n
-	case Floats:
-		ok = ok && len(s.X)%d == 0 && len(s.X)/d == n
-	case Sparse:
-		ok = ok && len(s.Ptr) == n+1 && len(s.Idx) == len(s.Val) &&
-			s.Ptr[0] == 0 && s.Ptr[n] == int64(len(s.Idx))
+	ok := n > 0 && d > 0 && s.fits(len(s.Mul)) && s.fits(len(s.Add))
+	for _, a := range s.arrays(len(s.Val)) {
+		ok = ok && a.fits()
+	}
+	if ok && s.Ptr != nil {
+		ok = s.Ptr[0] == 0 && s.Ptr[n] == int64(len(s.Idx))
 		for i := 0; ok && i < n && !s.seg.InFile(); i++ {
 			ok = s.Ptr[i] <= s.Ptr[i+1]
 		}
-	case Pairs:
-		ok = ok && len(s.Idx) == 2*n
-	case Indices, Tokens:
-		ok = ok && len(s.Idx) == n
-	}
-	if s.hasInputs() {
-		ok = ok && len(s.Mean) == d && len(s.M) == n
 	}
 	if !ok {
 		return fmt.Errorf("data: the arrays in %s are not those of %d rows x %d features (%s)",
@@ -340,7 +315,9 @@ func (s *Set) check() error {
 
 // lexicon is the vocabulary of a text as the segment has it: each word and a newline, and how often it occurs.
 func lexicon(s *Set) (words []uint8, counts []int64, err error) {
-	words, counts = viewOf[uint8](s, "words", &err), viewOf[int64](s, "counts", &err)
+	if words, err = shm.View[uint8](s.seg, "words"); err == nil {
+		counts, err = shm.View[int64](s.seg, "counts")
+	}
 	return words, counts, err
 }
 

@@ -14,17 +14,17 @@ type source struct {
 }
 
 // read reads a file, unless it is generated or a cache.
-func read(path string, room *format.Budget) (*source, error) {
+func read(path string, budget *format.Budget) (*source, error) {
 	if isDigits(path) || isCache(path) {
-		return &source{Source: &format.Source{Path: path, Room: room}, cached: !isDigits(path)}, nil
+		return &source{Source: &format.Source{Path: path, Budget: budget}, cached: !isDigits(path)}, nil
 	}
-	s, err := format.Read(path, room)
+	s, err := format.Read(path, budget)
 	return &source{Source: s}, err
 }
 
 // source is the set in the place of a file.
-func (m *Memory) source(room *format.Budget) *source {
-	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Room: room, Sum: m.checksum}, memory: m}
+func (m *Memory) source(budget *format.Budget) *source {
+	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Budget: budget, Sum: m.checksum}, memory: m}
 }
 
 // isPairs reports whether the file is read as triples: it was said so, or the model
@@ -73,9 +73,9 @@ func decode(src *source, o Options, like *Meta) (t *table, err error) {
 	if err := format.Countable(src.Path, t.Rows, t.Features); err != nil {
 		return nil, err
 	}
-	if t.Checksum = cmp.Or(t.Checksum, src.Checksum()); t.Kind != Bytes { // bytes stay where they are
+	if t.Checksum = cmp.Or(t.Checksum, src.Checksum()); t.x8 == nil { // bytes stay where they are
 		src.Done()
 	}
 	// The rows in order, in the order that was drawn, and which of them are held out.
-	return t, t.room.Take(t.path, int64(t.Rows)*16, count(t.Rows)+" rows")
+	return t, t.budget.Take(t.path, int64(t.Rows)*16, count(t.Rows)+" rows")
 }

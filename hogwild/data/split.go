@@ -142,11 +142,11 @@ func (t *table) holdOut(seed uint64) (train, test []int32, err error) {
 
 // noteTwins notes if more than one in twenty of the rows held out equal a training row: they test nothing new.
 func (t *table) noteTwins(train, held []int32, y []float32) {
-	if t.rows != nil || t.Kind == Bytes || t.keepsZeros() {
+	if t.rows != nil || t.x8 != nil || t.keepsZeros() {
 		return
 	}
-	held = held[:min(len(held), 100_000)] // a sample will do
-	hash := func(i int32) uint64 {        // FNV-1a
+	held = held[:min(len(held), mostTwins)]
+	hash := func(i int32) uint64 { // FNV-1a
 		h := (14695981039346656037 ^ uint64(math.Float32bits(y[i]))) * 1099511628211
 		row := t.row(int(i))
 		for _, v := range row.Val {
@@ -157,23 +157,32 @@ func (t *table) noteTwins(train, held []int32, y []float32) {
 		}
 		return h
 	}
-	among := map[uint64]bool{}
-	for _, i := range held {
-		among[hash(i)] = false
-	}
-	for _, i := range train {
-		if seen, is := among[hash(i)]; is && !seen {
-			among[hash(i)] = true
-		}
-	}
-	n := 0
-	for _, i := range held {
-		if among[hash(i)] {
-			n++
-		}
-	}
+	n := twins(len(train), len(held), func(k int) uint64 { return hash(train[k]) },
+		func(k int) uint64 { return hash(held[k]) })
 	if 20*n > len(held) {
 		t.notef("%s of %s test rows equal a training row: remove duplicates, or name a test set with --test", count(n),
 			count(len(held)))
 	}
+}
+
+// mostTwins is how many rows are looked at: a sample will do.
+const mostTwins = 100_000
+
+// twins returns how many of the rows held out have the key of a training row.
+func twins[K comparable](train, held int, of, heldKey func(i int) K) (n int) {
+	among := map[K]bool{}
+	for i := range held {
+		among[heldKey(i)] = false
+	}
+	for i := range train {
+		if _, is := among[of(i)]; is {
+			among[of(i)] = true
+		}
+	}
+	for i := range held {
+		if among[heldKey(i)] {
+			n++
+		}
+	}
+	return n
 }

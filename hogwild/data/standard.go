@@ -26,9 +26,12 @@ func StandardOf(y []float32, bias bool) (s Standard) {
 	return s
 }
 
+// IsZero reports whether values stay as they are.
+func (s Standard) IsZero() bool { return s.Deviation == 0 }
+
 // to changes values to those that the network learns.
 func (s Standard) to(y []float32) {
-	if s.Deviation == 0 {
+	if s.IsZero() {
 		return
 	}
 	for i, v := range y {

@@ -98,11 +98,11 @@ func (s *stream) read() error {
 	if err != nil {
 		return err
 	}
-	room := format.NewBudget(s.MaxMemory)
-	if err = s.Places.take(path, room); err != nil {
+	budget := format.NewBudget(s.MaxMemory)
+	if err = s.Places.take(path, budget); err != nil {
 		return err
 	}
-	src, err := format.Stream(path, room, s.flush)
+	src, err := format.Stream(path, budget, s.flush)
 	if err != nil {
 		return err
 	}
@@ -111,12 +111,12 @@ func (s *stream) read() error {
 	if s.Like.Text != nil {
 		return s.texts(src)
 	}
-	f, err := format.Open(src, format.Options{Format: s.Format, Target: s.Target, Triples: s.Like.Kind == Pairs,
+	f, err := format.Open(src, format.Options{Format: s.Format, Target: s.Target, Triples: s.Like.Entries(),
 		Like: s.Like.known(), Inputs: true, Was: s.Was, Columns: cmp.Or(s.Columns, s.Like.Target)})
 	switch {
 	case err != nil || f.Rows == 0 && f.Kind == Bytes:
 		return err
-	case f.Kind != Pairs && f.Rows > 0 && f.Features != s.Like.Features:
+	case !f.Kind.Entries() && f.Rows > 0 && f.Features != s.Like.Features:
 		return otherFeatures(src, f.Features, &s.Like)
 	case f.Kind == Bytes:
 		return s.bytes(src, f)
@@ -175,7 +175,7 @@ func (s *stream) texts(src *format.Source) (err error) {
 // memory appends all rows or pairs of a set in memory.
 func (s *stream) memory(m *Memory) error {
 	s.name = cmp.Or(m.Name, "memory")
-	if s.Like.Kind == Pairs != (m.Pairs != nil) {
+	if s.Like.Entries() != (m.Pairs != nil) {
 		return fmt.Errorf("data: %s: the model takes rows of inputs or, if it was trained on pairs, pairs", s.name)
 	}
 	for i, ids := range m.Pairs {
@@ -193,12 +193,12 @@ func (s *stream) memory(m *Memory) error {
 	for _, r := range m.Rows {
 		row := format.Row{Idx: r.Idx, Val: r.Val}
 		switch {
-		case kind == Sparse && s.Like.Kind != Sparse:
+		case kind.Sparse() && !s.Like.Sparse():
 			row = format.Row{Val: make([]float32, features)}
 			for k, j := range r.Idx {
 				row.Val[j] = r.Val[k]
 			}
-		case kind == Sparse && r.Idx == nil:
+		case kind.Sparse() && r.Idx == nil:
 			row.Idx = []uint32{}
 		}
 		if err := s.add(&row); err != nil {
@@ -227,7 +227,7 @@ func (s *stream) set(set *Set) error {
 	defer set.Close()
 	r, rows := set.NewReader(), allRows(set.Rows)
 	var ids func(i int) []float64
-	if set.Kind == Pairs {
+	if set.Entries() {
 		ids = set.triple()
 	}
 	for part := range slices.Chunk(rows, pieceRows) {
@@ -253,7 +253,7 @@ func (s *stream) set(set *Set) error {
 // add appends a row, scaled as the training data.
 func (s *stream) add(row *format.Row) error {
 	switch {
-	case s.Like.Kind == Pairs:
+	case s.Like.Entries():
 		return s.pair(row)
 	case row.Gap != "":
 		return s.gap(row.Gap)

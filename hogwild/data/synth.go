@@ -42,7 +42,7 @@ import (
 type maker interface {
 	meta() Meta // Rows, Features, Nonzeros, Kind, Shape, Classes
 	tests() int // rows for testing; 0: the training rows are tested on
-	make(room *format.Budget, m Meta, use, seed uint64) (*Set, error)
+	make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error)
 }
 
 var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction " +
@@ -130,28 +130,18 @@ func describeSynth(path string, seed uint64) (maker, Meta, error) {
 
 // suits refuses what synthetic data are not.
 func (o Options) suits(m Meta) error {
-	kind := map[string]string{"": "classes", "triples": "a matrix", "edges": "a graph"}
-	is := "classes"
-	switch {
-	case m.Kind == Pairs && len(m.Shape) == 2:
-		is = "a matrix"
-	case m.Kind == Pairs:
-		is = "a graph"
-	case m.Classes == nil:
-		is = "values"
-	}
-	want, ok := kind[o.Task]
+	is, want := m.task(), map[string]string{"triples": "a matrix", "edges": "a graph"}[o.Task]
 	switch {
 	case o.Scale != "" && o.Scale != "auto" && o.Scale != "none":
 		return fmt.Errorf("data: scale %s: %s is generated at its final scale; leave --scale out", o.Scale, o.Path)
-	case o.Task == "" || o.Task == is || !ok && is == "classes" || want == is:
+	case o.Task == "" || o.Task == is || want == "" && is == "classes":
 		return nil
-	case is == "values" && !ok:
+	case is == "values" && want == "":
 		return fmt.Errorf("data: %s has numbers to predict, not classes: use --model linear or l1", o.Path)
 	case is == "classes" || is == "values":
 		return fmt.Errorf("data: %s has rows with labels, and the model takes %s: synth:netflix is a matrix, "+
 			"synth:dblife a graph", o.Path, want)
-	case is == "a graph":
+	case is == "edges":
 		return fmt.Errorf("data: %s is a graph: use --model cut", o.Path)
 	}
 	return fmt.Errorf("data: %s is a sparse matrix: use --model factor:32", o.Path)
@@ -187,7 +177,7 @@ func takeSynth(b *format.Budget, k maker, m Meta, rows int) error {
 }
 
 // makeTest makes the test rows of synthetic data, as the seed of like has them.
-func makeTest(room *format.Budget, path string, like *Meta) (*Set, error) {
+func makeTest(budget *format.Budget, path string, like *Meta) (*Set, error) {
 	seed := max(like.Seed, 1)
 	k, m, err := describeSynth(path, seed)
 	if err != nil {
@@ -201,11 +191,11 @@ func makeTest(room *format.Budget, path string, like *Meta) (*Set, error) {
 	if k.tests() > 0 {
 		m.Rows = k.tests()
 	}
-	if room == nil {
-		room = format.NewBudget(0)
+	if budget == nil {
+		budget = format.NewBudget(0)
 	}
-	if err := takeSynth(room, k, m, m.Rows); err != nil {
+	if err := takeSynth(budget, k, m, m.Rows); err != nil {
 		return nil, err
 	}
-	return k.make(room.Uncounted(), m, forTest, seed)
+	return k.make(budget.Uncounted(), m, forTest, seed)
 }

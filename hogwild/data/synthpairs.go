@@ -24,11 +24,11 @@ func (k matrixMaker) meta() Meta {
 
 func (k matrixMaker) tests() int { return sixth(k.entries) }
 
-func (k matrixMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
+func (k matrixMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error) {
 	truth := k.truth(seed)
 	place := k.places(seed)
 	wide := k.rank + 1
-	p := pairs{Meta: m, room: room, at: func(i int) (a, b uint32, y float32) {
+	p := pairs{Meta: m, budget: budget, at: func(i int) (a, b uint32, y float32) {
 		d := drawsOf(seed, use, i)
 		a, b = place(&d)
 		u, v := truth[int(a)*wide:][:wide], truth[int(b)*wide:][:wide]
@@ -49,7 +49,7 @@ func (k matrixMaker) truth(seed uint64) []float32 {
 	n, wide := k.rows+k.columns, k.rank+1
 	w := make([]float32, n*wide)
 	scale := float32(1 / math.Sqrt(math.Sqrt(float64(k.rank))))
-	parallel(n, func(from, to int) {
+	parallel(0, n, func(from, to int) {
 		for u := from; u < to; u++ {
 			d, row := drawsOf(seed, forTruth, u), w[u*wide:(u+1)*wide]
 			for c := range row {
@@ -89,8 +89,8 @@ func (k mentionMaker) meta() Meta {
 
 func (k mentionMaker) tests() int { return 0 }
 
-func (k mentionMaker) make(room *format.Budget, m Meta, _, seed uint64) (*Set, error) {
-	p := pairs{Meta: m, room: room, at: func(i int) (a, b uint32, y float32) {
+func (k mentionMaker) make(budget *format.Budget, m Meta, _, seed uint64) (*Set, error) {
+	p := pairs{Meta: m, budget: budget, at: func(i int) (a, b uint32, y float32) {
 		v := kinds + i/2
 		d := drawsOf(seed, forRows, i)
 		x := d.uniform()
@@ -118,12 +118,12 @@ func (k gridMaker) meta() Meta {
 
 func (k gridMaker) tests() int { return 0 }
 
-func (k gridMaker) make(room *format.Budget, m Meta, _, seed uint64) (*Set, error) {
+func (k gridMaker) make(budget *format.Budget, m Meta, _, seed uint64) (*Set, error) {
 	n := k.x * k.y * k.z
 	// Neighbours along an axis of one voxel fewer: step is how far they lie apart.
 	axes := []struct{ x, y, z, step int }{{k.x - 1, k.y, k.z, 1}, {k.x, k.y - 1, k.z, k.x},
 		{k.x, k.y, k.z - 1, k.x * k.y}}
-	p := pairs{Meta: m, room: room, at: func(i int) (a, b uint32, y float32) {
+	p := pairs{Meta: m, budget: budget, at: func(i int) (a, b uint32, y float32) {
 		if i < n {
 			b := k.bright(i, seed)
 			terminal := uint32(0)

@@ -24,21 +24,21 @@ func (k sparseMaker) meta() Meta {
 
 func (k sparseMaker) tests() int { return k.test }
 
-func (k sparseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
-	return k.numbered(room, m, use, seed, func(j int) int { return j })
+func (k sparseMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error) {
+	return k.numbered(budget, m, use, seed, func(j int) int { return j })
 }
 
 // scatteredMaker makes the same rows, but a column has any number, as one that is hashed has.
 type scatteredMaker struct{ sparseMaker }
 
-func (k scatteredMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
+func (k scatteredMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error) {
 	const prime = 2654435761 // more than there may be columns: each number is one's
-	return k.numbered(room, m, use, seed, func(j int) int { return (j + 1) * prime % k.columns })
+	return k.numbered(budget, m, use, seed, func(j int) int { return (j + 1) * prime % k.columns })
 }
 
 // numbered makes rows; number is that of the j-th column, the most frequent ones first.
-func (k sparseMaker) numbered(room *format.Budget, m Meta, use, seed uint64, number func(j int) int) (*Set, error) {
-	s, err := create(m, m.Rows*k.nonzeros, room)
+func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, number func(j int) int) (*Set, error) {
+	s, err := create(m, m.Rows*k.nonzeros, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (k sparseMaker) numbered(room *format.Budget, m Meta, use, seed uint64, num
 	for j := range rarity {
 		rarity[number(j)] = float32(-math.Log(min(0.9, float64(k.nonzeros)*law.chance(j))))
 	}
-	return filled(s, room, func(from, to int) {
+	return filled(s, budget, inParallel(func(from, to int) {
 		for i := from; i < to; i++ {
 			d := drawsOf(seed, use, i)
 			at, end := i*k.nonzeros, (i+1)*k.nonzeros
@@ -56,7 +56,7 @@ func (k sparseMaker) numbered(room *format.Budget, m Meta, use, seed uint64, num
 			s.Ptr[i+1] = int64(end)
 			s.Y[i] = label(margin+noise*d.normal(), m)
 		}
-	})
+	}))
 }
 
 // planted is the true weights of n features.
@@ -140,13 +140,13 @@ func (k denseMaker) meta() Meta {
 
 func (k denseMaker) tests() int { return sixth(k.rows) }
 
-func (k denseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, error) {
-	s, err := create(m, 0, room)
+func (k denseMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error) {
+	s, err := create(m, 0, budget)
 	if err != nil {
 		return nil, err
 	}
 	truth, root := planted(seed, k.columns), float32(math.Sqrt(float64(k.columns)))
-	return filled(s, room, func(from, to int) {
+	return filled(s, budget, inParallel(func(from, to int) {
 		for i := from; i < to; i++ {
 			d, margin := drawsOf(seed, use, i), float32(0)
 			row := s.X[i*k.columns : (i+1)*k.columns]
@@ -158,5 +158,5 @@ func (k denseMaker) make(room *format.Budget, m Meta, use, seed uint64) (*Set, e
 				s.Y[i] = label(s.Y[i], m)
 			}
 		}
-	})
+	}))
 }

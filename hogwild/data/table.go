@@ -16,18 +16,18 @@ import (
 // has x8, x, or ptr, idx and val, as Set has; triples have idx, two ids each, and val.
 type table struct {
 	Meta
-	x8    []uint8
-	x     []float32
-	ptr   []int64
-	idx   []uint32
-	val   []float32
-	label []float64 // n, unless the labels are texts
-	text  []string  // n labels of which some are not numbers; else nil
-	y     []float32 // n labels that are numbered already; else nil
-	rows  []Row     // of a set in memory, in the place of x, or of ptr, idx and val
-	path  string    // of the file, for messages
-	line  []int32   // the line of each row in the file; nil where rows are not lines
-	room  *format.Budget
+	x8     []uint8
+	x      []float32
+	ptr    []int64
+	idx    []uint32
+	val    []float32
+	label  []float64 // n, unless the labels are texts
+	text   []string  // n labels of which some are not numbers; else nil
+	y      []float32 // n labels that are numbered already; else nil
+	rows   []Row     // of a set in memory, in the place of x, or of ptr, idx and val
+	path   string    // of the file, for messages
+	line   []int32   // the line of each row in the file; nil where rows are not lines
+	budget *format.Budget
 
 	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
 	oneHot []int32
@@ -35,8 +35,8 @@ type table struct {
 	target string // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
-func newTable(src *format.Source, of, kind string) *table {
-	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind}, path: src.Path, room: src.Room,
+func newTable(src *format.Source, of string, kind Kind) *table {
+	return &table{Meta: Meta{Name: src.Path, Format: of, Kind: kind}, path: src.Path, budget: src.Budget,
 		target: "labels"}
 }
 
@@ -46,7 +46,12 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
 	t.Columns, t.Target, t.Named, t.Dates, t.Marks = f.Columns, f.Target, f.Named, f.Dates, f.Marks
 	t.oneHot, t.fills, t.target = f.OneHot, f.Fills, cmp.Or(f.Labels, t.target)
-	if err := t.allocate(f); err != nil {
+	as := layouts[t.Kind].(tabular)
+	err := format.Countable(t.path, f.Rows, 0)
+	if err == nil {
+		err = as.allocate(t, f)
+	}
+	if err != nil {
 		return nil, err
 	}
 	var row format.Row
@@ -56,81 +61,48 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		t.add(&row, f.Texts)
+		t.Rows++
+		if as.add(t, &row); !t.Entries() { // whose values are no labels
+			t.addLabel(&row, f.Texts)
+		}
 	}
 	t.Notes, t.Read = f.Notes, cmp.Or(f.Read, t.Rows)
 	if f.Dropped > 0 {
 		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped),
 			count(t.Features))
 	}
-	if t.Kind == Sparse && like == nil && t.oneHot == nil {
+	if t.keepsZeros() && like == nil {
 		return t, t.number(f)
 	}
 	return t, nil
 }
 
-// entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.
-const entryBytes = 14
+// tabular is a layout of which files have rows.
+type tabular interface {
+	allocate(t *table, f *format.File) error // counts and makes the memory of the rows that the file has at most
+	add(t *table, row *format.Row)           // appends the inputs of a row
+}
 
-// allocate counts and makes the memory of the rows that the file has at most.
-func (t *table) allocate(f *format.File) (err error) {
-	n, d := f.Rows, f.Features
-	if t.Kind == Pairs {
-		if err = format.Countable(t.path, n, 0); err == nil {
-			err = t.room.Take(t.path, int64(n)*entryBytes, count(n)+" entries")
-		}
-		if err == nil {
-			t.idx, t.val = format.Array[uint32](t.room, 2*n, &err), format.Array[float32](t.room, n, &err)
-		}
-		return err
-	}
-	// the inputs, the label, which may be a text, and the line
-	wide := map[string]int{Bytes: d + 8, Floats: 4*d + 28, Sparse: 20}[t.Kind]
-	if f.Texts && t.Kind == Sparse {
-		wide += 8
-	}
-	if f.Bytes != nil {
-		wide = 8
-	}
-	if err = t.room.Take(t.path, int64(f.Values)*8, count(f.Values)+" values"); err == nil {
-		err = t.takeRows(n, wide)
-	}
+// storer is a layout of which sets are made out of tables.
+type storer interface {
+	put(t *table, i int, s *Set, to int) // copies the inputs of row i, scaled, to row to of s
+}
+
+// allocateLabels counts the memory of the rows that the file has at most, of so many bytes each, and makes that of
+// their labels.
+func (t *table) allocateLabels(f *format.File, wide int) error {
+	err := t.takeRows(f.Rows, wide) // the inputs, the label, which may be a text, and the line
 	if err == nil && f.Fills {
-		err = t.room.Take(t.path, int64(d)*spreadBytes, "what fills missing values")
+		err = t.budget.Take(t.path, int64(t.Features)*spreadBytes, "what fills missing values")
 	}
-	if err != nil {
-		return err
-	}
-	if !f.Texts {
-		t.label = format.Array[float64](t.room, n, &err)
-	}
-	switch t.x8 = f.Bytes; {
-	case t.Kind == Sparse:
-		t.ptr = append(format.Array[int64](t.room, n+1, &err), 0)
-		t.idx, t.val = format.Array[uint32](t.room, f.Values, &err), format.Array[float32](t.room, f.Values, &err)
-	case t.Kind == Floats:
-		t.x = format.Array[float32](t.room, n*d, &err)
-	case f.Bytes == nil:
-		t.x8 = format.Array[uint8](t.room, n*d, &err)
+	if err == nil && !f.Texts {
+		t.label = format.Array[float64](t.budget, f.Rows, &err)
 	}
 	return err
 }
 
-// add appends a row.
-func (t *table) add(row *format.Row, texts bool) {
-	t.Rows++
-	switch t.Kind {
-	case Pairs:
-		t.idx, t.val = append(t.idx, row.IDs[0], row.IDs[1]), append(t.val, float32(row.Label))
-		return
-	case Bytes:
-		t.x8 = append(t.x8, row.Bytes...)
-	case Floats:
-		t.x = append(t.x, row.Val...)
-	default:
-		t.idx, t.val = append(t.idx, row.Idx...), append(t.val, row.Val...)
-		t.ptr = append(t.ptr, int64(len(t.idx)))
-	}
+// addLabel appends what is not the inputs of a row.
+func (t *table) addLabel(row *format.Row, texts bool) {
 	if texts {
 		t.text = append(t.text, row.Text)
 	} else {
@@ -167,7 +139,7 @@ func (t *table) takeRows(n, bytes int) error {
 	if bytes == 0 || int64(n) <= total/int64(bytes) {
 		total = int64(n) * int64(bytes)
 	}
-	return t.room.Take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
+	return t.budget.Take(t.path, total, fmt.Sprintf("%s rows of %s each", count(n), human.Bytes(int64(bytes))))
 }
 
 // where says where row i stands in the file: "path:line" or "path: row i".
@@ -184,7 +156,7 @@ func (t *table) dense() error {
 		return err
 	}
 	var err error
-	if t.x = format.Array[float32](t.room, t.Rows*t.Features, &err); err != nil {
+	if t.x = format.Array[float32](t.budget, t.Rows*t.Features, &err); err != nil {
 		return err
 	}
 	t.x = t.x[:t.Rows*t.Features]
@@ -194,7 +166,7 @@ func (t *table) dense() error {
 			row[t.idx[k]] = t.val[k]
 		}
 	}
-	t.room.Give(int64(8 * cap(t.idx)))
+	t.budget.Give(int64(8 * cap(t.idx)))
 	t.Kind, t.ptr, t.idx, t.val = Floats, nil, nil, nil
 	return nil
 }
@@ -204,52 +176,27 @@ func (t *table) dense() error {
 func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	m, stored := t.Meta, 0
 	m.Rows, m.Nonzeros = len(rows), 0
-	if t.Kind == Sparse {
+	if t.Sparse() {
 		for _, i := range rows {
 			stored += len(t.row(int(i)).Val)
 		}
 	}
-	s, err := create(m, stored, t.room)
+	s, err := create(m, stored, t.budget)
 	if err != nil {
 		return nil, err
 	}
-	if t.Kind == Sparse {
+	if s.Ptr != nil {
 		for to, i := range rows {
 			s.Ptr[to+1] = s.Ptr[to] + int64(len(t.row(int(i)).Val))
 		}
 	}
-	sp := t.room.Space()
-	err = windows(sp, s, len(rows), func(from, to int) {
-		inOrder(sp, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
+	scratch, as := t.budget.Space(), layouts[t.Kind].(storer)
+	return filled(s, t.budget, func(from, to int) {
+		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
 			s.Y[at] = y[i]
-			t.storeRow(s, at, i)
+			as.put(t, i, s, at)
 		})
 	})
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return sealed(s)
-}
-
-// storeRow copies the inputs of row i to row number to of s.
-func (t *table) storeRow(s *Set, to, i int) {
-	d := t.Features
-	switch t.Kind {
-	case Bytes:
-		copy(s.X8[to*d:(to+1)*d], t.x8[i*d:])
-	case Floats:
-		row := s.X[to*d : (to+1)*d]
-		for j, v := range t.row(i).Val {
-			row[j] = t.scaled(j, v)
-		}
-	default:
-		k, row := s.Ptr[to], t.row(i)
-		for from, j := range row.Idx {
-			s.Idx[k], s.Val[k] = j, t.scaled(int(j), row.Val[from])
-			k++
-		}
-	}
 }
 
 // fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of

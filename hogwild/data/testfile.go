@@ -13,7 +13,7 @@ import (
 // tested is how to read the test file, nil if it was only found by its name and has no labels, as the files to be
 // predicted of Kaggle's folders: then m, the training data, has a note of it.
 func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*source, error) {
-	if readTest == nil || o.Test != "" || o.TestMemory != nil || m.Kind == Tokens {
+	if readTest == nil || o.Test != "" || o.TestMemory != nil || m.Words() {
 		return readTest
 	}
 	src, err := readTest()
@@ -22,7 +22,7 @@ func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*sour
 	}
 	what := "labels"
 	switch {
-	case m.Kind == Pairs:
+	case m.Entries():
 		what = "values"
 	case m.Named:
 		what = "values of the target " + human.Quote(m.Target)
@@ -37,7 +37,7 @@ func unlabelled(src *format.Source, o Options, like *Meta) bool {
 	for end := 0; end < len(src.Text); {
 		end = text.LineEnd(src.Text, min(max(text.LineEnd(src.Text, 0), 2*end), len(src.Text)-1))
 		head := func() *format.Source {
-			return &format.Source{Path: src.Path, Text: src.Text[:end], Room: format.NewBudget(0)}
+			return &format.Source{Path: src.Path, Text: src.Text[:end], Budget: format.NewBudget(0)}
 		}
 		if firstLike(head(), o, like, true) != nil {
 			continue
@@ -52,7 +52,7 @@ func unlabelled(src *format.Source, o Options, like *Meta) bool {
 // firstLike reads a file up to its first row with a label, or the first at all if only inputs are wanted; io.EOF: it
 // has none.
 func firstLike(src *format.Source, o Options, like *Meta, inputs bool) (err error) {
-	known, width, triples := like.known(), like.Features, like.Kind == Pairs
+	known, width, triples := like.known(), like.Features, like.Entries()
 	if known.Columns != nil {
 		known.Fill = make([]float32, width) // missing values are no fault here
 	}

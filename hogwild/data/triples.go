@@ -4,25 +4,11 @@ import "fmt"
 
 // noteTwins notes if more than one in twenty of the entries held out stand where one of training does.
 func (p *pairs) noteTwins(train, held *table) {
-	n, among := min(len(held.val), 100_000), map[[2]uint32]bool{} // a sample will do
-	for i := range n {
-		among[[2]uint32(held.idx[2*i:])] = false
-	}
-	for i := range train.val {
-		at := [2]uint32(train.idx[2*i:])
-		if _, is := among[at]; is {
-			among[at] = true
-		}
-	}
-	twins := 0
-	for i := range n {
-		if among[[2]uint32(held.idx[2*i:])] {
-			twins++
-		}
-	}
-	if 20*twins > n {
+	n := min(len(held.val), mostTwins)
+	same := twins(len(train.val), n, train.place, held.place)
+	if 20*same > n {
 		p.notef("%s of %s test entries have the row and the column of a training entry: remove duplicates, or name a "+
-			"test set with --test", count(twins), count(n))
+			"test set with --test", count(same), count(n))
 	}
 }
 
@@ -77,7 +63,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	}
 	p.Notes = nil // train has them
 	if k > 0 {
-		s.Validation, err = apart.with(p.Meta, p.room).store(false, 0)
+		s.Validation, err = apart.with(p.Meta, p.budget).store(false, 0)
 		s.noteApart(o, all)
 	} else if o.Validation != "" {
 		s.Validation, err = o.loadValidation(&s.Train.Meta)
@@ -89,7 +75,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	case readTest != nil:
 		err = s.loadTest(readTest, o)
 	case held != nil:
-		s.Test, err = held.with(p.Meta, p.room).store(false, 0)
+		s.Test, err = held.with(p.Meta, p.budget).store(false, 0)
 	case graph && o.Test != None:
 		s.Test, err = s.Train.again()
 	}

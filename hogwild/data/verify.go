@@ -8,11 +8,10 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
-	"hogwild/hogwild/data/format"
+	"hogwild/internal/human"
 	"hogwild/internal/vec"
 )
 
@@ -28,11 +27,7 @@ func (c *cache) trust() error {
 	if _, err := os.Stat(mark); mark != "" && err == nil {
 		return nil
 	}
-	if err := c.verify(nil); err != nil {
-		return err
-	}
-	c.remember()
-	return nil
+	return c.verify(nil)
 }
 
 // mark is the name of an empty file that says that the cache was verified; "" if there is no place
@@ -58,7 +53,7 @@ func (c *cache) remember() {
 	}
 }
 
-// verify looks at every byte of the cache.
+// verify looks at every byte of the cache, and remembers if they are good.
 func (c *cache) verify(tell func(what string, done, total int)) error {
 	total, done := 0, 0
 	for _, p := range c.Parts {
@@ -84,6 +79,7 @@ func (c *cache) verify(tell func(what string, done, total int)) error {
 				c.file.Name(), p.Name, bad)
 		}
 	}
+	c.remember()
 	return nil
 }
 
@@ -106,77 +102,45 @@ func (s *Set) invalidReason() string {
 	if s.Nonzeros < 0 {
 		return "the number of values is negative"
 	}
-	if s.Kind == Pairs {
-		if why := s.badIDs(); why != "" {
-			return why
-		}
-	} else if !s.shapeFits() {
-		return "the shape or the names of the columns are not those of the features"
-	}
 	allFinite := func(v []float32) bool { return every(len(v), func(i int) bool { return v[i]-v[i] == 0 }) }
 	for _, v := range [][]float32{s.X, s.Val, s.Y, s.Freq, s.Mean, s.Mul, s.Add} {
 		if !allFinite(v) {
 			return "a number is not finite"
 		}
 	}
-	k := float32(len(s.Classes))
+	k, start := float32(len(s.Classes)), uint32(0)
+	if s.Words() {
+		start = SentenceStart
+	}
 	switch {
 	case !every(d, func(j int) bool { return s.Freq[j] >= 0 && s.Freq[j] <= 1 }):
 		return "a frequency is not between 0 and 1"
 	case k > 0 && !every(n, func(i int) bool { y := s.Y[i]; return y >= 0 && y < k && y == float32(int32(y)) }):
 		return "a label is no class"
-	case s.Kind == Tokens && s.Text == nil || s.Text != nil && !wordsFit(s):
+	case !s.Entries() && !s.shapeFits():
+		return "the shape or the names of the columns are not those of the features"
+	case !every(len(s.Idx), func(i int) bool { return int(s.Idx[i]&^start) < d }):
+		return "an index is beyond the features, or a word beyond the vocabulary"
+	case !wordsFit(s):
 		return "the words are not as many as their numbers"
-	case s.Kind == Tokens && !every(n, func(i int) bool { return int(s.Idx[i]&^SentenceStart) < d }):
-		return "a word is beyond the vocabulary"
-	case s.Kind != Tokens && !every(len(s.Idx), func(i int) bool { return int(s.Idx[i]) < d }):
-		return "an index is beyond the features"
-	case s.Kind == Sparse && !every(n, s.rowAscends):
-		return "the indices of a row do not ascend"
 	}
-	return ""
+	return layouts[s.Kind].damage(s)
 }
 
 // InRange reports whether all indices of a sparse set lie below Features: it looks at each, but for those of
 // a cache, which was verified when it was opened.
 func (s *Set) InRange() bool {
-	return s.was != nil || len(s.Idx) == 0 || int(vec.Largest(s.Idx)) < s.Features
-}
-
-// every reports whether ok is true of 0 to n-1. All processors ask.
-func every(n int, ok func(i int) bool) bool {
-	var not atomic.Bool
-	parallel(n, func(from, to int) {
-		for i := from; i < to; i++ {
-			if !ok(i) {
-				not.Store(true)
-				return
-			}
-		}
-	})
-	return !not.Load()
-}
-
-// rowAscends reports whether a sparse row begins where it should, and has rising indices.
-func (s *Set) rowAscends(i int) bool {
-	from, to := s.Ptr[i], s.Ptr[i+1]
-	if from < 0 || from > to || to > int64(len(s.Idx)) {
-		return false
-	}
-	for k := from + 1; k < to; k++ {
-		if s.Idx[k] < s.Idx[k-1] || s.Idx[k] == s.Idx[k-1] && s.Text == nil { // a line may have a word twice
-			return false
-		}
-	}
-	return true
+	return s.cacheInfo != nil || len(s.Idx) == 0 || int(vec.Largest(s.Idx)) < s.Features
 }
 
 // wordsFit reports whether the words of a text, and what sequences of them are hashed to, are its features.
 func wordsFit(s *Set) bool {
+	if s.Text == nil {
+		return !s.Words()
+	}
 	words, counts, err := lexicon(s)
 	n, o := len(counts), s.Text
-	return err == nil && n > 0 && o.Buckets >= 0 && n+o.Buckets == s.Features &&
-		(s.Kind == Tokens || s.Kind == Sparse) &&
+	return err == nil && n > 0 && o.Buckets >= 0 && n+o.Buckets == s.Features && (s.Words() || s.Sparse()) &&
 		bytes.Count(words, []byte("\n")) == n && bytes.HasSuffix(words, []byte("\n")) &&
 		every(n, func(i int) bool { return counts[i] > 0 })
 }
@@ -193,53 +157,14 @@ func (m *Meta) shapeFits() bool {
 	return (len(m.Shape) == 0 || left == 1) && (len(m.Columns) == 0 || len(m.Columns) == m.Features)
 }
 
-// badIDs says what is wrong with the ids of pairs, and with the nodes that they are numbered as.
-func (s *Set) badIDs() string {
-	want := []int{s.Features}
-	if len(s.Shape) == 2 {
-		if want = s.Shape; want[0] <= 0 || want[1] <= 0 || want[0] > s.Features || want[0]+want[1] != s.Features {
-			return "the matrix is not one of its features"
-		}
-		rows := uint32(want[0])
-		if !every(s.Rows, func(i int) bool { return s.Idx[2*i] < rows && s.Idx[2*i+1] >= rows }) {
-			return "an entry is outside of the matrix"
-		}
-	} else if s.Shape != nil {
-		return "the shape is neither a matrix nor a graph"
-	}
-	if len(s.IDs) != len(want) || s.Columns != nil && len(s.Columns) != s.Features {
-		return "the ids are not those of a matrix or a graph"
-	}
-	for i, runs := range s.IDs {
-		if !runsOf(runs, want[i]) {
-			return "the ids are not as many as rows and columns"
-		}
-	}
-	return ""
-}
-
-// runsOf reports whether runs are those of n ids, in rising order.
-func runsOf(runs []uint32, n int) bool {
-	total, next := 0, uint64(0)
-	for k := 0; k+1 < len(runs); k += 2 {
-		first, many := uint64(runs[k]), uint64(runs[k+1])
-		if first < next || many == 0 || first+many > format.MaxID+1 {
-			return false
-		}
-		next = first + many
-		total += int(many)
-	}
-	return len(runs)%2 == 0 && total == n
-}
-
-// openCache opens a cache whose bytes are known to be good, or checks them now.
-func openCache(path string) (c *cache, done func(), err error) {
+// openCache opens a cache, and checks it.
+func openCache(path string, check func(c *cache) error) (c *cache, done func(), err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("data: %w", err)
 	}
 	if c, err = readCache(f); err == nil {
-		err = c.trust()
+		err = check(c)
 	}
 	if err != nil {
 		f.Close()
@@ -251,7 +176,7 @@ func openCache(path string) (c *cache, done func(), err error) {
 // cachedLike is the test rows of a cache, if they are like other data: scaled in the same way, or
 // not yet.
 func cachedLike(path string, like *Meta) (*Set, error) {
-	c, done, err := openCache(path)
+	c, done, err := openCache(path, (*cache).trust)
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +190,7 @@ func cachedLike(path string, like *Meta) (*Set, error) {
 		return nil, err
 	}
 	if s.Text != nil {
-		DrawAs(s, like.Text, like.Seed)
+		SetWindows(s, like.Text, like.Seed)
 	}
 	s.Name = path
 	return s, nil
@@ -277,17 +202,37 @@ func CheckCache(path string, tell func(what string, done, total int)) error {
 		return fmt.Errorf("data: %s is not a data cache: only those have a checksum to be checked; hogwild data "+
 			"convert makes one", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("data: %w", err)
-	}
-	defer f.Close()
-	c, err := readCache(f)
+	_, done, err := openCache(path, func(c *cache) error { return c.verify(tell) })
 	if err == nil {
-		err = c.verify(tell)
-	}
-	if err == nil {
-		c.remember()
+		done()
 	}
 	return err
+}
+
+// describeCache is the Meta of the training rows, with a note about where they come from.
+func describeCache(path string) (Meta, error) {
+	c, done, err := openCache(path, func(*cache) error { return nil })
+	if err != nil {
+		return Meta{}, err
+	}
+	defer done()
+	s, err := c.part(trainPart)
+	if err != nil {
+		return Meta{}, err
+	}
+	defer s.Close()
+	s.Name = path
+	s.notef("a data cache of %s, split and shuffled by seed %d", human.Name(c.Made.Path), c.Made.Seed)
+	for _, name := range []string{validationPart, testPart} {
+		if c.find(name) == nil {
+			continue
+		}
+		t, err := c.part(name)
+		if err != nil {
+			return Meta{}, err
+		}
+		s.notef("%s rows: %s", name, count(t.Rows))
+		t.Close()
+	}
+	return s.Meta, nil
 }

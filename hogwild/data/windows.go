@@ -45,12 +45,12 @@ func NewWindows(s *Set) *Windows {
 		}
 		weights[j] = math.Pow(float64(f), o.NoiseExponent)
 	}
-	w.table = aliasOf(weights)
+	w.table = aliasTable(weights)
 	return w
 }
 
-// aliasOf is the table by which words are drawn with probabilities in proportion to the weights.
-func aliasOf(weights []float64) []alias {
+// aliasTable is the table by which words are drawn with probabilities in proportion to the weights.
+func aliasTable(weights []float64) []alias {
 	sum := 0.0
 	for _, v := range weights {
 		sum += v

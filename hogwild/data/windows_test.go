@@ -163,7 +163,7 @@ func TestWindowsStay(t *testing.T) {
 	s := corpusSet(t, zipfText(100, 50, 9), *words(1))
 	hash := func(epoch int, seed uint64) uint64 {
 		h := fnv.New64a()
-		DrawAs(s, s.Text, seed)
+		SetWindows(s, s.Text, seed)
 		for i := s.Rows - 1; i >= 0; i-- { // in any order
 			fmt.Fprint(h, NewWindows(s).At(int32(i), epoch))
 		}

@@ -16,7 +16,7 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 		return s, err
 	}
 	key, apart := mix(mix(o.Seed)+drawHoldOut), mix(mix(o.Seed)+drawValidation)
-	c, err := text.ReadCorpus(path, o.room, func(at int64) int {
+	c, err := text.ReadCorpus(path, o.budget, func(at int64) int {
 		switch {
 		case test == "" && o.Test != None && mix(key+uint64(at))%100 == 0:
 			return forTesting
@@ -53,12 +53,12 @@ func (o Options) loadWords(path, test string) (s Sets, err error) {
 	case isShare:
 		s.noteApart(o, n[forTraining]+n[forValidating])
 	case o.Validation != "":
-		s.Validation, err = o.likewise(o.Validation, like)
+		s.Validation, err = o.loadPath(o.Validation, like)
 	}
 	switch {
 	case err != nil:
 	case test != "":
-		s.Test, err = o.likewise(test, like)
+		s.Test, err = o.loadPath(test, like)
 	case s.Test == nil && o.Test != None:
 		s.Train.notef("too few lines to hold any out: the training set is the test set, too; name another with --test")
 		s.Test, err = s.Train.again()

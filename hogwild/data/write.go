@@ -65,17 +65,17 @@ func (u until) Write(p []byte) (int, error) {
 func (s *Set) writer(ending string) (func(w *bufio.Writer) error, error) {
 	libsvm := ending == ".libsvm" || ending == ".svm"
 	switch {
-	case s.Kind == Pairs && ending == ".csv":
+	case s.Entries() && ending == ".csv":
 		return s.writeTriples, nil
-	case s.Kind == Pairs && ending == ".npy" && s.Columns != nil:
+	case s.Entries() && ending == ".npy" && s.Columns != nil:
 		return nil, fmt.Errorf("data: %s: its ids are texts, which are written to .csv, not to .npy", s.Name)
-	case s.Kind == Pairs && ending == ".npy":
+	case s.Entries() && ending == ".npy":
 		return func(w *bufio.Writer) error { return s.writeArray(w, 3, s.triple()) }, nil
-	case s.Kind == Pairs:
+	case s.Entries():
 		return nil, fmt.Errorf("data: %s: triples are written to .csv or .npy, not to %q", s.Name, ending)
 	case libsvm:
 		return s.writeLIBSVM, nil
-	case s.Kind == Sparse:
+	case s.Sparse():
 		return nil, fmt.Errorf("data: %s: a sparse set is written to .libsvm or .svm, not to %q", s.Name, ending)
 	case ending == ".csv":
 		return s.writeCSV, nil

@@ -42,7 +42,7 @@ func IsCenter(p Param) bool { return strings.HasSuffix(p.Name, ".center") }
 // models are w itself.
 func ToPlain(ps []Param, w, mean []float32, merged bool, t data.Standard) []float32 {
 	c, ok := CenteredOf(ps)
-	if !ok && t.Deviation == 0 {
+	if !ok && t.IsZero() {
 		return w
 	}
 	w = append([]float32(nil), w...)

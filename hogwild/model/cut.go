@@ -43,7 +43,7 @@ var Cut = &Family{
 		switch {
 		case err != nil:
 			return Spec{}, err
-		case m.Kind != data.Pairs || len(m.Shape) != 0:
+		case !m.Graph():
 			return Spec{}, fmt.Errorf("model: %s needs a graph, as edges (node, node, weight), and %s is not one",
 				o.Name, m.Name)
 		case d >= m.Features:
@@ -148,7 +148,7 @@ func (m *cut) Eval(w []float32, b *data.Batch) Score {
 }
 
 // Suits reports that Steps is for every set of pairs, each worker on the weights of all.
-func (m *cut) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }
+func (m *cut) Suits(set *data.Set) (steps, copied bool) { return set.Entries(), false }
 
 // Steps takes the step of each edge, straight at the points of its two ends.
 func (m *cut) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {

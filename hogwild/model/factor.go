@@ -61,7 +61,7 @@ func resolveFactor(o Options, m data.Meta) (Spec, error) {
 	if err != nil {
 		return Spec{}, err
 	}
-	if m.Kind != data.Pairs || len(m.Shape) != 2 {
+	if !m.Matrix() {
 		return Spec{}, fmt.Errorf("model: %s needs a matrix, as entries (row, column, value), and %s is not one; see "+
 			"--format ratings", o.Name, m.Name)
 	}
@@ -184,7 +184,7 @@ func (m *factor) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 
 // Suits reports that Steps is for every set of pairs, and that no worker may train a
 // copy: of a large matrix each worker would have its own.
-func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Pairs, false }
+func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Entries(), false }
 
 // Steps is the fast loop: see vec.Factors.
 func (m *factor) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {

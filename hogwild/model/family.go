@@ -69,6 +69,6 @@ func (f *Family) OfText() bool { return f.Reads != "" }
 func (f *Family) OfWords() bool { return f.Reads == text.Words }
 
 // Short reports whether an example is about a few weights only; kind is that of the set.
-func (f *Family) Short(kind string) bool {
-	return kind == data.Pairs || kind == data.Tokens || kind == data.Sparse && f != Perceptron
+func (f *Family) Short(kind data.Kind) bool {
+	return kind.Entries() || kind.Words() || kind.Sparse() && f != Perceptron
 }

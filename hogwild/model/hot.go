@@ -44,7 +44,7 @@ type Table struct {
 // weights and together all that steps write; nil of other models, whose weights are all alike.
 func Tables(m Model, set *data.Set, rows int) (all []Table) {
 	ranked, ok := m.(Ranked)
-	if !ok && set.Kind != data.Pairs {
+	if !ok && !set.Entries() {
 		return nil
 	}
 	var hot []Range

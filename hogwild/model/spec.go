@@ -90,7 +90,7 @@ func layersTask(name, loss string) (string, error) {
 // a graph cut; an empty loss is squared for values and cross-entropy for classes, except that a linear model tells two
 // classes apart with the logistic loss. The softmax, logistic, hinge, linear and l1 models take no loss but their own.
 func Resolve(o Options, m data.Meta) (Spec, error) {
-	if o.Name == "" && m.Kind == data.Pairs {
+	if o.Name == "" && m.Entries() {
 		o.Name = byShape(m.Shape)
 	}
 	if o.Layout != nil {

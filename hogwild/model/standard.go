@@ -15,7 +15,7 @@ func (s Spec) Standardizes() bool {
 // Unit is by what a loss of standardised values is multiplied to be that of the values themselves.
 func (l Loss) Unit(t data.Standard) float64 {
 	switch {
-	case t.Deviation == 0:
+	case t.IsZero():
 		return 1
 	case l == Squared:
 		return t.Deviation * t.Deviation
@@ -43,7 +43,7 @@ func ToStandard(t data.Standard, ps []Param, w []float32) {
 }
 
 func convert(t data.Standard, ps []Param, w []float32, f func(v, mean float64) float64) {
-	if t.Deviation == 0 {
+	if t.IsZero() {
 		return
 	}
 	end := len(w) - 1 // the bias; without one there is no mean

@@ -34,7 +34,7 @@ var Text = &Family{
 		switch {
 		case err != nil:
 			return Spec{}, err
-		case m.Text == nil || m.Kind != data.Sparse:
+		case m.Text == nil || !m.Sparse():
 			return Spec{}, fmt.Errorf("model: %s needs lines of text with labels, and %s has none", o.Name, m.Name)
 		}
 		return Spec{Options: o, Name: fmt.Sprintf("text:%d", k), Loss: l, Widths: []int{k}, Features: m.Features,
@@ -93,7 +93,7 @@ func (m *textModel) outputs(w []float32, x data.Row, z []float32) {
 }
 
 // Suits is true for lines of text. A worker's copy would have all vectors.
-func (m *textModel) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Sparse, false }
+func (m *textModel) Suits(set *data.Set) (steps, copied bool) { return set.Sparse(), false }
 
 // Steps takes the steps of the rows, in place.
 func (m *textModel) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {

@@ -44,7 +44,7 @@ var Words = &Family{
 		if err != nil {
 			return Spec{}, err
 		}
-		if m.Kind != data.Tokens {
+		if !m.Words() {
 			return Spec{}, fmt.Errorf("model: %s needs text, and %s is none", o.Name, m.Name)
 		}
 		return Spec{Options: o, Name: fmt.Sprintf("word2vec:%d", k), Loss: Logistic, Widths: []int{k},
@@ -107,7 +107,7 @@ func (m *word2vec) draws(set *data.Set) *data.Windows {
 }
 
 // Suits is true for texts. The tables are too large for each worker to have a copy.
-func (m *word2vec) Suits(set *data.Set) (steps, copied bool) { return set.Kind == data.Tokens, false }
+func (m *word2vec) Suits(set *data.Set) (steps, copied bool) { return set.Words(), false }
 
 // Steps takes the steps of word2vec.c: within a word's window each pair finds what those before it have changed. With
 // one group of negatives for a window, all of it is read first: see vec.Words.

@@ -23,16 +23,12 @@ func (a *arrays) file(f *os.File) *int {
 func (a *arrays) sets(sets map[string]*data.Set) (map[string]set, error) {
 	all := map[string]set{}
 	for name, s := range sets {
-		if s == nil || s.Kind == data.Indices {
+		if s == nil || s.OfProgram() {
 			continue
 		}
-		offsets, err := s.Offsets()
-		if err != nil {
-			return nil, err
-		}
-		d := set{File: *a.file(s.File()), Kind: s.Kind, Rows: s.Rows, Features: s.Features, Shape: s.Shape,
+		d := set{File: *a.file(s.File()), Kind: string(s.Kind), Rows: s.Rows, Features: s.Features, Shape: s.Shape,
 			Classes: len(s.Classes), Mul: s.Mul, Add: s.Add, Arrays: map[string]array{}}
-		for name, at := range offsets {
+		for name, at := range s.Offsets() {
 			d.Arrays[name] = array{at}
 		}
 		all[name] = d

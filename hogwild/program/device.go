@@ -143,7 +143,7 @@ func (w *worker) lineUp(c plan.Chunk) (steps int) {
 		w.rates = append(w.rates, w.setup.Rate(c.Seen+int64(at*c.Weight)))
 		steps++
 	}
-	if set := w.setup.Set; set.Kind == data.Indices {
+	if set := w.setup.Set; set.OfProgram() {
 		for i, row := range w.rows {
 			w.rows[i] = int32(set.Idx[row])
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"hogwild/hogwild/core"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
 )
 
@@ -36,7 +35,7 @@ func top(r *core.Run) []string {
 		what += fmt.Sprintf("), validation set of %d (%s", r.Task.Validation.Rows, c.Validation)
 	}
 	on := fmt.Sprintf("%s (%s), test set of %d", c.Data, what, r.Task.Test.Rows)
-	if m.Kind == data.Indices {
+	if m.OfProgram() {
 		on = fmt.Sprintf("its own data of %d examples, test set of %d", m.Rows, c.Layout.TestRows)
 	}
 	head := []string{fmt.Sprintf("%s on %s", cmp.Or(c.Program, c.Model), on),

@@ -87,7 +87,7 @@ func missed(c *config.Config, history []rundir.EpochResult) string {
 
 // rows is what was read for the sets.
 func rows(s *data.Sets) *rundir.Rows {
-	if s.Train.Kind == data.Indices {
+	if s.Train.OfProgram() {
 		return nil
 	}
 	n := &rundir.Rows{Read: s.Train.Read, Train: s.Train.Rows, Test: s.Test.Rows}

@@ -17,7 +17,7 @@ import (
 func (r *coordinator) endEpoch() (end error) {
 	_ = fault.Point("epoch.end")
 	r.Position.Seconds = r.Seconds(r.lastDone())
-	if end = r.Task.Train.Changed(); end == nil && r.Several() {
+	if end = r.Task.Train.CheckUnchanged(); end == nil && r.Several() {
 		end = r.snapshots.downloadAll()
 	}
 	if end != nil {

@@ -97,9 +97,9 @@ func (r *crew) fatal(e *workers.Exit) error {
 	if err := r.NotFinite(); err != nil {
 		return err
 	}
-	err := r.Task.Train.Changed()
+	err := r.Task.Train.CheckUnchanged()
 	if strings.Contains(e.How, "SIGBUS") { // a run maps them from a file
-		err = r.Task.Train.Unread()
+		err = r.Task.Train.ReadError()
 	}
 	if err != nil {
 		return fmt.Errorf("%w (%s)", err, r.LastGood())

@@ -121,7 +121,7 @@ func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error
 		if r.Task.Train == nil {
 			return nil
 		}
-		return r.Task.Train.Unread()
+		return r.Task.Train.ReadError()
 	})
 	return res, errors.Join(err, fault)
 }

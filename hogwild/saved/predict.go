@@ -55,7 +55,7 @@ func (s *Saved) Spec() model.Spec {
 func (s *Saved) Meta() data.Meta { return s.meta }
 
 // Pairs reports whether the model predicts the values of pairs, of a row and a column.
-func (s *Saved) Pairs() bool { return s.meta.Kind == data.Pairs }
+func (s *Saved) Pairs() bool { return s.meta.Entries() }
 
 // Tensors returns copies of the weights.
 func (s *Saved) Tensors() []Tensor {

@@ -54,7 +54,7 @@ func Of(name string, s model.Score, classes bool) rundir.Scores {
 
 // NoPairs reports whether sums are of words of which subsampling has left no two that stand together, so that nothing
 // was predicted: every pair has a loss.
-func NoPairs(s model.Score, set *data.Set) bool { return set.Kind == data.Tokens && s.Loss == 0 }
+func NoPairs(s model.Score, set *data.Set) bool { return set.Words() && s.Loss == 0 }
 
 // Evaluate returns how well weights predict a set, on as many cores as there are models. The loss is NaN if there are
 // no pairs of words.

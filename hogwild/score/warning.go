@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/human"
 )
@@ -90,7 +89,7 @@ func worseThan(best, s rundir.Scores, n int) string {
 
 // remedy says what to try, the likeliest first.
 func (j *Judge) remedy(c *config.Config, ownRate, rose bool) string {
-	switch scaled := j.train.Kind != data.Floats || j.train.Scale != "none"; {
+	switch scaled := !j.train.AnyScale() || j.train.Scale != "none"; {
 	case !scaled:
 		return "; try --scale standard"
 	case ownRate:

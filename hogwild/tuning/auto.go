@@ -44,7 +44,7 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 		if c.Program != "" {
 			says += " for job.step"
 		}
-		if f.Kind != data.Floats || c.Scale == "none" { // else they are scaled
+		if !f.Kind.AnyScale() || c.Scale == "none" { // else they are scaled
 			says += tooSmall(plainRate, c.LR)
 		}
 		if n := autoEpochs(c, spec, f, batch); c.Epochs > 0 && c.Epochs*fewEpochs <= n {
@@ -111,7 +111,7 @@ func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
 
 // SettleRatings fills in what makes a factorization as good as one by biases alone, when nobody named a model.
 func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
-	if c.Model != "" || m.Kind != data.Pairs || m.Shape == nil {
+	if c.Model != "" || !m.Matrix() {
 		return nil
 	}
 	if !c.Biases {

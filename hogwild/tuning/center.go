@@ -19,21 +19,21 @@ func centers(c *config.Config, f Facts) bool {
 }
 
 // triesCentring reports whether it is to be measured what centring does.
-func triesCentring(c *config.Config, spec model.Spec, kind string) bool {
-	asked := c.Center == config.On || c.Center == config.Auto && kind != data.Sparse
+func triesCentring(c *config.Config, spec model.Spec, kind data.Kind) bool {
+	asked := c.Center == config.On || c.Center == config.Auto && !kind.Sparse()
 	return asked && mayCenter(c, spec, kind) == nil
 }
 
 // mayCenter is what is wrong with center on.
-func mayCenter(c *config.Config, spec model.Spec, kind string) error {
+func mayCenter(c *config.Config, spec model.Spec, kind data.Kind) error {
 	noConstant := func(without string) error {
 		return config.Usage("center on: %s cannot absorb the means of the inputs in a bias; leave center at auto",
 			without)
 	}
 	switch {
-	case !spec.Family().Layered || kind == data.Pairs:
+	case !spec.Family().Layered || kind.Entries():
 		return noConstant("the model " + c.Model)
-	case kind == data.Sparse && c.GPU != "":
+	case kind.Sparse() && c.GPU != "":
 		return config.Usage("center on: a GPU does not centre sparse rows; leave center at auto, or leave out gpu")
 	case c.AsyncOnCores() && c.Workers > 1 && c.MergeEvery == config.InPlace:
 		return config.Usage("center on with merge-every 1: the %d workers would write the centred weights in place "+

@@ -1,9 +1,11 @@
 package tuning
 
+import "hogwild/hogwild/data"
+
 // Facts are what is known of the training data and of the model on them. Where the inputs'
 // spectrum says nothing of a model, the numbers of it are 0.
 type Facts struct {
-	Kind     string
+	Kind     data.Kind
 	Rows     int
 	Features int
 	Shape    []int

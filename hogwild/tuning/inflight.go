@@ -7,7 +7,6 @@ import (
 
 	"hogwild/hogwild/clock"
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 )
@@ -137,9 +136,9 @@ func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	switch {
 	case c.Optimizer != config.SGD: // each step moves all weights
 		return least
-	case f.Kind == data.Pairs:
+	case f.Kind.Entries():
 		return min(64*sms, max(1, slices.Min(append(slices.Clip(f.Shape), f.Features))*2/5))
-	case f.Kind == data.Tokens:
+	case f.Kind.Words():
 		return 2 * sms
 	}
 	limit := limitsOf(c, spec, f, ofOneStep(c, t))

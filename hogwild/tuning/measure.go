@@ -12,7 +12,7 @@ import (
 // those alone; the model is the plain one.
 func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Facts {
 	f := FactsOf(m, set)
-	if !spec.Family().Layered || set.Kind == data.Pairs {
+	if !spec.Family().Layered || set.Entries() {
 		return f
 	}
 	sample, centres := sampleRows(set), triesCentring(c, spec, set.Kind)
@@ -22,7 +22,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 		few.rows, few.d = many.rows[:len(few.rows)], many.d
 	}
 	v := few.direction(c.Seed)
-	if set.Kind == data.Sparse && scalesBias(c, spec) {
+	if set.Sparse() && scalesBias(c, spec) {
 		f.FeaturesLambda = few.eigenvalue(v)
 	}
 	if c.Bias {
@@ -53,7 +53,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 func FactsOf(m model.Model, set *data.Set) Facts {
 	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape,
 		Weights: model.Size(m.Params())}
-	if rare := 0; set.Kind == data.Sparse && set.Columns != nil {
+	if rare := 0; set.Sparse() && set.Columns != nil {
 		for _, share := range set.Freq {
 			if share < .01 {
 				rare++

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
 
@@ -100,7 +99,7 @@ func within(every, hold int) int {
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
 	if c.Optimizer != config.SGD || !family.Layered ||
-		!centered && (f.Kind == data.Sparse || f.Weights > maxDenseCopied && c.MergeEvery == config.Auto) {
+		!centered && (f.Kind.Sparse() || f.Weights > maxDenseCopied && c.MergeEvery == config.Auto) {
 		return 1
 	}
 	every := max(8, 128/max(1, t.Batch))

@@ -14,7 +14,7 @@ func TestDensePeriod(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		edit func(*Job)
-		kind string
+		kind data.Kind
 		size int
 		want int
 	}{

@@ -28,8 +28,8 @@ const (
 const mostUnpacked = 16
 
 // read reads vectors as word2vec.c writes them: "words K", and then for each word the word, a space and its numbers, as
-// float32 of little end or as text in a line. What it holds counts in room.
-func read(path string, room *format.Budget) (*Vectors, error) {
+// float32 of little end or as text in a line. What it holds counts in the budget.
+func read(path string, budget *format.Budget) (*Vectors, error) {
 	file, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, config.Usage("%w", err)
@@ -48,7 +48,7 @@ func read(path string, room *format.Budget) (*Vectors, error) {
 		left = &io.LimitedReader{R: unpacked, N: 16<<20 + mostUnpacked*info.Size()}
 		in = bufio.NewReaderSize(left, 1<<20)
 	}
-	v, err := readVectors(path, in, room)
+	v, err := readVectors(path, in, budget)
 	if left.N == 0 {
 		return nil, config.Usage("%s: it unpacks to more than %d times its size, which no vectors do: unpack it first "+
 			"(gunzip)", path, mostUnpacked)
@@ -63,7 +63,7 @@ func read(path string, room *format.Budget) (*Vectors, error) {
 	return v, nil
 }
 
-func readVectors(path string, in *bufio.Reader, room *format.Budget) (*Vectors, error) {
+func readVectors(path string, in *bufio.Reader, budget *format.Budget) (*Vectors, error) {
 	head, err := upTo(in, '\n', mostRow)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func readVectors(path string, in *bufio.Reader, room *format.Budget) (*Vectors, 
 			return nil, fmt.Errorf("after %d of %d words: %w", i, n, err)
 		}
 		// the vector, the same of length 1, and what growing arrays have free
-		if err := room.Take(path, int64(len(word))+48+12*int64(k), "its vectors"); err != nil {
+		if err := budget.Take(path, int64(len(word))+48+12*int64(k), "its vectors"); err != nil {
 			return nil, err
 		}
 		v.Words = append(v.Words, strings.TrimLeft(strings.TrimSuffix(word, " "), "\n"))

@@ -34,8 +34,8 @@ func packed(t *testing.T, head string, times int, row string) string {
 // TestVectorsTakeWhatTheyMay: a small file that unpacks to a large one ends at the limit, and so does a line that does
 // not end.
 func TestVectorsTakeWhatTheyMay(t *testing.T) {
-	room := func() *format.Budget { return format.NewBudget(8 << 20) }
-	_, err := read(packed(t, "8000 1000\n", 8000, "w"+strings.Repeat(" 0", 1000)+"\n"), room())
+	budget := func() *format.Budget { return format.NewBudget(8 << 20) }
+	_, err := read(packed(t, "8000 1000\n", 8000, "w"+strings.Repeat(" 0", 1000)+"\n"), budget())
 	if full := (*format.MemoryError)(nil); !errors.As(err, &full) {
 		t.Errorf("%v, want that it needs more memory", err)
 	}
@@ -43,7 +43,7 @@ func TestVectorsTakeWhatTheyMay(t *testing.T) {
 	check.Error(t, err, "unpacks to more than 16 times its size")
 	zeros := strings.Repeat("0", 1<<20)
 	for _, head := range []string{"", "2 2\n", "2 2\nw ", "2 2\nw 1 1\nv "} {
-		_, err := read(packed(t, head, 17, zeros), room())
+		_, err := read(packed(t, head, 17, zeros), budget())
 		check.Error(t, err, "more than")
 	}
 }

@@ -54,7 +54,7 @@ func joinRun() (*Worker, *control.Header, error) {
 			set.Checksum, header.Rows, header.Data)
 	}
 	if o := header.Job.Asked.TextOptions(); o != nil && set.Text != nil {
-		data.DrawAs(set, o, header.Job.Asked.Seed)
+		data.SetWindows(set, o, header.Job.Asked.Seed)
 	}
 	if err := fault.Point("worker.joined"); err != nil {
 		return nil, nil, err

@@ -147,18 +147,18 @@ func (b *Budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 // Array is an array of no elements with room for n, in memory or in a file without a name; of several errors the first
 // is kept.
 func Array[T shm.Element](b *Budget, n int, err *error) []T {
-	sp := b.Space()
-	if sp == nil {
+	scratch := b.Space()
+	if scratch == nil {
 		return make([]T, 0, n)
 	}
-	if *err = cmp.Or(*err, sp.Ctx.Err()); *err != nil {
+	if *err = cmp.Or(*err, scratch.Ctx.Err()); *err != nil {
 		return nil
 	}
-	v, seg, failed := shm.Scratch[T](sp.Dir, n)
+	v, seg, failed := shm.Scratch[T](scratch.Dir, n)
 	if failed != nil {
-		*err = fmt.Errorf("data: no room to convert in %s: %w", sp.Dir, failed)
+		*err = fmt.Errorf("data: no room to convert in %s: %w", scratch.Dir, failed)
 		return nil
 	}
-	sp.scratch = append(sp.scratch, seg)
+	scratch.segments = append(scratch.segments, seg)
 	return v
 }

@@ -241,7 +241,7 @@ func (r *csvRows) label(text string) (string, error) {
 		return label, nil
 	}
 	r.labels[text] = text
-	return text, r.Room.Take(r.Path, int64(len(text))+textBytes, "its labels, which are texts")
+	return text, r.Budget.Take(r.Path, int64(len(text))+textBytes, "its labels, which are texts")
 }
 
 // end notes what became of missing values, behind the last row.

@@ -91,7 +91,7 @@ func labelsBeside(s *Source, n int) ([]uint8, error) {
 	if path == "" || name == base {
 		return nil, s.Errorf("no labels beside it: looked for %s and %s.gz", name, name)
 	}
-	labels, err := Read(path, s.Room)
+	labels, err := Read(path, s.Budget)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func labelsOf(s *Source, n int) (*array, error) {
 		return nil, s.Errorf("no labels: there is no %s beside it; add it, or name a column with --target",
 			baseNames(names))
 	}
-	src, err := Read(path, s.Room)
+	src, err := Read(path, s.Budget)
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func readArray(s *Source) (*array, error) {
 
 // transpose puts the elements of an array in Fortran order into that of C.
 func (a *array) transpose() error {
-	if err := a.Room.Take(a.Path, int64(len(a.raw)), "the array in C order"); err != nil {
+	if err := a.Budget.Take(a.Path, int64(len(a.raw)), "the array in C order"); err != nil {
 		return err
 	}
 	raw, size, at := make([]byte, 0, len(a.raw)), a.size(), make([]int, len(a.shape))

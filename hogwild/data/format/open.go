@@ -6,34 +6,34 @@
 //
 // Top down:
 //
-//	open.go     a file of any format
-//	triples.go  entries of a matrix, edges of a graph
-//	npy.go      NumPy's arrays
-//	libsvm.go   label index:value ...
-//	idx.go      images of bytes
-//	sniff.go    which format a file has
-//	columns.go  which columns of triples are what
-//	texts.go    the rows of a table of texts
-//	csv.go      the rows of a table
-//	readings.go how numbers are written in the columns of a table
-//	layout.go   how lines are cut into cells
-//	known.go    the features of the training data in another table
-//	profile.go  what the columns of a table are
-//	inputs.go   from the cells of a row to its inputs
-//	blocks.go   a table in parts, for all processors
-//	features.go the features of a table
-//	parts.go    what columns of triples are called
-//	cells.go    the cells of a table
-//	column.go   what is in a column
-//	marks.go    commas and points in numbers
-//	number.go   numbers as text
-//	pieces.go   a text in parts, for all processors
-//	source.go   the bytes of a file
-//	text.go     which bytes are no text
-//	row.go      what a file is, and a row of it
-//	date.go     columns of dates
-//	budget.go   how much memory there is
-//	space.go    files in the place of memory
+//	open.go       a file of any format
+//	triples.go    entries of a matrix, edges of a graph
+//	npy.go        NumPy's arrays
+//	libsvm.go     label index:value ...
+//	idx.go        images of bytes
+//	sniff.go      which format a file has
+//	columns.go    which columns of triples are what
+//	texts.go      the rows of a table of texts
+//	csv.go        the rows of a table
+//	readings.go   how numbers are written in the columns of a table
+//	layout.go     how lines are cut into cells
+//	reference.go  the features of the training data in another table
+//	profile.go    what the columns of a table are
+//	inputs.go     from the cells of a row to its inputs
+//	blocks.go     a table in parts, for all processors
+//	features.go   the features of a table
+//	parts.go      what columns of triples are called
+//	cells.go      the cells of a table
+//	column.go     what is in a column
+//	marks.go      commas and points in numbers
+//	number.go     numbers as text
+//	splitter.go   a text in parts, for all processors
+//	source.go     the bytes of a file
+//	text.go       which bytes are no text
+//	row.go        what a file is, and a row of it
+//	date.go       columns of dates
+//	budget.go     how much memory there is
+//	scratch.go    files in the place of memory
 package format
 
 import "cmp"

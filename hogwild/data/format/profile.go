@@ -27,7 +27,7 @@ func (t *table) profile() error {
 }
 
 func (t *table) readAll() error {
-	t.Room.Give(t.kept)
+	t.Budget.Give(t.kept)
 	t.kept = 0
 	q := t.cut()
 	b, err := q.first()
@@ -153,7 +153,7 @@ func (t *table) join(columns []column) error {
 // keep counts the memory of what the columns hold.
 func (t *table) keep(bytes int64, what string) error {
 	t.kept += bytes
-	return t.Room.Take(t.Path, bytes, what)
+	return t.Budget.Take(t.Path, bytes, what)
 }
 
 // isHeader judges the first line by the columns under it.

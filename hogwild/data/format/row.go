@@ -10,13 +10,33 @@ import (
 	"hogwild/internal/human"
 )
 
-// The values of Known.Kind: how the inputs of a row are given.
+// Kind is how the inputs of rows are stored.
+type Kind string
+
+// The kinds. Files have rows of the first four.
 const (
-	Bytes  = "bytes"  // unsigned bytes
-	Floats = "floats" // float32
-	Sparse = "sparse" // the non-zero values only
-	Pairs  = "pairs"  // two ids: the row and the column of a matrix entry, or the ends of an edge
+	Bytes   Kind = "bytes"   // unsigned bytes, which a set scales when a batch is formed
+	Floats  Kind = "floats"  // float32
+	Sparse  Kind = "sparse"  // the non-zero values only
+	Pairs   Kind = "pairs"   // two ids: the row and the column of a matrix entry, or the ends of an edge
+	Tokens  Kind = "tokens"  // a text: the number of the word, a row each
+	Indices Kind = "indices" // numbers of examples that only the user's program has
 )
+
+// Sparse reports whether rows list their non-zero values only.
+func (k Kind) Sparse() bool { return k == Sparse }
+
+// AnyScale reports whether inputs are numbers of any size, which auto standardises.
+func (k Kind) AnyScale() bool { return k == Floats }
+
+// Entries reports whether rows are the entries of a matrix or the edges of a graph.
+func (k Kind) Entries() bool { return k == Pairs }
+
+// Words reports whether rows are the words of a text, one behind the other.
+func (k Kind) Words() bool { return k == Tokens }
+
+// OfProgram reports whether rows are numbers of examples that only the user's program has.
+func (k Kind) OfProgram() bool { return k == Indices }
 
 // The values of Options.Missing.
 const (
@@ -41,7 +61,7 @@ type Options struct {
 // Known is what is known of a file that has been read, and what other data are read by.
 type Known struct {
 	Format   string
-	Kind     string
+	Kind     Kind
 	Features int
 	Columns  []string          // names of the features
 	Target   string            // the column of labels; of triples Options.Columns

@@ -28,10 +28,10 @@ const (
 
 // Source is a file, or standard input, unpacked: all of it, or as it comes.
 type Source struct {
-	Path string        // what messages call it
-	Text []byte        // all of it; of a file that is read as it comes, its beginning
-	Sum  func() string // sha256 of the file as it lies on the disk, hex; nil if it is read as it comes
-	Room *Budget
+	Path   string        // what messages call it
+	Text   []byte        // all of it; of a file that is read as it comes, its beginning
+	Sum    func() string // sha256 of the file as it lies on the disk, hex; nil if it is read as it comes
+	Budget *Budget
 
 	summed  chan struct{} // closed when the sum is taken
 	freed   int           // how much of Text is given back
@@ -48,20 +48,20 @@ var stdin struct {
 }
 
 // Read reads a file, or standard input for "-", and unpacks it.
-func Read(path string, room *Budget) (*Source, error) {
+func Read(path string, budget *Budget) (*Source, error) {
 	if path != StdinName {
-		return read(path, room)
+		return read(path, budget)
 	}
 	stdin.once.Do(func() {
 		if stdin.err = notTerminal(path); stdin.err == nil {
-			stdin.all, stdin.err = read(path, room)
+			stdin.all, stdin.err = read(path, budget)
 		}
 	})
 	if stdin.err != nil {
 		return nil, stdin.err
 	}
 	s := *stdin.all
-	s.Room = room
+	s.Budget = budget
 	return &s, nil
 }
 
@@ -76,20 +76,20 @@ func notTerminal(path string) error {
 	return nil
 }
 
-func read(path string, room *Budget) (*Source, error) {
-	s, sum, sp := &Source{Path: path, Room: room}, sha256.New(), room.Space()
-	r, packed, err := s.open(sp.stopped, sum)
+func read(path string, budget *Budget) (*Source, error) {
+	s, sum, scratch := &Source{Path: path, Budget: budget}, sha256.New(), budget.Space()
+	r, packed, err := s.open(scratch.stopped, sum)
 	defer s.Close()
 	if err != nil {
 		return nil, err
 	}
-	if called := s.Path; sp != nil {
-		s.Text, err = sp.text(s.file, r, packed)
+	if called := s.Path; scratch != nil {
+		s.Text, err = scratch.text(s.file, r, packed)
 	} else {
 		if packed {
 			called += " (gzip)"
 		}
-		s.Text, err = room.read(called, r, s.hint(packed))
+		s.Text, err = budget.read(called, r, s.hint(packed))
 	}
 	if err == nil && packed {
 		_, err = io.Copy(io.Discard, r)
@@ -109,7 +109,7 @@ func read(path string, room *Budget) (*Source, error) {
 		<-s.summed
 		return hex.EncodeToString(sum.Sum(nil))
 	}
-	if sp != nil {
+	if scratch != nil {
 		<-s.summed // the text may be unmapped
 	}
 	return s, s.checkText()
@@ -124,8 +124,8 @@ func (s *Source) Checksum() string {
 }
 
 // Stream opens a file to be read as it comes. Before more of it is awaited it calls ask, whose error ends the file.
-func Stream(path string, room *Budget, ask func() error) (s *Source, err error) {
-	s = &Source{Path: path, Room: room}
+func Stream(path string, budget *Budget, ask func() error) (s *Source, err error) {
+	s = &Source{Path: path, Budget: budget}
 	defer func() {
 		if err != nil {
 			s.Close()
@@ -156,7 +156,7 @@ func (s *Source) complete() (err error) {
 	if s.rest == nil {
 		return nil
 	}
-	if s.Text, err = s.Room.read(s.Path, s.rest, 0); err != nil {
+	if s.Text, err = s.Budget.read(s.Path, s.rest, 0); err != nil {
 		return s.failed(err)
 	}
 	s.rest = nil
@@ -280,7 +280,7 @@ func (s *Source) letGo(to int) {
 
 // Done gives back the text of a file whose rows have been decoded.
 func (s *Source) Done() {
-	s.Room.Give(int64(len(s.Text)))
+	s.Budget.Give(int64(len(s.Text)))
 	s.Text = nil
 }
 

@@ -29,18 +29,18 @@ const none = ^uint32(0)
 
 // ReadCorpus reads a text, a sentence a line. part tells which part a sentence is in, 0 to 2, by the byte at which it
 // begins; it is called by several goroutines.
-func ReadCorpus(path string, room *format.Budget, part func(at int64) int) (*Corpus, error) {
+func ReadCorpus(path string, budget *format.Budget, part func(at int64) int) (*Corpus, error) {
 	c := &Corpus{counters: make([]*Counter, format.Slots())}
 	for i := range c.counters {
 		c.counters[i] = NewCounter()
 	}
-	src, err := format.Pieces(path, room,
+	src, err := format.Pieces(path, budget,
 		func(p *format.Piece) { c.counters[p.Slot].read(p, part) },
 		func(p *format.Piece) (err error) {
 			n := c.counters[p.Slot]
-			err = cmp.Or(n.Take(path, room, 0), room.Take(path, 4*int64(len(p.IDs)), "its words"))
+			err = cmp.Or(n.Take(path, budget, 0), budget.Take(path, 4*int64(len(p.IDs)), "its words"))
 			if err == nil && len(p.IDs) > 0 {
-				ids := append(format.Array[uint32](room, len(p.IDs), &err), p.IDs...)
+				ids := append(format.Array[uint32](budget, len(p.IDs), &err), p.IDs...)
 				c.pieces = append(c.pieces, piece{p.Slot, ids})
 			}
 			return err
@@ -60,7 +60,7 @@ func ReadCorpus(path string, room *format.Budget, part func(at int64) int) (*Cor
 
 // Count is the vocabulary of the words that occur at least so often in the part 0.
 func (c *Corpus) Count(least int) (*Vocabulary, error) {
-	return Join(c.Path, c.Room, c.counters, least)
+	return Join(c.Path, c.Budget, c.counters, least)
 }
 
 // Number is how many words of each part are in a vocabulary, by which Each numbers them. The memory of the words is
@@ -76,11 +76,11 @@ func (c *Corpus) Number(v *Vocabulary) (n [parts]int) {
 		}
 		c.ids = append(c.ids, ids)
 	}
-	Give(c.Room, c.counters)
+	Give(c.Budget, c.counters)
 	c.counters = nil
 	part := 0
 	for _, p := range c.pieces {
-		c.Room.Give(4 * int64(len(p.ids)))
+		c.Budget.Give(4 * int64(len(p.ids)))
 		ids := c.ids[p.slot]
 		for _, x := range p.ids {
 			if x&first != 0 {

@@ -108,30 +108,30 @@ func (c *Counter) add(word string) uint32 {
 }
 
 // Take counts what the words take beyond what was counted, once that is so much.
-func (c *Counter) Take(path string, room *format.Budget, from int64) error {
+func (c *Counter) Take(path string, budget *format.Budget, from int64) error {
 	if c.bytes < from {
 		return nil
 	}
 	n := c.bytes
 	c.held, c.bytes = c.held+n, 0
-	return room.Take(path, n, "its words")
+	return budget.Take(path, n, "its words")
 }
 
 // Give counts what the words of counters take no more.
-func Give(room *format.Budget, counters []*Counter) {
+func Give(budget *format.Budget, counters []*Counter) {
 	for _, c := range counters {
-		room.Give(c.held)
+		budget.Give(c.held)
 	}
 }
 
 // Join is the vocabulary of the words that several counters have counted at least so often together. What it takes is
 // counted. The counters see no words after it.
-func Join(path string, room *format.Budget, counters []*Counter, least int) (*Vocabulary, error) {
+func Join(path string, budget *format.Budget, counters []*Counter, least int) (*Vocabulary, error) {
 	n := 0
 	for _, c := range counters {
 		n += len(c.list)
 	}
-	if err := room.Take(path, joinedBytes*int64(n), "its words"); err != nil {
+	if err := budget.Take(path, joinedBytes*int64(n), "its words"); err != nil {
 		return nil, err
 	}
 	all := counters[0]

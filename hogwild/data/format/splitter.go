@@ -30,8 +30,8 @@ func Slots() int { return min(runtime.GOMAXPROCS(0), 8) + 1 }
 
 // Pieces reads a text as it comes, and has all processors work on its pieces. Then it calls take with each, in the
 // order of the text, one after the other. Text that is not UTF-8 is an error. The Source that it returns has no Text.
-func Pieces(path string, room *Budget, work func(*Piece), take func(*Piece) error) (s *Source, err error) {
-	s = &Source{Path: path, Room: room}
+func Pieces(path string, budget *Budget, work func(*Piece), take func(*Piece) error) (s *Source, err error) {
+	s = &Source{Path: path, Budget: budget}
 	in, err := s.begin()
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (s *Source) begin() (io.Reader, error) {
 		return nil, err
 	}
 	sum := sha256.New()
-	r, packed, err := s.open(s.Room.Space().stopped, sum)
+	r, packed, err := s.open(s.Budget.Space().stopped, sum)
 	if err != nil {
 		s.Close()
 		return nil, err

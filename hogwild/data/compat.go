@@ -8,19 +8,24 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
-// supportsTask refuses a task that the rows of a cache are not for.
-func supportsTask(s *Set, task, path string) error {
-	is := "values"
+// task is what rows are for.
+func (m *Meta) task() string {
 	switch {
-	case s.Text != nil:
-		is = s.Text.Kind
-	case s.Kind == Pairs && len(s.Shape) == 2:
-		is = "triples"
-	case s.Kind == Pairs:
-		is = "edges"
-	case s.Classes != nil:
-		is = "classes"
+	case m.Text != nil:
+		return m.Text.Kind
+	case m.Matrix():
+		return "triples"
+	case m.Entries():
+		return "edges"
+	case m.Classes != nil:
+		return "classes"
 	}
+	return "values"
+}
+
+// checkTask refuses a task that the rows of a cache are not for.
+func checkTask(s *Set, task, path string) error {
+	is := s.task()
 	if task == "" && s.Text == nil || task == is {
 		return nil
 	}
@@ -32,17 +37,17 @@ func supportsTask(s *Set, task, path string) error {
 		"with --task %s", path, is, task, task)
 }
 
-// DrawAs has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are. A cache
+// SetWindows has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are. A cache
 // was made with others.
-func DrawAs(s *Set, o *text.Options, seed uint64) {
+func SetWindows(s *Set, o *text.Options, seed uint64) {
 	own := *s.Text
 	own.Window, own.Negatives, own.Sample, own.NoiseExponent, own.OneGroup = o.Window, o.Negatives, o.Sample,
 		o.NoiseExponent, o.OneGroup
 	s.Text, s.Seed = &own, seed
 }
 
-// readAs is DrawAs of the sets of a cache, which was converted by settings that must be those asked for.
-func (s *Sets) readAs(o Options) error {
+// applyTextOptions is SetWindows of the sets of a cache, which was converted by settings that must be those asked for.
+func (s *Sets) applyTextOptions(o Options) error {
 	was := s.Train.Text
 	if was == nil || o.Text == nil {
 		return nil
@@ -57,7 +62,7 @@ func (s *Sets) readAs(o Options) error {
 	}
 	for _, set := range []*Set{s.Train, s.Validation, s.Test} {
 		if set != nil && set.Text != nil {
-			DrawAs(set, o.Text, o.Seed)
+			SetWindows(set, o.Text, o.Seed)
 		}
 	}
 	return nil
@@ -80,10 +85,10 @@ func (s *Set) compatible(m *Meta, path string) error {
 		!slices.Equal(s.Vocabulary().Words, m.Text.Vocabulary.Words)):
 		return fmt.Errorf("data: %s: its words are not those of the training data: name the file that it was "+
 			"converted from", path)
-	case s.Kind == Pairs && !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
+	case !slices.EqualFunc(s.IDs, m.IDs, slices.Equal[[]uint32]):
 		return fmt.Errorf("data: %s: its ids are not those of the training data: name the file that it was converted "+
 			"from", path)
-	case s.Kind == Bytes:
+	case s.X8 != nil:
 		s.Scale, s.Mul, s.Add = m.Scale, m.Mul, m.Add
 	case !s.ScaledAlike(m):
 		return fmt.Errorf("data: %s: its rows are scaled in another way than the training data: name the file that "+

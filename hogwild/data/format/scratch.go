@@ -21,47 +21,47 @@ type Space struct {
 	Dir  string // of Out: there is room, as there must be for Out
 	Tell func(what string, done, total int)
 
-	scratch []*shm.Segment
-	texts   [][]byte // mapped files
+	segments []*shm.Segment
+	texts    [][]byte // mapped files
 }
 
 // Segment makes the segment of a set.
-func (sp *Space) Segment(l *shm.Layout) (*shm.Segment, error) {
-	if sp == nil {
+func (scratch *Space) Segment(l *shm.Layout) (*shm.Segment, error) {
+	if scratch == nil {
 		return l.Create("data")
 	}
-	return l.CreateIn(sp.Out)
+	return l.CreateIn(scratch.Out)
 }
 
 // LetGo frees what was read on the way to a set.
-func (sp *Space) LetGo() {
-	if sp == nil {
+func (scratch *Space) LetGo() {
+	if scratch == nil {
 		return
 	}
-	for _, s := range sp.scratch {
+	for _, s := range scratch.segments {
 		_ = s.Close()
 	}
-	for _, t := range sp.texts {
+	for _, t := range scratch.texts {
 		_ = unix.Munmap(t)
 	}
-	sp.scratch, sp.texts = nil, nil
+	scratch.segments, scratch.texts = nil, nil
 }
 
 // stopped is an error once the conversion is to stop.
-func (sp *Space) stopped() error {
-	if sp == nil {
+func (scratch *Space) stopped() error {
+	if scratch == nil {
 		return nil
 	}
-	return sp.Ctx.Err()
+	return scratch.Ctx.Err()
 }
 
 // text is file f, which need not fit in memory: it is mapped, after what was packed, or comes from a pipe, went
 // into a file without a name. r is its content.
-func (sp *Space) text(f *os.File, r *bufio.Reader, packed bool) ([]byte, error) {
+func (scratch *Space) text(f *os.File, r *bufio.Reader, packed bool) ([]byte, error) {
 	info, err := f.Stat()
 	if err == nil && (packed || !info.Mode().IsRegular()) {
-		if f, err = shm.Nameless(sp.Dir); err != nil {
-			return nil, fmt.Errorf("no room to convert in %s: %w", sp.Dir, err)
+		if f, err = shm.Nameless(scratch.Dir); err != nil {
+			return nil, fmt.Errorf("no room to convert in %s: %w", scratch.Dir, err)
 		}
 		defer f.Close()
 		if _, err = io.Copy(f, r); err == nil {
@@ -76,7 +76,7 @@ func (sp *Space) text(f *os.File, r *bufio.Reader, packed bool) ([]byte, error) 
 	}
 	text, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
 	if err == nil {
-		sp.texts = append(sp.texts, text)
+		scratch.texts = append(scratch.texts, text)
 	}
 	return text, err
 }

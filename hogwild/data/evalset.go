@@ -17,12 +17,12 @@ func LoadLike(path, format, target string, like Meta) (*Set, error) {
 }
 
 // Like is LoadLike of Path, with Format, Target and Columns.
-func (o Options) Like(like *Meta) (*Set, error) { return o.likewise(o.Path, like) }
+func (o Options) Like(like *Meta) (*Set, error) { return o.loadPath(o.Path, like) }
 
-// likewise is LoadLike of a path, in the format, and with the target, of o.
-func (o Options) likewise(path string, like *Meta) (*Set, error) {
+// loadPath is LoadLike of a path, in the format, and with the target, of o.
+func (o Options) loadPath(path string, like *Meta) (*Set, error) {
 	if isSynth(path) {
-		return makeTest(o.room, path, like)
+		return makeTest(o.budget, path, like)
 	}
 	part, err := evaluationPath(path)
 	if err == nil {
@@ -31,18 +31,18 @@ func (o Options) likewise(path string, like *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.room == nil {
-		o.room = format.NewBudget(0)
+	if o.budget == nil {
+		o.budget = format.NewBudget(0)
 	}
-	if like.Kind == Tokens && !isCache(part) {
-		return o.wordsLike(part, like)
+	if like.Words() && !isCache(part) {
+		return o.loadWordsLike(part, like)
 	}
-	src, err := read(part, o.room)
+	src, err := read(part, o.budget)
 	if err != nil {
 		return nil, err
 	}
 	o.Seed = cmp.Or(like.Seed, 1)
-	return loadLike(src, o, like)
+	return loadSource(src, o, like)
 }
 
 // loadTest reads the test file, as the training rows were read.
@@ -51,7 +51,7 @@ func (s *Sets) loadTest(read func() (*source, error), o Options) error {
 	if err != nil {
 		return err
 	}
-	s.Test, err = loadLike(src, o, &s.Train.Meta)
+	s.Test, err = loadSource(src, o, &s.Train.Meta)
 	if err == nil {
 		s.Train.noteSingle("test", s.Test.Rows)
 	} else if o.Test == "" && o.TestMemory == nil {
@@ -66,23 +66,23 @@ func (o Options) loadValidation(like *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := read(path, o.room)
+	src, err := read(path, o.budget)
 	if err != nil {
 		return nil, err
 	}
-	return loadLike(src, o, like)
+	return loadSource(src, o, like)
 }
 
-// loadLike is the rows of a source.
-func loadLike(src *source, o Options, like *Meta) (*Set, error) {
+// loadSource is the rows of a source.
+func loadSource(src *source, o Options, like *Meta) (*Set, error) {
 	if src.cached {
 		return cachedLike(src.Path, like)
 	}
-	if like.Kind == Pairs {
+	if like.Entries() {
 		return loadPairsLike(src, o, like)
 	}
 	if like.Text != nil {
-		return o.linesLike(src, like)
+		return o.loadLinesLike(src, like)
 	}
 	t, err := decode(src, o, like)
 	if err != nil {

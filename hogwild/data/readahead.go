@@ -30,49 +30,30 @@ func stretchOf(size, rows int) int {
 func (s *Set) streams() bool { return s.seg.InFile() && s.size() > largeSet }
 
 // scatter tells the kernel that the next page is not the one that is read next.
-func (s *Set) scatter() error {
-	return errors.Join(shm.Scattered(s.X8), shm.Scattered(s.X), shm.Scattered(s.Ptr), shm.Scattered(s.Idx),
-		shm.Scattered(s.Val),
-		shm.Scattered(s.Y), shm.Scattered(s.M))
+func (s *Set) scatter() (err error) {
+	for _, a := range s.arrays(0) {
+		err = errors.Join(err, a.scatter())
+	}
+	return err
 }
 
 // Streams reports whether Fetch does anything.
-func (s *Set) Streams() bool { return s.was != nil && s.streams() }
+func (s *Set) Streams() bool { return s.cacheInfo != nil && s.streams() }
 
 // Fetch has the kernel read the rows at n positions of the epoch's order, from the one at position
 // on, and does not wait for them: those of the stretches that begin there. Where they begin among the
 // values of a sparse set must be there: it has that read for as many rows as are to come next.
 func (s *Set) Fetch(o Order, epoch, position, n int) {
-	d := s.Features
+	arrays := s.arrays(0)
 	for first, rows := range o.stretches(epoch, position, n) {
-		end := first + rows
-		if s.Kind == Tokens {
-			fetch(s.Idx[first:end])
-			continue
+		for _, a := range arrays {
+			a.fetch(first, first+rows)
 		}
-		fetch(s.Y[first:end])
-		switch s.Kind {
-		case Bytes:
-			fetch(s.X8[first*d : end*d])
-		case Floats:
-			fetch(s.X[first*d : end*d])
-		case Pairs:
-			fetch(s.Idx[2*first : 2*end])
-			continue
-		default:
-			from, to := s.Ptr[first], s.Ptr[end]
-			fetch(s.Idx[from:to])
-			fetch(s.Val[from:to])
-		}
-		fetch(s.M[first:end])
 	}
-	if s.Kind != Sparse {
+	if s.Ptr == nil {
 		return
 	}
 	for first, rows := range o.stretches(epoch, position+n, n) {
-		fetch(s.Ptr[first : first+rows+1])
+		_ = shm.Fetch(s.Ptr[first : first+rows+1])
 	}
 }
-
-// fetch is advice: where it is not taken, the rows are read when they are used.
-func fetch[T shm.Element](v []T) { _ = shm.Fetch(v) }

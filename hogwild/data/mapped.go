@@ -13,14 +13,14 @@ import (
 // ErrUnreadable is in the errors of a cache that changed, or could not be read, while it was in use.
 var ErrUnreadable = errors.New("the data can no longer be read")
 
-// Changed is an error if the cache of which the set is a part is not what it was when the set was
+// CheckUnchanged is an error if the cache of which the set is a part is not what it was when the set was
 // mapped. Sets in memory do not change.
-func (s *Set) Changed() error {
-	if s.was == nil {
+func (s *Set) CheckUnchanged() error {
+	if s.cacheInfo == nil {
 		return nil
 	}
 	now, err := s.File().Stat()
-	if err == nil && now.Size() == s.was.Size() && now.ModTime().Equal(s.was.ModTime()) {
+	if err == nil && now.Size() == s.cacheInfo.Size() && now.ModTime().Equal(s.cacheInfo.ModTime()) {
 		return nil
 	}
 	if err != nil {
@@ -28,25 +28,25 @@ func (s *Set) Changed() error {
 	}
 	return fmt.Errorf(
 		"%w: %s changed during the run: it had %s bytes, of %s, and has %s, of %s; convert the data again",
-		ErrUnreadable, s.was.Name(), count(int(s.was.Size())), s.was.ModTime().Format(time.DateTime),
+		ErrUnreadable, s.cacheInfo.Name(), count(int(s.cacheInfo.Size())), s.cacheInfo.ModTime().Format(time.DateTime),
 		count(int(now.Size())), now.ModTime().Format(time.DateTime))
 }
 
-// Unread is the error for a process that ended by SIGBUS while it read the set: nil if that cannot
+// ReadError is the error for a process that ended by SIGBUS while it read the set: nil if that cannot
 // be the reason.
-func (s *Set) Unread() error {
-	if s.was == nil {
+func (s *Set) ReadError() error {
+	if s.cacheInfo == nil {
 		return nil
 	}
-	if err := s.Changed(); err != nil {
+	if err := s.CheckUnchanged(); err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the disk failed while %s was read", ErrUnreadable, s.was.Name())
+	return fmt.Errorf("%w: the disk failed while %s was read", ErrUnreadable, s.cacheInfo.Name())
 }
 
 // Guard calls f, which reads the set. A page of a cache that cannot be read is an error. Goroutines that
 // f starts need guards of their own.
-func (s *Set) Guard(f func()) error { return Guard(f, s.Unread) }
+func (s *Set) Guard(f func()) error { return Guard(f, s.ReadError) }
 
 // Guard calls f. If a page of a mapped file cannot be read, the error is the one that why finds.
 func Guard(f func(), why func() error) (err error) {
