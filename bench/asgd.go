@@ -53,19 +53,19 @@ func (r *ClockRuns) Of(rule string) *Measured {
 }
 
 // Times is when the repeats of a case reached the loss; NaN: not at all.
-func (r *ClockRuns) Times(c *Measured) (all []Number) {
-	for i, h := range c.Histories {
-		x := VirtualTime(h, float64(c.Target))
-		if c.Failed[i] != "" {
+func (r *ClockRuns) Times(c *Measured) (all []float64) {
+	for _, r := range c.Runs {
+		x := VirtualTime(r.History, c.Target())
+		if r.Failed != "" {
 			x = none
 		}
-		all = append(all, Number(x))
+		all = append(all, x)
 	}
 	return all
 }
 
 // SpeedUp is how many times sooner than plain asynchronous SGD a case gets there, repeat by repeat; nil: unknown.
-func (r *ClockRuns) SpeedUp(c *Measured) []Number {
+func (r *ClockRuns) SpeedUp(c *Measured) []float64 {
 	base := r.Of(plain)
 	if c == nil || base == nil {
 		return nil
@@ -88,7 +88,7 @@ func AsgdTable(e *Experiment) (rows [][]string) {
 			case s.N < c.runs():
 				time += fmt.Sprintf(", %d of %d runs", s.N, c.runs())
 			}
-			rows = append(rows, []string{r.Group, c.Value("rule"), median(c.LRUsed, human.Plain), time,
+			rows = append(rows, []string{r.Group, c.Value("rule"), median(LRUsed.Of(c), human.Plain), time,
 				Summarize(r.SpeedUp(c)).Text(human.Factor)})
 		}
 	}

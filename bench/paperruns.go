@@ -67,15 +67,15 @@ func (r *PaperRuns) Workers() (list []int) {
 
 // SpeedUp is how many times faster a case is than the serial version, repeat by repeat;
 // nil of no case.
-func (r *PaperRuns) SpeedUp(c *Measured) []Number {
+func (r *PaperRuns) SpeedUp(c *Measured) []float64 {
 	if c == nil {
 		return nil
 	}
-	return ratios(c.ExamplesPerSecond, r.Serial.ExamplesPerSecond)
+	return ratios(Rate.Of(c), Rate.Of(r.Serial))
 }
 
 // most is the speed-up of a method with the most workers.
-func (r *PaperRuns) most(mode string) []Number { return r.SpeedUp(r.Of(mode, r.Most)) }
+func (r *PaperRuns) most(mode string) []float64 { return r.SpeedUp(r.Of(mode, r.Most)) }
 
 // DelayGroups are the groups with delayed gradients and their delays in seconds.
 func (e *Experiment) DelayGroups() (names []string, delays []float64) {
@@ -114,7 +114,7 @@ func (e *Experiment) averageFindings() (list []Finding) {
 	by, _, _ := e.Averages()
 	loss := func(n int, name string) quantity {
 		published := PublishedAverage[n]
-		return quantity{name, published[len(published)-1], by[n].TrainLoss}
+		return quantity{name, published[len(published)-1], TrainLoss.Of(by[n])}
 	}
 	for _, n := range []int{3, 10} {
 		if by[1] != nil && by[n] != nil {
@@ -165,7 +165,7 @@ func (r *PaperRuns) lossFindings(s *PublishedSet) (list []Finding) {
 	loss := func(method string, published float64) quantity {
 		f := quantity{"loss of " + paperMethods[method], published, nil}
 		if c := r.Of(method, r.Most); c != nil {
-			f.here = c.TestLoss
+			f.here = TestLoss.Of(c)
 		}
 		return f
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 func (r *PaperRuns) row(set, method string, c *Measured, theirs [5]string) []string {
 	lr := ""
 	if c != nil {
-		lr = median(c.LRUsed, func(x float64) string { return fmt.Sprintf("%.4g", x) })
+		lr = median(LRUsed.Of(c), func(x float64) string { return fmt.Sprintf("%.4g", x) })
 	}
 	return append(append([]string{set, method}, beside(r.ours(c), theirs)...), cmp.Or(lr, "-"))
 }
@@ -60,7 +59,7 @@ func (r *PaperRuns) ours(c *Measured) (cells [5]string) {
 	if c == nil {
 		return cells
 	}
-	for i, list := range [][]Number{c.ExamplesPerSecond, r.SpeedUp(c), c.Seconds, c.TrainLoss, c.TestLoss} {
+	for i, list := range [][]float64{Rate.Of(c), r.SpeedUp(c), Seconds.Of(c), TrainLoss.Of(c), TestLoss.Of(c)} {
 		format := []func(float64) string{human.Rate, human.Factor, shortTime, human.Loss, human.Loss}[i]
 		cells[i] = median(list, format)
 	}
@@ -147,11 +146,11 @@ func (e *Experiment) Findings() []Finding {
 	}
 	for i, x := range holm(p) {
 		f := &all[i]
-		f.P = Number(x)
+		f.P = human.Number(x)
 		switch {
 		case f.Verdict == Missing:
 		case len(e.smoke()) > 0:
-			f.Verdict, f.P = Unjudged, Number(math.NaN())
+			f.Verdict, f.P = Unjudged, human.NumberOf(nil)
 		case !(x <= level):
 			f.Verdict = Undecided
 		}
