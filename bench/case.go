@@ -6,9 +6,9 @@
 //
 //	papertable.go what is published and what was measured, side by side
 //	goals.go      accuracies on MNIST that a tutorial has, or that a speedrun trains to
-//	asgdclaims.go what publications say of asynchronous SGD
-//	asgd.go       those on asynchronous SGD, on a virtual clock
-//	paperruns.go  runs of the Hogwild! paper, and what it says of them
+//	claims.go     what publications say of two cases, rows of claims.yaml
+//	asgd.go       runs of asynchronous SGD on a virtual clock
+//	paperruns.go  runs of the Hogwild! paper
 //	paper.go      the plans of hogwild reproduce, files in plans
 //	finding.go    a statement of a publication, and whether what was measured agrees
 //	published.go  figures that are published

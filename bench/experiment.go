@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -116,6 +117,20 @@ func (e *Experiment) of(group string) (cases []*Measured) {
 		}
 	}
 	return cases
+}
+
+// find returns the case of a name behind that of its group, with the most workers for *; nil: there is none.
+func find(cases []*Measured, name string) *Measured {
+	most := 0
+	for _, c := range cases {
+		most = max(most, c.Workers)
+	}
+	name = strings.Replace(name, "*", fmt.Sprint(most), 1)
+	i := slices.IndexFunc(cases, func(c *Measured) bool { return c.Name == FolderName(c.Group+"-"+name) })
+	if i < 0 {
+		return nil
+	}
+	return cases[i]
 }
 
 // runs is how many of a case's repeats were run, whatever came of them.

@@ -170,7 +170,8 @@ func (e *Experiment) record(c *Measured, flags []string) []string {
 	}
 	last := c.last()
 	line = append(line, c.Mode, strconv.Itoa(c.Workers), last.Device, strconv.Itoa(c.runs()), strconv.Itoa(failed),
-		strconv.FormatInt(last.Parameters, 10), cell(last.ValuesPerExample), cell(last.FlopsPerExample), cell(c.Target()))
+		strconv.FormatInt(last.Parameters, 10), cell(last.ValuesPerExample), cell(last.FlopsPerExample),
+		cell(c.Target()))
 	for _, f := range e.figures() {
 		line = append(line, cells(f.Of(c))...)
 	}

@@ -68,8 +68,9 @@ var (
 		ofNodes(func(n *rundir.Nodes) float64 { return n.SumSeconds })}
 	WaitSeconds = &Figure{"wait_seconds", "waited, s", human.Short, "", "lower",
 		ofNodes(func(n *rundir.Nodes) float64 { return n.WaitSeconds })}
-	Communication = &Figure{"communication_share", "communication", human.Share, "", "lower", ratio(SumSeconds, Seconds)}
-	Waiting       = &Figure{"waiting_share", "waiting", human.Share, "", "lower", ratio(WaitSeconds, Seconds)}
+	Communication = &Figure{"communication_share", "communication", human.Share, "", "lower",
+		ratio(SumSeconds, Seconds)}
+	Waiting = &Figure{"waiting_share", "waiting", human.Share, "", "lower", ratio(WaitSeconds, Seconds)}
 
 	nodeFigures = []*Figure{NodeRounds, RoundBytes, SumSeconds, WaitSeconds, Communication, Waiting}
 )

@@ -29,14 +29,6 @@ const aboutVerdicts = "≥ and ≈ allow 5%. A claim agrees if paired t-tests ov
 	"equivalence test), differs if they show the opposite, and is undecided otherwise, or with fewer than 5 " +
 	"repeats. The probability of any wrong verdict in the table is at most 5% (Holm's step-down)."
 
-// quantity is a speed-up or a loss: as published, NaN where it is not, and that of each of
-// our repeats.
-type quantity struct {
-	name      string
-	published float64
-	here      []float64
-}
-
 // relation is what a publication says of two quantities.
 type relation string
 
@@ -46,18 +38,11 @@ const (
 	closeTo  relation = "≈"
 )
 
-// compare is the finding on a statement about two quantities.
-func (a quantity) compare(about string, is relation, b quantity, format func(float64) string) Finding {
-	published := func(f quantity) string {
-		if !human.Finite(f.published) {
-			return "-"
-		}
-		return format(f.published)
-	}
-	measured := func(f quantity) string { return cmp.Or(median(f.here, format), "-") }
-	verdict, p := is.judge(pair(a.here, b.here))
-	return Finding{about, a.name + " " + string(is) + " " + b.name, published(a) + ", " + published(b),
-		measured(a) + ", " + measured(b), verdict, p}
+// finding is what was measured of two figures, and the verdict on what is said of them.
+func (is relation) finding(a, b []float64, format func(float64) string) Finding {
+	verdict, p := is.judge(pair(a, b))
+	return Finding{Measured: cmp.Or(median(a, format), "-") + ", " + cmp.Or(median(b, format), "-"),
+		Verdict: verdict, P: p}
 }
 
 // judge is the verdict that the repeats speak for, and its p-value. Of what the two verdicts have to reject one is

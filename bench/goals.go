@@ -81,8 +81,10 @@ func goalFindings(e *Experiment) (list []Finding) {
 			}
 			list = append(list, f)
 			for _, s := range named(g.slower) {
-				list = append(list, quantity{"training of " + s.Name, none, Seconds.Of(s)}.compare(g.group, above,
-					quantity{"of " + c.Name, none, Seconds.Of(c)}, shortTime))
+				f := above.finding(Seconds.Of(s), Seconds.Of(c), shortTime)
+				f.About, f.Statement = g.group, "training of "+s.Name+" > of "+c.Name
+				f.Published = "-, -"
+				list = append(list, f)
 			}
 		}
 	}

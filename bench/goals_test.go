@@ -105,8 +105,9 @@ func speedrun(t *testing.T) *Experiment {
 				seconds = 0.3
 			}
 			accuracy := map[string]float64{"98": 0.98, "99": 0.99}[c.Group] + beyond
-			m.Runs = append(m.Runs, Run{Took: 2 * seconds, Result: &rundir.Result{Seconds: seconds * (1 + float64(i)/1000),
-				Examples: 180000, Tested: rundir.Tested{TestAccuracy: &accuracy}}})
+			m.Runs = append(m.Runs, Run{Took: 2 * seconds, Result: &rundir.Result{
+				Seconds: seconds * (1 + float64(i)/1000), Examples: 180000,
+				Tested: rundir.Tested{TestAccuracy: &accuracy}}})
 		}
 		e.Cases = append(e.Cases, m)
 	}

@@ -96,7 +96,7 @@ func TestStaleGradients(t *testing.T) {
 		rows = append(rows, row)
 	}
 	says(t, "stale-gradients.md", append(rows, last))
-	for rule, want := range map[string][2]float64{plain: {0.05, 0.1}, synchronous: {0.8, 1.13}} {
+	for rule, want := range map[string][2]float64{plain: {0.05, 0.1}, "minibatch": {0.8, 1.13}} {
 		if least, most := slices.Min(rates[rule]), slices.Max(rates[rule]); math.Abs(least/want[0]-1) > 0.01 ||
 			math.Abs(most/want[1]-1) > 0.01 {
 			t.Errorf("%s: rates of %v to %v, in the text %v", rule, least, most, want)
@@ -104,7 +104,7 @@ func TestStaleGradients(t *testing.T) {
 	}
 	for _, r := range spreads(e) {
 		var computed, dropped float64
-		for _, run := range r.Of(ringmaster).Runs {
+		for _, run := range r.Of("drop:16").Runs {
 			m := run.History[len(run.History)-1].TrainMetrics
 			computed, dropped = computed+m["gradients_computed"], dropped+m["gradients_dropped"]
 		}
@@ -175,7 +175,7 @@ func TestHogwildPaper(t *testing.T) {
 		r, at := e.PaperRuns(g), slices.Index(PublishedDelays, delays[i])
 		row := []string{delayOf(r)}
 		for _, m := range []string{methodHogwild, methodAIG, methodRR} {
-			row = append(row, human.Factor(PublishedByDelay[m][at]), number(r.most(m), human.Factor))
+			row = append(row, human.Factor(PublishedByDelay[m][at]), number(r.SpeedUp(r.Of(m, r.Most)), human.Factor))
 		}
 		rows = append(rows, row)
 	}

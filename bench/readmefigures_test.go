@@ -228,7 +228,7 @@ func clockSync(t *testing.T) []float64 {
 	for _, r := range Clocked(result(t, "zen5-2core-asgd.json")) {
 		if r.Group == "exp" {
 			var all []float64
-			late, early := r.Times(r.Of(synchronous)), r.Times(r.Of(plain))
+			late, early := r.Times(r.Of("minibatch")), r.Times(r.Of(plain))
 			for i := range late {
 				all = append(all, float64(early[i])/float64(late[i])) // NaN, which is no figure, if one has missed it
 			}

@@ -149,8 +149,9 @@ func TestMeasured(t *testing.T) {
 		t.Errorf("results.json is another experiment:\n%s", diff)
 	}
 	c, none := &back.Cases[0], []float64{missing, missing}
-	if c.Name != "good" || c.Mode != "async" || c.Workers != 2 || c.last().Device != "cpu" || c.last().Parameters != 7 ||
-		len(c.Runs) != 2 || c.Runs[0].Seed != 3 || c.Runs[1].Seed != 4 || len(c.Runs[0].History) != 2 {
+	if c.Name != "good" || c.Mode != "async" || c.Workers != 2 || c.last().Device != "cpu" ||
+		c.last().Parameters != 7 || len(c.Runs) != 2 || c.Runs[0].Seed != 3 || c.Runs[1].Seed != 4 ||
+		len(c.Runs[0].History) != 2 {
 		t.Errorf("good: %+v", c)
 	}
 	for i, want := range []float64{0.3675, 0.385, 0.455} { // 1.05, 1.1 and 1.3 times 0.35, the median of 0.3 and 0.4

@@ -49,8 +49,8 @@ func measured(mode string, workers int, times float64) bench.Measured {
 	for i, rate := range []float64{100e3, 110e3, 120e3} {
 		rate *= times
 		accuracy := 0.8825
-		c.Runs = append(c.Runs, bench.Run{Seed: uint64(i) + 1, History: history(rate), Result: &rundir.Result{Device: "cpu",
-			ExamplesPerSecond: rate, Seconds: 120e3 / rate, TrainLoss: nan,
+		c.Runs = append(c.Runs, bench.Run{Seed: uint64(i) + 1, History: history(rate), Result: &rundir.Result{
+			Device: "cpu", ExamplesPerSecond: rate, Seconds: 120e3 / rate, TrainLoss: nan,
 			Tested:      rundir.Tested{TestLoss: 0.4, TestAccuracy: &accuracy},
 			Instruments: &control.Instruments{LostUpdates: 0.0012, StalenessSamples: 100, StalenessHistogram: stale}},
 			SecondsToTarget: []human.Number{human.Number(90e3 / rate)}, EpochsToTarget: []human.Number{1.5}})
