@@ -10,20 +10,8 @@ import (
 // lowRate is the group of runs at a rate that nobody searched for.
 const lowRate = "low-rate"
 
-// The rules with their numbers, by the names of their papers.
-const (
-	plain       = "plain"
-	inverse     = "inverse"
-	adaptive    = "adaptive"
-	tail        = "tail"
-	published   = "tail-published"
-	ringmaster  = "drop:16"
-	rennala     = "rennala:16"
-	synchronous = "minibatch"
-	fedBuff     = "quorum:8"
-	clipped     = "clip:1"
-	compensated = "dc:0.04"
-)
+// plain is the rule with which others are compared.
+const plain = "plain"
 
 // ClockRuns is the runs at one spread of speeds.
 type ClockRuns struct {
@@ -43,29 +31,22 @@ func Clocked(e *Experiment) (all []*ClockRuns) {
 }
 
 // Of is the case of a rule, or of a name behind that of the group; nil: there is none.
-func (r *ClockRuns) Of(rule string) *Measured {
-	for _, c := range r.Cases {
-		if c.Name == FolderName(r.Group+"-"+rule) {
-			return c
-		}
-	}
-	return nil
-}
+func (r *ClockRuns) Of(rule string) *Measured { return find(r.Cases, rule) }
 
 // Times is when the repeats of a case reached the loss; NaN: not at all.
-func (r *ClockRuns) Times(c *Measured) (all []Number) {
-	for i, h := range c.Histories {
-		x := VirtualTime(h, float64(c.Target))
-		if c.Failed[i] != "" {
+func (r *ClockRuns) Times(c *Measured) (all []float64) {
+	for _, r := range c.Runs {
+		x := VirtualTime(r.History, c.Target())
+		if r.Failed != "" {
 			x = none
 		}
-		all = append(all, Number(x))
+		all = append(all, x)
 	}
 	return all
 }
 
 // SpeedUp is how many times sooner than plain asynchronous SGD a case gets there, repeat by repeat; nil: unknown.
-func (r *ClockRuns) SpeedUp(c *Measured) []Number {
+func (r *ClockRuns) SpeedUp(c *Measured) []float64 {
 	base := r.Of(plain)
 	if c == nil || base == nil {
 		return nil
@@ -88,7 +69,7 @@ func AsgdTable(e *Experiment) (rows [][]string) {
 			case s.N < c.runs():
 				time += fmt.Sprintf(", %d of %d runs", s.N, c.runs())
 			}
-			rows = append(rows, []string{r.Group, c.Value("rule"), median(c.LRUsed, human.Plain), time,
+			rows = append(rows, []string{r.Group, c.Value("rule"), median(LRUsed.Of(c), human.Plain), time,
 				Summarize(r.SpeedUp(c)).Text(human.Factor)})
 		}
 	}
@@ -112,3 +93,7 @@ func AsgdGrid(e *Experiment) (heads []string, rows [][]string) {
 	}
 	return heads, rows
 }
+
+// AboutAsgd says what the figures of the table of verdicts are there.
+const AboutAsgd = "Figures are speeds: how many times sooner than plain asynchronous SGD a rule reaches the loss, " +
+	"each at its best learning rate, as medians of the repeats in the order of the claim. " + aboutVerdicts

@@ -29,14 +29,15 @@ func raced(t *testing.T, time func(group, rule string) float64) *Experiment {
 	}
 	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(5)}
 	for k, c := range p.Cases {
-		m := Measured{Case: c, Failed: make([]string, 5), LRUsed: []Number{0.1}}
+		m := Measured{Case: c, Runs: make([]Run, 5)}
+		LRUsed.Put(&m, 0.1)
 		for i := range 5 {
 			at := (1 + 0.0005*float64((i+k)%5)) * time(c.Group, strings.TrimPrefix(c.Name, c.Group+"-"))
 			h := []rundir.EpochResult{epochOn(0.5*at, 1), epochOn(1.5*at, 0.1)} // on the line: 0.2 at 1.389
 			if math.IsNaN(at) {
 				h = h[:1]
 			}
-			m.Histories = append(m.Histories, h)
+			m.Runs[i].History = h
 		}
 		e.Cases = append(e.Cases, m)
 	}
@@ -106,8 +107,10 @@ func TestClaims(t *testing.T) {
 // TestClaimsAreMeasured: the plan has all rules and speeds of which something is claimed.
 func TestClaimsAreMeasured(t *testing.T) {
 	e, want := raced(t, func(string, string) float64 { return 100 }), 0
-	for _, c := range claims {
-		want += len(strings.Fields(c.speeds))
+	for _, c := range claims() {
+		if c.Figure == "sooner" {
+			want += len(strings.Fields(c.In))
+		}
 	}
 	list := e.Findings()
 	if len(list) != want {
@@ -205,7 +208,7 @@ func TestSearchOnAClock(t *testing.T) {
 		}
 	}
 	const byHand = 100 + 100*(1-0.5)/0.75 // at its best rate
-	if got := VirtualTime(e.Cases[1].Histories[0], 0.5); math.Abs(got-byHand) > 1e-3 {
+	if got := VirtualTime(e.Cases[1].Runs[0].History, 0.5); math.Abs(got-byHand) > 1e-3 {
 		t.Errorf("it reaches the loss at %v, want %v", got, byHand)
 	}
 }
@@ -225,7 +228,7 @@ good) : > "$folder/here.${run##*/}"; i=0
 	p := aPlan([]uint64{1}, "good", "good")
 	p.Cases[1].Name, p.AtOnce = "too", 2
 	e, err := r.Run(t.Context(), p)
-	if err != nil || e.Cases[0].Failed[0] != "" || e.Cases[1].Failed[0] != "" {
+	if err != nil || e.Cases[0].Runs[0].Failed != "" || e.Cases[1].Runs[0].Failed != "" {
 		t.Errorf("two that wait for each other: %v, %+v", err, e)
 	}
 	if _, err := os.Stat(filepath.Join(r.Folder, "results.json")); err != nil {

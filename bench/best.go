@@ -12,12 +12,12 @@ import (
 // Best is what a sweep's cases of one group come to: the case with the least median test loss, and those that its
 // repeats do not tell apart from it.
 type Best struct {
-	Group    string   `json:"group,omitempty"`
-	Case     string   `json:"case"`
-	TestLoss Number   `json:"test_loss"`
-	Low      Number   `json:"test_loss_low"` // of the repeats
-	High     Number   `json:"test_loss_high"`
-	Ties     []string `json:"ties,omitempty"`
+	Group    string       `json:"group,omitempty"`
+	Case     string       `json:"case"`
+	TestLoss human.Number `json:"test_loss"`
+	Low      human.Number `json:"test_loss_low"` // of the repeats
+	High     human.Number `json:"test_loss_high"`
+	Ties     []string     `json:"ties,omitempty"`
 }
 
 // ByLoss is cases from the least median test loss to the greatest, to which that of a run that diverged is infinite;
@@ -25,7 +25,7 @@ type Best struct {
 func ByLoss(cases []*Measured) []*Measured {
 	cases = slices.Clone(cases)
 	slices.SortStableFunc(cases, func(a, b *Measured) int {
-		x, y := Ranked(a.Late(a.TestLoss)), Ranked(b.Late(b.TestLoss))
+		x, y := Ranked(TestLoss.Late(a)), Ranked(TestLoss.Late(b))
 		return cmp.Or(cmp.Compare(min(y.N, 1), min(x.N, 1)), cmp.Compare(x.Median, y.Median))
 	})
 	return cases
@@ -36,13 +36,13 @@ func ByLoss(cases []*Measured) []*Measured {
 // ties with a probability of 95% or more: multiple comparisons with the best (Hsu 1984).
 func best(cases []*Measured) (first *Measured, ties []*Measured) {
 	cases = ByLoss(cases)
-	if len(cases) < 2 || Summarize(cases[0].TestLoss).N == 0 {
+	if len(cases) < 2 || Summarize(TestLoss.Of(cases[0])).N == 0 {
 		return nil, nil
 	}
-	cases = slices.DeleteFunc(cases, func(c *Measured) bool { return Summarize(c.TestLoss).N == 0 })
+	cases = slices.DeleteFunc(cases, func(c *Measured) bool { return Summarize(TestLoss.Of(c)).N == 0 })
 	var p []float64
 	for _, c := range cases[1:] {
-		p = append(p, pair(c.TestLoss, cases[0].TestLoss).beyond(0))
+		p = append(p, pair(TestLoss.Of(c), TestLoss.Of(cases[0])).beyond(0))
 	}
 	for i, x := range holm(p) {
 		if !(x <= level) {
@@ -59,8 +59,8 @@ func (e *Experiment) bests() (all []Best) {
 		if e.Kind != "sweep" || first == nil {
 			continue
 		}
-		s := Summarize(first.TestLoss)
-		b := Best{g, first.Name, Number(s.Median), Number(s.Low), Number(s.High), nil}
+		s := Summarize(TestLoss.Of(first))
+		b := Best{g, first.Name, human.Number(s.Median), human.Number(s.Low), human.Number(s.High), nil}
 		for _, c := range ties {
 			b.Ties = append(b.Ties, c.Name)
 		}
@@ -75,8 +75,8 @@ func (e *Experiment) BestText(cases []*Measured) string {
 	if e.Kind != "sweep" || first == nil {
 		return ""
 	}
-	text := fmt.Sprintf("Best: %s, test loss %s", first.Name, Summarize(first.TestLoss).Text(human.Loss))
-	if s := Summarize(first.TestAccuracy); s.N > 0 {
+	text := fmt.Sprintf("Best: %s, test loss %s", first.Name, Summarize(TestLoss.Of(first)).Text(human.Loss))
+	if s := Summarize(TestAccuracy.Of(first)); s.N > 0 {
 		text += ", accuracy " + s.Text(human.Accuracy)
 	}
 	switch {

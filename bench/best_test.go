@@ -12,24 +12,25 @@ import (
 func TestBest(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		losses [][]Number
+		losses [][]float64
 		best   string
 		ties   []string
 	}{
-		{"apart", [][]Number{{0.5, 0.51, 0.5, 0.52, 0.5}, {0.3, 0.31, 0.3, 0.31, 0.3}, {0.4, 0.41, 0.4, 0.42, 0.4}},
+		{"apart", [][]float64{{0.5, 0.51, 0.5, 0.52, 0.5}, {0.3, 0.31, 0.3, 0.31, 0.3}, {0.4, 0.41, 0.4, 0.42, 0.4}},
 			"b", nil},
-		{"as seeds go", [][]Number{{0.31, 0.21, 0.41, 0.52, 0.26}, {0.3, 0.2, 0.4, 0.505, 0.25}}, "b", nil},
-		{"one is near", [][]Number{{0.5, 0.305, 0.29, 0.4, 0.31}, {0.3, 0.31, 0.3, 0.31, 0.3},
+		{"as seeds go", [][]float64{{0.31, 0.21, 0.41, 0.52, 0.26}, {0.3, 0.2, 0.4, 0.505, 0.25}}, "b", nil},
+		{"one is near", [][]float64{{0.5, 0.305, 0.29, 0.4, 0.31}, {0.3, 0.31, 0.3, 0.31, 0.3},
 			{0.4, 0.41, 0.4, 0.42, 0.4}}, "b", []string{"a"}},
-		{"few runs", [][]Number{{0.5, 0.5}, {0.3, 0.3}, {0.4, 0.4}}, "b", []string{"c", "a"}},
-		{"one run", [][]Number{{0.310}, {0.300}, {0.4}}, "b", []string{"a", "c"}},
-		{"diverged", [][]Number{{missing}, {0.300}, {0.4}}, "b", []string{"c"}},
-		{"nothing", [][]Number{{missing}, {missing}}, "", nil},
-		{"no choice", [][]Number{{0.3}}, "", nil},
+		{"few runs", [][]float64{{0.5, 0.5}, {0.3, 0.3}, {0.4, 0.4}}, "b", []string{"c", "a"}},
+		{"one run", [][]float64{{0.310}, {0.300}, {0.4}}, "b", []string{"a", "c"}},
+		{"diverged", [][]float64{{missing}, {0.300}, {0.4}}, "b", []string{"c"}},
+		{"nothing", [][]float64{{missing}, {missing}}, "", nil},
+		{"no choice", [][]float64{{0.3}}, "", nil},
 	} {
 		e := &Experiment{Kind: "sweep", Seeds: FirstSeeds(len(c.losses[0]))}
 		for i, l := range c.losses {
-			e.Cases = append(e.Cases, Measured{Case: Case{Name: string(rune('a' + i))}, TestLoss: l})
+			e.Cases = append(e.Cases, *having(TestLoss, l...))
+			e.Cases[i].Name = string(rune('a' + i))
 		}
 		var b strings.Builder
 		if err := e.WriteJSON(&b); err != nil {

@@ -6,9 +6,9 @@
 //
 //	papertable.go what is published and what was measured, side by side
 //	goals.go      accuracies on MNIST that a tutorial has, or that a speedrun trains to
-//	asgdclaims.go what publications say of asynchronous SGD
-//	asgd.go       those on asynchronous SGD, on a virtual clock
-//	paperruns.go  runs of the Hogwild! paper, and what it says of them
+//	claims.go     what publications say of two cases, rows of claims.yaml
+//	asgd.go       runs of asynchronous SGD on a virtual clock
+//	paperruns.go  runs of the Hogwild! paper
 //	paper.go      the plans of hogwild reproduce, files in plans
 //	finding.go    a statement of a publication, and whether what was measured agrees
 //	published.go  figures that are published
@@ -25,6 +25,8 @@
 //	target.go     how soon cases reach a loss
 //	best.go       the best cases of a sweep
 //	speedup.go    cases beside their rivals
+//	lists.go      results.json as earlier versions wrote it
+//	figures.go    the numbers of a run
 //	experiment.go what was measured
 //	paired.go     of which repeats show a difference
 //	gridfile.go   a Plan from a file
@@ -189,12 +191,12 @@ const (
 
 // Search is how a case came to its learning rate.
 type Search struct {
-	Set    string     `json:"set"` // whose loss decides: that of validation rows, or of training rows
-	Seeds  []uint64   `json:"seeds"`
-	Rates  []float64  `json:"rates"`             // ascending, the same for all cases of a group
-	Losses [][]Number `json:"losses"`            // for each rate, by seed; NaN: it diverged or failed
-	LR     float64    `json:"lr"`                // the one with the least mean
-	AtEdge bool       `json:"at_edge,omitempty"` // it is the least or the greatest
+	Set    string           `json:"set"` // whose loss decides: that of validation rows, or of training rows
+	Seeds  []uint64         `json:"seeds"`
+	Rates  []float64        `json:"rates"`             // ascending, the same for all cases of a group
+	Losses [][]human.Number `json:"losses"`            // for each rate, by seed; NaN: it diverged or failed
+	LR     float64          `json:"lr"`                // the one with the least mean
+	AtEdge bool             `json:"at_edge,omitempty"` // it is the least or the greatest
 }
 
 // Mean is that of a rate's losses; infinite if one is missing.

@@ -10,14 +10,14 @@ import (
 // Column is a column of a table whose rows are cases: of the tables on the terminal, and of those in the report.
 type Column = human.Column[*Measured]
 
-// lists is a column of medians and their ranges.
-func lists(head string, text func(float64) string, of func(*Measured) []Number) Column {
-	return human.Col(head, func(c *Measured) string { return Summarize(of(c)).Text(text) })
+// column is the medians of a figure and their ranges.
+func (f *Figure) column() Column {
+	return human.Col(f.Head, func(c *Measured) string { return Summarize(f.Of(c)).Text(f.Text) })
 }
 
-// medians is a column of medians alone.
-func medians(head string, text func(float64) string, of func(*Measured) []Number) Column {
-	return human.Col(head, func(c *Measured) string { return median(of(c), text) })
+// medians is the medians alone.
+func (f *Figure) medians() Column {
+	return human.Col(f.Head, func(c *Measured) string { return median(f.Of(c), f.Text) })
 }
 
 // Table is a table of cases, by their names; nil if there is nothing else to say of them.
@@ -32,10 +32,10 @@ func Table(cases []*Measured, columns ...Column) *human.Table {
 
 // Columns of several tables.
 var (
-	LRColumn   = lists("LR", human.Plain, func(c *Measured) []Number { return c.LRUsed })
-	LossColumn = lists("test loss", human.Loss, func(c *Measured) []Number { return c.TestLoss })
-	RateColumn = human.Col("examples/s", func(c *Measured) string {
-		switch s := Summarize(c.ExamplesPerSecond); {
+	LRColumn   = LRUsed.column()
+	LossColumn = TestLoss.column()
+	RateColumn = human.Col(Rate.Head, func(c *Measured) string {
+		switch s := Summarize(Rate.Of(c)); {
 		case s.N > 0:
 			return s.rate()
 		case c.runs() > 0:
@@ -43,37 +43,31 @@ var (
 		}
 		return ""
 	})
-	ScoreColumns = []Column{
-		medians("accuracy", human.Accuracy, func(c *Measured) []Number { return c.TestAccuracy }),
-		medians("RMSE", human.Loss, func(c *Measured) []Number { return c.TestRMSE }),
-		medians("R²", human.Loss, func(c *Measured) []Number { return c.TestR2 }),
-	}
+	ScoreColumns = []Column{TestAccuracy.medians(), TestRMSE.medians(), TestR2.medians()}
 )
 
 // LossColumns are how soon the cases of a group reach the target, and where they end.
 func (e *Experiment) LossColumns(cases []*Measured) []Column {
 	columns, verdicts := []Column{LRColumn}, e.Versus(cases)
-	if target := cases[0].Reached.Target; target > 0 {
-		columns = append(columns,
-			timeColumn(target, func(c *Measured) []Number { return c.SecondsToTarget }),
-			against("vs ", cases, verdicts, func(v *Verdicts) string { return v.Time }),
-			medians("epochs", human.Short, func(c *Measured) []Number { return c.Late(c.EpochsToTarget) }))
+	if target := cases[0].Target(); target > 0 {
+		columns = append(columns, timeColumn(target, 0),
+			against("vs ", cases, verdicts, func(v *Verdicts) string { return v.Time }), EpochsToTarget.medians())
 	}
 	columns = append(append(columns, LossColumn,
 		against("loss vs ", cases, verdicts, func(v *Verdicts) string { return v.Loss })), ScoreColumns...)
-	for i, f := range cases[0].Further {
-		if f.Target > 0 {
-			columns = append(columns,
-				timeColumn(f.Target, func(c *Measured) []Number { return c.Further[i].SecondsToTarget }))
+	for i, target := range cases[0].Targets {
+		if i > 0 && target > 0 {
+			columns = append(columns, timeColumn(float64(target), i))
 		}
 	}
 	return columns
 }
 
 // timeColumn is how long runs took to a target, those that missed it longer than all others.
-func timeColumn(target Number, seconds func(*Measured) []Number) Column {
+func timeColumn(target float64, i int) Column {
 	return human.Col(fmt.Sprintf("time to %.4g", target), func(c *Measured) string {
-		switch s, there := Ranked(c.Late(seconds(c))), Summarize(seconds(c)).N; {
+		seconds := secondsTo(i).Of(c)
+		switch s, there := Ranked(seconds), Summarize(seconds).N; {
 		case s.N == 0:
 			return ""
 		case there == 0:
@@ -105,13 +99,13 @@ func (e *Experiment) SpeedColumns(cases []*Measured) []Column {
 			}
 			return Summarize(e.SpeedUp(c)).Text(human.Factor)
 		}),
-		medians("staleness", func(x float64) string { return fmt.Sprintf("%.3g", x) },
-			func(c *Measured) []Number { return c.StalenessMean }),
-		human.Col("lost updates", func(c *Measured) string {
-			if Summarize(c.LostUpdates).Median == 0 && Summarize(c.LostBelow).N > 0 {
-				return "< " + median(c.LostBelow, human.Share)
+		Staleness.medians(),
+		human.Col(LostUpdates.Head, func(c *Measured) string {
+			below := LostBelow.Of(c)
+			if Summarize(LostUpdates.Of(c)).Median == 0 && Summarize(below).N > 0 {
+				return "< " + median(below, human.Share)
 			}
-			return median(c.LostUpdates, human.Share)
+			return median(LostUpdates.Of(c), human.Share)
 		}),
 	}
 }
@@ -125,25 +119,18 @@ var NodeColumns = []Column{
 		return fmt.Sprint(c.Nodes)
 	}),
 	human.Col("rounds", (*Measured).Rounds),
-	lists("taken", human.Short, func(c *Measured) []Number { return c.NodeRounds }),
-	lists("bytes a round", func(x float64) string { return human.Bytes(int64(x)) }, (*Measured).RoundBytes),
-	lists("in sums, s", human.Short, func(c *Measured) []Number { return c.SumSeconds }),
-	lists("waited, s", human.Short, func(c *Measured) []Number { return c.WaitSeconds }),
-	lists("communication", human.Share, (*Measured).Communication),
-	lists("waiting", human.Share, (*Measured).Waiting),
+	NodeRounds.column(), RoundBytes.column(), SumSeconds.column(), WaitSeconds.column(), Communication.column(),
+	Waiting.column(),
 }
 
 // DetailColumns are what else was measured.
 var DetailColumns = []Column{
-	lists("train loss", human.Loss, func(c *Measured) []Number { return c.TrainLoss }),
-	lists("training, s", human.Short, func(c *Measured) []Number { return c.Seconds }),
-	lists("start-up, s", human.Short, func(c *Measured) []Number { return c.StartupSeconds }),
-	lists("staleness, p99", human.Short, func(c *Measured) []Number { return c.StalenessP99 }),
-	lists("conflicts", human.Share, func(c *Measured) []Number { return c.Conflicts }),
-	lists("wait, s", human.Short, func(c *Measured) []Number {
-		if Summarize(c.BarrierWait).High == 0 { // of no worker
-			return nil
+	TrainLoss.column(), Seconds.column(), Startup.column(), StalenessP99.column(), Conflicts.column(),
+	human.Col(BarrierWait.Head, func(c *Measured) string {
+		s := Summarize(BarrierWait.Of(c))
+		if s.High == 0 { // of no worker
+			return ""
 		}
-		return c.BarrierWait
+		return s.Text(human.Short)
 	}),
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -23,69 +24,33 @@ type Experiment struct {
 	Machine rundir.Machine `json:"machine"`
 	Seeds   []uint64       `json:"seeds"`
 	Cases   []Measured     `json:"cases"`
-	// Commands are how many seconds each run's process took from its start to its end, by case and seed.
-	Commands map[string][]Number `json:"command_seconds,omitempty"`
-	SameLR   bool                `json:"same_lr,omitempty"` // cases are compared at one learning rate, which was asked for
-	Notes    []string            `json:"notes,omitempty"`   // what is not fair or not significant
+	SameLR  bool           `json:"same_lr,omitempty"` // cases are compared at one learning rate, which was asked for
+	Notes   []string       `json:"notes,omitempty"`   // what is not fair or not significant
 }
 
-// Measured is a case and its repeats: each list has one entry a seed, in the order of
-// Experiment.Seeds, NaN (null in JSON) where the run failed or the figure does not exist.
+// Measured is a case and its runs, one for each seed, in the order of Experiment.Seeds.
 type Measured struct {
 	Case
-	Mode     string        `json:"mode"`
-	Workers  int           `json:"workers"`
-	Device   string        `json:"device"`
-	Batch    int           `json:"batch"` // of a worker's step; 0: no run has told
-	Config   config.Config `json:"config"`
-	Failed   []string      `json:"failed"`             // why a run failed; "" for those that did not
-	Diverged []bool        `json:"diverged,omitempty"` // and whether by diverging; older results do not say
-	Notes    []string      `json:"notes,omitempty"`    // of rundir.Result, of the last run: what the device has to say
-	LRUsed   []Number      `json:"lr_used"`            // less than Config.LR where it was lowered for the steps in flight
-
-	// What an example costs, as rundir.Result has it; 0: unknown.
-	Parameters int64  `json:"parameters"`
-	Values     Number `json:"values_per_example"` // stored inputs
-	Flops      Number `json:"flops_per_example"`
-
-	Examples          []Number `json:"examples"`
-	Seconds           []Number `json:"seconds"` // of training
-	ExamplesPerSecond []Number `json:"examples_per_second"`
-	WallSeconds       []Number `json:"wall_seconds,omitempty"` // as rundir.Result has it; older results do not
-	StartupSeconds    []Number `json:"startup_seconds"`
-	TrainLoss         []Number `json:"train_loss"`
-	TestLoss          []Number `json:"test_loss"`
-	TestAccuracy      []Number `json:"test_accuracy"`
-	TestRMSE          []Number `json:"test_rmse"`
-	TestR2            []Number `json:"test_r2"`
-	StalenessMean     []Number `json:"staleness_mean"`
-	StalenessP99      []Number `json:"staleness_p99"`
-	LostUpdates       []Number `json:"lost_updates"`
-	LostBelow         []Number `json:"lost_updates_below,omitempty"` // older results have none
-	Conflicts         []Number `json:"conflicts"`
-	BarrierWait       []Number `json:"barrier_wait_seconds"`
-
-	Reached           // the test loss by which the cases of the group are compared
-	Further []Reached `json:"further_targets,omitempty"` // higher ones; older results have none
-
-	// Of a job of several nodes, as rundir.Nodes has them; absent from cases without.
-	Nodes       int      `json:"nodes,omitempty"`
-	Library     string   `json:"library,omitempty"`
-	NodeRounds  []Number `json:"node_rounds,omitempty"`
-	NodeBytes   []Number `json:"node_bytes,omitempty"`
-	SumSeconds  []Number `json:"sum_seconds,omitempty"`
-	WaitSeconds []Number `json:"wait_seconds,omitempty"`
-
-	Histories  [][]rundir.EpochResult `json:"histories"`                     // of each repeat
-	Staleness  [][2]uint64            `json:"staleness_histogram,omitempty"` // least value, samples; of all repeats
-	WorkerRate [][]Number             `json:"examples_per_second_by_worker"` // of each repeat, by rank
+	Mode    string        `json:"mode"`
+	Workers int           `json:"workers"`
+	Nodes   int           `json:"nodes,omitempty"`
+	Config  config.Config `json:"config"`
+	// Targets are the test losses at which the cases of the group are compared: the first decides. Higher ones follow.
+	Targets []human.Number `json:"target_losses,omitempty"`
+	Runs    []Run          `json:"runs"`
 }
 
-// Reached is how soon the repeats had a test loss, from the start of training, interpolated between the epochs' ends.
-type Reached struct {
-	Target          Number   `json:"target_loss"`
-	SecondsToTarget []Number `json:"seconds_to_target"`
-	EpochsToTarget  []Number `json:"epochs_to_target"`
+// Run is a run of a case, and what came of it.
+type Run struct {
+	Seed     uint64               `json:"seed"`
+	Took     float64              `json:"took"` // seconds of its process, starting and saving too
+	Failed   string               `json:"failed,omitempty"`
+	Diverged bool                 `json:"diverged,omitempty"` // and so it failed
+	Result   *rundir.Result       `json:"result,omitempty"`   // nil: it failed
+	History  []rundir.EpochResult `json:"history"`
+	// how soon it had each of the targets, from the start of training, interpolated between the epochs' ends
+	SecondsToTarget []human.Number `json:"seconds_to_target,omitempty"`
+	EpochsToTarget  []human.Number `json:"epochs_to_target,omitempty"`
 }
 
 // asgdName begins the names of experiments on virtual clocks.
@@ -103,15 +68,23 @@ func (m *Measured) averages() bool {
 	return mode.Traits().Barrier
 }
 
-// RoundBytes is what a node gave to be summed in a round, on average.
-func (m *Measured) RoundBytes() []Number { return ratios(m.NodeBytes, m.NodeRounds) }
+// last returns the result of the last run that has one; an empty one if none has.
+func (m *Measured) last() *rundir.Result {
+	for _, r := range slices.Backward(m.Runs) {
+		if r.Result != nil {
+			return r.Result
+		}
+	}
+	return &rundir.Result{}
+}
 
-// Communication is the share of the training time in which a round was on its way. Workers train
-// meanwhile, except in the last round of an epoch.
-func (m *Measured) Communication() []Number { return ratios(m.SumSeconds, m.Seconds) }
-
-// Waiting is the share of the training time in which the workers of node 0 waited for rounds and other nodes.
-func (m *Measured) Waiting() []Number { return ratios(m.WaitSeconds, m.Seconds) }
+// Target returns the test loss by which the cases of the group are compared; NaN: there is none.
+func (m *Measured) Target() float64 {
+	if len(m.Targets) == 0 {
+		return math.NaN()
+	}
+	return float64(m.Targets[0])
+}
 
 // Rounds is how many rounds an epoch were asked for.
 func (m *Measured) Rounds() string {
@@ -146,25 +119,27 @@ func (e *Experiment) of(group string) (cases []*Measured) {
 	return cases
 }
 
+// find returns the case of a name behind that of its group, with the most workers for *; nil: there is none.
+func find(cases []*Measured, name string) *Measured {
+	most := 0
+	for _, c := range cases {
+		most = max(most, c.Workers)
+	}
+	name = strings.Replace(name, "*", fmt.Sprint(most), 1)
+	i := slices.IndexFunc(cases, func(c *Measured) bool { return c.Name == FolderName(c.Group+"-"+name) })
+	if i < 0 {
+		return nil
+	}
+	return cases[i]
+}
+
 // runs is how many of a case's repeats were run, whatever came of them.
-func (c *Measured) runs() int {
+func (m *Measured) runs() int {
 	n := 0
-	for _, why := range c.Failed {
-		if why != notRun {
+	for _, r := range m.Runs {
+		if r.Failed != notRun {
 			n++
 		}
 	}
 	return n
-}
-
-// Late is a list with +Inf for runs that ended without a figure: they missed the target, or diverged. Those that failed
-// in another way tell nothing.
-func (c *Measured) Late(list []Number) []Number {
-	list = slices.Clone(list)
-	for i, why := range c.Failed[:min(len(c.Failed), len(list))] {
-		if !human.Finite(float64(list[i])) && (why == "" || i < len(c.Diverged) && c.Diverged[i]) {
-			list[i] = Number(math.Inf(1))
-		}
-	}
-	return list
 }

@@ -14,48 +14,12 @@ import (
 	"hogwild/internal/human"
 )
 
-// metric is a figure of each repeat, as tables of all figures have it.
-type metric struct {
-	name   string // with underscores, as in JSON
-	unit   string // of Go's benchmark format; "": not written there
-	better string // higher or lower
-	list   func(*Measured) []Number
-}
-
-var metrics = []metric{
-	{"examples_per_second", "examples/s", "higher", func(c *Measured) []Number { return c.ExamplesPerSecond }},
-	{"seconds", "", "lower", func(c *Measured) []Number { return c.Seconds }}, // ns/op
-	{"seconds_to_target", "s-to-target", "lower", func(c *Measured) []Number { return c.Late(c.SecondsToTarget) }},
-	{"epochs_to_target", "epochs-to-target", "lower", func(c *Measured) []Number { return c.Late(c.EpochsToTarget) }},
-	{"train_loss", "train-loss", "lower", func(c *Measured) []Number { return c.TrainLoss }},
-	{"test_loss", "test-loss", "lower", func(c *Measured) []Number { return c.TestLoss }},
-	{"test_accuracy", "accuracy", "higher", func(c *Measured) []Number { return c.TestAccuracy }},
-	{"test_rmse", "rmse", "lower", func(c *Measured) []Number { return c.TestRMSE }},
-	{"test_r2", "r2", "higher", func(c *Measured) []Number { return c.TestR2 }},
-	{"staleness_mean", "staleness", "lower", func(c *Measured) []Number { return c.StalenessMean }},
-	{"lost_updates", "lost-updates", "lower", func(c *Measured) []Number { return c.LostUpdates }},
-	{"conflicts", "conflicts", "lower", func(c *Measured) []Number { return c.Conflicts }},
-	{"barrier_wait_seconds", "", "lower", func(c *Measured) []Number { return c.BarrierWait }},
-	{"startup_seconds", "", "lower", func(c *Measured) []Number { return c.StartupSeconds }},
-	{"lr_used", "", "", func(c *Measured) []Number { return c.LRUsed }},
-}
-
-// nodeMetrics are those of cases with several nodes.
-var nodeMetrics = []metric{
-	{"node_rounds", "", "", func(c *Measured) []Number { return c.NodeRounds }},
-	{"bytes_per_round", "", "", (*Measured).RoundBytes},
-	{"sum_seconds", "", "lower", func(c *Measured) []Number { return c.SumSeconds }},
-	{"wait_seconds", "", "lower", func(c *Measured) []Number { return c.WaitSeconds }},
-	{"communication_share", "", "lower", (*Measured).Communication},
-	{"waiting_share", "", "lower", (*Measured).Waiting},
-}
-
-// metrics are those that cases of the experiment may have.
-func (e *Experiment) metrics() []metric {
+// figures are those that cases of the experiment may have.
+func (e *Experiment) figures() []*Figure {
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
-		return slices.Concat(metrics, nodeMetrics)
+		return slices.Concat(caseFigures, nodeFigures)
 	}
-	return metrics
+	return caseFigures
 }
 
 // WriteBenchmarks writes results.txt, in Go's benchmark format, which benchstat reads: a
@@ -69,9 +33,9 @@ func (e *Experiment) WriteBenchmarks(w io.Writer) error {
 			fmt.Fprintf(b, "%s: %s\n", v[0], v[1])
 		}
 	}
-	for _, m := range metrics {
-		if m.unit != "" {
-			fmt.Fprintf(b, "Unit %s better=%s\n", m.unit, m.better)
+	for _, f := range caseFigures {
+		if f.Unit != "" {
+			fmt.Fprintf(b, "Unit %s better=%s\n", f.Unit, f.Better)
 		}
 	}
 	names := e.benchmarks()
@@ -85,16 +49,19 @@ func (e *Experiment) WriteBenchmarks(w io.Writer) error {
 
 // benchmark writes the line of one run.
 func (c *Measured) benchmark(w io.Writer, name string, turn int) {
-	seconds := entry(c.Seconds, turn)
+	if turn >= len(c.Runs) {
+		return
+	}
+	seconds := Seconds.Of(c)[turn]
 	if !human.Finite(seconds) {
 		return
 	}
 	fmt.Fprintf(w, "%s 1 %.0f ns/op", name, 1e9*seconds)
-	for _, m := range metrics {
-		list := m.list(c)
-		missed := slices.Contains(list, Number(math.Inf(1))) // benchstat would take the median of those that did not
-		if v := entry(list, turn); m.unit != "" && human.Finite(v) && !missed {
-			fmt.Fprintf(w, " %.6g %s", v, m.unit)
+	for _, f := range caseFigures {
+		list := f.Of(c)
+		missed := slices.Contains(list, math.Inf(1)) // benchstat would take the median of those that did not
+		if v := list[turn]; f.Unit != "" && human.Finite(v) && !missed {
+			fmt.Fprintf(w, " %.6g %s", v, f.Unit)
 		}
 	}
 	fmt.Fprintln(w)
@@ -156,14 +123,6 @@ func word(text string) string {
 	}, text)
 }
 
-// entry is an entry of a list, NaN behind its end.
-func entry(list []Number, i int) float64 {
-	if i >= len(list) {
-		return math.NaN()
-	}
-	return float64(list[i])
-}
-
 // flags are those that any case sets, in the order in which they come.
 func (e *Experiment) flags() (flags []string) {
 	seen := map[string]bool{}
@@ -186,8 +145,8 @@ func (e *Experiment) WriteCSV(w io.Writer) error {
 	heads := append([]string{"case", "group"}, flags...)
 	heads = append(heads, "used_mode", "used_workers", "device", "runs", "failed", "parameters", "values_per_example",
 		"flops_per_example", "target_test_loss")
-	for _, m := range e.metrics() {
-		heads = append(heads, m.name, m.name+"_low", m.name+"_high")
+	for _, f := range e.figures() {
+		heads = append(heads, f.Name, f.Name+"_low", f.Name+"_high")
 	}
 	out.Write(append(heads, "speed_up", "speed_up_low", "speed_up_high"))
 	for i := range e.Cases {
@@ -204,21 +163,23 @@ func (e *Experiment) record(c *Measured, flags []string) []string {
 	for _, f := range flags {
 		line = append(line, set[f])
 	}
-	for _, why := range c.Failed {
-		if why != "" && why != notRun {
+	for _, r := range c.Runs {
+		if r.Failed != "" && r.Failed != notRun {
 			failed++
 		}
 	}
-	line = append(line, c.Mode, strconv.Itoa(c.Workers), c.Device, strconv.Itoa(c.runs()), strconv.Itoa(failed),
-		strconv.FormatInt(c.Parameters, 10), cell(float64(c.Values)), cell(float64(c.Flops)), cell(float64(c.Target)))
-	for _, m := range e.metrics() {
-		line = append(line, cells(m.list(c))...)
+	last := c.last()
+	line = append(line, c.Mode, strconv.Itoa(c.Workers), last.Device, strconv.Itoa(c.runs()), strconv.Itoa(failed),
+		strconv.FormatInt(last.Parameters, 10), cell(last.ValuesPerExample), cell(last.FlopsPerExample),
+		cell(c.Target()))
+	for _, f := range e.figures() {
+		line = append(line, cells(f.Of(c))...)
 	}
 	return append(line, cells(e.SpeedUp(c))...)
 }
 
 // cells are the median, the least and the largest of a list.
-func cells(list []Number) []string {
+func cells(list []float64) []string {
 	s := Ranked(list)
 	return []string{cell(s.Median), cell(s.Low), cell(s.High)}
 }

@@ -30,9 +30,9 @@ func (e *Experiment) Fairness() (notes []string) {
 // smoke notes that a reproduction is too small to say anything: in the median run start-up and the ends of epochs weigh
 // more than training.
 func (e *Experiment) smoke() []string {
-	var all []Number
+	var all []float64
 	for _, c := range e.Cases {
-		all = append(all, c.Seconds...)
+		all = append(all, Seconds.Of(&c)...)
 	}
 	if e.Kind != "reproduce" || clocked(e) || !(Summarize(all).Median < shortRun) {
 		return nil
@@ -72,12 +72,17 @@ func (e *Experiment) note(is func(c *Measured) bool, text string) []string {
 func (e *Experiment) failures() (notes []string) {
 	missing := 0
 	for _, c := range e.Cases {
-		why := slices.DeleteFunc(slices.Clone(c.Failed), func(s string) bool { return s == "" || s == notRun })
+		var why []string
+		for _, r := range c.Runs {
+			if r.Failed != "" && r.Failed != notRun {
+				why = append(why, r.Failed)
+			}
+		}
 		if len(why) > 0 {
 			notes = append(notes, fmt.Sprintf("%s: %d of %s failed and are left out: %s", c.Name, len(why),
 				human.Plural(c.runs(), "run"), why[0]))
 		}
-		missing += len(c.Failed) - c.runs()
+		missing += len(c.Runs) - c.runs()
 	}
 	if missing > 0 {
 		notes = append(notes,
@@ -98,14 +103,14 @@ func (e *Experiment) oversubscribed() []string {
 // timeSliced notes cases whose workers take turns on one GPU, as the device reported.
 func (e *Experiment) timeSliced() []string {
 	return e.note(func(c *Measured) bool {
-		return slices.ContainsFunc(c.Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
+		return slices.ContainsFunc(c.last().Notes, func(n string) bool { return strings.Contains(n, "without MPS") })
 	}, "without MPS processes on a GPU take turns, so N workers are about as fast as one; with it they run at the "+
 		"same time")
 }
 
 // emulated notes that a driver without a GPU has run the kernels.
 func (e *Experiment) emulated() []string {
-	if len(e.which(func(c *Measured) bool { return strings.Contains(c.Device, "stand-in") })) == 0 {
+	if len(e.which(func(c *Measured) bool { return strings.Contains(c.last().Device, "stand-in") })) == 0 {
 		return nil
 	}
 	return []string{"no GPU: the stand-in driver interprets the kernels, so results are valid but times are not"}
@@ -117,15 +122,15 @@ func (e *Experiment) batches() (notes []string) {
 	for _, g := range e.groups() {
 		of := e.of(g)
 		chosen := func(c *Measured) bool {
-			return len(c.without("batch", "global-batch")) == len(c.without()) && c.Batch > 0
+			return len(c.without("batch", "global-batch")) == len(c.without()) && c.last().Batch > 0
 		}
 		others := slices.DeleteFunc(slices.Clone(of), func(c *Measured) bool {
-			return !chosen(c) || !chosen(of[0]) || c.Batch == of[0].Batch
+			return !chosen(c) || !chosen(of[0]) || c.last().Batch == of[0].last().Batch
 		})
 		if len(others) > 0 {
 			notes = append(notes, fmt.Sprintf("%s: the automatic batch is %d, against %d in %s; set --batch to "+
 				"compare equal batches",
-				e.called(others), others[0].Batch, of[0].Batch, of[0].Name))
+				e.called(others), others[0].last().Batch, of[0].last().Batch, of[0].Name))
 		}
 	}
 	return notes
@@ -136,7 +141,7 @@ func (e *Experiment) loweredRates() (notes []string) {
 	for _, g := range e.groups() {
 		of := e.of(g)
 		lowered := func(c *Measured) bool {
-			s := Summarize(c.LRUsed)
+			s := Summarize(LRUsed.Of(c))
 			return s.N > 0 && s.Median < 0.999*c.Config.LR
 		}
 		some := slices.DeleteFunc(slices.Clone(of), func(c *Measured) bool { return !lowered(c) })
@@ -145,13 +150,13 @@ func (e *Experiment) loweredRates() (notes []string) {
 		}
 		least := some[0]
 		for _, c := range some {
-			if Summarize(c.LRUsed).Median < Summarize(least.LRUsed).Median {
+			if Summarize(LRUsed.Of(c)).Median < Summarize(LRUsed.Of(least)).Median {
 				least = c
 			}
 		}
 		notes = append(notes, fmt.Sprintf("%s: the learning rate was lowered to stay stable with the steps in flight "+
 			"(%s: %.3g to %.3g), unlike in the other cases; lr-cap: off keeps it",
-			e.called(some), least.Name, least.Config.LR, Summarize(least.LRUsed).Median))
+			e.called(some), least.Name, least.Config.LR, Summarize(LRUsed.Of(least)).Median))
 	}
 	return notes
 }
@@ -176,7 +181,7 @@ func (e *Experiment) averages() (notes []string) {
 		}
 		for _, c := range of {
 			if c.averages() && c.Workers > 1 && c.Search == nil &&
-				Summarize(c.LRUsed).Median <= Summarize(of[other].LRUsed).Median {
+				Summarize(LRUsed.Of(c)).Median <= Summarize(LRUsed.Of(of[other])).Median {
 				behind = append(behind, c)
 			}
 			switch {
@@ -214,10 +219,10 @@ func (e *Experiment) weakEvidence() (notes []string) {
 	if clocked(e) { // whose time is virtual
 		return notes
 	}
-	var widths []Number
+	var widths []float64
 	for _, c := range e.Cases {
-		if s := Summarize(c.ExamplesPerSecond); s.N > 1 {
-			widths = append(widths, Number(s.High/s.Low))
+		if s := Summarize(Rate.Of(&c)); s.N > 1 {
+			widths = append(widths, s.High/s.Low)
 		}
 	}
 	if w := Summarize(widths); w.Median > busy {
@@ -225,9 +230,11 @@ func (e *Experiment) weakEvidence() (notes []string) {
 			"the slowest; stop other work on the machine and repeat", human.Factor(w.Median)))
 	}
 	notes = append(notes,
-		e.note(func(c *Measured) bool { return Summarize(c.WallSeconds).Median >= 2*Summarize(c.Seconds).Median },
+		e.note(func(c *Measured) bool {
+			return Summarize(WallSeconds.Of(c)).Median >= 2*Summarize(Seconds.Of(c)).Median
+		},
 			"half of the time or more passed between epochs; seconds and examples/s are those of training alone")...)
-	return append(notes, e.note(func(c *Measured) bool { return Summarize(c.Seconds).Median < shortRun },
+	return append(notes, e.note(func(c *Measured) bool { return Summarize(Seconds.Of(c)).Median < shortRun },
 		fmt.Sprintf("runs of less than %g s, where start-up and epoch boundaries dominate; use more --epochs",
 			shortRun))...)
 }
@@ -244,8 +251,8 @@ func (e *Experiment) sharedMachine() (notes []string) {
 		if c.Launcher != "" {
 			way = "started by " + c.Launcher
 		}
-		if c.Library != "" && c.Launcher != "" {
-			way += " (" + c.Library + ")"
+		if n := c.last().Nodes; n != nil && n.Library != "" && c.Launcher != "" {
+			way += " (" + n.Library + ")"
 		}
 		if !slices.Contains(ways, way) {
 			ways = append(ways, way)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // TestFairness: of an experiment without fault nothing is said; each fault alone has its
@@ -24,43 +25,46 @@ func TestFairness(t *testing.T) {
 		want  string
 	}{
 		{"one core", func(e *Experiment) { e.Machine.Cores = 1 }, "async-2: more workers than cores (1)"},
-		{"a failure", func(e *Experiment) { e.Cases[0].Failed[2] = "diverged" }, "async-1: 1 of 3 runs failed"},
-		{"a lower rate", func(e *Experiment) { e.Cases[1].LRUsed = []Number{0.05, 0.05, 0.05} },
+		{"a failure", func(e *Experiment) { e.Cases[0].Runs[2].Failed = "diverged" }, "async-1: 1 of 3 runs failed"},
+		{"a lower rate", func(e *Experiment) { LRUsed.Put(&e.Cases[1], 0.05, 0.05, 0.05) },
 			"(async-2: 0.1 to 0.05)"},
 		{"few runs", func(e *Experiment) { e.Seeds = e.Seeds[:2] },
 			"2 runs per case: too few to tell cases apart; verdicts need --repeat 5"},
-		{"boundaries", func(e *Experiment) { e.Cases[1].WallSeconds = []Number{1e3, 1e3, 1e3} },
+		{"boundaries", func(e *Experiment) { WallSeconds.Put(&e.Cases[1], 1e3, 1e3, 1e3) },
 			"async-2: half of the time or more passed between epochs"},
-		{"short runs", func(e *Experiment) { e.Cases[1].Seconds = []Number{0.01, 0.02, 0.03} },
+		{"short runs", func(e *Experiment) { Seconds.Put(&e.Cases[1], 0.01, 0.02, 0.03) },
 			"async-2: runs of less than 0.05 s"},
-		{"other batches", func(e *Experiment) { e.Cases[1].Batch = 8 },
+		{"other batches", func(e *Experiment) { e.Cases[1].each(func(r *rundir.Result) { r.Batch = 8 }) },
 			"async-2: the automatic batch is 8, against 64 in async-1"},
-		{"no GPU", func(e *Experiment) { e.Cases[1].Device = "cuda:0 (NVIDIA H200 (stand-in))" },
+		{"no GPU", func(e *Experiment) {
+			e.Cases[1].each(func(r *rundir.Result) { r.Device = "cuda:0 (NVIDIA H200 (stand-in))" })
+		},
 			"no GPU: the stand-in driver"},
 		{"a busy machine", func(e *Experiment) {
-			e.Cases[0].ExamplesPerSecond[2], e.Cases[1].ExamplesPerSecond[0] = 5000, 7920
-			e.Cases[0].ExamplesPerSecond[0], e.Cases[0].ExamplesPerSecond[1] = 1250, 1250
-			e.Cases[1].ExamplesPerSecond[1], e.Cases[1].ExamplesPerSecond[2] = 3960, 3960
+			Rate.Put(&e.Cases[0], 1250, 1250, 5000)
+			Rate.Put(&e.Cases[1], 7920, 3960, 3960)
 		}, "the fastest run is 3.00 times as fast as the slowest"},
 		{"turns on a GPU", func(e *Experiment) {
-			e.Cases[1].Config.GPU, e.Cases[1].Notes = "0",
-				[]string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
+			e.Cases[1].Config.GPU = "0"
+			e.Cases[1].each(func(r *rundir.Result) {
+				r.Notes = []string{"without MPS, processes on one GPU take turns: more workers do not make it faster"}
+			})
 		}, "async-2: without MPS"},
 		{"sync", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[2:]...)
-			e.Cases[3].SecondsToTarget[1] = 1
+			e.Cases[3].Runs[1].SecondsToTarget[0] = 1
 			e.Cases[3].Search = &Search{}
 		},
 			"sync-2: each worker trains on its own shard"},
 		{"sync at each step", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[3])
-			e.Cases[2].SecondsToTarget[1] = 1
+			e.Cases[2].Runs[1].SecondsToTarget[0] = 1
 			e.Cases[2].Config.AverageEvery = 1
 			e.Cases[2].Search = &Search{}
 		}, "sync-2: workers take each step together, on batch x workers examples"},
 		{"one rate", func(e *Experiment) {
 			e.Cases = append(e.Cases, handmade().Cases[3])
-			e.Cases[2].SecondsToTarget[1], e.Cases[2].Config.GlobalBatch = 1, 128
+			e.Cases[2].Runs[1].SecondsToTarget[0], e.Cases[2].Config.GlobalBatch = 1, 128
 		}, "sync-2: at the learning rate of the other modes they learn less in an epoch; the best rate of N workers"},
 		{"a rate at the edge", func(e *Experiment) { e.Cases[1].Search = &Search{AtEdge: true} },
 			"async-2: the best learning rate is the lowest or highest"},
@@ -81,11 +85,14 @@ func TestAveragesNotRun(t *testing.T) {
 	e := handmade()
 	e.Cases = e.Cases[:2]
 	e.Cases[1].Mode, e.Cases[1].Config.Average = "sync", "weights"
-	e.Cases[1].LRUsed = []Number{0.2, 0.2, 0.2} // higher than that of async
+	LRUsed.Put(&e.Cases[1], 0.2, 0.2, 0.2) // higher than that of async
 	if notes := e.averages(); len(notes) != 1 {
 		t.Errorf("of a case in sync: %q", notes)
 	}
-	e.Cases[1].Config, e.Cases[1].Failed = config.Config{}, []string{notRun, notRun, notRun}
+	e.Cases[1].Config = config.Config{}
+	for i := range e.Cases[1].Runs {
+		e.Cases[1].Runs[i] = Run{Failed: notRun}
+	}
 	if notes := e.averages(); notes != nil {
 		t.Errorf("of a case that was not run: %q", notes)
 	}
@@ -93,7 +100,7 @@ func TestAveragesNotRun(t *testing.T) {
 
 func TestBatchesAskedFor(t *testing.T) {
 	e := handmade()
-	e.Cases[1].Batch = 8
+	e.Cases[1].each(func(r *rundir.Result) { r.Batch = 8 })
 	e.Cases[1].Settings = append(e.Cases[1].Settings, Setting{"batch", "8"})
 	if notes := e.batches(); notes != nil {
 		t.Errorf("%q", notes)
@@ -104,7 +111,7 @@ func TestBatchesAskedFor(t *testing.T) {
 func TestCapsOfAll(t *testing.T) {
 	e := handmade()
 	for i := range e.Cases {
-		e.Cases[i].LRUsed = []Number{0.05, 0.05, 0.05}
+		LRUsed.Put(&e.Cases[i], 0.05, 0.05, 0.05)
 	}
 	if notes := e.loweredRates(); notes != nil {
 		t.Errorf("%q", notes)

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"cmp"
-	"math"
 
 	"hogwild/internal/human"
 )
@@ -10,12 +9,12 @@ import (
 // Finding is a statement of a publication with its figures and ours: a row of the table of
 // verdicts.
 type Finding struct {
-	About     string    `json:"about"`     // the set or the experiment
-	Statement string    `json:"statement"` // that one thing is above another, for instance
-	Published string    `json:"published"` // the figures of both, in the order of the statement
-	Measured  string    `json:"measured"`  // ours of both
-	Verdict   Agreement `json:"verdict"`
-	P         Number    `json:"p"` // of the verdict, Holm's adjusted p-value; null: there was no test
+	About     string       `json:"about"`     // the set or the experiment
+	Statement string       `json:"statement"` // that one thing is above another, for instance
+	Published string       `json:"published"` // the figures of both, in the order of the statement
+	Measured  string       `json:"measured"`  // ours of both
+	Verdict   Agreement    `json:"verdict"`
+	P         human.Number `json:"p"` // of the verdict, Holm's adjusted p-value; null: there was no test
 }
 
 // FindingHeads are the heads of FindingRows.
@@ -30,14 +29,6 @@ const aboutVerdicts = "≥ and ≈ allow 5%. A claim agrees if paired t-tests ov
 	"equivalence test), differs if they show the opposite, and is undecided otherwise, or with fewer than 5 " +
 	"repeats. The probability of any wrong verdict in the table is at most 5% (Holm's step-down)."
 
-// quantity is a speed-up or a loss: as published, NaN where it is not, and that of each of
-// our repeats.
-type quantity struct {
-	name      string
-	published float64
-	here      []Number
-}
-
 // relation is what a publication says of two quantities.
 type relation string
 
@@ -47,34 +38,27 @@ const (
 	closeTo  relation = "≈"
 )
 
-// compare is the finding on a statement about two quantities.
-func (a quantity) compare(about string, is relation, b quantity, format func(float64) string) Finding {
-	published := func(f quantity) string {
-		if !human.Finite(f.published) {
-			return "-"
-		}
-		return format(f.published)
-	}
-	measured := func(f quantity) string { return cmp.Or(median(f.here, format), "-") }
-	verdict, p := is.judge(pair(a.here, b.here))
-	return Finding{about, a.name + " " + string(is) + " " + b.name, published(a) + ", " + published(b),
-		measured(a) + ", " + measured(b), verdict, p}
+// finding is what was measured of two figures, and the verdict on what is said of them.
+func (is relation) finding(a, b []float64, format func(float64) string) Finding {
+	verdict, p := is.judge(pair(a, b))
+	return Finding{Measured: cmp.Or(median(a, format), "-") + ", " + cmp.Or(median(b, format), "-"),
+		Verdict: verdict, P: p}
 }
 
 // judge is the verdict that the repeats speak for, and its p-value. Of what the two verdicts have to reject one is
 // true: each statement can be wrong in one way, so Holm's step-down counts statements.
-func (is relation) judge(d paired) (Agreement, Number) {
+func (is relation) judge(d paired) (Agreement, human.Number) {
 	agrees, differs := d.over(-d.margin), d.under(-d.margin) // non-inferiority, which is one-sided
 	switch {
 	case d.n == 0:
-		return Missing, Number(math.NaN())
+		return Missing, human.NumberOf(nil)
 	case is == above:
 		agrees, differs = min(1, 2*d.over(0)), min(1, 2*d.under(0))
 	case is == closeTo:
 		agrees, differs = d.within(), d.beyond(d.margin)
 	}
 	if differs < agrees {
-		return Differs, Number(differs)
+		return Differs, human.Number(differs)
 	}
-	return Agrees, Number(agrees)
+	return Agrees, human.Number(agrees)
 }

@@ -4,9 +4,9 @@ import "testing"
 
 // TestJudge: a statement is judged by what the repeats show, not by medians or by ranges that overlap.
 func TestJudge(t *testing.T) {
-	list := func(factor float64, percent ...float64) (all []Number) {
+	list := func(factor float64, percent ...float64) (all []float64) {
 		for _, x := range percent {
-			all = append(all, Number(factor*(1+x/100)))
+			all = append(all, factor*(1+x/100))
 		}
 		return all
 	}
@@ -14,7 +14,7 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		is   relation
-		a, b []Number
+		a, b []float64
 		want Agreement
 	}{
 		{"apart", above, list(1.2, calm...), list(1, 0, 0.5, -0.5, 0.2, 0.1), Agrees},
@@ -38,7 +38,7 @@ func TestJudge(t *testing.T) {
 		{"four repeats", closeTo, list(1, 0, 0.5, 0.1, 0.2), list(1, 0, 0.1, 0.2, 0.3), Undecided},
 		{"four that ended", above, append(list(2, 0, 0.5, 0.1, 0.2), missing),
 			list(1, 0, 0.1, 0.2, 0.3, 0.4), Undecided},
-		{"nothing", above, []Number{missing, missing}, list(1, 0, 0), Missing},
+		{"nothing", above, []float64{missing, missing}, list(1, 0, 0), Missing},
 		{"losses below zero", above, list(-1, calm...), list(-1.2, 0, 0.5, -0.5, 0.2, 0.1), Agrees},
 		{"losses below zero", closeTo, list(-1, calm...), list(-1, 0, 0.5, -0.5, 0.2, 0.1), Undecided},
 	} {

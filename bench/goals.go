@@ -42,15 +42,16 @@ func (g *goal) percent() string { return fmt.Sprintf("%g%%", 100*g.accuracy) }
 func (g *goal) beyond(c *Measured) (d paired, reached int, mnist bool) {
 	var by []float64
 	mnist = true
-	for i, x := range c.TestAccuracy {
-		if !human.Finite(float64(x)) {
+	examples := Examples.Of(c)
+	for i, x := range TestAccuracy.Of(c) {
+		if !human.Finite(x) {
 			continue
 		}
-		by = append(by, float64(x)-g.accuracy)
-		if float64(x) >= g.accuracy {
+		by = append(by, x-g.accuracy)
+		if x >= g.accuracy {
 			reached++
 		}
-		mnist = mnist && float64(c.Examples[i]) == mnistImages*float64(c.Config.Epochs)
+		mnist = mnist && examples[i] == mnistImages*float64(c.Config.Epochs)
 	}
 	return differences(by, g.margin), reached, mnist
 }
@@ -74,14 +75,16 @@ func goalFindings(e *Experiment) (list []Finding) {
 		for _, c := range named(g.of) {
 			d, _, mnist := g.beyond(c)
 			f := Finding{About: g.group, Statement: fmt.Sprintf("mean test accuracy %s %s", g.is, g.percent()),
-				Published: g.published, Measured: g.mean(c), Verdict: Undecided, P: Number(none)}
+				Published: g.published, Measured: g.mean(c), Verdict: Undecided, P: human.Number(none)}
 			if mnist {
 				f.Verdict, f.P = g.is.judge(d)
 			}
 			list = append(list, f)
 			for _, s := range named(g.slower) {
-				list = append(list, quantity{"training of " + s.Name, none, s.Seconds}.compare(g.group, above,
-					quantity{"of " + c.Name, none, c.Seconds}, shortTime))
+				f := above.finding(Seconds.Of(s), Seconds.Of(c), shortTime)
+				f.About, f.Statement = g.group, "training of "+s.Name+" > of "+c.Name
+				f.Published = "-, -"
+				list = append(list, f)
 			}
 		}
 	}
@@ -108,17 +111,17 @@ func GoalTable(e *Experiment) *human.Table {
 			return fmt.Sprintf("%d of %d", reached, d.n)
 		}),
 		human.Col("by epoch", func(c *Measured) string { return strings.Join(c.accuracyByEpoch(), ", ") }),
-		human.Col("training", func(c *Measured) string { return Summarize(c.Seconds).time() }),
-		human.Col("whole command", func(c *Measured) string { return Summarize(e.Commands[c.Name]).time() }))
+		human.Col("training", func(c *Measured) string { return Summarize(Seconds.Of(c)).time() }),
+		human.Col("whole command", func(c *Measured) string { return Summarize(Command.Of(c)).time() }))
 }
 
 // accuracyByEpoch is the median test accuracy after each epoch.
 func (c *Measured) accuracyByEpoch() (medians []string) {
 	for k := 0; ; k++ {
-		var at []Number
-		for _, h := range c.Histories {
-			if k < len(h) && h[k].TestAccuracy != nil {
-				at = append(at, Number(*h[k].TestAccuracy))
+		var at []float64
+		for _, r := range c.Runs {
+			if h := r.History; k < len(h) && h[k].TestAccuracy != nil {
+				at = append(at, *h[k].TestAccuracy)
 			}
 		}
 		if at == nil {

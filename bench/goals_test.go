@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hogwild/hogwild/rundir"
 )
 
 // TestSpeedrunPlan: the rules. Nothing ends a run early, all rows are trained on, the test rows are no validation
@@ -47,11 +49,11 @@ func TestSpeedrunPlan(t *testing.T) {
 // TestSpeedrunFindings: mean, standard error and p-value are those of a calculation by hand, and a figure of other
 // images is not judged.
 func TestSpeedrunFindings(t *testing.T) {
-	above := []Number{0.981, 0.982, 0.983, 0.984, 0.985}
+	above := []float64{0.981, 0.982, 0.983, 0.984, 0.985}
 	for _, c := range []struct {
 		name     string
-		accuracy []Number
-		images   Number
+		accuracy []float64
+		images   float64
 		want     Agreement
 		measured string
 		p        float64 // NaN: any
@@ -60,18 +62,18 @@ func TestSpeedrunFindings(t *testing.T) {
 		// of which Student's distribution with 4 degrees of freedom has a closed form.
 		{"above", above, 60000, Agrees, "98.30% ± 0.071",
 			0.5 - 3.0/8*math.Sqrt(18/5.5)*(1-18/5.5/12)},
-		{"below", []Number{0.971, 0.972, 0.973, 0.974, 0.975}, 60000, Differs, "97.30% ± 0.071", math.NaN()},
-		{"about", []Number{0.975, 0.985, 0.979, 0.982, 0.980}, 60000, Undecided, "98.02% ± 0.166", math.NaN()},
+		{"below", []float64{0.971, 0.972, 0.973, 0.974, 0.975}, 60000, Differs, "97.30% ± 0.071", math.NaN()},
+		{"about", []float64{0.975, 0.985, 0.979, 0.982, 0.980}, 60000, Undecided, "98.02% ± 0.166", math.NaN()},
 		{"other images", above, 3000, Undecided, "98.30% ± 0.071", math.NaN()},
 		{"few", above[:3], 60000, Undecided, "98.20% ± 0.058", math.NaN()},
 		{"one", above[:1], 60000, Undecided, "98.10%", math.NaN()},
-		{"failed", []Number{Number(math.NaN())}, 60000, Missing, "-", math.NaN()},
+		{"failed", []float64{math.NaN()}, 60000, Missing, "-", math.NaN()},
 	} {
-		m := Measured{Case: Case{Name: "98-async-2", Group: "98"}, Mode: "async", Workers: 2, TestAccuracy: c.accuracy}
+		m := *having(TestAccuracy, c.accuracy...)
+		m.Case, m.Mode, m.Workers = Case{Name: "98-async-2", Group: "98"}, "async", 2
 		m.Config.Epochs = 3
-		m.Examples = slices.Repeat([]Number{3 * c.images}, len(c.accuracy))
-		m.Seconds = slices.Repeat([]Number{0.3}, len(c.accuracy))
-		m.Failed = make([]string, len(c.accuracy))
+		Examples.Put(&m, slices.Repeat([]float64{3 * c.images}, len(c.accuracy))...)
+		Seconds.Put(&m, slices.Repeat([]float64{0.3}, len(c.accuracy))...)
 		e := &Experiment{Kind: "reproduce", Name: "speedrun", Seeds: FirstSeeds(len(c.accuracy)),
 			Cases: []Measured{m}}
 		list := e.Findings()
@@ -90,22 +92,22 @@ func speedrun(t *testing.T) *Experiment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(40), Commands: map[string][]Number{}}
+	e := &Experiment{Kind: "reproduce", Name: p.Name, Seeds: FirstSeeds(40)}
 	for _, c := range p.Cases {
 		m := Measured{Case: c, Mode: c.Value("mode"), Workers: int(c.Value("workers")[0] - '0')}
 		m.Config.Epochs = 3
 		for i := range 40 {
-			beyond, seconds := Number(0.0003), Number(0.5)
+			beyond, seconds := 0.0003, 0.5
 			if i%4 == 3 {
 				beyond = -0.0002
 			}
 			if m.Mode == "async" && m.Workers == 2 {
 				seconds = 0.3
 			}
-			m.Seconds = append(m.Seconds, seconds*(1+Number(i)/1000))
-			m.TestAccuracy = append(m.TestAccuracy, map[string]Number{"98": 0.98, "99": 0.99}[c.Group]+beyond)
-			m.Examples, m.Failed = append(m.Examples, 180000), append(m.Failed, "")
-			e.Commands[c.Name] = append(e.Commands[c.Name], 2*seconds)
+			accuracy := map[string]float64{"98": 0.98, "99": 0.99}[c.Group] + beyond
+			m.Runs = append(m.Runs, Run{Took: 2 * seconds, Result: &rundir.Result{
+				Seconds: seconds * (1 + float64(i)/1000), Examples: 180000,
+				Tested: rundir.Tested{TestAccuracy: &accuracy}}})
 		}
 		e.Cases = append(e.Cases, m)
 	}
@@ -147,16 +149,17 @@ func TestCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range e.Commands["good"] {
+	took := Command.Of(&e.Cases[0])
+	for _, x := range took {
 		if !(x > 0 && x < 3600) {
 			t.Errorf("a run took %v s", x)
 		}
 	}
-	if n := len(e.Commands["good"]); n != 2 {
+	if n := len(took); n != 2 {
 		t.Errorf("%d times of 2 runs", n)
 	}
-	for _, x := range e.Commands["fail"] {
-		if !math.IsNaN(float64(x)) {
+	for _, x := range Command.Of(&e.Cases[1]) {
+		if !math.IsNaN(x) {
 			t.Errorf("a run that failed took %v s", x)
 		}
 	}

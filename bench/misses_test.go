@@ -11,22 +11,22 @@ import (
 // TestRanked: p-values against counts of all signs, or of all ways to choose five of ten, and those of Wilcoxon's table
 // of 1947: of ten pairs a sum of 8 and less has .0488.
 func TestRanked(t *testing.T) {
-	inf := Number(math.Inf(1))
-	zero := make([]Number, 10)
+	inf := math.Inf(1)
+	zero := make([]float64, 10)
 	for _, c := range []struct {
-		a, b  []Number
+		a, b  []float64
 		p     float64
 		above bool
 	}{
-		{[]Number{1, 2, -3, 4, -5, 6, 7, 8, 9, 10}, zero, 50.0 / 1024, true}, // 1 + 24 sums of up to 8
-		{[]Number{-1, -2, 3, -4, 5, -6, -7, -8, -9, -10}, zero, 50.0 / 1024, false},
-		{[]Number{inf, inf, inf, inf, inf, inf, inf, inf, 1, 1}, []Number{inf, inf, 1, 1, 1, 1, 1, 1, 2, 2},
+		{[]float64{1, 2, -3, 4, -5, 6, 7, 8, 9, 10}, zero, 50.0 / 1024, true}, // 1 + 24 sums of up to 8
+		{[]float64{-1, -2, 3, -4, 5, -6, -7, -8, -9, -10}, zero, 50.0 / 1024, false},
+		{[]float64{inf, inf, inf, inf, inf, inf, inf, inf, 1, 1}, []float64{inf, inf, 1, 1, 1, 1, 1, 1, 2, 2},
 			2 * 4.0 / 256, true}, // six at the top, two at 1.5 have a minus: sums 0, 1.5 twice, 3
-		{[]Number{inf, inf, inf, inf, inf, inf, inf, inf, 1, 1}, []Number{1, 1, 1, 1, 1, 1, 1, 1, inf, inf},
+		{[]float64{inf, inf, inf, inf, inf, inf, inf, inf, 1, 1}, []float64{1, 1, 1, 1, 1, 1, 1, 1, inf, inf},
 			2 * (1 + 10 + 45) / 1024.0, true}, // a sign test
-		{[]Number{inf, inf, inf, inf, inf}, []Number{1, 2, 3, 4, 5}, 2 / 252.0, true},
-		{[]Number{1, 2, 3, 4}, []Number{inf, inf, inf, inf}, math.NaN(), false},
-		{slices.Repeat([]Number{inf}, 9), slices.Repeat([]Number{inf}, 9), 1, false},
+		{[]float64{inf, inf, inf, inf, inf}, []float64{1, 2, 3, 4, 5}, 2 / 252.0, true},
+		{[]float64{1, 2, 3, 4}, []float64{inf, inf, inf, inf}, math.NaN(), false},
+		{slices.Repeat([]float64{inf}, 9), slices.Repeat([]float64{inf}, 9), 1, false},
 	} {
 		p, above := ranked(c.a, c.b)
 		if !(math.Abs(p-c.p) < 1e-12 || p != p && c.p != c.p) || above != c.above {
@@ -40,16 +40,16 @@ func TestRanked(t *testing.T) {
 func withMisses(n int, case_, rival []int, factor float64) (*Experiment, *Measured) {
 	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(n)}
 	for i, missed := range [][]int{rival, case_} {
-		m := Measured{Mode: []string{"async", "sync"}[i], Workers: 2, Failed: make([]string, n)}
+		m := Measured{Mode: []string{"async", "sync"}[i], Workers: 2, Runs: make([]Run, n)}
 		for k := range n {
-			seconds := Number(1 + 0.01*float64(k))
+			seconds := 1 + 0.01*float64(k)
 			if i == 1 {
-				seconds *= Number(factor)
+				seconds *= factor
 			}
 			if slices.Contains(missed, k) {
 				seconds = missing
 			}
-			m.SecondsToTarget = append(m.SecondsToTarget, seconds)
+			SecondsToTarget.put(&m.Runs[k], seconds)
 		}
 		e.Cases = append(e.Cases, m)
 	}
@@ -87,17 +87,20 @@ func TestVersusCountsMisses(t *testing.T) {
 	}
 	e, m := withMisses(10, nil, nil, 1)
 	for i := range 10 { // no figure of any kind but by diverging is a result
-		m.TestLoss, e.Cases[0].TestLoss = append(m.TestLoss, 1), append(e.Cases[0].TestLoss, 1)
-		m.Diverged = append(m.Diverged, i < 7)
-		if m.Failed[i] = ""; i < 7 {
-			m.Failed[i], m.TestLoss[i], m.SecondsToTarget[i] = "training diverged", missing, missing
+		TestLoss.put(&e.Cases[0].Runs[i], 1)
+		if i >= 7 {
+			TestLoss.put(&m.Runs[i], 1)
+			continue
 		}
+		m.Runs[i] = Run{Failed: "training diverged", Diverged: true}
 	}
 	v := e.Versus(e.of(""))[m]
 	if v.Loss != "higher: 7 of 10 diverged against 0 of 10" || v.Time != "later: 7 of 10 missed against 0 of 10" {
 		t.Errorf("7 of 10 diverged: %+v", v)
 	}
-	m.Diverged = nil
+	for i := range m.Runs {
+		m.Runs[i].Diverged = false
+	}
 	if v := e.Versus(e.of(""))[m]; v.Loss != "undecided" || v.Time != "undecided" {
 		t.Errorf("7 of 10 failed otherwise: %+v", v)
 	}
@@ -116,21 +119,21 @@ func TestVersusWithMissesIsCalibrated(t *testing.T) {
 		}
 		var ends [2][]float64
 		for k, by := range []float64{1, worse} {
-			var all []Number
+			var all []float64
 			for i := range n {
 				x := by * math.Exp(0.02*(math.Sqrt(1-shared)*r.NormFloat64()+math.Sqrt(shared)*round[i]))
-				ends[k], all = append(ends[k], x), append(all, Number(x))
+				ends[k], all = append(ends[k], x), append(all, x)
 			}
 			best = min(best, Summarize(all).Median)
 		}
 		for k, of := range ends {
-			m := Measured{Mode: []string{"async", "sync"}[k], Workers: 2, Failed: make([]string, n)}
-			for _, x := range of {
-				seconds := Number(math.Exp(0.1 * r.NormFloat64()))
+			m := Measured{Mode: []string{"async", "sync"}[k], Workers: 2, Runs: make([]Run, n)}
+			for i, x := range of {
+				seconds := math.Exp(0.1 * r.NormFloat64())
 				if x > 1.02*best {
 					seconds, missed = missing, missed+k
 				}
-				m.SecondsToTarget = append(m.SecondsToTarget, seconds)
+				SecondsToTarget.put(&m.Runs[i], seconds)
 			}
 			e.Cases = append(e.Cases, m)
 		}

@@ -42,7 +42,7 @@ func result(t *testing.T, name string) *Experiment {
 
 // arrival is the median time at which the repeats of a case reached the loss, and how many did. One that did not is
 // later than all that did, so the median is infinite where half of them or more did not.
-func arrival(times []Number) (middle float64, arrived int) {
+func arrival(times []float64) (middle float64, arrived int) {
 	var all []float64
 	for _, x := range times {
 		at := float64(x)
@@ -82,7 +82,7 @@ func TestStaleGradients(t *testing.T) {
 		row := []string{"`" + rule + "`"}
 		for _, r := range spreads(e) {
 			c := r.Of(rule)
-			rates[rule] = append(rates[rule], float64(c.LRUsed[0]))
+			rates[rule] = append(rates[rule], LRUsed.Of(c)[0])
 			at, n := arrival(r.Times(c))
 			cell := fmt.Sprintf("%.2f", at/best[r.Group])
 			if math.IsInf(at, 1) {
@@ -96,7 +96,7 @@ func TestStaleGradients(t *testing.T) {
 		rows = append(rows, row)
 	}
 	says(t, "results/asgd.md", append(rows, last))
-	for rule, want := range map[string][2]float64{plain: {0.05, 0.1}, synchronous: {0.8, 1.13}} {
+	for rule, want := range map[string][2]float64{plain: {0.05, 0.1}, "minibatch": {0.8, 1.13}} {
 		if least, most := slices.Min(rates[rule]), slices.Max(rates[rule]); math.Abs(least/want[0]-1) > 0.01 ||
 			math.Abs(most/want[1]-1) > 0.01 {
 			t.Errorf("%s: rates of %v to %v, in the text %v", rule, least, most, want)
@@ -104,8 +104,8 @@ func TestStaleGradients(t *testing.T) {
 	}
 	for _, r := range spreads(e) {
 		var computed, dropped float64
-		for _, h := range r.Of(ringmaster).Histories {
-			m := h[len(h)-1].TrainMetrics
+		for _, run := range r.Of("drop:16").Runs {
+			m := run.History[len(run.History)-1].TrainMetrics
 			computed, dropped = computed+m["gradients_computed"], dropped+m["gradients_dropped"]
 		}
 		if want := map[string]float64{"slow-8": 0.27, "slow-4": 0.42}[r.Group]; want > 0 &&
@@ -119,7 +119,7 @@ func TestStaleGradients(t *testing.T) {
 func TestHogwildPaper(t *testing.T) {
 	const page = "results/hogwild-paper.md"
 	e := result(t, "zen5-2core-paper.json")
-	number := func(list []Number, format func(float64) string) string { return cmp.Or(median(list, format), "-") }
+	number := func(list []float64, format func(float64) string) string { return cmp.Or(median(list, format), "-") }
 	var speeds, learned [][]string
 	for _, s := range PublishedSets {
 		r := e.PaperRuns(s.Name)
@@ -131,13 +131,13 @@ func TestHogwildPaper(t *testing.T) {
 		}
 		speeds = append(speeds, append(row,
 			cmp.Or(human.IfFinite(s.RoundRobin.Seconds/s.Hogwild.Seconds, one), "-"),
-			number(ratios(r.Of(methodRR, 2).Seconds, r.Of(methodHogwild, 2).Seconds), one)))
+			number(ratios(Seconds.Of(r.Of(methodRR, 2)), Seconds.Of(r.Of(methodHogwild, 2))), one)))
 		two := r.Of(methodHogwild, 2)
 		row = []string{s.Name}
 		for _, c := range []*Measured{r.Serial, two, r.Of(methodAIG, 2), r.Of(methodRR, 2)} {
-			row = append(row, number(c.TestLoss, human.Loss))
+			row = append(row, number(TestLoss.Of(c), human.Loss))
 		}
-		learned = append(learned, append(row, number(two.Conflicts, percent), number(two.LostUpdates, percent)))
+		learned = append(learned, append(row, number(Conflicts.Of(two), percent), number(LostUpdates.Of(two), percent)))
 	}
 	says(t, page, speeds)
 	says(t, page, learned)
@@ -175,7 +175,7 @@ func TestHogwildPaper(t *testing.T) {
 		r, at := e.PaperRuns(g), slices.Index(PublishedDelays, delays[i])
 		row := []string{delayOf(r)}
 		for _, m := range []string{methodHogwild, methodAIG, methodRR} {
-			row = append(row, human.Factor(PublishedByDelay[m][at]), number(r.most(m), human.Factor))
+			row = append(row, human.Factor(PublishedByDelay[m][at]), number(r.SpeedUp(r.Of(m, r.Most)), human.Factor))
 		}
 		rows = append(rows, row)
 	}
@@ -190,7 +190,7 @@ func TestMoreWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r struct {
-		Speed map[string]map[string][]Number
+		Speed map[string]map[string][]float64
 	}
 	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
@@ -238,8 +238,8 @@ func TestTutorialPage(t *testing.T) {
 		var at []any
 		for k := range 3 {
 			var all []float64
-			for _, h := range e.Cases[i].Histories {
-				all = append(all, *h[k].TestAccuracy)
+			for _, r := range e.Cases[i].Runs {
+				all = append(all, *r.History[k].TestAccuracy)
 			}
 			slices.Sort(all) // of three runs
 			at = append(at, fmt.Sprintf("%.1f", 100*all[1]))

@@ -31,10 +31,10 @@ type paired struct {
 
 // pair compares two lists, of which repeats without figures are left out. Where not all are positive it compares the
 // numbers themselves, for which a margin in percent has no meaning.
-func pair(a, b []Number) paired {
+func pair(a, b []float64) paired {
 	var logs, plain []float64
 	for i := range min(len(a), len(b)) {
-		if x, y := float64(a[i]), float64(b[i]); human.Finite(x) && human.Finite(y) {
+		if x, y := a[i], b[i]; human.Finite(x) && human.Finite(y) {
 			logs, plain = append(logs, math.Log(x)-math.Log(y)), append(plain, x-y)
 		}
 	}
@@ -94,7 +94,7 @@ type fate struct{ above, below, lost string }
 
 // compare is what the repeats say of two lists, and its p-value; "": there is nothing to compare. Runs that were lost,
 // +Inf, are behind all others. Where there are any no factor is given: it would be that of the lucky runs.
-func (f fate) compare(a, b []Number) (says string, p float64) {
+func (f fate) compare(a, b []float64) (says string, p float64) {
 	x, y, d := numbers(a), numbers(b), pair(a, b)
 	lostX, lostY := len(x)-Summarize(a).N, len(y)-Summarize(b).N
 	switch within, beyond := d.within(), d.beyond(0); {
@@ -118,7 +118,7 @@ const leastPairs = 8
 // ranked is the p-value of a difference in ranks, and whether the first list is above. From leastPairs on the test is
 // Wilcoxon's (1945), exact with ties too: pairs are ranked by their distance, that of one lost run is the largest, and
 // each may have had either sign. Equal ones say nothing.
-func ranked(a, b []Number) (p float64, above bool) {
+func ranked(a, b []float64) (p float64, above bool) {
 	x, y := numbers(a), numbers(b)
 	switch n := min(len(x), len(y)); {
 	case n < leastRepeats:
@@ -130,7 +130,7 @@ func ranked(a, b []Number) (p float64, above bool) {
 	}
 	var d []float64
 	for i := range min(len(a), len(b)) {
-		if x := float64(a[i] - b[i]); x < 0 || x > 0 {
+		if x := a[i] - b[i]; x < 0 || x > 0 {
 			d = append(d, x)
 		}
 	}

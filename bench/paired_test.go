@@ -24,8 +24,8 @@ func TestPairedT(t *testing.T) {
 		near(fmt.Sprint("over at t = ", x), d.over(3), 1-cdf, 1e-12)
 		near(fmt.Sprint("under at t = ", x), d.under(3), cdf, 1e-12)
 	}
-	a := []Number{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2, missing}
-	b := []Number{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4, 1}
+	a := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2, missing}
+	b := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4, 1}
 	d := pair(a, b)
 	near("mean of sleep", d.mean, -1.58, 1e-12)
 	near("t of sleep", d.mean/d.deviation, -4.0621, 5e-5)
@@ -39,9 +39,9 @@ func TestPairedT(t *testing.T) {
 
 // TestFactor: the ratio is the geometric mean, its interval that of tables: t is 2.776445 with 4 degrees of freedom.
 func TestFactor(t *testing.T) {
-	var a, b []Number
+	var a, b []float64
 	for _, x := range []float64{-2, -1, 0, 1, 2} { // a standard deviation of √2.5, √0.5 of the mean
-		a, b = append(a, Number(10*math.Exp(0.1*x))), append(b, 5)
+		a, b = append(a, 10*math.Exp(0.1*x)), append(b, 5)
 	}
 	w := 0.1 * 2.776445 * math.Sqrt(0.5)
 	if got, want := pair(a, b).factor(), fmt.Sprintf("2.00 (%.2f to %.2f)", 2*math.Exp(-w),
@@ -71,25 +71,28 @@ func TestHolm(t *testing.T) {
 
 // TestVersus: a factor and its interval, equal, undecided, or nothing where there is nothing to compare.
 func TestVersus(t *testing.T) {
-	base := []Number{100, 110, 90, 105, 95}
+	base := []float64{100, 110, 90, 105, 95}
 	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(5),
-		Cases: []Measured{{Mode: "async", Workers: 2, ExamplesPerSecond: base,
-			Reached: Reached{SecondsToTarget: base}, TestLoss: base}}}
+		Cases: []Measured{{Mode: "async", Workers: 2, Runs: make([]Run, 5)}}}
+	for _, f := range []*Figure{Rate, SecondsToTarget, TestLoss} {
+		f.Put(&e.Cases[0], base...)
+	}
 	for _, c := range []struct {
 		mode, speed, time, loss string
-		percent                 [5]Number // of the base, seed by seed
-		seconds, end            Number
+		percent                 [5]float64 // of the base, seed by seed
+		seconds, end            float64
 	}{
-		{"apart", "0.50 (0.48 to 0.52)", "0.20", "1.10", [5]Number{50, 51, 49, 52, 48}, 20, 110},
-		{"equal", "equal", "equal", "1.01", [5]Number{100, 101, 99, 102, 99}, 100, 101},
-		{"wild", "undecided", "4.00", "0.90", [5]Number{70, 60, 150, 95, 130}, 400, 90},
-		{"failed", "undecided", "", "-190 (-209 to -171)", [5]Number{50, 51, 49, 52, missing}, missing, -90},
+		{"apart", "0.50 (0.48 to 0.52)", "0.20", "1.10", [5]float64{50, 51, 49, 52, 48}, 20, 110},
+		{"equal", "equal", "equal", "1.01", [5]float64{100, 101, 99, 102, 99}, 100, 101},
+		{"wild", "undecided", "4.00", "0.90", [5]float64{70, 60, 150, 95, 130}, 400, 90},
+		{"missed", "undecided", "later: 5 of 5 missed against 0 of 5", "-190 (-209 to -171)",
+			[5]float64{50, 51, 49, 52, missing}, missing, -90},
 	} {
-		m := Measured{Mode: c.mode, Workers: 2}
+		m := Measured{Mode: c.mode, Workers: 2, Runs: make([]Run, 5)}
 		for i, x := range base {
-			m.ExamplesPerSecond = append(m.ExamplesPerSecond, x*c.percent[i]/100)
-			m.SecondsToTarget = append(m.SecondsToTarget, x*c.seconds/100)
-			m.TestLoss = append(m.TestLoss, x*c.end/100)
+			Rate.put(&m.Runs[i], x*c.percent[i]/100)
+			SecondsToTarget.put(&m.Runs[i], x*c.seconds/100)
+			TestLoss.put(&m.Runs[i], x*c.end/100)
 		}
 		e.Cases = append(e.Cases[:1:1], m)
 		got := e.Versus(e.of(""))
@@ -102,14 +105,14 @@ func TestVersus(t *testing.T) {
 
 // imaginary is a family of comparisons with one list, by true factors: noise of some percent, of which half of the
 // variance is that of the round and the same in all lists.
-func imaginary(r *rand.Rand, n int, noise float64, factors []float64) (lists [][]Number, with []Number) {
+func imaginary(r *rand.Rand, n int, noise float64, factors []float64) (lists [][]float64, with []float64) {
 	round := make([]float64, n)
 	for i := range round {
 		round[i] = r.NormFloat64()
 	}
-	list := func(factor float64) (all []Number) {
+	list := func(factor float64) (all []float64) {
 		for i := range n {
-			all = append(all, Number(factor*math.Exp(noise*(r.NormFloat64()+round[i])/math.Sqrt2)))
+			all = append(all, factor*math.Exp(noise*(r.NormFloat64()+round[i])/math.Sqrt2))
 		}
 		return all
 	}
@@ -145,10 +148,11 @@ func TestVersusIsCalibrated(t *testing.T) {
 	words := func(r *rand.Rand, n int, noise float64, factors []float64) (count map[string]int) {
 		e := &Experiment{Kind: "bench", Seeds: FirstSeeds(n)}
 		lists, with := imaginary(r, n, noise, factors)
-		e.Cases = []Measured{{Mode: "async", Workers: 1, ExamplesPerSecond: with}}
+		e.Cases = []Measured{*having(Rate, with...)}
+		e.Cases[0].Mode = "async"
 		for i, l := range lists {
-			c := Measured{Mode: fmt.Sprint(i), Workers: 1, ExamplesPerSecond: l}
-			e.Cases = append(e.Cases, c)
+			e.Cases = append(e.Cases, *having(Rate, l...))
+			e.Cases[i+1].Mode = fmt.Sprint(i)
 		}
 		count = map[string]int{}
 		for _, v := range e.Versus(e.of("")) {
@@ -259,7 +263,7 @@ func TestBestIsCalibrated(t *testing.T) {
 			lists, first := imaginary(r, 5, 0.02, append([]float64{1}, slices.Repeat([]float64{worse}, 18)...))
 			var cases []*Measured
 			for _, l := range append(lists, first) {
-				cases = append(cases, &Measured{TestLoss: l})
+				cases = append(cases, having(TestLoss, l...))
 			}
 			best, ties := best(cases)
 			return best != cases[19] && !slices.Contains(ties, cases[19])

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"slices"
 	"strings"
 
 	"hogwild/internal/human"
@@ -46,33 +44,18 @@ func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 	return r.row(s.Name, paperMethods[method], r.Of(method, r.Most), theirs)
 }
 
-// row is what was measured of a case beside what is published, and the rate at which it was trained here.
+// row is what is published beside what was measured of a case, "-" where there is none, and the rate at which it was
+// trained here.
 func (r *PaperRuns) row(set, method string, c *Measured, theirs [5]string) []string {
-	lr := ""
-	if c != nil {
-		lr = median(c.LRUsed, func(x float64) string { return fmt.Sprintf("%.4g", x) })
-	}
-	return append(append([]string{set, method}, beside(r.ours(c), theirs)...), cmp.Or(lr, "-"))
-}
-
-// ours is what was measured of a case.
-func (r *PaperRuns) ours(c *Measured) (cells [5]string) {
 	if c == nil {
-		return cells
+		c = &Measured{}
 	}
-	for i, list := range [][]Number{c.ExamplesPerSecond, r.SpeedUp(c), c.Seconds, c.TrainLoss, c.TestLoss} {
-		format := []func(float64) string{human.Rate, human.Factor, shortTime, human.Loss, human.Loss}[i]
-		cells[i] = median(list, format)
+	row := []string{set, method}
+	for i, ours := range []string{median(Rate.Of(c), human.Rate), median(r.SpeedUp(c), human.Factor),
+		median(Seconds.Of(c), shortTime), median(TrainLoss.Of(c), human.Loss), median(TestLoss.Of(c), human.Loss)} {
+		row = append(row, cmp.Or(theirs[i], "-")+" / "+cmp.Or(ours, "-"))
 	}
-	return cells
-}
-
-// beside is each of their cells with ours.
-func beside(ours, theirs [5]string) (cells []string) {
-	for i := range ours {
-		cells = append(cells, cmp.Or(theirs[i], "-")+" / "+cmp.Or(ours[i], "-"))
-	}
-	return cells
+	return append(row, cmp.Or(median(LRUsed.Of(c), func(x float64) string { return fmt.Sprintf("%.4g", x) }), "-"))
 }
 
 // AboutTable says what the figures of PublishedTable are.
@@ -140,18 +123,18 @@ func (e *Experiment) FindingRows() (rows [][]string) {
 
 // Findings compares an experiment of hogwild reproduce with what is published.
 func (e *Experiment) Findings() []Finding {
-	all := slices.Concat(e.paperFindings(), asgdFindings(e), goalFindings(e)) // of one plan
+	all := append(e.claimFindings(), goalFindings(e)...)
 	var p []float64
 	for _, f := range all {
 		p = append(p, float64(f.P))
 	}
 	for i, x := range holm(p) {
 		f := &all[i]
-		f.P = Number(x)
+		f.P = human.Number(x)
 		switch {
 		case f.Verdict == Missing:
 		case len(e.smoke()) > 0:
-			f.Verdict, f.P = Unjudged, Number(math.NaN())
+			f.Verdict, f.P = Unjudged, human.NumberOf(nil)
 		case !(x <= level):
 			f.Verdict = Undecided
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/rundir"
 )
 
 // TestLaunched: the launcher gets the number of nodes, the program and the flags, but not the flag nodes.
@@ -24,7 +25,7 @@ func TestLaunched(t *testing.T) {
 	good := p
 	good.Cases = p.Cases[:1]
 	e, err := r.Run(t.Context(), good)
-	if err != nil || e.Cases[0].Failed[0] != "" || e.Cases[0].Nodes != 3 {
+	if err != nil || e.Cases[0].Runs[0].Failed != "" || e.Cases[0].Nodes != 3 {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	if got := strings.Join(starts(t, r), " "); got != "3 good.1 nodes" {
@@ -60,10 +61,12 @@ func TestNodesInSummary(t *testing.T) {
 		}
 	}
 	c := &e.Cases[1] // 0.30, 0.30, 0.33 s
-	c.Nodes, c.Config.Rounds, c.Library = 2, "8", "in process"
+	c.Nodes, c.Config.Rounds = 2, "8"
 	c.Settings = append(c.Settings, Setting{"nodes", "2"}, Setting{"rounds", "8"})
-	c.NodeRounds, c.NodeBytes = []Number{80, 80, 80}, []Number{80 * 2048, 80 * 2048, 80 * 2048}
-	c.SumSeconds, c.WaitSeconds = []Number{0.03, 0.03, 0.03}, []Number{0.06, 0.06, 0.06}
+	c.each(func(r *rundir.Result) {
+		r.Nodes = &rundir.Nodes{Nodes: 2, Library: "in process", Rounds: 80, Bytes: 80 * 2048, SumSeconds: 0.03,
+			WaitSeconds: 0.06}
+	})
 	table := text(t, func(w *bytes.Buffer) error { return e.WriteText(w) })
 	for _, want := range []string{"NODES", "2      8       80.0   2.00 KiB", "COMMUNICATION", "10%", "20%",
 		"all share this machine's 2 cores (2 nodes with 2 workers in async-2)",

@@ -76,17 +76,6 @@ var (
 	}
 )
 
-// PublishedAverage is figure 5b: the training error on RCV1 of the mean of as many models as
-// there are threads, each of which has gone over all examples, after 1, 2 ... 20 passes.
-var PublishedAverage = map[int][]float64{
-	1: {0.3329, 0.3256, 0.3221, 0.3200, 0.3182, 0.3173, 0.3164, 0.3158, 0.3153, 0.3150,
-		0.3147, 0.3145, 0.3144, 0.3143, 0.3142, 0.3141, 0.3140, 0.3140, 0.3139, 0.3139},
-	3: {0.3337, 0.3249, 0.3216, 0.3194, 0.3180, 0.3170, 0.3162, 0.3157, 0.3153, 0.3149,
-		0.3147, 0.3145, 0.3143, 0.3142, 0.3141, 0.3141, 0.3140, 0.3140, 0.3139, 0.3139},
-	10: {0.3357, 0.3247, 0.3213, 0.3193, 0.3179, 0.3169, 0.3162, 0.3157, 0.3153, 0.3149,
-		0.3147, 0.3145, 0.3144, 0.3142, 0.3141, 0.3141, 0.3140, 0.3140, 0.3139, 0.3139},
-}
-
 // at is the speed-up that the paper has with some threads; NaN: none.
 func (s *PublishedSet) at(method string, threads int) float64 {
 	if list := s.SpeedUp[method]; threads >= 1 && threads <= len(list) {

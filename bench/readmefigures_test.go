@@ -228,7 +228,7 @@ func clockSync(t *testing.T) []float64 {
 	for _, r := range Clocked(result(t, "zen5-2core-asgd.json")) {
 		if r.Group == "exp" {
 			var all []float64
-			late, early := r.Times(r.Of(synchronous)), r.Times(r.Of(plain))
+			late, early := r.Times(r.Of("minibatch")), r.Times(r.Of(plain))
 			for i := range late {
 				all = append(all, float64(early[i])/float64(late[i])) // NaN, which is no figure, if one has missed it
 			}
@@ -302,10 +302,10 @@ func speedrunTimes(t *testing.T) (all []float64) {
 		for _, c := range e.of(goal) {
 			if c.Workers == 2 {
 				percent, _ := strconv.ParseFloat(goal, 64)
-				if low := float64(slices.Min(c.TestAccuracy)); 100*low < percent {
+				if low := slices.Min(TestAccuracy.Of(c)); 100*low < percent {
 					t.Errorf("a seed of %s ended at %v", c.Name, low)
 				}
-				all = append(all, percent, Summarize(c.Seconds).Median)
+				all = append(all, percent, Summarize(Seconds.Of(c)).Median)
 			}
 		}
 	}

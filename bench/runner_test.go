@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"hogwild/hogwild/config"
 	"hogwild/internal/human"
@@ -97,7 +99,7 @@ func TestWaysToEnd(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, c := range e.Cases {
-		got[c.Name] = c.Failed[1]
+		got[c.Name] = c.Runs[1].Failed
 	}
 	got["nothing"] = strings.ReplaceAll(got["nothing"], r.Folder, "DIR")
 	want := map[string]string{"good": "", "diverge": "the numbers diverged: worker 0", "fail": "the disk is full",
@@ -146,50 +148,36 @@ func TestMeasured(t *testing.T) {
 	if diff := cmp.Diff(asText(t, e), asText(t, back)); diff != "" {
 		t.Errorf("results.json is another experiment:\n%s", diff)
 	}
-	c := back.Cases[0]
-	c.Config, c.Histories = config.Config{}, nil
-	none := []Number{missing, missing}
-	want := Measured{Case: Case{Name: "good", Settings: []Setting{{"how", "good"}}}, Mode: "async",
-		Workers: 2, Device: "cpu",
-		Failed: []string{"", ""}, Diverged: []bool{false, false},
-		Parameters: 7, LRUsed: []Number{0.1, 0.1}, Examples: []Number{8, 8},
-		Seconds:           []Number{4, 4},
-		ExamplesPerSecond: []Number{3000, 4000}, WallSeconds: none, StartupSeconds: []Number{0, 0},
-		TrainLoss: []Number{0, 0},
-		TestLoss:  []Number{0.3, 0.4}, TestAccuracy: []Number{0.9, 0.9}, TestRMSE: none, TestR2: none,
-		StalenessMean: []Number{1.5, 1.5}, StalenessP99: []Number{2, 2}, LostUpdates: []Number{0, 0}, LostBelow: none,
-		Conflicts:   []Number{0, 0},
-		BarrierWait: []Number{0, 0}, Staleness: [][2]uint64{{0, 2}, {2, 4}},
-		WorkerRate: [][]Number{{5, missing}, {5, missing}},
-		// 1.05, 1.1 and 1.3 times 0.35, the median of 0.3 and 0.4: from 0.5 at 2 s to 0.3, or to 0.4, at 4 s.
-		Reached: Reached{0.3675, []Number{3.325, missing}, []Number{1.6625, missing}},
-		Further: []Reached{{0.385, []Number{3.15, missing}, []Number{1.575, missing}},
-			{0.455, []Number{2.45, 2.9}, []Number{1.225, 1.45}}}}
-	if diff := cmp.Diff(asText(t, round(want)), asText(t, round(c))); diff != "" {
-		t.Errorf("good:\n%s", diff)
+	c, none := &back.Cases[0], []float64{missing, missing}
+	if c.Name != "good" || c.Mode != "async" || c.Workers != 2 || c.last().Device != "cpu" ||
+		c.last().Parameters != 7 || len(c.Runs) != 2 || c.Runs[0].Seed != 3 || c.Runs[1].Seed != 4 ||
+		len(c.Runs[0].History) != 2 {
+		t.Errorf("good: %+v", c)
+	}
+	for i, want := range []float64{0.3675, 0.385, 0.455} { // 1.05, 1.1 and 1.3 times 0.35, the median of 0.3 and 0.4
+		if got := float64(c.Targets[i]); math.Abs(got-want) > 1e-12 {
+			t.Errorf("a target of %v, want %v", got, want)
+		}
+	}
+	inf := math.Inf(1) // it missed the target
+	for f, want := range map[*Figure][]float64{LRUsed: {0.1, 0.1}, Examples: {8, 8}, Seconds: {4, 4},
+		Rate: {3000, 4000}, WallSeconds: none, Startup: {0, 0}, TrainLoss: {0, 0}, TestLoss: {0.3, 0.4},
+		TestAccuracy: {0.9, 0.9}, TestRMSE: none, TestR2: none, Staleness: {1.5, 1.5}, StalenessP99: {2, 2},
+		LostUpdates: {0, 0}, LostBelow: none, Conflicts: {0, 0}, BarrierWait: {0, 0}, NodeRounds: none,
+		// from 0.5 at 2 s to 0.3, or to 0.4, at 4 s
+		SecondsToTarget: {3.325, inf}, EpochsToTarget: {1.6625, inf}, secondsTo(1): {3.15, inf},
+		secondsTo(2): {2.45, 2.9}} {
+		if diff := cmp.Diff(want, f.Of(c), cmpopts.EquateNaNs(), cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+			t.Errorf("%s of good:\n%s", f.Name, diff)
+		}
 	}
 	if len(back.Machine.GPUs) != 1 || back.Machine.GPUs[0] != "H9" {
 		t.Errorf("GPUs %q, want H9 once", back.Machine.GPUs)
 	}
-	if d := back.Cases[1]; human.Finite(float64(d.TestLoss[0])) || human.Finite(float64(d.ExamplesPerSecond[1])) ||
-		d.Mode != "async" || len(d.Histories[0]) != 1 {
+	if d := &back.Cases[1]; human.Finite(TestLoss.Of(d)[0]) || human.Finite(Rate.Of(d)[1]) ||
+		d.Mode != "async" || len(d.Runs[0].History) != 1 || !d.Runs[0].Diverged {
 		t.Errorf("what diverged: %+v", d)
 	}
-}
-
-// round drops the noise of floating-point sums from what is computed.
-func round(m Measured) Measured {
-	for _, r := range append([]*Reached{&m.Reached}, pointers(m.Further)...) {
-		for _, list := range [][]Number{r.SecondsToTarget, r.EpochsToTarget} {
-			for i, x := range list {
-				if human.Finite(float64(x)) {
-					list[i] = Number(float64(float32(x)))
-				}
-			}
-		}
-		r.Target = Number(float64(float32(r.Target)))
-	}
-	return m
 }
 
 func pointers[T any](list []T) (all []*T) {
@@ -263,7 +251,7 @@ func TestInterrupted(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.Folder, "runs", "wait.1")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was cut off is still there: %v", err)
 	}
-	if e == nil || e.Cases[0].Failed[0] != notRun || e.Cases[1].Failed[0] != "" {
+	if e == nil || e.Cases[0].Runs[0].Failed != notRun || e.Cases[1].Runs[0].Failed != "" {
 		t.Errorf("the run that was cut off, and the one before it: %+v", e)
 	}
 	if saved, err := ReadExperiment(r.Folder); err != nil || asText(t, saved) != asText(t, e) {
@@ -283,8 +271,7 @@ func TestInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	resumed.Time, whole.Time = time.Time{}, time.Time{}
-	resumed.Commands, whole.Commands = nil, nil // times of processes
-	if diff := cmp.Diff(asText(t, whole), asText(t, resumed)); diff != "" {
+	if diff := cmp.Diff(asText(t, timeless(whole)), asText(t, timeless(resumed))); diff != "" {
 		t.Errorf("the interrupted one has other results:\n%s", diff)
 	}
 	stopped, cancelled := context.WithCancel(t.Context())
@@ -292,6 +279,16 @@ func TestInterrupted(t *testing.T) {
 	if _, err := r.Run(stopped, aPlan([]uint64{9}, "good")); !errors.Is(err, config.ErrInterrupted) {
 		t.Errorf("stopped before it began: %v", err)
 	}
+}
+
+// timeless is an experiment without the times of its processes.
+func timeless(e *Experiment) *Experiment {
+	for i := range e.Cases {
+		for k := range e.Cases[i].Runs {
+			e.Cases[i].Runs[k].Took = 0
+		}
+	}
+	return e
 }
 
 func readFile(path string) string {

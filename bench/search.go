@@ -220,9 +220,9 @@ func (s *search) measure(powers []int) error {
 	}
 	for i, f := range s.found {
 		for j, k := range powers {
-			var losses []Number
+			var losses []human.Number
 			for _, t := range trials[i*len(powers)+j] {
-				losses = append(losses, Number(s.score(t)))
+				losses = append(losses, human.Number(s.score(t)))
 				s.alive[i] = s.alive[i] || t.done()
 			}
 			at := len(f.Rates)

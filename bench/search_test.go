@@ -102,7 +102,7 @@ func runs(t *testing.T, r *Runner, p Plan) (e *Experiment, search, main map[stri
 // rates are those that cases were trained at.
 func rates(e *Experiment) (all []float64) {
 	for _, c := range e.Cases {
-		all = append(all, float64(c.LRUsed[0]))
+		all = append(all, LRUsed.Of(&c)[0])
 	}
 	return all
 }
@@ -208,7 +208,7 @@ func TestSearchGoesOn(t *testing.T) {
 		}
 	}
 	if again, search, main, _ := runs(t, r, p); search["b"] != 1 || len(search) != 1 || main["a"] != 1 ||
-		len(main) != 1 || asText(t, again.Cases) != asText(t, e.Cases) {
+		len(main) != 1 || asText(t, timeless(again).Cases) != asText(t, timeless(e).Cases) {
 		t.Errorf("with two missing: %v and %v were started", search, main)
 	}
 	r.Fresh = true

@@ -66,11 +66,11 @@ func (e *Experiment) Versus(cases []*Measured) map[*Measured]*Verdicts {
 		for _, x := range []struct {
 			word *string
 			fate
-			a, b []Number
+			a, b []float64
 		}{
-			{&v.Speed, fate{}, c.ExamplesPerSecond, r.ExamplesPerSecond},
-			{&v.Time, fate{"later", "sooner", "missed"}, c.Late(c.SecondsToTarget), r.Late(r.SecondsToTarget)},
-			{&v.Loss, fate{"higher", "lower", "diverged"}, c.Late(c.TestLoss), r.Late(r.TestLoss)},
+			{&v.Speed, fate{}, Rate.Of(c), Rate.Of(r)},
+			{&v.Time, fate{"later", "sooner", "missed"}, SecondsToTarget.Of(c), SecondsToTarget.Of(r)},
+			{&v.Loss, fate{"higher", "lower", "diverged"}, TestLoss.Late(c), TestLoss.Late(r)},
 		} {
 			says, probability := x.compare(x.a, x.b)
 			if *x.word = says; says != "" {
@@ -88,10 +88,10 @@ func (e *Experiment) Versus(cases []*Measured) map[*Measured]*Verdicts {
 
 // SpeedUp is how many times faster a case is than its baseline, repeat by repeat, each
 // against the baseline's run of the same turn.
-func (e *Experiment) SpeedUp(c *Measured) []Number {
+func (e *Experiment) SpeedUp(c *Measured) []float64 {
 	b := e.baseline(c)
 	if b == nil {
 		return nil
 	}
-	return ratios(c.ExamplesPerSecond, b.ExamplesPerSecond)
+	return ratios(Rate.Of(c), Rate.Of(b))
 }

@@ -18,22 +18,22 @@ type Spread struct {
 }
 
 // Summarize is the spread of a list, without what is not finite. That of nothing is NaN.
-func Summarize(list []Number) Spread {
-	return Ranked(slices.DeleteFunc(slices.Clone(list), func(x Number) bool { return !human.Finite(float64(x)) }))
+func Summarize(list []float64) Spread {
+	return Ranked(slices.DeleteFunc(slices.Clone(list), func(x float64) bool { return !human.Finite(x) }))
 }
 
 // numbers is a list without NaN.
-func numbers(list []Number) (v []float64) {
+func numbers(list []float64) (v []float64) {
 	for _, x := range list {
 		if x == x {
-			v = append(v, float64(x))
+			v = append(v, x)
 		}
 	}
 	return v
 }
 
-// Ranked is the spread of a list in which +Inf stands for runs that are behind all others: see Measured.Late.
-func Ranked(list []Number) Spread {
+// Ranked is the spread of a list in which +Inf stands for runs that are behind all others: see Figure.Late.
+func Ranked(list []float64) Spread {
 	v := numbers(list)
 	n := len(v)
 	if n == 0 {
@@ -44,8 +44,8 @@ func Ranked(list []Number) Spread {
 }
 
 // ratios are those of a list to another, repeat by repeat.
-func ratios(a, to []Number) []Number {
-	all := make([]Number, min(len(a), len(to)))
+func ratios(a, to []float64) []float64 {
+	all := make([]float64, min(len(a), len(to)))
 	for i := range all {
 		all[i] = a[i] / to[i]
 	}
@@ -93,12 +93,9 @@ func (s Spread) scaled(unit float64, name string) string {
 }
 
 // median is the median alone, "" of nothing.
-func median(list []Number, format func(float64) string) string {
+func median(list []float64, format func(float64) string) string {
 	return human.IfFinite(Ranked(list).Median, format)
 }
-
-// Number is a float64 whose JSON is null if it is not finite.
-type Number = human.Number
 
 func shortTime(x float64) string { return Spread{x, x, x, 1}.time() }
 

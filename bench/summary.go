@@ -115,12 +115,13 @@ func title(cases []*Measured) string {
 		shared(func(m *Measured) string {
 			return strings.TrimSpace(cmp.Or(m.Config.Program, m.Config.Model) + " on " + rundir.DataText(m.Config.Data))
 		}),
-		shared(func(m *Measured) string { return m.Device }),
+		shared(func(m *Measured) string { return m.last().Device }),
 		shared(func(m *Measured) string {
-			if m.Batch == 0 {
+			batch := m.last().Batch
+			if batch == 0 {
 				return ""
 			}
-			return fmt.Sprintf("batch %d", m.Batch)
+			return fmt.Sprintf("batch %d", batch)
 		}),
 		shared(func(m *Measured) string { return human.Plural(m.Config.Epochs, "epoch") }),
 	}

@@ -29,30 +29,29 @@ func handmade() *Experiment {
 		mode    string
 		workers int
 		rate    [3]float64 // thousands of examples/s
-		target  []Number
+		target  []float64
 		loss    [3]float64
 	}{
-		{"async", 1, [3]float64{1000, 1100, 1200}, []Number{0.5, 0.4, 0.6}, [3]float64{0.31, 0.32, 0.30}},
-		{"async", 2, [3]float64{2000, 1980, 1800}, []Number{0.3, 0.25, 0.2}, [3]float64{0.31, 0.30, 0.33}},
-		{"sync", 1, [3]float64{1050, 1100, 1150}, []Number{0.5, 0.4, 0.6}, [3]float64{0.31, 0.32, 0.30}},
-		{"sync", 2, [3]float64{1000, 990, 1080}, []Number{0.9, missing, 0.8}, [3]float64{0.41, 0.45, 0.40}},
+		{"async", 1, [3]float64{1000, 1100, 1200}, []float64{0.5, 0.4, 0.6}, [3]float64{0.31, 0.32, 0.30}},
+		{"async", 2, [3]float64{2000, 1980, 1800}, []float64{0.3, 0.25, 0.2}, [3]float64{0.31, 0.30, 0.33}},
+		{"sync", 1, [3]float64{1050, 1100, 1150}, []float64{0.5, 0.4, 0.6}, [3]float64{0.31, 0.32, 0.30}},
+		{"sync", 2, [3]float64{1000, 990, 1080}, []float64{0.9, missing, 0.8}, [3]float64{0.41, 0.45, 0.40}},
 	} {
 		m := Measured{
 			Case: Case{Name: fmt.Sprintf("%s-%d", c.mode, c.workers), Group: "digits", Settings: []Setting{
 				{"data", "digits"}, {"model", "softmax"}, {"mode", c.mode}, {"workers", fmt.Sprint(c.workers)}}},
-			Mode: c.mode, Workers: c.workers, Device: "cpu", Config: config.Default(), Failed: make([]string, 3),
-			Parameters: 7850, Values: 100, Flops: 2e6, Reached: Reached{Target: 0.42, SecondsToTarget: c.target},
+			Mode: c.mode, Workers: c.workers, Config: config.Default(), Targets: []human.Number{0.42},
 		}
-		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Batch, m.Config.LR, m.Config.Epochs = "softmax",
-			config.MustMode(c.mode), c.workers, 64, 0.1, 10
+		m.Config.Model, m.Config.Mode, m.Config.Workers, m.Config.LR, m.Config.Epochs = "softmax",
+			config.MustMode(c.mode), c.workers, 0.1, 10
 		for i := range 3 {
-			m.ExamplesPerSecond = append(m.ExamplesPerSecond, Number(1000*c.rate[i]))
-			m.Seconds = append(m.Seconds, Number(600/c.rate[i]))
-			m.Examples = append(m.Examples, 600000)
-			m.TestLoss = append(m.TestLoss, Number(c.loss[i]))
-			m.TestAccuracy = append(m.TestAccuracy, 0.9)
-			m.LRUsed = append(m.LRUsed, 0.1)
-			m.EpochsToTarget = append(m.EpochsToTarget, 4)
+			accuracy := 0.9
+			m.Runs = append(m.Runs, Run{Seed: uint64(i) + 1, Result: &rundir.Result{Device: "cpu", Parameters: 7850,
+				ValuesPerExample: 100, FlopsPerExample: 2e6, Batch: 64, ExamplesPerSecond: 1000 * c.rate[i],
+				Seconds: 600 / c.rate[i], Examples: 600000, LRUsed: 0.1, TrainLoss: missing,
+				Tested: rundir.Tested{TestLoss: c.loss[i], TestAccuracy: &accuracy}}})
+			SecondsToTarget.put(&m.Runs[i], c.target[i])
+			EpochsToTarget.put(&m.Runs[i], 4)
 		}
 		e.Cases = append(e.Cases, m)
 	}
@@ -141,9 +140,8 @@ func TestSummaryOfDevices(t *testing.T) {
 func TestSummaryOfFailures(t *testing.T) {
 	e := handmade()
 	c := &e.Cases[3]
-	for i := range c.Failed {
-		c.Failed[i], c.ExamplesPerSecond[i], c.Seconds[i] = "the numbers diverged", missing, missing
-		c.TestLoss[i], c.TestAccuracy[i], c.SecondsToTarget[i], c.EpochsToTarget[i] = missing, missing, missing, missing
+	for i := range c.Runs {
+		c.Runs[i] = Run{Failed: "the numbers diverged"}
 	}
 	got := summary(t, e)
 	for _, want := range []string{"sync-2: 3 of 3 runs failed and are left out: the numbers diverged", "failed"} {
@@ -160,9 +158,9 @@ func TestSummaryOfFailures(t *testing.T) {
 func TestSummaryOfPart(t *testing.T) {
 	e := handmade()
 	for i := range 3 {
-		e.Cases[2].Failed[i] = notRun
+		e.Cases[2].Runs[i].Failed = notRun
 	}
-	e.Cases[3].Failed[0], e.Cases[3].ExamplesPerSecond[0], e.Cases[3].SecondsToTarget[0] = notRun, missing, missing
+	e.Cases[3].Runs[0] = Run{Failed: notRun}
 	got := summary(t, e)
 	for want, there := range map[string]bool{
 		"4 of 12 runs not run yet": true, "\nsync-1 ": false, "not reached (1 of 2 did)": true, "failed": false,
@@ -208,8 +206,8 @@ func TestExperimentJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(raw), back); err != nil {
 		t.Fatal(err)
 	}
-	same := cmp.Comparer(func(a, b Number) bool { return a == b || a != a && b != b })
-	if diff := cmp.Diff(e, back, same, cmpopts.EquateEmpty()); diff != "" {
+	same := cmp.Comparer(func(a, b human.Number) bool { return a == b || a != a && b != b })
+	if diff := cmp.Diff(e, back, same, cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("written and read back (-want +got):\n%s", diff)
 	}
 }

@@ -22,31 +22,31 @@ func (e *Experiment) setTargets(fixed float64) {
 			goals = goalsOf(cases)
 		}
 		for _, c := range cases {
-			c.Reached, c.Further = c.reached(goals[0]), nil
-			for _, goal := range goals[1:] {
-				c.Further = append(c.Further, c.reached(goal))
-			}
+			c.reach(goals)
 		}
 	}
 }
 
-// reached is how long the repeats took to a goal.
-func (c *Measured) reached(goal float64) Reached {
-	r := Reached{Target: Number(goal)}
-	for i, h := range c.Histories {
-		seconds, epochs := math.NaN(), math.NaN()
-		if c.Failed[i] == "" {
-			seconds, epochs = Reach(h, goal)
+// reach sets the targets, and how long the runs took to them.
+func (c *Measured) reach(goals []float64) {
+	c.Targets = nil
+	for k, goal := range goals {
+		c.Targets = append(c.Targets, human.Number(goal))
+		for i := range c.Runs {
+			r := &c.Runs[i]
+			seconds, epochs := math.NaN(), math.NaN()
+			if r.Failed == "" {
+				seconds, epochs = Reach(r.History, goal)
+			}
+			r.SecondsToTarget = append(r.SecondsToTarget[:k], human.Number(seconds))
+			r.EpochsToTarget = append(r.EpochsToTarget[:k], human.Number(epochs))
 		}
-		r.SecondsToTarget = append(r.SecondsToTarget, Number(seconds))
-		r.EpochsToTarget = append(r.EpochsToTarget, Number(epochs))
 	}
-	return r
 }
 
 // goalsOf are the targets of a group; one that is NaN if all failed.
 func goalsOf(cases []*Measured) (goals []float64) {
-	best := Summarize(ByLoss(cases)[0].TestLoss)
+	best := Summarize(TestLoss.Of(ByLoss(cases)[0]))
 	if best.N == 0 {
 		return []float64{math.NaN()}
 	}

@@ -55,19 +55,19 @@ func TestReach(t *testing.T) {
 func TestGoals(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		losses [][]Number
+		losses [][]float64
 		want   []float64
 	}{
-		{"the best", [][]Number{{0.6}, {0.5}, {0.55}}, []float64{0.525, 0.55, 0.65}},
-		{"its median", [][]Number{{0.4, 0.9, 0.9}, {0.3, 0.5, 0.7}}, []float64{0.525, 0.55, 0.65}},
-		{"and a bad case", [][]Number{{0.6}, {0.5}, {0.55}, {0.7}, {2.3}}, []float64{0.525, 0.55, 0.65}},
-		{"and what failed", [][]Number{{0.6}, {missing}, {0.5, missing}}, []float64{0.525, 0.55, 0.65}},
-		{"all failed", [][]Number{{missing}, {missing}}, []float64{math.NaN()}},
-		{"less than nothing", [][]Number{{-2}, {-1}}, []float64{-1.9, -1.8, -1.4}},
+		{"the best", [][]float64{{0.6}, {0.5}, {0.55}}, []float64{0.525, 0.55, 0.65}},
+		{"its median", [][]float64{{0.4, 0.9, 0.9}, {0.3, 0.5, 0.7}}, []float64{0.525, 0.55, 0.65}},
+		{"and a bad case", [][]float64{{0.6}, {0.5}, {0.55}, {0.7}, {2.3}}, []float64{0.525, 0.55, 0.65}},
+		{"and what failed", [][]float64{{0.6}, {missing}, {0.5, missing}}, []float64{0.525, 0.55, 0.65}},
+		{"all failed", [][]float64{{missing}, {missing}}, []float64{math.NaN()}},
+		{"less than nothing", [][]float64{{-2}, {-1}}, []float64{-1.9, -1.8, -1.4}},
 	} {
 		var cases []*Measured
 		for _, l := range c.losses {
-			cases = append(cases, &Measured{TestLoss: l})
+			cases = append(cases, having(TestLoss, l...))
 		}
 		got := goalsOf(cases)
 		if !slices.EqualFunc(got, c.want, func(a, b float64) bool {
@@ -81,32 +81,34 @@ func TestGoals(t *testing.T) {
 // TestTargets: each group has its own, unless one is given, and a run that failed reaches none.
 func TestTargets(t *testing.T) {
 	history := []rundir.EpochResult{{Epoch: 1, Seconds: 1, Tested: rundir.Tested{TestLoss: 0.2}}}
-	one := func(group string, loss Number, failed string) Measured {
-		return Measured{Case: Case{Group: group}, TestLoss: []Number{loss}, Failed: []string{failed},
-			Histories: [][]rundir.EpochResult{history}}
+	one := func(group string, loss float64, failed string) Measured {
+		m := having(TestLoss, loss)
+		m.Group, m.Runs[0].Failed, m.Runs[0].History = group, failed, history
+		return *m
 	}
 	e := &Experiment{Cases: []Measured{one("a", 1, ""), one("b", 0.1, ""), one("b", missing, "no")}}
 	e.setTargets(0)
-	if a, b := float64(e.Cases[0].Target), float64(e.Cases[1].Target); a != 1.05 || math.Abs(b-0.105) > 1e-12 {
+	if a, b := e.Cases[0].Target(), e.Cases[1].Target(); a != 1.05 || math.Abs(b-0.105) > 1e-12 {
 		t.Errorf("targets %v and %v, want 1.05 and 0.105", a, b)
 	}
-	if f := e.Cases[1].Further; len(f) != 2 || math.Abs(float64(f[1].Target)-0.13) > 1e-12 ||
-		human.Finite(float64(f[1].SecondsToTarget[0])) {
+	if f := e.Cases[1].Targets; len(f) != 3 || math.Abs(float64(f[2])-0.13) > 1e-12 ||
+		human.Finite(float64(e.Cases[1].Runs[0].SecondsToTarget[2])) {
 		t.Errorf("further targets of a run that ends its only epoch at 0.2: %+v", f)
 	}
 	e.setTargets(0.5)
 	for i, want := range []float64{1, 1, math.NaN()} {
-		got := e.Cases[i].SecondsToTarget
+		got := e.Cases[i].Runs[0].SecondsToTarget
 		if len(got) != 1 || math.IsNaN(want) != math.IsNaN(float64(got[0])) ||
-			!math.IsNaN(want) && float64(got[0]) != want || e.Cases[i].Target != 0.5 {
-			t.Errorf("case %d: %v s to %v, want %v", i, got, e.Cases[i].Target, want)
+			!math.IsNaN(want) && float64(got[0]) != want || e.Cases[i].Target() != 0.5 {
+			t.Errorf("case %d: %v s to %v, want %v", i, got, e.Cases[i].Target(), want)
 		}
 	}
 }
 
 // TestTimeLeft: cases take as long as they took, others as long as the mean.
 func TestTimeLeft(t *testing.T) {
-	p := newProgress(nil, "", [][]*trial{{{Took: 2}, {Took: 4}, nil}, {{Took: 12}, nil, {Failed: "no", Took: 99}},
+	p := newProgress(nil, "", [][]*trial{{{Run: Run{Took: 2}}, {Run: Run{Took: 4}}, nil},
+		{{Run: Run{Took: 12}}, nil, {Run: Run{Failed: "no", Took: 99}}},
 		{nil, nil, nil}})
 	defer p.close()
 	if p.done != 3 || p.total != 9 {

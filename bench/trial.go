@@ -26,22 +26,17 @@ const trialFile = "trial.json"
 // mostJSON is how many bytes the results of a run or of an experiment may have.
 const mostJSON = 256 << 20
 
-// trial is one run of a case: by what, and what came of it.
+// trial is a run of a case as its folder has it: by what, and what came of it.
 type trial struct {
-	Case     string               `json:"case"`
-	Settings []Setting            `json:"settings"`
-	Launcher string               `json:"launcher,omitempty"`
-	Seed     uint64               `json:"seed"`
-	Version  string               `json:"version"`
-	Commit   string               `json:"commit"`
-	Machine  rundir.Machine       `json:"machine"`
-	Time     time.Time            `json:"time"` // of the start
-	Took     float64              `json:"took"` // seconds, starting and saving too
-	Failed   string               `json:"failed,omitempty"`
-	Diverged bool                 `json:"diverged,omitempty"`
-	Config   config.Config        `json:"config"`
-	Result   *rundir.Result       `json:"result,omitempty"` // nil: it failed
-	History  []rundir.EpochResult `json:"history"`
+	Case     string         `json:"case"`
+	Settings []Setting      `json:"settings"`
+	Launcher string         `json:"launcher,omitempty"`
+	Version  string         `json:"version"`
+	Commit   string         `json:"commit"`
+	Machine  rundir.Machine `json:"machine"`
+	Time     time.Time      `json:"time"` // of the start
+	Config   config.Config  `json:"config"`
+	Run
 }
 
 // done reports whether there is nothing to run again: a run that diverged would do so again.
@@ -91,9 +86,9 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
 		return nil, err
 	}
-	t := &trial{Case: c.Name, Settings: c.All(), Launcher: c.Launcher, Seed: seed, Version: config.Version,
-		Commit:  rundir.Commit(),
-		Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond)}
+	t := &trial{Case: c.Name, Settings: c.All(), Launcher: c.Launcher, Version: config.Version,
+		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond),
+		Run: Run{Seed: seed}}
 	start := time.Now()
 	how, err := w.train(ctx, c, seed, folder)
 	t.Took = time.Since(start).Seconds()

@@ -18,10 +18,10 @@ import (
 type Comparison struct {
 	Settings []Difference `json:"settings"` // that differ
 	// Loss is null where there is none, or where the losses are not of the same thing, as Notes say.
-	Loss          bench.Number   `json:"loss_reached"`
+	Loss          human.Number   `json:"loss_reached"`
 	LossOf        string         `json:"loss_of,omitempty"` // test, or validation: the set
-	SecondsToLoss []bench.Number `json:"seconds_to_loss"`
-	EpochsToLoss  []bench.Number `json:"epochs_to_loss"`
+	SecondsToLoss []human.Number `json:"seconds_to_loss"`
+	EpochsToLoss  []human.Number `json:"epochs_to_loss"`
 	Notes         []string       `json:"notes,omitempty"`
 
 	same []bench.Setting // not the defaults
@@ -31,7 +31,7 @@ type Comparison struct {
 var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "columns", "missing", "loss"}
 
 func compare(runs []*rundir.Recorded) *Comparison {
-	c := &Comparison{Loss: bench.Number(nan)}
+	c := &Comparison{Loss: human.NumberOf(nil)}
 	c.same, c.Settings = compareSettings(len(runs), func(i int) config.Config { return settled(runs[i]) })
 	var apart []string
 	for _, d := range c.Settings {
@@ -73,11 +73,11 @@ func (c *Comparison) reached(runs []*rundir.Recorded) {
 		c.Notes = append(c.Notes, "No loss was reached by all runs.")
 		return
 	}
-	c.Loss = bench.Number(loss)
+	c.Loss = human.Number(loss)
 	for _, r := range runs {
 		seconds, epochs := bench.Reach(r.Epochs, loss)
-		c.SecondsToLoss = append(c.SecondsToLoss, bench.Number(seconds))
-		c.EpochsToLoss = append(c.EpochsToLoss, bench.Number(epochs))
+		c.SecondsToLoss = append(c.SecondsToLoss, human.Number(seconds))
+		c.EpochsToLoss = append(c.EpochsToLoss, human.Number(epochs))
 	}
 }
 
@@ -89,7 +89,7 @@ func (c *Comparison) rows() (rows [][]string) {
 	to := " to " + human.Loss(float64(c.Loss))
 	for _, f := range []struct {
 		head string
-		list []bench.Number
+		list []human.Number
 	}{{"time" + to + ", s", c.SecondsToLoss}, {"epochs" + to, c.EpochsToLoss}} {
 		row := []string{f.head}
 		for _, x := range f.list {

@@ -98,8 +98,8 @@ func curve(s, against quantity, p panel, caption string) figure.Figure {
 // time is what time is to a panel: virtual where all its cases are simulated.
 func (p panel) time() quantity {
 	for _, c := range p.cases {
-		for _, e := range slices.Concat(c.Histories...) {
-			if bench.OnClock(e) == 0 {
+		for _, r := range c.Runs {
+			if slices.ContainsFunc(r.History, func(e rundir.EpochResult) bool { return bench.OnClock(e) == 0 }) {
 				return overTime
 			}
 		}
@@ -111,9 +111,11 @@ func (p panel) time() quantity {
 func (p panel) set() string {
 	var sets []string
 	for _, c := range p.cases {
-		for _, e := range slices.Concat(c.Histories...) {
-			if set := e.Judged().Set; !slices.Contains(sets, set) {
-				sets = append(sets, set)
+		for _, r := range c.Runs {
+			for _, e := range r.History {
+				if set := e.Judged().Set; !slices.Contains(sets, set) {
+					sets = append(sets, set)
+				}
 			}
 		}
 	}
@@ -125,13 +127,13 @@ func (p panel) set() string {
 // and their losses do not compare.
 func medians(c *bench.Measured, of func(rundir.EpochResult) float64) (all []float64) {
 	for i := 0; ; i++ {
-		var repeats []bench.Number
-		for _, epochs := range c.Histories {
-			if i < len(epochs) {
-				repeats = append(repeats, bench.Number(of(epochs[i])))
+		var repeats []float64
+		for _, r := range c.Runs {
+			if i < len(r.History) {
+				repeats = append(repeats, of(r.History[i]))
 			}
 		}
-		if len(repeats) == 0 || 2*len(repeats) < len(c.Histories) {
+		if len(repeats) == 0 || 2*len(repeats) < len(c.Runs) {
 			return all
 		}
 		all = append(all, bench.Summarize(repeats).Median)

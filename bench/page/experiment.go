@@ -56,9 +56,9 @@ func (p *Page) experimentFacts(e *bench.Experiment) {
 func (p *Page) failures(e *bench.Experiment) {
 	t := &human.Table{Heads: []string{"case", "seed", "why"}}
 	for _, c := range e.Cases {
-		for i, why := range c.Failed {
-			if why != "" && i < len(e.Seeds) {
-				t.Rows = append(t.Rows, []string{c.Name, fmt.Sprint(e.Seeds[i]), why})
+		for _, r := range c.Runs {
+			if r.Failed != "" {
+				t.Rows = append(t.Rows, []string{c.Name, fmt.Sprint(r.Seed), r.Failed})
 			}
 		}
 	}

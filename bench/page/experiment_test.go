@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -10,8 +11,10 @@ import (
 
 	"hogwild/bench"
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/figure"
+	"hogwild/internal/human"
 )
 
 // handmade is an experiment of two modes with 1, 2 and 4 workers on two cores, three
@@ -40,24 +43,38 @@ func measured(mode string, workers int, times float64) bench.Measured {
 		Case: bench.Case{Name: fmt.Sprintf("%s-%d", mode, workers), Settings: []bench.Setting{
 			{Flag: "data", Value: "digits"}, {Flag: "mode", Value: mode}, {Flag: "workers", Value: fmt.Sprint(workers)},
 		}},
-		Mode: mode, Workers: workers, Device: "cpu", Config: cfg, Failed: []string{"", "", ""},
-		Reached: bench.Reached{Target: 0.5}, Staleness: [][2]uint64{{0, 50}, {1, 25}, {2, 10}, {3, 10}, {300, 5}},
+		Mode: mode, Workers: workers, Config: cfg, Targets: []human.Number{0.5},
 	}
-	for _, rate := range []float64{100e3, 110e3, 120e3} {
+	stale := [][2]uint64{{0, 50}, {1, 25}, {2, 10}, {3, 10}, {300, 5}}
+	for i, rate := range []float64{100e3, 110e3, 120e3} {
 		rate *= times
-		c.ExamplesPerSecond = append(c.ExamplesPerSecond, bench.Number(rate))
-		c.Seconds = append(c.Seconds, bench.Number(120e3/rate))
-		c.SecondsToTarget = append(c.SecondsToTarget, bench.Number(90e3/rate))
-		c.EpochsToTarget = append(c.EpochsToTarget, 1.5)
-		c.TestLoss = append(c.TestLoss, 0.4)
-		c.TestAccuracy = append(c.TestAccuracy, 0.8825)
-		c.LostUpdates = append(c.LostUpdates, 0.0012)
-		c.BarrierWait = append(c.BarrierWait, 0)
-		c.WorkerRate = append(c.WorkerRate,
-			slices.Repeat([]bench.Number{bench.Number(rate / float64(workers))}, workers))
-		c.Histories = append(c.Histories, history(rate))
+		accuracy := 0.8825
+		c.Runs = append(c.Runs, bench.Run{Seed: uint64(i) + 1, History: history(rate), Result: &rundir.Result{
+			Device: "cpu", ExamplesPerSecond: rate, Seconds: 120e3 / rate, TrainLoss: nan,
+			Tested:      rundir.Tested{TestLoss: 0.4, TestAccuracy: &accuracy},
+			Instruments: &control.Instruments{LostUpdates: 0.0012, StalenessSamples: 100, StalenessHistogram: stale}},
+			SecondsToTarget: []human.Number{human.Number(90e3 / rate)}, EpochsToTarget: []human.Number{1.5}})
+		stale = nil
 	}
 	return c
+}
+
+// put sets a figure of a case's runs, and adds those that are not there.
+func put(f *bench.Figure, c *bench.Measured, list ...float64) {
+	for i, x := range list {
+		if i == len(c.Runs) {
+			c.Runs = append(c.Runs, bench.Run{Seed: uint64(i) + 1, Result: &rundir.Result{ExamplesPerSecond: nan,
+				TrainLoss: nan, Tested: rundir.Tested{TestLoss: nan}}})
+		}
+		if f == bench.SecondsToTarget {
+			c.Runs[i].SecondsToTarget = []human.Number{human.Number(x)}
+			continue
+		}
+		text, _ := json.Marshal(map[string]human.Number{f.Name: human.Number(x)})
+		if err := json.Unmarshal(text, c.Runs[i].Result); err != nil {
+			panic(err)
+		}
+	}
 }
 
 // history is two epochs of 60,000 examples at a rate.
@@ -142,7 +159,7 @@ func TestTableOfCases(t *testing.T) {
 			t.Errorf("%s of %s: %q, want %q", c.head, c.row, got, c.want)
 		}
 	}
-	for _, head := range []string{"RMSE", "R²", "conflicts"} { // none was measured
+	for _, head := range []string{"RMSE", "R²", "taken"} { // none was measured
 		for _, s := range p.Sections {
 			if s.Table != nil && slices.Contains(s.Table.Heads, head) {
 				t.Errorf("%s has a column %s", s.Title, head)
@@ -153,12 +170,12 @@ func TestTableOfCases(t *testing.T) {
 
 func TestTargetNotReached(t *testing.T) {
 	e := handmade()
-	e.Cases[3].SecondsToTarget = []bench.Number{bench.Number(nan), bench.Number(nan), bench.Number(nan)}
+	put(bench.SecondsToTarget, &e.Cases[3], nan, nan, nan)
 	p := OfExperiment(e)
 	if got := cell(t, p, "Results", "sync-1", "time to 0.5"); got != "not reached" {
 		t.Errorf("%q, want not reached", got)
 	}
-	e.Cases[0].SecondsToTarget[1] = bench.Number(nan)
+	e.Cases[0].Runs[1].SecondsToTarget[0] = human.NumberOf(nil)
 	if got := cell(t, OfExperiment(e), "Results", "async-1", "time to 0.5"); got != "0.900 s, 2 of 3" {
 		t.Errorf("%q, want how many got there", got)
 	}
@@ -192,14 +209,13 @@ func TestSpeedUpFigure(t *testing.T) {
 // for three: of the third epoch there is no median.
 func TestCurvesAreMedians(t *testing.T) {
 	e := handmade()
-	e.Cases[1].Histories = nil
-	for _, repeat := range [][]figure.Point{{{X: 1, Y: 0.9}, {X: 2, Y: 0.3}, {X: 3, Y: 0.2}},
+	for i, repeat := range [][]figure.Point{{{X: 1, Y: 0.9}, {X: 2, Y: 0.3}, {X: 3, Y: 0.2}},
 		{{X: 1.2, Y: 0.6}, {X: 2.5, Y: 0.5}}, {{X: 3, Y: 0.1}}} {
 		var h []rundir.EpochResult
 		for _, p := range repeat {
 			h = append(h, rundir.EpochResult{Seconds: p.X, Tested: rundir.Tested{TestLoss: p.Y}})
 		}
-		e.Cases[1].Histories = append(e.Cases[1].Histories, h)
+		e.Cases[1].Runs[i].History = h
 	}
 	want := []figure.Point{{X: 1.2, Y: 0.6}, {X: 2.25, Y: 0.4}}
 	if got := series(t, drawing(t, OfExperiment(e), "2-workers-loss-against-time"),
@@ -279,7 +295,7 @@ func TestSweepOverFields(t *testing.T) {
 	e := &bench.Experiment{Kind: "sweep", Name: "lr", Seeds: []uint64{1}}
 	for _, lr := range []string{"0.01", "0.1", "1"} {
 		for _, batch := range []string{"1", "64"} {
-			loss := bench.Number(len(lr)) // 0.01: 4, 0.1: 3, 1: 1
+			loss := float64(len(lr)) // 0.01: 4, 0.1: 3, 1: 1
 			if batch == "64" {
 				loss += 0.5
 			}
@@ -287,8 +303,9 @@ func TestSweepOverFields(t *testing.T) {
 				Case: bench.Case{Name: "lr=" + lr + ",batch=" + batch, Settings: []bench.Setting{
 					{Flag: "lr", Value: lr}, {Flag: "batch", Value: batch}, {Flag: "model", Value: "softmax"},
 				}},
-				Mode: "async", Workers: 1, TestLoss: []bench.Number{loss},
+				Mode: "async", Workers: 1,
 			})
+			put(bench.TestLoss, &e.Cases[len(e.Cases)-1], loss)
 		}
 	}
 	p := OfExperiment(e)
@@ -304,8 +321,8 @@ func TestSweepOverFields(t *testing.T) {
 	if got := len(series(t, drawing(t, p, "loss-by-batch"), "lr 0.1").Points); got != 2 {
 		t.Errorf("%d points by batch, want 2", got)
 	}
-	e.Cases[5].TestLoss = []bench.Number{1e28}          // lr 1, batch 64
-	e.Cases[1].TestLoss = []bench.Number{4.5, 4.5, 1e9} // one repeat of lr 0.01, batch 64
+	put(bench.TestLoss, &e.Cases[5], 1e28)          // lr 1, batch 64
+	put(bench.TestLoss, &e.Cases[1], 4.5, 4.5, 1e9) // one repeat of lr 0.01, batch 64
 	f = drawing(t, OfExperiment(e), "loss-by-lr")
 	points := series(t, f, "batch 64").Points
 	if len(points) != 1 || points[0].X != 0.1 || !strings.Contains(f.Caption, "Not shown: 2 cases with a loss beyond "+
@@ -356,10 +373,11 @@ func TestSweepOfDependentFields(t *testing.T) {
 // nothing but its name.
 func TestWhatIsMissing(t *testing.T) {
 	e := handmade()
-	e.Cases[1].Failed[2] = "the numbers diverged in epoch 2"
-	e.Cases[1].ExamplesPerSecond[2] = bench.Number(nan)
-	e.Cases[2].TestLoss = []bench.Number{bench.Number(nan), bench.Number(nan), bench.Number(nan)}
-	e.Cases[2].Histories = nil
+	e.Cases[1].Runs[2] = bench.Run{Failed: "the numbers diverged in epoch 2"}
+	put(bench.TestLoss, &e.Cases[2], nan, nan, nan)
+	for i := range e.Cases[2].Runs {
+		e.Cases[2].Runs[i].History = nil
+	}
 	e.Cases = append(e.Cases, bench.Measured{Case: bench.Case{Name: "nothing"}, Mode: "atomic", Workers: 8})
 	p := OfExperiment(e)
 	if notes := strings.Join(p.Notes, "\n"); !strings.Contains(notes, "async-2: 1 of 3 runs failed") {

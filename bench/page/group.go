@@ -288,10 +288,10 @@ const aboutPoints = "Medians of the repeats. Thin line: range."
 const aboutMedians = "Medians of the repeats at the end of each epoch."
 
 // measure is what was measured of a case, of each repeat.
-type measure func(*bench.Measured) []bench.Number
+type measure func(*bench.Measured) []float64
 
 // point is the median of a list and its range, at x.
-func point(x float64, list []bench.Number) figure.Point {
+func point(x float64, list []float64) figure.Point {
 	s := bench.Ranked(list) // of nothing: all NaN
 	if math.IsInf(s.High, 1) {
 		s.Low, s.High = s.Median, s.Median

@@ -15,8 +15,7 @@ func sixfold(e *bench.Experiment) *bench.Experiment {
 	e.Seeds = bench.FirstSeeds(6)
 	for i := range e.Cases {
 		c := &e.Cases[i]
-		c.ExamplesPerSecond, c.SecondsToTarget = slices.Repeat(c.ExamplesPerSecond, 2),
-			slices.Repeat(c.SecondsToTarget, 2)
+		c.Runs = slices.Repeat(c.Runs, 2)
 	}
 	return e
 }
@@ -25,14 +24,14 @@ func TestVerdictsOfSpeeds(t *testing.T) {
 	for _, c := range []struct {
 		want   string
 		repeat int
-		rates  []bench.Number // of sync with one worker; of async 100, 110 and 120 thousand
+		rates  []float64 // of sync with one worker; of async 100, 110 and 120 thousand
 	}{
-		{"0.95", 2, []bench.Number{95e3, 104.5e3, 114e3}}, // ranges overlap, but each round says the same
-		{"undecided", 2, []bench.Number{120e3, 110e3, 100e3}},
-		{"undecided", 1, []bench.Number{50e3, 55e3, 60e3}},
+		{"0.95", 2, []float64{95e3, 104.5e3, 114e3}}, // ranges overlap, but each round says the same
+		{"undecided", 2, []float64{120e3, 110e3, 100e3}},
+		{"undecided", 1, []float64{50e3, 55e3, 60e3}},
 	} {
 		e := handmade()
-		e.Cases[3].ExamplesPerSecond = c.rates
+		put(bench.Rate, &e.Cases[3], c.rates...)
 		if c.repeat > 1 {
 			e = sixfold(e)
 		}
@@ -48,12 +47,15 @@ func TestTableOfRates(t *testing.T) {
 	e := handmade()
 	for i := range e.Cases {
 		c := &e.Cases[i]
-		c.LRUsed = []bench.Number{0.2, 0.2, 0.2}
+		put(bench.LRUsed, c, 0.2, 0.2, 0.2)
 		c.Chosen = []bench.Setting{{Flag: "lr-cap", Value: "off"}, {Flag: "lr", Value: "0.2"}}
 		c.Search = &bench.Search{Set: "validation", Seeds: []uint64{1001, 1002},
 			Rates: []float64{0.1, 0.2, 0.4}, LR: 0.2,
-			Losses: [][]bench.Number{{0.7, 0.5}, {0.4, 0.5}, {0.3, bench.Number(nan)}}}
-		c.Further = []bench.Reached{{Target: 0.6, SecondsToTarget: []bench.Number{0.25, 0.25, bench.Number(nan)}}}
+			Losses: [][]human.Number{{0.7, 0.5}, {0.4, 0.5}, {0.3, human.NumberOf(nil)}}}
+		c.Targets = append(c.Targets, 0.6)
+		for k, x := range []human.Number{0.25, 0.25, human.NumberOf(nil)} {
+			c.Runs[k].SecondsToTarget = append(c.Runs[k].SecondsToTarget, x)
+		}
 	}
 	p := OfExperiment(e)
 	for _, c := range [][3]string{{"Results", "LR", "0.2"}, {"Results", "time to 0.6", "0.250 s, 2 of 3"},
@@ -76,11 +78,13 @@ func TestFigureOfTimes(t *testing.T) {
 	e := handmade()
 	for i := range e.Cases {
 		of := &e.Cases[i]
-		of.Reached = bench.Reached{Target: 0.42, SecondsToTarget: []bench.Number{0.3, 0.2, 0.25}}
-		of.Further = []bench.Reached{{Target: 0.52, SecondsToTarget: []bench.Number{0.2, 0.2, 0.2}}}
+		of.Targets = []human.Number{0.42, 0.52}
+		for k, x := range []human.Number{0.3, 0.2, 0.25} {
+			of.Runs[k].SecondsToTarget = []human.Number{x, 0.2}
+		}
 	}
-	e.Cases[1].SecondsToTarget[2] = bench.Number(nan)
-	e.Cases[2].SecondsToTarget = []bench.Number{0.3, bench.Number(nan), bench.Number(nan)}
+	e.Cases[1].Runs[2].SecondsToTarget[0] = human.NumberOf(nil)
+	put(bench.SecondsToTarget, &e.Cases[2], 0.3, nan, nan)
 	f := drawing(t, OfExperiment(e), "time-to-target")
 	if want := "Training time to a test loss of 0.4200"; f.Title != want {
 		t.Errorf("the title is %q, want %q", f.Title, want)

@@ -138,7 +138,7 @@ func TestNamesAreText(t *testing.T) {
 	for i := range e.Cases {
 		c := &e.Cases[i]
 		c.Name, c.Group, c.Config.Data = name, name, name
-		c.Settings[0].Value, c.Failed[0] = name, name
+		c.Settings[0].Value, c.Runs[0].Failed = name, name
 		c.Settings = append(c.Settings, e.Cases[i].Settings[0])
 		c.Settings[len(c.Settings)-1].Flag = "test" + strings.Repeat("x", i%2) // varies: in names of variants
 	}

@@ -12,6 +12,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // repeated is an experiment of a plan with five repeats, all alike: a case has as many thousand
@@ -22,18 +23,17 @@ func repeated(p bench.Plan) *bench.Experiment {
 	for _, c := range p.Cases {
 		n, _ := strconv.Atoi(setting(c.Settings, "workers"))
 		epochs, _ := strconv.Atoi(setting(c.Settings, "epochs"))
-		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: config.Default(),
-			Failed:            make([]string, 5),
-			ExamplesPerSecond: slices.Repeat([]bench.Number{bench.Number(1000 * n)}, 5),
-			TestLoss:          slices.Repeat([]bench.Number{0.3}, 5),
-			TrainLoss:         slices.Repeat([]bench.Number{0.25}, 5)}
+		m := bench.Measured{Case: c, Mode: setting(c.Settings, "mode"), Workers: n, Config: config.Default()}
 		var h []rundir.EpochResult
 		for k := range epochs {
 			accuracy := 0.9
 			h = append(h, rundir.EpochResult{TrainLoss: float64(epochs - k),
 				Tested: rundir.Tested{TestAccuracy: &accuracy}})
 		}
-		m.Histories = slices.Repeat([][]rundir.EpochResult{h}, 5)
+		for seed := range e.Seeds {
+			m.Runs = append(m.Runs, bench.Run{Seed: uint64(seed) + 1, History: h, Result: &rundir.Result{
+				ExamplesPerSecond: float64(1000 * n), TrainLoss: 0.25, Tested: rundir.Tested{TestLoss: 0.3}}})
+		}
 		e.Cases = append(e.Cases, m)
 	}
 	return e
@@ -131,8 +131,9 @@ func TestOfSpeedrun(t *testing.T) {
 	e := repeated(plan)
 	for i := range e.Cases {
 		c := &e.Cases[i]
-		c.TestAccuracy = slices.Repeat([]bench.Number{0.985}, 5)
-		c.Examples, c.Seconds = slices.Repeat([]bench.Number{1}, 5), slices.Repeat([]bench.Number{0.5}, 5)
+		put(bench.TestAccuracy, c, slices.Repeat([]float64{0.985}, 5)...)
+		put(bench.Examples, c, 1, 1, 1, 1, 1)
+		put(bench.Seconds, c, 0.5, 0.5, 0.5, 0.5, 0.5)
 	}
 	p := OfExperiment(e)
 	if got := cell(t, p, "Accuracies and times", "98-async-2", "runs at the goal"); got != "5 of 5" {
@@ -155,15 +156,18 @@ func TestOfAsgd(t *testing.T) {
 		if strings.HasSuffix(c.Name, "minibatch") {
 			last = 1000
 		}
-		c.Target, c.LRUsed = 0.2, slices.Repeat([]bench.Number{0.1}, 5)
+		c.Targets = []human.Number{0.2}
+		put(bench.LRUsed, c, 0.1, 0.1, 0.1, 0.1, 0.1)
 		var h []rundir.EpochResult
 		for k, loss := range []float64{0.6, 0.2} {
 			h = append(h, rundir.EpochResult{Epoch: k + 1, Tested: rundir.Tested{TestLoss: loss},
 				TrainMetrics: map[string]float64{control.VirtualTime: last * float64(k+1) / 2}})
 		}
-		c.Histories = slices.Repeat([][]rundir.EpochResult{h}, 5)
+		for k := range c.Runs {
+			c.Runs[k].History = h
+		}
 		c.Search = &bench.Search{Set: "validation", Seeds: []uint64{1001}, Rates: []float64{0.1, 0.141},
-			Losses: [][]bench.Number{{400}, {bench.Number(nan)}}, LR: 0.1}
+			Losses: [][]human.Number{{400}, {human.NumberOf(nil)}}, LR: 0.1}
 	}
 	p := OfExperiment(e)
 	if got := cell(t, p, "Rules by speeds", "minibatch", "slow-8"); got != "0.40" {

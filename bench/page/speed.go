@@ -24,12 +24,10 @@ func (g *group) figures() []figure.Figure {
 	}
 	if len(g.workers) > 1 { // at one number of workers there is no line: tables have the figures
 		all = append(all, g.speedUp(),
-			g.byWorkers("rate", "Throughput", "throughput, examples/s",
-				func(c *bench.Measured) []bench.Number { return c.ExamplesPerSecond }))
-		if loss := float64(g.cases[0].Target); loss > 0 {
+			g.byWorkers("rate", "Throughput", "throughput, examples/s", bench.Rate.Of))
+		if loss := g.cases[0].Target(); loss > 0 {
 			f := g.byWorkers("time to target", "Training time to a test loss of "+human.Loss(loss),
-				"training time to the target, s",
-				func(c *bench.Measured) []bench.Number { return c.Late(c.SecondsToTarget) })
+				"training time to the target, s", bench.SecondsToTarget.Of)
 			f.Caption += " No mark: the median run did not reach it; no range: some runs did not."
 			all = append(all, f)
 		}
@@ -75,11 +73,16 @@ func staleness(p panel) figure.Figure {
 	for _, c := range p.cases {
 		var counts []float64
 		total := 0.0
-		for _, s := range c.Staleness {
-			at := bits.Len64(s[0])
-			counts = append(counts, make([]float64, max(0, at+1-len(counts)))...)
-			counts[at] += float64(s[1])
-			total += float64(s[1])
+		for _, r := range c.Runs {
+			if r.Result == nil || r.Result.Instruments == nil {
+				continue
+			}
+			for _, s := range r.Result.StalenessHistogram {
+				at := bits.Len64(s[0])
+				counts = append(counts, make([]float64, max(0, at+1-len(counts)))...)
+				counts[at] += float64(s[1])
+				total += float64(s[1])
+			}
 		}
 		line := figure.Series{Name: c.name, Color: c.color}
 		for i, n := range counts {

@@ -26,7 +26,7 @@ func (g *group) lossBy(field, caption string, cases []*bench.Measured,
 	f := chart(g.name, "loss by "+field, "Test loss by "+field, caption, label,
 		"test loss at the end, mean per example")
 	x := func(c *bench.Measured) float64 { return number(valueOf(c, field)) }
-	over(&f, cases, painter{}, func(c *bench.Measured) []bench.Number { return c.TestLoss }, x, name)
+	over(&f, cases, painter{}, bench.TestLoss.Of, x, name)
 	low, high := math.Inf(1), 0.0
 	for _, c := range cases {
 		low, high = min(low, x(c)), max(high, x(c))
@@ -39,13 +39,13 @@ func (g *group) lossBy(field, caption string, cases []*bench.Measured,
 // swept is the test loss over each field of numbers that was swept, a line for each choice of the others: of more than
 // can be told apart those with the least losses.
 func (g *group) swept() (all []figure.Figure) {
-	var losses []bench.Number
+	var losses []float64
 	for _, c := range g.cases {
-		losses = append(losses, bench.Number(bench.Summarize(c.TestLoss).Median))
+		losses = append(losses, bench.Summarize(bench.TestLoss.Of(c)).Median)
 	}
 	most, caption := wild*bench.Summarize(losses).Median, aboutPoints
 	cases := slices.DeleteFunc(bench.ByLoss(g.cases),
-		func(c *bench.Measured) bool { return bench.Summarize(c.TestLoss).High > most })
+		func(c *bench.Measured) bool { return bench.Summarize(bench.TestLoss.Of(c)).High > most })
 	if out := len(g.cases) - len(cases); out > 0 {
 		caption += fmt.Sprintf(" Not shown: %s with a loss beyond %d times the median (diverged runs).",
 			human.Plural(out, "case"), wild)
@@ -83,7 +83,7 @@ func (g *group) swept() (all []figure.Figure) {
 func (g *group) leading() []figure.Figure {
 	p := panel{part: g.name}
 	cases := bench.ByLoss(g.cases)
-	end := func(c *bench.Measured) float64 { return bench.Summarize(c.TestLoss).Median }
+	end := func(c *bench.Measured) float64 { return bench.Summarize(bench.TestLoss.Of(c)).Median }
 	for i, c := range cases[:min(len(cases), tellApart)] {
 		if i > 0 && !(end(c) <= 20*end(cases[0])) {
 			break

@@ -16,11 +16,8 @@ const epochEnds = "At the end of each epoch."
 func figuresOf(all []*run) []figure.Figure {
 	var p panel // runs as cases of one repeat each
 	for _, r := range all {
-		c := &bench.Measured{Histories: [][]rundir.EpochResult{r.Epochs}}
-		if in := r.got.Instruments; in != nil {
-			c.Staleness = in.StalenessHistogram
-		}
-		p.cases = append(p.cases, entry{r.legend, r.color, c})
+		p.cases = append(p.cases, entry{r.legend, r.color,
+			&bench.Measured{Runs: []bench.Run{{Result: r.got, History: r.Epochs}}}})
 	}
 	return append(learned(p, epochEnds), shown(speeds(all), staleness(p))...)
 }

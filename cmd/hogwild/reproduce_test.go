@@ -99,11 +99,11 @@ func TestAsgdRepeats(t *testing.T) {
 		if run.Result.CPU != "avx512vbmi2" {
 			t.Skipf("the results are of avx512vbmi2, and these loops of %s", run.Result.CPU)
 		}
-		if len(run.Epochs) != len(c.Histories[0]) {
-			t.Errorf("%s: %d epochs, published are %d", c.Name, len(run.Epochs), len(c.Histories[0]))
+		if len(run.Epochs) != len(c.Runs[0].History) {
+			t.Errorf("%s: %d epochs, published are %d", c.Name, len(run.Epochs), len(c.Runs[0].History))
 			continue
 		}
-		for k, want := range c.Histories[0] {
+		for k, want := range c.Runs[0].History {
 			got := run.Epochs[k]
 			if got.TestLoss != want.TestLoss || bench.OnClock(got) != bench.OnClock(want) {
 				t.Errorf("%s, epoch %d: loss %v at %v, published is %v at %v", c.Name, k+1, got.TestLoss,

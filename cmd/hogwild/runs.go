@@ -114,7 +114,8 @@ func ran(r *rundir.Recorded) ranRun {
 		Epochs:  got.Epochs, EpochsAsked: c.Epochs, State: r.State(), Resumable: r.Resumable(), Error: got.Error,
 		Seconds:   human.Number(got.Seconds),
 		TrainLoss: human.Number(got.TrainLoss), TestLoss: human.Number(got.TestLoss),
-		TestAccuracy: human.NumberOf(got.TestAccuracy), TestRMSE: human.NumberOf(got.TestRMSE), TestR2: human.NumberOf(got.TestR2)}
+		TestAccuracy: human.NumberOf(got.TestAccuracy), TestRMSE: human.NumberOf(got.TestRMSE),
+		TestR2: human.NumberOf(got.TestR2)}
 }
 
 // WriteText writes a line for each run.

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hogwild/bench"
+	"hogwild/hogwild/rundir"
+	"hogwild/internal/human"
 )
 
 // sweepOf is hogwild sweep of an experiment file with the text, into a folder.
@@ -112,7 +114,7 @@ seeds: 3
 		t.Fatalf("%v: %s", err, said)
 	}
 	// NaN: a target was not reached
-	same := cmp.Comparer(func(a, b bench.Number) bool { return a == b || a != a && b != b })
+	same := cmp.Comparer(func(a, b human.Number) bool { return a == b || a != a && b != b })
 	if diff := cmp.Diff(untimed(t, other), untimed(t, folder), same); diff != "" {
 		t.Errorf("the two came to other results:\n%s", diff)
 	}
@@ -125,24 +127,19 @@ func untimed(t *testing.T, folder string) *bench.Experiment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Time, e.Command, e.Commands = time.Time{}, "", nil
+	e.Time, e.Command = time.Time{}, ""
 	for i := range e.Cases {
 		c := &e.Cases[i]
-		for _, list := range []*[]bench.Number{&c.Seconds, &c.ExamplesPerSecond, &c.WallSeconds, &c.StartupSeconds,
-			&c.BarrierWait, &c.SecondsToTarget, &c.LostBelow} {
-			*list = nil
-		}
-		for _, list := range [][]bench.Number{c.TestRMSE, c.TestR2, c.StalenessMean, c.StalenessP99,
-			c.LostUpdates, c.Conflicts} {
-			clear(list) // not there, or not sampled in so short a time
-		}
-		c.Staleness, c.WorkerRate = nil, nil
-		for j := range c.Further {
-			c.Further[j].SecondsToTarget = nil
-		}
-		for _, h := range c.Histories {
-			for j := range h {
-				h[j].Seconds = 0
+		for k := range c.Runs {
+			r := &c.Runs[k]
+			r.Took, r.SecondsToTarget = 0, nil
+			if was := r.Result; was != nil { // what of it is not a time, nor sampled
+				r.Result = &rundir.Result{Mode: was.Mode, Workers: was.Workers, Device: was.Device, Batch: was.Batch,
+					Epochs: was.Epochs, Examples: was.Examples, TrainLoss: was.TrainLoss, Tested: was.Tested,
+					Parameters: was.Parameters, LRUsed: was.LRUsed, Seed: was.Seed, Notes: was.Notes}
+			}
+			for j := range r.History {
+				r.History[j].Seconds = 0
 			}
 		}
 	}

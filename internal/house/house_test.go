@@ -48,7 +48,6 @@ var large = map[string]struct {
 	"cuda.owner":                 {17, 47, "the coordinator's side of a run on GPUs"},
 	"cuda.trainer":               {28, 21, "a worker's side, whose kernel is told all of it"},
 	"bench.Experiment":           {13, 57, "results, of which a page and a text ask much"},
-	"bench.Measured":             {48, 19, "a case's results, a list for each number"},
 }
 
 // TestTypesAreSmall counts fields, those of embedded structs of the same package included, and methods. A struct
