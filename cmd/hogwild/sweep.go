@@ -9,8 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
-	"hogwild/hogwild/rundir"
-	"hogwild/internal/atomicfile"
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -79,7 +78,7 @@ func sweepCommand() *cli.Command {
 			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
 				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
-			text, err := atomicfile.Read(args[0], rundir.MostYAML)
+			text, err := config.ReadYAML(args[0])
 			if err != nil {
 				return usagef("%s: %v", args[0], cause(err))
 			}
