@@ -51,7 +51,6 @@ func FuzzSettings(f *testing.F) {
 				}
 				return
 			}
-			o.Bias = !o.noBias
 			c, err := o.Config.Resolve()
 			if err != nil {
 				if !errors.Is(err, config.ErrUsage) {

@@ -26,16 +26,16 @@ type experimentFlags struct {
 
 // addTo lists them; repeat and folder say what --repeat does and where results go by default.
 func (o *experimentFlags) addTo(l *flagList, repeat, folder string) {
-	l.int(&o.repeat, "repeat", repeat)
-	l.string(&o.out, "out", "`DIR` folder for the results (default: "+folder+")")
-	l.bool(&o.fresh, "fresh", "also repeat runs that are done")
-	l.bool(&o.dryRun, "dry-run", "list the cases without running them")
-	l.bool(&o.json, "json", "print the results as one JSON object")
+	l.add(&o.repeat, "repeat", repeat)
+	l.add(&o.out, "out", "`DIR` folder for the results (default: "+folder+")")
+	l.add(&o.fresh, "fresh", "also repeat runs that are done")
+	l.add(&o.dryRun, "dry-run", "list the cases without running them")
+	l.add(&o.json, "json", "print the results as one JSON object")
 }
 
 // addSameLR adds --same-lr.
 func (o *experimentFlags) addSameLR(l *flagList) {
-	l.bool(&o.sameLR, "same-lr", "compare cases at one learning rate, without a search for the best one of each")
+	l.add(&o.sameLR, "same-lr", "compare cases at one learning rate, without a search for the best one of each")
 }
 
 // run lists the cases of a plan, or measures them.

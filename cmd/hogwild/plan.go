@@ -61,7 +61,7 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 			return "", fmt.Errorf("--%s %v", v.Flag, err)
 		}
 	}
-	o.Bias, o.Nodes = !o.noBias, o.here
+	o.Nodes = o.here
 	if err := s.checkIdle(&o.Config); err != nil {
 		return "", err
 	}

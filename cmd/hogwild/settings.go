@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -210,12 +209,11 @@ func (s *settings) inherit(c *config.Config, place string) error {
 
 // assign sets a flag. The error says what kind of value the flag takes.
 func (s *settings) assign(name, value string) error {
-	f := s.set.Lookup(name)
 	if err := s.set.Set(name, value); err != nil {
 		if name == "workers" && strings.Contains(value, "pu:") { // gpu:4,cpu:2
 			return fmt.Errorf("%q: %s", value, gone["cpu-workers"].now)
 		}
-		return fmt.Errorf("%q: %s", value, wanted(f, err))
+		return fmt.Errorf("%q: %w", value, err)
 	}
 	s.given[name] = true
 	return nil
@@ -257,26 +255,6 @@ func (s *settings) names() []string {
 func isBool(f *flag.Flag) bool {
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && b.IsBoolFlag()
-}
-
-func wanted(f *flag.Flag, err error) string {
-	g, ok := f.Value.(flag.Getter)
-	if !ok {
-		return err.Error()
-	}
-	switch g.Get().(type) {
-	case int:
-		return "want a whole number"
-	case uint64:
-		return "want a whole number, not negative"
-	case float64:
-		return "want a number"
-	case bool:
-		return "want true or false"
-	case time.Duration:
-		return "want a time, e.g. 100ns, 2us or 30s"
-	}
-	return err.Error()
 }
 
 const prefix = "HOGWILD_" // of the names of all variables

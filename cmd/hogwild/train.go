@@ -192,7 +192,6 @@ func (o *trainOptions) saved(s *settings) error {
 // train runs the training and reports. A run that was interrupted or diverged is reported too; its
 // error, which decides the exit status, is returned all the same.
 func (o *trainOptions) train(stdout, stderr io.Writer) error {
-	o.Bias = !o.noBias
 	err := toGPU(o.Config)
 	if err != nil {
 		return err
