@@ -87,15 +87,11 @@ func (s *settings) put(path string, e config.Entry) (flag, text string, err erro
 	}
 	if s.set.Lookup(flag) == nil {
 		return "", "", usagef("%s: unknown key %q%s (the keys are the flags of `hogwild train`)",
-			config.Place(path, key), flag, s.alike("", flag))
+			config.Place(path, key), flag, s.suggest("", flag))
 	}
-	if s.given[flag] {
-		return flag, text, nil
-	}
-	if err := s.assign(flag, text); err != nil {
+	if err := s.take(flag, text, origin{inFile, config.Place(path, key)}); err != nil {
 		return "", "", usagef("%s: %s: %v", config.Place(path, value.GetToken()), key.Value, err)
 	}
-	s.origin[flag] = origin{inFile, config.Place(path, key)}
 	return flag, text, nil
 }
 
@@ -116,11 +112,7 @@ func (s *settings) deviceIDs(path string, e config.Entry) error {
 			ids = append(ids, id)
 		}
 	}
-	if s.given["gpu"] {
-		return nil
-	}
-	s.origin["gpu"] = origin{inFile, config.Place(path, e.Key)}
-	return s.assign("gpu", strings.Join(ids, ","))
+	return s.take("gpu", strings.Join(ids, ","), origin{inFile, config.Place(path, e.Key)})
 }
 
 // twoChoices refuses a file that says which GPUs in both ways.

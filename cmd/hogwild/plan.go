@@ -61,7 +61,7 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 			return "", fmt.Errorf("--%s %v", v.Flag, err)
 		}
 	}
-	o.Nodes = o.here
+	o.Nodes = o.localNodes
 	if err := s.checkIdle(&o.Config); err != nil {
 		return "", err
 	}

@@ -97,7 +97,7 @@ func sweepCommand() *cli.Command {
 }
 
 // WriteText writes the cases as a table.
-func (r *rehearsal) WriteText(out io.Writer) error {
+func (r *dryRunReport) WriteText(out io.Writer) error {
 	sum := 0
 	for _, n := range r.Done {
 		sum += n
@@ -122,9 +122,4 @@ func (r *rehearsal) WriteText(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, human.Aligned(rows))
 	return err
-}
-
-// WriteJSON writes it as one JSON object.
-func (r *rehearsal) WriteJSON(w io.Writer) error {
-	return human.WriteJSON(w, r)
 }

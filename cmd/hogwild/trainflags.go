@@ -26,7 +26,7 @@ func (o *trainOptions) flags() []cli.Flag {
 		l.category = g.Title
 		for _, s := range g.Settings {
 			if s.Name == "mpi" {
-				l.count(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one "+
+				l.count(&o.localNodes, "nodes", "`N` nodes in this process, each with its own workers, to try on one "+
 					"machine what several do")
 			}
 			l.setting(&s, &o.Config)
@@ -182,19 +182,19 @@ func (p positive[T]) String() string {
 	return fmt.Sprint(*p.n)
 }
 
-// beside are what may go on beside a run: each begins if its flags say so, and ends when the function that it returns
+// companions run beside a run: each begins if its flags say so, and ends when the function that it returns
 // is called.
-var beside []func(o *trainOptions, stderr io.Writer) (end func(), err error)
+var companions []func(o *trainOptions, stderr io.Writer) (end func(), err error)
 
 // trainOptions is what the flags of train set.
 type trainOptions struct {
 	config.Config
 	run.Options
-	json   bool
-	tune   bool
-	config string       // --config
-	here   int          // --nodes
-	engine nodes.Engine // of a job of several nodes that a launcher has started
+	json       bool
+	tune       bool
+	config     string       // --config
+	localNodes int          // --nodes
+	engine     nodes.Engine // of a job of several nodes that a launcher has started
 
 	dropped []string // settings of files that have no effect here
 
