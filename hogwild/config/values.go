@@ -8,6 +8,9 @@ import "strconv"
 // Auto leaves a choice to the run. It is a value of several types.
 const Auto = "auto"
 
+// NoScale is the Scale of inputs that are left as they are.
+const NoScale = "none"
+
 // The types, which take Auto too where a setting does.
 type (
 	Count          string // a number from 1

@@ -90,7 +90,7 @@ func worseThan(best, s rundir.Scores, n int) string {
 
 // remedy says what to try, the likeliest first.
 func (j *Judge) remedy(c *config.Config, ownRate, rose bool) string {
-	switch scaled := j.train.Kind != data.Floats || j.train.Scale != "none"; {
+	switch scaled := j.train.Kind != data.Floats || j.train.Scale != config.NoScale; {
 	case !scaled:
 		return "; try --scale standard"
 	case ownRate:
