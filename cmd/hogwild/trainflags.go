@@ -63,23 +63,14 @@ func (l *flagList) add(p any, name, usage string) {
 
 // count adds a flag for a number from 1, or for the word for 0.
 func (l *flagList) count(p *int, name, usage string) {
-	l.add(positive[int]{p, cmp.Or(config.Zero(name), "none")}, name, usage)
+	l.add(value{to: p, zero: cmp.Or(config.Zero(name), "none")}, name, usage)
 }
 
 // setting adds the flag of a setting of c.
 func (l *flagList) setting(s *config.Setting, c *config.Config) {
 	p := s.Value(c)
-	switch n := p.(type) {
-	case *int:
-		if s.Zero != "" {
-			p = positive[int]{n, s.Zero}
-		}
-	case *float64:
-		if s.Zero != "" {
-			p = positive[float64]{n, s.Zero}
-		}
-	case *bool:
-		p = value{to: n, not: s.Flag != ""}
+	if _, own := p.(flag.Value); !own {
+		p = value{to: p, zero: s.Zero, not: s.Flag != ""}
 	}
 	l.add(p, cmp.Or(s.Flag, s.Name), s.Usage)
 }
@@ -98,12 +89,16 @@ func (l *flagList) settings(c *config.Config, names ...string) {
 
 // value is the value of a flag: a pointer to what it sets, to a text if to none of the other types in Set.
 type value struct {
-	to  any
-	not bool // a flag that says the opposite
+	to   any
+	zero string // of a number above 0: the word for 0
+	not  bool   // of a flag that says the opposite
 }
 
 // Set reads a flag's value. The error says what kind of value the flag takes.
 func (v value) Set(text string) (err error) {
+	if v.zero != "" {
+		return v.setPositive(text)
+	}
 	want := ""
 	switch p := v.to.(type) {
 	case *bool:
@@ -132,54 +127,45 @@ func (v value) Set(text string) (err error) {
 	return nil
 }
 
+// setPositive reads a number above 0, or the word for 0. What is out of range is left to the checks of all settings.
+func (v value) setPositive(text string) error {
+	to := reflect.ValueOf(v.to).Elem()
+	if to.SetZero(); text == v.zero {
+		return nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	want := "a number above 0"
+	switch p := v.to.(type) {
+	case *float64:
+		*p = x
+	case *int:
+		want = "a whole number from 1"
+		if n := int(x); float64(n) == x {
+			*p = n
+		}
+	}
+	if err != nil || to.IsZero() {
+		return errors.New("want " + want + ", or " + v.zero)
+	}
+	return nil
+}
+
 // String is what Set reads.
 func (v value) String() string {
-	if b, ok := v.to.(*bool); ok {
-		return strconv.FormatBool(*b != v.not)
+	to := reflect.ValueOf(v.to).Elem()
+	switch {
+	case to.Kind() == reflect.Bool:
+		return strconv.FormatBool(to.Bool() != v.not)
+	case v.zero != "" && to.IsZero():
+		return v.zero
 	}
-	return fmt.Sprint(reflect.ValueOf(v.to).Elem())
+	return fmt.Sprint(to)
 }
 
 // IsBoolFlag has the flag need no value.
 func (v value) IsBoolFlag() bool {
 	_, is := v.to.(*bool)
 	return is
-}
-
-// positive is a number above 0, or the word for 0 that its flag has, if it has one. What is out of range is left to the
-// checks of all settings.
-type positive[T int | float64] struct {
-	n    *T
-	zero string
-}
-
-// Set reads a flag's value.
-func (p positive[T]) Set(text string) error {
-	if text == p.zero {
-		*p.n = 0
-		return nil
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	n, want := T(v), "a number above 0"
-	if _, whole := any(n).(int); whole {
-		want = "a whole number from 1"
-		if float64(n) != v {
-			n = 0
-		}
-	}
-	if err != nil || n == 0 {
-		return errors.New("want " + want + ", or " + p.zero)
-	}
-	*p.n = n
-	return nil
-}
-
-// String is what Set reads.
-func (p positive[T]) String() string {
-	if p.n == nil || *p.n == 0 {
-		return p.zero
-	}
-	return fmt.Sprint(*p.n)
 }
 
 // companions run beside a run: each begins if its flags say so, and ends when the function that it returns
