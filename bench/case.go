@@ -32,7 +32,6 @@
 //	gridfile.go   a Plan from a file
 //	grid.go       cases with each point of a grid of settings
 //	case.go       what is to be measured: a Plan of Cases
-//	yaml.go       mistakes of the user, and their places in files
 //	spread.go     medians and ranges of repeats
 //
 // Below it, page makes a report of an Experiment or of runs, live shows a run while it goes
@@ -210,3 +209,6 @@ func (s *Search) Mean(i int) float64 {
 	}
 	return sum / float64(len(s.Losses[i]))
 }
+
+// usage returns an error in what the user wrote.
+func usage(format string, a ...any) error { return config.Usage(format, a...) }

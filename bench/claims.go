@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -30,7 +30,7 @@ var claims = sync.OnceValue(func() []claim {
 		Names  map[string]string
 		Claims []claim
 	}
-	if err := rundir.UnmarshalYAML(claimsText, &file); err != nil {
+	if err := config.UnmarshalYAML(claimsText, &file); err != nil {
 		panic(err)
 	}
 	name := func(text string) string {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/token"
+
+	"hogwild/hogwild/config"
 )
 
 // Grid is cases, each with each point of a grid of settings, on top of what all share.
@@ -27,7 +29,7 @@ type Grid struct {
 // Flags is what a grid has to know of the flags of hogwild train.
 type Flags interface {
 	// Read is the setting that a line of a file makes.
-	Read(path string, e Entry) (Setting, error)
+	Read(path string, e config.Entry) (Setting, error)
 	// Check refuses a case that train would refuse. What it returns is the same for two cases
 	// that are equal, however they are written.
 	Check(Case) (string, error)
@@ -36,7 +38,7 @@ type Flags interface {
 // anyFlags takes settings as they stand.
 type anyFlags struct{}
 
-func (anyFlags) Read(_ string, e Entry) (Setting, error) {
+func (anyFlags) Read(_ string, e config.Entry) (Setting, error) {
 	return Setting{e.Key.Value, e.Value.GetToken().Value}, nil
 }
 
@@ -98,7 +100,7 @@ func Cross(grids []Grid, flags Flags) (cases []Case, err error) {
 func (p *point) errorf(format string, a ...any) error {
 	text := fmt.Sprintf(format, a...)
 	if p.at != nil {
-		text = Place(p.grid.path, p.at) + ": " + text
+		text = config.Place(p.grid.path, p.at) + ": " + text
 	}
 	return usage("%s", text)
 }

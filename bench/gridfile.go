@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -46,7 +47,7 @@ func ReadPlan(path string, text []byte, flags Flags) (p Plan, err error) {
 	base := filepath.Base(path)
 	p = Plan{Kind: "sweep", Seeds: FirstSeeds(1),
 		Name: cmp.Or(FolderName(strings.TrimSuffix(base, filepath.Ext(base))), "experiment")}
-	documents, err := Documents(path, text)
+	documents, err := config.Documents(path, text)
 	if err != nil {
 		return p, err
 	}
@@ -78,11 +79,11 @@ func ReadPlan(path string, text []byte, flags Flags) (p Plan, err error) {
 }
 
 func (f *gridFile) errorf(at *token.Token, format string, a ...any) error {
-	return usage("%s: %s", Place(f.path, at), fmt.Sprintf(format, a...))
+	return usage("%s: %s", config.Place(f.path, at), fmt.Sprintf(format, a...))
 }
 
 // document reads a grid, and into the plan what stands beside it.
-func (f *gridFile) document(p *Plan, entries []Entry, known []string) (g Grid, err error) {
+func (f *gridFile) document(p *Plan, entries []config.Entry, known []string) (g Grid, err error) {
 	g = Grid{path: f.path}
 	values := map[string]ast.Node{}
 	for _, e := range entries {
@@ -229,7 +230,7 @@ func (f *gridFile) seeds(n ast.Node) (seeds []uint64, err error) {
 
 // settings are lines of `flag: value`; want is what to say of anything else.
 func (f *gridFile) settings(n ast.Node, want string) (all []Setting, err error) {
-	entries, ok := Entries(n)
+	entries, ok := config.Entries(n)
 	if !ok {
 		return nil, f.errorf(n.GetToken(), "%s", want)
 	}
@@ -245,7 +246,7 @@ func (f *gridFile) settings(n ast.Node, want string) (all []Setting, err error) 
 
 // axes are flags with lists of values.
 func (f *gridFile) axes(g *Grid, n ast.Node) (axes [][]Setting, err error) {
-	entries, ok := Entries(n)
+	entries, ok := config.Entries(n)
 	if !ok {
 		return nil, f.errorf(n.GetToken(), "grid: want flags of `hogwild train` with lists, e.g. {lr: [0.01, 0.1], "+
 			"workers: [1, 2]}")
@@ -258,7 +259,7 @@ func (f *gridFile) axes(g *Grid, n ast.Node) (axes [][]Setting, err error) {
 		}
 		var axis []Setting
 		for _, v := range list.Values {
-			s, err := f.flags.Read(f.path, Entry{e.Key, v})
+			s, err := f.flags.Read(f.path, config.Entry{Key: e.Key, Value: v})
 			if err != nil {
 				return nil, err
 			}
@@ -279,7 +280,7 @@ func (f *gridFile) cases(g *Grid, n ast.Node) error {
 		return f.errorf(n.GetToken(), "cases: want a list, e.g. [{mode: async}, {mode: sync, average-every: 1}]")
 	}
 	for _, v := range list.Values {
-		entries, ok := Entries(v)
+		entries, ok := config.Entries(v)
 		if !ok {
 			return f.errorf(v.GetToken(), "cases: want flags of `hogwild train`, e.g. {mode: sync, average-every: 1}")
 		}
@@ -299,7 +300,7 @@ func (f *gridFile) cases(g *Grid, n ast.Node) error {
 }
 
 // inCase reads a line of a case.
-func (f *gridFile) inCase(g *Grid, c *Case, e Entry) (err error) {
+func (f *gridFile) inCase(g *Grid, c *Case, e config.Entry) (err error) {
 	switch e.Key.Value {
 	case "name":
 		c.Name, err = f.name(e.Value)

@@ -203,8 +203,7 @@ func (w *work) interrupted(ctx context.Context) error {
 	if w.part == searches {
 		where = " of this step of the search for learning rates"
 	}
-	return &ending{kind, fmt.Sprintf("%v after %d of %d runs%s, kept in %s; %s", kind, w.show.done, w.show.total, where,
-		w.Folder, how)}
+	return fmt.Errorf("%w after %d of %d runs%s, kept in %s; %s", kind, w.show.done, w.show.total, where, w.Folder, how)
 }
 
 // searcher works in the folder's part for searches.

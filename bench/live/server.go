@@ -129,7 +129,7 @@ func sorry(err error) template.HTML {
 // (ReadRun would read all metrics again.)
 func (s *server) settings() error {
 	s.config = config.Default()
-	if err := readFile(filepath.Join(s.folder, "config.yaml"), rundir.UnmarshalYAML, &s.config); err != nil {
+	if err := readFile(filepath.Join(s.folder, "config.yaml"), config.UnmarshalYAML, &s.config); err != nil {
 		return err
 	}
 	if !s.ended { // a result that is there is that of the run which is resumed

@@ -84,47 +84,29 @@ func benchCommand() *cli.Command {
 // flags lists the flags of bench, some of which are those of train.
 func (o *benchOptions) flags() []cli.Flag {
 	l := flagList{category: "What to compare"}
-	l.string(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five; with --program or --gpu these "+
+	l.add(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five; with --program or --gpu these "+
 		"two)")
-	l.string(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on "+
+	l.add(&o.workers, "workers", "`LIST` of worker counts, e.g. 1,2,4 (default: up to the number of cores; on "+
 		"GPUs 1, 2 and 4 each)")
-	l.string(&o.nodes, "nodes", "`LIST` of numbers of nodes, e.g. 1,2,4, each with its own workers, all on this "+
+	l.add(&o.nodes, "nodes", "`LIST` of numbers of nodes, e.g. 1,2,4, each with its own workers, all on this "+
 		"machine (docs/nodes.md)")
-	l.string(&o.rounds, "rounds", "`LIST` of rounds of averaging between nodes in an epoch, e.g. auto,1,8")
-	l.string(&o.launcher, "launcher", "`COMMAND` that starts the nodes, e.g. 'mpirun --bind-to none -n {nodes}' "+
+	l.add(&o.rounds, "rounds", "`LIST` of rounds of averaging between nodes in an epoch, e.g. auto,1,8")
+	l.add(&o.launcher, "launcher", "`COMMAND` that starts the nodes, e.g. 'mpirun --bind-to none -n {nodes}' "+
 		"(default: all nodes in one process)")
-	l.int(&o.repeat, "repeat", "`N` runs of each case, with different seeds")
-	l.float(&o.target, "target-loss", "`X` test loss for the time-to-loss figures (default: 1.05, 1.1 and 1.3 times "+
+	l.add(&o.repeat, "repeat", "`N` runs of each case, with different seeds")
+	l.add(&o.target, "target-loss", "`X` test loss for the time-to-loss figures (default: 1.05, 1.1 and 1.3 times "+
 		"the best case's)")
-	l.bool(&o.sameLR, "same-lr", "compare all cases at one learning rate, without a search for the best one of each")
-	l.string(&o.out, "out", "`DIR` folder for the results (default: runs/bench-<time>-<name>)")
-	l.string(&o.config, "config", "`FILE` of cases, in the format of hogwild sweep")
-	l.bool(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5, and two seeds in the search "+
+	l.add(&o.sameLR, "same-lr", "compare all cases at one learning rate, without a search for the best one of each")
+	l.add(&o.out, "out", "`DIR` folder for the results (default: runs/bench-<time>-<name>)")
+	l.add(&o.config, "config", "`FILE` of cases, in the format of hogwild sweep")
+	l.add(&o.quick, "quick", "3 runs of each case, too few for verdicts, which need 5, and two seeds in the search "+
 		"for learning rates")
-	l.bool(&o.json, "json", "print the result as one JSON object")
+	l.add(&o.json, "json", "print the result as one JSON object")
 
 	o.train.Schedule = config.Linear // at a constant rate the loss at the end is noise
-	for _, f := range o.train.flags() {
-		if slices.Contains(benchTrains, f.Names()[0]) {
-			l.add(inCategory(f, "What to train, as in hogwild train (without --data and --model: two small sets)"))
-		}
-	}
+	l.category = "What to train, as in hogwild train (without --data and --model: two small sets)"
+	l.settings(&o.train.Config, benchTrains...)
 	return l.flags
-}
-
-// inCategory is a flag in another category.
-func inCategory(f cli.Flag, category string) cli.Flag {
-	switch f := f.(type) {
-	case *cli.StringFlag:
-		f.Category = category
-	case *cli.IntFlag:
-		f.Category = category
-	case *cli.Float64Flag:
-		f.Category = category
-	case *cli.GenericFlag:
-		f.Category = category
-	}
-	return f
 }
 
 // do carries out the command.

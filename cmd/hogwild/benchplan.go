@@ -11,8 +11,6 @@ import (
 	"hogwild/bench"
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/model"
-	"hogwild/hogwild/rundir"
-	"hogwild/internal/atomicfile"
 	"hogwild/internal/machine"
 )
 
@@ -82,7 +80,7 @@ func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	}
 	switch {
 	case o.config != "":
-		text, err := atomicfile.Read(o.config, rundir.MostYAML)
+		text, err := config.ReadYAML(o.config)
 		if err != nil {
 			return p, usagef("--config %s: %v", o.config, cause(err))
 		}

@@ -24,7 +24,7 @@ Examples:
 func compareCommand() *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
-	l.bool(&asJSON, "json", "print the comparison as one JSON object")
+	l.add(&asJSON, "json", "print the comparison as one JSON object")
 	return verb(cli.Command{Name: "compare", Usage: "compare settings and results of runs", ArgsUsage: "RUN",
 		Description: compareHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		if len(args) < 2 {

@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/run"
 )
 
-func init() { beside = append(beside, (*trainOptions).watched) }
+func init() { companions = append(companions, (*trainOptions).watched) }
 
 // watched lets the run be watched in a browser while it goes on, if --dashboard is
 // given, until the function that it returns is called. The address is listened on

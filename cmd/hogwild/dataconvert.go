@@ -44,22 +44,20 @@ func dataConvertCommand() *cli.Command {
 	var out, task string
 	var force bool
 	l := flagList{category: "Flags"}
-	l.string(&out, "out", "`FILE` the data cache to write, such as mnist.hog")
+	l.add(&out, "out", "`FILE` the data cache to write, such as mnist.hog")
 	forcing(&l, &force)
-	l.string(&c.Test, "test", "`PATH` test data, or none (default: the data set's own test split, else a held-out "+
+	l.add(&c.Test, "test", "`PATH` test data, or none (default: the data set's own test split, else a held-out "+
 		"sixth)")
-	l.string(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
-	l.asInTrain(map[string]*string{
-		"format": &c.Format, "target": &c.Target, "ignore": &c.Ignore, "columns": &c.Columns,
-		"missing": &c.Missing})
-	l.string(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
-	l.string(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix), edges (a graph), words (of a "+
+	l.add(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
+	l.settings(&c, "format", "target", "ignore", "columns", "missing")
+	l.add(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
+	l.add(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix), edges (a graph), words (of a "+
 		"corpus) or labels (of lines of text); decided by the data if left out")
 	l.count(&c.MinCount, "min-count", "`N` with task words or labels: leave out words that occur less often")
 	l.count(&c.WordNGrams, "word-ngrams", "`N` with task labels: sequences of up to N words are features, too")
 	l.count(&c.Buckets, "buckets", "`N` with task labels: features that sequences of words are hashed to")
 	l.count(&c.Limit, "limit", "`N` the first N training rows only")
-	l.uint64(&c.Seed, "seed", "`N` seed of the split, of the order of rows, and of synthetic data")
+	l.add(&c.Seed, "seed", "`N` seed of the split, of the order of rows, and of synthetic data")
 	return verb(cli.Command{Name: "convert", Usage: "write data to a file that a run maps", ArgsUsage: "PATH",
 		Description: dataConvertHelp, Flags: l.flags}, func(a *cli.Context, _ *settings, args []string) error {
 		if len(args) != 1 || out == "" {

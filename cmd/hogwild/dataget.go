@@ -46,10 +46,10 @@ func dataGetCommand() *cli.Command {
 	var list, quiet bool
 	var dir, sum string
 	l := flagList{category: "Flags"}
-	l.bool(&list, "list", "list the data sets with their sizes, and download nothing")
-	l.string(&dir, "dir", "`DIR` folder to put them in; default: the current folder")
-	l.string(&sum, "sha256", "`HEX` checksum that the file at URL must have")
-	l.bool(&quiet, "quiet", "no progress")
+	l.add(&list, "list", "list the data sets with their sizes, and download nothing")
+	l.add(&dir, "dir", "`DIR` folder to put them in; default: the current folder")
+	l.add(&sum, "sha256", "`HEX` checksum that the file at URL must have")
+	l.add(&quiet, "quiet", "no progress")
 	return verb(cli.Command{Name: "get", Usage: "download public data sets", ArgsUsage: strings.Join(get.Names(), "|"),
 		Description: dataGetHelp, Flags: l.flags}, func(c *cli.Context, s *settings, args []string) error {
 		if list {

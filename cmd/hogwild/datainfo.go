@@ -33,11 +33,9 @@ func dataInfoCommand() *cli.Command {
 	o := config.Default()
 	var asJSON, check bool
 	l := flagList{category: "Flags"}
-	l.asInTrain(map[string]*string{
-		"format": &o.Format, "target": &o.Target, "ignore": &o.Ignore, "columns": &o.Columns,
-		"missing": &o.Missing})
-	l.bool(&check, "check", "check every byte of a data cache")
-	l.bool(&asJSON, "json", "print the result as one JSON object")
+	l.settings(&o, "format", "target", "ignore", "columns", "missing")
+	l.add(&check, "check", "check every byte of a data cache")
+	l.add(&asJSON, "json", "print the result as one JSON object")
 	return verb(cli.Command{Name: "info", Usage: "describe a data file", ArgsUsage: "PATH", Description: dataInfoHelp,
 		Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		if len(args) != 1 {

@@ -41,9 +41,9 @@ Examples:
 func dataMakeCommand() *cli.Command {
 	seed, limit, force := uint64(1), 0, false
 	l := flagList{category: "Flags"}
-	l.uint64(&seed, "seed", "`N` seed of the random numbers")
+	l.add(&seed, "seed", "`N` seed of the random numbers")
 	l.count(&limit, "limit", "`N` the first N training rows only")
-	l.bool(&force, "force", "replace files that are there")
+	l.add(&force, "force", "replace files that are there")
 	return verb(cli.Command{Name: "make", Usage: "write synthetic data to a file", ArgsUsage: "NAME FILE",
 		Description: dataMakeHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		if len(args) != 2 {

@@ -52,7 +52,7 @@ func devicesCommand() *cli.Command {
 func listCommand(name, usage, help, what string, look func() (answer, error)) *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
-	l.bool(&asJSON, "json", "print the "+what+" as one JSON object")
+	l.add(&asJSON, "json", "print the "+what+" as one JSON object")
 	return verb(cli.Command{Name: name, Usage: usage, Description: help, Flags: l.flags},
 		func(c *cli.Context, _ *settings, args []string) error {
 			if len(args) > 0 {

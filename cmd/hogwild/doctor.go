@@ -17,10 +17,10 @@ import (
 )
 
 const doctorHelp = `Usage: hogwild doctor [--json]
-Checks for problems that would break or slow down a run: shared memory, cores, limits of this
-process, and the results of each assembly loop on this processor; on GPUs also the driver, memory
-shared between processes, compute modes, MPS and containers. Each line is fine, advice, or FAILS
-with a remedy.
+Checks for problems that would break or slow down a run: shared memory, cores and memory that this
+process may use, and the results of each assembly loop on this processor; on GPUs also the driver,
+memory shared between processes, compute modes and MPS. Each line is fine, advice, or FAILS with a
+remedy.
 
 FLAGS
 Exit status: 0 if all checks are fine or advice, 1 if one fails.
@@ -60,15 +60,13 @@ func examine() examination {
 	h := thisHost()
 	none := handOver()
 	e := examination{Version: config.Version, Healthy: true}
-	for _, check := range hostChecks {
-		if !check.gpu || none == nil {
-			e.Findings = append(e.Findings, check.look(h))
-		}
+	for _, look := range hostChecks {
+		e.Findings = append(e.Findings, look(h))
 	}
 	if none != nil {
 		e.Findings = append(e.Findings, h.withoutGPU(none))
 	} else {
-		e.Findings = append(e.Findings, gpuFindings()...)
+		e.Findings = append(append(e.Findings, h.mpsCheck()), gpuFindings()...)
 	}
 	for _, f := range e.Findings {
 		e.Healthy = e.Healthy && f.Level != cuda.Fails

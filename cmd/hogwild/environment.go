@@ -32,9 +32,12 @@ var madeUp = []string{"HOGWILD_FAKE_", "HOGWILD_TEST_"}
 // unknownVariable refuses a HOGWILD_ variable that no command reads, for it would have no effect, and faults that there
 // are not. The variable of another command's flag is fine.
 func unknownVariable(commands []*cli.Command) error {
-	known, flags := slices.Clone(variables), flagNames(commands)
-	for _, name := range flags {
-		known = append(known, variable(name))
+	known, flags := slices.Clone(variables), []string{}
+	for _, c := range typed(commands, "") {
+		for _, f := range c.Flags {
+			flags = append(flags, f.Names()[0])
+			known = append(known, variable(f.Names()[0]))
+		}
 	}
 	_, late := start.Limit()
 	if err := cmp.Or(fault.Wrong(), late); err != nil {
@@ -51,17 +54,6 @@ func unknownVariable(commands []*cli.Command) error {
 			like)
 	}
 	return nil
-}
-
-// flagNames are those of all commands.
-func flagNames(commands []*cli.Command) (names []string) {
-	for _, c := range commands {
-		for _, f := range c.Flags {
-			names = append(names, f.Names()[0])
-		}
-		names = append(names, flagNames(c.Subcommands)...)
-	}
-	return names
 }
 
 // faultPointsCommand lists what HOGWILD_FAULT can name, for those who test this program.

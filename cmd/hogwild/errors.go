@@ -3,22 +3,13 @@ package main
 import (
 	"errors"
 	"flag"
-	"fmt"
 	"io/fs"
 
 	"hogwild/hogwild/config"
 )
 
-// usageError is a mistake in what the user wrote: an ErrUsage whose text is its own.
-type usageError string
-
-// Error says what is wrong and how to mend it.
-func (e usageError) Error() string { return string(e) }
-
-// Is makes the error an ErrUsage, which ends the program with status 2.
-func (e usageError) Is(target error) bool { return target == config.ErrUsage }
-
-func usagef(format string, a ...any) error { return usageError(fmt.Sprintf(format, a...)) }
+// usagef returns an error in what the user wrote, which ends the program with status 2.
+func usagef(format string, a ...any) error { return config.Usage(format, a...) }
 
 // cause is why a file could not be used, without its name.
 func cause(err error) error {

@@ -45,12 +45,13 @@ func evalCommand() *cli.Command {
 	var top int
 	var d saved.Description
 	l := flagList{category: "Flags"}
-	l.string(&in.Path, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: "+
+	l.add(&in.Path, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: "+
 		"the run's test rows)")
-	l.asInTrain(map[string]*string{"format": &in.Format, "columns": &in.Columns})
-	l.string(&in.Target, "target", "`COLUMN` target column of a CSV file, by name or number")
-	l.int(&top, "top", "`K` also print precision and recall among the K most probable classes")
-	l.bool(&json, "json", "print the result as one JSON object")
+	l.asInTrain(&in.Format, "format")
+	l.asInTrain(&in.Columns, "columns")
+	l.add(&in.Target, "target", "`COLUMN` target column of a CSV file, by name or number")
+	l.add(&top, "top", "`K` also print precision and recall among the K most probable classes")
+	l.add(&json, "json", "print the result as one JSON object")
 	describing(&l, &d)
 	return verb(cli.Command{Name: "eval", Usage: "evaluate saved weights", ArgsUsage: "WEIGHTS|RUN",
 		Description: evalHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
@@ -75,10 +76,10 @@ func evalCommand() *cli.Command {
 // describing adds the flags that say what weights of PyTorch do not.
 func describing(l *flagList, d *saved.Description) {
 	l.category = "Weights of PyTorch"
-	l.string(&d.Model, "model", "`MODEL` model these weights belong to: softmax, mlp:128, convnet and so on")
-	l.string(&d.Loss, "loss", "`LOSS` loss of the model, same as in train")
-	l.bool(&d.NoBias, "no-bias", "the model has no bias terms")
-	l.string(&d.Train, "train", "`PATH` training data, for classes, columns and scaling")
-	l.asInTrain(map[string]*string{"ignore": &d.Ignore})
-	l.string(&d.Scale, "scale", "`HOW` scaling of inputs, same as in train: auto, none, unit, standard or MEAN,STD")
+	l.add(&d.Model, "model", "`MODEL` model these weights belong to: softmax, mlp:128, convnet and so on")
+	l.add(&d.Loss, "loss", "`LOSS` loss of the model, same as in train")
+	l.add(&d.NoBias, "no-bias", "the model has no bias terms")
+	l.add(&d.Train, "train", "`PATH` training data, for classes, columns and scaling")
+	l.asInTrain(&d.Ignore, "ignore")
+	l.add(&d.Scale, "scale", "`HOW` scaling of inputs, same as in train: auto, none, unit, standard or MEAN,STD")
 }

@@ -26,23 +26,23 @@ type experimentFlags struct {
 
 // addTo lists them; repeat and folder say what --repeat does and where results go by default.
 func (o *experimentFlags) addTo(l *flagList, repeat, folder string) {
-	l.int(&o.repeat, "repeat", repeat)
-	l.string(&o.out, "out", "`DIR` folder for the results (default: "+folder+")")
-	l.bool(&o.fresh, "fresh", "also repeat runs that are done")
-	l.bool(&o.dryRun, "dry-run", "list the cases without running them")
-	l.bool(&o.json, "json", "print the results as one JSON object")
+	l.add(&o.repeat, "repeat", repeat)
+	l.add(&o.out, "out", "`DIR` folder for the results (default: "+folder+")")
+	l.add(&o.fresh, "fresh", "also repeat runs that are done")
+	l.add(&o.dryRun, "dry-run", "list the cases without running them")
+	l.add(&o.json, "json", "print the results as one JSON object")
 }
 
 // addSameLR adds --same-lr.
 func (o *experimentFlags) addSameLR(l *flagList) {
-	l.bool(&o.sameLR, "same-lr", "compare cases at one learning rate, without a search for the best one of each")
+	l.add(&o.sameLR, "same-lr", "compare cases at one learning rate, without a search for the best one of each")
 }
 
 // run lists the cases of a plan, or measures them.
 func (o *experimentFlags) run(stdout, stderr io.Writer, p bench.Plan) error {
 	p.SetSearch(o.quick, o.sameLR)
 	if o.dryRun {
-		return report(stdout, rehearse(p, o.out), o.json)
+		return report(stdout, dryRun(p, o.out), o.json)
 	}
 	if err := folderFor(o.out, p); err != nil {
 		return err
@@ -181,11 +181,11 @@ func (s *settings) again(out string, words ...string) string {
 // reproduced is an experiment with what it says of the publication.
 type reproduced struct{ *bench.Experiment }
 
-// rehearse looks at what the folder holds of a plan.
-func rehearse(p bench.Plan, folder string) *rehearsal {
+// dryRun looks at what the folder holds of a plan.
+func dryRun(p bench.Plan, folder string) *dryRunReport {
 	r := &bench.Runner{Folder: folder}
 	done, total, known := r.Searched(p)
-	return &rehearsal{p.Name, folder, p.Seeds, p.Cases, r.Done(p), searchRuns{done, total, known}}
+	return &dryRunReport{p.Name, folder, p.Seeds, p.Cases, r.Done(p), searchRuns{done, total, known}}
 }
 
 // searchRuns are the runs of the search for learning rates.
@@ -195,8 +195,8 @@ type searchRuns struct {
 	Known bool `json:"known"` // which rates are best; else there may be more runs
 }
 
-// rehearsal is what a sweep would do.
-type rehearsal struct {
+// dryRunReport is what a sweep would do.
+type dryRunReport struct {
 	Name   string       `json:"name"`
 	Folder string       `json:"folder"`
 	Seeds  []uint64     `json:"seeds"`

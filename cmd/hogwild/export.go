@@ -67,8 +67,8 @@ func exportCommand() *cli.Command {
 	var force bool
 	var d saved.Description
 	l := flagList{category: "Flags"}
-	l.string(&to, "to", "`FORMAT` onnx, npy, vec, bin or fasttext")
-	l.string(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
+	l.add(&to, "to", "`FORMAT` onnx, npy, vec, bin or fasttext")
+	l.add(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
 	forcing(&l, &force)
 	describing(&l, &d)
 	return verb(cli.Command{Name: "export", Usage: "write weights for other programs", ArgsUsage: "WEIGHTS|RUN",

@@ -70,7 +70,7 @@ func writeHelp(w io.Writer, s *settings, about string) error {
 		h, groups = helpText{}, []flagGroup{{"hogwild " + command, []*flag.Flag{f}}}
 	case about != "" && about != "all" && about != "help":
 		return usagef("%s has no flag --%s%s (`hogwild help %s all` lists the flags)", command, about,
-			s.alike("--", about), command)
+			s.suggest("--", about), command)
 	case len(h.main) > 0 && about != "all":
 		more = fmt.Sprintf("\nAll %d flags: hogwild help %s all; one of them: hogwild help %s %s\n\n",
 			len(s.command.Flags), command, command, h.main[0])

@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/machine"
@@ -21,25 +18,16 @@ import (
 // host is the machine but for its GPUs, as this process sees it. What it looks at can
 // be replaced by a test.
 type host struct {
-	root   fs.FS                     // "proc/cpuinfo", "sys/..."
-	cores  func() int                // that this process may use
-	limit  func(resource int) uint64 // of this process; math.MaxUint64 is none
-	memfd  func() error              // makes a segment of shared memory
-	loop   func(vec.Loop) error      // what is wrong with a loop in assembly
+	root   fs.FS                // "proc/cpuinfo", "sys/..."
+	cores  func() int           // that this process may use
+	memfd  func() error         // makes a segment of shared memory
+	loop   func(vec.Loop) error // what is wrong with a loop in assembly
 	getenv func(string) string
 	uid    int
 }
 
 func thisHost() host {
-	return host{os.DirFS("/"), runtime.NumCPU, softLimit, shm.Check, vec.Loop.Check, os.Getenv, os.Getuid()}
-}
-
-func softLimit(resource int) uint64 {
-	var r unix.Rlimit
-	if unix.Getrlimit(resource, &r) != nil {
-		return math.MaxUint64
-	}
-	return r.Cur
+	return host{os.DirFS("/"), runtime.NumCPU, shm.Check, vec.Loop.Check, os.Getenv, os.Getuid()}
 }
 
 // processor is what `hogwild devices` says of the CPU.

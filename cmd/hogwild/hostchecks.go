@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"hogwild/cuda"
 	"hogwild/cuda/start"
 	"hogwild/internal/human"
@@ -20,23 +18,9 @@ import (
 	"hogwild/internal/vec"
 )
 
-// hostChecks are what the doctor looks at beside the GPUs, a function each; some of
-// them matter only where there is a GPU.
-var hostChecks = []struct {
-	gpu  bool
-	look func(host) cuda.Finding
-}{
-	{false, host.procCheck},
-	{false, host.coresCheck},
-	{false, host.quotaCheck},
-	{false, host.memoryCheck},
-	{false, host.memfdCheck},
-	{false, host.loopsCheck},
-	{false, host.filesCheck},
-	{true, host.namespaceCheck},
-	{true, host.wslCheck},
-	{true, host.mpsCheck},
-}
+// hostChecks are what the doctor looks at on any machine, a function each.
+var hostChecks = []func(host) cuda.Finding{host.procCheck, host.coresCheck, host.quotaCheck, host.memoryCheck,
+	host.memfdCheck, host.loopsCheck}
 
 func (h host) procCheck() cuda.Finding {
 	if !h.there("proc/self") {
@@ -127,65 +111,6 @@ func (h host) loopsCheck() cuda.Finding {
 	return cuda.Found("loops", cuda.Fine, "%s", text)
 }
 
-// Files that the coordinator holds: some for itself, and for each worker a descriptor of
-// the process, one end of a pipe, and the other end while it starts.
-const (
-	ownFiles    = 32
-	workerFiles = 3
-	manyWorkers = 128
-)
-
-func (h host) filesCheck() cuda.Finding {
-	limit := h.limit(unix.RLIMIT_NOFILE)
-	if limit < ownFiles+workerFiles*manyWorkers {
-		workers := (int(limit) - ownFiles) / workerFiles
-		return cuda.Found("open files", cuda.Advice,
-			"at most %d, enough for about %d workers; ulimit -n 4096 allows more", limit, max(workers, 0))
-	}
-	return cuda.Found("open files", cuda.Fine, "enough for %d workers and more", manyWorkers)
-}
-
-// hostNamespace is the number that Linux gives the machine's own namespace of process
-// numbers (PROC_PID_INIT_INO in include/linux/proc_ns.h).
-const hostNamespace = "pid:[4026531836]"
-
-func (h host) namespaceCheck() cuda.Finding {
-	mine, first := h.link("proc/self/ns/pid"), h.link("proc/1/ns/pid")
-	switch {
-	case mine != "" && first != "" && mine != first:
-		return cuda.Found("pid namespace", cuda.Advice,
-			"process 1 is in another namespace, so /proc shows the wrong processes: start the container with its own "+
-				"/proc (unshare --mount-proc)")
-	case mine == hostNamespace:
-		return cuda.Found("pid namespace", cuda.Fine, "the machine's own")
-	case mine == "":
-		return cuda.Found("pid namespace", cuda.Fine, "unknown: /proc does not say")
-	}
-	return cuda.Found("pid namespace", cuda.Fine, "a container's, shared with the workers; programs in other "+
-		"containers reach the memory only with --pid=host or --pid=container:NAME")
-}
-
-// link is what a symbolic link says; "" when it cannot be read.
-func (h host) link(name string) string {
-	text, err := fs.ReadLink(h.root, name)
-	if err != nil {
-		return ""
-	}
-	return text
-}
-
-func (h host) wsl() bool {
-	return strings.Contains(strings.ToLower(h.text("proc/version")), "microsoft") || h.there("dev/dxg")
-}
-
-func (h host) wslCheck() cuda.Finding {
-	if h.wsl() {
-		return cuda.Found("wsl", cuda.Advice, "this is WSL 2: memory between processes needs driver 510 or newer on "+
-			"Windows, and there is no MPS; the line ipc says whether shared memory works")
-	}
-	return cuda.Found("wsl", cuda.Fine, "no: native Linux")
-}
-
 // mpsCheck looks at the Multi-Process Service that processes of this environment
 // would be clients of.
 func (h host) mpsCheck() cuda.Finding {
@@ -231,7 +156,7 @@ const noDevice = "no NVIDIA device found"
 
 // nvidia reports whether the machine has a GPU of NVIDIA's, with a driver or without.
 func (h host) nvidia() bool {
-	if h.there("dev/nvidiactl") || h.wsl() && h.there("dev/dxg") {
+	if h.there("dev/nvidiactl") || h.there("dev/dxg") { // the latter is that of WSL
 		return true
 	}
 	vendors, _ := fs.Glob(h.root, "sys/bus/pci/devices/*/vendor") // the pattern is right

@@ -40,9 +40,9 @@
 //	nodes.go        a node of a job
 //	trainflags.go   the flags of train, and lists of others
 //	action.go       how a command is carried out
+//	environment.go  variables of the environment
 //	help.go         help texts
 //	answer.go       answers of commands, for people or as JSON
-//	environment.go  variables of the environment
 //	settings.go     flags, and where their values come from
 //	errors.go       errors of use
 package main
@@ -188,17 +188,17 @@ func app(stdout, stderr io.Writer) *cli.App {
 			completeCommand(),
 		},
 	}
-	tame(a.Commands)
+	disableParsing(a.Commands)
 	return a
 }
 
-// tame leaves to cli the table of commands and flags, and takes the arguments from
+// disableParsing leaves to cli the table of commands and flags, and takes the arguments from
 // it: it would stop at the first positional one, and answer a wrong flag with a
 // page of help on stdout. See settings.
-func tame(commands []*cli.Command) {
+func disableParsing(commands []*cli.Command) {
 	for _, c := range commands {
 		c.HideHelp, c.SkipFlagParsing = true, true
-		tame(c.Subcommands)
+		disableParsing(c.Subcommands)
 	}
 }
 

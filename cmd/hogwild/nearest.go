@@ -26,8 +26,8 @@ Examples:
 func nearestCommand() *cli.Command {
 	top, json := 10, false
 	l := flagList{category: "Flags"}
-	l.int(&top, "top", "`N` neighbours of each word")
-	l.bool(&json, "json", "print the result as JSON")
+	l.add(&top, "top", "`N` neighbours of each word")
+	l.add(&json, "json", "print the result as JSON")
 	return verb(cli.Command{Name: "nearest", Usage: "the nearest neighbours of words", ArgsUsage: "RUN|VECTORS WORD...",
 		Description: nearestHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		if len(args) < 2 {

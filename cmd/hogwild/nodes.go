@@ -29,8 +29,8 @@ func (o *trainOptions) launched() error {
 		return usagef("mpi on: no launcher of a job has started this run, as far as it says: there is none of %s in "+
 			"the environment; use mpirun, mpiexec or srun, or --mpi auto",
 			nodes.Variables())
-	case o.MPI == config.Off || l.Ranks < 2 && o.here > 0:
-		o.Nodes = o.here
+	case o.MPI == config.Off || l.Ranks < 2 && o.localNodes > 0:
+		o.Nodes = o.localNodes
 		return nil
 	}
 	o.Node, o.Nodes = l.Rank, l.Ranks
@@ -49,7 +49,7 @@ var perNode = []string{"workers", "gpu", "gpu-mem-free", "max-memory", "resume",
 func (s *settings) stated() map[string]string {
 	all := map[string]string{}
 	for _, name := range s.names() {
-		if s.given[name] && s.from(name).rank < inRun && !slices.Contains(perNode, name) {
+		if s.given[name] && s.origin[name].rank < inRun && !slices.Contains(perNode, name) {
 			all[name] = s.set.Lookup(name).Value.String()
 		}
 	}
@@ -72,7 +72,7 @@ func (o *trainOptions) noteAlone(stderr io.Writer) {
 			"own; start one with --workers %[1]s, or nodes with mpirun or srun\n", human.Name(n))
 	}
 	alone := o.Config
-	if alone.Nodes = 0; o.here == 0 && o.Nodes == 1 {
+	if alone.Nodes = 0; o.localNodes == 0 && o.Nodes == 1 {
 		for i := range alone.Idle(nil) {
 			if i.Changed {
 				fmt.Fprintf(stderr, "hogwild: %s has started one rank: %s\n", nodes.Launched().Launcher,
@@ -116,7 +116,7 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	if o.tune {
 		return usagef("--tune: it runs on one machine; find the learning rate there, and give the job --lr")
 	}
-	if o.here > 1 {
+	if o.localNodes > 1 {
 		return nil
 	}
 	engine, err := nodes.StartMPI(o.NodeTimeout)
@@ -137,7 +137,7 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 
 // leaveJob ends the connection with the other nodes, after the report: some MPI libraries hang when they do so.
 func (o *trainOptions) leaveJob() {
-	if o.engine != nil && o.here < 2 {
+	if o.engine != nil && o.localNodes < 2 {
 		_ = o.engine.Leave() // nothing is left to lose
 	}
 }
@@ -148,10 +148,10 @@ const mostHere = 64
 // checkHere refuses --nodes out of range, or beside the nodes of a launcher.
 func (o *trainOptions) checkHere() error {
 	switch {
-	case o.here < 0 || o.here > mostHere:
-		return usagef("nodes %d: want 1 to %d in one process", o.here, mostHere)
-	case o.here > 0 && o.Nodes != o.here:
-		return usagef("nodes %d: %s has started a job of %d nodes; leave nodes out", o.here,
+	case o.localNodes < 0 || o.localNodes > mostHere:
+		return usagef("nodes %d: want 1 to %d in one process", o.localNodes, mostHere)
+	case o.localNodes > 0 && o.Nodes != o.localNodes:
+		return usagef("nodes %d: %s has started a job of %d nodes; leave nodes out", o.localNodes,
 			nodes.Launched().Launcher, o.Nodes)
 	}
 	return nil
@@ -159,11 +159,11 @@ func (o *trainOptions) checkHere() error {
 
 // runNodes runs this node of the job; or, with --nodes, all of them in this process. Node 0 reports.
 func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
-	if o.here < 2 {
+	if o.localNodes < 2 {
 		result, err := run.Run(ctx, o.Config, o.Options)
 		return result, onNode(o.Node, err)
 	}
-	engines := nodes.InProcess(o.here, o.NodeTimeout)
+	engines := nodes.InProcess(o.localNodes, o.NodeTimeout)
 	errs := make([]error, len(engines))
 	var others sync.WaitGroup
 	for i, e := range engines[1:] {

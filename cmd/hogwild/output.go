@@ -15,7 +15,7 @@ import (
 
 // forcing adds the flag --force of commands that write files.
 func forcing(l *flagList, force *bool) {
-	l.bool(force, "force", "replace a file of another kind too")
+	l.add(force, "force", "replace a file of another kind too")
 }
 
 // mayReplace refuses to replace a file of another kind, unless force says that it may be lost; flag names it.

@@ -37,9 +37,9 @@ var ours = map[string]string{
 }
 
 // Read is the setting that one line makes.
-func (caseFlags) Read(path string, e bench.Entry) (bench.Setting, error) {
+func (caseFlags) Read(path string, e config.Entry) (bench.Setting, error) {
 	if why := ours[e.Key.Value]; why != "" {
-		return bench.Setting{}, usagef("%s: %s: %s", bench.Place(path, e.Key), e.Key.Value, why)
+		return bench.Setting{}, usagef("%s: %s: %s", config.Place(path, e.Key), e.Key.Value, why)
 	}
 	_, s, err := trainSettings()
 	if err != nil {
@@ -61,7 +61,7 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 			return "", fmt.Errorf("--%s %v", v.Flag, err)
 		}
 	}
-	o.Bias, o.Nodes = !o.noBias, o.here
+	o.Nodes = o.localNodes
 	if err := s.checkIdle(&o.Config); err != nil {
 		return "", err
 	}

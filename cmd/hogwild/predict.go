@@ -48,12 +48,13 @@ func predictCommand() *cli.Command {
 	var proba, force bool
 	var d saved.Description
 	l := flagList{category: "Flags"}
-	l.string(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
-	l.asInTrain(map[string]*string{"format": &in.Format, "columns": &in.Columns})
-	l.string(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have "+
+	l.add(&in.Path, "data", "`PATH` file, folder of IDX files, or digits; - is stdin")
+	l.asInTrain(&in.Format, "format")
+	l.asInTrain(&in.Columns, "columns")
+	l.add(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have "+
 		"no names")
-	l.string(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
-	l.bool(&proba, "proba", "also print the probability of each class")
+	l.add(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
+	l.add(&proba, "proba", "also print the probability of each class")
 	forcing(&l, &force)
 	describing(&l, &d)
 	return verb(cli.Command{Name: "predict", Usage: "predict the class or value of each row", ArgsUsage: "WEIGHTS|RUN",

@@ -42,12 +42,12 @@ type reportOptions struct {
 func reportCommand() *cli.Command {
 	var o reportOptions
 	l := flagList{category: "Flags"}
-	l.string(&o.out, "out", "`FILE` output file (default: report.html in the run folder; for several runs, in the "+
+	l.add(&o.out, "out", "`FILE` output file (default: report.html in the run folder; for several runs, in the "+
 		"current folder)")
-	l.bool(&o.png, "png", "also write each figure beside it, as FILE-NAME.png")
-	l.bool(&o.svg, "svg", "also write each figure beside it, as FILE-NAME.svg")
+	l.add(&o.png, "png", "also write each figure beside it, as FILE-NAME.png")
+	l.add(&o.svg, "svg", "also write each figure beside it, as FILE-NAME.svg")
 	forcing(&l, &o.force)
-	l.bool(&o.json, "json", "print the names of the written files as one JSON object")
+	l.add(&o.json, "json", "print the names of the written files as one JSON object")
 	return verb(cli.Command{Name: "report", Usage: "write an HTML report of runs", ArgsUsage: "RUN|EXPERIMENT",
 		Description: reportHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		p, folder, err := pageOf(args)

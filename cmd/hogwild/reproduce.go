@@ -135,32 +135,32 @@ func reproduceCommands() []*cli.Command {
 		reproduceCommand("paper", "repeat the Hogwild! paper's experiments", reproducePaperHelp,
 			(*reproduceOptions).paper, func(o *reproduceOptions, l *flagList) {
 				o.Size = 1
-				l.bool(&o.Quick, "quick", "smaller sets, fewer epochs, and two seeds in the search: minutes instead "+
+				l.add(&o.Quick, "quick", "smaller sets, fewer epochs, and two seeds in the search: minutes instead "+
 					"of hours")
-				l.float(&o.Size, "size", "`X` times as many examples")
-				l.string(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, "+
+				l.add(&o.Size, "size", "`X` times as many examples")
+				l.add(&o.workers, "workers", "`N,M` worker counts (default: 1,2,4 ... up to the number of cores, "+
 					"at most 10)")
 				o.addSameLR(l)
 			}),
 		reproduceCommand("tutorial", "repeat a published tutorial's synchronous SGD", reproduceTutorialHelp,
 			(*reproduceOptions).images, func(o *reproduceOptions, l *flagList) {
-				l.string(&o.Data, "data",
+				l.add(&o.Data, "data",
 					"`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
-				l.int(&o.Limit, "limit", "`N` train on the first N images only")
+				l.add(&o.Limit, "limit", "`N` train on the first N images only")
 				o.sameLR = true // the tutorial's
 			}),
 		reproduceCommand("asgd", "compare rules for late gradients on a virtual clock", reproduceAsgdHelp,
 			(*reproduceOptions).images, func(o *reproduceOptions, l *flagList) {
 				o.repeat = 10
-				l.bool(&o.Quick, "quick", "two spreads of speeds, fewer rules, and two seeds in the search")
-				l.string(&o.Data, "data",
+				l.add(&o.Quick, "quick", "two spreads of speeds, fewer rules, and two seeds in the search")
+				l.add(&o.Data, "data",
 					"`DIR` folder with the four IDX files of MNIST (default: the built-in digits)")
 			}),
 		reproduceCommand("speedrun", "train MNIST to 98% and 99% as soon as can be", reproduceSpeedrunHelp,
 			(*reproduceOptions).images, func(o *reproduceOptions, l *flagList) {
 				o.repeat, o.sameLR = speedrunSeeds, true
-				l.bool(&o.Quick, "quick", "five runs of each case, unless --repeat says how many")
-				l.string(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (required)")
+				l.add(&o.Quick, "quick", "five runs of each case, unless --repeat says how many")
+				l.add(&o.Data, "data", "`DIR` folder with the four IDX files of MNIST (required)")
 			}),
 	}
 }

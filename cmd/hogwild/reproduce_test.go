@@ -55,7 +55,6 @@ func TestReproductionsAreTaken(t *testing.T) {
 					t.Errorf("%s: --%s %v", c.Name, v.Flag, err)
 				}
 			}
-			o.Bias = !o.noBias
 			if err := o.Validate(); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}

@@ -37,7 +37,7 @@ Examples:
 func runsCommand() *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
-	l.bool(&asJSON, "json", "print the list as one JSON object")
+	l.add(&asJSON, "json", "print the list as one JSON object")
 	return verb(cli.Command{Name: "runs", Usage: "list the runs in a folder", ArgsUsage: "DIR", Description: runsHelp,
 		Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		if len(args) > 1 {

@@ -113,7 +113,7 @@ func askCommand(name, usage, arguments, help string,
 	read func(args []string) (folder string, q rundir.Request, err error)) *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
-	l.bool(&asJSON, "json", "print the answer as one JSON object")
+	l.add(&asJSON, "json", "print the answer as one JSON object")
 	return verb(cli.Command{Name: name, Usage: usage, ArgsUsage: arguments, Description: help, Flags: l.flags},
 		func(c *cli.Context, _ *settings, args []string) error {
 			folder, q, err := read(args)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,7 +23,7 @@ type settings struct {
 	command *cli.Command
 	set     *flag.FlagSet
 	given   map[string]bool
-	origin  map[string]origin // of those that are given, but not on the command line
+	origin  map[string]origin // of those that are given; the zero value: on the command line
 }
 
 // origin is where the value of a flag stands.
@@ -49,15 +48,10 @@ func (s *settings) placed(err error) error {
 		return err
 	}
 	name, _, _ := strings.Cut(err.Error(), " ")
-	if from := s.from(name); from.place != "" {
+	if from := s.origin[name]; from.place != "" {
 		return fmt.Errorf("%s: %w", from.place, err)
 	}
 	return err
-}
-
-// from is where the value of a flag stands; the zero value: on the command line, or nowhere.
-func (s *settings) from(name string) origin {
-	return s.origin[name]
 }
 
 func newSettings(c *cli.Command) (*settings, error) {
@@ -92,7 +86,7 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 			}
 			return nil, helpAsked(value)
 		case f == nil:
-			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)", name, s.alike("--", name),
+			return nil, usagef("unknown flag --%s%s (`%s --help all` lists the flags)", name, s.suggest("--", name),
 				s.command.HelpName)
 		case hasValue:
 		case isBool(f) && len(args) > 0 && (args[0] == "true" || args[0] == "false"):
@@ -114,8 +108,8 @@ func (s *settings) arguments(args []string) (positional []string, err error) {
 	return positional, nil
 }
 
-// usual are names that others have for flags, and the names here: the first that a command has is meant.
-var usual = map[string][]string{
+// synonyms are names that others have for flags, and the names here: the first that a command has is meant.
+var synonyms = map[string][]string{
 	"learning-rate": {"lr"}, "batch-size": {"batch"}, "hidden": {"model"}, "threads": {"workers"}, "jobs": {"workers"},
 	"output": {"out", "run"},
 	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"},
@@ -123,7 +117,7 @@ var usual = map[string][]string{
 
 // ourName is the flag that is meant by a name, if others call it so; else the name.
 func ourName(name string, flags []string) string {
-	for _, here := range usual[strings.ReplaceAll(name, "_", "-")] {
+	for _, here := range synonyms[strings.ReplaceAll(name, "_", "-")] {
 		if slices.Contains(flags, here) {
 			return here
 		}
@@ -147,8 +141,8 @@ var gone = map[string]struct{ now, idle string }{
 		"plain"},
 }
 
-// alike says what became of a name that no flag of the command has, or asks whether another one is meant.
-func (s *settings) alike(prefix, name string) string {
+// suggest says what became of a name that no flag of the command has, or asks whether another one is meant.
+func (s *settings) suggest(prefix, name string) string {
 	if was, ok := gone[name]; ok {
 		return ": " + was.now
 	}
@@ -181,14 +175,11 @@ func (s *settings) noteTestData(stderr io.Writer) error {
 func (s *settings) environment() error {
 	for _, name := range s.names() {
 		key := variable(name)
-		value, ok := os.LookupEnv(key)
-		if !ok || value == "" || name == "data" || s.given[name] {
-			continue
+		if value := os.Getenv(key); value != "" && name != "data" {
+			if err := s.take(name, value, origin{inEnvironment, "environment variable " + key}); err != nil {
+				return usagef("environment variable %s: %v", key, err)
+			}
 		}
-		if err := s.assign(name, value); err != nil {
-			return usagef("environment variable %s: %v", key, err)
-		}
-		s.origin[name] = origin{inEnvironment, "environment variable " + key}
 	}
 	return nil
 }
@@ -197,25 +188,29 @@ func (s *settings) environment() error {
 func (s *settings) inherit(c *config.Config, place string) error {
 	for setting := range config.All() {
 		flag, text := setting.AsFlag(c)
-		if s.given[flag] {
-			continue
-		}
-		if err := s.assign(flag, text); err != nil {
+		if err := s.take(flag, text, origin{inRun, place}); err != nil {
 			return fmt.Errorf("%s: %s %w", place, flag, err)
 		}
-		s.origin[flag] = origin{inRun, place}
 	}
 	return nil
 }
 
+// take sets a flag that has no value yet, to one that stands elsewhere than on the command line.
+func (s *settings) take(name, value string, from origin) error {
+	if s.given[name] {
+		return nil
+	}
+	s.origin[name] = from
+	return s.assign(name, value)
+}
+
 // assign sets a flag. The error says what kind of value the flag takes.
 func (s *settings) assign(name, value string) error {
-	f := s.set.Lookup(name)
 	if err := s.set.Set(name, value); err != nil {
 		if name == "workers" && strings.Contains(value, "pu:") { // gpu:4,cpu:2
 			return fmt.Errorf("%q: %s", value, gone["cpu-workers"].now)
 		}
-		return fmt.Errorf("%q: %s", value, wanted(f, err))
+		return fmt.Errorf("%q: %w", value, err)
 	}
 	s.given[name] = true
 	return nil
@@ -228,7 +223,7 @@ func (s *settings) checkIdle(c *config.Config) error {
 		return err
 	}
 	for idle := range c.Idle(nil) {
-		if now := s.given[idle.Setting] && s.from(idle.Setting).rank < inFile; now || idle.Changed {
+		if now := s.given[idle.Setting] && s.origin[idle.Setting].rank < inFile; now || idle.Changed {
 			return idle
 		}
 	}
@@ -257,26 +252,6 @@ func (s *settings) names() []string {
 func isBool(f *flag.Flag) bool {
 	b, ok := f.Value.(interface{ IsBoolFlag() bool })
 	return ok && b.IsBoolFlag()
-}
-
-func wanted(f *flag.Flag, err error) string {
-	g, ok := f.Value.(flag.Getter)
-	if !ok {
-		return err.Error()
-	}
-	switch g.Get().(type) {
-	case int:
-		return "want a whole number"
-	case uint64:
-		return "want a whole number, not negative"
-	case float64:
-		return "want a number"
-	case bool:
-		return "want true or false"
-	case time.Duration:
-		return "want a time, e.g. 100ns, 2us or 30s"
-	}
-	return err.Error()
 }
 
 const prefix = "HOGWILD_" // of the names of all variables

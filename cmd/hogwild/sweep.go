@@ -9,8 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/bench"
-	"hogwild/hogwild/rundir"
-	"hogwild/internal/atomicfile"
+	"hogwild/hogwild/config"
 	"hogwild/internal/human"
 )
 
@@ -79,7 +78,7 @@ func sweepCommand() *cli.Command {
 			if s.given["repeat"] && (o.repeat < 1 || o.repeat > bench.MostSeeds) {
 				return usagef("--repeat %d: want 1 to %d", o.repeat, bench.MostSeeds)
 			}
-			text, err := atomicfile.Read(args[0], rundir.MostYAML)
+			text, err := config.ReadYAML(args[0])
 			if err != nil {
 				return usagef("%s: %v", args[0], cause(err))
 			}
@@ -98,7 +97,7 @@ func sweepCommand() *cli.Command {
 }
 
 // WriteText writes the cases as a table.
-func (r *rehearsal) WriteText(out io.Writer) error {
+func (r *dryRunReport) WriteText(out io.Writer) error {
 	sum := 0
 	for _, n := range r.Done {
 		sum += n
@@ -123,9 +122,4 @@ func (r *rehearsal) WriteText(out io.Writer) error {
 	}
 	_, err := io.WriteString(out, human.Aligned(rows))
 	return err
-}
-
-// WriteJSON writes it as one JSON object.
-func (r *rehearsal) WriteJSON(w io.Writer) error {
-	return human.WriteJSON(w, r)
 }

@@ -35,8 +35,8 @@ Examples:
 func topCommand() *cli.Command {
 	var once, asJSON bool
 	l := flagList{category: "Flags"}
-	l.bool(&once, "once", "print it once: the default when stdout is not a terminal")
-	l.bool(&asJSON, "json", "print it once, as one JSON object")
+	l.add(&once, "once", "print it once: the default when stdout is not a terminal")
+	l.add(&asJSON, "json", "print it once, as one JSON object")
 	return verb(cli.Command{Name: "top", Usage: "show the workers of a live run", ArgsUsage: "RUN",
 		Description: topHelp, Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		folder, err := liveRun("top", args)

@@ -111,7 +111,7 @@ func (o *trainOptions) tuned(s *settings) error {
 		return nil
 	}
 	why := fmt.Sprintf("lr %g has no effect with tune, which finds the learning rate", o.LR)
-	if from := s.from("lr"); from.rank == inFile {
+	if from := s.origin["lr"]; from.rank == inFile {
 		o.dropped = append(o.dropped, fmt.Sprintf("%s: %s; the setting is ignored", from.place, why))
 		return s.assign("lr", config.Zero("lr"))
 	}
@@ -145,7 +145,7 @@ func (o *trainOptions) files(s *settings) error {
 // these are refused with the others.
 func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
 	for i := range o.Idle(nil) {
-		from := s.from(i.Setting)
+		from := s.origin[i.Setting]
 		if !i.Changed || from.rank < inFile || from.rank == inFile && idle[i.Setting] {
 			continue
 		}
@@ -187,7 +187,6 @@ func (o *trainOptions) saved(s *settings) error {
 // train runs the training and reports. A run that was interrupted or diverged is reported too; its
 // error, which decides the exit status, is returned all the same.
 func (o *trainOptions) train(stdout, stderr io.Writer) error {
-	o.Bias = !o.noBias
 	err := toGPU(o.Config)
 	if err != nil {
 		return err
@@ -195,7 +194,7 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	for _, line := range o.dropped {
 		fmt.Fprint(stderr, human.Shown(stderr, human.Visible("hogwild: "+line+"\n")))
 	}
-	for _, begin := range beside {
+	for _, begin := range companions {
 		end, err := begin(o, stderr)
 		if err != nil {
 			return err

@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,56 +26,24 @@ func (o *trainOptions) flags() []cli.Flag {
 		l.category = g.Title
 		for _, s := range g.Settings {
 			if s.Name == "mpi" {
-				l.count(&o.here, "nodes", "`N` nodes in this process, each with its own workers, to try on one "+
+				l.count(&o.localNodes, "nodes", "`N` nodes in this process, each with its own workers, to try on one "+
 					"machine what several do")
 			}
-			o.setting(&l, &s)
+			l.setting(&s, &o.Config)
 			if s.Name == "lr" {
-				l.bool(&o.tune, "tune", "find the learning rate and momentum by runs that are judged on rows held out")
+				l.add(&o.tune, "tune", "find the learning rate and momentum by runs that are judged on rows held out")
 			}
 		}
 	}
-	l.string(&o.config, "config", "`FILE` YAML file of settings; the keys are the names of these flags")
-	l.bool(&o.json, "json", "print the report as one JSON object")
-	l.string(&o.dashboard, "dashboard", "`ADDRESS` serve a live dashboard of the run, e.g. 127.0.0.1:8080; port 0: "+
+	l.add(&o.config, "config", "`FILE` YAML file of settings; the keys are the names of these flags")
+	l.add(&o.json, "json", "print the report as one JSON object")
+	l.add(&o.dashboard, "dashboard", "`ADDRESS` serve a live dashboard of the run, e.g. 127.0.0.1:8080; port 0: "+
 		"any free port")
-	l.bool(&o.Quiet, "quiet", "no progress on stderr")
-	l.string(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
-	l.string(&o.Trace, "trace", "`FILE` write an execution trace")
-	l.bool(&o.Timing, "timing", "report where the time went")
+	l.add(&o.Quiet, "quiet", "no progress on stderr")
+	l.add(&o.CPUProfile, "cpuprofile", "`FILE` write a CPU profile")
+	l.add(&o.Trace, "trace", "`FILE` write an execution trace")
+	l.add(&o.Timing, "timing", "report where the time went")
 	return l.flags
-}
-
-// setting adds the flag of a setting.
-func (o *trainOptions) setting(l *flagList, s *config.Setting) {
-	switch p := s.Value(&o.Config).(type) {
-	case *int:
-		if s.Zero != "" {
-			l.count(p, s.Name, s.Usage)
-		} else {
-			l.int(p, s.Name, s.Usage)
-		}
-	case *float64:
-		if s.Zero != "" {
-			l.above(p, s.Name, s.Usage)
-		} else {
-			l.float(p, s.Name, s.Usage)
-		}
-	case *bool:
-		if s.Flag != "" {
-			p = &o.noBias
-		}
-		l.bool(p, cmp.Or(s.Flag, s.Name), s.Usage)
-	case *time.Duration:
-		l.duration(p, s.Name, s.Usage)
-	case *uint64:
-		l.uint64(p, s.Name, s.Usage)
-	case cli.Generic:
-		l.value(p, s.Name, s.Usage)
-	default: // a text, or of a type that is one
-		text := reflect.ValueOf(p).Convert(reflect.TypeFor[*string]()).Interface().(*string)
-		l.string(text, s.Name, s.Usage)
-	}
 }
 
 // flagList builds a list of flags, each in the category set before it.
@@ -82,106 +52,135 @@ type flagList struct {
 	flags    []cli.Flag
 }
 
-func (l *flagList) add(f cli.Flag) { l.flags = append(l.flags, f) }
-
-func (l *flagList) value(v cli.Generic, name, usage string) {
-	l.add(&cli.GenericFlag{Name: name, Usage: usage, Category: l.category, Value: v})
+// add adds a flag that sets what p points to, which holds the flag's default.
+func (l *flagList) add(p any, name, usage string) {
+	v, ok := p.(flag.Value)
+	if !ok {
+		v = value{to: p}
+	}
+	l.flags = append(l.flags, &cli.GenericFlag{Name: name, Usage: usage, Category: l.category, Value: v})
 }
 
-// count is a flag for a number from 1, above one for a number above 0; or for the word for 0.
+// count adds a flag for a number from 1, or for the word for 0.
 func (l *flagList) count(p *int, name, usage string) {
-	l.value(positive[int]{p, cmp.Or(config.Zero(name), "none")}, name, usage)
+	l.add(value{to: p, zero: cmp.Or(config.Zero(name), "none")}, name, usage)
 }
 
-func (l *flagList) above(p *float64, name, usage string) {
-	l.value(positive[float64]{p, cmp.Or(config.Zero(name), "none")}, name, usage)
+// setting adds the flag of a setting of c.
+func (l *flagList) setting(s *config.Setting, c *config.Config) {
+	p := s.Value(c)
+	if _, own := p.(flag.Value); !own {
+		p = value{to: p, zero: s.Zero, not: s.Flag != ""}
+	}
+	l.add(p, cmp.Or(s.Flag, s.Name), s.Usage)
 }
 
-func (l *flagList) int(p *int, name, usage string) {
-	l.add(&cli.IntFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
-}
+// asInTrain adds a flag for p with the name and the help of a setting.
+func (l *flagList) asInTrain(p *string, name string) { l.add(p, name, config.Lookup(name).Usage) }
 
-func (l *flagList) float(p *float64, name, usage string) {
-	l.add(&cli.Float64Flag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
-}
-
-func (l *flagList) string(p *string, name, usage string) {
-	l.add(&cli.StringFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
-}
-
-func (l *flagList) uint64(p *uint64, name, usage string) {
-	l.add(&cli.Uint64Flag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
-}
-
-// asInTrain are flags for texts that train has too, with the same help.
-func (l *flagList) asInTrain(flags map[string]*string) {
-	for _, g := range config.Groups() {
-		for _, s := range g.Settings {
-			if p := flags[s.Name]; p != nil {
-				l.string(p, s.Name, s.Usage)
-			}
+// settings adds the flags of settings of c, in the order of train's.
+func (l *flagList) settings(c *config.Config, names ...string) {
+	for s := range config.All() {
+		if slices.Contains(names, s.Name) {
+			l.setting(s, c)
 		}
 	}
 }
 
-func (l *flagList) duration(p *time.Duration, name, usage string) {
-	l.add(&cli.DurationFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+// value is the value of a flag: a pointer to what it sets, to a text if to none of the other types in Set.
+type value struct {
+	to   any
+	zero string // of a number above 0: the word for 0
+	not  bool   // of a flag that says the opposite
 }
 
-func (l *flagList) bool(p *bool, name, usage string) {
-	l.add(&cli.BoolFlag{Name: name, Usage: usage, Category: l.category, Destination: p, Value: *p})
+// Set reads a flag's value. The error says what kind of value the flag takes.
+func (v value) Set(text string) (err error) {
+	if v.zero != "" {
+		return v.setPositive(text)
+	}
+	want := ""
+	switch p := v.to.(type) {
+	case *bool:
+		want = "true or false"
+		*p, err = strconv.ParseBool(text)
+		*p = *p != v.not
+	case *int:
+		want = "a whole number"
+		n, e := strconv.ParseInt(text, 0, strconv.IntSize)
+		*p, err = int(n), e
+	case *uint64:
+		want = "a whole number, not negative"
+		*p, err = strconv.ParseUint(text, 0, 64)
+	case *float64:
+		want = "a number"
+		*p, err = strconv.ParseFloat(text, 64)
+	case *time.Duration:
+		want = "a time, e.g. 100ns, 2us or 30s"
+		*p, err = time.ParseDuration(text)
+	default:
+		reflect.ValueOf(p).Elem().SetString(text)
+	}
+	if err != nil {
+		return errors.New("want " + want)
+	}
+	return nil
 }
 
-// positive is a number above 0, or the word for 0 that its flag has, if it has one. What is out of range is left to the
-// checks of all settings.
-type positive[T int | float64] struct {
-	n    *T
-	zero string
-}
-
-// Set reads a flag's value.
-func (p positive[T]) Set(text string) error {
-	if text == p.zero {
-		*p.n = 0
+// setPositive reads a number above 0, or the word for 0. What is out of range is left to the checks of all settings.
+func (v value) setPositive(text string) error {
+	to := reflect.ValueOf(v.to).Elem()
+	if to.SetZero(); text == v.zero {
 		return nil
 	}
-	v, err := strconv.ParseFloat(text, 64)
-	n, want := T(v), "a number above 0"
-	if _, whole := any(n).(int); whole {
+	x, err := strconv.ParseFloat(text, 64)
+	want := "a number above 0"
+	switch p := v.to.(type) {
+	case *float64:
+		*p = x
+	case *int:
 		want = "a whole number from 1"
-		if float64(n) != v {
-			n = 0
+		if n := int(x); float64(n) == x {
+			*p = n
 		}
 	}
-	if err != nil || n == 0 {
-		return errors.New("want " + want + ", or " + p.zero)
+	if err != nil || to.IsZero() {
+		return errors.New("want " + want + ", or " + v.zero)
 	}
-	*p.n = n
 	return nil
 }
 
 // String is what Set reads.
-func (p positive[T]) String() string {
-	if p.n == nil || *p.n == 0 {
-		return p.zero
+func (v value) String() string {
+	to := reflect.ValueOf(v.to).Elem()
+	switch {
+	case to.Kind() == reflect.Bool:
+		return strconv.FormatBool(to.Bool() != v.not)
+	case v.zero != "" && to.IsZero():
+		return v.zero
 	}
-	return fmt.Sprint(*p.n)
+	return fmt.Sprint(to)
 }
 
-// beside are what may go on beside a run: each begins if its flags say so, and ends when the function that it returns
+// IsBoolFlag has the flag need no value.
+func (v value) IsBoolFlag() bool {
+	_, is := v.to.(*bool)
+	return is
+}
+
+// companions run beside a run: each begins if its flags say so, and ends when the function that it returns
 // is called.
-var beside []func(o *trainOptions, stderr io.Writer) (end func(), err error)
+var companions []func(o *trainOptions, stderr io.Writer) (end func(), err error)
 
 // trainOptions is what the flags of train set.
 type trainOptions struct {
 	config.Config
 	run.Options
-	noBias bool
-	json   bool
-	tune   bool
-	config string       // --config
-	here   int          // --nodes
-	engine nodes.Engine // of a job of several nodes that a launcher has started
+	json       bool
+	tune       bool
+	config     string       // --config
+	localNodes int          // --nodes
+	engine     nodes.Engine // of a job of several nodes that a launcher has started
 
 	dropped []string // settings of files that have no effect here
 

@@ -2,6 +2,7 @@
 // them go together. All that can be said without the data is checked before they are read.
 //
 //	signals.go    signals that end a run
+//	yaml.go       files of settings, and where an entry of them stands
 //	sets.go       the data that the settings name
 //	resolve.go    Resolve
 //	conflicts.go  settings that contradict each other

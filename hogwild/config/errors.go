@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"hogwild/internal/human"
@@ -88,15 +87,6 @@ func between(name string, v, lo, hi float64) error {
 		return Usage("%s %.10g: must be from %g, and finite", name, v, lo)
 	}
 	return Usage("%s %.10g: must be from %.10g to %.10g", name, v, lo, hi)
-}
-
-// Whole returns the number from 1 that a setting is; 0: it is a word.
-func Whole(c Count) int {
-	n, err := strconv.Atoi(string(c))
-	if err != nil || n < 1 {
-		return 0
-	}
-	return n
 }
 
 func positive(name string, v float64) error {

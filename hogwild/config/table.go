@@ -84,13 +84,9 @@ var table = append([]Group{
 		{Name: "loss", Usage: "`LOSS` cross-entropy, logistic, hinge, squared-hinge, squared or l1 (default: depends " +
 			"on the model)",
 			Hints: strings.Fields("cross-entropy logistic hinge squared-hinge squared l1"),
-			needs: []need{
-				{"program", "", false, known.built},
-			}},
+			needs: []need{{"program", "", false, known.built}}},
 		{Name: "bias", Flag: "no-bias", Usage: "train without bias terms",
-			needs: []need{
-				{"program", "", false, known.built},
-			}},
+			needs: []need{{"program", "", false, known.built}}},
 		{Name: "biases", Usage: "factor: add a bias for each row and column (default: if --model is left out)",
 			needs: []need{
 				{"model", "use model factor:32", false, func(k known) bool {
@@ -99,14 +95,10 @@ var table = append([]Group{
 			}},
 		{Name: "center", Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
 			Words: words(Auto, On, Off),
-			needs: []need{
-				{"program", "", false, func(k known) bool { return k.built() || k.Center == "off" }},
-			}},
+			needs: []need{{"program", "", false, func(k known) bool { return k.built() || k.Center == "off" }}}},
 		{Name: "bias-step", Usage: "`HOW` shorter steps of the bias on short sparse rows: auto or off",
 			Words: words(Auto, Off),
-			needs: []need{
-				{"program", "", false, known.built},
-			}},
+			needs: []need{{"program", "", false, known.built}}},
 		{Name: "l2", Usage: "`X` add X/2 times the sum of squared weights to the mean loss (default: 0; chosen from " +
 			"the data for ratings without --model)",
 			most: math.MaxFloat32,
@@ -125,9 +117,7 @@ var table = append([]Group{
 				{"resume", "", false, func(k known) bool { return k.Resume == "" }}, // which starts from the snapshot
 			}},
 		{Name: "init-partial", Usage: "take the tensors of --init that fit by name and shape",
-			needs: []need{
-				{"init", "add init FILE", false, func(k known) bool { return k.Init != "" }},
-			}},
+			needs: []need{{"init", "add init FILE", false, func(k known) bool { return k.Init != "" }}}},
 	}},
 	tableOfText,
 	{"Mode", []Setting{
@@ -143,9 +133,7 @@ var table = append([]Group{
 			}},
 		{Name: "average", Usage: "`WHAT` sync averages: weights after local steps, or gradients",
 			Words: words(Weights, Gradients),
-			needs: []need{
-				{"mode", "use mode sync", true, known.sync},
-			}},
+			needs: []need{{"mode", "use mode sync", true, known.sync}}},
 		{Name: "average-every", Usage: "`N` local steps between two averagings, or epoch", Zero: "epoch",
 			Hints: strings.Fields("epoch"),
 			most:  math.MaxInt32,
@@ -176,16 +164,12 @@ var table = append([]Group{
 			Zero:  "auto",
 			Hints: strings.Fields("auto"),
 			most:  maxBatch,
-			needs: []need{
-				{"global-batch", "", false, func(k known) bool { return k.GlobalBatch == 0 }},
-			}},
+			needs: []need{{"global-batch", "", false, func(k known) bool { return k.GlobalBatch == 0 }}}},
 		{Name: "global-batch", Usage: "`N` examples per step of all workers together, instead of --batch", Zero: "none",
 			check: func(c *Config) error {
 				return fromOne("global-batch", c.GlobalBatch, c.AllWorkers()*maxBatch, "none")
 			},
-			needs: []need{
-				{"batch", "", false, func(k known) bool { return k.Batch == 0 }},
-			}},
+			needs: []need{{"batch", "", false, func(k known) bool { return k.Batch == 0 }}}},
 		{Name: "partition", Usage: "`HOW` assignment of examples: dynamic (to the next free worker) or contiguous " +
 			"(fixed shares)",
 			Words: words(Dynamic, Contiguous)},
@@ -255,25 +239,17 @@ var table = append([]Group{
 		{Name: "optimizer", Usage: "`NAME` sgd, momentum, adam or adagrad",
 			Words: words(SGD, Momentum, Adam, AdaGrad)},
 		{Name: "momentum", Usage: "`X` momentum coefficient, for momentum",
-			most: maxShare,
-			needs: []need{
-				{"optimizer", "use optimizer momentum", true, known.momentum},
-			}},
+			most:  maxShare,
+			needs: []need{{"optimizer", "use optimizer momentum", true, known.momentum}}},
 		{Name: "beta1", Usage: "`X` decay of the first moment, for adam",
-			most: maxShare,
-			needs: []need{
-				{"optimizer", "use optimizer adam", true, known.adam},
-			}},
+			most:  maxShare,
+			needs: []need{{"optimizer", "use optimizer adam", true, known.adam}}},
 		{Name: "beta2", Usage: "`X` decay of the second moment, for adam",
-			most: maxShare,
-			needs: []need{
-				{"optimizer", "use optimizer adam", true, known.adam},
-			}},
+			most:  maxShare,
+			needs: []need{{"optimizer", "use optimizer adam", true, known.adam}}},
 		{Name: "optimizer-state", Usage: "`WHOSE` optimizer state: private (one per worker) or shared",
 			Words: words(Private, Shared),
-			needs: []need{
-				{"optimizer", "use momentum, adam or adagrad", true, known.stateful},
-			}},
+			needs: []need{{"optimizer", "use momentum, adam or adagrad", true, known.stateful}}},
 		{Name: "schedule", Usage: "`NAME` learning rate schedule: constant, cosine, step, exp, linear, or cooldown, " +
 			"linear over the second half; auto: constant, for words and text linear, for perceptrons with --epochs " +
 			"and the automatic rate cooldown",

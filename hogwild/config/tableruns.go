@@ -11,30 +11,20 @@ var tableOfRuns = []Group{
 		{Name: "rounds", Usage: "`N` rounds of averaging between nodes in an epoch, or auto: communication takes " +
 			"under a fifth of the time",
 			check: (*Config).checkRounds,
-			needs: []need{
-				{"", startNodes, false, known.nodes},
-			}},
+			needs: []need{{"", startNodes, false, known.nodes}}},
 		{Name: "outer", Usage: "`HOW` how a round applies the mean of the nodes' changes: mean (adds it) or nesterov " +
 			"(DiLoCo)",
 			Words: words(Mean, Nesterov),
-			needs: []need{
-				{"", startNodes, false, known.nodes},
-			}},
+			needs: []need{{"", startNodes, false, known.nodes}}},
 		{Name: "outer-lr", Usage: "`X` learning rate of --outer nesterov",
 			check: func(c *Config) error { return positive("outer-lr", c.OuterLR) },
-			needs: []need{
-				{"outer", "use outer nesterov", true, known.nesterov},
-			}},
+			needs: []need{{"outer", "use outer nesterov", true, known.nesterov}}},
 		{Name: "outer-momentum", Usage: "`X` momentum of --outer nesterov",
-			most: maxShare,
-			needs: []need{
-				{"outer", "use outer nesterov", true, known.nesterov},
-			}},
+			most:  maxShare,
+			needs: []need{{"outer", "use outer nesterov", true, known.nesterov}}},
 		{Name: "node-timeout", Usage: "`TIME` save and end the job if a node is silent for TIME",
 			check: (*Config).checkNodeTimeout,
-			needs: []need{
-				{"", startNodes, false, known.nodes},
-			}},
+			needs: []need{{"", startNodes, false, known.nodes}}},
 	}},
 	{"Run", []Setting{
 		{Name: "seed", Usage: "`N` seed of the order of examples and of the initial weights"},

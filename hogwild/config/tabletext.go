@@ -11,8 +11,8 @@ var ofWords, ofText = reading(text.Words, "word2vec:100"), reading(text.Labels, 
 
 // tableOfText is the part of the table for models of text.
 var tableOfText = Group{"Text", []Setting{
-	{Name: "min-count", Usage: "`N` leave out words that occur less often; auto: 5 for word2vec, 1 for text", Zero: "auto",
-		most: 1 << 30,
+	{Name: "min-count", Usage: "`N` leave out words that occur less often; auto: 5 for word2vec, 1 for text",
+		Zero: "auto", most: 1 << 30,
 		needs: []need{{"model", "use model word2vec:100 or text:100", false,
 			func(k known) bool { return k.family().OfText() }}}},
 	{Name: "cbow", Usage: "word2vec: predict a word from the mean of those around it (CBOW), not from each (skip-gram)",

@@ -1,43 +1,41 @@
 package config
 
+import "strconv"
+
 // A setting that takes words has a type with a constant for each of them. The types are texts: files have what the user
 // gave, and a word that is none of them is refused with all other wrong values, by the row of its setting.
 
 // Auto leaves a choice to the run. It is a value of several types.
 const Auto = "auto"
 
-// Count is a number from 1, or Auto: see Whole.
-type Count string
+// NoScale is the Scale of inputs that are left as they are.
+const NoScale = "none"
+
+// The types, which take Auto too where a setting does.
+type (
+	Count          string // a number from 1
+	Switch         string // On, Off
+	Average        string // what mode sync averages
+	AverageLR      string // how the learning rate follows the number of workers that are averaged
+	OptimizerState string // whose it is
+	Partition      string // how examples are given to workers
+	Schedule       string // of the learning rate: see package plan
+	Outer          string // how a round of several nodes applies the mean of their changes
+	Solver         string // how linear models are trained
+	OnDivergence   string // what a run does then
+)
 
 // InPlace is the MergeEvery of a run whose workers update the shared weights themselves.
 const InPlace Count = "1"
 
-// Switch is Auto, On or Off.
-type Switch string
-
-// Average is what mode sync averages.
-type Average string
-
-// AverageLR is the learning rate of workers that are averaged: Auto, Scaled or Same.
-type AverageLR string
-
-// OptimizerState says whose the state of an optimizer is.
-type OptimizerState string
-
-// Partition is how examples are given to workers.
-type Partition string
-
-// Schedule is how the learning rate changes: Auto, or as package plan has it.
-type Schedule string
-
-// Outer is how a round of several nodes applies the mean of their changes.
-type Outer string
-
-// Solver is Auto, Dual or PlainSGD.
-type Solver string
-
-// OnDivergence is what a run does when training diverges.
-type OnDivergence string
+// Whole returns the number of a Count; 0: it is a word.
+func Whole(c Count) int {
+	n, err := strconv.Atoi(string(c))
+	if err != nil || n < 1 {
+		return 0
+	}
+	return n
+}
 
 // The words of these types.
 const (

@@ -49,18 +49,24 @@ func Glance(folder string) (*Recorded, error) {
 
 func readSettings(folder string) (*Recorded, error) {
 	r := &Recorded{Folder: folder, Config: config.Default()}
-	text, err := atomicfile.Read(filepath.Join(folder, ConfigFile), MostYAML)
+	text, err := config.ReadYAML(filepath.Join(folder, ConfigFile))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, config.Usage("%s is not a run folder: %w", folder, err)
 	case err != nil:
 		return nil, config.Usage("run folder %s: %w", folder, err)
 	}
-	if err := UnmarshalYAML(text, &r.Config); err != nil {
+	if err := config.UnmarshalYAML(text, &r.Config); err != nil {
 		return nil, config.Usage("%s: not the settings of a run: %w", filepath.Join(folder, ConfigFile), err)
 	}
 	return r, nil
 }
+
+// How many bytes other files of a run folder may have.
+const (
+	mostJSON    = 256 << 20
+	mostMetrics = 4 << 30 // weeks of seconds
+)
 
 // readResult reads result.json, if it is there.
 func (r *Recorded) readResult() error {

@@ -26,7 +26,6 @@
 //	ranking.go      those of two classes by their odds
 //	machine.go      where it ran
 //	lock.go         which run may write to a folder
-//	text.go         bounds of texts, YAML
 //	safetensors.go  the format of weights and snapshots
 //	tensor.go       an array in it
 //	files.go        the files, and which are of a run

@@ -89,7 +89,7 @@ func worseThan(best, s rundir.Scores, n int) string {
 
 // remedy says what to try, the likeliest first.
 func (j *Judge) remedy(c *config.Config, ownRate, rose bool) string {
-	switch scaled := !j.train.AnyScale() || j.train.Scale != "none"; {
+	switch scaled := !j.train.AnyScale() || j.train.Scale != config.NoScale; {
 	case !scaled:
 		return "; try --scale standard"
 	case ownRate:

@@ -44,7 +44,7 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 		if c.Program != "" {
 			says += " for job.step"
 		}
-		if !f.Kind.AnyScale() || c.Scale == "none" { // else they are scaled
+		if !f.Kind.AnyScale() || c.Scale == config.NoScale { // else they are scaled
 			says += tooSmall(plainRate, c.LR)
 		}
 		if n := autoEpochs(c, spec, f, batch); c.Epochs > 0 && c.Epochs*fewEpochs <= n {

@@ -46,8 +46,8 @@ func TestStepsInFlight(t *testing.T) {
 			loss := func(mode, center string, epochs int, rates [3]float64) float64 {
 				best := math.Inf(1)
 				for _, lr := range rates {
-					cfg.Mode, cfg.Center, cfg.Epochs, cfg.LR, cfg.Run = config.MustMode(mode), config.Switch(center), epochs, lr,
-						t.TempDir()
+					cfg.Mode, cfg.Epochs, cfg.LR, cfg.Run = config.MustMode(mode), epochs, lr, t.TempDir()
+					cfg.Center = config.Switch(center)
 					best = min(best, runtest.Train(t, cfg).TestLoss)
 				}
 				return best

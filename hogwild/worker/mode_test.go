@@ -114,9 +114,9 @@ func TestModesWithOptimizers(t *testing.T) {
 			"cosine"
 		want := *runtest.Train(t, alone).TestAccuracy
 		for _, mode := range []string{"atomic", "locked", "ordered", "delayed:1"} {
-			for _, state := range []string{"private", "shared"} {
+			for _, state := range []config.OptimizerState{"private", "shared"} {
 				c := alone
-				c.Run, c.Mode, c.OptimizerState, c.Workers = t.TempDir(), config.MustMode(mode), config.OptimizerState(state), 2
+				c.Run, c.Mode, c.OptimizerState, c.Workers = t.TempDir(), config.MustMode(mode), state, 2
 				if c.Mode.Kind == config.Clock {
 					c.Workers = 1
 				}
