@@ -36,7 +36,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 // lookAgain chooses anew what depends on the steps in flight.
 func (a *ability) lookAgain(r *core.Run, f *tuning.Flight) {
 	job := r.Job
-	r.Machine.Held = f.Held(job.Asked.Workers)
+	r.Machine.Oversubscribed = f.Oversubscribed(job.Asked.Workers)
 	t, err := r.Choose(&job.Asked, machine.Cores())
 	if err != nil {
 		return // what it refuses does not depend on this

@@ -31,8 +31,8 @@ func FlightOf(j *Job, f Facts, cores int, n int64, staleness func(share float64)
 // More reports whether surely more steps are in flight than were expected.
 func (f *Flight) More() bool { return f.Least >= float64(f.Expected)+1 }
 
-// Held is Machine.Held of so many workers.
-func (f *Flight) Held(workers int) float64 {
+// Oversubscribed is Machine.Oversubscribed of so many workers.
+func (f *Flight) Oversubscribed(workers int) float64 {
 	return min((f.Seen-float64(f.Expected))/float64(workers-f.Expected), 1)
 }
 

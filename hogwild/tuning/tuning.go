@@ -61,7 +61,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		if t.BiasMergeEvery = 1; t.MergeEvery > 1 && t.Spread == 1 && c.MergeEvery == "auto" {
 			t.RareMerge = f.Rare
 		}
-	case t.MergeEvery > 1 && f.Ranked:
+	case t.MergeEvery > 1 && f.HotRowsFirst:
 		t.HotRows = hotRows
 	case t.MergeEvery > 1 && c.MergeEvery == "auto" && !t.Center:
 		t.RareMerge = f.Rare
