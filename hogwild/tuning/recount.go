@@ -15,8 +15,8 @@ type Flight struct {
 	Seen, Least float64 // by the samples so far; and at least, with 97.5% confidence
 }
 
-// FlightOf goes by n samples of staleness, which a share of them at most has: by their median, since few steps that land
-// a thousand others late do little, but decide the mean. It returns nil where no more than one step is in flight, or
+// FlightOf goes by the median of n samples, of which a share has at most so much staleness: few steps that land a
+// thousand others late do little, but decide the mean. It returns nil where no more than one step is in flight, or
 // their number does not depend on who has a core.
 func FlightOf(j *Job, f Facts, cores int, n int64, staleness func(share float64) int64) *Flight {
 	every := max(1, j.Used.MergeEvery)                      // updates of another that come at once
