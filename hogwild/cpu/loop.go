@@ -20,7 +20,7 @@ func (d *cpu) stepBy(m model.Model) {
 	if steps, _ := s.Suits(d.set); !steps {
 		return
 	}
-	if d.delay != nil && d.delay.whole() {
+	if d.delay != nil && d.delay.needsFullGradient() {
 		return
 	}
 	switch mode := d.cfg.Asked.Mode.Kind; {
@@ -28,7 +28,7 @@ func (d *cpu) stepBy(m model.Model) {
 	case d.cfg.Asked.Solver == config.Dual: // where nobody else writes what it trains: see ascend
 		d.fused = d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1
 	case mode == config.Clock:
-		d.fused = d.delay.plain()
+		d.fused = d.delay.isZeroDelay()
 	default:
 		d.fused = mode == config.Async || mode == config.Sync || mode == config.Blocks
 	}
@@ -60,7 +60,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		}
 		d.sample.waited = d.sample.waited || d.length.Epoch != c.Epoch
 		if d.length.Epoch = c.Epoch; d.delay != nil {
-			if err := d.delay.in(c.Epoch); err != nil {
+			if err := d.delay.startEpoch(c.Epoch); err != nil {
 				return nil, err
 			}
 		}
