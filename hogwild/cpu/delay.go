@@ -278,9 +278,9 @@ func (l *delay) drain() {
 	}
 }
 
-// Drain lands all that is in flight. It is called before this worker waits: in ordered mode those that
+// Flush lands all that is in flight. It is called before this worker waits: in ordered mode those that
 // stepped aside for it come back.
-func (d *cpu) Drain() {
+func (d *cpu) Flush() {
 	if d.turns != nil {
 		d.turns.WakeYielded()
 	}

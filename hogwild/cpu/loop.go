@@ -71,7 +71,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		d.results = append(d.results, y)
 		steps += y.Steps
 	}
-	if len(cs) > 0 && d.local.hold(steps) {
+	if len(cs) > 0 && d.local.deferMerge(steps) {
 		return nil, nil
 	}
 	if d.merge(true); d.local != nil {

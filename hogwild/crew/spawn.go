@@ -40,7 +40,7 @@ func (r *Crew) spawnInside(rank int) error {
 	w := worker.New(rank, r.Block, d)
 	profiles := &control.Header{CPUProfile: r.Options.CPUProfile, Trace: r.Options.Trace}
 	r.Background.Go(func() {
-		if err := worker.Profile(profiles, w.Life); err != nil {
+		if err := worker.Profile(profiles, w.Run); err != nil {
 			r.Workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
 		}
 	})
