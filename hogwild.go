@@ -172,7 +172,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	SumSeconds, WaitSeconds float64                  between these
 //	Rows *Rows                                       read, trained on, validated and tested on
 //	Seed uint64                                      of weights and order
-//	Init *Started                                    the first weights, if they are from a file
+//	Init *InitFrom                                    the first weights, if they are from a file
 //	Parameters int64                                 weights in all
 //	ValuesPerExample, FlopsPerExample float64        what an example costs
 //	Time time.Time                                   of the end

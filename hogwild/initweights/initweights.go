@@ -82,7 +82,7 @@ func (a *ability) write(r *core.Run) error {
 	if err := fit.Into(r.Trained, r.Mem.W); err != nil {
 		return err
 	}
-	r.Position.Init = &fit.Started
+	r.Position.Init = &fit.InitFrom
 	for _, line := range append([]string{"init: " + fit.Text()}, fit.Lines...) {
 		r.Report.Say(line)
 	}
