@@ -81,15 +81,6 @@ func (s *Setup) Order(rank int) data.Order {
 // Rate is the learning rate after seen examples of the run.
 func (s *Setup) Rate(seen int64) float64 { return s.Schedule.At(s.Schedule.Block(seen)) }
 
-// Momentum is that of the momentum optimizer.
-func (s *Setup) Momentum() float64 { return s.Job.Used.Momentum }
-
-// ChunkRows is the most examples that a chunk has.
-func (s *Setup) ChunkRows() int { return s.Plan.Chunk }
-
-// Taken is the number of steps taken with an optimizer's state, as it is saved with it.
-func (s *Setup) Taken(state int) *uint64 { return s.Mem.Optimizers[state].Steps }
-
 // RecordWords is how many words the samples of a device have: see record.
 const RecordWords = control.RecordWords
 
