@@ -196,7 +196,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	PerWorker []WorkerStatus                         at the end
 //	Scales []Scale                                   other numbers of workers
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers
-//	Told bool                                        set by the command line
+//	ShownLive bool                                   set by the command line
 //	Stopped, Error string                            why it ended early
 //	Missed string                                    the target that it has not reached
 //	History []Epoch                                  each epoch

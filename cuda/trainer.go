@@ -207,7 +207,7 @@ func (t *trainer) launch(pieces []piece) error {
 func (t *trainer) complete(back []byte) {
 	if t.samples {
 		n := 8 * device.RecordWords
-		t.setup.Sampled(t.rank, numbers[uint64](back[:n]))
+		t.setup.Mem.Records[t.rank].Plus(numbers[uint64](back[:n]))
 		back = back[roundUp(n, alignment):]
 	}
 	f := t.flights[0]

@@ -89,9 +89,6 @@ func (s *Setup) Samples() bool {
 	return os.Getenv(SampleVariable) != "off" && s.Job.Asked.Mode.Kind != config.Sync
 }
 
-// Sampled adds to a rank's record what its device has sampled.
-func (s *Setup) Sampled(rank int, words []uint64) { s.Mem.Records[rank].Plus(words) }
-
 // Tables are the parts of the weights whose samples are told apart: see model.Tables.
 func (s *Setup) Tables() []model.Table {
 	all := model.Tables(s.Model, s.Set, cmp.Or(s.Job.Used.HotRows, model.HotRows))

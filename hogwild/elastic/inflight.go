@@ -28,7 +28,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 		return
 	}
 	a.recounted = true
-	if f := flightOf(r, in); f != nil && len(r.Position.Scales) == 0 && f.More() {
+	if f := flightOf(r, in); f != nil && len(r.Position.Scales) == 0 && f.Least >= float64(f.Expected)+1 {
 		a.lookAgain(r, f)
 	}
 }

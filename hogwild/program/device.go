@@ -96,8 +96,8 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	case t == nil:
 		return y, w.p.protocolError("its answer to train is not trained")
 	case t.Examples != c.Count || t.Steps != steps:
-		return y, w.p.protocolError("it trained %d examples in %d steps, and was to train %d in %d", t.Examples, t.Steps,
-			c.Count, steps)
+		return y, w.p.protocolError("it trained %d examples in %d steps, and was to train %d in %d", t.Examples,
+			t.Steps, c.Count, steps)
 	case math.IsNaN(float64(t.Loss)) || math.IsInf(float64(t.Loss), 0):
 		return y, device.NotFinite(w.steps+int64(steps), float64(t.Loss), w.rates[steps-1])
 	}

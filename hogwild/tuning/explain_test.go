@@ -19,7 +19,8 @@ func TestFewSteps(t *testing.T) {
 		says  string // "": nothing
 	}{
 		{"as measured", noFacts, 2944, convnet, "46 steps in all with 8 in flight, and no limit of these is known " +
-			"here: the loss may stay well above one worker's; try a lower --workers, more --epochs or a smaller --batch"},
+			"here: the loss may stay well above one worker's; try a lower --workers, more --epochs or " +
+			"a smaller --batch"},
 		{"two workers", noFacts, 2000, func(c *config.Config) { convnet(c); c.Workers = 2 },
 			"32 steps in all with 2 in flight"},
 		{"two workers, more steps", noFacts, 2944, func(c *config.Config) { convnet(c); c.Workers = 2 }, ""},

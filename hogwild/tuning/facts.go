@@ -15,7 +15,7 @@ type Facts struct {
 	HasStepper   bool // the model takes its steps on single rows by itself: see model.Stepper
 	SupportsCopy bool // and a worker may do so on a copy
 	HotRowsFirst bool // its first rows are those that most steps write: see model.Ranked
-	Rare         int  // how many times as long as the others rare features may stay unmerged: see Frequent; 0: not known
+	Rare         int  // how many times as long as others rare features may stay unmerged: see Frequent; 0: not known
 
 	FeaturesLambda float64 // largest eigenvalue of E[x x'] of sparse inputs; 0: the bias has no step of its own
 	RawLambda      float64 // of inputs with the bias's column

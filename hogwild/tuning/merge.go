@@ -46,9 +46,6 @@ func fuses(c *config.Config, f Facts, batch int) bool {
 	return f.HasStepper && c.Optimizer == config.SGD && batch == 1 && c.GradientDelay == 0
 }
 
-// hotRows are merged of each table of a model whose first rows most steps write.
-const hotRows = model.HotRows
-
 // hotPeriod is that of a model of words, whose hot rows alone are merged: in place each step takes their lines from
 // other cores (docs/words.md has the figures). Up to these numbers, at the rates of the defaults, losses of two, eight
 // and, of word2vec, sixteen workers are those in place; what local steps do together grows with the rate. Fewer steps

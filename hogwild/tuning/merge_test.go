@@ -158,14 +158,14 @@ func TestHotRows(t *testing.T) {
 		edit        func(*config.Config, *Facts)
 		every, rows int
 	}{
-		{"two workers", nil, 512, hotRows},
-		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, hotRows},
+		{"two workers", nil, 512, model.HotRows},
+		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, model.HotRows},
 		{"seventeen", func(c *config.Config, _ *Facts) { c.Workers = 17 }, 1, 0},
-		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, hotRows},
-		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, hotRows},
-		{"lines, eight", func(c *config.Config, _ *Facts) { c.Model, c.LR, c.Workers = "text:50", .1, 8 }, 8, hotRows},
+		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, model.HotRows},
+		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, model.HotRows},
+		{"lines, eight", func(c *config.Config, _ *Facts) { c.Model, c.LR, c.Workers = "text:50", .1, 8 }, 8, model.HotRows},
 		{"lines, at a rate of one", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", 1 }, 1, 0},
-		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, hotRows},
+		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, model.HotRows},
 		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0},
 		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0},
 	} {

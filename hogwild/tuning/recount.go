@@ -28,9 +28,6 @@ func FlightOf(j *Job, f Facts, cores int, n int64, staleness func(share float64)
 	return &Flight{min(j.Asked.Workers, cores), at(0.5), at(0.5 - 1/math.Sqrt(float64(n)))}
 }
 
-// More reports whether surely more steps are in flight than were expected.
-func (f *Flight) More() bool { return f.Least >= float64(f.Expected)+1 }
-
 // Oversubscribed is Machine.Oversubscribed of so many workers.
 func (f *Flight) Oversubscribed(workers int) float64 {
 	return min((f.Seen-float64(f.Expected))/float64(workers-f.Expected), 1)
