@@ -117,7 +117,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	SumSeconds, WaitSeconds float64                  between these
 //	Rows *Rows                                       read, trained on, validated and tested on
 //	Seed uint64                                      of weights and order
-//	Init *Started                                    the first weights, if they are from a file
+//	Init *InitFrom                                    the first weights, if they are from a file
 //	Parameters int64                                 weights in all
 //	ValuesPerExample, FlopsPerExample float64        what an example costs
 //	Time time.Time                                   of the end
@@ -141,7 +141,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	PerWorker []WorkerStatus                         at the end
 //	Scales []Scale                                   other numbers of workers
 //	Unused, Notes, Events, Timing []string           tensors; remarks; what happened to workers
-//	Told bool                                        set by the command line
+//	ShownLive bool                                   set by the command line
 //	Stopped, Error string                            why it ended early
 //	Missed string                                    the target that it has not reached
 //	History []Epoch                                  each epoch

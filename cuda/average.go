@@ -65,7 +65,7 @@ func (a *averager) average(share []float32, seen int64) error {
 	if cfg.Asked.AveragesGradients() {
 		m.LR = a.setup.Rate(seen)
 		if cfg.Asked.Optimizer == config.Momentum {
-			m.Velocity, m.Momentum = uint64(a.memory.state(0)), a.setup.Momentum()
+			m.Velocity, m.Momentum = uint64(a.memory.state(0)), a.setup.Job.Used.Momentum
 		}
 		return a.stepTogether(m, from, to)
 	}

@@ -211,7 +211,7 @@ func (r *remote) sampled() error {
 	err = keep(err, failed(cu.MemsetD32Async(d.record, 0, int64(len(words)/4), d.stream),
 		"clearing samples on the GPU"))
 	if err = keep(err, d.await("adding a replica")); err == nil {
-		r.setup.Sampled(r.rank, numbers[uint64](words))
+		r.setup.Mem.Records[r.rank].Plus(numbers[uint64](words))
 	}
 	return err
 }

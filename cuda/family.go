@@ -45,7 +45,7 @@ func newJob(s *device.Setup, m *memory) (job, *family, error) {
 		Classes: int64(spec.Classes), LossKind: lossKinds[spec.Loss], Center: -1, Teams: 1,
 		Optimizer: optimizers[c.Asked.Optimizer], Discipline: numberOf(c.Asked.Mode.Traits()),
 		Ranks: int64(c.Asked.Workers), Weights: int64(m.layout.P), Seed: c.Asked.Seed,
-		Momentum: s.Momentum(), Beta1: c.Asked.Beta1, Beta2: c.Asked.Beta2, L1: c.Asked.L1, L2: c.Asked.L2,
+		Momentum: s.Job.Used.Momentum, Beta1: c.Asked.Beta1, Beta2: c.Asked.Beta2, L1: c.Asked.L1, L2: c.Asked.L2,
 		BiasStep: cmp.Or(c.Used.BiasStep, 1)}
 	if spec.Bias {
 		j.Bias = 1

@@ -32,7 +32,7 @@ func BenchmarkHost(b *testing.B) {
 			h200 := gpu{GPU: GPU{Total: 141 << 30}}
 			t := &trainer{setup: s, rate: s.Rate, pace: h200.longest(), most: h200.longest()}
 			at := &stage{host: make([]byte, 1<<20)}
-			sums := make([]uint64, sumWords*(t.most/s.ChunkRows()+2))
+			sums := make([]uint64, sumWords*(t.most/s.Plan.Chunk+2))
 			var queued []plan.Chunk
 			for range b.N {
 				block.Open(1)

@@ -175,7 +175,7 @@ func (o *owner) parts() []part {
 		all = append(all, part{m.slot(r), raw(v)})
 	}
 	for i, v := range s.States {
-		all = append(all, part{m.state(i), raw(v)}, part{m.steps(i), raw(unsafe.Slice(s.Taken(i), 1))})
+		all = append(all, part{m.state(i), raw(v)}, part{m.steps(i), raw(unsafe.Slice(s.Mem.Optimizers[i].Steps, 1))})
 	}
 	return all
 }

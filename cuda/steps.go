@@ -198,5 +198,5 @@ func (t *trainer) adapt(steps int, took time.Duration) {
 
 // PreferredChunks is the number of chunks that make a launch as long as it should be.
 func (t *trainer) PreferredChunks() int {
-	return ceilDiv(t.pace, ceilDiv(t.setup.ChunkRows(), t.setup.Job.Used.Batch))
+	return ceilDiv(t.pace, ceilDiv(t.setup.Plan.Chunk, t.setup.Job.Used.Batch))
 }

@@ -35,7 +35,7 @@ type hungry struct {
 func (g greedy) Join(s *device.Setup, rank int, handle []byte) (device.Device, error) {
 	d, err := g.backend.Join(s, rank, handle)
 	if t, ok := d.(*trainer); ok {
-		t.pace = g.chunks * s.ChunkRows()
+		t.pace = g.chunks * s.Plan.Chunk
 	}
 	return hungry{d, g.chunks}, err
 }

@@ -50,7 +50,7 @@ type trainer struct {
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
 	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
-		pace: ceilDiv(s.ChunkRows(), s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
+		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
 	defer func() {
 		if err != nil {
 			_ = t.free() // the error that counts is the first; what is freed may be so once more
@@ -72,7 +72,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 		return nil, err
 	}
 	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.complete}
-	return t, t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.ChunkRows()))
+	return t, t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.Plan.Chunk))
 }
 
 // setPointers says what the launches read and write: the weights, in barrier mode this rank's
@@ -207,7 +207,7 @@ func (t *trainer) launch(pieces []piece) error {
 func (t *trainer) complete(back []byte) {
 	if t.samples {
 		n := 8 * device.RecordWords
-		t.setup.Sampled(t.rank, numbers[uint64](back[:n]))
+		t.setup.Mem.Records[t.rank].Plus(numbers[uint64](back[:n]))
 		back = back[roundUp(n, alignment):]
 	}
 	f := t.flights[0]

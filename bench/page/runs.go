@@ -49,7 +49,7 @@ func Compare(runs []*rundir.Recorded) (*Page, *Comparison) {
 func begin(runs []*rundir.Recorded) (*Page, []*run, *Comparison) {
 	var all []*run
 	for i, r := range runs {
-		one := &run{Recorded: r, name: name(runs, i), color: i, got: r.Got(),
+		one := &run{Recorded: r, name: name(runs, i), color: i, got: r.Outcome(),
 			best: cmp.Or(rundir.Best(r.Epochs), &rundir.EpochResult{})}
 		if len(runs) > 1 {
 			one.legend = one.name

@@ -42,8 +42,7 @@ func (o *trainOptions) launched() error {
 
 // perNode are the flags whose values may differ between the nodes of a job, and those that node 0 alone heeds.
 var perNode = []string{"workers", "gpu", "gpu-mem-free", "max-memory", "resume", "config",
-	"nodes", "json", "quiet",
-	"dashboard", "cpuprofile", "trace", "timing"}
+	"nodes", "json", "quiet", "dashboard", "cpuprofile", "trace", "timing"}
 
 // stated are the settings that this node was given, and that all nodes of a job must be given alike.
 func (s *settings) stated() map[string]string {
@@ -126,8 +125,7 @@ func (o *trainOptions) joinJob(stderr io.Writer) error {
 	case err != nil:
 		return config.Usage("%w", err)
 	}
-	o.engine = engine
-	o.Peers = peers.New(engine, o.NodeTimeout)
+	o.engine, o.Peers = engine, peers.New(engine, o.NodeTimeout)
 	p := engine.Place()
 	if note := nodes.Launched().Bound(p); note != "" && p.Node == 0 {
 		fmt.Fprintf(stderr, "hogwild: %s\n", human.Visible(note))

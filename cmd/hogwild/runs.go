@@ -92,7 +92,7 @@ func listRuns(folder string, mayBeMissing bool) (*runList, error) {
 		return nil, err
 	}
 	for _, folder := range folders {
-		r, err := rundir.Glance(folder)
+		r, err := rundir.ReadSummary(folder)
 		if err != nil {
 			list.Runs = append(list.Runs, ranRun{Run: folder, State: unreadable, Error: err.Error(),
 				Seconds: nan, TrainLoss: nan, TestLoss: nan, TestAccuracy: nan, TestRMSE: nan, TestR2: nan})
@@ -108,7 +108,7 @@ var nan = human.NumberOf(nil)
 
 // ran is what a run folder tells.
 func ran(r *rundir.Recorded) ranRun {
-	c, got := &r.Config, r.Got()
+	c, got := &r.Config, r.Outcome()
 	return ranRun{Run: r.Folder, Time: r.Updated(), Data: c.Data, Model: c.Model, Mode: c.Mode.String(),
 		Workers: c.Workers,
 		Epochs:  got.Epochs, EpochsAsked: c.Epochs, State: r.State(), Resumable: r.Resumable(), Error: got.Error,

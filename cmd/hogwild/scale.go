@@ -126,7 +126,7 @@ func askCommand(name, usage, arguments, help string,
 			}
 			if q.Do == rundir.DoStop {
 				a.Says = "ended, and saved"
-				if r, err := rundir.Glance(folder); err == nil && r.Result == nil {
+				if r, err := rundir.ReadSummary(folder); err == nil && r.Result == nil {
 					a.Says = "ended without a result: see its own messages"
 				}
 			}

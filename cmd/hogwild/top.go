@@ -71,7 +71,7 @@ func (v *view) renew() error {
 	}
 	v.Chunks, v.Status = a.Chunks, *a.Status
 	if v.head == "" {
-		r, err := rundir.Glance(v.Run)
+		r, err := rundir.ReadSummary(v.Run)
 		if err != nil {
 			return err
 		}

@@ -223,6 +223,6 @@ func (o *trainOptions) train(stdout, stderr io.Writer) error {
 	if result.Missed != "" && o.TargetGap > 0 {
 		err = errors.Join(err, config.ErrGap)
 	}
-	result.Told = !o.Quiet && human.Terminal(directly(stdout)) != nil && human.Terminal(stderr) != nil
+	result.ShownLive = !o.Quiet && human.Terminal(directly(stdout)) != nil && human.Terminal(stderr) != nil
 	return errors.Join(err, report(stdout, result, o.json))
 }

@@ -76,7 +76,7 @@ func (a *initWeights) write(r *core.Run) error {
 	if err := fit.Into(r.Task.Trained, r.Mem.Weights.W); err != nil {
 		return err
 	}
-	r.Position.Init = &fit.Started
+	r.Position.Init = &fit.InitFrom
 	for _, line := range append([]string{"init: " + fit.Text()}, fit.Lines...) {
 		r.Report.Say(line)
 	}

@@ -142,7 +142,7 @@ func (c *Clock) earliest() (first int) {
 	switch d := c.durations; d.Kind {
 	case config.Equal:
 		return 0
-	case config.AnyLands:
+	case config.RandomOrder:
 		r := rand.NewPCG(d.seed, uint64(c.epoch)<<32|uint64(c.begun))
 		return int(r.Uint64() % uint64(len(c.flight)))
 	}
@@ -157,7 +157,7 @@ func (c *Clock) earliest() (first int) {
 // Drain has all that is in flight arrive, as at the end of an epoch: nobody begins anything meanwhile.
 func (c *Clock) Drain(h Holder) {
 	for len(c.flight) > 0 {
-		if c.durations.Kind == config.AnyLands { // as delayed:geometric:K always did
+		if c.durations.Kind == config.RandomOrder { // as delayed:geometric:K always did
 			g := c.flight[0]
 			c.flight = slices.Delete(c.flight, 0, 1)
 			c.arrive(g, h)
@@ -174,7 +174,7 @@ func (c *Clock) Drain(h Holder) {
 // arrive does with a complete gradient what the rule says.
 func (c *Clock) arrive(g gradient, h Holder) {
 	tau := c.Landed - g.at
-	if c.Time = max(c.Time, g.done); c.durations.Kind == config.AnyLands { // one of n workers is done each time
+	if c.Time = max(c.Time, g.done); c.durations.Kind == config.RandomOrder { // one of n workers is done each time
 		c.Time = float64(c.Computed+1) / float64(c.durations.N)
 	}
 	c.Computed++

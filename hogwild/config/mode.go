@@ -71,7 +71,7 @@ func (m *Mode) Set(text string) error {
 		return fmt.Errorf("write delayed:K or delayed:geometric:K, with K from 0 to %d updates", MostVirtual-1)
 	}
 	if *m = DelayedBy(k); random {
-		m.Speeds.Kind = AnyLands
+		m.Speeds.Kind = RandomOrder
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (m Mode) String() string {
 		return m.Traits().name
 	case !m.Delayed:
 		return clockText + m.Speeds.String()
-	case m.Speeds.Kind == AnyLands:
+	case m.Speeds.Kind == RandomOrder:
 		return delayedText + geometricText + strconv.Itoa(m.Speeds.N-1)
 	}
 	return delayedText + strconv.Itoa(m.Speeds.N-1)

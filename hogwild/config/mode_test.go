@@ -44,7 +44,7 @@ func TestParseMode(t *testing.T) {
 		"async": {}, "atomic": {Kind: Atomic}, "locked": {Kind: Locked}, "ordered": {Kind: Ordered},
 		"sync":      {Kind: Sync},
 		"delayed:0": DelayedBy(0), "delayed:132": DelayedBy(132),
-		"delayed:geometric:8":   {Kind: Clock, Speeds: Speeds{Kind: AnyLands, N: 9}, Delayed: true},
+		"delayed:geometric:8":   {Kind: Clock, Speeds: Speeds{Kind: RandomOrder, N: 9}, Delayed: true},
 		"clock:equal:8":         {Kind: Clock, Speeds: Speeds{N: 8}},
 		"clock:slow:8,2,4.5":    {Kind: Clock, Speeds: Speeds{Kind: Slow, N: 8, M: 2, X: 4.5}},
 		"clock:sqrt:16":         {Kind: Clock, Speeds: Speeds{Kind: Sqrt, N: 16}},

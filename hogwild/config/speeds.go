@@ -19,7 +19,7 @@ const (
 	Exponential
 	Trace
 	Outage
-	AnyLands // a random one of the gradients in flight lands next: of delayed:geometric:K
+	RandomOrder // a random one of the gradients in flight lands next: of delayed:geometric:K
 )
 
 // SpeedsHelp says what they are, a line each.

@@ -36,11 +36,11 @@ const (
 	RecordWords = (recordSteps + buckets + RankWords - 1) / RankWords * RankWords
 )
 
-// Looked counts a coordinate of a table that was looked at.
-func (r Record) Looked(table int, conflict bool) { r.count(table, RecordLooked, conflict) }
+// CountConflict counts a coordinate of a table that was looked at.
+func (r Record) CountConflict(table int, conflict bool) { r.count(table, RecordLooked, conflict) }
 
-// Tried counts a coordinate of a table at which an update was tried.
-func (r Record) Tried(table int, lost bool) { r.count(table, RecordTried, lost) }
+// CountLost counts a coordinate of a table at which an update was tried.
+func (r Record) CountLost(table int, lost bool) { r.count(table, RecordTried, lost) }
 
 // count adds one to a word, and to the next if it was hit: of the record and of a table.
 func (r Record) count(table, word int, hit bool) {
@@ -59,8 +59,8 @@ func (r Record) Stale(n uint64) {
 	r[recordHistogram+Bucket(n)]++
 }
 
-// Took takes in that an update took so many nanoseconds.
-func (r Record) Took(ns uint64) { r[recordSteps+Bucket(ns)]++ }
+// AddStepTime takes in that an update took so many nanoseconds.
+func (r Record) AddStepTime(ns uint64) { r[recordSteps+Bucket(ns)]++ }
 
 // StepTimes are how long updates took: pairs of nanoseconds, the least of a bucket, and how many there were.
 func (r Record) StepTimes() [][2]uint64 { return histogram(r[recordSteps : recordSteps+buckets]) }

@@ -72,9 +72,9 @@ type Backend struct{}
 // hostOwner is a run in host memory, as the coordinator holds it.
 type hostOwner struct {
 	s       *device.Setup
-	scorers []model.Model // one for each core
-	kept    kept
-	spare   *spare // made with the copy
+	scorers []model.Model    // one for each core
+	kept    func() []float32 // the copy that is evaluated while workers train on, as a plain model has it
+	spare   *spare           // made with the copy
 }
 
 // GPUs is device.Backend's.

@@ -77,9 +77,9 @@ type cpu struct {
 
 // virtual is what mode clock puts in the place of the write: see delay.go.
 type virtual interface {
-	plain() bool                      // each update lands before the next gradient is begun
-	whole() bool                      // the rule looks at whole gradients
-	in(epoch int) error               // the next steps are of this one
+	isZeroDelay() bool                // each update lands before the next gradient is begun
+	needsFullGradient() bool          // the rule looks at whole gradients
+	startEpoch(epoch int) error       // the next steps are of this one
 	enqueue(rows []int32, lr float64) // takes what a step has read
 	drain()                           // lands all that is in flight
 }
@@ -191,7 +191,7 @@ func (d *cpu) shrinkRange(from, to int, l2, l1 float64) {
 
 // flattens reports whether a step needs the gradient of the whole weights.
 func (d *cpu) flattens() bool {
-	return d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients() || d.delay != nil && d.delay.whole()
+	return d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients() || d.delay != nil && d.delay.needsFullGradient()
 }
 
 // flatten writes the gradient of the whole weights, with that of l2, to d.dense.

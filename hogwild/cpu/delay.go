@@ -58,21 +58,23 @@ func newDelay(d *cpu, m control.Measures) *delay {
 	return l
 }
 
-// plain reports whether each update lands before the next gradient is begun.
-func (l *delay) plain() bool {
+// isZeroDelay reports whether each update lands before the next gradient is begun.
+func (l *delay) isZeroDelay() bool {
 	m := l.d.cfg.Asked.Mode
 	return m.Delayed && m.Speeds.N == 1
 }
 
-// whole reports whether the rule looks at whole gradients.
-func (l *delay) whole() bool { return l.rule.Kind == config.Clip || l.rule.Kind == config.Compensate }
+// needsFullGradient reports whether the rule looks at whole gradients.
+func (l *delay) needsFullGradient() bool {
+	return l.rule.Kind == config.Clip || l.rule.Kind == config.Compensate
+}
 
-// in says which epoch the next steps are of. The clock of those before it is played again.
-func (l *delay) in(epoch int) error {
+// startEpoch says which epoch the next steps are of. The clock of those before it is played again.
+func (l *delay) startEpoch(epoch int) error {
 	if l.err != nil || l.epoch == epoch {
 		return l.err
 	}
-	if l.epoch < 0 && epoch > 0 && !l.plain() {
+	if l.epoch < 0 && epoch > 0 && !l.isZeroDelay() {
 		p, batches := l.d.plan, 0
 		for i := range p.Chunks() {
 			batches += plan.CeilDiv(p.At(0, i).Count, l.d.cfg.Used.Batch)
@@ -92,7 +94,7 @@ func (l *delay) enqueue(rows []int32, lr float64) {
 		l.step(rows, lr)
 		return
 	}
-	l.keep(l.slot(l.clock.Begin(l.epoch, len(rows), 1)), rows, lr)
+	l.store(l.slot(l.clock.Begin(l.epoch, len(rows), 1)), rows, lr)
 	for l.clock.Busy() {
 		l.clock.Next(l)
 	}
@@ -106,8 +108,8 @@ func (l *delay) slot(i int) *pending {
 	return l.updates[i]
 }
 
-// keep copies what a step has read.
-func (l *delay) keep(u *pending, rows []int32, lr float64) {
+// store copies what a step has read.
+func (l *delay) store(u *pending, rows []int32, lr float64) {
 	d := l.d
 	u.batch, u.lr = append(u.batch[:0], rows...), lr
 	if d.step != nil {
@@ -180,7 +182,7 @@ func (l *delay) Again(slot int) {
 			d.flatten()
 		}
 	}
-	l.keep(u, u.batch, u.lr)
+	l.store(u, u.batch, u.lr)
 }
 
 // Land is clock.Holder's.
@@ -236,19 +238,19 @@ func (l *delay) apply(u *pending, scale float64) {
 // outer is the momentum of differences that come one by one (Liu et al., Asynchronous Local-SGD Training for Language
 // Modeling, 2024, algorithm 3, c = 0): each moves the weights at once by its share, momentum once in so many.
 type outer struct {
-	every, come  int
-	lr, momentum float32
-	sum, m       []float32
+	every, received int
+	lr, momentum    float32
+	sum, m          []float32
 }
 
 func (o *outer) apply(w *shared, diff []float32, scale float32) {
 	n := float32(o.every)
 	vec.Axpy(scale, diff, o.sum)
 	w.add(0, -o.lr*scale/n, diff)
-	if o.come++; o.come < o.every {
+	if o.received++; o.received < o.every {
 		return
 	}
-	o.come = 0
+	o.received = 0
 	for i, s := range o.sum {
 		o.m[i] = o.momentum*o.m[i] + s/n
 	}
@@ -276,9 +278,9 @@ func (l *delay) drain() {
 	}
 }
 
-// Drain lands all that is in flight. It is called before this worker waits: in ordered mode those that
+// Flush lands all that is in flight. It is called before this worker waits: in ordered mode those that
 // stepped aside for it come back.
-func (d *cpu) Drain() {
+func (d *cpu) Flush() {
 	if d.turns != nil {
 		d.turns.WakeYielded()
 	}

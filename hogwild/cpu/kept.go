@@ -9,12 +9,6 @@ import (
 	"hogwild/internal/machine"
 )
 
-// kept is the copy of the weights that is evaluated while workers train on.
-type kept struct {
-	trained []float32        // as the run trains them; the caller's
-	plain   func() []float32 // as a plain model has them; the same if it does not centre
-}
-
 // Keep is device.Owner's. It is a copy in memory by all cores: workers wait for it.
 func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) {
 	s, job := o.s, o.s.Job // before it changes
@@ -27,7 +21,7 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 	}
 	machine.Parts(len(w), func(from, to int) { copy(w[from:to], s.Weights[from:to]) })
 	o.spare = newSpare(len(o.scorers) - s.Job.Asked.Workers)
-	o.kept = kept{w, sync.OnceValue(func() []float32 { return job.Plain(s.Params, w, s.Set.Mean) })}
+	o.kept = sync.OnceValue(func() []float32 { return job.Plain(s.Params, w, s.Set.Mean) })
 	return changed, nil
 }
 
@@ -36,7 +30,7 @@ const surveyed = 1 << 18
 
 // Survey is device.Owner's.
 func (o *hostOwner) Survey(counts bool) (device.Survey, error) {
-	w, params := o.kept.plain(), o.s.Plain.Params()
+	w, params := o.kept(), o.s.Plain.Params()
 	type piece struct {
 		tensor, from, to, bad int
 		counts                *device.Counts
@@ -77,12 +71,12 @@ func (o *hostOwner) Await() {
 }
 
 // Kept is device.Owner's.
-func (o *hostOwner) Kept() ([]float32, error) { return o.kept.plain(), nil }
+func (o *hostOwner) Kept() ([]float32, error) { return o.kept(), nil }
 
 // Score is device.Owner's.
 func (o *hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 	if w == nil {
-		w = o.kept.plain()
+		w = o.kept()
 	}
 	from, to := o.s.ShareOf(set)
 	return evaluate(o.scorers, w, part{set, from, to, o.spare})

@@ -20,10 +20,10 @@ func (d *cpu) stepBy(m model.Model) {
 	if steps, _ := s.Suits(d.set); !steps {
 		return
 	}
-	if d.delay != nil && d.delay.whole() {
+	if d.delay != nil && d.delay.needsFullGradient() {
 		return
 	}
-	zero := d.delay != nil && d.delay.plain()
+	zero := d.delay != nil && d.delay.isZeroDelay()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Traits().Fused || zero)
 	if d.cfg.Asked.Solver == config.Dual { // where nobody else writes what it trains: see ascend
 		d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1)
@@ -56,7 +56,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		}
 		d.sample.waited = d.sample.waited || d.length.Epoch != c.Epoch
 		if d.length.Epoch = c.Epoch; d.delay != nil {
-			if err := d.delay.in(c.Epoch); err != nil {
+			if err := d.delay.startEpoch(c.Epoch); err != nil {
 				return nil, err
 			}
 		}
@@ -67,7 +67,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		d.results = append(d.results, y)
 		steps += y.Steps
 	}
-	if len(cs) > 0 && d.local.hold(steps) {
+	if len(cs) > 0 && d.local.deferMerge(steps) {
 		return nil, nil
 	}
 	if d.merge(true); d.local != nil {

@@ -145,8 +145,8 @@ func (d *cpu) stepped(n int) {
 	}
 }
 
-// hold reports whether what became of the chunks of the last n steps is to be held back.
-func (l *localCopy) hold(n int) bool {
+// deferMerge reports whether what became of the chunks of the last n steps is to be held back.
+func (l *localCopy) deferMerge(n int) bool {
 	if l == nil || l.rare <= 1 {
 		return false
 	}

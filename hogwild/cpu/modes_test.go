@@ -29,7 +29,7 @@ func alone(t *testing.T, c config.Config, set *data.Set) (w []float32, loss floa
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Drain()
+		d.Flush()
 		for _, y := range ys {
 			loss += y.Loss
 		}
@@ -146,7 +146,7 @@ func TestDelayedHalves(t *testing.T) {
 		if _, err := d.Train([]plan.Chunk{chunk}); err != nil {
 			t.Fatal(err)
 		}
-		d.Drain()
+		d.Flush()
 		rows := make([]int32, chunk.Count)
 		d.orders[0].Fill(rows, chunk.Epoch, chunk.First)
 		lateFactors(w, set, rows, rank, k, lr, l2)

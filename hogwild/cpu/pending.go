@@ -24,7 +24,8 @@ type pending struct {
 // copyGradient copies the gradient in d.g, and that in d.dense, to u.
 func (d *cpu) copyGradient(u *pending) {
 	u.dense = append(u.dense[:0], d.dense...)
-	u.room(d.g.Parts)
+	u.parts, u.x, u.mid = u.parts[:0], nil, u.mid[:0]
+	u.idx, u.val, u.rows = u.idx[:0], u.val[:0], u.rows[:0] // a view of one that has grown since keeps its numbers
 	for i := range d.g.Parts {
 		p := d.g.Parts[i]
 		data := len(p.X) > 0 && len(d.x) > 0 && &p.X[0] == &d.x[0]
@@ -52,29 +53,6 @@ func (d *cpu) copyGradient(u *pending) {
 		}
 		u.parts = append(u.parts, p)
 	}
-}
-
-// room empties u and makes room for a copy of the parts: the copies are views, which
-// must not move.
-func (u *pending) room(parts []model.Part) {
-	idx, val, rows := 0, 0, 0
-	for i := range parts {
-		p := &parts[i]
-		val += len(p.G) + len(p.D)
-		rows += len(p.X)
-		for _, x := range p.X {
-			idx += len(x.Idx)
-			val += len(x.Val)
-		}
-		if p.Center != nil {
-			val += len(p.Center.M)
-		}
-	}
-	u.parts, u.x, u.mid = u.parts[:0], nil, u.mid[:0]
-	if cap(u.mid) == 0 {
-		u.mid = make([]model.Center, 0, len(parts))
-	}
-	u.idx, u.val, u.rows = emptied(u.idx, idx), emptied(u.val, val), emptied(u.rows, rows)
 }
 
 // emptied is s without elements, with room for n.

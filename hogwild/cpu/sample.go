@@ -138,12 +138,12 @@ func (s *sampler) lookBehind(w *shared, first int) {
 		for i := range few {
 			n := &few[i]
 			now := w.load(n.at)
-			s.record.Looked(s.table(n.at), now != n.bits)
+			s.record.CountConflict(s.table(n.at), now != n.bits)
 			n.bits = now
 		}
 		for _, n := range few {
 			if s.probes {
-				s.record.Tried(s.table(n.at), w.probe(n.at, n.bits))
+				s.record.CountLost(s.table(n.at), w.probe(n.at, n.bits))
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (s *sampler) end() {
 	now := time.Now()
 	step := max(now.Sub(s.last)/time.Duration(s.gap), 1)
 	if !s.waited {
-		s.record.Took(uint64(step))
+		s.record.AddStepTime(uint64(step))
 	}
 	s.last, s.waited = now, false
 	// A little at random, lest samples keep step with something; and never many times

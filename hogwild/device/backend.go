@@ -81,15 +81,6 @@ func (s *Setup) Order(rank int) data.Order {
 // Rate is the learning rate after seen examples of the run.
 func (s *Setup) Rate(seen int64) float64 { return s.Schedule.At(s.Schedule.Block(seen)) }
 
-// Momentum is that of the momentum optimizer.
-func (s *Setup) Momentum() float64 { return s.Job.Used.Momentum }
-
-// ChunkRows is the most examples that a chunk has.
-func (s *Setup) ChunkRows() int { return s.Plan.Chunk }
-
-// Taken is the number of steps taken with an optimizer's state, as it is saved with it.
-func (s *Setup) Taken(state int) *uint64 { return s.Mem.Optimizers[state].Steps }
-
 // RecordWords is how many words the samples of a device have: see record.
 const RecordWords = control.RecordWords
 
@@ -97,9 +88,6 @@ const RecordWords = control.RecordWords
 func (s *Setup) Samples() bool {
 	return os.Getenv(SampleVariable) != "off" && !s.Job.Asked.Mode.Traits().Barrier
 }
-
-// Sampled adds to a rank's record what its device has sampled.
-func (s *Setup) Sampled(rank int, words []uint64) { s.Mem.Records[rank].Plus(words) }
 
 // Tables are the parts of the weights whose samples are told apart: see model.Tables.
 func (s *Setup) Tables() []model.Table {

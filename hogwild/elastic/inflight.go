@@ -28,7 +28,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 		return
 	}
 	a.recounted = true
-	if f := flightOf(r, in); f != nil && len(r.Position.Scales) == 0 && f.More() {
+	if f := flightOf(r, in); f != nil && len(r.Position.Scales) == 0 && f.Least >= float64(f.Expected)+1 {
 		a.lookAgain(r, f)
 	}
 }
@@ -36,7 +36,7 @@ func (a *ability) recount(r *core.Run, samples int64) {
 // lookAgain chooses anew what depends on the steps in flight.
 func (a *ability) lookAgain(r *core.Run, f *tuning.Flight) {
 	job := r.Job
-	r.Task.Machine.Held = f.Held(job.Asked.Workers)
+	r.Task.Machine.Oversubscribed = f.Oversubscribed(job.Asked.Workers)
 	t, err := r.Choose(&job.Asked, machine.Cores())
 	if err != nil {
 		return // what it refuses does not depend on this

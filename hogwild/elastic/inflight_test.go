@@ -56,7 +56,7 @@ func TestFlight(t *testing.T) {
 		{"no samples", func(*tuning.Job) {}, played(), 0, 0},
 	} {
 		r := core.New(quick(t), core.Options{}, nil)
-		r.Job.Asked.Workers, r.Job.Used.MergeEvery, r.Task.Facts.Steps = 8, 1, true
+		r.Job.Asked.Workers, r.Job.Used.MergeEvery, r.Task.Facts.HasStepper = 8, 1, true
 		x.edit(&r.Job)
 		f := flightOf(r, x.in)
 		if x.seen == 0 && f != nil || x.seen > 0 && (f == nil || f.Seen != x.seen || f.Least != x.least) {

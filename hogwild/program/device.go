@@ -90,14 +90,14 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	case r.NotFinite != nil:
 		n := r.NotFinite
 		if n.Step < 1 || n.Step > steps {
-			return y, w.p.broke("step %d of %d had a loss that is not finite", n.Step, steps)
+			return y, w.p.protocolError("step %d of %d had a loss that is not finite", n.Step, steps)
 		}
 		return y, device.NotFinite(w.steps+int64(n.Step), float64(n.Loss), w.rates[n.Step-1])
 	case t == nil:
-		return y, w.p.broke("its answer to train is not trained")
+		return y, w.p.protocolError("its answer to train is not trained")
 	case t.Examples != c.Count || t.Steps != steps:
-		return y, w.p.broke("it trained %d examples in %d steps, and was to train %d in %d", t.Examples, t.Steps,
-			c.Count, steps)
+		return y, w.p.protocolError("it trained %d examples in %d steps, and was to train %d in %d", t.Examples,
+			t.Steps, c.Count, steps)
 	case math.IsNaN(float64(t.Loss)) || math.IsInf(float64(t.Loss), 0):
 		return y, device.NotFinite(w.steps+int64(steps), float64(t.Loss), w.rates[steps-1])
 	}
@@ -120,7 +120,7 @@ func (w *worker) measured(t *trained) error {
 	m.SetOwnRate(t.OwnRate)
 	for name, v := range t.Metrics {
 		if !m.Add(name, float64(v[0]), uint64(v[1])) {
-			return w.p.broke("metric %q: there may be %d in training, with names of 1 to %d bytes", name,
+			return w.p.protocolError("metric %q: there may be %d in training, with names of 1 to %d bytes", name,
 				control.MostMeasures, control.MeasureName)
 		}
 	}

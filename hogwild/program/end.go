@@ -22,7 +22,7 @@ const (
 // end is the error of a program that has closed its socket: it ends, or is made to.
 func (p *Process) end() error {
 	if !p.hasEnded(exitWithin) {
-		p.Kill(p.broke("it has closed its socket, and runs on"))
+		p.Kill(p.protocolError("it has closed its socket, and runs on"))
 		p.hasEnded(killWithin)
 	}
 	if why := p.killedBy(); why != nil {
@@ -55,8 +55,8 @@ func (p *Process) finish(why error) {
 	p.shut()
 }
 
-// broke is the error of a program that does not keep to the protocol.
-func (p *Process) broke(format string, a ...any) error {
+// protocolError is the error of a program that does not keep to the protocol.
+func (p *Process) protocolError(format string, a ...any) error {
 	return fmt.Errorf("program %s: "+format, append([]any{p.command.Line}, a...)...)
 }
 

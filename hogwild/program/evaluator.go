@@ -127,7 +127,7 @@ func (e *Evaluator) Judge(w []float32, set *data.Set,
 	err = e.twice(func() error {
 		r, err := e.p.ask(request{End: &end{epoch, e.nameOf(set), set.Rows}})
 		if err == nil && r.Ended == nil {
-			err = e.p.broke("its answer to end is not ended")
+			err = e.p.protocolError("its answer to end is not ended")
 		}
 		if err == nil {
 			metrics = plainNumbers(r.Ended.Metrics)
@@ -196,7 +196,7 @@ func (e *Evaluator) score(q score) (s model.Score, err error) {
 		return s, err
 	}
 	if r.Scored == nil || r.Scored.Examples != q.To-q.From {
-		return s, e.p.broke("its answer to score is not scored, with %d examples", q.To-q.From)
+		return s, e.p.protocolError("its answer to score is not scored, with %d examples", q.To-q.From)
 	}
 	s.N, s.Loss = r.Scored.Examples, float64(r.Scored.Loss)
 	if len(r.Scored.Metrics) == 0 {

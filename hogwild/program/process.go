@@ -100,10 +100,10 @@ func (p *Process) greet() error {
 		return err
 	}
 	if h.Hello != protocol {
-		return p.broke("it speaks version %d of the protocol, and this hogwild version %d", h.Hello, protocol)
+		return p.protocolError("it speaks version %d of the protocol, and this hogwild version %d", h.Hello, protocol)
 	}
 	if err := checkLayout(&h.Layout); err != nil {
-		return p.broke("%w", err)
+		return p.protocolError("%w", err)
 	}
 	p.Layout, p.Language = h.Layout, h.Language
 	return nil
@@ -115,7 +115,7 @@ func (p *Process) welcome(w welcome, files []*os.File) (r reply, err error) {
 		err = p.receive(&r)
 	}
 	if err == nil && !r.Ready {
-		err = p.broke("its answer to welcome is not ready")
+		err = p.protocolError("its answer to welcome is not ready")
 	}
 	return r, err
 }
@@ -144,5 +144,5 @@ func (p *Process) receive(message any) error {
 	case errors.Is(err, io.EOF):
 		return p.end()
 	}
-	return p.broke("%w", err)
+	return p.protocolError("%w", err)
 }

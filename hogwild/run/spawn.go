@@ -39,7 +39,7 @@ func (r *crew) spawnInside(rank int) error {
 	w := worker.New(rank, r.Mem.Block, d)
 	profiles := &control.Header{CPUProfile: r.Options.CPUProfile, Trace: r.Options.Trace}
 	r.Mem.Background.Go(func() {
-		if err := worker.Profile(profiles, w.Life); err != nil {
+		if err := worker.Profile(profiles, w.Run); err != nil {
 			r.Mem.Workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
 		}
 	})

@@ -118,7 +118,7 @@ func checkPosition(r *core.Run, at *rundir.Position) error {
 
 // concluded reports whether the run in a folder has reported its end, after so many epochs.
 func concluded(folder string, epochs int) bool {
-	was, err := rundir.Glance(folder)
+	was, err := rundir.ReadSummary(folder)
 	return err == nil && was.Result != nil && was.Result.Epochs == epochs && was.Ended() == rundir.Done
 }
 

@@ -13,9 +13,9 @@ import (
 	"hogwild/internal/human"
 )
 
-// Fitted are the tensors of a file that fit a model.
-type Fitted struct {
-	Started
+// MatchedTensors are the tensors of a file that fit a model.
+type MatchedTensors struct {
+	InitFrom
 	Lines  []string // of what did not fit, for people
 	values map[string][]float32
 }
@@ -24,7 +24,7 @@ type Fitted struct {
 // PyTorch, in the file or in the model. If some are missing, too many or of another shape, the error, which
 // matches config.ErrUsage, lists them and adds the cure; with partial it is an error only if none fits.
 func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, partial bool,
-	cure string) (*Fitted, error) {
+	cure string) (*MatchedTensors, error) {
 	var same map[string]string
 	if layout != nil {
 		same = layout.Same
@@ -33,7 +33,7 @@ func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, p
 	if err != nil {
 		return nil, err
 	}
-	fit := &Fitted{Started: Started{f.Path, m.fit, len(params)}, values: map[string][]float32{}}
+	fit := &MatchedTensors{InitFrom: InitFrom{f.Path, m.fit, len(params)}, values: map[string][]float32{}}
 	if len(m.misfits) > 0 {
 		fit.Lines = m.table()
 		if !partial || m.fit == 0 {
@@ -72,7 +72,7 @@ func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, p
 }
 
 // Into writes the tensors that fit over those of w, which are ps. Others, as those of centring, stay.
-func (f *Fitted) Into(ps []model.Param, w []float32) error {
+func (f *MatchedTensors) Into(ps []model.Param, w []float32) error {
 	for i, at := range model.Offsets(ps) {
 		v, ok := f.values[ps[i].Name]
 		if !ok {

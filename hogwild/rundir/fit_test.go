@@ -63,7 +63,7 @@ func TestFit(t *testing.T) {
 		if want := []float32{1, 4, 2, 5, 3, 6, 7, 8, 0, 0, 9, 10, 11}; !slices.Equal(w, want) {
 			t.Errorf("%q: %v, want %v", prefix, w, want)
 		}
-		if d := cmp.Diff(Started{"net.safetensors", 4, 4}, fit.Started); d != "" {
+		if d := cmp.Diff(InitFrom{"net.safetensors", 4, 4}, fit.InitFrom); d != "" {
 			t.Error(d)
 		}
 	}

@@ -34,7 +34,7 @@ func TestResumeFromThePreviousSnapshot(t *testing.T) {
 			if err := damage(newest); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := rundir.Glance(part.Run); err != nil || !rundir.HasSnapshot(part.Run) {
+			if r, err := rundir.ReadSummary(part.Run); err != nil || !rundir.HasSnapshot(part.Run) {
 				t.Errorf("%+v, %v", r, err)
 			}
 			if _, err := saved.Eval(part.Run, "", "auto", ""); err != nil {

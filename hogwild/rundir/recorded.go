@@ -35,8 +35,8 @@ func ReadRun(folder string) (*Recorded, error) {
 	return r, err
 }
 
-// Glance is ReadRun without the metrics of a run that has a result: they can be long.
-func Glance(folder string) (*Recorded, error) {
+// ReadSummary is ReadRun without the metrics of a run that has a result: they can be long.
+func ReadSummary(folder string) (*Recorded, error) {
 	r, err := readSettings(folder)
 	if err == nil {
 		err = r.readResult()

@@ -48,11 +48,11 @@ type Result struct {
 	LostExamples int64 `json:"lost_examples"`
 	Rollbacks    int   `json:"rollbacks,omitempty"` // after divergence
 	// trained in vain before them, and not among Examples
-	DiscardedExamples int64    `json:"discarded_examples,omitempty"`
-	Shares            []Share  `json:"shares,omitempty"` // of each device, when there are several
-	*Nodes                     // nil: one alone
-	Seed              uint64   `json:"seed"`
-	Init              *Started `json:"init,omitempty"` // nil: the model's own first weights
+	DiscardedExamples int64     `json:"discarded_examples,omitempty"`
+	Shares            []Share   `json:"shares,omitempty"` // of each device, when there are several
+	*Nodes                      // nil: one alone
+	Seed              uint64    `json:"seed"`
+	Init              *InitFrom `json:"init,omitempty"` // nil: the model's own first weights
 
 	Parameters int64 `json:"parameters"` // weights in all
 	// mean stored inputs of a training row: see data.Set.ValuesPerRow
@@ -93,13 +93,13 @@ type Result struct {
 	Rows  *Rows    `json:"rows,omitempty"`  // nil: only the program has any
 	Notes []string `json:"notes,omitempty"` // what was done to the data, and what the device has to say
 	// why it ended early: interrupted, terminated, hung up, diverged, failed, target loss, target accuracy, stop after
-	Stopped string        `json:"stopped,omitempty"`
-	Missed  string        `json:"missed,omitempty"` // the target that it has not reached
-	Error   string        `json:"error,omitempty"`  // why it failed
-	Told    bool          `json:"-"`                // whoever reads the text has just seen what stood above the run
-	History []EpochResult `json:"-"`
-	Events  []string      `json:"-"` // what happened to workers, a line each
-	Timing  []string      `json:"-"` // where the time went, if it was asked
+	Stopped   string        `json:"stopped,omitempty"`
+	Missed    string        `json:"missed,omitempty"` // the target that it has not reached
+	Error     string        `json:"error,omitempty"`  // why it failed
+	ShownLive bool          `json:"-"`                // whoever reads the text has just seen what stood above the run
+	History   []EpochResult `json:"-"`
+	Events    []string      `json:"-"` // what happened to workers, a line each
+	Timing    []string      `json:"-"` // where the time went, if it was asked
 }
 
 // Texts of Result.Stopped; a target or a time that was reached has others.
@@ -251,15 +251,15 @@ func (s Scale) String() string {
 		s.Epoch, s.Seconds)
 }
 
-// Started says what a run started from.
-type Started struct {
+// InitFrom says what a run started from.
+type InitFrom struct {
 	From    string `json:"from"`    // the file
 	Tensors int    `json:"tensors"` // of the model that it had
 	Of      int    `json:"of"`      // tensors of the model
 }
 
 // Text is what a report has of it.
-func (s Started) Text() string {
+func (s InitFrom) Text() string {
 	if s.Tensors == s.Of {
 		return fmt.Sprintf("%s, all %d tensors", s.From, s.Of)
 	}

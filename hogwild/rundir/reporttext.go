@@ -24,7 +24,7 @@ const fewClasses = 5
 // happened to workers on the way, and what to type next.
 func (r Result) WriteText(w io.Writer) error {
 	var b bytes.Buffer
-	if r.Told {
+	if r.ShownLive {
 		r.CPU, r.Merge, r.Auto, r.Rate, r.Events, r.Notes = "", "", "", "", nil, nil
 	}
 	nodes := 1
@@ -32,7 +32,7 @@ func (r Result) WriteText(w io.Writer) error {
 		nodes = r.Nodes.Nodes
 	}
 	started := ""
-	if !r.Told {
+	if !r.ShownLive {
 		started = fmt.Sprintf("%.3f s", r.StartupSeconds)
 		fmt.Fprintf(&b, "%s on %s: %s, %s, batch %d, %s\n\n", cmp.Or(r.Program, r.Model), DataText(r.Data),
 			WorkersText(nodes, r.Workers), r.Mode, r.Batch, r.Device)

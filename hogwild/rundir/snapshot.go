@@ -87,9 +87,9 @@ type Position struct {
 	History  []EpochResult `json:"history"`
 	Unused   []string      `json:"unused,omitempty"` // tensors that the first epoch has not changed
 
-	Init      *Started `json:"init,omitempty"`      // nil: the model's own first weights
-	Rollbacks int      `json:"rollbacks,omitempty"` // after divergence
-	Discarded int64    `json:"discarded,omitempty"` // examples that they made be trained in vain
+	Init      *InitFrom `json:"init,omitempty"`      // nil: the model's own first weights
+	Rollbacks int       `json:"rollbacks,omitempty"` // after divergence
+	Discarded int64     `json:"discarded,omitempty"` // examples that they made be trained in vain
 
 	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes, and when a job of several
 	// nodes continues within it.

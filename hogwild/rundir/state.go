@@ -68,8 +68,8 @@ func (r *Recorded) Last() *EpochResult {
 	return nil
 }
 
-// Got is how far the run has got: its result, or what its last epoch and its last moment say.
-func (r *Recorded) Got() *Result {
+// Outcome is how far the run has got: its result, or what its last epoch and its last moment say.
+func (r *Recorded) Outcome() *Result {
 	if r.Result != nil {
 		return r.Result
 	}
@@ -138,7 +138,7 @@ func Ask(dir string, q Request) (Answer, error) {
 
 // notLive says why no run answers in a folder.
 func notLive(dir string, why error) error {
-	r, err := Glance(dir)
+	r, err := ReadSummary(dir)
 	switch {
 	case err != nil && !errors.Is(why, fs.ErrNotExist) && !errors.Is(why, syscall.ENOTDIR):
 		// somebody else's socket, for one

@@ -47,7 +47,7 @@ func TestStates(t *testing.T) {
 		if x.result != "" {
 			write(ResultFile, x.result)
 		}
-		r, err := Glance(folder)
+		r, err := ReadSummary(folder)
 		if err != nil || r.State() != x.state || r.Resumable() != x.resumable {
 			t.Errorf("%s: %s, resumable %v (%v)", x.name, r.State(), r.Resumable(), err)
 		}

@@ -47,7 +47,7 @@ func TestNoPipesAndDevices(t *testing.T) {
 		"device": func(path string) error { return os.Symlink("/dev/zero", path) },
 	} {
 		for name, read := range map[string]func(dir string) error{
-			ConfigFile:  func(dir string) error { _, err := Glance(dir); return err },
+			ConfigFile:  func(dir string) error { _, err := ReadSummary(dir); return err },
 			ResultFile:  func(dir string) error { _, err := ReadRun(dir); return err },
 			MetricsName: func(dir string) error { _, err := ReadRun(dir); return err },
 			MetricsName + " continued": func(dir string) error {

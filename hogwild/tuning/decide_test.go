@@ -20,7 +20,8 @@ var (
 		Squares: 60, Curvature: .1}
 	rawFacts = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 7850, RawLambda: 40, RowNorm: 100,
 		Squares: 1700, Curvature: .1}
-	wordFacts = Facts{Kind: data.Sparse, Rows: 25000, Features: 90000, Weights: 90001, Steps: true, Copied: true,
+	wordFacts = Facts{Kind: data.Sparse, Rows: 25000, Features: 90000, Weights: 90001, HasStepper: true,
+		SupportsCopy:   true,
 		FeaturesLambda: .025, RawLambda: .05, RowNorm: 1, Squares: .0025, Curvature: .25}
 	valueFacts = Facts{Kind: data.Floats, Rows: 20000, Features: 8, Weights: 9, RawLambda: 4, RowNorm: 200,
 		Squares: 20, Curvature: 2}

@@ -28,16 +28,13 @@ func (j *Job) Header() (lines []string) {
 		lines = append(lines, j.unknown())
 	}
 	if j.Used.Replicas > 0 && j.Used.LR == j.Asked.LR {
-		lines = append(lines, fmt.Sprintf("lr %.3g is at %s: %s keep it, and an epoch may reduce the loss less than "+
-			"with one", j.Asked.LR, j.averageLimit(), j.averaged()))
+		lines = append(lines, fmt.Sprintf("lr %.3g is at the limit of stable steps: %s keep it, and an epoch may "+
+			"reduce the loss less than with one", j.Asked.LR, j.averaged()))
 	}
 	if j.Used.Slower {
-		how := "write in place"
-		if j.Used.MergeEvery > 1 {
-			how = fmt.Sprintf("must merge every %d local steps", j.Used.MergeEvery)
-		}
-		lines = append(lines, fmt.Sprintf("at lr %.3g %d workers %s, which is slower than one worker: --workers 1 or "+
-			"a lower --lr trains more examples/s", max(j.Asked.LR, j.Used.LR), j.Asked.Workers, how))
+		lines = append(lines, fmt.Sprintf("lr %.3g allows %d workers few local steps between merges, which is slower "+
+			"than one worker: --workers 1 or a lower --lr trains more examples/s", max(j.Asked.LR, j.Used.LR),
+			j.Asked.Workers))
 	}
 	return append(lines, j.lasts()...)
 }
@@ -63,35 +60,35 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 	return steps
 }
 
+// knob is the setting that decides how many steps are in flight.
+func (j *Job) knob() string {
+	if j.Used.Sharers > 0 {
+		return "--in-flight"
+	}
+	return "--workers"
+}
+
 // fewText warns of a short run.
 func (j *Job) fewText() string {
-	fewer := "fewer --workers"
-	if j.Used.Sharers > 0 {
-		fewer = "a smaller --in-flight"
-	}
 	return fmt.Sprintf("%s in all with %d in flight, and no limit of these is known here: the loss may stay well "+
-		"above one worker's; try %s, more --epochs or a smaller --batch",
-		human.Plural(j.Used.FewSteps, "step"), j.Used.InFlight, fewer)
+		"above one worker's; try a lower %s, more --epochs or a smaller --batch",
+		human.Plural(j.Used.FewSteps, "step"), j.Used.InFlight, j.knob())
 }
 
 // unknown says that no limit is known, and of what.
 func (j *Job) unknown() string {
-	what, serial := j.Asked.Model, "--workers 1"
+	what := j.Asked.Model
 	if j.Asked.Optimizer.Adaptive() {
 		what = string(j.Asked.Optimizer)
 	} else if j.Asked.Loss == string(model.L1) {
 		what = "the loss l1"
 	}
-	if j.Used.Sharers > 0 {
-		serial = "--in-flight 1"
-	}
-	return fmt.Sprintf("no limit of steps in flight is known for %s: compare with a run of %s", what, serial)
+	return fmt.Sprintf("no limit of steps in flight is known for %s: compare with a run of %s 1", what, j.knob())
 }
 
-// lasts warns of a velocity to which more steps in flight add than (1-mu) C < pi/2 has:
-// then sums that lack nothing diverge at any learning rate, as decay acts on what was
-// read. A velocity is stored, not added to, so that of two steps on the same one the
-// later wins; that is stable (simulated: docs/gpu.md).
+// lasts warns of a velocity to which more steps in flight add than (1-mu) C < pi/2 has. Sums would diverge at any
+// learning rate, as decay acts on what was read; but a velocity is stored, and of two steps on the same one the later
+// wins, which is stable (simulated: docs/gpu.md).
 func (j *Job) lasts() (lines []string) {
 	each := float64(j.Used.InFlight)
 	if j.Asked.OptimizerState == config.Private {
@@ -100,10 +97,9 @@ func (j *Job) lasts() (lines []string) {
 	if j.Asked.Optimizer != config.Momentum || (1-j.Used.Momentum)*each <= math.Pi/2 {
 		return nil
 	}
-	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, as each overwrites the "+
-		"velocity, "+
-		"but it averages over about %s steps; a lower momentum or fewer steps in flight may be faster", j.Used.Momentum,
-		each, rounded(each/(1-j.Used.Momentum)))}
+	return []string{fmt.Sprintf("momentum %.3g, %.0f steps in flight on one velocity: stable, but it averages over "+
+		"about %s steps; a lower momentum or fewer steps in flight may be faster", j.Used.Momentum, each,
+		rounded(each/(1-j.Used.Momentum)))}
 }
 
 // farBeyond is how many times the longest step that is sure to be stable, half or a quarter of the bound, says that
@@ -169,7 +165,7 @@ func (j *Job) Changes() (lines []string) {
 func (j *Job) averageText() string {
 	within := ""
 	if j.Used.LR < j.Asked.LR*float64(j.Used.Replicas) {
-		within = ", within " + j.averageLimit()
+		within = ", within the limit of stable steps"
 	}
 	return fmt.Sprintf("lr %.3g -> %.2g: %s x %.3g%s (--average-lr same keeps %.3g)", j.Asked.LR, j.Used.LR,
 		j.averaged(), j.Asked.LR, within, j.Asked.LR)
@@ -181,17 +177,6 @@ func (j *Job) averaged() string {
 		return fmt.Sprintf("%d averaged workers", j.Used.Replicas)
 	}
 	return fmt.Sprintf("%d nodes", j.Used.Replicas)
-}
-
-// averageLimit is what keeps their rate from being longer.
-func (j *Job) averageLimit() string {
-	if j.Used.MaxLR > 0 && j.Used.LR >= j.Used.MaxLR {
-		return "the limit for a batch of " + human.Plural(ofOneStep(&j.Asked, j.Used).Batch, "example")
-	}
-	if j.Used.InFlight == 1 {
-		return "the limit of stable steps"
-	}
-	return fmt.Sprintf("the limit of %d steps in flight", j.Used.InFlight)
 }
 
 // lowered is the smaller rate to, in two digits, or as many as tell it from the rate from.

@@ -19,7 +19,8 @@ func TestFewSteps(t *testing.T) {
 		says  string // "": nothing
 	}{
 		{"as measured", noFacts, 2944, convnet, "46 steps in all with 8 in flight, and no limit of these is known " +
-			"here: the loss may stay well above one worker's; try fewer --workers, more --epochs or a smaller --batch"},
+			"here: the loss may stay well above one worker's; try a lower --workers, more --epochs or " +
+			"a smaller --batch"},
 		{"two workers", noFacts, 2000, func(c *config.Config) { convnet(c); c.Workers = 2 },
 			"32 steps in all with 2 in flight"},
 		{"two workers, more steps", noFacts, 2944, func(c *config.Config) { convnet(c); c.Workers = 2 }, ""},
@@ -36,7 +37,7 @@ func TestFewSteps(t *testing.T) {
 		{"of two nodes", noFacts, 5888, func(c *config.Config) { convnet(c); c.Nodes = 2 }, "46 steps"},
 		{"on a GPU", noFacts, 2944, func(c *config.Config) { convnet(c); c.GPU, c.InFlight = "0", 32 },
 			"46 steps in all with 32 in flight, and no limit of these is known here: the loss may stay well above " +
-				"one worker's; try a smaller --in-flight"},
+				"one worker's; try a lower --in-flight"},
 		{"thousands", noFacts, 64000, func(c *config.Config) { convnet(c); c.GPU, c.InFlight = "0", 512 }, ""},
 		{"sync", noFacts, 2944, func(c *config.Config) { convnet(c); c.Mode = config.MustMode("sync") }, ""},
 		{"simulated", noFacts, 2944,

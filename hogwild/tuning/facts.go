@@ -13,11 +13,11 @@ type Facts struct {
 	// in how many rows those features of a sparse table occur, on average, that less than one of a hundred has; 0: none
 	Often float64
 
-	Weights int  // of the model without centring
-	Steps   bool // the model takes its steps on single rows by itself: see model.Stepper
-	Copied  bool // and a worker may do so on a copy
-	Ranked  bool // its first rows are those that most steps write: see model.Ranked
-	Rare    int  // how many times as long as the others rare features may stay unmerged: see Frequent; 0: not known
+	Weights      int  // of the model without centring
+	HasStepper   bool // the model takes its steps on single rows by itself: see model.Stepper
+	SupportsCopy bool // and a worker may do so on a copy
+	HotRowsFirst bool // its first rows are those that most steps write: see model.Ranked
+	Rare         int  // how many times as long as others rare features may stay unmerged: see Frequent; 0: not known
 
 	FeaturesLambda float64 // largest eigenvalue of E[x x'] of sparse inputs; 0: the bias has no step of its own
 	RawLambda      float64 // of inputs with the bias's column
@@ -40,8 +40,8 @@ const MaxCopied = 1 << 18
 type Machine struct {
 	Cores int // that this process may use
 	// share of the workers beyond them that hold a step while another has their core; 0 until it is measured
-	Held float64
-	GPUs GPUs // those that the run is on
+	Oversubscribed float64
+	GPUs           GPUs // those that the run is on
 }
 
 // GPUs are those of a run, as far as the steps in flight depend on them.

@@ -17,7 +17,7 @@ import (
 // inFlight is how many steps are in flight at once: a step is computed on weights that lack all
 // others in flight. In async and atomic modes those are the steps that can run at once: more workers
 // than cores take turns, and lose their core between two short steps mostly. Within a long one they
-// hold it meanwhile, which only the run can tell (Machine.Held). In ordered mode a
+// hold it meanwhile, which only the run can tell (Machine.Oversubscribed). In ordered mode a
 // gradient waits until those of all other workers are applied, and in locked mode workers
 // that wait for a lock hold a gradient already: there all workers count.
 func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) int {
@@ -38,7 +38,7 @@ func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) i
 	w := c.Workers
 	if c.TakesTurns() {
 		n := min(w, max(1, m.Cores))
-		w = n + int(math.Round(m.Held*float64(w-n)))
+		w = n + int(math.Round(m.Oversubscribed*float64(w-n)))
 	}
 	return max(w, localSteps(c, t.Batch))
 }

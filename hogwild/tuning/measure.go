@@ -42,7 +42,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 	f.Trace = few.trace()
 	f.Squares = few.squaredNorm(used)
 	f.RowNorm = many.rowNorm(used, v)
-	if f.Copied && f.Weights >= leastRare && f.Weights <= MaxCopied && c.AsyncOnCores() {
+	if f.SupportsCopy && f.Weights >= leastRare && f.Weights <= MaxCopied && c.AsyncOnCores() {
 		_, f.Rare = Frequent(set, used)
 	}
 	f.Curvature = lossCurvature(spec.Loss, model.ClassShares(sample.Y, len(set.Classes)))
@@ -62,10 +62,10 @@ func FactsOf(m model.Model, set *data.Set) Facts {
 		}
 		f.Often *= float64(set.Rows) / float64(max(rare, 1))
 	}
-	_, f.Ranked = m.(model.Ranked)
+	_, f.HotRowsFirst = m.(model.Ranked)
 	if s, ok := m.(model.Stepper); ok {
-		f.Steps, f.Copied = s.Suits(set)
+		f.HasStepper, f.SupportsCopy = s.Suits(set)
 	}
-	f.Copied = f.Copied || model.SuitsDual(m, set)
+	f.SupportsCopy = f.SupportsCopy || model.SuitsDual(m, set)
 	return f
 }

@@ -25,15 +25,15 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == config.InPlace {
 		return 1, 1
 	}
-	if f.Ranked && fuses(c, f, t.Batch) {
+	if f.HotRowsFirst && fuses(c, f, t.Batch) {
 		return hotPeriod(c, spec), 1
 	}
-	if f.Copied && !t.Center && fuses(c, f, t.Batch) {
+	if f.SupportsCopy && !t.Center && fuses(c, f, t.Batch) {
 		switch {
 		case f.Weights <= MaxCopied:
 			return sparsePeriod(c, f.Weights, t.MaxLocalSteps), 1
 		case spec.Bias:
-			return 1, told(c, within(biasSteps, t.MaxLocalSteps))
+			return 1, userPeriodOr(c, within(biasSteps, t.MaxLocalSteps))
 		}
 		return 1, 1
 	}
@@ -42,11 +42,8 @@ func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias 
 
 // fuses reports whether the model takes its steps by itself, and nothing stands between their reads and writes.
 func fuses(c *config.Config, f Facts, batch int) bool {
-	return f.Steps && c.Optimizer == config.SGD && batch == 1 && c.GradientDelay == 0
+	return f.HasStepper && c.Optimizer == config.SGD && batch == 1 && c.GradientDelay == 0
 }
-
-// hotRows are merged of each table of a model whose first rows most steps write.
-const hotRows = model.HotRows
 
 // hotPeriod is that of a model of words, whose hot rows alone are merged: in place each step takes their lines from
 // other cores (docs/words.md has the figures). Up to these numbers, at the rates of the defaults, losses of two, eight
@@ -62,12 +59,12 @@ func hotPeriod(c *config.Config, spec model.Spec) int {
 	if every < fewest {
 		every = 1
 	}
-	return told(c, every)
+	return userPeriodOr(c, every)
 }
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
 func mergesInVain(c *config.Config, f Facts, t Tuning) error {
-	if told(c, 1) == 1 || !c.AsyncOnCores() || c.Workers == 1 || t.MergeEvery > 1 || t.BiasMergeEvery > 1 {
+	if userPeriodOr(c, 1) == 1 || !c.AsyncOnCores() || c.Workers == 1 || t.MergeEvery > 1 || t.BiasMergeEvery > 1 {
 		return nil
 	}
 	return config.Usage("merge-every %s has no effect with model %s on %s rows, batch %d and optimizer %s: its "+
@@ -75,8 +72,8 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
 
-// told is the period that the user gave, or else auto.
-func told(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }
+// userPeriodOr is the period that the user gave, or else auto.
+func userPeriodOr(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }
 
 // within is a period that the learning rate allows: see Tuning.MaxLocalSteps.
 func within(every, hold int) int {
@@ -117,7 +114,7 @@ func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	if centered {
 		every = max(every, 2)
 	}
-	return told(c, every)
+	return userPeriodOr(c, every)
 }
 
 // sparsePeriod is that of a linear model of w weights on sparse rows. Too few local steps, and
@@ -137,7 +134,7 @@ func sparsePeriod(c *config.Config, w, hold int) int {
 			every = 1
 		}
 	}
-	return told(c, every)
+	return userPeriodOr(c, every)
 }
 
 // dualMerging is the period of the dual solver, and for how many each worker steps. A step sets the loss of its row to
@@ -153,7 +150,7 @@ func dualMerging(c *config.Config, f Facts) (every int, spread float64) {
 	if most < fewestDual {
 		every = 8 * fewestDual
 	}
-	if every = told(c, every); every > most {
+	if every = userPeriodOr(c, every); every > most {
 		return every, max(1, 0.7*float64(c.Workers))
 	}
 	return every, 1
@@ -168,7 +165,7 @@ const dualTogether, fewestDual = 12, 32
 // known.
 func slower(c *config.Config, f Facts, t Tuning) bool {
 	const most = 1 << 14 // weights
-	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == config.Auto && f.Copied && f.Weights <= most &&
+	return c.AsyncOnCores() && c.Workers == 2 && c.MergeEvery == config.Auto && f.SupportsCopy && f.Weights <= most &&
 		!t.Center && fuses(c, f, t.Batch) && t.MergeEvery < 8+f.Weights/200
 }
 

@@ -103,9 +103,9 @@ func TestSlower(t *testing.T) {
 		{"as told", 1, 124, func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, false},
 		{"three workers", 6, 301, func(c *config.Config, _ *Facts) { c.Workers = 3 }, false},
 		{"sync", 6, 301, func(c *config.Config, _ *Facts) { c.Mode = config.MustMode("sync") }, false},
-		{"dense", 1, 301, func(_ *config.Config, f *Facts) { f.Steps = false }, false},
+		{"dense", 1, 301, func(_ *config.Config, f *Facts) { f.HasStepper = false }, false},
 	} {
-		cfg, f := configtest.Dense(), Facts{Kind: data.Sparse, Weights: c.weights, Steps: true, Copied: true}
+		cfg, f := configtest.Dense(), Facts{Kind: data.Sparse, Weights: c.weights, HasStepper: true, SupportsCopy: true}
 		cfg.Workers = 2
 		if c.edit != nil {
 			c.edit(&cfg, &f)
@@ -158,19 +158,19 @@ func TestHotRows(t *testing.T) {
 		edit        func(*config.Config, *Facts)
 		every, rows int
 	}{
-		{"two workers", nil, 512, hotRows},
-		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, hotRows},
+		{"two workers", nil, 512, model.HotRows},
+		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, model.HotRows},
 		{"seventeen", func(c *config.Config, _ *Facts) { c.Workers = 17 }, 1, 0},
-		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, hotRows},
-		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, hotRows},
-		{"lines, eight", func(c *config.Config, _ *Facts) { c.Model, c.LR, c.Workers = "text:50", .1, 8 }, 8, hotRows},
+		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, model.HotRows},
+		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, model.HotRows},
+		{"lines, eight", func(c *config.Config, _ *Facts) { c.Model, c.LR, c.Workers = "text:50", .1, 8 }, 8, model.HotRows},
 		{"lines, at a rate of one", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", 1 }, 1, 0},
-		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, hotRows},
+		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, model.HotRows},
 		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0},
 		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0},
 	} {
 		cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Features: 1000, Rows: 1 << 20, Weights: 1 << 20,
-			Steps: true, Ranked: true}
+			HasStepper: true, HotRowsFirst: true}
 		cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery, cfg.LR = "word2vec:50", 2, 1, "auto", .025
 		if c.edit != nil {
 			c.edit(&cfg, &f)
@@ -180,7 +180,7 @@ func TestHotRows(t *testing.T) {
 			t.Errorf("%s: every %d, %d rows, %v; want %d and %d", c.what, u.MergeEvery, u.HotRows, err, c.every, c.rows)
 		}
 	}
-	cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Steps: true, Ranked: true}
+	cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, HasStepper: true, HotRowsFirst: true}
 	cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery, cfg.Optimizer = "word2vec:50", 2, 1, "64", "adam"
 	spec := model.Spec{Options: model.Options{Name: "word2vec:50"}}
 	if _, err := Choose(&cfg, spec, f, Machine{Cores: 2}); err == nil {

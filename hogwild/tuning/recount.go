@@ -15,8 +15,8 @@ type Flight struct {
 	Seen, Least float64 // by the samples so far; and at least, with 97.5% confidence
 }
 
-// FlightOf goes by n samples of staleness, which a share of them at most has: by their median, since few steps that land
-// a thousand others late do little, but decide the mean. It returns nil where no more than one step is in flight, or
+// FlightOf goes by the median of n samples, of which a share has at most so much staleness: few steps that land a
+// thousand others late do little, but decide the mean. It returns nil where no more than one step is in flight, or
 // their number does not depend on who has a core.
 func FlightOf(j *Job, f Facts, cores int, n int64, staleness func(share float64) int64) *Flight {
 	every := max(1, j.Used.MergeEvery)                      // updates of another that come at once
@@ -28,11 +28,8 @@ func FlightOf(j *Job, f Facts, cores int, n int64, staleness func(share float64)
 	return &Flight{min(j.Asked.Workers, cores), at(0.5), at(0.5 - 1/math.Sqrt(float64(n)))}
 }
 
-// More reports whether surely more steps are in flight than were expected.
-func (f *Flight) More() bool { return f.Least >= float64(f.Expected)+1 }
-
-// Held is Machine.Held of so many workers.
-func (f *Flight) Held(workers int) float64 {
+// Oversubscribed is Machine.Oversubscribed of so many workers.
+func (f *Flight) Oversubscribed(workers int) float64 {
 	return min((f.Seen-float64(f.Expected))/float64(workers-f.Expected), 1)
 }
 

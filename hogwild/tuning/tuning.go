@@ -5,8 +5,8 @@
 //	tuning.go     Choose
 //	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	auto.go       what the user leaves to the program: learning rate and epochs
-//	explain.go    what is said of it
 //	recount.go    how many steps were measured to be in flight
+//	explain.go    what is said of it
 //	inflight.go   how many steps are in flight, and of how many examples
 //	averagerate.go  the learning rate of replicas that are averaged
 //	limit.go      how many steps may be in flight, and where the learning rate is capped
@@ -61,8 +61,8 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 		if t.BiasMergeEvery = 1; t.MergeEvery > 1 && t.Spread == 1 && c.MergeEvery == config.Auto {
 			t.RareMerge = f.Rare
 		}
-	case t.MergeEvery > 1 && f.Ranked:
-		t.HotRows = hotRows
+	case t.MergeEvery > 1 && f.HotRowsFirst:
+		t.HotRows = model.HotRows
 	case t.MergeEvery > 1 && c.MergeEvery == config.Auto && !t.Center:
 		t.RareMerge = f.Rare
 	}

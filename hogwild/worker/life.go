@@ -19,8 +19,8 @@ func (w *Worker) StandIn() error {
 	return nil
 }
 
-// Life is that of a worker: until the run stops or its numbers diverge.
-func (w *Worker) Life() error {
+// Run trains until the run stops or its numbers diverge.
+func (w *Worker) Run() error {
 	w.block.SetRank(w.rank, control.RankPID, uint64(os.Getpid()))
 	if w.block.Rank(w.rank, control.RankBegan) == 0 {
 		w.block.SetRank(w.rank, control.RankBegan, control.Monotonic())

@@ -78,7 +78,7 @@ func Profile(h *control.Header, f func() error) error {
 // live is a worker process's life.
 func (w *Worker) live(c *config.Config) error {
 	cpu.Pin(c, w.rank)
-	err := w.Life()
+	err := w.Run()
 	if err == nil {
 		err = fault.Point("worker.end")
 	}

@@ -88,13 +88,13 @@ func (w *Worker) report(ys []plan.ChunkResult, err error) error {
 	return nil
 }
 
-// drainer is a device that keeps updates back, or whose workers wait for each other's steps: delayed and ordered mode.
-type drainer interface{ Drain() }
+// flusher is a device that keeps updates back, or whose workers wait for each other's steps: delayed and ordered mode.
+type flusher interface{ Flush() }
 
 // drain has all updates written that the device keeps back: before this worker waits,
 // and when an epoch is complete.
 func (w *Worker) drain() {
-	if d, ok := w.device.(drainer); ok {
-		d.Drain()
+	if d, ok := w.device.(flusher); ok {
+		d.Flush()
 	}
 }
