@@ -136,7 +136,6 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 		}
 	}
 	for ; ; r = r.next {
-		r.End.Interrupt = cancel
 		result, err := r.attempt(ctx)
 		if r.next == nil {
 			return result, err
