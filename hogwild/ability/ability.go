@@ -4,8 +4,7 @@
 //	ability.go      this list
 //	hung.go         workers that hang
 //	initweights.go  first weights from a file or another run
-//	initscaling.go  those of a first layer for other scaled inputs
-//	initnames.go    what each row of them is of
+//	initnames.go    what each row of them is of, and a first layer for other scaled inputs
 //	finaltest.go    the test at the end
 //	dual.go         the duality gap of linear classifiers
 //	exact.go        the optimum of linear regressions: when it is looked for, and whose weights are taken

@@ -88,7 +88,7 @@ func seeksOptimum(r *core.Run) bool {
 func (a *exact) measure(r *core.Run) error {
 	m, merged, c := r.Mem.Weights, r.Job.Used.MergesCentered(), &r.Job.Asked
 	if err := r.Mem.CallDevice(r.Mem.CopyTimeout(), r.Mem.Owner.Download); err != nil {
-		return core.OnDevice(err)
+		return err
 	}
 	p := problem{set: r.Task.Train, bias: r.Task.Spec.Bias, l2: c.L2 / 2, cores: min(machine.Cores(), mostCores)}
 	plain := append([]float32(nil), r.Job.Plain(r.Task.Trained, m.W, r.Task.Train.Mean)...)
@@ -135,5 +135,5 @@ func (a *exact) measure(r *core.Run) error {
 	if c, ok := model.CenteredOf(r.Task.Trained); ok && merged {
 		c.ToMerged(m.W, r.Task.Train.Mean)
 	}
-	return core.OnDevice(r.Mem.CallDevice(r.Mem.CopyTimeout(), r.Mem.Owner.Replace))
+	return r.Mem.CallDevice(r.Mem.CopyTimeout(), r.Mem.Owner.Replace)
 }

@@ -54,7 +54,7 @@ func (a *hung) look(r *core.Run) error {
 			// it executes no instruction any more: others may have its chunks and locks
 			if !r.Mem.Traits.Driver && !r.Mem.Block.Stopped() {
 				p.Hung += "; the kernel still holds it"
-				if end := r.Crew.Died(r.Mem.Workers.Lost(p)); end != nil {
+				if end := r.Crew.Died(r.Mem.Workers.MarkLost(p)); end != nil {
 					return end
 				}
 			}

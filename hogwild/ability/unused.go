@@ -34,7 +34,9 @@ func (a *unused) Handle(r *core.Run, e core.Event) error {
 				a.unchanged = append(a.unchanged, i)
 			}
 		}
-		a.compare(r)
+		if len(a.unchanged) > 0 {
+			r.Hooks.Compared = a.compared
+		}
 		return err
 	case *core.Completed:
 		if e.Examples > 0 && len(a.unchanged) > 0 {
@@ -47,16 +49,10 @@ func (a *unused) Handle(r *core.Run, e core.Event) error {
 	return nil
 }
 
-// compare has the next copy of the weights compared with the last, as long as there are tensors to look at.
-func (a *unused) compare(r *core.Run) {
-	if len(a.unchanged) == 0 {
-		r.Hooks.Compared = nil
-		return
-	}
-	r.Hooks.Compared = func(changed []bool) {
-		a.unchanged = slices.DeleteFunc(a.unchanged, func(i int) bool { return changed[i] })
-		a.compare(r)
-	}
+// compared leaves out the tensors that have changed, and reports whether others are left to look at.
+func (a *unused) compared(changed []bool) (more bool) {
+	a.unchanged = slices.DeleteFunc(a.unchanged, func(i int) bool { return changed[i] })
+	return len(a.unchanged) > 0
 }
 
 const mostNamed = 8 // tensors in a line

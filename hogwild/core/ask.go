@@ -30,8 +30,8 @@ func copyTime(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / slowestCopy * float64(time.Second)).Round(100 * time.Millisecond)
 }
 
-// CallDevice has a call made that waits for the device, and returns its error; or another one, if there
-// is no answer in so long.
+// CallDevice has a call made that waits for the device, and returns its error as a DeviceError; or another one, if
+// there is no answer in so long.
 func (r *Memory) CallDevice(limit time.Duration, call func() error) error {
 	_, err := CallDevice(r, limit, func() (struct{}, error) { return struct{}{}, call() })
 	return err
@@ -40,10 +40,11 @@ func (r *Memory) CallDevice(limit time.Duration, call func() error) error {
 // CallDevice is the method of that name for a call with a result.
 func CallDevice[T any](r *Memory, limit time.Duration, call func() (T, error)) (none T, err error) {
 	if !r.Traits.Driver { // host memory does not hang
-		return call()
+		value, err := call()
+		return value, OnDevice(err)
 	}
 	if err := context.Cause(r.Hung); err != nil {
-		return none, err
+		return none, OnDevice(err)
 	}
 	type result struct {
 		value T
@@ -60,28 +61,27 @@ func CallDevice[T any](r *Memory, limit time.Duration, call func() (T, error)) (
 	for {
 		select {
 		case a := <-answer:
-			return a.value, a.err
+			return a.value, OnDevice(a.err)
 		case <-interrupted:
 			interrupted, limit = nil, (limit-copying)/ShortenedBy+copying
 			late = time.After(limit)
 		case <-r.Hung.Done(): // another call waits in vain
-			return none, context.Cause(r.Hung)
+			return none, OnDevice(context.Cause(r.Hung))
 		case <-late:
 			select {
 			case a := <-answer: // this process may have been stopped meanwhile
-				return a.value, a.err
+				return a.value, OnDevice(a.err)
 			case <-time.After(limit / 60):
 			}
 			r.markHung(deviceHung(limit))
-			return none, deviceHung(limit)
+			return none, OnDevice(deviceHung(limit))
 		}
 	}
 }
 
 // Device returns the device of a worker in this process.
 func (r *Memory) Device(rank int) (device.Device, error) {
-	d, err := CallDevice(r, r.CopyTimeout(), func() (device.Device, error) { return r.Owner.Device(rank) })
-	return d, OnDevice(err)
+	return CallDevice(r, r.CopyTimeout(), func() (device.Device, error) { return r.Owner.Device(rank) })
 }
 
 // copying is the copyTime of all that a run has in device memory.

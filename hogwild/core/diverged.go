@@ -37,7 +37,7 @@ func (r *Run) Diverged(what error) error {
 
 // NotFinite returns the error of the first rank whose loss was not finite; nil if there is none.
 func (r *Run) NotFinite() error {
-	for rank := range r.Mem.Workers.Most() {
+	for rank := range r.Mem.Workers.Capacity() {
 		if step := r.Mem.Block.Rank(rank, control.RankFailStep); step != 0 {
 			e := &device.NotFiniteError{Step: int64(step), Loss: floatOf(r.Mem.Block.Rank(rank, control.RankFailLoss)),
 				LR: floatOf(r.Mem.Block.Rank(rank, control.RankFailRate))}

@@ -66,8 +66,8 @@ func (r *Run) Renew() error {
 // from getting beyond their barrier, so waiting there is quiet too.
 func (r *Memory) Quiet() bool {
 	paused := false
-	for rank := range r.Workers.Most() {
-		if r.Workers.Left(rank) {
+	for rank := range r.Workers.Capacity() {
+		if r.Workers.State(rank) == workers.Left {
 			continue
 		}
 		switch r.Block.Rank(rank, control.RankState) {
@@ -118,7 +118,7 @@ func (r *Memory) began() uint64 {
 // Instruments returns those of all workers together.
 func (r *Memory) Instruments() *control.Instruments {
 	sum, waited := make(control.Record, control.RecordWords), uint64(0)
-	for rank, one := range r.Weights.Records[:r.Workers.Most()] {
+	for rank, one := range r.Weights.Records[:r.Workers.Capacity()] {
 		sum.Plus(one)
 		waited += r.Block.Rank(rank, control.RankWaited)
 	}

@@ -47,7 +47,7 @@ type Rounds interface {
 	// Align gives all nodes node 0's weights, while nobody trains, and returns how many had others.
 	Align() (differ int, err error)
 	Open(epoch uint64)    // the workers train an epoch
-	Called()              // something has changed: the epoch may be complete
+	Called() (alone bool) // something has changed: the epoch may be complete, of which a run that is alone decides
 	Closed() <-chan error // the epoch is complete on all nodes, or the job ends
 	// Progress returns what all nodes have trained of the open epoch; known is false of a run that is alone.
 	Progress() (done, lost int, loss float64, known bool)
@@ -80,7 +80,7 @@ func (alone) Share(f func() ([]byte, error)) ([]byte, error)           { return 
 func (alone) ShareNumbers([]float32) error                             { return nil }
 func (alone) Align() (int, error)                                      { return 0, nil }
 func (alone) Open(uint64)                                              {}
-func (alone) Called()                                                  {}
+func (alone) Called() bool                                             { return true }
 func (alone) Closed() <-chan error                                     { return nil }
 func (alone) Progress() (int, int, float64, bool)                      { return 0, 0, 0, false }
 func (alone) Together(f func() error) error                            { return f() }

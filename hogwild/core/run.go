@@ -83,7 +83,7 @@ type Ability interface {
 type Hooks struct {
 	Program  Program                      // computes the model where the device cannot
 	Init     func() error                 // writes given weights over the first ones of a new run, in the plain form
-	Compared func(changed []bool)         // takes which tensors of a copy of the weights differ from the copy before
+	Compared func(changed []bool) bool    // takes which tensors changed since the last copy; true: compare the next one
 	Status   func(now bool) rundir.Status // returns the run as it was shown last or, with now, at this moment
 	Change   Change                       // of the job, still to come
 	// Rollback returns how a run that has ended carries on, nil if it does not. It has trained so many examples, those

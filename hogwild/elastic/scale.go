@@ -1,8 +1,7 @@
 // Package elastic carries out what users ask of a run while it goes on: pause, continue, stop, another number of
 // workers. That takes place by requests over a socket in the run folder.
 //
-//	elastic.go    the ability: what it hears
-//	requests.go   what other processes ask of a run
+//	elastic.go    the ability: what it hears, and what other processes ask of a run
 //	inflight.go   the steps in flight as they are
 //	scale.go      another number of workers
 //	socket.go     the socket for requests

@@ -64,11 +64,12 @@ type rounds struct {
 func (p *rounds) Closed() <-chan error { return p.met }
 
 // Called wants a meeting soon: something has changed.
-func (r *rounds) Called() {
+func (r *rounds) Called() (alone bool) {
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
+	return false
 }
 
 // Start begins rounds, and sets the anchor: the first weights, which are the same on all nodes, or those of the
@@ -250,7 +251,7 @@ func (r *rounds) copyWeights() error {
 // ask makes a call that waits for the device, in the middle of a round. After an error the others would wait for the
 // rest of that.
 func (r *rounds) ask(call func() error) error {
-	err := core.OnDevice(r.run.CallDevice(r.run.DeviceTimeout, call))
+	err := r.run.CallDevice(r.run.DeviceTimeout, call)
 	if err != nil {
 		r.group.engine.Abandon()
 		r.group.over = true
@@ -291,7 +292,7 @@ func (r *rounds) Align() (differ int, err error) {
 		}
 	}
 	copy(r.run.Weights.W, r.outer.Anchor)
-	return int(count[0]), core.OnDevice(r.run.CallDevice(r.run.DeviceTimeout, r.run.Owner.Replace))
+	return int(count[0]), r.run.CallDevice(r.run.DeviceTimeout, r.run.Owner.Replace)
 }
 
 // doneChunks returns of each chunk of the whole epoch whether this node has trained it; nil in barrier

@@ -3,8 +3,7 @@
 //
 //	programs.go   the ability: what it hears
 //	afterloop.go  what programs do after their loops
-//	start.go      the program that evaluates saved weights
-//	score.go      the score of weights
+//	start.go      the program that evaluates: its start, and its scores
 //	watch.go      whether the program that evaluates hangs
 package programs
 

@@ -3,8 +3,7 @@
 //
 //	progress.go   the ability: what it hears
 //	result.go     the report
-//	header.go     what is about to be trained
-//	status.go     the run at a moment
+//	status.go     what is about to be trained, and the run at a moment
 package progress
 
 import (

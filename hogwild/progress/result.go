@@ -153,7 +153,7 @@ func (a *ability) timing(r *core.Run) []string {
 	lines := []string{fmt.Sprintf("loading the data %.3f s, start-up %.3f s, training %.3f s, between epochs %.3f s",
 		a.trainingSince.Sub(a.reading).Seconds(), a.startup(r), r.Position.Seconds,
 		time.Since(a.trainingSince).Seconds()-r.Position.Seconds)}
-	for rank := range r.Mem.Workers.Most() {
+	for rank := range r.Mem.Workers.Capacity() {
 		trained, waited := r.Mem.Block.Rank(rank, control.RankTrained), r.Mem.Block.Rank(rank, control.RankWaited)
 		lines = append(lines, fmt.Sprintf("worker %d: training %.3f s, waiting %.3f s, %d steps, %d examples", rank,
 			float64(trained)/1e9, float64(waited)/1e9, r.Mem.Block.Rank(rank, control.RankSteps),

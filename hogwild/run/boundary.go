@@ -6,6 +6,7 @@ import (
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
+	"hogwild/hogwild/workers"
 	"hogwild/internal/fault"
 	"hogwild/internal/machine"
 )
@@ -16,8 +17,9 @@ import (
 // come only to be saved, or where a program or another node needs them there. It returns why the run ends.
 func (r *coordinator) endEpoch() (end error) {
 	_ = fault.Point("epoch.end")
-	r.Position.Seconds = r.Seconds(r.lastDone())
-	if end = r.Task.Train.CheckUnchanged(); end == nil && r.Several() {
+	nodes := r.Several()
+	r.Position.Seconds = r.Seconds(r.lastDone(nodes))
+	if end = r.Task.Train.CheckUnchanged(); end == nil && nodes {
 		end = r.snapshots.downloadAll()
 	}
 	if end != nil {
@@ -25,7 +27,7 @@ func (r *coordinator) endEpoch() (end error) {
 		return end // the epoch stays open, to be saved as one within which the run ended
 	}
 	r.secondHalf = r.secondHalfLoss()
-	if end = r.evaluator.awaitCopy(); end != nil && r.Several() {
+	if end = r.evaluator.awaitCopy(); end != nil && nodes {
 		return end // as one within which the job ended
 	}
 	last := int(r.Position.Epoch) >= r.Job.Asked.Epochs
@@ -33,9 +35,9 @@ func (r *coordinator) endEpoch() (end error) {
 		end = r.Notify(&core.Completes{Last: last})
 	}
 	save := last || r.snapshots.wantsSave(int(r.Position.Epoch))
-	whole := save || r.Several() || r.Hooks.Program != nil
+	whole := save || nodes || r.Hooks.Program != nil
 	if end == nil {
-		if end = r.snapshots.copyWeights(whole && !r.Several()); end != nil {
+		if end = r.snapshots.copyWeights(whole && !nodes); end != nil {
 			r.snapshots.endJobOnPeers(end)
 			return end // the epoch stays open
 		}
@@ -65,7 +67,7 @@ func (r *coordinator) endEpoch() (end error) {
 	r.snapshots.fill(whole, true)
 	scored := r.evaluator.evaluate(e, save)
 	r.snapshots.savePending = false
-	if r.Several() || r.Hooks.Program != nil || r.Mem.Traits.SharesCores && r.Job.Asked.Workers >= machine.Cores() {
+	if nodes || r.Hooks.Program != nil || r.Mem.Traits.SharesCores && r.Job.Asked.Workers >= machine.Cores() {
 		r.Mem.Owner.Await()
 		<-scored // it speaks with other nodes, which nobody else may meanwhile; or the workers have all cores
 	}
@@ -91,8 +93,8 @@ func (r *coordinator) openNext() error {
 	}
 	at := control.Monotonic() // before workers can be done with it
 	r.Mem.Block.Open(r.Position.Epoch)
-	for rank := range r.Mem.Workers.Most() {
-		if r.Mem.Workers.Gone(rank) {
+	for rank := range r.Mem.Workers.Capacity() {
+		if r.Mem.Workers.State(rank) == workers.Gone {
 			r.Mem.Block.GiveUp(rank)
 		}
 	}
@@ -133,11 +135,11 @@ func (r *coordinator) tellPeers() {
 
 // lastDone is when the last chunk of the open epoch was done. In barrier mode an average comes after
 // it, between nodes a round: just now.
-func (r *coordinator) lastDone() (at uint64) {
-	if r.Mem.Block.Plan.Barrier || r.Several() {
+func (r *coordinator) lastDone(nodes bool) (at uint64) {
+	if r.Mem.Block.Plan.Barrier || nodes {
 		return control.Monotonic()
 	}
-	for rank := range r.Mem.Workers.Most() {
+	for rank := range r.Mem.Workers.Capacity() {
 		at = max(at, r.Mem.Block.Rank(rank, control.RankDone))
 	}
 	return at

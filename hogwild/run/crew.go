@@ -1,8 +1,11 @@
 package run
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
+	"sync"
 
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/core"
@@ -84,7 +87,7 @@ func (r *crew) Died(e *workers.Exit) error {
 	case r.Mem.Block.Rank(e.Rank, control.RankBegan) == 0 && !e.Crash.Signal:
 		return fmt.Errorf("%s: it cannot start", who)
 	}
-	if r.Mem.Workers.Everywhere(e, r.Mem.Block.Get(control.WordEpoch)) {
+	if r.Mem.Workers.SameCrashOnAll(e, r.Mem.Block.Get(control.WordEpoch)) {
 		return fmt.Errorf("every worker fails at the same place, %s: %s; the run up to then is saved in %s",
 			e.Crash.Place, who, r.Dir)
 	}
@@ -149,4 +152,115 @@ func (r *crew) carry(rank int) error {
 		}
 	})
 	return nil
+}
+
+// spawn starts the worker of a rank.
+func (r *crew) spawn(rank int) error {
+	r.Mem.Block.SetRank(rank, control.RankState, control.StateStarting)
+	r.Mem.Block.SetRank(rank, control.RankThread, 0)
+	r.Mem.Block.SetRank(rank, control.RankProgram, 0)
+	if r.Mem.Traits.Inside {
+		return r.spawnInside(rank)
+	}
+	var log *workers.Log
+	if p := r.Hooks.Program; p != nil {
+		log = p.Log(rank)
+	}
+	files := []*os.File{r.Mem.Block.Seg.File(), r.Mem.Weights.Seg.File(), r.Task.Train.File()}
+	p, err := r.Mem.Workers.Start(rank, files, log)
+	if err == nil {
+		r.Mem.Block.SetRank(rank, control.RankPID, uint64(p.PID()))
+	}
+	return err
+}
+
+// spawnInside starts a worker in this process. An error of its ends the run: a GPU that has
+// failed is lost for the whole process, so that another worker here would fail too.
+func (r *crew) spawnInside(rank int) error {
+	d, err := r.Mem.Device(rank)
+	if err != nil {
+		return err
+	}
+	w := worker.New(rank, r.Mem.Block, d)
+	profiles := &control.Header{CPUProfile: r.Options.CPUProfile, Trace: r.Options.Trace}
+	r.Mem.Background.Go(func() {
+		if err := worker.Profile(profiles, w.Run); err != nil {
+			r.Mem.Workers.Failed(rank, fmt.Errorf("worker %d: %w", rank, err))
+		}
+	})
+	return nil
+}
+
+// startStates gives each new worker an optimizer's state. In sync mode, where all are at rest,
+// it is worker 0's: it has seen as much as the weights have. In async it begins with none.
+func (r *crew) startStates(from int) {
+	if !r.Job.Asked.PrivateState() {
+		return
+	}
+	for rank := from; rank < r.Job.Asked.Workers; rank++ {
+		o := r.Mem.Weights.Optimizers[rank]
+		*o.Steps = 0
+		if r.Mem.Block.Plan.Barrier {
+			*o.Steps = *r.Mem.Weights.Optimizers[0].Steps
+		}
+		for i := range o.Slots {
+			clear(o.Slots[i])
+			if r.Mem.Block.Plan.Barrier {
+				copy(o.Slots[i], r.Mem.Weights.Optimizers[0].Slots[i])
+			}
+		}
+	}
+}
+
+// mayStartInside reports whether the rank of a worker that cannot start may be tried here. A program is another process
+// in any case.
+func (r *crew) mayStartInside() bool {
+	return r.Mem.Traits.Driver && r.Job.Asked.Workers == 1 && r.Job.Asked.Program == ""
+}
+
+// halt stops the workers kindly, and those that do not stop in time not. When it
+// returns nobody but the caller looks at the shared memory any more, if the GPU is not silent.
+func (r *crew) halt() {
+	_ = fault.Point("workers.halt")
+	r.Mem.Block.Stop()
+	if p := r.Hooks.Program; p != nil {
+		p.Stop()
+	}
+	ended := func(e *workers.Exit) { r.Mem.Release(e.Rank) }
+	if limit := r.Mem.DeviceTimeout / core.ShortenedBy; !r.Mem.Workers.AwaitEnd(limit, ended) {
+		r.Kill(r.Mem.Workers.Running()...)
+		// a killed process goes on in a call of the driver's until that returns
+		if !r.Mem.Workers.AwaitEnd(limit, ended) {
+			holder := "kernel"
+			if r.Mem.Traits.Driver {
+				holder = "GPU driver"
+			}
+			for _, p := range r.Mem.Workers.Running() {
+				r.Report.Event("%v was killed but does not exit: the %s still holds it", p, holder)
+			}
+		}
+	}
+	r.Failed(r.Mem.CallDevice(r.Mem.DeviceTimeout, func() error { r.Mem.Background.Wait(); return nil }))
+}
+
+// Kill ends processes at once. The owner may have to see to it first that others survive it, by
+// a service that may take seconds for each: so it is asked for all of them at the same time.
+func (r *crew) Kill(processes ...*workers.Process) {
+	var all sync.WaitGroup
+	errs := make([]error, len(processes))
+	for i, p := range processes {
+		all.Go(func() {
+			errs[i] = r.Mem.Owner.Abandon(p.PID())
+			if program := r.Mem.ProgramOf(p.Rank); program != 0 {
+				errs[i] = errors.Join(errs[i], r.Mem.Owner.Abandon(program))
+			}
+			p.Kill()
+		})
+	}
+	all.Wait()
+	for i, p := range processes {
+		if errs[i] != nil {
+			r.Report.Event("%v is killed with its steps in flight: %v", p, errs[i])
+		}
+	}
 }

@@ -67,7 +67,7 @@ func (r *evaluator) keepBest(e *rundir.EpochResult) error {
 		}
 		r.Copy.Best = w
 	}
-	return core.OnDevice(err)
+	return err
 }
 
 // score evaluates the copy on the validation set, or without one on the test set. With counts it tells how the
@@ -123,9 +123,8 @@ func (r *evaluator) scoreOn(w []float32, set *data.Set, epoch int) (s model.Scor
 		return r.Hooks.Program.Score(w, set, epoch)
 	}
 	s, err = r.Peers.Score(func() (model.Score, error) {
-		s, err := core.CallDevice(r.Mem, core.Evaluations*r.Mem.DeviceTimeout,
+		return core.CallDevice(r.Mem, core.Evaluations*r.Mem.DeviceTimeout,
 			func() (model.Score, error) { return r.Mem.Owner.Score(w, set) })
-		return s, core.OnDevice(err)
 	})
 	return s, nil, err
 }
@@ -172,7 +171,7 @@ func (r *evaluator) survey(e *rundir.EpochResult, counts bool) (device.Survey, e
 	s, err := core.CallDevice(r.Mem, core.Evaluations*r.Mem.DeviceTimeout,
 		func() (device.Survey, error) { return r.Mem.Owner.Survey(counts) })
 	if err != nil {
-		return s, core.OnDevice(err)
+		return s, err
 	}
 	return s, r.snapshots.errNotFinite(s.NotFinite, s.Value, e)
 }

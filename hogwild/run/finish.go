@@ -74,7 +74,7 @@ func (r *coordinator) successor(b *core.Rollback) *coordinator {
 	o.Dashboard = "" // its address has been shown
 	next := newCoordinator(b.Config, o)
 	next.Task.Sets, next.Task.Borrowed, next.Rollback = r.Task.Sets, r.Task.Borrowed, b
-	r.Task.Borrowed = true
+	next.End.Interrupt, r.Task.Borrowed = r.End.Interrupt, true
 	next.Report.Keep(r.Report.Events()...)
 	return next
 }

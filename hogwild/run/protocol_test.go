@@ -161,7 +161,7 @@ func script(t *testing.T, c config.Config) *scripted {
 
 // all has all workers in a state.
 func (p *scripted) all(state uint64) {
-	for rank := range p.Mem.Workers.Most() {
+	for rank := range p.Mem.Workers.Capacity() {
 		p.Mem.Block.SetRank(rank, control.RankState, state)
 	}
 }
@@ -207,9 +207,9 @@ func (p *scripted) answer(end error) {
 func (p *scripted) epoch() {
 	epoch := p.Mem.Block.Get(control.WordEpoch)
 	for i := range p.Mem.Block.Plan.Chunks() {
-		if p.Mem.Block.Claim(i%p.Mem.Workers.Most(), epoch, i) {
+		if p.Mem.Block.Claim(i%p.Mem.Workers.Capacity(), epoch, i) {
 			c := p.Mem.Block.Plan.At(int(epoch-1), i)
-			p.Mem.Block.Finish(i%p.Mem.Workers.Most(), c, plan.ChunkResult{Loss: float64(c.Count)})
+			p.Mem.Block.Finish(i%p.Mem.Workers.Capacity(), c, plan.ChunkResult{Loss: float64(c.Count)})
 		}
 	}
 	p.all(control.StateWaiting)

@@ -13,9 +13,7 @@
 //	folder.go       the run folder
 //	coordinator.go  coordinator: its parts
 //	abilities.go    the list of abilities
-//	crew.go         crew: what answers the end of a worker
-//	spawn.go        how workers start
-//	halt.go         how they end
+//	crew.go         crew: how workers start and end, and what answers the end of one
 //	evaluate.go     evaluator: how good the weights are, and whether the run has diverged
 //	keep.go         finalSaver: what is saved at the end
 //	saver.go        snapshotter: the copy of the weights in host memory and in the run folder
@@ -138,7 +136,6 @@ func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 		}
 	}
 	for ; ; r = r.next {
-		r.End.Interrupt = cancel
 		result, err := r.attempt(ctx)
 		if r.next == nil {
 			return result, err
@@ -284,9 +281,7 @@ func (r *coordinator) called() error {
 			return err
 		}
 	}
-	if r.Several() {
-		r.Rounds.Called()
-	} else if r.Opened != 0 && r.Mem.Complete() {
+	if r.Rounds.Called() && r.Opened != 0 && r.Mem.Complete() {
 		if end := r.endEpoch(); end != nil {
 			return end
 		}

@@ -48,10 +48,10 @@ func (r *snapshotter) copyWeights(whole bool) error {
 		return r.Mem.Owner.Keep(r.Copy.W, r.Hooks.Compared != nil)
 	})
 	if err != nil {
-		return core.OnDevice(err)
+		return err
 	}
-	if compared := r.Hooks.Compared; compared != nil {
-		compared(changed)
+	if compared := r.Hooks.Compared; compared != nil && !compared(changed) {
+		r.Hooks.Compared = nil
 	}
 	if !whole {
 		return nil
@@ -233,7 +233,7 @@ func (r *snapshotter) finishRound() error {
 			}
 			return err
 		}); err != nil {
-			return core.OnDevice(err)
+			return err
 		}
 		r.Mem.Block.Barrier.Arrive(rank, averaged)
 	}

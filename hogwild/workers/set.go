@@ -5,8 +5,7 @@
 //	process.go  a process, from its start to its end
 //	crash.go    why it ended, from what it printed
 //	log.go      what a program prints
-//	watch.go    finds processes that neither run nor end
-//	threads.go  what the kernel says of a process
+//	watch.go    finds processes that neither run nor end, by what the kernel says of them
 //	child.go    the process itself: whether it is a worker, and what it was given
 package workers
 
@@ -88,8 +87,8 @@ func (s *Set) Failed(rank int, err error) {
 	s.events <- Event{rank, &Exit{Rank: rank, PID: os.Getpid(), Err: err}}
 }
 
-// Take takes in an event. It returns the exit of a worker that has ended, nil if it is of one that was Lost before; or
-// that the wait before a restart is over and the rank is still needed.
+// Take takes in an event. It returns the exit of a worker that has ended, nil if that was marked lost before; or that
+// the wait before a restart is over and the rank is still needed.
 func (s *Set) Take(e Event) (dead *Exit, start bool) {
 	m := &s.ranks[e.Rank]
 	switch {
@@ -110,8 +109,8 @@ func (s *Set) Take(e Event) (dead *Exit, start bool) {
 	return dead, false
 }
 
-// Lost takes in that a process which was killed does not end. It returns the exit that it should have had.
-func (s *Set) Lost(p *Process) *Exit {
+// MarkLost takes in that a process which was killed does not end. It returns the exit that it should have had.
+func (s *Set) MarkLost(p *Process) *Exit {
 	dead, _ := s.Take(Event{p.Rank, &Exit{Rank: p.Rank, PID: p.PID(), Lived: time.Since(p.started),
 		Crash: Crash{Signal: true}}})
 	return dead
@@ -194,9 +193,9 @@ func backOff(n int, lived time.Duration) time.Duration {
 	return min(20*time.Millisecond<<min(n, 10), 2*time.Second)
 }
 
-// Everywhere takes in the end of a worker, and returns whether by now every rank has crashed at the
+// SameCrashOnAll takes in the end of a worker, and returns whether by now every rank has crashed at the
 // same place since the epoch began. One rank alone gets a second chance.
-func (s *Set) Everywhere(e *Exit, epoch uint64) bool {
+func (s *Set) SameCrashOnAll(e *Exit, epoch uint64) bool {
 	p, c := &s.repeated, &e.Crash
 	if c.Place == "" {
 		return false
@@ -235,22 +234,37 @@ func (s *Set) Scale(n int) (start []int) {
 	return start
 }
 
-// Most is how many workers there have been at once: one more than the highest rank.
-func (s *Set) Most() int { return len(s.ranks) }
+// Capacity returns how many workers there have been at once: one more than the highest rank.
+func (s *Set) Capacity() int { return len(s.ranks) }
 
 // Restarts is how often a rank was started again.
 func (s *Set) Restarts(rank int) int { return s.ranks[rank].restarts }
 
-// Gone returns whether a rank has had all its restarts.
-func (s *Set) Gone(rank int) bool { return s.ranks[rank].gone }
+// State is what has become of a rank.
+type State int
+
+// The states of a rank.
+const (
+	Active  State = iota // its worker runs, or is about to be started
+	Gone                 // it has had all its restarts
+	Leaving              // there are fewer workers now, and its worker runs still
+	Left                 // the same, and it has ended
+)
+
+// State returns that of a rank.
+func (s *Set) State(rank int) State {
+	switch m := &s.ranks[rank]; {
+	case m.gone:
+		return Gone
+	case rank < s.n:
+		return Active
+	case m.process != nil:
+		return Leaving
+	}
+	return Left
+}
 
 // AllGone returns whether every rank has.
 func (s *Set) AllGone() bool {
 	return !slices.ContainsFunc(s.ranks[:s.n], func(m member) bool { return !m.gone })
 }
-
-// Left returns whether a rank is one of those that are too many, and its worker has ended.
-func (s *Set) Left(rank int) bool { return rank >= s.n && s.ranks[rank].process == nil }
-
-// Leaving returns whether it is one of them, and its worker runs still.
-func (s *Set) Leaving(rank int) bool { return rank >= s.n && s.ranks[rank].process != nil }

@@ -116,8 +116,8 @@ func TestRestart(t *testing.T) {
 		}
 		begin1(t, s, 0)
 	}
-	if !s.Gone(0) || !s.AllGone() || s.Restarts(0) != 4 {
-		t.Errorf("gone %v, %d restarts", s.Gone(0), s.Restarts(0))
+	if s.State(0) != Gone || !s.AllGone() || s.Restarts(0) != 4 {
+		t.Errorf("state %v, %d restarts", s.State(0), s.Restarts(0))
 	}
 	if start := s.Scale(2); !slices.Equal(start, []int{0, 1}) || s.Restarts(0) != 0 || s.AllGone() {
 		t.Errorf("to be started: %d; %d restarts", start, s.Restarts(0))
@@ -141,13 +141,13 @@ func TestBackOff(t *testing.T) {
 // then; one whose wait is over is not started if it is not needed.
 func TestScaleRanks(t *testing.T) {
 	s := begin(t, 3, 5)
-	if start := s.Scale(1); len(start) > 0 || !s.Leaving(2) || s.Left(2) || s.Leaving(0) || s.Most() != 3 {
+	if start := s.Scale(1); len(start) > 0 || s.State(2) != Leaving || s.State(0) != Active || s.Capacity() != 3 {
 		t.Errorf("to be started: %d", start)
 	}
-	if e := dies(t, s, 2); !e.Left || !s.Left(2) || s.Leaving(2) {
+	if e := dies(t, s, 2); !e.Left || s.State(2) != Left {
 		t.Errorf("%+v", e)
 	}
-	if start := s.Scale(3); !slices.Equal(start, []int{2}) || s.Left(2) || s.Leaving(1) {
+	if start := s.Scale(3); !slices.Equal(start, []int{2}) || s.State(2) != Active || s.State(1) != Active {
 		t.Errorf("to be started: %d", start)
 	}
 	begin1(t, s, 2)
@@ -169,7 +169,7 @@ func TestScaleRanks(t *testing.T) {
 func TestLost(t *testing.T) {
 	s := begin(t, 2, 0)
 	lost, hung := s.Running()[0], s.Running()[1]
-	if e := s.Lost(lost); e == nil || e.PID != lost.PID() || !e.Crash.Signal || len(s.Running()) != 1 {
+	if e := s.MarkLost(lost); e == nil || e.PID != lost.PID() || !e.Crash.Signal || len(s.Running()) != 1 {
 		t.Errorf("%+v", e)
 	}
 	lost.Kill()
