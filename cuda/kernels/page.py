@@ -78,7 +78,7 @@ By source function, with inlined functions listed separately; the accesses of de
 
 ## The inner loops
 
-Innermost loops with at least 5% of the slots, at most three per workload; turns are iterations of a warp.
+Innermost loops with at least 5% of the slots, the largest per workload; turns are iterations of a warp.
 
 {inner}
 

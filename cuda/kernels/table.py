@@ -202,7 +202,7 @@ def count(work, folder):
     c.functions = lines.functions(found, samples, ptx_of(work.kernel))
     c.sectors = sum(s for l in launches for line, _, s in l["lines"] if line in adds) / samples
     inner = [l for l in sass.loops(found) if l.depth == 0 and l.slots() > 0.05 * c.slots * samples]
-    c.loops = sorted(inner, key=lambda l: -l.slots())[:3]
+    c.loops = sorted(inner, key=lambda l: -l.slots())[:1]
     return c
 
 
@@ -241,7 +241,7 @@ def slots(counts):
                f"| {number(c.sectors) if c.sectors else '–'} | {red} | {w.expected} |")
 
 
-def functions(counts, most=4):
+def functions(counts, most=3):
     yield "| kernel | workload | the functions with the most slots |"
     yield "|---|---|---|"
     for c in counts:
