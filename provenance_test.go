@@ -15,8 +15,9 @@ var origin = regexp.MustCompile(`commits? [0-9a-f]{7,}|bench/results/\S+\.json|(
 // section or in the section of the second level around it.
 func TestFiguresSayWhence(t *testing.T) {
 	tables := regexp.MustCompile(`(?m)(?:^\|.*\n)+`)
-	other := []string{"limit, s", "SimpleChains.jl"}              // tables of budgets, and of what others published with links
-	one := []string{"kernels.md", "hogwild-paper.md", "arm64.md"} // one source for the page, which its beginning names
+	other := []string{"limit, s", "SimpleChains.jl"} // tables of budgets, and of what others published with links
+	// These have one source, which the beginning of the page names.
+	one := []string{"kernels.md", "hogwild-paper.md", "arm64.md"}
 	pages, checked := 0, 0
 	for _, page := range files(t, ".md") {
 		name, result := strings.CutPrefix(page, "docs/results/")

@@ -1,5 +1,5 @@
-// Package atomicfile writes files that exist whole or not at all, and refuses to replace files of another kind. It reads
-// plain files alone: no pipe, no device.
+// Package atomicfile writes files that exist whole or not at all, and refuses to replace files of another kind. It
+// reads plain files alone: no pipe, no device.
 //
 //	write.go   a file from its parts
 //	kind.go    what may be replaced
