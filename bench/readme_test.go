@@ -52,7 +52,7 @@ var readmeClaims = []struct {
 		return []float64{r.Machine.Cores}
 	}},
 	{"Eight processes, one set of weights:", nil}, // --workers 8 in the command below
-	{"Eight workers of which one half is eight times slower", nil},
+	{"Eight workers, half of them eight times slower", nil},
 	{"# lines of a PyTorch loop change", changedLines},
 	{"# promises", promises},
 

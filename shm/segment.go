@@ -1,5 +1,4 @@
-// Package shm is memory and meeting points for processes: memfd segments that
-// several processes map, a table of named arrays in each, and a barrier. It knows
+// Package shm shares memory between processes: memfd segments with a table of named arrays, and a barrier. It knows
 // nothing of learning.
 package shm
 

@@ -14,7 +14,7 @@
 // deltas in scratch, and sums the gradient over all before it is added.
 //
 // At 784-10 bytes and b 8 a warp's step is 1,890 issue slots: 480 bring the inputs, 330 and
-// 360 are the two products, 230 the sums over parts (docs/results/kernels.md).
+// 360 are the two products, 230 the sums over parts.
 //
 // Left out: weights in registers between the two halves (they are only read in one,
 // unless there is l2), prefetching the rows of the next ticket, bytes by fours.

@@ -20,10 +20,10 @@ and so is code for diverged warps where none diverged. A sector is 32 bytes of w
 The limit on additions is computed from one H200: all its warps together added to vectors of 784, 7,850 and 101,770 weights at {measured} G
 sectors a second. Between these sizes the rate is interpolated, by logarithms; larger models have the last. A single line took 86 M additions
 of 32 floats a second (of 25 lines), 209 M of 8 (of 98) and 570 M of one (alone), so weights that each sample adds to have limits of their
-own. The design's figures were counted by hand, on sketches of the kernels.
+own.
 
 {slots}
-{reasons}
+
 Word2vec has been measured on no GPU. A word is a step of one warp, with some 6 inputs of 6 targets each. Computed, not measured: at an
 estimated 0.2 to 0.3 µs a target a word takes 7 to 11 µs, so the default of 264 steps in flight allows 24 to 37 M words/s.
 
@@ -78,7 +78,7 @@ By source function, with inlined functions listed separately; the accesses of de
 
 ## The inner loops
 
-Innermost loops with at least 5% of the slots, at most three per workload; turns are iterations of a warp.
+Innermost loops with at least 5% of the slots, the largest per workload; turns are iterations of a warp.
 
 {inner}
 

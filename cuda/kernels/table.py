@@ -43,25 +43,13 @@ SECTORS = {784: 8.4e9, 7850: 41e9, 101770: 105e9}
 
 @dataclass
 class Work:
-    """A workload, and what the design of its kernel counted on."""
+    """A workload of a kernel."""
 
     kernel: str
     what: str
     flags: str  # of hogwild train; {data} is the folder of data sets
     weights: int  # that the reds spread over
-    slots: float = 0  # a sample, of the design; 0: none was counted
-    expected: str = "–"  # million samples a second, of the design
-    why: str = ""  # where slots are over 1.3 times the design's
 
-
-# Why a kernel needs more than its design.
-ONE = "of 815 slots per warp and step only 170 are the two products; some 260 load the inputs and list the non-blank ones. The rest does not depend on the batch: tickets, staleness samples, barriers and the sums over parts"
-WIDTHS = "one code for all widths: of 1,890 slots per warp and step some 480 load inputs as rows of floats (32 bytes: 32 LDG, 32 I2F, 32 FFMA, 56 moves and addresses), 330 and 360 are the two products (82 instructions for four rows, of them 32 FFMA, 12 LDS, 4 LDG), 230 the sums over parts"
-LONG = "a gradient over several groups of eight is summed before it is pushed: inputs are staged a second time, and rows that are blank in only one group are not skipped"
-NARROW = "one output needs little arithmetic: of 1,200 slots per warp and step some 450 load the inputs, which the design keeps in registers, and 160 are the two products. The rest does not depend on the batch: tickets, staleness samples, barriers and the sums over parts"
-SINGLE = "the push adds single floats, each with its own 64-bit address (two or three instructions); the design adds vectors of four, which would not work for widths not divisible by four. Inputs are staged again for the push"
-RATINGS = "a warp iteration (one, four, sixteen ratings for k = 128, 32, 8) has some 40 slots that the design did not count: 8 for shuffling ratings, 8 for 64-bit addresses, 7 for biases, 4 for the losses, 13 for the loop, staleness samples and options. Each rating has 2 more for tickets, learning rates and counts"
-SHAPES = "the products (four, learn, scatter) are close to the design's; the rest comes from one code for all layer shapes, lists of live units, and gradients of the dense layers kept in memory"
 
 IMAGES = "--data {data}/mnist --center off --in-flight 1 --lr 0.01 "
 MNIST = IMAGES + "--limit 1024 "
@@ -69,28 +57,28 @@ SPARSE = "--data synth:sparse:20000x47236x74 --model logistic --batch 1 "
 WORDS = "--data {text} --model word2vec:100 --subsample 0 --min-count 1 --batch 1 --in-flight 8 --lr 0.025 "
 PAIRS = "--data synth:lowrank:2000x2000x40000x4 --batch 1 --lr 0.01 "  # all lanes of a CTA have a rating
 WORK = [
-    Work("linear_one", "softmax 784-10, MNIST, b 1", MNIST + "--model softmax --batch 1", 7850, 3290, "60 to 75", ONE),
-    Work("linear_step", "softmax 784-10, MNIST, b 8", MNIST + "--model softmax --batch 8", 7850, 1250, "300 to 380", WIDTHS),
-    Work("linear_step", "softmax 784-10, MNIST, b 32", MNIST + "--model softmax --batch 32", 7850, 1190, "450", LONG),
-    Work("linear_step", "linear 784-1, MNIST, b 8", MNIST + "--model linear --batch 8", 785, 400, "700 to 1,000", NARROW),
-    Work("mlp_one", "784-128-10, MNIST, b 1", MNIST + "--model mlp:128 --batch 1", 101770, 0, "15 to 18"),
-    Work("mlp_step", "784-128-10, MNIST, b 8", MNIST + "--model mlp:128 --batch 8", 101770, 5420, "55 to 60", SINGLE),
-    Work("mlp_step", "784-128-10, MNIST, b 32", MNIST + "--model mlp:128 --batch 32", 101770, 5800, "100", LONG),
-    Work("mlp_step", "784-256-128-10, MNIST, b 8", MNIST + "--model mlp:256,128 --batch 8", 235146, 15600, "25 to 28", SINGLE),
-    Work("sparse_step", "logistic, 74 of 47,236, b 1", SPARSE + "--in-flight 1 --lr 0.1 --merge-every 1", 47237, 180, "300 to 800"),
-    Work("sparse_step", "the same, 512 local columns, merged every 32", SPARSE + "--in-flight 1 --lr 0.1 --merge-every 32", 47237, 240, "1,000 to 1,500"),
-    Work("sparse_step", "as the first, 40 in flight, the bias added every 41 steps of a CTA", SPARSE + "--in-flight 40 --lr 1", 47237, 180, "300 to 800"),
-    Work("conv_step", "convnet, MNIST, b 4", IMAGES + "--model convnet --batch 4 --limit 128", 21840, 48000, "10 to 12", SHAPES),
-    Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000, 59, "1,600 to 2,000", RATINGS),
-    Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000, 14, "–", RATINGS),
-    Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000, 3.3, "–", RATINGS),
+    Work("linear_one", "softmax 784-10, MNIST, b 1", MNIST + "--model softmax --batch 1", 7850),
+    Work("linear_step", "softmax 784-10, MNIST, b 8", MNIST + "--model softmax --batch 8", 7850),
+    Work("linear_step", "softmax 784-10, MNIST, b 32", MNIST + "--model softmax --batch 32", 7850),
+    Work("linear_step", "linear 784-1, MNIST, b 8", MNIST + "--model linear --batch 8", 785),
+    Work("mlp_one", "784-128-10, MNIST, b 1", MNIST + "--model mlp:128 --batch 1", 101770),
+    Work("mlp_step", "784-128-10, MNIST, b 8", MNIST + "--model mlp:128 --batch 8", 101770),
+    Work("mlp_step", "784-128-10, MNIST, b 32", MNIST + "--model mlp:128 --batch 32", 101770),
+    Work("mlp_step", "784-256-128-10, MNIST, b 8", MNIST + "--model mlp:256,128 --batch 8", 235146),
+    Work("sparse_step", "logistic, 74 of 47,236, b 1", SPARSE + "--in-flight 1 --lr 0.1 --merge-every 1", 47237),
+    Work("sparse_step", "the same, 512 local columns, merged every 32", SPARSE + "--in-flight 1 --lr 0.1 --merge-every 32", 47237),
+    Work("sparse_step", "as the first, 40 in flight, the bias added every 41 steps of a CTA", SPARSE + "--in-flight 40 --lr 1", 47237),
+    Work("conv_step", "convnet, MNIST, b 4", IMAGES + "--model convnet --batch 4 --limit 128", 21840),
+    Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000),
+    Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000),
+    Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000),
     Work("skipgram_step", "word2vec:100, window 5, 5 negatives, a word", WORDS, 400000),
     Work("cut_step", "cut:10, b 1", "--data synth:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
     Work("steps_list", "steps of one, with factor:128", PAIRS + "--model factor:128 --in-flight 8", 0),
     Work("steps_sum", "the same", PAIRS + "--model factor:128 --in-flight 8", 0),
     Work("steps_list", "steps of eight, with softmax 784-10", MNIST + "--model softmax --batch 8", 0),
-    Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0, 782, "800", "as in training: one code stages inputs of all widths, and weights are read again for each eight samples"),
-    Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0, 0, "190"),
+    Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0),
+    Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0),
 ]
 
 
@@ -202,7 +190,7 @@ def count(work, folder):
     c.functions = lines.functions(found, samples, ptx_of(work.kernel))
     c.sectors = sum(s for l in launches for line, _, s in l["lines"] if line in adds) / samples
     inner = [l for l in sass.loops(found) if l.depth == 0 and l.slots() > 0.05 * c.slots * samples]
-    c.loops = sorted(inner, key=lambda l: -l.slots())[:3]
+    c.loops = sorted(inner, key=lambda l: -l.slots())[:1]
     return c
 
 
@@ -229,19 +217,18 @@ def resources(folder):
 
 
 def slots(counts):
-    yield "| kernel | workload | slots a sample | of the design | ratio | issue allows, M/s | sectors a sample | additions allow, M/s | the design expects, M/s |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| kernel | workload | slots a sample | issue allows, M/s | sectors a sample | additions allow, M/s |"
+    yield "|---|---|---|---|---|---|"
     for c in counts:
         w = c.work
         digits = 3 if c.slots >= 1000 else 2  # launches of short steps differ
         issue = SMS * SCHEDULERS * CLOCK / rounded(c.slots, digits) / 1e6
         red = number(spread(w.weights) / c.sectors / 1e6) if c.sectors else "–"
-        ratio = f"{rounded(c.slots, digits) / w.slots:.1f}" if w.slots else "–"
-        yield (f"| {w.kernel} | {w.what} | {number(c.slots, digits)} | {number(w.slots, 3) if w.slots else '–'} | {ratio} | {number(issue)} "
-               f"| {number(c.sectors) if c.sectors else '–'} | {red} | {w.expected} |")
+        sectors = number(c.sectors) if c.sectors else "–"
+        yield f"| {w.kernel} | {w.what} | {number(c.slots, digits)} | {number(issue)} | {sectors} | {red} |"
 
 
-def functions(counts, most=4):
+def functions(counts, most=3):
     yield "| kernel | workload | the functions with the most slots |"
     yield "|---|---|---|"
     for c in counts:
@@ -257,15 +244,6 @@ def inner(counts):
             size = sum(len(b.instructions) for b in l.blocks)
             shares = " | ".join(f"{100 * l.share(op):.0f}%" for op in ("FFMA", "LDS", "LDG"))
             yield f"| {c.work.kernel} | {c.work.what} | {size} | {number(l.turns() / c.samples)} | {shares} | {100 * l.slots() / c.samples / c.slots:.0f}% |"
-
-
-def reasons(counts):
-    works = {}
-    for c in counts:
-        if c.work.slots and c.slots > 1.3 * c.work.slots:
-            works.setdefault(c.work.why or "as the table that follows shows", []).append(c.work.what)
-    for why, of in works.items():
-        yield f"- {'; '.join(f'**{what}**' for what in of)}: {why}."
 
 
 def bytes_of(folder, names):
@@ -301,11 +279,9 @@ def stale():
 def page():
     with tempfile.TemporaryDirectory() as folder:
         counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
-        over = "\n".join(reasons(counts))
         return TEXT.format(
             ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), measured="{:g}, {:g} and {:g}".format(*(v / 1e9 for v in SECTORS.values())),
-            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums(),
-            reasons=f"\nKernels that need more than 1.3 times the design's slots:\n\n{over}\n" if over else "")
+            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums())
 
 
 def where(kernel, workload):

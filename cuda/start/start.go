@@ -1,5 +1,6 @@
-// Package start limits how long the driver may take to start, and knows the Multi-Process Service, for which it may
-// wait for ever. The driver starts in the initialization of gorgonia.org/cu, before main. The limit is set in this
+// Package start limits how long the CUDA driver may take to start: it may wait for ever for a Multi-Process Service.
+//
+// The driver starts in the initialization of gorgonia.org/cu, before main. The limit is set in this
 // package's own, which comes first: packages whose imports are done are initialized in the order of their paths, so
 // this one, which imports no more than errors, time and syscall, comes before os, which cu imports.
 package start

@@ -1,4 +1,5 @@
-// Package display shows a running job on a terminal, and keeps what happened for its report.
+// Package display shows a running job on a terminal, or as lines in a pipe. It also keeps what happened, for the
+// report.
 //
 //	reporter.go   Reporter: what people are told
 //	display.go    Display: lines and progress on a terminal

@@ -1,6 +1,6 @@
 // Package program trains a model that a program in another language computes. Each worker has such a
 // process, and the coordinator has one to evaluate. They map the weights and the data of the run, and take
-// one message a chunk over a socket: see docs/programs.md.
+// one message a chunk over a socket: see docs/designs/programs.md.
 //
 //	evaluator.go  the coordinator's program
 //	device.go     a worker's program

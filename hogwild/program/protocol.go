@@ -15,7 +15,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// The protocol: one JSON object a line, over a Unix stream socket. docs/programs.md describes it for
+// The protocol: one JSON object a line, over a Unix stream socket. docs/designs/programs.md describes it for
 // those who write programs in another language.
 const (
 	protocol = 1

@@ -1,4 +1,4 @@
-// Package saved opens the weights that a run, or another program, has saved: to evaluate them, and to predict.
+// Package saved evaluates weights that a run or another program has saved, and predicts with them. It knows no workers.
 //
 //	eval.go     saved weights on data
 //	result.go   what that came to

@@ -1,5 +1,5 @@
-// Package score judges numbers: what the sums of an evaluation come to, whether losses are far too large, and what its
-// user should know of a result. It sees histories, scores and settings, and no run.
+// Package score turns the sums of an evaluation into scores, and judges them: divergence, and warnings for the user. It
+// sees histories, scores and settings, and no run.
 //
 //	warning.go  results that look like success and are none
 //	judge.go    epochs beside the constant predictor

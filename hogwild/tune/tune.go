@@ -1,4 +1,5 @@
-// Package tune finds the learning rate of a run, and its momentum, by trying.
+// Package tune finds the learning rate of a run, and its momentum, by short runs. They are judged by rows that are held
+// out.
 //
 //	tune.go   Tune: which rates are tried, and how long
 //	trial.go  one run, and how runs are compared

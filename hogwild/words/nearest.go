@@ -1,5 +1,4 @@
-// Package words is what can be asked of the vectors of words: their neighbours. The vectors come from a run, or from
-// files of word2vec.
+// Package words finds the neighbours of words among vectors. The vectors are a run's, or in files of word2vec.
 //
 //	nearest.go  neighbours
 //	open.go     the vectors of a run or a file

@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are there as a whole or not at all, reads plain files alone, and tells the kinds
-// of files that this program writes. It knows no more of what they hold.
+// Package atomicfile writes files that exist whole or not at all, and refuses to replace files of another kind. It
+// reads plain files alone: no pipe, no device.
 //
 //	write.go   a file from its parts
 //	kind.go    what may be replaced

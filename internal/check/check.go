@@ -41,6 +41,9 @@ func Error(t testing.TB, err error, words ...string) {
 
 var update = flag.Bool("update", false, "renew the golden files in testdata")
 
+// Updating reports whether go test -update is to renew what tests compare with.
+func Updating() bool { return *update }
+
 // Golden compares a text with a file in testdata, which go test -update renews.
 func Golden(t testing.TB, name, got string) {
 	t.Helper()

@@ -1,6 +1,7 @@
-// Package fault makes this program fail at named points, so that tests see what a failure there costs.
+// Package fault makes this program fail at named points, so that tests see what a failure there costs. The points are
+// compiled in and off.
 //
-// The points are compiled in and off. The environment variable HOGWILD_FAULT switches some on:
+// The environment variable HOGWILD_FAULT switches some on:
 //
 //	HOGWILD_FAULT=NAME:ACTION[@N][/RANK][,...]
 //

@@ -1,5 +1,5 @@
-// Package human writes numbers and words for people to read, the same way on the terminal
-// and in reports. It knows nothing of what they mean.
+// Package human formats numbers, words and tables for people, the same way on the terminal and in reports. It does not
+// know what they mean.
 //
 //	table.go       tables
 //	live.go        lines that are drawn again and again

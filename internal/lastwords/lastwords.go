@@ -1,5 +1,5 @@
-// Package lastwords is what is known of a process that has ended: the end of what it printed, and its
-// status in words.
+// Package lastwords says how a process ended: the last lines that it printed, and its status in words. Messages about
+// dead workers and programs are made of it.
 package lastwords
 
 import (

@@ -1,5 +1,5 @@
-// Package machine reads what Linux tells of the machine's cores and memory, and of the control groups
-// that limit this process.
+// Package machine reads from Linux how many cores and how much memory this process may use. Limits of control groups,
+// as containers have them, count.
 package machine
 
 import (

@@ -1,5 +1,4 @@
-// Package self starts this very program again: a run's workers, and whatever else is to be
-// a process of its own.
+// Package self starts this same binary again in another role. Workers and other helpers of a run are such processes.
 package self
 
 import (

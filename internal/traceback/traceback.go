@@ -1,5 +1,5 @@
-// Package traceback finds in what a program has printed why it died. It knows Python's exceptions and
-// fatal errors, and C++'s.
+// Package traceback finds the cause of a crash in the output of a program. It knows exceptions and fatal errors of
+// Python and C++.
 package traceback
 
 import (

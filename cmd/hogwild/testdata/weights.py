@@ -163,9 +163,10 @@ def check(case):
 
 
 def snippets(page):
-    """Runs the Python of a page, block after block, where runs/export is."""
+    """Runs the Python of the page's section on other programs, block after block, where runs/export is."""
     names = {}
-    for block in open(page).read().split("```python\n")[1:]:
+    section = open(page).read().split("\n## Weights for other programs\n")[1]
+    for block in section.split("```python\n")[1:]:
         exec(block.split("```")[0], names)
     convnet = {name: list(t.shape) for name, t in names["convnet"].state_dict().items()}
     assert convnet == {name: list(t.shape) for name, t in network("convnet", {}).state_dict().items()}, convnet

@@ -1,5 +1,5 @@
-// Package programtest is a program that speaks the protocol of docs/programs.md, in another language than Python, and
-// knows nothing of package program. It trains a linear model with squared loss, whose best weights a test can compute.
+// Package programtest is a program for tests that speaks the protocol of docs/designs/programs.md without package
+// program. It trains a linear model with squared loss, whose best weights a test can compute.
 // Only tests import it.
 //
 //	program.go  the process

@@ -1,0 +1,57 @@
+package house
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// plain are phrases that a colleague would not say, and how often pages and comments of Go have them at most. Both
+// numbers only fall: where a count is lower, set its ceiling down.
+var plain = []struct {
+	phrase      string
+	pages, code int
+}{
+	{"those of", 8, 297},
+	{"that of", 2, 198},
+	{"nobody", 3, 144},
+	{"whoever", 2, 40},
+	{"so many", 0, 167},
+	{"comes to", 1, 30},
+	{"of which", 6, 127},
+	{"tells of", 2, 28},
+	{"beside", 6, 118},
+}
+
+// TestPlainWords counts phrases in all pages, but for what CHANGELOG.md says of released and earlier work, and in the
+// comments of all Go files.
+func TestPlainWords(t *testing.T) {
+	var pages, comments strings.Builder
+	for _, page := range files(t, ".md") {
+		if page == "CHANGELOG.md" {
+			continue
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages.Write(text)
+	}
+	for _, s := range sources(t) {
+		for _, c := range s.file.Comments {
+			comments.WriteString(c.Text() + "\n")
+		}
+	}
+	for _, p := range plain {
+		words := regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(p.phrase, " ", `\s+`) + `\b`)
+		for _, of := range []struct {
+			what, text string
+			most       int
+		}{{"pages", pages.String(), p.pages}, {"Go comments", comments.String(), p.code}} {
+			if n := len(words.FindAllString(of.text, -1)); n > of.most {
+				t.Errorf("%s have %q %d times, %d is the limit", of.what, p.phrase, n, of.most)
+			}
+		}
+	}
+}
