@@ -33,7 +33,7 @@ type figures struct {
 // On measures when an epoch is complete, and adds what it found to the epoch's figures.
 func (a *ability) On(r *core.Run, e core.Event) error {
 	c := &r.Job.Asked
-	if c.Solver != config.Dual {
+	if !c.Ascends() {
 		return nil
 	}
 	switch e := e.(type) {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -72,7 +71,7 @@ func suits(r *core.Run) bool {
 	n, d := float64(set.Rows), float64(set.Features)
 	switch {
 	case !r.Spec.LeastSquares() || c.L1 != 0 || c.Mode.Traits().Simulated || c.Sample > 0 || r.Borrowed ||
-		c.Solver == config.PlainSGD && r.Options.Quiet:
+		!c.SeeksOptimum() && r.Options.Quiet:
 		return false
 	case r.Several():
 		why = "the job has several nodes"
@@ -83,7 +82,7 @@ func suits(r *core.Run) bool {
 	default:
 		return true
 	}
-	if c.Solver != config.PlainSGD && set.Kind != data.Sparse {
+	if c.SeeksOptimum() && set.Kind != data.Sparse {
 		r.Report.Tell(unknown + why)
 	}
 	return false
@@ -125,7 +124,7 @@ func (a *ability) measure(r *core.Run) error {
 		return nil
 	case free < 1-1./rowsPerWeight && (free <= 0 || loss/(free*free) >= before):
 		what = "the weights are SGD's, since the optimum on so few rows may predict others worse"
-	case c.Solver != config.PlainSGD:
+	case c.SeeksOptimum():
 		a.taken = true
 	case over > far*small:
 		what = "SGD ended far above the exact optimum, which --solver auto takes"

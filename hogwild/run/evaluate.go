@@ -128,7 +128,7 @@ func (r *scorer) scoreOn(w []float32, set *data.Set, epoch int) (s model.Score, 
 // overflown returns the error of an epoch whose losses are far above those of the constant predictor, and of the first
 // weights.
 func (r *scorer) overflown(e *rundir.EpochResult) error {
-	if !r.Judge.TooLarge(e) || r.Job.Asked.Solver == config.Dual { // which comes back from what it has lost
+	if !r.Judge.TooLarge(e) || r.Job.Asked.Ascends() { // which comes back from what it has lost
 		return nil
 	}
 	on := e.Judged()
