@@ -62,7 +62,7 @@ RIVALS ?= build/rivals
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-run test-others test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms goodput chaos clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-run test-others test-all test-rest rest-emulated rest-race rest-run rest-made check fuzz vec-check vec-arm64-check emulated race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check bench-go bench-nodes mpijob-check rivals bench-rivals bench-words bench-threads bench-leashed bench-dual same rooms axes goodput chaos clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -264,6 +264,9 @@ bench-leashed: build ## train MNIST by hogwild and by shared-memory-sgd, in all 
 bench-dual: build ## time the dual solver against liblinear and Snap ML: SETS="a9a w8a imdb" ROUNDS=7 OUT=FILE, DRIFT=1 for what races lose; PYTHON has liblinear-official, snapml and scikit-learn
 	@HOGWILD=$(abspath bin/hogwild) $(or $(PYTHON),$(RIVALS)/v/bin/python) -B bench/rivals/dual.py $(SETS) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(DRIFT),--drift) $(if $(OUT),--out $(OUT))
+
+axes: ## add a made-up mode and a made-up family of models, in a copy, and train with them
+	@.ci/axes
 
 rooms: ## take each ability that is a package away, in a copy, and build what is left
 	@.ci/rooms
