@@ -69,7 +69,7 @@ MPI_LIBRARIES = $(foreach name,openmpi mpich,$(if $(shell command -v mpicc.$(nam
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all steps steps-emulated steps-race steps-run steps-made check vec-check vec-arm64-check emulated fuzz noasm race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check chaos mpijob-check rooms same clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all steps steps-emulated steps-race steps-run steps-made check vec-check vec-arm64-check emulated fuzz noasm race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check chaos mpijob-check axes rooms same clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -238,6 +238,9 @@ chaos: # hurt runs at every fault point, and at random: CHAOS=1000 events; CHAOS
 mpijob-check: # check examples/mpijob.yaml with the types and rules of Kubeflow's MPI operator
 	@cd examples/kubeflow && if go list -deps -test ./... >/dev/null 2>&1; then go test ./...; \
 		else echo "skipped: make mpijob-check needs Go modules that cannot be downloaded"; fi
+
+axes: # add a made-up mode and a made-up family of models, in a copy, and train with them
+	@.ci/axes
 
 rooms: # take each ability that is a package away, in a copy, and build what is left
 	@.ci/rooms

@@ -25,10 +25,10 @@ func familyOf(s *device.Setup) (*family, error) {
 		return &cut, nil
 	case model.Words:
 		return &skipGram, nil
-	case model.Text:
-		return nil, fmt.Errorf("gpu: %s trains in host memory only; leave --gpu out", s.Job.Asked.Model)
 	}
 	switch {
+	case !s.Spec.Family().Layered:
+		return nil, fmt.Errorf("gpu: %s trains in host memory only; leave --gpu out", s.Job.Asked.Model)
 	case !s.Set.Sparse():
 		return &dense, nil
 	case takesWhole(&s.Job.Asked):

@@ -32,7 +32,7 @@ type gapFigures struct {
 // Handle measures when an epoch is complete, and adds what it found to the epoch's figures.
 func (a *dual) Handle(r *core.Run, e core.Event) error {
 	c := &r.Job.Asked
-	if c.Solver != config.Dual {
+	if !c.Ascends() {
 		return nil
 	}
 	switch e := e.(type) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"hogwild/hogwild/config"
 	"hogwild/hogwild/core"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/rundir"
@@ -67,7 +66,7 @@ func seeksOptimum(r *core.Run) bool {
 	n, d := float64(set.Rows), float64(set.Features)
 	switch {
 	case !r.Task.Spec.LeastSquares() || c.L1 != 0 || c.Mode.Traits().Simulated || c.Sample > 0 || r.Task.Borrowed ||
-		c.Solver == config.PlainSGD && r.Options.Quiet:
+		!c.SeeksOptimum() && r.Options.Quiet:
 		return false
 	case r.Several():
 		why = "the job has several nodes"
@@ -78,7 +77,7 @@ func seeksOptimum(r *core.Run) bool {
 	default:
 		return true
 	}
-	if c.Solver != config.PlainSGD && !set.Sparse() {
+	if c.SeeksOptimum() && !set.Sparse() {
 		r.Report.Tell(notKnown + why)
 	}
 	return false
@@ -120,7 +119,7 @@ func (a *exact) measure(r *core.Run) error {
 		return nil
 	case free < 1-1./rowsPerWeight && (free <= 0 || loss/(free*free) >= before):
 		what = "the weights are SGD's, since the optimum on so few rows may predict others worse"
-	case c.Solver != config.PlainSGD:
+	case c.SeeksOptimum():
 		a.taken = true
 	case over > farAbove*small:
 		what = "SGD ended far above the exact optimum, which --solver auto takes"

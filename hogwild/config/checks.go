@@ -89,7 +89,7 @@ func (c *Config) MayScale() error {
 	switch {
 	case c.Mode.Traits().Simulated:
 		return Usage("mode %s is one process that simulates all workers: there is nothing to scale", c.Mode)
-	case known{c, nil}.dual() && c.Workers == 1:
+	case c.Ascends() && c.Workers == 1:
 		return refuse("the one worker of solver dual trains as if nobody else wrote weights")
 	case known{c, nil}.several():
 		return refuse("with several nodes each keeps the workers that it began with")
@@ -108,10 +108,17 @@ func (c *Config) MayScale() error {
 // AveragesGradients reports whether gradients are averaged, and not weights.
 func (c *Config) AveragesGradients() bool { return c.Average == "gradients" && c.Mode.Traits().Barrier }
 
+// Ascends reports whether the steps are those of a dual solver: along one variable of a row each, as long as is best.
+// Then there is no learning rate, and the loss may rise on the way.
+func (c *Config) Ascends() bool { return c.Solver == Dual }
+
+// SeeksOptimum reports whether the weights of a run may be replaced by the optimum: see package exact.
+func (c *Config) SeeksOptimum() bool { return c.Solver != PlainSGD }
+
 // AsyncOnCores reports whether nothing keeps workers from each other's weights but the copies
 // that they train. The dual solver merges copies by compare-and-swap, too.
 func (c *Config) AsyncOnCores() bool {
-	return c.GPU == "" && (c.Mode.Traits().Copies || known{c, nil}.dual() && c.Mode.Traits().Atomic)
+	return c.GPU == "" && (c.Mode.Traits().Copies || c.Ascends() && c.Mode.Traits().Atomic)
 }
 
 // TakesTurns reports whether workers on cores wait for nothing but a core.

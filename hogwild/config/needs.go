@@ -30,10 +30,10 @@ func (k known) stateful() bool { return k.Optimizer.Slots() > 0 }
 func (k known) momentum() bool { return k.Optimizer == Momentum }
 func (k known) nesterov() bool { return k.Outer == "nesterov" || k.Rule.Kind == DelayedNesterov }
 func (k known) adam() bool     { return k.Optimizer == Adam }
+func (k known) ascends() bool  { return k.Solver == Dual }
 func (k known) program() bool  { return k.Program != "" }
 func (k known) shared() bool   { return k.stateful() && k.OptimizerState == "shared" }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
-func (k known) dual() bool     { return k.Solver == Dual }
 
 // falls reports whether the learning rate does.
 func (k known) falls() bool {

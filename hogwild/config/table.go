@@ -180,7 +180,7 @@ var table = append([]Group{
 			needs: []need{
 				// 1 is in place, which is how other modes write anyway.
 				{"mode", "use mode async", false, func(k known) bool {
-					return k.Mode.Traits().Copies || k.simulated() || k.dual() ||
+					return k.Mode.Traits().Copies || k.simulated() || k.ascends() ||
 						k.MergeEvery == "1"
 				}},
 				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
@@ -223,7 +223,7 @@ var table = append([]Group{
 			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) },
 			needs: []need{
 				// 1 is what config.yaml then has
-				{"solver", "use solver sgd", false, func(k known) bool { return !k.dual() || k.LR == 1 }},
+				{"solver", "use solver sgd", false, func(k known) bool { return !k.ascends() || k.LR == 1 }},
 			}},
 		{Name: "lr-cap", Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
 			Words: words(Auto, Off),

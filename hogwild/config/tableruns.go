@@ -38,7 +38,7 @@ var tableOfRuns = []Group{
 		{Name: "target-gap", Usage: "`X` dual: stop when the duality gap is X of the objective or less", Zero: "none",
 			most: 1,
 			needs: []need{
-				{"solver", "use solver dual", false, known.dual},
+				{"solver", "use solver dual", false, known.ascends},
 			}},
 		{Name: "stop-after", Usage: "`TIME` stop, saved, so long after the first worker began to train, within an " +
 			"epoch too; 0: never",

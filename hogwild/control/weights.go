@@ -57,7 +57,7 @@ func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 	l.Add("steps", shm.U64, states, RankWords)
 	l.Add("counts", shm.U64, ranks, RankWords)
 	l.Add("records", shm.U64, ranks, RecordWords)
-	if c.Asked.Solver == config.Dual {
+	if c.Asked.Ascends() {
 		l.Add("dual", shm.F64, rows)
 		l.Add("bounds", shm.F64, ranks, RankWords)
 	}
@@ -95,7 +95,7 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	if c.Asked.Mode.Traits().Barrier {
 		slots, errs[3] = shm.View[float32](seg, "slots")
 	}
-	if c.Asked.Solver == config.Dual {
+	if c.Asked.Ascends() {
 		m.Dual, errs[4] = shm.View[float64](seg, "dual")
 		m.Bounds, errs[5] = shm.View[float64](seg, "bounds")
 	}

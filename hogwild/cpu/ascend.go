@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"hogwild/hogwild/control"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
@@ -10,6 +11,15 @@ import (
 
 // mostPasses are over the rows in hand in an epoch. Taken by themselves too often, they fit what others have left.
 const mostPasses = 8
+
+// stepper returns the model whose steps a rank takes: with a dual solver they are along the variables of rows.
+func stepper(s *device.Setup, rank int) model.Model {
+	c, m := s.Job, s.Mem
+	if !c.Asked.Ascends() {
+		return s.Model
+	}
+	return model.NewDual(s.Model, s.Set, m.Dual, m.Bounds[rank*control.RankWords:], c.Asked.L2, c.Used.Spread)
+}
 
 // ascend takes the steps of the dual solver on the rows of all chunks in hand. The first pass is over those that are
 // not skipped. Where these are at most three quarters, others follow, up to twice as many steps as rows: an epoch of

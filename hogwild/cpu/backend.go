@@ -183,12 +183,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.dense = make([]float32, len(m.W))
 	}
 	d.blocks = newBlocks(s, rank)
-	trained := s.Model
-	if c.Asked.Solver == config.Dual {
-		trained = model.NewDual(trained, s.Set, m.Dual, m.Bounds[rank*control.RankWords:], c.Asked.L2,
-			c.Used.Spread)
-	}
-	d.stepBy(trained)
+	d.stepBy(stepper(s, rank))
 	d.lead = d.leadOf(s.Plan.Shares)
 	d.guard = d.newGuard(m)
 	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()

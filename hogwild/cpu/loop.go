@@ -25,7 +25,7 @@ func (d *cpu) stepBy(m model.Model) {
 	}
 	zero := d.delay != nil && d.delay.isZeroDelay()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Traits().Fused || zero)
-	if d.cfg.Asked.Solver == config.Dual { // where nobody else writes what it trains: see ascend
+	if d.cfg.Asked.Ascends() { // where nobody else writes what it trains: see ascend
 		d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1)
 	}
 	if d.halves, ok = m.(model.HalfStepper); ok {

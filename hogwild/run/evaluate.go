@@ -132,7 +132,7 @@ func (r *evaluator) scoreOn(w []float32, set *data.Set, epoch int) (s model.Scor
 // checkLoss returns the error of an epoch whose losses are far above those of the constant predictor, and of the first
 // weights.
 func (r *evaluator) checkLoss(e *rundir.EpochResult) error {
-	if !r.Task.Judge.TooLarge(e) || r.Job.Asked.Solver == config.Dual { // which comes back from what it has lost
+	if !r.Task.Judge.TooLarge(e) || r.Job.Asked.Ascends() { // which comes back from what it has lost
 		return nil
 	}
 	on := e.Judged()

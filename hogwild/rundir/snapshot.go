@@ -183,7 +183,7 @@ func (s *Snapshot) CheckResume(c *tuning.Job, meta data.Meta) error {
 		{"model", was.Asked.Model, c.Asked.Model}, {"loss", was.Asked.Loss, c.Asked.Loss},
 		{"bias", was.Asked.Bias, c.Asked.Bias},
 	}
-	if was.Asked.Solver == config.Dual || c.Asked.Solver == config.Dual { // l2 bounds the dual variables
+	if was.Asked.Ascends() || c.Asked.Ascends() { // l2 bounds the dual variables
 		fields = append(fields, field{"solver", was.Asked.Solver, c.Asked.Solver},
 			field{"l2", was.Asked.L2, c.Asked.L2})
 	}

@@ -19,7 +19,7 @@ func (j *Judge) Warning(c *config.Config, history []rundir.EpochResult, last *ru
 	}
 	judged := tested.Judged()
 	rose := ""
-	if len(history) > 1 && c.Solver != config.Dual && last.TrainLoss > history[0].TrainLoss {
+	if len(history) > 1 && !c.Ascends() && last.TrainLoss > history[0].TrainLoss {
 		rose = fmt.Sprintf("the train loss rose from %s in the first epoch to %s", human.Loss(history[0].TrainLoss),
 			human.Loss(last.TrainLoss))
 	}

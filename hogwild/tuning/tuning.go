@@ -55,7 +55,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	}
 	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, t)
 	switch {
-	case c.Solver == config.Dual:
+	case c.Ascends():
 		t.MergeEvery, t.Spread = dualMerging(c, f)
 		t.MaxInFlight, t.Cap, t.MaxLR = 0, 0, 0 // of a rate that it does not have
 		if t.BiasMergeEvery = 1; t.MergeEvery > 1 && t.Spread == 1 && c.MergeEvery == config.Auto {
