@@ -56,6 +56,7 @@ var large = map[string]struct {
 // TestTypesAreSmall counts fields, those of embedded structs of the same package included, and methods. A struct
 // embedded by its pointer is a layer below, which has a type of its own to be counted: see package run.
 func TestTypesAreSmall(t *testing.T) {
+	inRoot(t)
 	for dir, p := range typed(t) {
 		for _, name := range p.types.Scope().Names() {
 			object, ok := p.types.Scope().Lookup(name).(*types.TypeName)
@@ -110,6 +111,7 @@ var unordered = []string{"internal/check", "internal/fault", "shm", "hogwild/mod
 
 // TestArrowsPointDown: see upward.
 func TestArrowsPointDown(t *testing.T) {
+	inRoot(t)
 	for dir, p := range typed(t) {
 		if dir == "internal/vec" {
 			continue // which has other files on other processors
@@ -251,6 +253,7 @@ var budgetRow = regexp.MustCompile(`(?m)^\| ([a-z0-9/, .-]+) \| ([0-9,]+) \| ([0
 
 // TestBudgets counts the lines of Go that are written by hand, outside tests.
 func TestBudgets(t *testing.T) {
+	inRoot(t)
 	text, err := os.ReadFile("docs/designs/upper-half.md")
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ var origin = regexp.MustCompile(`commit [0-9a-f]{7,}|bench/results/\S+\.json|(?i
 // TestFiguresSayWhence: the pages on speed say of each table of figures how it was had, in the table's section or in
 // that of the second level around it.
 func TestFiguresSayWhence(t *testing.T) {
+	inRoot(t)
 	tables := regexp.MustCompile(`(?m)(?:^\|.*\n)+`)
 	checked := map[string]int{}
 	for page, of := range map[string][]string{
