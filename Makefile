@@ -69,7 +69,7 @@ MPI_LIBRARIES = $(foreach name,openmpi mpich,$(if $(shell command -v mpicc.$(nam
 
 SHELL = /bin/bash
 
-.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all steps steps-emulated steps-race steps-run steps-made check vec-check vec-arm64-check emulated fuzz noasm race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check chaos mpijob-check axes rooms same clean help
+.PHONY: build cuda mpi dist wheel release release-check man fake vec vec-arm64 ptx cubin test test-all steps steps-bin steps-apart check vec-check vec-arm64-check emulated fuzz noasm race test-cuda test-mpi test-asan ptx-check cubin-check sass-table arm64-table gpu-bundle gpu-check chaos mpijob-check axes rooms same clean help
 
 build: ## build bin/hogwild: static, CPU only
 	go build -tags $(TAGS) -o bin/hogwild ./cmd/hogwild
@@ -123,37 +123,34 @@ $(STUB): $(HEADERS)
 $(GOTESTSUM):
 	GOBIN=$(dir $@) go install gotest.tools/gotestsum@v1.13.0
 
-test: $(RERUN) check ## run the tests that need only Go, without the long ones, in about four minutes
+test: $(RERUN) check ## run the tests that need only Go, without the long ones, in four to seven minutes
 	$(if $(IN_FULL),$(call gotest,$(IN_FULL),$(AT_ONCE)))
 	$(if $(IN_SHORT),$(call gotest,$(IN_SHORT),$(AT_ONCE) -short))
 	$(if $(STEPS),$(MAKE) steps,@echo "not run: long tests, and steps that need more than Go; make test-all runs all, .ci/run what a change needs")
 
-test-all: ## run all tests, in 25 to 50 minutes; those whose tools are missing are named, and fail if CI is true
+test-all: ## run all tests, in half an hour; those whose tools are missing are named, and fail if CI is true
 	@steps=$$(.ci/steps --all | sed -n 's/^STEPS=//p') && $(MAKE) test STEPS="$$steps" LONG=./...
 
 # $(call step,TARGET,THINGS) makes one of STEPS, if the programs and files that it needs exist.
 step = $(if $(filter $(1),$(STEPS)),$(call where,$(2),$(1)))
 
-# Beside each other: one computes while the other waits for processes most of the time.
+# Two lanes beside each other: of those that use bin/, and of the others. Each waits for processes much of the time.
 steps: $(RERUN)
-	$(call step,vec-check)
-	$(call step,noasm)
-	$(MAKE) --output-sync=line -j2 steps-emulated steps-race
 	$(if $(filter test-cuda test-asan,$(STEPS)),@cuda/headers.sh || true)
-	$(MAKE) --output-sync=line -j2 steps-run steps-made
-	$(call step,mpijob-check)
+	$(MAKE) --output-sync=line -j2 steps-bin steps-apart
 	$(if $(filter fuzz,$(STEPS)),$(MAKE) fuzz FUZZTIME=2s || echo "fuzzing found an input that fails: commit it with what mends it")
-steps-emulated:
-	$(call step,emulated,qemu-x86_64 qemu-aarch64)
-steps-race: $(RERUN)
+steps-bin: $(RERUN)
 	$(call step,race,gcc)
-steps-run: $(RERUN)
 	$(call step,test-cuda,gcc g++ python3 $(HEADERS))
 	$(call step,test-mpi,mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich)
 	$(call step,test-asan,gcc g++ python3 $(HEADERS))
-steps-made: # compilers, in folders of their own
+steps-apart: $(RERUN)
+	$(call step,vec-check)
+	$(call step,noasm)
+	$(call step,emulated,qemu-x86_64 qemu-aarch64)
 	$(call step,ptx-check,clang-19 pip3)
 	$(call step,release-check,git python3 buildah qemu-aarch64)
+	$(call step,mpijob-check)
 
 check: ## run gofmt and go vet
 	@files=$$(gofmt -l .); test -z "$$files" || { echo "not in gofmt's form (gofmt -w fixes it):" $$files; exit 1; }

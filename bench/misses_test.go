@@ -163,7 +163,8 @@ func TestVersusWithMissesIsCalibrated(t *testing.T) {
 		})
 		rate := float64(missed) / float64(tables*c.n)
 		if rate < 0.4 || rate > 0.55 || wrong > tables/100 || c.n == 20 && later < 0.5 {
-			t.Errorf("%+v, 2%% worse: %.2f of the runs miss, later in %v, wrong in %d of %d", c, rate, later, wrong, tables)
+			t.Errorf("%+v, 2%% worse: %.2f of the runs miss, later in %v, wrong in %d of %d", c, rate, later, wrong,
+				tables)
 		}
 		t.Logf("%+v: false %v, 2%% worse: missed %.2f, later in %v, wrong in %d", c, got, rate, later, wrong)
 	}

@@ -180,7 +180,9 @@ func TestVersusIsCalibrated(t *testing.T) {
 		{10, 0.02, slices.Repeat([]float64{1 + margin}, cases), "equal"},
 		{5, 0.005, slices.Repeat([]float64{1 / (1 + margin)}, cases), "equal"},
 	} {
-		got, error3 := share(manyTables(), func(r *rand.Rand) bool { return words(r, c.n, c.noise, c.factors)[c.wrong] > 0 })
+		got, error3 := share(manyTables(), func(r *rand.Rand) bool {
+			return words(r, c.n, c.noise, c.factors)[c.wrong] > 0
+		})
 		if got > 0.05+error3 {
 			t.Errorf("%+v: in %v of all tables", c, got)
 		}

@@ -54,6 +54,7 @@ var axes = map[string]axis{
 // names, or compare (==, != or case) with its text. Who only gives a constant (x = Sparse, {Kind: Sparse}, return
 // Sparse) says what something is, and does not ask. Tests are not counted. A file counts once, however often it asks.
 func TestAxesHaveOwners(t *testing.T) {
+	inRoot(t)
 	uses := map[string]map[string]types.Object{} // of each file, by where
 	for _, p := range typed(t) {
 		for id, object := range p.uses {

@@ -22,6 +22,7 @@ var budgetRow = regexp.MustCompile(`(?m)^\| ([A-Za-z0-9/+, .-]+) \| ([0-9,]+) \|
 // TestBudgets counts what is written by hand, outside tests: lines of Go by package, the generator of assembly, which
 // is a module of its own, included; lines of other languages; words of Markdown.
 func TestBudgets(t *testing.T) {
+	inRoot(t)
 	text, err := os.ReadFile(budgets)
 	if err != nil {
 		t.Fatal(err)

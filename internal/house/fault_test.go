@@ -12,6 +12,7 @@ import (
 // TestFaultPointsAreInTheTable: each call of fault.Point names a point of the table, and each of the table is
 // somewhere. The error is ignored exactly where the table says that there is none.
 func TestFaultPointsAreInTheTable(t *testing.T) {
+	inRoot(t)
 	placed := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.tests || s.dir() == "internal/fault" {

@@ -53,6 +53,7 @@ var large = map[string]struct {
 // TestTypesAreSmall counts fields, those of embedded structs of the same package included, and methods. A struct
 // embedded by its pointer is a layer below, which has a type of its own to be counted: see package run.
 func TestTypesAreSmall(t *testing.T) {
+	inRoot(t)
 	for dir, p := range typed(t) {
 		for _, name := range p.types.Scope().Names() {
 			object, ok := p.types.Scope().Lookup(name).(*types.TypeName)
@@ -107,6 +108,7 @@ var unordered = []string{"internal/check", "internal/fault", "shm", "hogwild/mod
 
 // TestArrowsPointDown: see upward.
 func TestArrowsPointDown(t *testing.T) {
+	inRoot(t)
 	for dir, p := range typed(t) {
 		if dir == "internal/vec" {
 			continue // which has other files on other processors

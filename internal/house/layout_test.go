@@ -69,12 +69,11 @@ func (s *source) at(n ast.Node) string {
 
 func (s *source) line(p token.Pos) int { return s.fset.Position(p).Line }
 
-// TestMain has the tests find all files by their paths from the root.
-func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
+// inRoot has a test find files by their paths from the root. TestMain would be too early: what go test knows of the
+// files that a test reads, for its cache, begins with the tests.
+func inRoot(t *testing.T) {
+	t.Helper()
+	t.Chdir("../..")
 }
 
 // files lists the files of the tree with one of the extensions.
@@ -157,6 +156,7 @@ func rank(dir string) int {
 }
 
 func TestImportsPointOneWay(t *testing.T) {
+	inRoot(t)
 	for _, s := range sources(t) {
 		from := rank(s.dir())
 		example := strings.HasPrefix(s.path, "examples/")
@@ -189,6 +189,7 @@ func TestImportsPointOneWay(t *testing.T) {
 }
 
 func TestFilesAndFunctionsAreShort(t *testing.T) {
+	inRoot(t)
 	for _, s := range sources(t) {
 		if n := bytes.Count(s.text, []byte("\n")); n > maxFile {
 			t.Errorf("%s has %d lines, %d is the limit", s.path, n, maxFile)
@@ -204,6 +205,7 @@ func TestFilesAndFunctionsAreShort(t *testing.T) {
 }
 
 func TestFilesInOtherLanguagesAreShort(t *testing.T) {
+	inRoot(t)
 	for _, p := range files(t, ".c", ".cc", ".cu", ".h", ".py", ".sh") {
 		text, err := os.ReadFile(p)
 		if n := bytes.Count(text, []byte("\n")); err != nil || n > maxFile {
@@ -213,6 +215,7 @@ func TestFilesInOtherLanguagesAreShort(t *testing.T) {
 }
 
 func TestUnsafeHasTwoPlaces(t *testing.T) {
+	inRoot(t)
 	for _, s := range sources(t) {
 		if strings.HasPrefix(s.path, "cuda/") {
 			continue
@@ -231,6 +234,7 @@ func TestUnsafeHasTwoPlaces(t *testing.T) {
 // TestOnlyMainExits lets no library end the program: it would take from the caller
 // the chance to save.
 func TestOnlyMainExits(t *testing.T) {
+	inRoot(t)
 	exits := map[string]bool{"os.Exit": true, "log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true}
 	for _, s := range sources(t) {
 		if s.tests || s.file.Name.Name == "main" {
@@ -248,6 +252,7 @@ func TestOnlyMainExits(t *testing.T) {
 }
 
 func TestPackagesHaveMeaning(t *testing.T) {
+	inRoot(t)
 	documented := map[string]bool{}
 	for _, s := range sources(t) {
 		switch name := s.file.Name.Name; name {
@@ -266,6 +271,7 @@ func TestPackagesHaveMeaning(t *testing.T) {
 // TestLinesAreShort: a line has at most 120 columns, of which a tab takes 4. Quoted texts of several words in
 // backquotes, and names of files on the network, stay whole.
 func TestLinesAreShort(t *testing.T) {
+	inRoot(t)
 	const most = 120
 	for _, s := range sources(t) {
 		if ast.IsGenerated(s.file) {
@@ -292,6 +298,7 @@ func TestLinesAreShort(t *testing.T) {
 }
 
 func TestExportedNamesAreDocumented(t *testing.T) {
+	inRoot(t)
 	for _, s := range sources(t) {
 		if s.tests {
 			continue

@@ -35,6 +35,7 @@ func dependencies(t *testing.T, arguments ...string) []string {
 
 // TestWhatARunLinks keeps packages with a slow init out of workers.
 func TestWhatARunLinks(t *testing.T) {
+	inRoot(t)
 	var got []string
 	for _, name := range dependencies(t, "./hogwild/run") {
 		name, module := strings.CutSuffix(name, " module")
@@ -59,6 +60,7 @@ func TestWhatARunLinks(t *testing.T) {
 // TestProgramsAreBuiltWithoutRenderers: cli's writer of manual pages, which hogwild does
 // not use, sets up a renderer of Markdown at each start; a tag leaves it out.
 func TestProgramsAreBuiltWithoutRenderers(t *testing.T) {
+	inRoot(t)
 	const tag, renderer = "urfave_cli_no_docs", "github.com/russross/blackfriday/v2 module"
 	if !slices.Contains(dependencies(t, "./cmd/hogwild"), renderer) {
 		t.Errorf("cmd/hogwild does not link %s without %s: the tag is of no use any more", renderer, tag)
@@ -85,6 +87,7 @@ func TestProgramsAreBuiltWithoutRenderers(t *testing.T) {
 
 // TestOtherSystemsAreRefused: a build for another system prints one line that says why.
 func TestOtherSystemsAreRefused(t *testing.T) {
+	inRoot(t)
 	for _, system := range []string{"darwin", "windows"} {
 		for _, what := range []string{"./cmd/hogwild", "./examples/custommodel"} {
 			build := exec.Command("go", "build", "-o", os.DevNull, what)

@@ -17,6 +17,7 @@ var (
 
 // TestLinksResolve follows each relative link of each page, and its anchor.
 func TestLinksResolve(t *testing.T) {
+	inRoot(t)
 	followed := 0
 	for _, page := range files(t, ".md") {
 		text, err := os.ReadFile(page)
@@ -45,6 +46,7 @@ func TestLinksResolve(t *testing.T) {
 
 // TestEachPageIsInTheIndex: docs/README.md links to every other page of docs/ once.
 func TestEachPageIsInTheIndex(t *testing.T) {
+	inRoot(t)
 	named := map[string]int{}
 	for _, link := range links.FindAllStringSubmatch(text(t, "docs/README.md"), -1) {
 		named[path.Join("docs", link[1])]++

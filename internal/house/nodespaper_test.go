@@ -56,6 +56,7 @@ func nodesPaper() string {
 
 // TestPaperTable: the table of docs/results/nodes.md is what the formula gives.
 func TestPaperTable(t *testing.T) {
+	inRoot(t)
 	// 1.5 x 407,080 x 8 bits / 100 Mbit/s, by hand
 	if got := roundCost(4, 407080, 100e6, 0); math.Abs(got-0.0488496) > 1e-9 {
 		t.Errorf("a round of mlp:128 on four nodes at 100 Mbit/s takes %v s", got)

@@ -29,6 +29,7 @@ func receivers(f *ast.File) map[*ast.Ident]bool {
 // TestTextsAreReadOnce: modes, optimizers and families of models are types. Their texts are
 // compared where they are read, in config and in model.
 func TestTextsAreReadOnce(t *testing.T) {
+	inRoot(t)
 	texts := append([]string{"delayed", "delayed:", "sgd", "momentum", "adam", "adagrad",
 		"mlp", "mlp:", "softmax", "convnet", "conv", "factor", "factor:", "cut"}, config.Modes...)
 	for _, s := range sources(t) {
@@ -64,6 +65,7 @@ func TestTextsAreReadOnce(t *testing.T) {
 // TestRacyStoresStandInOneFile: in host memory only hogwild/cpu/racy.go touches the numbers
 // of shared weights, but for those who read a view of them: to compute, or to copy.
 func TestRacyStoresStandInOneFile(t *testing.T) {
+	inRoot(t)
 	readers := []string{"Grad", "Read", "copy", "Axpy", "replace"}
 	for _, s := range sources(t) {
 		if s.dir() != "hogwild/cpu" || s.tests || s.path == "hogwild/cpu/racy.go" {

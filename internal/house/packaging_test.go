@@ -22,6 +22,7 @@ func text(t *testing.T, path string) string {
 
 // TestCitation: what people are asked to cite is this version.
 func TestCitation(t *testing.T) {
+	inRoot(t)
 	if !strings.Contains(text(t, "CITATION.cff"), "\nversion: "+config.Version+"\n") {
 		t.Errorf("CITATION.cff is not of version %s", config.Version)
 	}
@@ -29,6 +30,7 @@ func TestCitation(t *testing.T) {
 
 // TestPackaging: what is handed out with the program fits it.
 func TestPackaging(t *testing.T) {
+	inRoot(t)
 	if license := text(t, "LICENSE"); !strings.Contains(license,
 		"Apache License\n                           Version 2.0, January 2004") ||
 		!strings.Contains(license, "Copyright 2026 The hogwild authors") || strings.Contains(license, "[yyyy]") {
@@ -111,6 +113,7 @@ func repository(t *testing.T) (dir string, run func(name string, args ...string)
 
 // TestRelease: packaging/source.sh refuses what cannot be a release, and else makes the same commit each time.
 func TestRelease(t *testing.T) {
+	inRoot(t)
 	dir, run := repository(t)
 	refused := func(version, why string) {
 		t.Helper()

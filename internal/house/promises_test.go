@@ -10,6 +10,7 @@ import (
 
 // TestPromisesHaveTests: each test that docs/testing.md and the README name is one of the packages of its row.
 func TestPromisesHaveTests(t *testing.T) {
+	inRoot(t)
 	has := map[string]bool{} // folder and test
 	for _, s := range sources(t) {
 		for _, d := range s.file.Decls {
@@ -38,6 +39,7 @@ func TestPromisesHaveTests(t *testing.T) {
 
 // TestReadmeIsShort: whoever comes reads one page; the rest is in docs.
 func TestReadmeIsShort(t *testing.T) {
+	inRoot(t)
 	if lines := strings.Count(text(t, "README.md"), "\n"); lines >= 150 {
 		t.Errorf("README.md has %d lines", lines)
 	}

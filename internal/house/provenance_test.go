@@ -14,6 +14,7 @@ var origin = regexp.MustCompile(`commits? [0-9a-f]{7,}|bench/results/\S+\.json|(
 // TestFiguresSayWhence: the pages of measured results say of each table of figures how it was had, in the table's
 // section or in the section of the second level around it.
 func TestFiguresSayWhence(t *testing.T) {
+	inRoot(t)
 	tables := regexp.MustCompile(`(?m)(?:^\|.*\n)+`)
 	other := []string{"limit, s", "SimpleChains.jl"} // tables of budgets, and of what others published with links
 	// These have one source, which the beginning of the page names.

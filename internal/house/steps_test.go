@@ -27,6 +27,7 @@ func chosen(t *testing.T, args ...string) (steps, long []string) {
 
 // TestStepsOfAChange: what changed decides what CI does.
 func TestStepsOfAChange(t *testing.T) {
+	inRoot(t)
 	const all = "vec-check noasm emulated race test-cuda test-mpi test-asan ptx-check release-check mpijob-check fuzz"
 	for _, x := range []struct {
 		paths, steps string
@@ -84,6 +85,7 @@ func TestStepsOfAChange(t *testing.T) {
 // TestStepsFromGit: the change is what a branch has that main has not; on main it is the last commit. Where git
 // does not know it, all is done.
 func TestStepsFromGit(t *testing.T) {
+	inRoot(t)
 	dir := t.TempDir()
 	run := func(line string) string {
 		t.Helper()
@@ -127,6 +129,7 @@ func TestStepsFromGit(t *testing.T) {
 
 // TestMakefileNamesTests: tests that the Makefile chooses by name exist.
 func TestMakefileNamesTests(t *testing.T) {
+	inRoot(t)
 	all := ""
 	for _, s := range sources(t) {
 		if s.tests {

@@ -15,6 +15,7 @@ import (
 // TestTourHasThePackages: the table of docs/tour.md is made of the first sentences of the package comments, in the
 // order in which packages may import each other. go test -update writes it.
 func TestTourHasThePackages(t *testing.T) {
+	inRoot(t)
 	const page, head = "docs/tour.md", "| package | what |\n|---|---|\n"
 	about := map[string]string{}
 	for _, s := range sources(t) {

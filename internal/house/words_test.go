@@ -27,6 +27,7 @@ var plain = []struct {
 // TestPlainWords counts phrases in all pages, but for what CHANGELOG.md says of released and earlier work, and in the
 // comments of all Go files.
 func TestPlainWords(t *testing.T) {
+	inRoot(t)
 	var pages, comments strings.Builder
 	for _, page := range files(t, ".md") {
 		if page == "CHANGELOG.md" {

@@ -35,7 +35,8 @@ func TestChildrenAreSeen(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if more := slices.DeleteFunc(Belongings(t), func(s string) bool { return slices.Contains(before, s) }); len(more) > 0 {
+	more := slices.DeleteFunc(Belongings(t), func(s string) bool { return slices.Contains(before, s) })
+	if len(more) > 0 {
 		t.Errorf("%q after its end", more)
 	}
 }
