@@ -40,7 +40,7 @@ where = @missing=; for thing in $(1); do command -v $$thing >/dev/null || test -
 AT_ONCE = -vet=off -p $(shell echo $$(($$(nproc) + 2)))
 
 # All packages with tests, those that take longest first.
-LONGEST = ./cmd/hogwild ./hogwild/run ./bench ./hogwild/data ./hogwild/rundir ./hogwild/worker ./hogwild/crew ./hogwild/programs ./hogwild/rollback
+LONGEST = ./cmd/hogwild ./hogwild/run ./bench ./hogwild/data ./hogwild/rundir ./hogwild/worker ./hogwild/programs ./hogwild/ability
 PACKAGES = $(LONGEST) $(filter-out $(LONGEST),$(patsubst hogwild/%,./%,$(filter hogwild/%,$(shell go list ./...))) .)
 
 # What a call of make test does, as .ci/steps chooses it: steps beside the tests of Go, and packages whose tests run in
@@ -182,7 +182,7 @@ noasm: $(RERUN) # the loops in plain Go
 
 race: $(RERUN) ## run the tests of packages in which goroutines meet under the race detector
 	CGO_ENABLED=1 $(call gotest,$(RACE),$(AT_ONCE) -race -short)
-	CGO_ENABLED=1 $(call gotest,./hogwild/run ./hogwild/crew ./hogwild/programs ./hogwild/rollback ./hogwild/dual,$(AT_ONCE) -race -short -run '$(RACE_RUNS)')
+	CGO_ENABLED=1 $(call gotest,./hogwild/run ./hogwild/programs ./hogwild/ability,$(AT_ONCE) -race -short -run '$(RACE_RUNS)')
 
 # Fifty kills take half a minute: they are for CI, and for go test without -short.
 test-cuda: $(RERUN) build fake cuda # run the GPU tests on the stand-in driver

@@ -98,7 +98,7 @@ func TestEmulated(t *testing.T) {
 	}
 	// Workers are killed, in modes in which others wait for them. TestKilledWorkers, in which
 	// eight start again and again, takes longer than its patience on a busy emulator.
-	platforms[2].test(t, "./hogwild/crew -short -run=TestWorkerOverItsLimit/(ordered|sync_weights)")
+	platforms[2].test(t, "./hogwild/run -short -run=TestWorkerOverItsLimit/(ordered|sync_weights)")
 }
 
 // TestLimited runs the tests of the loops and the models on this processor with fewer

@@ -40,7 +40,7 @@ func (a *dual) Handle(r *core.Run, e core.Event) error {
 		if c.Sample > 0 {
 			return config.Usage("solver dual has no learning rate to tune; leave tune out")
 		}
-		c.Batch, c.LR, c.LRCap = 1, 1, config.Off // steps have the length that is best
+		c.Ascend()
 		return checkData(r.Task.Train)
 	case *core.Settled:
 		if !r.Task.Spec.Loss.HasDual() || !model.SuitsDual(e.Plain, r.Task.Train) {

@@ -112,6 +112,12 @@ func (c *Config) AveragesGradients() bool { return c.Average == "gradients" && c
 // Then there is no learning rate, and the loss may rise on the way.
 func (c *Config) Ascends() bool { return c.Solver == Dual }
 
+// Ascend settles what the steps of a dual solver do not need: each is on one row, and as long as is best.
+func (c *Config) Ascend() { c.Batch, c.LR, c.LRCap = 1, ascentRate, Off }
+
+// ascentRate stands for the learning rate in the settings of a dual solver that are saved.
+const ascentRate = 1
+
 // SeeksOptimum reports whether the weights of a run may be replaced by the optimum: see package exact.
 func (c *Config) SeeksOptimum() bool { return c.Solver != PlainSGD }
 

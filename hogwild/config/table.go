@@ -222,8 +222,7 @@ var table = append([]Group{
 			Hints: strings.Fields("auto"),
 			check: func(c *Config) error { return positive("lr", cmp.Or(c.LR, 1)) },
 			needs: []need{
-				// 1 is what config.yaml then has
-				{"solver", "use solver sgd", false, func(k known) bool { return !k.ascends() || k.LR == 1 }},
+				{"solver", "use solver sgd", false, func(k known) bool { return !k.ascends() || k.LR == ascentRate }},
 			}},
 		{Name: "lr-cap", Usage: "`HOW` cap of the learning rate by the steps in flight: auto or off",
 			Words: words(Auto, Off),

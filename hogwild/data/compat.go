@@ -37,8 +37,8 @@ func checkTask(s *Set, task, path string) error {
 		"with --task %s", path, is, task, task)
 }
 
-// SetWindows has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are. A cache
-// was made with others.
+// SetWindows has the windows of a text drawn as o says, and by a seed. Its words and features stay what they are. A
+// cache was made with others.
 func SetWindows(s *Set, o *text.Options, seed uint64) {
 	own := *s.Text
 	own.Window, own.Negatives, own.Sample, own.NoiseExponent, own.OneGroup = o.Window, o.Negatives, o.Sample,

@@ -54,7 +54,7 @@ func checkMemory(r *core.Run, p int) error {
 	} else if c.Used.MergeEvery > 1 {
 		copies += 2 * c.Asked.Workers
 	}
-	if c.Asked.Mode.Kind == config.Blocks { // each worker's of two ranges
+	if c.Asked.Mode.Grid > 0 { // each worker's of two ranges
 		copies += plan.CeilDiv(2*c.Asked.Workers, c.Asked.Mode.Grid)
 	}
 	if c.Asked.Program != "" {

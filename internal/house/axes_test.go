@@ -20,11 +20,11 @@ type axis struct {
 	text    []string // literals with which a comparison asks the same
 	of      []string // the names of what is compared with such a text; nil: any
 	files   int      // that ask today; this may only fall
-	goal    int      // of the issue, where it is not reached
+	goal    int      // where it is not reached
 }
 
-// axes lists all of them, with the goals of issue 47, which counted by words and so found more: 34 files that ask for a
-// mode, 50 for a kind, 28 for a family, 20 for the solver, 33 for a device, 27 for nodes.
+// axes lists all of them. Before they had owners 34 files asked for a mode, 50 for a kind, 28 for a family, 20 for the
+// solver, 33 for a device and 27 for nodes.
 var axes = map[string]axis{
 	"mode": {owners: []string{"hogwild/config/"}, members: []string{"hogwild/config.ModeKind.*"},
 		text: []string{"async", "atomic", "locked", "ordered", "sync", "clock", "blocks"}, files: 0},
@@ -34,20 +34,20 @@ var axes = map[string]axis{
 		"hogwild/data.Indices", "hogwild/data/format.Bytes", "hogwild/data/format.Floats",
 		"hogwild/data/format.Sparse", "hogwild/data/format.Pairs"},
 		text: []string{"bytes", "floats", "sparse", "pairs", "tokens", "indices"}, of: []string{"Kind", "kind"},
-		files: 57, goal: 14},
+		files: 17, goal: 14},
 	"model family": {owners: []string{"hogwild/model/"}, members: []string{"hogwild/model.Family.*"},
 		text: []string{"linear", "mlp", "convnet", "conv", "factor", "cut", "word2vec", "text"},
 		of:   []string{"Model", "Name", "model", "name", "family"}, files: 1},
-	"solver": {owners: []string{"hogwild/config/", "hogwild/dual/", "hogwild/model/dual.go"}, members: []string{
-		"hogwild/config.Dual", "hogwild/config.PlainSGD", "hogwild/model.Dual", "hogwild/model.NewDual",
-		"hogwild/control.Weights.Dual", "hogwild/control.Weights.Bounds"},
+	"solver": {owners: []string{"hogwild/config/", "hogwild/ability/dual.go", "hogwild/model/dual.go"},
+		members: []string{"hogwild/config.Dual", "hogwild/config.PlainSGD", "hogwild/model.Dual",
+			"hogwild/model.NewDual", "hogwild/control.Weights.Dual", "hogwild/control.Weights.Bounds"},
 		text: []string{"dual"}, files: 6},
 	"device": {owners: []string{"hogwild/device/"}, members: []string{"hogwild/device.GPUOwner"},
-		text: []string{""}, of: []string{"GPU"}, files: 26, goal: 16},
+		text: []string{""}, of: []string{"GPU"}, files: 12},
 	"nodes": {owners: []string{"hogwild/nodes/", "hogwild/peers/"}, members: []string{"hogwild/core.Run.Several",
-		"hogwild/config.Config.Nodes", "hogwild/config.Config.HostNodes"}, files: 25, goal: 14},
+		"hogwild/config.Config.Nodes", "hogwild/config.Config.HostNodes"}, files: 21, goal: 14},
 	// What formats and scalings of data call auto is their own.
-	"setting": {owners: []string{"hogwild/config/", "hogwild/data/"}, text: []string{"auto"}, files: 9},
+	"setting": {owners: []string{"hogwild/config/", "hogwild/data/"}, text: []string{"auto"}, files: 0},
 }
 
 // TestAxesHaveOwners counts, for each axis, the files outside its owners that ask for a member: that use one of its

