@@ -236,7 +236,7 @@ mpijob-check: # check examples/mpijob.yaml with the types and rules of Kubeflow'
 	@cd examples/kubeflow && if go list -deps -test ./... >/dev/null 2>&1; then go test ./...; \
 		else echo "skipped: make mpijob-check needs Go modules that cannot be downloaded"; fi
 
-axes: # add a made-up mode and a made-up family of models, in a copy, and train with them
+axes: # add a made-up mode, family of models and kind of data, in a copy, and train with them
 	@.ci/axes
 
 rooms: # take each ability that is a package away, in a copy, and build what is left

@@ -17,7 +17,7 @@ func TestLargeCopyIsWaitedFor(t *testing.T) {
 	close(over)
 	for _, large := range []bool{true, false} {
 		r := New(config.Default(), Options{Quiet: true}, nil)
-		r.Job.Asked.GPU, r.Mem.DeviceTimeout, r.Mem.Interrupted = "0", 6*time.Millisecond, over
+		r.Mem.Traits.Driver, r.Mem.DeviceTimeout, r.Mem.Interrupted = true, 6*time.Millisecond, over
 		r.Mem.Weights = &control.Weights{}
 		if large {
 			r.Mem.Weights.W = make([]float32, 1<<30) // 8 s; nobody touches it

@@ -27,7 +27,7 @@ func (m *mlp) alone(set *data.Set) (rows, copied bool) {
 	s := &m.stages[0]
 	copied = set.Sparse() && len(set.Idx) > 0 && set.InRange()
 	rows = len(m.stages) == 1 && s.out == 1 && m.center == nil && s.in == set.Features &&
-		(copied || set.X != nil)
+		(copied || set.Stored())
 	return rows, copied
 }
 
@@ -78,7 +78,7 @@ func (m *mlp) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []f
 // Touched are the weights of the row's features, and the bias.
 func (m *mlp) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	from := m.stages[0].weight
-	if set.X != nil {
+	if set.Stored() {
 		ranges = append(ranges, Range{from, from + set.Features})
 	} else {
 		for _, j := range set.Idx[set.Ptr[row]:set.Ptr[row+1]] {
@@ -124,7 +124,7 @@ type stepping struct {
 // and by 1/frequency more, which is the same in expectation (Hogwild!, section 2).
 func (m *mlp) prepare(set *data.Set, s Step) {
 	l := &vec.Linear{Loss: linearLoss[m.loss], Ptr: set.Ptr, Idx: set.Idx, Val: set.Val, Y: set.Y}
-	if set.X != nil {
+	if set.Stored() {
 		l.Width, l.Val = set.Features, set.X
 	}
 	often := func(x float32) []float32 {

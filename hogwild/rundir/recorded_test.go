@@ -28,7 +28,7 @@ import (
 // empty list none.
 var asRead = cmp.Options{
 	cmp.Comparer(func(a, b float64) bool { return a == b || !isNumber(a) && !isNumber(b) }),
-	cmpopts.IgnoreFields(rundir.Result{}, "Rate", "History", "Events", "Timing", "Told"),
+	cmpopts.IgnoreFields(rundir.Result{}, "Rate", "History", "Events", "Timing", "ShownLive"),
 	cmpopts.IgnoreFields(rundir.Status{}, "Total", "Last"),
 	cmpopts.EquateEmpty(),
 }

@@ -29,6 +29,9 @@ func (k Kind) Sparse() bool { return k == Sparse }
 // AnyScale reports whether inputs are numbers of any size, which auto standardises.
 func (k Kind) AnyScale() bool { return k == Floats }
 
+// Stored reports whether rows are stored as models take them, all features in order as float32.
+func (k Kind) Stored() bool { return k == Floats }
+
 // Entries reports whether rows are the entries of a matrix or the edges of a graph.
 func (k Kind) Entries() bool { return k == Pairs }
 
