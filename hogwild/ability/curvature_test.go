@@ -18,6 +18,7 @@ import (
 func TestLimitFalls(t *testing.T) {
 	r, a := core.New(config.Default(), core.Options{Quiet: true}, nil), &curvature{}
 	a.newton = &tuning.Newton{Took: 10 * time.Millisecond}
+	r.Mem.Traits.InHost = true
 	r.Task.Spec = model.Spec{Name: "mlp:8", Loss: model.Squared}
 	r.Task.Facts = tuning.Facts{Curvature: 2, RowNorm: 1, Squares: 1, Newton: 1}
 	r.Job.Used = tuning.Tuning{Batch: 1 << 20, Lambda: 1, InFlight: 4}
