@@ -120,7 +120,7 @@ func top(r *core.Run) []string {
 		on = fmt.Sprintf("its own data of %d examples, test set of %d", m.Rows, c.Layout.TestRows)
 	}
 	head := []string{fmt.Sprintf("%s on %s", cmp.Or(c.Program, c.Model), on),
-		fmt.Sprintf("%s, %s, batch %d, %s, lr %g; run folder %s", c.Mode, rundir.WorkersText(c.Nodes, c.Workers),
+		fmt.Sprintf("%s, %s, batch %d, %s, lr %g; run folder %s", c.Mode, rundir.WorkersText(c.AllNodes(), c.Workers),
 			r.Job.Used.Batch, c.Optimizer, c.LR, r.Dir)}
 	for _, note := range notes(r) {
 		head = append(head, "note: "+note)
