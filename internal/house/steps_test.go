@@ -82,8 +82,8 @@ func TestStepsOfAChange(t *testing.T) {
 	}
 }
 
-// TestStepsFromGit: the change is what a branch has that main has not; on main it is the last commit. Where git
-// does not know it, all is done.
+// TestStepsFromGit: the change is what a branch has that main has not, committed or not; on main it is what a merge has
+// merged. Where git does not know it, all is done: the last of many commits on main says little of them.
 func TestStepsFromGit(t *testing.T) {
 	inRoot(t)
 	dir := t.TempDir()
@@ -118,7 +118,12 @@ func TestStepsFromGit(t *testing.T) {
 	run(commit)
 	steps(all) // the first one
 	run("touch cuda/a; " + commit)
+	steps(all)
+	run("echo 1 >cuda/a")
 	steps("test-cuda test-asan")
+	run("git checkout --quiet .; git switch --quiet -c side; touch packaging/b; " + commit + "; touch packaging/c; " +
+		commit + "; git switch --quiet main; git -c user.name=a -c user.email=a@localhost merge --quiet --no-ff -m m side")
+	steps("release-check")
 	run("git switch --quiet -c mine; touch packaging/a; " + commit + "; touch docs/a; " + commit)
 	steps("release-check")
 	run("touch cuda/b; git add cuda/b")
