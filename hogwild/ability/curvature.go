@@ -19,7 +19,7 @@ import (
 // Curvature measures the largest curvature of a network, on which the limit of steps in flight depends.
 func Curvature() core.Ability { return &curvature{} }
 
-// ability is what is known of the limit of steps in flight while the run trains.
+// curvature is what is known of the limit of steps in flight while the run trains.
 type curvature struct {
 	newton *tuning.Newton // nil: no curvature is measured
 	found  float64        // the curvature of the copy; 0: none was measured, or it cannot be read
@@ -29,16 +29,16 @@ type curvature struct {
 	said   bool           // that they are fewer than those in flight
 }
 
-// MeasuredShare is what part of the training time all measurements may take. Tests have another.
+// MeasuredShare is the part of the training time that all measurements may take. Tests have another.
 var MeasuredShare = 0.01
 
-// Handle rehearses the beginning of a run, and measures copies of the weights beside the training.
+// Handle rehearses the beginning of a run, and measures copies of the weights during training.
 func (a *curvature) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {
 	case *core.Settled:
 		set := r.Task.Train.As(r.Job.Asked.Standard)
 		a.newton = tuning.NewNewton(&r.Job.Asked, r.Task.Spec, e.Plain, set, r.Task.Facts)
-		// which it comes to at the beginning
+		// which it reaches at the beginning
 		r.Task.Facts.Newton = tuning.Rehearse(&r.Job.Asked, r.Task.Spec, a.newton, set, r.Task.Facts)
 	case *core.Evaluates:
 		if a.measures(r, e.Epoch) {

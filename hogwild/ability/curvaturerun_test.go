@@ -11,8 +11,8 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// TestLimitAgain: the least limit that a run reports is that of the weights that it has saved, whose rows are centred
-// and whose two workers have merged them: half of (pi/2)/(lr g).
+// TestLimitAgain: the least limit that a run reports is the limit of the weights that it has saved, whose rows are
+// centred and whose two workers have merged them: half of (pi/2)/(lr g).
 func TestLimitAgain(t *testing.T) {
 	c := configtest.Quick(t)
 	c.Model, c.Center, c.Workers, c.Batch, c.Epochs, c.LR = "mlp:8", "auto", 2, 64, 1, 0.02

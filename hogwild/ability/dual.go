@@ -11,9 +11,9 @@ import (
 	"hogwild/internal/machine"
 )
 
-// Dual is what the solver dual needs besides its steps (model.Dual): it measures how far the weights have drifted from
-// the sum of the dual variables times their rows, which is what racing has lost; takes the sum for the weights; and
-// measures the duality gap, which bounds the distance from the optimum.
+// Dual returns what the solver dual needs besides its steps (model.Dual): it measures how far the weights have drifted
+// from the sum of the dual variables times their rows, which is what racing has lost; takes the sum for the weights;
+// and measures the duality gap, which bounds the distance from the optimum.
 func Dual() core.Ability { return &dual{} }
 
 type dual struct {
@@ -24,7 +24,7 @@ type dual struct {
 	fresh bool // they are of the last epoch
 }
 
-// figures are those of an epoch.
+// gapFigures are the figures of an epoch.
 type gapFigures struct {
 	loss, objective, gap, drift float64
 }
@@ -67,7 +67,7 @@ func (a *dual) Handle(r *core.Run, e core.Event) error {
 	return nil
 }
 
-// every is how many epochs lie between two measurements, each of which takes about as long as an epoch. The first and
+// gapEvery is how many epochs lie between two measurements, which take about as long as an epoch each. The first and
 // the last epoch have one, too. Time has no part in it: one worker's run has the same bits each time.
 const gapEvery = 10
 
@@ -156,7 +156,7 @@ func (a *dual) add(set *data.Set, now []float64, spec model.Spec, c float64) (va
 	return value
 }
 
-// addRow adds f times a row to sum, whose last number is that of the bias.
+// addRow adds f times a row to sum, whose last number is the bias's.
 func addRow(sum []float64, set *data.Set, i int, f float64, bias bool) {
 	from, to := set.Ptr[i], set.Ptr[i+1]
 	idx, val := set.Idx[from:to], set.Val[from:to]
@@ -168,7 +168,7 @@ func addRow(sum []float64, set *data.Set, i int, f float64, bias bool) {
 	}
 }
 
-// dualValue is what a row with the dual variable b, in units of C, adds to the dual objective.
+// dualValue returns what a row with the dual variable b, in units of C, adds to the dual objective.
 func dualValue(loss model.Loss, b float64) float64 {
 	switch loss {
 	case model.Hinge:

@@ -18,7 +18,8 @@ import (
 	"hogwild/internal/check"
 )
 
-// dualConfig is a run of the dual solver on made rows, in a file: a plane nearly tells them apart, and some are empty.
+// dualConfig returns a run of the dual solver on made rows, in a file: a plane nearly tells them apart, and some are
+// empty.
 func dualConfig(t *testing.T, rows int, loss string) config.Config {
 	t.Helper()
 	const d = 40
@@ -128,7 +129,7 @@ func TestDualReachesTheOptimum(t *testing.T) {
 	}
 }
 
-// TestDualOnRealData reaches the least objectives at C = 1: those of logistic regression are exact to all digits, the
+// TestDualOnRealData reaches the least objectives at C = 1: for logistic regression exact to all digits, the
 // others the best that liblinear 2.50 reaches with its solvers 1, 2 and 3 at tolerances down to 1e-6.
 func TestDualOnRealData(t *testing.T) {
 	runtest.InFull(t)
@@ -209,7 +210,8 @@ func TestDualRepeats(t *testing.T) {
 	}
 }
 
-// TestDualSurvivesKills: what a killed worker had not merged is drift, of which the next measurement frees the weights.
+// TestDualSurvivesKills: what a killed worker had not merged is drift, which the next measurement removes from the
+// weights.
 func TestDualSurvivesKills(t *testing.T) {
 	c := dualConfig(t, 3000, "logistic")
 	c.Workers, c.Epochs, c.MaxRestarts, c.GradientDelay = 3, 60, 100, 20*time.Microsecond

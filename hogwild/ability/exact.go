@@ -17,7 +17,7 @@ import (
 // weights if SGD has not come there.
 func Exact() core.Ability { return &exact{} }
 
-// ability is what is known of the epoch that is evaluated next.
+// exact is what is known of the epoch that is evaluated next.
 type exact struct {
 	objectives map[string]float64 // nil: the optimum was not looked for
 	taken      bool
@@ -26,7 +26,7 @@ type exact struct {
 
 const (
 	mostColumns = 2000
-	// The matrix costs rows x columns² multiplications: so many at most, or as long as training, whose multiplications
+	// The matrix costs rows x columns² multiplications: cheap at most, or as long as training, whose multiplications
 	// take some 25 times as long.
 	cheap, asTraining = 1e11, 50
 

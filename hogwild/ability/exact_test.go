@@ -35,7 +35,7 @@ var tables = map[string]func(r *rand.Rand, i int) []string{
 		}
 		return texts(append(x, y+0.3*r.NormFloat64())...)
 	},
-	"noise": func(r *rand.Rand, _ int) []string { // of which rows as few as columns know nothing
+	"noise": func(r *rand.Rand, _ int) []string { // as few rows as columns know nothing of it
 		x, y := []float64{}, 2*r.NormFloat64()
 		for range 30 {
 			x = append(x, r.NormFloat64())
@@ -63,7 +63,7 @@ func texts(row ...float64) (all []string) {
 	return all
 }
 
-// exactConfig is a run on one of tables, with a test file of the same kind.
+// exactConfig returns a run on one of tables, with a test file of the same kind.
 func exactConfig(t *testing.T, table string, rows int) config.Config {
 	t.Helper()
 	c := config.Default()
@@ -157,7 +157,7 @@ func leastSquares(set *data.Set, bias bool, l2 float64) []float64 {
 	return w
 }
 
-// outcomes are the predictions of weights for a set, the objective there, and R2.
+// outcomes returns the predictions of weights for a set, the objective there, and R2.
 func outcomes[T float32 | float64](set *data.Set, w []T, l2 float64) (z []float64, objective, r2 float64) {
 	d, sum, squares, n := set.Features, 0.0, 0.0, float64(set.Rows)
 	for i := range set.Rows {
@@ -209,12 +209,12 @@ func checkOptimum(t *testing.T, c config.Config, r *rundir.Result) {
 	}
 }
 
-// taken reports whether a run says that its weights are those of the optimum.
+// taken reports whether a run says that it has the weights of the optimum.
 func taken(r *rundir.Result) bool {
 	return strings.Contains(strings.Join(r.Events, "\n"), "are those of the exact optimum: objective")
 }
 
-// TestExactLinear: a linear regression with the squared loss ends there, whoever trains how.
+// TestExactLinear: a linear regression with the squared loss ends at the optimum, however it is trained.
 func TestExactLinear(t *testing.T) {
 	for name, edit := range map[string]func(*config.Config){
 		"collinear":           func(*config.Config) {},
@@ -244,7 +244,7 @@ func TestExactLinear(t *testing.T) {
 	}
 }
 
-// TestExactAsNumPy compares the losses and R2 with those of numpy.linalg.lstsq on the files.
+// TestExactAsNumPy compares the losses and R2 with numpy.linalg.lstsq's on the files.
 func TestExactAsNumPy(t *testing.T) {
 	python := os.Getenv("HOGWILD_PYTHON")
 	if python == "" {

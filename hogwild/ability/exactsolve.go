@@ -101,9 +101,9 @@ func (p *problem) pass(w []float64, targets float64) (square float64, gradient [
 	return square, gradient, err
 }
 
-// solve returns the plain model's best weights by conjugate gradients, each step of which is a pass. The factor of the
+// solve returns the plain model's best weights by conjugate gradients, a pass for each step. The factor of the
 // matrix makes them few: it is good to 1e-6 or so, and steps are left for what lies below. Columns that add up to
-// others, as those of a category's levels do, share a weight, since it starts at zero.
+// others, as the columns of a category's levels do, share a weight, since it starts at zero.
 func (p *problem) solve() (w []float64, err error) {
 	if err := p.factorize(); err != nil {
 		return nil, err
@@ -228,7 +228,7 @@ func dot[T float32 | float64](x []T, y []float64) (sum float64) {
 	return sum
 }
 
-// axpy is y += a x.
+// axpy does y += a x.
 func axpy[T float32 | float64](a float64, x []T, y []float64) {
 	for j, v := range x {
 		y[j] += a * float64(v)

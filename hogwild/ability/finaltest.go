@@ -24,9 +24,9 @@ func (finalTest) Handle(r *core.Run, e core.Event) error {
 	return nil
 }
 
-// test evaluates the weights of a run that has come to its end in detail: with a validation
-// set those of the best epoch, for which test rows are used here and nowhere else. It computes
-// on the host, wherever the weights were trained. An interrupted run is not kept waiting by it.
+// testFinal evaluates the weights of a run that has reached its end in detail: with a validation set the best epoch's
+// weights. Test rows are used for them here and nowhere else. It computes on the host, wherever the weights were
+// trained. An interrupted run is not kept waiting by it.
 func testFinal(r *core.Run, res *rundir.Result) error {
 	if r.End.Err != nil || r.Job.Asked.Sample > 0 {
 		return nil

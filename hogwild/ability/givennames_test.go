@@ -43,7 +43,7 @@ type namedCase struct {
 	says   string
 }
 
-// namedCases are some of all models whose weights have names.
+// namedCases returns some of all models whose weights have names.
 func namedCases() map[string]namedCase {
 	words := func(first, last, count int) func(int, *rand.Rand) string {
 		return func(_ int, r *rand.Rand) string {
@@ -120,8 +120,8 @@ func namedCases() map[string]namedCase {
 	}
 }
 
-// TestInitByName: each word, column, class and id has the weights that it had, wherever it stood, and new ones have
-// those of a run without --init.
+// TestInitByName: each word, column, class and id has the weights that it had, wherever it stood, and new ones have the
+// weights of a run without --init.
 func TestInitByName(t *testing.T) {
 	for name, c := range namedCases() {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestInitOfOtherScaling(t *testing.T) {
 	}
 }
 
-// placesOf are where the names along a dimension were in another run, -1 for a new one, read from the files.
+// placesOf returns where the names along a dimension were in another run, -1 for a new one, read from the files.
 func placesOf(t *testing.T, what string, was, now config.Config, shape []int, d int) (places []int) {
 	t.Helper()
 	if d >= len(shape) {
@@ -322,7 +322,7 @@ func TestInitIsNoDivergence(t *testing.T) {
 	by := runtest.AsGiven(t, "softmax", path, 1)
 	by.Epochs = 2
 	r, err := run.Run(context.Background(), by, run.Options{})
-	if err != nil || r.TestLoss < 23 { // ten times that of no knowledge
+	if err != nil || r.TestLoss < 23 { // ten times the loss of no knowledge
 		t.Errorf("loss %v, %v", r.TestLoss, err)
 	}
 }

@@ -85,8 +85,8 @@ func TestNeverHung(t *testing.T) {
 	}
 }
 
-// TestNotHung: nobody is killed who waits for others or within a long step, nor because the whole run was stopped, as
-// by Ctrl-Z, for longer than the timeout.
+// TestNotHung: no process is killed that waits for others or is within a long step, nor because the whole run was
+// stopped, as by Ctrl-Z, for longer than the timeout.
 func TestNotHung(t *testing.T) {
 	if testing.Short() {
 		t.Skip("only without -short")

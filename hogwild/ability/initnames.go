@@ -25,7 +25,7 @@ type axis struct {
 	outputs bool   // else inputs: of weights without one of these nothing is left to be used
 }
 
-// match finds the names of this run among those of the file.
+// match finds the names of this run among the file's.
 func match[T comparable](what string, now, was []T) *axis {
 	place := make(map[T]int, len(was))
 	for i, name := range was {
@@ -43,7 +43,7 @@ func match[T comparable](what string, now, was []T) *axis {
 	return a
 }
 
-// axes are those of a model on its data.
+// axes are the axes of a model on its data.
 type axes struct{ words, columns, classes, rows, items *axis }
 
 // axesOf finds those that this run's data and the data of the file both have names for.
@@ -79,7 +79,7 @@ func axesOf(now, was *data.Meta) (a axes) {
 	return a
 }
 
-// nodesOf are the ids of a matrix's rows and those of its columns, or those of a graph's nodes. Ids that are numbers
+// nodesOf returns the ids of a matrix's rows and of its columns, or of a graph's nodes. Ids that are numbers
 // are kept as runs: a first one, and how many follow one another.
 func nodesOf(m *data.Meta) (sides [][]string) {
 	switch {
@@ -100,7 +100,7 @@ func nodesOf(m *data.Meta) (sides [][]string) {
 	return sides
 }
 
-// numbers are n of them, from the first on.
+// numbers returns n numbers, from first on.
 func numbers(n, first int) []int {
 	all := make([]int, n)
 	for j := range all {
@@ -109,7 +109,7 @@ func numbers(n, first int) []int {
 	return all
 }
 
-// of are the axes of the first two dimensions of a tensor; nil: its places have numbers alone.
+// of returns the axes of the first two dimensions of a tensor; nil: its places have numbers alone.
 func (a *axes) of(ps []model.Param, p model.Param, m *data.Meta) (first, second *axis) {
 	last := ps[len(ps)-1].Name
 	layer := func(name string) string { return name[:strings.LastIndexByte(name, '.')+1] }
@@ -132,7 +132,7 @@ func (a *axes) of(ps []model.Param, p model.Param, m *data.Meta) (first, second 
 	return first, second
 }
 
-// places are where the features are in the file; nil: they have no names.
+// places returns where the features are in the file; nil: they have no names.
 func (a *axis) places() []int {
 	if a == nil {
 		return nil
@@ -140,7 +140,7 @@ func (a *axis) places() []int {
 	return a.from
 }
 
-// side is the one output that tells two classes apart: only both of them together can be taken.
+// side returns the axis of the one output that tells two classes apart: only both of them together can be taken.
 func (a *axis) side() *axis {
 	one := &axis{from: []int{-1}, were: 1, outputs: true}
 	if slices.Equal(a.from, []int{0, 1}) {
@@ -219,7 +219,7 @@ func take(r *core.Run, f *rundir.Weights, i int, p model.Param, first, second *a
 	return cells, true, nil
 }
 
-// told is what was taken, in words. Weights of which nothing fits are refused.
+// told returns what was taken, in words. It refuses weights if nothing of them fits.
 func (a *axes) told(f *rundir.Weights, used map[*axis]bool, cells int) (string, axes, error) {
 	var parts, none []string
 	inputs, taken := 0, 0

@@ -10,7 +10,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// mostRollbacks is how often one call of Run goes back.
+// mostRollbacks is how often one call of Run goes back at most.
 const mostRollbacks = 3
 
 // Rollback has a run that diverges go back to its last good snapshot, or to the first weights while there is none, and
@@ -21,7 +21,7 @@ func Rollback() core.Ability { return rollback{} }
 
 type rollback struct{}
 
-// Handle has a run begin again, and tells of it when it has.
+// Handle has a run begin again, and reports it when it has.
 func (rollback) Handle(r *core.Run, e core.Event) error {
 	switch e.(type) {
 	case *core.Begins:
@@ -48,7 +48,7 @@ func goBack(r *core.Run, trained int64) *core.Rollback {
 // goesBack reports whether the run diverged and may go back.
 func goesBack(r *core.Run) bool {
 	select {
-	case <-r.Mem.Interrupted: // nobody wants more of it
+	case <-r.Mem.Interrupted: // it is not to go on
 		return false
 	default:
 	}
@@ -56,11 +56,11 @@ func goesBack(r *core.Run) bool {
 		r.Rollback.Attempts() < mostRollbacks && len(r.Mem.Workers.Running()) == 0 && r.Mem.Hung.Err() == nil
 }
 
-// begin returns how the run continues from the last good snapshot, after it has trained so many examples.
+// restart returns how the run continues from the last good snapshot, after it has trained this many examples.
 func restart(r *core.Run, trained int64) *core.Rollback {
 	c := r.Job.Asked
 	lr := r.Job.Used.LR / 2
-	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, config.Same // that of each replica, not one to be scaled
+	c.LR, c.LRMin, c.AverageLR = lr, c.LRMin*lr/c.LR, config.Same // each replica's, not one to be scaled
 	if c.Batch == 0 && c.GlobalBatch == 0 {
 		c.Batch = r.Job.Used.Batch
 	}
@@ -84,7 +84,7 @@ func tellRollback(r *core.Run) {
 	vain := r.Rollback.Examples - r.Examples()
 	p.Seconds, p.Restarts, p.Rollbacks, p.Discarded = was.Seconds, was.Restarts, was.Rollbacks+1, was.Discarded+vain
 	r.EarlierWall = was.Wall
-	if r.Rollback.Workers == r.Job.Asked.Workers { // else their number is that of the snapshot again
+	if r.Rollback.Workers == r.Job.Asked.Workers { // else their number is the snapshot's again
 		p.Scales = was.Scales
 	}
 	what, where := r.Rollback.Cause, "the snapshot of epoch "+fmt.Sprint(p.Epoch-1)

@@ -20,7 +20,7 @@ type unused struct {
 	unchanged []int // tensors, as far as is known
 }
 
-// Handle compares the copies that are made until the end of the first epoch, and tells of the tensors that it has not
+// Handle compares the copies that are made until the end of the first epoch, and reports the tensors that it has not
 // changed.
 func (a *unused) Handle(r *core.Run, e core.Event) error {
 	switch e := e.(type) {

@@ -17,7 +17,7 @@ import (
 	"hogwild/hogwild/saved"
 )
 
-// stopAt is where patience ends a run whose history is known, and its best epoch then: by
+// stopAt returns where patience ends a run whose history is known, and its best epoch then: by
 // counting epochs one after the other.
 func stopAt(history []rundir.EpochResult, patience int) (stop, best int) {
 	least, waited := math.Inf(1), 0

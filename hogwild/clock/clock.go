@@ -16,7 +16,7 @@ import (
 
 // Clock plays workers. Each begins a gradient when it is idle; when no worker is, the clock goes on to the moment at
 // which the next gradient is complete (ties by rank), and the rule says what becomes of it. All of that depends on the
-// seed and on the speeds, and not on weights: whoever plays the same epochs again finds the same clock.
+// seed and on the speeds, and not on weights: played again, the same epochs give the same clock.
 type Clock struct {
 	rule      config.Rule
 	scale     *scaler
@@ -67,7 +67,7 @@ type Holder interface {
 	Again(slot int)
 }
 
-// New is the clock of a run.
+// New returns the clock of a run.
 func New(c *config.Config) (*Clock, error) {
 	d, err := newDurations(c)
 	if err != nil {
@@ -78,7 +78,7 @@ func New(c *config.Config) (*Clock, error) {
 	return k, nil
 }
 
-// Workers is how many it plays.
+// Workers returns how many workers the clock plays.
 func (c *Clock) Workers() int { return c.durations.N }
 
 // gather has all workers idle, in the order of ranks.
@@ -90,8 +90,8 @@ func (c *Clock) gather() {
 	c.begun = 0
 }
 
-// Begin has the next idle worker begin a gradient of so many examples, which takes so many local steps. It returns
-// where it is to be kept: a slot that is free, or the one behind all others.
+// Begin has the next idle worker begin a gradient of this many examples and local steps. It returns where it is to be
+// kept: a slot that is free, or the one behind all others.
 func (c *Clock) Begin(epoch, examples, steps int) (slot int) {
 	c.epoch = epoch
 	if len(c.slots) == 0 {
@@ -137,7 +137,7 @@ func (c *Clock) Next(h Holder) {
 	c.arrive(g, h)
 }
 
-// earliest is which gradient in flight is complete first; of equal ones that of the lowest rank.
+// earliest returns the index of the gradient in flight that is complete first; of equal ones the lowest rank's.
 func (c *Clock) earliest() (first int) {
 	switch d := c.durations; d.Kind {
 	case config.Equal:
@@ -154,7 +154,7 @@ func (c *Clock) earliest() (first int) {
 	return first
 }
 
-// Drain has all that is in flight arrive, as at the end of an epoch: nobody begins anything meanwhile.
+// Drain has all that is in flight arrive, as at the end of an epoch: no worker begins a gradient meanwhile.
 func (c *Clock) Drain(h Holder) {
 	for len(c.flight) > 0 {
 		if c.durations.Kind == config.RandomOrder { // as delayed:geometric:K always did
@@ -218,7 +218,7 @@ func (c *Clock) drop(g gradient) {
 	c.Dropped++
 }
 
-// step is one by the mean of the gradients held, weighted by their examples.
+// step takes one step by the mean of the gradients held, weighted by their examples.
 func (c *Clock) step(h Holder) {
 	total := 0
 	for _, g := range c.held {
@@ -260,8 +260,8 @@ func (c *Clock) land(h Holder, gs []gradient, scales []float64) {
 	}
 }
 
-// Replay plays an epoch of so many batches, each but the last with the same examples, without anything being computed:
-// a run that is resumed finds the clock where it was.
+// Replay plays an epoch of this many batches, each but the last with the same examples, without anything being
+// computed: a run that is resumed finds the clock where it was.
 func (c *Clock) Replay(epoch, batches, local int) {
 	for left := batches; left > 0; left -= local {
 		c.Begin(epoch, 1, min(local, left))

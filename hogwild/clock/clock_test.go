@@ -25,7 +25,7 @@ func (h *heard) Arrived(_, tau int, _ bool) {
 	h.taus, h.times = append(h.taus, tau), append(h.times, h.c.Time)
 }
 
-// run plays so many gradients of one epoch.
+// run plays this many gradients of one epoch.
 func run(t *testing.T, mode, rule string, gradients int) *heard {
 	t.Helper()
 	c := config.Default()
@@ -148,7 +148,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestTrace: workers take as long as those of a run's report did.
+// TestTrace: workers take as long as the workers in a run's report did.
 func TestTrace(t *testing.T) {
 	folder := t.TempDir()
 	write := func(text string) {

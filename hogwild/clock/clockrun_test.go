@@ -265,7 +265,7 @@ func (p *played) land(gs [][]float64, scales []float64) {
 	}
 }
 
-// onClock is a run on digits by a mode and a rule.
+// onClock returns a run on digits by a mode and a rule.
 func onClock(t *testing.T, mode, rule string) config.Config {
 	c := configtest.Quick(t)
 	c.Data, c.Model, c.Mode, c.Rule, c.Epochs, c.Batch, c.LR = "digits:700", "softmax", config.MustMode(mode),
@@ -350,7 +350,7 @@ func TestRulesThatAreNone(t *testing.T) {
 	runtest.SameEnd(t, late.Run, short.Run)
 }
 
-// TestMeansAreSyncs: workers of equal speed whose gradients are averaged are those of mode sync.
+// TestMeansAreSyncs: workers of equal speed whose gradients are averaged train as in mode sync.
 func TestMeansAreSyncs(t *testing.T) {
 	for _, optimizer := range []config.Optimizer{"sgd", "momentum"} {
 		c := onClock(t, "sync", "plain")

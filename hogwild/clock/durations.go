@@ -12,7 +12,7 @@ import (
 	"hogwild/internal/atomicfile"
 )
 
-// durations are how long the gradients of workers take: see config.SpeedsHelp. Those that are drawn depend on the seed,
+// durations are how long the gradients of workers take: see config.SpeedsHelp. Drawn durations depend on the seed,
 // the epoch and the number of the gradient in it alone.
 type durations struct {
 	config.Speeds
@@ -37,7 +37,7 @@ func newDurations(c *config.Config) (d *durations, err error) {
 	return d, nil
 }
 
-// Workers is how many workers the speeds of c are of; 0: their trace is not known.
+// Workers returns how many workers the speeds of c are for; 0: their trace is not known.
 func Workers(c *config.Config) int {
 	if d, err := newDurations(c); err == nil {
 		return d.N
@@ -45,8 +45,8 @@ func Workers(c *config.Config) int {
 	return 0
 }
 
-// KeepTrace makes the trace of c, if its speeds are one, part of c: whoever has c plays the same clock, whatever
-// becomes of the run that it is of.
+// KeepTrace makes the trace of c, if its speeds are one, part of c: with c the same clock can be played, whatever
+// becomes of the traced run.
 func KeepTrace(c *config.Config) error {
 	if c.Mode.Speeds.Kind != config.Trace || c.Traced != "" {
 		return nil
@@ -68,7 +68,7 @@ func KeepTrace(c *config.Config) error {
 // mostTrace is how many bytes a report may have: more than one of as many workers as can be played.
 const mostTrace = 64 << 20
 
-// report is what a run's report says of how long the steps of its workers took.
+// report is the part of a run's report on how long the steps of its workers took.
 type report struct {
 	PerWorker []struct {
 		Steps [][2]uint64 `json:"step_ns_histogram"`
@@ -102,7 +102,7 @@ func parseTrace(text []byte) (all [][]bar, err error) {
 	return all, nil
 }
 
-// next is how long a worker takes for its next local step of a gradient.
+// next returns how long a worker takes for its next local step of a gradient.
 func (d *durations) next(rank, epoch, begun, step int) float64 {
 	switch d.Kind {
 	case config.Slow:
@@ -131,7 +131,7 @@ func (d *durations) next(rank, epoch, begun, step int) float64 {
 	return 1
 }
 
-// draws are random numbers of a local step of a gradient, which was begun after so many others of its epoch.
+// draws returns random numbers for a local step of a gradient that was begun after begun others of its epoch.
 func (d *durations) draws(epoch, begun, step int) *rand.Rand {
 	return rand.New(rand.NewPCG(d.seed+uint64(step)<<32, uint64(epoch)<<32|uint64(begun)))
 }

@@ -16,7 +16,7 @@ type scaler struct {
 // longest delay that is told apart from longer ones.
 const longest = 1 << 16
 
-// of is the scale of the next gradient: 0 is to drop it.
+// of returns the scale of the next gradient: 0 is to drop it.
 //
 //	inverse         1/(1 + tau)
 //	adaptive        min(1, n/tau)

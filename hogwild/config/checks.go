@@ -56,7 +56,7 @@ func (c *Config) checkGradientDelay() error {
 	return nil
 }
 
-// Optimizers is the number of optimizer states: one a rank when they are private.
+// Optimizers returns the number of optimizer states: one a rank when they are private.
 // With averaged gradients all ranks take one step together, with one state.
 func (c *Config) Optimizers() int {
 	if c.PrivateState() {
@@ -70,8 +70,8 @@ func (c *Config) PrivateState() bool {
 	return c.Optimizer.Slots() > 0 && c.OptimizerState != "shared" && !c.AveragesGradients()
 }
 
-// Ranks is for how many workers there is room in shared memory: some may join while the run
-// goes on. Memory that nobody touches is not taken from the system.
+// Ranks returns how many workers shared memory has room for: some may join while the run goes on. The system gives no
+// memory for pages that stay untouched.
 func (c *Config) Ranks() int {
 	if c.MayScale() != nil {
 		return c.Workers
@@ -108,8 +108,8 @@ func (c *Config) MayScale() error {
 // AveragesGradients reports whether gradients are averaged, and not weights.
 func (c *Config) AveragesGradients() bool { return c.Average == "gradients" && c.Mode.Traits().Barrier }
 
-// Ascends reports whether the steps are those of a dual solver: along one variable of a row each, as long as is best.
-// Then there is no learning rate, and the loss may rise on the way.
+// Ascends reports whether the run takes the steps of a dual solver: along one variable of a row each, as long as is
+// best. Then there is no learning rate, and the loss may rise on the way.
 func (c *Config) Ascends() bool { return c.Solver == Dual }
 
 // Ascend settles what the steps of a dual solver do not need: each is on one row, and as long as is best.
@@ -138,7 +138,7 @@ func (c *Config) Centres() bool {
 		c.Rule.Kind != Clip && c.Rule.Kind != Compensate
 }
 
-// Steps is how many local steps there are between two averages; 0: those of an epoch.
+// Steps returns how many local steps there are between two averages; 0: an epoch's.
 func (c *Config) Steps() int {
 	if c.AveragesGradients() {
 		return 1
@@ -146,7 +146,7 @@ func (c *Config) Steps() int {
 	return c.AverageEvery
 }
 
-// PartOf is how many of n training rows an epoch has: in a short run not all.
+// PartOf returns how many of n training rows an epoch has: in a short run not all.
 func (c *Config) PartOf(n int) int {
 	if c.Sample > 0 {
 		return min(n, c.Sample)
@@ -155,13 +155,13 @@ func (c *Config) PartOf(n int) int {
 }
 
 // HoldsOut reports whether the run holds out a tenth of its training rows by itself, if there are enough, and stops by
-// the loss on them: a network that goes over a small set often enough learns it by heart, and nobody has said how often
-// to.
+// the loss on them: a network that goes over a small set often enough learns it by heart, and the user has not said how
+// often to.
 func (c *Config) HoldsOut() bool {
 	return model.FamilyOf(c.Model).Network && c.Epochs == 0 && c.Validation == "" && !c.hasTarget()
 }
 
-// StopsEarly reports whether the run may end before its last epoch, or nobody has said which that is.
+// StopsEarly reports whether the run may end before its last epoch, or no last epoch was given.
 func (c *Config) StopsEarly() bool { return c.Epochs == 0 || c.Patience > 0 || c.hasTarget() }
 
 func (c *Config) hasTarget() bool { return c.TargetLoss != 0 || c.TargetAccuracy != 0 }

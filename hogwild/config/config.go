@@ -56,7 +56,7 @@ type Config struct {
 	// Validation data: a share of the training rows, e.g. 0.1, or a path; "none". Epochs are compared on
 	// it, and the test set is used only at the end. "" = none, but for some networks: see HoldsOut.
 	Validation string `yaml:"validation" json:"validation"`
-	// stop after so many epochs without a better validation loss; 0 = never, but for those networks
+	// stop after this many epochs without a better validation loss; 0 = never, but for those networks
 	Patience int `yaml:"patience" json:"patience"`
 
 	// Program is the command that trains a model of its own, in place of Model; Layout is what it has
@@ -93,7 +93,7 @@ type Config struct {
 
 	// auto, on, off: subtract the means of the inputs
 	Center Switch `yaml:"center" json:"center"`
-	// the step of the bias of sparse rows: auto, or off, which is that of the weights
+	// the step of the bias of sparse rows: auto, or off: the step of the weights
 	BiasStep Switch `yaml:"bias-step" json:"bias_step"`
 	// whether steps in flight lower the learning rate: auto, off
 	LRCap Switch `yaml:"lr-cap" json:"lr_cap"`
@@ -163,7 +163,7 @@ type Config struct {
 	HostNode  int `yaml:"-" json:"host_node,omitempty"`  // which of the nodes on this host, from 0
 	HostNodes int `yaml:"-" json:"host_nodes,omitempty"` // how many share its cores
 
-	// Tuned is how sure Tune was of the learning rate, for people; "" = nobody asked it.
+	// Tuned is how sure Tune was of the learning rate, for people; "" = it was not asked.
 	Tuned string `yaml:"-" json:"tuned,omitempty"`
 
 	// Standard is how a network that predicts values learns them; zero: as they are, as runs of old did
@@ -173,7 +173,7 @@ type Config struct {
 	Sample int `yaml:"-" json:"sample,omitempty"`
 }
 
-// Default is what a run does when nothing is said.
+// Default returns the settings of a run for which the user gives none.
 func Default() Config {
 	return Config{
 		Workers: 0, // as many as there are cores
@@ -223,22 +223,22 @@ func (c *Config) checkValidation() error {
 	return nil
 }
 
-// AllWorkers is the number of workers of all nodes, if each has as many as this one.
+// AllWorkers returns the number of workers of all nodes, if each has as many as this one.
 func (c *Config) AllWorkers() int { return c.Workers * c.AllNodes() }
 
-// AllNodes is the number of nodes, 1 of a run that is alone.
+// AllNodes returns the number of nodes, 1 of a run that is alone.
 func (c *Config) AllNodes() int { return max(1, c.Nodes) }
 
-// ModelOptions are what the configuration says of the model.
+// ModelOptions returns the options of the model.
 func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, CBOW: c.CBOW, L2: float32(c.L2),
 		Seed: c.Seed, Layout: c.Layout}
 }
 
-// NodeRounds is how many rounds nodes take in an epoch; 0: as many as their cost allows.
+// NodeRounds returns how many rounds nodes take in an epoch; 0: as many as their cost allows.
 func (c *Config) NodeRounds() int { return Whole(c.Rounds) }
 
-// AskedBatch is the examples of a step that were asked for, Batch or a worker's part of
+// AskedBatch returns the number of examples of a step that was asked for, Batch or a worker's part of
 // GlobalBatch; 0: by data and model.
 func (c *Config) AskedBatch() int {
 	if c.GlobalBatch > 0 {

@@ -151,7 +151,7 @@ func TestSaveEvery(t *testing.T) {
 	}
 }
 
-// TestBatchOfNodes: a global batch is that of the workers of all nodes, whose number stays.
+// TestBatchOfNodes: a global batch is divided among the workers of all nodes, whose number stays.
 func TestBatchOfNodes(t *testing.T) {
 	c := Default()
 	c.Workers, c.Node, c.Nodes, c.GlobalBatch = 4, 2, 3, 96
@@ -165,7 +165,7 @@ func TestBatchOfNodes(t *testing.T) {
 	}
 }
 
-// defaults are the defaults, with the batch that dense data have.
+// defaults returns the defaults, with the batch that dense data have.
 func defaults() Config {
 	c := Default()
 	c.Batch = 64

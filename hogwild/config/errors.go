@@ -23,7 +23,7 @@ var (
 	ErrReported  = errors.New("reported by another node")
 )
 
-// Interruption is which of ErrInterrupted, ErrTerminated and ErrHangup an error matches: a signal or
+// Interruption returns which of ErrInterrupted, ErrTerminated and ErrHangup an error matches: a signal or
 // the caller ended the run, which is saved. Nil: none of them.
 func Interruption(err error) error {
 	for _, kind := range []error{ErrInterrupted, ErrTerminated, ErrHangup} {
@@ -37,7 +37,7 @@ func Interruption(err error) error {
 // Reported is an error that another node of a job reports.
 type Reported struct{ Err error }
 
-// Error is what that node says.
+// Error returns the text of that node's error.
 func (e Reported) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error as that node has it.
@@ -53,7 +53,7 @@ func (e usageError) Error() string        { return human.BriefMessage(e.error.Er
 func (e usageError) Is(target error) bool { return target == ErrUsage }
 func (e usageError) Unwrap() error        { return e.error }
 
-// Usage is an error that matches ErrUsage: what the user can mend.
+// Usage returns an error that matches ErrUsage: what the user can mend.
 func Usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // tableError is a usage error with lines behind it.
@@ -65,13 +65,13 @@ type tableError struct {
 func (e tableError) Error() string { return e.error.Error() + "\n" + strings.Join(e.lines, "\n") }
 func (e tableError) Unwrap() error { return e.error }
 
-// Table is an error that matches ErrUsage, and a table for it. The lines are to be short, few, and nothing
+// Table returns an error that matches ErrUsage, and a table for it. The lines are to be short, few, and nothing
 // that a terminal obeys.
 func Table(lines []string, format string, args ...any) error {
 	return tableError{Usage(format, args...), lines}
 }
 
-// TableOf are the lines of an error that has a table; nil for others.
+// TableOf returns the lines of an error that has a table; nil for others.
 func TableOf(err error) []string {
 	if t := (tableError{}); errors.As(err, &t) {
 		return t.lines

@@ -61,7 +61,7 @@ func (c *Config) checkFreeMemory() error {
 	return nil
 }
 
-// LeastFree is GPUMemFree in bytes, 0 when it is empty.
+// LeastFree returns GPUMemFree in bytes, 0 when it is empty.
 func (c *Config) LeastFree() int64 {
 	n, _ := size(c.GPUMemFree) // Resolve has read it
 	return n
@@ -75,7 +75,7 @@ func (c *Config) checkMemory() error {
 	return nil
 }
 
-// MemoryLimit is MaxMemory in bytes, 0 when it is auto.
+// MemoryLimit returns MaxMemory in bytes, 0 when it is auto.
 func (c *Config) MemoryLimit() int64 {
 	n, _ := size(c.MaxMemory) // Resolve has read it
 	return n
@@ -90,8 +90,8 @@ var units = []struct {
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1},
 }
 
-// size reads bytes: "4GiB", "1.5 GiB", "512MiB", "80GB". A number alone is refused: nobody who
-// writes 4 means four bytes.
+// size reads bytes: "4GiB", "1.5 GiB", "512MiB", "80GB". A number alone is refused: who writes 4 does not mean four
+// bytes.
 func size(text string) (bytes int64, ok bool) {
 	for _, u := range units {
 		number, found := strings.CutSuffix(text, u.name)

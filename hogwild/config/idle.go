@@ -20,7 +20,7 @@ func (i Idle) Error() string { return i.Why + ": " + i.Cure }
 // Is makes the error an ErrUsage.
 func (i Idle) Is(target error) bool { return target == ErrUsage }
 
-// Idle are the settings that have no effect beside the others. What depends on the model or on
+// Idle returns the settings that have no effect with the others. What depends on the model or on
 // the data is left out while Model is "" or m is nil.
 func (c *Config) Idle(m *data.Meta) iter.Seq[Idle] {
 	return func(yield func(Idle) bool) {

@@ -15,7 +15,7 @@ type Mode struct {
 	Grid    int    // Blocks: of how many by how many
 }
 
-// DelayedBy is the mode delayed:K.
+// DelayedBy returns the mode delayed:K.
 func DelayedBy(k int) Mode { return Mode{Kind: Clock, Speeds: Speeds{N: k + 1}, Delayed: true} }
 
 const (
@@ -34,7 +34,7 @@ func ParseMode(text string) (Mode, error) {
 	return m, nil
 }
 
-// MustMode is ParseMode of a text that is one; another panics.
+// MustMode returns ParseMode's mode of a text that is one; on another it panics.
 func MustMode(text string) Mode {
 	m, err := ParseMode(text)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Mode) setBlocks(text string) (err error) {
 	return nil
 }
 
-// String is what Set reads.
+// String returns the text that Set reads.
 func (m Mode) String() string {
 	switch {
 	case m.Kind == Blocks && m.Grid == defaultGrid:
@@ -132,7 +132,7 @@ const (
 	AdaGrad  Optimizer = "adagrad"
 )
 
-// Slots is how many numbers the rule keeps for each weight.
+// Slots returns how many numbers the rule keeps for each weight.
 func (o Optimizer) Slots() int {
 	switch o {
 	case Momentum, AdaGrad:

@@ -7,7 +7,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// A setting without an effect is refused, whoever gives it: a flag, the environment, a file or a program.
+// A setting without an effect is refused, from any source: a flag, the environment, a file or a program.
 
 // need is what a setting needs to have an effect.
 type need struct {
@@ -54,10 +54,10 @@ const NoValidation = "none"
 
 func (k known) validated() bool { return k.Validation != "" && k.Validation != NoValidation }
 
-// family is that of the model; model.Own while nobody knows the model.
+// family returns the model's family; model.Own while the model is not known.
 func (k known) family() *model.Family { return model.FamilyOf(k.Model) }
 
-// format reports whether the data are in one of the formats; "" while nobody knows.
+// format reports whether the data are in one of the formats; "" while the format is not known.
 func (k known) format(formats ...string) bool {
 	is := ""
 	if k.data != nil {

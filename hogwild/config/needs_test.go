@@ -12,7 +12,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// contexts are what a setting may stand beside; each letter of a row of TestNeeds is one of them.
+// contexts are settings that another may be given with; each letter of a row of TestNeeds is one of them.
 var contexts = []struct{ letter, settings string }{
 	{"a", "mode: async"}, {"t", "mode: atomic"}, {"l", "mode: locked"}, {"o", "mode: ordered"},
 	{"d", "mode: delayed:3"},
@@ -73,7 +73,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// idleIn are the settings that are idle in a context, by their names.
+// idleIn returns the settings that are idle in a context, by their names.
 func idleIn(t *testing.T, settings ...string) map[string]*Idle {
 	t.Helper()
 	c := Default()
@@ -89,7 +89,7 @@ func idleIn(t *testing.T, settings ...string) map[string]*Idle {
 	return all
 }
 
-// TestIdleIsRefused: Resolve does, and whoever knows the data.
+// TestIdleIsRefused: Resolve refuses it, and so does a check of the data.
 func TestIdleIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		settings string

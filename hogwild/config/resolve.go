@@ -4,9 +4,8 @@ import (
 	"hogwild/internal/machine"
 )
 
-// Resolve is the configuration with as many workers as it means: 0 is as many as there are
-// cores, or GPUs, each of which one worker fills. It refuses what cannot be meant. The error matches ErrUsage and says
-// field, value and cure.
+// Resolve returns the configuration with its number of workers: 0 is as many as there are cores, or GPUs, which one
+// worker fills each. It refuses what cannot be meant. The error matches ErrUsage and says field, value and cure.
 func (c Config) Resolve() (Config, error) {
 	if c.Workers == 0 {
 		c.Workers = machine.Cores()
@@ -20,7 +19,7 @@ func (c Config) Resolve() (Config, error) {
 	return c, c.check()
 }
 
-// Validate is the error of Resolve.
+// Validate returns the error of Resolve.
 func (c Config) Validate() error {
 	_, err := c.Resolve()
 	return err

@@ -28,8 +28,8 @@ const (
 	DelayedNesterov
 )
 
-// RuleHelp says what each rule is, a line each. Tau is the number of updates since the gradient was begun, n that of
-// workers.
+// RuleHelp says what each rule is, a line each. Tau is the number of updates since the gradient was begun, n the number
+// of workers.
 const RuleHelp = `  plain                   x -= lr g, however late
   inverse                 lr/(1 + tau) (Zhang, Gupta 2015)
   adaptive                lr min(1, n/tau) (Mishchenko et al. 2022, Koloskova et al. 2022)
@@ -118,7 +118,7 @@ func (r *Rule) setValue(value string, given bool) (err error) {
 	return nil
 }
 
-// String is what Set reads.
+// String returns the text that Set reads.
 func (r Rule) String() string {
 	g := func(x float64) string { return ":" + strconv.FormatFloat(x, 'g', -1, 64) }
 	text := ruleNames[r.Kind]
@@ -152,7 +152,7 @@ func (r *Rule) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustRule is a rule of a text that is one; another panics.
+// MustRule returns the rule of a text that is one; on another it panics.
 func MustRule(text string) (r Rule) {
 	if err := r.Set(text); err != nil {
 		panic(err)

@@ -5,7 +5,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// ReadSets reads the training, validation and test sets, or makes those of a program that has its own examples. The
+// ReadSets reads the training, validation and test sets, or makes the sets of a program that has its own examples. The
 // settings decide how; o has the rest: data in memory, and whether the test set judges a model.
 func (c *Config) ReadSets(o data.Options) (data.Sets, error) {
 	if c.Layout != nil && c.Layout.Rows > 0 {

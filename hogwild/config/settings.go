@@ -11,7 +11,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Groups are all settings.
+// Groups returns all settings.
 func Groups() []Group { return table }
 
 // All yields the settings of all groups.
@@ -27,7 +27,7 @@ func All() iter.Seq[*Setting] {
 	}
 }
 
-// Lookup is the setting of a name; nil: there is none.
+// Lookup returns the setting of a name; nil: there is none.
 func Lookup(name string) *Setting {
 	for s := range All() {
 		if s.Name == name {
@@ -37,7 +37,7 @@ func Lookup(name string) *Setting {
 	return nil
 }
 
-// fields finds the fields of Config by their names in files, which are those of settings.
+// fields finds the fields of Config by their names in files, the names of settings.
 var fields = sync.OnceValue(func() map[string][]int {
 	all := map[string][]int{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Config]()) {
@@ -55,7 +55,7 @@ func (s *Setting) field(c *Config) reflect.Value {
 // to a type with Set.
 func (s *Setting) Value(c *Config) any { return s.field(c).Addr().Interface() }
 
-// Choices are the words that a setting takes, or some of them.
+// Choices returns the words that a setting takes, or some of them.
 func Choices(name string) []string {
 	s := Lookup(name)
 	switch {
@@ -67,7 +67,7 @@ func Choices(name string) []string {
 	return s.Words
 }
 
-// Zero is the word that the flag of a setting has for 0; "": none.
+// Zero returns the word that the flag of a setting has for 0; "": none.
 func Zero(name string) string {
 	if s := Lookup(name); s != nil {
 		return s.Zero
@@ -75,7 +75,7 @@ func Zero(name string) string {
 	return ""
 }
 
-// Text is a setting as its flag takes it.
+// Text returns a setting as its flag takes it.
 func (c *Config) Text(name string) string {
 	s := Lookup(name)
 	if s == nil {
@@ -88,7 +88,7 @@ func (c *Config) Text(name string) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// AsFlag is the flag of the setting, and its text for the value in c.
+// AsFlag returns the flag of the setting, and its text for the value in c.
 func (s *Setting) AsFlag(c *Config) (flag, text string) {
 	if s.Flag != "" { // which says the opposite
 		return s.Flag, fmt.Sprint(!*s.Value(c).(*bool))

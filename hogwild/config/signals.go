@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// StopSignals are the signals on which a run ends and is saved. SIGHUP is not one of them where it
+// StopSignals returns the signals on which a run ends and is saved. SIGHUP is not one of them where it
 // is ignored when the program starts, as under nohup.
 func StopSignals() []os.Signal {
 	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
@@ -19,7 +19,7 @@ func StopSignals() []os.Signal {
 	return signals
 }
 
-// SignalError is the error of what a stop signal ended.
+// SignalError returns the error of what a stop signal ended.
 func SignalError(s os.Signal) error {
 	switch s {
 	case syscall.SIGTERM:
@@ -49,7 +49,7 @@ func OnSignal(do func(os.Signal)) (stop func()) {
 	})
 }
 
-// UntilSignal is a context that the first stop signal ends: its cause is a SignalError.
+// UntilSignal returns a context that the first stop signal ends: its cause is a SignalError.
 func UntilSignal(ctx context.Context) (until context.Context, stop func()) {
 	until, cancel := context.WithCancelCause(ctx)
 	ignore := OnSignal(func(s os.Signal) { cancel(SignalError(s)) })
@@ -69,7 +69,7 @@ func CauseOf(ctx context.Context) error {
 }
 
 // OutlivePipes lets this process outlive those who read its stdout and stderr: until stop is called,
-// a write that nobody will read is an error and no SIGPIPE. Likewise a write beyond the largest size of files
+// a write to a closed pipe is an error and no SIGPIPE. Likewise a write beyond the largest size of files
 // (ulimit -f) is an error and no SIGXFSZ. Unlike signals that are ignored, this is not inherited by other programs.
 func OutlivePipes() (stop func()) {
 	pipes := make(chan os.Signal, 1)

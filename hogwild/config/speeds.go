@@ -78,7 +78,7 @@ func parseSpeeds(text string) (s Speeds, err error) {
 	return s, errSpeeds
 }
 
-// with is s with its numbers.
+// with returns s with its numbers.
 func (s Speeds) with(x []float64) (Speeds, error) {
 	if s.N = int(x[0]); float64(s.N) != x[0] || s.N < 1 || s.N > MostVirtual {
 		return s, fmt.Errorf("%g virtual workers: give a number from 1 to %d", x[0], MostVirtual)
@@ -104,7 +104,7 @@ func (s Speeds) with(x []float64) (Speeds, error) {
 	return s, nil
 }
 
-// String is what parseSpeeds reads.
+// String returns the text that parseSpeeds reads.
 func (s Speeds) String() string {
 	g := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	name, _, _ := strings.Cut(speedForms[s.Kind], ":")

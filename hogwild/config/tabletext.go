@@ -2,7 +2,7 @@ package config
 
 import "hogwild/hogwild/data/text"
 
-// reading is what a setting needs that only models have that read a kind of text.
+// reading returns what a setting needs that has an effect only on models that read a kind of text.
 func reading(kind, name string) []need {
 	return []need{{"model", "use model " + name, false, func(k known) bool { return k.family().Reads == kind }}}
 }

@@ -3,7 +3,7 @@ package config
 // ModeKind is a way in which workers may update one set of weights.
 type ModeKind int
 
-// The kinds of modes, the first of which is the default.
+// The kinds of modes; the first is the default.
 const (
 	Async ModeKind = iota
 	Atomic
@@ -14,8 +14,7 @@ const (
 	Blocks
 )
 
-// Traits are what the program asks of a mode: whoever asks for a trait works with a mode that is added, as a row of
-// modes.
+// Traits are what the program asks of a mode: code that asks for a trait works with a new mode, a row of modes, too.
 type Traits struct {
 	Barrier   bool // workers train replicas, or parts of a batch, and meet to average
 	Simulated bool // one process plays all workers, on a virtual clock

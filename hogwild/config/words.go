@@ -22,12 +22,12 @@ type Words struct {
 	Buckets        int     `yaml:"buckets,omitempty" json:"buckets"` // text: what n-grams are hashed to; 0 = 2,000,000
 }
 
-// defaultWords are word2vec.c's and fastText's.
+// defaultWords returns word2vec.c's and fastText's defaults.
 func defaultWords() Words {
 	return Words{Window: 5, Negatives: 5, Subsample: 1e-3, NoiseExponent: 0.75, WordNGrams: 1}
 }
 
-// TextOptions are how text is read for the model; nil: it has other data.
+// TextOptions returns how text is read for the model; nil: it has other data.
 func (c *Config) TextOptions() *text.Options {
 	switch model.FamilyOf(c.Model).Reads {
 	case text.Words:

@@ -109,7 +109,7 @@ func checkYAML(text []byte) error {
 	return nil
 }
 
-// deepLine is the first line in which lists or mappings are nested too deep, 0 if there is none.
+// deepLine returns the first line in which lists or mappings are nested too deep, 0 if there is none.
 // Brackets count wherever they stand, also in quotes and comments.
 func deepLine(text []byte) int {
 	n, open := 0, 0

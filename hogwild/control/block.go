@@ -1,6 +1,6 @@
-// Package control is the shared memory of a run: the control block, through which the
-// coordinator and the workers speak, and the weights with what belongs to them. Processes die
-// at any moment; what they had is given back here. What a step is, it does not know.
+// Package control is the shared memory of a run: the control block, through which the coordinator and the workers
+// speak, and the weights with what belongs to them. It gives back what processes had that die, and does not know what a
+// step is.
 //
 //	weights.go  the weights, replicas, states of optimizers
 //	tickets.go  the words of ordered mode
@@ -9,7 +9,7 @@
 //	rounds.go   the meetings of barrier mode
 //	measures.go what programs have measured
 //	locks.go    the words of locked mode
-//	header.go   the control block's segment, and what it tells of the run
+//	header.go   the control block's segment, and what it says about the run
 //	block.go    the control block: chunks, ranks, stop and wait
 //	ready.go    mode blocks: which chunks may be trained
 //	clock.go    clocks
@@ -65,7 +65,7 @@ type Block struct {
 	generation uint64 // whose header this process goes by
 }
 
-// Get is a word of control.
+// Get returns a word of control.
 func (w *Block) Get(word int) uint64 { return atomic.LoadUint64(&w.control[word]) }
 
 // Set writes a word of control.
@@ -80,7 +80,7 @@ func (w *Block) Running() bool { return !w.Stopped() && w.Get(WordPause) == 0 &&
 // Scaled reports whether the number of workers has changed since this process took it over.
 func (w *Block) Scaled() bool { return w.Get(wordGeneration) != w.generation }
 
-// Rank is a word of a rank's record.
+// Rank returns a word of a rank's record.
 func (w *Block) Rank(rank, word int) uint64 { return atomic.LoadUint64(&w.ranks[rank*RankWords+word]) }
 
 // Spent adds the time since start to a word of a rank's record.
@@ -124,7 +124,7 @@ func (w *Block) setChunk(i int, epoch uint64, state uint64) {
 	atomic.StoreUint64(&w.Chunks[2*i], epoch<<32|state)
 }
 
-// Chunk is the state of a chunk in the open epoch and, once done, its loss.
+// Chunk returns the state of a chunk in the open epoch and, once done, its loss.
 func (w *Block) Chunk(i int) (state uint64, loss float64) {
 	state = atomic.LoadUint64(&w.Chunks[2*i]) & (1<<32 - 1)
 	return state, math.Float64frombits(atomic.LoadUint64(&w.Chunks[2*i+1]))
@@ -210,7 +210,7 @@ func (w *Block) Last(c plan.Chunk) bool {
 	return true
 }
 
-// Ahead is how many chunks nobody has looked at yet: in the open epoch, or in this
+// Ahead returns how many chunks no worker has looked at yet: in the open epoch, or in this
 // worker's share of it.
 func (w *Block) Ahead() int {
 	if w.Plan.Shares {
@@ -256,11 +256,11 @@ func (w *Block) Await(rank int, tick uint32) {
 	w.SetRank(rank, RankState, StateTraining)
 }
 
-// MayRun is the place where a worker notices that it shall stop, or wait: before
+// MayRun is where a worker notices that it shall stop, and where it waits: before
 // each chunk.
 func (w *Block) MayRun(rank int) error {
 	for {
-		tick := atomic.LoadUint32(&w.Futexes[FutexTick]) // before what it tells of
+		tick := atomic.LoadUint32(&w.Futexes[FutexTick]) // before what it announces
 		if w.Stopped() {
 			return ErrStopped
 		}
@@ -297,7 +297,7 @@ func (w *Block) Stop() {
 	w.Call()
 }
 
-// InHand is for each of so many ranks the chunk that it has in hand, counted from 1 within its
+// InHand returns the chunk that each of the first ranks has in hand, counted from 1 within its
 // epoch; 0: none.
 func (w *Block) InHand(ranks int) []int {
 	all := make([]int, ranks)
@@ -327,7 +327,7 @@ func (w *Block) Progress() (left int, done, lost int, loss float64) {
 	return left, done, lost, loss
 }
 
-// Cut sets the plan to that of an epoch.
+// Cut sets the plan to the plan of an epoch.
 func (w *Block) Cut(epoch uint64) {
 	w.Plan = w.whole
 	if epoch == w.start.Epoch {
@@ -343,5 +343,5 @@ type Start struct {
 	Longer int    `json:"longer"` // plan.Plan's, of that epoch, where a run that ended began it; 0: as in all others
 	Base   int    `json:"base"`   // barrier mode: examples of that epoch that were trained before it was cut anew
 	Round  int    `json:"round"`  // barrier mode: its first round, as it is cut now, that is not complete
-	Rounds int    `json:"rounds"` // barrier mode: rounds of the run before those of the epoch as it is cut now
+	Rounds int    `json:"rounds"` // barrier mode: rounds of the run before this epoch's, as it is cut now
 }

@@ -16,7 +16,7 @@ import (
 	"hogwild/shm"
 )
 
-// freshBlock is the control block of a job on n rows, with its first epoch open.
+// freshBlock returns the control block of a job on n rows, with its first epoch open.
 func freshBlock(t *testing.T, n int, edit func(*config.Config)) *Block {
 	t.Helper()
 	c := configtest.Dense()
@@ -34,7 +34,7 @@ func freshBlock(t *testing.T, n int, edit func(*config.Config)) *Block {
 	return w
 }
 
-// view is the same control block as another worker sees it.
+// view returns the same control block as another worker sees it.
 func (w *Block) view(t *testing.T) *Block {
 	t.Helper()
 	other, _, err := Open(w.Seg)
@@ -132,7 +132,7 @@ func TestLostTickets(t *testing.T) {
 	}
 }
 
-// Whoever slept through the boundary holds the number of an epoch that is over.
+// A worker that slept through the boundary holds the number of an epoch that is over.
 func TestOldEpochsAreClosed(t *testing.T) {
 	w := freshBlock(t, 64*10, async4)
 	w.Open(2)
@@ -378,7 +378,7 @@ func TestOpenWorldRefuses(t *testing.T) {
 	}
 }
 
-// weightsOnly is a segment of another kind.
+// weightsOnly returns a segment of another kind.
 func weightsOnly(t *testing.T) *shm.Segment {
 	c := configtest.Dense()
 	c.Workers = 2

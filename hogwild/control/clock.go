@@ -2,14 +2,14 @@ package control
 
 import "golang.org/x/sys/unix"
 
-// Monotonic is a clock that all processes of a machine share, in ns.
+// Monotonic returns a clock that all processes of a machine share, in ns.
 func Monotonic() uint64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail for this clock
 	return uint64(t.Nano())
 }
 
-// threadTime is how long the calling thread has been on a core, in ns.
+// threadTime returns how long the calling thread has been on a core, in ns.
 func threadTime() uint64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)

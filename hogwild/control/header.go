@@ -30,7 +30,7 @@ type Header struct {
 }
 
 // The header is written twice, so that workers can read one while the coordinator writes the
-// other: a generation of workers reads that of its parity. A change needs a few more bytes.
+// other: a generation of workers reads the one of its parity. A change needs a few more bytes.
 const (
 	headers     = 2
 	headerSpare = 1024
@@ -67,7 +67,7 @@ func Create(h Header) (*Block, error) {
 	return w, nil
 }
 
-// mostChunks is how many chunks an epoch has at the most: whatever the number of workers becomes, and
+// mostChunks returns how many chunks an epoch has at the most: whatever the number of workers becomes, and
 // where a GPU continues an epoch that was begun on cores.
 func mostChunks(h *Header, ranks int) (most int) {
 	c := h.Job.Asked
@@ -150,10 +150,10 @@ func (w *Block) read(generation uint64) (h Header, err error) {
 	return h, nil
 }
 
-// Start is where these workers began.
+// Start returns where these workers began.
 func (w *Block) Start() Start { return w.start }
 
-// slot is the header of a generation, with spaces behind it.
+// slot returns the header of a generation, with spaces behind it.
 func (w *Block) slot(generation uint64) []uint8 {
 	n := len(w.header) / headers
 	at := int(generation%headers) * n
@@ -172,7 +172,7 @@ func (w *Block) write(generation uint64, text []byte) error {
 }
 
 // Announce tells all workers that the run continues as h says: they notice before their next
-// chunk. In barrier mode nobody may be within a round; an epoch that is cut anew has all chunks
+// chunk. In barrier mode no worker may be within a round; an epoch that is cut anew has all chunks
 // free.
 func (w *Block) Announce(h Header) error {
 	text, err := json.Marshal(h)

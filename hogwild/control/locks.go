@@ -13,18 +13,19 @@ import (
 // LockLine is the distance of two locks.
 const LockLine = 2 * RankWords // words of 32 bits from one lock to the next
 
-// LockShift is log2 of the weights under one lock: 1,024 or, in models of more than
+// LockShift returns log2 of the weights under one lock: 1,024 or, in models of more than
 // 4 M weights, as many as make 4,096 locks.
 func LockShift(p int) int { return max(10, bits.Len(uint(max(p-1, 0)))-12) }
 
-// lockBlocks is how many locks p weights have.
+// lockBlocks returns how many locks p weights have.
 func lockBlocks(p int) int { return (p-1)>>LockShift(p) + 1 }
 
 // Lock is one lock: a word that holds 1 + the rank that has it, or 0; and behind it a word that is
-// 1 while somebody sleeps until the lock is free. So a lock that nobody waits for is given back without a system call.
+// 1 while a worker sleeps until the lock is free. So a lock that no worker waits for is given back without a system
+// call.
 type Lock []uint32
 
-// Lock is the lock of a block of weights.
+// Lock returns the lock of a block of weights.
 func (m *Weights) Lock(block int) Lock { return m.Locks[block*LockLine:][:LockLine] }
 
 // Acquire takes the lock for a rank: it looks, then gives way, and then sleeps until the lock is given

@@ -7,17 +7,17 @@ import (
 	"sync/atomic"
 )
 
-// Measures are what a program tells of training beside its loss: means of its own in the open epoch. One worker writes
-// them, and the coordinator reads them, and clears them when nobody trains.
+// Measures are what a program reports of training besides its loss: means of its own in the open epoch. One worker
+// writes them, and the coordinator reads them, and clears them when no worker trains.
 type Measures []uint64
 
-// MostMeasures are so many names, and MeasureName is the longest in bytes.
+// MostMeasures is the most names there may be, and MeasureName the longest in bytes.
 const (
 	MostMeasures = 16
 	MeasureName  = 32
 )
 
-// A measure is its name, the sum over examples, and their number. One word more tells of the program's rate.
+// A measure is its name, the sum over examples, and their number. One word more is about the program's rate.
 const (
 	nameWords     = MeasureName / 8
 	measureSum    = nameWords
@@ -65,7 +65,7 @@ func (m Measures) Set(name string, value float64) {
 	}
 }
 
-// find is the words of a measure, which may be a new one; nil: there is no place for the name.
+// find returns the words of a measure, which may be a new one; nil: there is no place for the name.
 func (m Measures) find(name string) []uint64 {
 	if len(name) > MeasureName || name == "" {
 		return nil
@@ -102,7 +102,7 @@ func (m Measures) Clear() {
 	}
 }
 
-// Means are those of all workers together, but for what is not finite; nil if there are none.
+// Means returns the means over all workers, but for what is not finite; nil if there are none.
 func Means(all []Measures) (means map[string]float64) {
 	sums, counts := map[string]float64{}, map[string]float64{}
 	for _, m := range all {

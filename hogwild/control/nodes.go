@@ -6,7 +6,7 @@ import "sync/atomic"
 // is due. A worker that takes the place of a dead one may come here again, and late.
 func (w *Block) AwaitNodes(rank int, epoch uint64, round int) error {
 	for w.Plan.NodesMeet(round) {
-		tick := atomic.LoadUint32(&w.Futexes[FutexTick]) // before what it tells of
+		tick := atomic.LoadUint32(&w.Futexes[FutexTick]) // before what it announces
 		if w.Stopped() {
 			return ErrStopped
 		}
@@ -18,8 +18,8 @@ func (w *Block) AwaitNodes(rank int, epoch uint64, round int) error {
 	return nil
 }
 
-// MergeDue is the round of the open epoch after which the workers wait for the other nodes next, and whether
-// all do: then nobody touches the weights until Merged. False too if they will not wait any more in this epoch.
+// MergeDue returns the round of the open epoch after which the workers wait for the other nodes next, and whether
+// all do: then no worker touches the weights until Merged. False too if they will not wait any more in this epoch.
 func (w *Block) MergeDue(epoch uint64) (round int, due bool) {
 	for round = w.First(epoch); round < w.Plan.Rounds; round++ {
 		if !w.Plan.NodesMeet(round) || w.Get(wordMerged) >= uint64(w.number(epoch, round)) {

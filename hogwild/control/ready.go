@@ -6,9 +6,9 @@ import (
 	"hogwild/hogwild/plan"
 )
 
-// firstReady is the first chunk of mode blocks that is free, may be trained and can be claimed; -1: there is none. All
-// before the one at cursor were done when this worker looked last, perhaps of another epoch: so it looks at all before
-// it gives up.
+// firstReady returns the first chunk of mode blocks that is free, may be trained and can be claimed; -1: there is none.
+// All before the one at cursor were done when this worker looked last, perhaps of another epoch: so it looks at all
+// before it gives up.
 func firstReady(chunks []uint64, p *plan.Plan, epoch uint64, cursor *int, claim func(i int) bool) int {
 	for from := *cursor; ; from = 0 {
 		*cursor = from

@@ -6,7 +6,7 @@ import (
 	"github.com/aclements/go-moremath/mathx"
 )
 
-// Record is what a rank's samples have come to since the start of the run, in shared
+// Record is the sum of a rank's samples since the start of the run, in shared
 // memory: only the rank writes it, the coordinator reads it. It is counts alone, so
 // that the process that takes a dead one's place goes on with it.
 type Record []uint64
@@ -32,7 +32,7 @@ const (
 	tableWords   = RecordLost + 1
 	MostTables   = 8
 
-	recordSteps = recordTables + MostTables*tableWords // how long steps took: a histogram like that of staleness
+	recordSteps = recordTables + MostTables*tableWords // how long steps took: a histogram like staleness's
 	RecordWords = (recordSteps + buckets + RankWords - 1) / RankWords * RankWords
 )
 
@@ -52,20 +52,20 @@ func (r Record) count(table, word int, hit bool) {
 	}
 }
 
-// Stale takes in that an update was stale by so many others.
+// Stale takes in that an update was stale by n others.
 func (r Record) Stale(n uint64) {
 	r[recordSum] += n
 	r[recordMax] = max(r[recordMax], n)
 	r[recordHistogram+Bucket(n)]++
 }
 
-// AddStepTime takes in that an update took so many nanoseconds.
+// AddStepTime takes in that an update took ns nanoseconds.
 func (r Record) AddStepTime(ns uint64) { r[recordSteps+Bucket(ns)]++ }
 
-// StepTimes are how long updates took: pairs of nanoseconds, the least of a bucket, and how many there were.
+// StepTimes returns how long updates took: pairs of nanoseconds, the least of a bucket, and how many there were.
 func (r Record) StepTimes() [][2]uint64 { return histogram(r[recordSteps : recordSteps+buckets]) }
 
-// histogram is the buckets that are not empty.
+// histogram returns the buckets that are not empty.
 func histogram(counts []uint64) (all [][2]uint64) {
 	for i, n := range counts {
 		if n > 0 {
@@ -75,7 +75,7 @@ func histogram(counts []uint64) (all [][2]uint64) {
 	return all
 }
 
-// Bucket is where the histogram counts n.
+// Bucket returns the bucket in which the histogram counts n.
 func Bucket(n uint64) int {
 	if n < exactBelow {
 		return int(n)
@@ -84,7 +84,7 @@ func Bucket(n uint64) int {
 	return exactBelow + (octave-8)*8 + int(n>>(octave-3)&7)
 }
 
-// BucketFrom is the least number in a bucket.
+// BucketFrom returns the least number in a bucket.
 func BucketFrom(i int) uint64 {
 	if i < exactBelow {
 		return uint64(i)
@@ -123,7 +123,7 @@ type TableSamples struct {
 	LostUpdates float64 `json:"lost_updates"`
 }
 
-// Table is what the record says of a table, from 0, that has a name.
+// Table returns the record's samples of a table, from 0, under a name.
 func (r Record) Table(table int, name string) TableSamples {
 	w := r[recordTables+table*tableWords:][:tableWords]
 	return TableSamples{name, int64(w[RecordLooked]), share(w[RecordConflicts], w[RecordLooked]),
@@ -140,7 +140,7 @@ func (r Record) Plus(o Record) {
 	r[recordMax] = max(r[recordMax], o[recordMax])
 }
 
-// Instruments is what the record says of workers that have waited so many seconds.
+// Instruments returns the record's figures, for workers that have waited this many seconds.
 func (r Record) Instruments(waited float64) *Instruments {
 	in := &Instruments{BarrierWait: waited, StalenessMax: int64(r[recordMax]),
 		LostUpdates: share(r[RecordLost], r[RecordTried]),
@@ -156,7 +156,7 @@ func (r Record) Instruments(waited float64) *Instruments {
 	return in
 }
 
-// Quantile is the staleness that a share q of the samples does not exceed: from
+// Quantile returns the staleness that a share q of the samples does not exceed: from
 // exactBelow on, the least of its bucket.
 func (in *Instruments) Quantile(q float64) int64 {
 	seen := int64(0)
@@ -168,9 +168,9 @@ func (in *Instruments) Quantile(q float64) int64 {
 	return 0
 }
 
-// upperLimit is that of a share of which n samples showed so much, with 95% confidence (Clopper and Pearson 1934; 1 for
-// no samples). What one step loses it often loses together, so a step is one sample, however many of its coordinates
-// are tried.
+// upperLimit returns the upper limit of a share that was this large in n samples, with 95% confidence (Clopper and
+// Pearson 1934; 1 for no samples). What one step loses it often loses together, so a step is one sample, however many
+// of its coordinates are tried.
 func upperLimit(share, n float64) float64 {
 	lost := share * n
 	if lost >= n {

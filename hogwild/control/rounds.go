@@ -2,7 +2,7 @@ package control
 
 import "hogwild/hogwild/plan"
 
-// First is the first round of an epoch that was not complete when these workers began.
+// First returns the first round of an epoch that was not complete when these workers began.
 func (w *Block) First(epoch uint64) int {
 	if epoch == w.start.Epoch {
 		return w.start.Round
@@ -10,7 +10,7 @@ func (w *Block) First(epoch uint64) int {
 	return 0
 }
 
-// Before is how many rounds the run has before those of an epoch as it is cut now.
+// Before returns how many rounds the run has before an epoch's, as it is cut now.
 func (w *Block) Before(epoch uint64) int {
 	if epoch == w.start.Epoch {
 		return w.start.Rounds
@@ -19,10 +19,10 @@ func (w *Block) Before(epoch uint64) int {
 	return w.start.Rounds + first.Rounds + int(epoch-w.start.Epoch-1)*w.whole.Rounds
 }
 
-// number is that of a round in the run, from 1.
+// number returns the number of a round in the run, from 1.
 func (w *Block) number(epoch uint64, round int) int { return w.Before(epoch) + round + 1 }
 
-// Tickets are the two meetings of a round: when all have trained, and when all
+// Tickets returns the two meetings of a round: when all have trained, and when all
 // have averaged.
 func (w *Block) Tickets(epoch uint64, round int) (trained, averaged uint64) {
 	n := 2 * uint64(w.number(epoch, round))
@@ -30,17 +30,17 @@ func (w *Block) Tickets(epoch uint64, round int) (trained, averaged uint64) {
 }
 
 // Hold asks that all ranks wait after a round, the one under way or the next. Rank 0 says which it is,
-// before it comes to the round's last meeting: so all others know when they leave it.
+// before it reaches the round's last meeting: so all others know when they leave it.
 func (w *Block) Hold() { w.Set(wordHold, 1) }
 
-// Decide is rank 0's answer to Hold, within a round.
+// Decide gives rank 0's answer to Hold, within a round.
 func (w *Block) Decide(epoch uint64, round int) {
 	if w.Get(wordHold) != 0 {
 		w.Set(wordHeld, uint64(w.number(epoch, round)))
 	}
 }
 
-// HeldAfter is the round of an epoch after which all wait, if rank 0 has named one.
+// HeldAfter returns the round of an epoch after which all wait, if rank 0 has named one.
 func (w *Block) HeldAfter(epoch uint64) (round int, ok bool) {
 	round = int(w.Get(wordHeld)) - w.Before(epoch) - 1
 	return round, round >= 0

@@ -9,17 +9,16 @@ import (
 	"hogwild/shm"
 )
 
-// Tickets are those of ordered mode, the paper's round robin (Hogwild!, section 7, after
+// Tickets are for ordered mode, the paper's round robin (Hogwild!, section 7, after
 // Langford, Smola, Zinkevich 2009): gradients are computed in parallel, and their
 // updates written one after the other, in the order in which the gradients were begun.
 //
 // A step begins by taking a ticket, and its update is written when the ticket's turn
 // comes. Who has which ticket is told by a ring of entries: a ticket is taken by one
 // compare-and-swap of its entry, so that there is no moment at which a ticket is
-// given out and nobody knows to whom. When a worker dies the coordinator marks its
-// ticket as passed on, and whoever moves the turn there moves it further. Nobody holds
-// a ticket between two steps, so that nothing is waited for at the end of an epoch, nor
-// while workers are paused.
+// given out and not known to whom. When a worker dies the coordinator marks its ticket as passed on, and the worker
+// that moves the turn there moves it further. No worker holds a ticket between two steps, so that nothing is waited for
+// at the end of an epoch, nor while workers are paused.
 type Tickets struct {
 	words    []uint64 // shared with other processes: next, turn, then the ring; a line each
 	sleeping []uint32 // a line a rank: asleep, aside, or another number
@@ -56,12 +55,12 @@ const (
 	maxYield  = 10 * asideLook // at most
 )
 
-// ticketLines is how many lines of words the tickets of so many workers have. The ring has
+// ticketLines returns how many lines of words the workers' tickets have. The ring has
 // room for a ticket of each worker, and as many of dead ones: a power of two, as a division
 // takes as long as a compare-and-swap.
 func ticketLines(workers int) int { return 2 + 1<<bits.Len(uint(2*workers-1)) }
 
-// NewTickets are those of a rank.
+// NewTickets returns the tickets of a rank.
 func (m *Weights) NewTickets(rank int) *Tickets {
 	ring := len(m.Tickets)/RankWords - 2
 	return &Tickets{words: m.Tickets, sleeping: m.sleeping, rank: rank,
@@ -73,8 +72,8 @@ func (m *Weights) NewTickets(rank int) *Tickets {
 // steps to count.
 func (t *Tickets) Guard(count *uint64) *vec.Guard { return vec.TicketGuard(count, t.words, t.hand[:]) }
 
-// entry is that of a ticket. It holds 1 + ticket above 16 bits of 1 + rank; that of an
-// earlier ticket, or 0, as long as nobody has taken this one.
+// entry returns the entry of a ticket. It holds 1 + ticket above 16 bits of 1 + rank; an earlier ticket's, or 0, as
+// long as no worker has taken this one.
 func (t *Tickets) entry(ticket uint64) *uint64 {
 	return &t.words[TicketRing+ticket&t.hand[1]*RankWords]
 }
@@ -86,7 +85,7 @@ func (t *Tickets) yieldTurn() {
 	for range maxYield / asideLook {
 		turn := atomic.LoadUint64(&t.words[TicketNow])
 		if atomic.LoadUint64(&t.words[ticketNext]) <= turn {
-			return // nobody is at a step
+			return // no worker is at a step
 		}
 		atomic.StoreUint32(word, aside)
 		_ = shm.Wait(word, aside, asideLook)
@@ -105,7 +104,7 @@ func (t *Tickets) WakeYielded() {
 	}
 }
 
-// sleepWord is the word on which a rank sleeps.
+// sleepWord returns the word on which a rank sleeps.
 func (t *Tickets) sleepWord(rank int) *uint32 { return &t.sleeping[rank*sleepLine] }
 
 // Take takes a ticket.
@@ -124,9 +123,9 @@ func (t *Tickets) Take() {
 		}
 		mine := was>>16 <= ticket && atomic.CompareAndSwapUint64(e, was, (ticket+1)<<16|t.hand[2])
 		if !mine && atomic.LoadUint64(e)>>16 <= ticket {
-			continue // nobody has it yet: an old entry was marked as passed on
+			continue // not taken yet: an old entry was marked as passed on
 		}
-		// Whoever has the ticket: the next one is to be taken now.
+		// Whichever rank has the ticket: the next one is to be taken now.
 		atomic.CompareAndSwapUint64(&t.words[ticketNext], ticket, ticket+1)
 		if mine {
 			t.hand[0] = ticket
@@ -178,7 +177,7 @@ func (t *Tickets) advance(ticket uint64) {
 		ticket++
 		e := atomic.LoadUint64(t.entry(ticket))
 		if e>>16 != ticket+1 {
-			return // nobody has begun that step yet
+			return // that step is not begun yet
 		}
 		owner := e & TicketPassed
 		if owner != TicketPassed {

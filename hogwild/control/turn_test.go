@@ -11,8 +11,8 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// Turns come in the order of tickets, one at a time, whoever has them and however many
-// wait; those of the dead are passed over.
+// Turns come in the order of tickets, one at a time, for any ranks and however many wait; tickets of the dead are
+// passed over.
 func TestTurnsComeInOrder(t *testing.T) {
 	const workers, steps = 9, 500
 	c := config.Config{Workers: workers, Mode: config.MustMode("ordered"), Optimizer: "sgd"}
@@ -54,7 +54,7 @@ func TestTurnsComeInOrder(t *testing.T) {
 }
 
 // A worker that has waited too long steps aside while another takes steps, and comes back when that one
-// calls, or does not get on; where nobody is at a step it does not step aside at all.
+// calls, or does not get on; where no worker is at a step it does not step aside at all.
 func TestStepAside(t *testing.T) {
 	c := config.Config{Workers: 2, Mode: config.MustMode("ordered"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 10)
@@ -65,7 +65,7 @@ func TestStepAside(t *testing.T) {
 		t.Done()
 	}
 	b.late = true
-	step(b) // nobody is at a step
+	step(b) // no worker is at a step
 	if word := atomic.LoadUint32(b.sleepWord(1)); b.late || word != 0 {
 		t.Errorf("late %v, word %d", b.late, word)
 	}

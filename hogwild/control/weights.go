@@ -16,10 +16,10 @@ type Weights struct {
 	Slots      [][]float32      // barrier mode: each rank's replica or gradient, p numbers
 	Optimizers []OptimizerState // one a rank, or one for all
 	Dual       []float64        // with the dual solver: a variable for each row
-	Bounds     []float64        // with the dual solver: what each rank keeps beside them, a line each
+	Bounds     []float64        // with the dual solver: what each rank keeps with them, a line each
 	State      []float32        // of all optimizers, as it lies in memory
 	Steps      []uint64         // taken with each optimizer's state, a line each
-	Ranks      int              // for so many workers there is room; the slices are of those that the run has
+	Ranks      int              // there is room for this many workers; the slices have as many as the run has
 
 	Counts   []uint64   // updates written by each rank, a line each
 	Records  []Record   // of each rank's samples
@@ -28,7 +28,7 @@ type Weights struct {
 	Tickets  []uint64   // ordered mode: see tickets.go
 	sleeping []uint32   // ordered mode: each rank's, a line each
 	Kept     []float32  // mode blocks: what each rank's block writes, as it was: p numbers each
-	KeptOf   []uint64   // mode blocks: of which chunk that is, a line each
+	KeptOf   []uint64   // mode blocks: the chunk that Kept is a copy of, a line each
 }
 
 // OptimizerState is what an optimizer keeps: in shared memory, private to a rank or one for
@@ -42,7 +42,7 @@ type OptimizerState struct {
 // the run may come to have.
 func CreateWeights(c *tuning.Job, p int) (*Weights, error) { return CreateDual(c, p, 0) }
 
-// CreateDual is CreateWeights with a dual variable for each of so many rows.
+// CreateDual does CreateWeights with a dual variable for each row.
 func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 	var l shm.Layout
 	ranks, states := c.Asked.Ranks(), 1
@@ -121,7 +121,7 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 	return m, m.openModes(c)
 }
 
-// openModes finds what the modes and the samples need beside the weights.
+// openModes finds what the modes and the samples need besides the weights.
 func (m *Weights) openModes(c *tuning.Job) error {
 	var errs [5]error
 	var records, measures []uint64

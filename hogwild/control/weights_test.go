@@ -9,8 +9,8 @@ import (
 )
 
 // TestAsyncHasNoLocks: the weights' segment of an async run has the weights, the states of
-// optimizers and the workers' counts, and no word for which one could wait for another; those
-// of the modes that do have more.
+// optimizers and the workers' counts, and no word on which one could wait for another; segments of modes that wait have
+// more.
 func TestAsyncHasNoLocks(t *testing.T) {
 	const p, workers = 5000, 3
 	job := func(mode string) *tuning.Job {

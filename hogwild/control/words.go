@@ -7,7 +7,7 @@ const RankWords = 16 // 128 bytes: x86 fetches lines in pairs
 // The words of control, a line each.
 const (
 	WordEpoch      = iota * RankWords // the open epoch, from 1; 0: none yet
-	wordNext                          // async mode: the next chunk that nobody has looked at
+	wordNext                          // async mode: the next chunk that no worker has looked at
 	wordStop                          // 1: end after the chunk in hand
 	WordPause                         // 1: wait before the next chunk
 	wordGeneration                    // which header counts: see Announce

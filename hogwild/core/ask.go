@@ -24,8 +24,8 @@ const (
 	slowestCopy = 500e6 // bytes/s: pageable memory, on a bus that others use too
 )
 
-// copyTime is how long a copy of so many bytes from the GPU may take: it is waited for so much
-// longer, after an interruption too.
+// copyTime returns how long a copy of this many bytes from the GPU may take: it is waited for that much longer, after
+// an interruption too.
 func copyTime(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / slowestCopy * float64(time.Second)).Round(100 * time.Millisecond)
 }
@@ -37,7 +37,7 @@ func (r *Memory) CallDevice(limit time.Duration, call func() error) error {
 	return err
 }
 
-// CallDevice is the method of that name for a call with a result.
+// CallDevice returns the method of that name for a call with a result.
 func CallDevice[T any](r *Memory, limit time.Duration, call func() (T, error)) (none T, err error) {
 	if !r.Traits.Driver { // host memory does not hang
 		value, err := call()
@@ -84,7 +84,7 @@ func (r *Memory) Device(rank int) (device.Device, error) {
 	return CallDevice(r, r.CopyTimeout(), func() (device.Device, error) { return r.Owner.Device(rank) })
 }
 
-// copying is the copyTime of all that a run has in device memory.
+// copying returns the copyTime of all that a run has in device memory.
 func (r *Memory) copying() time.Duration {
 	if r.Weights == nil {
 		return 0
@@ -96,7 +96,7 @@ func (r *Memory) copying() time.Duration {
 	return copyTime(4 * int64(values))
 }
 
-// CopyTimeout is how long it waits for a copy of the weights: an evaluation that runs comes first.
+// CopyTimeout returns how long the run waits for a copy of the weights: an evaluation that runs comes first.
 func (r *Memory) CopyTimeout() time.Duration {
 	if r.Busy {
 		return (1 + Evaluations) * r.DeviceTimeout

@@ -20,7 +20,7 @@ func TestLargeCopyIsWaitedFor(t *testing.T) {
 		r.Mem.Traits.Driver, r.Mem.DeviceTimeout, r.Mem.Interrupted = true, 6*time.Millisecond, over
 		r.Mem.Weights = &control.Weights{}
 		if large {
-			r.Mem.Weights.W = make([]float32, 1<<30) // 8 s; nobody touches it
+			r.Mem.Weights.W = make([]float32, 1<<30) // 8 s; its pages stay untouched
 		}
 		err := r.Mem.CallDevice(r.Mem.DeviceTimeout, func() error { time.Sleep(500 * time.Millisecond); return nil })
 		if (err == nil) != large {

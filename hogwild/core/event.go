@@ -5,8 +5,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// Event is something that has happened to a run, or that is about to, of which several abilities hear: a pointer to one
-// of the types below, in whose fields they may answer. They come in the order of this file.
+// Event is something that has happened to a run, or that is about to, and that several abilities hear of: a pointer to
+// one of the types below, in whose fields they may answer. They come in the order of this file.
 type Event interface{ isEvent() }
 
 // event makes the pointer to a struct that embeds it an Event. The struct itself is none, so that a case of a switch
@@ -62,7 +62,7 @@ type (
 		Examples int // that it has trained
 		Await    bool
 	}
-	// Evaluates comes before an epoch is evaluated. Beside is called after that, while workers train.
+	// Evaluates comes before an epoch is evaluated. Beside, if set, is called after that, while workers train.
 	Evaluates struct {
 		event
 		Epoch  *rundir.EpochResult

@@ -62,7 +62,7 @@ func (r *Run) Renew() error {
 	return nil
 }
 
-// Quiet reports whether nobody is within a chunk. One who is paused keeps the others
+// Quiet reports whether no worker is within a chunk. One that is paused keeps the others
 // from getting beyond their barrier, so waiting there is quiet too.
 func (r *Memory) Quiet() bool {
 	paused := false
@@ -115,7 +115,7 @@ func (r *Memory) began() uint64 {
 	return first
 }
 
-// Instruments returns those of all workers together.
+// Instruments returns the figures of all workers together.
 func (r *Memory) Instruments() *control.Instruments {
 	sum, waited := make(control.Record, control.RecordWords), uint64(0)
 	for rank, one := range r.Weights.Records[:r.Workers.Capacity()] {

@@ -25,12 +25,12 @@ type Options struct {
 	Quiet     bool      // only warnings go to Progress
 	Dashboard string    // address of the dashboard, printed before the run starts
 
-	// Peers make this run one node of a job: see package peers. On all but node 0 the settings but Workers and those of
-	// GPUs, memory and folders are ignored: they are node 0's. Nil: the run is alone.
+	// Peers make this run one node of a job: see package peers. On all but node 0 the settings but Workers and the ones
+	// for GPUs, memory and folders are ignored: they are node 0's. Nil: the run is alone.
 	Peers Peers
 	Given map[string]string // settings that this node was given, by name; all nodes of a job must have the same
 
-	// Snapshot is that of Config.Resume, for a caller that has read it: it is not read again unless the folder has
+	// Snapshot is Config.Resume's, for a caller that has read it: it is not read again unless the folder has
 	// another one by then.
 	Snapshot *rundir.Saved
 

@@ -20,7 +20,7 @@ type Peers interface {
 	// that each was given have to be the same; nil: they are known to be.
 	Agree(given map[string]string, own error) error
 	// Settle has all nodes take the same job, once the data with these checksums are read or could not be (own). Choose
-	// decides what a run decides for itself, for a machine with so many cores. The note is for people.
+	// decides what a run decides for itself, for a machine with this many cores. The note is for people.
 	Settle(job *tuning.Job, data []string, own error, choose func(c *config.Config, cores int) (tuning.Tuning, error)) (
 		note string, err error)
 	// Share returns on every node what f returns on node 0, where alone it is called.
@@ -29,12 +29,12 @@ type Peers interface {
 	ShareNumbers([]float32) error
 	// Score adds up what all nodes' shares of a set come to.
 	Score(own func() (model.Score, error)) (model.Score, error)
-	// Together returns when f has returned on all nodes, with its error or that of another node.
+	// Together returns when f has returned on all nodes, with its error or another node's.
 	Together(f func() error) error
-	// Start begins the rounds, with the weights as they are: those of a snapshot if the run resumes from one.
+	// Start begins the rounds, with the weights as they are: a snapshot's if the run resumes from one.
 	// Diverged makes the error of numbers that are not finite.
 	Start(m *Memory, from *rundir.Snapshot, at *rundir.Position, diverged func(error) error) (Rounds, error)
-	// adds to an error that the connection is lost what to do; folder is that of the run, "" on nodes without
+	// adds to an error that the connection is lost what to do; folder is the run's, "" on nodes without
 	Lost(err error, folder string) error
 	// Leave carries out the rest, and returns when the others have nothing left to do either.
 	Leave(rest func())
@@ -44,15 +44,15 @@ type Peers interface {
 
 // Rounds are what the nodes of a job learn from each other while they train.
 type Rounds interface {
-	// Align gives all nodes node 0's weights, while nobody trains, and returns how many had others.
+	// Align gives all nodes node 0's weights, while no worker trains, and returns how many had others.
 	Align() (differ int, err error)
 	Open(epoch uint64)    // the workers train an epoch
-	Called() (alone bool) // something has changed: the epoch may be complete, of which a run that is alone decides
+	Called() (alone bool) // something has changed: the epoch may be complete, which a run that is alone decides
 	Closed() <-chan error // the epoch is complete on all nodes, or the job ends
 	// Progress returns what all nodes have trained of the open epoch; known is false of a run that is alone.
 	Progress() (done, lost int, loss float64, known bool)
-	// Capture adds what the nodes keep beside the weights to a snapshot. Of the last round: it makes it one of what all
-	// have come to then.
+	// Capture adds what the nodes keep besides the weights to a snapshot. Of the last round: it makes it one of the
+	// state of all then.
 	Capture(s *rundir.Snapshot, ofLastRound bool)
 	Result() *rundir.Nodes // of the report; nil: the run is alone
 

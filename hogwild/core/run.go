@@ -71,9 +71,9 @@ type End struct {
 	Done           chan struct{}   // closed when all is given back
 }
 
-// Ability is what a run can do beside training: early stopping, another number of workers, rollback and so on. It keeps
-// its own state, and returns why the run ends, nil if it does not. The coordinator calls all abilities one after the
-// other, in one goroutine; what goes on in others comes to it by Run.Inbox.
+// Ability is what a run can do besides training: early stopping, another number of workers, rollback and so on. It
+// keeps its own state, and returns why the run ends, nil if it does not. The coordinator calls all abilities one after
+// the other, in one goroutine; what goes on in others reaches it by Run.Inbox.
 type Ability interface {
 	Handle(*Run, Event) error
 }
@@ -86,19 +86,19 @@ type Hooks struct {
 	Compared func(changed []bool) bool    // takes which tensors changed since the last copy; true: compare the next one
 	Status   func(now bool) rundir.Status // returns the run as it was shown last or, with now, at this moment
 	Change   Change                       // of the job, still to come
-	// Rollback returns how a run that has ended carries on, nil if it does not. It has trained so many examples, those
-	// that diverged included.
+	// Rollback returns how a run that has ended carries on, nil if it does not. It has trained this many examples,
+	// diverged ones included.
 	Rollback func(trained int64) *Rollback
 }
 
-// Program is a model that processes of their own compute, one beside each worker and one that scores weights.
+// Program is a model that processes of their own compute, one with each worker and one that scores weights.
 type Program interface {
 	// Score returns the score of plain weights on a set, of no examples if there is none. With an epoch, the one that
 	// it is of, it may return metrics of the whole set.
 	Score(w []float32, set *data.Set, epoch int) (model.Score, map[string]float64, error)
 	// Scores reports whether there are any.
 	Scores() bool
-	// Log returns where that prints to which computes beside a worker.
+	// Log returns the log of the process that computes for a worker.
 	Log(rank int) *workers.Log
 	// Died takes note that a worker has ended.
 	Died(*workers.Exit)
@@ -214,7 +214,7 @@ func (r *Run) Seconds(now uint64) float64 {
 	}
 	from := max(r.Opened, r.Mem.began()) + r.paused.lasted // the first epoch begins when a worker does
 	if since := r.paused.since; since != 0 {
-		now = min(now, max(since, from)) // nobody trains
+		now = min(now, max(since, from)) // no worker trains
 	}
 	if from > now {
 		return r.Position.Seconds
@@ -222,7 +222,7 @@ func (r *Run) Seconds(now uint64) float64 {
 	return r.Position.Seconds + float64(now-from)/1e9
 }
 
-// Wall returns the time since then, boundaries and pauses included, and that of the runs which this one resumes.
+// Wall returns the time since then, boundaries and pauses included, and the time of the runs which this one resumes.
 func (r *Run) Wall() float64 {
 	now := control.Monotonic()
 	return r.EarlierWall + float64(now-min(now, r.Mem.began()))/1e9
@@ -244,7 +244,7 @@ func (r *Run) Progress() (left, done, lost int, loss float64) {
 	return left, done + p.BaseDone, lost + p.Base - p.BaseDone, loss + p.BaseLoss
 }
 
-// ProgressOfAll is Progress of all nodes.
+// ProgressOfAll returns Progress of all nodes.
 func (r *Run) ProgressOfAll() (left, done, lost int, loss float64) {
 	done, lost, loss, several := r.Rounds.Progress()
 	if !several {
@@ -271,7 +271,7 @@ func (r *Run) ApplyChange() error {
 	return r.Hooks.Change.Apply(r)
 }
 
-// Examples returns how many have been trained, those of the open epoch included if the run is within one.
+// Examples returns how many examples have been trained, the open epoch's included if the run is within one.
 func (r *Run) Examples() int64 {
 	if !r.Position.Within {
 		return r.Position.Examples

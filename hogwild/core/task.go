@@ -44,7 +44,7 @@ func (b *Rollback) Attempts() int {
 	return b.Attempt
 }
 
-// Choose decides what a run decides for itself, with settings on a machine with so many cores.
+// Choose decides what a run decides for itself, with settings on a machine with this many cores.
 func (r *Run) Choose(c *config.Config, cores int) (tuning.Tuning, error) {
 	m := r.Task.Machine
 	m.Cores = cores
@@ -53,7 +53,7 @@ func (r *Run) Choose(c *config.Config, cores int) (tuning.Tuning, error) {
 	return t, err
 }
 
-// FirstWeights writes those of a new run, of values as the data have them.
+// FirstWeights writes the first weights of a new run, for values as the data have them.
 func (r *Run) FirstWeights(m model.Model, w []float32) {
 	m.Init(w, r.Job.Asked.Seed)
 	model.FromStandard(r.Job.Asked.Standard, m.Params(), w)

@@ -15,7 +15,7 @@ import (
 	"hogwild/hogwild/plan"
 )
 
-// ownerOf is the owner of a device's weights. It adds by so many goroutines.
+// ownerOf returns the owner of a device's weights. It adds with cores goroutines.
 func ownerOf(t *testing.T, d *cpu, m *control.Weights, cores int) *hostOwner {
 	t.Helper()
 	s, err := device.NewSetup(d.cfg, m, d.set)
@@ -25,7 +25,7 @@ func ownerOf(t *testing.T, d *cpu, m *control.Weights, cores int) *hostOwner {
 	return &hostOwner{s: s, scorers: slices.Repeat([]model.Model{s.Plain}, cores)}
 }
 
-// However many goroutines add, each weight becomes the sum, and nothing beside the weights is written.
+// However many goroutines add, each weight becomes the sum, and nothing else is written.
 func TestAdd(t *testing.T) {
 	c := stepConfig("linear", 1)
 	all, m := devices(t, &c, randomSet(data.Floats, 5, 37, 0))

@@ -60,7 +60,7 @@ func (d *cpu) stepTogether(r plan.Round, from int) {
 	}
 }
 
-// mean is m = sum over ranks of share[r] x[r][from:], added in rank order.
+// mean sets m = sum over ranks of share[r] x[r][from:], added in rank order.
 func mean(m []float32, x [][]float32, share []float32, from int) {
 	clear(m)
 	for r, s := range share {

@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// ranksOf are the devices of four ranks of a barrier-mode job, of 25 weights unless
+// ranksOf returns the devices of four ranks of a barrier-mode job, of 25 weights unless
 // edit says otherwise, which do not divide by four.
 func ranksOf(t *testing.T, edit func(c *config.Config)) ([]*cpu, *control.Weights) {
 	t.Helper()
@@ -38,7 +38,7 @@ func averageAll(t *testing.T, all []*cpu, r plan.Round) {
 	}
 }
 
-// The mean is that of the formula but for rounding, and a rank that trained nothing
+// The mean is as in the formula but for rounding, and a rank that trained nothing
 // may hold anything.
 func TestMeanOfReplicas(t *testing.T) {
 	for _, examples := range [][]int{{64, 64, 64, 64}, {10, 0, 7, 3}, {0, 0, 5, 0}, {1, 2, 3, 0}} {
@@ -97,9 +97,8 @@ func TestSlicesCoverTheWeights(t *testing.T) {
 	}
 }
 
-// With averaged gradients all take one step, that of one worker with the mean
-// gradient: here against double precision, with every rule, and with l1 on the
-// weights of both layers but not on their biases.
+// With averaged gradients all take the step of one worker with the mean gradient: here against double precision, with
+// every rule, and with l1 on the weights of both layers but not on their biases.
 func TestStepTogether(t *testing.T) {
 	for _, kind := range []string{"sgd", "momentum", "adagrad", "adam"} {
 		all, m := ranksOf(t, func(c *config.Config) {

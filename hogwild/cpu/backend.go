@@ -2,7 +2,7 @@
 //
 //	backend.go        the Backend
 //	loop.go           the hot loop of all modes
-//	ascend.go         the dual solver on weights that nobody else writes
+//	ascend.go         the dual solver on weights that no other process writes
 //	guard.go          what the modes put between read and write
 //	delay.go          mode clock
 //	rows.go           which rows are next
@@ -17,7 +17,7 @@
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated
 //	evaluate.go       losses over a whole set
-//	spare.go          work beside training
+//	spare.go          work during training
 //	average.go        barrier mode
 //	optimizer.go      rules with state
 //	racy.go           all stores to weights that others write
@@ -44,7 +44,7 @@ func TryStep(s *device.Setup, w []float32, rows []int32, rate float64) (loss flo
 	d, c := newCPU(s, 0).onto(w), s.Job
 	d.dense = make([]float32, len(w))
 	d.opt = newOptimizer(c, control.OptimizerState{Steps: new(uint64)})
-	if c.Asked.AveragesGradients() { // the whole gradient, of which a first step with momentum is a plain one
+	if c.Asked.AveragesGradients() { // the whole gradient: with it a first step with momentum is a plain one
 		d.opt.kind = "momentum"
 	}
 	for range d.opt.kind.Slots() {
@@ -77,10 +77,10 @@ type hostOwner struct {
 	spare   *spare           // made with the copy
 }
 
-// GPUs is device.Backend's.
+// GPUs implements device.Backend.
 func (Backend) GPUs(*config.Config) (tuning.GPUs, error) { return tuning.GPUs{}, nil }
 
-// Own is device.Backend's.
+// Own implements device.Backend.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
 	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
 	for len(o.scorers) < machine.Cores() {
@@ -93,12 +93,12 @@ func (Backend) Own(s *device.Setup) (device.Owner, error) {
 	return o, nil
 }
 
-// Join is device.Backend's.
+// Join implements device.Backend.
 func (Backend) Join(s *device.Setup, rank int, _ []byte) (device.Device, error) {
 	return newCPU(s, rank), nil
 }
 
-// The memory of a run is that of its workers: there is nothing to open, and nothing to copy.
+// Run and workers share one memory: there is nothing to open, and nothing to copy.
 func (*hostOwner) Where(int) string  { return "cpu" }
 func (*hostOwner) Handle() []byte    { return nil }
 func (*hostOwner) Upload() error     { return nil }
@@ -107,12 +107,12 @@ func (*hostOwner) Refresh() error    { return nil }
 func (*hostOwner) Replace() error    { return nil }
 func (*hostOwner) Abandon(int) error { return nil }
 
-// Traits is device.Owner's.
+// Traits implements device.Owner.
 func (*hostOwner) Traits() device.Traits {
 	return device.Traits{Name: "cpu", InHost: true, SharesCores: true}
 }
 
-// Notes tells of hot rows that are written in place, for want of a mapping of which pages are private.
+// Notes returns a note if hot rows are written in place, for want of a mapping with private pages.
 func (o *hostOwner) Notes() []string {
 	hot, err := newHotCopy(o.s)
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *hostOwner) Notes() []string {
 	return nil
 }
 
-// Add is device.Owner's, by compare-and-swap. A worker's plain store that overtakes it loses the
+// Add implements device.Owner by compare-and-swap. A worker's plain store that overtakes it loses the
 // number that it added to this one weight; a worker's update is never lost to it.
 func (o *hostOwner) Add(delta []float32) error {
 	w := newShared(o.s.Mem.W, true)

@@ -10,21 +10,21 @@ import (
 	"hogwild/hogwild/plan"
 )
 
-// Mode blocks: while a worker trains a block nobody else writes its ranges of rows and columns, and it takes its steps
+// Mode blocks: while a worker trains a block no other writes its ranges of rows and columns, and it takes its steps
 // in place. Before the first it keeps a copy of them in shared memory. If it dies, the coordinator puts them back, and
-// another worker trains the block from the same weights: the run comes to the same bits.
+// another worker trains the block from the same weights: the run ends with the same bits.
 
 // blocks is what a rank has for it.
 type blocks struct {
 	grid  *data.Grid
 	model model.Noded
 	kept  []float32 // a copy of what its block writes, range after range
-	of    *uint64   // of which chunk: see copyOf; 0: it is not complete
+	of    *uint64   // the chunk that it is a copy of: see copyOf; 0: it is not complete
 	nodes [][2]int
 	spans []model.Range
 }
 
-// newBlocks are those of a rank; nil in other modes.
+// newBlocks returns a rank's blocks; nil in other modes.
 func newBlocks(s *device.Setup, rank int) *blocks {
 	if s.Grid == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// BenchmarkBlocks is what a worker trains in a second of processor time, in an epoch behind the first, by turns in
-// async and in blocks of several grids, the most of each; and what share of that the copies of blocks take.
+// BenchmarkBlocks measures what a worker trains in a second of processor time, in an epoch behind the first, by turns
+// in async and in blocks of several grids, the most of each; and what share of that the copies of blocks take.
 // HOGWILD_TEST_BLOCKS names other data.
 func BenchmarkBlocks(b *testing.B) {
 	path := "synth:netflix:0.05"
@@ -58,7 +58,7 @@ func BenchmarkBlocks(b *testing.B) {
 	}
 }
 
-// trainer is a device of one worker that trains the entries of a matrix.
+// trainer returns a device of one worker that trains the entries of a matrix.
 func trainer(t testing.TB, path, mode string, k int) *cpu {
 	t.Helper()
 	c := config.Default()
@@ -83,7 +83,7 @@ func trainer(t testing.TB, path, mode string, k int) *cpu {
 	return newCPU(s, 0)
 }
 
-// processorTime is that of this thread, in seconds.
+// processorTime returns the processor time of this thread, in seconds.
 func processorTime() float64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)

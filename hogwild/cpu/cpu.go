@@ -36,7 +36,7 @@ type cpu struct {
 	coef     []float32         // of the step at hand
 	spin     spin              // between a gradient and its write
 	local    *localCopy        // the copy of the weights that this worker trains; nil: it has none
-	biasCopy *localCopy        // that of the bias alone, where there is none of the weights; nil: neither
+	biasCopy *localCopy        // that of the bias alone, where the weights have no copy; nil: neither
 	set      *data.Set
 	reader   *data.Reader
 	work     vec.Workspace
@@ -48,9 +48,9 @@ type cpu struct {
 	lead     int         // rows.go: how many positions before their turn rows are fetched from a file; 0: never
 	span     []int32     // rows.go: a stretch of the order
 	queued   []int32     // rows.go: the rows of the chunks in hand
-	queue    []int32     // those of them whose steps are still to be taken
+	queue    []int32     // rows whose steps are still to be taken
 	lr       float64     // the rate of the step at hand
-	block    int64       // the examples that it is that of begin here
+	block    int64       // its examples begin here
 	product  float64     // loop.go: minus its logarithm is missing in the loss of the chunk
 	batch    *data.Batch // of the step at hand, where its gradient is computed
 	x        []data.Row  // the inputs of the step's batch
@@ -87,8 +87,8 @@ type virtual interface {
 // span is a range of weights.
 type span struct{ from, to int }
 
-// onto lets the device train w instead of the weights that all workers share. Nobody
-// else writes it: there is nothing to merge, and nothing to sample.
+// onto lets the device train w instead of the weights that all workers share. No other worker writes it: there is
+// nothing to merge, and nothing to sample.
 func (d *cpu) onto(w []float32) *cpu {
 	d.local.close()
 	d.own = newShared(w, false)
@@ -158,8 +158,8 @@ func (d *cpu) addBias(p *model.Part, a float32) {
 // weightDecay applies the regularizers of one step: w -= l2 w, and then l1 towards zero
 // (the proximal step, so that weights become exactly zero). Of the weights of sparse
 // inputs only those that occur are touched, each by 1/frequency more, which is the
-// same in expectation (Hogwild!, section 2: the sparse SVM). The frequencies are
-// those of the data: a hidden layer, whose inputs are sparse too, has none.
+// same in expectation (Hogwild!, section 2: the sparse SVM). The frequencies come from the data: a hidden layer, whose
+// inputs are sparse too, has none.
 func (d *cpu) weightDecay(l2, l1 float64) {
 	if l2 == 0 && l1 == 0 {
 		return
@@ -194,7 +194,7 @@ func (d *cpu) flattens() bool {
 	return d.opt.kind != config.SGD || d.cfg.Asked.AveragesGradients() || d.delay != nil && d.delay.needsFullGradient()
 }
 
-// flatten writes the gradient of the whole weights, with that of l2, to d.dense.
+// flatten writes the gradient of the whole weights, with l2's, to d.dense.
 func (d *cpu) flatten() {
 	g := d.dense
 	clear(g)
@@ -234,10 +234,10 @@ func (d *cpu) writeStep(rows []int32, lr float64) {
 	d.own.write(d.halves, d.set, rows[0], d.length, d.coef)
 }
 
-// Strides is true where the model takes the steps by itself.
+// Strides reports whether the model takes the steps by itself.
 func (d *cpu) Strides() bool { return d.step != nil }
 
-// PreferredChunks is one chunk: a core gains nothing from more. But a worker that trains
+// PreferredChunks returns one chunk: a core gains nothing from more. But a worker that trains
 // a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
 	switch {

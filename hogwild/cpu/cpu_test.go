@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// denseOf is the gradient of p weights, multiplied out of its factors in double
+// denseOf returns the gradient of p weights, multiplied out of its factors in double
 // precision.
 func denseOf(g *model.Gradient, p int) []float64 {
 	dense := make([]float64, p)
@@ -70,8 +70,8 @@ func near(t *testing.T, what string, got []float32, want []float64) {
 	}
 }
 
-// Whatever the inputs and the model: the step straight from the factors is that of
-// the dense gradient, and flatten is that gradient.
+// Whatever the inputs and the model: the step straight from the factors is the dense gradient's, and flatten is that
+// gradient.
 func TestApplyIsTheDenseStep(t *testing.T) {
 	for _, kind := range []data.Kind{data.Floats, data.Sparse, data.Bytes} {
 		for _, name := range []string{"softmax", "logistic", "hinge", "mlp:7", "mlp:19,5"} {
@@ -145,7 +145,7 @@ func TestHiddenLayersAreRegularizedWhole(t *testing.T) {
 	}
 }
 
-// withoutLoss is a device whose steps come from the regularizers alone.
+// withoutLoss returns a device whose steps come from the regularizers alone.
 func withoutLoss(t *testing.T, edit func(c *config.Config)) (d *cpu, epoch func(lr float64) (steps int)) {
 	c := configtest.Dense()
 	c.Model, c.Workers = "softmax", 1
@@ -273,7 +273,7 @@ func TestTrainStopsAtNaN(t *testing.T) {
 }
 
 // The learning rate follows the examples that all workers see: each rank's count
-// runs as many times as fast as there are workers that train beside it.
+// runs as many times as fast as there are workers that train.
 func TestTrainFollowsTheSchedule(t *testing.T) {
 	for _, mode := range bothModes {
 		c := configtest.Dense()

@@ -31,14 +31,14 @@ type delay struct {
 	begun    bool // since the last drain
 
 	// A gradient may be what several local steps have come to, on a copy of the weights.
-	local    int       // steps; 0: gradients are those of single steps, as they are
+	local    int       // steps; 0: gradients are of single steps, as they are
 	copy     []float32 // of the weights
 	made     int       // steps of the copy
 	examples int
 	outer    outer
 }
 
-// newDelay is that of a run of mode clock.
+// newDelay returns the delay of a run of mode clock.
 func newDelay(d *cpu, m control.Measures) *delay {
 	c := &d.cfg.Asked
 	l := &delay{d: d, measures: m, rule: c.Rule, epoch: -1}
@@ -100,7 +100,7 @@ func (l *delay) enqueue(rows []int32, lr float64) {
 	}
 }
 
-// slot is where the clock wants a gradient to be kept.
+// slot returns the i-th place for a pending gradient, which it makes if needed.
 func (l *delay) slot(i int) *pending {
 	for i >= len(l.updates) {
 		l.updates = append(l.updates, &pending{})
@@ -126,7 +126,7 @@ func (l *delay) store(u *pending, rows []int32, lr float64) {
 	d.copyGradient(u)
 }
 
-// norm is the length of a vector.
+// norm returns the length of a vector.
 func norm(v []float32) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -161,14 +161,14 @@ func (l *delay) complete() {
 	}
 }
 
-// Arrived is clock.Holder's.
+// Arrived implements clock.Holder.
 func (l *delay) Arrived(_, tau int, full bool) {
 	if full {
 		l.d.sample.record.Stale(uint64(tau))
 	}
 }
 
-// Again is clock.Holder's.
+// Again implements clock.Holder.
 func (l *delay) Again(slot int) {
 	d, u := l.d, l.updates[slot]
 	if d.step != nil {
@@ -185,7 +185,7 @@ func (l *delay) Again(slot int) {
 	l.store(u, u.batch, u.lr)
 }
 
-// Land is clock.Holder's.
+// Land implements clock.Holder.
 func (l *delay) Land(x clock.Landing) {
 	scales := x.Scales
 	if l.d.opt.kind != config.SGD && len(x.Slots) > 1 { // one step of the optimizer, by the mean
@@ -236,7 +236,7 @@ func (l *delay) apply(u *pending, scale float64) {
 }
 
 // outer is the momentum of differences that come one by one (Liu et al., Asynchronous Local-SGD Training for Language
-// Modeling, 2024, algorithm 3, c = 0): each moves the weights at once by its share, momentum once in so many.
+// Modeling, 2024, algorithm 3, c = 0): each moves the weights at once by its share, momentum once in every.
 type outer struct {
 	every, received int
 	lr, momentum    float32

@@ -16,7 +16,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// randomSet is a small set, in private memory, of one of the kinds of inputs. Its
+// randomSet returns a small set, in private memory, of one of the kinds of inputs. Its
 // targets are the numbers of its rows when classes is 0. Feature 0 occurs in every
 // row, the last in none.
 func randomSet(kind data.Kind, n, d, classes int) *data.Set {
@@ -56,7 +56,7 @@ const (
 	guardValue = 4711.25
 )
 
-// guarded is n numbers with guard words before and behind them. check fails the
+// guarded returns n numbers with guard words before and behind them. check fails the
 // test when one of those has changed.
 func guarded(t *testing.T, n int) (inner []float32) {
 	whole := make([]float32, guard+n+guard)
@@ -75,7 +75,7 @@ func guarded(t *testing.T, n int) (inner []float32) {
 	return inner
 }
 
-// devices are the devices of all ranks of a job, with guard words around everything
+// devices returns the devices of all ranks of a job, with guard words around everything
 // that they share.
 func devices(t *testing.T, c *config.Config, set *data.Set) ([]*cpu, *control.Weights) {
 	t.Helper()
@@ -101,7 +101,7 @@ func settleMerges(t *testing.T, j *tuning.Job, set *data.Set) {
 	j.Used.MergeEvery, j.Used.BiasMergeEvery = tuning.Merging(&j.Asked, spec, tuning.FactsOf(m, set), j.Used)
 }
 
-// devicesOf are those of a job whose tuning is settled.
+// devicesOf returns the devices of a job whose tuning is settled.
 func devicesOf(t *testing.T, c *tuning.Job, set *data.Set) ([]*cpu, *control.Weights) {
 	t.Helper()
 	m, err := model.New(c.TrainedOptions(set), set.Meta)

@@ -16,7 +16,7 @@ func Evaluate(models []model.Model, w []float32, set *data.Set) (model.Score, er
 	return evaluate(models, w, part{set: set, to: set.Rows})
 }
 
-// evaluate is Evaluate over a part of a set.
+// evaluate does Evaluate over a part of a set.
 func evaluate(models []model.Model, w []float32, of part) (sum model.Score, err error) {
 	scores := make([]model.Score, of.batches())
 	err = of.eachBatch(models, func(m model.Model, i int, batch func() *data.Batch) {
@@ -34,8 +34,8 @@ func evaluate(models []model.Model, w []float32, of part) (sum model.Score, err 
 	return sum, err
 }
 
-// Predict is what weights w make of each row of a set; nil for a model that makes no predictions. Of two classes it is
-// also the log odds of the second one; nil for a model that knows none.
+// Predict returns the predictions of weights w for the rows of a set; nil for a model that makes none. Of two classes
+// it also returns the log odds of the second one; nil for a model that knows none.
 func Predict(models []model.Model, w []float32, set *data.Set) (all []float32, odds []float64, err error) {
 	if _, ok := models[0].(model.Predictor); !ok {
 		return nil, nil, nil
@@ -86,7 +86,7 @@ type part struct {
 
 func (p part) batches() int { return plan.CeilDiv(p.to-p.from, evalBatch) }
 
-// batch is where its i-th batch begins and ends.
+// batch returns where its i-th batch begins and ends.
 func (p part) batch(i int) (from, to int) {
 	from = p.from + i*evalBatch
 	return from, min(from+evalBatch, p.to)

@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// TestNodesShareAnEvaluation: the scores of all nodes add up to that of one which is alone, on every kind of
+// TestNodesShareAnEvaluation: the scores of all nodes add up to the score of one that is alone, on every kind of
 // set, also where some nodes have no row at all.
 func TestNodesShareAnEvaluation(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "set.hog")
@@ -66,7 +66,7 @@ func TestNodesShareAnEvaluation(t *testing.T) {
 	}
 }
 
-// scoreOf is the score of first weights by one node.
+// scoreOf returns the score of first weights by one node.
 func scoreOf(t *testing.T, job *tuning.Job, train, test *data.Set) model.Score {
 	t.Helper()
 	m, err := model.New(job.TrainedOptions(train), train.Meta)
@@ -98,7 +98,7 @@ func scoreOf(t *testing.T, job *tuning.Job, train, test *data.Set) model.Score {
 }
 
 // TestEvaluationInDoublePrecision: of a linear model on sparse rows, whose rows are taken where they lie, loss and
-// errors are those of the definition, also of outputs that no float64 has an exponential of.
+// errors are as defined, also of outputs that no float64 has an exponential of.
 func TestEvaluationInDoublePrecision(t *testing.T) {
 	for name, of := range map[string]func(z, t float64) float64{
 		"logistic": func(z, t float64) float64 { return max(0, -t*z) + math.Log1p(math.Exp(-math.Abs(z))) },

@@ -49,7 +49,7 @@ func (s *spin) wait() {
 	}
 }
 
-// turnTime is how many nanoseconds a turn takes: the best of several measurements, in
+// turnTime returns how many nanoseconds a turn takes: the best of several measurements, in
 // which nothing came between.
 func turnTime() float64 {
 	const turns, tries = 20_000, 50

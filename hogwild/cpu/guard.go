@@ -12,14 +12,14 @@ import (
 // written is the same in all of them, and cpu.writeStep writes it; they differ in who may write
 // meanwhile.
 //
-//	async    anybody; an update that another overtakes is lost
-//	atomic   anybody; each number is written by compare-and-swap, and none is lost
-//	locked   nobody to the same blocks of weights: see lock.go
-//	ordered  nobody, and all in the order in which they began: see control/tickets.go
-//	sync     nobody: the weights are this worker's replica
-//	clock    nobody: there is one worker, which writes each update when a virtual clock says so: see delay.go
+//	async    any worker; an update that another overtakes is lost
+//	atomic   any worker; each number is written by compare-and-swap, and none is lost
+//	locked   none to the same blocks of weights: see lock.go
+//	ordered  none, and all in the order in which they began: see control/tickets.go
+//	sync     none: the weights are this worker's replica
+//	clock    none: there is one worker, which writes each update when a virtual clock says so: see delay.go
 
-// newGuard is the mode's guard, for a model's own loop to put between the halves of its steps;
+// newGuard returns the mode's guard, for a model's own loop to put between the halves of its steps;
 // nil where there is none, or more between them.
 func (d *cpu) newGuard(m *control.Weights) *vec.Guard {
 	switch mode := d.cfg.Asked.Mode.Traits(); {
@@ -123,9 +123,9 @@ func (d *cpu) isData(p *model.Part) bool {
 	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
 }
 
-// markSample marks coordinates of the update to come, for the sampler: those that a model says it writes for a row;
-// else any of the layers', for nobody knows before the step which of their inputs are alive. Where read and write are
-// one, they are looked at at once.
+// markSample marks coordinates of the update to come, for the sampler: coordinates that a model says it writes for a
+// row; else any of the layers', as before the step it is not known which of their inputs are alive. Where read and
+// write are one, they are looked at at once.
 func (d *cpu) markSample(row int32) {
 	s := d.sample
 	m, ok := d.model.(model.Stepper)
@@ -143,8 +143,8 @@ func (d *cpu) markSample(row int32) {
 	}
 }
 
-// noteTouched marks coordinates of the weights that a step on the row writes; not of a bias of which a copy is merged
-// now and then.
+// noteTouched marks coordinates of the weights that a step on the row writes; not of a bias whose copy is merged now
+// and then.
 func (d *cpu) noteTouched(m model.Stepper, row int32) {
 	d.touched = m.Touched(d.set, row, d.touched[:0])
 	if d.biasCopy != nil {
@@ -182,7 +182,7 @@ func (d *cpu) noteParts() {
 	}
 }
 
-// size is how many coordinates a step writes in a part, those of its bias first, by the first row of the batch where
+// size returns how many coordinates a step writes in a part, its bias's first, by the first row of the batch where
 // that is known.
 func (d *cpu) size(p *model.Part) int {
 	if d.isData(p) {
@@ -191,7 +191,7 @@ func (d *cpu) size(p *model.Part) int {
 	return biases(p) + max(len(p.G), p.In*p.Out)
 }
 
-// biases is how many a part has.
+// biases returns how many biases a part has.
 func biases(p *model.Part) int {
 	if p.Bias < 0 || len(p.G) > 0 {
 		return 0
@@ -199,7 +199,7 @@ func biases(p *model.Part) int {
 	return p.Out
 }
 
-// coordinate is the i-th of them.
+// coordinate returns the i-th of the coordinates that a step writes in a part.
 func (d *cpu) coordinate(p *model.Part, i int) int {
 	if i < biases(p) {
 		return p.Bias + i

@@ -6,7 +6,7 @@ import (
 	"hogwild/shm"
 )
 
-// hotCopy is a worker's copy of rows that most steps write, as those of frequent words, in a model whose other rows are
+// hotCopy is a worker's copy of rows that most steps write, as of frequent words, in a model whose other rows are
 // written in place. The worker trains a mapping of the weights in which the pages of these rows are its own: the loops
 // that take the steps see one slice.
 type hotCopy struct {

@@ -21,7 +21,7 @@ import (
 	"hogwild/shm"
 )
 
-// wordSet is a text of random words, the first ones frequent.
+// wordSet returns a text of random words, the first ones frequent.
 func wordSet(t *testing.T, words, lines int) *data.Set {
 	t.Helper()
 	r, all := rand.New(rand.NewPCG(3, 4)), &strings.Builder{}
@@ -44,7 +44,7 @@ func wordSet(t *testing.T, words, lines int) *data.Set {
 	return train
 }
 
-// hotSetup is the setup of workers that merge 8 rows of each table every so many steps, on weights in a segment.
+// hotSetup returns the setup of workers that merge 8 rows of each table every few steps, on weights in a segment.
 func hotSetup(t *testing.T, set *data.Set, every int) *device.Setup {
 	t.Helper()
 	c := configtest.Dense()
@@ -78,7 +78,7 @@ func hotSetup(t *testing.T, set *data.Set, every int) *device.Setup {
 func isHot(at, words int) bool { return at%(words*50) < 8*50 }
 
 // TestHotRows: what a worker's steps write to hot rows is seen by none until it merges, and what they write to others
-// at once; then the weights are those of the same steps in place. The loops see no difference.
+// at once; then the weights are as after the same steps in place. The loops see no difference.
 func TestHotRows(t *testing.T) {
 	set := wordSet(t, 400, 40)
 	s := hotSetup(t, set, 1<<20)

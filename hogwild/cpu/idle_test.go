@@ -37,7 +37,7 @@ func TestIdleSettings(t *testing.T) {
 	}
 }
 
-// weightsAfter trains all epochs of c, which nobody has checked.
+// weightsAfter trains all epochs of c, which is not checked.
 func weightsAfter(t *testing.T, c config.Config, set *data.Set) []float32 {
 	t.Helper()
 	all, shared := devicesOf(t, tuning.AsAsked(c), set)

@@ -9,7 +9,7 @@ import (
 	"hogwild/internal/machine"
 )
 
-// Keep is device.Owner's. It is a copy in memory by all cores: workers wait for it.
+// Keep implements device.Owner. All cores copy in memory: workers wait for it.
 func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) {
 	s, job := o.s, o.s.Job // before it changes
 	at := model.Offsets(s.Params)
@@ -28,7 +28,7 @@ func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) 
 // surveyed is how many weights are looked at in one go.
 const surveyed = 1 << 18
 
-// Survey is device.Owner's.
+// Survey implements device.Owner.
 func (o *hostOwner) Survey(counts bool) (device.Survey, error) {
 	w, params := o.kept(), o.s.Plain.Params()
 	type piece struct {
@@ -63,17 +63,17 @@ func (o *hostOwner) Survey(counts bool) (device.Survey, error) {
 	return s, err
 }
 
-// Await is device.Owner's.
+// Await implements device.Owner.
 func (o *hostOwner) Await() {
 	if o.spare != nil { // a copy was kept
 		o.spare.await()
 	}
 }
 
-// Kept is device.Owner's.
+// Kept implements device.Owner.
 func (o *hostOwner) Kept() ([]float32, error) { return o.kept(), nil }
 
-// Score is device.Owner's.
+// Score implements device.Owner.
 func (o *hostOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 	if w == nil {
 		w = o.kept()

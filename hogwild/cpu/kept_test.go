@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// keeper is the owner of a model's weights, all drawn.
+// keeper returns the owner of a model's weights, all drawn.
 func keeper(t *testing.T, name string, set *data.Set, edit func(*tuning.Job)) (device.Owner, *device.Setup) {
 	t.Helper()
 	job := tuning.AsAsked(configtest.Dense())
@@ -89,7 +89,7 @@ func TestKeptCopyStays(t *testing.T) {
 	}
 }
 
-// TestSurveyOfCentredWeights: of a model that centres it is that of V - s mu' and k, computed in float64, in both
+// TestSurveyOfCentredWeights: of a model that centres it surveys V - s mu' and k, computed in float64, in both
 // forms.
 func TestSurveyOfCentredWeights(t *testing.T) {
 	train, test, err := data.Load(data.Options{Path: "digits:1000", Seed: 1})

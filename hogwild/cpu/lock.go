@@ -8,14 +8,13 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// blockLocks are those of locked mode: one for each block of weights, held around an
+// blockLocks are the locks of locked mode: one for each block of weights, held around an
 // update and not around the gradient, as AIG does (Hogwild!, section 7: "locks all of
-// the variables" of an update). A worker takes those of its update in ascending order,
+// the variables" of an update). A worker takes the locks of its update in ascending order,
 // so that no two can wait for each other.
 //
-// A lock's word holds 1 + the rank that has it, or 0. The coordinator frees those of a
-// worker that died: the update that it was writing is then there in part, as that of
-// any worker that is killed.
+// A lock's word holds 1 + the rank that has it, or 0. The coordinator frees the locks of a worker that died: the update
+// that it was writing is then there in part, as with any worker that is killed.
 type blockLocks struct {
 	m     *control.Weights // has the locks
 	rank  int
@@ -85,7 +84,7 @@ func (l *blockLocks) wake() {
 	l.unmark()
 }
 
-// marked are the marked blocks, in ascending order.
+// marked returns the marked blocks, in ascending order.
 func (l *blockLocks) marked() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for some := l.some; some != 0; some &= some - 1 {

@@ -25,7 +25,7 @@ func (d *cpu) stepBy(m model.Model) {
 	}
 	zero := d.delay != nil && d.delay.isZeroDelay()
 	d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Asked.Mode.Traits().Fused || zero)
-	if d.cfg.Asked.Ascends() { // where nobody else writes what it trains: see ascend
+	if d.cfg.Asked.Ascends() { // where no other writes what it trains: see ascend
 		d.fused = d.cfg.Asked.GradientDelay == 0 && (d.cfg.Used.MergeEvery > 1 || d.cfg.Asked.Ranks() == 1)
 	}
 	if d.halves, ok = m.(model.HalfStepper); ok {
@@ -93,7 +93,7 @@ func (d *cpu) trainBlock(c plan.Chunk) (y plan.ChunkResult, err error) {
 
 const blockRows = 1 << 12
 
-// chunk is the hot loop of all modes: each step reads weights, and writes them when its mode
+// chunk runs the hot loop of all modes: each step reads weights, and writes them when its mode
 // lets it. A model that takes its steps by itself, with nothing between read and write,
 // takes many at once.
 func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
@@ -132,7 +132,7 @@ func (d *cpu) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	return y, nil
 }
 
-// rateOf is the learning rate of the next step of a chunk of which y is trained.
+// rateOf returns the learning rate of the next step of a chunk; y is what is trained of it.
 func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
 	if d.step != nil && y.Steps%stride != 0 && !d.fused {
 		return d.lr // as if that many steps were taken at once

@@ -13,7 +13,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// stepConfig is a run whose model takes its steps by itself.
+// stepConfig returns a run whose model takes its steps by itself.
 func stepConfig(name string, workers int) config.Config {
 	c := configtest.Dense()
 	c.Model, c.Workers, c.Batch, c.LR = name, workers, 1, 0.05

@@ -11,10 +11,10 @@ import (
 // localCopy is a worker's own copy of weights that every other example changes. Were they
 // written where the others write them, their cache lines would travel between the cores
 // at every step, and two workers be slower than one. So a worker takes its steps on its copy,
-// and every so many local steps merges it: adds what it has learnt to the weights of all, and
+// and every few local steps merges it: adds what it has learnt to the weights of all, and
 // takes over what the others have. An update is late by that many.
 //
-// Nobody waits for anybody: a merge loads, adds and stores, and where two merge at the same
+// No worker waits for another: a merge loads, adds and stores, and where two merge at the same
 // moment an update may be lost, as in place.
 //
 // The copy is merged before a chunk is reported as done, so that the weights hold what
@@ -28,15 +28,15 @@ type localCopy struct {
 
 	// Of a copy that is merged in parts; what became of chunks is held back until their updates are in the weights.
 	frequent []model.Range // the weights that each merge is of
-	rare     int           // each so many-th is of all; 0: each
+	rare     int           // one merge in this many is of all; 0: each
 	since    int           // merges of the frequent ones since the last of all
 	held     int           // steps of chunks held back
-	spread   float64       // what was learnt is counted as so many times its part; 0: once
+	spread   float64       // what was learnt is counted this many times; 0: once
 
 	hot *hotCopy // the copy is this one, and has neither mine nor base; nil: it is of all weights
 }
 
-// centeredCopy is what a copy of centred weights has beside it. Shared memory, and base, hold
+// centeredCopy is what a copy of centred weights has besides. Shared memory, and base, hold
 // their merged form, and mine the local one: see model.Centered.
 type centeredCopy struct {
 	model.Centered
@@ -64,7 +64,7 @@ func (d *cpu) newLocalCopy(ps []model.Param) *localCopy {
 	return l
 }
 
-// frequentRanges are the weights of n that each merge is of.
+// frequentRanges returns the weights of n that each merge is of.
 func frequentRanges(set *data.Set, lambda float64, n int) (all []model.Range) {
 	lines, _ := tuning.Frequent(set, lambda)
 	for _, from := range lines {
@@ -107,7 +107,7 @@ func (l *localCopy) close() {
 	}
 }
 
-// room is how many of n steps may be taken before the next merge.
+// room returns how many of n steps may be taken before the next merge.
 func (l *localCopy) room(n int) int {
 	if l == nil {
 		return n
@@ -124,7 +124,7 @@ func (l *localCopy) stepped(n int) bool {
 	return l.made >= l.every
 }
 
-// room is how many of n steps may be taken before a merge is due.
+// room returns how many of n steps may be taken before a merge is due.
 func (d *cpu) room(n int) int { return d.biasCopy.room(d.local.room(n)) }
 
 // stepped says that n steps were taken, and merges when it is time to.
@@ -173,7 +173,7 @@ func (d *cpu) merge(all bool) {
 	d.sample.wrote(made)
 }
 
-// mergeFrequent is merge of the frequent features alone.
+// mergeFrequent merges the frequent features alone.
 func (l *localCopy) mergeFrequent() {
 	_ = fault.Point("merge.begin")
 	l.made = 0

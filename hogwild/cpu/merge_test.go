@@ -13,7 +13,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// centredDevices are those of workers that merge centred weights every 8 local steps, and the
+// centredDevices returns the devices of workers that merge centred weights every 8 local steps, and the
 // shared weights in their merged form.
 func centredDevices(t *testing.T, name string, workers int) ([]*cpu, []float32, model.Centered, []float32) {
 	t.Helper()
@@ -50,7 +50,7 @@ func centredDevices(t *testing.T, name string, workers int) ([]*cpu, []float32, 
 	return all, m.W, form, set.Mean
 }
 
-// exactPlain is the plain model of weights in their local form, in float64: V - s mu', k, and
+// exactPlain returns the plain model of weights in their local form, in float64: V - s mu', k, and
 // what follows.
 func exactPlain(c model.Centered, w, mean []float32) []float64 {
 	var v []float64

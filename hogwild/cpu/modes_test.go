@@ -37,7 +37,7 @@ func alone(t *testing.T, c config.Config, set *data.Set) (w []float32, loss floa
 	return m.W, loss
 }
 
-// synthSet is a small synthetic set.
+// synthSet returns a small synthetic set.
 func synthSet(t *testing.T, name string) *data.Set {
 	t.Helper()
 	set, test, err := data.Load(data.Options{Path: name, Seed: 1})
@@ -51,7 +51,7 @@ func synthSet(t *testing.T, name string) *data.Set {
 	return set
 }
 
-// aloneCases are runs of one worker that take their steps in all the ways that there are.
+// aloneCases returns runs of one worker that take their steps in all the ways that there are.
 func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 	run := func(name string, batch int, set *data.Set, edit func(c *config.Config)) func() (config.Config, *data.Set) {
 		return func() (config.Config, *data.Set) {
@@ -96,8 +96,7 @@ func aloneCases(t *testing.T) map[string]func() (config.Config, *data.Set) {
 	}
 }
 
-// One worker alone leaves the same bits whatever its mode: its steps are the same, and
-// nobody comes between.
+// One worker alone leaves the same bits whatever its mode: its steps are the same, and no other worker comes between.
 func TestModesAreAlikeAlone(t *testing.T) {
 	for name, run := range aloneCases(t) {
 		c, set := run()
@@ -122,9 +121,8 @@ func TestModesAreAlikeAlone(t *testing.T) {
 	}
 }
 
-// Of models that take their steps by themselves, too, a delayed update is that of the
-// weights that were read, K steps late, but for regularizers, which act on the weights as
-// they are at the write: all in double precision.
+// Of models that take their steps by themselves, too, a delayed update is computed on the weights that were read, K
+// steps late, but for regularizers, which act on the weights as they are at the write: all in double precision.
 func TestDelayedHalves(t *testing.T) {
 	const k, lr, l2 = 7, 0.05, 0.1
 	for _, rank := range []int{1, 10, 19} {
@@ -154,7 +152,7 @@ func TestDelayedHalves(t *testing.T) {
 	}
 }
 
-// lateFactors is factorization without biases whose updates come k steps late.
+// lateFactors factorizes without biases, with updates that come k steps late.
 func lateFactors(w []float64, set *data.Set, rows []int32, rank, k int, lr, l2 float64) {
 	type update struct {
 		u, v int
@@ -292,7 +290,7 @@ func TestNoStepIsLost(t *testing.T) {
 	}
 }
 
-// countedRows are sparse rows of ones with a target that no weight reaches.
+// countedRows returns sparse rows of ones with a target that no weight reaches.
 func countedRows(n int) *data.Set {
 	set := randomSet(data.Sparse, n, 9, 0)
 	for i := range set.Val {
@@ -304,7 +302,7 @@ func countedRows(n int) *data.Set {
 	return set
 }
 
-// countedPairs are entries of a matrix of three columns, with a target that no product changes.
+// countedPairs returns entries of a matrix of three columns, with a target that no product changes.
 func countedPairs(n int) *data.Set {
 	const rows, columns = 300, 3
 	set := &data.Set{Meta: data.Meta{Name: "counted", Rows: n, Kind: data.Pairs, Features: rows + columns,

@@ -18,7 +18,7 @@ type optimizer struct {
 	control.OptimizerState
 }
 
-// newOptimizer is the optimizer of a run with a state.
+// newOptimizer returns the optimizer of a run with a state.
 func newOptimizer(c *tuning.Job, s control.OptimizerState) *optimizer {
 	return &optimizer{kind: c.Asked.Optimizer, mu: float32(c.Used.Momentum), beta1: c.Asked.Beta1, beta2: c.Asked.Beta2,
 		OptimizerState: s}

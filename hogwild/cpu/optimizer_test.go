@@ -49,7 +49,7 @@ func privateOptimizer(kind string, p int) *optimizer {
 	return o
 }
 
-// gradients are of all sizes, and one in five is zero.
+// gradientsOf returns gradients of all sizes; one in five is zero.
 func gradientsOf(r *rand.Rand, p int) []float32 {
 	g := make([]float32, p)
 	for i := range g {

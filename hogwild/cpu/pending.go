@@ -55,7 +55,7 @@ func (d *cpu) copyGradient(u *pending) {
 	}
 }
 
-// emptied is s without elements, with room for n.
+// emptied returns s without elements, with room for n.
 func emptied[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, 0, n+n/2)

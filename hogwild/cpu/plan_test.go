@@ -9,7 +9,7 @@ var (
 	bothPartitions = []string{"dynamic", "contiguous"}
 )
 
-// stepsOf are the first positions and the lengths of a chunk's steps, as its
+// stepsOf returns the first positions and the lengths of a chunk's steps, as its
 // definition has them.
 func stepsOf(c plan.Chunk) (steps [][2]int) {
 	for first, left := c.First, c.Count; left > 0; first += c.Stride {

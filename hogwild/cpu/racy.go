@@ -15,7 +15,7 @@ import (
 // written whole on every machine that Go runs on, an update that another one overtakes is
 // lost, and that is the algorithm (Niu, Recht, Re, Wright: Hogwild!, NIPS 2011).
 //
-// A replica, and a worker's copy, are weights of the same type that nobody else writes.
+// A replica, and a worker's copy, are weights of the same type that no other worker writes.
 type shared struct {
 	w      []float32
 	bits   []uint32 // w, for compare-and-swap
@@ -24,15 +24,15 @@ type shared struct {
 
 func newShared(w []float32, atomic bool) shared { return shared{w, shm.Bits(w), atomic} }
 
-// view is for reading: what it shows may change at any moment.
+// view returns the weights for reading: they may change at any moment.
 func (s *shared) view() []float32 { return s.w }
 
-// last is the last weight by itself.
+// last returns the last weight by itself.
 func (s *shared) last() shared { return newShared(s.w[len(s.w)-1:], s.atomic) }
 
 func (s *shared) len() int { return len(s.w) }
 
-// add is w[from:] += a u.
+// add adds a u to w[from:].
 func (s *shared) add(from int, a float32, u []float32) {
 	if s.atomic {
 		vec.AxpyAtomic(a, u, s.bits[from:])
@@ -41,7 +41,7 @@ func (s *shared) add(from int, a float32, u []float32) {
 	vec.Axpy(a, u, s.w[from:from+len(u)])
 }
 
-// addOuter is W += a X'D of a layer, straight from the factors. For compare-and-swap the same loop
+// addOuter adds a X'D to a layer's W, straight from the factors. For compare-and-swap the same loop
 // adds it to a copy of the rows that it writes, so that the numbers are rounded alike.
 func (s *shared) addOuter(p *model.Part, a float32, work *vec.Workspace, c *layerCopy) {
 	from, n := p.Offset, p.In*p.Out
@@ -95,7 +95,7 @@ func (c *layerCopy) mark(p *model.Part) {
 	}
 }
 
-// nonzeros is how many inputs a part's batch lists.
+// nonzeros returns how many inputs a part's batch lists.
 func nonzeros(p *model.Part) (n int) {
 	for _, x := range p.X {
 		n += len(x.Val)
@@ -103,7 +103,7 @@ func nonzeros(p *model.Part) (n int) {
 	return n
 }
 
-// softThreshold is w -= l2 w + clamp(w, -l1, l1) of the weights from:to.
+// softThreshold subtracts l2 w + clamp(w, -l1, l1) from the weights from:to.
 func (s *shared) softThreshold(from, to int, l2, l1 float32) {
 	for i := from; i < to; i++ {
 		if !s.atomic {
@@ -122,7 +122,7 @@ func (s *shared) softThreshold(from, to int, l2, l1 float32) {
 
 func thresholded(v, l2, l1 float32) float32 { return v - l2*v - max(-l1, min(l1, v)) }
 
-// replace is w[from:] = u.
+// replace sets w[from:] = u.
 func (s *shared) replace(from int, u []float32) { copy(s.w[from:], u) }
 
 // steps has a model take its steps on the rows, reading and writing.
@@ -166,7 +166,7 @@ func (s *shared) mergeCentered(to int, mine, base, mean, sum, learned, merged []
 	vec.MergeCentered(s.w[:to], mine[:to], base[:to], mean, sum, learned, merged)
 }
 
-// load is the bits of a weight.
+// load returns the bits of a weight.
 func (s *shared) load(at int) uint32 { return atomic.LoadUint32(&s.bits[at]) }
 
 // probe stores what was loaded a moment ago, and reports whether another has written in

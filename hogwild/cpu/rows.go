@@ -5,11 +5,11 @@ import (
 	"hogwild/hogwild/plan"
 )
 
-// stride is how many steps are taken at once: the learning rate is that of the first.
+// stride is how many steps are taken at once: all at the learning rate of the first.
 const stride = 64
 
-// leadOf is how many positions of the order lie between a chunk and the rows that its worker asks the
-// disk for: what all workers take until it comes again, and some stretches at least.
+// leadOf returns how many positions of the order lie between a chunk and the rows that its worker asks the disk for:
+// what all workers take until it comes again, and some stretches at least.
 func (d *cpu) leadOf(shares bool) int {
 	if !d.set.Streams() {
 		return 0
@@ -24,8 +24,8 @@ func (d *cpu) leadOf(shares bool) int {
 // leadStretches keep a disk busy: 8 MB.
 const leadStretches = 8
 
-// prefetch asks for the rows that follow a chunk at the distance of lead. At the beginning of an epoch
-// nobody has asked for the first ones.
+// prefetch asks for the rows that follow a chunk at the distance of lead. At the beginning of an epoch the first ones
+// have not been asked for.
 func (d *cpu) prefetch(c plan.Chunk) {
 	order, n := d.orders[max(c.Rank, 0)], plan.CeilDiv(c.Count, c.Batch)*c.Stride
 	if c.First < d.lead {
@@ -34,7 +34,7 @@ func (d *cpu) prefetch(c plan.Chunk) {
 	d.set.Fetch(order, c.Epoch, c.First+d.lead, n)
 }
 
-// next are the rows that are trained next of a chunk of which y is trained: a batch; of a
+// next returns the rows of a chunk that are trained after what y has: a batch; of a
 // model that takes its steps by itself one, or where nothing stands between the halves
 // of a step as many as fit before the next merge. Behind those stand the ones to come.
 func (d *cpu) next(c plan.Chunk, y *plan.ChunkResult) []int32 {
@@ -87,14 +87,14 @@ func (d *cpu) lineUp(cs []plan.Chunk) {
 	}
 }
 
-// takeAll sets rows to those of a chunk.
+// takeAll sets rows to the rows of a chunk.
 func (d *cpu) takeAll(c plan.Chunk, rows []int32) {
 	order := d.orders[max(c.Rank, 0)]
 	if c.Stride == 1 {
 		order.Fill(rows, c.Epoch, c.First)
 		return
 	}
-	// One order for all ranks, of which this one has every Stride-th row. Rows are
+	// One order for all ranks: this one has every Stride-th row. Rows are
 	// shuffled in blocks: it takes whole stretches, and picks its own.
 	if d.span == nil {
 		d.span = make([]int32, len(d.rows))

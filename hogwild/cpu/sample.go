@@ -17,9 +17,9 @@ import (
 //
 //	staleness  the updates that others wrote between a step's read and its write
 //	conflicts  coordinates of its update that another changed between the two
-//	losses     coordinates of which another's update would be overwritten by a store
+//	losses     coordinates where a store would overwrite another's update
 //
-// Whoever reads weights and later writes an update says so by two calls:
+// Code that reads weights and later writes an update says so by two calls:
 //
 //	s.read()    the weights, or what a private copy holds of them, are read from here on
 //	s.wrote(n)  n updates that come from this read are in the weights
@@ -31,9 +31,8 @@ import (
 //
 // A loss is seen by loading a coordinate and swapping the same value in just before
 // the update is written: if something else comes back, another wrote between a load
-// and a store, and would be overwritten. What came back is then added again. Nothing
-// changes where nobody else writes, so that samples, whose moments depend on the
-// clock, leave repeatable runs repeatable.
+// and a store, and would be overwritten. What came back is then added again. Nothing changes where no other writes, so
+// that samples, whose moments depend on the clock, leave repeatable runs repeatable.
 type sampler struct {
 	// shared with other processes
 	counts []uint64 // updates written by each rank since the start, a line each; nil: others do not concern us
@@ -42,7 +41,7 @@ type sampler struct {
 
 	// this worker's own
 	rank    int
-	written uint64 // *own, which nobody else writes
+	written uint64 // *own, which no other rank writes
 	left    int    // reads until the next sample
 	gap     int    // reads from one sample to the next
 	open    bool   // between a sampled read and its write
@@ -109,7 +108,7 @@ func (s *sampler) begin() {
 	s.before = s.others()
 }
 
-// others is how many updates the other ranks have written.
+// others returns how many updates the other ranks have written.
 func (s *sampler) others() (sum uint64) {
 	for at := 0; at < len(s.counts); at += control.RankWords {
 		if at != s.rank*control.RankWords {
@@ -132,7 +131,7 @@ func (s *sampler) mark(w *shared, at int) {
 // has several on their way.
 func (s *sampler) look(w *shared) { s.lookBehind(w, 0) }
 
-// lookBehind looks at those behind the first so many, which stay noted.
+// lookBehind looks at the notes behind the first ones, which stay noted.
 func (s *sampler) lookBehind(w *shared, first int) {
 	for few := range slices.Chunk(s.notes[first:s.noted], 4) {
 		for i := range few {
@@ -150,7 +149,7 @@ func (s *sampler) lookBehind(w *shared, first int) {
 	s.noted = first
 }
 
-// lookInPlace looks at the weights that are written at once. Those of which the worker has a copy stay noted until it
+// lookInPlace looks at the weights that are written at once. Weights that the worker has a copy of stay noted until it
 // merges.
 func (s *sampler) lookInPlace(w *shared) {
 	n, notes := 0, s.notes[:s.noted]
@@ -163,7 +162,7 @@ func (s *sampler) lookInPlace(w *shared) {
 	s.lookBehind(w, n)
 }
 
-// table is the number of the table of a weight: the last one that begins before it, 0 without tables.
+// table returns the number of the table of a weight: the last one that begins before it, 0 without tables.
 func (s *sampler) table(at int) (table int) {
 	for i := range s.tables {
 		if s.tables[i].From <= at {
@@ -190,7 +189,7 @@ func (s *sampler) end() {
 	s.left = s.gap
 }
 
-// random is a number below n.
+// random returns a number below n.
 func (s *sampler) random(n int) int {
 	s.seed = s.seed*6364136223846793005 + 1442695040888963407 // Knuth's MMIX
 	return int((s.seed >> 33) % uint64(n))

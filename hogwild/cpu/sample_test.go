@@ -54,7 +54,7 @@ func TestSamplerSeesConflicts(t *testing.T) {
 	m := newTestWeights(t, &c, 100)
 	s, w := newSampler(m, tuning.AsAsked(c), 0), newShared(m.W, false)
 	s.read()
-	for at := range 30 { // of which it notes 16
+	for at := range 30 { // it notes 16 of them
 		s.mark(&w, at)
 	}
 	m.W[3], m.W[7], m.W[20] = 1, 2, 3
@@ -226,7 +226,7 @@ func TestConflictsByTable(t *testing.T) {
 	}
 }
 
-// TestLookInPlace: weights that are written at once are looked at then, those of a copy when it is merged.
+// TestLookInPlace: weights that are written at once are looked at then, a copy's when it is merged.
 func TestLookInPlace(t *testing.T) {
 	c := config.Config{Workers: 2, Mode: config.MustMode("async"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 100)

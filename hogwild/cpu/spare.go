@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// spare is work beside training: on the cores that workers leave free, and on all once somebody waits for it, as
+// spare is work during training: on the cores that workers leave free, and on all once somebody waits for it, as
 // workers then wait too. (Threads of the lowest priority on all cores were tried. On a machine with other work each
 // held what it had begun for so long that the time between epochs grew sixfold.)
 type spare struct {
@@ -21,8 +21,8 @@ func newSpare(free int) *spare {
 	return s
 }
 
-// each calls do for all numbers from 0 to n, from so many goroutines, whose numbers do is given too. Each takes the
-// next number that is left. Those of a nil spare have all cores. It returns the first error of guard, in which each
+// each calls do for all numbers from 0 to n, from this many goroutines, whose numbers do is given too. Each takes the
+// next number that is left. A nil spare's goroutines have all cores. It returns the first error of guard, in which each
 // goroutine runs.
 func (s *spare) each(goroutines, n int, guard func(func()) error, do func(goroutine, i int)) error {
 	var taken atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"hogwild/hogwild/control"
 )
 
-// A dead worker's locks are free again, and nobody else's.
+// A dead worker's locks are free again, and no other's.
 func TestLocksOfTheDead(t *testing.T) {
 	c := config.Config{Workers: 2, Mode: config.MustMode("locked"), Optimizer: "sgd"}
 	m := newTestWeights(t, &c, 5000)

@@ -34,7 +34,7 @@ type Setup struct {
 	Plain    model.Model // as it is evaluated: without centring
 }
 
-// NewSetup is the setup of a job in this process.
+// NewSetup returns the setup of a job in this process.
 func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) {
 	s := &Setup{Job: c, Set: set.As(c.Asked.Standard), Weights: m.W, Slots: m.Slots,
 		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows),
@@ -68,7 +68,7 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 	return s, nil
 }
 
-// Order is the order in which a rank visits its rows: see Chunk. A GPU, which computes it too, knows
+// Order returns the order in which a rank visits its rows: see Chunk. A GPU, which computes it too, knows
 // no stretches: it holds the rows, or is given them one by one.
 func (s *Setup) Order(rank int) data.Order {
 	o := s.Plan.Share(max(rank, 0))
@@ -78,7 +78,7 @@ func (s *Setup) Order(rank int) data.Order {
 	return o
 }
 
-// Rate is the learning rate after seen examples of the run.
+// Rate returns the learning rate after seen examples of the run.
 func (s *Setup) Rate(seen int64) float64 { return s.Schedule.At(s.Schedule.Block(seen)) }
 
 // RecordWords is how many words the samples of a device have: see record.
@@ -89,7 +89,7 @@ func (s *Setup) Samples() bool {
 	return os.Getenv(SampleVariable) != "off" && !s.Job.Asked.Mode.Traits().Barrier
 }
 
-// Tables are the parts of the weights whose samples are told apart: see model.Tables.
+// Tables returns the parts of the weights whose samples are told apart: see model.Tables.
 func (s *Setup) Tables() []model.Table {
 	all := model.Tables(s.Model, s.Set, cmp.Or(s.Job.Used.HotRows, model.HotRows))
 	if len(all) > control.MostTables {
@@ -98,12 +98,12 @@ func (s *Setup) Tables() []model.Table {
 	return all
 }
 
-// Slice are the weights that a rank averages, [from, to).
+// Slice returns the weights that a rank averages, [from, to).
 func (s *Setup) Slice(rank int) (from, to int) {
 	return plan.SliceOf(len(s.Weights), rank, s.Job.Asked.Workers)
 }
 
-// ShareOf are the rows of a set that this node evaluates, [from, to): all, if it is alone.
+// ShareOf returns the rows of a set that this node evaluates, [from, to): all, if it is alone.
 func (s *Setup) ShareOf(set *data.Set) (from, to int) {
 	return plan.SliceOf(set.Rows, s.Job.Asked.Node, s.Job.Asked.AllNodes())
 }
@@ -141,8 +141,8 @@ type Owner interface {
 	Abandon(pid int) error           // ends what a process has in flight, before it is killed
 
 	// Keep makes the copy. The one of host memory is w, as long as the weights, which are in the form in which the run
-	// trains them; a GPU leaves w alone. With compare it tells of each tensor of the plain model whether it
-	// has changed since the copy before: the first copy is made before the first epoch.
+	// trains them; a GPU leaves w alone. With compare it returns for each tensor of the plain model whether it has
+	// changed since the copy before: the first copy is made before the first epoch.
 	Keep(w []float32, compare bool) (changed []bool, err error)
 	// Survey looks at the copy, as a plain model has it. Without counts it only looks for weights that are not finite.
 	Survey(counts bool) (Survey, error)
@@ -182,14 +182,14 @@ type GPUMemory struct {
 // OnGPU is a Device for a program that computes on a GPU.
 type OnGPU interface{ GPUMemory() GPUMemory }
 
-// backends are the places that the program knows beside host memory.
+// backends are the places that the program knows besides host memory.
 var backends = map[string]Backend{}
 
 // RegisterBackend adds a backend under the name by which a configuration asks for
 // it. The GPU's is "cuda". It is called first thing in main.
 func RegisterBackend(name string, b Backend) { backends[name] = b }
 
-// Registered is the backend of a name; nil if the program has none of it.
+// Registered returns the backend of a name; nil if the program has none of it.
 func Registered(name string) Backend { return backends[name] }
 
 // SampleVariable set to "off" in the environment switches the samples off, to measure

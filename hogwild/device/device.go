@@ -18,10 +18,9 @@ import (
 // Device is what a worker needs from the place where the weights are. Only the
 // device touches them; a worker sees chunks and their results.
 type Device interface {
-	// Train takes the steps of the chunks, in order, and tells what each came to: in
-	// a slice that the next call overwrites. A device that works on while its caller
-	// goes ahead tells of chunks when they have ended, in order, those of earlier calls
-	// first; Train without chunks waits for all. ErrNotFinite ends it at once.
+	// Train takes the steps of the chunks, in order, and returns the result of each: in a slice that the next call
+	// overwrites. A device that works on while its caller goes ahead returns chunks when they have ended, in order,
+	// earlier calls' first; Train without chunks waits for all. ErrNotFinite ends it at once.
 	Train(cs []plan.Chunk) ([]plan.ChunkResult, error)
 	// PreferredChunks is how many chunks it would like at once, from 1.
 	PreferredChunks() int
@@ -56,7 +55,7 @@ type NotFiniteError struct {
 	LR   float64
 }
 
-// NotFinite is the error of a device whose loss in a step (its own, from 1) was NaN
+// NotFinite returns the error of a device whose loss in a step (its own, from 1) was NaN
 // or infinite.
 func NotFinite(step int64, loss, lr float64) error { return &NotFiniteError{step, loss, lr} }
 

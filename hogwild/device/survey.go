@@ -2,7 +2,7 @@ package device
 
 import "math"
 
-// Survey is what there is to know of a copy of the weights beside its scores.
+// Survey is what there is to know of a copy of the weights besides its scores.
 type Survey struct {
 	NotFinite int      // the first weight that is infinite or not a number; -1: all are finite
 	Value     float32  // of that weight
@@ -24,7 +24,7 @@ type Counts struct {
 	Buckets      [2][Buckets]uint64 // of positive and of negative numbers
 }
 
-// NewCounts are the counts of no numbers.
+// NewCounts returns the counts of no numbers.
 func NewCounts() *Counts {
 	return &Counts{Low: float32(math.Inf(1)), High: float32(math.Inf(-1))}
 }
@@ -64,7 +64,7 @@ func (c *Counts) Add(w []float32) {
 	}
 }
 
-// NotFiniteAt is the index of the first number of w that is infinite or none; -1 if all are finite.
+// NotFiniteAt returns the index of the first number of w that is infinite or none; -1 if all are finite.
 func NotFiniteAt(w []float32) int {
 	for i, v := range w {
 		if v-v != 0 {

@@ -29,7 +29,7 @@ type Display struct {
 	from  string         // whose lines these are, where several programs write to one terminal
 	doing string         // what is shown while there is no live block; "": nothing
 	shown time.Time      // when the last line of an epoch was
-	held  string         // that of the last epoch, if it is not shown yet
+	held  string         // the line of the last epoch, if it is not shown yet
 	now   *rundir.Status // what the live block shows, nil for no block
 }
 
@@ -78,7 +78,7 @@ func (d *Display) Status(s rundir.Status) {
 // betweenEpochs is the least time between two lines of epochs: short ones would push the header off the screen.
 const betweenEpochs = time.Second
 
-// Epoch shows the results of an epoch: those of the first, of the last, and of others if some time has passed.
+// Epoch shows the results of an epoch: of the first, of the last, and of others if some time has passed.
 func (d *Display) Epoch(e rundir.EpochResult) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -143,7 +143,7 @@ func (d *Display) print(lines ...string) {
 	_ = d.live.Draw(lines, live...)
 }
 
-// block is the live lines: as many workers as fit, then the run. One line stays free.
+// block returns the live lines: as many workers as fit, then the run. One line stays free.
 func block(s rundir.Status, size func() (columns, rows int)) []string {
 	columns, rows := size()
 	run := ProgressLines(s, columns-1)
@@ -168,7 +168,7 @@ func block(s rundir.Status, size func() (columns, rows int)) []string {
 	return append(lines, run...)
 }
 
-// ProgressLines are how far a run is, and how fast and how well it does.
+// ProgressLines returns two lines: how far a run is, and how fast and how well it does.
 func ProgressLines(s rundir.Status, columns int) []string {
 	return []string{progressLine(s, columns), resultLine(s)}
 }
@@ -187,7 +187,7 @@ func workerLine(w rundir.WorkerStatus, fastest float64) string {
 	return line
 }
 
-// progressLine is how far the run is, with a bar that takes what room the rest leaves.
+// progressLine returns how far the run is, with a bar that takes what room the rest leaves.
 func progressLine(s rundir.Status, columns int) string {
 	text := fmt.Sprintf("epoch %d/%d", s.Epoch, s.Epochs)
 	if s.Total > 0 {
@@ -207,7 +207,7 @@ func progressLine(s rundir.Status, columns int) string {
 // The columns of the progress bar. It is left out where there is no room for the least.
 const minBar, maxBar = 10, 60
 
-// resultLine is the speed, the training loss of the epoch under way, and how well the
+// resultLine returns the speed, the training loss of the epoch under way, and how well the
 // test set was predicted after the last.
 func resultLine(s rundir.Status) string {
 	parts := []string{human.Rate(s.Rate) + "/s"}
@@ -231,7 +231,7 @@ type Speed struct {
 // smoothing is the time constant of the rates in seconds.
 const smoothing = 2.0
 
-// Next takes in how many examples there are now, so many seconds after the last look, and returns the rate.
+// Next takes in how many examples there are now, passed seconds after the last look, and returns the rate.
 func (v *Speed) Next(examples int64, passed float64) float64 {
 	keep := math.Exp(-passed / smoothing)
 	v.rate = keep*v.rate + (1-keep)*float64(examples-v.examples)/passed

@@ -99,7 +99,7 @@ func (s *screen) put(c byte) {
 	s.x++
 }
 
-// String is everything from the first line to the cursor, an underscore, and to the
+// String returns everything from the first line to the cursor, an underscore, and to the
 // last line that is not blank.
 func (s *screen) String() string {
 	var b strings.Builder
@@ -156,7 +156,7 @@ func TestSpeedIsSmooth(t *testing.T) {
 	}
 }
 
-// moment is a run of n workers after some examples of 600,000.
+// moment returns a run of n workers after some examples of 600,000.
 func moment(n int, examples int64) rundir.Status {
 	s := rundir.Status{Epoch: 1 + int(examples/60000), Epochs: 10, Seconds: float64(examples) / 60000,
 		Examples: examples, Total: 600000}
@@ -179,7 +179,7 @@ func lastEpoch() *rundir.EpochResult {
 		Tested: rundir.Tested{TestLoss: 0.41234, TestAccuracy: &accuracy}}
 }
 
-// show is a short run: each step changes what the one before left on the screen.
+// show plays a short run: each step changes what the one before left on the screen.
 func show(d *Display, workers int, step func(title string)) {
 	d.Start("softmax on digits: 60,000 rows, 784 features, 10 classes", "async, 4 workers, batch 64, lr 0.1")
 	d.Status(moment(workers, 20000))
@@ -305,7 +305,7 @@ func TestDisplayKnowsTerminals(t *testing.T) {
 	}
 }
 
-// openTerminal is the program's side of a pseudo-terminal.
+// openTerminal returns the program's side of a pseudo-terminal.
 func openTerminal(t *testing.T, columns, rows uint16) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

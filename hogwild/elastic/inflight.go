@@ -18,7 +18,7 @@ func flightOf(r *core.Run, in *control.Instruments) *tuning.Flight {
 	return tuning.FlightOf(&r.Job, r.Task.Facts, machine.Cores(), in.StalenessSamples, in.Quantile)
 }
 
-// recount corrects the number of steps in flight by so many samples, once, where it is far beyond what was expected.
+// recount corrects the number of steps in flight by this many samples, once, where it is far beyond what was expected.
 func (a *ability) recount(r *core.Run, samples int64) {
 	if a.recounted || r.Hooks.Change != nil || !r.Job.Asked.TakesTurns() || r.Job.Used.InFlight >= r.Job.Asked.Workers {
 		return

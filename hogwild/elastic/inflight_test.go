@@ -23,7 +23,7 @@ func quick(t *testing.T) config.Config {
 	return c
 }
 
-// played is the instruments of workers whose samples were so stale, each so often.
+// played returns the instruments of workers whose samples were so stale, each so often.
 func played(stale ...[2]int) *control.Instruments {
 	r := make(control.Record, control.RecordWords)
 	for _, s := range stale {
@@ -65,7 +65,7 @@ func TestFlight(t *testing.T) {
 	}
 }
 
-// TestLookAgain: with more steps in flight the rate is that of a machine with as many cores, and the line says why.
+// TestLookAgain: with more steps in flight the rate is as on a machine with as many cores, and the line says why.
 func TestLookAgain(t *testing.T) {
 	cores := machine.Cores()
 	for _, x := range []struct {

@@ -23,9 +23,8 @@ import (
 )
 
 // The number of workers may change while a run goes on. The coordinator writes another header,
-// with the settings that a new run with so many workers would choose, and workers take it over
-// before their next chunk: nobody waits. New ranks are started into the same shared memory;
-// those that are too many end.
+// with the settings that a new run with this many workers would choose, and workers take it over before their next
+// chunk: none waits. New ranks are started into the same shared memory; ranks beyond the number end.
 //
 // Some changes need a moment at which no worker has a chunk: see occasion.
 
@@ -78,7 +77,7 @@ func scale(r *core.Run, n int) (string, error) {
 	return text, nil
 }
 
-// scaled is the job with n workers: with all that a run with so many would choose.
+// scaled returns the job with n workers: with all that a run with n would choose.
 func scaled(r *core.Run, n int) (*tuning.Job, error) {
 	c := r.Job
 	if c.Asked.Workers = n; n < 1 {
@@ -113,7 +112,7 @@ func scaled(r *core.Run, n int) (*tuning.Job, error) {
 	return &c, nil
 }
 
-// occasionFor is when this job may become the job c.
+// occasionFor returns when this job may become the job c.
 func occasionFor(r *core.Run, c *tuning.Job) occasion {
 	p := &r.Mem.Block.Plan
 	switch {
@@ -131,8 +130,8 @@ func occasionFor(r *core.Run, c *tuning.Job) occasion {
 	return atOnce
 }
 
-// Apply changes the job if that may be done now: an evaluation reads the settings, so it comes to its end first, while
-// workers train.
+// Apply changes the job if that may be done now: an evaluation reads the settings, so it ends first, while workers
+// train.
 func (c *change) Apply(r *core.Run) error {
 	if epoch := r.Position.Epoch; r.Opened == 0 {
 		return c.carryOut(r, control.Start{Epoch: epoch, Rounds: r.Mem.Block.Before(epoch)})
@@ -161,8 +160,7 @@ func (c *change) Apply(r *core.Run) error {
 	return c.carryOut(r, start)
 }
 
-// cut takes note of what the open epoch has come to after so many rounds, before the rest is cut
-// anew.
+// cut takes note of the open epoch's examples and loss after this many rounds, before the rest is cut anew.
 func cut(r *core.Run, rounds int) {
 	p := &r.Position
 	_, done, _, loss := r.Mem.Block.Progress()

@@ -99,7 +99,7 @@ func TestScaleCentred(t *testing.T) {
 	runtest.AsGood(t, got, runtest.Undisturbed(t, c))
 }
 
-// TestScaleSettings: after a change a run has the settings of a new run with so many workers.
+// TestScaleSettings: after a change a run has the settings of a new run with as many workers.
 func TestScaleSettings(t *testing.T) {
 	c := configtest.Quick(t)
 	c.Model, c.Batch, c.LRCap, c.LR, c.Mode, c.Workers = "softmax", 1, "auto", 0.5, config.MustMode("locked"), 1

@@ -9,8 +9,7 @@ import (
 )
 
 // server takes requests from other processes, over the socket in the run folder, and hands them to
-// the coordinator, which answers between its other events. A client that is slow, silent or wrong
-// holds up nobody but itself.
+// the coordinator, which answers between its other events. A client that is slow, silent or wrong holds up only itself.
 type server struct {
 	// answer has the coordinator answer, or says that the run is ending
 	answer   func(rundir.Request) rundir.Answer

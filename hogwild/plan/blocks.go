@@ -7,12 +7,12 @@ import "hogwild/hogwild/data"
 // a sub-epoch trains the blocks (i, (i+shift) mod n), with a shift of its own. A block is a chunk, and chunk i of
 // the table is of sub-epoch i / n and of the range of rows i mod n.
 //
-// A chunk may be trained when those of the sub-epoch before are done that have a range in common with it: then all
-// before it are that have. Blocks that have none in common touch different weights. So the weights are those of one
-// worker that trains chunk after chunk, whoever trains them, and nobody waits for all blocks of a sub-epoch.
+// A chunk may be trained when the chunks of the sub-epoch before that have a range in common with it are done: then all
+// earlier ones that have are too. Blocks with no range in common touch different weights. So the weights are as if one
+// worker trained chunk after chunk, and no worker waits for all blocks of a sub-epoch.
 //
-// In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and those of a block
-// agree first on directions of their own, which the other blocks then would have to unlearn.
+// In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and a block's agree first
+// on directions of their own, which the other blocks then would have to unlearn.
 type blocks struct {
 	n      int // ranges of rows, and of columns
 	parts  int // in which each block is trained in an epoch
@@ -23,17 +23,17 @@ type blocks struct {
 // firstSubs are the sub-epochs of the first epoch, about: with them it teaches as much as one in random order.
 const firstSubs = 64
 
-// chunks is how many an epoch has.
+// chunks returns how many chunks an epoch has.
 func (b *blocks) chunks() int { return b.parts * b.n * b.n }
 
-// columns is the range of columns that a range of rows meets in a sub-epoch.
+// columns returns the range of columns that a range of rows meets in a sub-epoch.
 func (b *blocks) columns(epoch, sub, rows int) int { return (rows + b.shift(epoch, sub)) % b.n }
 
 func (b *blocks) shift(epoch, sub int) int {
 	return data.Permuted(sub%b.n, b.n, b.seed+uint64(sub/b.n)<<32, epoch)
 }
 
-// before are the chunks that must be done before chunk i is trained; none before those of the first sub-epoch.
+// before returns the chunks that must be done before chunk i is trained; none before the first sub-epoch's.
 func (b *blocks) before(epoch, i int) (before [2]int, some bool) {
 	sub, rows := i/b.n, i%b.n
 	if sub == 0 {
@@ -43,8 +43,8 @@ func (b *blocks) before(epoch, i int) (before [2]int, some bool) {
 	return [2]int{i - b.n, (sub-1)*b.n + other}, true
 }
 
-// at is chunk i of an epoch of rows rows: in a short run not all. Its rate is that of the beginning of its sub-epoch:
-// Weight is 0.
+// at returns chunk i of an epoch of rows rows: in a short run not all. It has the rate of the beginning of its
+// sub-epoch: Weight is 0.
 func (b *blocks) at(epoch, i, rows int) Chunk {
 	sub, all := i/b.n, b.starts[len(b.starts)-1]
 	block := i%b.n*b.n + b.columns(epoch, sub, i%b.n)
@@ -54,7 +54,7 @@ func (b *blocks) at(epoch, i, rows int) Chunk {
 		Seen: int64(epoch)*int64(rows) + int64(rows*sub/(b.n*b.parts))}
 }
 
-// order is that of a block's rows.
+// order returns the order of a block's rows.
 func (b *blocks) order(block int) data.Order {
 	first := b.starts[block]
 	return data.Order{Seed: b.seed + uint64(block)<<32, First: first, N: b.starts[block+1] - first}

@@ -7,7 +7,7 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// onGrid is a plan of mode blocks for n rows, with blocks of random lengths, some of them empty.
+// onGrid returns a plan of mode blocks for n rows, with blocks of random lengths, some of them empty.
 func onGrid(t *testing.T, mode string, n int) Plan {
 	t.Helper()
 	c := config.Default()
@@ -98,7 +98,7 @@ func TestBlocksAtOnce(t *testing.T) {
 	}
 }
 
-// TestBlocksOfAShortRun: it trains so many rows as it is to, of all blocks.
+// TestBlocksOfAShortRun: it trains its number of rows, of all blocks.
 func TestBlocksOfAShortRun(t *testing.T) {
 	p := onGrid(t, "blocks:4", 10000)
 	p.N = 777

@@ -25,7 +25,7 @@ const (
 	manyRows   = 1 << 20
 )
 
-// Longer is how many times as long as on cores chunks are, and the blocks of one learning rate: a power of two. A
+// Longer returns how many times as long as on cores chunks are, and the blocks of one learning rate: a power of two. A
 // program is told of each chunk: its are no longer.
 func Longer(c *config.Config, n int) int {
 	k := 1
@@ -38,7 +38,7 @@ func Longer(c *config.Config, n int) int {
 	return k
 }
 
-// Split cuts off the first steps: so many, or all that there are.
+// Split cuts off the first steps: this many, or all that there are.
 func (c Chunk) Split(steps int) (first, rest Chunk) {
 	first, rest = c, c
 	first.Count = min(steps*c.Batch, c.Count)
@@ -49,14 +49,14 @@ func (c Chunk) Split(steps int) (first, rest Chunk) {
 	return first, rest
 }
 
-// ChunkResult is what training a chunk came to.
+// ChunkResult is the result of training a chunk.
 type ChunkResult struct {
 	Examples int
 	Steps    int
 	Loss     float64 // summed over the examples, each at the weights it was trained on
 }
 
-// Plus is both together.
+// Plus returns the sum of both.
 func (t ChunkResult) Plus(o ChunkResult) ChunkResult {
 	return ChunkResult{t.Examples + o.Examples, t.Steps + o.Steps, t.Loss + o.Loss}
 }
@@ -68,8 +68,8 @@ type Round struct {
 	Examples []int // trained by each rank in this round
 }
 
-// Shares is the weight of each rank in the mean: its part of the round's examples.
-// Nil: nobody trained any.
+// Shares returns the weight of each rank in the mean: its part of the round's examples.
+// Nil: no rank trained any.
 func (r Round) Shares() []float32 {
 	total := 0
 	for _, n := range r.Examples {
@@ -85,10 +85,10 @@ func (r Round) Shares() []float32 {
 	return share
 }
 
-// SliceOf is a rank's part of n weights, [from, to).
+// SliceOf returns a rank's part of n weights, [from, to).
 func SliceOf(n, rank, ranks int) (from, to int) { return rank * n / ranks, (rank + 1) * n / ranks }
 
-// CeilDiv is a / b, rounded up.
+// CeilDiv returns a / b, rounded up.
 func CeilDiv(a, b int) int { return (a + b - 1) / b }
 
 func roundUp(a, b int) int { return CeilDiv(a, b) * b }

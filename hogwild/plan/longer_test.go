@@ -8,13 +8,13 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// onGPU is a run there, in which any worker takes any chunk.
+// onGPU returns a run there, in which any worker takes any chunk.
 func onGPU() config.Config {
 	return config.Config{Mode: config.MustMode("async"), Partition: "dynamic", Workers: 2, Batch: 1, GPU: "0",
 		Schedule: "linear", LR: 1, Epochs: 1}
 }
 
-// TestLongerChunks: those of a large set on GPUs are 2, 4 or 8 times as long, and their rates hold as much longer. On
+// TestLongerChunks: chunks of a large set on GPUs are 2, 4 or 8 times as long, and their rates hold as much longer. On
 // cores, in small sets, and where workers have parts of their own, they are as ever.
 func TestLongerChunks(t *testing.T) {
 	const million = 1 << 20

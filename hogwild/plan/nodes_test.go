@@ -9,7 +9,7 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// eachJob calls f with small jobs of every kind, whose sizes lie around those of blocks, chunks and steps.
+// eachJob calls f with small jobs of every kind, whose sizes lie around a block's, a chunk's and a step's.
 func eachJob(f func(c config.Config, n int)) {
 	for _, mode := range bothModes {
 		for _, partition := range bothPartitions {
@@ -33,14 +33,14 @@ type job struct {
 	n int
 }
 
-// String is for failures.
+// String describes the job, for failures.
 func (j job) String() string {
 	return fmt.Sprintf("%s, %s, %d workers, batch %d, average every %d, %d rows, node %d of %d",
 		j.Mode, j.Partition, j.Workers, j.Batch, j.AverageEvery, j.n, j.Node, j.Nodes)
 }
 
 // TestNodesCutAnEpochAsOne: the chunks of all nodes together are those of one node with all workers, each of them once.
-// What one node has is that of every epoch's rows: see TestEpochVisitsEveryRowOnce.
+// One node's chunks have every epoch's rows: see TestEpochVisitsEveryRowOnce.
 func TestNodesCutAnEpochAsOne(t *testing.T) {
 	eachJob(func(c config.Config, n int) {
 		for nodes := 1; nodes <= 5; nodes++ {
@@ -141,7 +141,7 @@ func TestOneNodeIsAlone(t *testing.T) {
 	})
 }
 
-// TestWhenNodesMeet: 2 nodes of 2 workers take 10 rounds an epoch, after the last of which it ends.
+// TestWhenNodesMeet: 2 nodes of 2 workers take 10 rounds an epoch; after the last it ends.
 func TestWhenNodesMeet(t *testing.T) {
 	for _, c := range []struct {
 		rounds string

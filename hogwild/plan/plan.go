@@ -19,16 +19,15 @@ import (
 // resumes, finds the same chunk under the same index.
 //
 // In async mode any worker takes any chunk (dynamic), or a worker walks the chunks
-// of its own share (contiguous). In barrier mode an epoch is a sequence of rounds,
-// in each of which every rank trains its own chunks, then all meet and average.
+// of its own share (contiguous). In barrier mode an epoch is a sequence of rounds: in each every rank trains its own
+// chunks, then all meet and average.
 //
 // Several nodes train one epoch together, and the plan of each has the chunks that its own workers
 // train. Dynamic in async mode they are dealt out in turn: chunk g of the epoch is chunk g/nodes of node
-// g mod nodes. Otherwise the epoch is cut as that of one node with all workers, of whom
-// those of a node are neighbours.
+// g mod nodes. Otherwise the epoch is cut as if one node had all workers; the workers of a node are neighbours.
 type Plan struct {
 	N, Workers, batch int     // Workers: of this node
-	Unit              float64 // of losses, in that of the labels
+	Unit              float64 // of losses, in the labels' unit
 	Barrier           bool
 	Shares            bool // contiguous: each rank has its own share of the rows
 	seed              uint64
@@ -56,7 +55,7 @@ type Plan struct {
 // blocks of the order, as far as the batch lets it.
 const chunkExamples = 1024
 
-// New is the plan for n training rows, with so many examples a step.
+// New returns the plan for n training rows, with batch examples a step.
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: c.AllNodes(),
@@ -74,8 +73,8 @@ func New(c *config.Config, batch, n int) Plan {
 	return p
 }
 
-// Times is the plan with chunks so many times as long as on cores: those of an epoch that was begun with them. 0: it
-// is as it was.
+// Times returns the plan with chunks longer times as long as on cores, for an epoch that was begun with them. 0: it is
+// as it was.
 func (p Plan) Times(longer int) Plan {
 	if longer == 0 || longer == p.Longer {
 		return p
@@ -91,13 +90,13 @@ func (p Plan) Times(longer int) Plan {
 	return p
 }
 
-// Blocks is the plan of mode blocks for data whose blocks begin at starts: see data.Grid.
+// Blocks returns the plan of mode blocks for data whose blocks begin at starts: see data.Grid.
 func (p Plan) Blocks(starts []int) Plan {
 	p.blocks.starts = starts
 	return p
 }
 
-// Of is the plan of an epoch, counted from 1.
+// Of returns the plan of an epoch, counted from 1.
 func (p Plan) Of(epoch uint64) Plan {
 	if p.Grid > 1 && epoch == 1 {
 		p.blocks.parts = CeilDiv(firstSubs, p.Grid)
@@ -106,10 +105,10 @@ func (p Plan) Of(epoch uint64) Plan {
 	return p
 }
 
-// Before are the chunks of mode blocks that must be done before chunk i; none before the first ones.
+// Before returns the chunks of mode blocks that must be done before chunk i; none before the first ones.
 func (p *Plan) Before(epoch, i int) (before [2]int, some bool) { return p.blocks.before(epoch, i) }
 
-// Orders is how many orders the data have: see Share.
+// Orders returns how many orders the data have: see Share.
 func (p *Plan) Orders() int {
 	if p.Grid > 0 {
 		return p.Grid * p.Grid
@@ -117,13 +116,13 @@ func (p *Plan) Orders() int {
 	return p.Workers
 }
 
-// Ranks is the number of workers of all nodes.
+// Ranks returns the number of workers of all nodes.
 func (p *Plan) Ranks() int { return p.Workers * p.nodes }
 
-// RankOf is the place of a worker of this node among those of all nodes.
+// RankOf returns the place of a worker of this node among all nodes' workers.
 func (p *Plan) RankOf(rank int) int { return p.node*p.Workers + rank }
 
-// Whole is the plan of one node that has the chunks of all, under the places that they have among those.
+// Whole returns the plan of one node that has the chunks of all, under the places that they have among those.
 func (p Plan) Whole() Plan {
 	p.PerRank = p.AllChunks()
 	if !p.dealt() {
@@ -133,8 +132,8 @@ func (p Plan) Whole() Plan {
 	return p
 }
 
-// After is the plan for the rest of an epoch of barrier mode, of which base examples are
-// trained: with other workers it is cut anew.
+// After returns the plan for the rest of an epoch of barrier mode that has base examples trained: with other workers it
+// is cut anew.
 func (p Plan) After(base int) Plan {
 	if !p.Barrier {
 		return p
@@ -155,7 +154,7 @@ func (p Plan) After(base int) Plan {
 	return p
 }
 
-// Covered is how many examples of the epoch are trained after so many rounds, if none is lost.
+// Covered returns how many examples of the epoch are trained after this many rounds, if none is lost.
 func (p *Plan) Covered(rounds int) int {
 	return min(p.N, p.base+rounds*p.every*p.batch*p.Ranks())
 }
@@ -169,7 +168,7 @@ func (p *Plan) NodesMeet(round int) bool {
 // dealt reports whether any worker takes any chunk.
 func (p *Plan) dealt() bool { return !p.Barrier && !p.Shares }
 
-// Chunks is the number of chunks that this node has in an epoch. It may be 0.
+// Chunks returns the number of chunks that this node has in an epoch. It may be 0.
 func (p *Plan) Chunks() int {
 	if p.dealt() {
 		return p.PerRank
@@ -177,7 +176,7 @@ func (p *Plan) Chunks() int {
 	return p.PerRank * p.Workers
 }
 
-// AllChunks is the number of chunks that all nodes have in an epoch.
+// AllChunks returns the number of chunks that all nodes have in an epoch.
 func (p *Plan) AllChunks() int {
 	if p.Grid > 0 {
 		return p.PerRank
@@ -188,7 +187,7 @@ func (p *Plan) AllChunks() int {
 	return p.PerRank * p.Ranks()
 }
 
-// Examples is how many of an epoch's examples this node trains.
+// Examples returns how many of an epoch's examples this node trains.
 func (p *Plan) Examples() (n int) {
 	for i := range p.Chunks() {
 		n += p.At(0, i).Count
@@ -196,7 +195,7 @@ func (p *Plan) Examples() (n int) {
 	return n
 }
 
-// Global is the place of this node's chunk i among those of all nodes.
+// Global returns the place of this node's chunk i among all nodes' chunks.
 func (p *Plan) Global(i int) int {
 	if p.dealt() {
 		return i*p.nodes + p.node
@@ -204,7 +203,7 @@ func (p *Plan) Global(i int) int {
 	return p.node*p.Chunks() + i
 }
 
-// Local is the chunk of this node that has the place g among those of all nodes; false: it is another
+// Local returns the chunk of this node that has the place g among all nodes' chunks; false: it is another
 // node's.
 func (p *Plan) Local(g int) (i int, own bool) {
 	if p.dealt() {
@@ -214,7 +213,7 @@ func (p *Plan) Local(g int) (i int, own bool) {
 	return i, i >= 0 && i < p.Chunks()
 }
 
-// Owned are the indices of the chunks that only rank may train: [from, to).
+// Owned returns the indices of the chunks that only rank may train: [from, to).
 func (p *Plan) Owned(rank int) (from, to int) {
 	if p.dealt() {
 		return 0, p.PerRank
@@ -222,13 +221,13 @@ func (p *Plan) Owned(rank int) (from, to int) {
 	return rank * p.PerRank, (rank + 1) * p.PerRank
 }
 
-// Round are the indices of a rank's chunks in a round: [from, to).
+// Round returns the indices of a rank's chunks in a round: [from, to).
 func (p *Plan) Round(rank, round int) (from, to int) {
 	from = rank*p.PerRank + round*p.perRound
 	return from, from + p.perRound
 }
 
-// Share is a rank's order: its own part of the rows, or all of them; in mode blocks that of a block.
+// Share returns a rank's order: its own part of the rows, or all of them; in mode blocks a block's.
 func (p *Plan) Share(rank int) data.Order {
 	if p.Grid > 0 {
 		return p.blocks.order(rank)
@@ -244,10 +243,10 @@ func (p *Plan) Share(rank int) data.Order {
 	return o
 }
 
-// largestShare is the number of rows of the last rank, which has what is left over.
+// largestShare returns the number of rows of the last rank, which has what is left over.
 func (p *Plan) largestShare() int { return p.N - (p.Ranks()-1)*(p.N/p.Ranks()) }
 
-// At is this node's chunk i of an epoch. Its Count may be 0.
+// At returns this node's chunk i of an epoch. Its Count may be 0.
 func (p *Plan) At(epoch, i int) Chunk {
 	if p.Grid > 0 {
 		return p.blocks.at(epoch, i, p.N)
@@ -275,8 +274,8 @@ func (p *Plan) At(epoch, i int) Chunk {
 		c.Count = max(0, min(to*p.batch, p.Share(rank).N)-c.First)
 		return c
 	}
-	// One order for all: step s covers the positions from s*batch*ranks, of which
-	// rank has the rank-th part; in the last step some have fewer, or none.
+	// One order for all: step s covers the positions from s*batch*ranks, and rank has the rank-th part of them; in the
+	// last step some have fewer, or none.
 	c.Stride = p.batch * p.Ranks()
 	c.First = p.base + from*c.Stride + p.RankOf(rank)*p.batch
 	if to > from {

@@ -9,7 +9,7 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// anyPlan is the plan of a random small job.
+// anyPlan returns the plan of a random small job.
 func anyPlan(t *rapid.T, modes, partitions []string) Plan {
 	c := config.Config{
 		Mode:         config.MustMode(rapid.SampledFrom(modes).Draw(t, "mode")),
@@ -29,7 +29,7 @@ var (
 	bothPartitions = []string{"dynamic", "contiguous"}
 )
 
-// stepsOf are the first positions and the lengths of a chunk's steps, as its
+// stepsOf returns the first positions and the lengths of a chunk's steps, as its
 // definition has them.
 func stepsOf(c Chunk) (steps [][2]int) {
 	for first, left := c.First, c.Count; left > 0; first += c.Stride {
@@ -49,7 +49,7 @@ func visit(p *Plan, epoch int) (rows []int32) {
 	return rows
 }
 
-// rowsOf are the rows of a chunk.
+// rowsOf returns the rows of a chunk.
 func rowsOf(p *Plan, epoch, i int) (rows []int32) {
 	c := p.At(epoch, i)
 	order := p.Share(max(c.Rank, 0))

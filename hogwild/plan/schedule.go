@@ -21,11 +21,11 @@ type Schedule struct {
 // not pay for a cosine. Blocks do not depend on where a chunk begins, so that a resumed run goes on as it would have.
 const rateBlock = 64
 
-// Block is the first example of the block that seen is in.
+// Block returns the first example of the block that seen is in.
 func (s Schedule) Block(seen int64) int64 { return seen &^ (s.Rates - 1) }
 
-// NewSchedule is that of a run of n rows at the learning rate lr. Where it is longer than the one that was asked for,
-// as several nodes may have it, so is its end.
+// NewSchedule returns the schedule of a run of n rows at the learning rate lr. Where it is longer than the one that was
+// asked for, as several nodes may have it, so is its end.
 func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 	n = c.PartOf(n)
 	end := c.LRMin
@@ -36,7 +36,7 @@ func NewSchedule(c *config.Config, lr float64, n int) Schedule {
 		n: float64(n), total: float64(n) * float64(c.Epochs), Rates: int64(rateBlock * Longer(c, n))}
 }
 
-// At is the learning rate after seen examples, never below min:
+// At returns the learning rate after seen examples, never below min:
 //
 //	cosine    min + (lr-min) (1 + cos(pi seen/total))/2   (Loshchilov and Hutter 2017, without restarts)
 //	linear    from lr to min over the run

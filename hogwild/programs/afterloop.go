@@ -107,8 +107,7 @@ func tellOfLoops(r *core.Run, who string) *time.Timer {
 	})
 }
 
-// leaveLoops ends the evaluator of a run that is complete, and tells of all programs that have failed after their
-// loops.
+// leaveLoops ends the evaluator of a run that is complete, and reports all programs that have failed after their loops.
 func (a *ability) leaveLoops(r *core.Run, res *rundir.Result) error {
 	if a.evaluator == nil || r.End.Err != nil {
 		return nil

@@ -90,7 +90,7 @@ func TestEvaluatorKilledAtItsStart(t *testing.T) {
 				"started again") || r.Epochs != c.Epochs {
 				t.Errorf("%s: %d epochs, events %q", at, r.Epochs, r.Events)
 			}
-			if at == "welcome" { // the first weights are those of the second one
+			if at == "welcome" { // the first weights are the second one's
 				w, _ := weightsIn(t, r)
 				best := programtest.LeastSquares(linearRows, programtest.Row)
 				if math.Abs(float64(w[0])-best[0]) > 1 {

@@ -17,7 +17,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// ofProgram is a run of the tests' program, with its tricks.
+// ofProgram returns a run of the tests' program, with its tricks.
 func ofProgram(t *testing.T, tricks string) config.Config {
 	c := configtest.Quick(t)
 	c.Program, c.Data, c.Model, c.LR, c.Epochs = "/proc/self/exe own=2000 "+tricks, "none", "", 0.01, 3

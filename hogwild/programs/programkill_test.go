@@ -41,7 +41,7 @@ for x, y in job.batches():
     job.step(loss)
 `
 
-// killable is a run of programs, in folders of its own, and how much worse than an undisturbed one it may be.
+// killable returns a run of programs, in folders of its own, and how much worse than an undisturbed one it may be.
 func killable(t *testing.T, torch bool) (config.Config, func(rundir.Result) float64) {
 	t.Setenv(killTag, t.TempDir())
 	t.Setenv("TMPDIR", t.TempDir())
@@ -83,7 +83,7 @@ func nothingLeft(t *testing.T) {
 	}
 }
 
-// kills is how many there are to be, of each kind.
+// kills returns how many kills there are to be, of each kind.
 func kills(few int) int {
 	if n, err := strconv.Atoi(os.Getenv(killsVariable)); err == nil {
 		return n
@@ -91,8 +91,8 @@ func kills(few int) int {
 	return few
 }
 
-// TestKilledPrograms: whoever of a run with programs is killed, the run continues or is resumed, trains each
-// example once an epoch, and comes to where it would have come; nothing is left behind.
+// TestKilledPrograms: whichever process of a run with programs is killed, the run continues or is resumed, trains each
+// example once an epoch, and ends where it would have ended; nothing is left behind.
 func TestKilledPrograms(t *testing.T) {
 	for _, torch := range []bool{false, true} {
 		n, name := kills(5), "go"
@@ -158,7 +158,7 @@ func killPrograms(t *testing.T, c *config.Config, n int) {
 	c.Resume, c.Epochs = c.Run, got.Epochs
 }
 
-// programIn is the one of these processes that is no worker.
+// programIn returns the one of these processes that is no worker.
 func programIn(t *testing.T, pids []int) int {
 	t.Helper()
 	for _, pid := range pids {
@@ -171,7 +171,7 @@ func programIn(t *testing.T, pids []int) int {
 	return 0
 }
 
-// killCoordinators kills one after the other, each of which has resumed the run of the one before.
+// killCoordinators kills one after the other, and each has resumed the run of the one before.
 func killCoordinators(t *testing.T, c *config.Config, n int) {
 	c.Epochs = 1_000_000
 	for range n {

@@ -22,7 +22,7 @@ import (
 // linearRows are the examples of the tests' program.
 const linearRows = 400
 
-// weightsIn are those that a run has saved: three and the bias, and the steps that were counted.
+// weightsIn returns the weights that a run has saved: three and the bias, and the steps that were counted.
 func weightsIn(t *testing.T, r rundir.Result) (w []float32, steps uint64) {
 	t.Helper()
 	all := runtest.WeightsOf(t, r.Run)
@@ -148,7 +148,7 @@ func TestKilledProgramsAreReplaced(t *testing.T) {
 	sign := t.TempDir() + "/sign"
 	for trick, restarts := range map[string]int{
 		"once=" + sign + "@train": 1, // the program of one of the workers
-		"once=" + sign + "@score": 0, // that of the coordinator
+		"once=" + sign + "@score": 0, // the coordinator's
 	} {
 		t.Run(trick[:4], func(t *testing.T) {
 			_ = os.Remove(sign)
@@ -214,7 +214,7 @@ func TestInterruptedLastScore(t *testing.T) {
 	}
 }
 
-// rowsFile is a table of examples of the tests' program.
+// rowsFile returns a table of examples of the tests' program.
 func rowsFile(t *testing.T) string {
 	var text bytes.Buffer
 	text.WriteString("a,b,c,y\n")

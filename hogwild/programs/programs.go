@@ -1,5 +1,5 @@
 // Package programs has a run train models that programs of their own compute: see package program. In each worker a
-// program takes the steps, and beside the coordinator one evaluates.
+// program takes the steps, and another, next to the coordinator, evaluates.
 //
 //	programs.go   the ability: what it hears
 //	afterloop.go  what programs do after their loops
@@ -103,7 +103,7 @@ func (a *ability) welcome(r *core.Run, first bool) error {
 func (a *ability) close() {
 	if a.evaluator != nil {
 		a.evaluator.Kill(errLate)
-		_ = a.evaluator.Close() // nobody shall wait for Python to tidy up
+		_ = a.evaluator.Close() // the run's end does not wait for Python to tidy up
 	}
 	if a.watch != nil {
 		a.watch.Close()

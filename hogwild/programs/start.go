@@ -17,7 +17,7 @@ import (
 	"hogwild/hogwild/worker"
 )
 
-// A program that evaluates saved weights is watched as that of a run is.
+// A program that evaluates saved weights is watched as a run's is.
 func init() {
 	saved.Evaluator = func(c *config.Config) (*program.Evaluator, func(), error) {
 		silent := func(string, ...any) {}
@@ -28,7 +28,7 @@ func init() {
 			return nil, nil, err
 		}
 		return e, func() {
-			e.Kill(errLate) // nobody wants what follows its loop
+			e.Kill(errLate) // what follows its loop is not wanted
 			_ = e.Close()
 			w.Close()
 		}, nil
@@ -41,7 +41,7 @@ func startEvaluator(c *config.Config, w *ProgramWatch, warn func(string, ...any)
 	command := program.Command{Line: c.Program, Workers: c.Workers, Seed: c.Seed, Rank: program.Coordinator,
 		Stderr: prints, Awaits: w.Awaits}
 	p, err := program.Start(context.Background(), command)
-	if killed(err) { // nobody's mistake: it is started once more, as a worker is
+	if killed(err) { // no mistake of the program: it is started once more, as a worker is
 		warn("the program that evaluates: %v: it is started again", err)
 		p, err = program.Start(context.Background(), command)
 	}

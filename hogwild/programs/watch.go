@@ -30,7 +30,7 @@ func WatchProgram(timeout time.Duration, warn func(string, ...any)) *ProgramWatc
 	return w
 }
 
-// Awaits is program.Command's.
+// Awaits implements program.Command.
 func (w *ProgramWatch) Awaits(p program.Awaited) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

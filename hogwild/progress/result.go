@@ -85,7 +85,7 @@ func missed(c *config.Config, history []rundir.EpochResult) string {
 	return ""
 }
 
-// rows is what was read for the sets.
+// rows returns the numbers of rows that were read for the sets.
 func rows(s *data.Sets) *rundir.Rows {
 	if s.Train.OfProgram() {
 		return nil
@@ -138,7 +138,7 @@ func scores(r *core.Run, res *rundir.Result) {
 	}
 }
 
-// startup is the time from the first worker's exec to the last worker's first
+// startup returns the time from the first worker's exec to the last worker's first
 // step; workers that came too late for any do not count.
 func (a *ability) startup(r *core.Run) float64 {
 	last := uint64(0)

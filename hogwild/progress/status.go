@@ -41,10 +41,10 @@ func (a *ability) status(r *core.Run) rundir.Status {
 	return s
 }
 
-// stateLeft is that of a worker that has ended because there are fewer now.
+// stateLeft is the state of a worker that has ended because there are fewer now.
 const stateLeft = "left"
 
-// workerStatus is each of them at this moment, but for its speed.
+// workerStatus returns the status of each worker at this moment, but for its speed.
 func workerStatus(r *core.Run) []rundir.WorkerStatus {
 	var all []rundir.WorkerStatus
 	for rank := range r.Mem.Workers.Capacity() {
@@ -92,7 +92,7 @@ func shares(r *core.Run, workers []rundir.WorkerStatus) (all []rundir.Share) {
 
 // header shows what is about to be trained.
 func (a *ability) header(r *core.Run) {
-	if r.Options.Dashboard != "" { // quiet or not: nobody can guess the port
+	if r.Options.Dashboard != "" { // quiet or not: the port cannot be guessed
 		r.Report.Warn("dashboard " + r.Options.Dashboard)
 	}
 	r.Report.Start(top(r)...)
@@ -128,7 +128,7 @@ func top(r *core.Run) []string {
 	return head
 }
 
-// notes are what the user should know of the data, the device and the processor.
+// notes returns what the user should know of the data, the device and the processor.
 func notes(r *core.Run) []string {
 	// one that hangs has none
 	device, _ := core.CallDevice(r.Mem, r.Mem.CopyTimeout(),

@@ -8,7 +8,7 @@ import (
 	"hogwild/hogwild/progress"
 )
 
-// abilities returns what a run can do beside training, in the order in which they hear of an event. To take one away,
+// abilities returns what a run can do besides training, in the order in which they hear of an event. To take one away,
 // delete its line here, its package or its files, and its rows in the table of settings: make rooms does that for each.
 //
 // Some write what others read of the same event, so the order matters: progress begins the report that others add to,

@@ -11,10 +11,10 @@ import (
 	"hogwild/internal/machine"
 )
 
-// endEpoch is the boundary between two epochs, a quiet moment: all chunks are done and nobody has
-// one. The weights are copied where they are, the next epoch opens, and while it trains the copy is evaluated. On cores
-// that takes one which no worker has; where workers have all, those evaluate it first. To host memory the weights
-// come only to be saved, or where a program or another node needs them there. It returns why the run ends.
+// endEpoch returns the boundary between two epochs, a quiet moment: all chunks are done and no worker has one. The
+// weights are copied where they are, the next epoch opens, and while it trains the copy is evaluated. On cores that
+// takes one which no worker has; where workers have all, they evaluate it first. To host memory the weights are copied
+// only to be saved, or where a program or another node needs them there. It returns why the run ends.
 func (r *coordinator) endEpoch() (end error) {
 	_ = fault.Point("epoch.end")
 	nodes := r.Several()
@@ -69,7 +69,7 @@ func (r *coordinator) endEpoch() (end error) {
 	r.snapshots.savePending = false
 	if nodes || r.Hooks.Program != nil || r.Mem.Traits.SharesCores && r.Job.Asked.Workers >= machine.Cores() {
 		r.Mem.Owner.Await()
-		<-scored // it speaks with other nodes, which nobody else may meanwhile; or the workers have all cores
+		<-scored // it speaks with other nodes, which nothing else may meanwhile; or the workers have all cores
 	}
 	if completed.Await {
 		end = r.evaluator.awaitTogether()
@@ -133,7 +133,7 @@ func (r *coordinator) tellPeers() {
 	}
 }
 
-// lastDone is when the last chunk of the open epoch was done. In barrier mode an average comes after
+// lastDone returns when the last chunk of the open epoch was done. In barrier mode an average comes after
 // it, between nodes a round: just now.
 func (r *coordinator) lastDone(nodes bool) (at uint64) {
 	if r.Mem.Block.Plan.Barrier || nodes {
@@ -145,8 +145,8 @@ func (r *coordinator) lastDone(nodes bool) (at uint64) {
 	return at
 }
 
-// secondHalfLoss returns the mean loss of the second half of the open epoch, all of which is done;
-// of an epoch of one chunk it is that of the whole.
+// secondHalfLoss returns the mean loss of the second half of the open epoch, which is complete; of an epoch of one
+// chunk the loss of the whole.
 func (r *coordinator) secondHalfLoss() float64 {
 	p, epoch := &r.Mem.Block.Plan, int(r.Mem.Block.Get(control.WordEpoch))-1
 	sum, n := 0.0, 0

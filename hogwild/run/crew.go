@@ -94,8 +94,8 @@ func (r *crew) Died(e *workers.Exit) error {
 	return r.replace(e, who)
 }
 
-// fatal is the error of an end that ends the run: of numbers that diverged, where whoever noticed has stopped all; of
-// data that can no longer be read, as another worker would find; of the device.
+// fatal returns the error of an end that ends the run: of numbers that diverged, where the worker that noticed has
+// stopped all; of data that can no longer be read, as another worker would find; of the device.
 func (r *crew) fatal(e *workers.Exit) error {
 	if err := r.NotFinite(); err != nil {
 		return err
@@ -218,8 +218,8 @@ func (r *crew) mayStartInside() bool {
 	return r.Mem.Traits.Driver && r.Job.Asked.Workers == 1 && r.Job.Asked.Program == ""
 }
 
-// halt stops the workers kindly, and those that do not stop in time not. When it
-// returns nobody but the caller looks at the shared memory any more, if the GPU is not silent.
+// halt stops the workers kindly, and those that do not stop in time not. When it returns no one but the caller looks at
+// the shared memory any more, if the GPU is not silent.
 func (r *crew) halt() {
 	_ = fault.Point("workers.halt")
 	r.Mem.Block.Stop()

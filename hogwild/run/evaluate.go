@@ -129,8 +129,7 @@ func (r *evaluator) scoreOn(w []float32, set *data.Set, epoch int) (s model.Scor
 	return s, nil, err
 }
 
-// checkLoss returns the error of an epoch whose losses are far above those of the constant predictor, and of the first
-// weights.
+// checkLoss returns the error of an epoch whose losses are far above the constant predictor's and the first weights'.
 func (r *evaluator) checkLoss(e *rundir.EpochResult) error {
 	if !r.Task.Judge.TooLarge(e) || r.Job.Asked.Ascends() { // which comes back from what it has lost
 		return nil
@@ -145,7 +144,7 @@ func (r *evaluator) checkLoss(e *rundir.EpochResult) error {
 }
 
 // scoreFirst returns the loss, on the rows that epochs are judged by, of a new run's first weights. Of one that began
-// with given ones it is that of its first epoch: they may be as wrong for this data as any.
+// with given ones it is the loss of its first epoch: they may be as wrong for this data as any.
 func (r *evaluator) scoreFirst() (float64, error) {
 	if r.Position.Init != nil {
 		if past := r.Copy.Pos.History; len(past) > 0 {

@@ -81,7 +81,7 @@ func TestDivergenceKeepsTheSnapshot(t *testing.T) {
 	}
 }
 
-// TestFiniteDivergence: a loss far above that of the constant predictor is no result, though it is a
+// TestFiniteDivergence: a loss far above the constant predictor's is no result, though it is a
 // number. What was good before is kept, byte for byte.
 func TestFiniteDivergence(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
@@ -119,7 +119,7 @@ func TestLargeLossIsNoDivergence(t *testing.T) {
 	}
 	c := configtest.Quick(t)
 	c.Data, c.Model, c.Bias, c.Workers, c.Epochs, c.LR = far, "linear", false, 1, 1, 1e-4
-	if got := runtest.Train(t, c); !(got.TestLoss > 1e5) { // that of the mean is 0.25
+	if got := runtest.Train(t, c); !(got.TestLoss > 1e5) { // the mean's is 0.25
 		t.Errorf("test loss %v: it is not large", got.TestLoss)
 	}
 	c = configtest.Quick(t)

@@ -20,7 +20,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// FreshRun is the run folder that a run of c would choose now. (Where the model is chosen
+// FreshRun returns the run folder that a run of c would choose now. (Where the model is chosen
 // by the data, it names that too.)
 func FreshRun(c config.Config) string {
 	if folder := cmp.Or(c.Run, c.Resume); folder != "" {
@@ -29,7 +29,8 @@ func FreshRun(c config.Config) string {
 	return freshFolder(filepath.Join("runs", time.Now().Format("20060102-150405")+"-"+runName(&c)))
 }
 
-// claimFolder locks the run folder, if it is there, before anything in it is read: nobody else may write to it then.
+// claimFolder locks the run folder, if it is there, before anything in it is read: no other process may write to it
+// then.
 func claimFolder(r *core.Run) error {
 	dir := cmp.Or(r.Job.Asked.Run, r.Job.Asked.Resume)
 	if !r.Peers.First() {
@@ -46,7 +47,8 @@ func claimFolder(r *core.Run) error {
 	return inFolder(lockFolder(r, dir))
 }
 
-// Vacant is an error if a new run cannot have the folder that it names: what comes before the run would be in vain.
+// Vacant returns an error if a new run cannot have the folder that it names: what comes before the run would be in
+// vain.
 func Vacant(c *config.Config) error {
 	info, err := os.Stat(c.Run)
 	switch {
@@ -71,7 +73,7 @@ func ofRuns(dir string) error {
 	return inFolder(err)
 }
 
-// occupied is the error of a folder with a run.
+// occupied returns the error of a folder with a run.
 func occupied(dir string) error {
 	return fmt.Errorf("%s holds a run already: resume it with --resume %s", dir, human.ShellPath(dir))
 }
@@ -123,7 +125,7 @@ func makeFolder(r *core.Run) error {
 	return nil
 }
 
-// runName is a folder's name from what is trained on what.
+// runName returns a folder's name from what is trained on what.
 func runName(c *config.Config) string {
 	name := filepath.Base(c.Data) + "-" + c.Model
 	if c.Program != "" {
@@ -137,7 +139,7 @@ func runName(c *config.Config) string {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// freshFolder is a name that is not taken.
+// freshFolder returns a name that is not taken.
 func freshFolder(name string) string {
 	for i, try := 2, name; ; i++ {
 		if _, err := os.Lstat(try); errors.Is(err, os.ErrNotExist) {
@@ -147,7 +149,7 @@ func freshFolder(name string) string {
 	}
 }
 
-// scriptName is the name of a program's script, without its folder and ending, for the run folder.
+// scriptName returns the name of a program's script, without its folder and ending, for the run folder.
 func scriptName(line string) string {
 	words, err := program.Words(line)
 	if err != nil {

@@ -127,7 +127,7 @@ func (r *finalSaver) saveHostCopy() error {
 	return nil
 }
 
-// saveBetween saves a run that ended between two epochs, the last of which was not saved, or not with success.
+// saveBetween saves a run that ended between two epochs, if the last was not saved, or not with success.
 func (r *finalSaver) saveBetween() error {
 	if !r.snapshots.whole {
 		if err := r.snapshots.snapshot(); err != nil {

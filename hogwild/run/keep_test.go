@@ -36,7 +36,7 @@ func disturb(t *testing.T, c config.Config, do func(*runtest.Said)) (rundir.Resu
 	return result, err
 }
 
-// lasting is a run of many short epochs.
+// lasting returns a run of many short epochs.
 func lasting(t *testing.T) config.Config {
 	c := configtest.Quick(t)
 	c.Model, c.Data, c.Epochs, c.Run = "slow", "digits:300", 40, filepath.Join(t.TempDir(), "mine")
@@ -69,7 +69,7 @@ func TestFolderGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			runtest.Whole(t, c.Run, c.Epochs)
-			if name == "renamed" { // it is as it was left, and nobody holds it
+			if name == "renamed" { // it is as it was left, and no process holds it
 				if _, live := rundir.Live(c.Run + ".old"); live {
 					t.Error("the old folder is locked")
 				}
@@ -175,7 +175,7 @@ func elsewhere(t *testing.T, c config.Config, got rundir.Result, err error) {
 	}
 }
 
-// saving is a coordinator that has saved a first snapshot.
+// saving returns a coordinator that has saved a first snapshot.
 func saving(t *testing.T, c config.Config) *runtest.Coordination {
 	t.Helper()
 	p := runtest.StartCoordinator(t, c)

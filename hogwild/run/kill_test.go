@@ -17,7 +17,7 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// TestKilledWorkers: whoever is killed, and whenever, nothing is lost.
+// TestKilledWorkers: whichever process is killed, and whenever, nothing is lost.
 func TestKilledWorkers(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -117,7 +117,7 @@ func TestWorkerOverItsLimit(t *testing.T) {
 	}
 }
 
-// shareOf is how many examples of an epoch a rank has in barrier mode.
+// shareOf returns how many examples of an epoch a rank has in barrier mode.
 func shareOf(p *plan.Plan, rank int) (n int64) {
 	from, to := p.Owned(rank)
 	for i := from; i < to; i++ {

@@ -37,8 +37,8 @@ func (l *Lender) Say(line string) { l.of.Report.Say(line) }
 // Close gives the data back.
 func (l *Lender) Close() { l.of.close() }
 
-// Borrow is Run of settings with nothing left open, on sets that stay the caller's. It also returns the mean loss over
-// the second half of the last epoch.
+// Borrow does Run with settings that leave nothing open, on sets that stay the caller's. It also returns the mean loss
+// over the second half of the last epoch.
 func Borrow(ctx context.Context, c config.Config, s data.Sets) (res rundir.Result, half float64, err error) {
 	r := newCoordinator(c, Options{})
 	r.Task.Sets, r.Task.Borrowed = s, true

@@ -163,7 +163,7 @@ func TestEvalReadsAsTheRunDid(t *testing.T) {
 	check.Error(t, err, "or scaling than in the run that saved", "--data")
 }
 
-// TestTensors: the weights are those of the file, by name and shape; a custom model without
+// TestTensors: the weights are the file's, by name and shape; a custom model without
 // predictions has them too, and says that it has no predictions.
 func TestTensors(t *testing.T) {
 	c := configtest.Quick(t)
@@ -193,7 +193,7 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// TestProbabilities: they add up to 1, the largest is that of the predicted class, and losses that have
+// TestProbabilities: they add up to 1, the largest is the predicted class's, and losses that have
 // none say so.
 func TestProbabilities(t *testing.T) {
 	rows := &data.Memory{}
@@ -240,7 +240,7 @@ func mustTrain(t *testing.T, name, loss string) *saved.Saved {
 	return runtest.MustOpen(t, c.Run)
 }
 
-// TestRegisteredTwice is an error of whatever is called next.
+// TestRegisteredTwice: the next call returns the error.
 func TestRegisteredTwice(t *testing.T) {
 	if os.Getenv("HOGWILD_TEST_TWICE") == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=TestRegisteredTwice$", "-test.v")

@@ -19,7 +19,7 @@ import (
 	"hogwild/hogwild/run/runtest"
 )
 
-// crowded is a run of three workers that merge centred weights at every other step.
+// crowded returns a run of three workers that merge centred weights at every other step.
 func crowded(t *testing.T) config.Config {
 	c := configtest.Quick(t)
 	c.Data, c.Model, c.Workers, c.Batch = "digits:3000", "mlp:32", 3, 1
@@ -134,9 +134,9 @@ func TestNoSystemCallsBetweenChunks(t *testing.T) {
 		t.Logf("%s: %d such calls of %d workers, all told", mode, n, workers)
 		return n
 	}
-	// Ten epochs of 5,000 steps and 2,500 merges: each of three workers waits for each of the
-	// epochs and tells of its end, some 150 calls. Go's own threads yield too, the more the busier
-	// the machine is: that only adds, so the fewest of three runs count.
+	// Ten epochs of 5,000 steps and 2,500 merges: each of three workers waits for each of the epochs and reports its
+	// end, some 150 calls. Go's own threads yield too, the more the busier the machine is: that only adds, so the
+	// fewest of three runs count.
 	const few = 1000
 	async := calls("async")
 	for i := 1; i < 3 && async > few; i++ {

@@ -30,7 +30,7 @@ const hangVariable = "HOGWILD_TEST_HANG"
 // hangTime is its patience, in which a test has to interrupt it.
 const hangTime = 6 * time.Second
 
-// runHanging is Run by a coordinator with little patience.
+// runHanging does Run by a coordinator with little patience.
 func runHanging(ctx context.Context, c config.Config, o run.Options) (rundir.Result, error) {
 	c, err := c.Resolve()
 	if err != nil {
@@ -49,7 +49,7 @@ func (h hanging) Own(s *device.Setup) (device.Owner, error) {
 	return &hangingOwner{Owner: o, setup: s}, err
 }
 
-// hangingOwner has one use at a time, as that of package cuda: the first call of the name in the
+// hangingOwner has one use at a time, as package cuda's: the first call of the name in the
 // environment never returns, and no other one from then on.
 type hangingOwner struct {
 	device.Owner
@@ -57,7 +57,7 @@ type hangingOwner struct {
 	mu    sync.Mutex
 }
 
-// Traits are a GPU's.
+// Traits returns a GPU's.
 func (o *hangingOwner) Traits() device.Traits {
 	return device.Traits{Name: o.Owner.Traits().Name, Driver: true}
 }
@@ -71,7 +71,7 @@ func (o *hangingOwner) used(call string) (done func()) {
 	return o.mu.Unlock
 }
 
-// hangFile is there when the GPU hangs.
+// hangFile returns the path of a file that is there when the GPU hangs.
 func hangFile(c *config.Config) string { return filepath.Join(c.Run, "hangs") }
 
 func (o *hangingOwner) Refresh() error  { defer o.used("Refresh")(); return o.Owner.Refresh() }
@@ -92,8 +92,8 @@ func (o *hangingOwner) Score(w []float32, set *data.Set) (model.Score, error) {
 }
 
 // TestHungDevice: when a call that waits for the GPU never returns, a run ends all the same, by
-// itself or sooner by an interruption, and the weights that host memory has are saved. A refresh beside an evaluation
-// is waited for as long as that.
+// itself or sooner by an interruption, and the weights that host memory has are saved. A refresh during an evaluation
+// is waited for as long as the evaluation.
 func TestHungDevice(t *testing.T) {
 	tests := []struct {
 		call      string
@@ -106,7 +106,7 @@ func TestHungDevice(t *testing.T) {
 		{"Survey", true, []string{"has not answered for 5s"}},
 		{"Score", true, []string{"has not answered for 5s"}},
 	}
-	var running []*runtest.Coordination // beside each other: all they do is wait
+	var running []*runtest.Coordination // at the same time: all they do is wait
 	var configs []config.Config
 	for _, test := range tests {
 		t.Setenv(hangVariable, test.call)
@@ -210,7 +210,7 @@ func TestWorkerStays(t *testing.T) {
 	t.Setenv(runtest.StartVariable, "sleep")
 	r.Mem.Workers = workers.New(1, 0)
 	printed, over := make(chan struct{}), make(chan struct{})
-	// till then nobody hears of its end
+	// till then its end is not heard of
 	log := workers.NewLog("worker.log", t.TempDir(), func(string) { close(printed); <-over })
 	if _, err := r.Mem.Workers.Start(0, nil, log); err != nil {
 		t.Fatal(err)

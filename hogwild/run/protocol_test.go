@@ -63,8 +63,8 @@ type scripted struct {
 	end error
 }
 
-// TestBoundaryCopies: what a boundary between epochs allocates is two copies of the weights, the plain ones and those
-// of the files, also where the run centres and saves. The third is into memory that is there already.
+// TestBoundaryCopies: what a boundary between epochs allocates is two copies of the weights, the plain ones and the
+// files', also where the run centres and saves. The third is into memory that is there already.
 func TestBoundaryCopies(t *testing.T) {
 	if RaceDetector() {
 		t.Skip("the race detector has memory of its own")
@@ -196,7 +196,7 @@ func (p *scripted) want(state, busy string) {
 	}
 }
 
-// answer is what watch does after an event.
+// answer does what watch does after an event.
 func (p *scripted) answer(end error) {
 	if p.end = end; end == nil {
 		p.end = p.ApplyChange()

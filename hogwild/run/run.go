@@ -1,6 +1,6 @@
-// Package run carries out a run: the coordinator, which trains nothing, and has workers do it, which are processes of
-// the same program. Its parts are an evaluator, which uses a finalSaver and a snapshotter; none of them knows the
-// coordinator. All work on the state of the run, package core. What a run can do besides training are abilities.
+// Package run carries out a run: the coordinator trains nothing, and has workers do it, which are processes of the same
+// program. Its parts, an evaluator that uses a finalSaver and a snapshotter, do not know it and work on the state of
+// the run, package core; what a run can do besides training are abilities.
 //
 //	lend.go         data that are read once for many runs
 //	run.go          Run, and the life of a run
@@ -9,7 +9,7 @@
 //	prepare.go      what is made before any process starts, in the order of the next four files
 //	task.go         what is trained on what: data, model, settings
 //	memory.go       what processes share
-//	weights.go      the first weights, or those of a snapshot
+//	weights.go      the first weights, or a snapshot's
 //	folder.go       the run folder
 //	coordinator.go  coordinator: its parts
 //	abilities.go    the list of abilities
@@ -29,7 +29,7 @@
 //	changing  they are to wait, since another number of workers needs another form of the weights
 //	over      the run ends, and finish saves it
 //
-// Beside it an evaluation or a save may be under way, which uses the copy of the weights: busy. An event answered, the
+// Meanwhile an evaluation or a save may be under way, which uses the copy of the weights: busy. An event answered, the
 // state is:
 //
 //	state     busy  event           becomes   busy  because
@@ -113,7 +113,7 @@ func Run(ctx context.Context, c config.Config, o Options) (rundir.Result, error)
 	return r.guarded(ctx)
 }
 
-// guarded is run. The data may be mapped from a file, which becomes shorter while this process looks at it.
+// guarded calls run. The data may be mapped from a file, which becomes shorter while this process looks at it.
 func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error) {
 	fault := data.Guard(func() { res, err = r.run(ctx) }, func() error {
 		if r.Task.Train == nil {
@@ -124,7 +124,7 @@ func (r *coordinator) guarded(ctx context.Context) (res rundir.Result, err error
 	return res, errors.Join(err, fault)
 }
 
-// run is Run of a resolved configuration.
+// run does Run with a resolved configuration.
 func (r *coordinator) run(ctx context.Context) (rundir.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -156,7 +156,7 @@ func (r *coordinator) signalled(s os.Signal) {
 	r.End.Interrupt(config.SignalError(s))
 }
 
-// attempt is a coordinator's life. Where an ability has the run begin again, next carries on.
+// attempt returns a coordinator's life. Where an ability has the run begin again, next carries on.
 func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	defer r.close()
 	if err := r.prepare(); err != nil {
@@ -178,7 +178,7 @@ func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	}
 	watched := false
 	defer func() {
-		if !watched { // OnEpoch panicked: nobody may use the memory that is about to be unmapped
+		if !watched { // OnEpoch panicked: no goroutine may use the memory that is about to be unmapped
 			r.Rounds.Break()
 			r.crew.halt()
 		}
@@ -213,8 +213,8 @@ func (r *coordinator) start() error {
 	return nil
 }
 
-// watch is the coordinator's life: whatever happens first, until the run is over. It returns why it is, and nothing
-// else ends it: what answers an event returns that.
+// watch returns the coordinator's life: whatever happens first, until the run is over. It returns why it is, and
+// nothing else ends it: what answers an event returns that.
 func (r *coordinator) watch(ctx context.Context) (end error) {
 	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)
@@ -291,7 +291,7 @@ func (r *coordinator) called() error {
 }
 
 // listen turns the workers' calls into a channel, until the run stops, which calls
-// for the last time. A call that nobody has heard yet stands for those after it.
+// for the last time. A call that is not heard yet stands for the ones after it.
 func (r *coordinator) listen() <-chan struct{} {
 	calls := make(chan struct{}, 1)
 	word := &r.Mem.Block.Futexes[control.FutexCall]

@@ -177,7 +177,7 @@ func TestPrivateMemory(t *testing.T) {
 	r.Wait()
 }
 
-// privateDirty is the memory, in kB, that only this process has.
+// privateDirty returns the memory, in kB, that only this process has.
 func privateDirty(t *testing.T, pid int) (kb int) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))

@@ -22,7 +22,7 @@ func TestHistogramsAreSeldom(t *testing.T) {
 	runtest.Train(t, c)
 	files, _ := filepath.Glob(filepath.Join(c.Run, rundir.EventPrefix+"*"))
 	events, err := os.ReadFile(files[0])
-	most := int(time.Since(began)/run.CountsEvery) + 2 // and those of the last epoch
+	most := int(time.Since(began)/run.CountsEvery) + 2 // and the last epoch's
 	if got, scores := bytes.Count(events, []byte("bias")), bytes.Count(events, []byte("train/loss")); err != nil ||
 		got == 0 || got > most || scores < c.Epochs {
 		t.Errorf("%d histograms of the bias and %d losses in %d epochs (%v), want at most %d histograms", got, scores,

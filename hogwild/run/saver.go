@@ -82,7 +82,7 @@ func (r *snapshotter) fill(whole, kept bool) {
 // most.
 const (
 	leastBetweenSaves = time.Second
-	saveShare         = 50 // one part in so many
+	saveShare         = 50 // one part in this many
 )
 
 // wantsSave reports whether the run is to be saved at the end of an epoch.
@@ -95,8 +95,8 @@ func (r *snapshotter) wantsSave(epoch int) bool {
 		every > 0 && epoch%every == 0 && (epoch <= manyEpochs || time.Since(r.saved) >= saveShare*r.cost)
 }
 
-// manyEpochs is when the history in a snapshot is long. Writing it after each of many short epochs would write the
-// square of their number, so saves are as seldom then as by default.
+// manyEpochs is from how many epochs on the history in a snapshot is long. Writing it after each of many short epochs
+// would write the square of their number, so saves are as seldom then as by default.
 const manyEpochs = 1000
 
 // Counting weights takes longer than all else that is done with a copy, and most of what TensorBoard gets is counts: it
@@ -243,7 +243,7 @@ func (r *snapshotter) finishRound() error {
 // evaluation is what came of a snapshot: its test loss, and the saving of it.
 type evaluation struct {
 	result  rundir.EpochResult
-	weights []rundir.Histogram // how those of each tensor lie, for TensorBoard
+	weights []rundir.Histogram // how each tensor's values lie, for TensorBoard
 	err     error
 	saves   bool  // the copy was to be saved too
 	unsaved error // why it could not be
@@ -309,7 +309,7 @@ func (r *snapshotter) SaveNow() {
 // lostPeers adds to an error that the connection to other nodes is lost what to do.
 func (r *snapshotter) lostPeers(err error) error { return r.Peers.Lost(err, r.ownFolder()) }
 
-// ownFolder is the run folder; "" on nodes that have none.
+// ownFolder returns the run folder; "" on nodes that have none.
 func (r *snapshotter) ownFolder() string {
 	if r.Folder == nil {
 		return ""

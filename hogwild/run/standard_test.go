@@ -19,7 +19,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// house are rows of three inputs and a value with a mean of 2e5 and a skewed deviation of about 1e5, all for training.
+// house returns rows of three inputs and a value with a mean of 2e5 and a skewed deviation of about 1e5, all for
+// training.
 func house(t *testing.T, n int) (c config.Config, x [][]float64, y []float64) {
 	t.Helper()
 	r, text := rand.New(rand.NewPCG(1, 2)), "a,b,c,y\n"
@@ -83,8 +84,8 @@ func (m *textbook) step(x [][]float64, y []float64, lr float64, slope func(e flo
 	}
 }
 
-// TestStandardSteps: steps on values less their mean, in deviations, are those of a textbook in float64; the weights
-// that are saved, losses and scores are those of the values themselves.
+// TestStandardSteps: steps on values less their mean, in deviations, are as in a textbook in float64; the weights that
+// are saved, losses and scores are of the values themselves.
 func TestStandardSteps(t *testing.T) {
 	for _, loss := range []model.Loss{model.Squared, model.L1} {
 		t.Run(string(loss), func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestStandardResumes(t *testing.T) {
 		}
 		begin := func(c config.Config) rundir.Result {
 			r := run.NewCoordinator(c, run.Options{Unjudged: true})
-			if r.Job.Asked = c; old { // the standard of a run that carries on is that of its settings: none
+			if r.Job.Asked = c; old { // a run that carries on has the standard of its settings: none
 				r.Rollback = &core.Rollback{Config: c}
 			}
 			got, err := r.CarryOut(context.Background())

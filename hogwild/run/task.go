@@ -109,7 +109,8 @@ func readSets(r *core.Run) error {
 	return r.Notify(&core.Read{HeldOut: s.HeldOut})
 }
 
-// standardOf is how the run learns values: one that is resumed as it did, also one from before they were standardised.
+// standardOf returns how the run learns values: one that is resumed as it did, also one from before they were
+// standardised.
 func standardOf(r *core.Run, spec model.Spec) data.Standard {
 	c := &r.Job.Asked
 	if r.Rollback != nil || !spec.Standardizes() {

@@ -11,7 +11,7 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// writeWeights writes the first weights: the model's own, or those of the run to resume.
+// writeWeights writes the first weights: the model's own, or the weights of the run to resume.
 func writeWeights(r *core.Run) error {
 	r.Position = rundir.Position{Epoch: 1}
 	from := r.Job.Asked.Resume
@@ -116,7 +116,7 @@ func checkPosition(r *core.Run, at *rundir.Position) error {
 	return trained()
 }
 
-// concluded reports whether the run in a folder has reported its end, after so many epochs.
+// concluded reports whether the run in a folder has reported its end, after this many epochs.
 func concluded(folder string, epochs int) bool {
 	was, err := rundir.ReadSummary(folder)
 	return err == nil && was.Result != nil && was.Result.Epochs == epochs && was.Ended() == rundir.Done
@@ -140,7 +140,7 @@ func readSnapshot(r *core.Run, dir string) (*rundir.Saved, error) {
 	return rundir.ParseSnapshot(file)
 }
 
-// startOf is where a run begins that continues at a position.
+// startOf returns where a run begins that continues at a position.
 func startOf(r *core.Run, p *rundir.Position) control.Start {
 	s := control.Start{Epoch: p.Epoch, Rounds: p.Rounds}
 	if p.Within {

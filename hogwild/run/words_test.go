@@ -22,7 +22,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// wordRun is a run on a text of so many lines, in which words stand near those of their topic.
+// wordRun returns a run on a text of this many lines, in which words stand near others of their topic.
 func wordRun(t *testing.T, lines int) config.Config {
 	t.Helper()
 	r, all := rand.New(rand.NewPCG(3, 5)), &strings.Builder{}
@@ -42,8 +42,8 @@ func wordRun(t *testing.T, lines int) config.Config {
 	return c
 }
 
-// TestWordsAreTrainedOnce: whoever is killed in the middle of a pass, worker or coordinator, each word counts once in
-// each pass, and the loss is that of a run that nobody disturbed.
+// TestWordsAreTrainedOnce: when a worker or the coordinator is killed in the middle of a pass, each word counts once in
+// each pass, and the loss is as in an undisturbed run.
 func TestWordsAreTrainedOnce(t *testing.T) {
 	for _, name := range []string{"word2vec:20", "word2vec:20 merged"} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestWordsOfAnyWorkers(t *testing.T) {
 	}
 }
 
-// listed is what words.txt is to have of a text of which nothing is held out, counted here.
+// listed returns the lines that words.txt is to have for a text with nothing held out, counted here.
 func listed(t *testing.T, path string, least int) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -136,7 +136,7 @@ func listed(t *testing.T, path string, least int) (lines []string) {
 	return lines
 }
 
-// fewWords is a test file of a wordRun, so that all of its text is trained on.
+// fewWords returns a test file of a wordRun, so that all of its text is trained on.
 func fewWords(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "few.txt")

@@ -72,7 +72,7 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 // of texts that stand in three rows each would hardly have moved after ten epochs.
 const rarePasses = 3
 
-// autoEpochs is how many epochs a run has where nobody says.
+// autoEpochs returns how many epochs a run has where none are asked for.
 func autoEpochs(c *config.Config, spec model.Spec, f Facts, batch int) int {
 	if n := spec.Family().Epochs; n > 0 {
 		return n
@@ -88,11 +88,11 @@ func autoEpochs(c *config.Config, spec model.Spec, f Facts, batch int) int {
 	return min(epochs, mostEpochs)
 }
 
-// cbowFaster is how many times as high the rate of CBOW is as that of skip-gram, as in word2vec.c.
+// cbowFaster is the rate of CBOW over the rate of skip-gram, as in word2vec.c.
 const cbowFaster = 2
 
 // coolingRate is how many times as high the rate of a network is where it falls over the second half of the run, which
-// takes away the noise of its steps, and what late gradients have added to that (docs/asynchrony.md).
+// takes away the noise of its steps, and what late gradients have added to it (docs/asynchrony.md).
 const coolingRate = 1.4
 
 // settleSchedule fills in how the rate falls.
@@ -109,7 +109,7 @@ func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
 	return []string{"a " + string(c.Schedule) + " schedule"}
 }
 
-// SettleRatings fills in what makes a factorization as good as one by biases alone, when nobody named a model.
+// SettleRatings fills in what makes a factorization as good as one by biases alone, when no model was named.
 func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 	if c.Model != "" || !m.Matrix() {
 		return nil
@@ -119,8 +119,8 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 		chosen = append(chosen, "biases")
 	}
 	if c.L2 == 0 {
-		// Less where rows and columns have many entries. The loss is in squares of values and that of the factors in
-		// values, so that l2 is in units of their deviation.
+		// Less where rows and columns have many entries. The loss is in squares of values and the loss of the factors
+		// in values, so that l2 is in units of their deviation.
 		each := 2 * float64(m.Rows) / float64(m.Features)
 		c.L2 = firstDigits(float64(m.Targets.Deviation) * (0.1 + 5/each))
 		chosen = append(chosen, fmt.Sprintf("l2 %.3g", c.L2))
@@ -128,8 +128,8 @@ func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
 	return chosen
 }
 
-// autoRate is the longest step that leaves room for steps in flight, and whose noise costs little, for outputs of about
-// 1, as those of networks are: see data.Standard.
+// autoRate returns the longest step that leaves room for steps in flight, and whose noise costs little, for outputs of
+// about 1, as a network's are: see data.Standard.
 func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	switch family := spec.Family(); {
 	case family.Rate > 0 && c.CBOW:
@@ -161,7 +161,7 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	return lr
 }
 
-// firstDigits is x to two digits: more would say that it is known better.
+// firstDigits returns x to two digits: more would say that it is known better.
 func firstDigits(x float64) float64 {
 	if !(x > 0) {
 		return x

@@ -9,10 +9,11 @@ import (
 // The mean of n replicas that each train a share of the epoch moves by a mean of their steps: at the same rate an
 // example teaches 1/n of what it teaches one replica. With n times the rate it teaches as much, as long as no replica
 // leaves the range in which its own steps are stable: docs/nodes.md and docs/modes.md have what was measured. A mean of
-// n gradients is that of a batch n times as large, and is likewise taken at n times the rate.
+// n gradients is the gradient of a batch n times as large, and is likewise taken at n times the rate.
 
-// replicas is how many the run averages, each with steps of the whole batch: nodes, in mode sync the workers of all
-// nodes. A global batch is split over them: then a step of all is one of that batch, however many they are.
+// replicas returns how many replicas the run averages, each with steps of the whole batch: nodes, in mode sync the
+// workers of all nodes. A global batch is split over them: then all together take one step on it, however many they
+// are.
 func replicas(c *config.Config) int {
 	switch {
 	case c.GlobalBatch > 0:
@@ -33,7 +34,7 @@ func scalesRate(c *config.Config, l limits) bool {
 	return c.AverageLR == config.Scaled || c.Outer == config.Mean && !c.Optimizer.Adaptive() && l.lambda > 0
 }
 
-// ofOneStep is t with all examples of a step: those of all workers where gradients are averaged.
+// ofOneStep returns t with all examples of a step: all workers' where gradients are averaged.
 func ofOneStep(c *config.Config, t Tuning) Tuning {
 	if c.AveragesGradients() {
 		t.Batch *= c.AllWorkers()
@@ -41,8 +42,8 @@ func ofOneStep(c *config.Config, t Tuning) Tuning {
 	return t
 }
 
-// averageRate is the rate of each replica: the one asked for times their number, within what loses nothing with so
-// many steps in flight in each, but not below the one asked for.
+// averageRate returns the rate of each replica: the one asked for times their number, within what loses nothing with
+// inFlight steps in flight in each, but not below the one asked for.
 func averageRate(c *config.Config, l limits, inFlight int) float64 {
 	lr := c.LR * float64(replicas(c))
 	if l.lambda > 0 && c.LRCap != config.Off {

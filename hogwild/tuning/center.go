@@ -24,7 +24,7 @@ func triesCentring(c *config.Config, spec model.Spec, kind data.Kind) bool {
 	return asked && mayCenter(c, spec, kind) == nil
 }
 
-// mayCenter is what is wrong with center on.
+// mayCenter returns an error that says why center on cannot be had, or nil.
 func mayCenter(c *config.Config, spec model.Spec, kind data.Kind) error {
 	noConstant := func(without string) error {
 		return config.Usage("center on: %s cannot absorb the means of the inputs in a bias; leave center at auto",
@@ -47,7 +47,7 @@ func mayCenter(c *config.Config, spec model.Spec, kind data.Kind) error {
 	return nil
 }
 
-// biasStep is the step of the bias. Where rows are sparse and short (words of
+// biasStep returns the step of the bias. Where rows are sparse and short (words of
 // a text, scaled to length 1), the bias's column of ones is by far the longest
 // direction, and it alone would decide how many steps may be in flight.
 func biasStep(c *config.Config, f Facts) float64 {

@@ -9,7 +9,7 @@ import (
 // pathPoints is how many points of the way to the mean prediction the curvature is taken at.
 const pathPoints = 16
 
-// lossCurvature is h, the curvature of a loss at the model's outputs: its mean over the straight
+// lossCurvature returns h, the curvature of a loss at the model's outputs: its mean over the straight
 // way from the first outputs, which are 0 or near it, to those that predict the shares of the
 // classes whatever the inputs are. 0: the loss has none.
 //
@@ -29,14 +29,14 @@ func lossCurvature(loss model.Loss, shares []float64) (h float64) {
 	}
 	if loss == model.Logistic {
 		for _, p := range shares { // each class is told from the rest by itself
-			h = max(h, meanCurvature([]float64{p, 1 - p})/2) // that of z is half of that of (z, -z)
+			h = max(h, meanCurvature([]float64{p, 1 - p})/2) // the curvature of z is half of (z, -z)'s
 		}
 		return h
 	}
 	return meanCurvature(shares)
 }
 
-// largestCurvature is the largest that a loss has at any outputs; 0: the loss has none.
+// largestCurvature returns the largest that a loss has at any outputs; 0: the loss has none.
 func largestCurvature(loss model.Loss) float64 {
 	switch loss {
 	case model.Squared, model.SquaredHinge:
@@ -51,7 +51,7 @@ func largestCurvature(loss model.Loss) float64 {
 	return 0
 }
 
-// meanCurvature is the largest eigenvalue of diag(p) - p p', the Hessian of the cross-entropy,
+// meanCurvature returns the largest eigenvalue of diag(p) - p p', the Hessian of the cross-entropy,
 // on average over p = softmax(t log shares), t from 0 to 1.
 func meanCurvature(shares []float64) (h float64) {
 	p := make([]float64, len(shares))
@@ -69,7 +69,7 @@ func meanCurvature(shares []float64) (h float64) {
 	return h
 }
 
-// largestOfSoftmax is the largest eigenvalue of diag(p) - p p' by bisection. It lies between the
+// largestOfSoftmax returns the largest eigenvalue of diag(p) - p p' by bisection. It lies between the
 // two largest of p, where sum p^2/(p-x) = 1 (the secular equation); equal ones are it.
 func largestOfSoftmax(p []float64) float64 {
 	first, second := 0.0, 0.0

@@ -11,8 +11,8 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// dense are facts of bytes of ten even classes; words those of short sparse rows of two; values
-// those of a regression; even ones of dense inputs that gain nothing by centring.
+// dense are facts of bytes of ten even classes; words of short sparse rows of two; values of a regression; even of
+// dense inputs that gain nothing by centring.
 var (
 	denseFacts = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 7850, RawLambda: 40, CenteredLambda: 5,
 		RowNorm: 60, Squares: 60, Curvature: .1}
@@ -28,7 +28,7 @@ var (
 	noFacts = Facts{Kind: data.Bytes, Rows: 60000, Features: 784, Weights: 50000}
 )
 
-// curved are denseFacts of a network with a curvature.
+// curved returns denseFacts of a network with a curvature.
 func curved(g float64) Facts {
 	f := denseFacts
 	f.Newton = g
@@ -43,7 +43,7 @@ var (
 	mlp      = func(c *config.Config) { c.Model, c.Loss = "mlp:64", "cross-entropy" }
 )
 
-// synced is softmax by so many workers whose replicas are averaged.
+// synced returns an edit to softmax by this many workers whose replicas are averaged.
 func synced(workers int, edit func(*config.Config)) func(*config.Config) {
 	return func(c *config.Config) {
 		softmax(c)

@@ -114,7 +114,7 @@ func TestDefaultsOfNetworks(t *testing.T) {
 	}
 }
 
-// A column of 2,000 texts, each of which stands in three rows or four, beside numbers: the defaults come within .03 of
+// A column of 2,000 texts, each in three rows or four, and columns of numbers: the defaults come within .03 of
 // ridge regression, which alternates between slopes and effects until both stand still.
 func TestDefaultsOfManyTexts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
@@ -193,7 +193,7 @@ func TestDefaultsOfRatings(t *testing.T) {
 	}
 }
 
-// biasesAlone is the R2 on the test entries of mean + b_u + b_i, fitted to the training entries.
+// biasesAlone returns the R2 on the test entries of mean + b_u + b_i, fitted to the training entries.
 func biasesAlone(t *testing.T, c config.Config) float64 {
 	train, test := loaded(t, c)
 	mean, b := 0.0, make([]float64, train.Features)
@@ -226,7 +226,7 @@ func loaded(t *testing.T, c config.Config) (train, test *data.Set) {
 	return sets.Train, sets.Test
 }
 
-// optimum is the figure on the test rows of the exact optimum on the training rows.
+// optimum returns the figure on the test rows of the exact optimum on the training rows.
 func optimum(t *testing.T, c config.Config) float64 {
 	train, test := loaded(t, c)
 	x, z := rowsOf(train), rowsOf(test)
@@ -314,7 +314,7 @@ func newton(w []float64, x []vector, of func(z float64, i int) (gradient, curvat
 	copy(w, b)
 }
 
-// solve is Gaussian elimination of a positive definite matrix; the solution is in b.
+// solve does Gaussian elimination of a positive definite matrix; the solution is in b.
 func solve(a [][]float64, b []float64) {
 	for j := range a {
 		for i := j + 1; i < len(a); i++ {
@@ -366,7 +366,7 @@ func normals(r *rand.Rand, n int) []float64 {
 	return x
 }
 
-// class is 1 with the probability that logistic regression gives to z, else 0.
+// class returns 1 with the probability that logistic regression gives to z, else 0.
 func class(r *rand.Rand, z float64) float64 {
 	if r.Float64() < 1/(1+math.Exp(-z)) {
 		return 1

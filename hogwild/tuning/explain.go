@@ -10,7 +10,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// Header is what the user should know before the run: whether the steps in flight are within
+// Header returns what the user should know before the run: whether the steps in flight are within
 // the limit, and what centring has done for it.
 func (j *Job) Header() (lines []string) {
 	if j.Used.Auto != "" {
@@ -47,7 +47,7 @@ const (
 	manySteps   = 1000
 )
 
-// fewSteps are the steps of the whole run, of several nodes those of one, if they are few for those in flight and
+// fewSteps returns the steps of the whole run, of several nodes one node's, if they are few for the steps in flight and
 // nothing else tells how many of these lose nothing; else 0. A simulation is meant to have them.
 func fewSteps(c *config.Config, f Facts, t Tuning) int {
 	if t.MaxInFlight > 0 || t.InFlight < 2 || c.Mode.Traits().Simulated {
@@ -60,7 +60,7 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 	return steps
 }
 
-// knob is the setting that decides how many steps are in flight.
+// knob returns the setting that decides how many steps are in flight.
 func (j *Job) knob() string {
 	if j.Used.Sharers > 0 {
 		return "--in-flight"
@@ -102,8 +102,7 @@ func (j *Job) lasts() (lines []string) {
 		rounded(each/(1-j.Used.Momentum)))}
 }
 
-// farBeyond is how many times the longest step that is sure to be stable, half or a quarter of the bound, says that
-// none is.
+// farBeyond times the longest step that is sure to be stable, half or a quarter of the bound, is sure to be unstable.
 const farBeyond = 4
 
 // stable compares the limit with the steps in flight.
@@ -133,7 +132,7 @@ func (j *Job) stable() string {
 		who, are, they)
 }
 
-// cost is what steps beyond the limit cost: of networks the medians that were measured (docs/asynchrony.md).
+// cost returns what steps beyond the limit cost: of networks the medians that were measured (docs/asynchrony.md).
 func (j *Job) cost() string {
 	switch {
 	case !model.FamilyOf(j.Asked.Model).Rehearses():
@@ -144,7 +143,7 @@ func (j *Job) cost() string {
 	return "networks end with 10 to 50% more training loss, some with twice as much"
 }
 
-// Changes is what of the user's settings the run changes, for whoever watches.
+// Changes returns lines on the user's settings that the run changes.
 func (j *Job) Changes() (lines []string) {
 	if j.Used.Capped {
 		why := fmt.Sprintf("%d steps in flight", j.Used.InFlight)
@@ -171,7 +170,7 @@ func (j *Job) averageText() string {
 		j.averaged(), j.Asked.LR, within, j.Asked.LR)
 }
 
-// averaged are the replicas.
+// averaged returns the word for the replicas.
 func (j *Job) averaged() string {
 	if j.Asked.Mode.Traits().Barrier {
 		return fmt.Sprintf("%d averaged workers", j.Used.Replicas)
@@ -179,7 +178,7 @@ func (j *Job) averaged() string {
 	return fmt.Sprintf("%d nodes", j.Used.Replicas)
 }
 
-// lowered is the smaller rate to, in two digits, or as many as tell it from the rate from.
+// lowered returns the smaller rate to, in two digits, or as many as tell it from the rate from.
 func lowered(from, to float64) string {
 	for digits := 2; ; digits++ {
 		if text := fmt.Sprintf("%.*g", digits, to); text != fmt.Sprintf("%.*g", digits, from) || to >= from {
@@ -191,7 +190,7 @@ func lowered(from, to float64) string {
 // plainRate is the rate where nothing is known of the curvature.
 const plainRate = 0.01
 
-// tooSmall is what to do about a rate that is small, and less than a hundredth of another: a few large inputs decide
+// tooSmall returns advice on a rate that is small, and less than a hundredth of another: a few large inputs decide
 // it.
 func tooSmall(from, to float64) string {
 	if to*100 >= from || to > plainRate {
@@ -200,7 +199,7 @@ func tooSmall(from, to float64) string {
 	return " (so small a rate learns slowly: scale the inputs with --scale standard)"
 }
 
-// Steps is a number of steps, rounded.
+// Steps returns a number of steps, rounded.
 func Steps(x float64) string {
 	if n := rounded(x); n != "1" {
 		return n + " steps"
@@ -208,7 +207,7 @@ func Steps(x float64) string {
 	return "1 step"
 }
 
-// rounded is a count of which two digits mean something.
+// rounded returns a count to two digits: the rest mean nothing.
 func rounded(x float64) string {
 	if x >= 1e6 {
 		return "a million or more"

@@ -44,7 +44,7 @@ type Machine struct {
 	GPUs           GPUs // those that the run is on
 }
 
-// GPUs are those of a run, as far as the steps in flight depend on them.
+// GPUs are the GPUs of a run, as far as the steps in flight depend on them.
 type GPUs struct {
 	Count int  // 0: it is on cores
 	SMs   int  // multiprocessors of the smallest

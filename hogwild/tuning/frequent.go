@@ -8,12 +8,12 @@ import (
 
 // A merge of all weights takes as long as hundreds of steps on sparse rows, though most of what they change are the
 // weights of few features: of words a sixteenth of the cache lines has nearly nine tenths of the nonzeros. What limits
-// the local steps between two merges is the largest eigenvalue of the inputs (see limit.go), and that of the features
-// in the other lines is a fraction of it: their weights may stay unmerged for as many times as long.
+// the local steps between two merges is the largest eigenvalue of the inputs (see limit.go), and the other lines'
+// features have a fraction of it: their weights may stay unmerged for as many times as long.
 
 const (
 	LineWeights   = 16 // of a cache line
-	frequentShare = 16 // one line in so many is merged every time
+	frequentShare = 16 // one line in this many is merged every time
 	frequentRows  = 500
 	mostRare      = 16 // merges between two of the other lines, at most
 
@@ -23,8 +23,8 @@ const (
 )
 
 // Frequent returns the first weights of the cache lines, of a linear model with one output, that have the largest part
-// of the inputs' squares, that of the bias included, and how many times as long the others may stay unmerged; 1: no
-// longer. Lambda is the largest eigenvalue of all inputs.
+// of the inputs' squares, the bias's included, and how many times as long the others may stay unmerged; 1: no longer.
+// Lambda is the largest eigenvalue of all inputs.
 func Frequent(set *data.Set, lambda float64) (lines []int, times int) {
 	rows := firstRows(set, frequentRows).Rows
 	squares := make([]float32, set.Features/LineWeights+1)

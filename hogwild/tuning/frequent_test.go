@@ -11,7 +11,7 @@ import (
 // TestFrequent: the lines that are merged every time have the frequent columns and the bias, and the others may wait as
 // much longer as their largest eigenvalue is smaller, by 500 rounds on the matrix itself.
 func TestFrequent(t *testing.T) {
-	const n, d = 400, 256 // sixteen lines, and that of the bias
+	const n, d = 400, 256 // sixteen lines, and the bias's
 	r := rand.New(rand.NewPCG(5, 5))
 	set := &data.Set{Meta: data.Meta{Kind: data.Sparse, Rows: n, Features: d}, Y: make([]float32, n), Ptr: []int64{0}}
 	all, rest := make([][]float64, n), make([][]float64, n)
@@ -42,8 +42,8 @@ func TestFrequent(t *testing.T) {
 	}
 }
 
-// rounds is the largest eigenvalue of a matrix of positive numbers, by power iteration: the sum of each product when
-// that of the vector is 1.
+// rounds returns the largest eigenvalue of a matrix of positive numbers, by power iteration: the sum of each product
+// when the vector's is 1.
 func rounds(m [][]float64) (sum float64) {
 	v := slices.Repeat([]float64{1 / float64(len(m))}, len(m))
 	for range 500 {

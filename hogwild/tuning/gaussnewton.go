@@ -12,15 +12,15 @@ import (
 
 // The power iteration ends when a round changes the eigenvalue by less than newtonWithin of it, or after newtonRounds.
 const (
-	newtonRows   = 500 // of which the curvature is taken
+	newtonRows   = 500 // rows that the curvature is taken on
 	newtonRounds = 200
 	newtonWithin = 1e-4
 )
 
 // Newton measures the curvature of the loss in the weights: the largest eigenvalue of its Gauss-Newton matrix, E[J' H
-// J] with J the derivatives of the outputs by the weights and H those of the loss by the outputs. That is E[g g'] of
-// the gradients g of labels that the model's own outputs are taken to be the chances of (Martens 2020, New Insights and
-// Perspectives on the Natural Gradient Method, section 9), so that gradients alone are needed.
+// J] with J the derivatives of the outputs by the weights and H the second derivatives of the loss by the outputs. That
+// is E[g g'] of the gradients g of labels that the model's own outputs are taken to be the chances of (Martens 2020,
+// New Insights and Perspectives on the Natural Gradient Method, section 9), so that gradients alone are needed.
 //
 // Of n rows it is as well the largest of the n by n matrix of the products of their gradients, over n. In a layer a
 // row's gradient is the outer product of its inputs x and of the derivatives d by the outputs, so a product of two is
@@ -31,12 +31,12 @@ type Newton struct {
 	model  model.Model
 	loss   model.Loss
 	rows   *data.Batch // with labels of their own
-	mu     []float32   // of centred inputs: gradients are those of x - mu; else nil
+	mu     []float32   // of centred inputs: gradients are on x - mu; else nil
 	inputs []float32   // the products of the rows' inputs, once they are known
 	seed   uint64
 }
 
-// newNewton is nil for a model without outputs to look at, or a loss without curvature.
+// newNewton returns nil for a model without outputs to look at, or a loss without curvature.
 func newNewton(m model.Model, loss model.Loss, rows *data.Batch, mu []float32, seed uint64) *Newton {
 	if _, ok := m.(model.Predictor); !ok || largestCurvature(loss) == 0 {
 		return nil
@@ -46,8 +46,8 @@ func newNewton(m model.Model, loss model.Loss, rows *data.Batch, mu []float32, s
 	return &Newton{model: m, loss: loss, mu: mu, rows: &own, seed: seed}
 }
 
-// Largest is the largest eigenvalue at the plain weights w; 0 if it is not finite, or for a model whose gradients are
-// not outer products.
+// Largest returns the largest eigenvalue at the plain weights w; 0 if it is not finite, or for a model whose gradients
+// are not outer products.
 func (n *Newton) Largest(w []float32) (g float64) {
 	began := time.Now()
 	defer func() { n.Took = time.Since(began) }()
@@ -103,7 +103,7 @@ func (n *Newton) label(w []float32, r *rand.Rand) {
 	}
 }
 
-// draw is the class at x of the chances' sum.
+// draw returns the class at x of the chances' sum.
 func draw(chances []float32, x float64) int {
 	for c, p := range chances {
 		if x -= float64(p); x < 0 {
@@ -113,7 +113,7 @@ func draw(chances []float32, x float64) int {
 	return len(chances) - 1
 }
 
-// products are g'h of the gradients g and h of each pair of rows, over their number.
+// products returns g'h of the gradients g and h of each pair of rows, over their number.
 func (n *Newton) products(w []float32) (sum []float32) {
 	var g model.Gradient
 	n.model.Grad(w, n.rows, &g)
@@ -148,7 +148,7 @@ func (n *Newton) products(w []float32) (sum []float32) {
 	return sum
 }
 
-// pairs are the products of each pair of rows less mu, unless that is nil.
+// pairs returns the products of each pair of rows less mu, unless that is nil.
 func pairs(rows []data.Row, width int, mu []float32) []float32 {
 	n := len(rows)
 	sum, y, shift, square := make([]float32, n*n), make([]float32, width), along(rows, mu), vec.Dot(mu, mu)

@@ -11,7 +11,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// manyTimes are few rows, each of them many times, so that drawn labels come to their expectation.
+// manyTimes returns few rows, each of them many times, so that drawn labels come to their expectation.
 func manyTimes(distinct, times, d int) *data.Batch {
 	r := rand.New(rand.NewPCG(3, 3))
 	b := &data.Batch{Features: d}
@@ -91,7 +91,7 @@ func keepsRate(t *testing.T, name string, loss model.Loss, newton, curvature, wi
 	}
 }
 
-// fisher is E[g g'] by differences.
+// fisher returns E[g g'] by differences.
 func fisher(m model.Model, loss model.Loss, w []float32, rows *data.Batch, distinct, times, classes int) [][]float64 {
 	sum := make([][]float64, len(w))
 	for i := range sum {
@@ -159,7 +159,7 @@ func TestNewtonCentred(t *testing.T) {
 }
 
 // TestRehearse: a network that learns white inputs meets several times the curvature of its first weights, and of its
-// inputs; one that diverges is taken to have that of its first weights, at whatever rate.
+// inputs; one that diverges is taken to have its first weights' curvature, at whatever rate.
 func TestRehearse(t *testing.T) {
 	set, test, err := data.Load(data.Options{Path: "synth:linear:2000x12", Seed: 1})
 	if err != nil {

@@ -11,14 +11,13 @@ import (
 	"hogwild/hogwild/plan"
 )
 
-// Steps in flight: how many there are at once, and what a GPU is given when
-// nobody says.
+// Steps in flight: how many there are at once, and what a GPU is given by default.
 
-// inFlight is how many steps are in flight at once: a step is computed on weights that lack all
-// others in flight. In async and atomic modes those are the steps that can run at once: more workers
+// inFlight returns how many steps are in flight at once: a step is computed on weights that lack all
+// others in flight. In async and atomic modes they are the steps that can run at once: more workers
 // than cores take turns, and lose their core between two short steps mostly. Within a long one they
 // hold it meanwhile, which only the run can tell (Machine.Oversubscribed). In ordered mode a
-// gradient waits until those of all other workers are applied, and in locked mode workers
+// gradient waits until all other workers' are applied, and in locked mode workers
 // that wait for a lock hold a gradient already: there all workers count.
 func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) int {
 	switch {
@@ -43,7 +42,7 @@ func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) i
 	return max(w, localSteps(c, t.Batch))
 }
 
-// sharers is among how many workers the steps in flight on GPUs are divided. Where processes take turns, the steps of
+// sharers returns how many workers share the steps in flight on GPUs. Where processes take turns, the steps of
 // one at a time run on each GPU, and a worker with a part of them would leave the rest of the GPU idle in its turn.
 func sharers(c *config.Config, g GPUs) int {
 	switch {
@@ -55,7 +54,7 @@ func sharers(c *config.Config, g GPUs) int {
 	return c.Workers
 }
 
-// onClock is how many steps virtual workers have in flight, as far as their rule takes them.
+// onClock returns how many steps virtual workers have in flight, as far as their rule takes them.
 func onClock(c *config.Config) int {
 	n := max(1, clock.Workers(c))
 	switch c.Rule.Kind {
@@ -69,10 +68,9 @@ func onClock(c *config.Config) int {
 	return n * max(1, config.Whole(c.MergeEvery))
 }
 
-// localSteps is what the steps count for that w workers take on their copies, M each between
-// two merges. With a step of lr lambda h in the direction of lambda, a worker that is alone
-// goes 1-exp(-lr lambda h M) of its way in M steps. All together go w times that, which
-// grows when it is more than twice the way, as C steps in flight do when
+// localSteps returns how many steps in flight the local steps of w workers count for, M each between two merges. With a
+// step of lr lambda h in the direction of lambda, a worker that is alone goes 1-exp(-lr lambda h M) of its way in M
+// steps. All together go w times that, which grows when it is more than twice the way, as C steps in flight do when
 //
 //	C = M (pi/2) / -log(1-2/w)
 //
@@ -87,7 +85,7 @@ func localSteps(c *config.Config, batch int) int {
 	return int(float64(m) * perLocalStep(c.Workers))
 }
 
-// perLocalStep is how many steps in flight one local step of each of w workers counts for.
+// perLocalStep returns how many steps in flight one local step of each of w workers counts for.
 func perLocalStep(w int) float64 {
 	if w <= 2 {
 		return 1
@@ -95,14 +93,13 @@ func perLocalStep(w int) float64 {
 	return math.Pi / 2 / -math.Log(1-2/float64(w))
 }
 
-// wavesAnEpoch: where nobody says, an epoch on a GPU has so many times the steps that are in flight, or more: most of
+// wavesAnEpoch: by default an epoch on a GPU has this many times the steps that are in flight, or more: most of
 // them are to see what the others have learnt.
 const wavesAnEpoch = 8
 
-// stepBatch is the examples of a step: those asked for, or, where nobody did, on a GPU those
-// that suit it. Elsewhere a step of plain SGD that touches a few weights only is taken example
-// by example: more of them converge slower and gain nothing. A small set has smaller batches, or an
-// epoch would be a step or two.
+// stepBatch returns the number of examples of a step: what was asked for or, by default, on a GPU what suits it.
+// Elsewhere a step of plain SGD that touches a few weights only is taken example by example: more of them converge
+// slower and gain nothing. A small set has smaller batches, or an epoch would be a step or two.
 func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
 	family := spec.Family()
 	short := family.Short(f.Kind) && c.Optimizer == config.SGD
@@ -124,10 +121,10 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
 	return min(64, max(1, f.Rows/stepsAnEpoch))
 }
 
-// stepsAnEpoch: a small set has at least so many steps an epoch, as far as its rows allow.
+// stepsAnEpoch: a small set has at least this many steps an epoch, as far as its rows allow.
 const stepsAnEpoch = 64
 
-// onGPU is how many steps in flight GPUs are given where nobody says. A GPU is the faster the more they are, up to two
+// onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to two
 // or three for each multiprocessor; they need few more epochs up to the number beyond which the learning rate would be
 // lowered (docs/gpu.md), and past that nothing is gained. Where none is known, convolutional networks did not always
 // learn with one for each. In a factorization two steps on one row or column at once should be rare.

@@ -18,7 +18,7 @@ type Tuning struct {
 	Raw       float64 `json:"raw"`       // lambda of the inputs as they are
 	Curvature float64 `json:"curvature"` // h of the loss at the outputs: see lossCurvature; 0: none
 	InFlight  int     `json:"in_flight"` // steps in flight at once
-	// on GPUs they are divided among so many workers: where processes take turns, one of each GPU; 0: it is on cores
+	// on GPUs they are divided among this many workers: where processes take turns, one of each GPU; 0: it is on cores
 	Sharers int `json:"sharers,omitempty"`
 	// as many of them cost nothing at the learning rate asked for; 0: not known
 	MaxInFlight float64 `json:"max_in_flight"`
@@ -30,7 +30,7 @@ type Tuning struct {
 	LR       float64 `json:"lr"`        // used
 	Momentum float64 `json:"momentum"`  // used
 	Center   bool    `json:"center"`    // the inputs are learned on less their means
-	BiasStep float64 `json:"bias_step"` // of a linear model's bias against that of its weights
+	BiasStep float64 `json:"bias_step"` // of a linear model's bias against its weights'
 	// local steps that a worker may take between two merges within the limit; 0: any number
 	MaxLocalSteps int  `json:"max_local_steps"`
 	Capped        bool `json:"capped"` // LR is less than was asked for
@@ -42,12 +42,12 @@ type Tuning struct {
 	Auto string `json:"auto,omitempty"` // what Settle filled in, for people
 
 	MergeEvery int `json:"merge_every"` // local steps between two merges; 1: in place
-	// a merge is of frequent features, and each so many-th of all; 1 or 0: each of all
+	// a merge is of frequent features, and one in this many of all; 1 or 0: each of all
 	RareMerge int `json:"rare_merge,omitempty"`
-	// of the dual solver: each worker steps as if so many did what it does; 0 or 1: it alone
+	// of the dual solver: each worker steps as if this many did what it does; 0 or 1: it alone
 	Spread         float64 `json:"spread,omitempty"`
 	BiasMergeEvery int     `json:"bias_merge_every"` // the same of a bias that alone is copied
-	// merges are of so many rows of each table, and all else is written in place; 0: merges are of all
+	// merges are of this many rows of each table, and all else is written in place; 0: merges are of all
 	HotRows int `json:"hot_rows,omitempty"`
 
 	Slower bool `json:"slower,omitempty"` // merging costs these workers more than they gain: one worker is faster
@@ -77,26 +77,26 @@ func (j *Job) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &flatJob{&j.Asked, &j.Used})
 }
 
-// AsAsked is the job that takes the settings as they are.
+// AsAsked returns the job that takes the settings as they are.
 func AsAsked(c config.Config) *Job {
 	return &Job{c, Tuning{Batch: c.AskedBatch(), LR: c.LR, Momentum: c.Momentum, BiasStep: 1, MergeEvery: 1,
 		BiasMergeEvery: 1}}
 }
 
-// Sharers is among how many workers the steps in flight on GPUs are divided.
+// Sharers returns how many workers share the steps in flight on GPUs.
 func (j *Job) Sharers() int { return cmp.Or(j.Used.Sharers, j.Asked.Workers) }
 
-// OfWorker is how many of them a worker has.
+// OfWorker returns how many of the steps in flight one worker has.
 func (j *Job) OfWorker() int { return max(1, j.Used.InFlight/j.Sharers()) }
 
-// Plain makes of the weights w of the tensors trained, as the run trains them, those of the model that it leaves
-// behind; mean is that of the inputs.
+// Plain makes of the weights w of the tensors trained, as the run trains them, the weights of the model that it leaves
+// behind; mean is the inputs'.
 func (j *Job) Plain(trained []model.Param, w, mean []float32) []float32 {
 	return model.ToPlain(trained, w, mean, j.Used.MergesCentered(), j.Asked.Standard)
 }
 
-// TrainedOptions are the options of the model that the run trains; those of the model that
-// it leaves behind are ModelOptions.
+// TrainedOptions returns the options of the model that the run trains; ModelOptions has the options of the model that
+// it leaves behind.
 func (j *Job) TrainedOptions(set *data.Set) model.Options {
 	o := j.Asked.ModelOptions()
 	o.BiasStep = float32(j.Used.BiasStep)

@@ -33,10 +33,10 @@ const roomInFlight = 8
 // room for may be networkFew times the limit: networks learn although theirs is below a step (docs/asynchrony.md).
 const networkCap, networkFew = 8, 24
 
-// capShare is the share of the bound beyond which the learning rate is lowered, and to which. Between
-// stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the
-// curvature falls as a model learns it is the bound itself; that of the squared loss does not fall. The hinge
-// loss has bounded gradients and hardly any curvature: its best rates with many steps in flight were 8 to 16.
+// capShare returns the share of the bound beyond which the learning rate is lowered, and to which. Between
+// stableShare and it a run loses less than it would with a rate lowered to stableShare. Where the curvature falls as a
+// model learns it is the bound itself; the squared loss's does not fall. The hinge loss has bounded gradients and
+// hardly any curvature: its best rates with many steps in flight were 8 to 16.
 func capShare(loss model.Loss) float64 {
 	switch loss {
 	case model.Squared:
@@ -64,7 +64,7 @@ func stepShare(spec model.Spec) float64 {
 
 // noiseShare bounds what the noise of gradients adds to the loss when they are late. With the rate
 // r = lr h, steps of b examples leave the loss higher by about r tr/(2b) times the loss itself, with tr the
-// sum of the eigenvalues of E[x x']; along that of eigenvalue a the part of it is multiplied by
+// sum of the eigenvalues of E[x x']; along the eigenvector of eigenvalue a the part of it is multiplied by
 // (1 + sin t)/cos t, t = r a C, which is 1 + t to first order. So C steps in flight add r^2 C S/(2b), with S
 // the sum of the squares of the eigenvalues.
 const noiseShare = 0.015
@@ -81,8 +81,8 @@ type limits struct {
 	maxLR    float64 // of steps of the batch, with none of them late; 0: no bound
 }
 
-// limitsOf are those of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run. What
-// lr lambda C may come to follows from the curvature h of the loss.
+// limitsOf returns the limits of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run. How
+// large lr lambda C may be follows from the curvature h of the loss.
 func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 	h, b := f.Curvature, float64(t.Batch)
 	if t.Lambda <= 0 || c.Optimizer.Adaptive() || h <= 0 {
@@ -113,19 +113,19 @@ func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
 // not have.
 const rehearsedWeights = 10e6
 
-// tooLarge is of networks that are not rehearsed: the inputs' eigenvalue bounds their rate, but allows too many steps
-// in flight.
+// tooLarge reports whether a network is too large to rehearse: then the inputs' eigenvalue bounds their rate, but
+// allows too many steps in flight.
 func tooLarge(spec model.Spec, f Facts) bool {
 	return spec.Family().Rehearses() && f.Weights > rehearsedWeights
 }
 
-// InFlightAt is how many steps in flight a rate allows a network whose curvature is g, see Newton; 0: not known.
+// InFlightAt returns how many steps in flight a rate allows a network whose curvature is g, see Newton; 0: not known.
 func InFlightAt(j *Job, spec model.Spec, f Facts, lr, g float64) float64 {
 	f.Newton = g
 	return limitsOf(&j.Asked, spec, f, j.Used).inFlight(lr)
 }
 
-// inFlight is how many steps in flight a rate allows; 0: not known.
+// inFlight returns how many steps in flight a rate allows; 0: not known.
 func (l limits) inFlight(lr float64) float64 {
 	if l.lambda == 0 {
 		return 0
@@ -137,23 +137,23 @@ func (l limits) inFlight(lr float64) float64 {
 	return min(c, 1e12)
 }
 
-// biasHeld is how many steps may be late with their change of the bias, beside those in flight. A bias moves by
+// biasHeld returns how many steps, beyond those in flight, may be late with their change of the bias. A bias moves by
 // biasStep where the direction of lambda moves by lambda, so there may be as many more of them.
 func (l limits) biasHeld(lr, biasStep float64) float64 {
 	return l.inFlight(lr) * max(1, l.lambda/cmp.Or(biasStep, 1))
 }
 
-// inFlightRate is the rate at which c steps in flight lose nothing.
+// inFlightRate returns the rate at which c steps in flight lose nothing.
 func (l limits) inFlightRate(c float64) float64 { return l.constant / (l.lambda * c) }
 
-// localSteps are how many steps two workers may take between two merges at a rate.
+// localSteps returns how many steps two workers may take between two merges at a rate.
 // The bound itself, not a share of it: steps on a copy are late by half of a period on average,
 // and see all of their worker's own (docs/asynchrony.md has what was measured).
 func (l limits) localSteps(lr float64) float64 {
 	return min(l.merging/(l.lambda*lr), 1e12)
 }
 
-// rate is what lr is lowered to with c steps in flight, if it is lowered; 0: not known.
+// rate returns what lr is lowered to with c steps in flight, if it is lowered; 0: not known.
 func (l limits) rate(lr, c float64) float64 {
 	to := lr * l.cap(lr) / c
 	if l.maxLR > 0 {
@@ -162,7 +162,7 @@ func (l limits) rate(lr, c float64) float64 {
 	return to
 }
 
-// cap is how many steps in flight a rate is not lowered for; 0: not known.
+// cap returns how many steps in flight a rate is not lowered for; 0: not known.
 func (l limits) cap(lr float64) float64 {
 	if l.lambda == 0 {
 		return 0

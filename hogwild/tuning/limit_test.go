@@ -56,7 +56,7 @@ var limitJobs = []limitJob{
 	{"white inputs", "white.csv", "mlp:32,32,32", .03, 16, 4, target},
 }
 
-// within is the loss that a limit may cost: more of networks, where the noise is larger.
+// within returns the loss that a limit may cost: more of networks, where the noise is larger.
 func (j limitJob) within() float64 {
 	if j.data == "white.csv" {
 		return .05
@@ -145,7 +145,7 @@ func limitFile(t *testing.T, name string) string {
 	return path
 }
 
-// friedmanRows are of Friedman 1.
+// friedmanRows writes rows of Friedman 1.
 func friedmanRows(text *strings.Builder, r *rand.Rand) {
 	for range 2400 {
 		var x [10]float64
@@ -158,7 +158,7 @@ func friedmanRows(text *strings.Builder, r *rand.Rand) {
 	}
 }
 
-// whiteRows are of five classes by a random network of tanh: hidden layers have all of the curvature.
+// whiteRows writes rows of five classes by a random network of tanh: hidden layers have all of the curvature.
 func whiteRows(text *strings.Builder, r *rand.Rand) {
 	var in [16][12]float64
 	var out [5][16]float64
@@ -190,7 +190,7 @@ func whiteRows(text *strings.Builder, r *rand.Rand) {
 	}
 }
 
-// config is the configuration of a job, judged by its loss on all training rows.
+// config returns the configuration of a job, judged by its loss on all training rows.
 func (j limitJob) config(t *testing.T) config.Config {
 	t.Helper()
 	c := config.Default()

@@ -8,7 +8,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Measure is the only one that looks at the data. What only some settings need is measured for
+// Measure returns the only one that looks at the data. What only some settings need is measured for
 // those alone; the model is the plain one.
 func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Facts {
 	f := FactsOf(m, set)
@@ -49,7 +49,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 	return f
 }
 
-// FactsOf are the facts that need no measuring.
+// FactsOf returns the facts that need no measuring.
 func FactsOf(m model.Model, set *data.Set) Facts {
 	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape,
 		Weights: model.Size(m.Params())}

@@ -7,9 +7,9 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// In async on cores a worker may take its steps on a copy of the weights, and merge it with
-// the weights of all every so many local steps (see cpu/merge.go). Without a copy each step
-// writes where all others write: in place, which is Hogwild! as published.
+// In async on cores a worker may take its steps on a copy of the weights, and merge it with the weights of all every
+// few local steps (see cpu/merge.go). Without a copy each step writes where all others write: in place, which is
+// Hogwild! as published.
 
 // maxDenseCopied is the largest dense model that is copied unless told otherwise, or centred: half of a core's
 // second-level cache of a megabyte, so that the copy stays there.
@@ -19,7 +19,7 @@ const maxDenseCopied = 1 << 17
 // two workers are faster by a third for it, with rows of seventy no slower.
 const biasSteps = 64
 
-// Merging is how many local steps there are between two merges of all weights, and of
+// Merging returns how many local steps there are between two merges of all weights, and of
 // the bias alone; 1 is in place. All else of the Tuning is settled.
 func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias int) {
 	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == config.InPlace {
@@ -45,10 +45,10 @@ func fuses(c *config.Config, f Facts, batch int) bool {
 	return f.HasStepper && c.Optimizer == config.SGD && batch == 1 && c.GradientDelay == 0
 }
 
-// hotPeriod is that of a model of words, whose hot rows alone are merged: in place each step takes their lines from
-// other cores (docs/words.md has the figures). Up to these numbers, at the rates of the defaults, losses of two, eight
-// and, of word2vec, sixteen workers are those in place; what local steps do together grows with the rate. Fewer steps
-// than the fewest are not worth a merge.
+// hotPeriod returns the period of merges of a model of words, whose hot rows alone are merged: in place each step takes
+// their lines from other cores (docs/words.md has the figures). Up to these numbers, at the rates of the defaults,
+// two, eight and, of word2vec, sixteen workers have the losses of work in place; what local steps do together grows
+// with the rate. Fewer steps than the fewest are not worth a merge.
 func hotPeriod(c *config.Config, spec model.Spec) int {
 	most, together, fewest, rate := 512., 1024., 64, 0.025
 	if !spec.Family().OfWords() { // each step writes the vectors of all labels
@@ -72,10 +72,10 @@ func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 		c.MergeEvery, c.Model, f.Kind, t.Batch, c.Optimizer)
 }
 
-// userPeriodOr is the period that the user gave, or else auto.
+// userPeriodOr returns the period that the user gave, or else auto.
 func userPeriodOr(c *config.Config, auto int) int { return cmp.Or(config.Whole(c.MergeEvery), auto) }
 
-// within is a period that the learning rate allows: see Tuning.MaxLocalSteps.
+// within returns a period that the learning rate allows: see Tuning.MaxLocalSteps.
 func within(every, hold int) int {
 	if hold > 0 {
 		return min(every, hold)
@@ -83,7 +83,7 @@ func within(every, hold int) int {
 	return every
 }
 
-// densePeriod is that of a layered model on dense inputs, their zeros skipped or
+// densePeriod returns the period of a layered model on dense inputs, their zeros skipped or
 // not, and of every model that centres. Each step writes most of the weights then, and without
 // a copy every cache line of them would travel at every step.
 //
@@ -117,7 +117,7 @@ func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	return userPeriodOr(c, every)
 }
 
-// sparsePeriod is that of a linear model of w weights on sparse rows. Too few local steps, and
+// sparsePeriod returns the period of a linear model of w weights on sparse rows. Too few local steps, and
 // merging takes longer than training; too many, and each of the workers goes most of the way
 // alone, so that they overshoot together (docs/asynchrony.md): the product with the
 // number of workers counts. Where the limit leaves fewer than are worth a merge, the model is
@@ -125,7 +125,7 @@ func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 func sparsePeriod(c *config.Config, w, hold int) int {
 	every := 512
 	if w > 1<<14 {
-		every = 4096 // merging all of so many takes as long as a hundred steps
+		every = 4096 // merging this many takes as long as a hundred steps
 	}
 	every = max(16, every/c.Workers)
 	if most := within(every, hold); most < every {
@@ -137,10 +137,10 @@ func sparsePeriod(c *config.Config, w, hold int) int {
 	return userPeriodOr(c, every)
 }
 
-// dualMerging is the period of the dual solver, and for how many each worker steps. A step sets the loss of its row to
-// the best it can be by itself, so that what local steps do together grows with their number times the share of the
-// inputs' largest eigenvalue in |x|^2. Within dualTogether a pass is worth as much as one worker's. Where that leaves
-// few, workers take more, and each steps as if others did the same: a pass is then worth a little less.
+// dualMerging returns the period of the dual solver, and for how many each worker steps. A step sets the loss of its
+// row to the best it can be by itself, so that what local steps do together grows with their number times the share of
+// the inputs' largest eigenvalue in |x|^2. Within dualTogether a pass is worth as much as one worker's. Where that
+// leaves few, workers take more, and each steps as if others did the same: a pass is then worth a little less.
 func dualMerging(c *config.Config, f Facts) (every int, spread float64) {
 	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == config.InPlace || f.Weights > MaxCopied {
 		return 1, 1

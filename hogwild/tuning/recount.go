@@ -15,7 +15,7 @@ type Flight struct {
 	Seen, Least float64 // by the samples so far; and at least, with 97.5% confidence
 }
 
-// FlightOf goes by the median of n samples, of which a share has at most so much staleness: few steps that land a
+// FlightOf goes by the median of n samples, of which staleness gives quantiles: few steps that land a
 // thousand others late do little, but decide the mean. It returns nil where no more than one step is in flight, or
 // their number does not depend on who has a core.
 func FlightOf(j *Job, f Facts, cores int, n int64, staleness func(share float64) int64) *Flight {
@@ -28,7 +28,7 @@ func FlightOf(j *Job, f Facts, cores int, n int64, staleness func(share float64)
 	return &Flight{min(j.Asked.Workers, cores), at(0.5), at(0.5 - 1/math.Sqrt(float64(n)))}
 }
 
-// Oversubscribed is Machine.Oversubscribed of so many workers.
+// Oversubscribed returns Machine.Oversubscribed for this many workers.
 func (f *Flight) Oversubscribed(workers int) float64 {
 	return min((f.Seen-float64(f.Expected))/float64(workers-f.Expected), 1)
 }

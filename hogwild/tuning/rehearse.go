@@ -9,9 +9,9 @@ import (
 	"hogwild/internal/vec"
 )
 
-// A rehearsal is the beginning of a run as one worker would train it, on weights that are thrown away: the curvature of
-// a network is not that of its first weights, and grows most in the first epoch. It takes so many examples at least and
-// at most, and between these about so many products.
+// A rehearsal is the beginning of a run as one worker would train it, on weights that are thrown away: a network's
+// curvature does not stay as it is at its first weights, and grows most in the first epoch. It takes rehearsedLeast to
+// rehearsedMost examples, and within these about rehearsedProducts products.
 const (
 	rehearsedLeast, rehearsedMost = 1000, 20000
 	rehearsedProducts             = 2e9
@@ -33,8 +33,8 @@ func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, 
 	return newNewton(m, spec.Loss, newtonBatch(set), mu, c.Seed)
 }
 
-// Rehearse is the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil. The
-// rate and the batch are those of f's Choose.
+// Rehearse returns the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil.
+// It takes the rate and the batch of Choose with f.
 func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Facts) (g float64) {
 	if n == nil {
 		return 0
@@ -50,14 +50,14 @@ func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Fac
 	for i := range rehearsals {
 		if !p.train(max(1, (examples/p.batch)>>(rehearsals-max(1, i)))) ||
 			!(p.model.Eval(p.w, rows).Loss <= diverged*first) {
-			break // the curvature of weights that grow without bound says nothing of those of a smaller rate
+			break // the curvature of weights that grow without bound says nothing about a smaller rate
 		}
 		g = max(g, n.Largest(p.w))
 	}
 	return g
 }
 
-// newtonBatch is the rows that the curvature is taken from.
+// newtonBatch returns the rows that the curvature is taken from.
 func newtonBatch(set *data.Set) *data.Batch {
 	rows := make([]int32, min(set.Rows, newtonRows))
 	for i := range rows {
@@ -104,7 +104,7 @@ func (p *rehearsal) train(steps int) bool {
 }
 
 // step adds a times a part of the gradient; on centred inputs x - mu a first layer's W takes the outer product with
-// these, and its bias b = c - W mu what is left of that of c.
+// these, and its bias b = c - W mu what is left of the gradient of c.
 func (p *rehearsal) step(part *model.Part, b *data.Batch, a float32, first bool) {
 	w := p.w[part.Offset : part.Offset+part.In*part.Out]
 	p.work.AddOuter(a, part.X, part.D, part.Out, w)
@@ -127,7 +127,7 @@ func (p *rehearsal) step(part *model.Part, b *data.Batch, a float32, first bool)
 	}
 }
 
-// excess is -(x - mu)'mu of a row.
+// excess returns -(x - mu)'mu of a row.
 func (p *rehearsal) excess(b *data.Batch, i int) float32 {
 	s := 0.0
 	for _, m := range p.mu {

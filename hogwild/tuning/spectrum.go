@@ -8,8 +8,7 @@ import (
 	"hogwild/internal/vec"
 )
 
-// The rows that lambda is taken from are at most so many, and have about so many
-// numbers: a few milliseconds' work.
+// Lambda is taken from at most spectrumRows rows with about spectrumNumbers numbers: a few milliseconds' work.
 const (
 	spectrumRows    = 2000
 	spectrumNumbers = 1 << 20
@@ -20,10 +19,10 @@ const (
 	normNumbers = 1 << 19
 )
 
-// sampleRows are the first rows of a set, which Load has shuffled.
+// sampleRows returns the first rows of a set, which Load has shuffled.
 func sampleRows(set *data.Set) *data.Batch { return firstRows(set, spectrumRows) }
 
-// manyRows are as many rows as have about normNumbers numbers, for what a few rare rows decide.
+// manyRows returns as many rows as have about normNumbers numbers, for what a few rare rows decide.
 func manyRows(set *data.Set) *data.Batch {
 	return firstRows(set, max(spectrumRows, normNumbers/max(1, int(set.Nonzeros/int64(set.Rows)))))
 }
@@ -46,14 +45,14 @@ type inputs struct {
 	ones float64
 }
 
-// eigenvalue is the largest of E[x x'] by power iteration from v, which it improves. Rayleigh's quotient of the last
-// vector has an error that is the square of the vector's.
+// eigenvalue returns the largest of E[x x'] by power iteration from v, which it improves. Rayleigh's quotient of the
+// last vector has an error that is the square of the vector's.
 func (in inputs) eigenvalue(v []float32) (lambda float64) {
 	return in.weightedEigenvalue(nil, v, spectrumRounds)
 }
 
-// rowNorm is R2: the largest eigenvalue of E[|x|^2 x x'] over lambda, that of E[x x'] of the same
-// inputs. It is |x|^2 where all rows are equally long, and more where long rows lie together.
+// rowNorm returns R2: the largest eigenvalue of E[|x|^2 x x'] over lambda, which is E[x x']'s for the same inputs. It
+// is |x|^2 where all rows are equally long, and more where long rows lie together.
 func (in inputs) rowNorm(lambda float64, v []float32) float64 {
 	if !(lambda > 0) {
 		return 0
@@ -61,7 +60,7 @@ func (in inputs) rowNorm(lambda float64, v []float32) float64 {
 	return in.weightedEigenvalue(in.lengths(), v, normRounds) / lambda
 }
 
-// lengths are |x|^2 of each row.
+// lengths returns |x|^2 of each row.
 func (in inputs) lengths() []float64 {
 	squares, constant := make([]float64, len(in.rows)), in.constant()
 	for i, shift := range along(in.rows, in.mu) {
@@ -71,10 +70,10 @@ func (in inputs) lengths() []float64 {
 	return squares
 }
 
-// constant is what means and ones add to each product of two rows.
+// constant returns what means and ones add to each product of two rows.
 func (in inputs) constant() float64 { return in.ones*in.ones + float64(vec.Dot(in.mu, in.mu)) }
 
-// trace is the sum of the eigenvalues of E[x x']: the mean of |x|^2.
+// trace returns the sum of the eigenvalues of E[x x']: the mean of |x|^2.
 func (in inputs) trace() (sum float64) {
 	for _, square := range in.lengths() {
 		sum += square / float64(len(in.rows))
@@ -85,7 +84,7 @@ func (in inputs) trace() (sum float64) {
 // pairsEach is how many other rows each row is compared with.
 const pairsEach = 4
 
-// squaredNorm is the sum of the squared eigenvalues of E[x x'], whose largest is lambda: the mean of (x'y)^2 over
+// squaredNorm returns the sum of the squared eigenvalues of E[x x'], whose largest is lambda: the mean of (x'y)^2 over
 // pairs of rows x and y.
 func (in inputs) squaredNorm(lambda float64) float64 {
 	sum, n, y := 0.0, 0, make([]float32, in.d)
@@ -107,8 +106,8 @@ func (in inputs) squaredNorm(lambda float64) float64 {
 	return max(sum/float64(max(n, 1)), lambda*lambda)
 }
 
-// direction is where power iterations begin: near the sum of the rows, which of inputs without negative numbers is
-// not far from where they end.
+// direction returns the vector at which power iterations begin: near the sum of the rows, which of inputs without
+// negative numbers is not far from where they end.
 func (in inputs) direction(seed uint64) []float32 {
 	r, v := rand.New(rand.NewPCG(seed, 0)), make([]float32, in.d+1)
 	for _, x := range in.rows {
@@ -121,8 +120,8 @@ func (in inputs) direction(seed uint64) []float32 {
 	return v
 }
 
-// weightedEigenvalue is eigenvalue of E[weight x x']; without weights each is 1. It ends with a round that raises it
-// by less than spectrumWithin of it.
+// weightedEigenvalue returns the largest eigenvalue of E[weight x x']; without weights each is 1. It ends with a round
+// that raises it by less than spectrumWithin of it.
 func (in inputs) weightedEigenvalue(weights []float64, v []float32, rounds int) (lambda float64) {
 	d, next := in.d, make([]float32, in.d+1)
 	for range rounds {
@@ -152,7 +151,7 @@ func (in inputs) weightedEigenvalue(weights []float64, v []float32, rounds int) 
 	return lambda
 }
 
-// along is mu'x of each row x; zeros if mu is nil.
+// along returns mu'x of each row x; zeros if mu is nil.
 func along(rows []data.Row, mu []float32) []float32 {
 	products := make([]float32, len(rows))
 	if mu != nil {
@@ -163,7 +162,7 @@ func along(rows []data.Row, mu []float32) []float32 {
 	return products
 }
 
-// inner is x'y.
+// inner returns x'y.
 func inner(x data.Row, y []float32) float32 {
 	if x.Idx == nil {
 		return vec.Dot(x.Val, y)
@@ -171,7 +170,7 @@ func inner(x data.Row, y []float32) float32 {
 	return vec.SparseDot(x.Idx, x.Val, y)
 }
 
-// accumulate is sum += z x.
+// accumulate does sum += z x.
 func accumulate(x data.Row, z float32, sum []float32) {
 	if x.Idx == nil {
 		vec.Axpy(z, x.Val, sum[:len(x.Val)])

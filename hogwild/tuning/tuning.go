@@ -3,7 +3,7 @@
 // merged, and what a GPU is given. Measure looks at the data; Choose at what it found.
 //
 //	tuning.go     Choose
-//	rehearse.go   the beginning of a run, for the curvature that a network comes to
+//	rehearse.go   the beginning of a run, for the curvature that a network reaches
 //	auto.go       what the user leaves to the program: learning rate and epochs
 //	recount.go    how many steps were measured to be in flight
 //	explain.go    what is said of it
@@ -26,8 +26,8 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Choose is what a run makes of its settings. It looks at nothing else, and each step at
-// those before it alone. Model and loss are those of spec.
+// Choose returns the Tuning for a run's settings. It looks at nothing else, and each step only at the ones before it.
+// Spec has model and loss.
 func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, error) {
 	t := Tuning{LR: c.LR, Momentum: c.Momentum, Raw: f.RawLambda, Lambda: f.RawLambda, Curvature: f.Curvature}
 	t.BiasStep = biasStep(c, f)

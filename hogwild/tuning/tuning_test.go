@@ -58,7 +58,7 @@ func TestEigenvalue(t *testing.T) {
 	}
 }
 
-// moments is E[x x'] of the rows, less mu, with one more column.
+// moments returns E[x x'] of the rows, less mu, with one more column.
 func moments(x [][]float64, mu []float32, ones float64) [][]float64 {
 	d := len(x[0])
 	m := make([][]float64, d+1)
@@ -79,7 +79,7 @@ func moments(x [][]float64, mu []float32, ones float64) [][]float64 {
 	return m
 }
 
-// greatest is the largest eigenvalue of a symmetric matrix by Jacobi's rotations.
+// greatest returns the largest eigenvalue of a symmetric matrix by Jacobi's rotations.
 func greatest(m [][]float64) (lambda float64) {
 	for range 50 {
 		for p := range m {
@@ -101,7 +101,7 @@ func greatest(m [][]float64) (lambda float64) {
 	return lambda
 }
 
-// onDigits is a model of digits.
+// onDigits sets a model of digits.
 func onDigits(c *config.Config) { c.Model, c.Loss = "softmax", "cross-entropy" }
 
 // choices are settings, what a run makes of them, and what it says.

@@ -12,7 +12,7 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// averaging is a perceptron that four workers of mode sync train on digits.
+// averaging returns a perceptron that four workers of mode sync train on digits.
 func averaging(t *testing.T) config.Config {
 	t.Helper()
 	c := configtest.Dense()

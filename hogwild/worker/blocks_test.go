@@ -20,7 +20,7 @@ import (
 	"hogwild/internal/fault"
 )
 
-// ofBlocks is a run of mode blocks, whose last worker finds nothing to do at times.
+// ofBlocks returns a run of mode blocks, whose last worker finds nothing to do at times.
 func ofBlocks(t *testing.T) config.Config {
 	c := config.Default()
 	c.Data, c.Model, c.Mode, c.Biases = "synth:lowrank:900x700x40000x3", "factor:5", config.MustMode("blocks"), true
@@ -112,7 +112,7 @@ func TestBlocksDisturbed(t *testing.T) {
 	}
 }
 
-// TestBlocksAreSerial: the weights are those of SGD in double precision, entry by entry and block by block.
+// TestBlocksAreSerial: the weights are as after SGD in double precision, entry by entry and block by block.
 func TestBlocksAreSerial(t *testing.T) {
 	for _, mode := range []string{"blocks", "blocks:5", "blocks:1"} {
 		c := ofBlocks(t)
@@ -126,7 +126,7 @@ func TestBlocksAreSerial(t *testing.T) {
 	}
 }
 
-// blockByBlock is the reference. It shares with the trainer which ranges there are and the orders, and sorts the
+// blockByBlock returns the reference. It shares with the trainer which ranges there are and the orders, and sorts the
 // entries on its own.
 func blockByBlock(t *testing.T, c config.Config) (w []float64) {
 	set, m := runtest.Begun(t, c)
@@ -172,7 +172,7 @@ func blockByBlock(t *testing.T, c config.Config) (w []float64) {
 	return w
 }
 
-// entryStep is a step on one entry of a matrix of n rows and columns, with biases.
+// entryStep takes a step on one entry of a matrix of n rows and columns, with biases.
 func entryStep(w []float64, u, v, k, n int, y, lr, l2 float64) {
 	p, q := w[u*k:][:k], w[v*k:][:k]
 	b, d := &w[n*k+u], &w[n*k+v]

@@ -17,7 +17,7 @@ const (
 	lands = "at landing" // when the gradient lands
 )
 
-// lateSerially is serial SGD, with a state or without, in which the step of a gradient is taken k gradients
+// lateSerially does serial SGD, with a state or without, in which the step of a gradient is taken k gradients
 // later, and all that is missing at the end of an epoch: every gradient multiplied out and kept.
 func lateSerially(t *testing.T, c config.Config, k int, decay string) []float64 {
 	t.Helper()
@@ -77,9 +77,9 @@ func lateSerially(t *testing.T, c config.Config, k int, decay string) []float64 
 	return w
 }
 
-// decaying is l2 at each weight in a step on the batch: plain SGD regularizes those of inputs only where these are not
-// zero, by 1/frequency more, and a factorization those of its entries. A weight that a step finds shrinks to the share
-// kept, input after input.
+// decaying returns l2 at each weight in a step on the batch: plain SGD regularizes inputs' weights only where the
+// inputs are not zero, by 1/frequency more, and a factorization its entries' weights. A weight that a step finds
+// shrinks to the share kept, input after input.
 func decaying(c config.Config, m model.Model, set *data.Set, b *data.Batch) (l2, kept []float64) {
 	for _, p := range m.Params() {
 		for range p.Len() {
@@ -117,7 +117,7 @@ func decaying(c config.Config, m model.Model, set *data.Set, b *data.Batch) (l2,
 	return l2, kept
 }
 
-// The weights are those of gradients that are kept and applied late, and every update
+// The weights are as with gradients that are kept and applied late, and every update
 // is stale by K.
 func TestDelayedIsLateByK(t *testing.T) {
 	for _, name := range []string{"softmax", "mlp:9"} {

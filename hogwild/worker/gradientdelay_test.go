@@ -15,7 +15,7 @@ import (
 )
 
 // TestGradientDelay: in every mode a run takes at least as long as the delays of its
-// steps, and comes to the same weights, bit for bit.
+// steps, and ends with the same weights, bit for bit.
 func TestGradientDelay(t *testing.T) {
 	runtest.InFull(t)
 	const delay, steps = time.Millisecond, 32 // 2,000 rows, 64 at a time

@@ -69,7 +69,7 @@ func (w *Worker) rejoin() error {
 	return err
 }
 
-// free is async mode: chunk after chunk, without waiting for anybody.
+// free trains in async mode: chunk after chunk, without waiting for any other worker.
 func (w *Worker) free() error {
 	for {
 		c, ok := w.block.Next(w.rank)
@@ -97,7 +97,7 @@ func (w *Worker) free() error {
 	}
 }
 
-// fair is how many of the chunks that are left this worker may take. However much a device
+// fair returns how many of the chunks that are left this worker may take. However much a device
 // wants at once, the others shall find something too, and all be done at about the same time:
 // what two calls of Train have in hand is this worker's part. One alone takes them all.
 func (w *Worker) fair() int {

@@ -18,7 +18,7 @@ import (
 )
 
 // TestLocalSteps trains with two workers that merge copies: all their steps are in the
-// weights at the end, so the loss is that of training in place.
+// weights at the end, so the loss is as in training in place.
 func TestLocalSteps(t *testing.T) {
 	loss := func(every string, batch int) float64 {
 		c := configtest.Quick(t)
@@ -54,7 +54,7 @@ func TestCentredTogether(t *testing.T) {
 	}
 }
 
-// TestHotRowsOfRuns: workers that merge frequent words, some of which are killed, train each word once, learn what
+// TestHotRowsOfRuns: workers that merge frequent words, and are killed at times, train each word once, learn what
 // workers that write in place do, and say how often which rows are in conflict.
 func TestHotRowsOfRuns(t *testing.T) {
 	path, r := filepath.Join(t.TempDir(), "words.txt"), rand.New(rand.NewPCG(1, 2))

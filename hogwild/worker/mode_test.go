@@ -14,8 +14,8 @@ import (
 	"hogwild/internal/check"
 )
 
-// stepsTaken is how many steps each of the weights of ones has taken, and fails the
-// test when there is a weight that differs.
+// stepsTaken returns how many steps each of the weights of ones has taken, and fails the test when there is a weight
+// that differs.
 func stepsTaken(t *testing.T, run string) int {
 	t.Helper()
 	all := runtest.WeightsOf(t, run)
@@ -132,8 +132,8 @@ func TestModesWithOptimizers(t *testing.T) {
 	}
 }
 
-// A worker that is killed while it has locks, or a ticket, stops nobody: those are
-// given back, also those that a model's own loop has taken.
+// A worker that is killed while it has locks, or a ticket, stops no other: they are given back, also when a model's own
+// loop has taken them.
 func TestKilledWithinAnUpdate(t *testing.T) {
 	for _, name := range []string{"locked", "ordered", "locked loop", "ordered loop"} {
 		t.Run(name, func(t *testing.T) {

@@ -164,7 +164,7 @@ func number64(t *testing.T, s string) float64 {
 	return v
 }
 
-// reversed is a copy of a file with its lines in reverse order: the training file itself is refused as a test set.
+// reversed returns a copy of a file with its lines in reverse order: the training file itself is refused as a test set.
 func reversed(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

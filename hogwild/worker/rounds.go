@@ -7,7 +7,7 @@ import (
 	"hogwild/internal/fault"
 )
 
-// rounds is barrier mode: all ranks in step, epoch after epoch.
+// rounds trains in barrier mode: all ranks in step, epoch after epoch.
 func (w *Worker) rounds() error {
 	for done := uint64(0); ; {
 		tick := atomic.LoadUint32(&w.block.Futexes[control.FutexTick])
@@ -36,7 +36,7 @@ func (w *Worker) rounds() error {
 	}
 }
 
-// round is one round of barrier mode. A worker that takes the place of a dead one
+// round takes part in one round of barrier mode. A worker that takes the place of a dead one
 // comes through here too: what that one has done already is skipped. Copying the
 // replica and averaging weights can be done twice without harm. Only a death within
 // the average can leave a trace: a common step of gradients, or an average of

@@ -47,7 +47,7 @@ func TestStalenessOfRuns(t *testing.T) {
 
 // TestLostUpdatesAgainstCounts: targets that are never reached have each step of the l1 loss add the learning rate to
 // the weight of each input, so weights count the updates that were not lost. The estimate is right within a factor of
-// five where updates get lost, and beside it stands its limit; where a mode loses none, neither does the estimate.
+// five where updates get lost, and is reported with its limit; where a mode loses none, neither does the estimate.
 func TestLostUpdatesAgainstCounts(t *testing.T) {
 	runtest.InFull(t)
 	const rows = 20000

@@ -81,7 +81,7 @@ func (s *serial) step(b *data.Batch, g model.Gradient, lr float64) {
 	}
 }
 
-// adam is algorithm 1 of Kingma and Ba, with the corrections of the bias where
+// adam takes a step of algorithm 1 of Kingma and Ba, with the corrections of the bias where
 // PyTorch has them.
 func (s *serial) adam(lr float64) {
 	b1, b2 := float32(s.c.Beta1), float32(s.c.Beta2)
@@ -106,7 +106,7 @@ func (s *serial) dense(g model.Gradient) {
 	}
 }
 
-// shrink is w -= rate w, for plain SGD. The weights of a sparse input are shrunk
+// shrink does w -= rate w, for plain SGD. The weights of a sparse input are shrunk
 // when it occurs, by as much more as it occurs seldom; all others always.
 func (s *serial) shrink(b *data.Batch, g model.Gradient, rate float64) {
 	for _, p := range g.Parts {

@@ -10,7 +10,7 @@ import (
 	"hogwild/hogwild/run/runtest"
 )
 
-// TestCutRuns: two workers come to the loss that one comes to, with steps of one edge
+// TestCutRuns: two workers reach the loss that one reaches, with steps of one edge
 // and of several.
 func TestCutRuns(t *testing.T) {
 	run := func(workers, batch int) float64 {

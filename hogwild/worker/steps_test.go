@@ -10,7 +10,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// stepConfig is a run whose model takes its steps by itself.
+// stepConfig returns a run whose model takes its steps by itself.
 func stepConfig(name string, workers int) config.Config {
 	c := configtest.Dense()
 	c.Model, c.Workers, c.Batch, c.LR = name, workers, 1, 0.05

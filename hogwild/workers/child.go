@@ -59,7 +59,7 @@ func Ready() error {
 	return nil
 }
 
-// Rank is that of this worker.
+// Rank returns the rank of this worker.
 func Rank() (int, error) {
 	rank, err := strconv.Atoi(os.Getenv(RankVariable))
 	if err != nil {
@@ -68,5 +68,5 @@ func Rank() (int, error) {
 	return rank, nil
 }
 
-// Inherited is the i-th of the files that Start was given.
+// Inherited returns the i-th of the files that Start was given.
 func Inherited(i int, name string) *os.File { return os.NewFile(uintptr(3+i), name) }

@@ -59,7 +59,7 @@ main.main()
 	}
 }
 
-// TestReadProgram: a program's own words come before those of its worker, which tell how it ended.
+// TestReadProgram: a program's own words come before its worker's, which say how it ended.
 func TestReadProgram(t *testing.T) {
 	const exception = "epoch 1\nTraceback (most recent call last):\n  File \"/a/step.py\", line 12, in <module>\n    " +
 		"f(%s)\nValueError: %s rows\n"

@@ -22,7 +22,7 @@ type Log struct {
 	over  bool
 }
 
-// NewLog is a log with a name in a folder, "" if there is none yet. It calls told when the first line has come.
+// NewLog returns a log with a name in a folder, "" if there is none yet. It calls told when the first line has come.
 func NewLog(name, dir string, told func(path string)) *Log {
 	return &Log{name: name, dir: dir, told: told}
 }
@@ -50,7 +50,7 @@ func (l *Log) write(b []byte) {
 			l.over = true
 			return
 		}
-		if info, err := l.file.Stat(); err == nil { // that of the worker before
+		if info, err := l.file.Stat(); err == nil { // the log of the worker before
 			l.size = info.Size()
 		}
 		l.told(path)

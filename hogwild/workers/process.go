@@ -27,7 +27,7 @@ type Process struct {
 	stderr  lastwords.Tail
 }
 
-// PID is its id.
+// PID returns the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Kill ends it at once.
@@ -74,7 +74,7 @@ func (e *Exit) Keep(dir string) string {
 const leftOver = time.Second
 
 // launcher starts processes. Linux tells a child of its parent's death when the *thread* that started it ends, so all
-// are started from one thread, that of a goroutine which runs what it is sent.
+// are started from the thread of one goroutine, which runs what it is sent.
 type launcher chan func()
 
 func newLauncher() launcher {

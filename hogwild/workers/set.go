@@ -54,7 +54,7 @@ type Event struct {
 	exit *Exit // nil: the wait is over
 }
 
-// New is the account of n workers, none of which has been started, with so many restarts in a row for each.
+// New returns the account of n workers, none started yet, with at most maxRestarts in a row for each.
 func New(n, maxRestarts int) *Set {
 	s := &Set{launcher: newLauncher(), events: make(chan Event, 256), limit: maxRestarts}
 	s.Scale(n)
@@ -69,7 +69,7 @@ func (s *Set) Close(limit time.Duration) bool {
 }
 
 // Start starts this same binary again as the worker of a rank. It inherits the files; the log gets what it prints, nil:
-// nothing does. Events tells of its end.
+// nothing does. Events has its end.
 func (s *Set) Start(rank int, files []*os.File, log *Log) (*Process, error) {
 	m := &s.ranks[rank]
 	p, err := s.launcher.start(rank, m.begun, files, log, func(e *Exit) { s.events <- Event{rank, e} })
@@ -116,7 +116,7 @@ func (s *Set) MarkLost(p *Process) *Exit {
 	return dead
 }
 
-// Running are the processes whose end is not known.
+// Running returns the processes whose end is not known.
 func (s *Set) Running() (all []*Process) {
 	for _, m := range s.ranks {
 		if m.process != nil {
@@ -184,7 +184,7 @@ func (s *Set) Restart(e *Exit, trained uint64) int {
 	return m.inRow
 }
 
-// backOff is the wait before a worker's n-th restart: none at first, and longer and
+// backOff returns the wait before a worker's n-th restart: none at first, and longer and
 // longer for one that dies as soon as it lives.
 func backOff(n int, lived time.Duration) time.Duration {
 	if n == 1 || lived > shortLife {
@@ -237,7 +237,7 @@ func (s *Set) Scale(n int) (start []int) {
 // Capacity returns how many workers there have been at once: one more than the highest rank.
 func (s *Set) Capacity() int { return len(s.ranks) }
 
-// Restarts is how often a rank was started again.
+// Restarts returns how often a rank was started again.
 func (s *Set) Restarts(rank int) int { return s.ranks[rank].restarts }
 
 // State is what has become of a rank.
@@ -251,7 +251,7 @@ const (
 	Left                 // the same, and it has ended
 )
 
-// State returns that of a rank.
+// State returns the state of a rank.
 func (s *Set) State(rank int) State {
 	switch m := &s.ranks[rank]; {
 	case m.gone:

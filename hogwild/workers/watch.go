@@ -32,7 +32,7 @@ const (
 	driverPatience = 5
 )
 
-// warnAfter is when a process is warned of that may hang.
+// warnAfter returns how long a process may be still before a warning that it may hang.
 func warnAfter(limit time.Duration) time.Duration {
 	if limit == 0 {
 		limit = config.Default().HangTimeout
@@ -78,7 +78,7 @@ type Watch struct {
 // NewWatch returns a watch that finds what has not moved for so long; 0: it only warns.
 func NewWatch(timeout time.Duration) *Watch { return &Watch{timeout: timeout} }
 
-// Every is the time between two looks.
+// Every returns the time between two looks.
 func (w *Watch) Every() time.Duration {
 	if w.timeout == 0 {
 		return longestLook
@@ -189,7 +189,7 @@ func readFamily(pid, tid int, family func() map[int][]int) (threads, error) {
 	return all, nil
 }
 
-// byParent are the processes of this machine by their parent.
+// byParent returns the processes of this machine by their parent.
 func byParent() map[int][]int {
 	of := map[int][]int{}
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -210,7 +210,7 @@ func byParent() map[int][]int {
 }
 
 // readThreads reads what /proc says of a thread or, where tid is 0, of all threads of a process.
-// The others are those of Go's runtime: one of them wakes up all the time, whatever the worker does.
+// The other threads are Go's runtime's: one of them wakes up all the time, whatever the worker does.
 func readThreads(pid, tid int) (all threads, err error) {
 	which := fmt.Sprint(tid)
 	if tid == 0 { // it has not said yet

@@ -16,7 +16,7 @@ func TestSighting(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		limit time.Duration
-		moves int // after so many looks; 0: never
+		moves int // after this many looks; 0: never
 		want  map[int]Motion
 	}{
 		{"hangs", 4 * time.Second, 0, map[int]Motion{3: Warning, 5: Hung, 11: Held, 12: Held, 13: Held}},

@@ -7,7 +7,7 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// Dense is the default, with the batch of large dense sets, and a rate and epochs for which no data is
+// Dense returns the default, with the batch of large dense sets, and a rate and epochs for which no data is
 // needed.
 func Dense() config.Config {
 	c := config.Default()
@@ -15,7 +15,7 @@ func Dense() config.Config {
 	return c
 }
 
-// Quick returns a run of half a second at most, whose steps are those of the textbook.
+// Quick returns a run of half a second at most, with the steps of the textbook.
 func Quick(t *testing.T) config.Config {
 	c := Dense()
 	c.Data, c.Workers, c.Epochs, c.LR, c.Run = "digits:2000", 1, 3, 0.1, t.TempDir()

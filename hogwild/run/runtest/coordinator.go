@@ -30,7 +30,7 @@ type Coordination struct {
 	Workers []int // their processes
 }
 
-// Command is a coordinator to be started.
+// Command returns a coordinator to be started.
 func Command(t *testing.T, c config.Config) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(c)
@@ -82,8 +82,7 @@ func (p *Coordination) Wait() error {
 	return err
 }
 
-// gone waits until no worker is there any more: whoever ends the coordinator ends
-// them too.
+// gone waits until no worker is there any more: the end of the coordinator ends them too.
 func (p *Coordination) gone() {
 	p.t.Helper()
 	for _, pid := range p.Workers {
@@ -94,7 +93,7 @@ func (p *Coordination) gone() {
 	}
 }
 
-// Result is what it printed at its end.
+// Result returns what the coordinator printed at its end.
 func (p *Coordination) Result() (r rundir.Result) {
 	p.t.Helper()
 	if err := json.Unmarshal(p.stdout.Bytes(), &r); err != nil {

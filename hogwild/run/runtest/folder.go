@@ -28,7 +28,7 @@ func WithRun(c config.Config, dir string) config.Config {
 	return c
 }
 
-// AsGiven is a run with steps so small that its weights stay what they are.
+// AsGiven returns a run with steps so small that its weights stay what they are.
 func AsGiven(t *testing.T, model, init string, workers int) config.Config {
 	c := config.Default()
 	c.Data, c.Model, c.Init, c.Workers = "digits:300", model, init, workers
@@ -51,7 +51,7 @@ func RanAs(t *testing.T, c config.Config) (rundir.Result, []saved.Tensor) {
 	return r, s.Tensors()
 }
 
-// Furthest is how far two lists of tensors are apart.
+// Furthest returns how far two lists of tensors are apart.
 func Furthest(a, b []saved.Tensor) (most float64) {
 	for i := range a {
 		for j, v := range a[i].Values {
@@ -61,7 +61,7 @@ func Furthest(a, b []saved.Tensor) (most float64) {
 	return most
 }
 
-// Whole fails the test unless a folder has a whole run of so many epochs, each with its line, in order.
+// Whole fails the test unless a folder has a whole run of this many epochs, each with its line, in order.
 func Whole(t *testing.T, dir string, epochs int) {
 	t.Helper()
 	r, err := rundir.ReadRun(dir)
@@ -157,7 +157,7 @@ func Evaluated(t *testing.T, run string, set *data.Set) rundir.Scores {
 	return s
 }
 
-// State is what is in a folder: of each file the time and the bytes.
+// State returns the time and the bytes of each file in a folder.
 func State(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -197,7 +197,7 @@ func Refused(t *testing.T, c config.Config, dir, what string) {
 	}
 }
 
-// Cut starts a run and stops it within an epoch, once so many examples are done.
+// Cut starts a run and stops it within an epoch, once this many examples are done.
 func Cut(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Result {
 	t.Helper()
 	r := Start(t, c)
@@ -213,7 +213,7 @@ func Cut(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Resul
 	return result
 }
 
-// Resumed is c, to go on where its run was cut.
+// Resumed returns c, to go on where its run was cut.
 func Resumed(c config.Config) config.Config {
 	c.Resume = c.Run
 	return c

@@ -27,7 +27,7 @@ func (p *Coordination) Kill(rank int) {
 	Kill(p.t, pid)
 }
 
-// HangTimeout is that of tests; healthy workers must live with it on any machine.
+// HangTimeout is for tests; healthy workers must live with it on any machine.
 const HangTimeout = time.Second
 
 // WantEvents fails the test unless the coordinator has told of nothing but these.
@@ -56,15 +56,15 @@ func Kill(t *testing.T, pid int) {
 	Await(t, "the end of the process", func() bool { return !shm.Alive(pid) })
 }
 
-// Undisturbed is the test loss that c reaches when nobody is killed.
+// Undisturbed returns the test loss that c reaches when no process is killed.
 func Undisturbed(t *testing.T, c config.Config) float64 {
 	t.Helper()
 	c.Model, c.Run, c.Resume, c.SaveEvery = "softmax", t.TempDir(), "", "0"
 	return Train(t, c).TestLoss
 }
 
-// AsGood fails the test when a run that was disturbed ends with a test loss more than a tenth above that of one that
-// was not. Equal runs of several workers differ by 2%; their accuracies by a point, of 333 test rows.
+// AsGood fails the test when a run that was disturbed ends with a test loss more than a tenth above an undisturbed
+// run's. Equal runs of several workers differ by 2%; their accuracies by a point, of 333 test rows.
 func AsGood(t *testing.T, r rundir.Result, want float64) {
 	t.Helper()
 	if !(r.TestLoss < 1.1*want) {
@@ -72,7 +72,7 @@ func AsGood(t *testing.T, r rundir.Result, want float64) {
 	}
 }
 
-// SharedWeights is the test's own mapping of the weights' segment of this process's run.
+// SharedWeights returns the test's own mapping of the weights' segment of this process's run.
 func SharedWeights(t *testing.T, c config.Config) *control.Weights {
 	t.Helper()
 	links, _ := filepath.Glob("/proc/self/fd/*")
@@ -131,7 +131,7 @@ func (r *trial) Ask(q rundir.Request) rundir.Answer {
 	return a
 }
 
-// Scale changes the number of workers, and returns when so many train and none is left of the others.
+// Scale changes the number of workers, and returns when n train and none is left of the others.
 func (r *trial) Scale(n int) {
 	r.t.Helper()
 	r.Ask(rundir.Request{Do: rundir.DoScale, Workers: n})

@@ -26,7 +26,7 @@ func Near(t *testing.T, what string, got []float32, want []float64) {
 	}
 }
 
-// Doubles is v in double precision.
+// Doubles returns v in double precision.
 func Doubles(v []float32) (w []float64) {
 	for _, x := range v {
 		w = append(w, float64(x))
@@ -60,7 +60,7 @@ func Planted(t *testing.T) string {
 	return path
 }
 
-// Linear is a run of the tests' program, on its own examples, at a constant rate.
+// Linear returns a run of the tests' program, on its own examples, at a constant rate.
 func Linear(t *testing.T, tricks string) config.Config {
 	c := configtest.Quick(t)
 	c.Program, c.Data, c.LR = "/proc/self/exe own=400 "+tricks, "none", 0.3
@@ -68,7 +68,7 @@ func Linear(t *testing.T, tricks string) config.Config {
 	return c
 }
 
-// Divergent is a run that diverges with learning rate lr and with half of it, and not with a quarter.
+// Divergent returns a run that diverges with learning rate lr and with half of it, and not with a quarter.
 func Divergent(t *testing.T) (c config.Config, lr float64) {
 	t.Helper()
 	c = configtest.Quick(t)
@@ -76,7 +76,7 @@ func Divergent(t *testing.T) (c config.Config, lr float64) {
 	return c, 6
 }
 
-// trainingSet is what a run of c trains on, until the test ends.
+// trainingSet returns the set that a run of c trains on, until the test ends.
 func trainingSet(t *testing.T, c config.Config) *data.Set {
 	t.Helper()
 	train, test, err := data.Load(data.Options{Path: c.Data, Seed: c.Seed, Limit: c.Limit})
@@ -87,7 +87,7 @@ func trainingSet(t *testing.T, c config.Config) *data.Set {
 	return train
 }
 
-// Begun is what a run of c begins with: its training set, and its plain model.
+// Begun returns what a run of c begins with: its training set, and its plain model.
 func Begun(t *testing.T, c config.Config) (*data.Set, model.Model) {
 	t.Helper()
 	train := trainingSet(t, c)
@@ -98,7 +98,7 @@ func Begun(t *testing.T, c config.Config) (*data.Set, model.Model) {
 	return train, m
 }
 
-// AddTo is w += a g, product by product. The bits depend on which two of the three
+// AddTo does w += a g, product by product. The bits depend on which two of the three
 // factors meet first: with one output a and the delta, else a and the input.
 func AddTo(w []float32, a float32, g model.Gradient) {
 	for _, p := range g.Parts {
@@ -152,7 +152,7 @@ func SparseFile(t *testing.T, scale float64) string {
 	return path
 }
 
-// SavedWeights are the weights that a run has left, in the order of memory.
+// SavedWeights returns the weights that a run has left, in the order of memory.
 func SavedWeights(t *testing.T, dir string) []float32 {
 	t.Helper()
 	f, err := rundir.ReadSaved(filepath.Join(dir, rundir.WeightsFile))
@@ -170,7 +170,7 @@ func SavedWeights(t *testing.T, dir string) []float32 {
 	return w
 }
 
-// Overfitted is a run on 40 rows of 60 features, of which one says something: its validation loss
+// Overfitted returns a run on 40 rows of 60 features, only one with information: its validation loss
 // falls for some epochs, and rises when the noise is learned.
 func Overfitted(t *testing.T) config.Config {
 	t.Helper()

@@ -1,5 +1,5 @@
-// Package runtest is what tests share that train: runs to look at while they go on, and to hurt, and what they leave.
-// Only tests import it. A package whose tests train has a TestMain that calls Main.
+// Package runtest has what tests that train share: runs to look at while they go on, and to hurt, and what they leave.
+// Only tests import it; a package whose tests train has a TestMain that calls Main.
 //
 //	hurt.go         what happens to processes
 //	coordinator.go  a coordinator in a process of its own
@@ -37,10 +37,10 @@ const ConfigVariable = "HOGWILD_TEST_CONFIG"
 // UnaskedVariable makes a process of the test binary one that does not ask IsWorker.
 const UnaskedVariable = "HOGWILD_TEST_UNASKED"
 
-// Run is what a coordinator of a test does.
+// Run is called by a test's coordinator.
 var Run = run.Run
 
-// Main is what TestMain of a package does whose tests train: a worker of a test is this test binary started again,
+// Main is called by TestMain of a package whose tests train: a worker of a test is this test binary started again,
 // and so is a coordinator that a test wants to kill.
 func Main(m *testing.M) {
 	registerSlow("slow", time.Millisecond)
@@ -83,8 +83,7 @@ func coordinate(text string) int {
 }
 
 // slow is the softmax model with a pause in each step, so that a test has the time
-// to do something to a run: an epoch lasts as long on any machine, and the numbers
-// are those of softmax.
+// to do something to a run: an epoch lasts as long on any machine, and the numbers are softmax's.
 type slow struct {
 	model.Model
 	pause time.Duration
@@ -102,8 +101,8 @@ func registerSlow(name string, pause time.Duration) {
 	})
 }
 
-// StartVariable has workers of a test die while they start: "fault FILE" by a page that is gone, once, of
-// which FILE is the sign; "SIGSEGV" and others by that signal, always; "sleep": by whoever kills it.
+// StartVariable has workers of a test die while they start: "fault FILE" by a page that is gone, once, which FILE
+// marks; "SIGSEGV" and others by that signal, always; "sleep": when it is killed.
 const StartVariable = "HOGWILD_TEST_START"
 
 func dieAtStart(how string) {
@@ -134,7 +133,7 @@ func readMissing() {
 
 // ones is a model whose steps are exact in float32: at learning rate 1 each takes 1
 // from some of its weights, so that after n steps they are -n, unless some were lost.
-// The first 3,000 are a layer on an input of which three features occur; then its
+// The first 3,000 are a layer on an input with three features that occur; then its
 // bias, and a dense part.
 type ones struct {
 	dense int

@@ -105,7 +105,7 @@ func (r *trial) Wait() (rundir.Result, error) {
 	return r.result, r.Err
 }
 
-// Reach waits until so many examples of an epoch, from 1, are done. The run must
+// Reach waits until this many examples of an epoch, from 1, are done. The run must
 // still be going on then.
 func (r *trial) Reach(epoch uint64, examples int) {
 	r.t.Helper()
@@ -119,7 +119,7 @@ func (r *trial) Reach(epoch uint64, examples int) {
 	})
 }
 
-// PID is the process of a rank, once it lives and trains, or the run is over.
+// PID returns the process of a rank, once it lives and trains, or the run is over.
 func (r *trial) PID(rank int) (pid int) {
 	r.t.Helper()
 	Await(r.t, fmt.Sprintf("worker %d", rank), func() bool {
@@ -150,8 +150,8 @@ func Await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// controlLinks are the descriptors of control blocks that a process has, and their inodes: another block may get the
-// descriptor of one that is closed.
+// controlLinks returns the descriptors of control blocks that a process has, and their inodes: another block may get
+// the descriptor of one that is closed.
 func controlLinks(pid int) map[string]uint64 {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	all := map[string]uint64{}
@@ -188,7 +188,7 @@ func blockOf(pid int, earlier map[string]uint64) *control.Block {
 	return nil
 }
 
-// Belongings is all that this process has which a run might leave behind: child
+// Belongings returns all that this process has which a run might leave behind: child
 // processes, memory, goroutines, files in /dev/shm.
 func Belongings(t *testing.T) []string {
 	t.Helper()
@@ -233,7 +233,7 @@ func Left(t *testing.T, before []string) {
 	t.Errorf("left behind:\n%s", strings.Join(more, "\n"))
 }
 
-// Children are the processes that a process has started, those included that have
+// Children returns the processes that a process has started, those included that have
 // ended but were not waited for.
 func Children(pid int) (found []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -257,8 +257,7 @@ func stacks() string {
 	}
 }
 
-// WeightsOf are the tensors that a run has left, those of its snapshot included
-// that decide how it would go on.
+// WeightsOf returns the tensors that a run has left, included the ones in its snapshot that decide how it would go on.
 func WeightsOf(t *testing.T, dir string) map[string]rundir.Tensor {
 	t.Helper()
 	_, all, err := rundir.ReadTensors(filepath.Join(dir, rundir.SnapshotFile))
@@ -293,5 +292,5 @@ func SameEnd(t *testing.T, a, b string) {
 	}
 }
 
-// Within is a time at random, up to d.
+// Within returns a time at random, up to d.
 func Within(d time.Duration) time.Duration { return rand.N(d) }
