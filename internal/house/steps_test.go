@@ -122,7 +122,8 @@ func TestStepsFromGit(t *testing.T) {
 	run("echo 1 >cuda/a")
 	steps("test-cuda test-asan")
 	run("git checkout --quiet .; git switch --quiet -c side; touch packaging/b; " + commit + "; touch packaging/c; " +
-		commit + "; git switch --quiet main; git -c user.name=a -c user.email=a@localhost merge --quiet --no-ff -m m side")
+		commit + "; git switch --quiet main; " +
+		"git -c user.name=a -c user.email=a@localhost merge --quiet --no-ff -m m side")
 	steps("release-check")
 	run("git switch --quiet -c mine; touch packaging/a; " + commit + "; touch docs/a; " + commit)
 	steps("release-check")
