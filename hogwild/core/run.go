@@ -222,7 +222,7 @@ func (r *Run) Seconds(now uint64) float64 {
 	return r.Position.Seconds + float64(now-from)/1e9
 }
 
-// Wall returns the time since the workers began, boundaries and pauses included, and the time of the runs which this
+// Wall returns the time since a worker was ready, boundaries and pauses included, and the time of the runs which this
 // one resumes.
 func (r *Run) Wall() float64 {
 	now := control.Monotonic()

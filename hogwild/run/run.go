@@ -9,7 +9,7 @@
 //	prepare.go      what is made before any process starts, in the order of the next four files
 //	task.go         what is trained on what: data, model, settings
 //	memory.go       what processes share
-//	weights.go      the first weights, or a snapshot's
+//	weights.go      the first weights, or those of a snapshot
 //	folder.go       the run folder
 //	coordinator.go  coordinator: its parts
 //	abilities.go    the list of abilities
