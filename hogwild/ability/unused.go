@@ -57,7 +57,7 @@ func (a *unused) compared(changed []bool) (more bool) {
 
 const mostNamed = 8 // tensors in a line
 
-// names returns the names of the tensors that the first epoch has not changed, and a line about them.
+// unusedNames returns the names of the tensors that the first epoch has not changed, and a line about them.
 func unusedNames(params []model.Param, unchanged []int) (names []string, line string) {
 	for _, tensor := range unchanged {
 		names = append(names, params[tensor].Name)

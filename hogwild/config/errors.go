@@ -65,7 +65,7 @@ type tableError struct {
 func (e tableError) Error() string { return e.error.Error() + "\n" + strings.Join(e.lines, "\n") }
 func (e tableError) Unwrap() error { return e.error }
 
-// Table returns an error that matches ErrUsage, and a table for it. The lines are to be short, few, and nothing
+// Table returns an error that matches ErrUsage and has a table. The lines are to be short, few, and nothing
 // that a terminal obeys.
 func Table(lines []string, format string, args ...any) error {
 	return tableError{Usage(format, args...), lines}

@@ -9,7 +9,7 @@
 //	rounds.go   the meetings of barrier mode
 //	measures.go what programs have measured
 //	locks.go    the words of locked mode
-//	header.go   the control block's segment, and what it says about the run
+//	header.go   the control block's segment, and what it tells of the run
 //	block.go    the control block: chunks, ranks, stop and wait
 //	ready.go    mode blocks: which chunks may be trained
 //	clock.go    clocks

@@ -2,7 +2,7 @@ package control
 
 import "golang.org/x/sys/unix"
 
-// Monotonic returns a clock that all processes of a machine share, in ns.
+// Monotonic returns the time in ns, by a clock that all processes of a machine share.
 func Monotonic() uint64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail for this clock

@@ -31,13 +31,13 @@ func copyTime(bytes int64) time.Duration {
 }
 
 // CallDevice has a call made that waits for the device, and returns its error as a DeviceError; or another one, if
-// there is no answer in so long.
+// there is no answer within limit.
 func (r *Memory) CallDevice(limit time.Duration, call func() error) error {
 	_, err := CallDevice(r, limit, func() (struct{}, error) { return struct{}{}, call() })
 	return err
 }
 
-// CallDevice returns the method of that name for a call with a result.
+// CallDevice does what the method of that name does, for a call with a result.
 func CallDevice[T any](r *Memory, limit time.Duration, call func() (T, error)) (none T, err error) {
 	if !r.Traits.Driver { // host memory does not hang
 		value, err := call()

@@ -15,7 +15,7 @@ type Divergence struct {
 	Cure string
 }
 
-// Error says both.
+// Error says what diverged, and the cure.
 func (d Divergence) Error() string {
 	return fmt.Sprintf("%v: %v; %s", config.ErrDiverged, d.What, d.Cure)
 }

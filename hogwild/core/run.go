@@ -222,7 +222,8 @@ func (r *Run) Seconds(now uint64) float64 {
 	return r.Position.Seconds + float64(now-from)/1e9
 }
 
-// Wall returns the time since then, boundaries and pauses included, and the time of the runs which this one resumes.
+// Wall returns the time since a worker was ready, boundaries and pauses included, and the time of the runs which this
+// one resumes.
 func (r *Run) Wall() float64 {
 	now := control.Monotonic()
 	return r.EarlierWall + float64(now-min(now, r.Mem.began()))/1e9

@@ -2,7 +2,7 @@
 //
 //	backend.go        the Backend
 //	loop.go           the hot loop of all modes
-//	ascend.go         the dual solver on weights that no other process writes
+//	ascend.go         the dual solver on weights that nobody else writes
 //	guard.go          what the modes put between read and write
 //	delay.go          mode clock
 //	rows.go           which rows are next
@@ -17,7 +17,7 @@
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated
 //	evaluate.go       losses over a whole set
-//	spare.go          work during training
+//	spare.go          work beside training
 //	average.go        barrier mode
 //	optimizer.go      rules with state
 //	racy.go           all stores to weights that others write

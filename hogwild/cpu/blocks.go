@@ -14,7 +14,7 @@ import (
 // in place. Before the first it keeps a copy of them in shared memory. If it dies, the coordinator puts them back, and
 // another worker trains the block from the same weights: the run ends with the same bits.
 
-// blocks is what a rank has for it.
+// blocks is what a rank keeps for mode blocks.
 type blocks struct {
 	grid  *data.Grid
 	model model.Noded

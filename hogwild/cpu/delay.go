@@ -236,7 +236,8 @@ func (l *delay) apply(u *pending, scale float64) {
 }
 
 // outer is the momentum of differences that come one by one (Liu et al., Asynchronous Local-SGD Training for Language
-// Modeling, 2024, algorithm 3, c = 0): each moves the weights at once by its share, momentum once in every.
+// Modeling, 2024, algorithm 3, c = 0): each moves the weights at once by its share, momentum once for a number (every)
+// of them.
 type outer struct {
 	every, received int
 	lr, momentum    float32

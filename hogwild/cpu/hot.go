@@ -14,7 +14,7 @@ type hotCopy struct {
 	base []float32 // its own pages as they were after the last merge, one range behind the other
 }
 
-// newHotCopy makes it; nil where a run merges no hot rows. An error says why memory cannot be mapped so.
+// newHotCopy returns a hotCopy; nil where a run merges no hot rows. An error says why memory cannot be mapped so.
 func newHotCopy(s *device.Setup) (*hotCopy, error) {
 	m, ok := s.Model.(model.Ranked)
 	if !ok || s.Job.Used.HotRows == 0 || s.Job.Used.MergeEvery <= 1 {

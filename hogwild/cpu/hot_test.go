@@ -44,7 +44,7 @@ func wordSet(t *testing.T, words, lines int) *data.Set {
 	return train
 }
 
-// hotSetup returns the setup of workers that merge 8 rows of each table every few steps, on weights in a segment.
+// hotSetup returns the setup of workers that merge 8 rows of each table with the period every, on weights in a segment.
 func hotSetup(t *testing.T, set *data.Set, every int) *device.Setup {
 	t.Helper()
 	c := configtest.Dense()

@@ -11,7 +11,7 @@ import (
 // localCopy is a worker's own copy of weights that every other example changes. Were they
 // written where the others write them, their cache lines would travel between the cores
 // at every step, and two workers be slower than one. So a worker takes its steps on its copy,
-// and every few local steps merges it: adds what it has learnt to the weights of all, and
+// and merges it once in a number of local steps: adds what it has learnt to the weights of all, and
 // takes over what the others have. An update is late by that many.
 //
 // No worker waits for another: a merge loads, adds and stores, and where two merge at the same

@@ -152,7 +152,7 @@ func TestDelayedHalves(t *testing.T) {
 	}
 }
 
-// lateFactors factorizes without biases, with updates that come k steps late.
+// lateFactors factorizes without biases, with updates k steps late.
 func lateFactors(w []float64, set *data.Set, rows []int32, rank, k int, lr, l2 float64) {
 	type update struct {
 		u, v int

@@ -172,7 +172,7 @@ func (s *sampler) table(at int) (table int) {
 	return table
 }
 
-// end closes a sample and chooses the next step to be one.
+// end closes a sample and chooses the next step to be sampled.
 func (s *sampler) end() {
 	s.record.Stale(s.others() - s.before)
 	s.open, s.noted = false, 0

@@ -8,7 +8,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// onGPU returns a run there, in which any worker takes any chunk.
+// onGPU returns a run on a GPU, in which any worker takes any chunk.
 func onGPU() config.Config {
 	return config.Config{Mode: config.MustMode("async"), Partition: "dynamic", Workers: 2, Batch: 1, GPU: "0",
 		Schedule: "linear", LR: 1, Epochs: 1}

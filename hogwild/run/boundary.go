@@ -11,7 +11,7 @@ import (
 	"hogwild/internal/machine"
 )
 
-// endEpoch returns the boundary between two epochs, a quiet moment: all chunks are done and no worker has one. The
+// endEpoch carries out the boundary between two epochs, a quiet moment: all chunks are done and no worker has one. The
 // weights are copied where they are, the next epoch opens, and while it trains the copy is evaluated. On cores that
 // takes one which no worker has; where workers have all, they evaluate it first. To host memory the weights are copied
 // only to be saved, or where a program or another node needs them there. It returns why the run ends.

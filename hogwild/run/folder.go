@@ -64,7 +64,7 @@ func Vacant(c *config.Config) error {
 	return inFolder(err)
 }
 
-// ofRuns refuses a folder with files of others.
+// ofRuns refuses a folder with files that no run has written.
 func ofRuns(dir string) error {
 	name, err := rundir.Stranger(dir)
 	if err == nil && name != "" {

@@ -27,7 +27,7 @@ import (
 // this call made by a GPU that hangs.
 const hangVariable = "HOGWILD_TEST_HANG"
 
-// hangTime is its patience, in which a test has to interrupt it.
+// hangTime is the coordinator's patience: a test that interrupts it has this long.
 const hangTime = 6 * time.Second
 
 // runHanging does Run by a coordinator with little patience.
@@ -57,7 +57,7 @@ type hangingOwner struct {
 	mu    sync.Mutex
 }
 
-// Traits returns a GPU's.
+// Traits returns traits as of a GPU.
 func (o *hangingOwner) Traits() device.Traits {
 	return device.Traits{Name: o.Owner.Traits().Name, Driver: true}
 }

@@ -96,7 +96,7 @@ func TestBoundaryCopies(t *testing.T) {
 	}
 }
 
-// newScripted returns one in a state, as an event needs it.
+// newScripted returns a scripted coordinator in a state, as an event needs it.
 func newScripted(t *testing.T, state, event string) *scripted {
 	c := configtest.Quick(t)
 	c.Workers, c.Epochs, c.SaveEvery, c.MaxRestarts = 2, 3, "0", 3

@@ -9,7 +9,7 @@
 //	prepare.go      what is made before any process starts, in the order of the next four files
 //	task.go         what is trained on what: data, model, settings
 //	memory.go       what processes share
-//	weights.go      the first weights, or a snapshot's
+//	weights.go      the first weights, or those of a snapshot
 //	folder.go       the run folder
 //	coordinator.go  coordinator: its parts
 //	abilities.go    the list of abilities
@@ -156,7 +156,7 @@ func (r *coordinator) signalled(s os.Signal) {
 	r.End.Interrupt(config.SignalError(s))
 }
 
-// attempt returns a coordinator's life. Where an ability has the run begin again, next carries on.
+// attempt carries out a coordinator's life. Where an ability has the run begin again, next carries on.
 func (r *coordinator) attempt(ctx context.Context) (rundir.Result, error) {
 	defer r.close()
 	if err := r.prepare(); err != nil {
@@ -213,8 +213,8 @@ func (r *coordinator) start() error {
 	return nil
 }
 
-// watch returns the coordinator's life: whatever happens first, until the run is over. It returns why it is, and
-// nothing else ends it: what answers an event returns that.
+// watch handles whatever happens first, until the run is over: it is most of the coordinator's life. It returns why it
+// is, and nothing else ends it: what answers an event returns that.
 func (r *coordinator) watch(ctx context.Context) (end error) {
 	calls := r.listen()
 	refresh := time.NewTicker(2 * time.Second)

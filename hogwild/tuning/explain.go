@@ -199,7 +199,7 @@ func tooSmall(from, to float64) string {
 	return " (so small a rate learns slowly: scale the inputs with --scale standard)"
 }
 
-// Steps returns a number of steps, rounded.
+// Steps returns the text of a number of steps, rounded.
 func Steps(x float64) string {
 	if n := rounded(x); n != "1" {
 		return n + " steps"

@@ -8,7 +8,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Measure returns the only one that looks at the data. What only some settings need is measured for
+// Measure returns the Facts of the data and of the model on them. What only some settings need is measured for
 // those alone; the model is the plain one.
 func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Facts {
 	f := FactsOf(m, set)

@@ -7,9 +7,9 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// In async on cores a worker may take its steps on a copy of the weights, and merge it with the weights of all every
-// few local steps (see cpu/merge.go). Without a copy each step writes where all others write: in place, which is
-// Hogwild! as published.
+// In async on cores a worker may take its steps on a copy of the weights, and merge it with the weights of all once in
+// a number of local steps (see cpu/merge.go). Without a copy each step writes where all others write: in place, which
+// is Hogwild! as published.
 
 // maxDenseCopied is the largest dense model that is copied unless told otherwise, or centred: half of a core's
 // second-level cache of a megabyte, so that the copy stays there.

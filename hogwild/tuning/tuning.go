@@ -3,7 +3,7 @@
 // merged, and what a GPU is given. Measure looks at the data; Choose at what it found.
 //
 //	tuning.go     Choose
-//	rehearse.go   the beginning of a run, for the curvature that a network reaches
+//	rehearse.go   the beginning of a run, for the curvature that a network comes to
 //	auto.go       what the user leaves to the program: learning rate and epochs
 //	recount.go    how many steps were measured to be in flight
 //	explain.go    what is said of it

@@ -126,8 +126,8 @@ func TestBlocksAreSerial(t *testing.T) {
 	}
 }
 
-// blockByBlock returns the reference. It shares with the trainer which ranges there are and the orders, and sorts the
-// entries on its own.
+// blockByBlock returns the weights of a serial reference. It shares with the trainer which ranges there are and the
+// orders, and sorts the entries on its own.
 func blockByBlock(t *testing.T, c config.Config) (w []float64) {
 	set, m := runtest.Begun(t, c)
 	first := make([]float32, 0)

@@ -25,7 +25,7 @@ import (
 	"hogwild/internal/fault"
 )
 
-// Main returns the main function of a worker process. It returns the exit status.
+// Main is the main function of a worker process. It returns the exit status.
 func Main() int {
 	// Ctrl-C on a terminal, and its end, reach the whole process group; the coordinator decides.
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP)
@@ -75,7 +75,7 @@ func Profile(h *control.Header, f func() error) error {
 	return f()
 }
 
-// live returns a worker process's life.
+// live carries out a worker process's life.
 func (w *Worker) live(c *config.Config) error {
 	cpu.Pin(c, w.rank)
 	err := w.Run()

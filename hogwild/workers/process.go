@@ -33,7 +33,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Kill ends it at once.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() } // an error means that it has ended
 
-// String names it.
+// String names the process.
 func (p *Process) String() string { return fmt.Sprintf("worker %d (pid %d)", p.Rank, p.PID()) }
 
 // Exit is the end of a worker.

@@ -156,7 +156,8 @@ func (s *Set) awaitOrphans(limit time.Duration) bool {
 	}
 }
 
-// shortLife is one that counts towards the limit of restarts, and delays the next one, whatever the worker did in it.
+// shortLife is a life that counts towards the limit of restarts, and delays the next one, whatever the worker did in
+// it.
 const shortLife = time.Second
 
 // Restart has a worker that has died started again after a while: Events says when. trained is how many examples the
