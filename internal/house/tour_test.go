@@ -62,7 +62,7 @@ func TestTourHasThePackages(t *testing.T) {
 		return
 	}
 	if !check.Updating() {
-		t.Errorf("the table of %s differs from the package comments; go test ./internal/house -run Tour -update writes it", page)
+		t.Errorf("the table of %s differs from the package comments: go test ./internal/house -run Tour -update", page)
 		return
 	}
 	if err := os.WriteFile(page, []byte(text[:from]+table.String()+text[to:]), 0o666); err != nil {
