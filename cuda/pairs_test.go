@@ -178,7 +178,7 @@ func testProjection(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
-// TestPairsEvaluate compares the sums with those of the models.
+// TestPairsEvaluate compares the sums with the models'.
 func TestPairsEvaluate(t *testing.T) { onEach(t, testPairsEvaluate, "factor", "cut") }
 
 func testPairsEvaluate(t *testing.T, g *gpuUnderTest) {
