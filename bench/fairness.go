@@ -59,7 +59,7 @@ func (e *Experiment) called(cases []*Measured) string {
 	return names(cases)
 }
 
-// note returns a text behind the names of the cases for which something is true.
+// note returns what to say of the cases for which something is true, behind their names.
 func (e *Experiment) note(is func(c *Measured) bool, text string) []string {
 	cases := e.which(is)
 	if len(cases) == 0 {

@@ -110,7 +110,7 @@ func (o *paperValues) Passes(quick int) int {
 // tenth is the fraction of RCV1's shape in the experiments on delays and averages.
 func (o *paperValues) tenth() float64 { return max(1e-3, 0.1*min(1, o.Size)) }
 
-// Tenth is that fraction as text.
+// Tenth returns tenth as text.
 func (o *paperValues) Tenth() string { return sixDigits(o.tenth()) }
 
 func sixDigits(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
@@ -147,8 +147,8 @@ func (o *paperValues) Delays() (list []delayed) {
 // Averaged are the numbers of workers of the averaging experiment.
 func (o *paperValues) Averaged() []int { return []int{1, 3, 10} }
 
-// Epochs are those in which each of n workers goes over as many examples as one alone does.
+// Epochs returns in how many epochs each of n workers goes over as many examples as one alone does.
 func (o *paperValues) Epochs(n int) int { return n * o.Passes(5) }
 
-// Decay returns the factor of the step after each of n epochs.
+// Decay returns the factor of the step after each of those epochs.
 func (o *paperValues) Decay(n int) string { return sixDigits(math.Pow(paperDecay, 1/float64(n))) }

@@ -99,7 +99,7 @@ func runs(t *testing.T, r *Runner, p Plan) (e *Experiment, search, main map[stri
 	return e, search, main, lines
 }
 
-// rates are those that cases were trained at.
+// rates returns the rates that cases were trained at.
 func rates(e *Experiment) (all []float64) {
 	for _, c := range e.Cases {
 		all = append(all, LRUsed.Of(&c)[0])

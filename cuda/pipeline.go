@@ -168,7 +168,7 @@ func stageJob(s *stage, j *job) (text []byte, address uint64) {
 func (s *stage) comesBack() { s.back = roundUp(s.end, alignment) }
 func (s *stage) loads()     { s.loaded = s.end }
 
-// numbers are those that lie in b.
+// numbers returns the numbers that lie in b.
 func numbers[T number](b []byte) []T {
 	if len(b) == 0 {
 		return nil

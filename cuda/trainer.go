@@ -149,7 +149,7 @@ func (t *trainer) stageSize(pieces, rates int) int {
 	return stageBytes(8, jobBytes+ticketBytes+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
 }
 
-// deviceSize returns what it needs on the GPU alone: the list of its steps, and their losses.
+// deviceSize returns the bytes that a launch needs on the GPU alone: the list of its steps, and their losses.
 func (t *trainer) deviceSize(steps, rows int) int { return stageBytes(4, 4*rows+12*steps+4) }
 
 // launch queues the kernels over the pieces; complete has what they came to when they have ended.

@@ -117,8 +117,8 @@ func sockets(t *testing.T) (n int) {
 	return n
 }
 
-// TestDropped: a client that does not read, or does not finish its request, is dropped, and one that sends more than a
-// request.
+// TestDropped: a client that does not read, or does not finish its request, is dropped, and one that sends a body or a
+// long head.
 func TestDropped(t *testing.T) {
 	defer func(was time.Duration) { patience = was }(patience)
 	patience = 300 * time.Millisecond

@@ -369,7 +369,7 @@ func TestSweepOfDependentFields(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing has cases of which some runs failed, one all, and one that has
+// TestWhatIsMissing has a case with a failed run, one whose runs have no losses, and one that has
 // nothing but its name.
 func TestWhatIsMissing(t *testing.T) {
 	e := handmade()
