@@ -7,7 +7,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// lowRate is the group of runs at a rate that nobody searched for.
+// lowRate is the group of runs at a rate that no search chose.
 const lowRate = "low-rate"
 
 // plain is the rule with which others are compared.
@@ -30,7 +30,7 @@ func Clocked(e *Experiment) (all []*ClockRuns) {
 	return all
 }
 
-// Of is the case of a rule, or of a name behind that of the group; nil: there is none.
+// Of returns the case of a rule, or of a name behind the group's; nil: there is none.
 func (r *ClockRuns) Of(rule string) *Measured { return find(r.Cases, rule) }
 
 // Times is when the repeats of a case reached the loss; NaN: not at all.

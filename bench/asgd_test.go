@@ -104,7 +104,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestClaimsAreMeasured: the plan has all rules and speeds of which something is claimed.
+// TestClaimsAreMeasured: the plan has all rules and speeds that a claim is about.
 func TestClaimsAreMeasured(t *testing.T) {
 	e, want := raced(t, func(string, string) float64 { return 100 }), 0
 	for _, c := range claims() {
@@ -186,8 +186,8 @@ BEGIN {
 }'
 `
 
-// TestSearchOnAClock: each case comes to the rate at which it is first at the target, though runs end there, and all
-// try the same rates, which lie a root of two apart.
+// TestSearchOnAClock: each case finds the rate at which it is first at the target, though runs end there, and all try
+// the same rates, which lie a root of two apart.
 func TestSearchOnAClock(t *testing.T) {
 	r, p := contest(t, "best=0.1 target-loss=0.5", "best=0.566 target-loss=0.5", "best=0.05 target-loss=0.5")
 	if err := os.WriteFile(r.Program[1], []byte(clockPlayer), 0o600); err != nil {

@@ -51,7 +51,7 @@ func (w *work) save(e *Experiment) error {
 	return WriteFile(filepath.Join(w.Folder, resultsFile), e.WriteJSON)
 }
 
-// experiment is what the trials come to so far; nil if there are none.
+// experiment returns the results of the trials so far; nil if there are none.
 func (w *work) experiment() *Experiment {
 	p := w.plan
 	e := &Experiment{Kind: p.Kind, Name: p.Name, About: p.About, Command: p.Command, Version: config.Version,

@@ -9,7 +9,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// Best is what a sweep's cases of one group come to: the case with the least median test loss, and those that its
+// Best is the outcome of a sweep's cases of one group: the case with the least median test loss, and those that its
 // repeats do not tell apart from it.
 type Best struct {
 	Group    string       `json:"group,omitempty"`
@@ -20,7 +20,7 @@ type Best struct {
 	Ties     []string     `json:"ties,omitempty"`
 }
 
-// ByLoss is cases from the least median test loss to the greatest, to which that of a run that diverged is infinite;
+// ByLoss sorts cases from the least median test loss to the greatest, where a run that diverged has an infinite one;
 // those that have none come last.
 func ByLoss(cases []*Measured) []*Measured {
 	cases = slices.Clone(cases)
@@ -52,7 +52,7 @@ func best(cases []*Measured) (first *Measured, ties []*Measured) {
 	return cases[0], ties
 }
 
-// bests are those of all groups of a sweep. A bench compares modes, case by case.
+// bests returns the best cases of each group of a sweep. A bench compares modes, case by case.
 func (e *Experiment) bests() (all []Best) {
 	for _, g := range e.groups() {
 		first, ties := best(e.of(g))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBest: the least median loss wins; ties are what is not shown to be worse, which with fewer than five repeats is
+// TestBest: the least median loss wins; ties are cases not shown to be worse, which with fewer than five repeats is
 // all.
 func TestBest(t *testing.T) {
 	for _, c := range []struct {

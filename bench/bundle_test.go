@@ -22,7 +22,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// page is what report.py makes of a folder of results.
+// page returns what report.py makes of a folder of results.
 func page(t *testing.T, folder string) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -163,8 +163,8 @@ func playedBundle(t *testing.T) string {
 	return folder
 }
 
-// toolsWithoutPS is a folder of what PATH has, but for ps and the tools of a GPU, of which three are played, and Python
-// without the packages that it has here.
+// toolsWithoutPS is a folder of what PATH has, but for ps and the tools of a GPU (three are played), and Python without
+// the packages that it has here.
 func toolsWithoutPS(t *testing.T) string {
 	folder := t.TempDir()
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
@@ -226,7 +226,7 @@ func play(t *testing.T, bundle, tools string, env ...string) *played {
 	return p
 }
 
-// printed is what it has printed, with the page.
+// printed returns what the script has printed, and the page.
 func (p *played) printed() string {
 	log, _ := os.ReadFile(p.log)
 	page, _ := os.ReadFile(filepath.Join(p.out, "report.md")) // none yet

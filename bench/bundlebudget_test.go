@@ -75,7 +75,7 @@ func TestRunScriptMPS(t *testing.T) {
 }
 
 // TestRunScriptCalls: in the two calls that docs/results/gpu.md names each part has its time, if all before it need
-// theirs; so has each up to rivals where nobody names parts.
+// theirs; so has each up to rivals where no parts are named.
 func TestRunScriptCalls(t *testing.T) {
 	script, err := os.ReadFile("bundle/run.sh")
 	if err != nil {

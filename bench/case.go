@@ -99,7 +99,7 @@ type Plan struct {
 	SameLR bool
 	// Clock has cases compared by the virtual time that they take to TargetLoss, rates chosen by it too.
 	Clock  bool
-	AtOnce int // so many runs at a time: more than one where no time is measured
+	AtOnce int // runs at a time: more than one where no time is measured
 	Notes  []string
 }
 
@@ -190,7 +190,7 @@ const (
 
 // Search is how a case came to its learning rate.
 type Search struct {
-	Set    string           `json:"set"` // whose loss decides: that of validation rows, or of training rows
+	Set    string           `json:"set"` // whose loss decides: validation rows', or training rows'
 	Seeds  []uint64         `json:"seeds"`
 	Rates  []float64        `json:"rates"`             // ascending, the same for all cases of a group
 	Losses [][]human.Number `json:"losses"`            // for each rate, by seed; NaN: it diverged or failed
@@ -198,7 +198,7 @@ type Search struct {
 	AtEdge bool             `json:"at_edge,omitempty"` // it is the least or the greatest
 }
 
-// Mean is that of a rate's losses; infinite if one is missing.
+// Mean returns the mean of a rate's losses; infinite if one is missing.
 func (s *Search) Mean(i int) float64 {
 	sum := 0.0
 	for _, x := range s.Losses[i] {

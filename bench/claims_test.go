@@ -7,7 +7,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// TestClaimsOfThePaper: the figures of claims.yaml are those of the paper's tables and curves.
+// TestClaimsOfThePaper: claims.yaml has the figures of the paper's tables and curves.
 func TestClaimsOfThePaper(t *testing.T) {
 	format := func(x float64, text func(float64) string) string {
 		if human.Finite(x) {

@@ -119,7 +119,7 @@ func (e *Experiment) of(group string) (cases []*Measured) {
 	return cases
 }
 
-// find returns the case of a name behind that of its group, with the most workers for *; nil: there is none.
+// find returns the case of a name behind its group's, with the most workers for *; nil: there is none.
 func find(cases []*Measured, name string) *Measured {
 	most := 0
 	for _, c := range cases {

@@ -14,7 +14,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// figures are those that cases of the experiment may have.
+// figures returns the figures that cases of the experiment may have.
 func (e *Experiment) figures() []*Figure {
 	if slices.ContainsFunc(e.Cases, func(c Measured) bool { return c.Nodes > 1 }) {
 		return slices.Concat(caseFigures, nodeFigures)
@@ -123,7 +123,7 @@ func word(text string) string {
 	}, text)
 }
 
-// flags are those that any case sets, in the order in which they come.
+// flags returns the flags that any case sets, in the order in which they come.
 func (e *Experiment) flags() (flags []string) {
 	seen := map[string]bool{}
 	for _, c := range e.Cases {

@@ -59,7 +59,7 @@ func (e *Experiment) called(cases []*Measured) string {
 	return names(cases)
 }
 
-// note is what to say of the cases for which something is true, behind their names.
+// note returns what to say of the cases for which something is true, behind their names.
 func (e *Experiment) note(is func(c *Measured) bool, text string) []string {
 	cases := e.which(is)
 	if len(cases) == 0 {
@@ -116,8 +116,7 @@ func (e *Experiment) emulated() []string {
 	return []string{"no GPU: the stand-in driver interprets the kernels, so results are valid but times are not"}
 }
 
-// batches notes steps of other sizes than those of a group's first case, where the program
-// chose them.
+// batches notes steps of another size than in a group's first case, where the program chose them.
 func (e *Experiment) batches() (notes []string) {
 	for _, g := range e.groups() {
 		of := e.of(g)
@@ -170,7 +169,7 @@ func (e *Experiment) searches() []string {
 				"epoch")...)
 }
 
-// averages notes cases in sync, beside others, whose steps are not theirs.
+// averages notes cases in sync, compared with others, whose steps are not theirs.
 func (e *Experiment) averages() (notes []string) {
 	var rare, common, behind []*Measured
 	for _, g := range e.groups() {

@@ -85,7 +85,7 @@ func TestAveragesNotRun(t *testing.T) {
 	e := handmade()
 	e.Cases = e.Cases[:2]
 	e.Cases[1].Mode, e.Cases[1].Config.Average = "sync", "weights"
-	LRUsed.Put(&e.Cases[1], 0.2, 0.2, 0.2) // higher than that of async
+	LRUsed.Put(&e.Cases[1], 0.2, 0.2, 0.2) // higher than in async
 	if notes := e.averages(); len(notes) != 1 {
 		t.Errorf("of a case in sync: %q", notes)
 	}

@@ -151,7 +151,7 @@ func instrument(enough func(*control.Instruments) bool, get func(*control.Instru
 	})
 }
 
-// sampled returns one that samples of steps have shown.
+// sampled returns a figure that samples of steps have shown.
 func sampled(get func(*control.Instruments) float64) func(*Run) float64 {
 	return instrument(func(in *control.Instruments) bool { return in.StalenessSamples > 0 }, get)
 }

@@ -38,7 +38,7 @@ const (
 	closeTo  relation = "≈"
 )
 
-// finding is what was measured of two figures, and the verdict on what is said of them.
+// finding returns what was measured of two figures, and the verdict on what is said of them.
 func (is relation) finding(a, b []float64, format func(float64) string) Finding {
 	verdict, p := is.judge(pair(a, b))
 	return Finding{Measured: cmp.Or(median(a, format), "-") + ", " + cmp.Or(median(b, format), "-"),

@@ -17,7 +17,7 @@ type goal struct {
 	slower           string // the case that trains for longer; "": nothing is said of times
 }
 
-// goals are those of plans/speedrun.yaml and plans/tutorial.yaml. Seeds of the tutorial differ by as much as its
+// goals has the goals of plans/speedrun.yaml and plans/tutorial.yaml. Seeds of the tutorial differ by as much as its
 // margin, and its first weights are not known.
 var goals = []goal{
 	{"98", "98-async-2", notBelow, 0.98, 0, "-", "98-async-1"},
@@ -91,7 +91,7 @@ func goalFindings(e *Experiment) (list []Finding) {
 	return list
 }
 
-// GoalTable is what the cases with a goal came to; nil: there are none.
+// GoalTable returns a table of the cases with a goal; nil: there are none.
 func GoalTable(e *Experiment) *human.Table {
 	var cases []*Measured
 	of := map[*Measured]*goal{}

@@ -46,8 +46,8 @@ func TestSpeedrunPlan(t *testing.T) {
 	}
 }
 
-// TestSpeedrunFindings: mean, standard error and p-value are those of a calculation by hand, and a figure of other
-// images is not judged.
+// TestSpeedrunFindings: mean, standard error and p-value are as calculated by hand, and a figure of other images is not
+// judged.
 func TestSpeedrunFindings(t *testing.T) {
 	above := []float64{0.981, 0.982, 0.983, 0.984, 0.985}
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestSpeedrunFindings(t *testing.T) {
 		p        float64 // NaN: any
 	}{
 		// The mean is .983, the squares of the deviations sum to 1e-5: their error is sqrt(1e-5/4/5), and t = 18^.5,
-		// of which Student's distribution with 4 degrees of freedom has a closed form.
+		// for which Student's distribution with 4 degrees of freedom has a closed form.
 		{"above", above, 60000, Agrees, "98.30% ± 0.071",
 			0.5 - 3.0/8*math.Sqrt(18/5.5)*(1-18/5.5/12)},
 		{"below", []float64{0.971, 0.972, 0.973, 0.974, 0.975}, 60000, Differs, "97.30% ± 0.071", math.NaN()},
@@ -85,8 +85,8 @@ func TestSpeedrunFindings(t *testing.T) {
 	}
 }
 
-// speedrun is the results of a plan: 40 seeds, of which a quarter misses the goal; two workers without locks take
-// 0.3 s, the others 0.5 s.
+// speedrun is the results of a plan: 40 seeds, a quarter of which miss the goal; two workers without locks take 0.3 s,
+// the others 0.5 s.
 func speedrun(t *testing.T) *Experiment {
 	p, err := BuiltInPlan("speedrun", map[string]any{"Data": "mnist"}, nil)
 	if err != nil {

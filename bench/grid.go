@@ -52,7 +52,7 @@ type point struct {
 	Case
 	grid   *Grid
 	varied []Setting // all but the base
-	own    int       // of varied, those of Grid.Cases: the first
+	own    int       // of varied, from Grid.Cases: the first
 	at     *token.Token
 }
 
@@ -168,7 +168,7 @@ func (p *point) caseName(varies map[string]bool) string {
 		switch {
 		case !varies[s.Flag] || p.Name != "" && i < p.own:
 		case s.Flag == "mode" && i < p.own:
-			parts = append(parts, s.Value) // beside the names of other cases: async, averaged
+			parts = append(parts, s.Value) // next to the names of other cases: async, averaged
 		default:
 			parts = append(parts, s.Flag+"="+s.Value)
 		}

@@ -82,7 +82,7 @@ func (f *gridFile) errorf(at *token.Token, format string, a ...any) error {
 	return usage("%s: %s", config.Place(f.path, at), fmt.Sprintf(format, a...))
 }
 
-// document reads a grid, and into the plan what stands beside it.
+// document reads a grid, and into the plan what else the file says.
 func (f *gridFile) document(p *Plan, entries []config.Entry, known []string) (g Grid, err error) {
 	g = Grid{path: f.path}
 	values := map[string]ast.Node{}
@@ -107,7 +107,7 @@ func (f *gridFile) document(p *Plan, entries []config.Entry, known []string) (g 
 			return g, err
 		}
 	}
-	if values["cases"] == nil { // one, of which no line says more than the grid or the base
+	if values["cases"] == nil { // one, to which no line adds anything
 		g.Cases, g.at = []Case{{}}, []*token.Token{entries[0].Key}
 		for _, key := range []string{"grid", "base", "seeds", "name", "about"} {
 			if n := values[key]; n != nil {

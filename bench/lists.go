@@ -66,7 +66,7 @@ func entries(old map[string]any, run int, r *rundir.Result) error {
 		list, isList := value.([]any)
 		switch {
 		case key == "staleness_histogram" && run > 0, // it is of all runs
-			key == "nodes" && value == 1.0: // of which a result says nothing
+			key == "nodes" && value == 1.0: // which a result leaves out
 		case !isList || key == "notes" || key == "staleness_histogram":
 			now[key] = value
 		case run < len(list) && list[run] != nil:

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRanked: p-values against counts of all signs, or of all ways to choose five of ten, and those of Wilcoxon's table
-// of 1947: of ten pairs a sum of 8 and less has .0488.
+// TestRanked: p-values against counts of all signs, or of all ways to choose five of ten, and from Wilcoxon's table of
+// 1947: of ten pairs a sum of 8 and less has .0488.
 func TestRanked(t *testing.T) {
 	inf := math.Inf(1)
 	zero := make([]float64, 10)
@@ -35,8 +35,8 @@ func TestRanked(t *testing.T) {
 	}
 }
 
-// withMisses is a case and its rival of n runs, of which some miss the target; the others of the case take a factor of
-// the rival's time.
+// withMisses returns an experiment of a case and its rival, n runs each. Some miss the target; the case's others take a
+// factor of the rival's time.
 func withMisses(n int, case_, rival []int, factor float64) (*Experiment, *Measured) {
 	e := &Experiment{Kind: "bench", Seeds: FirstSeeds(n)}
 	for i, missed := range [][]int{rival, case_} {

@@ -57,7 +57,7 @@ func arrival(times []float64) (middle float64, arrived int) {
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2, arrived
 }
 
-// spreads are the runs at each spread of speeds, but for those at a rate that nobody searched for.
+// spreads are the runs at each spread of speeds, but for the group lowRate.
 func spreads(e *Experiment) []*ClockRuns {
 	return slices.DeleteFunc(Clocked(e), func(r *ClockRuns) bool { return r.Group == lowRate })
 }
@@ -183,7 +183,7 @@ func TestHogwildPaper(t *testing.T) {
 }
 
 // TestMoreWorkers: the table of docs/results/words.md is what bench/rivals/threads.py has measured: thousand words/s of
-// training, in brackets those per second of processor time, and the least and most WordSim-353.
+// training, in brackets per second of processor time, and the least and most WordSim-353.
 func TestMoreWorkers(t *testing.T) {
 	text, err := os.ReadFile("results/zen3-2core-threads.json")
 	if err != nil {

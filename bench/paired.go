@@ -21,16 +21,16 @@ const (
 // seed. All cases of a round have one seed and run close together in time, so what a seed or other programs do to both
 // is not in the differences, and a paired t-test (Student 1908) is valid whether or not the lists are correlated.
 // Welch's (1947) would have more degrees of freedom, but assumes that they are not. What is assumed: rounds are
-// independent, and the differences normal. Logarithms make differences ratios, of which noise that is a share of a time
-// has the same spread at all speeds.
+// independent, and the differences normal. Logarithms make differences ratios, whose noise, if a share of a time, has
+// the same spread at all speeds.
 type paired struct {
 	n               int
 	mean, deviation float64 // the latter of the mean
 	margin          float64
 }
 
-// pair compares two lists, of which repeats without figures are left out. Where not all are positive it compares the
-// numbers themselves, for which a margin in percent has no meaning.
+// pair compares two lists, and leaves out repeats without figures. Where not all are positive it compares the numbers
+// themselves, for which a margin in percent has no meaning.
 func pair(a, b []float64) paired {
 	var logs, plain []float64
 	for i := range min(len(a), len(b)) {
@@ -92,8 +92,8 @@ func (p paired) factor() string {
 // fate is the words for a list that is above another or below it, and for runs without a figure to compare.
 type fate struct{ above, below, lost string }
 
-// compare is what the repeats say of two lists, and its p-value; "": there is nothing to compare. Runs that were lost,
-// +Inf, are behind all others. Where there are any no factor is given: it would be that of the lucky runs.
+// compare returns what the repeats say of two lists, and its p-value; "": there is nothing to compare. Runs that were
+// lost, +Inf, are behind all others. Where there are any no factor is given: it would be the lucky runs'.
 func (f fate) compare(a, b []float64) (says string, p float64) {
 	x, y, d := numbers(a), numbers(b), pair(a, b)
 	lostX, lostY := len(x)-Summarize(a).N, len(y)-Summarize(b).N
@@ -111,13 +111,13 @@ func (f fate) compare(a, b []float64) (says string, p float64) {
 	}
 }
 
-// leastPairs is from how many repeats on ranks are those of pairs: n pairs have no p-value below 2/2^n. With fewer all
-// runs are ranked, by the U test (Mann and Whitney 1947), which is cautious where a seed does the same to both.
+// leastPairs is from how many repeats on pairs are ranked: n pairs have no p-value below 2/2^n. With fewer all runs are
+// ranked, by the U test (Mann and Whitney 1947), which is cautious where a seed does the same to both.
 const leastPairs = 8
 
 // ranked is the p-value of a difference in ranks, and whether the first list is above. From leastPairs on the test is
-// Wilcoxon's (1945), exact with ties too: pairs are ranked by their distance, that of one lost run is the largest, and
-// each may have had either sign. Equal ones say nothing.
+// Wilcoxon's (1945), exact with ties too: pairs are ranked by their distance, with one lost run the largest, and each
+// may have had either sign. Equal ones say nothing.
 func ranked(a, b []float64) (p float64, above bool) {
 	x, y := numbers(a), numbers(b)
 	switch n := min(len(x), len(y)); {

@@ -37,7 +37,7 @@ func TestPairedT(t *testing.T) {
 	near("interval", 2*d.under(-1.58+half), 0.05, 1e-6)
 }
 
-// TestFactor: the ratio is the geometric mean, its interval that of tables: t is 2.776445 with 4 degrees of freedom.
+// TestFactor: the ratio is the geometric mean, its interval as in tables: t is 2.776445 with 4 degrees of freedom.
 func TestFactor(t *testing.T) {
 	var a, b []float64
 	for _, x := range []float64{-2, -1, 0, 1, 2} { // a standard deviation of √2.5, √0.5 of the mean
@@ -103,8 +103,8 @@ func TestVersus(t *testing.T) {
 	}
 }
 
-// imaginary is a family of comparisons with one list, by true factors: noise of some percent, of which half of the
-// variance is that of the round and the same in all lists.
+// imaginary returns a family of comparisons with one list, by true factors: noise of some percent, half of whose
+// variance is the round's and the same in all lists.
 func imaginary(r *rand.Rand, n int, noise float64, factors []float64) (lists [][]float64, with []float64) {
 	round := make([]float64, n)
 	for i := range round {

@@ -13,8 +13,7 @@ import (
 	"hogwild/internal/machine"
 )
 
-// The experiment files of the program: those of hogwild reproduce, and small-sets, which is what hogwild bench has
-// without flags.
+// The experiment files of the program: for hogwild reproduce, and small-sets, which hogwild bench runs without flags.
 //
 //go:embed plans
 var plans embed.FS
@@ -40,7 +39,7 @@ func BuiltInPlan(name string, values any, flags Flags) (Plan, error) {
 // PaperOptions say how much of the paper to repeat.
 type PaperOptions struct {
 	Quick   bool
-	Size    float64 // so many times as many examples: 1 is the plan's own number
+	Size    float64 // times the plan's own number of examples
 	Workers []int   // ascending, from 1; nil: 1, 2, 4 ... to the number of cores, at most 10, the paper's
 }
 
@@ -111,7 +110,7 @@ func (o *paperValues) Passes(quick int) int {
 // tenth is the fraction of RCV1's shape in the experiments on delays and averages.
 func (o *paperValues) tenth() float64 { return max(1e-3, 0.1*min(1, o.Size)) }
 
-// Tenth is that fraction as text.
+// Tenth returns tenth as text.
 func (o *paperValues) Tenth() string { return sixDigits(o.tenth()) }
 
 func sixDigits(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
@@ -148,8 +147,8 @@ func (o *paperValues) Delays() (list []delayed) {
 // Averaged are the numbers of workers of the averaging experiment.
 func (o *paperValues) Averaged() []int { return []int{1, 3, 10} }
 
-// Epochs are those in which each of n workers goes over as many examples as one alone does.
+// Epochs returns in how many epochs each of n workers goes over as many examples as one alone does.
 func (o *paperValues) Epochs(n int) int { return n * o.Passes(5) }
 
-// Decay is that of the step after each of those epochs.
+// Decay returns the factor of the step after each of those epochs.
 func (o *paperValues) Decay(n int) string { return sixDigits(math.Pow(paperDecay, 1/float64(n))) }

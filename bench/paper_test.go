@@ -84,8 +84,8 @@ func TestDelayedRunsAreEven(t *testing.T) {
 	}
 }
 
-// imagined is an experiment of the quick plan with five repeats, whose rates and losses
-// are what two functions make of a case.
+// imagined returns an experiment of the quick plan with five repeats, whose rates and losses are
+// what two functions make of a case.
 func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string, n int) float64) *Experiment {
 	t.Helper()
 	p, err := PaperPlan(PaperOptions{Quick: true, Size: 1, Workers: workers}, nil)
@@ -99,7 +99,7 @@ func imagined(t *testing.T, workers []int, rate, loss func(c *Case, mode string,
 		fmt.Sscan(c.Value("workers"), &n)
 		m := Measured{Case: c, Mode: mode, Workers: n, Runs: make([]Run, 5)}
 		for i := range 5 {
-			wobble := 1 + 0.005*float64(i-2) // ranges of one percent, those of one worker the other way round
+			wobble := 1 + 0.005*float64(i-2) // ranges of one percent, for one worker the other way round
 			if n == 1 {
 				wobble = 2 - wobble
 			}
@@ -259,8 +259,8 @@ func TestFindingsOnLosses(t *testing.T) {
 	}
 }
 
-// TestReproductionText: what was not measured is said to be so, and the table has the
-// paper's figures beside ours.
+// TestReproductionText: what was not measured is said to be so, and the table has the paper's
+// figures next to ours.
 func TestReproductionText(t *testing.T) {
 	e := imagined(t, []int{1, 2}, likeThePaper, alike)
 	var b bytes.Buffer

@@ -14,8 +14,8 @@ import (
 var PublishedHeads = []string{"set", "method", "examples/s", "speed-up", "time", "train error / loss",
 	"test error / loss", "learning rate"}
 
-// PublishedTable is the paper's figure 2 and our figures beside it: medians of the runs with
-// the most workers, and the speed-up with as many threads as these.
+// PublishedTable returns the paper's figure 2 with our figures: medians of the runs with the most
+// workers, and the speed-up with as many threads as these.
 func (e *Experiment) PublishedTable() (rows [][]string) {
 	for _, s := range PublishedSets {
 		r := e.PaperRuns(s.Name)
@@ -44,7 +44,7 @@ func (r *PaperRuns) published(s *PublishedSet, method string) []string {
 	return r.row(s.Name, paperMethods[method], r.Of(method, r.Most), theirs)
 }
 
-// row is what is published beside what was measured of a case, "-" where there is none, and the rate at which it was
+// row returns what is published and what was measured of a case, "-" where there is none, and the rate at which it was
 // trained here.
 func (r *PaperRuns) row(set, method string, c *Measured, theirs [5]string) []string {
 	if c == nil {
@@ -77,8 +77,8 @@ func (e *Experiment) AboutTable() string {
 		"workers keep private copies of frequent features and merge them every few steps.", min(10, most), most)
 }
 
-// WriteReproduction writes what an experiment of hogwild reproduce comes to: the table, and
-// that of the verdicts.
+// WriteReproduction writes the results of an experiment of hogwild reproduce: the tables, the last
+// one of verdicts.
 func (e *Experiment) WriteReproduction(w io.Writer) error {
 	var b bytes.Buffer
 	for _, line := range e.smoke() {

@@ -110,8 +110,8 @@ func outcomeOf(c Case, status syscall.WaitStatus, said string) (outcome, error) 
 	return outcome{failed: line, diverged: status.ExitStatus() == 3 && own}, nil
 }
 
-// lastWords is the line that says why a program ended, and whether it is the program's
-// own, and not that of a crash.
+// lastWords returns the line that says why a program ended, and whether it is the program's own,
+// not a crash's.
 func lastWords(said string) (line string, own bool) {
 	for l := range strings.Lines(said) {
 		l = strings.TrimSpace(l)
@@ -126,8 +126,8 @@ func lastWords(said string) (line string, own bool) {
 	return line, own
 }
 
-// environment is what a run may know of this process's: not the flags that it would take
-// from there, since a case is what its settings say.
+// environment returns what a run may know of this process's: not the flags that it would take from
+// there, since a case is what its settings say.
 func environment(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -40,7 +40,7 @@ type running struct {
 	since  time.Time
 }
 
-// newProgress knows the trials that are there, of a part of the folder. There is nothing to show to nobody.
+// newProgress knows the trials that are there, of a part of the folder. Without a terminal it draws nothing.
 func newProgress(w io.Writer, part string, trials [][]*trial) *progress {
 	p := &progress{live: human.NewLive(w), search: part == searches, atOnce: 1, took: make([][]float64, len(trials)),
 		left: make([]int, len(trials)), stop: make(chan struct{})}

@@ -2,9 +2,9 @@ package bench
 
 import "math"
 
-// PaperSource is where the figures of the paper come from. Those of its tables are
-// printed there; those of its curves are the corners of the lines in the file of that
-// report (arXiv 1106.5730, November 2011), whose drawings are not pictures but paths.
+// PaperSource is where the figures of the paper come from. The figures of its tables are printed
+// there; the figures of its curves are the corners of the lines in the file of that report (arXiv
+// 1106.5730, November 2011), whose drawings are not pictures but paths.
 const PaperSource = "Feng Niu, Benjamin Recht, Christopher Ré, Stephen J. Wright: Hogwild!: A Lock-Free Approach to " +
 	"Parallelizing Stochastic Gradient Descent. Technical report, June 2011, arXiv:1106.5730, section 7"
 

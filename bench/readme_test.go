@@ -100,7 +100,7 @@ func prose(page string) string {
 }
 
 // TestReadmeClaims: each figure and each comparison of the README stands in a passage of the list above, and the
-// figures are those of the results, rounded to the digits that it prints.
+// figures are the results', rounded to the digits that it prints.
 func TestReadmeClaims(t *testing.T) {
 	page, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -176,7 +176,7 @@ func rounds(x float64, printed string) bool {
 	return err == nil && math.Abs(x-y) <= 0.5*math.Pow10(-len(decimals))+1e-9
 }
 
-// modules is what `go` downloads for the packages, in MB; nil where the module cache has no archives.
+// modules measures what `go` downloads for the packages, in MB; nil where the module cache has no archives.
 func modules(list ...string) func(t *testing.T) []float64 {
 	return func(t *testing.T) []float64 {
 		ask := func(arguments ...string) string {
@@ -232,7 +232,7 @@ func commands(t *testing.T) []float64 {
 	return []float64{float64(strings.Count(before, "\n    hogwild train "))}
 }
 
-// changedLines counts those of the loop that call hogwild.
+// changedLines counts the loop's lines that call hogwild.
 func changedLines(t *testing.T) []float64 {
 	return []float64{float64(len(regexp.MustCompile(`(?m)^    .*\bjob(?:\.\w+\(| = ).*$`).FindAllString(
 		section(t, "Three commands"), -1)))}

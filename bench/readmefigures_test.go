@@ -223,7 +223,7 @@ func statements(t *testing.T) []float64 {
 	return []float64{float64(len(list)), n[Agrees], n[Differs], n[Undecided]}
 }
 
-// clockSync is the median of the times to the loss of plain SGD over those of synchronous SGD, by seed.
+// clockSync is the median of the times to the loss of plain SGD over synchronous SGD's, by seed.
 func clockSync(t *testing.T) []float64 {
 	for _, r := range Clocked(result(t, "zen5-2core-asgd.json")) {
 		if r.Group == "exp" {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRivals runs rivals/search_test.py, gpu_runs_test.py, and gpu_test.py: what stands beside hogwild on a GPU learns
-// right on cores, and the CUDA kernel on the stand-in driver.
+// TestRivals runs rivals/search_test.py, gpu_runs_test.py, and gpu_test.py: what is compared with hogwild on a GPU
+// learns right on cores, and the CUDA kernel on the stand-in driver.
 func TestRivals(t *testing.T) {
 	python, promised := os.LookupEnv("HOGWILD_PYTHON")
 	python = cmp.Or(python, "python3")

@@ -14,8 +14,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// TestRivalsFigure: the picture is what its script draws from the committed results, and the times in it are those
-// that stand there.
+// TestRivalsFigure: the picture is what its script draws from the committed results, and has their times.
 func TestRivalsFigure(t *testing.T) {
 	const drawn = "../docs/figures/rivals.svg"
 	committed, err := os.ReadFile(drawn)

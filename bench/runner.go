@@ -132,7 +132,7 @@ func lockFolder(folder string) (*os.File, error) {
 	return f, nil
 }
 
-// order is that of the cases in a turn: any, but for one plan always the same.
+// order returns the order of the cases in a turn: any, but for one plan always the same.
 func order(turn, cases int) []int {
 	return rand.New(rand.NewPCG(0x686f6777696c64, uint64(turn))).Perm(cases)
 }

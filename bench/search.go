@@ -122,7 +122,7 @@ func (p *Plan) rates(try trier) (n tally, err error) {
 	return n, err
 }
 
-// search is that of a group.
+// search is a group's search for the best rate.
 type search struct {
 	plan      *Plan
 	cases     []*Case
@@ -189,7 +189,7 @@ func (s *search) variant(c *Case, name string, set ...Setting) Case {
 		Settings: Override(c.Settings, append(c.asked(), set...))}
 }
 
-// rate is that of a power: of the root of two on a clock, whose times are finer than losses.
+// rate returns the rate of a power of two: of its root on a clock, whose times are finer than losses.
 func (s *search) rate(k int) float64 {
 	if !s.plan.Clock {
 		return math.Ldexp(s.base, k)

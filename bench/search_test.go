@@ -99,7 +99,7 @@ func runs(t *testing.T, r *Runner, p Plan) (e *Experiment, search, main map[stri
 	return e, search, main, lines
 }
 
-// rates are those that cases were trained at.
+// rates returns the rates that cases were trained at.
 func rates(e *Experiment) (all []float64) {
 	for _, c := range e.Cases {
 		all = append(all, LRUsed.Of(&c)[0])
@@ -107,8 +107,8 @@ func rates(e *Experiment) (all []float64) {
 	return all
 }
 
-// TestSearch: each case comes to the rate that is best on validation rows, and no other has a say; all try the same
-// ones with the same seeds, and none stays at an edge.
+// TestSearch: each case finds the rate that is best on validation rows, and no other has a say; all try the same ones
+// with the same seeds, and none stays at an edge.
 func TestSearch(t *testing.T) {
 	r, p := contest(t, "best=0.1", "best=0.2 lr-cap=auto", "best=0.8 nodes=2", "best=0.05 nodes=2 "+averageLR+"=scaled")
 	e, search, main, lines := runs(t, r, p)
@@ -172,7 +172,7 @@ func TestSearchSeeds(t *testing.T) {
 	}
 }
 
-// TestSearchGoesOn: a repeated command runs what is missing, of the search too, and comes to the same.
+// TestSearchGoesOn: a repeated command runs what is missing, of the search too, and finds the same.
 func TestSearchGoesOn(t *testing.T) {
 	r, p := contest(t, "best=0.1", "best=0.2 waits=true")
 	if done, total, all := r.Searched(p); done != 0 || total != 12 || all {

@@ -7,8 +7,8 @@ import (
 // ofModes are the flags in which cases may differ that are compared by their modes.
 var ofModes = []string{"mode", "average", "average-every"}
 
-// like finds the case of c's group that has the same settings but for some flags, and
-// so many workers and the mode; nil: there is none.
+// like finds the case of c's group that has the same settings but for some flags, and these workers
+// and this mode; nil: there is none.
 func (e *Experiment) like(c *Measured, mode string, workers int, but ...string) *Measured {
 	want := c.without(but...)
 	for i := range e.Cases {
@@ -49,11 +49,11 @@ const AboutVersus = "ratio to that mode with as many workers and its 95% confide
 	"later or higher; equal: shown to be within 5%; undecided: neither, or fewer than 5 repeats. " +
 	"The probability of any wrong word in a group is at most 5% (Holm's step-down)."
 
-// Verdicts are on a case beside its rival, in words; "": there is nothing to compare.
+// Verdicts compare a case with its rival, in words; "": there is nothing to compare.
 type Verdicts struct{ Speed, Time, Loss string }
 
-// Versus compares the speeds of a group's cases, their times to the target and their losses at the end with those of
-// their rivals.
+// Versus compares the speeds of a group's cases, their times to the target and their losses at the end with their
+// rivals'.
 func (e *Experiment) Versus(cases []*Measured) map[*Measured]*Verdicts {
 	verdicts := map[*Measured]*Verdicts{}
 	var words []*string // what the tests say, where there is evidence

@@ -17,7 +17,7 @@ type Spread struct {
 	N                 int
 }
 
-// Summarize is the spread of a list, without what is not finite. That of nothing is NaN.
+// Summarize returns the spread of a list, without what is not finite; of nothing it is NaN.
 func Summarize(list []float64) Spread {
 	return Ranked(slices.DeleteFunc(slices.Clone(list), func(x float64) bool { return !human.Finite(x) }))
 }
@@ -43,7 +43,7 @@ func Ranked(list []float64) Spread {
 	return Spread{(v[(n-1)/2] + v[n/2]) / 2, v[0], v[n-1], n}
 }
 
-// ratios are those of a list to another, repeat by repeat.
+// ratios returns the ratios of a list to another, repeat by repeat.
 func ratios(a, to []float64) []float64 {
 	all := make([]float64, min(len(a), len(to)))
 	for i := range all {

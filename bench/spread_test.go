@@ -35,7 +35,7 @@ func (f *Figure) put(r *Run, x float64) {
 		r.Result.TestLoss = x
 	case Staleness:
 		r.Result.Instruments = &control.Instruments{StalenessMean: x, StalenessSamples: 1}
-	default: // those of results, by their names in JSON
+	default: // figures of results, by their names in JSON
 		text, _ := json.Marshal(map[string]human.Number{f.Name: human.Number(x)})
 		if err := json.Unmarshal(text, r.Result); err != nil {
 			panic(err)

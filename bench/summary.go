@@ -48,7 +48,7 @@ func (e *Experiment) WriteText(w io.Writer) error {
 	return err
 }
 
-// toMind is what a reader must know before comparing.
+// toMind writes what a reader must know before comparing.
 func (e *Experiment) toMind(b *bytes.Buffer) {
 	notes := append(slices.Clone(e.Notes), e.Fairness()...)
 	if len(notes) > 0 {

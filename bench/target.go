@@ -8,8 +8,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// Targets that are made from the results: so many times the median loss at the end of the best case of the group. The
-// first is that of the comparison: a case that ends within the margin of the best gets there, and one that learned less
+// Targets that are made from the results: multiples of the median loss at the end of the best case of the group. The
+// first is for the comparison: a case that ends within the margin of the best gets there, and one that learned less
 // does not. It reaches the others, if it is not far behind. No other case moves them.
 var levels = []float64{1 + margin, 1.1, 1.3}
 
@@ -57,7 +57,7 @@ func goalsOf(cases []*Measured) (goals []float64) {
 }
 
 // Reach is when a run first had a test loss of goal (with a validation set, that loss), in seconds and in epochs: on
-// the line from the end of the epoch before to that of the first one below. What the loss was at the start is not
+// the line from the end of the epoch before to the end of the first one below. What the loss was at the start is not
 // known: a goal that the first epoch reaches counts from its end. NaN if it was never reached.
 func Reach(history []rundir.EpochResult, goal float64) (seconds, epochs float64) {
 	b, e, part := crossing(history, goal)

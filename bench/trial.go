@@ -42,12 +42,12 @@ type trial struct {
 // done reports whether there is nothing to run again: a run that diverged would do so again.
 func (t *trial) done() bool { return t != nil && (t.Failed == "" || t.Diverged) }
 
-// folder is that of a run.
+// folder returns the folder of a run.
 func (r *Runner) folder(c Case, seed uint64) string {
 	return filepath.Join(r.Folder, cmp.Or(r.part, "runs"), fmt.Sprintf("%s.%d", c.Name, seed))
 }
 
-// trials are those of a plan that the folder holds, by case and seed; nil: none that is
+// trials returns the trials of a plan that the folder holds, by case and seed; nil: none that is
 // still worth anything.
 func (r *Runner) trials(p Plan) [][]*trial {
 	all, here := make([][]*trial, len(p.Cases)), rundir.ThisMachine()
@@ -107,8 +107,8 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	return readTrial(folder)
 }
 
-// collect takes in what the run has left in its folder. Its weights are dropped: of
-// thousands of runs nobody looks at them, and the settings and the seed make them again.
+// collect takes in what the run has left in its folder. Its weights are dropped: among thousands of
+// runs they are not looked at, and the settings and the seed make them again.
 func (t *trial) collect(folder string) {
 	drop := []string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile, rundir.LockFile, rundir.SocketFile}
 	entries, _ := os.ReadDir(folder)
@@ -132,8 +132,8 @@ func (t *trial) collect(folder string) {
 	}
 }
 
-// WriteFile writes a file that whoever reads it finds whole, the old one or the new one,
-// whatever happens to this process or the machine.
+// WriteFile writes a file that readers find whole, the old one or the new one, whatever happens to
+// this process or the machine.
 func WriteFile(path string, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {

@@ -20,7 +20,7 @@ type adder struct {
 	most     int // numbers in a part
 }
 
-// newAdder returns one for parts of at most so many numbers.
+// newAdder returns an adder that adds in parts of up to most numbers.
 func newAdder(c *gpu, m *memory, most int) (*adder, error) {
 	ks, err := loadKernels(c, "reduce")
 	if err != nil {
@@ -34,7 +34,7 @@ func newAdder(c *gpu, m *memory, most int) (*adder, error) {
 	return a, nil
 }
 
-// stageSize is what a part needs in a stage.
+// stageSize returns the bytes that a part needs in a stage.
 func (a *adder) stageSize() int { return stageBytes(4, jobBytes+ticketBytes+4*a.most) }
 
 func (a *adder) add(delta []float32) (err error) {

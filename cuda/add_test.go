@@ -18,7 +18,7 @@ import (
 	"hogwild/hogwild/run"
 )
 
-// TestReduceAdd wants the bits of a plain loop, and nothing written beside the weights.
+// TestReduceAdd wants the bits of a plain loop, and nothing written outside the weights.
 func TestReduceAdd(t *testing.T) { onEach(t, testReduceAdd, "reduce") }
 
 func testReduceAdd(t *testing.T, g *gpuUnderTest) {
@@ -109,7 +109,7 @@ func (o *addingOwner) add(first uint64) error {
 	return nil
 }
 
-// steps is what all workers have written, counted from some number: the memory is not cleared.
+// steps returns the sum of the counts that workers have written, from some number on: the memory is not cleared.
 func (o *addingOwner) steps() (sum uint64, err error) {
 	err = o.aside(func() error {
 		for rank := range o.setup.Job.Asked.Workers {
@@ -132,7 +132,7 @@ func (o *addingOwner) Download() error {
 	return keep(<-o.added, o.owner.Download())
 }
 
-// onesWithTargets are rows of which each step adds 1 to all weights: the loss is that of targets out of reach.
+// onesWithTargets returns rows whose targets are out of reach: each step adds 1 to all weights.
 func onesWithTargets(n, d int) *data.Memory {
 	m := &data.Memory{Y: slices.Repeat([]float32{1e9}, n)}
 	m.Y[0] = 2e9 // not a constant
@@ -142,8 +142,8 @@ func onesWithTargets(n, d int) *data.Memory {
 	return m
 }
 
-// TestAddWhileWorkersTrain: whoever trains, and in however many parts it comes, what is added and what is learnt are
-// both in the weights, to the last bit: here each step adds 1, and each Add more than all steps together.
+// TestAddWhileWorkersTrain: with any number of workers and of parts, what is added and what is learnt are both in the
+// weights, to the last bit: here each step adds 1, and each Add more than all steps together.
 func TestAddWhileWorkersTrain(t *testing.T) {
 	const rows, each = 6000, 1 << 14
 	for _, c := range []struct{ workers, features, part int }{{1, 5, 100}, {2, 37, 5}} {

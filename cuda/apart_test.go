@@ -23,7 +23,7 @@ import (
 
 const apartVariable = "HOGWILD_TEST_APART"
 
-// runApart is the main of such a process. It prints the result, also that of a run that fails.
+// runApart is the main of such a process. It prints the result, also when the run fails.
 func runApart(text string) int {
 	var c config.Config
 	err := json.Unmarshal([]byte(text), &c)
@@ -76,7 +76,7 @@ func apart(t *testing.T, c config.Config, switches ...string) *process {
 	return p
 }
 
-// result is what the run came to; an error is one that it ended with.
+// result waits for the run and returns its result, and the error that it ended with.
 func (p *process) result(t *testing.T) (_ rundir.Result, err error) {
 	t.Helper()
 	ended := p.Wait()

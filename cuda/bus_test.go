@@ -13,7 +13,7 @@ import (
 	"hogwild/hogwild/device"
 )
 
-// ofWorker trains for an epoch, by calls of Train of so many chunks, and returns what the one
+// ofWorker trains for an epoch, by calls of Train of this many chunks, and returns what the one
 // worker called.
 func ofWorker(t *testing.T, chunks string, edit func(*config.Config)) (calls []call) {
 	t.Helper()
@@ -137,7 +137,7 @@ func TestNothingOfAnEpochGrowsWithTheWeights(t *testing.T) {
 	}
 }
 
-// copiedIn is how many bytes the coordinator copies in a run of so many epochs.
+// copiedIn returns how many bytes the coordinator copies in a run of some epochs.
 func copiedIn(t *testing.T, epochs int, name, path string) (sum int) {
 	t.Helper()
 	calls := os.Getenv("HOGWILD_FAKE_TRACE")

@@ -13,11 +13,10 @@ import (
 	"hogwild/internal/human"
 )
 
-// choose finds the GPUs, by CUDA's indices, that a configuration means: those named, as
-// "0,1", or with "auto:2" the two with the most free memory, among those that have at
-// least so many bytes free and take several processes. Several nodes on this host choose
-// among different ones, if there are enough. The note says what was chosen, and
-// why; it is "" where there was no choice.
+// choose finds the GPUs, by CUDA's indices, that a configuration means: those named, as "0,1", or
+// with "auto:2" the two with the most free memory, among those that have at least this many bytes
+// free and take several processes. Several nodes on this host choose among different ones, if there
+// are enough. The note says what was chosen, and why; it is "" where there was no choice.
 func choose(text string, least int64, node, nodes int) (indices []int, note string, err error) {
 	indices, n, err := config.ReadGPUs(text)
 	if err != nil || n == 0 {
@@ -63,7 +62,7 @@ type candidate struct {
 	not   string // why it cannot be: "is in exclusive mode"; "" when it can
 }
 
-// says is what a note tells of a candidate that was not chosen.
+// says returns what a note says of a candidate that was not chosen.
 func (c candidate) says() string {
 	if c.not != "" {
 		return fmt.Sprintf("%d %s", c.index, c.not)
@@ -97,8 +96,8 @@ func usable(g GPU) (free int64, not string) {
 	return free, ""
 }
 
-// pick takes the n candidates with the most free memory, at least so many bytes each; of
-// equals the first.
+// pick takes the n candidates with the most free memory, at least this many bytes each; of equals
+// the first.
 func pick(text string, all []candidate, n int, least int64) (indices []int, note string, err error) {
 	order := slices.Clone(all)
 	slices.SortStableFunc(order, func(a, b candidate) int { return cmp.Compare(b.free, a.free) })

@@ -75,7 +75,7 @@ func dropped(rate float64) (threshold, scale int64) {
 	return int64(rate * (1 << 16)), int64(math.Float32bits(float32(1 / (1 - rate))))
 }
 
-// offsets are the places of a convolution's taps, from that of the first.
+// offsets returns the places of a convolution's taps, relative to the first.
 func offsets(l *convPlan) (places []int64) {
 	for i := range l.In {
 		for y := range l.Kernel {

@@ -204,7 +204,7 @@ func (s *convSample) convCloseTo(t *testing.T, what string, got []float32, want,
 func (s *convSample) check(t *testing.T, g *gpuUnderTest, shared bool) {
 	g = g.in(t)
 	j := s.convJob(g)
-	if !shared { // the room is in scratch, as that of large images is
+	if !shared { // the room is in scratch, as for large images
 		j.Width[3], j.Width[4] = convSamples, 0
 		j.ScratchStride = convScratch(&j)
 		j.Scratch = put(g, slices.Repeat([]float32{float32(math.NaN())}, int(j.ScratchStride)*s.ctas))

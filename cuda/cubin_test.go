@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// What ptxas writes of a kernel into .nv.info, as cuobjdump -elf names it: EIATTR_. Of
-// those of all kernels the first word is the kernel's symbol.
+// What ptxas writes of a kernel into .nv.info, as cuobjdump -elf names it: EIATTR_. If it is of all
+// kernels, its first word is the kernel's symbol.
 const (
 	parameterBytes = 0x19
 	maxThreads     = 0x05
@@ -24,8 +24,8 @@ const (
 	frameSize      = 0x11
 )
 
-// attributes are those of a section .nv.info: a byte for the form, one that names it, and
-// two bytes that are the value or, in form 4, the length of what follows.
+// attributes calls each with the attributes of a section .nv.info: a byte for the form, one that
+// names it, and two bytes that are the value or, in form 4, the length of what follows.
 func attributes(data []byte, each func(name byte, value []byte)) error {
 	for len(data) >= 4 {
 		form, name, length := data[0], data[1], binary.LittleEndian.Uint16(data[2:])
@@ -110,7 +110,7 @@ func readCubin(text string) (arch int, all map[string]*machineCode, err error) {
 	return arch, all, nil
 }
 
-// written is what PTX says of a kernel: parameters of 8 bytes, threads, and shared memory,
+// written returns what PTX says of a kernel: parameters of 8 bytes, threads, and shared memory,
 // with and without gaps between the arrays.
 func written(t *testing.T, ptx, kernel string) (parameters, threads, shared, most uint64) {
 	t.Helper()
@@ -137,9 +137,9 @@ func written(t *testing.T, ptx, kernel string) (parameters, threads, shared, mos
 	return parameters, threads, shared, most
 }
 
-// TestCubins: each file of machine code is made of the PTX that ships, for the GPUs that its
-// name says, and its kernels are those of the PTX, with the same parameters, threads and
-// shared memory, and without a stack.
+// TestCubins: each file of machine code is made of the PTX that ships, for the GPUs that its name
+// says, and its kernels have the same names as in the PTX, the same parameters, threads and shared
+// memory, and without a stack.
 func TestCubins(t *testing.T) {
 	files, err := fs.Glob(images, "cubin/*.gz")
 	if err != nil || len(files) == 0 {

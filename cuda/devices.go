@@ -36,7 +36,7 @@ func Devices() (Listing, error) {
 	return l, err
 }
 
-// survey is what can be known without a context.
+// survey lists what can be known of the GPUs without a context.
 func survey() (Listing, error) {
 	m := startNVML()
 	defer m.stop()
@@ -56,8 +56,7 @@ func survey() (Listing, error) {
 	return l, nil
 }
 
-// freeMemory is the memory of a GPU that nobody has taken, in bytes, in the eyes of a
-// context that is opened for it.
+// freeMemory returns the free memory of a GPU in bytes, as a context that is opened for it sees it.
 func freeMemory(i int) (free int64, err error) {
 	err = withGPU(i, "", func(*gpu) error {
 		var err error

@@ -28,7 +28,7 @@ func Examine(child func() *exec.Cmd) ([]Finding, error) {
 	return c.findings(), nil
 }
 
-// findings runs every check: those of the machine once, the others for each GPU.
+// findings runs the checks of the machine once, and the others for each GPU.
 func (c *checkup) findings() []Finding {
 	all := []Finding{c.driver(), c.nvml()}
 	for i := range c.GPUs {
@@ -87,7 +87,7 @@ func (c *checkup) mode(g *GPU) Finding {
 	return Found("compute mode", Fine, "%s", g.Mode)
 }
 
-// kernels loads those of the microbenchmark, of which there is all: machine code, PTX for
+// kernels loads the microbenchmark's kernels, which ship in every form: machine code, PTX for
 // Hopper, and PTX for all.
 func (c *checkup) kernels(g *GPU) Finding {
 	var found loaded

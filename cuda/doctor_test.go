@@ -13,8 +13,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// TestDoctorAndNVML provokes the findings that come from NVML. Those of the driver and
-// of the machine are provoked by the program's own tests.
+// TestDoctorAndNVML provokes the findings that come from NVML. The program's own tests provoke the
+// findings of the driver and of the machine.
 func TestDoctorAndNVML(t *testing.T) {
 	if !replay(t, "HOGWILD_FAKE_DEVICES=2") {
 		return

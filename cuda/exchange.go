@@ -47,7 +47,7 @@ type reduction struct {
 	first   cu.DevicePtr // as it was fetched
 	updates cu.DevicePtr // of others, then
 	record  cu.DevicePtr // samples
-	shares  cu.DevicePtr // of a difference: all of it, and that of share
+	shares  cu.DevicePtr // of a difference: all of it, and what share returns
 
 	stream cu.Stream
 	done   cu.Event
@@ -140,8 +140,8 @@ func (r *remote) sendState() error {
 // a small model.
 func (r *remote) localSteps() int { return cmp.Or(r.setup.Job.Used.MaxLocalSteps, 256) }
 
-// share is how much of a difference is added after more steps than that. Then each replica,
-// and whoever trains on the weights, may have gone all the way that there was to go: all of
+// share is how much of a difference is added after more steps than that. Then each replica, and
+// each worker that trains on the weights, may have gone all the way that there was to go: all of
 // these ways together would be too far, and these shares of them are less than one way more.
 func (r *remote) share() float32 {
 	if r.setup.Job.Asked.Workers == 1 {
@@ -150,7 +150,7 @@ func (r *remote) share() float32 {
 	return 1 / float32(r.replicas+1)
 }
 
-// reduce queues kernels; the replica has taken so many steps.
+// reduce queues kernels; steps is how many the replica has taken.
 func (r *remote) reduce(steps int, names ...string) error {
 	d := &r.sum
 	j := d.job
@@ -179,7 +179,7 @@ func (r *remote) pull() error {
 	})
 }
 
-// push adds what so many steps have come to.
+// push hands over what these steps have changed, and in async mode adds it to the weights.
 func (r *remote) push(steps int) error {
 	if steps == 0 {
 		return nil

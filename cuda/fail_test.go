@@ -84,7 +84,7 @@ func TestGPUFails(t *testing.T) {
 	const before, begins = "continues from the previous snapshot", "continues with them at the start of epoch"
 	for _, x := range []struct{ every, says, faults string }{
 		{"0", begins, ""}, {"1", before, ""},
-		{"0", begins, "file.sync:error=ENOSPC@2"}, // the first time is that of config.yaml
+		{"0", begins, "file.sync:error=ENOSPC@2"}, // the first time is config.yaml's
 	} {
 		every, says := x.every, x.says
 		c := digits(t, func(c *config.Config) {

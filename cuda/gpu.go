@@ -197,7 +197,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 }
 
-// describe is what the driver tells of a GPU without a context.
+// describe asks the driver about a GPU, without a context.
 func describe(i int) (GPU, error) {
 	g, d := GPU{Index: i}, cu.Device(i)
 	id, err := d.UUID()

@@ -21,9 +21,9 @@ const (
 	recordHistogram                                        = 6
 )
 
-// TestSamples runs launches of a few steps each. One step in 64 of the rank is a sample,
-// whatever launch it falls in, and half of the samples are of staleness; with one step
-// in flight nothing is sampled, and nobody else has changed a weight.
+// TestSamples runs launches of a few steps each. One step in 64 of the rank is a sample, whatever
+// launch it falls in, and half of the samples are of staleness; with one step in flight nothing is
+// sampled, and no other step has changed a weight.
 func TestSamples(t *testing.T) { onEach(t, testSamples) }
 
 func testSamples(t *testing.T, g *gpuUnderTest) {

@@ -51,8 +51,8 @@ func TestBiasEvery(t *testing.T) {
 	}
 }
 
-// TestBiasAdditions counts the sectors that additions touch. With the bias added at each step and held back
-// they differ by the bias's: one a row, and one for every so many rows and each CTA's last.
+// TestBiasAdditions counts the sectors that additions touch. With the bias added at each step and held back they differ
+// by the bias's: one a row, and one for every few rows and each CTA's last.
 func TestBiasAdditions(t *testing.T) {
 	needStandIn(t)
 	const rows = 6000

@@ -12,8 +12,8 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// BenchmarkHost is what a worker's host does for a row of a large set, beside the calls of the driver: it claims
-// chunks, tells of them in launches, and takes in what they came to.
+// BenchmarkHost measures what a worker's host does for a row of a large set, without the driver's calls: it claims
+// chunks, lists them in launches, and takes in their results.
 func BenchmarkHost(b *testing.B) {
 	const rows = 20_000_000
 	for _, schedule := range []config.Schedule{"constant", "cosine", "exp"} {

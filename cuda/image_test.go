@@ -59,8 +59,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// loadings is what becomes of loading the kernels of factor, of which there is all, on
-// different machines: which image is loaded, or what the error says.
+// loadings is what becomes of loading the kernels of factor, which ship in every form, on different
+// machines: which image is loaded, or what the error says.
 var loadings = []struct {
 	name     string
 	switches []string

@@ -83,8 +83,8 @@ func file(kernel string) string {
 	return kind
 }
 
-// family is a kind of models: which kernels train and score it, and what those must be
-// told beside what they all are.
+// family is a kind of models: which kernels train and score it, and what those must be told on top
+// of what all kernels are told.
 type family struct {
 	// fill completes a job, or refuses what its kernels cannot do. It sets Teams to how many
 	// steps a CTA takes at a time, when enough are wanted.
@@ -93,7 +93,7 @@ type family struct {
 	// kernel KIND_step is in ptx/KIND.*.ptx.
 	step     func(j *job) string
 	evaluate string
-	// scratch is what a CTA needs of it, in floats; MaxBatch is set.
+	// scratch returns how many floats of scratch a CTA needs; MaxBatch is set.
 	scratch func(j *job) int64
 	// plans: job.Plan is memory of the job's own (freePlan).
 	plans bool

@@ -12,7 +12,7 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// kept is a copy of the weights, as a plain model has them, on the GPU that has the weights. Its kernels are those of
+// kept is a copy of the weights, as a plain model has them, on the GPU that has the weights. Its kernels are in
 // kernels/survey.cu.
 type kept struct {
 	pipeline pipeline
@@ -35,7 +35,7 @@ const (
 	copyJobBytes = int(unsafe.Sizeof(copyJob{}))
 	foundEach    = 7                                   // numbers of struct Found
 	bucketsEach  = device.Buckets - device.LeastBucket // of a sign, those that kernels count in
-	leastOfCTA   = 4 * threads                         // weights, if there are so many
+	leastOfCTA   = 4 * threads                         // weights, if there are enough
 )
 
 // open makes room for the copy, and loads the kernels.
@@ -72,7 +72,7 @@ func plainSize(s *device.Setup) int64 { return int64(model.Size(s.Plain.Params()
 
 func (k *kept) weights() int64 { return k.first[len(k.first)-1] }
 
-// stageSize is what a launch needs in a stage that brings back so many bytes.
+// stageSize returns the bytes that a launch needs in a stage, back of them to bring back.
 func (k *kept) stageSize(back int) int { return stageBytes(5, copyJobBytes+8*len(k.first)+back) }
 
 // looked is what a kernel has found. Its arrays are good until the next launch.
@@ -123,7 +123,7 @@ func (k *kept) run(name string, compare, counts bool) (l looked, err error) {
 	return l, keep(err, k.pipeline.drain())
 }
 
-// convert changes the last layer of the copy from or to that of standardised values. Kernels know nothing of these.
+// convert changes the copy's last layer from or to standardised values. Kernels know nothing of these.
 func (k *kept) convert(f func(data.Standard, []model.Param, []float32)) error {
 	if k.standard.IsZero() {
 		return nil
@@ -156,7 +156,8 @@ func (k *kept) add(l *looked) device.Survey {
 	return s
 }
 
-// bucketsOf are those of device.Counts. Kernels leave out the numbers that count as zero: what remains of all n.
+// bucketsOf returns the buckets of device.Counts. Kernels leave out the numbers that count as zero: what remains of all
+// n.
 func bucketsOf(of []uint64, n uint64) (b [2][device.Buckets]uint64) {
 	for sign := range b {
 		for i, m := range of[sign*bucketsEach : (sign+1)*bucketsEach] {

@@ -89,8 +89,8 @@ func sameBits(a, b []float32) bool {
 	})
 }
 
-// TestSurveyKernels wants of the kernels what plain loops say, whoever has which part of which tensor, and nothing
-// written beside the copy; also where the numbers of weights do not fit 32 bits.
+// TestSurveyKernels wants of the kernels what plain loops say, whichever CTA has which part of which tensor, and
+// nothing written outside the copy; also where the numbers of weights do not fit 32 bits.
 func TestSurveyKernels(t *testing.T) { onEach(t, testSurveyKernels, "survey") }
 
 func testSurveyKernels(t *testing.T, g *gpuUnderTest) {
@@ -214,8 +214,8 @@ func ownsBoth(t *testing.T, name, path string,
 	return s, made.(*owner), host, test
 }
 
-// TestKeepsAsHost: copy, survey and which tensors have changed are those of an owner in host memory, which are plain
-// loops; and the plain weights those of the definition, in double.
+// TestKeepsAsHost: copy, survey and which tensors have changed are as an owner in host memory has them from plain
+// loops; and the plain weights follow the definition, in double.
 func TestKeepsAsHost(t *testing.T) {
 	for _, x := range keptModels {
 		t.Run(fmt.Sprint(x.model, " ", x.center), func(t *testing.T) {

@@ -149,9 +149,9 @@ func within[T float32 | float64](t *testing.T, share float64, what string, got [
 	}
 }
 
-// onEach runs a test with the kernels of the given names, those of dense and sparse models
-// if there are none: with the PTX for older GPUs, which all take, with that from Hopper on
-// where it is another, and on hardware with the machine code.
+// onEach runs a test with the kernels of the given names, or of dense and sparse models if there
+// are none: with the PTX for older GPUs, which all take, with that from Hopper on where it is
+// another, and on hardware with the machine code.
 func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest), names ...string) {
 	if len(names) == 0 {
 		names = []string{"linear", "mlp", "evaluate", "average", "sparse"}
@@ -312,9 +312,9 @@ func testLargeOutputs(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
-// TestTogether has 16 CTAs train one set of weights at the same time. No addition is
-// lost: with one sample in all steps, and a loss of constant slope, the weights are
-// those of the reference, in whatever order the steps are taken.
+// TestTogether has 16 CTAs train one set of weights at the same time. No addition is lost: with one
+// sample in all steps, and a loss of constant slope, the weights are the reference's, in whatever
+// order the steps are taken.
 func TestTogether(t *testing.T) { onEach(t, testTogether) }
 
 func testTogether(t *testing.T, g *gpuUnderTest) {

@@ -67,7 +67,7 @@ type killer struct {
 	workers, coordinators, resumed int
 }
 
-// play kills so many, and lets the last run end.
+// play kills this many processes, and lets the last run end.
 func (k *killer) play(kills int) rundir.Result {
 	k.run, k.since = apart(k.t, k.cfg), time.Now()
 	for k.workers+k.coordinators < kills {

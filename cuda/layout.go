@@ -34,15 +34,15 @@ type dataPart struct {
 	Size   int64
 }
 
-// A set has so many arrays. Those from perColumn on are of columns, the others of rows.
+// arrays is how many a set has: from perColumn on they are of columns, the others of rows.
 const (
 	arrays    = 10
 	idxArray  = 3
 	perColumn = 7
 )
 
-// arraysOf are those of a set, as bytes, and empty where it has none. They are in the order of
-// the job's addresses.
+// arraysOf returns a set's arrays as bytes, empty where it has none, in the order of the job's
+// addresses.
 func arraysOf(set *data.Set) [arrays][]byte {
 	n := scalesOf(set)
 	return [...][]byte{set.X8, raw(set.X), raw(set.Ptr), raw(set.Idx), raw(set.Val), raw(set.Labels(nil)), raw(set.M),
@@ -119,7 +119,7 @@ func (l layout) withCounts(s *device.Setup) layout {
 	return l
 }
 
-// words say what there is beside the weights.
+// words counts the weights, and the replicas and states if there are any.
 func (l *layout) words(s *device.Setup) string {
 	text := fmt.Sprintf("%d weights", l.P)
 	if n := len(s.Slots); n > 0 {

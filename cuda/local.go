@@ -14,7 +14,7 @@ import (
 func takesWhole(c *config.Config) bool { return c.Optimizer != config.SGD || c.AveragesGradients() }
 
 // Local columns: each CTA keeps a copy of those that occur most often in its shared memory, and
-// merges it every so many of its steps (kernels/sparse_local.h). In the training set's indices
+// merges it every mergeEvery of its steps (kernels/sparse_local.h). In the training set's indices
 // on the GPU they are marked.
 
 const (
@@ -33,10 +33,10 @@ func mayHoldBack(s *device.Setup) bool {
 		!takesWhole(&c.Asked)
 }
 
-// mergeEvery is how many steps a CTA takes from merge to merge; 1: it has no local copy. Where
-// nobody says, the steps not yet merged of all CTAs together are to be at most half of the steps
-// in flight that the learning rate allows; where that is too little to gain by, or not known,
-// there is no copy.
+// mergeEvery is how many steps a CTA takes from merge to merge; 1: it has no local copy. Where the
+// run sets none, the steps not yet merged of all CTAs together are to be at most half of the steps
+// in flight that the learning rate allows; where that is too little to gain by, or not known, there
+// is no copy.
 func mergeEvery(s *device.Setup) int {
 	c := s.Job
 	if !mayHoldBack(s) || s.Spec.Outputs != 1 {

@@ -49,7 +49,7 @@ func newMeeting(s *device.Setup, c *gpu, m *memory, rank int) (*meeting, error) 
 	return d, d.rounds.open(&d.buffers)
 }
 
-// GPUMemory is what the program of this rank is told.
+// GPUMemory returns what this rank's program is told of the memory.
 func (d *meeting) GPUMemory() device.GPUMemory {
 	g := device.GPUMemory{UUID: d.handle.GPUs[0].UUID, Handle: d.handle.Weights[:], Size: d.handle.Size}
 	switch c := d.rounds.setup.Job; {

@@ -72,8 +72,8 @@ func ok(t *testing.T, all ...error) {
 	}
 }
 
-// TestMeetingAverages: what ranks with programs average on the GPU is what they do on cores, also of buffers
-// among averaged gradients.
+// TestMeetingAverages: ranks with programs average on the GPU as they do on cores, also buffers among averaged
+// gradients.
 func TestMeetingAverages(t *testing.T) {
 	for _, x := range []struct {
 		average   config.Average

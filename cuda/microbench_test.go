@@ -41,9 +41,9 @@ type micro struct {
 	bytes, large     int64 // of memory, and of what bandwidths reads
 }
 
-// BenchmarkMicro is what a GPU does at best; docs/results/kernels.md says what the figures decide. It takes 1 GiB of
-// the GPU's memory, and for the bandwidth of memory 16 GiB more, or half of what is free. Through the stand-in driver
-// it shows only that each case runs. bench/bundle/report.py reads what it prints.
+// BenchmarkMicro measures what a GPU does at best; docs/results/kernels.md says what the figures decide. It takes 1 GiB
+// of the GPU's memory, and for the bandwidth of memory 16 GiB more, or half of what is free. Through the stand-in
+// driver it shows only that each case runs. bench/bundle/report.py reads what it prints.
 func BenchmarkMicro(b *testing.B) {
 	m := &micro{gpuUnderTest: openGPU(b, func(image) bool { return true }, []string{"micro"}),
 		bytes: 1 << 30, large: 16 << 30}
@@ -66,7 +66,7 @@ type figure struct {
 	each float64
 }
 
-// bench measures b.N turns of a kernel on so many CTAs; 0: on all that the GPU runs at once.
+// bench measures b.N turns of a kernel on some CTAs; 0: on all that the GPU runs at once.
 func (m *micro) bench(b *testing.B, name, kernel string, ctas int, j microJob, figures ...figure) {
 	k := m.kernels[kernel]
 	if ctas == 0 {
@@ -93,7 +93,7 @@ func (m *micro) bench(b *testing.B, name, kernel string, ctas int, j microJob, f
 	})
 }
 
-// launches are what a launch costs, alone and in a queue.
+// launches measures what a launch costs, alone and in a queue.
 func (m *micro) launches(b *testing.B) {
 	k := m.kernels["micro_nothing"]
 	for _, c := range []struct {
@@ -117,7 +117,7 @@ func (m *micro) launches(b *testing.B) {
 	}
 }
 
-// packed is a vector of that many lines of 32 floats, of which a warp takes whole lines.
+// packed returns the job for a vector of lines of 32 floats. A warp takes whole lines.
 func packed(lines int64) microJob {
 	return microJob{Pieces: lines, Step: 32, Per: 32, Width: 1, Lanes: 32}
 }
@@ -267,7 +267,7 @@ func (m *micro) random(b *testing.B) (at uint64, bytes int64) {
 	return uint64(p), bytes
 }
 
-// copies are those of the copy engines, which carry what streams and what is saved.
+// copies measures the copy engines, which carry what streams and what is saved.
 func (m *micro) copies(b *testing.B) {
 	bytes := min(m.bytes/2, 64<<20)
 	host, err := pin(int(bytes))
@@ -338,8 +338,8 @@ func (m *micro) stores(b *testing.B) {
 	})
 }
 
-// TestMicrobenchRuns: each case comes to positive numbers, in the text that the page of make gpu-bundle is made from;
-// how large, only a GPU says.
+// TestMicrobenchRuns: each case gives positive numbers, in the text that the page of make gpu-bundle is made from; how
+// large, only a GPU says.
 func TestMicrobenchRuns(t *testing.T) {
 	c := self.Command(t.Context(), "-test.run=^$", "-test.bench=^BenchmarkMicro$", "-test.benchtime=1x")
 	out, err := c.CombinedOutput()

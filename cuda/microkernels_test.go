@@ -74,8 +74,8 @@ func TestMicrobenchTurns(t *testing.T) {
 	}, "micro")
 }
 
-// TestMicrobenchAdd holds the kernels of additions to what they say they do: so many weights
-// are added to, equally often.
+// TestMicrobenchAdd holds the kernels of additions to what they say they do: they add to a number
+// of weights, equally often.
 func TestMicrobenchAdd(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
 		const size = 4096

@@ -49,7 +49,7 @@ func (o keepingOwner) Download() error {
 	return err
 }
 
-// together runs a job on n nodes of this process, and returns what each comes to, and its weights.
+// together runs a job on n nodes of this process, and returns each one's result and weights.
 func together(t *testing.T, n int, c config.Config) ([]rundir.Result, [][]float32) {
 	t.Helper()
 	k := &keeping{weights: map[int][]float32{}}

@@ -1,7 +1,7 @@
-// Package cuda is the device in GPU memory: one CUDA allocation
-// that the coordinator makes and exports, and that every worker process opens through
-// its IPC handle. It is built with the tag cuda (make cuda), on gorgonia.org/cu and a
-// CUDA driver. It knows weights, jobs and kernels, and nothing of processes.
+// Package cuda is the device in GPU memory: one CUDA allocation that the coordinator makes and
+// exports, and that every worker process opens through its IPC handle. It knows weights, jobs and
+// kernels, and nothing of processes; it is built with the tag cuda (make cuda), on gorgonia.org/cu
+// and a CUDA driver.
 //
 // Top down:
 //

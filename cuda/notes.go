@@ -33,7 +33,7 @@ func (o *owner) Notes() []string {
 	return notes
 }
 
-// stepNotes say what so many workers have in flight.
+// stepNotes says what the workers on the GPU have in flight.
 func (o *owner) stepNotes(on int) []string {
 	c, ctas, teams, n := o.setup.Job, o.idle.ctas, int(o.idle.job.Teams), o.Traits().InFlight
 	each := human.Plural(ctas, "CTA")

@@ -112,7 +112,7 @@ func (o *owner) prepare() (err error) {
 	return nil
 }
 
-// Traits is device.Owner's. All GPUs together run as many steps at once as if each took those of the first one.
+// Traits is device.Owner's. All GPUs together run as many steps at once as if each took as many as the first one.
 func (o *owner) Traits() device.Traits {
 	t := device.Traits{Driver: true, Inside: o.inside, UUIDs: []string{o.UUID}, Names: []string{o.gpu.Name}}
 	list := fmt.Sprint(int(o.device))
@@ -138,7 +138,7 @@ func (o *owner) Where(rank int) string {
 	return fmt.Sprintf("cuda:%d", o.device)
 }
 
-// Handle is what workers open the memory by.
+// Handle returns the text by which workers open the memory.
 func (o *owner) Handle() []byte {
 	text, err := json.Marshal(o.handle)
 	if err != nil {

@@ -111,7 +111,7 @@ func (p *pairs) reference() {
 	}
 }
 
-// gradient is that of the rows' mean loss, and their summed loss.
+// gradient returns the gradient of the rows' mean loss, and their summed loss.
 func (p *pairs) gradient(w []float64, rows []int32) (g []float64, loss float64) {
 	g = make([]float64, len(w))
 	share := 1 / float64(len(rows))
@@ -171,7 +171,7 @@ const (
 	pairEpsilon                  = 1e-8
 )
 
-// step is that of the t-th gradient; the mean stays.
+// step takes the step of the t-th gradient; the mean stays.
 func (p *pairs) step(g []float64, lr, t float64) {
 	for i, gi := range g[:len(g)-1] {
 		m, v := &p.first[i], &p.second[i]

@@ -16,7 +16,7 @@ var (
 
 const (
 	warp     = 32
-	cutShort = 64 // terminals of which a step of one edge is a warp's
+	cutShort = 64 // with up to this many terminals, a step of one edge is a warp's
 )
 
 func fillFactor(j *job, s *device.Setup, _ *memory) error {
@@ -77,8 +77,8 @@ func cutScratch(j *job) int64 {
 	return batchScratch(j, 2*j.MaxBatch)
 }
 
-// batchScratch is as kernels/pair.h lays it out, with the gradients of so many nodes:
-// those of a batch or, where weights move that have no gradient, all.
+// batchScratch returns the floats that kernels/pair.h lays out, with gradients of some nodes: a
+// batch's or, where weights move that have no gradient, all.
 func batchScratch(j *job, rows int64) int64 {
 	k, b := j.Width[0], j.MaxBatch
 	return roundUp(rows*(k+1)+2*b*k+2*b+b, alignment/4)

@@ -107,8 +107,8 @@ func testFactorStep(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
-// TestFactorTeams: a gradient is the sum over all entries, each once, in whatever order and
-// by however many teams they are taken: all of a CTA, some of a warp, and those of samples.
+// TestFactorTeams: a gradient is the sum over all entries, each once, in whatever order and by
+// however many teams they are taken: all of a CTA, some of a warp, and samples'.
 func TestFactorTeams(t *testing.T) { onEach(t, testFactorTeams, "factor") }
 
 func testFactorTeams(t *testing.T, g *gpuUnderTest) {
@@ -178,7 +178,7 @@ func testProjection(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
-// TestPairsEvaluate compares the sums with those of the models.
+// TestPairsEvaluate compares the sums with the models'.
 func TestPairsEvaluate(t *testing.T) { onEach(t, testPairsEvaluate, "factor", "cut") }
 
 func testPairsEvaluate(t *testing.T, g *gpuUnderTest) {

@@ -49,14 +49,14 @@ type stage struct {
 	ctas    int
 }
 
-// grid is a kernel on the job that lies at an address, by so many CTAs.
+// grid is a kernel, the address of its job, and its number of CTAs.
 type grid struct {
 	kernel kernel
 	ctas   int
 	job    uint64
 }
 
-// open makes the streams, and stages with room for so many bytes, and for some beyond.
+// open makes the streams, and stages with room for some bytes, and for some beyond.
 func (l *pipeline) open(bytes, beyond int) (err error) {
 	for _, s := range []*cu.Stream{&l.copies, &l.work, &l.results} {
 		if *s, err = cu.MakeStream(cu.DefaultStream); err != nil {
@@ -78,8 +78,7 @@ func (l *pipeline) open(bytes, beyond int) (err error) {
 	return nil
 }
 
-// begin is the stage of the next launch, empty, with room for so many bytes, and for some
-// beyond.
+// begin returns the stage of the next launch, empty, with room for some bytes, and for some beyond.
 func (l *pipeline) begin(bytes, beyond int) (*stage, error) {
 	s := &l.stages[l.next]
 	l.next = (l.next + 1) % len(l.stages)
@@ -169,7 +168,7 @@ func stageJob(s *stage, j *job) (text []byte, address uint64) {
 func (s *stage) comesBack() { s.back = roundUp(s.end, alignment) }
 func (s *stage) loads()     { s.loaded = s.end }
 
-// numbers are those that lie in b.
+// numbers returns the numbers that lie in b.
 func numbers[T number](b []byte) []T {
 	if len(b) == 0 {
 		return nil
@@ -177,7 +176,7 @@ func numbers[T number](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
 }
 
-// stageBytes is enough for so many arrays of so many bytes in all.
+// stageBytes returns a size that holds some arrays with this many bytes in all.
 func stageBytes(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*alignment }
 
 // launch queues the copies and the kernels: first behind the copy to the GPU, while the launch

@@ -109,7 +109,7 @@ type gpuHandle struct {
 	UUID  string `json:"uuid"`
 	Way   way    `json:"way"` // to the weights
 	Data  handle `json:"data"`
-	Piece int64  `json:"piece,omitempty"` // the training set streams, in pieces of so many bytes
+	Piece int64  `json:"piece,omitempty"` // the training set streams, in pieces of this size
 }
 
 // backend is GPU memory as a place for weights.

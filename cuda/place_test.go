@@ -26,8 +26,8 @@ func twoApart(t *testing.T, c config.Config, switches ...string) *process {
 	return apart(t, c, append(switches, "HOGWILD_FAKE_DEVICES=2")...)
 }
 
-// trainTwo is what it comes to. On a busy machine a worker may begin when nothing is left:
-// then once more, twice at most.
+// trainTwo returns the result of twoApart. On a busy machine a worker may begin when nothing is
+// left: then once more, twice at most.
 func trainTwo(t *testing.T, c config.Config, switches ...string) (r rundir.Result) {
 	t.Helper()
 	for range 3 {

@@ -16,7 +16,7 @@ type private struct {
 	buffers      blocks
 }
 
-// newPrivate takes over a state of so many numbers, and how many steps were taken with it, from the owner.
+// newPrivate takes over a state, and how many steps were taken with it, from the owner.
 func newPrivate(c *gpu, of, taken cu.DevicePtr, floats int) (*private, error) {
 	p := &private{of: of, taken: taken, floats: floats}
 	err := p.buffers.allocate(c, wanted{&p.state, 4 * int64(floats), "an optimizer's state"},

@@ -36,7 +36,7 @@ except hogwild_cuda.Error as e:
     print(e)
 `
 
-// opens runs it on a handle, and returns what it prints.
+// opens runs the Python program above on a handle, and returns what it prints.
 func opens(t *testing.T, gpu map[string]any, parts [][2]int) []string {
 	t.Helper()
 	folder, err := filepath.Abs("../hogwild/program/python")

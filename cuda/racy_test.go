@@ -38,7 +38,7 @@ var (
 )
 
 // TestRacyAccessesStandInOnePlace: on a GPU the instructions that write weights are methods of
-// Weights in kernels/dev.h, nobody goes past it, and the kernels that store are known.
+// Weights in kernels/dev.h, no code goes past it, and the kernels that store are known.
 func TestRacyAccessesStandInOnePlace(t *testing.T) {
 	var storing []string
 	kernels, _ := filepath.Glob("kernels/*.cu")

@@ -288,7 +288,7 @@ func (s *sample) biases() (is []bool) {
 	return is
 }
 
-// steps are those of the optimizers for a gradient g in step t, from 1, with their states.
+// steps are the optimizers' steps for a gradient g in step t, from 1, with their states.
 var steps = map[string]func(g float64, first, second *float64, t int) float64{
 	"":         func(g float64, _, _ *float64, _ int) float64 { return g },
 	"momentum": func(g float64, v, _ *float64, _ int) float64 { *v = mu**v + g; return *v },

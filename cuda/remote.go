@@ -104,11 +104,11 @@ func (r *remote) makeReplica(g *gpuHandle) (err error) {
 	return nil
 }
 
-// PreferredChunks is what the device here wants, and so much that an exchange is a small part.
+// PreferredChunks returns what the device here wants, or more if that makes an exchange a small part.
 func (r *remote) PreferredChunks() int { return max(r.chunks, r.Device.PreferredChunks()) }
 
-// Train trains the replica, and adds what it has learnt to the weights: all at once, or
-// after so many steps each.
+// Train trains the replica, and adds what it has learnt to the weights: all at once, or every few
+// steps.
 func (r *remote) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	every := r.every // of this call: each exchange sets it anew
 	if every == 0 {
@@ -158,7 +158,8 @@ func (r *remote) exchange(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	return results, nil
 }
 
-// asNew is for how long the weights that a push brings along are taken for those of now: shorter than a GPU's turns.
+// asNew is for how long the weights that a push brings along are taken for the current ones: shorter than a GPU's
+// turns.
 const asNew = time.Millisecond
 
 // Training between two exchanges is to take nine times as long as an exchange, if it is long.
@@ -167,8 +168,8 @@ const (
 	mostChunks       = 4096 // to an exchange
 )
 
-// adapt chooses between few steps to an exchange, which all count, and many, of which a share does (see share): the few
-// as long as it trains for more than that share of the time. The many grow by doubling at most.
+// adapt chooses between few steps to an exchange, which all count, and many, which count by a share (see share): the
+// few as long as it trains for more than that share of the time. The many grow by doubling at most.
 func (r *remote) adapt(chunks, steps int, trained, exchanged time.Duration) {
 	short := time.Duration(r.localSteps()) * trained / time.Duration(steps)
 	r.every = 0

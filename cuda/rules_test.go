@@ -54,8 +54,8 @@ func testRules(t *testing.T, g *gpuUnderTest) {
 }
 
 // TestTornState: of steps that share adam's state one may read another's new average of the
-// gradients beside the old one of their squares, 0 at the beginning. A weight then moves by
-// no more than numbers that belong together would have moved it; not by 1e8 times as much.
+// gradients with the old one of their squares, 0 at the beginning. A weight then moves by no more
+// than numbers that belong together would have moved it; not by 1e8 times as much.
 func TestTornState(t *testing.T) { onEach(t, testTornState) }
 
 func testTornState(t *testing.T, g *gpuUnderTest) {

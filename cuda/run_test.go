@@ -57,7 +57,7 @@ func trace(t *testing.T) []call {
 	return callsIn(t, path)
 }
 
-// callsIn are those written to a file.
+// callsIn returns the calls written to a file.
 func callsIn(t *testing.T, path string) []call {
 	t.Helper()
 	f, err := os.Open(path)
@@ -292,7 +292,7 @@ func TestKilledWorkers(t *testing.T) {
 // children are the processes that this one has started.
 func children() []int { return childrenOf(os.Getpid()) }
 
-// childrenOf are those that a process has started.
+// childrenOf returns the processes that a process has started.
 func childrenOf(pid int) (pids []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, task := range tasks {

@@ -14,8 +14,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// TestNodesShareAnEvaluation: the scores of all nodes add up to that of one which is alone, also where
-// a node has no row.
+// TestNodesShareAnEvaluation: the scores of all nodes add up to the score of one alone, also where a node has no row.
 func TestNodesShareAnEvaluation(t *testing.T) {
 	train, test, err := data.Load(data.Options{Path: "digits:1500", Seed: 1})
 	if err != nil {

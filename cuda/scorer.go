@@ -32,7 +32,7 @@ const sumsEach = 8 // of a CTA: n, loss, correct, squared error, sum of y, sum o
 // fitter is owner.fits.
 type fitter func(what string, bytes int64) (piece int64, err error)
 
-// newScorer brings a set to the GPU of the copy of the weights. The kernels are those of the run.
+// newScorer brings a set to the GPU of the copy of the weights. The kernels are the run's.
 func newScorer(run *device.Setup, set *data.Set, c *gpu, of *kept, ks kernels, fits fitter) (*scorer, error) {
 	setup := *run
 	setup.Set = set
@@ -92,7 +92,7 @@ func (s *scorer) load(c *gpu, set *data.Set, fits fitter) error {
 	return m.upload(set)
 }
 
-// stageSize is what a launch needs in a stage, without its rows.
+// stageSize returns the bytes that a launch needs in a stage, without its rows.
 func (s *scorer) stageSize() int {
 	return stageBytes(5, jobBytes+ticketBytes+8+8*sumsEach*s.ctas)
 }

@@ -31,7 +31,7 @@ func (o *owner) selfCheck() error {
 // wrong kernel is wrong with any.
 const tries = 3
 
-// tried is what is wrong with each of a few trials, in the words of the last, or nothing.
+// tried makes a few trials until one finds nothing wrong. If none does, it returns what the last one found.
 func tried(trial func(number uint64) (wrong string, err error)) (wrong string, err error) {
 	for i := range uint64(tries) {
 		if wrong, err = trial(i + 1); err != nil || wrong == "" {
@@ -67,9 +67,9 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	return "", nil
 }
 
-// period is how many weights of a trial are drawn; those behind are the same again, as a run may have so many that
-// drawing each would take longer than all else at its start. It is a prime, so that neither the next row of a matrix
-// nor an index that lost its upper bits meets the same weights.
+// period is how many weights of a trial are drawn; those behind are the same again, as drawing each of a large run
+// would take longer than all else at its start. It is a prime, so that neither the next row of a matrix nor an index
+// that lost its upper bits meets the same weights.
 const period = 65521
 
 // trialWeights are n normal numbers, a function of nonce and trial.

@@ -86,7 +86,7 @@ func TestTrialWeights(t *testing.T) {
 		}
 	}
 	w := trialWeights(1<<20, 9, 1)
-	for k := 16; k <= 1<<12; k *= 2 { // rows of so many weights
+	for k := 16; k <= 1<<12; k *= 2 { // rows of k weights
 		for at := 0; at+2*k <= len(w); at += k {
 			if slices.Equal(w[at:at+k], w[at+k:at+2*k]) {
 				t.Errorf("weights %d on are those of the next row of %d", at, k)

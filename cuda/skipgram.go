@@ -17,7 +17,7 @@ import (
 var skipGram = family{fill: fillSkipGram, step: always("skipgram_step"), evaluate: "skipgram_evaluate",
 	scratch: func(*job) int64 { return 0 }, plans: true}
 
-const longestVector = 512 // numbers, of which a lane keeps 16
+const longestVector = 512 // numbers; a lane keeps 16
 
 // fillSkipGram brings what windows are drawn by to memory of the job's own, which freePlan gives back.
 func fillSkipGram(j *job, s *device.Setup, _ *memory) error {

@@ -23,7 +23,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// passage is a text of random words, of which some are frequent, in sentences of up to so many.
+// passage is a text of random words, some of them frequent, in sentences of up to longest.
 type passage struct {
 	k, words, longest, window, negatives int
 	sample                               float64
@@ -33,7 +33,7 @@ func (p passage) String() string {
 	return fmt.Sprintf("k=%d %d words window=%d negatives=%d sample=%g", p.k, p.words, p.window, p.negatives, p.sample)
 }
 
-// setup is what fillSkipGram needs to know of a run on it.
+// setup returns what fillSkipGram needs to know of a run on the passage.
 func (p passage) setup(t *testing.T, seed uint64) *device.Setup {
 	t.Helper()
 	r, n := rand.New(rand.NewPCG(seed, 5)), 500
@@ -65,8 +65,8 @@ func (p passage) setup(t *testing.T, seed uint64) *device.Setup {
 	return s
 }
 
-// launchSkipGram runs a kernel on so many steps of one row, the last of all that are left, as the self-check has it,
-// with so many warps at once. It returns the job, the weights before it, and the steps.
+// launchSkipGram runs a kernel on some steps of one row, the last of all that are left, as the self-check has it, with
+// some warps at once. It returns the job, the weights before it, and the steps.
 func launchSkipGram(t *testing.T, g *gpuUnderTest, kernel string, s *device.Setup, rows []int32, steps, teams int,
 	edit func(*job)) (j job, w, lr []float32, start []int32) {
 	t.Helper()

@@ -24,7 +24,7 @@ type sparseProblem struct {
 	biasStep   float64
 	nobias     bool
 	keep       bool // add the gradient up instead of stepping
-	locals     int  // columns of which a CTA has a local copy
+	locals     int  // columns that a CTA has copies of
 	mergeEvery int  // without locals: of the biases alone; 0: they are added at each step
 	racy       bool
 	ctas       int

@@ -51,7 +51,7 @@ type listing struct {
 
 const listingBytes = int(unsafe.Sizeof(listing{}))
 
-// cut takes the next steps of the chunks left, so many at most.
+// cut takes the next steps of the chunks left, up to this many.
 func (t *trainer) cut(steps int) (pieces []piece) {
 	for len(t.left) > 0 && steps > 0 {
 		first, rest := t.left[0].Split(steps)
@@ -130,7 +130,7 @@ func (t *trainer) rowsOf(pieces []piece, rows int) []int32 {
 	return t.list
 }
 
-// ended takes in what a launch came to: sums are those of its pieces.
+// ended takes in a launch's results: the sums of its pieces.
 func (t *trainer) ended(f flight, sums []uint64) {
 	for i := range f.pieces {
 		p := &f.pieces[i]
@@ -152,12 +152,11 @@ func (t *trainer) ended(f flight, sums []uint64) {
 	}
 }
 
-// A launch is to take 10 ms: long against its overhead, short against the patience of who
-// waits for a turn on the GPU, or for a stop. At its end some CTAs have no step left to take,
-// so that it has 16 steps of each, where those do not take as long as a watchdog of a GPU with
-// a display would bear. Two are queued. Their rows are listed in memory of the GPU, 16 bytes each:
-// a launch has so many at the most that these lists take a share of it, or a million (mostRows) if that is more.
-// That is 9 million of 141 GiB, 4 ms at 2.5 billion rows a second.
+// A launch is to take 10 ms: long against its overhead, short against the patience of who waits for a turn on the GPU,
+// or for a stop. At its end some CTAs have no step left to take, so that it has 16 steps of each, where those do not
+// take as long as a watchdog of a GPU with a display would bear. Two are queued. Their rows are listed in memory of the
+// GPU, 16 bytes each: a launch has at most as many as fill a share of it, or a million (mostRows) if that is more. That
+// is 9 million of 141 GiB, 4 ms at 2.5 billion rows a second.
 const (
 	trainTime   = 10 * time.Millisecond
 	longestTime = 200 * time.Millisecond
@@ -183,8 +182,8 @@ func (t *trainer) each() int {
 	return max(1, ceilDiv(all, max(1, ceilDiv(all, max(1, most)))))
 }
 
-// adapt aims the next launches at trainTime, at most doubling or halving the number of their
-// steps. A launch of less than half of it tells of its overhead only.
+// adapt aims the next launches at trainTime, at most doubling or halving the number of their steps.
+// A launch of less than half of it shows its overhead only.
 func (t *trainer) adapt(steps int, took time.Duration) {
 	if 2*steps < t.pace && took < trainTime {
 		return

@@ -27,7 +27,7 @@ var orders = []data.Order{
 	{Seed: 9, N: 1 << 20}, {Seed: 10, First: math.MaxInt32 - 64*1000 - 1, N: 64*1000 + 1}, {Seed: 11, N: math.MaxInt32},
 }
 
-// listed is what steps_list makes of pieces, as the trainer tells of them.
+// listed returns what steps_list makes of pieces, as the trainer lists them.
 func listed(g *gpuUnderTest, s *device.Setup, pieces []piece) (rows, start []int32, lr []float32) {
 	steps, n := 0, 0
 	for _, p := range pieces {
@@ -45,8 +45,8 @@ func listed(g *gpuUnderTest, s *device.Setup, pieces []piece) (rows, start []int
 	return get[int32](g, n, l.Rows), get[int32](g, steps+1, l.Start), get[float32](g, steps, l.LR)
 }
 
-// TestOrder: the rows that a GPU lists are those of data.Order, number for number, from any
-// position, of any length.
+// TestOrder: a GPU lists the rows of data.Order, number for number, from any position, of any
+// length.
 func TestOrder(t *testing.T) { onEach(t, testOrder, "steps") }
 
 func testOrder(t *testing.T, g *gpuUnderTest) {
@@ -86,7 +86,7 @@ func testLists(t *testing.T, g *gpuUnderTest) {
 		c.Workers, c.Batch, c.Seed, c.Epochs = 1+r.IntN(5), []int{1, 1, 3, 8, 64, 200}[i%6], r.Uint64(), 3
 		c.LR, c.LRMin, c.Decay = .1, .001, .7
 		n := 70 + r.IntN(5000)
-		if i >= 60 { // so many rows that chunks and the blocks of a rate are longer
+		if i >= 60 { // enough rows that chunks and the blocks of a rate are longer
 			c.GPU, n = "0", []int{2, 5, 9}[i%3]<<20+r.IntN(5000)
 		}
 		s := &device.Setup{Job: &tuning.Job{Asked: config.Config{GPU: "0"}}, Plan: plan.New(&c, c.Batch, n),
@@ -189,8 +189,8 @@ func TestLongest(t *testing.T) {
 }
 
 // TestPace: launches take 10 ms, about, however long a step is, or have 16 steps of each CTA; of
-// steps so long that a watchdog would come, fewer. What is left is shared out alike among them,
-// and a launch that tells of its overhead alone is not taken for the pace.
+// steps so long that a watchdog would come, fewer. What is left is shared out alike among them, and
+// a launch that shows its overhead alone is not taken for the pace.
 func TestPace(t *testing.T) {
 	const wave, batch = 4 * 2, 8
 	s := &device.Setup{Job: &tuning.Job{}}

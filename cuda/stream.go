@@ -21,7 +21,7 @@ type source struct {
 	streams bool // rows come with the launch; else they are on the GPU
 }
 
-// stageSize is what the rows take in a stage, in bytes.
+// stageSize returns what the rows take in a stage, in bytes.
 func (f source) stageSize(rows []int32) int {
 	bytes := 4 * len(rows)
 	if f.streams {
@@ -32,7 +32,7 @@ func (f source) stageSize(rows []int32) int {
 	return stageBytes(8, bytes+8)
 }
 
-// row is what a row takes when it streams, in bytes: the number, the label and m, too.
+// row returns what a row takes when it streams, in bytes: the number, the label and m, too.
 func (f source) row(r int32) int {
 	switch s := f.set; {
 	case s.X8 != nil:
@@ -45,7 +45,7 @@ func (f source) row(r int32) int {
 	return 12 + 8
 }
 
-// mean is what a row takes on average, in bytes.
+// mean returns what a row takes on average, in bytes.
 func (f source) mean() int {
 	if f.set.Sparse() {
 		return 20 + 8*ceilDiv(len(f.set.Idx), f.set.Rows)
@@ -118,9 +118,9 @@ const bufferShare = 128
 // mostContext is the most that a context is believed to take: they take some hundred MiB.
 const mostContext = 1 << 30
 
-// contextCost is what the current context of this process takes of a GPU, in bytes; before is
-// what NVML said to be free before it was made. Where that is not known, all that is taken is
-// held to be the context's.
+// contextCost returns what the current context of this process takes of a GPU, in bytes; before is
+// what NVML said to be free before it was made. Where that is not known, all that is taken is held
+// to be the context's.
 func contextCost(uuid string, before *int64) (int64, error) {
 	free, total, err := cu.MemInfo()
 	if err != nil {

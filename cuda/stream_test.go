@@ -14,12 +14,12 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// cramped are a GPU's memory and what of it is free: less than is kept for a worker's context,
-// as long as nobody tells who has taken the rest. The launches of such a run bring 1 MiB of rows.
+// cramped are a GPU's memory and what of it is free: less than is kept for a worker's context, as
+// long as it is unknown who has taken the rest. The launches of such a run bring 1 MiB of rows.
 var cramped = []string{"HOGWILD_FAKE_MEMORY=2GiB", "HOGWILD_FAKE_FREE=35MiB"}
 
-// greedy gives devices an appetite of so many chunks, which does not depend on the time that
-// a launch takes. Of a set that streams a call of Train is then many launches.
+// greedy gives devices a fixed appetite of chunks, which does not depend on the time that a launch
+// takes. Of a set that streams a call of Train is then many launches.
 type greedy struct {
 	backend
 	chunks int
@@ -130,7 +130,7 @@ func weightsIn(t *testing.T, folder string) (all []byte) {
 	return all
 }
 
-// TestGather: what a stage holds of any kind of rows is what a Reader makes of them.
+// TestGather: a stage holds of any kind of rows what a Reader makes of them.
 func TestGather(t *testing.T) {
 	for path, task := range map[string]string{"digits:300": "classes", "synth:dense:300x7": "classes",
 		"synth:sparse:300x1000x9": "classes", "synth:lowrank:30x40x300x2": "triples"} {

@@ -26,7 +26,7 @@ func (s *sums) add(z []float64, y, loss float64, values bool) {
 	}
 }
 
-// check compares with those that so many CTAs have left at an address.
+// check compares with the sums that the CTAs have left at an address.
 func (s *sums) check(t *testing.T, g *gpuUnderTest, ctas int, at uint64, within float64) {
 	t.Helper()
 	var got sums

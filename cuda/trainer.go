@@ -28,7 +28,7 @@ type trainer struct {
 	ctas     int // of a launch: with their teams, the steps that this rank has in flight at once
 	samples  bool
 	rounds   averager
-	buffers  blocks // this process's own, beside what its launches bring along
+	buffers  blocks // this process's own, apart from what its launches bring along
 
 	pace    int                      // steps of a launch that takes as long as it should
 	most    int                      // rows of a launch, at the most
@@ -143,13 +143,13 @@ func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	return t.results, keep(err, t.failed)
 }
 
-// stageSize is what a launch of so many pieces needs in a stage, rows that stream left out; rates
-// are its learning rates.
+// stageSize returns the bytes that a launch of some pieces needs in a stage, rows that stream left
+// out; rates are its learning rates.
 func (t *trainer) stageSize(pieces, rates int) int {
 	return stageBytes(8, jobBytes+ticketBytes+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
 }
 
-// deviceSize is what it needs on the GPU alone: the list of its steps, and their losses.
+// deviceSize returns the bytes that a launch needs on the GPU alone: the list of its steps, and their losses.
 func (t *trainer) deviceSize(steps, rows int) int { return stageBytes(4, 4*rows+12*steps+4) }
 
 // launch queues the kernels over the pieces; complete has what they came to when they have ended.

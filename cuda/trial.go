@@ -81,8 +81,8 @@ func expect(p cu.DevicePtr, word uint32, otherwise string) error {
 	return nil
 }
 
-// Echo is the second process of Examine: it opens the memory that the text tells of,
-// reads it, and writes.
+// Echo is the second process of Examine: it opens the memory that the text describes, reads it, and
+// writes.
 func Echo(text []byte) error {
 	var e echo
 	if err := json.Unmarshal(text, &e); err != nil {

@@ -41,8 +41,8 @@ func openBrowser(t *testing.T) *browser {
 	return &browser{t, ctx, chromedp.Console(ctx)}
 }
 
-// complaints is what the console has said so far: errors of scripts, what the policy
-// forbids, what is not found.
+// complaints returns what the console has said so far: errors of scripts, what the policy forbids,
+// what is not found.
 func (b *browser) complaints() (all []string) {
 	b.Helper()
 	const last = "that is all"
@@ -64,7 +64,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	run(b, chromedp.Steps(steps...))
 }
 
-// run is what an action returns.
+// run runs an action and returns its value.
 func run[T any](b *browser, a chromedp.Action[T]) T {
 	b.Helper()
 	v, err := chromedp.Run(b.ctx, a)

@@ -46,7 +46,7 @@ func ask(t *testing.T, address, request string) net.Conn {
 	return c
 }
 
-// status is that of the answer, which must come soon.
+// status returns the answer's status, which must come soon, and its text if it is an error.
 func status(t *testing.T, c net.Conn) (int, string) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
@@ -66,7 +66,7 @@ func status(t *testing.T, c net.Conn) (int, string) {
 
 const wantEvents = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-// TestMostStreams: so many windows show a run, and one more when one of them is closed. Of 400
+// TestMostStreams: mostStreams windows show a run, and one more when one of them is closed. Of 400
 // connections this process has 128 at most.
 func TestMostStreams(t *testing.T) {
 	address := listening(t, newRun(t).path)
@@ -117,8 +117,8 @@ func sockets(t *testing.T) (n int) {
 	return n
 }
 
-// TestDropped: a client that does not read, or does not finish its request, is dropped, and one that
-// sends what nobody asked for.
+// TestDropped: a client that does not read, or does not finish its request, is dropped, and one that sends a body or a
+// long head.
 func TestDropped(t *testing.T) {
 	defer func(was time.Duration) { patience = was }(patience)
 	patience = 300 * time.Millisecond

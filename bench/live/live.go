@@ -29,7 +29,7 @@ func Serve(ctx context.Context, l net.Listener, run string) error {
 	l = limit(l, connections())
 	h := &http.Server{Handler: s.handler(l.Addr()), ReadHeaderTimeout: patience, WriteTimeout: patience,
 		IdleTimeout: time.Minute, MaxHeaderBytes: mostHeader,
-		ErrorLog: log.New(io.Discard, "", 0)} // of a browser that went away nobody needs to hear
+		ErrorLog: log.New(io.Discard, "", 0)} // a browser that went away is no news
 	failed := make(chan error, 1)
 	go func() { failed <- h.Serve(l) }()
 	look := time.NewTicker(every)
@@ -58,7 +58,7 @@ func shut(h *http.Server) error {
 	return err
 }
 
-// handler is what is answered, to those who may ask.
+// handler answers requests, of clients that may ask.
 func (s *server) handler(at net.Addr) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
@@ -91,8 +91,8 @@ func guard(at net.Addr, next http.Handler) http.Handler {
 	})
 }
 
-// loopback reports whether the host of a request, with or without a port, is this machine
-// by a name that nobody else can have.
+// loopback reports whether the host of a request, with or without a port, is this machine by a name
+// that no other machine can have.
 func loopback(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

@@ -132,7 +132,7 @@ func (s *server) settings() error {
 	if err := readFile(filepath.Join(s.folder, "config.yaml"), config.UnmarshalYAML, &s.config); err != nil {
 		return err
 	}
-	if !s.ended { // a result that is there is that of the run which is resumed
+	if !s.ended { // a result that is there is from before the run was resumed
 		return nil
 	}
 	var r rundir.Result

@@ -167,8 +167,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestNobodyListens: what nobody sees is not drawn, and many who come within a second
-// see the same.
+// TestNobodyListens: a page without a viewer is not drawn, and many who come within a second see
+// the same.
 func TestNobodyListens(t *testing.T) {
 	run, c := newRun(t), newClock()
 	s := newServer(run.path, c.now)
@@ -276,8 +276,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// BenchmarkDraw is what the training process pays for a second of being watched: a line
-// read, and the page drawn, of a run of eight workers and two hours.
+// BenchmarkDraw measures what the training process pays for a second of being watched: a line read,
+// and the page drawn, of a run of eight workers and two hours.
 func BenchmarkDraw(b *testing.B) {
 	run := newRun(b)
 	workers := make([]string, 8)
@@ -316,8 +316,8 @@ func BenchmarkDraw(b *testing.B) {
 	b.ReportMetric(float64(len(s.body.html)), "bytes/page")
 }
 
-// processorTime is what this process has used, which other processes do not lengthen as
-// they do the time of day.
+// processorTime returns the processor time of this process, which other processes do not lengthen
+// as they do the time of day.
 func processorTime(tb testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

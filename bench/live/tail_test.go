@@ -66,7 +66,7 @@ func secondLine(at float64, a, b int) string {
 
 func (f runFolder) tail() *tail { return &tail{path: filepath.Join(f.path, "metrics.jsonl")} }
 
-// read reads on and returns what the tail has: epochs and seconds.
+// state reads on and returns what the tail has: epochs and seconds.
 func (t *tail) state(tb testing.TB) (epochs []int, seconds []float64) {
 	tb.Helper()
 	if err := t.read(); err != nil {

@@ -48,7 +48,7 @@ func compare(runs []*rundir.Recorded) *Comparison {
 	return c
 }
 
-// settled is the settings of a run with the batch that it chose if none was given: those of a resumed run have it.
+// settled returns the settings of a run with the batch that it chose if none was given, as a resumed run has it.
 func settled(r *rundir.Recorded) config.Config {
 	c := r.Config
 	if c.AskedBatch() == 0 && r.Result != nil {
@@ -182,7 +182,7 @@ func (p *Page) version(version, commit string) {
 	p.fact("hogwild", version)
 }
 
-// heads are those of a table with a column for each run.
+// heads returns the heads of a table with a column for each run.
 func heads(first string, all []*run) []string {
 	names := []string{first}
 	for _, r := range all {

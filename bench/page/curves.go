@@ -17,7 +17,7 @@ type quantity struct {
 	of          func(rundir.EpochResult) float64
 }
 
-// The losses and scores that are drawn: those of the set by which epochs are judged. R² goes as RMSE does.
+// The losses and scores that are drawn, on the set by which epochs are judged. R² goes as RMSE does.
 var (
 	judgedLoss = quantity{"loss", "loss, mean per example",
 		func(e rundir.EpochResult) float64 { return e.Judged().Loss }}
@@ -95,7 +95,7 @@ func curve(s, against quantity, p panel, caption string) figure.Figure {
 	return f
 }
 
-// time is what time is to a panel: virtual where all its cases are simulated.
+// time returns a panel's quantity of time: virtual where all its cases are simulated.
 func (p panel) time() quantity {
 	for _, c := range p.cases {
 		for _, r := range c.Runs {

@@ -67,7 +67,7 @@ func (p *Page) failures(e *bench.Experiment) {
 	}
 }
 
-// caseSettings is what was set: what all cases have in common, then in what they differ.
+// caseSettings adds what was set: what all cases have in common, then in what they differ.
 func (p *Page) caseSettings(e *bench.Experiment) {
 	same, differ := compareSettings(len(e.Cases), func(i int) config.Config {
 		c := e.Cases[i].Config

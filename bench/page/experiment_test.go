@@ -35,7 +35,7 @@ func handmade() *bench.Experiment {
 	return e
 }
 
-// measured is a case that is so many times as fast as one worker of async.
+// measured returns a case that is times as fast as one worker of async.
 func measured(mode string, workers int, times float64) bench.Measured {
 	cfg := config.Default()
 	cfg.Mode, cfg.Workers, cfg.Model = config.MustMode(mode), workers, "softmax"
@@ -205,8 +205,8 @@ func TestSpeedUpFigure(t *testing.T) {
 	}
 }
 
-// TestCurvesAreMedians has three repeats, of which one ended after an epoch and one went on
-// for three: of the third epoch there is no median.
+// TestCurvesAreMedians has three repeats: one ended after an epoch, and one went on for three: of
+// the third epoch there is no median.
 func TestCurvesAreMedians(t *testing.T) {
 	e := handmade()
 	for i, repeat := range [][]figure.Point{{{X: 1, Y: 0.9}, {X: 2, Y: 0.3}, {X: 3, Y: 0.2}},
@@ -369,7 +369,7 @@ func TestSweepOfDependentFields(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissing has cases of which some runs failed, one all, and one that has
+// TestWhatIsMissing has a case with a failed run, one whose runs have no losses, and one that has
 // nothing but its name.
 func TestWhatIsMissing(t *testing.T) {
 	e := handmade()

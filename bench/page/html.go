@@ -45,7 +45,7 @@ func (p *Page) WriteHTML(w io.Writer) error {
 	return Layout{Title: p.Title, Body: body}.WriteHTML(w)
 }
 
-// Body is what stands inside the page's main element: what a live page replaces.
+// Body returns what stands inside the page's main element: what a live page replaces.
 func (p *Page) Body() (template.HTML, error) {
 	var b bytes.Buffer
 	if err := execute(&b, "body", p); err != nil {

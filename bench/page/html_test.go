@@ -51,7 +51,7 @@ func whole(t *testing.T, p *Page) string {
 	return b.String()
 }
 
-// elements is what a parser finds in a page; style sheets may load nothing.
+// elements returns what a parser finds in a page; style sheets may load nothing.
 func elements(t *testing.T, text string) (all []xml.StartElement) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(text))

@@ -11,8 +11,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// reproduction adds what the publication says beside what was measured here, with a
-// verdict on each statement.
+// reproduction adds what the publication says, next to what was measured here, with a verdict on
+// each statement.
 func (p *Page) reproduction(e *bench.Experiment) {
 	if runs := bench.Clocked(e); runs != nil {
 		p.asgd(e, runs)

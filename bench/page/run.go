@@ -34,7 +34,7 @@ func (r *run) state() string {
 	return "finished"
 }
 
-// rate is so many examples a second of the run.
+// rate returns a number of examples as a rate over the run's seconds.
 func (r *run) rate(examples int64) string {
 	return human.IfFinite(float64(examples)/r.got.Seconds, human.Rate)
 }

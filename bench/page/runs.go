@@ -13,7 +13,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// OfRuns is the report of runs, beside each other if there are several.
+// OfRuns returns the report of runs, side by side if there are several.
 func OfRuns(runs []*rundir.Recorded) *Page {
 	p, all, c := begin(runs)
 	p.section(Section{Title: "Figures", Figures: figuresOf(all)})
@@ -85,7 +85,7 @@ func name(runs []*rundir.Recorded, i int) string {
 	return short
 }
 
-// title is what was trained on what.
+// title says what was trained on what.
 func (r *run) title() string {
 	return fmt.Sprintf("%s on %s: %s, %s", modelOf(r), rundir.DataText(filepath.Base(r.Config.Data)),
 		human.Plural(r.Config.Workers, "worker"), r.Config.Mode)
@@ -125,7 +125,7 @@ func (p *Page) runNotes(r *run) {
 	}
 }
 
-// events is what happened to a run that has ended.
+// events says what happened to a run that has ended.
 func (r *run) events() (notes []string) {
 	notes = slices.Clone(r.Result.Notes)
 	if r.Result.LRCapped {

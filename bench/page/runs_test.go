@@ -10,8 +10,8 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// folder makes a run folder by hand: two workers, of which each second one trains 10,000
-// and the other 30,000 examples.
+// folder makes a run folder by hand: two workers, one of which trains 10,000 examples each second,
+// the other 30,000.
 func folder(t *testing.T, name string, files map[string]string) *rundir.Recorded {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)

@@ -44,7 +44,7 @@ func (g *group) byWorkers(name, title, label string, of measure) figure.Figure {
 	return f
 }
 
-// speedUp is over one worker, beside that of an ideal machine with as many cores.
+// speedUp draws the speed-up over one worker, and an ideal machine's with as many cores.
 func (g *group) speedUp() figure.Figure {
 	f := g.byWorkers("speed-up", "Speed-up over one worker", "speed-up, relative to one worker", g.e.SpeedUp)
 	f.Caption += " Each repeat is compared with the one-worker run of the same round."

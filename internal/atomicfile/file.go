@@ -32,7 +32,7 @@ type File struct {
 	temporary string // its name until then; "": it is written in place
 }
 
-// Create makes a temporary file beside path. It neither follows a link nor writes to a file that is there.
+// Create makes a temporary file next to path. It neither follows a link nor writes to a file that is there.
 func Create(path string) (*File, error) { return create(path, nil) }
 
 // create is Create in a folder that has to be within, unless that is nil.

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Two that save at once: whoever reads finds the file of one of them, whole.
+// Two that save at once: readers find the file of one of them, whole.
 func TestWriteAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<18), bytes.Repeat([]byte("b"), 1<<19),

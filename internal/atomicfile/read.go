@@ -39,7 +39,7 @@ func what(mode fs.FileMode) string {
 	return "a pipe or socket"
 }
 
-// Read is what a plain file holds: most bytes at most.
+// Read returns what a plain file holds: most bytes at most.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

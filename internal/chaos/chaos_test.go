@@ -108,7 +108,7 @@ func hurt(t *testing.T, all *table, seed uint64) {
 	}
 }
 
-// event is one, and what comes of it.
+// event makes an event happen, and records what comes of it.
 func (r *trial) event(all *table) {
 	e := r.choose()
 	r.history, r.latest = append(r.history, e.name), e.name
@@ -137,7 +137,7 @@ func (r *trial) event(all *table) {
 	all.blame(e.name, r.wrong[known:])
 }
 
-// pause is some milliseconds, at most so many.
+// pause sleeps for some milliseconds, up to most.
 func (r *trial) pause(most int) {
 	time.Sleep(time.Duration(r.rnd.IntN(most*1000)) * time.Microsecond)
 }

@@ -17,7 +17,7 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// processes are those of the trial that run.
+// processes returns the trial's running processes.
 func (r *trial) processes() (pids []int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range all {
@@ -83,7 +83,7 @@ func (r *trial) checkFiles(tidy bool) {
 			}
 		}
 	}
-	for _, glob := range []string{"tmp/*", "[^rtl]*"} { // beside run, tmp and the logs
+	for _, glob := range []string{"tmp/*", "[^rtl]*"} { // all but run, tmp and the logs
 		if left, _ := filepath.Glob(filepath.Join(r.where, glob)); len(left) > 0 {
 			r.problem("leaked", "%v", left)
 		}
@@ -147,7 +147,7 @@ func (r *trial) checkMetrics() {
 	}
 }
 
-// descriptors are what a process has open. Some are for a moment only, so it is the least of several looks.
+// descriptors returns what a process has open. Some are for a moment only, so it is the least of several looks.
 func descriptors(pid int) (least []string) {
 	for i := range 5 {
 		var open []string

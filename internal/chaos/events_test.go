@@ -125,7 +125,7 @@ func (r *trial) again(faults string) {
 	r.start(faults)
 }
 
-// signals is one of those that end a life.
+// signals returns a signal that ends a life.
 func (r *trial) signals() syscall.Signal {
 	return []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL}[r.rnd.IntN(4)]
 }
@@ -197,7 +197,7 @@ func (r *trial) moveDuringSave() {
 	r.moveFolder()
 }
 
-// pipe has a pipe in a file's place for a while. Nobody may wait for what it will say.
+// pipe has a pipe in a file's place for a while. No process may wait for what it will say.
 func (r *trial) pipe() {
 	names := []string{rundir.ConfigFile, rundir.ResultFile, rundir.WeightsFile, rundir.MetricsName}
 	path := filepath.Join(r.folder, names[r.rnd.IntN(len(names))])

@@ -52,7 +52,7 @@ func (j *job) String() string {
 	return fmt.Sprintf("%s, %d workers, %d epochs, %s", j.mode, j.workers, j.epochs, strings.Join(j.flags, " "))
 }
 
-// examples are those of an epoch.
+// examples returns how many examples an epoch has.
 func (j *job) examples() int {
 	if j.counts {
 		return rows
@@ -77,7 +77,7 @@ func (j *job) arguments(folder, data string) []string {
 // testedFile has the rows that count in another order: a test set with the training rows is refused.
 const testedFile = "tested.svm"
 
-// writeCounts writes a set whose i-th row has the i-th feature alone, and the testedFile beside it.
+// writeCounts writes a set whose i-th row has the i-th feature alone, and the testedFile next to it.
 func writeCounts(t *testing.T) string {
 	t.Helper()
 	var lines []string

@@ -23,7 +23,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// program is the hogwild that is tested: that of HOGWILD_BIN, or one built now.
+// program is the hogwild that is tested: HOGWILD_BIN's, or one built now.
 var program string
 
 func TestMain(m *testing.M) { os.Exit(runTests(m)) }

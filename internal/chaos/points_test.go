@@ -13,7 +13,7 @@ import (
 // long tells that the tests take minutes: make chaos.
 var long = os.Getenv("CHAOS") != ""
 
-// visit is a kind of run that comes to a fault point.
+// visit is a kind of run that reaches a fault point.
 type visit struct {
 	counts bool
 	mode   string
@@ -75,7 +75,7 @@ func TestFaultPoints(t *testing.T) {
 	}
 }
 
-// TestGPUFaultPoints does so on a GPU, or the stand-in: at its own points, and where a worker holds something.
+// TestGPUFaultPoints has a GPU, or the stand-in, visit fault points: its own, and those where a worker holds something.
 func TestGPUFaultPoints(t *testing.T) {
 	if _, err := os.Stat(program + "-cuda"); err != nil {
 		t.Skip("needs hogwild-cuda in HOGWILD_BIN, and a GPU or the stand-in: make test-cuda")
@@ -116,7 +116,7 @@ func walk(t *testing.T, p fault.Place, kinds []visit, workers []int, actions []s
 				f := p.Name + ":" + action
 				t.Run(fmt.Sprintf("%s/%d/%s", v.mode, n, f), func(t *testing.T) {
 					felt := v.suffer(t, n, f+"@"+nth(p.Name)) || v.suffer(t, n, f+"@1")
-					if !felt && p.Name != "worker.end" { // nobody minds how a worker ends that has done its work
+					if !felt && p.Name != "worker.end" { // a worker that has done its work may end anyhow
 						t.Error("nothing failed")
 					}
 				})
@@ -134,7 +134,7 @@ func nth(name string) string {
 	return "2"
 }
 
-// suffer is a run of so many workers with a fault. It reports whether that was noticed.
+// suffer runs some workers with a fault, and reports whether that was noticed.
 func (v visit) suffer(t *testing.T, workers int, faults string) bool {
 	var j job
 	if v.counts {

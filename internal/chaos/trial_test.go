@@ -101,7 +101,7 @@ func (r *trial) last() string {
 	return string(text[max(0, len(text)-1500):])
 }
 
-// lastError is what the last life says of its end.
+// lastError returns what the last life says of its end.
 func (r *trial) lastError() string {
 	text, _ := os.ReadFile(r.life.log)
 	if at := bytes.LastIndex(text, []byte("hogwild: ")); at >= 0 {
@@ -179,7 +179,7 @@ func (r *trial) wait() {
 	r.examine()
 }
 
-// status is that of a life that has ended, negative for a signal.
+// status returns the exit status of a life that has ended, negative for a signal.
 func (l *life) status() int {
 	s := l.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if s.Signaled() {

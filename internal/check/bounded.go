@@ -14,7 +14,7 @@ const (
 	mostResident = 512 << 20       // bytes of the process that tries inputs
 )
 
-// Bounded fails the test if do allocates more than so many bytes or computes for more than
+// Bounded fails the test if do allocates more than this many bytes or computes for more than
 // mostTime, or if this process, started by go test -fuzz, has ever held more than mostResident.
 func Bounded(t testing.TB, bytes uint64, do func()) {
 	t.Helper()
@@ -32,14 +32,14 @@ func Bounded(t testing.TB, bytes uint64, do func()) {
 	}
 }
 
-// allocated is what this process has allocated on the heap so far, in bytes.
+// allocated returns how many bytes this process has allocated on the heap so far.
 func allocated() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()
 }
 
-// used is what this process has used so far.
+// used returns the resources that this process has used so far.
 func used() (u syscall.Rusage) {
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for a bad address
 	return u

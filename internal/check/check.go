@@ -1,5 +1,5 @@
-// Package check is what tests of several packages share: errors that must say something,
-// golden files, Python as an oracle, the real data sets. Only tests import it.
+// Package check has what tests of several packages share: errors that must say something, golden
+// files, Python as an oracle, the real data sets. Only tests import it.
 package check
 
 import (
@@ -104,7 +104,7 @@ func Python(t testing.TB, modules, script string, args ...string) []byte {
 	return out
 }
 
-// Data is the path of a real data set, in $HOGWILD_DATA or in shared/data beside the
+// Data returns the path of a real data set, in $HOGWILD_DATA or in shared/data next to the
 // repository. A test of a set that is in neither is skipped, and all are with -short.
 func Data(t testing.TB, name string) string {
 	t.Helper()

@@ -5,10 +5,10 @@
 //
 //	HOGWILD_FAULT=NAME:ACTION[@N][/RANK][,...]
 //
-// The N-th time (default 1; "every": each time) that a process comes to the point NAME, it does
-// ACTION: crash (SIGKILL to itself), stop (SIGSTOP), signal=NAME, panic, error, error=ERRNO (such as
-// ENOSPC) or delay=TIME. With RANK only the worker of that rank does it. Each process counts for
-// itself. A worker that is restarted keeps only the faults of "every".
+// The N-th time (default 1; "every": each time) that a process reaches the point NAME, it does ACTION: crash (SIGKILL
+// to itself), stop (SIGSTOP), signal=NAME, panic, error, error=ERRNO (such as ENOSPC) or delay=TIME. With RANK only the
+// worker of that rank does it. Each process counts for itself. A worker that is restarted keeps only the faults of
+// "every".
 package fault
 
 import (
@@ -25,7 +25,7 @@ const Variable = "HOGWILD_FAULT"
 // on reports whether any fault is switched on in this process.
 var on bool
 
-// faults are those of the environment; none if they cannot be read.
+// faults are the environment's; none if they cannot be read.
 var faults, _ = parse(os.Getenv(Variable))
 
 func init() { on = len(faults) > 0 }
@@ -44,7 +44,7 @@ func Point(name string) error {
 	return reach(name)
 }
 
-// reach does what was asked for at a point.
+// reach acts out the faults at a point.
 func reach(name string) error {
 	for _, f := range faults {
 		if f.name == name && f.rank < 0 {

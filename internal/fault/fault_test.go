@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// visits is set in a process that comes to worker.join three times.
+// visits is set in a process that reaches worker.join three times.
 const visits = "HOGWILD_TEST_VISITS"
 
 func TestMain(m *testing.M) {
@@ -112,7 +112,7 @@ func TestWrongFaults(t *testing.T) {
 	}
 }
 
-// TestForWorker: a worker gets the faults of its rank, a restarted one those of every life.
+// TestForWorker: a worker gets the faults of its rank, a restarted one the faults of every life.
 func TestForWorker(t *testing.T) {
 	const list = "worker.join:crash/1,chunk.taken:error@every,chunk.report:delay=1ms@every/0,barrier.meet:stop@4"
 	t.Setenv(Variable, list)

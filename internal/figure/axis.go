@@ -82,8 +82,8 @@ type tick struct {
 	label string
 }
 
-// ticks are round numbers within a span: about n, on a logarithmic axis of several decades
-// those of the decades.
+// ticks returns round numbers within a span: about n, or on a logarithmic axis of several decades
+// the powers of ten.
 func (a *Axis) ticks(s span, n int) []tick {
 	switch decades := s.hi - s.lo; {
 	case !a.Log:
@@ -120,8 +120,7 @@ func (a *Axis) mantissas(s span, multiples ...float64) []tick {
 	return ticks
 }
 
-// round is the multiples within a span of the step 1, 2 or 5 times a power of ten of which
-// there are about n.
+// round returns a step, 1, 2 or 5 times a power of ten, and its about n multiples within a span.
 func round(s span, n int) (values []float64, step float64) {
 	raw := (s.hi - s.lo) / float64(n)
 	step = math.Pow(10, math.Floor(math.Log10(raw)))

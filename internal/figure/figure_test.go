@@ -74,7 +74,7 @@ func number(t rapid.TB, s string) float64 {
 	return x
 }
 
-// paths are those whose style holds a text.
+// paths returns the paths whose style holds a text.
 func paths(all []element, style string) (found []element) {
 	for _, e := range all {
 		if e.name == "path" && strings.Contains(e.attr["style"], style) {

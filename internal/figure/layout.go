@@ -43,8 +43,8 @@ type entry struct {
 	at   float64 // from the left
 }
 
-// layout gives everything its place, from the outside to the inside: what is beside the
-// plot says how wide it is, and that which names fit below it.
+// layout gives everything its place, from the outside to the inside: what is next to the plot says
+// how wide it is, and that which names fit below it.
 func (f *Figure) layout() *layout {
 	l := &layout{Figure: f, width: figureWidth}
 	l.drawn = l.prepare()
@@ -72,7 +72,7 @@ func (f *Figure) layout() *layout {
 	return l
 }
 
-// spans is what the axes show.
+// spans sets what the axes show.
 func (l *layout) spans() {
 	x, y := nothing, nothing
 	for _, d := range l.drawn {
@@ -100,7 +100,7 @@ func (l *layout) fitX() {
 	l.standOut()
 }
 
-// standOut makes room beside the plot for labels of x that stand out of it.
+// standOut makes room next to the plot for labels of x that stand out of it.
 func (l *layout) standOut() {
 	var left, right float64
 	for _, t := range l.xTicks {
@@ -127,7 +127,7 @@ func (l *layout) counts() []tick {
 	return l.X.label(values, 1)
 }
 
-// fits reports whether labels stand beside each other.
+// fits reports whether labels fit next to each other.
 func (l *layout) fits(ticks []tick) bool {
 	for i, a := range ticks {
 		for _, b := range ticks[:i] {

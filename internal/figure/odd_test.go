@@ -42,8 +42,8 @@ func oddSeries() *rapid.Generator[Series] {
 	})
 }
 
-// TestOddFigures draws what nobody should ask for: every figure is read by a reader of XML,
-// and nothing in it is outside of it.
+// TestOddFigures draws figures that make no sense: every figure is read by a reader of XML, and
+// nothing in it is outside of it.
 func TestOddFigures(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := &Figure{

@@ -19,7 +19,7 @@ func linear(hex string) (v vec) {
 	return v
 }
 
-// contrast is that of WCAG 2.
+// contrast returns the contrast ratio of WCAG 2.
 func contrast(a, b string) float64 {
 	luminance := func(hex string) float64 { v := linear(hex); return 0.2126*v[0] + 0.7152*v[1] + 0.0722*v[2] }
 	la, lb := luminance(a), luminance(b)

@@ -22,7 +22,7 @@ type drawn struct {
 	*Series
 	look
 	points []spot
-	beside float64 // how far a line is drawn beside its places: see dodge
+	beside float64 // how far a line is drawn off its places: see dodge
 }
 
 // prepare finds the places and looks of all series.

@@ -23,7 +23,7 @@ func (f *Figure) SVG(w io.Writer) error {
 	return err
 }
 
-// description is what a reader who does not see the figure is told beside its title.
+// description returns what a reader who does not see the figure is told along with its title.
 func (f *Figure) description() string {
 	var names []string
 	for _, s := range f.Series {
@@ -38,9 +38,9 @@ func (f *Figure) description() string {
 	return plain(text + ". " + f.Caption)
 }
 
-// style makes an SVG as wide as its place. Its ink is that of the page it stands in; alone
-// as a file (:root) it is the browser's, and so is the ground. The colours of series are
-// variables --s0 to --s7: light ones unless the reader prefers dark.
+// style makes an SVG as wide as its place. It has the ink of the page it stands in; alone as a file
+// (:root) it is the browser's, and so is the ground. The colours of series are variables --s0 to
+// --s7: light ones unless the reader prefers dark.
 func style() string {
 	var b strings.Builder
 	b.WriteString(
@@ -78,7 +78,7 @@ func (s *svg) text(at xy, a anchor, r role, size float64, text string) {
 		[...]string{"start", "middle", "end"}[a], size, r.css("fill"), html.EscapeString(text))
 }
 
-// hover is a circle that is not seen: browsers show its title beside the pointer.
+// hover is a circle that is not seen: browsers show its title next to the pointer.
 func (s *svg) hover(at xy, text string) {
 	fmt.Fprintf(s,
 		`<circle class="hover" cx="%.1f" cy="%.1f" r="%g" style="fill:transparent"><title>%s</title></circle>`+"\n",

@@ -176,7 +176,7 @@ func named(object types.Object) []string {
 	return all
 }
 
-// fieldNames returns the field's name with that of each struct of its package that has it.
+// fieldNames returns the field's name behind the name of each struct of its package that has it.
 func fieldNames(field *types.Var, dir string) (all []string) {
 	scope := field.Pkg().Scope()
 	for _, name := range scope.Names() {

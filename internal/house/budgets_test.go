@@ -69,7 +69,7 @@ func TestBudgets(t *testing.T) {
 	t.Logf("%d lines of Go", counts["Go"])
 }
 
-// languages are what is counted beside the packages, by extension. Folders of Go have names in small letters.
+// languages are counted along with the packages, by extension. Folders of Go have names in small letters.
 var languages = map[string]string{".py": "Python", ".c": "C", ".h": "C", ".cc": "C", ".cu": "C", ".md": "Words"}
 
 // otherLanguages counts lines of Python and of C, C++ and CUDA, words of the README and of docs, and lines of Go of

@@ -50,8 +50,8 @@ var large = map[string]struct {
 	"bench.Experiment":           {13, 57, "results, of which a page and a text ask much"},
 }
 
-// TestTypesAreSmall counts fields, those of embedded structs of the same package included, and methods. A struct
-// embedded by its pointer is a layer below, which has a type of its own to be counted: see package run.
+// TestTypesAreSmall counts fields and methods, embedded structs' of the same package included. A struct embedded by its
+// pointer is a layer below, which has a type of its own to be counted: see package run.
 func TestTypesAreSmall(t *testing.T) {
 	inRoot(t)
 	for dir, p := range typed(t) {
@@ -74,8 +74,7 @@ func TestTypesAreSmall(t *testing.T) {
 	}
 }
 
-// members counts the fields of a type's struct, with those of embedded structs of its package, and its methods and
-// theirs.
+// members counts a type's fields and methods, with its embedded structs' if they are of its package.
 func members(of *types.Named) (fields, methods int) {
 	methods = of.NumMethods()
 	switch u := of.Underlying().(type) {
@@ -97,8 +96,8 @@ func members(of *types.Named) (fields, methods int) {
 // listed is a line of a package's comment that names one of its files.
 var listed = regexp.MustCompile(`(?m)^\t([a-z0-9_]+\.go) `)
 
-// upward is how many uses of a name in a package stand in a file that comes after that of its declaration, in the order
-// of the package's comment. Methods count as names, fields do not. Packages that are missing here have none.
+// upward is how many uses of a name in a package stand in a file that comes after its declaration's, in the order of
+// the package's comment. Methods count as names, fields do not. Packages that are missing here have none.
 var upward = map[string]int{
 	"hogwild/program/programtest": 3,
 }
@@ -156,7 +155,7 @@ type checked struct {
 	receivers []*ast.Ident // types before methods, which may stand in other files
 }
 
-// place is that of a file in the order; -1: it is not listed.
+// place returns where a file stands in the order; -1: it is not listed.
 func (c *checked) place(at token.Pos) int {
 	return slices.Index(c.order, path.Base(c.fset.Position(at).Filename))
 }

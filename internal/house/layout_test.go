@@ -43,7 +43,7 @@ var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hog
 	"hogwild/ability": abilities, "hogwild/elastic": abilities, "hogwild/programs": abilities,
 	"hogwild/progress": abilities}
 
-// abilities is the list of what a run can do beside training.
+// abilities is the list of what a run can do apart from training.
 const abilities = "hogwild/run/abilities.go"
 
 // Limits in lines.
@@ -268,7 +268,7 @@ func TestPackagesHaveMeaning(t *testing.T) {
 	}
 }
 
-// TestLinesAreShort: a line has at most 120 columns, of which a tab takes 4. Quoted texts of several words in
+// TestLinesAreShort: a line has at most 120 columns, where a tab counts as 4. Quoted texts of several words in
 // backquotes, and names of files on the network, stay whole.
 func TestLinesAreShort(t *testing.T) {
 	inRoot(t)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// What hogwild/run links, beside the standard library and the project. Every worker runs the init
-// functions of these packages when it starts. Before adding one look at what its start
-// costs (GODEBUG=inittrace=1).
+// What hogwild/run links, apart from the standard library and the project. Every worker runs the
+// init functions of these packages when it starts. Before adding one look at what its start costs
+// (GODEBUG=inittrace=1).
 var linked = []string{
 	"github.com/aclements/go-moremath/mathx", "github.com/goccy/go-yaml", "github.com/goccy/go-yaml/ast",
 	"github.com/goccy/go-yaml/internal/errors",

@@ -37,7 +37,7 @@ func TestPromisesHaveTests(t *testing.T) {
 	}
 }
 
-// TestReadmeIsShort: whoever comes reads one page; the rest is in docs.
+// TestReadmeIsShort: a newcomer reads one page; the rest is in docs.
 func TestReadmeIsShort(t *testing.T) {
 	inRoot(t)
 	if lines := strings.Count(text(t, "README.md"), "\n"); lines >= 150 {

@@ -50,7 +50,7 @@ func TestFiguresSayWhence(t *testing.T) {
 	}
 }
 
-// figures reports whether half of a table's cells, but for those of the first column, begin with a number.
+// figures reports whether half of a table's cells, but for the first column's, begin with a number.
 func figures(table string) bool {
 	number := regexp.MustCompile(`^(?:\\\* )?[.\d]`)
 	n, all := 0, 0

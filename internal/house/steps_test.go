@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// chosen is what .ci/steps prints with arguments: the steps, and the packages that are tested in full.
+// chosen returns what .ci/steps prints with arguments: the steps, and the packages that are tested in full.
 func chosen(t *testing.T, args ...string) (steps, long []string) {
 	t.Helper()
 	out, err := exec.Command(".ci/steps", args...).Output()

@@ -48,10 +48,10 @@ func Shown(w io.Writer, text string) string {
 	return text
 }
 
-// Fit breaks the lines of a text that are longer than so many columns, and indents what follows. A line is broken at
-// words; those of a table, which is lines without an empty one between them, at one column of the table.
+// Fit breaks the lines of a text that are longer than this many columns, and indents what follows. A line is broken at
+// words; a table, which is lines without an empty one between them, at one of its columns.
 func Fit(text string, columns int) string {
-	if columns < 20 { // nobody reads that
+	if columns < 20 { // too narrow to read
 		return text
 	}
 	var lines, fitted []string
@@ -103,7 +103,7 @@ func fit(block []string, columns int) [][]string {
 }
 
 // cutOf is the last column within the terminal at which a cell of a table begins, and none goes on; 0 if there is none,
-// or no need. One in the first half would be that of the text behind labels.
+// or no need. One in the first half would be where the text behind labels begins.
 func cutOf(block []string, columns int) (cut int) {
 	widest, long := 0, 0
 	cells := make([][]rune, len(block))

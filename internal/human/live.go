@@ -16,7 +16,7 @@ type Live struct {
 	drawn []int
 }
 
-// NewLive is one on w, nil for nowhere, that shows nothing yet.
+// NewLive returns a Live on w, nil for nowhere, that shows nothing yet.
 func NewLive(w io.Writer) Live {
 	if w == nil {
 		w = io.Discard

@@ -70,7 +70,7 @@ func Loss(x float64) string {
 	return strconv.FormatFloat(x, 'e', 3, 64)
 }
 
-// Factor is a ratio, of which two decimals mean something at most.
+// Factor formats a ratio: two decimals below 10, two digits below 0.1.
 func Factor(x float64) string {
 	switch {
 	case x < 0.1:

@@ -44,7 +44,8 @@ func TableOf[T any](things []T, columns ...Column[T]) *Table {
 	return t
 }
 
-// Text is the table as lines. Columns for which a width has no room stand below the others, beside the same first one.
+// Text returns the table as lines. Columns for which a width has no room stand below the others, each with the same
+// first one.
 func (t *Table) Text(width int) string {
 	rows := slices.Clone(t.Rows)
 	if t.Heads != nil {

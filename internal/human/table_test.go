@@ -22,7 +22,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableOf: a column of which no row says anything is left out.
+// TestTableOf: a column without a text in any row is left out.
 func TestTableOf(t *testing.T) {
 	text := func(s string) func(int) string {
 		return func(i int) string { return s[i : i+1] }

@@ -14,7 +14,7 @@ import (
 
 // Tail keeps the end of what a process writes. A crash comes last, after whatever it prints before.
 type Tail struct {
-	Next io.Writer // gets all of it; nil: nobody else does
+	Next io.Writer // gets all of it too, unless it is nil
 	mu   sync.Mutex
 	text []byte
 }
@@ -36,7 +36,7 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return t.Next.Write(b)
 }
 
-// String is what it has kept, without space around it.
+// String returns what it has kept, without space around it.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -33,7 +33,7 @@ func Field(root fs.FS, file, key string) string {
 	return ""
 }
 
-// Memory is one of the kernel's figures of memory, in bytes; 0 if it is not there.
+// Memory returns one of the kernel's figures of memory, in bytes; 0 if it is not there.
 func Memory(root fs.FS, key string) int64 {
 	number, _, _ := strings.Cut(Field(root, "proc/meminfo", key), " ") // in units of 1024 bytes
 	n, _ := strconv.ParseInt(number, 10, 64)

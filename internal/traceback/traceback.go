@@ -85,8 +85,8 @@ func Find(said string) (t Trace, found bool) {
 	return t, t.Reason != ""
 }
 
-// place is that of the innermost frame, outside libraries if there is one, and how many lines the
-// frames end after. An exception has it last, a fatal error first.
+// place returns the place of the innermost frame, outside libraries if there is one, and after how
+// many lines the frames end. An exception has it last, a fatal error first.
 func place(lines []string, innermostLast bool) (at string, after int) {
 	p := patterns()
 	own := false
@@ -107,8 +107,8 @@ func place(lines []string, innermostLast bool) (at string, after int) {
 	return at, after
 }
 
-// reason is the first line that is not indented, as those of the source are. One that announces a list has
-// the first line of that with it.
+// reason returns the first line that is not indented, as source lines are. One that announces a list has the first line
+// of that with it.
 func reason(lines []string) string {
 	for i, line := range lines {
 		if line == "" || line[0] == ' ' || strings.HasSuffix(line, "Traceback (most recent call last):") {

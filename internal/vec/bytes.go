@@ -16,10 +16,10 @@ func Nonzeros(x []uint8, mul float32, idx []uint32, val []float32) int {
 	return nonzerosGo(x, mul, idx, val)
 }
 
-// nonzerosGo skips words of eight zeros, of which most of an image consists. Of any
-// other word it writes all eight bytes, and moves on behind those that are not zero:
-// no branch depends on a single byte, whose zeros no processor can foretell. (Finding
-// the non-zero bytes by TrailingZeros64 takes 1.6 times as long on MNIST.)
+// nonzerosGo skips words of eight zeros, which are most of an image. Of any other word it writes
+// all eight bytes, and moves on behind those that are not zero: no branch depends on a single byte,
+// whose zeros no processor can foretell. (Finding the non-zero bytes by TrailingZeros64 takes 1.6
+// times as long on MNIST.)
 func nonzerosGo(x []uint8, mul float32, idx []uint32, val []float32) int {
 	n, j := 0, 0
 	for ; j+8 <= len(x); j += 8 {

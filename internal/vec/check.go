@@ -61,7 +61,7 @@ func (m *maker) floats(n int) []float32 {
 	return v
 }
 
-// result keeps what a loop returns beside what the maker made.
+// result keeps what a loop returns next to what the maker made.
 func (m *maker) result(v ...float32) { m.made = append(m.made, v) }
 
 // bytes are n bytes, most of them zero.

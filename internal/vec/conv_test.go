@@ -87,8 +87,8 @@ func checkConvGrad(t *testing.T, n, rows int) {
 	}
 }
 
-// TestPool counts, with windows of each size: what comes out is what a search of the
-// window finds, and the way back leads to where it was found.
+// TestPool counts, with windows of each size: the output is what a search of the window finds, and
+// the way back leads to where it was found.
 func TestPool(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		for _, p := range []int{1, 2, 3, 4} {

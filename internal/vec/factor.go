@@ -36,7 +36,7 @@ func (f *Factors) At(u, v uint32) float32 {
 // it goes. For the squared loss at learning rate lr they are 1 - lr*l2 and -2*lr.
 type FactorRate struct{ Keep, Rate float32 }
 
-// most is what |p|^2 + |q|^2 may be, lest a step with these rows overshoot.
+// most returns how large |p|^2 + |q|^2 may be, lest a step with these rows overshoot.
 func (s FactorRate) most(biased bool) float32 {
 	most := float32(math.Inf(1))
 	if s.Rate < 0 {
@@ -107,8 +107,8 @@ func (f *Factors) Read(rows []int32, idx []uint32, y, coef []float32, s FactorRa
 	return float64(e) * float64(e)
 }
 
-// Guarded takes steps on rows, each under the guard, until that lets it no further: so many, and
-// of the one behind these the half that reads.
+// Guarded takes steps on rows, each under the guard, until that lets it no further, and of the next
+// row the half that reads. It returns how many it has done.
 func (f *Factors) Guarded(rows []int32, idx []uint32, y, coef []float32, s FactorRate,
 	g *Guard) (done int, sum float64) {
 	if f.plain() || !f.guards(g) {
@@ -177,7 +177,7 @@ var (
 // plain reports whether the steps are taken in plain Go.
 func (f *Factors) plain() bool { return use[LoopFactor] == Plain }
 
-// step moves both rows, each by the other one as it was read; e is that of the entry.
+// step moves both rows, each by the other one as it was read; e is the entry's.
 func (f *Factors) step(u, v uint32, e float32, pRead, qRead []float32, s FactorRate) {
 	p, q := f.Row(u), f.Row(v)
 	a := float32(s.Rate * e) // or arm64 fuses it with what follows

@@ -88,7 +88,7 @@ func factorStep(w, bias []float64, u, v, k int, miss, keep, rate float64) float6
 	return loss
 }
 
-// factorError is e, of which miss is all but the product, and what share of it a step would take away.
+// factorError returns e, which is miss plus the product, and what share of it a step would take away.
 func factorError(p, q []float64, miss, rate float64, biased bool) (e, change float64) {
 	if e = miss; biased {
 		change = -2 * rate

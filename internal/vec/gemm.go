@@ -12,8 +12,8 @@ const (
 	// depth is how much of the inner dimension is taken at once: a panel of 32 columns
 	// is then 32 KiB, of an L1 cache of 48; one of 16, as AVX2 has, half of the smallest.
 	depth = 256
-	// rowsAtOnce and columnsAtOnce bound the copy of X. A weight is read and written once
-	// for so many rows of a batch.
+	// rowsAtOnce and columnsAtOnce bound the copy of X. A weight is read and written once for this
+	// many rows of a batch.
 	rowsAtOnce    = depth
 	columnsAtOnce = 2048
 	// spare is how much behind a matrix the copy of its last column may read.
@@ -88,7 +88,7 @@ func (s *tiles) product(m, n, k int, alpha float32, a, b grid, c []float32, ldc 
 	}
 }
 
-// bands are count bands of so many rows each, one below the other.
+// bands are count bands of equal height, one below the other.
 type bands struct{ from, count, rows int }
 
 // split cuts m rows into bands of most at most: of equal height, or, the later ones, one
@@ -120,8 +120,7 @@ func (s *tiles) cut(t shape, m, k int, a grid) {
 	}
 }
 
-// pack copies n columns of b to the panel: k rows of nr, of which those beyond n are
-// not defined.
+// pack copies n columns of b to the panel: k rows of nr; the numbers beyond n are not defined.
 func (s *tiles) pack(t shape, k, n, nr int, b grid) {
 	_ = b.v[(k-1)*b.row+(n-1)*b.col]
 	switch {

@@ -12,8 +12,8 @@ type Guard struct {
 	room    []float32 // of atomic steps: the numbers of one before it and after it
 }
 
-// LockGuard is that of locked steps: block b of 1<<shift numbers has the lock
-// words[b*line], which holds mine while this worker has it, and 0 while nobody does. The word
+// LockGuard returns the guard of locked steps: block b of 1<<shift numbers has the lock
+// words[b*line], which holds mine while this worker has it, and 0 while no worker does. The word
 // behind it is 1 while somebody sleeps until it is free: the loop ends after a step that gave such
 // a lock back, as waking takes a system call. See Slept.
 func LockGuard(count *uint64, words []uint32, line, shift int, mine uint32) *Guard {
@@ -21,10 +21,9 @@ func LockGuard(count *uint64, words []uint32, line, shift int, mine uint32) *Gua
 		words: []uint64{uint64(mine), uint64(4 * line), uint64(shift + 2), 0}}
 }
 
-// Slept tells, once, whether a loop has ended because somebody sleeps who waits for a lock of its last
-// step. It has taken that step, and has not begun the next one. (The processor may look for sleepers
-// before others see that the lock is free. One that goes to sleep just then is missed, so nobody may
-// sleep without end.)
+// Slept tells, once, whether a loop has ended because somebody sleeps who waits for a lock of its last step. It has
+// taken that step, and has not begun the next one. (The processor may look for sleepers before others see that the lock
+// is free. One that goes to sleep just then is missed, so no worker may sleep without end.)
 func (g *Guard) Slept() bool {
 	if g == nil || g.kind != locked || g.words[3] == 0 {
 		return false
@@ -33,17 +32,17 @@ func (g *Guard) Slept() bool {
 	return true
 }
 
-// TicketGuard is that of ordered steps. tickets holds the next ticket, the one whose turn it is,
-// and a ring of entries, 16 words each. hand is what this worker has: its ticket, the
+// TicketGuard returns the guard of ordered steps. tickets holds the next ticket, the one whose turn
+// it is, and a ring of entries, 16 words each. hand is what this worker has: its ticket, the
 // entries of the ring less one, their number being a power of two, and what it writes to an entry
-// beside 1 + its ticket. The loop ends a turn, and takes the next ticket where it is free and there
-// are more rows.
+// along with 1 + its ticket. The loop ends a turn, and takes the next ticket where it is free and
+// there are more rows.
 func TicketGuard(count *uint64, tickets, hand []uint64) *Guard {
 	_, _ = tickets[16*(2+hand[1])], hand[2]
 	return &Guard{kind: ordered, count: count, tickets: tickets, words: hand}
 }
 
-// AtomicGuard is that of steps that write by compare-and-swap.
+// AtomicGuard returns the guard of steps that write by compare-and-swap.
 func AtomicGuard(count *uint64) *Guard {
 	return &Guard{kind: atomically, count: count, room: make([]float32, 4*128)}
 }

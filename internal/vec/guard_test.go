@@ -36,8 +36,8 @@ func takeAll(g *Guard, n int, guarded func(from int) int, write func(i int)) (by
 	return byLoop
 }
 
-// Under a guard that nobody else wants the steps leave the bits of Steps; they are counted,
-// and locks are given back.
+// Under a guard that no other worker wants the steps leave the bits of Steps; they are counted, and
+// locks are given back.
 func TestGuardedBits(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		for _, k := range wideSizes {
@@ -126,8 +126,8 @@ func guardedAlike(t *testing.T, name string, g *Guard, memory, want []float32, b
 	}
 }
 
-// A loop takes no lock that another has, keeps none that it took beside, and writes nothing; it
-// does not write before its turn, nor take a ticket that another has.
+// A loop takes no lock that another has, keeps no other that it took, and writes nothing; it does
+// not write before its turn, nor take a ticket that another has.
 func TestGuardStopsTheLoop(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		if use[LoopFactor] != AVX512 {

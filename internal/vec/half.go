@@ -63,8 +63,8 @@ func madd(fused bool, a, b, c float32) float32 {
 	return c + a*b
 }
 
-// AxpyAtomic is Axpy on the bits of y, each number by compare-and-swap. Where nobody else
-// writes, it leaves the bits of Axpy.
+// AxpyAtomic is Axpy on the bits of y, each number by compare-and-swap. Without other writers it
+// leaves the bits of Axpy.
 func AxpyAtomic(a float32, x []float32, y []uint32) {
 	y = y[:len(x)]
 	fused := fusedAxpy(len(x))
@@ -90,9 +90,8 @@ func load(x []float32, y []uint32) {
 	}
 }
 
-// ReplaceAtomic puts to in the place of was, whose bits y had, each number by compare-and-swap; where
-// another number stands by now, the difference is added to that. Where nobody else writes, y
-// becomes to, and no update is lost where others do.
+// ReplaceAtomic puts to in the place of was, whose bits y had, each number by compare-and-swap; where another number
+// stands by now, the difference is added to that. Without other writers y becomes to, and with them no update is lost.
 func ReplaceAtomic(y []uint32, was, to []float32) {
 	y, was = y[:len(to)], was[:len(to)]
 	for i, x := range to {

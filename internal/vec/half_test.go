@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// The sizes around those of vectors and of the loops' unrolling.
+// oddSizes lie around the sizes of vectors and of the loops' unrolling.
 var oddSizes = []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 48, 49, 63, 64, 65, 70}
 
-// wideSizes are those of rows of factors of five vectors and more.
+// wideSizes are sizes of rows of factors: five vectors and more.
 var wideSizes = []int{80, 96, 100, 112, 113, 128, 129}
 
-// bits are those of w.
+// bits returns the bits of w.
 func bits(w []float32) []uint32 {
 	b := make([]uint32, len(w))
 	for i, v := range w {

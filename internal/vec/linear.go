@@ -23,7 +23,7 @@ type Linear struct {
 	// SoftThreshold is nil, or as long as the weights: after a step at rate lr each weight of its
 	// row is moved towards zero by lr SoftThreshold[j] at most.
 	SoftThreshold []float32
-	// BiasStep is the step of the bias against that of the weights.
+	// BiasStep is the step of the bias relative to the weights'.
 	BiasStep float32
 
 	soon    [few + 2*lead]int32 // the rows behind the next ones
@@ -45,20 +45,20 @@ const (
 // probabilities of one half and more is no smaller than a float32 can be.
 const few = 64
 
-// lead is how many rows before its turn memory is asked for a row. Sixteen rows of a dozen
-// numbers take as long as memory does, and those of some hundred fit well into the second cache.
+// lead is how many rows before its turn memory is asked for a row. Sixteen rows of a dozen numbers
+// take as long as memory does, and rows of some hundred fit well into the second cache.
 const lead = 16
 
-// Steps takes a step on each of rows, one after the other: w -= lr dloss/dw, and so the
-// bias. It returns the summed loss, each at the weights before its step. Indices
-// are not looked at: those of l must lie below len(w). Behind the length of rows, as far
-// as its capacity goes, may stand those that come next: they are fetched, and nothing else.
+// Steps takes a step on each of rows, one after the other: w -= lr dloss/dw, and so the bias. It
+// returns the summed loss, each at the weights before its step. Indices are not looked at: l's must
+// lie below len(w). Behind the length of rows, as far as its capacity goes, may stand those that
+// come next: they are fetched, and nothing else.
 //
-// A step waits for the one before it, from whose stores it loads. So the loop's time is
-// that of a chain: load, dot, exponential, division, multiply, store. It is the same for
-// all levels of AVX, and logarithms are kept out of it: the loss is that of a product.
-// And the rows are fetched in time: without that long ones take twice as long, and so do
-// short ones that some milliseconds of other work have driven from the caches.
+// A step waits for the one before it, from whose stores it loads. So the loop takes as long as a
+// chain: load, dot, exponential, division, multiply, store. It is the same for all levels of AVX,
+// and logarithms are kept out of it: the loss is taken of a product. And the rows are fetched in
+// time: without that long ones take twice as long, and so do short ones that some milliseconds of
+// other work have driven from the caches.
 func (l *Linear) Steps(w []float32, bias *float32, rows []int32, lr float32) float64 {
 	l.check(rows, len(w))
 	var total float64
@@ -90,8 +90,8 @@ func (l *Linear) Read(w []float32, bias *float32, rows []int32, coef *float32) (
 	return sum, p
 }
 
-// Guarded takes steps on up to 64 rows, each under the guard, until that lets it no further: so
-// many, and of the one behind these the half that reads.
+// Guarded takes steps on up to 64 rows, each under the guard, until that lets it no further, and of
+// the next row the half that reads. It returns how many it has done.
 func (l *Linear) Guarded(w []float32, bias *float32, rows []int32, lr float32, coef *float32,
 	g *Guard) (done int, sum, p float32) {
 	if l.plain(len(w)) || !l.guards(g) {
@@ -174,7 +174,7 @@ func (l *Linear) moved(bias, lr, coef float32, fused bool) float32 {
 	return bias + l.BiasStep*lr*coef
 }
 
-// check panics if one of rows is not there, or the regularizers are not those of n weights.
+// check panics if one of rows is not there, or the regularizers are not of n weights.
 func (l *Linear) check(rows []int32, n int) {
 	if !l.hasAll(rows) {
 		i := slices.IndexFunc(rows, func(i int32) bool { return !l.has(i) })

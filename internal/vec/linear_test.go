@@ -76,8 +76,8 @@ func exactSteps(l *Linear, w []float64, bias float64, rows []int32, lr float64) 
 	return total, bias, kink
 }
 
-// Whatever the loss, the length of the rows and the regularizers: the steps are those
-// of double precision, and nothing outside the weights is written.
+// Whatever the loss, the length of the rows and the regularizers: the steps agree with double
+// precision, and nothing outside the weights is written.
 func TestLinear(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
@@ -137,8 +137,8 @@ func checkLinear(t *testing.T, loss LinearLoss, d, most int, kind string) bool {
 	return true
 }
 
-// The logistic loss of one example over the whole range of z, and its derivative: the
-// relative error is that of a float32. Beyond 87 the loss is still right.
+// The logistic loss of one example over the whole range of z, and its derivative: the relative
+// error is a float32's. Beyond 87 the loss is still right.
 func TestLinearLogistic(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		l := &Linear{Ptr: []int64{0, 1}, Idx: []uint32{0}, Val: []float32{1}, Y: []float32{1}}
@@ -194,7 +194,7 @@ func TestLinearRowsToCome(t *testing.T) {
 	})
 }
 
-// TestLinearOutputs: of any rows that lie one behind the other, the outputs are those of double precision.
+// TestLinearOutputs: of any rows that lie one behind the other, the outputs agree with double precision.
 func TestLinearOutputs(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		for _, most := range []int{0, 1, 3, 4, 7, 8, 33, 70} { // the last are dense

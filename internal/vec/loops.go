@@ -59,9 +59,8 @@ func Loops() []Loop {
 // runs, and by tests.
 var use [loopCount]ISA
 
-// SwitchOff has the loops named, and only those, run in plain Go. Nothing else may run
-// meanwhile. The names are those of Loop.String; one that is not among them is an error,
-// after the others.
+// SwitchOff has the loops named, and only those, run in plain Go. Nothing else may run meanwhile.
+// The names are Loop.String's; one that is not among them is an error, after the others.
 func SwitchOff(names ...string) error {
 	for l := range use {
 		use[l] = atMost(Loop(l), set)

@@ -184,7 +184,7 @@ func (l *Linear) guards(g *Guard) bool {
 	return g != nil && (g.kind != locked || 4*uint64(len(g.locks)) == g.words[1])
 }
 
-// factor512 are the loops for rows of up to so many vectors of AVX-512: more do not fit into its registers.
+// factor512 are the loops for rows of one to eight vectors of AVX-512: more do not fit into its registers.
 var factor512 = all(factorAVX512x1, factorAVX512x2, factorAVX512x3, factorAVX512x4, factorAVX512x5, factorAVX512x6,
 	factorAVX512x7, factorAVX512x8)
 

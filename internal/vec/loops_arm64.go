@@ -7,9 +7,8 @@ import (
 	"math"
 )
 
-// This file is the way from a loop to its assembly on arm64, all processors of which have
-// NEON. Each function is called only where use names it, with slices that are checked
-// and not empty.
+// This file is the way from a loop to its assembly on arm64, whose processors all have NEON. Each
+// function is called only where use names it, with slices that are checked and not empty.
 
 func best() ISA { return NEON }
 
@@ -41,7 +40,7 @@ var expTable = func() (t [5 + 13]float64) {
 
 func expSumFast(z []float32, m float32) float64 { return expSumNEON(&z[0], len(z), m, &expTable[0]) }
 
-// gemmShape is that of AVX2: 24 vectors of sums, 4 of the panel.
+// gemmShape returns AVX2's shape: 24 vectors of sums, 4 of the panel.
 func gemmShape() shape { return shape{rows: 6, columns: 16, lanes: 8} }
 
 func packFast(n, k int, src []float32, ld int, dst []float32) { packNEON(n, k, &src[0], ld, &dst[0]) }

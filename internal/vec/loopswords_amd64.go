@@ -80,8 +80,8 @@ func (w *Words) copyFast(table []float32, idx []uint32, x []float32) {
 	}
 }
 
-// dotsFast sets g to the coefficients of m rows of x and up to six of o, those of targets, the batch number b of
-// these. It returns the loss, as stepsFast.
+// dotsFast sets g to the coefficients of m rows of x and up to six of o, the rows of targets, which are their batch
+// number b. It returns the loss, as stepsFast.
 func (w *Words) dotsFast(x []float32, m int, o []float32, targets []uint32, b int, lr float32,
 	g []float32) (linear, product float64) {
 	signs := min(b, 1) * 32
@@ -91,7 +91,7 @@ func (w *Words) dotsFast(x []float32, m int, o []float32, targets []uint32, b in
 	return wordsDotsAVX2(&x[0], m, &o[0], 4*w.stride, &targets[0], len(targets), signs, lr, &g[0])
 }
 
-// moveFast moves the rows inputs by those of o, and targets by those of x, which are copies.
+// moveFast moves the rows inputs by the rows of o, and targets by the rows of x, which are copies.
 func (w *Words) moveFast(inputs, targets []uint32, x, o, g []float32) {
 	if use[LoopWords] == AVX512 {
 		wordsMoveAVX512(&w.In[0], &w.Out[0], w.K, &inputs[0], len(inputs), &targets[0], len(targets), &x[0], &o[0],

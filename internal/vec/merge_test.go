@@ -89,7 +89,7 @@ func TestMergeCentered(t *testing.T) {
 	})
 }
 
-// BenchmarkMergeCentered is a merge of a first layer of MNIST's width, beside the plain one.
+// BenchmarkMergeCentered measures a merge of a first layer of MNIST's width, and the plain one.
 func BenchmarkMergeCentered(b *testing.B) {
 	for _, k := range []int{10, 128} {
 		n := 784 * k

@@ -20,8 +20,8 @@ type Workspace struct {
 	few    []Row    // dense rows that list all columns
 }
 
-// Tiles copy all of W, and of D, to meet a few rows of X. Up to so many dense rows are
-// multiplied faster by the loops of sparse rows, as rows that list all of their columns.
+// Tiles copy all of W, and of D, to meet a few rows of X. Up to this many dense rows are multiplied
+// faster by the loops of sparse rows, as rows that list all of their columns.
 const (
 	fewToMul = 2
 	fewToAdd = 1

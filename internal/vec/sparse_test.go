@@ -20,7 +20,7 @@ func TestSparseMatrix(t *testing.T) {
 	})
 }
 
-// checkSparse is one product and one update with n nonzeros and k columns.
+// checkSparse checks one product and one update with n nonzeros and k columns.
 func checkSparse(t *testing.T, n, k int) {
 	d := 2*n + 3
 	idx, val := someOf(n, d), fresh(t, n)
@@ -48,9 +48,9 @@ func checkSparse(t *testing.T, n, k int) {
 	}
 }
 
-// TestSparseBatch has batches that go through in bands, and that do not, that are listed
-// by features, in one block and in several, and that are not, and one of
-// which only some rows are sparse, or none has a nonzero.
+// TestSparseBatch has batches that go through in bands, and that do not, that are listed by
+// features, in one block and in several, and that are not, and with only some rows sparse, or
+// without a nonzero.
 func TestSparseBatch(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		for _, c := range []struct{ b, d, k, nonzeros, dense int }{

@@ -13,8 +13,8 @@ import "math"
 // 0.31 us an example where row by row takes 0.18, at 128 they gain.
 const listsFrom = 96
 
-// lists are the nonzeros of a batch by feature: those of feature j are
-// entry[from[j]:from[j+1]], in the order of the batch.
+// lists are the nonzeros of a batch by feature: feature j's are entry[from[j]:from[j+1]], in the
+// order of the batch.
 type lists struct {
 	from  []uint32
 	entry []uint64 // the bits of the value, and where the example's row of D begins
@@ -24,13 +24,13 @@ type lists struct {
 // stay in the first level of cache. With more, 256 outputs take 1.3 us an example.
 const blockSize = 1 << 13
 
-// pays reports whether a matrix of so many rows is better met feature by feature, so many
-// examples at a time: there are more nonzeros than rows then.
+// pays reports whether a matrix is better met feature by feature, block examples at a time: there
+// are more nonzeros than rows then.
 func pays(x []Row, rows, block, k int) bool {
 	return k >= listsFrom && nonzeros(x)*min(block, len(x)) > rows*len(x)
 }
 
-// fill lists x, the indices of which are below rows.
+// fill lists x, whose indices are below rows.
 func (l *lists) fill(x []Row, rows, k int) {
 	if len(l.from) < rows+2 {
 		l.from = make([]uint32, rows+2)

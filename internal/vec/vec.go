@@ -2,12 +2,11 @@
 // does not know where the numbers come from, nor that other processes may be writing
 // some of them.
 //
-// In each comment the first line is the loop, and the function whose name ends in Go is the
-// loop in plain Go. One whose name ends in Fast is the way to the assembly, and runs
-// where use names a set of instructions for the loop. Sums run in a fixed order, so that
-// equal inputs give equal bits; the order is not that of the plain loop, so results
-// differ from it by rounding. A slice that is too short, or an index outside w,
-// panics before anything beyond it is touched.
+// In each comment the first line is the loop, and the function whose name ends in Go is the loop in
+// plain Go. One whose name ends in Fast is the way to the assembly, and runs where use names a set
+// of instructions for the loop. Sums run in a fixed order, so that equal inputs give equal bits;
+// the order is not the plain loop's, so results differ from it by rounding. A slice that is too
+// short, or an index outside w, panics before anything beyond it is touched.
 //
 // The files, from batches down to single vectors, and then what runs them:
 //

@@ -186,8 +186,8 @@ func (w *Words) blockGo(inputs, targets []uint32, lr float32) (loss float64) {
 	return loss
 }
 
-// aligned are n numbers, of which those that are longer than a line of the cache begin with one: Go's allocator
-// aligns powers of two.
+// aligned returns n numbers, which begin with a cache line if they are longer than one: Go's allocator aligns powers of
+// two.
 func aligned(x *[]float32, n int) []float32 {
 	size := 1 << 10
 	for size < n {
@@ -199,8 +199,8 @@ func aligned(x *[]float32, n int) []float32 {
 	return (*x)[:n]
 }
 
-// Loss is that of a window, without a step: of Window, where the targets are a group for each input, else of Block;
-// or of Bag.
+// Loss returns the loss of a window, without a step: of Window, where the targets are a group for each input, else of
+// Block; or of Bag.
 func (w *Words) Loss(inputs, targets []uint32, group int, bag bool) (loss float64) {
 	h, _ := w.scratch()
 	if bag {

@@ -118,7 +118,7 @@ func wide64(x []float32) []float64 {
 	return y
 }
 
-// drawn are n rows of a table of so many, some of them none.
+// drawn returns n row numbers of a table of rows; with none, some are NoTarget.
 func drawn(r *rand.Rand, n, rows int, none bool) []uint32 {
 	idx := make([]uint32, n)
 	for i := range idx {

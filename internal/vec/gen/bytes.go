@@ -70,10 +70,9 @@ func nonzeros() {
 	end()
 }
 
-// nonzerosAVX2 is Nonzeros of n bytes, a multiple of 8, and so many at a time: a table
-// says for each set of eight bytes in which places those that are not zero lie, first
-// to last; they and their places are moved together by it. Eight are written, and the
-// next write behind those that count.
+// nonzerosAVX2 is Nonzeros of n bytes, a multiple of 8, eight at a time: a table says for each set
+// of eight bytes in which places those that are not zero lie, first to last; they and their places
+// are moved together by it. Eight are written, and the next write behind those that count.
 func nonzerosAVX2() {
 	places := GLOBL("placesOf", RODATA|NOPTR)
 	for set := range 256 {

@@ -21,7 +21,7 @@ func dense() {
 	}
 }
 
-// fetch makes a loop that asks for the n numbers at x, of which a cache line has so many.
+// fetch makes a loop that asks for the n numbers at x, perLine of them in a cache line.
 func fetch(name, of string, perLine uint64, doc ...string) {
 	begin(name, "func(x *"+of+", n int)", doc...)
 	x, n := arg("x"), arg("n")

@@ -9,11 +9,10 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// exponential computes exp(x) in float64: x = n ln 2 + r with |r| <= ln(2)/2, and
-// exp(r) by its series up to r^12, the next term of which is below 2e-16. Adding
-// 1.5 * 2^52 rounds to an integer and leaves it in the lowest bits, from where a shift
-// brings it to the exponent. ln 2 is in two parts, the first of so few bits that its
-// product with n is exact (as in FreeBSD's e_exp.c).
+// exponential computes exp(x) in float64: x = n ln 2 + r with |r| <= ln(2)/2, and exp(r) by its
+// series up to r^12, whose next term is below 2e-16. Adding 1.5 * 2^52 rounds to an integer and
+// leaves it in the lowest bits, from where a shift brings it to the exponent. ln 2 is in two parts,
+// the first of so few bits that its product with n is exact (as in FreeBSD's e_exp.c).
 type exponential struct {
 	lowest, perTwo, round, ln2hi, ln2lo Mem
 	series                              [13]Mem

@@ -51,15 +51,14 @@ func beginFactor(name string) *factorLoop {
 	return l
 }
 
-// next begins an entry: it asks for what later ones need, and leaves the loop where there
-// is none or it is outside w. lines asks for the
-// row that begins so many bytes behind w.
+// next begins an entry: it asks for what later ones need, and leaves the loop where there is none
+// or it is outside w. lines asks for the row that begins row bytes behind w.
 func (l *factorLoop) next(lines func(row Register, end string)) {
 	Label("loop")
 	CMPQ(l.i, l.n)
 	JGE(LabelRef("done"))
 
-	// ahead is the entry that comes so many pairs later, or where none does, this one.
+	// ahead finds the entry that is by pairs later, or where there is none, this one.
 	ahead := func(by int, otherwise string) {
 		LEAQ(Mem{Base: l.i, Disp: by}, l.r)
 		CMPQ(l.r, l.known)
@@ -111,8 +110,8 @@ func (l *factorLoop) find() {
 	}
 }
 
-// add adds the product of the rows to miss, where a half-step that reads ends, and where
-// a guard stands. squares are those of both rows: if they are more than most, miss is shortened.
+// add adds the product of the rows to miss, where a half-step that reads ends, and where a guard
+// stands. squares are both rows' together: if they are more than most, miss is shortened.
 func (l *factorLoop) add(product, squares VecVirtual) {
 	VADDSS(product.AsX(), l.miss, l.miss)
 	wide := XMM()
@@ -143,8 +142,8 @@ func (l *factorLoop) move(name string, step VecVirtual) {
 }
 
 // end is the end of an entry, and of the function. Between the two lie the guards and the
-// half-steps: keep stores both rows as they were read from coef on, that of u first, and write
-// moves those in memory by the ones stored.
+// half-steps: keep stores both rows as they were read from coef on, u's first, and write moves
+// those in memory by the ones stored.
 func (l *factorLoop) end(step VecVirtual, guards func(), keep, write func(coef, second Register)) {
 	Label("entry")
 	INCQ(l.i)
@@ -209,7 +208,7 @@ func factorSteps(vectors int) {
 		PREFETCHT0(Mem{Base: row, Index: l.stride, Scale: 1, Disp: -4}) // the last number's
 	})
 	// at is where vector c of a row lies, and its mask. The last of several vectors ends with the row, and begins in
-	// the one before it: lanes behind the row would lie in lines that nobody has asked for, and wait for them.
+	// the one before it: lanes behind the row would lie in lines that were not asked for, and wait for them.
 	at := func(row Register, c int) (Mem, Register) {
 		switch {
 		case c < vectors-1:

@@ -20,7 +20,7 @@ const (
 	guardMask
 	guardOwner
 
-	// and in those of tickets that are shared
+	// and in the words of tickets, which are shared
 	ticketNext  = 0
 	ticketNow   = 1 << ticketShift
 	ticketRing  = 2 << ticketShift
@@ -30,7 +30,7 @@ const (
 )
 
 // guards are the steps under each guard. write is the half that writes; keep stores from room on,
-// area bytes each, the row of u before and after the step, and that of v.
+// area bytes each, the row of u before and after the step, and v's.
 func (l *factorLoop) guards(step VecVirtual, area int, write func(), keep func(room Register)) {
 	l.guard("locked", locked, step, l.lock, func() {
 		write()

@@ -53,7 +53,7 @@ func (r row) value(i Register, k int) Mem {
 	return Mem{Base: r.val, Index: i, Scale: 4, Disp: 4 * k}
 }
 
-// weight is that of number i+k; j is free for its index.
+// weight returns the operand of the weight of number i+k; j is free for its index.
 func (r row) weight(i, j Register, k int) Mem {
 	if r.idx == nil {
 		return Mem{Base: r.w, Index: i, Scale: 4, Disp: 4 * k}

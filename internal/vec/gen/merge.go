@@ -26,8 +26,8 @@ func (a arithmetic) in(x VecVirtual) Register { return part(x, a.n) }
 
 func (a arithmetic) load(m Mem) VecVirtual { return a.loadPart(m, a.n) }
 
-// overNumbers goes over n numbers, of so many bytes each as n and i count: vectors first,
-// then one by one. i is where it is.
+// overNumbers goes over numbers that each count as size in n and i: vectors first, then one by one.
+// i is where it is.
 func (s simd) overNumbers(name string, n, i Register, size int, body func(a arithmetic)) {
 	Label(name + "Vector")
 	SUBQ(U32(size*s.width), n)
@@ -111,7 +111,7 @@ type centered struct {
 	at                     Register // the same, in the row in hand
 }
 
-// merge is that of the columns that a takes at once.
+// merge merges the columns that a takes at once.
 func (c centered) merge(a arithmetic, rows int) {
 	of := func(p, i Register) Mem { return Mem{Base: p, Index: i, Scale: 1} }
 	s, learned, merged := a.load(of(c.s, c.column)), a.load(of(c.learned, c.column)), a.load(of(c.merged, c.column))

@@ -8,8 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// simd is an instruction set: its vectors, and how many rows of two vectors of sums
-// its registers hold beside what feeds them.
+// simd is an instruction set: its vectors, and how many rows of two vectors of sums its registers
+// hold next to what feeds them.
 type simd struct {
 	name   string
 	width  int // floats in a vector
@@ -84,8 +84,7 @@ func (s simd) lanes(n Register) []Register {
 	return []Register{lo, hi}
 }
 
-// ends are masks of so many vectors of n floats, of which the last may end early: with AVX2 the sign
-// of each float of a vector.
+// ends returns masks for the vectors of n floats; the last may end early: with AVX2 the sign of each float of a vector.
 func (s simd) ends(n GPVirtual, vectors int) []Register {
 	if s.masks {
 		return s.lanes(n)

@@ -48,8 +48,8 @@ func (s simd) columns(k GPVirtual) *columns {
 }
 
 // each goes over all numbers of rows, by whole vectors, and then by parts of one: what a masked store has written
-// cannot be loaded before it has left the processor's queue, and a masked load may wait for a line that nobody has
-// asked for.
+// cannot be loaded before it has left the processor's queue, and a masked load may wait for a line that was not asked
+// for.
 func (r *columns) each(name string, body func(p place)) {
 	XORQ(r.c, r.c)
 	r.rest(name, body)
@@ -165,7 +165,7 @@ var wordsConstants = sync.OnceValue(func() (w wordConstants) {
 	return w
 })
 
-// from is the vector that begins so many numbers before the middle of the table at m.
+// from returns the vector that begins n numbers before the middle of the table at m.
 func from(m Mem, n GPVirtual) Mem {
 	at, by := GP64(), GP64()
 	LEAQ(m, at)
@@ -298,7 +298,7 @@ func table(base, rows, stride, zero Mem) wordTable {
 	return t
 }
 
-// find stores the addresses of six rows at to; that of zero, where none is set.
+// find stores the addresses of six rows at to; zero's, where none is set.
 func (t wordTable) find(rows, none VecVirtual, to Mem) {
 	for half := range 2 {
 		r, m := YMM(), YMM()

@@ -8,8 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// batch is how many rows of Out are stepped at once: so many sums, and so many factors of rows, lie in registers of
-// AVX2.
+// batch is how many rows of Out are stepped at once: their sums, and factors of rows, lie in registers of AVX2.
 const batch = 6
 
 // What a plan says of a batch: the addresses of its rows and of the input, where the signs of its labels lie, which
@@ -273,7 +272,7 @@ func (s simd) wordsDots() {
 }
 
 // wordsMove adds to the rows inputs of in, m of them, coef times the rows of o, and to the rows targets of out, n of
-// six, coef' times those of x, where coef is from wordsDots. All indices have been checked.
+// six, coef' times the rows of x, where coef is from wordsDots. All indices have been checked.
 func (s simd) wordsMove() {
 	TEXT("wordsMove"+s.name, NOSPLIT, "func(in, out *float32, k int, inputs *uint32, m int, targets *uint32, n int, "+
 		"x, o *float32, stride int, coef *float32)")

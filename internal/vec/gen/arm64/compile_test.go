@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestRefuses has C that Go cannot take over, each for one reason, and beside it what is
-// taken over.
+// TestRefuses has C that Go cannot take over, each for one reason, and C that is taken over.
 func TestRefuses(t *testing.T) {
 	if _, err := exec.LookPath("clang-19"); err != nil {
 		t.Skip("clang-19 is missing")

@@ -24,7 +24,7 @@ var (
 	jump            = regexp.MustCompile(`^(?:b|b\..*|cbz|cbnz|tbz|tbnz) (?:.*, )?(BB\S+)$`)
 )
 
-// loops are those of a function, of which no other is a part.
+// loops returns the innermost loops of a function.
 func loops(f function) (all []loop) {
 	at, previous := map[string]int{}, -1
 	for i, in := range f.code {

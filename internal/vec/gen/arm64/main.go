@@ -4,9 +4,9 @@
 //	cd internal/vec/gen && go run ./arm64 -out ..
 //
 // A function in C is compiled to run on a goroutine's stack as it is: it uses no stack, calls
-// nothing, has no data beside its code, and leaves alone the registers that Go needs.
-// What breaks one of these rules is an error here. With -table the command writes
-// no assembly, but the table of inner loops in docs/results/arm64.md.
+// nothing, has no data outside its code, and leaves alone the registers that Go needs. What breaks
+// one of these rules is an error here. With -table the command writes no assembly, but the table of
+// inner loops in docs/results/arm64.md.
 package main
 
 import (

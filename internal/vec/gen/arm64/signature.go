@@ -42,7 +42,7 @@ type signature struct {
 
 const mark = "//go: "
 
-// signatures are those of a C source, in its order.
+// signatures returns the signatures in a C source, in its order.
 func signatures(source string) (all []signature, err error) {
 	var doc []string
 	for line := range strings.Lines(source) {

@@ -71,7 +71,7 @@ func leads(code []instruction) bool {
 	return false
 }
 
-// registers are those that the text names, each by the name of the whole of it.
+// registers returns the registers that the text names, each by the name of the whole of it.
 func registers(text string) (all []string) {
 	for _, r := range register.FindAllString(text, -1) {
 		kind := "v"
