@@ -44,7 +44,7 @@ func sameSets(t *testing.T, what string, got, want *Set) {
 	}
 	a, b := *got, *want
 	a.Name, a.seg, a.cacheInfo = b.Name, b.seg, b.cacheInfo
-	if what == "of a worker" { // whom nobody told what was held out
+	if what == "of a worker" { // which was not told what was held out
 		a.Notes = b.Notes
 	}
 	if !reflect.DeepEqual(a, b) {

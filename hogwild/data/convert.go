@@ -27,7 +27,7 @@ type Converted struct {
 
 // Convert reads data as LoadSets does, and writes the sets to a cache (see cache.go), which
 // LoadSets, LoadLike, Describe and Stream take as Options.Path. Neither what it reads nor what it writes
-// has to fit in memory; beside the file it needs as much room again in the same folder.
+// has to fit in memory; it needs twice the room of the file in the same folder.
 // The file has its name only when it is complete. Tell is called now and then: so much of what is
 // to be done is done.
 //
@@ -186,7 +186,7 @@ func (c *conversion) complete(head *cacheHead) error {
 		}
 	}
 	c.result.Bytes = info.Size()
-	// Runs map it: nobody shall write to it by mistake. Not earlier: the next conversion could not take
+	// Runs map it: no process shall write to it by mistake. Not earlier: the next conversion could not take
 	// over a part that is read-only.
 	_ = f.Chmod(info.Mode() &^ 0o222)
 	_ = atomicfile.SyncFolder(filepath.Dir(c.out))

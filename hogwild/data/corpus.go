@@ -34,7 +34,7 @@ func (o Options) suitsWords(path string) error {
 	return nil
 }
 
-// fillWords makes a set of so many words of each part, of those that have any.
+// fillWords makes a set of n[part] words for each part that has any.
 func fillWords(c *text.Corpus, m Meta, n [3]int) (sets [3]*Set, err error) {
 	scratch := c.Budget.Space()
 	for part := range sets {

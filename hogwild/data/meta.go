@@ -29,7 +29,7 @@ type Meta struct {
 	Name     string `json:"name"`           // how the user named it: digits, or the path
 	Format   string `json:"format"`         // digits, idx, libsvm, csv, npy, ratings, text, synth
 	Rows     int    `json:"rows"`           // n
-	Read     int    `json:"read,omitempty"` // rows, entries, lines or words of the file of which these are some or all
+	Read     int    `json:"read,omitempty"` // rows, entries, lines or words of the file: these are some or all
 	Features int    `json:"features"`       // d
 	Nonzeros int64  `json:"nonzeros"`
 	Kind     `json:"kind"`
@@ -66,7 +66,7 @@ const noteZeroBased = "feature indices count from 0"
 // ZeroBased reports whether the features of the file have the numbers from 0, and not from 1.
 func (m *Meta) ZeroBased() bool { return slices.Contains(m.Notes, noteZeroBased) }
 
-// known is what files are read by that are read as this one was; nil if there is none.
+// known returns what files are read by to be read as this one was; nil if there is none.
 func (m *Meta) known() *format.Known {
 	if m == nil {
 		return nil

@@ -210,7 +210,7 @@ func TestSparseOffsetsAreChecked(t *testing.T) {
 	}
 }
 
-// The rows of a set are those of the file, in an order of the seed; the limit is
+// The rows of a set are the file's, in an order of the seed; the limit is
 // taken in the order of the file, and test rows keep it.
 func TestOrderOfRows(t *testing.T) {
 	var train, test strings.Builder
@@ -304,7 +304,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// The labels decide between classes and values, if nobody does.
+// The labels decide between classes and values, unless the task does.
 func TestTask(t *testing.T) {
 	for _, c := range []struct {
 		text, task string

@@ -17,7 +17,7 @@ type ids struct {
 // wordBytes is what a word of ids takes.
 const wordBytes = 12
 
-// newIDs is an empty set of ids up to most. Beside the bits and the numbers it counts the runs,
+// newIDs is an empty set of ids up to most. Along with the bits and the numbers it counts the runs,
 // which may be as many as the ids.
 func newIDs(src *source, most uint32) (*ids, error) {
 	n := int(most/64) + 1
@@ -77,7 +77,7 @@ func wordsOf(runs []uint32) int {
 	return (int(runs[n-2])+int(runs[n-1]))/64 + 1
 }
 
-// idsOf is what runs came from.
+// idsOf returns the ids that runs were made from.
 func idsOf(runs []uint32) *ids {
 	s := &ids{words: make([]uint64, wordsOf(runs))}
 	for i := 0; i < len(runs); i += 2 {
@@ -93,14 +93,14 @@ func idsOf(runs []uint32) *ids {
 type Places struct {
 	first, second *ids
 	offset        uint32
-	names         [2]map[string]uint32 // of ids of which some are texts: the nodes
+	names         [2]map[string]uint32 // the nodes of the ids if some are texts
 	held          int64                // bytes
 }
 
-// placeBytes is about what a name takes in Places, whose letters are those of Meta.
+// placeBytes is about what a name takes in Places, which shares its letters with Meta.
 const placeBytes = 60
 
-// Places are those of a set of pairs, which the budget counts; of other sets there are none.
+// Places returns the places of a set of pairs, which the budget counts; other sets have none.
 func (m *Meta) Places(budget *format.Budget) (Places, error) {
 	if !m.Entries() {
 		return Places{}, nil

@@ -173,7 +173,7 @@ func TestStandardByDefault(t *testing.T) {
 	}
 }
 
-// A constant that is no sum of powers of two has, by rounding, a mean beside it.
+// A constant that is no sum of powers of two has, by rounding, a mean next to it.
 func TestConstantColumns(t *testing.T) {
 	for _, v := range []float32{.1, -1.7e9, 3e38, 1e-38, 0} {
 		tab := newTable(&format.Source{Path: "made"}, "csv", Floats)

@@ -10,7 +10,7 @@ import (
 type source struct {
 	*format.Source
 	memory *Memory
-	cached bool // a cache, of which nothing is read here
+	cached bool // a cache, which is not read here
 }
 
 // read reads a file, unless it is generated or a cache.
@@ -28,7 +28,7 @@ func (m *Memory) source(budget *format.Budget) *source {
 }
 
 // isPairs reports whether the file is read as triples: it was said so, or the model
-// takes nothing else, or nobody named a model and it looks so.
+// takes nothing else, or no model is named and it looks so.
 func (o Options) isPairs(src *source) bool {
 	switch {
 	case src.memory != nil:

@@ -36,7 +36,7 @@ func (k scatteredMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*
 	return k.numbered(budget, m, use, seed, func(j int) int { return (j + 1) * prime % k.columns })
 }
 
-// numbered makes rows; number is that of the j-th column, the most frequent ones first.
+// numbered makes rows; number gives the j-th column's number, the most frequent ones first.
 func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, number func(j int) int) (*Set, error) {
 	s, err := create(m, m.Rows*k.nonzeros, budget)
 	if err != nil {

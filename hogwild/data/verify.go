@@ -127,7 +127,7 @@ func (s *Set) invalidReason() string {
 	return layouts[s.Kind].damage(s)
 }
 
-// InRange reports whether all indices of a sparse set lie below Features: it looks at each, but for those of
+// InRange reports whether all indices of a sparse set lie below Features: it looks at each, but not in
 // a cache, which was verified when it was opened.
 func (s *Set) InRange() bool {
 	return s.cacheInfo != nil || len(s.Idx) == 0 || int(vec.Largest(s.Idx)) < s.Features
@@ -173,7 +173,7 @@ func openCache(path string, check func(c *cache) error) (c *cache, done func(), 
 	return c, func() { f.Close() }, nil
 }
 
-// cachedLike is the test rows of a cache, if they are like other data: scaled in the same way, or
+// cachedLike returns the test rows of a cache, if they are like other data: scaled in the same way, or
 // not yet.
 func cachedLike(path string, like *Meta) (*Set, error) {
 	c, done, err := openCache(path, (*cache).trust)

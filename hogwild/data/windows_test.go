@@ -241,7 +241,7 @@ func TestWindowsAreGensims(t *testing.T) {
 		}
 	}
 	kept, pairs = kept/passes, pairs/passes
-	// Both sides are means of so many passes.
+	// Both sides are means over the passes.
 	if off := math.Abs(kept - theirs.Kept); off > 5*math.Sqrt(2*variance/passes) {
 		t.Errorf("%.1f words are kept in a pass, gensim keeps %.1f", kept, theirs.Kept)
 	}

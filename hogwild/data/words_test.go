@@ -30,7 +30,7 @@ func corpusFile(t testing.TB, name, text string) string {
 	return path
 }
 
-// zipfText is some sentences of words w0, w1, ... of which the i-th has the frequency 1/(i+1).
+// zipfText returns some sentences of words w0, w1, ...; the i-th has the frequency 1/(i+1).
 func zipfText(lines, vocabulary int, seed uint64) string {
 	rng, b := rand.New(rand.NewPCG(seed, 1)), &strings.Builder{}
 	z := rand.NewZipf(rng, 1.1, 1, uint64(vocabulary-1))

@@ -196,7 +196,7 @@ func (s *Set) labelled() func(i int) []float64 {
 	}
 }
 
-// NPYHead is what stands before the elements of an .npy file: their type, as NumPy names it, and the shape.
+// NPYHead returns the header of an .npy file: the type of its elements, as NumPy names it, and the shape.
 func NPYHead(kind string, shape []int) []byte {
 	text := "("
 	for i, n := range shape {
