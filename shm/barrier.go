@@ -20,7 +20,7 @@ const (
 // Each party has one word, the ticket of the last meeting it came to, and a
 // meeting is complete when every word has reached its ticket. Tickets only grow.
 // There is no counter to be left wrong by a process that dies: its word says
-// exactly which meetings it came to, and whoever takes its place goes on from
+// exactly which meetings it came to, and its replacement goes on from
 // there. Arriving twice is arriving once.
 type Barrier struct {
 	// Deadline bounds one call of Meet; 0 waits for ever.

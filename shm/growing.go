@@ -29,7 +29,7 @@ func CreateGrowing(name string) (*Growing, error) {
 	return &Growing{file: f}, nil
 }
 
-// Grow makes it at least so many bytes large and returns all of them: the old content, then
+// Grow makes it at least size bytes large and returns all of them: the old content, then
 // zeros. What earlier calls returned stays valid, and is the same memory.
 func (g *Growing) Grow(size int) ([]byte, error) {
 	g.mu.Lock()

@@ -100,7 +100,7 @@ type table struct {
 	checksum uint64
 }
 
-// Layout is a list of named arrays, of which a segment is made.
+// Layout is a list of named arrays that make up a segment.
 type Layout struct {
 	entries []entry
 	err     error

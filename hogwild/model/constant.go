@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Constant are the outputs that fit labels best when the inputs are ignored: the mean or the
+// Constant returns the outputs that fit labels best when the inputs are ignored: the mean or the
 // median of values, and for classes what predicts their shares. A model that does worse has
 // learned nothing. Nil for a model that predicts nothing, or whose loss is unknown.
 func (s Spec) Constant(labels []float32) []float32 {
@@ -56,7 +56,7 @@ func (s Spec) Start(w []float32, params []Param, labels []float32) {
 }
 
 // ScoreConstant is the score on labels of outputs that are the same for every example. With
-// those of Constant it is the score to beat.
+// Constant's it is the score to beat.
 func (s Spec) ScoreConstant(outputs, labels []float32) (total Score) {
 	z, label := make([]float32, len(outputs)), make([]float32, 1)
 	add := func(y float32, n int) {

@@ -39,7 +39,7 @@ func (s *denseStage) deltas(image []float32, g int) {
 	}
 }
 
-// outputs copies those of n examples to z (n x out).
+// outputs copies the outputs of n examples to z (n x out).
 func (s *denseStage) outputs(z []float32, n int) {
 	for i := range n {
 		for c := range s.out {

@@ -10,11 +10,11 @@ import (
 
 // Dual takes the steps of dual coordinate ascent (Hsieh, Chang, Lin, Keerthi, Sundararajan 2008; Yu, Huang, Lin 2011)
 // for a linear model with one output on sparse rows. Row i has a dual variable a from 0 to C, C = 1/(l2 n), and the
-// weights are the sum of a y x over all rows: a step sets the a of its row to the best value beside all others, and
+// weights are the sum of a y x over all rows: a step sets the a of its row to the best value given all others, and
 // adds the difference times y x to the weights. A bias is the weight of a feature that is always 1.
 //
-// The dual variables lie in memory that all workers share. A row is in one worker's chunk at a time, so that nobody
-// else writes its variable meanwhile. That of a row that is skipped for now, since it stays at a bound, has its sign
+// The dual variables lie in memory that all workers share. A row is in one worker's chunk at a time, so that no
+// other worker writes its variable meanwhile. The variable of a row that is skipped for now, since it stays at a bound, has its sign
 // bit set.
 type Dual struct {
 	*mlp
@@ -22,7 +22,7 @@ type Dual struct {
 	a      []float64
 	square []float32 // |x|^2 of the rows seen so far; 0: of one that was not
 	c      float64
-	// Workers that train copies of the weights take the same direction at the same time. Each steps as if so many did
+	// Workers that train copies of the weights take the same direction at the same time. Each steps as if spread of them did
 	// what it does, and counts its own part alone when it merges.
 	spread float64
 
@@ -38,7 +38,7 @@ type Dual struct {
 type bounds struct {
 	top, bottom     float64 // a row at a bound is skipped if its gradient lies beyond them: see clipped
 	highest, lowest float64 // gradients of this epoch
-	seen            float64 // of so many rows
+	seen            float64 // how many rows gave them
 	of              float64 // the epoch, from 1; 0: none yet
 }
 
@@ -70,10 +70,10 @@ func SuitsDual(m Model, set *data.Set) bool {
 	return copied
 }
 
-// Suits is true: see SuitsDual.
+// Suits returns true: see SuitsDual.
 func (d *Dual) Suits(*data.Set) (steps, copied bool) { return true, true }
 
-// Choose lists those of the rows that take their turn in another order, for Steps: in pass 0, all that are not skipped.
+// Choose lists the rows that take their turn, in another order, for Steps: in pass 0, all that are not skipped.
 // The order depends on the first row, so that a resumed run has the same.
 func (d *Dual) Choose(rows []int32, epoch, pass int) []int32 {
 	d.begin(epoch)
@@ -250,7 +250,7 @@ func (d *Dual) step(set *data.Set, i int32, wx float32) (coef float32, loss floa
 		next = d.clipped(a, z-1+a/(2*d.c), q+1/(2*d.c), math.Inf(1))
 		loss = max(0, 1-z) * max(0, 1-z)
 	default:
-		if i%few == 0 { // one stands for so many: an exponential takes a quarter of a step
+		if i%few == 0 { // one in few is counted: an exponential takes a quarter of a step
 			loss = few * (max(0, -z) + math.Log1p(math.Exp(-math.Abs(z))))
 		}
 		next = d.c * bestOfLogistic(a/d.c, z, q*d.c)

@@ -14,13 +14,13 @@ import (
 //
 //	z = mean + p_u . q_i (+ b_u + b_i)
 //
-// under the squared loss. Mean is that of the training entries, and stays. L2 acts on
+// under the squared loss. Mean is the training entries' mean, and stays. L2 acts on
 // the two factors of an entry whenever it is visited, as in the Hogwild! paper (Niu et
 // al. 2011, section 2) and in LIBMF: the objective is the mean over the entries of
 // (z - y)^2 + l2/2 (|p_u|^2 + |q_i|^2). Biases are free of it.
 //
 // Row and column factors are one table of nodes: a pair has the node of its row and,
-// behind the rows, that of its column.
+// behind the rows, the node of its column.
 type factor struct {
 	rows, columns, k int
 	biased           bool
@@ -145,7 +145,7 @@ func (m *factor) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	return loss
 }
 
-// gather adds one entry's gradient to those of its nodes.
+// gather adds one entry's gradient to its nodes'.
 func (m *factor) gather(f *vec.Factors, u, v uint32, d, l2 float32) {
 	i, j := m.at(u), m.at(v)
 	p, q := f.Row(u), f.Row(v)

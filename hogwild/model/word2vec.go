@@ -158,7 +158,7 @@ func (m *word2vec) Eval(w []float32, b *data.Batch) Score {
 	return s
 }
 
-// Grad sets g to the gradient of the mean loss of the batch's windows. That of the mean of a CBOW window goes to each
+// Grad sets g to the gradient of the mean loss of the batch's windows. For the mean of a CBOW window it goes to each
 // input whole, and not as its share, as in word2vec.c.
 func (m *word2vec) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	t, mean, rows := m.on(w), 1/float32(len(b.Windows)), 0
@@ -191,7 +191,7 @@ func (m *word2vec) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) 
 	return loss
 }
 
-// gather adds the gradient of the targets' vectors, and sets e to that of h.
+// gather adds the gradient of the targets' vectors, and sets e to h's.
 func (m *word2vec) gather(h []float32, targets []uint32, mean float32) (loss float64) {
 	clear(m.e)
 	for i, target := range targets {

@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
-// corpus is a text of random words, of which some are frequent.
+// corpus returns a text of random words, some of them frequent.
 func corpus(t *testing.T, lines int, o text.Options) *data.Set {
 	t.Helper()
 	r, all := rand.New(rand.NewPCG(3, 4)), &strings.Builder{}
@@ -171,7 +171,7 @@ func TestWord2vecSteps(t *testing.T) {
 }
 
 // TestWord2vecGradient holds Grad and Eval against central differences of the loss in float64. Of CBOW the gradient of
-// an input is that of the mean, whole.
+// an input is the mean's, whole.
 func TestWord2vecGradient(t *testing.T) {
 	const h = 1e-6
 	for _, way := range ways {

@@ -37,13 +37,13 @@ type layout struct {
 	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
 }
 
-// What separates the cells of triples beside bytes: blanks, as many as there are, and ::.
+// What separates the cells of triples, if not a byte: blanks, as many as there are, and ::.
 const (
 	runs   = byte(0)
 	colons = byte(1)
 )
 
-// columnBytes is about what a column takes beside its texts, with its name and its feature.
+// columnBytes is about what a column takes without its texts, with its name and its feature.
 const columnBytes = 300
 
 // cells are the rows in a part of a table.

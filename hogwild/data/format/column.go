@@ -159,7 +159,7 @@ func (c *column) settleNulls() {
 	}
 }
 
-// textBytes is about what a text takes in a map beside its bytes.
+// textBytes is about what a text takes in a map without its bytes.
 const textBytes = 64
 
 // countUp notices whether the numbers count the rows. Without a header the first comes last.
@@ -211,7 +211,7 @@ func (c *column) isID(n int) bool {
 	return counts || namesID.MatchString(c.name) && c.repeats == 0
 }
 
-// name is what Meta.Columns calls the feature: the column, or column=text.
+// name returns what Meta.Columns calls the feature: the column, or column=text.
 func (t *table) name(x feature) string {
 	name := t.columns[x.column].name
 	if x.part != "" {
@@ -315,7 +315,7 @@ func (c *column) marked() int {
 	return n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
 }
 
-// stray is an error if column j has texts among more numbers than texts: as texts the
+// stray returns an error if column j has texts among more numbers than texts: as texts the
 // numbers would become a feature each. Many different texts are no mistake: the column has codes, such as tickets.
 func (t *table) stray(j int) error {
 	c := &t.columns[j]

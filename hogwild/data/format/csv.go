@@ -77,7 +77,7 @@ func (r *csvRows) known() error {
 	return nil
 }
 
-// learn begins a table of which all cells have been read once.
+// learn begins a table, all cells read once.
 func (r *csvRows) learn() error {
 	if err := r.profile(); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (r *csvRows) next(row *Row) (err error) {
 	return err
 }
 
-// count adds the rows of a block to those of the table.
+// count adds the rows of a block to the table's.
 func (r *csvRows) count(b *block) {
 	r.all, r.given, r.unlabelled = r.all+b.rows, r.given+len(b.given), r.unlabelled+b.unlabelled
 	for j := range b.holes {

@@ -60,8 +60,8 @@ func (t *table) features(y int) ([]feature, error) {
 	return features, nil
 }
 
-// noteRatings notes that a table may be ratings or edges, which nobody has said: two columns of ids that come again and
-// one of few different numbers, perhaps beside a time, or names of edges' ends.
+// noteRatings notes that a table may be ratings or edges, without being named so: two columns of ids that recur and
+// one of few different numbers, perhaps with a time, or names of edges' ends.
 func (t *table) noteRatings() {
 	var names []string
 	for j := range t.columns {
@@ -138,7 +138,7 @@ func (c *column) leftOut() string {
 	return ""
 }
 
-// asNumbers is what makes numbers of a column whose first text is one but for signs, e.g. 74.6% or $1,250.
+// asNumbers says how to make numbers of a column whose first text is one but for signs, e.g. 74.6% or $1,250.
 func (c *column) asNumbers() string {
 	if number := regexp.MustCompile(`^[-+]?[$€£]? ?[-+]?\d[\d,]*(\.\d*)? ?[%$€£]?$`); !number.MatchString(c.text) {
 		return ""

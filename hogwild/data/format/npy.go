@@ -35,7 +35,7 @@ type rowsOf struct {
 }
 
 // openNPY reads the inputs X, an array of n rows, and the labels: from y.npy
-// beside it, or from the column of X that is the target. uint8 stays bytes.
+// next to it, or from the column of X that is the target. uint8 stays bytes.
 func openNPY(s *Source, o Options) (*File, error) {
 	a, err := readArray(s)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *rowsOf) takeColumn(target string) error {
 	return nil
 }
 
-// labelsOf are the labels beside an array of n rows.
+// labelsOf reads the labels next to an array of n rows.
 func labelsOf(s *Source, n int) (*array, error) {
 	names := labelNames(s.Path)
 	path := Existing(names...)
@@ -223,7 +223,7 @@ func readArray(s *Source) (*array, error) {
 	return a, a.transpose()
 }
 
-// transpose puts the elements of an array in Fortran order into that of C.
+// transpose puts the elements of an array in Fortran order into C order.
 func (a *array) transpose() error {
 	if err := a.Budget.Take(a.Path, int64(len(a.raw)), "the array in C order"); err != nil {
 		return err

@@ -19,7 +19,7 @@ var partNames = [...]string{
 	" timestamp time date datetime ts unixtime unixreviewtime index unnamed0  ",
 }
 
-// persons are those of partNames that make the file one of ratings, whatever the model.
+// persons are the partNames that make the file one of ratings, whatever the model.
 const persons = " user userid uid customer customerid reviewer reviewerid member memberid account accountid "
 
 // plainName is the name of a column without marks and in small letters, and without a type, as in user_id:token.

@@ -45,7 +45,7 @@ const (
 	Refuse = "error" // they are an error
 )
 
-// Options say how a file is read. Those of the training data are as in package data.
+// Options say how a file is read. The training data's are as in package data.
 type Options struct {
 	Format, Target, Ignore, Missing string
 
@@ -102,7 +102,7 @@ func (f *File) notef(format string, args ...any) {
 // Row is one row of a file. Its slices are valid until the next one is read.
 type Row struct {
 	Line int       // where it stands in a text, from 1; 0 in an array
-	Val  []float32 // the inputs, or those of Idx
+	Val  []float32 // the inputs, or the values of Idx
 	// sparse: the features that Val are of, ascending. Of LIBSVM's training data they count as the file does
 	Idx   []uint32
 	Bytes []uint8   // inputs that are bytes, instead of Val

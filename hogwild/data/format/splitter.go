@@ -24,7 +24,7 @@ type Piece struct {
 	done chan struct{}
 }
 
-// Slots is how many pieces of a text are in memory at a time. What works on them may hold a vocabulary each, and the
+// Slots returns how many pieces of a text are in memory at a time. What works on them may hold a vocabulary each, and the
 // file or its unpacking keeps few of them busy.
 func Slots() int { return min(runtime.GOMAXPROCS(0), 8) + 1 }
 

@@ -1,6 +1,5 @@
 // Package get downloads public data sets. A file has its name only when it is whole and its checksum is right: until
-// then its bytes are in NAME.part, where an interrupted download continues. It knows nothing of terminals: a caller
-// watches. Only one file of the command names this package, so that both can be taken away.
+// then its bytes are in NAME.part, where an interrupted download continues.
 //
 // Top down:
 //

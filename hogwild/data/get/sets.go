@@ -20,7 +20,7 @@ type Set struct {
 // File is one file to download. One that ends with .bz2 is unpacked; gzip is not, because every reader of data unpacks
 // it.
 type File struct {
-	Name string // in the set's folder; that of an archive is deleted once it is unpacked
+	Name string // in the set's folder; an archive is deleted once it is unpacked
 	URL  string
 	Size int64  // bytes; 0: not known
 	Sum  string // sha256 or md5 in hex; "": not known
@@ -146,8 +146,8 @@ var Sets = sync.OnceValue(func() []Set {
 			file(libsvm+"a9a.t", 1164628, "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9"),
 		},
 	}, {
-		// sha256: original. md5 of the test set: the download script of www.largescalesvm.de, whose md5 of w8a is that
-		// of the original
+		// sha256: original. md5 of the test set: the download script of www.largescalesvm.de, whose md5 of w8a is the
+		// original's
 		Name: "w8a", About: "kinds of web pages: 49,749 + 14,951 rows of 300 binary features, 2 classes",
 		Terms: noTerms,
 		Cite:  platt, Page: libsvm[:len(libsvm)-1] + ".html#w8a",

@@ -31,14 +31,14 @@ type Counter struct {
 	place  []int64      // where each occurs first
 	bytes  int64        // that it holds beyond what was counted
 	held   int64        // that were counted
-	words  [parts]int64 // so many were read
+	words  [parts]int64 // that were read
 	starts int64        // sentences
 }
 
 // NewCounter has seen nothing.
 func NewCounter() *Counter { return &Counter{ids: map[string]uint32{}} }
 
-// What a word takes beside its letters, about: in a counter, and when a vocabulary is made of counters, in that, its
+// What a word takes without its letters, about: in a counter, and when a vocabulary is made of counters, in that, its
 // index and words.txt.
 const (
 	wordBytes   = 160

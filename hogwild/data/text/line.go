@@ -71,7 +71,7 @@ func (o *Options) EachLabel(line []byte, do func(label []byte)) {
 	}
 }
 
-// Features gives the features of lines: those of the words that are in the vocabulary, and behind them those of
+// Features gives the features of lines: the words that are in the vocabulary, and behind them
 // sequences of words, which are hashed. It serves one goroutine.
 type Features struct {
 	o      *Options
@@ -79,17 +79,17 @@ type Features struct {
 	ids    []uint32
 }
 
-// NewFeatures is for lines that are read by the options, which have a vocabulary.
+// NewFeatures returns Features for lines that are read by the options, which have a vocabulary.
 func NewFeatures(o *Options) *Features { return &Features{o: o} }
 
-// Of are the features of a line in rising order, each as often as it occurs, valid until the next call. They are the
+// Of returns the features of a line in rising order, each as often as it occurs, valid until the next call. They are the
 // inputs that fastText's Dictionary::getLine finds: words that the vocabulary lacks are in sequences too.
 func (f *Features) Of(line []byte) []uint32 {
 	slices.Sort(f.Find(line))
 	return f.ids
 }
 
-// Find is Of in another order.
+// Find returns the features of Of in another order.
 func (f *Features) Find(line []byte) []uint32 {
 	f.ids, f.hashes = f.ids[:0], f.hashes[:0]
 	label, ids := []byte(f.o.Label), f.o.Vocabulary.index()
