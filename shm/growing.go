@@ -67,7 +67,7 @@ func (g *Growing) Discard(offset int) error {
 		int64(len(g.maps[n-1])-offset))
 }
 
-// File is the memfd, to be handed to a child process.
+// File returns the memfd, to be handed to a child process.
 func (g *Growing) File() *os.File { return g.file }
 
 // Close lets go of it: what Grow returned is invalid from then on. A second Close returns ErrClosed.

@@ -87,7 +87,7 @@ func (s *Segment) Again() (*Segment, error) {
 	return t, err
 }
 
-// Part is where the segment lies in its file.
+// Part returns where the segment lies in its file.
 func (s *Segment) Part() (offset, size int64) { return s.offset, int64(len(s.Bytes())) }
 
 // InFile reports whether the segment is a part of a file, and not a memfd.

@@ -146,7 +146,7 @@ func addSeals(f *os.File) error {
 	}
 }
 
-// Bytes is the whole mapping, nil when closed.
+// Bytes returns the whole mapping, nil when closed.
 func (s *Segment) Bytes() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -55,7 +55,7 @@ func TestMemoryOfReading(t *testing.T) {
 	}
 }
 
-// sparseFile writes a file of this size, of which only a header is on the disk.
+// sparseFile writes a file of this size with only a header on the disk.
 func sparseFile(t *testing.T, size int64) string {
 	path := file(t, "", "sparse", "a,b\n")
 	if err := os.Truncate(path, size); err != nil {

@@ -100,7 +100,7 @@ type conversion struct {
 	result Converted
 }
 
-// run is load; what is read is mapped, and may become shorter, or its disk fail.
+// run calls load; what is read is mapped, and may become shorter, or its disk fail.
 func (c *conversion) run() (err error) {
 	fault := Guard(func() { err = c.load() }, func() error {
 		return fmt.Errorf("data: %s could not be read as a whole: a file became shorter, or the disk failed", c.o.Path)
@@ -137,7 +137,7 @@ func (c *conversion) load() error {
 	return c.complete(&head)
 }
 
-// parts are where the sets lie.
+// parts returns where the sets lie.
 func parts(scratch *format.Space, sets *Sets) (parts []cachePart, err error) {
 	for _, p := range []struct {
 		name string

@@ -74,7 +74,7 @@ func fillWords(c *text.Corpus, m Meta, n [3]int) (sets [3]*Set, err error) {
 	return sets, err
 }
 
-// loadWordsLike is another text, of the words that the training data has.
+// loadWordsLike reads another text, of the words that the training data has.
 func (o Options) loadWordsLike(path string, like *Meta) (*Set, error) {
 	if err := o.suitsWords(path); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ func (t *idNames) add(src *source, name []byte) (uint32, error) {
 	return id, nil
 }
 
-// name is how the file writes an id.
+// name returns how the file writes an id.
 func (t *idNames) name(id uint32) string {
 	if id >= firstName {
 		return t.texts[id-firstName]
@@ -180,7 +180,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 
 func (e *table) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.val[i] }
 
-// with is the entries as a set that m describes.
+// with returns the entries as a set that m describes.
 func (e *table) with(m Meta, budget *format.Budget) *pairs {
 	m.Rows = len(e.val)
 	return &pairs{Meta: m, budget: budget, at: e.at, read: true}

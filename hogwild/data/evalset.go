@@ -73,7 +73,7 @@ func (o Options) loadValidation(like *Meta) (*Set, error) {
 	return loadSource(src, o, like)
 }
 
-// loadSource is the rows of a source.
+// loadSource returns the rows of a source.
 func loadSource(src *source, o Options, like *Meta) (*Set, error) {
 	if src.cached {
 		return cachedLike(src.Path, like)
@@ -111,7 +111,7 @@ func otherFeatures(src *format.Source, n int, like *Meta) error {
 	return src.Errorf("%s per row; the model was trained on %s", human.Plural(n, "feature"), count(like.Features))
 }
 
-// evaluationPath is the file that is meant by a path of rows to evaluate: of a folder the
+// evaluationPath returns the file that is meant by a path of rows to evaluate: of a folder the
 // test part, if there is one. A file stands for itself, whatever is next to it.
 func evaluationPath(path string) (string, error) {
 	first, second, err := locate(path)

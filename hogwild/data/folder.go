@@ -47,7 +47,7 @@ func isDocumentation(name string) bool {
 		name == "SHA256SUMS" || slices.Contains([]string{".part", atomicfile.Ending, ".md"}, ending)
 }
 
-// testBeside is the test file that belongs to a training file by its name: NAME.t
+// testBeside returns the test file that belongs to a training file by its name: NAME.t
 // for NAME, NAME.test for NAME.base, t10k-... for train-..., else "test" in the place
 // of "train".
 func testBeside(path string) string {

@@ -34,7 +34,7 @@ const (
 	rangeBundles = 16
 )
 
-// NewGrid is the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
+// NewGrid returns the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
 func NewGrid(s *Set, n int) *Grid {
 	g := &Grid{N: n}
 	g.axes[0] = axisOf(s.Freq, 0, s.Shape[0], n)
@@ -91,7 +91,7 @@ func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
 	return stretches
 }
 
-// Starts are the rows at which the blocks of a set that lies block by block begin, and the number of rows.
+// Starts returns the rows at which the blocks of a set that lies block by block begin, and the number of rows.
 func (g *Grid) Starts(s *Set) []int {
 	starts := make([]int, g.N*g.N+1)
 	for b := range starts {
@@ -100,8 +100,8 @@ func (g *Grid) Starts(s *Set) []int {
 	return starts
 }
 
-// gridded is a set of entries block by block, and within each in the order in which they were. The set is closed. One
-// that is no matrix stays as it is: no model that trains blocks is for it.
+// gridded returns a set of entries block by block, and within each in the order in which they were. The set is closed.
+// One that is no matrix stays as it is: no model that trains blocks is for it.
 func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	if n == 0 || !s.Matrix() {
 		return s, nil

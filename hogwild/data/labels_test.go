@@ -150,7 +150,7 @@ func of(first int, n ...int) (labels []float64) {
 	return labels
 }
 
-// numbersTo is 1 to n.
+// numbersTo returns 1 to n.
 func numbersTo(n int) (v []float64) {
 	for i := range n {
 		v = append(v, float64(i+1))

@@ -20,7 +20,7 @@ import (
 // tooMany is one row more than there are numbers for.
 const tooMany = 1 << 31
 
-// hollow is a file that begins with head, and is so long; nothing else of it is on the disk.
+// hollow returns a file of size bytes that begins with head; nothing else of it is on the disk.
 func hollow(t *testing.T, name, head string, size int64) string {
 	path := file(t, "", name, head)
 	if err := os.Truncate(path, size); err != nil {
@@ -29,7 +29,7 @@ func hollow(t *testing.T, name, head string, size int64) string {
 	return path
 }
 
-// mapped is a file as a conversion has it: not in memory.
+// mapped returns a file as a conversion has it: not in memory.
 func mapped(t *testing.T, path string) *source {
 	f, err := os.Open(path)
 	if err != nil {

@@ -72,7 +72,7 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 	})
 }
 
-// sizes are how many features rows have; rows that have none are left out.
+// sizes returns how many features rows have; rows that have none are left out.
 func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 	all := make([]int32, len(rows))
 	l.each(rows, like, 0, len(rows), (*text.Features).Find, func(at int, ids []uint32) { all[at] = int32(len(ids)) })

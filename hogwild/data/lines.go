@@ -158,10 +158,10 @@ func textColumns(like *Meta) *format.Known {
 	return &format.Known{Columns: like.Text.Columns, Target: like.Target, Named: like.Named}
 }
 
-// line is the text of a row.
+// line returns the text of a row.
 func (l *lines) line(i int32) []byte { return l.text[l.rows[i].at:][:l.rows[i].size] }
 
-// labelsOf are the rows of a line with labels.
+// labelsOf returns the rows of a line with labels.
 func (l *lines) labelsOf(n int32) iter.Seq[int32] {
 	return func(yield func(i int32) bool) {
 		first := l.first[n]

@@ -307,7 +307,7 @@ func (m *writer) triples(kind string) {
 	m.write(kind, target, args)
 }
 
-// sentence is some words, between the blanks of a kind.
+// sentence returns some words, between the blanks of a kind.
 func (m *writer) sentence(blanks []string) string {
 	var b strings.Builder
 	words := []string{"the", "cat", "Straße", "naïve", "日本", "e-mail", "don't", "3.5", "😀", "x\u200by",

@@ -32,7 +32,7 @@ func (s *Set) CheckUnchanged() error {
 		count(int(now.Size())), now.ModTime().Format(time.DateTime))
 }
 
-// ReadError is the error for a process that ended by SIGBUS while it read the set: nil if that cannot
+// ReadError returns the error for a process that ended by SIGBUS while it read the set: nil if that cannot
 // be the reason.
 func (s *Set) ReadError() error {
 	if s.cacheInfo == nil {

@@ -59,7 +59,7 @@ func (m *Memory) checksum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// table is the rows and labels; like is nil for training data.
+// table returns the rows and labels; like is nil for training data.
 func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 	t := newTable(src, "memory", m.kind())
 	t.rows, t.Rows, t.Columns, t.Classes = m.Rows, len(m.Rows), m.Columns, m.Classes

@@ -131,7 +131,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	return s, err
 }
 
-// decodeTraining is all rows of the training file, and their targets.
+// decodeTraining returns all rows of the training file, and their targets.
 func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 	t, err := decode(src, o, nil)
 	if err != nil {

@@ -53,7 +53,7 @@ func mustLoad(t *testing.T, o Options) (train, test *Set) {
 	return train, test
 }
 
-// rowsOf is every row of the set, expanded, in its order.
+// rowsOf returns every row of the set, expanded, in its order.
 func rowsOf(t *testing.T, s *Set) (x [][]float32, y []float32) {
 	t.Helper()
 	b := s.NewReader().Batch(allRows(s.Rows))
@@ -187,7 +187,7 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 	}
 }
 
-// reopen is another descriptor of f, as a worker gets it.
+// reopen returns another descriptor of f, as a worker gets it.
 func reopen(t *testing.T, f *os.File) *os.File {
 	t.Helper()
 	other, err := os.Open("/proc/self/fd/" + itoa(int(f.Fd())))

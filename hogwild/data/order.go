@@ -56,7 +56,7 @@ func (o Order) block(i, full int, key uint64) int {
 	return first + permute(i%o.Stretch, n, key^mix(uint64(first)+1<<32))
 }
 
-// stretch is the first block of the stretch that has the i-th place, and how many there are.
+// stretch returns the first block of the stretch that has the i-th place, and how many there are.
 func (o Order) stretch(i, full int, key uint64) (first, n int) {
 	n = max(o.Stretch, 1)
 	whole := full / n
@@ -105,7 +105,7 @@ func permute(i, n int, key uint64) int {
 	}
 }
 
-// Permuted is the i-th of 0 to n-1 in an order drawn from the seed for the epoch.
+// Permuted returns the i-th of 0 to n-1 in an order drawn from the seed for the epoch.
 func Permuted(i, n int, seed uint64, epoch int) int {
 	return permute(i, n, mix(mix(seed)+uint64(epoch)))
 }

@@ -10,7 +10,7 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-// triplesOf are the ids and values of a set, in some order.
+// triplesOf returns the ids and values of a set, in some order.
 func triplesOf(sets ...*Set) (all [][3]float64) {
 	for _, s := range sets {
 		get := s.triple()
@@ -201,7 +201,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// entriesOf are the ids and values of sets as lines, in some order, with the names that ids have.
+// entriesOf returns the ids and values of sets as lines, in some order, with the names that ids have.
 func entriesOf(sets ...*Set) (lines []string) {
 	for _, s := range sets {
 		get := s.triple()

@@ -14,7 +14,7 @@ const (
 	stretchBytes = 1 << 20
 )
 
-// Stretch is how many blocks an Order of this set is to keep together: 1 unless the set is large.
+// Stretch returns how many blocks an Order of this set is to keep together: 1 unless the set is large.
 func (s *Set) Stretch() int { return stretchOf(s.size(), s.Rows) }
 
 // stretchOf returns the Stretch of a set of size bytes.

@@ -40,7 +40,7 @@ func bytesTable(n, d int, share float64) *table {
 	return t
 }
 
-// expand is a row as d numbers, after checking that it is one.
+// expand returns a row as d numbers, after checking that it is one.
 func expand(t *testing.T, r Row, d int) []float32 {
 	t.Helper()
 	if r.Idx == nil {

@@ -198,7 +198,7 @@ type spread struct {
 // divided by so small a deviation they would be noise.
 func (s *spread) isConstant() bool { return s.std <= 1e-7*max(-s.min, s.max) }
 
-// pooled are mean and standard deviation of all values of all features; the deviation of
+// pooled returns mean and standard deviation of all values of all features; the deviation of
 // values that are all the same is 1.
 func pooled(features []spread) (mean, std float64) {
 	d := float64(len(features))
@@ -247,7 +247,7 @@ func (t *table) spreads(rows []int32) []spread {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Scaled are the inputs x of a row as sets of this scaling have them.
+// Scaled returns the inputs x of a row as sets of this scaling have them.
 func (m *Meta) Scaled(x []float32) []float32 {
 	scaled := make([]float32, len(x))
 	for j, v := range x {
@@ -263,8 +263,8 @@ func (m *Meta) ScaledAlike(o *Meta) bool {
 	return slices.EqualFunc(m.Mul, o.Mul, near) && slices.EqualFunc(m.Add, o.Add, near)
 }
 
-// ScaledLike reports ScaledAlike for the features of m that o has in other places: from says where, -1 for none; nil: in the
-// same ones.
+// ScaledLike reports ScaledAlike for the features of m that o has in other places: from says where, -1 for none; nil:
+// in the same ones.
 func ScaledLike(m, o *Meta, from []int) bool {
 	if from == nil {
 		return m.ScaledAlike(o)
@@ -289,7 +289,7 @@ func Rescaled(m *Meta, j int, o *Meta, at int) (mul, add float64) {
 	return mul, float64(d) - float64(b)*mul
 }
 
-// row is the inputs of row i, unless they are bytes.
+// row returns the inputs of row i, unless they are bytes.
 func (t *table) row(i int) Row {
 	switch {
 	case t.rows != nil:

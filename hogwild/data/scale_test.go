@@ -28,7 +28,7 @@ func scaleTables() map[Kind]*table {
 	return tables
 }
 
-// std is the population deviation, worked out from the definition.
+// std returns the population deviation, worked out from the definition.
 func std(v ...float64) (mean, std float64) {
 	for _, x := range v {
 		mean += x / float64(len(v))

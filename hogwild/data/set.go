@@ -140,7 +140,7 @@ type former func(b *Batch, rows, ahead []int32)
 // layouts are the layouts that there are: the file of each registers it.
 var layouts = map[Kind]layout{}
 
-// attached is the set in a segment, which it owns, also when it fails.
+// attached returns the set in a segment, which it owns, also when it fails.
 func attached(seg *shm.Segment) (*Set, error) {
 	s := &Set{seg: seg}
 	if err := s.attach(); err != nil {
@@ -150,7 +150,7 @@ func attached(seg *shm.Segment) (*Set, error) {
 	return s, nil
 }
 
-// As is the set with its values as a network learns them, from its Readers and Labels.
+// As returns the set with its values as a network learns them, from its Readers and Labels.
 func (s *Set) As(t Standard) *Set {
 	own := *s
 	own.standard = t
@@ -169,7 +169,7 @@ func (s *Set) Labels(rows []int32) (y []float32) {
 	return y
 }
 
-// File is the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.
+// File returns the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.
 func (s *Set) File() *os.File { return s.seg.File() }
 
 // arrays returns the set's arrays, in the order of the segment.
@@ -279,7 +279,7 @@ func (s *Set) view() error {
 	return err
 }
 
-// size is the bytes of all rows.
+// size returns the bytes of all rows.
 func (s *Set) size() (bytes int) {
 	for _, a := range s.arrays(0) {
 		bytes += a.size()
@@ -312,7 +312,7 @@ func (s *Set) check() error {
 	return nil
 }
 
-// lexicon is the vocabulary of a text as the segment has it: each word and a newline, and how often it occurs.
+// lexicon returns the vocabulary of a text as the segment has it: each word and a newline, and how often it occurs.
 func lexicon(s *Set) (words []uint8, counts []int64, err error) {
 	if words, err = shm.View[uint8](s.seg, "words"); err == nil {
 		counts, err = shm.View[int64](s.seg, "counts")

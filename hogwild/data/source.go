@@ -22,7 +22,7 @@ func read(path string, budget *format.Budget) (*source, error) {
 	return &source{Source: s}, err
 }
 
-// source is the set in the place of a file.
+// source returns the set in the place of a file.
 func (m *Memory) source(budget *format.Budget) *source {
 	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Budget: budget, Sum: m.checksum}, memory: m}
 }

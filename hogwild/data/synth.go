@@ -113,7 +113,7 @@ func parseShape(path, kind, size string) (maker, error) {
 	return nil, fmt.Errorf("data: %q: %w", path, errSynth)
 }
 
-// describeSynth is the Meta of synthetic data, which need not be made for it.
+// describeSynth returns the Meta of synthetic data, which need not be made for it.
 func describeSynth(path string, seed uint64) (maker, Meta, error) {
 	k, err := parseSynth(path)
 	if err != nil {

@@ -44,7 +44,7 @@ func (k matrixMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set
 	return p.store(false, 0)
 }
 
-// truth is rank factors and one more number for each row and column.
+// truth returns rank factors and one more number for each row and column.
 func (k matrixMaker) truth(seed uint64) []float32 {
 	n, wide := k.rows+k.columns, k.rank+1
 	w := make([]float32, n*wide)
@@ -61,7 +61,7 @@ func (k matrixMaker) truth(seed uint64) []float32 {
 	return w
 }
 
-// places is where entries lie: anywhere, or, as ratings, more often in some rows and
+// places returns where entries lie: anywhere, or, as ratings, more often in some rows and
 // columns, which lie anywhere.
 func (k matrixMaker) places(seed uint64) func(d *draws) (a, b uint32) {
 	if !k.ratings {

@@ -59,7 +59,7 @@ func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, n
 	}))
 }
 
-// planted is the true weights of n features.
+// planted returns the true weights of n features.
 func planted(seed uint64, n int) []float32 {
 	w := make([]float32, n)
 	for j := range w {
@@ -69,7 +69,7 @@ func planted(seed uint64, n int) []float32 {
 	return w
 }
 
-// label is the class of a margin; without classes, what the class is called.
+// label returns the class of a margin; without classes, what the class is called.
 func label(margin float32, m Meta) float32 {
 	switch {
 	case margin > 0:

@@ -40,7 +40,7 @@ func newTable(src *format.Source, of string, kind Kind) *table {
 		target: "labels"}
 }
 
-// tableOf is the rows of a file; like is nil for training data.
+// tableOf returns the rows of a file; like is nil for training data.
 func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	t := newTable(src, f.Format, f.Kind)
 	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
@@ -243,7 +243,7 @@ func (t *table) fillHoles(rows []int32) {
 	}
 }
 
-// allRows is 0 to n-1.
+// allRows returns 0 to n-1.
 func allRows(n int) []int32 {
 	rows := make([]int32, n)
 	for i := range rows {
@@ -252,7 +252,7 @@ func allRows(n int) []int32 {
 	return rows
 }
 
-// shuffled is rows in an order drawn from the seed; draw tells the uses of one seed
+// shuffled returns rows in an order drawn from the seed; draw tells the uses of one seed
 // from each other.
 func shuffled(rows []int32, seed, draw uint64) []int32 {
 	rows = slices.Clone(rows)

@@ -125,7 +125,7 @@ const (
 	enoughRows = 1000
 )
 
-// apart is how many of n training rows are held out for validation, 0 for none.
+// apart returns how many of n training rows are held out for validation, 0 for none.
 func (o Options) apart(n int, graph bool) (int, error) {
 	if o.HoldOut && o.Validation == "" && n >= enoughRows {
 		o.Validation = ownShare

@@ -30,7 +30,7 @@ func (c *cache) trust() error {
 	return c.verify(nil)
 }
 
-// mark is the name of an empty file that says that the cache was verified; "" if there is no place
+// mark returns the name of an empty file that says that the cache was verified; "" if there is no place
 // for it.
 func (c *cache) mark() string {
 	dir, err := os.UserCacheDir()
@@ -83,7 +83,7 @@ func (c *cache) verify(tell func(what string, done, total int)) error {
 	return nil
 }
 
-// checksum is the CRC-32C of b. It calls did with the bytes that it has looked at since the last call.
+// checksum returns the CRC-32C of b. It calls did with the bytes that it has looked at since the last call.
 func checksum(b []byte, did func(n int)) (sum uint32) {
 	const piece = 64 << 20
 	for len(b) > 0 {
@@ -209,7 +209,7 @@ func CheckCache(path string, tell func(what string, done, total int)) error {
 	return err
 }
 
-// describeCache is the Meta of the training rows, with a note about where they come from.
+// describeCache returns the Meta of the training rows, with a note about where they come from.
 func describeCache(path string) (Meta, error) {
 	c, done, err := openCache(path, func(*cache) error { return nil })
 	if err != nil {

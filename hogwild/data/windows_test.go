@@ -14,7 +14,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// corpusSet is the set of a text.
+// corpusSet returns the set of a text.
 func corpusSet(t testing.TB, all string, o text.Options) *Set {
 	path := corpusFile(t, "a.txt", all)
 	s, err := LoadSets(Options{Path: path, Test: path, Unjudged: true, Task: text.Words, Text: &o, Seed: 1})

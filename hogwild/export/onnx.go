@@ -65,7 +65,7 @@ func ONNX(s *saved.Saved) ([]byte, error) {
 	return onnxFile(s.Model(), g, meta)
 }
 
-// scale is x' = x*mul + add.
+// scale adds x' = x*mul + add.
 func (g *graph) scale(x string, meta data.Meta, shape []int) string {
 	for _, step := range []struct {
 		op     string
@@ -139,7 +139,7 @@ func (g *graph) outputs(z string, spec model.Spec) {
 	g.rename(g.node("ArgMax", []string{label}, integer("axis", 1), integer("keepdims", 0)), "label")
 }
 
-// onnxFile is the graph in a file, with the names of the classes and of the columns.
+// onnxFile returns the graph in a file, with the names of the classes and of the columns.
 func onnxFile(name string, g *graph, meta data.Meta) ([]byte, error) {
 	var file, set rundir.Message
 	file.Integer(modelIR, irVersion)

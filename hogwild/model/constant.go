@@ -55,7 +55,7 @@ func (s Spec) Start(w []float32, params []Param, labels []float32) {
 	copy(w[Offsets(params)[LastLayer(params)+1]:], s.Constant(labels))
 }
 
-// ScoreConstant is the score on labels of outputs that are the same for every example. With
+// ScoreConstant returns the score on labels of outputs that are the same for every example. With
 // Constant's it is the score to beat.
 func (s Spec) ScoreConstant(outputs, labels []float32) (total Score) {
 	z, label := make([]float32, len(outputs)), make([]float32, 1)
@@ -82,7 +82,7 @@ func (s Spec) ScoreConstant(outputs, labels []float32) (total Score) {
 	return total
 }
 
-// ClassShares are the shares of k classes among labels. A class without labels counts as a
+// ClassShares returns the shares of k classes among labels. A class without labels counts as a
 // part of one row, so that no share is 0.
 func ClassShares(labels []float32, k int) []float64 {
 	if k == 0 {

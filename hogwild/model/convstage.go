@@ -33,11 +33,11 @@ func (s *convStage) fix(width int) (rows, columns int) {
 	return s.rows, s.columns
 }
 
-// wide is how many numbers a row before the pooling has, without columns that no window
+// wide returns how many numbers a row before the pooling has, without columns that no window
 // takes.
 func (s *convStage) wide() int { return s.columns * s.pool * vec.Lanes }
 
-// apart is how many numbers lie from one row of dz to the next: all channels of it, each an odd
+// apart returns how many numbers lie from one row of dz to the next: all channels of it, each an odd
 // number of cache lines from the next, so that they do not meet in a few sets of the cache.
 func (s *convStage) apart() int { return padded(s.out) * s.ldd }
 
@@ -58,7 +58,7 @@ func (s *convStage) grow(groups int) {
 // output returns what forward made of group g.
 func (s *convStage) output(g int) []float32 { return s.pooled[g*len(s.d) : (g+1)*len(s.d)] }
 
-// masks are the scales of group g.
+// masks returns the scales of group g.
 func (s *convStage) masks(g int) []float32 {
 	n := s.out * vec.Lanes
 	return s.scale[g*n : (g+1)*n]

@@ -86,7 +86,7 @@ func parseRank(name string) (int, error) {
 	return k, nil
 }
 
-// nodes is the number of rows and columns.
+// nodes returns the number of rows and columns.
 func (m *factor) nodes() int { return m.rows + m.columns }
 
 func (m *factor) Params() []Param {
@@ -106,7 +106,7 @@ func (m *factor) Init(w []float32, seed uint64) {
 	w[len(w)-1] = m.mean
 }
 
-// view is w as a matrix in factors.
+// view returns w as a matrix in factors.
 func (m *factor) view(w []float32) vec.Factors {
 	n := m.nodes() * m.k
 	f := vec.Factors{K: m.k, W: w[:n], Mean: w[len(w)-1]}
@@ -116,7 +116,7 @@ func (m *factor) view(w []float32) vec.Factors {
 	return f
 }
 
-// on is view(w) for half-steps, which come with the same w time after time.
+// on returns view(w) for half-steps, which come with the same w time after time.
 func (m *factor) on(w []float32) *vec.Factors {
 	if f := &m.halves; len(f.W) == 0 || &f.W[0] != &w[0] {
 		m.halves = m.view(w)
@@ -186,7 +186,7 @@ func (m *factor) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 // copy: of a large matrix each worker would have its own.
 func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Entries(), false }
 
-// Steps is the fast loop: see vec.Factors.
+// Steps runs the fast loop: see vec.Factors.
 func (m *factor) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 	f := m.view(w)
 	return f.Steps(rows, set.Idx, set.Y, m.rate(s))
@@ -219,7 +219,7 @@ func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef 
 	m.halves.WriteAtomic(w[:n], biases, set.Idx[2*row], set.Idx[2*row+1], coef, m.rate(s))
 }
 
-// Touched are the factors of the entry's row and of its column, and their biases.
+// Touched appends the factors of the entry's row and of its column, and their biases.
 func (m *factor) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	for _, node := range set.Idx[2*row : 2*row+2] {
 		ranges = m.Nodes(int(node), int(node)+1, ranges)
@@ -227,7 +227,7 @@ func (m *factor) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	return ranges
 }
 
-// Nodes are the factors and the biases of the nodes from:to.
+// Nodes appends the factors and the biases of the nodes from:to.
 func (m *factor) Nodes(from, to int, ranges []Range) []Range {
 	ranges = append(ranges, Range{from * m.k, to * m.k})
 	if m.biased {

@@ -40,8 +40,8 @@ type Table struct {
 	Range
 }
 
-// Tables are the tensors of a model of tables, and of a Ranked one their first rows and the rest, in the order of the
-// weights and together all that steps write; nil of other models, whose weights are all alike.
+// Tables returns the tensors of a model of tables, and of a Ranked one their first rows and the rest, in the order of
+// the weights and together all that steps write; nil of other models, whose weights are all alike.
 func Tables(m Model, set *data.Set, rows int) (all []Table) {
 	ranked, ok := m.(Ranked)
 	if !ok && !set.Entries() {

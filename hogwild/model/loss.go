@@ -175,7 +175,7 @@ func absolute(z, y []float32, mean float32) (sum float64) {
 	return sum
 }
 
-// side is t for output c of k.
+// side returns t for output c of k.
 func side(y float32, c, k int) float64 {
 	if k == 1 {
 		c = 1
@@ -186,7 +186,7 @@ func side(y float32, c, k int) float64 {
 	return -1
 }
 
-// eval is the score of the outputs z (b x k), which it changes.
+// eval returns the score of the outputs z (b x k), which it changes.
 func (l Loss) eval(z, y []float32, k int) Score {
 	if l == Logistic && k == 1 {
 		return evalLogistic(z, y)

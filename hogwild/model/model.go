@@ -226,7 +226,7 @@ func Register(name string, f func(m data.Meta) (Model, error)) {
 	}
 }
 
-// RegisterError is the errors of all calls of Register.
+// RegisterError returns the errors of all calls of Register.
 func RegisterError() error { return errors.Join(badNames...) }
 
 // Options say which model is wanted.

@@ -92,7 +92,7 @@ func (m *textModel) outputs(w []float32, x data.Row, z []float32) {
 	}
 }
 
-// Suits is true for lines of text. A worker's copy would have all vectors.
+// Suits returns true for lines of text. A worker's copy would have all vectors.
 func (m *textModel) Suits(set *data.Set) (steps, copied bool) { return set.Sparse(), false }
 
 // Steps takes the steps of the rows, in place.
@@ -142,7 +142,7 @@ func (m *textModel) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64)
 	return loss
 }
 
-// all are the outputs of a batch: rows x labels.
+// all returns the outputs of a batch: rows x labels.
 func (m *textModel) all(w []float32, b *data.Batch) []float32 {
 	z := make([]float32, len(b.Rows)*m.labels)
 	for i, x := range b.Rows {
@@ -165,7 +165,7 @@ func (m *textModel) Probabilities(w []float32, b *data.Batch, to []float32) []fl
 	return m.loss.probabilities(m.all(w, b), m.labels, to)
 }
 
-// Touched are the vectors of a row's words and of all labels.
+// Touched appends the vectors of a row's words and of all labels.
 func (m *textModel) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	for _, j := range set.Idx[set.Ptr[row]:set.Ptr[row+1]] {
 		ranges = append(ranges, Range{int(j) * m.k, (int(j) + 1) * m.k})

@@ -88,7 +88,7 @@ func (q *blocks) again(b *block) {
 	q.start(b)
 }
 
-// next is the next block, which has been read; nil behind the last.
+// next returns the next block, which has been read; nil behind the last.
 func (q *blocks) next() *block {
 	if q.last != nil {
 		if q.once {
@@ -163,7 +163,7 @@ func (q *blocks) start(b *block) {
 	}
 }
 
-// resized is a slice of n zeros, in the memory of v if that suffices.
+// resized returns a slice of n zeros, in the memory of v if that suffices.
 func resized[T any](v []T, n int) []T {
 	v = slices.Grow(v[:0], n)[:n]
 	clear(v)

@@ -53,7 +53,7 @@ func (b *Budget) Space() *Space {
 	return b.Files
 }
 
-// Uncounted is a Budget without a limit for what b has counted already.
+// Uncounted returns a Budget without a limit for what b has counted already.
 func (b *Budget) Uncounted() *Budget { return &Budget{Limit: math.MaxInt64, Files: b.Space()} }
 
 // Take counts n bytes more, before they are allocated; what says what for.
@@ -144,8 +144,8 @@ func (b *Budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 	}
 }
 
-// Array is an array of no elements with room for n, in memory or in a file without a name; of several errors the first
-// is kept.
+// Array returns an array of no elements with room for n, in memory or in a file without a name; of several errors the
+// first is kept.
 func Array[T shm.Element](b *Budget, n int, err *error) []T {
 	scratch := b.Space()
 	if scratch == nil {

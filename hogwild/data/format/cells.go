@@ -105,7 +105,7 @@ func (c *cells) pass() bool {
 	return true
 }
 
-// lineEnd is where the line ends that a byte is in, behind its newline.
+// lineEnd returns where the line ends that a byte is in, behind its newline.
 func lineEnd(text []byte, at int) int {
 	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n + 1
@@ -113,7 +113,7 @@ func lineEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// between is how long the separator at a byte is; 0: there is none.
+// between returns how long the separator at a byte is; 0: there is none.
 func (l *layout) between(text []byte, at int) (n int) {
 	switch {
 	case l.comma == runs:
@@ -178,7 +178,7 @@ func (c *cells) split() (ok bool) {
 	return true
 }
 
-// cell is the cell at a byte, and where it ends.
+// cell returns the cell at a byte, and where it ends.
 func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 	if at == len(text) || text[at] != '"' || c.letters {
 		for end = at; end < len(text) && text[end] != '\n'; end++ {
@@ -270,7 +270,7 @@ func (c *cells) refuse(err error) error {
 	return nil
 }
 
-// texts are copies of the cells.
+// texts returns copies of the cells.
 func (c *cells) texts() []string {
 	texts := make([]string, len(c.row))
 	for j, x := range c.row {

@@ -259,7 +259,7 @@ func (p *triples) matrixMarket() error {
 	return nil
 }
 
-// wholes are cells as whole numbers; nil if one is none.
+// wholes returns cells as whole numbers; nil if one is none.
 func wholes(cells []string) (all []int) {
 	for _, text := range cells {
 		n, err := strconv.Atoi(text)

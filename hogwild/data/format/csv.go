@@ -174,7 +174,7 @@ func (r *csvRows) describe(features []feature) {
 	}
 }
 
-// next is the next row that is to be learned from, or to be predicted.
+// next reads the next row that is to be learned from, or to be predicted.
 func (r *csvRows) next(row *Row) (err error) {
 	b, i, err := r.blocks.hand()
 	if err == io.EOF {
@@ -235,7 +235,7 @@ func (r *csvRows) read(b *block) error {
 	return nil
 }
 
-// label is a label that is a text: each is held once.
+// label returns a label that is a text: each is held once.
 func (r *csvRows) label(text string) (string, error) {
 	if label, ok := r.labels[text]; ok {
 		return label, nil

@@ -58,7 +58,7 @@ func readDate(cell, order string) (at time.Time, timed, ok bool) {
 	return at, cell != "", ok
 }
 
-// monthName is the month whose name, or its first three letters, stand at the beginning, and their number; else 0.
+// monthName returns the month whose name, or its first three letters, stand at the beginning, and their number; else 0.
 func monthName(text string) (month, letters int) {
 	for letters < len(text) && (text[letters]|0x20)-'a' < 26 {
 		letters++
@@ -71,7 +71,7 @@ func monthName(text string) (month, letters int) {
 	return 0, 0
 }
 
-// readHour is the hour in what follows a date: nothing, or a time.
+// readHour returns the hour in what follows a date: nothing, or a time.
 func readHour(text string, named bool) (hour int, ok bool) {
 	if text == "" {
 		return 0, true

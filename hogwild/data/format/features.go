@@ -94,7 +94,7 @@ func (t *table) noteRatings() {
 	}
 }
 
-// dateFeatures are the features of a column of dates: its year, a number, and 1 for the month, the day of the
+// dateFeatures returns the features of a column of dates: its year, a number, and 1 for the month, the day of the
 // week and, if there are times, the hour.
 func dateFeatures(column int, timed bool) []feature {
 	features := []feature{{column: column, part: "year"}}

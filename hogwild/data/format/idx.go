@@ -102,7 +102,7 @@ func labelsBeside(s *Source, n int) ([]uint8, error) {
 	return y, err
 }
 
-// Numbered is "0", "1", ... for k classes.
+// Numbered returns "0", "1", ... for k classes.
 func Numbered(k int) []string {
 	names := make([]string, k)
 	for i := range names {

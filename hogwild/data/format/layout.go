@@ -171,8 +171,8 @@ func (t *table) findExtra(head []byte) {
 // above are lines before triples.
 var above = regexp.MustCompile(`^([ \t\r]*([#%][^\n]*)?\n)*`)
 
-// leading returns how many lines there are before the rows: those that begin with # and have another number of cells, and
-// before triples all that are blank or comments.
+// leading returns how many lines there are before the rows: those that begin with # and have another number of cells,
+// and before triples all that are blank or comments.
 func (t *table) leading(head []byte) (n int) {
 	if t.o.Triples {
 		return bytes.Count(above.Find(head), []byte("\n"))

@@ -122,7 +122,7 @@ const (
 // enoughGroups is how many cells with groups of points show, between commas, that none has decimals that end in 0.
 const enoughGroups = 20
 
-// reading is how a column is written, and whether that is sure; europe and america say what other columns have.
+// reading returns how a column is written, and whether that is sure; europe and america say what other columns have.
 func (m *marks) reading(europe, america bool, separator byte, known bool) (is string, sure bool) {
 	commas, points, decimals := m.n[groupComma]+m.n[groupsComma], m.n[groupPoint], m.n[decimalPoint]
 	wholes := m.large == 0 && m.least < m.most // as columns with groups have them

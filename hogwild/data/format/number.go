@@ -76,7 +76,7 @@ func notDigits(x uint64) uint64 {
 	return ((x&0x7f7f7f7f7f7f7f7f + 0x7676767676767676) | x) & 0x8080808080808080
 }
 
-// eight is the number of eight digits, the first in the lowest byte.
+// eight returns the number of eight digits, the first in the lowest byte.
 func eight(x uint64) uint64 {
 	const mask = 0x000000ff000000ff
 	x = x*10 + x>>8
@@ -142,7 +142,7 @@ func Number[T string | []byte](cell T) (float64, bool) {
 	return v, err == nil || v != 0 // out of range is a number still
 }
 
-// parseFloat is strconv's, without what no other program takes for a number: 3_0, 0x1p4.
+// parseFloat calls strconv's, but refuses what no other program takes for a number: 3_0, 0x1p4.
 func parseFloat(text string) (float64, error) {
 	if strings.ContainsAny(text, "_xX") {
 		return 0, strconv.ErrSyntax
@@ -238,7 +238,7 @@ func (p *parser) nextLine() error {
 	}
 }
 
-// fail is an error at byte at: path:line:column: text.
+// fail returns an error at byte at: path:line:column: text.
 func (p *parser) fail(at int, format string, args ...any) error {
 	return fmt.Errorf("data: %s:%d:%d: %s", p.Path, p.line, at-p.start+1, fmt.Sprintf(format, args...))
 }

@@ -58,7 +58,7 @@ func (t *table) findMarks() (notes []string) {
 	return notes
 }
 
-// marks is how the training data writes the numbers of a column; "" if as Go does.
+// marks returns how the training data writes the numbers of a column; "" if as Go does.
 func (k *Known) marks(column string) string {
 	if k == nil {
 		return ""

@@ -143,7 +143,7 @@ func (t *table) featuresOf(like *Known) ([]feature, error) {
 	return features, nil
 }
 
-// datePart is the column of dates that a feature comes from, and the part; "" if it is no such feature.
+// datePart returns the column of dates that a feature comes from, and the part; "" if it is no such feature.
 func (k *Known) datePart(name string) (column, part, text string) {
 	if at := strings.LastIndexByte(name, '.'); at >= 0 && k.Dates[name[:at]] != "" {
 		part, text, _ = strings.Cut(name[at+1:], "=")

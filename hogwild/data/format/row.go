@@ -136,7 +136,7 @@ func count(n int) string { return human.Count(int64(n)) }
 // finite reports whether v is a number that fits a float32.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(float64(float32(v)), 0) }
 
-// Some is a list for an error message, its tail cut off.
+// Some returns a list for an error message, its tail cut off.
 func Some(names []string) string {
 	shown := make([]string, min(len(names), 12))
 	for i := range shown {
@@ -153,7 +153,7 @@ func Some(names []string) string {
 	return list
 }
 
-// csvLine is how cells stand between commas.
+// csvLine returns how cells stand between commas.
 func csvLine(cells []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -162,7 +162,7 @@ func csvLine(cells []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Because is the last note, behind a semicolon.
+// Because returns the last note, behind a semicolon.
 func Because(notes []string) string {
 	if len(notes) == 0 {
 		return ""
@@ -170,5 +170,5 @@ func Because(notes []string) string {
 	return "; " + notes[len(notes)-1]
 }
 
-// most is where the largest number is.
+// most returns where the largest number is.
 func most(n []int) int { return slices.Index(n, slices.Max(n)) }

@@ -39,8 +39,8 @@ func (s *Source) sniff(o Options) (string, error) {
 	return "csv", nil
 }
 
-// sniffLike returns the format of data that are to be read as others were. LIBSVM has no columns with names, and any number of
-// features.
+// sniffLike returns the format of data that are to be read as others were. LIBSVM has no columns with names, and any
+// number of features.
 func (s *Source) sniffLike(o Options) (string, error) {
 	is, err := s.sniff(o)
 	like := o.Like
@@ -97,8 +97,8 @@ func (s *Source) LooksLikeRatings() bool {
 		strings.Contains(persons, " "+plainName(names[found[0]])+" ")
 }
 
-// Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a
-// writer.)
+// Existing returns the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait
+// for a writer.)
 func Existing(paths ...string) string {
 	for _, p := range paths {
 		for _, name := range []string{p, p + ".gz"} {

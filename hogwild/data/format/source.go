@@ -225,7 +225,7 @@ func (u unpacking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// damaged is an error of gzip.
+// damaged returns an error of gzip.
 func (s *Source) damaged(err error) error {
 	return s.Errorf("unpacking gzip: %v; the file is damaged or incomplete", err)
 }
@@ -241,7 +241,7 @@ func (s *Source) failed(err error) error {
 // mostPacked is how many bytes gzip can make one of.
 const mostPacked = 1032
 
-// hint is how long the content may be: of a packed file what it says in its last four bytes, modulo 2^32.
+// hint returns how long the content may be: of a packed file what it says in its last four bytes, modulo 2^32.
 func (s *Source) hint(packed bool) int64 {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -284,7 +284,7 @@ func (s *Source) Done() {
 	s.Text = nil
 }
 
-// Errorf is an error about the file as a whole.
+// Errorf returns an error about the file as a whole.
 func (s *Source) Errorf(format string, args ...any) error {
 	return fmt.Errorf("data: %s: %s", s.Path, fmt.Sprintf(format, args...))
 }

@@ -118,7 +118,7 @@ func (p *triples) next(row *Row) error {
 	return nil
 }
 
-// end is behind the last entry.
+// end is called behind the last entry.
 func (p *triples) end() error {
 	p.Read = p.stored
 	if p.passed > 0 {
@@ -178,7 +178,7 @@ func (p *triples) cell(b *block, part int) *cell {
 
 var noCell cell
 
-// fail is an error at a cell, or, if that is not in the text as it is, at its row.
+// fail returns an error at a cell, or, if that is not in the text as it is, at its row.
 func (p *triples) fail(b *block, x *cell, format string, args ...any) error {
 	at := cap(b.text) - cap(x.text)
 	if len(x.text) == 0 || at < b.from || at >= b.end || &b.text[at] != &x.text[0] {

@@ -41,7 +41,7 @@ type Getter struct {
 	stall  time.Duration // without new bytes the connection is given up
 }
 
-// New is a Getter that downloads to a folder, which need not be there; "": the current one.
+// New returns a Getter that downloads to a folder, which need not be there; "": the current one.
 func New(dir string) *Getter {
 	return &Getter{
 		Dir: cmp.Or(dir, "."), Progress: func(string, int64, int64) {}, Note: func(string) {},
@@ -192,7 +192,7 @@ func (g *Getter) name(part *os.File, path string) error {
 	return err
 }
 
-// Bytes is a size for people: 9.91 MB.
+// Bytes returns a size for people: 9.91 MB.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return human.Plural(int(n), "byte")

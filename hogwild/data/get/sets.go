@@ -255,7 +255,7 @@ var Sets = sync.OnceValue(func() []Set {
 	}}
 })
 
-// Find is the set of a name.
+// Find returns the set of a name.
 func Find(name string) (Set, bool) {
 	for _, s := range Sets() {
 		if s.Name == name {
@@ -265,7 +265,7 @@ func Find(name string) (Set, bool) {
 	return Set{}, false
 }
 
-// Names are the names of all sets.
+// Names returns the names of all sets.
 func Names() (names []string) {
 	for _, s := range Sets() {
 		names = append(names, s.Name)
@@ -277,7 +277,7 @@ func file(url string, size int64, sum string, take ...Member) File {
 	return File{Name: path.Base(url), URL: url, Size: size, Sum: sum, Take: take}
 }
 
-// idx is the four files of a set in MNIST's format, each with its sha256 and size.
+// idx returns the four files of a set in MNIST's format, each with its sha256 and size.
 func idx(folder, trainImages string, a int64, trainLabels string, b int64, testImages string, c int64,
 	testLabels string, d int64) []File {
 	return []File{

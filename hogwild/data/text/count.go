@@ -124,8 +124,8 @@ func Give(budget *format.Budget, counters []*Counter) {
 	}
 }
 
-// Join is the vocabulary of the words that several counters have counted at least so often together. What it takes is
-// counted. The counters see no words after it.
+// Join returns the vocabulary of the words that several counters have counted at least so often together. What it takes
+// is counted. The counters see no words after it.
 func Join(path string, budget *format.Budget, counters []*Counter, least int) (*Vocabulary, error) {
 	n := 0
 	for _, c := range counters {
