@@ -20,7 +20,7 @@ const (
 // Each party has one word, the ticket of the last meeting it came to, and a
 // meeting is complete when every word has reached its ticket. Tickets only grow.
 // There is no counter to be left wrong by a process that dies: its word says
-// exactly which meetings it came to, and whoever takes its place goes on from
+// exactly which meetings it came to, and its replacement goes on from
 // there. Arriving twice is arriving once.
 type Barrier struct {
 	// Deadline bounds one call of Meet; 0 waits for ever.
@@ -53,14 +53,14 @@ func OpenBarrier(s *Segment, name string) (*Barrier, error) {
 	return &Barrier{arrived: arrived, changed: &changed[0], n: len(arrived) / barrierLine}, nil
 }
 
-// First is the same barrier with the first n parties alone, at most as many as it was made for.
+// First returns the same barrier with the first n parties alone, at most as many as it was made for.
 func (b *Barrier) First(n int) *Barrier {
 	first := *b
 	first.n = n
 	return &first
 }
 
-// Arrived is the ticket of the last meeting that a party came to.
+// Arrived returns the ticket of the last meeting that a party came to.
 func (b *Barrier) Arrived(rank int) uint64 { return atomic.LoadUint64(&b.arrived[rank*barrierLine]) }
 
 // Arrive marks a party as having come to a meeting, without waiting for the others.
@@ -71,7 +71,7 @@ func (b *Barrier) Arrive(rank int, ticket uint64) {
 	}
 }
 
-// missing is the first party that has not come to a meeting, or -1.
+// missing returns the first party that has not come to a meeting, or -1.
 func (b *Barrier) missing(ticket uint64) int {
 	for r := range b.n {
 		if b.Arrived(r) < ticket {

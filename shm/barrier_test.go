@@ -172,8 +172,8 @@ func TestDeadPartyIsNoticed(t *testing.T) {
 	_ = parties[dead].Wait() // it was killed
 }
 
-// Whoever takes the place of a dead member goes on from its ticket, wherever that
-// one was killed, and the others notice nothing. It comes to the last meeting again, which
+// A dead member's replacement goes on from its ticket, wherever the
+// member was killed, and the others notice nothing. It joins the last meeting again, which
 // the others may not have come to yet.
 func TestReplacementGoesOn(t *testing.T) {
 	checkLeaks(t)

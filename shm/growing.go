@@ -29,7 +29,7 @@ func CreateGrowing(name string) (*Growing, error) {
 	return &Growing{file: f}, nil
 }
 
-// Grow makes it at least so many bytes large and returns all of them: the old content, then
+// Grow makes it at least size bytes large and returns all of them: the old content, then
 // zeros. What earlier calls returned stays valid, and is the same memory.
 func (g *Growing) Grow(size int) ([]byte, error) {
 	g.mu.Lock()
@@ -67,7 +67,7 @@ func (g *Growing) Discard(offset int) error {
 		int64(len(g.maps[n-1])-offset))
 }
 
-// File is the memfd, to be handed to a child process.
+// File returns the memfd, to be handed to a child process.
 func (g *Growing) File() *os.File { return g.file }
 
 // Close lets go of it: what Grow returned is invalid from then on. A second Close returns ErrClosed.

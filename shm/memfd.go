@@ -63,7 +63,7 @@ func older(release string) bool {
 	return err == nil && err2 == nil && (x < oldestMajor || x == oldestMajor && y < oldestMinor)
 }
 
-// kernelRelease is "6.1.0-13-amd64".
+// kernelRelease returns, for example, "6.1.0-13-amd64".
 func kernelRelease() string {
 	var u unix.Utsname
 	_ = unix.Uname(&u) // fails only for a bad address

@@ -87,7 +87,7 @@ func (s *Segment) Again() (*Segment, error) {
 	return t, err
 }
 
-// Part is where the segment lies in its file.
+// Part returns where the segment lies in its file.
 func (s *Segment) Part() (offset, size int64) { return s.offset, int64(len(s.Bytes())) }
 
 // InFile reports whether the segment is a part of a file, and not a memfd.
@@ -123,7 +123,7 @@ func Flush[T Element](v []T) error {
 	})
 }
 
-// Scratch is an array of no elements with room for n in a file of its own, which it makes in the
+// Scratch makes an array of no elements with room for n in a file of its own, which it makes in the
 // folder and which has no name: memory holds the array only as far as there is room. It is
 // gone when the segment is closed.
 func Scratch[T Element](dir string, n int) ([]T, *Segment, error) {
@@ -145,7 +145,7 @@ func Scratch[T Element](dir string, n int) ([]T, *Segment, error) {
 	return v[:0], s, err
 }
 
-// Nameless is an empty file in the folder that nobody else can open: it is gone when it is closed,
+// Nameless makes an empty file in the folder that no other process can open: it is gone when it is closed,
 // or this process ends.
 func Nameless(dir string) (*os.File, error) {
 	f, err := os.CreateTemp(dir, ".hogwild-")

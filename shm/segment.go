@@ -93,7 +93,7 @@ var mmap = unix.Mmap
 
 // shared maps a part of a file so that all processes see the same bytes. Older kernels, such as the 5.15 of Ubuntu
 // 22.04, refuse every shared mapping of a sealed memfd, for reading too (github.com/iree-org/iree/pull/23776). A
-// private one shows the same bytes, in the same memory: nobody can write to either.
+// private one shows the same bytes, in the same memory: no process can write to either.
 func shared(f *os.File, offset int64, size, prot, flags int) ([]byte, error) {
 	mem, err := mmap(int(f.Fd()), offset, size, prot, unix.MAP_SHARED|flags)
 	if err == unix.EPERM && prot&unix.PROT_WRITE == 0 {
@@ -146,14 +146,14 @@ func addSeals(f *os.File) error {
 	}
 }
 
-// Bytes is the whole mapping, nil when closed.
+// Bytes returns the whole mapping, nil when closed.
 func (s *Segment) Bytes() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mem
 }
 
-// File is the memfd, or the file of which the segment is a part, to be handed to a child process;
+// File returns the memfd, or the file that the segment is a part of, to be handed to a child process;
 // it stays the segment's.
 func (s *Segment) File() *os.File { return s.file }
 

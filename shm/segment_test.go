@@ -98,8 +98,8 @@ func TestMapHasItsPages(t *testing.T) {
 	}
 }
 
-// faultsOfReading is how many page faults it takes to read a byte of each page, all of
-// which are 1.
+// faultsOfReading returns how many page faults it takes to read a byte of each page, all
+// of them 1.
 func faultsOfReading(t *testing.T, mem []byte, pages int) int64 {
 	t.Helper()
 	faults := func() int64 {

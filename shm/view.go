@@ -81,7 +81,7 @@ type entry struct {
 
 func (e entry) elements() int { return count(e.Shape) }
 
-// count is the number of elements of an array of that shape, 1 without any length;
+// count returns the number of elements of an array of that shape, 1 without any length;
 // -1 when a length is negative or the number above maxElement.
 func count(shape []int) int {
 	n := 1
@@ -100,7 +100,7 @@ type table struct {
 	checksum uint64
 }
 
-// Layout is a list of named arrays, of which a segment is made.
+// Layout is a list of named arrays that make up a segment.
 type Layout struct {
 	entries []entry
 	err     error
@@ -126,7 +126,7 @@ func (l *Layout) Add(name string, kind Kind, shape ...int) {
 	l.entries = append(l.entries, entry{Name: name, Kind: kind, Shape: shape})
 }
 
-// Size is how many bytes the arrays take, with what lies between them; math.MaxInt64 if there
+// Size returns how many bytes the arrays take, with what lies between them; math.MaxInt64 if there
 // is no memory of that size.
 func (l *Layout) Size() int64 {
 	total := int64(0)
@@ -252,7 +252,7 @@ func (e entry) check(head, size int) error {
 	return nil
 }
 
-// View is the named array as a slice of the mapping: it must not be used after
+// View returns the named array as a slice of the mapping: it must not be used after
 // Close, nor be written when the segment was mapped for reading.
 func View[T Element](s *Segment, name string) ([]T, error) {
 	s.mu.Lock()
@@ -275,7 +275,7 @@ func View[T Element](s *Segment, name string) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&s.mem[e.Offset])), n), nil
 }
 
-// Offset is where the named array begins, in bytes from the start of the segment's file.
+// Offset returns where the named array begins, in bytes from the start of the segment's file.
 func (s *Segment) Offset(name string) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -353,23 +353,24 @@ func NewOverlay[T Element](s *Segment, name string, ranges [][2]int) (*Overlay[T
 // Close unmaps it: View is invalid from then on.
 func (o *Overlay[T]) Close() error { return unix.Munmap(o.mem) }
 
-// Numbers is memory as numbers, as many as fit. It must be aligned for them: a mapping is.
+// Numbers returns memory as numbers, as many as fit. It must be aligned for them: a mapping is.
 func Numbers[T Element](mem []byte) []T {
 	var v T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/int(unsafe.Sizeof(v)))
 }
 
-// Bytes is the same numbers as the bytes of a file: the processors that this runs on, and the files, are little-endian.
+// Bytes returns the same numbers as the bytes of a file: the processors that this runs on, and the files, are
+// little-endian.
 func Bytes(f []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(f))), 4*len(f))
 }
 
-// Bits is the same numbers as the words that hold them: what a compare-and-swap needs.
+// Bits returns the same numbers as the words that hold them: what a compare-and-swap needs.
 func Bits(f []float32) []uint32 {
 	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(f))), len(f))
 }
 
-// futex is the system call futex(2). It stands here because it takes addresses.
+// futex makes the system call futex(2). It stands here because it takes addresses.
 func futex(word *uint32, operation, value uintptr, timeout *unix.Timespec) unix.Errno {
 	_, _, errno := unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), operation,
 		value, uintptr(unsafe.Pointer(timeout)), 0, 0)

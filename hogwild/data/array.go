@@ -29,7 +29,7 @@ type arrayOf[T shm.Element] struct {
 	ptr   *[]int64 // where rows begin, if they are of different lengths; else nil
 }
 
-// ofRows is an array of one element a row, or of a second dimension.
+// ofRows returns an array of one element a row, or of a second dimension.
 func ofRows[T shm.Element](name string, kind shm.Kind, v *[]T, shape ...int) *arrayOf[T] {
 	return &arrayOf[T]{name, kind, v, shape, append(shape, 1)[1], nil}
 }
@@ -60,7 +60,7 @@ func (a *arrayOf[T]) size() int {
 	return len(*a.v) * binary.Size(*new(T))
 }
 
-// rows are the elements of some rows.
+// rows returns the elements of some rows.
 func (a *arrayOf[T]) rows(from, to int) []T {
 	if a.ptr != nil {
 		return (*a.v)[(*a.ptr)[from]:(*a.ptr)[to]]

@@ -55,7 +55,7 @@ func TestMemoryOfReading(t *testing.T) {
 	}
 }
 
-// sparseFile is a file that says it is so long, of which nothing is on the disk.
+// sparseFile writes a file of this size with only a header on the disk.
 func sparseFile(t *testing.T, size int64) string {
 	path := file(t, "", "sparse", "a,b\n")
 	if err := os.Truncate(path, size); err != nil {

@@ -161,7 +161,7 @@ func readCache(f *os.File) (*cache, error) {
 	return c, nil
 }
 
-// find is the part of a name, nil if there is none.
+// find returns the part of a name, nil if there is none.
 func (c *cache) find(name string) *cachePart {
 	for i := range c.Parts {
 		if c.Parts[i].Name == name {
@@ -200,7 +200,7 @@ func (c *cache) part(name string) (*Set, error) {
 	return s, nil
 }
 
-// refuse is an error for a setting that contradicts the way in which the cache was made.
+// refuse returns an error for a setting that contradicts the way in which the cache was made.
 func (c *cache) refuse(o *Options) error {
 	limit := func(n int) string { return strconv.Itoa(n) }
 	for _, s := range []struct{ name, asked, neutral, made string }{

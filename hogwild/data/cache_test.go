@@ -20,7 +20,7 @@ func anyRows(*Meta) error { return nil }
 
 func silent(string, int, int) {}
 
-// converted is the cache of a data set, written in windows of a few rows.
+// converted returns the cache of a data set, written in windows of a few rows.
 func converted(t testing.TB, o Options) string {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
@@ -44,7 +44,7 @@ func sameSets(t *testing.T, what string, got, want *Set) {
 	}
 	a, b := *got, *want
 	a.Name, a.seg, a.cacheInfo = b.Name, b.seg, b.cacheInfo
-	if what == "of a worker" { // whom nobody told what was held out
+	if what == "of a worker" { // which was not told what was held out
 		a.Notes = b.Notes
 	}
 	if !reflect.DeepEqual(a, b) {
@@ -271,7 +271,7 @@ func TestConvertLeavesNothing(t *testing.T) {
 	}
 }
 
-// duplicate is a second descriptor of a file, as a worker inherits it.
+// duplicate returns a second descriptor of a file, as a worker inherits it.
 func duplicate(t *testing.T, f *os.File) *os.File {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
-// task is what rows are for.
+// task returns what rows are for.
 func (m *Meta) task() string {
 	switch {
 	case m.Text != nil:
@@ -46,7 +46,7 @@ func SetWindows(s *Set, o *text.Options, seed uint64) {
 	s.Text, s.Seed = &own, seed
 }
 
-// applyTextOptions is SetWindows of the sets of a cache, which was converted by settings that must be those asked for.
+// applyTextOptions sets the windows of the sets of a cache. The cache must have been converted by the same settings.
 func (s *Sets) applyTextOptions(o Options) error {
 	was := s.Train.Text
 	if was == nil || o.Text == nil {
@@ -68,8 +68,8 @@ func (s *Sets) applyTextOptions(o Options) error {
 	return nil
 }
 
-// compatible is an error unless the rows are inputs of a model that was trained on rows like those of
-// m. Bytes are scaled when they are read: as m says from then on.
+// compatible returns an error unless the rows are inputs of a model that was trained on rows like m's.
+// Bytes are scaled when they are read: as m says from then on.
 func (s *Set) compatible(m *Meta, path string) error {
 	switch {
 	case s.Kind != m.Kind || s.Features != m.Features:

@@ -27,7 +27,7 @@ type Converted struct {
 
 // Convert reads data as LoadSets does, and writes the sets to a cache (see cache.go), which
 // LoadSets, LoadLike, Describe and Stream take as Options.Path. Neither what it reads nor what it writes
-// has to fit in memory; beside the file it needs as much room again in the same folder.
+// has to fit in memory; it needs twice the room of the file in the same folder.
 // The file has its name only when it is complete. Tell is called now and then: so much of what is
 // to be done is done.
 //
@@ -100,7 +100,7 @@ type conversion struct {
 	result Converted
 }
 
-// run is load; what is read is mapped, and may become shorter, or its disk fail.
+// run calls load; what is read is mapped, and may become shorter, or its disk fail.
 func (c *conversion) run() (err error) {
 	fault := Guard(func() { err = c.load() }, func() error {
 		return fmt.Errorf("data: %s could not be read as a whole: a file became shorter, or the disk failed", c.o.Path)
@@ -137,7 +137,7 @@ func (c *conversion) load() error {
 	return c.complete(&head)
 }
 
-// parts are where the sets lie.
+// parts returns where the sets lie.
 func parts(scratch *format.Space, sets *Sets) (parts []cachePart, err error) {
 	for _, p := range []struct {
 		name string
@@ -186,7 +186,7 @@ func (c *conversion) complete(head *cacheHead) error {
 		}
 	}
 	c.result.Bytes = info.Size()
-	// Runs map it: nobody shall write to it by mistake. Not earlier: the next conversion could not take
+	// Runs map it: no process shall write to it by mistake. Not earlier: the next conversion could not take
 	// over a part that is read-only.
 	_ = f.Chmod(info.Mode() &^ 0o222)
 	_ = atomicfile.SyncFolder(filepath.Dir(c.out))

@@ -34,7 +34,7 @@ func (o Options) suitsWords(path string) error {
 	return nil
 }
 
-// fillWords makes a set of so many words of each part, of those that have any.
+// fillWords makes a set of n[part] words for each part that has any.
 func fillWords(c *text.Corpus, m Meta, n [3]int) (sets [3]*Set, err error) {
 	scratch := c.Budget.Space()
 	for part := range sets {
@@ -74,7 +74,7 @@ func fillWords(c *text.Corpus, m Meta, n [3]int) (sets [3]*Set, err error) {
 	return sets, err
 }
 
-// loadWordsLike is another text, of the words that the training data has.
+// loadWordsLike reads another text, of the words that the training data has.
 func (o Options) loadWordsLike(path string, like *Meta) (*Set, error) {
 	if err := o.suitsWords(path); err != nil {
 		return nil, err

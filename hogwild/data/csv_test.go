@@ -188,7 +188,7 @@ func TestCSVStrayText(t *testing.T) {
 	}
 }
 
-// texts are lines of more different texts than may become features, and two classes.
+// texts returns lines of more different texts than may become features, and two classes.
 func texts(cell string) string {
 	var lines strings.Builder
 	for i := range format.MaxTexts + 1 {

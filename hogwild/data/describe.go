@@ -7,7 +7,8 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
-// kindOfText is text.Words or text.Labels if the file is text: somebody or its name says so, and it begins like one.
+// kindOfText returns text.Words or text.Labels if the file is text: somebody or its name says so, and it begins like
+// one.
 func (o Options) kindOfText(src *source) string {
 	ending := filepath.Ext(strings.TrimSuffix(src.Path, ".gz"))
 	switch {

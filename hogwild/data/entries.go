@@ -54,7 +54,7 @@ type idNames struct {
 
 const firstName = format.MaxID + 1
 
-// nameBytes is about what an id takes beside its letters, twice: while the file is read, and in Meta.
+// nameBytes is about what an id takes without its letters, twice: while the file is read, and in Meta.
 const nameBytes = 150
 
 func (t *idNames) add(src *source, name []byte) (uint32, error) {
@@ -71,7 +71,7 @@ func (t *idNames) add(src *source, name []byte) (uint32, error) {
 	return id, nil
 }
 
-// name is how the file writes an id.
+// name returns how the file writes an id.
 func (t *idNames) name(id uint32) string {
 	if id >= firstName {
 		return t.texts[id-firstName]
@@ -80,7 +80,7 @@ func (t *idNames) name(id uint32) string {
 }
 
 // renumber gives ids their numbers if all are numbers, some with zeros in front. If not, it numbers them in the order
-// in which they come, and returns them in it: those of a graph, or of rows and then of columns.
+// in which they come, and returns them in it: all ids of a graph, or row ids and then column ids.
 func (t *idNames) renumber(ids []uint32, graph bool) (names []string) {
 	plain, all := make([]uint32, len(t.texts)), true
 	for k, text := range t.texts {
@@ -110,9 +110,9 @@ func (t *idNames) renumber(ids []uint32, graph bool) (names []string) {
 	return slices.Concat(side[0], side[1])
 }
 
-// nodes turns ids into nodes. Those of a matrix have a number for each id of a row
-// that occurs, in order of value, and then one for each of a column; those of a graph
-// have one for each id. An edge has the smaller node first; loops, which no cut can
+// nodes turns ids into nodes. A matrix has a node for each id of a row
+// that occurs, in order of value, and then one for each id of a column; a graph
+// has one for each id. An edge has the smaller node first; loops, which no cut can
 // part, are left out.
 func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 	named := names.renumber(e.idx, graph)
@@ -180,7 +180,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 
 func (e *table) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.val[i] }
 
-// with is the entries as a set that m describes.
+// with returns the entries as a set that m describes.
 func (e *table) with(m Meta, budget *format.Budget) *pairs {
 	m.Rows = len(e.val)
 	return &pairs{Meta: m, budget: budget, at: e.at, read: true}
@@ -213,8 +213,8 @@ func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, e
 	return held, nil
 }
 
-// loadPairsLike reads other entries of the matrix (or graph) that m describes. Those
-// of rows and columns that it does not know are counted and left out: there is nothing
+// loadPairsLike reads other entries of the matrix (or graph) that m describes. Entries
+// in rows and columns that it does not know are counted and left out: there is nothing
 // that could be said of them.
 func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 	if o.Task = ""; len(m.Shape) != 2 {

@@ -11,15 +11,15 @@ import (
 
 // LoadLike reads other data exactly as like was read: the same features, classes
 // and scaling. Of a folder and of the digits it reads the test part, if there is
-// one. Digits are those of seed 1 unless the path says another: digits:60000:7.
+// one. Digits are drawn with seed 1 unless the path says another: digits:60000:7.
 func LoadLike(path, format, target string, like Meta) (*Set, error) {
 	return Options{Path: path, Format: format, Target: target}.Like(&like)
 }
 
-// Like is LoadLike of Path, with Format, Target and Columns.
+// Like loads Path as LoadLike does, with Format, Target and Columns.
 func (o Options) Like(like *Meta) (*Set, error) { return o.loadPath(o.Path, like) }
 
-// loadPath is LoadLike of a path, in the format, and with the target, of o.
+// loadPath loads a path as LoadLike does, in the format, and with the target, of o.
 func (o Options) loadPath(path string, like *Meta) (*Set, error) {
 	if isSynth(path) {
 		return makeTest(o.budget, path, like)
@@ -73,7 +73,7 @@ func (o Options) loadValidation(like *Meta) (*Set, error) {
 	return loadSource(src, o, like)
 }
 
-// loadSource is the rows of a source.
+// loadSource returns the rows of a source.
 func loadSource(src *source, o Options, like *Meta) (*Set, error) {
 	if src.cached {
 		return cachedLike(src.Path, like)
@@ -99,7 +99,7 @@ func loadSource(src *source, o Options, like *Meta) (*Set, error) {
 	return t.store(rows, y)
 }
 
-// knowsWords is an error if a text is to be read by words that nobody has named.
+// knowsWords returns an error if a text is to be read by words that are not known.
 func knowsWords(like *Meta) error {
 	if like.Text != nil && like.Text.Vocabulary == nil {
 		return errors.New("data: the words of the training data are not known: words.txt is missing in the run folder")
@@ -111,8 +111,8 @@ func otherFeatures(src *format.Source, n int, like *Meta) error {
 	return src.Errorf("%s per row; the model was trained on %s", human.Plural(n, "feature"), count(like.Features))
 }
 
-// evaluationPath is the file that is meant by a path of rows to evaluate: of a folder the
-// test part, if there is one. A file is what it is, whatever lies beside it.
+// evaluationPath returns the file that is meant by a path of rows to evaluate: of a folder the
+// test part, if there is one. A file stands for itself, whatever is next to it.
 func evaluationPath(path string) (string, error) {
 	first, second, err := locate(path)
 	if first == path {

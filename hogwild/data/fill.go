@@ -18,8 +18,8 @@ import (
 // windowBytes is how much of a set is in memory at a time while its rows are put in their places.
 var windowBytes = 128 << 20 // tests need less
 
-// windows calls do for one part of n rows after the other, each of so many bytes of s that memory
-// has room for it, and writes it to the disk. In memory there is one part.
+// windows calls do for one part of n rows after the other, each of about windowBytes of s,
+// and writes it to the disk. In memory there is one part.
 func windows(scratch *format.Space, s *Set, n int, do func(from, to int)) error {
 	if scratch == nil {
 		do(0, n)
@@ -40,7 +40,7 @@ func windows(scratch *format.Space, s *Set, n int, do func(from, to int)) error 
 	return nil
 }
 
-// filled is a set whose rows are put in their places by fill, a part of them at a time, sealed.
+// filled returns a set whose rows are put in their places by fill, a part of them at a time, sealed.
 func filled(s *Set, budget *format.Budget, fill func(from, to int)) (*Set, error) {
 	if err := windows(budget.Space(), s, s.Rows, fill); err != nil {
 		s.Close()
@@ -86,7 +86,7 @@ func parallel(from, to int, do func(from, to int)) {
 	all.Wait()
 }
 
-// inParallel is do by all processors.
+// inParallel returns a function that calls do on all processors.
 func inParallel(do func(from, to int)) func(from, to int) {
 	return func(from, to int) { parallel(from, to, do) }
 }
@@ -105,7 +105,7 @@ func every(n int, ok func(i int) bool) bool {
 	return !not.Load()
 }
 
-// sealed is a set that is complete; one that cannot be sealed is closed.
+// sealed returns a set that is complete; one that cannot be sealed is closed.
 func sealed(s *Set) (*Set, error) {
 	if err := s.seal(); err != nil {
 		s.Close()

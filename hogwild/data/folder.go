@@ -31,7 +31,7 @@ func inFolder(path string) (train, test string) {
 			files = slices.DeleteFunc(slices.Clone(files), func(other string) bool { return other == beside })
 		}
 	}
-	if len(files) > 1 { // a cache of the data may lie beside them
+	if len(files) > 1 { // a cache of the data may lie next to them
 		files = slices.DeleteFunc(files, func(f string) bool { return filepath.Ext(f) == ".hog" })
 	}
 	if len(files) != 1 {
@@ -40,14 +40,14 @@ func inFolder(path string) (train, test string) {
 	return files[0], testBeside(files[0])
 }
 
-// isDocumentation reports by its name whether a file is about the data beside it, or is not whole.
+// isDocumentation reports by its name whether a file is about the data next to it, or is not whole.
 func isDocumentation(name string) bool {
 	upper, ending := strings.ToUpper(name), filepath.Ext(name)
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(upper, "README") || strings.HasPrefix(upper, "LICENSE") ||
 		name == "SHA256SUMS" || slices.Contains([]string{".part", atomicfile.Ending, ".md"}, ending)
 }
 
-// testBeside is the test file that belongs to a training file by its name: NAME.t
+// testBeside returns the test file that belongs to a training file by its name: NAME.t
 // for NAME, NAME.test for NAME.base, t10k-... for train-..., else "test" in the place
 // of "train".
 func testBeside(path string) string {

@@ -11,7 +11,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// A folder with one data file is that file, whatever texts lie beside it, with the test file that belongs to it.
+// A folder with one data file is that file, whatever texts lie next to it, with the test file that belongs to it.
 func TestFolders(t *testing.T) {
 	for name, c := range map[string]struct {
 		files       []string
@@ -41,7 +41,7 @@ func TestFolders(t *testing.T) {
 		for _, f := range c.files {
 			file(t, dir, f, "1 1:1\n")
 		}
-		pipe := unix.Mkfifo(filepath.Join(dir, "train-images-idx3-ubyte"), 0o666) // which nobody may wait for
+		pipe := unix.Mkfifo(filepath.Join(dir, "train-images-idx3-ubyte"), 0o666) // which must not be waited for
 		if err := errors.Join(pipe, os.Mkdir(filepath.Join(dir, "folder"), 0o777)); err != nil {
 			t.Fatal(err)
 		}

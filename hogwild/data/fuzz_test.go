@@ -253,7 +253,7 @@ func FuzzNPY(f *testing.F) {
 	})
 }
 
-// npyText is a .npy file of this header and these elements.
+// npyText returns a .npy file of this header and these elements.
 func npyText(version byte, head string, raw []byte) string {
 	b := []byte("\x93NUMPY\x01\x00")
 	if b[6] = version; version > 1 {

@@ -11,7 +11,7 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
-// forged is a cache with checksums that fit, as far as its head can be read.
+// forged returns a cache with checksums that fit, as far as its head can be read.
 func forged(text []byte) []byte {
 	from := len(cacheMagic)
 	n := int(binary.LittleEndian.Uint32(text[from:]))

@@ -11,7 +11,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// fuzzModels are training sets, each with what predict would know of it.
+// fuzzModels returns training sets, each with what predict would know of it.
 func fuzzModels(f *testing.F) (models []Inputs) {
 	dir := f.TempDir()
 	for i, m := range []struct {

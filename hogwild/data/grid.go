@@ -10,7 +10,7 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-// Grid cuts the rows and the columns of a matrix into ranges, so many of each, with about equal numbers of training
+// Grid cuts the rows and the columns of a matrix into N ranges each, with about equal numbers of training
 // entries. The entries in a range of rows and a range of columns are a block; blocks that share neither range touch
 // different rows and columns (Gemulla, Haas, Nijkamp, Sismanis 2011).
 //
@@ -24,7 +24,7 @@ type Grid struct {
 // axis is the rows, or the columns.
 type axis struct {
 	from, to int     // their nodes
-	shift    int     // a node's bundle is its number without so many bits, counted from that of the first
+	shift    int     // a node's bundle is its number >> shift, counted from the first node's
 	of       []uint8 // the range of each bundle
 }
 
@@ -34,7 +34,7 @@ const (
 	rangeBundles = 16
 )
 
-// NewGrid is the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
+// NewGrid returns the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
 func NewGrid(s *Set, n int) *Grid {
 	g := &Grid{N: n}
 	g.axes[0] = axisOf(s.Freq, 0, s.Shape[0], n)
@@ -67,10 +67,10 @@ func axisOf(freq []float32, from, to, n int) axis {
 	return a
 }
 
-// bundle is that of a node.
+// bundle returns the bundle of a node.
 func (a *axis) bundle(node int) int { return node>>a.shift - a.from>>a.shift }
 
-// Block is that of an entry.
+// Block returns the block of an entry.
 func (g *Grid) Block(row, column uint32) int {
 	r, c := &g.axes[0], &g.axes[1]
 	return int(r.of[r.bundle(int(row))])*g.N + int(c.of[c.bundle(int(column))])
@@ -91,7 +91,7 @@ func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
 	return stretches
 }
 
-// Starts are the rows at which the blocks of a set that lies block by block begin, and the number of rows.
+// Starts returns the rows at which the blocks of a set that lies block by block begin, and the number of rows.
 func (g *Grid) Starts(s *Set) []int {
 	starts := make([]int, g.N*g.N+1)
 	for b := range starts {
@@ -100,8 +100,8 @@ func (g *Grid) Starts(s *Set) []int {
 	return starts
 }
 
-// gridded is a set of entries block by block, and within each in the order in which they were. The set is closed. One
-// that is no matrix stays as it is: no model that trains blocks is for it.
+// gridded returns a set of entries block by block, and within each in the order in which they were. The set is closed.
+// One that is no matrix stays as it is: no model that trains blocks is for it.
 func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	if n == 0 || !s.Matrix() {
 		return s, nil

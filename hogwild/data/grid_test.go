@@ -9,7 +9,7 @@ import (
 )
 
 // TestGrid: the rows and columns are in one range each, ranges have about equal numbers of entries, and the set has the
-// same entries block by block, those of a block in the order in which they were.
+// same entries block by block, in a block in the order in which they were.
 func TestGrid(t *testing.T) {
 	for _, c := range []struct {
 		path string
@@ -72,7 +72,7 @@ func TestGrid(t *testing.T) {
 	}
 }
 
-// TestGridOwnsLines: on a large axis no two ranges share 128 bytes of numbers, of which each node has one.
+// TestGridOwnsLines: on a large axis no two ranges share 128 bytes of numbers: each node has one.
 func TestGridOwnsLines(t *testing.T) {
 	freq := make([]float32, 50001+70003)
 	for i := range freq {

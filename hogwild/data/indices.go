@@ -9,9 +9,9 @@ import (
 	"hogwild/shm"
 )
 
-// LoadIndices are the sets of a program that has a data set of its own: numbers of its examples. The
-// training examples lie in an order drawn from the seed, as those of LoadSets do, the test examples in theirs. limit is
-// the most training examples, 0 for all. Of no test examples the set has one, which nobody reads.
+// LoadIndices makes the sets of a program that has a data set of its own: numbers of its examples. The
+// training examples lie in an order drawn from the seed, as in LoadSets, the test examples in theirs. limit is
+// the most training examples, 0 for all. Without test examples the set has one, which no process reads.
 func LoadIndices(train, test, limit int, seed uint64, maxMemory int64) (s Sets, err error) {
 	defer s.closeOn(&err)
 	if err = format.Countable("of the program", max(train, test), 0); err != nil {
@@ -37,7 +37,7 @@ func (indexRows) inputs(s *Set, _ int) []array {
 	return []array{ofRows("idx", shm.U32, &s.Idx, s.Rows)}
 }
 
-// indices is a set of them.
+// indices makes a set of these numbers.
 func indices(rows []int32, budget *format.Budget) (*Set, error) {
 	sum := sha256.Sum256(fmt.Append(nil, "indices ", len(rows)))
 	s, err := create(Meta{Name: None, Format: None, Rows: len(rows), Features: 1, Kind: Indices,

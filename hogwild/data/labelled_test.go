@@ -14,13 +14,13 @@ import (
 	"hogwild/internal/check"
 )
 
-// byLabels is how the tests read labelled text.
+// byLabels returns how the tests read labelled text.
 func byLabels(ngrams int) *text.Options {
 	return &text.Options{Kind: text.Labels, MinCount: 1, NGrams: ngrams, Buckets: (ngrams - 1) * 100,
 		Label: text.LabelPrefix}
 }
 
-// spelledRows are the rows of a set: the label and the inputs, words by name and sequences by bucket.
+// spelledRows returns the rows of a set: the label and the inputs, words by name and sequences by bucket.
 func spelledRows(s *Set) (rows []string) {
 	v, r := s.Vocabulary(), s.NewReader()
 	for i := range s.Rows {
@@ -237,7 +237,7 @@ func TestWrongLabels(t *testing.T) {
 	}
 }
 
-// tableOf2 is a table of a number and a text without two that are alike.
+// tableOf2 returns a table of a number and a text without two that are alike.
 func tableOf2(rows int) string {
 	b := &strings.Builder{}
 	for i := range rows {

@@ -10,7 +10,8 @@ import (
 	"hogwild/internal/human"
 )
 
-// name is the label of row i as Meta.Classes has it: "+1" is 1, "3.0" is 3, and "007" and 17 digits are as in the file.
+// name returns the label of row i as Meta.Classes has it: "+1" is 1, "3.0" is 3, and "007" and 17 digits are as in the
+// file.
 func (t *table) name(i int) string {
 	if t.text != nil {
 		return t.text[i]
@@ -202,7 +203,7 @@ func (t *table) textClasses() error {
 	return nil
 }
 
-// firstText is the first label that is not a number.
+// firstText returns the first label that is not a number.
 func (t *table) firstText() string {
 	i := slices.IndexFunc(t.text, func(s string) bool { _, ok := format.Number(s); return !ok })
 	return t.text[max(i, 0)]
@@ -254,7 +255,7 @@ func (t *table) targets(classes []string) ([]float32, error) {
 	return y, nil
 }
 
-// distinct is the different values of v, sorted.
+// distinct returns the different values of v, sorted.
 func distinct[T float64 | string](v []T) []T {
 	seen := map[T]bool{}
 	var out []T

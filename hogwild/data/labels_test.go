@@ -142,7 +142,7 @@ func classesOf(t *testing.T, labels []float64) (classes bool, notes string) {
 	return tab.Classes != nil, notes
 }
 
-// of has first, first+1 and so on, so many times each.
+// of returns n[0] times first, n[1] times first+1 and so on.
 func of(first int, n ...int) (labels []float64) {
 	for i, n := range n {
 		labels = append(labels, slices.Repeat([]float64{float64(first + i)}, n)...)
@@ -150,7 +150,7 @@ func of(first int, n ...int) (labels []float64) {
 	return labels
 }
 
-// numbersTo is 1 to n.
+// numbersTo returns 1 to n.
 func numbersTo(n int) (v []float64) {
 	for i := range n {
 		v = append(v, float64(i+1))

@@ -20,7 +20,7 @@ import (
 // tooMany is one row more than there are numbers for.
 const tooMany = 1 << 31
 
-// hollow is a file that begins with head, and is so long; nothing else of it is on the disk.
+// hollow returns a file of size bytes that begins with head; nothing else of it is on the disk.
 func hollow(t *testing.T, name, head string, size int64) string {
 	path := file(t, "", name, head)
 	if err := os.Truncate(path, size); err != nil {
@@ -29,7 +29,7 @@ func hollow(t *testing.T, name, head string, size int64) string {
 	return path
 }
 
-// mapped is a file as a conversion has it: not in memory.
+// mapped returns a file as a conversion has it: not in memory.
 func mapped(t *testing.T, path string) *source {
 	f, err := os.Open(path)
 	if err != nil {
@@ -45,13 +45,13 @@ func mapped(t *testing.T, path string) *source {
 	return &source{Source: &format.Source{Path: path, Text: text}}
 }
 
-// npyHead is what stands before so many bytes of an array.
+// npyHead returns the header of an array of rows x columns bytes.
 func npyHead(rows, columns int) string {
 	head := fmt.Sprintf("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d), }\n", rows, columns)
 	return "\x93NUMPY\x01\x00" + string(binary.LittleEndian.AppendUint16(nil, uint16(len(head)))) + head
 }
 
-// hollowCache is a cache of so many rows of one byte, all zero, with a description and arrays that agree.
+// hollowCache writes a cache of one byte a row, all zero, with a description and arrays that agree.
 func hollowCache(t *testing.T, rows int) string {
 	meta, _ := json.Marshal(Meta{Name: "hollow", Rows: rows, Features: 1, Kind: Bytes})
 	const room = 4096 // for the table

@@ -72,7 +72,7 @@ func (l *lines) store(order []int32, like *Meta) (*Set, error) {
 	})
 }
 
-// sizes are how many features rows have; rows that have none are left out.
+// sizes returns how many features rows have; rows that have none are left out.
 func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 	all := make([]int32, len(rows))
 	l.each(rows, like, 0, len(rows), (*text.Features).Find, func(at int, ids []uint32) { all[at] = int32(len(ids)) })
@@ -88,7 +88,7 @@ func (l *lines) sizes(rows []int32, like *Meta) (kept, sizes []int32) {
 }
 
 // each calls do with the features of some rows, by all processors, or in the order of the file where that does not fit
-// in memory. Those of a line with several labels are found once for all that stand behind one another.
+// in memory. A line with several labels is read once for all its rows that follow one another.
 func (l *lines) each(rows []int32, like *Meta, from, to int, find func(*text.Features, []byte) []uint32,
 	do func(at int, ids []uint32)) {
 	finder := func() func(at, i int) {
@@ -112,7 +112,7 @@ func (l *lines) each(rows []int32, like *Meta, from, to int, find func(*text.Fea
 	})
 }
 
-// loadLinesLike is another text with labels, read as like was.
+// loadLinesLike reads another text with labels as like was read.
 func (o Options) loadLinesLike(src *source, like *Meta) (*Set, error) {
 	l, err := o.readLines(src, like)
 	if err != nil {

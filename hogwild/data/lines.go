@@ -20,7 +20,7 @@ type lines struct {
 	src   *format.Source
 	meta  Meta // Format, Checksum, Target, Named and Text, and once it is numbered Features and Classes
 	text  []byte
-	rows  []labelled // in the order of the file; those of a line with several labels stand behind one another
+	rows  []labelled // in the order of the file; the rows of a line with several labels follow one another
 	first []int32    // of each line with a label: its first row
 	names []string   // of labels, in the order in which they appear
 }
@@ -150,7 +150,7 @@ func (l *lines) findRows(o Options, like *Meta, number func(name string) int32) 
 	return err
 }
 
-// textColumns is what the columns of other tables are found by.
+// textColumns returns what the columns of other tables are found by.
 func textColumns(like *Meta) *format.Known {
 	if like == nil || like.Text.Columns == nil {
 		return nil
@@ -158,10 +158,10 @@ func textColumns(like *Meta) *format.Known {
 	return &format.Known{Columns: like.Text.Columns, Target: like.Target, Named: like.Named}
 }
 
-// line is the text of a row.
+// line returns the text of a row.
 func (l *lines) line(i int32) []byte { return l.text[l.rows[i].at:][:l.rows[i].size] }
 
-// labelsOf are the rows of a line with labels.
+// labelsOf returns the rows of a line with labels.
 func (l *lines) labelsOf(n int32) iter.Seq[int32] {
 	return func(yield func(i int32) bool) {
 		first := l.first[n]
@@ -206,7 +206,7 @@ func (l *lines) number(training []int32) error {
 	return nil
 }
 
-// vocabulary is that of some rows.
+// vocabulary returns the vocabulary of some rows.
 func (l *lines) vocabulary(rows []int32) (*text.Vocabulary, error) {
 	var all []*text.Counter
 	var lock sync.Mutex

@@ -43,7 +43,7 @@ func (m *writer) style(separators ...string) {
 	}
 }
 
-// number writes a number with so many decimals. Three of them would have two readings behind a comma.
+// number writes a number with this many decimals. Three of them would have two readings behind a comma.
 func (m *writer) number(v float64, decimals int) string {
 	whole, digits, has := strings.Cut(strconv.FormatFloat(math.Abs(v), 'f', decimals, 64), ".")
 	for at := len(whole) - 3; at > 0 && m.group != ""; at -= 3 {
@@ -77,7 +77,7 @@ func (m *writer) write(kind, target string, args map[string]any) {
 	m.text = nil
 	ending := one(m, "csv", "txt", "tsv", "data")
 	if kind == "words" || kind == "labels" {
-		ending = "txt" // others are those of tables
+		ending = "txt" // others are for tables
 	}
 	name := fmt.Sprintf("%03d-%s.%s", len(m.files), kind, ending)
 	if m.IntN(8) == 0 {
@@ -307,7 +307,7 @@ func (m *writer) triples(kind string) {
 	m.write(kind, target, args)
 }
 
-// sentence is some words, between the blanks of a kind.
+// sentence returns some words, between the blanks of a kind.
 func (m *writer) sentence(blanks []string) string {
 	var b strings.Builder
 	words := []string{"the", "cat", "Straße", "naïve", "日本", "e-mail", "don't", "3.5", "😀", "x\u200by",

@@ -12,7 +12,7 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-// manyTexts is a table of n rows: a number, a text of so many, and two classes; some numbers and texts are missing.
+// manyTexts returns a table of n rows: a number, one of the texts, and two classes; some numbers and texts are missing.
 func manyTexts(texts, n int) string {
 	var text strings.Builder
 	text.WriteString("n,level,y\n")
@@ -32,7 +32,7 @@ func manyTexts(texts, n int) string {
 	return text.String()
 }
 
-// A table of many texts has sparse rows: the values are those of plain code, standardised numbers among them.
+// A table of many texts has sparse rows: the values are as plain code has them, standardised numbers too.
 func TestCSVOfManyTexts(t *testing.T) {
 	text := manyTexts(150, 700)
 	train, err := LoadSets(Options{Path: file(t, "", "t.csv", text), Test: None, Task: "classes"})

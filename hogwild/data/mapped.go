@@ -13,7 +13,7 @@ import (
 // ErrUnreadable is in the errors of a cache that changed, or could not be read, while it was in use.
 var ErrUnreadable = errors.New("the data can no longer be read")
 
-// CheckUnchanged is an error if the cache of which the set is a part is not what it was when the set was
+// CheckUnchanged returns an error if the cache that has the set is not what it was when the set was
 // mapped. Sets in memory do not change.
 func (s *Set) CheckUnchanged() error {
 	if s.cacheInfo == nil {
@@ -32,7 +32,7 @@ func (s *Set) CheckUnchanged() error {
 		count(int(now.Size())), now.ModTime().Format(time.DateTime))
 }
 
-// ReadError is the error for a process that ended by SIGBUS while it read the set: nil if that cannot
+// ReadError returns the error for a process that ended by SIGBUS while it read the set: nil if that cannot
 // be the reason.
 func (s *Set) ReadError() error {
 	if s.cacheInfo == nil {

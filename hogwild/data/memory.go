@@ -24,11 +24,11 @@ type Memory struct {
 
 	Features int      // of a row; 0: as many as the rows have
 	Columns  []string // names of the features
-	Classes  []string // names of the classes; nil: labels are classes or values as those of a file are
+	Classes  []string // names of the classes; nil: labels are classes or values as in a file
 	Shape    []int    // of an image in a row: height, width; or channels, height, width
 }
 
-// checksum is that of all numbers and names, by which a resumed run knows its data again.
+// checksum returns the SHA-256 of all numbers and names, by which a resumed run knows its data again.
 func (m *Memory) checksum() string {
 	h := sha256.New()
 	b := make([]byte, 0, 1<<16)
@@ -59,7 +59,7 @@ func (m *Memory) checksum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// table is the rows and labels; like is nil for training data.
+// table returns the rows and labels; like is nil for training data.
 func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 	t := newTable(src, "memory", m.kind())
 	t.rows, t.Rows, t.Columns, t.Classes = m.Rows, len(m.Rows), m.Columns, m.Classes
@@ -87,8 +87,8 @@ func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 	return t, m.labels(src, t, like)
 }
 
-// labels sets those of t: numbers of classes that are named are settled, others are looked at as
-// those of a file.
+// labels sets the labels of t: numbers of classes that are named are settled, others are looked at as
+// in a file.
 func (m *Memory) labels(src *format.Source, t *table, like *Meta) error {
 	if m.Classes == nil {
 		for _, v := range m.Y {
@@ -143,7 +143,7 @@ func (m *Memory) check(src *format.Source, kind Kind, features *int) error {
 	return nil
 }
 
-// triples is the pairs as those of a file; edges without weights have 1.
+// triples returns the pairs as a file; edges without weights have 1.
 func (m *Memory) triples(src *format.Source) *format.File {
 	f := &format.File{Known: format.Known{Format: "memory", Kind: Pairs}, Rows: len(m.Pairs)}
 	i := 0

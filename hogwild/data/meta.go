@@ -29,7 +29,7 @@ type Meta struct {
 	Name     string `json:"name"`           // how the user named it: digits, or the path
 	Format   string `json:"format"`         // digits, idx, libsvm, csv, npy, ratings, text, synth
 	Rows     int    `json:"rows"`           // n
-	Read     int    `json:"read,omitempty"` // rows, entries, lines or words of the file of which these are some or all
+	Read     int    `json:"read,omitempty"` // rows, entries, lines or words of the file: these are some or all
 	Features int    `json:"features"`       // d
 	Nonzeros int64  `json:"nonzeros"`
 	Kind     `json:"kind"`
@@ -66,7 +66,7 @@ const noteZeroBased = "feature indices count from 0"
 // ZeroBased reports whether the features of the file have the numbers from 0, and not from 1.
 func (m *Meta) ZeroBased() bool { return slices.Contains(m.Notes, noteZeroBased) }
 
-// known is what files are read by that are read as this one was; nil if there is none.
+// known returns what it takes to read files as this one was read; nil if there is none.
 func (m *Meta) known() *format.Known {
 	if m == nil {
 		return nil
@@ -145,13 +145,13 @@ func (m *Meta) notef(format string, args ...any) {
 	m.Notes = append(m.Notes, fmt.Sprintf(format, args...))
 }
 
-// scaled is a value of feature j as sets of this scaling have it.
+// scaled returns a value of feature j as sets of this scaling have it.
 func (m *Meta) scaled(j int, v float32) float32 {
 	mul, add := m.scaling(j)
 	return float32(float64(v)*float64(mul) + float64(add))
 }
 
-// scaling is Mul and Add of feature j.
+// scaling returns Mul and Add of feature j.
 func (m *Meta) scaling(j int) (mul, add float32) {
 	at := func(v []float32, none float32) float32 {
 		switch len(v) {

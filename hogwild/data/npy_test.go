@@ -12,7 +12,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// npy is an array as numpy.save writes it.
+// npy returns an array as numpy.save writes it.
 func npy(t testing.TB, descr, shape string, order string, elements any) string {
 	t.Helper()
 	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, order, shape)

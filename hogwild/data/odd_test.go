@@ -16,7 +16,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// wide is a text in UTF-16.
+// wide returns a text in UTF-16.
 func wide(order binary.AppendByteOrder, text string) string {
 	var b []byte
 	for _, c := range utf16.Encode([]rune(text)) {

@@ -13,7 +13,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// Load is LoadSets of a training and a test set.
+// Load loads a training and a test set: see LoadSets.
 func Load(o Options) (train, test *Set, err error) {
 	o.Validation, o.HoldOut = "", false
 	s, err := LoadSets(o)
@@ -22,7 +22,7 @@ func Load(o Options) (train, test *Set, err error) {
 
 // LoadSets reads a training set, its validation set if there is to be one, and its test set
 // into sealed segments. Scaling and classes come from the training rows. The training rows lie
-// in an order drawn from the seed, the others in that of the file. What was decided on the
+// in an order drawn from the seed, the others in the file's. What was decided on the
 // way is in the Notes of each.
 func LoadSets(o Options) (Sets, error) {
 	rule, err := parseScale(o.Scale)
@@ -131,7 +131,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	return s, err
 }
 
-// decodeTraining is all rows of the training file, and their targets.
+// decodeTraining returns all rows of the training file, and their targets.
 func (o Options) decodeTraining(src *source) (*table, []float32, error) {
 	t, err := decode(src, o, nil)
 	if err != nil {

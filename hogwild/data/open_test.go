@@ -53,7 +53,7 @@ func mustLoad(t *testing.T, o Options) (train, test *Set) {
 	return train, test
 }
 
-// rowsOf is every row of the set, expanded, in its order.
+// rowsOf returns every row of the set, expanded, in its order.
 func rowsOf(t *testing.T, s *Set) (x [][]float32, y []float32) {
 	t.Helper()
 	b := s.NewReader().Batch(allRows(s.Rows))
@@ -187,7 +187,7 @@ func TestMapRefusesOtherFiles(t *testing.T) {
 	}
 }
 
-// reopen is another descriptor of f, as a worker gets it.
+// reopen returns another descriptor of f, as a worker gets it.
 func reopen(t *testing.T, f *os.File) *os.File {
 	t.Helper()
 	other, err := os.Open("/proc/self/fd/" + itoa(int(f.Fd())))
@@ -210,7 +210,7 @@ func TestSparseOffsetsAreChecked(t *testing.T) {
 	}
 }
 
-// The rows of a set are those of the file, in an order of the seed; the limit is
+// The rows of a set are the file's, in an order of the seed; the limit is
 // taken in the order of the file, and test rows keep it.
 func TestOrderOfRows(t *testing.T) {
 	var train, test strings.Builder
@@ -304,7 +304,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// The labels decide between classes and values, if nobody does.
+// The labels decide between classes and values, unless the task does.
 func TestTask(t *testing.T) {
 	for _, c := range []struct {
 		text, task string

@@ -26,7 +26,7 @@ type Options struct {
 	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "words" (a corpus), "labels" (lines
 	// of text with labels), "" = decided by the file
 	Task string
-	Grid int    // of a matrix: its training entries lie block by block, of so many by so many; 0: in no order
+	Grid int    // of a matrix: its training entries lie in Grid by Grid blocks, block by block; 0: in no order
 	Seed uint64 // of the digits, of the rows held out, of the shuffling
 
 	MaxMemory int64 // bytes that reading and the sets may take; 0 = DefaultMemory

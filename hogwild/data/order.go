@@ -47,7 +47,7 @@ func (o Order) Fill(dst []int32, epoch, position int) {
 	}
 }
 
-// block is the one that the i-th place has, of so many whole ones.
+// block returns the block at the i-th place, among full whole ones.
 func (o Order) block(i, full int, key uint64) int {
 	first, n := o.stretch(i, full, key)
 	if o.Stretch <= 1 {
@@ -56,7 +56,7 @@ func (o Order) block(i, full int, key uint64) int {
 	return first + permute(i%o.Stretch, n, key^mix(uint64(first)+1<<32))
 }
 
-// stretch is the first block of the stretch that has the i-th place, and how many there are.
+// stretch returns the first block of the stretch that has the i-th place, and how many there are.
 func (o Order) stretch(i, full int, key uint64) (first, n int) {
 	n = max(o.Stretch, 1)
 	whole := full / n
@@ -66,7 +66,7 @@ func (o Order) stretch(i, full int, key uint64) (first, n int) {
 	return whole * n, full - whole*n
 }
 
-// stretches are the rows of the stretches that begin at one of n positions, from the one at position on,
+// stretches yields the rows of the stretches that begin at one of n positions, from the one at position on,
 // as far as the epoch has them: the first row, and how many.
 func (o Order) stretches(epoch, position, n int) iter.Seq2[int, int] {
 	return func(yield func(first, rows int) bool) {
@@ -105,7 +105,7 @@ func permute(i, n int, key uint64) int {
 	}
 }
 
-// Permuted is the i-th of 0 to n-1 in an order drawn from the seed for the epoch.
+// Permuted returns the i-th of 0 to n-1 in an order drawn from the seed for the epoch.
 func Permuted(i, n int, seed uint64, epoch int) int {
 	return permute(i, n, mix(mix(seed)+uint64(epoch)))
 }
@@ -144,7 +144,7 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Uses of the seed, each of which draws its own numbers.
+// Uses of the seed: each draws its own numbers.
 const (
 	drawHoldOut = iota + 1
 	drawRows

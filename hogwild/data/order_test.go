@@ -13,7 +13,7 @@ func whole(o Order, epoch int) []int32 {
 	return rows
 }
 
-// Every epoch visits each row once, and any stretch of it is that of the whole.
+// Every epoch visits each row once, and any stretch of it is as in the whole.
 func TestOrderIsAPermutation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Order{
@@ -71,7 +71,7 @@ func TestOrderDiffersBetweenEpochsAndSeeds(t *testing.T) {
 	}
 }
 
-// Over many epochs each row comes to each position about equally often. Chi-squared
+// Over many epochs each row is at each position about equally often. Chi-squared
 // with 128 x 127 degrees of freedom has mean 16256 and deviation 180.
 func TestOrderIsUniform(t *testing.T) {
 	const n, epochs = 128, 20000

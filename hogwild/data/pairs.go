@@ -125,7 +125,7 @@ func spreadOf(y []float32) Spread {
 	return s
 }
 
-// again is the same segment once more, which takes no memory. A graph is cut, not
+// again returns the same segment once more, which takes no memory. A graph is cut, not
 // learnt: what is trained on is what is evaluated.
 func (s *Set) again() (*Set, error) {
 	seg, err := s.seg.Again()
@@ -139,7 +139,7 @@ func (s *Set) again() (*Set, error) {
 	return t, err
 }
 
-// place is the row and the column of an entry.
+// place returns the row and the column of an entry.
 func (e *table) place(i int) [2]uint32 { return [2]uint32(e.idx[2*i:]) }
 
 // noteCopies notes how many entries have the row and the column of an earlier one. Of many entries a sample of places

@@ -26,7 +26,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// counted is what the package counts in a file.
+// counted returns what the package counts in a file.
 func (f madeFile) counted(t *testing.T) counts {
 	t.Helper()
 	of := func(n int) [2]float64 { return [2]float64{float64(n)} }

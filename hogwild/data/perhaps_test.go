@@ -83,7 +83,7 @@ func TestManyCopies(t *testing.T) {
 	}
 }
 
-// copiesNoted is what data info says of copies.
+// copiesNoted returns what data info says of copies.
 func copiesNoted(t *testing.T, text string) string {
 	m, err := Describe(Options{Path: file(t, "", "m", text), Task: "triples"})
 	if err != nil {

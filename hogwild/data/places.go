@@ -17,7 +17,7 @@ type ids struct {
 // wordBytes is what a word of ids takes.
 const wordBytes = 12
 
-// newIDs is an empty set of ids up to most. Beside the bits and the numbers it counts the runs,
+// newIDs returns an empty set of ids up to most. Along with the bits and the numbers it counts the runs,
 // which may be as many as the ids.
 func newIDs(src *source, most uint32) (*ids, error) {
 	n := int(most/64) + 1
@@ -42,7 +42,7 @@ func (s *ids) count() int {
 	return n
 }
 
-// place is the number of an id, if it is there.
+// place returns the number of an id, if it is there.
 func (s *ids) place(id uint32) (uint32, bool) {
 	if int(id/64) >= len(s.words) {
 		return 0, false
@@ -51,7 +51,7 @@ func (s *ids) place(id uint32) (uint32, bool) {
 	return s.below[id/64] + uint32(bits.OnesCount64(w&(bit-1))), w&bit != 0
 }
 
-// runs are the ids as Meta keeps them: the first of each run of neighbours, and how
+// runs returns the ids as Meta keeps them: the first of each run of neighbours, and how
 // many there are. Ids are mostly numbered without many gaps.
 func (s *ids) runs() (runs []uint32) {
 	last := uint32(0)
@@ -68,7 +68,7 @@ func (s *ids) runs() (runs []uint32) {
 	return runs
 }
 
-// wordsOf is how many words the ids of runs take.
+// wordsOf returns how many words the ids of runs take.
 func wordsOf(runs []uint32) int {
 	n := len(runs)
 	if n == 0 {
@@ -77,7 +77,7 @@ func wordsOf(runs []uint32) int {
 	return (int(runs[n-2])+int(runs[n-1]))/64 + 1
 }
 
-// idsOf is what runs came from.
+// idsOf returns the ids that runs were made from.
 func idsOf(runs []uint32) *ids {
 	s := &ids{words: make([]uint64, wordsOf(runs))}
 	for i := 0; i < len(runs); i += 2 {
@@ -93,14 +93,14 @@ func idsOf(runs []uint32) *ids {
 type Places struct {
 	first, second *ids
 	offset        uint32
-	names         [2]map[string]uint32 // of ids of which some are texts: the nodes
+	names         [2]map[string]uint32 // the nodes of the ids if some are texts
 	held          int64                // bytes
 }
 
-// placeBytes is about what a name takes in Places, whose letters are those of Meta.
+// placeBytes is about what a name takes in Places, which shares its letters with Meta.
 const placeBytes = 60
 
-// Places are those of a set of pairs, which the budget counts; of other sets there are none.
+// Places returns the places of a set of pairs, which the budget counts; other sets have none.
 func (m *Meta) Places(budget *format.Budget) (Places, error) {
 	if !m.Entries() {
 		return Places{}, nil
@@ -135,7 +135,7 @@ func (p Places) take(path string, budget *format.Budget) error {
 	return budget.Take(path, p.held, "the ids of the training data")
 }
 
-// named is Nodes of ids that are texts, or may be.
+// named returns the Nodes of ids that are texts, or may be.
 func (p Places) named(names [2]string) (nodes [2]uint32, ok bool) {
 	if p.names[0] == nil {
 		a, number := format.PaddedID(names[0])
@@ -148,7 +148,7 @@ func (p Places) named(names [2]string) (nodes [2]uint32, ok bool) {
 	return [2]uint32{a, b}, known && both
 }
 
-// Nodes are the two inputs of a pair of ids, if the set has both.
+// Nodes returns the two inputs of a pair of ids, if the set has both.
 func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
 	if p.names[0] != nil {
 		return p.named([2]string{idText(ids[0]), idText(ids[1])})
@@ -158,5 +158,5 @@ func (p Places) Nodes(ids [2]uint32) (nodes [2]uint32, ok bool) {
 	return [2]uint32{a, b + p.offset}, known && both
 }
 
-// idText is how files mostly write an id.
+// idText returns how files mostly write an id.
 func idText(id uint32) string { return strconv.FormatUint(uint64(id), 10) }

@@ -15,7 +15,7 @@ const (
 	forValidation
 )
 
-// drawsOf is the sequence for row i.
+// drawsOf returns the sequence for row i.
 func drawsOf(seed, use uint64, i int) draws { return draws(mix(mix(mix(seed)+use) + uint64(i))) }
 
 func (d *draws) next() uint64 {
@@ -23,13 +23,13 @@ func (d *draws) next() uint64 {
 	return mix(uint64(*d))
 }
 
-// below is uniform in 0 to n-1.
+// below returns a uniform number in 0 to n-1.
 func (d *draws) below(n int) int { return int(d.next() >> 32 * uint64(n) >> 32) }
 
-// uniform is in [0, 1).
+// uniform returns a number in [0, 1).
 func (d *draws) uniform() float64 { return float64(d.next()>>11) / (1 << 53) }
 
-// normal is near enough to a normal variable of mean 0 and deviation 1: the sum of four
+// normal returns nearly a normal variable of mean 0 and deviation 1: the sum of four
 // uniform ones, between -3.5 and 3.5.
 func (d *draws) normal() float32 {
 	x := d.next()
@@ -50,11 +50,11 @@ func (z zipf) draw(d *draws) int {
 	return min(z.n-1, int(z.b*(math.Exp(d.uniform()*z.log)-1)))
 }
 
-// chance is the probability of j.
+// chance returns the probability of j.
 func (z zipf) chance(j int) float64 {
 	return math.Log1p(1/(z.b+float64(j))) / z.log
 }
 
-// sixth is how many rows are made for testing, where nothing else is said: a sixth,
+// sixth returns how many rows are made for testing, where nothing else is said: a sixth,
 // but not more than a million.
 func sixth(n int) int { return min(max(1, n/6), 1<<20) }

@@ -10,7 +10,7 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-// triplesOf are the ids and values of a set, in some order.
+// triplesOf returns the ids and values of a set, in some order.
 func triplesOf(sets ...*Set) (all [][3]float64) {
 	for _, s := range sets {
 		get := s.triple()
@@ -66,8 +66,8 @@ func TestRatingsFormats(t *testing.T) {
 	}
 }
 
-// TestRatingsLike: other ratings are read with the ids of the training data; those of
-// other ids are left out, and counted.
+// TestRatingsLike: other ratings are read with the ids of the training data; ratings
+// of other ids are left out, and counted.
 func TestRatingsLike(t *testing.T) {
 	train, _ := mustLoad(t, Options{Path: file(t, "", "u.data", "8 1 1\n8 5 2\n9 5 3\n12 1 4\n12 9 5\n"),
 		Task: "triples", Seed: 1})
@@ -201,7 +201,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// entriesOf are the ids and values of sets as lines, in some order, with the names that ids have.
+// entriesOf returns the ids and values of sets as lines, in some order, with the names that ids have.
 func entriesOf(sets ...*Set) (lines []string) {
 	for _, s := range sets {
 		get := s.triple()
@@ -274,7 +274,7 @@ func TestRatingsAsFound(t *testing.T) {
 	}
 }
 
-// TestKONECT: the first line of KONECT's files says what they are, so that nobody else has to.
+// TestKONECT: the first line of KONECT's files says what they are, so that the user need not.
 func TestKONECT(t *testing.T) {
 	for _, head := range []string{"% bip weighted\n", "% asym posweighted\n% 3 2 3\n", "%sym\tweighted\n"} {
 		path := file(t, "", "out.set", head+"1 2 5 1012345678\n2  3 4\n1\t3 1\n")

@@ -14,10 +14,10 @@ const (
 	stretchBytes = 1 << 20
 )
 
-// Stretch is how many blocks an Order of this set is to keep together: 1 unless the set is large.
+// Stretch returns how many blocks an Order of this set is to keep together: 1 unless the set is large.
 func (s *Set) Stretch() int { return stretchOf(s.size(), s.Rows) }
 
-// stretchOf is the Stretch of a set of so many bytes.
+// stretchOf returns the Stretch of a set of size bytes.
 func stretchOf(size, rows int) int {
 	if size <= largeSet {
 		return 1
@@ -26,7 +26,7 @@ func stretchOf(size, rows int) int {
 	return max(1, (stretchBytes+block-1)/block)
 }
 
-// streams reports whether rows are asked for before they are needed: those of a large set in a file.
+// streams reports whether rows are asked for before they are needed: for a large set in a file.
 func (s *Set) streams() bool { return s.seg.InFile() && s.size() > largeSet }
 
 // scatter tells the kernel that the next page is not the one that is read next.
@@ -41,7 +41,7 @@ func (s *Set) scatter() (err error) {
 func (s *Set) Streams() bool { return s.cacheInfo != nil && s.streams() }
 
 // Fetch has the kernel read the rows at n positions of the epoch's order, from the one at position
-// on, and does not wait for them: those of the stretches that begin there. Where they begin among the
+// on, and does not wait for them: all rows of the stretches that begin there. Where they begin among the
 // values of a sparse set must be there: it has that read for as many rows as are to come next.
 func (s *Set) Fetch(o Order, epoch, position, n int) {
 	arrays := s.arrays(0)

@@ -14,7 +14,7 @@ func (s *Set) NewReader() *Reader {
 	return &Reader{s: s, batch: Batch{Features: s.Features}, form: layouts[s.Kind].former(s)}
 }
 
-// ValuesPerRow is how many inputs a row lists on average, of which each costs a step its
+// ValuesPerRow returns how many inputs a row lists on average; each costs a step its
 // multiply-adds: the stored ones of sparse rows, all of dense rows, but the non-zero ones
 // where the zeros of dense rows are skipped; of pairs 1.
 func (s *Set) ValuesPerRow() float64 { return layouts[s.Kind].values(s) }
@@ -27,7 +27,7 @@ const lead = 4
 // can ask memory for them in time. They belong to the Reader until the next Ahead.
 func (r *Reader) Ahead(rows []int32) { r.ahead = rows[min(lead, len(rows)):] }
 
-// Batch is the given rows of the set, in that order; valid until the next call. It
+// Batch returns the given rows of the set, in that order; valid until the next call. It
 // allocates nothing once it has met its largest batch.
 func (r *Reader) Batch(rows []int32) *Batch {
 	s, b := r.s, &r.batch

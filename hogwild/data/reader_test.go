@@ -27,7 +27,7 @@ func stored(tb testing.TB, t *table) *Set {
 	return s
 }
 
-// bytesTable is n x d random bytes, of which about the share is not zero.
+// bytesTable returns n x d random bytes, about the share of them not zero.
 func bytesTable(n, d int, share float64) *table {
 	t := newTable(&format.Source{Path: "made"}, "idx", Bytes)
 	t.Rows, t.Features, t.x8 = n, d, make([]uint8, n*d)
@@ -40,7 +40,7 @@ func bytesTable(n, d int, share float64) *table {
 	return t
 }
 
-// expand is a row as d numbers, after checking that it is one.
+// expand returns a row as d numbers, after checking that it is one.
 func expand(t *testing.T, r Row, d int) []float32 {
 	t.Helper()
 	if r.Idx == nil {

@@ -41,7 +41,7 @@ func parseScale(s string) (scaleRule, error) {
 //	standard     (x-mean)/std              (x-mean)/std       x/std
 //	MEAN,STD     (x/255-MEAN)/STD          (x-MEAN)/STD       an error
 //
-// min, max, mean and std are those of each feature; auto takes one mean and std for all
+// min, max, mean and std are each feature's; auto takes one mean and std for all
 // pixels of images. A feature made from a text stays 0 or 1: dividing it by its std would
 // blow up the rare ones. A feature that is constant in the rows has no std: it is divided by 1,
 // or by 255 if it is a byte, so that a pixel which is lit in test rows alone is at most 1 there.
@@ -93,7 +93,7 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 // keepsZeros says whether rows store the values alone that are not 0.
 func (t *table) keepsZeros() bool { return t.Sparse() && t.oneHot == nil }
 
-// fitAuto is what suits the kind of the inputs.
+// fitAuto sets the scaling that suits the kind of the inputs.
 func (t *table) fitAuto(rows []int32) {
 	switch {
 	case t.Kind == Bytes:
@@ -149,7 +149,7 @@ func (m *Meta) ScaleText() string {
 	return "scaled by " + m.Scale
 }
 
-// setScaling is one Mul and Add for all features.
+// setScaling sets one Mul and Add for all features.
 func (t *table) setScaling(mul, add float64) {
 	if mul != 1 {
 		t.Mul = []float32{float32(mul)}
@@ -198,7 +198,7 @@ type spread struct {
 // divided by so small a deviation they would be noise.
 func (s *spread) isConstant() bool { return s.std <= 1e-7*max(-s.min, s.max) }
 
-// pooled are mean and standard deviation of all values of all features; the deviation of
+// pooled returns mean and standard deviation of all values of all features; the deviation of
 // values that are all the same is 1.
 func pooled(features []spread) (mean, std float64) {
 	d := float64(len(features))
@@ -247,7 +247,7 @@ func (t *table) spreads(rows []int32) []spread {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Scaled are the inputs x of a row as sets of this scaling have them.
+// Scaled returns the inputs x of a row as sets of this scaling have them.
 func (m *Meta) Scaled(x []float32) []float32 {
 	scaled := make([]float32, len(x))
 	for j, v := range x {
@@ -263,8 +263,8 @@ func (m *Meta) ScaledAlike(o *Meta) bool {
 	return slices.EqualFunc(m.Mul, o.Mul, near) && slices.EqualFunc(m.Add, o.Add, near)
 }
 
-// ScaledLike is ScaledAlike of the features of m that o has in other places: from says where, -1 for none; nil: in the
-// same ones.
+// ScaledLike reports ScaledAlike for the features of m that o has in other places: from says where, -1 for none; nil:
+// in the same ones.
 func ScaledLike(m, o *Meta, from []int) bool {
 	if from == nil {
 		return m.ScaledAlike(o)
@@ -281,7 +281,7 @@ func ScaledLike(m, o *Meta, from []int) bool {
 	return own.ScaledAlike(&others)
 }
 
-// Rescaled is the scaled value of feature at of o, as mul times that of feature j of m, which is the same, plus add.
+// Rescaled returns mul and add: feature at of o, scaled, is mul times the same feature j of m, scaled, plus add.
 func Rescaled(m *Meta, j int, o *Meta, at int) (mul, add float64) {
 	a, b := m.scaling(j)
 	c, d := o.scaling(at)
@@ -289,7 +289,7 @@ func Rescaled(m *Meta, j int, o *Meta, at int) (mul, add float64) {
 	return mul, float64(d) - float64(b)*mul
 }
 
-// row is the inputs of row i, unless they are bytes.
+// row returns the inputs of row i, unless they are bytes.
 func (t *table) row(i int) Row {
 	switch {
 	case t.rows != nil:

@@ -28,7 +28,7 @@ func scaleTables() map[Kind]*table {
 	return tables
 }
 
-// std is the population deviation, worked out from the definition.
+// std returns the population deviation, worked out from the definition.
 func std(v ...float64) (mean, std float64) {
 	for _, x := range v {
 		mean += x / float64(len(v))
@@ -173,7 +173,7 @@ func TestStandardByDefault(t *testing.T) {
 	}
 }
 
-// A constant that is no sum of powers of two has, by rounding, a mean beside it.
+// A constant that is no sum of powers of two has, by rounding, a mean next to it.
 func TestConstantColumns(t *testing.T) {
 	for _, v := range []float32{.1, -1.7e9, 3e38, 1e-38, 0} {
 		tab := newTable(&format.Source{Path: "made"}, "csv", Floats)

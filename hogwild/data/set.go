@@ -1,7 +1,6 @@
 // Package data turns files into sets of examples in shared memory, and sets into
 // batches. Load decodes a file once, splits off a test set, fits the scaling, and
-// seals the result in a segment that every worker maps; a Reader forms batches of
-// it, an Order says which rows come when. It knows nothing of models.
+// seals the result in a segment that every worker maps.
 //
 // From file to batch: package format (the rows of a file), table.go, labels.go, split.go, scale.go, set.go, order.go
 // and reader.go; open.go puts them together.
@@ -104,8 +103,8 @@ type Set struct {
 	Idx []uint32
 	Val []float32 // already scaled
 	Y   []float32 // n
-	// pairs: Idx is n x 2. Those of a matrix of r x c have the row in 0..r-1 and
-	// r + the column; Shape is [r, c]. Those of a graph have two nodes.
+	// pairs: Idx is n x 2. In a matrix of r x c a pair has the row in 0..r-1 and
+	// r + the column; Shape is [r, c]. In a graph it has two nodes.
 	// indices: Idx is n.
 	// tokens: Idx is n: the number of each word, with SentenceStart in the first one of each sentence.
 
@@ -118,7 +117,7 @@ type Set struct {
 
 	standard  Standard // in which Readers and Labels have Y
 	seg       *shm.Segment
-	cacheInfo os.FileInfo // of the cache of which it is a part; nil in memory
+	cacheInfo os.FileInfo // of the cache that it is a part of; nil in memory
 
 	shared bool // the memory is another set's, which counts it
 }
@@ -141,7 +140,7 @@ type former func(b *Batch, rows, ahead []int32)
 // layouts are the layouts that there are: the file of each registers it.
 var layouts = map[Kind]layout{}
 
-// attached is the set in a segment, which it owns, also when it fails.
+// attached returns the set in a segment, which it owns, also when it fails.
 func attached(seg *shm.Segment) (*Set, error) {
 	s := &Set{seg: seg}
 	if err := s.attach(); err != nil {
@@ -151,14 +150,14 @@ func attached(seg *shm.Segment) (*Set, error) {
 	return s, nil
 }
 
-// As is the set with its values as a network learns them, from its Readers and Labels.
+// As returns the set with its values as a network learns them, from its Readers and Labels.
 func (s *Set) As(t Standard) *Set {
 	own := *s
 	own.standard = t
 	return &own
 }
 
-// Labels are those of rows; nil: of all.
+// Labels returns the labels of rows; nil: of all.
 func (s *Set) Labels(rows []int32) (y []float32) {
 	if rows == nil {
 		y = slices.Clone(s.Y)
@@ -170,10 +169,10 @@ func (s *Set) Labels(rows []int32) (y []float32) {
 	return y
 }
 
-// File is the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.
+// File returns the memfd, or the cache, to be handed to a worker, which calls Map; it stays the set's.
 func (s *Set) File() *os.File { return s.seg.File() }
 
-// arrays are those of the set, in the order of the segment.
+// arrays returns the set's arrays, in the order of the segment.
 func (s *Set) arrays(stored int) []array {
 	l, n, d := layouts[s.Kind], s.Rows, s.Features
 	all := l.inputs(s, stored)
@@ -280,7 +279,7 @@ func (s *Set) view() error {
 	return err
 }
 
-// size is the bytes of all rows.
+// size returns the bytes of all rows.
 func (s *Set) size() (bytes int) {
 	for _, a := range s.arrays(0) {
 		bytes += a.size()
@@ -289,7 +288,7 @@ func (s *Set) size() (bytes int) {
 }
 
 // check holds the arrays against the Meta. Feature indices are not checked one by
-// one: the segment is sealed, and its writer has checked them; those of a file are checked when it
+// one: the segment is sealed, and its writer has checked them; a file's are checked when it
 // is opened for the first time (see verify), and so are its offsets.
 func (s *Set) check() error {
 	n, d := s.Rows, s.Features
@@ -313,7 +312,7 @@ func (s *Set) check() error {
 	return nil
 }
 
-// lexicon is the vocabulary of a text as the segment has it: each word and a newline, and how often it occurs.
+// lexicon returns the vocabulary of a text as the segment has it: each word and a newline, and how often it occurs.
 func lexicon(s *Set) (words []uint8, counts []int64, err error) {
 	if words, err = shm.View[uint8](s.seg, "words"); err == nil {
 		counts, err = shm.View[int64](s.seg, "counts")
@@ -321,7 +320,7 @@ func lexicon(s *Set) (words []uint8, counts []int64, err error) {
 	return words, counts, err
 }
 
-// Vocabulary is that of a text; nil of another set.
+// Vocabulary returns the vocabulary of a text; nil of another set.
 func (s *Set) Vocabulary() *text.Vocabulary {
 	if s.Text == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 type source struct {
 	*format.Source
 	memory *Memory
-	cached bool // a cache, of which nothing is read here
+	cached bool // a cache, which is not read here
 }
 
 // read reads a file, unless it is generated or a cache.
@@ -22,13 +22,13 @@ func read(path string, budget *format.Budget) (*source, error) {
 	return &source{Source: s}, err
 }
 
-// source is the set in the place of a file.
+// source returns the set in the place of a file.
 func (m *Memory) source(budget *format.Budget) *source {
 	return &source{Source: &format.Source{Path: cmp.Or(m.Name, "memory"), Budget: budget, Sum: m.checksum}, memory: m}
 }
 
 // isPairs reports whether the file is read as triples: it was said so, or the model
-// takes nothing else, or nobody named a model and it looks so.
+// takes nothing else, or no model is named and it looks so.
 func (o Options) isPairs(src *source) bool {
 	switch {
 	case src.memory != nil:

@@ -5,7 +5,7 @@ import (
 	"hogwild/shm"
 )
 
-// sparseRows are rows of which the values alone are there that are not zero. They were scaled when they were stored.
+// sparseRows are rows that have only the values that are not zero. They were scaled when they were stored.
 type sparseRows struct{ valued }
 
 func init() { layouts[Sparse] = sparseRows{} }

@@ -55,13 +55,13 @@ func locate(path string) (train, test string, err error) {
 	return train, test, nil
 }
 
-// Find is an error if no data are there.
+// Find returns an error if no data are there.
 func Find(path string) error {
 	_, _, err := locate(path)
 	return err
 }
 
-// suggest is a question for a path that is not there: a name like it in the same folder,
+// suggest returns a question for a path that is not there: a name like it in the same folder,
 // or in a folder in there, or the digits.
 func suggest(path string) string {
 	dir, base := filepath.Split(filepath.Clean(path))

@@ -9,8 +9,8 @@ type Standard struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// StandardOf is that of values y. Without a bias, which could hold the mean, they are divided by the root of their mean
-// square. Values that are all the same are 1 apart.
+// StandardOf returns the Standard of values y. Without a bias, which could hold the mean, they are divided by the root
+// of their mean square. Values that are all the same are 1 apart.
 func StandardOf(y []float32, bias bool) (s Standard) {
 	squares := 0.0
 	for i, v := range y {

@@ -271,7 +271,7 @@ func (s *stream) add(row *format.Row) error {
 	return s.row(false)
 }
 
-// pair appends a pair, of which the training data may lack an id.
+// pair appends a pair; the training data may lack an id of it.
 func (s *stream) pair(row *format.Row) error {
 	var names, spelled [2]string
 	for k, name := range row.Names {
@@ -313,7 +313,7 @@ func (s *stream) heads(names []string) {
 	}
 }
 
-// gap appends a row of which something is missing.
+// gap appends a row with something missing.
 func (s *stream) gap(where string) error {
 	if s.gaps++; s.gaps == 1 {
 		s.first = where

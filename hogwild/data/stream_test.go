@@ -13,7 +13,7 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-// streamed is every row that Stream reads, expanded; nil where there is a gap.
+// streamed returns every row that Stream reads, expanded; nil where there is a gap.
 func streamed(t *testing.T, in Inputs) (x [][]float32, notes []string) {
 	t.Helper()
 	var err error
@@ -41,7 +41,7 @@ func streamed(t *testing.T, in Inputs) (x [][]float32, notes []string) {
 	return x, notes
 }
 
-// npyOf is a float64 array.
+// npyOf returns a float64 array.
 func npyOf(columns int, v ...float64) string {
 	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d), }", len(v)/columns, columns)
 	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), 0)

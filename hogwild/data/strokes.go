@@ -43,7 +43,7 @@ func newPen(seed uint64) *pen {
 	return p
 }
 
-// within is uniform between -a and a.
+// within returns a uniform number between -a and a.
 func (p *pen) within(a float32) float32 { return float32(a * (2*p.rng.Float32() - 1)) }
 
 // draw writes image number i, showing a digit, to pixels.
@@ -97,7 +97,7 @@ func (p *pen) stroke(s stroke, place func(point) point, half float32) {
 	}
 }
 
-// between is the Catmull-Rom curve from b to c at t, 0 to 1; a and d are the points
+// between returns the Catmull-Rom curve from b to c at t, 0 to 1; a and d are the points
 // before and after, which set its directions.
 func between(a, b, c, d point, t float32) point {
 	curve := func(a, b, c, d float32) float32 {
@@ -137,7 +137,7 @@ func (p *pen) line(a, b point, half float32) {
 	}
 }
 
-// inside is the pixel at v, or the nearest on the paper.
+// inside returns the pixel at v, or the nearest on the paper.
 func inside(v float32) int { return min(max(int(v+.5), 0), digitsSide-1) }
 
 // develop turns ink into bytes, unevenly, and adds specks.

@@ -25,7 +25,7 @@ import (
 //	synth:dblife    18,167 entities and 180,110 mentions of them, to be cut into 10
 //	synth:abdomen   512 x 512 x 551 voxels, 6 neighbours each, capacities up to 10, to be cut in two
 //
-// The sizes are those of Niu, Recht, Re, Wright: Hogwild!, 2011 (arXiv 1106.5730, section 7). (There a
+// The sizes are from Niu, Recht, Re, Wright: Hogwild!, 2011 (arXiv 1106.5730, section 7). (There a
 // mention has a simplex with a corner for each entity; here entities are of ten kinds,
 // the first ten of them the terminals, which takes 8 MB and not 13 GB.) A fraction
 // behind the name, synth:rcv1:0.1, makes fewer rows; rows and columns of matrices, and
@@ -113,7 +113,7 @@ func parseShape(path, kind, size string) (maker, error) {
 	return nil, fmt.Errorf("data: %q: %w", path, errSynth)
 }
 
-// describeSynth is the Meta of synthetic data, which need not be made for it.
+// describeSynth returns the Meta of synthetic data, which need not be made for it.
 func describeSynth(path string, seed uint64) (maker, Meta, error) {
 	k, err := parseSynth(path)
 	if err != nil {

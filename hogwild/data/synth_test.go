@@ -54,7 +54,7 @@ func TestSynthRepeats(t *testing.T) {
 	}
 }
 
-// TestScattered: columns are as frequent as those of synth:sparse, but the most frequent ones are no neighbours.
+// TestScattered: columns are as frequent as in synth:sparse, but the most frequent ones are no neighbours.
 func TestScattered(t *testing.T) {
 	const columns, line = 3000, 32
 	counts := func(path string) (n []int, busiest float64) {

@@ -44,7 +44,7 @@ func (k matrixMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set
 	return p.store(false, 0)
 }
 
-// truth is rank factors and one more number for each row and column.
+// truth returns rank factors and one more number for each row and column.
 func (k matrixMaker) truth(seed uint64) []float32 {
 	n, wide := k.rows+k.columns, k.rank+1
 	w := make([]float32, n*wide)
@@ -61,7 +61,7 @@ func (k matrixMaker) truth(seed uint64) []float32 {
 	return w
 }
 
-// places is where entries lie: anywhere, or, as ratings, more often in some rows and
+// places returns where entries lie: anywhere, or, as ratings, more often in some rows and
 // columns, which lie anywhere.
 func (k matrixMaker) places(seed uint64) func(d *draws) (a, b uint32) {
 	if !k.ratings {
@@ -74,9 +74,9 @@ func (k matrixMaker) places(seed uint64) func(d *draws) (a, b uint32) {
 	}
 }
 
-// mentionMaker makes a graph of entities, of which each has one of ten kinds, and
+// mentionMaker makes a graph of entities, each of one of ten kinds, and
 // mentions of them. Each is tied to two entities that are there before it, the early
-// ones more often, and by a stronger edge to those of its own kind, which four of five
+// ones more often, and by a stronger edge to its own kind, which four of five
 // are. The first ten entities are the terminals.
 type mentionMaker struct{ entities, mentions int }
 
@@ -147,7 +147,7 @@ func (k gridMaker) make(budget *format.Budget, m Meta, _, seed uint64) (*Set, er
 	return p.store(false, 0)
 }
 
-// bright is above 0 inside the balls, as far as the noise leaves it.
+// bright returns more than 0 inside the balls, as far as the noise leaves it.
 func (k gridMaker) bright(v int, seed uint64) float32 {
 	d := drawsOf(seed, forRows, v)
 	side := float32(-1)

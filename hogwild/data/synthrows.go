@@ -36,7 +36,7 @@ func (k scatteredMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*
 	return k.numbered(budget, m, use, seed, func(j int) int { return (j + 1) * prime % k.columns })
 }
 
-// numbered makes rows; number is that of the j-th column, the most frequent ones first.
+// numbered makes rows; number gives the j-th column's number, the most frequent ones first.
 func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, number func(j int) int) (*Set, error) {
 	s, err := create(m, m.Rows*k.nonzeros, budget)
 	if err != nil {
@@ -59,7 +59,7 @@ func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, n
 	}))
 }
 
-// planted is the true weights of n features.
+// planted returns the true weights of n features.
 func planted(seed uint64, n int) []float32 {
 	w := make([]float32, n)
 	for j := range w {
@@ -69,7 +69,7 @@ func planted(seed uint64, n int) []float32 {
 	return w
 }
 
-// label is the class of a margin; without classes, what the class is called.
+// label returns the class of a margin; without classes, what the class is called.
 func label(margin float32, m Meta) float32 {
 	switch {
 	case margin > 0:

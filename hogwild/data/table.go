@@ -22,7 +22,7 @@ type table struct {
 	idx    []uint32
 	val    []float32
 	label  []float64 // n, unless the labels are texts
-	text   []string  // n labels of which some are not numbers; else nil
+	text   []string  // n labels, some of them not numbers; else nil
 	y      []float32 // n labels that are numbered already; else nil
 	rows   []Row     // of a set in memory, in the place of x, or of ptr, idx and val
 	path   string    // of the file, for messages
@@ -40,7 +40,7 @@ func newTable(src *format.Source, of string, kind Kind) *table {
 		target: "labels"}
 }
 
-// tableOf is the rows of a file; like is nil for training data.
+// tableOf returns the rows of a file; like is nil for training data.
 func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	t := newTable(src, f.Format, f.Kind)
 	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
@@ -77,19 +77,19 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	return t, nil
 }
 
-// tabular is a layout of which files have rows.
+// tabular is a layout of rows that files have.
 type tabular interface {
 	allocate(t *table, f *format.File) error // counts and makes the memory of the rows that the file has at most
 	add(t *table, row *format.Row)           // appends the inputs of a row
 }
 
-// storer is a layout of which sets are made out of tables.
+// storer is a layout of sets that are made out of tables.
 type storer interface {
 	put(t *table, i int, s *Set, to int) // copies the inputs of row i, scaled, to row to of s
 }
 
-// allocateLabels counts the memory of the rows that the file has at most, of so many bytes each, and makes that of
-// their labels.
+// allocateLabels counts the memory of the rows that the file has at most, wide bytes each, and makes the memory
+// of their labels.
 func (t *table) allocateLabels(f *format.File, wide int) error {
 	err := t.takeRows(f.Rows, wide) // the inputs, the label, which may be a text, and the line
 	if err == nil && f.Fills {
@@ -113,7 +113,7 @@ func (t *table) addLabel(row *format.Row, texts bool) {
 	}
 }
 
-// number makes features from 0 of those of the file, now that all indices are known. Rows become dense if more than
+// number counts the file's features from 0, now that all indices are known. Rows become dense if more than
 // half of the inputs are there.
 func (t *table) number(f *format.File) error {
 	t.Features = f.Features
@@ -130,7 +130,7 @@ func (t *table) number(f *format.File) error {
 	return nil
 }
 
-// takeRows counts the memory of n rows of so many bytes each.
+// takeRows counts the memory of n rows of this many bytes each.
 func (t *table) takeRows(n, bytes int) error {
 	if err := format.Countable(t.path, n, 0); err != nil {
 		return err
@@ -243,7 +243,7 @@ func (t *table) fillHoles(rows []int32) {
 	}
 }
 
-// allRows is 0 to n-1.
+// allRows returns 0 to n-1.
 func allRows(n int) []int32 {
 	rows := make([]int32, n)
 	for i := range rows {
@@ -252,7 +252,7 @@ func allRows(n int) []int32 {
 	return rows
 }
 
-// shuffled is rows in an order drawn from the seed; draw tells the uses of one seed
+// shuffled returns rows in an order drawn from the seed; draw tells the uses of one seed
 // from each other.
 func shuffled(rows []int32, seed, draw uint64) []int32 {
 	rows = slices.Clone(rows)

@@ -10,7 +10,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// tested is how to read the test file, nil if it was only found by its name and has no labels, as the files to be
+// tested returns how to read the test file, nil if it was only found by its name and has no labels, as the files to be
 // predicted of Kaggle's folders: then m, the training data, has a note of it.
 func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*source, error) {
 	if readTest == nil || o.Test != "" || o.TestMemory != nil || m.Words() {
@@ -31,7 +31,7 @@ func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*sour
 	return nil
 }
 
-// unlabelled reports whether a file has rows like those of the training data, and none of them a label. It looks at
+// unlabelled reports whether a file has rows like the training data's, and none of them a label. It looks at
 // more and more lines until one is there that can be predicted: a table of few lines has no other faults.
 func unlabelled(src *format.Source, o Options, like *Meta) bool {
 	for end := 0; end < len(src.Text); {

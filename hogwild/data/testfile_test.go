@@ -13,7 +13,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// table400 is rows of "id, label, a, b", of which the label is a > 40.
+// table400 returns rows of "id, label, a, b"; the label is a > 40.
 func table400(row func(id, label, a, b int) string) string {
 	var s strings.Builder
 	for i := range 400 {
@@ -106,7 +106,7 @@ func TestRatingsWithoutValues(t *testing.T) {
 	})
 }
 
-// found is a training file and one beside it.
+// found is a training file and one next to it.
 type found struct {
 	train, training, test, testing string
 	o                              Options
@@ -149,7 +149,7 @@ func TestFileWithBrokenLabels(t *testing.T) {
 	check.Error(t, err, "test.csv", `"abc" is not a number`, "or none")
 }
 
-// With None all rows are trained on, whatever lies beside the file, and are the test set.
+// With None all rows are trained on, whatever lies next to the file, and are the test set.
 func TestNoTestFile(t *testing.T) {
 	dir := t.TempDir()
 	rows := table400(func(_, label, a, b int) string { return fmt.Sprintf("%d 1:%d 3:%d\n", label, a, b) })

@@ -35,7 +35,7 @@ func (s *Sets) closeOn(err *error) {
 	}
 }
 
-// MayTake is a MemoryError if a run that holds the sets may not have need bytes more, of its limit
+// MayTake returns a MemoryError if a run that holds the sets may not have need bytes more, of its limit
 // in bytes; 0 is DefaultMemory.
 func (s *Sets) MayTake(limit, need int64, of, what string) error {
 	b := format.NewBudget(limit)
@@ -73,7 +73,7 @@ func (m *Meta) noteSingle(what string, rows int) {
 	}
 }
 
-// disjoint refuses a file for validation or test whose rows are those of another set.
+// disjoint refuses a file for validation or test whose rows are another set's.
 func (s *Sets) disjoint(o Options) error {
 	type pair struct {
 		what, path  string
@@ -125,7 +125,7 @@ const (
 	enoughRows = 1000
 )
 
-// apart is how many of n training rows are held out for validation, 0 for none.
+// apart returns how many of n training rows are held out for validation, 0 for none.
 func (o Options) apart(n int, graph bool) (int, error) {
 	if o.HoldOut && o.Validation == "" && n >= enoughRows {
 		o.Validation = ownShare

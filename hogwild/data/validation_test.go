@@ -22,7 +22,7 @@ func mustLoadSets(t *testing.T, o Options) Sets {
 	return s
 }
 
-// TestValidationShare: training, validation and test rows are those of the file, each in one
+// TestValidationShare: training, validation and test rows are the file's, each in one
 // set. The training and test rows of a run without validation keep their sides.
 func TestValidationShare(t *testing.T) {
 	var text strings.Builder

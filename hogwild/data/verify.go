@@ -30,7 +30,7 @@ func (c *cache) trust() error {
 	return c.verify(nil)
 }
 
-// mark is the name of an empty file that says that the cache was verified; "" if there is no place
+// mark returns the name of an empty file that says that the cache was verified; "" if there is no place
 // for it.
 func (c *cache) mark() string {
 	dir, err := os.UserCacheDir()
@@ -83,7 +83,7 @@ func (c *cache) verify(tell func(what string, done, total int)) error {
 	return nil
 }
 
-// checksum is the CRC-32C of b. It calls did with the bytes that it has looked at since the last call.
+// checksum returns the CRC-32C of b. It calls did with the bytes that it has looked at since the last call.
 func checksum(b []byte, did func(n int)) (sum uint32) {
 	const piece = 64 << 20
 	for len(b) > 0 {
@@ -127,7 +127,7 @@ func (s *Set) invalidReason() string {
 	return layouts[s.Kind].damage(s)
 }
 
-// InRange reports whether all indices of a sparse set lie below Features: it looks at each, but for those of
+// InRange reports whether all indices of a sparse set lie below Features: it looks at each, but not in
 // a cache, which was verified when it was opened.
 func (s *Set) InRange() bool {
 	return s.cacheInfo != nil || len(s.Idx) == 0 || int(vec.Largest(s.Idx)) < s.Features
@@ -173,7 +173,7 @@ func openCache(path string, check func(c *cache) error) (c *cache, done func(), 
 	return c, func() { f.Close() }, nil
 }
 
-// cachedLike is the test rows of a cache, if they are like other data: scaled in the same way, or
+// cachedLike returns the test rows of a cache, if they are like other data: scaled in the same way, or
 // not yet.
 func cachedLike(path string, like *Meta) (*Set, error) {
 	c, done, err := openCache(path, (*cache).trust)
@@ -209,7 +209,7 @@ func CheckCache(path string, tell func(what string, done, total int)) error {
 	return err
 }
 
-// describeCache is the Meta of the training rows, with a note about where they come from.
+// describeCache returns the Meta of the training rows, with a note about where they come from.
 func describeCache(path string) (Meta, error) {
 	c, done, err := openCache(path, func(*cache) error { return nil })
 	if err != nil {

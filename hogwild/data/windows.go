@@ -21,7 +21,7 @@ const Evaluation = -1
 // every process draws the same, and a chunk that is trained again is the same work.
 type Windows struct {
 	s     *Set
-	keep  []uint32 // of each word: of 2^32 draws so many keep it
+	keep  []uint32 // of each word: how many of 2^32 draws keep it
 	table []alias
 	reach int
 
@@ -49,7 +49,7 @@ func NewWindows(s *Set) *Windows {
 	return w
 }
 
-// aliasTable is the table by which words are drawn with probabilities in proportion to the weights.
+// aliasTable returns the table by which words are drawn with probabilities in proportion to the weights.
 func aliasTable(weights []float64) []alias {
 	sum := 0.0
 	for _, v := range weights {
@@ -77,9 +77,9 @@ func aliasTable(weights []float64) []alias {
 	return table
 }
 
-// Tables are what the windows are drawn by, for a device that draws the same: what all draws of the set have in common
-// (mixed with an epoch it is their key), of each word how many of 2^32 draws keep it, and its row of the alias table,
-// two numbers each: how many draws are the word itself, and which word the others are.
+// Tables returns what the windows are drawn by, for a device that draws the same: what all draws of the set have in
+// common (mixed with an epoch it is their key), of each word how many of 2^32 draws keep it, and its row of the alias
+// table, two numbers each: how many draws are the word itself, and which word the others are.
 func (w *Windows) Tables() (base uint64, keep, table []uint32) {
 	for _, a := range w.table {
 		table = append(table, a.own, a.other)
@@ -87,15 +87,15 @@ func (w *Windows) Tables() (base uint64, keep, table []uint32) {
 	return w.base(), w.keep, table
 }
 
-// draw is what is drawn for the word at a row: its upper half decides whether it is kept.
+// draw returns the random number of the word at a row: its upper half decides whether it is kept.
 func draw(key uint64, row int) uint64 { return mix(key + uint64(row)*0x9e3779b97f4a7c15) }
 
 func (w *Windows) base() uint64 { return mix(w.s.Seed + drawWindows) }
 
-// key is what all draws of an epoch have in common.
+// key returns what all draws of an epoch have in common.
 func (w *Windows) key(epoch int) uint64 { return mix(w.base() + uint64(epoch)) }
 
-// At is the window of the word at a row, valid until the call after the next. It has no Inputs if the word is left
+// At returns the window of the word at a row, valid until the call after the next. It has no Inputs if the word is left
 // out, or no word around it is kept.
 func (w *Windows) At(row int32, epoch int) Window {
 	i, key, all := int(row), w.key(epoch), w.s.Idx

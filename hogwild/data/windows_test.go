@@ -14,7 +14,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// corpusSet is the set of a text.
+// corpusSet returns the set of a text.
 func corpusSet(t testing.TB, all string, o text.Options) *Set {
 	path := corpusFile(t, "a.txt", all)
 	s, err := LoadSets(Options{Path: path, Test: path, Unjudged: true, Task: text.Words, Text: &o, Seed: 1})
@@ -241,7 +241,7 @@ func TestWindowsAreGensims(t *testing.T) {
 		}
 	}
 	kept, pairs = kept/passes, pairs/passes
-	// Both sides are means of so many passes.
+	// Both sides are means over the passes.
 	if off := math.Abs(kept - theirs.Kept); off > 5*math.Sqrt(2*variance/passes) {
 		t.Errorf("%.1f words are kept in a pass, gensim keeps %.1f", kept, theirs.Kept)
 	}

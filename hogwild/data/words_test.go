@@ -16,7 +16,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// words are how the tests read a corpus.
+// words returns how the tests read a corpus.
 func words(least int) *text.Options {
 	return &text.Options{Kind: text.Words, MinCount: least, Window: 5, Negatives: 5, Sample: 1e-3, NoiseExponent: .75}
 }
@@ -30,7 +30,7 @@ func corpusFile(t testing.TB, name, text string) string {
 	return path
 }
 
-// zipfText is some sentences of words w0, w1, ... of which the i-th has the frequency 1/(i+1).
+// zipfText returns some sentences of words w0, w1, ...; the i-th has the frequency 1/(i+1).
 func zipfText(lines, vocabulary int, seed uint64) string {
 	rng, b := rand.New(rand.NewPCG(seed, 1)), &strings.Builder{}
 	z := rand.NewZipf(rng, 1.1, 1, uint64(vocabulary-1))
@@ -43,7 +43,7 @@ func zipfText(lines, vocabulary int, seed uint64) string {
 	return b.String()
 }
 
-// plainSentences are the sentences of a text, read by the definition.
+// plainSentences returns the sentences of a text, read by the definition.
 func plainSentences(all string) (sentences [][]string) {
 	for line := range strings.SplitSeq(all, "\n") {
 		for piece := range slices.Chunk(strings.Fields(line), 10_000) {
@@ -53,7 +53,7 @@ func plainSentences(all string) (sentences [][]string) {
 	return sentences
 }
 
-// spelled are the sentences of a set.
+// spelled returns the sentences of a set.
 func spelled(s *Set) (sentences [][]string) {
 	v := s.Vocabulary()
 	for _, x := range s.Idx {

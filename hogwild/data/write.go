@@ -61,7 +61,7 @@ func (u until) Write(p []byte) (int, error) {
 	return u.Writer.Write(p)
 }
 
-// writer is how a set is written to files of an ending.
+// writer returns how a set is written to files of an ending.
 func (s *Set) writer(ending string) (func(w *bufio.Writer) error, error) {
 	libsvm := ending == ".libsvm" || ending == ".svm"
 	switch {
@@ -85,7 +85,7 @@ func (s *Set) writer(ending string) (func(w *bufio.Writer) error, error) {
 	return nil, fmt.Errorf("data: %s: a dense set is written to .csv, .npy, .libsvm or .svm, not to %q", s.Name, ending)
 }
 
-// name is the label of row i as files write it.
+// name returns the label of row i as files write it.
 func (s *Set) name(i int) string {
 	if s.Classes != nil {
 		return s.Classes[int(s.Y[i])]
@@ -93,7 +93,7 @@ func (s *Set) name(i int) string {
 	return decimal(float64(s.Y[i]))
 }
 
-// decimal is the shortest number that is read as the same float32.
+// decimal returns the shortest number that is read as the same float32.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'g', -1, 32) }
 
 func (s *Set) writeLIBSVM(w *bufio.Writer) error {
@@ -160,7 +160,7 @@ func (s *Set) writeTriples(w *bufio.Writer) error {
 	return out.Error()
 }
 
-// triple is a function that gives the ids and the value of pair i.
+// triple returns a function that gives the ids and the value of pair i.
 func (s *Set) triple() func(i int) []float64 {
 	first, second, offset := listed(s.IDs[0]), listed(s.IDs[len(s.IDs)-1]), uint32(0)
 	if s.Shape != nil {
@@ -174,7 +174,7 @@ func (s *Set) triple() func(i int) []float64 {
 	}
 }
 
-// listed are the ids of runs, one by one.
+// listed returns the ids of runs, one by one.
 func listed(runs []uint32) (ids []uint32) {
 	for i := 0; i+1 < len(runs); i += 2 {
 		for id := range runs[i+1] {
@@ -184,7 +184,7 @@ func listed(runs []uint32) (ids []uint32) {
 	return ids
 }
 
-// labelled is a function that gives the values of row i, and behind them its label.
+// labelled returns a function that gives the values of row i, and behind them its label.
 func (s *Set) labelled() func(i int) []float64 {
 	r, row := s.NewReader(), make([]float64, s.Features+1)
 	return func(i int) []float64 {
@@ -196,7 +196,7 @@ func (s *Set) labelled() func(i int) []float64 {
 	}
 }
 
-// NPYHead is what stands before the elements of an .npy file: their type, as NumPy names it, and the shape.
+// NPYHead returns the header of an .npy file: the type of its elements, as NumPy names it, and the shape.
 func NPYHead(kind string, shape []int) []byte {
 	text := "("
 	for i, n := range shape {

@@ -21,9 +21,9 @@ const (
 	fastTextSupervised           = 3
 )
 
-// FastText writes a model of text as fastText's model.bin, with the words that lie beside the weights. FastText, and
+// FastText writes a model of text as fastText's model.bin, with the words that lie next to the weights. FastText, and
 // whatever loads its files, predicts with it. How often a label occurs is not in it. Errors match config.ErrUsage, but
-// for those of to.
+// for to's.
 func FastText(to io.Writer, s *saved.Saved) error {
 	meta, spec := s.Meta(), s.Spec()
 	if spec.Family().Reads != text.Labels {

@@ -72,7 +72,7 @@ func (g *graph) constant(name string, shape []int, values []float32) {
 	g.Bytes(graphInitializer, t)
 }
 
-// weights adds those of a layer, and returns the layer's inputs: x, the weight and, if there is one, the bias.
+// weights adds a layer's weights, and returns its inputs: x, the weight and, if there is one, the bias.
 func (g *graph) weights(x, layer string) []string {
 	in := []string{x}
 	for _, part := range []string{".weight", ".bias"} {
@@ -106,7 +106,7 @@ func (g *graph) operation(op string, inputs []string, result string, attributes 
 	g.Bytes(graphNode, n)
 }
 
-// rename makes a result an output of the graph: of so many numbers a row, or else of one integer.
+// rename makes a result an output of the graph: of width numbers a row, or else of one integer.
 func (g *graph) rename(result, output string, width ...int) {
 	g.operation("Identity", []string{result}, output)
 	element := int64(typeFloat)
@@ -116,7 +116,7 @@ func (g *graph) rename(result, output string, width ...int) {
 	g.value(graphOutput, output, element, width...)
 }
 
-// integer is an attribute with one number.
+// integer returns an attribute with one number.
 func integer(name string, v int64) rundir.Message {
 	var a rundir.Message
 	a.Bytes(attributeName, []byte(name))
@@ -125,7 +125,7 @@ func integer(name string, v int64) rundir.Message {
 	return a
 }
 
-// ints is an attribute with several numbers.
+// ints returns an attribute with several numbers.
 func ints(name string, values ...int) rundir.Message {
 	var a rundir.Message
 	a.Bytes(attributeName, []byte(name))

@@ -16,8 +16,8 @@ var numpyType = map[string]string{
 	"I16": "<i2", "U16": "<u2", "I32": "<i4", "U32": "<u4", "I64": "<i8", "U64": "<u8",
 }
 
-// NPY is the name of a file for the tensor, and the file: an array with its elements in PyTorch's order. NumPy has no
-// BF16: such tensors become float32. Errors match config.ErrUsage.
+// NPY returns the name of a file for the tensor, and the file: an array with its elements in PyTorch's order. NumPy has
+// no BF16: such tensors become float32. Errors match config.ErrUsage.
 func NPY(t rundir.Tensor) (name string, file []byte, err error) {
 	name = t.Name + ".npy"
 	if t.Name == "" || strings.ContainsAny(name, "/\x00") || !filepath.IsLocal(name) {

@@ -27,7 +27,7 @@ const (
 	opset     = 17
 )
 
-// ONNX is the model as a graph. Its input is float32: [batch, features], or, of a convolutional network, [batch,
+// ONNX returns the model as a graph. Its input is float32: [batch, features], or, of a convolutional network, [batch,
 // channels, height, width]. Outputs of a classifier are logits [batch, outputs], probabilities [batch, classes]
 // where the loss has any, and label [batch], the number of the class in the metadata "classes"; else value [batch, 1].
 // Errors match config.ErrUsage.
@@ -65,7 +65,7 @@ func ONNX(s *saved.Saved) ([]byte, error) {
 	return onnxFile(s.Model(), g, meta)
 }
 
-// scale is x' = x*mul + add.
+// scale adds x' = x*mul + add.
 func (g *graph) scale(x string, meta data.Meta, shape []int) string {
 	for _, step := range []struct {
 		op     string
@@ -85,7 +85,7 @@ func (g *graph) scale(x string, meta data.Meta, shape []int) string {
 	return x
 }
 
-// convolutions are those of the network, and the layers after them.
+// convolutions adds the network's convolutions, and the layers after them.
 func (g *graph) convolutions(x string, spec model.Spec) string {
 	for i, c := range spec.Net.Convs {
 		x = g.node("Conv", g.weights(x, fmt.Sprintf("conv%d", i+1)))
@@ -98,7 +98,7 @@ func (g *graph) convolutions(x string, spec model.Spec) string {
 	return g.layers(x, "fc%d", 1, 1, len(spec.Net.Hidden)+1)
 }
 
-// layers are n linear ones, with ReLU between them, whose names count from first by step.
+// layers adds n linear layers, with ReLU between them, whose names count from first by step.
 func (g *graph) layers(x, name string, first, step, n int) string {
 	for i := range n {
 		if i > 0 {
@@ -109,7 +109,7 @@ func (g *graph) layers(x, name string, first, step, n int) string {
 	return x
 }
 
-// outputs are what a prediction is made of, and the prediction. Of several logistic outputs, one class against the
+// outputs adds what a prediction is made of, and the prediction. Of several logistic outputs, one class against the
 // rest each, the probabilities are scaled to sum 1.
 func (g *graph) outputs(z string, spec model.Spec) {
 	if spec.Classes == 0 {
@@ -131,7 +131,7 @@ func (g *graph) outputs(z string, spec model.Spec) {
 			"probabilities", spec.Classes)
 	}
 	label := "logits"
-	if spec.Outputs == 1 { // the only output is above 0, that of the other class
+	if spec.Outputs == 1 { // the only output is compared with 0
 		g.constant("zero", nil, []float32{0})
 		zeros := g.node("Mul", []string{"logits", "zero"})
 		label = g.node("Concat", []string{zeros, "logits"}, integer("axis", 1))
@@ -139,7 +139,7 @@ func (g *graph) outputs(z string, spec model.Spec) {
 	g.rename(g.node("ArgMax", []string{label}, integer("axis", 1), integer("keepdims", 0)), "label")
 }
 
-// onnxFile is the graph in a file, with the names of the classes and of the columns.
+// onnxFile returns the graph in a file, with the names of the classes and of the columns.
 func onnxFile(name string, g *graph, meta data.Meta) ([]byte, error) {
 	var file, set rundir.Message
 	file.Integer(modelIR, irVersion)

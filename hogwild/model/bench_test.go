@@ -10,7 +10,7 @@ import (
 	"hogwild/internal/vec"
 )
 
-// apply is w -= lr*g for factored parts, as a trainer does it.
+// apply does w -= lr*g for factored parts, as a trainer does it.
 func apply(work *vec.Workspace, lr float32, w []float32, g *Gradient) {
 	for _, p := range g.Parts {
 		work.AddOuter(-lr, p.X, p.D, p.Out, w[p.Offset:p.Offset+p.In*p.Out])
@@ -22,7 +22,7 @@ func apply(work *vec.Workspace, lr float32, w []float32, g *Gradient) {
 	}
 }
 
-// sparseBatches is n batches of b rows, each with z of d features, and labels
+// sparseBatches returns n batches of b rows, each with z of d features, and labels
 // below classes.
 func sparseBatches(r *rand.Rand, n, b, z, d, classes int) []data.Batch {
 	batches := make([]data.Batch, n)

@@ -16,7 +16,7 @@ import (
 //
 // The numbers of the first form belong together: when a share e of V's updates is lost but
 // none of k's, the bias of the centred model is left with 1 - e (1 + |mu|^2) of its steps,
-// less than nothing on images. Those of the second are the parameters of SGD on x - mu, in
+// less than nothing on images. The second form's are the parameters of SGD on x - mu, in
 // which a lost update is a shorter step.
 type Centered struct {
 	Rows, Width int // d, k
@@ -37,9 +37,9 @@ func CenteredOf(ps []Param) (Centered, bool) {
 // IsCenter tells s from the other tensors of a model that centres.
 func IsCenter(p Param) bool { return strings.HasSuffix(p.Name, ".center") }
 
-// ToPlain makes of weights w, whose tensors are ps, those of the plain model: of one that centres V - s mu', the
-// bias k, and no s; of one that learns standardised values a last layer with the values as outputs. Those of other
-// models are w itself.
+// ToPlain turns weights w, whose tensors are ps, into the plain model's: of one that centres V - s mu', the
+// bias k, and no s; of one that learns standardised values a last layer with the values as outputs. For other
+// models they are w itself.
 func ToPlain(ps []Param, w, mean []float32, merged bool, t data.Standard) []float32 {
 	c, ok := CenteredOf(ps)
 	if !ok && t.IsZero() {

@@ -77,7 +77,7 @@ func (r reference) of(z []float64, y float64) (sum float64) {
 	return sum
 }
 
-// summed is the loss over a batch of dense rows.
+// summed returns the loss over a batch of dense rows.
 func (r reference) summed(tensors, x [][]float64, y []float32) (sum float64) {
 	for i := range x {
 		sum += r.of(r.outputs(tensors, x[i]), float64(y[i]))
@@ -85,7 +85,7 @@ func (r reference) summed(tensors, x [][]float64, y []float32) (sum float64) {
 	return sum
 }
 
-// difference is the derivative of the mean loss by every element of the tensors.
+// difference returns the derivative of the mean loss by every element of the tensors.
 func (r reference) difference(tensors, x [][]float64, y []float32) [][]float64 {
 	const h = 1e-6
 	g := make([][]float64, len(tensors))
@@ -127,7 +127,7 @@ func materialise(g *Gradient, n int) []float32 {
 	return sum
 }
 
-// randomBatch is b rows of d features, about half of them zero, alternately
+// randomBatch returns b rows of d features, about half of them zero, alternately
 // sparse and dense if mixed, else all sparse or all dense; and the same in float64.
 func randomBatch(r *rand.Rand, b, d, classes int, form string) (*data.Batch, [][]float64) {
 	batch := &data.Batch{Features: d}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Constant are the outputs that fit labels best when the inputs are ignored: the mean or the
+// Constant returns the outputs that fit labels best when the inputs are ignored: the mean or the
 // median of values, and for classes what predicts their shares. A model that does worse has
 // learned nothing. Nil for a model that predicts nothing, or whose loss is unknown.
 func (s Spec) Constant(labels []float32) []float32 {
@@ -55,8 +55,8 @@ func (s Spec) Start(w []float32, params []Param, labels []float32) {
 	copy(w[Offsets(params)[LastLayer(params)+1]:], s.Constant(labels))
 }
 
-// ScoreConstant is the score on labels of outputs that are the same for every example. With
-// those of Constant it is the score to beat.
+// ScoreConstant returns the score on labels of outputs that are the same for every example. With
+// Constant's it is the score to beat.
 func (s Spec) ScoreConstant(outputs, labels []float32) (total Score) {
 	z, label := make([]float32, len(outputs)), make([]float32, 1)
 	add := func(y float32, n int) {
@@ -82,7 +82,7 @@ func (s Spec) ScoreConstant(outputs, labels []float32) (total Score) {
 	return total
 }
 
-// ClassShares are the shares of k classes among labels. A class without labels counts as a
+// ClassShares returns the shares of k classes among labels. A class without labels counts as a
 // part of one row, so that no share is 0.
 func ClassShares(labels []float32, k int) []float64 {
 	if k == 0 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// No other constant outputs have a smaller loss than those of Constant: each output is moved up
+// No other constant outputs have a smaller loss than Constant's: each output is moved up
 // and down, by steps from large to small.
 func TestConstantIsTheBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))

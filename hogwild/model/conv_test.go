@@ -148,7 +148,7 @@ func checkConv(t *testing.T, spec Spec, r *rand.Rand, form string) {
 
 var ones = []float64{1, 1, 1, 1, 1, 1, 1, 1}
 
-// slope is the derivative of the mean loss by one weight, at a central difference.
+// slope returns the derivative of the mean loss by one weight, at a central difference.
 func (r convReference) slope(tensors, x [][]float64, y []float32, w *float64) float64 {
 	const h = 1e-6
 	v := *w
@@ -160,7 +160,7 @@ func (r convReference) slope(tensors, x [][]float64, y []float32, w *float64) fl
 	return (up - down) / (2 * h * float64(len(x)))
 }
 
-// masksOf are the dropout masks of a batch, layer by layer.
+// masksOf returns the dropout masks of a batch, layer by layer.
 func masksOf(s Spec, b *data.Batch) func(layer, example int) []float64 {
 	return func(layer, example int) []float64 {
 		n, rate, convs := s.Outputs, 0.0, len(s.Net.Convs)
@@ -176,7 +176,7 @@ func masksOf(s Spec, b *data.Batch) func(layer, example int) []float64 {
 	}
 }
 
-// convBatch is a network on images of 8 x 7, with weights, and a batch of n.
+// convBatch returns a network on images of 8 x 7, with weights, and a batch of n.
 func convBatch(t *testing.T, name string, n int) (Model, []float32, *data.Batch) {
 	t.Helper()
 	m, err := New(Options{Name: name, Bias: true, Seed: 1}, images(8, 7))

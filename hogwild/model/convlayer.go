@@ -30,13 +30,13 @@ type filter struct {
 	sumsB []float32 // [out][lane]
 }
 
-// tiles is how many tiles n channels take.
+// tiles returns how many tiles n channels take.
 func tiles(n int) int { return (n + vec.Tile - 1) / vec.Tile }
 
-// padded is n, filled up to tiles: channels that are computed, but mean nothing.
+// padded returns n, filled up to tiles: channels that are computed, but mean nothing.
 func padded(n int) int { return tiles(n) * vec.Tile }
 
-// taken is how many weights and biases the filter has.
+// taken returns how many weights and biases the filter has.
 func (f *filter) taken() int {
 	n := f.out * f.in * f.kernel * f.kernel
 	if f.bias >= 0 {

@@ -189,7 +189,7 @@ func (m *convNet) backward(groups int) {
 	}
 }
 
-// image is where the inputs of group g are.
+// image returns where the inputs of group g are.
 func (m *convNet) image(g int) []float32 {
 	size := len(m.images) / m.groups
 	return m.images[g*size : (g+1)*size]

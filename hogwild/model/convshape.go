@@ -51,7 +51,7 @@ var Convolutional = &Family{
 	task: convTask, resolve: resolveConv, build: func(s Spec) Model { return newConvNet(s) },
 }
 
-// convTask is Task; a malformed shape is an error before any data is read.
+// convTask is Task for convolutional networks; a malformed shape is an error before any data is read.
 func convTask(name, loss string) (string, error) {
 	if _, err := parseNet(name); err != nil {
 		return "", err
@@ -59,7 +59,7 @@ func convTask(name, loss string) (string, error) {
 	return layersTask("mlp:1", loss)
 }
 
-// resolveConv is Resolve. The loss is chosen as for a perceptron.
+// resolveConv is Resolve for convolutional networks. The loss is chosen as for a perceptron.
 func resolveConv(o Options, m data.Meta) (Spec, error) {
 	net, err := parseNet(o.Name)
 	if err != nil {

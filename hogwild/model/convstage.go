@@ -20,11 +20,11 @@ type convStage struct {
 	scale  []float32 // [group][channel][lane]: the dropout
 }
 
-// bandRoom is how many numbers a band of deltas should have in a tile of channels: so
-// many that a core's nearest cache keeps them and their inputs.
+// bandRoom is how many numbers a band of deltas should have in a tile of channels: few
+// enough that a core's nearest cache keeps them and their inputs.
 const bandRoom = 8 << 10
 
-// fix sets the sizes for inputs of the given width, and returns those of the outputs.
+// fix sets the sizes for inputs of the given width, and returns the outputs' sizes.
 func (s *convStage) fix(width int) (rows, columns int) {
 	s.rows = (s.height - s.kernel + 1) / s.pool
 	s.columns = (width - s.kernel + 1) / s.pool
@@ -33,11 +33,11 @@ func (s *convStage) fix(width int) (rows, columns int) {
 	return s.rows, s.columns
 }
 
-// wide is how many numbers a row before the pooling has, without columns that no window
+// wide returns how many numbers a row before the pooling has, without columns that no window
 // takes.
 func (s *convStage) wide() int { return s.columns * s.pool * vec.Lanes }
 
-// apart is how many numbers lie from one row of dz to the next: all channels of it, each an odd
+// apart returns how many numbers lie from one row of dz to the next: all channels of it, each an odd
 // number of cache lines from the next, so that they do not meet in a few sets of the cache.
 func (s *convStage) apart() int { return padded(s.out) * s.ldd }
 
@@ -55,10 +55,10 @@ func (s *convStage) grow(groups int) {
 	}
 }
 
-// output is what forward made of group g.
+// output returns what forward made of group g.
 func (s *convStage) output(g int) []float32 { return s.pooled[g*len(s.d) : (g+1)*len(s.d)] }
 
-// masks are the scales of group g.
+// masks returns the scales of group g.
 func (s *convStage) masks(g int) []float32 {
 	n := s.out * vec.Lanes
 	return s.scale[g*n : (g+1)*n]

@@ -10,7 +10,7 @@ import (
 	"hogwild/hogwild/data"
 )
 
-// congruent is n numbers in [-1, 1): those of numbers in testdata/convnet.py.
+// congruent returns n numbers in [-1, 1), as numbers does in testdata/convnet.py.
 func congruent(n int, s uint64) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -90,7 +90,7 @@ func (m *cut) Init(w []float32, _ uint64) {
 	}
 }
 
-// point is x of node v.
+// point returns x of node v.
 func (m *cut) point(w []float32, v uint32) []float32 { return w[int(v)*m.d : (int(v)+1)*m.d] }
 
 // Grad leaves the terminals out: they do not move.
@@ -119,7 +119,7 @@ func (m *cut) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	return loss
 }
 
-// distance is |x_u - x_v|_1 / 2.
+// distance returns |x_u - x_v|_1 / 2.
 func (m *cut) distance(w []float32, u, v uint32) (sum float64) {
 	q := m.point(w, v)
 	for c, p := range m.point(w, u) {
@@ -207,7 +207,7 @@ func (m *cut) Write(w []float32, set *data.Set, row int32, s Step, coef []float3
 	m.put(p, q, u, v, to, from)
 }
 
-// moved are both ends, moved and not yet projected.
+// moved returns both ends, moved and not yet projected.
 func (m *cut) moved(p, q []float32, half float32, coef []float32) (to, from []float32) {
 	to, from = m.move[:len(p)], m.move[len(p):][:len(p)]
 	q, coef = q[:len(p)], coef[:len(p)]
@@ -237,7 +237,7 @@ func (m *cut) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []f
 	}
 }
 
-// Touched are the points of both ends: terminals do not move.
+// Touched appends the points of both ends: terminals do not move.
 func (m *cut) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	for _, node := range set.Idx[2*row : 2*row+2] {
 		if int(node) >= m.d {

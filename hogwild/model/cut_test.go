@@ -158,7 +158,7 @@ func TestMinimumCut(t *testing.T) {
 	}
 }
 
-// maxFlow is the largest flow from node 0 to node 1, by augmenting paths: the weight of
+// maxFlow returns the largest flow from node 0 to node 1, by augmenting paths: the weight of
 // the minimum cut (Ford and Fulkerson 1956).
 func maxFlow(b *data.Batch, nodes int) (flow float64) {
 	room := make([][]float64, nodes)

@@ -32,14 +32,14 @@ func (s *denseStage) gather(image []float32, g int) {
 	}
 }
 
-// deltas is the reverse of gather, for the deltas.
+// deltas reverses gather, for the deltas.
 func (s *denseStage) deltas(image []float32, g int) {
 	for i := range s.in {
 		copy(image[i*vec.Lanes:][:vec.Lanes], s.dx[i*s.ldx+g*vec.Lanes:])
 	}
 }
 
-// outputs copies those of n examples to z (n x out).
+// outputs copies the outputs of n examples to z (n x out).
 func (s *denseStage) outputs(z []float32, n int) {
 	for i := range n {
 		for c := range s.out {
@@ -48,7 +48,7 @@ func (s *denseStage) outputs(z []float32, n int) {
 	}
 }
 
-// scatter is the reverse of outputs. The lanes without examples become zero.
+// scatter reverses outputs. The lanes without examples become zero.
 func (s *denseStage) scatter(z []float32) {
 	n := len(z) / s.out
 	for c := range s.out {
@@ -60,7 +60,7 @@ func (s *denseStage) scatter(z []float32) {
 	}
 }
 
-// activate is ReLU and dropout: it sets x, the inputs of the next layer. NaN stays, to
+// activate applies ReLU and dropout: it sets x, the inputs of the next layer. NaN stays, to
 // be noticed.
 func (s *denseStage) activate(x []float32, groups int) {
 	for o := range s.out {
@@ -80,7 +80,7 @@ func (s *denseStage) activate(x []float32, groups int) {
 	}
 }
 
-// passive is the way back through activate: of the deltas dx of the next layer's
+// passive goes back through activate: of the deltas dx of the next layer's
 // inputs x, those pass whose unit was alive.
 func (s *denseStage) passive(x, dx []float32, groups int) {
 	for o := range s.out {

@@ -37,8 +37,8 @@ var (
 	pcgInc = u128{6364136223846793005, 1442695040888963407}
 )
 
-// after is the state that n steps lead to from x: two steps of x -> a x + c are one of x -> a a x + (a c + c), and so
-// on.
+// after returns the state that n steps lead to from x: two steps of x -> a x + c are one of x -> a a x + (a c + c), and
+// so on.
 func (x u128) after(n int) u128 {
 	for a, c := pcgMul, pcgInc; n > 0; n >>= 1 {
 		if n&1 == 1 {
@@ -49,7 +49,7 @@ func (x u128) after(n int) u128 {
 	return x
 }
 
-// timesPlus is x a + c.
+// timesPlus returns x a + c.
 func (x u128) timesPlus(a, c u128) u128 {
 	hi, lo := bits.Mul64(x.lo, a.lo)
 	lo, carry := bits.Add64(lo, c.lo, 0)

@@ -10,20 +10,20 @@ import (
 
 // Dual takes the steps of dual coordinate ascent (Hsieh, Chang, Lin, Keerthi, Sundararajan 2008; Yu, Huang, Lin 2011)
 // for a linear model with one output on sparse rows. Row i has a dual variable a from 0 to C, C = 1/(l2 n), and the
-// weights are the sum of a y x over all rows: a step sets the a of its row to the best value beside all others, and
+// weights are the sum of a y x over all rows: a step sets the a of its row to the best value given all others, and
 // adds the difference times y x to the weights. A bias is the weight of a feature that is always 1.
 //
-// The dual variables lie in memory that all workers share. A row is in one worker's chunk at a time, so that nobody
-// else writes its variable meanwhile. That of a row that is skipped for now, since it stays at a bound, has its sign
-// bit set.
+// The dual variables lie in memory that all workers share. A row is in one worker's chunk at a time, so that no
+// other worker writes its variable meanwhile. The variable of a row that is skipped for now, since it stays at a bound,
+// has its sign bit set.
 type Dual struct {
 	*mlp
 	z      vec.Linear // computes w.x, and adds to w
 	a      []float64
 	square []float32 // |x|^2 of the rows seen so far; 0: of one that was not
 	c      float64
-	// Workers that train copies of the weights take the same direction at the same time. Each steps as if so many did
-	// what it does, and counts its own part alone when it merges.
+	// Workers that train copies of the weights take the same direction at the same time. Each steps as if spread of
+	// them did what it does, and counts its own part alone when it merges.
 	spread float64
 
 	epoch         int
@@ -38,7 +38,7 @@ type Dual struct {
 type bounds struct {
 	top, bottom     float64 // a row at a bound is skipped if its gradient lies beyond them: see clipped
 	highest, lowest float64 // gradients of this epoch
-	seen            float64 // of so many rows
+	seen            float64 // how many rows gave them
 	of              float64 // the epoch, from 1; 0: none yet
 }
 
@@ -48,7 +48,8 @@ func (d *Dual) keep() { copy(d.kept, []float64{d.top, d.bottom, d.highest, d.low
 // HasDual reports whether the solver knows the dual of a loss.
 func (l Loss) HasDual() bool { return l == Hinge || l == SquaredHinge || l == Logistic }
 
-// NewDual is m, a linear model, with steps on the dual variables a of the rows of a set. Its bounds are kept in kept.
+// NewDual returns m, a linear model, with steps on the dual variables a of the rows of a set. Its bounds are kept in
+// kept.
 func NewDual(m Model, set *data.Set, a, kept []float64, l2, spread float64) *Dual {
 	d := &Dual{mlp: m.(*mlp), a: a, c: 1 / (l2 * float64(len(a))), spread: max(1, spread), epoch: -1,
 		square: make([]float32, len(a)), active: make([]int32, 0, 128), kept: kept,
@@ -70,10 +71,10 @@ func SuitsDual(m Model, set *data.Set) bool {
 	return copied
 }
 
-// Suits is true: see SuitsDual.
+// Suits returns true: see SuitsDual.
 func (d *Dual) Suits(*data.Set) (steps, copied bool) { return true, true }
 
-// Choose lists those of the rows that take their turn in another order, for Steps: in pass 0, all that are not skipped.
+// Choose lists the rows that take their turn, in another order, for Steps: in pass 0, all that are not skipped.
 // The order depends on the first row, so that a resumed run has the same.
 func (d *Dual) Choose(rows []int32, epoch, pass int) []int32 {
 	d.begin(epoch)
@@ -134,7 +135,7 @@ func (d *Dual) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 // short is how many features a row has at most whose step takes less time than calls of package vec.
 const short = 32
 
-// dot is w.x of a row.
+// dot returns w.x of a row.
 func dot(w []float32, idx []uint32, val []float32) float32 {
 	var even, odd float32
 	k := 0
@@ -168,7 +169,7 @@ func (d *Dual) Write(w []float32, _ *data.Set, row int32, s Step, coef []float32
 	d.z.Write(d.stages[0].matrix(w), d.biasIn(w, s), d.row(row), 1, coef[0])
 }
 
-// WriteAtomic is Write by compare-and-swap.
+// WriteAtomic does what Write does, by compare-and-swap.
 func (d *Dual) WriteAtomic(w []uint32, _ *data.Set, row int32, _ Step, coef []float32) {
 	var bias *uint32
 	if b := d.stages[0].bias; b >= 0 {
@@ -178,13 +179,13 @@ func (d *Dual) WriteAtomic(w []uint32, _ *data.Set, row int32, _ Step, coef []fl
 	d.z.WriteAtomic(w[from:from+d.stages[0].in], bias, d.row(row), 1, coef[0])
 }
 
-// Touched are the weights of the row's features, and the bias.
+// Touched appends the weights of the row's features, and the bias.
 func (d *Dual) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	return d.mlp.Touched(set, d.row(row), ranges)
 }
 
-// row is the row that is trained when it is the turn of row i: a permutation, another in each epoch. The order that
-// all solvers share keeps 64 rows together, and a pass of coordinate ascent over rows that are much alike is worth
+// row returns the row that is trained when it is the turn of row i: a permutation, another in each epoch. The order
+// that all solvers share keeps 64 rows together, and a pass of coordinate ascent over rows that are much alike is worth
 // far less where the same ones follow each other each time.
 func (d *Dual) row(i int32) int32 { return int32((d.factor*uint64(i) + d.shift) % uint64(len(d.a))) }
 
@@ -220,7 +221,7 @@ func (d *Dual) begin(epoch int) {
 	d.of = now
 }
 
-// gcd is the greatest common divisor.
+// gcd returns the greatest common divisor.
 func gcd(a, b uint64) uint64 {
 	for b > 0 {
 		a, b = b, a%b
@@ -234,7 +235,7 @@ func (d *Dual) read(w []float32, bias *float32, set *data.Set, rows []int32) (co
 	return d.step(set, rows[0], -coef/2)
 }
 
-// step is read of row i with this w.x.
+// step does what read does, for row i with this w.x.
 func (d *Dual) step(set *data.Set, i int32, wx float32) (coef float32, loss float64) {
 	y := float64(2*set.Y[i] - 1)
 	z := y * float64(wx)
@@ -250,7 +251,7 @@ func (d *Dual) step(set *data.Set, i int32, wx float32) (coef float32, loss floa
 		next = d.clipped(a, z-1+a/(2*d.c), q+1/(2*d.c), math.Inf(1))
 		loss = max(0, 1-z) * max(0, 1-z)
 	default:
-		if i%few == 0 { // one stands for so many: an exponential takes a quarter of a step
+		if i%few == 0 { // one in few is counted: an exponential takes a quarter of a step
 			loss = few * (max(0, -z) + math.Log1p(math.Exp(-math.Abs(z))))
 		}
 		next = d.c * bestOfLogistic(a/d.c, z, q*d.c)
@@ -262,8 +263,8 @@ func (d *Dual) step(set *data.Set, i int32, wx float32) (coef float32, loss floa
 	return float32((math.Abs(next) - a) * y * d.spread), loss
 }
 
-// clipped is the best value from 0 to most of the dual variable a, whose gradient is g and its second derivative q.
-// It has its sign bit set when the row is skipped from now on.
+// clipped returns the best value from 0 to most of the dual variable a, whose gradient is g and its second derivative
+// q. It has its sign bit set when the row is skipped from now on.
 func (d *Dual) clipped(a, g, q, most float64) float64 {
 	switch down := g; {
 	case a <= 0:
@@ -284,8 +285,8 @@ func (d *Dual) clipped(a, g, q, most float64) float64 {
 	return max(0, min(most, a-g/q))
 }
 
-// bestOfLogistic is the b that minimizes q/2 (b-a)^2 + z (b-a) + b log b + (1-b) log(1-b), by a few steps of Newton's
-// method from a; where that is at a bound, from the b of q = 0.
+// bestOfLogistic returns the b that minimizes q/2 (b-a)^2 + z (b-a) + b log b + (1-b) log(1-b), by a few steps of
+// Newton's method from a; where that is at a bound, from the b of q = 0.
 func bestOfLogistic(a, z, q float64) float64 {
 	b := a
 	if b <= 0 || b >= 1 {
@@ -307,7 +308,7 @@ func bestOfLogistic(a, z, q float64) float64 {
 	return b
 }
 
-// norm2 is |x|^2 of a row.
+// norm2 returns |x|^2 of a row.
 func norm2(set *data.Set, i int32) (sum float32) {
 	for _, v := range set.Val[set.Ptr[i]:set.Ptr[i+1]] {
 		sum += v * v

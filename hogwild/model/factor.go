@@ -14,13 +14,13 @@ import (
 //
 //	z = mean + p_u . q_i (+ b_u + b_i)
 //
-// under the squared loss. Mean is that of the training entries, and stays. L2 acts on
+// under the squared loss. Mean is the training entries' mean, and stays. L2 acts on
 // the two factors of an entry whenever it is visited, as in the Hogwild! paper (Niu et
 // al. 2011, section 2) and in LIBMF: the objective is the mean over the entries of
 // (z - y)^2 + l2/2 (|p_u|^2 + |q_i|^2). Biases are free of it.
 //
 // Row and column factors are one table of nodes: a pair has the node of its row and,
-// behind the rows, that of its column.
+// behind the rows, the node of its column.
 type factor struct {
 	rows, columns, k int
 	biased           bool
@@ -86,7 +86,7 @@ func parseRank(name string) (int, error) {
 	return k, nil
 }
 
-// nodes is the number of rows and columns.
+// nodes returns the number of rows and columns.
 func (m *factor) nodes() int { return m.rows + m.columns }
 
 func (m *factor) Params() []Param {
@@ -106,7 +106,7 @@ func (m *factor) Init(w []float32, seed uint64) {
 	w[len(w)-1] = m.mean
 }
 
-// view is w as a matrix in factors.
+// view returns w as a matrix in factors.
 func (m *factor) view(w []float32) vec.Factors {
 	n := m.nodes() * m.k
 	f := vec.Factors{K: m.k, W: w[:n], Mean: w[len(w)-1]}
@@ -116,7 +116,7 @@ func (m *factor) view(w []float32) vec.Factors {
 	return f
 }
 
-// on is view(w) for half-steps, which come with the same w time after time.
+// on returns view(w) for half-steps, which come with the same w time after time.
 func (m *factor) on(w []float32) *vec.Factors {
 	if f := &m.halves; len(f.W) == 0 || &f.W[0] != &w[0] {
 		m.halves = m.view(w)
@@ -145,7 +145,7 @@ func (m *factor) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	return loss
 }
 
-// gather adds one entry's gradient to those of its nodes.
+// gather adds one entry's gradient to its nodes'.
 func (m *factor) gather(f *vec.Factors, u, v uint32, d, l2 float32) {
 	i, j := m.at(u), m.at(v)
 	p, q := f.Row(u), f.Row(v)
@@ -186,7 +186,7 @@ func (m *factor) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 // copy: of a large matrix each worker would have its own.
 func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Entries(), false }
 
-// Steps is the fast loop: see vec.Factors.
+// Steps runs the fast loop: see vec.Factors.
 func (m *factor) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 	f := m.view(w)
 	return f.Steps(rows, set.Idx, set.Y, m.rate(s))
@@ -219,7 +219,7 @@ func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef 
 	m.halves.WriteAtomic(w[:n], biases, set.Idx[2*row], set.Idx[2*row+1], coef, m.rate(s))
 }
 
-// Touched are the factors of the entry's row and of its column, and their biases.
+// Touched appends the factors of the entry's row and of its column, and their biases.
 func (m *factor) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	for _, node := range set.Idx[2*row : 2*row+2] {
 		ranges = m.Nodes(int(node), int(node)+1, ranges)
@@ -227,7 +227,7 @@ func (m *factor) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	return ranges
 }
 
-// Nodes are the factors and the biases of the nodes from:to.
+// Nodes appends the factors and the biases of the nodes from:to.
 func (m *factor) Nodes(from, to int, ranges []Range) []Range {
 	ranges = append(ranges, Range{from * m.k, to * m.k})
 	if m.biased {

@@ -9,7 +9,7 @@ import (
 	"hogwild/hogwild/data"
 )
 
-// pairBatch is b entries of a matrix of 5 x 7, some of them twice.
+// pairBatch returns b entries of a matrix of 5 x 7, some of them twice.
 func pairBatch(r *rand.Rand, b int) *data.Batch {
 	batch := &data.Batch{Features: 12}
 	for range b {
@@ -30,7 +30,7 @@ func newFactor(t *testing.T, name string, biases bool, l2 float32) (Model, []flo
 	return m, make([]float32, Size(m.Params()))
 }
 
-// factorLoss is the summed loss in float64, on the tensors as files have them, and
+// factorLoss returns the summed loss in float64, on the tensors as files have them, and
 // what l2 adds to it.
 func factorLoss(tensors [][]float64, k int, biases bool, b *data.Batch, l2 float64) (loss, penalty float64) {
 	for i, x := range b.Rows {

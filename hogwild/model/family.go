@@ -15,11 +15,11 @@ type Family struct {
 	Network  bool // there are layers between inputs and outputs
 	Entries  bool // an example is an entry of a matrix, whose row and column have weights of their own
 	Projects bool // a step ends with a projection of the weights
-	Whole    bool // the objective is about all examples, of which none is held out
+	Whole    bool // the objective is about all examples: none is held out
 	L1       bool // takes the regularizer l1
 
 	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none
-	Rate     float64 // the learning rate and the epochs where nobody says; 0: by the data
+	Rate     float64 // the default learning rate and epochs; 0: by the data
 	Epochs   int
 	Schedule string // likewise; "": constant
 
@@ -32,7 +32,7 @@ type Family struct {
 // families are all of them but Own.
 var families = []*Family{Linear, Perceptron, Convolutional, Factor, Cut, Words, Text}
 
-// Own is what a program registers, and a name that nobody knows.
+// Own is what a program registers, and an unknown name.
 var Own = &Family{L1: true}
 
 // FamilyOf returns the family of the models of a name.
@@ -56,7 +56,7 @@ func (f *Family) names() (names []string) {
 	return names
 }
 
-// Family is that of the model.
+// Family returns the model's family.
 func (s Spec) Family() *Family { return FamilyOf(s.Name) }
 
 // Rehearses reports whether the curvature in the weights grows as the model learns, and is measured on a trial run.
@@ -68,7 +68,7 @@ func (f *Family) OfText() bool { return f.Reads != "" }
 // OfWords reports whether an example is a word of a text.
 func (f *Family) OfWords() bool { return f.Reads == text.Words }
 
-// Short reports whether an example is about a few weights only; kind is that of the set.
+// Short reports whether an example is about a few weights only; kind is the set's.
 func (f *Family) Short(kind data.Kind) bool {
 	return kind.Entries() || kind.Words() || kind.Sparse() && f != Perceptron
 }

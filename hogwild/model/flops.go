@@ -1,7 +1,7 @@
 package model
 
-// Flops is what the products of a step on one example come to, forward and backward, in
-// floating-point operations: two for each multiply-add. A row has so many values, of which
+// Flops returns the floating-point operations of the products of a step on one example,
+// forward and backward: two for each multiply-add. A row lists this many values:
 // a linear model or a perceptron takes no others; a convolution takes all. Additions of
 // biases, activations and losses are left out, and units that are found dead are not: how
 // many there are is not known before. It is 0 for models whose cost is not products:
@@ -14,7 +14,7 @@ func Flops(m Model, values float64) float64 {
 }
 
 // A layer multiplies its weights three times: for the outputs, for the gradient of the
-// weights, and for that of the inputs, which the first layer's do not have.
+// weights, and for the inputs' gradient, which the first layer's do not have.
 const (
 	firstProducts = 2
 	products      = 3

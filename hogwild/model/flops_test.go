@@ -27,7 +27,7 @@ func TestFlops(t *testing.T) {
 		// 28 x 28, kernels of 5: 24 x 24 places, pooled to 12 x 12; then 8 x 8, pooled to
 		// 4 x 4, of 20 channels: 320 inputs.
 		{"convnet", digits, 150, 2 * (2*10*25*24*24 + 3*10*20*25*8*8 + 3*320*50 + 3*50*10)},
-		// 26 x 26 places, of which the pooling takes 24 x 24: 8 x 8 of 3 channels.
+		// 26 x 26 places; the pooling takes 24 x 24: 8 x 8 of 3 channels.
 		{"conv:3@3p3", digits, 784, 2 * (2*3*9*24*24 + 3*192*10)},
 		{"factor:32", pairs, 1, 0},
 	} {

@@ -9,7 +9,7 @@ import (
 // Ranked is a model of tables whose first rows are those that most steps write, as words by falling count.
 type Ranked interface {
 	Model
-	// Hot are the weights of the first rows of each table, so many or all that it has: ascending, each from the first
+	// Hot returns the weights of the first rows of each table, or of all that it has: ascending, each from the first
 	// weight of a tensor.
 	Hot(rows int) []Range
 }
@@ -18,13 +18,13 @@ type Ranked interface {
 // subsampling and negatives .28 of the rows read and .21 of those that are predicted.
 const HotRows = 64
 
-// Hot are vectors of the most frequent words, in and out.
+// Hot returns the vectors of the most frequent words, in and out.
 func (m *word2vec) Hot(rows int) []Range { return firstRows(m.Params(), rows) }
 
-// Hot are vectors of the most frequent words, and of the most frequent labels.
+// Hot returns the vectors of the most frequent words, and of the most frequent labels.
 func (m *textModel) Hot(rows int) []Range { return firstRows(m.Params(), rows) }
 
-// firstRows are the first rows of each matrix of ps, so many or all that it has.
+// firstRows returns the first rows of each matrix of ps, or all that it has.
 func firstRows(ps []Param, rows int) (all []Range) {
 	for i, from := range Offsets(ps) {
 		if shape := ps[i].Shape; len(shape) == 2 {
@@ -40,8 +40,8 @@ type Table struct {
 	Range
 }
 
-// Tables are the tensors of a model of tables, and of a Ranked one their first rows and the rest, in the order of the
-// weights and together all that steps write; nil of other models, whose weights are all alike.
+// Tables returns the tensors of a model of tables, and of a Ranked one their first rows and the rest, in the order of
+// the weights and together all that steps write; nil of other models, whose weights are all alike.
 func Tables(m Model, set *data.Set, rows int) (all []Table) {
 	ranked, ok := m.(Ranked)
 	if !ok && !set.Entries() {

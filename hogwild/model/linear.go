@@ -19,7 +19,7 @@ type linear struct {
 	center  int // on centred inputs: where s begins (see Center), else -1
 }
 
-// end is where the layer's weights end in w.
+// end returns where the layer's weights end in w.
 func (l *linear) end() int {
 	switch {
 	case l.center >= 0:

@@ -62,7 +62,7 @@ func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
 	return sum
 }
 
-// exponentials sets e to exp(-|z|), of as many z: those of many to the precision of float32. They are of negative
+// exponentials sets e to exp(-|z|), of as many z: of 8 or more to the precision of float32. They are of negative
 // numbers only: none overflows, and no digits are lost for large |z|.
 func exponentials(z []float32, e []float64) {
 	if len(z) < 8 {
@@ -84,7 +84,7 @@ func exponentials(z []float32, e []float64) {
 // few is how many exponentials are taken at once.
 const few = 64
 
-// logLoss adds up log(1 + exp(-m)), with one logarithm for many: that of the product of 1+e, e = exp(-|m|), to
+// logLoss adds up log(1 + exp(-m)), with one logarithm for many: of the product of 1+e, e = exp(-|m|), to
 // which the sum adds what rounding takes from each 1+e.
 type logLoss struct{ sum, product float64 }
 
@@ -175,7 +175,7 @@ func absolute(z, y []float32, mean float32) (sum float64) {
 	return sum
 }
 
-// side is t for output c of k.
+// side returns t for output c of k.
 func side(y float32, c, k int) float64 {
 	if k == 1 {
 		c = 1
@@ -186,7 +186,7 @@ func side(y float32, c, k int) float64 {
 	return -1
 }
 
-// eval is the score of the outputs z (b x k), which it changes.
+// eval returns the score of the outputs z (b x k), which it changes.
 func (l Loss) eval(z, y []float32, k int) Score {
 	if l == Logistic && k == 1 {
 		return evalLogistic(z, y)
@@ -250,10 +250,10 @@ func (l Loss) predict(z []float32, k int, to []float32) []float32 {
 // Probable reports whether outputs under the loss stand for probabilities of classes.
 func (l Loss) Probable() bool { return l == CrossEntropy || l == Logistic }
 
-// LogLoss reports whether the loss is that of the probabilities of so many classes.
+// LogLoss reports whether the loss is the log loss of the classes' probabilities.
 func (l Loss) LogLoss(classes int) bool { return l == CrossEntropy || l == Logistic && classes == 2 }
 
-// probabilities appends those of the classes, for each row of outputs z of k. Of several logistic
+// probabilities appends the classes' probabilities, for each row of outputs z of k. Of several logistic
 // outputs, each for one class against the rest, the sum is made 1. Rounding never
 // makes another class as probable as the one that decide chooses.
 func (l Loss) probabilities(z []float32, k int, to []float32) []float32 {
@@ -287,8 +287,8 @@ func (l Loss) probabilities(z []float32, k int, to []float32) []float32 {
 
 func sigmoid(z float32) float64 { return 1 / (1 + math.Exp(-float64(z))) }
 
-// decide is the class that the outputs of one example stand for: that of the
-// largest, or with a single output the class 1 if it is positive.
+// decide returns the class that the outputs of one example stand for: the
+// largest one's, or with a single output the class 1 if it is positive.
 func decide(z []float32) int {
 	if len(z) == 1 {
 		if z[0] > 0 {

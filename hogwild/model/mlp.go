@@ -140,7 +140,7 @@ func (m *mlp) forward(w []float32, b *data.Batch) *stage {
 // tiles of a matrix product are faster than skipping the dead half.
 const wholeFrom = 4
 
-// activate is ReLU of z (b x in). In a small batch x becomes the units that are
+// activate applies ReLU to z (b x in). In a small batch x becomes the units that are
 // positive, as sparse rows, so that dead ones cost nothing from here on. NaN stays in,
 // to be noticed.
 func (s *stage) activate(z []float32, x []data.Row) {

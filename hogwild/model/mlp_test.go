@@ -101,7 +101,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-// TestLogistic: the losses of many outputs at once are those of each by itself in double precision,
+// TestLogistic: the losses of many outputs at once are as of each by itself in double precision,
 // and so are their derivatives, far from zero too; what is not a number is not hidden.
 func TestLogistic(t *testing.T) {
 	for _, k := range []int{1, 3} {

@@ -1,7 +1,7 @@
 // Package model computes losses and gradients on slices: linear models, perceptrons
 // and convolutional networks under five losses, matrix factorization, graph cuts, words and texts,
 // and whatever a Go program registers. It does not know that weights are shared, nor how
-// they are updated. A model that a program in another language computes has a layout here, no more.
+// they are updated.
 //
 // What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their
 // means. Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go for single rows;
@@ -47,10 +47,10 @@ type Part struct {
 	X               []data.Row
 	D               []float32
 	G               []float32
-	// Simplex is not 0 when G is that of one point of a simplex of so many corners: a step
-	// ends with its projection (see Project), of which the weights take the difference.
+	// Simplex is not 0 when G is for one point of a simplex with Simplex corners: a step
+	// ends with its projection (see Project), and the weights take the difference.
 	Simplex int
-	// BiasStep scales the step of the bias against that of the weights; 0 is 1.
+	// BiasStep scales the step of the bias against the weights' step; 0 is 1.
 	BiasStep float32
 	// Center is not nil when the layer learns on centred inputs.
 	Center *Center
@@ -83,8 +83,8 @@ type Score struct {
 	Metrics *Metrics // a program's; nil: none
 }
 
-// Metrics are sums over examples of what a program computes beside the loss, by name. Correct has that of
-// accuracy, too.
+// Metrics are sums over examples of what a program computes along with the loss, by name. Correct has accuracy's
+// sum, too.
 type Metrics map[string]float64
 
 // Add adds another score n times.
@@ -139,7 +139,7 @@ type Predictor interface {
 type Prober interface {
 	Predictor
 	// Probabilities appends, for each row of the batch, one number per class. They sum to 1, and the
-	// largest is that of the class that Predict chooses.
+	// class that Predict chooses has the largest.
 	Probabilities(w []float32, b *data.Batch, to []float32) []float32
 }
 
@@ -149,13 +149,13 @@ type Stepper interface {
 	Model
 	// Suits reports whether Steps can be used on the set, and, when it can, whether a worker
 	// may train a copy of the weights for some hundred steps before it adds what it has
-	// learnt to those of all.
+	// learnt to the weights of all.
 	Suits(set *data.Set) (steps, copied bool)
 	// Steps takes a step of plain SGD on each of the rows, one after the other: for each
-	// what Grad on that row alone and w -= lr g come to, but for rounding; a model of words changes what it
+	// what Grad on that row alone and w -= lr g do, but for rounding; a model of words changes what it
 	// has read between the parts of a step. It returns the
 	// summed loss. Ask for 64 rows at a time or more, all of one rate. Behind rows, as
-	// far as its capacity goes, may stand those of the next call, to be fetched ahead.
+	// far as its capacity goes, may stand the next call's rows, to be fetched ahead.
 	Steps(w []float32, set *data.Set, rows []int32, s Step) float64
 	// Touched appends the ranges of weights that a step on the row writes.
 	Touched(set *data.Set, row int32, ranges []Range) []Range
@@ -175,9 +175,9 @@ type HalfStepper interface {
 	CoefLen() int
 	// Read is the half that reads: it sets coef to the coefficients of a step on the first of
 	// rows. Where the guard g is not nil, and the model's loop knows what to do with it, whole
-	// steps under the guard come first: as many as need not wait, done of them, and coef is that of
+	// steps under the guard come first: as many as need not wait, done of them, and coef is for
 	// the row behind these. The loss is loss - log(p), with p at least 2^-64: a caller
-	// multiplies those of many steps, and takes one logarithm, as each would take half as long
+	// multiplies the p of many steps, and takes one logarithm, as each would take half as long
 	// as a step. What stands behind those rows is fetched ahead.
 	Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32, g *vec.Guard) (done int, loss, p float64)
 	// Write is the half that writes: by the coefficients of the row. Regularizers and
@@ -185,7 +185,7 @@ type HalfStepper interface {
 	// that Steps leaves.
 	Write(w []float32, set *data.Set, row int32, s Step, coef []float32)
 	// WriteAtomic is Write by compare-and-swap, on the bits of the weights: nothing that
-	// others write meanwhile is lost. Where nobody does, it leaves the bits that Write leaves.
+	// others write meanwhile is lost. Where no others write, it leaves the bits that Write leaves.
 	WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32)
 }
 
@@ -210,7 +210,7 @@ var (
 // knows. f makes one for the data that m describes. Workers are processes of the
 // same binary: call Register in all of them, before anything is run (an init
 // function does both). A name that is empty or taken changes nothing, and is an error of
-// RegisterError, since an init function has nobody to return one to.
+// RegisterError, since an init function cannot return one.
 func Register(name string, f func(m data.Meta) (Model, error)) {
 	switch {
 	case name == "":
@@ -226,7 +226,7 @@ func Register(name string, f func(m data.Meta) (Model, error)) {
 	}
 }
 
-// RegisterError is the errors of all calls of Register.
+// RegisterError returns the errors of all calls of Register.
 func RegisterError() error { return errors.Join(badNames...) }
 
 // Options say which model is wanted.
@@ -238,7 +238,7 @@ type Options struct {
 	Biases   bool      // factor: has each row and each column a bias?
 	Center   bool      // learn on inputs less their means: see Center
 	Mean     []float32 // of the inputs, when Center
-	BiasStep float32   // the step of a linear model's bias against that of its weights; 0 is 1
+	BiasStep float32   // the step of a linear model's bias against its weights' step; 0 is 1
 	L2       float32   // factor applies it itself
 	Seed     uint64    // dropout
 	Layout   *Layout   // of a model that a program computes; nil: it is another one

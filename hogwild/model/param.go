@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// Len is how many weights p has.
+// Len returns how many weights p has.
 func (p Param) Len() int {
 	n := 1
 	for _, s := range p.Shape {
@@ -11,7 +11,7 @@ func (p Param) Len() int {
 	return n
 }
 
-// Size is how many weights ps have together: the length of w.
+// Size returns how many weights ps have together: the length of w.
 func Size(ps []Param) int {
 	n := 0
 	for _, p := range ps {
@@ -41,7 +41,7 @@ func Export(ps []Param, w []float32) [][]float32 {
 	return tensors
 }
 
-// Import is the reverse of Export. An error says which tensor has the wrong length;
+// Import reverses Export. An error says which tensor has the wrong length;
 // w is then as it was.
 func Import(ps []Param, tensors [][]float32, w []float32) error {
 	if len(tensors) != len(ps) || len(w) != Size(ps) {

@@ -36,7 +36,7 @@ type Layout struct {
 	TestRows int `json:"test_rows,omitempty"`
 }
 
-// Params are the tensors as the weights have them.
+// Params returns the tensors as the weights have them.
 func (l *Layout) Params() []Param {
 	ps := make([]Param, len(l.Tensors))
 	for i, t := range l.Tensors {

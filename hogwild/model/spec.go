@@ -62,7 +62,7 @@ func unknown(name string) error {
 	return fmt.Errorf("model: unknown model %q: the models are %s", name, known())
 }
 
-// Linear is the family of the models of linearName, and Perceptron that of mlp:WIDTHS.
+// Linear is the family of the models of linearName, and Perceptron the family of mlp:WIDTHS.
 var (
 	Linear = &Family{
 		Layered: true, L1: true, forms: []string{"softmax", "logistic", "hinge", "squared-hinge", "linear", "l1"},
@@ -74,7 +74,7 @@ var (
 	}
 )
 
-// layersTask is Task.
+// layersTask is Task for linear models and perceptrons.
 func layersTask(name, loss string) (string, error) {
 	_, l, err := parse(name, loss)
 	switch {
@@ -110,7 +110,7 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	return resolveLayers(o, m)
 }
 
-// resolveLayers is Resolve.
+// resolveLayers is Resolve for linear models and perceptrons.
 func resolveLayers(o Options, m data.Meta) (Spec, error) {
 	name := o.Name
 	widths, l, err := parse(name, o.Loss)
@@ -131,7 +131,7 @@ func resolveLayers(o Options, m data.Meta) (Spec, error) {
 	return s, s.check(m.Name)
 }
 
-// byShape is the model of triples when nobody named one.
+// byShape returns the model of triples when none is named.
 func byShape(matrix []int) string {
 	if matrix == nil {
 		return "cut"
@@ -139,7 +139,7 @@ func byShape(matrix []int) string {
 	return "factor:32"
 }
 
-// byLabels is the loss when nobody named one.
+// byLabels returns the loss when none is named.
 func byLabels(classes int, hidden bool) Loss {
 	switch {
 	case classes == 0:

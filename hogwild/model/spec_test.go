@@ -46,7 +46,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestRefusals has what each error must say. Those of the names come from Task
+// TestRefusals has what each error must say. Errors of the names come from Task
 // already, before any data is read.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {

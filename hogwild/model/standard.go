@@ -7,12 +7,12 @@ import (
 )
 
 // Standardizes reports whether the model learns the values that it predicts as data.Standard has them. Its weights are
-// then those of the plain model but for the last layer, whose output z is less the mean and in deviations.
+// then the plain model's but for the last layer, whose output z is less the mean and in deviations.
 func (s Spec) Standardizes() bool {
 	return s.Loss.values() && s.Family().Network
 }
 
-// Unit is by what a loss of standardised values is multiplied to be that of the values themselves.
+// Unit returns by what a loss of standardised values is multiplied to be the loss of the values themselves.
 func (l Loss) Unit(t data.Standard) float64 {
 	switch {
 	case t.IsZero():
@@ -23,7 +23,7 @@ func (l Loss) Unit(t data.Standard) float64 {
 	return t.Deviation
 }
 
-// LastLayer is which of ps are the weights of the last layer. Behind them its bias may follow.
+// LastLayer returns which of ps are the weights of the last layer. Behind them its bias may follow.
 func LastLayer(ps []Param) int {
 	i := len(ps) - 1
 	for !strings.HasSuffix(ps[i].Name, ".weight") {
@@ -32,12 +32,12 @@ func LastLayer(ps []Param) int {
 	return i
 }
 
-// FromStandard makes of weights w of ps that are trained on standardised values those of the plain model.
+// FromStandard turns weights w of ps that are trained on standardised values into the plain model's.
 func FromStandard(t data.Standard, ps []Param, w []float32) {
 	convert(t, ps, w, func(v, mean float64) float64 { return v*t.Deviation + mean })
 }
 
-// ToStandard is the reverse.
+// ToStandard reverses FromStandard.
 func ToStandard(t data.Standard, ps []Param, w []float32) {
 	convert(t, ps, w, func(v, mean float64) float64 { return (v - mean) / t.Deviation })
 }

@@ -13,7 +13,7 @@ var linearLoss = map[Loss]vec.LinearLoss{
 	Logistic: vec.LinearLogistic, Hinge: vec.LinearHinge, Squared: vec.LinearSquared, L1: vec.LinearAbsolute,
 }
 
-// Suits is true for linear models with one output on sets of numbers. Of sparse ones all indices must
+// Suits returns true for linear models with one output on sets of numbers. Of sparse ones all indices must
 // lie below Features: the loop does not look. On dense rows, where each step moves all weights, copies
 // of some hundred steps would overshoot together.
 func (m *mlp) Suits(set *data.Set) (steps, copied bool) {
@@ -22,7 +22,7 @@ func (m *mlp) Suits(set *data.Set) (steps, copied bool) {
 	return steps && known, steps && known && copied
 }
 
-// alone is Suits for whatever loss.
+// alone is Suits for any loss.
 func (m *mlp) alone(set *data.Set) (rows, copied bool) {
 	s := &m.stages[0]
 	copied = set.Sparse() && len(set.Idx) > 0 && set.InRange()
@@ -37,7 +37,7 @@ func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
 	return l.Steps(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR)
 }
 
-// EvalRows is Eval of rows of a set that lie one behind the other: false if the set does not suit.
+// EvalRows does what Eval does, on rows of a set that lie one behind the other: false if the set does not suit.
 func (m *mlp) EvalRows(w []float32, set *data.Set, from, to int) (s Score, ok bool) {
 	if m.of != set {
 		if rows, _ := m.alone(set); !rows {
@@ -51,7 +51,7 @@ func (m *mlp) EvalRows(w []float32, set *data.Set, from, to int) (s Score, ok bo
 	return m.loss.eval(z, y, 1), true
 }
 
-// CoefLen is one: what the row is multiplied by.
+// CoefLen returns one: what the row is multiplied by.
 func (m *mlp) CoefLen() int { return 1 }
 
 func (m *mlp) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
@@ -75,7 +75,7 @@ func (m *mlp) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []f
 	m.on(set, s).WriteAtomic(w[from:from+m.stages[0].in], bias, row, s.LR, coef[0])
 }
 
-// Touched are the weights of the row's features, and the bias.
+// Touched appends the weights of the row's features, and the bias.
 func (m *mlp) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	from := m.stages[0].weight
 	if set.Stored() {
@@ -92,7 +92,7 @@ func (m *mlp) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	return ranges
 }
 
-// biasIn is where the bias is: a zero for a model without.
+// biasIn returns where the bias is: a zero for a model without.
 func (m *mlp) biasIn(w []float32, s Step) *float32 {
 	b := m.stages[0].bias
 	switch {
@@ -104,7 +104,7 @@ func (m *mlp) biasIn(w []float32, s Step) *float32 {
 	return &w[b]
 }
 
-// on is the loop's arguments for a set and a step.
+// on returns the loop's arguments for a set and a step.
 func (m *mlp) on(set *data.Set, s Step) *vec.Linear {
 	if m.sparse == nil || m.of != set || m.last.L2 != s.L2 || m.last.L1 != s.L1 {
 		m.prepare(set, s)

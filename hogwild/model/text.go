@@ -92,7 +92,7 @@ func (m *textModel) outputs(w []float32, x data.Row, z []float32) {
 	}
 }
 
-// Suits is true for lines of text. A worker's copy would have all vectors.
+// Suits returns true for lines of text. A worker's copy would have all vectors.
 func (m *textModel) Suits(set *data.Set) (steps, copied bool) { return set.Sparse(), false }
 
 // Steps takes the steps of the rows, in place.
@@ -118,7 +118,7 @@ func (m *textModel) Steps(w []float32, set *data.Set, rows []int32, s Step) (los
 	return loss
 }
 
-// Grad is the gradient of the batch's mean loss: of the vectors of its words, and of those of all labels.
+// Grad sets g to the gradient of the batch's mean loss by its words' vectors, and by all labels' vectors.
 func (m *textModel) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	_, out := m.split(w)
 	rows, mean := m.labels, 1/float32(len(b.Rows))
@@ -142,7 +142,7 @@ func (m *textModel) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64)
 	return loss
 }
 
-// all are the outputs of a batch: rows x labels.
+// all returns the outputs of a batch: rows x labels.
 func (m *textModel) all(w []float32, b *data.Batch) []float32 {
 	z := make([]float32, len(b.Rows)*m.labels)
 	for i, x := range b.Rows {
@@ -160,12 +160,12 @@ func (m *textModel) Predict(w []float32, b *data.Batch, to []float32) []float32 
 	return m.loss.predict(m.all(w, b), m.labels, to)
 }
 
-// Probabilities appends those of the labels.
+// Probabilities appends the labels' probabilities.
 func (m *textModel) Probabilities(w []float32, b *data.Batch, to []float32) []float32 {
 	return m.loss.probabilities(m.all(w, b), m.labels, to)
 }
 
-// Touched are the vectors of a row's words and of all labels.
+// Touched appends the vectors of a row's words and of all labels.
 func (m *textModel) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	for _, j := range set.Idx[set.Ptr[row]:set.Ptr[row+1]] {
 		ranges = append(ranges, Range{int(j) * m.k, (int(j) + 1) * m.k})
@@ -173,7 +173,7 @@ func (m *textModel) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	return append(ranges, Range{m.features * m.k, (m.features + m.labels) * m.k})
 }
 
-// flops counts the two products with the vectors of a row's features, and the three with those of the labels.
+// flops counts the two products with the vectors of a row's features, and the three with the labels' vectors.
 func (m *textModel) flops(values float64) float64 {
 	return 2 * float64(m.k) * (firstProducts*values + products*float64(m.labels))
 }

@@ -25,7 +25,7 @@ func (t *touched) begin(n int) {
 	t.nodes, t.parts = t.nodes[:0], t.parts[:0]
 }
 
-// at is the place of a node's gradient, at first zero.
+// at returns the place of a node's gradient, at first zero.
 func (t *touched) at(node uint32) int {
 	i, ok := t.place[node]
 	if !ok {
@@ -38,10 +38,10 @@ func (t *touched) at(node uint32) int {
 	return i
 }
 
-// row is the i-th node's gradient.
+// row returns the i-th node's gradient.
 func (t *touched) row(i int) []float32 { return t.g[i*t.k : (i+1)*t.k : (i+1)*t.k] }
 
-// gradient is one part for each node that was touched, of a table of all nodes that begins with the weights.
+// gradient returns one part for each node that was touched, of a table of all nodes that begins with the weights.
 func (t *touched) gradient() []Part {
 	for i, node := range t.nodes {
 		t.parts = append(t.parts, Part{Offset: int(node) * t.k, Bias: -1, G: t.row(i)})

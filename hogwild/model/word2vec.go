@@ -89,7 +89,7 @@ func (m *word2vec) Init(w []float32, seed uint64) {
 	clear(w[n:])
 }
 
-// on are the tables in w.
+// on returns the tables in w.
 func (m *word2vec) on(w []float32) *vec.Words {
 	if t := &m.table; t.K == 0 || &t.In[0] != &w[0] {
 		n := m.words * m.k
@@ -98,7 +98,7 @@ func (m *word2vec) on(w []float32) *vec.Words {
 	return &m.table
 }
 
-// draws are the windows of a set.
+// draws returns the windows of a set.
 func (m *word2vec) draws(set *data.Set) *data.Windows {
 	if m.of != set {
 		m.windows, m.of = data.NewWindows(set), set
@@ -106,7 +106,7 @@ func (m *word2vec) draws(set *data.Set) *data.Windows {
 	return m.windows
 }
 
-// Suits is true for texts. The tables are too large for each worker to have a copy.
+// Suits returns true for texts. The tables are too large for each worker to have a copy.
 func (m *word2vec) Suits(set *data.Set) (steps, copied bool) { return set.Words(), false }
 
 // Steps takes the steps of word2vec.c: within a word's window each pair finds what those before it have changed. With
@@ -136,7 +136,7 @@ func (m *word2vec) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss
 	return loss
 }
 
-// EvalRows is Eval of rows with the windows of data.Evaluation.
+// EvalRows does what Eval does, on rows with the windows of data.Evaluation.
 func (m *word2vec) EvalRows(w []float32, set *data.Set, from, to int) (Score, bool) {
 	t, draws, s := m.on(w), m.draws(set), Score{N: to - from}
 	for r := from; r < to; r++ {
@@ -158,7 +158,7 @@ func (m *word2vec) Eval(w []float32, b *data.Batch) Score {
 	return s
 }
 
-// Grad sets g to the gradient of the mean loss of the batch's windows. That of the mean of a CBOW window goes to each
+// Grad sets g to the gradient of the mean loss of the batch's windows. For the mean of a CBOW window it goes to each
 // input whole, and not as its share, as in word2vec.c.
 func (m *word2vec) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	t, mean, rows := m.on(w), 1/float32(len(b.Windows)), 0
@@ -191,7 +191,7 @@ func (m *word2vec) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) 
 	return loss
 }
 
-// gather adds the gradient of the targets' vectors, and sets e to that of h.
+// gather adds the gradient of the targets' vectors, and sets e to h's.
 func (m *word2vec) gather(h []float32, targets []uint32, mean float32) (loss float64) {
 	clear(m.e)
 	for i, target := range targets {
@@ -207,7 +207,7 @@ func (m *word2vec) gather(h []float32, targets []uint32, mean float32) (loss flo
 	return loss
 }
 
-// Touched are the vectors of a row's window in the epoch of the last step.
+// Touched appends the vectors of a row's window in the epoch of the last step.
 func (m *word2vec) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	x := m.draws(set).At(row, m.epoch)
 	add := func(node int) { ranges = append(ranges, Range{node * m.k, (node + 1) * m.k}) }

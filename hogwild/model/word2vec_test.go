@@ -14,7 +14,7 @@ import (
 	"hogwild/hogwild/data/text"
 )
 
-// corpus is a text of random words, of which some are frequent.
+// corpus returns the set of a text of random words, some of them frequent.
 func corpus(t *testing.T, lines int, o text.Options) *data.Set {
 	t.Helper()
 	r, all := rand.New(rand.NewPCG(3, 4)), &strings.Builder{}
@@ -44,7 +44,7 @@ var ways = []struct {
 	cbow, shared bool
 }{{"skip-gram", false, false}, {"cbow", true, false}, {"shared", false, true}}
 
-// wordModel is a model of k numbers a word, and its first weights, as large as they become.
+// wordModel returns a model of k numbers a word, and its first weights, as large as they become.
 func wordModel(t *testing.T, set *data.Set, k int, cbow bool) (*word2vec, []float32) {
 	t.Helper()
 	m, err := New(Options{Name: fmt.Sprintf("word2vec:%d", k), Bias: true, CBOW: cbow}, set.Meta)
@@ -171,7 +171,7 @@ func TestWord2vecSteps(t *testing.T) {
 }
 
 // TestWord2vecGradient holds Grad and Eval against central differences of the loss in float64. Of CBOW the gradient of
-// an input is that of the mean, whole.
+// an input is the mean's, whole.
 func TestWord2vecGradient(t *testing.T) {
 	const h = 1e-6
 	for _, way := range ways {

@@ -16,7 +16,7 @@ import (
 	"hogwild/internal/vec"
 )
 
-// Neighbour is a word, and the cosine of its vector with that of the word asked about.
+// Neighbour is a word, and the cosine of its vector with the asked word's.
 type Neighbour struct {
 	Word   string  `json:"word"`
 	Cosine float32 `json:"cosine"`
@@ -28,7 +28,7 @@ type Nearest struct {
 	Near []Neighbour `json:"nearest"`
 }
 
-// Neighbours are those of several words.
+// Neighbours are the neighbours of several words.
 type Neighbours []Nearest
 
 // Nearest finds the neighbours of words, n of each. The error, which matches config.ErrUsage, names a word that has no
@@ -50,7 +50,7 @@ func (v *Vectors) Nearest(words []string, n int) (Neighbours, error) {
 	return all, nil
 }
 
-// best are the n words with the largest cosines z, but for one that is left out, the largest first.
+// best returns the n words with the largest cosines z, but for one that is left out, the largest first.
 func (v *Vectors) best(z []float32, n, out int) (top []Neighbour) {
 	for j, x := range z {
 		if len(top) == n && !(x > top[n-1].Cosine) || j == out {

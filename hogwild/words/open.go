@@ -11,7 +11,7 @@ import (
 	"hogwild/internal/vec"
 )
 
-// Open reads the vectors of a run, a folder or its file of weights, beside which is words.txt; or a .vec or .bin file
+// Open reads the vectors of a run, a folder or its file of weights, next to words.txt; or a .vec or .bin file
 // of word2vec, which may be packed. Errors match config.ErrUsage.
 func Open(path string) (*Vectors, error) {
 	v, err := open(path)

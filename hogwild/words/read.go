@@ -144,7 +144,7 @@ func (v *Vectors) addFloats(in *bufio.Reader) error {
 	return nil
 }
 
-// upTo is what comes up to a byte, most bytes at most. At the end of the file the byte may be missing.
+// upTo reads through a byte, most bytes at most. At the end of the file the byte may be missing.
 func upTo(in *bufio.Reader, end byte, most int) (string, error) {
 	var text []byte
 	for {

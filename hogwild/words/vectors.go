@@ -10,5 +10,5 @@ type Vectors struct {
 	units []float32 // W with rows of length 1
 }
 
-// unit is the vector of a word, of length 1.
+// unit returns the vector of a word, of length 1.
 func (v *Vectors) unit(i int) []float32 { return v.units[i*v.K : (i+1)*v.K] }

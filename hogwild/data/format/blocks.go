@@ -88,7 +88,7 @@ func (q *blocks) again(b *block) {
 	q.start(b)
 }
 
-// next is the next block, which has been read; nil behind the last.
+// next returns the next block, which has been read; nil behind the last.
 func (q *blocks) next() *block {
 	if q.last != nil {
 		if q.once {
@@ -111,12 +111,12 @@ func (q *blocks) next() *block {
 	<-q.last.done
 	q.tell(q.last)
 	for i := 0; q.last.err != nil && i < len(q.ahead); i++ {
-		<-q.ahead[i].done // nobody needs them, and the text may go
+		<-q.ahead[i].done // they are not needed, and the text may go
 	}
 	return q.last
 }
 
-// hand is the next row that was read: the block, and which of its rows or entries it is; io.EOF behind the last.
+// hand returns the next row that was read: the block, and which of its rows or entries it is; io.EOF behind the last.
 func (q *blocks) hand() (b *block, row int, err error) {
 	if q == nil {
 		return nil, 0, io.EOF
@@ -163,7 +163,7 @@ func (q *blocks) start(b *block) {
 	}
 }
 
-// resized is a slice of n zeros, in the memory of v if that suffices.
+// resized returns a slice of n zeros, in the memory of v if that suffices.
 func resized[T any](v []T, n int) []T {
 	v = slices.Grow(v[:0], n)[:n]
 	clear(v)
@@ -178,7 +178,7 @@ func (q *blocks) tell(b *block) {
 	b.complaints = nil
 }
 
-// take is the next rows, that many bytes at least; nil behind the last.
+// take returns the next rows, that many bytes at least; nil behind the last.
 func (q *blocks) take(size int) *block {
 	b := &block{done: make(chan struct{}, 1), idx: []uint32{}}
 	if n := len(q.spare); n > 0 {

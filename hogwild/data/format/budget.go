@@ -36,7 +36,7 @@ func NewBudget(limit int64) *Budget {
 	return b
 }
 
-// DefaultMemory is what a run may take where nobody says how much: three quarters of the free
+// DefaultMemory returns what a run may take by default: three quarters of the free
 // memory, so that the machine has some left. Without /proc there is no limit.
 func DefaultMemory() int64 {
 	if room, known := machine.Room(os.DirFS("/")); known {
@@ -45,7 +45,7 @@ func DefaultMemory() int64 {
 	return math.MaxInt64
 }
 
-// Space is where large arrays go, nil for memory.
+// Space returns where large arrays go, nil for memory.
 func (b *Budget) Space() *Space {
 	if b == nil {
 		return nil
@@ -53,7 +53,7 @@ func (b *Budget) Space() *Space {
 	return b.Files
 }
 
-// Uncounted is a Budget without a limit for what b has counted already.
+// Uncounted returns a Budget without a limit for what b has counted already.
 func (b *Budget) Uncounted() *Budget { return &Budget{Limit: math.MaxInt64, Files: b.Space()} }
 
 // Take counts n bytes more, before they are allocated; what says what for.
@@ -109,7 +109,7 @@ func (e *MemoryError) Error() string {
 		held, limit, cure)
 }
 
-// read is all that r has, counted as it comes. hint is its probable length.
+// read returns all that r has, counted as it comes. hint is its probable length.
 func (b *Budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 	size := max(hint, 0) + bytes.MinRead // room for the read that finds the end
 	if b.Take(path, size, "") != nil {
@@ -144,8 +144,8 @@ func (b *Budget) read(path string, r io.Reader, hint int64) ([]byte, error) {
 	}
 }
 
-// Array is an array of no elements with room for n, in memory or in a file without a name; of several errors the first
-// is kept.
+// Array returns an array of no elements with room for n, in memory or in a file without a name; of several errors the
+// first is kept.
 func Array[T shm.Element](b *Budget, n int, err *error) []T {
 	scratch := b.Space()
 	if scratch == nil {

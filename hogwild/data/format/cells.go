@@ -37,13 +37,13 @@ type layout struct {
 	rowNames bool // each row begins with its name, which the header has none for, as R's write.table writes it
 }
 
-// What separates the cells of triples beside bytes: blanks, as many as there are, and ::.
+// What separates the cells of triples, if not a byte: blanks, as many as there are, and ::.
 const (
 	runs   = byte(0)
 	colons = byte(1)
 )
 
-// columnBytes is about what a column takes beside its texts, with its name and its feature.
+// columnBytes is about what a column takes without its texts, with its name and its feature.
 const columnBytes = 300
 
 // cells are the rows in a part of a table.
@@ -105,7 +105,7 @@ func (c *cells) pass() bool {
 	return true
 }
 
-// lineEnd is where the line ends that a byte is in, behind its newline.
+// lineEnd returns where the line ends that a byte is in, behind its newline.
 func lineEnd(text []byte, at int) int {
 	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n + 1
@@ -113,7 +113,7 @@ func lineEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// between is how long the separator at a byte is; 0: there is none.
+// between returns how long the separator at a byte is; 0: there is none.
 func (l *layout) between(text []byte, at int) (n int) {
 	switch {
 	case l.comma == runs:
@@ -178,7 +178,7 @@ func (c *cells) split() (ok bool) {
 	return true
 }
 
-// cell is the cell at a byte, and where it ends.
+// cell returns the cell at a byte, and where it ends.
 func (c *cells) cell(text []byte, at int) (cell []byte, end int, ok bool) {
 	if at == len(text) || text[at] != '"' || c.letters {
 		for end = at; end < len(text) && text[end] != '\n'; end++ {
@@ -270,7 +270,7 @@ func (c *cells) refuse(err error) error {
 	return nil
 }
 
-// texts are copies of the cells.
+// texts returns copies of the cells.
 func (c *cells) texts() []string {
 	texts := make([]string, len(c.row))
 	for j, x := range c.row {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// byPackage is what encoding/csv reads: a text for each row, and one for the error behind them.
+// byPackage returns what encoding/csv reads: a text for each row, and one for the error behind them.
 func byPackage(text string, comma byte) (rows []string) {
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma = rune(comma)
@@ -39,7 +39,7 @@ func byPackage(text string, comma byte) (rows []string) {
 	}
 }
 
-// inBlocks is what cells reads, in blocks of at least that many bytes, or as the text comes.
+// inBlocks returns what cells reads, in blocks of at least that many bytes, or as the text comes.
 func inBlocks(text string, comma byte, size int, comes bool) (rows []string) {
 	t := &table{Source: &Source{Path: "x", Text: []byte(text)}, layout: layout{comma: comma}}
 	if comes {
@@ -61,7 +61,7 @@ func inBlocks(text string, comma byte, size int, comes bool) (rows []string) {
 	return rows
 }
 
-// FuzzCells: rows are those of encoding/csv, with the same lines and errors, however a table is cut.
+// FuzzCells: rows are encoding/csv's, with the same lines and errors, however a table is cut.
 func FuzzCells(f *testing.F) {
 	for _, text := range []string{"", "a,b\n1,2\n", "a;\"b\"\"c\";d\r\n\r\n-1.5;;x", "a,b\n1\n", "a,b\n1,c\"d\n",
 		"\"a\nb\r\nc\",d\n\n1,2\n\"3\"x,4\n", "a|b\n\"1|2", "\xff,b\n", "a,b\r", "\"a\"\r", "\"a\"\rb\n",

@@ -159,7 +159,7 @@ func (c *column) settleNulls() {
 	}
 }
 
-// textBytes is about what a text takes in a map beside its bytes.
+// textBytes is about what a text takes in a map without its bytes.
 const textBytes = 64
 
 // countUp notices whether the numbers count the rows. Without a header the first comes last.
@@ -211,7 +211,7 @@ func (c *column) isID(n int) bool {
 	return counts || namesID.MatchString(c.name) && c.repeats == 0
 }
 
-// name is what Meta.Columns calls the feature: the column, or column=text.
+// name returns what Meta.Columns calls the feature: the column, or column=text.
 func (t *table) name(x feature) string {
 	name := t.columns[x.column].name
 	if x.part != "" {
@@ -223,7 +223,7 @@ func (t *table) name(x feature) string {
 	return name
 }
 
-// target is the column to predict.
+// target returns the column to predict.
 func (t *table) target(asked string) (int, error) {
 	names, like := t.names(), t.o.Like
 	if asked == "" && like != nil && slices.Contains(names, like.Target) {
@@ -252,7 +252,7 @@ func (t *table) target(asked string) (int, error) {
 	return y, nil
 }
 
-// find is the column of a name, else of a number from 1; -1 if there is none.
+// find returns the column of a name, else of a number from 1; -1 if there is none.
 func (t *table) find(asked string) int {
 	j := slices.IndexFunc(t.columns, func(c column) bool { return c.name == asked })
 	if n, err := strconv.Atoi(asked); j < 0 && err == nil && n >= 1 && n <= len(t.columns) {
@@ -286,7 +286,7 @@ func (t *table) ignore(list string, y int) error {
 	return nil
 }
 
-// partsOf are the parts that --columns names, with a column each.
+// partsOf returns the parts that --columns names, with a column each.
 func partsOf(columns string) (parts [][2]string, err error) {
 	r := csv.NewReader(strings.NewReader(columns))
 	r.LazyQuotes = true
@@ -309,13 +309,13 @@ func (t *table) names() []string {
 // areNumbers says whether more cells of a column are numbers, with whatever marks, than texts.
 func (c *column) areNumbers() bool { return c.numbers+c.marked() > c.texts-c.marked() }
 
-// marked is how many cells are numbers with marks, which see takes for texts.
+// marked returns how many cells are numbers with marks, which see takes for texts.
 func (c *column) marked() int {
 	n := &c.marks.n
 	return n[decimalComma] + n[groupComma] + n[groupsComma] + n[groupsPoint]
 }
 
-// stray is an error if column j has texts among more numbers than texts: as texts the
+// stray returns an error if column j has texts among more numbers than texts: as texts the
 // numbers would become a feature each. Many different texts are no mistake: the column has codes, such as tickets.
 func (t *table) stray(j int) error {
 	c := &t.columns[j]
@@ -360,7 +360,7 @@ func (t *table) refuse(err error) error {
 	return nil
 }
 
-// unused are the columns that no feature of like comes from.
+// unused returns the columns that no feature of like comes from.
 func (t *table) unused(like *Known) []int {
 	var unused []int
 	for j, c := range t.columns {

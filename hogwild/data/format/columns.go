@@ -61,7 +61,7 @@ func (p *triples) findColumns(width int) error {
 			p.header = p.header || named
 			return nil
 		}
-		if p.o.Like == nil || p.o.Like.Target != asked { // those of the training data need not be here
+		if p.o.Like == nil || p.o.Like.Target != asked { // the training data's columns need not be here
 			return p.Errorf("--columns %s: %v", asked, err)
 		}
 		p.Target = ""
@@ -110,7 +110,7 @@ func (p *triples) areNames() bool {
 // parts are the names that --columns has for the parts.
 var parts = [3][]string{{"user", "source", "head"}, {"item", "target", "tail"}, {"value", "weight"}}
 
-// called is what messages call a part.
+// called returns what messages call a part.
 func (p *triples) called(part int) string {
 	if p.o.Graph {
 		return parts[part][1]
@@ -118,7 +118,7 @@ func (p *triples) called(part int) string {
 	return parts[part][0]
 }
 
-// flag is how the user may name the columns.
+// flag returns how the user may name the columns.
 func (p *triples) flag() string {
 	names := []string{"1", "2", "3"}
 	if p.header {
@@ -259,7 +259,7 @@ func (p *triples) matrixMarket() error {
 	return nil
 }
 
-// wholes are cells as whole numbers; nil if one is none.
+// wholes returns cells as whole numbers; nil if one is none.
 func wholes(cells []string) (all []int) {
 	for _, text := range cells {
 		n, err := strconv.Atoi(text)

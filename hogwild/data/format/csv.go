@@ -77,7 +77,7 @@ func (r *csvRows) known() error {
 	return nil
 }
 
-// learn begins a table of which all cells have been read once.
+// learn begins a table, all cells read once.
 func (r *csvRows) learn() error {
 	if err := r.profile(); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (r *csvRows) describe(features []feature) {
 	}
 }
 
-// next is the next row that is to be learned from, or to be predicted.
+// next reads the next row that is to be learned from, or to be predicted.
 func (r *csvRows) next(row *Row) (err error) {
 	b, i, err := r.blocks.hand()
 	if err == io.EOF {
@@ -197,7 +197,7 @@ func (r *csvRows) next(row *Row) (err error) {
 	return err
 }
 
-// count adds the rows of a block to those of the table.
+// count adds the rows of a block to the table's.
 func (r *csvRows) count(b *block) {
 	r.all, r.given, r.unlabelled = r.all+b.rows, r.given+len(b.given), r.unlabelled+b.unlabelled
 	for j := range b.holes {
@@ -235,7 +235,7 @@ func (r *csvRows) read(b *block) error {
 	return nil
 }
 
-// label is a label that is a text: each is held once.
+// label returns a label that is a text: each is held once.
 func (r *csvRows) label(text string) (string, error) {
 	if label, ok := r.labels[text]; ok {
 		return label, nil

@@ -9,7 +9,7 @@ import (
 // dateOrders are the orders in which a date may have its year, month and day: 2026-03-31, 31.3.2026, 3/31/2026.
 var dateOrders = []string{"ymd", "dmy", "mdy"}
 
-// monthFirst is the order of 3/4/2026, of which nothing tells.
+// monthFirst is the order of 3/4/2026, where nothing decides it.
 const monthFirst = "mdy"
 
 // readDate reads a date in that order, with a year of four digits, or two behind /. The month may be a name between
@@ -58,7 +58,7 @@ func readDate(cell, order string) (at time.Time, timed, ok bool) {
 	return at, cell != "", ok
 }
 
-// monthName is the month whose name, or its first three letters, stand at the beginning, and their number; else 0.
+// monthName returns the month whose name, or its first three letters, stand at the beginning, and their number; else 0.
 func monthName(text string) (month, letters int) {
 	for letters < len(text) && (text[letters]|0x20)-'a' < 26 {
 		letters++
@@ -71,7 +71,7 @@ func monthName(text string) (month, letters int) {
 	return 0, 0
 }
 
-// readHour is the hour in what follows a date: nothing, or a time.
+// readHour returns the hour in what follows a date: nothing, or a time.
 func readHour(text string, named bool) (hour int, ok bool) {
 	if text == "" {
 		return 0, true
@@ -116,7 +116,7 @@ type dates struct {
 	timed bool   // one has a time
 }
 
-// order is that of all n texts, "" if they are no dates. With both possible, points are of Europe.
+// order returns the order of all n texts, "" if they are no dates. With both possible, points are of Europe.
 func (d *dates) order(n int, example string) string {
 	try := []int{0, 2, 1}
 	if point := strings.IndexByte(example, '.'); point == 1 || point == 2 {
@@ -133,7 +133,7 @@ func (d *dates) order(n int, example string) string {
 // dateParts are the parts of a date that are learned from.
 var dateParts = []string{"year", "month", "weekday", "hour"}
 
-// partOf is what a cell of a column of dates would have in a column of years, months, and so on.
+// partOf returns what a date would have in a column of years, months, and so on.
 func partOf(at time.Time, part string) string {
 	switch part {
 	case "year":

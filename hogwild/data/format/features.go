@@ -60,8 +60,8 @@ func (t *table) features(y int) ([]feature, error) {
 	return features, nil
 }
 
-// noteRatings notes that a table may be ratings or edges, which nobody has said: two columns of ids that come again and
-// one of few different numbers, perhaps beside a time, or names of edges' ends.
+// noteRatings notes that a table may be ratings or edges, without being named so: two columns of ids that recur and
+// one of few different numbers, perhaps with a time, or names of edges' ends.
 func (t *table) noteRatings() {
 	var names []string
 	for j := range t.columns {
@@ -94,7 +94,7 @@ func (t *table) noteRatings() {
 	}
 }
 
-// dateFeatures are the features of a column of dates: its year, a number, and 1 for the month, the day of the
+// dateFeatures returns the features of a column of dates: its year, a number, and 1 for the month, the day of the
 // week and, if there are times, the hour.
 func dateFeatures(column int, timed bool) []feature {
 	features := []feature{{column: column, part: "year"}}
@@ -138,7 +138,7 @@ func (c *column) leftOut() string {
 	return ""
 }
 
-// asNumbers is what makes numbers of a column whose first text is one but for signs, e.g. 74.6% or $1,250.
+// asNumbers says how to make numbers of a column whose first text is one but for signs, e.g. 74.6% or $1,250.
 func (c *column) asNumbers() string {
 	if number := regexp.MustCompile(`^[-+]?[$€£]? ?[-+]?\d[\d,]*(\.\d*)? ?[%$€£]?$`); !number.MatchString(c.text) {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// openIDX reads images of bytes and the labels that lie beside them. An IDX file
+// openIDX reads images of bytes and the labels that lie next to them. An IDX file
 // (yann.lecun.com/exdb/mnist) is two zero bytes, a type, the number of dimensions,
 // the dimensions as big-endian uint32, the elements.
 func openIDX(s *Source, o Options) (*File, error) {
@@ -50,7 +50,7 @@ func openIDX(s *Source, o Options) (*File, error) {
 	return f, nil
 }
 
-// readIDX is the dimensions and the elements of the file, checked against its size.
+// readIDX returns the dimensions and the elements of the file, checked against its size.
 func readIDX(s *Source) (shape []int, elements []uint8, err error) {
 	if err := s.complete(); err != nil {
 		return nil, nil, err
@@ -102,7 +102,7 @@ func labelsBeside(s *Source, n int) ([]uint8, error) {
 	return y, err
 }
 
-// Numbered is "0", "1", ... for k classes.
+// Numbered returns "0", "1", ... for k classes.
 func Numbered(k int) []string {
 	names := make([]string, k)
 	for i := range names {

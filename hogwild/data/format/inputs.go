@@ -117,7 +117,7 @@ func (b *block) put(x []float32, feature int, v float32) {
 	}
 }
 
-// datePart is a part of a date, as a cell.
+// datePart returns a part of a date, as a cell.
 func (in *inputs) datePart(line int, date string, c inputColumn) (*cell, error) {
 	at, _, ok := readDate(date, in.table.columns[c.number].order)
 	if !ok {
@@ -166,7 +166,7 @@ func (t *table) list(missing []int) string {
 	return Some(parts)
 }
 
-// number is the number in a cell of column j.
+// number returns the number in a cell of column j.
 func (t *table) number(line, j int, x *cell) (float64, error) {
 	if x.plain { // and so below 2^53
 		return x.v, nil

@@ -21,7 +21,7 @@ func newTable(s *Source, o Options) *table {
 // excel is the line by which a table tells Excel its separator.
 var excel = regexp.MustCompile(`^"?(?i:sep)=([^\r\n])"?\r?\n`)
 
-// separators are what may stand between cells; all but the first four between those of triples alone.
+// separators are what may stand between cells; all but the first four between cells of triples alone.
 var separators = []byte{'\t', ',', ';', '|', colons, runs, ':'}
 
 // findLayout takes the separator that cuts the first rows into the same number of cells, of several the one by which
@@ -171,8 +171,8 @@ func (t *table) findExtra(head []byte) {
 // above are lines before triples.
 var above = regexp.MustCompile(`^([ \t\r]*([#%][^\n]*)?\n)*`)
 
-// leading is how many lines there are before the rows: those that begin with # and have another number of cells, and
-// before triples all that are blank or comments.
+// leading returns how many lines there are before the rows: those that begin with # and have another number of cells,
+// and before triples all that are blank or comments.
 func (t *table) leading(head []byte) (n int) {
 	if t.o.Triples {
 		return bytes.Count(above.Find(head), []byte("\n"))

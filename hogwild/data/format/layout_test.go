@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// readRows is the columns of a table, its numbers and labels, and its notes.
+// readRows returns the columns of a table, its numbers and labels, and its notes.
 func readRows(t *testing.T, text string, o Options) (f *File, rows []string) {
 	t.Helper()
 	o.Format = "csv"

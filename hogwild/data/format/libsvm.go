@@ -44,7 +44,7 @@ func openLIBSVM(s *Source, o Options) (*File, error) {
 	return &p.File, nil
 }
 
-// lineCount is how many lines a text has.
+// lineCount returns how many lines a text has.
 func lineCount(text []byte) int {
 	return bytes.Count(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) + 1
 }

@@ -122,10 +122,10 @@ const (
 // enoughGroups is how many cells with groups of points show, between commas, that none has decimals that end in 0.
 const enoughGroups = 20
 
-// reading is how a column is written, and whether that is sure; europe and america say what other columns have.
+// reading returns how a column is written, and whether that is sure; europe and america say what other columns have.
 func (m *marks) reading(europe, america bool, separator byte, known bool) (is string, sure bool) {
 	commas, points, decimals := m.n[groupComma]+m.n[groupsComma], m.n[groupPoint], m.n[decimalPoint]
-	wholes := m.large == 0 && m.least < m.most // as groups have beside them
+	wholes := m.large == 0 && m.least < m.most // as columns with groups have them
 	switch isEuropean, isAmerican := m.n[decimalComma]+m.n[groupsPoint] > 0, m.n[groupsComma] > 0; {
 	case isEuropean:
 		return european, !isAmerican && decimals == 0
@@ -151,7 +151,7 @@ func (m *marks) reading(europe, america bool, separator byte, known bool) (is st
 	return "", separator != ';' || america
 }
 
-// doubt is what is said of a column that can be read in two ways.
+// doubt returns what is said of a column that can be read in two ways.
 func (m *marks) doubt() string {
 	if m.example == "" {
 		return "some of its numbers have decimal commas, others decimal points"
@@ -159,7 +159,7 @@ func (m *marks) doubt() string {
 	return m.example + " may be " + m.as(european) + " or " + m.as(american)
 }
 
-// as is the example in a country.
+// as returns the example as a country writes it.
 func (m *marks) as(is string) string {
 	return cmp.Or(string(plainNumber(nil, []byte(m.example), is)), m.example)
 }

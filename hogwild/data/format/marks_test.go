@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// column writes n numbers below most, with so many decimals, and the marks of a country.
+// writtenNumbers writes n numbers below most, with this many decimals, and the marks of a country.
 func writtenNumbers(n int, most float64, decimals int, point, group string) (cells []string, values []float64) {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(decimals)))
 	for range n {

@@ -35,7 +35,7 @@ type rowsOf struct {
 }
 
 // openNPY reads the inputs X, an array of n rows, and the labels: from y.npy
-// beside it, or from the column of X that is the target. uint8 stays bytes.
+// next to it, or from the column of X that is the target. uint8 stays bytes.
 func openNPY(s *Source, o Options) (*File, error) {
 	a, err := readArray(s)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *rowsOf) takeColumn(target string) error {
 	return nil
 }
 
-// labelsOf are the labels beside an array of n rows.
+// labelsOf reads the labels next to an array of n rows.
 func labelsOf(s *Source, n int) (*array, error) {
 	names := labelNames(s.Path)
 	path := Existing(names...)
@@ -146,7 +146,7 @@ func (r *rowsOf) next(row *Row) error {
 // inputName finds the part of a name that says "inputs": X, or images.
 var inputName = regexp.MustCompile(`(^|[_.-])([Xx]|images)([_.-])`)
 
-// labelNames are the files in which the labels of an inputs file may lie.
+// labelNames returns the files in which the labels of an inputs file may lie.
 func labelNames(path string) []string {
 	dir, base := filepath.Split(strings.TrimSuffix(path, ".gz"))
 	names := []string{}
@@ -223,7 +223,7 @@ func readArray(s *Source) (*array, error) {
 	return a, a.transpose()
 }
 
-// transpose puts the elements of an array in Fortran order into that of C.
+// transpose puts the elements of an array in Fortran order into C order.
 func (a *array) transpose() error {
 	if err := a.Budget.Take(a.Path, int64(len(a.raw)), "the array in C order"); err != nil {
 		return err
@@ -249,10 +249,10 @@ func (a *array) transpose() error {
 var sizes = map[string]int{"b1": 1, "u1": 1, "i1": 1, "u2": 2, "i2": 2, "f2": 2, "u4": 4, "i4": 4, "f4": 4, "u8": 8,
 	"i8": 8, "f8": 8}
 
-// size is the bytes of an element, 0 for a type that is not read.
+// size returns the bytes of an element, 0 for a type that is not read.
 func (a *array) size() int { return sizes[a.dtype] }
 
-// at is element k.
+// at returns element k.
 func (a *array) at(k int) float64 {
 	b := a.raw[a.size()*k:]
 	switch a.dtype {
@@ -280,7 +280,7 @@ func (a *array) at(k int) float64 {
 	return math.Float64frombits(a.order.Uint64(b))
 }
 
-// half is the number of a float16.
+// half returns the number of a float16.
 func half(bits uint16) float64 {
 	exponent, digits := int(bits>>10&31), float64(bits&1023)
 	v := math.Ldexp(1024+digits, exponent-25)

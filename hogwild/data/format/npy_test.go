@@ -2,7 +2,7 @@ package format
 
 import "testing"
 
-// TestNPYLabelNames: labels lie beside the inputs, under a name like theirs.
+// TestNPYLabelNames: labels lie next to the inputs, under a name like theirs.
 func TestNPYLabelNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"X.npy": "y.npy", "x.npy.gz": "y.npy", "iris_X.npy": "iris_y.npy", "X_train.npy": "y_train.npy",

@@ -44,7 +44,7 @@ func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behi
 			if n < 16 {
 				eights := n - 1 - 8
 				less := eights >> 63                          // all bits if there are not eight digits
-				first, more := -8*(eights&less), eights&^less // so many bits they go up; so many digits are behind them
+				first, more := -8*(eights&less), eights&^less // the bits they go up; the digits behind them
 				digits = eight(x<<(first&63))*tens[more&7] + eight(y>>8<<((56-8*more)&63)<<8)
 			} else {
 				z := binary.LittleEndian.Uint64(text[at+16:]) ^ zeros
@@ -76,7 +76,7 @@ func notDigits(x uint64) uint64 {
 	return ((x&0x7f7f7f7f7f7f7f7f + 0x7676767676767676) | x) & 0x8080808080808080
 }
 
-// eight is the number of eight digits, the first in the lowest byte.
+// eight returns the number of eight digits, the first in the lowest byte.
 func eight(x uint64) uint64 {
 	const mask = 0x000000ff000000ff
 	x = x*10 + x>>8
@@ -119,7 +119,7 @@ func parseNumber(b []byte) (v float64, n int, ok bool) {
 	return v, n, true
 }
 
-// quotient is the float64 nearest to a/b: 63 or 64 bits of it, the last of which says whether there are more, are
+// quotient returns the float64 nearest to a/b: 63 or 64 bits of it, the last one set if there are more, are
 // rounded once.
 func quotient(a, b uint64) float64 {
 	up, down := bits.LeadingZeros64(a), bits.LeadingZeros64(b)
@@ -142,7 +142,7 @@ func Number[T string | []byte](cell T) (float64, bool) {
 	return v, err == nil || v != 0 // out of range is a number still
 }
 
-// parseFloat is strconv's, without what no other program takes for a number: 3_0, 0x1p4.
+// parseFloat calls strconv's, but refuses what no other program takes for a number: 3_0, 0x1p4.
 func parseFloat(text string) (float64, error) {
 	if strings.ContainsAny(text, "_xX") {
 		return 0, strconv.ErrSyntax
@@ -173,7 +173,7 @@ func isMissing[T string | []byte](cell T) bool {
 	return is("na") || is("n/a") || is("nan") || is("null")
 }
 
-// nullWords stand for missing values in columns of numbers: those of pandas beside isMissing's, and of MySQL and Hive.
+// nullWords stand for missing values in columns of numbers: from pandas, without isMissing's, and from MySQL and Hive.
 var nullWords = map[string]bool{"#N/A": true, "#N/A N/A": true, "#NA": true, "-1.#IND": true, "-1.#QNAN": true,
 	"-NaN": true, "-nan": true, "1.#IND": true, "1.#QNAN": true, "<NA>": true, "None": true, `\N`: true}
 
@@ -238,7 +238,7 @@ func (p *parser) nextLine() error {
 	}
 }
 
-// fail is an error at byte at: path:line:column: text.
+// fail returns an error at byte at: path:line:column: text.
 func (p *parser) fail(at int, format string, args ...any) error {
 	return fmt.Errorf("data: %s:%d:%d: %s", p.Path, p.line, at-p.start+1, fmt.Sprintf(format, args...))
 }
@@ -256,7 +256,7 @@ func (p *parser) atEnd() bool {
 	return true
 }
 
-// word is what stands at byte at, up to the next blank.
+// word returns the text at byte at, up to the next blank.
 func (p *parser) word(at int) string {
 	end := at
 	for end < len(p.text) && p.text[end] > ' ' {

@@ -1,8 +1,5 @@
-// Package format reads files of all formats row by row: to be trained on, to be evaluated, to be predicted.
-//
-// Read holds all of a file in memory, Stream reads it as it comes. Open finds out what the file is, and gives its rows.
-// A table that is trained on is read twice: what its columns are is known at its end. Of rows like others it is
-// known before.
+// Package format reads files of all formats row by row: to be trained on, to be evaluated, to be predicted. Read holds
+// all of a file in memory, Stream reads it as it comes.
 //
 // Top down:
 //
@@ -38,7 +35,8 @@ package format
 
 import "cmp"
 
-// Open finds out what the file is, and gives its rows.
+// Open finds out what the file is, and gives its rows. A table that is trained on is read twice: what its columns are
+// is known at its end. Of rows like others it is known before.
 func Open(s *Source, o Options) (*File, error) {
 	if o.Triples && !o.Inputs {
 		o.Format = "auto"

@@ -19,10 +19,10 @@ var partNames = [...]string{
 	" timestamp time date datetime ts unixtime unixreviewtime index unnamed0  ",
 }
 
-// persons are those of partNames that make the file one of ratings, whatever the model.
+// persons are the partNames that make the file one of ratings, whatever the model.
 const persons = " user userid uid customer customerid reviewer reviewerid member memberid account accountid "
 
-// plainName is the name of a column without marks and in small letters, and without a type, as in user_id:token.
+// plainName returns the name of a column without marks and in small letters, and without a type, as in user_id:token.
 func plainName(name string) string {
 	for _, is := range []string{":token", ":float"} {
 		name = strings.TrimSuffix(name, is)
@@ -35,7 +35,7 @@ func plainName(name string) string {
 	}, strings.ToLower(name))
 }
 
-// known are the columns whose names say what they are, and those that may be anything.
+// known returns the columns whose names say what they are, and those that may be anything.
 func known(names []string) (found [3]int, free []int) {
 	found = [3]int{-1, -1, -1}
 	for j, name := range names {

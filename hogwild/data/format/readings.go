@@ -7,7 +7,7 @@ import (
 )
 
 // findMarks decides how the numbers of each column are written, by all its cells: groups of three digits in each
-// cell with the mark, beside different whole numbers below 1000, are thousands, and other digits behind one mark
+// cell with the mark, along with different whole numbers below 1000, are thousands, and other digits behind one mark
 // decimals. What may be both is told by the other columns, else it is a doubt.
 func (t *table) findMarks() (notes []string) {
 	t.marks, t.doubts = make([]string, len(t.columns)), make([]string, len(t.columns))
@@ -58,7 +58,7 @@ func (t *table) findMarks() (notes []string) {
 	return notes
 }
 
-// marks is how the training data writes the numbers of a column; "" if as Go does.
+// marks returns how the training data writes the numbers of a column; "" if as Go does.
 func (k *Known) marks(column string) string {
 	if k == nil {
 		return ""

@@ -47,8 +47,8 @@ func (t *table) knownFeatures(first []string) (features []feature, err error) {
 	return features, err
 }
 
-// numbers are the columns that the training data has features of, if columns had no names: below zero
-// those of texts.
+// numbers returns the columns that the training data has features of, if columns had no names: below zero
+// if they are texts.
 func (t *table) numbers() (columns []int, all bool) {
 	if t.o.Like.Named {
 		return nil, false // numbers, if they are, are names
@@ -82,7 +82,7 @@ func (t *table) renumber(was []int) {
 	}
 }
 
-// inOrder takes all columns as features, but that of labels where there is one more.
+// inOrder takes all columns as features, but the column of labels where there is one more.
 func (t *table) inOrder(target int) ([]feature, error) {
 	d, n := t.o.Like.Features, len(t.columns)
 	if n == d+1 && target < 0 {
@@ -143,7 +143,7 @@ func (t *table) featuresOf(like *Known) ([]feature, error) {
 	return features, nil
 }
 
-// datePart is the column of dates that a feature comes from, and the part; "" if it is no such feature.
+// datePart returns the column of dates that a feature comes from, and the part; "" if it is no such feature.
 func (k *Known) datePart(name string) (column, part, text string) {
 	if at := strings.LastIndexByte(name, '.'); at >= 0 && k.Dates[name[:at]] != "" {
 		part, text, _ = strings.Cut(name[at+1:], "=")

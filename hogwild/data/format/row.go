@@ -48,7 +48,7 @@ const (
 	Refuse = "error" // they are an error
 )
 
-// Options say how a file is read. Those of the training data are as in package data.
+// Options say how a file is read. The training data's are as in package data.
 type Options struct {
 	Format, Target, Ignore, Missing string
 
@@ -105,7 +105,7 @@ func (f *File) notef(format string, args ...any) {
 // Row is one row of a file. Its slices are valid until the next one is read.
 type Row struct {
 	Line int       // where it stands in a text, from 1; 0 in an array
-	Val  []float32 // the inputs, or those of Idx
+	Val  []float32 // the inputs, or the values of Idx
 	// sparse: the features that Val are of, ascending. Of LIBSVM's training data they count as the file does
 	Idx   []uint32
 	Bytes []uint8   // inputs that are bytes, instead of Val
@@ -139,7 +139,7 @@ func count(n int) string { return human.Count(int64(n)) }
 // finite reports whether v is a number that fits a float32.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(float64(float32(v)), 0) }
 
-// Some is a list for an error message, its tail cut off.
+// Some returns a list for an error message, its tail cut off.
 func Some(names []string) string {
 	shown := make([]string, min(len(names), 12))
 	for i := range shown {
@@ -156,7 +156,7 @@ func Some(names []string) string {
 	return list
 }
 
-// csvLine is how cells stand between commas.
+// csvLine returns how cells stand between commas.
 func csvLine(cells []string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -165,7 +165,7 @@ func csvLine(cells []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Because is the last note, behind a semicolon.
+// Because returns the last note, behind a semicolon.
 func Because(notes []string) string {
 	if len(notes) == 0 {
 		return ""
@@ -173,5 +173,5 @@ func Because(notes []string) string {
 	return "; " + notes[len(notes)-1]
 }
 
-// most is where the largest number is.
+// most returns where the largest number is.
 func most(n []int) int { return slices.Index(n, slices.Max(n)) }

@@ -47,7 +47,7 @@ func (scratch *Space) LetGo() {
 	scratch.segments, scratch.texts = nil, nil
 }
 
-// stopped is an error once the conversion is to stop.
+// stopped returns an error once the conversion is to stop.
 func (scratch *Space) stopped() error {
 	if scratch == nil {
 		return nil
@@ -55,7 +55,7 @@ func (scratch *Space) stopped() error {
 	return scratch.Ctx.Err()
 }
 
-// text is file f, which need not fit in memory: it is mapped, after what was packed, or comes from a pipe, went
+// text returns file f, which need not fit in memory: it is mapped, after what was packed, or comes from a pipe, went
 // into a file without a name. r is its content.
 func (scratch *Space) text(f *os.File, r *bufio.Reader, packed bool) ([]byte, error) {
 	info, err := f.Stat()

@@ -13,7 +13,7 @@ import (
 // formats are the values of Options.Format.
 var formats = []string{"auto", "idx", "libsvm", "csv", "npy", "ratings", "text"}
 
-// sniff is the asked format, or for "auto" what the content looks like.
+// sniff returns the asked format, or for "auto" what the content looks like.
 func (s *Source) sniff(o Options) (string, error) {
 	if asked := o.Format; asked != "" && asked != "auto" {
 		if !slices.Contains(formats, asked) {
@@ -39,8 +39,8 @@ func (s *Source) sniff(o Options) (string, error) {
 	return "csv", nil
 }
 
-// sniffLike is sniff of data that are to be read as others were. LIBSVM has no columns with names, and any number of
-// features.
+// sniffLike returns the format of data that are to be read as others were. LIBSVM has no columns with names, and any
+// number of features.
 func (s *Source) sniffLike(o Options) (string, error) {
 	is, err := s.sniff(o)
 	like := o.Like
@@ -75,7 +75,7 @@ func looksLikeLIBSVM(head []byte) bool {
 	return false
 }
 
-// ratingsHead is how ratings and edges look that nobody announced: by the names above them, by KONECT's first line, by
+// ratingsHead is how ratings and edges look without being named so: by the names above them, by KONECT's first line, by
 // double colons, or, as u.data, by a time in seconds behind them.
 var ratingsHead = regexp.MustCompile(
 	`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
@@ -97,8 +97,8 @@ func (s *Source) LooksLikeRatings() bool {
 		strings.Contains(persons, " "+plainName(names[found[0]])+" ")
 }
 
-// Existing is the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait for a
-// writer.)
+// Existing returns the first regular file that is there, as named or with .gz; "" if none is. (A named pipe would wait
+// for a writer.)
 func Existing(paths ...string) string {
 	for _, p := range paths {
 		for _, name := range []string{p, p + ".gz"} {

@@ -99,7 +99,7 @@ func read(path string, budget *Budget) (*Source, error) {
 	}
 	text := s.Text
 	s.summed = make(chan struct{})
-	go func() { // beside the reading of rows
+	go func() { // while rows are read
 		if !packed {
 			sum.Write(text)
 		}
@@ -195,7 +195,7 @@ func openFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// asking is a file of which no more is read unless ask agrees.
+// asking is a file that is read on only if ask agrees.
 type asking struct {
 	s   *Source
 	ask func() error
@@ -225,7 +225,7 @@ func (u unpacking) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// damaged is an error of gzip.
+// damaged returns an error of gzip.
 func (s *Source) damaged(err error) error {
 	return s.Errorf("unpacking gzip: %v; the file is damaged or incomplete", err)
 }
@@ -241,7 +241,7 @@ func (s *Source) failed(err error) error {
 // mostPacked is how many bytes gzip can make one of.
 const mostPacked = 1032
 
-// hint is how long the content may be: of a packed file what it says in its last four bytes, modulo 2^32.
+// hint returns how long the content may be: of a packed file what it says in its last four bytes, modulo 2^32.
 func (s *Source) hint(packed bool) int64 {
 	info, err := s.file.Stat()
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *Source) Close() {
 }
 
 // letGo gives back the memory of the text before a byte, some of it at a time. Text that is read again stays, as does
-// text of which the sum is not taken.
+// text whose sum is not taken.
 func (s *Source) letGo(to int) {
 	if to-s.freed < 4<<20 || s.Path == stdinTitle {
 		return
@@ -284,7 +284,7 @@ func (s *Source) Done() {
 	s.Text = nil
 }
 
-// Errorf is an error about the file as a whole.
+// Errorf returns an error about the file as a whole.
 func (s *Source) Errorf(format string, args ...any) error {
 	return fmt.Errorf("data: %s: %s", s.Path, fmt.Sprintf(format, args...))
 }
@@ -301,7 +301,7 @@ func (s *Source) checkUTF8(line int, text []byte) error {
 	return fmt.Errorf("data: %s:%d: "+notUTF8, s.Path, line, human.Quote(string(text)))
 }
 
-// CheckLines refuses text in another encoding, before which there are so many lines. The error has the first word that
+// CheckLines refuses text in another encoding; line lines come before it. The error has the first word that
 // is.
 func (s *Source) CheckLines(text []byte, line int) error {
 	if utf8.Valid(text) {
@@ -318,7 +318,7 @@ func (s *Source) CheckLines(text []byte, line int) error {
 	return nil
 }
 
-// beginning is what r holds once it has a line that is neither blank nor a comment.
+// beginning returns what r holds once it has a line that is neither blank nor a comment.
 func beginning(r *bufio.Reader) ([]byte, error) {
 	var err error
 	for {
@@ -339,7 +339,7 @@ func beginning(r *bufio.Reader) ([]byte, error) {
 }
 
 // checkText refuses what no reader can read. It takes the byte order mark off a text, and
-// gives those of old Macintoshes, whose lines end in \r alone, the line ends of others.
+// gives texts of old Macintoshes, whose lines end in \r alone, the line ends of others.
 func (s *Source) checkText() error {
 	b := s.Text
 	if bytes.HasPrefix(b, []byte{0, 0}) || bytes.HasPrefix(b, []byte("\x93NUMPY")) {

@@ -24,8 +24,8 @@ type Piece struct {
 	done chan struct{}
 }
 
-// Slots is how many pieces of a text are in memory at a time. What works on them may hold a vocabulary each, and the
-// file or its unpacking keeps few of them busy.
+// Slots returns how many pieces of a text are in memory at a time. What works on them may hold a vocabulary each, and
+// the file or its unpacking keeps few of them busy.
 func Slots() int { return min(runtime.GOMAXPROCS(0), 8) + 1 }
 
 // Pieces reads a text as it comes, and has all processors work on its pieces. Then it calls take with each, in the
@@ -78,7 +78,7 @@ func Pieces(path string, budget *Budget, work func(*Piece), take func(*Piece) er
 	return s, nil
 }
 
-// begin is the text of a file, or of standard input, which may have been read before.
+// begin returns the text of a file, or of standard input, which may have been read before.
 func (s *Source) begin() (io.Reader, error) {
 	if s.Path == StdinName && stdin.all != nil {
 		s.Path, s.file, s.Sum = stdinTitle, os.Stdin, stdin.all.Sum

@@ -50,7 +50,7 @@ const vowpal = "text of Vowpal Wabbit (label |namespace feature:value), which is
 // lead is what may stand before a text in another format: blank lines, and comments of ARFF.
 var lead = regexp.MustCompile(`^(\s|%[^\n]*\n)+`)
 
-// otherFormat is the advice about a file that is not read, "" for others.
+// otherFormat returns the advice about a file that is not read, "" for others.
 func otherFormat(head []byte) string {
 	for _, f := range otherFormats {
 		if len(head) >= len(f.begins) && strings.EqualFold(string(head[:len(f.begins)]), f.begins) {
@@ -60,7 +60,7 @@ func otherFormat(head []byte) string {
 	return ""
 }
 
-// otherText is the advice about a text that is not read, "" for others.
+// otherText returns the advice about a text that is not read, "" for others.
 func otherText(head []byte) string {
 	comments := lead.Find(head)
 	for _, f := range otherTexts {
@@ -91,7 +91,7 @@ func notText(head []byte) string {
 	return ""
 }
 
-// utf16Name is the name of the encoding of a text of two bytes a character, "" of other
+// utf16Name returns the name of the encoding of a text of two bytes a character, "" of other
 // bytes: it begins with a byte order mark, or every other byte of it is 0.
 func utf16Name(b []byte) string {
 	switch {

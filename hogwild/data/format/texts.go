@@ -76,7 +76,7 @@ func (r *textRows) learn() error {
 	return err
 }
 
-// asked are the columns of texts that --columns names; label=NAME is the target.
+// asked returns the columns of texts that --columns names; label=NAME is the target.
 func (r *textRows) asked() (texts []string, err error) {
 	if r.o.Columns == "" {
 		return nil, nil
@@ -159,7 +159,7 @@ func (r *textRows) read(b *block) error {
 	return nil
 }
 
-// next is the next row.
+// next reads the next row.
 func (r *textRows) next(row *Row) error {
 	b, i, err := r.blocks.hand()
 	if err == nil {

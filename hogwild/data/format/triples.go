@@ -68,7 +68,7 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 	return &p.File, err
 }
 
-// byName is what finds the same columns in other files: Options.Columns. It is "" if some have no name of their own.
+// byName returns the Options.Columns that find the same columns in other files, "" if some have no name of their own.
 func (p *triples) byName() string {
 	var cells []string
 	for k, name := range p.Heads {
@@ -118,7 +118,7 @@ func (p *triples) next(row *Row) error {
 	return nil
 }
 
-// end is behind the last entry.
+// end is called behind the last entry.
 func (p *triples) end() error {
 	p.Read = p.stored
 	if p.passed > 0 {
@@ -168,7 +168,7 @@ func (p *triples) readInput(b *block) error {
 	return nil
 }
 
-// cell is that of a part of the triple: row, column, value. Where there is none, it is empty.
+// cell returns the cell of a part of the triple: row, column, value. Where there is none, it is empty.
 func (p *triples) cell(b *block, part int) *cell {
 	if j := p.at[part]; j >= 0 && j < len(b.row) {
 		return &b.row[j]
@@ -178,7 +178,7 @@ func (p *triples) cell(b *block, part int) *cell {
 
 var noCell cell
 
-// fail is an error at a cell, or, if that is not in the text as it is, at its row.
+// fail returns an error at a cell, or, if that is not in the text as it is, at its row.
 func (p *triples) fail(b *block, x *cell, format string, args ...any) error {
 	at := cap(b.text) - cap(x.text)
 	if len(x.text) == 0 || at < b.from || at >= b.end || &b.text[at] != &x.text[0] {

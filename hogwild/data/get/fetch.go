@@ -146,7 +146,8 @@ func redirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// plain is an error without the request, which the message names otherwise; of a request that was given up why it was.
+// plain returns an error without the request, which the message names otherwise; of a request that was given up why it
+// was.
 func plain(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return cause

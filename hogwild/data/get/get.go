@@ -1,6 +1,5 @@
 // Package get downloads public data sets. A file has its name only when it is whole and its checksum is right: until
-// then its bytes are in NAME.part, where an interrupted download continues. It knows nothing of terminals: a caller
-// watches. Only one file of the command names this package, so that both can be taken away.
+// then its bytes are in NAME.part, where an interrupted download continues.
 //
 // Top down:
 //
@@ -42,7 +41,7 @@ type Getter struct {
 	stall  time.Duration // without new bytes the connection is given up
 }
 
-// New is a Getter that downloads to a folder, which need not be there; "": the current one.
+// New returns a Getter that downloads to a folder, which need not be there; "": the current one.
 func New(dir string) *Getter {
 	return &Getter{
 		Dir: cmp.Or(dir, "."), Progress: func(string, int64, int64) {}, Note: func(string) {},
@@ -193,7 +192,7 @@ func (g *Getter) name(part *os.File, path string) error {
 	return err
 }
 
-// Bytes is a size for people: 9.91 MB.
+// Bytes returns a size for people: 9.91 MB.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return human.Plural(int(n), "byte")

@@ -99,7 +99,7 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", code) }
 }
 
-// Nobody listens: the error says what to look at.
+// No server listens: the error says what to look at.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	_, err := New(t.TempDir()).Set(background(), one(content(10, 1), "http://127.0.0.1:1/file"))

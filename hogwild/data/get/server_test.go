@@ -56,7 +56,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// requests are "PATH RANGE IF-RANGE" of each.
+// requests returns "PATH RANGE IF-RANGE" of each.
 func (s *server) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func sum256(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// content is bytes that nothing compresses and that are the same every time.
+// content returns bytes that nothing compresses and that are the same every time.
 func content(n int, seed byte) []byte {
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{seed}).Read(b)
@@ -90,7 +90,7 @@ func noting(g *Getter) *[]string {
 	return notes
 }
 
-// one is a set of one file.
+// one returns a set of one file.
 func one(body []byte, url string) Set {
 	return Set{Name: "one", Files: []File{{Name: "file", URL: url, Size: int64(len(body)), Sum: sum256(body)}}}
 }

@@ -20,7 +20,7 @@ type Set struct {
 // File is one file to download. One that ends with .bz2 is unpacked; gzip is not, because every reader of data unpacks
 // it.
 type File struct {
-	Name string // in the set's folder; that of an archive is deleted once it is unpacked
+	Name string // in the set's folder; an archive is deleted once it is unpacked
 	URL  string
 	Size int64  // bytes; 0: not known
 	Sum  string // sha256 or md5 in hex; "": not known
@@ -146,8 +146,8 @@ var Sets = sync.OnceValue(func() []Set {
 			file(libsvm+"a9a.t", 1164628, "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9"),
 		},
 	}, {
-		// sha256: original. md5 of the test set: the download script of www.largescalesvm.de, whose md5 of w8a is that
-		// of the original
+		// sha256: original. md5 of the test set: the download script of www.largescalesvm.de, whose md5 of w8a is the
+		// original's
 		Name: "w8a", About: "kinds of web pages: 49,749 + 14,951 rows of 300 binary features, 2 classes",
 		Terms: noTerms,
 		Cite:  platt, Page: libsvm[:len(libsvm)-1] + ".html#w8a",
@@ -255,7 +255,7 @@ var Sets = sync.OnceValue(func() []Set {
 	}}
 })
 
-// Find is the set of a name.
+// Find returns the set of a name.
 func Find(name string) (Set, bool) {
 	for _, s := range Sets() {
 		if s.Name == name {
@@ -265,7 +265,7 @@ func Find(name string) (Set, bool) {
 	return Set{}, false
 }
 
-// Names are the names of all sets.
+// Names returns the names of all sets.
 func Names() (names []string) {
 	for _, s := range Sets() {
 		names = append(names, s.Name)
@@ -277,7 +277,7 @@ func file(url string, size int64, sum string, take ...Member) File {
 	return File{Name: path.Base(url), URL: url, Size: size, Sum: sum, Take: take}
 }
 
-// idx is the four files of a set in MNIST's format, each with its sha256 and size.
+// idx returns the four files of a set in MNIST's format, each with its sha256 and size.
 func idx(folder, trainImages string, a int64, trainLabels string, b int64, testImages string, c int64,
 	testLabels string, d int64) []File {
 	return []File{

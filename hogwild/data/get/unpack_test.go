@@ -25,8 +25,8 @@ const (
 	rowsText = "-1 1:1\n+1 2:1\n-1 3:1\n+1 4:1\n-1 5:1\n+1 6:1\n-1 7:1\n+1 1:1\n-1 2:1\n+1 3:1\n-1 4:1\n+1 5:1\n"
 )
 
-// got is the folder after a download of one packed file, and the error. A second download does nothing if there was
-// none.
+// got returns the folder after a download of one packed file, and the error. A second download does nothing if there
+// was none.
 func got(t *testing.T, f File, packed []byte) (dir string, err error) {
 	t.Helper()
 	s := newServer(t, map[string][]byte{"/" + f.Name: packed})

@@ -58,13 +58,13 @@ func ReadCorpus(path string, budget *format.Budget, part func(at int64) int) (*C
 	return c, nil
 }
 
-// Count is the vocabulary of the words that occur at least so often in the part 0.
+// Count returns the vocabulary of the words that occur at least so often in the part 0.
 func (c *Corpus) Count(least int) (*Vocabulary, error) {
 	return Join(c.Path, c.Budget, c.counters, least)
 }
 
-// Number is how many words of each part are in a vocabulary, by which Each numbers them. The memory of the words is
-// counted no more: what Each fills takes its place.
+// Number returns how many words of each part are in a vocabulary, by which Each numbers them. The memory of the words
+// is counted no more: what Each fills takes its place.
 func (c *Corpus) Number(v *Vocabulary) (n [parts]int) {
 	for _, k := range c.counters {
 		ids := make([]uint32, len(k.list))

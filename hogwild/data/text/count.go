@@ -31,14 +31,14 @@ type Counter struct {
 	place  []int64      // where each occurs first
 	bytes  int64        // that it holds beyond what was counted
 	held   int64        // that were counted
-	words  [parts]int64 // so many were read
+	words  [parts]int64 // that were read
 	starts int64        // sentences
 }
 
 // NewCounter has seen nothing.
 func NewCounter() *Counter { return &Counter{ids: map[string]uint32{}} }
 
-// What a word takes beside its letters, about: in a counter, and when a vocabulary is made of counters, in that, its
+// What a word takes without its letters, about: in a counter, and when a vocabulary is made of counters, in that, its
 // index and words.txt.
 const (
 	wordBytes   = 160
@@ -124,8 +124,8 @@ func Give(budget *format.Budget, counters []*Counter) {
 	}
 }
 
-// Join is the vocabulary of the words that several counters have counted at least so often together. What it takes is
-// counted. The counters see no words after it.
+// Join returns the vocabulary of the words that several counters have counted at least so often together. What it takes
+// is counted. The counters see no words after it.
 func Join(path string, budget *format.Budget, counters []*Counter, least int) (*Vocabulary, error) {
 	n := 0
 	for _, c := range counters {

@@ -9,7 +9,7 @@ import (
 // endOfLine is the word that fastText has at the end of each line.
 const endOfLine = "</s>"
 
-// Lines are where the lines of a text begin and end: see LineEnd.
+// Lines returns where the lines of a text begin and end: see LineEnd.
 func Lines(b []byte) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		newline := 0 // where the newest one ends: it is looked for once, however many words </s> come before it
@@ -28,8 +28,8 @@ func Lines(b []byte) iter.Seq2[int, int] {
 	}
 }
 
-// LineEnd is where the line ends that begins at a byte of b, which ends at the first newline: there, or behind a word
-// </s>, which ends a line for fastText.
+// LineEnd returns where the line ends that begins at a byte of b, which ends at the first newline: there, or behind a
+// word </s>, which ends a line for fastText.
 func LineEnd(b []byte, at int) int {
 	for i := at; ; i++ {
 		n := bytes.Index(b[i:], []byte(endOfLine))
@@ -71,7 +71,7 @@ func (o *Options) EachLabel(line []byte, do func(label []byte)) {
 	}
 }
 
-// Features gives the features of lines: those of the words that are in the vocabulary, and behind them those of
+// Features gives the features of lines: the words that are in the vocabulary, and behind them
 // sequences of words, which are hashed. It serves one goroutine.
 type Features struct {
 	o      *Options
@@ -79,17 +79,17 @@ type Features struct {
 	ids    []uint32
 }
 
-// NewFeatures is for lines that are read by the options, which have a vocabulary.
+// NewFeatures returns Features for lines that are read by the options, which have a vocabulary.
 func NewFeatures(o *Options) *Features { return &Features{o: o} }
 
-// Of are the features of a line in rising order, each as often as it occurs, valid until the next call. They are the
-// inputs that fastText's Dictionary::getLine finds: words that the vocabulary lacks are in sequences too.
+// Of returns the features of a line in rising order, each as often as it occurs, valid until the next call. They are
+// the inputs that fastText's Dictionary::getLine finds: words that the vocabulary lacks are in sequences too.
 func (f *Features) Of(line []byte) []uint32 {
 	slices.Sort(f.Find(line))
 	return f.ids
 }
 
-// Find is Of in another order.
+// Find returns the features of Of in another order.
 func (f *Features) Find(line []byte) []uint32 {
 	f.ids, f.hashes = f.ids[:0], f.hashes[:0]
 	label, ids := []byte(f.o.Label), f.o.Vocabulary.index()
@@ -114,7 +114,7 @@ func (f *Features) Find(line []byte) []uint32 {
 	return f.ids
 }
 
-// hash is fastText's: FNV-1a of bytes with signs.
+// hash returns fastText's hash: FNV-1a of bytes with signs.
 func hash(word []byte) uint32 {
 	h := uint32(2166136261)
 	for _, c := range word {
@@ -123,5 +123,5 @@ func hash(word []byte) uint32 {
 	return h
 }
 
-// signed is a hash as fastText computes with it: an int32 that is made a uint64.
+// signed returns a hash as fastText computes with it: an int32 that is made a uint64.
 func signed(h uint32) uint64 { return uint64(int64(int32(h))) }

@@ -88,8 +88,8 @@ func TestLinesAreFastTexts(t *testing.T) {
 	}
 }
 
-// TestLongLines: lines of megabytes that consist of what may begin a label, or end a line. Whoever looks at all that
-// follows each time is at it for hours.
+// TestLongLines: lines of megabytes that consist of what may begin a label, or end a line. Code that looks at all that
+// follows each time takes hours.
 func TestLongLines(t *testing.T) {
 	o := &Options{Kind: Labels, Label: LabelPrefix}
 	for _, text := range []string{

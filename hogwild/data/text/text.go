@@ -37,5 +37,5 @@ type Options struct {
 	NGrams  int      `json:"ngrams,omitempty"`  // words in a row that are a feature together, at most
 	Buckets int      `json:"buckets,omitempty"` // features that these are hashed to; 0: none
 	Label   string   `json:"label,omitempty"`   // what begins a label: __label__
-	Columns []string `json:"columns,omitempty"` // of a table: those of text; its target has the labels
+	Columns []string `json:"columns,omitempty"` // of a table: its columns of text; its target has the labels
 }

@@ -10,8 +10,8 @@ import (
 var blank = [256]uint8{' ': 6, '\t': 6, '\n': 6, '\v': 6, '\f': 6, '\r': 6, 0: 2, 0x1c: 4, 0x1d: 4, 0x1e: 4, 0x1f: 4,
 	0xc2: 8, 0xe1: 8, 0xe2: 8, 0xe3: 8}
 
-// word is where the first word at or behind a byte begins and ends, with the blanks of fastText; from is len(b) behind
-// the last.
+// word returns where the first word at or behind a byte begins and ends, with the blanks of fastText; from is len(b)
+// behind the last.
 func word(b []byte, at int) (from, to int) {
 	for at < len(b) && blank[b[at]]&2 != 0 {
 		at++
@@ -21,7 +21,7 @@ func word(b []byte, at int) (from, to int) {
 	return at, to
 }
 
-// gensimWord is word with the blanks of Python's str.split, which gensim uses.
+// gensimWord returns what word does, with the blanks of Python's str.split, which gensim uses.
 func gensimWord(b []byte, at int) (from, to int) {
 	for at < len(b) {
 		n := gensimBlank(b[at:])
@@ -35,7 +35,7 @@ func gensimWord(b []byte, at int) (from, to int) {
 	return at, to
 }
 
-// gensimBlank is how long the blank is that b begins with; 0: none.
+// gensimBlank returns how long the blank is that b begins with; 0: none.
 func gensimBlank(b []byte) int {
 	switch is := blank[b[0]]; {
 	case is&4 != 0:

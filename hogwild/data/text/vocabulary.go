@@ -28,13 +28,13 @@ type Vocabulary struct {
 	sum   string
 }
 
-// ID is the number of a word.
+// ID returns the number of a word.
 func (v *Vocabulary) ID(word string) (id int, ok bool) {
 	id, ok = v.index()[word]
 	return id, ok
 }
 
-// index is the numbers of all words.
+// index returns the numbers of all words.
 func (v *Vocabulary) index() map[string]int {
 	v.once.Do(func() {
 		v.ids = make(map[string]int, len(v.Words))
@@ -45,7 +45,7 @@ func (v *Vocabulary) index() map[string]int {
 	return v.ids
 }
 
-// Size is how many bytes the words take, with a newline behind each.
+// Size returns how many bytes the words take, with a newline behind each.
 func (v *Vocabulary) Size() (n int) {
 	for _, w := range v.Words {
 		n += len(w) + 1
@@ -64,13 +64,13 @@ func (v *Vocabulary) Fill(words []uint8, counts []int64) {
 	copy(counts, v.Counts)
 }
 
-// From is the vocabulary that Fill has written.
+// From returns the vocabulary that Fill has written.
 func From(words []uint8, counts []int64) *Vocabulary {
 	list := strings.Split(strings.TrimSuffix(string(words), "\n"), "\n")
 	return &Vocabulary{Words: list, Counts: slices.Clone(counts)}
 }
 
-// File is words.txt, and its sha256: a line "word count" for each word, as word2vec.c's -save-vocab writes it.
+// File returns words.txt, and its sha256: a line "word count" for each word, as word2vec.c's -save-vocab writes it.
 func (v *Vocabulary) File() (lines []byte, sum string) {
 	v.filed.Do(func() {
 		v.lines = make([]byte, 0, v.Size()+8*len(v.Words))
