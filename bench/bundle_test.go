@@ -311,6 +311,9 @@ var partDone = regexp.MustCompile(`(?m)^== (\w+): status`)
 
 // TestRunScript runs it whole, a part of it hanging, where there is no ps.
 func TestRunScript(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: TestRunScriptBudget plays it")
+	}
 	t.Parallel()
 	p := play(t, playedBundle(t), toolsWithoutPS(t))
 	_ = p.Wait() // some checks fail
@@ -339,6 +342,9 @@ func TestRunScript(t *testing.T) {
 
 // TestRunScriptStopped: in the middle of a part, by kill -9 or TERM, and all that was measured is there.
 func TestRunScriptStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: TestRunScriptBudget plays it")
+	}
 	t.Parallel()
 	bundle, tools := playedBundle(t), toolsWithoutPS(t)
 	for _, c := range []struct {

@@ -147,6 +147,9 @@ func TestDocs(t *testing.T) {
 		}
 		name := strings.TrimPrefix(strings.TrimPrefix(page, "../../"), "docs/")
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "README.md" {
+				t.Skip("-short: README.md alone")
+			}
 			t.Parallel()
 			folder := stage(t)
 			for _, b := range all {

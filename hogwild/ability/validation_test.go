@@ -184,6 +184,7 @@ func TestInterruptedIsNotTested(t *testing.T) {
 // TestNetworksStopInTime: a network that is left to itself ends near the best test loss that it had on all rows, where
 // a run without early stopping ends far from it; the weights that it leaves have the loss that it reports.
 func TestNetworksStopInTime(t *testing.T) {
+	runtest.InFull(t)
 	best, last, stopped := 0.0, 0.0, 0.0
 	for seed := range uint64(3) {
 		c := config.Default()
