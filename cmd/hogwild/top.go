@@ -104,7 +104,7 @@ func (v *view) follow(live human.Live) error {
 	}
 }
 
-// lines are the run's, and one for each worker.
+// lines returns the run's lines, and one for each worker.
 func (v *view) lines(columns int) []string {
 	head := v.head + ", " + human.Plural(len(v.Status.Workers), "worker")
 	if v.Status.Paused {
