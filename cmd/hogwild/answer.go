@@ -82,7 +82,7 @@ func (o *output) write(text string) error {
 	return err
 }
 
-// directly returns  stdout itself.
+// directly returns stdout itself.
 func directly(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.Writer
@@ -90,7 +90,7 @@ func directly(w io.Writer) io.Writer {
 	return w
 }
 
-// forPrograms returns  stdout for data: to the byte, unless it is a terminal, and with an error once no process reads
+// forPrograms returns stdout for data: to the byte, unless it is a terminal, and with an error once no process reads
 // it, or a command might write for ever.
 func forPrograms(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok && o.terminal {

@@ -109,7 +109,7 @@ func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	return p, nil
 }
 
-// grids returns  a base in all modes and with all numbers of workers, but for what it says itself. The results are a
+// grids returns a base in all modes and with all numbers of workers, but for what it says itself. The results are a
 // group; bases that say their modes themselves are one together, if they learn the same from the same. Where there are
 // several bases, cases have their names in front of theirs.
 func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids []bench.Grid, err error) {
@@ -271,7 +271,7 @@ func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 	return distinct("workers", all)
 }
 
-// upTo returns  1, 2, 4 ... and the number of cores.
+// upTo returns 1, 2, 4 ... and the number of cores.
 func upTo(cores int) (all []string) {
 	for n := 1; n < cores; n *= 2 {
 		all = append(all, fmt.Sprint(n))

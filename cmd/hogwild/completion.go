@@ -46,7 +46,7 @@ func completionCommand() *cli.Command {
 		})
 }
 
-// completeCommand returns  `hogwild complete -- WORD...`, which the scripts call: it lists what the last word may
+// completeCommand returns `hogwild complete -- WORD...`, which the scripts call: it lists what the last word may
 // become, a line each, with a tab before what it is. The line ":files" stands for names of files, ":folders" for names
 // of folders.
 func completeCommand() *cli.Command {

@@ -70,7 +70,7 @@ func dataGetCommand() *cli.Command {
 	})
 }
 
-// wantedSets returns  the sets that are named; none if it is an address.
+// wantedSets returns the sets that are named; none if it is an address.
 func wantedSets(args []string, sum string) (sets []get.Set, err error) {
 	switch {
 	case len(args) == 0:

@@ -35,7 +35,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// downloader returns  `hogwild data get ARGS` as a process in a folder, without the proxies of this machine.
+// downloader returns `hogwild data get ARGS` as a process in a folder, without the proxies of this machine.
 func downloader(folder string, environment []string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	cmd = exec.Command("/proc/self/exe", append([]string{"data", "get"}, args...)...)
 	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program

@@ -168,7 +168,7 @@ func first(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// share returns  the percentage of values that are not zero.
+// share returns the percentage of values that are not zero.
 func share(m data.Meta) float64 {
 	if m.Rows == 0 || m.Features == 0 {
 		return 0

@@ -47,7 +47,7 @@ func devicesCommand() *cli.Command {
 	})
 }
 
-// listCommand returns  a command without arguments. It reports what look finds, whatever error comes with it; usage
+// listCommand returns a command without arguments. It reports what look finds, whatever error comes with it; usage
 // says in a line what it does, what is its name in the help of --json.
 func listCommand(name, usage, help, what string, look func() (answer, error)) *cli.Command {
 	var asJSON bool
@@ -131,7 +131,7 @@ func state(g cuda.GPU) []string {
 	return all
 }
 
-// used returns  the name of a process and its memory, as far as they are known.
+// used returns the name of a process and its memory, as far as they are known.
 func used(p cuda.Process) string {
 	if p.Memory < 0 {
 		return p.Name

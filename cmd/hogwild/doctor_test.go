@@ -13,7 +13,7 @@ import (
 	"hogwild/internal/vec"
 )
 
-// played returns  a host of two cores with 8 GiB, on which all is fine, and on top of it the files given: "" removes
+// played returns a host of two cores with 8 GiB, on which all is fine, and on top of it the files given: "" removes
 // one.
 func played(files map[string]string) host {
 	all := map[string]string{

@@ -156,7 +156,7 @@ func writeExperiment(folder string, e *bench.Experiment) error {
 	return nil
 }
 
-// again returns  the command line with the flags that were given, but for those that only say how to go about it. The
+// again returns the command line with the flags that were given, but for those that only say how to go about it. The
 // folder of the results stands at the end; "": the default.
 func (s *settings) again(out string, words ...string) string {
 	words = append([]string{"hogwild"}, words...)

@@ -88,7 +88,7 @@ func exportCommand() *cli.Command {
 	})
 }
 
-// weightsPath returns  the file of weights that a run folder has; another path is one, or is refused where it is read.
+// weightsPath returns the file of weights that a run folder has; another path is one, or is refused where it is read.
 func weightsPath(path string) string {
 	file := filepath.Join(path, rundir.WeightsFile)
 	if _, err := os.Stat(file); err != nil {

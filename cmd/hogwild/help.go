@@ -38,7 +38,7 @@ type flagGroup struct {
 	flags []*flag.Flag
 }
 
-// groups returns  the flags of a command: main ones if there are any, then a group for each Category, in the order in
+// groups returns the flags of a command: main ones if there are any, then a group for each Category, in the order in
 // which they are listed.
 func (h helpText) groups(c *cli.Command, set *flag.FlagSet) (all []flagGroup) {
 	if len(h.main) > 0 {

@@ -45,7 +45,7 @@ Exit status: 0 done; 1 failed; 2 a wrong flag, file or setting; 3 training diver
 was missed; 130, 143 and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved.
 `
 
-// manual returns  hogwild(1) in the man macros of troff.
+// manual returns hogwild(1) in the man macros of troff.
 func manual(commands []*cli.Command) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, ".TH HOGWILD 1 \"\" \"hogwild %s\"\n.SH NAME\nhogwild \\- train a model with many processes and "+

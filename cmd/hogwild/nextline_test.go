@@ -76,7 +76,7 @@ func TestNextLine(t *testing.T) {
 	}
 }
 
-// programOnPath returns  a PATH on which hogwild is this program.
+// programOnPath returns a PATH on which hogwild is this program.
 func programOnPath(t *testing.T) string {
 	t.Helper()
 	file, err := os.Executable()

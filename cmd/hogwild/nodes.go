@@ -44,7 +44,7 @@ func (o *trainOptions) launched() error {
 var perNode = []string{"workers", "gpu", "gpu-mem-free", "max-memory", "resume", "config",
 	"nodes", "json", "quiet", "dashboard", "cpuprofile", "trace", "timing"}
 
-// stated returns  the settings that this node was given, and that all nodes of a job must be given alike.
+// stated returns the settings that this node was given, and that all nodes of a job must be given alike.
 func (s *settings) stated() map[string]string {
 	all := map[string]string{}
 	for _, name := range s.names() {

@@ -38,7 +38,7 @@ func mpiLibraries(t *testing.T) (names []string) {
 	return names
 }
 
-// mpirunOf returns  the launcher of an MPI library.
+// mpirunOf returns the launcher of an MPI library.
 func mpirunOf(library string) string {
 	mpirun, err := exec.LookPath("mpirun." + library)
 	if err != nil {

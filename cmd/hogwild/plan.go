@@ -15,7 +15,7 @@ import (
 // caseFlags is what a grid has to know of the flags of train.
 type caseFlags struct{}
 
-// trainSettings returns  the flags of train, all at their defaults.
+// trainSettings returns the flags of train, all at their defaults.
 func trainSettings() (*trainOptions, *settings, error) {
 	o := &trainOptions{Config: config.Default()}
 	s, err := newSettings(&cli.Command{Name: "train", Flags: o.flags()})
@@ -36,7 +36,7 @@ var ours = map[string]string{
 	"trace":      "all runs would write the same file; leave it out",
 }
 
-// Read returns  the setting that one line makes.
+// Read returns the setting that one line makes.
 func (caseFlags) Read(path string, e config.Entry) (bench.Setting, error) {
 	if why := ours[e.Key.Value]; why != "" {
 		return bench.Setting{}, usagef("%s: %s: %s", config.Place(path, e.Key), e.Key.Value, why)

@@ -39,7 +39,7 @@ func trainProgram(t *testing.T, folder string, script []string, flags string) (r
 	return r
 }
 
-// override returns  a command line with other values: flags are names and values in turn, which replace those in args
+// override returns a command line with other values: flags are names and values in turn, which replace those in args
 // or follow them.
 func override(args []string, flags ...string) []string {
 	args = slices.Clone(args)

@@ -193,7 +193,7 @@ func reproduceCommand(name, usage, help string,
 	}
 }
 
-// paper returns  the plan of the paper.
+// paper returns the plan of the paper.
 func (o *reproduceOptions) paper(string) (bench.Plan, error) {
 	for _, text := range strings.Split(o.workers, ",") {
 		if o.workers == "" {
@@ -213,7 +213,7 @@ func (o *reproduceOptions) paper(string) (bench.Plan, error) {
 	return bench.PaperPlan(o.PaperOptions, caseFlags{})
 }
 
-// images returns  the plan of a command that trains on images. Its template asks for the flags.
+// images returns the plan of a command that trains on images. Its template asks for the flags.
 func (o *reproduceOptions) images(name string) (bench.Plan, error) {
 	or, speedrun := "; leave it out for the built-in digits", name == "speedrun"
 	if speedrun {

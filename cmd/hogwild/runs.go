@@ -141,7 +141,7 @@ func (l *runList) WriteText(out io.Writer) error {
 	return err
 }
 
-// stateText returns  the state in words.
+// stateText returns the state in words.
 func (r *ranRun) stateText() string {
 	text := string(r.State)
 	if r.State == unreadable {
@@ -153,7 +153,7 @@ func (r *ranRun) stateText() string {
 	return text
 }
 
-// score returns  the accuracy, or what stands for it where a number is predicted.
+// score returns the accuracy, or what stands for it where a number is predicted.
 func (r *ranRun) score() string {
 	if text := shown(r.TestAccuracy, human.Accuracy); text != noNumber {
 		return text
@@ -164,7 +164,7 @@ func (r *ranRun) score() string {
 // noNumber stands where there is no number.
 const noNumber = "-"
 
-// shown returns  a number, or noNumber.
+// shown returns a number, or noNumber.
 func shown(x human.Number, text func(float64) string) string {
 	return cmp.Or(human.IfFinite(float64(x), text), noNumber)
 }

@@ -115,7 +115,7 @@ var synonyms = map[string][]string{
 	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"},
 }
 
-// ourName returns  the flag that is meant by a name, if others call it so; else the name.
+// ourName returns the flag that is meant by a name, if others call it so; else the name.
 func ourName(name string, flags []string) string {
 	for _, here := range synonyms[strings.ReplaceAll(name, "_", "-")] {
 		if slices.Contains(flags, here) {
@@ -149,7 +149,7 @@ func (s *settings) suggest(prefix, name string) string {
 	return human.Suggest(prefix, ourName(name, s.names()), s.names())
 }
 
-// variable returns  the environment variable of a flag.
+// variable returns the environment variable of a flag.
 func variable(flag string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

@@ -53,7 +53,7 @@ func running(text string) (found []string) {
 	return found
 }
 
-// trials returns  the trial.json in the folder of an experiment, by run.
+// trials returns the trial.json in the folder of an experiment, by run.
 func trials(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(folder, "runs", "*", "trial.json"))
@@ -120,7 +120,7 @@ seeds: 3
 	}
 }
 
-// untimed returns  the results in a folder without what time decides.
+// untimed returns the results in a folder without what time decides.
 func untimed(t *testing.T, folder string) *bench.Experiment {
 	t.Helper()
 	e, err := bench.ReadExperiment(folder)

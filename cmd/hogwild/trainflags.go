@@ -150,7 +150,7 @@ func (v value) setPositive(text string) error {
 	return nil
 }
 
-// String returns  what Set reads.
+// String returns what Set reads.
 func (v value) String() string {
 	to := reflect.ValueOf(v.to).Elem()
 	switch {

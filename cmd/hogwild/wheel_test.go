@@ -55,7 +55,7 @@ func TestWheel(t *testing.T) {
 	t.Run("source", func(t *testing.T) { wheelOfSource(t, dist) })
 }
 
-// wheelFile returns  the name of the wheel for a processor.
+// wheelFile returns the name of the wheel for a processor.
 func wheelFile(arch string) string {
 	return strings.ReplaceAll("hogwild-"+config.Version+
 		"-py3-none-manylinux_2_17_M.manylinux2014_M.musllinux_1_1_M.whl", "M", processors[arch])
@@ -142,7 +142,7 @@ func wheelContents(t *testing.T, dist, arch string) {
 	}
 }
 
-// deps returns  the modules of a binary, with their versions.
+// deps returns the modules of a binary, with their versions.
 func deps(linked *buildinfo.BuildInfo) (names []string) {
 	for _, d := range linked.Deps {
 		names = append(names, d.Path+" "+d.Version)

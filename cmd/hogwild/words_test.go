@@ -242,7 +242,7 @@ func TestLearnsAsGensim(t *testing.T) {
 	}
 }
 
-// answered returns  the status of a command and what it says, unless it waits for something.
+// answered returns the status of a command and what it says, unless it waits for something.
 func answered(t *testing.T, line string) (status int, said string) {
 	t.Helper()
 	done := make(chan string, 1)

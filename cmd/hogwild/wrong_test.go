@@ -92,7 +92,7 @@ func TestWrongInputs(t *testing.T) {
 
 // faultOf says what is not right with the answer to a wrong command; "": nothing.
 func faultOf(status int, out, said string, says []string) string {
-	const mostBytes = 900 // of which a user's text is 300
+	const mostBytes = 900 // 300 of them for a user's text
 	lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
 	switch {
 	case status != 2:
@@ -148,7 +148,7 @@ func carriedOut(t *testing.T, command string) (status int, stdout, stderr string
 
 var assignment = regexp.MustCompile(`^(HOGWILD|OMPI)_[A-Za-z_]*=`)
 
-// listing returns  the files of the working directory.
+// listing returns the files of the working directory.
 func listing(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
