@@ -214,7 +214,7 @@ func TestTerminalGone(t *testing.T) {
 	}
 }
 
-// pseudoTerminal opens one: what is written to the terminal is read from the master.
+// pseudoTerminal opens a pseudo-terminal: what is written to the terminal is read from the master.
 func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

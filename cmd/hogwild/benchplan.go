@@ -172,7 +172,8 @@ func decays(c bench.Case) bool {
 		c.Value("solver") != string(config.Dual) && !model.FamilyOf(c.Value("model")).OfText()
 }
 
-// nodeGrids returns a grid for each number of nodes that was asked for, with the rounds where there are several.
+// nodeGrids returns a grid for each number of nodes that was asked for, with the rounds where there are several; the
+// grid itself if none was.
 func (o *benchOptions) nodeGrids(s *settings, g bench.Grid) (grids []bench.Grid, err error) {
 	counts, err := o.nodeList(s)
 	if err != nil {

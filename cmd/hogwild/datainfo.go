@@ -98,7 +98,7 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	return rows.write(out)
 }
 
-// unit names what is counted of the file.
+// unit names what is counted of the file: entries, words, lines or rows.
 func unit(m data.Meta) string {
 	switch {
 	case m.Entries():

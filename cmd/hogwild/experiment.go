@@ -24,7 +24,7 @@ type experimentFlags struct {
 	sameLR, quick       bool
 }
 
-// addTo lists them; repeat and folder say what --repeat does and where results go by default.
+// addTo adds the flags to l; repeat and folder say what --repeat does and where results go by default.
 func (o *experimentFlags) addTo(l *flagList, repeat, folder string) {
 	l.add(&o.repeat, "repeat", repeat)
 	l.add(&o.out, "out", "`DIR` folder for the results (default: "+folder+")")

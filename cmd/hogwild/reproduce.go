@@ -165,7 +165,7 @@ func reproduceCommands() []*cli.Command {
 	}
 }
 
-// reproduceCommand returns a command with the flags that all of them have, and its own in front.
+// reproduceCommand returns a command with the flags that all commands of reproduce have, and its own in front.
 func reproduceCommand(name, usage, help string,
 	do func(*reproduceOptions, string) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
 	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 5}}

@@ -140,7 +140,7 @@ type said struct {
 	Says string `json:"says"`
 }
 
-// WriteText writes it in a line.
+// WriteText writes the answer in a line.
 func (s said) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s: %s\n", s.Run, s.Says)
 	return err

@@ -94,7 +94,7 @@ type matched struct {
 	rename string
 }
 
-// match finds them.
+// match finds the file's tensors for a model's.
 func (f *Weights) match(params []model.Param, same map[string]string) (*matched, error) {
 	m := &matched{found: map[string]Tensor{}}
 	names, plain := map[string]bool{}, map[string]string{}

@@ -245,7 +245,7 @@ type Scale struct {
 	To      int     `json:"to"`
 }
 
-// String says it in words.
+// String says the change in words.
 func (s Scale) String() string {
 	return fmt.Sprintf("scaled from %s to %d in epoch %d, after %.1f s", human.Plural(s.From, "worker"), s.To,
 		s.Epoch, s.Seconds)

@@ -243,8 +243,8 @@ func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error 
 	return writeTensors(filepath.Join(dir, WeightsFile), meta, tensors, atomicfile.Options{Within: s.Within})
 }
 
-// Save writes them and the snapshot. The snapshot that was the newest is then the previous
-// one, unless it is damaged.
+// Save writes the plain weights and the snapshot. The snapshot that was the newest is then the previous one, unless it
+// is damaged.
 func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if err := fault.Point("snapshot.save"); err != nil {
 		return err
