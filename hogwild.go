@@ -20,8 +20,8 @@
 // The module is called hogwild, which go get cannot fetch: clone it, and name the clone in your go.mod
 // by go mod edit -replace hogwild=/path/to/clone.
 //
-// Most types are aliases of types in the packages below hogwild/, which have no stable API of their
-// own; their comments here list the fields and methods, but for those of Config.
+// Most types are aliases of types in the packages below hogwild/, which have no stable API of their own; their comments
+// here list the fields and methods, except Config's.
 package hogwild
 
 import (
@@ -65,7 +65,7 @@ type Options struct {
 	Trace      string // file for an execution trace of worker 0
 }
 
-// inner is the options of package run, less those of a job of several nodes.
+// inner returns the options of package run, without the ones for a job of several nodes.
 func (o Options) inner() run.Options {
 	return run.Options{TrainData: o.TrainData, TestData: o.TestData, OnEpoch: o.OnEpoch, Signals: o.Signals,
 		Progress: o.Progress,
@@ -222,12 +222,12 @@ func Default() Config { return config.Default() }
 // registering models; if it is true, exit with WorkerMain().
 func IsWorker() bool { return workers.IsWorker() }
 
-// WorkerMain is the main function of a worker process. It returns the exit status.
+// WorkerMain carries out a worker process, and returns the exit status.
 func WorkerMain() int { return worker.Main() }
 
-// Train trains c.Model on c.Data with c.Workers processes and returns the trained model. It leaves no files
-// behind: those of the run are in a folder of os.TempDir until it ends. The model may be there beside an error, as
-// when ctx is cancelled (ErrInterrupted).
+// Train trains c.Model on c.Data with c.Workers processes and returns the trained model. It leaves no files behind: the
+// run's are in a folder of os.TempDir until it ends. A model may come with an error, as when ctx is cancelled
+// (ErrInterrupted).
 func Train(ctx context.Context, c Config, o Options) (*Saved, Result, error) {
 	if folder := cmp.Or(c.Run, c.Resume); folder != "" {
 		return nil, Result{}, config.Usage("Train keeps no run folder, and Config names %s; call Run", folder)
@@ -238,7 +238,7 @@ func Train(ctx context.Context, c Config, o Options) (*Saved, Result, error) {
 	}
 	defer remove()
 	if c.Run = filepath.Join(dir, "run"); c.SavesByCost() {
-		c.SaveEvery = "0" // nobody resumes it
+		c.SaveEvery = "0" // it is never resumed
 	}
 	result, err := Run(ctx, c, o)
 	saved, failed := Open(c.Run)
@@ -246,8 +246,8 @@ func Train(ctx context.Context, c Config, o Options) (*Saved, Result, error) {
 	return saved, result, cmp.Or(err, failed)
 }
 
-// Run is Train with a run folder, c.Run or a new one below runs/, in which everything is saved. If ctx is cancelled,
-// it saves the run and returns ErrInterrupted.
+// Run trains as Train does, with a run folder, c.Run or a new one below runs/, in which everything is saved. If ctx is
+// cancelled, it saves the run and returns ErrInterrupted.
 func Run(ctx context.Context, c Config, o Options) (Result, error) {
 	if c.Optimizer == "" { // Default has one
 		return Result{}, config.Usage("Config is not complete: start from hogwild.Default(), and change what you need")
@@ -269,7 +269,7 @@ func Eval(weights, data, format, target string) (EvalResult, error) {
 	return saved.Eval(weights, data, format, target)
 }
 
-// EvalAs is Eval of weights that PyTorch has saved: d says of which model and data they are.
+// EvalAs evaluates weights that PyTorch has saved: d says of which model and data they are.
 func EvalAs(weights string, d Description, data, format, target string) (EvalResult, error) {
 	return saved.EvalAs(weights, d, data, format, target)
 }
@@ -303,7 +303,7 @@ type (
 // Open reads a weights.safetensors or a run folder, such as Result.Run.
 func Open(weights string) (*Saved, error) { return saved.Open(weights) }
 
-// OpenAs is Open of weights that PyTorch has saved, as safetensors or by torch.save.
+// OpenAs opens weights that PyTorch has saved, as safetensors or by torch.save.
 func OpenAs(weights string, d Description) (*Saved, error) { return saved.OpenAs(weights, d) }
 
 // Register adds a custom model under a name for Config.Model; f creates it for the data that m

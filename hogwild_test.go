@@ -57,7 +57,7 @@ func TestFace(t *testing.T) {
 	}
 }
 
-// membersOf are the fields of a struct, or the methods of anything else.
+// membersOf returns the fields of a struct, or the methods of anything else.
 func membersOf(is reflect.Type) map[string]string {
 	all := map[string]string{}
 	if is.Kind() != reflect.Struct {
@@ -115,7 +115,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// line is points on y = 3x - 1.
+// line returns points on y = 3x - 1.
 func line(n int) *Data {
 	d := &Data{}
 	for i := range n {

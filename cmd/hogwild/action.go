@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// verb is a command that calls do: see action.
+// verb returns a command that calls do: see action.
 func verb(c cli.Command, do func(c *cli.Context, s *settings, args []string) error) *cli.Command {
 	c.Action = action(do)
 	return &c

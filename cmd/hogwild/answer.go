@@ -11,7 +11,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// answer is what a command comes to. As JSON it is one object, unless it has a WriteJSON of its own.
+// answer is the result of a command. As JSON it is one object, unless it has a WriteJSON of its own.
 type answer interface{ WriteText(io.Writer) error }
 
 // report writes an answer to stdout: for people, or as one JSON object.
@@ -50,9 +50,9 @@ func show(stdout io.Writer, text string) error {
 	return err
 }
 
-// output is stdout for commands that do not end when nobody reads it any more: behind head, or on a
-// terminal that was closed. What they write then is dropped. Other errors, as of a full disk, remain.
-// It is for text and JSON, in which names from files must not be escape sequences.
+// output is stdout for commands that go on when no process reads it any more: behind head, or on a terminal that was
+// closed. What they write then is dropped. Other errors, as of a full disk, remain. It is for text and JSON, in which
+// names from files must not be escape sequences.
 type output struct {
 	io.Writer
 	terminal, gone bool
@@ -82,7 +82,7 @@ func (o *output) write(text string) error {
 	return err
 }
 
-// directly is stdout itself.
+// directly returns stdout itself.
 func directly(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		return o.Writer
@@ -90,8 +90,8 @@ func directly(w io.Writer) io.Writer {
 	return w
 }
 
-// forPrograms is stdout for data: to the byte, unless it is a terminal, and with an error once nobody
-// reads it, or a command might write for ever.
+// forPrograms returns stdout for data: to the byte, unless it is a terminal, and with an error once no process reads
+// it, or a command might write for ever.
 func forPrograms(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok && o.terminal {
 		return o

@@ -19,14 +19,14 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// program is this test binary as hogwild.
+// program returns a command that runs this test binary as hogwild.
 func program(args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
 	return cmd
 }
 
-// endless is a run that would take hours.
+// endless returns the command of a run that would take hours.
 func endless(folder string, flags ...string) *exec.Cmd {
 	return program(append([]string{"train", "--data", "digits:500", "--workers", "2", "--epochs", "1000000",
 		"--save-every", "0", "--run", folder}, flags...)...)
@@ -82,7 +82,7 @@ func TestNohup(t *testing.T) {
 	stoppedAs(t, folder, "terminated")
 }
 
-// hogwildLink is a path of this test binary whose name makes it the program.
+// hogwildLink returns a path of this test binary whose name makes it the program.
 func hogwildLink(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -110,8 +110,8 @@ func growsOn(t *testing.T, path string) {
 	}
 }
 
-// TestReaderGone: nobody reads stdout and stderr any more, as behind head. Every long command does its
-// work, and its exit status tells how it ended.
+// TestReaderGone: no process reads stdout and stderr any more, as behind head. Every long command does its work, and
+// its exit status tells how it ended.
 func TestReaderGone(t *testing.T) {
 	folder := t.TempDir()
 	in := func(name string) string { return filepath.Join(folder, name) }
@@ -170,7 +170,7 @@ func TestReaderGone(t *testing.T) {
 func TestTerminalGone(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		leads   bool // the terminal is that of the run, which so gets SIGHUP
+		leads   bool // the terminal is the run's, so it gets SIGHUP
 		status  int
 		stopped string
 	}{
@@ -214,7 +214,7 @@ func TestTerminalGone(t *testing.T) {
 	}
 }
 
-// pseudoTerminal opens one: what is written to the terminal is read from the master.
+// pseudoTerminal opens a pseudo-terminal: what is written to the terminal is read from the master.
 func pseudoTerminal(t *testing.T) (master, terminal *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)

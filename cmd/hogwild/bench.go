@@ -81,7 +81,7 @@ func benchCommand() *cli.Command {
 	}
 }
 
-// flags lists the flags of bench, some of which are those of train.
+// flags lists the flags of bench, some of them shared with train.
 func (o *benchOptions) flags() []cli.Flag {
 	l := flagList{category: "What to compare"}
 	l.add(&o.modes, "modes", "`LIST` of modes, e.g. async,sync (default: all five; with --program or --gpu these "+

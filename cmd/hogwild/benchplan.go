@@ -19,8 +19,8 @@ const (
 	quickRepeats = 3
 )
 
-// plan makes the cases: those of the file, or the one of the flags, or two small sets, each
-// in all modes and with all numbers of workers, but for what it says itself.
+// plan makes the cases: the file's, or the one of the flags, or two small sets, each in all modes and with all numbers
+// of workers, but for what it says itself.
 func (o *benchOptions) plan(s *settings) (p bench.Plan, err error) {
 	if p, err = o.bases(s); err != nil {
 		return p, err
@@ -70,7 +70,7 @@ func (o *benchOptions) finish(s *settings, p *bench.Plan) error {
 	return nil
 }
 
-// bases are what is to be trained, without modes and workers.
+// bases returns a plan of what is to be trained, without modes and workers.
 func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	var given []bench.Setting
 	for _, name := range benchTrains {
@@ -109,9 +109,9 @@ func (o *benchOptions) bases(s *settings) (p bench.Plan, err error) {
 	return p, nil
 }
 
-// grids are a base in all modes and with all numbers of workers, but for what it says itself.
-// These are a group; bases that say their modes themselves are one together, if they learn the
-// same from the same. Where there are several bases, cases have their names in front of theirs.
+// grids returns a base in all modes and with all numbers of workers, but for what it says itself. The results are a
+// group; bases that say their modes themselves are one together, if they learn the same from the same. Where there are
+// several bases, cases have their names in front of theirs.
 func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids []bench.Grid, err error) {
 	gpus, err := gpusOf(base)
 	if err != nil {
@@ -164,15 +164,16 @@ func (o *benchOptions) grids(s *settings, base bench.Case, several bool) (grids 
 	return grids, nil
 }
 
-// decays reports whether a case gets the default schedule: it says none itself, its steps are those of the schedule and
-// it trains all of its epochs.
+// decays reports whether a case gets the default schedule: it names none itself, takes the schedule's steps and trains
+// all of its epochs.
 func decays(c bench.Case) bool {
 	has := func(flag string) bool { return c.Value(flag) != "" }
 	return !slices.ContainsFunc([]string{"schedule", "program", "target-loss", "target-accuracy"}, has) &&
 		c.Value("solver") != string(config.Dual) && !model.FamilyOf(c.Value("model")).OfText()
 }
 
-// nodeGrids are a grid with the numbers of nodes that were asked for, and the rounds of those with several.
+// nodeGrids returns a grid for each number of nodes that was asked for, with the rounds where there are several; the
+// grid itself if none was.
 func (o *benchOptions) nodeGrids(s *settings, g bench.Grid) (grids []bench.Grid, err error) {
 	counts, err := o.nodeList(s)
 	if err != nil {
@@ -271,7 +272,7 @@ func (o *benchOptions) workerList(s *settings, gpus int) ([]string, error) {
 	return distinct("workers", all)
 }
 
-// upTo is 1, 2, 4 ... and the number of cores.
+// upTo returns 1, 2, 4 ... and the number of cores.
 func upTo(cores int) (all []string) {
 	for n := 1; n < cores; n *= 2 {
 		all = append(all, fmt.Sprint(n))

@@ -13,7 +13,7 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// planOf is the plan of a command line, without its command.
+// planOf returns the plan of a command line, without its command.
 func planOf(args ...string) (bench.Plan, error) {
 	o := &benchOptions{train: &trainOptions{Config: config.Default()},
 		experimentFlags: experimentFlags{repeat: 5}}

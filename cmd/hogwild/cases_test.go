@@ -37,7 +37,7 @@ func grouped(n int, mark string) string {
 	return grouped(n/1000, mark) + mark + fmt.Sprintf("%03d", n%1000)
 }
 
-// wide is a whole number below 60,000, of which a third are below 1,000.
+// wide returns a whole number below 60,000; two in five are below 1,000.
 func wide(r *rand.Rand) int { return int(60 * math.Pow(1000, r.Float64())) }
 
 func comma(v float64) string { return strings.Replace(fmt.Sprintf("%.2f", v), ".", ",", 1) }

@@ -46,9 +46,9 @@ func completionCommand() *cli.Command {
 		})
 }
 
-// completeCommand is `hogwild complete -- WORD...`, which the scripts call: it lists what the
-// last word may become, a line each, with a tab before what it is. The line ":files" stands
-// for names of files, ":folders" for those of folders.
+// completeCommand returns `hogwild complete -- WORD...`, which the scripts call: it lists what the last word may
+// become, a line each, with a tab before what it is. The line ":files" stands for names of files, ":folders" for names
+// of folders.
 func completeCommand() *cli.Command {
 	return &cli.Command{Name: "complete", Hidden: true, Action: func(c *cli.Context) error {
 		words := c.Args().Slice()
@@ -117,7 +117,7 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-// completions are those within a command: a flag, the value of one, or an argument.
+// completions returns the completions within a command: a flag, the value of one, or an argument.
 func (s *settings) completions(before []string, last string) (all []completed) {
 	if name, _, ok := strings.Cut(last, "="); ok && strings.HasPrefix(name, "--") {
 		return s.values(strings.TrimPrefix(name, "--"), name+"=", last)

@@ -88,7 +88,7 @@ func TestCompletionInShells(t *testing.T) {
 	}
 }
 
-// TestCompletions are lines that shells take apart in different ways.
+// TestCompletions completes lines that shells take apart in different ways.
 func TestCompletions(t *testing.T) {
 	for _, c := range []struct{ words, want string }{
 		{"train|--mode=at", "--mode=atomic"},

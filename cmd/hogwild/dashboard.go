@@ -43,7 +43,8 @@ func (o *trainOptions) watched(stderr io.Writer) (end func(), err error) {
 	}, nil
 }
 
-// listen opens the address of the dashboard. Whoever reaches it sees the run, so it is one of this machine alone.
+// listen opens the address of the dashboard. All who reach it see the run, so it takes connections from this machine
+// only.
 func listen(address string) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
@@ -69,7 +70,7 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// refusal is what package net has to say, without the address, which the user knows.
+// refusal returns an error of package net without the address, which the user knows.
 func refusal(err error) string {
 	var parse *net.AddrError
 	var name *net.DNSError

@@ -70,7 +70,7 @@ func dataGetCommand() *cli.Command {
 	})
 }
 
-// wantedSets are the sets that are named; none if it is an address.
+// wantedSets returns the sets that are named; none if it is an address.
 func wantedSets(args []string, sum string) (sets []get.Set, err error) {
 	switch {
 	case len(args) == 0:
@@ -144,7 +144,7 @@ func listSets(out io.Writer) error {
 	return rows.write(out)
 }
 
-// downloadHint is how to get the data that are not at a path.
+// downloadHint says how to get the data that are not at a path.
 func downloadHint(path string) string {
 	dir, name := filepath.Split(filepath.Clean(path))
 	words := []string{"hogwild", "data", "get", name}

@@ -35,7 +35,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// downloader is `hogwild data get ARGS` as a process in a folder, without the proxies of this machine.
+// downloader returns `hogwild data get ARGS` as a process in a folder, without the proxies of this machine.
 func downloader(folder string, environment []string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	cmd = exec.Command("/proc/self/exe", append([]string{"data", "get"}, args...)...)
 	cmd.Args[0] = "hogwild" // by which the test binary knows that it is the program
@@ -49,8 +49,8 @@ func downloader(folder string, environment []string, args ...string) (cmd *exec.
 	return cmd, stdout, stderr
 }
 
-// internet is a proxy in front of a server that answers for all hosts of the sets. Its certificate is good for those
-// who know its authority, which the environment names. have is the path of a host's file; "": it has none.
+// internet starts a proxy in front of a server that answers for all hosts of the sets. Its certificate is good for
+// those who know its authority, which the environment names. have is the path of a host's file; "": it has none.
 func internet(t *testing.T, have func(host, name string) string) (environment []string, asked func() []string) {
 	t.Helper()
 	var hosts []string

@@ -98,7 +98,7 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	return rows.write(out)
 }
 
-// unit is what the file has, and what of it is counted.
+// unit names what is counted of the file: entries, words, lines or rows.
 func unit(m data.Meta) string {
 	switch {
 	case m.Entries():
@@ -155,7 +155,7 @@ func classes(names []string) string {
 	return fmt.Sprintf("%d: %s", len(names), first(names))
 }
 
-// first joins the names, of which it shows 20 at most.
+// first joins the names, at most 20 of them.
 func first(names []string) string {
 	const most = 20
 	shown := make([]string, min(len(names), most), most+1)
@@ -168,7 +168,7 @@ func first(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// share is the percentage of values that are not zero.
+// share returns the percentage of values that are not zero.
 func share(m data.Meta) float64 {
 	if m.Rows == 0 || m.Features == 0 {
 		return 0

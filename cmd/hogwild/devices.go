@@ -47,8 +47,8 @@ func devicesCommand() *cli.Command {
 	})
 }
 
-// listCommand is a command without arguments. It reports what look finds, whatever error comes
-// with it; usage says in a line what it does, what is its name in the help of --json.
+// listCommand returns a command without arguments. It reports what look finds, whatever error comes with it; usage
+// says in a line what it does, what is its name in the help of --json.
 func listCommand(name, usage, help, what string, look func() (answer, error)) *cli.Command {
 	var asJSON bool
 	l := flagList{category: "Flags"}
@@ -110,7 +110,7 @@ func (f *facts) addGPUs(l *cuda.Listing) {
 	}
 }
 
-// state is how a GPU may be used.
+// state says how a GPU may be used.
 func state(g cuda.GPU) []string {
 	all := []string{"compute mode " + g.Mode, "no MPS: workers take turns (see hogwild doctor)"}
 	switch {
@@ -131,7 +131,7 @@ func state(g cuda.GPU) []string {
 	return all
 }
 
-// used is the name of a process and its memory, as far as they are known.
+// used returns the name of a process and its memory, as far as they are known.
 func used(p cuda.Process) string {
 	if p.Memory < 0 {
 		return p.Name

@@ -223,8 +223,8 @@ var (
 	spaces  = regexp.MustCompile(`\s+`)
 )
 
-// shape is what of a line is the same on all machines and in all runs: its words, without
-// numbers and their units; of a row of a table its first cell; of a line that tells of the machine what it tells of.
+// shape returns what of a line is the same on all machines and in all runs: its words, without numbers and their units;
+// of a row of a table its first cell; of a line about the machine its subject.
 func shape(line string) string {
 	line = strings.TrimSpace(line)
 	if m := machines.FindStringSubmatch(line); m != nil {
@@ -236,8 +236,8 @@ func shape(line string) string {
 	return spaces.ReplaceAllString(line, " ")
 }
 
-// stage is a folder with links to a clone's, with small data sets where `hogwild data get` writes them, and the net.pt
-// of runs.md.
+// stage makes a folder with links to a clone's, with small data sets where `hogwild data get` writes them, and the
+// net.pt of runs.md.
 func stage(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -284,7 +284,7 @@ func stage(t *testing.T) string {
 	return folder
 }
 
-// weightsOfPyTorch writes those of mlp:128 on MNIST as any program could. They are safetensors: the reader looks at
+// weightsOfPyTorch writes weights of mlp:128 on MNIST as any program could. They are safetensors: the reader looks at
 // what is in a file, not at its name.
 func weightsOfPyTorch(t *testing.T, path string) {
 	t.Helper()

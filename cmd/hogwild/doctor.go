@@ -86,7 +86,7 @@ func gpuFindings() []cuda.Finding {
 	return found
 }
 
-// echoCommand is the second process of examineGPUs.
+// echoCommand returns the command of examineGPUs' second process.
 func echoCommand() *cli.Command {
 	return &cli.Command{Name: "doctor-echo", Hidden: true, Action: func(*cli.Context) error {
 		text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<16))

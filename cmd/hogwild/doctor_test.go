@@ -13,8 +13,8 @@ import (
 	"hogwild/internal/vec"
 )
 
-// played is a host of two cores with 8 GiB, on which all is fine, and on top of it the
-// files given: "" removes one.
+// played returns a host of two cores with 8 GiB, on which all is fine, and on top of it the files given: "" removes
+// one.
 func played(files map[string]string) host {
 	all := map[string]string{
 		"proc/cpuinfo": "processor\t: 0\nmodel name\t: Some CPU\n\nprocessor\t: 1\nmodel name\t: " +
@@ -174,7 +174,7 @@ func TestProcessor(t *testing.T) {
 	}
 }
 
-// TestServiceCommands: the commands with which the doctor says that a service starts are those of docs/gpu.md.
+// TestServiceCommands: docs/gpu.md has the commands with which the doctor says that a service starts.
 func TestServiceCommands(t *testing.T) {
 	page, err := os.ReadFile("../../docs/gpu.md")
 	if err != nil {

@@ -128,7 +128,7 @@ func build(t *testing.T, arch string) string {
 	return program
 }
 
-// test is a test that runs go test on the processor, in the root of the tree.
+// test runs go test on the processor, in the root of the tree, as a subtest.
 func (p platform) test(t *testing.T, args string) {
 	t.Run("go test "+args, func(t *testing.T) {
 		line := []string{"test", "-vet=off", "-count=1"}

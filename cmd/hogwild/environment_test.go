@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestVariables: the program knows each variable of which its sources, its tests and its pages speak.
+// TestVariables: the program knows each variable that its sources, tests and pages name.
 func TestVariables(t *testing.T) {
 	names := regexp.MustCompile(`HOGWILD_[A-Z0-9_]+`)
 	known := func(name string) bool {

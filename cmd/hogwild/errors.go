@@ -11,7 +11,7 @@ import (
 // usagef returns an error in what the user wrote, which ends the program with status 2.
 func usagef(format string, a ...any) error { return config.Usage(format, a...) }
 
-// cause is why a file could not be used, without its name.
+// cause returns why a file could not be used, without its name.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -32,7 +32,7 @@ var smaller = map[string]struct {
 	"convnet":              {"--data digits:3000 --epochs 3 --lr 0.05", "test_accuracy", 0.35},
 }
 
-// settingsFiles are the examples but for mpijob.yaml, which is Kubernetes' (make mpijob-check).
+// settingsFiles returns the examples but for mpijob.yaml, which is Kubernetes' (make mpijob-check).
 func settingsFiles() ([]string, error) {
 	files, err := filepath.Glob(examples + "/*.yaml")
 	return slices.DeleteFunc(files, func(f string) bool { return filepath.Base(f) == "mpijob.yaml" }), err

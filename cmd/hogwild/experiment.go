@@ -24,7 +24,7 @@ type experimentFlags struct {
 	sameLR, quick       bool
 }
 
-// addTo lists them; repeat and folder say what --repeat does and where results go by default.
+// addTo adds the flags to l; repeat and folder say what --repeat does and where results go by default.
 func (o *experimentFlags) addTo(l *flagList, repeat, folder string) {
 	l.add(&o.repeat, "repeat", repeat)
 	l.add(&o.out, "out", "`DIR` folder for the results (default: "+folder+")")
@@ -78,7 +78,7 @@ func carryOut(stdout, stderr io.Writer, folder string, p bench.Plan, fresh, asJS
 	return errors.Join(err, show(stdout, saved))
 }
 
-// undone is the error of a plan of which runs failed, other than by diverging.
+// undone returns the error of a plan with runs that failed, other than by diverging.
 func undone(r *bench.Runner, p bench.Plan) error {
 	left, total := 0, len(p.Cases)*len(p.Seeds)
 	for _, done := range r.Done(p) {
@@ -103,7 +103,7 @@ func folderFor(folder string, p bench.Plan) error {
 	return err
 }
 
-// experimentIn is what a folder holds; nil: nothing yet, or it was stopped in its first turn.
+// experimentIn returns the experiment in a folder; nil: nothing yet, or it was stopped in its first turn.
 func experimentIn(folder string) (*bench.Experiment, error) {
 	if err := experimentFolder(folder); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func writeExperiment(folder string, e *bench.Experiment) error {
 	return nil
 }
 
-// again is the command line with the flags that were given, but for those that only say how to
-// go about it. The folder of the results stands at the end; "": the default.
+// again returns the command line with the flags that were given, but for those that only say how to go about it. The
+// folder of the results stands at the end; "": the default.
 func (s *settings) again(out string, words ...string) string {
 	words = append([]string{"hogwild"}, words...)
 	for _, c := range s.command.Flags {

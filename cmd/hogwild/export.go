@@ -88,7 +88,7 @@ func exportCommand() *cli.Command {
 	})
 }
 
-// weightsPath is the file of weights that a run folder has; another path is one, or is refused where it is read.
+// weightsPath returns the file of weights that a run folder has; another path is one, or is refused where it is read.
 func weightsPath(path string) string {
 	file := filepath.Join(path, rundir.WeightsFile)
 	if _, err := os.Stat(file); err != nil {
@@ -97,7 +97,7 @@ func weightsPath(path string) string {
 	return file
 }
 
-// exportTo writes the weights in the format, by default beside them, with "-" to standard output, and says what it has
+// exportTo writes the weights in the format, by default next to them, with "-" to standard output, and says what it has
 // written.
 func exportTo(stdout io.Writer, weights, out, format string, force bool,
 	d saved.Description) (written string, err error) {

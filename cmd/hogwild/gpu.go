@@ -71,7 +71,7 @@ func (a absent) Error() string { return string(a) }
 
 func (a absent) Is(target error) bool { return target == errAbsent }
 
-// findCUDA is the path of hogwild-cuda: beside this program, else on PATH.
+// findCUDA returns the path of hogwild-cuda: next to this program, else on PATH.
 func findCUDA() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -124,8 +124,8 @@ func fits(path, text string) error {
 	return cuda.TooOld(1000*major + 10*minor)
 }
 
-// causes are what hogwild-cuda says when it ends before its main, in the words of the
-// loader or in those of gorgonia.org/cu with the name of cuInit's error.
+// causes are what hogwild-cuda says when it ends before its main, in the words of the loader or of gorgonia.org/cu with
+// the name of cuInit's error.
 var causes = []struct{ says, means string }{
 	{"libcuda.so.1: cannot open", "this machine has no NVIDIA driver (libcuda.so.1 is not found): " +
 		"install one, or leave --gpu out to train on the CPU"},
@@ -170,5 +170,5 @@ func noDriver(path, text string, err error) error {
 	return fmt.Errorf("%s does not start (%v): %s", path, err, said)
 }
 
-// cudaVersion is empty: this program does not know CUDA.
+// cudaVersion returns "": this program does not know CUDA.
 func cudaVersion() string { return "" }

@@ -24,7 +24,7 @@ func toGPU(c config.Config) error {
 	return nil
 }
 
-// findCUDA is the path of this program.
+// findCUDA returns the path of this program.
 func findCUDA() (string, error) { return os.Executable() }
 
 // handOver has nothing to do: this is hogwild-cuda. An old driver may lack what others would call.
@@ -39,8 +39,8 @@ func examineGPUs(child func() *exec.Cmd) ([]cuda.Finding, error) { return cuda.E
 
 func answerGPUs(text []byte) error { return cuda.Echo(text) }
 
-// cudaVersion is the line of `hogwild --version` that tells which driver runs, and
-// that one does: without it no line of this program is reached.
+// cudaVersion returns the line of `hogwild --version` that tells which driver runs, and that one does: without it no
+// line of this program is reached.
 func cudaVersion() string {
 	v := cu.Version()
 	n, err := cu.NumDevices()

@@ -70,8 +70,8 @@ func gpuCondition(name string) (bool, error) {
 	return condition(name)
 }
 
-// agree is "agree FILE DIFFERENCE": the losses in the report on stdout are those of
-// the report in the file, but for the difference.
+// agree carries out "agree FILE DIFFERENCE": the reports on stdout and in the file have the same losses, but for the
+// difference.
 func agree(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: agree FILE DIFFERENCE")
@@ -90,9 +90,8 @@ func agree(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// shares is "shares FILE HANDLES PROCESSES": in the trace of the stand-in driver one
-// process exports so many handles, and each is opened once, and closed, by each of so
-// many other processes.
+// shares carries out "shares FILE HANDLES PROCESSES": in the trace of the stand-in driver one process exports HANDLES
+// handles, and each is opened once, and closed, by each of PROCESSES other processes.
 func shares(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: shares FILE HANDLES PROCESSES")

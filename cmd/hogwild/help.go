@@ -38,8 +38,8 @@ type flagGroup struct {
 	flags []*flag.Flag
 }
 
-// groups is the flags of a command: main ones if there are any, then a group for each
-// Category, in the order in which they are listed.
+// groups returns the flags of a command: main ones if there are any, then a group for each Category, in the order in
+// which they are listed.
 func (h helpText) groups(c *cli.Command, set *flag.FlagSet) (all []flagGroup) {
 	if len(h.main) > 0 {
 		all = []flagGroup{{title: "Main flags"}}
@@ -92,8 +92,8 @@ func writeHelp(w io.Writer, s *settings, about string) error {
 	return show(w, b.String())
 }
 
-// describe is one flag: its name with what it takes (the usage begins with that, in
-// backquotes), and what it does with its default.
+// describe returns the name of a flag with what it takes (the usage begins with that, in backquotes), and what it does
+// with its default.
 func describe(f *flag.Flag) (name, usage string) {
 	value, usage := flag.UnquoteUsage(f)
 	usage = strings.TrimPrefix(usage, value+" ")

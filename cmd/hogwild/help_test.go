@@ -53,7 +53,7 @@ var needs = map[string]string{
 	" matrix.csv ":  "data make lowrank:1000x1000x50000x10 matrix.csv",
 }
 
-// carryOutLine is what a command prints; it must succeed.
+// carryOutLine returns what a command prints; it must succeed.
 func carryOutLine(t *testing.T, line string) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer

@@ -48,8 +48,7 @@ func (h host) processor() processor {
 	}
 }
 
-// text is the content of a file, without the white space around it; "" when it cannot
-// be read.
+// text returns the content of a file, without the white space around it; "" when it cannot be read.
 func (h host) text(name string) string { return machine.Text(h.root, name) }
 
 func (h host) there(name string) bool {
@@ -57,7 +56,7 @@ func (h host) there(name string) bool {
 	return err == nil
 }
 
-// online is the number of the machine's cores, which the kernel tells as 0-3,8.
+// online returns the number of the machine's cores, which the kernel tells as 0-3,8.
 func (h host) online() int {
 	n := 0
 	for part := range strings.SplitSeq(h.text("sys/devices/system/cpu/online"), ",") {

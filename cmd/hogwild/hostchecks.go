@@ -142,8 +142,8 @@ func (h host) mpsCheck() cuda.Finding {
 	return cuda.Found("mps service", cuda.Fine, "process %s listens in %s", pid, folder)
 }
 
-// withoutGPU is the finding in the place of all those on GPUs, given why there are none.
-// It is an obstacle where there is a GPU to be used, or a driver that does not start.
+// withoutGPU returns the one finding on GPUs where none can be used, given why there are none. It is an obstacle where
+// there is a GPU to be used, or a driver that does not start.
 func (h host) withoutGPU(why error) cuda.Finding {
 	if errors.Is(why, errAbsent) && !h.nvidia() {
 		return cuda.Found("gpu", cuda.Advice, "%s, so runs use the CPU", noDevice)
@@ -156,7 +156,7 @@ const noDevice = "no NVIDIA device found"
 
 // nvidia reports whether the machine has a GPU of NVIDIA's, with a driver or without.
 func (h host) nvidia() bool {
-	if h.there("dev/nvidiactl") || h.there("dev/dxg") { // the latter is that of WSL
+	if h.there("dev/nvidiactl") || h.there("dev/dxg") { // the latter is WSL's
 		return true
 	}
 	vendors, _ := fs.Glob(h.root, "sys/bus/pci/devices/*/vendor") // the pattern is right

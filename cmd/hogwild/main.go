@@ -96,8 +96,8 @@ func main() {
 	os.Exit(execute(os.Args[1:], outputTo(os.Stdout), os.Stderr))
 }
 
-// execute is the whole program: it carries out the command in args, and returns the
-// exit status. Results go to stdout; progress and errors go to stderr.
+// execute carries out the command in args, and returns the exit status. Results go to stdout; progress and errors go to
+// stderr.
 func execute(args []string, stdout, stderr io.Writer) int {
 	a := app(stdout, stderr)
 	if len(args) > 0 && args[0] == "help" {
@@ -114,7 +114,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return status(err)
 }
 
-// helpArguments are what stands for help with a command, and for one word about it: train --help=lr.
+// helpArguments returns the arguments that ask for help with a command, or about one word of it: train --help=lr.
 func helpArguments(words []string, commands []*cli.Command) []string {
 	n := 0
 	for ; n < len(words); n++ {
@@ -130,7 +130,7 @@ func helpArguments(words []string, commands []*cli.Command) []string {
 	return append(slices.Clone(words[:n]), "--help="+strings.Join(words[n:], " "))
 }
 
-// errorText is an error for a terminal. A name among the arguments begins no line of its own in it.
+// errorText returns an error for a terminal. A name among the arguments begins no line of its own in it.
 func errorText(err error, args []string) string {
 	table := ""
 	for _, line := range config.TableOf(err) {
@@ -202,7 +202,7 @@ func disableParsing(commands []*cli.Command) {
 	}
 }
 
-// status is the exit status that tells a script how the run ended.
+// status returns the exit status that tells a script how the run ended.
 func status(err error) int {
 	switch {
 	case err == nil:
@@ -223,7 +223,7 @@ func status(err error) int {
 	return 1
 }
 
-// group is the action of a command that has only commands under it.
+// group returns the action of a command that has only commands under it.
 func group(help string) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		switch arg := c.Args().First(); arg {
@@ -254,7 +254,7 @@ func workerByHand(*cli.Context) error {
 	return usagef("workers are started by `hogwild train`, which shares its memory with them; run that instead")
 }
 
-// commandTable is a line for each command.
+// commandTable returns a line for each command.
 func commandTable(commands []*cli.Command) string {
 	var b strings.Builder
 	for _, c := range typed(commands, "") {

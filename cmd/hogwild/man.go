@@ -45,7 +45,7 @@ Exit status: 0 done; 1 failed; 2 a wrong flag, file or setting; 3 training diver
 was missed; 130, 143 and 129 interrupted (Ctrl-C, SIGTERM, SIGHUP) and saved.
 `
 
-// manual is hogwild(1) in the man macros of troff.
+// manual returns hogwild(1) in the man macros of troff.
 func manual(commands []*cli.Command) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, ".TH HOGWILD 1 \"\" \"hogwild %s\"\n.SH NAME\nhogwild \\- train a model with many processes and "+
@@ -94,7 +94,7 @@ func prose(b *bytes.Buffer, text string) {
 
 var notASCII = regexp.MustCompile(`[^\x00-\x7f]`)
 
-// troff is a text that troff prints as it is: its control characters are escaped.
+// troff escapes the control characters of a text, so that troff prints it as it is.
 func troff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", "\\`", "~", `\(ti`, "^", `\(ha`).Replace(text)
 	text = notASCII.ReplaceAllStringFunc(text, func(s string) string { return fmt.Sprintf(`\[u%04X]`, []rune(s)[0]) })

@@ -67,7 +67,7 @@ func TestNextLine(t *testing.T) {
 		})
 	}
 
-	// Rows that are no longer those of the run are not passed off as them.
+	// Rows that have changed since the run are not passed off as its rows.
 	sh(t, path, "cp values.csv other.csv; hogwild train --data other.csv --model linear --lr 0.01 --workers 1 "+
 		"--epochs 1 --quiet --run other; sed -i 2d other.csv")
 	if said := sh(t, path, "hogwild eval other 2>&1 || echo status $?"); !strings.Contains(said,
@@ -76,7 +76,7 @@ func TestNextLine(t *testing.T) {
 	}
 }
 
-// programOnPath is a PATH on which hogwild is this program.
+// programOnPath returns a PATH on which hogwild is this program.
 func programOnPath(t *testing.T) string {
 	t.Helper()
 	file, err := os.Executable()

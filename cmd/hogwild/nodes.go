@@ -44,7 +44,7 @@ func (o *trainOptions) launched() error {
 var perNode = []string{"workers", "gpu", "gpu-mem-free", "max-memory", "resume", "config",
 	"nodes", "json", "quiet", "dashboard", "cpuprofile", "trace", "timing"}
 
-// stated are the settings that this node was given, and that all nodes of a job must be given alike.
+// stated returns the settings that this node was given, and that all nodes of a job must be given alike.
 func (s *settings) stated() map[string]string {
 	all := map[string]string{}
 	for _, name := range s.names() {
@@ -81,7 +81,7 @@ func (o *trainOptions) noteAlone(stderr io.Writer) {
 	}
 }
 
-// requeued drops --resume if its folder has no snapshot yet and is that of --run too: so the command that begins a job
+// requeued drops --resume if its folder has no snapshot yet and is --run's too: so the command that begins a job
 // continues it after it was killed.
 func (o *trainOptions) requeued() {
 	if o.Resume == "" || o.Resume != o.Run || rundir.HasSnapshot(o.Resume) {
@@ -143,7 +143,7 @@ func (o *trainOptions) leaveJob() {
 // mostHere is how many nodes one process may have: more are a mistake.
 const mostHere = 64
 
-// checkHere refuses --nodes out of range, or beside the nodes of a launcher.
+// checkHere refuses --nodes out of range, or along with the nodes of a launcher.
 func (o *trainOptions) checkHere() error {
 	switch {
 	case o.localNodes < 0 || o.localNodes > mostHere:
@@ -180,7 +180,7 @@ func (o *trainOptions) runNodes(ctx context.Context) (rundir.Result, error) {
 	return result, err
 }
 
-// onNode adds to an error which node has it. That of a lost connection says so itself.
+// onNode adds to an error which node has it. The error of a lost connection says so itself.
 func onNode(node int, err error) error {
 	if node == 0 || err == nil || errors.Is(err, nodes.ErrLost) || errors.Is(err, config.ErrReported) {
 		return err

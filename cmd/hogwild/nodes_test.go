@@ -26,7 +26,7 @@ type mpiJob struct {
 	ended          chan error
 }
 
-// mpiLibraries are those that make test-mpi has built hogwild-mpi with.
+// mpiLibraries names the libraries that make test-mpi has built hogwild-mpi with.
 func mpiLibraries(t *testing.T) (names []string) {
 	helpers, _ := filepath.Glob(filepath.Join(os.Getenv("HOGWILD_TEST_MPI"), "*", "hogwild-mpi"))
 	if os.Getenv("HOGWILD_TEST_MPI") == "" || len(helpers) == 0 {
@@ -38,7 +38,7 @@ func mpiLibraries(t *testing.T) (names []string) {
 	return names
 }
 
-// mpirunOf is the launcher of an MPI library.
+// mpirunOf returns the launcher of an MPI library.
 func mpirunOf(library string) string {
 	mpirun, err := exec.LookPath("mpirun." + library)
 	if err != nil {
@@ -47,7 +47,7 @@ func mpirunOf(library string) string {
 	return mpirun
 }
 
-// mpiEnvironment is that of a job whose ranks have the helper of a library.
+// mpiEnvironment returns the environment of a job whose ranks have the helper of a library.
 func mpiEnvironment(helper string) []string {
 	return append(os.Environ(), nodes.HelperVariable+"="+filepath.Join(os.Getenv("HOGWILD_TEST_MPI"), helper,
 		"hogwild-mpi"),
@@ -90,7 +90,7 @@ type mpiProcess struct {
 	kind      string // launcher, coordinator, worker, helper
 }
 
-// processes are those that live.
+// processes returns the job's processes that live.
 func (j *mpiJob) processes() (all []mpiProcess) {
 	folders, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range folders {
@@ -145,7 +145,7 @@ func (j *mpiJob) finish(t *testing.T) (report struct {
 	return report
 }
 
-// epochsOf is how many epochs a run folder has on record.
+// epochsOf counts the epochs that a run folder has on record.
 func epochsOf(folder string) int {
 	lines, _ := os.ReadFile(filepath.Join(folder, "metrics.jsonl"))
 	return bytes.Count(lines, []byte(`"kind":"epoch"`))
@@ -208,7 +208,7 @@ func TestMPIRequeue(t *testing.T) {
 	}
 }
 
-// hurt kills a process of node 1, or the launcher; or nobody: it asks the launcher to end the job.
+// hurt kills a process of node 1, or the launcher; without a victim it asks the launcher to end the job.
 func (j *mpiJob) hurt(t *testing.T, victim string) {
 	t.Helper()
 	pid, signal := j.Process.Pid, syscall.SIGKILL
@@ -292,7 +292,7 @@ func TestMPIWrongLauncher(t *testing.T) {
 	}
 }
 
-// TestMPIBench: cases of several nodes are started by a launcher, those of one are not, and a mistake ends all.
+// TestMPIBench: a launcher starts the cases of several nodes and not of one, and a mistake ends all.
 func TestMPIBench(t *testing.T) {
 	for _, library := range mpiLibraries(t) {
 		bench := func(model, nodes string) (string, error) {

@@ -68,7 +68,7 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// commandLine is a command as a shell takes it.
+// commandLine returns a command as a shell takes it.
 func commandLine(words ...string) string {
 	for i, w := range words {
 		words[i] = human.ShellWord(w)

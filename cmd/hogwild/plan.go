@@ -15,7 +15,7 @@ import (
 // caseFlags is what a grid has to know of the flags of train.
 type caseFlags struct{}
 
-// trainSettings are the flags of train, all at their defaults.
+// trainSettings returns the flags of train, all at their defaults.
 func trainSettings() (*trainOptions, *settings, error) {
 	o := &trainOptions{Config: config.Default()}
 	s, err := newSettings(&cli.Command{Name: "train", Flags: o.flags()})
@@ -36,7 +36,7 @@ var ours = map[string]string{
 	"trace":      "all runs would write the same file; leave it out",
 }
 
-// Read is the setting that one line makes.
+// Read returns the setting that one line makes.
 func (caseFlags) Read(path string, e config.Entry) (bench.Setting, error) {
 	if why := ours[e.Key.Value]; why != "" {
 		return bench.Setting{}, usagef("%s: %s: %s", config.Place(path, e.Key), e.Key.Value, why)
@@ -49,8 +49,8 @@ func (caseFlags) Read(path string, e config.Entry) (bench.Setting, error) {
 	return bench.Setting{Flag: flag, Value: text}, err
 }
 
-// Check sees whether train would take the flags of a case, and returns what all its
-// flags come to: that of two cases which are equal is the same, however they are written.
+// Check sees whether train would take the flags of a case, and returns all its flags as a text, which is the same for
+// two cases that are equal, however they are written.
 func (caseFlags) Check(c bench.Case) (string, error) {
 	o, s, err := trainSettings()
 	if err != nil {
@@ -81,7 +81,7 @@ func (caseFlags) Check(c bench.Case) (string, error) {
 	return all.String(), nil
 }
 
-// gpusOf is how many GPUs a case is to train on.
+// gpusOf returns how many GPUs a case is to train on.
 func gpusOf(c bench.Case) (int, error) {
 	text := c.Value("gpu")
 	if text == "" {
@@ -91,7 +91,7 @@ func gpusOf(c bench.Case) (int, error) {
 	return max(len(indices), choose), err
 }
 
-// distinct are the entries of a list of a flag, each of which may stand there once.
+// distinct returns the entries of a flag's list, which may have each of them once.
 func distinct(flag string, list []string) ([]string, error) {
 	for i, v := range list {
 		list[i] = strings.TrimSpace(v)

@@ -122,7 +122,7 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 	}
 	if !toFile {
 		err = write(stdout)
-		if errors.Is(err, syscall.EPIPE) { // whoever read them has enough, as head does
+		if errors.Is(err, syscall.EPIPE) { // the reader has enough, as head does
 			return nil
 		}
 	} else {

@@ -47,7 +47,7 @@ type predictionWriter interface {
 	end() error
 }
 
-// predictionFormatOf is the format that the ending of a file names; stdout is CSV.
+// predictionFormatOf returns the format that the ending of a file names; stdout is CSV.
 func predictionFormatOf(path string) (func(*predictions, io.Writer) predictionWriter, error) {
 	switch ending := filepath.Ext(path); {
 	case path == "" || path == "-" || ending == ".csv":
@@ -106,7 +106,7 @@ func newPredictionCSV(p *predictions, w io.Writer) predictionWriter {
 	return t
 }
 
-// csvLine is a line of CSV without its end.
+// csvLine returns a line of CSV without its end.
 func csvLine(cells ...string) string {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -39,8 +39,8 @@ func trainProgram(t *testing.T, folder string, script []string, flags string) (r
 	return r
 }
 
-// override is a command line with other values: flags are names and values in turn, which replace those in args or
-// follow them.
+// override returns a command line with other values: flags are names and values in turn, which replace those in args
+// or follow them.
 func override(args []string, flags ...string) []string {
 	args = slices.Clone(args)
 	for i := 0; i < len(flags); i += 2 {
@@ -54,8 +54,8 @@ func override(args []string, flags ...string) []string {
 	return args
 }
 
-// The weights of a run are those of the same loop written by hand, with torch.optim.SGD, on the rows
-// that the workers say they had. So is its test loss, of the weights as PyTorch loads them.
+// A run has the weights of the same loop written by hand, with torch.optim.SGD, on the rows that the workers say they
+// had. So is its test loss, of the weights as PyTorch loads them.
 func TestProgramSteps(t *testing.T) {
 	const seed, lr, l2 = 7, 0.05, 0.01
 	for _, c := range []struct {

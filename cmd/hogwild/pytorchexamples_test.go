@@ -92,7 +92,7 @@ func TestPyTorchExamplesBefore(t *testing.T) {
 	}
 }
 
-// firstCommand is the first one in a script's docstring.
+// firstCommand returns the first command in a script's docstring.
 func firstCommand(t *testing.T, script string) string {
 	t.Helper()
 	text, err := os.ReadFile(script)

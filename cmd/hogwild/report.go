@@ -99,7 +99,7 @@ func pageOf(paths []string) (p *page.Page, folder string, err error) {
 	return page.OfRuns(runs), ".", nil
 }
 
-// resultsOf is the results.json of an experiment; "" for a run folder.
+// resultsOf returns the path of an experiment's results.json; "" for a run folder.
 func resultsOf(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

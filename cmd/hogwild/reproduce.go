@@ -165,7 +165,7 @@ func reproduceCommands() []*cli.Command {
 	}
 }
 
-// reproduceCommand is a command with the flags that both have, and its own in front.
+// reproduceCommand returns a command with the flags that all commands of reproduce have, and its own in front.
 func reproduceCommand(name, usage, help string,
 	do func(*reproduceOptions, string) (bench.Plan, error), own func(*reproduceOptions, *flagList)) *cli.Command {
 	o := &reproduceOptions{experimentFlags: experimentFlags{repeat: 5}}
@@ -193,7 +193,7 @@ func reproduceCommand(name, usage, help string,
 	}
 }
 
-// paper is the plan of the paper.
+// paper returns the plan of the paper.
 func (o *reproduceOptions) paper(string) (bench.Plan, error) {
 	for _, text := range strings.Split(o.workers, ",") {
 		if o.workers == "" {
@@ -213,7 +213,7 @@ func (o *reproduceOptions) paper(string) (bench.Plan, error) {
 	return bench.PaperPlan(o.PaperOptions, caseFlags{})
 }
 
-// images is the plan of a command that trains on images. Its template asks for the flags.
+// images returns the plan of a command that trains on images. Its template asks for the flags.
 func (o *reproduceOptions) images(name string) (bench.Plan, error) {
 	or, speedrun := "; leave it out for the built-in digits", name == "speedrun"
 	if speedrun {

@@ -106,7 +106,7 @@ func listRuns(folder string, mayBeMissing bool) (*runList, error) {
 
 var nan = human.NumberOf(nil)
 
-// ran is what a run folder tells.
+// ran returns what a run folder tells.
 func ran(r *rundir.Recorded) ranRun {
 	c, got := &r.Config, r.Outcome()
 	return ranRun{Run: r.Folder, Time: r.Updated(), Data: c.Data, Model: c.Model, Mode: c.Mode.String(),
@@ -141,7 +141,7 @@ func (l *runList) WriteText(out io.Writer) error {
 	return err
 }
 
-// stateText is the state in words.
+// stateText returns the state in words.
 func (r *ranRun) stateText() string {
 	text := string(r.State)
 	if r.State == unreadable {
@@ -153,7 +153,7 @@ func (r *ranRun) stateText() string {
 	return text
 }
 
-// score is the accuracy, or what stands for it where a number is predicted.
+// score returns the accuracy, or what stands for it where a number is predicted.
 func (r *ranRun) score() string {
 	if text := shown(r.TestAccuracy, human.Accuracy); text != noNumber {
 		return text
@@ -164,7 +164,7 @@ func (r *ranRun) score() string {
 // noNumber stands where there is no number.
 const noNumber = "-"
 
-// shown is a number, or noNumber.
+// shown returns a number, or noNumber.
 func shown(x human.Number, text func(float64) string) string {
 	return cmp.Or(human.IfFinite(float64(x), text), noNumber)
 }

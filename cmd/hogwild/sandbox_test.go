@@ -25,8 +25,8 @@ var sandboxes = map[string]struct {
 	"linux-3.17": {unix.SYS_MEMFD_CREATE + 1, 1 << 30, unix.ENOSYS, true},
 }
 
-// sandbox is "sandbox NAME PROGRAM [ARGS]": the program in this process's place, with a
-// filter in the kernel (seccomp) that refuses the system calls of a sandbox.
+// sandbox carries out "sandbox NAME PROGRAM [ARGS]": it runs the program in this process's place, with a filter in the
+// kernel (seccomp) that refuses the system calls of a sandbox.
 func sandbox() {
 	s, ok := sandboxes[os.Args[1]]
 	path, err := exec.LookPath(os.Args[2])

@@ -100,7 +100,7 @@ func stopCommand() *cli.Command {
 	return doCommand(rundir.DoStop, "end a live run, and save it", stopHelp)
 }
 
-// doCommand is a command that asks a run for what it is called, and takes nothing but the run.
+// doCommand returns a command that asks a run for what it is called, and takes nothing but the run.
 func doCommand(name, usage, help string) *cli.Command {
 	return askCommand(name, usage, "RUN", help, func(args []string) (string, rundir.Request, error) {
 		folder, err := liveRun(name, args)
@@ -108,7 +108,7 @@ func doCommand(name, usage, help string) *cli.Command {
 	})
 }
 
-// askCommand is a command that makes one request of a live run.
+// askCommand returns a command that makes one request of a live run.
 func askCommand(name, usage, arguments, help string,
 	read func(args []string) (folder string, q rundir.Request, err error)) *cli.Command {
 	var asJSON bool
@@ -140,14 +140,14 @@ type said struct {
 	Says string `json:"says"`
 }
 
-// WriteText writes it in a line.
+// WriteText writes the answer in a line.
 func (s said) WriteText(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s: %s\n", s.Run, s.Says)
 	return err
 }
 
-// liveRun is the run that was named, or else the one that is live in the default folder; more is what follows it in the
-// command.
+// liveRun returns the run that was named, or else the one that is live in the default folder; more is what follows it
+// in the command.
 func liveRun(command string, args []string, more ...string) (string, error) {
 	example := commandLine(append([]string{"hogwild", command, "runs/digits"}, more...)...)
 	if len(args) > 1 {

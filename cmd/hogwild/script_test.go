@@ -77,8 +77,7 @@ func hideCUDA(env *testscript.Env) error {
 	return nil
 }
 
-// condition knows [cuda], the program under test is the one with CUDA, and those of
-// sandboxes.
+// condition knows [cuda], the program under test is the one with CUDA, and the conditions of sandboxes.
 func condition(name string) (bool, error) {
 	if try := sandboxTries[name]; try != nil {
 		return exec.Command(try[0], try[1:]...).Run() == nil, nil
@@ -89,8 +88,8 @@ func condition(name string) (bool, error) {
 	return cudaVersion() != "", nil
 }
 
-// exits is "exits STATUS COMMAND [ARGS]": runs the command and checks its exit
-// status. With status 2 nothing may be on stdout and at most four lines on stderr.
+// exits carries out "exits STATUS COMMAND [ARGS]": it runs the command and checks its exit status. With status 2
+// nothing may be on stdout and at most four lines on stderr.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits STATUS COMMAND [ARGS]")
@@ -118,8 +117,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// jsonField is "json FIELD VALUE" or "json FIELD MIN MAX": stdout is exactly one
-// JSON object, whose field has the value, or is a number in the range.
+// jsonField carries out "json FIELD VALUE" or "json FIELD MIN MAX": stdout is exactly one JSON object, whose field has
+// the value, or is a number in the range.
 func jsonField(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: json FIELD VALUE | json FIELD MIN MAX")
@@ -151,8 +150,8 @@ func jsonField(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// sameWeights is "[!] sameweights FILE FILE": the tensors of two safetensors files,
-// which lie behind a head of metadata, are equal to the bit.
+// sameWeights carries out "[!] sameweights FILE FILE": the tensors of two safetensors files, which lie behind a head of
+// metadata, are equal to the bit.
 func sameWeights(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: sameweights FILE FILE")

@@ -32,7 +32,7 @@ type origin struct {
 	place string // as errors name it
 }
 
-// rank is that of a source: where two give a flag a value, the lower rank wins.
+// rank orders sources: where two give a flag a value, the lower rank wins.
 type rank int
 
 const (
@@ -42,7 +42,7 @@ const (
 	inRun // that is resumed
 )
 
-// placed is an error with the place of the setting that it begins with, unless that is the command line.
+// placed returns an error with the place of the setting that it begins with, unless that is the command line.
 func (s *settings) placed(err error) error {
 	if !errors.Is(err, config.ErrUsage) {
 		return err
@@ -115,7 +115,7 @@ var synonyms = map[string][]string{
 	"device": {"gpu"}, "verbose": {"timing"}, "weight-decay": {"l2"},
 }
 
-// ourName is the flag that is meant by a name, if others call it so; else the name.
+// ourName returns the flag that is meant by a name, if others call it so; else the name.
 func ourName(name string, flags []string) string {
 	for _, here := range synonyms[strings.ReplaceAll(name, "_", "-")] {
 		if slices.Contains(flags, here) {
@@ -149,7 +149,7 @@ func (s *settings) suggest(prefix, name string) string {
 	return human.Suggest(prefix, ourName(name, s.names()), s.names())
 }
 
-// variable is the environment variable of a flag.
+// variable returns the environment variable of a flag.
 func variable(flag string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -157,7 +157,7 @@ func variable(flag string) string {
 // testData is the variable with the folder where tests look for data. It is not --data.
 const testData = prefix + "DATA"
 
-// noteTestData says so where no data was named: whoever set it may have meant --data.
+// noteTestData says that testData is not --data where no data was named: its user may have meant --data.
 func (s *settings) noteTestData(stderr io.Writer) error {
 	value := os.Getenv(testData)
 	if value == "" || s.given["data"] {
@@ -184,7 +184,7 @@ func (s *settings) environment() error {
 	return nil
 }
 
-// inherit gives the flags that have no value yet those of the settings of c, which stand in that place.
+// inherit gives the flags that have no value yet the values in c, which stand in that place.
 func (s *settings) inherit(c *config.Config, place string) error {
 	for setting := range config.All() {
 		flag, text := setting.AsFlag(c)
@@ -233,7 +233,7 @@ func (s *settings) checkIdle(c *config.Config) error {
 // typed reports whether a flag is on the command line.
 func (s *settings) typed(name string) bool { return s.given[name] && s.origin[name].rank == onLine }
 
-// only refuses flags on the command line beside those that mean something with the first ones.
+// only refuses flags on the command line that are not in flags: they have no effect there.
 func (s *settings) only(with string, flags ...string) error {
 	for _, name := range s.names() {
 		if s.typed(name) && !slices.Contains(flags, name) {

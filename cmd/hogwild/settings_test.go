@@ -11,9 +11,9 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// TestIdleSettings gives each setting beside each context on the command line, in the environment and in a file: all
-// refuse it, with its place, exactly where config says that it has no effect; a file may give a default all the same.
-// What a file has and the command line takes the effect of is left out.
+// TestIdleSettings gives each setting along with each context on the command line, in the environment and in a file:
+// all refuse it, with its place, exactly where config says that it has no effect; a file may give a default all the
+// same. What a file has and the command line takes the effect of is left out.
 func TestIdleSettings(t *testing.T) {
 	type pair = []string // flags and values, as name=value
 	contexts := []pair{{"mode=async"}, {"mode=atomic"}, {"mode=delayed:3"}, {"mode=sync"},

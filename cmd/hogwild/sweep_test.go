@@ -18,7 +18,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// sweepOf is hogwild sweep of an experiment file with the text, into a folder.
+// sweepOf returns the command hogwild sweep of an experiment file with the text, into a folder.
 func sweepOf(t *testing.T, text, folder string) (c *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.yaml")
@@ -42,7 +42,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// running are the processes with the text in their command line.
+// running returns the command lines, of all processes, with the text in them.
 func running(text string) (found []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range all {
@@ -53,7 +53,7 @@ func running(text string) (found []string) {
 	return found
 }
 
-// trials are the trial.json in the folder of an experiment, by run.
+// trials returns the trial.json in the folder of an experiment, by run.
 func trials(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(folder, "runs", "*", "trial.json"))
@@ -71,8 +71,8 @@ func trials(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestSweepKilled kills a sweep half-way, which leaves no process behind, and starts it
-// again: it runs what is missing, and comes to what one that was left alone comes to.
+// TestSweepKilled kills a sweep half-way, which leaves no process behind, and starts it again: it runs what is missing,
+// and has the results of one that was left alone.
 func TestSweepKilled(t *testing.T) {
 	const plan, all = `
 base: {data: "digits:500", epochs: 2, workers: 1}
@@ -120,7 +120,7 @@ seeds: 3
 	}
 }
 
-// untimed are the results in a folder without what time decides.
+// untimed returns the results in a folder without what time decides.
 func untimed(t *testing.T, folder string) *bench.Experiment {
 	t.Helper()
 	e, err := bench.ReadExperiment(folder)

@@ -15,7 +15,7 @@ import (
 	"hogwild/internal/check"
 )
 
-// titanic is the rows of a table with the columns, and the holes, of the passengers of the Titanic, made up.
+// titanic returns the rows of a table with the columns, and the holes, of the passengers of the Titanic, made up.
 func titanic(seed uint64, rows int) [][]string {
 	r := rand.New(rand.NewPCG(seed, 891))
 	one := func(share float64, yes, no string) string {

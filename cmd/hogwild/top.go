@@ -80,13 +80,13 @@ func (v *view) renew() error {
 	return nil
 }
 
-// WriteText writes all of it.
+// WriteText writes the whole view.
 func (v *view) WriteText(w io.Writer) error {
 	_, err := io.WriteString(w, strings.Join(v.lines(79), "\n")+"\n")
 	return err
 }
 
-// follow renews it on a terminal until the run has ended.
+// follow renews the view on a terminal until the run has ended.
 func (v *view) follow(live human.Live) error {
 	for {
 		columns, _ := live.Size()
@@ -104,7 +104,7 @@ func (v *view) follow(live human.Live) error {
 	}
 }
 
-// lines are the run's, and one for each worker.
+// lines returns the run's lines, and one for each worker.
 func (v *view) lines(columns int) []string {
 	head := v.head + ", " + human.Plural(len(v.Status.Workers), "worker")
 	if v.Status.Paused {

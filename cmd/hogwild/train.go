@@ -105,7 +105,7 @@ func trainCommand() *cli.Command {
 	}
 }
 
-// tuned refuses a learning rate beside --tune, which finds it; that of a file is dropped.
+// tuned refuses a learning rate along with --tune, which finds it; a file's is dropped.
 func (o *trainOptions) tuned(s *settings) error {
 	if !o.tune || o.LR == 0 || o.Resume != "" {
 		return nil
@@ -118,9 +118,8 @@ func (o *trainOptions) tuned(s *settings) error {
 	return usagef("%s: leave one of them out", why)
 }
 
-// files gives the flags that have no value yet those of the file of --config, then
-// those of the run to be resumed. Of these it drops what has no effect with what the command line and the
-// environment say.
+// files gives the flags that have no value yet the values in the file of --config, then of the run to be resumed. Of
+// these it drops what has no effect with what the command line and the environment say.
 func (o *trainOptions) files(s *settings) error {
 	if err := o.saved(s); err != nil || o.config == "" && o.Resume == "" {
 		return err
@@ -141,8 +140,8 @@ func (o *trainOptions) files(s *settings) error {
 	return o.leaveOut(s, idle)
 }
 
-// leaveOut drops the settings of files and runs that have no effect, but those of a file that are idle in any case:
-// these are refused with the others.
+// leaveOut drops the settings of files and runs that have no effect, but not a file's that are idle in any case: these
+// are refused with the others.
 func (o *trainOptions) leaveOut(s *settings, idle map[string]bool) error {
 	for i := range o.Idle(nil) {
 		from := s.origin[i.Setting]

@@ -150,7 +150,7 @@ func (v value) setPositive(text string) error {
 	return nil
 }
 
-// String is what Set reads.
+// String returns what Set reads.
 func (v value) String() string {
 	to := reflect.ValueOf(v.to).Elem()
 	switch {
@@ -168,8 +168,8 @@ func (v value) IsBoolFlag() bool {
 	return is
 }
 
-// companions run beside a run: each begins if its flags say so, and ends when the function that it returns
-// is called.
+// companions run along with a run: each begins if its flags say so, and ends when the function that it returns is
+// called.
 var companions []func(o *trainOptions, stderr io.Writer) (end func(), err error)
 
 // trainOptions is what the flags of train set.

@@ -55,7 +55,7 @@ func TestWheel(t *testing.T) {
 	t.Run("source", func(t *testing.T) { wheelOfSource(t, dist) })
 }
 
-// wheelFile is the name of the wheel for a processor.
+// wheelFile returns the name of the wheel for a processor.
 func wheelFile(arch string) string {
 	return strings.ReplaceAll("hogwild-"+config.Version+
 		"-py3-none-manylinux_2_17_M.manylinux2014_M.musllinux_1_1_M.whl", "M", processors[arch])
@@ -142,7 +142,7 @@ func wheelContents(t *testing.T, dist, arch string) {
 	}
 }
 
-// deps are the modules of a binary, with their versions.
+// deps returns the modules of a binary, with their versions.
 func deps(linked *buildinfo.BuildInfo) (names []string) {
 	for _, d := range linked.Deps {
 		names = append(names, d.Path+" "+d.Version)
@@ -156,7 +156,7 @@ type virtual struct {
 	variables []string
 }
 
-// run is what a command of the environment prints, which exits with the status.
+// run returns what a command of the environment prints, which exits with the status.
 func (v virtual) run(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(v.folder, "bin", args[0]), args[1:]...)
@@ -168,7 +168,7 @@ func (v virtual) run(t *testing.T, status int, args ...string) string {
 	return string(out)
 }
 
-// files are the paths of all that is in it.
+// files returns the paths of all that is in the environment.
 func (v virtual) files(t *testing.T) (paths []string) {
 	t.Helper()
 	if err := filepath.WalkDir(v.folder, func(path string, _ fs.DirEntry, err error) error {
@@ -228,7 +228,7 @@ func wheelInstalled(t *testing.T, dist string) {
 	}
 }
 
-// testLoss is that of a run's --json.
+// testLoss returns the test loss in a run's --json.
 func testLoss(t *testing.T, text string) float64 {
 	t.Helper()
 	var result struct {

@@ -242,7 +242,7 @@ func TestLearnsAsGensim(t *testing.T) {
 	}
 }
 
-// answered is the status of a command and what it says, unless it waits for something.
+// answered returns the status of a command and what it says, unless it waits for something.
 func answered(t *testing.T, line string) (status int, said string) {
 	t.Helper()
 	done := make(chan string, 1)
@@ -260,8 +260,8 @@ func answered(t *testing.T, line string) (status int, said string) {
 	}
 }
 
-// TestReadersOfWordsOpenFiles: all that reads words, vectors or a trace refuses a pipe that nobody writes to, and a
-// device without an end. A run is resumed: its snapshot has the words.
+// TestReadersOfWordsOpenFiles: all that reads words, vectors or a trace refuses a pipe without a writer, and a device
+// without an end. A run is resumed: its snapshot has the words.
 func TestReadersOfWordsOpenFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	wordFiles(t)

@@ -90,9 +90,9 @@ func TestWrongInputs(t *testing.T) {
 	t.Logf("%d rows in %v", rows, time.Since(start))
 }
 
-// faultOf is what is not right with the answer to a wrong command; "": nothing.
+// faultOf says what is not right with the answer to a wrong command; "": nothing.
 func faultOf(status int, out, said string, says []string) string {
-	const mostBytes = 900 // of which a user's text is 300
+	const mostBytes = 900 // 300 of them for a user's text
 	lines := strings.Split(strings.TrimSuffix(said, "\n"), "\n")
 	switch {
 	case status != 2:
@@ -148,7 +148,7 @@ func carriedOut(t *testing.T, command string) (status int, stdout, stderr string
 
 var assignment = regexp.MustCompile(`^(HOGWILD|OMPI)_[A-Za-z_]*=`)
 
-// listing are the files of the working directory.
+// listing returns the files of the working directory.
 func listing(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -176,7 +176,7 @@ func packed(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-// npy is a file of 9 x 3 elements of a type, with so many bytes of them.
+// npy returns a file of 9 x 3 elements of a type, with n bytes of them.
 func npy(kind string, n int) []byte {
 	head := "{'descr': '" + kind + "', 'fortran_order': False, 'shape': (9, 3), }"
 	head += strings.Repeat(" ", 117-len(head)) + "\n"

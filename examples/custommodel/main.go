@@ -142,7 +142,7 @@ func (m *absolute) Predict(w []float32, b *hogwild.Batch, to []float32) []float3
 	return to
 }
 
-// predict is z for one row, dense or sparse.
+// predict returns z for one row, dense or sparse.
 func (m *absolute) predict(w []float32, x hogwild.Row) float64 {
 	z := float64(w[m.features])
 	for i, v := range x.Val {

@@ -3,11 +3,11 @@ package nodes
 // bitsEach is how many bits a float32 adds without an error: it has every whole number below 2^24.
 const bitsEach = 24
 
-// BitWords is how many numbers PackBits needs for n bits.
+// BitWords returns how many numbers PackBits needs for n bits.
 func BitWords(n int) int { return (n + bitsEach - 1) / bitsEach }
 
 // PackBits writes bits to the first BitWords numbers of to. If no bit is set on two nodes, the sum of all nodes'
-// numbers is their union, to the bit: so the chunks that are done travel beside the weights, in the same SumWeights.
+// numbers is their union, to the bit: so the chunks that are done travel with the weights, in the same SumWeights.
 func PackBits(to []float32, bits []bool) {
 	for i := range BitWords(len(bits)) {
 		word := 0

@@ -1,6 +1,5 @@
-// Package nodes lets several runs, each with its own workers on its own machine, train one set of
-// weights: local SGD between nodes. It moves numbers between them and takes the outer step. What a
-// model, a worker or an epoch is, it does not know.
+// Package nodes lets several runs, each with its own workers on its own machine, train one set of weights by local SGD:
+// it moves numbers between them and takes the outer step. What a model, a worker or an epoch is, it does not know.
 //
 //	mpi.go        an Engine over MPI
 //	helper.go     the process that speaks MPI (mpi/hogwild-mpi.c), and calls to it
@@ -37,8 +36,8 @@ type Engine interface {
 	SumWeights(n int) error
 	// Leave ends the job in order, on all nodes.
 	Leave() error
-	// Abandon leaves at once. A collective call that waits returns an error; so do those of the other nodes,
-	// at once or when their timeout is over. After Leave it does nothing.
+	// Abandon leaves at once. A collective call that waits returns an error; so do the other nodes' calls, at once or
+	// when their timeout is over. After Leave it does nothing.
 	Abandon()
 }
 
@@ -51,7 +50,7 @@ type Place struct {
 	Library     string // what moves the numbers: "Open MPI 4.1.4", "in process"
 }
 
-// String is "node 0 of 4 on host".
+// String returns "node 0 of 4 on host".
 func (p Place) String() string { return fmt.Sprintf("node %d of %d on %s", p.Node, p.Nodes, p.Host) }
 
 // Errors of an Engine.

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HelperVariable is the environment variable with the path of hogwild-mpi. Without it, the
-// program lies beside this one.
+// HelperVariable is the environment variable with the path of hogwild-mpi. Without it, the program lies next to this
+// one.
 const HelperVariable = "HOGWILD_MPI_HELPER"
 
 // helper is the process hogwild-mpi (mpi/hogwild-mpi.c), which speaks MPI.
@@ -63,7 +63,7 @@ func (r *reply) text() string {
 	return strings.TrimSpace(string(text))
 }
 
-// findHelper is the path of hogwild-mpi.
+// findHelper returns the path of hogwild-mpi.
 func findHelper() (string, error) {
 	path := os.Getenv(HelperVariable)
 	if path == "" {
@@ -249,7 +249,7 @@ func (s *said) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lines are those with words in them.
+// lines returns the lines with words in them.
 func (s *said) lines() (lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +261,7 @@ func (s *said) lines() (lines []string) {
 	return lines
 }
 
-// end are the last lines, each on one of its own, below a heading; "" if nothing was said.
+// end returns the last lines, each on one of its own, below a heading; "" if nothing was said.
 func (s *said) end() string {
 	lines := s.lines()
 	if len(lines) == 0 {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// InProcess are the engines of n nodes in this process. A call that waits longer than timeout
-// for the others, 0: for ever, returns ErrSilent.
+// InProcess returns the engines of n nodes in this process. A call that waits longer than timeout for the others, 0:
+// for ever, returns ErrSilent.
 func InProcess(n int, timeout time.Duration) []Engine {
 	j := &job{parts: make([]any, n), timeout: timeout, lost: make(chan struct{})}
 	j.turn = newTurn(n)

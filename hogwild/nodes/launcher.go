@@ -24,7 +24,7 @@ type Launch struct {
 // Launched reads the environment of this process.
 func Launched() Launch { return launched(os.Getenv) }
 
-// Variables are the environment variables by which a launcher is recognised.
+// Variables returns the environment variables by which a launcher is recognised.
 func Variables() string {
 	var names []string
 	for _, l := range launchers {
@@ -76,8 +76,8 @@ func (l Launch) agrees(p Place) error {
 		ErrLauncher, l.Launcher, l.Ranks, l.says, p.Library, p.Nodes, p.Library)
 }
 
-// Cores is how many cores this node has for its workers: its part of the host's, unless the launcher has bound it to
-// a part already.
+// Cores returns how many cores this node has for its workers: its part of the host's, unless the launcher has bound it
+// to a part already.
 func (p Place) Cores() int {
 	mine, all := cores()
 	if mine*p.OnHost > all {
@@ -86,8 +86,8 @@ func (p Place) Cores() int {
 	return max(1, mine)
 }
 
-// cores are those that this process can keep busy, and all of the host, or container: those of the first process,
-// within the same quota.
+// cores returns how many cores this process can keep busy, and how many the host, or container, has: the first
+// process's, within the same quota.
 func cores() (mine, all int) {
 	var m, a unix.CPUSet
 	if unix.SchedGetaffinity(0, &m) != nil || unix.SchedGetaffinity(1, &a) != nil {
@@ -97,7 +97,7 @@ func cores() (mine, all int) {
 	return machine.WithinQuota(root, m.Count()), machine.WithinQuota(root, a.Count())
 }
 
-// hint is a line for a helper that cannot join: what its library says is often of no help.
+// hint returns a line for a helper that cannot join: what its library says is often of no help.
 func (l Launch) hint() string {
 	if l.Ranks == 0 {
 		return ""
@@ -106,8 +106,8 @@ func (l Launch) hint() string {
 		"mpi MPICC=...)", l.Launcher)
 }
 
-// Bound is a line for a rank whose launcher gives it fewer cores than its share of the host; "" if
-// it does not. Launchers bind ranks to single cores, for programs with one thread.
+// Bound returns a line for a rank whose launcher gives it fewer cores than its share of the host; "" if it does not.
+// Launchers bind ranks to single cores, for programs with one thread.
 func (l Launch) Bound(p Place) string {
 	mine, all := cores()
 	if n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_ON_NODE")); err == nil {

@@ -137,7 +137,7 @@ func (r *rank) late() error {
 	return err
 }
 
-// ticks is the processor time of the helper, in 1/100 s.
+// ticks returns the processor time of the helper, in 1/100 s.
 func (r *rank) ticks() (all int) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.helper.cmd.Process.Pid))
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')'):])

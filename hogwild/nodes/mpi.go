@@ -26,16 +26,16 @@ type mpi struct {
 	lost error // what all further calls return
 }
 
-// StartMPI joins the job that an MPI launcher has started, of which this process is a rank. It
-// starts hogwild-mpi and waits until all ranks have done the same, for some minutes. A later call that waits
-// longer than timeout for the others, 0: for ever, returns ErrSilent.
+// StartMPI joins the job that an MPI launcher has started, as one of its ranks. It starts hogwild-mpi and waits until
+// all ranks have done the same, for some minutes. A later call that waits longer than timeout for the others, 0: for
+// ever, returns ErrSilent.
 //
 // The environment must be the launcher's. A process can join once.
 func StartMPI(timeout time.Duration) (Engine, error) {
 	return startMPI(timeout, startLimit(timeout, Launched().Ranks))
 }
 
-// startLimit is how long a rank waits for the others to join: many load their libraries from one file system, and
+// startLimit returns how long a rank waits for the others to join: many load their libraries from one file system, and
 // a timeout that suits a running job is short for that.
 func startLimit(timeout time.Duration, ranks int) time.Duration {
 	if timeout == 0 {
@@ -90,7 +90,7 @@ func notJoined(err error, limit time.Duration, said string) error {
 	return fmt.Errorf("joining the job: %w", err)
 }
 
-// libraryName is the name and version in what an MPI library says of itself.
+// libraryName returns the name and version in what an MPI library says of itself.
 func libraryName(text string) string {
 	text, _, _ = strings.Cut(text, ",") // "Open MPI v4.1.4, package: ..."
 	words := strings.Fields(strings.NewReplacer("Version", "", ":", " ").Replace(text))
@@ -204,13 +204,13 @@ func (e *mpi) move(r request) error {
 	}
 }
 
-// scratch is where the room behind the weights begins.
+// scratch returns where the room behind the weights begins.
 func (e *mpi) scratch() int {
 	const page = 64 << 10
 	return (e.weights + page - 1) / page * page
 }
 
-// room is memory for what a call other than SumWeights moves.
+// room returns memory for what a call other than SumWeights moves.
 func (e *mpi) room(size int) ([]byte, error) {
 	start := e.scratch()
 	b, err := e.memory.Grow(start + size)

@@ -88,7 +88,7 @@ func startJob(t *testing.T, launcher, helper string, ranks int, what string) *mp
 	return j
 }
 
-// pids are the coordinator and the helper of each rank that has joined.
+// pids returns the process ids of the coordinator and the helper of each rank that has joined.
 func (j *mpiJob) pids() (pids []int) {
 	for rank := range j.ranks {
 		var coordinator, helper int
@@ -164,7 +164,7 @@ func TestMPIWaits(t *testing.T) {
 	})
 }
 
-// TestMPIKills: whatever dies, all of the job ends, and nobody takes it for anything but a lost connection. (A
+// TestMPIKills: whatever dies, all of the job ends, and no rank takes it for anything but a lost connection. (A
 // launcher may kill a rank before it notices.)
 func TestMPIKills(t *testing.T) {
 	forMPI(t, func(t *testing.T, library string) {

@@ -72,7 +72,7 @@ func (o *Outer) Difference(to, s []float32, examples float64) {
 	})
 }
 
-// Step moves the anchor by a round: sum is the sum of all nodes' differences, examples that of their examples. With
+// Step moves the anchor by a round: sum is the sum of all nodes' differences, examples the sum of their examples. With
 // no examples the anchor stays where it is.
 func (o *Outer) Step(sum []float32, examples float64) {
 	if examples == 0 {
@@ -82,7 +82,7 @@ func (o *Outer) Step(sum []float32, examples float64) {
 	machine.Parts(len(o.Anchor), func(from, to int) { o.step(sum[from:to], all, from, to) })
 }
 
-// step is Step for a range of the weights.
+// step does as Step, for a range of the weights.
 func (o *Outer) step(sum []float32, all float32, from, to int) {
 	anchor := o.Anchor[from:to]
 	if o.Velocity == nil {
@@ -111,7 +111,7 @@ func (o *Outer) Correction(to, s []float32) {
 	})
 }
 
-// Checksum is equal on two nodes if all bits of anchor and velocity are.
+// Checksum returns a sum that is equal on two nodes if all bits of anchor and velocity are.
 func (o *Outer) Checksum() uint64 {
 	const block = 1 << 18 // numbers; the sum depends on it
 	sums := binary.LittleEndian.AppendUint64(nil, uint64(len(o.Velocity)))
@@ -126,7 +126,7 @@ func (o *Outer) Checksum() uint64 {
 
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
-// checksum is that of the bits of numbers, the same in any byte order.
+// checksum returns the CRC-64 of the bits of numbers, the same in any byte order.
 func checksum(numbers []float32) (sum uint64) {
 	var b [4096]byte
 	for len(numbers) > 0 {

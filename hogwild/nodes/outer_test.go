@@ -29,7 +29,7 @@ func together(t *testing.T, n int, node func(nodes.Engine) error) {
 	all.Wait()
 }
 
-// meet is one round: it returns what the node adds to its weights.
+// meet carries out one round, and returns what the node adds to its weights.
 func meet(e nodes.Engine, o *nodes.Outer, s []float32, examples float64) ([]float32, error) {
 	total := []float64{examples}
 	if err := e.Sum(total); err != nil {
@@ -67,7 +67,7 @@ func problems(n, weights int) []quadratic {
 	return all
 }
 
-// steps are those of node i in a round: unequal, and none in some.
+// steps returns how many steps a node takes in a round: unequal, and none in some.
 func steps(node, round int) int { return (3*node + 5*round + 1) % 7 }
 
 // train takes steps of gradient descent in float32.
@@ -79,7 +79,7 @@ func (q quadratic) train(w []float32, steps int) {
 	}
 }
 
-// outcome is where local SGD takes the anchor, in float64, from the closed form of the nodes' steps.
+// outcome returns where local SGD takes the anchor, in float64, from the closed form of the nodes' steps.
 func outcome(all []quadratic, weights, rounds int, kind string, lr, mu float64) []float64 {
 	a, v := make([]float64, weights), make([]float64, weights)
 	for round := range rounds {
@@ -289,7 +289,7 @@ func TestChecksum(t *testing.T) {
 func TestBitsOfDisjointSetsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 200).Draw(t, "bits")
-		nodesOf := rapid.SliceOfN(rapid.IntRange(-1, 7), n, n).Draw(t, "whose") // -1: nobody's
+		nodesOf := rapid.SliceOfN(rapid.IntRange(-1, 7), n, n).Draw(t, "whose") // -1: no node's
 		sum := make([]float32, nodes.BitWords(n))
 		for node := range 8 {
 			bits := make([]bool, n)
@@ -342,7 +342,7 @@ func TestBitsOnAnyCores(t *testing.T) {
 	}
 }
 
-// BenchmarkOuter is a round of 16 M weights, without what moves between the nodes.
+// BenchmarkOuter measures a round of 16 M weights, without what moves between the nodes.
 func BenchmarkOuter(b *testing.B) {
 	s := make([]float32, 1<<24)
 	for i := range s {

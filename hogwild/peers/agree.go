@@ -15,8 +15,8 @@ import (
 	"hogwild/internal/machine"
 )
 
-// Before a job begins its nodes agree on it. The settings are node 0's, but for those of a machine;
-// the data must be the same on all.
+// Before a job begins its nodes agree on it. The settings are node 0's, except a machine's; the data must be the same
+// on all.
 
 // decision is what node 0 tells all: why the job cannot begin, or what it is.
 type decision struct {
@@ -26,7 +26,7 @@ type decision struct {
 	Body  []byte `json:"-"`    // follows by itself: it may be large
 }
 
-// refusal is the error of a verdict on a node, which may be the node's own.
+// refusal returns the error of a verdict on a node, which may be the node's own.
 func (v *decision) refusal(own error, p *group) error {
 	p.inOrder = v.Error != "" // all nodes refuse
 	if v.Error == "" || own != nil && (p.First() || v.From == p.place.Node || own.Error() != v.Error) {
@@ -120,7 +120,7 @@ func (p *group) agreeOn(g nodeInfo, own error, look func(all []nodeInfo) ([]byte
 	return v.Body, v.refusal(own, p)
 }
 
-// own is the verdict's error as the node reports it that has it.
+// own returns the verdict's error as the node that has it reports it.
 func (v *decision) own() error {
 	if v.Usage {
 		return config.Usage("%s", v.Error)
@@ -128,7 +128,7 @@ func (v *decision) own() error {
 	return errors.New(v.Error)
 }
 
-// verdictOn is node 0's.
+// verdictOn returns node 0's verdict on what the nodes say of themselves.
 func (p *group) verdictOn(texts [][]byte, look func([]nodeInfo) ([]byte, error)) (v decision) {
 	all := make([]nodeInfo, len(texts))
 	for i, text := range texts {
@@ -159,7 +159,7 @@ func (p *group) Agree(given map[string]string, own error) error {
 	return err
 }
 
-// sameSettings refuses different ones: those of node 0 would hold for all.
+// sameSettings refuses different ones: node 0's would hold for all.
 func sameSettings(all []nodeInfo) ([]byte, error) {
 	for i, g := range all {
 		var differ []string
@@ -181,7 +181,7 @@ func sameSettings(all []nodeInfo) ([]byte, error) {
 	return nil, nil
 }
 
-// otherBuilds is a line that names a node whose program is of another commit than node 0's; "" if there is none.
+// otherBuilds returns a line that names a node whose program is of another commit than node 0's; "" if there is none.
 func otherBuilds(all []nodeInfo) string {
 	for i, g := range all {
 		if g.Build != all[0].Build {
@@ -193,7 +193,7 @@ func otherBuilds(all []nodeInfo) string {
 	return ""
 }
 
-// Adopt is what this node is to do: node 0's settings, but for those of a machine.
+// Adopt returns what this node is to do: node 0's settings, except a machine's.
 func (p *group) Adopt(c config.Config) (config.Config, error) {
 	body, err := p.Share(func() ([]byte, error) { return json.Marshal(c) })
 	if err != nil {
@@ -208,7 +208,7 @@ func (p *group) Adopt(c config.Config) (config.Config, error) {
 	return c, nil
 }
 
-// keepOwn sets what differs between nodes: the place, the resources, and the folder, of which there is one.
+// keepOwn sets what differs between nodes: the place, the resources, and the folder, which only node 0 has.
 func (p *group) keepOwn(c, own *config.Config) {
 	if own.Workers > 0 {
 		c.Workers = own.Workers
@@ -254,7 +254,7 @@ func (p *group) Settle(job *tuning.Job, data []string, own error,
 	return note, nil
 }
 
-// common is the settings with the most workers of a node, and the fewest cores; or why these nodes cannot train
+// common returns the settings with the most workers of a node, and the fewest cores; or why these nodes cannot train
 // together.
 func (p *group) common(c config.Config, all []nodeInfo) (_ config.Config, cores int, err error) {
 	cores = all[0].Cores

@@ -13,9 +13,9 @@ import (
 	"hogwild/hogwild/run/runtest"
 )
 
-// TestWorkersAwaitNodes: in barrier mode the workers of a node train no further than the round that was averaged
-// with the other nodes, also one that takes the place of a worker which was killed while it waited, and
-// whoever stands in for one that is gone. The test is the coordinator that averages.
+// TestWorkersAwaitNodes: in barrier mode the workers of a node train no further than the round that was averaged with
+// the other nodes, also one that takes the place of a worker which was killed while it waited, and one that stands in
+// for a worker that is gone. The test is the coordinator that averages.
 func TestWorkersAwaitNodes(t *testing.T) {
 	c := configtest.Quick(t)
 	c.Mode, c.Workers, c.Batch, c.AverageEvery, c.Epochs, c.MaxRestarts = config.MustMode("sync"), 3, 8, 5, 2, 1
@@ -47,7 +47,7 @@ func TestWorkersAwaitNodes(t *testing.T) {
 				pid := r.PID(1)
 				runtest.Kill(t, pid)
 				runtest.Await(t, "another worker", func() bool { return r.PID(1) != pid })
-			case 3: // nobody takes its place
+			case 3: // no other takes its place
 				runtest.Kill(t, r.PID(1))
 				runtest.Await(t, "the loss of its chunks", func() bool {
 					from, _ := r.Block.Plan.Round(1, round+1)

@@ -34,7 +34,7 @@ type group struct {
 	inOrder  bool          // all nodes have come to their end
 }
 
-// New is this node's part of the job of an engine's nodes, or nil if there is one only.
+// New returns this node's part of the job of an engine's nodes, or nil if there is one only.
 func New(e nodes.Engine, timeout time.Duration) core.Peers {
 	if e == nil || e.Place().Nodes < 2 {
 		return nil
@@ -45,10 +45,10 @@ func New(e nodes.Engine, timeout time.Duration) core.Peers {
 // First reports whether this is node 0, which has the run folder.
 func (p *group) First() bool { return p.place.Node == 0 }
 
-// Name is the node's.
+// Name returns the node's name.
 func (p *group) Name() string { return p.place.String() }
 
-// exchange is this node's part of a meeting, and what all have said.
+// exchange takes this node's part in a meeting, and returns what all have said.
 func (p *group) exchange(mine message) (message, error) {
 	if reason := p.stop.Load(); reason != reasonNone {
 		mine[sayStop+reason], mine[sayWho] = 1, float64(1+p.place.Node)

@@ -13,7 +13,7 @@ import (
 
 // A job ends on all nodes together. One that wants to end it says why in a meeting, and the others end too. After a
 // signal they take a last round, so that nothing is lost; a launcher that kills them before that finds the round before
-// saved. When the connection is lost nobody can be asked: node 0 saves the last round, and every node ends by itself.
+// saved. When the connection is lost no node can be asked: node 0 saves the last round, and every node ends by itself.
 
 // Ended takes in what Closed has said: it returns why the job ends, nil if an epoch is complete, and a note of another
 // node's end for people.
@@ -108,7 +108,7 @@ func (r *rounds) Progress() (done, lost int, loss float64, known bool) {
 	return int(r.latest[sayDone]), int(r.latest[sayLost]), r.latest[sayLoss], true
 }
 
-// Result is what the report says of the nodes.
+// Result returns what the report says of the nodes.
 func (r *rounds) Result() *rundir.Nodes {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -34,7 +34,7 @@ const (
 	reasons
 )
 
-// reasonOf is the reason that an error is.
+// reasonOf returns the reason that an error stands for.
 func reasonOf(err error) int64 {
 	switch {
 	case errors.Is(err, config.ErrInterrupted):
@@ -49,7 +49,7 @@ func reasonOf(err error) int64 {
 	return reasonFailed
 }
 
-// stops is the error with which another node has ended the job; nil if none has.
+// stops returns the error with which another node has ended the job; nil if none has.
 func (s *message) stops() error {
 	total := 0.0
 	for _, n := range s[sayStop : sayStop+reasons] {
@@ -96,7 +96,7 @@ type roundAt struct {
 	complete bool // nor of any other: the epoch is done
 }
 
-// begin is an epoch of which nothing is done, or, in barrier mode, so many rounds of the workers less one.
+// begin starts an epoch with nothing done, or, in barrier mode, after this round of the workers.
 func (l *lastRound) begin(epoch uint64, round int) {
 	l.at, l.examples, l.loss = roundAt{epoch: epoch, round: round}, 0, 0
 	clear(l.done)

@@ -49,14 +49,14 @@ func startNodes(ctx context.Context, n int, timeout time.Duration, c config.Conf
 	return j
 }
 
-// together runs a job on n nodes to its end, and returns what each comes to.
+// together runs a job on n nodes to its end, and returns each one's result and error.
 func together(t *testing.T, n int, c config.Config,
 	change func(node int, c *config.Config, o *run.Options)) ([]rundir.Result, []error) {
 	t.Helper()
 	return togetherUntil(t.Context(), t, n, c, change)
 }
 
-// togetherUntil is together until ctx is done.
+// togetherUntil does as together, until ctx is done.
 func togetherUntil(ctx context.Context, t *testing.T, n int, c config.Config,
 	change func(node int, c *config.Config, o *run.Options)) ([]rundir.Result, []error) {
 	t.Helper()
@@ -223,7 +223,7 @@ func TestNodesDiffer(t *testing.T) {
 	}
 }
 
-// TestInitOnNodes: node 0 reads the file for all; an error is that of all.
+// TestInitOnNodes: node 0 reads the file for all; all nodes return its error.
 func TestInitOnNodes(t *testing.T) {
 	from := runtest.AsGiven(t, "mlp:8", "", 1)
 	from.LR = 0.1

@@ -68,9 +68,9 @@ func TestNodesTakeJointSteps(t *testing.T) {
 	}
 }
 
-// TestNodesLearnLikeOne: at equal passes three nodes come to the loss of one, within twice the spread of the seeds, be
-// they of equal speed or one with five times the workers of another. A third of the rate, which is what a mean at the
-// same rate comes to, is far off.
+// TestNodesLearnLikeOne: at equal passes three nodes reach the loss of one, within twice the spread of the seeds, be
+// they of equal speed or one with five times the workers of another. A third of the rate, which a mean at the same rate
+// amounts to, is far off.
 func TestNodesLearnLikeOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: many runs")

@@ -36,7 +36,7 @@ func (e *strict) Sum(numbers []float64) error {
 	return e.Engine.Sum(numbers)
 }
 
-// strictly runs two nodes of which the second is slow to make some calls.
+// strictly runs two nodes; the second is slow to make some calls.
 func strictly(ctx context.Context, t *testing.T, c config.Config, onEpoch func(rundir.EpochResult),
 	slow func(numbers int) bool) []error {
 	t.Helper()

@@ -15,8 +15,8 @@ import (
 	"hogwild/internal/check"
 )
 
-// interruptedJob is a job on three nodes that was interrupted within an epoch, to be resumed until the end of the one
-// after that.
+// interruptedJob returns a job on three nodes that was interrupted within an epoch, to be resumed until the end of the
+// one after that.
 func interruptedJob(t *testing.T, c config.Config) config.Config {
 	t.Helper()
 	c.Model, c.SaveEvery, c.Epochs = "slow", "20ms", 100_000
@@ -89,7 +89,7 @@ func TestResumeWithOtherNodes(t *testing.T) {
 	}
 }
 
-// TestResumeSharesWithOtherNodes: what is cut for so many ranks is continued by as many.
+// TestResumeSharesWithOtherNodes: what is cut for some number of ranks is continued by the same number.
 func TestResumeSharesWithOtherNodes(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		t.Run(mode, func(t *testing.T) {

@@ -60,7 +60,7 @@ type rounds struct {
 	total  rundir.Nodes
 }
 
-// Closed is where the meetings of an epoch tell their end.
+// Closed returns the channel on which the meetings of an epoch report their end.
 func (p *rounds) Closed() <-chan error { return p.met }
 
 // Called wants a meeting soon: something has changed.
@@ -72,7 +72,7 @@ func (r *rounds) Called() (alone bool) {
 	return false
 }
 
-// Start begins rounds, and sets the anchor: the first weights, which are the same on all nodes, or those of the
+// Start begins rounds, and sets the anchor: the first weights, which are the same on all nodes, or the weights of the
 // snapshot to resume.
 func (p *group) Start(c *core.Memory, from *rundir.Snapshot, at *rundir.Position,
 	diverged func(error) error) (core.Rounds, error) {
@@ -120,7 +120,7 @@ func (r *rounds) Open(epoch uint64) {
 	go func() { r.met <- r.meetings(epoch) }()
 }
 
-// meetings are those of an epoch, until all nodes have trained their chunks or the job ends.
+// meetings holds the meetings of an epoch, until all nodes have trained their chunks or the job ends.
 func (r *rounds) meetings(epoch uint64) error {
 	for {
 		mine, at := r.nextMeeting(epoch)
@@ -183,7 +183,7 @@ func (r *rounds) nextMeeting(epoch uint64) (mine message, at roundAt) {
 	}
 }
 
-// roundDue is after what time to look again whether a round is due in async mode; 0: it is.
+// roundDue returns after what time to look again whether a round is due in async mode; 0: it is.
 func (r *rounds) roundDue(done int) time.Duration {
 	n := r.run.Job.Asked.NodeRounds()
 	if n == 0 {
@@ -224,7 +224,7 @@ func (r *rounds) round(at roundAt, mine, all *message) error {
 		}
 	}
 	r.took(at, all, time.Since(began))
-	if all[sayNew] > 0 || at.quiet { // else nobody has learned anything, and nothing was copied
+	if all[sayNew] > 0 || at.quiet { // else no node has learned anything, and nothing was copied
 		if err := r.correct(at.quiet); err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (r *rounds) round(at roundAt, mine, all *message) error {
 // copyWeights copies the weights of this node, while its workers train or not.
 func (r *rounds) copyWeights() error {
 	err := r.ask(r.run.Owner.Refresh)
-	if !r.run.Block.Plan.Barrier { // else nobody trains until the round is over, and they are the copy
+	if !r.run.Block.Plan.Barrier { // else no worker trains until the round is over, and they are the copy
 		machine.Parts(len(r.copied), func(from, to int) { copy(r.copied[from:to], r.run.Weights.W[from:to]) })
 	}
 	return err
@@ -259,7 +259,7 @@ func (r *rounds) ask(call func() error) error {
 	return err
 }
 
-// correct has the weights take in what other nodes have learned: while nobody trains they become the anchor itself.
+// correct has the weights take in what other nodes have learned: while no worker trains they become the anchor itself.
 func (r *rounds) correct(quiet bool) error {
 	if quiet {
 		copy(r.run.Weights.W, r.outer.Anchor)
@@ -269,8 +269,8 @@ func (r *rounds) correct(quiet bool) error {
 	return r.ask(func() error { return r.run.Owner.Add(r.copied) })
 }
 
-// Align compares the nodes' anchors, while nobody trains. They are the same to the bit, unless an MPI library has not
-// given all nodes the same sum; then all take over node 0's, and it returns how many differed.
+// Align compares the nodes' anchors, while no worker trains. They are the same to the bit, unless an MPI library has
+// not given all nodes the same sum; then all take over node 0's, and it returns how many differed.
 func (r *rounds) Align() (differ int, err error) {
 	sum := binary.LittleEndian.AppendUint64(nil, r.outer.Checksum())
 	first, err := r.group.engine.Share(sum)

@@ -12,7 +12,7 @@ import (
 // arrays are what a welcome says of shared memory, and the files in which that is.
 type arrays struct{ files []*os.File }
 
-// file is the index of a file.
+// file adds a file, and returns its index.
 func (a *arrays) file(f *os.File) *int {
 	a.files = append(a.files, f)
 	n := len(a.files) - 1

@@ -30,8 +30,8 @@ type Command struct {
 	Rank    int       // Coordinator, or the worker's
 	Stderr  io.Writer // of standard output and standard error; an *os.File is handed over
 
-	// Awaits is called with the process before its next message is waited for, and with nil when that has come.
-	// nil: nobody is told.
+	// Awaits is called with the process before its next message is waited for, and with nil when that has come. nil: it
+	// is not called.
 	Awaits func(Awaited)
 }
 
@@ -54,7 +54,7 @@ const (
 // launched are variables that the coordinator sets for workers, and that are not for programs.
 var launched = []string{"HOGWILD_RANK", "GOMAXPROCS", vec.OffVariable, fault.Variable}
 
-// Words are those of a command line. The error is the user's.
+// Words splits a command line into its words. The error is the user's.
 func Words(line string) ([]string, error) {
 	words, err := shellquote.Split(line)
 	switch {
@@ -66,7 +66,7 @@ func Words(line string) ([]string, error) {
 	return words, nil
 }
 
-// command is the program's process, not yet started, with the socket.
+// command returns the program's process, not yet started, with the socket.
 func (c *Command) command(socket *os.File) (*exec.Cmd, error) {
 	words, err := Words(c.Line)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c *Command) command(socket *os.File) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// environment is a program's, made of this process's.
+// environment returns a program's environment, made of this process's.
 func (c *Command) environment(own []string, folder string) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(s string) bool {
 		name, _, _ := strings.Cut(s, "=")
@@ -122,7 +122,7 @@ var python embed.FS
 var pythonFiles = []string{"hogwild_cuda.py", "hogwild/py.typed", "hogwild/_run.py", "hogwild/_alone.py",
 	"hogwild/_job.py", "hogwild/__init__.py", "hogwild/__main__.py"}
 
-// pythonText is the text of one of them.
+// pythonText returns the text of one of pythonFiles.
 func pythonText(name string) []byte {
 	text, err := python.ReadFile("python/" + name)
 	if err != nil {
@@ -131,8 +131,8 @@ func pythonText(name string) []byte {
 	return text
 }
 
-// PythonFolder is a folder with the package: in the user's cache, or where that cannot be written in
-// the one for temporary files. Each version of the package has a folder of its own, which stays.
+// PythonFolder returns a folder with the package: in the user's cache, or where that cannot be written in the one for
+// temporary files. Each version of the package has a folder of its own, which stays.
 func PythonFolder() (string, error) {
 	sum := sha256.New()
 	for _, name := range pythonFiles {

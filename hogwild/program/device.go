@@ -63,7 +63,7 @@ func (w *worker) welcome() error {
 	return err
 }
 
-// Train is device.Device's: a message and its answer for each chunk.
+// Train implements device.Device: a message and its answer for each chunk.
 func (w *worker) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	w.results = w.results[:0]
 	for _, c := range cs {
@@ -114,7 +114,7 @@ func (w *worker) chunk(c plan.Chunk) (y plan.ChunkResult, err error) {
 	return plan.ChunkResult{Examples: c.Count, Steps: steps, Loss: float64(r.Trained.Loss)}, nil
 }
 
-// measured keeps what the program has told beside the loss.
+// measured keeps what the program has reported besides the loss.
 func (w *worker) measured(t *trained) error {
 	m := w.setup.Mem.Measures[w.rank]
 	m.SetOwnRate(t.OwnRate)
@@ -151,13 +151,13 @@ func (w *worker) lineUp(c plan.Chunk) (steps int) {
 	return steps
 }
 
-// PreferredChunks is device.Device's: a chunk costs the program a message.
+// PreferredChunks implements device.Device: a chunk costs the program a message.
 func (w *worker) PreferredChunks() int { return 1 }
 
 // AfterLoop begins the error of Close where the program failed after it was told to leave.
 const AfterLoop = "after its loop: "
 
-// Close is device.Device's.
+// Close implements device.Device.
 func (w *worker) Close() error {
 	err := w.p.Close()
 	if err != nil {

@@ -81,7 +81,7 @@ func TestOneWorkerTakesTheStepsOfALoop(t *testing.T) {
 	}
 }
 
-// step is one of SGD on the mean of a batch, in Go.
+// step takes one step of SGD on the mean of a batch, in Go.
 func step(w []float64, set *data.Set, batch []int32, lr, l2 float64) {
 	g := make([]float64, len(w))
 	for _, i := range batch {
@@ -99,8 +99,8 @@ func step(w []float64, set *data.Set, batch []int32, lr, l2 float64) {
 	}
 }
 
-// Averaged gradients are those of the joint batch: full-batch descent, which comes to the least squares that
-// the normal equations have. Averaged weights come near it.
+// Averaged gradients are the joint batch's: full-batch descent, which reaches the least squares that the normal
+// equations have. Averaged weights come near it.
 func TestSyncSolvesTheNormalEquations(t *testing.T) {
 	set := linear(t, 240, 0.3).Train
 	best := programtest.LeastSquares(set.Rows, func(i int) (x []float64, y float64) {

@@ -19,7 +19,7 @@ const (
 	killWithin = 5 * time.Second // a killed process that is still there is left to the kernel
 )
 
-// end is the error of a program that has closed its socket: it ends, or is made to.
+// end returns the error of a program that has closed its socket: it ends, or is made to.
 func (p *Process) end() error {
 	if !p.hasEnded(exitWithin) {
 		p.Kill(p.protocolError("it has closed its socket, and runs on"))
@@ -31,7 +31,7 @@ func (p *Process) end() error {
 	return p.ending()
 }
 
-// ending is the error of a program that has ended.
+// ending returns the error of a program that has ended.
 func (p *Process) ending() error {
 	return &EndError{How: p.how(), Said: p.Said(), Killed: p.cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled()}
 }
@@ -55,7 +55,7 @@ func (p *Process) finish(why error) {
 	p.shut()
 }
 
-// protocolError is the error of a program that does not keep to the protocol.
+// protocolError returns the error of a program that does not keep to the protocol.
 func (p *Process) protocolError(format string, a ...any) error {
 	return fmt.Errorf("program %s: "+format, append([]any{p.command.Line}, a...)...)
 }
@@ -92,10 +92,10 @@ func (p *Process) how() string {
 	return lastwords.Ended(status)
 }
 
-// PID is the process's.
+// PID returns the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Said is the end of what the program has printed; "" where that goes to a file.
+// Said returns the end of what the program has printed; "" where that goes to a file.
 func (p *Process) Said() string {
 	if p.said == nil {
 		return ""
@@ -103,7 +103,7 @@ func (p *Process) Said() string {
 	return p.said.String()
 }
 
-// Kill ends the program at once. Whoever waits for it gets the error why. Any goroutine may call it.
+// Kill ends the program at once. Calls that wait for it return the error why. Any goroutine may call it.
 func (p *Process) Kill(why error) {
 	p.mu.Lock()
 	if p.why == nil {
@@ -119,7 +119,7 @@ func (p *Process) killedBy() error {
 	return p.why
 }
 
-// errClosed is why a program was killed of which nobody wants anything more.
+// errClosed is why a program that is no longer needed was killed.
 var errClosed = errors.New("the program was not needed any more")
 
 // Close tells the program to leave, and waits until it has ended: what follows its loop takes as long as it takes,

@@ -1,6 +1,6 @@
-// Package program trains a model that a program in another language computes. Each worker has such a
-// process, and the coordinator has one to evaluate. They map the weights and the data of the run, and take
-// one message a chunk over a socket: see docs/designs/programs.md.
+// Package program trains a model that a program in another language computes: each worker has such a process, and the
+// coordinator has one to evaluate. They map the weights and the data of the run, and take one message a chunk over a
+// socket: see docs/designs/programs.md.
 //
 //	evaluator.go  the coordinator's program
 //	device.go     a worker's program
@@ -26,7 +26,7 @@ import (
 
 // Evaluator is the coordinator's program: it has the first weights of a run, and scores copies of the weights.
 type Evaluator struct {
-	Restarted func(why error) // called when the program has died and is started once more; nil: by nobody
+	Restarted func(why error) // called when the program has died and is started once more; nil: not called
 
 	batch int
 	l2    float64
@@ -45,7 +45,7 @@ type Evaluator struct {
 	killed error
 }
 
-// NewEvaluator is one of a program that was started with the rank Coordinator.
+// NewEvaluator returns the evaluator of a program that was started with the rank Coordinator.
 func NewEvaluator(p *Process, batch int, l2 float64) (*Evaluator, error) {
 	var l shm.Layout
 	l.Add("weights", shm.F32, model.Size(p.Layout.Params()))
@@ -61,7 +61,7 @@ func NewEvaluator(p *Process, batch int, l2 float64) (*Evaluator, error) {
 // ComputeOn has the program compute on a GPU, on a copy of the weights there. It is called before Welcome.
 func (e *Evaluator) ComputeOn(uuid string) { e.gpu = &gpu{UUID: uuid} }
 
-// Layout is what the program has said of its model.
+// Layout returns what the program has said of its model.
 func (e *Evaluator) Layout() *model.Layout { return &e.p.Layout }
 
 // Welcome gives the program the data, and waits until it is ready. With first it is asked for the first weights
@@ -137,7 +137,7 @@ func (e *Evaluator) Judge(w []float32, set *data.Set,
 	return sum, metrics, err
 }
 
-// nameOf is a set's; "" if the program does not know it.
+// nameOf returns a set's name; "" if the program does not know it.
 func (e *Evaluator) nameOf(set *data.Set) string {
 	switch set {
 	case e.sets.Test:
@@ -150,7 +150,7 @@ func (e *Evaluator) nameOf(set *data.Set) string {
 	return ""
 }
 
-// Score is the score of weights on a set. A program that dies is started once more.
+// Score returns the score of weights on a set. A program that dies is started once more.
 func (e *Evaluator) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -189,7 +189,7 @@ func (e *Evaluator) twice(do func() error) error {
 	return err
 }
 
-// score is that of some rows.
+// score returns the score of some rows.
 func (e *Evaluator) score(q score) (s model.Score, err error) {
 	r, err := e.p.ask(request{Score: &q})
 	if err != nil {
@@ -243,7 +243,7 @@ func (e *Evaluator) restart(why error, first bool) error {
 	return e.welcome(first)
 }
 
-// Kill ends the program. Whoever waits for it gets the error why.
+// Kill ends the program. Calls that wait for it return the error why.
 func (e *Evaluator) Kill(why error) {
 	e.ending.Lock()
 	defer e.ending.Unlock()

@@ -25,7 +25,7 @@ func evaluator(t *testing.T, tricks ...string) *Evaluator {
 	return e
 }
 
-// losses are what the score of weights is to be on a set.
+// losses returns what the score of weights is to be on a set.
 func losses(set *data.Set, w []float32) (loss, absolute float64) {
 	for i := range set.Rows {
 		e := float64(w[3]) - float64(set.Y[i])
@@ -101,7 +101,7 @@ func TestScoreFails(t *testing.T) {
 	noChildren(t)
 }
 
-// Whoever waits for a score that does not come is let go.
+// Kill ends the wait for a score that does not come.
 func TestKill(t *testing.T) {
 	sets := linear(t, 400, 0.3)
 	hung := errors.New("it had not moved for a minute")

@@ -59,14 +59,14 @@ func checkLayout(l *model.Layout) error {
 	return nil
 }
 
-// reserved names are those of a snapshot's other tensors, and of the metadata of its file.
+// reserved reports whether a snapshot's other tensors, or the metadata of its file, may have the name.
 func reserved(name string) bool { return strings.HasPrefix(name, "hogwild.") || name == "__metadata__" }
 
 func isReserved(name string) error {
 	return fmt.Errorf("tensor %s has a name that run folders use themselves: rename that attribute of the module", name)
 }
 
-// elements is the number of a shape's; -1 if that is no shape, or above maxElements.
+// elements returns the number of a shape's elements; -1 if that is no shape, or above maxElements.
 func elements(shape []int) int {
 	n := 1
 	for _, s := range shape {
@@ -78,7 +78,7 @@ func elements(shape []int) int {
 	return n
 }
 
-// Compare is an error unless a program has the layout of the run. It lists what differs.
+// Compare returns an error unless a program has the layout of the run. It lists what differs.
 func Compare(run, program *model.Layout) error {
 	var rows [][2]string
 	add := func(name, format string, a ...any) { rows = append(rows, [2]string{name, fmt.Sprintf(format, a...)}) }
@@ -124,7 +124,7 @@ func Compare(run, program *model.Layout) error {
 // maxRows of a table are shown.
 const maxRows = 8
 
-// table is names, with what is to be said of each.
+// table lists names, with what is to be said of each.
 func table(rows [][2]string) string {
 	more := len(rows) - maxRows
 	if more > 0 {

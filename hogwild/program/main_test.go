@@ -19,15 +19,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// own is the command line of a program of these tests.
+// own returns the command line of a program of these tests.
 func own(tricks ...string) string {
 	return shellquote.Join(append([]string{"/proc/self/exe"}, tricks...)...)
 }
 
-// quiet is a command whose program prints to nobody.
+// quiet returns a command that does not pass on its program's output.
 func quiet(tricks ...string) Command { return Command{Line: own(tricks...), Workers: 2, Seed: 7} }
 
-// started is a program that has said hello.
+// started returns a program that has said hello.
 func started(t *testing.T, tricks ...string) *Process {
 	t.Helper()
 	p, err := Start(t.Context(), quiet(tricks...))

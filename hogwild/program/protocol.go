@@ -110,7 +110,7 @@ type score struct {
 	To   int    `json:"to"`
 }
 
-// end tells of an epoch's end, after its scores, on so many rows of a set.
+// end reports an epoch's end, after its scores, on Rows rows of a set.
 type end struct {
 	Epoch int    `json:"epoch"` // from 1
 	Set   string `json:"set"`   // validation, test
@@ -161,7 +161,7 @@ type ended struct {
 // number is a JSON number, or one of the texts nan, inf and -inf, for which JSON has no numbers.
 type number float64
 
-// UnmarshalJSON is json.Unmarshaler's.
+// UnmarshalJSON implements json.Unmarshaler.
 func (n *number) UnmarshalJSON(text []byte) error {
 	switch string(text) {
 	case `"nan"`:
@@ -229,7 +229,7 @@ func (l *line) receive(message any) error {
 	return readLine(text, message)
 }
 
-// readLine is a line as a message.
+// readLine reads a line as a message.
 func readLine(text []byte, message any) error {
 	if err := json.Unmarshal(text, message); err != nil {
 		return fmt.Errorf("%q: %w", brief(text), plain(err))
@@ -237,7 +237,7 @@ func readLine(text []byte, message any) error {
 	return nil
 }
 
-// next is the next line, without its end.
+// next returns the next line, without its end.
 func (l *line) next() ([]byte, error) {
 	for seen := 0; ; {
 		if i := bytes.IndexByte(l.text[seen:], '\n'); i >= 0 {
@@ -275,7 +275,7 @@ func (l *line) fill() error {
 	}
 }
 
-// brief is the beginning of a text for an error.
+// brief returns the beginning of a text for an error.
 func brief(text []byte) string {
 	const most = 60
 	if len(text) > most {
@@ -284,7 +284,7 @@ func brief(text []byte) string {
 	return string(text)
 }
 
-// plain is an error of package json in the words of the protocol: Go's types are not the program's business.
+// plain returns an error of package json in the words of the protocol: Go's types are not the program's business.
 func plain(err error) error {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {

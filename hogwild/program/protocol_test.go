@@ -15,7 +15,7 @@ import (
 	"hogwild/shm"
 )
 
-// sockets are both ends of a line.
+// sockets returns both ends of a line.
 func sockets(t *testing.T) (near, far *line) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -34,7 +34,7 @@ func pour(l *line, text []byte, piece int) {
 	for len(text) > 0 {
 		n, err := unix.Write(l.fd, text[:min(piece, len(text))])
 		if err != nil {
-			return // nobody reads on
+			return // the reader has stopped
 		}
 		text = text[n:]
 	}

@@ -17,7 +17,7 @@ import (
 	"hogwild/hogwild/tuning"
 )
 
-// linear is a set whose values are a linear function of the inputs, and noise.
+// linear returns a set whose values are a linear function of the inputs, and noise.
 func linear(t *testing.T, rows int, noise float64) data.Sets {
 	t.Helper()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -71,7 +71,7 @@ func newRun(t *testing.T, c config.Config, set *data.Set, tricks ...string) *run
 	return r
 }
 
-// join is the device of a rank.
+// join returns the device of a rank.
 func join(t *testing.T, s *device.Setup, rank int, tricks ...string) device.Device {
 	t.Helper()
 	inner, err := cpu.Backend{}.Join(s, rank, nil)
@@ -132,7 +132,7 @@ func configured(mode string, workers, batch int, lr float64) config.Config {
 	return c
 }
 
-// round is one of barrier mode.
+// round carries out one round of barrier mode.
 func (r *run) round(t *testing.T, epoch, round, number int) {
 	t.Helper()
 	examples := make([]int, len(r.devices))

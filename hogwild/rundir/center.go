@@ -7,9 +7,9 @@ import (
 	"hogwild/hogwild/model"
 )
 
-// Centring: SGD on inputs less their means, while zeros stay zeros (model.Centered).
-// All that leaves the run is plain weights and bias, on inputs as they are. Only a snapshot
-// has, beside those, what the run goes on with, and says in which form.
+// Centring: SGD on inputs less their means, while zeros stay zeros (model.Centered). All that leaves the run is plain
+// weights and bias, on inputs as they are. Only a snapshot has, along with those, what the run goes on with, and says
+// in which form.
 
 // The forms of the weights of a model that centres, as a snapshot names them. One that names
 // none has the local form.
@@ -37,7 +37,8 @@ func changeForm(ps []model.Param, w, mean []float32, from, to bool) {
 	}
 }
 
-// fromPlain is a model as it begins from plain weights, which it may write over: of one that centres s is zero.
+// fromPlain returns the weights with which a model begins from plain ones, which it may write over; where the model
+// centres, s is zero.
 func fromPlain(ps []model.Param, w, mean []float32, merged bool, t data.Standard) []float32 {
 	if c, ok := model.CenteredOf(ps); ok {
 		w = slices.Insert(w, c.S, make([]float32, c.Width)...)

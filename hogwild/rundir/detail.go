@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Detail is what is known of the predictions for a set beside loss and accuracy: of each class, or of
-// the residuals.
+// Detail is what is known of the predictions for a set besides loss and accuracy: of each class, or of the residuals.
 type Detail struct {
 	Classes   []ClassFigures `json:"classes,omitempty"`
 	Confusion [][]int        `json:"confusion,omitempty"` // examples of the class i that were taken for the class j
@@ -26,7 +25,7 @@ func (d *Detail) complete() bool {
 }
 
 const (
-	MaxConfusion = 100  // the most classes of which a result has the confusion matrix
+	MaxConfusion = 100  // the most classes for a confusion matrix in a result
 	maxListed    = 1000 // the most that it lists
 )
 
@@ -164,7 +163,7 @@ func bandsOf(y, predicted []float32) (bands []Band) {
 	return bands
 }
 
-// quantile is that of sorted numbers, interpolated between two of them.
+// quantile returns a quantile of sorted numbers, interpolated between two of them.
 func quantile(sorted []float64, share float64) float64 {
 	at := share * float64(len(sorted)-1)
 	i := int(at)

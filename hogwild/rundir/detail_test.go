@@ -15,7 +15,7 @@ import (
 	"hogwild/internal/human"
 )
 
-// TestClassesByHand: ten examples of three classes, of which one was never predicted.
+// TestClassesByHand: ten examples of three classes, one never predicted.
 func TestClassesByHand(t *testing.T) {
 	d := DetailOf([]string{"cat", "dog", "eel"}, []float32{0, 0, 0, 0, 1, 1, 1, 1, 2, 2},
 		[]float32{0, 0, 0, 1, 1, 1, 0, 1, 1, 0})

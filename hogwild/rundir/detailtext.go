@@ -17,8 +17,8 @@ const (
 	worst       = 3
 )
 
-// Text is the detail for people: of up to so many classes a table, with the confusion matrix if it
-// fits, of more a line that names the worst ones.
+// Text returns the detail for people: of up to listed classes a table, with the confusion matrix if it fits, of more a
+// line that names the worst ones.
 func (d *Detail) Text(listed int) string {
 	switch {
 	case d == nil:
@@ -39,7 +39,7 @@ func (d *Detail) Text(listed int) string {
 // unevenFrom is the share of the largest class from which accuracy alone says little.
 const unevenFrom = 2. / 3
 
-// ScoreLines are the lines about two classes, or uneven ones, that stand below the accuracy.
+// ScoreLines returns the lines about two classes, or uneven ones, that stand below the accuracy.
 func (d *Detail) ScoreLines() (text string) {
 	if d == nil || len(d.Classes) == 0 {
 		return ""
@@ -71,14 +71,14 @@ func (d *Detail) ScoreLines() (text string) {
 	return text + "\n"
 }
 
-// text is two lines of residuals.
+// text returns two lines of residuals.
 func (r *Residuals) text() string {
 	return fmt.Sprintf("residuals   mean %.4g, sd %.4g, MAE %.4g\n            min %.4g, 5%% %.4g, median %.4g, 95%% "+
 		"%.4g, max %.4g\n",
 		r.Mean, r.SD, r.MAE, r.Min, r.P5, r.Median, r.P95, r.Max)
 }
 
-// table is a line for each class, with a column for each class that it was taken for, or not.
+// table returns a line for each class, with a column for each class that it was taken for, or not.
 func (d *Detail) table(matrix bool, longest int) string {
 	matrix = matrix && d.Confusion != nil
 	head, names := []string{"class"}, d.names(longest)
@@ -119,8 +119,8 @@ func (d *Detail) worst() string {
 
 func percent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// names are those of the classes, in one line each and without their middle if they are longer than so many letters.
-// What would be called the same has its number.
+// names returns the names of the classes, in one line each and without their middle if they have more than longest
+// letters. What would be called the same has its number.
 func (d *Detail) names(longest int) (names []string) {
 	taken := map[string]bool{}
 	for i, c := range d.Classes {

@@ -13,9 +13,9 @@ import (
 	"hogwild/hogwild/control"
 )
 
-// EventFile is a run as TensorBoard shows it: a file in the run folder, beside
-// metrics.jsonl and written when that is. Its steps are examples. A run that is resumed
-// begins another one, which takes back what those before it say of later steps.
+// EventFile is a run as TensorBoard shows it: a file in the run folder, next to metrics.jsonl and written when that is.
+// Its steps are examples. A run that is resumed begins another one, which takes back what those before it say of later
+// steps.
 type EventFile struct{ growing }
 
 // The fields of an Event, its Summary and SessionLog, and a Summary's Value.

@@ -58,7 +58,7 @@ func TestRecordsOfTheDefinition(t *testing.T) {
 	}
 }
 
-// histogramOf is the histogram of a tensor of these weights.
+// histogramOf returns the histogram of a tensor of these weights.
 func histogramOf(name string, w ...float32) rundir.Histogram {
 	c := device.NewCounts()
 	c.Add(w)
@@ -223,7 +223,7 @@ func TestEventsOfARun(t *testing.T) {
 	}
 }
 
-// BenchmarkWeightHistogram is what the weights of an epoch cost.
+// BenchmarkWeightHistogram measures what the histogram of an epoch's weights costs.
 func BenchmarkWeightHistogram(b *testing.B) {
 	rng, w := rand.New(rand.NewPCG(1, 2)), make([]float32, 1<<20)
 	for i := range w {

@@ -12,9 +12,9 @@ import (
 	"hogwild/internal/fault"
 )
 
-// The files of a run folder. Those up to ConfigFile are replaced atomically: whoever reads one finds
-// the old or the new, never half of either. The metrics grow line by line, and TensorBoard's events,
-// whose names begin with EventPrefix, record by record.
+// The files of a run folder. Those up to ConfigFile are replaced atomically: a reader finds the old one or the new,
+// never half of either. The metrics grow line by line, and TensorBoard's events, whose names begin with EventPrefix,
+// record by record.
 const (
 	// the weights alone, as PyTorch names and shapes them; of the best epoch: see Best
 	WeightsFile  = "weights.safetensors"
@@ -38,7 +38,7 @@ func lacks(folder, name string) string {
 	return "no " + name + " in it: the run ended before it first saved; start a new one"
 }
 
-// Stranger is the first file of a folder that is of no run: what begins there would mix with it, or replace it. A
+// Stranger returns the first file of a folder that is of no run: what begins there would mix with it, or replace it. A
 // hidden file does not count, nor one to which this process prints. "" if there is none.
 func Stranger(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)

@@ -71,7 +71,7 @@ func (f *Weights) Fit(name string, params []model.Param, layout *model.Layout, p
 	return fit, nil
 }
 
-// Into writes the tensors that fit over those of w, which are ps. Others, as those of centring, stay.
+// Into writes the tensors that fit over w's, which are ps. Others, as the ones of centring, stay.
 func (f *MatchedTensors) Into(ps []model.Param, w []float32) error {
 	for i, at := range model.Offsets(ps) {
 		v, ok := f.values[ps[i].Name]
@@ -94,7 +94,7 @@ type matched struct {
 	rename string
 }
 
-// match finds them.
+// match finds the file's tensors for a model's.
 func (f *Weights) match(params []model.Param, same map[string]string) (*matched, error) {
 	m := &matched{found: map[string]Tensor{}}
 	names, plain := map[string]bool{}, map[string]string{}
@@ -142,7 +142,7 @@ func (f *Weights) match(params []model.Param, same map[string]string) (*matched,
 	return m, nil
 }
 
-// renaming is the line of Python that saves the tensors of a network under the names of the model.
+// renaming returns the line of Python that saves the tensors of a network under the names of the model.
 func renaming(params []model.Param) string {
 	const most = 8
 	var names []string
@@ -176,7 +176,7 @@ func (m *matched) compare(params []model.Param, surplus []Tensor) {
 	}
 }
 
-// counts is how many do not fit, and why.
+// counts says how many do not fit, and why.
 func (m *matched) counts() string {
 	var words []string
 	for _, c := range []struct {
@@ -193,7 +193,7 @@ func (m *matched) counts() string {
 // mostMisfits is how many rows a table of them has.
 const mostMisfits = 16
 
-// table are the tensors that do not fit, as lines.
+// table returns the tensors that do not fit, as lines.
 func (m *matched) table() []string {
 	rows := [][]string{{"tensor", "in the file", "in the model", ""}}
 	for _, row := range m.misfits[:min(len(m.misfits), mostMisfits)] {
@@ -214,7 +214,7 @@ func (m *matched) table() []string {
 	return lines
 }
 
-// short is a name with a bounded length, of which the end tells most.
+// short returns a name, cut at its front to a bounded length: the end tells most.
 func short(name string) string {
 	const most = 48
 	if r := []rune(name); len(r) > most {
@@ -223,7 +223,7 @@ func short(name string) string {
 	return human.Name(name)
 }
 
-// shapeText is a shape as people write it: 128x784.
+// shapeText returns a shape as people write it: 128x784.
 func shapeText(shape []int) string {
 	if len(shape) == 0 {
 		return "scalar"
@@ -238,7 +238,7 @@ func shapeText(shape []int) string {
 	return strings.Join(words, "x")
 }
 
-// unwrapped is a name without what DistributedDataParallel, DataParallel and torch.compile add to it.
+// unwrapped returns a name without what DistributedDataParallel, DataParallel and torch.compile add to it.
 func unwrapped(name string) string {
 	name = strings.ReplaceAll(name, "_orig_mod.", "")
 	for strings.HasPrefix(name, "module.") {

@@ -17,16 +17,16 @@ import (
 	"hogwild/internal/check"
 )
 
-// mlpParams are those of a perceptron with 3 inputs, 2 hidden units and 1 output, of which the first layer centres.
+// mlpParams are the parameters of a perceptron with 3 inputs, 2 hidden units and 1 output, whose first layer centres.
 var mlpParams = []model.Param{{Name: "0.weight", Shape: []int{2, 3}, Transposed: true},
 	{Name: "0.bias", Shape: []int{2}},
 	{Name: "0.center", Shape: []int{2}}, {Name: "2.weight", Shape: []int{1, 2}, Transposed: true},
 	{Name: "2.bias", Shape: []int{1}}}
 
-// plainParams are those that leave the run.
+// plainParams returns the parameters that leave the run.
 func plainParams() []model.Param { return slices.Delete(slices.Clone(mlpParams), 2, 3) }
 
-// written is a file of tensors as other programs write them.
+// written returns a file of tensors as other programs write them.
 func written(t *testing.T, ts ...Tensor) *Weights {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "net.safetensors")

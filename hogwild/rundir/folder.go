@@ -49,7 +49,7 @@ func (f *Folder) Open(c config.Config, past *Past) error {
 			return err
 		}
 	}
-	// The result is that of a run which this one replaces or continues: until it ends it has none.
+	// The result is from a run which this one replaces or continues: until it ends it has none.
 	if err := os.Remove(filepath.Join(f.Path, ResultFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -176,7 +176,7 @@ func (f *Folder) mendFiles(c config.Config, past *Past) (gone string, err error)
 	return gone, nil
 }
 
-// Info is the folder itself, whatever its name is now. Of nil it is nil.
+// Info returns the folder itself, whatever its name is now; nil for nil.
 func (f *Folder) Info() os.FileInfo {
 	if f == nil {
 		return nil

@@ -41,7 +41,7 @@ func stalenessHistogram(in *control.Instruments) (h Histogram) {
 	return h
 }
 
-// WeightHistogram is the histogram of a tensor's weights.
+// WeightHistogram returns the histogram of a tensor's weights.
 func WeightHistogram(name string, c *device.Counts) Histogram {
 	h := Histogram{tag: "weights/" + name, N: c.N, Sum: c.Sum, sum2: c.Sum2}
 	if h.N > 0 {

@@ -20,7 +20,7 @@ import (
 
 // LockFile is the file of a run folder that its coordinator locks. The kernel drops the lock when the coordinator dies,
 // however it dies; one that is merely stopped keeps it. While it is locked, the file holds the coordinator's process id
-// and host. It is open to its owner alone: whoever can read a file can lock it.
+// and host. It is open to its owner alone: a process that can read a file can lock it.
 const LockFile = ".lock"
 
 // ErrNoLocks is the error of Lock on a file system without locks. Nothing keeps a second run out then.
@@ -80,8 +80,8 @@ func Lock(dir string) (l *FolderLock, err error) {
 	}
 }
 
-// Temporary makes a folder among the temporary files, and removes those of the same prefix and user whose process was
-// killed: nobody holds the lock that it had signed.
+// Temporary makes a folder among the temporary files, and removes folders of the same prefix and user whose process was
+// killed: no process holds the lock that it had signed.
 func Temporary(prefix string) (dir string, remove func(), err error) {
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, dir := range old {
@@ -185,7 +185,7 @@ func (o owner) dead() bool {
 	return o.pid > 0 && o.host == host && !shm.Alive(o.pid)
 }
 
-// String is the owner in brackets, and how to continue it if it is stopped.
+// String returns the owner in brackets, and how to continue it if it is stopped.
 func (o owner) String() string {
 	host, _ := os.Hostname()
 	switch {

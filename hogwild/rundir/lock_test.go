@@ -101,7 +101,7 @@ func TestLockIsNeverHeldTwice(t *testing.T) {
 		})
 	}
 	takers.Wait()
-	l, err := Lock(dir) // nobody else wants it now, but Live
+	l, err := Lock(dir) // only Live wants it now
 	close(done)
 	looks.Wait()
 	if err != nil || taken == 0 {
@@ -110,7 +110,7 @@ func TestLockIsNeverHeldTwice(t *testing.T) {
 	l.Release()
 }
 
-// The file that a killed run left keeps nobody out. A link in its place is not followed.
+// The file that a killed run left does not keep others out. A link in its place is not followed.
 func TestLockFileLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, LockFile)
@@ -175,7 +175,7 @@ func TestTemporary(t *testing.T) {
 		}
 		lock := filepath.Join(*x.dir, LockFile)
 		err := errors.Join(os.WriteFile(filepath.Join(*x.dir, "x"), nil, 0o600), os.Remove(lock),
-			os.WriteFile(lock, []byte("1 here\n"), 0o600)) // which nobody locks
+			os.WriteFile(lock, []byte("1 here\n"), 0o600)) // which no process locks
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,8 +16,8 @@ import (
 	"hogwild/internal/fault"
 )
 
-// TestOneCoordinatorAFolder: while a run is stopped by Ctrl-Z nobody else can resume it or begin another one in its
-// folder. It continues to its end as if nothing had happened. When it is killed, the lock is free.
+// TestOneCoordinatorAFolder: while a run is stopped by Ctrl-Z no other process can resume it or begin another one in
+// its folder. It continues to its end as if nothing had happened. When it is killed, the lock is free.
 func TestOneCoordinatorAFolder(t *testing.T) {
 	c := configtest.Quick(t)
 	c.Model, c.Epochs, c.SaveEvery = "slower", 3, "30ms"

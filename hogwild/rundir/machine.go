@@ -21,11 +21,11 @@ type Machine struct {
 	GPUs   []string `json:"gpus,omitempty"` // names of those that the run used
 }
 
-// ThisMachine is the machine that this process runs on, as far as it tells.
+// ThisMachine describes the machine that this process runs on, as far as it tells.
 func ThisMachine() Machine { return MachineAt(os.DirFS("/")) }
 
-// MachineAt is the machine whose files are below root: proc/cpuinfo and proc/meminfo.
-// The rest is this process's.
+// MachineAt describes the machine whose files are below root: proc/cpuinfo and proc/meminfo. The rest is this
+// process's.
 func MachineAt(root fs.FS) Machine {
 	m := Machine{CPU: machine.Field(root, "proc/cpuinfo", "model name"), Cores: machine.Cores(),
 		Memory: machine.Memory(root, "MemTotal"), Kernel: kernel(), Go: runtime.Version()}
@@ -35,7 +35,7 @@ func MachineAt(root fs.FS) Machine {
 	return m
 }
 
-// kernel is "Linux 6.18.1".
+// kernel returns "Linux 6.18.1".
 func kernel() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
@@ -44,8 +44,8 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// Commit is the commit that this program was built from, as far as Go recorded it:
-// "69e1f03d2a41", or "69e1f03d2a41, modified", or "".
+// Commit returns the commit that this program was built from, as far as Go recorded it: "69e1f03d2a41", or
+// "69e1f03d2a41, modified", or "".
 func Commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -59,7 +59,7 @@ type metric struct {
 	second *Status
 }
 
-// mend returns the lines of the past: those of the file, and in their places those that are missing.
+// mend returns the lines of the past: the file's, and in their places the missing ones.
 func (p *Past) mend(old string) (text string, missing []EpochResult, err error) {
 	var lines []metric
 	there, known := map[int]bool{}, map[int]bool{} // epochs
@@ -127,7 +127,7 @@ func (m *MetricsFile) line(text []byte, owe bool, err error) error {
 	return nil
 }
 
-// epochLine is the line of an epoch.
+// epochLine returns the line of an epoch.
 func epochLine(e EpochResult) ([]byte, error) {
 	e.Kind = "epoch"
 	text, err := json.Marshal(e)

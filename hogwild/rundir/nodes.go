@@ -12,7 +12,7 @@ import (
 type NodesRound struct {
 	Weights []float32 // of all nodes, as the run trains them
 	Round   int       // barrier mode: the workers' last round before it; -1: none
-	// elsewhere: by the place of a chunk among those of all nodes: its updates are part of the weights
+	// elsewhere: by the place of a chunk among all nodes' chunks: its updates are part of the weights
 	Done     []bool
 	Examples int     // of the open epoch as it is cut now, trained by all nodes
 	Loss     float64 // summed over them

@@ -30,7 +30,7 @@ const (
 
 var nodeParams = []model.Param{{Name: "w", Shape: []int{5}}}
 
-// jobOf are all nodes of a job, at the start of an epoch.
+// jobOf returns all nodes of a job, at the start of an epoch.
 func jobOf(t *testing.T, c config.Config, nodes int) []node {
 	t.Helper()
 	all := make([]node, nodes)
@@ -56,7 +56,7 @@ func jobOf(t *testing.T, c config.Config, nodes int) []node {
 	return all
 }
 
-// resume has all nodes of a job continue from the snapshot in dir, of which only one reads the file.
+// resume has all nodes of a job continue from the snapshot in dir, whose file is read once.
 func resume(t *testing.T, dir string, all []node) (s *Snapshot, err error) {
 	t.Helper()
 	read, err := ReadSnapshot(dir)
@@ -90,7 +90,7 @@ func resume(t *testing.T, dir string, all []node) (s *Snapshot, err error) {
 	return s, nil
 }
 
-// rows are those of the open epoch whose chunks are in one of these states, with the nodes' sums of what is done.
+// rows returns the rows of the open epoch whose chunks are done, or are not, and the sum of these chunks' losses.
 func rows(all []node, done bool) (rows []int32, loss float64) {
 	for _, n := range all {
 		p := &n.block.Plan

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Ranking is how well the log odds of the second of two classes tell its rows from those of the first, whatever the
+// Ranking is how well the log odds of the second of two classes tell its rows from the first one's, whatever the
 // threshold. Both figures are scikit-learn's.
 type Ranking struct {
 	// area under the ROC curve: how often a row of the second class is above one of the first
@@ -14,7 +14,7 @@ type Ranking struct {
 	AveragePrecision [2]float64 `json:"average_precision"` // of either class as the one that is looked for
 }
 
-// RankingOf is nil where a class has no rows, or odds are not numbers.
+// RankingOf returns nil where a class has no rows, or odds are not numbers.
 func RankingOf(y []float32, odds []float64) *Ranking {
 	order := make([]int, len(y))
 	for i := range order {
@@ -34,8 +34,8 @@ func RankingOf(y []float32, odds []float64) *Ranking {
 	return r
 }
 
-// curves is the area under the ROC curve and the average precision of an order that should have a class in front. Rows
-// of equal odds come at once.
+// curves returns the area under the ROC curve and the average precision of an order that should have a class in front.
+// Rows of equal odds come at once.
 func curves(order []int, class float32, y []float32, odds []float64) (area, precision float64) {
 	var found, others, before float64
 	for i := 0; i < len(order); {

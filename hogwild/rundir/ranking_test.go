@@ -59,7 +59,7 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// precisions is the average precision by its definition: over each threshold among the odds.
+// precisions returns the average precision by its definition: over each threshold among the odds.
 func precisions(y []float32, odds []float64, class float32) (sum float64) {
 	sign := float64(2*class - 1)
 	total := 0.0

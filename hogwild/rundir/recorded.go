@@ -35,7 +35,7 @@ func ReadRun(folder string) (*Recorded, error) {
 	return r, err
 }
 
-// ReadSummary is ReadRun without the metrics of a run that has a result: they can be long.
+// ReadSummary does as ReadRun without the metrics of a run that has a result: they can be long.
 func ReadSummary(folder string) (*Recorded, error) {
 	r, err := readSettings(folder)
 	if err == nil {

@@ -115,7 +115,7 @@ func secondLine(examples int) string {
 	return fmt.Sprintf(`{"kind":"second","examples":%d,"examples_per_second":null,"workers":[]}`+"\n", examples)
 }
 
-// TestReadRunUnderWay: a run of which the last line is being written.
+// TestReadRunUnderWay: a run whose last line is being written.
 func TestReadRunUnderWay(t *testing.T) {
 	r, err := recorded(t,
 		map[string]string{rundir.ConfigFile: aConfig,

@@ -11,10 +11,10 @@ import (
 	"hogwild/internal/human"
 )
 
-// Result is what a run comes to. Its JSON form is the contract of `--json`.
+// Result is the outcome of a run. Its JSON form is the contract of `--json`.
 type Result struct {
 	Mode string `json:"mode"`
-	// how async workers on cores write: in place, or merged every so many local steps
+	// how async workers on cores write: in place, or merged after some local steps
 	Merge  string `json:"merge,omitempty"`
 	Device string `json:"device"`
 	// what the loops ran on: avx512, avx2, neon, go; see HOGWILD_CPU
@@ -36,7 +36,7 @@ type Result struct {
 	// first worker's exec to the last worker's first update
 	StartupSeconds float64 `json:"startup_seconds"`
 	TrainLoss      float64 `json:"train_loss"`
-	// of the last epoch: others that a program tells of in training
+	// of the last epoch: others that a program reports in training
 	TrainMetrics map[string]float64 `json:"train_metrics,omitempty"`
 	Tested
 	Metrics map[string]float64 `json:"metrics,omitempty"` // others that a program measures
@@ -96,7 +96,7 @@ type Result struct {
 	Stopped   string        `json:"stopped,omitempty"`
 	Missed    string        `json:"missed,omitempty"` // the target that it has not reached
 	Error     string        `json:"error,omitempty"`  // why it failed
-	ShownLive bool          `json:"-"`                // whoever reads the text has just seen what stood above the run
+	ShownLive bool          `json:"-"`                // the reader has just seen what stood above the run
 	History   []EpochResult `json:"-"`
 	Events    []string      `json:"-"` // what happened to workers, a line each
 	Timing    []string      `json:"-"` // where the time went, if it was asked
@@ -120,7 +120,7 @@ type Rows struct {
 	TestRead   int `json:"test_read,omitempty"` // of a file of its own
 }
 
-// text is the counts in a line.
+// text returns the counts in a line.
 func (r *Rows) text(unit string) string {
 	if r == nil || r.Read == 0 {
 		return ""
@@ -142,7 +142,7 @@ type Share struct {
 	Share    float64 `json:"share"` // of all; they add up to 1
 }
 
-// sharesText is the shares in a line.
+// sharesText returns the shares in a line.
 func (r Result) sharesText() string {
 	var words []string
 	for _, s := range r.Shares {
@@ -164,11 +164,11 @@ type EpochResult struct {
 
 	// others that a program measures on the rows by which the epoch is judged
 	Metrics map[string]float64 `json:"metrics,omitempty"`
-	// others that it tells of in training, means over the epoch
+	// others that it reports in training, means over the epoch
 	TrainMetrics map[string]float64 `json:"train_metrics,omitempty"`
 }
 
-// Best is the first epoch with the least validation loss; nil if there is none.
+// Best returns the first epoch with the least validation loss; nil if there is none.
 func Best(history []EpochResult) (best *EpochResult) {
 	for i := range history {
 		e := &history[i]
@@ -218,7 +218,7 @@ type Status struct {
 	TrainMetrics map[string]float64 `json:"train_metrics,omitempty"` // see EpochResult
 }
 
-// Done is the share of the run's examples that are trained, from 0 to 1.
+// Done returns the share of the run's examples that are trained, from 0 to 1.
 func (s *Status) Done() float64 {
 	if s.Total <= 0 {
 		return 0
@@ -245,7 +245,7 @@ type Scale struct {
 	To      int     `json:"to"`
 }
 
-// String says it in words.
+// String says the change in words.
 func (s Scale) String() string {
 	return fmt.Sprintf("scaled from %s to %d in epoch %d, after %.1f s", human.Plural(s.From, "worker"), s.To,
 		s.Epoch, s.Seconds)
@@ -258,7 +258,7 @@ type InitFrom struct {
 	Of      int    `json:"of"`      // tensors of the model
 }
 
-// Text is what a report has of it.
+// Text returns what a report says of it.
 func (s InitFrom) Text() string {
 	if s.Tensors == s.Of {
 		return fmt.Sprintf("%s, all %d tensors", s.From, s.Of)
@@ -277,7 +277,7 @@ type Nodes struct {
 	WaitSeconds float64 `json:"wait_seconds"` // workers of node 0 waited for rounds and other nodes
 }
 
-// WorkersText is "4 workers", or "3 nodes with 4 workers".
+// WorkersText returns "4 workers", or "3 nodes with 4 workers".
 func WorkersText(nodes, workers int) string {
 	text := human.Plural(workers, "worker")
 	if nodes > 1 {
@@ -286,7 +286,7 @@ func WorkersText(nodes, workers int) string {
 	return text
 }
 
-// Text is a line for people.
+// Text returns a line for people.
 func (n *Nodes) Text() string {
 	text := fmt.Sprintf("%d, %s; %s", n.Nodes, n.Library, human.Plural(n.Rounds, "round"))
 	if n.Rounds > 0 {

@@ -17,7 +17,7 @@ import (
 	"hogwild/internal/self"
 )
 
-// fewClasses is the most classes of which the report for people has a table.
+// fewClasses is the most classes for a table in the report for people.
 const fewClasses = 5
 
 // WriteText writes the result for people: what was trained, how fast, how well, what
@@ -113,7 +113,7 @@ func (r Result) lossRows(row func(label, format string, args ...any)) {
 	}
 }
 
-// unit is what an example is, for people.
+// unit says what an example is, for people.
 func (r Result) unit() string {
 	if model.FamilyOf(r.Model).OfWords() {
 		return "words"
@@ -121,7 +121,7 @@ func (r Result) unit() string {
 	return "examples"
 }
 
-// wallText is the speed with the time between epochs; "" before the first step.
+// wallText returns the speed with the time between epochs; "" before the first step.
 func (r Result) wallText() string {
 	if r.WallSeconds == 0 {
 		return ""
@@ -134,7 +134,7 @@ func (r Result) wallText() string {
 	return text
 }
 
-// DataText is the name of the data for people.
+// DataText returns the name of the data for people.
 func DataText(name string) string {
 	if name == data.None {
 		return "its own data"
@@ -142,7 +142,7 @@ func DataText(name string) string {
 	return name
 }
 
-// scoreRows are the losses and scores of the report.
+// scoreRows adds the losses and scores to the report.
 func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	v, train := r.Validation, "train loss "+human.Loss(r.TrainLoss)
 	if r.BestEpoch > 0 { // all figures are of its weights
@@ -195,7 +195,7 @@ func (r Result) scoreRows(row func(label, format string, args ...any)) {
 	}
 }
 
-// stalenessText is what the instruments say, in a line.
+// stalenessText returns what the instruments say, in a line.
 func (r Result) stalenessText() string {
 	text := fmt.Sprintf("mean %.3g, p99 %d, max %d updates by other workers", r.StalenessMean, r.StalenessP99,
 		r.StalenessMax)
@@ -212,9 +212,9 @@ func (r Result) stalenessText() string {
 	return text
 }
 
-// tableLines are what the instruments say of each table, a line each.
+// tableLines returns what the instruments say of each table, a line each.
 func (r Result) tableLines() (lines []string) {
-	if r.Instruments == nil || r.Workers == 1 { // nobody else writes
+	if r.Instruments == nil || r.Workers == 1 { // no other worker writes
 		return nil
 	}
 	for _, t := range r.Tables {
@@ -229,7 +229,7 @@ func (r Result) interrupted() bool {
 	return slices.Contains([]string{StoppedInterrupted, StoppedTerminated, StoppedHangup}, r.Stopped)
 }
 
-// next is the commands that the user may want to type after the run.
+// next returns the commands that the user may want to type after the run.
 func (r Result) next() []string {
 	next := []string{human.Next + self.Name() + " eval " + human.ShellPath(r.Run)} // on the same test rows
 	if r.interrupted() {

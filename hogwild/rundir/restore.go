@@ -58,8 +58,8 @@ func (s *Snapshot) restoreDual(m *control.Weights) error {
 	return nil
 }
 
-// restoreState writes back the states of the optimizers. A job of several nodes has saved those of one node:
-// all take over these.
+// restoreState writes back the states of the optimizers. A job of several nodes has saved one node's, which all take
+// over.
 func (s *Snapshot) restoreState(m *control.Weights, w *control.Block, optimizer config.Optimizer) error {
 	have, want := len(s.steps)/control.RankWords, len(m.Optimizers)
 	nodes := s.Job.Asked.Nodes > 1 || w.Plan.Ranks() > w.Plan.Workers

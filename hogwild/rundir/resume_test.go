@@ -39,8 +39,7 @@ func TestScalingOfSnapshots(t *testing.T) {
 }
 
 // TestResumeOnOtherDevices: an epoch that was begun on cores continues on a GPU, whose chunks are longer in so large a
-// set, and the other way round: with the chunks that it has, of which the same are done. The epochs behind it have the
-// device's own.
+// set, and the other way round: with its own chunks, the same of them done. The epochs behind it have the device's own.
 func TestResumeOnOtherDevices(t *testing.T) {
 	const rows, epoch = 9 << 20, 2
 	for _, devices := range [][]string{{"", "0"}, {"0", ""}, {"0", "0"}, {"", "0", ""}, {"0", "", "0"}} {

@@ -50,7 +50,7 @@ func WriteTensors(path string, meta map[string]string, ts []Tensor) error {
 	return writeTensors(path, meta, ts, atomicfile.Options{})
 }
 
-// writeTensors is WriteTensors with options.
+// writeTensors does as WriteTensors, with options.
 func writeTensors(path string, meta map[string]string, ts []Tensor, o atomicfile.Options) error {
 	parts, err := encodeTensors(meta, ts)
 	if err != nil {
@@ -65,7 +65,7 @@ func writeTensors(path string, meta map[string]string, ts []Tensor, o atomicfile
 	return nil
 }
 
-// readWeights reads a file of weights or a snapshot of at most so many bytes; 0 is format.DefaultMemory.
+// readWeights reads a file of weights or a snapshot, up to most bytes; 0 is format.DefaultMemory.
 func readWeights(path string, most int64) ([]byte, error) {
 	asked := most > 0
 	if !asked {
@@ -89,7 +89,7 @@ func ReadTensors(path string) (meta map[string]string, ts []Tensor, err error) {
 	return parseTensors(path, file)
 }
 
-// parseTensors is ReadTensors of a file that is read; its path is for errors.
+// parseTensors does as ReadTensors with a file that is read; its path is for errors.
 func parseTensors(path string, file []byte) (meta map[string]string, ts []Tensor, err error) {
 	if meta, ts, err = decodeTensors(file); err != nil {
 		return nil, nil, fmt.Errorf("%s is damaged or not a safetensors file: %w: use an earlier snapshot", path, err)
@@ -129,7 +129,7 @@ func encodeTensors(meta map[string]string, ts []Tensor) ([][]byte, error) {
 	return parts, nil
 }
 
-// decodeTensors is the inverse of encodeTensors, for files by anybody.
+// decodeTensors undoes encodeTensors, also for files by other programs.
 func decodeTensors(file []byte) (map[string]string, []Tensor, error) {
 	if len(file) < 8 {
 		return nil, nil, fmt.Errorf("%d bytes are too short for the length of a header", len(file))

@@ -119,7 +119,7 @@ func TestDamagedFileSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// withHeader is a file as another program writes it, without a checksum.
+// withHeader returns a file as another program writes it, without a checksum.
 func withHeader(header string, data int) []byte {
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(file, header...), make([]byte, data)...)

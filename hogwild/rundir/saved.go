@@ -78,8 +78,8 @@ func describe(path string, file []byte, about map[string]string, tensors []Tenso
 	return f, nil
 }
 
-// words is the vocabulary of a text, of a sha256 if that is known. A snapshot has it; to weights it lies beside them,
-// or is in the snapshot there. Where there is none they can still be trained on.
+// words returns the vocabulary of a text, of a sha256 if that is known. A snapshot has it; for weights it lies next to
+// them, or is in the snapshot there. Where there is none they can still be trained on.
 func (f *Saved) words(sum string) (v *text.Vocabulary, err error) {
 	dir := filepath.Dir(f.path)
 	t, own := f.tensors[tensorWords]
@@ -100,12 +100,12 @@ func (f *Saved) words(sum string) (v *text.Vocabulary, err error) {
 		return nil, err
 	}
 	if s, err := ReadSaved(filepath.Join(dir, SnapshotFile)); err == nil && sum != "" {
-		v, _ = text.ParseVocabulary(s.tensors[tensorWords].Data, sum) // nil if it has none, or those of another run
+		v, _ = text.ParseVocabulary(s.tensors[tensorWords].Data, sum) // nil if it has none, or another run's
 	}
 	return v, nil
 }
 
-// Weights are the model's weights in memory order.
+// Weights returns the model's weights in memory order.
 func (f *Saved) Weights(params []model.Param) ([]float32, error) {
 	values := make([][]float32, len(params))
 	for i, p := range params {
@@ -218,8 +218,7 @@ func (f *Saved) Load(c *tuning.Job, params, trained []model.Param, mean []float3
 	return s, nil
 }
 
-// SavedConfig is the configuration of the run whose snapshot is in dir: what
-// `--resume` starts from.
+// SavedConfig returns the configuration of the run whose snapshot is in dir: what `--resume` starts from.
 func SavedConfig(dir string) (config.Config, error) {
 	f, err := ReadSnapshot(dir)
 	if err != nil {
@@ -228,7 +227,7 @@ func SavedConfig(dir string) (config.Config, error) {
 	return f.Resumed(dir), nil
 }
 
-// Resumed is the configuration of the run whose snapshot this is, to be resumed in dir.
+// Resumed returns the configuration of the run whose snapshot this is, to be resumed in dir.
 func (f *Saved) Resumed(dir string) config.Config {
 	c := f.Job.Asked
 	c.Resume, c.Run = dir, dir

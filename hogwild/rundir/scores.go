@@ -40,8 +40,8 @@ type Scores struct {
 	Metrics  map[string]float64 `json:"metrics,omitempty"` // others that a program measures, means per example
 }
 
-// Judged are the scores by which the epoch is judged: of the validation set, or in a run
-// without one of the test set.
+// Judged returns the scores by which the epoch is judged: of the validation set, or in a run without one of the test
+// set.
 func (e *EpochResult) Judged() Scores {
 	if v := e.Validation; v.ValidationLoss != nil {
 		s := v.scores()
@@ -66,7 +66,8 @@ func (e *EpochResult) Judge(s Scores) {
 	e.Tested = Tested{s.Loss, s.Accuracy, s.RMSE, s.R2}
 }
 
-// Text is the scores in a line: "test loss 0.31 accuracy 90.12%"; of a set without a name " loss 0.31 accuracy 90.12%".
+// Text returns the scores in a line: "test loss 0.31 accuracy 90.12%"; of a set without a name " loss 0.31 accuracy
+// 90.12%".
 func (s Scores) Text(between string) string {
 	words := []string{s.Set + " loss " + human.Loss(s.Loss)}
 	if math.IsNaN(s.Loss) && s.Set != "" {

@@ -1,4 +1,4 @@
-// Package rundir is what a run leaves behind: the files of its folder, and its report.
+// Package rundir reads and writes what a run leaves behind: the files of its folder, and its report.
 //
 //	state.go        how it ended, and which runs there are
 //	folder.go       the folder of a run that is going on
@@ -52,7 +52,7 @@ import (
 	"hogwild/internal/fault"
 )
 
-// Tensors of a snapshot beside the weights.
+// Tensors of a snapshot besides the weights.
 const (
 	tensorState  = "hogwild.state"  // of the optimizers
 	tensorSteps  = "hogwild.steps"  // taken with each state
@@ -60,7 +60,7 @@ const (
 	tensorSlots  = "hogwild.slots"  // barrier mode, within a round: the replicas
 	tensorChunks = "hogwild.chunks" // within an epoch: state and loss of each chunk of all nodes
 	tensorOuter  = "hogwild.outer"  // several nodes: the momentum of the outer step
-	tensorDual   = "hogwild.dual"   // the bits of the dual variables of all rows, and of what workers keep beside them
+	tensorDual   = "hogwild.dual"   // the bits of the dual variables of all rows, and of what workers keep with them
 	tensorWords  = "hogwild.words"  // of a text: the vocabulary, as WordsFile has it
 	tensorBest   = "hogwild.best"   // with a validation set: the plain weights of the best epoch, see Best
 )
@@ -93,7 +93,7 @@ type Position struct {
 
 	// Barrier mode. The rest of an epoch is cut anew when the number of workers changes, and when a job of several
 	// nodes continues within it.
-	Rounds   int     `json:"rounds,omitempty"`    // of the run, before those of the epoch as it is cut now
+	Rounds   int     `json:"rounds,omitempty"`    // of the run, before the epoch's as it is cut now
 	Base     int     `json:"base,omitempty"`      // examples of the epoch before that
 	BaseDone int     `json:"base_done,omitempty"` // of them trained, not lost
 	BaseLoss float64 `json:"base_loss,omitempty"` // summed over them
@@ -111,7 +111,7 @@ type Snapshot struct {
 	state  []float32
 	steps  []uint64
 	dual   []uint64         // bits of the dual variables, and of the bounds
-	plain  func() []float32 // W as a plain model has it, which is made once; nil: nobody has asked for it
+	plain  func() []float32 // W as a plain model has it, which is made once; nil: not asked for yet
 	shared []Tensor         // the same as tensors, for both files
 	slots  []float32        // nil unless needed
 	chunks []uint64         // of all nodes; nil between epochs, and where the rest of an epoch is cut anew
@@ -218,7 +218,7 @@ func (s *Snapshot) CheckResume(c *tuning.Job, meta data.Meta) error {
 	return nil
 }
 
-// Plain are the weights on inputs as they are; trained lists the tensors of w.
+// Plain returns the weights on inputs as they are; trained lists the tensors of w.
 func (s *Snapshot) Plain(trained []model.Param) []float32 {
 	if s.plain == nil {
 		w := s.Job.Plain(trained, s.W, s.Mean)
@@ -227,8 +227,8 @@ func (s *Snapshot) Plain(trained []model.Param) []float32 {
 	return s.plain()
 }
 
-// SaveWeights writes the plain weights, the tensors params, into the run folder: those of the best epoch, where a
-// validation set has chosen one.
+// SaveWeights writes the plain weights, the tensors params, into the run folder: the best epoch's, where a validation
+// set has chosen one.
 func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error {
 	meta, err := s.metadata()
 	if err != nil {
@@ -243,8 +243,8 @@ func (s *Snapshot) SaveWeights(dir string, params, trained []model.Param) error 
 	return writeTensors(filepath.Join(dir, WeightsFile), meta, tensors, atomicfile.Options{Within: s.Within})
 }
 
-// Save writes them and the snapshot. The snapshot that was the newest is then the previous
-// one, unless it is damaged.
+// Save writes the plain weights and the snapshot. The snapshot that was the newest is then the previous one, unless it
+// is damaged.
 func (s *Snapshot) Save(dir string, params, trained []model.Param) error {
 	if err := fault.Point("snapshot.save"); err != nil {
 		return err
@@ -307,7 +307,7 @@ func (s *Snapshot) saveSnapshot(dir string, params, trained []model.Param, quick
 	return fault.Point("snapshot.saved")
 }
 
-// metadata is what any file with weights says about where they come from.
+// metadata returns what any file with weights says about where they come from.
 func (s *Snapshot) metadata() (map[string]string, error) {
 	settings, err1 := json.Marshal(s.Job)
 	meta, err2 := json.Marshal(s.Meta)
@@ -323,7 +323,7 @@ func (s *Snapshot) metadata() (map[string]string, error) {
 	return about, errors.Join(err1, err2)
 }
 
-// words are the vocabulary as WordsFile has it, and its sha256; nil of what is no text.
+// words returns the vocabulary as WordsFile has it, and its sha256; nil of what is no text.
 func (s *Snapshot) words() (lines []byte, sum string) {
 	if t := s.Meta.Text; t != nil && t.Vocabulary != nil {
 		return t.Vocabulary.File()
@@ -331,7 +331,7 @@ func (s *Snapshot) words() (lines []byte, sum string) {
 	return nil, ""
 }
 
-// plainTensors are those of the weights as they are now.
+// plainTensors returns the tensors of the weights as they are now.
 func (s *Snapshot) plainTensors(params, trained []model.Param) []Tensor {
 	if s.shared == nil {
 		s.shared = s.weightTensors(params, s.Plain(trained))
@@ -339,8 +339,8 @@ func (s *Snapshot) plainTensors(params, trained []model.Param) []Tensor {
 	return s.shared
 }
 
-// weightTensors are the weights of the model's tensors. Of a program's model they are all that its state_dict has, so
-// that PyTorch takes the file as it is: integers as I64, and tied tensors under each of their names.
+// weightTensors returns the weights as the model's tensors. Of a program's model they are all that its state_dict has,
+// so that PyTorch takes the file as it is: integers as I64, and tied tensors under each of their names.
 func (s *Snapshot) weightTensors(params []model.Param, w []float32) (ts []Tensor) {
 	layout := s.Job.Asked.Layout
 	for i, v := range model.Export(params, w) {
@@ -365,7 +365,7 @@ func (s *Snapshot) weightTensors(params []model.Param, w []float32) (ts []Tensor
 	return ts
 }
 
-// integerTensor is v, rounded, as a tensor of type I64.
+// integerTensor returns v, rounded, as a tensor of type I64.
 func integerTensor(name string, shape []int, v []float32) Tensor {
 	b := make([]byte, 0, 8*len(v))
 	for _, x := range v {

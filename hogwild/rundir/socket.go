@@ -91,8 +91,8 @@ func socketOf(dir string) (*os.File, int, error) {
 	return os.NewFile(uintptr(fd), dir), s, err
 }
 
-// addressIn is the address of the socket in an open folder. An address has at most 107 bytes,
-// which the path of a run folder may exceed.
+// addressIn returns the address of the socket in an open folder. An address has at most 107 bytes, which the path of a
+// run folder may exceed.
 func addressIn(dir *os.File) unix.Sockaddr {
 	return &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), SocketFile)}
 }
@@ -166,7 +166,7 @@ func WriteAnswer(f *os.File, a Answer) error {
 // silent is the error of a folder in which no run answers.
 type silent struct{ error }
 
-// ask is Ask, with a silent error where no run answers.
+// ask does as Ask, but returns a silent error where no run answers.
 func ask(dir string, q Request) (a Answer, err error) {
 	f, err := dial(dir)
 	if err != nil {
@@ -235,7 +235,7 @@ func dial(dir string) (*os.File, error) {
 	}
 }
 
-// ofOwner refuses a connection to another user's process than that of the folder's owner, of this user or of root.
+// ofOwner refuses a connection to a process of a user other than the folder's owner, this user and root.
 func ofOwner(s int, dir *os.File) error {
 	var folder unix.Stat_t
 	peer, err := unix.GetsockoptUcred(s, unix.SOL_SOCKET, unix.SO_PEERCRED)

@@ -35,7 +35,7 @@ func (r *Recorded) State() State {
 	return r.Ended()
 }
 
-// Ended is State of a run that does not go on.
+// Ended returns the State of a run that does not go on.
 func (r *Recorded) Ended() State {
 	if r.Result == nil {
 		return Unfinished
@@ -60,7 +60,7 @@ func (r *Recorded) Resumable() bool {
 	return HasSnapshot(r.Folder)
 }
 
-// Last is the run's last epoch; nil before it has ended.
+// Last returns the run's last epoch; nil before it has ended.
 func (r *Recorded) Last() *EpochResult {
 	if n := len(r.Epochs); n > 0 {
 		return &r.Epochs[n-1]
@@ -68,7 +68,7 @@ func (r *Recorded) Last() *EpochResult {
 	return nil
 }
 
-// Outcome is how far the run has got: its result, or what its last epoch and its last moment say.
+// Outcome returns how far the run has got: its result, or what its last epoch and its last moment say.
 func (r *Recorded) Outcome() *Result {
 	if r.Result != nil {
 		return r.Result
@@ -85,7 +85,7 @@ func (r *Recorded) Outcome() *Result {
 		LRUsed: cmp.Or(e.LR, r.Config.LR), TrainLoss: e.TrainLoss, Tested: e.Tested}
 }
 
-// Updated is when the run ended; if it has no result, when it last wrote something.
+// Updated returns when the run ended; if it has no result, when it last wrote something.
 func (r *Recorded) Updated() time.Time {
 	if r.Result != nil && !r.Result.Time.IsZero() {
 		return r.Result.Time
@@ -126,8 +126,8 @@ func FindRuns(folder string) ([]string, error) {
 	return runs, nil
 }
 
-// Ask asks the run that is live in a folder. Of DoStop it returns when the run has ended. An error
-// that the run answers with matches config.ErrUsage, as that of a folder without a live run does.
+// Ask asks the run that is live in a folder. Of DoStop it returns when the run has ended. An error that the run answers
+// with matches config.ErrUsage, and so does the error for a folder without a live run.
 func Ask(dir string, q Request) (Answer, error) {
 	a, err := ask(dir, q)
 	if none := (silent{}); errors.As(err, &none) {

@@ -39,7 +39,7 @@ func within(t *testing.T, name string, f func() error, words ...string) {
 	}
 }
 
-// TestNoPipesAndDevices: each file that is read of a run folder, and weights, may be a pipe that nobody writes to, or a
+// TestNoPipesAndDevices: each file that is read of a run folder, and weights, may be a pipe without a writer, or a
 // device without an end.
 func TestNoPipesAndDevices(t *testing.T) {
 	for what, put := range map[string]func(path string) error{

@@ -16,8 +16,8 @@ type Tensor struct {
 	Data  []byte // little endian, the last dimension fastest
 }
 
-// FloatTensor is a copy of v as a tensor of type F32. The product of the shape is
-// len(v); WriteTensors checks it.
+// FloatTensor returns v, whose memory it shares, as a tensor of type F32. The product of the shape is len(v);
+// WriteTensors checks it.
 func FloatTensor(name string, shape []int, v []float32) Tensor {
 	return Tensor{Name: name, DType: "F32", Shape: shape, Data: shm.Bytes(v)}
 }
@@ -47,7 +47,7 @@ var elements = map[string]element{
 	"BOOL": {1, func(b []byte) float32 { return float32(b[0]) }},
 }
 
-// half is an IEEE number of 16 bits.
+// half converts an IEEE number of 16 bits.
 func half(h uint16) float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
 	switch exponent {
@@ -59,7 +59,7 @@ func half(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent-15+127)<<23 | fraction<<13)
 }
 
-// Floats is a copy of the elements as float32 numbers.
+// Floats returns a copy of the elements as float32 numbers.
 func (t Tensor) Floats() ([]float32, error) {
 	if err := t.check(); err != nil {
 		return nil, err

@@ -6,14 +6,13 @@ import (
 	"math"
 )
 
-// What TensorBoard reads: a file of TFRecords (tensorflow.org/tutorials/load_data/tfrecord),
-// each of which is an Event in the wire format of Protocol Buffers. Both are small enough
-// to be written by hand; the numbers of the fields are those of TensorFlow's event.proto
-// and summary.proto.
+// What TensorBoard reads: a file of TFRecords (tensorflow.org/tutorials/load_data/tfrecord), each one an Event in the
+// wire format of Protocol Buffers. Both are small enough to be written by hand; the numbers of the fields are from
+// TensorFlow's event.proto and summary.proto.
 
-// maskedCRC is the checksum of a TFRecord. It is masked, since a checksum of data that
-// hold checksums of themselves is a weak one. The table is made by the first call, and not
-// at the start of each worker, which has no use for it.
+// maskedCRC returns the checksum of a TFRecord. It is masked, since a checksum of data that hold checksums of
+// themselves is a weak one. The table is made by the first call, and not at the start of each worker, which has no use
+// for it.
 func maskedCRC(data []byte) uint32 {
 	crc := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return (crc>>15 | crc<<17) + 0xa282ead8
@@ -67,7 +66,7 @@ func (m *Message) Bytes(field uint64, v []byte) {
 	*m = append(*m, v...)
 }
 
-// doubles is a list, packed.
+// doubles appends a list, packed.
 func (m *Message) doubles(field uint64, v []float64) {
 	packed := make([]byte, 0, 8*len(v))
 	for _, x := range v {

@@ -31,15 +31,15 @@ const (
 	noTorch   = 3                // the script's exit status
 )
 
-// isTorch reports whether a file begins as those of torch.save do: an archive, or a pickle. The length of a header of
+// isTorch reports whether a file begins as torch.save's do: an archive, or a pickle. The length of a header of
 // safetensors may begin with the byte of a pickle; a brace follows it.
 func isTorch(file []byte) bool {
 	pickle := bytes.HasPrefix(file, []byte("\x80")) && !(len(file) > 8 && file[8] == '{')
 	return pickle || bytes.HasPrefix(file, []byte("PK\x03\x04"))
 }
 
-// fromTorch is a file of torch.save as safetensors of at most so many bytes. It comes through a pipe: nothing is left
-// behind, whoever is killed.
+// fromTorch returns a file of torch.save as safetensors of up to most bytes. It comes through a pipe: nothing is left
+// behind, whichever process is killed.
 func fromTorch(path string, size int, most int64) ([]byte, error) {
 	python := cmp.Or(os.Getenv(Python), "python3")
 	ctx, cancel := context.WithTimeout(context.Background(), torchTime)

@@ -106,7 +106,7 @@ func TestPyTorchsFiles(t *testing.T) {
 }
 
 // TestOtherPythons: without PyTorch the error has the line that converts the file elsewhere; a Python that dies or
-// prints beside the file is told from one that reads it.
+// prints more than the file is told from one that reads it.
 func TestOtherPythons(t *testing.T) {
 	dir := t.TempDir()
 	path, python := filepath.Join(dir, "net's.pt"), filepath.Join(dir, "python")

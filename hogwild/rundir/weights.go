@@ -20,7 +20,7 @@ type Weights struct {
 	tensors []Tensor
 }
 
-// ReadWeights reads a file of weights, or that of a run folder, of at most so many bytes: see readWeights. Errors match
+// ReadWeights reads a file of weights, or a run folder's, up to most bytes: see readWeights. Errors match
 // config.ErrUsage.
 func ReadWeights(path string, most int64) (*Weights, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -51,7 +51,7 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 	}
 	ours := meta[metaConfig] != ""
 	for _, t := range tensors {
-		if !ours || !strings.HasPrefix(t.Name, "hogwild.") { // what a snapshot has beside the weights
+		if !ours || !strings.HasPrefix(t.Name, "hogwild.") { // what a snapshot has besides the weights
 			f.tensors = append(f.tensors, t)
 		}
 	}
@@ -63,5 +63,5 @@ func ReadWeights(path string, most int64) (*Weights, error) {
 	return f, nil
 }
 
-// Tensors are those of the weights, and nothing that a snapshot has beside them.
+// Tensors returns the weights' tensors, and nothing else that a snapshot has.
 func (f *Weights) Tensors() []Tensor { return f.tensors }

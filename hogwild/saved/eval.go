@@ -25,13 +25,13 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 	return EvalAs(path, Description{}, dataPath, format, target)
 }
 
-// EvalAs is Eval of weights that another program has saved. If the description names a model, but no training data, the
+// EvalAs evaluates weights that another program has saved. If the description names a model, but no training data, the
 // data count as such.
 func EvalAs(path string, d Description, dataPath, format, target string) (EvalResult, error) {
 	return EvalTop(path, d, data.Options{Path: dataPath, Format: format, Target: target}, 0)
 }
 
-// EvalTop is EvalAs of a Path with a Format, a Target or Columns, and with precision and recall among so many of the
+// EvalTop does as EvalAs with a Path with a Format, a Target or Columns, and with precision and recall among the top
 // most probable classes; 0: without.
 func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, error) {
 	r := EvalResult{Weights: path, Data: in.Path}

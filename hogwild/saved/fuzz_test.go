@@ -22,7 +22,7 @@ import (
 // What the saved file of one input may allocate.
 const fuzzAlloc = 128 << 20
 
-// savedFile is a safetensors file without a checksum: few changes of one with it would be read any further.
+// savedFile returns a safetensors file without a checksum: few changes of one with it would be read any further.
 func savedFile(settings, meta, position, tensors string, values []byte) []byte {
 	metadata := map[string]string{"hogwild.config": settings, "hogwild.data": meta}
 	if position != "" {

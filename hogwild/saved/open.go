@@ -29,7 +29,7 @@ type Description struct {
 // it is not what it should be.
 func Open(path string) (*Saved, error) { return OpenAs(path, Description{}) }
 
-// OpenAs is Open of weights that another program has saved, as safetensors or by torch.save. For those of a run the
+// OpenAs opens weights that another program has saved, as safetensors or by torch.save. For a run's weights the
 // description is empty.
 func OpenAs(path string, d Description) (*Saved, error) {
 	if err := workers.Ready(); err != nil {

@@ -30,7 +30,7 @@ type Tensor struct {
 	Values []float32 // the last dimension fastest
 }
 
-// Predictions are those of some rows, in their order.
+// Predictions are the predictions for some rows, in their order.
 type Predictions struct {
 	Values        []float32   // the number of its class, or a value; NaN where the row misses an input
 	Probabilities []float32   // of each class, row after row; nil unless asked for
@@ -80,8 +80,8 @@ func (s *Saved) Predict(rows ...[]float32) ([]float32, error) {
 	return s.PredictData(d)
 }
 
-// PredictData is Predict of rows, dense or sparse, or pairs. Labels are ignored. Of a pair with
-// an id that the training data lacks the value is NaN.
+// PredictData predicts rows, dense or sparse, or pairs. Labels are ignored. Of a pair with an id that the training data
+// lacks the value is NaN.
 func (s *Saved) PredictData(d *data.Memory) ([]float32, error) {
 	var all []float32
 	err := s.predictMemory(d, false, func(p *Predictions) error {
@@ -113,9 +113,9 @@ func (s *Saved) predictMemory(d *data.Memory, probabilities bool, do func(*Predi
 	return err
 }
 
-// PredictFile predicts the rows of a file in order and calls do with some of them at a time; do may keep
-// them. Text is predicted as it arrives. Labels are ignored and may be missing. The notes say which
-// rows have no prediction, and why. Errors match ErrUsage, except those of do.
+// PredictFile predicts the rows of a file in order and calls do with some of them at a time; do may keep them. Text is
+// predicted as it arrives. Labels are ignored and may be missing. The notes say which rows have no prediction, and why.
+// Errors match ErrUsage, except do's.
 func (s *Saved) PredictFile(in data.Inputs, probabilities bool,
 	do func(*Predictions) error) (notes []string, err error) {
 	if err := s.CheckPredict(probabilities); err != nil {

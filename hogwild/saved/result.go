@@ -41,7 +41,7 @@ func (r EvalResult) MarshalJSON() ([]byte, error) {
 // WriteJSON writes the result as one JSON object.
 func (r EvalResult) WriteJSON(w io.Writer) error { return human.WriteJSON(w, r) }
 
-// evalClasses is the most classes of which eval prints a table.
+// evalClasses is the most classes for which eval prints a table.
 const evalClasses = 20
 
 // WriteText writes the result for people.

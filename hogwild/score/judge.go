@@ -6,10 +6,10 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// A run has diverged when a number is not finite, and also when its losses on training rows and on those that epochs
-// are judged by are both more than ten times that of the constant predictor. Two runs have not, however large their
-// losses: one that has not come far from its first weights, as when the targets are far from 0 and there is no bias,
-// and a classifier whose outputs are large but mostly right.
+// A run has diverged when a number is not finite, and also when its losses on training rows and on the rows that epochs
+// are judged by are both more than ten times the constant predictor's. Two runs have not, however large their losses:
+// one that has not come far from its first weights, as when the targets are far from 0 and there is no bias, and a
+// classifier whose outputs are large but mostly right.
 const (
 	Far      = 10   // times the loss to beat
 	mistakes = 0.75 // share of the constant predictor's mistakes that a useful classifier may make
@@ -54,8 +54,8 @@ func (j *Judge) on(set *data.Set) *rundir.Scores {
 	return &s
 }
 
-// TooLarge reports whether the losses of an epoch are far above those of the constant predictor, and the model is of no
-// use. Whether the run has diverged depends on the loss with which it began, too.
+// TooLarge reports whether the losses of an epoch are far above the constant predictor's, and the model is of no use.
+// Whether the run has diverged depends on the loss with which it began, too.
 func (j *Judge) TooLarge(e *rundir.EpochResult) bool {
 	constant, on := j.Constant(), e.Judged()
 	if constant == nil || !(constant.Loss > 0 && on.Loss > Far*constant.Loss) ||

@@ -52,8 +52,8 @@ func Of(name string, s model.Score, classes bool) rundir.Scores {
 	return r
 }
 
-// NoPairs reports whether sums are of words of which subsampling has left no two that stand together, so that nothing
-// was predicted: every pair has a loss.
+// NoPairs reports whether s is the score of words after subsampling has left no two that stand together, so that
+// nothing was predicted: every pair has a loss.
 func NoPairs(s model.Score, set *data.Set) bool { return set.Words() && s.Loss == 0 }
 
 // Evaluate returns how well weights predict a set, on as many cores as there are models. The loss is NaN if there are
@@ -67,8 +67,7 @@ func Evaluate(models []model.Model, w []float32, set *data.Set) (rundir.Scores, 
 	return s, err
 }
 
-// Detail returns what is known of the predictions for a set beside loss and accuracy; nil for a model
-// that makes none.
+// Detail returns what is known of the predictions for a set besides loss and accuracy; nil for a model that makes none.
 func Detail(models []model.Model, w []float32, set *data.Set, of model.Loss, loss float64) (*rundir.Detail, error) {
 	predicted, odds, err := cpu.Predict(models, w, set)
 	if predicted == nil || err != nil {

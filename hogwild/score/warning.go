@@ -68,8 +68,8 @@ func (j *Judge) earlyStop(c *config.Config) string {
 // fewRows are too few to judge a model by.
 const fewRows = 10
 
-// worseThan says that a score on n rows is no better than that of the constant predictor. An accuracy may fall short of
-// it by chance, by two standard errors, as long as the loss is the smaller one. A few rows, or no mistake, say nothing.
+// worseThan says that a score on n rows is no better than the constant predictor's. An accuracy may fall short of it by
+// chance, by two standard errors, as long as the loss is the smaller one. A few rows, or no mistake, say nothing.
 func worseThan(best, s rundir.Scores, n int) string {
 	switch {
 	case n < fewRows || s.Accuracy != nil && *s.Accuracy == 1:

@@ -152,8 +152,8 @@ func (t *tuner) groups(long bool) (all [][]Trial) {
 	return all
 }
 
-// meanLoss returns the mean over seeds, of which the worst counts as at most twice the middle one: whether a row far
-// from all others is among the last that a run trains on is chance.
+// meanLoss returns the mean over seeds, where the worst counts as at most twice the middle one: whether a row far from
+// all others is among the last that a run trains on is chance.
 func meanLoss(g []Trial) (mean float64) {
 	for i := range g {
 		mean += g[i].Loss * counts(g, i) / float64(len(g))
@@ -176,9 +176,9 @@ func byLoss(g []Trial) []Trial {
 	return slices.SortedFunc(slices.Values(g), func(a, b Trial) int { return cmp.Compare(a.Loss, b.Loss) })
 }
 
-// worse returns by how much the loss of one setting is above that of another, over the same rows and seeds, and the
-// standard error of that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and 1%;
-// of a single row it is so large that nothing can be told.
+// worse returns by how much the loss of one setting is above another's, over the same rows and seeds, and the standard
+// error of that: of the rows and of the seeds together. Of losses of rows trained on it is not known, and 1%; of a
+// single row it is so large that nothing can be told.
 func worse(a, b []Trial) (by, sigma float64) {
 	if math.IsInf(meanLoss(b), 1) {
 		return 0, 0

@@ -48,7 +48,7 @@ type tuner struct {
 
 // Tune finds the learning rate for c, and with the momentum optimizer the momentum, by runs judged on rows held out. It
 // returns c with them, and the trials in order; o.Progress gets a line of each. The learning rate is neither capped nor
-// scaled: what these estimate has been measured. Errors are those of Run; with o.Signals it ends as Run does.
+// scaled: what these estimate has been measured. Errors are Run's; with o.Signals it ends as Run does.
 func Tune(ctx context.Context, c config.Config, o run.Options) (config.Config, []Trial, error) {
 	settled, err := o.Settle(c)
 	if err != nil {
@@ -199,7 +199,7 @@ func (t *tuner) search() error {
 	return t.beside(t.best(&t.long)[0], 0.7, 1.4)
 }
 
-// beside tries so many times a rate.
+// beside tries multiples of a trial's rate.
 func (t *tuner) beside(best Trial, times ...float64) error {
 	for _, f := range times {
 		if _, err := t.try(&t.long, shortest(best.LR*f), best.Momentum); err != nil {

@@ -49,7 +49,7 @@ func train(t *testing.T, c config.Config) (rundir.Result, error) {
 	return run.Run(t.Context(), c, run.Options{})
 }
 
-// mustTrain is train, to a good end.
+// mustTrain trains to a good end.
 func mustTrain(t *testing.T, c config.Config) rundir.Result {
 	t.Helper()
 	result, err := train(t, c)
@@ -91,8 +91,7 @@ func nothingLeft(t *testing.T) {
 	t.Errorf("left behind:\n%s", strings.Join(left, "\n"))
 }
 
-// TestTune: the learning rate that tuning finds does not diverge, and comes to a lower test loss than the
-// default, or is it.
+// TestTune: the learning rate that tuning finds does not diverge, and has a lower test loss than the default, or is it.
 func TestTune(t *testing.T) {
 	inFull(t)
 	for _, c := range []struct {
@@ -190,8 +189,8 @@ func sparseRows(t *testing.T, n int, row func(i int) (label bool, features []int
 	return path
 }
 
-// sparseTuning is what tuning a small logistic model is begun with. It is tested on the training rows, the other way
-// round.
+// sparseTuning returns the settings with which tuning a small logistic model begins. It is tested on the training rows,
+// the other way round.
 func sparseTuning(t *testing.T, path string) config.Config {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -209,7 +208,7 @@ func sparseTuning(t *testing.T, path string) config.Config {
 	return c
 }
 
-// tuned is Tune.
+// tuned runs Tune.
 func tuned(t *testing.T, c config.Config) (config.Config, []Trial, string) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -222,7 +221,7 @@ func tuned(t *testing.T, c config.Config) (config.Config, []Trial, string) {
 }
 
 // TestTuneHoldsOut: no run of tuning trains on the rows that it is judged by. Each row has a feature of its own, which
-// tells its label to whoever has trained on it, and nothing to others: these lose log 2 at least, but for the rows'
+// tells its label to a run that has trained on it, and nothing to others: these lose log 2 at least, but for the rows'
 // uneven shares.
 func TestTuneHoldsOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -13,7 +13,7 @@ import (
 // Features is how many inputs a row of the program's own data has.
 const Features = 3
 
-// Row is an example of the program's own data: the numbers depend on the row alone.
+// Row returns an example of the program's own data: the numbers depend on the row alone.
 func Row(i int) (x []float64, y float64) {
 	x = make([]float64, Features)
 	for j := range x {
@@ -22,8 +22,8 @@ func Row(i int) (x []float64, y float64) {
 	return x, 2*x[0] - x[1] + 0.5*x[2] + 0.25 + 0.1*math.Cos(float64(i*i))
 }
 
-// LeastSquares are the best weights for n rows, the bias last: the normal equations' solution, to which no program
-// comes by this way.
+// LeastSquares returns the best weights for n rows, the bias last: the normal equations' solution, which no program
+// computes this way.
 func LeastSquares(n int, row func(i int) (x []float64, y float64)) []float64 {
 	a := make([][]float64, Features+1)
 	for j := range a {
@@ -65,12 +65,12 @@ type program struct {
 
 	own       int  // rows of its own data set; 0: it trains on the run's
 	scoreless bool // it has no function that evaluates
-	measures  bool // it tells of more than losses, and of the ends of epochs
+	measures  bool // it reports more than losses, and is told of the ends of epochs
 	chunks    int  // taken
 	trick     func(p *program, here string) error
 }
 
-// row is an example of a set.
+// row returns an example of a set.
 func (p *program) row(name string, i int) (x []float64, y float64) {
 	if p.own > 0 {
 		return Row(i)
@@ -82,7 +82,7 @@ func (p *program) row(name string, i int) (x []float64, y float64) {
 	return x, float64(p.floats(place{s.File, s.Arrays["y"].Offset}, s.Rows)[i])
 }
 
-// error is the difference of a prediction, and the inputs with that of the bias.
+// error returns the difference of a prediction, and the inputs with the bias's.
 func (p *program) error(set string, i int) (e float64, x []float64) {
 	x, y := p.row(set, i)
 	x = append(x, 1)
@@ -143,7 +143,7 @@ func (p *program) end(set string, rows int) object {
 	return object{"ended": object{"metrics": object{"most": most, "inf": "inf"}}}
 }
 
-// clock is a rank's.
+// clock returns a rank's clock.
 func (p *program) clock(rank int) *uint64 {
 	c := p.m.Clocks
 	return &shm.Numbers[uint64](p.files[c.File][c.Offset+int64(rank*c.Stride):][:8])[0]
@@ -156,7 +156,7 @@ func (p *program) took() {
 	}
 }
 
-// others is how many steps the other ranks have taken.
+// others counts the steps that the other ranks have taken.
 func (p *program) others() (sum uint64) {
 	if p.m.Clocks == nil {
 		return 0

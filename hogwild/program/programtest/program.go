@@ -1,6 +1,5 @@
-// Package programtest is a program for tests that speaks the protocol of docs/designs/programs.md without package
-// program. It trains a linear model with squared loss, whose best weights a test can compute.
-// Only tests import it.
+// Package programtest is a program, for tests only, that speaks the protocol of docs/designs/programs.md without
+// package program. It trains a linear model with squared loss, whose best weights a test can compute.
 //
 //	program.go  the process
 //	tricks.go   what it does wrong, if a test wants that
@@ -26,7 +25,7 @@ import (
 // IsProgram reports whether this process was started as a program: a test's main then calls Main.
 func IsProgram() bool { return os.Getenv("HOGWILD_SOCKET") != "" }
 
-// Main is the program. Its arguments are tricks that it plays: see tricks.
+// Main runs the program. Its arguments are tricks that it plays: see tricks.
 func Main(args []string) int {
 	fd, err := strconv.Atoi(os.Getenv("HOGWILD_SOCKET"))
 	if err != nil {

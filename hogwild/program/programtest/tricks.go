@@ -20,7 +20,7 @@ var errAnswered = errors.New("the answer is sent")
 // exit ends the program with a status.
 type exit int
 
-// Error is error's.
+// Error implements error.
 func (e exit) Error() string { return "the last line before the exit" }
 
 // tricks finds the trick of a name. Value is where it misbehaves, or WHAT@WHERE: start, hello, welcome, train, score,
