@@ -13,6 +13,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
+	"hogwild/hogwild/core"
 	"hogwild/hogwild/cpu"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
@@ -101,7 +102,7 @@ func TestHungDevice(t *testing.T) {
 		says      []string
 	}{
 		{"Refresh", false, []string{`has not answered for \d+s`, "saved the copy in host memory"}},
-		{"Refresh", true, []string{"has not answered for (1|5)s", "saved the copy in host memory"}},
+		{"Refresh", true, []string{"has not answered for (1|6)s", "saved the copy in host memory"}},
 		{"Download", true, []string{"has not answered for 1s", "saved the copy in host memory"}},
 		{"Survey", true, []string{"has not answered for 5s"}},
 		{"Score", true, []string{"has not answered for 5s"}},
@@ -127,7 +128,7 @@ func TestHungDevice(t *testing.T) {
 	}
 	for i, test := range tests {
 		p, c := running[i], configs[i]
-		late := time.AfterFunc(runtest.Patience, func() {
+		late := time.AfterFunc(runtest.Patience+(1+core.Evaluations)*hangTime, func() {
 			t.Errorf("%s hangs, and the run with it", test.call)
 			_ = p.Cmd.Process.Kill()
 		})

@@ -13,15 +13,15 @@ var plain = []struct {
 	phrase      string
 	pages, code int
 }{
-	{"those of", 8, 297},
-	{"that of", 2, 200},
-	{"nobody", 3, 145},
-	{"whoever", 2, 41},
-	{"so many", 0, 167},
-	{"comes to", 1, 30},
-	{"of which", 6, 132},
-	{"tells of", 2, 28},
-	{"beside", 6, 118},
+	{"those of", 7, 6},
+	{"that of", 2, 4},
+	{"nobody", 3, 2},
+	{"whoever", 2, 1},
+	{"so many", 0, 0},
+	{"comes to", 1, 1},
+	{"of which", 4, 8},
+	{"tells of", 1, 1},
+	{"beside", 6, 5},
 }
 
 // TestPlainWords counts phrases in all pages, but for what CHANGELOG.md says of released and earlier work, and in the
