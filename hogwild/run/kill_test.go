@@ -36,6 +36,9 @@ func TestKilledWorkers(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name != "async" && c.name != "ordered" && c.name != "sync gradients momentum" {
+				runtest.InFull(t)
+			}
 			const kills = 8
 			config := configtest.Quick(t)
 			config.Model, config.Workers, config.Batch = "slow", 8, 8
