@@ -196,7 +196,9 @@ func (d *cpu) flattens() bool {
 // flatten writes the gradient of the whole weights, with l2's, to d.dense.
 func (d *cpu) flatten() {
 	g := d.dense
-	clear(g)
+	if d.delay != nil || d.cfg.Asked.AveragesGradients() { // else the step down it has left zeros
+		clear(g)
+	}
 	for i := range d.g.Parts {
 		p := &d.g.Parts[i]
 		if p.X == nil {

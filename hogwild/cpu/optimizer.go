@@ -31,7 +31,8 @@ const epsilon = 1e-8 // keeps the divisor from zero, as in PyTorch
 // count together, as the bias correction of Adam needs it.
 func (o *optimizer) begin() uint64 { return atomic.AddUint64(o.Steps, 1) }
 
-// update takes the step down g, the gradient of the weights w from the from-th on; t is the number of the step.
+// update takes the step down g, the gradient of the weights w from the from-th on; t is the number of the step. It
+// leaves g at zero, but for sgd.
 //
 //	momentum  v = mu v + g              w -= lr v                    (as torch.optim.SGD)
 //	adagrad   s += g^2                  w -= lr g/(sqrt(s) + eps)    (Duchi et al. 2011)
