@@ -100,8 +100,7 @@ func (d *cpu) onto(w []float32) *cpu {
 // addGradient writes the step down the gradient in d.g to the weights.
 func (d *cpu) addGradient(lr float64) {
 	if d.opt.kind != config.SGD {
-		d.opt.update(d.dense, 0, lr, d.opt.begin())
-		d.own.add(0, -1, d.dense)
+		d.own.optimize(d.opt, d.dense, 0, lr, d.opt.begin(), &d.layer)
 		d.weightDecay(0, lr*d.cfg.Asked.L1)
 		return
 	}
@@ -197,7 +196,9 @@ func (d *cpu) flattens() bool {
 // flatten writes the gradient of the whole weights, with l2's, to d.dense.
 func (d *cpu) flatten() {
 	g := d.dense
-	clear(g)
+	if d.delay != nil || d.cfg.Asked.AveragesGradients() { // else the step down it has left zeros
+		clear(g)
+	}
 	for i := range d.g.Parts {
 		p := &d.g.Parts[i]
 		if p.X == nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
@@ -111,6 +112,57 @@ func TestMergedCentredWeights(t *testing.T) {
 					t.Fatalf("%s: worker %d goes on from %g at %d, want %g", name, rank, got[i], i, want[i])
 				}
 			}
+		}
+	}
+}
+
+// TestCopiesOfOptimizersWithState: a worker that merges every few steps has, alone, the weights of one that writes in
+// place, and of two each has a state for itself and what both have learnt adds up.
+func TestCopiesOfOptimizersWithState(t *testing.T) {
+	set := randomSet(data.Floats, 640, 23, 3)
+	for _, kind := range []config.Optimizer{"momentum", "adagrad", "adam"} {
+		workers := func(every config.Count) ([]*cpu, []float32) {
+			c := configtest.Dense()
+			c.Model, c.Workers, c.Batch, c.LR, c.Optimizer, c.MergeEvery = "mlp:5", 2, 4, .01, kind, every
+			all, m := devices(t, &c, set)
+			for i := range m.W { // the same for all
+				m.W[i] = float32(math.Sin(float64(i))) / 4
+			}
+			for _, d := range all {
+				if (d.local != nil) != (every != "1") {
+					t.Fatalf("%s, merge-every %s: copies %t", kind, every, d.local != nil)
+				}
+				if d.local != nil {
+					d.local.renew()
+				}
+			}
+			return all, m.W
+		}
+		inPlace, want := workers("1")
+		merging, got := workers("7")
+		for i := range 3 {
+			for _, all := range [][]*cpu{inPlace, merging} {
+				if _, err := all[0].Train([]plan.Chunk{all[0].plan.At(0, i)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i := range want {
+			if math.Abs(float64(got[i]-want[i])) > 2e-5 {
+				t.Fatalf("%s, weight %d: %v merged, %v in place", kind, i, got[i], want[i])
+			}
+		}
+		before := slices.Clone(got)
+		other := merging[1]
+		other.local.renew()
+		for _, d := range merging {
+			d.local.mine[2]++
+			d.local.made = 1
+			d.merge(true)
+		}
+		if math.Abs(float64(got[2]-before[2]-2)) > 1e-5 || *other.opt.Steps != 0 || *merging[0].opt.Steps == 0 {
+			t.Errorf("%s: %v and two of 1 each merged as %v; %d steps of a worker that took none", kind, before[2],
+				got[2], *other.opt.Steps)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/control"
 	"hogwild/hogwild/tuning"
+	"hogwild/internal/vec"
 )
 
 // optimizer turns a gradient into a step where that needs state. Plain SGD needs none:
@@ -30,15 +31,15 @@ const epsilon = 1e-8 // keeps the divisor from zero, as in PyTorch
 // count together, as the bias correction of Adam needs it.
 func (o *optimizer) begin() uint64 { return atomic.AddUint64(o.Steps, 1) }
 
-// update makes of g, the gradient of the weights from the from-th on, the step to be
-// subtracted from them, in place; t is the number of the step.
+// update takes the step down g, the gradient of the weights w from the from-th on; t is the number of the step. It
+// leaves g at zero, but for sgd.
 //
-//	momentum  v = mu v + g              lr v                    (as torch.optim.SGD)
-//	adagrad   s += g^2                  lr g/(sqrt(s) + eps)    (Duchi et al. 2011)
-//	adam      m, v: moving averages     lr m'/(sqrt(v') + eps)  (Kingma and Ba 2015, algorithm 1)
+//	momentum  v = mu v + g              w -= lr v                    (as torch.optim.SGD)
+//	adagrad   s += g^2                  w -= lr g/(sqrt(s) + eps)    (Duchi et al. 2011)
+//	adam      m, v: moving averages     w -= lr m'/(sqrt(v') + eps)  (Kingma and Ba 2015, algorithm 1)
 //
 // A shared state is read and written here without locks, as the weights are.
-func (o *optimizer) update(g []float32, from int, lr float64, t uint64) {
+func (o *optimizer) update(w, g []float32, from int, lr float64, t uint64) {
 	rate := float32(lr)
 	slot := func(i int) []float32 { return o.Slots[i][from : from+len(g)] }
 	switch o.kind {
@@ -46,31 +47,18 @@ func (o *optimizer) update(g []float32, from int, lr float64, t uint64) {
 		for i := range g {
 			g[i] *= rate
 		}
+		vec.Axpy(-1, g, w[:len(g)])
 	case config.Momentum:
-		v := slot(0)
-		for i := range g {
-			v[i] = o.mu*v[i] + g[i]
-			g[i] = rate * v[i]
-		}
+		vec.Momentum(w, slot(0), g, o.mu, rate)
 	case config.AdaGrad:
-		s := slot(0)
-		for i, gi := range g {
-			if gi != 0 {
-				s[i] += gi * gi
-				g[i] = rate * gi / (sqrt(s[i]) + epsilon)
-			}
-		}
+		vec.AdaGrad(w, slot(0), g, rate, epsilon)
 	case config.Adam:
-		m, v := slot(0), slot(1)
-		b1, b2 := float32(o.beta1), float32(o.beta2)
-		rate = float32(lr / (1 - math.Pow(o.beta1, float64(t))))
-		unbias := float32(1 / math.Sqrt(1-math.Pow(o.beta2, float64(t))))
-		for i, gi := range g {
-			m[i] = b1*m[i] + (1-b1)*gi
-			v[i] = b2*v[i] + (1-b2)*gi*gi
-			g[i] = rate * m[i] / (sqrt(v[i])*unbias + epsilon)
-		}
+		vec.Adam(w, slot(0), slot(1), g, o.adamStep(lr, t))
 	}
 }
 
-func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+// adamStep returns what step t of Adam is made of.
+func (o *optimizer) adamStep(lr float64, t uint64) vec.AdamStep {
+	return vec.AdamStep{Rate: float32(lr / (1 - math.Pow(o.beta1, float64(t)))), Beta1: float32(o.beta1),
+		Beta2: float32(o.beta2), Unbias: float32(1 / math.Sqrt(1-math.Pow(o.beta2, float64(t)))), Eps: epsilon}
+}

@@ -62,6 +62,23 @@ func (s *shared) addOuter(p *model.Part, a float32, work *vec.Workspace, c *laye
 	}
 }
 
+// optimize has an optimizer take step t down the gradient g of the weights from one on, in one pass over weights, state
+// and gradient. For compare-and-swap it does so on a copy.
+func (s *shared) optimize(o *optimizer, g []float32, from int, lr float64, t uint64, c *layerCopy) {
+	if !s.atomic {
+		o.update(s.w[from:], g, from, lr, t)
+		return
+	}
+	c.grow(len(g))
+	was, to := c.was[:len(g)], c.to[:len(g)]
+	for i := range was {
+		was[i] = math.Float32frombits(s.load(from + i))
+	}
+	copy(to, was)
+	o.update(to, g, from, lr, t)
+	vec.ReplaceAtomic(s.bits[from:], was, to)
+}
+
 // layerCopy is where compare-and-swap has the numbers of a layer that an update writes.
 type layerCopy struct {
 	was, to []float32 // before it and after it
@@ -69,12 +86,17 @@ type layerCopy struct {
 	seen    []bool
 }
 
-// mark sets rows to what a part of the gradient writes: each weight once.
-func (c *layerCopy) mark(p *model.Part) {
-	n := p.In * p.Out
+// grow makes room for n numbers.
+func (c *layerCopy) grow(n int) {
 	if len(c.to) < n {
 		c.was, c.to = make([]float32, n), make([]float32, n)
 	}
+}
+
+// mark sets rows to what a part of the gradient writes: each weight once.
+func (c *layerCopy) mark(p *model.Part) {
+	n := p.In * p.Out
+	c.grow(n)
 	if len(c.seen) < p.In {
 		c.seen = make([]bool, p.In)
 	}

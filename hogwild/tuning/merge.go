@@ -93,15 +93,20 @@ func within(every, hold int) int {
 // (simulated with exact delays), so that beyond two workers they are trained in place unless
 // told otherwise. Centred ones are never trained in place by several workers (model.Centered):
 // they take four steps, and a run that centres takes two at least, whatever the limit.
+//
+// Optimizers with state do the same, each worker with a state for itself. No limit is known for the adaptive ones: two
+// workers take as many local steps as plain sgd without a limit, which with Adam cost nothing up to 16 of them at batch
+// 64 (docs/results/speed.md), and more write in place. One state for all is memory that all write at each step: a copy
+// of the weights alone gains little.
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
-	if c.Optimizer != config.SGD || !family.Layered ||
+	if !family.Layered || c.Optimizer.Slots() > 0 && !c.PrivateState() && c.MergeEvery == config.Auto ||
 		!centered && (f.Kind.Sparse() || f.Weights > maxDenseCopied && c.MergeEvery == config.Auto) {
 		return 1
 	}
 	every := max(8, 128/max(1, t.Batch))
 	switch {
-	case c.Workers <= 2 || !family.Rehearses():
+	case c.Workers <= 2 || !family.Rehearses() && !c.Optimizer.Adaptive():
 	case centered:
 		every = 4
 	default:

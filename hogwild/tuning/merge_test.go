@@ -29,7 +29,16 @@ func TestDensePeriod(t *testing.T) {
 		{"sparse data", func(c *Job) {}, data.Sparse, 7850, 1},
 		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
 		{"a large model, as told", func(c *Job) { c.Asked.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
-		{"another optimizer", func(c *Job) { c.Asked.Optimizer = "adam" }, data.Bytes, 7850, 1},
+		{"adam", func(c *Job) { c.Asked.Optimizer = "adam" }, data.Bytes, 7850, 8},
+		{"adam, three workers", func(c *Job) { c.Asked.Optimizer, c.Asked.Workers = "adam", 3 }, data.Bytes, 7850, 1},
+		{"momentum, three workers, near the limit", func(c *Job) {
+			c.Asked.Optimizer, c.Asked.Workers, c.Used.MaxInFlight = "momentum", 3, 3
+		}, data.Bytes, 7850, 3},
+		{"one state for all", func(c *Job) { c.Asked.Optimizer, c.Asked.OptimizerState = "adam", "shared" },
+			data.Bytes, 7850, 1},
+		{"one state for all, as told", func(c *Job) {
+			c.Asked.Optimizer, c.Asked.OptimizerState, c.Asked.MergeEvery = "adam", "shared", "4"
+		}, data.Bytes, 7850, 4},
 		{"a perceptron", func(c *Job) { c.Asked.Model = "mlp:128" }, data.Bytes, 101770, 8},
 		{"a small one of four, centred", func(c *Job) {
 			c.Asked.Model, c.Asked.Workers, c.Used.Center = "mlp:8", 4,
