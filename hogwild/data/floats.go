@@ -25,8 +25,8 @@ func (floatRows) former(s *Set) former {
 	return func(b *Batch, rows, ahead []int32) {
 		b.Rows = slices.Grow(b.Rows, len(rows))[:len(rows)]
 		for n, i := range rows {
-			if n < len(ahead) {
-				next := int(ahead[n]) * d
+			if k := n + max(0, len(rows)-lead); n < vec.RowsAhead && k < len(ahead) {
+				next := int(ahead[k]) * d
 				vec.PrefetchFloats(s.X[next : next+min(d, near)])
 			}
 			from := int(i) * d

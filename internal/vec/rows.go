@@ -122,6 +122,12 @@ func (s *Workspace) AddOuter(a float32, x []Row, d []float32, k int, w []float32
 	}
 }
 
+// RowsAhead is how many rows before its turn a product of one output asks memory for a row. The first ones of a batch
+// have been asked for by then.
+const RowsAhead = 16
+
+const nearRow = 128
+
 // wholeRows reports whether all of x are dense rows of d numbers.
 func wholeRows(x []Row, d int) bool {
 	for i := range x {
@@ -135,6 +141,9 @@ func wholeRows(x []Row, d int) bool {
 // mulOne is z[i] += x[i].w, of dense rows.
 func mulOne(x []Row, w, z []float32) {
 	for i := range x {
+		if ahead := i + RowsAhead; ahead < len(x) {
+			PrefetchFloats(x[ahead].Val[:min(len(w), nearRow)])
+		}
 		z[i] += Dot(x[i].Val, w)
 	}
 }
