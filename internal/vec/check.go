@@ -144,6 +144,15 @@ var samples = [loopCount]func(n int, m *maker){
 		GatherRows(w, n, idx, 0.3, m.floats(n))
 		ScatterRows(w, n, idx[:5], 0.1, m.floats(n))
 	},
+	LoopOptimizer: func(n int, m *maker) {
+		v := m.floats(n)
+		for i := range v {
+			v[i] *= v[i]
+		}
+		Momentum(m.floats(n), m.floats(n), m.floats(n), 0.9, 0.1)
+		AdaGrad(m.floats(n), v, m.floats(n), 0.1, 1e-3)
+		Adam(m.floats(n), m.floats(n), v, m.floats(n), AdamStep{0.1, 0.9, 0.99, 1.5, 1e-3})
+	},
 	LoopFetch: func(n int, m *maker) {
 		Prefetch(m.bytes(n))
 		PrefetchFloats(m.floats(n))

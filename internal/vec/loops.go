@@ -34,6 +34,7 @@ const (
 	LoopWiden              // Widen
 	LoopWords              // Words: Window, Bag, Block
 	LoopRows               // GatherRows, ScatterRows
+	LoopOptimizer          // Momentum, AdaGrad, Adam
 	LoopFetch              // asks for memory ahead of its use
 	loopCount
 )
@@ -41,7 +42,7 @@ const (
 var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear",
 	"factor", "convrow",
 	"convgrad", "pool", "unpool", "merge", "mergecentered", "largest", "sparsegemv", "sparseger", "sparseouter",
-	"nonzeros", "widen", "words", "rows", "fetch"}
+	"nonzeros", "widen", "words", "rows", "optimizer", "fetch"}
 
 // String is the name that HOGWILD_LOOPS_OFF takes.
 func (l Loop) String() string { return loopNames[l] }

@@ -15,6 +15,7 @@ import (
 //go:generate sh -c "cd gen && go run . conv -out ../conv_amd64.s -stubs ../conv_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . factor -out ../factor_amd64.s -stubs ../factor_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . words -out ../words_amd64.s -stubs ../words_amd64.go -pkg vec"
+//go:generate sh -c "cd gen && go run ./clang -out .."
 
 // This file is the way from a loop to its assembly on x86-64. Each function is called
 // only where use names a set other than Plain, with slices that are checked and not empty.
@@ -272,6 +273,30 @@ func mergeFast(shared, mine, base []float32) {
 
 func mergeCenteredFast(shared, mine, base, mu, s, learned, merged []float32) {
 	mergeCenteredAVX2(&shared[0], &mine[0], &base[0], &mu[0], len(mu), &s[0], &learned[0], &merged[0], len(s))
+}
+
+func momentumFast(w, v, g []float32, mu, rate float32) {
+	if use[LoopOptimizer] == AVX512 {
+		momentumAVX512(&w[0], &v[0], &g[0], len(g), mu, rate)
+	} else {
+		momentumAVX2(&w[0], &v[0], &g[0], len(g), mu, rate)
+	}
+}
+
+func adaGradFast(w, s, g []float32, rate, eps float32) {
+	if use[LoopOptimizer] == AVX512 {
+		adaGradAVX512(&w[0], &s[0], &g[0], len(g), rate, eps)
+	} else {
+		adaGradAVX2(&w[0], &s[0], &g[0], len(g), rate, eps)
+	}
+}
+
+func adamFast(w, m, v, g []float32, c AdamStep) {
+	loop := adamAVX2
+	if use[LoopOptimizer] == AVX512 {
+		loop = adamAVX512
+	}
+	loop(&w[0], &m[0], &v[0], &g[0], len(g), c.Rate, c.Beta1, 1-c.Beta1, c.Beta2, 1-c.Beta2, c.Unbias, c.Eps)
 }
 
 func largestFast(idx []uint32) uint32 {

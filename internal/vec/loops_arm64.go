@@ -130,6 +130,18 @@ func mergeCenteredFast(shared, mine, base, mu, s, learned, merged []float32) {
 	mergeCenteredNEON(&shared[0], &mine[0], &base[0], &mu[0], len(mu), &s[0], &learned[0], &merged[0], len(s))
 }
 
+func momentumFast(w, v, g []float32, mu, rate float32) {
+	momentumNEON(&w[0], &v[0], &g[0], len(g), mu, rate)
+}
+
+func adaGradFast(w, s, g []float32, rate, eps float32) {
+	adaGradNEON(&w[0], &s[0], &g[0], len(g), rate, eps)
+}
+
+func adamFast(w, m, v, g []float32, c AdamStep) {
+	adamNEON(&w[0], &m[0], &v[0], &g[0], len(g), c.Rate, c.Beta1, 1-c.Beta1, c.Beta2, 1-c.Beta2, c.Unbias, c.Eps)
+}
+
 func largestRowFast(rows []int32) uint32 { return largestRowGo(rows) }
 
 func largestFast(idx []uint32) uint32 { return largestNEON(&idx[0], len(idx)) }

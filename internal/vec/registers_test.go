@@ -78,7 +78,7 @@ func TestRegistersInBinary(t *testing.T) {
 			t.Errorf("%s: %s", function, strings.TrimSpace(line))
 		}
 	}
-	for _, want := range []string{"sparseGemvAVX2", "dotAVX2", "linearSteps", "tileAVX512"} {
+	for _, want := range []string{"sparseGemvAVX2", "dotAVX2", "linearSteps", "tileAVX512", "adamAVX2C"} {
 		if !seen[want] {
 			t.Errorf("%s was not found in the binary: the test looks at the wrong names", want)
 		}

@@ -19,6 +19,7 @@
 //	sparseouter.go            lists by features, of sparse rows
 //	conv.go pool.go         convolutions and max-pooling of images side by side
 //	matrix.go sparse.go     products of one vector and a matrix
+//	optimizer.go            steps of optimizers with a state
 //	merge.go                private copies of weights to shared ones, and back
 //	relu.go softmax.go      activations
 //	bytes.go                bytes to numbers; fetching ahead
@@ -26,7 +27,7 @@
 //	isa.go loops.go         the sets of instructions, and which loop takes which
 //	loops_amd64.go          the way to the assembly; gen writes that from Go here,
 //	loopswords_amd64.go       for words,
-//	loops_arm64.go            and here from C
+//	loops_arm64.go            and here from C, as some loops of the others
 //	check.go                each loop against plain Go, on the user's machine
 package vec
 

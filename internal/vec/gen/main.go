@@ -1,6 +1,6 @@
 // Command gen writes the assembly of package vec for x86-64: one file for each of its kinds of
-// loops, named after the file here that makes it. What the kinds share is in vector.go; arm64 is
-// the command for 64-bit Arm.
+// loops, named after the file here that makes it. What the kinds share is in vector.go; clang is
+// the command for 64-bit Arm, and for loops that are C.
 //
 //	cd internal/vec && go generate
 package main

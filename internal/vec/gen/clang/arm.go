@@ -7,6 +7,26 @@ import (
 	"strings"
 )
 
+// arm64: x18 is the system's, x27 the assembler's, x28 the goroutine, and x30, lr, the way back.
+var arm64 = processor{
+	name: "arm64",
+	flags: strings.Fields(`--target=aarch64-linux-gnu -mtune=neoverse-n1 -ffixed-x18 -ffixed-x27 -ffixed-x28
+		-Xclang -target-feature -Xclang +reserve-lr-for-ra`),
+	comment:    "//",
+	step:       4,
+	integers:   strings.Fields("R0 R1 R2 R3 R4 R5 R6 R7"),
+	floats:     strings.Fields("F0 F1 F2 F3 F4 F5 F6 F7"),
+	moves:      map[string]string{"int": "MOVD", "uint32": "MOVWU", "float32": "FMOVS", "float64": "FMOVD"},
+	result:     "R0",
+	address:    "MOVD $%s+0(FP), R0",
+	directives: []directive{{"WORD", 4}},
+	free:       freeOnArm,
+}
+
+var neon = set{processor: &arm64, name: "NEON"}
+
+var nop = []byte{0x1f, 0x20, 0x03, 0xd5}
+
 var (
 	stack = regexp.MustCompile(`\bw?sp\b`)
 	// saves are what a function of C keeps for its caller; Go's functions do not expect it.
@@ -21,9 +41,9 @@ var (
 	calls    = regexp.MustCompile(`^(bl|blr|br)\b`)
 )
 
-// free replaces by nops what saves registers on the stack, and fails if the code uses the
+// freeOnArm replaces by nops what saves registers on the stack, and fails if the code uses the
 // stack, or a register that is not its own.
-func free(code []instruction) error {
+func freeOnArm(code []instruction) error {
 	for i := range code {
 		text := code[i].text
 		switch {
@@ -43,7 +63,7 @@ func free(code []instruction) error {
 	}
 	for i := range code { // with no value loaded, none need be stored
 		if stack.MatchString(code[i].text) {
-			code[i].word, code[i].text = nop, "nop, for "+code[i].text
+			code[i].data, code[i].text = nop, "nop, for "+code[i].text
 		}
 	}
 	return nil

@@ -16,9 +16,6 @@ var inC = map[string]string{
 	"float32": "float", "float64": "double",
 }
 
-// moves are how Go's assembler moves a parameter or result that is no pointer.
-var moves = map[string]string{"int": "MOVD", "uint32": "MOVWU", "float32": "FMOVS", "float64": "FMOVD"}
-
 // value is a parameter or result, its type in C, how Go's assembler moves it, and where it lies
 // in the frame of a Go function.
 type value struct {
@@ -26,35 +23,39 @@ type value struct {
 	at            int64
 }
 
-func (v value) float() bool { return strings.HasPrefix(v.move, "F") }
+func (v value) float() bool { return v.c == "float" || v.c == "double" }
 
 // signature is a function as Go declares it, in a line of the C source that begins
-// with "//go: ", behind its comment. One with more than eight integers, or with several results,
-// gets in C the address of a struct with its name: its parameters and results as they lie
-// in the frame.
+// with "//go: ", behind its comment. SIMD in it stands for the name of the set of instructions. One with more than
+// eight integers, or with several results, gets in C the address of a struct with its name: its parameters and
+// results as they lie in the frame.
 type signature struct {
-	name            string
+	*processor
+	inSource, name  string
 	text            string // as Go declares it
 	doc             []string
 	params, results []value
 	size            int64 // of the frame
 }
 
-const mark = "//go: "
+const mark, anySet = "//go: ", "SIMD"
 
 // signatures returns the signatures in a C source, in its order.
-func signatures(source string) (all []signature, err error) {
+func signatures(source string, of set) (all []signature, err error) {
 	var doc []string
 	for line := range strings.Lines(source) {
 		line = strings.TrimRight(line, "\n")
 		declaration, marked := strings.CutPrefix(line, mark)
 		switch {
 		case marked:
-			s, err := parse(declaration)
+			s, err := parse(strings.ReplaceAll(declaration, anySet, of.name), of.processor)
 			if err != nil {
 				return nil, err
 			}
-			s.doc = firstParagraph(doc)
+			s.inSource, _, _ = strings.Cut(strings.TrimPrefix(declaration, "func "), "(")
+			for _, line := range firstParagraph(doc) {
+				s.doc = append(s.doc, strings.ReplaceAll(line, anySet, of.name))
+			}
 			all = append(all, s)
 		case strings.HasPrefix(line, "//"):
 			doc = append(doc, strings.TrimPrefix(strings.TrimPrefix(line, "//"), " "))
@@ -74,14 +75,14 @@ func firstParagraph(lines []string) []string {
 	return lines
 }
 
-func parse(declaration string) (s signature, err error) {
+func parse(declaration string, p *processor) (s signature, err error) {
 	name, rest, _ := strings.Cut(strings.TrimPrefix(declaration, "func "), "(")
 	expression, err := types.Eval(token.NewFileSet(), nil, token.NoPos, "func("+rest)
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", declaration, err)
 	}
 	f := expression.Type.(*types.Signature)
-	s.name, s.text = name, declaration
+	s.processor, s.name, s.text = p, name, declaration
 	all := slices.Collect(f.Params().Variables())
 	if f.Results().Len() > 0 { // they begin at a multiple of 8
 		all = append(all, types.NewParam(token.NoPos, nil, "", types.NewArray(types.Typ[types.Int64], 0)))
@@ -93,7 +94,7 @@ func parse(declaration string) (s signature, err error) {
 		if i == f.Params().Len() {
 			continue
 		}
-		v, err := valueOf(all[i], at)
+		v, err := p.value(all[i], at)
 		if err != nil {
 			return s, fmt.Errorf("%s: %w", declaration, err)
 		}
@@ -106,12 +107,12 @@ func parse(declaration string) (s signature, err error) {
 	return s, nil
 }
 
-func valueOf(v *types.Var, at int64) (value, error) {
+func (p *processor) value(v *types.Var, at int64) (value, error) {
 	t, name := v.Type(), cmp.Or(v.Name(), "ret")
-	if p, ok := t.(*types.Pointer); ok && inC[p.Elem().String()] != "" {
-		return value{name, inC[p.Elem().String()] + " *", "MOVD", at}, nil
+	if to, ok := t.(*types.Pointer); ok && inC[to.Elem().String()] != "" {
+		return value{name, inC[to.Elem().String()] + " *", p.moves["int"], at}, nil
 	}
-	if move := moves[t.String()]; move != "" {
+	if move := p.moves[t.String()]; move != "" {
 		return value{name, inC[t.String()], move, at}, nil
 	}
 	return value{}, fmt.Errorf("a type that C is not given: %v", t)
@@ -131,7 +132,13 @@ func (s *signature) inMemory() bool {
 // prototype declares the function in C, so that the compiler finds where a definition
 // is not what Go declares.
 func (s *signature) prototype() string {
-	if s.inMemory() {
+	text := ""
+	if s.inSource != s.name {
+		text = fmt.Sprintf("#define %s %s\n", s.inSource, s.name)
+	}
+	result, params := "void", []string{}
+	switch {
+	case s.inMemory():
 		fields := ""
 		for _, p := range s.params {
 			fields += fmt.Sprintf("\t%s %s;\n", p.c, p.name)
@@ -142,16 +149,20 @@ func (s *signature) prototype() string {
 			}
 			fields += fmt.Sprintf("\t%s %s;\n", r.c, r.name)
 		}
-		return fmt.Sprintf("struct %s {\n%s};\nvoid %s(struct %s *);\n", s.name, fields, s.name, s.name)
+		text += fmt.Sprintf("struct %s {\n%s};\n", s.name, fields)
+		params = append(params, "struct "+s.name+" *")
+	default:
+		if len(s.results) == 1 {
+			result = s.results[0].c
+		}
+		for _, p := range s.params {
+			params = append(params, p.c+" "+p.name)
+		}
 	}
-	result, params := "void", []string{}
-	if len(s.results) == 1 {
-		result = s.results[0].c
+	if len(params) == 0 {
+		params = append(params, "void")
 	}
-	for _, p := range s.params {
-		params = append(params, p.c+" "+p.name)
-	}
-	return fmt.Sprintf("%s %s(%s);\n", result, s.name, strings.Join(params, ", "))
+	return fmt.Sprintf("%s%s %s %s(%s);\n", text, s.convention, result, s.name, strings.Join(params, ", "))
 }
 
 // glue is the body of the Go function. Without a result it ends in a jump, and C
@@ -159,22 +170,25 @@ func (s *signature) prototype() string {
 func (s *signature) glue() string {
 	var b strings.Builder
 	if s.inMemory() {
-		fmt.Fprintf(&b, "\tMOVD $%s+0(FP), R0\n\tJMP %s<>(SB)\n", s.params[0].name, s.name)
+		fmt.Fprintf(&b, "\t%s\n\tJMP %s(SB)\n", fmt.Sprintf(s.address, s.params[0].name), s.code())
 		return b.String()
 	}
 	next := map[bool]int{}
 	for _, p := range s.params {
-		register := map[bool]string{false: "R", true: "F"}[p.float()]
-		fmt.Fprintf(&b, "\t%s %s+%d(FP), %s%d\n", p.move, p.name, p.at, register, next[p.float()])
+		register := map[bool][]string{false: s.integers, true: s.floats}[p.float()][next[p.float()]]
+		fmt.Fprintf(&b, "\t%s %s+%d(FP), %s\n", p.move, p.name, p.at, register)
 		next[p.float()]++
 	}
 	if len(s.results) == 0 {
-		fmt.Fprintf(&b, "\tJMP %s<>(SB)\n", s.name)
+		fmt.Fprintf(&b, "\tJMP %s(SB)\n", s.code())
 		return b.String()
 	}
 	r := s.results[0]
-	register := map[bool]string{false: "R0", true: "F0"}[r.float()]
+	register := map[bool]string{false: s.result, true: s.floats[0]}[r.float()]
 	move := strings.TrimSuffix(r.move, "U")
-	fmt.Fprintf(&b, "\tCALL %s<>(SB)\n\t%s %s, %s+%d(FP)\n\tRET\n", s.name, move, register, r.name, r.at)
+	fmt.Fprintf(&b, "\tCALL %s(SB)\n\t%s %s, %s+%d(FP)\n\tRET\n", s.code(), move, register, r.name, r.at)
 	return b.String()
 }
+
+// code is the symbol of what C is compiled to.
+func (s *signature) code() string { return "·" + s.name + "C<>" }
