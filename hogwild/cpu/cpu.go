@@ -139,6 +139,13 @@ func (d *cpu) addBias(p *model.Part, a float32) {
 	bias, center := d.sums[:p.Out], d.sums[p.Out:2*p.Out]
 	clear(d.sums[:2*p.Out])
 	step := cmp.Or(p.BiasStep, 1)
+	if p.Out == 1 && p.Center == nil {
+		for _, delta := range p.D[:len(p.X)] {
+			bias[0] += step * delta
+		}
+		d.own.add(p.Bias, a, bias)
+		return
+	}
 	for i := range p.X {
 		delta := p.D[i*p.Out : (i+1)*p.Out]
 		if c := p.Center; c != nil {

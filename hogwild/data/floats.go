@@ -1,6 +1,8 @@
 package data
 
 import (
+	"slices"
+
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/vec"
 	"hogwild/shm"
@@ -21,13 +23,14 @@ const near = 128
 func (floatRows) former(s *Set) former {
 	d := s.Features
 	return func(b *Batch, rows, ahead []int32) {
+		b.Rows = slices.Grow(b.Rows, len(rows))[:len(rows)]
 		for n, i := range rows {
-			if n < len(ahead) {
-				next := int(ahead[n]) * d
+			if k := n + max(0, len(rows)-lead); n < vec.RowsAhead && k < len(ahead) {
+				next := int(ahead[k]) * d
 				vec.PrefetchFloats(s.X[next : next+min(d, near)])
 			}
 			from := int(i) * d
-			b.Rows = append(b.Rows, Row{Val: s.X[from : from+d : from+d]})
+			b.Rows[n] = Row{Val: s.X[from : from+d : from+d]}
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package data
 
+import "slices"
+
 // Reader forms batches of a set. It owns its scratch memory: it serves one goroutine.
 type Reader struct {
 	s     *Set
@@ -31,19 +33,22 @@ func (r *Reader) Ahead(rows []int32) { r.ahead = rows[min(lead, len(rows)):] }
 // allocates nothing once it has met its largest batch.
 func (r *Reader) Batch(rows []int32) *Batch {
 	s, b := r.s, &r.batch
-	b.Rows, b.Y, b.M, b.ID, b.Epoch = b.Rows[:0], b.Y[:0], b.M[:0], rows, r.Epoch
-	if s.Y != nil {
-		for _, i := range rows {
-			b.Y = append(b.Y, s.Y[i])
-		}
-		s.standard.to(b.Y)
-	}
-	if s.M != nil {
-		for _, i := range rows {
-			b.M = append(b.M, s.M[i])
-		}
-	}
+	b.Rows, b.Y, b.M, b.ID, b.Epoch = b.Rows[:0], pick(b.Y[:0], s.Y, rows), pick(b.M[:0], s.M, rows), rows, r.Epoch
+	s.standard.to(b.Y)
 	r.form(b, rows, r.ahead)
 	r.ahead = r.ahead[min(len(rows), len(r.ahead)):]
 	return b
+}
+
+// pick appends the numbers of rows; of no numbers, none.
+func pick(to, of []float32, rows []int32) []float32 {
+	if of == nil {
+		return to
+	}
+	n := len(to)
+	to = slices.Grow(to, len(rows))[:n+len(rows)]
+	for k, i := range rows {
+		to[n+k] = of[i]
+	}
+	return to
 }

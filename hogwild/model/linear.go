@@ -38,6 +38,14 @@ func (l *linear) matrix(w []float32) []float32 {
 // forward computes z (b x out) from the rows x, and m (see Center) of each. A zero
 // input costs nothing when it is left out of its row.
 func (l *linear) forward(s *vec.Workspace, w []float32, x []data.Row, m, z []float32) {
+	if l.out == 1 && l.bias >= 0 && l.center < 0 {
+		bias := w[l.bias]
+		for i := range z[:len(x)] {
+			z[i] = bias
+		}
+		s.Mul(x, l.matrix(w), 1, z)
+		return
+	}
 	for i := range x {
 		zi := z[i*l.out : (i+1)*l.out]
 		if l.bias >= 0 {

@@ -73,11 +73,11 @@ func exponentials(z []float32, e []float64) {
 	}
 	var many [few]float32
 	for j, v := range z {
-		many[j] = -max(v, -v)
+		many[j] = math.Float32frombits(math.Float32bits(v) | 1<<31)
 	}
 	vec.Exp(many[:len(z)])
-	for j := range z {
-		e[j] = float64(many[j])
+	for j, v := range many[:len(z)] {
+		e[j] = float64(v)
 	}
 }
 
@@ -88,38 +88,57 @@ const few = 64
 // which the sum adds what rounding takes from each 1+e.
 type logLoss struct{ sum, product float64 }
 
-func (l *logLoss) add(m, e float64) {
-	factor := 1 + e
-	l.sum += max(0, -m) + (e - (factor - 1))
-	if l.product *= factor; l.product > 0x1p1000 {
+// add adds the sum and the product of few examples at most.
+func (l *logLoss) add(sum, product float64) {
+	l.sum += sum
+	if l.product *= product; l.product > 0x1p900 {
 		l.sum, l.product = l.total(), 1
 	}
 }
 
+// logTerm returns what an example adds to the sum, and its factor of the product. |m|-m is max(0, -m) twice, and needs
+// no branch.
+func logTerm(m, e float64) (term, factor float64) {
+	factor = 1 + e
+	return (math.Abs(m)-m)/2 + (e - (factor - 1)), factor
+}
+
 func (l *logLoss) total() float64 { return l.sum + math.Log(l.product) }
 
+// logistic has no branches: half of them would be foretold wrongly, which takes as long as the rest.
 func logistic(z, y []float32, k int, mean float32) float64 {
 	loss := logLoss{product: 1}
-	var e [few]float64
+	var e, t [few]float64
 	for i, c := 0, 0; len(z) > 0; {
 		n := min(few, len(z))
 		exponentials(z[:n], e[:])
-		for j, v := range z[:n] {
-			t := side(y[i], c, k)
-			m := t * float64(v)
-			loss.add(m, e[j])
-			miss := 1 / (1 + e[j]) // the probability of the other side
-			if m > 0 {
-				miss *= e[j]
+		for j := range t[:n] {
+			if t[j] = 2*float64(y[i]) - 1; k > 1 {
+				t[j] = side(y[i], c, k)
 			}
-			z[j] = float32(-t*miss) * mean
 			if c++; c == k {
 				i, c = i+1, 0
 			}
 		}
+		sum, product := 0.0, 1.0
+		for j, v := range z[:n] {
+			m, e := t[j]*float64(v), e[j]
+			term, factor := logTerm(m, e)
+			sum, product = sum+term, product*factor
+			// The probability of the other side: e/factor where m > 0, else 1/factor.
+			miss := math.Float64frombits(choose(m, math.Float64bits(e), math.Float64bits(1))) / factor
+			z[j] = float32(-t[j]*miss) * mean
+		}
+		loss.add(sum, product)
 		z = z[n:]
 	}
 	return loss.total()
+}
+
+// choose returns a if m is positive, b if it is negative, and either if it is 0 or NaN.
+func choose(m float64, a, b uint64) uint64 {
+	negative := uint64(int64(math.Float64bits(m)) >> 63)
+	return a&^negative | b&negative
 }
 
 func hinge(z, y []float32, k int, mean float32) (sum float64) {
@@ -196,15 +215,17 @@ func (l Loss) eval(z, y []float32, k int) Score {
 	return s
 }
 
-// evalLogistic has no branches: half of them would be foretold wrongly, which takes as long as the rest.
+// evalLogistic has no branches either.
 func evalLogistic(z, y []float32) Score {
 	s, loss := Score{N: len(y)}, logLoss{product: 1}
 	var e [few]float64
 	for len(z) > 0 {
 		n := min(few, len(z))
 		exponentials(z[:n], e[:])
+		sum, product := 0.0, 1.0
 		for j, v := range z[:n] {
-			loss.add(float64((2*y[j]-1)*v), e[j])
+			term, factor := logTerm(float64((2*y[j]-1)*v), e[j])
+			sum, product = sum+term, product*factor
 			class, correct := 0, 0
 			if v > 0 {
 				class = 1
@@ -214,6 +235,7 @@ func evalLogistic(z, y []float32) Score {
 			}
 			s.Correct += correct
 		}
+		loss.add(sum, product)
 		z, y = z[n:], y[n:]
 	}
 	s.Loss = loss.total()

@@ -53,6 +53,10 @@ func (s *Workspace) listed(x []Row) []Row {
 
 // Mul is Z += X W: X is b x d, W d x k, Z b x k.
 func (s *Workspace) Mul(x []Row, w []float32, k int, z []float32) {
+	if k == 1 && wholeRows(x, len(w)) {
+		mulOne(x, w, z)
+		return
+	}
 	if dense(x, k) {
 		if len(x) > fewToMul {
 			s.dense.mul(x, w, k, z)
@@ -91,6 +95,10 @@ func (s *Workspace) MulT(d, w []float32, k int, dx []float32) {
 
 // AddOuter is W += a X'D: X is b x d, D b x k, W d x k.
 func (s *Workspace) AddOuter(a float32, x []Row, d []float32, k int, w []float32) {
+	if k == 1 && wholeRows(x, len(w)) {
+		addOuterOne(a, x, d, w)
+		return
+	}
 	if dense(x, k) {
 		if len(x) > toAdd(k) {
 			s.dense.addOuter(a, x, d, k, w)
@@ -110,6 +118,41 @@ func (s *Workspace) AddOuter(a float32, x []Row, d []float32, k int, w []float32
 			Ger(a, r.Val, di, w)
 		default:
 			SparseGer(a, r.Idx, r.Val, di, w)
+		}
+	}
+}
+
+// RowsAhead is how many rows before its turn a product of one output asks memory for a row. The first ones of a batch
+// have been asked for by then.
+const RowsAhead = 16
+
+const nearRow = 128
+
+// wholeRows reports whether all of x are dense rows of d numbers.
+func wholeRows(x []Row, d int) bool {
+	for i := range x {
+		if x[i].Idx != nil || len(x[i].Val) != d {
+			return false
+		}
+	}
+	return d > 0
+}
+
+// mulOne is z[i] += x[i].w, of dense rows.
+func mulOne(x []Row, w, z []float32) {
+	for i := range x {
+		if ahead := i + RowsAhead; ahead < len(x) {
+			PrefetchFloats(x[ahead].Val[:min(len(w), nearRow)])
+		}
+		z[i] += Dot(x[i].Val, w)
+	}
+}
+
+// addOuterOne is w += a * sum d[i]*x[i], of dense rows.
+func addOuterOne(a float32, x []Row, d, w []float32) {
+	for i := range x {
+		if d[i] != 0 { // else a hinge that is satisfied
+			Axpy(a*d[i], x[i].Val, w)
 		}
 	}
 }
