@@ -26,6 +26,7 @@
 //	number.go     numbers as text
 //	splitter.go   a text in parts, for all processors
 //	source.go     the bytes of a file
+//	inflate.go    a file of gzip at once
 //	text.go       which bytes are no text
 //	row.go        what a file is, and a row of it
 //	date.go       columns of dates

@@ -83,7 +83,14 @@ func read(path string, budget *Budget) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if called := s.Path; scratch != nil {
+	var raw []byte // the file, if the sum is not taken while it is unpacked
+	if packed && scratch == nil {
+		raw = s.unzip()
+	}
+	if called := s.Path; raw != nil {
+		packed = false
+		sum.Reset()
+	} else if scratch != nil {
 		s.Text, err = scratch.text(s.file, r, packed)
 	} else {
 		if packed {
@@ -97,12 +104,12 @@ func read(path string, budget *Budget) (*Source, error) {
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	text := s.Text
+	if raw == nil && !packed {
+		raw = s.Text
+	}
 	s.summed = make(chan struct{})
 	go func() { // while rows are read
-		if !packed {
-			sum.Write(text)
-		}
+		sum.Write(raw)
 		close(s.summed)
 	}()
 	s.Sum = func() string {
@@ -113,6 +120,29 @@ func read(path string, budget *Budget) (*Source, error) {
 		<-s.summed // the text may be unmapped
 	}
 	return s, s.checkText()
+}
+
+// unzip unpacks a file at once, if that is possible and there is memory for both, and returns it as it is.
+func (s *Source) unzip() (packed []byte) {
+	info, err := s.file.Stat()
+	if err != nil || !info.Mode().IsRegular() || s.file == os.Stdin {
+		return nil
+	}
+	size, room := info.Size(), s.hint(true)+spareOut
+	if s.Budget.Take(s.Path, size+spareIn+room, "") != nil {
+		return nil
+	}
+	s.Budget.Give(size + spareIn) // a moment early
+	packed, s.Text = make([]byte, size+spareIn), make([]byte, room)
+	if _, err = s.file.ReadAt(packed[:size], 0); err == nil {
+		if n, ok := unzip(packed, s.Text); ok {
+			s.Text = s.Text[:n]
+			return packed[:size]
+		}
+	}
+	s.Text = nil
+	s.Budget.Give(room)
+	return nil
 }
 
 // Checksum waits for the Sum; "" of what has none.
