@@ -74,18 +74,17 @@ def choose(case, result, a, files, save, pause):
     settings = a.settings or (3 if a.quick else 12)
 
     def run(side, setting):
+        save()
         pause()
         n = len(result["tried"][side])
         runs = [attempt(case, result, side, search.SEED + search.SEEDS * n + k, setting, files) for k in range(search.SEEDS)]
         if None in runs:
-            save()
             return None
         got = search.mean(runs)
         say(f"  {result['case']}, search {n + 1}/{settings} {side}, {told(setting)}: validation loss {search.last(got['losses']):.4f}")
         return {**got, "ends": [search.finite(search.last(r["losses"])) for r in runs]}
 
     grids, tried = {side: case.sides[side].grid for side in result["tried"]}, result["tried"]
-
     if not tried or result["chosen"]:
         return
     best = search.search(grids, settings, run, tried, a.budget)
@@ -183,10 +182,6 @@ def options(result, side, other):
     return [runs for runs in (figures[side], figures.get(f"{side} for {other}"), figures.get(f"{side} for {result.get('like', {}).get(other)}")) if runs]
 
 
-def whole(runs):
-    return [r["to"][-1] for r in runs]
-
-
 def against(result, rival, side):
     """How many times sooner hogwild is at the rival's best loss, and at its own, as text; empty if a loss is not known."""
     mine, theirs = options(result, side, rival), options(result, rival, side)
@@ -199,11 +194,10 @@ def against(result, rival, side):
             by, half = search.apart([search.last(r["losses"]) for r in runs[0]], [search.last(r["losses"]) for r in goal])
             texts.append(f"{who} ends {100 * by:.1f}% (± {100 * half:.1f}) above it")
             continue
-        pairs = list(zip(times, whole(goal)) if who == "hogwild" else zip(whole(goal), times))
-        missed = sum(math.inf in p for p in pairs)
-        note = f"; {who} missed it {missed} of {len(pairs)} times" if missed else ""
+        own = search.arrival(goal, goal)[0]
+        pairs = zip(times, own) if who == "hogwild" else zip(own, times)
         words = {"equal": ", equal losses", "unclear": ", losses not told apart"}.get(losses, "")
-        texts.append(spread([b / a for a, b in pairs if math.inf not in (a, b)], digits) + words + note)
+        texts.append(spread([b / a for a, b in pairs], digits) + words)
     return texts
 
 

@@ -163,16 +163,16 @@ def apart(mine, theirs):
 
 
 def arrival(runs, theirs):
-    """The seconds of each run to the other side's mean final loss, and how the losses compare: "equal" within the interval, where a run's
-    time is that of its whole training; "lower", where it is that to the first pass at that loss; "higher", where there is none;
-    or "unclear": the interval is too wide to say that they are equal."""
-    ends = [last(r["losses"]) for r in theirs]
+    """The seconds of each run to the first pass at which their mean loss is the other side's mean final loss, and how the final losses
+    compare: "lower", "higher", "equal" within the interval, or "unclear", where it is too wide to say so. Runs that only
+    end equal are there at their end; infinite: they never are. A side's time to its own loss is told in the same way."""
+    ends, middle = [last(r["losses"]) for r in theirs], mean(runs)["losses"]
     by, half = apart([last(r["losses"]) for r in runs], ends)
-    if abs(by) <= half:
-        return [r["to"][-1] if r["to"] else math.inf for r in runs], "equal" if half <= VAGUE else "unclear"
-    if by > 0:
-        return [math.inf] * len(runs), "higher"
-    return [time_to(statistics.fmean(ends), r) for r in runs], "lower"
+    at = next((k for k, loss in enumerate(middle) if loss is not None and loss <= statistics.fmean(ends)), None)
+    if at is None and middle and abs(by) <= half:
+        at = len(middle) - 1
+    word = "lower" if by < -half else "higher" if by > half else "equal" if half <= VAGUE else "unclear"
+    return [math.inf if at is None else r["to"][at] for r in runs], word
 
 
 def race(options, theirs):
