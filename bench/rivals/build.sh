@@ -4,8 +4,8 @@
 # skips what it cannot get; compare.py continues without those.
 #
 #   MARCH=x86-64-v3 bench/rivals/build.sh    plain C and LIBMF for AVX2 (default: native)
-#   bench/rivals/build.sh [DATA]     DATA (or $HOGWILD_DATA) has a folder each for mnist, a9a, w8a
-#                                    and imdb, or some of them
+#   bench/rivals/build.sh [DATA]     DATA (or $HOGWILD_DATA) has a folder each for mnist, fashion-mnist,
+#                                    a9a, w8a and imdb, or some of them
 #
 # Needed: python3 (3.11 or later, with venv), gcc; for some also g++, make, git, and Debian's
 # libnuma-dev and liblinear-dev. PyTorch comes with CUDA's libraries: 5.4 GB. With MADE=1 it
@@ -74,9 +74,9 @@ libmf() {
 	make -s -C libmf mf.o DFLAG='-DUSEAVX -DUSEOMP' && g++ -O3 -march=${MARCH:-native} -fopenmp -I libmf -o factor "$here/libmf.cpp" libmf/mf.o
 }
 
-mnist() {
-	test -d "$data/mnist" || { echo "there is no $data/mnist"; return 1; }
-	ln -sfn "$data/mnist" data/mnist
+images() {
+	test -d "$data/$1" || { echo "there is no $data/$1"; return 1; }
+	ln -sfn "$data/$1" "data/$1"
 }
 # set NAME: one split for all programs; w8a has none, so it is split into four fifths and a fifth.
 set_of() {
@@ -120,7 +120,7 @@ step "plain C" plain_c
 step liblinear liblinear
 step Hogwild++ hogwildpp
 step LIBMF libmf
-step mnist mnist
+for set in mnist fashion-mnist; do step $set images $set; done
 for set in a9a w8a imdb; do step $set set_of $set; done
 step rcv1:0.1 made rcv1:0.1 data/rcv1-0.1.libsvm
 if [ -n "${MADE:-}" ]; then

@@ -14,6 +14,7 @@ from sides import DATA, MNIST, Side, counting, files, hogwild_cpp, liblinear, li
 
 
 ITS = "(x - 0.1307) / 0.3081"  # of PyTorch's example
+FASHION = f"{DATA}/fashion-mnist"
 
 
 @dataclass
@@ -40,13 +41,22 @@ class Case:
     data: tuple = ()  # the files of the set, of which a search takes parts
 
 
-def searched(model, scale, lr, way, epochs=5):
-    """A perceptron on MNIST, with the batch and the rate that suit each side best."""
-    shared, grid = ["--model", model, "--scale", scale, "--epochs", epochs], Grid(lr, 64)
-    return Case(f"{model} on MNIST, {epochs} passes", "examples/s", {
-        "hogwild": ours("--data", MNIST, "--workers", 2, *shared, grid=grid),
-        **{f"PyTorch {w}": torch(*shared, "--processes", 2, "--way", w, grid=grid) for w in ("plain", way)},
-    }, [], 5, (MNIST,), {"unit": "pixels in 0..1", "standard": "standardised"}[scale], (MNIST,))
+OPTIMIZERS = {"adam": 1, "momentum": 10, "sgd": 100}  # and how many times Adam's rate the first one tried is
+SCHEDULES = {"cosine": 1, "linear": 1, "constant": 1 / 3}
+
+
+def searched(model, scale, epochs=(5, 3, 10, 20), set=MNIST, way="hand"):
+    """A network on images, each side with the optimizer, schedule, batch, rate and passes that suit it best. PyTorch is at its fastest:
+    with the backward pass by hand if it is a perceptron, as two processes of a thread or one of two; plain, it has the same settings."""
+    shared = ["--model", model, "--scale", scale]
+    choices = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES, "epochs": dict.fromkeys(epochs, 1)}
+    own, other = Grid(0.001, 64, choices), Grid(0.001, 64, {**choices, "processes": {2: 1, 1: 1}})
+    plain = {"PyTorch plain": torch(*shared, "--cores", 2, "--way", "plain", set=set, like="PyTorch")}
+    name = "Fashion-MNIST" if set == FASHION else "MNIST"
+    return Case(f"{model} on {name}", "examples/s", {
+        "hogwild": ours("--data", set, "--workers", 2, *shared, grid=own),
+        "PyTorch": torch(*shared, "--cores", 2, "--way", way, set=set, grid=other), **(plain if way != "plain" else {}),
+    }, [], 5, (set,), {"unit": "pixels in 0..1", "standard": "standardised"}.get(scale, ITS), (set,))
 
 
 def mnist(title, model, batch, lr, plain, tuned, ways, limit=0, epochs=5, momentum=0.0):
@@ -103,18 +113,19 @@ def ddp():
 
 
 def sparse(set, lr, epochs, step, target, rounds=5, falling=None):
-    """falling: where the search of rivals without a cosine schedule begins."""
+    """falling: where the search of rivals without a cosine schedule begins. All take single rows."""
     train, test = files(set)
-    flags = ["--data", train, "--test", test, "--model", "logistic", "--batch", 1, "--schedule", "cosine", "--epochs", epochs]
-    c, python = [train, test, "cosine=1", f"epochs={epochs}"], [train, test, "--epochs", epochs]
-    own, other = Grid(lr), Grid(falling or lr)
-    return Case(f"logistic, {set}, batch 1, {epochs} passes", "examples/s", {
+    flags, c = ["--data", train, "--test", test, "--model", "logistic", "--batch", 1], [train, test]
+    passes = {"epochs": {epochs: 1, epochs // 2: 1, 2 * epochs: 1, 4 * epochs: 1}}
+    own, other = Grid(lr, choices={"schedule": SCHEDULES, **passes}, close=1.002), {"schedule": {"falling": 1, "constant": 1}, **passes}
+    python, vw = (Grid(falling or lr, choices=c, close=1.002) for c in (other, {"optimizer": {"sgd": 1, "adaptive": 10}, **other}))
+    return Case(f"logistic, {set}, batch 1", "examples/s", {
         "one worker": ours(*flags, "--workers", 1, set=set, grid=own),
         "two workers": ours(*flags, "--workers", 2, set=set, grid=own),
         "plain C": script("sparse", *c, against="one worker", grid=own),
         "plain C, 2 threads": script("sparse", *c, "threads=2", against="two workers", grid=own),
-        "scikit-learn": script("sklearn_sgd.py", *python, against="one worker", needs=("sklearn",), grid=other),
-        "Vowpal Wabbit": script("vw_sgd.py", *python, against="one worker", needs=("vowpalwabbit",), grid=other),
+        "scikit-learn": script("sklearn_sgd.py", *c, against="one worker", needs=("sklearn",), seeded=True, grid=python),
+        "Vowpal Wabbit": script("vw_sgd.py", *c, against="one worker", needs=("vowpalwabbit",), grid=vw),
         "Hogwild!": hogwild_cpp("svm", set, epochs, step),
         "Hogwild++": hogwild_cpp("numasvm", set, epochs, step, "--cluster_size", 1, "--update_delay", 64),
     }, [Claim("one worker against plain C", "one worker", ("plain C",), 0.85),
@@ -170,12 +181,14 @@ def modes():
 
 
 CASES = {
-    "mlp128": lambda: searched("mlp:128", "unit", 0.3, "hand"),
-    "mlp128-std": lambda: searched("mlp:128", "standard", 0.03, "hand"),
-    "mlp256": lambda: searched("mlp:256,128", "unit", 0.3, "onednn"),
-    "mlp256-std": lambda: searched("mlp:256,128", "standard", 0.03, "onednn"),
-    "softmax": lambda: searched("softmax", "unit", 0.3, "hand"),
-    "convnet": lambda: mnist("convnet, batch 64, lr 0.01, momentum 0.5, 1 pass", "convnet", 64, 0.01, 2.5, 2.0, ["cl", "compile"], epochs=1, momentum=0.5),
+    "mlp128": lambda: searched("mlp:128", "unit"),
+    "mlp128-std": lambda: searched("mlp:128", "standard"),
+    "mlp256": lambda: searched("mlp:256,128", "unit"),
+    "mlp256-std": lambda: searched("mlp:256,128", "standard"),
+    "fashion": lambda: searched("mlp:128", "standard", set=FASHION),
+    "softmax": lambda: searched("softmax", "unit"),
+    "convnet": lambda: searched("convnet", "0.1307,0.3081", epochs=(3, 6), way="cl"),
+    "convnet-given": lambda: mnist("convnet, batch 64, lr 0.01, momentum 0.5, 1 pass", "convnet", 64, 0.01, 2.5, 2.0, ["cl", "compile"], epochs=1, momentum=0.5),
     "example": example,
     "program-1": lambda: program(1),
     "program-2": lambda: program(2),
@@ -198,4 +211,4 @@ CASES = {
 }
 
 # Without names: those that every kind of rival is in.
-USUAL = ["mlp128", "mlp128-std", "mlp256", "mlp256-std", "example", "average", "ddp", "a9a", "imdb", "exact-a9a", "exact-imdb"]
+USUAL = ["mlp128-std", "mlp256", "fashion", "mlp128", "mlp256-std", "convnet", "example", "average", "ddp", "a9a", "imdb", "exact-a9a", "exact-imdb"]

@@ -1,21 +1,23 @@
-"""Runs hogwild and its rivals in turns on the same jobs, and prints the ratios of their speeds
-and of their times to the same test loss.
+"""Runs hogwild and its rivals in turns on the same jobs, and prints how many times sooner hogwild is at the rival's best test
+loss, and at its own.
 
     bench/rivals/build.sh                           # once: the rivals, into build/rivals
     compare.py [CASE ...] [--only RIVAL] [--rounds N] [--settings N] [--quick] [--out FILE]   # compare.sh is it, by the Python in build/rivals/v
+    compare.py ... --out FILE --seconds 70          # as far as that goes; again, it goes on from FILE, until it exits with 0 and not with 3
+    compare.py ... --again OLD --out FILE           # rivals with the settings that they tried in OLD; hogwild searches anew
     compare.py --list
-    compare.py --table FILE ...                     # print the table of ratios of results files
+    compare.py --table FILE ...                     # print the table of results files
     compare.py --show FILE ...                      # print all sides of each case, and the claims
 
-Before the rounds each side of most cases is searched for its best batch and rate (search.py), on validation rows.
-The target is 1.02 times the lowest of the sides' median test losses at the end; a side's time to it is the seconds of training
-until the first pass whose test loss is there. Every round runs each side of a case once, one after the other;
-a ratio is the median of the rounds' ratios. Missing rivals are skipped. FILE has every figure and all that the search tried, with machine, versions and commit (default:
-build/rivals/results-TIME.json); it is written after each trial and each round.
+Before the rounds each side of most cases is searched for its settings (search.py), on validation rows. Every round runs each
+side of a case once with each of its settings, one after the other; a ratio is the median of the rounds' ratios. Missing rivals
+are skipped. FILE has every figure and all that the search tried, with machine, versions and commit (default:
+build/rivals/results-TIME.json); it is written after each trial and each run.
 """
 
 import argparse
 import datetime
+import hashlib
 import importlib.metadata
 import json
 import math
@@ -24,6 +26,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # the tree stays clean
 
@@ -48,7 +51,12 @@ def open_case(name, case, only):
         say(f"  {name}: {side} is left out: there is no {needs}")
     return {"case": name, "title": case.title, "inputs": case.inputs, "unit": case.unit, "figures": {side: [] for side in there},
             "against": {side: s.against for side, s in there.items() if s.against}, "left_out": left_out, "failed": {},
+            "like": {side: s.like for side, s in there.items() if s.like},
             "tried": {side: [] for side, s in there.items() if s.grid}, "chosen": {}, "claims": []}
+
+
+class Pause(Exception):
+    """The seconds of this call are over."""
 
 
 def attempt(case, result, side, *how):
@@ -61,40 +69,60 @@ def attempt(case, result, side, *how):
         return None
 
 
-def choose(case, result, settings, files, save):
-    """Fills what was tried and chosen."""
+def choose(case, result, a, files, save, pause):
+    """Fills what was tried, and chosen: each side's best setting, and that to the best loss of each side that it is compared with."""
+    settings = a.settings or (3 if a.quick else 12)
+
     def run(side, setting):
-        n = len(result["tried"][side])
-        got = attempt(case, result, side, search.SEED + n, setting, files)
         save()
-        if not got:
+        pause()
+        n = len(result["tried"][side])
+        runs = [attempt(case, result, side, search.SEED + search.SEEDS * n + k, setting, files) for k in range(search.SEEDS)]
+        if None in runs:
             return None
-        loss = search.last(got["losses"])
-        say(f"  {result['case']}, search {n + 1}/{settings} {side}, {told(setting)}: validation loss {loss:.4f}")
-        return {"losses": got["losses"], "to": got["to"], "rate": got.get("rate")}
+        got = search.mean(runs)
+        say(f"  {result['case']}, search {n + 1}/{settings} {side}, {told(setting)}: validation loss {search.last(got['losses']):.4f}")
+        return {**got, "ends": [search.finite(search.last(r["losses"])) for r in runs]}
 
-    if result["tried"]:
-        result["chosen"] = search.search({side: case.sides[side].grid for side in result["tried"]}, settings, run, result["tried"])
+    grids, tried = {side: case.sides[side].grid for side in result["tried"]}, result["tried"]
+    if not tried or result["chosen"]:
+        return
+    best = search.search(grids, settings, run, tried, a.budget)
+    of = {side: case.sides[side].like or side for side in result["figures"]}
+    result["chosen"] = {side: best[of[side]] for side in of if of[side] in best}
+    for rival, side in result["against"].items():
+        for x, y in ((side, rival), (rival, side)):
+            if of[x] in tried and of[y] in tried:
+                setting = search.against(grids[of[x]], tried[of[x]], best[of[y]]["loss"] or math.inf)
+                if plain(setting) != plain(result["chosen"][x]):
+                    result["chosen"][f"{x} for {of[y]}"] = setting
+    result["figures"] |= {key: [] for key in result["chosen"] if key not in result["figures"]}
+    save()
 
 
-def measure(case, result, rounds, files, save):
-    """Fills the result: a list of rounds for each side."""
+def plain(setting):
+    """What a side is told of a setting."""
+    return {k: v for k, v in setting.items() if k not in ("loss", "to", "edge")}
+
+
+def measure(case, result, rounds, files, save, pause):
+    """Fills the result: a list of rounds for each side, and for each of its settings for another one."""
     for turn in range(rounds):
-        for side, figures in result["figures"].items():
-            if side in result["failed"]:
+        for key, figures in result["figures"].items():
+            side = key if key in case.sides else key.partition(" for ")[0]
+            if side in result["failed"] or len(figures) > turn:
                 continue
-            setting = {k: v for k, v in result["chosen"].get(side, {}).items() if k in ("batch", "lr")}
+            pause()
+            setting = plain(result["chosen"].get(key, {}))
             got = attempt(case, result, side, turn, setting, files)
             if got and "rate" not in got:
                 result["failed"][side] = f"diverged with {told(setting)}"
             elif got:
                 figures.append(got)
-                say(f"  {result['case']} {turn + 1}/{rounds} {side}: {number(got['rate'])} {case.unit}")
-        result["claims"] = [c for c in (judge(c, result["figures"]) for c in case.claims) if c]
-        result["target"] = search.target([r for r in result["figures"].values() if r and all(run.get("losses") for run in r)])
-        if not math.isfinite(result["target"]):
-            result["target"] = None  # no side tells its loss
-        save()
+                say(f"  {result['case']} {turn + 1}/{rounds} {key}: {got['seconds']:.3g} s, {number(got['rate'])} {case.unit}")
+            save()
+    result["claims"] = [c for c in (judge(c, result["figures"]) for c in case.claims) if c]
+    save()
 
 
 def judge(claim, figures):
@@ -142,21 +170,35 @@ def middle(rounds, figure):
 
 def told(setting):
     """A setting in words."""
-    words = [f"{word} {setting[k]:g}" for k, word in (("batch", "batch"), ("lr", "rate")) if k in setting]
+    words = [str(setting[k]) for k in ("optimizer", "schedule") if k in setting]
+    words += [f"{word} {setting[k]:g}" for k, word in (("batch", "batch"), ("lr", "rate"), ("processes", "processes")) if k in setting]
+    words += [f"{setting['epochs']} passes"] if "epochs" in setting else []
     return ", ".join(words) + "".join(f" ({what} at an edge)" for what in setting.get("edge", []))
 
 
-def sooner(mine, theirs, target):
-    """How many times sooner mine are at the target than theirs, by round, as text."""
-    if target is None or not all(r.get("losses") for r in (*mine, *theirs)):
-        return ""
-    times = [[search.time_to(target, r) for r in rounds] for rounds in (mine, theirs)]
-    ends = [statistics.median(t) == math.inf for t in times]
-    if any(ends):
-        return f"{'both miss' if all(ends) else 'hogwild misses' if ends[0] else 'the rival misses'} {target:.4f}"
-    missed = [sum(t == math.inf for t in side) for side in times]
-    note = "".join(f"; {who} missed it {n} of {len(mine)} times" for who, n in zip(("hogwild", "the rival"), missed) if n)
-    return spread([b / a for a, b in zip(*times) if math.inf not in (a, b)], digits) + note
+def options(result, side, other):
+    """The runs of a side with its best setting, and with that for another side: one is the other side's, or of what that is like."""
+    figures = result["figures"]
+    return [runs for runs in (figures[side], figures.get(f"{side} for {other}"), figures.get(f"{side} for {result.get('like', {}).get(other)}")) if runs]
+
+
+def against(result, rival, side):
+    """How many times sooner hogwild is at the rival's best loss, and at its own, as text; empty if a loss is not known."""
+    mine, theirs = options(result, side, rival), options(result, rival, side)
+    if not all(r.get("losses") for runs in (*mine, *theirs) for r in runs):
+        return ["", ""]
+    texts = []
+    for runs, goal, who in ((mine, theirs[0], "hogwild"), (theirs, mine[0], "the rival")):
+        times, losses = search.race(runs, goal)
+        if statistics.median(times) == math.inf:
+            by, half = search.apart([search.last(r["losses"]) for r in runs[0]], [search.last(r["losses"]) for r in goal])
+            texts.append(f"{who} ends {100 * by:.1f}% (± {100 * half:.1f}) above it")
+            continue
+        own = search.arrival(goal, goal)[0]
+        pairs = zip(times, own) if who == "hogwild" else zip(own, times)
+        words = {"equal": ", equal losses", "unclear": ", losses not told apart"}.get(losses, "")
+        texts.append(spread([b / a for a, b in pairs], digits) + words)
+    return texts
 
 
 def reached(rounds):
@@ -165,26 +207,26 @@ def reached(rounds):
 
 
 def ratios(results):
-    """The table of ratios in Markdown: one row per rival and case."""
-    lines = ["| rival | job | inputs | hogwild is faster by | sooner at the same test loss by | chosen: hogwild; rival | test loss: hogwild; rival |",
+    """The table of results in Markdown: one row per rival and case."""
+    lines = ["| rival | job | inputs | hogwild is sooner at the rival's best loss by | at its own best loss by | chosen: hogwild; rival | test loss: hogwild; rival |",
              "|---|---|---|---|---|---|---|"]
     for result in results:
         for rival, side in result["against"].items():
             mine, theirs = result["figures"][side], result["figures"][rival]
             if not mine or not theirs:
                 continue
-            values = [m["rate"] / t["rate"] for m, t in zip(mine, theirs)]
             a, b = reached(mine), reached(theirs)
             figure = next((f for f in ("rmse", "excess", "loss", "accuracy") if f in a and f in b), None)
             word = {"rmse": "RMSE ", "loss": ""}.get(figure, f"{figure} ")
             which = "" if side == "hogwild" else f"; {side}"
-            ratio = [spread(values, digits), sooner(mine, theirs, result.get("target"))]
-            if result["unit"] == "1/s":  # the seconds to a given end
-                ratio = ["", ratio[0]]
+            ratio = against(result, rival, side)
+            if not any(ratio):  # what they reach is not known by pass
+                unit = "" if result["unit"] == "1/s" else f" ({result['unit']})"
+                ratio[0] = spread([m["rate"] / t["rate"] for m, t in zip(mine, theirs)], digits) + unit
             chosen = [told(result.get("chosen", {}).get(s, {})) or "as given" for s in (side, rival)]
             chosen = "as given" if chosen == ["as given"] * 2 else "; ".join(chosen)
-            lines.append(f"| {rival} | {result['title']}{which} | {result.get('inputs', '')} | {' | '.join(ratio)} | {chosen} | "
-                         f"{f'{word}{a[figure]}; {b[figure]}' if figure else ''} |")
+            ends = "; ".join(spread([r[figure] for r in runs], lambda v: f"{v:.4f}") for runs in (mine, theirs)) if figure else ""
+            lines.append(f"| {rival} | {result['title']}{which} | {result.get('inputs', '')} | {' | '.join(ratio)} | {chosen} | {word if figure else ''}{ends} |")
     return "\n".join(lines)
 
 
@@ -225,9 +267,11 @@ def about():
     # The variables that restrict the instruction set of both sides (docs/results/speed.md).
     caps = ("HOGWILD_CPU", "ATEN_CPU_CAPABILITY", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
     cpu = next((x.split(": ")[1] for x in open("/proc/cpuinfo") if x.startswith("model name")), "").strip()
+    with open(sides.HOGWILD, "rb") as f:
+        program = f"sha256 {hashlib.file_digest(f, 'sha256').hexdigest()[:12]}"
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     return {"time": now, "commit": git(sides.ROOT, "describe", "--always", "--dirty", "--exclude=*"), "command": " ".join(sys.argv[1:]),
-            "hogwild": sides.execute([sides.HOGWILD, "--version"]).splitlines()[0],
+            "hogwild": f"{sides.execute([sides.HOGWILD, '--version']).splitlines()[0]}, {program}",
             "machine": {"cpu": cpu, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release()}, "versions": versions,
             "environment": {name: os.environ[name] for name in caps if name in os.environ}}
 
@@ -254,16 +298,26 @@ def lines(report):
 
 
 def run(names, a):
-    """Runs the cases, prints the ratios; returns the exit status."""
-    report, path = {**about(), "quick": a.quick, "cases": []}, a.out
-    found = {c["case"]: c for c in read([a.again], "chosen")} if a.again else {}
+    """Runs the cases, prints the table; returns the exit status."""
+    report, path, began = {**about(), "quick": a.quick, "cases": []}, a.out, time.monotonic()
+    found = {c["case"]: c for c in read([a.again], "tried")} if a.again else {}
     path = path or os.path.join(sides.RIVALS, f"results-{report['time'][:19].replace(':', '').replace('-', '')}.json")
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    if os.path.exists(path):
+        with open(path) as f:
+            before = json.load(f)
+        if changed := [k for k in ("hogwild", "machine", "versions", "quick") if before[k] != report[k]]:
+            sys.exit(f"{path} is of another {' and '.join(changed)}: take another --out")
+        report = before
 
     def save():
         with open(path + ".part", "w") as f:
             f.write(lines(report))
         os.replace(path + ".part", path)
+
+    def pause():
+        if a.seconds and time.monotonic() - began > a.seconds:
+            raise Pause
 
     status = 0
     try:
@@ -273,19 +327,22 @@ def run(names, a):
                 hint = "make cuda" if lacking[-1].endswith("-cuda") else "bench/rivals/build.sh says why"
                 say(f"  {name} is left out: there is no {' and '.join(lacking)} ({hint})")
                 continue
-            result = open_case(name, case, a.only)
+            result = next((c for c in report["cases"] if c["case"] == name), None) or open_case(name, case, a.only)
             if not result["against"]:
                 say(f"  {name} is left out: it has no rival {a.only}")
                 continue
-            report["cases"].append(result)
+            if result not in report["cases"]:
+                report["cases"].append(result)
+                result["tried"] |= {side: t for side, t in found.get(name, {}).get("tried", {}).items() if side in result["against"]}
             files = parts.held(case.data, f"{sides.RIVALS}/sparse", a.quick) if case.data else {}
-            if name in found:
-                result["tried"], result["chosen"] = found[name]["tried"], found[name]["chosen"]
-            else:
-                choose(case, result, a.settings or (3 if a.quick else 8), files, save)
-            measure(case, result, a.rounds or (2 if a.quick else case.rounds), files if a.quick else {}, save)
+            choose(case, result, a, files, save, pause)
+            measure(case, result, a.rounds or (2 if a.quick else case.rounds), files if a.quick else {}, save, pause)
     except KeyboardInterrupt:
         status = 130
+    except Pause:
+        save()
+        say(f"figures in {path}: the same command goes on from there")
+        return 3
     if not report["cases"]:
         say("nothing was measured")
         return status or 1
@@ -303,8 +360,10 @@ def main():
     p.add_argument("--show", nargs="+", metavar="FILE", help="print all of earlier results")
     p.add_argument("--only", default="", metavar="RIVAL", help="the rivals whose names contain this, and hogwild beside them")
     p.add_argument("--rounds", type=int, default=0, metavar="N", help="how often each side is run (default: by case, 1 to 5)")
-    p.add_argument("--settings", type=int, default=0, metavar="N", help="how many batches and rates each side is tried with (default 8)")
-    p.add_argument("--again", metavar="FILE", help="take batches and rates from the results in FILE, and search only for cases that are not in it")
+    p.add_argument("--settings", type=int, default=0, metavar="N", help="how many settings each side is tried with (default 12)")
+    p.add_argument("--budget", type=float, default=300, metavar="S", help="seconds of training after which a side's search ends (default 300)")
+    p.add_argument("--seconds", type=float, default=0, metavar="S", help="begin no run after that, and exit with 3: the same command goes on from --out")
+    p.add_argument("--again", metavar="FILE", help="take what rivals tried from the results in FILE; hogwild searches anew")
     p.add_argument("--quick", action="store_true", help="on a few rows, with 3 settings and 2 rounds: to see that it runs; the figures mean nothing")
     p.add_argument("--out", metavar="FILE", help="where the figures go")
     a = p.parse_args()

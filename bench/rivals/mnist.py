@@ -8,6 +8,7 @@ import functools
 import gzip
 import itertools
 import json
+import math
 import os
 import sys
 import threading
@@ -116,19 +117,37 @@ def flags(about, ways):
     p.add_argument("--scale", default=f"{MEAN},{STD}", help="unit, standard or MEAN,STD, as hogwild's")
     p.add_argument("--batch", type=int, default=64)
     p.add_argument("--lr", type=float, default=0.1)
-    p.add_argument("--momentum", type=float, default=0.0)
+    p.add_argument("--optimizer", default="sgd", choices=["sgd", "momentum", "adam"])
+    p.add_argument("--momentum", type=float, help="(default 0, with --optimizer momentum 0.9)")
+    p.add_argument("--schedule", default="constant", choices=["constant", "cosine", "linear"])
     p.add_argument("--epochs", type=int, default=1)
     p.add_argument("--processes", type=int, default=2)
+    p.add_argument("--cores", type=int, default=0, metavar="N", help="share N cores among the processes (default: a thread each)")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--limit", type=int, default=0, metavar="N", help="train on the first N rows")
     return p
 
 
-def pin(rank, seed):
-    torch.set_num_threads(1)
+def optimizer(parameters, a):
+    """Fused, as it is fastest."""
+    if a.optimizer == "adam":
+        return torch.optim.Adam(parameters, lr=a.lr, fused=True)
+    momentum = a.momentum if a.momentum is not None else 0.9 if a.optimizer == "momentum" else 0.0
+    return torch.optim.SGD(parameters, lr=a.lr, momentum=momentum, fused=True)
+
+
+def rate(a, done):
+    """The rate of the schedule when a share of all steps is done."""
+    return a.lr * {"constant": 1, "linear": 1 - done, "cosine": 0.5 * (1 + math.cos(math.pi * done))}[a.schedule]
+
+
+def pin(rank, a):
+    """One core and thread a process, or as many as --cores has for each."""
+    n = max(1, a.cores // a.processes)
+    torch.set_num_threads(n)
     cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[rank % len(cores)]})
-    torch.manual_seed(seed + 1 + rank)
+    os.sched_setaffinity(0, {cores[(rank * n + k) % len(cores)] for k in range(n)})
+    torch.manual_seed(a.seed + 1 + rank)
 
 
 def batches(a, rank, epoch, x, y):

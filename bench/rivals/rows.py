@@ -15,6 +15,9 @@ def arguments(doc):
     p.add_argument("test")
     p.add_argument("--lr", type=float, required=True)
     p.add_argument("--epochs", type=int, required=True)
+    p.add_argument("--schedule", default="falling", choices=["falling", "constant"], help="falling: the rate of step t is 5 lr / t^0.25")
+    p.add_argument("--optimizer", default="sgd", choices=["sgd", "adaptive"], help="adaptive: Vowpal Wabbit's own")
+    p.add_argument("--seed", type=int, default=1)
     return p.parse_args()
 
 

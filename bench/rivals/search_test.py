@@ -1,4 +1,4 @@
-"""Tests the search and the times to the same loss on sides whose best settings are known: python -m unittest -v search_test, from
+"""Tests the search and the times to the other side's loss on sides whose best settings are known: python -m unittest -v search_test, from
 bench/rivals."""
 
 import gzip
@@ -29,6 +29,22 @@ def bowl(lr, batch, speed=1.0):
     return run
 
 
+def fall(optimum):
+    """A side that offers optimizers and schedules: its loss is the bowl's and more with another than these; passes are as set."""
+
+    def run(setting):
+        got = bowl(0.03, 64)(setting)
+        more = (setting["optimizer"] != optimum[0]) + (setting["schedule"] != optimum[1])
+        return {"losses": [v + more for v in got["losses"]][:setting["epochs"]], "to": got["to"][:setting["epochs"]]}
+
+    return run
+
+
+def ending(*ends, seconds=3.0, middle=0.2):
+    """Runs of three passes that end at these losses."""
+    return [{"losses": [0.5, middle, end], "to": [seconds / 3, 2 * seconds / 3, seconds]} for end in ends]
+
+
 def tried(sides, grids, settings=8):
     record = {side: [] for side in sides}
     return search.search(grids, settings, lambda side, setting: sides[side](setting), record), record
@@ -53,12 +69,45 @@ class Search(unittest.TestCase):
         self.assertIn("rate", chosen["a"]["edge"])
         self.assertNotIn("batch", tried({"a": bowl(50, 64)}, {"a": Grid(0.1)}, 3)[0]["a"]["edge"])
 
+    def test_tries_each_optimizer_and_walks_to_the_best_choices(self):
+        grid = Grid(0.03, 64, {"optimizer": {"adam": 1, "momentum": 10, "sgd": 100}, "schedule": {"cosine": 1, "linear": 1, "constant": 1 / 3},
+                               "epochs": {5: 1, 3: 1, 10: 1}})
+        for optimum in itertools.product(("adam", "sgd"), ("cosine", "linear")):
+            # the rate of the optimum is 0.03: that of sgd begins at 3, four steps above
+            chosen, record = tried({"a": fall(optimum)}, {"a": grid}, 24)
+            self.assertEqual([t["optimizer"] for t in record["a"][:3]], ["adam", "momentum", "sgd"])
+            self.assertEqual((chosen["a"]["optimizer"], chosen["a"]["schedule"], chosen["a"]["epochs"]), (*optimum, 10), record)
+        self.assertEqual(grid.setting((0, 0, "sgd", "constant", 3)), {"batch": 64, "lr": 1.0, "optimizer": "sgd", "schedule": "constant", "epochs": 3})
+        self.assertEqual([p[4] for p in grid.others((0, 0, "adam", "cosine", 3), ("epochs",))], [5])  # not 10 at once
+
     def test_fewer_seconds_win_over_a_lower_loss(self):
         slow = {"at": (0, 0), "losses": [0.5, 0.101, 0.1], "to": [10, 20, 30]}
         fast = {"at": (0, 1), "losses": [0.2, 0.11, 0.1015], "to": [1, 2, 3]}
-        self.assertIs(search.ranked([slow, fast], search.goal({"a": [slow, fast]}))[0], fast)
+        grid = Grid(0.1)
+        self.assertIs(search.best(grid, [slow, fast]), fast)
+        self.assertEqual(search.against(grid, [slow, fast], 0.1005)["lr"], 0.1)  # that of slow
+        self.assertEqual(search.against(grid, [slow, fast], 0.15)["lr"], 0.3)
         fast["losses"][-1] = 0.1021  # above 1.02 times the best
-        self.assertIs(search.ranked([slow, fast], search.goal({"a": [slow, fast]}))[0], slow)
+        self.assertIs(search.best(grid, [slow, fast]), slow)
+
+    def test_goes_on_where_it_stopped(self):
+        sides, grids = {"a": bowl(0.9, 256), "b": bowl(0.03, 16)}, {"a": Grid(0.1, 64), "b": Grid(0.1, 64)}
+        whole = tried(sides, grids, 9)
+        record = {"a": [], "b": []}
+        for settings in (2, 5, 9):
+            chosen = search.search(grids, settings, lambda side, setting: sides[side](setting), record)
+        self.assertEqual((chosen, record), whole)
+
+    def test_ends_with_the_seconds(self):
+        record = {"a": [], "b": []}
+        search.search({"a": Grid(0.1), "b": Grid(0.1)}, 8, lambda side, _: bowl(0.1, 64, {"a": 1, "b": 100}[side])({"lr": 0.1}), record, seconds=70)
+        self.assertEqual([len(record[side]) for side in "ab"], [2, 8])  # a trial of a takes 2 x 20
+
+    def test_mean_of_seeds(self):
+        got = search.mean(ending(0.1, 0.3, seconds=3) + ending(0.2, seconds=6))
+        for want, have in zip([0.5, 0.2, 0.2, 4 / 3, 8 / 3, 4], [*got["losses"], *got["to"]]):
+            self.assertAlmostEqual(have, want)
+        self.assertEqual(search.last(search.mean([*ending(0.1), {"losses": [0.5, None], "to": [1, 2]}])["losses"]), math.inf)
 
     def test_a_failed_side_drops_out(self):
         chosen, record = tried({"a": bowl(0.1, 64), "b": lambda setting: None}, {"a": Grid(0.1, 64), "b": Grid(0.1, 64)})
@@ -71,29 +120,65 @@ class Search(unittest.TestCase):
         self.assertEqual(grid.setting((1, 1)), {"batch": 16, "lr": 0.9})
 
 
-class Target(unittest.TestCase):
-    def test_is_the_best_sides_median(self):
-        a, b = [{"losses": [1, v]} for v in (0.1, 0.3, 0.2)], [{"losses": [1, v]} for v in (0.05, 0.4, 0.5)]
-        self.assertAlmostEqual(search.target([a, b]), 1.02 * 0.2)
+class Race(unittest.TestCase):
+    THEIRS = ending(0.098, 0.100, 0.102, 0.099, 0.101, seconds=6)
 
-    def test_times_and_misses(self):
-        def rounds(*ends):
-            return [{"losses": [0.5, 0.2, end], "to": [t * 1.0, t * 2.0, t * 3.0]} for t, end in ends]
+    def told(self, *mine, theirs=None):
+        figures = {"hogwild": mine[0], "R": theirs or self.THEIRS, **({"hogwild for R": mine[1]} if mine[1:] else {})}
+        return compare.against({"figures": figures, "like": {}}, "R", "hogwild")
 
-        mine, theirs = rounds((1, 0.1), (2, 0.1), (1, 0.1)), rounds((2, 0.1), (2, 0.1), (3, 0.1))
-        for goal, want in ((0.15, "2.00 (1.00 to 3.00)"), (0.05, "both miss 0.0500")):
-            self.assertEqual(compare.sooner(mine, theirs, goal), want)
-        self.assertEqual(compare.sooner(mine, rounds((1, 0.3), (1, 0.3), (1, 0.1)), 0.15), "the rival misses 0.1500")
-        self.assertEqual(compare.sooner(mine, rounds((2, 0.3), (2, 0.1), (4, 0.1)), 0.15), "2.50 (1.00 to 4.00); the rival missed it 1 of 3 times")
-        self.assertEqual(compare.sooner(mine, [{"loss": 0.1}], 0.15), "")
+    def test_three_of_five_seeds_below_are_equal(self):
+        mine = ending(0.097, 0.103, 0.099, 0.104, 0.0985, seconds=3)
+        self.assertEqual(search.arrival(mine, self.THEIRS), ([3.0] * 5, "equal"))
+        self.assertEqual(self.told(mine), ["2.00, equal losses"] * 2)
+
+    def test_a_loss_above_the_interval_is_not_reached(self):
+        mine = ending(0.111, 0.109, 0.110, 0.1105, 0.1095, seconds=3)
+        self.assertEqual(search.arrival(mine, self.THEIRS)[1], "higher")
+        first, second = self.told(mine)
+        self.assertRegex(first, r"^hogwild ends 10\.0% \(± 2\.2\) above it$")
+        self.assertEqual(second, "2.00")  # the rival passes 0.11 in its last pass, after 6 s
+        self.assertEqual(search.arrival(self.THEIRS, mine), ([6.0] * 5, "lower"))
+
+    def test_a_lower_loss_is_timed_by_its_passes(self):
+        mine = ending(*[0.09] * 5, seconds=3, middle=0.0995)
+        self.assertEqual(search.arrival(mine, self.THEIRS), ([2.0] * 5, "lower"))
+        self.assertEqual(self.told(mine), ["3.00", "the rival ends 11.1% (± 2.2) above it"])
+
+    def test_both_sides_are_timed_by_their_passes(self):
+        theirs = ending(*[0.1] * 5, seconds=6, middle=0.0999)  # at its own loss after 4 s
+        mine = ending(*[0.09] * 5, seconds=3, middle=0.0995)
+        self.assertEqual(self.told(mine, theirs=theirs)[0], "2.00")
+        past = ending(*[0.12] * 5, seconds=3, middle=0.0995)  # was there, and has gone past it
+        self.assertEqual((self.told(past, theirs=theirs)[0], search.arrival(past, theirs)[1]), ("2.00", "higher"))
+
+    def test_wide_intervals_show_nothing(self):
+        mine = ending(0.08, 0.12, 0.09, 0.13, 0.085, seconds=3)
+        self.assertEqual(self.told(mine)[0], "2.00, losses not told apart")
+        self.assertEqual(search.arrival(mine[:1], self.THEIRS)[1], "unclear")
+        self.assertEqual(search.apart([math.inf], [0.1]), (math.inf, 0.0))
+
+    def test_equal_ends_without_any_spread(self):
+        for end, want in ((0.1, "equal"), (0.1001, "equal"), (0.0999, "equal"), (0.1003, "higher"), (0.0997, "lower")):
+            self.assertEqual(search.arrival(ending(*[end] * 5), ending(*[0.1] * 5))[1], want)
+
+    def test_the_sooner_of_two_settings_counts(self):
+        best, soon = ending(*[0.09] * 5, seconds=9), ending(0.099, 0.101, 0.1, 0.102, 0.098, seconds=2)
+        self.assertEqual(self.told(best, soon)[0], "3.00, equal losses")
+        late = ending(*[0.2] * 5, seconds=1)
+        self.assertEqual(self.told(best, late)[0], "0.67")
+        self.assertEqual(search.race([late, late], best)[1], "higher")
 
     def test_table(self):
         mine = {"rate": 6.0, "loss": 0.1, "losses": [0.3, 0.1], "to": [1.0, 2.0]}
-        result = {"title": "job", "inputs": "standardised", "unit": "examples/s", "target": 0.102, "against": {"R": "hogwild"},
-                  "figures": {"hogwild": [mine], "R": [{**mine, "rate": 2.0, "to": [5.0, 10.0]}]},
-                  "chosen": {"hogwild": {"batch": 16, "lr": 0.3, "edge": ["rate"]}, "R": {"batch": 64, "lr": 0.1, "edge": []}}}
-        self.assertEqual(compare.ratios([result]).splitlines()[-1],
-                         "| R | job | standardised | 3.00 | 5.0 | batch 16, rate 0.3 (rate at an edge); batch 64, rate 0.1 | 0.1000; 0.1000 |")
+        result = {"title": "job", "inputs": "standardised", "unit": "examples/s", "against": {"R": "hogwild"},
+                  "figures": {"hogwild": [mine, {**mine}], "R": [{**mine, "rate": 2.0, "to": [5.0, 10.0]}, {**mine, "to": [5.0, 12.0]}]},
+                  "chosen": {"hogwild": {"batch": 16, "lr": 0.3, "optimizer": "adam", "epochs": 5, "edge": ["rate"]}, "R": {"batch": 64, "lr": 0.1, "edge": []}}}
+        self.assertEqual(compare.ratios([result]).splitlines()[-1], "| R | job | standardised | 5.5 (5.0 to 6.0), equal losses | 5.5 (5.0 to 6.0), equal losses | "
+                         "adam, batch 16, rate 0.3, 5 passes (rate at an edge); batch 64, rate 0.1 | 0.1000; 0.1000 |")
+        for run in (*result["figures"]["hogwild"], *result["figures"]["R"]):
+            del run["losses"]
+        self.assertIn("| 2.00 (1.00 to 3.00) (examples/s) |  |", compare.ratios([result]).splitlines()[-1])
 
 
 @unittest.skipIf(not importlib.util.find_spec("torch"), "there is no PyTorch")

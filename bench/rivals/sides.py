@@ -48,6 +48,7 @@ class Side:
     against: str = ""  # hogwild's side that a rival is compared with
     needs: tuple = ()  # files, and modules of Python
     grid: Grid | None = None  # where its search begins; None: everything is given
+    like: str = ""  # the side whose settings it takes
 
 
 def missing(needs):
@@ -64,7 +65,7 @@ def execute(command, limit=300, fine=(0,)):
 
 def ours(*flags, set=None, l2=None, grid=None):
     """hogwild train with these flags. set is the data set of a sparse linear model; without it
-    the set is MNIST, except for factor. With l2 the result is the distance of the objective
+    the set is of images, except for factor. With l2 the result is the distance of the objective
     from its optimum. The rate of a grid is taken as it is, not lowered."""
 
     def run(turn, setting=None, parts=None):
@@ -107,7 +108,7 @@ def judged(path, result, flags, set, l2, parts):
     if set is None:
         import mnist
 
-        return agreeing(dict(zip(("loss", "accuracy"), mnist.reached_by_file(path, parts.get(MNIST, MNIST)))), result)
+        return agreeing(dict(zip(("loss", "accuracy"), mnist.reached_by_file(path, flags[flags.index("--data") + 1]))), result)
     import rows
 
     test = rows.read(parts.get(files(set)[1], files(set)[1]))
@@ -127,7 +128,7 @@ def agreeing(got, result):
     return got
 
 
-def script(name, *arguments, against="hogwild", needs=(), seeded=False, grid=None):
+def script(name, *arguments, against="hogwild", needs=(), seeded=False, grid=None, like=""):
     """A rival that prints a line of JSON: what it has reached, and the seconds of it, by pass."""
 
     def run(turn, setting=None, parts=None):
@@ -135,16 +136,16 @@ def script(name, *arguments, against="hogwild", needs=(), seeded=False, grid=Non
         told = [(parts or {}).get(a, a) for a in arguments]
         told += [f"{k}={v}" for k, v in (setting or {}).items()] if name == "sparse" else options(setting)
         r = json.loads(execute([*command, *told, *(["--seed", turn + 1] if seeded else [])]).splitlines()[-1])
-        losses = [loss if math.isfinite(loss) else None for loss in r["test_loss"]]
+        losses = [loss if loss is not None and math.isfinite(loss) else None for loss in r["test_loss"]]
         return {"rate": r["examples_per_second"], "seconds": sum(r["seconds"]), "loss": losses[-1], "accuracy": r["test_accuracy"][-1],
                 "passes": r["test_accuracy"], "losses": losses, "to": list(itertools.accumulate(r["seconds"]))}
 
-    return Side(run, against, needs or (f"{RIVALS}/{name}",), grid)
+    return Side(run, against, needs or (f"{RIVALS}/{name}",), grid, like)
 
 
-def torch(*flags, name="torch_hogwild.py", against="hogwild", grid=None):
+def torch(*flags, name="torch_hogwild.py", against="hogwild", set=None, **more):
     needs = ("torch", *(["torchvision"] if "loader" in flags else []))
-    return script(name, "--data", MNIST, *flags, against=against, needs=needs, seeded=True, grid=grid)
+    return script(name, "--data", set or MNIST, *flags, against=against, needs=needs, seeded=True, **more)
 
 
 def hogwild_cpp(program, set, epochs, step, *flags, against="two workers"):

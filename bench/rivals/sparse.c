@@ -1,10 +1,10 @@
 /* A sparse linear model in plain C loops: the baseline for hogwild's, with the same order of
  * examples. Rows are shuffled once when they are read; each epoch permutes blocks of 64
  * rows, and the rows in each, as hogwild's data.Order does. Float32, one example a step,
- * constant rate or cosine schedule. Several threads write racily.
+ * constant rate, or a cosine or linear schedule. Several threads write racily.
  *
  *   cc -O3 -march=native -pthread -o sparse sparse.c -lm
- *   sparse TRAIN TEST [loss=logistic|hinge] [lr=X] [l2=X] [bias=0|1] [epochs=N] [threads=N] [cosine=0|1]
+ *   sparse TRAIN TEST [loss=logistic|hinge] [lr=X] [l2=X] [bias=0|1] [epochs=N] [threads=N] [schedule=constant|cosine|linear]
  *   sparse TRAIN bin=FILE        writes TRAIN in the format of Hogwild! and Hogwild++
  *
  * Files are LIBSVM's, labels above 0 are +1. The arrays are kept beside a file as
@@ -33,7 +33,7 @@ typedef struct {
 	float *val, *y;
 } Set;
 
-static struct { int hinge, bias, epochs, threads, cosine; float lr, l2; } opt = {0, 1, 5, 1, 0, 0.02f, 0};
+static struct { int hinge, bias, epochs, threads, cosine, linear; float lr, l2; } opt = {0, 1, 5, 1, 0, 0, 0.02f, 0};
 static Set train, test;
 static float *w, *often; /* d weights and the bias; l2 per visit, by 1/frequency */
 static int32_t *order;
@@ -176,7 +176,7 @@ static inline void fetch(int64_t row) {
 /* chunk is the loop: dot, derivative, axpy. */
 static void chunk(int64_t from, int64_t to) {
 	float *bias = w + train.d, t = (epoch * train.n + from) / (float)(opt.epochs * train.n);
-	float lr = opt.cosine ? opt.lr * 0.5f * (1 + cosf(3.14159265f * t)) : opt.lr;
+	float lr = opt.lr * (opt.cosine ? 0.5f * (1 + cosf(3.14159265f * t)) : opt.linear ? 1 - t : 1);
 	for (int64_t i = from; i < to; i++) {
 		if (i + AHEAD < to) fetch(order[i + AHEAD]);
 		int64_t row = order[i], first = train.ptr[row], end = train.ptr[row + 1];
@@ -250,7 +250,7 @@ int main(int argc, char **argv) {
 		if (!strncmp(argv[i], "bias", 4)) opt.bias = atoi(v);
 		if (!strncmp(argv[i], "epochs", 6)) opt.epochs = atoi(v);
 		if (!strncmp(argv[i], "threads", 7)) opt.threads = atoi(v);
-		if (!strncmp(argv[i], "cosine", 6)) opt.cosine = atoi(v);
+		if (!strncmp(argv[i], "schedule", 8)) opt.cosine = !strcmp(v, "cosine"), opt.linear = !strcmp(v, "linear");
 	}
 	w = get(4 * (train.d + 1)), often = get(4 * train.d), order = get(4 * (train.n + BLOCK));
 	for (int64_t k = 0; k < train.nnz; k++) often[train.idx[k]]++;

@@ -2,7 +2,7 @@
 in shared memory, each with its own optimizer.
 
     torch_hogwild.py --data DIR --model softmax|mlp:128|mlp:256,128|convnet --way WAY
-                     [--scale HOW] --batch N --lr X [--momentum X] --epochs N --processes N
+                     [--scale HOW] --batch N --lr X [--optimizer NAME] [--schedule NAME] --epochs N --processes N [--cores N]
 
 The ways: loader is the example as it is (DataLoader and transforms; every process passes over
 all of the data). plain is what a user writes with the data in a shared tensor (each example
@@ -20,18 +20,20 @@ import mnist
 
 
 class ByHand:
-    """A step of a net of linear layers and relu: the backward pass written out, updates
-    added straight to the shared weights."""
+    """A step of a net of linear layers and relu: the backward pass written out; updates of plain SGD are
+    added straight to the shared weights, others by the fused optimizer."""
 
     def __init__(self, model, a, onednn):
         self.linears = [m for m in model if isinstance(m, nn.Linear)]
-        self.lr = a.lr
+        self.optimizer = None if a.optimizer == "sgd" and not a.momentum else mnist.optimizer(model.parameters(), a)
+        for p in model.parameters() if self.optimizer else ():
+            p.grad = torch.zeros_like(p)
         self.mm = (lambda x, w: torch.ops.mkldnn._linear_pointwise(x, w, None, "none", [], "")) if onednn else (
             lambda x, w: torch.mm(x, w.t()))
         self.onednn = onednn
 
     @torch.no_grad()
-    def __call__(self, x, y):
+    def __call__(self, x, y, lr):
         h, inputs = x.flatten(1), []
         for i, l in enumerate(self.linears):
             inputs.append(h)
@@ -47,24 +49,37 @@ class ByHand:
         for i in reversed(range(len(self.linears))):
             l, x = self.linears[i], inputs[i]
             before = torch.mm(d, l.weight) * (x > 0) if i else None
-            if self.onednn and len(y) > 1:
-                l.weight.sub_(self.mm(d.t().contiguous(), x.t().contiguous()), alpha=self.lr)
+            if self.optimizer:
+                torch.mm(d.t(), x, out=l.weight.grad)
+                torch.sum(d, 0, out=l.bias.grad)
+            elif self.onednn and len(y) > 1:
+                l.weight.sub_(self.mm(d.t().contiguous(), x.t().contiguous()), alpha=lr)
             else:
-                l.weight.addmm_(d.t(), x, alpha=-self.lr)
-            l.bias.sub_(d.sum(0), alpha=self.lr)
+                l.weight.addmm_(d.t(), x, alpha=-lr)
+            if not self.optimizer:
+                l.bias.sub_(d.sum(0), alpha=lr)
             d = before
+        if self.optimizer:
+            advance(self.optimizer, lr)
+
+
+def advance(optimizer, lr):
+    """A step of an optimizer at a rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = lr
+    optimizer.step()
 
 
 def stepper(model, forward, a):
-    """The function that takes one step on (x, y); forward is the model, perhaps compiled."""
+    """The function that takes one step on (x, y) at a rate; forward is the model, perhaps compiled."""
     if a.way in ("hand", "onednn"):
         return ByHand(model, a, a.way == "onednn")
-    optimizer = torch.optim.SGD(model.parameters(), lr=a.lr, momentum=a.momentum)
+    optimizer = mnist.optimizer(model.parameters(), a)
 
-    def step(x, y):
+    def step(x, y, lr):
         optimizer.zero_grad()
         F.nll_loss(forward(x), y).backward()
-        optimizer.step()
+        advance(optimizer, lr)
 
     return step
 
@@ -87,17 +102,19 @@ def loader(a, raw, y):
 
 
 def work(rank, a, model, raw, x, y, gate):
-    mnist.pin(rank, a.seed)
+    mnist.pin(rank, a)
     model.train()
     forward = torch.compile(model, dynamic=False) if a.way == "compile" else model
-    mnist.warm(a, stepper(model, forward, a), x, y)
+    warm = stepper(model, forward, a)
+    mnist.warm(a, lambda x, y: warm(x, y, a.lr), x, y)
     step = stepper(model, forward, a)
+    steps = -(-(len(y) if a.way == "loader" else -(-len(y) // a.processes)) // a.batch)
     gate.wait()
     for epoch in range(a.epochs):
         todo = loader(a, raw, y) if a.way == "loader" else mnist.batches(a, rank, epoch, x, y)
         gate.wait()
-        for bx, by in todo:
-            step(bx, by)
+        for n, (bx, by) in enumerate(todo, epoch * steps):
+            step(bx, by, mnist.rate(a, n / (a.epochs * steps)))
         gate.wait()
         gate.wait()  # while the model is tested
 

@@ -34,7 +34,7 @@ def replicate(a, model):
     replica.load_state_dict(model.state_dict())
     replica.train()
     forward = DistributedDataParallel(replica) if a.way == "ddp" else replica
-    optimizer = torch.optim.SGD(replica.parameters(), lr=a.lr, momentum=a.momentum)
+    optimizer = mnist.optimizer(replica.parameters(), a)
 
     def step(x, y):
         optimizer.zero_grad()
@@ -45,7 +45,7 @@ def replicate(a, model):
 
 
 def work(rank, a, model, raw, x, y, gate):
-    mnist.pin(rank, a.seed)
+    mnist.pin(rank, a)
     dist.init_process_group("gloo", init_method=f"file://{a.meeting}", rank=rank, world_size=a.processes)
     mnist.warm(a, replicate(a, model)[1], x, y)
     replica, step = replicate(a, model)

@@ -1,11 +1,11 @@
-"""Vowpal Wabbit's plain SGD on sparse rows: logistic loss, one core, one example a step,
+"""Vowpal Wabbit on sparse rows, plain SGD or its own adaptive, normalized one: logistic loss, one core, one example a step,
 no regularization.
 
-    vw_sgd.py TRAIN TEST --lr X --epochs N
+    vw_sgd.py TRAIN TEST --lr X --epochs N [--optimizer sgd|adaptive] [--schedule falling|constant]
 
 TRAIN and TEST are LIBSVM files that sparse.c has read (it keeps FILE.csr beside them); the
-rows in Vowpal Wabbit's format, and its cache, are kept beside them too. The rate of step t is
-5 lr / t^0.25. Prints one line of JSON; seconds are those of all passes, which read the cache in
+rows in Vowpal Wabbit's format, and its cache, are kept beside them too. The rate of SGD's step t is
+5 lr / t^0.25, or constant. Prints one line of JSON; seconds are those of all passes, which read the cache in
 the order of the file, as Vowpal Wabbit does, in equal shares.
 """
 
@@ -43,7 +43,8 @@ def main():
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     y, d = rows.read(a.test)[0], rows.read(a.train)[4]
     bits = max(10, d.bit_length())  # so that features do not share weights
-    sgd = f"--sgd --loss_function logistic --holdout_off -b {bits} -l {5 * a.lr} --power_t 0.25 --initial_t 1"
+    rate = f"-l {5 * a.lr} --power_t 0.25 --initial_t 1" if a.schedule == "falling" else f"-l {a.lr} --power_t 0"
+    sgd = f"{f'--sgd {rate}' if a.optimizer == 'sgd' else f'-l {a.lr}'} --loss_function logistic --holdout_off -b {bits}"
     cache = a.train + ".vw.cache"
     if not os.path.exists(cache):
         run(f"{sgd} --data {rewrite(a.train)} --cache_file {cache}")
