@@ -41,8 +41,8 @@ func TestRefuses(t *testing.T) {
 			"\"v19\", \"v20\", \"v21\", \"v22\", \"v23\", " +
 			"\"v24\", \"v25\", \"v26\", \"v27\", \"v28\", \"v29\", \"v30\", \"v31\"); return a; }", "the stack",
 			[]string{"NEON"}},
-		"spill on x86": {"//go: func f(x *float32) float32\nfloat f(float *x) { float a = *x; asm volatile(\"\" ::: \"xmm0\", " +
-			"\"xmm1\", \"xmm2\", \"xmm3\", \"xmm4\", \"xmm5\", \"xmm6\", \"xmm7\", \"xmm8\", \"xmm9\", " +
+		"spill on x86": {"//go: func f(x *float32) float32\nfloat f(float *x) { float a = *x; asm volatile(\"\" ::: " +
+			"\"xmm0\", \"xmm1\", \"xmm2\", \"xmm3\", \"xmm4\", \"xmm5\", \"xmm6\", \"xmm7\", \"xmm8\", \"xmm9\", " +
 			"\"xmm10\", \"xmm11\", \"xmm12\", \"xmm13\", \"xmm14\", \"xmm15\"); return a; }", "the stack",
 			[]string{"AVX2"}},
 		"goroutine": {"//go: func f(n int) int\nlong f(long n) { asm volatile(\"mov x28, %0\" :: \"r\"(n)); return n; }",

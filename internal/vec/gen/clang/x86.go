@@ -37,7 +37,8 @@ var (
 	leavesOnX86 = regexp.MustCompile(`^(call|syscall|int|jmpq? \*)`)
 )
 
-// freeOnX86 replaces by nops what makes a frame, and fails if the code uses the stack otherwise, or leaves the function.
+// freeOnX86 replaces by nops what makes a frame, and fails if the code uses the stack otherwise, or leaves the
+// function.
 func freeOnX86(code []instruction) error {
 	for i := range code {
 		text := code[i].text
