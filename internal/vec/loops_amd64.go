@@ -158,13 +158,13 @@ func stripFast(n, k int, src []float32, ld int, dst []float32) {
 	}
 }
 
-func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int, ahead grid) {
+func tileFast(count, next, m, n, k int, alpha float32, a, b grid, c []float32, ldc int, ahead grid) {
 	if use[LoopGemm] == AVX512 {
-		tileAVX512(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc, &ahead.v[0],
-			ahead.row)
+		tileAVX512(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &b.v[0], b.row, &c[0], ldc,
+			&ahead.v[0], ahead.row)
 	} else {
-		tileAVX2(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc, &ahead.v[0],
-			ahead.row)
+		tileAVX2(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &b.v[0], b.row, &c[0], ldc,
+			&ahead.v[0], ahead.row)
 	}
 }
 

@@ -57,9 +57,9 @@ func packTFast(k int, src []float32, ld int, dst []float32, nr int) {
 	packTNEON(k, &src[0], ld, &dst[0], nr)
 }
 
-func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int, _ grid) {
+func tileFast(count, next, m, n, k int, alpha float32, a, b grid, c []float32, ldc int, _ grid) {
 	for i := range count {
-		tileNEON(m, n, k, alpha, &a.v[i*next], a.row, a.col, &panel[0], &c[i*m*ldc], ldc)
+		tileNEON(m, n, k, alpha, &a.v[i*next], a.row, a.col, &b.v[0], b.row, &c[i*m*ldc], ldc)
 	}
 }
 

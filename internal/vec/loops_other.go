@@ -32,7 +32,7 @@ func widenFast(x []uint8, mul, add, y []float32) int            { panic(none) }
 
 func packFast(n, k int, src []float32, ld int, dst []float32)       { panic(none) }
 func packTFast(k int, src []float32, ld int, dst []float32, nr int) { panic(none) }
-func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int, _ grid) {
+func tileFast(count, next, m, n, k int, alpha float32, a, b grid, c []float32, ldc int, _ grid) {
 	panic(none)
 }
 
