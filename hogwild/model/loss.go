@@ -162,7 +162,7 @@ func logistic(z, y []float32, k int, mean float32) float64 {
 			term, factor := logTerm(m, e)
 			sum, product = sum+term, product*factor
 			// The probability of the other side: e/factor where m > 0, else 1/factor.
-			miss := math.Float64frombits(choose(m, math.Float64bits(e), math.Float64bits(1))) / factor
+			miss := 1 / factor * math.Float64frombits(choose(m, math.Float64bits(e), math.Float64bits(1)))
 			z[j] = float32(-t[j]*miss) * mean
 		}
 		loss.add(sum, product)
