@@ -22,7 +22,7 @@ const near = 128
 
 func (floatRows) former(s *Set) former {
 	d := s.Features
-	return func(b *Batch, rows, ahead []int32) {
+	return func(b *Batch, rows, ahead []int32) { // asks for the next batch's first rows: products ask for the others
 		b.Rows = slices.Grow(b.Rows, len(rows))[:len(rows)]
 		for n, i := range rows {
 			if k := n + max(0, len(rows)-lead); n < vec.RowsAhead && k < len(ahead) {

@@ -136,3 +136,50 @@ func TestLogistic(t *testing.T) {
 		}
 	}
 }
+
+// TestCrossEntropy: a batch's loss and derivatives are what double precision makes of each row, with few classes and
+// many, far from zero too; what is not a number is not hidden, wherever it stands.
+func TestCrossEntropy(t *testing.T) {
+	for _, k := range []int{2, 10, 64, 65, 300} {
+		for _, n := range []int{1, 2, 5, 64, 100, 700} {
+			z, y := make([]float32, n*k), make([]float32, n)
+			for i := range z {
+				z[i] = float32(i*37%401-200) / float32(1+i/k%9)
+				y[i/k] = float32(i / k * 7 % k)
+			}
+			d, want := slices.Clone(z), 0.0
+			sum := CrossEntropy.deltas(d, y, k)
+			for i := range n {
+				row, most, total := z[i*k:(i+1)*k], math.Inf(-1), 0.0
+				for _, v := range row {
+					most = max(most, float64(v))
+				}
+				for _, v := range row {
+					total += math.Exp(float64(v) - most)
+				}
+				want += most + math.Log(total) - float64(row[int(y[i])])
+				for c, v := range row {
+					p := math.Exp(float64(v)-most) / total
+					if c == int(y[i]) {
+						p--
+					}
+					if got := float64(d[i*k+c]) * float64(n); math.Abs(got-p) > 3e-7 {
+						t.Errorf("%d x %d: derivative of output %d of row %d is %v, want %v", n, k, c, i, got, p)
+					}
+				}
+			}
+			if math.Abs(sum-want) > 1e-6*want {
+				t.Errorf("%d x %d: loss %v, want %v", n, k, sum, want)
+			}
+			for _, at := range []int{0, k / 2, n*k - 1} {
+				for _, v := range []float64{math.NaN(), math.Inf(1)} {
+					bad := slices.Clone(z)
+					bad[at] = float32(v)
+					if sum := CrossEntropy.deltas(bad, y, k); !math.IsNaN(sum) {
+						t.Errorf("%d x %d, %v at %d: loss %v", n, k, v, at, sum)
+					}
+				}
+			}
+		}
+	}
+}

@@ -61,6 +61,15 @@ func (m *maker) floats(n int) []float32 {
 	return v
 }
 
+// dense are n dense rows of d numbers.
+func (m *maker) dense(n, d int) []Row {
+	x := make([]Row, n)
+	for i := range x {
+		x[i].Val = m.floats(d)
+	}
+	return x
+}
+
 // result keeps what a loop returns next to what the maker made.
 func (m *maker) result(v ...float32) { m.made = append(m.made, v) }
 
@@ -89,8 +98,15 @@ func (m *maker) row(d int) Row {
 
 // samples run each loop on made numbers of size n.
 var samples = [loopCount]func(n int, m *maker){
-	LoopDot:      func(n int, m *maker) { m.result(Dot(m.floats(n), m.floats(n))) },
-	LoopAxpy:     func(n int, m *maker) { Axpy(0.7, m.floats(n), m.floats(n)) },
+	LoopDot: func(n int, m *maker) {
+		m.result(Dot(m.floats(n), m.floats(n)))
+		z0, z1, z2, z3 := dot4(m.dense(4, n), m.floats(n))
+		m.result(z0 + z1 - z2 + z3)
+	},
+	LoopAxpy: func(n int, m *maker) {
+		Axpy(0.7, m.floats(n), m.floats(n))
+		axpy4(0.7, -0.3, 0.9, 0.2, m.dense(4, n), m.floats(n))
+	},
 	LoopScale:    func(n int, m *maker) { Scale(0.7, m.floats(n)) },
 	LoopReLU:     func(n int, m *maker) { ReLU(m.floats(n), m.floats(n)) },
 	LoopReLUMask: func(n int, m *maker) { ReLUMask(m.floats(n), m.floats(n)) },

@@ -4,13 +4,13 @@
 
 package vec
 
-// tileAVX2 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
-// and j < n; m up to 6, n up to 16, k from 1; nr is n rounded up to whole vectors.
+// tileAVX2 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*ldb+j], for i < m
+// and j < n; m up to 6, n up to 16, k from 1. Of b it reads whole vectors.
 // So for count tiles, one below the other; from one to the next a advances by next. Meanwhile it asks for
 // k rows as wide as those of b, from ahead on.
 //
 //go:noescape
-func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int, ahead *float32, ldAhead int)
+func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, ldb int, c *float32, ldc int, ahead *float32, ldAhead int)
 
 // packAVX2 is packGo for n up to 16.
 //
@@ -27,13 +27,13 @@ func packTAVX2(k int, src *float32, ld int, dst *float32, nr int)
 //go:noescape
 func stripAVX2(n int, k int, src *float32, ld int, dst *float32)
 
-// tileAVX512 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m
-// and j < n; m up to 14, n up to 32, k from 1; nr is n rounded up to whole vectors.
+// tileAVX512 is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*ldb+j], for i < m
+// and j < n; m up to 14, n up to 32, k from 1. Of b it reads whole vectors.
 // So for count tiles, one below the other; from one to the next a advances by next. Meanwhile it asks for
 // k rows as wide as those of b, from ahead on.
 //
 //go:noescape
-func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int, ahead *float32, ldAhead int)
+func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, ldb int, c *float32, ldc int, ahead *float32, ldAhead int)
 
 // packAVX512 is packGo for n up to 32.
 //

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int, ahead *float32, ldAhead int)
+// func tileAVX2(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, ldb int, c *float32, ldc int, ahead *float32, ldAhead int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileAVX2(SB), NOSPLIT, $0-112
+TEXT ·tileAVX2(SB), NOSPLIT, $0-120
 	MOVQ m+16(FP), AX
 	MOVQ n+24(FP), CX
 	CMPQ CX, $0x08
@@ -24,8 +24,8 @@ TEXT ·tileAVX2(SB), NOSPLIT, $0-112
 
 again1x1:
 	VXORPS     Y0, Y0, Y0
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -37,10 +37,12 @@ again1x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
 	LEAQ       (BX)(BX*4), BX
 	SUBQ       $0x02, R8
 	JLT        odd1x1
@@ -52,13 +54,13 @@ walk1x1:
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         SI, DX
-	VMOVUPS      32(DI), Y1
+	VMOVUPS      (DI)(R11*1), Y1
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk1x1
 
@@ -71,7 +73,7 @@ odd1x1:
 	VBROADCASTSS (DX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         SI, DX
-	ADDQ         $0x00000020, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked1x1:
 	VBROADCASTSS alpha+40(FP), Y1
@@ -102,10 +104,10 @@ next1x1:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again1x1
 	VZEROUPPER
@@ -115,8 +117,8 @@ tile2x1:
 again2x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -130,11 +132,13 @@ again2x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd2x1
 
@@ -147,7 +151,7 @@ walk2x1:
 	VBROADCASTSS (DX)(BX*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         SI, DX
-	VMOVUPS      32(DI), Y2
+	VMOVUPS      (DI)(R11*1), Y2
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y3
@@ -155,7 +159,7 @@ walk2x1:
 	VBROADCASTSS (DX)(BX*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk2x1
 
@@ -170,7 +174,7 @@ odd2x1:
 	VBROADCASTSS (DX)(BX*1), Y3
 	VFMADD231PS  Y2, Y3, Y1
 	ADDQ         SI, DX
-	ADDQ         $0x00000020, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked2x1:
 	VBROADCASTSS alpha+40(FP), Y2
@@ -210,10 +214,10 @@ next2x1:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again2x1
 	VZEROUPPER
@@ -224,8 +228,8 @@ again3x1:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -241,11 +245,13 @@ again3x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd3x1
 
@@ -260,7 +266,7 @@ walk3x1:
 	VBROADCASTSS (DX)(BX*2), Y4
 	VFMADD231PS  Y3, Y4, Y2
 	ADDQ         SI, DX
-	VMOVUPS      32(DI), Y3
+	VMOVUPS      (DI)(R11*1), Y3
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
@@ -270,7 +276,7 @@ walk3x1:
 	VBROADCASTSS (DX)(BX*2), Y4
 	VFMADD231PS  Y3, Y4, Y2
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk3x1
 
@@ -287,7 +293,7 @@ odd3x1:
 	VBROADCASTSS (DX)(BX*2), Y4
 	VFMADD231PS  Y3, Y4, Y2
 	ADDQ         SI, DX
-	ADDQ         $0x00000020, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked3x1:
 	VBROADCASTSS alpha+40(FP), Y3
@@ -336,10 +342,10 @@ next3x1:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again3x1
 	VZEROUPPER
@@ -351,8 +357,8 @@ again4x1:
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -370,11 +376,13 @@ again4x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 	SUBQ       $0x02, R8
 	JLT        odd4x1
 
@@ -388,10 +396,10 @@ walk4x1:
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (DX)(R11*1), Y5
+	VBROADCASTSS (DX)(R12*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         SI, DX
-	VMOVUPS      32(DI), Y4
+	VMOVUPS      (DI)(R11*1), Y4
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y5
@@ -400,10 +408,10 @@ walk4x1:
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (DX)(R11*1), Y5
+	VBROADCASTSS (DX)(R12*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk4x1
 
@@ -419,10 +427,10 @@ odd4x1:
 	VFMADD231PS  Y4, Y5, Y1
 	VBROADCASTSS (DX)(BX*2), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS (DX)(R11*1), Y5
+	VBROADCASTSS (DX)(R12*1), Y5
 	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         SI, DX
-	ADDQ         $0x00000020, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked4x1:
 	VBROADCASTSS alpha+40(FP), Y4
@@ -480,10 +488,10 @@ next4x1:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again4x1
 	VZEROUPPER
@@ -496,8 +504,8 @@ again5x1:
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -517,11 +525,13 @@ again5x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 	SUBQ       $0x02, R8
 	JLT        odd5x1
 
@@ -535,12 +545,12 @@ walk5x1:
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (DX)(R11*1), Y6
+	VBROADCASTSS (DX)(R12*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
 	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         SI, DX
-	VMOVUPS      32(DI), Y5
+	VMOVUPS      (DI)(R11*1), Y5
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
@@ -549,12 +559,12 @@ walk5x1:
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (DX)(R11*1), Y6
+	VBROADCASTSS (DX)(R12*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
 	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk5x1
 
@@ -570,12 +580,12 @@ odd5x1:
 	VFMADD231PS  Y5, Y6, Y1
 	VBROADCASTSS (DX)(BX*2), Y6
 	VFMADD231PS  Y5, Y6, Y2
-	VBROADCASTSS (DX)(R11*1), Y6
+	VBROADCASTSS (DX)(R12*1), Y6
 	VFMADD231PS  Y5, Y6, Y3
 	VBROADCASTSS (DX)(BX*4), Y6
 	VFMADD231PS  Y5, Y6, Y4
 	ADDQ         SI, DX
-	ADDQ         $0x00000020, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked5x1:
 	VBROADCASTSS alpha+40(FP), Y5
@@ -642,10 +652,10 @@ next5x1:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again5x1
 	VZEROUPPER
@@ -659,8 +669,8 @@ again6x1:
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -682,11 +692,13 @@ again6x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 	SUBQ       $0x02, R8
 	JLT        odd6x1
 
@@ -700,14 +712,14 @@ walk6x1:
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (DX)(R11*1), Y7
+	VBROADCASTSS (DX)(R12*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
 	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (DX)(R12*1), Y7
+	VBROADCASTSS (DX)(R13*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
 	ADDQ         SI, DX
-	VMOVUPS      32(DI), Y6
+	VMOVUPS      (DI)(R11*1), Y6
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y7
@@ -716,14 +728,14 @@ walk6x1:
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (DX)(R11*1), Y7
+	VBROADCASTSS (DX)(R12*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
 	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (DX)(R12*1), Y7
+	VBROADCASTSS (DX)(R13*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk6x1
 
@@ -739,14 +751,14 @@ odd6x1:
 	VFMADD231PS  Y6, Y7, Y1
 	VBROADCASTSS (DX)(BX*2), Y7
 	VFMADD231PS  Y6, Y7, Y2
-	VBROADCASTSS (DX)(R11*1), Y7
+	VBROADCASTSS (DX)(R12*1), Y7
 	VFMADD231PS  Y6, Y7, Y3
 	VBROADCASTSS (DX)(BX*4), Y7
 	VFMADD231PS  Y6, Y7, Y4
-	VBROADCASTSS (DX)(R12*1), Y7
+	VBROADCASTSS (DX)(R13*1), Y7
 	VFMADD231PS  Y6, Y7, Y5
 	ADDQ         SI, DX
-	ADDQ         $0x00000020, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked6x1:
 	VBROADCASTSS alpha+40(FP), Y6
@@ -822,10 +834,10 @@ next6x1:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again6x1
 	VZEROUPPER
@@ -846,8 +858,8 @@ two:
 again1x2:
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -860,10 +872,12 @@ again1x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
 	LEAQ       (BX)(BX*4), BX
 	SUBQ       $0x02, R8
 	JLT        odd1x2
@@ -877,15 +891,15 @@ walk1x2:
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         SI, DX
-	VMOVUPS      64(DI), Y2
-	VMOVUPS      96(DI), Y3
+	VMOVUPS      (DI)(R11*1), Y2
+	VMOVUPS      32(DI)(R11*1), Y3
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk1x2
 
@@ -900,7 +914,7 @@ odd1x2:
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked1x2:
 	VBROADCASTSS alpha+40(FP), Y2
@@ -935,10 +949,10 @@ next1x2:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again1x2
 	VZEROUPPER
@@ -950,8 +964,8 @@ again2x2:
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -967,11 +981,13 @@ again2x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd2x2
 
@@ -987,8 +1003,8 @@ walk2x2:
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, DX
-	VMOVUPS      64(DI), Y4
-	VMOVUPS      96(DI), Y5
+	VMOVUPS      (DI)(R11*1), Y4
+	VMOVUPS      32(DI)(R11*1), Y5
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y6
@@ -998,7 +1014,7 @@ walk2x2:
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk2x2
 
@@ -1016,7 +1032,7 @@ odd2x2:
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked2x2:
 	VBROADCASTSS alpha+40(FP), Y4
@@ -1064,10 +1080,10 @@ next2x2:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again2x2
 	VZEROUPPER
@@ -1081,8 +1097,8 @@ again3x2:
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1101,11 +1117,13 @@ again3x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 	SUBQ       $0x02, R8
 	JLT        odd3x2
 
@@ -1124,8 +1142,8 @@ walk3x2:
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, DX
-	VMOVUPS      64(DI), Y6
-	VMOVUPS      96(DI), Y7
+	VMOVUPS      (DI)(R11*1), Y6
+	VMOVUPS      32(DI)(R11*1), Y7
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y8
@@ -1138,7 +1156,7 @@ walk3x2:
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk3x2
 
@@ -1159,7 +1177,7 @@ odd3x2:
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked3x2:
 	VBROADCASTSS alpha+40(FP), Y6
@@ -1220,10 +1238,10 @@ next3x2:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again3x2
 	VZEROUPPER
@@ -1239,8 +1257,8 @@ again4x2:
 	VXORPS     Y5, Y5, Y5
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1262,11 +1280,13 @@ again4x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 	SUBQ       $0x02, R8
 	JLT        odd4x2
 
@@ -1284,12 +1304,12 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(R11*1), Y10
+	VBROADCASTSS (DX)(R12*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, DX
-	VMOVUPS      64(DI), Y8
-	VMOVUPS      96(DI), Y9
+	VMOVUPS      (DI)(R11*1), Y8
+	VMOVUPS      32(DI)(R11*1), Y9
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y10
@@ -1301,11 +1321,11 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(R11*1), Y10
+	VBROADCASTSS (DX)(R12*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk4x2
 
@@ -1325,11 +1345,11 @@ odd4x2:
 	VBROADCASTSS (DX)(BX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (DX)(R11*1), Y10
+	VBROADCASTSS (DX)(R12*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked4x2:
 	VBROADCASTSS alpha+40(FP), Y8
@@ -1403,10 +1423,10 @@ next4x2:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again4x2
 	VZEROUPPER
@@ -1424,8 +1444,8 @@ again5x2:
 	VXORPS     Y7, Y7, Y7
 	VXORPS     Y8, Y8, Y8
 	VXORPS     Y9, Y9, Y9
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1450,11 +1470,13 @@ again5x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 	SUBQ       $0x02, R8
 	JLT        odd5x2
 
@@ -1472,15 +1494,15 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (DX)(R11*1), Y12
+	VBROADCASTSS (DX)(R12*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
 	VBROADCASTSS (DX)(BX*4), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, DX
-	VMOVUPS      64(DI), Y10
-	VMOVUPS      96(DI), Y11
+	VMOVUPS      (DI)(R11*1), Y10
+	VMOVUPS      32(DI)(R11*1), Y11
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y12
@@ -1492,14 +1514,14 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (DX)(R11*1), Y12
+	VBROADCASTSS (DX)(R12*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
 	VBROADCASTSS (DX)(BX*4), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk5x2
 
@@ -1519,14 +1541,14 @@ odd5x2:
 	VBROADCASTSS (DX)(BX*2), Y12
 	VFMADD231PS  Y10, Y12, Y4
 	VFMADD231PS  Y11, Y12, Y5
-	VBROADCASTSS (DX)(R11*1), Y12
+	VBROADCASTSS (DX)(R12*1), Y12
 	VFMADD231PS  Y10, Y12, Y6
 	VFMADD231PS  Y11, Y12, Y7
 	VBROADCASTSS (DX)(BX*4), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked5x2:
 	VBROADCASTSS alpha+40(FP), Y10
@@ -1613,10 +1635,10 @@ next5x2:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again5x2
 	VZEROUPPER
@@ -1636,8 +1658,8 @@ again6x2:
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -1665,11 +1687,13 @@ again6x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 	SUBQ       $0x02, R8
 	JLT        odd6x2
 
@@ -1687,18 +1711,18 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (DX)(R11*1), Y14
+	VBROADCASTSS (DX)(R12*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (DX)(R12*1), Y14
+	VBROADCASTSS (DX)(R13*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, DX
-	VMOVUPS      64(DI), Y12
-	VMOVUPS      96(DI), Y13
+	VMOVUPS      (DI)(R11*1), Y12
+	VMOVUPS      32(DI)(R11*1), Y13
 	PREFETCHT1   (R9)
 	ADDQ         R10, R9
 	VBROADCASTSS (DX), Y14
@@ -1710,17 +1734,17 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (DX)(R11*1), Y14
+	VBROADCASTSS (DX)(R12*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (DX)(R12*1), Y14
+	VBROADCASTSS (DX)(R13*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*2), DI
 	SUBQ         $0x02, R8
 	JGE          walk6x2
 
@@ -1740,17 +1764,17 @@ odd6x2:
 	VBROADCASTSS (DX)(BX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (DX)(R11*1), Y14
+	VBROADCASTSS (DX)(R12*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	VBROADCASTSS (DX)(BX*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (DX)(R12*1), Y14
+	VBROADCASTSS (DX)(R13*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 
 walked6x2:
 	VBROADCASTSS alpha+40(FP), Y12
@@ -1850,10 +1874,10 @@ next6x2:
 	MOVQ next+8(FP), DX
 	LEAQ (CX)(DX*4), CX
 	MOVQ CX, a+48(FP)
-	MOVQ AX, c+80(FP)
+	MOVQ AX, c+88(FP)
 	MOVQ b+72(FP), AX
-	MOVQ AX, ahead+96(FP)
-	MOVQ $0x00000000, ldAhead+104(FP)
+	MOVQ AX, ahead+104(FP)
+	MOVQ $0x00000000, ldAhead+112(FP)
 	DECQ count+0(FP)
 	JNZ  again6x2
 	VZEROUPPER
@@ -1985,9 +2009,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, c *float32, ldc int, ahead *float32, ldAhead int)
+// func tileAVX512(count int, next int, m int, n int, k int, alpha float32, a *float32, ars int, acs int, b *float32, ldb int, c *float32, ldc int, ahead *float32, ldAhead int)
 // Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·tileAVX512(SB), NOSPLIT, $0-112
+TEXT ·tileAVX512(SB), NOSPLIT, $0-120
 	MOVQ  m+16(FP), AX
 	MOVQ  n+24(FP), CX
 	MOVL  $0xffffffff, DX
@@ -2026,8 +2050,8 @@ TEXT ·tileAVX512(SB), NOSPLIT, $0-112
 
 again1x1:
 	VPXORD     Z0, Z0, Z0
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2039,10 +2063,12 @@ again1x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
 	LEAQ       (BX)(BX*4), BX
 
 walk1x1:
@@ -2052,7 +2078,7 @@ walk1x1:
 	VBROADCASTSS (DX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk1x1
 	VBROADCASTSS alpha+40(FP), Z1
@@ -2065,10 +2091,10 @@ walk1x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again1x1
 	VZEROUPPER
@@ -2078,8 +2104,8 @@ tile2x1:
 again2x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2093,11 +2119,13 @@ again2x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 
 walk2x1:
 	VMOVUPS      (DI), Z2
@@ -2108,7 +2136,7 @@ walk2x1:
 	VBROADCASTSS (DX)(BX*1), Z3
 	VFMADD231PS  Z2, Z3, Z1
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk2x1
 	VBROADCASTSS alpha+40(FP), Z2
@@ -2125,10 +2153,10 @@ walk2x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again2x1
 	VZEROUPPER
@@ -2139,8 +2167,8 @@ again3x1:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2156,11 +2184,13 @@ again3x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 
 walk3x1:
 	VMOVUPS      (DI), Z3
@@ -2173,7 +2203,7 @@ walk3x1:
 	VBROADCASTSS (DX)(BX*2), Z4
 	VFMADD231PS  Z3, Z4, Z2
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk3x1
 	VBROADCASTSS alpha+40(FP), Z3
@@ -2194,10 +2224,10 @@ walk3x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again3x1
 	VZEROUPPER
@@ -2209,8 +2239,8 @@ again4x1:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2228,11 +2258,13 @@ again4x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk4x1:
 	VMOVUPS      (DI), Z4
@@ -2244,10 +2276,10 @@ walk4x1:
 	VFMADD231PS  Z4, Z5, Z1
 	VBROADCASTSS (DX)(BX*2), Z5
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (DX)(R11*1), Z5
+	VBROADCASTSS (DX)(R12*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk4x1
 	VBROADCASTSS alpha+40(FP), Z4
@@ -2272,10 +2304,10 @@ walk4x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again4x1
 	VZEROUPPER
@@ -2288,8 +2320,8 @@ again5x1:
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2309,11 +2341,13 @@ again5x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk5x1:
 	VMOVUPS      (DI), Z5
@@ -2325,12 +2359,12 @@ walk5x1:
 	VFMADD231PS  Z5, Z6, Z1
 	VBROADCASTSS (DX)(BX*2), Z6
 	VFMADD231PS  Z5, Z6, Z2
-	VBROADCASTSS (DX)(R11*1), Z6
+	VBROADCASTSS (DX)(R12*1), Z6
 	VFMADD231PS  Z5, Z6, Z3
 	VBROADCASTSS (DX)(BX*4), Z6
 	VFMADD231PS  Z5, Z6, Z4
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk5x1
 	VBROADCASTSS alpha+40(FP), Z5
@@ -2359,10 +2393,10 @@ walk5x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again5x1
 	VZEROUPPER
@@ -2376,8 +2410,8 @@ again6x1:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2399,11 +2433,13 @@ again6x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk6x1:
 	VMOVUPS      (DI), Z6
@@ -2415,14 +2451,14 @@ walk6x1:
 	VFMADD231PS  Z6, Z7, Z1
 	VBROADCASTSS (DX)(BX*2), Z7
 	VFMADD231PS  Z6, Z7, Z2
-	VBROADCASTSS (DX)(R11*1), Z7
+	VBROADCASTSS (DX)(R12*1), Z7
 	VFMADD231PS  Z6, Z7, Z3
 	VBROADCASTSS (DX)(BX*4), Z7
 	VFMADD231PS  Z6, Z7, Z4
-	VBROADCASTSS (DX)(R12*1), Z7
+	VBROADCASTSS (DX)(R13*1), Z7
 	VFMADD231PS  Z6, Z7, Z5
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk6x1
 	VBROADCASTSS alpha+40(FP), Z6
@@ -2455,10 +2491,10 @@ walk6x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again6x1
 	VZEROUPPER
@@ -2473,8 +2509,8 @@ again7x1:
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2498,11 +2534,13 @@ again7x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk7x1:
 	VMOVUPS      (DI), Z7
@@ -2514,16 +2552,16 @@ walk7x1:
 	VFMADD231PS  Z7, Z8, Z1
 	VBROADCASTSS (DX)(BX*2), Z8
 	VFMADD231PS  Z7, Z8, Z2
-	VBROADCASTSS (DX)(R11*1), Z8
+	VBROADCASTSS (DX)(R12*1), Z8
 	VFMADD231PS  Z7, Z8, Z3
 	VBROADCASTSS (DX)(BX*4), Z8
 	VFMADD231PS  Z7, Z8, Z4
-	VBROADCASTSS (DX)(R12*1), Z8
+	VBROADCASTSS (DX)(R13*1), Z8
 	VFMADD231PS  Z7, Z8, Z5
-	VBROADCASTSS (DX)(R11*2), Z8
+	VBROADCASTSS (DX)(R12*2), Z8
 	VFMADD231PS  Z7, Z8, Z6
 	ADDQ         SI, DX
-	ADDQ         $0x00000040, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk7x1
 	VBROADCASTSS alpha+40(FP), Z7
@@ -2560,10 +2598,10 @@ walk7x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again7x1
 	VZEROUPPER
@@ -2579,8 +2617,8 @@ again8x1:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2606,13 +2644,15 @@ again8x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk8x1:
 	VMOVUPS      (DI), Z8
@@ -2624,19 +2664,19 @@ walk8x1:
 	VFMADD231PS  Z8, Z9, Z1
 	VBROADCASTSS (DX)(BX*2), Z9
 	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS (DX)(R11*1), Z9
+	VBROADCASTSS (DX)(R12*1), Z9
 	VFMADD231PS  Z8, Z9, Z3
 	VBROADCASTSS (DX)(BX*4), Z9
 	VFMADD231PS  Z8, Z9, Z4
-	VBROADCASTSS (DX)(R12*1), Z9
+	VBROADCASTSS (DX)(R13*1), Z9
 	VFMADD231PS  Z8, Z9, Z5
-	VBROADCASTSS (DX)(R11*2), Z9
+	VBROADCASTSS (DX)(R12*2), Z9
 	VFMADD231PS  Z8, Z9, Z6
-	VBROADCASTSS (R13), Z9
+	VBROADCASTSS (R14), Z9
 	VFMADD231PS  Z8, Z9, Z7
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000040, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk8x1
 	VBROADCASTSS alpha+40(FP), Z8
@@ -2677,10 +2717,10 @@ walk8x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again8x1
 	VZEROUPPER
@@ -2697,8 +2737,8 @@ again9x1:
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2726,13 +2766,15 @@ again9x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk9x1:
 	VMOVUPS      (DI), Z9
@@ -2744,21 +2786,21 @@ walk9x1:
 	VFMADD231PS  Z9, Z10, Z1
 	VBROADCASTSS (DX)(BX*2), Z10
 	VFMADD231PS  Z9, Z10, Z2
-	VBROADCASTSS (DX)(R11*1), Z10
+	VBROADCASTSS (DX)(R12*1), Z10
 	VFMADD231PS  Z9, Z10, Z3
 	VBROADCASTSS (DX)(BX*4), Z10
 	VFMADD231PS  Z9, Z10, Z4
-	VBROADCASTSS (DX)(R12*1), Z10
+	VBROADCASTSS (DX)(R13*1), Z10
 	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (DX)(R11*2), Z10
+	VBROADCASTSS (DX)(R12*2), Z10
 	VFMADD231PS  Z9, Z10, Z6
-	VBROADCASTSS (R13), Z10
+	VBROADCASTSS (R14), Z10
 	VFMADD231PS  Z9, Z10, Z7
-	VBROADCASTSS (R13)(BX*1), Z10
+	VBROADCASTSS (R14)(BX*1), Z10
 	VFMADD231PS  Z9, Z10, Z8
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000040, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk9x1
 	VBROADCASTSS alpha+40(FP), Z9
@@ -2803,10 +2845,10 @@ walk9x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again9x1
 	VZEROUPPER
@@ -2824,8 +2866,8 @@ again10x1:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2855,13 +2897,15 @@ again10x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk10x1:
 	VMOVUPS      (DI), Z10
@@ -2873,23 +2917,23 @@ walk10x1:
 	VFMADD231PS  Z10, Z11, Z1
 	VBROADCASTSS (DX)(BX*2), Z11
 	VFMADD231PS  Z10, Z11, Z2
-	VBROADCASTSS (DX)(R11*1), Z11
+	VBROADCASTSS (DX)(R12*1), Z11
 	VFMADD231PS  Z10, Z11, Z3
 	VBROADCASTSS (DX)(BX*4), Z11
 	VFMADD231PS  Z10, Z11, Z4
-	VBROADCASTSS (DX)(R12*1), Z11
+	VBROADCASTSS (DX)(R13*1), Z11
 	VFMADD231PS  Z10, Z11, Z5
-	VBROADCASTSS (DX)(R11*2), Z11
+	VBROADCASTSS (DX)(R12*2), Z11
 	VFMADD231PS  Z10, Z11, Z6
-	VBROADCASTSS (R13), Z11
+	VBROADCASTSS (R14), Z11
 	VFMADD231PS  Z10, Z11, Z7
-	VBROADCASTSS (R13)(BX*1), Z11
+	VBROADCASTSS (R14)(BX*1), Z11
 	VFMADD231PS  Z10, Z11, Z8
-	VBROADCASTSS (R13)(BX*2), Z11
+	VBROADCASTSS (R14)(BX*2), Z11
 	VFMADD231PS  Z10, Z11, Z9
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000040, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk10x1
 	VBROADCASTSS alpha+40(FP), Z10
@@ -2938,10 +2982,10 @@ walk10x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again10x1
 	VZEROUPPER
@@ -2960,8 +3004,8 @@ again11x1:
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -2993,13 +3037,15 @@ again11x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk11x1:
 	VMOVUPS      (DI), Z11
@@ -3011,25 +3057,25 @@ walk11x1:
 	VFMADD231PS  Z11, Z12, Z1
 	VBROADCASTSS (DX)(BX*2), Z12
 	VFMADD231PS  Z11, Z12, Z2
-	VBROADCASTSS (DX)(R11*1), Z12
+	VBROADCASTSS (DX)(R12*1), Z12
 	VFMADD231PS  Z11, Z12, Z3
 	VBROADCASTSS (DX)(BX*4), Z12
 	VFMADD231PS  Z11, Z12, Z4
-	VBROADCASTSS (DX)(R12*1), Z12
+	VBROADCASTSS (DX)(R13*1), Z12
 	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS (DX)(R11*2), Z12
+	VBROADCASTSS (DX)(R12*2), Z12
 	VFMADD231PS  Z11, Z12, Z6
-	VBROADCASTSS (R13), Z12
+	VBROADCASTSS (R14), Z12
 	VFMADD231PS  Z11, Z12, Z7
-	VBROADCASTSS (R13)(BX*1), Z12
+	VBROADCASTSS (R14)(BX*1), Z12
 	VFMADD231PS  Z11, Z12, Z8
-	VBROADCASTSS (R13)(BX*2), Z12
+	VBROADCASTSS (R14)(BX*2), Z12
 	VFMADD231PS  Z11, Z12, Z9
-	VBROADCASTSS (R13)(R11*1), Z12
+	VBROADCASTSS (R14)(R12*1), Z12
 	VFMADD231PS  Z11, Z12, Z10
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000040, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk11x1
 	VBROADCASTSS alpha+40(FP), Z11
@@ -3082,10 +3128,10 @@ walk11x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again11x1
 	VZEROUPPER
@@ -3105,8 +3151,8 @@ again12x1:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3140,13 +3186,15 @@ again12x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk12x1:
 	VMOVUPS      (DI), Z12
@@ -3158,27 +3206,27 @@ walk12x1:
 	VFMADD231PS  Z12, Z13, Z1
 	VBROADCASTSS (DX)(BX*2), Z13
 	VFMADD231PS  Z12, Z13, Z2
-	VBROADCASTSS (DX)(R11*1), Z13
+	VBROADCASTSS (DX)(R12*1), Z13
 	VFMADD231PS  Z12, Z13, Z3
 	VBROADCASTSS (DX)(BX*4), Z13
 	VFMADD231PS  Z12, Z13, Z4
-	VBROADCASTSS (DX)(R12*1), Z13
+	VBROADCASTSS (DX)(R13*1), Z13
 	VFMADD231PS  Z12, Z13, Z5
-	VBROADCASTSS (DX)(R11*2), Z13
+	VBROADCASTSS (DX)(R12*2), Z13
 	VFMADD231PS  Z12, Z13, Z6
-	VBROADCASTSS (R13), Z13
+	VBROADCASTSS (R14), Z13
 	VFMADD231PS  Z12, Z13, Z7
-	VBROADCASTSS (R13)(BX*1), Z13
+	VBROADCASTSS (R14)(BX*1), Z13
 	VFMADD231PS  Z12, Z13, Z8
-	VBROADCASTSS (R13)(BX*2), Z13
+	VBROADCASTSS (R14)(BX*2), Z13
 	VFMADD231PS  Z12, Z13, Z9
-	VBROADCASTSS (R13)(R11*1), Z13
+	VBROADCASTSS (R14)(R12*1), Z13
 	VFMADD231PS  Z12, Z13, Z10
-	VBROADCASTSS (R13)(BX*4), Z13
+	VBROADCASTSS (R14)(BX*4), Z13
 	VFMADD231PS  Z12, Z13, Z11
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000040, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk12x1
 	VBROADCASTSS alpha+40(FP), Z12
@@ -3235,10 +3283,10 @@ walk12x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again12x1
 	VZEROUPPER
@@ -3259,8 +3307,8 @@ again13x1:
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3296,13 +3344,15 @@ again13x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk13x1:
 	VMOVUPS      (DI), Z13
@@ -3314,29 +3364,29 @@ walk13x1:
 	VFMADD231PS  Z13, Z14, Z1
 	VBROADCASTSS (DX)(BX*2), Z14
 	VFMADD231PS  Z13, Z14, Z2
-	VBROADCASTSS (DX)(R11*1), Z14
+	VBROADCASTSS (DX)(R12*1), Z14
 	VFMADD231PS  Z13, Z14, Z3
 	VBROADCASTSS (DX)(BX*4), Z14
 	VFMADD231PS  Z13, Z14, Z4
-	VBROADCASTSS (DX)(R12*1), Z14
+	VBROADCASTSS (DX)(R13*1), Z14
 	VFMADD231PS  Z13, Z14, Z5
-	VBROADCASTSS (DX)(R11*2), Z14
+	VBROADCASTSS (DX)(R12*2), Z14
 	VFMADD231PS  Z13, Z14, Z6
-	VBROADCASTSS (R13), Z14
+	VBROADCASTSS (R14), Z14
 	VFMADD231PS  Z13, Z14, Z7
-	VBROADCASTSS (R13)(BX*1), Z14
+	VBROADCASTSS (R14)(BX*1), Z14
 	VFMADD231PS  Z13, Z14, Z8
-	VBROADCASTSS (R13)(BX*2), Z14
+	VBROADCASTSS (R14)(BX*2), Z14
 	VFMADD231PS  Z13, Z14, Z9
-	VBROADCASTSS (R13)(R11*1), Z14
+	VBROADCASTSS (R14)(R12*1), Z14
 	VFMADD231PS  Z13, Z14, Z10
-	VBROADCASTSS (R13)(BX*4), Z14
+	VBROADCASTSS (R14)(BX*4), Z14
 	VFMADD231PS  Z13, Z14, Z11
-	VBROADCASTSS (R13)(R12*1), Z14
+	VBROADCASTSS (R14)(R13*1), Z14
 	VFMADD231PS  Z13, Z14, Z12
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000040, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk13x1
 	VBROADCASTSS alpha+40(FP), Z13
@@ -3397,10 +3447,10 @@ walk13x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again13x1
 	VZEROUPPER
@@ -3422,8 +3472,8 @@ again14x1:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3461,13 +3511,15 @@ again14x1:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk14x1:
 	VMOVUPS      (DI), Z14
@@ -3479,31 +3531,31 @@ walk14x1:
 	VFMADD231PS  Z14, Z15, Z1
 	VBROADCASTSS (DX)(BX*2), Z15
 	VFMADD231PS  Z14, Z15, Z2
-	VBROADCASTSS (DX)(R11*1), Z15
+	VBROADCASTSS (DX)(R12*1), Z15
 	VFMADD231PS  Z14, Z15, Z3
 	VBROADCASTSS (DX)(BX*4), Z15
 	VFMADD231PS  Z14, Z15, Z4
-	VBROADCASTSS (DX)(R12*1), Z15
+	VBROADCASTSS (DX)(R13*1), Z15
 	VFMADD231PS  Z14, Z15, Z5
-	VBROADCASTSS (DX)(R11*2), Z15
+	VBROADCASTSS (DX)(R12*2), Z15
 	VFMADD231PS  Z14, Z15, Z6
-	VBROADCASTSS (R13), Z15
+	VBROADCASTSS (R14), Z15
 	VFMADD231PS  Z14, Z15, Z7
-	VBROADCASTSS (R13)(BX*1), Z15
+	VBROADCASTSS (R14)(BX*1), Z15
 	VFMADD231PS  Z14, Z15, Z8
-	VBROADCASTSS (R13)(BX*2), Z15
+	VBROADCASTSS (R14)(BX*2), Z15
 	VFMADD231PS  Z14, Z15, Z9
-	VBROADCASTSS (R13)(R11*1), Z15
+	VBROADCASTSS (R14)(R12*1), Z15
 	VFMADD231PS  Z14, Z15, Z10
-	VBROADCASTSS (R13)(BX*4), Z15
+	VBROADCASTSS (R14)(BX*4), Z15
 	VFMADD231PS  Z14, Z15, Z11
-	VBROADCASTSS (R13)(R12*1), Z15
+	VBROADCASTSS (R14)(R13*1), Z15
 	VFMADD231PS  Z14, Z15, Z12
-	VBROADCASTSS (R13)(R11*2), Z15
+	VBROADCASTSS (R14)(R12*2), Z15
 	VFMADD231PS  Z14, Z15, Z13
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000040, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk14x1
 	VBROADCASTSS alpha+40(FP), Z14
@@ -3568,10 +3620,10 @@ walk14x1:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again14x1
 	VZEROUPPER
@@ -3608,8 +3660,8 @@ two:
 again1x2:
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3622,10 +3674,12 @@ again1x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
 	LEAQ       (BX)(BX*4), BX
 
 walk1x2:
@@ -3638,7 +3692,7 @@ walk1x2:
 	VFMADD231PS  Z2, Z4, Z0
 	VFMADD231PS  Z3, Z4, Z1
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk1x2
 	VBROADCASTSS alpha+40(FP), Z2
@@ -3653,10 +3707,10 @@ walk1x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again1x2
 	VZEROUPPER
@@ -3668,8 +3722,8 @@ again2x2:
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3685,11 +3739,13 @@ again2x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 
 walk2x2:
 	VMOVUPS      (DI), Z4
@@ -3704,7 +3760,7 @@ walk2x2:
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z5, Z6, Z3
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk2x2
 	VBROADCASTSS alpha+40(FP), Z4
@@ -3725,10 +3781,10 @@ walk2x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again2x2
 	VZEROUPPER
@@ -3742,8 +3798,8 @@ again3x2:
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3762,11 +3818,13 @@ again3x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R11
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R12
 
 walk3x2:
 	VMOVUPS      (DI), Z6
@@ -3784,7 +3842,7 @@ walk3x2:
 	VFMADD231PS  Z6, Z8, Z4
 	VFMADD231PS  Z7, Z8, Z5
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk3x2
 	VBROADCASTSS alpha+40(FP), Z6
@@ -3811,10 +3869,10 @@ walk3x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again3x2
 	VZEROUPPER
@@ -3830,8 +3888,8 @@ again4x2:
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3853,11 +3911,13 @@ again4x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk4x2:
 	VMOVUPS      (DI), Z8
@@ -3874,11 +3934,11 @@ walk4x2:
 	VBROADCASTSS (DX)(BX*2), Z10
 	VFMADD231PS  Z8, Z10, Z4
 	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (DX)(R11*1), Z10
+	VBROADCASTSS (DX)(R12*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk4x2
 	VBROADCASTSS alpha+40(FP), Z8
@@ -3911,10 +3971,10 @@ walk4x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again4x2
 	VZEROUPPER
@@ -3932,8 +3992,8 @@ again5x2:
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -3958,11 +4018,13 @@ again5x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk5x2:
 	VMOVUPS      (DI), Z10
@@ -3979,14 +4041,14 @@ walk5x2:
 	VBROADCASTSS (DX)(BX*2), Z12
 	VFMADD231PS  Z10, Z12, Z4
 	VFMADD231PS  Z11, Z12, Z5
-	VBROADCASTSS (DX)(R11*1), Z12
+	VBROADCASTSS (DX)(R12*1), Z12
 	VFMADD231PS  Z10, Z12, Z6
 	VFMADD231PS  Z11, Z12, Z7
 	VBROADCASTSS (DX)(BX*4), Z12
 	VFMADD231PS  Z10, Z12, Z8
 	VFMADD231PS  Z11, Z12, Z9
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk5x2
 	VBROADCASTSS alpha+40(FP), Z10
@@ -4025,10 +4087,10 @@ walk5x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again5x2
 	VZEROUPPER
@@ -4048,8 +4110,8 @@ again6x2:
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4077,11 +4139,13 @@ again6x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk6x2:
 	VMOVUPS      (DI), Z12
@@ -4098,17 +4162,17 @@ walk6x2:
 	VBROADCASTSS (DX)(BX*2), Z14
 	VFMADD231PS  Z12, Z14, Z4
 	VFMADD231PS  Z13, Z14, Z5
-	VBROADCASTSS (DX)(R11*1), Z14
+	VBROADCASTSS (DX)(R12*1), Z14
 	VFMADD231PS  Z12, Z14, Z6
 	VFMADD231PS  Z13, Z14, Z7
 	VBROADCASTSS (DX)(BX*4), Z14
 	VFMADD231PS  Z12, Z14, Z8
 	VFMADD231PS  Z13, Z14, Z9
-	VBROADCASTSS (DX)(R12*1), Z14
+	VBROADCASTSS (DX)(R13*1), Z14
 	VFMADD231PS  Z12, Z14, Z10
 	VFMADD231PS  Z13, Z14, Z11
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk6x2
 	VBROADCASTSS alpha+40(FP), Z12
@@ -4153,10 +4217,10 @@ walk6x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again6x2
 	VZEROUPPER
@@ -4178,8 +4242,8 @@ again7x2:
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4210,11 +4274,13 @@ again7x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
 
 walk7x2:
 	VMOVUPS      (DI), Z14
@@ -4231,20 +4297,20 @@ walk7x2:
 	VBROADCASTSS (DX)(BX*2), Z16
 	VFMADD231PS  Z14, Z16, Z4
 	VFMADD231PS  Z15, Z16, Z5
-	VBROADCASTSS (DX)(R11*1), Z16
+	VBROADCASTSS (DX)(R12*1), Z16
 	VFMADD231PS  Z14, Z16, Z6
 	VFMADD231PS  Z15, Z16, Z7
 	VBROADCASTSS (DX)(BX*4), Z16
 	VFMADD231PS  Z14, Z16, Z8
 	VFMADD231PS  Z15, Z16, Z9
-	VBROADCASTSS (DX)(R12*1), Z16
+	VBROADCASTSS (DX)(R13*1), Z16
 	VFMADD231PS  Z14, Z16, Z10
 	VFMADD231PS  Z15, Z16, Z11
-	VBROADCASTSS (DX)(R11*2), Z16
+	VBROADCASTSS (DX)(R12*2), Z16
 	VFMADD231PS  Z14, Z16, Z12
 	VFMADD231PS  Z15, Z16, Z13
 	ADDQ         SI, DX
-	ADDQ         $0x00000080, DI
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk7x2
 	VBROADCASTSS alpha+40(FP), Z14
@@ -4295,10 +4361,10 @@ walk7x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again7x2
 	VZEROUPPER
@@ -4322,8 +4388,8 @@ again8x2:
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4357,13 +4423,15 @@ again8x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk8x2:
 	VMOVUPS      (DI), Z16
@@ -4380,24 +4448,24 @@ walk8x2:
 	VBROADCASTSS (DX)(BX*2), Z18
 	VFMADD231PS  Z16, Z18, Z4
 	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (DX)(R11*1), Z18
+	VBROADCASTSS (DX)(R12*1), Z18
 	VFMADD231PS  Z16, Z18, Z6
 	VFMADD231PS  Z17, Z18, Z7
 	VBROADCASTSS (DX)(BX*4), Z18
 	VFMADD231PS  Z16, Z18, Z8
 	VFMADD231PS  Z17, Z18, Z9
-	VBROADCASTSS (DX)(R12*1), Z18
+	VBROADCASTSS (DX)(R13*1), Z18
 	VFMADD231PS  Z16, Z18, Z10
 	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS (DX)(R11*2), Z18
+	VBROADCASTSS (DX)(R12*2), Z18
 	VFMADD231PS  Z16, Z18, Z12
 	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (R13), Z18
+	VBROADCASTSS (R14), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000080, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk8x2
 	VBROADCASTSS alpha+40(FP), Z16
@@ -4454,10 +4522,10 @@ walk8x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again8x2
 	VZEROUPPER
@@ -4483,8 +4551,8 @@ again9x2:
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4521,13 +4589,15 @@ again9x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk9x2:
 	VMOVUPS      (DI), Z18
@@ -4544,27 +4614,27 @@ walk9x2:
 	VBROADCASTSS (DX)(BX*2), Z20
 	VFMADD231PS  Z18, Z20, Z4
 	VFMADD231PS  Z19, Z20, Z5
-	VBROADCASTSS (DX)(R11*1), Z20
+	VBROADCASTSS (DX)(R12*1), Z20
 	VFMADD231PS  Z18, Z20, Z6
 	VFMADD231PS  Z19, Z20, Z7
 	VBROADCASTSS (DX)(BX*4), Z20
 	VFMADD231PS  Z18, Z20, Z8
 	VFMADD231PS  Z19, Z20, Z9
-	VBROADCASTSS (DX)(R12*1), Z20
+	VBROADCASTSS (DX)(R13*1), Z20
 	VFMADD231PS  Z18, Z20, Z10
 	VFMADD231PS  Z19, Z20, Z11
-	VBROADCASTSS (DX)(R11*2), Z20
+	VBROADCASTSS (DX)(R12*2), Z20
 	VFMADD231PS  Z18, Z20, Z12
 	VFMADD231PS  Z19, Z20, Z13
-	VBROADCASTSS (R13), Z20
+	VBROADCASTSS (R14), Z20
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
-	VBROADCASTSS (R13)(BX*1), Z20
+	VBROADCASTSS (R14)(BX*1), Z20
 	VFMADD231PS  Z18, Z20, Z16
 	VFMADD231PS  Z19, Z20, Z17
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000080, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk9x2
 	VBROADCASTSS alpha+40(FP), Z18
@@ -4627,10 +4697,10 @@ walk9x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again9x2
 	VZEROUPPER
@@ -4658,8 +4728,8 @@ again10x2:
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4699,13 +4769,15 @@ again10x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk10x2:
 	VMOVUPS      (DI), Z20
@@ -4722,30 +4794,30 @@ walk10x2:
 	VBROADCASTSS (DX)(BX*2), Z22
 	VFMADD231PS  Z20, Z22, Z4
 	VFMADD231PS  Z21, Z22, Z5
-	VBROADCASTSS (DX)(R11*1), Z22
+	VBROADCASTSS (DX)(R12*1), Z22
 	VFMADD231PS  Z20, Z22, Z6
 	VFMADD231PS  Z21, Z22, Z7
 	VBROADCASTSS (DX)(BX*4), Z22
 	VFMADD231PS  Z20, Z22, Z8
 	VFMADD231PS  Z21, Z22, Z9
-	VBROADCASTSS (DX)(R12*1), Z22
+	VBROADCASTSS (DX)(R13*1), Z22
 	VFMADD231PS  Z20, Z22, Z10
 	VFMADD231PS  Z21, Z22, Z11
-	VBROADCASTSS (DX)(R11*2), Z22
+	VBROADCASTSS (DX)(R12*2), Z22
 	VFMADD231PS  Z20, Z22, Z12
 	VFMADD231PS  Z21, Z22, Z13
-	VBROADCASTSS (R13), Z22
+	VBROADCASTSS (R14), Z22
 	VFMADD231PS  Z20, Z22, Z14
 	VFMADD231PS  Z21, Z22, Z15
-	VBROADCASTSS (R13)(BX*1), Z22
+	VBROADCASTSS (R14)(BX*1), Z22
 	VFMADD231PS  Z20, Z22, Z16
 	VFMADD231PS  Z21, Z22, Z17
-	VBROADCASTSS (R13)(BX*2), Z22
+	VBROADCASTSS (R14)(BX*2), Z22
 	VFMADD231PS  Z20, Z22, Z18
 	VFMADD231PS  Z21, Z22, Z19
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000080, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk10x2
 	VBROADCASTSS alpha+40(FP), Z20
@@ -4814,10 +4886,10 @@ walk10x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again10x2
 	VZEROUPPER
@@ -4847,8 +4919,8 @@ again11x2:
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -4891,13 +4963,15 @@ again11x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk11x2:
 	VMOVUPS      (DI), Z22
@@ -4914,33 +4988,33 @@ walk11x2:
 	VBROADCASTSS (DX)(BX*2), Z24
 	VFMADD231PS  Z22, Z24, Z4
 	VFMADD231PS  Z23, Z24, Z5
-	VBROADCASTSS (DX)(R11*1), Z24
+	VBROADCASTSS (DX)(R12*1), Z24
 	VFMADD231PS  Z22, Z24, Z6
 	VFMADD231PS  Z23, Z24, Z7
 	VBROADCASTSS (DX)(BX*4), Z24
 	VFMADD231PS  Z22, Z24, Z8
 	VFMADD231PS  Z23, Z24, Z9
-	VBROADCASTSS (DX)(R12*1), Z24
+	VBROADCASTSS (DX)(R13*1), Z24
 	VFMADD231PS  Z22, Z24, Z10
 	VFMADD231PS  Z23, Z24, Z11
-	VBROADCASTSS (DX)(R11*2), Z24
+	VBROADCASTSS (DX)(R12*2), Z24
 	VFMADD231PS  Z22, Z24, Z12
 	VFMADD231PS  Z23, Z24, Z13
-	VBROADCASTSS (R13), Z24
+	VBROADCASTSS (R14), Z24
 	VFMADD231PS  Z22, Z24, Z14
 	VFMADD231PS  Z23, Z24, Z15
-	VBROADCASTSS (R13)(BX*1), Z24
+	VBROADCASTSS (R14)(BX*1), Z24
 	VFMADD231PS  Z22, Z24, Z16
 	VFMADD231PS  Z23, Z24, Z17
-	VBROADCASTSS (R13)(BX*2), Z24
+	VBROADCASTSS (R14)(BX*2), Z24
 	VFMADD231PS  Z22, Z24, Z18
 	VFMADD231PS  Z23, Z24, Z19
-	VBROADCASTSS (R13)(R11*1), Z24
+	VBROADCASTSS (R14)(R12*1), Z24
 	VFMADD231PS  Z22, Z24, Z20
 	VFMADD231PS  Z23, Z24, Z21
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000080, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk11x2
 	VBROADCASTSS alpha+40(FP), Z22
@@ -5015,10 +5089,10 @@ walk11x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again11x2
 	VZEROUPPER
@@ -5050,8 +5124,8 @@ again12x2:
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -5097,13 +5171,15 @@ again12x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk12x2:
 	VMOVUPS      (DI), Z24
@@ -5120,36 +5196,36 @@ walk12x2:
 	VBROADCASTSS (DX)(BX*2), Z26
 	VFMADD231PS  Z24, Z26, Z4
 	VFMADD231PS  Z25, Z26, Z5
-	VBROADCASTSS (DX)(R11*1), Z26
+	VBROADCASTSS (DX)(R12*1), Z26
 	VFMADD231PS  Z24, Z26, Z6
 	VFMADD231PS  Z25, Z26, Z7
 	VBROADCASTSS (DX)(BX*4), Z26
 	VFMADD231PS  Z24, Z26, Z8
 	VFMADD231PS  Z25, Z26, Z9
-	VBROADCASTSS (DX)(R12*1), Z26
+	VBROADCASTSS (DX)(R13*1), Z26
 	VFMADD231PS  Z24, Z26, Z10
 	VFMADD231PS  Z25, Z26, Z11
-	VBROADCASTSS (DX)(R11*2), Z26
+	VBROADCASTSS (DX)(R12*2), Z26
 	VFMADD231PS  Z24, Z26, Z12
 	VFMADD231PS  Z25, Z26, Z13
-	VBROADCASTSS (R13), Z26
+	VBROADCASTSS (R14), Z26
 	VFMADD231PS  Z24, Z26, Z14
 	VFMADD231PS  Z25, Z26, Z15
-	VBROADCASTSS (R13)(BX*1), Z26
+	VBROADCASTSS (R14)(BX*1), Z26
 	VFMADD231PS  Z24, Z26, Z16
 	VFMADD231PS  Z25, Z26, Z17
-	VBROADCASTSS (R13)(BX*2), Z26
+	VBROADCASTSS (R14)(BX*2), Z26
 	VFMADD231PS  Z24, Z26, Z18
 	VFMADD231PS  Z25, Z26, Z19
-	VBROADCASTSS (R13)(R11*1), Z26
+	VBROADCASTSS (R14)(R12*1), Z26
 	VFMADD231PS  Z24, Z26, Z20
 	VFMADD231PS  Z25, Z26, Z21
-	VBROADCASTSS (R13)(BX*4), Z26
+	VBROADCASTSS (R14)(BX*4), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000080, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk12x2
 	VBROADCASTSS alpha+40(FP), Z24
@@ -5230,10 +5306,10 @@ walk12x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again12x2
 	VZEROUPPER
@@ -5267,8 +5343,8 @@ again13x2:
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -5317,13 +5393,15 @@ again13x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk13x2:
 	VMOVUPS      (DI), Z26
@@ -5340,39 +5418,39 @@ walk13x2:
 	VBROADCASTSS (DX)(BX*2), Z28
 	VFMADD231PS  Z26, Z28, Z4
 	VFMADD231PS  Z27, Z28, Z5
-	VBROADCASTSS (DX)(R11*1), Z28
+	VBROADCASTSS (DX)(R12*1), Z28
 	VFMADD231PS  Z26, Z28, Z6
 	VFMADD231PS  Z27, Z28, Z7
 	VBROADCASTSS (DX)(BX*4), Z28
 	VFMADD231PS  Z26, Z28, Z8
 	VFMADD231PS  Z27, Z28, Z9
-	VBROADCASTSS (DX)(R12*1), Z28
+	VBROADCASTSS (DX)(R13*1), Z28
 	VFMADD231PS  Z26, Z28, Z10
 	VFMADD231PS  Z27, Z28, Z11
-	VBROADCASTSS (DX)(R11*2), Z28
+	VBROADCASTSS (DX)(R12*2), Z28
 	VFMADD231PS  Z26, Z28, Z12
 	VFMADD231PS  Z27, Z28, Z13
-	VBROADCASTSS (R13), Z28
+	VBROADCASTSS (R14), Z28
 	VFMADD231PS  Z26, Z28, Z14
 	VFMADD231PS  Z27, Z28, Z15
-	VBROADCASTSS (R13)(BX*1), Z28
+	VBROADCASTSS (R14)(BX*1), Z28
 	VFMADD231PS  Z26, Z28, Z16
 	VFMADD231PS  Z27, Z28, Z17
-	VBROADCASTSS (R13)(BX*2), Z28
+	VBROADCASTSS (R14)(BX*2), Z28
 	VFMADD231PS  Z26, Z28, Z18
 	VFMADD231PS  Z27, Z28, Z19
-	VBROADCASTSS (R13)(R11*1), Z28
+	VBROADCASTSS (R14)(R12*1), Z28
 	VFMADD231PS  Z26, Z28, Z20
 	VFMADD231PS  Z27, Z28, Z21
-	VBROADCASTSS (R13)(BX*4), Z28
+	VBROADCASTSS (R14)(BX*4), Z28
 	VFMADD231PS  Z26, Z28, Z22
 	VFMADD231PS  Z27, Z28, Z23
-	VBROADCASTSS (R13)(R12*1), Z28
+	VBROADCASTSS (R14)(R13*1), Z28
 	VFMADD231PS  Z26, Z28, Z24
 	VFMADD231PS  Z27, Z28, Z25
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000080, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk13x2
 	VBROADCASTSS alpha+40(FP), Z26
@@ -5459,10 +5537,10 @@ walk13x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again13x2
 	VZEROUPPER
@@ -5498,8 +5576,8 @@ again14x2:
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c+80(FP), AX
-	MOVQ       ldc+88(FP), CX
+	MOVQ       c+88(FP), AX
+	MOVQ       ldc+96(FP), CX
 	SHLQ       $0x02, CX
 	MOVQ       AX, DX
 	PREFETCHT0 (DX)
@@ -5551,13 +5629,15 @@ again14x2:
 	MOVQ       k+32(FP), R8
 	SHLQ       $0x02, BX
 	SHLQ       $0x02, SI
-	MOVQ       ahead+96(FP), R9
-	MOVQ       ldAhead+104(FP), R10
+	MOVQ       ahead+104(FP), R9
+	MOVQ       ldAhead+112(FP), R10
 	SHLQ       $0x02, R10
-	LEAQ       (BX)(BX*2), R11
-	LEAQ       (BX)(BX*4), R12
-	LEAQ       (DX)(BX*1), R13
-	LEAQ       (R13)(R11*2), R13
+	MOVQ       ldb+80(FP), R11
+	SHLQ       $0x02, R11
+	LEAQ       (BX)(BX*2), R12
+	LEAQ       (BX)(BX*4), R13
+	LEAQ       (DX)(BX*1), R14
+	LEAQ       (R14)(R12*2), R14
 
 walk14x2:
 	VMOVUPS      (DI), Z28
@@ -5574,42 +5654,42 @@ walk14x2:
 	VBROADCASTSS (DX)(BX*2), Z30
 	VFMADD231PS  Z28, Z30, Z4
 	VFMADD231PS  Z29, Z30, Z5
-	VBROADCASTSS (DX)(R11*1), Z30
+	VBROADCASTSS (DX)(R12*1), Z30
 	VFMADD231PS  Z28, Z30, Z6
 	VFMADD231PS  Z29, Z30, Z7
 	VBROADCASTSS (DX)(BX*4), Z30
 	VFMADD231PS  Z28, Z30, Z8
 	VFMADD231PS  Z29, Z30, Z9
-	VBROADCASTSS (DX)(R12*1), Z30
+	VBROADCASTSS (DX)(R13*1), Z30
 	VFMADD231PS  Z28, Z30, Z10
 	VFMADD231PS  Z29, Z30, Z11
-	VBROADCASTSS (DX)(R11*2), Z30
+	VBROADCASTSS (DX)(R12*2), Z30
 	VFMADD231PS  Z28, Z30, Z12
 	VFMADD231PS  Z29, Z30, Z13
-	VBROADCASTSS (R13), Z30
+	VBROADCASTSS (R14), Z30
 	VFMADD231PS  Z28, Z30, Z14
 	VFMADD231PS  Z29, Z30, Z15
-	VBROADCASTSS (R13)(BX*1), Z30
+	VBROADCASTSS (R14)(BX*1), Z30
 	VFMADD231PS  Z28, Z30, Z16
 	VFMADD231PS  Z29, Z30, Z17
-	VBROADCASTSS (R13)(BX*2), Z30
+	VBROADCASTSS (R14)(BX*2), Z30
 	VFMADD231PS  Z28, Z30, Z18
 	VFMADD231PS  Z29, Z30, Z19
-	VBROADCASTSS (R13)(R11*1), Z30
+	VBROADCASTSS (R14)(R12*1), Z30
 	VFMADD231PS  Z28, Z30, Z20
 	VFMADD231PS  Z29, Z30, Z21
-	VBROADCASTSS (R13)(BX*4), Z30
+	VBROADCASTSS (R14)(BX*4), Z30
 	VFMADD231PS  Z28, Z30, Z22
 	VFMADD231PS  Z29, Z30, Z23
-	VBROADCASTSS (R13)(R12*1), Z30
+	VBROADCASTSS (R14)(R13*1), Z30
 	VFMADD231PS  Z28, Z30, Z24
 	VFMADD231PS  Z29, Z30, Z25
-	VBROADCASTSS (R13)(R11*2), Z30
+	VBROADCASTSS (R14)(R12*2), Z30
 	VFMADD231PS  Z28, Z30, Z26
 	VFMADD231PS  Z29, Z30, Z27
 	ADDQ         SI, DX
-	ADDQ         SI, R13
-	ADDQ         $0x00000080, DI
+	ADDQ         SI, R14
+	LEAQ         (DI)(R11*1), DI
 	DECQ         R8
 	JNZ          walk14x2
 	VBROADCASTSS alpha+40(FP), Z28
@@ -5702,10 +5782,10 @@ walk14x2:
 	MOVQ         next+8(FP), DX
 	LEAQ         (CX)(DX*4), CX
 	MOVQ         CX, a+48(FP)
-	MOVQ         AX, c+80(FP)
+	MOVQ         AX, c+88(FP)
 	MOVQ         b+72(FP), AX
-	MOVQ         AX, ahead+96(FP)
-	MOVQ         $0x00000000, ldAhead+104(FP)
+	MOVQ         AX, ahead+104(FP)
+	MOVQ         $0x00000000, ldAhead+112(FP)
 	DECQ         count+0(FP)
 	JNZ          again14x2
 	VZEROUPPER

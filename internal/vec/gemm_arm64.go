@@ -4,11 +4,11 @@
 
 package vec
 
-// tileNEON is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*n+j], for i < m
+// tileNEON is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*ldb+j], for i < m
 // and j < n; m up to 6, n of 8 or 16, k from 1.
 //
 //go:noescape
-func tileNEON(m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)
+func tileNEON(m, n, k int, alpha float32, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc int)
 
 // packNEON is packGo for n of 8 or 16.
 //

@@ -4,8 +4,8 @@
 
 #include "textflag.h"
 
-// func tileNEON(m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)
-TEXT ·tileNEON(SB), NOSPLIT, $0-80
+// func tileNEON(m, n, k int, alpha float32, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc int)
+TEXT ·tileNEON(SB), NOSPLIT, $0-88
 	MOVD $m+0(FP), R0
 	JMP ·tileNEONC<>(SB)
 
@@ -16,87 +16,95 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf100413f // cmp x9, #16
 	WORD $0xd503201f // nop, for stp d11, d10, [sp, #16]
 	WORD $0xd503201f // nop, for stp d9, d8, [sp, #32]
-	WORD $0x540006a1 // b.ne BB0_8
+	WORD $0x54000741 // b.ne BB0_8
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x54000b2c // b.gt BB0_15
+	WORD $0x54000c2c // b.gt BB0_15
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x54001ce0 // b.eq BB0_27
+	WORD $0x54001e00 // b.eq BB0_27
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x54002de0 // b.eq BB0_39
+	WORD $0x54003000 // b.eq BB0_39
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x54007221 // b.ne BB0_85
-	WORD $0xf940080c // ldr x12, [x0, #16]
-	WORD $0xf100059f // cmp x12, #1
-	WORD $0x540048eb // b.lt BB0_59
-	WORD $0xa9423809 // ldp x9, x14, [x0, #32]
+	WORD $0x54007541 // b.ne BB0_85
+	WORD $0xf940080a // ldr x10, [x0, #16]
+	WORD $0xf100055f // cmp x10, #1
+	WORD $0x54004c0b // b.lt BB0_59
+	WORD $0xa9423409 // ldp x9, x13, [x0, #32]
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0xa943280b // ldp x11, x10, [x0, #48]
+	WORD $0xa943ac0e // ldp x14, x11, [x0, #56]
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0xf940180f // ldr x15, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x9100058c // add x12, x12, #1
-	WORD $0x8b0e092d // add x13, x9, x14, lsl #2
+	WORD $0x9100054a // add x10, x10, #1
+	WORD $0x8b0d092c // add x12, x9, x13, lsl #2
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
 	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
-	WORD $0x8b0e0d2e // add x14, x9, x14, lsl #3
+	WORD $0x8b0d0d2d // add x13, x9, x13, lsl #3
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB0_7:
-	WORD $0xad405554 // ldp q20, q21, [x10]
-	WORD $0xd100058c // sub x12, x12, #1
-	WORD $0xf100059f // cmp x12, #1
+	WORD $0xad4055d4 // ldp q20, q21, [x14]
+	WORD $0xd100054a // sub x10, x10, #1
+	WORD $0xf100055f // cmp x10, #1
 	WORD $0xbc687938 // ldr s24, [x9, x8, lsl #2]
-	WORD $0xad415d56 // ldp q22, q23, [x10, #32]
-	WORD $0x9101014a // add x10, x10, #64
+	WORD $0xad415dd6 // ldp q22, q23, [x14, #32]
+	WORD $0x8b0b09ce // add x14, x14, x11, lsl #2
 	WORD $0x4f9812b2 // fmla v18.4s, v21.4s, v24.s[0]
 	WORD $0x4f9812f0 // fmla v16.4s, v23.4s, v24.s[0]
 	WORD $0x4f981293 // fmla v19.4s, v20.4s, v24.s[0]
 	WORD $0x4f9812d1 // fmla v17.4s, v22.4s, v24.s[0]
-	WORD $0xbc6879b8 // ldr s24, [x13, x8, lsl #2]
+	WORD $0xbc687998 // ldr s24, [x12, x8, lsl #2]
 	WORD $0x4f981287 // fmla v7.4s, v20.4s, v24.s[0]
 	WORD $0x4f9812a6 // fmla v6.4s, v21.4s, v24.s[0]
 	WORD $0x4f9812c5 // fmla v5.4s, v22.4s, v24.s[0]
 	WORD $0x4f9812e4 // fmla v4.4s, v23.4s, v24.s[0]
-	WORD $0xbc6879d8 // ldr s24, [x14, x8, lsl #2]
-	WORD $0x8b080168 // add x8, x11, x8
+	WORD $0xbc6879b8 // ldr s24, [x13, x8, lsl #2]
+	WORD $0x8b0801e8 // add x8, x15, x8
 	WORD $0x4f981283 // fmla v3.4s, v20.4s, v24.s[0]
 	WORD $0x4f9812a2 // fmla v2.4s, v21.4s, v24.s[0]
 	WORD $0x4f9812c1 // fmla v1.4s, v22.4s, v24.s[0]
 	WORD $0x4f9812e0 // fmla v0.4s, v23.4s, v24.s[0]
 	WORD $0x54fffd68 // b.hi BB0_7
-	WORD $0x1400022a // b BB0_60
+	WORD $0x1400023e // b BB0_60
 	// BB0_8:
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x54000f6c // b.gt BB0_21
+	WORD $0x54000fcc // b.gt BB0_21
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x54001960 // b.eq BB0_30
+	WORD $0x54001a60 // b.eq BB0_30
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x54002ba0 // b.eq BB0_42
+	WORD $0x54002dc0 // b.eq BB0_42
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x54006ba1 // b.ne BB0_85
+	WORD $0x54006e21 // b.ne BB0_85
 	WORD $0xf940080a // ldr x10, [x0, #16]
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x5400444b // b.lt BB0_61
+	WORD $0x540046cb // b.lt BB0_61
 	WORD $0xa9423009 // ldp x9, x12, [x0, #32]
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
-	WORD $0xa943340e // ldp x14, x13, [x0, #48]
+	WORD $0xa943b40e // ldp x14, x13, [x0, #56]
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
+	WORD $0xf940180f // ldr x15, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x9100054a // add x10, x10, #1
 	WORD $0x8b0c092b // add x11, x9, x12, lsl #2
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x8b0c0d2c // add x12, x9, x12, lsl #3
+	WORD $0xd503201f // nop
 	// BB0_14:
-	WORD $0xacc11da6 // ldp q6, q7, [x13], #32
+	WORD $0xad401dc6 // ldp q6, q7, [x14]
 	WORD $0xd100054a // sub x10, x10, #1
+	WORD $0x8b0d09ce // add x14, x14, x13, lsl #2
 	WORD $0xf100055f // cmp x10, #1
 	WORD $0xbc687930 // ldr s16, [x9, x8, lsl #2]
 	WORD $0x4f9010e5 // fmla v5.4s, v7.4s, v16.s[0]
@@ -105,37 +113,38 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f9010c3 // fmla v3.4s, v6.4s, v16.s[0]
 	WORD $0x4f9010e2 // fmla v2.4s, v7.4s, v16.s[0]
 	WORD $0xbc687990 // ldr s16, [x12, x8, lsl #2]
-	WORD $0x8b0801c8 // add x8, x14, x8
+	WORD $0x8b0801e8 // add x8, x15, x8
 	WORD $0x4f9010c1 // fmla v1.4s, v6.4s, v16.s[0]
 	WORD $0x4f9010e0 // fmla v0.4s, v7.4s, v16.s[0]
-	WORD $0x54fffe68 // b.hi BB0_14
-	WORD $0x1400020d // b BB0_62
+	WORD $0x54fffe48 // b.hi BB0_14
+	WORD $0x1400021e // b BB0_62
 	// BB0_15:
 	WORD $0xf100111f // cmp x8, #4
-	WORD $0x54001720 // b.eq BB0_33
+	WORD $0x54001820 // b.eq BB0_33
 	WORD $0xf100151f // cmp x8, #5
-	WORD $0x54002a20 // b.eq BB0_45
+	WORD $0x54002c40 // b.eq BB0_45
 	WORD $0xf100191f // cmp x8, #6
-	WORD $0x54006721 // b.ne BB0_85
+	WORD $0x54006941 // b.ne BB0_85
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x5400418b // b.lt BB0_63
-	WORD $0xa9423c09 // ldp x9, x15, [x0, #32]
+	WORD $0x540043ab // b.lt BB0_63
+	WORD $0xa9424009 // ldp x9, x16, [x0, #32]
 	WORD $0x5280018c // mov w12, #12
-	WORD $0x52800290 // mov w16, #20
+	WORD $0x52800291 // mov w17, #20
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
 	WORD $0x6f00e416 // movi v22.2d, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0xf9401801 // ldr x1, [x0, #48]
 	WORD $0x6f00e418 // movi v24.2d, #0000000000000000
+	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x910005ce // add x14, x14, #1
-	WORD $0x8b0f092a // add x10, x9, x15, lsl #2
-	WORD $0x8b0f0d2b // add x11, x9, x15, lsl #3
-	WORD $0x9b0c25ec // madd x12, x15, x12, x9
-	WORD $0x8b0f112d // add x13, x9, x15, lsl #4
-	WORD $0x9b1025ef // madd x15, x15, x16, x9
+	WORD $0x8b10092a // add x10, x9, x16, lsl #2
+	WORD $0x8b100d2b // add x11, x9, x16, lsl #3
+	WORD $0x9b0c260c // madd x12, x16, x12, x9
+	WORD $0x8b10112d // add x13, x9, x16, lsl #4
+	WORD $0x9b112610 // madd x16, x16, x17, x9
+	WORD $0xa943bc11 // ldp x17, x15, [x0, #56]
 	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
-	WORD $0xa9434011 // ldp x17, x16, [x0, #48]
 	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
 	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
 	WORD $0x6f00e41c // movi v28.2d, #0000000000000000
@@ -158,14 +167,13 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
 	// BB0_20:
-	WORD $0xad402608 // ldp q8, q9, [x16]
+	WORD $0xad402628 // ldp q8, q9, [x17]
 	WORD $0xd10005ce // sub x14, x14, #1
 	WORD $0xf10005df // cmp x14, #1
 	WORD $0xbc68792a // ldr s10, [x9, x8, lsl #2]
-	WORD $0xad41320b // ldp q11, q12, [x16, #32]
-	WORD $0x91010210 // add x16, x16, #64
+	WORD $0xad41322b // ldp q11, q12, [x17, #32]
+	WORD $0x8b0f0a31 // add x17, x17, x15, lsl #2
 	WORD $0x4f8a113e // fmla v30.4s, v9.4s, v10.s[0]
 	WORD $0x4f8a119c // fmla v28.4s, v12.4s, v10.s[0]
 	WORD $0x4f8a111f // fmla v31.4s, v8.4s, v10.s[0]
@@ -190,40 +198,41 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8a1126 // fmla v6.4s, v9.4s, v10.s[0]
 	WORD $0x4f8a1165 // fmla v5.4s, v11.4s, v10.s[0]
 	WORD $0x4f8a1184 // fmla v4.4s, v12.4s, v10.s[0]
-	WORD $0xbc6879ea // ldr s10, [x15, x8, lsl #2]
-	WORD $0x8b080228 // add x8, x17, x8
+	WORD $0xbc687a0a // ldr s10, [x16, x8, lsl #2]
+	WORD $0x8b080028 // add x8, x1, x8
 	WORD $0x4f8a1103 // fmla v3.4s, v8.4s, v10.s[0]
 	WORD $0x4f8a1122 // fmla v2.4s, v9.4s, v10.s[0]
 	WORD $0x4f8a1161 // fmla v1.4s, v11.4s, v10.s[0]
 	WORD $0x4f8a1180 // fmla v0.4s, v12.4s, v10.s[0]
 	WORD $0x54fffb88 // b.hi BB0_20
-	WORD $0x140001d7 // b BB0_64
+	WORD $0x140001e8 // b BB0_64
 	// BB0_21:
 	WORD $0xf100111f // cmp x8, #4
-	WORD $0x540013a0 // b.eq BB0_36
+	WORD $0x540014a0 // b.eq BB0_36
 	WORD $0xf100151f // cmp x8, #5
-	WORD $0x54002800 // b.eq BB0_48
+	WORD $0x54002a00 // b.eq BB0_48
 	WORD $0xf100191f // cmp x8, #6
-	WORD $0x54005c61 // b.ne BB0_85
+	WORD $0x54005e81 // b.ne BB0_85
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x5400426b // b.lt BB0_65
-	WORD $0xa9423c09 // ldp x9, x15, [x0, #32]
+	WORD $0x5400448b // b.lt BB0_65
+	WORD $0xa9424009 // ldp x9, x16, [x0, #32]
 	WORD $0x5280018c // mov w12, #12
-	WORD $0x52800290 // mov w16, #20
+	WORD $0x52800291 // mov w17, #20
 	WORD $0x6f00e412 // movi v18.2d, #0000000000000000
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
 	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
-	WORD $0xaa1f03e8 // mov x8, xzr
+	WORD $0xf9401801 // ldr x1, [x0, #48]
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
+	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x910005ce // add x14, x14, #1
-	WORD $0x8b0f092a // add x10, x9, x15, lsl #2
-	WORD $0x8b0f0d2b // add x11, x9, x15, lsl #3
-	WORD $0x9b0c25ec // madd x12, x15, x12, x9
-	WORD $0x8b0f112d // add x13, x9, x15, lsl #4
-	WORD $0x9b1025ef // madd x15, x15, x16, x9
+	WORD $0x8b10092a // add x10, x9, x16, lsl #2
+	WORD $0x8b100d2b // add x11, x9, x16, lsl #3
+	WORD $0x9b0c260c // madd x12, x16, x12, x9
+	WORD $0x8b10112d // add x13, x9, x16, lsl #4
+	WORD $0x9b112610 // madd x16, x16, x17, x9
+	WORD $0xa943bc11 // ldp x17, x15, [x0, #56]
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0xa9434011 // ldp x17, x16, [x0, #48]
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
@@ -232,10 +241,10 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
 	// BB0_26:
-	WORD $0xacc15614 // ldp q20, q21, [x16], #32
+	WORD $0xad405634 // ldp q20, q21, [x17]
 	WORD $0xd10005ce // sub x14, x14, #1
+	WORD $0x8b0f0a31 // add x17, x17, x15, lsl #2
 	WORD $0xf10005df // cmp x14, #1
 	WORD $0xbc687936 // ldr s22, [x9, x8, lsl #2]
 	WORD $0x4f9612b3 // fmla v19.4s, v21.4s, v22.s[0]
@@ -252,74 +261,82 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbc6879b6 // ldr s22, [x13, x8, lsl #2]
 	WORD $0x4f961283 // fmla v3.4s, v20.4s, v22.s[0]
 	WORD $0x4f9612a2 // fmla v2.4s, v21.4s, v22.s[0]
-	WORD $0xbc6879f6 // ldr s22, [x15, x8, lsl #2]
-	WORD $0x8b080228 // add x8, x17, x8
+	WORD $0xbc687a16 // ldr s22, [x16, x8, lsl #2]
+	WORD $0x8b080028 // add x8, x1, x8
 	WORD $0x4f961281 // fmla v1.4s, v20.4s, v22.s[0]
 	WORD $0x4f9612a0 // fmla v0.4s, v21.4s, v22.s[0]
-	WORD $0x54fffd48 // b.hi BB0_26
-	WORD $0x140001ee // b BB0_66
+	WORD $0x54fffd28 // b.hi BB0_26
+	WORD $0x140001fe // b BB0_66
 	// BB0_27:
 	WORD $0xf940080a // ldr x10, [x0, #16]
 	WORD $0xf100015f // cmp x10, #0
-	WORD $0x5400266d // b.le BB0_51
+	WORD $0x5400286d // b.le BB0_51
 	WORD $0xf9401009 // ldr x9, [x0, #32]
-	WORD $0xa9432c0c // ldp x12, x11, [x0, #48]
+	WORD $0xa943ac0c // ldp x12, x11, [x0, #56]
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0xf940180d // ldr x13, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x9100054a // add x10, x10, #1
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB0_29:
-	WORD $0xad401564 // ldp q4, q5, [x11]
+	WORD $0xad401584 // ldp q4, q5, [x12]
 	WORD $0xd100054a // sub x10, x10, #1
 	WORD $0xf100055f // cmp x10, #1
 	WORD $0xbc687930 // ldr s16, [x9, x8, lsl #2]
-	WORD $0xad411d66 // ldp q6, q7, [x11, #32]
-	WORD $0x9101016b // add x11, x11, #64
-	WORD $0x8b080188 // add x8, x12, x8
+	WORD $0xad411d86 // ldp q6, q7, [x12, #32]
+	WORD $0x8b0b098c // add x12, x12, x11, lsl #2
+	WORD $0x8b0801a8 // add x8, x13, x8
 	WORD $0x4f9010a2 // fmla v2.4s, v5.4s, v16.s[0]
 	WORD $0x4f9010e0 // fmla v0.4s, v7.4s, v16.s[0]
 	WORD $0x4f901083 // fmla v3.4s, v4.4s, v16.s[0]
 	WORD $0x4f9010c1 // fmla v1.4s, v6.4s, v16.s[0]
 	WORD $0x54fffea8 // b.hi BB0_29
-	WORD $0x14000122 // b BB0_52
+	WORD $0x1400012e // b BB0_52
 	// BB0_30:
 	WORD $0xf940080a // ldr x10, [x0, #16]
 	WORD $0xf100015f // cmp x10, #0
-	WORD $0x5400244d // b.le BB0_53
+	WORD $0x540025cd // b.le BB0_53
 	WORD $0xf9401009 // ldr x9, [x0, #32]
-	WORD $0xa9432c0c // ldp x12, x11, [x0, #48]
+	WORD $0xa943ac0c // ldp x12, x11, [x0, #56]
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x9100054a // add x10, x10, #1
+	WORD $0xf940180d // ldr x13, [x0, #48]
+	WORD $0xd503201f // nop
 	// BB0_32:
-	WORD $0xacc10d62 // ldp q2, q3, [x11], #32
+	WORD $0xad400d82 // ldp q2, q3, [x12]
 	WORD $0xd100054a // sub x10, x10, #1
+	WORD $0x8b0b098c // add x12, x12, x11, lsl #2
 	WORD $0xf100055f // cmp x10, #1
 	WORD $0xbc687924 // ldr s4, [x9, x8, lsl #2]
-	WORD $0x8b080188 // add x8, x12, x8
+	WORD $0x8b0801a8 // add x8, x13, x8
 	WORD $0x4f841060 // fmla v0.4s, v3.4s, v4.s[0]
 	WORD $0x4f841041 // fmla v1.4s, v2.4s, v4.s[0]
-	WORD $0x54ffff28 // b.hi BB0_32
-	WORD $0x14000115 // b BB0_54
+	WORD $0x54ffff08 // b.hi BB0_32
+	WORD $0x1400011e // b BB0_54
 	// BB0_33:
 	WORD $0xf940080d // ldr x13, [x0, #16]
 	WORD $0xf10005bf // cmp x13, #1
-	WORD $0x5400230b // b.lt BB0_55
+	WORD $0x5400242b // b.lt BB0_55
 	WORD $0xa9423009 // ldp x9, x12, [x0, #32]
 	WORD $0x5280018e // mov w14, #12
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
+	WORD $0xf9401810 // ldr x16, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x910005ad // add x13, x13, #1
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
+	WORD $0x910005ad // add x13, x13, #1
 	WORD $0x8b0c092a // add x10, x9, x12, lsl #2
 	WORD $0x8b0c0d2b // add x11, x9, x12, lsl #3
 	WORD $0x9b0e258c // madd x12, x12, x14, x9
-	WORD $0xa943380f // ldp x15, x14, [x0, #48]
+	WORD $0xa943b80f // ldp x15, x14, [x0, #56]
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
@@ -334,14 +351,13 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
 	// BB0_35:
-	WORD $0xad4065d8 // ldp q24, q25, [x14]
+	WORD $0xad4065f8 // ldp q24, q25, [x15]
 	WORD $0xd10005ad // sub x13, x13, #1
 	WORD $0xf10005bf // cmp x13, #1
 	WORD $0xbc68793c // ldr s28, [x9, x8, lsl #2]
-	WORD $0xad416dda // ldp q26, q27, [x14, #32]
-	WORD $0x910101ce // add x14, x14, #64
+	WORD $0xad416dfa // ldp q26, q27, [x15, #32]
+	WORD $0x8b0e09ef // add x15, x15, x14, lsl #2
 	WORD $0x4f9c1336 // fmla v22.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1374 // fmla v20.4s, v27.4s, v28.s[0]
 	WORD $0x4f9c1317 // fmla v23.4s, v24.4s, v28.s[0]
@@ -357,37 +373,38 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f9c1345 // fmla v5.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1364 // fmla v4.4s, v27.4s, v28.s[0]
 	WORD $0xbc68799c // ldr s28, [x12, x8, lsl #2]
-	WORD $0x8b0801e8 // add x8, x15, x8
+	WORD $0x8b080208 // add x8, x16, x8
 	WORD $0x4f9c1303 // fmla v3.4s, v24.4s, v28.s[0]
 	WORD $0x4f9c1322 // fmla v2.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1341 // fmla v1.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1360 // fmla v0.4s, v27.4s, v28.s[0]
 	WORD $0x54fffcc8 // b.hi BB0_35
-	WORD $0x140000f1 // b BB0_56
+	WORD $0x140000fa // b BB0_56
 	// BB0_36:
 	WORD $0xf940080d // ldr x13, [x0, #16]
 	WORD $0xf10005bf // cmp x13, #1
-	WORD $0x54001e2b // b.lt BB0_57
+	WORD $0x54001f4b // b.lt BB0_57
 	WORD $0xa9423009 // ldp x9, x12, [x0, #32]
 	WORD $0x5280018e // mov w14, #12
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0xf9401810 // ldr x16, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
-	WORD $0x910005ad // add x13, x13, #1
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0x910005ad // add x13, x13, #1
 	WORD $0x8b0c092a // add x10, x9, x12, lsl #2
 	WORD $0x8b0c0d2b // add x11, x9, x12, lsl #3
 	WORD $0x9b0e258c // madd x12, x12, x14, x9
-	WORD $0xa943380f // ldp x15, x14, [x0, #48]
+	WORD $0xa943b80f // ldp x15, x14, [x0, #56]
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
-	WORD $0xd503201f // nop
 	// BB0_38:
-	WORD $0xacc145d0 // ldp q16, q17, [x14], #32
+	WORD $0xad4045f0 // ldp q16, q17, [x15]
 	WORD $0xd10005ad // sub x13, x13, #1
+	WORD $0x8b0e09ef // add x15, x15, x14, lsl #2
 	WORD $0xf10005bf // cmp x13, #1
 	WORD $0xbc687932 // ldr s18, [x9, x8, lsl #2]
 	WORD $0x4f921227 // fmla v7.4s, v17.4s, v18.s[0]
@@ -399,72 +416,80 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f921203 // fmla v3.4s, v16.4s, v18.s[0]
 	WORD $0x4f921222 // fmla v2.4s, v17.4s, v18.s[0]
 	WORD $0xbc687992 // ldr s18, [x12, x8, lsl #2]
-	WORD $0x8b0801e8 // add x8, x15, x8
+	WORD $0x8b080208 // add x8, x16, x8
 	WORD $0x4f921201 // fmla v1.4s, v16.4s, v18.s[0]
 	WORD $0x4f921220 // fmla v0.4s, v17.4s, v18.s[0]
-	WORD $0x54fffe08 // b.hi BB0_38
-	WORD $0x140000d6 // b BB0_58
+	WORD $0x54fffde8 // b.hi BB0_38
+	WORD $0x140000de // b BB0_58
 	// BB0_39:
 	WORD $0xf940080a // ldr x10, [x0, #16]
 	WORD $0xf100055f // cmp x10, #1
-	WORD $0x54002e4b // b.lt BB0_67
-	WORD $0xa9422c09 // ldp x9, x11, [x0, #32]
+	WORD $0x54002f4b // b.lt BB0_67
+	WORD $0xa9423009 // ldp x9, x12, [x0, #32]
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0xa943300d // ldp x13, x12, [x0, #48]
+	WORD $0xa943ac0d // ldp x13, x11, [x0, #56]
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0xf940180e // ldr x14, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x9100054a // add x10, x10, #1
-	WORD $0x8b0b092b // add x11, x9, x11, lsl #2
+	WORD $0x8b0c092c // add x12, x9, x12, lsl #2
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB0_41:
-	WORD $0xad404590 // ldp q16, q17, [x12]
+	WORD $0xad4045b0 // ldp q16, q17, [x13]
 	WORD $0xd100054a // sub x10, x10, #1
 	WORD $0xf100055f // cmp x10, #1
 	WORD $0xbc687934 // ldr s20, [x9, x8, lsl #2]
-	WORD $0xad414d92 // ldp q18, q19, [x12, #32]
-	WORD $0x9101018c // add x12, x12, #64
+	WORD $0xad414db2 // ldp q18, q19, [x13, #32]
+	WORD $0x8b0b09ad // add x13, x13, x11, lsl #2
 	WORD $0x4f941226 // fmla v6.4s, v17.4s, v20.s[0]
 	WORD $0x4f941264 // fmla v4.4s, v19.4s, v20.s[0]
 	WORD $0x4f941207 // fmla v7.4s, v16.4s, v20.s[0]
 	WORD $0x4f941245 // fmla v5.4s, v18.4s, v20.s[0]
-	WORD $0xbc687974 // ldr s20, [x11, x8, lsl #2]
-	WORD $0x8b0801a8 // add x8, x13, x8
+	WORD $0xbc687994 // ldr s20, [x12, x8, lsl #2]
+	WORD $0x8b0801c8 // add x8, x14, x8
 	WORD $0x4f941203 // fmla v3.4s, v16.4s, v20.s[0]
 	WORD $0x4f941222 // fmla v2.4s, v17.4s, v20.s[0]
 	WORD $0x4f941241 // fmla v1.4s, v18.4s, v20.s[0]
 	WORD $0x4f941260 // fmla v0.4s, v19.4s, v20.s[0]
 	WORD $0x54fffe08 // b.hi BB0_41
-	WORD $0x1400015b // b BB0_68
+	WORD $0x1400015e // b BB0_68
 	// BB0_42:
 	WORD $0xf940080b // ldr x11, [x0, #16]
 	WORD $0xf100057f // cmp x11, #1
-	WORD $0x54002b6b // b.lt BB0_69
+	WORD $0x54002bcb // b.lt BB0_69
 	WORD $0xa9422809 // ldp x9, x10, [x0, #32]
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
-	WORD $0xa943300d // ldp x13, x12, [x0, #48]
+	WORD $0xa943b00d // ldp x13, x12, [x0, #56]
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x9100056b // add x11, x11, #1
 	WORD $0x8b0a092a // add x10, x9, x10, lsl #2
+	WORD $0xf940180e // ldr x14, [x0, #48]
+	WORD $0xd503201f // nop
 	// BB0_44:
-	WORD $0xacc11584 // ldp q4, q5, [x12], #32
+	WORD $0xad4015a4 // ldp q4, q5, [x13]
 	WORD $0xd100056b // sub x11, x11, #1
+	WORD $0x8b0c09ad // add x13, x13, x12, lsl #2
 	WORD $0xf100057f // cmp x11, #1
 	WORD $0xbc687926 // ldr s6, [x9, x8, lsl #2]
 	WORD $0x4f8610a3 // fmla v3.4s, v5.4s, v6.s[0]
 	WORD $0x4f861082 // fmla v2.4s, v4.4s, v6.s[0]
 	WORD $0xbc687946 // ldr s6, [x10, x8, lsl #2]
-	WORD $0x8b0801a8 // add x8, x13, x8
+	WORD $0x8b0801c8 // add x8, x14, x8
 	WORD $0x4f861081 // fmla v1.4s, v4.4s, v6.s[0]
 	WORD $0x4f8610a0 // fmla v0.4s, v5.4s, v6.s[0]
-	WORD $0x54fffec8 // b.hi BB0_44
+	WORD $0x54fffea8 // b.hi BB0_44
 	WORD $0x1400014a // b BB0_70
 	// BB0_45:
 	WORD $0xf940080e // ldr x14, [x0, #16]
@@ -475,9 +500,10 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
-	WORD $0xa9433c10 // ldp x16, x15, [x0, #48]
+	WORD $0xa943bc10 // ldp x16, x15, [x0, #56]
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
+	WORD $0xf9401811 // ldr x17, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x910005ce // add x14, x14, #1
 	WORD $0x9b0c25ac // madd x12, x13, x12, x9
@@ -501,15 +527,13 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
 	// BB0_47:
-	WORD $0xad4075fc // ldp q28, q29, [x15]
+	WORD $0xad40761c // ldp q28, q29, [x16]
 	WORD $0xd10005ce // sub x14, x14, #1
 	WORD $0xf10005df // cmp x14, #1
 	WORD $0xbc68793e // ldr s30, [x9, x8, lsl #2]
-	WORD $0xad4121ff // ldp q31, q8, [x15, #32]
-	WORD $0x910101ef // add x15, x15, #64
+	WORD $0xad41221f // ldp q31, q8, [x16, #32]
+	WORD $0x8b0f0a10 // add x16, x16, x15, lsl #2
 	WORD $0x4f9e13ba // fmla v26.4s, v29.4s, v30.s[0]
 	WORD $0x4f9e1118 // fmla v24.4s, v8.4s, v30.s[0]
 	WORD $0x4f9e139b // fmla v27.4s, v28.4s, v30.s[0]
@@ -530,25 +554,26 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f9e13e5 // fmla v5.4s, v31.4s, v30.s[0]
 	WORD $0x4f9e1104 // fmla v4.4s, v8.4s, v30.s[0]
 	WORD $0xbc6879be // ldr s30, [x13, x8, lsl #2]
-	WORD $0x8b080208 // add x8, x16, x8
+	WORD $0x8b080228 // add x8, x17, x8
 	WORD $0x4f9e1383 // fmla v3.4s, v28.4s, v30.s[0]
 	WORD $0x4f9e13a2 // fmla v2.4s, v29.4s, v30.s[0]
 	WORD $0x4f9e13e1 // fmla v1.4s, v31.4s, v30.s[0]
 	WORD $0x4f9e1100 // fmla v0.4s, v8.4s, v30.s[0]
 	WORD $0x54fffc28 // b.hi BB0_47
-	WORD $0x14000121 // b BB0_72
+	WORD $0x14000122 // b BB0_72
 	// BB0_48:
 	WORD $0xf940080e // ldr x14, [x0, #16]
 	WORD $0xf10005df // cmp x14, #1
-	WORD $0x54002d8b // b.lt BB0_78
+	WORD $0x54002dab // b.lt BB0_78
 	WORD $0xa9423409 // ldp x9, x13, [x0, #32]
 	WORD $0x5280018c // mov w12, #12
 	WORD $0x6f00e410 // movi v16.2d, #0000000000000000
 	WORD $0x6f00e411 // movi v17.2d, #0000000000000000
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
-	WORD $0xa9433c10 // ldp x16, x15, [x0, #48]
+	WORD $0xa943bc10 // ldp x16, x15, [x0, #56]
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
 	WORD $0x6f00e405 // movi v5.2d, #0000000000000000
+	WORD $0xf9401811 // ldr x17, [x0, #48]
 	WORD $0xaa1f03e8 // mov x8, xzr
 	WORD $0x910005ce // add x14, x14, #1
 	WORD $0x9b0c25ac // madd x12, x13, x12, x9
@@ -560,10 +585,10 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x8b0d092a // add x10, x9, x13, lsl #2
 	WORD $0x8b0d0d2b // add x11, x9, x13, lsl #3
 	WORD $0x8b0d112d // add x13, x9, x13, lsl #4
-	WORD $0xd503201f // nop
 	// BB0_50:
-	WORD $0xacc14df2 // ldp q18, q19, [x15], #32
+	WORD $0xad404e12 // ldp q18, q19, [x16]
 	WORD $0xd10005ce // sub x14, x14, #1
+	WORD $0x8b0f0a10 // add x16, x16, x15, lsl #2
 	WORD $0xf10005df // cmp x14, #1
 	WORD $0xbc687934 // ldr s20, [x9, x8, lsl #2]
 	WORD $0x4f941271 // fmla v17.4s, v19.4s, v20.s[0]
@@ -578,10 +603,10 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f941243 // fmla v3.4s, v18.4s, v20.s[0]
 	WORD $0x4f941262 // fmla v2.4s, v19.4s, v20.s[0]
 	WORD $0xbc6879b4 // ldr s20, [x13, x8, lsl #2]
-	WORD $0x8b080208 // add x8, x16, x8
+	WORD $0x8b080228 // add x8, x17, x8
 	WORD $0x4f941241 // fmla v1.4s, v18.4s, v20.s[0]
 	WORD $0x4f941260 // fmla v0.4s, v19.4s, v20.s[0]
-	WORD $0x54fffda8 // b.hi BB0_50
+	WORD $0x54fffd88 // b.hi BB0_50
 	WORD $0x1400014d // b BB0_79
 	// BB0_51:
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
@@ -590,14 +615,14 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e403 // movi v3.2d, #0000000000000000
 	// BB0_52:
 	WORD $0xbc418c04 // ldr s4, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0x14000130 // b BB0_77
 	// BB0_53:
 	WORD $0x6f00e401 // movi v1.2d, #0000000000000000
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	// BB0_54:
 	WORD $0xbc418c02 // ldr s2, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0x3dc00103 // ldr q3, [x8]
 	WORD $0x4f821023 // fmla v3.4s, v1.4s, v2.s[0]
 	WORD $0x3c810503 // str q3, [x8], #16
@@ -621,7 +646,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e417 // movi v23.2d, #0000000000000000
 	// BB0_56:
 	WORD $0xbc418c18 // ldr s24, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0x140000e5 // b BB0_73
 	// BB0_57:
 	WORD $0x6f00e406 // movi v6.2d, #0000000000000000
@@ -634,7 +659,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	// BB0_58:
 	WORD $0xbc418c10 // ldr s16, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0xad404911 // ldp q17, q18, [x8]
 	WORD $0x4f9010d1 // fmla v17.4s, v6.4s, v16.s[0]
 	WORD $0x3d800111 // str q17, [x8]
@@ -656,7 +681,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e413 // movi v19.2d, #0000000000000000
 	// BB0_60:
 	WORD $0xbc418c14 // ldr s20, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0x140000d6 // b BB0_74
 	// BB0_61:
 	WORD $0x6f00e404 // movi v4.2d, #0000000000000000
@@ -667,7 +692,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	// BB0_62:
 	WORD $0xbc418c06 // ldr s6, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0xad404107 // ldp q7, q16, [x8]
 	WORD $0x4f861087 // fmla v7.4s, v4.4s, v6.s[0]
 	WORD $0x3d800107 // str q7, [x8]
@@ -701,7 +726,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	// BB0_64:
 	WORD $0xbc418c08 // ldr s8, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0xad402909 // ldp q9, q10, [x8]
 	WORD $0x4f8813e9 // fmla v9.4s, v31.4s, v8.s[0]
 	WORD $0x3d800109 // str q9, [x8]
@@ -715,7 +740,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd40001d // ldr s29, [x0]
 	WORD $0x4f9d1388 // fmla v8.4s, v28.4s, v29.s[0]
 	WORD $0x3d800d08 // str q8, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd40001c // ldr s28, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad40791d // ldp q29, q30, [x8]
@@ -731,7 +756,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400019 // ldr s25, [x0]
 	WORD $0x4f99131c // fmla v28.4s, v24.4s, v25.s[0]
 	WORD $0x3d800d1c // str q28, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400018 // ldr s24, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad406919 // ldp q25, q26, [x8]
@@ -747,7 +772,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400007 // ldr s7, [x0]
 	WORD $0x4f8712f8 // fmla v24.4s, v23.4s, v7.s[0]
 	WORD $0x3d800d18 // str q24, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400007 // ldr s7, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad405913 // ldp q19, q22, [x8]
@@ -763,7 +788,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400007 // ldr s7, [x0]
 	WORD $0x4f871234 // fmla v20.4s, v17.4s, v7.s[0]
 	WORD $0x3d800d14 // str q20, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400007 // ldr s7, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad404911 // ldp q17, q18, [x8]
@@ -784,14 +809,14 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	// BB0_66:
 	WORD $0xbc418c14 // ldr s20, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0xad405915 // ldp q21, q22, [x8]
 	WORD $0x4f941255 // fmla v21.4s, v18.4s, v20.s[0]
 	WORD $0x3d800115 // str q21, [x8]
 	WORD $0xbd400012 // ldr s18, [x0]
 	WORD $0x4f921276 // fmla v22.4s, v19.4s, v18.s[0]
 	WORD $0x3d800516 // str q22, [x8, #16]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400012 // ldr s18, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad405113 // ldp q19, q20, [x8]
@@ -811,7 +836,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e407 // movi v7.2d, #0000000000000000
 	// BB0_68:
 	WORD $0xbc418c10 // ldr s16, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0x14000053 // b BB0_75
 	// BB0_69:
 	WORD $0x6f00e402 // movi v2.2d, #0000000000000000
@@ -820,7 +845,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	// BB0_70:
 	WORD $0xbc418c04 // ldr s4, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0xad401905 // ldp q5, q6, [x8]
 	WORD $0x4f841045 // fmla v5.4s, v2.4s, v4.s[0]
 	WORD $0x3d800105 // str q5, [x8]
@@ -850,7 +875,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
 	// BB0_72:
 	WORD $0xbc418c1c // ldr s28, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0xad40791d // ldp q29, q30, [x8]
 	WORD $0x4f9c137d // fmla v29.4s, v27.4s, v28.s[0]
 	WORD $0x3d80011d // str q29, [x8]
@@ -864,7 +889,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400019 // ldr s25, [x0]
 	WORD $0x4f99131c // fmla v28.4s, v24.4s, v25.s[0]
 	WORD $0x3d800d1c // str q28, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400018 // ldr s24, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	// BB0_73:
@@ -881,7 +906,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400015 // ldr s21, [x0]
 	WORD $0x4f951298 // fmla v24.4s, v20.4s, v21.s[0]
 	WORD $0x3d800d18 // str q24, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400014 // ldr s20, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	// BB0_74:
@@ -898,7 +923,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400011 // ldr s17, [x0]
 	WORD $0x4f911214 // fmla v20.4s, v16.4s, v17.s[0]
 	WORD $0x3d800d14 // str q20, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400010 // ldr s16, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	// BB0_75:
@@ -916,7 +941,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xbd400005 // ldr s5, [x0]
 	WORD $0x4f851090 // fmla v16.4s, v4.4s, v5.s[0]
 	WORD $0x3d800d10 // str q16, [x8, #48]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400004 // ldr s4, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	// BB0_77:
@@ -945,7 +970,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x6f00e400 // movi v0.2d, #0000000000000000
 	// BB0_79:
 	WORD $0xbc418c12 // ldr s18, [x0, #24]!
-	WORD $0xf9401408 // ldr x8, [x0, #40]
+	WORD $0xf9401808 // ldr x8, [x0, #48]
 	WORD $0xad405113 // ldp q19, q20, [x8]
 	WORD $0x4f921213 // fmla v19.4s, v16.4s, v18.s[0]
 	WORD $0x3d800113 // str q19, [x8]
@@ -953,7 +978,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f901234 // fmla v20.4s, v17.4s, v16.s[0]
 	// BB0_80:
 	WORD $0x3d800514 // str q20, [x8, #16]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400010 // ldr s16, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad404911 // ldp q17, q18, [x8]
@@ -963,7 +988,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8710d2 // fmla v18.4s, v6.4s, v7.s[0]
 	// BB0_81:
 	WORD $0x3d800512 // str q18, [x8, #16]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400006 // ldr s6, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad404107 // ldp q7, q16, [x8]
@@ -973,7 +998,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f851090 // fmla v16.4s, v4.4s, v5.s[0]
 	// BB0_82:
 	WORD $0x3d800510 // str q16, [x8, #16]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400004 // ldr s4, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0xad401905 // ldp q5, q6, [x8]
@@ -983,7 +1008,7 @@ TEXT ·tileNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f831046 // fmla v6.4s, v2.4s, v3.s[0]
 	// BB0_83:
 	WORD $0x3d800506 // str q6, [x8, #16]
-	WORD $0xf9401809 // ldr x9, [x0, #48]
+	WORD $0xf9401c09 // ldr x9, [x0, #56]
 	WORD $0xbd400003 // ldr s3, [x0]
 	WORD $0x8b090908 // add x8, x8, x9, lsl #2
 	WORD $0x3dc00102 // ldr q2, [x8]

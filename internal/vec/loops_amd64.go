@@ -69,6 +69,21 @@ func axpyFast(a float32, x, y []float32) {
 	axpyGo(a, x[n:], y[n:])
 }
 
+func dot4Fast(x0, x1, x2, x3, w []float32) (z0, z1, z2, z3 float32) {
+	if use[LoopDot] == AVX512 {
+		return dot4AVX512(&x0[0], &x1[0], &x2[0], &x3[0], &w[0], len(w))
+	}
+	return dot4AVX2(&x0[0], &x1[0], &x2[0], &x3[0], &w[0], len(w))
+}
+
+func axpy4Fast(a0, a1, a2, a3 float32, x0, x1, x2, x3, w []float32) {
+	if use[LoopAxpy] == AVX512 {
+		axpy4AVX512(a0, a1, a2, a3, &x0[0], &x1[0], &x2[0], &x3[0], &w[0], len(w))
+	} else {
+		axpy4AVX2(a0, a1, a2, a3, &x0[0], &x1[0], &x2[0], &x3[0], &w[0], len(w))
+	}
+}
+
 func scaleFast(a float32, x []float32) {
 	if use[LoopScale] == AVX512 {
 		scaleAVX512(a, &x[0], len(x))
@@ -143,13 +158,13 @@ func stripFast(n, k int, src []float32, ld int, dst []float32) {
 	}
 }
 
-func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int, ahead grid) {
+func tileFast(count, next, m, n, k int, alpha float32, a, b grid, c []float32, ldc int, ahead grid) {
 	if use[LoopGemm] == AVX512 {
-		tileAVX512(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc, &ahead.v[0],
-			ahead.row)
+		tileAVX512(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &b.v[0], b.row, &c[0], ldc,
+			&ahead.v[0], ahead.row)
 	} else {
-		tileAVX2(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &panel[0], &c[0], ldc, &ahead.v[0],
-			ahead.row)
+		tileAVX2(count, next, m, n, k, alpha, &a.v[0], a.row, a.col, &b.v[0], b.row, &c[0], ldc,
+			&ahead.v[0], ahead.row)
 	}
 }
 

@@ -20,11 +20,19 @@ func atMost(_ Loop, s ISA) ISA { return min(s, NEON) }
 
 func dotFast(x, y []float32) float32     { return dotNEON(&x[0], &y[0], len(x)) }
 func axpyFast(a float32, x, y []float32) { axpyNEON(a, &x[0], &y[0], len(x)) }
-func scaleFast(a float32, x []float32)   { scaleNEON(a, &x[0], len(x)) }
-func reluFast(z, h []float32)            { reluNEON(&z[0], &h[0], len(z)) }
-func reluMaskFast(h, d []float32)        { reluMaskNEON(&h[0], &d[0], len(h)) }
-func fetch(x []float32)                  { fetchLines(&x[0], len(x)) }
-func prefetch(x []uint8)                 { prefetchLines(&x[0], len(x)) }
+func dot4Fast(x0, x1, x2, x3, w []float32) (z0, z1, z2, z3 float32) {
+	return dot4NEON(&x0[0], &x1[0], &x2[0], &x3[0], &w[0], len(w))
+}
+
+func axpy4Fast(a0, a1, a2, a3 float32, x0, x1, x2, x3, w []float32) {
+	axpy4NEON(a0, a1, a2, a3, &x0[0], &x1[0], &x2[0], &x3[0], &w[0], len(w))
+}
+
+func scaleFast(a float32, x []float32) { scaleNEON(a, &x[0], len(x)) }
+func reluFast(z, h []float32)          { reluNEON(&z[0], &h[0], len(z)) }
+func reluMaskFast(h, d []float32)      { reluMaskNEON(&h[0], &d[0], len(h)) }
+func fetch(x []float32)                { fetchLines(&x[0], len(x)) }
+func prefetch(x []uint8)               { prefetchLines(&x[0], len(x)) }
 
 // expTable is what exp is computed from: the lowest x, 1/log 2, what rounds to a whole
 // number, log 2 in two parts, and the series. gen/exp.go says how.
@@ -49,9 +57,9 @@ func packTFast(k int, src []float32, ld int, dst []float32, nr int) {
 	packTNEON(k, &src[0], ld, &dst[0], nr)
 }
 
-func tileFast(count, next, m, n, k int, alpha float32, a grid, panel, c []float32, ldc int, _ grid) {
+func tileFast(count, next, m, n, k int, alpha float32, a, b grid, c []float32, ldc int, _ grid) {
 	for i := range count {
-		tileNEON(m, n, k, alpha, &a.v[i*next], a.row, a.col, &panel[0], &c[i*m*ldc], ldc)
+		tileNEON(m, n, k, alpha, &a.v[i*next], a.row, a.col, &b.v[0], b.row, &c[i*m*ldc], ldc)
 	}
 }
 

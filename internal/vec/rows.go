@@ -121,38 +121,3 @@ func (s *Workspace) AddOuter(a float32, x []Row, d []float32, k int, w []float32
 		}
 	}
 }
-
-// RowsAhead is how many rows before its turn a product of one output asks memory for a row. The first ones of a batch
-// have been asked for by then.
-const RowsAhead = 16
-
-const nearRow = 128
-
-// wholeRows reports whether all of x are dense rows of d numbers.
-func wholeRows(x []Row, d int) bool {
-	for i := range x {
-		if x[i].Idx != nil || len(x[i].Val) != d {
-			return false
-		}
-	}
-	return d > 0
-}
-
-// mulOne is z[i] += x[i].w, of dense rows.
-func mulOne(x []Row, w, z []float32) {
-	for i := range x {
-		if ahead := i + RowsAhead; ahead < len(x) {
-			PrefetchFloats(x[ahead].Val[:min(len(w), nearRow)])
-		}
-		z[i] += Dot(x[i].Val, w)
-	}
-}
-
-// addOuterOne is w += a * sum d[i]*x[i], of dense rows.
-func addOuterOne(a float32, x []Row, d, w []float32) {
-	for i := range x {
-		if d[i] != 0 { // else a hinge that is satisfied
-			Axpy(a*d[i], x[i].Val, w)
-		}
-	}
-}

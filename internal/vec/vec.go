@@ -13,7 +13,7 @@
 //	linear.go factor.go     steps of SGD on single examples; half.go: in two halves,
 //	guard.go                  with a guard in between
 //	words.go                  on rows of two tables
-//	rows.go                 products of a batch of rows and a matrix, by
+//	rows.go four.go         products of a batch of rows and a matrix, by
 //	dense.go gemm.go          tiles, of dense rows
 //	sparserows.go             bands of the matrix, and
 //	sparseouter.go            lists by features, of sparse rows

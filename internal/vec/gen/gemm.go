@@ -21,11 +21,10 @@ func gemm() {
 // tile makes the micro-kernel: m x n sums in registers while it walks along k. There
 // is one loop for each m and number of vectors, so that an edge costs what it is.
 func (s simd) tile() {
-	begin("tile"+s.name, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc "+
+	begin("tile"+s.name, "func(count, next, m, n, k int, alpha float32, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc "+
 		"int, ahead *float32, ldAhead int)",
-		fmt.Sprintf("tile%s is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*nr+j], for i < m", s.name),
-		fmt.Sprintf("and j < n; m up to %d, n up to %d, k from 1; nr is n rounded up to whole vectors.", s.rows,
-			2*s.width),
+		fmt.Sprintf("tile%s is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*ldb+j], for i < m", s.name),
+		fmt.Sprintf("and j < n; m up to %d, n up to %d, k from 1. Of b it reads whole vectors.", s.rows, 2*s.width),
 		"So for count tiles, one below the other; from one to the next a advances by next. Meanwhile it asks for",
 		"k rows as wide as those of b, from ahead on.")
 	m, columns := arg("m"), arg("n")
@@ -130,6 +129,8 @@ func (s simd) walk(acc [][]VecVirtual) {
 	SHLQ(Imm(2), step)
 	ahead, apart := arg("ahead"), arg("ldAhead")
 	SHLQ(Imm(2), apart)
+	ldb := arg("ldb")
+	SHLQ(Imm(2), ldb)
 	stride3, stride5, q := GP64(), GP64(), GP64()
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 4}, stride5)
@@ -157,7 +158,11 @@ func (s simd) walk(acc [][]VecVirtual) {
 			var bs []VecVirtual
 			for v := range vectors {
 				bs = append(bs, s.vector())
-				VMOVUPS(Mem{Base: b, Disp: s.bytes() * (u*vectors + v)}, bs[v])
+				at := Mem{Base: b, Disp: s.bytes() * v}
+				if u == 1 {
+					at.Index, at.Scale = ldb, 1
+				}
+				VMOVUPS(at, bs[v])
 			}
 			for line := 0; line < s.bytes()*vectors; line += 64 {
 				PREFETCHT1(Mem{Base: ahead, Disp: line})
@@ -175,7 +180,7 @@ func (s simd) walk(acc [][]VecVirtual) {
 				ADDQ(step, q)
 			}
 		}
-		ADDQ(U32(s.bytes()*vectors*n), b)
+		LEAQ(Mem{Base: b, Index: ldb, Scale: uint8(n)}, b)
 	}
 	label := func(name string) string { return fmt.Sprintf("%s%dx%d", name, rows, vectors) }
 	if !s.masks {

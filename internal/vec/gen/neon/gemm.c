@@ -11,7 +11,7 @@ inline void tile(int m, int n, struct tileNEON *t) {
 		unrolled for (int v = 0; v < n / 4; v++)
 			sum[i][v] = vdupq_n_f32(0);
 	}
-	for (; k > 0; k--, b += n, at += t->acs) {
+	for (; k > 0; k--, b += t->ldb, at += t->acs) {
 		asm("" : "+r"(at)); // one offset for all rows; the compiler would move six pointers
 		float32x4_t row[4];
 		unrolled for (int v = 0; v < n / 4; v++)
@@ -39,10 +39,10 @@ inline void tiles(int n, struct tileNEON *t) {
 	}
 }
 
-// tileNEON is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*n+j], for i < m
+// tileNEON is c[i*ldc+j] += alpha * sum over p < k of a[i*ars+p*acs]*b[p*ldb+j], for i < m
 // and j < n; m up to 6, n of 8 or 16, k from 1.
 //
-//go: func tileNEON(m, n, k int, alpha float32, a *float32, ars, acs int, b, c *float32, ldc int)
+//go: func tileNEON(m, n, k int, alpha float32, a *float32, ars, acs int, b *float32, ldb int, c *float32, ldc int)
 void tileNEON(struct tileNEON *t) {
 	if (t->n == 16)
 		tiles(16, t);
