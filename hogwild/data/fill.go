@@ -128,15 +128,17 @@ func (s *Set) project() {
 	if !layouts[s.Kind].hasInputs() {
 		return
 	}
-	r := s.NewReader()
-	for i := range s.Rows {
-		row := r.Batch([]int32{int32(i)}).Rows[0]
-		if row.Idx == nil {
-			s.M[i] = vec.Dot(row.Val, s.Mean)
-		} else {
-			s.M[i] = vec.SparseDot(row.Idx, row.Val, s.Mean)
+	parallel(0, s.Rows, func(from, to int) {
+		r := s.NewReader()
+		for i := from; i < to; i++ {
+			row := r.Batch([]int32{int32(i)}).Rows[0]
+			if row.Idx == nil {
+				s.M[i] = vec.Dot(row.Val, s.Mean)
+			} else {
+				s.M[i] = vec.SparseDot(row.Idx, row.Val, s.Mean)
+			}
 		}
-	}
+	})
 }
 
 // seal completes a set whose rows are in place: it counts the frequencies, takes the

@@ -191,12 +191,16 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 		}
 	}
 	scratch, as := t.budget.Space(), layouts[t.Kind].(storer)
-	return filled(s, t.budget, func(from, to int) {
+	fill := func(from, to int) {
 		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
 			s.Y[at] = y[i]
 			as.put(t, i, s, at)
 		})
-	})
+	}
+	if scratch == nil {
+		fill = inParallel(fill)
+	}
+	return filled(s, t.budget, fill)
 }
 
 // fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of

@@ -195,7 +195,8 @@ func (c *column) joinNumbers(d *column) {
 // isCode says whether a number that begins with 0, or is long, has digits alone: 007, or more than float64 surely
 // holds.
 func isCode(number []byte) bool {
-	return len(number) > 1 && len(bytes.Trim(number, "-0123456789")) == 0
+	return len(number) > 1 && bytes.IndexByte(number, '.') < 0 && // most have a point, which is found at once
+		len(bytes.Trim(number, "-0123456789")) == 0
 }
 
 // namesID is the name of a column of ids.

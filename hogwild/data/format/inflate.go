@@ -36,8 +36,8 @@ const (
 	isEnd  = 1 << 6
 )
 
-// unzip unpacks a file of gzip that has one part, followed by spareIn bytes, into out, of which it leaves spareOut
-// bytes free.
+// unzip unpacks a file of gzip that has one part, followed by spareIn bytes, into out, and leaves spareOut bytes
+// free.
 func unzip(in, out []byte) (n int, ok bool) {
 	const name = 8
 	end := len(in) - spareIn - 8 // of the deflated part
@@ -185,7 +185,7 @@ func distance(s int) uint32 {
 	return stretch(uint32(s), 2, 1)
 }
 
-// stretch returns code v of lengths or distances, of which each few have one more extra bit than the few before.
+// stretch returns code v of lengths or distances: each few have one more extra bit than the few before.
 func stretch(v, few, least uint32) uint32 {
 	if v < few {
 		return (v + least) << 16
