@@ -171,8 +171,9 @@ def middle(rounds, figure):
 def told(setting):
     """A setting in words."""
     words = [str(setting[k]) for k in ("optimizer", "schedule") if k in setting]
-    words += [f"{word} {setting[k]:g}" for k, word in (("batch", "batch"), ("lr", "rate"), ("processes", "processes")) if k in setting]
+    words += [f"{word} {setting[k]:g}" for k, word in (("batch", "batch"), ("lr", "rate")) if k in setting]
     words += [f"{setting['epochs']} passes"] if "epochs" in setting else []
+    words += ["one process"] if setting.get("processes") == 1 else []
     return ", ".join(words) + "".join(f" ({what} at an edge)" for what in setting.get("edge", []))
 
 
@@ -224,7 +225,7 @@ def ratios(results):
                 unit = "" if result["unit"] == "1/s" else f" ({result['unit']})"
                 ratio[0] = spread([m["rate"] / t["rate"] for m, t in zip(mine, theirs)], digits) + unit
             chosen = [told(result.get("chosen", {}).get(s, {})) or "as given" for s in (side, rival)]
-            chosen = "as given" if chosen == ["as given"] * 2 else "; ".join(chosen)
+            chosen = chosen[0] if chosen[0] == chosen[1] else "; ".join(chosen)
             ends = "; ".join(spread([r[figure] for r in runs], lambda v: f"{v:.4f}") for runs in (mine, theirs)) if figure else ""
             lines.append(f"| {rival} | {result['title']}{which} | {result.get('inputs', '')} | {' | '.join(ratio)} | {chosen} | {word if figure else ''}{ends} |")
     return "\n".join(lines)
