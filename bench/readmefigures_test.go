@@ -129,8 +129,8 @@ func (s side) arrives(goal side) (all []float64) {
 	return all
 }
 
-// race returns the times of hogwild's side and of a rival to the mean test loss at which the rival ends. hogwild has its
-// best setting or the one for this rival, whichever is sooner.
+// race returns the times of hogwild's side and of a rival to the mean test loss at which the rival ends. hogwild has
+// its best setting or the one for this rival, whichever is sooner.
 func (r *rivals) race(t *testing.T, name, ours, theirs string) (mine, own []float64) {
 	sides := r.of(t, name, ours, theirs)
 	mine, own = sides[0].arrives(sides[1]), sides[1].arrives(sides[1])
