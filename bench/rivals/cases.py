@@ -188,7 +188,6 @@ CASES = {
     "fashion": lambda: searched("mlp:128", "standard", set=FASHION),
     "softmax": lambda: searched("softmax", "unit"),
     "convnet": lambda: searched("convnet", "0.1307,0.3081", epochs=(3, 6), way="cl"),
-    "convnet-given": lambda: mnist("convnet, batch 64, lr 0.01, momentum 0.5, 1 pass", "convnet", 64, 0.01, 2.5, 2.0, ["cl", "compile"], epochs=1, momentum=0.5),
     "example": example,
     "program-1": lambda: program(1),
     "program-2": lambda: program(2),

@@ -92,8 +92,8 @@ def choose(case, result, a, files, save, pause):
     result["chosen"] = {side: best[of[side]] for side in of if of[side] in best}
     for rival, side in result["against"].items():
         for x, y in ((side, rival), (rival, side)):
-            if of[x] in tried and of[y] in tried:
-                setting = search.against(grids[of[x]], tried[of[x]], best[of[y]]["loss"] or math.inf)
+            if x in tried and of[y] in tried:
+                setting = search.against(grids[x], tried[x], best[of[y]]["loss"] or math.inf)
                 if plain(setting) != plain(result["chosen"][x]):
                     result["chosen"][f"{x} for {of[y]}"] = setting
     result["figures"] |= {key: [] for key in result["chosen"] if key not in result["figures"]}
@@ -171,8 +171,9 @@ def middle(rounds, figure):
 def told(setting):
     """A setting in words."""
     words = [str(setting[k]) for k in ("optimizer", "schedule") if k in setting]
-    words += [f"{word} {setting[k]:g}" for k, word in (("batch", "batch"), ("lr", "rate"), ("processes", "processes")) if k in setting]
+    words += [f"{word} {setting[k]:g}" for k, word in (("batch", "batch"), ("lr", "rate")) if k in setting]
     words += [f"{setting['epochs']} passes"] if "epochs" in setting else []
+    words += ["one process"] if setting.get("processes") == 1 else []
     return ", ".join(words) + "".join(f" ({what} at an edge)" for what in setting.get("edge", []))
 
 
@@ -189,14 +190,14 @@ def against(result, rival, side):
         return ["", ""]
     texts = []
     for runs, goal, who in ((mine, theirs[0], "hogwild"), (theirs, mine[0], "the rival")):
-        times, losses = search.race(runs, goal)
+        times, losses, half = search.race(runs, goal)
         if statistics.median(times) == math.inf:
             by, half = search.apart([search.last(r["losses"]) for r in runs[0]], [search.last(r["losses"]) for r in goal])
             texts.append(f"{who} ends {100 * by:.1f}% (± {100 * half:.1f}) above it")
             continue
         own = search.arrival(goal, goal)[0]
         pairs = zip(times, own) if who == "hogwild" else zip(own, times)
-        words = {"equal": ", equal losses", "unclear": ", losses not told apart"}.get(losses, "")
+        words = {"equal": f", equal within {100 * half:.2g}%", "unclear": ", losses not told apart"}.get(losses, "")
         texts.append(spread([b / a for a, b in pairs], digits) + words)
     return texts
 
@@ -224,7 +225,7 @@ def ratios(results):
                 unit = "" if result["unit"] == "1/s" else f" ({result['unit']})"
                 ratio[0] = spread([m["rate"] / t["rate"] for m, t in zip(mine, theirs)], digits) + unit
             chosen = [told(result.get("chosen", {}).get(s, {})) or "as given" for s in (side, rival)]
-            chosen = "as given" if chosen == ["as given"] * 2 else "; ".join(chosen)
+            chosen = chosen[0] if chosen[0] == chosen[1] else "; ".join(chosen)
             ends = "; ".join(spread([r[figure] for r in runs], lambda v: f"{v:.4f}") for runs in (mine, theirs)) if figure else ""
             lines.append(f"| {rival} | {result['title']}{which} | {result.get('inputs', '')} | {' | '.join(ratio)} | {chosen} | {word if figure else ''}{ends} |")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ offers, each with a factor on the rate. First every optimizer is tried, then alw
 has not been tried: both neighbouring rates, both batches, fewer and more passes, the other choices, and rates between. So the
 grid grows while the best lies at its edge. Sides take turns; each has the same number of trials, and of seconds of training.
 A trial trains with two seeds on nine tenths of the training rows, and is judged by the mean of its losses on the rest. While
-searching, the best trial needs the fewest seconds to 1.02 times the lowest loss of all sides (1.002 times with sparse rows, where
+searching, the best trial needs the fewest seconds to 1.03 times the lowest loss of all sides (1.002 times with sparse rows, where
 seeds differ less); where none gets there, it has the lowest loss.
 
 A side's best setting is the shortest of those that end within as much of its own lowest loss. Its setting for a rival is its soonest
@@ -18,12 +18,12 @@ import statistics
 from dataclasses import dataclass, field
 
 SAME = 0.002  # final losses that differ by a smaller share are equal, however exact
-VAGUE = 0.05  # an interval that is wider, on either side, cannot show that losses are equal
+VAGUE = 0.1  # an interval that is wider, on either side, cannot show that losses are equal
 BATCH, RATE = 4, 3  # from a point to the next
 RATES, BATCHES = ((0, 1), (0, -1)), ((1, 0), (-1, 0))
 REST = ((0, 0.5), (0, -0.5), (1, 1), (-1, -1), (1, -1), (-1, 1), (0, 0.25), (0, -0.25), (0, 2), (0, -2))
 SEED, SEEDS = 1000, 2  # turns from SEED on are those of the search: their seeds are not those of the rounds
-STUDENT = (math.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26)  # of 95% intervals, by degrees of freedom
+STUDENT = (math.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)  # of 95% intervals, by degrees of freedom
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Grid:
     lr: float
     batch: int = 0
     choices: dict = field(default_factory=dict)
-    close: float = 1.02  # losses of trials within that are alike: two seeds cannot tell them apart
+    close: float = 1.03  # losses of trials within that are alike: two seeds cannot tell them apart
 
     def first(self):
         return 0, 0, *(next(iter(values)) for values in self.choices.values())
@@ -153,18 +153,21 @@ def finite(v):
 
 
 def apart(mine, theirs):
-    """The difference of two sides' mean losses as a share of theirs, and half of its 95% interval (Welch's, with the fewer seeds' degrees
-    of freedom): exact to no more than SAME."""
+    """The difference of two sides' mean losses as a share of theirs, and half of its 95% interval (Welch's), exact to no more than SAME."""
     if math.inf in (*mine, *theirs):
         return (0.0 if math.inf in mine and math.inf in theirs else math.inf if math.inf in mine else -math.inf), 0.0
-    goal, n = statistics.fmean(theirs), min(len(mine), len(theirs))
-    error = math.sqrt(sum(statistics.variance(v) / len(v) for v in (mine, theirs))) if n > 1 else math.inf
-    return (statistics.fmean(mine) - goal) / goal, max(SAME, STUDENT[min(n - 1, 9)] * error / goal if n > 1 else math.inf)
+    goal, counts = statistics.fmean(theirs), (len(mine), len(theirs))
+    by = (statistics.fmean(mine) - goal) / goal
+    if min(counts) < 2:
+        return by, math.inf
+    errors = [statistics.variance(v) / len(v) for v in (mine, theirs)]
+    freedom = sum(errors) ** 2 / sum(e * e / (n - 1) for e, n in zip(errors, counts)) if any(errors) else 1
+    return by, max(SAME, STUDENT[min(int(freedom), len(STUDENT) - 1)] * math.sqrt(sum(errors)) / goal)
 
 
 def arrival(runs, theirs):
-    """The seconds of each run to the first pass at which their mean loss is the other side's mean final loss, and how the final losses
-    compare: "lower", "higher", "equal" within the interval, or "unclear", where it is too wide to say so. Runs that only
+    """The seconds of each run to the first pass at which their mean loss is the other side's mean final loss, how the final losses
+    compare, and half of the interval: "lower", "higher", "equal" within the interval, or "unclear", where it is too wide to say so. Runs that only
     end equal are there at their end; infinite: they never are. A side's time to its own loss is told in the same way."""
     ends, middle = [last(r["losses"]) for r in theirs], mean(runs)["losses"]
     by, half = apart([last(r["losses"]) for r in runs], ends)
@@ -172,11 +175,11 @@ def arrival(runs, theirs):
     if at is None and middle and abs(by) <= half:
         at = len(middle) - 1
     word = "lower" if by < -half else "higher" if by > half else "equal" if half <= VAGUE else "unclear"
-    return [math.inf if at is None else r["to"][at] for r in runs], word
+    return [math.inf if at is None else r["to"][at] for r in runs], word, half
 
 
 def race(options, theirs):
-    """Of a side's settings, each a list of runs, the soonest to the other side's mean final loss: its times, and how its losses compare.
+    """The arrival of the soonest of a side's settings, each a list of runs.
     If none gets there, the first one, its best."""
     found = [arrival(runs, theirs) for runs in options]
     return min(found, key=lambda f: statistics.median(f[0]))
