@@ -19,6 +19,7 @@
 //	evaluate.go       losses over a whole set
 //	spare.go          work beside training
 //	average.go        barrier mode
+//	lazy.go           rules with state, on sparse rows
 //	optimizer.go      rules with state
 //	racy.go           all stores to weights that others write
 //	pin.go            workers and cores
@@ -182,6 +183,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	if d.dense == nil && d.flattens() {
 		d.dense = make([]float32, len(m.W))
 	}
+	d.lazy = newLazyRows(c, d.opt, s.Set)
 	d.blocks = newBlocks(s, rank)
 	d.stepBy(stepper(s, rank))
 	d.lead = d.leadOf(s.Plan.Shares)
