@@ -20,8 +20,8 @@
 //	spare.go          work beside training
 //	average.go        barrier mode
 //	lazy.go           rules with state, on sparse rows
-//	optimizer.go      rules with state
 //	racy.go           all stores to weights that others write
+//	optimizer.go      rules with state
 //	pin.go            workers and cores
 package cpu
 

@@ -32,8 +32,8 @@ type lazyRows struct {
 	terms  []term   // by the steps missed; 0 is unused
 	move   []float32
 
-	rows         []int32 // of the step at hand, each once
-	w, g, s0, s1 []float32
+	rows             []int32 // of the step at hand, each once
+	moves, g, s0, s1 []float32
 }
 
 // term is what some steps without a gradient come to: the factors of the state, and the sum of moves.
@@ -150,7 +150,7 @@ func (l *lazyRows) step(w *shared, p *model.Part, g []float32, lr float64, t uin
 		}
 	}
 	slots := l.o.Slots
-	l.w, l.g, l.s0, l.s1 = l.w[:0], l.g[:0], l.s0[:0], l.s1[:0]
+	l.moves, l.g, l.s0, l.s1 = l.moves[:0], l.g[:0], l.s0[:0], l.s1[:0]
 	for _, j := range l.rows {
 		row := g[int(j)*l.width:][:l.width]
 		from := l.offset + int(j)*l.width
@@ -160,10 +160,10 @@ func (l *lazyRows) step(w *shared, p *model.Part, g []float32, lr float64, t uin
 		}
 		clear(row)
 	}
-	l.w = append(l.w, l.g...)
-	clear(l.w)
-	l.o.updateState(l.w, l.g, [2][]float32{l.s0, l.s1}, lr, t)
-	w.addRows(l.offset, l.width, l.rows, l.w)
+	l.moves = append(l.moves, l.g...)
+	clear(l.moves)
+	l.o.updateState(l.moves, l.g, [2][]float32{l.s0, l.s1}, lr, t)
+	w.addRows(l.offset, l.width, l.rows, l.moves)
 	for i, j := range l.rows {
 		from, at := l.offset+int(j)*l.width, i*l.width
 		copy(slots[0][from:from+l.width], l.s0[at:])

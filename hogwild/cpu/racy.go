@@ -79,7 +79,7 @@ func (s *shared) optimize(o *optimizer, g []float32, from int, lr float64, t uin
 	vec.ReplaceAtomic(s.bits[from:], was, to)
 }
 
-// addRows adds u, one row behind the other, to rows of weights of a width, the first of which is at from.
+// addRows adds u, one row behind the other, to rows of weights of a width; row 0 is at from.
 func (s *shared) addRows(from, width int, rows []int32, u []float32) {
 	for i, j := range rows {
 		if at := from + int(j)*width; width == 1 && !s.atomic {
