@@ -125,6 +125,11 @@ func (d *cpu) stepWithState(lr float64, t uint64) {
 	d.own.optimize(d.opt, d.dense, 0, lr, t, &d.layer)
 }
 
+// isData reports whether a part's inputs are the rows of the batch, sparse ones.
+func (d *cpu) isData(p *model.Part) bool {
+	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
+}
+
 // addPart adds a times a part of the gradient to the weights: the rank-b update
 // W += a X'D of a layer, straight from its factors.
 func (d *cpu) addPart(p *model.Part, a float32) {

@@ -79,7 +79,8 @@ func TestLazyRows(t *testing.T) {
 				}
 			}
 			if behind < 10 || lazy[0].lazy.now != uint64(steps) {
-				t.Fatalf("%s, %s: %d rows wait for moves after %d of %d steps", model, kind, behind, lazy[0].lazy.now, steps)
+				t.Fatalf("%s, %s: %d rows wait after %d of %d steps", model, kind, behind, lazy[0].lazy.now,
+					steps)
 			}
 			lazy[0].Flush()
 			for i, v := range lazyMem.W {
