@@ -56,7 +56,8 @@ func TestOptimizers(t *testing.T) {
 					o.step(plain[0], plain[1], plain[2], plain[3])
 					use = as
 					for i := range n {
-						w, a, b := o.want(float64(was[0][i]), float64(was[1][i]), float64(was[2][i]), float64(was[3][i]))
+						w, a, b := o.want(float64(was[0][i]), float64(was[1][i]), float64(was[2][i]),
+							float64(was[3][i]))
 						near(t, name, 8, now[0][i], w)
 						near(t, name+", state", 1, now[1][i], a)
 						near(t, name+", second state", 1, now[2][i], b)
