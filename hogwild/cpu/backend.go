@@ -19,8 +19,9 @@
 //	evaluate.go       losses over a whole set
 //	spare.go          work beside training
 //	average.go        barrier mode
-//	optimizer.go      rules with state
+//	lazy.go           rules with state, on sparse rows
 //	racy.go           all stores to weights that others write
+//	optimizer.go      rules with state
 //	pin.go            workers and cores
 package cpu
 
@@ -182,6 +183,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	if d.dense == nil && d.flattens() {
 		d.dense = make([]float32, len(m.W))
 	}
+	d.lazy = newLazyRows(c, d.opt, s.Set)
 	d.blocks = newBlocks(s, rank)
 	d.stepBy(stepper(s, rank))
 	d.lead = d.leadOf(s.Plan.Shares)

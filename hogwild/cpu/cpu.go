@@ -56,6 +56,7 @@ type cpu struct {
 	x        []data.Row  // the inputs of the step's batch
 	g        model.Gradient
 	sums     []float32 // of a batch: the gradient of the bias, and of what centring keeps
+	lazy     *lazyRows // nil: each step of an optimizer with state is of all weights
 	dense    []float32 // a whole gradient, where one is needed; barrier mode: this rank's slot
 	mean     []float32 // barrier mode: this rank's slice of the average
 	steps    int64
@@ -93,14 +94,14 @@ func (d *cpu) onto(w []float32) *cpu {
 	d.local.close()
 	d.own = newShared(w, false)
 	d.weights, d.sampled, d.local, d.biasCopy, d.length.Bias = d.own, d.own, nil, nil, nil
-	d.sample.left = math.MaxInt
+	d.sample.left, d.lazy = math.MaxInt, nil
 	return d
 }
 
 // addGradient writes the step down the gradient in d.g to the weights.
 func (d *cpu) addGradient(lr float64) {
 	if d.opt.kind != config.SGD {
-		d.own.optimize(d.opt, d.dense, 0, lr, d.opt.begin(), &d.layer)
+		d.stepWithState(lr, d.opt.begin())
 		d.weightDecay(0, lr*d.cfg.Asked.L1)
 		return
 	}
@@ -109,6 +110,24 @@ func (d *cpu) addGradient(lr float64) {
 		d.addPart(&d.g.Parts[i], float32(-lr))
 	}
 	d.weightDecay(0, lr*d.cfg.Asked.L1)
+}
+
+// stepWithState takes step t of an optimizer with state, down the gradient in d.dense.
+func (d *cpu) stepWithState(lr float64, t uint64) {
+	if d.lazy != nil && len(d.g.Parts) > 0 && d.isData(&d.g.Parts[0]) {
+		p := &d.g.Parts[0]
+		from, to := p.Offset, p.Offset+p.In*p.Out
+		d.lazy.step(&d.own, p, d.dense[from:to], lr, t)
+		d.own.optimize(d.opt, d.dense[:from], 0, lr, t, &d.layer)
+		d.own.optimize(d.opt, d.dense[to:], to, lr, t, &d.layer)
+		return
+	}
+	d.own.optimize(d.opt, d.dense, 0, lr, t, &d.layer)
+}
+
+// isData reports whether a part's inputs are the rows of the batch, sparse ones.
+func (d *cpu) isData(p *model.Part) bool {
+	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
 }
 
 // addPart adds a times a part of the gradient to the weights: the rank-b update

@@ -288,4 +288,5 @@ func (d *cpu) Flush() {
 	if d.delay != nil {
 		d.delay.drain()
 	}
+	d.lazy.settle(&d.own, d.lr)
 }

@@ -118,11 +118,6 @@ func (d *cpu) markLocks(rows []int32) {
 	}
 }
 
-// isData reports whether a part's inputs are the rows of the batch, sparse ones.
-func (d *cpu) isData(p *model.Part) bool {
-	return len(p.X) > 0 && p.X[0].Idx != nil && len(d.x) > 0 && &p.X[0] == &d.x[0]
-}
-
 // markSample marks coordinates of the update to come, for the sampler: coordinates that a model says it writes for a
 // row; else any of the layers', as before the step it is not known which of their inputs are alive. Where read and
 // write are one, they are looked at at once.

@@ -149,6 +149,9 @@ func (d *cpu) rateOf(c plan.Chunk, y *plan.ChunkResult) float64 {
 // has read and not written. It returns the summed loss, but for the logarithm of d.product.
 func (d *cpu) read(rows []int32, lr float64) (loss float64, n int, rest []int32) {
 	if d.step == nil {
+		if d.lazy != nil {
+			d.lazy.begin(&d.own, d.x, lr)
+		}
 		return d.model.Grad(d.own.view(), d.batch, &d.g), 0, rows
 	}
 	d.length.LR = float32(lr)

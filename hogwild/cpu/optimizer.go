@@ -40,8 +40,16 @@ func (o *optimizer) begin() uint64 { return atomic.AddUint64(o.Steps, 1) }
 //
 // A shared state is read and written here without locks, as the weights are.
 func (o *optimizer) update(w, g []float32, from int, lr float64, t uint64) {
+	var state [2][]float32
+	for i, s := range o.Slots {
+		state[i] = s[from : from+len(g)]
+	}
+	o.updateState(w, g, state, lr, t)
+}
+
+// updateState is update with the state of these weights.
+func (o *optimizer) updateState(w, g []float32, state [2][]float32, lr float64, t uint64) {
 	rate := float32(lr)
-	slot := func(i int) []float32 { return o.Slots[i][from : from+len(g)] }
 	switch o.kind {
 	case config.SGD:
 		for i := range g {
@@ -49,11 +57,11 @@ func (o *optimizer) update(w, g []float32, from int, lr float64, t uint64) {
 		}
 		vec.Axpy(-1, g, w[:len(g)])
 	case config.Momentum:
-		vec.Momentum(w, slot(0), g, o.mu, rate)
+		vec.Momentum(w, state[0], g, o.mu, rate)
 	case config.AdaGrad:
-		vec.AdaGrad(w, slot(0), g, rate, epsilon)
+		vec.AdaGrad(w, state[0], g, rate, epsilon)
 	case config.Adam:
-		vec.Adam(w, slot(0), slot(1), g, o.adamStep(lr, t))
+		vec.Adam(w, state[0], state[1], g, o.adamStep(lr, t))
 	}
 }
 

@@ -79,6 +79,17 @@ func (s *shared) optimize(o *optimizer, g []float32, from int, lr float64, t uin
 	vec.ReplaceAtomic(s.bits[from:], was, to)
 }
 
+// addRows adds u, one row behind the other, to rows of weights of a width; row 0 is at from.
+func (s *shared) addRows(from, width int, rows []int32, u []float32) {
+	for i, j := range rows {
+		if at := from + int(j)*width; width == 1 && !s.atomic {
+			s.w[at] += u[i]
+		} else {
+			s.add(at, 1, u[i*width:(i+1)*width])
+		}
+	}
+}
+
 // layerCopy is where compare-and-swap has the numbers of a layer that an update writes.
 type layerCopy struct {
 	was, to []float32 // before it and after it

@@ -95,9 +95,9 @@ func within(every, hold int) int {
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 //
 // Optimizers with state do the same, each worker with a state for itself. No limit is known for the adaptive ones: two
-// workers take as many local steps as plain sgd without a limit, which with Adam cost nothing up to 16 of them at batch
-// 64 (docs/results/speed.md), and more write in place. One state for all is memory that all write at each step: a copy
-// of the weights alone gains little.
+// workers take as many local steps as plain sgd without a limit, which costs Adam about as much as work in place
+// (docs/results/speed.md), and more workers write in place. One state for all is memory that all write at each step: a
+// copy of the weights alone gains little.
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
 	if !family.Layered || c.Optimizer.Slots() > 0 && !c.PrivateState() && c.MergeEvery == config.Auto ||

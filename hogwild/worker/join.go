@@ -59,7 +59,9 @@ func joinRun() (*Worker, *control.Header, error) {
 	if err := fault.Point("worker.joined"); err != nil {
 		return nil, nil, err
 	}
-	w := &Worker{rank: rank, block: block, delayed: header.Job.Asked.Mode.Traits().Simulated}
+	asked := &header.Job.Asked
+	w := &Worker{rank: rank, block: block, delayed: asked.Mode.Traits().Simulated,
+		lazy: asked.Optimizer.Slots() > 0 && asked.TakesTurns()}
 	w.join = func(h *control.Header) (device.Device, error) {
 		m, err := control.OpenWeights(seg, &h.Job)
 		if err != nil {

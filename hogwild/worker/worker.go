@@ -19,6 +19,7 @@ type Worker struct {
 	queued  []plan.Chunk     // the device has them, and has not told what they came to
 	begun   plan.ChunkResult // the first step, which was timed by itself: of the first chunk
 	delayed bool             // updates are kept back
+	lazy    bool             // rows may wait for the moves of an optimizer with state
 	idle    bool             // meets and averages in the place of a rank that is gone; trains nothing
 
 	join func(*control.Header) (device.Device, error) // makes the device
@@ -76,7 +77,7 @@ func (w *Worker) report(ys []plan.ChunkResult, err error) error {
 		return err
 	}
 	done := w.queued[:len(ys)]
-	if w.delayed && w.block.Last(done[len(done)-1]) {
+	if w.delayed && w.block.Last(done[len(done)-1]) || w.lazy && w.block.Ahead() == 0 {
 		w.drain() // before the coordinator copies the weights
 	}
 	w.block.SetRank(w.rank, control.RankDone, control.Monotonic())
