@@ -67,7 +67,8 @@ func hotPeriod(c *config.Config, spec model.Spec) int {
 // steps' time. Other cores have just written most lines of these rows; the rows behind them seldom lie in another
 // core's cache. A period four times as long has a higher loss where the vocabulary is large (docs/results/words.md).
 func hotRows(c *config.Config, spec model.Spec, every int) (rows, rare int) {
-	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || c.ShareNegatives { // which write few rows
+	fewWrites := c.ShareNegatives || c.CBOW && c.Workers > 2 // measured with sixteen
+	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || fewWrites {
 		return model.HotRows, 0
 	}
 	return max(model.HotRows, 2*every), 4

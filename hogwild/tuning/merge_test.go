@@ -173,6 +173,7 @@ func TestHotRows(t *testing.T) {
 			model.HotRows, 0},
 		{"lines, at a rate of one", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", 1 }, 1, 0, 0},
 		{"shared negatives", func(c *config.Config, _ *Facts) { c.ShareNegatives = true }, 512, model.HotRows, 0},
+		{"CBOW, eight", func(c *config.Config, _ *Facts) { c.CBOW, c.Workers = true, 8 }, 128, model.HotRows, 0},
 		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, model.HotRows, 0},
 		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0, 0},
 		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0, 0},
