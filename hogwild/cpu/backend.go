@@ -190,7 +190,8 @@ func newCPU(s *device.Setup, rank int) *cpu {
 	d.guard = d.newGuard(m)
 	d.local, d.biasCopy = d.newLocalCopy(s.Params), d.newBiasCopy()
 	if hot, err := newHotCopy(s); hot != nil && err == nil { // else in place: see Notes
-		d.local, d.own = &localCopy{shared: d.weights, every: c.Used.MergeEvery, hot: hot}, newShared(hot.View, false)
+		d.local = &localCopy{shared: d.weights, every: c.Used.MergeEvery, rare: c.Used.RareMerge, hot: hot}
+		d.own = newShared(hot.View, false)
 		d.sample.copied = hot.Own
 	}
 	if d.biasCopy != nil {

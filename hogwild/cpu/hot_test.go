@@ -179,6 +179,49 @@ func TestHotRowsOfTwo(t *testing.T) {
 	}
 }
 
+// TestHotRowsOfTwoPeriods: most merges are of the first 64 rows of each table, one in three is of all that are copied,
+// and until that what became of chunks is held back.
+func TestHotRowsOfTwoPeriods(t *testing.T) {
+	set := wordSet(t, 400, 40)
+	s := hotSetup(t, set, 50)
+	s.Job.Used.HotRows, s.Job.Used.RareMerge = 200, 3
+	first, words := slices.Clone(s.Mem.W), set.Features
+	d := newCPU(s, 0)
+	defer d.Close()
+	chunk := func(i int) []plan.Chunk {
+		return []plan.Chunk{{Rank: -1, First: 50 * i, Count: 50, Batch: 1, Stride: 1, Weight: 1}}
+	}
+	for i := range 3 {
+		told, err := d.Train(chunk(i))
+		if err != nil || len(told) != []int{0, 0, 3}[i] {
+			t.Fatalf("chunk %d: %d told, %v", i, len(told), err)
+		}
+		merged, unmerged := 0, 0
+		for at, w := range s.Mem.W {
+			switch row := at / 50 % words; {
+			case row < 64 || 300 <= row || i == 2:
+				if w != d.own.view()[at] {
+					t.Fatalf("chunk %d: weight %d of row %d is %v, the worker sees %v", i, at, row, w, d.own.view()[at])
+				}
+			case row < 64+1024/50+1: // the rest of a page
+			case row < 200:
+				if w != first[at] {
+					t.Fatalf("chunk %d: weight %d of row %d is merged", i, at, row)
+				}
+				if w != d.own.view()[at] {
+					unmerged++
+				}
+			}
+			if w != first[at] {
+				merged++
+			}
+		}
+		if merged < 1000 || i < 2 && unmerged < 1000 {
+			t.Errorf("chunk %d: %d weights differ from the first ones, %d wait", i, merged, unmerged)
+		}
+	}
+}
+
 // TestHotRowsSampled: at a sampled step the worker looks at rows that it writes in place, and at hot ones when it
 // merges.
 func TestHotRowsSampled(t *testing.T) {

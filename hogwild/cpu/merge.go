@@ -173,11 +173,14 @@ func (d *cpu) merge(all bool) {
 	d.sample.wrote(made)
 }
 
-// mergeFrequent merges the frequent features alone.
+// mergeFrequent merges the frequent features, or the hottest rows, alone.
 func (l *localCopy) mergeFrequent() {
 	_ = fault.Point("merge.begin")
 	l.made = 0
 	l.since++
+	if l.hot != nil {
+		l.hot.merge(&l.shared, l.hot.first)
+	}
 	for _, r := range l.frequent {
 		l.shared.merge(r.From, l.mine[r.From:r.To], l.base[r.From:])
 	}
@@ -191,7 +194,7 @@ func (l *localCopy) merge() {
 	l.made, l.since = 0, 0
 	switch {
 	case l.hot != nil:
-		l.hot.merge(&l.shared)
+		l.hot.merge(&l.shared, l.hot.Own)
 	case l.center == nil:
 		if part := float32(1 / max(1, l.spread)); part != 1 {
 			for i, was := range l.base {

@@ -235,8 +235,13 @@ func (j *Job) MergeText() string {
 	}
 	switch t := j.Used; {
 	case t.HotRows > 0:
-		return fmt.Sprintf("async, in place, the first %s of each table %s", human.Plural(t.HotRows, "row"),
-			steps(t.MergeEvery))
+		text := fmt.Sprintf("async, in place, the first %s of each table %s",
+			human.Plural(min(t.HotRows, model.HotRows), "row"), steps(t.MergeEvery))
+		if next := t.HotRows - model.HotRows; t.RareMerge > 1 && next > 0 {
+			text += fmt.Sprintf(", the next %s every %s", human.Count(int64(next)),
+				human.Count(int64(t.RareMerge*t.MergeEvery)))
+		}
+		return text
 	case t.MergeEvery > 1:
 		text := j.Asked.Mode.String() + ", " + steps(t.MergeEvery)
 		if t.RareMerge > 1 {

@@ -42,7 +42,7 @@ type Tuning struct {
 	Auto string `json:"auto,omitempty"` // what Settle filled in, for people
 
 	MergeEvery int `json:"merge_every"` // local steps between two merges; 1: in place
-	// a merge is of frequent features, and one in this many of all; 1 or 0: each of all
+	// a merge is of frequent features, or of model.HotRows rows, and one in this many of all; 1 or 0: each of all
 	RareMerge int `json:"rare_merge,omitempty"`
 	// of the dual solver: each worker steps as if this many did what it does; 0 or 1: it alone
 	Spread         float64 `json:"spread,omitempty"`

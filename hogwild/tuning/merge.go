@@ -62,6 +62,18 @@ func hotPeriod(c *config.Config, spec model.Spec) int {
 	return userPeriodOr(c, every)
 }
 
+// hotRows returns how many rows of each table a worker has to itself, and how many merges of the first model.HotRows
+// there are between two of all these: of half a row of each table for each step, which takes a twentieth of the
+// steps' time. Other cores have just written most lines of these rows; the rows behind them seldom lie in another
+// core's cache. A period four times as long has a higher loss where the vocabulary is large (docs/results/words.md).
+func hotRows(c *config.Config, spec model.Spec, every int) (rows, rare int) {
+	fewWrites := c.ShareNegatives || c.CBOW && c.Workers > 2 // measured with sixteen
+	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || fewWrites {
+		return model.HotRows, 0
+	}
+	return max(model.HotRows, 2*every), 4
+}
+
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
 func mergesInVain(c *config.Config, f Facts, t Tuning) error {
 	if userPeriodOr(c, 1) == 1 || !c.AsyncOnCores() || c.Workers == 1 || t.MergeEvery > 1 || t.BiasMergeEvery > 1 {

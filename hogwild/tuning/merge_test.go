@@ -158,6 +158,10 @@ func TestMergeText(t *testing.T) {
 	if got := j.MergeText(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	j.Used.HotRows, j.Used.RareMerge = 1064, 8
+	if got := j.MergeText(); got != want+", the next 1,000 every 2,048" {
+		t.Errorf("with two periods it says %q", got)
+	}
 }
 
 // TestHotRows: what a model of ranked rows merges, and where it writes all of them in place.
@@ -166,18 +170,22 @@ func TestHotRows(t *testing.T) {
 		what        string
 		edit        func(*config.Config, *Facts)
 		every, rows int
+		rare        int
 	}{
-		{"two workers", nil, 512, model.HotRows},
-		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, model.HotRows},
-		{"seventeen", func(c *config.Config, _ *Facts) { c.Workers = 17 }, 1, 0},
-		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, model.HotRows},
-		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, model.HotRows},
+		{"two workers", nil, 512, 1024, 4},
+		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, 256, 4},
+		{"sixteen", func(c *config.Config, _ *Facts) { c.Workers = 16 }, 64, 128, 4},
+		{"seventeen", func(c *config.Config, _ *Facts) { c.Workers = 17 }, 1, 0, 0},
+		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, 512, 4},
+		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, model.HotRows, 0},
 		{"lines, eight", func(c *config.Config, _ *Facts) { c.Model, c.LR, c.Workers = "text:50", .1, 8 }, 8,
-			model.HotRows},
-		{"lines, at a rate of one", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", 1 }, 1, 0},
-		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, model.HotRows},
-		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0},
-		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0},
+			model.HotRows, 0},
+		{"lines, at a rate of one", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", 1 }, 1, 0, 0},
+		{"shared negatives", func(c *config.Config, _ *Facts) { c.ShareNegatives = true }, 512, model.HotRows, 0},
+		{"CBOW, eight", func(c *config.Config, _ *Facts) { c.CBOW, c.Workers = true, 8 }, 128, model.HotRows, 0},
+		{"as told", func(c *config.Config, _ *Facts) { c.MergeEvery = "64" }, 64, model.HotRows, 0},
+		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0, 0},
+		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0, 0},
 	} {
 		cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Features: 1000, Rows: 1 << 20, Weights: 1 << 20,
 			HasStepper: true, HotRowsFirst: true}
@@ -186,8 +194,8 @@ func TestHotRows(t *testing.T) {
 			c.edit(&cfg, &f)
 		}
 		u, err := Choose(&cfg, model.Spec{Name: cfg.Model}, f, Machine{Cores: 2})
-		if err != nil || u.MergeEvery != c.every || u.HotRows != c.rows || u.RareMerge != 0 {
-			t.Errorf("%s: every %d, %d rows, %v; want %d and %d", c.what, u.MergeEvery, u.HotRows, err, c.every, c.rows)
+		if err != nil || u.MergeEvery != c.every || u.HotRows != c.rows || u.RareMerge != c.rare {
+			t.Errorf("%s: every %d, %d rows, %d, %v; want %+v", c.what, u.MergeEvery, u.HotRows, u.RareMerge, err, c)
 		}
 	}
 	cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, HasStepper: true, HotRowsFirst: true}

@@ -75,7 +75,7 @@ func TestHotRowsOfRuns(t *testing.T) {
 		c.Epochs, c.MaxRestarts, c.SaveEvery = 6, 100, "0"
 		return c
 	}
-	plain, c := runtest.Train(t, config("1")), config("16")
+	plain, c := runtest.Train(t, config("1")), config("auto")
 	killed := runtest.Start(t, c)
 	for i := range 3 {
 		killed.Reach(uint64(i+2), 100)
@@ -89,11 +89,13 @@ func TestHotRowsOfRuns(t *testing.T) {
 		t.Errorf("test loss %v, in place %v, after an epoch %v", got.TestLoss, plain.TestLoss,
 			plain.History[0].TestLoss)
 	}
-	if want := "async, in place, the first 64 rows of each table merged every 16 local steps"; got.Merge != want {
+	const want = "async, in place, the first 64 rows of each table merged every 256 local steps (auto), the next 448 " +
+		"every 1,024"
+	if got.Merge != want {
 		t.Errorf("it says %q", got.Merge)
 	}
-	for _, r := range []rundir.Result{plain, got} {
-		if len(r.Tables) != 4 || r.Tables[2].Table != "out.weight, first 64 rows" {
+	for rows, r := range map[int]rundir.Result{64: plain, 512: got} {
+		if len(r.Tables) != 4 || r.Tables[2].Table != fmt.Sprintf("out.weight, first %d rows", rows) {
 			t.Errorf("tables %+v", r.Tables)
 		}
 	}

@@ -5,128 +5,128 @@
 #include "textflag.h"
 
 // func wordsStepsAVX2(plan *float32, batches int, k int, lr float32, e *float32, loss int, ahead *float32, known int) (linear float64, product float64)
-// Requires: AVX, AVX2, FMA3, MMX+, SSE2
+// Requires: AVX, AVX2, FMA3, SSE2
 TEXT ·wordsStepsAVX2(SB), NOSPLIT, $40-80
 	MOVQ         k+16(FP), AX
 	SHLQ         $0x02, AX
 	MOVQ         AX, (SP)
-	MOVQ         AX, CX
-	ANDQ         $-32, CX
-	MOVQ         plan+0(FP), DX
+	MOVQ         AX, DX
+	ANDQ         $-32, DX
+	MOVQ         plan+0(FP), BX
 	VXORPD       Y0, Y0, Y0
 	MOVQ         $0x3ff0000000000000, AX
 	VMOVQ        AX, X1
 	VBROADCASTSD X1, Y1
 
 batch:
-	MOVQ   (DX), BX
-	MOVQ   8(DX), SI
-	MOVQ   16(DX), DI
-	MOVQ   24(DX), R8
-	MOVQ   32(DX), R9
-	MOVQ   40(DX), R10
-	MOVQ   48(DX), R11
+	MOVQ   (BX), SI
+	MOVQ   8(BX), DI
+	MOVQ   16(BX), R8
+	MOVQ   24(BX), R9
+	MOVQ   32(BX), R10
+	MOVQ   40(BX), R11
+	MOVQ   48(BX), R12
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	XORQ   AX, AX
+	XORQ   CX, CX
 	JMP    dotTest
 
 dotWhole:
-	VMOVUPS     (R11)(AX*1), Y8
-	VFMADD231PS (BX)(AX*1), Y8, Y2
-	VFMADD231PS (SI)(AX*1), Y8, Y3
-	VFMADD231PS (DI)(AX*1), Y8, Y4
-	VFMADD231PS (R8)(AX*1), Y8, Y5
-	VFMADD231PS (R9)(AX*1), Y8, Y6
-	VFMADD231PS (R10)(AX*1), Y8, Y7
-	ADDQ        $+32, AX
+	VMOVUPS     (R12)(CX*1), Y8
+	VFMADD231PS (SI)(CX*1), Y8, Y2
+	VFMADD231PS (DI)(CX*1), Y8, Y3
+	VFMADD231PS (R8)(CX*1), Y8, Y4
+	VFMADD231PS (R9)(CX*1), Y8, Y5
+	VFMADD231PS (R10)(CX*1), Y8, Y6
+	VFMADD231PS (R11)(CX*1), Y8, Y7
+	ADDQ        $+32, CX
 
 dotTest:
-	CMPQ        AX, CX
+	CMPQ        CX, DX
 	JL          dotWhole
 	TESTB       $0x10, (SP)
 	JZ          dot4
 	VXORPS      Y8, Y8, Y8
-	VMOVUPS     (R11)(AX*1), X8
+	VMOVUPS     (R12)(CX*1), X8
 	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (BX)(AX*1), X9
+	VMOVUPS     (SI)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y2
 	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (SI)(AX*1), X9
+	VMOVUPS     (DI)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y3
 	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (DI)(AX*1), X9
+	VMOVUPS     (R8)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y4
 	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (R8)(AX*1), X9
+	VMOVUPS     (R9)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y5
 	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (R9)(AX*1), X9
+	VMOVUPS     (R10)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y6
 	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (R10)(AX*1), X9
+	VMOVUPS     (R11)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y7
-	ADDQ        $0x10, AX
+	ADDQ        $0x10, CX
 
 dot4:
 	TESTB       $0x08, (SP)
 	JZ          dot2
 	VXORPS      Y8, Y8, Y8
-	VMOVSD      (R11)(AX*1), X8
+	VMOVSD      (R12)(CX*1), X8
 	VXORPS      Y9, Y9, Y9
-	VMOVSD      (BX)(AX*1), X9
+	VMOVSD      (SI)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y2
 	VXORPS      Y9, Y9, Y9
-	VMOVSD      (SI)(AX*1), X9
+	VMOVSD      (DI)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y3
 	VXORPS      Y9, Y9, Y9
-	VMOVSD      (DI)(AX*1), X9
+	VMOVSD      (R8)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y4
 	VXORPS      Y9, Y9, Y9
-	VMOVSD      (R8)(AX*1), X9
+	VMOVSD      (R9)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y5
 	VXORPS      Y9, Y9, Y9
-	VMOVSD      (R9)(AX*1), X9
+	VMOVSD      (R10)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y6
 	VXORPS      Y9, Y9, Y9
-	VMOVSD      (R10)(AX*1), X9
+	VMOVSD      (R11)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y7
-	ADDQ        $0x08, AX
+	ADDQ        $0x08, CX
 
 dot2:
 	TESTB       $0x04, (SP)
 	JZ          dot1
 	VXORPS      Y8, Y8, Y8
-	VMOVSS      (R11)(AX*1), X8
+	VMOVSS      (R12)(CX*1), X8
 	VXORPS      Y9, Y9, Y9
-	VMOVSS      (BX)(AX*1), X9
+	VMOVSS      (SI)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y2
 	VXORPS      Y9, Y9, Y9
-	VMOVSS      (SI)(AX*1), X9
+	VMOVSS      (DI)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y3
 	VXORPS      Y9, Y9, Y9
-	VMOVSS      (DI)(AX*1), X9
+	VMOVSS      (R8)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y4
 	VXORPS      Y9, Y9, Y9
-	VMOVSS      (R8)(AX*1), X9
+	VMOVSS      (R9)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y5
 	VXORPS      Y9, Y9, Y9
-	VMOVSS      (R9)(AX*1), X9
+	VMOVSS      (R10)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y6
 	VXORPS      Y9, Y9, Y9
-	VMOVSS      (R10)(AX*1), X9
+	VMOVSS      (R11)(CX*1), X9
 	VFMADD231PS Y9, Y8, Y7
-	ADDQ        $0x04, AX
+	ADDQ        $0x04, CX
 
 dot1:
 	LEAQ         wordsSigns<>+0(SB), AX
-	ADDQ         56(DX), AX
+	ADDQ         56(BX), AX
 	VMOVUPS      (AX), Y8
-	VMOVUPS      64(DX), Y9
+	VMOVUPS      64(BX), Y9
 	VHADDPS      Y3, Y2, Y2
 	VHADDPS      Y5, Y4, Y4
 	VHADDPS      Y7, Y6, Y6
@@ -186,28 +186,49 @@ dot1:
 	MOVQ         ahead+48(FP), R13
 	DECQ         known+56(FP)
 	JLT          fetched
-	XORQ         AX, AX
+	XORQ         CX, CX
 
 line:
-	MOVQ       (R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       8(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       16(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       24(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       32(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       40(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       48(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	ADDQ       $+64, AX
-	CMPQ       AX, (SP)
-	JL         line
-	ADDQ       $+128, R13
-	MOVQ       R13, ahead+48(FP)
+	MOVQ (R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 8(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 16(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 24(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 32(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 40(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 48(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	ADDQ $+64, CX
+	CMPQ CX, (SP)
+	JL   line
+	ADDQ $+128, R13
+	MOVQ R13, ahead+48(FP)
 
 fetched:
 	VBROADCASTSS 8(SP), Y2
@@ -216,177 +237,177 @@ fetched:
 	VBROADCASTSS 20(SP), Y5
 	VBROADCASTSS 24(SP), Y6
 	VBROADCASTSS 28(SP), Y7
-	MOVQ         96(DX), R12
-	MOVQ         104(DX), R13
-	MOVQ         112(DX), R14
-	XORQ         AX, AX
+	MOVQ         96(BX), AX
+	MOVQ         104(BX), R13
+	MOVQ         112(BX), R14
+	XORQ         CX, CX
 	JMP          moveTest
 
 moveWhole:
-	VMOVUPS     (R11)(AX*1), Y8
-	VMOVUPS     (R12)(AX*1), Y9
-	VMOVUPS     (BX)(AX*1), Y10
+	VMOVUPS     (R12)(CX*1), Y8
+	VMOVUPS     (AX)(CX*1), Y9
+	VMOVUPS     (SI)(CX*1), Y10
 	VFMADD231PS Y2, Y10, Y9
 	VFMADD231PS Y2, Y8, Y10
-	VMOVUPS     Y10, (BX)(AX*1)
-	VMOVUPS     (SI)(AX*1), Y10
+	VMOVUPS     Y10, (SI)(CX*1)
+	VMOVUPS     (DI)(CX*1), Y10
 	VFMADD231PS Y3, Y10, Y9
 	VFMADD231PS Y3, Y8, Y10
-	VMOVUPS     Y10, (SI)(AX*1)
-	VMOVUPS     (DI)(AX*1), Y10
+	VMOVUPS     Y10, (DI)(CX*1)
+	VMOVUPS     (R8)(CX*1), Y10
 	VFMADD231PS Y4, Y10, Y9
 	VFMADD231PS Y4, Y8, Y10
-	VMOVUPS     Y10, (DI)(AX*1)
-	VMOVUPS     (R8)(AX*1), Y10
+	VMOVUPS     Y10, (R8)(CX*1)
+	VMOVUPS     (R9)(CX*1), Y10
 	VFMADD231PS Y5, Y10, Y9
 	VFMADD231PS Y5, Y8, Y10
-	VMOVUPS     Y10, (R8)(AX*1)
-	VMOVUPS     (R9)(AX*1), Y10
+	VMOVUPS     Y10, (R9)(CX*1)
+	VMOVUPS     (R10)(CX*1), Y10
 	VFMADD231PS Y6, Y10, Y9
 	VFMADD231PS Y6, Y8, Y10
-	VMOVUPS     Y10, (R9)(AX*1)
-	VMOVUPS     (R10)(AX*1), Y10
+	VMOVUPS     Y10, (R10)(CX*1)
+	VMOVUPS     (R11)(CX*1), Y10
 	VFMADD231PS Y7, Y10, Y9
 	VFMADD231PS Y7, Y8, Y10
-	VMOVUPS     Y10, (R10)(AX*1)
-	VADDPS      (R13)(AX*1), Y9, Y9
-	VMOVUPS     Y9, (R14)(AX*1)
-	ADDQ        $+32, AX
+	VMOVUPS     Y10, (R11)(CX*1)
+	VADDPS      (R13)(CX*1), Y9, Y9
+	VMOVUPS     Y9, (R14)(CX*1)
+	ADDQ        $+32, CX
 
 moveTest:
-	CMPQ        AX, CX
+	CMPQ        CX, DX
 	JL          moveWhole
 	TESTB       $0x10, (SP)
 	JZ          move4
 	VXORPS      Y8, Y8, Y8
-	VMOVUPS     (R11)(AX*1), X8
+	VMOVUPS     (R12)(CX*1), X8
 	VXORPS      Y9, Y9, Y9
-	VMOVUPS     (R12)(AX*1), X9
+	VMOVUPS     (AX)(CX*1), X9
 	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (BX)(AX*1), X10
+	VMOVUPS     (SI)(CX*1), X10
 	VFMADD231PS Y2, Y10, Y9
 	VFMADD231PS Y2, Y8, Y10
-	VMOVUPS     X10, (BX)(AX*1)
+	VMOVUPS     X10, (SI)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (SI)(AX*1), X10
+	VMOVUPS     (DI)(CX*1), X10
 	VFMADD231PS Y3, Y10, Y9
 	VFMADD231PS Y3, Y8, Y10
-	VMOVUPS     X10, (SI)(AX*1)
+	VMOVUPS     X10, (DI)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (DI)(AX*1), X10
+	VMOVUPS     (R8)(CX*1), X10
 	VFMADD231PS Y4, Y10, Y9
 	VFMADD231PS Y4, Y8, Y10
-	VMOVUPS     X10, (DI)(AX*1)
+	VMOVUPS     X10, (R8)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (R8)(AX*1), X10
+	VMOVUPS     (R9)(CX*1), X10
 	VFMADD231PS Y5, Y10, Y9
 	VFMADD231PS Y5, Y8, Y10
-	VMOVUPS     X10, (R8)(AX*1)
+	VMOVUPS     X10, (R9)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (R9)(AX*1), X10
+	VMOVUPS     (R10)(CX*1), X10
 	VFMADD231PS Y6, Y10, Y9
 	VFMADD231PS Y6, Y8, Y10
-	VMOVUPS     X10, (R9)(AX*1)
+	VMOVUPS     X10, (R10)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVUPS     (R10)(AX*1), X10
+	VMOVUPS     (R11)(CX*1), X10
 	VFMADD231PS Y7, Y10, Y9
 	VFMADD231PS Y7, Y8, Y10
-	VMOVUPS     X10, (R10)(AX*1)
+	VMOVUPS     X10, (R11)(CX*1)
 	VXORPS      Y8, Y8, Y8
-	VMOVUPS     (R13)(AX*1), X8
+	VMOVUPS     (R13)(CX*1), X8
 	VADDPS      Y8, Y9, Y9
-	VMOVUPS     X9, (R14)(AX*1)
-	ADDQ        $0x10, AX
+	VMOVUPS     X9, (R14)(CX*1)
+	ADDQ        $0x10, CX
 
 move4:
 	TESTB       $0x08, (SP)
 	JZ          move2
 	VXORPS      Y8, Y8, Y8
-	VMOVSD      (R11)(AX*1), X8
+	VMOVSD      (R12)(CX*1), X8
 	VXORPS      Y9, Y9, Y9
-	VMOVSD      (R12)(AX*1), X9
+	VMOVSD      (AX)(CX*1), X9
 	VXORPS      Y10, Y10, Y10
-	VMOVSD      (BX)(AX*1), X10
+	VMOVSD      (SI)(CX*1), X10
 	VFMADD231PS Y2, Y10, Y9
 	VFMADD231PS Y2, Y8, Y10
-	VMOVSD      X10, (BX)(AX*1)
+	VMOVSD      X10, (SI)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVSD      (SI)(AX*1), X10
+	VMOVSD      (DI)(CX*1), X10
 	VFMADD231PS Y3, Y10, Y9
 	VFMADD231PS Y3, Y8, Y10
-	VMOVSD      X10, (SI)(AX*1)
+	VMOVSD      X10, (DI)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVSD      (DI)(AX*1), X10
+	VMOVSD      (R8)(CX*1), X10
 	VFMADD231PS Y4, Y10, Y9
 	VFMADD231PS Y4, Y8, Y10
-	VMOVSD      X10, (DI)(AX*1)
+	VMOVSD      X10, (R8)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVSD      (R8)(AX*1), X10
+	VMOVSD      (R9)(CX*1), X10
 	VFMADD231PS Y5, Y10, Y9
 	VFMADD231PS Y5, Y8, Y10
-	VMOVSD      X10, (R8)(AX*1)
+	VMOVSD      X10, (R9)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVSD      (R9)(AX*1), X10
+	VMOVSD      (R10)(CX*1), X10
 	VFMADD231PS Y6, Y10, Y9
 	VFMADD231PS Y6, Y8, Y10
-	VMOVSD      X10, (R9)(AX*1)
+	VMOVSD      X10, (R10)(CX*1)
 	VXORPS      Y10, Y10, Y10
-	VMOVSD      (R10)(AX*1), X10
+	VMOVSD      (R11)(CX*1), X10
 	VFMADD231PS Y7, Y10, Y9
 	VFMADD231PS Y7, Y8, Y10
-	VMOVSD      X10, (R10)(AX*1)
+	VMOVSD      X10, (R11)(CX*1)
 	VXORPS      Y8, Y8, Y8
-	VMOVSD      (R13)(AX*1), X8
+	VMOVSD      (R13)(CX*1), X8
 	VADDPS      Y8, Y9, Y9
-	VMOVSD      X9, (R14)(AX*1)
-	ADDQ        $0x08, AX
+	VMOVSD      X9, (R14)(CX*1)
+	ADDQ        $0x08, CX
 
 move2:
 	TESTB       $0x04, (SP)
 	JZ          move1
 	VXORPS      Y8, Y8, Y8
-	VMOVSS      (R11)(AX*1), X8
+	VMOVSS      (R12)(CX*1), X8
 	VXORPS      Y9, Y9, Y9
-	VMOVSS      (R12)(AX*1), X9
+	VMOVSS      (AX)(CX*1), X9
 	VXORPS      Y10, Y10, Y10
-	VMOVSS      (BX)(AX*1), X10
+	VMOVSS      (SI)(CX*1), X10
 	VFMADD231PS Y2, Y10, Y9
 	VFMADD231PS Y2, Y8, Y10
-	VMOVSS      X10, (BX)(AX*1)
+	VMOVSS      X10, (SI)(CX*1)
 	VXORPS      Y2, Y2, Y2
-	VMOVSS      (SI)(AX*1), X2
+	VMOVSS      (DI)(CX*1), X2
 	VFMADD231PS Y3, Y2, Y9
 	VFMADD231PS Y3, Y8, Y2
-	VMOVSS      X2, (SI)(AX*1)
+	VMOVSS      X2, (DI)(CX*1)
 	VXORPS      Y2, Y2, Y2
-	VMOVSS      (DI)(AX*1), X2
+	VMOVSS      (R8)(CX*1), X2
 	VFMADD231PS Y4, Y2, Y9
 	VFMADD231PS Y4, Y8, Y2
-	VMOVSS      X2, (DI)(AX*1)
+	VMOVSS      X2, (R8)(CX*1)
 	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R8)(AX*1), X2
+	VMOVSS      (R9)(CX*1), X2
 	VFMADD231PS Y5, Y2, Y9
 	VFMADD231PS Y5, Y8, Y2
-	VMOVSS      X2, (R8)(AX*1)
+	VMOVSS      X2, (R9)(CX*1)
 	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R9)(AX*1), X2
+	VMOVSS      (R10)(CX*1), X2
 	VFMADD231PS Y6, Y2, Y9
 	VFMADD231PS Y6, Y8, Y2
-	VMOVSS      X2, (R9)(AX*1)
+	VMOVSS      X2, (R10)(CX*1)
 	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R10)(AX*1), X2
+	VMOVSS      (R11)(CX*1), X2
 	VFMADD231PS Y7, Y2, Y9
 	VFMADD231PS Y7, Y8, Y2
-	VMOVSS      X2, (R10)(AX*1)
+	VMOVSS      X2, (R11)(CX*1)
 	VXORPS      Y2, Y2, Y2
-	VMOVSS      (R13)(AX*1), X2
+	VMOVSS      (R13)(CX*1), X2
 	VADDPS      Y2, Y9, Y9
-	VMOVSS      X9, (R14)(AX*1)
-	ADDQ        $0x04, AX
+	VMOVSS      X9, (R14)(CX*1)
+	ADDQ        $0x04, CX
 
 move1:
 stepped:
-	ADDQ         $+128, DX
+	ADDQ         $+128, BX
 	DECQ         batches+8(FP)
 	JNZ          batch
 	VEXTRACTF128 $0x01, Y0, X2
@@ -1641,153 +1662,153 @@ add1:
 	RET
 
 // func wordsStepsAVX512(plan *float32, batches int, k int, lr float32, e *float32, loss int, ahead *float32, known int) (linear float64, product float64)
-// Requires: AVX, AVX2, AVX512DQ, AVX512F, FMA3, MMX+, SSE2
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, FMA3, SSE2
 TEXT ·wordsStepsAVX512(SB), NOSPLIT, $40-80
 	MOVQ         k+16(FP), AX
 	SHLQ         $0x02, AX
 	MOVQ         AX, (SP)
-	MOVQ         AX, CX
-	ANDQ         $-64, CX
-	MOVQ         plan+0(FP), DX
+	MOVQ         AX, DX
+	ANDQ         $-64, DX
+	MOVQ         plan+0(FP), BX
 	VXORPD       Y0, Y0, Y0
 	MOVQ         $0x3ff0000000000000, AX
 	VMOVQ        AX, X1
 	VBROADCASTSD X1, Y1
 
 batch:
-	MOVQ   (DX), BX
-	MOVQ   8(DX), SI
-	MOVQ   16(DX), DI
-	MOVQ   24(DX), R8
-	MOVQ   32(DX), R9
-	MOVQ   40(DX), R10
-	MOVQ   48(DX), R11
+	MOVQ   (BX), SI
+	MOVQ   8(BX), DI
+	MOVQ   16(BX), R8
+	MOVQ   24(BX), R9
+	MOVQ   32(BX), R10
+	MOVQ   40(BX), R11
+	MOVQ   48(BX), R12
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 	VXORPS Z4, Z4, Z4
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
-	XORQ   AX, AX
+	XORQ   CX, CX
 	JMP    dotTest
 
 dotWhole:
-	VMOVUPS     (R11)(AX*1), Z8
-	VFMADD231PS (BX)(AX*1), Z8, Z2
-	VFMADD231PS (SI)(AX*1), Z8, Z3
-	VFMADD231PS (DI)(AX*1), Z8, Z4
-	VFMADD231PS (R8)(AX*1), Z8, Z5
-	VFMADD231PS (R9)(AX*1), Z8, Z6
-	VFMADD231PS (R10)(AX*1), Z8, Z7
-	ADDQ        $+64, AX
+	VMOVUPS     (R12)(CX*1), Z8
+	VFMADD231PS (SI)(CX*1), Z8, Z2
+	VFMADD231PS (DI)(CX*1), Z8, Z3
+	VFMADD231PS (R8)(CX*1), Z8, Z4
+	VFMADD231PS (R9)(CX*1), Z8, Z5
+	VFMADD231PS (R10)(CX*1), Z8, Z6
+	VFMADD231PS (R11)(CX*1), Z8, Z7
+	ADDQ        $+64, CX
 
 dotTest:
-	CMPQ        AX, CX
+	CMPQ        CX, DX
 	JL          dotWhole
 	TESTB       $0x20, (SP)
 	JZ          dot8
 	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R11)(AX*1), Y8
+	VMOVUPS     (R12)(CX*1), Y8
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (BX)(AX*1), Y9
+	VMOVUPS     (SI)(CX*1), Y9
 	VFMADD231PS Z9, Z8, Z2
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (SI)(AX*1), Y9
+	VMOVUPS     (DI)(CX*1), Y9
 	VFMADD231PS Z9, Z8, Z3
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (DI)(AX*1), Y9
+	VMOVUPS     (R8)(CX*1), Y9
 	VFMADD231PS Z9, Z8, Z4
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R8)(AX*1), Y9
+	VMOVUPS     (R9)(CX*1), Y9
 	VFMADD231PS Z9, Z8, Z5
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R9)(AX*1), Y9
+	VMOVUPS     (R10)(CX*1), Y9
 	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R10)(AX*1), Y9
+	VMOVUPS     (R11)(CX*1), Y9
 	VFMADD231PS Z9, Z8, Z7
-	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
 
 dot8:
 	TESTB       $0x10, (SP)
 	JZ          dot4
 	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R11)(AX*1), X8
+	VMOVUPS     (R12)(CX*1), X8
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (BX)(AX*1), X9
+	VMOVUPS     (SI)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z2
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (SI)(AX*1), X9
+	VMOVUPS     (DI)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z3
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (DI)(AX*1), X9
+	VMOVUPS     (R8)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z4
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R8)(AX*1), X9
+	VMOVUPS     (R9)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z5
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R9)(AX*1), X9
+	VMOVUPS     (R10)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R10)(AX*1), X9
+	VMOVUPS     (R11)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z7
-	ADDQ        $0x10, AX
+	ADDQ        $0x10, CX
 
 dot4:
 	TESTB       $0x08, (SP)
 	JZ          dot2
 	VXORPS      Z8, Z8, Z8
-	VMOVSD      (R11)(AX*1), X8
+	VMOVSD      (R12)(CX*1), X8
 	VXORPS      Z9, Z9, Z9
-	VMOVSD      (BX)(AX*1), X9
+	VMOVSD      (SI)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z2
 	VXORPS      Z9, Z9, Z9
-	VMOVSD      (SI)(AX*1), X9
+	VMOVSD      (DI)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z3
 	VXORPS      Z9, Z9, Z9
-	VMOVSD      (DI)(AX*1), X9
+	VMOVSD      (R8)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z4
 	VXORPS      Z9, Z9, Z9
-	VMOVSD      (R8)(AX*1), X9
+	VMOVSD      (R9)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z5
 	VXORPS      Z9, Z9, Z9
-	VMOVSD      (R9)(AX*1), X9
+	VMOVSD      (R10)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
-	VMOVSD      (R10)(AX*1), X9
+	VMOVSD      (R11)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z7
-	ADDQ        $0x08, AX
+	ADDQ        $0x08, CX
 
 dot2:
 	TESTB       $0x04, (SP)
 	JZ          dot1
 	VXORPS      Z8, Z8, Z8
-	VMOVSS      (R11)(AX*1), X8
+	VMOVSS      (R12)(CX*1), X8
 	VXORPS      Z9, Z9, Z9
-	VMOVSS      (BX)(AX*1), X9
+	VMOVSS      (SI)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z2
 	VXORPS      Z9, Z9, Z9
-	VMOVSS      (SI)(AX*1), X9
+	VMOVSS      (DI)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z3
 	VXORPS      Z9, Z9, Z9
-	VMOVSS      (DI)(AX*1), X9
+	VMOVSS      (R8)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z4
 	VXORPS      Z9, Z9, Z9
-	VMOVSS      (R8)(AX*1), X9
+	VMOVSS      (R9)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z5
 	VXORPS      Z9, Z9, Z9
-	VMOVSS      (R9)(AX*1), X9
+	VMOVSS      (R10)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z6
 	VXORPS      Z9, Z9, Z9
-	VMOVSS      (R10)(AX*1), X9
+	VMOVSS      (R11)(CX*1), X9
 	VFMADD231PS Z9, Z8, Z7
-	ADDQ        $0x04, AX
+	ADDQ        $0x04, CX
 
 dot1:
 	LEAQ          wordsSigns<>+0(SB), AX
-	ADDQ          56(DX), AX
+	ADDQ          56(BX), AX
 	VMOVUPS       (AX), Y8
-	VMOVUPS       64(DX), Y9
+	VMOVUPS       64(BX), Y9
 	VEXTRACTF64X4 $0x01, Z2, Y10
 	VADDPS        Y10, Y2, Y2
 	VEXTRACTF64X4 $0x01, Z3, Y10
@@ -1859,28 +1880,49 @@ dot1:
 	MOVQ          ahead+48(FP), R13
 	DECQ          known+56(FP)
 	JLT           fetched
-	XORQ          AX, AX
+	XORQ          CX, CX
 
 line:
-	MOVQ       (R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       8(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       16(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       24(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       32(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       40(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	MOVQ       48(R13), R12
-	PREFETCHT0 (R12)(AX*1)
-	ADDQ       $+64, AX
-	CMPQ       AX, (SP)
-	JL         line
-	ADDQ       $+128, R13
-	MOVQ       R13, ahead+48(FP)
+	MOVQ (R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 8(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 16(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 24(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 32(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 40(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	MOVQ 48(R13), AX
+	ADDQ CX, AX
+	BYTE $0x0f
+	BYTE $0x0d
+	BYTE $0x08
+	ADDQ $+64, CX
+	CMPQ CX, (SP)
+	JL   line
+	ADDQ $+128, R13
+	MOVQ R13, ahead+48(FP)
 
 fetched:
 	VBROADCASTSS 8(SP), Z2
@@ -1889,220 +1931,220 @@ fetched:
 	VBROADCASTSS 20(SP), Z5
 	VBROADCASTSS 24(SP), Z6
 	VBROADCASTSS 28(SP), Z7
-	MOVQ         96(DX), R12
-	MOVQ         104(DX), R13
-	MOVQ         112(DX), R14
-	XORQ         AX, AX
+	MOVQ         96(BX), AX
+	MOVQ         104(BX), R13
+	MOVQ         112(BX), R14
+	XORQ         CX, CX
 	JMP          moveTest
 
 moveWhole:
-	VMOVUPS     (R11)(AX*1), Z8
-	VMOVUPS     (R12)(AX*1), Z9
-	VMOVUPS     (BX)(AX*1), Z10
+	VMOVUPS     (R12)(CX*1), Z8
+	VMOVUPS     (AX)(CX*1), Z9
+	VMOVUPS     (SI)(CX*1), Z10
 	VFMADD231PS Z2, Z10, Z9
 	VFMADD231PS Z2, Z8, Z10
-	VMOVUPS     Z10, (BX)(AX*1)
-	VMOVUPS     (SI)(AX*1), Z10
+	VMOVUPS     Z10, (SI)(CX*1)
+	VMOVUPS     (DI)(CX*1), Z10
 	VFMADD231PS Z3, Z10, Z9
 	VFMADD231PS Z3, Z8, Z10
-	VMOVUPS     Z10, (SI)(AX*1)
-	VMOVUPS     (DI)(AX*1), Z10
+	VMOVUPS     Z10, (DI)(CX*1)
+	VMOVUPS     (R8)(CX*1), Z10
 	VFMADD231PS Z4, Z10, Z9
 	VFMADD231PS Z4, Z8, Z10
-	VMOVUPS     Z10, (DI)(AX*1)
-	VMOVUPS     (R8)(AX*1), Z10
+	VMOVUPS     Z10, (R8)(CX*1)
+	VMOVUPS     (R9)(CX*1), Z10
 	VFMADD231PS Z5, Z10, Z9
 	VFMADD231PS Z5, Z8, Z10
-	VMOVUPS     Z10, (R8)(AX*1)
-	VMOVUPS     (R9)(AX*1), Z10
+	VMOVUPS     Z10, (R9)(CX*1)
+	VMOVUPS     (R10)(CX*1), Z10
 	VFMADD231PS Z6, Z10, Z9
 	VFMADD231PS Z6, Z8, Z10
-	VMOVUPS     Z10, (R9)(AX*1)
-	VMOVUPS     (R10)(AX*1), Z10
+	VMOVUPS     Z10, (R10)(CX*1)
+	VMOVUPS     (R11)(CX*1), Z10
 	VFMADD231PS Z7, Z10, Z9
 	VFMADD231PS Z7, Z8, Z10
-	VMOVUPS     Z10, (R10)(AX*1)
-	VADDPS      (R13)(AX*1), Z9, Z9
-	VMOVUPS     Z9, (R14)(AX*1)
-	ADDQ        $+64, AX
+	VMOVUPS     Z10, (R11)(CX*1)
+	VADDPS      (R13)(CX*1), Z9, Z9
+	VMOVUPS     Z9, (R14)(CX*1)
+	ADDQ        $+64, CX
 
 moveTest:
-	CMPQ        AX, CX
+	CMPQ        CX, DX
 	JL          moveWhole
 	TESTB       $0x20, (SP)
 	JZ          move8
 	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R11)(AX*1), Y8
+	VMOVUPS     (R12)(CX*1), Y8
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R12)(AX*1), Y9
+	VMOVUPS     (AX)(CX*1), Y9
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (BX)(AX*1), Y10
+	VMOVUPS     (SI)(CX*1), Y10
 	VFMADD231PS Z2, Z10, Z9
 	VFMADD231PS Z2, Z8, Z10
-	VMOVUPS     Y10, (BX)(AX*1)
+	VMOVUPS     Y10, (SI)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (SI)(AX*1), Y10
+	VMOVUPS     (DI)(CX*1), Y10
 	VFMADD231PS Z3, Z10, Z9
 	VFMADD231PS Z3, Z8, Z10
-	VMOVUPS     Y10, (SI)(AX*1)
+	VMOVUPS     Y10, (DI)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DI)(AX*1), Y10
+	VMOVUPS     (R8)(CX*1), Y10
 	VFMADD231PS Z4, Z10, Z9
 	VFMADD231PS Z4, Z8, Z10
-	VMOVUPS     Y10, (DI)(AX*1)
+	VMOVUPS     Y10, (R8)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R8)(AX*1), Y10
+	VMOVUPS     (R9)(CX*1), Y10
 	VFMADD231PS Z5, Z10, Z9
 	VFMADD231PS Z5, Z8, Z10
-	VMOVUPS     Y10, (R8)(AX*1)
+	VMOVUPS     Y10, (R9)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R9)(AX*1), Y10
+	VMOVUPS     (R10)(CX*1), Y10
 	VFMADD231PS Z6, Z10, Z9
 	VFMADD231PS Z6, Z8, Z10
-	VMOVUPS     Y10, (R9)(AX*1)
+	VMOVUPS     Y10, (R10)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R10)(AX*1), Y10
+	VMOVUPS     (R11)(CX*1), Y10
 	VFMADD231PS Z7, Z10, Z9
 	VFMADD231PS Z7, Z8, Z10
-	VMOVUPS     Y10, (R10)(AX*1)
+	VMOVUPS     Y10, (R11)(CX*1)
 	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R13)(AX*1), Y8
+	VMOVUPS     (R13)(CX*1), Y8
 	VADDPS      Z8, Z9, Z9
-	VMOVUPS     Y9, (R14)(AX*1)
-	ADDQ        $0x20, AX
+	VMOVUPS     Y9, (R14)(CX*1)
+	ADDQ        $0x20, CX
 
 move8:
 	TESTB       $0x10, (SP)
 	JZ          move4
 	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R11)(AX*1), X8
+	VMOVUPS     (R12)(CX*1), X8
 	VXORPS      Z9, Z9, Z9
-	VMOVUPS     (R12)(AX*1), X9
+	VMOVUPS     (AX)(CX*1), X9
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (BX)(AX*1), X10
+	VMOVUPS     (SI)(CX*1), X10
 	VFMADD231PS Z2, Z10, Z9
 	VFMADD231PS Z2, Z8, Z10
-	VMOVUPS     X10, (BX)(AX*1)
+	VMOVUPS     X10, (SI)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (SI)(AX*1), X10
+	VMOVUPS     (DI)(CX*1), X10
 	VFMADD231PS Z3, Z10, Z9
 	VFMADD231PS Z3, Z8, Z10
-	VMOVUPS     X10, (SI)(AX*1)
+	VMOVUPS     X10, (DI)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (DI)(AX*1), X10
+	VMOVUPS     (R8)(CX*1), X10
 	VFMADD231PS Z4, Z10, Z9
 	VFMADD231PS Z4, Z8, Z10
-	VMOVUPS     X10, (DI)(AX*1)
+	VMOVUPS     X10, (R8)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R8)(AX*1), X10
+	VMOVUPS     (R9)(CX*1), X10
 	VFMADD231PS Z5, Z10, Z9
 	VFMADD231PS Z5, Z8, Z10
-	VMOVUPS     X10, (R8)(AX*1)
+	VMOVUPS     X10, (R9)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R9)(AX*1), X10
+	VMOVUPS     (R10)(CX*1), X10
 	VFMADD231PS Z6, Z10, Z9
 	VFMADD231PS Z6, Z8, Z10
-	VMOVUPS     X10, (R9)(AX*1)
+	VMOVUPS     X10, (R10)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVUPS     (R10)(AX*1), X10
+	VMOVUPS     (R11)(CX*1), X10
 	VFMADD231PS Z7, Z10, Z9
 	VFMADD231PS Z7, Z8, Z10
-	VMOVUPS     X10, (R10)(AX*1)
+	VMOVUPS     X10, (R11)(CX*1)
 	VXORPS      Z8, Z8, Z8
-	VMOVUPS     (R13)(AX*1), X8
+	VMOVUPS     (R13)(CX*1), X8
 	VADDPS      Z8, Z9, Z9
-	VMOVUPS     X9, (R14)(AX*1)
-	ADDQ        $0x10, AX
+	VMOVUPS     X9, (R14)(CX*1)
+	ADDQ        $0x10, CX
 
 move4:
 	TESTB       $0x08, (SP)
 	JZ          move2
 	VXORPS      Z8, Z8, Z8
-	VMOVSD      (R11)(AX*1), X8
+	VMOVSD      (R12)(CX*1), X8
 	VXORPS      Z9, Z9, Z9
-	VMOVSD      (R12)(AX*1), X9
+	VMOVSD      (AX)(CX*1), X9
 	VXORPS      Z10, Z10, Z10
-	VMOVSD      (BX)(AX*1), X10
+	VMOVSD      (SI)(CX*1), X10
 	VFMADD231PS Z2, Z10, Z9
 	VFMADD231PS Z2, Z8, Z10
-	VMOVSD      X10, (BX)(AX*1)
+	VMOVSD      X10, (SI)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVSD      (SI)(AX*1), X10
+	VMOVSD      (DI)(CX*1), X10
 	VFMADD231PS Z3, Z10, Z9
 	VFMADD231PS Z3, Z8, Z10
-	VMOVSD      X10, (SI)(AX*1)
+	VMOVSD      X10, (DI)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVSD      (DI)(AX*1), X10
+	VMOVSD      (R8)(CX*1), X10
 	VFMADD231PS Z4, Z10, Z9
 	VFMADD231PS Z4, Z8, Z10
-	VMOVSD      X10, (DI)(AX*1)
+	VMOVSD      X10, (R8)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVSD      (R8)(AX*1), X10
+	VMOVSD      (R9)(CX*1), X10
 	VFMADD231PS Z5, Z10, Z9
 	VFMADD231PS Z5, Z8, Z10
-	VMOVSD      X10, (R8)(AX*1)
+	VMOVSD      X10, (R9)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVSD      (R9)(AX*1), X10
+	VMOVSD      (R10)(CX*1), X10
 	VFMADD231PS Z6, Z10, Z9
 	VFMADD231PS Z6, Z8, Z10
-	VMOVSD      X10, (R9)(AX*1)
+	VMOVSD      X10, (R10)(CX*1)
 	VXORPS      Z10, Z10, Z10
-	VMOVSD      (R10)(AX*1), X10
+	VMOVSD      (R11)(CX*1), X10
 	VFMADD231PS Z7, Z10, Z9
 	VFMADD231PS Z7, Z8, Z10
-	VMOVSD      X10, (R10)(AX*1)
+	VMOVSD      X10, (R11)(CX*1)
 	VXORPS      Z8, Z8, Z8
-	VMOVSD      (R13)(AX*1), X8
+	VMOVSD      (R13)(CX*1), X8
 	VADDPS      Z8, Z9, Z9
-	VMOVSD      X9, (R14)(AX*1)
-	ADDQ        $0x08, AX
+	VMOVSD      X9, (R14)(CX*1)
+	ADDQ        $0x08, CX
 
 move2:
 	TESTB       $0x04, (SP)
 	JZ          move1
 	VXORPS      Z8, Z8, Z8
-	VMOVSS      (R11)(AX*1), X8
+	VMOVSS      (R12)(CX*1), X8
 	VXORPS      Z9, Z9, Z9
-	VMOVSS      (R12)(AX*1), X9
+	VMOVSS      (AX)(CX*1), X9
 	VXORPS      Z10, Z10, Z10
-	VMOVSS      (BX)(AX*1), X10
+	VMOVSS      (SI)(CX*1), X10
 	VFMADD231PS Z2, Z10, Z9
 	VFMADD231PS Z2, Z8, Z10
-	VMOVSS      X10, (BX)(AX*1)
+	VMOVSS      X10, (SI)(CX*1)
 	VXORPS      Z2, Z2, Z2
-	VMOVSS      (SI)(AX*1), X2
+	VMOVSS      (DI)(CX*1), X2
 	VFMADD231PS Z3, Z2, Z9
 	VFMADD231PS Z3, Z8, Z2
-	VMOVSS      X2, (SI)(AX*1)
+	VMOVSS      X2, (DI)(CX*1)
 	VXORPS      Z2, Z2, Z2
-	VMOVSS      (DI)(AX*1), X2
+	VMOVSS      (R8)(CX*1), X2
 	VFMADD231PS Z4, Z2, Z9
 	VFMADD231PS Z4, Z8, Z2
-	VMOVSS      X2, (DI)(AX*1)
+	VMOVSS      X2, (R8)(CX*1)
 	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R8)(AX*1), X2
+	VMOVSS      (R9)(CX*1), X2
 	VFMADD231PS Z5, Z2, Z9
 	VFMADD231PS Z5, Z8, Z2
-	VMOVSS      X2, (R8)(AX*1)
+	VMOVSS      X2, (R9)(CX*1)
 	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R9)(AX*1), X2
+	VMOVSS      (R10)(CX*1), X2
 	VFMADD231PS Z6, Z2, Z9
 	VFMADD231PS Z6, Z8, Z2
-	VMOVSS      X2, (R9)(AX*1)
+	VMOVSS      X2, (R10)(CX*1)
 	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R10)(AX*1), X2
+	VMOVSS      (R11)(CX*1), X2
 	VFMADD231PS Z7, Z2, Z9
 	VFMADD231PS Z7, Z8, Z2
-	VMOVSS      X2, (R10)(AX*1)
+	VMOVSS      X2, (R11)(CX*1)
 	VXORPS      Z2, Z2, Z2
-	VMOVSS      (R13)(AX*1), X2
+	VMOVSS      (R13)(CX*1), X2
 	VADDPS      Z2, Z9, Z9
-	VMOVSS      X9, (R14)(AX*1)
-	ADDQ        $0x04, AX
+	VMOVSS      X9, (R14)(CX*1)
+	ADDQ        $0x04, CX
 
 move1:
 stepped:
-	ADDQ         $+128, DX
+	ADDQ         $+128, BX
 	DECQ         batches+8(FP)
 	JNZ          batch
 	VEXTRACTF128 $0x01, Y0, X2

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
@@ -149,15 +150,17 @@ func (s simd) wordsSteps() {
 	VMOVUPS(loss.logistic(s.sixSums(sum), none, signs, number("lr")), coef)
 	CMPQ(number("loss"), Imm(0))
 	JNE(LabelRef("stepped"))
-	// While these come, memory is asked for rows of a later batch.
-	fetched, ahead := GP64(), arg("ahead")
+	// While these come, memory is asked for rows of a later batch, and for the right to write them: a line that was asked
+	// for to be read would be on the way twice where another core has written it.
+	ahead := arg("ahead")
 	DECQ(number("known"))
 	JLT(LabelRef("fetched"))
 	XORQ(r.c, r.c)
 	Label("line")
 	for j := range batch + 1 {
-		MOVQ(Mem{Base: ahead, Disp: 8 * j}, fetched)
-		PREFETCHT0(Mem{Base: fetched, Index: r.c, Scale: 1})
+		MOVQ(Mem{Base: ahead, Disp: 8 * j}, RAX)
+		ADDQ(r.c, RAX)
+		fetchToWrite()
 	}
 	ADDQ(I8(64), r.c)
 	CMPQ(r.c, r.k)
@@ -193,6 +196,17 @@ func (s simd) wordsSteps() {
 	JNZ(LabelRef("batch"))
 	loss.store(0)
 	end()
+}
+
+// fetchToWrite is PREFETCHW (AX), which neither avo nor Go's assembler knows.
+func fetchToWrite() {
+	for i, b := range []uint8{0x0f, 0x0d, 0x08} {
+		one := &ir.Instruction{Opcode: "BYTE", Operands: []Op{U8(b)}}
+		if i == 0 {
+			one.Inputs = []Op{RAX}
+		}
+		Instruction(one)
+	}
 }
 
 // rowOf sets to to the address of row number i of list, which is lost.
