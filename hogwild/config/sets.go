@@ -25,7 +25,7 @@ func (c *Config) ReadSets(o data.Options) (data.Sets, error) {
 	o.Path, o.Test, o.HoldOut, o.Format, o.Target, o.Ignore = c.Data, c.Test, c.HoldsOut(), c.Format, c.Target, c.Ignore
 	o.Columns = c.Columns
 	o.Missing, o.Scale, o.Limit, o.Seed, o.MaxMemory = c.Missing, c.Scale, c.Limit, c.Seed, c.MemoryLimit()
-	o.Text, o.Grid, o.Apart = c.TextOptions(), c.Mode.Grid, c.Apart
+	o.Text, o.Grid = c.TextOptions(), c.Mode.Grid
 	sets, err := data.LoadSets(o)
 	if err != nil {
 		return data.Sets{}, Usage("%w", err)

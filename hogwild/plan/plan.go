@@ -99,7 +99,7 @@ func (p Plan) Blocks(starts []int) Plan {
 
 // Of returns the plan of an epoch, counted from 1.
 func (p Plan) Of(epoch uint64) Plan {
-	if p.Grid > 1 && epoch == 1 {
+	if p.Grid > 1 && (epoch == 1 || p.Loose) {
 		p.blocks.parts = CeilDiv(firstSubs, p.Grid)
 		p.PerRank = p.blocks.chunks()
 	}

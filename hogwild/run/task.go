@@ -109,7 +109,7 @@ func readSets(r *core.Run) error {
 		c.Apart = was.Apart // the chunks that are left are cut by it
 	}
 	s, err := c.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
-		Unjudged: r.Options.Unjudged})
+		Unjudged: r.Options.Unjudged, Apart: c.Apart})
 	if err != nil {
 		return err
 	}
