@@ -105,7 +105,7 @@ func (g *Grid) Starts(s *Set) []int {
 const leastApart = 1 << 16
 
 // gridOf returns the grid of a set of entries.
-func (o Options) gridOf(s *Set) int {
+func gridOf(s *Set, o *Options) int {
 	if o.Grid > 0 || s.Rows < leastApart || s.Streams() {
 		return o.Grid
 	}

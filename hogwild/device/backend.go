@@ -39,9 +39,9 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 	s := &Setup{Job: c, Set: set.As(c.Asked.Standard), Weights: m.W, Slots: m.Slots,
 		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows),
 		Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
-	if set.Grid != c.Asked.Grid() {
+	if set.Grid != config.GridOf(&c.Asked) {
 		return nil, fmt.Errorf("the data were read for a grid of %d blocks, and mode %s has %d", set.Grid,
-			c.Asked.Mode, c.Asked.Grid())
+			c.Asked.Mode, config.GridOf(&c.Asked))
 	}
 	if set.Grid > 0 {
 		s.Grid = data.NewGrid(set, set.Grid)

@@ -104,7 +104,7 @@ func settleTask(r *core.Run, anyNumber bool) error {
 // readSets reads the data.
 func readSets(r *core.Run) error {
 	c := &r.Job.Asked
-	c.Apart = c.KeepsApart()
+	c.Apart = config.KeepsApart(c)
 	if was, err := rundir.SavedConfig(c.Resume); c.Resume != "" && err == nil && was.Mode == c.Mode {
 		c.Apart = was.Apart // the chunks that are left are cut by it
 	}
