@@ -60,7 +60,8 @@ const chunkExamples = 1024
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: c.AllNodes(),
-		Barrier: c.Mode.Traits().Barrier, Shares: c.Partition == config.Contiguous, Grid: config.GridOf(c), Loose: c.Apart > 0,
+		Barrier: c.Mode.Traits().Barrier, Shares: c.Partition == config.Contiguous, Grid: config.GridOf(c),
+		Loose:  c.Apart > 0,
 		blocks: blocks{n: config.GridOf(c), parts: 1, seed: c.Seed}, Unit: model.Loss(c.Loss).Unit(c.Standard)}
 	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
