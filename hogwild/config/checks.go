@@ -127,6 +127,20 @@ func (c *Config) AsyncOnCores() bool {
 	return c.GPU == "" && (c.Mode.Traits().Copies || c.Ascends() && c.Mode.Traits().Atomic)
 }
 
+// KeepsApart returns by how many blocks by how many the entries of a matrix are sorted, so that workers of async mostly
+// write different rows and columns; 0 where they are not: one worker has none to be kept apart from.
+func KeepsApart(c *Config) int {
+	if c.Model != "" && !model.FamilyOf(c.Model).Entries || !c.AsyncOnCores() || !c.Mode.Traits().Free || c.Ascends() ||
+		c.Workers < 2 || c.AllNodes() > 1 || c.AskedBatch() > 1 || c.Optimizer != SGD || c.Partition != Dynamic ||
+		c.GradientDelay > 0 || c.Program != "" {
+		return 0
+	}
+	return defaultGrid
+}
+
+// GridOf returns by how many blocks by how many the entries of a matrix lie; 0: in no order.
+func GridOf(c *Config) int { return max(c.Mode.Grid, c.Apart) }
+
 // TakesTurns reports whether workers on cores wait for nothing but a core.
 func (c *Config) TakesTurns() bool { return c.GPU == "" && c.Mode.Traits().Free }
 

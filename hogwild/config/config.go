@@ -81,6 +81,7 @@ type Config struct {
 	// async, atomic, locked, ordered, sync, clock:SPEEDS, delayed:K, delayed:geometric:K, blocks:G
 	Mode         Mode    `yaml:"mode" json:"mode"`
 	Rule         Rule    `yaml:"rule" json:"rule"`                             // clock: for late gradients
+	Apart        int     `yaml:"-" json:"apart,omitempty"`                     // async: see KeepsApart; 0: it does not
 	Traced       string  `yaml:"-" json:"traced,omitempty"`                    // clock:trace: see clock.KeepTrace
 	Solver       Solver  `yaml:"solver" json:"solver"`                         // auto, sgd, dual
 	Average      Average `yaml:"average" json:"average"`                       // weights, gradients

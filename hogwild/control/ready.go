@@ -6,7 +6,7 @@ import (
 	"hogwild/hogwild/plan"
 )
 
-// firstReady returns the first chunk of mode blocks that is free, may be trained and can be claimed; -1: there is none.
+// firstReady returns the first chunk of blocks that is free, may be trained and can be claimed; -1: there is none.
 // All before the one at cursor were done when this worker looked last, perhaps of another epoch: so it looks at all
 // before it gives up.
 func firstReady(chunks []uint64, p *plan.Plan, epoch uint64, cursor *int, claim func(i int) bool) int {
@@ -23,9 +23,15 @@ func firstReady(chunks []uint64, p *plan.Plan, epoch uint64, cursor *int, claim 
 			}
 		}
 		if from == 0 {
-			return -1
+			break
 		}
 	}
+	for i := 0; p.Loose && i < p.Chunks(); i++ { // sooner than wait
+		if is(chunks, i, epoch, chunkFree) && claim(i) {
+			return i
+		}
+	}
+	return -1
 }
 
 // ready reports whether the chunks are done that chunk i waits for.

@@ -149,7 +149,7 @@ func (r *Memory) Release(rank int) {
 	if pid := r.ProgramOf(rank); pid != 0 {
 		r.Workers.Orphan(pid)
 	}
-	if r.Block.Plan.Grid > 0 {
+	if r.Job.Asked.Mode.Grid > 0 {
 		if i := r.Block.InHand(rank + 1)[rank]; i > 0 {
 			r.Owner.PutBack(rank, r.Block.Plan.At(int(r.Block.Get(control.WordEpoch)-1), i-1))
 		}

@@ -26,7 +26,7 @@ type blocks struct {
 
 // newBlocks returns a rank's blocks; nil in other modes.
 func newBlocks(s *device.Setup, rank int) *blocks {
-	if s.Grid == nil {
+	if s.Grid == nil || s.Plan.Loose {
 		return nil
 	}
 	p := len(s.Mem.W)

@@ -268,7 +268,7 @@ func (d *cpu) Strides() bool { return d.step != nil }
 // a copy merges it at the end, and a chunk of such short steps is short.
 func (d *cpu) PreferredChunks() int {
 	switch {
-	case d.step == nil || d.blocks != nil || d.cfg.Asked.GradientDelay > 0:
+	case d.step == nil || d.plan.Grid > 0 || d.cfg.Asked.GradientDelay > 0:
 		return 1
 	case d.halves == nil: // steps on words take microseconds
 		return 2

@@ -45,7 +45,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		return ascend(d, dual, cs)
 	}
 	steps, train := 0, d.chunk
-	if d.blocks != nil {
+	if d.plan.Grid > 0 {
 		train = d.trainBlock
 	} else if d.step != nil {
 		d.lineUp(cs)
@@ -79,7 +79,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 // trainBlock trains a chunk of mode blocks, or what its first step has left of it. Its rows are looked up a part at a
 // time: all of them would take the cache from the factors.
 func (d *cpu) trainBlock(c plan.Chunk) (y plan.ChunkResult, err error) {
-	if !c.Begun {
+	if !c.Begun && d.blocks != nil {
 		d.blocks.keep(c, &d.own)
 	}
 	for part, rest := c.Split(blockRows); part.Count > 0 && err == nil; part, rest = rest.Split(blockRows) {

@@ -100,6 +100,22 @@ func (g *Grid) Starts(s *Set) []int {
 	return starts
 }
 
+// leastApart entries are worth the sorting. A block of fewer than a thousand is trained in less time than it takes to
+// fetch its rows and columns.
+const leastApart = 1 << 16
+
+// gridOf returns the grid of a set of entries.
+func gridOf(s *Set, o *Options) int {
+	if o.Grid > 0 || s.Rows < leastApart || s.Streams() {
+		return o.Grid
+	}
+	if size := int64(s.size()); o.budget.Take(s.Name, size, "") == nil {
+		o.budget.Give(size)
+		return o.Apart
+	}
+	return 0
+}
+
 // gridded returns a set of entries block by block, and within each in the order in which they were. The set is closed.
 // One that is no matrix stays as it is: no model that trains blocks is for it.
 func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {

@@ -54,7 +54,7 @@ func LoadSets(o Options) (Sets, error) {
 	s, err := o.loadSets(path, rule, test)
 	if err == nil {
 		defer s.closeOn(&err)
-		if s.Train, err = gridded(s.Train, o.Grid, o.budget); err != nil {
+		if s.Train, err = gridded(s.Train, gridOf(s.Train, &o), o.budget); err != nil {
 			return s, err
 		}
 		if o.Test == None && o.TestMemory == nil {

@@ -25,9 +25,10 @@ type Options struct {
 	Limit   int    // the first rows of the training set; 0 = all
 	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "words" (a corpus), "labels" (lines
 	// of text with labels), "" = decided by the file
-	Task string
-	Grid int    // of a matrix: its training entries lie in Grid by Grid blocks, block by block; 0: in no order
-	Seed uint64 // of the digits, of the rows held out, of the shuffling
+	Task  string
+	Grid  int    // of a matrix: its training entries lie in Grid by Grid blocks, block by block; 0: in no order
+	Apart int    // as Grid, where the matrix is large enough and memory has room
+	Seed  uint64 // of the digits, of the rows held out, of the shuffling
 
 	MaxMemory int64 // bytes that reading and the sets may take; 0 = DefaultMemory
 

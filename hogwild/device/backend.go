@@ -29,7 +29,7 @@ type Setup struct {
 
 	Mem      *control.Weights
 	Plan     plan.Plan
-	Grid     *data.Grid // mode blocks; else nil
+	Grid     *data.Grid // of entries that lie in blocks; else nil
 	Schedule plan.Schedule
 	Plain    model.Model // as it is evaluated: without centring
 }
@@ -39,9 +39,9 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 	s := &Setup{Job: c, Set: set.As(c.Asked.Standard), Weights: m.W, Slots: m.Slots,
 		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows),
 		Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
-	if set.Grid != c.Asked.Mode.Grid {
+	if set.Grid != config.GridOf(&c.Asked) {
 		return nil, fmt.Errorf("the data were read for a grid of %d blocks, and mode %s has %d", set.Grid,
-			c.Asked.Mode, c.Asked.Mode.Grid)
+			c.Asked.Mode, config.GridOf(&c.Asked))
 	}
 	if set.Grid > 0 {
 		s.Grid = data.NewGrid(set, set.Grid)

@@ -7,6 +7,10 @@ import "hogwild/hogwild/data"
 // a sub-epoch trains the blocks (i, (i+shift) mod n), with a shift of its own. A block is a chunk, and chunk i of
 // the table is of sub-epoch i / n and of the range of rows i mod n.
 //
+// In async too, entries of a matrix may lie in blocks (config.KeepsApart). Then the table is the same, and a worker
+// that finds no chunk that may be trained takes another: Plan.Loose. All epochs of async come in turns: where few rows
+// and columns have most entries, whole blocks end with a higher loss.
+//
 // A chunk may be trained when the chunks of the sub-epoch before that have a range in common with it are done: then all
 // earlier ones that have are too. Blocks with no range in common touch different weights. So the weights are as if one
 // worker trained chunk after chunk, and no worker waits for all blocks of a sub-epoch.

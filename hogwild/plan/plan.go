@@ -46,7 +46,8 @@ type Plan struct {
 
 	base int // barrier mode: examples of the epoch that were trained before it was cut like this
 
-	Grid   int // mode blocks: of how many by how many; 0: another mode
+	Grid   int  // of how many blocks by how many; 0: the entries do not lie in blocks
+	Loose  bool // a block is trained too while others train its rows or columns, if there is no other
 	blocks blocks
 }
 
@@ -59,8 +60,9 @@ const chunkExamples = 1024
 func New(c *config.Config, batch, n int) Plan {
 	n = c.PartOf(n)
 	p := Plan{N: n, Workers: c.Workers, batch: batch, seed: c.Seed, node: c.Node, nodes: c.AllNodes(),
-		Barrier: c.Mode.Traits().Barrier, Shares: c.Partition == config.Contiguous, Grid: c.Mode.Grid,
-		blocks: blocks{n: c.Mode.Grid, parts: 1, seed: c.Seed}, Unit: model.Loss(c.Loss).Unit(c.Standard)}
+		Barrier: c.Mode.Traits().Barrier, Shares: c.Partition == config.Contiguous, Grid: config.GridOf(c),
+		Loose:  c.Apart > 0,
+		blocks: blocks{n: config.GridOf(c), parts: 1, seed: c.Seed}, Unit: model.Loss(c.Loss).Unit(c.Standard)}
 	if p = p.Times(Longer(c, n)); !p.Barrier {
 		return p
 	}
@@ -98,7 +100,7 @@ func (p Plan) Blocks(starts []int) Plan {
 
 // Of returns the plan of an epoch, counted from 1.
 func (p Plan) Of(epoch uint64) Plan {
-	if p.Grid > 1 && epoch == 1 {
+	if p.Grid > 1 && (epoch == 1 || p.Loose) {
 		p.blocks.parts = CeilDiv(firstSubs, p.Grid)
 		p.PerRank = p.blocks.chunks()
 	}

@@ -43,6 +43,9 @@ func settleTask(r *core.Run, anyNumber bool) error {
 			return err
 		}
 	}
+	if c.Asked.Mode.Grid == 0 {
+		c.Asked.Apart = r.Task.Train.Grid
+	}
 	if r.Task.Train.Rows < c.Asked.Workers && anyNumber {
 		c.Asked.Workers = r.Task.Train.Rows
 	}
@@ -100,8 +103,13 @@ func settleTask(r *core.Run, anyNumber bool) error {
 
 // readSets reads the data.
 func readSets(r *core.Run) error {
-	s, err := r.Job.Asked.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
-		Unjudged: r.Options.Unjudged})
+	c := &r.Job.Asked
+	c.Apart = config.KeepsApart(c)
+	if was, err := rundir.SavedConfig(c.Resume); c.Resume != "" && err == nil && was.Mode == c.Mode {
+		c.Apart = was.Apart // the chunks that are left are cut by it
+	}
+	s, err := c.ReadSets(data.Options{Memory: r.Options.TrainData, TestMemory: r.Options.TestData,
+		Unjudged: r.Options.Unjudged, Apart: c.Apart})
 	if err != nil {
 		return err
 	}

@@ -248,6 +248,8 @@ func (j *Job) MergeText() string {
 			text += fmt.Sprintf(", rare features every %s", human.Count(int64(t.RareMerge*t.MergeEvery)))
 		}
 		return text
+	case j.Asked.Apart > 0:
+		return fmt.Sprintf("async, in place, by the blocks of a %d x %d grid", j.Asked.Apart, j.Asked.Apart)
 	case t.BiasMergeEvery > 1:
 		return fmt.Sprintf("async, in place, the bias %s", steps(t.BiasMergeEvery))
 	}
