@@ -194,6 +194,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.own = newShared(hot.View, false)
 		d.sample.copied = hot.Own
 	}
+	d.own.raced = d.local == nil && c.Asked.Workers > 1 && !c.Asked.Mode.Traits().Barrier
 	if d.biasCopy != nil {
 		d.length.Bias = &d.biasCopy.mine[0]
 	}

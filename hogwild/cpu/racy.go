@@ -20,9 +20,10 @@ type shared struct {
 	w      []float32
 	bits   []uint32 // w, for compare-and-swap
 	atomic bool     // all writes are that
+	raced  bool     // others write them at each of their steps
 }
 
-func newShared(w []float32, atomic bool) shared { return shared{w, shm.Bits(w), atomic} }
+func newShared(w []float32, atomic bool) shared { return shared{w: w, bits: shm.Bits(w), atomic: atomic} }
 
 // view returns the weights for reading: they may change at any moment.
 func (s *shared) view() []float32 { return s.w }
@@ -63,20 +64,18 @@ func (s *shared) addOuter(p *model.Part, a float32, work *vec.Workspace, c *laye
 }
 
 // optimize has an optimizer take step t down the gradient g of the weights from one on, in one pass over weights, state
-// and gradient. For compare-and-swap it does so on a copy.
+// and gradient. Weights that others write in place have a pass of their own, as they have for compare-and-swap: their
+// lines are in other cores' caches, and a pass that takes longer would lose more of them meanwhile.
 func (s *shared) optimize(o *optimizer, g []float32, from int, lr float64, t uint64, c *layerCopy) {
-	if !s.atomic {
+	if !s.atomic && !s.raced {
 		o.update(s.w[from:], g, from, lr, t)
 		return
 	}
 	c.grow(len(g))
-	was, to := c.was[:len(g)], c.to[:len(g)]
-	for i := range was {
-		was[i] = math.Float32frombits(s.load(from + i))
-	}
-	copy(to, was)
-	o.update(to, g, from, lr, t)
-	vec.ReplaceAtomic(s.bits[from:], was, to)
+	moves := c.to[:len(g)]
+	clear(moves)
+	o.update(moves, g, from, lr, t)
+	s.add(from, 1, moves)
 }
 
 // addRows adds u, one row behind the other, to rows of weights of a width; row 0 is at from.

@@ -65,13 +65,15 @@ func hotPeriod(c *config.Config, spec model.Spec) int {
 // hotRows returns how many rows of each table a worker has to itself, and how many merges of the first model.HotRows
 // there are between two of all these: of half a row of each table for each step, which takes a twentieth of the
 // steps' time. Other cores have just written most lines of these rows; the rows behind them seldom lie in another
-// core's cache. A period four times as long has a higher loss where the vocabulary is large (docs/results/words.md).
-func hotRows(c *config.Config, spec model.Spec, every int) (rows, rare int) {
+// core's cache. A period four times as long has a higher loss where the vocabulary is large (docs/results/words.md), and
+// so has a copy of all rows where it is small: they are a sixteenth of it at most.
+func hotRows(c *config.Config, spec model.Spec, f Facts, every int) (rows, rare int) {
 	fewWrites := c.ShareNegatives || c.CBOW && c.Workers > 2 // measured with sixteen
-	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || fewWrites {
+	rows = min(2*every, f.Features/16)
+	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || fewWrites || rows <= model.HotRows {
 		return model.HotRows, 0
 	}
-	return max(model.HotRows, 2*every), 4
+	return rows, 4
 }
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
@@ -107,8 +109,8 @@ func within(every, hold int) int {
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 //
 // Optimizers with state do the same, each worker with a state for itself. No limit is known for the adaptive ones: two
-// workers take as many local steps as plain sgd without a limit, which costs Adam about as much as work in place
-// (docs/results/speed.md), and more workers write in place. One state for all is memory that all write at each step: a
+// workers take half as many local steps as plain sgd without a limit, with which Adam's loss is within the seeds of one
+// worker's (docs/results/speed.md), and more workers write in place. One state for all is memory that all write at each step: a
 // copy of the weights alone gains little.
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
@@ -117,6 +119,9 @@ func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 		return 1
 	}
 	every := max(8, 128/max(1, t.Batch))
+	if c.Optimizer.Adaptive() {
+		every /= 2
+	}
 	switch {
 	case c.Workers <= 2 || !family.Rehearses() && !c.Optimizer.Adaptive():
 	case centered:

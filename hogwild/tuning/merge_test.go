@@ -29,7 +29,7 @@ func TestDensePeriod(t *testing.T) {
 		{"sparse data", func(c *Job) {}, data.Sparse, 7850, 1},
 		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
 		{"a large model, as told", func(c *Job) { c.Asked.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
-		{"adam", func(c *Job) { c.Asked.Optimizer = "adam" }, data.Bytes, 7850, 8},
+		{"adam", func(c *Job) { c.Asked.Optimizer = "adam" }, data.Bytes, 7850, 4},
 		{"adam, three workers", func(c *Job) { c.Asked.Optimizer, c.Asked.Workers = "adam", 3 }, data.Bytes, 7850, 1},
 		{"momentum, three workers, near the limit", func(c *Job) {
 			c.Asked.Optimizer, c.Asked.Workers, c.Used.MaxInFlight = "momentum", 3, 3
@@ -173,6 +173,8 @@ func TestHotRows(t *testing.T) {
 		rare        int
 	}{
 		{"two workers", nil, 512, 1024, 4},
+		{"two, 8,000 words", func(_ *config.Config, f *Facts) { f.Features = 8000 }, 512, 500, 4},
+		{"two, 1,000 words", func(_ *config.Config, f *Facts) { f.Features = 1000 }, 512, model.HotRows, 0},
 		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, 256, 4},
 		{"sixteen", func(c *config.Config, _ *Facts) { c.Workers = 16 }, 64, 128, 4},
 		{"seventeen", func(c *config.Config, _ *Facts) { c.Workers = 17 }, 1, 0, 0},
@@ -187,7 +189,7 @@ func TestHotRows(t *testing.T) {
 		{"in place", func(c *config.Config, _ *Facts) { c.MergeEvery = "1" }, 1, 0, 0},
 		{"one worker", func(c *config.Config, _ *Facts) { c.MergeEvery, c.Workers = "64", 1 }, 1, 0, 0},
 	} {
-		cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Features: 1000, Rows: 1 << 20, Weights: 1 << 20,
+		cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Features: 30000, Rows: 1 << 20, Weights: 1 << 20,
 			HasStepper: true, HotRowsFirst: true}
 		cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery, cfg.LR = "word2vec:50", 2, 1, "auto", .025
 		if c.edit != nil {

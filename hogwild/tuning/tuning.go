@@ -62,7 +62,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 			t.RareMerge = f.Rare
 		}
 	case t.MergeEvery > 1 && f.HotRowsFirst:
-		t.HotRows, t.RareMerge = hotRows(c, spec, t.MergeEvery)
+		t.HotRows, t.RareMerge = hotRows(c, spec, f, t.MergeEvery)
 	case t.MergeEvery > 1 && c.MergeEvery == config.Auto && !t.Center:
 		t.RareMerge = f.Rare
 	}

@@ -20,7 +20,8 @@ func wholeRows(x []Row, d int) bool {
 	return d > 0
 }
 
-// mulOne is z[i] += x[i].w, of dense rows as long as w.
+// mulOne is z[i] += x[i].w, of dense rows as long as w. The last rows are taken by fours too: a row has the same product
+// whichever others it is among.
 func mulOne(x []Row, w, z []float32) {
 	z = z[:len(x)]
 	i := 0
@@ -33,8 +34,14 @@ func mulOne(x []Row, w, z []float32) {
 		z0, z1, z2, z3 := dot4(x[i:i+4], w)
 		z[i], z[i+1], z[i+2], z[i+3] = z[i]+z0, z[i+1]+z1, z[i+2]+z2, z[i+3]+z3
 	}
-	for ; i < len(x); i++ {
-		z[i] += Dot(x[i].Val, w)
+	if rest := x[i:]; len(rest) > 0 {
+		four := [4]Row{rest[0], rest[0], rest[0], rest[0]}
+		copy(four[:], rest)
+		var p [4]float32
+		p[0], p[1], p[2], p[3] = dot4(four[:], w)
+		for j := range rest {
+			z[i+j] += p[j]
+		}
 	}
 }
 

@@ -329,26 +329,26 @@ TEXT ·dot4AVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x4874f162; WORD $0xcd58 // vaddps %zmm5, %zmm1, %zmm1
 	LONG $0x486cf162; WORD $0xd658 // vaddps %zmm6, %zmm2, %zmm2
 	LONG $0x48fdf362; WORD $0xd41b; BYTE $0x01 // vextractf64x4 $1, %zmm2, %ymm4
-	LONG $0x486cf162; WORD $0xd458 // vaddps %zmm4, %zmm2, %zmm2
+	LONG $0xd458ecc5 // vaddps %ymm4, %ymm2, %ymm2
+	LONG $0x197de3c4; WORD $0x01d4 // vextractf128 $1, %ymm2, %xmm4
+	LONG $0xd458e8c5 // vaddps %xmm4, %xmm2, %xmm2
+	LONG $0xe2c6e9c5; BYTE $0x01 // vshufpd $1, %xmm2, %xmm2, %xmm4
+	LONG $0xd458e8c5 // vaddps %xmm4, %xmm2, %xmm2
 	LONG $0x48fdf362; WORD $0xcc1b; BYTE $0x01 // vextractf64x4 $1, %zmm1, %ymm4
-	LONG $0x4874f162; WORD $0xcc58 // vaddps %zmm4, %zmm1, %zmm1
+	LONG $0xcc58f4c5 // vaddps %ymm4, %ymm1, %ymm1
 	LONG $0x197de3c4; WORD $0x01cc // vextractf128 $1, %ymm1, %xmm4
 	LONG $0xcc58f0c5 // vaddps %xmm4, %xmm1, %xmm1
 	LONG $0xe1c6f1c5; BYTE $0x01 // vshufpd $1, %xmm1, %xmm1, %xmm4
 	LONG $0xcc58f0c5 // vaddps %xmm4, %xmm1, %xmm1
 	LONG $0x48fdf362; WORD $0xc41b; BYTE $0x01 // vextractf64x4 $1, %zmm0, %ymm4
-	LONG $0x487cf162; WORD $0xc458 // vaddps %zmm4, %zmm0, %zmm0
+	LONG $0xc458fcc5 // vaddps %ymm4, %ymm0, %ymm0
 	LONG $0x197de3c4; WORD $0x01c4 // vextractf128 $1, %ymm0, %xmm4
 	LONG $0xc458f8c5 // vaddps %xmm4, %xmm0, %xmm0
 	LONG $0xe0c6f9c5; BYTE $0x01 // vshufpd $1, %xmm0, %xmm0, %xmm4
 	LONG $0xc458f8c5 // vaddps %xmm4, %xmm0, %xmm0
 	LONG $0xe1c6f8c5; BYTE $0x55 // vshufps $85, %xmm1, %xmm0, %xmm4
-	LONG $0x197de3c4; WORD $0x01d5 // vextractf128 $1, %ymm2, %xmm5
-	LONG $0xd558e8c5 // vaddps %xmm5, %xmm2, %xmm2
-	LONG $0xeac6e9c5; BYTE $0x01 // vshufpd $1, %xmm2, %xmm2, %xmm5
-	LONG $0xd558e8c5 // vaddps %xmm5, %xmm2, %xmm2
 	LONG $0x48fdf362; WORD $0xdd1b; BYTE $0x01 // vextractf64x4 $1, %zmm3, %ymm5
-	LONG $0x4864f162; WORD $0xdd58 // vaddps %zmm5, %zmm3, %zmm3
+	LONG $0xdd58e4c5 // vaddps %ymm5, %ymm3, %ymm3
 	LONG $0x197de3c4; WORD $0x01dd // vextractf128 $1, %ymm3, %xmm5
 	LONG $0xdd58e0c5 // vaddps %xmm5, %xmm3, %xmm3
 	LONG $0xebc6e1c5; BYTE $0x01 // vshufpd $1, %xmm3, %xmm3, %xmm5

@@ -4,16 +4,19 @@
 
 inline vector fma(vector a, vector b, vector c) { return __builtin_elementwise_fma(a, b, c); }
 
-// total is the sum over a vector.
+// total is the sum over a vector: of its halves, and so on, so that it is the same for each of the four.
 inline float total(vector x) {
+#if defined __aarch64__
+	return vaddvq_f32(x);
+#else
 #if defined __AVX512F__
-	return _mm512_reduce_add_ps(x);
-#elif defined __AVX2__
-	__m128 y = _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1);
+	__m256 z = _mm512_castps512_ps256(x) + _mm512_extractf32x8_ps(x, 1);
+#else
+	__m256 z = x;
+#endif
+	__m128 y = _mm256_castps256_ps128(z) + _mm256_extractf128_ps(z, 1);
 	y += _mm_movehl_ps(y, y);
 	return y[0] + y[1];
-#else
-	return vaddvq_f32(x);
 #endif
 }
 
