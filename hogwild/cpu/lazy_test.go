@@ -16,10 +16,11 @@ func rareSet(n, d int) *data.Set {
 	s := &data.Set{Meta: data.Meta{Name: "rare", Rows: n, Features: d, Kind: data.Sparse}, Freq: make([]float32, d)}
 	s.Classes = []string{"0", "1", "2"}
 	s.Ptr = []int64{0}
+	r := rand.New(rand.NewPCG(1, 2)) // always the same: a unit that dies a step sooner is another network
 	for i := range n {
 		for j := range d {
-			if rand.IntN(2+j) == 0 {
-				s.Idx, s.Val = append(s.Idx, uint32(j)), append(s.Val, float32(rand.NormFloat64()))
+			if r.IntN(2+j) == 0 {
+				s.Idx, s.Val = append(s.Idx, uint32(j)), append(s.Val, float32(r.NormFloat64()))
 				s.Freq[j] += 1 / float32(n)
 			}
 		}

@@ -63,10 +63,10 @@ func hotPeriod(c *config.Config, spec model.Spec) int {
 }
 
 // hotRows returns how many rows of each table a worker has to itself, and how many merges of the first model.HotRows
-// there are between two of all these: of half a row of each table for each step, which takes a twentieth of the
-// steps' time. Other cores have just written most lines of these rows; the rows behind them seldom lie in another
-// core's cache. A period four times as long has a higher loss where the vocabulary is large (docs/results/words.md), and
-// so has a copy of all rows where it is small: they are a sixteenth of it at most.
+// there are between two of all these: of half a row of each table for each step, which takes a twentieth of the steps'
+// time. Other cores have just written most lines of these rows; the rows behind them seldom lie in another core's
+// cache. A period four times as long has a higher loss where the vocabulary is large (docs/results/words.md), and so
+// has a copy of all rows where it is small: they are a sixteenth of it at most.
 func hotRows(c *config.Config, spec model.Spec, f Facts, every int) (rows, rare int) {
 	fewWrites := c.ShareNegatives || c.CBOW && c.Workers > 2 // measured with sixteen
 	rows = min(2*every, f.Features/16)
@@ -97,21 +97,20 @@ func within(every, hold int) int {
 	return every
 }
 
-// densePeriod returns the period of a layered model on dense inputs, their zeros skipped or
-// not, and of every model that centres. Each step writes most of the weights then, and without
-// a copy every cache line of them would travel at every step.
+// densePeriod returns the period of a layered model on dense inputs, their zeros skipped or not, and of every model
+// that centres. Each step writes most of the weights then, and without a copy every cache line of them would travel at
+// every step.
 //
-// The differences of all workers are added up, so that local steps are as if made in flight
-// together. Two workers lose nothing by it: on MNIST at batch 64, rate 0.1, and at batch 1, rate 0.005,
-// accuracies are the same with 1, 16 and 128 local steps. With eight, perceptrons diverge at 16
-// (simulated with exact delays), so that beyond two workers they are trained in place unless
-// told otherwise. Centred ones are never trained in place by several workers (model.Centered):
+// The differences of all workers are added up, so that local steps are as if made in flight together. Two workers lose
+// nothing by it: on MNIST at batch 64, rate 0.1, and at batch 1, rate 0.005, accuracies are the same with 1, 16 and 128
+// local steps. With eight, perceptrons diverge at 16 (simulated with exact delays), so that beyond two workers they are
+// trained in place unless told otherwise. Centred ones are never trained in place by several workers (model.Centered):
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 //
 // Optimizers with state do the same, each worker with a state for itself. No limit is known for the adaptive ones: two
 // workers take half as many local steps as plain sgd without a limit, with which Adam's loss is within the seeds of one
-// worker's (docs/results/speed.md), and more workers write in place. One state for all is memory that all write at each step: a
-// copy of the weights alone gains little.
+// worker's (docs/results/speed.md), and more workers write in place. One state for all is memory that all write at each
+// step: a copy of the weights alone gains little.
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
 	if !family.Layered || c.Optimizer.Slots() > 0 && !c.PrivateState() && c.MergeEvery == config.Auto ||

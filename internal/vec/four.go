@@ -20,8 +20,8 @@ func wholeRows(x []Row, d int) bool {
 	return d > 0
 }
 
-// mulOne is z[i] += x[i].w, of dense rows as long as w. The last rows are taken by fours too: a row has the same product
-// whichever others it is among.
+// mulOne is z[i] += x[i].w, of dense rows as long as w. The last rows are taken by fours too: a row has the same
+// product whichever others it is among.
 func mulOne(x []Row, w, z []float32) {
 	z = z[:len(x)]
 	i := 0
