@@ -23,7 +23,9 @@ type shared struct {
 	raced  bool     // others write them at each of their steps
 }
 
-func newShared(w []float32, atomic bool) shared { return shared{w: w, bits: shm.Bits(w), atomic: atomic} }
+func newShared(w []float32, atomic bool) shared {
+	return shared{w: w, bits: shm.Bits(w), atomic: atomic}
+}
 
 // view returns the weights for reading: they may change at any moment.
 func (s *shared) view() []float32 { return s.w }
