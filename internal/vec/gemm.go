@@ -19,7 +19,7 @@ const (
 	// spare is how much behind a matrix the copy of its last column may read.
 	spare = 16
 	// packFrom: up to this many tiles, one below the other, take the right operand from where it lies. The copy would
-	// take a third of the time of a batch of eight.
+	// take a quarter of the time of a batch of eight.
 	packFrom  = 2
 	rowsAhead = 2 // asked for while a row is copied: from memory, it takes as long
 )
