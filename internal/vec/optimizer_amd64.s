@@ -19,16 +19,20 @@ TEXT ·momentumAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	BYTE $0x90 // nop, for pushq %rbp
 	WORD $0x9090; BYTE $0x90 // nop, for movq %rsp, %rbp
 	LONG $0x187de2c4; BYTE $0xd0 // vbroadcastss %xmm0, %ymm2
-	LONG $0x187de2c4; BYTE $0xc1 // vbroadcastss %xmm1, %ymm0
+	LONG $0x587de2c4; BYTE $0xc1 // vpbroadcastd %xmm1, %ymm0
 	LONG $0x08ff8349 // cmpq $8, %r15
-	LONG $0x00b98c0f; WORD $0x0000 // jl BB0_1
-	LONG $0xc957f0c5 // vxorps %xmm1, %xmm1, %xmm1
+	LONG $0x00db8c0f; WORD $0x0000 // jl BB0_1
+	LONG $0xc9eff1c5 // vpxor %xmm1, %xmm1, %xmm1
 	LONG $0x00401f0f // nop
 	// BB0_3:
 	LONG $0x596cc1c4; WORD $0x005d // vmulps (%r13), %ymm2, %ymm3
 	LONG $0x5864c1c4; BYTE $0x1e // vaddps (%r14), %ymm3, %ymm3
-	LONG $0x117cc1c4; WORD $0x005d // vmovups %ymm3, (%r13)
-	LONG $0x117cc1c4; BYTE $0x0e // vmovups %ymm1, (%r14)
+	LONG $0xe3fee5c5 // vpaddd %ymm3, %ymm3, %ymm4
+	LONG $0xd472ddc5; BYTE $0x18 // vpsrld $24, %ymm4, %ymm4
+	LONG $0xe176ddc5 // vpcmpeqd %ymm1, %ymm4, %ymm4
+	LONG $0xdbdfddc5 // vpandn %ymm3, %ymm4, %ymm3
+	LONG $0x7f7ec1c4; WORD $0x005d // vmovdqu %ymm3, (%r13)
+	LONG $0x7f7ec1c4; BYTE $0x0e // vmovdqu %ymm1, (%r14)
 	LONG $0x107cc1c4; WORD $0x2424 // vmovups (%r12), %ymm4
 	LONG $0xdb59fcc5 // vmulps %ymm3, %ymm0, %ymm3
 	LONG $0xdb5cdcc5 // vsubps %ymm3, %ymm4, %ymm3
@@ -39,9 +43,9 @@ TEXT ·momentumAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x20c68349 // addq $32, %r14
 	LONG $0x0fff8349 // cmpq $15, %r15
 	WORD $0x8949; BYTE $0xc7 // movq %rax, %r15
-	WORD $0xbd77 // ja BB0_3
+	WORD $0xac77 // ja BB0_3
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	WORD $0x647e // jle BB0_6
+	WORD $0x757e // jle BB0_6
 	// BB0_5:
 	QUAD $0x050403020100b948; WORD $0x0706 // movabsq $506097522914230528, %rcx
 	LONG $0xc86ef9c5 // vmovd %eax, %xmm1
@@ -53,10 +57,14 @@ TEXT ·momentumAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0xdb76e5c5 // vpcmpeqd %ymm3, %ymm3, %ymm3
 	LONG $0xcbeff5c5 // vpxor %ymm3, %ymm1, %ymm1
 	LONG $0x2c75c2c4; WORD $0x005d // vmaskmovps (%r13), %ymm1, %ymm3
-	LONG $0xe457d8c5 // vxorps %xmm4, %xmm4, %xmm4
 	LONG $0xd359ecc5 // vmulps %ymm3, %ymm2, %ymm2
 	LONG $0x2c75c2c4; BYTE $0x1e // vmaskmovps (%r14), %ymm1, %ymm3
+	LONG $0xe457d8c5 // vxorps %xmm4, %xmm4, %xmm4
 	LONG $0xd358ecc5 // vaddps %ymm3, %ymm2, %ymm2
+	LONG $0xdafeedc5 // vpaddd %ymm2, %ymm2, %ymm3
+	LONG $0xd372e5c5; BYTE $0x18 // vpsrld $24, %ymm3, %ymm3
+	LONG $0xdc76e5c5 // vpcmpeqd %ymm4, %ymm3, %ymm3
+	LONG $0xd2dfe5c5 // vpandn %ymm2, %ymm3, %ymm2
 	LONG $0x2e75c2c4; WORD $0x0055 // vmaskmovps %ymm2, %ymm1, (%r13)
 	LONG $0x2e75c2c4; BYTE $0x26 // vmaskmovps %ymm4, %ymm1, (%r14)
 	LONG $0x2c75c2c4; WORD $0x241c // vmaskmovps (%r12), %ymm1, %ymm3
@@ -70,8 +78,8 @@ TEXT ·momentumAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_1:
 	WORD $0x894c; BYTE $0xf8 // movq %r15, %rax
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	WORD $0x8f7f // jg BB0_5
-	WORD $0xf1eb // jmp BB0_6
+	LONG $0xff7a8f0f; WORD $0xffff // jg BB0_5
+	WORD $0xedeb // jmp BB0_6
 
 // func adaGradAVX2(w, s, grad *float32, n int, rate, eps float32)
 TEXT ·adaGradAVX2(SB), NOSPLIT, $0-40
@@ -174,11 +182,11 @@ TEXT ·adamAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x187d62c4; BYTE $0xc2 // vbroadcastss %xmm2, %ymm8
 	LONG $0x187de2c4; BYTE $0xdb // vbroadcastss %xmm3, %ymm3
 	LONG $0x187de2c4; BYTE $0xe4 // vbroadcastss %xmm4, %ymm4
-	LONG $0x187de2c4; BYTE $0xcd // vbroadcastss %xmm5, %ymm1
+	LONG $0x587de2c4; BYTE $0xcd // vpbroadcastd %xmm5, %ymm1
 	LONG $0x187de2c4; BYTE $0xd6 // vbroadcastss %xmm6, %ymm2
 	LONG $0x08ff8348 // cmpq $8, %rdi
-	LONG $0x01268c0f; WORD $0x0000 // jl BB2_1
-	LONG $0xed57d0c5 // vxorps %xmm5, %xmm5, %xmm5
+	LONG $0x01748c0f; WORD $0x0000 // jl BB2_1
+	LONG $0xedefd1c5 // vpxor %xmm5, %xmm5, %xmm5
 	QUAD $0x000000841f0f2e66 // nop
 	WORD $0x0000; BYTE $0x90 // nop
 	// BB2_3:
@@ -186,13 +194,21 @@ TEXT ·adamAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x594441c4; WORD $0x004d // vmulps (%r13), %ymm7, %ymm9
 	LONG $0xd6593cc5 // vmulps %ymm6, %ymm8, %ymm10
 	LONG $0x582c41c4; BYTE $0xc9 // vaddps %ymm9, %ymm10, %ymm9
-	LONG $0x596441c4; BYTE $0x16 // vmulps (%r14), %ymm3, %ymm10
-	LONG $0xde595cc5 // vmulps %ymm6, %ymm4, %ymm11
-	LONG $0xf659a4c5 // vmulps %ymm6, %ymm11, %ymm6
-	LONG $0xf658acc5 // vaddps %ymm6, %ymm10, %ymm6
-	LONG $0x117c41c4; WORD $0x004d // vmovups %ymm9, (%r13)
-	LONG $0x117cc1c4; BYTE $0x36 // vmovups %ymm6, (%r14)
-	LONG $0x117cc1c4; BYTE $0x2f // vmovups %ymm5, (%r15)
+	LONG $0xfe3541c4; BYTE $0xd1 // vpaddd %ymm9, %ymm9, %ymm10
+	LONG $0x722dc1c4; WORD $0x18d2 // vpsrld $24, %ymm10, %ymm10
+	LONG $0xd5762dc5 // vpcmpeqd %ymm5, %ymm10, %ymm10
+	LONG $0x596441c4; BYTE $0x1e // vmulps (%r14), %ymm3, %ymm11
+	LONG $0xdf2d41c4; BYTE $0xc9 // vpandn %ymm9, %ymm10, %ymm9
+	LONG $0xd6595cc5 // vmulps %ymm6, %ymm4, %ymm10
+	LONG $0xf659acc5 // vmulps %ymm6, %ymm10, %ymm6
+	LONG $0xf658a4c5 // vaddps %ymm6, %ymm11, %ymm6
+	LONG $0xd6fe4dc5 // vpaddd %ymm6, %ymm6, %ymm10
+	LONG $0x722dc1c4; WORD $0x18d2 // vpsrld $24, %ymm10, %ymm10
+	LONG $0xd5762dc5 // vpcmpeqd %ymm5, %ymm10, %ymm10
+	LONG $0xf6dfadc5 // vpandn %ymm6, %ymm10, %ymm6
+	LONG $0x7f7e41c4; WORD $0x004d // vmovdqu %ymm9, (%r13)
+	LONG $0x7f7ec1c4; BYTE $0x36 // vmovdqu %ymm6, (%r14)
+	LONG $0x7f7ec1c4; BYTE $0x2f // vmovdqu %ymm5, (%r15)
 	LONG $0xf651fcc5 // vsqrtps %ymm6, %ymm6
 	LONG $0x107c41c4; WORD $0x2414 // vmovups (%r12), %ymm10
 	LONG $0xc85934c5 // vmulps %ymm0, %ymm9, %ymm9
@@ -208,9 +224,9 @@ TEXT ·adamAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x20c78349 // addq $32, %r15
 	LONG $0x0fff8348 // cmpq $15, %rdi
 	WORD $0x8948; BYTE $0xc7 // movq %rax, %rdi
-	WORD $0x8a77 // ja BB2_3
+	LONG $0xff60870f; WORD $0xffff // ja BB2_3
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	LONG $0x00938e0f; WORD $0x0000 // jle BB2_6
+	LONG $0x00b78e0f; WORD $0x0000 // jle BB2_6
 	// BB2_5:
 	QUAD $0x050403020100b948; WORD $0x0706 // movabsq $506097522914230528, %rcx
 	LONG $0xe86ef9c5 // vmovd %eax, %xmm5
@@ -227,11 +243,19 @@ TEXT ·adamAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0xff59b4c5 // vmulps %ymm7, %ymm9, %ymm7
 	LONG $0xc6593cc5 // vmulps %ymm6, %ymm8, %ymm8
 	LONG $0xff58bcc5 // vaddps %ymm7, %ymm8, %ymm7
-	LONG $0x2c5542c4; BYTE $0x06 // vmaskmovps (%r14), %ymm5, %ymm8
-	LONG $0xdb59bcc5 // vmulps %ymm3, %ymm8, %ymm3
+	LONG $0xc7fe45c5 // vpaddd %ymm7, %ymm7, %ymm8
+	LONG $0x723dc1c4; WORD $0x18d0 // vpsrld $24, %ymm8, %ymm8
+	LONG $0x2c5542c4; BYTE $0x0e // vmaskmovps (%r14), %ymm5, %ymm9
+	LONG $0x763d41c4; BYTE $0xc2 // vpcmpeqd %ymm10, %ymm8, %ymm8
+	LONG $0xffdfbdc5 // vpandn %ymm7, %ymm8, %ymm7
+	LONG $0xdb59b4c5 // vmulps %ymm3, %ymm9, %ymm3
 	LONG $0xe659dcc5 // vmulps %ymm6, %ymm4, %ymm4
 	LONG $0xe459ccc5 // vmulps %ymm4, %ymm6, %ymm4
 	LONG $0xdb58dcc5 // vaddps %ymm3, %ymm4, %ymm3
+	LONG $0xe3fee5c5 // vpaddd %ymm3, %ymm3, %ymm4
+	LONG $0xd472ddc5; BYTE $0x18 // vpsrld $24, %ymm4, %ymm4
+	LONG $0xe476adc5 // vpcmpeqd %ymm4, %ymm10, %ymm4
+	LONG $0xdbdfddc5 // vpandn %ymm3, %ymm4, %ymm3
 	LONG $0x2e55c2c4; WORD $0x007d // vmaskmovps %ymm7, %ymm5, (%r13)
 	LONG $0x2e55c2c4; BYTE $0x1e // vmaskmovps %ymm3, %ymm5, (%r14)
 	LONG $0x2e5542c4; BYTE $0x17 // vmaskmovps %ymm10, %ymm5, (%r15)
@@ -250,7 +274,7 @@ TEXT ·adamAVX2C<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB2_1:
 	WORD $0x8948; BYTE $0xf8 // movq %rdi, %rax
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	LONG $0xff5c8f0f; WORD $0xffff // jg BB2_5
+	LONG $0xff388f0f; WORD $0xffff // jg BB2_5
 	WORD $0xedeb // jmp BB2_6
 
 // func momentumAVX512(w, v, grad *float32, n int, mu, rate float32)
@@ -270,13 +294,17 @@ TEXT ·momentumAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x487df262; WORD $0xd018 // vbroadcastss %xmm0, %zmm2
 	LONG $0x487df262; WORD $0xc118 // vbroadcastss %xmm1, %zmm0
 	LONG $0x10ff8349 // cmpq $16, %r15
-	LONG $0x00af8c0f; WORD $0x0000 // jl BB0_1
+	LONG $0x00e18c0f; WORD $0x0000 // jl BB0_1
 	LONG $0xc957f0c5 // vxorps %xmm1, %xmm1, %xmm1
 	WORD $0x9066 // nop
 	// BB0_3:
 	LONG $0x486cd162; WORD $0x5d59; BYTE $0x00 // vmulps (%r13), %zmm2, %zmm3
 	LONG $0x4864d162; WORD $0x1e58 // vaddps (%r14), %zmm3, %zmm3
-	LONG $0x487cd162; WORD $0x5d11; BYTE $0x00 // vmovups %zmm3, (%r13)
+	LONG $0x4865f162; WORD $0xe3fe // vpaddd %zmm3, %zmm3, %zmm4
+	LONG $0x485df162; WORD $0xd472; BYTE $0x18 // vpsrld $24, %zmm4, %zmm4
+	LONG $0x485df262; WORD $0xcc27 // vptestmd %zmm4, %zmm4, %k1
+	LONG $0xc97df162; WORD $0xdb6f // vmovdqa32 %zmm3, %zmm3 {%k1} {z}
+	LONG $0x48fed162; WORD $0x5d7f; BYTE $0x00 // vmovdqu64 %zmm3, (%r13)
 	LONG $0x487cd162; WORD $0x0e11 // vmovups %zmm1, (%r14)
 	LONG $0x487cd162; WORD $0x2410; BYTE $0x24 // vmovups (%r12), %zmm4
 	LONG $0x487cf162; WORD $0xdb59 // vmulps %zmm3, %zmm0, %zmm3
@@ -288,9 +316,9 @@ TEXT ·momentumAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x40c68349 // addq $64, %r14
 	LONG $0x1fff8349 // cmpq $31, %r15
 	WORD $0x8949; BYTE $0xc7 // movq %rax, %r15
-	WORD $0xb377 // ja BB0_3
+	WORD $0x9a77 // ja BB0_3
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	WORD $0x527e // jle BB0_6
+	WORD $0x6b7e // jle BB0_6
 	// BB0_5:
 	LONG $0xffffffb9; BYTE $0xff // movl $-1, %ecx
 	LONG $0xf578e2c4; BYTE $0xc1 // bzhil %eax, %ecx, %eax
@@ -300,6 +328,10 @@ TEXT ·momentumAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0xc97cd162; WORD $0x1610 // vmovups (%r14), %zmm2 {%k1} {z}
 	LONG $0xdb57e0c5 // vxorps %xmm3, %xmm3, %xmm3
 	LONG $0x4874f162; WORD $0xca58 // vaddps %zmm2, %zmm1, %zmm1
+	LONG $0x4875f162; WORD $0xd1fe // vpaddd %zmm1, %zmm1, %zmm2
+	LONG $0x486df162; WORD $0xd272; BYTE $0x18 // vpsrld $24, %zmm2, %zmm2
+	LONG $0x486df262; WORD $0xd227 // vptestmd %zmm2, %zmm2, %k2
+	LONG $0xca7df162; WORD $0xc96f // vmovdqa32 %zmm1, %zmm1 {%k2} {z}
 	LONG $0x497cd162; WORD $0x4d11; BYTE $0x00 // vmovups %zmm1, (%r13) {%k1}
 	LONG $0x497cd162; WORD $0x1e11 // vmovups %zmm3, (%r14) {%k1}
 	LONG $0xc97cd162; WORD $0x1410; BYTE $0x24 // vmovups (%r12), %zmm2 {%k1} {z}
@@ -313,7 +345,7 @@ TEXT ·momentumAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB0_1:
 	WORD $0x894c; BYTE $0xf8 // movq %r15, %rax
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	WORD $0xa17f // jg BB0_5
+	WORD $0x887f // jg BB0_5
 	WORD $0xf1eb // jmp BB0_6
 
 // func adaGradAVX512(w, s, grad *float32, n int, rate, eps float32)
@@ -414,7 +446,7 @@ TEXT ·adamAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x487df262; WORD $0xcd18 // vbroadcastss %xmm5, %zmm1
 	LONG $0x487df262; WORD $0xd618 // vbroadcastss %xmm6, %zmm2
 	LONG $0x10ff8348 // cmpq $16, %rdi
-	LONG $0x01428c0f; WORD $0x0000 // jl BB2_1
+	LONG $0x01a68c0f; WORD $0x0000 // jl BB2_1
 	LONG $0xed57d0c5 // vxorps %xmm5, %xmm5, %xmm5
 	LONG $0x00401f0f // nop
 	// BB2_3:
@@ -422,12 +454,20 @@ TEXT ·adamAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x48445162; WORD $0x4d59; BYTE $0x00 // vmulps (%r13), %zmm7, %zmm9
 	LONG $0x483c7162; WORD $0xd659 // vmulps %zmm6, %zmm8, %zmm10
 	LONG $0x482c5162; WORD $0xc958 // vaddps %zmm9, %zmm10, %zmm9
+	LONG $0x48355162; WORD $0xd1fe // vpaddd %zmm9, %zmm9, %zmm10
+	LONG $0x482dd162; WORD $0xd272; BYTE $0x18 // vpsrld $24, %zmm10, %zmm10
+	LONG $0x482dd262; WORD $0xca27 // vptestmd %zmm10, %zmm10, %k1
+	LONG $0xc97d5162; WORD $0xc96f // vmovdqa32 %zmm9, %zmm9 {%k1} {z}
 	LONG $0x48645162; WORD $0x1659 // vmulps (%r14), %zmm3, %zmm10
 	LONG $0x485c7162; WORD $0xde59 // vmulps %zmm6, %zmm4, %zmm11
 	LONG $0x484cd162; WORD $0xf359 // vmulps %zmm11, %zmm6, %zmm6
-	LONG $0x487c5162; WORD $0x4d11; BYTE $0x00 // vmovups %zmm9, (%r13)
 	LONG $0x484cd162; WORD $0xf258 // vaddps %zmm10, %zmm6, %zmm6
-	LONG $0x487cd162; WORD $0x3611 // vmovups %zmm6, (%r14)
+	LONG $0x484d7162; WORD $0xd6fe // vpaddd %zmm6, %zmm6, %zmm10
+	LONG $0x482dd162; WORD $0xd272; BYTE $0x18 // vpsrld $24, %zmm10, %zmm10
+	LONG $0x482dd262; WORD $0xca27 // vptestmd %zmm10, %zmm10, %k1
+	LONG $0x48fe5162; WORD $0x4d7f; BYTE $0x00 // vmovdqu64 %zmm9, (%r13)
+	LONG $0xc97df162; WORD $0xf66f // vmovdqa32 %zmm6, %zmm6 {%k1} {z}
+	LONG $0x48fed162; WORD $0x367f // vmovdqu64 %zmm6, (%r14)
 	LONG $0x487cd162; WORD $0x2f11 // vmovups %zmm5, (%r15)
 	LONG $0x487c5162; WORD $0x1410; BYTE $0x24 // vmovups (%r12), %zmm10
 	LONG $0x487c5162; WORD $0xc959 // vmulps %zmm9, %zmm0, %zmm9
@@ -444,9 +484,9 @@ TEXT ·adamAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x40c78349 // addq $64, %r15
 	LONG $0x1fff8348 // cmpq $31, %rdi
 	WORD $0x8948; BYTE $0xc7 // movq %rax, %rdi
-	LONG $0xff69870f; WORD $0xffff // ja BB2_3
+	LONG $0xff37870f; WORD $0xffff // ja BB2_3
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	LONG $0x00958e0f; WORD $0x0000 // jle BB2_6
+	LONG $0x00c78e0f; WORD $0x0000 // jle BB2_6
 	// BB2_5:
 	LONG $0xffffffb9; BYTE $0xff // movl $-1, %ecx
 	LONG $0xf578e2c4; BYTE $0xc1 // bzhil %eax, %ecx, %eax
@@ -457,11 +497,19 @@ TEXT ·adamAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	LONG $0x4844f162; WORD $0xf659 // vmulps %zmm6, %zmm7, %zmm6
 	LONG $0x483cf162; WORD $0xfd59 // vmulps %zmm5, %zmm8, %zmm7
 	LONG $0x4844f162; WORD $0xf658 // vaddps %zmm6, %zmm7, %zmm6
+	LONG $0x484df162; WORD $0xfefe // vpaddd %zmm6, %zmm6, %zmm7
+	LONG $0x4845f162; WORD $0xd772; BYTE $0x18 // vpsrld $24, %zmm7, %zmm7
+	LONG $0x4845f262; WORD $0xd727 // vptestmd %zmm7, %zmm7, %k2
+	LONG $0xca7df162; WORD $0xf66f // vmovdqa32 %zmm6, %zmm6 {%k2} {z}
 	LONG $0xc97cd162; WORD $0x3e10 // vmovups (%r14), %zmm7 {%k1} {z}
 	LONG $0x4864f162; WORD $0xdf59 // vmulps %zmm7, %zmm3, %zmm3
 	LONG $0x485cf162; WORD $0xe559 // vmulps %zmm5, %zmm4, %zmm4
 	LONG $0x4854f162; WORD $0xe459 // vmulps %zmm4, %zmm5, %zmm4
 	LONG $0x485cf162; WORD $0xdb58 // vaddps %zmm3, %zmm4, %zmm3
+	LONG $0x4865f162; WORD $0xe3fe // vpaddd %zmm3, %zmm3, %zmm4
+	LONG $0x485df162; WORD $0xd472; BYTE $0x18 // vpsrld $24, %zmm4, %zmm4
+	LONG $0x485df262; WORD $0xd427 // vptestmd %zmm4, %zmm4, %k2
+	LONG $0xca7df162; WORD $0xdb6f // vmovdqa32 %zmm3, %zmm3 {%k2} {z}
 	LONG $0x497cd162; WORD $0x7511; BYTE $0x00 // vmovups %zmm6, (%r13) {%k1}
 	LONG $0x497cd162; WORD $0x1e11 // vmovups %zmm3, (%r14) {%k1}
 	LONG $0x497c5162; WORD $0x0f11 // vmovups %zmm9, (%r15) {%k1}
@@ -480,5 +528,5 @@ TEXT ·adamAVX512C<>(SB), NOSPLIT|NOFRAME, $0-0
 	// BB2_1:
 	WORD $0x8948; BYTE $0xf8 // movq %rdi, %rax
 	WORD $0x8548; BYTE $0xc0 // testq %rax, %rax
-	LONG $0xff5a8f0f; WORD $0xffff // jg BB2_5
+	LONG $0xff288f0f; WORD $0xffff // jg BB2_5
 	WORD $0xedeb // jmp BB2_6

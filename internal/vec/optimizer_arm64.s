@@ -17,7 +17,7 @@ TEXT ·momentumNEON(SB), NOSPLIT, $0-40
 TEXT ·momentumNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
 	WORD $0xf100107f // cmp x3, #4
-	WORD $0x5400024b // b.lt BB0_4
+	WORD $0x540002cb // b.lt BB0_4
 	// BB0_1:
 	WORD $0x3dc00022 // ldr q2, [x1]
 	WORD $0x3dc00043 // ldr q3, [x2]
@@ -26,13 +26,17 @@ TEXT ·momentumNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
 	WORD $0xaa0803e3 // mov x3, x8
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4ea28443 // add v3.4s, v2.4s, v2.4s
+	WORD $0x6f280463 // ushr v3.4s, v3.4s, #24
+	WORD $0x4ea09863 // cmeq v3.4s, v3.4s, #0
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
 	WORD $0x3c810422 // str q2, [x1], #16
 	WORD $0x4f819042 // fmul v2.4s, v2.4s, v1.s[0]
 	WORD $0xa8817c5f // stp xzr, xzr, [x2], #16
 	WORD $0x3dc00003 // ldr q3, [x0]
 	WORD $0x4ea2d462 // fsub v2.4s, v3.4s, v2.4s
 	WORD $0x3c810402 // str q2, [x0], #16
-	WORD $0x54fffe68 // b.hi BB0_1
+	WORD $0x54fffde8 // b.hi BB0_1
 	WORD $0xf100051f // cmp x8, #1
 	WORD $0x540000aa // b.ge BB0_5
 	// BB0_3:
@@ -43,38 +47,49 @@ TEXT ·momentumNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x54ffffab // b.lt BB0_3
 	// BB0_5:
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x54000220 // b.eq BB0_8
+	WORD $0x540000c0 // b.eq BB0_8
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x540004a1 // b.ne BB0_9
+	WORD $0x54000161 // b.ne BB0_9
 	WORD $0xfd400022 // ldr d2, [x1]
-	WORD $0x4e040400 // dup v0.4s, v0.s[0]
-	WORD $0xfd400044 // ldr d4, [x2]
-	WORD $0x2f00e403 // movi d3, #0000000000000000
-	WORD $0x4e040421 // dup v1.4s, v1.s[0]
-	WORD $0x2e22dc00 // fmul v0.2s, v0.2s, v2.2s
-	WORD $0x0e24d400 // fadd v0.2s, v0.2s, v4.2s
+	WORD $0xfd400043 // ldr d3, [x2]
+	WORD $0x1400000a // b BB0_10
+	// BB0_8:
+	WORD $0xfd400022 // ldr d2, [x1]
+	WORD $0xbd400823 // ldr s3, [x1, #8]
+	WORD $0x6e180462 // mov v2.d[1], v3.d[0]
+	WORD $0xfd400043 // ldr d3, [x2]
+	WORD $0xbd400844 // ldr s4, [x2, #8]
+	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
+	WORD $0x14000003 // b BB0_10
+	// BB0_9:
+	WORD $0xbd400022 // ldr s2, [x1]
+	WORD $0xbd400043 // ldr s3, [x2]
+	// BB0_10:
+	WORD $0x4f809040 // fmul v0.4s, v2.4s, v0.s[0]
+	WORD $0xf1000d1f // cmp x8, #3
+	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	WORD $0x4ea08402 // add v2.4s, v0.4s, v0.4s
+	WORD $0x6f280442 // ushr v2.4s, v2.4s, #24
+	WORD $0x4ea09842 // cmeq v2.4s, v2.4s, #0
+	WORD $0x4e621c00 // bic v0.16b, v0.16b, v2.16b
+	WORD $0x54000160 // b.eq BB0_13
+	WORD $0xf100091f // cmp x8, #2
+	WORD $0x540002e1 // b.ne BB0_14
 	WORD $0xfd000020 // str d0, [x1]
-	WORD $0xfd000043 // str d3, [x2]
+	WORD $0xf900005f // str xzr, [x2]
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
 	WORD $0x2e20dc20 // fmul v0.2s, v1.2s, v0.2s
 	WORD $0xfd400002 // ldr d2, [x0]
 	WORD $0x0ea0d440 // fsub v0.2s, v2.2s, v0.2s
 	WORD $0xfd000000 // str d0, [x0]
 	WORD $0xd65f03c0 // ret
-	// BB0_8:
-	WORD $0xfd400022 // ldr d2, [x1]
-	WORD $0xbd400823 // ldr s3, [x1, #8]
+	// BB0_13:
 	WORD $0x91002028 // add x8, x1, #8
-	WORD $0x6e180462 // mov v2.d[1], v3.d[0]
-	WORD $0xbd400843 // ldr s3, [x2, #8]
-	WORD $0x4f809040 // fmul v0.4s, v2.4s, v0.s[0]
-	WORD $0xfd400042 // ldr d2, [x2]
-	WORD $0x6e180462 // mov v2.d[1], v3.d[0]
-	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
 	WORD $0xfd000020 // str d0, [x1]
 	WORD $0x4d008100 // st1 { v0.s }[2], [x8]
 	WORD $0xf900005f // str xzr, [x2]
-	WORD $0xb900085f // str wzr, [x2, #8]
 	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
+	WORD $0xb900085f // str wzr, [x2, #8]
 	WORD $0x91002008 // add x8, x0, #8
 	WORD $0xfd400002 // ldr d2, [x0]
 	WORD $0xbd400803 // ldr s3, [x0, #8]
@@ -83,11 +98,7 @@ TEXT ·momentumNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xfd000000 // str d0, [x0]
 	WORD $0x4d008100 // st1 { v0.s }[2], [x8]
 	WORD $0xd65f03c0 // ret
-	// BB0_9:
-	WORD $0xbd400022 // ldr s2, [x1]
-	WORD $0x4f809040 // fmul v0.4s, v2.4s, v0.s[0]
-	WORD $0xbd400042 // ldr s2, [x2]
-	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	// BB0_14:
 	WORD $0xbd000020 // str s0, [x1]
 	WORD $0xb900005f // str wzr, [x2]
 	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
@@ -222,7 +233,7 @@ TEXT ·adamNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
 	WORD $0x4e0404c6 // dup v6.4s, v6.s[0]
 	WORD $0xf100109f // cmp x4, #4
-	WORD $0x540003ab // b.lt BB2_4
+	WORD $0x540004ab // b.lt BB2_4
 	// BB2_1:
 	WORD $0x3dc00067 // ldr q7, [x3]
 	WORD $0x3dc00030 // ldr q16, [x1]
@@ -233,22 +244,30 @@ TEXT ·adamNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x4f8490f2 // fmul v18.4s, v7.4s, v4.s[0]
 	WORD $0xaa0803e4 // mov x4, x8
 	WORD $0x4e30d630 // fadd v16.4s, v17.4s, v16.4s
-	WORD $0x3dc00051 // ldr q17, [x2]
 	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
+	WORD $0x4eb08611 // add v17.4s, v16.4s, v16.4s
+	WORD $0x6f280631 // ushr v17.4s, v17.4s, #24
+	WORD $0x4ea09a31 // cmeq v17.4s, v17.4s, #0
+	WORD $0x4e711e10 // bic v16.16b, v16.16b, v17.16b
+	WORD $0x3dc00051 // ldr q17, [x2]
 	WORD $0x4f839231 // fmul v17.4s, v17.4s, v3.s[0]
 	WORD $0x4e31d4e7 // fadd v7.4s, v7.4s, v17.4s
+	WORD $0x4ea784f1 // add v17.4s, v7.4s, v7.4s
+	WORD $0x6f280631 // ushr v17.4s, v17.4s, #24
+	WORD $0x4ea09a31 // cmeq v17.4s, v17.4s, #0
 	WORD $0x3c810430 // str q16, [x1], #16
 	WORD $0x4f809210 // fmul v16.4s, v16.4s, v0.s[0]
+	WORD $0x4e711ce7 // bic v7.16b, v7.16b, v17.16b
 	WORD $0x3c810447 // str q7, [x2], #16
 	WORD $0x6ea1f8e7 // fsqrt v7.4s, v7.4s
-	WORD $0x4f8590e7 // fmul v7.4s, v7.4s, v5.s[0]
-	WORD $0x4e27d4c7 // fadd v7.4s, v6.4s, v7.4s
 	WORD $0xa8817c7f // stp xzr, xzr, [x3], #16
 	WORD $0x3dc00011 // ldr q17, [x0]
+	WORD $0x4f8590e7 // fmul v7.4s, v7.4s, v5.s[0]
+	WORD $0x4e27d4c7 // fadd v7.4s, v6.4s, v7.4s
 	WORD $0x6e27fe07 // fdiv v7.4s, v16.4s, v7.4s
 	WORD $0x4ea7d627 // fsub v7.4s, v17.4s, v7.4s
 	WORD $0x3c810407 // str q7, [x0], #16
-	WORD $0x54fffd08 // b.hi BB2_1
+	WORD $0x54fffc08 // b.hi BB2_1
 	WORD $0xf100051f // cmp x8, #1
 	WORD $0x540000aa // b.ge BB2_5
 	// BB2_3:
@@ -259,90 +278,99 @@ TEXT ·adamNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x54ffffab // b.lt BB2_3
 	// BB2_5:
 	WORD $0xf1000d1f // cmp x8, #3
-	WORD $0x540003c0 // b.eq BB2_8
+	WORD $0x540000c0 // b.eq BB2_8
 	WORD $0xf100091f // cmp x8, #2
-	WORD $0x54000821 // b.ne BB2_9
+	WORD $0x54000161 // b.ne BB2_9
 	WORD $0xfd400067 // ldr d7, [x3]
 	WORD $0xfd400030 // ldr d16, [x1]
-	WORD $0x4e040421 // dup v1.4s, v1.s[0]
-	WORD $0x4e040442 // dup v2.4s, v2.s[0]
-	WORD $0x4e040400 // dup v0.4s, v0.s[0]
-	WORD $0x4e0404a5 // dup v5.4s, v5.s[0]
-	WORD $0xfd400051 // ldr d17, [x2]
-	WORD $0x2f00e412 // movi d18, #0000000000000000
-	WORD $0x4f8490e4 // fmul v4.4s, v7.4s, v4.s[0]
-	WORD $0x4f839223 // fmul v3.4s, v17.4s, v3.s[0]
-	WORD $0x2e30dc21 // fmul v1.2s, v1.2s, v16.2s
-	WORD $0x2e27dc42 // fmul v2.2s, v2.2s, v7.2s
-	WORD $0x6e24dce4 // fmul v4.4s, v7.4s, v4.4s
-	WORD $0x0e21d441 // fadd v1.2s, v2.2s, v1.2s
-	WORD $0xfd000021 // str d1, [x1]
-	WORD $0x2e21dc00 // fmul v0.2s, v0.2s, v1.2s
-	WORD $0x4e23d483 // fadd v3.4s, v4.4s, v3.4s
-	WORD $0xfd000043 // str d3, [x2]
-	WORD $0x6ea1f863 // fsqrt v3.4s, v3.4s
-	WORD $0xfd000072 // str d18, [x3]
-	WORD $0xfd400002 // ldr d2, [x0]
-	WORD $0x2e23dca1 // fmul v1.2s, v5.2s, v3.2s
-	WORD $0x0e21d4c1 // fadd v1.2s, v6.2s, v1.2s
-	WORD $0x2e21fc00 // fdiv v0.2s, v0.2s, v1.2s
-	WORD $0x0ea0d440 // fsub v0.2s, v2.2s, v0.2s
-	WORD $0xfd000000 // str d0, [x0]
-	WORD $0xd65f03c0 // ret
+	WORD $0x1400000a // b BB2_10
 	// BB2_8:
 	WORD $0xfd400067 // ldr d7, [x3]
 	WORD $0xbd400870 // ldr s16, [x3, #8]
-	WORD $0x91002028 // add x8, x1, #8
-	WORD $0x91002049 // add x9, x2, #8
 	WORD $0x6e180607 // mov v7.d[1], v16.d[0]
+	WORD $0xfd400030 // ldr d16, [x1]
+	WORD $0xbd400831 // ldr s17, [x1, #8]
+	WORD $0x6e180630 // mov v16.d[1], v17.d[0]
+	WORD $0x14000003 // b BB2_10
+	// BB2_9:
+	WORD $0xbd400067 // ldr s7, [x3]
+	WORD $0xbd400030 // ldr s16, [x1]
+	// BB2_10:
+	WORD $0x4f819201 // fmul v1.4s, v16.4s, v1.s[0]
 	WORD $0x4f8290e2 // fmul v2.4s, v7.4s, v2.s[0]
-	WORD $0xfd400031 // ldr d17, [x1]
-	WORD $0xbd400830 // ldr s16, [x1, #8]
-	WORD $0x6e180611 // mov v17.d[1], v16.d[0]
-	WORD $0xbd400850 // ldr s16, [x2, #8]
-	WORD $0x4f819221 // fmul v1.4s, v17.4s, v1.s[0]
+	WORD $0xf1000d1f // cmp x8, #3
 	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
-	WORD $0xfd400042 // ldr d2, [x2]
-	WORD $0xfd000021 // str d1, [x1]
-	WORD $0x4d008101 // st1 { v1.s }[2], [x8]
-	WORD $0x4f809020 // fmul v0.4s, v1.4s, v0.s[0]
-	WORD $0x91002008 // add x8, x0, #8
-	WORD $0x6e180602 // mov v2.d[1], v16.d[0]
-	WORD $0x4f839042 // fmul v2.4s, v2.4s, v3.s[0]
+	WORD $0x4ea18422 // add v2.4s, v1.4s, v1.4s
+	WORD $0x6f280442 // ushr v2.4s, v2.4s, #24
+	WORD $0x4ea09842 // cmeq v2.4s, v2.4s, #0
+	WORD $0x540000a0 // b.eq BB2_13
+	WORD $0xf100091f // cmp x8, #2
+	WORD $0x540000e1 // b.ne BB2_14
+	WORD $0xfd400050 // ldr d16, [x2]
+	WORD $0x14000006 // b BB2_15
+	// BB2_13:
+	WORD $0xfd400050 // ldr d16, [x2]
+	WORD $0xbd400851 // ldr s17, [x2, #8]
+	WORD $0x6e180630 // mov v16.d[1], v17.d[0]
+	WORD $0x14000002 // b BB2_15
+	// BB2_14:
+	WORD $0xbd400050 // ldr s16, [x2]
+	// BB2_15:
+	WORD $0x4e621c21 // bic v1.16b, v1.16b, v2.16b
+	WORD $0x4f839202 // fmul v2.4s, v16.4s, v3.s[0]
+	WORD $0xf1000d1f // cmp x8, #3
 	WORD $0x4f8490e3 // fmul v3.4s, v7.4s, v4.s[0]
 	WORD $0x6e23dce3 // fmul v3.4s, v7.4s, v3.4s
 	WORD $0x4e22d462 // fadd v2.4s, v3.4s, v2.4s
-	WORD $0x6ea1f841 // fsqrt v1.4s, v2.4s
-	WORD $0x4f859021 // fmul v1.4s, v1.4s, v5.s[0]
+	WORD $0x4ea28443 // add v3.4s, v2.4s, v2.4s
+	WORD $0x6f280463 // ushr v3.4s, v3.4s, #24
+	WORD $0x4ea09863 // cmeq v3.4s, v3.4s, #0
+	WORD $0x4e631c42 // bic v2.16b, v2.16b, v3.16b
+	WORD $0x54000220 // b.eq BB2_18
+	WORD $0xf100091f // cmp x8, #2
+	WORD $0x54000481 // b.ne BB2_19
+	WORD $0xfd000021 // str d1, [x1]
 	WORD $0xfd000042 // str d2, [x2]
-	WORD $0x4d008122 // st1 { v2.s }[2], [x9]
+	WORD $0x6ea1f842 // fsqrt v2.4s, v2.4s
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4e0404a3 // dup v3.4s, v5.s[0]
+	WORD $0x2e21dc00 // fmul v0.2s, v0.2s, v1.2s
+	WORD $0xf900007f // str xzr, [x3]
+	WORD $0xfd400004 // ldr d4, [x0]
+	WORD $0x2e22dc61 // fmul v1.2s, v3.2s, v2.2s
+	WORD $0x0e21d4c1 // fadd v1.2s, v6.2s, v1.2s
+	WORD $0x2e21fc00 // fdiv v0.2s, v0.2s, v1.2s
+	WORD $0x0ea0d480 // fsub v0.2s, v4.2s, v0.2s
+	WORD $0xfd000000 // str d0, [x0]
+	WORD $0xd65f03c0 // ret
+	// BB2_18:
+	WORD $0x91002028 // add x8, x1, #8
+	WORD $0xfd000021 // str d1, [x1]
+	WORD $0x4f809020 // fmul v0.4s, v1.4s, v0.s[0]
+	WORD $0x4d008101 // st1 { v1.s }[2], [x8]
+	WORD $0x6ea1f841 // fsqrt v1.4s, v2.4s
+	WORD $0x91002048 // add x8, x2, #8
+	WORD $0xfd000042 // str d2, [x2]
+	WORD $0x4d008102 // st1 { v2.s }[2], [x8]
 	WORD $0xf900007f // str xzr, [x3]
 	WORD $0xb900087f // str wzr, [x3, #8]
+	WORD $0x91002008 // add x8, x0, #8
 	WORD $0xfd400003 // ldr d3, [x0]
 	WORD $0xbd400804 // ldr s4, [x0, #8]
 	WORD $0x6e180483 // mov v3.d[1], v4.d[0]
+	WORD $0x4f859021 // fmul v1.4s, v1.4s, v5.s[0]
 	WORD $0x4e21d4c1 // fadd v1.4s, v6.4s, v1.4s
 	WORD $0x6e21fc00 // fdiv v0.4s, v0.4s, v1.4s
 	WORD $0x4ea0d460 // fsub v0.4s, v3.4s, v0.4s
 	WORD $0xfd000000 // str d0, [x0]
 	WORD $0x4d008100 // st1 { v0.s }[2], [x8]
 	WORD $0xd65f03c0 // ret
-	// BB2_9:
-	WORD $0xbd400067 // ldr s7, [x3]
-	WORD $0xbd400030 // ldr s16, [x1]
-	WORD $0x4f819201 // fmul v1.4s, v16.4s, v1.s[0]
-	WORD $0x4f8290e2 // fmul v2.4s, v7.4s, v2.s[0]
-	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
-	WORD $0x4f809020 // fmul v0.4s, v1.4s, v0.s[0]
-	WORD $0xbd400042 // ldr s2, [x2]
+	// BB2_19:
 	WORD $0xbd000021 // str s1, [x1]
-	WORD $0x4f839042 // fmul v2.4s, v2.4s, v3.s[0]
-	WORD $0x4f8490e3 // fmul v3.4s, v7.4s, v4.s[0]
-	WORD $0x6e23dce3 // fmul v3.4s, v7.4s, v3.4s
-	WORD $0x4e22d462 // fadd v2.4s, v3.4s, v2.4s
-	WORD $0x6ea1f841 // fsqrt v1.4s, v2.4s
+	WORD $0x4f809020 // fmul v0.4s, v1.4s, v0.s[0]
 	WORD $0xbd000042 // str s2, [x2]
 	WORD $0xb900007f // str wzr, [x3]
+	WORD $0x6ea1f841 // fsqrt v1.4s, v2.4s
 	WORD $0xbd400003 // ldr s3, [x0]
 	WORD $0x4f859021 // fmul v1.4s, v1.4s, v5.s[0]
 	WORD $0x4e21d4c1 // fadd v1.4s, v6.4s, v1.4s

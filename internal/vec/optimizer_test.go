@@ -102,3 +102,24 @@ func BenchmarkOptimizers(b *testing.B) {
 		})
 	}
 }
+
+// TestStateEnds: without a gradient a state goes to zero, and does not stay at the numbers just above it, which are
+// rounded to themselves.
+func TestStateEnds(t *testing.T) {
+	atLevels(t, func(t *testing.T) {
+		w, a, b, g := fresh(t, 21), fresh(t, 21), fresh(t, 21), make([]float32, 21)
+		for i := range a {
+			a[i], b[i] = float32(1-2*(i%2))*1e-36, 1e-36
+		}
+		v := slices.Clone(a)
+		for range 200 {
+			Momentum(w, v, g, 0.9, 0.1)
+			Adam(w, a, b, g, AdamStep{Rate: 0.2, Beta1: 0.9, Beta2: 0.95, Unbias: 1.5, Eps: 1e-8})
+		}
+		for i := range g {
+			if v[i] != 0 || a[i] != 0 || b[i] != 0 {
+				t.Fatalf("states of weight %d: %v, %v and %v", i, v[i], a[i], b[i])
+			}
+		}
+	})
+}

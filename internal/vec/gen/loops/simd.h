@@ -20,6 +20,13 @@ enum { LANES = 8 };
 enum { LANES = 4 };
 #endif
 
+// VECTOR(x) is the operand of an asm that may change the vector x.
+#ifdef __aarch64__
+#define VECTOR(x) "+w"(x)
+#else
+#define VECTOR(x) "+v"(x)
+#endif
+
 typedef float vector __attribute__((vector_size(4 * LANES)));
 typedef float anywhere __attribute__((vector_size(4 * LANES), aligned(4)));
 
