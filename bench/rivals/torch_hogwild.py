@@ -103,6 +103,7 @@ def loader(a, raw, y):
 
 def work(rank, a, model, raw, x, y, gate):
     mnist.pin(rank, a)
+    torch.set_flush_denormal(True)  # else Adam and momentum end among subnormal numbers, which take long
     model.train()
     forward = torch.compile(model, dynamic=False) if a.way == "compile" else model
     warm = stepper(model, forward, a)
