@@ -51,9 +51,6 @@ func (l Loss) deltas(z, y []float32, k int) float64 {
 }
 
 func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
-	if len(y) > 1 && k <= few {
-		return narrowCrossEntropy(z, y, k, mean)
-	}
 	for i, yi := range y {
 		p := z[i*k : (i+1)*k]
 		c := int(yi)
@@ -63,39 +60,6 @@ func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
 		vec.Scale(mean, p)
 	}
 	return sum
-}
-
-// narrowCrossEntropy is crossEntropy of a batch with few classes. A call for each row would take longer than what it
-// computes: the exponentials are taken all at once, and one logarithm of the product of many sums.
-func narrowCrossEntropy(z, y []float32, k int, mean float32) float64 {
-	loss := logLoss{product: 1}
-	for i, yi := range y {
-		p := z[i*k : (i+1)*k]
-		most := p[0]
-		for _, v := range p {
-			if v > most {
-				most = v
-			}
-		}
-		loss.sum += float64(most) - float64(p[int(yi)])
-		for c := range p {
-			p[c] -= most
-		}
-	}
-	vec.Exp(z[:len(y)*k])
-	for i, yi := range y {
-		p, sum := z[i*k:(i+1)*k], 0.0
-		for _, v := range p {
-			sum += float64(v)
-		}
-		loss.add(0, sum)
-		a := float32(float64(mean) / sum)
-		for c := range p {
-			p[c] *= a
-		}
-		p[int(yi)] -= mean
-	}
-	return loss.total()
 }
 
 // exponentials sets e to exp(-|z|), of as many z: of 8 or more to the precision of float32. They are of negative
