@@ -51,7 +51,7 @@ func (d *cpu) stepTogether(r plan.Round, from int) {
 			clear(d.mean[lo-from : hi-from])
 		}
 	}
-	d.weights.optimize(d.opt, d.mean, from, lr, uint64(r.Number), &d.layer)
+	d.weights.optimize(d.opt, d.mean, from, lr, uint64(r.Number))
 	for _, s := range d.decay {
 		if lo, hi := max(s.from, from), min(s.to, from+len(d.mean)); lo < hi && d.cfg.Asked.L1 != 0 {
 			d.weights.softThreshold(lo, hi, 0, float32(lr*d.cfg.Asked.L1))

@@ -194,7 +194,9 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		d.own = newShared(hot.View, false)
 		d.sample.copied = hot.Own
 	}
-	d.own.raced = d.local == nil && c.Asked.Workers > 1 && !c.Asked.Mode.Traits().Barrier
+	if d.own.atomic || d.local == nil && c.Asked.Workers > 1 && !c.Asked.Mode.Traits().Barrier {
+		d.own.moves = make([]float32, 1<<14)
+	}
 	if d.biasCopy != nil {
 		d.length.Bias = &d.biasCopy.mine[0]
 	}

@@ -118,11 +118,11 @@ func (d *cpu) stepWithState(lr float64, t uint64) {
 		p := &d.g.Parts[0]
 		from, to := p.Offset, p.Offset+p.In*p.Out
 		d.lazy.step(&d.own, p, d.dense[from:to], lr, t)
-		d.own.optimize(d.opt, d.dense[:from], 0, lr, t, &d.layer)
-		d.own.optimize(d.opt, d.dense[to:], to, lr, t, &d.layer)
+		d.own.optimize(d.opt, d.dense[:from], 0, lr, t)
+		d.own.optimize(d.opt, d.dense[to:], to, lr, t)
 		return
 	}
-	d.own.optimize(d.opt, d.dense, 0, lr, t, &d.layer)
+	d.own.optimize(d.opt, d.dense, 0, lr, t)
 }
 
 // isData reports whether a part's inputs are the rows of the batch, sparse ones.

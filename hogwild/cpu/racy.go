@@ -18,9 +18,9 @@ import (
 // A replica, and a worker's copy, are weights of the same type that no other worker writes.
 type shared struct {
 	w      []float32
-	bits   []uint32 // w, for compare-and-swap
-	atomic bool     // all writes are that
-	raced  bool     // others write them at each of their steps
+	bits   []uint32  // w, for compare-and-swap
+	atomic bool      // all writes are that
+	moves  []float32 // where an optimizer has its moves before they are added; nil: nobody else writes w, or it has none
 }
 
 func newShared(w []float32, atomic bool) shared {
@@ -66,18 +66,21 @@ func (s *shared) addOuter(p *model.Part, a float32, work *vec.Workspace, c *laye
 }
 
 // optimize has an optimizer take step t down the gradient g of the weights from one on, in one pass over weights, state
-// and gradient. Weights that others write in place have a pass of their own, as they have for compare-and-swap: their
-// lines are in other cores' caches, and a pass that takes longer would lose more of them meanwhile.
-func (s *shared) optimize(o *optimizer, g []float32, from int, lr float64, t uint64, c *layerCopy) {
-	if !s.atomic && !s.raced {
+// and gradient. Weights that others write have a pass of their own for each stretch: their lines are in other cores'
+// caches, and a pass that takes longer would lose more of them meanwhile.
+func (s *shared) optimize(o *optimizer, g []float32, from int, lr float64, t uint64) {
+	if s.moves == nil {
 		o.update(s.w[from:], g, from, lr, t)
 		return
 	}
-	c.grow(len(g))
-	moves := c.to[:len(g)]
-	clear(moves)
-	o.update(moves, g, from, lr, t)
-	s.add(from, 1, moves)
+	for len(g) > 0 {
+		n := min(len(g), len(s.moves))
+		moves := s.moves[:n]
+		clear(moves)
+		o.update(moves, g[:n], from, lr, t)
+		s.add(from, 1, moves)
+		g, from = g[n:], from+n
+	}
 }
 
 // addRows adds u, one row behind the other, to rows of weights of a width; row 0 is at from.
@@ -98,17 +101,12 @@ type layerCopy struct {
 	seen    []bool
 }
 
-// grow makes room for n numbers.
-func (c *layerCopy) grow(n int) {
-	if len(c.to) < n {
-		c.was, c.to = make([]float32, n), make([]float32, n)
-	}
-}
-
 // mark sets rows to what a part of the gradient writes: each weight once.
 func (c *layerCopy) mark(p *model.Part) {
 	n := p.In * p.Out
-	c.grow(n)
+	if len(c.to) < n {
+		c.was, c.to = make([]float32, n), make([]float32, n)
+	}
 	if len(c.seen) < p.In {
 		c.seen = make([]bool, p.In)
 	}
