@@ -20,7 +20,7 @@ type shared struct {
 	w      []float32
 	bits   []uint32  // w, for compare-and-swap
 	atomic bool      // all writes are that
-	moves  []float32 // where an optimizer has its moves before they are added; nil: nobody else writes w, or it has none
+	moves  []float32 // where an optimizer has its moves before they are added; nil: no other worker writes w
 }
 
 func newShared(w []float32, atomic bool) shared {
