@@ -96,11 +96,10 @@ func (l *logLoss) add(sum, product float64) {
 	}
 }
 
-// logTerm returns what an example adds to the sum, and its factor of the product. |m|-m is max(0, -m) twice, and needs
-// no branch.
+// logTerm returns what an example adds to the sum, and its factor of the product.
 func logTerm(m, e float64) (term, factor float64) {
 	factor = 1 + e
-	return (math.Abs(m)-m)/2 + (e - (factor - 1)), factor
+	return max(0, -m) + (e - (factor - 1)), factor
 }
 
 func (l *logLoss) total() float64 { return l.sum + math.Log(l.product) }

@@ -183,3 +183,23 @@ func TestCrossEntropy(t *testing.T) {
 		}
 	}
 }
+
+// TestInfiniteOutput: an output without bound on the right side costs nothing; on the wrong side the loss has no bound.
+func TestInfiniteOutput(t *testing.T) {
+	for _, n := range []int{2, 9} { // plain exponentials, and vectors of them
+		y := make([]float32, n)
+		for i := range y {
+			y[i] = 1
+		}
+		z := make([]float32, n)
+		z[0] = float32(math.Inf(1))
+		if want, got := float64(n-1)*math.Ln2, Logistic.deltas(z, y, 1); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%d outputs, the first of the right side without bound: loss %v, want %v", n, got, want)
+		}
+		clear(z)
+		z[0] = float32(math.Inf(-1))
+		if got := Logistic.deltas(z, y, 1); !math.IsInf(got, 1) {
+			t.Errorf("%d outputs, the first of the wrong side without bound: loss %v", n, got)
+		}
+	}
+}
