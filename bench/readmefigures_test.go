@@ -129,15 +129,22 @@ func (s side) arrives(goal side) (all []float64) {
 	return all
 }
 
-// race returns the times of hogwild's side and of a rival to the mean test loss at which the rival ends. hogwild has
-// its best setting or the one for this rival, whichever is sooner.
+// race returns the times of hogwild's side and of a rival to the mean test loss at which the rival's best setting ends.
+// Each has its best setting or the one for the other, whichever is sooner.
 func (r *rivals) race(t *testing.T, name, ours, theirs string) (mine, own []float64) {
 	sides := r.of(t, name, ours, theirs)
 	mine, own = sides[0].arrives(sides[1]), sides[1].arrives(sides[1])
 	for _, c := range r.Cases {
-		if s := c.Figures[ours+" for "+cmp.Or(c.Like[theirs], theirs)]; c.Case == name && len(s) > 0 {
-			if other := s.arrives(sides[1]); spreadOf(other)[0] < spreadOf(mine)[0] {
-				mine = other
+		if c.Case != name {
+			continue
+		}
+		for key, times := range map[string]*[]float64{
+			ours + " for " + cmp.Or(c.Like[theirs], theirs): &mine, theirs + " for " + ours: &own,
+		} {
+			if s := c.Figures[key]; len(s) > 0 {
+				if other := s.arrives(sides[1]); spreadOf(other)[0] < spreadOf(*times)[0] {
+					*times = other
+				}
 			}
 		}
 	}
