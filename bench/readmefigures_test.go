@@ -167,6 +167,38 @@ func sooner(file, name, ours, theirs string) func(t *testing.T) []float64 {
 	}
 }
 
+// atOwn is how many times sooner a side of the README's comparison is than a rival, at the loss at which its own best
+// setting ends.
+func atOwn(name, ours, theirs string) func(t *testing.T) []float64 {
+	return func(t *testing.T) (all []float64) {
+		var r rivals
+		load(t, againstRivals, &r)
+		rival, own := r.race(t, name, theirs, ours)
+		for i := range own {
+			all = append(all, rival[i]/own[i])
+		}
+		return spreadOf(all)
+	}
+}
+
+// endsAbove is by how many percent a side ends above a rival that it does not get to.
+func endsAbove(name, ours, theirs string) func(t *testing.T) []float64 {
+	return func(t *testing.T) []float64 {
+		var r rivals
+		load(t, againstRivals, &r)
+		sides := r.of(t, name, ours, theirs)
+		if mine, _ := r.race(t, name, ours, theirs); !math.IsInf(mine[0], 1) {
+			t.Errorf("%s: %s gets to the loss of %s, and the README does not say so", name, ours, theirs)
+		}
+		return []float64{100 * (stats.Mean(sides[0].ends())/stats.Mean(sides[1].ends()) - 1)}
+	}
+}
+
+// both are the figures of two claims.
+func both(a, b func(t *testing.T) []float64) func(t *testing.T) []float64 {
+	return func(t *testing.T) []float64 { return append(a(t), b(t)...) }
+}
+
 // rivalsMachine is its number of cores, if the README names it and the commit.
 func rivalsMachine(t *testing.T) []float64 {
 	var r rivals
@@ -199,6 +231,25 @@ func libmf(t *testing.T) []float64 {
 	return all
 }
 
+// gensimSkipGram is hogwild's speed with two workers over gensim's with two threads, in the way that was its fastest in
+// the round.
+func gensimSkipGram(t *testing.T) (all []float64) {
+	var r struct {
+		Speed map[string]struct {
+			Words []float64 `json:"words_per_second"`
+		}
+	}
+	load(t, "xeon-2core-words", &r)
+	for i, ours := range r.Speed["hogwild, 2"].Words {
+		best := 0.0
+		for _, way := range []string{"LineSentence", "list", "corpus_file"} {
+			best = max(best, r.Speed["gensim, "+way+", 2"].Words[i])
+		}
+		all = append(all, ours/best)
+	}
+	return append(spreadOf(all), 2)
+}
+
 func gensimSpeed(t *testing.T) []float64 {
 	var r struct {
 		Speed map[string]struct {
@@ -213,7 +264,7 @@ func gensimSpeed(t *testing.T) []float64 {
 	if best != r.Speed["gensim, list, 2"].Words[0] {
 		t.Error("gensim is faster in another way than from memory")
 	}
-	return []float64{spreadOf(r.Speed["hogwild, 2"].Words)[0] / best, 2}
+	return []float64{spreadOf(r.Speed["hogwild, 2"].Words)[0] / best}
 }
 
 func gensimScores(t *testing.T) (all []float64) {
