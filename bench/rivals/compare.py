@@ -331,7 +331,7 @@ def run(names, a):
                 continue
             result = next((c for c in report["cases"] if c["case"] == name), None) or open_case(name, case, a.only)
             if not result["against"]:
-                say(f"  {name} is left out: it has no rival {a.only}")
+                say(f"  {name} is left out: there is no rival{' ' * bool(a.only)}{a.only}")
                 continue
             if result not in report["cases"]:
                 report["cases"].append(result)
