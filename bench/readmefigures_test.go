@@ -129,15 +129,22 @@ func (s side) arrives(goal side) (all []float64) {
 	return all
 }
 
-// race returns the times of hogwild's side and of a rival to the mean test loss at which the rival ends. hogwild has
-// its best setting or the one for this rival, whichever is sooner.
+// race returns the times of hogwild's side and of a rival to the mean test loss at which the rival's best setting ends.
+// Each has its best setting or the one for the other, whichever is sooner.
 func (r *rivals) race(t *testing.T, name, ours, theirs string) (mine, own []float64) {
 	sides := r.of(t, name, ours, theirs)
 	mine, own = sides[0].arrives(sides[1]), sides[1].arrives(sides[1])
 	for _, c := range r.Cases {
-		if s := c.Figures[ours+" for "+cmp.Or(c.Like[theirs], theirs)]; c.Case == name && len(s) > 0 {
-			if other := s.arrives(sides[1]); spreadOf(other)[0] < spreadOf(mine)[0] {
-				mine = other
+		if c.Case != name {
+			continue
+		}
+		for key, times := range map[string]*[]float64{
+			ours + " for " + cmp.Or(c.Like[theirs], theirs): &mine, theirs + " for " + ours: &own,
+		} {
+			if s := c.Figures[key]; len(s) > 0 {
+				if other := s.arrives(sides[1]); spreadOf(other)[0] < spreadOf(*times)[0] {
+					*times = other
+				}
 			}
 		}
 	}
@@ -158,6 +165,38 @@ func sooner(file, name, ours, theirs string) func(t *testing.T) []float64 {
 		}
 		return spreadOf(all)
 	}
+}
+
+// atOwn is how many times sooner a side of the README's comparison is than a rival, at the loss at which its own best
+// setting ends.
+func atOwn(name, ours, theirs string) func(t *testing.T) []float64 {
+	return func(t *testing.T) (all []float64) {
+		var r rivals
+		load(t, againstRivals, &r)
+		rival, own := r.race(t, name, theirs, ours)
+		for i := range own {
+			all = append(all, rival[i]/own[i])
+		}
+		return spreadOf(all)
+	}
+}
+
+// endsAbove is by how many percent a side ends above a rival that it does not get to.
+func endsAbove(name, ours, theirs string) func(t *testing.T) []float64 {
+	return func(t *testing.T) []float64 {
+		var r rivals
+		load(t, againstRivals, &r)
+		sides := r.of(t, name, ours, theirs)
+		if mine, _ := r.race(t, name, ours, theirs); !math.IsInf(mine[0], 1) {
+			t.Errorf("%s: %s gets to the loss of %s, and the README does not say so", name, ours, theirs)
+		}
+		return []float64{100 * (stats.Mean(sides[0].ends())/stats.Mean(sides[1].ends()) - 1)}
+	}
+}
+
+// both are the figures of two claims.
+func both(a, b func(t *testing.T) []float64) func(t *testing.T) []float64 {
+	return func(t *testing.T) []float64 { return append(a(t), b(t)...) }
 }
 
 // rivalsMachine is its number of cores, if the README names it and the commit.
@@ -192,21 +231,37 @@ func libmf(t *testing.T) []float64 {
 	return all
 }
 
-func gensimSpeed(t *testing.T) []float64 {
+// gensimRates are the words/s of hogwild's two workers, and of gensim's two threads in the ways that it reads.
+func gensimRates(t *testing.T, file string) (ours []float64, gensim map[string][]float64) {
 	var r struct {
 		Speed map[string]struct {
 			Words []float64 `json:"words_per_second"`
 		}
 	}
-	load(t, "zen3-2core-threads", &r)
-	best := 0.0
+	load(t, file, &r)
+	gensim = map[string][]float64{}
 	for _, way := range []string{"LineSentence", "list", "corpus_file"} {
-		best = max(best, spreadOf(r.Speed["gensim, "+way+", 2"].Words)[0])
+		gensim[way] = r.Speed["gensim, "+way+", 2"].Words
 	}
-	if best != r.Speed["gensim, list, 2"].Words[0] {
+	return r.Speed["hogwild, 2"].Words, gensim
+}
+
+// gensimSkipGram compares with gensim in its fastest way of each round.
+func gensimSkipGram(t *testing.T) (all []float64) {
+	ours, gensim := gensimRates(t, "xeon-2core-words")
+	for i := range ours {
+		all = append(all, ours[i]/max(gensim["LineSentence"][i], gensim["list"][i], gensim["corpus_file"][i]))
+	}
+	return append(spreadOf(all), 2)
+}
+
+func gensimSpeed(t *testing.T) []float64 {
+	ours, gensim := gensimRates(t, "zen3-2core-threads")
+	list := spreadOf(gensim["list"])[0]
+	if list < spreadOf(gensim["LineSentence"])[0] || list < spreadOf(gensim["corpus_file"])[0] {
 		t.Error("gensim is faster in another way than from memory")
 	}
-	return []float64{spreadOf(r.Speed["hogwild, 2"].Words)[0] / best, 2}
+	return []float64{spreadOf(ours)[0] / list}
 }
 
 func gensimScores(t *testing.T) (all []float64) {
@@ -325,30 +380,4 @@ func speedrunTimes(t *testing.T) (all []float64) {
 		}
 	}
 	return append(all, float64(e.Machine.Cores), float64(len(e.Seeds)))
-}
-
-// liblinear is in how many rows of the table of docs/results/solvers.md, which has no results file, one of its solvers
-// is ahead of hogwild's two workers.
-func liblinear(t *testing.T) []float64 {
-	page, err := os.ReadFile("../docs/results/solvers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ahead, rows := 0.0, 0.0
-	row := regexp.MustCompile(`(?m)^\| \w+ \| [\w-]+ \| 1e-\d \|(.*)$`)
-	for _, r := range row.FindAllStringSubmatch(string(page), -1) {
-		cells := strings.Split(r[1], "|") // hogwild with two workers, one; liblinear's dual solver, Newton's method
-		ours, err := strconv.ParseFloat(strings.TrimSpace(cells[0]), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows++
-		if slices.ContainsFunc(cells[2:4], func(cell string) bool {
-			x, err := strconv.ParseFloat(strings.TrimSpace(cell), 64)
-			return err == nil && x < ours
-		}) {
-			ahead++
-		}
-	}
-	return []float64{ahead, rows}
 }

@@ -92,8 +92,8 @@ def choose(case, result, a, files, save, pause):
     result["chosen"] = {side: best[of[side]] for side in of if of[side] in best}
     for rival, side in result["against"].items():
         for x, y in ((side, rival), (rival, side)):
-            if x in tried and of[y] in tried:
-                setting = search.against(grids[x], tried[x], best[of[y]]["loss"] or math.inf)
+            if of[x] in tried and of[y] in tried:
+                setting = search.against(grids[of[x]], tried[of[x]], best[of[y]]["loss"] or math.inf)
                 if plain(setting) != plain(result["chosen"][x]):
                     result["chosen"][f"{x} for {of[y]}"] = setting
     result["figures"] |= {key: [] for key in result["chosen"] if key not in result["figures"]}
@@ -189,13 +189,14 @@ def against(result, rival, side):
     if not all(r.get("losses") for runs in (*mine, *theirs) for r in runs):
         return ["", ""]
     texts = []
-    for runs, goal, who in ((mine, theirs[0], "hogwild"), (theirs, mine[0], "the rival")):
+    for runs, others, who in ((mine, theirs, "hogwild"), (theirs, mine, "the rival")):
+        goal = others[0]
         times, losses, half = search.race(runs, goal)
         if statistics.median(times) == math.inf:
             by, half = search.apart([search.last(r["losses"]) for r in runs[0]], [search.last(r["losses"]) for r in goal])
             texts.append(f"{who} ends {100 * by:.1f}% (± {100 * half:.1f}) above it")
             continue
-        own = search.arrival(goal, goal)[0]
+        own = search.race(others, goal)[0]
         pairs = zip(times, own) if who == "hogwild" else zip(own, times)
         words = {"equal": f", equal within {100 * half:.2g}%", "unclear": ", losses not told apart"}.get(losses, "")
         texts.append(spread([b / a for a, b in pairs], digits) + words)
@@ -330,7 +331,7 @@ def run(names, a):
                 continue
             result = next((c for c in report["cases"] if c["case"] == name), None) or open_case(name, case, a.only)
             if not result["against"]:
-                say(f"  {name} is left out: it has no rival {a.only}")
+                say(f"  {name} is left out: there is no rival{' ' * bool(a.only)}{a.only}")
                 continue
             if result not in report["cases"]:
                 report["cases"].append(result)

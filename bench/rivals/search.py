@@ -10,7 +10,7 @@ searching, the best trial needs the fewest seconds to 1.03 times the lowest loss
 seeds differ less); where none gets there, it has the lowest loss.
 
 A side's best setting is the shortest of those that end within as much of its own lowest loss. Its setting for a rival is its soonest
-trial to the loss of the rival's best one, and the other way round.
+trial to within as much of the loss of the rival's best one, and the other way round. Whichever of the two is sooner counts, for both sides.
 """
 
 import math
@@ -143,8 +143,8 @@ def chosen(grid, trials, t):
 
 
 def against(grid, trials, goal):
-    """The setting of the soonest trial to a loss."""
-    return chosen(grid, trials, ranked(trials, goal)[0])
+    """The setting of the soonest trial to a loss, or to one that two seeds cannot tell from it."""
+    return chosen(grid, trials, ranked(trials, grid.close * goal)[0])
 
 
 def finite(v):
@@ -179,7 +179,7 @@ def arrival(runs, theirs):
 
 
 def race(options, theirs):
-    """The arrival of the soonest of a side's settings, each a list of runs.
+    """The arrival of the soonest of a side's settings, each a list of runs, at the other side's loss or at that of its own best setting.
     If none gets there, the first one, its best."""
     found = [arrival(runs, theirs) for runs in options]
     return min(found, key=lambda f: statistics.median(f[0]))

@@ -13,6 +13,7 @@ import os
 import struct
 import tempfile
 import unittest
+import unittest.mock
 
 import cases
 import compare
@@ -91,8 +92,8 @@ class Search(unittest.TestCase):
         fast = {"at": (0, 1), "losses": [0.2, 0.11, 0.1015], "to": [1, 2, 3]}
         grid = Grid(0.1)
         self.assertIs(search.best(grid, [slow, fast]), fast)
-        self.assertEqual(search.against(grid, [slow, fast], 0.1005)["lr"], 0.1)  # that of slow
-        self.assertEqual(search.against(grid, [slow, fast], 0.15)["lr"], 0.3)
+        self.assertEqual(search.against(grid, [slow, fast], 0.098)["lr"], 0.1)  # 1.03 times that is below the end of fast
+        self.assertEqual(search.against(grid, [slow, fast], 0.099)["lr"], 0.3)
         fast["losses"][-1] = 0.1031  # above 1.03 times the best
         self.assertIs(search.best(grid, [slow, fast]), slow)
 
@@ -174,6 +175,9 @@ class Race(unittest.TestCase):
         late = ending(*[0.2] * 5, seconds=1)
         self.assertEqual(self.told(best, late)[0], "0.67")
         self.assertEqual(search.race([late, late], best)[1], "higher")
+        figures = {"hogwild": soon, "R": self.THEIRS, "R plain": self.THEIRS, "R for hogwild": ending(0.099, 0.101, 0.1, 0.102, 0.098, seconds=4), "R plain for hogwild": late}
+        told = [compare.against({"figures": figures, "like": {"R plain": "R"}}, rival, "hogwild") for rival in ("R", "R plain")]
+        self.assertEqual(told, [["2.00, equal within 2.3%"] * 2, ["3.00, equal within 2.3%"] * 2])  # it does not get there sooner by late
 
     def test_table(self):
         mine = {"rate": 6.0, "loss": 0.1, "losses": [0.3, 0.1], "to": [1.0, 2.0]}
@@ -213,6 +217,34 @@ class Pieces(unittest.TestCase):
                     return result
         self.fail("never done")
 
+    def test_again_searches_hogwild_alone(self):
+        """The rival has what it tried in the older results, and goes on from there; hogwild begins anew."""
+        count = {"hogwild": 0, "R": 0}
+
+        def side(name, run, *rest):
+            def counted(turn, setting, parts):
+                count[name] += turn >= search.SEED
+                return {"rate": 1.0, "seconds": 20.0, "loss": 0.1, **run(setting)}
+
+            return sides.Side(counted, *rest)
+
+        case = cases.Case("job", "examples/s", {"hogwild": side("hogwild", bowl(0.1, 64, 3.0), "", (), Grid(0.1, 64)),
+                                                "R": side("R", bowl(0.3, 64), "hogwild", (), Grid(0.03, 64))}, [])
+        wanted = {"only": "", "quick": False, "rounds": 2, "settings": 5, "budget": 1e9, "seconds": 0}
+        about = {"time": "2026-11-29T00:00:00", "hogwild": "", "machine": {}, "versions": {}}
+        with (tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(cases.CASES, {"c": lambda: case}),
+              unittest.mock.patch.object(compare, "about", lambda: dict(about)),
+              contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO())):
+            old, new = (os.path.join(folder, name) for name in ("old", "new"))
+            self.assertEqual(compare.run(["c"], argparse.Namespace(**wanted, again=None, out=old)), 0)
+            before = dict(count)
+            self.assertEqual(compare.run(["c"], argparse.Namespace(**{**wanted, "settings": 6}, again=old, out=new)), 0)
+            self.assertEqual({s: count[s] - before[s] for s in count}, {"hogwild": 6 * search.SEEDS, "R": search.SEEDS})
+            first, second = (json.load(open(path))["cases"][0] for path in (old, new))
+        self.assertEqual(second["tried"]["R"][:5], first["tried"]["R"])
+        self.assertEqual({s: len(t) for s, t in second["tried"].items()}, {"hogwild": 6, "R": 6})
+        self.assertEqual(second["figures"].keys(), {"hogwild", "R", *(k for k in second["chosen"])})
+
     def test_pieces_are_as_one(self):
         once = self.whole(0)
         self.assertEqual(self.whole(3), json.loads(json.dumps(once)))
@@ -221,6 +253,7 @@ class Pieces(unittest.TestCase):
         self.assertEqual(once["chosen"]["R plain"], once["chosen"]["R"])
         self.assertEqual([once["chosen"][s]["lr"] for s in ("hogwild", "R")], [0.1, 0.27])
         self.assertLessEqual({"hogwild", "R", "R plain"}, once["chosen"].keys())
+        self.assertEqual(once["chosen"].get("R plain for hogwild"), once["chosen"].get("R for hogwild"))
 
 
 @unittest.skipIf(not importlib.util.find_spec("torch"), "there is no PyTorch")

@@ -5,7 +5,7 @@ to the other's best test loss.
 All figures come from bench/results/xeon-2core-rivals.json (bench/rivals/compare.py). JOBS says which of its
 jobs, if they are there, each with every rival that has as many processes or threads; the table in docs/results/speed.md has the
 others. For each rival there are two bars: hogwild's time to the rival's mean test loss at the end, and
-the rival's own (search.race). A bar is the median of the rounds; the thin line runs from the shortest to the longest. Where
+the rival's (search.race), each by the sooner of its settings. A bar is the median of the rounds; the thin line runs from the shortest to the longest. Where
 hogwild does not get there, its bar is hollow and shows the whole training.
 """
 
@@ -50,12 +50,13 @@ def pair(case, ours, rival):
     figures = case["figures"]
     like = case["like"].get(rival, rival)
     goal, found = figures[rival], [runs for runs in (figures[ours], figures.get(f"{ours} for {like}")) if runs]
+    others = [runs for runs in (goal, figures.get(f"{rival} for {ours}")) if runs]
     loss = statistics.fmean(search.last(r["losses"]) for r in goal)
     times = search.race(found, goal)[0]
     missed = math.inf in times
     if missed:
         times = [r["to"][-1] for r in found[0]]
-    middle, own = statistics.median(times), search.arrival(goal, goal)[0]
+    middle, own = statistics.median(times), search.race(others, goal)[0]
     end = statistics.fmean(search.last(r["losses"]) for r in found[0])
     says = f"misses {loss:.4f}, ends at {end:.4f} after {time(middle)}" if missed else f"{time(middle)} to test loss {loss:.4f}"
     return [("hogwild", middle, (min(times), max(times)), missed, says),
