@@ -389,16 +389,3 @@ func weightsOnly(t *testing.T) *shm.Segment {
 	t.Cleanup(func() { _ = m.Seg.Close() })
 	return m.Seg
 }
-
-// TestFinishWakes: a chunk that is done wakes those that may wait for its rows and columns, in mode blocks alone.
-func TestFinishWakes(t *testing.T) {
-	for _, loose := range []bool{false, true} {
-		w := freshBlock(t, 64*40, async4)
-		w.Plan.Grid, w.Plan.Loose = 2, loose
-		tick := atomic.LoadUint32(&w.Futexes[FutexTick])
-		w.Finish(0, plan.Chunk{}, plan.ChunkResult{})
-		if woken := atomic.LoadUint32(&w.Futexes[FutexTick]) != tick; woken == loose {
-			t.Errorf("loose %v: woken %v", loose, woken)
-		}
-	}
-}
