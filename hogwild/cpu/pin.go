@@ -48,7 +48,7 @@ func Pin(c *config.Config, rank int) {
 
 // stay asks Linux (6.12 and later) that a worker keep a core for as long as a turn. A worker of a grid that loses its
 // core has a block in hand, so that others find none that has no row or column in common with it
-// (docs/results/solvers.md). The threads of the runtime wake up now and then, and with shorter turns would take the core.
+// (docs/results/solvers.md). Threads of the runtime wake up now and then, and with shorter turns would take the core.
 func stay(turn time.Duration) {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, t := range threads {
