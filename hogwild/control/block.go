@@ -141,8 +141,8 @@ func (w *Block) Finish(rank int, c plan.Chunk, t plan.ChunkResult) {
 	w.setChunk(c.Index, uint64(c.Epoch+1), ChunkDone)
 	w.SetRank(rank, RankExamples, w.Rank(rank, RankExamples)+uint64(t.Examples))
 	w.SetRank(rank, RankSteps, w.Rank(rank, RankSteps)+uint64(t.Steps))
-	if w.Plan.Grid > 0 {
-		w.Tick() // others may be ready now
+	if w.Plan.Grid > 0 && !w.Plan.Loose {
+		w.Tick() // others may be ready now; of a loose plan none waits for that
 	}
 }
 

@@ -3,6 +3,7 @@ package control
 import (
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -138,5 +139,18 @@ func TestApartPassAStalledOne(t *testing.T) {
 	}
 	if want := p.Chunks()/p.Grid/p.Grid*(2*p.Grid-1) - 1; met != want {
 		t.Errorf("%d chunks share rows or columns with the held one, want %d", met, want)
+	}
+}
+
+// TestFinishWakes: a chunk that is done wakes those that may wait for its rows and columns, in mode blocks alone.
+func TestFinishWakes(t *testing.T) {
+	for _, loose := range []bool{false, true} {
+		w := freshBlock(t, 64*40, async4)
+		w.Plan.Grid, w.Plan.Loose = 2, loose
+		tick := atomic.LoadUint32(&w.Futexes[FutexTick])
+		w.Finish(0, plan.Chunk{}, plan.ChunkResult{})
+		if woken := atomic.LoadUint32(&w.Futexes[FutexTick]) != tick; woken == loose {
+			t.Errorf("loose %v: woken %v", loose, woken)
+		}
 	}
 }

@@ -3,6 +3,8 @@ package cpu
 import (
 	"os"
 	"runtime"
+	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,6 +30,9 @@ func Pin(c *config.Config, rank int) {
 		return
 	}
 	skip := place(c, rank, may.Count(), os.Getppid())
+	if skip < 0 && c.Apart > 0 {
+		stay(longTurn)
+	}
 	for core := 0; skip >= 0; core++ {
 		if !may.IsSet(core) {
 			continue
@@ -40,6 +45,22 @@ func Pin(c *config.Config, rank int) {
 		skip--
 	}
 }
+
+// stay asks Linux (6.12 and later) that a worker keep a core for as long as a turn. A worker of a grid that loses its
+// core has a block in hand, so that others find none that has no row or column in common with it
+// (docs/results/solvers.md). Threads of the runtime wake up now and then, and with shorter turns would take the core.
+func stay(turn time.Duration) {
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, t := range threads {
+		id, _ := strconv.Atoi(t.Name())
+		if a, err := unix.SchedGetAttr(id, 0); err == nil {
+			a.Runtime = uint64(turn)
+			_ = unix.SchedSetAttr(id, a, 0)
+		}
+	}
+}
+
+const longTurn = 100 * time.Millisecond // as long as Linux allows
 
 // place says which of n cores a rank has; -1: none, as there are too few. Ranks are counted from a core that depends
 // on the coordinator, since several runs on one machine would meet there. The nodes of a job that share a

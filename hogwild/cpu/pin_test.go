@@ -1,7 +1,12 @@
 package cpu
 
 import (
+	"os"
+	"strconv"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/config"
 )
@@ -36,5 +41,33 @@ func TestPlaces(t *testing.T) {
 	alone := config.Config{Workers: 3}
 	if a, b := place(&alone, 1, 8, 4711), place(&alone, 1, 8, 4712); a != (4711+1)%8 || b != (4712+1)%8 {
 		t.Errorf("runs of two coordinators begin at cores %d and %d", a, b)
+	}
+}
+
+// TestStay: all threads of the process have long turns, where Linux has turns of several lengths.
+func TestStay(t *testing.T) {
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil || before.Runtime == 0 {
+		t.Skip("turns have one length here")
+	}
+	runtimes := func() (all []uint64) {
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, thread := range threads {
+			id, _ := strconv.Atoi(thread.Name())
+			if a, err := unix.SchedGetAttr(id, 0); err == nil { // else it has just ended
+				all = append(all, a.Runtime)
+			}
+		}
+		return all
+	}
+	defer stay(time.Duration(before.Runtime))
+	stay(longTurn)
+	for _, runtime := range runtimes() {
+		if runtime != uint64(longTurn) {
+			t.Errorf("a thread has turns of %d ns, want %d", runtime, longTurn)
+		}
 	}
 }
