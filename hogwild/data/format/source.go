@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/internal/human"
+	"hogwild/shm"
 )
 
 // StdinName is the path that means standard input, stdinTitle what messages call it.
@@ -32,6 +33,7 @@ type Source struct {
 	Text   []byte        // all of it; of a file that is read as it comes, its beginning
 	Sum    func() string // sha256 of the file as it lies on the disk, hex; nil if it is read as it comes
 	Budget *Budget
+	Shared *shm.Segment // of images that a set is made of: Text lies in it, the first image at byte SharedAt; else nil
 
 	summed  chan struct{} // closed when the sum is taken
 	freed   int           // how much of Text is given back
@@ -84,8 +86,8 @@ func read(path string, budget *Budget) (*Source, error) {
 		return nil, err
 	}
 	var raw []byte // the file, if the sum is not taken while it is unpacked
-	if packed && scratch == nil {
-		raw = s.unzip()
+	if scratch == nil {
+		raw = s.atOnce(r, packed)
 	}
 	if called := s.Path; raw != nil {
 		packed = false
@@ -116,33 +118,71 @@ func read(path string, budget *Budget) (*Source, error) {
 		<-s.summed
 		return hex.EncodeToString(sum.Sum(nil))
 	}
-	if scratch != nil {
+	if scratch != nil || s.Shared != nil {
 		<-s.summed // the text may be unmapped
 	}
-	return s, s.checkText()
+	err = s.checkText()
+	budget.lend(s.Shared)
+	return s, err
 }
 
-// unzip unpacks a file at once, if that is possible and there is memory for both, and returns it as it is.
-func (s *Source) unzip() (packed []byte) {
+// atOnce reads a file, of images or packed, at once, if that is possible and there is memory for both, and returns it
+// as it is. r is its content.
+func (s *Source) atOnce(r *bufio.Reader, packed bool) (raw []byte) {
 	info, err := s.file.Stat()
 	if err != nil || !info.Mode().IsRegular() || s.file == os.Stdin {
 		return nil
 	}
-	size, room := info.Size(), s.hint(true)+spareOut
-	if s.Budget.Take(s.Path, size+spareIn+room, "") != nil {
+	size, room := info.Size(), s.hint(packed)+spareOut
+	if s.Text = s.share(r, room-spareOut); s.Text == nil && !packed {
 		return nil
 	}
-	s.Budget.Give(size + spareIn) // a moment early
-	packed, s.Text = make([]byte, size+spareIn), make([]byte, room)
-	if _, err = s.file.ReadAt(packed[:size], 0); err == nil {
-		if n, ok := unzip(packed, s.Text); ok {
-			s.Text = s.Text[:n]
-			return packed[:size]
+	if s.Budget.Take(s.Path, size+spareIn+room, "") == nil {
+		s.Budget.Give(size + spareIn) // a moment early
+		if s.Text == nil {
+			s.Text = make([]byte, room)
 		}
+		if raw = s.Text; packed {
+			raw = make([]byte, size+spareIn)
+		}
+		n, ok := int(size), true
+		if _, err = s.file.ReadAt(raw[:size], 0); err == nil && packed {
+			n, ok = unzip(raw, s.Text)
+		}
+		if err == nil && ok {
+			s.Text = s.Text[:n]
+			return raw[:size]
+		}
+		s.Budget.Give(room)
 	}
-	s.Text = nil
-	s.Budget.Give(room)
+	if s.Text = nil; s.Shared != nil {
+		_ = s.Shared.Close()
+		s.Shared = nil
+	}
 	return nil
+}
+
+// SharedAt is where the images begin in a segment: in front of them is room for its table.
+const SharedAt = 4096
+
+// share makes a segment for a file of images, size bytes long, with room behind them for what else a set has: the bytes
+// are where the workers find them, and are not copied. It returns the memory of the file, nil of another one.
+func (s *Source) share(r *bufio.Reader, size int64) []byte {
+	begin, _ := r.Peek(8)
+	if s.Budget == nil || !s.Budget.Trains || len(begin) < 8 || string(begin[:3]) != "\x00\x00\x08" || begin[3] < 2 {
+		return nil
+	}
+	head, n := 4+4*int64(begin[3]), int64(binary.BigEndian.Uint32(begin[4:]))
+	if n == 0 || size <= head || (size-head)%n != 0 {
+		return nil
+	}
+	rows, features := size-head, (size-head)/n
+	rows += 8*n + 64*features + 1<<16 // labels, means, what is said of the set
+	var err error
+	if s.Shared, err = shm.Create("data", int(SharedAt+rows)); err != nil {
+		return nil
+	}
+	return s.Shared.Bytes()[SharedAt-head:][:size+spareOut]
 }
 
 // Checksum waits for the Sum; "" of what has none.
