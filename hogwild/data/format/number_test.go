@@ -38,6 +38,12 @@ func TestParseNumber(t *testing.T) {
 			t.Errorf("%q is taken for a number", bad)
 		}
 	}
+	for _, fast := range []string{"1.5e-05", "-9007199254740993E-27", "1e22"} { // and not by strconv
+		all, _ := plainCells(nil, []byte(fast+","+strings.Repeat("x", 24)), 0, ',')
+		if _, _, ok := parseNumber([]byte(fast)); !ok || len(fast) < 9 && len(all) != 1 {
+			t.Errorf("%q is left to strconv", fast)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		check(t, rapid.StringMatching(`[+-]?[0-9]{0,12}(\.[0-9]{0,12})?`).Draw(t, "number"))
 		check(t, rapid.StringMatching(`-?[0-9]{0,3}(\.[0-9]{0,17})?`).Draw(t, "number"))
