@@ -155,20 +155,6 @@ func (l *Layout) Create(name string) (*Segment, error) {
 	return s, nil
 }
 
-// CreateAround writes the table into the head of a segment in which one of the arrays lies already, at byte at; the
-// others, all zero, come behind it.
-func (l *Layout) CreateAround(s *Segment, there string, at int) error {
-	l.there, l.at = there, at
-	text, end, err := l.place(there)
-	if err == nil && (at%align != 0 || end > len(s.mem)) {
-		err = fmt.Errorf("shm: no room for %d bytes around %q in a segment of %d", end, there, len(s.mem))
-	}
-	if err == nil {
-		s.writeHead(text)
-	}
-	return err
-}
-
 // place gives each array its offset, and returns the table and the size of the segment.
 func (l *Layout) place(name string) (table []byte, end int, err error) {
 	if l.err != nil {

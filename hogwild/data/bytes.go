@@ -1,8 +1,6 @@
 package data
 
 import (
-	"slices"
-
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/vec"
 	"hogwild/shm"
@@ -41,37 +39,6 @@ func (byteRows) add(t *table, row *format.Row) { t.x8 = append(t.x8, row.Bytes..
 func (byteRows) put(t *table, i int, s *Set, to int) {
 	d := t.Features
 	copy(s.X8[to*d:(to+1)*d], t.x8[i*d:])
-}
-
-// permuteRows puts row rows[i], d bytes long, in place i. Each place is written once: along the cycles of the
-// permutation, cut into pieces for all processors.
-func permuteRows(x []uint8, d int, rows []int32) {
-	const piece = 1 << 10
-	row := func(i int32) []uint8 { return x[int(i)*d : (int(i)+1)*d] }
-	var chains [][]int32 // places; each takes the row of the next, and the last one what follows
-	var follow [][]uint8
-	done := make([]bool, len(rows))
-	for first := range rows {
-		var cycle []int32
-		for at := int32(first); !done[at]; at = rows[at] {
-			done[at] = true
-			cycle = append(cycle, at)
-		}
-		for from := 0; from < len(cycle) && len(cycle) > 1; from += piece {
-			to := min(from+piece, len(cycle))
-			chains = append(chains, cycle[from:to])
-			follow = append(follow, slices.Clone(row(cycle[to%len(cycle)])))
-		}
-	}
-	parallel(0, len(chains), func(from, to int) {
-		for k := from; k < to; k++ {
-			last := len(chains[k]) - 1
-			for i, at := range chains[k][:last] {
-				copy(row(at), row(chains[k][i+1]))
-			}
-			copy(row(chains[k][last]), follow[k])
-		}
-	})
 }
 
 // denseAbove is the share of non-zero bytes above which a row of bytes is formed

@@ -10,7 +10,6 @@ import (
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
-	"hogwild/shm"
 )
 
 // table is a decoded file on the heap: inputs as the file has them, not scaled, and labels not yet numbered. By Kind it
@@ -29,7 +28,6 @@ type table struct {
 	path   string    // of the file, for messages
 	line   []int32   // the line of each row in the file; nil where rows are not lines
 	budget *format.Budget
-	shared *shm.Segment // where x8 lies, if a set can be made of it; else nil
 
 	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
 	oneHot []int32
@@ -45,7 +43,6 @@ func newTable(src *format.Source, of string, kind Kind) *table {
 // tableOf returns the rows of a file; like is nil for training data.
 func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	t := newTable(src, f.Format, f.Kind)
-	t.shared = src.Shared
 	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
 	t.Columns, t.Target, t.Named, t.Dates, t.Marks = f.Columns, f.Target, f.Named, f.Dates, f.Marks
 	t.oneHot, t.fills, t.target = f.OneHot, f.Fills, cmp.Or(f.Labels, t.target)
@@ -186,9 +183,10 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	}
 	var s *Set
 	var err error
-	there := t.shared != nil && len(rows) == t.Rows
+	around := t.budget.Around(t.x8)
+	there := around != nil && len(rows) == t.Rows
 	if there { // unless it has no room
-		s, err = createAround(m, stored, t.budget, t.shared)
+		s, err = createAround(m, stored, t.budget, around)
 		there = err == nil
 	}
 	if !there {

@@ -96,6 +96,21 @@ func (b *Budget) lend(s *shm.Segment) {
 	}
 }
 
+// Around returns the segment in which images lie; nil if they lie elsewhere.
+func (b *Budget) Around(images []uint8) *shm.Segment {
+	if b == nil || len(images) == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.lent {
+		if &s.Bytes()[SharedAt] == &images[0] {
+			return s
+		}
+	}
+	return nil
+}
+
 // Claim gives a set a segment for its own.
 func (b *Budget) Claim(s *shm.Segment) {
 	b.mu.Lock()

@@ -23,8 +23,9 @@ var tens = [...]uint64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1
 const zeros = 0x3030303030303030
 
 // plainCells appends cells to a row, from byte at on, up to one that is not a sign and up to 7 digits, perhaps a point
-// and digits, 20 bytes in all, perhaps an exponent, or to the end of the line. It returns what is behind them. No branch depends on the
-// lengths of numbers below 16 bytes, as a processor would guess them wrong: all digits are read at once.
+// and digits, 20 bytes in all, perhaps an exponent, or to the end of the line. It returns what is behind them. No
+// branch depends on the lengths of numbers below 16 bytes, as a processor would guess them wrong: all digits are read
+// at once.
 func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behind int) {
 	for at+24 < len(text) {
 		x := binary.LittleEndian.Uint64(text[at:]) ^ zeros // the first byte is the lowest; 0 to 9 are digits
@@ -93,8 +94,8 @@ func eight(x uint64) uint64 {
 	return (x&mask*(100+1000000<<32) + x>>16&mask*(1+10000<<32)) >> 32
 }
 
-// parseNumber reads a decimal number, n bytes long, at the start of b. One of more than 19 digits, or see number, is not
-// ok, and left to strconv.
+// parseNumber reads a decimal number, n bytes long, at the start of b. One of more than 19 digits, or see number, is
+// not ok, and left to strconv.
 func parseNumber(b []byte) (v float64, n int, ok bool) {
 	negative := false
 	if n < len(b) && (b[n] == '-' || b[n] == '+') {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"sync"
 	"unicode/utf8"
@@ -21,23 +20,17 @@ import (
 	"hogwild/shm"
 )
 
-// StdinName is the path that means standard input, stdinTitle what messages call it.
-const (
-	StdinName  = "-"
-	stdinTitle = "standard input"
-)
-
 // Source is a file, or standard input, unpacked: all of it, or as it comes.
 type Source struct {
 	Path   string        // what messages call it
 	Text   []byte        // all of it; of a file that is read as it comes, its beginning
 	Sum    func() string // sha256 of the file as it lies on the disk, hex; nil if it is read as it comes
 	Budget *Budget
-	Shared *shm.Segment // of images that a set is made of: Text lies in it, the first image at byte SharedAt; else nil
 
 	summed  chan struct{} // closed when the sum is taken
 	freed   int           // how much of Text is given back
 	file    *os.File
+	shared  *shm.Segment  // where Text lies, the first image at byte SharedAt, if a set can be made of it; else nil
 	rest    *bufio.Reader // what comes, from the beginning on; nil: Text is all
 	stopped error         // why no more comes
 }
@@ -65,17 +58,6 @@ func Read(path string, budget *Budget) (*Source, error) {
 	s := *stdin.all
 	s.Budget = budget
 	return &s, nil
-}
-
-// notTerminal refuses to wait for somebody to type.
-func notTerminal(path string) error {
-	if path != StdinName {
-		return nil
-	}
-	if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
-		return errors.New("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
-	}
-	return nil
 }
 
 func read(path string, budget *Budget) (*Source, error) {
@@ -118,11 +100,11 @@ func read(path string, budget *Budget) (*Source, error) {
 		<-s.summed
 		return hex.EncodeToString(sum.Sum(nil))
 	}
-	if scratch != nil || s.Shared != nil {
+	if scratch != nil || s.shared != nil {
 		<-s.summed // the text may be unmapped
 	}
 	err = s.checkText()
-	budget.lend(s.Shared)
+	budget.lend(s.shared)
 	return s, err
 }
 
@@ -155,9 +137,9 @@ func (s *Source) atOnce(r *bufio.Reader, packed bool) (raw []byte) {
 		}
 		s.Budget.Give(room)
 	}
-	if s.Text = nil; s.Shared != nil {
-		_ = s.Shared.Close()
-		s.Shared = nil
+	if s.Text = nil; s.shared != nil {
+		_ = s.shared.Close()
+		s.shared = nil
 	}
 	return nil
 }
@@ -179,10 +161,10 @@ func (s *Source) share(r *bufio.Reader, size int64) []byte {
 	rows, features := size-head, (size-head)/n
 	rows += 8*n + 64*features + 1<<16 // labels, means, what is said of the set
 	var err error
-	if s.Shared, err = shm.Create("data", int(SharedAt+rows)); err != nil {
+	if s.shared, err = shm.Create("data", int(SharedAt+rows)); err != nil {
 		return nil
 	}
-	return s.Shared.Bytes()[SharedAt-head:][:size+spareOut]
+	return s.shared.Bytes()[SharedAt-head:][:size+spareOut]
 }
 
 // Checksum waits for the Sum; "" of what has none.
@@ -252,19 +234,6 @@ func (s *Source) open(ask func() error, sum io.Writer) (r *bufio.Reader, packed 
 	return bufio.NewReaderSize(unpacking{z, s}, 1<<16), true, nil
 }
 
-// openFile opens a file or a pipe. A device such as /dev/zero may never end.
-func openFile(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Mode()&fs.ModeDevice != 0 {
-		return nil, fmt.Errorf("data: %s: a device, not a file: name a file or a pipe", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	return f, nil
-}
-
 // asking is a file that is read on only if ask agrees.
 type asking struct {
 	s   *Source
@@ -288,8 +257,10 @@ type unpacking struct {
 // Read says of an error that the file is damaged, unless the file was stopped.
 func (u unpacking) Read(b []byte) (int, error) {
 	n, err := u.Reader.Read(b)
-	if err != nil && err != io.EOF && u.s.stopped == nil {
-		u.s.stopped = u.s.damaged(err)
+	if err != nil && err != io.EOF {
+		if u.s.stopped == nil {
+			u.s.stopped = u.s.damaged(err)
+		}
 		err = u.s.stopped
 	}
 	return n, err
@@ -386,26 +357,6 @@ func (s *Source) CheckLines(text []byte, line int) error {
 		}
 	}
 	return nil
-}
-
-// beginning returns what r holds once it has a line that is neither blank nor a comment.
-func beginning(r *bufio.Reader) ([]byte, error) {
-	var err error
-	for {
-		head, _ := r.Peek(r.Buffered())
-		for line := range bytes.Lines(head) {
-			if text := bytes.TrimSpace(line); line[len(line)-1] == '\n' && len(text) > 0 && text[0] != '#' {
-				return head, nil
-			}
-		}
-		switch {
-		case err == io.EOF || len(head) == r.Size():
-			return head, nil
-		case err != nil:
-			return nil, err
-		}
-		_, err = r.Peek(len(head) + 1)
-	}
 }
 
 // checkText refuses what no reader can read. It takes the byte order mark off a text, and
