@@ -84,6 +84,9 @@ func (b *Budget) Give(n int64) {
 	b.Held -= n
 }
 
+// SharedAt is where the images begin in a segment: in front of them is room for its table.
+const SharedAt = 4096
+
 // lend keeps a segment for the set that claims it.
 func (b *Budget) lend(s *shm.Segment) {
 	if s == nil {

@@ -144,9 +144,6 @@ func (s *Source) atOnce(r *bufio.Reader, packed bool) (raw []byte) {
 	return nil
 }
 
-// SharedAt is where the images begin in a segment: in front of them is room for its table.
-const SharedAt = 4096
-
 // share makes a segment for a file of images, size bytes long, with room behind them for what else a set has: the bytes
 // are where the workers find them, and are not copied. It returns the memory of the file, nil of another one.
 func (s *Source) share(r *bufio.Reader, size int64) []byte {
