@@ -34,6 +34,20 @@ func (l *Layout) CreateIn(f *os.File) (*Segment, error) {
 	return s, err
 }
 
+// CreateAround writes the table into the head of a segment in which one of the arrays lies already, at byte at; the
+// others, all zero, come behind it.
+func (l *Layout) CreateAround(s *Segment, there string, at int) error {
+	l.there, l.at = there, at
+	text, end, err := l.place(there)
+	if err == nil && (at%align != 0 || end > len(s.mem)) {
+		err = fmt.Errorf("shm: no room for %d bytes around %q in a segment of %d", end, there, len(s.mem))
+	}
+	if err == nil {
+		s.writeHead(text)
+	}
+	return err
+}
+
 // grow makes a file longer by size bytes from offset on.
 func grow(f *os.File, offset, size int64) error {
 	for {

@@ -103,6 +103,8 @@ type table struct {
 // Layout is a list of named arrays that make up a segment.
 type Layout struct {
 	entries []entry
+	there   string // the array that lies in the segment already, at byte at; "": none
+	at      int
 	err     error
 }
 
@@ -162,9 +164,17 @@ func (l *Layout) place(name string) (table []byte, end int, err error) {
 	text, _ := json.Marshal(l.entries)
 	room := roundUp(headBytes+len(text)+20*len(l.entries), align)
 	end = room
-	for i := range l.entries {
-		l.entries[i].Offset = end
-		end = roundUp(end+l.entries[i].elements()*l.entries[i].Kind.size(), align)
+	for i, e := range l.entries {
+		if e.Name == l.there {
+			room, l.entries[i].Offset = min(room, l.at), l.at
+			end = roundUp(l.at+e.elements()*e.Kind.size(), align)
+		}
+	}
+	for i, e := range l.entries {
+		if e.Name != l.there {
+			l.entries[i].Offset = end
+			end = roundUp(end+e.elements()*e.Kind.size(), align)
+		}
 	}
 	if text, err = json.Marshal(l.entries); err != nil {
 		return nil, 0, fmt.Errorf("shm: layout of %q: %w", name, err)

@@ -86,6 +86,37 @@ func parallel(from, to int, do func(from, to int)) {
 	all.Wait()
 }
 
+// permuteRows puts row rows[i], d bytes long, in place i. Each place is written once: along the cycles of the
+// permutation, cut into pieces for all processors.
+func permuteRows(x []uint8, d int, rows []int32) {
+	const piece = 1 << 10
+	row := func(i int32) []uint8 { return x[int(i)*d : (int(i)+1)*d] }
+	var chains [][]int32 // places; each takes the row of the next, and the last one what follows
+	var follow [][]uint8
+	done := make([]bool, len(rows))
+	for first := range rows {
+		var cycle []int32
+		for at := int32(first); !done[at]; at = rows[at] {
+			done[at] = true
+			cycle = append(cycle, at)
+		}
+		for from := 0; from < len(cycle) && len(cycle) > 1; from += piece {
+			to := min(from+piece, len(cycle))
+			chains = append(chains, cycle[from:to])
+			follow = append(follow, slices.Clone(row(cycle[to%len(cycle)])))
+		}
+	}
+	parallel(0, len(chains), func(from, to int) {
+		for k := from; k < to; k++ {
+			last := len(chains[k]) - 1
+			for i, at := range chains[k][:last] {
+				copy(row(at), row(chains[k][i+1]))
+			}
+			copy(row(chains[k][last]), follow[k])
+		}
+	})
+}
+
 // inParallel returns a function that calls do on all processors.
 func inParallel(do func(from, to int)) func(from, to int) {
 	return func(from, to int) { parallel(from, to, do) }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,4 +65,28 @@ func TestIDXErrors(t *testing.T) {
 	}
 	_, _, err := Load(Options{Path: file(t, "", "train-images-idx3-ubyte", images3x2x2)})
 	check.Error(t, err, "no labels", "train-labels-idx1-ubyte")
+}
+
+// TestPermuteRows compares rows that are permuted in place with copies of them, in orders of one cycle, of many, and of
+// none.
+func TestPermuteRows(t *testing.T) {
+	for _, n := range []int{1, 2, 5, 3000} {
+		for seed := range uint64(3) {
+			rows, d := allRows(n), 7
+			if seed > 0 {
+				rows = shuffled(rows, seed, drawRows)
+			}
+			x := make([]uint8, n*d)
+			for i := range x {
+				x[i] = uint8(i * i >> 3)
+			}
+			var want []uint8
+			for _, i := range rows {
+				want = append(want, x[int(i)*d:int(i+1)*d]...)
+			}
+			if permuteRows(x, d, rows); !bytes.Equal(x, want) {
+				t.Errorf("%d rows, seed %d: not the rows in their order", n, seed)
+			}
+		}
+	}
 }

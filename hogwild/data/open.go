@@ -47,6 +47,7 @@ func LoadSets(o Options) (Sets, error) {
 	if o.budget.Trains = true; o.files != nil {
 		o.budget = &format.Budget{Files: o.files}
 	}
+	defer o.budget.LetGo()
 	path, test, err := o.locate()
 	if err != nil {
 		return Sets{}, err

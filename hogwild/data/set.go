@@ -211,6 +211,11 @@ const metaRoom = 160
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
 func create(m Meta, stored int, budget *format.Budget) (*Set, error) {
+	return createAround(m, stored, budget, nil)
+}
+
+// createAround makes it of a segment where rows of bytes are already, if that is not nil.
+func createAround(m Meta, stored int, budget *format.Budget, there *shm.Segment) (*Set, error) {
 	if err := format.Countable(m.Name, m.Rows, m.Features); err != nil {
 		return nil, err
 	}
@@ -229,11 +234,19 @@ func create(m Meta, stored int, budget *format.Budget) (*Set, error) {
 		l.Add("counts", shm.I64, len(m.Text.Vocabulary.Words))
 	}
 	size := l.Size() + 12*int64(m.Features) // see count
+	if there != nil {
+		if err := l.CreateAround(there, "x8", format.SharedAt); err != nil {
+			return nil, err
+		}
+		size -= int64(m.Rows) * int64(m.Features)
+	}
 	if err := budget.Take(m.Name, size,
 		fmt.Sprintf("a set of %s rows, %s features", count(m.Rows), count(m.Features))); err != nil {
 		return nil, err
 	}
-	if s.seg, err = budget.Space().Segment(&l); err != nil {
+	if s.seg = there; there != nil {
+		budget.Claim(there)
+	} else if s.seg, err = budget.Space().Segment(&l); err != nil {
 		return nil, fmt.Errorf("data: %s: %w", m.Name, err)
 	}
 	if err := s.view(); err != nil {

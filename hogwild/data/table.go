@@ -181,7 +181,17 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 			stored += len(t.row(int(i)).Val)
 		}
 	}
-	s, err := create(m, stored, t.budget)
+	var s *Set
+	var err error
+	around := t.budget.Around(t.x8)
+	there := around != nil && len(rows) == t.Rows
+	if there { // unless it has no room
+		s, err = createAround(m, stored, t.budget, around)
+		there = err == nil
+	}
+	if !there {
+		s, err = create(m, stored, t.budget)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -193,9 +203,13 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	scratch, as := t.budget.Space(), layouts[t.Kind].(storer)
 	fill := func(from, to int) {
 		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
-			s.Y[at] = y[i]
-			as.put(t, i, s, at)
+			if s.Y[at] = y[i]; !there {
+				as.put(t, i, s, at)
+			}
 		})
+	}
+	if there {
+		permuteRows(s.X8, t.Features, rows)
 	}
 	if scratch == nil {
 		fill = inParallel(fill)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"hogwild/internal/human"
@@ -24,7 +25,9 @@ type Budget struct {
 	Trains      bool   // the limit is a setting: of a run
 	Files       *Space // where large arrays go instead, uncounted; nil: nowhere
 
-	mu sync.Mutex // the test file is read by a goroutine of its own
+	mu   sync.Mutex     // the test file is read by a goroutine of its own
+	lent []*shm.Segment // what readers have made for sets, and no set has claimed
+	over bool           // no more sets are made
 }
 
 // NewBudget has a limit in bytes; 0 is DefaultMemory.
@@ -79,6 +82,53 @@ func (b *Budget) Give(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.Held -= n
+}
+
+// SharedAt is where the images begin in a segment: in front of them is room for its table.
+const SharedAt = 4096
+
+// lend keeps a segment for the set that claims it.
+func (b *Budget) lend(s *shm.Segment) {
+	if s == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lent = append(b.lent, s); b.over {
+		_ = s.Close()
+	}
+}
+
+// Around returns the segment in which images lie; nil if they lie elsewhere.
+func (b *Budget) Around(images []uint8) *shm.Segment {
+	if b == nil || len(images) == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.lent {
+		if &s.Bytes()[SharedAt] == &images[0] {
+			return s
+		}
+	}
+	return nil
+}
+
+// Claim gives a set a segment for its own.
+func (b *Budget) Claim(s *shm.Segment) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lent = slices.DeleteFunc(b.lent, func(t *shm.Segment) bool { return t == s })
+}
+
+// LetGo closes the segments that no set has claimed.
+func (b *Budget) LetGo() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.lent {
+		_ = s.Close()
+	}
+	b.lent, b.over = nil, true
 }
 
 // MemoryError is the error that something would take more memory than it may.

@@ -12,8 +12,9 @@ import (
 	"strings"
 )
 
+// powersOfTen are those that float64 holds.
 var powersOfTen = [32]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-	1e16, 1e17, 1e18, 1e19}
+	1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
 var tens = [...]uint64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19}
@@ -22,8 +23,9 @@ var tens = [...]uint64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1
 const zeros = 0x3030303030303030
 
 // plainCells appends cells to a row, from byte at on, up to one that is not a sign and up to 7 digits, perhaps a point
-// and digits, 20 bytes in all, or to the end of the line. It returns what is behind them. No branch depends on the
-// lengths of numbers below 16 bytes, as a processor would guess them wrong: all digits are read at once.
+// and digits, 20 bytes in all, perhaps an exponent, or to the end of the line. It returns what is behind them. No
+// branch depends on the lengths of numbers below 16 bytes, as a processor would guess them wrong: all digits are read
+// at once.
 func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behind int) {
 	for at+24 < len(text) {
 		x := binary.LittleEndian.Uint64(text[at:]) ^ zeros // the first byte is the lowest; 0 to 9 are digits
@@ -55,12 +57,21 @@ func plainCells(row []cell, text []byte, at int, comma byte) (cells []cell, behi
 		}
 		end := at + n
 		c := text[end]
-		if point == 8 || n == 16 || n > 20 || point+decimals == int(negative) || c != comma && c != '\n' {
+		if point == 8 || n == 16 || n > 20 || point+decimals == int(negative) {
 			break
 		}
 		v := float64(int64(digits)) / powersOfTen[decimals&31]
 		if digits > 1<<53 {
-			v = quotient(digits, tens[decimals])
+			v = quotient(digits, decimals)
+		}
+		if c != comma && c != '\n' {
+			e, more := exponent(text[end:])
+			end += more
+			ok := false
+			if v, ok = number(digits, decimals-e); !ok || end == len(text) || text[end] != comma && text[end] != '\n' {
+				break
+			}
+			c = text[end]
 		}
 		v = math.Float64frombits(math.Float64bits(v) | negative<<63)
 		row = append(row, cell{text[at:end], v, true, false})
@@ -83,9 +94,8 @@ func eight(x uint64) uint64 {
 	return (x&mask*(100+1000000<<32) + x>>16&mask*(1+10000<<32)) >> 32
 }
 
-// parseNumber reads a plain decimal number, n bytes long, at the start of b. Up to 19 digits, divided by a power of
-// ten, are the nearest float64: if both are exact (Clinger 1990), else by quotient. Others are not ok, and left to
-// strconv.
+// parseNumber reads a decimal number, n bytes long, at the start of b. One of more than 19 digits, or see number, is
+// not ok, and left to strconv.
 func parseNumber(b []byte) (v float64, n int, ok bool) {
 	negative := false
 	if n < len(b) && (b[n] == '-' || b[n] == '+') {
@@ -110,24 +120,66 @@ func parseNumber(b []byte) (v float64, n int, ok bool) {
 	if length < 1 || length > 19 {
 		return 0, n, false
 	}
-	if v = float64(int64(digits)) / powersOfTen[decimals]; digits > 1<<53 {
-		v = quotient(digits, tens[decimals])
-	}
-	if negative {
+	e, more := exponent(b[n:])
+	if v, ok = number(digits, decimals-e); negative {
 		v = -v
 	}
-	return v, n, true
+	return v, n + more, ok
 }
 
-// quotient returns the float64 nearest to a/b: 63 or 64 bits of it, the last one set if there are more, are
-// rounded once.
-func quotient(a, b uint64) float64 {
+// exponent reads an exponent, n bytes long, at the start of b; n is 0 if there is none.
+func exponent(b []byte) (e, n int) {
+	if len(b) < 2 || b[0]|0x20 != 'e' {
+		return 0, 0
+	}
+	from := 1
+	if b[1] == '-' || b[1] == '+' {
+		from = 2
+	}
+	for n = from; n < len(b) && n < from+4 && b[n]-'0' <= 9; n++ {
+		e = 10*e + int(b[n]-'0')
+	}
+	if n == from {
+		return 0, 0
+	}
+	if b[1] == '-' {
+		e = -e
+	}
+	return e, n
+}
+
+// number returns the float64 nearest to a whole number divided by a power of ten: by one operation if both are exact
+// (Clinger 1990), else by quotient. It is not ok for powers that are far from 1.
+func number(digits uint64, decimals int) (v float64, ok bool) {
+	switch exact := digits <= 1<<53; {
+	case exact && 0 <= decimals && decimals <= 22:
+		return float64(int64(digits)) / powersOfTen[decimals], true
+	case exact && -22 <= decimals && decimals < 0:
+		return float64(int64(digits)) * powersOfTen[-decimals], true
+	case 0 <= decimals && decimals < len(powersOfFive):
+		return quotient(digits, decimals), true
+	}
+	return 0, false
+}
+
+// powersOfFive are those that uint64 holds.
+var powersOfFive = func() (powers [28]uint64) {
+	for k, v := 0, uint64(1); k < len(powers); k, v = k+1, 5*v {
+		powers[k] = v
+	}
+	return powers
+}()
+
+// quotient returns the float64 nearest to a number divided by 10^decimals: 63 or 64 bits of it, the last one set if
+// there are more, are rounded once.
+func quotient(a uint64, decimals int) float64 {
+	b := powersOfFive[decimals]
 	up, down := bits.LeadingZeros64(a), bits.LeadingZeros64(b)
 	q, rest := bits.Div64(a<<up>>1, a<<up<<63, b<<down)
 	if rest > 0 {
 		q |= 1
 	}
-	return float64(q) * math.Float64frombits(uint64(1023-63+down-up)<<52)
+	return float64(q) * math.Float64frombits(uint64(1023-63+down-up-decimals)<<52)
 }
 
 // Number is the number in a cell; it may be too large for a float32, or infinite.

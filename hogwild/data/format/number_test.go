@@ -28,7 +28,9 @@ func TestParseNumber(t *testing.T) {
 	}
 	for _, s := range []string{"0", "-0", "1", "+1", ".5", "5.", "0.1", "9007199254740993", "123456789012345678",
 		"1234567890123456789", "0.0000000000000000001", ".", "-", "", "1.2.3", "9007199254740992.1", "1234567",
-		"12345678", "-1234567.12345", "1.23456789012345", "-0.0000001", "--1", "-.", "-.5", "9.007199254740993"} {
+		"12345678", "-1234567.12345", "1.23456789012345", "-0.0000001", "--1", "-.", "-.5", "9.007199254740993",
+		"1e5", "-1.5E+3", "1e", "1e+", "1e22", "1e23", "1e-22", "9007199254740993e-1", "1.2345678901234567e-10",
+		"1234567890123456789e-27", "1e-28", "9e37", "1e308", "1e400", "1e12345", "0e-40", "1.5e3e2", ".e1"} {
 		check(t, s)
 	}
 	for _, bad := range []string{".", "-", "+", "", "x"} {
@@ -36,10 +38,18 @@ func TestParseNumber(t *testing.T) {
 			t.Errorf("%q is taken for a number", bad)
 		}
 	}
+	for _, fast := range []string{"1.5e-05", "-9007199254740993E-27", "1e22"} { // and not by strconv
+		all, _ := plainCells(nil, []byte(fast+","+strings.Repeat("x", 24)), 0, ',')
+		if _, _, ok := parseNumber([]byte(fast)); !ok || len(fast) < 9 && len(all) != 1 {
+			t.Errorf("%q is left to strconv", fast)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		check(t, rapid.StringMatching(`[+-]?[0-9]{0,12}(\.[0-9]{0,12})?`).Draw(t, "number"))
 		check(t, rapid.StringMatching(`-?[0-9]{0,3}(\.[0-9]{0,17})?`).Draw(t, "number"))
+		check(t, rapid.StringMatching(`-?[0-9]{0,12}(\.[0-9]{0,18})?[eE][+-]?[0-9]{1,2}`).Draw(t, "number"))
 		check(t, strconv.FormatFloat(rapid.Float64().Draw(t, "float"), 'g', -1, 64))
+		check(t, strconv.FormatFloat(rapid.Float64Range(-1, 1).Draw(t, "float"), 'e', 18, 64))
 		check(t, strconv.FormatFloat(rapid.Float64Range(-1e4, 1e4).Draw(t, "float"), 'f', -1, 64))
 	})
 }

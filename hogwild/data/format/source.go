@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"sync"
 	"unicode/utf8"
@@ -18,12 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/internal/human"
-)
-
-// StdinName is the path that means standard input, stdinTitle what messages call it.
-const (
-	StdinName  = "-"
-	stdinTitle = "standard input"
+	"hogwild/shm"
 )
 
 // Source is a file, or standard input, unpacked: all of it, or as it comes.
@@ -36,6 +30,7 @@ type Source struct {
 	summed  chan struct{} // closed when the sum is taken
 	freed   int           // how much of Text is given back
 	file    *os.File
+	shared  *shm.Segment  // where Text lies, the first image at byte SharedAt, if a set can be made of it; else nil
 	rest    *bufio.Reader // what comes, from the beginning on; nil: Text is all
 	stopped error         // why no more comes
 }
@@ -65,17 +60,6 @@ func Read(path string, budget *Budget) (*Source, error) {
 	return &s, nil
 }
 
-// notTerminal refuses to wait for somebody to type.
-func notTerminal(path string) error {
-	if path != StdinName {
-		return nil
-	}
-	if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
-		return errors.New("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
-	}
-	return nil
-}
-
 func read(path string, budget *Budget) (*Source, error) {
 	s, sum, scratch := &Source{Path: path, Budget: budget}, sha256.New(), budget.Space()
 	r, packed, err := s.open(scratch.stopped, sum)
@@ -84,8 +68,8 @@ func read(path string, budget *Budget) (*Source, error) {
 		return nil, err
 	}
 	var raw []byte // the file, if the sum is not taken while it is unpacked
-	if packed && scratch == nil {
-		raw = s.unzip()
+	if scratch == nil {
+		raw = s.atOnce(r, packed)
 	}
 	if called := s.Path; raw != nil {
 		packed = false
@@ -116,33 +100,68 @@ func read(path string, budget *Budget) (*Source, error) {
 		<-s.summed
 		return hex.EncodeToString(sum.Sum(nil))
 	}
-	if scratch != nil {
+	if scratch != nil || s.shared != nil {
 		<-s.summed // the text may be unmapped
 	}
-	return s, s.checkText()
+	err = s.checkText()
+	budget.lend(s.shared)
+	return s, err
 }
 
-// unzip unpacks a file at once, if that is possible and there is memory for both, and returns it as it is.
-func (s *Source) unzip() (packed []byte) {
+// atOnce reads a file, of images or packed, at once, if that is possible and there is memory for both, and returns it
+// as it is. r is its content.
+func (s *Source) atOnce(r *bufio.Reader, packed bool) (raw []byte) {
 	info, err := s.file.Stat()
 	if err != nil || !info.Mode().IsRegular() || s.file == os.Stdin {
 		return nil
 	}
-	size, room := info.Size(), s.hint(true)+spareOut
-	if s.Budget.Take(s.Path, size+spareIn+room, "") != nil {
+	size, room := info.Size(), s.hint(packed)+spareOut
+	if s.Text = s.share(r, room-spareOut); s.Text == nil && !packed {
 		return nil
 	}
-	s.Budget.Give(size + spareIn) // a moment early
-	packed, s.Text = make([]byte, size+spareIn), make([]byte, room)
-	if _, err = s.file.ReadAt(packed[:size], 0); err == nil {
-		if n, ok := unzip(packed, s.Text); ok {
-			s.Text = s.Text[:n]
-			return packed[:size]
+	if s.Budget.Take(s.Path, size+spareIn+room, "") == nil {
+		s.Budget.Give(size + spareIn) // a moment early
+		if s.Text == nil {
+			s.Text = make([]byte, room)
 		}
+		if raw = s.Text; packed {
+			raw = make([]byte, size+spareIn)
+		}
+		n, ok := int(size), true
+		if _, err = s.file.ReadAt(raw[:size], 0); err == nil && packed {
+			n, ok = unzip(raw, s.Text)
+		}
+		if err == nil && ok {
+			s.Text = s.Text[:n]
+			return raw[:size]
+		}
+		s.Budget.Give(room)
 	}
-	s.Text = nil
-	s.Budget.Give(room)
+	if s.Text = nil; s.shared != nil {
+		_ = s.shared.Close()
+		s.shared = nil
+	}
 	return nil
+}
+
+// share makes a segment for a file of images, size bytes long, with room behind them for what else a set has: the bytes
+// are where the workers find them, and are not copied. It returns the memory of the file, nil of another one.
+func (s *Source) share(r *bufio.Reader, size int64) []byte {
+	begin, _ := r.Peek(8)
+	if s.Budget == nil || !s.Budget.Trains || len(begin) < 8 || string(begin[:3]) != "\x00\x00\x08" || begin[3] < 2 {
+		return nil
+	}
+	head, n := 4+4*int64(begin[3]), int64(binary.BigEndian.Uint32(begin[4:]))
+	if n == 0 || size <= head || (size-head)%n != 0 {
+		return nil
+	}
+	rows, features := size-head, (size-head)/n
+	rows += 8*n + 64*features + 1<<16 // labels, means, what is said of the set
+	var err error
+	if s.shared, err = shm.Create("data", int(SharedAt+rows)); err != nil {
+		return nil
+	}
+	return s.shared.Bytes()[SharedAt-head:][:size+spareOut]
 }
 
 // Checksum waits for the Sum; "" of what has none.
@@ -212,19 +231,6 @@ func (s *Source) open(ask func() error, sum io.Writer) (r *bufio.Reader, packed 
 	return bufio.NewReaderSize(unpacking{z, s}, 1<<16), true, nil
 }
 
-// openFile opens a file or a pipe. A device such as /dev/zero may never end.
-func openFile(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Mode()&fs.ModeDevice != 0 {
-		return nil, fmt.Errorf("data: %s: a device, not a file: name a file or a pipe", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	return f, nil
-}
-
 // asking is a file that is read on only if ask agrees.
 type asking struct {
 	s   *Source
@@ -248,8 +254,10 @@ type unpacking struct {
 // Read says of an error that the file is damaged, unless the file was stopped.
 func (u unpacking) Read(b []byte) (int, error) {
 	n, err := u.Reader.Read(b)
-	if err != nil && err != io.EOF && u.s.stopped == nil {
-		u.s.stopped = u.s.damaged(err)
+	if err != nil && err != io.EOF {
+		if u.s.stopped == nil {
+			u.s.stopped = u.s.damaged(err)
+		}
 		err = u.s.stopped
 	}
 	return n, err
@@ -346,26 +354,6 @@ func (s *Source) CheckLines(text []byte, line int) error {
 		}
 	}
 	return nil
-}
-
-// beginning returns what r holds once it has a line that is neither blank nor a comment.
-func beginning(r *bufio.Reader) ([]byte, error) {
-	var err error
-	for {
-		head, _ := r.Peek(r.Buffered())
-		for line := range bytes.Lines(head) {
-			if text := bytes.TrimSpace(line); line[len(line)-1] == '\n' && len(text) > 0 && text[0] != '#' {
-				return head, nil
-			}
-		}
-		switch {
-		case err == io.EOF || len(head) == r.Size():
-			return head, nil
-		case err != nil:
-			return nil, err
-		}
-		_, err = r.Peek(len(head) + 1)
-	}
 }
 
 // checkText refuses what no reader can read. It takes the byte order mark off a text, and

@@ -1,10 +1,23 @@
 package format
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"regexp"
 	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// StdinName is the path that means standard input, stdinTitle what messages call it.
+const (
+	StdinName  = "-"
+	stdinTitle = "standard input"
 )
 
 // CacheMark begins the data caches of all versions, which package data reads.
@@ -113,4 +126,48 @@ func utf16Name(b []byte) string {
 		return "UTF-16BE"
 	}
 	return ""
+}
+
+// notTerminal refuses to wait for somebody to type.
+func notTerminal(path string) error {
+	if path != StdinName {
+		return nil
+	}
+	if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
+		return errors.New("data: - is standard input, and that is a terminal: pipe the data into it, or name a file")
+	}
+	return nil
+}
+
+// openFile opens a file or a pipe. A device such as /dev/zero may never end.
+func openFile(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&fs.ModeDevice != 0 {
+		return nil, fmt.Errorf("data: %s: a device, not a file: name a file or a pipe", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	return f, nil
+}
+
+// beginning returns what r holds once it has a line that is neither blank nor a comment.
+func beginning(r *bufio.Reader) ([]byte, error) {
+	var err error
+	for {
+		head, _ := r.Peek(r.Buffered())
+		for line := range bytes.Lines(head) {
+			if text := bytes.TrimSpace(line); line[len(line)-1] == '\n' && len(text) > 0 && text[0] != '#' {
+				return head, nil
+			}
+		}
+		switch {
+		case err == io.EOF || len(head) == r.Size():
+			return head, nil
+		case err != nil:
+			return nil, err
+		}
+		_, err = r.Peek(len(head) + 1)
+	}
 }
