@@ -12,7 +12,6 @@ import (
 //go:generate sh -c "cd gen && go run . sparse -out ../sparse_amd64.s -stubs ../sparse_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . gemm -out ../gemm_amd64.s -stubs ../gemm_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . linear -out ../linear_amd64.s -stubs ../linear_amd64.go -pkg vec"
-//go:generate sh -c "cd gen && go run . conv -out ../conv_amd64.s -stubs ../conv_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . factor -out ../factor_amd64.s -stubs ../factor_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run . words -out ../words_amd64.s -stubs ../words_amd64.go -pkg vec"
 //go:generate sh -c "cd gen && go run ./clang -out .."
@@ -248,33 +247,33 @@ func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int
 		from = &start[0]
 	}
 	if use[LoopConvRow] == AVX512 {
-		convRow512(&c[0], 4*ldc, &a[0], from, &b[0], &off[0], len(off), n)
+		convRowAVX512(&c[0], ldc, &a[0], from, &b[0], &off[0], len(off), n)
 	} else {
-		convRow256(&c[0], 4*ldc, &a[0], from, &b[0], &off[0], len(off), n)
+		convRowAVX2(&c[0], ldc, &a[0], from, &b[0], &off[0], len(off), n)
 	}
 }
 
 func convGradFast(g, d []float32, ldd int, b []float32, off []int32, n, rows, dRow, bRow int) {
 	if use[LoopConvGrad] == AVX512 {
-		convGrad512(&g[0], &d[0], 4*ldd, &b[0], &off[0], n, rows, 4*dRow, 4*bRow)
+		convGradAVX512(&g[0], &d[0], ldd, &b[0], &off[0], n, rows, dRow, bRow)
 	} else {
-		convGrad256(&g[0], &d[0], 4*ldd, &b[0], &off[0], n, rows, 4*dRow, 4*bRow)
+		convGradAVX2(&g[0], &d[0], ldd, &b[0], &off[0], n, rows, dRow, bRow)
 	}
 }
 
 func poolFast(out, win, z, scale []float32, n, p, row int) {
 	if use[LoopPool] == AVX512 {
-		pool512(&out[0], &win[0], &z[0], &scale[0], n, p, 4*row)
+		poolAVX512(&out[0], &win[0], &z[0], &scale[0], n, p, row)
 	} else {
-		pool256(&out[0], &win[0], &z[0], &scale[0], n, p, 4*row)
+		poolAVX2(&out[0], &win[0], &z[0], &scale[0], n, p, row)
 	}
 }
 
 func unpoolFast(dz, d, win, scale, sum []float32, n, p, row int) {
 	if use[LoopUnpool] == AVX512 {
-		unpool512(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, 4*row)
+		unpoolAVX512(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, row)
 	} else {
-		unpool256(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, 4*row)
+		unpoolAVX2(&dz[0], &d[0], &win[0], &scale[0], &sum[0], n, p, row)
 	}
 }
 

@@ -18,14 +18,13 @@ var files = map[string]func(){
 	"sparse": sparse,
 	"gemm":   gemm,
 	"linear": linear,
-	"conv":   conv,
 	"factor": factor,
 	"words":  words,
 }
 
 func main() {
 	if len(os.Args) < 2 || files[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "gen: want dense, sparse, gemm, linear, conv, factor or words, then the flags of avo")
+		fmt.Fprintln(os.Stderr, "gen: want dense, sparse, gemm, linear, factor or words, then the flags of avo")
 		os.Exit(2)
 	}
 	f := files[os.Args[1]]

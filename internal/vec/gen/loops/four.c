@@ -2,24 +2,6 @@
 
 // Products of four rows and one vector: its numbers are loaded, and stored, once for four multiply-adds.
 
-inline vector fma(vector a, vector b, vector c) { return __builtin_elementwise_fma(a, b, c); }
-
-// total is the sum over a vector: of its halves, and so on, so that it is the same for each of the four.
-inline float total(vector x) {
-#if defined __aarch64__
-	return vaddvq_f32(x);
-#else
-#if defined __AVX512F__
-	__m256 z = _mm512_castps512_ps256(x) + _mm512_extractf32x8_ps(x, 1);
-#else
-	__m256 z = x;
-#endif
-	__m128 y = _mm256_castps256_ps128(z) + _mm256_extractf128_ps(z, 1);
-	y += _mm_movehl_ps(y, y);
-	return y[0] + y[1];
-#endif
-}
-
 // dot4SIMD is dotGo of each of four rows and w.
 //
 //go: func dot4SIMD(x0, x1, x2, x3, w *float32, n int) (z0, z1, z2, z3 float32)

@@ -82,3 +82,28 @@ inline void store(float *p, vector x, long n) {
 	*(anywhere *)p = x;
 }
 #endif
+
+inline vector fma(vector a, vector b, vector c) { return __builtin_elementwise_fma(a, b, c); } // a*b + c
+
+#ifndef __aarch64__
+// folded are the sums of the numbers that are four apart.
+inline __m128 folded(vector x) {
+#ifdef __AVX512F__
+	__m256 z = _mm512_castps512_ps256(x) + _mm512_extractf32x8_ps(x, 1);
+#else
+	__m256 z = x;
+#endif
+	return _mm256_castps256_ps128(z) + _mm256_extractf128_ps(z, 1);
+}
+#endif
+
+// total is the sum over a vector: of its halves, and so on.
+inline float total(vector x) {
+#ifdef __aarch64__
+	return vaddvq_f32(x);
+#else
+	__m128 y = folded(x);
+	y += _mm_movehl_ps(y, y);
+	return y[0] + y[1];
+#endif
+}
