@@ -114,10 +114,10 @@ func within(every, hold int) int {
 // trained in place unless told otherwise. Centred ones are never trained in place by several workers (model.Centered):
 // they take four steps, and a run that centres takes two at least, whatever the limit.
 //
-// Momentum and AdaGrad do the same, each worker with a state for itself. No limit is known for AdaGrad: two workers take
-// half as many local steps as plain sgd without a limit, and more write in place. Adam writes in place: copies are a
-// tenth faster, and its loss is 2 to 4% higher with them (docs/results/speed.md). One state for all is memory that all
-// write at each step: a copy of the weights alone gains little.
+// Momentum and AdaGrad do the same, each worker with a state for itself. No limit is known for AdaGrad: two workers
+// take half as many local steps as plain sgd without a limit, and more write in place. Adam writes in place: copies are
+// a tenth faster, and its loss is 2 to 4% higher with them (docs/results/speed.md). One state for all is memory that
+// all write at each step: a copy of the weights alone gains little.
 func densePeriod(c *config.Config, spec model.Spec, f Facts, t Tuning) int {
 	centered, family := t.Center, spec.Family()
 	if !family.Layered || c.Optimizer.Slots() > 0 && !c.PrivateState() && c.MergeEvery == config.Auto ||

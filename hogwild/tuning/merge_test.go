@@ -30,7 +30,8 @@ func TestDensePeriod(t *testing.T) {
 		{"a large model", func(c *Job) {}, data.Bytes, 1 << 20, 1},
 		{"a large model, as told", func(c *Job) { c.Asked.MergeEvery = "5" }, data.Bytes, 1 << 20, 5},
 		{"adagrad", func(c *Job) { c.Asked.Optimizer = "adagrad" }, data.Bytes, 7850, 4},
-		{"adagrad, three workers", func(c *Job) { c.Asked.Optimizer, c.Asked.Workers = "adagrad", 3 }, data.Bytes, 7850, 1},
+		{"adagrad, three workers", func(c *Job) { c.Asked.Optimizer, c.Asked.Workers = "adagrad", 3 }, data.Bytes,
+			7850, 1},
 		{"adam", func(c *Job) { c.Asked.Optimizer = "adam" }, data.Bytes, 7850, 1},
 		{"adam, as told", func(c *Job) { c.Asked.Optimizer, c.Asked.MergeEvery = "adam", "4" }, data.Bytes, 7850, 4},
 		{"momentum, three workers, near the limit", func(c *Job) {
