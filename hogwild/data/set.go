@@ -50,6 +50,7 @@
 //	valued.go      what layouts have in common
 //	table.go       rows on the heap
 //	scale.go       the scaling of features
+//	room.go        a set that another process fills
 //	fill.go        a set is filled and sealed, in memory or in a file
 //	reader.go      batches
 //	windows.go     what each word of a text is trained on
