@@ -149,6 +149,9 @@ func (r *Room) check() error {
 		i, _ := slices.BinarySearch(s.Ptr, int64(k)+1)
 		return fail("row %d, column %d: %g: want a finite number", i-1, s.Idx[k], s.Val[k])
 	}
+	if err := checkWeights(s.W, s.Name, nil); err != nil {
+		return err
+	}
 	classes := float32(len(s.Classes))
 	for i, y := range s.Y {
 		if !finite(float64(y)) || classes > 0 && (y < 0 || y >= classes || y != float32(int(y))) {
