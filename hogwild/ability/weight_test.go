@@ -83,7 +83,7 @@ func TestWeightedOptimum(t *testing.T) {
 	}
 }
 
-// TestWeightsInAllModes: SGD comes to the optimum of the weighted objective however its workers write.
+// TestWeightsInAllModes: SGD reaches the optimum of the weighted objective however its workers write.
 func TestWeightsInAllModes(t *testing.T) {
 	rows, _ := weighted(true, true)
 	for i, y := range rows.Y {

@@ -31,7 +31,7 @@ type rows struct {
 	Classes  []string  `json:"classes"` // nil: values are predicted
 	Shape    []int     `json:"shape"`
 	Weighted bool      `json:"weighted"` // each row has a weight, in the array of that name
-	Scale    string    `json:"scale"` // as --scale; "": auto
+	Scale    string    `json:"scale"`    // as --scale; "": auto
 }
 
 // predict asks for the predictions of weights for rows.

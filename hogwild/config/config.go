@@ -48,8 +48,8 @@ type Config struct {
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
 	// CSV: columns to leave out, by name or 1-based number, between commas
 	Ignore string `yaml:"ignore" json:"ignore"`
-	// CSV: the column of the weights of the training rows, by name or 1-based number; balanced, or NAME=WEIGHT between
-	// commas: those of classes
+	// CSV: the column of the weights of the training rows, by name or 1-based number; and of classes: balanced, or
+	// NAME=WEIGHT between commas
 	Weight      string `yaml:"weight,omitempty" json:"weight,omitempty"`
 	ClassWeight string `yaml:"class-weight,omitempty" json:"class_weight,omitempty"`
 	Columns     string `yaml:"columns,omitempty" json:"columns,omitempty"` // of ratings or edges: which is what

@@ -138,7 +138,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 		second.add(e.idx[2*i+1])
 	}
 	p := &pairs{budget: src.Budget, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
-		Checksum: src.Checksum(), Columns: named, Target: e.Target, Weight: e.Weight, Marks: e.Marks, Read: e.Read,
+		Checksum: src.Checksum(), Columns: named, Target: e.Target, Marks: e.Marks, Read: e.Read,
 		Notes: e.Notes}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
@@ -244,7 +244,6 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 		}
 	}
 	left := *m
-	left.Weight = ""
 	left.Name, left.Checksum, left.Read, left.Notes, left.Nonzeros = src.Path, src.Checksum(), e.Read, nil, 0
 	if kept < len(e.val) {
 		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have",

@@ -125,7 +125,7 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	defer s.Close()
 	g, m := NewGrid(s, n), s.Meta
 	m.Grid = n
-	t, err := create(m, 0, budget)
+	t, err := createWeighted(m, 0, s.W != nil, budget)
 	if err != nil {
 		return nil, fmt.Errorf("%w (the entries block by block, beside those that were read)", err)
 	}

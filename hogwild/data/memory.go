@@ -77,7 +77,7 @@ func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 		return nil, err
 	}
 	if m.W != nil && like == nil {
-		t.weight, t.Weight = m.W, inMemory
+		t.weight = m.W
 	}
 	if t.Features = m.Features; like != nil {
 		t.Features = like.Features
@@ -94,9 +94,7 @@ func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 	return t, m.labels(src, t, like)
 }
 
-// inMemory is the Meta.Weight of weights that no file has.
-const inMemory = "memory"
-
+// checkWeights refuses weights of another number of rows, and bad ones.
 func (m *Memory) checkWeights(src *format.Source, rows int) error {
 	if m.W != nil && len(m.W) != rows {
 		return src.Errorf("%s weights for %s rows", count(len(m.W)), count(rows))
@@ -163,12 +161,9 @@ func (m *Memory) check(src *format.Source, kind Kind, features *int) error {
 // triples returns the pairs as a file; edges without weights have 1.
 func (m *Memory) triples(src *format.Source) *format.File {
 	f := &format.File{Known: format.Known{Format: "memory", Kind: Pairs}, Rows: len(m.Pairs)}
-	if m.W != nil {
-		f.Weight = inMemory
-	}
 	i, bad := 0, m.checkWeights(src, len(m.Pairs))
 	f.Next = func(row *format.Row) error {
-		switch row.Label, row.Weight = 1, 1; {
+		switch row.Label, row.Weighted = 1, m.W != nil; {
 		case bad != nil:
 			return bad
 		case i == len(m.Pairs):

@@ -24,7 +24,7 @@ type pairs struct {
 // the seed: position i then holds the pair that a permutation sends there, which takes
 // no memory.
 func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
-	s, err := create(p.Meta, 0, p.budget)
+	s, err := createWeighted(p.Meta, 0, p.weight != nil, p.budget)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,9 @@ import (
 // writing, and unmaps it before Sealed. The rows are to lie in a random order, as Load draws one.
 type Room struct{ set *Set }
 
-// NewRoom makes the memory of m.Rows rows. stored is the number of values of sparse rows. budget limits what it takes.
-func NewRoom(m Meta, stored int, budget *format.Budget) (*Room, error) {
+// NewRoom makes the memory of m.Rows rows, which may have weights. stored is the number of values of sparse rows;
+// budget limits what it takes.
+func NewRoom(m Meta, stored int, weighted bool, budget *format.Budget) (*Room, error) {
 	m.Name, m.Format = cmp.Or(m.Name, "memory"), "memory"
 	switch {
 	case !slices.Contains([]Kind{Floats, Sparse}, m.Kind):
@@ -36,7 +37,7 @@ func NewRoom(m Meta, stored int, budget *format.Budget) (*Room, error) {
 		open.Mul = slices.Repeat([]float32{-math.MaxFloat32}, m.Features)
 		open.Add = open.Mul
 	}
-	s, err := create(open, stored, budget)
+	s, err := createWeighted(open, stored, weighted, budget)
 	if err != nil {
 		return nil, err
 	}

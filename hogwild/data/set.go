@@ -184,7 +184,7 @@ func (s *Set) arrays(stored int) []array {
 	if !s.Words() {
 		all = append(all, ofRows("y", shm.F32, &s.Y, n))
 	}
-	if s.Weight != "" {
+	if s.W != nil {
 		all = append(all, ofRows("weight", shm.F32, &s.W, n))
 	}
 	all = append(all, ofFeatures("freq", &s.Freq, d))
@@ -219,6 +219,11 @@ const metaRoom = 160
 // create makes a segment for m.Rows examples, its arrays still zero. stored is the
 // number of values of a sparse set.
 func create(m Meta, stored int, budget *format.Budget) (*Set, error) {
+	return createWeighted(m, stored, false, budget)
+}
+
+// createWeighted is create of a set whose rows may have weights.
+func createWeighted(m Meta, stored int, weighted bool, budget *format.Budget) (*Set, error) {
 	if err := format.Countable(m.Name, m.Rows, m.Features); err != nil {
 		return nil, err
 	}
@@ -227,6 +232,9 @@ func create(m Meta, stored int, budget *format.Budget) (*Set, error) {
 		return nil, fmt.Errorf("data: description of %s: %w", m.Name, err)
 	}
 	s := &Set{Meta: m}
+	if weighted {
+		s.W = []float32{}
+	}
 	var l shm.Layout
 	l.Add("meta", shm.U8, len(text)+metaRoom)
 	for _, a := range s.arrays(stored) {
@@ -263,6 +271,9 @@ func (s *Set) attach() error {
 	}
 	if err := json.Unmarshal(text, &s.Meta); err != nil {
 		return fmt.Errorf("data: description in %s: %w", s.File().Name(), err)
+	}
+	if _, err := s.seg.Offset("weight"); err == nil {
+		s.W = []float32{}
 	}
 	if err := s.view(); err != nil {
 		return err

@@ -32,7 +32,6 @@ type table struct {
 
 	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
 	oneHot []int32
-	fills  bool   // missing values, NaN in x, are to be filled
 	target string // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
@@ -46,7 +45,9 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	t := newTable(src, f.Format, f.Kind)
 	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
 	t.Columns, t.Target, t.Named, t.Dates, t.Marks = f.Columns, f.Target, f.Named, f.Dates, f.Marks
-	t.oneHot, t.fills, t.target = f.OneHot, f.Fills, cmp.Or(f.Labels, t.target)
+	if t.oneHot, t.target = f.OneHot, cmp.Or(f.Labels, t.target); f.Fills {
+		t.Fill = []float32{} // what fills missing values, NaN in x, is to be found
+	}
 	as := layouts[t.Kind].(tabular)
 	err := format.Countable(t.path, f.Rows, 0)
 	if err == nil {
@@ -62,7 +63,7 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if t.Rows++; f.Weight != "" {
+		if t.Rows++; row.Weighted {
 			t.weight = append(t.weight, float32(row.Weight))
 		}
 		if as.add(t, &row); !t.Entries() { // whose values are no labels
@@ -72,7 +73,7 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	if err := checkWeights(t.weight, t.path, t.where); err != nil {
 		return nil, err
 	}
-	t.Notes, t.Read, t.Weight = f.Notes, cmp.Or(f.Read, t.Rows), f.Weight
+	t.Notes, t.Read = f.Notes, cmp.Or(f.Read, t.Rows)
 	if f.Dropped > 0 {
 		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped),
 			count(t.Features))
@@ -187,7 +188,7 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 			stored += len(t.row(int(i)).Val)
 		}
 	}
-	s, err := create(m, stored, t.budget)
+	s, err := createWeighted(m, stored, t.weight != nil, t.budget)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +215,7 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 // fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of
 // numbers, the most common text.
 func (t *table) fillHoles(rows []int32) {
-	if !t.fills {
+	if t.Fill == nil {
 		return
 	}
 	sums, n := make([]float64, t.Features), make([]float64, t.Features)

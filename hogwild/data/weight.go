@@ -30,8 +30,8 @@ func (s *Set) WeightOf(i int32) float32 {
 	return w
 }
 
-// weights appends the weights of rows; of a set that is not weighted, none.
-func (s *Set) weights(to []float32, rows []int32) []float32 {
+// weightsOf appends the weights of rows; of a set that is not weighted, none.
+func weightsOf(s *Set, to []float32, rows []int32) []float32 {
 	if s.Weighted() {
 		for _, i := range rows {
 			to = append(to, s.WeightOf(i))
@@ -92,7 +92,7 @@ func (s *Set) Weighed(classes string) (*Set, error) {
 		}
 	}
 	if classes != Balanced {
-		if err := s.named(classes, class); err != nil {
+		if err := namedWeights(&s.Meta, classes, class); err != nil {
 			return nil, err
 		}
 	}
@@ -107,8 +107,8 @@ func (s *Set) Weighed(classes string) (*Set, error) {
 	return &own, nil
 }
 
-// named reads the weights of classes that are given by name.
-func (s *Set) named(classes string, weights []float32) error {
+// namedWeights reads the weights of classes that are given by name.
+func namedWeights(m *Meta, classes string, weights []float32) error {
 	cells, err := csv.NewReader(strings.NewReader(classes)).Read()
 	for _, cell := range cells {
 		at := strings.LastIndexByte(cell, '=')
@@ -118,13 +118,13 @@ func (s *Set) named(classes string, weights []float32) error {
 				"weight is 0 or more", classes, human.Quote(cell))
 		}
 		v, number := format.Number(cell[:at])
-		c := slices.IndexFunc(s.Classes, func(name string) bool {
+		c := slices.IndexFunc(m.Classes, func(name string) bool {
 			is, same := format.Number(name)
 			return name == cell[:at] || number && same && is == v
 		})
 		if c < 0 {
-			return fmt.Errorf("data: class-weight %s: no class %s; %s has %s", classes, human.Quote(cell[:at]), s.Name,
-				format.Some(s.Classes))
+			return fmt.Errorf("data: class-weight %s: no class %s; %s has %s", classes, human.Quote(cell[:at]), m.Name,
+				format.Some(m.Classes))
 		}
 		weights[c] = float32(w)
 	}

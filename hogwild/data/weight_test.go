@@ -125,7 +125,7 @@ func TestWeightsInMemory(t *testing.T) {
 // TestClassWeights: balanced classes are equally heavy, by the weights of their rows; others have what is said.
 func TestClassWeights(t *testing.T) {
 	s := &Set{Meta: Meta{Name: "rows", Rows: 5, Classes: []string{"-1", "a,b", "never"}}, Y: []float32{0, 0, 0, 1, 0}}
-	weights := func(s *Set) (all []float32) { return s.weights(nil, allRows(s.Rows)) }
+	weights := func(s *Set) (all []float32) { return weightsOf(s, nil, allRows(s.Rows)) }
 	for how, want := range map[string][]float32{"balanced": {.625, .625, .625, 2.5, .625}, "": nil,
 		`-1.0=3`: {3, 3, 3, 1, 3}, `"a,b=0.5",-1=2`: {2, 2, 2, .5, 2}} {
 		w, err := s.Weighed(how)

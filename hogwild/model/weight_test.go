@@ -23,7 +23,7 @@ func repeated(b *data.Batch) *data.Batch {
 	return many
 }
 
-// TestWeightsAreRepeatedRows: gradient and loss of weighted rows are those of as many copies of each, by the float64
+// TestWeightsAreRepeatedRows: gradient and loss of weighted rows are as of that many copies of each, by the float64
 // reference, for each loss and each kind of layers. A row of weight 0 may be as bad as it likes.
 func TestWeightsAreRepeatedRows(t *testing.T) {
 	const features = 13

@@ -67,10 +67,7 @@ func settleTask(r *core.Run, anyNumber bool) error {
 	if err := c.Asked.CheckIdle(&r.Task.Train.Meta); err != nil {
 		return err
 	}
-	if err := c.Asked.CheckFamily(spec.Family()); err != nil {
-		return err
-	}
-	if err := weigh(r, spec.Family()); err != nil {
+	if err = weigh(r, spec.Family()); err != nil {
 		return err
 	}
 	c.Asked.Standard = standardOf(r, spec)
@@ -104,21 +101,15 @@ func settleTask(r *core.Run, anyNumber bool) error {
 	return c.Asked.CheckLRMin()
 }
 
-// weigh gives the training rows the weights of their classes, and refuses weights that would have no effect.
+// weigh refuses what cannot be had with a family of models, and gives the training rows the weights of their classes.
 func weigh(r *core.Run, f *model.Family) error {
 	c := &r.Job.Asked
 	train, err := r.Task.Train.Weighed(c.ClassWeight)
-	switch {
-	case err != nil:
+	if err != nil {
 		return config.Usage("%w", err)
-	case train.Weighted() && !f.Weighs:
-		return config.Usage("model %s does not weigh rows: leave weight and class-weight out", c.Model)
-	case train.Weighted() && c.GPU != "":
-		return config.Usage("gpu %s: rows with weights are trained on cores; leave gpu out, or weight and class-weight",
-			c.GPU)
 	}
 	r.Task.Train = train
-	return nil
+	return c.CheckFamily(f, train.Weighted())
 }
 
 // readSets reads the data.

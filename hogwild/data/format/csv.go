@@ -165,7 +165,7 @@ func (r *csvRows) weights(asked string) error {
 	if r.w = r.find(asked); r.w < 0 {
 		return r.Errorf("no column %s of weights; the columns are %s", human.Quote(asked), Some(r.names()))
 	}
-	r.Weight, r.columns[r.w].ignored = r.columns[r.w].name, true
+	r.columns[r.w].ignored = true
 	return nil
 }
 
@@ -208,7 +208,7 @@ func (r *csvRows) next(row *Row) (err error) {
 		from = b.ends[i-1]
 	}
 	row.Line, row.Val, row.Label, row.Gap = given.Line, b.val[from:to], given.Label, given.Gap
-	row.Weight = given.Weight
+	row.Weight, row.Weighted = given.Weight, given.Weighted
 	if r.in.sparse {
 		row.Idx = b.idx[from:to]
 	}
@@ -249,6 +249,7 @@ func (r *csvRows) read(b *block) error {
 		row.Label, err = r.number(b.at, r.y, &cells[r.y])
 	}
 	if err == nil && r.w >= 0 {
+		row.Weighted = true
 		row.Weight, err = r.number(b.at, r.w, &cells[r.w])
 	}
 	if err != nil || gap >= 0 && !r.o.Inputs {
