@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"hogwild/hogwild/data/format"
 )
 
 // TestWeightColumn: a column of weights is no input, lies with its rows, in a cache too, and scores have none.
@@ -149,5 +153,43 @@ func TestClassWeights(t *testing.T) {
 	s.Classes = nil
 	if _, err := s.Weighed("balanced"); err == nil {
 		t.Error("balanced values")
+	}
+}
+
+// TestWeightsOfRooms: another process fills in weights, which workers map with the rows; bad ones are refused.
+func TestWeightsOfRooms(t *testing.T) {
+	for _, w := range [][]float32{{1, 0, 2}, {1, -1, 2}, {0, 0, 0}} {
+		m := Meta{Kind: Floats, Rows: 3, Features: 1, Classes: []string{"a", "b"}}
+		room, err := NewRoom(m, 0, true, format.NewBudget(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if room.Offsets()["weight"] == 0 {
+			t.Error("no place for the weights")
+		}
+		copy(room.set.X, []float32{1, 2, 3})
+		copy(room.set.Y, []float32{0, 1, 1})
+		copy(room.set.W, w)
+		s, err := room.Sealed("none", nil)
+		if bad := w[1] < 0 || w[0] == 0; bad != (err != nil) {
+			t.Fatalf("%v: %v", w, err)
+		} else if bad {
+			room.Close()
+			continue
+		}
+		fd, err := unix.Dup(int(s.File().Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Map(os.NewFile(uintptr(fd), "again"))
+		if err != nil || !slices.Equal(again.W, w) {
+			t.Errorf("mapped: %v, %v, want %v", again.W, err, w)
+		}
+		sets, err := OnTraining(s)
+		if err != nil || sets.Test.Weighted() {
+			t.Errorf("scores on the training rows are weighted: %v", err)
+		}
+		again.Close()
+		sets.Close()
 	}
 }

@@ -43,6 +43,8 @@ class Rows:
         if weight is not None:
             self.weight = np.asarray(weight, np.float32)
             _check(self.weight.shape == (self.n,), f"sample_weight has the shape {self.weight.shape}: want ({self.n},)")
+            for i in np.flatnonzero(~(np.isfinite(self.weight) & (self.weight >= 0))):
+                raise hogwild.Error(f"sample_weight of row {i}: {self.weight[i]:g}: want a finite number, 0 or more")
         self.classes = classes
         if self.y is not None and self.classes is None and self.y.dtype.kind not in "f":
             values, self.y = np.unique(self.y, return_inverse=True)
