@@ -113,7 +113,7 @@ func namedWeights(m *Meta, classes string, weights []float32) error {
 	for _, cell := range cells {
 		at := strings.LastIndexByte(cell, '=')
 		w, ok := format.Number(cell[at+1:])
-		if at < 0 || !ok || !(w >= 0) || !finite(w) {
+		if at < 0 || !ok || !(w >= 0 && w <= math.MaxFloat32) {
 			return fmt.Errorf("data: class-weight %s: %s: want balanced, or NAME=WEIGHT between commas, where a "+
 				"weight is 0 or more", classes, human.Quote(cell))
 		}

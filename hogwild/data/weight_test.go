@@ -145,7 +145,7 @@ func TestClassWeights(t *testing.T) {
 	if h := w.Heavy(); math.Abs(h-(.5625+2.25+20.25+5.0625)/9) > 1e-6 {
 		t.Errorf("heavy: %g", h)
 	}
-	for _, bad := range []string{"b=1", "-1", "-1=-2", "-1=nan", `"-1=1`, "-1=0,a,b=0", "balance"} {
+	for _, bad := range []string{"b=1", "-1", "-1=-2", "-1=nan", "-1=1e300", `"-1=1`, "-1=0,a,b=0", "balance"} {
 		if _, err := s.Weighed(bad); err == nil || !strings.Contains(err.Error(), "class-weight") {
 			t.Errorf("%s: %v", bad, err)
 		}
