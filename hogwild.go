@@ -165,6 +165,7 @@ type Epoch = rundir.EpochResult
 //	Rows []Row                Row{Val: numbers}; sparse with Idx, their columns
 //	Pairs [][2]uint32         instead of rows: row and column of each entry, or two nodes
 //	Y []float32               labels, values, or numbers of classes
+//	W []float32               by what the losses of rows are multiplied in training; nil: by 1
 //	Features int              of a row; 0: as many as the rows have
 //	Columns, Classes []string  names
 //	Shape []int               of an image in a row: height, width; or channels, height, width

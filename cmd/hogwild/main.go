@@ -25,6 +25,7 @@
 //	datainfo.go     hogwild data info
 //	dataget.go      hogwild data get
 //	dataconvert.go  hogwild data convert
+//	arrays.go       what the Python package starts
 //	dashboard.go    --dashboard
 //	completion.go   completion of the shell
 //	compare.go      hogwild compare
@@ -182,6 +183,7 @@ func app(stdout, stderr io.Writer) *cli.App {
 			manCommand(),
 			pythonPathCommand(),
 			versionCommand(),
+			arraysCommand(),
 			{Name: "worker", Hidden: true, Action: workerByHand},
 			faultPointsCommand(),
 			echoCommand(),

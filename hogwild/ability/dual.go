@@ -137,7 +137,9 @@ func (a *dual) add(set *data.Set, now []float64, spec model.Spec, c float64) (va
 			}
 			for i := from; i < to; i++ {
 				v := math.Abs(now[i])
-				values[k] += dualValue(spec.Loss, v/c)
+				if weight := float64(set.WeightOf(int32(i))); weight > 0 {
+					values[k] += weight * dualValue(spec.Loss, v/(c*weight))
+				}
 				if v != 0 {
 					addRow(a.part[k], set, i, v*float64(2*set.Y[i]-1), spec.Bias)
 				}

@@ -115,11 +115,17 @@ var together = []conflict{
 			"out"},
 }
 
-// CheckFamily refuses what cannot be had with a family of models.
-func (c *Config) CheckFamily(f *model.Family) error {
+// CheckFamily refuses what cannot be had with a family of models, on rows that may be weighted.
+func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
 	if c.Mode.Grid > 0 && !f.Entries {
 		return Usage("mode %s: model %s has no rows and columns whose entries can be trained apart; use model "+
 			"factor:32, or mode sync", c.Mode, c.Model)
+	}
+	if weighted && !f.Weighs {
+		return Usage("model %s does not weigh rows: leave weight and class-weight out", c.Model)
+	}
+	if weighted && (known{c, nil}).gpu() {
+		return Usage("gpu %s: rows with weights are trained on cores; leave gpu out, or weight and class-weight", c.GPU)
 	}
 	if f.Projects {
 		return c.refuse(onSimplex)

@@ -15,6 +15,9 @@ type Options struct {
 	// Without TestData a sixth of TrainData is held out.
 	TrainData, TestData *data.Memory
 
+	// Sets are all data of the run, in the memory that its processes share: nothing is read, and they stay the caller's.
+	Sets *data.Sets
+
 	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
 	// Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
 	Signals bool
@@ -53,6 +56,9 @@ func (o *Options) peers() Peers {
 func (o *Options) Settle(c config.Config) (config.Config, error) {
 	if o.TestData != nil && o.TrainData == nil {
 		return c, config.Usage("Options.TestData without Options.TrainData: give both, or name files")
+	}
+	if o.Sets != nil {
+		c.Data, c.Test, c.Validation = o.Sets.Train.Name, data.None, config.NoValidation
 	}
 	if o.TrainData != nil {
 		c.Data = cmp.Or(o.TrainData.Name, "memory")

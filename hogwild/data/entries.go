@@ -174,7 +174,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 	if e.val = e.val[:kept]; !graph {
 		p.noteCopies(e)
 	}
-	p.Rows, p.at, p.read = kept, e.at, true
+	p.Rows, p.at, p.weight, p.read = kept, e.at, e.weight, true
 	return p, nil
 }
 
@@ -206,7 +206,9 @@ func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, e
 			held.idx, held.val = append(held.idx, e.idx[2*i], e.idx[2*i+1]), append(held.val, y)
 			continue
 		}
-		e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = e.idx[2*i], e.idx[2*i+1], y
+		if e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = e.idx[2*i], e.idx[2*i+1], y; e.weight != nil {
+			e.weight[kept] = e.weight[i]
+		}
 		kept++
 	}
 	e.val = e.val[:kept]

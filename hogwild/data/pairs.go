@@ -16,6 +16,7 @@ type pairs struct {
 	Meta
 	budget *format.Budget
 	at     func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
+	weight []float32                            // of each; nil: they have none
 	read   bool                                 // it looks them up
 }
 
@@ -23,7 +24,7 @@ type pairs struct {
 // the seed: position i then holds the pair that a permutation sends there, which takes
 // no memory.
 func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
-	s, err := create(p.Meta, 0, p.budget)
+	s, err := createAround(p.Meta, 0, p.weight != nil, p.budget, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +35,11 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 		}
 		return i
 	}
-	put := func(i, j int) { s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j) }
+	put := func(i, j int) {
+		if s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j); s.W != nil {
+			s.W[i] = p.weight[j]
+		}
+	}
 	return filled(s, p.budget, func(from, to int) {
 		if p.read && scratch != nil {
 			inOrder(scratch, from, to, row, put)

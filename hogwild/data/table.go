@@ -26,12 +26,12 @@ type table struct {
 	y      []float32 // n labels that are numbered already; else nil
 	rows   []Row     // of a set in memory, in the place of x, or of ptr, idx and val
 	path   string    // of the file, for messages
+	weight []float32 // n weights; else nil
 	line   []int32   // the line of each row in the file; nil where rows are not lines
 	budget *format.Budget
 
 	// of each feature that is 1 where a text stands: which of the columns of texts, from 1; 0 of others, nil if none is
 	oneHot []int32
-	fills  bool   // missing values, NaN in x, are to be filled
 	target string // what messages call the labels: labels, or target "price" (the last column; ...)
 }
 
@@ -45,7 +45,9 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 	t := newTable(src, f.Format, f.Kind)
 	t.Features, t.Shape, t.Classes = f.Features, f.Shape, f.Classes
 	t.Columns, t.Target, t.Named, t.Dates, t.Marks = f.Columns, f.Target, f.Named, f.Dates, f.Marks
-	t.oneHot, t.fills, t.target = f.OneHot, f.Fills, cmp.Or(f.Labels, t.target)
+	if t.oneHot, t.target = f.OneHot, cmp.Or(f.Labels, t.target); f.Fills {
+		t.Fill = []float32{} // what fills missing values, NaN in x, is to be found
+	}
 	as := layouts[t.Kind].(tabular)
 	err := format.Countable(t.path, f.Rows, 0)
 	if err == nil {
@@ -61,10 +63,15 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		t.Rows++
+		if t.Rows++; row.Weighted {
+			t.weight = append(t.weight, float32(row.Weight))
+		}
 		if as.add(t, &row); !t.Entries() { // whose values are no labels
 			t.addLabel(&row, f.Texts)
 		}
+	}
+	if err := checkWeights(t.weight, t.path, t.where); err != nil {
+		return nil, err
 	}
 	t.Notes, t.Read = f.Notes, cmp.Or(f.Read, t.Rows)
 	if f.Dropped > 0 {
@@ -184,13 +191,13 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	var s *Set
 	var err error
 	around := t.budget.Around(t.x8)
-	there := around != nil && len(rows) == t.Rows
+	there := around != nil && len(rows) == t.Rows && t.weight == nil
 	if there { // unless it has no room
-		s, err = createAround(m, stored, t.budget, around)
+		s, err = createAround(m, stored, false, t.budget, around)
 		there = err == nil
 	}
 	if !there {
-		s, err = create(m, stored, t.budget)
+		s, err = createAround(m, stored, t.weight != nil, t.budget, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -203,7 +210,10 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	scratch, as := t.budget.Space(), layouts[t.Kind].(storer)
 	fill := func(from, to int) {
 		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
-			if s.Y[at] = y[i]; !there {
+			if s.Y[at] = y[i]; s.W != nil {
+				s.W[at] = t.weight[i]
+			}
+			if !there {
 				as.put(t, i, s, at)
 			}
 		})
@@ -220,7 +230,7 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 // fillHoles sets Fill by the training rows, and fills the missing values of all rows with it: the mean of
 // numbers, the most common text.
 func (t *table) fillHoles(rows []int32) {
-	if !t.fills {
+	if t.Fill == nil {
 		return
 	}
 	sums, n := make([]float64, t.Features), make([]float64, t.Features)

@@ -126,7 +126,7 @@ var errClosed = errors.New("the program was not needed any more")
 // unless it is killed because it hangs.
 func (p *Process) Close() error {
 	p.asked = true
-	if err := p.line.send(request{Leave: true}); err != nil {
+	if err := p.line.Send(request{Leave: true}); err != nil {
 		_ = p.end() // it was about to
 	} else {
 		_ = p.await(func() error { <-p.ended; return nil })
@@ -146,8 +146,8 @@ func (p *Process) shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.open {
-		_ = unix.Close(p.line.fd)
-		p.open, p.line.fd = false, -1
+		_ = unix.Close(p.line.FD)
+		p.open, p.line.FD = false, -1
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"hogwild/hogwild/model"
 	"hogwild/internal/lastwords"
+	"hogwild/internal/wire"
 )
 
 // Process is a program that runs and has said hello. One goroutine at a time uses it, but for Kill.
@@ -23,7 +24,7 @@ type Process struct {
 
 	command Command
 	cmd     *exec.Cmd
-	line    line
+	line wire.Line
 	said    *lastwords.Tail // nil: what it prints goes to a file
 	ended   chan struct{}   // closed when the process has ended
 	asked   bool            // told to leave
@@ -42,7 +43,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "socket")
 	defer theirs.Close()
-	p := &Process{command: c, line: line{fd: pair[0]}, ended: make(chan struct{}), open: true}
+	p := &Process{command: c, line: wire.Line{FD: pair[0]}, ended: make(chan struct{}), open: true}
 	if _, ok := c.Stderr.(*os.File); !ok {
 		p.said = &lastwords.Tail{Next: c.Stderr}
 		c.Stderr = p.said
@@ -81,7 +82,7 @@ func (p *Process) launch() error {
 		// Processes that the program has started may hold its end of the socket.
 		p.mu.Lock()
 		if p.open {
-			_ = unix.Shutdown(p.line.fd, unix.SHUT_RDWR)
+			_ = unix.Shutdown(p.line.FD, unix.SHUT_RDWR)
 		}
 		p.mu.Unlock()
 		close(p.ended)
@@ -129,7 +130,7 @@ func (p *Process) ask(q request) (r reply, err error) {
 }
 
 func (p *Process) send(message any, files ...*os.File) error {
-	err := p.line.send(message, files...)
+	err := p.line.Send(message, files...)
 	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
 		return p.end()
 	}
@@ -137,7 +138,7 @@ func (p *Process) send(message any, files ...*os.File) error {
 }
 
 func (p *Process) receive(message any) error {
-	err := p.await(func() error { return p.line.receive(message) })
+	err := p.await(func() error { return p.line.Receive(message) })
 	switch {
 	case err == nil:
 		return nil

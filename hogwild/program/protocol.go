@@ -1,26 +1,16 @@
 package program
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 
 	"hogwild/hogwild/model"
 )
 
 // The protocol: one JSON object a line, over a Unix stream socket. docs/designs/programs.md describes it for
 // those who write programs in another language.
-const (
-	protocol = 1
-	maxLine  = 64 << 20 // bytes; hello has a hundred for each tensor, and some models have many
-)
+const protocol = 1
 
 // hello is the program's first line.
 type hello struct {
@@ -176,119 +166,9 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
 	if err != nil {
-		return fmt.Errorf("%s is not a number", brief(text))
+		return fmt.Errorf("%.60s is not a number", text)
 	}
 	*n = number(v)
 	return nil
 }
 
-// line is an end of the socket. Its system calls block: the thread of a worker sleeps in them while the
-// program computes, and hang detection sees that.
-type line struct {
-	fd   int
-	text []byte // received, and not yet read
-}
-
-// send writes one message, with files.
-func (l *line) send(message any, files ...*os.File) error {
-	text, err := json.Marshal(message)
-	if err != nil {
-		return err
-	}
-	text = append(text, '\n')
-	var rights []byte
-	if len(files) > 0 {
-		fds := make([]int, len(files))
-		for i, f := range files {
-			fds[i] = int(f.Fd())
-		}
-		rights = unix.UnixRights(fds...)
-	}
-	for len(text) > 0 {
-		n, err := unix.SendmsgN(l.fd, text, rights, nil, unix.MSG_NOSIGNAL)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("writing to the program: %w", err)
-		}
-		text, rights = text[n:], nil
-	}
-	return nil
-}
-
-// errTooLong is the error of a line above maxLine.
-var errTooLong = fmt.Errorf("a line of more than %d bytes", maxLine)
-
-// receive reads one message. io.EOF: there are no more.
-func (l *line) receive(message any) error {
-	text, err := l.next()
-	if err != nil {
-		return err
-	}
-	return readLine(text, message)
-}
-
-// readLine reads a line as a message.
-func readLine(text []byte, message any) error {
-	if err := json.Unmarshal(text, message); err != nil {
-		return fmt.Errorf("%q: %w", brief(text), plain(err))
-	}
-	return nil
-}
-
-// next returns the next line, without its end.
-func (l *line) next() ([]byte, error) {
-	for seen := 0; ; {
-		if i := bytes.IndexByte(l.text[seen:], '\n'); i >= 0 {
-			text := l.text[:seen+i]
-			l.text = l.text[seen+i+1:]
-			return text, nil
-		}
-		if seen = len(l.text); seen > maxLine {
-			return nil, errTooLong
-		}
-		if err := l.fill(); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// fill waits for more.
-func (l *line) fill() error {
-	const room = 4 << 10
-	if cap(l.text)-len(l.text) < room {
-		l.text = append(make([]byte, 0, 2*len(l.text)+2*room), l.text...)
-	}
-	for {
-		n, err := unix.Read(l.fd, l.text[len(l.text):cap(l.text)])
-		switch {
-		case err == unix.EINTR:
-		case err == unix.ECONNRESET, err == nil && n == 0:
-			return io.EOF
-		case err != nil:
-			return fmt.Errorf("reading from the program: %w", err)
-		default:
-			l.text = l.text[:len(l.text)+n]
-			return nil
-		}
-	}
-}
-
-// brief returns the beginning of a text for an error.
-func brief(text []byte) string {
-	const most = 60
-	if len(text) > most {
-		return string(text[:most]) + "..."
-	}
-	return string(text)
-}
-
-// plain returns an error of package json in the words of the protocol: Go's types are not the program's business.
-func plain(err error) error {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
-		return fmt.Errorf("%s cannot be %s", kind.Field, kind.Value)
-	}
-	return err
-}

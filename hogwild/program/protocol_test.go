@@ -12,11 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hogwild/internal/check"
+	"hogwild/internal/wire"
 	"hogwild/shm"
 )
 
 // sockets returns both ends of a line.
-func sockets(t *testing.T) (near, far *line) {
+func sockets(t *testing.T) (near, far *wire.Line) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -26,19 +27,19 @@ func sockets(t *testing.T) (near, far *line) {
 		_ = unix.Close(pair[0])
 		_ = unix.Close(pair[1])
 	})
-	return &line{fd: pair[0]}, &line{fd: pair[1]}
+	return &wire.Line{FD: pair[0]}, &wire.Line{FD: pair[1]}
 }
 
 // pour writes a text in pieces, and ends it.
-func pour(l *line, text []byte, piece int) {
+func pour(l *wire.Line, text []byte, piece int) {
 	for len(text) > 0 {
-		n, err := unix.Write(l.fd, text[:min(piece, len(text))])
+		n, err := unix.Write(l.FD, text[:min(piece, len(text))])
 		if err != nil {
 			return // the reader has stopped
 		}
 		text = text[n:]
 	}
-	_ = unix.Shutdown(l.fd, unix.SHUT_WR)
+	_ = unix.Shutdown(l.FD, unix.SHUT_WR)
 }
 
 // Lines come out as they went in, however they are cut; without its end a last one does not count.
@@ -54,22 +55,22 @@ func FuzzLine(f *testing.F) {
 		near, far := sockets(t)
 		go pour(far, text, int(piece)+1)
 		for _, want := range strings.Split(string(text), "\n")[:bytes.Count(text, []byte("\n"))] {
-			got, err := near.next()
+			got, err := near.Next()
 			if err != nil || string(got) != want {
 				t.Fatalf("the line %q: %v, want %q", got, err, want)
 			}
 			check.Bounded(t, 1<<20+100*uint64(len(want)), func() {
 				var h hello
-				if readLine(got, &h) == nil && checkLayout(&h.Layout) == nil {
+				if wire.ReadLine(got, &h) == nil && checkLayout(&h.Layout) == nil {
 					if err := Compare(&h.Layout, &h.Layout); err != nil {
 						t.Error(err)
 					}
 				}
 				var r reply
-				_ = readLine(got, &r)
+				_ = wire.ReadLine(got, &r)
 			})
 		}
-		if _, err := near.next(); err != io.EOF {
+		if _, err := near.Next(); err != io.EOF {
 			t.Errorf("after the last line: %v", err)
 		}
 	})
@@ -77,8 +78,8 @@ func FuzzLine(f *testing.F) {
 
 func TestLongLine(t *testing.T) {
 	near, far := sockets(t)
-	go pour(far, bytes.Repeat([]byte("x"), maxLine+1<<20), 1<<20)
-	if _, err := near.next(); !errors.Is(err, errTooLong) {
+	go pour(far, bytes.Repeat([]byte("x"), wire.MaxLine+1<<20), 1<<20)
+	if _, err := near.Next(); !errors.Is(err, wire.ErrTooLong) {
 		t.Error(err)
 	}
 }
@@ -93,34 +94,24 @@ func TestSend(t *testing.T) {
 	defer seg.Close()
 	long := strings.Repeat("long ", 1<<18)
 	go func() {
-		if err := near.send(welcome{Role: long, Seed: math.MaxUint64}, seg.File(), os.Stdin); err != nil {
+		if err := near.Send(welcome{Role: long, Seed: math.MaxUint64}, seg.File(), os.Stdin); err != nil {
 			t.Error(err)
 		}
 	}()
-	first, rights := make([]byte, 1), make([]byte, 100)
-	_, n, _, _, err := unix.Recvmsg(far.fd, first, rights, unix.MSG_CMSG_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	far.text = first
 	var w welcome
-	if err := far.receive(&w); err != nil || w.Role != long || w.Seed != math.MaxUint64 {
+	if err := far.Receive(&w); err != nil || w.Role != long || w.Seed != math.MaxUint64 {
 		t.Errorf("%d bytes, seed %d: %v", len(w.Role), w.Seed, err)
 	}
-	messages, err := unix.ParseSocketControlMessage(rights[:n])
-	if err != nil || len(messages) != 1 {
-		t.Fatalf("%d control messages: %v", len(messages), err)
+	came := far.Files()
+	if len(came) != 2 {
+		t.Fatalf("%d files", len(came))
 	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 2 {
-		t.Fatalf("%d files: %v", len(fds), err)
-	}
-	again, err := shm.Map(os.NewFile(uintptr(fds[0]), "again"), true)
+	again, err := shm.Map(came[0], true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	_ = unix.Close(fds[1])
+	_ = came[1].Close()
 	again.Bytes()[3] = 7
 	if seg.Bytes()[3] != 7 {
 		t.Error("it is another file")

@@ -28,6 +28,9 @@ func newCoordinator(c config.Config, o core.Options) *coordinator {
 	r.snapshots = &snapshotter{Run: run, evaluated: make(chan evaluation, 1)}
 	r.final = &finalSaver{Run: run, snapshots: r.snapshots}
 	r.evaluator = &evaluator{Run: run, snapshots: r.snapshots, final: r.final}
+	if o.Sets != nil {
+		run.Task.Sets, run.Task.Borrowed = *o.Sets, true
+	}
 	run.Crew, run.Saver = r.crew, r.snapshots
 	return r
 }

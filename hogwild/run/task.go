@@ -67,7 +67,7 @@ func settleTask(r *core.Run, anyNumber bool) error {
 	if err := c.Asked.CheckIdle(&r.Task.Train.Meta); err != nil {
 		return err
 	}
-	if err := c.Asked.CheckFamily(spec.Family()); err != nil {
+	if err = weigh(r, spec.Family()); err != nil {
 		return err
 	}
 	c.Asked.Standard = standardOf(r, spec)
@@ -99,6 +99,17 @@ func settleTask(r *core.Run, anyNumber bool) error {
 		c.Used.Auto = r.Rollback.Auto
 	}
 	return c.Asked.CheckLRMin()
+}
+
+// weigh refuses what cannot be had with a family of models, and gives the training rows the weights of their classes.
+func weigh(r *core.Run, f *model.Family) error {
+	c := &r.Job.Asked
+	train, err := r.Task.Train.Weighed(c.ClassWeight)
+	if err != nil {
+		return config.Usage("%w", err)
+	}
+	r.Task.Train = train
+	return c.CheckFamily(f, train.Weighted())
 }
 
 // readSets reads the data.

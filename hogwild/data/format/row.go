@@ -50,7 +50,7 @@ const (
 
 // Options say how a file is read. The training data's are as in package data.
 type Options struct {
-	Format, Target, Ignore, Missing string
+	Format, Target, Ignore, Weight, Missing string
 
 	Triples bool   // the file is of triples, whatever it looks like
 	Graph   bool   // they are the edges of a graph
@@ -114,7 +114,10 @@ type Row struct {
 	Cells [2][]byte // with Options.Inputs: the ids as the file spells them; nil in an array
 	Label float64   // or the value of a triple; with Options.Inputs NaN where there is none
 	Text  string    // the label, where labels are texts
-	Gap   string    // with Options.Inputs: which value is missing; "" if none is
+	// by what the loss of the row is multiplied, where it is Weighted
+	Weight   float64
+	Weighted bool
+	Gap      string // with Options.Inputs: which value is missing; "" if none is
 }
 
 // MaxRows is the most rows, and features, that a set has: their numbers are int32 in orders and on GPUs.

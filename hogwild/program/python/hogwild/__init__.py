@@ -14,11 +14,19 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-__all__ = ["Error", "Job", "alone", "join"]
+__all__ = ["Dataset", "Diverged", "Error", "Job", "Killed", "Run", "alone", "join", "train"]
 
 
-class Error(Exception):
-    """The program uses hogwild in a way that cannot work. The message says what to change."""
+class Error(ValueError):
+    """Settings, data or a program's calls that cannot work. The message says what to change."""
+
+
+class Diverged(ArithmeticError):
+    """The loss was not finite, or far too large."""
+
+
+class Killed(RuntimeError):
+    """The program hogwild ended before it was done."""
 
 
 _socket = os.environ.get("HOGWILD_SOCKET")  # None: the script was started by hand
@@ -26,11 +34,18 @@ _socket = os.environ.get("HOGWILD_SOCKET")  # None: the script was started by ha
 # The settings of a script that runs alone, to be changed before hogwild.join; None in a run.
 alone: Optional[Dict[str, Any]] = {"epochs": 1, "batch": 32, "lr": 0.01, "seed": 1} if _socket is None else None
 
+# Where what is imported at its first use is: python -m hogwild does without NumPy and PyTorch.
+_later = {"train": "_train", "Run": "_train", "Dataset": "_train"}
+
 if TYPE_CHECKING:
     from ._job import Job, join
+    from ._train import Dataset, Run, train
 else:
     def __getattr__(name: str) -> Any:
-        """Job and join, which import PyTorch: python -m hogwild does without it."""
+        if name in _later:
+            from importlib import import_module
+            globals()[name] = value = getattr(import_module("hogwild." + _later[name]), name)
+            return value
         if name not in ("Job", "join"):
             raise AttributeError(f"module 'hogwild' has no attribute {name!r}")
         try:

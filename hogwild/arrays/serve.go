@@ -1,0 +1,168 @@
+// Package arrays trains on arrays that another process has, and predicts for them: the Python package starts the program
+// for each call, and is its only user. Rows are copied once, by that process, into the memory that the workers map.
+//
+//	serve.go    Serve: one call, from the first line to the last
+//	predict.go  predictions
+//	session.go  the socket, while the run goes on
+//	message.go  the protocol
+package arrays
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
+	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/run"
+	"hogwild/hogwild/rundir"
+	"hogwild/shm"
+)
+
+// protocol is the version of what is said over the socket.
+const protocol = 1
+
+// Serve answers one call over a socket, which it owns from then on. read makes settings of train's flags. The error is
+// nil if the other process was told of it.
+func Serve(socket int, read func(map[string]string) (config.Config, error)) error {
+	s := newSession(socket)
+	defer s.close()
+	var a ask
+	if err := s.line.Receive(&a); err != nil {
+		return err
+	}
+	s.files = s.line.Files()
+	err := s.answer(&a, read)
+	if err == nil {
+		return nil
+	}
+	return s.line.Send(reply{Failed: &failed{Kind: kindOf(err), Why: err.Error()}})
+}
+
+// kindOf returns the kind of an error, by which Python chooses the class of its own.
+func kindOf(err error) string {
+	switch {
+	case errors.Is(err, config.ErrUsage):
+		return "usage"
+	case errors.Is(err, config.ErrDiverged):
+		return "diverged"
+	case config.Interruption(err) != nil:
+		return "interrupted"
+	}
+	return "error"
+}
+
+// answer carries out what is asked for.
+func (s *session) answer(a *ask, read func(map[string]string) (config.Config, error)) error {
+	switch {
+	case a.Protocol != protocol:
+		return fmt.Errorf("the Python package speaks version %d of the protocol, and this program %d: install both "+
+			"from one wheel", a.Protocol, protocol)
+	case a.Predict != nil:
+		return s.predict(a.Predict)
+	case a.Train == nil:
+		return errors.New("there are no rows to train on")
+	}
+	var c config.Config
+	if a.Settings != nil { // before memory is taken
+		var err error
+		if c, err = read(a.Settings); err != nil {
+			return err
+		}
+	}
+	sets, err := s.sets(a, &c)
+	defer sets.Close()
+	if err != nil || a.Settings == nil {
+		return err
+	}
+	return s.train(c, &sets, a.Waits)
+}
+
+// sets has the rows filled in, and sends the sets back if they are to be kept.
+func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
+	budget := format.NewBudget(c.MemoryLimit())
+	train, err := s.room(a.Train, budget)
+	if err != nil {
+		return sets, err
+	}
+	defer train.close()
+	test, err := s.room(a.Test, budget)
+	if err != nil {
+		return sets, err
+	}
+	defer test.close()
+	if err = s.fill(train, test); err != nil {
+		return sets, err
+	}
+	if sets.Train, err = train.sealed(nil); err != nil {
+		return sets, config.Usage("%w", err)
+	}
+	if test == nil {
+		if sets, err = data.OnTraining(sets.Train); err != nil {
+			return sets, err
+		}
+	} else if sets.Test, err = test.sealed(&sets.Train.Meta); err != nil {
+		return sets, config.Usage("%w", err)
+	}
+	if a.Keep {
+		err = s.line.Send(reply{Sealed: []data.Meta{sets.Train.Meta}}, sets.Train.File())
+	}
+	return sets, err
+}
+
+// train trains, and sends the weights.
+func (s *session) train(c config.Config, sets *data.Sets, waits bool) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	go s.listen(cancel)
+	if c.Run == "" {
+		dir, remove, err := rundir.Temporary("hogwild-arrays-")
+		if err != nil {
+			return err
+		}
+		defer remove()
+		if c.Run = filepath.Join(dir, "run"); c.SavesByCost() {
+			c.SaveEvery = "0" // it is never resumed
+		}
+	}
+	o := run.Options{Sets: sets, Progress: os.Stderr, Quiet: true, OnEpoch: func(e rundir.EpochResult) {
+		_ = s.line.Send(reply{Epoch: &e}) // if the other end is closed, the run is over anyway
+		if waits {
+			select {
+			case <-s.goOn:
+			case <-ctx.Done():
+			}
+		}
+	}}
+	result, err := run.Run(ctx, c, o)
+	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) {
+		return err
+	}
+	weights, missing := os.ReadFile(filepath.Join(c.Run, rundir.WeightsFile))
+	if missing != nil {
+		return errors.Join(err, missing)
+	}
+	d := &done{Result: &result}
+	if err != nil {
+		d.Ended, d.Why = kindOf(err), err.Error()
+	}
+	return s.finish(d, weights)
+}
+
+// finish sends the end of a call, with a file of these bytes.
+func (s *session) finish(d *done, b []byte) error {
+	d.Size = len(b)
+	seg, err := shm.Create("arrays", max(1, len(b)))
+	if err != nil {
+		return err
+	}
+	defer seg.Close()
+	copy(seg.Bytes(), b)
+	if err = seg.Seal(); err != nil {
+		return err
+	}
+	return s.line.Send(reply{Done: d}, seg.File())
+}

@@ -1,0 +1,186 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/data/text"
+	"hogwild/internal/vec"
+)
+
+// Room is a set whose rows another process puts in their places, so that they are copied once: it maps File for
+// writing, and unmaps it before Sealed. The rows are to lie in a random order, as Load draws one.
+type Room struct{ set *Set }
+
+// NewRoom makes the memory of m.Rows rows, which may have weights. stored is the number of values of sparse rows;
+// budget limits what it takes.
+func NewRoom(m Meta, stored int, weighted bool, budget *format.Budget) (*Room, error) {
+	m.Name, m.Format = cmp.Or(m.Name, "memory"), "memory"
+	switch {
+	case !slices.Contains([]Kind{Floats, Sparse}, m.Kind):
+		return nil, fmt.Errorf("data: %s: rows of kind %q: want floats or sparse", m.Name, m.Kind)
+	case m.Rows < 1 || m.Features < 1 || stored < 0:
+		return nil, fmt.Errorf("data: %s: %d rows of %d features: there is nothing to learn from", m.Name, m.Rows,
+			m.Features)
+	case m.Columns != nil && len(m.Columns) != m.Features:
+		return nil, fmt.Errorf("data: %s: %d names of %d features", m.Name, len(m.Columns), m.Features)
+	}
+	open := m // with room for what is known when the rows are in place
+	open.Notes = []string{strings.Repeat("-", notesRoom)}
+	open.Checksum = strings.Repeat("-", checksumRoom)
+	if m.Kind == Floats {
+		open.Mul = slices.Repeat([]float32{-math.MaxFloat32}, m.Features)
+		open.Add = open.Mul
+	}
+	s, err := createAround(open, stored, weighted, budget, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Meta = m
+	return &Room{s}, nil
+}
+
+// What the notes and the checksum of a Room may take of the segment.
+const notesRoom, checksumRoom = 1000, 32
+
+// File returns the memfd; it stays the set's.
+func (r *Room) File() *os.File { return r.set.File() }
+
+// Offsets returns where in File the arrays lie, in bytes, and Size how many it has.
+func (r *Room) Offsets() map[string]int64 { return r.set.Offsets() }
+
+// Size returns the length of File in bytes.
+func (r *Room) Size() int { return len(r.set.seg.Bytes()) }
+
+// Close gives the memory back, unless Sealed has returned it as a set.
+func (r *Room) Close() { _ = r.set.Close() }
+
+// Rows returns the rows as they were filled in, to be predicted: views of the memory.
+func (r *Room) Rows() (*Memory, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	s := r.set
+	m := &Memory{Name: s.Name, Rows: make([]Row, s.Rows), Features: s.Features, Columns: s.Columns}
+	for i := range m.Rows {
+		if s.X != nil {
+			m.Rows[i].Val = s.X[i*s.Features : (i+1)*s.Features]
+		} else {
+			from, to := s.Ptr[i], s.Ptr[i+1]
+			m.Rows[i] = Row{Idx: s.Idx[from:to:to], Val: s.Val[from:to:to]}
+		}
+	}
+	return m, nil
+}
+
+// Sealed checks the rows, scales them, and makes them read-only for all. Of rows that are like others the scaling is
+// theirs; else scale is Options.Scale. The process that has filled them may no longer map File.
+func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
+	s := r.set
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	t := &table{Meta: s.Meta, x: s.X, ptr: s.Ptr, idx: s.Idx, val: s.Val, path: s.Name}
+	if like != nil {
+		t.Scale, t.Mul, t.Add = like.Scale, like.Mul, like.Add
+	} else {
+		rule, err := parseScale(scale)
+		if err == nil {
+			err = t.fit(rule, allRows(s.Rows))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.Meta = t.Meta
+	// of all that was filled in: a resumed run knows its data again by it
+	s.Checksum = fmt.Sprintf("crc32c:%08x", checksum(s.seg.Bytes(), func(int) {}))
+	r.scale()
+	return s, s.seal()
+}
+
+// scale brings the rows to the scale of the set, in place.
+func (r *Room) scale() {
+	s := r.set
+	if s.Mul == nil && s.Add == nil {
+		return
+	}
+	parallel(0, s.Rows, func(from, to int) {
+		for i := from; i < to; i++ {
+			if s.X != nil {
+				row := s.X[i*s.Features : (i+1)*s.Features]
+				for j, v := range row {
+					row[j] = s.scaled(j, v)
+				}
+				continue
+			}
+			for k := s.Ptr[i]; k < s.Ptr[i+1]; k++ {
+				s.Val[k] = s.scaled(int(s.Idx[k]), s.Val[k])
+			}
+		}
+	})
+}
+
+// check refuses what no loop may see.
+func (r *Room) check() error {
+	s := r.set
+	fail := func(format string, a ...any) error {
+		return fmt.Errorf("data: %s: %s", s.Name, fmt.Sprintf(format, a...))
+	}
+	if s.Ptr != nil {
+		if s.Ptr[0] != 0 || s.Ptr[s.Rows] != int64(len(s.Idx)) {
+			return fail("the rows end at value %d of %d", s.Ptr[s.Rows], len(s.Idx))
+		}
+		if len(s.Idx) > 0 && int(vec.Largest(s.Idx)) >= s.Features {
+			return fail("a column has number %d, and there are %d", vec.Largest(s.Idx), s.Features)
+		}
+		if bad := layouts[s.Kind].damage(s); bad != "" {
+			return fail("%s", bad)
+		}
+	}
+	if i := notFinite(s.X); i >= 0 {
+		return fail("row %d, column %d: %g: want a finite number", i/s.Features, i%s.Features, s.X[i])
+	}
+	if k := notFinite(s.Val); k >= 0 {
+		i, _ := slices.BinarySearch(s.Ptr, int64(k)+1)
+		return fail("row %d, column %d: %g: want a finite number", i-1, s.Idx[k], s.Val[k])
+	}
+	if err := checkWeights(s.W, s.Name, nil); err != nil {
+		return err
+	}
+	classes := float32(len(s.Classes))
+	for i, y := range s.Y {
+		if !finite(float64(y)) || classes > 0 && (y < 0 || y >= classes || y != float32(int(y))) {
+			return fail("row %d: target %g: want a finite number, or the number of a class below %g", i, y, classes)
+		}
+	}
+	return nil
+}
+
+// notFinite returns the place of a number that is not finite, -1 if there is none.
+func notFinite(v []float32) int {
+	if every(len(v), func(i int) bool { return v[i]-v[i] == 0 }) {
+		return -1
+	}
+	return slices.IndexFunc(v, func(x float32) bool { return x-x != 0 })
+}
+
+// Suits returns an error if a model of a task cannot learn from the set; see Options.Task.
+func (s *Set) Suits(task string) error {
+	if task == text.Words || task == text.Labels {
+		return fmt.Errorf("data: %s has rows of numbers, and the model reads text", s.Name)
+	}
+	return checkTask(s, task, s.Name)
+}
+
+// OnTraining returns the sets of a run that trains on all rows, and is tested on them too.
+func OnTraining(train *Set) (Sets, error) {
+	s := Sets{Train: train}
+	err := s.testOnTraining("test none")
+	return s, err
+}

@@ -1,0 +1,99 @@
+"""Rows of numbers, as they are copied into the memory of a run: once, converted on the way."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Dict, List, Optional
+
+import numpy as np
+
+import hogwild
+
+BLOCK = 1 << 20  # numbers that a thread converts at a time: they stay in the cache
+
+
+def _check(ok: Any, message: str) -> None:
+    if not ok:
+        raise hogwild.Error(message)
+
+
+class Rows:
+    """Rows, with what they are to predict. X: n x d numbers, an array, a matrix of scipy.sparse or a DataFrame. y: n.
+    weight: n, by which the losses of the rows are multiplied."""
+
+    def __init__(self, X: Any, y: Any = None, *, classes: Optional[List[str]] = None, columns: Optional[List[str]] = None,
+                 weight: Any = None, name: str = "", scale: str = "", seed: Optional[int] = None) -> None:
+        if hasattr(X, "iloc") and hasattr(X, "columns"):  # a DataFrame
+            columns, X = columns or [str(c) for c in X.columns], X.to_numpy()
+        self.sparse = hasattr(X, "tocsr")
+        if self.sparse:
+            X = X.tocsr()
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+        else:
+            X = np.asarray(X)
+        _check(X.ndim == 2, f"X has the shape {X.shape}: want rows x columns")
+        _check(X.dtype.kind in "fiub", f"X has the type {X.dtype}: want numbers; a DataFrame may have texts, with target=")
+        self.X, self.n, self.d = X, X.shape[0], X.shape[1]
+        self.y = None if y is None else np.asarray(y)
+        _check(self.y is None or self.y.shape == (self.n,), f"y has the shape {getattr(self.y, 'shape', None)}: want ({self.n},)")
+        self.columns, self.weight, self.name, self.scale = columns, None, name, scale
+        if weight is not None:
+            self.weight = np.asarray(weight, np.float32)
+            _check(self.weight.shape == (self.n,), f"sample_weight has the shape {self.weight.shape}: want ({self.n},)")
+            for i in np.flatnonzero(~(np.isfinite(self.weight) & (self.weight >= 0))):
+                raise hogwild.Error(f"sample_weight of row {i}: {self.weight[i]:g}: want a finite number, 0 or more")
+        self.classes = classes
+        if self.y is not None and self.classes is None and self.y.dtype.kind not in "f":
+            values, self.y = np.unique(self.y, return_inverse=True)
+            self.classes = [str(v) for v in values]
+        # a run takes the rows block by block, so they have to lie in a random order
+        self.order = None if seed is None else np.random.RandomState(seed % (1 << 32)).permutation(self.n)
+
+    def message(self) -> Dict[str, Any]:
+        return {"name": self.name, "kind": "sparse" if self.sparse else "floats", "rows": self.n, "features": self.d,
+                "stored": int(self.X.nnz) if self.sparse else 0, "columns": self.columns, "classes": self.classes,
+                "scale": self.scale, "weighted": self.weight is not None}
+
+    def fill(self, memory: Any, at: Dict[str, int]) -> None:
+        """Copies the rows into the memory of a room, whose arrays are at these places."""
+        def view(name: str, dtype: str, count: int) -> Any:
+            return np.frombuffer(memory, dtype, count, at[name])
+
+        y = view("y", "<f4", self.n)
+        if self.y is not None:
+            y[:] = self.y if self.order is None else self.y[self.order]
+        if self.weight is not None:
+            view("weight", "<f4", self.n)[:] = self.weight if self.order is None else self.weight[self.order]
+        if self.sparse:
+            self._fill_sparse(view("ptr", "<i8", self.n + 1), view("idx", "<u4", self.X.nnz), view("val", "<f4", self.X.nnz))
+        else:
+            self._fill_dense(view("x", "<f4", self.n * self.d).reshape(self.n, self.d))
+
+    def _fill_dense(self, x: Any) -> None:
+        step = max(1, BLOCK // max(1, self.d))
+
+        def block(start: int) -> None:
+            rows = slice(start, start + step)
+            x[rows] = self.X[rows] if self.order is None else self.X[self.order[rows]]
+
+        starts = range(0, self.n, step)
+        if len(starts) < 4:
+            for start in starts:
+                block(start)
+        else:
+            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+                list(threads.map(block, starts))
+
+    def _fill_sparse(self, ptr: Any, idx: Any, val: Any) -> None:
+        X = self.X
+        lengths = np.diff(X.indptr)
+        np.cumsum(lengths if self.order is None else lengths[self.order], out=ptr[1:])
+        step = 1 << 14
+        for start in range(0, self.n, step):
+            rows = slice(start, start + step)
+            part = X[rows] if self.order is None else X[self.order[rows]]
+            begin, end = ptr[start], ptr[min(start + step, self.n)]
+            idx[begin:end], val[begin:end] = part.indices, part.data
