@@ -24,7 +24,7 @@ type Process struct {
 
 	command Command
 	cmd     *exec.Cmd
-	line wire.Line
+	line    wire.Line
 	said    *lastwords.Tail // nil: what it prints goes to a file
 	ended   chan struct{}   // closed when the process has ended
 	asked   bool            // told to leave

@@ -171,4 +171,3 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	*n = number(v)
 	return nil
 }
-
