@@ -103,7 +103,8 @@ func (a *ability) killStarting(r *core.Run) {
 // tellOfLoops tells people after a while what the run waits for.
 func tellOfLoops(r *core.Run, who string) *time.Timer {
 	return time.AfterFunc(10*time.Second, func() {
-		r.Report.Say("what follows the loop over job.batches() takes long in " + who + ": the run waits for it")
+		r.Report.Say(who + " take long to end, in what follows the loop over job.batches() or in Python's own exit: " +
+			"the run waits for it")
 	})
 }
 
