@@ -129,7 +129,9 @@ def launch(fn: Callable[[Any, Any], Any], net: nn.Module, dataset: Any = None, t
     the run ends when it returns True    settings: those of hogwild train, as epochs=5, lr=0.05
     Raises hogwild.Error with the traceback where fn fails. An interrupt ends the run, and net has what was learnt."""
     more = {name: value for name, value in (("dataset", dataset), ("test", test), ("collate", collate)) if value is not None}
-    net = getattr(net, "_orig_mod", net)
+    if dataset is None and "data" not in settings:
+        raise hogwild.Error("launch needs examples: dataset=..., or files, as data='mnist/'")
+    net = getattr(net, "_orig_mod", net)  # of torch.compile
     if not _zygotes or not _zygotes[0].serves():
         _zygotes[:] = [_Zygote()]  # imports PyTorch meanwhile
     what = _pickled(fn, net, more)
