@@ -6,7 +6,7 @@
         net.zero_grad(set_to_none=True); loss.backward()
         job.step(loss)
 
-A script that is started by hand runs alone, for debuggers, profilers and notebooks: one process, the examples in order.
+A script that is started by hand runs alone, for debuggers and profilers: one process, the examples in order.
 """
 
 from __future__ import annotations

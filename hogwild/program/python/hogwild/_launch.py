@@ -42,14 +42,14 @@ class _Zygote:
     def serves(self) -> bool:
         return self._pid == os.getpid() and self._process.poll() is None
 
-    def launch(self, what: int) -> Tuple[socket.socket, str]:
-        """Has what was pickled served. Returns the line to its server, and the address for clients."""
+    def launch(self, what: int, prints: int) -> Tuple[socket.socket, str]:
+        """Has what was pickled served, and printed. Returns the line to its server, and the address for clients."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, socket.socket(socket.AF_UNIX) as listener:
             listener.bind("")  # Linux chooses an abstract address
             listener.listen(128)
             try:
-                socket.send_fds(self._socket, [b" "], [what, listener.fileno(), theirs.fileno()])
+                socket.send_fds(self._socket, [b" "], [what, prints, listener.fileno(), theirs.fileno()])
             except OSError:
                 pass  # its end is read from ours
             return ours, listener.getsockname()[1:].decode()
@@ -112,6 +112,12 @@ class _Line:
             self._drawn = time.monotonic()
             self.draw(self._next)
 
+    def copy(self, printed: int) -> None:
+        """Prints what the programs print, above the line."""
+        with open(printed, errors="replace") as pipe:
+            for text in pipe:
+                self.draw("", text)
+
     def end(self) -> None:
         self.draw(self._next)
         if self._shown:
@@ -135,20 +141,21 @@ def launch(fn: Callable[[Any, Any], Any], net: nn.Module, dataset: Any = None, t
     if not _zygotes or not _zygotes[0].serves():
         _zygotes[:] = [_Zygote()]  # imports PyTorch meanwhile
     what = _pickled(fn, net, more)
+    printed, prints = os.pipe()
     try:
-        line, address = _zygotes[0].launch(what)
+        line, address = _zygotes[0].launch(what, prints)
     finally:
         os.close(what)
+        os.close(prints)
     shown = _Line()
+    reader = threading.Thread(target=shown.copy, args=(printed,), daemon=True)
+    reader.start()
     with line:
         shown.draw("hogwild: starting")
-        failures = [_message(line)]
-        if "ready" not in failures[0]:
+        message = _message(line)
+        if "ready" not in message:
             shown.end()
-            raise _failure(failures)
-        failures.clear()
-        reader = threading.Thread(target=_read, args=(line, shown, failures), daemon=True)
-        reader.start()
+            raise _failure(message)
         program = shlex.join([sys.executable, "-I", "-S", "-B", _zygote.__file__, address])
         run = failed = None
         try:
@@ -156,34 +163,26 @@ def launch(fn: Callable[[Any, Any], Any], net: nn.Module, dataset: Any = None, t
         except (hogwild.Error, hogwild.Killed) as e:
             failed = e
         finally:
-            line.shutdown(socket.SHUT_RDWR)
-            reader.join()
+            line.shutdown(socket.SHUT_RDWR)  # the server ends, and all that might print
+            reader.join(5)  # but for a process that a program has left behind
             shown.end()
-    if run is None or run.result.get("error"):  # what follows the loop has failed
-        raise _failure(failures) if failures else failed or hogwild.Failed(run.result["error"])
+        if run is None or run.result.get("error"):  # what follows the loop has failed
+            message = _message(line)
+            raise _failure(message) if "failed" in message else failed or hogwild.Failed(run.result["error"])
     return run
 
 
 def _message(line: socket.socket) -> Message:
     """The server's next message. One that has ended says so."""
     try:
-        return dict(json.loads(line.recv(2 * _zygote.PIECE) or b'{"gone": true}'))
+        return dict(json.loads(line.recv(8 * _zygote.SAID) or b'{"gone": true}'))
     except OSError:
         return {"gone": True}
 
 
-def _read(line: socket.socket, shown: _Line, failures: List[Message]) -> None:
-    """Prints what the programs print, and takes in how they fail."""
-    while "gone" not in (message := _message(line)):
-        if "printed" in message:
-            shown.draw("", message["printed"])
-        else:
-            failures.append(message)
-
-
-def _failure(failures: List[Message]) -> Exception:
-    if "failed" in failures[0]:
-        return hogwild.Failed(f"in {failures[0]['who']}:\n{failures[0]['failed']}")
+def _failure(message: Message) -> Exception:
+    if "failed" in message:
+        return hogwild.Failed(f"in {message['who']}:\n{message['failed']}")
     return hogwild.Killed(f"the process that starts the programs has ended: {_zygotes[0].said() or 'it said nothing'}")
 
 

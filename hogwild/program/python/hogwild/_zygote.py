@@ -4,7 +4,6 @@ hogwild.launch starts it once, and says over a socket what to run. For each laun
 function, the module and the data; and for each program that hogwild asks for, the server forks itself. What hogwild starts
 is this file, as a client: it gives the server its files, and ends as the program does."""
 
-import io
 import json
 import os
 import select
@@ -14,7 +13,7 @@ import struct
 import sys
 from typing import Any, Dict, List, Tuple
 
-PIECE = 1 << 16  # of a message to the notebook, which is one datagram
+SAID = 1 << 15  # characters of a traceback: a message to the notebook is one datagram
 
 
 def client(address: str) -> None:
@@ -31,7 +30,6 @@ def client(address: str) -> None:
     status = server.recv(4)
     code = struct.unpack("i", status)[0] if len(status) == 4 else -signal.SIGKILL
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
         os.kill(os.getpid(), -code)
     sys.exit(code)
 
@@ -49,7 +47,7 @@ def main(notebook: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     asks = socket.socket(fileno=notebook)
     while True:
-        text, files, _, _ = socket.recv_fds(asks, 1, 3)
+        text, files, _, _ = socket.recv_fds(asks, 1, 4)
         if not text:
             return
         if os.fork() == 0:
@@ -62,18 +60,18 @@ def main(notebook: int) -> None:
 
 def _say(line: socket.socket, **message: Any) -> None:
     try:
-        line.send(json.dumps(message).encode())
+        line.send(json.dumps(message).encode(), socket.MSG_DONTWAIT)
     except OSError:
-        pass  # the notebook has ended, and with it the run
+        pass  # the notebook has ended, or others have failed before
 
 
 class _Server:
-    """One launch. what: the file with the function and what it gets    listener: for clients
-    line: to the notebook; its end is the launch's"""
+    """One launch. what: the file with the function and what it gets    prints: standard output of the programs
+    listener: for clients    line: to the notebook; its end is the launch's"""
 
-    def __init__(self, what: int, listener: int, line: int) -> None:
+    def __init__(self, what: int, prints: int, listener: int, line: int) -> None:
         self._listener, self._line = socket.socket(fileno=listener), socket.socket(fileno=line)
-        self._what = open(what, "rb")
+        self._what, self._prints = open(what, "rb"), prints
 
     def serve(self) -> int:
         import linecache
@@ -90,7 +88,7 @@ class _Server:
             if torch.cuda.is_initialized():
                 raise ValueError("the data are on a GPU: give launch tensors on the CPU, and move batches to job.device")
         except BaseException:
-            _say(self._line, failed=traceback.format_exc()[-PIECE // 2:], who="the process that starts the programs")
+            _say(self._line, failed=traceback.format_exc()[-SAID:], who="the process that starts the programs")
             return 1
         _say(self._line, ready=True)
         ends: Dict[int, Tuple[int, socket.socket]] = {}  # of programs, by pidfd
@@ -143,14 +141,14 @@ class _Server:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: it ends with the server
         if os.getppid() != server:
             return 1
-        os.dup2(files[1], 1)
+        os.dup2(self._prints, 1)
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         os.dup2(files[2], 2)
         os.environ.clear()
         os.environ.update(environment, HOGWILD_SOCKET="")
         hogwild._socket, hogwild.alone, hogwild._forked = str(files[0]), None, True
         torch.set_num_threads(int(environment.get("OMP_NUM_THREADS", 1)))
         _seed(int(environment["HOGWILD_SEED"]))
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Printed(self._line)), "utf-8", line_buffering=True)
         function, net, more = self._given
         who = "the evaluator"
         try:
@@ -168,25 +166,10 @@ class _Server:
                 tb = tb.tb_next
             text = "".join(traceback.format_exception(type(e), e, tb))
             print(text, file=sys.stderr)
-            _say(self._line, failed=text[-PIECE // 2:], who=who)
+            _say(self._line, failed=text[-SAID:], who=who)
         sys.stdout.flush()
         sys.stderr.flush()
         return code
-
-
-class _Printed(io.RawIOBase):
-    """Standard output of a program: the notebook's."""
-
-    def __init__(self, line: socket.socket) -> None:
-        self._line = line
-
-    def write(self, text: Any) -> int:
-        piece = bytes(text[:PIECE // 8])
-        _say(self._line, printed=piece.decode(errors="replace"))
-        return len(piece)
-
-    def writable(self) -> bool:
-        return True
 
 
 if __name__ == "__main__":
