@@ -1,4 +1,4 @@
-"""Calls of the package hogwild from a notebook: python3 notebook.py NAME EXAMPLE, where NAME is a function of this file."""
+"""Calls of the package hogwild from a notebook: python3 test_notebook.py NAME EXAMPLE, where NAME is a function of this file."""
 
 import os
 import signal
