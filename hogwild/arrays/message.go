@@ -8,7 +8,8 @@ import (
 // The protocol: one JSON object a line over a Unix stream socket, with files by SCM_RIGHTS. docs/designs/python.md has
 // its order.
 
-// ask is the first line: what is wanted. Train alone makes a data set, which is sent back.
+// ask is the first line: what is wanted. Train alone makes a data set, which is sent back. Settings with a program need
+// no rows.
 type ask struct {
 	Protocol int               `json:"protocol"`
 	Settings map[string]string `json:"settings"` // of hogwild train, by the names of its flags; nil: no run

@@ -63,7 +63,7 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 			"from one wheel", a.Protocol, protocol)
 	case a.Predict != nil:
 		return s.predict(a.Predict)
-	case a.Train == nil:
+	case a.Train == nil && a.Settings["program"] == "":
 		return errors.New("there are no rows to train on")
 	}
 	var c config.Config
@@ -72,6 +72,9 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 		if c, err = read(a.Settings); err != nil {
 			return err
 		}
+	}
+	if a.Train == nil { // the program's own, or of the setting data
+		return s.train(c, nil, a.Waits)
 	}
 	sets, err := s.sets(a, &c)
 	defer sets.Close()
@@ -138,7 +141,8 @@ func (s *session) train(c config.Config, sets *data.Sets, waits bool) error {
 		}
 	}}
 	result, err := run.Run(ctx, c, o)
-	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) {
+	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) &&
+		!errors.Is(err, config.ErrAfterLoop) {
 		return err
 	}
 	weights, missing := os.ReadFile(filepath.Join(c.Run, rundir.WeightsFile))

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -92,8 +93,8 @@ func (p *Process) how() string {
 	return lastwords.Ended(status)
 }
 
-// PID returns the process's id.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+// PID returns the id of the process that computes: the one that was started, unless its hello named another.
+func (p *Process) PID() int { return cmp.Or(p.watched, p.cmd.Process.Pid) }
 
 // Said returns the end of what the program has printed; "" where that goes to a file.
 func (p *Process) Said() string {

@@ -28,6 +28,7 @@ type Process struct {
 	said    *lastwords.Tail // nil: what it prints goes to a file
 	ended   chan struct{}   // closed when the process has ended
 	asked   bool            // told to leave
+	watched int             // the process that computes, by its hello; 0: cmd's
 
 	mu   sync.Mutex
 	open bool  // the socket
@@ -106,7 +107,7 @@ func (p *Process) greet() error {
 	if err := checkLayout(&h.Layout); err != nil {
 		return p.protocolError("%w", err)
 	}
-	p.Layout, p.Language = h.Layout, h.Language
+	p.Layout, p.Language, p.watched = h.Layout, h.Language, max(0, h.PID)
 	return nil
 }
 

@@ -16,6 +16,7 @@ const protocol = 1
 type hello struct {
 	Hello    int    `json:"hello"`
 	Language string `json:"language"` // for the report: "Python 3.11.7, PyTorch 2.15.0"
+	PID      int    `json:"pid"`      // of the process that computes; 0: the one that was started
 	model.Layout
 }
 

@@ -103,7 +103,7 @@ func (a *ability) killStarting(r *core.Run) {
 // tellOfLoops tells people after a while what the run waits for.
 func tellOfLoops(r *core.Run, who string) *time.Timer {
 	return time.AfterFunc(10*time.Second, func() {
-		r.Report.Say("what follows the loop over job.batches() takes long in " + who + ": the run waits for it")
+		r.Report.Say("the run waits for " + who + ": what follows job.batches(), or Python's exit, takes long")
 	})
 }
 

@@ -12,10 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal returns the size of a terminal, and nil if w is none, or one that only prints (TERM=dumb).
+// Terminal returns the size of a terminal, and nil if w is none, or one that only prints: TERM=dumb, or the cell of a
+// notebook, which keeps all that is drawn.
 func Terminal(w io.Writer) func() (columns, rows int) {
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" {
+	if !ok || os.Getenv("TERM") == "dumb" || os.Getenv("JPY_PARENT_PID") != "" {
 		return nil
 	}
 	if _, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS); err != nil {

@@ -6,7 +6,7 @@
         net.zero_grad(set_to_none=True); loss.backward()
         job.step(loss)
 
-A script that is started by hand runs alone, for debuggers, profilers and notebooks: one process, the examples in order.
+A script that is started by hand runs alone, for debuggers and profilers: one process, the examples in order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-__all__ = ["Dataset", "Diverged", "Error", "Job", "Killed", "Run", "alone", "join", "train"]
+__all__ = ["Dataset", "Diverged", "Error", "Failed", "Job", "Killed", "Run", "alone", "join", "launch", "train"]
 
 
 class Error(ValueError):
@@ -25,20 +25,29 @@ class Diverged(ArithmeticError):
     """The loss was not finite, or far too large."""
 
 
+class Failed(Error):
+    """A function of hogwild.launch failed: the message is its traceback, and all that a notebook shows."""
+
+    def _render_traceback_(self) -> List[str]:
+        return [f"hogwild: {self}"]
+
+
 class Killed(RuntimeError):
     """The program hogwild ended before it was done."""
 
 
 _socket = os.environ.get("HOGWILD_SOCKET")  # None: the script was started by hand
+_forked = False  # hogwild.launch started this program
 
 # The settings of a script that runs alone, to be changed before hogwild.join; None in a run.
 alone: Optional[Dict[str, Any]] = {"epochs": 1, "batch": 32, "lr": 0.01, "seed": 1} if _socket is None else None
 
 # Where what is imported at its first use is: python -m hogwild does without NumPy and PyTorch.
-_later = {"train": "_train", "Run": "_train", "Dataset": "_train"}
+_later = {"launch": "_launch", "train": "_train", "Run": "_train", "Dataset": "_train"}
 
 if TYPE_CHECKING:
     from ._job import Job, join
+    from ._launch import launch
     from ._train import Dataset, Run, train
 else:
     def __getattr__(name: str) -> Any:

@@ -8,6 +8,8 @@ import sys
 from typing import Any, Dict, Iterator, Optional, Type
 
 import torch
+
+import hogwild
 from hogwild_cuda import Memory
 from torch import Tensor
 
@@ -49,6 +51,9 @@ class Alone:
         return torch.zeros(shape, dtype=dtype, device=self._device)
 
     def _welcome(self, hello: Message) -> Message:
+        if "ipykernel" in sys.modules:
+            raise hogwild.Failed("in a notebook call hogwild.launch(fn, net, dataset=...): fn(net, job) has what follows "
+                                 "hogwild.join, and is run in each worker")
         script, s = os.path.basename(sys.argv[0]) or "step.py", self._settings
         if "rows" not in hello:
             raise self._error("alone a script has no --data: give hogwild.join(net, dataset=...) some examples if hogwild.alone, "

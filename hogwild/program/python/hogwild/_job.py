@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import random
 import sys
 from functools import partial
@@ -88,12 +89,13 @@ class Job:
         _check(self._shared, "the module has no tensors: layers in a Python list or dict are no part of it; use nn.ModuleList or nn.ModuleDict")
         tensors = [{"name": s.name, "shape": list(s.tensor.shape), "kind": s.kind} for s in self._shared]
         rows = {"test_rows" if name == "test" else "rows": len(own) for name, own in sets.items()}
+        pid = {"pid": os.getpid()} if hogwild._forked else {}  # else hogwild has started this process
         if hogwild._socket is None:
             from ._alone import Alone
             self._channel: Any = Alone(hogwild.alone, hogwild.Error, self._shared[0].tensor.device)
         else:
             self._channel, hogwild._socket = Channel(int(hogwild._socket)), ""  # one process joins once
-        self._run = run = self._channel.ask({"hello": 1, "tensors": tensors, "same": same, **rows,
+        self._run = run = self._channel.ask({"hello": 1, "tensors": tensors, "same": same, **rows, **pid,
                                              "language": f"Python {sys.version.split()[0]}, PyTorch {torch.__version__}"})
         self.rank, self.workers, self.evaluator = int(run["rank"]), int(run["workers"]), run["role"] == "evaluator"
         self.epoch, self.progress, self.steps = 0, 0.0, int(run.get("steps", 0))

@@ -151,21 +151,26 @@ def train(X: Any, y: Any = None, *, sample_weight: Any = None, test: Any = None,
 def _follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str]) -> Run:
     """Waits for the end of the run. On an interrupt it asks for what was learnt; on a second one it kills the run."""
     interrupt: Optional[BaseException] = None
+    history: List[Dict[str, Any]] = []
+    stopped = on_epoch is None
     while True:
         try:
             message = session.receive()
-            if "epoch" in message and on_epoch is not None and interrupt is None:
-                session.send({"stop": True} if on_epoch(message["epoch"]) is True else {"go": True})
+            if "epoch" in message:
+                history.append(message["epoch"])
+            if "epoch" in message and on_epoch is not None and not stopped:
+                stopped = on_epoch(message["epoch"]) is True
+                session.send({"stop": True} if stopped else {"go": True})
             if "done" in message:
                 break
         except KeyboardInterrupt as e:
             if interrupt is not None:
                 session.kill()
                 raise
-            interrupt = e
+            interrupt, stopped = e, True
             session.send({"stop": True})
     done = message["done"]
-    run = Run(_contents(session, done["size"]), done["result"], path)
+    run = Run(_contents(session, done["size"]), {**done["result"], "history": history}, path)
     if interrupt is not None:
         interrupt.run = run  # type: ignore[attr-defined]
         raise interrupt
