@@ -19,6 +19,7 @@ import (
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/shm"
 )
 
@@ -68,6 +69,9 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 	}
 	var c config.Config
 	if a.Settings != nil { // before memory is taken
+		if a.Validates {
+			a.Settings["validation"] = "test" // what patience needs; the run is given the set
+		}
 		var err error
 		if c, err = read(a.Settings); err != nil {
 			return err
@@ -78,7 +82,7 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 	if err != nil || a.Settings == nil {
 		return err
 	}
-	return s.train(c, &sets, a.Waits)
+	return s.train(c, &sets, a)
 }
 
 // sets has the rows filled in, and sends the sets back if they are to be kept.
@@ -106,6 +110,8 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 		}
 	} else if sets.Test, err = test.sealed(&sets.Train.Meta); err != nil {
 		return sets, config.Usage("%w", err)
+	} else if a.Validates {
+		err = sets.ValidateOnTest()
 	}
 	if a.Keep {
 		err = s.line.Send(reply{Sealed: []data.Meta{sets.Train.Meta}}, sets.Train.File())
@@ -114,7 +120,7 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 }
 
 // train trains, and sends the weights.
-func (s *session) train(c config.Config, sets *data.Sets, waits bool) error {
+func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go s.listen(cancel)
@@ -127,10 +133,11 @@ func (s *session) train(c config.Config, sets *data.Sets, waits bool) error {
 		if c.Run = filepath.Join(dir, "run"); c.SavesByCost() {
 			c.SaveEvery = "0" // it is never resumed
 		}
+		atomicfile.Volatile = true
 	}
-	o := run.Options{Sets: sets, Progress: os.Stderr, Quiet: true, OnEpoch: func(e rundir.EpochResult) {
+	o := run.Options{Sets: sets, Unscored: a.Unscored, Progress: os.Stderr, Quiet: true, OnEpoch: func(e rundir.EpochResult) {
 		_ = s.line.Send(reply{Epoch: &e}) // if the other end is closed, the run is over anyway
-		if waits {
+		if a.Waits {
 			select {
 			case <-s.goOn:
 			case <-ctx.Done():

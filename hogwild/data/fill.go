@@ -123,6 +123,13 @@ func (s *Set) setCounts(seen []int32) {
 	}
 }
 
+// setMeans sets Mean by the sums of the features.
+func (s *Set) setMeans(sum []float64) {
+	for j, v := range sum {
+		s.Mean[j] = float32(v / float64(s.Rows))
+	}
+}
+
 // project sets M, by the Mean that count has set.
 func (s *Set) project() {
 	if !layouts[s.Kind].hasInputs() {
@@ -145,6 +152,11 @@ func (s *Set) project() {
 // means, writes the Meta and makes the segment read-only.
 func (s *Set) seal() error {
 	layouts[s.Kind].count(s)
+	return s.sealCounted()
+}
+
+// sealCounted does what seal does after counting.
+func (s *Set) sealCounted() error {
 	s.project()
 	text, err := json.Marshal(s.Meta)
 	if err != nil {

@@ -18,6 +18,7 @@ from .__main__ import places
 Message = Dict[str, Any]
 
 PROTOCOL = 1
+HUGE = 16 << 20  # bytes of memory from which on pages are to be huge
 
 
 def program() -> str:
@@ -73,7 +74,7 @@ class Session:
         """The next message. One that says failed is raised."""
         while b"\n" not in self._received:
             try:
-                data, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 16)
+                data, files, _, _ = socket.recv_fds(self._socket, 1 << 16, 16)
             except ConnectionResetError:
                 data, files = b"", []
             if not data:
@@ -97,7 +98,13 @@ class Session:
 def mapped(file: int, size: int, write: bool = False) -> mmap.mmap:
     """A file's memory. Sealed files are mapped privately: older kernels refuse shared mappings of them."""
     if write:
-        return mmap.mmap(file, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        memory = mmap.mmap(file, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
+        if size >= HUGE:
+            try:
+                memory.madvise(mmap.MADV_HUGEPAGE)  # where shmem_enabled is advise: the kernel hands out 2 MB at a time
+            except OSError:
+                pass
+        return memory
     return mmap.mmap(file, size, mmap.MAP_PRIVATE, mmap.PROT_READ)
 
 
