@@ -41,8 +41,8 @@ const (
 // errHuge says that float32 does not hold the columns' squares.
 var errHuge = errors.New("the columns are too large: leave --scale out")
 
-// each has f see all rows by blocks, on all cores: x and the targets y, and on which core that is.
-func (p *problem) each(f func(core int, x, y []float32)) error {
+// each has f see all rows by blocks, on all cores: x, the targets y and how to weigh them, and on which core that is.
+func (p *problem) each(f func(core int, x, y []float32, b *data.Batch)) error {
 	d, errs := p.set.Features, make([]error, p.cores)
 	machine.Each(p.cores, func(core int) {
 		reader, ids, x := p.set.NewReader(), make([]int32, 0, blockRows), make([]float32, blockRows*d)
@@ -66,7 +66,7 @@ func (p *problem) each(f func(core int, x, y []float32)) error {
 						vec.Axpy(-1, p.set.Mean, to)
 					}
 				}
-				f(core, x[:len(ids)*d], b.Y)
+				f(core, x[:len(ids)*d], b.Y, b)
 			}
 		})
 	})
@@ -78,13 +78,14 @@ func (p *problem) each(f func(core int, x, y []float32)) error {
 func (p *problem) pass(w []float64, targets float64) (square float64, gradient []float64, err error) {
 	d, n := p.set.Features, float64(p.set.Rows)
 	sums := make([]float64, p.cores*(d+2))
-	err = p.each(func(core int, x, y []float32) {
+	err = p.each(func(core int, x, y []float32, b *data.Batch) {
 		g := sums[core*(d+2) : (core+1)*(d+2)]
 		for i, yi := range y {
 			row := x[i*d : (i+1)*d]
 			e := w[d] + dot(row, w) - targets*float64(yi)
-			g[d], g[d+1] = g[d]+e, g[d+1]+e*e
-			axpy(e, row, g)
+			a := float64(b.WeightOf(i))
+			g[d], g[d+1] = g[d]+a*e, g[d+1]+a*e*e
+			axpy(a*e, row, g)
 		}
 	})
 	gradient = make([]float64, d+2)
@@ -162,10 +163,12 @@ func (p *problem) score(plain []float32) (loss, objective float64, err error) {
 func (p *problem) factorize() error {
 	d := p.set.Features
 	work, parts := make([]vec.Workspace, p.cores), make([]float32, p.cores*d*d)
-	err := p.each(func(core int, x, y []float32) {
+	err := p.each(func(core int, x, y []float32, b *data.Batch) {
 		rows := make([]vec.Row, len(y))
 		for i := range rows {
-			rows[i].Val = x[i*d : (i+1)*d]
+			if rows[i].Val = x[i*d : (i+1)*d]; b.W != nil {
+				vec.Scale(float32(math.Sqrt(float64(b.W[i]))), rows[i].Val)
+			}
 		}
 		work[core].AddOuter(1/float32(p.set.Rows), rows, x, d, parts[core*d*d:(core+1)*d*d])
 	})

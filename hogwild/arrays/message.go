@@ -32,7 +32,8 @@ type rows struct {
 	Columns  []string  `json:"columns"`
 	Classes  []string  `json:"classes"` // nil: values are predicted
 	Shape    []int     `json:"shape"`
-	Scale    string    `json:"scale"` // as --scale; "": auto
+	Weighted bool      `json:"weighted"` // each row has a weight, in the array of that name
+	Scale    string    `json:"scale"`    // as --scale; "": auto
 }
 
 // predict asks for the predictions of weights for rows.

@@ -84,6 +84,9 @@ func (s *session) room(r *rows, budget *format.Budget) (*space, error) {
 	}
 	m := data.Meta{Name: r.Name, Kind: r.Kind, Rows: r.Rows, Features: r.Features, Columns: r.Columns,
 		Classes: r.Classes, Shape: r.Shape}
+	if r.Weighted {
+		m.Weight = "memory"
+	}
 	room, err := data.NewRoom(m, r.Stored, budget)
 	if err != nil {
 		return nil, config.Usage("%w", err)

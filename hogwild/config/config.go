@@ -47,11 +47,15 @@ type Config struct {
 	Format  string `yaml:"format" json:"format"`   // auto, idx, libsvm, csv, npy, ratings, text
 	Target  string `yaml:"target" json:"target"`   // CSV: the column to predict, by name or 1-based number
 	// CSV: columns to leave out, by name or 1-based number, between commas
-	Ignore  string `yaml:"ignore" json:"ignore"`
-	Columns string `yaml:"columns,omitempty" json:"columns,omitempty"` // of ratings or edges: which is what
-	Missing string `yaml:"missing" json:"missing"`                     // missing values of a CSV: fill, drop, error
-	Limit   int    `yaml:"limit,omitempty" json:"limit"`               // train on the first rows only; 0 = all
-	Scale   string `yaml:"scale" json:"scale"`                         // auto, none, unit, standard, MEAN,STD
+	Ignore string `yaml:"ignore" json:"ignore"`
+	// CSV: the column of the weights of the training rows, by name or 1-based number; balanced, or NAME=WEIGHT between
+	// commas: those of classes
+	Weight      string `yaml:"weight,omitempty" json:"weight,omitempty"`
+	ClassWeight string `yaml:"class-weight,omitempty" json:"class_weight,omitempty"`
+	Columns     string `yaml:"columns,omitempty" json:"columns,omitempty"` // of ratings or edges: which is what
+	Missing     string `yaml:"missing" json:"missing"`                     // missing values of a CSV: fill, drop, error
+	Limit       int    `yaml:"limit,omitempty" json:"limit"`               // train on the first rows only; 0 = all
+	Scale       string `yaml:"scale" json:"scale"`                         // auto, none, unit, standard, MEAN,STD
 
 	// Validation data: a share of the training rows, e.g. 0.1, or a path; "none". Epochs are compared on
 	// it, and the test set is used only at the end. "" = none, but for some networks: see HoldsOut.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/model"
 )
@@ -44,6 +45,18 @@ var table = append([]Group{
 		{Name: "ignore", Usage: "`COLUMNS` of a CSV file to leave out, by name or number, separated by commas",
 			needs: []need{
 				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
+			}},
+		{Name: "weight", Usage: "`COLUMN` of a CSV file by which the losses of the training rows are multiplied, by " +
+			"name or number; it is no input",
+			needs: []need{
+				{"data", "use CSV data (format csv)", false, func(k known) bool { return k.format("", "csv") }},
+			}},
+		{Name: "class-weight", Usage: "`HOW` weights of classes: balanced, or NAME=WEIGHT between commas",
+			Hints: words(data.Balanced),
+			needs: []need{
+				{"data", "use data with classes", false, func(k known) bool {
+					return k.data == nil || k.data.Classes != nil
+				}},
 			}},
 		{Name: "columns", Usage: "`COLUMNS` of ratings or edges, by name or number: user=NAME,item=NAME,value=NAME " +
 			"or source=NAME,target=NAME,weight=NAME (default: by their names, or else the first three); of a table " +

@@ -51,6 +51,7 @@ type recipe struct {
 	Target     string `json:"target,omitempty"`
 	Scale      string `json:"scale,omitempty"`
 	Ignore     string `json:"ignore,omitempty"`
+	Weight     string `json:"weight,omitempty"`
 	Columns    string `json:"columns,omitempty"`
 	Missing    string `json:"missing,omitempty"`
 	Limit      int    `json:"limit,omitempty"`
@@ -195,7 +196,7 @@ func (c *cache) part(name string) (*Set, error) {
 	}
 	s.Mean, s.Freq = slices.Clone(s.Mean), slices.Clone(s.Freq) // everybody reads them, at any time
 	if name == testPart && p.Offset == c.find(trainPart).Offset {
-		s.Notes, s.shared = nil, true // as of a graph that is in memory
+		s.Notes, s.W, s.shared = nil, nil, true // as of a graph that is in memory
 	}
 	return s, nil
 }
@@ -208,6 +209,7 @@ func (c *cache) refuse(o *Options) error {
 		{"target", o.Target, "", c.Made.Target},
 		{"scale", o.Scale, "auto", c.Made.Scale},
 		{"ignore", o.Ignore, "", c.Made.Ignore},
+		{"weight", o.Weight, "", c.Made.Weight},
 		{"columns", o.Columns, "", c.Made.Columns},
 		{"missing", o.Missing, format.Fill, c.Made.Missing},
 		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},

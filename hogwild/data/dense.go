@@ -41,30 +41,35 @@ func (t *table) denseSpreads() []spread {
 	return all
 }
 
-// spreadsOf measures rows of as many features as there are in s; std is the sum of squares about the mean.
+// spreadsOf measures rows of as many features as there are in s; std is the sum of squares about the mean. Two columns go
+// down the block together, whose sums stay in registers. Differences are taken from the first value: its own square about
+// the mean is part of the sum, so what cancels is small beside it.
 func spreadsOf(x []float32, s []spread) {
 	d := len(s)
-	for j, v := range x[:d] {
-		s[j] = spread{min: float64(v), max: float64(v), stored: len(x) / d}
-	}
-	for row := x; len(row) > 0; row = row[d:] {
-		for j, v := range row[:d] {
-			f, v := &s[j], float64(v)
-			if f.mean += v; v < f.min {
-				f.min = v
-			} else if v > f.max {
-				f.max = v
+	n := float64(len(x) / d)
+	for j := 0; j < d; j += 2 {
+		k := min(j+1, d-1)
+		a, b := x[j], x[k]
+		a0, b0, leastA, mostA, leastB, mostB := float64(a), float64(b), a, a, b, b
+		var sumA, sumB, squaresA, squaresB float64
+		for at := 0; at < len(x); at += d {
+			a, b = x[at+j], x[at+k]
+			if a < leastA {
+				leastA = a
+			} else if a > mostA {
+				mostA = a
 			}
+			if b < leastB {
+				leastB = b
+			} else if b > mostB {
+				mostB = b
+			}
+			overA, overB := float64(a)-a0, float64(b)-b0
+			sumA, sumB = sumA+overA, sumB+overB
+			squaresA, squaresB = squaresA+overA*overA, squaresB+overB*overB
 		}
-	}
-	for j := range s {
-		s[j].mean /= float64(len(x) / d)
-	}
-	for row := x; len(row) > 0; row = row[d:] {
-		for j, v := range row[:d] {
-			f := &s[j]
-			f.std += (float64(v) - f.mean) * (float64(v) - f.mean)
-		}
+		s[j] = spread{float64(leastA), float64(mostA), a0 + sumA/n, max(0, squaresA-sumA*sumA/n), int(n)}
+		s[k] = spread{float64(leastB), float64(mostB), b0 + sumB/n, max(0, squaresB-sumB*sumB/n), int(n)}
 	}
 }
 
@@ -99,14 +104,19 @@ func (s *Set) scaleDense() {
 	all := counts{make([]int32, d), make([]float64, d)}
 	for _, piece := range inPieces(s.Rows, func(from, to int) counts {
 		c := counts{make([]int32, d), make([]float64, d)}
-		for ; from < to; from++ {
-			row := s.X[from*d : (from+1)*d]
-			for j, v := range row {
-				v = float32(float64(v)*mul[j] + add[j])
-				row[j] = v
-				if c.sum[j] += float64(v); v != 0 {
-					c.seen[j]++
+		step := max(1, cachedValues/d)
+		for ; from < to; from += step {
+			x := s.X[from*d : min(from+step, to)*d]
+			for j := range d {
+				m, a, sum, seen := mul[j], add[j], c.sum[j], c.seen[j]
+				for at := j; at < len(x); at += d {
+					v := float32(float64(x[at])*m + a)
+					x[at] = v
+					if sum += float64(v); v != 0 {
+						seen++
+					}
 				}
+				c.sum[j], c.seen[j] = sum, seen
 			}
 		}
 		return c

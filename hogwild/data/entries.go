@@ -138,7 +138,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 		second.add(e.idx[2*i+1])
 	}
 	p := &pairs{budget: src.Budget, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
-		Checksum: src.Checksum(), Columns: named, Target: e.Target, Marks: e.Marks, Read: e.Read,
+		Checksum: src.Checksum(), Columns: named, Target: e.Target, Weight: e.Weight, Marks: e.Marks, Read: e.Read,
 		Notes: e.Notes}}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
@@ -174,7 +174,7 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 	if e.val = e.val[:kept]; !graph {
 		p.noteCopies(e)
 	}
-	p.Rows, p.at, p.read = kept, e.at, true
+	p.Rows, p.at, p.weight, p.read = kept, e.at, e.weight, true
 	return p, nil
 }
 
@@ -206,7 +206,9 @@ func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, e
 			held.idx, held.val = append(held.idx, e.idx[2*i], e.idx[2*i+1]), append(held.val, y)
 			continue
 		}
-		e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = e.idx[2*i], e.idx[2*i+1], y
+		if e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = e.idx[2*i], e.idx[2*i+1], y; e.weight != nil {
+			e.weight[kept] = e.weight[i]
+		}
 		kept++
 	}
 	e.val = e.val[:kept]
@@ -242,6 +244,7 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 		}
 	}
 	left := *m
+	left.Weight = ""
 	left.Name, left.Checksum, left.Read, left.Notes, left.Nonzeros = src.Path, src.Checksum(), e.Read, nil, 0
 	if kept < len(e.val) {
 		text := fmt.Sprintf("left out %s of %s entries, of ids that the training data does not have",

@@ -153,7 +153,9 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	each(func(at []int, i, block int) {
 		j := at[block]
 		at[block]++
-		t.Idx[2*j], t.Idx[2*j+1], t.Y[j] = s.Idx[2*i], s.Idx[2*i+1], s.Y[i]
+		if t.Idx[2*j], t.Idx[2*j+1], t.Y[j] = s.Idx[2*i], s.Idx[2*i+1], s.Y[i]; t.W != nil {
+			t.W[j] = s.W[i]
+		}
 	})
 	budget.Give(12 * int64(s.Rows))
 	return sealed(t)

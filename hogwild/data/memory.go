@@ -22,10 +22,11 @@ type Memory struct {
 	Pairs [][2]uint32 // instead of Rows: the row and the column of each entry, or the two nodes of each edge
 	Y     []float32   // of each row its label, value or, with Classes, number of its class; predictions need none
 
-	Features int      // of a row; 0: as many as the rows have
-	Columns  []string // names of the features
-	Classes  []string // names of the classes; nil: labels are classes or values as in a file
-	Shape    []int    // of an image in a row: height, width; or channels, height, width
+	W        []float32 // by what the loss of each row or pair is multiplied in training; nil: by 1
+	Features int       // of a row; 0: as many as the rows have
+	Columns  []string  // names of the features
+	Classes  []string  // names of the classes; nil: labels are classes or values as in a file
+	Shape    []int     // of an image in a row: height, width; or channels, height, width
 }
 
 // checksum returns the SHA-256 of all numbers and names, by which a resumed run knows its data again.
@@ -51,7 +52,7 @@ func (m *Memory) checksum() string {
 		put(p[0])
 		put(p[1])
 	}
-	for _, v := range m.Y {
+	for _, v := range append(m.Y[:len(m.Y):len(m.Y)], m.W...) {
 		put(math.Float32bits(v))
 	}
 	h.Write(b)
@@ -72,6 +73,12 @@ func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 	if len(m.Y) != len(m.Rows) {
 		return nil, src.Errorf("%s labels for %s rows", count(len(m.Y)), count(len(m.Rows)))
 	}
+	if err := m.checkWeights(src, len(m.Rows)); err != nil {
+		return nil, err
+	}
+	if m.W != nil && like == nil {
+		t.weight, t.Weight = m.W, inMemory
+	}
 	if t.Features = m.Features; like != nil {
 		t.Features = like.Features
 	}
@@ -85,6 +92,16 @@ func (m *Memory) table(src *format.Source, like *Meta) (*table, error) {
 		return nil, src.Errorf("%s names of %s features", count(len(t.Columns)), count(t.Features))
 	}
 	return t, m.labels(src, t, like)
+}
+
+// inMemory is the Meta.Weight of weights that no file has.
+const inMemory = "memory"
+
+func (m *Memory) checkWeights(src *format.Source, rows int) error {
+	if m.W != nil && len(m.W) != rows {
+		return src.Errorf("%s weights for %s rows", count(len(m.W)), count(rows))
+	}
+	return checkWeights(m.W, src.Path, nil)
 }
 
 // labels sets the labels of t: numbers of classes that are named are settled, others are looked at as
@@ -146,15 +163,23 @@ func (m *Memory) check(src *format.Source, kind Kind, features *int) error {
 // triples returns the pairs as a file; edges without weights have 1.
 func (m *Memory) triples(src *format.Source) *format.File {
 	f := &format.File{Known: format.Known{Format: "memory", Kind: Pairs}, Rows: len(m.Pairs)}
-	i := 0
+	if m.W != nil {
+		f.Weight = inMemory
+	}
+	i, bad := 0, m.checkWeights(src, len(m.Pairs))
 	f.Next = func(row *format.Row) error {
-		switch row.Label = 1; {
+		switch row.Label, row.Weight = 1, 1; {
+		case bad != nil:
+			return bad
 		case i == len(m.Pairs):
 			return io.EOF
 		case m.Y != nil && len(m.Y) != len(m.Pairs):
 			return src.Errorf("%s values for %s pairs", count(len(m.Y)), count(len(m.Pairs)))
 		case m.Y != nil:
 			row.Label = float64(m.Y[i])
+		}
+		if m.W != nil {
+			row.Weight = float64(m.W[i])
 		}
 		if row.IDs = m.Pairs[i]; max(row.IDs[0], row.IDs[1]) > format.MaxID {
 			return src.Errorf("pair %d: %d: an id is at most %s", i, max(row.IDs[0], row.IDs[1]), count(format.MaxID))

@@ -39,9 +39,10 @@ type Meta struct {
 	Columns []string `json:"columns,omitempty"`
 	// the column that was predicted, where columns have names; pairs: Options.Columns
 	Target string            `json:"target,omitempty"`
-	Named  bool              `json:"named,omitempty"` // the columns have names in the file, and not only numbers
-	Dates  map[string]string `json:"dates,omitempty"` // columns of dates, and the order of these: ymd, dmy, mdy
-	Marks  map[string]string `json:"marks,omitempty"` // columns of numbers written as 1.234,5 or 1,234.5
+	Weight string            `json:"weight,omitempty"` // the column of the rows' weights; "": they have none
+	Named  bool              `json:"named,omitempty"`  // the columns have names in the file, and not only numbers
+	Dates  map[string]string `json:"dates,omitempty"`  // columns of dates, and the order of these: ymd, dmy, mdy
+	Marks  map[string]string `json:"marks,omitempty"`  // columns of numbers written as 1.234,5 or 1,234.5
 	// of each feature: what stands for a missing value; nil: rows that lack one are left out
 	Fill     []float32 `json:"fill,omitempty"`
 	Classes  []string  `json:"classes,omitempty"` // the labels as the file writes them; nil for regression

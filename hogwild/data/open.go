@@ -113,7 +113,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 	if s.Train, err = t.store(shuffled(rows, o.Seed, drawRows), y); err != nil {
 		return s, err
 	}
-	t.Notes = nil // train has them
+	t.Notes, t.Weight = nil, "" // train has them
 	if apart != nil {
 		s.Validation, err = t.store(apart, y)
 		s.noteApart(o, len(rows)+len(apart))

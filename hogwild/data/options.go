@@ -18,6 +18,7 @@ type Options struct {
 	Target     string // CSV and .npy: the column to predict, by name or 1-based number; "" = by the file
 	Scale      string // auto, none, unit, standard or "MEAN,STD"; "" = auto
 	Ignore     string // CSV: columns to leave out, by name or 1-based number, between commas
+	Weight     string // CSV: the column of the training rows' weights, by name or 1-based number; "" = all are 1
 	// triples: user=NAME,item=NAME,value=NAME or source= (head=), target= (tail=), weight=; a table of texts with
 	// labels: label=NAME,text=NAME, text= perhaps of several; "" = by the file
 	Columns string

@@ -16,6 +16,7 @@ type pairs struct {
 	Meta
 	budget *format.Budget
 	at     func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
+	weight []float32                            // of each; nil: they have none
 	read   bool                                 // it looks them up
 }
 
@@ -34,7 +35,11 @@ func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
 		}
 		return i
 	}
-	put := func(i, j int) { s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j) }
+	put := func(i, j int) {
+		if s.Idx[2*i], s.Idx[2*i+1], s.Y[i] = p.at(j); s.W != nil {
+			s.W[i] = p.weight[j]
+		}
+	}
 	return filled(s, p.budget, func(from, to int) {
 		if p.read && scratch != nil {
 			inOrder(scratch, from, to, row, put)

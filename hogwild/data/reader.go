@@ -34,6 +34,7 @@ func (r *Reader) Ahead(rows []int32) { r.ahead = rows[min(lead, len(rows)):] }
 func (r *Reader) Batch(rows []int32) *Batch {
 	s, b := r.s, &r.batch
 	b.Rows, b.Y, b.M, b.ID, b.Epoch = b.Rows[:0], pick(b.Y[:0], s.Y, rows), pick(b.M[:0], s.M, rows), rows, r.Epoch
+	b.W = s.weights(b.W[:0], rows)
 	s.standard.to(b.Y)
 	r.form(b, rows, r.ahead)
 	r.ahead = r.ahead[min(len(rows), len(r.ahead)):]

@@ -103,7 +103,7 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	}
 	s.Meta = t.Meta
 	// of all that was filled in: a resumed run knows its data again by it
-	s.Checksum = fmt.Sprintf("crc32c:%08x", checksum(s.seg.Bytes(), func(int) {}))
+	s.Checksum = fmt.Sprintf("crc32c:%08x", sumOfSums(s.seg.Bytes()))
 	if s.X != nil {
 		s.scaleDense()
 		return s, s.sealCounted()
@@ -116,6 +116,18 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 		})
 	}
 	return s, s.seal()
+}
+
+// sumOfSums returns the checksum of the checksums of pieces of b.
+func sumOfSums(b []byte) uint32 {
+	const piece = 8 << 20
+	sums := make([]uint32, (len(b)+piece-1)/piece)
+	parallel(0, len(sums), func(from, to int) {
+		for i := from; i < to; i++ {
+			sums[i] = checksum(b[i*piece:min((i+1)*piece, len(b))], func(int) {})
+		}
+	})
+	return checksum(fmt.Append(nil, sums), func(int) {})
 }
 
 // check refuses what no loop may see.
@@ -141,6 +153,9 @@ func (r *Room) check() error {
 	if k := notFinite(s.Val); k >= 0 {
 		i, _ := slices.BinarySearch(s.Ptr, int64(k)+1)
 		return fail("row %d, column %d: %g: want a finite number", i-1, s.Idx[k], s.Val[k])
+	}
+	if err := checkWeights(s.W, s.Name, nil); err != nil {
+		return err
 	}
 	classes := float32(len(s.Classes))
 	for i, y := range s.Y {

@@ -57,6 +57,7 @@
 //	windows.go     what each word of a text is trained on
 //	readahead.go   rows that are read ahead
 //	order.go       which rows come when
+//	weight.go      how much rows count
 //	set.go         a set in shared memory, and what a kind of rows is
 //	array.go       one of its arrays
 //	meta.go        what a set is
@@ -84,6 +85,7 @@ type Row = vec.Row
 type Batch struct {
 	Rows     []Row
 	Y        []float32
+	W        []float32 // by what the loss of each row is multiplied; nil: by 1
 	M        []float32 // mean'x of each row; nil when the set has no Mean
 	ID       []int32   // which rows of the set these are; nil when they are of no set
 	Epoch    int       // of the run, from 0: with ID it tells the examples of a run apart
@@ -105,6 +107,7 @@ type Set struct {
 	Idx []uint32
 	Val []float32 // already scaled
 	Y   []float32 // n
+	W   []float32 // n, the weights of the rows; nil: all are 1
 	// pairs: Idx is n x 2. In a matrix of r x c a pair has the row in 0..r-1 and
 	// r + the column; Shape is [r, c]. In a graph it has two nodes.
 	// indices: Idx is n.
@@ -117,7 +120,8 @@ type Set struct {
 	// Freq[j] is the share of rows in which feature j is not zero, never below 1/n.
 	Freq []float32
 
-	standard  Standard // in which Readers and Labels have Y
+	class     []float32 // the weights of the classes, times W; nil: all are 1
+	standard  Standard  // in which Readers and Labels have Y
 	seg       *shm.Segment
 	cacheInfo os.FileInfo // of the cache that it is a part of; nil in memory
 
@@ -181,6 +185,9 @@ func (s *Set) arrays(stored int) []array {
 	if !s.Words() {
 		all = append(all, ofRows("y", shm.F32, &s.Y, n))
 	}
+	if s.Weight != "" {
+		all = append(all, ofRows("weight", shm.F32, &s.W, n))
+	}
 	all = append(all, ofFeatures("freq", &s.Freq, d))
 	if l.hasInputs() {
 		all = append(all, ofFeatures("mean", &s.Mean, d), ofRows("m", shm.F32, &s.M, n))
@@ -191,7 +198,7 @@ func (s *Set) arrays(stored int) []array {
 // Offsets returns where in File the inputs and labels lie, in bytes, those that the set has.
 func (s *Set) Offsets() map[string]int64 {
 	at := map[string]int64{}
-	for _, name := range []string{"x8", "x", "ptr", "idx", "val", "y"} {
+	for _, name := range []string{"x8", "x", "ptr", "idx", "val", "y", "weight"} {
 		if offset, err := s.seg.Offset(name); err == nil {
 			at[name] = offset
 		}

@@ -54,7 +54,7 @@ func decode(src *source, o Options, like *Meta) (t *table, err error) {
 	default:
 		var f *format.File
 		f, err = format.Open(src.Source, format.Options{Format: o.Format, Target: o.Target, Ignore: o.Ignore,
-			Missing: o.Missing, Lenient: o.lenient, Like: like.known()})
+			Weight: o.Weight, Missing: o.Missing, Lenient: o.lenient, Like: like.known()})
 		if err == nil {
 			t, err = tableOf(src.Source, f, like)
 		}

@@ -26,6 +26,7 @@ type table struct {
 	y      []float32 // n labels that are numbered already; else nil
 	rows   []Row     // of a set in memory, in the place of x, or of ptr, idx and val
 	path   string    // of the file, for messages
+	weight []float32 // n weights; else nil
 	line   []int32   // the line of each row in the file; nil where rows are not lines
 	budget *format.Budget
 
@@ -61,12 +62,17 @@ func tableOf(src *format.Source, f *format.File, like *Meta) (*table, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		t.Rows++
+		if t.Rows++; f.Weight != "" {
+			t.weight = append(t.weight, float32(row.Weight))
+		}
 		if as.add(t, &row); !t.Entries() { // whose values are no labels
 			t.addLabel(&row, f.Texts)
 		}
 	}
-	t.Notes, t.Read = f.Notes, cmp.Or(f.Read, t.Rows)
+	if err := checkWeights(t.weight, t.path, t.where); err != nil {
+		return nil, err
+	}
+	t.Notes, t.Read, t.Weight = f.Notes, cmp.Or(f.Read, t.Rows), f.Weight
 	if f.Dropped > 0 {
 		t.notef("dropped %s values of features beyond %s, the last in the training data", count(f.Dropped),
 			count(t.Features))
@@ -193,7 +199,9 @@ func (t *table) store(rows []int32, y []float32) (*Set, error) {
 	scratch, as := t.budget.Space(), layouts[t.Kind].(storer)
 	fill := func(from, to int) {
 		inOrder(scratch, from, to, func(at int) int { return int(rows[at]) }, func(at, i int) {
-			s.Y[at] = y[i]
+			if s.Y[at] = y[i]; s.W != nil {
+				s.W[at] = t.weight[i]
+			}
 			as.put(t, i, s, at)
 		})
 	}

@@ -105,7 +105,9 @@ func firstLine(all []byte, o *text.Options, inputs bool) error {
 // testOnTraining makes the training set the test set, too, of a run that trains on all rows.
 func (s *Sets) testOnTraining(why string) (err error) {
 	s.Train.notef("%s: the training set is the test set, too: its scores say nothing of other rows", why)
-	s.Test, err = s.Train.again()
+	if s.Test, err = s.Train.again(); err == nil {
+		s.Test.W = nil // scores count all rows alike
+	}
 	return err
 }
 

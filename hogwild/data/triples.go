@@ -61,7 +61,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	if s.Train, err = p.store(true, o.Seed); err != nil {
 		return s, err
 	}
-	p.Notes = nil // train has them
+	p.Notes, p.Weight = nil, "" // train has them
 	if k > 0 {
 		s.Validation, err = apart.with(p.Meta, p.budget).store(false, 0)
 		s.noteApart(o, all)

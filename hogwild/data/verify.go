@@ -103,7 +103,7 @@ func (s *Set) invalidReason() string {
 		return "the number of values is negative"
 	}
 	allFinite := func(v []float32) bool { return every(len(v), func(i int) bool { return v[i]-v[i] == 0 }) }
-	for _, v := range [][]float32{s.X, s.Val, s.Y, s.Freq, s.Mean, s.Mul, s.Add} {
+	for _, v := range [][]float32{s.X, s.Val, s.Y, s.W, s.Freq, s.Mean, s.Mul, s.Add} {
 		if !allFinite(v) {
 			return "a number is not finite"
 		}
@@ -113,6 +113,8 @@ func (s *Set) invalidReason() string {
 		start = SentenceStart
 	}
 	switch {
+	case !every(len(s.W), func(i int) bool { return s.W[i] >= 0 }):
+		return "a weight is negative"
 	case !every(d, func(j int) bool { return s.Freq[j] >= 0 && s.Freq[j] <= 1 }):
 		return "a frequency is not between 0 and 1"
 	case k > 0 && !every(n, func(i int) bool { y := s.Y[i]; return y >= 0 && y < k && y == float32(int32(y)) }):

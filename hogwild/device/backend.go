@@ -36,6 +36,10 @@ type Setup struct {
 
 // NewSetup returns the setup of a job in this process.
 func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) {
+	set, err := set.Weighed(c.Asked.ClassWeight)
+	if err != nil {
+		return nil, err
+	}
 	s := &Setup{Job: c, Set: set.As(c.Asked.Standard), Weights: m.W, Slots: m.Slots,
 		Mem: m, Plan: plan.New(&c.Asked, c.Used.Batch, set.Rows),
 		Schedule: plan.NewSchedule(&c.Asked, c.Used.LR, set.Rows)}
@@ -47,7 +51,6 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 		s.Grid = data.NewGrid(set, set.Grid)
 		s.Plan = s.Plan.Blocks(s.Grid.Starts(set))
 	}
-	var err error
 	if s.Model, err = model.New(c.TrainedOptions(set), set.Meta); err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (m *convNet) Init(w []float32, seed uint64) {
 func (m *convNet) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 	n := m.forward(w, b, true)
 	last := &m.dense[len(m.dense)-1]
-	loss := m.loss.deltas(m.z[:n*last.out], b.Y, last.out)
+	loss := m.loss.weighted(m.z[:n*last.out], b.Y, b.W, last.out)
 	last.scatter(m.z[:n*last.out])
 	m.backward((n + vec.Lanes - 1) / vec.Lanes)
 	for i := range m.convs {
@@ -101,7 +101,7 @@ func (m *convNet) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 func (m *convNet) Eval(w []float32, b *data.Batch) Score {
 	n := m.forward(w, b, false)
 	k := m.dense[len(m.dense)-1].out
-	return m.loss.eval(m.z[:n*k], b.Y, k)
+	return m.loss.eval(m.z[:n*k], b.Y, b.W, k)
 }
 
 func (m *convNet) Predict(w []float32, b *data.Batch, to []float32) []float32 {

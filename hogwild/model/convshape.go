@@ -47,7 +47,7 @@ type Hidden struct {
 
 // Convolutional is the family of convnet and conv:SHAPE.
 var Convolutional = &Family{
-	Network: true, L1: true, forms: []string{"convnet", "conv:SHAPE"},
+	Network: true, L1: true, Weighs: true, forms: []string{"convnet", "conv:SHAPE"},
 	task: convTask, resolve: resolveConv, build: func(s Spec) Model { return newConvNet(s) },
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // Dual takes the steps of dual coordinate ascent (Hsieh, Chang, Lin, Keerthi, Sundararajan 2008; Yu, Huang, Lin 2011)
-// for a linear model with one output on sparse rows. Row i has a dual variable a from 0 to C, C = 1/(l2 n), and the
-// weights are the sum of a y x over all rows: a step sets the a of its row to the best value given all others, and
+// for a linear model with one output on sparse rows. Row i has a dual variable a from 0 to C, its weight over l2 n, and
+// the weights are the sum of a y x over all rows: a step sets the a of its row to the best value given all others, and
 // adds the difference times y x to the weights. A bias is the weight of a feature that is always 1.
 //
 // The dual variables lie in memory that all workers share. A row is in one worker's chunk at a time, so that no
@@ -242,25 +242,31 @@ func (d *Dual) step(set *data.Set, i int32, wx float32) (coef float32, loss floa
 	if d.square[i] == 0 {
 		d.square[i] = norm2(set, i) + d.z.BiasStep
 	}
-	q, a, next := float64(d.square[i])*d.spread, math.Abs(d.a[i]), 0.0
+	q, a, next, c, weight := float64(d.square[i])*d.spread, math.Abs(d.a[i]), 0.0, d.c, 1.0
+	if set.Weighted() {
+		if weight = float64(set.WeightOf(i)); weight == 0 {
+			return 0, 0
+		}
+		c *= weight
+	}
 	switch d.loss {
 	case Hinge:
-		next = d.clipped(a, z-1, q, d.c)
+		next = d.clipped(a, z-1, q, c)
 		loss = max(0, 1-z)
 	case SquaredHinge:
-		next = d.clipped(a, z-1+a/(2*d.c), q+1/(2*d.c), math.Inf(1))
+		next = d.clipped(a, z-1+a/(2*c), q+1/(2*c), math.Inf(1))
 		loss = max(0, 1-z) * max(0, 1-z)
 	default:
 		if i%few == 0 { // one in few is counted: an exponential takes a quarter of a step
 			loss = few * (max(0, -z) + math.Log1p(math.Exp(-math.Abs(z))))
 		}
-		next = d.c * bestOfLogistic(a/d.c, z, q*d.c)
+		next = c * bestOfLogistic(a/c, z, q*c)
 	}
 	if z != z {
 		return 0, z
 	}
 	d.a[i] = next
-	return float32((math.Abs(next) - a) * y * d.spread), loss
+	return float32((math.Abs(next) - a) * y * d.spread), weight * loss
 }
 
 // clipped returns the best value from 0 to most of the dual variable a, whose gradient is g and its second derivative

@@ -35,7 +35,7 @@ const maxRank = 1 << 12
 
 // Factor is the family of factor:RANK.
 var Factor = &Family{
-	Entries: true, forms: []string{"factor:RANK (factor:32)"},
+	Entries: true, Weighs: true, forms: []string{"factor:RANK (factor:32)"},
 	task: func(name, loss string) (string, error) {
 		if _, err := parseRank(name); err != nil {
 			return "", err
@@ -132,8 +132,9 @@ func (m *factor) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	for i, x := range b.Rows {
 		u, v := x.Idx[0], x.Idx[1]
 		e := f.At(u, v) - b.Y[i]
-		loss += float64(e) * float64(e)
-		m.gather(&f, u, v, 2*e*mean, m.l2*mean)
+		a := b.WeightOf(i)
+		loss += float64(a) * float64(e) * float64(e)
+		m.gather(&f, u, v, 2*e*mean*a, m.l2*mean*a)
 	}
 	for i, node := range m.touched.nodes {
 		m.parts = append(m.parts, Part{Offset: int(node) * m.k, Bias: -1, G: m.row(i)})
@@ -166,10 +167,10 @@ func (m *factor) Eval(w []float32, b *data.Batch) Score {
 		y := float64(b.Y[i])
 		e := float64(f.At(x.Idx[0], x.Idx[1])) - y
 		s.SqErr += e * e
+		s.Loss += float64(b.WeightOf(i)) * e * e
 		s.Y += y
 		s.Y2 += y * y
 	}
-	s.Loss = s.SqErr
 	return s
 }
 
@@ -187,9 +188,16 @@ func (m *factor) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 func (m *factor) Suits(set *data.Set) (steps, copied bool) { return set.Entries(), false }
 
 // Steps runs the fast loop: see vec.Factors.
-func (m *factor) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
+func (m *factor) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	f := m.view(w)
-	return f.Steps(rows, set.Idx, set.Y, m.rate(s))
+	if !set.Weighted() {
+		return f.Steps(rows, set.Idx, set.Y, m.rate(s))
+	}
+	for k, i := range rows {
+		a := set.WeightOf(i)
+		loss += float64(a) * f.Steps(rows[k:k+1], set.Idx, set.Y, m.rate(s.times(a)))
+	}
+	return loss
 }
 
 func (m *factor) rate(s Step) vec.FactorRate {
@@ -201,12 +209,17 @@ func (m *factor) CoefLen() int { return vec.Coefs(m.k) }
 
 func (m *factor) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
 	g *vec.Guard) (done int, loss, p float64) {
+	if set.Weighted() { // whose rates differ
+		a := set.WeightOf(rows[0])
+		_, loss = m.on(w).Guarded(rows[:1], set.Idx, set.Y, coef, m.rate(s), nil)
+		return 0, float64(a) * loss, 1
+	}
 	done, loss = m.on(w).Guarded(rows, set.Idx, set.Y, coef, m.rate(s), g)
 	return done, loss, 1
 }
 
 func (m *factor) Write(w []float32, set *data.Set, row int32, s Step, coef []float32) {
-	m.on(w).Write(row, set.Idx, set.Y, coef, m.rate(s))
+	m.on(w).Write(row, set.Idx, set.Y, coef, m.rate(s.times(set.WeightOf(row))))
 }
 
 func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef []float32) {
@@ -216,7 +229,8 @@ func (m *factor) WriteAtomic(w []uint32, set *data.Set, row int32, s Step, coef 
 		biases = w[n : n+m.nodes()]
 	}
 	m.halves.K = m.k
-	m.halves.WriteAtomic(w[:n], biases, set.Idx[2*row], set.Idx[2*row+1], coef, m.rate(s))
+	m.halves.WriteAtomic(w[:n], biases, set.Idx[2*row], set.Idx[2*row+1], coef,
+		m.rate(s.times(set.WeightOf(row))))
 }
 
 // Touched appends the factors of the entry's row and of its column, and their biases.

@@ -16,6 +16,7 @@ type Family struct {
 	Entries  bool // an example is an entry of a matrix, whose row and column have weights of their own
 	Projects bool // a step ends with a projection of the weights
 	Whole    bool // the objective is about all examples: none is held out
+	Weighs   bool // multiplies the loss of a row by the row's weight
 	L1       bool // takes the regularizer l1
 
 	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none

@@ -50,6 +50,24 @@ func (l Loss) deltas(z, y []float32, k int) float64 {
 	panic("model: no such loss: " + string(l))
 }
 
+// weighted is deltas of rows whose losses are multiplied by w; of no w, by 1. What a row of weight 0 puts out does not
+// matter.
+func (l Loss) weighted(z, y, w []float32, k int) (sum float64) {
+	if len(w) == 0 {
+		return l.deltas(z, y, k)
+	}
+	for i, a := range w {
+		zi := z[i*k : (i+1)*k]
+		if a == 0 {
+			clear(zi)
+			continue
+		}
+		sum += float64(a) * l.deltas(zi, y[i:i+1], k)
+		vec.Scale(a/float32(len(w)), zi)
+	}
+	return sum
+}
+
 func crossEntropy(z, y []float32, k int, mean float32) (sum float64) {
 	for i, yi := range y {
 		p := z[i*k : (i+1)*k]
@@ -204,13 +222,13 @@ func side(y float32, c, k int) float64 {
 	return -1
 }
 
-// eval returns the score of the outputs z (b x k), which it changes.
-func (l Loss) eval(z, y []float32, k int) Score {
-	if l == Logistic && k == 1 {
+// eval returns the score of the outputs z (b x k), which it changes. Weights w are the loss's alone.
+func (l Loss) eval(z, y, w []float32, k int) Score {
+	if l == Logistic && k == 1 && len(w) == 0 {
 		return evalLogistic(z, y)
 	}
 	s := l.score(z, y, k)
-	s.Loss = l.deltas(z, y, k)
+	s.Loss = l.weighted(z, y, w, k)
 	return s
 }
 

@@ -89,7 +89,7 @@ func (m *mlp) Init(w []float32, seed uint64) {
 
 func (m *mlp) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 	last := m.forward(w, b)
-	loss := m.loss.deltas(last.d[:len(b.Y)*last.out], b.Y, last.out)
+	loss := m.loss.weighted(last.d[:len(b.Y)*last.out], b.Y, b.W, last.out)
 	for i := len(m.stages) - 1; i > 0; i-- {
 		s := &m.stages[i]
 		s.backward(&m.work, w, s.x[:len(b.Y)], s.d, m.stages[i-1].d)
@@ -107,7 +107,7 @@ func (m *mlp) Grad(w []float32, b *data.Batch, g *Gradient) float64 {
 
 func (m *mlp) Eval(w []float32, b *data.Batch) Score {
 	last := m.forward(w, b)
-	return m.loss.eval(last.d[:len(b.Y)*last.out], b.Y, last.out)
+	return m.loss.eval(last.d[:len(b.Y)*last.out], b.Y, b.W, last.out)
 }
 
 func (m *mlp) Predict(w []float32, b *data.Batch, to []float32) []float32 {

@@ -199,6 +199,12 @@ type Step struct {
 	Epoch      int      // from 0: a model of words draws other windows in each
 }
 
+// times returns the step on a row whose loss, and all that it brings along, is multiplied by a.
+func (s Step) times(a float32) Step {
+	s.LR *= a
+	return s
+}
+
 // registry holds the models that the program added, badNames the errors of those that it could not
 // add.
 var (

@@ -65,11 +65,12 @@ func unknown(name string) error {
 // Linear is the family of the models of linearName, and Perceptron the family of mlp:WIDTHS.
 var (
 	Linear = &Family{
-		Layered: true, L1: true, forms: []string{"softmax", "logistic", "hinge", "squared-hinge", "linear", "l1"},
-		task: layersTask, resolve: resolveLayers, build: newLayers,
+		Layered: true, L1: true, Weighs: true,
+		forms: []string{"softmax", "logistic", "hinge", "squared-hinge", "linear", "l1"},
+		task:  layersTask, resolve: resolveLayers, build: newLayers,
 	}
 	Perceptron = &Family{
-		Layered: true, Network: true, L1: true, forms: []string{"mlp:WIDTHS (mlp:128; mlp:256,128)"},
+		Layered: true, Network: true, L1: true, Weighs: true, forms: []string{"mlp:WIDTHS (mlp:128; mlp:256,128)"},
 		task: layersTask, resolve: resolveLayers, build: newLayers,
 	}
 )

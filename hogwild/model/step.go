@@ -1,6 +1,8 @@
 package model
 
 import (
+	"math"
+
 	"hogwild/hogwild/data"
 	"hogwild/internal/vec"
 )
@@ -32,9 +34,18 @@ func (m *mlp) alone(set *data.Set) (rows, copied bool) {
 }
 
 // Steps takes the steps of the rows: see HalfStepper. The set is one that Suits.
-func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
+func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) (sum float64) {
 	l := m.on(set, s)
-	return l.Steps(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR)
+	if !set.Weighted() {
+		return l.Steps(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR)
+	}
+	var coef [1]float32
+	for k, i := range rows {
+		_, loss, p := m.Read(w, set, rows[k:], s, coef[:], nil)
+		l.Write(m.stages[0].matrix(w), m.biasIn(w, s), i, s.LR, coef[0])
+		sum += loss - math.Log(p)
+	}
+	return sum
 }
 
 // EvalRows does what Eval does, on rows of a set that lie one behind the other: false if the set does not suit.
@@ -47,8 +58,12 @@ func (m *mlp) EvalRows(w []float32, set *data.Set, from, to int) (s Score, ok bo
 	m.grow(to - from)
 	l, y := &m.stages[0], set.Y[from:to]
 	z := l.d[:to-from]
+	m.weights = m.weights[:0]
+	for i := from; set.Weighted() && i < to; i++ {
+		m.weights = append(m.weights, set.WeightOf(int32(i)))
+	}
 	m.on(set, Step{}).Outputs(l.matrix(w), *m.biasIn(w, Step{}), from, z)
-	return m.loss.eval(z, y, 1), true
+	return m.loss.eval(z, y, m.weights, 1), true
 }
 
 // CoefLen returns one: what the row is multiplied by.
@@ -57,6 +72,15 @@ func (m *mlp) CoefLen() int { return 1 }
 func (m *mlp) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
 	g *vec.Guard) (done int, loss, p float64) {
 	l := m.on(set, s)
+	if set.Weighted() { // the loop knows no weights: the coefficient takes them
+		a := set.WeightOf(rows[0])
+		sum, product := l.Read(m.stages[0].matrix(w), m.biasIn(w, s), rows, &coef[0])
+		if coef[0] *= a; a == 0 {
+			coef[0] = 0
+			return 0, 0, 1
+		}
+		return 0, float64(a) * (float64(sum) - math.Log(float64(product))), 1
+	}
 	done, sum, product := l.Guarded(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR, &coef[0], g)
 	return done, float64(sum), float64(product)
 }
@@ -114,10 +138,11 @@ func (m *mlp) on(set *data.Set, s Step) *vec.Linear {
 
 // stepping is what the steps keep between calls.
 type stepping struct {
-	sparse *vec.Linear
-	of     *data.Set // what it was made for
-	last   Step
-	noBias float32 // stays zero: a model without bias steps it by nothing
+	sparse  *vec.Linear
+	of      *data.Set // what it was made for
+	last    Step
+	weights []float32 // of rows that are evaluated
+	noBias  float32   // stays zero: a model without bias steps it by nothing
 }
 
 // prepare makes the loop's arguments. A weight of a sparse row is regularized when its feature occurs,
@@ -146,5 +171,5 @@ func (m *mlp) prepare(set *data.Set, s Step) {
 			l.BiasStep = p
 		}
 	}
-	m.stepping = stepping{sparse: l, of: set, last: s}
+	m.stepping = stepping{sparse: l, of: set, last: s, weights: m.weights}
 }

@@ -19,12 +19,12 @@ type textModel struct {
 	loss                Loss
 	touched
 	h, e, z []float32
-	y       [1]float32
+	y, w    [1]float32
 }
 
 // Text is the family of text:K. Its defaults are fastText's.
 var Text = &Family{
-	Reads: text.Labels, Rate: 0.1, Epochs: 5, Schedule: "linear", forms: []string{"text:K (text:100)"},
+	Reads: text.Labels, Rate: 0.1, Epochs: 5, Schedule: "linear", Weighs: true, forms: []string{"text:K (text:100)"},
 	task: func(name, loss string) (string, error) {
 		_, _, err := parseText(name, loss)
 		return "labels", err
@@ -98,6 +98,10 @@ func (m *textModel) Suits(set *data.Set) (steps, copied bool) { return set.Spars
 // Steps takes the steps of the rows, in place.
 func (m *textModel) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	in, out := m.split(w)
+	weight := m.w[:]
+	if !set.Weighted() {
+		weight = nil
+	}
 	for _, r := range rows {
 		from, to := set.Ptr[r], set.Ptr[r+1]
 		if from == to {
@@ -105,8 +109,8 @@ func (m *textModel) Steps(w []float32, set *data.Set, rows []int32, s Step) (los
 		}
 		x := data.Row{Idx: set.Idx[from:to], Val: set.Val[from:to]}
 		m.outputs(w, x, m.z)
-		m.y[0] = set.Y[r]
-		loss += m.loss.deltas(m.z, m.y[:], m.labels)
+		m.y[0], m.w[0] = set.Y[r], set.WeightOf(r)
+		loss += m.loss.weighted(m.z, m.y[:], weight, m.labels)
 		clear(m.e)
 		for j, d := range m.z {
 			o := out[j*m.k:][:m.k]
@@ -128,7 +132,7 @@ func (m *textModel) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64)
 	m.begin((rows + 1) / 2)
 	for i, x := range b.Rows {
 		m.outputs(w, x, m.z)
-		loss += m.loss.deltas(m.z, b.Y[i:i+1], m.labels)
+		loss += m.loss.weighted(m.z, b.Y[i:i+1], b.W[min(i, len(b.W)):min(i+1, len(b.W))], m.labels)
 		clear(m.e)
 		for j, d := range m.z {
 			vec.Axpy(d*mean, out[j*m.k:][:m.k], m.e)
@@ -152,7 +156,7 @@ func (m *textModel) all(w []float32, b *data.Batch) []float32 {
 }
 
 func (m *textModel) Eval(w []float32, b *data.Batch) Score {
-	return m.loss.eval(m.all(w, b), b.Y, m.labels)
+	return m.loss.eval(m.all(w, b), b.Y, b.W, m.labels)
 }
 
 // Predict appends the label of each row.

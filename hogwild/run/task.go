@@ -70,6 +70,9 @@ func settleTask(r *core.Run, anyNumber bool) error {
 	if err := c.Asked.CheckFamily(spec.Family()); err != nil {
 		return err
 	}
+	if err := weigh(r, spec.Family()); err != nil {
+		return err
+	}
 	c.Asked.Standard = standardOf(r, spec)
 	plain, err := model.New(c.Asked.ModelOptions(), r.Task.Train.Meta)
 	if err != nil {
@@ -99,6 +102,23 @@ func settleTask(r *core.Run, anyNumber bool) error {
 		c.Used.Auto = r.Rollback.Auto
 	}
 	return c.Asked.CheckLRMin()
+}
+
+// weigh gives the training rows the weights of their classes, and refuses weights that would have no effect.
+func weigh(r *core.Run, f *model.Family) error {
+	c := &r.Job.Asked
+	train, err := r.Task.Train.Weighed(c.ClassWeight)
+	switch {
+	case err != nil:
+		return config.Usage("%w", err)
+	case train.Weighted() && !f.Weighs:
+		return config.Usage("model %s does not weigh rows: leave weight and class-weight out", c.Model)
+	case train.Weighted() && c.GPU != "":
+		return config.Usage("gpu %s: rows with weights are trained on cores; leave gpu out, or weight and class-weight",
+			c.GPU)
+	}
+	r.Task.Train = train
+	return nil
 }
 
 // readSets reads the data.

@@ -39,7 +39,9 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 	}
 	batch := stepBatch(c, spec, f)
 	if c.LR == 0 {
-		c.LR = firstDigits(autoRate(c, spec, f, batch))
+		plain := f
+		plain.Heavy = 0
+		c.LR = firstDigits(autoRate(c, spec, plain, batch) / cmp.Or(f.Heavy, 1))
 		says := fmt.Sprintf("lr %.3g", c.LR)
 		if c.Program != "" {
 			says += " for job.step"

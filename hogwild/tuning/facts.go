@@ -28,6 +28,7 @@ type Facts struct {
 	Trace     float64 // see trace
 	Squares   float64 // see squaredNorm
 	Curvature float64 // see lossCurvature
+	Heavy     float64 // of the rows' weights, see data.Set.Heavy; 0: they have none
 	Newton    float64 // see Rehearse; 0: not known
 }
 

@@ -3,6 +3,7 @@ package tuning
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"hogwild/hogwild/data"
@@ -42,7 +43,11 @@ func newNewton(m model.Model, loss model.Loss, rows *data.Batch, mu []float32, s
 		return nil
 	}
 	own := *rows
+	own.W = slices.Clone(rows.W)
 	own.Y = make([]float32, len(rows.Rows))
+	for i, w := range rows.W { // gradients are multiplied by each other
+		own.W[i] = float32(math.Sqrt(float64(w)))
+	}
 	return &Newton{model: m, loss: loss, mu: mu, rows: &own, seed: seed}
 }
 

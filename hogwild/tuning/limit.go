@@ -84,7 +84,7 @@ type limits struct {
 // limitsOf returns the limits of the run. With momentum a gradient moves the weights by lr/(1-mu) in the long run. How
 // large lr lambda C may be follows from the curvature h of the loss.
 func limitsOf(c *config.Config, spec model.Spec, f Facts, t Tuning) limits {
-	h, b := f.Curvature, float64(t.Batch)
+	h, b := f.Curvature*cmp.Or(f.Heavy, 1), float64(t.Batch)
 	if t.Lambda <= 0 || c.Optimizer.Adaptive() || h <= 0 {
 		return limits{}
 	}

@@ -51,7 +51,7 @@ func Measure(c *config.Config, spec model.Spec, m model.Model, set *data.Set) Fa
 
 // FactsOf returns the facts that need no measuring.
 func FactsOf(m model.Model, set *data.Set) Facts {
-	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape,
+	f := Facts{Kind: set.Kind, Rows: set.Rows, Features: set.Features, Shape: set.Shape, Heavy: set.Heavy(),
 		Weights: model.Size(m.Params())}
 	if rare := 0; set.Sparse() && set.Columns != nil {
 		for _, share := range set.Freq {

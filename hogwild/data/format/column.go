@@ -243,6 +243,9 @@ func (t *table) target(asked string) (int, error) {
 		}
 	}
 	y, why := len(names)-1, "the last column"
+	if t.columns[y].ignored && y > 0 { // the rows' weights
+		y--
+	}
 	for j, name := range names {
 		if slices.Contains([]string{"target", "label", "y", "class"}, strings.ToLower(name)) {
 			y, why = j, "by its name"

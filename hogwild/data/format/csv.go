@@ -16,6 +16,7 @@ type csvRows struct {
 	blocks                 *blocks
 	in                     *inputs
 	y                      int               // the column of labels; -1 of rows to be predicted
+	w                      int               // the column of weights; -1: rows have none
 	labels                 map[string]string // texts, each once
 	all, given, unlabelled int               // rows
 }
@@ -32,7 +33,7 @@ type csvRows struct {
 // end; if that is asked for, such rows are left out, or are an error. Other data than the training data gets the
 // features of that, by name. What was done is in the Notes.
 func openCSV(s *Source, o Options) (*File, error) {
-	r := &csvRows{table: newTable(s, o), y: -1, labels: map[string]string{}}
+	r := &csvRows{table: newTable(s, o), y: -1, w: -1, labels: map[string]string{}}
 	if r.Next = r.next; o.Like != nil && o.Like.Columns != nil && o.Like.Kind == Sparse {
 		r.Kind = Sparse
 	}
@@ -102,9 +103,16 @@ func (r *csvRows) learn() error {
 			"and left out")
 	}
 	r.Notes = append(r.Notes, marks...)
+	if err := r.weights(o.Weight); err != nil {
+		return err
+	}
 	y, err := r.target(o.Target)
 	if err != nil {
 		return err
+	}
+	if y == r.w {
+		return r.Errorf("column %s is the target: it cannot have the weights; --target names another",
+			human.Quote(r.Target))
 	}
 	if c := &r.columns[y]; like == nil && c.order != "" && len(c.distinct) > FewClasses {
 		err := r.refuse(r.Errorf("the target %s has dates, e.g. %s: choose another column with --target",
@@ -149,6 +157,18 @@ func (r *csvRows) learn() error {
 	return err
 }
 
+// weights finds the column of weights, which is no input.
+func (r *csvRows) weights(asked string) error {
+	if asked == "" || r.o.Like != nil {
+		return nil
+	}
+	if r.w = r.find(asked); r.w < 0 {
+		return r.Errorf("no column %s of weights; the columns are %s", human.Quote(asked), Some(r.names()))
+	}
+	r.Weight, r.columns[r.w].ignored = r.columns[r.w].name, true
+	return nil
+}
+
 // describe says what the features are.
 func (r *csvRows) describe(features []feature) {
 	r.Features = len(features)
@@ -188,6 +208,7 @@ func (r *csvRows) next(row *Row) (err error) {
 		from = b.ends[i-1]
 	}
 	row.Line, row.Val, row.Label, row.Gap = given.Line, b.val[from:to], given.Label, given.Gap
+	row.Weight = given.Weight
 	if r.in.sparse {
 		row.Idx = b.idx[from:to]
 	}
@@ -226,6 +247,9 @@ func (r *csvRows) read(b *block) error {
 		row.Text = string(cells[r.y].text)
 	case gap < 0 && r.y >= 0:
 		row.Label, err = r.number(b.at, r.y, &cells[r.y])
+	}
+	if err == nil && r.w >= 0 {
+		row.Weight, err = r.number(b.at, r.w, &cells[r.w])
 	}
 	if err != nil || gap >= 0 && !r.o.Inputs {
 		b.val, b.idx = b.val[:n], b.idx[:m]

@@ -50,7 +50,7 @@ const (
 
 // Options say how a file is read. The training data's are as in package data.
 type Options struct {
-	Format, Target, Ignore, Missing string
+	Format, Target, Ignore, Weight, Missing string
 
 	Triples bool   // the file is of triples, whatever it looks like
 	Graph   bool   // they are the edges of a graph
@@ -90,6 +90,7 @@ type File struct {
 	OneHot []int32
 	Fills  bool   // missing values, NaN, are to be filled
 	Texts  bool   // labels are texts
+	Weight string // the column of the rows' weights; "": they have none
 	Labels string // what messages call the labels: labels, or target "price" (the last column; ...)
 
 	// Behind the last row these are complete, as are the features of LIBSVM's training data.
@@ -114,7 +115,9 @@ type Row struct {
 	Cells [2][]byte // with Options.Inputs: the ids as the file spells them; nil in an array
 	Label float64   // or the value of a triple; with Options.Inputs NaN where there is none
 	Text  string    // the label, where labels are texts
-	Gap   string    // with Options.Inputs: which value is missing; "" if none is
+	// by what the loss of the row is multiplied, where the file says it
+	Weight float64
+	Gap    string // with Options.Inputs: which value is missing; "" if none is
 }
 
 // MaxRows is the most rows, and features, that a set has: their numbers are int32 in orders and on GPUs.

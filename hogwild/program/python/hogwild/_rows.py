@@ -19,7 +19,8 @@ def _check(ok: Any, message: str) -> None:
 
 
 class Rows:
-    """Rows, with what they are to predict. X: n x d numbers, an array, a matrix of scipy.sparse or a DataFrame. y: n."""
+    """Rows, with what they are to predict. X: n x d numbers, an array, a matrix of scipy.sparse or a DataFrame. y: n.
+    weight: n, by which the losses of the rows are multiplied."""
 
     def __init__(self, X: Any, y: Any = None, *, classes: Optional[List[str]] = None, columns: Optional[List[str]] = None,
                  weight: Any = None, name: str = "", scale: str = "", seed: Optional[int] = None) -> None:
@@ -38,7 +39,10 @@ class Rows:
         self.X, self.n, self.d = X, X.shape[0], X.shape[1]
         self.y = None if y is None else np.asarray(y)
         _check(self.y is None or self.y.shape == (self.n,), f"y has the shape {getattr(self.y, 'shape', None)}: want ({self.n},)")
-        self.columns, self.weight, self.name, self.scale = columns, weight, name, scale
+        self.columns, self.weight, self.name, self.scale = columns, None, name, scale
+        if weight is not None:
+            self.weight = np.asarray(weight, np.float32)
+            _check(self.weight.shape == (self.n,), f"sample_weight has the shape {self.weight.shape}: want ({self.n},)")
         self.classes = classes
         if self.y is not None and self.classes is None and self.y.dtype.kind not in "f":
             values, self.y = np.unique(self.y, return_inverse=True)
@@ -49,7 +53,7 @@ class Rows:
     def message(self) -> Dict[str, Any]:
         return {"name": self.name, "kind": "sparse" if self.sparse else "floats", "rows": self.n, "features": self.d,
                 "stored": int(self.X.nnz) if self.sparse else 0, "columns": self.columns, "classes": self.classes,
-                "scale": self.scale}
+                "scale": self.scale, "weighted": self.weight is not None}
 
     def fill(self, memory: Any, at: Dict[str, int]) -> None:
         """Copies the rows into the memory of a room, whose arrays are at these places."""
@@ -59,6 +63,8 @@ class Rows:
         y = view("y", "<f4", self.n)
         if self.y is not None:
             y[:] = self.y if self.order is None else self.y[self.order]
+        if self.weight is not None:
+            view("weight", "<f4", self.n)[:] = self.weight if self.order is None else self.weight[self.order]
         if self.sparse:
             self._fill_sparse(view("ptr", "<i8", self.n + 1), view("idx", "<u4", self.X.nnz), view("val", "<f4", self.X.nnz))
         else:

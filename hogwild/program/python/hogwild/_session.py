@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import hogwild
@@ -18,7 +19,6 @@ from .__main__ import places
 Message = Dict[str, Any]
 
 PROTOCOL = 1
-HUGE = 16 << 20  # bytes of memory from which on pages are to be huge
 
 
 def program() -> str:
@@ -51,8 +51,8 @@ class Session:
 
     def __exit__(self, *_: Any) -> None:
         self._socket.close()
-        if self._process.poll() is None:
-            self._process.wait()
+        if self._process.poll() is None:  # it gives its memory back, which nobody has to wait for
+            threading.Thread(target=self._process.wait, daemon=True).start()
         os.close(self._said)
         for file in self.files:
             os.close(file)
@@ -98,13 +98,7 @@ class Session:
 def mapped(file: int, size: int, write: bool = False) -> mmap.mmap:
     """A file's memory. Sealed files are mapped privately: older kernels refuse shared mappings of them."""
     if write:
-        memory = mmap.mmap(file, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
-        if size >= HUGE:
-            try:
-                memory.madvise(mmap.MADV_HUGEPAGE)  # where shmem_enabled is advise: the kernel hands out 2 MB at a time
-            except OSError:
-                pass
-        return memory
+        return mmap.mmap(file, size, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE)
     return mmap.mmap(file, size, mmap.MAP_PRIVATE, mmap.PROT_READ)
 
 

@@ -19,9 +19,10 @@ class Dataset:
     """Rows in the memory that workers map, for many runs: they are copied, scaled and checked once. It belongs to this
     process, and is gone with it."""
 
-    def __init__(self, X: Any, y: Any, *, scale: str = "auto", seed: int = 1, columns: Optional[Sequence[str]] = None,
-                 name: str = "") -> None:
-        rows = Rows(X, y, columns=None if columns is None else list(columns), name=name, scale=scale, seed=seed)
+    def __init__(self, X: Any, y: Any, *, sample_weight: Any = None, scale: str = "auto", seed: int = 1,
+                 columns: Optional[Sequence[str]] = None, name: str = "") -> None:
+        rows = Rows(X, y, weight=sample_weight, columns=None if columns is None else list(columns), name=name, scale=scale,
+                    seed=seed)
         with Session() as session:
             session.send({"protocol": PROTOCOL, "train": rows.message(), "keep": True})
             _fill(session, [rows])
@@ -118,11 +119,13 @@ def _contents(session: Session, size: int) -> bytes:
         os.close(file)
 
 
-def train(X: Any, y: Any = None, *, test: Any = None, on_epoch: Optional[OnEpoch] = None, verbose: bool = False,
-          scores: bool = True, begin: Optional[bytes] = None, **settings: Any) -> Run:
+def train(X: Any, y: Any = None, *, sample_weight: Any = None, test: Any = None, on_epoch: Optional[OnEpoch] = None,
+          verbose: bool = False, scores: bool = True, begin: Optional[bytes] = None, **settings: Any) -> Run:
     """Trains a model on arrays, as hogwild train does on files, and returns the Run.
 
     X: n x d numbers: an array, a scipy.sparse matrix, a DataFrame or a Dataset    y: n values, or classes
+    sample_weight: n numbers, by which the losses of the rows are multiplied; class_weight="balanced" or "NAME=WEIGHT,..." is a
+    setting, and both multiply
     test: (X, y) of rows to score each epoch on; without it the training rows are scored    on_epoch: called with the figures
     of each epoch; the run ends when it returns True    settings: those of hogwild train, as model="mlp:64", l2=1e-4
     scores: without them epochs have training losses only, and take less time    begin: Run.weights to begin with"""
@@ -136,11 +139,13 @@ def train(X: Any, y: Any = None, *, test: Any = None, on_epoch: Optional[OnEpoch
     message: Message = {"protocol": PROTOCOL, "settings": _texts(settings), "waits": on_epoch is not None,
                         "unscored": not scores and test is None, "validates": settings.get("patience") is not None}
     if isinstance(X, Dataset):
+        if sample_weight is not None:
+            raise hogwild.Error("sample_weight: the rows of a Dataset get their weights when it is made")
         message["train"] = {"sealed": 0}
         files.append(X.fileno())
         classes = X.classes
     else:
-        rows = X if isinstance(X, Rows) else Rows(X, y, scale=scale, seed=seed)
+        rows = X if isinstance(X, Rows) else Rows(X, y, weight=sample_weight, scale=scale, seed=seed)
         rooms.append(rows)
         message["train"] = rows.message()
         classes = rows.classes

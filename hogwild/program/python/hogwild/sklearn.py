@@ -116,8 +116,6 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(1 << 31))
         dual = self._dual(hasattr(X, "tocsr"), k)
         settings = self._settings(dual, k, seed)
-        if weight is not None and "weighted" not in Rows(X).message():
-            raise ValueError("this program has no weights of rows: leave out sample_weight and class_weight")
         test = None
         if self.early_stopping:
             kept, held = train_test_split(np.arange(len(y)), test_size=self.validation_fraction, random_state=seed,
@@ -238,13 +236,13 @@ class HogwildClassifier(ClassifierMixin, _Hogwild):  # type: ignore[misc]
         self._check()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(f"the data have one class only, {self.classes_[0]!r}: want two or more")
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         if self.class_weight is not None:
             weight = compute_sample_weight(self.class_weight, y) * (1 if weight is None else weight)
-        self._train(X, codes.astype(np.float32), [str(i) for i in range(len(self.classes_))], weight)
+        self._train(X, np.searchsorted(self.classes_, y).astype(np.float32), [str(i) for i in range(len(self.classes_))], weight)
         return self
 
     def decision_function(self, X: Any) -> Any:
