@@ -88,9 +88,7 @@ def dense(rounds):
         print(f"| {kind} | {statistics.median(times):.3f} ({min(times):.3f} to {max(times):.3f}) | "
               f"{statistics.median(alone[kind]):.3f} | {ratio:.2f} |")
     more = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    program = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    print(f"\npeak memory: this process {more / 4e5:.2f} x 4nd more than X, the program {program / 4e5:.2f} x 4nd; "
-          "both count the rows that they share")
+    print(f"\npeak memory of this process: {more / 4e5:.2f} x 4nd more than X, the shared rows among it")
 
 
 def iris(rounds):

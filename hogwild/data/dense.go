@@ -1,12 +1,27 @@
 package data
 
+import "hogwild/internal/vec"
+
 // The passes over the dense rows of a Room. Rows are cut into pieces in the same way on all machines, and what is found
 // in them is added up in their order: the bits do not depend on the number of processors.
 
 const (
 	leastPiece, mostPieces = 1000, 64 // rows, and how many: what is kept of them takes a hundredth of the rows' memory
-	cachedValues           = 1 << 13  // a block of a piece, which is still in the cache when it is looked at again
+	cachedValues           = 1 << 12  // a block of a piece: it stays in the cache while columns go down it
 )
+
+// blocks calls do for the rows from to to-1 of x, d numbers each, a block at a time, and asks for the next one: columns
+// would wait for memory at each row.
+func blocks(x []float32, d, from, to int, do func(x []float32)) {
+	step := max(1, cachedValues/d)
+	for ; from < to; from += step {
+		end := min(from+step, to)
+		if next := min(end+step, to); end < next {
+			vec.PrefetchFloats(x[end*d : next*d])
+		}
+		do(x[from*d : end*d])
+	}
+}
 
 // inPieces calls do for pieces of n rows, on all processors, and returns what it returned, in their order.
 func inPieces[T any](n int, do func(from, to int) T) []T {
@@ -25,12 +40,11 @@ func (t *table) denseSpreads() []spread {
 	n, d := t.Rows, t.Features
 	var all []spread
 	for _, piece := range inPieces(n, func(from, to int) (found []spread) {
-		step := max(1, cachedValues/d)
 		block := make([]spread, d)
-		for ; from < to; from += step {
-			spreadsOf(t.x[from*d:min(from+step, to)*d], block)
+		blocks(t.x, d, from, to, func(x []float32) {
+			spreadsOf(x, block)
 			found = joined(found, block)
-		}
+		})
 		return found
 	}) {
 		all = joined(all, piece)
@@ -41,9 +55,9 @@ func (t *table) denseSpreads() []spread {
 	return all
 }
 
-// spreadsOf measures rows of as many features as there are in s; std is the sum of squares about the mean. Two columns go
-// down the block together, whose sums stay in registers. Differences are taken from the first value: its own square about
-// the mean is part of the sum, so what cancels is small beside it.
+// spreadsOf measures rows of as many features as there are in s; std is the sum of squares about the mean, and min and
+// max are of the blocks before, too. Two columns go down the block together, whose sums stay in registers. Differences are
+// taken from the first value: its own square about the mean is part of the sum, so what cancels is small against it.
 func spreadsOf(x []float32, s []spread) {
 	d := len(s)
 	n := float64(len(x) / d)
@@ -51,6 +65,10 @@ func spreadsOf(x []float32, s []spread) {
 		k := min(j+1, d-1)
 		a, b := x[j], x[k]
 		a0, b0, leastA, mostA, leastB, mostB := float64(a), float64(b), a, a, b, b
+		if s[j].stored > 0 { // the last block's: a branch that is seldom taken is foreseen
+			leastA, mostA = float32(s[j].min), float32(s[j].max)
+			leastB, mostB = float32(s[k].min), float32(s[k].max)
+		}
 		var sumA, sumB, squaresA, squaresB float64
 		for at := 0; at < len(x); at += d {
 			a, b = x[at+j], x[at+k]
@@ -89,7 +107,7 @@ func joined(s, more []spread) []spread {
 	return s
 }
 
-// scaleDense brings the rows to the scale of the set, in place, and counts them as valued.count does.
+// scaleDense brings the rows to the scale of the set, in place, and does what valued.count and project do.
 func (s *Set) scaleDense() {
 	d := s.Features
 	mul, add := make([]float64, d), make([]float64, d)
@@ -104,9 +122,7 @@ func (s *Set) scaleDense() {
 	all := counts{make([]int32, d), make([]float64, d)}
 	for _, piece := range inPieces(s.Rows, func(from, to int) counts {
 		c := counts{make([]int32, d), make([]float64, d)}
-		step := max(1, cachedValues/d)
-		for ; from < to; from += step {
-			x := s.X[from*d : min(from+step, to)*d]
+		blocks(s.X, d, from, to, func(x []float32) {
 			for j := range d {
 				m, a, sum, seen := mul[j], add[j], c.sum[j], c.seen[j]
 				for at := j; at < len(x); at += d {
@@ -118,7 +134,7 @@ func (s *Set) scaleDense() {
 				}
 				c.sum[j], c.seen[j] = sum, seen
 			}
-		}
+		})
 		return c
 	}) {
 		for j, v := range piece.sum {
@@ -128,4 +144,9 @@ func (s *Set) scaleDense() {
 	}
 	s.setCounts(all.seen)
 	s.setMeans(all.sum)
+	parallel(0, s.Rows, func(from, to int) {
+		for i := from; i < to; i++ {
+			s.M[i] = vec.Dot(s.X[i*d:(i+1)*d], s.Mean)
+		}
+	})
 }

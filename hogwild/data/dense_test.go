@@ -35,6 +35,15 @@ func denseRoom(t *testing.T, n, d int, scale string) (*Set, []float32) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
+	for i, m := range s.M {
+		sum := 0.
+		for j, v := range s.X[i*d : (i+1)*d] {
+			sum += float64(v) * float64(s.Mean[j])
+		}
+		if math.Abs(float64(m)-sum) > 1e-4*(1+math.Abs(sum)) {
+			t.Fatalf("row %d: projection %g, want %g", i, m, sum)
+		}
+	}
 	return s, was
 }
 

@@ -152,12 +152,12 @@ func (s *Set) project() {
 // means, writes the Meta and makes the segment read-only.
 func (s *Set) seal() error {
 	layouts[s.Kind].count(s)
+	s.project()
 	return s.sealCounted()
 }
 
 // sealCounted does what seal does after counting.
 func (s *Set) sealCounted() error {
-	s.project()
 	text, err := json.Marshal(s.Meta)
 	if err != nil {
 		return fmt.Errorf("data: description of %s: %w", s.Name, err)

@@ -48,7 +48,7 @@ class Rows:
             values, self.y = np.unique(self.y, return_inverse=True)
             self.classes = [str(v) for v in values]
         # a run takes the rows block by block, so they have to lie in a random order
-        self.order = None if seed is None else np.random.RandomState(seed % (1 << 32)).permutation(self.n)
+        self.order = None if seed is None else np.random.default_rng(seed).permutation(self.n)
 
     def message(self) -> Dict[str, Any]:
         return {"name": self.name, "kind": "sparse" if self.sparse else "floats", "rows": self.n, "features": self.d,

@@ -235,7 +235,8 @@ class HogwildClassifier(ClassifierMixin, _Hogwild):  # type: ignore[misc]
         """Trains on the rows of X, n x d numbers, dense or sparse, and their classes y. sample_weight: n, of the losses."""
         self._check()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
-        check_classification_targets(y)
+        if y.dtype.kind not in "biu":
+            check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(f"the data have one class only, {self.classes_[0]!r}: want two or more")
