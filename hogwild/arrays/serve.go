@@ -1,5 +1,6 @@
-// Package arrays trains on arrays that another process has, and predicts for them: the Python package starts the program
-// for each call, and is its only user. Rows are copied once, by that process, into the memory that the workers map.
+// Package arrays trains on arrays that another process has, and predicts for them: the Python package starts the
+// program for each call, and is its only user. Rows are copied once, by that process, into the memory that the
+// workers map.
 //
 //	serve.go    Serve: one call, from the first line to the last
 //	predict.go  predictions
@@ -135,7 +136,8 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 		}
 		atomicfile.Volatile = true
 	}
-	o := run.Options{Sets: sets, Unscored: a.Unscored, Progress: os.Stderr, Quiet: true, OnEpoch: func(e rundir.EpochResult) {
+	o := run.Options{Sets: sets, Unscored: a.Unscored, Progress: os.Stderr, Quiet: true}
+	o.OnEpoch = func(e rundir.EpochResult) {
 		_ = s.line.Send(reply{Epoch: &e}) // if the other end is closed, the run is over anyway
 		if a.Waits {
 			select {
@@ -143,7 +145,7 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 			case <-ctx.Done():
 			}
 		}
-	}}
+	}
 	result, err := run.Run(ctx, c, o)
 	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) {
 		return err

@@ -15,7 +15,8 @@ type Options struct {
 	// Without TestData a sixth of TrainData is held out.
 	TrainData, TestData *data.Memory
 
-	// Sets are all data of the run, in the memory that its processes share: nothing is read, and they stay the caller's.
+	// Sets are all data of the run, in the memory that its processes share: nothing is read, and they stay the
+	// caller's.
 	Sets *data.Sets
 
 	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns

@@ -56,8 +56,9 @@ func (t *table) denseSpreads() []spread {
 }
 
 // spreadsOf measures rows of as many features as there are in s; std is the sum of squares about the mean, and min and
-// max are of the blocks before, too. Two columns go down the block together, whose sums stay in registers. Differences are
-// taken from the first value: its own square about the mean is part of the sum, so what cancels is small against it.
+// max are of the blocks before, too. Two columns go down the block together, whose sums stay in registers. Differences
+// are taken from the first value: its own square about the mean is part of the sum, so what cancels is small against
+// it.
 func spreadsOf(x []float32, s []spread) {
 	d := len(s)
 	n := float64(len(x) / d)
@@ -91,8 +92,8 @@ func spreadsOf(x []float32, s []spread) {
 	}
 }
 
-// joined adds what more rows have to the spreads of others, nil of none; std is the sum of squares about the mean (Chan,
-// Golub, LeVeque 1983).
+// joined adds what more rows have to the spreads of others, nil of none; std is the sum of squares about the mean
+// (Chan, Golub, LeVeque 1983).
 func joined(s, more []spread) []spread {
 	if s == nil {
 		return append(s, more...)

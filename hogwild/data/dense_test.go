@@ -10,8 +10,8 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-// denseRoom returns a sealed room of n rows of d features: far from zero, of several sizes, one of them constant and one
-// mostly zero. It also returns its rows as they were.
+// denseRoom returns a sealed room of n rows of d features: far from zero, of several sizes, one of them constant and
+// one mostly zero. It also returns its rows as they were.
 func denseRoom(t *testing.T, n, d int, scale string) (*Set, []float32) {
 	t.Helper()
 	r, err := NewRoom(Meta{Kind: Floats, Rows: n, Features: d}, 0, format.NewBudget(0))
@@ -91,7 +91,8 @@ func TestDensePassesAreRight(t *testing.T) {
 				closeTo(t, "mul", j, mul, 1/divisor, 1e-6/divisor)
 				closeTo(t, "add", j, add, -from/divisor, 1e-6*math.Abs(from)/divisor)
 				for i := j; i < len(was); i += d {
-					closeTo(t, "value", j, s.X[i], float64(was[i])*float64(mul)+float64(add), 1e-6*(1+math.Abs(float64(s.X[i]))))
+					want := float64(was[i])*float64(mul) + float64(add)
+					closeTo(t, "value", j, s.X[i], want, 1e-6*(1+math.Abs(want)))
 					if scaled += float64(s.X[i]); s.X[i] != 0 {
 						seen++
 					}
