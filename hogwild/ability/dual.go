@@ -2,6 +2,7 @@ package ability
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"hogwild/hogwild/config"
@@ -52,7 +53,7 @@ func (a *dual) Handle(r *core.Run, e core.Event) error {
 			a.found.loss = e.At.History[len(e.At.History)-1].TrainLoss
 		}
 	case *core.Completes:
-		due := r.Position.Epoch == 1 || r.Position.Epoch%gapEvery == 0
+		due := measures(int(r.Position.Epoch), c.TargetGap)
 		if a.fresh = due || e.Last; a.fresh {
 			return a.measure(r, due)
 		}
@@ -68,8 +69,14 @@ func (a *dual) Handle(r *core.Run, e core.Event) error {
 }
 
 // gapEvery is how many epochs lie between two measurements, which take about as long as an epoch each. The first and
-// the last epoch have one, too. Time has no part in it: one worker's run has the same bits each time.
+// the last epoch have one, too, and a run with a target some of the first, since many sets take no ten epochs. Time has
+// no part in it: one worker's run has the same bits each time.
 const gapEvery = 10
+
+// measures reports whether a measurement is due when an epoch is complete.
+func measures(epoch int, target float64) bool {
+	return epoch == 1 || epoch%gapEvery == 0 || target > 0 && slices.Contains([]int{2, 3, 4, 6, 8, 15}, epoch)
+}
 
 // rounding is a drift that is no more than what float32 rounds.
 const smallDrift = 1e-4

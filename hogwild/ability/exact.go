@@ -65,7 +65,8 @@ func seeksOptimum(r *core.Run) bool {
 	c, set, why := &r.Job.Asked, r.Task.Train, ""
 	n, d := float64(set.Rows), float64(set.Features)
 	switch {
-	case !r.Task.Spec.LeastSquares() || c.L1 != 0 || c.Mode.Traits().Simulated || c.Sample > 0 || r.Task.Borrowed ||
+	case !r.Task.Spec.LeastSquares() || c.L1 != 0 || c.Mode.Traits().Simulated || c.Sample > 0 ||
+		r.Task.Borrowed && r.Options.Sets == nil ||
 		!c.SeeksOptimum() && r.Options.Quiet:
 		return false
 	case r.Several():

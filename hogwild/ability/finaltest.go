@@ -28,7 +28,7 @@ func (finalTest) Handle(r *core.Run, e core.Event) error {
 // weights. Test rows are used for them here and nowhere else. It computes on the host, wherever the weights were
 // trained. An interrupted run is not kept waiting by it.
 func testFinal(r *core.Run, res *rundir.Result) error {
-	if r.End.Err != nil || r.Job.Asked.Sample > 0 {
+	if r.End.Err != nil || r.Job.Asked.Sample > 0 || r.Options.Unscored {
 		return nil
 	}
 	if r.Hooks.Program != nil {

@@ -11,13 +11,15 @@ import (
 // ask is the first line: what is wanted. Train alone makes a data set, which is sent back. Settings with a program need
 // no rows.
 type ask struct {
-	Protocol int               `json:"protocol"`
-	Settings map[string]string `json:"settings"` // of hogwild train, by the names of its flags; nil: no run
-	Train    *rows             `json:"train"`
-	Test     *rows             `json:"test"`  // nil: the training rows
-	Keep     bool              `json:"keep"`  // send the sets back, sealed
-	Waits    bool              `json:"waits"` // after each epoch, for go or stop
-	Predict  *predict          `json:"predict"`
+	Protocol  int               `json:"protocol"`
+	Settings  map[string]string `json:"settings"` // of hogwild train, by the names of its flags; nil: no run
+	Train     *rows             `json:"train"`
+	Test      *rows             `json:"test"`      // nil: the training rows
+	Keep      bool              `json:"keep"`      // send the sets back, sealed
+	Waits     bool              `json:"waits"`     // after each epoch, for go or stop
+	Unscored  bool              `json:"unscored"`  // see run.Options
+	Validates bool              `json:"validates"` // the test rows are for validation, too
+	Predict   *predict          `json:"predict"`
 }
 
 // rows are rows that the other process fills in, or a set that was sealed before.

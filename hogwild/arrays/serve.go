@@ -1,5 +1,6 @@
-// Package arrays trains on arrays that another process has, and predicts for them: the Python package starts the program
-// for each call, and is its only user. Rows are copied once, by that process, into the memory that the workers map.
+// Package arrays trains on arrays that another process has, and predicts for them: the Python package starts the
+// program for each call, and is its only user. Rows are copied once, by that process, into the memory that the
+// workers map.
 //
 //	serve.go    Serve: one call, from the first line to the last
 //	predict.go  predictions
@@ -19,6 +20,7 @@ import (
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/atomicfile"
 	"hogwild/shm"
 )
 
@@ -68,6 +70,9 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 	}
 	var c config.Config
 	if a.Settings != nil { // before memory is taken
+		if a.Validates {
+			a.Settings["validation"] = "test" // what patience needs; the run is given the set
+		}
 		var err error
 		if c, err = read(a.Settings); err != nil {
 			return err
@@ -81,7 +86,7 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 	if err != nil || a.Settings == nil {
 		return err
 	}
-	return s.train(c, &sets, a.Waits)
+	return s.train(c, &sets, a)
 }
 
 // sets has the rows filled in, and sends the sets back if they are to be kept.
@@ -109,6 +114,8 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 		}
 	} else if sets.Test, err = test.sealed(&sets.Train.Meta); err != nil {
 		return sets, config.Usage("%w", err)
+	} else if a.Validates {
+		err = sets.ValidateOnTest()
 	}
 	if a.Keep {
 		err = s.line.Send(reply{Sealed: []data.Meta{sets.Train.Meta}}, sets.Train.File())
@@ -117,7 +124,7 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 }
 
 // train trains, and sends the weights.
-func (s *session) train(c config.Config, sets *data.Sets, waits bool) error {
+func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	go s.listen(cancel)
@@ -130,16 +137,18 @@ func (s *session) train(c config.Config, sets *data.Sets, waits bool) error {
 		if c.Run = filepath.Join(dir, "run"); c.SavesByCost() {
 			c.SaveEvery = "0" // it is never resumed
 		}
+		atomicfile.Volatile = true
 	}
-	o := run.Options{Sets: sets, Progress: os.Stderr, Quiet: true, OnEpoch: func(e rundir.EpochResult) {
+	o := run.Options{Sets: sets, Unscored: a.Unscored, Progress: os.Stderr, Quiet: true}
+	o.OnEpoch = func(e rundir.EpochResult) {
 		_ = s.line.Send(reply{Epoch: &e}) // if the other end is closed, the run is over anyway
-		if waits {
+		if a.Waits {
 			select {
 			case <-s.goOn:
 			case <-ctx.Done():
 			}
 		}
-	}}
+	}
 	result, err := run.Run(ctx, c, o)
 	if err != nil && config.Interruption(err) == nil && !errors.Is(err, config.ErrDiverged) &&
 		!errors.Is(err, config.ErrAfterLoop) {

@@ -15,7 +15,8 @@ type Options struct {
 	// Without TestData a sixth of TrainData is held out.
 	TrainData, TestData *data.Memory
 
-	// Sets are all data of the run, in the memory that its processes share: nothing is read, and they stay the caller's.
+	// Sets are all data of the run, in the memory that its processes share: nothing is read, and they stay the
+	// caller's.
 	Sets *data.Sets
 
 	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
@@ -42,6 +43,7 @@ type Options struct {
 	Trace      string // file for an execution trace of worker 0
 
 	Unjudged bool // see data.Options
+	Unscored bool // the weights are evaluated on no rows: epochs have their training losses only
 }
 
 // peers returns the other nodes of the job.
@@ -59,6 +61,9 @@ func (o *Options) Settle(c config.Config) (config.Config, error) {
 	}
 	if o.Sets != nil {
 		c.Data, c.Test, c.Validation = o.Sets.Train.Name, data.None, config.NoValidation
+		if o.Sets.Validation != nil {
+			c.Validation = o.Sets.Validation.Name
+		}
 	}
 	if o.TrainData != nil {
 		c.Data = cmp.Or(o.TrainData.Name, "memory")

@@ -154,6 +154,13 @@ func (s *Set) setCounts(seen []int32) {
 	}
 }
 
+// setMeans sets Mean by the sums of the features.
+func (s *Set) setMeans(sum []float64) {
+	for j, v := range sum {
+		s.Mean[j] = float32(v / float64(s.Rows))
+	}
+}
+
 // project sets M, by the Mean that count has set.
 func (s *Set) project() {
 	if !layouts[s.Kind].hasInputs() {
@@ -177,6 +184,11 @@ func (s *Set) project() {
 func (s *Set) seal() error {
 	layouts[s.Kind].count(s)
 	s.project()
+	return s.sealCounted()
+}
+
+// sealCounted does what seal does after counting.
+func (s *Set) sealCounted() error {
 	text, err := json.Marshal(s.Meta)
 	if err != nil {
 		return fmt.Errorf("data: description of %s: %w", s.Name, err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/data/text"
@@ -91,7 +92,11 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	} else {
 		rule, err := parseScale(scale)
 		if err == nil {
-			err = t.fit(rule, allRows(s.Rows))
+			var rows []int32
+			if s.Ptr != nil {
+				rows = allRows(s.Rows)
+			}
+			err = t.fit(rule, rows)
 		}
 		if err != nil {
 			return nil, err
@@ -99,31 +104,31 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	}
 	s.Meta = t.Meta
 	// of all that was filled in: a resumed run knows its data again by it
-	s.Checksum = fmt.Sprintf("crc32c:%08x", checksum(s.seg.Bytes(), func(int) {}))
-	r.scale()
+	s.Checksum = fmt.Sprintf("crc32c:%08x", sumOfSums(s.seg.Bytes()))
+	if s.X != nil {
+		s.scaleDense()
+		return s, s.sealCounted()
+	}
+	if s.Mul != nil {
+		parallel(0, len(s.Val), func(from, to int) {
+			for k := from; k < to; k++ {
+				s.Val[k] = s.scaled(int(s.Idx[k]), s.Val[k])
+			}
+		})
+	}
 	return s, s.seal()
 }
 
-// scale brings the rows to the scale of the set, in place.
-func (r *Room) scale() {
-	s := r.set
-	if s.Mul == nil && s.Add == nil {
-		return
-	}
-	parallel(0, s.Rows, func(from, to int) {
+// sumOfSums returns the checksum of the checksums of pieces of b.
+func sumOfSums(b []byte) uint32 {
+	const piece = 8 << 20
+	sums := make([]uint32, (len(b)+piece-1)/piece)
+	parallel(0, len(sums), func(from, to int) {
 		for i := from; i < to; i++ {
-			if s.X != nil {
-				row := s.X[i*s.Features : (i+1)*s.Features]
-				for j, v := range row {
-					row[j] = s.scaled(j, v)
-				}
-				continue
-			}
-			for k := s.Ptr[i]; k < s.Ptr[i+1]; k++ {
-				s.Val[k] = s.scaled(int(s.Idx[k]), s.Val[k])
-			}
+			sums[i] = checksum(b[i*piece:min((i+1)*piece, len(b))], func(int) {})
 		}
 	})
+	return checksum(fmt.Append(nil, sums), func(int) {})
 }
 
 // check refuses what no loop may see.
@@ -164,7 +169,18 @@ func (r *Room) check() error {
 
 // notFinite returns the place of a number that is not finite, -1 if there is none.
 func notFinite(v []float32) int {
-	if every(len(v), func(i int) bool { return v[i]-v[i] == 0 }) {
+	var found atomic.Bool
+	parallel(0, len(v), func(from, to int) {
+		const exponent = 0x7f800000 // all ones, and only they carry into the sign
+		var carried uint32
+		for _, x := range v[from:to] {
+			carried |= math.Float32bits(x)&exponent + 1<<23
+		}
+		if carried>>31 == 1 {
+			found.Store(true)
+		}
+	})
+	if !found.Load() {
 		return -1
 	}
 	return slices.IndexFunc(v, func(x float32) bool { return x-x != 0 })
@@ -183,4 +199,10 @@ func OnTraining(train *Set) (Sets, error) {
 	s := Sets{Train: train}
 	err := s.testOnTraining("test none")
 	return s, err
+}
+
+// ValidateOnTest makes the test set the validation set, too.
+func (s *Sets) ValidateOnTest() (err error) {
+	s.Validation, err = s.Test.again()
+	return err
 }

@@ -215,8 +215,11 @@ func pooled(features []spread) (mean, std float64) {
 }
 
 // spreads measures every feature over the rows, in two passes: the squares of
-// differences from the mean do not cancel as differences of squares do.
+// differences from the mean do not cancel as differences of squares do. nil are all rows, which are dense.
 func (t *table) spreads(rows []int32) []spread {
+	if rows == nil {
+		return t.denseSpreads()
+	}
 	s := make([]spread, t.Features)
 	t.each(rows, func(j int, v float64) {
 		f := &s[j]
@@ -240,10 +243,13 @@ func (t *table) spreads(rows []int32) []spread {
 		s[j].std += (v - s[j].mean) * (v - s[j].mean)
 	})
 	for j := range s {
-		s[j].std = math.Sqrt(s[j].std / n)
+		s[j].std = deviation(s[j].std, n)
 	}
 	return s
 }
+
+// deviation returns the standard deviation of n values by the sum of squares about their mean.
+func deviation(squares, n float64) float64 { return math.Sqrt(squares / n) }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 

@@ -51,6 +51,7 @@
 //	table.go       rows on the heap
 //	scale.go       the scaling of features
 //	room.go        a set that another process fills
+//	dense.go       the passes over its dense rows
 //	fill.go        a set is filled and sealed, in memory or in a file
 //	reader.go      batches
 //	windows.go     what each word of a text is trained on

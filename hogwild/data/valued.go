@@ -27,9 +27,7 @@ func (valued) count(s *Set) {
 		}
 	}
 	s.setCounts(seen)
-	for j, v := range sum {
-		s.Mean[j] = float32(v / float64(s.Rows))
-	}
+	s.setMeans(sum)
 }
 
 // bare is what layouts of rows without inputs have in common.

@@ -80,6 +80,10 @@ func (r *evaluator) score(e *rundir.EpochResult, counts bool) (weights []rundir.
 	if err != nil || r.Job.Asked.Sample > 0 { // a short run is not tested
 		return weights, err
 	}
+	if best := r.Task.Judge.Constant(); r.Options.Unscored && !(best != nil && e.TrainLoss > score.Far*best.Loss) {
+		e.TestLoss = math.NaN()
+		return weights, nil
+	}
 	return weights, r.addScores(e)
 }
 

@@ -23,6 +23,9 @@ import (
 // Ending ends the names of files that are being written. A process that is killed leaves one.
 const Ending = ".tmp"
 
+// Volatile is set by a process whose files are gone with it: they do not wait for the disk.
+var Volatile bool
+
 // File is a file that is being written. It has its name when Commit has returned nil. All is done in the folder in
 // which it was created, also when that has another name by then.
 type File struct {
@@ -82,6 +85,7 @@ func (f *File) commit(o Options) error {
 		return f.File.Close()
 	}
 	defer f.Abandon() // of what has its name nothing is left to remove
+	o.Quick = o.Quick || Volatile
 	if !o.Quick {
 		if err := fault.Point("file.sync"); err != nil {
 			return err

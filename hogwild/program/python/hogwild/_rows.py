@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import numpy as np
 
 import hogwild
 
-BLOCK = 1 << 20  # numbers that a thread converts at a time: they stay in the cache
+BLOCK = 1 << 16  # numbers that a thread converts at a time: they stay in the cache
 
 
 def _check(ok: Any, message: str) -> None:
@@ -50,7 +50,7 @@ class Rows:
             values, self.y = np.unique(self.y, return_inverse=True)
             self.classes = [str(v) for v in values]
         # a run takes the rows block by block, so they have to lie in a random order
-        self.order = None if seed is None else np.random.RandomState(seed % (1 << 32)).permutation(self.n)
+        self.order = None if seed is None else np.random.default_rng(seed).permutation(self.n)
 
     def message(self) -> Dict[str, Any]:
         return {"name": self.name, "kind": "sparse" if self.sparse else "floats", "rows": self.n, "features": self.d,
@@ -73,27 +73,39 @@ class Rows:
             self._fill_dense(view("x", "<f4", self.n * self.d).reshape(self.n, self.d))
 
     def _fill_dense(self, x: Any) -> None:
-        step = max(1, BLOCK // max(1, self.d))
+        straight = self.X.flags.c_contiguous and self.X.dtype.isnative  # else NumPy's take copies all of it first
 
-        def block(start: int) -> None:
-            rows = slice(start, start + step)
-            x[rows] = self.X[rows] if self.order is None else self.X[self.order[rows]]
+        def block(rows: slice) -> None:
+            if self.order is None:
+                x[rows] = self.X[rows]
+            elif not straight:
+                x[rows] = self.X[self.order[rows]]
+            elif self.X.dtype == x.dtype:
+                np.take(self.X, self.order[rows], axis=0, out=x[rows], mode="clip")  # mode raise would buffer it
+            else:
+                x[rows] = np.take(self.X, self.order[rows], axis=0)
 
-        starts = range(0, self.n, step)
-        if len(starts) < 4:
-            for start in starts:
-                block(start)
-        else:
-            with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-                list(threads.map(block, starts))
+        _in_threads(block, self.n, max(1, BLOCK // max(1, self.d)))
 
     def _fill_sparse(self, ptr: Any, idx: Any, val: Any) -> None:
         X = self.X
         lengths = np.diff(X.indptr)
         np.cumsum(lengths if self.order is None else lengths[self.order], out=ptr[1:])
-        step = 1 << 14
-        for start in range(0, self.n, step):
-            rows = slice(start, start + step)
+
+        def block(rows: slice) -> None:
             part = X[rows] if self.order is None else X[self.order[rows]]
-            begin, end = ptr[start], ptr[min(start + step, self.n)]
+            begin, end = ptr[rows.start], ptr[rows.stop]
             idx[begin:end], val[begin:end] = part.indices, part.data
+
+        _in_threads(block, self.n, max(1, BLOCK * self.n // max(1, X.nnz)))
+
+
+def _in_threads(block: Callable[[slice], None], n: int, step: int) -> None:
+    """Calls block for all of n rows, step of them at a time. NumPy and SciPy let other threads run while they copy."""
+    slices = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+    if len(slices) < 4:
+        for rows in slices:
+            block(rows)
+    else:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+            list(threads.map(block, slices))

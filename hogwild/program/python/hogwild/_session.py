@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import hogwild
@@ -50,8 +51,8 @@ class Session:
 
     def __exit__(self, *_: Any) -> None:
         self._socket.close()
-        if self._process.poll() is None:
-            self._process.wait()
+        if self._process.poll() is None:  # it gives its memory back, which nobody has to wait for
+            threading.Thread(target=self._process.wait, daemon=True).start()
         os.close(self._said)
         for file in self.files:
             os.close(file)
@@ -73,7 +74,7 @@ class Session:
         """The next message. One that says failed is raised."""
         while b"\n" not in self._received:
             try:
-                data, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 16)
+                data, files, _, _ = socket.recv_fds(self._socket, 1 << 16, 16)
             except ConnectionResetError:
                 data, files = b"", []
             if not data:

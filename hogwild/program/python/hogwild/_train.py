@@ -90,9 +90,8 @@ class Run:
 
     def _predict(self, X: Any, proba: bool) -> Any:
         rows = Rows(X)
-        file = os.memfd_create("hogwild-weights", os.MFD_CLOEXEC)
+        file = _file(self.weights)
         try:
-            os.write(file, self.weights)
             with Session() as session:
                 session.send({"protocol": PROTOCOL, "predict": {"weights": 0, "rows": rows.message(), "proba": proba}}, [file])
                 _fill(session, [rows])
@@ -104,6 +103,14 @@ class Run:
         return probabilities if proba else values
 
 
+def _file(contents: bytes) -> int:
+    """A file in memory."""
+    file = os.memfd_create("hogwild-weights", os.MFD_CLOEXEC)
+    with open(file, "wb", closefd=False) as f:
+        f.write(contents)
+    return file
+
+
 def _contents(session: Session, size: int) -> bytes:
     file = session.files.pop()
     try:
@@ -113,19 +120,24 @@ def _contents(session: Session, size: int) -> bytes:
 
 
 def train(X: Any, y: Any = None, *, sample_weight: Any = None, test: Any = None, on_epoch: Optional[OnEpoch] = None,
-          verbose: bool = False, **settings: Any) -> Run:
+          verbose: bool = False, scores: bool = True, begin: Optional[bytes] = None, **settings: Any) -> Run:
     """Trains a model on arrays, as hogwild train does on files, and returns the Run.
 
     X: n x d numbers: an array, a scipy.sparse matrix, a DataFrame or a Dataset    y: n values, or classes
     sample_weight: n numbers, by which the losses of the rows are multiplied; class_weight="balanced" or "NAME=WEIGHT,..." is a
     setting, and both multiply
     test: (X, y) of rows to score each epoch on; without it the training rows are scored    on_epoch: called with the figures
-    of each epoch; the run ends when it returns True    settings: those of hogwild train, as model="mlp:64", l2=1e-4"""
+    of each epoch; the run ends when it returns True    settings: those of hogwild train, as model="mlp:64", l2=1e-4
+    scores: without them epochs have training losses only, and take less time    begin: Run.weights to begin with"""
     seed = int(settings.get("seed", 1))
     scale = str(settings.pop("scale", ""))
-    message: Message = {"protocol": PROTOCOL, "settings": _texts(settings), "waits": on_epoch is not None}
     rooms: List[Rows] = []
     files: List[int] = []
+    start = None if begin is None else _file(begin)
+    if start is not None:
+        settings["init"] = f"/proc/{os.getpid()}/fd/{start}"
+    message: Message = {"protocol": PROTOCOL, "settings": _texts(settings), "waits": on_epoch is not None,
+                        "unscored": not scores and test is None, "validates": settings.get("patience") is not None}
     if isinstance(X, Dataset):
         if sample_weight is not None:
             raise hogwild.Error("sample_weight: the rows of a Dataset get their weights when it is made")
@@ -133,19 +145,23 @@ def train(X: Any, y: Any = None, *, sample_weight: Any = None, test: Any = None,
         files.append(X.fileno())
         classes = X.classes
     else:
-        rows = Rows(X, y, weight=sample_weight, scale=scale, seed=seed)
+        rows = X if isinstance(X, Rows) else Rows(X, y, weight=sample_weight, scale=scale, seed=seed)
         rooms.append(rows)
         message["train"] = rows.message()
         classes = rows.classes
     if test is not None:
-        rows = Rows(*test, classes=classes)
+        rows = test if isinstance(test, Rows) else Rows(*test, classes=classes)
         rooms.append(rows)
         message["test"] = rows.message()
-    with Session(verbose) as session:
-        session.send(message, files)
-        if rooms:
-            _fill(session, rooms)
-        return _follow(session, on_epoch, settings.get("run"))
+    try:
+        with Session(verbose) as session:
+            session.send(message, files)
+            if rooms:
+                _fill(session, rooms)
+            return _follow(session, on_epoch, settings.get("run"))
+    finally:
+        if start is not None:
+            os.close(start)
 
 
 def _follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str]) -> Run:
