@@ -63,7 +63,7 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 			"from one wheel", a.Protocol, protocol)
 	case a.Predict != nil:
 		return s.predict(a.Predict)
-	case a.Train == nil:
+	case a.Train == nil && a.Settings == nil:
 		return errors.New("there are no rows to train on")
 	}
 	var c config.Config
@@ -72,6 +72,9 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 		if c, err = read(a.Settings); err != nil {
 			return err
 		}
+	}
+	if a.Train == nil {
+		return s.train(c, nil, a.Waits)
 	}
 	sets, err := s.sets(a, &c)
 	defer sets.Close()
@@ -113,7 +116,7 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 	return sets, err
 }
 
-// train trains, and sends the weights.
+// train trains, on what the settings name if there are no sets, and sends the weights.
 func (s *session) train(c config.Config, sets *data.Sets, waits bool) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+from contextlib import ExitStack
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 import numpy as np
 
 import hogwild
 
+from . import _progress, _tables
 from ._rows import Rows
 from ._session import PROTOCOL, Message, Session, mapped, parse_tensors
 
@@ -17,19 +20,112 @@ OnEpoch = Callable[[Dict[str, Any]], Any]
 
 class Dataset:
     """Rows in the memory that workers map, for many runs: they are copied, scaled and checked once. It belongs to this
-    process, and is gone with it."""
+    process, and is gone with it.
+
+    X: n x d numbers    y: n values, or classes    scale, seed: as hogwild train has them; the seed draws the order
+    empty makes one to be filled, from_batches one of rows that come in parts."""
 
     def __init__(self, X: Any, y: Any, *, scale: str = "auto", seed: int = 1, columns: Optional[Sequence[str]] = None,
                  name: str = "") -> None:
+        _needs(y)
         rows = Rows(X, y, columns=None if columns is None else list(columns), name=name, scale=scale, seed=seed)
+        self.labels = rows.labels
         with Session() as session:
             session.send({"protocol": PROTOCOL, "train": rows.message(), "keep": True})
             _fill(session, [rows])
-            self.meta: Message = session.receive()["sealed"][0]
-            self._file = session.files.pop()
-        self.classes = self.meta.get("classes")
+            with rows:
+                self._sealed(session)
+
+    @classmethod
+    def empty(cls, n: int, d: int, *, classes: Any = None, nnz: Optional[int] = None, scale: str = "auto", seed: int = 1,
+              columns: Optional[Sequence[str]] = None, name: str = "") -> Dataset:
+        """A data set to be filled in place, and sealed.
+
+        X: n x d, y: n, float32 views of its memory; with nnz, which makes it sparse, ptr, idx and val in place of X
+        y has the values, or the numbers of classes    place: where a row is to go, since runs want a random order:
+        data.X[data.place[i:j]] = rows"""
+        self = cls.__new__(cls)
+        self.labels = None if classes is None else np.asarray(classes)
+        self.place = np.empty(n, "i8")
+        self.place[np.random.RandomState(seed % (1 << 32)).permutation(n)] = np.arange(n)
+        session = Session()
+        try:
+            session.send({"protocol": PROTOCOL, "keep": True, "train": {
+                "name": name, "kind": "floats" if nnz is None else "sparse", "rows": n, "features": d, "stored": nnz or 0,
+                "columns": None if columns is None else list(columns), "scale": scale,
+                "classes": None if classes is None else [str(c) for c in classes]}})
+            room = session.receive()["rooms"][0]
+            file = session.files.pop()
+            self._memory = mapped(file, room["size"], write=True)
+            os.close(file)
+        except BaseException:
+            session.__exit__()
+            raise
+        self._session: Optional[Session] = session
+
+        def view(name: str, dtype: str, count: int) -> Any:
+            return np.frombuffer(self._memory, dtype, count, room["arrays"][name])
+
+        self.y = view("y", "<f4", n)
+        if nnz is None:
+            self.X = view("x", "<f4", n * d).reshape(n, d)
+        else:
+            self.ptr, self.idx, self.val = view("ptr", "<i8", n + 1), view("idx", "<u4", nnz), view("val", "<f4", nnz)
+        return self
+
+    def seal(self) -> Dataset:
+        """Checks and scales the rows, which nothing can change from then on. X and y are gone."""
+        session = getattr(self, "_session", None)
+        if session is None:
+            raise hogwild.Error("the data set is sealed already")
+        for name in ("X", "y", "ptr", "idx", "val"):
+            self.__dict__.pop(name, None)
+        try:
+            self._memory.close()
+        except BufferError:
+            raise hogwild.Error("another name refers to the memory of the data set: del it, and call seal again") from None
+        with session:
+            self._session = None
+            session.send({"filled": True})
+            self._sealed(session)
+        return self
+
+    @classmethod
+    def from_batches(cls, batches: Any, target: Any = None, *, scale: str = "auto", seed: int = 1, name: str = "") -> Dataset:
+        """A data set of rows that come in parts, which are put in their places one after the other.
+
+        batches: (X, y) of arrays or CSR matrices, DataFrames or batches of Arrow, whose column target is y: a list, a
+        pyarrow Table or Dataset, one of Hugging Face, or a function that returns an iterator, which are gone through
+        twice; the rows of an iterator are kept as float32 until all have come"""
+        source = _tables.blocks(batches, target)
+        known = _tables.survey(source)
+        y, lengths = known["y"], known["lengths"]
+        self = cls.empty(len(y), known["d"], classes=known["labels"], nnz=None if lengths is None else int(lengths.sum()),
+                         scale=scale, seed=seed, columns=known["columns"], name=name)
+        self.y[self.place] = y
+        if lengths is not None:
+            placed = np.empty_like(lengths)
+            placed[self.place] = lengths
+            np.cumsum(placed, out=self.ptr[1:])
+        start = 0
+        for X, _, _ in source():
+            place = self.place[start:start + X.shape[0]]
+            start += X.shape[0]
+            if lengths is None:
+                self.X[place] = X
+            else:
+                at = np.repeat(self.ptr[place] - X.indptr[:-1], np.diff(X.indptr)) + np.arange(X.nnz)
+                self.idx[at], self.val[at] = X.indices, X.data
+        return self.seal()
+
+    def _sealed(self, session: Session) -> None:
+        self.meta: Message = session.receive()["sealed"][0]
+        self._file = session.files.pop()
+        self.classes: Optional[List[str]] = self.meta.get("classes")
 
     def __del__(self) -> None:
+        if getattr(self, "_session", None) is not None:
+            self._session.__exit__()  # type: ignore[union-attr]
         if hasattr(self, "_file"):
             os.close(self._file)
 
@@ -37,7 +133,14 @@ class Dataset:
         raise TypeError("a hogwild.Dataset is memory of this process: give another process the arrays")
 
     def fileno(self) -> int:
+        if not hasattr(self, "_file"):
+            raise hogwild.Error("the data set is not sealed: fill it, and call seal")
         return self._file
+
+
+def _needs(y: Any) -> None:
+    if y is None:
+        raise hogwild.Error("y is missing: hogwild.train(X, y), or target= names the column of a DataFrame or file")
 
 
 def _fill(session: Session, rooms: Sequence[Rows]) -> None:
@@ -56,51 +159,105 @@ def _fill(session: Session, rooms: Sequence[Rows]) -> None:
 class Run:
     """What a run came to.
 
-    tensors: the weights by name    classes: the names of the classes, None of values
-    result: the figures of hogwild train --json    metrics: those of each epoch, a DataFrame where pandas is installed
-    path: the run folder, None without one"""
+    tensors: the weights by name    classes: the labels of the classes, as y had them; None of values
+    result: the figures of hogwild train --json    metrics: of each epoch, a DataFrame where pandas is installed; docs/python.md
+    has their names    path: the run folder, None without one    weights: the bytes of weights.safetensors"""
 
-    def __init__(self, weights: bytes, result: Dict[str, Any], path: Optional[str] = None) -> None:
-        self.weights, self.result, self.path = weights, result, path
+    def __init__(self, weights: bytes, result: Dict[str, Any], path: Optional[str] = None,
+                 history: Optional[List[Dict[str, Any]]] = None, labels: Any = None) -> None:
+        self.weights, self.result, self.path, self.history = weights, result, path, history or []
         self.tensors, self.metadata = parse_tensors(weights)
+        self.meta: Dict[str, Any] = json.loads(self.metadata.get("hogwild.data") or "{}")  # of the training data
+        self.classes = _tables.labels_of(self.meta.get("classes"), labels)
+        self._data: Any = None  # what it was trained on, as long as it can be resumed in this process
 
     def __getstate__(self) -> Any:
-        return self.weights, self.result, self.path
+        return self.weights, self.result, self.path, self.history, self.classes
 
     def __setstate__(self, state: Any) -> None:
         self.__init__(*state)  # type: ignore[misc]
 
     @property
     def metrics(self) -> Any:
-        history: List[Dict[str, Any]] = self.result.get("history") or []
         try:
-            import pandas
+            import pandas  # type: ignore[import-untyped,unused-ignore]
         except ModuleNotFoundError:
-            return history
-        return pandas.DataFrame(history)
+            return self.history
+        return pandas.DataFrame(self.history)
+
+    def save(self, path: Any) -> None:
+        """Writes the weights to a file of safetensors, which hogwild.load and the command's --init and predict take."""
+        part = f"{os.fspath(path)}.part"
+        with open(part, "wb") as out:
+            out.write(self.weights)
+        os.replace(part, path)
+
+    def resume(self, X: Any = None, y: Any = None, *, target: Any = None, test: Any = None,
+               on_epoch: Optional[OnEpoch] = None, verbose: Optional[bool] = None, **settings: Any) -> Run:
+        """Goes on with the run in its folder, up to epoch epochs=, and returns the new Run. Another process gives the data
+        again, unless it was a file."""
+        if self.path is None:
+            raise hogwild.Error('the run has no folder to go on in: train with run="runs/name"')
+        data = (X, y, target, test) if X is not None else self._data
+        if data is None:
+            read = json.loads(self.metadata.get("hogwild.config") or "{}").get("data", "")
+            if read == "memory" or read.startswith("/proc/self/fd/"):
+                raise hogwild.Error("the run was trained on arrays, which its folder does not have: give resume the data again")
+            data = None, None, None, None
+        run = _train(*data, on_epoch, verbose, {**settings, "resume": self.path}, self)
+        run.history = _history(self.path)
+        return run
 
     def predict(self, X: Any) -> Any:
-        """The class of each row, or its value."""
-        return self._predict(X, False)
+        """The class of each row, as y had them, or its value; None or NaN where a row lacks what the model needs. X: rows as
+        in training, without y: columns of a DataFrame are found by name; or the path of a file."""
+        values = self._predict(X, False)
+        if self.classes is None:
+            return values
+        gaps = np.isnan(values)
+        if not gaps.any():
+            return self.classes[values.astype(int)]
+        labels = np.full(len(values), None, object)
+        labels[~gaps] = self.classes[values[~gaps].astype(int)]
+        return labels
 
     def predict_proba(self, X: Any) -> Any:
-        """The probability of each class, n x classes."""
+        """The probability of each class, n x classes, in the order of classes."""
         return self._predict(X, True)
 
     def _predict(self, X: Any, proba: bool) -> Any:
-        rows = Rows(X)
-        file = os.memfd_create("hogwild-weights", os.MFD_CLOEXEC)
-        try:
-            os.write(file, self.weights)
-            with Session() as session:
-                session.send({"protocol": PROTOCOL, "predict": {"weights": 0, "rows": rows.message(), "proba": proba}}, [file])
-                _fill(session, [rows])
-                done = session.receive()["done"]
-                out = np.frombuffer(_contents(session, done["size"]), "<f4")
-        finally:
-            os.close(file)
-        values, probabilities = out[:rows.n], out[rows.n:].reshape(rows.n, -1)
-        return probabilities if proba else values
+        ask: Message = {"weights": 0, "proba": proba}
+        with ExitStack() as stack:
+            file = os.memfd_create("hogwild-weights", os.MFD_CLOEXEC)
+            stack.callback(os.close, file)
+            with open(file, "wb", closefd=False) as out:
+                out.write(self.weights)
+            inherited, rooms = [], []
+            if isinstance(X, (str, os.PathLike)):
+                ask["path"] = os.fspath(X)
+            elif _tables.is_table(X) and self.meta.get("format") != "memory":
+                table = stack.enter_context(_tables.Table(X))
+                ask.update(path=table.path, format="csv")
+                inherited.append(table.file)
+            else:
+                rooms.append(Rows(_numbers(_tables.by_name(X, self.meta.get("columns")) if _tables.is_table(X) else X)))
+                ask["rows"] = rooms[0].message()
+            session = stack.enter_context(Session(inherited=inherited))
+            session.send({"protocol": PROTOCOL, "predict": ask}, [file])
+            if rooms:
+                _fill(session, rooms)
+            done = session.receive()["done"]
+            out = np.frombuffer(_contents(session, done["size"]), "<f4")
+        if not proba:
+            return out
+        k = len(self.meta["classes"])
+        return out[len(out) // (k + 1):].reshape(-1, k)
+
+
+def _numbers(X: Any) -> Any:
+    """The numbers of a DataFrame as an array; of columns of several types, too."""
+    numbers = _tables.numbers(X) if _tables.is_table(X) else X
+    return X if numbers is None else numbers
 
 
 def _contents(session: Session, size: int) -> bytes:
@@ -111,46 +268,135 @@ def _contents(session: Session, size: int) -> bytes:
         os.close(file)
 
 
-def train(X: Any, y: Any = None, *, test: Any = None, on_epoch: Optional[OnEpoch] = None, verbose: bool = False,
-          **settings: Any) -> Run:
+def load(path: Any) -> Run:
+    """The Run of a folder, or of a file of weights. Classes whose names are all whole numbers, or True and False, are these."""
+    path = os.fspath(path)
+    if not os.path.isdir(path):
+        with open(path, "rb") as file:
+            return Run(file.read(), {})
+    try:
+        with open(os.path.join(path, "weights.safetensors"), "rb") as file:
+            weights = file.read()
+    except FileNotFoundError:
+        raise hogwild.Error(f"{path} has no weights.safetensors: it is not the folder of a run that has ended") from None
+    result = {}
+    if os.path.exists(os.path.join(path, "result.json")):
+        with open(os.path.join(path, "result.json"), encoding="utf-8") as text:
+            result = json.load(text)
+    return Run(weights, result, path, _history(path))
+
+
+def _history(path: str) -> List[Dict[str, Any]]:
+    """The epochs of a run folder."""
+    try:
+        with open(os.path.join(path, "metrics.jsonl"), encoding="utf-8") as text:
+            return [line for line in map(json.loads, text) if line.get("kind") == "epoch"]
+    except FileNotFoundError:
+        return []
+
+
+def train(X: Any, y: Any = None, *, target: Any = None, test: Any = None, on_epoch: Optional[OnEpoch] = None,
+          verbose: Optional[bool] = None, **settings: Any) -> Run:
     """Trains a model on arrays, as hogwild train does on files, and returns the Run.
 
-    X: n x d numbers: an array, a scipy.sparse matrix, a DataFrame or a Dataset    y: n values, or classes
-    test: (X, y) of rows to score each epoch on; without it the training rows are scored    on_epoch: called with the figures
-    of each epoch; the run ends when it returns True    settings: those of hogwild train, as model="mlp:64", l2=1e-4"""
-    seed = int(settings.get("seed", 1))
-    scale = str(settings.pop("scale", ""))
-    message: Message = {"protocol": PROTOCOL, "settings": _texts(settings), "waits": on_epoch is not None}
+    X: n x d numbers: an array, a scipy.sparse matrix or a Dataset; a DataFrame, which may have texts, holes and dates; or the
+    path of a file, as --data takes it    y: n values, or classes    target: in place of y, the name of its column
+    test: (X, y), or a DataFrame with the column target, to score each epoch on; without it the training rows are scored
+    on_epoch: called with the figures of each epoch; the run ends when it returns True
+    verbose: the progress is shown; None: in a notebook and on a terminal    settings: those of hogwild train, as
+    model="mlp:64", l2=1e-4; run="runs/name" keeps the run folder
+
+    Errors: Error, a ValueError, says what to change; Diverged; Killed. Of Ctrl-C what was learnt is e.run of the
+    KeyboardInterrupt e."""
+    return _train(X, y, target, test, on_epoch, verbose, settings)
+
+
+def _train(X: Any, y: Any, target: Any, test: Any, on_epoch: Optional[OnEpoch], verbose: Optional[bool],
+           settings: Dict[str, Any], resumed: Optional[Run] = None) -> Run:
+    given, settings = (X, y, target, test), dict(settings)
+    message: Message = {"protocol": PROTOCOL, "waits": on_epoch is not None}
+    seed, scale = int(settings.get("seed", 1)), str(settings.get("scale", ""))
+    if resumed is not None:
+        seed = json.loads(resumed.metadata["hogwild.config"])["seed"]
+        scale = resumed.meta.get("scale", "")
     rooms: List[Rows] = []
     files: List[int] = []
-    if isinstance(X, Dataset):
-        message["train"] = {"sealed": 0}
-        files.append(X.fileno())
-        classes = X.classes
-    else:
-        rows = Rows(X, y, scale=scale, seed=seed)
-        rooms.append(rows)
-        message["train"] = rows.message()
-        classes = rows.classes
-    if test is not None:
-        rows = Rows(*test, classes=classes)
-        rooms.append(rows)
-        message["test"] = rows.message()
-    with Session(verbose) as session:
+    inherited: List[int] = []
+    columns: Optional[List[str]] = None
+    labels = None if resumed is None else resumed.classes
+    with ExitStack() as stack:
+        if _tables.is_table(X):
+            if target is None:
+                _needs(y)
+            columns = [str(c) for c in X.columns if c != target]
+            X, y, test, target = _tables.taken_apart(X, y, test, target)
+        if isinstance(X, (str, os.PathLike)):
+            settings.update(data=os.fspath(X), target=target, test=settings.get("test") if test is None else os.fspath(test))
+        elif _tables.is_table(X):
+            for name, frame in (("data", X), ("test", test)):
+                if frame is not None:
+                    table = stack.enter_context(_tables.Table(frame))
+                    inherited.append(table.file)
+                    settings[name] = table.path
+            settings.update(format="csv", target=str(target))
+            labels = _tables.column(X, target)
+            if test is None and "validation" not in settings:
+                settings["test"] = "none"
+        elif X is not None:
+            settings.pop("scale", None)
+            if isinstance(X, Dataset):
+                message["train"] = {"sealed": 0}
+                files.append(X.fileno())
+                names, labels = X.classes, X.labels
+            else:
+                _needs(y)
+                if _learns_classes(settings) and np.asarray(y).dtype.kind == "f" and np.all(np.mod(y, 1) == 0):
+                    y = np.asarray(y).astype(int)  # as load_svmlight_file gives them
+                rows = Rows(X, y, scale=scale, seed=seed, columns=columns)
+                rooms.append(rows)
+                stack.enter_context(rows)
+                message["train"] = rows.message()
+                names, labels = rows.classes, rows.labels
+            if isinstance(test, Dataset):
+                message["test"] = {"sealed": len(files)}
+                files.append(test.fileno())
+            elif test is not None:
+                rows = Rows(_numbers(test[0]), test[1], like=names, name="test")
+                rooms.append(rows)
+                message["test"] = rows.message()
+        message["settings"] = _texts(settings)
+        session = stack.enter_context(Session(verbose is True, inherited))
         session.send(message, files)
         if rooms:
             _fill(session, rooms)
-        return _follow(session, on_epoch, settings.get("run"))
+        path = settings.get("run") or settings.get("resume")
+        run = _follow(session, on_epoch, None if path is None else os.fspath(path),
+                      _progress.shown(verbose, settings.get("epochs")), labels)
+    if run.path is not None:
+        run._data = given
+    return run
 
 
-def _follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str]) -> Run:
+def _learns_classes(settings: Dict[str, Any]) -> bool:
+    return settings.get("model") in ("logistic", "softmax", "svm") or settings.get("loss") in ("logistic", "cross-entropy",
+                                                                                               "hinge")
+
+
+def _follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str],
+            show: Callable[[Dict[str, Any]], None] = lambda epoch: None, labels: Any = None) -> Run:
     """Waits for the end of the run. On an interrupt it asks for what was learnt; on a second one it kills the run."""
     interrupt: Optional[BaseException] = None
+    history: List[Dict[str, Any]] = []
+    stopped = False
     while True:
         try:
             message = session.receive()
-            if "epoch" in message and on_epoch is not None and interrupt is None:
-                session.send({"stop": True} if on_epoch(message["epoch"]) is True else {"go": True})
+            if "epoch" in message:
+                history.append(message["epoch"])
+                show(message["epoch"])
+                if on_epoch is not None and interrupt is None and not stopped:
+                    stopped = on_epoch(message["epoch"]) is True
+                    session.send({"stop": True} if stopped else {"go": True})
             if "done" in message:
                 break
         except KeyboardInterrupt as e:
@@ -160,7 +406,7 @@ def _follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str]) 
             interrupt = e
             session.send({"stop": True})
     done = message["done"]
-    run = Run(_contents(session, done["size"]), done["result"], path)
+    run = Run(_contents(session, done["size"]), done["result"], path, history, labels)
     if interrupt is not None:
         interrupt.run = run  # type: ignore[attr-defined]
         raise interrupt

@@ -1,0 +1,456 @@
+"""Training on arrays, tables and batches, by the program that HOGWILD_PROGRAM names; its results are compared with what NumPy
+computes of the same weights.
+
+python3 test_data.py
+"""
+
+import contextlib
+import io
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import types
+import unittest
+import unittest.mock
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import scipy.sparse as sp
+
+import hogwild
+from hogwild import _progress, convert
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/python.md")
+
+
+def passengers(n=400, seed=0):
+    """A table like the Titanic's, with texts, holes and dates; sex and age decide."""
+    rng = np.random.RandomState(seed)
+    df = pd.DataFrame({"Age": rng.uniform(1, 80, n), "Sex": rng.choice(["male", "female"], n),
+                       "Boarded": pd.date_range("1912-04-01", periods=n, freq="h")})
+    df["Survived"] = ((df.Sex == "female") | (df.Age < 12)).astype(int)
+    df.loc[5::9, "Age"] = np.nan
+    return df
+
+
+def points(n=300, d=5, seed=0):
+    X = np.random.RandomState(seed).randn(n, d)
+    return X, np.array(["no", "yes"])[(X[:, 0] + X[:, 1] > 0).astype(int)]
+
+
+def computed(run, X):
+    """The class of each row by a linear model's own definition."""
+    meta = run.meta
+    x = X * np.asarray(meta["mul"]) + np.asarray(meta["add"]) if meta.get("mul") else X
+    (weight,), (bias,) = ([t for name, t in run.tensors.items() if name.endswith(end)] for end in ("weight", "bias"))
+    return (x @ weight.reshape(-1) + bias.reshape(-1)[0] > 0).astype(int)
+
+
+def same(a, b):
+    return all((a.tensors[name] == b.tensors[name]).all() for name in a.tensors)
+
+
+def processes(folder):
+    """The processes of the program that have a variable of this test in their environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+            if f"HOGWILD_TEST={folder}\0".encode() in file.read():
+                found.append(int(pid))
+    return found
+
+
+def await_none(folder):
+    deadline = time.monotonic() + 30
+    while processes(folder) and time.monotonic() < deadline:
+        time.sleep(.05)
+    return processes(folder)
+
+
+@unittest.skipUnless(os.environ.get("HOGWILD_PROGRAM"), "HOGWILD_PROGRAM names no program")
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+
+class Tables(Folder):
+    def test_texts_holes_dates(self):
+        df = passengers()
+        run = hogwild.train(df[:300], target="Survived", model="mlp:16", epochs=30, test=df[300:])
+        new = passengers(100, seed=1)
+        predicted = run.predict(new.drop(columns="Survived")[["Boarded", "Sex", "Age"]])
+        self.assertEqual(predicted.dtype, df.Survived.dtype)
+        self.assertGreater((predicted == new.Survived).mean(), .85)
+        proba = run.predict_proba(new)
+        self.assertEqual(proba.shape, (100, 2))
+        np.testing.assert_allclose(proba.sum(1), 1, atol=1e-5)
+        np.testing.assert_array_equal(run.classes[proba.argmax(1)], predicted)
+
+    def test_equals_the_command(self):
+        df, path = passengers(), os.path.join(self.folder, "t.csv")
+        df.to_csv(path, index=False)
+        table = hogwild.train(df, target="Survived", epochs=5, workers=1)
+        file = hogwild.train(path, target="Survived", epochs=5, workers=1, test="none")
+        self.assertTrue(same(table, file))
+        np.testing.assert_array_equal(table.predict(df), file.predict(path))
+
+    def test_texts_without_target(self):
+        df = passengers()
+        run = hogwild.train(df.drop(columns="Survived"), df.Survived.map({0: "died", 1: "lived"}), epochs=5)
+        self.assertEqual(list(run.classes), ["died", "lived"])
+
+    def test_numbers_by_name(self):
+        X, y = points()
+        df = pd.DataFrame(X, columns=list("abcde")).assign(flag=True, t=y)
+        run = hogwild.train(df, target="t", epochs=5)
+        np.testing.assert_array_equal(run.predict(df), run.predict(df[["t", "flag", "e", "d", "c", "b", "a"]]))
+        values = hogwild.train(df.assign(t=np.arange(300) * 7), target="t", epochs=1)
+        self.assertIsNone(values.classes)
+
+
+class Labels(Folder):
+    def test_as_they_were(self):
+        X, y = points()
+        yes = y == "yes"
+        for labels in (y, yes, yes.astype("i1") + 3, y.astype(object)):
+            with self.subTest(labels.dtype):
+                run = hogwild.train(X, labels, epochs=5)
+                predicted = run.predict(X)
+                self.assertEqual(predicted.dtype.kind, np.unique(labels).dtype.kind if labels.dtype != object else "U")
+                np.testing.assert_array_equal(predicted == run.classes[1], computed(run, X) == 1)
+                self.assertGreater((predicted == labels).mean(), .9)
+                np.testing.assert_array_equal(pickle.loads(pickle.dumps(run)).predict(X), predicted)
+
+    def test_test_rows_have_names_too(self):
+        X, y = points()
+        run = hogwild.train(X, y, test=(X[y == "yes"], y[y == "yes"]), epochs=3, workers=1)
+        self.assertAlmostEqual(run.history[-1]["test_accuracy"], (run.predict(X)[y == "yes"] == "yes").mean(), places=6)
+
+    def test_values(self):
+        X, _ = points()
+        run = hogwild.train(X, X[:, 0], epochs=30)
+        self.assertIsNone(run.classes)
+        self.assertLess(np.abs(run.predict(X) - X[:, 0]).mean(), .2)
+
+    def test_floats_of_classes(self):
+        X, y = points()
+        run = hogwild.train(X, np.where(y == "yes", 1., -1.), model="logistic", epochs=3)
+        self.assertEqual(run.classes.tolist(), [-1, 1])
+
+
+class Folders(Folder):
+    def test_load_and_save(self):
+        X, y = points()
+        path, file = os.path.join(self.folder, "run"), os.path.join(self.folder, "w.safetensors")
+        run = hogwild.train(X, y, epochs=3, run=path)
+        run.save(file)
+        for again in (hogwild.load(path), hogwild.load(file)):
+            self.assertTrue(same(run, again))
+            np.testing.assert_array_equal(again.predict(X), run.predict(X))
+        self.assertEqual([e["epoch"] for e in hogwild.load(path).history], [1, 2, 3])
+        self.assertEqual(hogwild.load(path).result["seed"], 1)
+
+    def test_resume(self):
+        X, y = points()
+        whole = hogwild.train(X, y, epochs=6, lr=.1, workers=1)
+        half = hogwild.train(X, y, epochs=3, lr=.1, workers=1, run=os.path.join(self.folder, "a"))
+        there = hogwild.load(half.path)
+        for resumed in (half.resume(epochs=6), there.resume(X, y, epochs=9)):
+            self.assertEqual([e["epoch"] for e in resumed.history], list(range(1, resumed.result["epochs"] + 1)))
+        resumed = hogwild.train(X, y, epochs=3, lr=.1, workers=1, run=os.path.join(self.folder, "b")).resume(epochs=6)
+        self.assertTrue(same(whole, resumed))
+        df = passengers()
+        table = hogwild.train(df, target="Survived", epochs=2, run=os.path.join(self.folder, "t"))
+        self.assertEqual(table.resume(epochs=4).history[-1]["epoch"], 4)
+        with self.assertRaisesRegex(hogwild.Error, "give resume the data again"):
+            hogwild.load(table.path).resume(epochs=5)
+        with self.assertRaisesRegex(hogwild.Error, "no folder"):
+            whole.resume(epochs=7)
+
+
+class Datasets(Folder):
+    def check(self, make, X, y):
+        expected = hogwild.train(X, y, epochs=3, workers=1)
+        run = hogwild.train(make(), epochs=3, workers=1)
+        self.assertTrue(same(expected, run))
+        np.testing.assert_array_equal(run.predict(X), expected.predict(X))
+
+    def test_batches(self):
+        X, y = points()
+        df = pd.DataFrame(X, columns=list("abcde")).assign(t=y)
+        table, S = pa.Table.from_pandas(df), sp.random(300, 50, .2, "csr", random_state=1)
+        parts = [slice(0, 70), slice(70, 71), slice(71, 300)]
+
+        class Stream:  # as DuckDB and polars have it
+            __arrow_c_stream__ = staticmethod(table.__arrow_c_stream__)
+
+        class HuggingFace:
+            def with_format(self, kind):
+                self.kind = kind
+                return self
+
+            def iter(self, batch_size):
+                return iter([table.slice(0, 120), table.slice(120)])
+
+        for name, batches, target in (
+                ("arrays", [(X[p], y[p]) for p in parts], None), ("iterator", ((X[p], y[p]) for p in parts), None),
+                ("frames", [df[p] for p in parts], "t"), ("table", table, "t"), ("stream", Stream(), "t"),
+                ("function", lambda: table.to_batches(max_chunksize=50), "t"), ("Hugging Face", HuggingFace(), "t")):
+            with self.subTest(name):
+                self.check(lambda: hogwild.Dataset.from_batches(batches, target), X, y)
+        with self.subTest("CSR"):
+            self.check(lambda: hogwild.Dataset.from_batches([(S[p], y[p]) for p in parts]), S, y)
+
+    def test_empty(self):
+        X, y = points()
+
+        def make():
+            data = hogwild.Dataset.empty(300, 5, classes=["no", "yes"])
+            for i in range(0, 300, 100):
+                data.X[data.place[i:i + 100]] = X[i:i + 100]
+                data.y[data.place[i:i + 100]] = y[i:i + 100] == "yes"
+            return data.seal()
+
+        self.check(make, X, y)
+        data = hogwild.Dataset.empty(10, 2)
+        with self.assertRaisesRegex(hogwild.Error, "not sealed"):
+            hogwild.train(data)
+        x = data.X
+        with self.assertRaisesRegex(hogwild.Error, "del it"):
+            data.seal()
+        del x
+        data.seal()
+        with self.assertRaisesRegex(hogwild.Error, "sealed already"):
+            data.seal()
+
+    def test_no_second_copy(self):
+        """What a list of blocks takes at its most, in a process of its own: the room, and a block of 2 %."""
+        script = """
+import resource, numpy as np, hogwild
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+block = np.random.RandomState(0).randn(4000, 500).astype("f4"), np.arange(4000) % 2
+hogwild.Dataset.from_batches([block])
+before = peak()
+data = hogwild.Dataset.from_batches([block] * 20)
+print((peak() - before) * 1024 / (20 * block[0].nbytes))
+"""
+        out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment())
+        self.assertLess(float(out.stdout), 1.3)
+
+    def test_convert(self):
+        df, source = passengers(), os.path.join(self.folder, "t.parquet")
+        pa.parquet.write_table(pa.Table.from_pandas(df), source)
+        df.to_json(os.path.join(self.folder, "t.jsonl"), orient="records", lines=True, date_format="iso")
+        whole = hogwild.train(df, target="Survived", epochs=3, workers=1)
+        for name in (source, "file://" + source, os.path.join(self.folder, "t.jsonl")):
+            out = os.path.join(self.folder, "t.hog")
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                convert.main([name, "--out", out, "--target", "Survived", "--test", "none"])
+            run = hogwild.train(out, epochs=3, workers=1)
+            self.assertEqual(run.meta["rows"], len(df))
+            self.assertGreater((run.predict(df) == whole.predict(df)).mean(), .95)
+            os.remove(out)
+            self.assertIn("400 training rows", said.getvalue())
+        for name, words in (("t.xyz", "want one of .parquet"), ("hf:imdb", r"datasets.*hogwild\[arrow\]"),
+                            ("none.parquet", "no such file")):
+            with self.assertRaisesRegex(SystemExit, words):
+                convert.main([name, "--out", out])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["t.jsonl", "t.parquet"])
+
+
+class Misuse(Folder):
+    def test_one_line(self):
+        X, y = points()
+        df = passengers()
+        for words, wrong in (
+                ("X has the shape .300,.", lambda: hogwild.train(X[:, 0], y)), ("y has the shape", lambda: hogwild.train(X, y[:5])),
+                ("want real numbers; a DataFrame may have texts", lambda: hogwild.train(X.astype(str), y)),
+                ("type complex128", lambda: hogwild.train(X * 1j, y)), ("type object", lambda: hogwild.train(X.astype(object), y)),
+                ("complex numbers", lambda: hogwild.train(df.assign(c=1j), target="Survived")),
+                ("masked", lambda: hogwild.train(np.ma.masked_array(X, X > 1), y)),
+                ("nothing in it", lambda: hogwild.train(X[:0], y[:0])),
+                ("nothing in it", lambda: hogwild.train(df[:0], target="Survived")),
+                ("y has NaN", lambda: hogwild.train(X, np.where(X[:, 0] > 1, np.nan, 1.5))),
+                ("row 3, column 2: NaN", lambda: hogwild.train(np.where(np.arange(1500).reshape(300, 5) == 17, np.nan, X), y)),
+                ("class yes alone", lambda: hogwild.train(X, np.full(300, "yes"))),
+                ("every label is", lambda: hogwild.train(df.assign(Survived=1), target="Survived")),
+                ("labels of different types", lambda: hogwild.train(X, np.array([None, *y[1:]], object))),
+                ("y is missing", lambda: hogwild.train(X)), ("y is missing", lambda: hogwild.train(df)),
+                ("no column 'Survive'; the columns are Age", lambda: hogwild.train(df, target="Survive")),
+                ("test rows have classes that the training rows lack: maybe",
+                 lambda: hogwild.train(X, y, test=(X[:1], np.array(["maybe"])))),
+                ("unknown setting modle; did you mean mode?", lambda: hogwild.train(X, y, modle="mlp:8")),
+                ("only 10 training rows", lambda: hogwild.train(X[:10], y[:10], workers=40)),
+                ("rows lack the column e", lambda: hogwild.train(pd.DataFrame(X, columns=list("abcde")), y, epochs=1).predict(
+                    pd.DataFrame(X[:, :4], columns=list("abcd")))),
+                ("3 inputs, want 5", lambda: hogwild.train(X, y, epochs=1).predict(X[:, :3])),
+                ("no weights.safetensors", lambda: hogwild.load(self.folder)),
+                ("target is missing", lambda: hogwild.Dataset.from_batches([df])),
+                ("'Sex' has the type", lambda: hogwild.Dataset.from_batches(pa.Table.from_pandas(df), "Survived")),
+                ("no batches", lambda: hogwild.Dataset.from_batches([])),
+                ("a batch has 4 columns", lambda: hogwild.Dataset.from_batches([(X, y), (X[:, :4], y)]))):
+            with self.subTest(words), self.assertRaisesRegex(hogwild.Error, words) as raised:
+                wrong()
+            self.assertNotIn("\n", str(raised.exception))
+            self.assertNotIn("/proc", str(raised.exception))
+
+
+def environment(**more):
+    return {**os.environ, "PYTHONPATH": os.path.dirname(os.path.abspath(__file__)), **more}
+
+
+LONG = """
+import sys, numpy as np, hogwild
+X = np.random.RandomState(0).randn(20000, 50)
+def told(epoch):
+    print("epoch", flush=True)
+try:
+    hogwild.train(X, X[:, 0] > 0, model="mlp:64", epochs=100000, workers=2, on_epoch=told)
+except BaseException as e:
+    print(type(e).__name__, e, getattr(e, "run", None) and e.run.classes, flush=True)
+"""
+
+
+class Ends(Folder):
+    def begun(self):
+        script = subprocess.Popen([sys.executable, "-c", LONG], stdout=subprocess.PIPE, text=True,
+                                  env=environment(HOGWILD_TEST=self.folder))
+        self.addCleanup(script.stdout.close)
+        self.assertEqual(script.stdout.readline(), "epoch\n")
+        self.assertGreater(len(processes(self.folder)), 3)  # Python, the program, its workers
+        return script
+
+    def said(self, script):
+        line = [line for line in script.stdout if line != "epoch\n"][0]
+        script.wait()
+        self.assertEqual(await_none(self.folder), [])
+        return line
+
+    def test_the_program_is_killed(self):
+        script = self.begun()
+        for pid in processes(self.folder):
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                if b"\0arrays\0" in file.read():
+                    os.kill(pid, signal.SIGKILL)
+        self.assertRegex(self.said(script), "Killed the program hogwild ended with signal 9")
+
+    def test_interrupted(self):
+        script = self.begun()
+        script.send_signal(signal.SIGINT)
+        self.assertRegex(self.said(script), r"KeyboardInterrupt.*\[False  True\]")
+
+    def test_python_is_killed(self):
+        script = self.begun()
+        script.kill()
+        script.wait()
+        self.assertEqual(await_none(self.folder), [])
+
+    def test_on_epoch_stops(self):
+        X, y = points()
+        told = []
+        run = hogwild.train(X, y, epochs=100, on_epoch=lambda epoch: told.append(epoch) or len(told) == 3)
+        self.assertEqual(run.history[:3], told)
+        self.assertEqual(len(told), 3)
+        self.assertLess(len(run.history), 100)
+        with self.assertRaises(ZeroDivisionError):
+            hogwild.train(X, y, epochs=100, on_epoch=lambda epoch: 1 / 0)
+
+
+class Progress(unittest.TestCase):
+    def test_text(self):
+        epoch = {"epoch": 3, "train_loss": .25, "test_accuracy": .9, "test_loss": .3, "examples": 3000, "seconds": .5}
+        self.assertEqual(_progress.text(epoch, 12, 4.),
+                         "epoch 3 of 12  loss 0.2500  test accuracy 0.9000  6,000 examples/s  12 s left")
+        self.assertEqual(_progress.text({**epoch, "test_accuracy": None}, None, 4.),
+                         "epoch 3  loss 0.2500  test loss 0.3000  6,000 examples/s")
+
+    def test_where(self):
+        epoch = {"epoch": 1, "train_loss": .25, "examples": 3000, "seconds": .5}
+        for terminal, verbose, lines in ((True, None, r"^\repoch.*\x1b\[K$"), (True, False, "^$"), (False, None, "^$"),
+                                         (False, True, r"^epoch.*\n$")):
+            err = io.StringIO()
+            err.isatty = lambda: terminal
+            with contextlib.redirect_stderr(err):
+                _progress.shown(verbose, 5)(epoch)
+            self.assertRegex(err.getvalue(), lines)
+
+    def test_notebook(self):
+        drawn = []
+        cell = types.SimpleNamespace(update=lambda data, raw: drawn.append(data["text/plain"]))
+        display = types.ModuleType("IPython.display")
+        display.display = lambda data, raw, display_id: cell
+        python = types.ModuleType("IPython")
+        python.get_ipython, python.display = lambda: types.SimpleNamespace(kernel=1), display
+        with unittest.mock.patch.dict(sys.modules, {"IPython": python, "IPython.display": display}):
+            _progress.shown(None, 5)({"epoch": 1, "train_loss": .25, "examples": 3000, "seconds": .5})
+        self.assertEqual(len(drawn), 1)
+        self.assertRegex(drawn[0], "^epoch 1 of 5  loss 0.2500")
+
+
+class Page(Folder):
+    def test_blocks_run(self):
+        """The Python blocks of docs/python.md run one after the other; mlflow and wandb are recorded."""
+        with open(PAGE, encoding="utf-8") as file:
+            blocks = re.findall(r"^```python\n(.*?)^```", file.read(), re.M | re.S)
+        self.assertEqual(len(blocks[0].splitlines()), 6)
+        calls = {"mlflow": [], "wandb": []}
+        modules = {name: recorder(name, calls[name]) for name in calls}
+        df = passengers()
+        df.to_csv(os.path.join(self.folder, "titanic.csv"), index=False)
+        pa.parquet.write_table(pa.Table.from_pandas(df[["Age", "Survived"]].dropna()), os.path.join(self.folder, "t.parquet"))
+        before = os.getcwd()
+        os.chdir(self.folder)
+        try:
+            with unittest.mock.patch.dict(sys.modules, modules), contextlib.redirect_stdout(io.StringIO()):
+                names = {}
+                for block in blocks:
+                    exec(compile(block, PAGE, "exec"), names)
+        finally:
+            os.chdir(before)
+        logged = [args for name, args, _ in calls["mlflow"] if name == "log_metrics"]
+        self.assertEqual([step["step"] for name, _, step in calls["mlflow"] if name == "log_metrics"],
+                         [e["epoch"] for e in names["run"].history] if logged else None)
+        self.assertTrue(all(isinstance(v, (int, float)) for args in logged for v in args[0].values()))
+        self.assertIn("train_loss", logged[0][0])
+        self.assertTrue(any(name == "log_params" for name, _, _ in calls["mlflow"]))
+        self.assertEqual([args[0]["epoch"] for name, args, _ in calls["wandb"] if name == "log"], [1, 2, 3])
+
+    def test_fields(self):
+        """The page names each field of metrics, and no other."""
+        X, y = points()
+        with open(PAGE, encoding="utf-8") as file:
+            named = set(re.findall(r"`(\w+)`", file.read().split("## Metrics")[1].split("\n## ")[0]))
+        seen = set()
+        for run in (hogwild.train(X, y, epochs=2), hogwild.train(X, X[:, 0], epochs=2)):
+            seen |= {name for epoch in run.history for name in epoch}
+        self.assertLessEqual(seen, named)
+
+
+def recorder(name, calls):
+    """A module whose functions record their calls, and whose objects are contexts."""
+    class Recorded:
+        def __getattr__(self, method):
+            return lambda *args, **more: calls.append((method, args, more)) or self
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    module = types.ModuleType(name)
+    module.__getattr__ = Recorded().__getattr__
+    return module
+
+
+if __name__ == "__main__":
+    unittest.main()
