@@ -13,9 +13,9 @@ type ask struct {
 	Protocol int               `json:"protocol"`
 	Settings map[string]string `json:"settings"` // of hogwild train, by the names of its flags; nil: no run
 	Train    *rows             `json:"train"`    // nil: the run reads what the settings name
-	Test     *rows             `json:"test"`  // nil: the training rows
-	Keep     bool              `json:"keep"`  // send the sets back, sealed
-	Waits    bool              `json:"waits"` // after each epoch, for go or stop
+	Test     *rows             `json:"test"`     // nil: the training rows
+	Keep     bool              `json:"keep"`     // send the sets back, sealed
+	Waits    bool              `json:"waits"`    // after each epoch, for go or stop
 	Predict  *predict          `json:"predict"`
 }
 

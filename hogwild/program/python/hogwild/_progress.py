@@ -49,4 +49,5 @@ def _cell() -> Any:
     if not hasattr(shell, "kernel"):
         return None
     from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
-    return display({"text/plain": "starting"}, raw=True, display_id=True)
+    return display(  # type: ignore[no-untyped-call,unused-ignore]
+        {"text/plain": "starting"}, raw=True, display_id=True)

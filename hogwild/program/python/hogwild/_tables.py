@@ -72,24 +72,27 @@ def is_values(y: Any) -> bool:
 
 
 def taken_apart(X: Any, y: Any, test: Any, target: Any) -> Tuple[Any, Any, Any, Any]:
-    """X, y, test and target of DataFrames: X and test[0] are arrays if they have numbers alone, else DataFrames that have
-    the column target, and y is None."""
+    """X, y, test and target of DataFrames: X and test[0] are arrays if they have numbers alone, else X and test are
+    DataFrames that have the column target, and y is None."""
+    given = [(X, y), test] if target is None else [None if part is None else _parted(part, target) for part in (X, test)]
+    pairs = [pair for pair in given if pair is not None]
+    arrays = [(numbers(x), np.asarray(v)) for x, v in pairs]
+    if all(x is not None for x, _ in arrays) and not any(hasattr(v, "isna") and v.isna().any() for _, v in pairs):
+        x, y = arrays[0]
+        if target is not None and y.dtype.kind in "iu" and len(y) and is_values(y):
+            y = y.astype("f8")
+        return x, y, arrays[1] if test is not None else None, target
     if target is None:
+        if not hasattr(X, "assign"):
+            raise hogwild.Error("the DataFrame has texts or holes: have y as a column of it, and name that as target=")
         target = getattr(y, "name", None) or "target"
-        parts = [(X, y), test]
-        whole = [None if part is None else part[0].assign(**{target: np.asarray(part[1])}) for part in parts]
-    else:
-        whole = [X, test]
-        column(X, target)
-        parts = [None if frame is None else (frame.drop(columns=[target]), column(frame, target)) if hasattr(X, "iloc") else
-                 (frame, column(frame, target)) for frame in whole]
-        y = np.asarray(parts[0][1])
-        if y.dtype.kind in "iu" and len(y) and is_values(y):
-            parts[0] = parts[0][0], y.astype("f8")
-    arrays = [None if part is None else (numbers(part[0]), np.asarray(part[1])) for part in parts]
-    if any(part is not None and (part[0] is None or hasattr(y, "isna") and y.isna().any()) for part in arrays):
-        return whole[0], None, whole[1], target
-    return arrays[0][0], arrays[0][1], arrays[1], target
+        X, test = (None if part is None else part[0].assign(**{target: np.asarray(part[1])}) for part in ((X, y), test))
+    return X, None, test, target
+
+
+def _parted(frame: Any, target: Any) -> Tuple[Any, Any]:
+    y = column(frame, target)
+    return frame.drop(columns=[target]) if hasattr(frame, "iloc") else frame.drop(target), y
 
 
 def by_name(frame: Any, names: Optional[List[str]]) -> Any:
@@ -162,9 +165,8 @@ def _block(batch: Any, target: Any, keep: bool = False) -> Block:
     elif target is None:
         raise hogwild.Error("target is missing: the name of the column to be predicted")
     elif is_table(batch):
-        y = np.asarray(column(batch, target))
-        X = batch.drop(columns=[target]) if hasattr(batch, "iloc") else batch.drop(target)
-        names, X = [str(c) for c in X.columns], X.to_numpy()
+        X, y = _parted(batch, target)
+        names, X, y = [str(c) for c in X.columns], X.to_numpy(), np.asarray(y)
     else:
         if target not in batch.schema.names:
             raise hogwild.Error(f"no column {target!r}; the columns are {', '.join(batch.schema.names)}")

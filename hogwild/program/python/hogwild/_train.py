@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 from contextlib import ExitStack
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
@@ -24,6 +25,15 @@ class Dataset:
 
     X: n x d numbers    y: n values, or classes    scale, seed: as hogwild train has them; the seed draws the order
     empty makes one to be filled, from_batches one of rows that come in parts."""
+
+    X: Any
+    y: Any
+    ptr: Any
+    idx: Any
+    val: Any
+    place: Any
+    _memory: mmap.mmap
+    _session: Optional[Session] = None  # while it is filled
 
     def __init__(self, X: Any, y: Any, *, scale: str = "auto", seed: int = 1, columns: Optional[Sequence[str]] = None,
                  name: str = "") -> None:
@@ -61,7 +71,7 @@ class Dataset:
         except BaseException:
             session.__exit__()
             raise
-        self._session: Optional[Session] = session
+        self._session = session
 
         def view(name: str, dtype: str, count: int) -> Any:
             return np.frombuffer(self._memory, dtype, count, room["arrays"][name])
@@ -75,7 +85,7 @@ class Dataset:
 
     def seal(self) -> Dataset:
         """Checks and scales the rows, which nothing can change from then on. X and y are gone."""
-        session = getattr(self, "_session", None)
+        session = self._session
         if session is None:
             raise hogwild.Error("the data set is sealed already")
         for name in ("X", "y", "ptr", "idx", "val"):
@@ -124,8 +134,8 @@ class Dataset:
         self.classes: Optional[List[str]] = self.meta.get("classes")
 
     def __del__(self) -> None:
-        if getattr(self, "_session", None) is not None:
-            self._session.__exit__()  # type: ignore[union-attr]
+        if self._session is not None:
+            self._session.__exit__()
         if hasattr(self, "_file"):
             os.close(self._file)
 
@@ -203,8 +213,8 @@ class Run:
             read = json.loads(self.metadata.get("hogwild.config") or "{}").get("data", "")
             if read == "memory" or read.startswith("/proc/self/fd/"):
                 raise hogwild.Error("the run was trained on arrays, which its folder does not have: give resume the data again")
-            data = None, None, None, None
-        run = _train(*data, on_epoch, verbose, {**settings, "resume": self.path}, self)
+        X, y, target, test = data or (None, None, None, None)
+        run = _train(X, y, target, test, on_epoch, verbose, {**settings, "resume": self.path}, self)
         run.history = _history(self.path)
         return run
 
@@ -230,9 +240,10 @@ class Run:
         with ExitStack() as stack:
             file = os.memfd_create("hogwild-weights", os.MFD_CLOEXEC)
             stack.callback(os.close, file)
-            with open(file, "wb", closefd=False) as out:
-                out.write(self.weights)
-            inherited, rooms = [], []
+            with open(file, "wb", closefd=False) as weights:
+                weights.write(self.weights)
+            inherited: List[int] = []
+            rooms: List[Rows] = []
             if isinstance(X, (str, os.PathLike)):
                 ask["path"] = os.fspath(X)
             elif _tables.is_table(X) and self.meta.get("format") != "memory":
