@@ -35,11 +35,12 @@ _socket = os.environ.get("HOGWILD_SOCKET")  # None: the script was started by ha
 alone: Optional[Dict[str, Any]] = {"epochs": 1, "batch": 32, "lr": 0.01, "seed": 1} if _socket is None else None
 
 # Where what is imported at its first use is: python -m hogwild does without NumPy and PyTorch.
-_later = {"train": "_train", "load": "_train", "Run": "_train", "Dataset": "_train"}
+_later = {"train": "_train", "load": "_train", "Run": "_train", "Dataset": "_dataset"}
 
 if TYPE_CHECKING:
     from ._job import Job, join
-    from ._train import Dataset, Run, load, train
+    from ._dataset import Dataset
+    from ._train import Run, load, train
 else:
     def __getattr__(name: str) -> Any:
         if name in _later:

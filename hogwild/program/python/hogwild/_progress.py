@@ -9,9 +9,10 @@ from typing import Any, Callable, Dict, Optional
 
 def shown(verbose: Optional[bool], epochs: Optional[int]) -> Callable[[Dict[str, Any]], None]:
     """What shows the figures of an epoch: in a notebook and on a terminal, with verbose wherever stderr goes, else nowhere."""
-    begun, cell = time.monotonic(), None if verbose is False else _cell()
+    never = verbose is not None and not verbose
+    begun, cell = time.monotonic(), None if never else _cell()
     terminal = sys.stderr is not None and sys.stderr.isatty()
-    if verbose is False or cell is None and not terminal and not verbose:
+    if never or cell is None and not terminal and not verbose:
         return lambda epoch: None
 
     def show(epoch: Dict[str, Any]) -> None:

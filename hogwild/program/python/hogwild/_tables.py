@@ -102,8 +102,7 @@ def by_name(frame: Any, names: Optional[List[str]]) -> Any:
     at = {str(c): c for c in frame.columns}
     missing = [name for name in names if name not in at]
     if missing:
-        raise hogwild.Error(f"the rows lack the columns {', '.join(missing[:5])}" if len(missing) > 1 else
-                            f"the rows lack the column {missing[0]}")
+        raise hogwild.Error(f"the rows lack the columns {', '.join(missing[:5])}")
     return frame[[at[name] for name in names]]
 
 
@@ -131,6 +130,8 @@ Block = Tuple[Any, Any, Optional[List[str]]]  # X, y and the names of columns
 
 def blocks(batches: Any, target: Any) -> Callable[[], Iterator[Block]]:
     """What gives the blocks of batches again and again. Of an iterator, which can be gone through once, they are kept."""
+    if is_table(batches):
+        batches = [batches]
     if callable(batches):
         source = batches
     elif hasattr(batches, "to_batches"):  # a Table, or a Dataset of pyarrow
@@ -138,8 +139,9 @@ def blocks(batches: Any, target: Any) -> Callable[[], Iterator[Block]]:
     elif hasattr(batches, "with_format"):  # a Dataset of Hugging Face
         def source() -> Any:
             return batches.with_format("arrow").iter(batch_size=1 << 14)
-    elif hasattr(batches, "__arrow_c_stream__"):  # what DuckDB and polars have
-        return blocks(need("pyarrow").RecordBatchReader.from_stream(batches).read_all(), target)
+    elif hasattr(batches, "__arrow_c_stream__") and not hasattr(batches, "__next__"):  # what DuckDB and polars have
+        def source() -> Any:
+            return need("pyarrow").RecordBatchReader.from_stream(batches)
     elif iter(batches) is not batches:
         source = batches.__iter__
     else:
@@ -205,4 +207,4 @@ def survey(source: Callable[[], Iterator[Block]]) -> Dict[str, Any]:
     if not ys:
         raise hogwild.Error("there are no batches")
     y, labels = encoded(np.concatenate(ys))
-    return {"y": y, "labels": labels, "d": width, "columns": names, "lengths": np.concatenate(lengths) if sparse else None}
+    return {"n": len(y), "labels": labels, "d": width, "columns": names, "lengths": np.concatenate(lengths) if sparse else None}
