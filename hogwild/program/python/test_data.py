@@ -79,6 +79,12 @@ class Tables(Folder):
         self.assertTrue(same(table, file))
         np.testing.assert_array_equal(table.predict(df), file.predict(path))
 
+    def test_truth_as_polars_writes_it(self):
+        path = os.path.join(self.folder, "t.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(["a,t\n", *(f"{i},{'true' if i > 20 else 'false'}\n" for i in range(40))])
+        self.assertEqual(hogwild.train(path, target="t", epochs=1).classes.tolist(), [False, True])
+
     def test_texts_without_target(self):
         df = passengers()
         run = hogwild.train(df.drop(columns="Survived"), df.Survived.map({0: "died", 1: "lived"}), epochs=5)
@@ -248,9 +254,11 @@ class Misuse(Folder):
         X, y = points()
         df = passengers()
         for words, wrong in (
-                ("X has the shape .300,.", lambda: hogwild.train(X[:, 0], y)), ("y has the shape", lambda: hogwild.train(X, y[:5])),
+                ("X has the shape .300,.", lambda: hogwild.train(X[:, 0], y)),
+                ("y has the shape", lambda: hogwild.train(X, y[:5])),
                 ("want real numbers; a DataFrame may have texts", lambda: hogwild.train(X.astype(str), y)),
-                ("type complex128", lambda: hogwild.train(X * 1j, y)), ("type object", lambda: hogwild.train(X.astype(object), y)),
+                ("type complex128", lambda: hogwild.train(X * 1j, y)),
+                ("type object", lambda: hogwild.train(X.astype(object), y)),
                 ("complex numbers", lambda: hogwild.train(df.assign(c=1j), target="Survived")),
                 ("masked", lambda: hogwild.train(np.ma.masked_array(X, X > 1), y)),
                 ("nothing in it", lambda: hogwild.train(X[:0], y[:0])),

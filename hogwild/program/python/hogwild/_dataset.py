@@ -133,11 +133,11 @@ class Dataset:
         self._file = session.files.pop()
         self.classes: Optional[List[str]] = self.meta.get("classes")
 
-    def __del__(self) -> None:
+    def __del__(self, close: Any = os.close) -> None:  # at the end of Python, os may be gone
         if self._session is not None:
             self._session.__exit__()
         if hasattr(self, "_file"):
-            os.close(self._file)
+            close(self._file)
 
     def __reduce__(self) -> Any:
         raise TypeError("a hogwild.Dataset is memory of this process: give another process the arrays")

@@ -54,7 +54,8 @@ class Table:
     def __exit__(self, kind: Any, error: Any, _: Any) -> None:
         os.close(self.file)
         if isinstance(error, hogwild.Error) and self.path in str(error):
-            raise type(error)(str(error).replace("data: " + self.path, "the DataFrame").replace(self.path, "the DataFrame")) from None
+            why = str(error).replace("data: " + self.path, self.path).replace(self.path, "the DataFrame")
+            raise type(error)(why) from None
 
 
 def column(frame: Any, name: Any) -> Any:
@@ -112,15 +113,15 @@ def labels_of(names: Optional[List[str]], y: Any = None) -> Any:
         return None
     if y is not None:
         y = np.asarray(y)
-        at = {str(v): v for v in dict.fromkeys(y.tolist())}
+        at = {text: v for v in dict.fromkeys(y.tolist()) for text in (str(v), str(v).lower() if v in (True, False) else str(v))}
         if all(name in at for name in names):
             return np.array([at[name] for name in names], None if y.dtype.kind == "O" else y.dtype)
-    for kind in (int, float, {"True": True, "False": False}.__getitem__):
+    for kind in (int, float, {"True": True, "False": False, "true": True, "false": False}.__getitem__):
         try:
             labels = [kind(name) for name in names]
         except (ValueError, KeyError):
             continue
-        if [str(label) for label in labels] == names:
+        if [str(label) for label in labels] in (names, [name.title() for name in names]):  # polars writes true
             return np.array(labels)
     return np.array(names)
 

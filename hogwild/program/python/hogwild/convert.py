@@ -73,7 +73,8 @@ def convert(source: str, out: str, *flags: str) -> None:
 
 
 def main(arguments: Optional[List[str]] = None) -> None:
-    parser = argparse.ArgumentParser("python -m hogwild.convert", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser("python -m hogwild.convert", description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("source", metavar="SRC")
     parser.add_argument("--out", required=True, metavar="FILE")
     known, flags = parser.parse_known_args(arguments)
