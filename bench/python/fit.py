@@ -1,6 +1,6 @@
 """Times fits of arrays in memory, all that a caller waits for, in turns: docs/results/python.md has what came out.
 
-HOGWILD_PROGRAM=bin/hogwild PYTHONPATH=hogwild/program/python python3 bench/python/fit.py imdb a9a w8a dense iris
+HOGWILD_BINARY=bin/hogwild PYTHONPATH=hogwild/program/python python3 bench/python/fit.py imdb a9a w8a dense iris
 
 It reads $HOGWILD_DATA/{imdb,a9a,w8a}, and keeps what it has read and the optima in the temporary folder."""
 

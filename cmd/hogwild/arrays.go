@@ -38,5 +38,8 @@ func settingsOfCall(given map[string]string) (config.Config, error) {
 			return o.Config, usagef("%s %v", name, err)
 		}
 	}
+	if err := o.files(s); err != nil { // a run that is resumed
+		return o.Config, err
+	}
 	return o.Config, s.checkIdle(&o.Config)
 }

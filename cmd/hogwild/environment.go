@@ -23,7 +23,7 @@ import (
 var variables = []string{
 	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable,
 	rundir.Python, "HOGWILD_RANK", "HOGWILD_SOCKET",
-	testData, "HOGWILD_BIN", nodes.HelperVariable,
+	testData, "HOGWILD_BIN", "HOGWILD_BINARY", nodes.HelperVariable,
 }
 
 // madeUp are the beginnings of names that tests make up.

@@ -5,6 +5,7 @@
 //	main.go         main, and the list of commands
 //	report.go       hogwild report
 //	man.go          the manual page
+//	arrays.go       what the Python package starts
 //	train.go        hogwild train
 //	pythonpath.go   hogwild pythonpath
 //	top.go          hogwild top
@@ -25,7 +26,6 @@
 //	datainfo.go     hogwild data info
 //	dataget.go      hogwild data get
 //	dataconvert.go  hogwild data convert
-//	arrays.go       what the Python package starts
 //	dashboard.go    --dashboard
 //	completion.go   completion of the shell
 //	compare.go      hogwild compare

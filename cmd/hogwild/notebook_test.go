@@ -17,7 +17,7 @@ func TestNotebook(t *testing.T) {
 	}
 	example, folder := filepath.Join(filepath.Dir(script), "../../../examples/notebook.ipynb"),
 		filepath.Join(filepath.Dir(script), "../../../hogwild/program/python")
-	t.Setenv("HOGWILD_PROGRAM", hogwildLink(t))
+	t.Setenv("HOGWILD_BINARY", hogwildLink(t))
 	t.Setenv("PYTHONPATH", folder)
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
 	for _, name := range []string{"example", "told", "restarted", "interrupted", "killed"} {

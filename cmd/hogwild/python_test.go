@@ -21,7 +21,7 @@ func TestPythonEstimators(t *testing.T) {
 	}
 	cmd := exec.Command(check.Interpreter(t, "sklearn"), "-m", "unittest", "test_sklearn")
 	cmd.Dir = "../../hogwild/program/python"
-	cmd.Env = append(os.Environ(), "HOGWILD_PROGRAM="+program, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "HOGWILD_BINARY="+program, "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -8,12 +8,11 @@ import (
 // The protocol: one JSON object a line over a Unix stream socket, with files by SCM_RIGHTS. docs/designs/python.md has
 // its order.
 
-// ask is the first line: what is wanted. Train alone makes a data set, which is sent back. Settings with a program need
-// no rows.
+// ask is the first line: what is wanted. Train alone makes a data set, which is sent back.
 type ask struct {
 	Protocol  int               `json:"protocol"`
 	Settings  map[string]string `json:"settings"` // of hogwild train, by the names of its flags; nil: no run
-	Train     *rows             `json:"train"`
+	Train     *rows             `json:"train"`     // nil: the run reads what the settings name
 	Test      *rows             `json:"test"`      // nil: the training rows
 	Keep      bool              `json:"keep"`      // send the sets back, sealed
 	Waits     bool              `json:"waits"`     // after each epoch, for go or stop
@@ -39,9 +38,11 @@ type rows struct {
 
 // predict asks for the predictions of weights for rows.
 type predict struct {
-	Weights int  `json:"weights"` // which of the files that came along they are
-	Rows    rows `json:"rows"`
-	Proba   bool `json:"proba"`
+	Weights int    `json:"weights"` // which of the files that came along they are
+	Path    string `json:"path"`    // what to read; "": Rows are filled in
+	Format  string `json:"format"`  // of Path
+	Rows    rows   `json:"rows"`
+	Proba   bool   `json:"proba"`
 }
 
 // reply is a line of ours. It has one of its parts.

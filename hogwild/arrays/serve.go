@@ -65,7 +65,7 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 			"from one wheel", a.Protocol, protocol)
 	case a.Predict != nil:
 		return s.predict(a.Predict)
-	case a.Train == nil && a.Settings["program"] == "":
+	case a.Train == nil && a.Settings == nil:
 		return errors.New("there are no rows to train on")
 	}
 	var c config.Config
@@ -78,8 +78,8 @@ func (s *session) answer(a *ask, read func(map[string]string) (config.Config, er
 			return err
 		}
 	}
-	if a.Train == nil { // the program's own, or of the setting data
-		return s.train(c, nil, a.Waits)
+	if a.Train == nil { // the run reads what the settings name
+		return s.train(c, nil, a)
 	}
 	sets, err := s.sets(a, &c)
 	defer sets.Close()
@@ -123,7 +123,7 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 	return sets, err
 }
 
-// train trains, and sends the weights.
+// train trains, on what the settings name if there are no sets, and sends the weights.
 func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

@@ -3,16 +3,22 @@ package program
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"hogwild/internal/check"
 )
 
-// The Python side alone, against tests that play hogwild's: see test_hogwild.py and test_misuse.py.
+// The Python side: against tests that play hogwild's, see test_hogwild.py and test_misuse.py, and with the program.
 func TestPython(t *testing.T) {
-	cmd := exec.Command(check.Interpreter(t, "torch"), "-m", "unittest")
-	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	python := check.Interpreter(t, "torch, pandas, pyarrow")
+	program := filepath.Join(t.TempDir(), "hogwild")
+	if out, err := exec.Command("go", "build", "-o", program, "hogwild/cmd/hogwild").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(python, "-m", "unittest")
+	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HOGWILD_BINARY="+program)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

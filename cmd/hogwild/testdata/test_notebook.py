@@ -135,8 +135,8 @@ def told(_):
     assert name == "Failed" and "    batch.nothing" in text and "AttributeError" in text and "_launch.py" not in text, text
     _, (name, text) = kernel.run("hogwild.join(net, TensorDataset(x, x))")
     assert "call hogwild.launch(fn, net, dataset=...)" in text and "\n" not in text, text
-    for without, escapes in ("HOGWILD_PROGRAM", False), ("HOGWILD_PROGRAM -u JPY_PARENT_PID", True):  # as on a terminal
-        printed, _ = kernel.run(f"!env -u {without} {os.environ['HOGWILD_PROGRAM']} train --data digits:600 --model softmax "
+    for without, escapes in ("HOGWILD_BINARY", False), ("HOGWILD_BINARY -u JPY_PARENT_PID", True):  # as on a terminal
+        printed, _ = kernel.run(f"!env -u {without} {os.environ['HOGWILD_BINARY']} train --data digits:600 --model softmax "
                                 "--workers 2 --epochs 3 --run $(mktemp -d -p .)")
         assert "epoch" in printed and ("\x1b" in printed) == escapes, printed
     kernel.close()

@@ -1,6 +1,6 @@
-"""Tests of the estimators with the program that HOGWILD_PROGRAM names: TestPythonEstimators of cmd/hogwild runs them.
+"""Tests of the estimators with the program that HOGWILD_BINARY names: TestPythonEstimators of cmd/hogwild runs them.
 
-HOGWILD_PROGRAM=../../../bin/hogwild python3 -m unittest test_sklearn"""
+HOGWILD_BINARY=../../../bin/hogwild python3 -m unittest test_sklearn"""
 
 import os
 import pickle
@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import scipy.sparse as sp
 
-if os.environ.get("HOGWILD_PROGRAM"):
+if os.environ.get("HOGWILD_BINARY"):
     from sklearn.base import clone
     from sklearn.datasets import load_iris, make_classification, make_regression
     from sklearn.exceptions import ConvergenceWarning
@@ -46,7 +46,7 @@ def objective(coef, intercept, X, positive, alpha, weight=1):
     return (weight * np.logaddexp(0, -z)).mean() + alpha / 2 * np.sum(np.square(coef))
 
 
-@unittest.skipUnless(os.environ.get("HOGWILD_PROGRAM"), "needs the program: HOGWILD_PROGRAM")
+@unittest.skipUnless(os.environ.get("HOGWILD_BINARY"), "needs the program: HOGWILD_BINARY")
 class Estimators(unittest.TestCase):
     def checked(self, estimator):
         with warnings.catch_warnings():
@@ -158,7 +158,7 @@ class Estimators(unittest.TestCase):
                 there = subprocess.run(
                     [sys.executable, "-c", "import pickle, sys; c, X = pickle.load(sys.stdin.buffer); "
                      "sys.stdout.buffer.write(pickle.dumps(c.predict(X)))"], input=pickle.dumps((fitted, X)), check=True,
-                    stdout=subprocess.PIPE, env={**os.environ, "HOGWILD_PROGRAM": "/none", "PATH": empty}).stdout
+                    stdout=subprocess.PIPE, env={**os.environ, "HOGWILD_BINARY": "/none", "PATH": empty}).stdout
                 np.testing.assert_array_equal(pickle.loads(there), fitted.predict(X))
                 self.assertEqual(clone(fitted).get_params(), fitted.get_params())
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-__all__ = ["Dataset", "Diverged", "Error", "Failed", "Job", "Killed", "Run", "alone", "join", "launch", "train"]
+__all__ = ["Dataset", "Diverged", "Error", "Failed", "Job", "Killed", "Run", "alone", "join", "launch", "load", "train"]
 
 
 class Error(ValueError):
@@ -43,12 +43,13 @@ _forked = False  # hogwild.launch started this program
 alone: Optional[Dict[str, Any]] = {"epochs": 1, "batch": 32, "lr": 0.01, "seed": 1} if _socket is None else None
 
 # Where what is imported at its first use is: python -m hogwild does without NumPy and PyTorch.
-_later = {"launch": "_launch", "train": "_train", "Run": "_train", "Dataset": "_train"}
+_later = {"launch": "_launch", "train": "_train", "load": "_train", "Run": "_train", "Dataset": "_dataset"}
 
 if TYPE_CHECKING:
+    from ._dataset import Dataset
     from ._job import Job, join
     from ._launch import launch
-    from ._train import Dataset, Run, train
+    from ._train import Run, load, train
 else:
     def __getattr__(name: str) -> Any:
         if name in _later:

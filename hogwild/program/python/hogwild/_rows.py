@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -18,12 +19,37 @@ def _check(ok: Any, message: str) -> None:
         raise hogwild.Error(message)
 
 
+def encoded(y: Any) -> Tuple[Any, Any]:
+    """The numbers that a model learns, and the labels of its classes in their order; None of values."""
+    y = np.asarray(y)
+    if y.dtype.kind == "f":
+        return y, None
+    _check(y.dtype.kind != "c", f"y has the type {y.dtype}: want values, or classes")
+    try:
+        labels, numbers = np.unique(y, return_inverse=True)
+    except TypeError:
+        raise hogwild.Error("y has labels of different types: want all of one, as texts") from None
+    _check(not any(v is None or v != v for v in labels.tolist()), "y has missing labels: leave these rows out")
+    return numbers.reshape(y.shape), labels
+
+
+def numbered(y: Any, classes: Any) -> Any:
+    """The numbers of labels among the classes of the training rows, which are in order."""
+    names = {str(name): i for i, name in enumerate(classes)}
+    labels, at = np.unique(np.asarray(y), return_inverse=True)
+    new = [str(v) for v in labels if str(v) not in names]
+    _check(not new, f"the test rows have classes that the training rows lack: {', '.join(new[:5])}")
+    return np.array([names[str(v)] for v in labels], "f4")[at].reshape(np.shape(y))
+
+
 class Rows:
-    """Rows, with what they are to predict. X: n x d numbers, an array, a matrix of scipy.sparse or a DataFrame. y: n.
+    """Rows, with what they are to predict. X: n x d numbers, an array, a matrix of scipy.sparse or a DataFrame. y: n,
+    values, labels of classes, or with classes their numbers. like: the classes of the rows that were trained on.
     weight: n, by which the losses of the rows are multiplied."""
 
     def __init__(self, X: Any, y: Any = None, *, classes: Optional[List[str]] = None, columns: Optional[List[str]] = None,
-                 weight: Any = None, name: str = "", scale: str = "", seed: Optional[int] = None) -> None:
+                 weight: Any = None, name: str = "", scale: str = "", seed: Optional[int] = None,
+                 like: Optional[Sequence[str]] = None) -> None:
         if hasattr(X, "iloc") and hasattr(X, "columns"):  # a DataFrame
             columns, X = columns or [str(c) for c in X.columns], X.to_numpy()
         self.sparse = hasattr(X, "tocsr")
@@ -33,10 +59,14 @@ class Rows:
                 X = X.copy()
                 X.sum_duplicates()
         else:
+            _check(not np.ma.is_masked(X), "X is a masked array with masked values: fill them, X.filled(0), or make a "
+                   "DataFrame of it, whose holes hogwild.train(df, target=...) fills")
             X = np.asarray(X)
         _check(X.ndim == 2, f"X has the shape {X.shape}: want rows x columns")
-        _check(X.dtype.kind in "fiub", f"X has the type {X.dtype}: want numbers; a DataFrame may have texts, with target=")
+        _check(X.dtype.kind in "fiub", f"X has the type {X.dtype}: want real numbers; a DataFrame may have texts, with target=")
+        _check(min(X.shape) > 0, f"X has the shape {X.shape}: there is nothing in it")
         self.X, self.n, self.d = X, X.shape[0], X.shape[1]
+        _check(not np.ma.is_masked(y), "y is a masked array with masked values: leave these rows out")
         self.y = None if y is None else np.asarray(y)
         _check(self.y is None or self.y.shape == (self.n,), f"y has the shape {getattr(self.y, 'shape', None)}: want ({self.n},)")
         self.columns, self.weight, self.name, self.scale = columns, None, name, scale
@@ -45,12 +75,26 @@ class Rows:
             _check(self.weight.shape == (self.n,), f"sample_weight has the shape {self.weight.shape}: want ({self.n},)")
             for i in np.flatnonzero(~(np.isfinite(self.weight) & (self.weight >= 0))):
                 raise hogwild.Error(f"sample_weight of row {i}: {self.weight[i]:g}: want a finite number, 0 or more")
-        self.classes = classes
-        if self.y is not None and self.classes is None and self.y.dtype.kind not in "f":
-            values, self.y = np.unique(self.y, return_inverse=True)
-            self.classes = [str(v) for v in values]
+        self.classes, self.labels = classes if like is None else list(like), None
+        if self.y is not None and like is not None:
+            self.y = numbered(self.y, like)
+        elif self.y is not None and classes is None:
+            self.y, self.labels = encoded(self.y)
+            self.classes = None if self.labels is None else [str(v) for v in self.labels]
+            _check(self.classes is None or len(self.classes) > 1, f"y has the class {(self.classes or [''])[0]} alone: "
+                   "there is nothing to tell apart")
+            _check(self.labels is not None or np.isfinite(self.y).all(), "y has NaN or infinity: leave these rows out")
         # a run takes the rows block by block, so they have to lie in a random order
         self.order = None if seed is None else np.random.default_rng(seed).permutation(self.n)
+
+    def __enter__(self) -> Rows:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
+        """Errors of the program count rows in their random order: here they have the numbers of X's."""
+        found = re.match(rf"data: {re.escape(self.name or 'memory')}: row (\d+)", str(error))
+        if isinstance(error, hogwild.Error) and found and self.order is not None:
+            raise hogwild.Error(f"row {self.order[int(found[1])]}{str(error)[found.end():]}") from None
 
     def message(self) -> Dict[str, Any]:
         return {"name": self.name, "kind": "sparse" if self.sparse else "floats", "rows": self.n, "features": self.d,

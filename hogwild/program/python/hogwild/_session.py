@@ -22,25 +22,26 @@ PROTOCOL = 1
 
 
 def program() -> str:
-    """The program hogwild: $HOGWILD_PROGRAM, the one installed with this package, or the first on PATH."""
-    named = os.environ.get("HOGWILD_PROGRAM")
+    """The program hogwild: $HOGWILD_BINARY, the one installed with this package, or the first on PATH."""
+    named = os.environ.get("HOGWILD_BINARY")
     for path in [named] if named else [*places(), shutil.which("hogwild") or ""]:
         if path and os.access(path, os.X_OK):
             return path
     raise hogwild.Error(f"no program hogwild at {named}" if named else
-                        "no program hogwild: install the wheel, which has it, or name it in HOGWILD_PROGRAM")
+                        "no program hogwild: install the wheel, which has it, or name it in HOGWILD_BINARY")
 
 
 class Session:
     """The program, started for one call. It ends when the socket does: with this process, however that ends."""
 
-    def __init__(self, verbose: bool = False) -> None:
+    def __init__(self, verbose: bool = False, inherited: Sequence[int] = ()) -> None:
         ours, theirs = socket.socketpair()
         self._said = os.memfd_create("hogwild-said", os.MFD_CLOEXEC)
         environment = {**os.environ, "PYTHONPATH": ""} if "HOGWILD_SOCKET" in os.environ else None
         with theirs:
             # In a session of its own Ctrl-C reaches this process alone, which then asks for what was learnt.
-            self._process = subprocess.Popen([program(), "arrays", str(theirs.fileno())], pass_fds=[theirs.fileno()],
+            self._process = subprocess.Popen([program(), "arrays", str(theirs.fileno())],
+                                             pass_fds=[theirs.fileno(), *inherited],
                                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                              stderr=None if verbose else self._said, start_new_session=True, env=environment)
         self._socket, self._received = ours, b""

@@ -28,7 +28,7 @@ from sklearn.utils.validation import _check_sample_weight, assert_all_finite, ch
 import hogwild
 
 from ._rows import Rows
-from ._train import Run, train
+from ._train import Run, _train
 
 __all__ = ["HogwildClassifier", "HogwildRegressor"]
 
@@ -130,9 +130,9 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
 
         begin = getattr(self, "_weights", None) if self.warm_start and not dual else None
         try:
-            run = train(Rows(X, y, classes=classes, weight=weight, scale=settings.pop("scale"), seed=seed), test=test,
-                        on_epoch=said if self.verbose or self.on_epoch is not None else None, scores=test is not None,
-                        begin=begin, **settings)
+            run = _train(Rows(X, y, classes=classes, weight=weight, scale=settings.pop("scale"), seed=seed), None, None, test,
+                         said if self.verbose or self.on_epoch is not None else None, False, settings,
+                         scores=test is not None, begin=begin)
         except KeyboardInterrupt as interrupt:
             if hasattr(interrupt, "run"):  # what was learnt
                 self._take(interrupt.run)
@@ -161,7 +161,7 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
             self.coef_, self.intercept_ = layers[0][0].T, layers[0][1]
         if self.warm_start:
             self._weights = run.weights
-        self.history_ = run.result["history"]
+        self.history_ = run.history
         self.result_ = {name: value for name, value in run.result.items() if name not in ("history", "run", "per_worker")}
         self.n_iter_ = int(self.result_["epochs"])
 
