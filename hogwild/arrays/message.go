@@ -19,23 +19,25 @@ type ask struct {
 	Predict  *predict          `json:"predict"`
 }
 
-// rows are rows that the other process fills in, or a set that was sealed before.
+// rows are rows that the other process fills in, a set that was sealed before, or a file.
 type rows struct {
+	Path     string    `json:"path"`   // read as hogwild train does, by the settings; "": the rows are not in a file
 	Sealed   *int      `json:"sealed"` // which of the files that came along it is; nil: it is to be filled
 	Name     string    `json:"name"`
-	Kind     data.Kind `json:"kind"` // floats, sparse
+	Kind     data.Kind `json:"kind"` // floats, sparse, pairs
 	Rows     int       `json:"rows"`
 	Features int       `json:"features"`
 	Stored   int       `json:"stored"` // values of sparse rows
 	Columns  []string  `json:"columns"`
 	Classes  []string  `json:"classes"` // nil: values are predicted
-	Shape    []int     `json:"shape"`
-	Scale    string    `json:"scale"` // as --scale; "": auto
+	Shape    []int     `json:"shape"`   // pairs: of the matrix
+	Scale    string    `json:"scale"`   // as --scale; "": auto
 }
 
 // predict asks for the predictions of weights for rows.
 type predict struct {
 	Weights int  `json:"weights"` // which of the files that came along they are
+	Words   *int `json:"words"`   // of a model of text: which file has its words
 	Rows    rows `json:"rows"`
 	Proba   bool `json:"proba"`
 }
@@ -62,8 +64,8 @@ type answer struct {
 	Stop   bool `json:"stop"` // at any time: the run ends as by Ctrl-C
 }
 
-// done ends a run, or has predictions. A file comes along, of Size bytes: the weights as safetensors, or the values of
-// all rows and then, row by row, the probabilities.
+// done ends a run, or has predictions. A file comes along, of Size bytes: the weights as safetensors and behind them the
+// words of a text, as rundir.WordsFile has them, or the values of all rows and then, row by row, the probabilities.
 type done struct {
 	Result *rundir.Result `json:"result,omitempty"`
 	Size   int            `json:"size"`
