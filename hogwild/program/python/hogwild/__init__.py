@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-__all__ = ["Dataset", "Diverged", "Error", "Job", "Killed", "Run", "alone", "join", "train"]
+__all__ = ["Dataset", "Diverged", "Error", "Factorization", "Job", "Killed", "Run", "TextClassifier", "Word2Vec", "alone",
+           "join", "train"]
 
 
 class Error(ValueError):
@@ -35,11 +36,14 @@ _socket = os.environ.get("HOGWILD_SOCKET")  # None: the script was started by ha
 alone: Optional[Dict[str, Any]] = {"epochs": 1, "batch": 32, "lr": 0.01, "seed": 1} if _socket is None else None
 
 # Where what is imported at its first use is: python -m hogwild does without NumPy and PyTorch.
-_later = {"train": "_train", "Run": "_train", "Dataset": "_train"}
+_later = {"train": "_train", "Run": "_train", "Dataset": "_train", "Factorization": "_factors",
+          "TextClassifier": "_words", "Word2Vec": "_words"}
 
 if TYPE_CHECKING:
     from ._job import Job, join
+    from ._factors import Factorization
     from ._train import Dataset, Run, train
+    from ._words import TextClassifier, Word2Vec
 else:
     def __getattr__(name: str) -> Any:
         if name in _later:
