@@ -5,6 +5,7 @@ HOGWILD_PROGRAM=../../../bin/hogwild python3 -m unittest test_words"""
 import collections
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,22 @@ class TestWord2Vec(unittest.TestCase):
     def test_training_ends_when_on_epoch_says_so(self):
         ours = hogwild.Word2Vec(8, min_count=1, epochs=50).fit(topics(200)[0], on_epoch=lambda epoch: epoch["epoch"] == 2)
         self.assertLess(len(ours.history), 10)
+
+    def test_an_interrupt_keeps_what_was_learnt(self):
+        def interrupt(epoch):
+            if epoch["epoch"] == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        sentences, topic = topics(200)
+        texts = [" ".join(sentence) for sentence in sentences]
+        for model, given in ((hogwild.Word2Vec(8, min_count=1, epochs=5000), (sentences,)),
+                             (hogwild.TextClassifier(dim=8, epochs=5000), (texts, topic)),
+                             (hogwild.Factorization(4, epochs=5000), (topic, range(200), range(200)))):
+            with self.assertRaises(KeyboardInterrupt):
+                model.fit(*given, on_epoch=interrupt)
+            self.assertGreaterEqual(len(model.history), 2)
+            self.assertLess(len(model.history), 4000)
+        self.assertEqual(model.predict([topic[0]], [0]).shape, (1,))
 
     def test_misuse(self):
         fit = hogwild.Word2Vec(4, min_count=1).fit

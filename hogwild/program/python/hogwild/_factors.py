@@ -9,8 +9,8 @@ import numpy as np
 import hogwild
 
 from ._session import PROTOCOL, Message, Session
-from ._train import OnEpoch, _fill, _follow, _texts
-from ._words import noting
+from ._train import OnEpoch, _fill, _texts
+from ._words import learnt
 
 
 SCORED = 50_000  # ratings are scored after each epoch, if there are as many
@@ -52,7 +52,7 @@ class Factorization:
             session.send({"protocol": PROTOCOL, "settings": _texts({**self.settings, "l2": l2}), "waits": on_epoch is not None,
                           **{part: room.message() for part, room in zip(("train", "test"), rooms)}})
             _fill(session, rooms)
-            run = _follow(session, noting(self.history, on_epoch), None)
+            run, interrupt = learnt(session, self.history, on_epoch)
         t = run.tensors
         self.user_factors, self.item_factors = np.array(t["user.weight"]), np.array(t["item.weight"])
         self.user_biases, self.item_biases = (np.array(t.get(name, np.zeros(n, np.float32)))
@@ -60,6 +60,8 @@ class Factorization:
         self.mean, self.result = float(t["mean"][0]), run.result
         self._seen = i[np.argsort(u, kind="stable")]  # the items of each user, one user behind the other
         self._ends = np.cumsum(np.bincount(u, minlength=shape[0]))
+        if interrupt is not None:
+            raise interrupt
         return self
 
     def predict(self, users: Any, items: Any) -> Any:

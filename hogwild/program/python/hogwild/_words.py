@@ -62,29 +62,36 @@ class _Lines:
             os.close(file)
 
 
-def _train(lines: _Lines, on_epoch: Optional[OnEpoch], settings: Dict[str, Any]) -> Tuple[Run, bytes, List[Dict[str, Any]]]:
-    """Trains on lines. Returns the run, the words with their counts, and the losses of each epoch."""
-    history: List[Dict[str, Any]] = []
+def _train(lines: _Lines, on_epoch: Optional[OnEpoch], settings: Dict[str, Any], history: List[Dict[str, Any]]) -> Tuple[
+        Run, bytes, Optional[BaseException]]:
+    """Trains on lines. Returns the run, the words with their counts, and what interrupted it."""
     text, sample = lines.paths()
     with Session() as session:
         session.send({"protocol": PROTOCOL, "settings": _texts({"format": "text", **settings}), "train": {"path": text},
                       "test": {"path": sample} if lines.count > 1 else None, "waits": on_epoch is not None})
         try:
-            run = _follow(session, noting(history, on_epoch), None)
+            run, interrupt = learnt(session, history, on_epoch)
         except hogwild.Error as e:
             raise hogwild.Error(str(e).replace(f"data: {text}", "the text")) from None
     end = int.from_bytes(run.weights[:8], "little") + 8 + sum(tensor.nbytes for tensor in run.tensors.values())
-    return run, run.weights[end:], history
+    return run, run.weights[end:], interrupt
 
 
-def noting(history: List[Dict[str, Any]], on_epoch: Optional[OnEpoch]) -> OnEpoch:
-    """An on_epoch that also keeps the losses of each epoch."""
+def learnt(session: Session, history: List[Dict[str, Any]], on_epoch: Optional[OnEpoch]) -> Tuple[Run, Optional[BaseException]]:
+    """The run at its end, the losses of each epoch in history; and the interrupt that ended it, to be raised when what was
+    learnt is kept."""
     def note(epoch: Dict[str, Any]) -> Any:
         history.append({name: value for name, value in epoch.items() if name in ("epoch", "seconds") or name.startswith(
             ("train_", "test_"))})
         return on_epoch is not None and on_epoch(epoch)
 
-    return note
+    try:
+        return _follow(session, note, None), None
+    except KeyboardInterrupt as e:
+        run: Optional[Run] = getattr(e, "run", None)
+        if run is None:
+            raise
+        return run, e
 
 
 def _vocabulary(words: bytes) -> Tuple[List[str], Any]:
@@ -122,10 +129,13 @@ class Word2Vec:
         with _Lines(map(_sentence, sentences)) as lines:
             if lines.count == 0:
                 raise hogwild.Error("no sentences: want lists of words, or strings")
-            run, words, self.history = _train(lines, on_epoch, self.settings)
+            self.history: List[Dict[str, Any]] = []
+            run, words, interrupt = _train(lines, on_epoch, self.settings, self.history)
         self.words, self.counts = _vocabulary(words)
         self.vectors = np.array(run.tensors["in.weight"])
-        self.result = run.result
+        self.result, self._wv = run.result, None
+        if interrupt is not None:
+            raise interrupt
         return self
 
     @property
@@ -203,11 +213,14 @@ class TextClassifier:
         with _Lines(lines()) as file:
             buckets = max(1, min(2_000_000, more * file.blanks)) if more and self.settings["buckets"] is None else None
             settings = {**self.settings, "buckets": buckets} if buckets else self.settings
-            run, self._words, self.history = _train(file, on_epoch, settings)
+            self.history: List[Dict[str, Any]] = []
+            run, self._words, interrupt = _train(file, on_epoch, settings, self.history)
         self.words, self.counts = _vocabulary(self._words)
         self._weights, self.result = run.weights, run.result
         # the program numbers classes as they come
         self._order = np.argsort([int(name) for name in json.loads(run.metadata["hogwild.data"])["classes"]])
+        if interrupt is not None:
+            raise interrupt
         return self
 
     @property
