@@ -11,7 +11,7 @@ import (
 // ask is the first line: what is wanted. Train alone makes a data set, which is sent back.
 type ask struct {
 	Protocol  int               `json:"protocol"`
-	Settings  map[string]string `json:"settings"` // of hogwild train, by the names of its flags; nil: no run
+	Settings  map[string]string `json:"settings"`  // of hogwild train, by the names of its flags; nil: no run
 	Train     *rows             `json:"train"`     // nil: the run reads what the settings name
 	Test      *rows             `json:"test"`      // nil: the training rows
 	Keep      bool              `json:"keep"`      // send the sets back, sealed
@@ -25,13 +25,13 @@ type ask struct {
 type rows struct {
 	Sealed   *int      `json:"sealed"` // which of the files that came along it is; nil: it is to be filled
 	Name     string    `json:"name"`
-	Kind     data.Kind `json:"kind"` // floats, sparse
+	Kind     data.Kind `json:"kind"` // floats, sparse, pairs
 	Rows     int       `json:"rows"`
 	Features int       `json:"features"`
 	Stored   int       `json:"stored"` // values of sparse rows
 	Columns  []string  `json:"columns"`
-	Classes  []string  `json:"classes"` // nil: values are predicted
-	Shape    []int     `json:"shape"`
+	Classes  []string  `json:"classes"`  // nil: values are predicted
+	Shape    []int     `json:"shape"`    // pairs: of the matrix
 	Weighted bool      `json:"weighted"` // each row has a weight, in the array of that name
 	Scale    string    `json:"scale"`    // as --scale; "": auto
 }
@@ -39,6 +39,7 @@ type rows struct {
 // predict asks for the predictions of weights for rows.
 type predict struct {
 	Weights int    `json:"weights"` // which of the files that came along they are
+	Words   *int   `json:"words"`   // of a model of text: which file has its words
 	Path    string `json:"path"`    // what to read; "": Rows are filled in
 	Format  string `json:"format"`  // of Path
 	Rows    rows   `json:"rows"`
@@ -67,8 +68,8 @@ type answer struct {
 	Stop   bool `json:"stop"` // at any time: the run ends as by Ctrl-C
 }
 
-// done ends a run, or has predictions. A file comes along, of Size bytes: the weights as safetensors, or the values of
-// all rows and then, row by row, the probabilities.
+// done ends a run, or has predictions. A file comes along, of Size bytes: the weights as safetensors and behind them the
+// words of a text, as rundir.WordsFile has them, or the values of all rows and then, row by row, the probabilities.
 type done struct {
 	Result *rundir.Result `json:"result,omitempty"`
 	Size   int            `json:"size"`

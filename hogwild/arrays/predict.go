@@ -2,22 +2,20 @@ package arrays
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/format"
+	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/saved"
 	"hogwild/shm"
 )
 
 // predict has the rows filled in, unscaled and in their order, and sends the predictions.
 func (s *session) predict(p *predict) error {
-	f, err := s.file(p.Weights)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	model, err := saved.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	model, err := s.model(p)
 	if err != nil {
 		return err
 	}
@@ -32,8 +30,37 @@ func (s *session) predict(p *predict) error {
 		}
 		defer done()
 	}
+	return s.predictions(model, in, p.Proba)
+}
+
+// model opens the weights that came along. The words of a text are a file next to them.
+func (s *session) model(p *predict) (*saved.Saved, error) {
+	dir, remove, err := rundir.Temporary("hogwild-arrays-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	files := map[string]int{rundir.WeightsFile: p.Weights}
+	if p.Words != nil {
+		files[rundir.WordsFile] = *p.Words
+	}
+	for name, i := range files {
+		f, err := s.file(i)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if err := os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	return saved.Open(filepath.Join(dir, rundir.WeightsFile))
+}
+
+// predictions sends the predictions of a model.
+func (s *session) predictions(model *saved.Saved, in data.Inputs, proba bool) error {
 	var values, probabilities []float32
-	notes, err := model.PredictFile(in, p.Proba, func(piece *saved.Predictions) error {
+	notes, err := model.PredictFile(in, proba, func(piece *saved.Predictions) error {
 		values, probabilities = append(values, piece.Values...), append(probabilities, piece.Probabilities...)
 		return nil
 	})

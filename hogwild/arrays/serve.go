@@ -108,6 +108,17 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 	if sets.Train, err = train.sealed(nil); err != nil {
 		return sets, config.Usage("%w", err)
 	}
+	if a.Settings != nil {
+		asked := *c
+		asked.Data = sets.Train.Name
+		if asked, err = asked.Resolve(); err != nil {
+			return sets, err
+		}
+		o := data.Options{Grid: c.Mode.Grid, Apart: config.KeepsApart(&asked)}
+		if sets.Train, err = data.Apart(sets.Train, o, budget); err != nil {
+			return sets, err
+		}
+	}
 	if test == nil {
 		if sets, err = data.OnTraining(sets.Train); err != nil {
 			return sets, err
@@ -157,6 +168,9 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 	weights, missing := os.ReadFile(filepath.Join(c.Run, rundir.WeightsFile))
 	if missing != nil {
 		return errors.Join(err, missing)
+	}
+	if words, err := os.ReadFile(filepath.Join(c.Run, rundir.WordsFile)); err == nil {
+		weights = append(weights, words...)
 	}
 	d := &done{Result: &result}
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // one mostly zero. It also returns its rows as they were.
 func denseRoom(t *testing.T, n, d int, scale string) (*Set, []float32) {
 	t.Helper()
-	r, err := NewRoom(Meta{Kind: Floats, Rows: n, Features: d}, 0, format.NewBudget(0))
+	r, err := NewRoom(Meta{Kind: Floats, Rows: n, Features: d}, 0, false, format.NewBudget(0))
 	if err != nil {
 		t.Fatal(err)
 	}

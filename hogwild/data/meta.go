@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"hogwild/hogwild/data/format"
@@ -82,6 +83,21 @@ type Spread struct {
 	Deviation float32 `json:"deviation"` // standard
 	Min       float32 `json:"min"`
 	Max       float32 `json:"max"`
+}
+
+// spreadOf returns how y lies.
+func spreadOf(y []float32) Spread {
+	s := Spread{Min: y[0], Max: y[0]}
+	var sum, squares float64
+	for _, v := range y {
+		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
+		sum += float64(v)
+		squares += float64(v) * float64(v)
+	}
+	n := float64(len(y))
+	s.Mean = float32(sum / n)
+	s.Deviation = float32(math.Sqrt(max(0, squares/n-sum/n*(sum/n))))
+	return s
 }
 
 // Check refuses a description that no set has. One that was read from a file may promise more

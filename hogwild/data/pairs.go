@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"math"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/shm"
@@ -113,21 +112,6 @@ func (pairRows) allocate(t *table, f *format.File) error {
 
 func (pairRows) add(t *table, row *format.Row) {
 	t.idx, t.val = append(t.idx, row.IDs[0], row.IDs[1]), append(t.val, float32(row.Label))
-}
-
-// spreadOf returns how y lies.
-func spreadOf(y []float32) Spread {
-	s := Spread{Min: y[0], Max: y[0]}
-	var sum, squares float64
-	for _, v := range y {
-		s.Min, s.Max = min(s.Min, v), max(s.Max, v)
-		sum += float64(v)
-		squares += float64(v) * float64(v)
-	}
-	n := float64(len(y))
-	s.Mean = float32(sum / n)
-	s.Deviation = float32(math.Sqrt(max(0, squares/n-sum/n*(sum/n))))
-	return s
 }
 
 // again returns the same segment once more, which takes no memory. A graph is cut, not

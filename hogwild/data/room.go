@@ -23,13 +23,19 @@ type Room struct{ set *Set }
 func NewRoom(m Meta, stored int, weighted bool, budget *format.Budget) (*Room, error) {
 	m.Name, m.Format = cmp.Or(m.Name, "memory"), "memory"
 	switch {
-	case !slices.Contains([]Kind{Floats, Sparse}, m.Kind):
-		return nil, fmt.Errorf("data: %s: rows of kind %q: want floats or sparse", m.Name, m.Kind)
+	case !slices.Contains([]Kind{Floats, Sparse, Pairs}, m.Kind):
+		return nil, fmt.Errorf("data: %s: rows of kind %q: want floats, sparse or pairs", m.Name, m.Kind)
+	case m.Entries() && (len(m.Shape) != 2 || min(m.Shape[0], m.Shape[1]) < 1 ||
+		m.Shape[0]+m.Shape[1] != m.Features):
+		return nil, fmt.Errorf("data: %s: a matrix of the shape %v: want its rows and columns", m.Name, m.Shape)
 	case m.Rows < 1 || m.Features < 1 || stored < 0:
 		return nil, fmt.Errorf("data: %s: %d rows of %d features: there is nothing to learn from", m.Name, m.Rows,
 			m.Features)
 	case m.Columns != nil && len(m.Columns) != m.Features:
 		return nil, fmt.Errorf("data: %s: %d names of %d features", m.Name, len(m.Columns), m.Features)
+	}
+	if m.Entries() { // ids are the numbers of the rows and of the columns, each from 0
+		m.IDs = [][]uint32{{0, uint32(m.Shape[0])}, {0, uint32(m.Shape[1])}}
 	}
 	open := m // with room for what is known when the rows are in place
 	open.Notes = []string{strings.Repeat("-", notesRoom)}
@@ -85,6 +91,9 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	s := r.set
 	if err := r.check(); err != nil {
 		return nil, err
+	}
+	if s.Entries() {
+		scale, s.Targets = "none", spreadOf(s.Y)
 	}
 	t := &table{Meta: s.Meta, x: s.X, ptr: s.Ptr, idx: s.Idx, val: s.Val, path: s.Name}
 	if like != nil {
@@ -146,6 +155,11 @@ func (r *Room) check() error {
 		}
 		if bad := layouts[s.Kind].damage(s); bad != "" {
 			return fail("%s", bad)
+		}
+	}
+	if s.Entries() {
+		if bad := layouts[Pairs].damage(s); bad != "" || int(vec.Largest(s.Idx)) >= s.Features {
+			return fail("%s", cmp.Or(bad, "an entry is outside of the matrix"))
 		}
 	}
 	if i := notFinite(s.X); i >= 0 {

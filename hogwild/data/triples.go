@@ -1,6 +1,10 @@
 package data
 
-import "fmt"
+import (
+	"fmt"
+
+	"hogwild/hogwild/data/format"
+)
 
 // noteTwins notes if more than one in twenty of the entries held out stand where one of training does.
 func (p *pairs) noteTwins(train, held *table) {
@@ -80,4 +84,14 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		s.Test, err = s.Train.again()
 	}
 	return s, err
+}
+
+// Apart returns the entries of a matrix block by block, as o.Grid and o.Apart say, and the set is closed; other sets as
+// they are.
+func Apart(s *Set, o Options, budget *format.Budget) (*Set, error) {
+	if !s.Matrix() || s.Grid > 0 {
+		return s, nil
+	}
+	o.budget = budget
+	return gridded(s, gridOf(s, &o), budget)
 }

@@ -14,7 +14,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-__all__ = ["Dataset", "Diverged", "Error", "Failed", "Job", "Killed", "Run", "alone", "join", "launch", "load", "train"]
+__all__ = ["Dataset", "Diverged", "Error", "Factorization", "Failed", "Job", "Killed", "Run", "TextClassifier", "Word2Vec",
+           "alone", "join", "launch", "load", "train"]
 
 
 class Error(ValueError):
@@ -43,13 +44,16 @@ _forked = False  # hogwild.launch started this program
 alone: Optional[Dict[str, Any]] = {"epochs": 1, "batch": 32, "lr": 0.01, "seed": 1} if _socket is None else None
 
 # Where what is imported at its first use is: python -m hogwild does without NumPy and PyTorch.
-_later = {"launch": "_launch", "train": "_train", "load": "_train", "Run": "_train", "Dataset": "_dataset"}
+_later = {"launch": "_launch", "train": "_train", "load": "_train", "Run": "_train", "Dataset": "_dataset",
+          "Factorization": "_factors", "TextClassifier": "_words", "Word2Vec": "_words"}
 
 if TYPE_CHECKING:
     from ._dataset import Dataset
     from ._job import Job, join
+    from ._factors import Factorization
     from ._launch import launch
     from ._train import Run, load, train
+    from ._words import TextClassifier, Word2Vec
 else:
     def __getattr__(name: str) -> Any:
         if name in _later:

@@ -1,0 +1,141 @@
+"""Factorization of ratings, by ids of any kind."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Tuple
+
+import numpy as np
+
+import hogwild
+
+from ._dataset import _fill
+from ._session import PROTOCOL, Message, Session
+from ._train import OnEpoch, _texts
+from ._words import learnt
+
+
+SCORED = 50_000  # ratings are scored after each epoch, if there are as many
+
+
+class Factorization:
+    """Ratings as mean + user . item + biases, by stochastic gradient descent.
+
+    l2: None is chosen by the ratings' deviation and how many there are for each id    epochs, workers: None is automatic
+    settings: others of hogwild train, as lr=0.01
+    After fit: user_ids, item_ids, user_factors (users x rank), item_factors, user_biases, item_biases, mean, history.
+    Row i of the factors belongs to id i; test_rmse of history is that of 50,000 of the ratings, which are trained on too.
+    Predictions may lie outside of the scale of the ratings."""
+
+    def __init__(self, rank: int = 32, l2: Optional[float] = None, epochs: Optional[int] = None,
+                 workers: Optional[int] = None, biases: bool = True, seed: int = 1, **settings: Any) -> None:
+        self.rank, self.l2, self.seed = rank, l2, seed
+        self.settings = {"model": f"factor:{rank}", "epochs": epochs, "workers": workers, "biases": True if biases else None,
+                         "seed": seed, **settings}
+
+    def fit(self, users: Any, items: Any, ratings: Any, on_epoch: Optional[OnEpoch] = None) -> Factorization:
+        """Trains on n users, n items and n ratings. Ids are integers, strings, UUIDs, or whatever can be a key."""
+        y = np.asarray(ratings, np.float32)
+        if y.ndim != 1 or len(y) == 0 or len(users) != len(y) or len(items) != len(y):
+            raise hogwild.Error(f"{len(users)} users, {len(items)} items and ratings of shape {y.shape}: want as many of each")
+        if not np.isfinite(y).all():
+            raise hogwild.Error(f"rating {int(np.flatnonzero(~np.isfinite(y))[0])} is not a finite number")
+        self._numbers: Dict[str, Dict[Any, int]] = {}
+        self.user_ids, u = _coded(users, "users")
+        self.item_ids, i = _coded(items, "items")
+        shape = [len(self.user_ids), len(self.item_ids)]
+        l2 = float(y.std(dtype=np.float64)) * (0.1 + 5 * sum(shape) / (2 * len(y))) if self.l2 is None else self.l2
+        order = np.random.default_rng(self.seed).permutation(len(y))
+        rooms: List[Any] = [_Pairs(u, i, y, shape, order)]
+        if len(y) > SCORED:
+            rooms.append(_Pairs(u, i, y, shape, order[:SCORED]))
+        self.history: List[Dict[str, Any]] = []
+        with Session() as session:
+            session.send({"protocol": PROTOCOL, "settings": _texts({**self.settings, "l2": l2}), "waits": on_epoch is not None,
+                          **{part: room.message() for part, room in zip(("train", "test"), rooms)}})
+            _fill(session, rooms)
+            run, interrupt = learnt(session, self.history, on_epoch)
+        t = run.tensors
+        self.user_factors, self.item_factors = np.array(t["user.weight"]), np.array(t["item.weight"])
+        self.user_biases, self.item_biases = (np.array(t.get(name, np.zeros(n, np.float32)))
+                                              for name, n in zip(("user.bias", "item.bias"), shape))
+        self.mean, self.result = float(t["mean"][0]), run.result
+        self._seen = i[np.argsort(u, kind="stable")]  # the items of each user, one user behind the other
+        self._ends = np.cumsum(np.bincount(u, minlength=shape[0]))
+        if interrupt is not None:
+            raise interrupt
+        return self
+
+    def predict(self, users: Any, items: Any) -> Any:
+        """The ratings of pairs, n of n users and n items."""
+        u, i = self._places("user", users), self._places("item", items)
+        if len(u) != len(i):
+            raise hogwild.Error(f"{len(u)} users and {len(i)} items: want as many of each")
+        products = np.einsum("ij,ij->i", self.user_factors[u], self.item_factors[i])
+        return products + self.user_biases[u] + self.item_biases[i] + self.mean
+
+    def recommend(self, user: Any, n: int = 10, seen: bool = False) -> Tuple[Any, Any]:
+        """The ids of the n items that the user is to rate highest, and these ratings. With seen also those rated before."""
+        u = int(self._places("user", [user])[0])
+        scores = self.item_factors @ self.user_factors[u] + self.item_biases + (self.user_biases[u] + self.mean)
+        left = np.ones(len(scores), bool)
+        if not seen:
+            left[self._seen[self._ends[u - 1] if u else 0:self._ends[u]]] = False
+        items = np.flatnonzero(left)
+        if n < len(items):
+            items = items[np.argpartition(-scores[items], n)[:n]]
+        items = items[np.argsort(-scores[items], kind="stable")]
+        return self.item_ids[items], scores[items]
+
+    def _places(self, what: str, ids: Any) -> Any:
+        number = self._numbers.get(what)
+        if number is None:
+            number = self._numbers[what] = {key: n for n, key in enumerate(getattr(self, what + "_ids").tolist())}
+        try:
+            return np.array([number[key] for key in (ids.tolist() if hasattr(ids, "tolist") else ids)], np.intp)
+        except KeyError as e:
+            raise hogwild.Error(f"unknown {what} {e.args[0]!r}: no rating was trained on") from None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_numbers": {}}  # which are made again
+
+
+class _Pairs:
+    """Ratings, as they are copied into the memory of a run: in a random order, all or some."""
+
+    def __init__(self, users: Any, items: Any, ratings: Any, shape: List[int], order: Any) -> None:
+        self.users, self.items, self.ratings, self.shape, self.order = users, items, ratings, shape, order
+
+    def message(self) -> Message:
+        return {"name": "ratings", "kind": "pairs", "rows": len(self.order), "features": sum(self.shape), "shape": self.shape}
+
+    def fill(self, memory: Any, at: Dict[str, int]) -> None:
+        idx = np.frombuffer(memory, "<u4", 2 * len(self.order), at["idx"]).reshape(-1, 2)
+        idx[:, 0], idx[:, 1] = self.users[self.order], self.items[self.order]
+        idx[:, 1] += self.shape[0]
+        np.frombuffer(memory, "<f4", len(self.order), at["y"])[:] = self.ratings[self.order]
+
+
+def _coded(ids: Any, what: str) -> Tuple[Any, Any]:
+    """The different ids, and for each one its number among them."""
+    values = np.asarray(ids)
+    if values.ndim != 1:
+        raise hogwild.Error(f"{what} has the shape {values.shape}: want one id for each rating")
+    if values.dtype.kind in "iu":
+        low = values.min()
+        if int(values.max()) - int(low) < 4 * len(values) + 1024:  # without sorting
+            places = (values - low).astype(np.intp)
+            there = np.zeros(places.max() + 1, bool)
+            there[places] = True
+            return np.flatnonzero(there).astype(values.dtype) + low, (np.cumsum(there, dtype=np.int32) - 1)[places]
+    if values.dtype.kind != "O":
+        different, numbers = np.unique(values, return_inverse=True)
+        if different.dtype.kind == "f" and np.isnan(different).any():
+            raise hogwild.Error(f"{what} lacks an id: it has a NaN")
+        return different, numbers.astype(np.int32)
+    index: Dict[Any, int] = {}
+    coded = np.fromiter((index.setdefault(key, len(index)) for key in values.tolist()), np.int32, len(values))
+    if any(key is None or key != key for key in index):
+        raise hogwild.Error(f"{what} lacks an id: it has a None or a NaN")
+    keys = np.empty(len(index), object)
+    keys[:] = list(index)
+    return keys, coded
