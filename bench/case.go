@@ -155,6 +155,16 @@ func (c *Case) without(flags ...string) map[string]string {
 	return all
 }
 
+// reads is what a case reads: other cases that read it with the same seed may map what was read.
+func (c *Case) reads() string {
+	var all []string
+	for _, flag := range []string{"data", "test", "validation", "format", "target", "ignore", "columns", "missing", "scale",
+		"limit", "min-count", "word-ngrams", "buckets"} {
+		all = append(all, c.Value(flag))
+	}
+	return strings.Join(all, "\n")
+}
+
 // NodesWord stands in a launcher for the number of nodes.
 const NodesWord = "{nodes}"
 

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/self"
@@ -32,7 +33,7 @@ type outcome struct {
 
 // train runs the program on a case until it ends. The error is one that concerns all
 // cases: the program is not there, the user made a mistake, ctx is done.
-func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) (outcome, error) {
+func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder, kept string) (outcome, error) {
 	var args []string
 	for _, s := range c.All() {
 		if c.Launcher == "" || s.Flag != "nodes" {
@@ -53,6 +54,9 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) 
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	cmd.Env = environment(os.Environ())
+	if kept != "" {
+		cmd.Env = append(cmd.Env, data.KeptVariable+"="+kept)
+	}
 	// Ctrl-C goes to this process alone, which asks the run to stop, once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }

@@ -158,6 +158,17 @@ func (w *work) turns(ctx context.Context) error {
 
 // turn runs every case that is not done with one seed, as many at a time as the plan says.
 func (w *work) turn(ctx context.Context, turn int) error {
+	readers, kept := map[string]int{}, filepath.Join(w.Folder, "data.tmp") // what is read once
+	for i, c := range w.plan.Cases {
+		if !w.trials[i][turn].done() {
+			readers[c.reads()]++
+		}
+	}
+	_ = os.RemoveAll(kept) // of a program that was killed
+	if err := os.Mkdir(kept, 0o700); err != nil {
+		return err
+	}
+	defer os.RemoveAll(kept)
 	within, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var all sync.WaitGroup
@@ -176,7 +187,11 @@ func (w *work) turn(ctx context.Context, turn int) error {
 			defer runtime.UnlockOSThread()
 			c, seed := w.plan.Cases[i], w.plan.Seeds[turn]
 			w.show.start(i, c, seed, w.folder(c, seed))
-			t, err := w.run(within, c, seed)
+			share := ""
+			if readers[c.reads()] > 1 {
+				share = kept
+			}
+			t, err := w.run(within, c, seed, share)
 			if err != nil {
 				stop(err)
 				return

@@ -79,9 +79,9 @@ func readTrial(folder string) (*trial, error) {
 	return t, json.Unmarshal(text, t)
 }
 
-// run runs a case once. What it leaves is read back from the disk, so that an experiment
+// run runs a case once, with a folder for the data that it shares with others, "" for none. What it leaves is read back from the disk, so that an experiment
 // that was interrupted is put together from the same as one that was not.
-func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
+func (w *work) run(ctx context.Context, c Case, seed uint64, kept string) (*trial, error) {
 	folder := w.folder(c, seed)
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
 		return nil, err
@@ -90,7 +90,7 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond),
 		Run: Run{Seed: seed}}
 	start := time.Now()
-	how, err := w.train(ctx, c, seed, folder)
+	how, err := w.train(ctx, c, seed, folder, kept)
 	t.Took = time.Since(start).Seconds()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
