@@ -58,7 +58,11 @@ func (w *work) experiment() *Experiment {
 		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, SameLR: p.SameLR, Notes: p.Notes}
 	gpus := map[string]bool{}
 	for i, c := range p.Cases {
-		e.Cases = append(e.Cases, measured(c, p.Seeds, w.trials[i]))
+		m, folder := measured(c, p.Seeds, w.trials[i]), w.folder(c, p.Seeds[0])
+		if _, err := os.Stat(filepath.Join(folder, rundir.WeightsFile)); err == nil {
+			m.Weights = folder
+		}
+		e.Cases = append(e.Cases, m)
 		for _, t := range w.trials[i] {
 			if t == nil {
 				continue

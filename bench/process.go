@@ -34,20 +34,7 @@ type outcome struct {
 // train runs the program on a case until it ends. The error is one that concerns all
 // cases: the program is not there, the user made a mistake, ctx is done.
 func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder, kept string) (outcome, error) {
-	var args []string
-	for _, s := range c.All() {
-		if c.Launcher == "" || s.Flag != "nodes" {
-			args = append(args, "--"+s.Flag+"="+s.Value)
-		}
-	}
-	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
-	if c.Value("solver") == "" { // what is compared is SGD
-		args = append(args, "--solver=sgd")
-	}
-	if c.Value(validation) == "" { // as in a search
-		args = append(args, "--validation=none") // cases are compared by the test loss of each epoch
-	}
-	cmd, err := r.command(ctx, c, args)
+	cmd, err := r.command(ctx, c, append(c.flags(seed), "--run="+folder, "--save-every=0", "--quiet"))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -73,6 +60,23 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder, kept st
 		return outcome{}, fmt.Errorf("case %s: %w", c.Name, err)
 	}
 	return outcomeOf(c, cmd.ProcessState.Sys().(syscall.WaitStatus), said.String())
+}
+
+// flags are those of hogwild train that make a case, with a seed.
+func (c *Case) flags(seed uint64) (args []string) {
+	for _, s := range c.All() {
+		if c.Launcher == "" || s.Flag != "nodes" {
+			args = append(args, "--"+s.Flag+"="+s.Value)
+		}
+	}
+	args = append(args, fmt.Sprintf("--seed=%d", seed))
+	if c.Value("solver") == "" { // what is compared is SGD
+		args = append(args, "--solver=sgd")
+	}
+	if c.Value(validation) == "" { // as in a search
+		args = append(args, "--validation=none") // cases are compared by the test loss of each epoch
+	}
+	return args
 }
 
 // command is the program with the flags of a case, or its launcher with that.

@@ -64,6 +64,9 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 		}
 	}
 	failed := w.turns(ctx)
+	if failed == nil {
+		w.dropWeights()
+	}
 	e := w.experiment()
 	if e != nil {
 		failed = errors.Join(failed, w.save(e))
@@ -198,6 +201,9 @@ func (w *work) turn(ctx context.Context, turn int) error {
 			}
 			w.trials[i][turn] = t
 			w.show.finish(i, t)
+			if len(w.plan.Seeds) == 1 && w.plan.AtOnce < 2 { // else nothing is the best yet
+				w.dropWeights()
+			}
 		})
 	}
 	all.Wait()

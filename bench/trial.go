@@ -96,7 +96,7 @@ func (w *work) run(ctx context.Context, c Case, seed uint64, kept string) (*tria
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	t.Failed, t.Diverged = how.failed, how.diverged
-	t.collect(folder)
+	t.collect(folder, w.keeps(seed))
 	if err := os.MkdirAll(folder, 0o777); err != nil { // a program that failed may not have made it
 		return nil, err
 	}
@@ -107,10 +107,32 @@ func (w *work) run(ctx context.Context, c Case, seed uint64, kept string) (*tria
 	return readTrial(folder)
 }
 
-// collect takes in what the run has left in its folder. Its weights are dropped: among thousands of
-// runs they are not looked at, and the settings and the seed make them again.
-func (t *trial) collect(folder string) {
-	drop := []string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile, rundir.LockFile, rundir.SocketFile}
+// keeps reports whether runs with a seed keep their weights until the best case is known: of a sweep those with the
+// first one.
+func (w *work) keeps(seed uint64) bool {
+	return w.plan.Kind == "sweep" && w.part == "" && seed == w.plan.Seeds[0]
+}
+
+// dropWeights removes the weights of all cases but the best of each group. Of several seeds the last one decides.
+func (w *work) dropWeights() {
+	e, seed := w.experiment(), w.plan.Seeds[0]
+	if e == nil || !w.keeps(seed) {
+		return
+	}
+	for _, g := range e.groups() {
+		for _, c := range ByLoss(e.of(g))[1:] {
+			_ = os.Remove(filepath.Join(w.folder(c.Case, seed), rundir.WeightsFile))
+		}
+	}
+}
+
+// collect takes in what the run has left in its folder. Its weights are dropped unless they are to be kept: among
+// thousands of runs they are not looked at, and the settings and the seed make them again.
+func (t *trial) collect(folder string, keep bool) {
+	drop := []string{rundir.SnapshotFile, rundir.PreviousFile, rundir.LockFile, rundir.SocketFile}
+	if !keep {
+		drop = append(drop, rundir.WeightsFile)
+	}
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
 		if name := e.Name(); slices.Contains(drop, name) || strings.HasSuffix(name, atomicfile.Ending) {
