@@ -62,23 +62,6 @@ func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder, kept st
 	return outcomeOf(c, cmd.ProcessState.Sys().(syscall.WaitStatus), said.String())
 }
 
-// flags are those of hogwild train that make a case, with a seed.
-func (c *Case) flags(seed uint64) (args []string) {
-	for _, s := range c.All() {
-		if c.Launcher == "" || s.Flag != "nodes" {
-			args = append(args, "--"+s.Flag+"="+s.Value)
-		}
-	}
-	args = append(args, fmt.Sprintf("--seed=%d", seed))
-	if c.Value("solver") == "" { // what is compared is SGD
-		args = append(args, "--solver=sgd")
-	}
-	if c.Value(validation) == "" { // as in a search
-		args = append(args, "--validation=none") // cases are compared by the test loss of each epoch
-	}
-	return args
-}
-
 // command is the program with the flags of a case, or its launcher with that.
 func (r *Runner) command(ctx context.Context, c Case, args []string) (*exec.Cmd, error) {
 	program := r.Program

@@ -79,8 +79,8 @@ func readTrial(folder string) (*trial, error) {
 	return t, json.Unmarshal(text, t)
 }
 
-// run runs a case once, with a folder for the data that it shares with others, "" for none. What it leaves is read back from the disk, so that an experiment
-// that was interrupted is put together from the same as one that was not.
+// run runs a case once, with a folder for the data that it shares with others, "" for none. What it leaves is read back
+// from the disk, so that an experiment that was interrupted is put together from the same as one that was not.
 func (w *work) run(ctx context.Context, c Case, seed uint64, kept string) (*trial, error) {
 	folder := w.folder(c, seed)
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off

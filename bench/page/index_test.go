@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestIndex: each cell is there as text, numbers have a key to sort by, names cannot be markup, and the filter is hidden
-// until the script is there.
+// TestIndex: each cell is there as text, numbers have a key to sort by, names cannot be markup, and the filter is
+// hidden until the script is there.
 func TestIndex(t *testing.T) {
 	var b strings.Builder
 	x := Index{Title: "1 run in <b>", Heads: []string{"run", "loss"},

@@ -40,7 +40,8 @@ func (g *group) lossBy(field, caption string, cases []*bench.Measured,
 		high = max(high, x(c))
 	}
 	tried := slices.Contains(tenfold, field) // by factors, whether 0 is among them or not
-	if f.X.Log = low > 0 && high >= low && (high >= 20*low && !zero || tried && (zero || high >= 5*low)); f.X.Log && zero {
+	f.X.Log = low > 0 && high >= low && (high >= 20*low && !zero || tried && (zero || high >= 5*low))
+	if f.X.Log && zero {
 		f.X.Least = low
 	}
 	f.Y.Log = decades(f) >= 1.5

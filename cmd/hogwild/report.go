@@ -107,10 +107,7 @@ func (l *runList) index(in string) *page.Index {
 	x := &page.Index{Title: human.Plural(len(l.Runs), "run") + " in " + l.Folder, Heads: strings.Fields(
 		"run ended data model mode workers epochs seconds loss score state")}
 	number := func(v human.Number, text string) page.Entry {
-		if !human.Finite(float64(v)) {
-			return page.Entry{Text: text}
-		}
-		return page.Entry{Text: text, Key: fmt.Sprint(float64(v))}
+		return page.Entry{Text: text, Key: human.IfFinite(float64(v), func(x float64) string { return fmt.Sprint(x) })}
 	}
 	for _, r := range slices.Backward(l.Runs) {
 		link := filepath.Join(r.Run, "report.html")
@@ -127,7 +124,8 @@ func (l *runList) index(in string) *page.Index {
 		if r.State != unreadable {
 			row = append(row, page.Entry{Text: r.Time.Local().Format("2006-01-02 15:04")},
 				page.Entry{Text: filepath.Base(r.Data)}, page.Entry{Text: r.Model}, page.Entry{Text: r.Mode},
-				number(human.Number(r.Workers), fmt.Sprint(r.Workers)), number(human.Number(r.Epochs), fmt.Sprint(r.Epochs)),
+				number(human.Number(r.Workers), fmt.Sprint(r.Workers)),
+				number(human.Number(r.Epochs), fmt.Sprint(r.Epochs)),
 				number(r.Seconds, shown(r.Seconds, human.Short)), number(r.TestLoss, shown(r.TestLoss, human.Loss)),
 				number(score, r.score()))
 		}

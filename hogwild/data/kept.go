@@ -19,9 +19,9 @@ const KeptVariable = "HOGWILD_KEPT"
 // those with equal Options map. They get what reading gives, to the bit; where that is not certain the data are read.
 // A folder that is "" holds nothing.
 func LoadKept(o Options, folder string) (Sets, error) {
-	paths := []string{o.Path, o.Test, o.Validation}
-	if folder == "" || o.Memory != nil || o.TestMemory != nil || o.HoldOut || slices.Contains(paths, format.StdinName) ||
-		isSynth(o.Path) || isCache(o.Path) {
+	piped := slices.Contains([]string{o.Path, o.Test, o.Validation}, format.StdinName)
+	if folder == "" || o.Memory != nil || o.TestMemory != nil || o.HoldOut || piped || isSynth(o.Path) ||
+		isCache(o.Path) {
 		return LoadSets(o)
 	}
 	made := o

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestKeptSetsAreWhatReadingGives: the process that leaves sets in the folder, and those that find them there, have what
-// LoadSets gives, under the data's own name.
+// TestKeptSetsAreWhatReadingGives: the process that leaves sets in the folder, and others that find them there, have
+// what LoadSets gives, under the data's own name.
 func TestKeptSetsAreWhatReadingGives(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var libsvm, table, ratings strings.Builder

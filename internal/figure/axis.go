@@ -88,7 +88,8 @@ type tick struct {
 // the powers of ten. The place of 0 is one of them.
 func (a *Axis) ticks(s span, n int) []tick {
 	if a.Log && a.Least > 0 {
-		positive := Axis{Label: a.Label, Log: true}
+		positive := *a
+		positive.Least = 0
 		s.lo = math.Log10(a.Least) - 0.02
 		return append([]tick{{a.place(0), "0"}}, positive.ticks(s, n)...)
 	}
