@@ -86,6 +86,19 @@ func (w *work) experiment() *Experiment {
 	return e
 }
 
+// dropWeights removes the weights of all cases but the best of each group. Of several seeds the last one decides.
+func (w *work) dropWeights() {
+	e, seed := w.experiment(), w.plan.Seeds[0]
+	if e == nil || !w.keeps(seed) {
+		return
+	}
+	for _, g := range e.groups() {
+		for _, c := range ByLoss(e.of(g))[1:] {
+			_ = os.Remove(filepath.Join(w.folder(c.Case, seed), rundir.WeightsFile))
+		}
+	}
+}
+
 // measured is a case with what its trials, one for each seed, come to.
 func measured(c Case, seeds []uint64, trials []*trial) Measured {
 	m := Measured{Case: c, Mode: config.Default().Mode.String()}

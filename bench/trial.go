@@ -113,19 +113,6 @@ func (w *work) keeps(seed uint64) bool {
 	return w.plan.Kind == "sweep" && w.part == "" && seed == w.plan.Seeds[0]
 }
 
-// dropWeights removes the weights of all cases but the best of each group. Of several seeds the last one decides.
-func (w *work) dropWeights() {
-	e, seed := w.experiment(), w.plan.Seeds[0]
-	if e == nil || !w.keeps(seed) {
-		return
-	}
-	for _, g := range e.groups() {
-		for _, c := range ByLoss(e.of(g))[1:] {
-			_ = os.Remove(filepath.Join(w.folder(c.Case, seed), rundir.WeightsFile))
-		}
-	}
-}
-
 // collect takes in what the run has left in its folder. Its weights are dropped unless they are to be kept: among
 // thousands of runs they are not looked at, and the settings and the seed make them again.
 func (t *trial) collect(folder string, keep bool) {
