@@ -58,7 +58,11 @@ func (w *work) experiment() *Experiment {
 		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Seeds: p.Seeds, SameLR: p.SameLR, Notes: p.Notes}
 	gpus := map[string]bool{}
 	for i, c := range p.Cases {
-		e.Cases = append(e.Cases, measured(c, p.Seeds, w.trials[i]))
+		m, folder := measured(c, p.Seeds, w.trials[i]), w.folder(c, p.Seeds[0])
+		if _, err := os.Stat(filepath.Join(folder, rundir.WeightsFile)); err == nil {
+			m.Weights = folder
+		}
+		e.Cases = append(e.Cases, m)
 		for _, t := range w.trials[i] {
 			if t == nil {
 				continue
@@ -80,6 +84,19 @@ func (w *work) experiment() *Experiment {
 	e.Machine.GPUs = slices.Sorted(maps.Keys(gpus))
 	e.setTargets(p.TargetLoss)
 	return e
+}
+
+// dropWeights removes the weights of all cases but the best of each group. Of several seeds the last one decides.
+func (w *work) dropWeights() {
+	e, seed := w.experiment(), w.plan.Seeds[0]
+	if e == nil || !w.keeps(seed) {
+		return
+	}
+	for _, g := range e.groups() {
+		for _, c := range ByLoss(e.of(g))[1:] {
+			_ = os.Remove(filepath.Join(w.folder(c.Case, seed), rundir.WeightsFile))
+		}
+	}
 }
 
 // measured is a case with what its trials, one for each seed, come to.

@@ -90,6 +90,24 @@ func (e *Experiment) BestText(cases []*Measured) string {
 	return text
 }
 
+// BestCommands trains the best of a sweep's cases again, and predicts with its weights if they were kept; "" of other
+// experiments.
+func (e *Experiment) BestCommands(cases []*Measured) string {
+	first, _ := best(cases)
+	if e.Kind != "sweep" || first == nil {
+		return ""
+	}
+	words := []string{"hogwild", "train"}
+	for _, f := range first.flags(e.Seeds[0]) {
+		words = append(words, human.ShellWord(f))
+	}
+	text := strings.Join(words, " ") + "\n"
+	if first.Weights != "" && first.Config.Program == "" {
+		text += fmt.Sprintf("hogwild predict %s --data PATH\n", human.ShellPath(first.Weights))
+	}
+	return text
+}
+
 // names is the first few names of cases.
 func names(cases []*Measured) string {
 	const some = 4

@@ -40,6 +40,7 @@ package bench
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -153,6 +154,33 @@ func (c *Case) without(flags ...string) map[string]string {
 		delete(all, f)
 	}
 	return all
+}
+
+// reads is what a case reads: other cases that read it with the same seed may map what was read.
+func (c *Case) reads() string {
+	var all []string
+	for _, flag := range []string{"data", "test", "validation", "format", "target", "ignore", "columns", "missing",
+		"scale", "limit", "min-count", "word-ngrams", "buckets"} {
+		all = append(all, c.Value(flag))
+	}
+	return strings.Join(all, "\n")
+}
+
+// flags returns the flags of hogwild train that make a case, with a seed.
+func (c *Case) flags(seed uint64) (args []string) {
+	for _, s := range c.All() {
+		if c.Launcher == "" || s.Flag != "nodes" {
+			args = append(args, "--"+s.Flag+"="+s.Value)
+		}
+	}
+	args = append(args, fmt.Sprintf("--seed=%d", seed))
+	if c.Value("solver") == "" { // what is compared is SGD
+		args = append(args, "--solver=sgd")
+	}
+	if c.Value(validation) == "" { // as in a search
+		args = append(args, "--validation=none") // cases are compared by the test loss of each epoch
+	}
+	return args
 }
 
 // NodesWord stands in a launcher for the number of nodes.

@@ -38,6 +38,8 @@ type Measured struct {
 	// Targets are the test losses at which the cases of the group are compared: the first decides. Higher ones follow.
 	Targets []human.Number `json:"target_losses,omitempty"`
 	Runs    []Run          `json:"runs"`
+	// Weights is the folder of the run whose weights were kept, as they are of the best cases of a sweep.
+	Weights string `json:"weights,omitempty"`
 }
 
 // Run is a run of a case, and what came of it.

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/self"
@@ -32,27 +33,17 @@ type outcome struct {
 
 // train runs the program on a case until it ends. The error is one that concerns all
 // cases: the program is not there, the user made a mistake, ctx is done.
-func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder string) (outcome, error) {
-	var args []string
-	for _, s := range c.All() {
-		if c.Launcher == "" || s.Flag != "nodes" {
-			args = append(args, "--"+s.Flag+"="+s.Value)
-		}
-	}
-	args = append(args, fmt.Sprintf("--seed=%d", seed), "--run="+folder, "--save-every=0", "--quiet")
-	if c.Value("solver") == "" { // what is compared is SGD
-		args = append(args, "--solver=sgd")
-	}
-	if c.Value(validation) == "" { // as in a search
-		args = append(args, "--validation=none") // cases are compared by the test loss of each epoch
-	}
-	cmd, err := r.command(ctx, c, args)
+func (r *Runner) train(ctx context.Context, c Case, seed uint64, folder, kept string) (outcome, error) {
+	cmd, err := r.command(ctx, c, append(c.flags(seed), "--run="+folder, "--save-every=0", "--quiet"))
 	if err != nil {
 		return outcome{}, err
 	}
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	cmd.Env = environment(os.Environ())
+	if kept != "" {
+		cmd.Env = append(cmd.Env, data.KeptVariable+"="+kept)
+	}
 	// Ctrl-C goes to this process alone, which asks the run to stop, once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGINT) }

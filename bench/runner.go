@@ -64,6 +64,9 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Experiment, error) {
 		}
 	}
 	failed := w.turns(ctx)
+	if failed == nil {
+		w.dropWeights()
+	}
 	e := w.experiment()
 	if e != nil {
 		failed = errors.Join(failed, w.save(e))
@@ -158,6 +161,17 @@ func (w *work) turns(ctx context.Context) error {
 
 // turn runs every case that is not done with one seed, as many at a time as the plan says.
 func (w *work) turn(ctx context.Context, turn int) error {
+	readers, kept := map[string]int{}, filepath.Join(w.Folder, "data.tmp") // what is read once
+	for i, c := range w.plan.Cases {
+		if !w.trials[i][turn].done() {
+			readers[c.reads()]++
+		}
+	}
+	_ = os.RemoveAll(kept) // of a program that was killed
+	if err := os.Mkdir(kept, 0o700); err != nil {
+		return err
+	}
+	defer os.RemoveAll(kept)
 	within, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var all sync.WaitGroup
@@ -176,13 +190,20 @@ func (w *work) turn(ctx context.Context, turn int) error {
 			defer runtime.UnlockOSThread()
 			c, seed := w.plan.Cases[i], w.plan.Seeds[turn]
 			w.show.start(i, c, seed, w.folder(c, seed))
-			t, err := w.run(within, c, seed)
+			share := ""
+			if readers[c.reads()] > 1 {
+				share = kept
+			}
+			t, err := w.run(within, c, seed, share)
 			if err != nil {
 				stop(err)
 				return
 			}
 			w.trials[i][turn] = t
 			w.show.finish(i, t)
+			if len(w.plan.Seeds) == 1 && w.plan.AtOnce < 2 { // else nothing is the best yet
+				w.dropWeights()
+			}
 		})
 	}
 	all.Wait()

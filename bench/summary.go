@@ -35,6 +35,7 @@ func (e *Experiment) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%s\n", title(cases))
 		if text := e.BestText(cases); text != "" {
 			fmt.Fprintf(&b, "%s\n", strings.Join(human.Wrap(text, summaryWidth), "\n"))
+			fmt.Fprintf(&b, "\n%s", e.BestCommands(cases))
 		}
 		for _, columns := range [][]Column{e.SpeedColumns(cases), e.LossColumns(cases), NodeColumns} {
 			if t := Table(cases, columns...); t != nil {

@@ -79,9 +79,9 @@ func readTrial(folder string) (*trial, error) {
 	return t, json.Unmarshal(text, t)
 }
 
-// run runs a case once. What it leaves is read back from the disk, so that an experiment
-// that was interrupted is put together from the same as one that was not.
-func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
+// run runs a case once, with a folder for the data that it shares with others, "" for none. What it leaves is read back
+// from the disk, so that an experiment that was interrupted is put together from the same as one that was not.
+func (w *work) run(ctx context.Context, c Case, seed uint64, kept string) (*trial, error) {
 	folder := w.folder(c, seed)
 	if err := os.RemoveAll(folder); err != nil { // of another program or other settings, or cut off
 		return nil, err
@@ -90,13 +90,13 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 		Commit: rundir.Commit(), Machine: rundir.ThisMachine(), Time: time.Now().UTC().Truncate(time.Millisecond),
 		Run: Run{Seed: seed}}
 	start := time.Now()
-	how, err := w.train(ctx, c, seed, folder)
+	how, err := w.train(ctx, c, seed, folder, kept)
 	t.Took = time.Since(start).Seconds()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	t.Failed, t.Diverged = how.failed, how.diverged
-	t.collect(folder)
+	t.collect(folder, w.keeps(seed))
 	if err := os.MkdirAll(folder, 0o777); err != nil { // a program that failed may not have made it
 		return nil, err
 	}
@@ -107,10 +107,19 @@ func (w *work) run(ctx context.Context, c Case, seed uint64) (*trial, error) {
 	return readTrial(folder)
 }
 
-// collect takes in what the run has left in its folder. Its weights are dropped: among thousands of
-// runs they are not looked at, and the settings and the seed make them again.
-func (t *trial) collect(folder string) {
-	drop := []string{rundir.WeightsFile, rundir.SnapshotFile, rundir.PreviousFile, rundir.LockFile, rundir.SocketFile}
+// keeps reports whether runs with a seed keep their weights until the best case is known: of a sweep those with the
+// first one.
+func (w *work) keeps(seed uint64) bool {
+	return w.plan.Kind == "sweep" && w.part == "" && seed == w.plan.Seeds[0]
+}
+
+// collect takes in what the run has left in its folder. Its weights are dropped unless they are to be kept: among
+// thousands of runs they are not looked at, and the settings and the seed make them again.
+func (t *trial) collect(folder string, keep bool) {
+	drop := []string{rundir.SnapshotFile, rundir.PreviousFile, rundir.LockFile, rundir.SocketFile}
+	if !keep {
+		drop = append(drop, rundir.WeightsFile)
+	}
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
 		if name := e.Name(); slices.Contains(drop, name) || strings.HasSuffix(name, atomicfile.Ending) {

@@ -171,7 +171,8 @@ func decades(f figure.Figure) float64 {
 func shown(all ...figure.Figure) (kept []figure.Figure) {
 	for _, f := range all {
 		visible := func(p figure.Point) bool {
-			return human.Finite(p.X) && human.Finite(p.Y) && (!f.X.Log || p.X > 0) && (!f.Y.Log || p.Y > 0)
+			return human.Finite(p.X) && human.Finite(p.Y) && (!f.X.Log || p.X > 0 || p.X == 0 && f.X.Least > 0) &&
+				(!f.Y.Log || p.Y > 0)
 		}
 		f.Series = slices.DeleteFunc(f.Series,
 			func(s figure.Series) bool { return !slices.ContainsFunc(s.Points, visible) })

@@ -19,6 +19,8 @@ func OfExperiment(e *bench.Experiment) *Page {
 		p.reproduction(e)
 	} else {
 		for _, g := range groups(e) {
+			p.section(Section{Title: g.title("Best case"), Text: e.BestText(g.cases) + " Its command, and " +
+				"what predicts with its weights if they were kept:", Code: e.BestCommands(g.cases)})
 			p.section(Section{Title: g.title("Results"), Text: g.how(),
 				Table: bench.Table(g.cases, e.LossColumns(g.cases)...)})
 			p.section(Section{Title: g.title("Speed"), Table: bench.Table(g.cases, e.SpeedColumns(g.cases)...)})

@@ -226,7 +226,7 @@ func aboutRanges(e *bench.Experiment) string {
 
 // how says what the table's figures are.
 func (g *group) how() string {
-	text := strings.TrimSpace(g.e.BestText(g.cases) + " " + aboutRanges(g.e))
+	text := aboutRanges(g.e)
 	if slices.ContainsFunc(g.cases, func(c *bench.Measured) bool { return g.e.Rival(c) != nil }) {
 		text += fmt.Sprintf(" \"vs %s\": %s", g.cases[0].Mode, bench.AboutVersus)
 	}

@@ -12,22 +12,13 @@ import (
 
 // results is the table of what runs came to: a line for each figure, a column for each run.
 func results(all []*run, c *Comparison) Section {
-	t, text := &human.Table{}, ""
-	for _, f := range outcomes {
-		row := []string{f.Head}
-		for _, r := range all {
-			row = append(row, f.Cell(r))
-		}
-		if slices.ContainsFunc(row[1:], func(s string) bool { return s != "" }) {
-			t.Rows = append(t.Rows, row)
-		}
-	}
+	t, text := outcomesOf(all, outcomes), ""
 	if slices.ContainsFunc(all, func(r *run) bool { return r.best.Epoch > 0 }) {
 		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss " +
 			"is that of the last one."
 	}
 	if len(all) > 1 {
-		t.Heads, t.Rows = heads("run", all), append(t.Rows, c.rows()...)
+		t.Rows = append(t.Rows, c.rows()...)
 		if c.SecondsToLoss != nil {
 			text += fmt.Sprintf(" The lowest %s loss that all of them reached is %s.", c.LossOf,
 				human.Loss(float64(c.Loss)))
@@ -37,6 +28,27 @@ func results(all []*run, c *Comparison) Section {
 		}
 	}
 	return Section{Title: "Results", Text: strings.TrimSpace(text), Table: t}
+}
+
+// outcomesOf is the table of some of what runs came to; nil if they have none of it.
+func outcomesOf(all []*run, of []human.Column[*run]) *human.Table {
+	t := &human.Table{}
+	for _, f := range of {
+		row := []string{f.Head}
+		for _, r := range all {
+			row = append(row, f.Cell(r))
+		}
+		if slices.ContainsFunc(row[1:], func(s string) bool { return s != "" }) {
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	if t.Rows == nil {
+		return nil
+	}
+	if len(all) > 1 {
+		t.Heads = heads("run", all)
+	}
+	return t
 }
 
 // outcomes are the columns of results. A run that has not ended is shown as far as it got.
@@ -76,6 +88,11 @@ var outcomes = []human.Column[*run]{
 	human.Col("training, s", func(r *run) string { return human.Short(r.got.Seconds) }),
 	human.Col("examples/s, wall", ifAny(func(r *run) string { return human.Rate(r.got.WallRate) })),
 	human.Col("start-up, s", ifAny(func(r *run) string { return human.Short(r.got.StartupSeconds) })),
+	human.Col("weights", ifAny(func(r *run) string { return human.Count(r.got.Parameters) })),
+}
+
+// asynchrony is what workers met of each other's updates.
+var asynchrony = []human.Column[*run]{
 	human.Col("staleness, mean",
 		sampled(func(in *control.Instruments) string { return human.Short(in.StalenessMean) })),
 	human.Col("staleness, p99", sampled(func(in *control.Instruments) string { return human.Count(in.StalenessP99) })),
@@ -85,7 +102,6 @@ var outcomes = []human.Column[*run]{
 	human.Col("conflicts", sampled(func(in *control.Instruments) string { return human.Share(in.Conflicts) })),
 	human.Col("lost updates", sampled(func(in *control.Instruments) string { return human.Share(in.LostUpdates) })),
 	human.Col("lost at most", sampled(func(in *control.Instruments) string { return human.Share(in.LostBelow) })),
-	human.Col("weights", ifAny(func(r *run) string { return human.Count(r.got.Parameters) })),
 }
 
 // ifAny is a cell of a number, which has nothing to say where that is 0.

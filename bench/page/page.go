@@ -1,6 +1,7 @@
 // Package page writes reports: one HTML file with its figures, tables and settings inside,
 // that needs nothing from the net.
 //
+//	index.go       a table of many runs
 //	runs.go        the report of runs
 //	training.go    how runs learned, how fast they were, how stale their updates
 //	outcome.go     what runs came to

@@ -16,13 +16,17 @@ import (
 // OfRuns returns the report of runs, side by side if there are several.
 func OfRuns(runs []*rundir.Recorded) *Page {
 	p, all, c := begin(runs)
-	p.section(Section{Title: "Figures", Figures: figuresOf(all)})
+	if figures := learned(panelOf(all), epochEnds); len(figures) > 0 { // what a reader looks for first
+		p.Sections = slices.Insert(p.Sections, 0, Section{Title: "Loss and score", Figures: figures})
+	}
+	p.section(Section{Title: "Speed", Figures: shown(speeds(all))})
 	for _, r := range all {
 		if r.Result != nil {
 			p.details(r)
 		}
 	}
 	p.section(Section{Title: "Workers", Table: workersOf(all)})
+	p.section(Section{Title: "Asynchrony", Table: outcomesOf(all, asynchrony), Figures: shown(staleness(panelOf(all)))})
 	p.section(c.section(all))
 	title, same := "Non-default settings", c.same
 	if len(all) == 1 {
@@ -41,6 +45,7 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 // Compare is the report of several runs less what it has of each: what they came to, and the settings that differ.
 func Compare(runs []*rundir.Recorded) (*Page, *Comparison) {
 	p, all, c := begin(runs)
+	p.section(Section{Title: "Asynchrony", Table: outcomesOf(all, asynchrony)})
 	p.section(c.section(all))
 	return p, c
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/rundir"
+	"hogwild/internal/figure"
 )
 
 // folder makes a run folder by hand: two workers, one of which trains 10,000 examples each second,
@@ -69,13 +70,18 @@ func TestRunOfOneFolder(t *testing.T) {
 		{"train loss, last epoch", "0.3800"},
 		{"test loss", "0.3300"},
 		{"accuracy", "91.00%"},
-		{"staleness, mean", "1.50"},
-		{"conflicts", "25%"},
-		{"lost updates", "0.1%"},
 	} {
 		if got := cell(t, p, "Results", c.row, ""); got != c.want {
 			t.Errorf("%s: %q, want %q", c.row, got, c.want)
 		}
+	}
+	for row, want := range map[string]string{"staleness, mean": "1.50", "conflicts": "25%", "lost updates": "0.1%"} {
+		if got := cell(t, p, "Asynchrony", row, ""); got != want {
+			t.Errorf("%s: %q, want %q", row, got, want)
+		}
+	}
+	if first := p.Sections[0]; first.Title != "Loss and score" || first.Figures[0].Name != "loss-against-time" {
+		t.Errorf("the page begins with %s", first.Title)
 	}
 	text := whole(t, p)
 	for _, want := range []string{
@@ -94,6 +100,9 @@ func TestRunOfOneFolder(t *testing.T) {
 	rate := series(t, drawing(t, p, "rate-against-time"), "").Points
 	if len(rate) != 2 || rate[0].Y != 40000 {
 		t.Errorf("throughput: %v, want 40000/s", rate)
+	}
+	if kind := series(t, drawing(t, p, "rate-against-time"), "").Kind; kind != figure.Marks {
+		t.Error("two moments of throughput are joined by a line")
 	}
 	if len(p.Figures()) != 4 {
 		t.Errorf("%d figures, want loss, accuracy, throughput and staleness", len(p.Figures()))

@@ -13,6 +13,9 @@ import (
 // wild is how many times the median loss a case ends at that is not drawn: no axis shows it and the others too.
 const wild = 100
 
+// tenfold are rates and penalties: what is tried of them differs by factors.
+var tenfold = []string{"lr", "lr-min", "l1", "l2", "bias-step", "outer-lr", "target-gap"}
+
 // lossBy is the test loss of cases over one field, a line for each name.
 func (g *group) lossBy(field, caption string, cases []*bench.Measured,
 	name func(*bench.Measured) string) figure.Figure {
@@ -27,11 +30,20 @@ func (g *group) lossBy(field, caption string, cases []*bench.Measured,
 		"test loss at the end, mean per example")
 	x := func(c *bench.Measured) float64 { return number(valueOf(c, field)) }
 	over(&f, cases, painter{}, bench.TestLoss.Of, x, name)
-	low, high := math.Inf(1), 0.0
+	low, high, zero := math.Inf(1), 0.0, false
 	for _, c := range cases {
-		low, high = min(low, x(c)), max(high, x(c))
+		if v := x(c); v == 0 {
+			zero = true
+		} else {
+			low = min(low, v)
+		}
+		high = max(high, x(c))
 	}
-	f.X.Log = low > 0 && (high >= 20*low || field == "lr" && high >= 5*low)
+	tried := slices.Contains(tenfold, field) // by factors, whether 0 is among them or not
+	f.X.Log = low > 0 && high >= low && (high >= 20*low && !zero || tried && (zero || high >= 5*low))
+	if f.X.Log && zero {
+		f.X.Least = low
+	}
 	f.Y.Log = decades(f) >= 1.5
 	return f
 }

@@ -12,14 +12,13 @@ import (
 
 const epochEnds = "At the end of each epoch."
 
-// figuresOf is how runs learned, how fast they were, and how stale their updates.
-func figuresOf(all []*run) []figure.Figure {
-	var p panel // runs as cases of one repeat each
+// panelOf is runs as cases of one repeat each.
+func panelOf(all []*run) (p panel) {
 	for _, r := range all {
 		p.cases = append(p.cases, entry{r.legend, r.color,
 			&bench.Measured{Runs: []bench.Run{{Result: r.got, History: r.Epochs}}}})
 	}
-	return append(learned(p, epochEnds), shown(speeds(all), staleness(p))...)
+	return p
 }
 
 // speeds is how fast runs went over time. A single moment says nothing of that.
@@ -32,6 +31,9 @@ func speeds(all []*run) figure.Figure {
 	}
 	for _, r := range all {
 		s := figure.Series{Name: r.legend, Color: r.color, Kind: figure.Curve}
+		if len(r.Seconds) == 2 {
+			s.Kind = figure.Marks
+		}
 		for _, at := range r.Seconds {
 			s.Points = append(s.Points, figure.Point{X: at.Seconds, Y: at.Rate})
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"hogwild/cuda/start"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/nodes"
 	"hogwild/hogwild/rundir"
@@ -22,7 +23,7 @@ import (
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
 	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable,
-	rundir.Python, "HOGWILD_RANK", "HOGWILD_SOCKET",
+	rundir.Python, data.KeptVariable, "HOGWILD_RANK", "HOGWILD_SOCKET",
 	testData, "HOGWILD_BIN", "HOGWILD_BINARY", nodes.HelperVariable,
 }
 

@@ -52,8 +52,8 @@ that diverged counts as a result; a run that failed is tried again.
 FLAGS
 
 Files in the folder: report.html, results.csv (a line per case), results.json (everything, with
-machine and commit), results.txt (for benchstat), runs/CASE.SEED (a run folder without weights, for
-hogwild report), search/CASE.lr=RATE.SEED (those of the search).
+machine and commit), results.txt (for benchstat), runs/CASE.SEED (a run folder, for hogwild
+report; the best case keeps the weights of its first seed, for hogwild predict), search/CASE.lr=RATE.SEED (those of the search).
 
 Examples:
   hogwild sweep lr.yaml --dry-run

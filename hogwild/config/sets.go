@@ -1,6 +1,8 @@
 package config
 
 import (
+	"os"
+
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
@@ -26,7 +28,7 @@ func (c *Config) ReadSets(o data.Options) (data.Sets, error) {
 	o.Columns, o.Weight = c.Columns, c.Weight
 	o.Missing, o.Scale, o.Limit, o.Seed, o.MaxMemory = c.Missing, c.Scale, c.Limit, c.Seed, c.MemoryLimit()
 	o.Text, o.Grid = c.TextOptions(), c.Mode.Grid
-	sets, err := data.LoadSets(o)
+	sets, err := data.LoadKept(o, os.Getenv(data.KeptVariable))
 	if err != nil {
 		return data.Sets{}, Usage("%w", err)
 	}

@@ -175,7 +175,12 @@ func (c *conversion) complete(head *cacheHead) error {
 			return err
 		},
 		func() error { return fault.Point("convert.sync") },
-		f.Sync,
+		func() error {
+			if c.o.own {
+				return nil
+			}
+			return f.Sync()
+		},
 		func() (err error) { info, err = f.Stat(); return err },
 		c.o.files.Ctx.Err,
 		func() error { return fault.Point("convert.rename") },
@@ -189,6 +194,9 @@ func (c *conversion) complete(head *cacheHead) error {
 	// Runs map it: no process shall write to it by mistake. Not earlier: the next conversion could not take
 	// over a part that is read-only.
 	_ = f.Chmod(info.Mode() &^ 0o222)
+	if c.o.own {
+		return nil
+	}
 	_ = atomicfile.SyncFolder(filepath.Dir(c.out))
 	done := &cache{cacheHead: *head, file: f, sum: crc32.Checksum(text, crc32c())}
 	done.remember()

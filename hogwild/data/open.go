@@ -262,7 +262,11 @@ func (o Options) describeRows(src *source) (Meta, error) {
 // loadCache opens the sets of a cache, and reads others in their place that were asked for.
 func (o Options) loadCache() (s Sets, err error) {
 	defer s.closeOn(&err)
-	c, done, err := openCache(o.Path, (*cache).trust)
+	check := (*cache).trust
+	if o.own {
+		check = func(*cache) error { return nil }
+	}
+	c, done, err := openCache(o.Path, check)
 	if err != nil {
 		return s, err
 	}

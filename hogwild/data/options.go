@@ -41,6 +41,7 @@ type Options struct {
 
 	budget  *format.Budget
 	files   *format.Space // of a conversion
+	own     bool          // the cache is for this program alone, and for a while: see LoadKept
 	lenient bool          // a file is only described: what is wrong is told in the notes
 }
 

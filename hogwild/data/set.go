@@ -7,6 +7,7 @@
 //
 // Top down:
 //
+//	kept.go        the sets of runs that follow each other, read once
 //	convert.go     a data cache
 //	open.go        the sets of a run, of files, caches and synthetic data; what a file holds
 //	describe.go    what a text holds

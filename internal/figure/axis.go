@@ -18,6 +18,8 @@ func (a *Axis) place(v float64) float64 {
 	switch {
 	case math.IsNaN(v) || math.Abs(v) > largest:
 		return math.NaN()
+	case a.Log && v == 0 && a.Least > 0:
+		return math.Log10(a.Least) - 1
 	case a.Log && v <= 0:
 		return math.NaN()
 	case a.Log:
@@ -83,8 +85,14 @@ type tick struct {
 }
 
 // ticks returns round numbers within a span: about n, or on a logarithmic axis of several decades
-// the powers of ten.
+// the powers of ten. The place of 0 is one of them.
 func (a *Axis) ticks(s span, n int) []tick {
+	if a.Log && a.Least > 0 {
+		positive := *a
+		positive.Least = 0
+		s.lo = math.Log10(a.Least) - 0.02
+		return append([]tick{{a.place(0), "0"}}, positive.ticks(s, n)...)
+	}
 	switch decades := s.hi - s.lo; {
 	case !a.Log:
 		values, step := round(s, n)

@@ -28,7 +28,7 @@ type pen interface {
 // draw draws what is behind first: grid, comparisons, lines, text.
 func (l *layout) draw(p pen) {
 	l.drawGrid(p)
-	for _, kind := range []Kind{Ideal, Curve, Line} {
+	for _, kind := range []Kind{Ideal, Curve, Line, Marks} {
 		for _, d := range l.drawn {
 			if d.Kind == kind {
 				l.drawLine(p, d)
@@ -100,8 +100,10 @@ func (d *drawn) sample(p pen, at xy) {
 		p.line(dim, thinLine, idealDash, at, to)
 		return
 	}
-	p.line(d.hue, dataLine, d.dash, at, to)
-	if d.Kind == Line {
+	if d.Kind != Marks {
+		p.line(d.hue, dataLine, d.dash, at, to)
+	}
+	if d.Kind == Line || d.Kind == Marks {
 		mark(p, d.hue, d.mark, xy{at.X + keyWidth/2, at.Y})
 	}
 }
@@ -122,11 +124,11 @@ func (l *layout) drawLine(p pen, d *drawn) {
 			mark(p, d.hue, 0, points[0])
 		case d.Kind == Ideal:
 			p.line(dim, thinLine, idealDash, line...)
-		case len(run) > 1:
+		case len(run) > 1 && d.Kind != Marks:
 			p.line(d.hue, dataLine, d.dash, line...)
 		}
 		for i, at := range points {
-			if d.Kind == Line {
+			if d.Kind == Line || d.Kind == Marks {
 				l.drawRange(p, d.hue, at.X, run[i])
 				mark(p, d.hue, d.mark, at)
 			}

@@ -27,7 +27,9 @@ type Figure struct {
 type Axis struct {
 	Label string // with the unit: "training time, s"
 	Log   bool   // logarithmic; what is not positive is left out
-	Zero  bool   // the axis begins at 0
+	// Least is the least value of a logarithmic axis that has a place for 0 too, left of it; 0: it has none.
+	Least float64
+	Zero  bool // the axis begins at 0
 }
 
 // Series is one line of a figure.
@@ -50,4 +52,5 @@ const (
 	Line  Kind = iota // points joined, each with its mark and range
 	Curve             // points joined, without marks: for many points
 	Ideal             // a thin dashed line, drawn first
+	Marks             // points that are not joined: too few to show how it went between them
 )
