@@ -90,7 +90,7 @@ func (c *exported) write(t *testing.T) {
 	in := func(name string) string { return filepath.Join(c.Folder, name) }
 	call(t, append([]string{"train", "--model", c.Model, "--run", c.Folder, "--workers", "2", "--epochs", "1",
 		"--quiet", "--json"}, c.train...)...)
-	predict := []string{"predict", c.Folder, "--data", c.Data, "--out", in("predictions.npy")}
+	predict := []string{"predict", c.Folder, "--data", c.Data, "--out", in("predictions.csv")}
 	if c.Kind == "cross-entropy" || c.Kind == "logistic" {
 		predict = append(predict, "--proba")
 	}

@@ -9,7 +9,7 @@
 //	pythonpath.go   hogwild pythonpath
 //	top.go          hogwild top
 //	predict.go      hogwild predict
-//	predictions.go  the forms of predictions
+//	predictions.go  a file of predictions
 //	scale.go        hogwild scale, pause, continue, stop
 //	reproduce.go    hogwild reproduce
 //	version.go      hogwild version
