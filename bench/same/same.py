@@ -78,7 +78,7 @@ OTHERS = {
     "predict-values": "predict linear --data synth:linear:50x12", "predict-pairs": "predict factor --data pairs.csv",
     "predict-sparse": "predict logistic --data rows.libsvm", "predict-json": "predict softmax --data digits:20 --json",
     "runs": "runs .", "runs-json": "runs . --json",
-    "report": "report softmax mlp --out page.html", "export": "export mlp --out mlp.onnx", "export-npy": "export mlp --out mlp-npy",
+    "report": "report softmax mlp --out page.html", "export": "export mlp --out mlp.onnx",
     "info": "data info digits", "info-rows": "data info rows.libsvm", "info-json": "data info pairs.csv --json",
     "make": "data make linear:20x3 made.csv", "convert": "data convert rows.libsvm --out rows.hog",
     "bench": "bench --data digits:300 --model mlp:8 --modes async,sync --workers 1,2 --epochs 1 --repeat 1 --same-lr --out b --json",

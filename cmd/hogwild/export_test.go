@@ -95,9 +95,7 @@ func (c *exported) write(t *testing.T) {
 		predict = append(predict, "--proba")
 	}
 	call(t, predict...)
-	for _, f := range []string{"onnx", "npy"} {
-		call(t, "export", c.Folder, "--to", f)
-	}
+	call(t, "export", c.Folder, "--to", "onnx")
 	var eval struct{ Loss float64 }
 	if err := json.Unmarshal([]byte(call(t, "eval", c.Folder, "--data", c.Data, "--json")), &eval); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,6 @@ var (
 	SVG  = Kind{"a figure by hogwild", begins(`<svg xmlns="http://www.w3.org/2000/svg" class="figure-svg"`)}
 	ONNX = Kind{"an ONNX graph by hogwild",
 		func(head []byte) bool { return len(head) > 11 && string(head[2:11]) == "\x12\x07hogwild" }}
-	NPY         = Kind{"a NumPy array", begins("\x93NUMPY")}
 	Predictions = Kind{"a file of predictions", isPredictions}
 	FastText    = Kind{"a model of fastText", begins("\xba\x16\x4f\x2f")}
 	Vectors     = Kind{"a file of vectors", isVectors}
