@@ -100,7 +100,13 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	if _, ok := registry[name]; ok {
 		return Spec{Options: o, Name: name}, noOptions(name, o.Loss, o.Bias)
 	}
-	if f := FamilyOf(name); f != Own {
+	f := FamilyOf(name)
+	if m.Entries() && (f.Layered || f.Network) {
+		return Spec{}, fmt.Errorf("model: %s has the entries of a matrix, and the model %s takes rows with labels: use "+
+			"factor:32, or name the column of labels with --target; in Python hogwild.train(X, y) takes a sparse matrix",
+			m.Name, name)
+	}
+	if f != Own {
 		return f.resolve(o, m)
 	}
 	if name != "" {

@@ -84,7 +84,7 @@ func (r *rowsOf) takeColumn(target string) error {
 	return nil
 }
 
-// labelsOf reads the labels of an array of n rows: of X_train.npy and X_test.npy they are in y_train.npy and y_test.npy.
+// labelsOf reads the labels of an array of n rows: X_train.npy has them in y_train.npy, X_test.npy in y_test.npy.
 func labelsOf(s *Source, n int) (*array, error) {
 	dir, base := filepath.Split(strings.TrimSuffix(s.Path, ".gz"))
 	if base != "X_train.npy" && base != "X_test.npy" {
@@ -177,9 +177,9 @@ func readArray(s *Source) (*array, error) {
 		a.order = binary.BigEndian
 	}
 	if a.size() == 0 {
-		return nil, s.Errorf("elements of type %s%s: want numbers of at most 64 bits; hogwild.train(X, y) in Python takes "+
-			"classes that are texts; or save numpy.unique(y, return_inverse=True)[1], other numbers as x.astype('<f4')",
-			m[1], a.dtype)
+		return nil, s.Errorf("elements of type %s%s: want numbers of at most 64 bits; save classes that are texts or "+
+			"objects as numpy.unique(y, return_inverse=True)[1], other numbers as x.astype('<f4'); or call "+
+			"hogwild.train(X, y) in Python, which takes them", m[1], a.dtype)
 	}
 	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool {
 		return r == ',' ||
