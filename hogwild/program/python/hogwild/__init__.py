@@ -15,6 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 __all__ = ["Dataset", "Diverged", "Error", "Job", "Killed", "Run", "alone", "join", "train"]
+__version__ = "0.1.0"  # hogwild/config/config.go says it too, and a test holds the two together
 
 
 class Error(ValueError):

@@ -8,9 +8,9 @@ import sys
 from typing import Any, Dict, Iterator, Optional, Type
 
 import torch
-from hogwild_cuda import Memory
 from torch import Tensor
 
+from ._cuda import Memory
 from ._run import Message
 
 
