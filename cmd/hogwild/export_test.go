@@ -75,6 +75,8 @@ func TestOtherProgramsLoadWeights(t *testing.T) {
 	t.Chdir(dir)
 	call(t, "train", "--data", "digits:1000", "--run", "runs/export", "--quiet", "--json")
 	call(t, "export", "runs/export", "--to", "onnx")
+	call(t, "train", "--data", "synth:lowrank:40x50x900x3", "--model", "factor:4", "--run", "runs/factors", "--quiet",
+		"--json")
 	text, err := json.Marshal(cases)
 	if err != nil {
 		t.Fatal(err)

@@ -165,6 +165,7 @@ def snippets(page):
     section = open(page).read().split("\n## Weights for other programs\n")[1]
     for block in section.split("```python\n")[1:]:
         exec(block.split("```")[0], names)
+    assert (len(names["users"]), len(names["vectors"])) == (40, 50)
     convnet = {name: list(t.shape) for name, t in names["convnet"].state_dict().items()}
     assert convnet == {name: list(t.shape) for name, t in network("convnet", {}).state_dict().items()}, convnet
 
