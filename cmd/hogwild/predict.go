@@ -75,8 +75,8 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 	stderr io.Writer) error {
 	toFile := out != "" && out != "-"
 	if toFile && filepath.Ext(out) != ".csv" {
-		return usagef("--out %s: predictions are CSV: name a .csv file; in Python hogwild.load(RUN).predict(X) returns "+
-			"arrays", out)
+		return usagef("--out %s: predictions are CSV: name a .csv file; in Python hogwild.load(RUN).predict(X) "+
+			"returns arrays", out)
 	}
 	for _, input := range []string{weights, in.Path} {
 		if sameFile(out, input) {

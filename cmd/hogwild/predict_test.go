@@ -251,7 +251,7 @@ assert len(got) > 100 and np.abs(got[:, 2] - want).max() < 1e-4, np.abs(got[:, 2
 print("same")
 `
 
-// TestPredictFilesAsNumPy: NumPy predicts the same with a convolutional network and a factor model, and reads its files.
+// TestPredictFilesAsNumPy: NumPy predicts the same with a convolutional network and a factor model.
 func TestPredictFilesAsNumPy(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }

@@ -156,7 +156,8 @@ func TestNPYKinds(t *testing.T) {
 		images[i] = uint8(i%2*12 + i/2%3*4 + i/6)
 	}
 	file(t, dir, "X_train.npy", npy(t, "|u1", "2, 3, 4", "True", images))
-	if tab, err = open(filepath.Join(dir, "X_train.npy"), Options{}, nil); err != nil || tab.x8[1] != 1 || tab.x8[23] != 23 {
+	tab, err = open(filepath.Join(dir, "X_train.npy"), Options{}, nil)
+	if err != nil || tab.x8[1] != 1 || tab.x8[23] != 23 {
 		t.Errorf("images %v, %v", tab.x8, err)
 	}
 }

@@ -102,9 +102,8 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	}
 	f := FamilyOf(name)
 	if m.Entries() && (f.Layered || f.Network) {
-		return Spec{}, fmt.Errorf("model: %s has the entries of a matrix, and the model %s takes rows with labels: use "+
-			"factor:32, or name the column of labels with --target; in Python hogwild.train(X, y) takes a sparse matrix",
-			m.Name, name)
+		return Spec{}, fmt.Errorf("model: %s has the entries of a matrix, and %s takes rows with labels: use "+
+			"factor:32, or name a column with --target; hogwild.train(X, y) in Python takes sparse X", m.Name, name)
 	}
 	if f != Own {
 		return f.resolve(o, m)

@@ -48,7 +48,7 @@ var otherTexts = []struct {
 	{regexp.MustCompile(`^\d+(,\d+)+[ \t]+\d+:[-+\d.eE]+[ \t\r\n]`), "multi-label LIBSVM: one label a row is read"},
 }
 
-const vowpal = "text of Vowpal Wabbit (label |namespace feature:value), which is not read: write it as "+
+const vowpal = "text of Vowpal Wabbit (label |namespace feature:value), which is not read: write it as " +
 	"LIBSVM or CSV, or give hogwild.train(X, y) in Python its matrix"
 
 // lead is what may stand before a text in another format: blank lines, and comments of ARFF.
@@ -73,6 +73,12 @@ func otherText(head []byte) string {
 		}
 	}
 	return ""
+}
+
+// isMatrixMarket reports whether the file begins with the banner of that format.
+func (s *Source) isMatrixMarket() bool {
+	const banner = "%%MatrixMarket"
+	return bytes.EqualFold(s.Text[:min(len(s.Text), len(banner))], []byte(banner))
 }
 
 // notText says what a file is that has no words, by its beginning; "" of text.
