@@ -20,10 +20,11 @@ import (
 // comes from. It prints what it finds, and doubles it.
 const opensMemory = `
 import json, sys
-import hogwild_cuda, numpy
+import numpy
+from hogwild import _cuda
 gpu, parts = json.loads(sys.argv[1])
 try:
-    memory = hogwild_cuda.Memory(gpu)
+    memory = _cuda.Memory(gpu)
     for offset, count in parts:
         class Host:
             __array_interface__ = {k: v for k, v in memory.array(offset, count).__cuda_array_interface__.items() if k != "stream"}
@@ -31,8 +32,8 @@ try:
         print(memory.device, floats.dtype, floats.tolist())
         floats *= 2
     memory.synchronize()
-    hogwild_cuda.Memory(gpu)
-except hogwild_cuda.Error as e:
+    _cuda.Memory(gpu)
+except _cuda.Error as e:
     print(e)
 `
 

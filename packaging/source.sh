@@ -41,7 +41,7 @@ GIT_AUTHOR_NAME=$(git log -1 --format=%an) GIT_AUTHOR_EMAIL=$(git log -1 --forma
 GIT_COMMITTER_NAME=$(git log -1 --format=%cn) GIT_COMMITTER_EMAIL=$(git log -1 --format=%ce) GIT_COMMITTER_DATE=$(git log -1 --format=%cI)
 export "${!GIT_AUTHOR_@}" "${!GIT_COMMITTER_@}"
 if ! $again; then
-	git grep -lwF "$old" -- hogwild/config/config.go README.md docs/install.md |
+	git grep -lwF "$old" -- hogwild/config/config.go hogwild/program/python/hogwild/__init__.py README.md docs/install.md |
 		xargs sed -i "s/\b${old//./\\.}\b/$version/g"
 	sed -i "s/^version: .*/version: $version/" CITATION.cff # which has the version of its format too
 	sed -i "s/^## \[Unreleased\]\$/&\n\n## [$version] - $(git log -1 --format=%cs)/" CHANGELOG.md

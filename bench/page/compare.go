@@ -13,16 +13,16 @@ import (
 	"hogwild/internal/human"
 )
 
-// Comparison is in what runs differ, and how soon each of them had the lowest loss that all reached. Lists have an
+// comparison is in what runs differ, and how soon each of them had the lowest loss that all reached. Lists have an
 // entry for each run.
-type Comparison struct {
-	Settings []Difference `json:"settings"` // that differ
-	// Loss is null where there is none, or where the losses are not of the same thing, as Notes say.
-	Loss          human.Number   `json:"loss_reached"`
-	LossOf        string         `json:"loss_of,omitempty"` // test, or validation: the set
-	SecondsToLoss []human.Number `json:"seconds_to_loss"`
-	EpochsToLoss  []human.Number `json:"epochs_to_loss"`
-	Notes         []string       `json:"notes,omitempty"`
+type comparison struct {
+	Settings []difference // that differ
+	// Loss is NaN where there is none, or where the losses are not of the same thing, as Notes say.
+	Loss          float64
+	LossOf        string // test, or validation: the set
+	SecondsToLoss []float64
+	EpochsToLoss  []float64
+	Notes         []string
 
 	same []bench.Setting // not the defaults
 }
@@ -30,8 +30,8 @@ type Comparison struct {
 // ofTheLoss are the settings that must be alike for losses to be of the same thing.
 var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "columns", "missing", "loss"}
 
-func compare(runs []*rundir.Recorded) *Comparison {
-	c := &Comparison{Loss: human.NumberOf(nil)}
+func compare(runs []*rundir.Recorded) *comparison {
+	c := &comparison{Loss: nan}
 	c.same, c.Settings = compareSettings(len(runs), func(i int) config.Config { return settled(runs[i]) })
 	var apart []string
 	for _, d := range c.Settings {
@@ -58,7 +58,7 @@ func settled(r *rundir.Recorded) config.Config {
 }
 
 // reached sets the loss that all runs reached, and the times to it.
-func (c *Comparison) reached(runs []*rundir.Recorded) {
+func (c *comparison) reached(runs []*rundir.Recorded) {
 	loss := math.Inf(-1)
 	for _, r := range runs {
 		best := math.Inf(1)
@@ -73,27 +73,27 @@ func (c *Comparison) reached(runs []*rundir.Recorded) {
 		c.Notes = append(c.Notes, "No loss was reached by all runs.")
 		return
 	}
-	c.Loss = human.Number(loss)
+	c.Loss = loss
 	for _, r := range runs {
 		seconds, epochs := bench.Reach(r.Epochs, loss)
-		c.SecondsToLoss = append(c.SecondsToLoss, human.Number(seconds))
-		c.EpochsToLoss = append(c.EpochsToLoss, human.Number(epochs))
+		c.SecondsToLoss = append(c.SecondsToLoss, seconds)
+		c.EpochsToLoss = append(c.EpochsToLoss, epochs)
 	}
 }
 
 // rows are the times to the loss, in the table of results.
-func (c *Comparison) rows() (rows [][]string) {
+func (c *comparison) rows() (rows [][]string) {
 	if c.SecondsToLoss == nil {
 		return nil
 	}
-	to := " to " + human.Loss(float64(c.Loss))
+	to := " to " + human.Loss(c.Loss)
 	for _, f := range []struct {
 		head string
-		list []human.Number
+		list []float64
 	}{{"time" + to + ", s", c.SecondsToLoss}, {"epochs" + to, c.EpochsToLoss}} {
 		row := []string{f.head}
 		for _, x := range f.list {
-			row = append(row, human.Short(float64(x)))
+			row = append(row, human.Short(x))
 		}
 		rows = append(rows, row)
 	}
@@ -101,7 +101,7 @@ func (c *Comparison) rows() (rows [][]string) {
 }
 
 // section is the settings that differ.
-func (c *Comparison) section(all []*run) (s Section) {
+func (c *comparison) section(all []*run) (s Section) {
 	if len(c.Settings) == 0 {
 		return s
 	}
@@ -116,10 +116,10 @@ func (c *Comparison) section(all []*run) (s Section) {
 	return s
 }
 
-// Difference is a setting and its value in each run.
-type Difference struct {
-	Setting string   `json:"setting"`
-	Values  []string `json:"values"`
+// difference is a setting and its value in each run.
+type difference struct {
+	Setting string
+	Values  []string
 }
 
 // apartFromRun are the settings that say where a run is kept, but not how it trains.
@@ -127,14 +127,13 @@ var apartFromRun = []string{"run", "resume", "save-every", "hang-timeout", "node
 
 // compareSettings is the settings that are alike in n things and not the defaults, and those in which the things
 // differ.
-func compareSettings(n int, of func(i int) config.Config) (same []bench.Setting, differ []Difference) {
+func compareSettings(n int, of func(i int) config.Config) (same []bench.Setting, differ []difference) {
 	var all [][]bench.Setting
-	differ = []Difference{} // in JSON a list
 	for i := range n {
 		all = append(all, bench.Settings(of(i)))
 	}
 	for k, s := range bench.Settings(config.Default()) {
-		d := Difference{Setting: s.Flag}
+		d := difference{Setting: s.Flag}
 		for i := range n {
 			d.Values = append(d.Values, all[i][k].Value)
 		}

@@ -44,14 +44,14 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%+v: want %d settings and %d notes", c, x.settings, x.notes)
 		}
 		if math.IsNaN(x.loss) {
-			if !math.IsNaN(float64(c.Loss)) || c.SecondsToLoss != nil {
+			if !math.IsNaN(c.Loss) || c.SecondsToLoss != nil {
 				t.Errorf("%+v: want no loss", c)
 			}
 			continue
 		}
 		for i := range 2 {
-			if float64(c.Loss) != x.loss || math.Abs(float64(c.SecondsToLoss[i])-x.seconds[i]) > 1e-12 ||
-				math.Abs(float64(c.EpochsToLoss[i])-x.epochs[i]) > 1e-12 {
+			if c.Loss != x.loss || math.Abs(c.SecondsToLoss[i]-x.seconds[i]) > 1e-12 ||
+				math.Abs(c.EpochsToLoss[i]-x.epochs[i]) > 1e-12 {
 				t.Errorf("%v: %v s, %v epochs, want %v: %v, %v", c.Loss, c.SecondsToLoss, c.EpochsToLoss, x.loss,
 					x.seconds, x.epochs)
 			}

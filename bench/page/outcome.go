@@ -11,7 +11,7 @@ import (
 )
 
 // results is the table of what runs came to: a line for each figure, a column for each run.
-func results(all []*run, c *Comparison) Section {
+func results(all []*run, c *comparison) Section {
 	t, text := outcomesOf(all, outcomes), ""
 	if slices.ContainsFunc(all, func(r *run) bool { return r.best.Epoch > 0 }) {
 		text = "Validation and test figures are those of the best epoch, whose weights are saved too. Training loss " +
@@ -21,7 +21,7 @@ func results(all []*run, c *Comparison) Section {
 		t.Rows = append(t.Rows, c.rows()...)
 		if c.SecondsToLoss != nil {
 			text += fmt.Sprintf(" The lowest %s loss that all of them reached is %s.", c.LossOf,
-				human.Loss(float64(c.Loss)))
+				human.Loss(c.Loss))
 		}
 		if len(c.Settings) == 0 {
 			text += " All settings are the same."

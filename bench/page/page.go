@@ -18,11 +18,8 @@
 package page
 
 import (
-	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"hogwild/internal/figure"
 	"hogwild/internal/human"
@@ -83,24 +80,6 @@ func (p *Page) section(s Section) {
 	if len(s.Figures) > 0 || s.Table != nil || s.Code != "" {
 		p.Sections = append(p.Sections, s)
 	}
-}
-
-// WriteText writes what of the page is text: facts, tables and notes.
-func (p *Page) WriteText(w io.Writer) error {
-	const width = 110
-	var b strings.Builder
-	b.WriteString((&human.Table{Rows: p.Facts}).Text(width))
-	for _, s := range p.Sections {
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(human.Wrap(s.Title+". "+s.Text, width), "\n"))
-		if s.Table != nil {
-			fmt.Fprintf(&b, "\n%s", s.Table.Text(width))
-		}
-	}
-	if len(p.Notes) > 0 {
-		fmt.Fprintf(&b, "\nNotes:\n- %s\n", strings.Join(p.Notes, "\n- "))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 var nan = math.NaN()

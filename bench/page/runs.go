@@ -42,16 +42,8 @@ func OfRuns(runs []*rundir.Recorded) *Page {
 	return p
 }
 
-// Compare is the report of several runs less what it has of each: what they came to, and the settings that differ.
-func Compare(runs []*rundir.Recorded) (*Page, *Comparison) {
-	p, all, c := begin(runs)
-	p.section(Section{Title: "Asynchrony", Table: outcomesOf(all, asynchrony)})
-	p.section(c.section(all))
-	return p, c
-}
-
 // begin is a page with what runs came to.
-func begin(runs []*rundir.Recorded) (*Page, []*run, *Comparison) {
+func begin(runs []*rundir.Recorded) (*Page, []*run, *comparison) {
 	var all []*run
 	for i, r := range runs {
 		one := &run{Recorded: r, name: name(runs, i), color: i, got: r.Outcome(),

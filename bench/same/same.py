@@ -77,14 +77,14 @@ OTHERS = {
     "predict": "predict softmax --data digits:50", "predict-probabilities": "predict mlp --data digits:50 --probabilities",
     "predict-values": "predict linear --data synth:linear:50x12", "predict-pairs": "predict factor --data pairs.csv",
     "predict-sparse": "predict logistic --data rows.libsvm", "predict-json": "predict softmax --data digits:20 --json",
-    "runs": "runs .", "runs-json": "runs . --json", "compare": "compare softmax mlp", "compare-json": "compare softmax mlp --json",
-    "report": "report softmax mlp --out page.html", "export": "export mlp --out mlp.onnx", "export-npy": "export mlp --out mlp-npy",
+    "runs": "runs .", "runs-json": "runs . --json",
+    "report": "report softmax mlp --out page.html", "export": "export mlp --out mlp.onnx",
     "info": "data info digits", "info-rows": "data info rows.libsvm", "info-json": "data info pairs.csv --json",
     "make": "data make linear:20x3 made.csv", "convert": "data convert rows.libsvm --out rows.hog",
     "bench": "bench --data digits:300 --model mlp:8 --modes async,sync --workers 1,2 --epochs 1 --repeat 1 --same-lr --out b --json",
     "version": "version --json", "man": "man",
 } | {f"help-{command.replace(' ', '-')}": f"{command} --help" for command in (
-    "", "eval", "predict", "export", "runs", "top", "scale", "pause", "continue", "stop", "compare", "report", "bench", "sweep", "reproduce paper",
+    "", "eval", "predict", "export", "runs", "top", "scale", "pause", "continue", "stop", "report", "bench", "sweep", "reproduce paper",
     "reproduce tutorial", "data", "data info", "data get", "data convert", "data make", "devices", "doctor", "completion", "man", "version")} | {
     "help-train": "train --help", "help-train-all": "help train all", "help-train-lr": "help train lr",
     "completion-bash": "completion bash", "completion-zsh": "completion zsh", "completion-fish": "completion fish",

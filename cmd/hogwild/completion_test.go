@@ -58,7 +58,7 @@ func TestCompletionInShells(t *testing.T) {
 			for _, c := range []struct{ line, want string }{
 				{"hogwild tr", "train"},
 				{"hogwild data ", "convert get info make"},
-				{"hogwild help comp", "compare completion"},
+				{"hogwild help comp", "completion"},
 				{"hogwild train --average-", "--average-every --average-lr"},
 				{"hogwild train --mode lo", "locked"},
 				{"hogwild train --optimizer ad", "adam adagrad"},

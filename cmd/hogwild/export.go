@@ -22,39 +22,39 @@ const exportHelp = `Usage: hogwild export WEIGHTS|RUN --to FORMAT [--out PATH]
 
 Writes saved weights for other programs. WEIGHTS is a weights.safetensors; of a run folder, export
 takes its last one. PyTorch loads weights.safetensors itself: docs/runs.md has the lines. WEIGHTS
-of PyTorch (see hogwild eval --help) need --model and --train, except for npy.
+of PyTorch (see hogwild eval --help) need --model and --train. In Python, hogwild.load("RUN").tensors
+are the arrays.
 
   onnx      a graph, for ONNX Runtime and others: linear models, perceptrons, convolutional networks.
             Input "input": float32, a row of features each; of a convolutional network batch x
             channels x height x width. Outputs "logits", "label" (the class, counted from 0) and
             for the losses softmax and logistic "probabilities"; or "value"
-  npy       a folder with one NumPy array per tensor, for any model, with PyTorch's names and shapes
   vec, bin  vectors of words as word2vec writes them, as text or binary: of the models word2vec and
             text. gensim's KeyedVectors.load_word2vec_format loads both
   fasttext  a model.bin of fastText (version 12), which fasttext.load_model loads: of the model text
 
 The scaling of the inputs is part of an ONNX file: inputs are those of the training data, not scaled
-(bytes are 0 to 255). A missing sparse value is 0. The arrays are the weights alone.
+(bytes are 0 to 255). A missing sparse value is 0. Columns of texts and dates enter as numbers:
+fill values, forms of dates and texts that training lacks are not in the file.
 
 FLAGS
-Without --out the file is written next to the weights: weights.onnx, or the folder weights; with
---out - to standard output. A file of another kind stays unless --force is given.
+Without --out the file is written next to the weights, as weights.onnx; with --out - to standard
+output. A file of another kind stays unless --force is given.
 
 Examples:
   hogwild export runs/digits --to onnx
   hogwild export runs/digits/weights.safetensors --to onnx --out digits.onnx
-  hogwild export runs/digits --to npy --out arrays
+  hogwild export runs/words --to bin --out words.bin
 `
 
 const (
 	onnxFormat     = "onnx"
-	npyFormat      = "npy" // a folder
 	vecFormat      = "vec"
 	binFormat      = "bin"
 	fastTextFormat = "fasttext"
 )
 
-var exportFormats = []string{onnxFormat, npyFormat, vecFormat, binFormat, fastTextFormat}
+var exportFormats = []string{onnxFormat, vecFormat, binFormat, fastTextFormat}
 
 func init() { choices["to"] = exportFormats }
 
@@ -67,8 +67,8 @@ func exportCommand() *cli.Command {
 	var force bool
 	var d saved.Description
 	l := flagList{category: "Flags"}
-	l.add(&to, "to", "`FORMAT` onnx, npy, vec, bin or fasttext")
-	l.add(&out, "out", "`PATH` file to write, or with npy folder; by default next to the weights")
+	l.add(&to, "to", "`FORMAT` onnx, vec, bin or fasttext")
+	l.add(&out, "out", "`PATH` file to write; by default next to the weights")
 	forcing(&l, &force)
 	describing(&l, &d)
 	return verb(cli.Command{Name: "export", Usage: "write weights for other programs", ArgsUsage: "WEIGHTS|RUN",
@@ -76,6 +76,9 @@ func exportCommand() *cli.Command {
 		if len(args) != 1 || to == "" {
 			return usagef("export takes one weights file or run folder, and a format: hogwild export runs/digits " +
 				"--to onnx")
+		}
+		if to == "npy" {
+			return usagef("--to npy: it was taken out; %s", export.Arrays)
 		}
 		if !slices.Contains(exportFormats, to) {
 			return usagef("--to %s: want %s", to, strings.Join(exportFormats, ", "))
@@ -103,22 +106,12 @@ func exportTo(stdout io.Writer, weights, out, format string, force bool,
 	d saved.Description) (written string, err error) {
 	if out == "" {
 		out = strings.TrimSuffix(weights, filepath.Ext(weights))
-		switch format {
-		case npyFormat:
-		case fastTextFormat:
+		if out += "." + format; format == fastTextFormat {
 			out = filepath.Join(filepath.Dir(weights), "model.bin")
-		default:
-			out += "." + format
 		}
 	}
 	if sameFile(out, weights) {
 		return "", usagef("--out %s: these are the weights; name another file", out)
-	}
-	if format == npyFormat && out == "-" {
-		return "", usagef("--out -: standard output is one file, and npy is a folder of them: name one")
-	} else if format == npyFormat {
-		n, err := exportArrays(weights, out, force)
-		return fmt.Sprintf("%s: %s", out, human.Plural(n, "array")), err
 	}
 	replace := func(write func(io.Writer) error) error {
 		return replaceFile(out, exportKinds[format], force, write)
@@ -152,44 +145,4 @@ func exportTo(stdout io.Writer, weights, out, format string, force bool,
 		}
 	}
 	return fmt.Sprintf("%s: model %s", out, s.Model()), replace(write)
-}
-
-// exportArrays writes a file for each tensor into a folder, which has nothing else in it.
-func exportArrays(weights, folder string, force bool) (n int, err error) {
-	read, err := rundir.ReadWeights(weights, 0)
-	if err != nil {
-		return 0, err
-	}
-	files := map[string][]byte{}
-	for _, t := range read.Tensors() {
-		name, file, err := export.NPY(t)
-		if err != nil {
-			return 0, err
-		}
-		files[name] = file
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return 0, usagef("--out %s: %v; name a folder that can be made", folder, cause(err))
-	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return 0, usagef("--out %s: %v", folder, cause(err))
-	}
-	for _, e := range entries {
-		if files[e.Name()] == nil {
-			return 0, usagef(
-				"--out %s: the folder has %s, which would seem to belong to the weights; name a new folder", folder,
-				human.Quote(e.Name()))
-		}
-	}
-	for name, file := range files {
-		err := replaceFile(filepath.Join(folder, name), atomicfile.NPY, force, func(w io.Writer) error {
-			_, err := w.Write(file)
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
-	return len(files), nil
 }

@@ -10,7 +10,7 @@
 //	pythonpath.go   hogwild pythonpath
 //	top.go          hogwild top
 //	predict.go      hogwild predict
-//	predictions.go  the forms of predictions
+//	predictions.go  a file of predictions
 //	scale.go        hogwild scale, pause, continue, stop
 //	reproduce.go    hogwild reproduce
 //	version.go      hogwild version
@@ -28,7 +28,6 @@
 //	dataconvert.go  hogwild data convert
 //	dashboard.go    --dashboard
 //	completion.go   completion of the shell
-//	compare.go      hogwild compare
 //	runs.go         hogwild runs
 //	bench.go        hogwild bench
 //	benchrun.go     how it runs
@@ -170,7 +169,6 @@ func app(stdout, stderr io.Writer) *cli.App {
 			pauseCommand(),
 			continueCommand(),
 			stopCommand(),
-			compareCommand(),
 			reportCommand(),
 			benchCommand(),
 			sweepCommand(),
@@ -239,7 +237,15 @@ func group(help string) cli.ActionFunc {
 	}
 }
 
+// goneCommands are commands that there were: what to do now.
+var goneCommands = map[string]string{
+	"compare": "hogwild report RUN RUN shows runs side by side",
+}
+
 func unknownCommand(arg string, commands []*cli.Command) error {
+	if now, ok := goneCommands[arg]; ok {
+		return usagef("%s: it was taken out; %s", arg, now)
+	}
 	if strings.HasPrefix(arg, "-") {
 		return usagef("%s before the command: flags follow it, as in: hogwild train %s", arg, arg)
 	}

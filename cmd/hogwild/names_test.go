@@ -39,7 +39,6 @@ func TestNamesAreOnlyShown(t *testing.T) {
 		{"data", "info", file, "--json"},
 		{"data", "make", "linear:10x2", "made" + file},
 		{"runs", "."},
-		{"compare", folder, "json" + escape},
 		{"report", folder, "--out", "page" + escape + ".html"},
 	} {
 		cmd := program(args...)

@@ -28,11 +28,10 @@ name. Labels in the file are ignored. WEIGHTS of PyTorch (see hogwild eval --hel
 There is one prediction per row, in the order of the file; it is empty if the row lacks a value, or has an id that the
 training data lacks, and a note on stderr counts these. Ids are written as in the file, below its own column names. CSV
 is written to stdout as rows arrive. --out FILE makes FILE once the predictions are complete, and
-replaces earlier predictions alone unless --force is given. The extension sets the format:
+replaces earlier predictions alone unless --force is given.
 
-  .csv      prediction, then p_CLASS for each class with --proba; user,item,prediction for pairs
-  .jsonl    one JSON object per line
-  .npy      one array: predictions; with --proba rows x classes; for pairs user, item, prediction
+The columns are prediction, then p_CLASS for each class with --proba; of pairs user,item,prediction.
+In Python hogwild.load("RUN").predict(X) returns arrays.
 
 FLAGS
 
@@ -53,7 +52,7 @@ func predictCommand() *cli.Command {
 	l.asInTrain(&in.Columns, "columns")
 	l.add(&in.Target, "target", "`COLUMN` column of labels to ignore, by name or number; needed if columns have "+
 		"no names")
-	l.add(&out, "out", "`FILE` .csv, .jsonl or .npy file to write; stdout by default")
+	l.add(&out, "out", "`FILE` .csv file to write; stdout by default")
 	l.add(&proba, "proba", "also print the probability of each class")
 	forcing(&l, &force)
 	describing(&l, &d)
@@ -74,16 +73,16 @@ func predictCommand() *cli.Command {
 // predict writes the predictions for in to the file out, or to stdout.
 func predict(weights string, d saved.Description, in data.Inputs, out string, force, proba bool, stdout,
 	stderr io.Writer) error {
-	format, err := predictionFormatOf(out)
-	if err != nil {
-		return err
+	toFile := out != "" && out != "-"
+	if toFile && filepath.Ext(out) != ".csv" {
+		return usagef("--out %s: predictions are CSV: name a .csv file; in Python hogwild.load(RUN).predict(X) "+
+			"returns arrays", out)
 	}
 	for _, input := range []string{weights, in.Path} {
 		if sameFile(out, input) {
 			return usagef("--out %s: it is an input too; name another file", out)
 		}
 	}
-	toFile := out != "" && out != "-"
 	if toFile {
 		if err := mayReplace("--out ", out, atomicfile.Predictions, force); err != nil {
 			return err
@@ -96,28 +95,19 @@ func predict(weights string, d saved.Description, in data.Inputs, out string, fo
 	if err := s.CheckPredict(proba); err != nil {
 		return err
 	}
-	if s.Pairs() && s.Meta().Columns != nil && filepath.Ext(out) == ".npy" {
-		return usagef("--out %s: ids of the training data are texts, and an .npy file has numbers: name a .csv or "+
-			".jsonl file", out)
-	}
-	table := &predictions{pairs: s.Pairs(), proba: proba, texts: s.Meta().Columns != nil}
-	table.name(s.Classes())
+	var table *predictions
 	var notes []string
 	write := func(w io.Writer) error {
-		p := format(table, w)
+		table = newPredictions(s, proba, w)
 		var err error
 		notes, err = s.PredictFile(in, proba, func(rows *saved.Predictions) error {
 			if table.rows == 0 { // nothing is printed above an error about the file as a whole
-				table.heads = rows.Heads
-				if err := p.begin(); err != nil {
+				if err := table.begin(rows.Heads); err != nil {
 					return err
 				}
 			}
-			return p.add(rows)
+			return table.add(rows)
 		})
-		if err == nil {
-			err = p.end()
-		}
 		return err
 	}
 	if !toFile {

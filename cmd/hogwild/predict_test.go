@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"hogwild/hogwild/saved"
 	"hogwild/internal/check"
@@ -210,7 +212,7 @@ func number(t *testing.T, text string) float64 {
 	return v
 }
 
-// filesScript reads predictions of a convolutional network and of a factor model as NumPy's files, and
+// filesScript reads predictions of a convolutional network and of a factor model with NumPy, and
 // compares them with its own arithmetic.
 const filesScript = `
 import json, sys
@@ -234,21 +236,22 @@ z = np.maximum(z @ get("fc1.weight").T + get("fc1.bias"), 0)
 z = z @ get("fc2.weight").T + get("fc2.bias")
 p = np.exp(z - z.max(1, keepdims=True))
 p /= p.sum(1, keepdims=True)
-got, names = np.load(proba), np.load(labels)
-assert got.shape == p.shape and np.abs(got - p).max() < 1e-4, np.abs(got - p).max()
-assert (got.argmax(1) == names).all() and names.dtype == float
+table = lambda path: np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+got, names = table(proba), table(labels)[:, 0]
+assert (got[:, 0] == names).all() and (got[:, 1:].argmax(1) == names).all()
+assert got[:, 1:].shape == p.shape and np.abs(got[:, 1:] - p).max() < 1e-4, np.abs(got[:, 1:] - p).max()
 
 f = safe_open(factor, "np")
 ids = json.loads(f.metadata()["hogwild.data"])["ids"]
 row, column = [np.concatenate([np.arange(a, a + n) for a, n in zip(r[::2], r[1::2])]) for r in ids]
-got = np.load(pairs)
+got = table(pairs)
 u, i = np.searchsorted(row, got[:, 0]), np.searchsorted(column, got[:, 1])
 want = get("mean")[0] + (get("user.weight")[u] * get("item.weight")[i]).sum(1) + get("user.bias")[u] + get("item.bias")[i]
 assert len(got) > 100 and np.abs(got[:, 2] - want).max() < 1e-4, np.abs(got[:, 2] - want).max()
 print("same")
 `
 
-// TestPredictFilesAsNumPy: NumPy predicts the same with a convolutional network and a factor model, in .npy files.
+// TestPredictFilesAsNumPy: NumPy predicts the same with a convolutional network and a factor model.
 func TestPredictFilesAsNumPy(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -262,14 +265,14 @@ for name, n in ("train", 300), ("test", 90):
 `, dir)
 	call(t, "train", "--data", dir, "--model", "conv:3@3p2,7", "--epochs", "3", "--lr", "0.1", "--workers", "1",
 		"--run", in("conv"), "--quiet", "--json")
-	call(t, "predict", in("conv"), "--data", dir, "--proba", "--out", in("proba.npy"))
-	call(t, "predict", in("conv"), "--data", in("X_test.npy"), "--out", in("labels.npy"))
+	call(t, "predict", in("conv"), "--data", dir, "--proba", "--out", in("proba.csv"))
+	call(t, "predict", in("conv"), "--data", in("X_test.npy"), "--out", in("labels.csv"))
 	call(t, "train", "--data", "synth:lowrank:40x50x900x3", "--model", "factor:3", "--biases", "--epochs", "2",
 		"--workers", "1", "--run", in("factor"), "--quiet", "--json")
-	call(t, "predict", in("factor"), "--data", "synth:lowrank:40x50x900x3", "--out", in("pairs.npy"))
+	call(t, "predict", in("factor"), "--data", "synth:lowrank:40x50x900x3", "--out", in("pairs.csv"))
 	weights := "/weights.safetensors"
-	said := check.Python(t, "numpy, safetensors", filesScript, in("conv")+weights, in("proba.npy"), in("labels.npy"),
-		in("X_test.npy"), in("factor")+weights, in("pairs.npy"))
+	said := check.Python(t, "numpy, safetensors", filesScript, in("conv")+weights, in("proba.csv"), in("labels.csv"),
+		in("X_test.npy"), in("factor")+weights, in("pairs.csv"))
 	if strings.TrimSpace(string(said)) != "same" {
 		t.Errorf("%s", said)
 	}
@@ -279,30 +282,25 @@ for name, n in ("train", 300), ("test", 90):
 // reader all the same.
 func TestPredictionsWithoutNumbers(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	written := func(format func(*predictions, io.Writer) predictionWriter, table predictions,
-		p *saved.Predictions) string {
+	for _, c := range []struct {
+		table predictions
+		p     *saved.Predictions
+		want  [][]string
+	}{
+		{predictions{}, &saved.Predictions{Values: []float32{1.5, nan, inf, 2}},
+			[][]string{{"prediction"}, {"1.5"}, {""}, {"+Inf"}, {"2"}}},
+		{predictions{proba: true, classes: []string{"a", "b,c"}, names: []string{"a", `"b,c"`}},
+			&saved.Predictions{Values: []float32{1, nan}, Probabilities: []float32{nan, 1, nan, nan}},
+			[][]string{{"prediction", "p_a", "p_b,c"}, {"b,c", "", "1"}, {"", "", ""}}},
+	} {
 		var b bytes.Buffer
-		w := format(&table, &b)
-		if err := errors.Join(w.begin(), w.add(p), w.end()); err != nil {
+		c.table.w = bufio.NewWriter(&b)
+		if err := errors.Join(c.table.begin([2]string{}), c.table.add(c.p)); err != nil {
 			t.Fatal(err)
 		}
-		return b.String()
-	}
-	values := &saved.Predictions{Values: []float32{1.5, nan, inf, 2}}
-	rows, err := csv.NewReader(strings.NewReader(written(newPredictionCSV, predictions{}, values))).ReadAll()
-	if err != nil || len(rows) != 5 || rows[2][0] != "" {
-		t.Errorf("CSV: %q, %v", rows, err)
-	}
-	chances := predictions{proba: true, classes: []string{"a", "b"}}
-	for _, text := range []string{
-		written(newPredictionJSON, predictions{}, values),
-		written(newPredictionJSON, chances,
-			&saved.Predictions{Values: []float32{0, nan}, Probabilities: []float32{nan, 1, nan, nan}}),
-	} {
-		for line := range strings.Lines(text) {
-			if !json.Valid([]byte(line)) {
-				t.Errorf("not JSON: %s", line)
-			}
+		rows, err := csv.NewReader(&b).ReadAll()
+		if diff := cmp.Diff(c.want, rows); err != nil || diff != "" {
+			t.Errorf("%v, %s", err, diff)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func runsCommand() *cli.Command {
 	return verb(cli.Command{Name: "runs", Usage: "list the runs in a folder", ArgsUsage: "DIR", Description: runsHelp,
 		Flags: l.flags}, func(c *cli.Context, _ *settings, args []string) error {
 		if len(args) > 1 {
-			return usagef("runs takes one folder of runs, got %d; hogwild compare shows runs side by side", len(args))
+			return usagef("runs takes one folder of runs, got %d; hogwild report shows runs side by side", len(args))
 		}
 		list, err := listRuns(slices.Concat(args, []string{"runs"})[0], len(args) == 0)
 		if err != nil {

@@ -89,7 +89,7 @@ func unzipped(t *testing.T, path string) map[string][]byte {
 func wheelContents(t *testing.T, dist, arch string) {
 	files := unzipped(t, filepath.Join(dist, wheelFile(arch)))
 	info, program := "hogwild-"+config.Version+".dist-info/", "hogwild-"+config.Version+".data/scripts/hogwild"
-	want := []string{program, "hogwild/py.typed", "hogwild_cuda.py", info + "METADATA", info + "RECORD", info + "WHEEL",
+	want := []string{program, "hogwild/py.typed", info + "METADATA", info + "RECORD", info + "WHEEL",
 		info + "licenses/LICENSE", info + "licenses/LICENSES-of-others"}
 	modules, _ := filepath.Glob(ofPython + "hogwild/*.py")
 	for _, name := range modules {
@@ -201,7 +201,7 @@ func wheelInstalled(t *testing.T, dist string) {
 		t.Errorf("two workers on digits come to a test loss of %v", loss)
 	}
 	const module = "import hogwild, importlib.metadata as m, sys; assert 'torch' not in sys.modules; " +
-		"assert m.version('hogwild') == sys.argv[1]; hogwild.join"
+		"assert m.version('hogwild') == hogwild.__version__ == sys.argv[1]; hogwild.join"
 	const says = "\nImportError: hogwild.join needs PyTorch, which is not installed: pip install torch\n"
 	if text := v.run(t, 1, "python", "-c", module, config.Version); !strings.HasSuffix(text, says) ||
 		strings.Contains(text, "No module") {

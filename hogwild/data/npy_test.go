@@ -93,19 +93,28 @@ func TestNPYErrors(t *testing.T) {
 		"infinite": {npy(t, "<f8", "2, 2", "False", []float64{1, 2, 3, 1e39}), y,
 			[]string{"row 2, column 2", "1e+39"}},
 		"labels": {npy(t, "<f4", "2, 2", "False", x), npy(t, "<i8", "3,", "False", []int64{1, 2, 3}),
-			[]string{"y.npy", "(3)", "2 rows"}},
-		"no labels": {npy(t, "<f4", "2, 2", "False", x), "", []string{"y.npy, Y.npy, labels.npy", "--target"}},
+			[]string{"y_train.npy", "(3)", "2 rows"}},
+		"no labels": {npy(t, "<f4", "2, 2", "False", x), "", []string{"no y_train.npy beside it"}},
 		"header":    {"\x93NUMPY\x01\x00\xff\xff{}", y, []string{"65,535", "damaged"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := file(t, "", "X.npy", c.x)
+			path := file(t, "", "X_train.npy", c.x)
 			if c.y != "" {
-				file(t, filepath.Dir(path), "y.npy", c.y)
+				file(t, filepath.Dir(path), "y_train.npy", c.y)
 			}
 			_, err := open(path, Options{}, nil)
 			check.Error(t, err, append(c.says, filepath.Dir(path))...)
 		})
 	}
+}
+
+// TestNPYAlone: no other array is guessed to be the labels of one.
+func TestNPYAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := file(t, dir, "X.npy", npy(t, "<f4", "2, 2", "False", []float32{1, 2, 3, 4}))
+	file(t, dir, "y.npy", npy(t, "<i8", "2,", "False", []int64{1, 2}))
+	_, err := open(path, Options{}, nil)
+	check.Error(t, err, path, "no labels", "--target", "hogwild.train(X, y)")
 }
 
 // What NumPy itself writes is read.
@@ -116,13 +125,13 @@ func TestNPYByNumPy(t *testing.T) {
 	}
 	dir := t.TempDir()
 	script := `import numpy as n
-n.save("X.npy", n.arange(24, dtype="f4").reshape(4, 2, 3)); n.save("y.npy", n.array([0, 1, 0, 1]))`
+n.save("X_train.npy", n.arange(24, dtype="f4").reshape(4, 2, 3)); n.save("y_train.npy", n.array([0, 1, 0, 1]))`
 	cmd := exec.Command(python, "-c", script)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)
 	}
-	tab, err := open(filepath.Join(dir, "X.npy"), Options{}, nil)
+	tab, err := open(filepath.Join(dir, "X_train.npy"), Options{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,9 +144,9 @@ n.save("X.npy", n.arange(24, dtype="f4").reshape(4, 2, 3)); n.save("y.npy", n.ar
 // TestNPYKinds: labels may be truth values, inputs negative, large or small halves, and arrays in Fortran order.
 func TestNPYKinds(t *testing.T) {
 	dir := t.TempDir()
-	file(t, dir, "X.npy", npy(t, "<f2", "2, 3", "True", []uint16{0xbc00, 1, 0x7bff, 0xb555, 0x8000, 0x3400}))
-	file(t, dir, "y.npy", npy(t, "|b1", "2,", "False", []bool{true, false}))
-	tab, err := open(filepath.Join(dir, "X.npy"), Options{}, nil)
+	file(t, dir, "X_train.npy", npy(t, "<f2", "2, 3", "True", []uint16{0xbc00, 1, 0x7bff, 0xb555, 0x8000, 0x3400}))
+	file(t, dir, "y_train.npy", npy(t, "|b1", "2,", "False", []bool{true, false}))
+	tab, err := open(filepath.Join(dir, "X_train.npy"), Options{}, nil)
 	if err != nil || !slices.Equal(tab.x, []float32{-1, 65504, 0, 0x1p-24, -0.33325195, 0.25}) ||
 		!slices.Equal(tab.label, []float64{1, 0}) {
 		t.Errorf("x %v, labels %v, %v", tab.x, tab.label, err)
@@ -146,8 +155,9 @@ func TestNPYKinds(t *testing.T) {
 	for i := range images {
 		images[i] = uint8(i%2*12 + i/2%3*4 + i/6)
 	}
-	file(t, dir, "X.npy", npy(t, "|u1", "2, 3, 4", "True", images))
-	if tab, err = open(filepath.Join(dir, "X.npy"), Options{}, nil); err != nil || tab.x8[1] != 1 || tab.x8[23] != 23 {
+	file(t, dir, "X_train.npy", npy(t, "|u1", "2, 3, 4", "True", images))
+	tab, err = open(filepath.Join(dir, "X_train.npy"), Options{}, nil)
+	if err != nil || tab.x8[1] != 1 || tab.x8[23] != 23 {
 		t.Errorf("images %v, %v", tab.x8, err)
 	}
 }

@@ -49,7 +49,7 @@ func TestOddFiles(t *testing.T) {
 			",2\n", `left out column "day": almost all its texts are unique, e.g. "a" in line 2`},
 		"JSON":    {"{\"a\": 1}\n", "JSON, not a table"},
 		"a page":  {"<!DOCTYPE html>\n<p>404</p>\n", "HTML or XML"},
-		"Parquet": {"PAR1\x15\x04\x15", "a Parquet file: save it as CSV"},
+		"Parquet": {"PAR1\x15\x04\x15", "a Parquet file: python -m hogwild.convert"},
 		"a quote": {"a,b\n1\"2,3\n", ":2:2: bare"},
 		"all targets alike": {"a,b\n1,.5\n2,.5\n3,.5\n",
 			`every value of target "b" (the last column; --target names another) is 0.5`},

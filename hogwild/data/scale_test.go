@@ -196,17 +196,19 @@ func TestConstantColumns(t *testing.T) {
 // What NumPy saves and NumPy standardises: columns one by one, the pixels of images together.
 func TestStandardByNumPy(t *testing.T) {
 	dir := t.TempDir()
-	out := check.Python(t, "numpy", `import sys, numpy as n
+	out := check.Python(t, "numpy", `import os, sys, numpy as n
 r = n.random.RandomState(3)
 for name, x in ("rows", r.gamma(2., [1, 30, 1e-4], (60, 3)) - [1, 1, 0]), ("images", r.uniform(0, 255, (60, 4, 5)).astype("f4")):
-    n.save(sys.argv[1] + "/" + name + ".npy", x); n.save(sys.argv[1] + "/y.npy", r.uniform(size=60))
+    y = r.uniform(size=60)
+    os.makedirs(sys.argv[1] + "/" + name)
+    n.save(sys.argv[1] + "/" + name + "/X_train.npy", x); n.save(sys.argv[1] + "/" + name + "/y_train.npy", y)
     axis = 0 if x.ndim == 2 else None
     z = (x - x.mean(axis, dtype="f8")) / x.std(axis, dtype="f8")
     print(*z.reshape(60, -1)[:, :3].ravel())
 `, dir)
 	want := strings.Split(string(out), "\n")
 	for k, name := range []string{"rows", "images"} {
-		path := filepath.Join(dir, name+".npy")
+		path := filepath.Join(dir, name, "X_train.npy")
 		_, set := mustLoad(t, Options{Path: path, Test: path, Unjudged: true, Task: "values"})
 		x, _ := rowsOf(t, set)
 		for i, text := range strings.Fields(want[k]) {

@@ -1,10 +1,8 @@
 // Package export writes the weights of a run as files that other programs load. The scaling of the inputs is in
-// them, but not in the arrays of NumPy: they take inputs as the training data had them, and predict what
-// the run predicts.
+// them: they take inputs as the training data had them, and predict what the run predicts.
 //
 //	onnx.go      a model as an ONNX graph
 //	graph.go     the parts of such a graph
-//	npy.go       the tensors as arrays of NumPy
 //	fasttext.go  a model of text as fastText's
 //	vectors.go   vectors of words as word2vec's
 package export
@@ -27,6 +25,9 @@ const (
 	opset     = 17
 )
 
+// Arrays says where the weights are of a model that no format has a place for.
+const Arrays = rundir.WeightsFile + " has the arrays, which safetensors.numpy.load_file and hogwild.load read in Python"
+
 // ONNX returns the model as a graph. Its input is float32: [batch, features], or, of a convolutional network, [batch,
 // channels, height, width]. Outputs of a classifier are logits [batch, outputs], probabilities [batch, classes]
 // where the loss has any, and label [batch], the number of the class in the metadata "classes"; else value [batch, 1].
@@ -35,9 +36,13 @@ func ONNX(s *saved.Saved) ([]byte, error) {
 	spec, meta := s.Spec(), s.Meta()
 	switch f := spec.Family(); {
 	case f.Layered || f.Network:
+	case f.OfWords():
+		return nil, config.Usage("onnx: a graph cannot express the model %s: use --to bin for its vectors", s.Model())
+	case f.OfText():
+		return nil, config.Usage("onnx: a graph cannot express the model %s, whose inputs are texts: use --to fasttext",
+			s.Model())
 	case f.Entries || f.Projects:
-		return nil, config.Usage("onnx: the inputs of the model %s are ids of rows, not numbers: use --to npy, one "+
-			"array per tensor", s.Model())
+		return nil, config.Usage("onnx: the inputs of the model %s are ids of rows, not numbers: %s", s.Model(), Arrays)
 	default:
 		return nil, foreign(s, "use torch.onnx.export in the program")
 	}
@@ -47,8 +52,7 @@ func ONNX(s *saved.Saved) ([]byte, error) {
 		size += 4 * len(t.Values)
 	}
 	if size > math.MaxInt32-1<<20 {
-		return nil, config.Usage("onnx: the weights have %d bytes, and an ONNX file at most 2 GiB: use --to npy, one "+
-			"array per tensor", size)
+		return nil, config.Usage("onnx: the weights have %d bytes, and an ONNX file at most 2 GiB: %s", size, Arrays)
 	}
 	shape := []int{meta.Features}
 	if n := spec.Net; n != nil {
@@ -172,9 +176,7 @@ func onnxFile(name string, g *graph, meta data.Meta) ([]byte, error) {
 // foreign refuses a model that only a program of the user's computes.
 func foreign(s *saved.Saved, cure string) error {
 	if s.Model() == model.ProgramName {
-		return config.Usage("onnx: the module is in a program, and only that can compute it: %s, or --to npy here",
-			cure)
+		return config.Usage("onnx: the module is in a program, and only that can compute it: %s", cure)
 	}
-	return config.Usage("onnx: the model %s is custom code, which is not saved with the weights: use --to npy, one "+
-		"array per tensor", s.Model())
+	return config.Usage("onnx: the model %s is custom code, which is not saved with the weights: %s", s.Model(), Arrays)
 }

@@ -101,7 +101,12 @@ func Resolve(o Options, m data.Meta) (Spec, error) {
 	if _, ok := registry[name]; ok {
 		return Spec{Options: o, Name: name}, noOptions(name, o.Loss, o.Bias)
 	}
-	if f := FamilyOf(name); f != Own {
+	f := FamilyOf(name)
+	if m.Entries() && (f.Layered || f.Network) {
+		return Spec{}, fmt.Errorf("model: %s has the entries of a matrix, and %s takes rows with labels: use "+
+			"factor:32, or name a column with --target; hogwild.train(X, y) in Python takes sparse X", m.Name, name)
+	}
+	if f != Own {
 		return f.resolve(o, m)
 	}
 	if name != "" {

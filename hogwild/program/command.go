@@ -114,13 +114,19 @@ func (c *Command) environment(own []string, folder string) []string {
 	return env
 }
 
-// python has the package that Python programs import, and what that imports when the weights are on a GPU.
+// python has the package that Python programs import.
 //
-//go:embed python/hogwild/*.py python/hogwild/py.typed python/hogwild_cuda.py
+//go:embed python/hogwild/*.py python/hogwild/py.typed
 var python embed.FS
 
-var pythonFiles = []string{"hogwild_cuda.py", "hogwild/py.typed", "hogwild/_run.py", "hogwild/_alone.py",
-	"hogwild/_job.py", "hogwild/__init__.py", "hogwild/__main__.py"}
+// pythonFiles returns the names of the package's files.
+func pythonFiles() (names []string) {
+	entries, _ := python.ReadDir("python/hogwild") // it is embedded
+	for _, e := range entries {
+		names = append(names, "hogwild/"+e.Name())
+	}
+	return names
+}
 
 // pythonText returns the text of one of pythonFiles.
 func pythonText(name string) []byte {
@@ -135,7 +141,7 @@ func pythonText(name string) []byte {
 // temporary files. Each version of the package has a folder of its own, which stays.
 func PythonFolder() (string, error) {
 	sum := sha256.New()
-	for _, name := range pythonFiles {
+	for _, name := range pythonFiles() {
 		sum.Write(pythonText(name))
 	}
 	version := fmt.Sprintf("python-%x", sum.Sum(nil))[:len("python-")+16]
@@ -170,7 +176,7 @@ func PythonFolder() (string, error) {
 
 // write puts the package into a folder, if it is not there. Several processes may do so at once.
 func write(folder string) error {
-	for _, name := range pythonFiles {
+	for _, name := range pythonFiles() {
 		path, text := filepath.Join(folder, name), pythonText(name)
 		if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, text) {
 			continue

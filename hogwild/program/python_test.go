@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/internal/check"
 )
 
@@ -21,6 +22,20 @@ func TestPython(t *testing.T) {
 	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HOGWILD_BINARY="+program)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// TestPythonVersion: the package has the version of the program, in wheels and where a run puts it.
+func TestPythonVersion(t *testing.T) {
+	folder, err := PythonFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONPATH", folder)
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+	said := check.Python(t, "sys", "import hogwild; print(hogwild.__version__)")
+	if got := strings.TrimSpace(string(said)); got != config.Version {
+		t.Errorf("hogwild.__version__ is %s, the program's version %s", got, config.Version)
 	}
 }
 

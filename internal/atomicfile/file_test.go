@@ -102,14 +102,15 @@ func TestCheck(t *testing.T) {
 		return path
 	}
 	table, page := put("table.hog", "a,b\n1,2\n"), put("page.csv", "<!doctype html><title>mine</title>")
-	array, predictions := put("x.csv", "\x93NUMPY\x01\x00"), put("p.npy", "prediction\n1\n")
-	all := []Kind{Made, Cache, Weights, Page, PNG, SVG, ONNX, NPY, Predictions, Unfinished, Profile, Trace}
+	array, predictions := put("x.csv", "\x93NUMPY\x01\x00"), put("p.csv", "prediction\n1\n")
+	all := []Kind{Made, Cache, Weights, Page, PNG, SVG, ONNX, Predictions, Unfinished, Profile, Trace}
 	for _, c := range []struct {
 		path string
 		of   []string // the kinds that may replace it
 	}{
-		{table, nil}, {page, nil}, {array, []string{NPY.name, Predictions.name}},
+		{table, nil}, {page, nil}, {array, nil},
 		{predictions, []string{Predictions.name}},
+		{put("pairs.csv", "userId,movieId,prediction\n1,2,3\n"), []string{Predictions.name}},
 	} {
 		for _, kind := range all {
 			err := Check(c.path, kind, false)

@@ -26,14 +26,12 @@ var (
 	SVG  = Kind{"a figure by hogwild", begins(`<svg xmlns="http://www.w3.org/2000/svg" class="figure-svg"`)}
 	ONNX = Kind{"an ONNX graph by hogwild",
 		func(head []byte) bool { return len(head) > 11 && string(head[2:11]) == "\x12\x07hogwild" }}
-	NPY         = Kind{"a NumPy array", begins("\x93NUMPY")}
-	Predictions = Kind{"a file of predictions", begins("prediction\n", "prediction,p_", "row,column,prediction\n",
-		`{"prediction":`, `{"row":`, "\x93NUMPY")}
-	FastText   = Kind{"a model of fastText", begins("\xba\x16\x4f\x2f")}
-	Vectors    = Kind{"a file of vectors", isVectors}
-	Unfinished = Kind{"an unfinished data cache", begins("hogwild data ", strings.Repeat("\x00", 64))}
-	Profile    = Kind{"a profile", begins("\x1f\x8b")}
-	Trace      = Kind{"an execution trace", begins("go 1.")}
+	Predictions = Kind{"a file of predictions", isPredictions}
+	FastText    = Kind{"a model of fastText", begins("\xba\x16\x4f\x2f")}
+	Vectors     = Kind{"a file of vectors", isVectors}
+	Unfinished  = Kind{"an unfinished data cache", begins("hogwild data ", strings.Repeat("\x00", 64))}
+	Profile     = Kind{"a profile", begins("\x1f\x8b")}
+	Trace       = Kind{"an execution trace", begins("go 1.")}
 )
 
 // ErrOther is the error of Check about a file of another kind.
@@ -57,6 +55,13 @@ func begins(marks ...string) func([]byte) bool {
 func isVectors(head []byte) bool {
 	line, _, ended := bytes.Cut(head, []byte("\n"))
 	return ended && len(line) < 40 && len(bytes.Fields(line)) == 2 && len(bytes.Trim(line, "0123456789 ")) == 0
+}
+
+// isPredictions recognizes the first line, the names of the columns: of pairs two stand in front.
+func isPredictions(head []byte) bool {
+	line, _, ended := strings.Cut(string(head), "\n")
+	return ended && (line == "prediction" || strings.HasPrefix(line, "prediction,p_") ||
+		strings.HasSuffix(line, ",prediction") && strings.Count(line, ",") == 2)
 }
 
 // isPage recognizes the page template of package page.

@@ -1,6 +1,6 @@
-"""Holds the weights of runs, and what hogwild export made of them, against PyTorch, ONNX Runtime
-and NumPy. Arguments: a JSON list of cases, and docs/runs.md, whose Python is run. Each case is a run folder
-with predictions.npy, what hogwild predict says of the test rows (with --proba where the loss has probabilities),
+"""Holds the weights of runs, and what hogwild export made of them, against PyTorch and ONNX Runtime.
+Arguments: a JSON list of cases, and docs/runs.md, whose Python is run. Each case is a run folder
+with predictions.csv, what hogwild predict says of the test rows (with --proba where the loss has probabilities),
 and the loss that hogwild eval says."""
 
 import collections
@@ -123,9 +123,11 @@ def check(case):
     # hogwild
     near("the loss of PyTorch's outputs and of hogwild eval", loss_of(kind, z, y), case["loss"])
     proba, said = None, None
+    with open(folder + "/predictions.csv", newline="") as f:
+        rows = list(csv.reader(f))[1:]
     if kind in ("cross-entropy", "logistic"):
-        proba = np.load(folder + "/predictions.npy")
-        said = [classes[k] for k in proba.argmax(1)]
+        proba = np.array([row[1:] for row in rows], np.float32)
+        said = [row[0] for row in rows]
         want = torch.tensor(z).softmax(1).numpy()
         if kind == "logistic":
             p = torch.tensor(z).sigmoid().numpy()
@@ -136,9 +138,9 @@ def check(case):
             logits = np.log(np.where(likely, proba, 1.0))
             near("logits", logits[likely], torch.tensor(z).log_softmax(1).numpy()[likely])
     elif classes:
-        said = [str(s) if isinstance(s, str) else classes[[float(c) for c in classes].index(s)] for s in np.load(folder + "/predictions.npy")]
+        said = [row[0] for row in rows]
     else:
-        near("predictions", np.load(folder + "/predictions.npy"), z[:, 0])
+        near("predictions", [float(row[0]) for row in rows], z[:, 0])
     if classes:
         best = z.argmax(1) if z.shape[1] > 1 else (z[:, 0] > 0).astype(int)
         same_label("hogwild predict", said, [classes[b] for b in best], z)
@@ -156,11 +158,6 @@ def check(case):
         near("ONNX: value", got["value"], z)
     assert json.loads(notes.get("columns", "null")) == meta.get("columns"), notes
 
-    # NumPy
-    for name, tensor in tensors.items():
-        array = np.load(f"{folder}/weights/{name}.npy")
-        assert array.dtype == np.float32 and (array == tensor.numpy()).all(), name
-
 
 def snippets(page):
     """Runs the Python of the page's section on other programs, block after block, where runs/export is."""
@@ -168,6 +165,7 @@ def snippets(page):
     section = open(page).read().split("\n## Weights for other programs\n")[1]
     for block in section.split("```python\n")[1:]:
         exec(block.split("```")[0], names)
+    assert (len(names["users"]), len(names["vectors"])) == (40, 50)
     convnet = {name: list(t.shape) for name, t in names["convnet"].state_dict().items()}
     assert convnet == {name: list(t.shape) for name, t in network("convnet", {}).state_dict().items()}, convnet
 

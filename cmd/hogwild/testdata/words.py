@@ -9,10 +9,12 @@ from safetensors.numpy import load_file
 
 words, lines = sys.argv[1:3]
 weights = load_file(words + "/weights.safetensors")["in.weight"]
-names = [line.rsplit(" ", 1)[0] for line in open(words + "/words.txt", encoding="utf-8")]
+counts = dict(line.rsplit(" ", 1) for line in open(words + "/words.txt", encoding="utf-8"))
+names = list(counts)
 out = {}
 for kind in "bin", "vec":
-    v = KeyedVectors.load_word2vec_format(f"{words}/weights.{kind}", binary=kind == "bin")
+    v = KeyedVectors.load_word2vec_format(f"{words}/weights.{kind}", fvocab=words + "/words.txt", binary=kind == "bin")
+    assert all(v.get_vecattr(name, "count") == int(count) for name, count in counts.items()), kind
     out[kind] = v.index_to_key == names and np.array_equal(v.vectors.view(np.int32), weights.view(np.int32))
 out["nearest"] = [[word, float(cosine)] for word, cosine in v.most_similar(names[3], topn=5)]
 v.save_word2vec_format("gensim.bin", binary=True)

@@ -233,12 +233,6 @@ func (p *triples) findSizes() {
 	}
 }
 
-// isMatrixMarket reports whether the file begins with the banner of that format.
-func (s *Source) isMatrixMarket() bool {
-	const banner = "%%MatrixMarket"
-	return bytes.EqualFold(s.Text[:min(len(s.Text), len(banner))], []byte(banner))
-}
-
 // matrixMarket reads the banner, and the sizes behind the comments.
 func (p *triples) matrixMarket() error {
 	line, _, _ := bytes.Cut(p.Text, []byte("\n"))

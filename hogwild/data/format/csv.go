@@ -90,6 +90,10 @@ func (r *csvRows) learn() error {
 		}
 	}
 	like, o := r.o.Like, r.o
+	if like == nil && r.isMatrixMarket() {
+		return r.Errorf("MatrixMarket, the entries of a matrix, which the model factor:32 takes: for rows with " +
+			"labels call hogwild.train(X, y) in Python, with X = scipy.io.mmread(...)")
+	}
 	if len(r.columns) == 1 && like == nil {
 		if r.LooksLikeText() {
 			return r.Errorf("one column only: if it is text, choose the model word2vec:100, or text:100 if lines " +

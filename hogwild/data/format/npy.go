@@ -34,8 +34,8 @@ type rowsOf struct {
 	x      []float32
 }
 
-// openNPY reads the inputs X, an array of n rows, and the labels: from y.npy
-// next to it, or from the column of X that is the target. uint8 stays bytes.
+// openNPY reads the inputs X, an array of n rows, and the labels: the column of X that is the target, or see labelsOf.
+// uint8 stays bytes.
 func openNPY(s *Source, o Options) (*File, error) {
 	a, err := readArray(s)
 	if err != nil {
@@ -84,13 +84,17 @@ func (r *rowsOf) takeColumn(target string) error {
 	return nil
 }
 
-// labelsOf reads the labels next to an array of n rows.
+// labelsOf reads the labels of an array of n rows: X_train.npy has them in y_train.npy, X_test.npy in y_test.npy.
 func labelsOf(s *Source, n int) (*array, error) {
-	names := labelNames(s.Path)
-	path := Existing(names...)
-	if path == "" || s.Path == stdinTitle {
-		return nil, s.Errorf("no labels: there is no %s beside it; add it, or name a column with --target",
-			baseNames(names))
+	dir, base := filepath.Split(strings.TrimSuffix(s.Path, ".gz"))
+	if base != "X_train.npy" && base != "X_test.npy" {
+		return nil, s.Errorf("no labels: name the column of labels with --target, or a folder with X_train.npy, " +
+			"y_train.npy, X_test.npy and y_test.npy; in Python hogwild.train(X, y) takes arrays")
+	}
+	labels := dir + "y" + base[1:]
+	path := Existing(labels)
+	if path == "" {
+		return nil, s.Errorf("no labels: there is no %s beside it", filepath.Base(labels))
 	}
 	src, err := Read(path, s.Budget)
 	if err != nil {
@@ -102,8 +106,7 @@ func labelsOf(s *Source, n int) (*array, error) {
 	}
 	if k := len(y.raw) / y.size(); k != n || y.shape[0] != k {
 		return nil, src.Errorf("labels of shape %s for the %s rows in %s: want one each (of one-hot labels "+
-			"y.argmax(1))", y.shapeText(),
-			count(n), s.Path)
+			"y.argmax(1))", y.shapeText(), count(n), s.Path)
 	}
 	return y, nil
 }
@@ -143,31 +146,6 @@ func (r *rowsOf) next(row *Row) error {
 	return nil
 }
 
-// inputName finds the part of a name that says "inputs": X, or images.
-var inputName = regexp.MustCompile(`(^|[_.-])([Xx]|images)([_.-])`)
-
-// labelNames returns the files in which the labels of an inputs file may lie.
-func labelNames(path string) []string {
-	dir, base := filepath.Split(strings.TrimSuffix(path, ".gz"))
-	names := []string{}
-	for _, y := range []string{"y", "Y", "labels"} {
-		if name := inputName.ReplaceAllString(base, "${1}"+y+"${3}"); name != base {
-			names = append(names, dir+name)
-		}
-	}
-	return append(names, dir+"y.npy")
-}
-
-func baseNames(paths []string) string {
-	var names []string
-	for _, p := range paths {
-		if name := filepath.Base(p); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
 var npyHeader = regexp.MustCompile(
 	`^\s*\{\s*'descr':\s*'([<>|=]?)(\w+)',\s*'fortran_order':\s*(True|False),\s*'shape':\s*\(([\d,\s]*)\),?\s*\}\s*$`)
 
@@ -200,7 +178,8 @@ func readArray(s *Source) (*array, error) {
 	}
 	if a.size() == 0 {
 		return nil, s.Errorf("elements of type %s%s: want numbers of at most 64 bits; save classes that are texts or "+
-			"objects as numpy.unique(y, return_inverse=True)[1], other numbers as x.astype('<f4')", m[1], a.dtype)
+			"objects as numpy.unique(y, return_inverse=True)[1], other numbers as x.astype('<f4'); or call "+
+			"hogwild.train(X, y) in Python, which takes them", m[1], a.dtype)
 	}
 	want, fields := a.size(), strings.FieldsFunc(string(m[4]), func(r rune) bool {
 		return r == ',' ||

@@ -32,7 +32,7 @@ func (s *Source) sniff(o Options) (string, error) {
 	case otherText(head) != "":
 		return "", s.Errorf("%s", otherText(head))
 	case bytes.IndexByte(head, 0) >= 0:
-		return "", s.Errorf("a binary file that is neither IDX nor .npy")
+		return "", s.Errorf("a binary file that is neither IDX nor .npy: hogwild.train(X, y) in Python takes arrays")
 	case looksLikeLIBSVM(head):
 		return "libsvm", nil
 	}

@@ -27,25 +27,28 @@ const CacheMark = "hogwild data "
 var otherFormats = []struct{ begins, words string }{
 	{CacheMark, "a data cache, which must be a plain file: not standard input, and not packed"},
 	{"PK\x03\x04", "a zip archive (.zip, .npz, .xlsx): unpack it and name the file inside, or save the sheet as CSV"},
-	{"PAR1", "a Parquet file: save it as CSV, with pandas: read_parquet(...).to_csv(..., index=False)"},
+	{"PAR1", "a Parquet file: " + convert},
 	{"\x89HDF", "an HDF5 file: save its arrays as .npy"},
 	{"BZh", "packed with bzip2: unpack it first (bunzip2)"},
 	{"\xfd7zXZ", "packed with xz: unpack it first (unxz)"},
 	{"\x28\xb5\x2f\xfd", "packed with Zstandard: unpack it first (unzstd)"},
 	{"\x80\x02", pickled}, {"\x80\x03", pickled}, {"\x80\x04", pickled}, {"\x80\x05", pickled},
-	{"ARROW1", "an Arrow file (Feather): save it as CSV, with pandas: read_feather(...).to_csv(..., index=False)"},
-	{"FEA1", "a Feather file: save it as CSV, with pandas: read_feather(...).to_csv(..., index=False)"},
+	{"ARROW1", "an Arrow file (Feather): " + convert},
+	{"FEA1", "a Feather file: " + convert},
 	{"%PDF", "a PDF, not a table"},
 }
 
-const pickled = "a Python pickle: save its arrays as .npy"
+const (
+	pickled = "a Python pickle: save its arrays as .npy, or give them to hogwild.train(X, y)"
+	convert = "python -m hogwild.convert FILE --out FILE.hog makes it data for hogwild, or save it as CSV"
+)
 
 // otherTexts are the same for texts, behind blank lines and comments.
 var otherTexts = []struct {
 	begins *regexp.Regexp
 	words  string
 }{
-	{regexp.MustCompile(`^[{[]`), "JSON, not a table: save it as CSV"},
+	{regexp.MustCompile(`^[{[]`), "JSON, not a table: " + convert},
 	{regexp.MustCompile(`^<([!?]|[a-zA-MO-Z]\w*[ />])`), "HTML or XML, not a table (perhaps the error page of a failed download)"},
 	{regexp.MustCompile(`^(?i:@relation)\s`), "ARFF: save it as CSV"},
 	{regexp.MustCompile(`^[-+\d.eE]+([ \t]+\d+:\d+:[-+\d.eE]+)+[ \t\r]*(\n|$)`), "LIBFFM (field:feature:value), which is " +
@@ -58,7 +61,8 @@ var otherTexts = []struct {
 	{regexp.MustCompile(`^\d+(,\d+)+[ \t]+\d+:[-+\d.eE]+[ \t\r\n]`), "multi-label LIBSVM: one label a row is read"},
 }
 
-const vowpal = "text of Vowpal Wabbit (label |namespace feature:value), which is not read: write it as LIBSVM or CSV"
+const vowpal = "text of Vowpal Wabbit (label |namespace feature:value), which is not read: write it as " +
+	"LIBSVM or CSV, or give hogwild.train(X, y) in Python its matrix"
 
 // lead is what may stand before a text in another format: blank lines, and comments of ARFF.
 var lead = regexp.MustCompile(`^(\s|%[^\n]*\n)+`)
@@ -82,6 +86,12 @@ func otherText(head []byte) string {
 		}
 	}
 	return ""
+}
+
+// isMatrixMarket reports whether the file begins with the banner of that format.
+func (s *Source) isMatrixMarket() bool {
+	const banner = "%%MatrixMarket"
+	return bytes.EqualFold(s.Text[:min(len(s.Text), len(banner))], []byte(banner))
 }
 
 // notText says what a file is that has no words, by its beginning; "" of text.

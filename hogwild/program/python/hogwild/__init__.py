@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 __all__ = ["Dataset", "Diverged", "Error", "Factorization", "Failed", "Job", "Killed", "Run", "TextClassifier", "Word2Vec",
            "alone", "join", "launch", "load", "train"]
+__version__ = "0.1.0"  # hogwild/config/config.go says it too, and a test holds the two together
 
 
 class Error(ValueError):

@@ -8,11 +8,11 @@ import sys
 from typing import Any, Dict, Iterator, Optional, Type
 
 import torch
-
-import hogwild
-from hogwild_cuda import Memory
 from torch import Tensor
 
+import hogwild
+
+from ._cuda import Memory
 from ._run import Message
 
 

@@ -43,7 +43,9 @@ class Channel:
 
     def memory(self, run: Message) -> Any:
         """The memory of the run's GPU, of which a worker's has the weights; None on cores."""
-        self.gpu = __import__("hogwild_cuda").Memory(run["gpu"]) if "gpu" in run else None
+        if "gpu" in run:
+            from . import _cuda
+            self.gpu = _cuda.Memory(run["gpu"])
         return self.gpu
 
     def tensor(self, where: Message, dtype: torch.dtype, *shape: int, write: bool = False) -> Tensor:
