@@ -79,8 +79,9 @@ func membersOf(is reflect.Type) map[string]string {
 	return all
 }
 
-// commandLine are the options of the command line alone.
-var commandLine = map[string]bool{"Peers": true, "Snapshot": true, "Given": true, "Exits": true, "Unjudged": true}
+// commandLine are the options of the command line, and of the Python package, alone.
+var commandLine = map[string]bool{"Peers": true, "Snapshot": true, "Given": true, "Exits": true, "Unjudged": true,
+	"Sets": true, "Unscored": true}
 
 // TestOptions: every option of a run has a field here that arrives.
 func TestOptions(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"hogwild/internal/check"
 )
 
-// TestNotebook calls the package from a kernel of Jupyter, which is also interrupted and killed: testdata/test_notebook.py.
+// TestNotebook calls the package from a kernel of Jupyter, which is also interrupted and killed:
+// testdata/test_notebook.py.
 func TestNotebook(t *testing.T) {
 	python := check.Interpreter(t, "torch, numpy, pandas, sklearn, cloudpickle, ipykernel, nbclient, nbformat")
 	script, err := filepath.Abs("testdata/test_notebook.py")

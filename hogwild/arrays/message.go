@@ -68,8 +68,9 @@ type answer struct {
 	Stop   bool `json:"stop"` // at any time: the run ends as by Ctrl-C
 }
 
-// done ends a run, or has predictions. A file comes along, of Size bytes: the weights as safetensors and behind them the
-// words of a text, as rundir.WordsFile has them, or the values of all rows and then, row by row, the probabilities.
+// done ends a run, or has predictions. A file comes along, of Size bytes: the weights as safetensors and behind them
+// the words of a text, as rundir.WordsFile has them, or the values of all rows and then, row by row, the
+// probabilities.
 type done struct {
 	Result *rundir.Result `json:"result,omitempty"`
 	Size   int            `json:"size"`

@@ -21,7 +21,6 @@ import (
 	"hogwild/hogwild/run"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/atomicfile"
-	"hogwild/shm"
 )
 
 // protocol is the version of what is said over the socket.
@@ -177,19 +176,4 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 		d.Ended, d.Why = kindOf(err), err.Error()
 	}
 	return s.finish(d, weights)
-}
-
-// finish sends the end of a call, with a file of these bytes.
-func (s *session) finish(d *done, b []byte) error {
-	d.Size = len(b)
-	seg, err := shm.Create("arrays", max(1, len(b)))
-	if err != nil {
-		return err
-	}
-	defer seg.Close()
-	copy(seg.Bytes(), b)
-	if err = seg.Seal(); err != nil {
-		return err
-	}
-	return s.line.Send(reply{Done: d}, seg.File())
 }

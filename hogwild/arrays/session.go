@@ -11,6 +11,7 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/wire"
+	"hogwild/shm"
 )
 
 // session is the socket of one call.
@@ -141,4 +142,19 @@ func (p *space) close() {
 	case p.set != nil:
 		_ = p.set.Close()
 	}
+}
+
+// finish sends the end of a call, with a file of these bytes.
+func (s *session) finish(d *done, b []byte) error {
+	d.Size = len(b)
+	seg, err := shm.Create("arrays", max(1, len(b)))
+	if err != nil {
+		return err
+	}
+	defer seg.Close()
+	copy(seg.Bytes(), b)
+	if err = seg.Seal(); err != nil {
+		return err
+	}
+	return s.line.Send(reply{Done: d}, seg.File())
 }

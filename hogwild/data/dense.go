@@ -10,6 +10,30 @@ const (
 	cachedValues           = 1 << 12  // a block of a piece: it stays in the cache while columns go down it
 )
 
+// spread is how the values of one feature lie.
+type spread struct {
+	min, max, mean, std float64
+	stored              int // values seen; the others are zeros of a sparse table
+}
+
+// isConstant says whether the values differ by no more than the rounding of float32:
+// divided by so small a deviation they would be noise.
+func (s *spread) isConstant() bool { return s.std <= 1e-7*max(-s.min, s.max) }
+
+// deviation returns the standard deviation of n values by the sum of squares about their mean.
+func deviation(squares, n float64) float64 { return math.Sqrt(squares / n) }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Scaled returns the inputs x of a row as sets of this scaling have them.
+func (m *Meta) Scaled(x []float32) []float32 {
+	scaled := make([]float32, len(x))
+	for j, v := range x {
+		scaled[j] = m.scaled(j, v)
+	}
+	return scaled
+}
+
 // blocks calls do for the rows from to to-1 of x, d numbers each, a block at a time, and asks for the next one: columns
 // would wait for memory at each row.
 func blocks(x []float32, d, from, to int, do func(x []float32)) {
@@ -35,13 +59,12 @@ func inPieces[T any](n int, do func(from, to int) T) []T {
 	return found
 }
 
-// denseSpreads measures every feature over all rows, as spreads does.
-func (t *table) denseSpreads() []spread {
-	n, d := t.Rows, t.Features
+// denseSpreads measures every feature over n rows, as spreads does.
+func denseSpreads(v []float32, n, d int) []spread {
 	var all []spread
 	for _, piece := range inPieces(n, func(from, to int) (found []spread) {
 		block := make([]spread, d)
-		blocks(t.x, d, from, to, func(x []float32) {
+		blocks(v, d, from, to, func(x []float32) {
 			spreadsOf(x, block)
 			found = joined(found, block)
 		})
@@ -109,7 +132,7 @@ func joined(s, more []spread) []spread {
 }
 
 // scaleDense brings the rows to the scale of the set, in place, and does what valued.count and project do.
-func (s *Set) scaleDense() {
+func scaleDense(s *Set) {
 	d := s.Features
 	mul, add := make([]float64, d), make([]float64, d)
 	for j := range mul {

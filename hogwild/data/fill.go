@@ -184,11 +184,11 @@ func (s *Set) project() {
 func (s *Set) seal() error {
 	layouts[s.Kind].count(s)
 	s.project()
-	return s.sealCounted()
+	return sealCounted(s)
 }
 
 // sealCounted does what seal does after counting.
-func (s *Set) sealCounted() error {
+func sealCounted(s *Set) error {
 	text, err := json.Marshal(s.Meta)
 	if err != nil {
 		return fmt.Errorf("data: description of %s: %w", s.Name, err)

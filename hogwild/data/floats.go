@@ -20,6 +20,8 @@ func (floatRows) inputs(s *Set, _ int) []array {
 // near is how many numbers of a row memory is asked for: the processor sees by itself where these lead.
 const near = 128
 
+func (floatRows) scaledInPlace() bool { return true }
+
 func (floatRows) former(s *Set) former {
 	d := s.Features
 	return func(b *Batch, rows, ahead []int32) { // asks for the next batch's first rows: products ask for the others

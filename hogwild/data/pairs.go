@@ -60,6 +60,8 @@ type pairRows struct{ bare }
 
 func init() { layouts[Pairs] = pairRows{} }
 
+func (pairRows) scaledInPlace() bool { return false }
+
 func (pairRows) inputs(s *Set, _ int) []array {
 	return []array{ofRows("idx", shm.U32, &s.Idx, s.Rows, 2)}
 }

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"hogwild/hogwild/data/format"
-	"hogwild/hogwild/data/text"
 	"hogwild/internal/vec"
 )
 
@@ -18,12 +17,18 @@ import (
 // writing, and unmaps it before Sealed. The rows are to lie in a random order, as Load draws one.
 type Room struct{ set *Set }
 
+// filledElsewhere is a layout of sets that another process may fill.
+type filledElsewhere interface {
+	scaledInPlace() bool // each feature has a scaling of its own
+}
+
 // NewRoom makes the memory of m.Rows rows, which may have weights. stored is the number of values of sparse rows;
 // budget limits what it takes.
 func NewRoom(m Meta, stored int, weighted bool, budget *format.Budget) (*Room, error) {
 	m.Name, m.Format = cmp.Or(m.Name, "memory"), "memory"
+	l, ok := layouts[m.Kind].(filledElsewhere)
 	switch {
-	case !slices.Contains([]Kind{Floats, Sparse, Pairs}, m.Kind):
+	case !ok:
 		return nil, fmt.Errorf("data: %s: rows of kind %q: want floats, sparse or pairs", m.Name, m.Kind)
 	case m.Entries() && (len(m.Shape) != 2 || min(m.Shape[0], m.Shape[1]) < 1 ||
 		m.Shape[0]+m.Shape[1] != m.Features):
@@ -40,7 +45,7 @@ func NewRoom(m Meta, stored int, weighted bool, budget *format.Budget) (*Room, e
 	open := m // with room for what is known when the rows are in place
 	open.Notes = []string{strings.Repeat("-", notesRoom)}
 	open.Checksum = strings.Repeat("-", checksumRoom)
-	if m.Kind == Floats {
+	if l.scaledInPlace() {
 		open.Mul = slices.Repeat([]float32{-math.MaxFloat32}, m.Features)
 		open.Add = open.Mul
 	}
@@ -115,8 +120,8 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	// of all that was filled in: a resumed run knows its data again by it
 	s.Checksum = fmt.Sprintf("crc32c:%08x", sumOfSums(s.seg.Bytes()))
 	if s.X != nil {
-		s.scaleDense()
-		return s, s.sealCounted()
+		scaleDense(s)
+		return s, sealCounted(s)
 	}
 	if s.Mul != nil {
 		parallel(0, len(s.Val), func(from, to int) {
@@ -158,7 +163,7 @@ func (r *Room) check() error {
 		}
 	}
 	if s.Entries() {
-		if bad := layouts[Pairs].damage(s); bad != "" || int(vec.Largest(s.Idx)) >= s.Features {
+		if bad := layouts[s.Kind].damage(s); bad != "" || int(vec.Largest(s.Idx)) >= s.Features {
 			return fail("%s", cmp.Or(bad, "an entry is outside of the matrix"))
 		}
 	}
@@ -198,14 +203,6 @@ func notFinite(v []float32) int {
 		return -1
 	}
 	return slices.IndexFunc(v, func(x float32) bool { return x-x != 0 })
-}
-
-// Suits returns an error if a model of a task cannot learn from the set; see Options.Task.
-func (s *Set) Suits(task string) error {
-	if task == text.Words || task == text.Labels {
-		return fmt.Errorf("data: %s has rows of numbers, and the model reads text", s.Name)
-	}
-	return checkTask(s, task, s.Name)
 }
 
 // OnTraining returns the sets of a run that trains on all rows, and is tested on them too.

@@ -38,9 +38,6 @@ func TestRoomOfMatrix(t *testing.T) {
 		s.Nonzeros != want.Nonzeros || !slices.Equal(s.IDs[0], want.IDs[0]) || !slices.Equal(s.IDs[1], want.IDs[1]) {
 		t.Errorf("the set of a room is %+v, want %+v", s.Meta, want.Meta)
 	}
-	if err := s.Suits("triples"); err != nil {
-		t.Error(err)
-	}
 	grid, err := Apart(s, Options{Grid: 2}, format.NewBudget(0))
 	if err != nil || grid.Grid != 2 || grid.Rows != 4 {
 		t.Fatalf("by blocks: %v, %v", grid, err)

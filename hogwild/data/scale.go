@@ -188,16 +188,6 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 // with the set.
 const spreadBytes = 80
 
-// spread is how the values of one feature lie.
-type spread struct {
-	min, max, mean, std float64
-	stored              int // values seen; the others are zeros of a sparse table
-}
-
-// isConstant says whether the values differ by no more than the rounding of float32:
-// divided by so small a deviation they would be noise.
-func (s *spread) isConstant() bool { return s.std <= 1e-7*max(-s.min, s.max) }
-
 // pooled returns mean and standard deviation of all values of all features; the deviation of
 // values that are all the same is 1.
 func pooled(features []spread) (mean, std float64) {
@@ -218,7 +208,7 @@ func pooled(features []spread) (mean, std float64) {
 // differences from the mean do not cancel as differences of squares do. nil are all rows, which are dense.
 func (t *table) spreads(rows []int32) []spread {
 	if rows == nil {
-		return t.denseSpreads()
+		return denseSpreads(t.x, t.Rows, t.Features)
 	}
 	s := make([]spread, t.Features)
 	t.each(rows, func(j int, v float64) {
@@ -246,20 +236,6 @@ func (t *table) spreads(rows []int32) []spread {
 		s[j].std = deviation(s[j].std, n)
 	}
 	return s
-}
-
-// deviation returns the standard deviation of n values by the sum of squares about their mean.
-func deviation(squares, n float64) float64 { return math.Sqrt(squares / n) }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// Scaled returns the inputs x of a row as sets of this scaling have them.
-func (m *Meta) Scaled(x []float32) []float32 {
-	scaled := make([]float32, len(x))
-	for j, v := range x {
-		scaled[j] = m.scaled(j, v)
-	}
-	return scaled
 }
 
 // ScaledAlike reports whether two sets scale their inputs in the same way, give or take the rounding of another

@@ -19,6 +19,7 @@
 //	indices.go     rows that are numbers of examples of a program
 //	mapped.go      a cache that cannot be read
 //	evalset.go     other data, read as the training data were
+//	room.go        a set that another process fills
 //	testfile.go    whether a file is a test set, and which rows of it
 //	corpus.go      a set of words
 //	linerows.go    a set of lines with labels
@@ -51,8 +52,7 @@
 //	valued.go      what layouts have in common
 //	table.go       rows on the heap
 //	scale.go       the scaling of features
-//	room.go        a set that another process fills
-//	dense.go       the passes over its dense rows
+//	dense.go       the passes over dense rows of a set that another process fills
 //	fill.go        a set is filled and sealed, in memory or in a file
 //	reader.go      batches
 //	windows.go     what each word of a text is trained on

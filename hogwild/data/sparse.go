@@ -17,6 +17,8 @@ func (sparseRows) inputs(s *Set, stored int) []array {
 	return []array{ptr, idx, val}
 }
 
+func (sparseRows) scaledInPlace() bool { return false }
+
 func (sparseRows) former(s *Set) former {
 	return func(b *Batch, rows, _ []int32) {
 		for _, i := range rows {

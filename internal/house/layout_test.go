@@ -23,8 +23,8 @@ import (
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
 	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback",
-	"internal/lastwords", "internal/wire", "internal/self", "internal/fault", "internal/atomicfile", "shm", "hogwild/nodes",
-	"hogwild/data", "hogwild/model",
+	"internal/lastwords", "internal/wire", "internal/self", "internal/fault", "internal/atomicfile", "shm",
+	"hogwild/nodes", "hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/clock", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device",
 	"hogwild/cpu", "hogwild/program", "hogwild/workers", "hogwild/rundir", "hogwild/score",
 	"hogwild/saved", "hogwild/display", "hogwild/worker", "hogwild/core", "hogwild/progress", "hogwild/elastic",
@@ -39,7 +39,8 @@ var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/
 
 // rooms are abilities that can be taken away: a package, and the only file outside of it that names it.
 var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go",
-	"hogwild/peers": "cmd/hogwild/nodes.go", "bench/live": "cmd/hogwild/dashboard.go", "hogwild/arrays": "cmd/hogwild/arrays.go",
+	"hogwild/peers": "cmd/hogwild/nodes.go", "bench/live": "cmd/hogwild/dashboard.go",
+	"hogwild/arrays": "cmd/hogwild/arrays.go",
 	"hogwild/ability": abilities, "hogwild/elastic": abilities, "hogwild/programs": abilities,
 	"hogwild/progress": abilities}
 

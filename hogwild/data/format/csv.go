@@ -90,16 +90,10 @@ func (r *csvRows) learn() error {
 		}
 	}
 	like, o := r.o.Like, r.o
-	if like == nil && r.isMatrixMarket() {
-		return r.Errorf("MatrixMarket, the entries of a matrix, which the model factor:32 takes: for rows with " +
-			"labels call hogwild.train(X, y) in Python, with X = scipy.io.mmread(...)")
-	}
-	if len(r.columns) == 1 && like == nil {
-		if r.LooksLikeText() {
-			return r.Errorf("one column only: if it is text, choose the model word2vec:100, or text:100 if lines " +
-				"have labels")
+	if like == nil {
+		if err := r.refuseNoTable(); err != nil {
+			return err
 		}
-		return r.Errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
 	}
 	r.Named = r.header
 	if r.rowNames {
@@ -159,6 +153,21 @@ func (r *csvRows) learn() error {
 		_, err = r.blocks.first()
 	}
 	return err
+}
+
+// refuseNoTable refuses a file that is no table of columns.
+func (r *csvRows) refuseNoTable() error {
+	switch {
+	case r.isMatrixMarket():
+		return r.Errorf("MatrixMarket, the entries of a matrix, which the model factor:32 takes: for rows with " +
+			"labels call hogwild.train(X, y) in Python, with X = scipy.io.mmread(...)")
+	case len(r.columns) > 1:
+		return nil
+	case r.LooksLikeText():
+		return r.Errorf("one column only: if it is text, choose the model word2vec:100, or text:100 if lines " +
+			"have labels")
+	}
+	return r.Errorf("one column only, so there are no features: separate columns by commas, semicolons, tabs or |")
 }
 
 // weights finds the column of weights, which is no input.
