@@ -1,6 +1,10 @@
 package data
 
-import "hogwild/internal/vec"
+import (
+	"math"
+
+	"hogwild/internal/vec"
+)
 
 // The passes over the dense rows of a Room. Rows are cut into pieces in the same way on all machines, and what is found
 // in them is added up in their order: the bits do not depend on the number of processors.
