@@ -142,7 +142,7 @@ func newCPU(s *device.Setup, rank int) *cpu {
 		weights: newShared(m.W, c.Asked.Mode.Traits().Atomic), slots: m.Slots,
 		cfg: c, rank: rank, plan: s.Plan, rate: s.Schedule,
 		model: s.Model, set: s.Set, reader: s.Set.NewReader(), freq: s.Set.Freq, rows: make([]int32, s.Plan.Chunk),
-		block: -1, product: 1, length: model.Step{Epoch: -1, L2: float32(c.Asked.L2), L1: float32(c.Asked.L1)},
+		block: -1, product: 1, length: model.Step{L2: float32(c.Asked.L2), L1: float32(c.Asked.L1)},
 	}
 	if c.Asked.GradientDelay > 0 {
 		d.spin = newSpin(c.Asked.GradientDelay)

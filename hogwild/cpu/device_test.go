@@ -98,8 +98,7 @@ func settleMerges(t *testing.T, j *tuning.Job, set *data.Set) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.Used.MergeEvery, j.Used.BiasMergeEvery = tuning.Merging(&j.Asked, spec, tuning.FactsOf(m, set),
-		tuning.Machine{Cores: j.Asked.Workers}, j.Used)
+	j.Used.MergeEvery, j.Used.BiasMergeEvery = tuning.Merging(&j.Asked, spec, tuning.FactsOf(m, set), j.Used)
 }
 
 // devicesOf returns the devices of a job whose tuning is settled.

@@ -288,22 +288,3 @@ func TestHotRowsUnmapped(t *testing.T) {
 		t.Errorf("notes %q", n)
 	}
 }
-
-// TestHotRowsAtEpoch: a worker that begins an epoch has the hot rows as others have made them since it joined, and so
-// it leaves them.
-func TestHotRowsAtEpoch(t *testing.T) {
-	set := wordSet(t, 400, 40)
-	s := hotSetup(t, set, 1<<20)
-	d := newCPU(s, 0)
-	defer d.Close()
-	for i := range s.Mem.W {
-		s.Mem.W[i] = rand.Float32() - .5
-	}
-	want := slices.Clone(s.Mem.W)
-	if _, err := d.Train([]plan.Chunk{{Rank: -1, Batch: 1, Stride: 1, Weight: 1}}); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(d.own.view(), want) || !slices.Equal(s.Mem.W, want) {
-		t.Error("a worker's hot rows are as they were when it joined")
-	}
-}

@@ -54,10 +54,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 		if d.lead > 0 {
 			d.prefetch(c)
 		}
-		if d.length.Epoch != c.Epoch {
-			d.sample.waited = true
-			d.local.takeOver()
-		}
+		d.sample.waited = d.sample.waited || d.length.Epoch != c.Epoch
 		if d.length.Epoch = c.Epoch; d.delay != nil {
 			if err := d.delay.startEpoch(c.Epoch); err != nil {
 				return nil, err

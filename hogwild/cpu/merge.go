@@ -173,14 +173,6 @@ func (d *cpu) merge(all bool) {
 	d.sample.wrote(made)
 }
 
-// takeOver has hot rows begin an epoch as the others have made them. They are as they were when this worker came to
-// wait for it, or joined, and of more workers than cores some have their first turn long after it has begun.
-func (l *localCopy) takeOver() {
-	if l != nil && l.hot != nil && l.made+l.since == 0 {
-		l.merge()
-	}
-}
-
 // mergeFrequent merges the frequent features, or the hottest rows, alone.
 func (l *localCopy) mergeFrequent() {
 	_ = fault.Point("merge.begin")

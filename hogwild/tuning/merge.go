@@ -21,12 +21,12 @@ const biasSteps = 64
 
 // Merging returns how many local steps there are between two merges of all weights, and of
 // the bias alone; 1 is in place. All else of the Tuning is settled.
-func Merging(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) (every, bias int) {
+func Merging(c *config.Config, spec model.Spec, f Facts, t Tuning) (every, bias int) {
 	if !c.AsyncOnCores() || c.Workers == 1 || c.MergeEvery == config.InPlace {
 		return 1, 1
 	}
 	if f.HotRowsFirst && fuses(c, f, t.Batch) {
-		return hotPeriod(c, spec, m), 1
+		return hotPeriod(c, spec), 1
 	}
 	if f.SupportsCopy && !t.Center && fuses(c, f, t.Batch) {
 		switch {
@@ -48,18 +48,14 @@ func fuses(c *config.Config, f Facts, batch int) bool {
 // hotPeriod returns the period of merges of a model of words, whose hot rows alone are merged: in place each step takes
 // their lines from other cores (docs/words.md has the figures). Up to these numbers, at the rates of the defaults,
 // two, eight and, of word2vec, sixteen workers have the losses of work in place; what local steps do together grows
-// with the rate. Fewer steps than the fewest are not worth a merge. Of skip-gram, where a worker keeps its core for
-// thousands of steps, workers that wait for a core count for nothing.
-func hotPeriod(c *config.Config, spec model.Spec, m Machine) int {
+// with the rate. Fewer steps than the fewest are not worth a merge.
+func hotPeriod(c *config.Config, spec model.Spec) int {
 	most, together, fewest, rate := 512., 1024., 64, 0.025
-	workers := c.Workers
 	if !spec.Family().OfWords() { // each step writes the vectors of all labels
 		most, together, fewest, rate = 8, 64, 4, 0.1
-	} else if !c.CBOW && !c.ShareNegatives {
-		workers = min(workers, max(1, m.Cores))
 	}
 	longer := max(1, c.LR/rate)
-	every := int(min(most, together/float64(workers)) / longer)
+	every := int(min(most, together/float64(c.Workers)) / longer)
 	if every < fewest {
 		every = 1
 	}
@@ -70,18 +66,15 @@ func hotPeriod(c *config.Config, spec model.Spec, m Machine) int {
 // there are between two of all these: of half a row of each table for each step, which takes a twentieth of the steps'
 // time. Other cores have just written most lines of these rows; the rows behind them seldom lie in another core's
 // cache. A period four times as long has a higher loss where the vocabulary is large (docs/results/words.md), and so
-// has a copy of all rows where it is small: they are a sixteenth of it at most. All workers have mostRows together:
-// with 1,024 rows for each of sixteen on two cores the loss was higher.
+// has a copy of all rows where it is small: they are a sixteenth of it at most.
 func hotRows(c *config.Config, spec model.Spec, f Facts, every int) (rows, rare int) {
 	fewWrites := c.ShareNegatives || c.CBOW && c.Workers > 2 // measured with sixteen
-	rows = min(2*every, mostRows/c.Workers, f.Features/16)
+	rows = min(2*every, f.Features/16)
 	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || fewWrites || rows <= model.HotRows {
 		return model.HotRows, 0
 	}
 	return rows, 4
 }
-
-const mostRows = 2048
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
 func mergesInVain(c *config.Config, f Facts, t Tuning) error {

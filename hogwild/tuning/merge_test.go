@@ -169,7 +169,6 @@ func TestMergeText(t *testing.T) {
 
 // TestHotRows: what a model of ranked rows merges, and where it writes all of them in place.
 func TestHotRows(t *testing.T) {
-	cores := 0
 	for _, c := range []struct {
 		what        string
 		edit        func(*config.Config, *Facts)
@@ -182,11 +181,6 @@ func TestHotRows(t *testing.T) {
 		{"eight", func(c *config.Config, _ *Facts) { c.Workers = 8 }, 128, 256, 4},
 		{"sixteen", func(c *config.Config, _ *Facts) { c.Workers = 16 }, 64, 128, 4},
 		{"seventeen", func(c *config.Config, _ *Facts) { c.Workers = 17 }, 1, 0, 0},
-		{"sixteen on two cores", func(c *config.Config, _ *Facts) { c.Workers, cores = 16, 2 }, 512, 128, 4},
-		{"two on one core", func(c *config.Config, _ *Facts) { cores = 1 }, 512, 1024, 4},
-		{"lines, sixteen on two cores", func(c *config.Config, _ *Facts) {
-			c.Model, c.LR, c.Workers, cores = "text:50", .1, 16, 2
-		}, 4, model.HotRows, 0},
 		{"twice the rate", func(c *config.Config, _ *Facts) { c.LR = .05 }, 256, 512, 4},
 		{"lines", func(c *config.Config, _ *Facts) { c.Model, c.LR = "text:50", .1 }, 8, model.HotRows, 0},
 		{"lines, eight", func(c *config.Config, _ *Facts) { c.Model, c.LR, c.Workers = "text:50", .1, 8 }, 8,
@@ -201,10 +195,10 @@ func TestHotRows(t *testing.T) {
 		cfg, f := configtest.Dense(), Facts{Kind: data.Tokens, Features: 30000, Rows: 1 << 20, Weights: 1 << 20,
 			HasStepper: true, HotRowsFirst: true}
 		cfg.Model, cfg.Workers, cfg.Batch, cfg.MergeEvery, cfg.LR = "word2vec:50", 2, 1, "auto", .025
-		if cores = 64; c.edit != nil {
+		if c.edit != nil {
 			c.edit(&cfg, &f)
 		}
-		u, err := Choose(&cfg, model.Spec{Name: cfg.Model}, f, Machine{Cores: cores})
+		u, err := Choose(&cfg, model.Spec{Name: cfg.Model}, f, Machine{Cores: 2})
 		if err != nil || u.MergeEvery != c.every || u.HotRows != c.rows || u.RareMerge != c.rare {
 			t.Errorf("%s: every %d, %d rows, %d, %v; want %+v", c.what, u.MergeEvery, u.HotRows, u.RareMerge, err, c)
 		}

@@ -53,7 +53,7 @@ func Choose(c *config.Config, spec model.Spec, f Facts, m Machine) (Tuning, erro
 	if t.MaxInFlight > 0 && (c.Workers > 2 || c.Workers == 2 && t.Sharers == 0) {
 		t.MaxLocalSteps = max(1, int(limit.localSteps(c.LR)/perLocalStep(c.Workers)))
 	}
-	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, m, t)
+	t.MergeEvery, t.BiasMergeEvery = Merging(c, spec, f, t)
 	switch {
 	case c.Ascends():
 		t.MergeEvery, t.Spread = dualMerging(c, f)
