@@ -157,7 +157,8 @@ def launch(fn: Callable[[Any, Any], Any], net: nn.Module, dataset: Any = None, t
             shown.end()
             raise _failure(message)
         program = shlex.join([sys.executable, "-I", "-S", "-B", _zygote.__file__, address])
-        run = failed = None
+        run: Optional[Run] = None
+        failed: Optional[Exception] = None
         try:
             run = _run(net, {**settings, "program": program, "workers": workers}, on_epoch, verbose, shown)
         except (hogwild.Error, hogwild.Killed) as e:
@@ -168,7 +169,7 @@ def launch(fn: Callable[[Any, Any], Any], net: nn.Module, dataset: Any = None, t
             shown.end()
         if run is None or run.result.get("error"):  # what follows the loop has failed
             message = _message(line)
-            raise _failure(message) if "failed" in message else failed or hogwild.Failed(run.result["error"])
+            raise _failure(message) if "failed" in message else failed or hogwild.Failed(run.result["error"] if run else "")
     return run
 
 

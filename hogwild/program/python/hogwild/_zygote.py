@@ -85,7 +85,7 @@ class _Server:
                 os.chdir(folder)
                 linecache.cache.update(cells)  # for tracebacks
                 self._given = pickle.load(self._what)
-            if torch.cuda.is_initialized():
+            if torch.cuda.is_initialized():  # type: ignore[no-untyped-call,unused-ignore]
                 raise ValueError("the data are on a GPU: give launch tensors on the CPU, and move batches to job.device")
         except BaseException:
             _say(self._line, failed=traceback.format_exc()[-SAID:], who="the process that starts the programs")

@@ -51,6 +51,8 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
 
     _losses: Dict[str, str]
     _others: Dict[str, str]
+    intercept_: Any
+    n_iter_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -179,7 +181,7 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
 def _layers(run: Run) -> List[Tuple[Any, Any]]:
     """The weights of each layer, inputs x outputs, and its biases. The scaling of the inputs is part of the first."""
     data = json.loads(run.metadata["hogwild.data"])
-    layers = []
+    layers: List[Tuple[Any, Any]] = []
     for name in sorted((n for n in run.tensors if n.endswith(".weight")), key=lambda n: int(n.split(".")[0])):
         w = run.tensors[name].astype(np.float64).T
         b = run.tensors.get(name[:-len("weight")] + "bias", np.zeros(w.shape[1])).astype(np.float64)
