@@ -40,7 +40,14 @@ func Serve(socket int, read func(map[string]string) (config.Config, error)) erro
 	if err == nil {
 		return nil
 	}
-	return s.line.Send(reply{Failed: &failed{Kind: kindOf(err), Why: err.Error()}})
+	return s.refuse(err)
+}
+
+// Refuse answers a call by an error.
+func Refuse(socket int, err error) error {
+	s := newSession(socket)
+	defer s.close()
+	return s.refuse(err)
 }
 
 // kindOf returns the kind of an error, by which Python chooses the class of its own.

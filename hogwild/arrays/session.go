@@ -158,3 +158,8 @@ func (s *session) finish(d *done, b []byte) error {
 	}
 	return s.line.Send(reply{Done: d}, seg.File())
 }
+
+// refuse sends why there is nothing.
+func (s *session) refuse(err error) error {
+	return s.line.Send(reply{Failed: &failed{Kind: kindOf(err), Why: err.Error()}})
+}

@@ -49,7 +49,7 @@ class Factorization:
         if len(y) > SCORED:
             rooms.append(_Pairs(u, i, y, shape, order[:SCORED]))
         self.history: List[Dict[str, Any]] = []
-        with Session() as session:
+        with Session(gpu=self.settings.get("gpu")) as session:
             session.send({"protocol": PROTOCOL, "settings": _texts({**self.settings, "l2": l2}), "waits": on_epoch is not None,
                           **{part: room.message() for part, room in zip(("train", "test"), rooms)}})
             _fill(session, rooms)

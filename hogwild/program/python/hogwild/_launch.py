@@ -192,7 +192,7 @@ def _run(net: nn.Module, settings: Dict[str, Any], on_epoch: Optional[OnEpoch], 
         shown.epoch(figures)
         return on_epoch(figures) if on_epoch else None
 
-    with Session(verbose) as session:
+    with Session(verbose, gpu=settings.get("gpu")) as session:
         session.send({"protocol": PROTOCOL, "settings": _texts(settings), "waits": True})
         try:
             run = _follow(session, epoch, settings.get("run"))

@@ -34,13 +34,13 @@ def program() -> str:
 class Session:
     """The program, started for one call. It ends when the socket does: with this process, however that ends."""
 
-    def __init__(self, verbose: bool = False, inherited: Sequence[int] = ()) -> None:
+    def __init__(self, verbose: bool = False, inherited: Sequence[int] = (), gpu: Any = None) -> None:
         ours, theirs = socket.socketpair()
         self._said = os.memfd_create("hogwild-said", os.MFD_CLOEXEC)
         environment = {**os.environ, "PYTHONPATH": ""} if "HOGWILD_SOCKET" in os.environ else None
         with theirs:
             # In a session of its own Ctrl-C reaches this process alone, which then asks for what was learnt.
-            self._process = subprocess.Popen([program(), "arrays", str(theirs.fileno())],
+            self._process = subprocess.Popen([program(), "arrays", str(theirs.fileno()), *([] if gpu is None else [str(gpu)])],
                                              pass_fds=[theirs.fileno(), *inherited],
                                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                              stderr=None if verbose else self._said, start_new_session=True, env=environment)

@@ -227,6 +227,9 @@ def _train(X: Any, y: Any, target: Any, test: Any, on_epoch: Optional[OnEpoch], 
                 settings["test"] = "none"
         elif X is not None:
             settings.pop("scale", None)
+            for name in ("data", "format", "target", "test", "validation"):
+                if settings.get(name) is not None:
+                    raise hogwild.Error(f"{name} is of files: X, y and test= are the data here")
             if isinstance(X, Dataset):
                 message["train"] = {"sealed": 0}
                 files.append(X.fileno())
@@ -254,7 +257,7 @@ def _train(X: Any, y: Any, target: Any, test: Any, on_epoch: Optional[OnEpoch], 
                 rooms.append(rows)
                 message["test"] = rows.message()
         message["settings"] = _texts(settings)
-        session = stack.enter_context(Session(verbose is True, inherited))
+        session = stack.enter_context(Session(verbose is True, inherited, settings.get("gpu")))
         session.send(message, files)
         if rooms:
             _fill(session, rooms)

@@ -66,7 +66,7 @@ def _train(lines: _Lines, on_epoch: Optional[OnEpoch], settings: Dict[str, Any],
         Run, bytes, Optional[BaseException]]:
     """Trains on lines. Returns the run, the words with their counts, and what interrupted it."""
     text, sample = lines.paths()
-    with Session() as session:
+    with Session(gpu=settings.get("gpu")) as session:
         session.send({"protocol": PROTOCOL, "waits": on_epoch is not None, "settings": _texts({
             "format": "text", **settings, "data": text, "test": sample if lines.count > 1 else "none"})})
         try:
