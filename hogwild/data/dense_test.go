@@ -26,7 +26,7 @@ func denseRoom(t *testing.T, n, d int, scale string) (*Set, []float32) {
 		case 1:
 			r.set.X[i] = float32(max(0, random.NormFloat64()-2))
 		default:
-			r.set.X[i] = float32(1e3*float64(j) + math.Pow(10, float64(j-3))*random.NormFloat64())
+			r.set.X[i] = float32(1e3*float64(j%8) + math.Pow(10, float64(j%8-3))*random.NormFloat64())
 		}
 	}
 	was := slices.Clone(r.set.X)
