@@ -9,8 +9,8 @@ import (
 	"hogwild/hogwild/config"
 )
 
-// arraysCommand is what the Python package starts for a call: arrays SOCKET [GPU], the number of an open socket, and the
-// setting gpu, for which hogwild-cuda takes this process's place.
+// arraysCommand is what the Python package starts for a call: arrays SOCKET [GPU], the number of an open socket, and
+// the setting gpu, for which hogwild-cuda takes this process's place.
 func arraysCommand() *cli.Command {
 	return verb(cli.Command{Name: "arrays", Hidden: true}, func(_ *cli.Context, _ *settings, args []string) error {
 		if len(args) != 1 && len(args) != 2 {
