@@ -153,7 +153,12 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 		atomicfile.Volatile = true
 	}
 	o := run.Options{Sets: sets, Unscored: a.Unscored, Progress: os.Stderr, Quiet: true}
+	d := &done{}
 	o.OnEpoch = func(e rundir.EpochResult) {
+		if a.Silent {
+			d.Epochs = append(d.Epochs, e)
+			return
+		}
 		_ = s.line.Send(reply{Epoch: &e}) // if the other end is closed, the run is over anyway
 		if a.Waits {
 			select {
@@ -174,7 +179,7 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 	if words, err := os.ReadFile(filepath.Join(c.Run, rundir.WordsFile)); err == nil {
 		weights = append(weights, words...)
 	}
-	d := &done{Result: &result}
+	d.Result = &result
 	if err != nil {
 		d.Ended, d.Why = kindOf(err), err.Error()
 	}
