@@ -105,7 +105,8 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 		return sets, err
 	}
 	if train.room != nil {
-		train.room.Unsummed = a.Unscored && a.Test == nil && !a.Keep && c.Run == "" && c.Resume == "" && c.AllNodes() == 1
+		train.room.Unsummed = a.Unscored && a.Test == nil && !a.Keep && c.Run == "" && c.Resume == "" &&
+			c.AllNodes() == 1
 	}
 	if sets.Train, err = train.sealed(nil); err != nil {
 		return sets, config.Usage("%w", err)
