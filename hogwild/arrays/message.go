@@ -16,6 +16,7 @@ type ask struct {
 	Test      *rows             `json:"test"`      // nil: the training rows
 	Keep      bool              `json:"keep"`      // send the sets back, sealed
 	Waits     bool              `json:"waits"`     // after each epoch, for go or stop
+	Silent    bool              `json:"silent"`    // epochs come with done, all together
 	Unscored  bool              `json:"unscored"`  // see run.Options
 	Validates bool              `json:"validates"` // the test rows are for validation, too
 	Predict   *predict          `json:"predict"`
@@ -72,11 +73,12 @@ type answer struct {
 // the words of a text, as rundir.WordsFile has them, or the values of all rows and then, row by row, the
 // probabilities.
 type done struct {
-	Result *rundir.Result `json:"result,omitempty"`
-	Size   int            `json:"size"`
-	Ended  string         `json:"ended,omitempty"` // interrupted, diverged: the weights are what there is
-	Why    string         `json:"why,omitempty"`
-	Notes  []string       `json:"notes,omitempty"`
+	Result *rundir.Result       `json:"result,omitempty"`
+	Size   int                  `json:"size"`
+	Ended  string               `json:"ended,omitempty"` // interrupted, diverged: the weights are what there is
+	Why    string               `json:"why,omitempty"`
+	Notes  []string             `json:"notes,omitempty"`
+	Epochs []rundir.EpochResult `json:"epochs,omitempty"` // of a silent run
 }
 
 // failed says why there is nothing.

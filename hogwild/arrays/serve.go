@@ -111,6 +111,10 @@ func (s *session) sets(a *ask, c *config.Config) (sets data.Sets, err error) {
 	if err = s.fill(train, test); err != nil {
 		return sets, err
 	}
+	if train.room != nil {
+		train.room.Unsummed = a.Unscored && a.Test == nil && !a.Keep && c.Run == "" && c.Resume == "" &&
+			c.AllNodes() == 1
+	}
 	if sets.Train, err = train.sealed(nil); err != nil {
 		return sets, config.Usage("%w", err)
 	}
@@ -157,7 +161,12 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 		atomicfile.Volatile = true
 	}
 	o := run.Options{Sets: sets, Unscored: a.Unscored, Progress: os.Stderr, Quiet: true}
+	d := &done{}
 	o.OnEpoch = func(e rundir.EpochResult) {
+		if a.Silent {
+			d.Epochs = append(d.Epochs, e)
+			return
+		}
 		_ = s.line.Send(reply{Epoch: &e}) // if the other end is closed, the run is over anyway
 		if a.Waits {
 			select {
@@ -178,7 +187,7 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 	if words, err := os.ReadFile(filepath.Join(c.Run, rundir.WordsFile)); err == nil {
 		weights = append(weights, words...)
 	}
-	d := &done{Result: &result}
+	d.Result = &result
 	if err != nil {
 		d.Ended, d.Why = kindOf(err), err.Error()
 	}

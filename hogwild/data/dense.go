@@ -151,16 +151,23 @@ func scaleDense(s *Set) {
 	for _, piece := range inPieces(s.Rows, func(from, to int) counts {
 		c := counts{make([]int32, d), make([]float64, d)}
 		blocks(s.X, d, from, to, func(x []float32) {
-			for j := range d {
-				m, a, sum, seen := mul[j], add[j], c.sum[j], c.seen[j]
-				for at := j; at < len(x); at += d {
-					v := float32(float64(x[at])*m + a)
-					x[at] = v
-					if sum += float64(v); v != 0 {
-						seen++
+			for j := 0; j < d; j += 2 { // two columns at a time, whose sums do not wait for each other
+				k := min(j+1, d-1)
+				mA, aA, sumA, seenA := mul[j], add[j], c.sum[j], c.seen[j]
+				mB, aB, sumB, seenB := mul[k], add[k], c.sum[k], c.seen[k]
+				for at := 0; at < len(x); at += d {
+					v := float32(float64(x[at+j])*mA + aA)
+					w := float32(float64(x[at+k])*mB + aB)
+					x[at+j], x[at+k] = v, w
+					sumA, sumB = sumA+float64(v), sumB+float64(w)
+					if v != 0 {
+						seenA++
+					}
+					if w != 0 {
+						seenB++
 					}
 				}
-				c.sum[j], c.seen[j] = sum, seen
+				c.sum[j], c.seen[j], c.sum[k], c.seen[k] = sumA, seenA, sumB, seenB
 			}
 		})
 		return c

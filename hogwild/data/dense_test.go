@@ -1,10 +1,12 @@
 package data
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"hogwild/hogwild/data/format"
@@ -26,7 +28,7 @@ func denseRoom(t *testing.T, n, d int, scale string) (*Set, []float32) {
 		case 1:
 			r.set.X[i] = float32(max(0, random.NormFloat64()-2))
 		default:
-			r.set.X[i] = float32(1e3*float64(j%8) + math.Pow(10, float64(j%8-3))*random.NormFloat64())
+			r.set.X[i] = float32(1e3*float64(j) + math.Pow(10, float64(min(j, 8)-3))*random.NormFloat64())
 		}
 	}
 	was := slices.Clone(r.set.X)
@@ -133,6 +135,30 @@ func TestNotFinite(t *testing.T) {
 				t.Errorf("%g at %d: found at %d", bad, at, notFinite(v))
 			}
 			v[at] = was
+		}
+	}
+}
+
+// A Room refuses a number that is not finite wherever it is, with each scale: the means tell, or a pass of its own.
+func TestRoomRefusesWhatIsNotFinite(t *testing.T) {
+	const n, d = 2003, 3
+	for _, scale := range []string{"", "auto", "standard", "unit", "none", "1,2"} {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			for _, at := range []int{0, 1, n / 2 * d, n*d - 1} {
+				r, err := NewRoom(Meta{Kind: Floats, Rows: n, Features: d}, 0, false, format.NewBudget(0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range r.set.X {
+					r.set.X[i] = float32(i % 7)
+				}
+				r.set.X[at] = float32(bad)
+				want := fmt.Sprintf("row %d, column %d: %g", at/d, at%d, bad)
+				if _, err = r.Sealed(scale, nil); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("scale %q: %v, want %s", scale, err, want)
+				}
+				r.Close()
+			}
 		}
 	}
 }

@@ -15,7 +15,11 @@ import (
 
 // Room is a set whose rows another process puts in their places, so that they are copied once: it maps File for
 // writing, and unmaps it before Sealed. The rows are to lie in a random order, as Load draws one.
-type Room struct{ set *Set }
+type Room struct {
+	set *Set
+	// Unsummed leaves the checksum out: no run will be resumed on the rows, and nothing else is compared with them.
+	Unsummed bool
+}
 
 // filledElsewhere is a layout of sets that another process may fill.
 type filledElsewhere interface {
@@ -54,7 +58,7 @@ func NewRoom(m Meta, stored int, weighted bool, budget *format.Budget) (*Room, e
 		return nil, err
 	}
 	s.Meta = m
-	return &Room{s}, nil
+	return &Room{set: s}, nil
 }
 
 // What the notes and the checksum of a Room may take of the segment.
@@ -74,7 +78,7 @@ func (r *Room) Close() { _ = r.set.Close() }
 
 // Rows returns the rows as they were filled in, to be predicted: views of the memory.
 func (r *Room) Rows() (*Memory, error) {
-	if err := r.check(); err != nil {
+	if err := r.check(true); err != nil {
 		return nil, err
 	}
 	s := r.set
@@ -94,7 +98,9 @@ func (r *Room) Rows() (*Memory, error) {
 // theirs; else scale is Options.Scale. The process that has filled them may no longer map File.
 func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	s := r.set
-	if err := r.check(); err != nil {
+	// what is not finite makes the mean of its column so: a pass less
+	tells := s.X != nil && like == nil && slices.Contains([]string{"", "auto", "standard"}, scale)
+	if err := r.check(!tells); err != nil {
 		return nil, err
 	}
 	if s.Entries() {
@@ -112,13 +118,17 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 			}
 			err = t.fit(rule, rows)
 		}
+		if err == nil && tells && notFinite(t.Add) >= 0 {
+			err = r.checkFinite()
+		}
 		if err != nil {
 			return nil, err
 		}
 	}
 	s.Meta = t.Meta
-	// of all that was filled in: a resumed run knows its data again by it
-	s.Checksum = fmt.Sprintf("crc32c:%08x", sumOfSums(s.seg.Bytes()))
+	if !r.Unsummed { // of all that was filled in: a resumed run knows its data again by it
+		s.Checksum = fmt.Sprintf("crc32c:%08x", sumOfSums(s.seg.Bytes()))
+	}
 	if s.X != nil {
 		scaleDense(s)
 		return s, sealCounted(s)
@@ -145,12 +155,14 @@ func sumOfSums(b []byte) uint32 {
 	return checksum(fmt.Append(nil, sums), func(int) {})
 }
 
-// check refuses what no loop may see.
-func (r *Room) check() error {
-	s := r.set
-	fail := func(format string, a ...any) error {
-		return fmt.Errorf("data: %s: %s", s.Name, fmt.Sprintf(format, a...))
-	}
+// fail returns an error of the rows.
+func (r *Room) fail(format string, a ...any) error {
+	return fmt.Errorf("data: %s: %s", r.set.Name, fmt.Sprintf(format, a...))
+}
+
+// check refuses what no loop may see; numbers that are not finite, too, or the caller does.
+func (r *Room) check(numbers bool) error {
+	s, fail := r.set, r.fail
 	if s.Ptr != nil {
 		if s.Ptr[0] != 0 || s.Ptr[s.Rows] != int64(len(s.Idx)) {
 			return fail("the rows end at value %d of %d", s.Ptr[s.Rows], len(s.Idx))
@@ -167,12 +179,10 @@ func (r *Room) check() error {
 			return fail("%s", cmp.Or(bad, "an entry is outside of the matrix"))
 		}
 	}
-	if i := notFinite(s.X); i >= 0 {
-		return fail("row %d, column %d: %g: want a finite number", i/s.Features, i%s.Features, s.X[i])
-	}
-	if k := notFinite(s.Val); k >= 0 {
-		i, _ := slices.BinarySearch(s.Ptr, int64(k)+1)
-		return fail("row %d, column %d: %g: want a finite number", i-1, s.Idx[k], s.Val[k])
+	if numbers {
+		if err := r.checkFinite(); err != nil {
+			return err
+		}
 	}
 	if err := checkWeights(s.W, s.Name, nil); err != nil {
 		return err
@@ -182,6 +192,19 @@ func (r *Room) check() error {
 		if !finite(float64(y)) || classes > 0 && (y < 0 || y >= classes || y != float32(int(y))) {
 			return fail("row %d: target %g: want a finite number, or the number of a class below %g", i, y, classes)
 		}
+	}
+	return nil
+}
+
+// checkFinite refuses numbers that are not finite.
+func (r *Room) checkFinite() error {
+	s := r.set
+	if i := notFinite(s.X); i >= 0 {
+		return r.fail("row %d, column %d: %g: want a finite number", i/s.Features, i%s.Features, s.X[i])
+	}
+	if k := notFinite(s.Val); k >= 0 {
+		i, _ := slices.BinarySearch(s.Ptr, int64(k)+1)
+		return r.fail("row %d, column %d: %g: want a finite number", i-1, s.Idx[k], s.Val[k])
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package data
 
 import (
+	"math"
+	"sync"
+
 	"hogwild/hogwild/data/format"
 	"hogwild/shm"
 )
@@ -29,6 +32,31 @@ func (sparseRows) former(s *Set) former {
 }
 
 func (sparseRows) values(s *Set) float64 { return float64(len(s.Val)) / float64(s.Rows) }
+
+// count is valued's, without batches: one goroutine counts, and another adds up.
+func (sparseRows) count(s *Set) {
+	seen, sum := make([]int32, s.Features), make([]float64, s.Features)
+	var both sync.WaitGroup
+	both.Go(func() {
+		for k, j := range s.Idx {
+			sum[j] += float64(s.Val[k])
+		}
+	})
+	both.Go(func() {
+		for i := range s.Rows {
+			last := uint32(math.MaxUint32)
+			for k, j := range s.Idx[s.Ptr[i]:s.Ptr[i+1]] {
+				if s.Val[s.Ptr[i]+int64(k)] != 0 && j != last { // a word may be there twice
+					seen[j]++
+				}
+				last = j
+			}
+		}
+	})
+	both.Wait()
+	s.setCounts(seen)
+	s.setMeans(sum)
+}
 
 func (sparseRows) damage(s *Set) string {
 	ascends := func(i int) bool {

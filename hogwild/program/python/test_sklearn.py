@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -66,6 +67,15 @@ class Estimators(unittest.TestCase):
 
     def test_scikit_learn_checks_the_perceptron(self):
         self.checked(HogwildClassifier(hidden=(16,)))
+
+    def test_rows_are_written_or_copied_alike(self):
+        X, y = sparse_set()
+        for rows in (X, X.toarray(), np.asfortranarray(X.toarray()), X.toarray().astype("f4")):
+            fits = []
+            for cores in (0, 1 << 20):
+                with unittest.mock.patch("hogwild._dataset.WRITERS", cores):
+                    fits.append(HogwildClassifier(random_state=0).fit(rows, y, np.arange(1, 601)))
+            np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 
     def test_grid_search_of_a_pipeline(self):
         words = "red blue green fast slow big small old new odd".split()

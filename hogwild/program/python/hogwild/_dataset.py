@@ -154,14 +154,21 @@ def _needs(y: Any) -> None:
         raise hogwild.Error("y is missing: hogwild.train(X, y), or target= names the column of a DataFrame or file")
 
 
+# Up to so many cores rows are written to a file, not copied to its memory: pages that are missed there are cleared first.
+# Linux lets one thread at a time write to a file.
+WRITERS = 4
+
+
 def _fill(session: Session, rooms: Sequence[Rows]) -> None:
-    """Fills the rooms that the program has made. It seals them, so that nothing here may refer to them then."""
+    """Fills the rooms that the program has made. It seals them, so that nothing here may map them then."""
     message = session.receive()
     files = session.files[-len(message["rooms"]):]
     for rows, room, file in zip(rooms, message["rooms"], files):
-        memory = mapped(file, room["size"], write=True)
-        rows.fill(memory, room["arrays"])
-        memory.close()
+        if len(os.sched_getaffinity(0)) <= WRITERS:
+            rows.fill(file, room["arrays"])
+        else:
+            with mapped(file, room["size"], write=True) as memory:
+                rows.fill(memory, room["arrays"])
         session.files.remove(file)
         os.close(file)
     session.send({"filled": True})

@@ -9,6 +9,7 @@ import numpy as np
 import hogwild
 
 from ._dataset import _fill
+from ._rows import write
 from ._session import PROTOCOL, Message, Session
 from ._train import OnEpoch, _texts
 from ._words import learnt
@@ -108,11 +109,10 @@ class _Pairs:
     def message(self) -> Message:
         return {"name": "ratings", "kind": "pairs", "rows": len(self.order), "features": sum(self.shape), "shape": self.shape}
 
-    def fill(self, memory: Any, at: Dict[str, int]) -> None:
-        idx = np.frombuffer(memory, "<u4", 2 * len(self.order), at["idx"]).reshape(-1, 2)
-        idx[:, 0], idx[:, 1] = self.users[self.order], self.items[self.order]
-        idx[:, 1] += self.shape[0]
-        np.frombuffer(memory, "<f4", len(self.order), at["y"])[:] = self.ratings[self.order]
+    def fill(self, to: Any, at: Dict[str, int]) -> None:
+        pairs = np.stack([self.users[self.order], self.items[self.order] + self.shape[0]], axis=1)
+        write(to, at["idx"], pairs, "<u4")
+        write(to, at["y"], self.ratings[self.order], "<f4")
 
 
 def _coded(ids: Any, what: str) -> Tuple[Any, Any]:

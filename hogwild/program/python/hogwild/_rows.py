@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
 import hogwild
 
-BLOCK = 1 << 16  # numbers that a thread converts at a time: they stay in the cache
+BLOCK = 1 << 18  # numbers that a thread converts at a time
 
 
 def _check(ok: Any, message: str) -> None:
@@ -84,8 +85,12 @@ class Rows:
             _check(self.classes is None or len(self.classes) > 1, f"y has the class {(self.classes or [''])[0]} alone: "
                    "there is nothing to tell apart")
             _check(self.labels is not None or np.isfinite(self.y).all(), "y has NaN or infinity: leave these rows out")
-        # a run takes the rows block by block, so they have to lie in a random order
-        self.order = None if seed is None else np.random.default_rng(seed).permutation(self.n)
+        self.seed = seed
+
+    @cached_property
+    def order(self) -> Any:
+        """A random order, as a run takes the rows block by block; None of rows as they are."""
+        return None if self.seed is None else np.random.default_rng(self.seed).permutation(self.n)
 
     def __enter__(self) -> Rows:
         return self
@@ -101,47 +106,54 @@ class Rows:
                 "stored": int(self.X.nnz) if self.sparse else 0, "columns": self.columns, "classes": self.classes,
                 "scale": self.scale, "weighted": self.weight is not None}
 
-    def fill(self, memory: Any, at: Dict[str, int]) -> None:
-        """Copies the rows into the memory of a room, whose arrays are at these places."""
-        def view(name: str, dtype: str, count: int) -> Any:
-            return np.frombuffer(memory, dtype, count, at[name])
+    def fill(self, to: Any, at: Dict[str, int]) -> None:
+        """Copies the rows into a room, a file or its memory, whose arrays are at these places."""
+        def put(name: str, values: Any, dtype: str, start: int = 0) -> None:
+            write(to, at[name], values, dtype, start)
 
-        y = view("y", "<f4", self.n)
-        if self.y is not None:
-            y[:] = self.y if self.order is None else self.y[self.order]
-        if self.weight is not None:
-            view("weight", "<f4", self.n)[:] = self.weight if self.order is None else self.weight[self.order]
+        for name, values in (("y", self.y), ("weight", self.weight)):
+            if values is not None:
+                put(name, values if self.order is None else values[self.order], "<f4")
         if self.sparse:
-            self._fill_sparse(view("ptr", "<i8", self.n + 1), view("idx", "<u4", self.X.nnz), view("val", "<f4", self.X.nnz))
+            self._fill_sparse(put)
         else:
-            self._fill_dense(view("x", "<f4", self.n * self.d).reshape(self.n, self.d))
+            self._fill_dense(put)
 
-    def _fill_dense(self, x: Any) -> None:
+    def _fill_dense(self, put: Callable[..., None]) -> None:
         straight = self.X.flags.c_contiguous and self.X.dtype.isnative  # else NumPy's take copies all of it first
 
         def block(rows: slice) -> None:
-            if self.order is None:
-                x[rows] = self.X[rows]
-            elif not straight:
-                x[rows] = self.X[self.order[rows]]
-            elif self.X.dtype == x.dtype:
-                np.take(self.X, self.order[rows], axis=0, out=x[rows], mode="clip")  # mode raise would buffer it
-            else:
-                x[rows] = np.take(self.X, self.order[rows], axis=0)
+            order = rows if self.order is None else self.order[rows]
+            taken = np.take(self.X, order, axis=0) if straight and self.order is not None else self.X[order]
+            put("x", taken, "<f4", rows.start * self.d)
 
         _in_threads(block, self.n, max(1, BLOCK // max(1, self.d)))
 
-    def _fill_sparse(self, ptr: Any, idx: Any, val: Any) -> None:
-        X = self.X
+    def _fill_sparse(self, put: Callable[..., None]) -> None:
+        X, ptr = self.X, np.zeros(self.n + 1, "<i8")
         lengths = np.diff(X.indptr)
         np.cumsum(lengths if self.order is None else lengths[self.order], out=ptr[1:])
+        put("ptr", ptr, "<i8")
 
         def block(rows: slice) -> None:
             part = X[rows] if self.order is None else X[self.order[rows]]
-            begin, end = ptr[rows.start], ptr[rows.stop]
-            idx[begin:end], val[begin:end] = part.indices, part.data
+            put("idx", part.indices, "<u4", ptr[rows.start])
+            put("val", part.data, "<f4", ptr[rows.start])
 
         _in_threads(block, self.n, max(1, BLOCK * self.n // max(1, X.nnz)))
+
+
+def write(to: Any, at: int, values: Any, dtype: str, start: int = 0) -> None:
+    """Writes values to the array at this place of a file, or of its memory, from the array's value start on."""
+    values = np.ascontiguousarray(values, dtype).reshape(-1)
+    place = at + start * values.itemsize
+    if not isinstance(to, int):
+        np.frombuffer(to, dtype, len(values), place)[:] = values
+        return
+    left = memoryview(values.view("u1"))
+    while left:
+        written = os.pwrite(to, left, place)
+        left, place = left[written:], place + written
 
 
 def _in_threads(block: Callable[[slice], None], n: int, step: int) -> None:

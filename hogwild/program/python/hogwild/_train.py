@@ -189,7 +189,8 @@ def _train(X: Any, y: Any, target: Any, test: Any, on_epoch: Optional[OnEpoch], 
            begin: Optional[bytes] = None) -> Run:
     """Without scores epochs have training losses only, and take less time. begin: the weights of a Run to begin with."""
     given, settings = (X, y, target, test, sample_weight), dict(settings)
-    message: Message = {"protocol": PROTOCOL, "waits": on_epoch is not None, "unscored": not scores and test is None,
+    message: Message = {"protocol": PROTOCOL, "waits": on_epoch is not None,
+                        "silent": on_epoch is None and verbose is False, "unscored": not scores and test is None,
                         "validates": isinstance(test, Rows) and settings.get("patience") is not None}
     seed, scale = int(settings.get("seed", 1)), str(settings.get("scale", ""))
     if resumed is not None:
@@ -298,7 +299,7 @@ def _follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str],
             interrupt, stopped = e, True
             session.send({"stop": True})
     done = message["done"]
-    run = Run(_contents(session, done["size"]), done["result"], path, history, labels)
+    run = Run(_contents(session, done["size"]), done["result"], path, history + done.get("epochs", []), labels)
     if interrupt is not None:
         interrupt.run = run  # type: ignore[attr-defined]
         raise interrupt

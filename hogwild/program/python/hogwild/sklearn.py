@@ -245,8 +245,8 @@ class HogwildClassifier(ClassifierMixin, _Hogwild):  # type: ignore[misc]
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         if self.class_weight is not None:
             weight = compute_sample_weight(self.class_weight, y) * (1 if weight is None else weight)
-        codes = np.searchsorted(self.classes_, y).astype(np.float32)
-        self._train(X, codes, [str(i) for i in range(len(self.classes_))], weight)
+        codes = y == self.classes_[1] if len(self.classes_) == 2 else np.searchsorted(self.classes_, y)
+        self._train(X, codes.astype(np.float32), [str(i) for i in range(len(self.classes_))], weight)
         return self
 
     def decision_function(self, X: Any) -> Any:
