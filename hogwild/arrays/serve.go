@@ -50,19 +50,6 @@ func Refuse(socket int, err error) error {
 	return s.refuse(err)
 }
 
-// kindOf returns the kind of an error, by which Python chooses the class of its own.
-func kindOf(err error) string {
-	switch {
-	case errors.Is(err, config.ErrUsage):
-		return "usage"
-	case errors.Is(err, config.ErrDiverged):
-		return "diverged"
-	case config.Interruption(err) != nil:
-		return "interrupted"
-	}
-	return "error"
-}
-
 // answer carries out what is asked for.
 func (s *session) answer(a *ask, read func(map[string]string) (config.Config, error)) error {
 	switch {

@@ -163,3 +163,16 @@ func (s *session) finish(d *done, b []byte) error {
 func (s *session) refuse(err error) error {
 	return s.line.Send(reply{Failed: &failed{Kind: kindOf(err), Why: err.Error()}})
 }
+
+// kindOf returns the kind of an error, by which Python chooses the class of its own.
+func kindOf(err error) string {
+	switch {
+	case errors.Is(err, config.ErrUsage):
+		return "usage"
+	case errors.Is(err, config.ErrDiverged):
+		return "diverged"
+	case config.Interruption(err) != nil:
+		return "interrupted"
+	}
+	return "error"
+}

@@ -123,7 +123,7 @@ class Rows:
         straight = self.X.flags.c_contiguous and self.X.dtype.isnative  # else NumPy's take copies all of it first
 
         def block(rows: slice) -> None:
-            order = rows if self.order is None else self.order[rows]
+            order: Any = rows if self.order is None else self.order[rows]
             taken = np.take(self.X, order, axis=0) if straight and self.order is not None else self.X[order]
             put("x", taken, "<f4", rows.start * self.d)
 
