@@ -181,7 +181,7 @@ noasm: $(RERUN) # the loops in plain Go
 	$(call gotest,./internal/vec ./hogwild/model,-vet=off -short -tags noasm)
 
 race: $(RERUN) ## run the tests of packages in which goroutines meet under the race detector
-	CGO_ENABLED=1 $(call gotest,$(RACE),$(AT_ONCE) -race -short)
+	CGO_ENABLED=1 $(call gotest,$(RACE),$(AT_ONCE) -race -short -skip '^TestPython$$')
 	CGO_ENABLED=1 $(call gotest,./hogwild/run ./hogwild/programs ./hogwild/ability,$(AT_ONCE) -race -short -run '$(RACE_RUNS)')
 
 # Fifty kills take half a minute: they are for CI, and for go test without -short.
