@@ -27,6 +27,7 @@ var notRun = map[string]string{
 	"bench/rivals/":           "they take hours, and gigabytes",
 	"python3 bench/":          "nothing: rivals are built by hand",
 	"HOGWILD_LIMIT=":          "nothing: it takes minutes; TestLimit runs a part of it",
+	"HOGWILD_BINARY=":         "nothing: it takes minutes, and scikit-learn",
 	"CGO_ENABLED=0 GOARC":     "make emulated",
 	"go mod edit ":            "TestLibrarySnippet",
 	"go run ./examples/":      "the test of the example",

@@ -153,13 +153,19 @@ def restarted(_):
 
     def step(net, job, does):
         for i, (a, b) in enumerate(job.batches()):
-            if i == 3 and job.rank == 0 and not os.path.exists(flag + does.__name__):
-                open(flag + does.__name__, "w").close()
+            if i == 3 and first(flag + does.__name__):
                 does()
             loss = nn.functional.mse_loss(net(a)[:, 0], b)
             net.zero_grad()
             loss.backward()
             job.step(loss)
+
+    def first(path):  # of all processes: on a busy machine one worker may take all batches
+        try:
+            open(path, "x").close()
+        except FileExistsError:
+            return False
+        return True
 
     def dies():
         os.kill(os.getpid(), signal.SIGKILL)
