@@ -40,7 +40,7 @@ var forTests = []string{"internal/check", "hogwild/config/configtest", "hogwild/
 // rooms are abilities that can be taken away: a package, and the only file outside of it that names it.
 var rooms = map[string]string{"hogwild/data/get": "cmd/hogwild/dataget.go", "hogwild/export": "cmd/hogwild/export.go",
 	"hogwild/peers": "cmd/hogwild/nodes.go", "bench/live": "cmd/hogwild/dashboard.go",
-	"hogwild/arrays": "cmd/hogwild/arrays.go",
+	"hogwild/arrays":  "cmd/hogwild/arrays.go",
 	"hogwild/ability": abilities, "hogwild/elastic": abilities, "hogwild/programs": abilities,
 	"hogwild/progress": abilities}
 
