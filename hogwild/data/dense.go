@@ -27,17 +27,6 @@ func (s *spread) isConstant() bool { return s.std <= 1e-7*max(-s.min, s.max) }
 // deviation returns the standard deviation of n values by the sum of squares about their mean.
 func deviation(squares, n float64) float64 { return math.Sqrt(squares / n) }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// Scaled returns the inputs x of a row as sets of this scaling have them.
-func (m *Meta) Scaled(x []float32) []float32 {
-	scaled := make([]float32, len(x))
-	for j, v := range x {
-		scaled[j] = m.scaled(j, v)
-	}
-	return scaled
-}
-
 // blocks calls do for the rows from to to-1 of x, d numbers each, a block at a time, and asks for the next one: columns
 // would wait for memory at each row.
 func blocks(x []float32, d, from, to int, do func(x []float32)) {

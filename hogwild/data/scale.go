@@ -238,6 +238,17 @@ func (t *table) spreads(rows []int32) []spread {
 	return s
 }
 
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Scaled returns the inputs x of a row as sets of this scaling have them.
+func (m *Meta) Scaled(x []float32) []float32 {
+	scaled := make([]float32, len(x))
+	for j, v := range x {
+		scaled[j] = m.scaled(j, v)
+	}
+	return scaled
+}
+
 // ScaledAlike reports whether two sets scale their inputs in the same way, give or take the rounding of another
 // processor.
 func (m *Meta) ScaledAlike(o *Meta) bool {

@@ -19,7 +19,8 @@ class Dataset:
     """Rows in the memory that workers map, for many runs: they are copied, scaled and checked once. It belongs to this
     process, and is gone with it.
 
-    X: n x d numbers    y: n values, or classes    sample_weight: n, by which their losses are multiplied    scale, seed: as hogwild train has them; the seed draws the order
+    X: n x d numbers    y: n values, or classes    sample_weight: n, by which their losses are multiplied
+    scale, seed: as hogwild train has them; the seed draws the order
     empty makes one to be filled, from_batches one of rows that come in parts."""
 
     X: Any

@@ -12,7 +12,7 @@ import numpy as np
 import hogwild
 
 from ._session import PROTOCOL, Session
-from ._train import OnEpoch, Run, _contents, _follow, _texts
+from ._train import OnEpoch, Run, _contents, _file, _follow, _texts
 
 LABEL = "__label__"
 SAMPLE = 100  # one line in so many is scored after each epoch
@@ -242,10 +242,8 @@ class TextClassifier:
         """The probability of each label, texts x classes_, of sum 1 by ova too; NaN where no word of a text is known."""
         if isinstance(texts, str):
             raise hogwild.Error("texts is one string: want a list of them")
-        files = [os.memfd_create("hogwild-weights", os.MFD_CLOEXEC) for _ in range(2)]
+        files = [_file(self._weights[:len(self._weights) - len(self._words)]), _file(self._words)]
         try:
-            _put(files[0], memoryview(self._weights)[:len(self._weights) - len(self._words)])
-            _put(files[1], self._words)
             with _Lines(_text(n, text) for n, text in enumerate(texts)) as lines, Session() as session:
                 if lines.count == 0:
                     return np.empty((0, len(self.classes_)), np.float32)
