@@ -6,7 +6,8 @@
 // What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their
 // means. Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go for single rows;
 // convnet.go, with convshape.go, its stages convstage.go and densestage.go on convlayer.go, and dropout.go; factor.go
-// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Values in another unit: standard.go.
+// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go. Values in
+// another unit: standard.go.
 // Where their steps meet: hot.go. What
 // they cost: flops.go. What they are to beat: constant.go.
 package model
