@@ -205,10 +205,10 @@ func pooled(features []spread) (mean, std float64) {
 }
 
 // spreads measures every feature over the rows, in two passes: the squares of
-// differences from the mean do not cancel as differences of squares do. nil are all rows, which are dense.
+// differences from the mean do not cancel as differences of squares do.
 func (t *table) spreads(rows []int32) []spread {
-	if rows == nil {
-		return denseSpreads(t.x, t.Rows, t.Features)
+	if t.known != nil {
+		return t.known
 	}
 	s := make([]spread, t.Features)
 	t.each(rows, func(j int, v float64) {
