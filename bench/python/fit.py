@@ -72,7 +72,7 @@ def sparse(name, rounds, solvers):
 
 def copied(X):
     """The seconds that a copy of X as float32 takes, in its order, to new memory that other processes can map."""
-    file, step = os.memfd_create("copy"), max(1, (1 << 16) // X.shape[1])
+    file, step = os.memfd_create("copy"), max(1, (1 << 18) // X.shape[1])
 
     def block(start):
         os.pwrite(file, X[start:start + step].astype("f4", copy=False), 4 * start * X.shape[1])

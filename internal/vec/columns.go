@@ -20,8 +20,8 @@ func NewColumns(first []float32) *Columns {
 		Squares: sums[wide:][:d]}
 }
 
-// padded returns the room of d numbers in whole vectors.
-func padded(d int) int { return (d + Lanes - 1) / Lanes * Lanes }
+// padded returns the room of d numbers in whole vectors of any processor.
+func padded(d int) int { return (d + 15) &^ 15 }
 
 // Add takes more rows in.
 func (c *Columns) Add(x []float32) {
