@@ -109,17 +109,18 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	if s.Entries() {
 		scale, s.Targets = "none", spreadOf(s.Y)
 	}
-	t := &table{Meta: s.Meta, known: known, ptr: s.Ptr, idx: s.Idx, val: s.Val, path: s.Name}
+	t := &table{Meta: s.Meta, ptr: s.Ptr, idx: s.Idx, val: s.Val, path: s.Name}
 	if like != nil {
 		t.Scale, t.Mul, t.Add = like.Scale, like.Mul, like.Add
 	} else {
 		rule, err := parseScale(scale)
 		if err == nil {
-			var rows []int32
-			if s.Ptr != nil {
-				rows = allRows(s.Rows)
-			}
-			err = t.fit(rule, rows)
+			err = t.fit(rule, func() []spread {
+				if known != nil {
+					return known
+				}
+				return t.spreads(allRows(s.Rows))
+			})
 		}
 		if err != nil {
 			return nil, err

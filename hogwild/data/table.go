@@ -25,7 +25,6 @@ type table struct {
 	text   []string  // n labels, some of them not numbers; else nil
 	y      []float32 // n labels that are numbered already; else nil
 	rows   []Row     // of a set in memory, in the place of x, or of ptr, idx and val
-	known  []spread  // of the features, where they are known already
 	path   string    // of the file, for messages
 	weight []float32 // n weights; else nil
 	line   []int32   // the line of each row in the file; nil where rows are not lines

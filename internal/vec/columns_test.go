@@ -47,7 +47,8 @@ func TestColumns(t *testing.T) {
 					if scaled[i] != 0 {
 						seen++
 					}
-					if want := float64(x[i])*mul[j] + add[j]; math.Abs(float64(scaled[i])-want) > 1e-7*(1+math.Abs(want)) {
+					want := float64(x[i])*mul[j] + add[j]
+					if math.Abs(float64(scaled[i])-want) > 1e-7*(1+math.Abs(want)) {
 						t.Fatalf("%d columns: row %d, column %d scaled is %g, want %g", d, i/d, j, scaled[i], want)
 					}
 				}
