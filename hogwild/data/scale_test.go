@@ -181,7 +181,8 @@ func TestConstantColumns(t *testing.T) {
 		for i := range tab.Rows {
 			tab.x = append(tab.x, v, float32(i))
 		}
-		if err := tab.fit(scaleRule{name: "auto"}, func() []spread { return tab.spreads(allRows(tab.Rows)) }); err != nil {
+		measured := func() []spread { return tab.spreads(allRows(tab.Rows)) }
+		if err := tab.fit(scaleRule{name: "auto"}, measured); err != nil {
 			t.Fatal(err)
 		}
 		if x, _ := rowsOf(t, stored(t, tab)); x[0][0] != 0 || x[999][0] != 0 || x[999][1] < 1.5 {
