@@ -52,18 +52,15 @@ func inPieces[T any](n int, do func(from, to int) T) []T {
 	return found
 }
 
-// denseSpreads measures every feature over n rows, as spreads does.
+// denseSpreads measures every feature over n rows, as spreads does. Where one value is not finite, the mean is not.
 func denseSpreads(v []float32, n, d int) []spread {
 	var all []spread
-	for _, piece := range inPieces(n, func(from, to int) (found []spread) {
-		block := make([]spread, d)
-		blocks(v, d, from, to, func(x []float32) {
-			spreadsOf(x, block)
-			found = joined(found, block)
-		})
-		return found
+	for _, c := range inPieces(n, func(from, to int) *vec.Columns {
+		c := vec.NewColumns(v[from*d : (from+1)*d])
+		blocks(v, d, from, to, c.Add)
+		return c
 	}) {
-		all = joined(all, piece)
+		all = joined(all, c)
 	}
 	for j := range all {
 		all[j].std = deviation(all[j].std, float64(n))
@@ -71,106 +68,51 @@ func denseSpreads(v []float32, n, d int) []spread {
 	return all
 }
 
-// spreadsOf measures rows of as many features as there are in s; std is the sum of squares about the mean, and min and
-// max are of the blocks before, too. Two columns go down the block together, whose sums stay in registers. Differences
-// are taken from the first value: its own square about the mean is part of the sum, so what cancels is small against
-// it.
-func spreadsOf(x []float32, s []spread) {
-	d := len(s)
-	n := float64(len(x) / d)
-	for j := 0; j < d; j += 2 {
-		k := min(j+1, d-1)
-		a, b := x[j], x[k]
-		a0, b0, leastA, mostA, leastB, mostB := float64(a), float64(b), a, a, b, b
-		if s[j].stored > 0 { // the last block's: a branch that is seldom taken is foreseen
-			leastA, mostA = float32(s[j].min), float32(s[j].max)
-			leastB, mostB = float32(s[k].min), float32(s[k].max)
-		}
-		var sumA, sumB, squaresA, squaresB float64
-		for at := 0; at < len(x); at += d {
-			a, b = x[at+j], x[at+k]
-			if a < leastA {
-				leastA = a
-			} else if a > mostA {
-				mostA = a
-			}
-			if b < leastB {
-				leastB = b
-			} else if b > mostB {
-				mostB = b
-			}
-			overA, overB := float64(a)-a0, float64(b)-b0
-			sumA, sumB = sumA+overA, sumB+overB
-			squaresA, squaresB = squaresA+overA*overA, squaresB+overB*overB
-		}
-		s[j] = spread{float64(leastA), float64(mostA), a0 + sumA/n, max(0, squaresA-sumA*sumA/n), int(n)}
-		s[k] = spread{float64(leastB), float64(mostB), b0 + sumB/n, max(0, squaresB-sumB*sumB/n), int(n)}
-	}
-}
-
 // joined adds what more rows have to the spreads of others, nil of none; std is the sum of squares about the mean
-// (Chan, Golub, LeVeque 1983).
-func joined(s, more []spread) []spread {
-	if s == nil {
-		return append(s, more...)
-	}
+// (Chan, Golub, LeVeque 1983). The square of the first value, from which differences were taken, is itself part of that
+// sum, so what cancels is small against it.
+func joined(s []spread, c *vec.Columns) []spread {
+	m := float64(c.Rows)
+	s = append(s, make([]spread, len(c.Sum)-len(s))...)
 	for j := range s {
-		a, b := &s[j], &more[j]
-		n, m, apart := float64(a.stored), float64(b.stored), b.mean-a.mean
-		a.min, a.max, a.stored = min(a.min, b.min), max(a.max, b.max), a.stored+b.stored
+		a, n := &s[j], float64(s[j].stored)
+		least, most, mean := float64(c.Least[j]), float64(c.Most[j]), float64(c.From[j])+c.Sum[j]/m
+		if n == 0 {
+			*a = spread{min: least, max: most, mean: mean}
+		}
+		apart := mean - a.mean
+		a.min, a.max, a.stored = min(a.min, least), max(a.max, most), a.stored+c.Rows
 		a.mean += apart * m / (n + m)
-		a.std += b.std + apart*apart*n*m/(n+m)
+		a.std += max(0, c.Squares[j]-c.Sum[j]*c.Sum[j]/m) + apart*apart*n*m/(n+m)
 	}
 	return s
 }
 
-// scaleDense brings the rows to the scale of the set, in place, and does what valued.count and project do.
-func scaleDense(s *Set) {
+// scaleDense brings the rows to the scale of the set, in place, and does what valued.count and project do: the means of
+// what was found before are scaled too.
+func scaleDense(s *Set, found []spread) {
 	d := s.Features
 	mul, add := make([]float64, d), make([]float64, d)
-	for j := range mul {
+	for j, f := range found {
 		m, a := s.scaling(j)
 		mul[j], add[j] = float64(m), float64(a)
+		s.Mean[j] = float32(f.mean*mul[j] + add[j])
 	}
-	type counts struct {
-		seen []int32
-		sum  []float64
-	}
-	all := counts{make([]int32, d), make([]float64, d)}
-	for _, piece := range inPieces(s.Rows, func(from, to int) counts {
-		c := counts{make([]int32, d), make([]float64, d)}
+	all := make([]int32, d)
+	for _, seen := range inPieces(s.Rows, func(from, to int) []int32 {
+		scaling := vec.NewScaling(mul, add)
 		blocks(s.X, d, from, to, func(x []float32) {
-			for j := 0; j < d; j += 2 { // two columns at a time, whose sums do not wait for each other
-				k := min(j+1, d-1)
-				mA, aA, sumA, seenA := mul[j], add[j], c.sum[j], c.seen[j]
-				mB, aB, sumB, seenB := mul[k], add[k], c.sum[k], c.seen[k]
-				for at := 0; at < len(x); at += d {
-					v := float32(float64(x[at+j])*mA + aA)
-					w := float32(float64(x[at+k])*mB + aB)
-					x[at+j], x[at+k] = v, w
-					sumA, sumB = sumA+float64(v), sumB+float64(w)
-					if v != 0 {
-						seenA++
-					}
-					if w != 0 {
-						seenB++
-					}
-				}
-				c.sum[j], c.seen[j], c.sum[k], c.seen[k] = sumA, seenA, sumB, seenB
+			scaling.Apply(x)
+			for ; len(x) > 0; x = x[d:] {
+				s.M[from] = vec.Dot(x[:d], s.Mean)
+				from++
 			}
 		})
-		return c
+		return scaling.Seen
 	}) {
-		for j, v := range piece.sum {
-			all.sum[j] += v
-			all.seen[j] += piece.seen[j]
+		for j, n := range seen {
+			all[j] += n
 		}
 	}
-	s.setCounts(all.seen)
-	s.setMeans(all.sum)
-	parallel(0, s.Rows, func(from, to int) {
-		for i := from; i < to; i++ {
-			s.M[i] = vec.Dot(s.X[i*d:(i+1)*d], s.Mean)
-		}
-	})
+	s.setCounts(all)
 }

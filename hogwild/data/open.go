@@ -105,7 +105,7 @@ func (o Options) loadRows(src *source, rule scaleRule, readTest func() (*source,
 		return s, err
 	}
 	t.fillHoles(rows)
-	if err = t.fit(rule, rows); err != nil {
+	if err = t.fit(rule, func() []spread { return t.spreads(rows) }); err != nil {
 		return s, err
 	}
 	if held != nil {

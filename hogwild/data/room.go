@@ -98,28 +98,29 @@ func (r *Room) Rows() (*Memory, error) {
 // theirs; else scale is Options.Scale. The process that has filled them may no longer map File.
 func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	s := r.set
-	// what is not finite makes the mean of its column so: a pass less
-	tells := s.X != nil && like == nil && slices.Contains([]string{"", "auto", "standard"}, scale)
-	if err := r.check(!tells); err != nil {
+	var known []spread
+	if s.X != nil {
+		known = denseSpreads(s.X, s.Rows, s.Features)
+	}
+	odd := func(f spread) bool { return !finite(f.mean) }
+	if err := r.check(s.X == nil || slices.ContainsFunc(known, odd)); err != nil {
 		return nil, err
 	}
 	if s.Entries() {
 		scale, s.Targets = "none", spreadOf(s.Y)
 	}
-	t := &table{Meta: s.Meta, x: s.X, ptr: s.Ptr, idx: s.Idx, val: s.Val, path: s.Name}
+	t := &table{Meta: s.Meta, ptr: s.Ptr, idx: s.Idx, val: s.Val, path: s.Name}
 	if like != nil {
 		t.Scale, t.Mul, t.Add = like.Scale, like.Mul, like.Add
 	} else {
 		rule, err := parseScale(scale)
 		if err == nil {
-			var rows []int32
-			if s.Ptr != nil {
-				rows = allRows(s.Rows)
-			}
-			err = t.fit(rule, rows)
-		}
-		if err == nil && tells && notFinite(t.Add) >= 0 {
-			err = r.checkFinite()
+			err = t.fit(rule, func() []spread {
+				if known != nil {
+					return known
+				}
+				return t.spreads(allRows(s.Rows))
+			})
 		}
 		if err != nil {
 			return nil, err
@@ -130,7 +131,7 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 		s.Checksum = fmt.Sprintf("crc32c:%08x", sumOfSums(s.seg.Bytes()))
 	}
 	if s.X != nil {
-		scaleDense(s)
+		scaleDense(s, known)
 		return s, sealCounted(s)
 	}
 	if s.Mul != nil {

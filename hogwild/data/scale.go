@@ -32,7 +32,7 @@ func parseScale(s string) (scaleRule, error) {
 	return scaleRule{name: s, mean: m, std: d}, nil
 }
 
-// fit sets Scale, Mul and Add by the rule, and by what it finds in the training rows:
+// fit sets Scale, Mul and Add by the rule, and by what is measured of the training rows where it looks at them:
 //
 //	             bytes                     floats             sparse
 //	auto         x/255                     (x-mean)/std       x
@@ -47,7 +47,7 @@ func parseScale(s string) (scaleRule, error) {
 // or by 255 if it is a byte, so that a pixel which is lit in test rows alone is at most 1 there.
 // Sparse inputs are never moved, only stretched: their zeros stay zeros. A sparse table is scaled as a dense one: all
 // its rows store all their numbers.
-func (t *table) fit(rule scaleRule, rows []int32) error {
+func (t *table) fit(rule scaleRule, measured func() []spread) error {
 	t.Scale = rule.name
 	byte255 := 1.0
 	if t.Kind == Bytes {
@@ -62,20 +62,20 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 	switch rule.name {
 	case "none":
 	case "auto":
-		t.fitAuto(rows)
+		t.fitAuto(measured)
 	case "unit":
 		if t.Kind == Bytes {
 			t.setScaling(byte255, 0)
 			return nil
 		}
-		t.fitFeatures(rows, func(s spread) (from, divisor float64) {
+		t.fitFeatures(measured, func(s spread) (from, divisor float64) {
 			if t.keepsZeros() {
 				return 0, max(-s.min, s.max)
 			}
 			return s.min, s.max - s.min
 		})
 	case "standard":
-		t.standardise(rows)
+		t.standardise(measured)
 		if t.keepsZeros() {
 			t.notef("scale standard on sparse rows: features are divided by their standard deviation, but not " +
 				"centred, so zeros stay zero")
@@ -94,19 +94,19 @@ func (t *table) fit(rule scaleRule, rows []int32) error {
 func (t *table) keepsZeros() bool { return t.Sparse() && t.oneHot == nil }
 
 // fitAuto sets the scaling that suits the kind of the inputs.
-func (t *table) fitAuto(rows []int32) {
+func (t *table) fitAuto(measured func() []spread) {
 	switch {
 	case t.Kind == Bytes:
 		t.setScaling(1.0/255, 0)
 	case t.keepsZeros():
 	case t.Shape != nil:
-		mean, std := pooled(t.spreads(rows))
+		mean, std := pooled(measured())
 		t.setScaling(1/std, -mean/std)
 		t.notef("inputs are standardised by the mean %.4g and the standard deviation %.4g of all pixels; --scale "+
 			"none leaves them as they are", mean, std)
 	case t.oneHot != nil && !slices.Contains(t.oneHot, 0):
 	default:
-		t.standardise(rows)
+		t.standardise(measured)
 		t.notef("inputs are standardised: each column has mean 0 and standard deviation 1 in the training rows; " +
 			"--scale none leaves them as they are")
 	}
@@ -114,9 +114,9 @@ func (t *table) fitAuto(rows []int32) {
 
 // standardise divides each feature by its standard deviation, and, unless its zeros must
 // stay zeros, subtracts its mean before.
-func (t *table) standardise(rows []int32) {
+func (t *table) standardise(measured func() []spread) {
 	constant := 0
-	t.fitFeatures(rows, func(s spread) (from, divisor float64) {
+	t.fitFeatures(measured, func(s spread) (from, divisor float64) {
 		divisor = s.std
 		if s.isConstant() {
 			divisor = 0
@@ -160,7 +160,7 @@ func (t *table) setScaling(mul, add float64) {
 }
 
 // fitFeatures sets x' = (x - from) / divisor for each feature.
-func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float64)) {
+func (t *table) fitFeatures(measured func() []spread, rule func(spread) (from, divisor float64)) {
 	t.Mul = make([]float32, t.Features)
 	if !t.keepsZeros() {
 		t.Add = make([]float32, t.Features)
@@ -169,7 +169,7 @@ func (t *table) fitFeatures(rows []int32, rule func(spread) (from, divisor float
 	if t.Kind == Bytes {
 		undivided = 1.0 / 255
 	}
-	for j, s := range t.spreads(rows) {
+	for j, s := range measured() {
 		t.Mul[j] = undivided
 		if t.oneHot != nil && t.oneHot[j] > 0 {
 			continue
@@ -205,11 +205,8 @@ func pooled(features []spread) (mean, std float64) {
 }
 
 // spreads measures every feature over the rows, in two passes: the squares of
-// differences from the mean do not cancel as differences of squares do. nil are all rows, which are dense.
+// differences from the mean do not cancel as differences of squares do.
 func (t *table) spreads(rows []int32) []spread {
-	if rows == nil {
-		return denseSpreads(t.x, t.Rows, t.Features)
-	}
 	s := make([]spread, t.Features)
 	t.each(rows, func(j int, v float64) {
 		f := &s[j]

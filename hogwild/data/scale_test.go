@@ -72,7 +72,7 @@ func TestScale(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := tab.fit(rule, allRows(3)); err != nil {
+			if err := tab.fit(rule, func() []spread { return tab.spreads(allRows(3)) }); err != nil {
 				t.Fatal(err)
 			}
 			x, _ := rowsOf(t, stored(t, tab))
@@ -98,7 +98,7 @@ func TestScaleOfTestRows(t *testing.T) {
 func TestStandardOfDarkPixels(t *testing.T) {
 	tab := scaleTables()[Bytes]
 	tab.x8 = []uint8{51, 0, 0, 102, 204, 0, 255, 0, 0}
-	if err := tab.fit(scaleRule{name: "standard"}, allRows(3)); err != nil {
+	if err := tab.fit(scaleRule{name: "standard"}, func() []spread { return tab.spreads(allRows(3)) }); err != nil {
 		t.Fatal(err)
 	}
 	if got := tab.Scaled([]float32{0, 0, 255})[2]; math.Abs(float64(got)-1) > 1e-6 {
@@ -181,7 +181,8 @@ func TestConstantColumns(t *testing.T) {
 		for i := range tab.Rows {
 			tab.x = append(tab.x, v, float32(i))
 		}
-		if err := tab.fit(scaleRule{name: "auto"}, allRows(tab.Rows)); err != nil {
+		measured := func() []spread { return tab.spreads(allRows(tab.Rows)) }
+		if err := tab.fit(scaleRule{name: "auto"}, measured); err != nil {
 			t.Fatal(err)
 		}
 		if x, _ := rowsOf(t, stored(t, tab)); x[0][0] != 0 || x[999][0] != 0 || x[999][1] < 1.5 {

@@ -169,6 +169,18 @@ var samples = [loopCount]func(n int, m *maker){
 		AdaGrad(m.floats(n), v, m.floats(n), 0.1, 1e-3)
 		Adam(m.floats(n), m.floats(n), v, m.floats(n), AdamStep{0.1, 0.9, 0.99, 1.5, 1e-3})
 	},
+	LoopColumns: func(n int, m *maker) {
+		const rows = 5
+		x := m.floats(rows * max(n, 1))
+		c := NewColumns(x[:max(n, 1)])
+		c.Add(x)
+		m.result(slices.Concat(c.Least, c.Most)...)
+		s := NewScaling(c.Squares, c.Sum)
+		s.Apply(x)
+		for j, seen := range s.Seen {
+			m.result(float32(c.Sum[j]), float32(c.Squares[j]), float32(seen))
+		}
+	},
 	LoopFetch: func(n int, m *maker) {
 		Prefetch(m.bytes(n))
 		PrefetchFloats(m.floats(n))

@@ -313,6 +313,22 @@ func adamFast(w, m, v, g []float32, c AdamStep) {
 	loop(&w[0], &m[0], &v[0], &g[0], len(g), c.Rate, c.Beta1, 1-c.Beta1, c.Beta2, 1-c.Beta2, c.Unbias, c.Eps)
 }
 
+func (c *Columns) addFast(x []float32, rows, d int) {
+	loop := columnsAVX2
+	if use[LoopColumns] == AVX512 {
+		loop = columnsAVX512
+	}
+	loop(&x[0], &c.From[0], &c.Sum[0], rows, d, padded(d))
+}
+
+func (s *Scaling) applyFast(x []float32, rows, d int) {
+	loop := scaledAVX2
+	if use[LoopColumns] == AVX512 {
+		loop = scaledAVX512
+	}
+	loop(&x[0], &s.mul[0], &s.add[0], &s.Seen[0], rows, d)
+}
+
 func largestFast(idx []uint32) uint32 {
 	if use[LoopLargest] == AVX512 {
 		return largestAVX512(&idx[0], len(idx))

@@ -150,6 +150,14 @@ func adamFast(w, m, v, g []float32, c AdamStep) {
 	adamNEON(&w[0], &m[0], &v[0], &g[0], len(g), c.Rate, c.Beta1, 1-c.Beta1, c.Beta2, 1-c.Beta2, c.Unbias, c.Eps)
 }
 
+func (c *Columns) addFast(x []float32, rows, d int) {
+	columnsNEON(&x[0], &c.From[0], &c.Sum[0], rows, d, padded(d))
+}
+
+func (s *Scaling) applyFast(x []float32, rows, d int) {
+	scaledNEON(&x[0], &s.mul[0], &s.add[0], &s.Seen[0], rows, d)
+}
+
 func largestRowFast(rows []int32) uint32 { return largestRowGo(rows) }
 
 func largestFast(idx []uint32) uint32 { return largestNEON(&idx[0], len(idx)) }

@@ -28,6 +28,8 @@ func mergeCenteredFast(_, _, _, _, _, _, _ []float32)           { panic(none) }
 func momentumFast(w, v, g []float32, mu, rate float32)          { panic(none) }
 func adaGradFast(w, s, g []float32, rate, eps float32)          { panic(none) }
 func adamFast(w, m, v, g []float32, c AdamStep)                 { panic(none) }
+func (c *Columns) addFast(x []float32, rows, d int)             { panic(none) }
+func (s *Scaling) applyFast(x []float32, rows, d int)           { panic(none) }
 func widenFast(x []uint8, mul, add, y []float32) int            { panic(none) }
 
 func packFast(n, k int, src []float32, ld int, dst []float32)       { panic(none) }

@@ -20,6 +20,7 @@
 //	conv.go pool.go         convolutions and max-pooling of images side by side
 //	matrix.go sparse.go     products of one vector and a matrix
 //	optimizer.go            steps of optimizers with a state
+//	columns.go              what there is in the columns of dense rows, and their scaling
 //	merge.go                private copies of weights to shared ones, and back
 //	relu.go softmax.go      activations
 //	bytes.go                bytes to numbers; fetching ahead

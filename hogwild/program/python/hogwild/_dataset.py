@@ -162,6 +162,8 @@ WRITERS = 4
 
 def _fill(session: Session, rooms: Sequence[Rows]) -> None:
     """Fills the rooms that the program has made. It seals them, so that nothing here may map them then."""
+    for rows in rooms:
+        _ = rows.order  # is drawn while the program starts
     message = session.receive()
     files = session.files[-len(message["rooms"]):]
     for rows, room, file in zip(rooms, message["rooms"], files):

@@ -2,11 +2,6 @@
 
 enum { numbers = 16, vectors = numbers / LANES }; // images side by side
 
-typedef float floats __attribute__((ext_vector_type(LANES)));
-typedef int32_t ints __attribute__((ext_vector_type(LANES)));
-
-inline vector pick(ints mask, vector yes, vector no) { return (vector)(mask ? (floats)yes : (floats)no); }
-
 inline vector number(uint32_t bits) {
 	asm("" : "+r"(bits)); // or the compiler makes it data
 	return (vector)(bits - (uint32_t __attribute__((vector_size(4 * LANES)))){});

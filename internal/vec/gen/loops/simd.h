@@ -83,6 +83,10 @@ inline void store(float *p, vector x, long n) {
 }
 #endif
 
+typedef float floats __attribute__((ext_vector_type(LANES)));
+typedef int32_t ints __attribute__((ext_vector_type(LANES)));
+inline vector pick(ints mask, vector yes, vector no) { return (vector)(mask ? (floats)yes : (floats)no); }
+
 inline vector fma(vector a, vector b, vector c) { return __builtin_elementwise_fma(a, b, c); } // a*b + c
 
 #ifndef __aarch64__
