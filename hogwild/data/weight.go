@@ -19,7 +19,7 @@ const Balanced = "balanced"
 func (s *Set) Weighted() bool { return s.W != nil || s.class != nil }
 
 // Weights returns the factors of WeightOf: one of each row, and one of each class; nil: all are 1.
-func (s *Set) Weights() (rows, classes []float32) { return s.W, s.class }
+func Weights(s *Set) (rows, classes []float32) { return s.W, s.class }
 
 // WeightOf returns by what the loss of a row is multiplied.
 func (s *Set) WeightOf(i int32) float32 {

@@ -132,8 +132,8 @@ func log1p(e float64) float64 {
 
 func (l *logLoss) total() float64 { return l.sum + math.Log(l.product) }
 
-// logistic has no branches that are foretold wrongly half the time, which takes as long as the rest. w is as in weighted:
-// each of its rows takes a logarithm of its own.
+// logistic has no branches that are foretold wrongly half the time, which takes as long as the rest. w is as in
+// weighted: each of its rows takes a logarithm of its own.
 func logistic(z, y, w []float32, k int, mean float32) float64 {
 	loss := logLoss{product: 1}
 	var e, t, by [few]float64

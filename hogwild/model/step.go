@@ -142,7 +142,7 @@ func (m *mlp) prepare(set *data.Set, s Step) {
 		}
 		return v
 	}
-	l.Weight, l.Class = set.Weights()
+	l.Weight, l.Class = data.Weights(set)
 	l.WeightDecay, l.SoftThreshold = often(s.L2), often(s.L1)
 	if m.stages[0].bias >= 0 {
 		l.BiasStep = 1

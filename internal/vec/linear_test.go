@@ -102,7 +102,7 @@ func TestLinear(t *testing.T) {
 	})
 }
 
-// weigh gives the rows weights, some of them 0, and those of classes others.
+// weigh gives rows weights, some of them 0, and classes.
 func weigh(l *Linear, weighted string) {
 	if weighted == "rows" || weighted == "both" {
 		for range l.Y {

@@ -224,8 +224,8 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 	if h == atomically {
 		coef = &g.room[0]
 	}
-	done, loss = loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, first(f.Bias), f.K, mask,
-		f.Mean, s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef, locks, words, tickets, count)
+	done, loss = loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, first(f.Bias), f.K,
+		mask, f.Mean, s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef, locks, words, tickets, count)
 	if done < 0 {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[^done], len(y), f.nodes))
 	}

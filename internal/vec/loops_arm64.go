@@ -99,8 +99,8 @@ func (l *Linear) outputsFast(ptr []int64, w []float32, bias float32, z []float32
 // stepsFast is Factors.Steps, or a half of it.
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
 	_ *Guard) (done int, loss float64) {
-	done, loss = factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, first(f.Bias), f.K,
-		f.Mean, s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef)
+	done, loss = factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, first(f.Bias),
+		f.K, f.Mean, s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef)
 	if done < len(rows) {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[done], len(y), f.nodes))
 	}
