@@ -18,6 +18,9 @@ const Balanced = "balanced"
 // Weighted reports whether some rows of the set count more than others.
 func (s *Set) Weighted() bool { return s.W != nil || s.class != nil }
 
+// Weights returns the factors of WeightOf: one of each row, and one of each class; nil: all are 1.
+func Weights(s *Set) (rows, classes []float32) { return s.W, s.class }
+
 // WeightOf returns by what the loss of a row is multiplied.
 func (s *Set) WeightOf(i int32) float32 {
 	w := float32(1)

@@ -37,7 +37,7 @@ func (l Loss) deltas(z, y []float32, k int) float64 {
 	case CrossEntropy:
 		return crossEntropy(z, y, k, mean)
 	case Logistic:
-		return logistic(z, y, k, mean)
+		return logistic(z, y, nil, k, mean)
 	case Hinge:
 		return hinge(z, y, k, mean)
 	case SquaredHinge:
@@ -53,8 +53,11 @@ func (l Loss) deltas(z, y []float32, k int) float64 {
 // weighted is deltas of rows whose losses are multiplied by w; of no w, by 1. What a row of weight 0 puts out does not
 // matter.
 func (l Loss) weighted(z, y, w []float32, k int) (sum float64) {
-	if len(w) == 0 {
+	switch {
+	case len(w) == 0:
 		return l.deltas(z, y, k)
+	case l == Logistic:
+		return logistic(z, y, w, k, 1/float32(len(y)))
 	}
 	for i, a := range w {
 		zi := z[i*k : (i+1)*k]
@@ -120,18 +123,29 @@ func logTerm(m, e float64) (term, factor float64) {
 	return max(0, -m) + (e - (factor - 1)), factor
 }
 
+// log1p returns log(1+e) of e from 0 to 1 to 5e-9 of it, as 2 atanh(e/(2+e)).
+func log1p(e float64) float64 {
+	s := e / (2 + e)
+	q := s * s
+	return s * (2.00000001 + q*(0.666663216+q*(0.400245952+q*(0.279651577+q*0.281577784))))
+}
+
 func (l *logLoss) total() float64 { return l.sum + math.Log(l.product) }
 
-// logistic has no branches: half of them would be foretold wrongly, which takes as long as the rest.
-func logistic(z, y []float32, k int, mean float32) float64 {
+// logistic has no branches that are foretold wrongly half the time, which takes as long as the rest. w is as in
+// weighted: each of its rows takes a logarithm of its own.
+func logistic(z, y, w []float32, k int, mean float32) float64 {
 	loss := logLoss{product: 1}
-	var e, t [few]float64
+	var e, t, by [few]float64
 	for i, c := 0, 0; len(z) > 0; {
 		n := min(few, len(z))
 		exponentials(z[:n], e[:])
 		for j := range t[:n] {
 			if t[j] = 2*float64(y[i]) - 1; k > 1 {
 				t[j] = side(y[i], c, k)
+			}
+			if w != nil {
+				by[j] = float64(w[i])
 			}
 			if c++; c == k {
 				i, c = i+1, 0
@@ -141,9 +155,14 @@ func logistic(z, y []float32, k int, mean float32) float64 {
 		for j, v := range z[:n] {
 			m, e := t[j]*float64(v), e[j]
 			term, factor := logTerm(m, e)
-			sum, product = sum+term, product*factor
 			// The probability of the other side: e/factor where m > 0, else 1/factor.
 			miss := 1 / factor * math.Float64frombits(choose(m, math.Float64bits(e), math.Float64bits(1)))
+			if w != nil {
+				if term, miss, factor = by[j]*(max(0, -m)+log1p(e)), by[j]*miss, 1; by[j] == 0 {
+					term, miss = 0, 0
+				}
+			}
+			sum, product = sum+term, product*factor
 			z[j] = float32(-t[j]*miss) * mean
 		}
 		loss.add(sum, product)

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"math"
-
 	"hogwild/hogwild/data"
 	"hogwild/internal/vec"
 )
@@ -34,18 +32,8 @@ func (m *mlp) alone(set *data.Set) (rows, copied bool) {
 }
 
 // Steps takes the steps of the rows: see HalfStepper. The set is one that Suits.
-func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) (sum float64) {
-	l := m.on(set, s)
-	if !set.Weighted() {
-		return l.Steps(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR)
-	}
-	var coef [1]float32
-	for k, i := range rows {
-		_, loss, p := m.Read(w, set, rows[k:], s, coef[:], nil)
-		l.Write(m.stages[0].matrix(w), m.biasIn(w, s), i, s.LR, coef[0])
-		sum += loss - math.Log(p)
-	}
-	return sum
+func (m *mlp) Steps(w []float32, set *data.Set, rows []int32, s Step) float64 {
+	return m.on(set, s).Steps(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR)
 }
 
 // EvalRows does what Eval does, on rows of a set that lie one behind the other: false if the set does not suit.
@@ -71,17 +59,7 @@ func (m *mlp) CoefLen() int { return 1 }
 
 func (m *mlp) Read(w []float32, set *data.Set, rows []int32, s Step, coef []float32,
 	g *vec.Guard) (done int, loss, p float64) {
-	l := m.on(set, s)
-	if set.Weighted() { // the loop knows no weights: the coefficient takes them
-		a := set.WeightOf(rows[0])
-		sum, product := l.Read(m.stages[0].matrix(w), m.biasIn(w, s), rows, &coef[0])
-		if coef[0] *= a; a == 0 {
-			coef[0] = 0
-			return 0, 0, 1
-		}
-		return 0, float64(a) * (float64(sum) - math.Log(float64(product))), 1
-	}
-	done, sum, product := l.Guarded(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR, &coef[0], g)
+	done, sum, product := m.on(set, s).Guarded(m.stages[0].matrix(w), m.biasIn(w, s), rows, s.LR, &coef[0], g)
 	return done, float64(sum), float64(product)
 }
 
@@ -164,6 +142,7 @@ func (m *mlp) prepare(set *data.Set, s Step) {
 		}
 		return v
 	}
+	l.Weight, l.Class = data.Weights(set)
 	l.WeightDecay, l.SoftThreshold = often(s.L2), often(s.L1)
 	if m.stages[0].bias >= 0 {
 		l.BiasStep = 1

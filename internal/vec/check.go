@@ -61,6 +61,15 @@ func (m *maker) floats(n int) []float32 {
 	return v
 }
 
+// weights are n numbers of 0 and more.
+func (m *maker) weights(n int) []float32 {
+	v := m.floats(n)
+	for i := range v {
+		v[i] = max(0, v[i])
+	}
+	return v
+}
+
 // dense are n dense rows of d numbers.
 func (m *maker) dense(n, d int) []Row {
 	x := make([]Row, n)
@@ -214,8 +223,11 @@ func sampleLinear(n int, m *maker) {
 	for _, shrink := range [][]float32{nil, m.floats(n)} {
 		for loss := range LinearAbsolute + 1 {
 			dense := &Linear{BiasStep: 0.5, Width: n, Val: m.floats(rows * n), Y: l.Y}
-			for _, l := range []*Linear{l, dense} {
+			for i, l := range []*Linear{l, dense, l, dense} {
 				l.Loss, l.WeightDecay = loss, shrink
+				if l.Weight, l.Class = nil, nil; i > 1 {
+					l.Weight, l.Class = m.weights(rows), []float32{0.5, 3}
+				}
 				bias := float32(0.25)
 				sum := l.Steps(m.floats(n), &bias, order, 0.05)
 				m.result(bias, float32(sum))

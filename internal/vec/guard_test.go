@@ -46,8 +46,10 @@ func TestGuardedBits(t *testing.T) {
 		for _, k := range oddSizes {
 			guardedFactors(t, k)
 			for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
-				guardedLinear(t, loss, 2*k+1, k, k%2 == 0)
-				guardedLinear(t, loss, k, k, k%3 == 0)
+				for _, weighted := range []string{"", "both"} {
+					guardedLinear(t, loss, 2*k+1, k, k%2 == 0, weighted)
+					guardedLinear(t, loss, k, k, k%3 == 0, weighted)
+				}
 			}
 		}
 	})
@@ -81,9 +83,10 @@ func guardedFactors(t *testing.T, k int) {
 	}
 }
 
-func guardedLinear(t *testing.T, loss LinearLoss, d, most int, shrink bool) {
+func guardedLinear(t *testing.T, loss LinearLoss, d, most int, shrink bool, weighted string) {
 	const rows, lr = 40, 0.05
 	l := randomLinear(t, loss, rows, d, most)
+	weigh(l, weighted)
 	if shrink {
 		l.WeightDecay = fresh(t, d)
 	}

@@ -23,6 +23,9 @@ type Linear struct {
 	// SoftThreshold is nil, or as long as the weights: after a step at rate lr each weight of its
 	// row is moved towards zero by lr SoftThreshold[j] at most.
 	SoftThreshold []float32
+	// Weight and Class are nil, or what the loss of row i, and so its derivative, is multiplied by: Weight[i], and
+	// Class[Y[i]], whose index is not looked at. What the loss is of a row of weight 0 does not matter.
+	Weight, Class []float32
 	// BiasStep is the step of the bias relative to the weights'.
 	BiasStep float32
 
@@ -186,11 +189,14 @@ func (l *Linear) check(rows []int32, n int) {
 	if n < l.Width {
 		panic(fmt.Sprintf("vec: %d weights for rows of %d numbers", n, l.Width))
 	}
+	if l.Weight != nil && len(l.Weight) < len(l.Y) {
+		panic(fmt.Sprintf("vec: the weights of %d rows for %d", len(l.Weight), len(l.Y)))
+	}
 }
 
 // checkOne is check of a row.
 func (l *Linear) checkOne(i int32, n int) {
-	if !l.has(i) || l.WeightDecay != nil || l.SoftThreshold != nil || n < l.Width {
+	if !l.has(i) || l.WeightDecay != nil || l.SoftThreshold != nil || l.Weight != nil || n < l.Width {
 		l.check([]int32{i}, n)
 	}
 }
@@ -270,6 +276,11 @@ func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h h
 			down = *coef
 		} else {
 			loss, p, d := l.Loss.at(*bias+SparseDot(idx, val, w), l.Y[i])
+			if a := l.weight(i); a == 0 {
+				loss, p, d = 0, 1, 0
+			} else if a != 1 {
+				loss, p, d = a*(loss-float32(math.Log(float64(p)))), 1, a*d
+			}
 			sum, product, down = sum+loss, product*p, -d
 		}
 		if h == reads {
@@ -293,6 +304,26 @@ func (l *Linear) fewGo(w []float32, bias *float32, rows []int32, lr float32, h h
 		}
 	}
 	return sum, product
+}
+
+// weight is what the loss of row i is multiplied by.
+func (l *Linear) weight(i int32) float32 {
+	a := float32(1)
+	if l.Weight != nil {
+		a = l.Weight[i]
+	}
+	if l.Class != nil {
+		a *= l.Class[int(l.Y[i])]
+	}
+	return a
+}
+
+// first is where v begins; nil of none.
+func first(v []float32) *float32 {
+	if len(v) == 0 {
+		return nil
+	}
+	return &v[0]
 }
 
 // at is the loss, less the logarithm of p, and its derivative with respect to z.

@@ -5,16 +5,16 @@
 package vec
 
 //go:noescape
-func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 
 //go:noescape
-func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 
 //go:noescape
-func denseSteps(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+func denseSteps(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 
 //go:noescape
-func denseDecay(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+func denseDecay(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 
 //go:noescape
 func linearOutputs(ptr *int64, n int, idx *uint32, val *float32, w *float32, bias float32, z *float32)

@@ -4,17 +4,18 @@
 
 #include "textflag.h"
 
-// func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+// func linearSteps(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 // Requires: AVX, FMA3, MMX+, SSE
-TEXT ·linearSteps(SB), NOSPLIT, $0-160
+TEXT ·linearSteps(SB), NOSPLIT, $0-176
 	MOVQ   rows+8(FP), CX
 	MOVQ   soon+16(FP), DX
 	MOVQ   n+24(FP), BX
 	MOVQ   ptr+32(FP), SI
 	MOVQ   w+64(FP), DI
 	MOVQ   bias+72(FP), R8
-	MOVSS  lr+88(FP), X0
+	MOVSS  lr+104(FP), X0
 	VXORPS X1, X1, X1
+	VXORPS X3, X3, X3
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
@@ -29,7 +30,7 @@ next:
 	LEAQ       (R11)(R12*4), R11
 	MOVQ       val+48(FP), R9
 	LEAQ       (R9)(R12*4), R9
-	CMPQ       half+96(FP), $0x02
+	CMPQ       half+112(FP), $0x02
 	JEQ        resume
 	MOVLQSX    64(DX), R12
 	MOVQ       y+56(FP), R13
@@ -61,11 +62,11 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(AX*4), X3
-	VXORPS X5, X5, X5
+	VMOVSS (R12)(AX*4), X4
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (R8), X4
+	VXORPS X8, X8, X8
+	VMOVSS (R8), X5
 	XORQ   AX, AX
 	SUBQ   $0x04, R10
 	CMPQ   AX, R10
@@ -73,17 +74,17 @@ fetched:
 
 dot4:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X4
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X5
 	MOVL        4(R11)(AX*4), R12
-	VMOVSS      4(R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X5
+	VMOVSS      4(R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X6
 	MOVL        8(R11)(AX*4), R12
-	VMOVSS      8(R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X6
+	VMOVSS      8(R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X7
 	MOVL        12(R11)(AX*4), R12
-	VMOVSS      12(R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X7
+	VMOVSS      12(R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X8
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         dot4
@@ -94,101 +95,140 @@ dotRest:
 
 dot1:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X5
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X6
 	INCQ        AX
 
 dotTest:
 	CMPQ     AX, R10
 	JL       dot1
-	VADDSS   X5, X4, X4
-	VADDSS   X7, X6, X6
-	VADDSS   X6, X4, X4
+	VADDSS   X6, X5, X5
+	VADDSS   X8, X7, X7
+	VADDSS   X7, X5, X5
 	MOVQ     loss+0(FP), AX
 	CMPQ     AX, $0x00000002
 	JGE      value
-	VADDSS   X3, X3, X5
-	VSUBSS   linear_one<>+0(SB), X5, X5
+	VADDSS   X4, X4, X6
+	VSUBSS   linear_one<>+0(SB), X6, X6
 	CMPQ     AX, $0x00000001
 	JEQ      hinge
-	VMULSS   linear_log2e<>+0(SB), X5, X6
-	VMULSS   X4, X6, X6
-	VMOVSS   linear_most<>+0(SB), X7
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDNPS  X6, X3, X3
-	VUCOMISS X3, X7
+	VMULSS   linear_log2e<>+0(SB), X6, X7
+	VMULSS   X5, X7, X7
+	VMOVSS   linear_most<>+0(SB), X8
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDNPS  X7, X4, X4
+	VUCOMISS X4, X8
 	JCC      within
-	VMOVSS   linear_least<>+0(SB), X3
-	VMAXSS   X6, X3, X6
-	VMINSS   X6, X7, X6
+	VMOVSS   linear_least<>+0(SB), X4
+	VMAXSS   X7, X4, X7
+	VMINSS   X7, X8, X7
 
 within:
-	VADDSS      linear_magic<>+0(SB), X6, X3
-	VSUBSS      linear_magic<>+0(SB), X3, X7
-	VSUBSS      X7, X6, X7
-	VPSLLD      $0x17, X3, X3
-	VMOVSS      linear_exp2_0<>+0(SB), X8
-	VMOVSS      linear_exp2_2<>+0(SB), X9
-	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X6
-	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
-	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
-	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X6, X10, X9
-	VFMADD231SS X6, X9, X8
-	VPADDD      X3, X8, X7
-	VADDSS      linear_one<>+0(SB), X7, X8
-	VDIVSS      X8, X5, X3
-	VMULSS      X4, X5, X6
-	VMULSS      X5, X3, X4
-	VMULSS      X7, X4, X8
-	VMAXSS      X8, X4, X8
-	VMULSS      X8, X2, X2
-	VXORPS      X4, X4, X4
-	VSUBSS      X6, X4, X6
-	VMAXSS      X6, X4, X6
-	VADDSS      X6, X1, X1
+	VADDSS      linear_magic<>+0(SB), X7, X4
+	VSUBSS      linear_magic<>+0(SB), X4, X8
+	VSUBSS      X8, X7, X8
+	VPSLLD      $0x17, X4, X4
+	VMOVSS      linear_exp2_0<>+0(SB), X9
+	VMOVSS      linear_exp2_2<>+0(SB), X10
+	VMOVSS      linear_exp2_4<>+0(SB), X11
+	VMULSS      X8, X8, X7
+	VFMADD231SS linear_exp2_1<>+0(SB), X8, X9
+	VFMADD231SS linear_exp2_3<>+0(SB), X8, X10
+	VFMADD231SS linear_exp2_5<>+0(SB), X8, X11
+	VFMADD231SS X7, X11, X10
+	VFMADD231SS X7, X10, X9
+	VPADDD      X4, X9, X8
+	VADDSS      linear_one<>+0(SB), X8, X9
+	VDIVSS      X9, X6, X4
+	VMULSS      X5, X6, X7
+	VMULSS      X6, X4, X5
+	VMULSS      X8, X5, X9
+	VMAXSS      X9, X5, X9
+	VMULSS      X9, X2, X2
+	VXORPS      X5, X5, X5
+	VSUBSS      X7, X5, X7
+	VMAXSS      X7, X5, X7
+	VADDSS      X7, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X4, X5, X6
-	VMOVSS   linear_one<>+0(SB), X7
-	VSUBSS   X6, X7, X6
-	VXORPS   X3, X3, X3
-	VUCOMISS X6, X3
+	VMULSS   X5, X6, X7
+	VMOVSS   linear_one<>+0(SB), X8
+	VSUBSS   X7, X8, X7
+	VXORPS   X4, X4, X4
+	VUCOMISS X7, X4
 	JCC      step
-	VMOVAPS  X5, X3
-	VADDSS   X6, X1, X1
+	VMOVAPS  X6, X4
+	VADDSS   X7, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X4, X3, X6
+	VSUBSS      X5, X4, X7
 	CMPQ        AX, $0x00000003
 	JEQ         absolute
-	VADDSS      X6, X6, X3
-	VFMADD231SS X6, X6, X1
+	VADDSS      X7, X7, X4
+	VFMADD231SS X7, X7, X1
 	JMP         step
 
 absolute:
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X6, X3
-	VXORPS   X3, X6, X6
-	VADDSS   X6, X1, X1
-	VMOVSS   linear_one<>+0(SB), X5
-	VORPS    X5, X3, X3
-	VXORPS   X5, X5, X5
-	VUCOMISS X5, X6
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDPS   X4, X7, X4
+	VXORPS   X4, X7, X7
+	VADDSS   X7, X1, X1
+	VMOVSS   linear_one<>+0(SB), X6
+	VORPS    X6, X4, X4
+	VXORPS   X6, X6, X6
+	VUCOMISS X6, X7
 	JNE      step
-	VXORPS   X3, X3, X3
+	VXORPS   X4, X4, X4
 
 step:
-	CMPQ half+96(FP), $0x00
+	MOVQ    weight+88(FP), AX
+	MOVQ    class+96(FP), R12
+	MOVQ    AX, R13
+	ORQ     R12, R13
+	JZ      weighed
+	MOVLQSX -4(CX), R13
+	VMOVSS  linear_one<>+0(SB), X5
+	TESTQ   AX, AX
+	JZ      weighClass
+	VMOVSS  (AX)(R13*4), X5
+
+weighClass:
+	TESTQ       R12, R12
+	JZ          weigh
+	MOVQ        y+56(FP), AX
+	VCVTTSS2SIQ (AX)(R13*4), R13
+	VMULSS      (R12)(R13*4), X5, X5
+
+weigh:
+	VSUBSS      linear_one<>+0(SB), X2, X7
+	VADDSS      linear_one<>+0(SB), X2, X2
+	VDIVSS      X2, X7, X2
+	VMULSS      X2, X2, X6
+	VMOVSS      linear_atanh_4<>+0(SB), X7
+	VFMADD213SS linear_atanh_3<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_2<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_1<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_0<>+0(SB), X6, X7
+	VMULSS      X2, X7, X7
+	VSUBSS      X7, X1, X6
+	VXORPS      X1, X1, X1
+	VMOVSS      linear_one<>+0(SB), X2
+	VCMPSS      $0x04, X1, X5, X7
+	VANDPS      X7, X6, X6
+	VANDPS      X7, X4, X4
+	VFMADD231SS X5, X6, X3
+	VMULSS      X5, X4, X4
+
+weighed:
+	CMPQ half+112(FP), $0x00
 	JNE  between
 
 write:
-	VMULSS   X0, X3, X3
-	VXORPS   X4, X4, X4
-	VUCOMISS X4, X3
+	VMULSS   X0, X4, X4
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X4
 	JEQ      Written
 	XORQ     AX, AX
 	SUBQ     $0x04, R10
@@ -197,21 +237,21 @@ write:
 
 axpy4:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	MOVL        4(R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 4(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS 4(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	MOVL        8(R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 8(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS 8(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	MOVL        12(R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 12(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS 12(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         axpy4
@@ -222,39 +262,39 @@ axpyRest:
 
 axpy1:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	INCQ        AX
 
 axpyTest:
 	CMPQ        AX, R10
 	JL          axpy1
-	VMOVSS      biasStep+92(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+108(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 
 Written:
 	JMP next
 
 between:
-	CMPQ     half+96(FP), $0x05
+	CMPQ     half+112(FP), $0x05
 	JEQ      swap
-	CMPQ     half+96(FP), $0x03
+	CMPQ     half+112(FP), $0x03
 	JEQ      lock
-	CMPQ     half+96(FP), $0x04
+	CMPQ     half+112(FP), $0x04
 	JNE      pause
-	MOVQ     guard+120(FP), AX
-	MOVQ     tickets+128(FP), R12
+	MOVQ     guard+136(FP), AX
+	MOVQ     tickets+144(FP), R12
 	MOVQ     (AX), AX
 	CMPQ     AX, 128(R12)
 	JNE      pause
-	MOVQ     count+136(FP), AX
+	MOVQ     count+152(FP), AX
 	INCQ     (AX)
-	VMULSS   X0, X3, X3
-	VXORPS   X4, X4, X4
-	VUCOMISS X4, X3
+	VMULSS   X0, X4, X4
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X4
 	JEQ      orderedWritten
 	XORQ     AX, AX
 	SUBQ     $0x04, R10
@@ -263,21 +303,21 @@ between:
 
 orderedaxpy4:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	MOVL        4(R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 4(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS 4(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	MOVL        8(R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 8(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS 8(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	MOVL        12(R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS 12(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS 12(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         orderedaxpy4
@@ -288,22 +328,22 @@ orderedaxpyRest:
 
 orderedaxpy1:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (DI)(R12*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R12*4)
+	VMOVSS      (DI)(R12*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R12*4)
 	INCQ        AX
 
 orderedaxpyTest:
 	CMPQ        AX, R10
 	JL          orderedaxpy1
-	VMOVSS      biasStep+92(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+108(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 
 orderedWritten:
-	MOVQ     guard+120(FP), R9
-	MOVQ     tickets+128(FP), R10
+	MOVQ     guard+136(FP), R9
+	MOVQ     tickets+144(FP), R10
 	MOVQ     (R9), AX
 	LEAQ     1(AX), R11
 	LOCK
@@ -337,18 +377,18 @@ stop:
 	JMP  done
 
 lock:
-	MOVQ     lock+112(FP), R12
-	MOVQ     guard+120(FP), R13
+	MOVQ     lock+128(FP), R12
+	MOVQ     guard+136(FP), R13
 	MOVL     (R13), R13
 	XORL     AX, AX
 	LOCK
 	CMPXCHGL R13, (R12)
 	JNE      pause
-	MOVQ     count+136(FP), AX
+	MOVQ     count+152(FP), AX
 	INCQ     (AX)
-	VMULSS   X0, X3, X3
-	VXORPS   X4, X4, X4
-	VUCOMISS X4, X3
+	VMULSS   X0, X4, X4
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X4
 	JEQ      lockedWritten
 	XORQ     AX, AX
 	SUBQ     $0x04, R10
@@ -357,21 +397,21 @@ lock:
 
 lockedaxpy4:
 	MOVL        (R11)(AX*4), R13
-	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R13*4)
+	VMOVSS      (DI)(R13*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R13*4)
 	MOVL        4(R11)(AX*4), R13
-	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS 4(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R13*4)
+	VMOVSS      (DI)(R13*4), X5
+	VFMADD231SS 4(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R13*4)
 	MOVL        8(R11)(AX*4), R13
-	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS 8(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R13*4)
+	VMOVSS      (DI)(R13*4), X5
+	VFMADD231SS 8(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R13*4)
 	MOVL        12(R11)(AX*4), R13
-	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS 12(R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R13*4)
+	VMOVSS      (DI)(R13*4), X5
+	VFMADD231SS 12(R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R13*4)
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         lockedaxpy4
@@ -382,18 +422,18 @@ lockedaxpyRest:
 
 lockedaxpy1:
 	MOVL        (R11)(AX*4), R13
-	VMOVSS      (DI)(R13*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(R13*4)
+	VMOVSS      (DI)(R13*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(R13*4)
 	INCQ        AX
 
 lockedaxpyTest:
 	CMPQ        AX, R10
 	JL          lockedaxpy1
-	VMOVSS      biasStep+92(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+108(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 
 lockedWritten:
 	MOVL $0x00000000, (R12)
@@ -402,16 +442,16 @@ lockedWritten:
 	JMP  next
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+136(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
 
 swap:
-	MOVQ     count+136(FP), AX
+	MOVQ     count+152(FP), AX
 	INCQ     (AX)
-	VMULSS   X0, X3, X3
-	VXORPS   X4, X4, X4
-	VUCOMISS X4, X3
+	VMULSS   X0, X4, X4
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X4
 	JEQ      swappedWritten
 	XORQ     R12, R12
 	SUBQ     $0x04, R10
@@ -423,9 +463,9 @@ swappedaxpy4:
 	MOVL (DI)(R13*4), AX
 
 swap1:
-	VMOVD       AX, X4
-	VFMADD231SS (R9)(R12*4), X3, X4
-	VMOVD       X4, R14
+	VMOVD       AX, X5
+	VFMADD231SS (R9)(R12*4), X4, X5
+	VMOVD       X5, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap1
@@ -433,9 +473,9 @@ swap1:
 	MOVL        (DI)(R13*4), AX
 
 swap2:
-	VMOVD       AX, X4
-	VFMADD231SS 4(R9)(R12*4), X3, X4
-	VMOVD       X4, R14
+	VMOVD       AX, X5
+	VFMADD231SS 4(R9)(R12*4), X4, X5
+	VMOVD       X5, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap2
@@ -443,9 +483,9 @@ swap2:
 	MOVL        (DI)(R13*4), AX
 
 swap3:
-	VMOVD       AX, X4
-	VFMADD231SS 8(R9)(R12*4), X3, X4
-	VMOVD       X4, R14
+	VMOVD       AX, X5
+	VFMADD231SS 8(R9)(R12*4), X4, X5
+	VMOVD       X5, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap3
@@ -453,9 +493,9 @@ swap3:
 	MOVL        (DI)(R13*4), AX
 
 swap4:
-	VMOVD       AX, X4
-	VFMADD231SS 12(R9)(R12*4), X3, X4
-	VMOVD       X4, R14
+	VMOVD       AX, X5
+	VFMADD231SS 12(R9)(R12*4), X4, X5
+	VMOVD       X5, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap4
@@ -472,9 +512,9 @@ swappedaxpy1:
 	MOVL (DI)(R13*4), AX
 
 swap5:
-	VMOVD       AX, X4
-	VFMADD231SS (R9)(R12*4), X3, X4
-	VMOVD       X4, R14
+	VMOVD       AX, X5
+	VFMADD231SS (R9)(R12*4), X4, X5
+	VMOVD       X5, R14
 	LOCK
 	CMPXCHGL    R14, (DI)(R13*4)
 	JNE         swap5
@@ -483,13 +523,13 @@ swap5:
 swappedaxpyTest:
 	CMPQ   R12, R10
 	JL     swappedaxpy1
-	VMOVSS biasStep+92(FP), X4
+	VMOVSS biasStep+108(FP), X5
 	MOVL   (R8), AX
 
 swap6:
-	VMOVD       AX, X5
-	VFMADD231SS X3, X4, X5
-	VMOVD       X5, R9
+	VMOVD       AX, X6
+	VFMADD231SS X4, X5, X6
+	VMOVD       X6, R9
 	LOCK
 	CMPXCHGL    R9, (R8)
 	JNE         swap6
@@ -498,18 +538,19 @@ swappedWritten:
 	JMP next
 
 resume:
-	MOVQ   coef+104(FP), AX
-	VMOVSS (AX), X3
+	MOVQ   coef+120(FP), AX
+	VMOVSS (AX), X4
 	JMP    write
 
 pause:
-	MOVQ   coef+104(FP), AX
-	VMOVSS X3, (AX)
+	MOVQ   coef+120(FP), AX
+	VMOVSS X4, (AX)
 
 done:
-	MOVSS X1, sum+144(FP)
-	MOVSS X2, product+148(FP)
-	MOVQ  BX, left+152(FP)
+	VADDSS X3, X1, X1
+	MOVSS  X1, sum+160(FP)
+	MOVSS  X2, product+164(FP)
+	MOVQ   BX, left+168(FP)
 	RET
 
 DATA linear_one<>+0(SB)/4, $(1.0)
@@ -548,17 +589,33 @@ GLOBL linear_exp2_3<>(SB), RODATA|NOPTR, $4
 DATA linear_exp2_5<>+0(SB)/4, $(0.0013276471)
 GLOBL linear_exp2_5<>(SB), RODATA|NOPTR, $4
 
-// func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+DATA linear_atanh_4<>+0(SB)/4, $(0.2815778)
+GLOBL linear_atanh_4<>(SB), RODATA|NOPTR, $4
+
+DATA linear_atanh_3<>+0(SB)/4, $(0.27965158)
+GLOBL linear_atanh_3<>(SB), RODATA|NOPTR, $4
+
+DATA linear_atanh_2<>+0(SB)/4, $(0.40024596)
+GLOBL linear_atanh_2<>(SB), RODATA|NOPTR, $4
+
+DATA linear_atanh_1<>+0(SB)/4, $(0.6666632)
+GLOBL linear_atanh_1<>(SB), RODATA|NOPTR, $4
+
+DATA linear_atanh_0<>+0(SB)/4, $(2.0)
+GLOBL linear_atanh_0<>(SB), RODATA|NOPTR, $4
+
+// func linearDecay(loss int, rows *int32, soon *int32, n int, ptr *int64, idx *uint32, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 // Requires: AVX, FMA3, MMX+, SSE
-TEXT ·linearDecay(SB), NOSPLIT, $0-160
+TEXT ·linearDecay(SB), NOSPLIT, $0-176
 	MOVQ   rows+8(FP), CX
 	MOVQ   soon+16(FP), DX
 	MOVQ   n+24(FP), BX
 	MOVQ   ptr+32(FP), SI
 	MOVQ   w+64(FP), DI
 	MOVQ   bias+72(FP), R8
-	MOVSS  lr+88(FP), X0
+	MOVSS  lr+104(FP), X0
 	VXORPS X1, X1, X1
+	VXORPS X3, X3, X3
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
@@ -573,7 +630,7 @@ next:
 	LEAQ       (R11)(R12*4), R11
 	MOVQ       val+48(FP), R9
 	LEAQ       (R9)(R12*4), R9
-	CMPQ       half+96(FP), $0x02
+	CMPQ       half+112(FP), $0x02
 	JEQ        resume
 	MOVLQSX    64(DX), R12
 	MOVQ       y+56(FP), R13
@@ -605,11 +662,11 @@ fetch:
 
 fetched:
 	MOVQ   y+56(FP), R12
-	VMOVSS (R12)(AX*4), X3
-	VXORPS X5, X5, X5
+	VMOVSS (R12)(AX*4), X4
 	VXORPS X6, X6, X6
 	VXORPS X7, X7, X7
-	VMOVSS (R8), X4
+	VXORPS X8, X8, X8
+	VMOVSS (R8), X5
 	XORQ   AX, AX
 	SUBQ   $0x04, R10
 	CMPQ   AX, R10
@@ -617,17 +674,17 @@ fetched:
 
 dot4:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X4
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X5
 	MOVL        4(R11)(AX*4), R12
-	VMOVSS      4(R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X5
+	VMOVSS      4(R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X6
 	MOVL        8(R11)(AX*4), R12
-	VMOVSS      8(R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X6
+	VMOVSS      8(R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X7
 	MOVL        12(R11)(AX*4), R12
-	VMOVSS      12(R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X7
+	VMOVSS      12(R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X8
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         dot4
@@ -638,101 +695,140 @@ dotRest:
 
 dot1:
 	MOVL        (R11)(AX*4), R12
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(R12*4), X8, X5
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(R12*4), X9, X6
 	INCQ        AX
 
 dotTest:
 	CMPQ     AX, R10
 	JL       dot1
-	VADDSS   X5, X4, X4
-	VADDSS   X7, X6, X6
-	VADDSS   X6, X4, X4
+	VADDSS   X6, X5, X5
+	VADDSS   X8, X7, X7
+	VADDSS   X7, X5, X5
 	MOVQ     loss+0(FP), AX
 	CMPQ     AX, $0x00000002
 	JGE      value
-	VADDSS   X3, X3, X5
-	VSUBSS   linear_one<>+0(SB), X5, X5
+	VADDSS   X4, X4, X6
+	VSUBSS   linear_one<>+0(SB), X6, X6
 	CMPQ     AX, $0x00000001
 	JEQ      hinge
-	VMULSS   linear_log2e<>+0(SB), X5, X6
-	VMULSS   X4, X6, X6
-	VMOVSS   linear_most<>+0(SB), X7
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDNPS  X6, X3, X3
-	VUCOMISS X3, X7
+	VMULSS   linear_log2e<>+0(SB), X6, X7
+	VMULSS   X5, X7, X7
+	VMOVSS   linear_most<>+0(SB), X8
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDNPS  X7, X4, X4
+	VUCOMISS X4, X8
 	JCC      within
-	VMOVSS   linear_least<>+0(SB), X3
-	VMAXSS   X6, X3, X6
-	VMINSS   X6, X7, X6
+	VMOVSS   linear_least<>+0(SB), X4
+	VMAXSS   X7, X4, X7
+	VMINSS   X7, X8, X7
 
 within:
-	VADDSS      linear_magic<>+0(SB), X6, X3
-	VSUBSS      linear_magic<>+0(SB), X3, X7
-	VSUBSS      X7, X6, X7
-	VPSLLD      $0x17, X3, X3
-	VMOVSS      linear_exp2_0<>+0(SB), X8
-	VMOVSS      linear_exp2_2<>+0(SB), X9
-	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X6
-	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
-	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
-	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X6, X10, X9
-	VFMADD231SS X6, X9, X8
-	VPADDD      X3, X8, X7
-	VADDSS      linear_one<>+0(SB), X7, X8
-	VDIVSS      X8, X5, X3
-	VMULSS      X4, X5, X6
-	VMULSS      X5, X3, X4
-	VMULSS      X7, X4, X8
-	VMAXSS      X8, X4, X8
-	VMULSS      X8, X2, X2
-	VXORPS      X4, X4, X4
-	VSUBSS      X6, X4, X6
-	VMAXSS      X6, X4, X6
-	VADDSS      X6, X1, X1
+	VADDSS      linear_magic<>+0(SB), X7, X4
+	VSUBSS      linear_magic<>+0(SB), X4, X8
+	VSUBSS      X8, X7, X8
+	VPSLLD      $0x17, X4, X4
+	VMOVSS      linear_exp2_0<>+0(SB), X9
+	VMOVSS      linear_exp2_2<>+0(SB), X10
+	VMOVSS      linear_exp2_4<>+0(SB), X11
+	VMULSS      X8, X8, X7
+	VFMADD231SS linear_exp2_1<>+0(SB), X8, X9
+	VFMADD231SS linear_exp2_3<>+0(SB), X8, X10
+	VFMADD231SS linear_exp2_5<>+0(SB), X8, X11
+	VFMADD231SS X7, X11, X10
+	VFMADD231SS X7, X10, X9
+	VPADDD      X4, X9, X8
+	VADDSS      linear_one<>+0(SB), X8, X9
+	VDIVSS      X9, X6, X4
+	VMULSS      X5, X6, X7
+	VMULSS      X6, X4, X5
+	VMULSS      X8, X5, X9
+	VMAXSS      X9, X5, X9
+	VMULSS      X9, X2, X2
+	VXORPS      X5, X5, X5
+	VSUBSS      X7, X5, X7
+	VMAXSS      X7, X5, X7
+	VADDSS      X7, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X4, X5, X6
-	VMOVSS   linear_one<>+0(SB), X7
-	VSUBSS   X6, X7, X6
-	VXORPS   X3, X3, X3
-	VUCOMISS X6, X3
+	VMULSS   X5, X6, X7
+	VMOVSS   linear_one<>+0(SB), X8
+	VSUBSS   X7, X8, X7
+	VXORPS   X4, X4, X4
+	VUCOMISS X7, X4
 	JCC      step
-	VMOVAPS  X5, X3
-	VADDSS   X6, X1, X1
+	VMOVAPS  X6, X4
+	VADDSS   X7, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X4, X3, X6
+	VSUBSS      X5, X4, X7
 	CMPQ        AX, $0x00000003
 	JEQ         absolute
-	VADDSS      X6, X6, X3
-	VFMADD231SS X6, X6, X1
+	VADDSS      X7, X7, X4
+	VFMADD231SS X7, X7, X1
 	JMP         step
 
 absolute:
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X6, X3
-	VXORPS   X3, X6, X6
-	VADDSS   X6, X1, X1
-	VMOVSS   linear_one<>+0(SB), X5
-	VORPS    X5, X3, X3
-	VXORPS   X5, X5, X5
-	VUCOMISS X5, X6
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDPS   X4, X7, X4
+	VXORPS   X4, X7, X7
+	VADDSS   X7, X1, X1
+	VMOVSS   linear_one<>+0(SB), X6
+	VORPS    X6, X4, X4
+	VXORPS   X6, X6, X6
+	VUCOMISS X6, X7
 	JNE      step
-	VXORPS   X3, X3, X3
+	VXORPS   X4, X4, X4
 
 step:
-	CMPQ half+96(FP), $0x00
+	MOVQ    weight+88(FP), AX
+	MOVQ    class+96(FP), R12
+	MOVQ    AX, R13
+	ORQ     R12, R13
+	JZ      weighed
+	MOVLQSX -4(CX), R13
+	VMOVSS  linear_one<>+0(SB), X5
+	TESTQ   AX, AX
+	JZ      weighClass
+	VMOVSS  (AX)(R13*4), X5
+
+weighClass:
+	TESTQ       R12, R12
+	JZ          weigh
+	MOVQ        y+56(FP), AX
+	VCVTTSS2SIQ (AX)(R13*4), R13
+	VMULSS      (R12)(R13*4), X5, X5
+
+weigh:
+	VSUBSS      linear_one<>+0(SB), X2, X7
+	VADDSS      linear_one<>+0(SB), X2, X2
+	VDIVSS      X2, X7, X2
+	VMULSS      X2, X2, X6
+	VMOVSS      linear_atanh_4<>+0(SB), X7
+	VFMADD213SS linear_atanh_3<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_2<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_1<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_0<>+0(SB), X6, X7
+	VMULSS      X2, X7, X7
+	VSUBSS      X7, X1, X6
+	VXORPS      X1, X1, X1
+	VMOVSS      linear_one<>+0(SB), X2
+	VCMPSS      $0x04, X1, X5, X7
+	VANDPS      X7, X6, X6
+	VANDPS      X7, X4, X4
+	VFMADD231SS X5, X6, X3
+	VMULSS      X5, X4, X4
+
+weighed:
+	CMPQ half+112(FP), $0x00
 	JNE  between
 
 write:
-	VMULSS X0, X3, X3
+	VMULSS X0, X4, X4
 	MOVQ   shrink+80(FP), R13
-	VMOVSS linear_one<>+0(SB), X5
+	VMOVSS linear_one<>+0(SB), X6
 	XORQ   AX, AX
 	SUBQ   $0x04, R10
 	CMPQ   AX, R10
@@ -740,33 +836,33 @@ write:
 
 axpy4:
 	MOVL         (R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	MOVL         4(R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	MOVL         8(R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	MOVL         12(R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	ADDQ         $0x04, AX
 	CMPQ         AX, R10
 	JLE          axpy4
@@ -777,40 +873,40 @@ axpyRest:
 
 axpy1:
 	MOVL         (R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	INCQ         AX
 
 axpyTest:
 	CMPQ        AX, R10
 	JL          axpy1
-	VMOVSS      biasStep+92(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+108(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 	JMP         next
 
 between:
-	CMPQ   half+96(FP), $0x05
+	CMPQ   half+112(FP), $0x05
 	JEQ    swap
-	CMPQ   half+96(FP), $0x03
+	CMPQ   half+112(FP), $0x03
 	JEQ    lock
-	CMPQ   half+96(FP), $0x04
+	CMPQ   half+112(FP), $0x04
 	JNE    pause
-	MOVQ   guard+120(FP), AX
-	MOVQ   tickets+128(FP), R12
+	MOVQ   guard+136(FP), AX
+	MOVQ   tickets+144(FP), R12
 	MOVQ   (AX), AX
 	CMPQ   AX, 128(R12)
 	JNE    pause
-	MOVQ   count+136(FP), AX
+	MOVQ   count+152(FP), AX
 	INCQ   (AX)
-	VMULSS X0, X3, X3
+	VMULSS X0, X4, X4
 	MOVQ   shrink+80(FP), R13
-	VMOVSS linear_one<>+0(SB), X5
+	VMOVSS linear_one<>+0(SB), X6
 	XORQ   AX, AX
 	SUBQ   $0x04, R10
 	CMPQ   AX, R10
@@ -818,33 +914,33 @@ between:
 
 orderedaxpy4:
 	MOVL         (R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	MOVL         4(R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	MOVL         8(R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	MOVL         12(R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	ADDQ         $0x04, AX
 	CMPQ         AX, R10
 	JLE          orderedaxpy4
@@ -855,23 +951,23 @@ orderedaxpyRest:
 
 orderedaxpy1:
 	MOVL         (R11)(AX*4), R12
-	VMOVSS       (DI)(R12*4), X6
-	VMULSS       (R13)(R12*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R12*4)
+	VMOVSS       (DI)(R12*4), X7
+	VMULSS       (R13)(R12*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R12*4)
 	INCQ         AX
 
 orderedaxpyTest:
 	CMPQ        AX, R10
 	JL          orderedaxpy1
-	VMOVSS      biasStep+92(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
-	MOVQ        guard+120(FP), R9
-	MOVQ        tickets+128(FP), R10
+	VMOVSS      biasStep+108(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
+	MOVQ        guard+136(FP), R9
+	MOVQ        tickets+144(FP), R10
 	MOVQ        (R9), AX
 	LEAQ        1(AX), R11
 	LOCK
@@ -905,18 +1001,18 @@ stop:
 	JMP  done
 
 lock:
-	MOVQ     lock+112(FP), R12
-	MOVQ     guard+120(FP), R13
+	MOVQ     lock+128(FP), R12
+	MOVQ     guard+136(FP), R13
 	MOVL     (R13), R13
 	XORL     AX, AX
 	LOCK
 	CMPXCHGL R13, (R12)
 	JNE      pause
-	MOVQ     count+136(FP), AX
+	MOVQ     count+152(FP), AX
 	INCQ     (AX)
-	VMULSS   X0, X3, X3
+	VMULSS   X0, X4, X4
 	MOVQ     shrink+80(FP), R14
-	VMOVSS   linear_one<>+0(SB), X5
+	VMOVSS   linear_one<>+0(SB), X6
 	XORQ     AX, AX
 	SUBQ     $0x04, R10
 	CMPQ     AX, R10
@@ -924,33 +1020,33 @@ lock:
 
 lockedaxpy4:
 	MOVL         (R11)(AX*4), R13
-	VMOVSS       (DI)(R13*4), X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R13*4)
+	VMOVSS       (DI)(R13*4), X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R13*4)
 	MOVL         4(R11)(AX*4), R13
-	VMOVSS       (DI)(R13*4), X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R13*4)
+	VMOVSS       (DI)(R13*4), X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R13*4)
 	MOVL         8(R11)(AX*4), R13
-	VMOVSS       (DI)(R13*4), X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R13*4)
+	VMOVSS       (DI)(R13*4), X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R13*4)
 	MOVL         12(R11)(AX*4), R13
-	VMOVSS       (DI)(R13*4), X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R13*4)
+	VMOVSS       (DI)(R13*4), X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R13*4)
 	ADDQ         $0x04, AX
 	CMPQ         AX, R10
 	JLE          lockedaxpy4
@@ -961,37 +1057,37 @@ lockedaxpyRest:
 
 lockedaxpy1:
 	MOVL         (R11)(AX*4), R13
-	VMOVSS       (DI)(R13*4), X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(R13*4)
+	VMOVSS       (DI)(R13*4), X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(R13*4)
 	INCQ         AX
 
 lockedaxpyTest:
 	CMPQ        AX, R10
 	JL          lockedaxpy1
-	VMOVSS      biasStep+92(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+108(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 	MOVL        $0x00000000, (R12)
 	CMPL        4(R12), $0x01
 	JEQ         slept
 	JMP         next
 
 slept:
-	MOVQ guard+120(FP), AX
+	MOVQ guard+136(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
 
 swap:
-	MOVQ   count+136(FP), AX
+	MOVQ   count+152(FP), AX
 	INCQ   (AX)
-	VMULSS X0, X3, X3
+	VMULSS X0, X4, X4
 	MOVQ   shrink+80(FP), R14
-	VMOVSS linear_one<>+0(SB), X5
+	VMOVSS linear_one<>+0(SB), X6
 	XORQ   R12, R12
 	SUBQ   $0x04, R10
 	CMPQ   R12, R10
@@ -1002,12 +1098,12 @@ swappedaxpy4:
 	MOVL (DI)(R13*4), AX
 
 swap7:
-	VMOVD        AX, X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(R12*4), X3, X6
-	VMOVD        X6, R15
+	VMOVD        AX, X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(R12*4), X4, X7
+	VMOVD        X7, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap7
@@ -1015,12 +1111,12 @@ swap7:
 	MOVL         (DI)(R13*4), AX
 
 swap8:
-	VMOVD        AX, X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(R12*4), X3, X6
-	VMOVD        X6, R15
+	VMOVD        AX, X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(R12*4), X4, X7
+	VMOVD        X7, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap8
@@ -1028,12 +1124,12 @@ swap8:
 	MOVL         (DI)(R13*4), AX
 
 swap9:
-	VMOVD        AX, X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(R12*4), X3, X6
-	VMOVD        X6, R15
+	VMOVD        AX, X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(R12*4), X4, X7
+	VMOVD        X7, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap9
@@ -1041,12 +1137,12 @@ swap9:
 	MOVL         (DI)(R13*4), AX
 
 swap10:
-	VMOVD        AX, X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(R12*4), X3, X6
-	VMOVD        X6, R15
+	VMOVD        AX, X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(R12*4), X4, X7
+	VMOVD        X7, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap10
@@ -1063,12 +1159,12 @@ swappedaxpy1:
 	MOVL (DI)(R13*4), AX
 
 swap11:
-	VMOVD        AX, X6
-	VMULSS       (R14)(R13*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(R12*4), X3, X6
-	VMOVD        X6, R15
+	VMOVD        AX, X7
+	VMULSS       (R14)(R13*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(R12*4), X4, X7
+	VMOVD        X7, R15
 	LOCK
 	CMPXCHGL     R15, (DI)(R13*4)
 	JNE          swap11
@@ -1077,44 +1173,46 @@ swap11:
 swappedaxpyTest:
 	CMPQ   R12, R10
 	JL     swappedaxpy1
-	VMOVSS biasStep+92(FP), X4
+	VMOVSS biasStep+108(FP), X5
 	MOVL   (R8), AX
 
 swap12:
-	VMOVD       AX, X5
-	VFMADD231SS X3, X4, X5
-	VMOVD       X5, R9
+	VMOVD       AX, X6
+	VFMADD231SS X4, X5, X6
+	VMOVD       X6, R9
 	LOCK
 	CMPXCHGL    R9, (R8)
 	JNE         swap12
 	JMP         next
 
 resume:
-	MOVQ   coef+104(FP), AX
-	VMOVSS (AX), X3
+	MOVQ   coef+120(FP), AX
+	VMOVSS (AX), X4
 	JMP    write
 
 pause:
-	MOVQ   coef+104(FP), AX
-	VMOVSS X3, (AX)
+	MOVQ   coef+120(FP), AX
+	VMOVSS X4, (AX)
 
 done:
-	MOVSS X1, sum+144(FP)
-	MOVSS X2, product+148(FP)
-	MOVQ  BX, left+152(FP)
+	VADDSS X3, X1, X1
+	MOVSS  X1, sum+160(FP)
+	MOVSS  X2, product+164(FP)
+	MOVQ   BX, left+168(FP)
 	RET
 
-// func denseSteps(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+// func denseSteps(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE
-TEXT ·denseSteps(SB), NOSPLIT, $0-152
+TEXT ·denseSteps(SB), NOSPLIT, $0-168
 	MOVQ   rows+8(FP), CX
 	MOVQ   soon+16(FP), DX
 	MOVQ   n+24(FP), BX
 	MOVQ   width+32(FP), SI
 	MOVQ   w+56(FP), DI
 	MOVQ   bias+64(FP), R8
-	MOVSS  lr+80(FP), X0
+	MOVSS  lr+96(FP), X0
 	VXORPS X1, X1, X1
+	VXORPS X3, X3, X3
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
@@ -1127,7 +1225,7 @@ next:
 	IMULQ      AX, R11
 	MOVQ       val+40(FP), R9
 	LEAQ       (R9)(R11*4), R9
-	CMPQ       half+88(FP), $0x02
+	CMPQ       half+104(FP), $0x02
 	JEQ        resume
 	MOVLQSX    64(DX), R11
 	MOVQ       y+48(FP), R12
@@ -1148,28 +1246,28 @@ fetch:
 	JG         fetch
 	PREFETCHT1 -4(R11)(R12*4)
 	MOVQ       y+48(FP), R11
-	VMOVSS     (R11)(AX*4), X3
-	VXORPS     X5, X5, X5
+	VMOVSS     (R11)(AX*4), X4
 	VXORPS     X6, X6, X6
 	VXORPS     X7, X7, X7
-	VMOVSS     (R8), X4
+	VXORPS     X8, X8, X8
+	VMOVSS     (R8), X5
 	XORQ       AX, AX
-	VXORPS     Y8, Y8, Y8
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
+	VXORPS     Y12, Y12, Y12
 	SUBQ       $0x20, R10
 	JL         dot32Done
 
 dot32:
-	VMOVUPS     (R9)(AX*4), Y12
-	VFMADD231PS (DI)(AX*4), Y12, Y8
-	VMOVUPS     32(R9)(AX*4), Y12
-	VFMADD231PS 32(DI)(AX*4), Y12, Y9
-	VMOVUPS     64(R9)(AX*4), Y12
-	VFMADD231PS 64(DI)(AX*4), Y12, Y10
-	VMOVUPS     96(R9)(AX*4), Y12
-	VFMADD231PS 96(DI)(AX*4), Y12, Y11
+	VMOVUPS     (R9)(AX*4), Y13
+	VFMADD231PS (DI)(AX*4), Y13, Y9
+	VMOVUPS     32(R9)(AX*4), Y13
+	VFMADD231PS 32(DI)(AX*4), Y13, Y10
+	VMOVUPS     64(R9)(AX*4), Y13
+	VFMADD231PS 64(DI)(AX*4), Y13, Y11
+	VMOVUPS     96(R9)(AX*4), Y13
+	VFMADD231PS 96(DI)(AX*4), Y13, Y12
 	ADDQ        $0x20, AX
 	CMPQ        AX, R10
 	JLE         dot32
@@ -1180,36 +1278,36 @@ dot32Done:
 	JMP  dot8Test
 
 dot8:
-	VMOVUPS     (R9)(AX*4), Y12
-	VFMADD231PS (DI)(AX*4), Y12, Y8
+	VMOVUPS     (R9)(AX*4), Y13
+	VFMADD231PS (DI)(AX*4), Y13, Y9
 	ADDQ        $0x08, AX
 
 dot8Test:
 	CMPQ         AX, R10
 	JLE          dot8
 	ADDQ         $0x08, R10
+	VADDPS       Y12, Y11, Y11
 	VADDPS       Y11, Y10, Y10
 	VADDPS       Y10, Y9, Y9
-	VADDPS       Y9, Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X9
-	VADDPS       X9, X8, X9
-	VPERMILPD    $0x01, X9, X8
-	VADDPS       X8, X9, X9
-	VMOVSHDUP    X9, X8
-	VADDSS       X8, X9, X9
+	VEXTRACTF128 $0x01, Y9, X10
+	VADDPS       X10, X9, X10
+	VPERMILPD    $0x01, X10, X9
+	VADDPS       X9, X10, X10
+	VMOVSHDUP    X10, X9
+	VADDSS       X9, X10, X10
 	SUBQ         $0x04, R10
 	CMPQ         AX, R10
 	JG           dotRest
 
 dot4:
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(AX*4), X8, X4
-	VMOVSS      4(R9)(AX*4), X8
-	VFMADD231SS 4(DI)(AX*4), X8, X5
-	VMOVSS      8(R9)(AX*4), X8
-	VFMADD231SS 8(DI)(AX*4), X8, X6
-	VMOVSS      12(R9)(AX*4), X8
-	VFMADD231SS 12(DI)(AX*4), X8, X7
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(AX*4), X9, X5
+	VMOVSS      4(R9)(AX*4), X9
+	VFMADD231SS 4(DI)(AX*4), X9, X6
+	VMOVSS      8(R9)(AX*4), X9
+	VFMADD231SS 8(DI)(AX*4), X9, X7
+	VMOVSS      12(R9)(AX*4), X9
+	VFMADD231SS 12(DI)(AX*4), X9, X8
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         dot4
@@ -1219,112 +1317,151 @@ dotRest:
 	JMP  dotTest
 
 dot1:
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(AX*4), X8, X5
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(AX*4), X9, X6
 	INCQ        AX
 
 dotTest:
 	CMPQ     AX, R10
 	JL       dot1
-	VADDSS   X5, X4, X4
-	VADDSS   X7, X6, X6
-	VADDSS   X6, X4, X4
-	VADDSS   X9, X4, X4
+	VADDSS   X6, X5, X5
+	VADDSS   X8, X7, X7
+	VADDSS   X7, X5, X5
+	VADDSS   X10, X5, X5
 	MOVQ     loss+0(FP), AX
 	CMPQ     AX, $0x00000002
 	JGE      value
-	VADDSS   X3, X3, X5
-	VSUBSS   linear_one<>+0(SB), X5, X5
+	VADDSS   X4, X4, X6
+	VSUBSS   linear_one<>+0(SB), X6, X6
 	CMPQ     AX, $0x00000001
 	JEQ      hinge
-	VMULSS   linear_log2e<>+0(SB), X5, X6
-	VMULSS   X4, X6, X6
-	VMOVSS   linear_most<>+0(SB), X7
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDNPS  X6, X3, X3
-	VUCOMISS X3, X7
+	VMULSS   linear_log2e<>+0(SB), X6, X7
+	VMULSS   X5, X7, X7
+	VMOVSS   linear_most<>+0(SB), X8
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDNPS  X7, X4, X4
+	VUCOMISS X4, X8
 	JCC      within
-	VMOVSS   linear_least<>+0(SB), X3
-	VMAXSS   X6, X3, X6
-	VMINSS   X6, X7, X6
+	VMOVSS   linear_least<>+0(SB), X4
+	VMAXSS   X7, X4, X7
+	VMINSS   X7, X8, X7
 
 within:
-	VADDSS      linear_magic<>+0(SB), X6, X3
-	VSUBSS      linear_magic<>+0(SB), X3, X7
-	VSUBSS      X7, X6, X7
-	VPSLLD      $0x17, X3, X3
-	VMOVSS      linear_exp2_0<>+0(SB), X8
-	VMOVSS      linear_exp2_2<>+0(SB), X9
-	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X6
-	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
-	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
-	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X6, X10, X9
-	VFMADD231SS X6, X9, X8
-	VPADDD      X3, X8, X7
-	VADDSS      linear_one<>+0(SB), X7, X8
-	VDIVSS      X8, X5, X3
-	VMULSS      X4, X5, X6
-	VMULSS      X5, X3, X4
-	VMULSS      X7, X4, X8
-	VMAXSS      X8, X4, X8
-	VMULSS      X8, X2, X2
-	VXORPS      X4, X4, X4
-	VSUBSS      X6, X4, X6
-	VMAXSS      X6, X4, X6
-	VADDSS      X6, X1, X1
+	VADDSS      linear_magic<>+0(SB), X7, X4
+	VSUBSS      linear_magic<>+0(SB), X4, X8
+	VSUBSS      X8, X7, X8
+	VPSLLD      $0x17, X4, X4
+	VMOVSS      linear_exp2_0<>+0(SB), X9
+	VMOVSS      linear_exp2_2<>+0(SB), X10
+	VMOVSS      linear_exp2_4<>+0(SB), X11
+	VMULSS      X8, X8, X7
+	VFMADD231SS linear_exp2_1<>+0(SB), X8, X9
+	VFMADD231SS linear_exp2_3<>+0(SB), X8, X10
+	VFMADD231SS linear_exp2_5<>+0(SB), X8, X11
+	VFMADD231SS X7, X11, X10
+	VFMADD231SS X7, X10, X9
+	VPADDD      X4, X9, X8
+	VADDSS      linear_one<>+0(SB), X8, X9
+	VDIVSS      X9, X6, X4
+	VMULSS      X5, X6, X7
+	VMULSS      X6, X4, X5
+	VMULSS      X8, X5, X9
+	VMAXSS      X9, X5, X9
+	VMULSS      X9, X2, X2
+	VXORPS      X5, X5, X5
+	VSUBSS      X7, X5, X7
+	VMAXSS      X7, X5, X7
+	VADDSS      X7, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X4, X5, X6
-	VMOVSS   linear_one<>+0(SB), X7
-	VSUBSS   X6, X7, X6
-	VXORPS   X3, X3, X3
-	VUCOMISS X6, X3
+	VMULSS   X5, X6, X7
+	VMOVSS   linear_one<>+0(SB), X8
+	VSUBSS   X7, X8, X7
+	VXORPS   X4, X4, X4
+	VUCOMISS X7, X4
 	JCC      step
-	VMOVAPS  X5, X3
-	VADDSS   X6, X1, X1
+	VMOVAPS  X6, X4
+	VADDSS   X7, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X4, X3, X6
+	VSUBSS      X5, X4, X7
 	CMPQ        AX, $0x00000003
 	JEQ         absolute
-	VADDSS      X6, X6, X3
-	VFMADD231SS X6, X6, X1
+	VADDSS      X7, X7, X4
+	VFMADD231SS X7, X7, X1
 	JMP         step
 
 absolute:
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X6, X3
-	VXORPS   X3, X6, X6
-	VADDSS   X6, X1, X1
-	VMOVSS   linear_one<>+0(SB), X5
-	VORPS    X5, X3, X3
-	VXORPS   X5, X5, X5
-	VUCOMISS X5, X6
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDPS   X4, X7, X4
+	VXORPS   X4, X7, X7
+	VADDSS   X7, X1, X1
+	VMOVSS   linear_one<>+0(SB), X6
+	VORPS    X6, X4, X4
+	VXORPS   X6, X6, X6
+	VUCOMISS X6, X7
 	JNE      step
-	VXORPS   X3, X3, X3
+	VXORPS   X4, X4, X4
 
 step:
-	CMPQ half+88(FP), $0x00
+	MOVQ    weight+80(FP), AX
+	MOVQ    class+88(FP), R11
+	MOVQ    AX, R12
+	ORQ     R11, R12
+	JZ      weighed
+	MOVLQSX -4(CX), R12
+	VMOVSS  linear_one<>+0(SB), X5
+	TESTQ   AX, AX
+	JZ      weighClass
+	VMOVSS  (AX)(R12*4), X5
+
+weighClass:
+	TESTQ       R11, R11
+	JZ          weigh
+	MOVQ        y+48(FP), AX
+	VCVTTSS2SIQ (AX)(R12*4), R12
+	VMULSS      (R11)(R12*4), X5, X5
+
+weigh:
+	VSUBSS      linear_one<>+0(SB), X2, X7
+	VADDSS      linear_one<>+0(SB), X2, X2
+	VDIVSS      X2, X7, X2
+	VMULSS      X2, X2, X6
+	VMOVSS      linear_atanh_4<>+0(SB), X7
+	VFMADD213SS linear_atanh_3<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_2<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_1<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_0<>+0(SB), X6, X7
+	VMULSS      X2, X7, X7
+	VSUBSS      X7, X1, X6
+	VXORPS      X1, X1, X1
+	VMOVSS      linear_one<>+0(SB), X2
+	VCMPSS      $0x04, X1, X5, X7
+	VANDPS      X7, X6, X6
+	VANDPS      X7, X4, X4
+	VFMADD231SS X5, X6, X3
+	VMULSS      X5, X4, X4
+
+weighed:
+	CMPQ half+104(FP), $0x00
 	JNE  between
 
 write:
-	VMULSS       X0, X3, X3
-	VXORPS       X4, X4, X4
-	VUCOMISS     X4, X3
+	VMULSS       X0, X4, X4
+	VXORPS       X5, X5, X5
+	VUCOMISS     X5, X4
 	JEQ          Written
 	XORQ         AX, AX
-	VBROADCASTSS X3, Y4
+	VBROADCASTSS X4, Y5
 	SUBQ         $0x08, R10
 	JMP          axpy8Test
 
 axpy8:
-	VMOVUPS     (DI)(AX*4), Y5
-	VFMADD231PS (R9)(AX*4), Y4, Y5
-	VMOVUPS     Y5, (DI)(AX*4)
+	VMOVUPS     (DI)(AX*4), Y6
+	VFMADD231PS (R9)(AX*4), Y5, Y6
+	VMOVUPS     Y6, (DI)(AX*4)
 	ADDQ        $0x08, AX
 
 axpy8Test:
@@ -1336,18 +1473,18 @@ axpy8Test:
 	JG   axpyRest
 
 axpy4:
-	VMOVSS      (DI)(AX*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(AX*4)
-	VMOVSS      4(DI)(AX*4), X4
-	VFMADD231SS 4(R9)(AX*4), X3, X4
-	VMOVSS      X4, 4(DI)(AX*4)
-	VMOVSS      8(DI)(AX*4), X4
-	VFMADD231SS 8(R9)(AX*4), X3, X4
-	VMOVSS      X4, 8(DI)(AX*4)
-	VMOVSS      12(DI)(AX*4), X4
-	VFMADD231SS 12(R9)(AX*4), X3, X4
-	VMOVSS      X4, 12(DI)(AX*4)
+	VMOVSS      (DI)(AX*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(AX*4)
+	VMOVSS      4(DI)(AX*4), X5
+	VFMADD231SS 4(R9)(AX*4), X4, X5
+	VMOVSS      X5, 4(DI)(AX*4)
+	VMOVSS      8(DI)(AX*4), X5
+	VFMADD231SS 8(R9)(AX*4), X4, X5
+	VMOVSS      X5, 8(DI)(AX*4)
+	VMOVSS      12(DI)(AX*4), X5
+	VFMADD231SS 12(R9)(AX*4), X4, X5
+	VMOVSS      X5, 12(DI)(AX*4)
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         axpy4
@@ -1357,49 +1494,49 @@ axpyRest:
 	JMP  axpyTest
 
 axpy1:
-	VMOVSS      (DI)(AX*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(AX*4)
+	VMOVSS      (DI)(AX*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(AX*4)
 	INCQ        AX
 
 axpyTest:
 	CMPQ        AX, R10
 	JL          axpy1
-	VMOVSS      biasStep+84(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+100(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 
 Written:
 	JMP next
 
 between:
-	CMPQ         half+88(FP), $0x05
+	CMPQ         half+104(FP), $0x05
 	JEQ          swap
-	CMPQ         half+88(FP), $0x03
+	CMPQ         half+104(FP), $0x03
 	JEQ          lock
-	CMPQ         half+88(FP), $0x04
+	CMPQ         half+104(FP), $0x04
 	JNE          pause
-	MOVQ         guard+112(FP), AX
-	MOVQ         tickets+120(FP), R11
+	MOVQ         guard+128(FP), AX
+	MOVQ         tickets+136(FP), R11
 	MOVQ         (AX), AX
 	CMPQ         AX, 128(R11)
 	JNE          pause
-	MOVQ         count+128(FP), AX
+	MOVQ         count+144(FP), AX
 	INCQ         (AX)
-	VMULSS       X0, X3, X3
-	VXORPS       X4, X4, X4
-	VUCOMISS     X4, X3
+	VMULSS       X0, X4, X4
+	VXORPS       X5, X5, X5
+	VUCOMISS     X5, X4
 	JEQ          orderedWritten
 	XORQ         AX, AX
-	VBROADCASTSS X3, Y4
+	VBROADCASTSS X4, Y5
 	SUBQ         $0x08, R10
 	JMP          orderedaxpy8Test
 
 orderedaxpy8:
-	VMOVUPS     (DI)(AX*4), Y5
-	VFMADD231PS (R9)(AX*4), Y4, Y5
-	VMOVUPS     Y5, (DI)(AX*4)
+	VMOVUPS     (DI)(AX*4), Y6
+	VFMADD231PS (R9)(AX*4), Y5, Y6
+	VMOVUPS     Y6, (DI)(AX*4)
 	ADDQ        $0x08, AX
 
 orderedaxpy8Test:
@@ -1411,18 +1548,18 @@ orderedaxpy8Test:
 	JG   orderedaxpyRest
 
 orderedaxpy4:
-	VMOVSS      (DI)(AX*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(AX*4)
-	VMOVSS      4(DI)(AX*4), X4
-	VFMADD231SS 4(R9)(AX*4), X3, X4
-	VMOVSS      X4, 4(DI)(AX*4)
-	VMOVSS      8(DI)(AX*4), X4
-	VFMADD231SS 8(R9)(AX*4), X3, X4
-	VMOVSS      X4, 8(DI)(AX*4)
-	VMOVSS      12(DI)(AX*4), X4
-	VFMADD231SS 12(R9)(AX*4), X3, X4
-	VMOVSS      X4, 12(DI)(AX*4)
+	VMOVSS      (DI)(AX*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(AX*4)
+	VMOVSS      4(DI)(AX*4), X5
+	VFMADD231SS 4(R9)(AX*4), X4, X5
+	VMOVSS      X5, 4(DI)(AX*4)
+	VMOVSS      8(DI)(AX*4), X5
+	VFMADD231SS 8(R9)(AX*4), X4, X5
+	VMOVSS      X5, 8(DI)(AX*4)
+	VMOVSS      12(DI)(AX*4), X5
+	VFMADD231SS 12(R9)(AX*4), X4, X5
+	VMOVSS      X5, 12(DI)(AX*4)
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         orderedaxpy4
@@ -1432,22 +1569,22 @@ orderedaxpyRest:
 	JMP  orderedaxpyTest
 
 orderedaxpy1:
-	VMOVSS      (DI)(AX*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(AX*4)
+	VMOVSS      (DI)(AX*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(AX*4)
 	INCQ        AX
 
 orderedaxpyTest:
 	CMPQ        AX, R10
 	JL          orderedaxpy1
-	VMOVSS      biasStep+84(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+100(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 
 orderedWritten:
-	MOVQ     guard+112(FP), R9
-	MOVQ     tickets+120(FP), R10
+	MOVQ     guard+128(FP), R9
+	MOVQ     tickets+136(FP), R10
 	MOVQ     (R9), AX
 	LEAQ     1(AX), R11
 	LOCK
@@ -1481,28 +1618,28 @@ stop:
 	JMP  done
 
 lock:
-	MOVQ         lock+104(FP), R11
-	MOVQ         guard+112(FP), R12
+	MOVQ         lock+120(FP), R11
+	MOVQ         guard+128(FP), R12
 	MOVL         (R12), R12
 	XORL         AX, AX
 	LOCK
 	CMPXCHGL     R12, (R11)
 	JNE          pause
-	MOVQ         count+128(FP), AX
+	MOVQ         count+144(FP), AX
 	INCQ         (AX)
-	VMULSS       X0, X3, X3
-	VXORPS       X4, X4, X4
-	VUCOMISS     X4, X3
+	VMULSS       X0, X4, X4
+	VXORPS       X5, X5, X5
+	VUCOMISS     X5, X4
 	JEQ          lockedWritten
 	XORQ         AX, AX
-	VBROADCASTSS X3, Y4
+	VBROADCASTSS X4, Y5
 	SUBQ         $0x08, R10
 	JMP          lockedaxpy8Test
 
 lockedaxpy8:
-	VMOVUPS     (DI)(AX*4), Y5
-	VFMADD231PS (R9)(AX*4), Y4, Y5
-	VMOVUPS     Y5, (DI)(AX*4)
+	VMOVUPS     (DI)(AX*4), Y6
+	VFMADD231PS (R9)(AX*4), Y5, Y6
+	VMOVUPS     Y6, (DI)(AX*4)
 	ADDQ        $0x08, AX
 
 lockedaxpy8Test:
@@ -1514,18 +1651,18 @@ lockedaxpy8Test:
 	JG   lockedaxpyRest
 
 lockedaxpy4:
-	VMOVSS      (DI)(AX*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(AX*4)
-	VMOVSS      4(DI)(AX*4), X4
-	VFMADD231SS 4(R9)(AX*4), X3, X4
-	VMOVSS      X4, 4(DI)(AX*4)
-	VMOVSS      8(DI)(AX*4), X4
-	VFMADD231SS 8(R9)(AX*4), X3, X4
-	VMOVSS      X4, 8(DI)(AX*4)
-	VMOVSS      12(DI)(AX*4), X4
-	VFMADD231SS 12(R9)(AX*4), X3, X4
-	VMOVSS      X4, 12(DI)(AX*4)
+	VMOVSS      (DI)(AX*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(AX*4)
+	VMOVSS      4(DI)(AX*4), X5
+	VFMADD231SS 4(R9)(AX*4), X4, X5
+	VMOVSS      X5, 4(DI)(AX*4)
+	VMOVSS      8(DI)(AX*4), X5
+	VFMADD231SS 8(R9)(AX*4), X4, X5
+	VMOVSS      X5, 8(DI)(AX*4)
+	VMOVSS      12(DI)(AX*4), X5
+	VFMADD231SS 12(R9)(AX*4), X4, X5
+	VMOVSS      X5, 12(DI)(AX*4)
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         lockedaxpy4
@@ -1535,18 +1672,18 @@ lockedaxpyRest:
 	JMP  lockedaxpyTest
 
 lockedaxpy1:
-	VMOVSS      (DI)(AX*4), X4
-	VFMADD231SS (R9)(AX*4), X3, X4
-	VMOVSS      X4, (DI)(AX*4)
+	VMOVSS      (DI)(AX*4), X5
+	VFMADD231SS (R9)(AX*4), X4, X5
+	VMOVSS      X5, (DI)(AX*4)
 	INCQ        AX
 
 lockedaxpyTest:
 	CMPQ        AX, R10
 	JL          lockedaxpy1
-	VMOVSS      biasStep+84(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+100(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 
 lockedWritten:
 	MOVL $0x00000000, (R11)
@@ -1555,16 +1692,16 @@ lockedWritten:
 	JMP  next
 
 slept:
-	MOVQ guard+112(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
 
 swap:
-	MOVQ     count+128(FP), AX
+	MOVQ     count+144(FP), AX
 	INCQ     (AX)
-	VMULSS   X0, X3, X3
-	VXORPS   X4, X4, X4
-	VUCOMISS X4, X3
+	VMULSS   X0, X4, X4
+	VXORPS   X5, X5, X5
+	VUCOMISS X5, X4
 	JEQ      swappedWritten
 	XORQ     R11, R11
 	SUBQ     $0x04, R10
@@ -1575,36 +1712,36 @@ swappedaxpy4:
 	MOVL (DI)(R11*4), AX
 
 swap13:
-	VMOVD       AX, X4
-	VFMADD231SS (R9)(R11*4), X3, X4
-	VMOVD       X4, R12
+	VMOVD       AX, X5
+	VFMADD231SS (R9)(R11*4), X4, X5
+	VMOVD       X5, R12
 	LOCK
 	CMPXCHGL    R12, (DI)(R11*4)
 	JNE         swap13
 	MOVL        4(DI)(R11*4), AX
 
 swap14:
-	VMOVD       AX, X4
-	VFMADD231SS 4(R9)(R11*4), X3, X4
-	VMOVD       X4, R12
+	VMOVD       AX, X5
+	VFMADD231SS 4(R9)(R11*4), X4, X5
+	VMOVD       X5, R12
 	LOCK
 	CMPXCHGL    R12, 4(DI)(R11*4)
 	JNE         swap14
 	MOVL        8(DI)(R11*4), AX
 
 swap15:
-	VMOVD       AX, X4
-	VFMADD231SS 8(R9)(R11*4), X3, X4
-	VMOVD       X4, R12
+	VMOVD       AX, X5
+	VFMADD231SS 8(R9)(R11*4), X4, X5
+	VMOVD       X5, R12
 	LOCK
 	CMPXCHGL    R12, 8(DI)(R11*4)
 	JNE         swap15
 	MOVL        12(DI)(R11*4), AX
 
 swap16:
-	VMOVD       AX, X4
-	VFMADD231SS 12(R9)(R11*4), X3, X4
-	VMOVD       X4, R12
+	VMOVD       AX, X5
+	VFMADD231SS 12(R9)(R11*4), X4, X5
+	VMOVD       X5, R12
 	LOCK
 	CMPXCHGL    R12, 12(DI)(R11*4)
 	JNE         swap16
@@ -1620,9 +1757,9 @@ swappedaxpy1:
 	MOVL (DI)(R11*4), AX
 
 swap17:
-	VMOVD       AX, X4
-	VFMADD231SS (R9)(R11*4), X3, X4
-	VMOVD       X4, R12
+	VMOVD       AX, X5
+	VFMADD231SS (R9)(R11*4), X4, X5
+	VMOVD       X5, R12
 	LOCK
 	CMPXCHGL    R12, (DI)(R11*4)
 	JNE         swap17
@@ -1631,13 +1768,13 @@ swap17:
 swappedaxpyTest:
 	CMPQ   R11, R10
 	JL     swappedaxpy1
-	VMOVSS biasStep+84(FP), X4
+	VMOVSS biasStep+100(FP), X5
 	MOVL   (R8), AX
 
 swap18:
-	VMOVD       AX, X5
-	VFMADD231SS X3, X4, X5
-	VMOVD       X5, R9
+	VMOVD       AX, X6
+	VFMADD231SS X4, X5, X6
+	VMOVD       X6, R9
 	LOCK
 	CMPXCHGL    R9, (R8)
 	JNE         swap18
@@ -1646,32 +1783,34 @@ swappedWritten:
 	JMP next
 
 resume:
-	MOVQ   coef+96(FP), AX
-	VMOVSS (AX), X3
+	MOVQ   coef+112(FP), AX
+	VMOVSS (AX), X4
 	JMP    write
 
 pause:
-	MOVQ   coef+96(FP), AX
-	VMOVSS X3, (AX)
+	MOVQ   coef+112(FP), AX
+	VMOVSS X4, (AX)
 
 done:
 	VZEROUPPER
-	MOVSS X1, sum+136(FP)
-	MOVSS X2, product+140(FP)
-	MOVQ  BX, left+144(FP)
+	VADDSS X3, X1, X1
+	MOVSS  X1, sum+152(FP)
+	MOVSS  X2, product+156(FP)
+	MOVQ   BX, left+160(FP)
 	RET
 
-// func denseDecay(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
+// func denseDecay(loss int, rows *int32, soon *int32, n int, width int, val *float32, y *float32, w *float32, bias *float32, shrink *float32, weight *float32, class *float32, lr float32, biasStep float32, half int, coef *float32, lock *uint32, guard *uint64, tickets *uint64, count *uint64) (sum float32, product float32, left int)
 // Requires: AVX, AVX2, CMOV, FMA3, MMX+, SSE
-TEXT ·denseDecay(SB), NOSPLIT, $0-152
+TEXT ·denseDecay(SB), NOSPLIT, $0-168
 	MOVQ   rows+8(FP), CX
 	MOVQ   soon+16(FP), DX
 	MOVQ   n+24(FP), BX
 	MOVQ   width+32(FP), SI
 	MOVQ   w+56(FP), DI
 	MOVQ   bias+64(FP), R8
-	MOVSS  lr+80(FP), X0
+	MOVSS  lr+96(FP), X0
 	VXORPS X1, X1, X1
+	VXORPS X3, X3, X3
 	VMOVSS linear_one<>+0(SB), X2
 
 next:
@@ -1684,7 +1823,7 @@ next:
 	IMULQ      AX, R11
 	MOVQ       val+40(FP), R9
 	LEAQ       (R9)(R11*4), R9
-	CMPQ       half+88(FP), $0x02
+	CMPQ       half+104(FP), $0x02
 	JEQ        resume
 	MOVLQSX    64(DX), R11
 	MOVQ       y+48(FP), R12
@@ -1705,28 +1844,28 @@ fetch:
 	JG         fetch
 	PREFETCHT1 -4(R11)(R12*4)
 	MOVQ       y+48(FP), R11
-	VMOVSS     (R11)(AX*4), X3
-	VXORPS     X5, X5, X5
+	VMOVSS     (R11)(AX*4), X4
 	VXORPS     X6, X6, X6
 	VXORPS     X7, X7, X7
-	VMOVSS     (R8), X4
+	VXORPS     X8, X8, X8
+	VMOVSS     (R8), X5
 	XORQ       AX, AX
-	VXORPS     Y8, Y8, Y8
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
+	VXORPS     Y12, Y12, Y12
 	SUBQ       $0x20, R10
 	JL         dot32Done
 
 dot32:
-	VMOVUPS     (R9)(AX*4), Y12
-	VFMADD231PS (DI)(AX*4), Y12, Y8
-	VMOVUPS     32(R9)(AX*4), Y12
-	VFMADD231PS 32(DI)(AX*4), Y12, Y9
-	VMOVUPS     64(R9)(AX*4), Y12
-	VFMADD231PS 64(DI)(AX*4), Y12, Y10
-	VMOVUPS     96(R9)(AX*4), Y12
-	VFMADD231PS 96(DI)(AX*4), Y12, Y11
+	VMOVUPS     (R9)(AX*4), Y13
+	VFMADD231PS (DI)(AX*4), Y13, Y9
+	VMOVUPS     32(R9)(AX*4), Y13
+	VFMADD231PS 32(DI)(AX*4), Y13, Y10
+	VMOVUPS     64(R9)(AX*4), Y13
+	VFMADD231PS 64(DI)(AX*4), Y13, Y11
+	VMOVUPS     96(R9)(AX*4), Y13
+	VFMADD231PS 96(DI)(AX*4), Y13, Y12
 	ADDQ        $0x20, AX
 	CMPQ        AX, R10
 	JLE         dot32
@@ -1737,36 +1876,36 @@ dot32Done:
 	JMP  dot8Test
 
 dot8:
-	VMOVUPS     (R9)(AX*4), Y12
-	VFMADD231PS (DI)(AX*4), Y12, Y8
+	VMOVUPS     (R9)(AX*4), Y13
+	VFMADD231PS (DI)(AX*4), Y13, Y9
 	ADDQ        $0x08, AX
 
 dot8Test:
 	CMPQ         AX, R10
 	JLE          dot8
 	ADDQ         $0x08, R10
+	VADDPS       Y12, Y11, Y11
 	VADDPS       Y11, Y10, Y10
 	VADDPS       Y10, Y9, Y9
-	VADDPS       Y9, Y8, Y8
-	VEXTRACTF128 $0x01, Y8, X9
-	VADDPS       X9, X8, X9
-	VPERMILPD    $0x01, X9, X8
-	VADDPS       X8, X9, X9
-	VMOVSHDUP    X9, X8
-	VADDSS       X8, X9, X9
+	VEXTRACTF128 $0x01, Y9, X10
+	VADDPS       X10, X9, X10
+	VPERMILPD    $0x01, X10, X9
+	VADDPS       X9, X10, X10
+	VMOVSHDUP    X10, X9
+	VADDSS       X9, X10, X10
 	SUBQ         $0x04, R10
 	CMPQ         AX, R10
 	JG           dotRest
 
 dot4:
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(AX*4), X8, X4
-	VMOVSS      4(R9)(AX*4), X8
-	VFMADD231SS 4(DI)(AX*4), X8, X5
-	VMOVSS      8(R9)(AX*4), X8
-	VFMADD231SS 8(DI)(AX*4), X8, X6
-	VMOVSS      12(R9)(AX*4), X8
-	VFMADD231SS 12(DI)(AX*4), X8, X7
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(AX*4), X9, X5
+	VMOVSS      4(R9)(AX*4), X9
+	VFMADD231SS 4(DI)(AX*4), X9, X6
+	VMOVSS      8(R9)(AX*4), X9
+	VFMADD231SS 8(DI)(AX*4), X9, X7
+	VMOVSS      12(R9)(AX*4), X9
+	VFMADD231SS 12(DI)(AX*4), X9, X8
 	ADDQ        $0x04, AX
 	CMPQ        AX, R10
 	JLE         dot4
@@ -1776,116 +1915,155 @@ dotRest:
 	JMP  dotTest
 
 dot1:
-	VMOVSS      (R9)(AX*4), X8
-	VFMADD231SS (DI)(AX*4), X8, X5
+	VMOVSS      (R9)(AX*4), X9
+	VFMADD231SS (DI)(AX*4), X9, X6
 	INCQ        AX
 
 dotTest:
 	CMPQ     AX, R10
 	JL       dot1
-	VADDSS   X5, X4, X4
-	VADDSS   X7, X6, X6
-	VADDSS   X6, X4, X4
-	VADDSS   X9, X4, X4
+	VADDSS   X6, X5, X5
+	VADDSS   X8, X7, X7
+	VADDSS   X7, X5, X5
+	VADDSS   X10, X5, X5
 	MOVQ     loss+0(FP), AX
 	CMPQ     AX, $0x00000002
 	JGE      value
-	VADDSS   X3, X3, X5
-	VSUBSS   linear_one<>+0(SB), X5, X5
+	VADDSS   X4, X4, X6
+	VSUBSS   linear_one<>+0(SB), X6, X6
 	CMPQ     AX, $0x00000001
 	JEQ      hinge
-	VMULSS   linear_log2e<>+0(SB), X5, X6
-	VMULSS   X4, X6, X6
-	VMOVSS   linear_most<>+0(SB), X7
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDNPS  X6, X3, X3
-	VUCOMISS X3, X7
+	VMULSS   linear_log2e<>+0(SB), X6, X7
+	VMULSS   X5, X7, X7
+	VMOVSS   linear_most<>+0(SB), X8
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDNPS  X7, X4, X4
+	VUCOMISS X4, X8
 	JCC      within
-	VMOVSS   linear_least<>+0(SB), X3
-	VMAXSS   X6, X3, X6
-	VMINSS   X6, X7, X6
+	VMOVSS   linear_least<>+0(SB), X4
+	VMAXSS   X7, X4, X7
+	VMINSS   X7, X8, X7
 
 within:
-	VADDSS      linear_magic<>+0(SB), X6, X3
-	VSUBSS      linear_magic<>+0(SB), X3, X7
-	VSUBSS      X7, X6, X7
-	VPSLLD      $0x17, X3, X3
-	VMOVSS      linear_exp2_0<>+0(SB), X8
-	VMOVSS      linear_exp2_2<>+0(SB), X9
-	VMOVSS      linear_exp2_4<>+0(SB), X10
-	VMULSS      X7, X7, X6
-	VFMADD231SS linear_exp2_1<>+0(SB), X7, X8
-	VFMADD231SS linear_exp2_3<>+0(SB), X7, X9
-	VFMADD231SS linear_exp2_5<>+0(SB), X7, X10
-	VFMADD231SS X6, X10, X9
-	VFMADD231SS X6, X9, X8
-	VPADDD      X3, X8, X7
-	VADDSS      linear_one<>+0(SB), X7, X8
-	VDIVSS      X8, X5, X3
-	VMULSS      X4, X5, X6
-	VMULSS      X5, X3, X4
-	VMULSS      X7, X4, X8
-	VMAXSS      X8, X4, X8
-	VMULSS      X8, X2, X2
-	VXORPS      X4, X4, X4
-	VSUBSS      X6, X4, X6
-	VMAXSS      X6, X4, X6
-	VADDSS      X6, X1, X1
+	VADDSS      linear_magic<>+0(SB), X7, X4
+	VSUBSS      linear_magic<>+0(SB), X4, X8
+	VSUBSS      X8, X7, X8
+	VPSLLD      $0x17, X4, X4
+	VMOVSS      linear_exp2_0<>+0(SB), X9
+	VMOVSS      linear_exp2_2<>+0(SB), X10
+	VMOVSS      linear_exp2_4<>+0(SB), X11
+	VMULSS      X8, X8, X7
+	VFMADD231SS linear_exp2_1<>+0(SB), X8, X9
+	VFMADD231SS linear_exp2_3<>+0(SB), X8, X10
+	VFMADD231SS linear_exp2_5<>+0(SB), X8, X11
+	VFMADD231SS X7, X11, X10
+	VFMADD231SS X7, X10, X9
+	VPADDD      X4, X9, X8
+	VADDSS      linear_one<>+0(SB), X8, X9
+	VDIVSS      X9, X6, X4
+	VMULSS      X5, X6, X7
+	VMULSS      X6, X4, X5
+	VMULSS      X8, X5, X9
+	VMAXSS      X9, X5, X9
+	VMULSS      X9, X2, X2
+	VXORPS      X5, X5, X5
+	VSUBSS      X7, X5, X7
+	VMAXSS      X7, X5, X7
+	VADDSS      X7, X1, X1
 	JMP         step
 
 hinge:
-	VMULSS   X4, X5, X6
-	VMOVSS   linear_one<>+0(SB), X7
-	VSUBSS   X6, X7, X6
-	VXORPS   X3, X3, X3
-	VUCOMISS X6, X3
+	VMULSS   X5, X6, X7
+	VMOVSS   linear_one<>+0(SB), X8
+	VSUBSS   X7, X8, X7
+	VXORPS   X4, X4, X4
+	VUCOMISS X7, X4
 	JCC      step
-	VMOVAPS  X5, X3
-	VADDSS   X6, X1, X1
+	VMOVAPS  X6, X4
+	VADDSS   X7, X1, X1
 	JMP      step
 
 value:
-	VSUBSS      X4, X3, X6
+	VSUBSS      X5, X4, X7
 	CMPQ        AX, $0x00000003
 	JEQ         absolute
-	VADDSS      X6, X6, X3
-	VFMADD231SS X6, X6, X1
+	VADDSS      X7, X7, X4
+	VFMADD231SS X7, X7, X1
 	JMP         step
 
 absolute:
-	VMOVSS   linear_sign<>+0(SB), X3
-	VANDPS   X3, X6, X3
-	VXORPS   X3, X6, X6
-	VADDSS   X6, X1, X1
-	VMOVSS   linear_one<>+0(SB), X5
-	VORPS    X5, X3, X3
-	VXORPS   X5, X5, X5
-	VUCOMISS X5, X6
+	VMOVSS   linear_sign<>+0(SB), X4
+	VANDPS   X4, X7, X4
+	VXORPS   X4, X7, X7
+	VADDSS   X7, X1, X1
+	VMOVSS   linear_one<>+0(SB), X6
+	VORPS    X6, X4, X4
+	VXORPS   X6, X6, X6
+	VUCOMISS X6, X7
 	JNE      step
-	VXORPS   X3, X3, X3
+	VXORPS   X4, X4, X4
 
 step:
-	CMPQ half+88(FP), $0x00
+	MOVQ    weight+80(FP), AX
+	MOVQ    class+88(FP), R11
+	MOVQ    AX, R12
+	ORQ     R11, R12
+	JZ      weighed
+	MOVLQSX -4(CX), R12
+	VMOVSS  linear_one<>+0(SB), X5
+	TESTQ   AX, AX
+	JZ      weighClass
+	VMOVSS  (AX)(R12*4), X5
+
+weighClass:
+	TESTQ       R11, R11
+	JZ          weigh
+	MOVQ        y+48(FP), AX
+	VCVTTSS2SIQ (AX)(R12*4), R12
+	VMULSS      (R11)(R12*4), X5, X5
+
+weigh:
+	VSUBSS      linear_one<>+0(SB), X2, X7
+	VADDSS      linear_one<>+0(SB), X2, X2
+	VDIVSS      X2, X7, X2
+	VMULSS      X2, X2, X6
+	VMOVSS      linear_atanh_4<>+0(SB), X7
+	VFMADD213SS linear_atanh_3<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_2<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_1<>+0(SB), X6, X7
+	VFMADD213SS linear_atanh_0<>+0(SB), X6, X7
+	VMULSS      X2, X7, X7
+	VSUBSS      X7, X1, X6
+	VXORPS      X1, X1, X1
+	VMOVSS      linear_one<>+0(SB), X2
+	VCMPSS      $0x04, X1, X5, X7
+	VANDPS      X7, X6, X6
+	VANDPS      X7, X4, X4
+	VFMADD231SS X5, X6, X3
+	VMULSS      X5, X4, X4
+
+weighed:
+	CMPQ half+104(FP), $0x00
 	JNE  between
 
 write:
-	VMULSS       X0, X3, X3
+	VMULSS       X0, X4, X4
 	MOVQ         shrink+72(FP), R11
-	VMOVSS       linear_one<>+0(SB), X5
+	VMOVSS       linear_one<>+0(SB), X6
 	XORQ         AX, AX
-	VBROADCASTSS X3, Y4
-	VBROADCASTSS X0, Y6
-	VBROADCASTSS linear_one<>+0(SB), Y7
+	VBROADCASTSS X4, Y5
+	VBROADCASTSS X0, Y7
+	VBROADCASTSS linear_one<>+0(SB), Y8
 	SUBQ         $0x08, R10
 	JMP          axpy8Test
 
 axpy8:
-	VMOVUPS      (DI)(AX*4), Y8
-	VMULPS       (R11)(AX*4), Y6, Y9
-	VMINPS       Y7, Y9, Y9
-	VFNMADD231PS Y8, Y9, Y8
-	VFMADD231PS  (R9)(AX*4), Y4, Y8
-	VMOVUPS      Y8, (DI)(AX*4)
+	VMOVUPS      (DI)(AX*4), Y9
+	VMULPS       (R11)(AX*4), Y7, Y10
+	VMINPS       Y8, Y10, Y10
+	VFNMADD231PS Y9, Y10, Y9
+	VFMADD231PS  (R9)(AX*4), Y5, Y9
+	VMOVUPS      Y9, (DI)(AX*4)
 	ADDQ         $0x08, AX
 
 axpy8Test:
@@ -1897,30 +2075,30 @@ axpy8Test:
 	JG   axpyRest
 
 axpy4:
-	VMOVSS       (DI)(AX*4), X6
-	VMULSS       (R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(AX*4)
-	VMOVSS       4(DI)(AX*4), X6
-	VMULSS       4(R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(AX*4), X3, X6
-	VMOVSS       X6, 4(DI)(AX*4)
-	VMOVSS       8(DI)(AX*4), X6
-	VMULSS       8(R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(AX*4), X3, X6
-	VMOVSS       X6, 8(DI)(AX*4)
-	VMOVSS       12(DI)(AX*4), X6
-	VMULSS       12(R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(AX*4), X3, X6
-	VMOVSS       X6, 12(DI)(AX*4)
+	VMOVSS       (DI)(AX*4), X7
+	VMULSS       (R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(AX*4)
+	VMOVSS       4(DI)(AX*4), X7
+	VMULSS       4(R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(AX*4), X4, X7
+	VMOVSS       X7, 4(DI)(AX*4)
+	VMOVSS       8(DI)(AX*4), X7
+	VMULSS       8(R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(AX*4), X4, X7
+	VMOVSS       X7, 8(DI)(AX*4)
+	VMOVSS       12(DI)(AX*4), X7
+	VMULSS       12(R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(AX*4), X4, X7
+	VMOVSS       X7, 12(DI)(AX*4)
 	ADDQ         $0x04, AX
 	CMPQ         AX, R10
 	JLE          axpy4
@@ -1930,54 +2108,54 @@ axpyRest:
 	JMP  axpyTest
 
 axpy1:
-	VMOVSS       (DI)(AX*4), X6
-	VMULSS       (R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(AX*4)
+	VMOVSS       (DI)(AX*4), X7
+	VMULSS       (R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(AX*4)
 	INCQ         AX
 
 axpyTest:
 	CMPQ        AX, R10
 	JL          axpy1
-	VMOVSS      biasStep+84(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+100(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 	JMP         next
 
 between:
-	CMPQ         half+88(FP), $0x05
+	CMPQ         half+104(FP), $0x05
 	JEQ          swap
-	CMPQ         half+88(FP), $0x03
+	CMPQ         half+104(FP), $0x03
 	JEQ          lock
-	CMPQ         half+88(FP), $0x04
+	CMPQ         half+104(FP), $0x04
 	JNE          pause
-	MOVQ         guard+112(FP), AX
-	MOVQ         tickets+120(FP), R11
+	MOVQ         guard+128(FP), AX
+	MOVQ         tickets+136(FP), R11
 	MOVQ         (AX), AX
 	CMPQ         AX, 128(R11)
 	JNE          pause
-	MOVQ         count+128(FP), AX
+	MOVQ         count+144(FP), AX
 	INCQ         (AX)
-	VMULSS       X0, X3, X3
+	VMULSS       X0, X4, X4
 	MOVQ         shrink+72(FP), R11
-	VMOVSS       linear_one<>+0(SB), X5
+	VMOVSS       linear_one<>+0(SB), X6
 	XORQ         AX, AX
-	VBROADCASTSS X3, Y4
-	VBROADCASTSS X0, Y6
-	VBROADCASTSS linear_one<>+0(SB), Y7
+	VBROADCASTSS X4, Y5
+	VBROADCASTSS X0, Y7
+	VBROADCASTSS linear_one<>+0(SB), Y8
 	SUBQ         $0x08, R10
 	JMP          orderedaxpy8Test
 
 orderedaxpy8:
-	VMOVUPS      (DI)(AX*4), Y8
-	VMULPS       (R11)(AX*4), Y6, Y9
-	VMINPS       Y7, Y9, Y9
-	VFNMADD231PS Y8, Y9, Y8
-	VFMADD231PS  (R9)(AX*4), Y4, Y8
-	VMOVUPS      Y8, (DI)(AX*4)
+	VMOVUPS      (DI)(AX*4), Y9
+	VMULPS       (R11)(AX*4), Y7, Y10
+	VMINPS       Y8, Y10, Y10
+	VFNMADD231PS Y9, Y10, Y9
+	VFMADD231PS  (R9)(AX*4), Y5, Y9
+	VMOVUPS      Y9, (DI)(AX*4)
 	ADDQ         $0x08, AX
 
 orderedaxpy8Test:
@@ -1989,30 +2167,30 @@ orderedaxpy8Test:
 	JG   orderedaxpyRest
 
 orderedaxpy4:
-	VMOVSS       (DI)(AX*4), X6
-	VMULSS       (R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(AX*4)
-	VMOVSS       4(DI)(AX*4), X6
-	VMULSS       4(R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(AX*4), X3, X6
-	VMOVSS       X6, 4(DI)(AX*4)
-	VMOVSS       8(DI)(AX*4), X6
-	VMULSS       8(R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(AX*4), X3, X6
-	VMOVSS       X6, 8(DI)(AX*4)
-	VMOVSS       12(DI)(AX*4), X6
-	VMULSS       12(R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(AX*4), X3, X6
-	VMOVSS       X6, 12(DI)(AX*4)
+	VMOVSS       (DI)(AX*4), X7
+	VMULSS       (R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(AX*4)
+	VMOVSS       4(DI)(AX*4), X7
+	VMULSS       4(R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(AX*4), X4, X7
+	VMOVSS       X7, 4(DI)(AX*4)
+	VMOVSS       8(DI)(AX*4), X7
+	VMULSS       8(R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(AX*4), X4, X7
+	VMOVSS       X7, 8(DI)(AX*4)
+	VMOVSS       12(DI)(AX*4), X7
+	VMULSS       12(R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(AX*4), X4, X7
+	VMOVSS       X7, 12(DI)(AX*4)
 	ADDQ         $0x04, AX
 	CMPQ         AX, R10
 	JLE          orderedaxpy4
@@ -2022,23 +2200,23 @@ orderedaxpyRest:
 	JMP  orderedaxpyTest
 
 orderedaxpy1:
-	VMOVSS       (DI)(AX*4), X6
-	VMULSS       (R11)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(AX*4)
+	VMOVSS       (DI)(AX*4), X7
+	VMULSS       (R11)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(AX*4)
 	INCQ         AX
 
 orderedaxpyTest:
 	CMPQ        AX, R10
 	JL          orderedaxpy1
-	VMOVSS      biasStep+84(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
-	MOVQ        guard+112(FP), R9
-	MOVQ        tickets+120(FP), R10
+	VMOVSS      biasStep+100(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
+	MOVQ        guard+128(FP), R9
+	MOVQ        tickets+136(FP), R10
 	MOVQ        (R9), AX
 	LEAQ        1(AX), R11
 	LOCK
@@ -2072,32 +2250,32 @@ stop:
 	JMP  done
 
 lock:
-	MOVQ         lock+104(FP), R11
-	MOVQ         guard+112(FP), R12
+	MOVQ         lock+120(FP), R11
+	MOVQ         guard+128(FP), R12
 	MOVL         (R12), R12
 	XORL         AX, AX
 	LOCK
 	CMPXCHGL     R12, (R11)
 	JNE          pause
-	MOVQ         count+128(FP), AX
+	MOVQ         count+144(FP), AX
 	INCQ         (AX)
-	VMULSS       X0, X3, X3
+	VMULSS       X0, X4, X4
 	MOVQ         shrink+72(FP), R12
-	VMOVSS       linear_one<>+0(SB), X5
+	VMOVSS       linear_one<>+0(SB), X6
 	XORQ         AX, AX
-	VBROADCASTSS X3, Y4
-	VBROADCASTSS X0, Y6
-	VBROADCASTSS linear_one<>+0(SB), Y7
+	VBROADCASTSS X4, Y5
+	VBROADCASTSS X0, Y7
+	VBROADCASTSS linear_one<>+0(SB), Y8
 	SUBQ         $0x08, R10
 	JMP          lockedaxpy8Test
 
 lockedaxpy8:
-	VMOVUPS      (DI)(AX*4), Y8
-	VMULPS       (R12)(AX*4), Y6, Y9
-	VMINPS       Y7, Y9, Y9
-	VFNMADD231PS Y8, Y9, Y8
-	VFMADD231PS  (R9)(AX*4), Y4, Y8
-	VMOVUPS      Y8, (DI)(AX*4)
+	VMOVUPS      (DI)(AX*4), Y9
+	VMULPS       (R12)(AX*4), Y7, Y10
+	VMINPS       Y8, Y10, Y10
+	VFNMADD231PS Y9, Y10, Y9
+	VFMADD231PS  (R9)(AX*4), Y5, Y9
+	VMOVUPS      Y9, (DI)(AX*4)
 	ADDQ         $0x08, AX
 
 lockedaxpy8Test:
@@ -2109,30 +2287,30 @@ lockedaxpy8Test:
 	JG   lockedaxpyRest
 
 lockedaxpy4:
-	VMOVSS       (DI)(AX*4), X6
-	VMULSS       (R12)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(AX*4)
-	VMOVSS       4(DI)(AX*4), X6
-	VMULSS       4(R12)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(AX*4), X3, X6
-	VMOVSS       X6, 4(DI)(AX*4)
-	VMOVSS       8(DI)(AX*4), X6
-	VMULSS       8(R12)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(AX*4), X3, X6
-	VMOVSS       X6, 8(DI)(AX*4)
-	VMOVSS       12(DI)(AX*4), X6
-	VMULSS       12(R12)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(AX*4), X3, X6
-	VMOVSS       X6, 12(DI)(AX*4)
+	VMOVSS       (DI)(AX*4), X7
+	VMULSS       (R12)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(AX*4)
+	VMOVSS       4(DI)(AX*4), X7
+	VMULSS       4(R12)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(AX*4), X4, X7
+	VMOVSS       X7, 4(DI)(AX*4)
+	VMOVSS       8(DI)(AX*4), X7
+	VMULSS       8(R12)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(AX*4), X4, X7
+	VMOVSS       X7, 8(DI)(AX*4)
+	VMOVSS       12(DI)(AX*4), X7
+	VMULSS       12(R12)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(AX*4), X4, X7
+	VMOVSS       X7, 12(DI)(AX*4)
 	ADDQ         $0x04, AX
 	CMPQ         AX, R10
 	JLE          lockedaxpy4
@@ -2142,37 +2320,37 @@ lockedaxpyRest:
 	JMP  lockedaxpyTest
 
 lockedaxpy1:
-	VMOVSS       (DI)(AX*4), X6
-	VMULSS       (R12)(AX*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(AX*4), X3, X6
-	VMOVSS       X6, (DI)(AX*4)
+	VMOVSS       (DI)(AX*4), X7
+	VMULSS       (R12)(AX*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(AX*4), X4, X7
+	VMOVSS       X7, (DI)(AX*4)
 	INCQ         AX
 
 lockedaxpyTest:
 	CMPQ        AX, R10
 	JL          lockedaxpy1
-	VMOVSS      biasStep+84(FP), X4
-	VMOVSS      (R8), X5
-	VFMADD231SS X3, X4, X5
-	VMOVSS      X5, (R8)
+	VMOVSS      biasStep+100(FP), X5
+	VMOVSS      (R8), X6
+	VFMADD231SS X4, X5, X6
+	VMOVSS      X6, (R8)
 	MOVL        $0x00000000, (R11)
 	CMPL        4(R11), $0x01
 	JEQ         slept
 	JMP         next
 
 slept:
-	MOVQ guard+112(FP), AX
+	MOVQ guard+128(FP), AX
 	MOVQ $+1, 24(AX)
 	JMP  stop
 
 swap:
-	MOVQ   count+128(FP), AX
+	MOVQ   count+144(FP), AX
 	INCQ   (AX)
-	VMULSS X0, X3, X3
+	VMULSS X0, X4, X4
 	MOVQ   shrink+72(FP), R12
-	VMOVSS linear_one<>+0(SB), X5
+	VMOVSS linear_one<>+0(SB), X6
 	XORQ   R11, R11
 	SUBQ   $0x04, R10
 	CMPQ   R11, R10
@@ -2182,48 +2360,48 @@ swappedaxpy4:
 	MOVL (DI)(R11*4), AX
 
 swap19:
-	VMOVD        AX, X6
-	VMULSS       (R12)(R11*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(R11*4), X3, X6
-	VMOVD        X6, R13
+	VMOVD        AX, X7
+	VMULSS       (R12)(R11*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(R11*4), X4, X7
+	VMOVD        X7, R13
 	LOCK
 	CMPXCHGL     R13, (DI)(R11*4)
 	JNE          swap19
 	MOVL         4(DI)(R11*4), AX
 
 swap20:
-	VMOVD        AX, X6
-	VMULSS       4(R12)(R11*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  4(R9)(R11*4), X3, X6
-	VMOVD        X6, R13
+	VMOVD        AX, X7
+	VMULSS       4(R12)(R11*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  4(R9)(R11*4), X4, X7
+	VMOVD        X7, R13
 	LOCK
 	CMPXCHGL     R13, 4(DI)(R11*4)
 	JNE          swap20
 	MOVL         8(DI)(R11*4), AX
 
 swap21:
-	VMOVD        AX, X6
-	VMULSS       8(R12)(R11*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  8(R9)(R11*4), X3, X6
-	VMOVD        X6, R13
+	VMOVD        AX, X7
+	VMULSS       8(R12)(R11*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  8(R9)(R11*4), X4, X7
+	VMOVD        X7, R13
 	LOCK
 	CMPXCHGL     R13, 8(DI)(R11*4)
 	JNE          swap21
 	MOVL         12(DI)(R11*4), AX
 
 swap22:
-	VMOVD        AX, X6
-	VMULSS       12(R12)(R11*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  12(R9)(R11*4), X3, X6
-	VMOVD        X6, R13
+	VMOVD        AX, X7
+	VMULSS       12(R12)(R11*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  12(R9)(R11*4), X4, X7
+	VMOVD        X7, R13
 	LOCK
 	CMPXCHGL     R13, 12(DI)(R11*4)
 	JNE          swap22
@@ -2239,12 +2417,12 @@ swappedaxpy1:
 	MOVL (DI)(R11*4), AX
 
 swap23:
-	VMOVD        AX, X6
-	VMULSS       (R12)(R11*4), X0, X4
-	VMINSS       X5, X4, X4
-	VFNMADD231SS X6, X4, X6
-	VFMADD231SS  (R9)(R11*4), X3, X6
-	VMOVD        X6, R13
+	VMOVD        AX, X7
+	VMULSS       (R12)(R11*4), X0, X5
+	VMINSS       X6, X5, X5
+	VFNMADD231SS X7, X5, X7
+	VFMADD231SS  (R9)(R11*4), X4, X7
+	VMOVD        X7, R13
 	LOCK
 	CMPXCHGL     R13, (DI)(R11*4)
 	JNE          swap23
@@ -2253,32 +2431,33 @@ swap23:
 swappedaxpyTest:
 	CMPQ   R11, R10
 	JL     swappedaxpy1
-	VMOVSS biasStep+84(FP), X4
+	VMOVSS biasStep+100(FP), X5
 	MOVL   (R8), AX
 
 swap24:
-	VMOVD       AX, X5
-	VFMADD231SS X3, X4, X5
-	VMOVD       X5, R9
+	VMOVD       AX, X6
+	VFMADD231SS X4, X5, X6
+	VMOVD       X6, R9
 	LOCK
 	CMPXCHGL    R9, (R8)
 	JNE         swap24
 	JMP         next
 
 resume:
-	MOVQ   coef+96(FP), AX
-	VMOVSS (AX), X3
+	MOVQ   coef+112(FP), AX
+	VMOVSS (AX), X4
 	JMP    write
 
 pause:
-	MOVQ   coef+96(FP), AX
-	VMOVSS X3, (AX)
+	MOVQ   coef+112(FP), AX
+	VMOVSS X4, (AX)
 
 done:
 	VZEROUPPER
-	MOVSS X1, sum+136(FP)
-	MOVSS X2, product+140(FP)
-	MOVQ  BX, left+144(FP)
+	VADDSS X3, X1, X1
+	MOVSS  X1, sum+152(FP)
+	MOVSS  X2, product+156(FP)
+	MOVQ   BX, left+160(FP)
 	RET
 
 // func linearOutputs(ptr *int64, n int, idx *uint32, val *float32, w *float32, bias float32, z *float32)

@@ -8,19 +8,19 @@ package vec
 // shrink.
 //
 //go:noescape
-func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 
 // linearDecayNEON is Linear's fewGo with WeightDecay, and without SoftThreshold.
 //
 //go:noescape
-func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 
 // denseStepsNEON is linearStepsNEON of dense rows; it does not look at ptr and idx.
 //
 //go:noescape
-func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 
 // denseDecayNEON is linearDecayNEON of dense rows.
 //
 //go:noescape
-func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)

@@ -4,102 +4,118 @@
 
 #include "textflag.h"
 
-// func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-TEXT ·linearStepsNEON(SB), NOSPLIT, $0-128
+// func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·linearStepsNEON(SB), NOSPLIT, $0-144
 	MOVD $loss+0(FP), R0
 	JMP ·linearStepsNEONC<>(SB)
 
 TEXT ·linearStepsNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
-	WORD $0xd503201f // nop, for stp x22, x21, [sp, #-32]!
+	WORD $0xd503201f // nop, for stp d9, d8, [sp, #-48]!
 	WORD $0xf9400c08 // ldr x8, [x0, #24]
-	WORD $0xd503201f // nop, for stp x20, x19, [sp, #16]
+	WORD $0xd503201f // nop, for stp x22, x21, [sp, #16]
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x54001f4b // b.lt BB0_32
-	WORD $0x5295476b // mov w11, #43579
-	WORD $0x5280002f // mov w15, #1
-	WORD $0x52a85f8d // mov w13, #1123811328
-	WORD $0xa944a809 // ldp x9, x10, [x0, #72]
-	WORD $0xf9403411 // ldr x17, [x0, #104]
-	WORD $0x52a9680e // mov w14, #1262485504
-	WORD $0x52b85f8c // mov w12, #-1023672320
-	WORD $0x72a7f70b // movk w11, #16312, lsl #16
+	WORD $0xd503201f // nop, for stp x20, x19, [sp, #32]
+	WORD $0x5400274b // b.lt BB0_39
+	WORD $0x5295476d // mov w13, #43579
+	WORD $0x52b85f8e // mov w14, #-1023672320
+	WORD $0xf9403c02 // ldr x2, [x0, #120]
+	WORD $0xbd407014 // ldr s20, [x0, #112]
+	WORD $0xf9401009 // ldr x9, [x0, #32]
+	WORD $0x52800031 // mov w17, #1
+	WORD $0x52a85f8f // mov w15, #1123811328
+	WORD $0x72a7f70d // movk w13, #16312, lsl #16
+	WORD $0xa944280b // ldp x11, x10, [x0, #64]
+	WORD $0x1e2701c1 // fmov s1, w14
+	WORD $0x52a96810 // mov w16, #1262485504
+	WORD $0xf940280c // ldr x12, [x0, #80]
+	WORD $0x72a7f011 // movk w17, #16256, lsl #16
+	WORD $0x1e2701e2 // fmov s2, w15
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
-	WORD $0x2f00e414 // movi d20, #0000000000000000
-	WORD $0x1e3e1015 // fmov s21, #-1.00000000
 	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e2e1017 // fmov s23, #1.00000000
-	WORD $0x72a7f00f // movk w15, #16256, lsl #16
-	WORD $0x1e2701a2 // fmov s2, w13
-	WORD $0x1e270160 // fmov s0, w11
-	WORD $0x528e428b // mov w11, #29204
-	WORD $0x1e2701c3 // fmov s3, w14
-	WORD $0xa942380d // ldp x13, x14, [x0, #32]
-	WORD $0x1e2701e4 // fmov s4, w15
-	WORD $0xa943bc10 // ldp x16, x15, [x0, #56]
-	WORD $0x72a7e62b // movk w11, #16177, lsl #16
-	WORD $0xbd406016 // ldr s22, [x0, #96]
-	WORD $0x1e270181 // fmov s1, w12
-	WORD $0x1e270165 // fmov s5, w11
-	WORD $0x529f918b // mov w11, #64652
-	WORD $0x72a7ceab // movk w11, #15989, lsl #16
-	WORD $0x910201c1 // add x1, x14, #128
-	WORD $0x1e270166 // fmov s6, w11
-	WORD $0x528b6e4b // mov w11, #23410
-	WORD $0x91020202 // add x2, x16, #128
-	WORD $0x72a7ac6b // movk w11, #15715, lsl #16
-	WORD $0x1e270167 // fmov s7, w11
-	WORD $0x5290c52b // mov w11, #34345
-	WORD $0x72a783cb // movk w11, #15390, lsl #16
-	WORD $0x1e270170 // fmov s16, w11
-	WORD $0x52808e4b // mov w11, #1138
-	WORD $0x72a755cb // movk w11, #15022, lsl #16
-	WORD $0x1e270171 // fmov s17, w11
-	WORD $0xa940ac0c // ldp x12, x11, [x0, #8]
-	WORD $0x14000007 // b BB0_4
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0x1e3e1015 // fmov s21, #-1.00000000
+	WORD $0x2f00e416 // movi d22, #0000000000000000
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0x1e2e1009 // fmov s9, #1.00000000
+	WORD $0x1e2701a0 // fmov s0, w13
+	WORD $0x528e428d // mov w13, #29204
+	WORD $0x72a7e62d // movk w13, #16177, lsl #16
+	WORD $0x1e270203 // fmov s3, w16
+	WORD $0x1e270224 // fmov s4, w17
+	WORD $0x52954e2f // mov w15, #43633
+	WORD $0x529da150 // mov w16, #60682
+	WORD $0x1e2701a5 // fmov s5, w13
+	WORD $0x529f918d // mov w13, #64652
+	WORD $0x5285cfd1 // mov w17, #11902
+	WORD $0x52855ee1 // mov w1, #10999
+	WORD $0x72a7e54f // movk w15, #16170, lsl #16
+	WORD $0x72a7d990 // movk w16, #16076, lsl #16
+	WORD $0x72a7d1f1 // movk w17, #16015, lsl #16
+	WORD $0x72a7cead // movk w13, #15989, lsl #16
+	WORD $0x72a7d201 // movk w1, #16016, lsl #16
+	WORD $0xaa0203e7 // mov x7, x2
+	WORD $0x1e2701a6 // fmov s6, w13
+	WORD $0x528b6e4d // mov w13, #23410
+	WORD $0x72a7ac6d // movk w13, #15715, lsl #16
+	WORD $0x1e2701a7 // fmov s7, w13
+	WORD $0x5290c52d // mov w13, #34345
+	WORD $0x72a783cd // movk w13, #15390, lsl #16
+	WORD $0x1e2701b0 // fmov s16, w13
+	WORD $0x52808e4d // mov w13, #1138
+	WORD $0x72a755cd // movk w13, #15022, lsl #16
+	WORD $0x1e2701b1 // fmov s17, w13
+	WORD $0xa940b40e // ldp x14, x13, [x0, #8]
+	WORD $0x14000006 // b BB0_4
 	// BB0_2:
-	WORD $0xf9403803 // ldr x3, [x0, #112]
-	WORD $0xbd000078 // str s24, [x3]
+	WORD $0xf9404003 // ldr x3, [x0, #128]
+	WORD $0xaa0203e7 // mov x7, x2
+	WORD $0xbd000079 // str s25, [x3]
 	// BB0_3:
 	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x540019ad // b.le BB0_33
+	WORD $0x54001fad // b.le BB0_38
 	// BB0_4:
-	WORD $0xb8804586 // ldrsw x6, [x12], #4
-	WORD $0xf1000a3f // cmp x17, #2
-	WORD $0x8b060da3 // add x3, x13, x6, lsl #3
+	WORD $0xb88045c6 // ldrsw x6, [x14], #4
+	WORD $0xf9401413 // ldr x19, [x0, #40]
+	WORD $0xf10008ff // cmp x7, #2
+	WORD $0x8b060d23 // add x3, x9, x6, lsl #3
+	WORD $0xf9401c14 // ldr x20, [x0, #56]
 	WORD $0xa9400c64 // ldp x4, x3, [x3]
 	WORD $0xcb040065 // sub x5, x3, x4
-	WORD $0x8b0409c3 // add x3, x14, x4, lsl #2
-	WORD $0x8b040a04 // add x4, x16, x4, lsl #2
-	WORD $0x540000a1 // b.ne BB0_6
-	WORD $0xf9403806 // ldr x6, [x0, #112]
-	WORD $0xbd4000d8 // ldr s24, [x6]
-	WORD $0x14000092 // b BB0_25
+	WORD $0x8b040a63 // add x3, x19, x4, lsl #2
+	WORD $0x8b040a84 // add x4, x20, x4, lsl #2
+	WORD $0x54000141 // b.ne BB0_6
+	WORD $0xf9404006 // ldr x6, [x0, #128]
+	WORD $0xbd4000d9 // ldr s25, [x6]
+	WORD $0x1e390a99 // fmul s25, s20, s25
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x54fffe00 // b.eq BB0_3
+	WORD $0x140000c1 // b BB0_31
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB0_6:
-	WORD $0xb9804167 // ldrsw x7, [x11, #64]
-	WORD $0xb9800173 // ldrsw x19, [x11]
-	WORD $0x8b0709f4 // add x20, x15, x7, lsl #2
-	WORD $0x8b070da7 // add x7, x13, x7, lsl #3
-	WORD $0xf9800280 // prfm pldl1keep, [x20]
+	WORD $0xb98041a7 // ldrsw x7, [x13, #64]
+	WORD $0xb98001b5 // ldrsw x21, [x13]
+	WORD $0x8b070976 // add x22, x11, x7, lsl #2
+	WORD $0x8b070d27 // add x7, x9, x7, lsl #3
+	WORD $0xf98002c0 // prfm pldl1keep, [x22]
 	WORD $0xf98000e0 // prfm pldl1keep, [x7]
-	WORD $0x8b130da7 // add x7, x13, x19, lsl #3
-	WORD $0xa9401cf4 // ldp x20, x7, [x7]
-	WORD $0x8b1409d3 // add x19, x14, x20, lsl #2
-	WORD $0x8b140a15 // add x21, x16, x20, lsl #2
-	WORD $0xcb1400e7 // sub x7, x7, x20
+	WORD $0x8b150d27 // add x7, x9, x21, lsl #3
+	WORD $0xa9401cf5 // ldp x21, x7, [x7]
+	WORD $0xcb1500e7 // sub x7, x7, x21
+	WORD $0x8b150a73 // add x19, x19, x21, lsl #2
+	WORD $0x8b150a94 // add x20, x20, x21, lsl #2
+	WORD $0xd10080f5 // sub x21, x7, #32
 	WORD $0xf9800260 // prfm pldl1keep, [x19]
-	WORD $0xf98002a0 // prfm pldl1keep, [x21]
+	WORD $0xf9800280 // prfm pldl1keep, [x20]
 	WORD $0xf9802260 // prfm pldl1keep, [x19, #64]
-	WORD $0xd10080f3 // sub x19, x7, #32
-	WORD $0xf98022a0 // prfm pldl1keep, [x21, #64]
-	WORD $0xf100067f // cmp x19, #1
+	WORD $0xf9802280 // prfm pldl1keep, [x20, #64]
+	WORD $0xf10006bf // cmp x21, #1
 	WORD $0x540001cb // b.lt BB0_9
 	WORD $0xd10040e7 // sub x7, x7, #16
-	WORD $0x8b140833 // add x19, x1, x20, lsl #2
-	WORD $0x8b140854 // add x20, x2, x20, lsl #2
+	WORD $0x91020273 // add x19, x19, #128
+	WORD $0x91020294 // add x20, x20, #128
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
@@ -112,33 +128,33 @@ TEXT ·linearStepsNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xf10040ff // cmp x7, #16
 	WORD $0x54ffff48 // b.hi BB0_8
 	// BB0_9:
-	WORD $0xbd400158 // ldr s24, [x10]
-	WORD $0x2f00e419 // movi d25, #0000000000000000
+	WORD $0xbd400199 // ldr s25, [x12]
 	WORD $0x2f00e41a // movi d26, #0000000000000000
+	WORD $0x2f00e41b // movi d27, #0000000000000000
 	WORD $0xf10010bf // cmp x5, #4
 	WORD $0x540003ab // b.lt BB0_13
-	WORD $0x2f00e41b // movi d27, #0000000000000000
+	WORD $0x2f00e41c // movi d28, #0000000000000000
 	WORD $0xaa0303e7 // mov x7, x3
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xaa0503f4 // mov x20, x5
 	// BB0_11:
 	WORD $0x294058f5 // ldp w21, w22, [x7]
-	WORD $0x2d407a7d // ldp s29, s30, [x19]
+	WORD $0x2d407e7e // ldp s30, s31, [x19]
 	WORD $0xf1001e9f // cmp x20, #7
-	WORD $0xbc75793c // ldr s28, [x9, x21, lsl #2]
-	WORD $0x1f1c63b8 // fmadd s24, s29, s28, s24
-	WORD $0xbc76793c // ldr s28, [x9, x22, lsl #2]
+	WORD $0xbc75795d // ldr s29, [x10, x21, lsl #2]
+	WORD $0x1f1d67d9 // fmadd s25, s30, s29, s25
+	WORD $0xbc76795d // ldr s29, [x10, x22, lsl #2]
 	WORD $0x294158f5 // ldp w21, w22, [x7, #8]
 	WORD $0x910040e7 // add x7, x7, #16
-	WORD $0xbc75793d // ldr s29, [x9, x21, lsl #2]
+	WORD $0xbc75795e // ldr s30, [x10, x21, lsl #2]
 	WORD $0xd1001295 // sub x21, x20, #4
-	WORD $0x1f1c67d9 // fmadd s25, s30, s28, s25
-	WORD $0x2d417a7c // ldp s28, s30, [x19, #8]
+	WORD $0x1f1d73fc // fmadd s28, s31, s29, s28
+	WORD $0x2d417e7d // ldp s29, s31, [x19, #8]
 	WORD $0x91004273 // add x19, x19, #16
 	WORD $0xaa1503f4 // mov x20, x21
-	WORD $0x1f1d6b9a // fmadd s26, s28, s29, s26
-	WORD $0xbc76793c // ldr s28, [x9, x22, lsl #2]
-	WORD $0x1f1c6fdb // fmadd s27, s30, s28, s27
+	WORD $0x1f1e6fbb // fmadd s27, s29, s30, s27
+	WORD $0xbc76795d // ldr s29, [x10, x22, lsl #2]
+	WORD $0x1f1d6bfa // fmadd s26, s31, s29, s26
 	WORD $0x54fffde8 // b.hi BB0_11
 	WORD $0xf10006bf // cmp x21, #1
 	WORD $0x5400016a // b.ge BB0_14
@@ -147,7 +163,7 @@ TEXT ·linearStepsNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB0_13:
-	WORD $0x2f00e41b // movi d27, #0000000000000000
+	WORD $0x2f00e41c // movi d28, #0000000000000000
 	WORD $0xaa0503f5 // mov x21, x5
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xaa0303e7 // mov x7, x3
@@ -158,485 +174,627 @@ TEXT ·linearStepsNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0xd503201f // nop
 	// BB0_15:
 	WORD $0xb84044f5 // ldr w21, [x7], #4
-	WORD $0xbc40467c // ldr s28, [x19], #4
+	WORD $0xbc40467d // ldr s29, [x19], #4
 	WORD $0xd1000694 // sub x20, x20, #1
 	WORD $0xf100069f // cmp x20, #1
-	WORD $0xbc75793d // ldr s29, [x9, x21, lsl #2]
-	WORD $0x1f1d6799 // fmadd s25, s28, s29, s25
+	WORD $0xbc75795e // ldr s30, [x10, x21, lsl #2]
+	WORD $0x1f1e73bc // fmadd s28, s29, s30, s28
 	WORD $0x54ffff48 // b.hi BB0_15
 	// BB0_16:
-	WORD $0x1e392b18 // fadd s24, s24, s25
-	WORD $0x1e3b2b59 // fadd s25, s26, s27
-	WORD $0xbc6679fb // ldr s27, [x15, x6, lsl #2]
+	WORD $0x1e3c2b39 // fadd s25, s25, s28
+	WORD $0xbc66797c // ldr s28, [x11, x6, lsl #2]
+	WORD $0x1e3a2b7a // fadd s26, s27, s26
 	WORD $0xf9400007 // ldr x7, [x0]
 	WORD $0xf10004ff // cmp x7, #1
-	WORD $0x1e392b1a // fadd s26, s24, s25
-	WORD $0x1e3b2b78 // fadd s24, s27, s27
-	WORD $0x1e352b18 // fadd s24, s24, s21
-	WORD $0x1e380b59 // fmul s25, s26, s24
-	WORD $0x54000380 // b.eq BB0_19
-	WORD $0xb5000447 // cbnz x7, BB0_21
-	WORD $0x1e39081a // fmul s26, s0, s25
-	WORD $0x1e214b5a // fmax s26, s26, s1
-	WORD $0x1e225b5a // fmin s26, s26, s2
-	WORD $0x1e3a287b // fadd s27, s3, s26
-	WORD $0x1e214339 // fneg s25, s25
-	WORD $0x1e344b39 // fmax s25, s25, s20
-	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x1e233b7c // fsub s28, s27, s3
-	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
-	WORD $0x1e3c3b5a // fsub s26, s26, s28
-	WORD $0x1e3a0b5c // fmul s28, s26, s26
-	WORD $0x1f1a10bd // fmadd s29, s5, s26, s4
-	WORD $0x1f1a18fe // fmadd s30, s7, s26, s6
-	WORD $0x1f1a423a // fmadd s26, s17, s26, s16
-	WORD $0x1f1a7b9a // fmadd s26, s28, s26, s30
-	WORD $0x1f1a779a // fmadd s26, s28, s26, s29
-	WORD $0x0eba877a // add v26.2s, v27.2s, v26.2s
-	WORD $0x1e322b5b // fadd s27, s26, s18
-	WORD $0x1e3b1a5b // fdiv s27, s18, s27
-	WORD $0x1e3a0b7a // fmul s26, s27, s26
-	WORD $0x1e3b4b5a // fmax s26, s26, s27
-	WORD $0x1e3a0af7 // fmul s23, s23, s26
+	WORD $0x1e3a2b3b // fadd s27, s25, s26
+	WORD $0x1e3c2b99 // fadd s25, s28, s28
+	WORD $0x1e352b39 // fadd s25, s25, s21
+	WORD $0x1e390b7a // fmul s26, s27, s25
+	WORD $0x540003c0 // b.eq BB0_19
+	WORD $0xb50004c7 // cbnz x7, BB0_21
+	WORD $0x1e3a081b // fmul s27, s0, s26
+	WORD $0x1e214b7b // fmax s27, s27, s1
+	WORD $0x1e225b7b // fmin s27, s27, s2
+	WORD $0x1e3b287c // fadd s28, s3, s27
+	WORD $0x1e21435a // fneg s26, s26
+	WORD $0x1e334b5a // fmax s26, s26, s19
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e233b9d // fsub s29, s28, s3
+	WORD $0x0f37579c // shl v28.2s, v28.2s, #23
+	WORD $0x1e3d3b7b // fsub s27, s27, s29
+	WORD $0x1e3b0b7d // fmul s29, s27, s27
+	WORD $0x1f1b10be // fmadd s30, s5, s27, s4
+	WORD $0x1f1b18ff // fmadd s31, s7, s27, s6
+	WORD $0x1f1b423b // fmadd s27, s17, s27, s16
+	WORD $0x1f1b7fbb // fmadd s27, s29, s27, s31
+	WORD $0x1f1b7bbb // fmadd s27, s29, s27, s30
+	WORD $0x0ebb879b // add v27.2s, v28.2s, v27.2s
+	WORD $0x1e322b7c // fadd s28, s27, s18
+	WORD $0x1e3c1a5c // fdiv s28, s18, s28
+	WORD $0x1e3b0b9b // fmul s27, s28, s27
+	WORD $0x1e3c4b7b // fmax s27, s27, s28
 	WORD $0x1e3b0b18 // fmul s24, s24, s27
-	WORD $0x9100116b // add x11, x11, #4
-	WORD $0xb5ffefd1 // cbnz x17, BB0_2
-	WORD $0x1400001d // b BB0_25
+	WORD $0x1e3c0b39 // fmul s25, s25, s28
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb5000494 // cbnz x20, BB0_25
+	WORD $0x14000042 // b BB0_29
 	// BB0_19:
-	WORD $0x1e393a59 // fsub s25, s18, s25
-	WORD $0x1e202328 // fcmp s25, #0.0
-	WORD $0x540001a9 // b.ls BB0_23
-	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x9100116b // add x11, x11, #4
-	WORD $0xb5ffeef1 // cbnz x17, BB0_2
-	WORD $0x14000016 // b BB0_25
+	WORD $0x1e3a3a5a // fsub s26, s18, s26
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x54000229 // b.ls BB0_23
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb5000374 // cbnz x20, BB0_25
+	WORD $0x14000039 // b BB0_29
 	// BB0_21:
-	WORD $0x1e3a3b78 // fsub s24, s27, s26
+	WORD $0x1e3b3b99 // fsub s25, s28, s27
 	WORD $0xf10008ff // cmp x7, #2
-	WORD $0x54000141 // b.ne BB0_24
-	WORD $0x1f184f13 // fmadd s19, s24, s24, s19
-	WORD $0x1e382b18 // fadd s24, s24, s24
-	WORD $0x9100116b // add x11, x11, #4
-	WORD $0xb5ffedf1 // cbnz x17, BB0_2
-	WORD $0x1400000e // b BB0_25
+	WORD $0x540001c1 // b.ne BB0_24
+	WORD $0x1f195f37 // fmadd s23, s25, s25, s23
+	WORD $0x1e392b39 // fadd s25, s25, s25
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb5000234 // cbnz x20, BB0_25
+	WORD $0x1400002f // b BB0_29
 	// BB0_23:
-	WORD $0x2f00e418 // movi d24, #0000000000000000
-	WORD $0x9100116b // add x11, x11, #4
-	WORD $0xb5ffed71 // cbnz x17, BB0_2
-	WORD $0x1400000a // b BB0_25
+	WORD $0x2f00e419 // movi d25, #0000000000000000
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb5000174 // cbnz x20, BB0_25
+	WORD $0x14000029 // b BB0_29
 	// BB0_24:
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x1e20c319 // fabs s25, s24
-	WORD $0x1e344eb8 // fcsel s24, s21, s20, mi
-	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
-	WORD $0x9100116b // add x11, x11, #4
-	WORD $0xb5ffec71 // cbnz x17, BB0_2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x1e20c33a // fabs s26, s25
+	WORD $0x1e334eb9 // fcsel s25, s21, s19, mi
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e39ce59 // fcsel s25, s18, s25, gt
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb4000414 // cbz x20, BB0_29
 	// BB0_25:
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x54ffec00 // b.eq BB0_3
-	WORD $0xf10010bf // cmp x5, #4
-	WORD $0x5400034b // b.lt BB0_28
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0xb40009d3 // cbz x19, BB0_37
+	WORD $0xbc667a7a // ldr s26, [x19, x6, lsl #2]
+	WORD $0xb40000c7 // cbz x7, BB0_28
 	// BB0_27:
-	WORD $0x29401c66 // ldp w6, w7, [x3]
-	WORD $0x2d406899 // ldp s25, s26, [x4]
+	WORD $0xf9402002 // ldr x2, [x0, #64]
+	WORD $0xbc66785b // ldr s27, [x2, x6, lsl #2]
+	WORD $0x9e380362 // fcvtzs x2, s27
+	WORD $0xbc6278fb // ldr s27, [x7, x2, lsl #2]
+	WORD $0x1e3b0b5a // fmul s26, s26, s27
+	// BB0_28:
+	WORD $0x1e352b08 // fadd s8, s24, s21
+	WORD $0x1e292b18 // fadd s24, s24, s9
+	WORD $0x1e2701fc // fmov s28, w15
+	WORD $0x1e27021d // fmov s29, w16
+	WORD $0x1e20101b // fmov s27, #2.00000000
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x1e381918 // fdiv s24, s8, s24
+	WORD $0x1e27023e // fmov s30, w17
+	WORD $0x1e27003f // fmov s31, w1
+	WORD $0xf9403c02 // ldr x2, [x0, #120]
+	WORD $0x1e380b08 // fmul s8, s24, s24
+	WORD $0x1f087bfe // fmadd s30, s31, s8, s30
+	WORD $0x1f0877dd // fmadd s29, s30, s8, s29
+	WORD $0x1f0873bc // fmadd s28, s29, s8, s28
+	WORD $0x1f086f9b // fmadd s27, s28, s8, s27
+	WORD $0x1e3b0b18 // fmul s24, s24, s27
+	WORD $0x1e383af7 // fsub s23, s23, s24
+	WORD $0x1e3a0b38 // fmul s24, s25, s26
+	WORD $0x1f175b57 // fmadd s23, s26, s23, s22
+	WORD $0x1e370ed6 // fcsel s22, s22, s23, eq
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x1e380ef9 // fcsel s25, s23, s24, eq
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	// BB0_29:
+	WORD $0x910011ad // add x13, x13, #4
+	WORD $0xb5ffe602 // cbnz x2, BB0_2
+	WORD $0xaa1f03e7 // mov x7, xzr
+	WORD $0x1e390a99 // fmul s25, s20, s25
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x54ffe5e0 // b.eq BB0_3
+	// BB0_31:
+	WORD $0xf10010bf // cmp x5, #4
+	WORD $0x5400030b // b.lt BB0_33
+	WORD $0xd503201f // nop
+	// BB0_32:
+	WORD $0x29404c66 // ldp w6, w19, [x3]
+	WORD $0x2d406c9a // ldp s26, s27, [x4]
 	WORD $0xf1001cbf // cmp x5, #7
 	WORD $0xd10010a5 // sub x5, x5, #4
-	WORD $0xbc66793b // ldr s27, [x9, x6, lsl #2]
-	WORD $0x1f186f39 // fmadd s25, s25, s24, s27
-	WORD $0x2d41709b // ldp s27, s28, [x4, #8]
+	WORD $0xbc66795c // ldr s28, [x10, x6, lsl #2]
+	WORD $0x1f19735a // fmadd s26, s26, s25, s28
+	WORD $0x2d41749c // ldp s28, s29, [x4, #8]
 	WORD $0x91004084 // add x4, x4, #16
-	WORD $0xbc267939 // str s25, [x9, x6, lsl #2]
+	WORD $0xbc26795a // str s26, [x10, x6, lsl #2]
 	WORD $0xb9400866 // ldr w6, [x3, #8]
-	WORD $0xbc677939 // ldr s25, [x9, x7, lsl #2]
-	WORD $0x1f186759 // fmadd s25, s26, s24, s25
-	WORD $0xbc277939 // str s25, [x9, x7, lsl #2]
-	WORD $0xb9400c67 // ldr w7, [x3, #12]
+	WORD $0xbc73795a // ldr s26, [x10, x19, lsl #2]
+	WORD $0x1f196b7a // fmadd s26, s27, s25, s26
+	WORD $0xbc33795a // str s26, [x10, x19, lsl #2]
+	WORD $0xb9400c73 // ldr w19, [x3, #12]
 	WORD $0x91004063 // add x3, x3, #16
-	WORD $0xbc667939 // ldr s25, [x9, x6, lsl #2]
-	WORD $0x1f186779 // fmadd s25, s27, s24, s25
-	WORD $0xbc267939 // str s25, [x9, x6, lsl #2]
-	WORD $0xbc677939 // ldr s25, [x9, x7, lsl #2]
-	WORD $0x1f186799 // fmadd s25, s28, s24, s25
-	WORD $0xbc277939 // str s25, [x9, x7, lsl #2]
-	WORD $0x54fffd68 // b.hi BB0_27
-	// BB0_28:
+	WORD $0xbc66795a // ldr s26, [x10, x6, lsl #2]
+	WORD $0x1f196b9a // fmadd s26, s28, s25, s26
+	WORD $0xbc26795a // str s26, [x10, x6, lsl #2]
+	WORD $0xbc73795a // ldr s26, [x10, x19, lsl #2]
+	WORD $0x1f196bba // fmadd s26, s29, s25, s26
+	WORD $0xbc33795a // str s26, [x10, x19, lsl #2]
+	WORD $0x54fffd68 // b.hi BB0_32
+	// BB0_33:
 	WORD $0xf10004bf // cmp x5, #1
-	WORD $0x5400014b // b.lt BB0_31
+	WORD $0x5400014b // b.lt BB0_36
 	WORD $0x910004a5 // add x5, x5, #1
-	// BB0_30:
+	// BB0_35:
 	WORD $0xb8404466 // ldr w6, [x3], #4
-	WORD $0xbc404499 // ldr s25, [x4], #4
+	WORD $0xbc40449a // ldr s26, [x4], #4
 	WORD $0xd10004a5 // sub x5, x5, #1
 	WORD $0xf10004bf // cmp x5, #1
-	WORD $0xbc66793a // ldr s26, [x9, x6, lsl #2]
-	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
-	WORD $0xbc267939 // str s25, [x9, x6, lsl #2]
-	WORD $0x54ffff28 // b.hi BB0_30
-	// BB0_31:
-	WORD $0xbd406419 // ldr s25, [x0, #100]
-	WORD $0xbd40015a // ldr s26, [x10]
-	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
-	WORD $0xbd000158 // str s24, [x10]
-	WORD $0x17ffff35 // b BB0_3
-	// BB0_32:
-	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e2e1017 // fmov s23, #1.00000000
-	// BB0_33:
-	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #16]
-	WORD $0x2d0f5c13 // stp s19, s23, [x0, #120]
-	WORD $0xd503201f // nop, for ldp x22, x21, [sp], #32
+	WORD $0xbc66795b // ldr s27, [x10, x6, lsl #2]
+	WORD $0x1f196f5a // fmadd s26, s26, s25, s27
+	WORD $0xbc26795a // str s26, [x10, x6, lsl #2]
+	WORD $0x54ffff28 // b.hi BB0_35
+	// BB0_36:
+	WORD $0xbd40741a // ldr s26, [x0, #116]
+	WORD $0xbd40019b // ldr s27, [x12]
+	WORD $0x1f1a6f39 // fmadd s25, s25, s26, s27
+	WORD $0xbd000199 // str s25, [x12]
+	WORD $0x17ffff06 // b BB0_3
+	// BB0_37:
+	WORD $0x1e2e101a // fmov s26, #1.00000000
+	WORD $0xb5fff687 // cbnz x7, BB0_27
+	WORD $0x17ffffb8 // b BB0_28
+	// BB0_38:
+	WORD $0x1e362ae0 // fadd s0, s23, s22
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #16]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #48
+	WORD $0xd65f03c0 // ret
+	// BB0_39:
+	WORD $0x2f00e400 // movi d0, #0000000000000000
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #16]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #48
 	WORD $0xd65f03c0 // ret
 
-// func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-TEXT ·linearDecayNEON(SB), NOSPLIT, $0-128
+// func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·linearDecayNEON(SB), NOSPLIT, $0-144
 	MOVD $loss+0(FP), R0
 	JMP ·linearDecayNEONC<>(SB)
 
 TEXT ·linearDecayNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
-	WORD $0xd503201f // nop, for str x23, [sp, #-48]!
+	WORD $0xd503201f // nop, for stp d9, d8, [sp, #-64]!
 	WORD $0xf9400c08 // ldr x8, [x0, #24]
-	WORD $0xd503201f // nop, for stp x22, x21, [sp, #16]
+	WORD $0xd503201f // nop, for str x23, [sp, #16]
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0xd503201f // nop, for stp x20, x19, [sp, #32]
-	WORD $0x5400216b // b.lt BB1_30
-	WORD $0x5295476c // mov w12, #43579
-	WORD $0x52800030 // mov w16, #1
+	WORD $0xd503201f // nop, for stp x22, x21, [sp, #32]
+	WORD $0xd503201f // nop, for stp x20, x19, [sp, #48]
+	WORD $0x54002a0b // b.lt BB1_37
 	WORD $0x52a85f8e // mov w14, #1123811328
-	WORD $0xa945240b // ldp x11, x9, [x0, #80]
-	WORD $0xf940240a // ldr x10, [x0, #72]
-	WORD $0x52a9680f // mov w15, #1262485504
+	WORD $0x5295476c // mov w12, #43579
 	WORD $0x52b85f8d // mov w13, #-1023672320
-	WORD $0x72a7f70c // movk w12, #16312, lsl #16
-	WORD $0xf9403401 // ldr x1, [x0, #104]
-	WORD $0x1e2e1012 // fmov s18, #1.00000000
-	WORD $0x2f00e414 // movi d20, #0000000000000000
-	WORD $0x1e3e1015 // fmov s21, #-1.00000000
-	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e2e1017 // fmov s23, #1.00000000
-	WORD $0x72a7f010 // movk w16, #16256, lsl #16
-	WORD $0x1e270180 // fmov s0, w12
-	WORD $0x528e428c // mov w12, #29204
+	WORD $0xf9403c03 // ldr x3, [x0, #120]
+	WORD $0xf9401009 // ldr x9, [x0, #32]
+	WORD $0xa944280b // ldp x11, x10, [x0, #64]
+	WORD $0x52a9680f // mov w15, #1262485504
 	WORD $0x1e2701c2 // fmov s2, w14
-	WORD $0x1e2701e3 // fmov s3, w15
-	WORD $0xa9423c0e // ldp x14, x15, [x0, #32]
-	WORD $0x1e270204 // fmov s4, w16
-	WORD $0xa943c011 // ldp x17, x16, [x0, #56]
-	WORD $0x72a7e62c // movk w12, #16177, lsl #16
-	WORD $0xbd406016 // ldr s22, [x0, #96]
+	WORD $0x528e428e // mov w14, #29204
+	WORD $0x72a7f70c // movk w12, #16312, lsl #16
+	WORD $0x1e2e1012 // fmov s18, #1.00000000
+	WORD $0x2f00e413 // movi d19, #0000000000000000
+	WORD $0x1e3e1015 // fmov s21, #-1.00000000
+	WORD $0x2f00e416 // movi d22, #0000000000000000
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x72a7e62e // movk w14, #16177, lsl #16
+	WORD $0xbd407014 // ldr s20, [x0, #112]
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0x1e2e1009 // fmov s9, #1.00000000
+	WORD $0x52800030 // mov w16, #1
+	WORD $0x1e270180 // fmov s0, w12
 	WORD $0x1e2701a1 // fmov s1, w13
-	WORD $0x1e270185 // fmov s5, w12
-	WORD $0x529f918c // mov w12, #64652
-	WORD $0x72a7ceac // movk w12, #15989, lsl #16
-	WORD $0x910201e2 // add x2, x15, #128
-	WORD $0x1e270186 // fmov s6, w12
-	WORD $0x528b6e4c // mov w12, #23410
-	WORD $0x91020223 // add x3, x17, #128
-	WORD $0x72a7ac6c // movk w12, #15715, lsl #16
-	WORD $0x1e270187 // fmov s7, w12
-	WORD $0x5290c52c // mov w12, #34345
-	WORD $0x72a783cc // movk w12, #15390, lsl #16
-	WORD $0x1e270190 // fmov s16, w12
-	WORD $0x52808e4c // mov w12, #1138
-	WORD $0x72a755cc // movk w12, #15022, lsl #16
-	WORD $0x1e270191 // fmov s17, w12
-	WORD $0xa940b00d // ldp x13, x12, [x0, #8]
+	WORD $0xa945300d // ldp x13, x12, [x0, #80]
+	WORD $0x1e2701c5 // fmov s5, w14
+	WORD $0x529f918e // mov w14, #64652
+	WORD $0x1e2701e3 // fmov s3, w15
+	WORD $0x72a7f010 // movk w16, #16256, lsl #16
+	WORD $0x72a7ceae // movk w14, #15989, lsl #16
+	WORD $0x1e270204 // fmov s4, w16
+	WORD $0x52954e30 // mov w16, #43633
+	WORD $0x529da151 // mov w17, #60682
+	WORD $0x5285cfc1 // mov w1, #11902
+	WORD $0x52855ee2 // mov w2, #10999
+	WORD $0x72a7e550 // movk w16, #16170, lsl #16
+	WORD $0x1e2701c6 // fmov s6, w14
+	WORD $0x528b6e4e // mov w14, #23410
+	WORD $0x72a7d991 // movk w17, #16076, lsl #16
+	WORD $0x72a7d1e1 // movk w1, #16015, lsl #16
+	WORD $0x72a7d202 // movk w2, #16016, lsl #16
+	WORD $0xaa0303f3 // mov x19, x3
+	WORD $0x72a7ac6e // movk w14, #15715, lsl #16
+	WORD $0x1e2701c7 // fmov s7, w14
+	WORD $0x5290c52e // mov w14, #34345
+	WORD $0x72a783ce // movk w14, #15390, lsl #16
+	WORD $0x1e2701d0 // fmov s16, w14
+	WORD $0x52808e4e // mov w14, #1138
+	WORD $0x72a755ce // movk w14, #15022, lsl #16
+	WORD $0x1e2701d1 // fmov s17, w14
+	WORD $0xa940b80f // ldp x15, x14, [x0, #8]
 	WORD $0x14000007 // b BB1_3
 	// BB1_2:
-	WORD $0xbd406419 // ldr s25, [x0, #100]
-	WORD $0xbd40017a // ldr s26, [x11]
-	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
-	WORD $0xbd000178 // str s24, [x11]
+	WORD $0xbd40741a // ldr s26, [x0, #116]
+	WORD $0xbd4001bb // ldr s27, [x13]
+	WORD $0x1f1a6f39 // fmadd s25, s25, s26, s27
+	WORD $0xbd0001b9 // str s25, [x13]
 	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x54001bad // b.le BB1_31
+	WORD $0x5400222d // b.le BB1_36
 	// BB1_3:
-	WORD $0xb88045a7 // ldrsw x7, [x13], #4
-	WORD $0xf100083f // cmp x1, #2
-	WORD $0x8b070dc4 // add x4, x14, x7, lsl #3
+	WORD $0xb88045e7 // ldrsw x7, [x15], #4
+	WORD $0xf9401414 // ldr x20, [x0, #40]
+	WORD $0xf1000a7f // cmp x19, #2
+	WORD $0x8b070d24 // add x4, x9, x7, lsl #3
+	WORD $0xf9401c15 // ldr x21, [x0, #56]
 	WORD $0xa9401085 // ldp x5, x4, [x4]
 	WORD $0xcb050086 // sub x6, x4, x5
-	WORD $0x8b0509e4 // add x4, x15, x5, lsl #2
-	WORD $0x8b050a25 // add x5, x17, x5, lsl #2
-	WORD $0x54000081 // b.ne BB1_5
-	WORD $0xf9403807 // ldr x7, [x0, #112]
-	WORD $0xbd4000f8 // ldr s24, [x7]
-	WORD $0x14000098 // b BB1_25
+	WORD $0x8b050a84 // add x4, x20, x5, lsl #2
+	WORD $0x8b050aa5 // add x5, x21, x5, lsl #2
+	WORD $0x54000801 // b.ne BB1_9
+	WORD $0xf9404007 // ldr x7, [x0, #128]
+	WORD $0xbd4000f9 // ldr s25, [x7]
+	WORD $0x1e390a99 // fmul s25, s20, s25
+	WORD $0xf10010df // cmp x6, #4
+	WORD $0x5400050b // b.lt BB1_6
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB1_5:
-	WORD $0xb9804193 // ldrsw x19, [x12, #64]
-	WORD $0xb9800194 // ldrsw x20, [x12]
-	WORD $0x8b130a15 // add x21, x16, x19, lsl #2
-	WORD $0x8b130dd3 // add x19, x14, x19, lsl #3
-	WORD $0xf98002a0 // prfm pldl1keep, [x21]
+	WORD $0x29405087 // ldp w7, w20, [x4]
+	WORD $0x2d4074bc // ldp s28, s29, [x5]
+	WORD $0xf1001cdf // cmp x6, #7
+	WORD $0xd10010c6 // sub x6, x6, #4
+	WORD $0xbc67795a // ldr s26, [x10, x7, lsl #2]
+	WORD $0xbc67799b // ldr s27, [x12, x7, lsl #2]
+	WORD $0x1e3b0a9b // fmul s27, s20, s27
+	WORD $0x1e325b7b // fmin s27, s27, s18
+	WORD $0x1f1aeb7a // fmsub s26, s27, s26, s26
+	WORD $0x1f196b9a // fmadd s26, s28, s25, s26
+	WORD $0x2d4170bb // ldp s27, s28, [x5, #8]
+	WORD $0x910040a5 // add x5, x5, #16
+	WORD $0xbc27795a // str s26, [x10, x7, lsl #2]
+	WORD $0x29415487 // ldp w7, w21, [x4, #8]
+	WORD $0x91004084 // add x4, x4, #16
+	WORD $0xbc74795a // ldr s26, [x10, x20, lsl #2]
+	WORD $0xbc74799e // ldr s30, [x12, x20, lsl #2]
+	WORD $0x1e3e0a9e // fmul s30, s20, s30
+	WORD $0x1e325bde // fmin s30, s30, s18
+	WORD $0x1f1aebda // fmsub s26, s30, s26, s26
+	WORD $0x1f196bba // fmadd s26, s29, s25, s26
+	WORD $0xbc34795a // str s26, [x10, x20, lsl #2]
+	WORD $0xbc67795a // ldr s26, [x10, x7, lsl #2]
+	WORD $0xbc67799d // ldr s29, [x12, x7, lsl #2]
+	WORD $0x1e3d0a9d // fmul s29, s20, s29
+	WORD $0x1e325bbd // fmin s29, s29, s18
+	WORD $0x1f1aebba // fmsub s26, s29, s26, s26
+	WORD $0x1f196b7a // fmadd s26, s27, s25, s26
+	WORD $0xbc27795a // str s26, [x10, x7, lsl #2]
+	WORD $0xbc75795a // ldr s26, [x10, x21, lsl #2]
+	WORD $0xbc75799b // ldr s27, [x12, x21, lsl #2]
+	WORD $0x1e3b0a9b // fmul s27, s20, s27
+	WORD $0x1e325b7b // fmin s27, s27, s18
+	WORD $0x1f1aeb7a // fmsub s26, s27, s26, s26
+	WORD $0x1f196b9a // fmadd s26, s28, s25, s26
+	WORD $0xbc35795a // str s26, [x10, x21, lsl #2]
+	WORD $0x54fffb88 // b.hi BB1_5
+	// BB1_6:
+	WORD $0xf10004df // cmp x6, #1
+	WORD $0x54fff86b // b.lt BB1_2
+	WORD $0x910004c6 // add x6, x6, #1
+	// BB1_8:
+	WORD $0xb8404487 // ldr w7, [x4], #4
+	WORD $0xbc4044ba // ldr s26, [x5], #4
+	WORD $0xd10004c6 // sub x6, x6, #1
+	WORD $0xf10004df // cmp x6, #1
+	WORD $0xbc67795b // ldr s27, [x10, x7, lsl #2]
+	WORD $0xbc67799c // ldr s28, [x12, x7, lsl #2]
+	WORD $0x1e3c0a9c // fmul s28, s20, s28
+	WORD $0x1e325b9c // fmin s28, s28, s18
+	WORD $0x1f1bef9b // fmsub s27, s28, s27, s27
+	WORD $0x1f196f5a // fmadd s26, s26, s25, s27
+	WORD $0xbc27795a // str s26, [x10, x7, lsl #2]
+	WORD $0x54fffea8 // b.hi BB1_8
+	WORD $0x17ffffb5 // b BB1_2
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB1_9:
+	WORD $0xb98041d3 // ldrsw x19, [x14, #64]
+	WORD $0xb98001d6 // ldrsw x22, [x14]
+	WORD $0x8b130977 // add x23, x11, x19, lsl #2
+	WORD $0x8b130d33 // add x19, x9, x19, lsl #3
+	WORD $0xf98002e0 // prfm pldl1keep, [x23]
 	WORD $0xf9800260 // prfm pldl1keep, [x19]
-	WORD $0x8b140dd3 // add x19, x14, x20, lsl #3
-	WORD $0xa9404e75 // ldp x21, x19, [x19]
-	WORD $0x8b1509f4 // add x20, x15, x21, lsl #2
-	WORD $0x8b150a36 // add x22, x17, x21, lsl #2
-	WORD $0xcb150273 // sub x19, x19, x21
+	WORD $0x8b160d33 // add x19, x9, x22, lsl #3
+	WORD $0xa9404e76 // ldp x22, x19, [x19]
+	WORD $0xcb160273 // sub x19, x19, x22
+	WORD $0x8b160a94 // add x20, x20, x22, lsl #2
+	WORD $0x8b160ab5 // add x21, x21, x22, lsl #2
+	WORD $0xd1008276 // sub x22, x19, #32
 	WORD $0xf9800280 // prfm pldl1keep, [x20]
-	WORD $0xf98002c0 // prfm pldl1keep, [x22]
+	WORD $0xf98002a0 // prfm pldl1keep, [x21]
 	WORD $0xf9802280 // prfm pldl1keep, [x20, #64]
-	WORD $0xd1008274 // sub x20, x19, #32
-	WORD $0xf98022c0 // prfm pldl1keep, [x22, #64]
-	WORD $0xf100069f // cmp x20, #1
-	WORD $0x540001ab // b.lt BB1_8
+	WORD $0xf98022a0 // prfm pldl1keep, [x21, #64]
+	WORD $0xf10006df // cmp x22, #1
+	WORD $0x540001cb // b.lt BB1_12
 	WORD $0xd1004273 // sub x19, x19, #16
-	WORD $0x8b150854 // add x20, x2, x21, lsl #2
-	WORD $0x8b150875 // add x21, x3, x21, lsl #2
+	WORD $0x91020294 // add x20, x20, #128
+	WORD $0x910202b5 // add x21, x21, #128
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB1_7:
+	WORD $0xd503201f // nop
+	// BB1_11:
 	WORD $0xd1004273 // sub x19, x19, #16
 	WORD $0xf9800280 // prfm pldl1keep, [x20]
 	WORD $0xf98002a0 // prfm pldl1keep, [x21]
 	WORD $0x91010294 // add x20, x20, #64
 	WORD $0x910102b5 // add x21, x21, #64
 	WORD $0xf100427f // cmp x19, #16
-	WORD $0x54ffff48 // b.hi BB1_7
-	// BB1_8:
-	WORD $0xbd400178 // ldr s24, [x11]
-	WORD $0x2f00e419 // movi d25, #0000000000000000
+	WORD $0x54ffff48 // b.hi BB1_11
+	// BB1_12:
+	WORD $0xbd4001b9 // ldr s25, [x13]
 	WORD $0x2f00e41a // movi d26, #0000000000000000
-	WORD $0xf10010df // cmp x6, #4
-	WORD $0x540003ab // b.lt BB1_12
 	WORD $0x2f00e41b // movi d27, #0000000000000000
+	WORD $0xf10010df // cmp x6, #4
+	WORD $0x540003ab // b.lt BB1_16
+	WORD $0x2f00e41c // movi d28, #0000000000000000
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xaa0503f4 // mov x20, x5
 	WORD $0xaa0603f5 // mov x21, x6
-	// BB1_10:
+	// BB1_14:
 	WORD $0x29405e76 // ldp w22, w23, [x19]
-	WORD $0x2d407a9d // ldp s29, s30, [x20]
+	WORD $0x2d407e9e // ldp s30, s31, [x20]
 	WORD $0xf1001ebf // cmp x21, #7
-	WORD $0xbc76795c // ldr s28, [x10, x22, lsl #2]
-	WORD $0x1f1c63b8 // fmadd s24, s29, s28, s24
-	WORD $0xbc77795c // ldr s28, [x10, x23, lsl #2]
+	WORD $0xbc76795d // ldr s29, [x10, x22, lsl #2]
+	WORD $0x1f1d67d9 // fmadd s25, s30, s29, s25
+	WORD $0xbc77795d // ldr s29, [x10, x23, lsl #2]
 	WORD $0x29415e76 // ldp w22, w23, [x19, #8]
 	WORD $0x91004273 // add x19, x19, #16
-	WORD $0xbc76795d // ldr s29, [x10, x22, lsl #2]
+	WORD $0xbc76795e // ldr s30, [x10, x22, lsl #2]
 	WORD $0xd10012b6 // sub x22, x21, #4
-	WORD $0x1f1c67d9 // fmadd s25, s30, s28, s25
-	WORD $0x2d417a9c // ldp s28, s30, [x20, #8]
+	WORD $0x1f1d73fc // fmadd s28, s31, s29, s28
+	WORD $0x2d417e9d // ldp s29, s31, [x20, #8]
 	WORD $0x91004294 // add x20, x20, #16
 	WORD $0xaa1603f5 // mov x21, x22
-	WORD $0x1f1d6b9a // fmadd s26, s28, s29, s26
-	WORD $0xbc77795c // ldr s28, [x10, x23, lsl #2]
-	WORD $0x1f1c6fdb // fmadd s27, s30, s28, s27
-	WORD $0x54fffde8 // b.hi BB1_10
+	WORD $0x1f1e6fbb // fmadd s27, s29, s30, s27
+	WORD $0xbc77795d // ldr s29, [x10, x23, lsl #2]
+	WORD $0x1f1d6bfa // fmadd s26, s31, s29, s26
+	WORD $0x54fffde8 // b.hi BB1_14
 	WORD $0xf10006df // cmp x22, #1
-	WORD $0x5400016a // b.ge BB1_13
-	WORD $0x14000013 // b BB1_15
+	WORD $0x5400016a // b.ge BB1_17
+	WORD $0x14000013 // b BB1_19
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB1_12:
-	WORD $0x2f00e41b // movi d27, #0000000000000000
+	// BB1_16:
+	WORD $0x2f00e41c // movi d28, #0000000000000000
 	WORD $0xaa0603f6 // mov x22, x6
 	WORD $0xaa0503f4 // mov x20, x5
 	WORD $0xaa0403f3 // mov x19, x4
 	WORD $0xf10004df // cmp x6, #1
-	WORD $0x5400014b // b.lt BB1_15
-	// BB1_13:
+	WORD $0x5400014b // b.lt BB1_19
+	// BB1_17:
 	WORD $0x910006d5 // add x21, x22, #1
 	WORD $0xd503201f // nop
-	// BB1_14:
+	// BB1_18:
 	WORD $0xb8404676 // ldr w22, [x19], #4
-	WORD $0xbc40469c // ldr s28, [x20], #4
+	WORD $0xbc40469d // ldr s29, [x20], #4
 	WORD $0xd10006b5 // sub x21, x21, #1
 	WORD $0xf10006bf // cmp x21, #1
-	WORD $0xbc76795d // ldr s29, [x10, x22, lsl #2]
-	WORD $0x1f1d6799 // fmadd s25, s28, s29, s25
-	WORD $0x54ffff48 // b.hi BB1_14
-	// BB1_15:
-	WORD $0x1e392b18 // fadd s24, s24, s25
-	WORD $0x1e3b2b59 // fadd s25, s26, s27
-	WORD $0xbc677a1b // ldr s27, [x16, x7, lsl #2]
+	WORD $0xbc76795e // ldr s30, [x10, x22, lsl #2]
+	WORD $0x1f1e73bc // fmadd s28, s29, s30, s28
+	WORD $0x54ffff48 // b.hi BB1_18
+	// BB1_19:
+	WORD $0x1e3c2b39 // fadd s25, s25, s28
+	WORD $0xbc67797c // ldr s28, [x11, x7, lsl #2]
+	WORD $0x1e3a2b7a // fadd s26, s27, s26
 	WORD $0xf9400013 // ldr x19, [x0]
 	WORD $0xf100067f // cmp x19, #1
-	WORD $0x1e392b1a // fadd s26, s24, s25
-	WORD $0x1e3b2b78 // fadd s24, s27, s27
-	WORD $0x1e352b18 // fadd s24, s24, s21
-	WORD $0x1e380b59 // fmul s25, s26, s24
-	WORD $0x54000380 // b.eq BB1_18
-	WORD $0xb5000453 // cbnz x19, BB1_20
-	WORD $0x1e39081a // fmul s26, s0, s25
-	WORD $0x1e214b5a // fmax s26, s26, s1
-	WORD $0x1e225b5a // fmin s26, s26, s2
-	WORD $0x1e3a287b // fadd s27, s3, s26
-	WORD $0x1e214339 // fneg s25, s25
-	WORD $0x1e344b39 // fmax s25, s25, s20
-	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x1e233b7c // fsub s28, s27, s3
-	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
-	WORD $0x1e3c3b5a // fsub s26, s26, s28
-	WORD $0x1e3a0b5c // fmul s28, s26, s26
-	WORD $0x1f1a10bd // fmadd s29, s5, s26, s4
-	WORD $0x1f1a18fe // fmadd s30, s7, s26, s6
-	WORD $0x1f1a423a // fmadd s26, s17, s26, s16
-	WORD $0x1f1a7b9a // fmadd s26, s28, s26, s30
-	WORD $0x1f1a779a // fmadd s26, s28, s26, s29
-	WORD $0x0eba877a // add v26.2s, v27.2s, v26.2s
-	WORD $0x1e322b5b // fadd s27, s26, s18
-	WORD $0x1e3b1a5b // fdiv s27, s18, s27
-	WORD $0x1e3a0b7a // fmul s26, s27, s26
-	WORD $0x1e3b4b5a // fmax s26, s26, s27
-	WORD $0x1e3a0af7 // fmul s23, s23, s26
+	WORD $0x1e3a2b3b // fadd s27, s25, s26
+	WORD $0x1e3c2b99 // fadd s25, s28, s28
+	WORD $0x1e352b39 // fadd s25, s25, s21
+	WORD $0x1e390b7a // fmul s26, s27, s25
+	WORD $0x540003c0 // b.eq BB1_22
+	WORD $0xb50004d3 // cbnz x19, BB1_24
+	WORD $0x1e3a081b // fmul s27, s0, s26
+	WORD $0x1e214b7b // fmax s27, s27, s1
+	WORD $0x1e225b7b // fmin s27, s27, s2
+	WORD $0x1e3b287c // fadd s28, s3, s27
+	WORD $0x1e21435a // fneg s26, s26
+	WORD $0x1e334b5a // fmax s26, s26, s19
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e233b9d // fsub s29, s28, s3
+	WORD $0x0f37579c // shl v28.2s, v28.2s, #23
+	WORD $0x1e3d3b7b // fsub s27, s27, s29
+	WORD $0x1e3b0b7d // fmul s29, s27, s27
+	WORD $0x1f1b10be // fmadd s30, s5, s27, s4
+	WORD $0x1f1b18ff // fmadd s31, s7, s27, s6
+	WORD $0x1f1b423b // fmadd s27, s17, s27, s16
+	WORD $0x1f1b7fbb // fmadd s27, s29, s27, s31
+	WORD $0x1f1b7bbb // fmadd s27, s29, s27, s30
+	WORD $0x0ebb879b // add v27.2s, v28.2s, v27.2s
+	WORD $0x1e322b7c // fadd s28, s27, s18
+	WORD $0x1e3c1a5c // fdiv s28, s18, s28
+	WORD $0x1e3b0b9b // fmul s27, s28, s27
+	WORD $0x1e3c4b7b // fmax s27, s27, s28
 	WORD $0x1e3b0b18 // fmul s24, s24, s27
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb50002c1 // cbnz x1, BB1_23
-	WORD $0x14000025 // b BB1_25
-	// BB1_18:
-	WORD $0x1e393a59 // fsub s25, s18, s25
-	WORD $0x1e202328 // fcmp s25, #0.0
-	WORD $0x540001a9 // b.ls BB1_22
-	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb50001e1 // cbnz x1, BB1_23
-	WORD $0x1400001e // b BB1_25
-	// BB1_20:
-	WORD $0x1e3a3b78 // fsub s24, s27, s26
-	WORD $0xf1000a7f // cmp x19, #2
-	WORD $0x54000201 // b.ne BB1_24
-	WORD $0x1f184f13 // fmadd s19, s24, s24, s19
-	WORD $0x1e382b18 // fadd s24, s24, s24
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb50000e1 // cbnz x1, BB1_23
-	WORD $0x14000016 // b BB1_25
+	WORD $0x1e3c0b39 // fmul s25, s25, s28
+	WORD $0xf9403014 // ldr x20, [x0, #96]
+	WORD $0xf9403413 // ldr x19, [x0, #104]
+	WORD $0xaa130295 // orr x21, x20, x19
+	WORD $0xb5000495 // cbnz x21, BB1_28
+	WORD $0x14000042 // b BB1_32
 	// BB1_22:
-	WORD $0x2f00e418 // movi d24, #0000000000000000
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb4000261 // cbz x1, BB1_25
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB1_23:
-	WORD $0xf9403804 // ldr x4, [x0, #112]
-	WORD $0xbd000098 // str s24, [x4]
-	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x54ffed6c // b.gt BB1_3
-	WORD $0x14000046 // b BB1_31
+	WORD $0x1e3a3a5a // fsub s26, s18, s26
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x54000229 // b.ls BB1_26
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0xf9403014 // ldr x20, [x0, #96]
+	WORD $0xf9403413 // ldr x19, [x0, #104]
+	WORD $0xaa130295 // orr x21, x20, x19
+	WORD $0xb5000375 // cbnz x21, BB1_28
+	WORD $0x14000039 // b BB1_32
 	// BB1_24:
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x1e20c319 // fabs s25, s24
-	WORD $0x1e344eb8 // fcsel s24, s21, s20, mi
-	WORD $0x1e392a73 // fadd s19, s19, s25
-	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb5fffea1 // cbnz x1, BB1_23
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB1_25:
-	WORD $0x1e380ad8 // fmul s24, s22, s24
-	WORD $0xf10010df // cmp x6, #4
-	WORD $0x540004cb // b.lt BB1_27
+	WORD $0x1e3b3b99 // fsub s25, s28, s27
+	WORD $0xf1000a7f // cmp x19, #2
+	WORD $0x540001c1 // b.ne BB1_27
+	WORD $0x1f195f37 // fmadd s23, s25, s25, s23
+	WORD $0x1e392b39 // fadd s25, s25, s25
+	WORD $0xf9403014 // ldr x20, [x0, #96]
+	WORD $0xf9403413 // ldr x19, [x0, #104]
+	WORD $0xaa130295 // orr x21, x20, x19
+	WORD $0xb5000235 // cbnz x21, BB1_28
+	WORD $0x1400002f // b BB1_32
 	// BB1_26:
-	WORD $0x29404c87 // ldp w7, w19, [x4]
-	WORD $0x2d4070bb // ldp s27, s28, [x5]
-	WORD $0xf1001cdf // cmp x6, #7
-	WORD $0xd10010c6 // sub x6, x6, #4
-	WORD $0xbc677959 // ldr s25, [x10, x7, lsl #2]
-	WORD $0xbc67793a // ldr s26, [x9, x7, lsl #2]
-	WORD $0x1e3a0ada // fmul s26, s22, s26
-	WORD $0x1e325b5a // fmin s26, s26, s18
-	WORD $0x1f19e759 // fmsub s25, s26, s25, s25
-	WORD $0x1f186779 // fmadd s25, s27, s24, s25
-	WORD $0x2d416cba // ldp s26, s27, [x5, #8]
-	WORD $0x910040a5 // add x5, x5, #16
-	WORD $0xbc277959 // str s25, [x10, x7, lsl #2]
-	WORD $0x29415087 // ldp w7, w20, [x4, #8]
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0xbc737959 // ldr s25, [x10, x19, lsl #2]
-	WORD $0xbc73793d // ldr s29, [x9, x19, lsl #2]
-	WORD $0x1e3d0add // fmul s29, s22, s29
-	WORD $0x1e325bbd // fmin s29, s29, s18
-	WORD $0x1f19e7b9 // fmsub s25, s29, s25, s25
-	WORD $0x1f186799 // fmadd s25, s28, s24, s25
-	WORD $0xbc337959 // str s25, [x10, x19, lsl #2]
-	WORD $0xbc677959 // ldr s25, [x10, x7, lsl #2]
-	WORD $0xbc67793c // ldr s28, [x9, x7, lsl #2]
-	WORD $0x1e3c0adc // fmul s28, s22, s28
-	WORD $0x1e325b9c // fmin s28, s28, s18
-	WORD $0x1f19e799 // fmsub s25, s28, s25, s25
-	WORD $0x1f186759 // fmadd s25, s26, s24, s25
-	WORD $0xbc277959 // str s25, [x10, x7, lsl #2]
-	WORD $0xbc747959 // ldr s25, [x10, x20, lsl #2]
-	WORD $0xbc74793a // ldr s26, [x9, x20, lsl #2]
-	WORD $0x1e3a0ada // fmul s26, s22, s26
-	WORD $0x1e325b5a // fmin s26, s26, s18
-	WORD $0x1f19e759 // fmsub s25, s26, s25, s25
-	WORD $0x1f186779 // fmadd s25, s27, s24, s25
-	WORD $0xbc347959 // str s25, [x10, x20, lsl #2]
-	WORD $0x54fffb88 // b.hi BB1_26
+	WORD $0x2f00e419 // movi d25, #0000000000000000
+	WORD $0xf9403014 // ldr x20, [x0, #96]
+	WORD $0xf9403413 // ldr x19, [x0, #104]
+	WORD $0xaa130295 // orr x21, x20, x19
+	WORD $0xb5000175 // cbnz x21, BB1_28
+	WORD $0x14000029 // b BB1_32
 	// BB1_27:
-	WORD $0xf10004df // cmp x6, #1
-	WORD $0x54ffe5eb // b.lt BB1_2
-	WORD $0x910004c6 // add x6, x6, #1
-	// BB1_29:
-	WORD $0xb8404487 // ldr w7, [x4], #4
-	WORD $0xbc4044b9 // ldr s25, [x5], #4
-	WORD $0xd10004c6 // sub x6, x6, #1
-	WORD $0xf10004df // cmp x6, #1
-	WORD $0xbc67795a // ldr s26, [x10, x7, lsl #2]
-	WORD $0xbc67793b // ldr s27, [x9, x7, lsl #2]
-	WORD $0x1e3b0adb // fmul s27, s22, s27
-	WORD $0x1e325b7b // fmin s27, s27, s18
-	WORD $0x1f1aeb7a // fmsub s26, s27, s26, s26
-	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
-	WORD $0xbc277959 // str s25, [x10, x7, lsl #2]
-	WORD $0x54fffea8 // b.hi BB1_29
-	WORD $0x17ffff21 // b BB1_2
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x1e20c33a // fabs s26, s25
+	WORD $0x1e334eb9 // fcsel s25, s21, s19, mi
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e39ce59 // fcsel s25, s18, s25, gt
+	WORD $0xf9403014 // ldr x20, [x0, #96]
+	WORD $0xf9403413 // ldr x19, [x0, #104]
+	WORD $0xaa130295 // orr x21, x20, x19
+	WORD $0xb4000415 // cbz x21, BB1_32
+	// BB1_28:
+	WORD $0xb4000594 // cbz x20, BB1_35
+	WORD $0xbc677a9a // ldr s26, [x20, x7, lsl #2]
+	WORD $0xb40000d3 // cbz x19, BB1_31
 	// BB1_30:
-	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e2e1017 // fmov s23, #1.00000000
+	WORD $0xf9402003 // ldr x3, [x0, #64]
+	WORD $0xbc67787b // ldr s27, [x3, x7, lsl #2]
+	WORD $0x9e380363 // fcvtzs x3, s27
+	WORD $0xbc637a7b // ldr s27, [x19, x3, lsl #2]
+	WORD $0x1e3b0b5a // fmul s26, s26, s27
 	// BB1_31:
-	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
-	WORD $0x2d0f5c13 // stp s19, s23, [x0, #120]
-	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #16]
-	WORD $0xd503201f // nop, for ldr x23, [sp], #48
+	WORD $0x1e352b08 // fadd s8, s24, s21
+	WORD $0x1e292b18 // fadd s24, s24, s9
+	WORD $0x1e27021c // fmov s28, w16
+	WORD $0x1e27023d // fmov s29, w17
+	WORD $0x1e20101b // fmov s27, #2.00000000
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x1e381918 // fdiv s24, s8, s24
+	WORD $0x1e27003e // fmov s30, w1
+	WORD $0x1e27005f // fmov s31, w2
+	WORD $0xf9403c03 // ldr x3, [x0, #120]
+	WORD $0x1e380b08 // fmul s8, s24, s24
+	WORD $0x1f087bfe // fmadd s30, s31, s8, s30
+	WORD $0x1f0877dd // fmadd s29, s30, s8, s29
+	WORD $0x1f0873bc // fmadd s28, s29, s8, s28
+	WORD $0x1f086f9b // fmadd s27, s28, s8, s27
+	WORD $0x1e3b0b18 // fmul s24, s24, s27
+	WORD $0x1e383af7 // fsub s23, s23, s24
+	WORD $0x1e3a0b38 // fmul s24, s25, s26
+	WORD $0x1f175b57 // fmadd s23, s26, s23, s22
+	WORD $0x1e370ed6 // fcsel s22, s22, s23, eq
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x1e380ef9 // fcsel s25, s23, s24, eq
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	// BB1_32:
+	WORD $0x910011ce // add x14, x14, #4
+	WORD $0xb40000e3 // cbz x3, BB1_34
+	WORD $0xf9404004 // ldr x4, [x0, #128]
+	WORD $0xaa0303f3 // mov x19, x3
+	WORD $0xbd000099 // str s25, [x4]
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x54ffdf4c // b.gt BB1_3
+	WORD $0x14000009 // b BB1_36
+	// BB1_34:
+	WORD $0xaa1f03f3 // mov x19, xzr
+	WORD $0x1e390a99 // fmul s25, s20, s25
+	WORD $0xf10010df // cmp x6, #4
+	WORD $0x54ffe0ca // b.ge BB1_5
+	WORD $0x17ffff2a // b BB1_6
+	// BB1_35:
+	WORD $0x1e2e101a // fmov s26, #1.00000000
+	WORD $0xb5fffad3 // cbnz x19, BB1_30
+	WORD $0x17ffffda // b BB1_31
+	// BB1_36:
+	WORD $0x1e362ae0 // fadd s0, s23, s22
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #48]
+	WORD $0xd503201f // nop, for ldr x23, [sp, #16]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #32]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #64
+	WORD $0xd65f03c0 // ret
+	// BB1_37:
+	WORD $0x2f00e400 // movi d0, #0000000000000000
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #48]
+	WORD $0xd503201f // nop, for ldr x23, [sp, #16]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp x22, x21, [sp, #32]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #64
 	WORD $0xd65f03c0 // ret
 
-// func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-TEXT ·denseStepsNEON(SB), NOSPLIT, $0-128
+// func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·denseStepsNEON(SB), NOSPLIT, $0-144
 	MOVD $loss+0(FP), R0
 	JMP ·denseStepsNEONC<>(SB)
 
 TEXT ·denseStepsNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
+	WORD $0xd503201f // nop, for stp d9, d8, [sp, #-32]!
 	WORD $0xf9400c08 // ldr x8, [x0, #24]
+	WORD $0xd503201f // nop, for stp x20, x19, [sp, #16]
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x5400194b // b.lt BB2_33
-	WORD $0x52b85f8c // mov w12, #-1023672320
-	WORD $0x5295476b // mov w11, #43579
-	WORD $0x52a85f8d // mov w13, #1123811328
+	WORD $0x5400220b // b.lt BB2_40
+	WORD $0x5295476c // mov w12, #43579
+	WORD $0x52b85f8d // mov w13, #-1023672320
+	WORD $0xbd407014 // ldr s20, [x0, #112]
 	WORD $0xa944240a // ldp x10, x9, [x0, #64]
+	WORD $0x52800030 // mov w16, #1
+	WORD $0x52a9680f // mov w15, #1262485504
+	WORD $0x72a7f70c // movk w12, #16312, lsl #16
+	WORD $0xf940280b // ldr x11, [x0, #80]
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
 	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e3e1016 // fmov s22, #-1.00000000
-	WORD $0x1e270181 // fmov s1, w12
-	WORD $0x5280002c // mov w12, #1
-	WORD $0x72a7f70b // movk w11, #16312, lsl #16
-	WORD $0x2f00e414 // movi d20, #0000000000000000
-	WORD $0x1e2e1015 // fmov s21, #1.00000000
-	WORD $0xbd406017 // ldr s23, [x0, #96]
-	WORD $0x1e2701a2 // fmov s2, w13
-	WORD $0x72a7f00c // movk w12, #16256, lsl #16
-	WORD $0x1e270160 // fmov s0, w11
-	WORD $0xf940280b // ldr x11, [x0, #80]
-	WORD $0x52a9680e // mov w14, #1262485504
-	WORD $0x1e2701c3 // fmov s3, w14
-	WORD $0x5280200e // mov w14, #256
-	WORD $0x1e270184 // fmov s4, w12
+	WORD $0x1e3e1015 // fmov s21, #-1.00000000
+	WORD $0x2f00e416 // movi d22, #0000000000000000
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x1e2701a1 // fmov s1, w13
+	WORD $0x1e270180 // fmov s0, w12
 	WORD $0x528e428c // mov w12, #29204
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0x1e2e1009 // fmov s9, #1.00000000
+	WORD $0x72a7f010 // movk w16, #16256, lsl #16
+	WORD $0x52a85f8e // mov w14, #1123811328
+	WORD $0x1e2701e3 // fmov s3, w15
+	WORD $0x1e270204 // fmov s4, w16
 	WORD $0x72a7e62c // movk w12, #16177, lsl #16
+	WORD $0x52954e2f // mov w15, #43633
+	WORD $0x529da150 // mov w16, #60682
+	WORD $0x5285cfd1 // mov w17, #11902
+	WORD $0x52855ee1 // mov w1, #10999
+	WORD $0x1e2701c2 // fmov s2, w14
 	WORD $0x1e270185 // fmov s5, w12
 	WORD $0x529f918c // mov w12, #64652
+	WORD $0x5280200e // mov w14, #256
+	WORD $0x72a7e54f // movk w15, #16170, lsl #16
+	WORD $0x72a7d990 // movk w16, #16076, lsl #16
+	WORD $0x72a7d1f1 // movk w17, #16015, lsl #16
+	WORD $0x72a7d201 // movk w1, #16016, lsl #16
 	WORD $0x72a7ceac // movk w12, #15989, lsl #16
 	WORD $0x1e270186 // fmov s6, w12
 	WORD $0x528b6e4c // mov w12, #23410
@@ -649,233 +807,313 @@ TEXT ·denseStepsNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x72a755cc // movk w12, #15022, lsl #16
 	WORD $0x1e270191 // fmov s17, w12
 	WORD $0xa940b00d // ldp x13, x12, [x0, #8]
-	WORD $0x14000005 // b BB2_4
+	WORD $0x14000008 // b BB2_4
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB2_2:
-	WORD $0xf940380f // ldr x15, [x0, #112]
-	WORD $0xbd0001f8 // str s24, [x15]
+	WORD $0xf9404002 // ldr x2, [x0, #128]
+	WORD $0xbd000059 // str s25, [x2]
 	// BB2_3:
 	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x5400144d // b.le BB2_34
+	WORD $0x54001a8d // b.le BB2_39
 	// BB2_4:
-	WORD $0xb88045a1 // ldrsw x1, [x13], #4
-	WORD $0xa9430810 // ldp x16, x2, [x0, #48]
-	WORD $0x9b017e0f // mul x15, x16, x1
-	WORD $0xf9403411 // ldr x17, [x0, #104]
-	WORD $0xf1000a3f // cmp x17, #2
-	WORD $0x8b0f084f // add x15, x2, x15, lsl #2
-	WORD $0x540000a1 // b.ne BB2_6
-	WORD $0xf9403811 // ldr x17, [x0, #112]
-	WORD $0xbd400238 // ldr s24, [x17]
-	WORD $0x14000074 // b BB2_25
+	WORD $0xb88045a4 // ldrsw x4, [x13], #4
+	WORD $0xa9431803 // ldp x3, x6, [x0, #48]
+	WORD $0x9b047c62 // mul x2, x3, x4
+	WORD $0xf9403c05 // ldr x5, [x0, #120]
+	WORD $0xf10008bf // cmp x5, #2
+	WORD $0x8b0208c2 // add x2, x6, x2, lsl #2
+	WORD $0x540000c1 // b.ne BB2_6
+	WORD $0xf9404004 // ldr x4, [x0, #128]
+	WORD $0xbd400099 // ldr s25, [x4]
+	WORD $0x140000a4 // b BB2_30
+	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB2_6:
-	WORD $0xb9804183 // ldrsw x3, [x12, #64]
-	WORD $0xf100021f // cmp x16, #0
-	WORD $0x8b030943 // add x3, x10, x3, lsl #2
-	WORD $0xf9800060 // prfm pldl1keep, [x3]
+	WORD $0xb9804187 // ldrsw x7, [x12, #64]
+	WORD $0xf100007f // cmp x3, #0
+	WORD $0x8b070947 // add x7, x10, x7, lsl #2
+	WORD $0xf98000e0 // prfm pldl1keep, [x7]
 	WORD $0x5400056d // b.le BB2_15
-	WORD $0xb9800184 // ldrsw x4, [x12]
-	WORD $0xf104021f // cmp x16, #256
-	WORD $0x9a8e3203 // csel x3, x16, x14, lo
-	WORD $0x91004063 // add x3, x3, #16
-	WORD $0x9b047e04 // mul x4, x16, x4
-	WORD $0x8b040842 // add x2, x2, x4, lsl #2
+	WORD $0xb9800193 // ldrsw x19, [x12]
+	WORD $0xf104007f // cmp x3, #256
+	WORD $0x9a8e3067 // csel x7, x3, x14, lo
+	WORD $0x910040e7 // add x7, x7, #16
+	WORD $0x9b137c73 // mul x19, x3, x19
+	WORD $0x8b1308c6 // add x6, x6, x19, lsl #2
 	// BB2_8:
-	WORD $0xd1004063 // sub x3, x3, #16
-	WORD $0xf9800040 // prfm pldl1keep, [x2]
-	WORD $0x91010042 // add x2, x2, #64
-	WORD $0xf100407f // cmp x3, #16
+	WORD $0xd10040e7 // sub x7, x7, #16
+	WORD $0xf98000c0 // prfm pldl1keep, [x6]
+	WORD $0x910100c6 // add x6, x6, #64
+	WORD $0xf10040ff // cmp x7, #16
 	WORD $0x54ffff88 // b.hi BB2_8
-	WORD $0xbd400178 // ldr s24, [x11]
-	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	WORD $0xbd400179 // ldr s25, [x11]
 	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
-	WORD $0xf100221f // cmp x16, #8
-	WORD $0xaa0903e3 // mov x3, x9
-	WORD $0xaa1003e4 // mov x4, x16
-	WORD $0xaa0f03e2 // mov x2, x15
+	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
+	WORD $0xf100207f // cmp x3, #8
+	WORD $0xaa0903e7 // mov x7, x9
+	WORD $0xaa0303f3 // mov x19, x3
+	WORD $0xaa0203e6 // mov x6, x2
 	WORD $0x5400018b // b.lt BB2_12
-	WORD $0xaa0f03e2 // mov x2, x15
-	WORD $0xaa1003e5 // mov x5, x16
-	WORD $0xaa0903e3 // mov x3, x9
+	WORD $0xaa0203e6 // mov x6, x2
+	WORD $0xaa0303f4 // mov x20, x3
+	WORD $0xaa0903e7 // mov x7, x9
 	// BB2_11:
-	WORD $0xacc1705b // ldp q27, q28, [x2], #32
-	WORD $0xd10020a4 // sub x4, x5, #8
-	WORD $0xf1003cbf // cmp x5, #15
-	WORD $0xaa0403e5 // mov x5, x4
-	WORD $0xacc1787d // ldp q29, q30, [x3], #32
-	WORD $0x4e3ccfda // fmla v26.4s, v30.4s, v28.4s
-	WORD $0x4e3bcfb9 // fmla v25.4s, v29.4s, v27.4s
+	WORD $0xacc174dc // ldp q28, q29, [x6], #32
+	WORD $0xd1002293 // sub x19, x20, #8
+	WORD $0xf1003e9f // cmp x20, #15
+	WORD $0xaa1303f4 // mov x20, x19
+	WORD $0xacc17cfe // ldp q30, q31, [x7], #32
+	WORD $0x4e3dcffa // fmla v26.4s, v31.4s, v29.4s
+	WORD $0x4e3ccfdb // fmla v27.4s, v30.4s, v28.4s
 	WORD $0x54ffff28 // b.hi BB2_11
 	// BB2_12:
-	WORD $0xf100049f // cmp x4, #1
+	WORD $0xf100067f // cmp x19, #1
 	WORD $0x540001cb // b.lt BB2_16
-	WORD $0x91000484 // add x4, x4, #1
+	WORD $0x91000673 // add x19, x19, #1
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
 	// BB2_14:
-	WORD $0xbc40445b // ldr s27, [x2], #4
-	WORD $0xbc40447c // ldr s28, [x3], #4
-	WORD $0xd1000484 // sub x4, x4, #1
-	WORD $0xf100049f // cmp x4, #1
-	WORD $0x1f1c6378 // fmadd s24, s27, s28, s24
+	WORD $0xbc4044dc // ldr s28, [x6], #4
+	WORD $0xbc4044fd // ldr s29, [x7], #4
+	WORD $0xd1000673 // sub x19, x19, #1
+	WORD $0xf100067f // cmp x19, #1
+	WORD $0x1f1d6799 // fmadd s25, s28, s29, s25
 	WORD $0x54ffff68 // b.hi BB2_14
 	WORD $0x14000004 // b BB2_16
 	// BB2_15:
-	WORD $0xbd400178 // ldr s24, [x11]
+	WORD $0xbd400179 // ldr s25, [x11]
+	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
 	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
-	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
 	// BB2_16:
-	WORD $0x4e3ad739 // fadd v25.4s, v25.4s, v26.4s
-	WORD $0xbc61795b // ldr s27, [x10, x1, lsl #2]
-	WORD $0xf9400002 // ldr x2, [x0]
-	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
-	WORD $0x7e30db39 // faddp s25, v25.2s
-	WORD $0xf100045f // cmp x2, #1
-	WORD $0x1e392b1a // fadd s26, s24, s25
-	WORD $0x1e3b2b78 // fadd s24, s27, s27
-	WORD $0x1e362b18 // fadd s24, s24, s22
-	WORD $0x1e380b59 // fmul s25, s26, s24
-	WORD $0x54000380 // b.eq BB2_19
-	WORD $0xb5000442 // cbnz x2, BB2_21
-	WORD $0x1e39081a // fmul s26, s0, s25
-	WORD $0x1e214b5a // fmax s26, s26, s1
-	WORD $0x1e225b5a // fmin s26, s26, s2
-	WORD $0x1e3a287b // fadd s27, s3, s26
-	WORD $0x1e214339 // fneg s25, s25
-	WORD $0x1e334b39 // fmax s25, s25, s19
-	WORD $0x1e392a94 // fadd s20, s20, s25
-	WORD $0x1e233b7c // fsub s28, s27, s3
-	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
-	WORD $0x1e3c3b5a // fsub s26, s26, s28
-	WORD $0x1e3a0b5c // fmul s28, s26, s26
-	WORD $0x1f1a10bd // fmadd s29, s5, s26, s4
-	WORD $0x1f1a18fe // fmadd s30, s7, s26, s6
-	WORD $0x1f1a423a // fmadd s26, s17, s26, s16
-	WORD $0x1f1a7b9a // fmadd s26, s28, s26, s30
-	WORD $0x1f1a779a // fmadd s26, s28, s26, s29
-	WORD $0x0eba877a // add v26.2s, v27.2s, v26.2s
-	WORD $0x1e322b5b // fadd s27, s26, s18
-	WORD $0x1e3b1a5b // fdiv s27, s18, s27
-	WORD $0x1e3a0b7a // fmul s26, s27, s26
-	WORD $0x1e3b4b5a // fmax s26, s26, s27
-	WORD $0x1e3a0ab5 // fmul s21, s21, s26
+	WORD $0x4e3ad77a // fadd v26.4s, v27.4s, v26.4s
+	WORD $0xbc64795c // ldr s28, [x10, x4, lsl #2]
+	WORD $0xf9400006 // ldr x6, [x0]
+	WORD $0x6e3ad75a // faddp v26.4s, v26.4s, v26.4s
+	WORD $0x7e30db5a // faddp s26, v26.2s
+	WORD $0xf10004df // cmp x6, #1
+	WORD $0x1e3a2b3b // fadd s27, s25, s26
+	WORD $0x1e3c2b99 // fadd s25, s28, s28
+	WORD $0x1e352b39 // fadd s25, s25, s21
+	WORD $0x1e390b7a // fmul s26, s27, s25
+	WORD $0x540003c0 // b.eq BB2_19
+	WORD $0xb50004c6 // cbnz x6, BB2_21
+	WORD $0x1e3a081b // fmul s27, s0, s26
+	WORD $0x1e214b7b // fmax s27, s27, s1
+	WORD $0x1e225b7b // fmin s27, s27, s2
+	WORD $0x1e3b287c // fadd s28, s3, s27
+	WORD $0x1e21435a // fneg s26, s26
+	WORD $0x1e334b5a // fmax s26, s26, s19
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e233b9d // fsub s29, s28, s3
+	WORD $0x0f37579c // shl v28.2s, v28.2s, #23
+	WORD $0x1e3d3b7b // fsub s27, s27, s29
+	WORD $0x1e3b0b7d // fmul s29, s27, s27
+	WORD $0x1f1b10be // fmadd s30, s5, s27, s4
+	WORD $0x1f1b18ff // fmadd s31, s7, s27, s6
+	WORD $0x1f1b423b // fmadd s27, s17, s27, s16
+	WORD $0x1f1b7fbb // fmadd s27, s29, s27, s31
+	WORD $0x1f1b7bbb // fmadd s27, s29, s27, s30
+	WORD $0x0ebb879b // add v27.2s, v28.2s, v27.2s
+	WORD $0x1e322b7c // fadd s28, s27, s18
+	WORD $0x1e3c1a5c // fdiv s28, s18, s28
+	WORD $0x1e3b0b9b // fmul s27, s28, s27
+	WORD $0x1e3c4b7b // fmax s27, s27, s28
 	WORD $0x1e3b0b18 // fmul s24, s24, s27
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb5fff371 // cbnz x17, BB2_2
-	WORD $0x1400001b // b BB2_25
+	WORD $0x1e3c0b39 // fmul s25, s25, s28
+	WORD $0xf9403007 // ldr x7, [x0, #96]
+	WORD $0xf9403406 // ldr x6, [x0, #104]
+	WORD $0xaa0600f3 // orr x19, x7, x6
+	WORD $0xb5000513 // cbnz x19, BB2_25
+	WORD $0x14000046 // b BB2_29
 	// BB2_19:
-	WORD $0x1e393a59 // fsub s25, s18, s25
-	WORD $0x1e202328 // fcmp s25, #0.0
-	WORD $0x540001a9 // b.ls BB2_23
-	WORD $0x1e392a94 // fadd s20, s20, s25
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb5fff291 // cbnz x17, BB2_2
-	WORD $0x14000014 // b BB2_25
+	WORD $0x1e3a3a5a // fsub s26, s18, s26
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x54000229 // b.ls BB2_23
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0xf9403007 // ldr x7, [x0, #96]
+	WORD $0xf9403406 // ldr x6, [x0, #104]
+	WORD $0xaa0600f3 // orr x19, x7, x6
+	WORD $0xb50003f3 // cbnz x19, BB2_25
+	WORD $0x1400003d // b BB2_29
 	// BB2_21:
-	WORD $0x1e3a3b78 // fsub s24, s27, s26
-	WORD $0xf100085f // cmp x2, #2
-	WORD $0x54000141 // b.ne BB2_24
-	WORD $0x1f185314 // fmadd s20, s24, s24, s20
-	WORD $0x1e382b18 // fadd s24, s24, s24
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb5fff191 // cbnz x17, BB2_2
-	WORD $0x1400000c // b BB2_25
+	WORD $0x1e3b3b99 // fsub s25, s28, s27
+	WORD $0xf10008df // cmp x6, #2
+	WORD $0x540001c1 // b.ne BB2_24
+	WORD $0x1f195f37 // fmadd s23, s25, s25, s23
+	WORD $0x1e392b39 // fadd s25, s25, s25
+	WORD $0xf9403007 // ldr x7, [x0, #96]
+	WORD $0xf9403406 // ldr x6, [x0, #104]
+	WORD $0xaa0600f3 // orr x19, x7, x6
+	WORD $0xb50002b3 // cbnz x19, BB2_25
+	WORD $0x14000033 // b BB2_29
 	// BB2_23:
-	WORD $0x2f00e418 // movi d24, #0000000000000000
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb5fff111 // cbnz x17, BB2_2
-	WORD $0x14000008 // b BB2_25
+	WORD $0x2f00e419 // movi d25, #0000000000000000
+	WORD $0xf9403007 // ldr x7, [x0, #96]
+	WORD $0xf9403406 // ldr x6, [x0, #104]
+	WORD $0xaa0600f3 // orr x19, x7, x6
+	WORD $0xb50001f3 // cbnz x19, BB2_25
+	WORD $0x1400002d // b BB2_29
 	// BB2_24:
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x1e20c319 // fabs s25, s24
-	WORD $0x1e334ed8 // fcsel s24, s22, s19, mi
-	WORD $0x1e392a94 // fadd s20, s20, s25
-	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
-	WORD $0x9100118c // add x12, x12, #4
-	WORD $0xb5fff011 // cbnz x17, BB2_2
-	// BB2_25:
-	WORD $0x1e380af8 // fmul s24, s23, s24
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x54ffefe0 // b.eq BB2_3
-	WORD $0xaa0903f1 // mov x17, x9
-	WORD $0xf100121f // cmp x16, #4
-	WORD $0x5400018b // b.lt BB2_29
-	// BB2_27:
-	WORD $0x3dc00239 // ldr q25, [x17]
-	WORD $0x3cc105fa // ldr q26, [x15], #16
-	WORD $0xd1001201 // sub x1, x16, #4
-	WORD $0xf1001e1f // cmp x16, #7
-	WORD $0x4f981359 // fmla v25.4s, v26.4s, v24.s[0]
-	WORD $0xaa0103f0 // mov x16, x1
-	WORD $0x3c810639 // str q25, [x17], #16
-	WORD $0x54ffff28 // b.hi BB2_27
-	WORD $0xf100043f // cmp x1, #1
-	WORD $0x540000aa // b.ge BB2_30
-	WORD $0x1400000d // b BB2_32
-	// BB2_29:
-	WORD $0xaa1003e1 // mov x1, x16
-	WORD $0xf100061f // cmp x16, #1
-	WORD $0x5400014b // b.lt BB2_32
-	// BB2_30:
-	WORD $0xaa1f03f0 // mov x16, xzr
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x1e20c33a // fabs s26, s25
+	WORD $0x1e334eb9 // fcsel s25, s21, s19, mi
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e39ce59 // fcsel s25, s18, s25, gt
+	WORD $0xf9403007 // ldr x7, [x0, #96]
+	WORD $0xf9403406 // ldr x6, [x0, #104]
+	WORD $0xaa0600f3 // orr x19, x7, x6
+	WORD $0xb4000493 // cbz x19, BB2_29
 	WORD $0xd503201f // nop
-	// BB2_31:
-	WORD $0xbc7079f9 // ldr s25, [x15, x16, lsl #2]
-	WORD $0xbc705a3a // ldr s26, [x17, w16, uxtw #2]
-	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
-	WORD $0xbc305a39 // str s25, [x17, w16, uxtw #2]
-	WORD $0x91000610 // add x16, x16, #1
-	WORD $0xeb10003f // cmp x1, x16
-	WORD $0x54ffff41 // b.ne BB2_31
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB2_25:
+	WORD $0xb4000887 // cbz x7, BB2_38
+	WORD $0xbc6478fa // ldr s26, [x7, x4, lsl #2]
+	WORD $0xb40000c6 // cbz x6, BB2_28
+	// BB2_27:
+	WORD $0xf9402005 // ldr x5, [x0, #64]
+	WORD $0xbc6478bb // ldr s27, [x5, x4, lsl #2]
+	WORD $0x9e380364 // fcvtzs x4, s27
+	WORD $0xbc6478db // ldr s27, [x6, x4, lsl #2]
+	WORD $0x1e3b0b5a // fmul s26, s26, s27
+	// BB2_28:
+	WORD $0x1e352b08 // fadd s8, s24, s21
+	WORD $0x1e292b18 // fadd s24, s24, s9
+	WORD $0x1e2701fc // fmov s28, w15
+	WORD $0x1e27021d // fmov s29, w16
+	WORD $0x1e20101b // fmov s27, #2.00000000
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x1e381918 // fdiv s24, s8, s24
+	WORD $0x1e27023e // fmov s30, w17
+	WORD $0x1e27003f // fmov s31, w1
+	WORD $0xf9403c05 // ldr x5, [x0, #120]
+	WORD $0x1e380b08 // fmul s8, s24, s24
+	WORD $0x1f087bfe // fmadd s30, s31, s8, s30
+	WORD $0x1f0877dd // fmadd s29, s30, s8, s29
+	WORD $0x1f0873bc // fmadd s28, s29, s8, s28
+	WORD $0x1f086f9b // fmadd s27, s28, s8, s27
+	WORD $0x1e3b0b18 // fmul s24, s24, s27
+	WORD $0x1e383af7 // fsub s23, s23, s24
+	WORD $0x1e3a0b38 // fmul s24, s25, s26
+	WORD $0x1f175b57 // fmadd s23, s26, s23, s22
+	WORD $0x1e370ed6 // fcsel s22, s22, s23, eq
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x1e380ef9 // fcsel s25, s23, s24, eq
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	// BB2_29:
+	WORD $0x9100118c // add x12, x12, #4
+	WORD $0xb5ffea05 // cbnz x5, BB2_2
+	// BB2_30:
+	WORD $0x1e390a99 // fmul s25, s20, s25
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x54ffe9e0 // b.eq BB2_3
+	WORD $0xaa0903e4 // mov x4, x9
+	WORD $0xf100107f // cmp x3, #4
+	WORD $0x540001ab // b.lt BB2_34
+	WORD $0xd503201f // nop
 	// BB2_32:
-	WORD $0xbd406419 // ldr s25, [x0, #100]
-	WORD $0xbd40017a // ldr s26, [x11]
-	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
-	WORD $0xbd000178 // str s24, [x11]
-	WORD $0x17ffff60 // b BB2_3
-	// BB2_33:
-	WORD $0x2f00e414 // movi d20, #0000000000000000
-	WORD $0x1e2e1015 // fmov s21, #1.00000000
+	WORD $0x3dc0009a // ldr q26, [x4]
+	WORD $0x3cc1045b // ldr q27, [x2], #16
+	WORD $0xd1001065 // sub x5, x3, #4
+	WORD $0xf1001c7f // cmp x3, #7
+	WORD $0x4f99137a // fmla v26.4s, v27.4s, v25.s[0]
+	WORD $0xaa0503e3 // mov x3, x5
+	WORD $0x3c81049a // str q26, [x4], #16
+	WORD $0x54ffff28 // b.hi BB2_32
+	WORD $0xf10004bf // cmp x5, #1
+	WORD $0x540000aa // b.ge BB2_35
+	WORD $0x1400000d // b BB2_37
 	// BB2_34:
-	WORD $0x2d0f5414 // stp s20, s21, [x0, #120]
+	WORD $0xaa0303e5 // mov x5, x3
+	WORD $0xf100047f // cmp x3, #1
+	WORD $0x5400014b // b.lt BB2_37
+	// BB2_35:
+	WORD $0xaa1f03e3 // mov x3, xzr
+	WORD $0xd503201f // nop
+	// BB2_36:
+	WORD $0xbc63785a // ldr s26, [x2, x3, lsl #2]
+	WORD $0xbc63589b // ldr s27, [x4, w3, uxtw #2]
+	WORD $0x1f196f5a // fmadd s26, s26, s25, s27
+	WORD $0xbc23589a // str s26, [x4, w3, uxtw #2]
+	WORD $0x91000463 // add x3, x3, #1
+	WORD $0xeb0300bf // cmp x5, x3
+	WORD $0x54ffff41 // b.ne BB2_36
+	// BB2_37:
+	WORD $0xbd40741a // ldr s26, [x0, #116]
+	WORD $0xbd40017b // ldr s27, [x11]
+	WORD $0x1f1a6f39 // fmadd s25, s25, s26, s27
+	WORD $0xbd000179 // str s25, [x11]
+	WORD $0x17ffff2f // b BB2_3
+	// BB2_38:
+	WORD $0x1e2e101a // fmov s26, #1.00000000
+	WORD $0xb5fff7c6 // cbnz x6, BB2_27
+	WORD $0x17ffffc2 // b BB2_28
+	// BB2_39:
+	WORD $0x1e362ae0 // fadd s0, s23, s22
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #16]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #32
+	WORD $0xd65f03c0 // ret
+	// BB2_40:
+	WORD $0x2f00e400 // movi d0, #0000000000000000
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #16]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #32
 	WORD $0xd65f03c0 // ret
 
-// func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
-TEXT ·denseDecayNEON(SB), NOSPLIT, $0-128
+// func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+TEXT ·denseDecayNEON(SB), NOSPLIT, $0-144
 	MOVD $loss+0(FP), R0
 	JMP ·denseDecayNEONC<>(SB)
 
 TEXT ·denseDecayNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	PCALIGN $32
+	WORD $0xd503201f // nop, for stp d9, d8, [sp, #-48]!
 	WORD $0xf9400c08 // ldr x8, [x0, #24]
+	WORD $0xd503201f // nop, for str x21, [sp, #16]
 	WORD $0xf100051f // cmp x8, #1
-	WORD $0x54001c8b // b.lt BB3_32
-	WORD $0x52b85f8d // mov w13, #-1023672320
-	WORD $0x5295476b // mov w11, #43579
-	WORD $0x52a85f8e // mov w14, #1123811328
+	WORD $0xd503201f // nop, for stp x20, x19, [sp, #32]
+	WORD $0x5400244b // b.lt BB3_39
+	WORD $0x5295476d // mov w13, #43579
+	WORD $0x52b85f8e // mov w14, #-1023672320
+	WORD $0xbd407014 // ldr s20, [x0, #112]
 	WORD $0xa944240a // ldp x10, x9, [x0, #64]
+	WORD $0x52800031 // mov w17, #1
+	WORD $0x52a96810 // mov w16, #1262485504
+	WORD $0x72a7f70d // movk w13, #16312, lsl #16
+	WORD $0xa9452c0c // ldp x12, x11, [x0, #80]
+	WORD $0x1e2701c1 // fmov s1, w14
+	WORD $0x72a7f011 // movk w17, #16256, lsl #16
 	WORD $0x1e2e1012 // fmov s18, #1.00000000
 	WORD $0x2f00e413 // movi d19, #0000000000000000
-	WORD $0x1e3e1016 // fmov s22, #-1.00000000
-	WORD $0x1e2701a1 // fmov s1, w13
-	WORD $0x5280002d // mov w13, #1
-	WORD $0x72a7f70b // movk w11, #16312, lsl #16
-	WORD $0x2f00e414 // movi d20, #0000000000000000
-	WORD $0x1e2e1015 // fmov s21, #1.00000000
-	WORD $0xbd406017 // ldr s23, [x0, #96]
-	WORD $0x1e2701c2 // fmov s2, w14
-	WORD $0x72a7f00d // movk w13, #16256, lsl #16
-	WORD $0x1e270160 // fmov s0, w11
-	WORD $0xa9452c0c // ldp x12, x11, [x0, #80]
-	WORD $0x52a9680f // mov w15, #1262485504
-	WORD $0x1e2701e3 // fmov s3, w15
-	WORD $0x5280200f // mov w15, #256
-	WORD $0x1e2701a4 // fmov s4, w13
+	WORD $0x1e3e1015 // fmov s21, #-1.00000000
+	WORD $0x1e2701a0 // fmov s0, w13
+	WORD $0x2f00e416 // movi d22, #0000000000000000
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0x1e2e1009 // fmov s9, #1.00000000
 	WORD $0x528e428d // mov w13, #29204
+	WORD $0x52a85f8f // mov w15, #1123811328
+	WORD $0x1e270203 // fmov s3, w16
 	WORD $0x72a7e62d // movk w13, #16177, lsl #16
+	WORD $0x1e270224 // fmov s4, w17
+	WORD $0x52954e30 // mov w16, #43633
+	WORD $0x529da151 // mov w17, #60682
+	WORD $0x5285cfc1 // mov w1, #11902
+	WORD $0x52855ee2 // mov w2, #10999
+	WORD $0x1e2701e2 // fmov s2, w15
 	WORD $0x1e2701a5 // fmov s5, w13
 	WORD $0x529f918d // mov w13, #64652
+	WORD $0x5280200f // mov w15, #256
+	WORD $0x72a7e550 // movk w16, #16170, lsl #16
+	WORD $0x72a7d991 // movk w17, #16076, lsl #16
+	WORD $0x72a7d1e1 // movk w1, #16015, lsl #16
 	WORD $0x72a7cead // movk w13, #15989, lsl #16
+	WORD $0x72a7d202 // movk w2, #16016, lsl #16
 	WORD $0x1e2701a6 // fmov s6, w13
 	WORD $0x528b6e4d // mov w13, #23410
 	WORD $0x72a7ac6d // movk w13, #15715, lsl #16
@@ -887,218 +1125,277 @@ TEXT ·denseDecayNEONC<>(SB), NOSPLIT|NOFRAME, $0-0
 	WORD $0x72a755cd // movk w13, #15022, lsl #16
 	WORD $0x1e2701b1 // fmov s17, w13
 	WORD $0xa940b40e // ldp x14, x13, [x0, #8]
-	WORD $0x14000007 // b BB3_3
+	WORD $0x14000009 // b BB3_3
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB3_2:
-	WORD $0xbd406419 // ldr s25, [x0, #100]
-	WORD $0xbd40019a // ldr s26, [x12]
-	WORD $0x1f196b18 // fmadd s24, s24, s25, s26
-	WORD $0xbd000198 // str s24, [x12]
+	WORD $0xbd40741a // ldr s26, [x0, #116]
+	WORD $0xbd40019b // ldr s27, [x12]
+	WORD $0x1f1a6f39 // fmadd s25, s25, s26, s27
+	WORD $0xbd000199 // str s25, [x12]
 	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x5400174d // b.le BB3_33
+	WORD $0x54001c8d // b.le BB3_38
 	// BB3_3:
-	WORD $0xb88045c2 // ldrsw x2, [x14], #4
-	WORD $0xa9430c11 // ldp x17, x3, [x0, #48]
-	WORD $0x9b027e30 // mul x16, x17, x2
-	WORD $0xf9403401 // ldr x1, [x0, #104]
-	WORD $0xf100083f // cmp x1, #2
-	WORD $0x8b100870 // add x16, x3, x16, lsl #2
+	WORD $0xb88045c5 // ldrsw x5, [x14], #4
+	WORD $0xa9431c04 // ldp x4, x7, [x0, #48]
+	WORD $0x9b057c83 // mul x3, x4, x5
+	WORD $0xf9403c06 // ldr x6, [x0, #120]
+	WORD $0xf10008df // cmp x6, #2
+	WORD $0x8b0308e3 // add x3, x7, x3, lsl #2
 	WORD $0x54000081 // b.ne BB3_5
-	WORD $0xf9403801 // ldr x1, [x0, #112]
-	WORD $0xbd400038 // ldr s24, [x1]
-	WORD $0x14000080 // b BB3_25
+	WORD $0xf9404005 // ldr x5, [x0, #128]
+	WORD $0xbd4000b9 // ldr s25, [x5]
+	WORD $0x140000a9 // b BB3_30
 	// BB3_5:
-	WORD $0xb98041a4 // ldrsw x4, [x13, #64]
-	WORD $0xf100023f // cmp x17, #0
-	WORD $0x8b040944 // add x4, x10, x4, lsl #2
-	WORD $0xf9800080 // prfm pldl1keep, [x4]
-	WORD $0x540005ad // b.le BB3_14
-	WORD $0xb98001a5 // ldrsw x5, [x13]
-	WORD $0xf104023f // cmp x17, #256
-	WORD $0x9a8f3224 // csel x4, x17, x15, lo
-	WORD $0x91004084 // add x4, x4, #16
-	WORD $0x9b057e25 // mul x5, x17, x5
-	WORD $0x8b050863 // add x3, x3, x5, lsl #2
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0xb98041b3 // ldrsw x19, [x13, #64]
+	WORD $0xf100009f // cmp x4, #0
+	WORD $0x8b130953 // add x19, x10, x19, lsl #2
+	WORD $0xf9800260 // prfm pldl1keep, [x19]
+	WORD $0x5400056d // b.le BB3_14
+	WORD $0xb98001b4 // ldrsw x20, [x13]
+	WORD $0xf104009f // cmp x4, #256
+	WORD $0x9a8f3093 // csel x19, x4, x15, lo
+	WORD $0x91004273 // add x19, x19, #16
+	WORD $0x9b147c94 // mul x20, x4, x20
+	WORD $0x8b1408e7 // add x7, x7, x20, lsl #2
 	// BB3_7:
-	WORD $0xd1004084 // sub x4, x4, #16
-	WORD $0xf9800060 // prfm pldl1keep, [x3]
-	WORD $0x91010063 // add x3, x3, #64
-	WORD $0xf100409f // cmp x4, #16
+	WORD $0xd1004273 // sub x19, x19, #16
+	WORD $0xf98000e0 // prfm pldl1keep, [x7]
+	WORD $0x910100e7 // add x7, x7, #64
+	WORD $0xf100427f // cmp x19, #16
 	WORD $0x54ffff88 // b.hi BB3_7
-	WORD $0xbd400198 // ldr s24, [x12]
-	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
+	WORD $0xbd400199 // ldr s25, [x12]
 	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
-	WORD $0xf100223f // cmp x17, #8
-	WORD $0xaa0903e4 // mov x4, x9
-	WORD $0xaa1103e5 // mov x5, x17
-	WORD $0xaa1003e3 // mov x3, x16
+	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
+	WORD $0xf100209f // cmp x4, #8
+	WORD $0xaa0903f3 // mov x19, x9
+	WORD $0xaa0403f4 // mov x20, x4
+	WORD $0xaa0303e7 // mov x7, x3
 	WORD $0x5400018b // b.lt BB3_11
-	WORD $0xaa1003e3 // mov x3, x16
-	WORD $0xaa1103e6 // mov x6, x17
-	WORD $0xaa0903e4 // mov x4, x9
+	WORD $0xaa0303e7 // mov x7, x3
+	WORD $0xaa0403f5 // mov x21, x4
+	WORD $0xaa0903f3 // mov x19, x9
 	// BB3_10:
-	WORD $0xacc1707b // ldp q27, q28, [x3], #32
-	WORD $0xd10020c5 // sub x5, x6, #8
-	WORD $0xf1003cdf // cmp x6, #15
-	WORD $0xaa0503e6 // mov x6, x5
-	WORD $0xacc1789d // ldp q29, q30, [x4], #32
-	WORD $0x4e3ccfda // fmla v26.4s, v30.4s, v28.4s
-	WORD $0x4e3bcfb9 // fmla v25.4s, v29.4s, v27.4s
+	WORD $0xacc174fc // ldp q28, q29, [x7], #32
+	WORD $0xd10022b4 // sub x20, x21, #8
+	WORD $0xf1003ebf // cmp x21, #15
+	WORD $0xaa1403f5 // mov x21, x20
+	WORD $0xacc17e7e // ldp q30, q31, [x19], #32
+	WORD $0x4e3dcffa // fmla v26.4s, v31.4s, v29.4s
+	WORD $0x4e3ccfdb // fmla v27.4s, v30.4s, v28.4s
 	WORD $0x54ffff28 // b.hi BB3_10
 	// BB3_11:
-	WORD $0xf10004bf // cmp x5, #1
-	WORD $0x5400018b // b.lt BB3_15
-	WORD $0x910004a5 // add x5, x5, #1
+	WORD $0xf100069f // cmp x20, #1
+	WORD $0x540001cb // b.lt BB3_15
+	WORD $0x91000694 // add x20, x20, #1
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB3_13:
-	WORD $0xbc40447b // ldr s27, [x3], #4
-	WORD $0xbc40449c // ldr s28, [x4], #4
-	WORD $0xd10004a5 // sub x5, x5, #1
-	WORD $0xf10004bf // cmp x5, #1
-	WORD $0x1f1c6378 // fmadd s24, s27, s28, s24
+	WORD $0xbc4044fc // ldr s28, [x7], #4
+	WORD $0xbc40467d // ldr s29, [x19], #4
+	WORD $0xd1000694 // sub x20, x20, #1
+	WORD $0xf100069f // cmp x20, #1
+	WORD $0x1f1d6799 // fmadd s25, s28, s29, s25
 	WORD $0x54ffff68 // b.hi BB3_13
 	WORD $0x14000004 // b BB3_15
 	// BB3_14:
-	WORD $0xbd400198 // ldr s24, [x12]
+	WORD $0xbd400199 // ldr s25, [x12]
+	WORD $0x6f00e41b // movi v27.2d, #0000000000000000
 	WORD $0x6f00e41a // movi v26.2d, #0000000000000000
-	WORD $0x6f00e419 // movi v25.2d, #0000000000000000
 	// BB3_15:
-	WORD $0x4e3ad739 // fadd v25.4s, v25.4s, v26.4s
-	WORD $0xbc62795b // ldr s27, [x10, x2, lsl #2]
-	WORD $0xf9400003 // ldr x3, [x0]
-	WORD $0x6e39d739 // faddp v25.4s, v25.4s, v25.4s
-	WORD $0x7e30db39 // faddp s25, v25.2s
-	WORD $0xf100047f // cmp x3, #1
-	WORD $0x1e392b1a // fadd s26, s24, s25
-	WORD $0x1e3b2b78 // fadd s24, s27, s27
-	WORD $0x1e362b18 // fadd s24, s24, s22
-	WORD $0x1e380b59 // fmul s25, s26, s24
-	WORD $0x54000380 // b.eq BB3_18
-	WORD $0xb5000443 // cbnz x3, BB3_20
-	WORD $0x1e39081a // fmul s26, s0, s25
-	WORD $0x1e214b5a // fmax s26, s26, s1
-	WORD $0x1e225b5a // fmin s26, s26, s2
-	WORD $0x1e3a287b // fadd s27, s3, s26
-	WORD $0x1e214339 // fneg s25, s25
-	WORD $0x1e334b39 // fmax s25, s25, s19
-	WORD $0x1e392a94 // fadd s20, s20, s25
-	WORD $0x1e233b7c // fsub s28, s27, s3
-	WORD $0x0f37577b // shl v27.2s, v27.2s, #23
-	WORD $0x1e3c3b5a // fsub s26, s26, s28
-	WORD $0x1e3a0b5c // fmul s28, s26, s26
-	WORD $0x1f1a10bd // fmadd s29, s5, s26, s4
-	WORD $0x1f1a18fe // fmadd s30, s7, s26, s6
-	WORD $0x1f1a423a // fmadd s26, s17, s26, s16
-	WORD $0x1f1a7b9a // fmadd s26, s28, s26, s30
-	WORD $0x1f1a779a // fmadd s26, s28, s26, s29
-	WORD $0x0eba877a // add v26.2s, v27.2s, v26.2s
-	WORD $0x1e322b5b // fadd s27, s26, s18
-	WORD $0x1e3b1a5b // fdiv s27, s18, s27
-	WORD $0x1e3a0b7a // fmul s26, s27, s26
-	WORD $0x1e3b4b5a // fmax s26, s26, s27
-	WORD $0x1e3a0ab5 // fmul s21, s21, s26
+	WORD $0x4e3ad77a // fadd v26.4s, v27.4s, v26.4s
+	WORD $0xbc65795c // ldr s28, [x10, x5, lsl #2]
+	WORD $0xf9400007 // ldr x7, [x0]
+	WORD $0x6e3ad75a // faddp v26.4s, v26.4s, v26.4s
+	WORD $0x7e30db5a // faddp s26, v26.2s
+	WORD $0xf10004ff // cmp x7, #1
+	WORD $0x1e3a2b3b // fadd s27, s25, s26
+	WORD $0x1e3c2b99 // fadd s25, s28, s28
+	WORD $0x1e352b39 // fadd s25, s25, s21
+	WORD $0x1e390b7a // fmul s26, s27, s25
+	WORD $0x540003c0 // b.eq BB3_18
+	WORD $0xb50004c7 // cbnz x7, BB3_20
+	WORD $0x1e3a081b // fmul s27, s0, s26
+	WORD $0x1e214b7b // fmax s27, s27, s1
+	WORD $0x1e225b7b // fmin s27, s27, s2
+	WORD $0x1e3b287c // fadd s28, s3, s27
+	WORD $0x1e21435a // fneg s26, s26
+	WORD $0x1e334b5a // fmax s26, s26, s19
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e233b9d // fsub s29, s28, s3
+	WORD $0x0f37579c // shl v28.2s, v28.2s, #23
+	WORD $0x1e3d3b7b // fsub s27, s27, s29
+	WORD $0x1e3b0b7d // fmul s29, s27, s27
+	WORD $0x1f1b10be // fmadd s30, s5, s27, s4
+	WORD $0x1f1b18ff // fmadd s31, s7, s27, s6
+	WORD $0x1f1b423b // fmadd s27, s17, s27, s16
+	WORD $0x1f1b7fbb // fmadd s27, s29, s27, s31
+	WORD $0x1f1b7bbb // fmadd s27, s29, s27, s30
+	WORD $0x0ebb879b // add v27.2s, v28.2s, v27.2s
+	WORD $0x1e322b7c // fadd s28, s27, s18
+	WORD $0x1e3c1a5c // fdiv s28, s18, s28
+	WORD $0x1e3b0b9b // fmul s27, s28, s27
+	WORD $0x1e3c4b7b // fmax s27, s27, s28
 	WORD $0x1e3b0b18 // fmul s24, s24, s27
-	WORD $0x910011ad // add x13, x13, #4
-	WORD $0xb50002e1 // cbnz x1, BB3_23
-	WORD $0x14000026 // b BB3_25
+	WORD $0x1e3c0b39 // fmul s25, s25, s28
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb5000514 // cbnz x20, BB3_24
+	WORD $0x14000046 // b BB3_28
 	// BB3_18:
-	WORD $0x1e393a59 // fsub s25, s18, s25
-	WORD $0x1e202328 // fcmp s25, #0.0
-	WORD $0x540001a9 // b.ls BB3_22
-	WORD $0x1e392a94 // fadd s20, s20, s25
-	WORD $0x910011ad // add x13, x13, #4
-	WORD $0xb5000201 // cbnz x1, BB3_23
-	WORD $0x1400001f // b BB3_25
+	WORD $0x1e3a3a5a // fsub s26, s18, s26
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x54000229 // b.ls BB3_22
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb50003f4 // cbnz x20, BB3_24
+	WORD $0x1400003d // b BB3_28
 	// BB3_20:
-	WORD $0x1e3a3b78 // fsub s24, s27, s26
-	WORD $0xf100087f // cmp x3, #2
-	WORD $0x54000221 // b.ne BB3_24
-	WORD $0x1f185314 // fmadd s20, s24, s24, s20
-	WORD $0x1e382b18 // fadd s24, s24, s24
-	WORD $0x910011ad // add x13, x13, #4
-	WORD $0xb5000101 // cbnz x1, BB3_23
-	WORD $0x14000017 // b BB3_25
+	WORD $0x1e3b3b99 // fsub s25, s28, s27
+	WORD $0xf10008ff // cmp x7, #2
+	WORD $0x540001c1 // b.ne BB3_23
+	WORD $0x1f195f37 // fmadd s23, s25, s25, s23
+	WORD $0x1e392b39 // fadd s25, s25, s25
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb50002b4 // cbnz x20, BB3_24
+	WORD $0x14000033 // b BB3_28
 	// BB3_22:
-	WORD $0x2f00e418 // movi d24, #0000000000000000
-	WORD $0x910011ad // add x13, x13, #4
-	WORD $0xb4000281 // cbz x1, BB3_25
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0x2f00e419 // movi d25, #0000000000000000
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb50001f4 // cbnz x20, BB3_24
+	WORD $0x1400002d // b BB3_28
 	// BB3_23:
-	WORD $0xf9403810 // ldr x16, [x0, #112]
-	WORD $0xbd000218 // str s24, [x16]
-	WORD $0xf1000508 // subs x8, x8, #1
-	WORD $0x54fff08c // b.gt BB3_3
-	WORD $0x1400003c // b BB3_33
+	WORD $0x1e202328 // fcmp s25, #0.0
+	WORD $0x1e20c33a // fabs s26, s25
+	WORD $0x1e334eb9 // fcsel s25, s21, s19, mi
+	WORD $0x1e3a2af7 // fadd s23, s23, s26
+	WORD $0x1e39ce59 // fcsel s25, s18, s25, gt
+	WORD $0xf9403013 // ldr x19, [x0, #96]
+	WORD $0xf9403407 // ldr x7, [x0, #104]
+	WORD $0xaa070274 // orr x20, x19, x7
+	WORD $0xb4000494 // cbz x20, BB3_28
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB3_24:
-	WORD $0x1e202308 // fcmp s24, #0.0
-	WORD $0x1e20c319 // fabs s25, s24
-	WORD $0x1e334ed8 // fcsel s24, s22, s19, mi
-	WORD $0x1e392a94 // fadd s20, s20, s25
-	WORD $0x1e38ce58 // fcsel s24, s18, s24, gt
-	WORD $0x910011ad // add x13, x13, #4
-	WORD $0xb5fffea1 // cbnz x1, BB3_23
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	// BB3_25:
-	WORD $0x1e380af8 // fmul s24, s23, s24
-	WORD $0xf100123f // cmp x17, #4
-	WORD $0x540002cb // b.lt BB3_29
-	WORD $0xaa0903e2 // mov x2, x9
-	WORD $0xaa0b03e1 // mov x1, x11
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
-	WORD $0xd503201f // nop
+	WORD $0xb4000ad3 // cbz x19, BB3_37
+	WORD $0xbc657a7a // ldr s26, [x19, x5, lsl #2]
+	WORD $0xb40000c7 // cbz x7, BB3_27
+	// BB3_26:
+	WORD $0xf9402006 // ldr x6, [x0, #64]
+	WORD $0xbc6578db // ldr s27, [x6, x5, lsl #2]
+	WORD $0x9e380365 // fcvtzs x5, s27
+	WORD $0xbc6578fb // ldr s27, [x7, x5, lsl #2]
+	WORD $0x1e3b0b5a // fmul s26, s26, s27
 	// BB3_27:
-	WORD $0x3cc1043a // ldr q26, [x1], #16
-	WORD $0x3dc00059 // ldr q25, [x2]
-	WORD $0x4f03f61b // fmov v27.4s, #1.00000000
-	WORD $0xd1001223 // sub x3, x17, #4
-	WORD $0xf1001e3f // cmp x17, #7
-	WORD $0x4f97935a // fmul v26.4s, v26.4s, v23.s[0]
-	WORD $0xaa0303f1 // mov x17, x3
-	WORD $0x4ebbf75a // fmin v26.4s, v26.4s, v27.4s
-	WORD $0x4ebacf39 // fmls v25.4s, v25.4s, v26.4s
-	WORD $0x3cc1061a // ldr q26, [x16], #16
-	WORD $0x4f981359 // fmla v25.4s, v26.4s, v24.s[0]
-	WORD $0x3c810459 // str q25, [x2], #16
-	WORD $0x54fffe88 // b.hi BB3_27
-	WORD $0xf100047f // cmp x3, #1
-	WORD $0x540000ea // b.ge BB3_30
-	WORD $0x17ffff5a // b BB3_2
-	// BB3_29:
-	WORD $0xaa0b03e1 // mov x1, x11
-	WORD $0xaa0903e2 // mov x2, x9
-	WORD $0xaa1103e3 // mov x3, x17
-	WORD $0xf100063f // cmp x17, #1
-	WORD $0x54ffeaab // b.lt BB3_2
+	WORD $0x1e352b08 // fadd s8, s24, s21
+	WORD $0x1e292b18 // fadd s24, s24, s9
+	WORD $0x1e27021c // fmov s28, w16
+	WORD $0x1e27023d // fmov s29, w17
+	WORD $0x1e20101b // fmov s27, #2.00000000
+	WORD $0x1e202348 // fcmp s26, #0.0
+	WORD $0x1e381918 // fdiv s24, s8, s24
+	WORD $0x1e27003e // fmov s30, w1
+	WORD $0x1e27005f // fmov s31, w2
+	WORD $0xf9403c06 // ldr x6, [x0, #120]
+	WORD $0x1e380b08 // fmul s8, s24, s24
+	WORD $0x1f087bfe // fmadd s30, s31, s8, s30
+	WORD $0x1f0877dd // fmadd s29, s30, s8, s29
+	WORD $0x1f0873bc // fmadd s28, s29, s8, s28
+	WORD $0x1f086f9b // fmadd s27, s28, s8, s27
+	WORD $0x1e3b0b18 // fmul s24, s24, s27
+	WORD $0x1e383af7 // fsub s23, s23, s24
+	WORD $0x1e3a0b38 // fmul s24, s25, s26
+	WORD $0x1f175b57 // fmadd s23, s26, s23, s22
+	WORD $0x1e370ed6 // fcsel s22, s22, s23, eq
+	WORD $0x2f00e417 // movi d23, #0000000000000000
+	WORD $0x1e380ef9 // fcsel s25, s23, s24, eq
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	// BB3_28:
+	WORD $0x910011ad // add x13, x13, #4
+	WORD $0xb4000106 // cbz x6, BB3_30
+	WORD $0xf9404003 // ldr x3, [x0, #128]
+	WORD $0xbd000079 // str s25, [x3]
+	WORD $0xf1000508 // subs x8, x8, #1
+	WORD $0x54ffea4c // b.gt BB3_3
+	WORD $0x14000034 // b BB3_38
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
 	// BB3_30:
-	WORD $0xaa1f03f1 // mov x17, xzr
+	WORD $0x1e390a99 // fmul s25, s20, s25
+	WORD $0xf100109f // cmp x4, #4
+	WORD $0x540002cb // b.lt BB3_34
+	WORD $0xaa0903e6 // mov x6, x9
+	WORD $0xaa0b03e5 // mov x5, x11
 	WORD $0xd503201f // nop
 	WORD $0xd503201f // nop
-	// BB3_31:
-	WORD $0xd37ef624 // lsl x4, x17, #2
-	WORD $0x91000631 // add x17, x17, #1
-	WORD $0xbc646a19 // ldr s25, [x16, x4]
-	WORD $0x927e7c84 // and x4, x4, #0x3fffffffc
-	WORD $0xeb11007f // cmp x3, x17
-	WORD $0xbc64685a // ldr s26, [x2, x4]
-	WORD $0xbc64683b // ldr s27, [x1, x4]
-	WORD $0x1e3b0afb // fmul s27, s23, s27
-	WORD $0x1e325b7b // fmin s27, s27, s18
-	WORD $0x1f1aeb7a // fmsub s26, s27, s26, s26
-	WORD $0x1f186b39 // fmadd s25, s25, s24, s26
-	WORD $0xbc246859 // str s25, [x2, x4]
-	WORD $0x54fffe81 // b.ne BB3_31
-	WORD $0x17ffff44 // b BB3_2
+	WORD $0xd503201f // nop
 	// BB3_32:
-	WORD $0x2f00e414 // movi d20, #0000000000000000
-	WORD $0x1e2e1015 // fmov s21, #1.00000000
-	// BB3_33:
-	WORD $0x2d0f5414 // stp s20, s21, [x0, #120]
+	WORD $0x3cc104bb // ldr q27, [x5], #16
+	WORD $0x3dc000da // ldr q26, [x6]
+	WORD $0x4f03f61c // fmov v28.4s, #1.00000000
+	WORD $0xd1001087 // sub x7, x4, #4
+	WORD $0xf1001c9f // cmp x4, #7
+	WORD $0x4f94937b // fmul v27.4s, v27.4s, v20.s[0]
+	WORD $0xaa0703e4 // mov x4, x7
+	WORD $0x4ebcf77b // fmin v27.4s, v27.4s, v28.4s
+	WORD $0x4ebbcf5a // fmls v26.4s, v26.4s, v27.4s
+	WORD $0x3cc1047b // ldr q27, [x3], #16
+	WORD $0x4f99137a // fmla v26.4s, v27.4s, v25.s[0]
+	WORD $0x3c8104da // str q26, [x6], #16
+	WORD $0x54fffe88 // b.hi BB3_32
+	WORD $0xf10004ff // cmp x7, #1
+	WORD $0x540000ea // b.ge BB3_35
+	WORD $0x17ffff31 // b BB3_2
+	// BB3_34:
+	WORD $0xaa0b03e5 // mov x5, x11
+	WORD $0xaa0903e6 // mov x6, x9
+	WORD $0xaa0403e7 // mov x7, x4
+	WORD $0xf100049f // cmp x4, #1
+	WORD $0x54ffe58b // b.lt BB3_2
+	// BB3_35:
+	WORD $0xaa1f03e4 // mov x4, xzr
+	WORD $0xd503201f // nop
+	WORD $0xd503201f // nop
+	// BB3_36:
+	WORD $0xd37ef493 // lsl x19, x4, #2
+	WORD $0x91000484 // add x4, x4, #1
+	WORD $0xbc73687a // ldr s26, [x3, x19]
+	WORD $0x927e7e73 // and x19, x19, #0x3fffffffc
+	WORD $0xeb0400ff // cmp x7, x4
+	WORD $0xbc7368db // ldr s27, [x6, x19]
+	WORD $0xbc7368bc // ldr s28, [x5, x19]
+	WORD $0x1e3c0a9c // fmul s28, s20, s28
+	WORD $0x1e325b9c // fmin s28, s28, s18
+	WORD $0x1f1bef9b // fmsub s27, s28, s27, s27
+	WORD $0x1f196f5a // fmadd s26, s26, s25, s27
+	WORD $0xbc3368da // str s26, [x6, x19]
+	WORD $0x54fffe81 // b.ne BB3_36
+	WORD $0x17ffff1b // b BB3_2
+	// BB3_37:
+	WORD $0x1e2e101a // fmov s26, #1.00000000
+	WORD $0xb5fff587 // cbnz x7, BB3_26
+	WORD $0x17ffffb0 // b BB3_27
+	// BB3_38:
+	WORD $0x1e362ae0 // fadd s0, s23, s22
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
+	WORD $0xd503201f // nop, for ldr x21, [sp, #16]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #48
+	WORD $0xd65f03c0 // ret
+	// BB3_39:
+	WORD $0x2f00e400 // movi d0, #0000000000000000
+	WORD $0x1e2e1018 // fmov s24, #1.00000000
+	WORD $0xd503201f // nop, for ldp x20, x19, [sp, #32]
+	WORD $0xd503201f // nop, for ldr x21, [sp, #16]
+	WORD $0x2d116000 // stp s0, s24, [x0, #136]
+	WORD $0xd503201f // nop, for ldp d9, d8, [sp], #48
 	WORD $0xd65f03c0 // ret

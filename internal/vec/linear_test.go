@@ -42,25 +42,33 @@ func exactSteps(l *Linear, w []float64, bias float64, rows []int32, lr float64) 
 		for k, j := range idx {
 			z += float64(val[k]) * w[j]
 		}
-		var d float64
+		var loss, d float64
 		switch t := 2*y - 1; l.Loss {
 		case LinearLogistic:
-			total += math.Log1p(math.Exp(-math.Abs(z))) + max(0, -t*z)
+			loss = math.Log1p(math.Exp(-math.Abs(z))) + max(0, -t*z)
 			d = -t / (1 + math.Exp(t*z))
 		case LinearHinge:
-			total += max(0, 1-t*z)
+			loss = max(0, 1-t*z)
 			if t*z < 1 {
 				d = -t
 			}
 			kink = min(kink, math.Abs(1-t*z))
 		case LinearSquared:
-			total += (z - y) * (z - y)
+			loss = (z - y) * (z - y)
 			d = 2 * (z - y)
 		case LinearAbsolute:
-			total += math.Abs(z - y)
+			loss = math.Abs(z - y)
 			d = math.Copysign(1, z-y)
 			kink = min(kink, math.Abs(z-y))
 		}
+		a := 1.0
+		if l.Weight != nil {
+			a *= float64(l.Weight[i])
+		}
+		if l.Class != nil {
+			a *= float64(l.Class[int(y)])
+		}
+		total, d = total+a*loss, a*d
 		for k, j := range idx {
 			if l.WeightDecay != nil {
 				w[j] -= min(1, lr*float64(l.WeightDecay[j])) * w[j]
@@ -84,7 +92,9 @@ func TestLinear(t *testing.T) {
 			for _, size := range [][2]int{{70, 0}, {70, 1}, {70, 5}, {70, 33},
 				{1, 1}, {7, 7}, {8, 8}, {13, 13}, {70, 70}} {
 				for _, kind := range []string{"plain", "shrink", "shrink and soften"} {
-					for !checkLinear(t, loss, size[0], size[1], kind) { // drawn again if near a kink
+					for _, weighted := range []string{"", "rows", "classes", "both"} {
+						for !checkLinear(t, loss, size[0], size[1], kind, weighted) { // drawn again if near a kink
+						}
 					}
 				}
 			}
@@ -92,11 +102,24 @@ func TestLinear(t *testing.T) {
 	})
 }
 
+// weigh gives rows weights, some of them 0, and classes.
+func weigh(l *Linear, weighted string) {
+	if weighted == "rows" || weighted == "both" {
+		for range l.Y {
+			l.Weight = append(l.Weight, max(0, 2*rand.Float32()-0.5))
+		}
+	}
+	if (weighted == "classes" || weighted == "both") && l.Loss < LinearSquared {
+		l.Class = []float32{0.75, 2}
+	}
+}
+
 // checkLinear takes steps on random rows of up to most of d numbers, and is false if an
 // example came so near a kink that its derivative cannot be foretold.
-func checkLinear(t *testing.T, loss LinearLoss, d, most int, kind string) bool {
+func checkLinear(t *testing.T, loss LinearLoss, d, most int, kind, weighted string) bool {
 	const lr, start = 0.05, 0.257 // no number of steps of lr*BiasStep leads from start to 1
 	l := randomLinear(t, loss, 40, d, most)
+	weigh(l, weighted)
 	if kind != "plain" {
 		l.WeightDecay = make([]float32, d)
 		for j := range l.WeightDecay {
@@ -124,7 +147,7 @@ func checkLinear(t *testing.T, loss LinearLoss, d, most int, kind string) bool {
 		return false
 	}
 	loss32 := l.Steps(w, &bias, rows, lr)
-	what := fmt.Sprintf("loss %d, rows of up to %d of %d, %s", loss, most, d, kind)
+	what := fmt.Sprintf("loss %d, rows of up to %d of %d, %s, weights of %q", loss, most, d, kind, weighted)
 	if math.Abs(loss32-loss64) > 1e-4*(1+loss64) {
 		t.Errorf("%s: loss %v, want %v", what, loss32, loss64)
 	}
@@ -143,13 +166,18 @@ func TestLinearLogistic(t *testing.T) {
 	atLevels(t, func(t *testing.T) {
 		l := &Linear{Ptr: []int64{0, 1}, Idx: []uint32{0}, Val: []float32{1}, Y: []float32{1}}
 		for z := -100.0; z <= 100; z += 0.37 {
+			l.Weight, l.Class = nil, nil
 			w, none := []float32{float32(z)}, float32(0)
 			x := float64(w[0])
 			loss := l.Steps(w, &none, []int32{0}, 1)
 			if want := max(0, -x) + math.Log1p(math.Exp(-math.Abs(x))); math.Abs(loss-want) > 1e-6*want+1e-7 {
 				t.Fatalf("z %v: loss %v, want %v", z, loss, want)
 			}
-			w[0] = 0
+			l.Weight, l.Class, w[0] = []float32{1.5}, []float32{9, 2}, float32(z)
+			if weighted := l.Steps(w, &none, []int32{0}, 0); math.Abs(weighted-3*loss) > 1e-6*weighted+1e-6 {
+				t.Fatalf("z %v: weighted loss %v, want 3 times %v", z, weighted, loss)
+			}
+			l.Weight, l.Class, w[0] = nil, nil, 0
 			l.Steps(w, &none, []int32{0}, 1) // from zero: the derivative at zero
 			if w[0] != 0.5 {
 				t.Fatalf("a step from zero goes to %v, want 0.5", w[0])
@@ -159,9 +187,17 @@ func TestLinearLogistic(t *testing.T) {
 			for loss := LinearLogistic; loss <= LinearAbsolute; loss++ {
 				l.Loss = loss
 				w, none := []float32{z}, float32(0)
-				if got := l.Steps(w, &none, []int32{0}, 1); !math.IsNaN(got) && !math.IsInf(got, 0) {
-					t.Errorf("loss %d of %v is %v: the failure goes unnoticed", loss, z, got)
+				for _, l.Weight = range [][]float32{nil, {2}} {
+					w[0] = z
+					if got := l.Steps(w, &none, []int32{0}, 1); !math.IsNaN(got) && !math.IsInf(got, 0) {
+						t.Errorf("loss %d of %v is %v: the failure goes unnoticed", loss, z, got)
+					}
 				}
+				w[0], none, l.Weight = z, 0, []float32{0}
+				if got := l.Steps(w, &none, []int32{0}, 1); got != 0 || !sameBits(w, []float32{z}) || none != 0 {
+					t.Errorf("loss %d of %v and weight 0 is %v, weight %v, bias %v", loss, z, got, w, none)
+				}
+				l.Weight = nil
 			}
 		}
 	})
@@ -172,6 +208,9 @@ func TestLinearOutside(t *testing.T) {
 	for _, most := range []int{5, 20} {
 		l := randomLinear(t, LinearLogistic, 10, 20, most)
 		var bias float32
+		l.Weight = make([]float32, 9)
+		panics(t, "too few weights of rows", func() { l.Steps(make([]float32, 20), &bias, []int32{0}, 1) })
+		l.Weight = nil
 		for _, row := range []int32{-1, 10} {
 			panics(t, fmt.Sprintf("row %d of 10", row), func() {
 				l.Steps(make([]float32, 20), &bias, []int32{0, row}, 1)

@@ -172,20 +172,21 @@ func tileFast(count, next, m, n, k int, alpha float32, a, b grid, c []float32, l
 func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h half, coef *float32,
 	g *Guard) (done int, sum, product float32) {
 	lock, words, tickets, count := g.parts()
+	shrink, weight, class := first(l.WeightDecay), first(l.Weight), first(l.Class)
 	var left int
 	switch loss, n, half := int(l.Loss), len(rows), int(h); {
-	case l.Width > 0 && l.WeightDecay != nil:
+	case l.Width > 0 && shrink != nil:
 		sum, product, left = denseDecay(loss, &rows[0], &l.soon[0], n, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
-			&l.WeightDecay[0], lr, l.BiasStep, half, coef, lock, words, tickets, count)
+			shrink, weight, class, lr, l.BiasStep, half, coef, lock, words, tickets, count)
 	case l.Width > 0:
 		sum, product, left = denseSteps(loss, &rows[0], &l.soon[0], n, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
-			nil, lr, l.BiasStep, half, coef, lock, words, tickets, count)
-	case l.WeightDecay != nil:
+			nil, weight, class, lr, l.BiasStep, half, coef, lock, words, tickets, count)
+	case shrink != nil:
 		sum, product, left = linearDecay(loss, &rows[0], &l.soon[0], n, &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0], &w[0],
-			bias, &l.WeightDecay[0], lr, l.BiasStep, half, coef, lock, words, tickets, count)
+			bias, shrink, weight, class, lr, l.BiasStep, half, coef, lock, words, tickets, count)
 	default:
 		sum, product, left = linearSteps(loss, &rows[0], &l.soon[0], n, &l.Ptr[0], &l.Idx[0], &l.Val[0], &l.Y[0], &w[0],
-			bias, nil, lr, l.BiasStep, half, coef, lock, words, tickets, count)
+			bias, nil, weight, class, lr, l.BiasStep, half, coef, lock, words, tickets, count)
 	}
 	return len(rows) - 1 - left, sum, product
 }
@@ -215,10 +216,6 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 	if f.inRegisters() {
 		loop = factor512[(f.K-1)/16]
 	}
-	var bias *float32
-	if f.Bias != nil {
-		bias = &f.Bias[0]
-	}
 	mask := uint32(1)<<((f.K-1)%16+1) - 1 // of the last vector's lanes: the first ones, or of several vectors the last
 	if f.K > 16 {
 		mask <<= 15 - (f.K-1)%16
@@ -227,8 +224,8 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 	if h == atomically {
 		coef = &g.room[0]
 	}
-	done, loss = loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, mask, f.Mean,
-		s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef, locks, words, tickets, count)
+	done, loss = loop(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, first(f.Bias), f.K,
+		mask, f.Mean, s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef, locks, words, tickets, count)
 	if done < 0 {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[^done], len(y), f.nodes))
 	}
@@ -242,14 +239,10 @@ func (f *Factors) guards(g *Guard) bool {
 }
 
 func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int) {
-	var from *float32
-	if start != nil {
-		from = &start[0]
-	}
 	if use[LoopConvRow] == AVX512 {
-		convRowAVX512(&c[0], ldc, &a[0], from, &b[0], &off[0], len(off), n)
+		convRowAVX512(&c[0], ldc, &a[0], first(start), &b[0], &off[0], len(off), n)
 	} else {
-		convRowAVX2(&c[0], ldc, &a[0], from, &b[0], &off[0], len(off), n)
+		convRowAVX2(&c[0], ldc, &a[0], first(start), &b[0], &off[0], len(off), n)
 	}
 }
 

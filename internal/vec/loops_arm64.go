@@ -74,19 +74,20 @@ func (l *Linear) fewFast(w []float32, bias *float32, rows []int32, lr float32, h
 	if l.Width == 0 {
 		ptr, idx = &l.Ptr[0], &l.Idx[0]
 	}
+	shrink, weight, class := first(l.WeightDecay), first(l.Weight), first(l.Class)
 	switch loss, n, half := int(l.Loss), len(rows), int(h); {
-	case l.Width > 0 && l.WeightDecay != nil:
+	case l.Width > 0 && shrink != nil:
 		sum, product = denseDecayNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
-			&l.WeightDecay[0], lr, l.BiasStep, half, coef)
+			shrink, weight, class, lr, l.BiasStep, half, coef)
 	case l.Width > 0:
 		sum, product = denseStepsNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, l.Width, &l.Val[0], &l.Y[0], &w[0], bias,
-			nil, lr, l.BiasStep, half, coef)
-	case l.WeightDecay != nil:
+			nil, weight, class, lr, l.BiasStep, half, coef)
+	case shrink != nil:
 		sum, product = linearDecayNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, 0, &l.Val[0], &l.Y[0], &w[0], bias,
-			&l.WeightDecay[0], lr, l.BiasStep, half, coef)
+			shrink, weight, class, lr, l.BiasStep, half, coef)
 	default:
 		sum, product = linearStepsNEON(loss, &rows[0], &l.soon[0], n, ptr, idx, 0, &l.Val[0], &l.Y[0], &w[0], bias,
-			nil, lr, l.BiasStep, half, coef)
+			nil, weight, class, lr, l.BiasStep, half, coef)
 	}
 	return len(rows), sum, product
 }
@@ -98,12 +99,8 @@ func (l *Linear) outputsFast(ptr []int64, w []float32, bias float32, z []float32
 // stepsFast is Factors.Steps, or a half of it.
 func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRate, h half, coef *float32,
 	_ *Guard) (done int, loss float64) {
-	var bias *float32
-	if f.Bias != nil {
-		bias = &f.Bias[0]
-	}
-	done, loss = factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, bias, f.K, f.Mean,
-		s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef)
+	done, loss = factorNEON(&rows[0], len(rows), cap(rows), &idx[0], &y[0], len(y), &f.W[0], f.nodes, first(f.Bias),
+		f.K, f.Mean, s.Keep, s.Rate, s.most(f.Bias != nil), int(h), coef)
 	if done < len(rows) {
 		panic(fmt.Sprintf("vec: entry %d of %d is outside the %d nodes", rows[done], len(y), f.nodes))
 	}
@@ -111,11 +108,7 @@ func (f *Factors) stepsFast(rows []int32, idx []uint32, y []float32, s FactorRat
 }
 
 func convRowFast(c []float32, ldc int, a, start, b []float32, off []int32, n int) {
-	var from *float32
-	if start != nil {
-		from = &start[0]
-	}
-	convRowNEON(&c[0], ldc, &a[0], from, &b[0], &off[0], len(off), n)
+	convRowNEON(&c[0], ldc, &a[0], first(start), &b[0], &off[0], len(off), n)
 }
 
 func convGradFast(g, d []float32, ldd int, b []float32, off []int32, n, rows, dRow, bRow int) {

@@ -21,6 +21,9 @@ const (
 // at Chebyshev's points, 2e-7 at most.
 var exp2 = [6]float32{1.00000012, 0.693146944, 0.240221202, 0.0555071309, 0.00967554096, 0.00132764713}
 
+// atanh are the coefficients of 2 atanh(s)/s by s^2 on [0, 1/9], constant first: relative error 8e-9 at most.
+var atanh = [5]float32{2, 0.6666632, 0.40024596, 0.27965158, 0.2815778}
+
 // What a loop does with a step: package vec calls it half.
 const (
 	both   = iota // reads and writes
@@ -89,15 +92,16 @@ func steps(name string, decay, dense bool) {
 	if dense {
 		rowsAt, of = "width int, ", "width"
 	}
-	signature := "func(loss int, rows, soon *int32, n int, " + rowsAt + "val, y, w, bias, shrink " +
-		"*float32, lr, biasStep float32, half int, coef *float32, lock *uint32, guard, tickets, count *uint64) (sum, " +
+	signature := "func(loss int, rows, soon *int32, n int, " + rowsAt + "val, y, w, bias, shrink, " +
+		"weight, class *float32, lr, biasStep float32, half int, coef *float32, lock *uint32, guard, tickets, count *uint64) (sum, " +
 		"product float32, left int)"
 	begin(name, signature)
 	rows, soon, n := arg("rows"), arg("soon"), arg("n")
 	ptr, w, bias := arg(of), arg("w"), arg("bias")
 	lr := Load(Param("lr"), XMM())
-	sum, product := XMM(), XMM()
+	sum, product, weighted := XMM(), XMM(), XMM()
 	VXORPS(sum, sum, sum)
+	VXORPS(weighted, weighted, weighted)
 	VMOVSS(constant("one", 1), product)
 	half := number("half")
 
@@ -126,6 +130,7 @@ func steps(name string, decay, dense bool) {
 
 	z := r.dot(bias)
 	derivative(z, y, a, sum, product)
+	weigh(rows, a, sum, product, weighted)
 	CMPQ(half, Imm(both))
 	JNE(LabelRef("between"))
 	Label("write")
@@ -177,6 +182,7 @@ func steps(name string, decay, dense bool) {
 	if dense {
 		VZEROUPPER()
 	}
+	VADDSS(weighted, sum, sum)
 	Store(sum, ReturnIndex(0))
 	Store(product, ReturnIndex(1))
 	Store(n, ReturnIndex(2))
@@ -459,6 +465,48 @@ func derivative(z, y, a, sum, product Register) {
 	JNE(LabelRef("step"))
 	VXORPS(a, a, a)
 	Label("step")
+}
+
+// weigh multiplies a by the weight of the row before rows, and adds to weighted as many times its loss, which
+// it takes from sum and product; what does not wait for a takes no time. Of a row of weight 0 a and the loss do not
+// matter.
+func weigh(rows, a, sum, product, weighted Register) {
+	ofRows, ofClasses, i := arg("weight"), arg("class"), GP64()
+	MOVQ(ofRows, i)
+	ORQ(ofClasses, i)
+	JZ(LabelRef("weighed"))
+	by, loss, u, s, q, p := XMM(), XMM(), XMM(), XMM(), XMM(), XMM()
+	one := constant("one", 1)
+	MOVLQSX(Mem{Base: rows, Disp: -4}, i)
+	VMOVSS(one, by)
+	TESTQ(ofRows, ofRows)
+	JZ(LabelRef("weighClass"))
+	VMOVSS(Mem{Base: ofRows, Index: i, Scale: 4}, by)
+	Label("weighClass")
+	TESTQ(ofClasses, ofClasses)
+	JZ(LabelRef("weigh"))
+	labels := arg("y")
+	VCVTTSS2SIQ(Mem{Base: labels, Index: i, Scale: 4}, i)
+	VMULSS(Mem{Base: ofClasses, Index: i, Scale: 4}, by, by)
+	Label("weigh")
+	VSUBSS(one, product, u) // the logarithm is 2 atanh(s)
+	VADDSS(one, product, s)
+	VDIVSS(s, u, s)
+	VMULSS(s, s, q)
+	VMOVSS(constant("atanh_4", atanh[4]), p)
+	for i := 3; i >= 0; i-- {
+		VFMADD213SS(constant(fmt.Sprint("atanh_", i), atanh[i]), q, p)
+	}
+	VMULSS(s, p, p)
+	VSUBSS(p, sum, loss)
+	VXORPS(sum, sum, sum)
+	VMOVSS(one, product)
+	VCMPSS(Imm(4), sum, by, u) // by != 0
+	VANDPS(u, loss, loss)
+	VANDPS(u, a, a)
+	VFMADD231SS(by, loss, weighted)
+	VMULSS(by, a, a)
+	Label("weighed")
 }
 
 // scalarExp2 is e = 2^y, for |y| up to 126: y is a whole number n plus f, and n is added to the exponent of 2^f. Larger

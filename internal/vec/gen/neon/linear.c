@@ -163,6 +163,30 @@ inline float derivative(long kind, struct exponential *constant, float z, float 
 	return x > 0 ? 1 : x < 0 ? -1 : 0;
 }
 
+// weigh multiplies a by the weight of row i, and adds to weighted as many times its loss, which it takes from l. Of a row
+// of weight 0 a and the loss do not matter. Both pointers are loaded in each step: there are no registers for them.
+inline float weigh(struct linearStepsNEON *s, long i, float a, struct loss *l, float *weighted) {
+	float *weight = *(float *volatile *)&s->weight, *class = *(float *volatile *)&s->class, by = 1;
+	if (!weight && !class)
+		return a;
+	if (weight)
+		by = weight[i];
+	if (class)
+		by *= class[(long)s->y[i]];
+	float atanh[5] = {2, 0.6666632f, 0.40024596f, 0.27965158f, 0.2815778f}; // as in ../linear.go
+	unrolled for (int i = 0; i < 5; i++)
+		asm volatile("" : "+w"(atanh[i])); // or each has a register for the whole loop
+	float x = (l->product - 1) / (l->product + 1), q = x * x, p = atanh[4]; // the logarithm is 2 atanh(x)
+	unrolled for (int i = 3; i >= 0; i--)
+		p = fma32(p, q, atanh[i]);
+	float loss = l->sum - x * p;
+	*l = (struct loss){0, 1};
+	if (by == 0)
+		return 0;
+	*weighted = fma32(by, loss, *weighted);
+	return by * a;
+}
+
 // steps is the loop over the rows; with decay the weights of each shrink before its step. A
 // half-step leaves it after the derivative, or enters it there.
 inline void steps(struct linearStepsNEON *s, int decay, int dense) {
@@ -170,6 +194,7 @@ inline void steps(struct linearStepsNEON *s, int decay, int dense) {
 	int64_t *ptr = s->ptr;
 	float *w = s->w, *shrink = s->shrink, *labels = s->y, *bias = s->bias, lr = s->lr;
 	struct loss l = {0, 1};
+	float weighted = 0;
 	struct exponential e = constants();
 	for (long n = s->n; n > 0; n--) {
 		long i = *rows++, from = dense ? i * s->width : ptr[i], numbers = dense ? s->width : ptr[i + 1] - from;
@@ -184,7 +209,7 @@ inline void steps(struct linearStepsNEON *s, int decay, int dense) {
 			else
 				fetchRow(soon++, ptr, s->idx, s->val, labels);
 			float z = dense ? denseDot(val, numbers, w, *bias) : dot(idx, val, numbers, w, *bias);
-			a = derivative(s->loss, &e, z, labels[i], &l);
+			a = weigh(s, i, derivative(s->loss, &e, z, labels[i], &l), &l, &weighted);
 			if (s->half != both) {
 				*s->coef = a;
 				continue;
@@ -199,26 +224,26 @@ inline void steps(struct linearStepsNEON *s, int decay, int dense) {
 			axpy(idx, val, numbers, a, lr, w, shrink, decay);
 		*bias = fma32(a, s->biasStep, *bias);
 	}
-	s->sum = l.sum, s->product = l.product;
+	s->sum = l.sum + weighted, s->product = l.product;
 }
 
 // linearStepsNEON is Linear's fewGo of sparse rows without WeightDecay and SoftThreshold; it does not look at
 // shrink.
 //
-//go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+//go: func linearStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void linearStepsNEON(struct linearStepsNEON *s) { steps(s, 0, 0); }
 
 // linearDecayNEON is Linear's fewGo with WeightDecay, and without SoftThreshold.
 //
-//go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+//go: func linearDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void linearDecayNEON(struct linearDecayNEON *s) { steps((struct linearStepsNEON *)s, 1, 0); } // of the same fields
 
 // denseStepsNEON is linearStepsNEON of dense rows; it does not look at ptr and idx.
 //
-//go: func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+//go: func denseStepsNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void denseStepsNEON(struct denseStepsNEON *s) { steps((struct linearStepsNEON *)s, 0, 1); }
 
 // denseDecayNEON is linearDecayNEON of dense rows.
 //
-//go: func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
+//go: func denseDecayNEON(loss int, rows, soon *int32, n int, ptr *int64, idx *uint32, width int, val, y, w, bias, shrink, weight, class *float32, lr, biasStep float32, half int, coef *float32) (sum, product float32)
 void denseDecayNEON(struct denseDecayNEON *s) { steps((struct linearStepsNEON *)s, 1, 1); }
