@@ -81,7 +81,7 @@ func membersOf(is reflect.Type) map[string]string {
 
 // commandLine are the options of the command line, and of the Python package, alone.
 var commandLine = map[string]bool{"Peers": true, "Snapshot": true, "Given": true, "Exits": true, "Unjudged": true,
-	"Sets": true, "Unscored": true}
+	"Sets": true, "Unscored": true, "OnPlan": true}
 
 // TestOptions: every option of a run has a field here that arrives.
 func TestOptions(t *testing.T) {

@@ -159,8 +159,8 @@ func (c *Case) without(flags ...string) map[string]string {
 // reads is what a case reads: other cases that read it with the same seed may map what was read.
 func (c *Case) reads() string {
 	var all []string
-	for _, flag := range []string{"data", "test", "validation", "format", "target", "ignore", "columns", "missing",
-		"scale", "limit", "min-count", "word-ngrams", "buckets"} {
+	for _, flag := range []string{"data", "test", "validation", "format", "target", "ignore", "weight", "columns",
+		"missing", "scale", "limit", "min-count", "word-ngrams", "buckets"} {
 		all = append(all, c.Value(flag))
 	}
 	return strings.Join(all, "\n")

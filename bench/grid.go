@@ -199,8 +199,8 @@ func free(name string, taken map[string]bool) string {
 
 // taught are the flags that say what is to be learned from what: test losses compare
 // only where these are the same.
-var taught = []string{"data", "test", "format", "target", "ignore", "columns", "missing", "limit", "model", "program",
-	"loss"}
+var taught = []string{"data", "test", "format", "target", "ignore", "weight", "class-weight", "columns", "missing",
+	"limit", "model", "program", "loss"}
 
 // setGroups gives the cases that compare one group. If all do, it has no name.
 func setGroups(cases []Case) {

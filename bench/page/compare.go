@@ -27,8 +27,10 @@ type comparison struct {
 	same []bench.Setting // not the defaults
 }
 
-// ofTheLoss are the settings that must be alike for losses to be of the same thing.
-var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "columns", "missing", "loss"}
+// ofTheLoss are the settings that must be alike for losses to be of the same thing. Test rows have no weights, but runs
+// with other weights minimize another loss than the one they are tested by.
+var ofTheLoss = []string{"data", "test", "validation", "format", "target", "ignore", "weight", "class-weight",
+	"columns", "missing", "loss"}
 
 func compare(runs []*rundir.Recorded) *comparison {
 	c := &comparison{Loss: nan}

@@ -27,6 +27,11 @@ func TestCompare(t *testing.T) {
 		}
 		return r
 	}
+	balanced := func(losses ...float64) *rundir.Recorded {
+		r := recorded("async", losses...)
+		r.Config.ClassWeight = "balanced"
+		return r
+	}
 	nan := math.NaN()
 	for _, x := range []struct {
 		a, b            *rundir.Recorded
@@ -38,6 +43,7 @@ func TestCompare(t *testing.T) {
 		{recorded("async", 1, nan), recorded("async", .5), 1, [2]float64{2, 2}, [2]float64{1, 1}, 0, 0},
 		{judged(1, .5, .25), judged(.75), .75, [2]float64{3, 2}, [2]float64{1.5, 1}, 0, 0},
 		{recorded("async", nan), recorded("async", .5), nan, [2]float64{}, [2]float64{}, 0, 1},
+		{recorded("async", 1, .5), balanced(1, .5), nan, [2]float64{}, [2]float64{}, 1, 1},
 	} {
 		c := compare([]*rundir.Recorded{x.a, x.b})
 		if len(c.Settings) != x.settings || len(c.Notes) != x.notes {

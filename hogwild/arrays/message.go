@@ -52,6 +52,7 @@ type reply struct {
 	Rooms  []room              `json:"rooms,omitempty"` // of train and test, where they are to be filled
 	Sealed []data.Meta         `json:"sealed,omitempty"`
 	Epoch  *rundir.EpochResult `json:"epoch,omitempty"`
+	Epochs int                 `json:"epochs,omitempty"` // with Epoch: how many the run has at most
 	Done   *done               `json:"done,omitempty"`
 	Failed *failed             `json:"failed,omitempty"`
 }

@@ -33,24 +33,27 @@ func (s *session) predict(p *predict) error {
 	return s.predictions(model, in, p.Proba)
 }
 
-// model opens the weights that came along. The words of a text are a file next to them.
+// model opens the weights that came along. The words of a text lie next to them, in a folder made for that.
 func (s *session) model(p *predict) (*saved.Saved, error) {
+	var paths []string
+	for _, i := range []*int{&p.Weights, p.Words} {
+		if i == nil {
+			return saved.Open(paths[0])
+		}
+		f, err := s.file(*i)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		paths = append(paths, fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	}
 	dir, remove, err := rundir.Temporary("hogwild-arrays-")
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	files := map[string]int{rundir.WeightsFile: p.Weights}
-	if p.Words != nil {
-		files[rundir.WordsFile] = *p.Words
-	}
-	for name, i := range files {
-		f, err := s.file(i)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		if err := os.Symlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), filepath.Join(dir, name)); err != nil {
+	for i, name := range []string{rundir.WeightsFile, rundir.WordsFile} {
+		if err := os.Symlink(paths[i], filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}
 	}

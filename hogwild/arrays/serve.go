@@ -148,13 +148,14 @@ func (s *session) train(c config.Config, sets *data.Sets, a *ask) error {
 		atomicfile.Volatile = true
 	}
 	o := run.Options{Sets: sets, Unscored: a.Unscored, Progress: os.Stderr, Quiet: true}
-	d := &done{}
+	d, epochs := &done{}, 0
+	o.OnPlan = func(n int) { epochs = n }
 	o.OnEpoch = func(e rundir.EpochResult) {
 		if a.Silent {
 			d.Epochs = append(d.Epochs, e)
 			return
 		}
-		_ = s.line.Send(reply{Epoch: &e}) // if the other end is closed, the run is over anyway
+		_ = s.line.Send(reply{Epoch: &e, Epochs: epochs}) // if the other end is closed, the run is over anyway
 		if a.Waits {
 			select {
 			case <-s.goOn:

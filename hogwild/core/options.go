@@ -19,6 +19,7 @@ type Options struct {
 	// caller's.
 	Sets *data.Sets
 
+	OnPlan  func(epochs int)         // called before the first epoch with how many there will be at most
 	OnEpoch func(rundir.EpochResult) // called after each epoch is evaluated; the run waits until it returns
 	// Ctrl-C, SIGTERM and SIGHUP stop and save the run; a closed pipe as stdout or stderr does not end the program
 	Signals bool

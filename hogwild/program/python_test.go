@@ -40,6 +40,26 @@ func TestPythonVersion(t *testing.T) {
 	}
 }
 
+// TestPythonTypes: mypy --strict finds nothing in the package, and Python 3.9 can read it.
+func TestPythonTypes(t *testing.T) {
+	files, err := filepath.Glob("python/hogwild/*.py")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	check.Python(t, "ast", `import ast, sys
+for path in sys.argv[1:]:
+    ast.parse(open(path, encoding="utf-8").read(), path, feature_version=(3, 9))`, files...)
+	python := check.Interpreter(t, "mypy, torch, numpy")
+	if testing.Short() {
+		t.Skip("mypy takes 20 s, most of it for PyTorch")
+	}
+	out, err := exec.Command(python, "-m", "mypy", "--strict", "--config-file", "../../pyproject.toml",
+		"--cache-dir", t.TempDir(), "python/hogwild").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // What users import stays short enough to be read.
 func TestPythonIsShort(t *testing.T) {
 	if lines := strings.Count(string(pythonText("hogwild/_job.py")), "\n"); lines > 300 {

@@ -57,5 +57,8 @@ func (r *coordinator) settleJob(own error) error {
 	if note != "" {
 		r.Report.Event("%s", note)
 	}
+	if r.Options.OnPlan != nil {
+		r.Options.OnPlan(r.Job.Asked.Epochs)
+	}
 	return err
 }

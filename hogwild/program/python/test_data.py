@@ -5,12 +5,15 @@ python3 test_data.py
 """
 
 import contextlib
+import functools
+import http.server
 import io
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -233,7 +236,12 @@ print((peak() - before) * 1024 / (20 * block[0].nbytes))
         pa.parquet.write_table(pa.Table.from_pandas(df), source)
         df.to_json(os.path.join(self.folder, "t.jsonl"), orient="records", lines=True, date_format="iso")
         whole = hogwild.train(df, target="Survived", epochs=3, workers=1)
-        for name in (source, "file://" + source, os.path.join(self.folder, "t.jsonl")):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=self.folder))
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        web = f"http://127.0.0.1:{server.server_port}"
+        for name in (source, "file://" + source, os.path.join(self.folder, "t.jsonl"), web + "/t.parquet"):
             out = os.path.join(self.folder, "t.hog")
             with contextlib.redirect_stdout(io.StringIO()) as said:
                 convert.main([name, "--out", out, "--target", "Survived", "--test", "none"])
@@ -242,11 +250,16 @@ print((peak() - before) * 1024 / (20 * block[0].nbytes))
             self.assertGreater((run.predict(df) == whole.predict(df)).mean(), .95)
             os.remove(out)
             self.assertIn("400 training rows", said.getvalue())
-        for name, words in (("t.xyz", "want one of .parquet"), ("hf:imdb", r"datasets.*hogwild\[arrow\]"),
+        for name, words in (("t.xyz", "want one of .parquet"), (web + "/none.parquet", "none.parquet: no such file, or"), ("hf:imdb", r"datasets.*hogwild\[arrow\]"),
                             ("none.parquet", "no such file")):
             with self.assertRaisesRegex(SystemExit, words):
                 convert.main([name, "--out", out])
         self.assertEqual(sorted(os.listdir(self.folder)), ["t.jsonl", "t.parquet"])
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 class Misuse(Folder):
@@ -281,6 +294,7 @@ class Misuse(Folder):
                 ("target is missing", lambda: hogwild.Dataset.from_batches([df])),
                 ("'Sex' has the type", lambda: hogwild.Dataset.from_batches(pa.Table.from_pandas(df), "Survived")),
                 ("no batches", lambda: hogwild.Dataset.from_batches([])),
+                ("of several sets, train, test: give one", lambda: hogwild.Dataset.from_batches({"train": [], "test": []}, "t")),
                 ("a batch has 4 columns", lambda: hogwild.Dataset.from_batches([(X, y), (X[:, :4], y)]))):
             with self.subTest(words), self.assertRaisesRegex(hogwild.Error, words) as raised:
                 wrong()

@@ -102,10 +102,31 @@ class Ends(Folder):
 class Progress(unittest.TestCase):
     def test_text(self):
         epoch = {"epoch": 3, "train_loss": .25, "test_accuracy": .9, "test_loss": .3, "examples": 3000, "seconds": .5}
-        self.assertEqual(_progress.text(epoch, 12, 4.),
+        self.assertEqual(_progress.line(epoch, 12, 4.),
                          "epoch 3 of 12  loss 0.2500  test accuracy 0.9000  6,000 examples/s  12 s left")
-        self.assertEqual(_progress.text({**epoch, "test_accuracy": None}, None, 4.),
+        self.assertEqual(_progress.line({**epoch, "test_accuracy": None}, None, 4.),
                          "epoch 3  loss 0.2500  test loss 0.3000  6,000 examples/s")
+
+    def test_ends(self):
+        """On a terminal the line ends when the run does, with its last epoch; programs print above it."""
+        err, out, epoch = io.StringIO(), io.StringIO(), {"train_loss": .25, "examples": 3000, "seconds": .5}
+        err.isatty = lambda: True
+        with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
+            line = _progress.Line(text="starting")
+            for n in (1, 2, 3):
+                line.epoch({"epoch": n, **epoch}, 20)
+            line.above("printed\n")
+            line.end()
+            line.end()
+        self.assertEqual(out.getvalue(), "printed\n")
+        self.assertRegex(err.getvalue(), r"^\rstarting\x1b\[K\repoch 1 of 20 [^\r]*\r\x1b\[K[^\n]*\repoch 3 of 20 [^\r\n]*\x1b\[K\n$")
+
+    def test_time_left_of_automatic_epochs(self):
+        X, y = points()
+        err = io.StringIO()
+        with contextlib.redirect_stderr(err):
+            run = hogwild.train(X, y, verbose=True, workers=1)
+        self.assertRegex(err.getvalue(), f"(?m)^epoch 1 of {run.result['epochs']} .* s left$")
 
     def test_where(self):
         epoch = {"epoch": 1, "train_loss": .25, "examples": 3000, "seconds": .5}
@@ -114,7 +135,7 @@ class Progress(unittest.TestCase):
             err = io.StringIO()
             err.isatty = lambda: terminal
             with contextlib.redirect_stderr(err):
-                _progress.shown(verbose, 5)(epoch)
+                _progress.Line(verbose).epoch(epoch, 5)
             self.assertRegex(err.getvalue(), lines)
 
     def test_notebook(self):
@@ -125,7 +146,7 @@ class Progress(unittest.TestCase):
         python = types.ModuleType("IPython")
         python.get_ipython, python.display = lambda: types.SimpleNamespace(kernel=1), display
         with unittest.mock.patch.dict(sys.modules, {"IPython": python, "IPython.display": display}):
-            _progress.shown(None, 5)({"epoch": 1, "train_loss": .25, "examples": 3000, "seconds": .5})
+            _progress.Line().epoch({"epoch": 1, "train_loss": .25, "examples": 3000, "seconds": .5}, 5)
         self.assertEqual(len(drawn), 1)
         self.assertRegex(drawn[0], "^epoch 1 of 5  loss 0.2500")
 

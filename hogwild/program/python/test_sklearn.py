@@ -73,7 +73,7 @@ class Estimators(unittest.TestCase):
         for rows in (X, X.toarray(), np.asfortranarray(X.toarray()), X.toarray().astype("f4")):
             fits = []
             for cores in (0, 1 << 20):
-                with unittest.mock.patch("hogwild._dataset.WRITERS", cores):
+                with unittest.mock.patch("hogwild._session.WRITERS", cores):
                     fits.append(HogwildClassifier(random_state=0).fit(rows, y, np.arange(1, 601)))
             np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
 

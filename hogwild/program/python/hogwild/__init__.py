@@ -38,6 +38,11 @@ class Killed(RuntimeError):
     """The program hogwild ended before it was done."""
 
 
+def _check(ok: Any, message: str) -> None:
+    if not ok:
+        raise Error(message)
+
+
 _socket = os.environ.get("HOGWILD_SOCKET")  # None: the script was started by hand
 _forked = False  # hogwild.launch started this program
 

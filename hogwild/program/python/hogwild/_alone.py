@@ -13,7 +13,7 @@ from torch import Tensor
 import hogwild
 
 from ._cuda import Memory
-from ._run import Message
+from ._session import Message
 
 
 class _Device(Memory):

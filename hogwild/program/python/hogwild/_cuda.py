@@ -1,19 +1,17 @@
 """Opens the GPU memory in which hogwild keeps the weights of a run with --gpu.
 
-The coordinator of the run makes one CUDA allocation and exports it. Each program opens it through
-its IPC handle, so that all of them read and write the same weights. This file needs only ctypes
-and the driver, libcuda.so.1: no CUDA toolkit.
+The coordinator of the run makes one CUDA allocation and exports it. Each program opens it through its IPC handle, so that
+all of them read and write the same weights. This file needs only ctypes and the driver, libcuda.so.1: no CUDA toolkit.
 
 The rules of CUDA's memory that processes share:
 
-- An update of PyTorch is a kernel of plain loads and stores: it loads w, subtracts, and stores w.
-  Aligned floats are never torn, but an update that lands between another's load and store is
-  lost. That is Hogwild! as on cores. hogwild's own kernels add atomically and lose none.
-- Nothing orders the work of two processes on a GPU. Stores are sure to be visible to others when
-  the work's stream has been synchronized. So a program synchronizes before it answers "trained":
-  the run then copies the weights, or averages them, from another process.
-- The L1 caches of a GPU's multiprocessors are not coherent, but a kernel does not find in them what an
-  earlier kernel has read. So a step sees what others have written until its kernels started.
+- An update of PyTorch is a kernel of plain loads and stores: it loads w, subtracts, and stores w. Aligned floats are never
+  torn, but an update that lands between another's load and store is lost. That is Hogwild! as on cores. hogwild's own
+  kernels add atomically and lose none.
+- Nothing orders the work of two processes on a GPU. Stores are sure to be visible to others when the work's stream has been
+  synchronized. So a program synchronizes before it answers "trained": the run then copies or averages the weights.
+- The L1 caches of a GPU's multiprocessors are not coherent, but a kernel does not find in them what an earlier kernel has
+  read. So a step sees what others have written until its kernels started.
 """
 
 from __future__ import annotations
@@ -108,8 +106,7 @@ class Array:
 
     def __init__(self, memory: Memory, offset: int, count: int) -> None:
         self.memory = memory  # it lives as long as the arrays
-        # Version 3 of the interface; contiguous; no stream to wait for, since whoever wrote the
-        # weights has synchronized before it sent the message that led here.
+        # No stream to wait for: whoever wrote the weights has synchronized before it sent the message that led here.
         self.__cuda_array_interface__ = {
             "shape": (count,), "typestr": "<f4", "data": (memory.address + offset, False),
             "version": 3, "strides": None, "stream": None}
@@ -118,10 +115,9 @@ class Array:
 class Memory:
     """The run's GPU, and of a worker the allocation with the weights, open until the process exits.
 
-    welcome is "gpu" of hogwild's welcome: uuid, and of a worker handle and size. A process opens a
-    handle once, so there is one Memory. It is not closed before the process exits, because the
-    module's parameters lie in it, and the script may use them after the last batch.
-    """
+    welcome is "gpu" of hogwild's welcome: uuid, and of a worker handle and size. A process opens a handle once, so there is
+    one Memory. It is not closed before the process exits, because the module's parameters lie in it, and the script may use
+    them after the last batch."""
 
     _opened = False
 

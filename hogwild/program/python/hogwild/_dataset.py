@@ -9,10 +9,11 @@ from typing import Any, List, Optional, Sequence
 import numpy as np
 
 import hogwild
+from hogwild import _check
 
 from . import _tables
-from ._rows import Rows
-from ._session import PROTOCOL, Message, Session, mapped
+from ._rows import Rows, needs
+from ._session import Message, Session, mapped
 
 
 class Dataset:
@@ -30,19 +31,16 @@ class Dataset:
     val: Any
     place: Any
     _memory: mmap.mmap
-    _session: Optional[Session] = None  # while it is filled
+    _session: Any = None  # the Session while it is filled
 
     def __init__(self, X: Any, y: Any, *, sample_weight: Any = None, scale: str = "auto", seed: int = 1,
                  columns: Optional[Sequence[str]] = None, name: str = "") -> None:
-        _needs(y)
-        rows = Rows(X, y, weight=sample_weight, columns=None if columns is None else list(columns), name=name, scale=scale,
-                    seed=seed)
+        needs(y)
+        rows = Rows(X, y, weight=sample_weight, columns=_names(columns), name=name, scale=scale, seed=seed)
         self.labels = rows.labels
-        with Session() as session:
-            session.send({"protocol": PROTOCOL, "train": rows.message(), "keep": True})
-            _fill(session, [rows])
-            with rows:
-                self._sealed(session)
+        with rows, Session() as session:
+            session.ask({"train": rows, "keep": True})
+            self._sealed(session)
 
     @classmethod
     def empty(cls, n: int, d: int, *, classes: Any = None, nnz: Optional[int] = None, scale: str = "auto", seed: int = 1,
@@ -58,12 +56,11 @@ class Dataset:
         self.place[np.random.default_rng(seed).permutation(n)] = np.arange(n)
         session = Session()
         try:
-            session.send({"protocol": PROTOCOL, "keep": True, "train": {
+            session.ask({"keep": True, "train": {
                 "name": name, "kind": "floats" if nnz is None else "sparse", "rows": n, "features": d, "stored": nnz or 0,
-                "columns": None if columns is None else list(columns), "scale": scale,
-                "classes": None if classes is None else [str(c) for c in classes]}})
+                "columns": _names(columns), "scale": scale, "classes": _names(classes)}})
             room = session.receive()["rooms"][0]
-            file = session.files.pop()
+            file = session.file()
             self._memory = mapped(file, room["size"], write=True)
             os.close(file)
         except BaseException:
@@ -83,17 +80,15 @@ class Dataset:
 
     def seal(self) -> Dataset:
         """Checks and scales the rows, which nothing can change from then on. X and y are gone."""
-        session = self._session
-        if session is None:
-            raise hogwild.Error("the data set is sealed already")
+        _check(self._session, "the data set is sealed already")
         for name in ("X", "y", "ptr", "idx", "val"):
             self.__dict__.pop(name, None)
         try:
             self._memory.close()
         except BufferError:
             raise hogwild.Error("another name refers to the memory of the data set: del it, and call seal again") from None
+        session, self._session = self._session, None
         with session:
-            self._session = None
             session.send({"filled": True})
             self._sealed(session)
         return self
@@ -117,8 +112,8 @@ class Dataset:
         start = 0
         for X, y, _ in source():
             place = self.place[start:start + len(y)]
-            if len(place) < len(y) or lengths is not None and (np.diff(X.indptr) != lengths[start:start + len(y)]).any():
-                raise hogwild.Error("the batches have other rows the second time: give an iterator")
+            _check(len(place) == len(y) and (lengths is None or (np.diff(X.indptr) == lengths[start:start + len(y)]).all()),
+                   "the batches have other rows the second time: give an iterator")
             start += len(y)
             self.y[place] = y if labels is None else np.searchsorted(labels, y)
             if lengths is None:
@@ -126,13 +121,12 @@ class Dataset:
             else:
                 at = np.repeat(self.ptr[place] - X.indptr[:-1], np.diff(X.indptr)) + np.arange(X.nnz)
                 self.idx[at], self.val[at] = X.indices, X.data
-        if start != n:
-            raise hogwild.Error("the batches have fewer rows the second time: give an iterator")
+        _check(start == n, "the batches have fewer rows the second time: give an iterator")
         return self.seal()
 
     def _sealed(self, session: Session) -> None:
         self.meta: Message = session.receive()["sealed"][0]
-        self._file = session.files.pop()
+        self._file = session.file()
         self.classes: Optional[List[str]] = self.meta.get("classes")
 
     def __del__(self, close: Any = os.close) -> None:  # at the end of Python, os may be gone
@@ -145,33 +139,9 @@ class Dataset:
         raise TypeError("a hogwild.Dataset is memory of this process: give another process the arrays")
 
     def fileno(self) -> int:
-        if not hasattr(self, "_file"):
-            raise hogwild.Error("the data set is not sealed: fill it, and call seal")
+        _check(hasattr(self, "_file"), "the data set is not sealed: fill it, and call seal")
         return self._file
 
 
-def _needs(y: Any) -> None:
-    if y is None:
-        raise hogwild.Error("y is missing: hogwild.train(X, y), or target= names the column of a DataFrame or file")
-
-
-# Up to so many cores rows are written to a file, not copied to its memory: pages that are missed there are cleared first.
-# Linux lets one thread at a time write to a file.
-WRITERS = 4
-
-
-def _fill(session: Session, rooms: Sequence[Rows]) -> None:
-    """Fills the rooms that the program has made. It seals them, so that nothing here may map them then."""
-    for rows in rooms:
-        _ = rows.order  # is drawn while the program starts
-    message = session.receive()
-    files = session.files[-len(message["rooms"]):]
-    for rows, room, file in zip(rooms, message["rooms"], files):
-        if len(os.sched_getaffinity(0)) <= WRITERS:
-            rows.fill(file, room["arrays"])
-        else:
-            with mapped(file, room["size"], write=True) as memory:
-                rows.fill(memory, room["arrays"])
-        session.files.remove(file)
-        os.close(file)
-    session.send({"filled": True})
+def _names(of: Any) -> Optional[List[str]]:
+    return None if of is None else [str(name) for name in of]

@@ -7,13 +7,11 @@ from typing import Any, Dict, List, Optional, Tuple
 import numpy as np
 
 import hogwild
+from hogwild import _check
 
-from ._dataset import _fill
 from ._rows import write
-from ._session import PROTOCOL, Message, Session
-from ._train import OnEpoch, _texts
-from ._words import learnt
-
+from ._session import Message, Session
+from ._train import OnEpoch, Run, follow, texts
 
 SCORED = 50_000  # ratings are scored after each epoch, if there are as many
 
@@ -36,41 +34,36 @@ class Factorization:
     def fit(self, users: Any, items: Any, ratings: Any, on_epoch: Optional[OnEpoch] = None) -> Factorization:
         """Trains on n users, n items and n ratings. Ids are integers, strings, UUIDs, or whatever can be a key."""
         y = np.asarray(ratings, np.float32)
-        if y.ndim != 1 or len(y) == 0 or len(users) != len(y) or len(items) != len(y):
-            raise hogwild.Error(f"{len(users)} users, {len(items)} items and ratings of shape {y.shape}: want as many of each")
-        if not np.isfinite(y).all():
-            raise hogwild.Error(f"rating {int(np.flatnonzero(~np.isfinite(y))[0])} is not a finite number")
+        _check(y.ndim == 1 and 0 < len(y) == len(users) == len(items),
+               f"{len(users)} users, {len(items)} items and ratings of shape {y.shape}: want as many of each")
+        for bad in np.flatnonzero(~np.isfinite(y)):
+            raise hogwild.Error(f"rating {bad} is not a finite number")
         self._numbers: Dict[str, Dict[Any, int]] = {}
         self.user_ids, u = _coded(users, "users")
         self.item_ids, i = _coded(items, "items")
         shape = [len(self.user_ids), len(self.item_ids)]
         l2 = float(y.std(dtype=np.float64)) * (0.1 + 5 * sum(shape) / (2 * len(y))) if self.l2 is None else self.l2
         order = np.random.default_rng(self.seed).permutation(len(y))
-        rooms: List[Any] = [_Pairs(u, i, y, shape, order)]
-        if len(y) > SCORED:
-            rooms.append(_Pairs(u, i, y, shape, order[:SCORED]))
-        self.history: List[Dict[str, Any]] = []
-        with Session(gpu=self.settings.get("gpu")) as session:
-            session.send({"protocol": PROTOCOL, "settings": _texts({**self.settings, "l2": l2}), "waits": on_epoch is not None,
-                          **{part: room.message() for part, room in zip(("train", "test"), rooms)}})
-            _fill(session, rooms)
-            run, interrupt = learnt(session, self.history, on_epoch)
-        t = run.tensors
-        self.user_factors, self.item_factors = np.array(t["user.weight"]), np.array(t["item.weight"])
-        self.user_biases, self.item_biases = (np.array(t.get(name, np.zeros(n, np.float32)))
-                                              for name, n in zip(("user.bias", "item.bias"), shape))
-        self.mean, self.result = float(t["mean"][0]), run.result
         self._seen = i[np.argsort(u, kind="stable")]  # the items of each user, one user behind the other
         self._ends = np.cumsum(np.bincount(u, minlength=shape[0]))
-        if interrupt is not None:
-            raise interrupt
+        with Session(gpu=self.settings.get("gpu")) as session:
+            session.ask({"train": _Pairs(u, i, y, shape, order),
+                         "test": _Pairs(u, i, y, shape, order[:SCORED]) if len(y) > SCORED else None,
+                         "settings": texts({**self.settings, "l2": l2}), "waits": on_epoch is not None})
+            follow(session, on_epoch, take=self._take)
         return self
+
+    def _take(self, run: Run) -> None:
+        t = run.tensors
+        self.user_factors, self.item_factors = np.array(t["user.weight"]), np.array(t["item.weight"])
+        self.user_biases, self.item_biases = (np.array(t.get(name, np.zeros(len(ids), np.float32))) for name, ids in (
+            ("user.bias", self.user_ids), ("item.bias", self.item_ids)))
+        self.mean, self.result, self.history = float(t["mean"][0]), run.result, run.history
 
     def predict(self, users: Any, items: Any) -> Any:
         """The ratings of pairs, n of n users and n items."""
         u, i = self._places("user", users), self._places("item", items)
-        if len(u) != len(i):
-            raise hogwild.Error(f"{len(u)} users and {len(i)} items: want as many of each")
+        _check(len(u) == len(i), f"{len(u)} users and {len(i)} items: want as many of each")
         products = np.einsum("ij,ij->i", self.user_factors[u], self.item_factors[i])
         return products + self.user_biases[u] + self.item_biases[i] + self.mean
 
@@ -118,8 +111,7 @@ class _Pairs:
 def _coded(ids: Any, what: str) -> Tuple[Any, Any]:
     """The different ids, and for each one its number among them."""
     values = np.asarray(ids)
-    if values.ndim != 1:
-        raise hogwild.Error(f"{what} has the shape {values.shape}: want one id for each rating")
+    _check(values.ndim == 1, f"{what} has the shape {values.shape}: want one id for each rating")
     if values.dtype.kind in "iu":
         low = values.min()
         if int(values.max()) - int(low) < 4 * len(values) + 1024:  # without sorting
@@ -129,13 +121,11 @@ def _coded(ids: Any, what: str) -> Tuple[Any, Any]:
             return np.flatnonzero(there).astype(values.dtype) + low, (np.cumsum(there, dtype=np.int32) - 1)[places]
     if values.dtype.kind != "O":
         different, numbers = np.unique(values, return_inverse=True)
-        if different.dtype.kind == "f" and np.isnan(different).any():
-            raise hogwild.Error(f"{what} lacks an id: it has a NaN")
+        _check(different.dtype.kind != "f" or not np.isnan(different).any(), f"{what} lacks an id: it has a NaN")
         return different, numbers.astype(np.int32)
     index: Dict[Any, int] = {}
     coded = np.fromiter((index.setdefault(key, len(index)) for key in values.tolist()), np.int32, len(values))
-    if any(key is None or key != key for key in index):
-        raise hogwild.Error(f"{what} lacks an id: it has a None or a NaN")
+    _check(not any(key is None or key != key for key in index), f"{what} lacks an id: it has a None or a NaN")
     keys = np.empty(len(index), object)
     keys[:] = list(index)
     return keys, coded

@@ -14,15 +14,12 @@ import torch
 from torch import Tensor, nn
 
 import hogwild
+from hogwild import _check
 
-from ._run import Channel, Message, Set
+from ._run import Channel, Set
+from ._session import Message
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _check(ok: Any, message: str) -> None:
-    if not ok:
-        raise hogwild.Error(message)
 
 
 def _shown(number: float) -> Any:

@@ -11,13 +11,13 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 import numpy as np
 
 import hogwild
+from hogwild import _check
 
 BLOCK = 1 << 18  # numbers that a thread converts at a time
 
 
-def _check(ok: Any, message: str) -> None:
-    if not ok:
-        raise hogwild.Error(message)
+def needs(y: Any) -> None:
+    _check(y is not None, "y is missing: hogwild.train(X, y), or target= names the column of a DataFrame or file")
 
 
 def encoded(y: Any) -> Tuple[Any, Any]:
@@ -108,39 +108,32 @@ class Rows:
 
     def fill(self, to: Any, at: Dict[str, int]) -> None:
         """Copies the rows into a room, a file or its memory, whose arrays are at these places."""
+        X, order = self.X, self.order
+
         def put(name: str, values: Any, dtype: str, start: int = 0) -> None:
             write(to, at[name], values, dtype, start)
 
-        for name, values in (("y", self.y), ("weight", self.weight)):
-            if values is not None:
-                put(name, values if self.order is None else values[self.order], "<f4")
-        if self.sparse:
-            self._fill_sparse(put)
-        else:
-            self._fill_dense(put)
-
-    def _fill_dense(self, put: Callable[..., None]) -> None:
-        straight = self.X.flags.c_contiguous and self.X.dtype.isnative  # else NumPy's take copies all of it first
-
-        def block(rows: slice) -> None:
-            order: Any = rows if self.order is None else self.order[rows]
-            taken = np.take(self.X, order, axis=0) if straight and self.order is not None else self.X[order]
+        def dense(rows: slice) -> None:
+            if order is None or not (X.flags.c_contiguous and X.dtype.isnative):  # NumPy's take would copy all of X first
+                taken = X[rows if order is None else order[rows]]
+            else:
+                taken = np.take(X, order[rows], axis=0)
             put("x", taken, "<f4", rows.start * self.d)
 
-        _in_threads(block, self.n, max(1, BLOCK // max(1, self.d)))
-
-    def _fill_sparse(self, put: Callable[..., None]) -> None:
-        X, ptr = self.X, np.zeros(self.n + 1, "<i8")
-        lengths = np.diff(X.indptr)
-        np.cumsum(lengths if self.order is None else lengths[self.order], out=ptr[1:])
-        put("ptr", ptr, "<i8")
-
-        def block(rows: slice) -> None:
-            part = X[rows] if self.order is None else X[self.order[rows]]
+        def sparse(rows: slice) -> None:
+            part = X[rows if order is None else order[rows]]
             put("idx", part.indices, "<u4", ptr[rows.start])
             put("val", part.data, "<f4", ptr[rows.start])
 
-        _in_threads(block, self.n, max(1, BLOCK * self.n // max(1, X.nnz)))
+        for name, values in (("y", self.y), ("weight", self.weight)):
+            if values is not None:
+                put(name, values if order is None else values[order], "<f4")
+        if not self.sparse:
+            return _in_threads(dense, self.n, max(1, BLOCK // max(1, self.d)))
+        lengths = np.diff(X.indptr)
+        ptr = np.append(np.zeros(1, "<i8"), np.cumsum(lengths if order is None else lengths[order]))
+        put("ptr", ptr, "<i8")
+        _in_threads(sparse, self.n, max(1, BLOCK * self.n // max(1, X.nnz)))
 
 
 def write(to: Any, at: int, values: Any, dtype: str, start: int = 0) -> None:

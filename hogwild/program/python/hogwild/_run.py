@@ -8,38 +8,32 @@ import mmap
 import os
 import socket
 import warnings
-from typing import Any, Dict, List, Tuple, cast
+from typing import Any, Dict, Tuple, cast
 
 import torch
 from torch import Tensor
 
-Message = Dict[str, Any]
+from ._session import Message, Wire, mapped
 
 
 class Channel:
     """Messages between hogwild and the program, one JSON object a line, and the files that come with them."""
 
     def __init__(self, descriptor: int) -> None:
-        self._socket = socket.socket(fileno=os.dup(descriptor))  # hogwild sees its end when the process has ended
-        self._received = b""
-        self._files: List[int] = []
+        self._wire = Wire(socket.socket(fileno=os.dup(descriptor)))  # hogwild sees its end when the process has ended
         self._maps: Dict[int, mmap.mmap] = {}
         self.gpu: Any = None  # its memory, of a worker with the weights
 
     def ask(self, message: Message) -> Message:
         """Sends a message and returns the next one. When hogwild's process is gone, so is this one."""
         try:
-            self._socket.sendall(json.dumps(message).encode() + b"\n")
-            while b"\n" not in self._received:
-                data, files, _, _ = socket.recv_fds(self._socket, 1 << 20, 16)
-                if not data:
-                    os._exit(1)
-                self._received += data
-                self._files += files
+            self._wire.send(json.dumps(message))
+            answer = self._wire.receive()
         except OSError:
+            answer = None
+        if answer is None:
             os._exit(1)
-        line, _, self._received = self._received.partition(b"\n")
-        return dict(json.loads(line))
+        return answer
 
     def memory(self, run: Message) -> Any:
         """The memory of the run's GPU, of which a worker's has the weights; None on cores."""
@@ -49,13 +43,12 @@ class Channel:
         return self.gpu
 
     def tensor(self, where: Message, dtype: torch.dtype, *shape: int, write: bool = False) -> Tensor:
-        """A view of a file. Data is mapped privately: older kernels refuse shared mappings of sealed files."""
+        """A view of a file."""
         file, count = where.get("file"), math.prod(shape)
         if file is None:
             return cast(Tensor, self.gpu.tensor(where["offset"], count))
         if file not in self._maps:
-            flags, access = (mmap.MAP_SHARED, mmap.PROT_WRITE) if write else (mmap.MAP_PRIVATE, 0)
-            self._maps[file] = mmap.mmap(self._files[file], 0, flags, access | mmap.PROT_READ)
+            self._maps[file] = mapped(self._wire.files[file], 0, write)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # data is not writable; programs get copies of its rows
             return torch.frombuffer(self._maps[file], dtype=dtype, count=max(count, 1), offset=where["offset"])[:count].view(shape)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 import numpy as np
 
 import hogwild
+from hogwild import _check
 
 from ._rows import Rows, encoded
+from ._session import File, need
 
 
 def is_table(X: Any) -> bool:
@@ -28,40 +29,26 @@ def numbers(frame: Any) -> Optional[Any]:
     return None if np.isnan(x).any() else x
 
 
-class Table:
-    """A DataFrame as CSV, in memory that the program reads by its path: texts, holes and dates are the table reader's."""
-
-    def __init__(self, frame: Any) -> None:
-        names = [str(c) for c in frame.columns]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise hogwild.Error(f"two columns are named {twice[0]}: rename one")
-        if len(frame) == 0 or not names:
-            raise hogwild.Error(f"the DataFrame has the shape {tuple(frame.shape)}: there is nothing in it")
-        if any(getattr(t, "kind", "") == "c" for t in frame.dtypes):
-            raise hogwild.Error("the DataFrame has complex numbers: want real ones, texts or dates")
-        self.file = os.memfd_create("hogwild-table", os.MFD_CLOEXEC)
-        self.path = f"/proc/self/fd/{self.file}"  # the program inherits the file
-        if hasattr(frame, "iloc"):
-            with open(self.file, "w", encoding="utf-8", newline="", closefd=False) as out:
-                frame.to_csv(out, index=False)
-        else:
-            frame.write_csv(self.path)
-
-    def __enter__(self) -> Table:
-        return self
-
-    def __exit__(self, kind: Any, error: Any, _: Any) -> None:
-        os.close(self.file)
-        if isinstance(error, hogwild.Error) and self.path in str(error):
-            why = str(error).replace("data: " + self.path, self.path).replace(self.path, "the DataFrame")
-            raise type(error)(why) from None
+def csv(frame: Any) -> File:
+    """A DataFrame as CSV: texts, holes and dates are the table reader's."""
+    names = [str(c) for c in frame.columns]
+    for name in names:
+        _check(names.count(name) == 1, f"two columns are named {name}: rename one")
+    _check(len(frame) and names, f"the DataFrame has the shape {tuple(frame.shape)}: there is nothing in it")
+    _check(not any(getattr(t, "kind", "") == "c" for t in frame.dtypes),
+           "the DataFrame has complex numbers: want real ones, texts or dates")
+    file = File(name="the DataFrame")
+    if hasattr(frame, "iloc"):
+        with file.writer() as out:
+            frame.to_csv(out, index=False)
+    else:
+        frame.write_csv(file.path)
+    return file
 
 
 def column(frame: Any, name: Any) -> Any:
     """A column of a DataFrame by its name. An error lists what is there."""
-    if name not in frame.columns:
-        raise hogwild.Error(f"no column {name!r}; the columns are {', '.join(map(str, frame.columns))}")
+    _check(name in frame.columns, f"no column {name!r}; the columns are {', '.join(map(str, frame.columns))}")
     return frame[name]
 
 
@@ -84,8 +71,7 @@ def taken_apart(X: Any, y: Any, test: Any, target: Any) -> Tuple[Any, Any, Any, 
             y = y.astype("f8")
         return x, y, arrays[1] if test is not None else None, target
     if target is None:
-        if not hasattr(X, "assign"):
-            raise hogwild.Error("the DataFrame has texts or holes: have y as a column of it, and name that as target=")
+        _check(hasattr(X, "assign"), "the DataFrame has texts or holes: have y as a column of it, and name that as target=")
         target = getattr(y, "name", None) or "target"
         X, test = (None if part is None else part[0].assign(**{target: np.asarray(part[1])}) for part in ((X, y), test))
     return X, None, test, target
@@ -102,8 +88,7 @@ def by_name(frame: Any, names: Optional[List[str]]) -> Any:
         return frame
     at = {str(c): c for c in frame.columns}
     missing = [name for name in names if name not in at]
-    if missing:
-        raise hogwild.Error(f"the rows lack the columns {', '.join(missing[:5])}")
+    _check(not missing, f"the rows lack the columns {', '.join(missing[:5])}")
     return frame[[at[name] for name in names]]
 
 
@@ -131,6 +116,8 @@ Block = Tuple[Any, Any, Optional[List[str]]]  # X, y and the names of columns
 
 def blocks(batches: Any, target: Any) -> Callable[[], Iterator[Block]]:
     """What gives the blocks of batches again and again. Of an iterator, which can be gone through once, they are kept."""
+    if isinstance(batches, dict):  # as of Hugging Face
+        raise hogwild.Error(f"the batches are of several sets, {', '.join(map(str, batches))}: give one of them")
     if is_table(batches):
         batches = [batches]
     if callable(batches):
@@ -142,7 +129,7 @@ def blocks(batches: Any, target: Any) -> Callable[[], Iterator[Block]]:
             return batches.with_format("arrow").iter(batch_size=1 << 14)
     elif hasattr(batches, "__arrow_c_stream__") and not hasattr(batches, "__next__"):  # what DuckDB and polars have
         def source() -> Any:
-            return need("pyarrow").RecordBatchReader.from_stream(batches)
+            return need("pyarrow", "arrow").RecordBatchReader.from_stream(batches)
     elif iter(batches) is not batches:
         source = batches.__iter__
     else:
@@ -151,42 +138,29 @@ def blocks(batches: Any, target: Any) -> Callable[[], Iterator[Block]]:
     return lambda: (_block(batch, target) for batch in source())
 
 
-def need(module: str) -> Any:
-    """A module that pip install hogwild[arrow] brings."""
-    from importlib import import_module
-    try:
-        return import_module(module)
-    except ModuleNotFoundError:
-        raise ImportError(f"this needs {module}, which is not installed: pip install 'hogwild[arrow]'") from None
-
-
 def _block(batch: Any, target: Any, keep: bool = False) -> Block:
     names: Optional[List[str]] = None
+    _check(target is not None or isinstance(batch, tuple), "target is missing: the name of the column to be predicted")
     if isinstance(batch, tuple):
         X, y = batch
         y = np.asarray(y)
-    elif target is None:
-        raise hogwild.Error("target is missing: the name of the column to be predicted")
     elif is_table(batch):
         X, y = _parted(batch, target)
         names, X, y = [str(c) for c in X.columns], X.to_numpy(), np.asarray(y)
     else:
-        if target not in batch.schema.names:
-            raise hogwild.Error(f"no column {target!r}; the columns are {', '.join(batch.schema.names)}")
+        _check(target in batch.schema.names, f"no column {target!r}; the columns are {', '.join(batch.schema.names)}")
         names = [name for name in batch.schema.names if name != target]
         y = _values(batch, target)
         X = np.empty((batch.num_rows, len(names)), "f4")
         for j, name in enumerate(names):
             values = _values(batch, name)
-            if values.dtype.kind not in "fiub":
-                raise hogwild.Error(f"column {name!r} has the type {batch.schema.field(name).type}: want numbers without "
-                                    "holes; python -m hogwild.convert reads texts, dates and holes, too")
+            _check(values.dtype.kind in "fiub", f"column {name!r} has the type {batch.schema.field(name).type}: want numbers "
+                   "without holes; python -m hogwild.convert reads texts, dates and holes, too")
             X[:, j] = values
     X = Rows(X).X  # checks it; sparse rows are CSR then
     if keep:
         X = X.astype("f4")
-    if y.shape != (X.shape[0],):
-        raise hogwild.Error(f"a batch has {X.shape[0]} rows, and y of the shape {y.shape}")
+    _check(y.shape == (X.shape[0],), f"a batch has {X.shape[0]} rows, and y of the shape {y.shape}")
     return X, y, names
 
 
@@ -199,13 +173,11 @@ def survey(source: Callable[[], Iterator[Block]]) -> Dict[str, Any]:
     """What is to be known of blocks before they are copied: of all but y nothing is kept."""
     ys, lengths, names, sparse, width = [], [], None, False, None
     for X, y, names in source():
-        if width not in (None, X.shape[1]):
-            raise hogwild.Error(f"a batch has {X.shape[1]} columns, the ones before have {width}")
+        _check(width in (None, X.shape[1]), f"a batch has {X.shape[1]} columns, the ones before have {width}")
         width, sparse = X.shape[1], hasattr(X, "tocsr")
         ys.append(y)
         if sparse:
             lengths.append(np.diff(X.indptr))
-    if not ys:
-        raise hogwild.Error("there are no batches")
+    _check(ys, "there are no batches")
     y, labels = encoded(np.concatenate(ys))
     return {"n": len(y), "labels": labels, "d": width, "columns": names, "lengths": np.concatenate(lengths) if sparse else None}

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import os
 from contextlib import ExitStack
-from typing import Any, Callable, Dict, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
 import hogwild
+from hogwild import _check
 
-from . import _progress, _tables
-from ._dataset import Dataset, _fill, _needs
-from ._rows import Rows
-from ._session import PROTOCOL, Message, Session, mapped, parse_tensors
+from . import _tables
+from ._dataset import Dataset
+from ._progress import Line
+from ._rows import Rows, needs
+from ._session import File, Message, Session, parse_tensors
 
 OnEpoch = Callable[[Dict[str, Any]], Any]
+Take = Callable[["Run"], None]
 
 
 class Run:
@@ -29,7 +32,7 @@ class Run:
     def __init__(self, weights: bytes, result: Dict[str, Any], path: Optional[str] = None,
                  history: Optional[List[Dict[str, Any]]] = None, labels: Any = None) -> None:
         self.weights, self.result, self.path, self.history = weights, result, path, history or []
-        self.tensors, self.metadata = parse_tensors(weights)
+        self.tensors, self.metadata, self.words = parse_tensors(weights)
         self.meta: Dict[str, Any] = json.loads(self.metadata.get("hogwild.data") or "{}")  # of the training data
         self.classes = _tables.labels_of(self.meta.get("classes"), labels)
         self._data: Any = None  # what it was trained on, as long as it can be resumed in this process
@@ -59,17 +62,16 @@ class Run:
                on_epoch: Optional[OnEpoch] = None, verbose: Optional[bool] = None, **settings: Any) -> Run:
         """Goes on with the run in its folder, up to epoch epochs=, and returns the new Run. Another process gives the data
         again, unless it was a file."""
-        if self.path is None:
-            raise hogwild.Error('the run has no folder to go on in: train with run="runs/name"')
+        _check(self.path is not None, 'the run has no folder to go on in: train with run="runs/name"')
         data = (X, y, target, test, sample_weight) if X is not None else self._data
         if data is None:
             read = json.loads(self.metadata.get("hogwild.config") or "{}").get("data", "")
-            if read == "memory" or read.startswith("/proc/self/fd/"):
-                raise hogwild.Error("the run was trained on arrays, which its folder does not have: give resume the data again")
+            _check(read != "memory" and not read.startswith("/proc/self/fd/"),
+                   "the run was trained on arrays, which its folder does not have: give resume the data again")
         X, y, target, test, sample_weight = data or (None,) * 5
         run = _train(X, y, target, test, on_epoch, verbose, {**settings, "resume": self.path}, self,
                      sample_weight=sample_weight)
-        run.history = _history(self.path)
+        run.history = _history(self.path or "")
         return run
 
     def predict(self, X: Any) -> Any:
@@ -92,51 +94,32 @@ class Run:
     def _predict(self, X: Any, proba: bool) -> Any:
         ask: Message = {"weights": 0, "proba": proba}
         with ExitStack() as stack:
-            file = _file(self.weights)
-            stack.callback(os.close, file)
-            inherited: List[int] = []
-            rooms: List[Rows] = []
+            weights, inherited = stack.enter_context(File(self.weights)), []
             if isinstance(X, (str, os.PathLike)):
                 ask["path"] = os.fspath(X)
             elif _tables.is_table(X) and self.meta.get("format") != "memory":
-                table = stack.enter_context(_tables.Table(X))
-                ask.update(path=table.path, format="csv")
-                inherited.append(table.file)
+                inherited.append(stack.enter_context(_tables.csv(X)))
+                ask.update(path=inherited[0].path, format="csv")
             else:
-                rooms.append(Rows(_numbers(_tables.by_name(X, self.meta.get("columns")) if _tables.is_table(X) else X)))
-                ask["rows"] = rooms[0].message()
-            session = stack.enter_context(Session(inherited=inherited))
-            session.send({"protocol": PROTOCOL, "predict": ask}, [file])
-            if rooms:
-                _fill(session, rooms)
-            done = session.receive()["done"]
-            out = np.frombuffer(_contents(session, done["size"]), "<f4")
+                ask["rows"] = Rows(_numbers(_tables.by_name(X, self.meta.get("columns")) if _tables.is_table(X) else X))
+            out = predicted(ask, [weights], inherited)
         if not proba:
             return out
         k = len(self.meta["classes"])
         return out[len(out) // (k + 1):].reshape(-1, k)
 
 
+def predicted(ask: Message, files: Sequence[File], inherited: Sequence[File] = ()) -> Any:
+    """The values of all rows and then, with proba, row by row, the probabilities."""
+    with Session(inherited=inherited) as session:
+        session.ask({"predict": ask}, files)
+        return np.frombuffer(session.contents(session.receive()["done"]["size"]), "<f4")
+
+
 def _numbers(X: Any) -> Any:
     """The numbers of a DataFrame as an array; of columns of several types, too."""
     numbers = _tables.numbers(X) if _tables.is_table(X) else X
     return X if numbers is None else numbers
-
-
-def _file(contents: bytes) -> int:
-    """A file in memory."""
-    file = os.memfd_create("hogwild-weights", os.MFD_CLOEXEC)
-    with open(file, "wb", closefd=False) as f:
-        f.write(contents)
-    return file
-
-
-def _contents(session: Session, size: int) -> bytes:
-    file = session.files.pop()
-    try:
-        return os.pread(file, size, 0) if size < 1 << 30 else bytes(mapped(file, size)[:size])
-    finally:
-        os.close(file)
 
 
 def load(path: Any) -> Run:
@@ -186,85 +169,60 @@ def train(X: Any, y: Any = None, *, target: Any = None, sample_weight: Any = Non
 
 def _train(X: Any, y: Any, target: Any, test: Any, on_epoch: Optional[OnEpoch], verbose: Optional[bool],
            settings: Dict[str, Any], resumed: Optional[Run] = None, *, sample_weight: Any = None, scores: bool = True,
-           begin: Optional[bytes] = None) -> Run:
+           begin: Optional[bytes] = None, take: Take = lambda run: None) -> Run:
     """Without scores epochs have training losses only, and take less time. begin: the weights of a Run to begin with."""
     given, settings = (X, y, target, test, sample_weight), dict(settings)
-    message: Message = {"protocol": PROTOCOL, "waits": on_epoch is not None,
-                        "silent": on_epoch is None and verbose is False, "unscored": not scores and test is None,
+    message: Message = {"waits": on_epoch is not None, "silent": on_epoch is None and verbose is False,
+                        "unscored": not scores and test is None,
                         "validates": isinstance(test, Rows) and settings.get("patience") is not None}
     seed, scale = int(settings.get("seed", 1)), str(settings.get("scale", ""))
+    labels = columns = None
     if resumed is not None:
-        seed = json.loads(resumed.metadata["hogwild.config"])["seed"]
-        scale = resumed.meta.get("scale", "")
-    rooms: List[Rows] = []
-    files: List[int] = []
-    inherited: List[int] = []
-    columns: Optional[List[str]] = None
-    labels = None if resumed is None else resumed.classes
+        seed, scale = json.loads(resumed.metadata["hogwild.config"])["seed"], resumed.meta.get("scale", "")
+        labels = resumed.classes
+    _check(sample_weight is None or target is None and not isinstance(X, (str, os.PathLike, Dataset)),
+           "sample_weight goes with arrays: a Dataset gets it when it is made, and of a table or a file weight=\"COLUMN\" "
+           "names the column that has it")
     with ExitStack() as stack:
+        inherited: List[File] = []
+
+        def path_of(file: File) -> str:
+            inherited.append(stack.enter_context(file))
+            return file.path
+
         if begin is not None:
-            start = _file(begin)
-            stack.callback(os.close, start)
-            settings["init"] = f"/proc/{os.getpid()}/fd/{start}"
-        if sample_weight is not None and (target is not None or isinstance(X, (str, os.PathLike, Dataset))):
-            raise hogwild.Error("sample_weight goes with arrays: a Dataset gets it when it is made, and of a table or a file "
-                                'weight="COLUMN" names the column that has it')
+            settings["init"] = path_of(File(begin))
         if _tables.is_table(X):
             if target is None:
-                _needs(y)
+                needs(y)
             columns = [str(c) for c in X.columns if c != target]
             X, y, test, target = _tables.taken_apart(X, y, test, target)
         if isinstance(X, (str, os.PathLike)):
             settings.update(data=os.fspath(X), target=target, test=settings.get("test") if test is None else os.fspath(test))
         elif _tables.is_table(X):
-            for name, frame in (("data", X), ("test", test)):
-                if frame is not None:
-                    table = stack.enter_context(_tables.Table(frame))
-                    inherited.append(table.file)
-                    settings[name] = table.path
-            settings.update(format="csv", target=str(target))
-            labels = _tables.column(X, target)
-            if test is None and "validation" not in settings:
+            settings.update(data=path_of(_tables.csv(X)), format="csv", target=str(target))
+            if test is not None:
+                settings["test"] = path_of(_tables.csv(test))
+            elif "validation" not in settings:
                 settings["test"] = "none"
+            labels = _tables.column(X, target)
         elif X is not None:
             settings.pop("scale", None)
             for name in ("data", "format", "target", "test", "validation"):
-                if settings.get(name) is not None:
-                    raise hogwild.Error(f"{name} is of files: X, y and test= are the data here")
-            if isinstance(X, Dataset):
-                message["train"] = {"sealed": 0}
-                files.append(X.fileno())
-                names, labels = X.classes, X.labels
-            elif isinstance(X, Rows):
-                rooms.append(X)
-                message["train"] = X.message()
-            else:
-                _needs(y)
+                _check(settings.get(name) is None, f"{name} is of files: X, y and test= are the data here")
+            if not isinstance(X, (Dataset, Rows)):
+                needs(y)
                 if _learns_classes(settings) and np.asarray(y).dtype.kind == "f" and np.all(np.mod(y, 1) == 0):
                     y = np.asarray(y).astype(int)  # as load_svmlight_file gives them
-                rows = Rows(X, y, weight=sample_weight, scale=scale, seed=seed, columns=columns)
-                rooms.append(rows)
-                stack.enter_context(rows)
-                message["train"] = rows.message()
-                names, labels = rows.classes, rows.labels
-            if isinstance(test, Dataset):
-                message["test"] = {"sealed": len(files)}
-                files.append(test.fileno())
-            elif isinstance(test, Rows):
-                rooms.append(test)
-                message["test"] = test.message()
-            elif test is not None:
-                rows = Rows(_numbers(test[0]), test[1], like=names, name="test")
-                rooms.append(rows)
-                message["test"] = rows.message()
-        message["settings"] = _texts(settings)
+                X = stack.enter_context(Rows(X, y, weight=sample_weight, scale=scale, seed=seed, columns=columns))
+            if test is not None and not isinstance(test, (Dataset, Rows)):
+                test = Rows(_numbers(test[0]), test[1], like=X.classes, name="test")
+            message.update(train=X, test=test)
+            labels = X.labels
         session = stack.enter_context(Session(verbose is True, inherited, settings.get("gpu")))
-        session.send(message, files)
-        if rooms:
-            _fill(session, rooms)
+        session.ask({**message, "settings": texts(settings)})
         path = settings.get("run") or settings.get("resume")
-        run = _follow(session, on_epoch, None if path is None else os.fspath(path),
-                      _progress.shown(verbose, settings.get("epochs")), labels)
+        run = follow(session, on_epoch, None if path is None else os.fspath(path), Line(verbose), labels, take)
     if run.path is not None:
         run._data = given
     return run
@@ -275,42 +233,46 @@ def _learns_classes(settings: Dict[str, Any]) -> bool:
                                                                                                "hinge")
 
 
-def _follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str],
-            show: Callable[[Dict[str, Any]], None] = lambda epoch: None, labels: Any = None) -> Run:
-    """Waits for the end of the run. On an interrupt it asks for what was learnt; on a second one it kills the run."""
+def follow(session: Session, on_epoch: Optional[OnEpoch], path: Optional[str] = None, line: Optional[Line] = None,
+           labels: Any = None, take: Take = lambda run: None) -> Run:
+    """Waits for the end of the run, and calls take with it: on an interrupt, too, which is raised then and has what was
+    learnt as its run. A second one kills the run."""
     interrupt: Optional[BaseException] = None
     history: List[Dict[str, Any]] = []
-    stopped = on_epoch is None
-    while True:
-        try:
-            message = session.receive()
-            if "epoch" in message:
-                history.append(message["epoch"])
-                show(message["epoch"])
-                if on_epoch is not None and not stopped:
-                    stopped = on_epoch(message["epoch"]) is True
-                    session.send({"stop": True} if stopped else {"go": True})
-            if "done" in message:
-                break
-        except KeyboardInterrupt as e:
-            if interrupt is not None:
-                session.kill()
-                raise
-            interrupt, stopped = e, True
-            session.send({"stop": True})
+    message: Message = {}
+    stopped, line = on_epoch is None, line or Line(False)
+    try:
+        while "done" not in message:
+            try:
+                message = session.receive()
+                if "epoch" in message:
+                    history.append(message["epoch"])
+                    line.epoch(message["epoch"], message.get("epochs"))
+                    if on_epoch is not None and not stopped:
+                        stopped = on_epoch(message["epoch"]) is True
+                        session.send({"stop": True} if stopped else {"go": True})
+            except KeyboardInterrupt as e:
+                if interrupt is not None:
+                    session.kill()
+                    raise
+                interrupt, stopped = e, True
+                session.send({"stop": True})
+    finally:
+        line.end()
     done = message["done"]
-    run = Run(_contents(session, done["size"]), done["result"], path, history + done.get("epochs", []), labels)
+    run = Run(session.contents(done["size"]), done["result"], path, history + done.get("epochs", []), labels)
+    if interrupt is None and done.get("ended") == "diverged":
+        raise hogwild.Diverged(done["why"])
+    take(run)
     if interrupt is not None:
         interrupt.run = run  # type: ignore[attr-defined]
         raise interrupt
-    if done.get("ended") == "diverged":
-        raise hogwild.Diverged(done["why"])
     return run
 
 
-def _texts(settings: Dict[str, Any]) -> Dict[str, str]:
+def texts(settings: Dict[str, Any]) -> Dict[str, str]:
     """Settings as the command line has them."""
-    def text(value: Union[bool, Any]) -> str:
+    def text(value: Any) -> str:
         return str(value).lower() if isinstance(value, (bool, np.bool_)) else str(value)
 
     return {name.rstrip("_").replace("_", "-"): text(value) for name, value in settings.items() if value is not None}

@@ -2,102 +2,59 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple
+import tempfile
+from contextlib import ExitStack
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 import numpy as np
 
 import hogwild
+from hogwild import _check
 
-from ._session import PROTOCOL, Session
-from ._train import OnEpoch, Run, _contents, _file, _follow, _texts
+from ._session import File, Session, command
+from ._train import OnEpoch, Run, follow, predicted, texts as _settings
 
 LABEL = "__label__"
 SAMPLE = 100  # one line in so many is scored after each epoch
+BUCKETS = 2_000_000  # fastText's number
 
 
-def _put(file: int, content: Any) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(file, left):]
+def _write(lines: Iterable[str], *files: File) -> Tuple[int, int]:
+    """Writes lines to a file, and a sample of them to another. Returns how many lines and blanks there are."""
+    count = blanks = 0
+    with ExitStack() as stack:
+        writers = [stack.enter_context(file.writer()) for file in files]
+        for count, line in enumerate(lines, 1):
+            for out in writers if count % SAMPLE == 1 else writers[:1]:
+                out.write(line + "\n")
+            blanks += line.count(" ")
+    return count, blanks
 
 
-class _Lines:
-    """Lines of text in memory, which the program reads as a file; and a sample of them."""
+class _Model:
+    """What is learnt from lines of text. After fit: words, counts, history, result."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        self.count = self.blanks = 0
-        self._parts: List[List[str]] = [[], []]
-        self._files: List[int] = [os.memfd_create(f"hogwild-text-{i}", os.MFD_CLOEXEC) for i in range(2)]
-        try:
-            for line in lines:
-                self._parts[0].append(line)
-                if self.count % SAMPLE == 0:
-                    self._parts[1].append(line)
-                self.count, self.blanks = self.count + 1, self.blanks + line.count(" ")
-                if len(self._parts[0]) == 1 << 13:
-                    self._write()
-            self._write()
-        except BaseException:
-            self.__exit__()
-            raise
+    settings: Dict[str, Any]
 
-    def _write(self) -> None:
-        for file, part in zip(self._files, self._parts):
-            if part:
-                _put(file, ("\n".join(part) + "\n").encode())
-            part.clear()
+    def _learn(self, lines: Iterable[str], on_epoch: Optional[OnEpoch]) -> None:
+        with File(name="the text") as text, File(name="a sample of the text") as sample:
+            count, blanks = _write(lines, text, sample)
+            _check(count, "no sentences: want lists of words, or strings")
+            settings = {"format": "text", **self.settings, "data": text.path, "test": sample.path if count > 1 else "none"}
+            more = int(settings.get("word_ngrams") or 1) - 1
+            if more and settings.get("buckets") is None:
+                settings["buckets"] = max(1, min(BUCKETS, more * blanks))
+            with Session(inherited=[text, sample], gpu=settings.get("gpu")) as session:
+                session.ask({"settings": _settings(settings), "waits": on_epoch is not None})
+                follow(session, on_epoch, take=self._take)
 
-    def paths(self) -> List[str]:
-        """Where the lines are, and the sample."""
-        return [f"/proc/{os.getpid()}/fd/{file}" for file in self._files]
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        for file in self._files:
-            os.close(file)
-
-
-def _train(lines: _Lines, on_epoch: Optional[OnEpoch], settings: Dict[str, Any], history: List[Dict[str, Any]]) -> Tuple[
-        Run, bytes, Optional[BaseException]]:
-    """Trains on lines. Returns the run, the words with their counts, and what interrupted it."""
-    text, sample = lines.paths()
-    with Session(gpu=settings.get("gpu")) as session:
-        session.send({"protocol": PROTOCOL, "waits": on_epoch is not None, "settings": _texts({
-            "format": "text", **settings, "data": text, "test": sample if lines.count > 1 else "none"})})
-        try:
-            run, interrupt = learnt(session, history, on_epoch)
-        except hogwild.Error as e:
-            raise hogwild.Error(str(e).replace(f"data: {text}", "the text")) from None
-    end = int.from_bytes(run.weights[:8], "little") + 8 + sum(tensor.nbytes for tensor in run.tensors.values())
-    return run, run.weights[end:], interrupt
-
-
-def learnt(session: Session, history: List[Dict[str, Any]], on_epoch: Optional[OnEpoch]) -> Tuple[Run, Optional[BaseException]]:
-    """The run at its end, the losses of each epoch in history; and the interrupt that ended it, to be raised when what was
-    learnt is kept."""
-    def note(epoch: Dict[str, Any]) -> Any:
-        history.append({name: value for name, value in epoch.items() if name in ("epoch", "seconds") or name.startswith(
-            ("train_", "test_"))})
-        return on_epoch is not None and on_epoch(epoch)
-
-    try:
-        return _follow(session, note, None), None
-    except KeyboardInterrupt as e:
-        run: Optional[Run] = getattr(e, "run", None)
-        if run is None:
-            raise
-        return run, e
-
-
-def _vocabulary(words: bytes) -> Tuple[List[str], Any]:
-    """The words and how often each occurs, of lines that have both."""
-    pairs = [line.rsplit(b" ", 1) for line in words.split(b"\n")[:-1]]
-    return [word.decode(errors="replace") for word, _ in pairs], np.array([int(n) for _, n in pairs], np.int64)
+    def _take(self, run: Run) -> None:
+        pairs = [line.rsplit(b" ", 1) for line in run.words.split(b"\n")[:-1]]
+        self.words = [word.decode(errors="replace") for word, _ in pairs]
+        self.counts = np.array([int(n) for _, n in pairs], np.int64)
+        self.history, self.result = run.history, run.result
 
 
 class Vectors:
@@ -110,11 +67,11 @@ class Vectors:
         return self.vectors[self.key_to_index[word]]
 
 
-class Word2Vec:
+class Word2Vec(_Model):
     """Vectors of words by skip-gram (sg=1) or CBOW (sg=0) with negative sampling, by gensim's names.
 
     workers: None is one for each core    settings: others of hogwild train, as share_negatives=True
-    After fit: words, counts, vectors (words x vector_size), wv, history (the losses of each epoch; test_loss is one line
+    After fit: words, counts, vectors (words x vector_size), wv, history (the figures of each epoch; test_loss is one line
     in a hundred, which are trained on too)"""
 
     def __init__(self, vector_size: int = 100, window: int = 5, sg: int = 1, min_count: int = 5, negative: int = 5,
@@ -126,17 +83,12 @@ class Word2Vec:
 
     def fit(self, sentences: Iterable[Any], on_epoch: Optional[OnEpoch] = None) -> Word2Vec:
         """Trains on sentences: lists of words, or strings with words between blanks. They are read once."""
-        with _Lines(map(_sentence, sentences)) as lines:
-            if lines.count == 0:
-                raise hogwild.Error("no sentences: want lists of words, or strings")
-            self.history: List[Dict[str, Any]] = []
-            run, words, interrupt = _train(lines, on_epoch, self.settings, self.history)
-        self.words, self.counts = _vocabulary(words)
-        self.vectors = np.array(run.tensors["in.weight"])
-        self.result, self._wv = run.result, None
-        if interrupt is not None:
-            raise interrupt
+        self._learn(map(_sentence, sentences), on_epoch)
         return self
+
+    def _take(self, run: Run) -> None:
+        super()._take(run)
+        self.vectors, self._wv = np.array(run.tensors["in.weight"]), None
 
     @property
     def wv(self) -> Any:
@@ -176,7 +128,7 @@ def _sentence(words: Any) -> str:
     return line
 
 
-class TextClassifier:
+class TextClassifier(_Model):
     """fastText's classifier of texts: the mean of the vectors of words and of sequences of words, and a linear model.
 
     word_ngrams: sequences of up to so many words, hashed to buckets; None is as many as there are sequences in the text, and
@@ -187,8 +139,7 @@ class TextClassifier:
     def __init__(self, word_ngrams: int = 1, dim: int = 100, epochs: int = 5, lr: float = 0.1, min_count: int = 1,
                  buckets: Optional[int] = None, loss: str = "softmax", workers: Optional[int] = None, seed: int = 1,
                  **settings: Any) -> None:
-        if loss not in ("softmax", "ova"):
-            raise hogwild.Error(f"loss {loss!r}: want softmax or ova")
+        _check(loss in ("softmax", "ova"), f"loss {loss!r}: want softmax or ova")
         self.settings = {"model": f"text:{dim}", "word_ngrams": word_ngrams, "epochs": epochs, "lr": lr,
                          "min_count": min_count, "buckets": buckets, "loss": "logistic" if loss == "ova" else None,
                          "workers": workers, "seed": seed, **settings}
@@ -196,42 +147,38 @@ class TextClassifier:
     def fit(self, texts: Iterable[str], labels: Iterable[Any], on_epoch: Optional[OnEpoch] = None) -> TextClassifier:
         """Trains on texts with a label each, or a list of several."""
         several = [list(of) if isinstance(of, (list, tuple, set, frozenset, np.ndarray)) else [of] for of in labels]
-        self.classes_ = np.unique([label for of in several for label in of])
-        number = {label: i for i, label in enumerate(self.classes_.tolist())}
-        if len(number) == 1:
-            raise hogwild.Error(f"every label is {self.classes_.tolist()[0]!r}, so there is nothing to learn")
+        classes = np.unique([label for of in several for label in of])
+        _check(len(classes) != 1, f"every label is {classes.tolist()[0] if len(classes) else None!r}, so there is nothing to learn")
+        names = _names(classes.tolist())
+        name = dict(zip(classes.tolist(), names))
 
         def lines() -> Iterator[str]:
             n = -1
             for n, text in enumerate(texts):
                 if n < len(several):
-                    yield "".join(f"{LABEL}{number[label]} " for label in several[n]) + _text(n, text)
-            if n + 1 != len(several) or n < 0:
-                raise hogwild.Error(f"{n + 1} texts and {len(several)} labels: want a label, or a list of them, for each text")
+                    yield "".join(f"{LABEL}{name[label]} " for label in several[n]) + _text(n, text)
+            _check(n + 1 == len(several) and n >= 0,
+                   f"{n + 1} texts and {len(several)} labels: want a label, or a list of them, for each text")
 
-        more = int(self.settings["word_ngrams"] or 1) - 1
-        with _Lines(lines()) as file:
-            buckets = max(1, min(2_000_000, more * file.blanks)) if more and self.settings["buckets"] is None else None
-            settings = {**self.settings, "buckets": buckets} if buckets else self.settings
-            self.history: List[Dict[str, Any]] = []
-            run, self._words, interrupt = _train(file, on_epoch, settings, self.history)
-        self.words, self.counts = _vocabulary(self._words)
-        self._weights, self.result = run.weights, run.result
-        # the program numbers classes as they come
-        self._order = np.argsort([int(name) for name in json.loads(run.metadata["hogwild.data"])["classes"]])
-        if interrupt is not None:
-            raise interrupt
+        self.classes_, self._names = classes, names
+        self._learn(lines(), on_epoch)
         return self
+
+    def _take(self, run: Run) -> None:
+        super()._take(run)
+        self._run = run
+        at = {name: i for i, name in enumerate(run.meta["classes"])}  # the program numbers classes as they come
+        self._order = np.array([at[name] for name in self._names])
 
     @property
     def vectors(self) -> Any:
         """The vectors of the words and, behind them, of the buckets."""
-        return Run(self._weights, {}).tensors["in.weight"]
+        return self._run.tensors["in.weight"]
 
     @property
     def outputs(self) -> Any:
         """The weights of each class, in the order of classes_."""
-        return Run(self._weights, {}).tensors["out.weight"][self._order]
+        return self._run.tensors["out.weight"][self._order]
 
     def predict(self, texts: Iterable[str], k: int = 1) -> Any:
         """The most probable label of each text; the k most probable ones, texts x k."""
@@ -240,40 +187,35 @@ class TextClassifier:
 
     def predict_proba(self, texts: Iterable[str]) -> Any:
         """The probability of each label, texts x classes_, of sum 1 by ova too; NaN where no word of a text is known."""
-        if isinstance(texts, str):
-            raise hogwild.Error("texts is one string: want a list of them")
-        files = [_file(self._weights[:len(self._weights) - len(self._words)]), _file(self._words)]
-        try:
-            with _Lines(_text(n, text) for n, text in enumerate(texts)) as lines, Session() as session:
-                if lines.count == 0:
-                    return np.empty((0, len(self.classes_)), np.float32)
-                session.send({"protocol": PROTOCOL, "predict": {"weights": 0, "words": 1, "proba": True,
-                                                                "path": lines.paths()[0], "format": "text"}}, files)
-                out = np.frombuffer(_contents(session, session.receive()["done"]["size"]), "<f4")
-                return out[lines.count:].reshape(lines.count, -1)[:, self._order]
-        finally:
-            for file in files:
-                os.close(file)
+        _check(not isinstance(texts, str), "texts is one string: want a list of them")
+        weights, words = self._files()
+        with weights, words, File(name="the texts") as lines:
+            count, _ = _write((_text(n, text) for n, text in enumerate(texts)), lines)
+            if count == 0:
+                return np.empty((0, len(self.classes_)), np.float32)
+            out = predicted({"weights": 0, "words": 1, "proba": True, "path": lines.path, "format": "text"}, [weights, words],
+                            [lines])
+        return out[count:].reshape(count, -1)[:, self._order]
 
     def save_fasttext(self, path: Any) -> None:
         """Writes the model.bin of fastText, version 12. Blanks in labels become -, as its labels have none."""
-        tensors = Run(self._weights, {}).tensors
-        k, ngrams = tensors["in.weight"].shape[1], int(self.settings["word_ngrams"] or 1)
-        buckets = len(tensors["in.weight"]) - len(self.words)
-        loss = 4 if self.settings["loss"] == "logistic" else 3
-        numbers = [793712314, 12, k, 5, 5, self.settings["min_count"], 5, ngrams, loss, 3, buckets, 0, 0, 100]
-        with open(path, "wb") as file:
-            file.write(np.array(numbers, "<i4").tobytes() + np.array([1e-4], "<f8").tobytes())
-            words, classes = len(self.words), len(self.classes_)
-            file.write(np.array([words + classes, words, classes], "<i4").tobytes())
-            file.write(np.array([self.counts.sum(), -1], "<i8").tobytes())
-            for word, count in zip(self.words, self.counts):
-                file.write(word.encode() + b"\0" + int(count).to_bytes(8, "little") + b"\0")
-            for label in self.classes_.tolist():
-                file.write((LABEL + re.sub(r"\s", "-", str(label))).encode() + b"\0" + bytes(8) + b"\1")
-            for matrix in (tensors["in.weight"], self.outputs):
-                file.write(b"\0" + np.array(matrix.shape, "<i8").tobytes())
-                file.write(np.ascontiguousarray(matrix, "<f4").data)
+        weights, words = self._files()
+        with weights, words, tempfile.TemporaryDirectory(prefix="hogwild-") as folder:
+            os.symlink(weights.path, os.path.join(folder, "weights.safetensors"))
+            os.symlink(words.path, os.path.join(folder, "words.txt"))
+            command("export", folder, "--to", "fasttext", "--out", os.fspath(path), "--force", files=[weights, words])
+
+    def _files(self) -> Tuple[File, File]:
+        weights, words = self._run.weights, self._run.words
+        return File(weights[:len(weights) - len(words)]), File(words)
+
+
+def _names(labels: List[Any]) -> List[str]:
+    """Names of labels in a text, where they have no blanks."""
+    names = [re.sub(r"[\s\0]", "-", str(label)) for label in labels]
+    if len(set(names)) < len(names) or "" in names:
+        return [f"{name}-{i}" for i, name in enumerate(names)]
+    return names
 
 
 def _text(n: int, text: Any) -> str:

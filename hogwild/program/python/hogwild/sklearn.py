@@ -54,6 +54,9 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
     intercept_: Any
     n_iter_: int
 
+    def _set(self, given: Dict[str, Any]) -> None:
+        self.__dict__.update((name, value) for name, value in given.items() if name != "self")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -62,21 +65,16 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
 
     def _check(self) -> None:
         """Refuses what is not there."""
-        def refuse(what: str, substitute: str) -> None:
-            raise ValueError(f"{what} is not there: {substitute}")
-
-        if self.loss not in self._losses:
-            refuse(f"loss={self.loss!r}", self._others.get(self.loss, "use " + " or ".join(map(repr, self._losses))))
-        if self.penalty not in ("l2", "l1", "elasticnet", None):
-            refuse(f"penalty={self.penalty!r}", "use 'l2', 'l1', 'elasticnet' or None")
-        if isinstance(self.learning_rate, str):
-            refuse(f"learning_rate={self.learning_rate!r}", "use None, which takes it from the curvature, or a number")
-        if self.solver not in ("auto", "sgd", "dual"):
-            refuse(f"solver={self.solver!r}", "use 'auto', 'sgd' or 'dual'")
-        if self.hidden and self.loss not in ("log_loss", "squared_error"):
-            refuse(f"loss={self.loss!r} with hidden", "use 'log_loss', of values 'squared_error'")
-        if self.alpha < 0:
-            refuse(f"alpha={self.alpha!r}", "use 0 or more")
+        for ok, what, substitute in (
+                (self.loss in self._losses, "loss", self._others.get(self.loss, f"use {' or '.join(map(repr, self._losses))}")),
+                (self.penalty in ("l2", "l1", "elasticnet", None), "penalty", "use 'l2', 'l1', 'elasticnet' or None"),
+                (not isinstance(self.learning_rate, str), "learning_rate", "use None, from the curvature, or a number"),
+                (self.solver in ("auto", "sgd", "dual"), "solver", "use 'auto', 'sgd' or 'dual'"),
+                (not self.hidden or self.loss in ("log_loss", "squared_error"), "loss", "with hidden use 'log_loss', of values "
+                 "'squared_error'"),
+                (self.alpha >= 0, "alpha", "use 0 or more")):
+            if not ok:
+                raise ValueError(f"{what}={getattr(self, what)!r} is not there: {substitute}")
 
     def _dual(self, sparse: bool, classes: int) -> bool:
         """Whether the dual solver trains."""
@@ -134,15 +132,10 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
         try:
             run = _train(Rows(X, y, classes=classes, weight=weight, scale=settings.pop("scale"), seed=seed), None, None, test,
                          said if self.verbose or self.on_epoch is not None else None, False, settings,
-                         scores=test is not None, begin=begin)
-        except KeyboardInterrupt as interrupt:
-            if hasattr(interrupt, "run"):  # what was learnt
-                self._take(interrupt.run)
-            raise
+                         scores=test is not None, begin=begin, take=self._take)
         except hogwild.Error:
             assert_all_finite(X, input_name="X")  # in scikit-learn's words
             raise
-        self._take(run)
         if dual and self.fit_intercept and self.loss != "hinge":
             self.intercept_ = np.array([_intercept(safe_sparse_dot(X, self.coef_[0]), 2.0 * y - 1, self.intercept_[0],
                                                    self.loss, 1.0 if weight is None else weight)])
@@ -226,12 +219,7 @@ class HogwildClassifier(ClassifierMixin, _Hogwild):  # type: ignore[misc]
                  scale: str = "auto", mode: str = "async", n_jobs: Optional[int] = None, random_state: Any = None,
                  early_stopping: bool = False, validation_fraction: float = 0.1, n_iter_no_change: int = 5,
                  class_weight: Any = None, warm_start: bool = False, verbose: int = 0, on_epoch: Any = None) -> None:
-        self.loss, self.penalty, self.alpha, self.l1_ratio, self.fit_intercept = loss, penalty, alpha, l1_ratio, fit_intercept
-        self.max_iter, self.tol, self.hidden, self.solver, self.learning_rate = max_iter, tol, hidden, solver, learning_rate
-        self.batch, self.scale, self.mode, self.n_jobs, self.random_state = batch, scale, mode, n_jobs, random_state
-        self.early_stopping, self.validation_fraction = early_stopping, validation_fraction
-        self.n_iter_no_change, self.class_weight, self.warm_start = n_iter_no_change, class_weight, warm_start
-        self.verbose, self.on_epoch = verbose, on_epoch
+        self._set(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HogwildClassifier:
         """Trains on the rows of X, n x d numbers, dense or sparse, and their classes y. sample_weight: n, of the losses."""
@@ -286,11 +274,7 @@ class HogwildRegressor(RegressorMixin, _Hogwild):  # type: ignore[misc]
                  batch: Optional[int] = None, scale: str = "auto", mode: str = "async", n_jobs: Optional[int] = None,
                  random_state: Any = None, early_stopping: bool = False, validation_fraction: float = 0.1,
                  n_iter_no_change: int = 5, warm_start: bool = False, verbose: int = 0, on_epoch: Any = None) -> None:
-        self.loss, self.penalty, self.alpha, self.l1_ratio, self.fit_intercept = loss, penalty, alpha, l1_ratio, fit_intercept
-        self.max_iter, self.tol, self.hidden, self.solver, self.learning_rate = max_iter, tol, hidden, solver, learning_rate
-        self.batch, self.scale, self.mode, self.n_jobs, self.random_state = batch, scale, mode, n_jobs, random_state
-        self.early_stopping, self.validation_fraction = early_stopping, validation_fraction
-        self.n_iter_no_change, self.warm_start, self.verbose, self.on_epoch = n_iter_no_change, warm_start, verbose, on_epoch
+        self._set(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HogwildRegressor:
         """Trains on the rows of X, n x d numbers, dense or sparse, and their values y. sample_weight: n, of the losses."""
