@@ -35,7 +35,8 @@ func listOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\ntest -s %[1]s/list || %[2]s \"$@\" >%[1]s/list || exit\ncat %[1]s/list\n", dir, path)
+	script := fmt.Sprintf("#!/bin/sh\ntest -s %[1]s/list || %[2]s \"$@\" >%[1]s/list || exit\ncat %[1]s/list\n", dir,
+		path)
 	if err := os.WriteFile(dir+"/go", []byte(script), 0o777); err != nil {
 		t.Fatal(err)
 	}
