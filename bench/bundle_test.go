@@ -125,8 +125,8 @@ case $* in
 *'--clock-control none --cache-control none'*) while [ "$1" != --export ]; do shift; done; : >"$2" ;;
 esac
 `
-	playedParts = "machine:9 driver:9 microbench:1 agree:20 kernels:9 rates:20 flight:20 rivals:9 training:9 " +
-		"programs:9 tools:9 sanitizer:9 kills:20 mps:30"
+	playedParts = "machine:60 driver:60 microbench:1 agree:90 kernels:60 rates:90 flight:90 rivals:60 training:60 " +
+		"programs:60 tools:60 sanitizer:60 kills:90 mps:90"
 )
 
 // playedBundle is a folder as make gpu-bundle makes one.
@@ -354,9 +354,9 @@ func TestRunScriptStopped(t *testing.T) {
 	}{
 		{"agree.factor.cpu", "1", playedParts, []string{"agree.softmax.cpu", "agree.mlp.cpu", "agree.factor.gpu"},
 			[]string{"| agree | mlp as on the CPU | ok |", "| agree | running when"}},
-		{"rates.mlp128-b1.132", "", "machine:9 rates:20", []string{"rates.softmax-b8.132"},
+		{"rates.mlp128-b1.132", "", "machine:60 rates:90", []string{"rates.softmax-b8.132"},
 			[]string{"| softmax-b8 | 132 |", "| rates | running when"}},
-		{"mps.mlp128-b8.4", "1", "training:9 mps:30", []string{"mps.mlp128-b8.1", "mps.mlp128-b8.2"},
+		{"mps.mlp128-b8.4", "1", "training:60 mps:90", []string{"mps.mlp128-b8.1", "mps.mlp128-b8.2"},
 			[]string{"| MPS | mlp128-b8 | 2 |", "| training | tests | ok |", "| mps | running when"}},
 	} {
 		for name, signal := range map[string]os.Signal{"KILL": os.Kill, "TERM": syscall.SIGTERM} {
@@ -370,7 +370,7 @@ func TestRunScriptStopped(t *testing.T) {
 				}
 				var files map[string]string
 				known := func() bool { return files[last] != "" && strings.Contains(files["report.md"], c.page[0]) }
-				for until := time.Now().Add(20 * time.Second); !known() &&
+				for until := time.Now().Add(time.Minute); !known() &&
 					time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
 					files = archived(t, filepath.Join(p.out, "results.tar.gz"))
 				}

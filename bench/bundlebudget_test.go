@@ -39,8 +39,8 @@ func TestRunScriptBudget(t *testing.T) {
 			[]string{"| driver | cut off: out of time |", "| training | finished |"}, ""},
 		{"no driver", []string{"PLAYED_STATUS=1", "PARTS=driver:9 training:9"},
 			[]string{"| driver | hogwild-cuda --version | FAIL |", "| training | skipped: no driver |"}, ""},
-		{"hang", []string{"EACH=1", "PLAYED_HANG=workers.mlp128-b8.1", "RATES=^workers|word2vec.264", "PARTS=rates:20"},
-			[]string{"| rates | workers.mlp128-b8.1 | FAIL | not done after 1 s", "| no MPS | mlp128-b8 | 4 | 132 |",
+		{"hang", []string{"EACH=3", "PLAYED_HANG=workers.mlp128-b8.1", "RATES=^workers|word2vec.264", "PARTS=rates:90"},
+			[]string{"| rates | workers.mlp128-b8.1 | FAIL | not done after 3 s", "| no MPS | mlp128-b8 | 4 | 132 |",
 				"| word2vec | 264 |"}, "| softmax"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -55,18 +55,20 @@ const fewDigits = "digits:1000"
 var instead = []struct{ from, to string }{
 	{"go run ./cmd/hogwild ", "hogwild "},
 	{"bin/hogwild ", "hogwild "},
-	{"hogwild bench --data mnist/ ", "hogwild bench --repeat 1 --data mnist/ "},
+	// The one on digits searches rates.
+	{"hogwild bench --data mnist/ ", "hogwild bench --repeat 1 --same-lr --data mnist/ "},
 	{" --epochs 5 --nodes 1,2,4 ", " --epochs 1 --nodes 1,2 "},
-	{"--lr 0.1 --epochs 5 --modes async,sync --workers 1,2,4", "--lr 0.1 --epochs 1 --modes async,sync --workers 1,2"},
-	{"hogwild bench --data mnist ", "hogwild bench --repeat 1 --data mnist "},
-	{"hogwild bench --data digits ", "hogwild bench --data " + fewDigits + " "},
+	{" --epochs 5 --modes async,sync --workers 1,2,4", " --epochs 1 --modes async,sync --workers 1,2"},
+	{"hogwild bench --data mnist ", "hogwild bench --repeat 1 --same-lr --data mnist "},
+	{"hogwild bench --data digits --model mlp:128 --lr 0.8 --epochs 5 ",
+		"hogwild bench --data " + fewDigits + " --model mlp:128 --lr 0.8 --epochs 2 "},
 	{"--model convnet --optimizer momentum ", "--model convnet --epochs 1 --optimizer momentum "},
 	{"--model mlp:256,128 --lr 0.05 --epochs 40 ", "--model mlp:256,128 --lr 0.05 --epochs 3 "},
 	{"--patience 5 --epochs 100 --lr 0.1 --run", "--patience 5 --epochs 8 --lr 0.1 --run"},
 	{"hogwild train --resume runs/killed", "hogwild train --resume runs/killed --epochs 4"},
 	{"hogwild train --resume runs/patient", "hogwild train --resume runs/patient --epochs 10"},
 	{"hogwild train --data synth:rcv1 ", "hogwild train --data synth:rcv1:0.01 "},
-	{"hogwild train ...", "hogwild train"},
+	{"hogwild train ...", "hogwild train --data " + fewDigits},
 }
 
 // block is commands of a page and what they print.

@@ -120,7 +120,7 @@ func TestFolderTaken(t *testing.T) {
 	before := runtest.State(t, other.Run)
 	c := lasting(t)
 	got, err := disturb(t, c, func(*runtest.Said) {
-		if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.Rename(other.Run, c.Run)); err != nil {
+		if err := trade(c.Run, other.Run); err != nil {
 			t.Error(err)
 		}
 	})
@@ -142,7 +142,7 @@ func TestFolderOfOthers(t *testing.T) {
 	}
 	c := lasting(t)
 	got, err := disturb(t, c, func(*runtest.Said) {
-		if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.Rename(other, c.Run)); err != nil {
+		if err := trade(c.Run, other); err != nil {
 			t.Error(err)
 		}
 	})
@@ -151,6 +151,11 @@ func TestFolderOfOthers(t *testing.T) {
 	if now := runtest.State(t, c.Run); len(now) != 1 || err != nil || string(text) != "mine" {
 		t.Errorf("the folder of others holds %d files, %q (%v)", len(now), text, err)
 	}
+}
+
+// trade exchanges two files or folders in one step: between two renames a save could make the folder again.
+func trade(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
 
 // shorten has saves at the end tried again once only, here and in coordinators that are started.
@@ -227,7 +232,7 @@ func TestFolderUnwritable(t *testing.T) {
 	shorten(t)
 	c := lasting(t)
 	got, err := disturb(t, c, func(out *runtest.Said) {
-		if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.WriteFile(c.Run, nil, 0o666)); err != nil {
+		if err := errors.Join(os.WriteFile(c.Run+".file", nil, 0o666), trade(c.Run, c.Run+".file")); err != nil {
 			t.Error(err)
 		}
 	})
@@ -262,7 +267,7 @@ func TestTerminatedWithoutAFolder(t *testing.T) {
 	c := lasting(t)
 	c.Epochs = 1000
 	p := saving(t, c)
-	if err := errors.Join(os.Rename(c.Run, c.Run+".old"), os.WriteFile(c.Run, nil, 0o666)); err != nil {
+	if err := errors.Join(os.WriteFile(c.Run+".file", nil, 0o666), trade(c.Run, c.Run+".file")); err != nil {
 		t.Fatal(err)
 	}
 	p.Signal(syscall.SIGTERM)

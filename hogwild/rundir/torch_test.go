@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,13 +57,78 @@ with zipfile.ZipFile(f"{dir}/packed.pt", "w", zipfile.ZIP_DEFLATED) as to, zipfi
 print(json.dumps(want))
 `
 
+// forks is Python that has imported PyTorch once: each call of its socket is python -c with the arguments and the files
+// of the caller, in a process of its own. It ends with its standard input.
+const forks = `
+import json, os, socket, sys, threading, torch
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1] + "/socket")
+server.listen()
+print("ready", flush=True)
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+while True:
+    call = server.accept()[0]
+    text, files, _, _ = socket.recv_fds(call, 1 << 20, 3)
+    if pid := os.fork():
+        for f in files:
+            os.close(f)
+        call.sendall(b"%d" % os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        call.close()
+        continue
+    for to, f in enumerate(files):
+        os.dup2(f, to)
+    status, (script, *sys.argv[1:]) = 1, json.loads(text)
+    try:
+        exec(compile(script, "<string>", "exec"), {"__name__": "__main__"})
+        status = 0
+    except SystemExit as e:
+        status = e.code or 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+`
+
+// called is the Python -SE that makes such a call.
+const called = `
+import json, os, socket, sys
+call = socket.socket(socket.AF_UNIX)
+call.connect(os.path.dirname(sys.argv[0]) + "/socket")
+socket.send_fds(call, [json.dumps(sys.argv[2:]).encode()], [0, 1, 2])
+sys.exit(int(call.recv(9)))
+`
+
+// forked returns a program that does for python -c SCRIPT ARGS..., and need not import PyTorch each time.
+func forked(t *testing.T, python string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/python", []byte("#!"+python+" -SE"+called), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(python, "-c", forks, dir)
+	cmd.Stderr = os.Stderr
+	in, err1 := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err := errors.Join(err1, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return dir + "/python"
+}
+
 // TestPyTorchsFiles: what torch.save writes is read, of every type and in every form; what is more or less than a
 // state_dict is refused in a line, and nothing in it is executed.
 func TestPyTorchsFiles(t *testing.T) {
-	t.Setenv(Python, check.Interpreter(t, "torch"))
+	t.Setenv(Python, forked(t, check.Interpreter(t, "torch")))
 	dir := t.TempDir()
+	text, err := exec.Command(os.Getenv(Python), "-c", torchFiles, dir).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var want map[string]map[string][2]any
-	if err := json.Unmarshal(check.Python(t, "torch", torchFiles, dir), &want); err != nil {
+	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
 	for name, tensors := range want {

@@ -45,7 +45,7 @@ var Run = run.Run
 func Main(m *testing.M) {
 	registerSlow("slow", time.Millisecond)
 	registerSlow("slower", 10*time.Millisecond)
-	registerSlow("slowest", 100*time.Millisecond)
+	registerSlow("slowest", 400*time.Millisecond)
 	// The race detector lets each process sleep for a second before it ends.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	if programtest.IsProgram() {
