@@ -254,7 +254,8 @@ func wheelWithTorch(t *testing.T, v virtual) {
 		t.Fatal(err)
 	}
 	if loss := testLoss(t, v.run(t, 0, "hogwild", "train", "--program", "python "+script+" --rows 2000", "--workers",
-		"2", "--epochs", "2", "--lr", "0.002", "--quiet", "--json")); !(loss < 0.25) { // as in TestPyTorchExamples
+		"2", "--epochs", "2", "--batch", "32", "--lr", "0.002", "--schedule", "cosine", "--quiet",
+		"--json")); !(loss < 0.25) { // as in TestPyTorchExamples
 		t.Errorf("ddp.py comes to a test loss of %v", loss)
 	}
 	text := v.run(t, 0, "python", script, "--rows", "64")
