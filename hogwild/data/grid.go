@@ -16,9 +16,13 @@ import (
 //
 // A range is not one stretch of numbers: ids often lie by age or by popularity, and blocks would hold unequal numbers
 // of entries. It has bundles of neighbouring nodes, wide enough that no cache line of the weights has two owners.
+//
+// The grid of a graph is Paired: its two axes are the same nodes, and what is between two ranges is one block, whichever
+// of them it starts from. It has the number of the smaller range's row.
 type Grid struct {
-	N    int // ranges of rows, and of columns
-	axes [2]axis
+	N      int // ranges of rows, and of columns
+	Paired bool
+	axes   [2]axis
 }
 
 // axis is the rows, or the columns.
@@ -36,9 +40,11 @@ const (
 
 // NewGrid returns the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
 func NewGrid(s *Set, n int) *Grid {
-	g := &Grid{N: n}
+	g := &Grid{N: n, Paired: !s.Matrix()}
 	g.axes[0] = axisOf(s.Freq, 0, s.Shape[0], n)
-	g.axes[1] = axisOf(s.Freq, s.Shape[0], s.Features, n)
+	if g.axes[1] = g.axes[0]; !g.Paired {
+		g.axes[1] = axisOf(s.Freq, s.Shape[0], s.Features, n)
+	}
 	return g
 }
 
@@ -70,15 +76,22 @@ func axisOf(freq []float32, from, to, n int) axis {
 // bundle returns the bundle of a node.
 func (a *axis) bundle(node int) int { return node>>a.shift - a.from>>a.shift }
 
-// Block returns the block of an entry.
+// Block returns the block of an entry, or of an edge.
 func (g *Grid) Block(row, column uint32) int {
 	r, c := &g.axes[0], &g.axes[1]
-	return int(r.of[r.bundle(int(row))])*g.N + int(c.of[c.bundle(int(column))])
+	a, b := int(r.of[r.bundle(int(row))]), int(c.of[c.bundle(int(column))])
+	if g.Paired {
+		a, b = min(a, b), max(a, b)
+	}
+	return a*g.N + b
 }
 
 // Nodes appends the nodes of a block's two ranges, as stretches [from, to).
 func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
 	for i, own := range [2]int{block / g.N, block % g.N} {
+		if g.Paired && i == 1 && own == block/g.N {
+			break
+		}
 		a := &g.axes[i]
 		for b, of := range a.of {
 			if int(of) != own {
@@ -91,13 +104,25 @@ func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
 	return stretches
 }
 
-// Starts returns the rows at which the blocks of a set that lies block by block begin, and the number of rows.
-func (g *Grid) Starts(s *Set) []int {
+// Blocks are the blocks of a set that lies block by block.
+type Blocks struct {
+	Starts []int `json:"starts"`           // the row at which each begins, and the number of rows
+	Paired bool  `json:"paired,omitempty"` // see Grid
+}
+
+// Blocks returns where the blocks of a set that lies block by block begin.
+func (g *Grid) Blocks(s *Set) Blocks {
 	starts := make([]int, g.N*g.N+1)
 	for b := range starts {
-		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.Block(s.Idx[2*i], s.Idx[2*i+1]) >= b })
+		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.of(s, i) >= b })
 	}
-	return starts
+	return Blocks{starts, g.Paired}
+}
+
+// of returns the block of a row.
+func (g *Grid) of(s *Set, i int) int {
+	width := len(s.Idx) / s.Rows
+	return g.Block(s.Idx[width*i], s.Idx[width*(i+1)-1])
 }
 
 // leastApart entries are worth the sorting. A block of fewer than a thousand is trained in less time than it takes to
@@ -135,7 +160,7 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 		parallel(0, pieces, func(from, to int) {
 			for p := from; p < to; p++ {
 				for i := p * s.Rows / pieces; i < (p+1)*s.Rows/pieces; i++ {
-					do(at[p], i, g.Block(s.Idx[2*i], s.Idx[2*i+1]))
+					do(at[p], i, g.of(s, i))
 				}
 			}
 		})
@@ -144,7 +169,7 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 		at[p] = make([]int, n*n)
 	}
 	each(func(at []int, _, block int) { at[block]++ })
-	next := 0
+	next, width := 0, len(s.Idx)/s.Rows
 	for block := range n * n {
 		for p := range at {
 			at[p][block], next = next, next+at[p][block]
@@ -153,7 +178,8 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	each(func(at []int, i, block int) {
 		j := at[block]
 		at[block]++
-		if t.Idx[2*j], t.Idx[2*j+1], t.Y[j] = s.Idx[2*i], s.Idx[2*i+1], s.Y[i]; t.W != nil {
+		copy(t.Idx[j*width:(j+1)*width], s.Idx[i*width:])
+		if t.Y[j] = s.Y[i]; t.W != nil {
 			t.W[j] = s.W[i]
 		}
 	})

@@ -53,7 +53,7 @@ func TestGrid(t *testing.T) {
 				}
 			}
 		}
-		starts, at := g.Starts(now), make([]int, c.n*c.n)
+		starts, at := g.Blocks(now).Starts, make([]int, c.n*c.n)
 		copy(at, starts)
 		for i := range was.Rows {
 			u, v := was.Idx[2*i], was.Idx[2*i+1]

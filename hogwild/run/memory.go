@@ -38,7 +38,7 @@ func makeMemory(r *core.Run) error {
 		Weights: sum, Data: r.Task.Train.Checksum, Device: r.Mem.Owner.Handle(), Start: control.Start{Epoch: 1},
 		CPUProfile: r.Options.CPUProfile, Trace: r.Options.Trace}
 	if r.Task.Train.Grid > 0 {
-		r.Mem.Announced.Blocks = data.NewGrid(r.Task.Train, r.Task.Train.Grid).Starts(r.Task.Train)
+		r.Mem.Announced.Blocks = data.NewGrid(r.Task.Train, r.Task.Train.Grid).Blocks(r.Task.Train)
 	}
 	r.Mem.Block, err = control.Create(r.Mem.Announced)
 	return err

@@ -154,7 +154,7 @@ func blockByBlock(t *testing.T, c config.Config) (w []float64) {
 		starts = append(starts, n)
 	}
 	const k = 5
-	all := plan.New(&c, 1, set.Rows).Blocks(starts)
+	all := plan.New(&c, 1, set.Rows).Blocks(data.Blocks{Starts: starts})
 	rate := plan.NewSchedule(&c, c.LR, set.Rows)
 	for epoch := range c.Epochs {
 		p := all.Of(uint64(epoch + 1))
