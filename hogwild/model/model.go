@@ -35,6 +35,7 @@ type Param struct {
 	Decay      bool // subject to l1 and l2: weights are, biases are not
 	Fixed      bool // no gradient changes it
 	Buffer     bool // of a program, and fixed: where gradients are averaged its values are
+	Common     bool // examples of all blocks write it: see Common
 }
 
 // Part is the gradient of one weight matrix over a batch, still factored: for
@@ -196,8 +197,9 @@ type Range struct{ From, To int }
 // Step is how long the steps of a Stepper are.
 type Step struct {
 	LR, L2, L1 float32
-	Bias       *float32 // of a linear model, when it is not to be the one in w
-	Epoch      int      // from 0: a model of words draws other windows in each
+	Bias       *float32  // of a linear model, when it is not to be the one in w
+	Epoch      int       // from 0: a model of words draws other windows in each
+	Common     []float32 // of a model with Common weights, when they are not to be the ones in w
 }
 
 // times returns the step on a row whose loss, and all that it brings along, is multiplied by a.

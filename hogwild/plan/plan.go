@@ -110,6 +110,14 @@ func (p Plan) Of(epoch uint64) Plan {
 // Ready reports whether all chunks of mode blocks are done that must be before chunk i is trained.
 func (p *Plan) Ready(epoch, i int, done func(i int) bool) bool { return p.blocks.ready(epoch, i, done) }
 
+// Sub returns the sub-epoch of a chunk of mode blocks, counted from the first of the run, and the chunk's place in it.
+func (p *Plan) Sub(epoch, i int) (sub, place int) {
+	if epoch > 0 {
+		sub = p.Grid * (CeilDiv(firstSubs, p.Grid) + epoch - 1)
+	}
+	return sub + i/p.Grid, i % p.Grid
+}
+
 // Orders returns how many orders the data have: see Share.
 func (p *Plan) Orders() int {
 	if p.Grid > 0 {

@@ -24,7 +24,9 @@ func makeMemory(r *core.Run) error {
 	if err := checkMemory(r, model.Size(r.Task.Trained)); err != nil {
 		return err
 	}
-	if r.Mem.Weights, err = control.CreateDual(&r.Job, model.Size(r.Task.Trained), r.Task.Train.Rows); err != nil {
+	common := model.Common(r.Task.Trained)
+	if r.Mem.Weights, err = control.CreateFor(&r.Job, model.Size(r.Task.Trained), common.To-common.From,
+		r.Task.Train.Rows); err != nil {
 		return config.Usage("%w", err) // as of the data that do not fit
 	}
 	if err := ownMemory(r); err != nil {
