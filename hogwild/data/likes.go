@@ -76,31 +76,54 @@ func (s *Set) Likes(user, item uint32) bool {
 
 // Draws are items drawn at random, as negatives of the entries of a set: either all alike, or each as often as it is in
 // an entry. They are functions of seed, epoch and row: every process draws the same, and a chunk that is trained again
-// is the same work.
+// is the same work. Within blocks an entry's items are drawn among those of its block.
 type Draws struct {
 	s       *Set
 	base    uint64
 	uniform bool
+
+	grid   *Grid // nil: the items of all entries
+	starts []int
+	ranges [][]uint32 // the columns of each range
 }
 
-// NewDraws returns the draws of a set of likes.
-func NewDraws(s *Set, seed uint64, uniform bool) Draws {
-	return Draws{s: s, base: mix(seed + drawNegatives), uniform: uniform}
+// NewDraws returns the draws of a set of likes, within its blocks if it lies block by block.
+func NewDraws(s *Set, seed uint64, uniform, within bool) Draws {
+	d := Draws{s: s, base: mix(seed + drawNegatives), uniform: uniform}
+	if !within || s.Grid == 0 {
+		return d
+	}
+	d.grid = NewGrid(s, s.Grid)
+	d.starts, d.ranges = d.grid.Blocks(s).Starts, make([][]uint32, s.Grid)
+	for j := range s.Shape[1] {
+		i := d.grid.Block(0, uint32(s.Shape[0]+j)) % s.Grid
+		d.ranges[i] = append(d.ranges[i], uint32(j))
+	}
+	return d
 }
 
 // Of returns what the draws for a row begin with. Next of it draws.
 func (d *Draws) Of(row int32, epoch int) uint64 { return draw(mix(d.base+uint64(epoch)), int(row)) }
 
-// Next draws the column of an item, and returns what the next draw begins with.
-func (d *Draws) Next(x uint64) (item uint32, next uint64) {
-	if d.uniform {
-		at, _ := bits.Mul64(x, uint64(d.s.Shape[1]))
-		item = uint32(at)
-	} else {
-		at, _ := bits.Mul64(x, uint64(d.s.Rows))
-		item = d.s.Idx[2*at+1] - uint32(d.s.Shape[0])
+// Next draws the column of an item for a row, and returns what the next draw begins with.
+func (d *Draws) Next(row int32, x uint64) (item uint32, next uint64) {
+	next = x*6364136223846793005 + 1442695040888963407
+	among := func(n int) int {
+		at, _ := bits.Mul64(x, uint64(n))
+		return int(at)
 	}
-	return item, x*6364136223846793005 + 1442695040888963407
+	from, to := 0, d.s.Rows
+	if d.grid != nil {
+		block := d.grid.of(d.s, int(row))
+		from, to = d.starts[block], d.starts[block+1]
+		if own := d.ranges[block%d.grid.N]; d.uniform {
+			return own[among(len(own))], next
+		}
+	}
+	if d.uniform {
+		return uint32(among(d.s.Shape[1])), next
+	}
+	return d.s.Idx[2*(from+among(to-from))+1] - uint32(d.s.Shape[0]), next
 }
 
 // keepPositive leaves out entries below a value.

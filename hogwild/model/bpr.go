@@ -22,7 +22,7 @@ type bpr struct {
 	users, items, k int
 	warp, adaptive  bool
 	rate            vec.PairwiseRate // without the learning rate
-	uniform         bool
+	uniform, within bool             // how items are drawn
 	seed            uint64
 	touched
 	table   vec.Pairwise
@@ -81,7 +81,7 @@ func rankers(name string, loss Loss, rate float64, epochs int) *Family {
 			return &bpr{users: s.Shape[0], items: s.Shape[1], k: k, warp: name == "warp", adaptive: o.AdaptiveRows,
 				rate: vec.PairwiseRate{User: o.Shrink.User, Positive: o.Shrink.Item, Negative: o.Shrink.Negative,
 					Bias: o.Shrink.Bias},
-				uniform: o.Uniform, seed: o.Seed, touched: newTouched(k)}
+				uniform: o.Uniform, within: o.Within, seed: o.Seed, touched: newTouched(k)}
 		},
 	}
 }
@@ -165,7 +165,7 @@ func (m *bpr) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss floa
 // drawsOf returns the draws of a set.
 func (m *bpr) drawsOf(set *data.Set) *data.Draws {
 	if m.of != set {
-		m.draws, m.of = data.NewDraws(set, m.seed, m.uniform), set
+		m.draws, m.of = data.NewDraws(set, m.seed, m.uniform, m.within), set
 	}
 	return &m.draws
 }
@@ -185,7 +185,7 @@ func (m *bpr) negative(set *data.Set, row int32, epoch int) (j uint32, ok bool) 
 	d, u := m.drawsOf(set), set.Idx[2*row]
 	x := d.Of(row, epoch)
 	for range mostDraws {
-		if j, x = d.Next(x); !set.Likes(u, j) {
+		if j, x = d.Next(row, x); !set.Likes(u, j) {
 			return j, true
 		}
 	}
@@ -200,7 +200,7 @@ func (m *bpr) violated(t *vec.Pairwise, set *data.Set, row int32, epoch int, tri
 	score, from := t.Score(u, i), d.Of(row, epoch)
 	for n := 1; n <= mostDraws; n++ {
 		var j uint32
-		j, from = d.Next(from)
+		j, from = d.Next(row, from)
 		if x = score - t.Score(u, j); x < 1 && !set.Likes(u, j) {
 			*triple = [3]uint32{u, i, j}
 			return true, m.far(n), x

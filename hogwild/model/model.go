@@ -251,6 +251,7 @@ type Options struct {
 	L2       float32   // factor applies it itself
 	Shrink   Shrink    // of those that rank, which apply it themselves
 	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
+	Within   bool      // those that rank: they are drawn among the items of an entry's block
 	// those that rank: each row has a rate of its own, see vec.Pairwise
 	AdaptiveRows bool
 	Seed         uint64  // dropout
