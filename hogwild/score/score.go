@@ -4,6 +4,7 @@
 //	warning.go  results that look like success and are none
 //	judge.go    epochs beside the constant predictor
 //	score.go    sums of an evaluation
+//	ranking.go  what the places of right candidates come to
 package score
 
 import (
