@@ -40,6 +40,9 @@ func LoadSets(o Options) (Sets, error) {
 			return Sets{}, fmt.Errorf("data: scale %s: text has no numbers to be scaled: leave scale out", o.Scale)
 		}
 	}
+	if o.Format == "lists" && o.Task == "" {
+		o.Task = likesTask
+	}
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
@@ -281,6 +284,7 @@ func (o Options) loadCache() (s Sets, err error) {
 		return s, err
 	}
 	s.Train.Name = o.Path
+	o.train = s.Train
 	if s.Train.Text != nil {
 		s.Train.Text.Vocabulary = s.Train.Vocabulary()
 	}
