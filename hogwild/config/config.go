@@ -132,6 +132,9 @@ type Config struct {
 	TargetAccuracy float64        `yaml:"target-accuracy,omitempty" json:"target_accuracy"` // 0 = none
 	TargetGap      float64        `yaml:"target-gap,omitempty" json:"target_gap"`           // of the dual solver; 0 = none
 
+	Top  int  `yaml:"top,omitempty" json:"top,omitempty"` // of rankings: see RanksAt
+	Seen Seen `yaml:"seen" json:"seen,omitempty"`         // out, in
+
 	// since the first worker of this process began to train; 0 = never; JSON: ns
 	StopAfter time.Duration `yaml:"stop-after" json:"stop_after,omitempty"`
 
@@ -187,7 +190,7 @@ func Default() Config {
 		Average: Weights, AverageLR: Auto, Solver: Auto,
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: Private, Schedule: Auto, Decay: 0.1, Words: defaultWords(),
-		Partition: Dynamic, Seed: 1, SaveEvery: Auto, MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: Auto,
+		Partition: Dynamic, Seed: 1, Seen: SeenOut, SaveEvery: Auto, MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: Auto,
 		OnDivergence: Stop,
 		MPI:          Auto, Rounds: Auto, Outer: Mean, OuterLR: 0.7, OuterMomentum: 0.9,
 		NodeTimeout: 2 * time.Minute,
@@ -238,6 +241,18 @@ func (c *Config) AllNodes() int { return max(1, c.Nodes) }
 func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, CBOW: c.CBOW, L2: float32(c.L2),
 		Seed: c.Seed, Layout: c.Layout}
+}
+
+// defaultTop is how many of the best items figures are about.
+const defaultTop = 10
+
+// RanksAt returns how many of the best candidates the figures of a ranking are about; 0: none is asked for. Data that
+// are ratings are ranked only if it is said.
+func (c *Config) RanksAt(m *data.Meta) int {
+	if c.Top == 0 && (m.Implicit || m.Facts()) {
+		return defaultTop
+	}
+	return c.Top
 }
 
 // NodeRounds returns how many rounds nodes take in an epoch; 0: as many as their cost allows.

@@ -23,6 +23,7 @@ type (
 	Outer          string // how a round of several nodes applies the mean of their changes
 	Solver         string // how linear models are trained
 	OnDivergence   string // what a run does then
+	Seen           string // whether what users have in the training rows is a candidate for them
 )
 
 // InPlace is the MergeEvery of a run whose workers update the shared weights themselves.
@@ -66,6 +67,9 @@ const (
 
 	Dual     Solver = "dual" // ascends dual coordinates
 	PlainSGD Solver = "sgd"  // keeps SGD's weights: see package exact
+
+	SeenOut Seen = "out"
+	SeenIn  Seen = "in"
 
 	Stop     OnDivergence = "stop"     // the run ends, with its last good snapshot
 	Rollback OnDivergence = "rollback" // it continues from there with half the learning rate, three times at most

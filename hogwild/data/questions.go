@@ -26,9 +26,10 @@ type Answers struct {
 }
 
 // Ranks reports whether rows are pairs of a query and a candidate that belongs to it.
-func (m *Meta) Ranks() bool { return m.Matrix() || m.facts() }
+func (m *Meta) Ranks() bool { return m.Matrix() || m.Facts() }
 
-func (m *Meta) facts() bool { return m.Kind == "facts" }
+// Facts reports whether rows are facts: a head, a relation and a tail.
+func (m *Meta) Facts() bool { return m.Kind == "facts" }
 
 // AnswersIn returns the answers that rows of sets have, which are about the same users or entities; nil ones are left
 // out.
@@ -39,7 +40,7 @@ func AnswersIn(sets ...*Set) *Answers {
 		return a
 	}
 	m := &sets[0].Meta
-	if a.facts = m.facts(); !a.facts {
+	if a.facts = m.Facts(); !a.facts {
 		users := uint32(m.Shape[0])
 		a.sides = []lists{listsOf(int(users), sets, func(idx []uint32, i int) (uint32, uint64) {
 			return idx[2*i], uint64(idx[2*i+1] - users)

@@ -38,8 +38,8 @@ type FactRanks struct {
 	MeanRank float64 `json:"mean_rank"`
 }
 
-// Text returns the lines of the report.
-func (r *Ranked) Text() (text string) {
+// text returns the lines of the report.
+func (r *Ranked) text() (text string) {
 	if r == nil {
 		return ""
 	}

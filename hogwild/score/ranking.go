@@ -6,11 +6,32 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/rundir"
 )
+
+// RankSet ranks the candidates for the queries of a set, as settings ask for; nil where they do not, or the model does
+// not rank. What other sets know is left out.
+func RankSet(models []model.Model, w []float32, set *data.Set, c *config.Config, others ...*data.Set) *rundir.Ranked {
+	k := c.RanksAt(&set.Meta)
+	if _, ranks := models[0].(model.Ranker); !ranks || k == 0 || !set.Ranks() {
+		return nil
+	}
+	facts := set.Facts()
+	if facts {
+		others = append(others, set)
+	} else if c.Seen == config.SeenIn {
+		others = nil
+	}
+	r := Rank(models, w, data.Questions(set, data.AnswersIn(others...)), facts, k)
+	if r != nil && !facts {
+		r.Items.Seen = string(c.Seen)
+	}
+	return r
+}
 
 // Rank has models that rank, as many as there are cores, answer questions, and says how high the right candidates are:
 // about facts, or of items among the k best. It is nil without questions. The figures do not depend on the number of
