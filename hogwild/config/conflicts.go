@@ -121,6 +121,9 @@ func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
 		return Usage("mode %s: model %s has no rows and columns whose entries can be trained apart; use model "+
 			"factor:32, or mode sync", c.Mode, c.Model)
 	}
+	if c.Mode.Grid > 0 && f.Ranks {
+		return Usage("mode %s: model %s draws items from all blocks; use mode async, or mode sync", c.Mode, c.Model)
+	}
 	if weighted && !f.Weighs {
 		return Usage("model %s does not weigh rows: leave weight and class-weight out", c.Model)
 	}

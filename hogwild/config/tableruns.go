@@ -2,11 +2,6 @@ package config
 
 import "math"
 
-// ofItems is what rankings of items need.
-var ofItems = []need{{"model", "use model factor:32", false, func(k known) bool {
-	return k.Model == "" || k.family().Entries
-}}}
-
 // tableOfRuns is the rest of the table: settings that do not change what is trained.
 var tableOfRuns = []Group{
 	{"Several nodes", []Setting{
@@ -57,11 +52,6 @@ var tableOfRuns = []Group{
 						k.HoldsOut()
 				}},
 			}},
-		{Name: "top", Usage: "`K` rankings: figures of the K best items for each user; auto: 10 for what users liked, " +
-			"none for ratings", Zero: "auto",
-			most: 1 << 20, needs: ofItems},
-		{Name: "seen", Usage: "`HOW` rankings: items that a user has in the training rows: out (no candidates) or in",
-			Words: words(SeenOut, SeenIn), needs: ofItems},
 		{Name: "run", Usage: "`DIR` run folder (default: runs/<time>-<name>)"},
 		{Name: "save-every", Usage: "`N` epochs between snapshots, or a time: 30s; auto: so seldom that saving takes " +
 			"2% of the time at most; 0: only at the end",

@@ -6,7 +6,7 @@
 // What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their
 // means. Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go for single rows;
 // convnet.go, with convshape.go, its stages convstage.go and densestage.go on convlayer.go, and dropout.go; factor.go
-// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go. Values in
+// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go, bpr.go. Values in
 // another unit: standard.go.
 // Where their steps meet: hot.go. What
 // they cost: flops.go. What they are to beat: constant.go.
@@ -247,8 +247,12 @@ type Options struct {
 	Mean     []float32 // of the inputs, when Center
 	BiasStep float32   // the step of a linear model's bias against its weights' step; 0 is 1
 	L2       float32   // factor applies it itself
-	Seed     uint64    // dropout
-	Layout   *Layout   // of a model that a program computes; nil: it is another one
+	Shrink   Shrink    // of those that rank, which apply it themselves
+	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
+	// those that rank: each row has a rate of its own, see vec.Pairwise
+	AdaptiveRows bool
+	Seed         uint64  // dropout
+	Layout       *Layout // of a model that a program computes; nil: it is another one
 }
 
 // New makes the model that o names, registered or built in, for the data that m
