@@ -86,13 +86,14 @@ func (g *Grid) Block(row, column uint32) int {
 	return a*g.N + b
 }
 
-// Nodes appends the nodes of a block's two ranges, as stretches [from, to).
-func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
-	for i, own := range [2]int{block / g.N, block % g.N} {
-		if g.Paired && i == 1 && own == block/g.N {
+// Nodes appends the nodes of a block's two ranges, and of another range of columns if it is not 0, as stretches
+// [from, to).
+func (g *Grid) Nodes(block, columns int, stretches [][2]int) [][2]int {
+	for i, own := range [3]int{block / g.N, block % g.N, columns - 1} {
+		if own < 0 || i == 2 && own == block%g.N || g.Paired && i == 1 && own == block/g.N {
 			break
 		}
-		a := &g.axes[i]
+		a := &g.axes[min(i, 1)]
 		for b, of := range a.of {
 			if int(of) != own {
 				continue
@@ -108,6 +109,7 @@ func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
 type Blocks struct {
 	Starts []int `json:"starts"`           // the row at which each begins, and the number of rows
 	Paired bool  `json:"paired,omitempty"` // see Grid
+	Drawn  bool  `json:"drawn,omitempty"`  // with an entry's column others are written, which are drawn: see Draws
 }
 
 // Blocks returns where the blocks of a set that lies block by block begin.
@@ -116,7 +118,7 @@ func (g *Grid) Blocks(s *Set) Blocks {
 	for b := range starts {
 		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.of(s, i) >= b })
 	}
-	return Blocks{starts, g.Paired}
+	return Blocks{starts, g.Paired, s.Implicit}
 }
 
 // of returns the block of a row.

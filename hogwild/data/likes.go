@@ -76,21 +76,21 @@ func (s *Set) Likes(user, item uint32) bool {
 
 // Draws are items drawn at random, as negatives of the entries of a set: either all alike, or each as often as it is in
 // an entry. They are functions of seed, epoch and row: every process draws the same, and a chunk that is trained again
-// is the same work. Within blocks an entry's items are drawn among those of its block.
+// is the same work. In mode blocks an entry's items are drawn from a range of columns.
 type Draws struct {
 	s       *Set
 	base    uint64
 	uniform bool
 
-	grid   *Grid // nil: the items of all entries
+	grid   *Grid // of a set that lies block by block
 	starts []int
 	ranges [][]uint32 // the columns of each range
 }
 
-// NewDraws returns the draws of a set of likes, within its blocks if it lies block by block.
-func NewDraws(s *Set, seed uint64, uniform, within bool) Draws {
+// NewDraws returns the draws of a set of likes.
+func NewDraws(s *Set, seed uint64, uniform bool) Draws {
 	d := Draws{s: s, base: mix(seed + drawNegatives), uniform: uniform}
-	if !within || s.Grid == 0 {
+	if s.Grid == 0 {
 		return d
 	}
 	d.grid = NewGrid(s, s.Grid)
@@ -105,25 +105,26 @@ func NewDraws(s *Set, seed uint64, uniform, within bool) Draws {
 // Of returns what the draws for a row begin with. Next of it draws.
 func (d *Draws) Of(row int32, epoch int) uint64 { return draw(mix(d.base+uint64(epoch)), int(row)) }
 
-// Next draws the column of an item for a row, and returns what the next draw begins with.
-func (d *Draws) Next(row int32, x uint64) (item uint32, next uint64) {
+// Next draws the column of an item for a row, and returns what the next draw begins with. It is one of a range of
+// columns, counted from 1, or with 0 any.
+func (d *Draws) Next(row int32, x uint64, columns int) (item uint32, next uint64) {
 	next = x*6364136223846793005 + 1442695040888963407
 	among := func(n int) int {
 		at, _ := bits.Mul64(x, uint64(n))
 		return int(at)
 	}
-	from, to := 0, d.s.Rows
-	if d.grid != nil {
-		block := d.grid.of(d.s, int(row))
-		from, to = d.starts[block], d.starts[block+1]
-		if own := d.ranges[block%d.grid.N]; d.uniform {
+	switch {
+	case columns > 0:
+		block := d.grid.of(d.s, int(row))/d.grid.N*d.grid.N + columns - 1
+		from, to := d.starts[block], d.starts[block+1]
+		if own := d.ranges[columns-1]; d.uniform || from == to {
 			return own[among(len(own))], next
 		}
-	}
-	if d.uniform {
+		return d.s.Idx[2*(from+among(to-from))+1] - uint32(d.s.Shape[0]), next
+	case d.uniform:
 		return uint32(among(d.s.Shape[1])), next
 	}
-	return d.s.Idx[2*(from+among(to-from))+1] - uint32(d.s.Shape[0]), next
+	return d.s.Idx[2*among(d.s.Rows)+1] - uint32(d.s.Shape[0]), next
 }
 
 // keepPositive leaves out entries below a value.

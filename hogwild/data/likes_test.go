@@ -197,13 +197,13 @@ func TestDraws(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, uniform := range []bool{false, true} {
-		d, counts := NewDraws(s.Train, 3, uniform, false), make([]float64, s.Train.Shape[1])
+		d, counts := NewDraws(s.Train, 3, uniform), make([]float64, s.Train.Shape[1])
 		const n = 20_000
 		for i := range n {
 			row, epoch := int32(i%s.Train.Rows), i/s.Train.Rows
-			j, next := d.Next(row, d.Of(row, epoch))
-			again, _ := d.Next(row, d.Of(row, epoch))
-			k, _ := d.Next(row, next)
+			j, next := d.Next(row, d.Of(row, epoch), 0)
+			again, _ := d.Next(row, d.Of(row, epoch), 0)
+			k, _ := d.Next(row, next, 0)
 			if counts[j]++; j != again {
 				t.Fatalf("row %d, epoch %d: %d, and then %d", row, epoch, j, again)
 			}

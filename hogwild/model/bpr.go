@@ -28,7 +28,8 @@ type bpr struct {
 	table   vec.Pairwise
 	draws   data.Draws
 	of      *data.Set
-	epoch   int
+	epoch   int // of the last step, and the range of its items: see Step
+	columns int
 	triples []uint32
 	pull    []float32
 }
@@ -81,7 +82,7 @@ func rankers(name string, loss Loss, rate float64, epochs int) *Family {
 			return &bpr{users: s.Shape[0], items: s.Shape[1], k: k, warp: name == "warp", adaptive: o.AdaptiveRows,
 				rate: vec.PairwiseRate{User: o.Shrink.User, Positive: o.Shrink.Item, Negative: o.Shrink.Negative,
 					Bias: o.Shrink.Bias},
-				uniform: o.Uniform, within: o.Within, seed: o.Seed, touched: newTouched(k)}
+				uniform: o.Uniform, seed: o.Seed, touched: newTouched(k)}
 		},
 	}
 }
@@ -139,7 +140,7 @@ const pairwiseRows = 256
 // Steps takes the steps of implicit's and LightFM's loops; items are drawn by the weights of the moment.
 func (m *bpr) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	t, rate := m.on(w), m.rate
-	rate.LR, m.epoch = s.LR, s.Epoch
+	rate.LR, m.epoch, m.columns = s.LR, s.Epoch, s.Columns
 	if m.warp {
 		var triple [3]uint32
 		var pull [1]float32
@@ -165,7 +166,7 @@ func (m *bpr) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss floa
 // drawsOf returns the draws of a set.
 func (m *bpr) drawsOf(set *data.Set) *data.Draws {
 	if m.of != set {
-		m.draws, m.of = data.NewDraws(set, m.seed, m.uniform, m.within), set
+		m.draws, m.of = data.NewDraws(set, m.seed, m.uniform), set
 	}
 	return &m.draws
 }
@@ -185,7 +186,7 @@ func (m *bpr) negative(set *data.Set, row int32, epoch int) (j uint32, ok bool) 
 	d, u := m.drawsOf(set), set.Idx[2*row]
 	x := d.Of(row, epoch)
 	for range mostDraws {
-		if j, x = d.Next(row, x); !set.Likes(u, j) {
+		if j, x = d.Next(row, x, m.columns); !set.Likes(u, j) {
 			return j, true
 		}
 	}
@@ -200,7 +201,7 @@ func (m *bpr) violated(t *vec.Pairwise, set *data.Set, row int32, epoch int, tri
 	score, from := t.Score(u, i), d.Of(row, epoch)
 	for n := 1; n <= mostDraws; n++ {
 		var j uint32
-		j, from = d.Next(row, from)
+		j, from = d.Next(row, from, m.columns)
 		if x = score - t.Score(u, j); x < 1 && !set.Likes(u, j) {
 			*triple = [3]uint32{u, i, j}
 			return true, m.far(n), x

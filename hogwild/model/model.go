@@ -199,6 +199,7 @@ type Step struct {
 	LR, L2, L1 float32
 	Bias       *float32  // of a linear model, when it is not to be the one in w
 	Epoch      int       // from 0: a model of words draws other windows in each
+	Columns    int       // from which items are drawn as not liked, by models that rank: see data.Draws
 	Common     []float32 // of a model with Common weights, when they are not to be the ones in w
 }
 
@@ -251,7 +252,6 @@ type Options struct {
 	L2       float32   // factor applies it itself
 	Shrink   Shrink    // of those that rank, which apply it themselves
 	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
-	Within   bool      // those that rank: they are drawn among the items of an entry's block
 	// those that rank: each row has a rate of its own, see vec.Pairwise
 	AdaptiveRows bool
 	Seed         uint64  // dropout

@@ -20,6 +20,10 @@ import "hogwild/hogwild/data"
 // itself once. The pair has the chunk of its smaller range, and the other one's is empty. All blocks of a graph write what
 // its relations have in common: a chunk may be trained when all of the sub-epochs before are done, see package cpu.
 //
+// A model that ranks draws an item for each entry, and writes it. In a sub-epoch a block's are drawn from a range of columns
+// whose own block draws from its: it is another pair of ranges each time, so that over the epochs the items of all ranges are
+// compared. The two blocks are trained one after the other.
+//
 // In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and a block's agree first
 // on directions of their own, which the other blocks then would have to unlearn.
 type blocks struct {
@@ -47,22 +51,44 @@ func (b *blocks) shift(epoch, sub int) int {
 	return data.Permuted(sub%b.n, b.n, b.seed+uint64(sub/b.n)<<32, epoch)
 }
 
-// ready reports whether all chunks are done that chunk i waits for: none in the first sub-epoch.
+// drawn returns the range of columns from which a chunk with a range of columns draws others.
+func (b *blocks) drawn(epoch, sub, columns int) int {
+	sum := data.Permuted(sub%b.n, b.n, b.seed+drawnSeed+uint64(sub/b.n)<<32, epoch)
+	return (sum - columns + b.n) % b.n
+}
+
+const drawnSeed = 1 << 20
+
+// rows returns the range of rows that meets a range of columns in a sub-epoch.
+func (b *blocks) rows(epoch, sub, columns int) int {
+	return (columns - b.shift(epoch, sub) + b.n) % b.n
+}
+
+// ready reports whether all chunks are done that chunk i waits for.
 func (b *blocks) ready(epoch, i int, done func(i int) bool) bool {
 	sub, rows := i/b.n, i%b.n
-	if sub == 0 {
+	columns := b.columns(epoch, sub, rows)
+	drawn := columns
+	if b.Drawn {
+		drawn = b.drawn(epoch, sub, columns)
+		if twin := b.rows(epoch, sub, drawn); twin < rows && !done(sub*b.n+twin) {
+			return false
+		}
+	}
+	if sub--; sub < 0 {
 		return true
 	}
 	if b.Paired {
 		for before := range b.n {
-			if !done((sub-1)*b.n + before) {
+			if !done(sub*b.n + before) {
 				return false
 			}
 		}
 		return true
 	}
-	other := (b.columns(epoch, sub, rows) - b.shift(epoch, sub-1) + b.n) % b.n
-	return done(i-b.n) && done((sub-1)*b.n+other)
+	had := func(columns int) bool { return done(sub*b.n + b.rows(epoch, sub, columns)) }
+	return done(i-b.n) && had(columns) && (!b.Drawn || had(drawn) && had(b.drawn(epoch, sub, columns)) &&
+		had(b.drawn(epoch, sub, drawn)))
 }
 
 // at returns chunk i of an epoch of rows rows: in a short run not all. It has the rate of the beginning of its
@@ -72,8 +98,12 @@ func (b *blocks) at(epoch, i, rows int) Chunk {
 	block := i%b.n*b.n + b.columns(epoch, sub, i%b.n)
 	n := b.Starts[block+1]*rows/all - b.Starts[block]*rows/all
 	from, to := sub/b.n*n/b.parts, (sub/b.n+1)*n/b.parts
-	return Chunk{Index: i, Epoch: epoch, Rank: block, Batch: 1, Stride: 1, First: from, Count: to - from,
+	c := Chunk{Index: i, Epoch: epoch, Rank: block, Batch: 1, Stride: 1, First: from, Count: to - from,
 		Seen: int64(epoch)*int64(rows) + int64(rows*sub/(b.n*b.parts))}
+	if b.Drawn {
+		c.Columns = 1 + b.drawn(epoch, sub, block%b.n)
+	}
+	return c
 }
 
 // order returns the order of a block's rows.

@@ -11,7 +11,7 @@ import (
 
 // onGrid returns a plan of mode blocks for n rows, with blocks of random lengths, some of them empty, and of a graph
 // those below the diagonal.
-func onGrid(t *testing.T, mode string, n int, paired bool) Plan {
+func onGrid(t *testing.T, mode string, n int, of data.Blocks) Plan {
 	t.Helper()
 	c := config.Default()
 	c.Mode, c.Workers = config.MustMode(mode), 3
@@ -19,7 +19,7 @@ func onGrid(t *testing.T, mode string, n int, paired bool) Plan {
 	starts, r := make([]int, g*g+1), rand.New(rand.NewPCG(1, uint64(g)))
 	for range n {
 		block := r.IntN((g*g + 1) / 2)
-		if a, b := block/g, block%g; paired && a > b {
+		if a, b := block/g, block%g; of.Paired && a > b {
 			block = b*g + a
 		}
 		starts[1+block]++
@@ -27,21 +27,24 @@ func onGrid(t *testing.T, mode string, n int, paired bool) Plan {
 	for b := range g * g {
 		starts[b+1] += starts[b]
 	}
-	return New(&c, 1, n).Blocks(data.Blocks{Starts: starts, Paired: paired})
+	return New(&c, 1, n).Blocks(data.Blocks{Starts: starts, Paired: of.Paired, Drawn: of.Drawn})
 }
+
+// kinds are those of a matrix, of a graph and of what users liked.
+var kinds = []data.Blocks{{}, {Paired: true}, {Drawn: true}}
 
 // TestBlocksOfAnEpoch: every row is in one chunk of each epoch, and the rate never goes back.
 func TestBlocksOfAnEpoch(t *testing.T) {
 	for _, mode := range []string{"blocks:1", "blocks:2", "blocks:3", "blocks", "blocks:64", "blocks:100"} {
-		for _, paired := range []bool{false, true} {
-			epochOfBlocks(t, mode, paired)
+		for _, of := range kinds {
+			epochOfBlocks(t, mode, of)
 		}
 	}
 }
 
-func epochOfBlocks(t *testing.T, mode string, paired bool) {
+func epochOfBlocks(t *testing.T, mode string, of data.Blocks) {
 	const n = 5003
-	all := onGrid(t, mode, n, paired)
+	all := onGrid(t, mode, n, of)
 	for epoch := range 3 {
 		p, seen := all.Of(uint64(epoch+1)), int64(epoch*n)
 		times := make([]int, n)
@@ -71,19 +74,21 @@ func epochOfBlocks(t *testing.T, mode string, paired bool) {
 // have two in hand that share a range; each range meets its blocks in the order of the table; and none is left.
 func TestBlocksAtOnce(t *testing.T) {
 	for _, mode := range []string{"blocks:1", "blocks:2", "blocks:5", "blocks"} {
-		for _, paired := range []bool{false, true} {
-			blocksAtOnce(t, mode, paired)
+		for _, of := range kinds {
+			blocksAtOnce(t, mode, of)
 		}
 	}
 }
 
-func blocksAtOnce(t *testing.T, mode string, paired bool) {
+func blocksAtOnce(t *testing.T, mode string, of data.Blocks) {
 	r := rand.New(rand.NewPCG(7, 7))
-	all := onGrid(t, mode, 1000, paired)
-	ranges := func(p *Plan, block int) []int {
-		a, b := block/p.Grid, block%p.Grid
+	all := onGrid(t, mode, 1000, of)
+	ranges := func(p *Plan, c Chunk) []int {
+		a, b := c.Rank/p.Grid, c.Rank%p.Grid
 		switch {
-		case !paired:
+		case of.Drawn && b != c.Columns-1:
+			return []int{a, p.Grid + b, p.Grid + c.Columns - 1}
+		case !of.Paired:
 			b += p.Grid
 		case a > b: // empty
 			return nil
@@ -103,13 +108,11 @@ func blocksAtOnce(t *testing.T, mode string, paired bool) {
 			}
 			if len(may) > 0 && (len(inHand) == 0 || r.IntN(2) == 0) {
 				i := may[r.IntN(len(may))]
-				block := p.At(epoch, i).Rank
-				own := ranges(&p, block)
+				own := ranges(&p, p.At(epoch, i))
 				for _, other := range inHand {
-					b := p.At(epoch, other).Rank
-					for _, at := range ranges(&p, b) {
+					for _, at := range ranges(&p, p.At(epoch, other)) {
 						if slices.Contains(own, at) {
-							t.Fatalf("%s: blocks %d and %d at once", mode, b, block)
+							t.Fatalf("%s: chunks %d and %d at once", mode, other, i)
 						}
 					}
 				}
@@ -132,7 +135,7 @@ func blocksAtOnce(t *testing.T, mode string, paired bool) {
 
 // TestBlocksOfAShortRun: it trains its number of rows, of all blocks.
 func TestBlocksOfAShortRun(t *testing.T) {
-	p := onGrid(t, "blocks:4", 10000, false)
+	p := onGrid(t, "blocks:4", 10000, data.Blocks{})
 	p.N = 777
 	sum := 0
 	for i := range p.Chunks() {

@@ -95,6 +95,7 @@ func (p Plan) Times(longer int) Plan {
 // Blocks returns the plan of mode blocks for data that lie in these blocks.
 func (p Plan) Blocks(b data.Blocks) Plan {
 	p.blocks.Blocks = b
+	p.blocks.Drawn = b.Drawn && !p.Loose
 	return p
 }
 
