@@ -75,7 +75,8 @@ type Config struct {
 	L2     float64 `yaml:"l2" json:"l2"`
 	L1     float64 `yaml:"l1" json:"l1"`
 
-	Words `yaml:",inline"`
+	Words  `yaml:",inline"`
+	Graphs `yaml:",inline"`
 
 	// the first weights: a file, of PyTorch too, or a run folder; "" = the model's own
 	Init string `yaml:"init" json:"init,omitempty"`
@@ -186,7 +187,7 @@ func Default() Config {
 		Bias: true, Center: Auto, BiasStep: Auto, LRCap: Auto, MergeEvery: Auto,
 		Average: Weights, AverageLR: Auto, Solver: Auto,
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
-		OptimizerState: Private, Schedule: Auto, Decay: 0.1, Words: defaultWords(),
+		OptimizerState: Private, Schedule: Auto, Decay: 0.1, Words: defaultWords(), Graphs: defaultGraphs(),
 		Partition: Dynamic, Seed: 1, SaveEvery: Auto, MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: Auto,
 		OnDivergence: Stop,
 		MPI:          Auto, Rounds: Auto, Outer: Mean, OuterLR: 0.7, OuterMomentum: 0.9,
@@ -237,7 +238,8 @@ func (c *Config) AllNodes() int { return max(1, c.Nodes) }
 // ModelOptions returns the options of the model.
 func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, CBOW: c.CBOW, L2: float32(c.L2),
-		Seed: c.Seed, Layout: c.Layout}
+		Seed: c.Seed, Layout: c.Layout, Negatives: c.Negatives, N3: float32(c.N3),
+		PlainRows: c.RowOptimizer == RowSGD}
 }
 
 // NodeRounds returns how many rounds nodes take in an epoch; 0: as many as their cost allows.

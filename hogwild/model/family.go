@@ -16,6 +16,7 @@ type Family struct {
 	Entries  bool // an example is an entry of a matrix, whose row and column have weights of their own
 	Projects bool // a step ends with a projection of the weights
 	Whole    bool // the objective is about all examples: none is held out
+	Chunks   bool // a step is of many rows at once, which share negatives
 	Weighs   bool // multiplies the loss of a row by the row's weight
 	L1       bool // takes the regularizer l1
 
@@ -31,7 +32,7 @@ type Family struct {
 }
 
 // families are all of them but Own.
-var families = []*Family{Linear, Perceptron, Convolutional, Factor, Cut, Words, Text}
+var families = []*Family{Linear, Perceptron, Convolutional, Factor, Cut, Words, Text, Graph}
 
 // Own is what a program registers, and an unknown name.
 var Own = &Family{L1: true}
@@ -71,5 +72,5 @@ func (f *Family) OfWords() bool { return f.Reads == text.Words }
 
 // Short reports whether an example is about a few weights only; kind is the set's.
 func (f *Family) Short(kind data.Kind) bool {
-	return kind.Entries() || kind.Words() || kind.Sparse() && f != Perceptron
+	return kind.Entries() || kind.Words() || kind.Facts() || kind.Sparse() && f != Perceptron
 }
