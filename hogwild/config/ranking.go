@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
 
@@ -13,10 +14,14 @@ type Ranking struct {
 	Sampling     Sampling     `yaml:"sampling" json:"sampling"`                     // auto, popularity, uniform
 	RowOptimizer RowOptimizer `yaml:"row-optimizer" json:"row_optimizer"`           // auto, sgd, adagrad
 	L2Parts      string       `yaml:"l2-parts,omitempty" json:"l2_parts,omitempty"` // user=X,item=X,negative=X,bias=X
+
+	// The figures of a ranking.
+	Top  int  `yaml:"top,omitempty" json:"top,omitempty"` // how many of the best they are about: see RanksAt
+	Seen Seen `yaml:"seen" json:"seen"`                   // out, in
 }
 
 // defaultRanking returns the settings that a user gives none of.
-func defaultRanking() Ranking { return Ranking{Sampling: Auto, RowOptimizer: Auto} }
+func defaultRanking() Ranking { return Ranking{Sampling: Auto, RowOptimizer: Auto, Seen: SeenOut} }
 
 // drawsUniformly reports whether all items are drawn alike: as in LightFM for warp, and not for bpr, as in implicit.
 func (c *Config) drawsUniformly() bool {
@@ -65,4 +70,16 @@ func (c *Config) readL2Parts() (s model.Shrink, err error) {
 func (c *Config) checkL2Parts() error {
 	_, err := c.readL2Parts()
 	return err
+}
+
+// defaultTop is how many of the best items figures are about.
+const defaultTop = 10
+
+// RanksAt returns how many of the best candidates the figures of a ranking are about; 0: none is asked for. Data that
+// are ratings are ranked only if it is said.
+func (c *Config) RanksAt(m *data.Meta) int {
+	if c.Top == 0 && (m.Implicit || m.Facts()) {
+		return defaultTop
+	}
+	return c.Top
 }

@@ -5,6 +5,11 @@ var ranking = []need{{"model", "use model bpr:64 or warp:64", false, func(k know
 	return k.family().Ranks || k.Model == "" && k.data != nil && k.data.Implicit
 }}}
 
+// ofItems is what rankings of items need.
+var ofItems = []need{{"model", "use model factor:32 or bpr:64", false, func(k known) bool {
+	return k.Model == "" || k.family().Entries
+}}}
+
 // tableOfRanks is the part of the table for models that rank.
 var tableOfRanks = Group{"Rankings", []Setting{
 	{Name: "positive", Usage: "`X` bpr, warp: a user likes what has a value of at least X, and entries of lower values " +
@@ -22,4 +27,9 @@ var tableOfRanks = Group{"Rankings", []Setting{
 	{Name: "l2-parts", Usage: "`LIST` bpr, warp: l2 of rows and biases apart: user=X,item=X,negative=X,bias=X " +
 		"(default: l2 for each)",
 		check: (*Config).checkL2Parts, needs: ranking},
+	{Name: "top", Usage: "`K` rankings: figures of the K best items for each user; auto: 10 for what users liked, " +
+		"none for ratings", Zero: "auto",
+		most: 1 << 20, needs: ofItems},
+	{Name: "seen", Usage: "`HOW` rankings: items that a user has in the training rows: out (no candidates) or in",
+		Words: words(SeenOut, SeenIn), needs: ofItems},
 }}

@@ -23,6 +23,7 @@ type (
 	Outer          string // how a round of several nodes applies the mean of their changes
 	Solver         string // how linear models are trained
 	OnDivergence   string // what a run does then
+	Seen           string // whether what users have in the training rows is a candidate for them
 	Sampling       string // how items are drawn that a user is not known to like
 	RowOptimizer   string // how each row of a table that ranks is stepped
 )
@@ -68,6 +69,9 @@ const (
 
 	Dual     Solver = "dual" // ascends dual coordinates
 	PlainSGD Solver = "sgd"  // keeps SGD's weights: see package exact
+
+	SeenOut Seen = "out"
+	SeenIn  Seen = "in"
 
 	Popularity Sampling = "popularity" // as often as they are liked
 	Uniform    Sampling = "uniform"
