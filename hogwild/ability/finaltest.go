@@ -51,8 +51,11 @@ func testFinal(r *core.Run, res *rundir.Result) error {
 		res.Tested = rundir.Tested{TestLoss: s.Loss, TestAccuracy: s.Accuracy, TestRMSE: s.RMSE, TestR2: s.R2}
 	}
 	var err error
-	res.Detail, err = score.Detail(models, w, r.Task.Test, r.Task.Spec.Loss, res.TestLoss)
-	return err
+	if res.Detail, err = score.Detail(models, w, r.Task.Test, r.Task.Spec.Loss, res.TestLoss); err != nil {
+		return err
+	}
+	res.Detail = res.Detail.With(score.RankSet(models, w, r.Task.Test, &r.Job.Asked, r.Task.Train, r.Task.Validation))
+	return nil
 }
 
 // testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones,

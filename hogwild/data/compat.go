@@ -14,7 +14,9 @@ func (m *Meta) task() string {
 	case m.Text != nil:
 		return m.Text.Kind
 	case m.Facts():
-		return "facts"
+		return factsTask
+	case m.Implicit:
+		return likesTask
 	case m.Matrix():
 		return "triples"
 	case m.Entries():

@@ -125,10 +125,12 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	defer s.Close()
 	g, m := NewGrid(s, n), s.Meta
 	m.Grid = n
-	t, err := createAround(m, 0, s.W != nil, budget, nil)
+	t, err := createAround(m, len(s.Seen), s.W != nil, budget, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w (the entries block by block, beside those that were read)", err)
 	}
+	copy(t.SeenPtr, s.SeenPtr)
+	copy(t.Seen, s.Seen)
 	pieces := runtime.GOMAXPROCS(0)
 	at := make([][]int, pieces) // of each piece: entries of each block, and then where the next one goes
 	each := func(do func(at []int, i, block int)) {

@@ -59,6 +59,9 @@ type Meta struct {
 
 	Grid    int    `json:"grid,omitempty"`   // pairs: the rows lie block by block: see Grid
 	Targets Spread `json:"targets,omitzero"` // pairs: how the values lie
+	// pairs: entries are what users liked, those with a value of at least Positive; 0: all
+	Implicit bool    `json:"implicit,omitempty"`
+	Positive float32 `json:"positive,omitempty"`
 	// pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
 	IDs [][]uint32 `json:"ids,omitempty"`
 }

@@ -22,11 +22,13 @@
 //	evalset.go     other data, read as the training data were
 //	room.go        a set that another process fills
 //	testfile.go    whether a file is a test set, and which rows of it
+//	questions.go   what a set asks of a model that ranks
 //	corpus.go      a set of words
 //	linerows.go    a set of lines with labels
 //	lines.go       these lines
 //	factfile.go    facts, and the numbers of their names
 //	entries.go     triples on the heap, and the numbers of their ids
+//	likes.go       what users liked, and draws of what they did not
 //	places.go      sets of ids, and where those of the training data are
 //	source.go      where rows come from
 //	synth.go       synthetic data
@@ -94,6 +96,7 @@ type Batch struct {
 	ID       []int32   // which rows of the set these are; nil when they are of no set
 	Epoch    int       // of the run, from 0: with ID it tells the examples of a run apart
 	Windows  []Window  // tokens: what each row is trained on; else nil
+	Of       *Set      // Meta.Implicit: the set that ID are rows of; else nil
 	Features int       // d, the width of a dense row
 }
 
@@ -110,8 +113,12 @@ type Set struct {
 	Ptr []int64   // sparse: n+1 offsets into Idx and Val
 	Idx []uint32
 	Val []float32 // already scaled
-	Y   []float32 // n
-	W   []float32 // n, the weights of the rows; nil: all are 1
+	// Meta.Implicit: the columns of the items that user u is known to like, by this set and by the training set, are
+	// Seen[SeenPtr[u]:SeenPtr[u+1]], ascending: see Liked
+	SeenPtr []int64
+	Seen    []uint32
+	Y       []float32 // n
+	W       []float32 // n, the weights of the rows; nil: all are 1
 	// pairs: Idx is n x 2. In a matrix of r x c a pair has the row in 0..r-1 and
 	// r + the column; Shape is [r, c]. In a graph it has two nodes.
 	// facts: Idx is n x 3: the head, behind all entities the relation, the tail. Shape is [entities, relations].

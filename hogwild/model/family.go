@@ -14,6 +14,7 @@ type Family struct {
 	Layered  bool // the first layer is a linear one on the inputs, whose spectrum says how far a step may go
 	Network  bool // there are layers between inputs and outputs
 	Entries  bool // an example is an entry of a matrix, whose row and column have weights of their own
+	Ranks    bool // an example touches candidates, too, that are drawn for it
 	Projects bool // a step ends with a projection of the weights
 	Whole    bool // the objective is about all examples: none is held out
 	Chunks   bool // a step is of many rows at once, which share negatives
@@ -32,7 +33,7 @@ type Family struct {
 }
 
 // families are all of them but Own.
-var families = []*Family{Linear, Perceptron, Convolutional, Factor, Cut, Words, Text, Graph}
+var families = []*Family{Linear, Perceptron, Convolutional, Factor, BPR, WARP, Cut, Words, Text, Graph}
 
 // Own is what a program registers, and an unknown name.
 var Own = &Family{L1: true}

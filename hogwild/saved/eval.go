@@ -8,6 +8,7 @@
 package saved
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -15,7 +16,9 @@ import (
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
+	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
+	"hogwild/internal/machine"
 )
 
 // Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
@@ -28,12 +31,13 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 // EvalAs evaluates weights that another program has saved. If the description names a model, but no training data, the
 // data count as such.
 func EvalAs(path string, d Description, dataPath, format, target string) (EvalResult, error) {
-	return EvalTop(path, d, data.Options{Path: dataPath, Format: format, Target: target}, 0)
+	return EvalTop(path, d, data.Options{Path: dataPath, Format: format, Target: target}, 0, "")
 }
 
 // EvalTop does as EvalAs with a Path with a Format, a Target or Columns, and with precision and recall among the top
-// most probable classes; 0: without.
-func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, error) {
+// most probable classes; 0: without. Of a model that ranks, top and seen are settings of its rankings; 0 and "": as in
+// the run.
+func EvalTop(path string, d Description, in data.Options, top int, seen config.Seen) (EvalResult, error) {
 	r := EvalResult{Weights: path, Data: in.Path}
 	if d.Model != "" && d.Train == "" {
 		d.Train, d.Format, d.Target = in.Path, in.Format, in.Target
@@ -47,10 +51,16 @@ func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, 
 		return r, config.Usage("%s has the command of a program in it, %q, which eval starts only for a run: "+
 			"name the run's folder, if you trust it", path, s.config.Program)
 	}
+	if err = s.asks(top, seen); err != nil {
+		return r, err
+	}
 	var set *data.Set
+	var own data.Sets
 	if in.Path == "" {
 		r.Data, r.own = s.config.Data, true
-		set, err = s.testRows(s.path)
+		own, err = s.readAgain()
+		set, own.Test = own.Test, nil
+		defer own.Close()
 	} else {
 		if set, err = in.Like(&s.meta); err == nil {
 			err = config.CheckData(in, &set.Meta)
@@ -61,7 +71,7 @@ func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, 
 	}
 	defer set.Close()
 	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
-	if top != 0 {
+	if top != 0 && !s.ranks() {
 		if r.Top, err = s.top(set, top); err != nil {
 			return r, err
 		}
@@ -74,34 +84,93 @@ func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, 
 	if r.Scores, err = score.Evaluate(models, s.w, set); err != nil {
 		return r, err
 	}
-	r.Detail, err = score.Detail(models, s.w, set, s.loss, r.Loss)
+	if r.Detail, err = score.Detail(models, s.w, set, s.loss, r.Loss); err != nil {
+		return r, err
+	}
+	ranked, err := s.rank(set, own)
+	r.Detail = r.Detail.With(ranked)
 	return r, err
 }
 
-// testRows reads the data of the run again, and returns what it was tested on.
-func (s *Saved) testRows(path string) (*data.Set, error) {
+// ranks reports whether the model does.
+func (s *Saved) ranks() bool {
+	_, ranks := s.model.(model.Ranker)
+	return ranks
+}
+
+// asks has rankings as asked for; 0 and "": as in the run.
+func (s *Saved) asks(top int, seen config.Seen) error {
+	switch {
+	case seen != "" && seen != config.SeenIn && seen != config.SeenOut:
+		return config.Usage("seen %q: choose one of in, out", seen)
+	case seen != "" && !s.ranks():
+		return config.Usage("seen %s has no effect with model %s, which ranks no candidates: leave seen out", seen, s.name)
+	}
+	s.config.Top, s.config.Seen = cmp.Or(top, s.config.Top), cmp.Or(seen, s.config.Seen)
+	return nil
+}
+
+// rank ranks the candidates for a set: the test set of the run's own, or another one, for which those are read again. If
+// they cannot be, the ranking says so.
+func (s *Saved) rank(set *data.Set, own data.Sets) (*rundir.Ranked, error) {
+	if !s.ranks() || s.config.RanksAt(&set.Meta) == 0 {
+		return nil, nil
+	}
+	models, err := s.models()
+	if err != nil {
+		return nil, err
+	}
+	note := ""
+	if own.Train == nil && (set.Facts() || s.config.Seen == config.SeenOut) {
+		if own, err = s.readAgain(); err != nil {
+			note = fmt.Sprintf("what the training data had is not left out: %v", err)
+		}
+		defer own.Close()
+	}
+	others := []*data.Set{own.Train, own.Validation}
+	if set.Facts() {
+		others = append(others, own.Test)
+	}
+	ranked := score.RankSet(models, s.w, set, &s.config, others...)
+	if ranked != nil {
+		ranked.Note = note
+	}
+	return ranked, nil
+}
+
+// models returns a model for each core.
+func (s *Saved) models() ([]model.Model, error) {
+	all := make([]model.Model, machine.Cores())
+	for i := range all {
+		var err error
+		if all[i], err = model.New(s.config.ModelOptions(), s.meta); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// readAgain reads the data of the run once more.
+func (s *Saved) readAgain() (data.Sets, error) {
 	if s.config.Data == "" {
-		return nil, fmt.Errorf("%s does not say which data it was tested on; name it with --data", path)
+		return data.Sets{}, fmt.Errorf("%s does not say which data it was tested on; name it with --data", s.path)
 	}
 	sets, err := s.config.ReadSets(data.Options{})
 	if err != nil {
-		return nil, err
+		return data.Sets{}, err
 	}
-	test := sets.Test
-	sets.Test = nil
-	defer sets.Close()
 	if sets.Train.Checksum != s.meta.Checksum {
 		err = fmt.Errorf("%s has changed since the run that saved %s, and so have its test rows; name a file with "+
-			"--data", s.config.Data, path)
+			"--data", s.config.Data, s.path)
 	} else if !readAlike(&sets.Train.Meta, &s.meta) { // a data cache that was converted again
 		err = fmt.Errorf("%s has other rows, columns, classes or scaling than in the run that saved %s; name a file "+
-			"with --data", s.config.Data, path)
+			"with --data", s.config.Data, s.path)
 	}
 	if err != nil {
-		_ = test.Close()
-		return nil, err
+		sets.Close()
+		return data.Sets{}, err
 	}
-	return test, nil
+	return sets, nil
 }
 
 // readAlike reports whether two sets from one file have the same rows, features and classes, and one scaling.

@@ -113,7 +113,7 @@ func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
 
 // SettleRatings fills in what makes a factorization as good as one by biases alone, when no model was named.
 func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
-	if c.Model != "" || !m.Matrix() {
+	if c.Model != "" || !m.Matrix() || m.Implicit {
 		return nil
 	}
 	if !c.Biases {

@@ -35,6 +35,7 @@ const (
 	LoopWords              // Words: Window, Bag, Block
 	LoopRows               // GatherRows, ScatterRows
 	LoopOptimizer          // Momentum, AdaGrad, Adam
+	LoopPairwise           // Pairwise.Steps
 	LoopFetch              // asks for memory ahead of its use
 	loopCount
 )
@@ -42,7 +43,8 @@ const (
 var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear",
 	"factor", "convrow",
 	"convgrad", "pool", "unpool", "merge", "mergecentered", "largest", "sparsegemv", "sparseger", "sparseouter",
-	"nonzeros", "widen", "words", "rows", "optimizer", "fetch"}
+	"nonzeros", "widen", "words", "rows", "optimizer", "pairwise",
+	"fetch"}
 
 // String is the name that HOGWILD_LOOPS_OFF takes.
 func (l Loop) String() string { return loopNames[l] }

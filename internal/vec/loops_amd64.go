@@ -313,6 +313,22 @@ func adamFast(w, m, v, g []float32, c AdamStep) {
 	loop(&w[0], &m[0], &v[0], &g[0], len(g), c.Rate, c.Beta1, 1-c.Beta1, c.Beta2, 1-c.Beta2, c.Unbias, c.Eps)
 }
 
+func differFast(p, q, r, nextP, nextQ, nextR []float32) (x, own, apart float32) {
+	loop := differAVX2
+	if use[LoopPairwise] == AVX512 {
+		loop = differAVX512
+	}
+	return loop(&p[0], &q[0], &r[0], len(p), &nextP[0], &nextQ[0], &nextR[0])
+}
+
+func partFast(p, q, r []float32, keepP, keepQ, keepR, stepP, stepQ, stepR float32) {
+	loop := partAVX2
+	if use[LoopPairwise] == AVX512 {
+		loop = partAVX512
+	}
+	loop(&p[0], &q[0], &r[0], len(p), keepP, keepQ, keepR, stepP, stepQ, stepR)
+}
+
 func largestFast(idx []uint32) uint32 {
 	if use[LoopLargest] == AVX512 {
 		return largestAVX512(&idx[0], len(idx))

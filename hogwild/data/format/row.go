@@ -58,6 +58,7 @@ type Options struct {
 
 	Triples bool   // the file is of triples, whatever it looks like
 	Graph   bool   // they are the edges of a graph
+	Lists   bool   // or, if it looks so or Format says so, a user and the items in each line
 	Columns string // of triples and texts: which column is what, as in package data; "" = by the file
 	Lenient bool   // the file is only described: what is wrong with a table is told in the notes
 	Like    *Known // what the training data are; nil: these are the training data
