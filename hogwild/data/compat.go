@@ -13,6 +13,8 @@ func (m *Meta) task() string {
 	switch {
 	case m.Text != nil:
 		return m.Text.Kind
+	case m.Facts():
+		return factsTask
 	case m.Implicit:
 		return likesTask
 	case m.Matrix():
