@@ -117,7 +117,7 @@ var together = []conflict{
 
 // CheckFamily refuses what cannot be had with a family of models, on rows that may be weighted.
 func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
-	if c.Mode.Grid > 0 && !f.Entries {
+	if c.Mode.Grid > 0 && !f.Entries && !f.Chunks {
 		return Usage("mode %s: model %s has no rows and columns whose entries can be trained apart; use model "+
 			"factor:32, or mode sync", c.Mode, c.Model)
 	}

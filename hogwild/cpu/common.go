@@ -16,14 +16,15 @@ import (
 //
 // Bases and sums of an even and of an odd sub-epoch take turns in shared memory. No chunk of a sub-epoch begins before
 // all of the one before are done (plan.Plan.Ready), so that what its base is computed from stays as it is until all of
-// them have ended. Each worker computes it anew and writes the same numbers, and one that dies leaves nothing half done:
-// a chunk's sum is written before it is done, and again by the worker that takes its place.
+// them have ended. Each worker computes it anew, on its own, and then writes the same numbers as all others; one that dies
+// leaves nothing half done: a chunk's sum is written before it is done, and again by the worker that takes its place.
 type common struct {
 	at    model.Range  // in the weights, which workers leave alone: see settle
 	base  [2][]float32 // of the last even, and of the last odd sub-epoch
 	moved [2][][]float32
 	of    []uint64 // the sub-epoch of each of moved, counted from 1; 0: none
-	mine  []float32
+
+	began, mine []float32 // what the chunk in hand began with, and what it is now
 }
 
 // newCommon returns nil where blocks have no weights in common.
@@ -37,7 +38,8 @@ func newCommon(s *device.Setup) *common {
 		v, all = all[:n:n], all[n:]
 		return v
 	}
-	c := &common{at: at, base: [2][]float32{next(), next()}, of: s.Mem.CommonOf, mine: make([]float32, n)}
+	c := &common{at: at, base: [2][]float32{next(), next()}, of: s.Mem.CommonOf,
+		began: make([]float32, n), mine: make([]float32, n)}
 	for side := range c.moved {
 		for range s.Plan.Grid {
 			c.moved[side] = append(c.moved[side], next())
@@ -58,11 +60,12 @@ func (c *common) begin(p *plan.Plan, chunk plan.Chunk) []float32 {
 		return c.mine
 	}
 	sub, _, _ := c.place(p, chunk)
-	base := c.base[sub%2]
+	copy(c.began, c.base[0])
 	if sub > 0 {
-		c.after(sub-1, base)
+		c.after(sub-1, c.began)
+		copy(c.base[sub%2], c.began)
 	}
-	copy(c.mine, base)
+	copy(c.mine, c.began)
 	return c.mine
 }
 
@@ -79,9 +82,9 @@ func (c *common) after(sub int, to []float32) {
 // end tells what a chunk has added.
 func (c *common) end(p *plan.Plan, chunk plan.Chunk) {
 	sub, i, of := c.place(p, chunk)
-	moved, base := c.moved[sub%2][i], c.base[sub%2]
+	moved := c.moved[sub%2][i]
 	for j, v := range c.mine {
-		moved[j] = v - base[j]
+		moved[j] = v - c.began[j]
 	}
 	atomic.StoreUint64(&c.of[of], uint64(sub+1))
 }

@@ -20,9 +20,10 @@ import (
 // The grid of a graph is Paired: its two axes are the same nodes, and what is between two ranges is one block, whichever
 // of them it starts from. It has the number of the smaller range's row.
 type Grid struct {
-	N      int // ranges of rows, and of columns
-	Paired bool
-	axes   [2]axis
+	N       int // ranges of rows, and of columns
+	Paired  bool
+	axes    [2]axis
+	members [2][][]uint32 // the nodes of each range
 }
 
 // axis is the rows, or the columns.
@@ -40,7 +41,7 @@ const (
 
 // NewGrid returns the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
 func NewGrid(s *Set, n int) *Grid {
-	g := &Grid{N: n, Paired: !s.Matrix()}
+	g := &Grid{N: n, Paired: s.Facts()}
 	g.axes[0] = axisOf(s.Freq, 0, s.Shape[0], n)
 	if g.axes[1] = g.axes[0]; !g.Paired {
 		g.axes[1] = axisOf(s.Freq, s.Shape[0], s.Features, n)
@@ -116,13 +117,31 @@ type Blocks struct {
 func (g *Grid) Blocks(s *Set) Blocks {
 	starts := make([]int, g.N*g.N+1)
 	for b := range starts {
-		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.of(s, i) >= b })
+		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.Of(s, i) >= b })
 	}
 	return Blocks{starts, g.Paired, s.Implicit}
 }
 
-// of returns the block of a row.
-func (g *Grid) of(s *Set, i int) int {
+// Members returns the nodes of a block's two ranges, each counted from its axis's first; of two equal ones the first.
+func (g *Grid) Members(block int) (nodes [2][]uint32) {
+	for i, own := range [2]int{block / g.N, block % g.N} {
+		if g.members[i] == nil {
+			a := &g.axes[i]
+			g.members[i] = make([][]uint32, g.N)
+			for node := a.from; node < a.to; node++ {
+				of := a.of[a.bundle(node)]
+				g.members[i][of] = append(g.members[i][of], uint32(node-a.from))
+			}
+		}
+		if !g.Paired || i == 0 || own != block/g.N {
+			nodes[i] = g.members[i][own]
+		}
+	}
+	return nodes
+}
+
+// Of returns the block of a row.
+func (g *Grid) Of(s *Set, i int) int {
 	width := len(s.Idx) / s.Rows
 	return g.Block(s.Idx[width*i], s.Idx[width*(i+1)-1])
 }
@@ -146,7 +165,7 @@ func gridOf(s *Set, o *Options) int {
 // gridded returns a set of entries block by block, and within each in the order in which they were. The set is closed.
 // One that is no matrix stays as it is: no model that trains blocks is for it.
 func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
-	if n == 0 || !s.Matrix() {
+	if n == 0 || !s.Matrix() && !s.Facts() {
 		return s, nil
 	}
 	defer s.Close()
@@ -164,7 +183,7 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 		parallel(0, pieces, func(from, to int) {
 			for p := from; p < to; p++ {
 				for i := p * s.Rows / pieces; i < (p+1)*s.Rows/pieces; i++ {
-					do(at[p], i, g.of(s, i))
+					do(at[p], i, g.Of(s, i))
 				}
 			}
 		})

@@ -84,7 +84,6 @@ type Draws struct {
 
 	grid   *Grid // of a set that lies block by block
 	starts []int
-	ranges [][]uint32 // the columns of each range
 }
 
 // NewDraws returns the draws of a set of likes.
@@ -94,11 +93,7 @@ func NewDraws(s *Set, seed uint64, uniform bool) Draws {
 		return d
 	}
 	d.grid = NewGrid(s, s.Grid)
-	d.starts, d.ranges = d.grid.Blocks(s).Starts, make([][]uint32, s.Grid)
-	for j := range s.Shape[1] {
-		i := d.grid.Block(0, uint32(s.Shape[0]+j)) % s.Grid
-		d.ranges[i] = append(d.ranges[i], uint32(j))
-	}
+	d.starts = d.grid.Blocks(s).Starts
 	return d
 }
 
@@ -115,9 +110,9 @@ func (d *Draws) Next(row int32, x uint64, columns int) (item uint32, next uint64
 	}
 	switch {
 	case columns > 0:
-		block := d.grid.of(d.s, int(row))/d.grid.N*d.grid.N + columns - 1
+		block := d.grid.Of(d.s, int(row))/d.grid.N*d.grid.N + columns - 1
 		from, to := d.starts[block], d.starts[block+1]
-		if own := d.ranges[columns-1]; d.uniform || from == to {
+		if own := d.grid.Members(block)[1]; d.uniform || from == to {
 			return own[among(len(own))], next
 		}
 		return d.s.Idx[2*(from+among(to-from))+1] - uint32(d.s.Shape[0]), next

@@ -213,7 +213,7 @@ func TestWARP(t *testing.T) {
 			x := draws.Of(row, 1)
 			for n := 1; n <= 10; n++ {
 				var j uint32
-				if j, x = draws.Next(x); score[j] <= score[i]-1 || slices.Contains(set.Liked(uint32(u)), j) {
+				if j, x = draws.Next(row, x, 0); score[j] <= score[i]-1 || slices.Contains(set.Liked(uint32(u)), j) {
 					continue
 				}
 				weight := math.Min(10, math.Log(math.Max(1, math.Floor(float64(items-1)/float64(n)))))

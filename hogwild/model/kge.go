@@ -39,6 +39,8 @@ type kge struct {
 	candidates         []uint32 // the true ones of the chunk, and then the negatives
 	q, c, z, dq, dc, p []float32
 	dz                 []vec.Row
+	apart              []float32 // what belongs to relations, of a step that has not them in w
+	pool               pool
 	touched
 }
 
@@ -119,44 +121,64 @@ func parseGraph(name, loss string) (score graphScore, k int, err error) {
 
 func (m *kge) Params() []Param {
 	ps := []Param{{Name: "entity.weight", Shape: []int{m.entities, m.k}},
-		{Name: "relation.weight", Shape: []int{2 * m.relations, m.score.relation(m.k)}}}
-	if m.adagrad {
-		ps = append(ps, Param{Name: "entity.sum", Shape: []int{m.entities}},
-			Param{Name: "relation.sum", Shape: []int{2 * m.relations}})
+		{Name: "relation.weight", Shape: []int{2 * m.relations, m.score.relation(m.k)}, Common: true}}
+	if m.adagrad { // what belongs to relations is one stretch: see Common
+		ps = []Param{ps[0], {Name: "entity.sum", Shape: []int{m.entities}}, ps[1],
+			{Name: "relation.sum", Shape: []int{2 * m.relations}, Common: true}}
 	}
 	return ps
 }
 
 // Init draws all numbers from U(-b, b); angles from the whole circle.
 func (m *kge) Init(w []float32, seed uint64) {
-	n, rows := m.entities*m.k, 2*m.relations*m.score.relation(m.k)
-	b := m.bound()
-	s := newSource(seed)
-	s.uniform(w[:n], b)
+	s, b := newSource(seed), m.bound()
+	clear(w)
+	s.uniform(w[:m.entities*m.k], b)
 	if m.score == rotatE {
 		b = math.Pi
 	}
-	s.uniform(w[n:n+rows], b)
-	clear(w[n+rows:])
+	first := m.common()
+	s.uniform(w[first:first+2*m.relations*m.score.relation(m.k)], b)
+}
+
+// common returns where the weights of relations begin.
+func (m *kge) common() int {
+	if m.adagrad {
+		return m.entities * (m.k + 1)
+	}
+	return m.entities * m.k
 }
 
 // place returns the row of a node: of an entity, or behind all of them of a relation's side.
 func (m *kge) place(node uint32) Range {
 	if r := int(node) - m.entities; r >= 0 {
 		n := m.score.relation(m.k)
-		return Range{m.entities*m.k + r*n, m.entities*m.k + (r+1)*n}
+		from := m.common() + r*n
+		return Range{from, from + n}
 	}
 	return Range{int(node) * m.k, (int(node) + 1) * m.k}
 }
 
+// row returns the row of a node: a relation's among the ones in a step's Common, if there are any.
 func (m *kge) row(w []float32, node uint32) []float32 {
 	r := m.place(node)
+	if m.apart != nil && int(node) >= m.entities {
+		first := m.common()
+		return m.apart[r.From-first : r.To-first : r.To-first]
+	}
 	return w[r.From:r.To:r.To]
 }
 
-// sums returns the sums of all nodes' squared gradients.
-func (m *kge) sums(w []float32) []float32 {
-	return w[m.entities*m.k+2*m.relations*m.score.relation(m.k):]
+// sum returns the sum of a node's squared gradients.
+func (m *kge) sum(w []float32, node uint32) *float32 {
+	r := int(node) - m.entities
+	switch {
+	case r < 0:
+		return &w[m.entities*m.k+int(node)]
+	case m.apart != nil:
+		return &m.apart[len(m.apart)-2*m.relations+r]
+	}
+	return &w[len(w)-2*m.relations+r]
 }
 
 // Suits returns true for facts. A worker's copy would have all entities.
@@ -164,6 +186,8 @@ func (m *kge) Suits(set *data.Set) (steps, copied bool) { return set.Facts(), fa
 
 // Steps takes one step for each chunk of the rows, of the sum of their losses.
 func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
+	m.apart = s.Common
+	m.pool.of(set, rows, s.Common != nil)
 	for len(rows) > 0 {
 		n := min(chunkFacts, len(rows))
 		m.facts = m.facts[:0]
@@ -174,18 +198,19 @@ func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss floa
 		m.step(w, s.LR)
 		rows = rows[n:]
 	}
+	m.apart, m.pool.ranges = nil, [2][]uint32{}
 	return loss
 }
 
 // step moves the rows that were touched.
 func (m *kge) step(w []float32, lr float32) {
-	sums := m.sums(w)
 	for i, node := range m.nodes {
 		row := m.row(w, node)
 		g := m.touched.row(i)[:len(row)]
 		if m.adagrad {
-			sums[node] += vec.Dot(g, g) / float32(len(g))
-			vec.Axpy(-lr/(float32(math.Sqrt(float64(sums[node])))+tiny), g, row)
+			sum := m.sum(w, node)
+			*sum += vec.Dot(g, g) / float32(len(g))
+			vec.Axpy(-lr/(float32(math.Sqrt(float64(*sum)))+tiny), g, row)
 		} else {
 			vec.Axpy(-lr, g, row)
 		}
@@ -254,7 +279,7 @@ func (m *kge) compare(w []float32, key uint64, side int, back bool) (loss float6
 	}
 	for counter := key + uint64(side); len(m.candidates) < all; {
 		counter += 0x9e3779b97f4a7c15
-		m.candidates = append(m.candidates, uint32(mix(counter)>>32*uint64(m.entities)>>32))
+		m.candidates = append(m.candidates, m.pool.at(mix(counter), m.entities))
 	}
 	for j, node := range m.candidates {
 		copy(m.c[j*m.k:], m.row(w, node))
@@ -410,6 +435,47 @@ func (m *kge) Touched(set *data.Set, row int32, ranges []Range) []Range {
 		ranges = append(ranges, m.place(known), m.place(relation))
 	}
 	return ranges
+}
+
+// Nodes appends what belongs to the entities from:to.
+func (m *kge) Nodes(from, to int, ranges []Range) []Range {
+	ranges = append(ranges, Range{from * m.k, to * m.k})
+	if m.adagrad {
+		ranges = append(ranges, Range{m.entities*m.k + from, m.entities*m.k + to})
+	}
+	return ranges
+}
+
+// pool is what negatives are drawn from: all entities, or in mode blocks two ranges of them.
+type pool struct {
+	ranges [2][]uint32
+	grid   *data.Grid
+	set    *data.Set
+}
+
+// of chooses the ranges of the block of rows, or all entities.
+func (p *pool) of(set *data.Set, rows []int32, blocks bool) {
+	if !blocks || len(rows) == 0 {
+		return
+	}
+	if p.set != set {
+		p.set, p.grid = set, data.NewGrid(set, set.Grid)
+	}
+	p.ranges = p.grid.Members(p.grid.Of(set, int(rows[0])))
+}
+
+// at returns the entity of a random number.
+func (p *pool) at(x uint64, entities int) uint32 {
+	among := func(n int) int { return int(x >> 32 * uint64(n) >> 32) }
+	a, b := p.ranges[0], p.ranges[1]
+	if a == nil {
+		return uint32(among(entities))
+	}
+	i := among(len(a) + len(b))
+	if i < len(a) {
+		return a[i]
+	}
+	return b[i-len(a)]
 }
 
 // flops counts the three products of a fact's two sides with what it is compared with.

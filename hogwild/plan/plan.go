@@ -114,7 +114,8 @@ func (p *Plan) Ready(epoch, i int, done func(i int) bool) bool { return p.blocks
 // Sub returns the sub-epoch of a chunk of mode blocks, counted from the first of the run, and the chunk's place in it.
 func (p *Plan) Sub(epoch, i int) (sub, place int) {
 	if epoch > 0 {
-		sub = p.Grid * (CeilDiv(firstSubs, p.Grid) + epoch - 1)
+		first := p.Of(1)
+		sub = first.PerRank/p.Grid + p.Grid*(epoch-1)
 	}
 	return sub + i/p.Grid, i % p.Grid
 }
