@@ -42,8 +42,10 @@ func testFinal(r *core.Run, res *rundir.Result) error {
 		}
 	}
 	w := r.Copy.Plain(r.Task.Trained)
-	if r.Copy.Best != nil {
-		w = r.Copy.Best
+	if r.Copy.Best != nil || r.Task.Validation != nil && r.Task.Spec.Family().Chunks {
+		if r.Copy.Best != nil {
+			w = r.Copy.Best
+		}
 		s, err := score.Evaluate(models, w, r.Task.Test)
 		if err != nil {
 			return err

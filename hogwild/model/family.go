@@ -17,9 +17,11 @@ type Family struct {
 	Ranks    bool // an example touches candidates, too, that are drawn for it
 	Projects bool // a step ends with a projection of the weights
 	Whole    bool // the objective is about all examples: none is held out
-	Chunks   bool // a step is of many rows at once, which share negatives
-	Weighs   bool // multiplies the loss of a row by the row's weight
-	L1       bool // takes the regularizer l1
+	// a step is of many rows at once, which share negatives; their loss does not say which weights rank best, and the
+	// last ones are kept
+	Chunks bool
+	Weighs bool // multiplies the loss of a row by the row's weight
+	L1     bool // takes the regularizer l1
 
 	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none
 	Rate     float64 // the default learning rate and epochs; 0: by the data

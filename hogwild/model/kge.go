@@ -34,13 +34,15 @@ type kge struct {
 	adagrad             bool // rows have a sum of their mean squared gradients each, by whose root steps are divided
 	seed                uint64
 
-	work               vec.Workspace
-	facts              [][3]uint32
-	candidates         []uint32 // the true ones of the chunk, and then the negatives
-	q, c, z, dq, dc, p []float32
-	dz                 []vec.Row
-	apart              []float32 // what belongs to relations, of a step that has not them in w
-	pool               pool
+	work  vec.Workspace
+	facts [][3]uint32
+	drawn []uint32 // the negatives
+	// of the facts the queries, of the negatives their rows; the scores of all pairs; their gradients
+	q, c, z, dq, dc []float32
+	dOwn, p         []float32 // the gradients of the true ones' scores; the negatives' softmax
+	dz              []vec.Row
+	apart           []float32 // what belongs to relations, of a step that has not them in w
+	pool            pool
 	touched
 }
 
@@ -90,10 +92,22 @@ var Graph = &Family{
 
 // The defaults, which docs/graphs.md tells of.
 const (
-	kgeRate      = 0.1
-	kgeEpochs    = 60
-	kgeNegatives = 256
+	firstDeviation = 0.1
+	selfMargin     = 9 // of distances, Sun et al.'s for FB15k-237
+	kgeRate        = 0.1
+	kgeEpochs      = 60
+	kgeNegatives   = 256
+	kgeN3          = 0.05
 )
+
+// Sampling returns the negatives that are drawn for a side of a chunk, and n3, where they are left to the program.
+func (s Spec) Sampling() (negatives int, n3 float64) {
+	score, _, _ := parseGraph(s.Name, "")
+	if negatives = kgeNegatives; score.distance() {
+		return negatives, 0
+	}
+	return negatives, kgeN3
+}
 
 // parseGraph reads the score, and the length of the rows.
 func parseGraph(name, loss string) (score graphScore, k int, err error) {
@@ -131,7 +145,7 @@ func (m *kge) Params() []Param {
 
 // Init draws all numbers from U(-b, b); angles from the whole circle.
 func (m *kge) Init(w []float32, seed uint64) {
-	s, b := newSource(seed), m.bound()
+	s, b := newSource(seed), float32(firstDeviation*math.Sqrt(3))
 	clear(w)
 	s.uniform(w[:m.entities*m.k], b)
 	if m.score == rotatE {
@@ -227,21 +241,22 @@ func (m *kge) key(epoch int, first int32) uint64 {
 
 // gather sets touched to the gradient of the chunk's summed loss, which it returns.
 func (m *kge) gather(w []float32, key uint64) (loss float64) {
-	n := len(m.facts)
-	m.begin((6*n + 2*m.negatives + 1) / 2)
+	m.begin(3*len(m.facts) + m.negatives)
 	for side := range 2 {
-		loss += m.compare(w, key, side, true)
+		loss += m.compare(w, key, side)
 		m.score.compareBack(&m.work, m.q, m.c, m.k, m.dz, m.dq, m.dc)
-		for j, node := range m.candidates {
+		for j, node := range m.drawn {
 			vec.Axpy(1, m.dc[j*m.k:][:m.k], m.touched.row(m.touched.at(node)))
 		}
 		for i, fact := range m.facts {
 			known, relation, asked := m.of(fact, side)
-			e, r := m.row(w, known), m.row(w, relation)
-			de, dr := m.touched.row(m.touched.at(known)), m.touched.row(m.touched.at(relation))
-			m.score.back(e, r, m.dq[i*m.k:][:m.k], de, dr)
+			e, r, c := m.row(w, known), m.row(w, relation), m.row(w, asked)
+			de, dr, dc := m.grad(known), m.grad(relation), m.grad(asked)
+			dq := m.dq[i*m.k:][:m.k]
+			m.score.oneBack(m.dOwn[i], m.q[i*m.k:][:m.k], c, dq, dc)
+			m.score.back(e, r, dq, de, dr)
 			m.regularize(e, de)
-			m.regularize(m.row(w, asked), m.touched.row(m.touched.at(asked)))
+			m.regularize(c, dc)
 			if m.score != rotatE { // whose relations are angles
 				m.regularize(r, dr)
 			}
@@ -250,21 +265,23 @@ func (m *kge) gather(w []float32, key uint64) (loss float64) {
 	return loss
 }
 
+// grad returns the gradient of a node's row.
+func (m *kge) grad(node uint32) []float32 { return m.touched.row(m.touched.at(node)) }
+
 // of returns the nodes of a fact's side: the entity that is known, the relation, the entity that is asked for.
 func (m *kge) of(fact [3]uint32, side int) (known, relation, asked uint32) {
 	e := uint32(m.entities)
 	return fact[2*side], e + 2*(fact[1]-e) + uint32(side), fact[2-2*side]
 }
 
-// compare sets the queries and the candidates of a side, and their scores, and returns the summed loss; with back it
-// makes of the scores their gradient.
-func (m *kge) compare(w []float32, key uint64, side int, back bool) (loss float64) {
-	n, all := len(m.facts), len(m.facts)+m.negatives
-	m.candidates = m.candidates[:0]
+// compare sets the queries and the negatives of a side, and the gradients of the scores, and returns the summed loss.
+func (m *kge) compare(w []float32, key uint64, side int) (loss float64) {
+	n, k := len(m.facts), m.k
 	for _, v := range []struct {
 		p *[]float32
 		n int
-	}{{&m.q, n * m.k}, {&m.c, all * m.k}, {&m.z, n * all}, {&m.dq, n * m.k}, {&m.dc, all * m.k}, {&m.p, all}} {
+	}{{&m.q, n * k}, {&m.c, m.negatives * k}, {&m.z, n * m.negatives}, {&m.dq, n * k}, {&m.dc, m.negatives * k},
+		{&m.p, m.negatives}, {&m.dOwn, n}} {
 		if cap(*v.p) < v.n {
 			*v.p = make([]float32, v.n)
 		}
@@ -272,62 +289,64 @@ func (m *kge) compare(w []float32, key uint64, side int, back bool) (loss float6
 	}
 	clear(m.dq)
 	clear(m.dc)
-	for i, fact := range m.facts {
-		known, relation, asked := m.of(fact, side)
-		m.score.query(m.row(w, known), m.row(w, relation), m.q[i*m.k:][:m.k])
-		m.candidates = append(m.candidates, asked)
-	}
-	for counter := key + uint64(side); len(m.candidates) < all; {
+	m.drawn = m.drawn[:0]
+	for counter := key + uint64(side); len(m.drawn) < m.negatives; {
 		counter += 0x9e3779b97f4a7c15
-		m.candidates = append(m.candidates, m.pool.at(mix(counter), m.entities))
+		node := m.pool.at(mix(counter), m.entities)
+		copy(m.c[len(m.drawn)*k:], m.row(w, node))
+		m.drawn = append(m.drawn, node)
 	}
-	for j, node := range m.candidates {
-		copy(m.c[j*m.k:], m.row(w, node))
+	for i, fact := range m.facts {
+		known, relation, _ := m.of(fact, side)
+		m.score.query(m.row(w, known), m.row(w, relation), m.q[i*k:][:k])
 	}
-	m.score.compare(&m.work, m.q, m.c, m.k, m.z)
+	m.score.compare(&m.work, m.q, m.c, k, m.z)
 	m.dz = m.dz[:0]
-	for i := range n {
-		z := m.z[i*all : (i+1)*all]
-		loss += m.lossOf(z, i, back)
+	for i, fact := range m.facts {
+		_, _, asked := m.of(fact, side)
+		z := m.z[i*m.negatives:][:m.negatives]
+		own := m.score.one(m.q[i*k:][:k], m.row(w, asked))
+		for j, node := range m.drawn {
+			if node == asked {
+				z[j] = never
+			}
+		}
+		one := 0.
+		one, m.dOwn[i] = m.lossOf(z, own)
+		loss += one
 		m.dz = append(m.dz, vec.Row{Val: z})
 	}
 	return loss
 }
 
-// never is a score whose exponential is 0.
+// never is the score of a negative that is the true one: its exponential is 0.
 const never = -1e30
 
-// lossOf returns the loss of the scores z of the i-th fact's side, whose true one stands at i among the chunk's, and
-// with back makes of them their gradient. Others of the chunk, and the true one drawn again, are no negatives.
-func (m *kge) lossOf(z []float32, i int, back bool) (loss float64) {
-	n, own := len(m.facts), z[i]
-	for j, node := range m.candidates {
-		if (j < n && !inBatch || node == m.candidates[i]) && j != i {
-			z[j] = never
-		}
-	}
+// lossOf returns the loss of one side of a fact, of the scores z of negatives and the true one's, and by the latter its
+// derivative; z becomes the gradient.
+func (m *kge) lossOf(z []float32, own float32) (loss float64, d float32) {
 	if m.loss == SampledSoftmax {
-		loss = vec.Softmax(z) - float64(own)
-		z[i]--
-		return loss
+		all := vec.Softmax(z) // and the true one:
+		loss = softplus(all - float64(own))
+		share := sigmoid(float32(all - float64(own)))
+		vec.Scale(float32(share), z)
+		return loss, float32(-share)
 	}
-	z[i] = never
-	copy(m.p, z)
-	vec.Softmax(m.p)
 	margin := 0.
 	if m.score.distance() {
 		margin = selfMargin
 	}
+	copy(m.p, z)
+	vec.Softmax(m.p)
 	for j, p := range m.p {
-		if p > 0 {
-			loss += float64(p) * softplus(float64(z[j])+margin)
-			z[j] = p * float32(sigmoid(z[j]+float32(margin)))
-		} else {
-			z[j] = 0
+		x := float64(z[j]) + margin
+		if z[j] = 0; p > 0 {
+			loss += float64(p) * softplus(x)
+			z[j] = p * float32(sigmoid(float32(x)))
 		}
 	}
-	z[i] = float32(sigmoid(own+float32(margin))) - 1
-	return loss + softplus(-float64(own)-margin)
+	x := float64(own) + margin
+	return loss + softplus(-x), float32(sigmoid(float32(x)) - 1)
 }
 
 // softplus returns log(1 + exp(x)).
@@ -393,7 +412,7 @@ func (m *kge) Eval(w []float32, b *data.Batch) Score {
 
 func (m *kge) eval(w []float32, first int32, s *Score) {
 	for side := range 2 {
-		s.Loss += m.compare(w, m.key(data.Evaluation, first), side, false)
+		s.Loss += m.compare(w, m.key(data.Evaluation, first), side)
 	}
 }
 
@@ -480,5 +499,5 @@ func (p *pool) at(x uint64, entities int) uint32 {
 
 // flops counts the three products of a fact's two sides with what it is compared with.
 func (m *kge) flops(float64) float64 {
-	return 2 * 2 * products * float64(m.negatives+chunkFacts) * float64(m.k)
+	return 2 * 2 * products * float64(m.negatives) * float64(m.k)
 }

@@ -90,7 +90,7 @@ func (g *graphReference) loss(w []float64) (sum float64) {
 			known, relation, asked := g.of(fact, side)
 			own := factScore(g.score, row(known), row(relation), row(asked))
 			var negatives []float64
-			for _, node := range all[len(g.facts):] {
+			for _, node := range all {
 				if node != asked {
 					negatives = append(negatives, factScore(g.score, row(known), row(relation), row(node)))
 				}
@@ -164,8 +164,8 @@ func TestKGEGradient(t *testing.T) {
 			got := m.Grad(w, b, &g)
 			ref := &graphReference{kge: m, score: score, shares: map[[2]int][]float64{}}
 			for side := range 2 {
-				m.compare(w, m.key(0, 3), side, false)
-				ref.candidates[side] = slices.Clone(m.candidates)
+				m.compare(w, m.key(0, 3), side)
+				ref.candidates[side] = slices.Clone(m.drawn)
 			}
 			wide := make([]float64, len(w))
 			for i, v := range w {

@@ -110,6 +110,24 @@ func (s graphScore) compare(work *vec.Workspace, queries, candidates []float32, 
 	}
 }
 
+// one returns the score of a query and a candidate.
+func (s graphScore) one(q, c []float32) float32 {
+	if s.distance() {
+		return -s.apart(q, c)
+	}
+	return vec.Dot(q, c)
+}
+
+// oneBack adds d times the gradient of one.
+func (s graphScore) oneBack(d float32, q, c, dq, dc []float32) {
+	if s.distance() {
+		s.apartBack(-d, q, c, dq, dc)
+		return
+	}
+	vec.Axpy(d, c, dq)
+	vec.Axpy(d, q, dc)
+}
+
 // apart returns the distance of a query and a candidate.
 func (s graphScore) apart(q, c []float32) (sum float32) {
 	c = c[:len(q)]
