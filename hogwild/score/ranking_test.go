@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -278,4 +279,37 @@ print(mean(lambda y, s: ndcg_score([y], [s], k=10)), mean(roc_auc_score))`, path
 	}
 	got := Rank([]model.Model{table{n: n}}, w, questions, false, 10).Items
 	near(t, "scikit-learn", []float64{got.NDCG, got.AUC}, []float64{ndcg, auc})
+}
+
+// TestBest: what a stable sort puts first, without what is known.
+func TestBest(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for round := range 200 {
+		scores, known := make([]float32, 30), []uint32{}
+		for i := range scores {
+			if scores[i] = float32(r.IntN(6)); round%3 == 0 && r.IntN(3) == 0 {
+				scores[i] = float32(math.NaN())
+			}
+			if r.IntN(4) == 0 {
+				known = append(known, uint32(i))
+			}
+		}
+		var want []uint32
+		for c := range uint32(len(scores)) {
+			if !slices.Contains(known, c) {
+				want = append(want, c)
+			}
+		}
+		number := func(c uint32) float64 {
+			if v := float64(scores[c]); v == v {
+				return v
+			}
+			return math.Inf(-1)
+		}
+		slices.SortStableFunc(want, func(a, b uint32) int { return cmp.Compare(number(b), number(a)) })
+		k := 1 + round%35
+		if got := Best(scores, known, k); !slices.Equal(got, want[:min(k, len(want))]) {
+			t.Errorf("scores %v, known %v: best %v, want %v", scores, known, got, want)
+		}
+	}
 }
