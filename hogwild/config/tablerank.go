@@ -17,13 +17,16 @@ var tableOfRanks = Group{"Rankings", []Setting{
 	{Name: "sampling", Usage: "`HOW` bpr, warp: items that are drawn as not liked: popularity (as often as they are " +
 		"liked) or uniform; auto: popularity for bpr, uniform for warp",
 		Words: words(Auto, Popularity, Uniform), needs: ranking},
-	{Name: "row-optimizer", Usage: "`NAME` bpr, warp: sgd, or adagrad: each row has a rate of its own; auto: sgd for " +
-		"bpr, adagrad for warp",
+	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: steps of a row are divided by the root of the " +
+		"sum of its squared gradients; auto: sgd for bpr, else adagrad",
 		Words: words(Auto, RowSGD, RowAdaGrad),
-		needs: append([]need{
+		needs: []need{
 			{"optimizer", "use optimizer sgd, batch 1, and mode async or sync with average weights", false,
-				func(k known) bool { return k.RowOptimizer != RowAdaGrad || k.stepsByRow() }},
-		}, ranking...)},
+				func(k known) bool { return k.RowOptimizer != RowAdaGrad || k.family().Chunks || k.stepsByRow() }},
+			{"model", "use model bpr:64, warp:64 or kge:complex:128", false, func(k known) bool {
+				return ranking[0].met(k) || k.family().Chunks
+			}},
+		}},
 	{Name: "l2-parts", Usage: "`LIST` bpr, warp: l2 of rows and biases apart: user=X,item=X,negative=X,bias=X " +
 		"(default: l2 for each)",
 		check: (*Config).checkL2Parts, needs: ranking},

@@ -15,6 +15,8 @@ func (m *Meta) task() string {
 		return m.Text.Kind
 	case m.Implicit:
 		return likesTask
+	case m.Facts():
+		return "facts"
 	case m.Matrix():
 		return "triples"
 	case m.Entries():

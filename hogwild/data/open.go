@@ -89,6 +89,9 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 	if o.Task == text.Labels {
 		return o.loadLabelled(src, readTest)
 	}
+	if o.Task == "facts" && src.Text != nil {
+		return o.loadFacts(src, readTest)
+	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
 	}

@@ -28,9 +28,6 @@ type Answers struct {
 // Ranks reports whether rows are pairs of a query and a candidate that belongs to it.
 func (m *Meta) Ranks() bool { return m.Matrix() || m.Facts() }
 
-// Facts reports whether rows are facts: a head, a relation and a tail.
-func (m *Meta) Facts() bool { return m.Kind == "facts" }
-
 // AnswersIn returns the answers that rows of sets have, which are about the same users or entities; nil ones are left
 // out.
 func AnswersIn(sets ...*Set) *Answers {

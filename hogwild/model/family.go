@@ -17,6 +17,7 @@ type Family struct {
 	Ranks    bool // an example touches candidates, too, that are drawn for it
 	Projects bool // a step ends with a projection of the weights
 	Whole    bool // the objective is about all examples: none is held out
+	Chunks   bool // a step is of many rows at once, which share negatives
 	Weighs   bool // multiplies the loss of a row by the row's weight
 	L1       bool // takes the regularizer l1
 
@@ -32,7 +33,7 @@ type Family struct {
 }
 
 // families are all of them but Own.
-var families = []*Family{Linear, Perceptron, Convolutional, Factor, BPR, WARP, Cut, Words, Text}
+var families = []*Family{Linear, Perceptron, Convolutional, Factor, BPR, WARP, Cut, Words, Text, Graph}
 
 // Own is what a program registers, and an unknown name.
 var Own = &Family{L1: true}
@@ -72,5 +73,5 @@ func (f *Family) OfWords() bool { return f.Reads == text.Words }
 
 // Short reports whether an example is about a few weights only; kind is the set's.
 func (f *Family) Short(kind data.Kind) bool {
-	return kind.Entries() || kind.Words() || kind.Sparse() && f != Perceptron
+	return kind.Entries() || kind.Words() || kind.Facts() || kind.Sparse() && f != Perceptron
 }

@@ -8,6 +8,7 @@
 // convnet.go, with convshape.go, its stages convstage.go and densestage.go on convlayer.go, and dropout.go; factor.go
 // and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go, bpr.go. Values in
 // another unit: standard.go.
+// Knowledge graphs: kge.go, on the scores of kgescore.go.
 // Where their steps meet: hot.go. What
 // they cost: flops.go. What they are to beat: constant.go.
 package model
@@ -246,13 +247,17 @@ type Options struct {
 	Center   bool      // learn on inputs less their means: see Center
 	Mean     []float32 // of the inputs, when Center
 	BiasStep float32   // the step of a linear model's bias against its weights' step; 0 is 1
-	L2       float32   // factor applies it itself
+	L2       float32   // factor, kge and those that rank apply it themselves
 	Shrink   Shrink    // of those that rank, which apply it themselves
 	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
 	// those that rank: each row has a rate of its own, see vec.Pairwise
 	AdaptiveRows bool
-	Seed         uint64  // dropout
-	Layout       *Layout // of a model that a program computes; nil: it is another one
+
+	N3        float32 // kge
+	Negatives int     // kge: drawn for each side of a chunk; 0: the default
+	PlainRows bool    // kge: steps of rows are not divided by the root of their squared gradients
+	Seed      uint64  // dropout, negatives
+	Layout    *Layout // of a model that a program computes; nil: it is another one
 }
 
 // New makes the model that o names, registered or built in, for the data that m

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
 
@@ -51,11 +52,18 @@ func fuses(c *config.Config, f Facts, batch int) bool {
 // with the rate. Fewer steps than the fewest are not worth a merge.
 func hotPeriod(c *config.Config, spec model.Spec) int {
 	most, together, fewest, rate := 512., 1024., 64, 0.025
-	if !spec.Family().OfWords() { // each step writes the vectors of all labels
+	family := spec.Family()
+	switch {
+	case family.Chunks:
+		most, together, fewest, rate = 4*data.BlockRows, 16*data.BlockRows, data.BlockRows, 0.1
+	case !family.OfWords(): // each step writes the vectors of all labels
 		most, together, fewest, rate = 8, 64, 4, 0.1
 	}
 	longer := max(1, c.LR/rate)
 	every := int(min(most, together/float64(c.Workers)) / longer)
+	if family.Chunks {
+		every -= every % data.BlockRows // a merge between two chunks
+	}
 	if every < fewest {
 		every = 1
 	}
@@ -69,12 +77,18 @@ func hotPeriod(c *config.Config, spec model.Spec) int {
 // has a copy of all rows where it is small: they are a sixteenth of it at most.
 func hotRows(c *config.Config, spec model.Spec, f Facts, every int) (rows, rare int) {
 	fewWrites := c.ShareNegatives || c.CBOW && c.Workers > 2 // measured with sixteen
+	if spec.Family().Chunks {
+		return manyRelations, 0
+	}
 	rows = min(2*every, f.Features/16)
 	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || fewWrites || rows <= model.HotRows {
 		return model.HotRows, 0
 	}
 	return rows, 4
 }
+
+// manyRelations are the relations that are merged in each merge: of so many others are rare.
+const manyRelations = 1024
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
 func mergesInVain(c *config.Config, f Facts, t Tuning) error {

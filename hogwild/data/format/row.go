@@ -21,6 +21,7 @@ const (
 	Pairs   Kind = "pairs"   // two ids: the row and the column of a matrix entry, or the ends of an edge
 	Tokens  Kind = "tokens"  // a text: the number of the word, a row each
 	Indices Kind = "indices" // numbers of examples that only the user's program has
+	Facts   Kind = "facts"   // the triples of a knowledge graph: head, relation and tail
 )
 
 // Sparse reports whether rows list their non-zero values only.
@@ -37,6 +38,9 @@ func (k Kind) Entries() bool { return k == Pairs }
 
 // Words reports whether rows are the words of a text, one behind the other.
 func (k Kind) Words() bool { return k == Tokens }
+
+// Facts reports whether rows are the triples of a knowledge graph.
+func (k Kind) Facts() bool { return k == Facts }
 
 // OfProgram reports whether rows are numbers of examples that only the user's program has.
 func (k Kind) OfProgram() bool { return k == Indices }

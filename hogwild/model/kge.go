@@ -1,0 +1,418 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
+)
+
+// kge embeds a knowledge graph: entities and relations are rows of numbers, and the score of a fact (head, relation,
+// tail) says how likely it is true: see graphScore. An example is a fact. Up to 64 of them are a chunk, which shares
+// negatives: for each side, tail and head, entities that are drawn uniformly by seed, epoch and the chunk's first row.
+//
+// A relation has a row for each side (reciprocal relations: Lacroix, Usunier, Obozinski 2018, "Canonical tensor
+// decomposition for knowledge base completion"): row 2r scores tails, and 2r+1 heads as if they were tails. The loss of
+// a fact is the sum over its two sides of
+//
+//	softmax           -log of the true one's softmax among it and the negatives
+//	self-adversarial  -log s(g + score) - sum p log s(-g - score of a negative), p the negatives' softmax (Sun et al. 2019)
+//
+// with the margin g of distances. To it come n3/3 times the cubes, and l2/2 times the squares, of the (complex) numbers
+// in the rows of the fact, once a side.
+type kge struct {
+	score               graphScore
+	entities, relations int
+	k                   int
+	negatives           int
+	loss                Loss
+	l2, n3              float32
+	adagrad             bool // rows have a sum of their mean squared gradients each, by whose root steps are divided
+	seed                uint64
+
+	work               vec.Workspace
+	facts              [][3]uint32
+	candidates         []uint32 // the true ones of the chunk, and then the negatives
+	q, c, z, dq, dc, p []float32
+	dz                 []vec.Row
+	touched
+}
+
+// The losses of kge.
+const (
+	SampledSoftmax  Loss = "softmax"
+	SelfAdversarial Loss = "self-adversarial"
+)
+
+// chunkFacts are the facts that share negatives: a block of the order of the rows.
+const chunkFacts = data.BlockRows
+
+// Graph is the family of kge:SCORE:K.
+var Graph = &Family{
+	Chunks: true, Rate: kgeRate, Epochs: kgeEpochs, Schedule: "constant",
+	forms: []string{"kge:SCORE:K (kge:complex:128; distmult, transe, rotate)"},
+	task: func(name, loss string) (string, error) {
+		_, _, err := parseGraph(name, loss)
+		return "facts", err
+	},
+	resolve: func(o Options, m data.Meta) (Spec, error) {
+		score, k, err := parseGraph(o.Name, o.Loss)
+		if err != nil {
+			return Spec{}, err
+		}
+		if !m.Facts() {
+			return Spec{}, fmt.Errorf("model: %s needs the facts of a knowledge graph, and %s has none", o.Name, m.Name)
+		}
+		s := Spec{Options: o, Name: fmt.Sprintf("kge:%s:%d", score, k), Loss: Loss(o.Loss), Widths: []int{k},
+			Features: m.Features, Outputs: 1, Shape: m.Shape}
+		if s.Loss == "" {
+			s.Loss = SampledSoftmax
+		}
+		return s, nil
+	},
+	build: func(s Spec) Model {
+		o := s.Options
+		score, k, _ := parseGraph(s.Name, "")
+		m := &kge{score: score, entities: s.Shape[0], relations: s.Shape[1], k: k, negatives: o.Negatives, loss: s.Loss,
+			l2: o.L2, n3: o.N3, adagrad: !o.PlainRows, seed: o.Seed, touched: newTouched(k)}
+		if m.negatives == 0 {
+			m.negatives = kgeNegatives
+		}
+		return m
+	},
+}
+
+// The defaults, which docs/graphs.md tells of.
+const (
+	kgeRate      = 0.1
+	kgeEpochs    = 60
+	kgeNegatives = 256
+)
+
+// parseGraph reads the score, and the length of the rows.
+func parseGraph(name, loss string) (score graphScore, k int, err error) {
+	parts := strings.Split(name, ":")
+	if len(parts) == 1 {
+		parts = append(parts, string(complexScore))
+	}
+	if len(parts) == 2 {
+		parts = append(parts, "128")
+	}
+	score = graphScore(parts[1])
+	k, err = strconv.Atoi(parts[2])
+	switch {
+	case len(parts) > 3 || !slices.Contains(graphScores, parts[1]):
+		return "", 0, fmt.Errorf("model: %q: want kge:SCORE:K, with the score %s, as kge:complex:128", name,
+			strings.Join(graphScores, ", "))
+	case err != nil || k < 1 || k > maxVector || score.pairs() && k%2 != 0:
+		return "", 0, fmt.Errorf("model: %q: the length of a row must be a number from 1 to %d, and even for complex and "+
+			"rotate (write kge:complex:128)", name, maxVector)
+	case loss != "" && Loss(loss) != SampledSoftmax && Loss(loss) != SelfAdversarial:
+		return "", 0, fmt.Errorf("model: %s has the loss softmax or self-adversarial, not %q", name, loss)
+	}
+	return score, k, nil
+}
+
+func (m *kge) Params() []Param {
+	ps := []Param{{Name: "entity.weight", Shape: []int{m.entities, m.k}},
+		{Name: "relation.weight", Shape: []int{2 * m.relations, m.score.relation(m.k)}}}
+	if m.adagrad {
+		ps = append(ps, Param{Name: "entity.sum", Shape: []int{m.entities}},
+			Param{Name: "relation.sum", Shape: []int{2 * m.relations}})
+	}
+	return ps
+}
+
+// Init draws all numbers from U(-b, b); angles from the whole circle.
+func (m *kge) Init(w []float32, seed uint64) {
+	n, rows := m.entities*m.k, 2*m.relations*m.score.relation(m.k)
+	b := m.bound()
+	s := newSource(seed)
+	s.uniform(w[:n], b)
+	if m.score == rotatE {
+		b = math.Pi
+	}
+	s.uniform(w[n:n+rows], b)
+	clear(w[n+rows:])
+}
+
+// place returns the row of a node: of an entity, or behind all of them of a relation's side.
+func (m *kge) place(node uint32) Range {
+	if r := int(node) - m.entities; r >= 0 {
+		n := m.score.relation(m.k)
+		return Range{m.entities*m.k + r*n, m.entities*m.k + (r+1)*n}
+	}
+	return Range{int(node) * m.k, (int(node) + 1) * m.k}
+}
+
+func (m *kge) row(w []float32, node uint32) []float32 {
+	r := m.place(node)
+	return w[r.From:r.To:r.To]
+}
+
+// sums returns the sums of all nodes' squared gradients.
+func (m *kge) sums(w []float32) []float32 {
+	return w[m.entities*m.k+2*m.relations*m.score.relation(m.k):]
+}
+
+// Suits returns true for facts. A worker's copy would have all entities.
+func (m *kge) Suits(set *data.Set) (steps, copied bool) { return set.Facts(), false }
+
+// Steps takes one step for each chunk of the rows, of the sum of their losses.
+func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
+	for len(rows) > 0 {
+		n := min(chunkFacts, len(rows))
+		m.facts = m.facts[:0]
+		for _, i := range rows[:n] {
+			m.facts = append(m.facts, [3]uint32(set.Idx[3*i:]))
+		}
+		loss += m.gather(w, m.key(s.Epoch, rows[0]))
+		m.step(w, s.LR)
+		rows = rows[n:]
+	}
+	return loss
+}
+
+// step moves the rows that were touched.
+func (m *kge) step(w []float32, lr float32) {
+	sums := m.sums(w)
+	for i, node := range m.nodes {
+		row := m.row(w, node)
+		g := m.touched.row(i)[:len(row)]
+		if m.adagrad {
+			sums[node] += vec.Dot(g, g) / float32(len(g))
+			vec.Axpy(-lr/(float32(math.Sqrt(float64(sums[node])))+tiny), g, row)
+		} else {
+			vec.Axpy(-lr, g, row)
+		}
+	}
+}
+
+// tiny keeps a step finite where no gradient has been.
+const tiny = 1e-10
+
+// key returns what the negatives of a chunk are drawn by.
+func (m *kge) key(epoch int, first int32) uint64 {
+	return mix(mix(mix(m.seed)+uint64(epoch)) + uint64(first))
+}
+
+// gather sets touched to the gradient of the chunk's summed loss, which it returns.
+func (m *kge) gather(w []float32, key uint64) (loss float64) {
+	n := len(m.facts)
+	m.begin((6*n + 2*m.negatives + 1) / 2)
+	for side := range 2 {
+		loss += m.compare(w, key, side, true)
+		m.score.compareBack(&m.work, m.q, m.c, m.k, m.dz, m.dq, m.dc)
+		for j, node := range m.candidates {
+			vec.Axpy(1, m.dc[j*m.k:][:m.k], m.touched.row(m.touched.at(node)))
+		}
+		for i, fact := range m.facts {
+			known, relation, asked := m.of(fact, side)
+			e, r := m.row(w, known), m.row(w, relation)
+			de, dr := m.touched.row(m.touched.at(known)), m.touched.row(m.touched.at(relation))
+			m.score.back(e, r, m.dq[i*m.k:][:m.k], de, dr)
+			m.regularize(e, de)
+			m.regularize(m.row(w, asked), m.touched.row(m.touched.at(asked)))
+			if m.score != rotatE { // whose relations are angles
+				m.regularize(r, dr)
+			}
+		}
+	}
+	return loss
+}
+
+// of returns the nodes of a fact's side: the entity that is known, the relation, the entity that is asked for.
+func (m *kge) of(fact [3]uint32, side int) (known, relation, asked uint32) {
+	e := uint32(m.entities)
+	return fact[2*side], e + 2*(fact[1]-e) + uint32(side), fact[2-2*side]
+}
+
+// compare sets the queries and the candidates of a side, and their scores, and returns the summed loss; with back it
+// makes of the scores their gradient.
+func (m *kge) compare(w []float32, key uint64, side int, back bool) (loss float64) {
+	n, all := len(m.facts), len(m.facts)+m.negatives
+	m.candidates = m.candidates[:0]
+	for _, v := range []struct {
+		p *[]float32
+		n int
+	}{{&m.q, n * m.k}, {&m.c, all * m.k}, {&m.z, n * all}, {&m.dq, n * m.k}, {&m.dc, all * m.k}, {&m.p, all}} {
+		if cap(*v.p) < v.n {
+			*v.p = make([]float32, v.n)
+		}
+		*v.p = (*v.p)[:v.n]
+	}
+	clear(m.dq)
+	clear(m.dc)
+	for i, fact := range m.facts {
+		known, relation, asked := m.of(fact, side)
+		m.score.query(m.row(w, known), m.row(w, relation), m.q[i*m.k:][:m.k])
+		m.candidates = append(m.candidates, asked)
+	}
+	for counter := key + uint64(side); len(m.candidates) < all; {
+		counter += 0x9e3779b97f4a7c15
+		m.candidates = append(m.candidates, uint32(mix(counter)>>32*uint64(m.entities)>>32))
+	}
+	for j, node := range m.candidates {
+		copy(m.c[j*m.k:], m.row(w, node))
+	}
+	m.score.compare(&m.work, m.q, m.c, m.k, m.z)
+	m.dz = m.dz[:0]
+	for i := range n {
+		z := m.z[i*all : (i+1)*all]
+		loss += m.lossOf(z, i, back)
+		m.dz = append(m.dz, vec.Row{Val: z})
+	}
+	return loss
+}
+
+// never is a score whose exponential is 0.
+const never = -1e30
+
+// lossOf returns the loss of the scores z of the i-th fact's side, whose true one stands at i among the chunk's, and
+// with back makes of them their gradient. Others of the chunk, and the true one drawn again, are no negatives.
+func (m *kge) lossOf(z []float32, i int, back bool) (loss float64) {
+	n, own := len(m.facts), z[i]
+	for j, node := range m.candidates {
+		if (j < n && !inBatch || node == m.candidates[i]) && j != i {
+			z[j] = never
+		}
+	}
+	if m.loss == SampledSoftmax {
+		loss = vec.Softmax(z) - float64(own)
+		z[i]--
+		return loss
+	}
+	z[i] = never
+	copy(m.p, z)
+	vec.Softmax(m.p)
+	margin := 0.
+	if m.score.distance() {
+		margin = selfMargin
+	}
+	for j, p := range m.p {
+		if p > 0 {
+			loss += float64(p) * softplus(float64(z[j])+margin)
+			z[j] = p * float32(sigmoid(z[j]+float32(margin)))
+		} else {
+			z[j] = 0
+		}
+	}
+	z[i] = float32(sigmoid(own+float32(margin))) - 1
+	return loss + softplus(-float64(own)-margin)
+}
+
+// softplus returns log(1 + exp(x)).
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// regularize adds to g the gradient of the regularizers of a row.
+func (m *kge) regularize(row, g []float32) {
+	if m.l2 != 0 {
+		vec.Axpy(m.l2, row, g)
+	}
+	h := len(row) / 2
+	switch {
+	case m.n3 == 0:
+	case m.score.pairs():
+		for j := range h {
+			x, y := row[j], row[h+j]
+			a := m.n3 * float32(math.Sqrt(float64(x*x+y*y)))
+			g[j], g[h+j] = g[j]+a*x, g[h+j]+a*y
+		}
+	default:
+		for j, x := range row {
+			g[j] += m.n3 * x * float32(math.Abs(float64(x)))
+		}
+	}
+}
+
+// Grad sets g to the gradient of the mean loss of the batch's facts.
+func (m *kge) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
+	m.take(b.Rows)
+	loss = m.gather(w, m.key(b.Epoch, firstOf(b)))
+	for i, node := range m.nodes {
+		r := m.place(node)
+		d := m.touched.row(i)[:r.To-r.From]
+		vec.Scale(1/float32(len(b.Rows)), d)
+		m.parts = append(m.parts, Part{Offset: r.From, Bias: -1, G: d})
+	}
+	g.Parts = m.parts
+	return loss
+}
+
+// take sets the facts of a chunk to rows.
+func (m *kge) take(rows []data.Row) {
+	m.facts = m.facts[:0]
+	for _, x := range rows {
+		m.facts = append(m.facts, [3]uint32(x.Idx))
+	}
+}
+
+func firstOf(b *data.Batch) int32 {
+	if len(b.ID) == 0 {
+		return 0
+	}
+	return b.ID[0]
+}
+
+// Eval returns the summed loss of the batch's facts, with negatives of data.Evaluation.
+func (m *kge) Eval(w []float32, b *data.Batch) Score {
+	s := Score{N: len(b.Rows)}
+	m.take(b.Rows)
+	m.eval(w, firstOf(b), &s)
+	return s
+}
+
+func (m *kge) eval(w []float32, first int32, s *Score) {
+	for side := range 2 {
+		s.Loss += m.compare(w, m.key(data.Evaluation, first), side, false)
+	}
+}
+
+// EvalRows does what Eval does, chunk by chunk.
+func (m *kge) EvalRows(w []float32, set *data.Set, from, to int) (Score, bool) {
+	s := Score{N: to - from}
+	for ; from < to; from += chunkFacts {
+		m.facts = m.facts[:0]
+		for i := from; i < min(to, from+chunkFacts); i++ {
+			m.facts = append(m.facts, [3]uint32(set.Idx[3*i:]))
+		}
+		m.eval(w, int32(from), &s)
+	}
+	return s, true
+}
+
+// Candidates returns the number of entities.
+func (m *kge) Candidates() int { return m.entities }
+
+// Scores scores all entities for each query, in one product where the score is one.
+func (m *kge) Scores(w []float32, queries []Query, scores []float32) {
+	q := make([]float32, len(queries)*m.k)
+	for i, x := range queries {
+		node := uint32(m.entities) + 2*x.Relation
+		if x.Head {
+			node++
+		}
+		m.score.query(m.row(w, x.Node), m.row(w, node), q[i*m.k:][:m.k])
+	}
+	m.score.compare(&m.work, q, w[:m.entities*m.k], m.k, scores)
+}
+
+// Touched appends the rows of a fact, and where rows have sums these: not those of the negatives, which the chunk
+// shares.
+func (m *kge) Touched(set *data.Set, row int32, ranges []Range) []Range {
+	fact := [3]uint32(set.Idx[3*row:])
+	for side := range 2 {
+		known, relation, _ := m.of(fact, side)
+		ranges = append(ranges, m.place(known), m.place(relation))
+	}
+	return ranges
+}
+
+// flops counts the three products of a fact's two sides with what it is compared with.
+func (m *kge) flops(float64) float64 {
+	return 2 * 2 * products * float64(m.negatives+chunkFacts) * float64(m.k)
+}
