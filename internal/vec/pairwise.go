@@ -42,7 +42,7 @@ func (f *Pairwise) Steps(triples []uint32, pull []float32, s PairwiseRate) (loss
 		if pull != nil {
 			z = pull[k]
 		} else {
-			e := math.Exp(-math.Abs(float64(x)))
+			e := expBelow(-math.Abs(float64(x)))
 			rest := 1 + e
 			if product *= rest; x < 0 {
 				loss -= float64(x)
@@ -56,6 +56,18 @@ func (f *Pairwise) Steps(triples []uint32, pull []float32, s PairwiseRate) (loss
 		f.part(t, z, own, apart, s)
 	}
 	return loss + math.Log(product)
+}
+
+// expBelow is e^x, x <= 0 or NaN, within 1e-9 of it, and 0 below -700: x is n log 2 + r, and e^r its series. math.Exp takes
+// as long as half a step.
+func expBelow(x float64) float64 {
+	if !(x > -700) {
+		return 0 * max(x, -700) // 0, or NaN
+	}
+	n := math.Floor(x*math.Log2E + 0.5)
+	r := x - n*math.Ln2
+	e := 1 + r*(1+r*(1./2+r*(1./6+r*(1./24+r*(1./120+r*(1./720+r*(1./5040+r*(1./40320))))))))
+	return e * math.Float64frombits(uint64(1023+int64(n))<<52)
 }
 
 // rows returns the rows of a step.

@@ -136,6 +136,19 @@ func TestPairwiseLoss(t *testing.T) {
 	}
 }
 
+// TestExpBelow: against math.Exp.
+func TestExpBelow(t *testing.T) {
+	for x := 0.0; x > -745; x -= 0.0137 {
+		got, want := expBelow(x), math.Exp(x)
+		if math.Abs(got-want) > 1e-9*want && (x > -700 || got != 0) {
+			t.Fatalf("e^%g is %g, want %g", x, got, want)
+		}
+	}
+	if got := expBelow(math.NaN()); got == got {
+		t.Errorf("e^NaN is %g", got)
+	}
+}
+
 func BenchmarkPairwise(b *testing.B) {
 	const k, users, items = 64, 20_000, 10_000
 	f := &Pairwise{K: k, User: make([]float32, k*users), Item: make([]float32, k*items), Bias: make([]float32, items)}
