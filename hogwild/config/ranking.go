@@ -13,6 +13,7 @@ type Ranking struct {
 	Positive     float64      `yaml:"positive,omitempty" json:"positive,omitempty"` // the least value of what is liked; 0 = any
 	Sampling     Sampling     `yaml:"sampling" json:"sampling"`                     // auto, popularity, uniform
 	RowOptimizer RowOptimizer `yaml:"row-optimizer" json:"row_optimizer"`           // auto, sgd, adagrad
+	N3           float64      `yaml:"n3,omitempty" json:"n3,omitempty"`             // kge: see its regularizer; 0 = auto
 	L2Parts      string       `yaml:"l2-parts,omitempty" json:"l2_parts,omitempty"` // user=X,item=X,negative=X,bias=X
 
 	// The figures of a ranking.
@@ -28,10 +29,11 @@ func (c *Config) drawsUniformly() bool {
 	return c.Sampling == Uniform || c.Sampling == Auto && model.FamilyOf(c.Model) == model.WARP
 }
 
-// AdaptsRows reports whether each row has a rate of its own: for warp, as in LightFM, where steps can keep it.
+// AdaptsRows reports whether each row has a rate of its own: for warp, as in LightFM, and kge, where steps can keep it.
 func (c *Config) AdaptsRows() bool {
 	return c.RowOptimizer == RowAdaGrad ||
-		c.RowOptimizer == Auto && model.FamilyOf(c.Model) == model.WARP && c.stepsByRow()
+		c.RowOptimizer == Auto && (model.FamilyOf(c.Model) == model.WARP || model.FamilyOf(c.Model).Chunks) &&
+			c.stepsByRow()
 }
 
 // stepsByRow reports whether steps are the model's own, on one entry each: what they keep for each row is no gradient.
