@@ -52,7 +52,8 @@ func (r *Ranked) Figures() []Figure {
 			{"hit rate", i.HitRate}, {"AUC", i.AUC}}
 	}
 	f := r.Facts
-	return []Figure{{"MRR", f.MRR}, {"hits at 1", f.Hits1}, {"at 3", f.Hits3}, {"at 10", f.Hits10}, {"mean rank", f.MeanRank}}
+	return []Figure{{"MRR", f.MRR}, {"hits at 1", f.Hits1}, {"at 3", f.Hits3}, {"at 10", f.Hits10},
+		{"mean rank", f.MeanRank}}
 }
 
 // About says what is ranked for how many.

@@ -145,7 +145,8 @@ func (s *Saved) CheckPredict(probabilities bool) error {
 	}
 	_, predicts := s.model.(model.Predictor)
 	if !predicts && s.ranks() {
-		return config.Usage("the model %s ranks candidates: --top 10 writes the ten best for each line of the data", s.name)
+		return config.Usage("the model %s ranks candidates: --top 10 writes the ten best for each line of the data",
+			s.name)
 	}
 	if !predicts {
 		return config.Usage("the model %s cannot predict: linear models, perceptrons, convolutional networks and "+
@@ -162,6 +163,12 @@ func (s *Saved) CheckPredict(probabilities bool) error {
 	}
 	return config.Usage("the outputs of the model %s with the %s loss are not probabilities: train with the loss "+
 		"logistic or cross-entropy", s.name, s.loss)
+}
+
+// ranks reports whether the model does.
+func (s *Saved) ranks() bool {
+	_, ranks := s.model.(model.Ranker)
+	return ranks
 }
 
 // predict returns the predictions of a piece; NaN fills its gaps.

@@ -52,7 +52,8 @@ func ask(r *rand.Rand, n, candidates int, right, known float64) (all []data.Ques
 	return all
 }
 
-// plain are the figures of one question, in the plainest way: over an order of the candidates that are left, best first.
+// plain are the figures of one question, in the plainest way: over an order of the candidates that are left, the best
+// one first.
 type plain struct {
 	precision, recall, ndcg, hit, auc   float64
 	mrr, hits1, hits3, hits10, meanRank float64 // sums over answers
@@ -181,7 +182,7 @@ func TestRankSorted(t *testing.T) {
 			}
 		}
 		scores := w[i*n : (i+1)*n]
-		slices.SortFunc(order, func(a, b uint32) int { return int(math.Copysign(1, float64(scores[b])-float64(scores[a]))) })
+		slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(scores[b], scores[a]) })
 		p := plainly(order, q, 10)
 		sum.precision, sum.recall, sum.ndcg = sum.precision+p.precision, sum.recall+p.recall, sum.ndcg+p.ndcg
 		sum.hit, sum.auc = sum.hit+p.hit, sum.auc+p.auc
