@@ -18,13 +18,13 @@ var ofRows = []need{{"model", "use model bpr:64 or kge:complex:128", false, func
 
 // tableOfRanks is the part of the table for models that rank.
 var tableOfRanks = Group{"Rankings", []Setting{
-	{Name: "positive", Usage: "`X` bpr, warp: a user likes what has a value of at least X, and entries of lower values " +
-		"are left out (default: all are liked)", most: 1e30, needs: ranking},
+	{Name: "positive", Usage: "`X` bpr, warp: a user likes what has a value of at least X, and entries of lower " +
+		"values are left out (default: all are liked)", most: 1e30, needs: ranking},
 	{Name: "sampling", Usage: "`HOW` bpr, warp: items that are drawn as not liked: popularity (as often as they are " +
 		"liked) or uniform; auto: popularity for bpr, uniform for warp",
 		Words: words(Auto, Popularity, Uniform), needs: ranking},
-	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: each row has a rate of its own; auto: sgd " +
-		"for bpr, adagrad for warp and kge",
+	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: each row has a rate of its own; auto: " +
+		"sgd for bpr, adagrad for warp and kge",
 		Words: words(Auto, RowSGD, RowAdaGrad),
 		needs: append([]need{
 			{"optimizer", "use optimizer sgd, batch 1, and mode async or sync with average weights", false,

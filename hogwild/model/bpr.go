@@ -22,7 +22,7 @@ type bpr struct {
 	users, items, k int
 	warp, adaptive  bool
 	rate            vec.PairwiseRate // without the learning rate
-	uniform, within bool             // how items are drawn
+	uniform         bool
 	seed            uint64
 	touched
 	table   vec.Pairwise
@@ -30,6 +30,7 @@ type bpr struct {
 	of      *data.Set
 	epoch   int // of the last step, and the range of its items: see Step
 	columns int
+	dots    dots
 	triples []uint32
 	pull    []float32
 }
@@ -346,11 +347,9 @@ func (m *bpr) Candidates() int { return m.items }
 // Scores sets the scores of all items for users.
 func (m *bpr) Scores(w []float32, queries []Query, scores []float32) {
 	t := m.on(w)
-	for i, q := range queries {
-		row, own := t.User[int(q.Node)*m.k:][:m.k], scores[i*m.items:(i+1)*m.items]
-		for j := range own {
-			own[j] = vec.Dot(row, t.Item[j*m.k:][:m.k]) + t.Bias[j]
-		}
+	m.dots.scores(queries, t.User, t.Item, m.k, scores)
+	for i := range queries {
+		vec.Axpy(1, t.Bias, scores[i*m.items:(i+1)*m.items])
 	}
 }
 
