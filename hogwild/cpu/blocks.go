@@ -42,7 +42,7 @@ func copyOf(c plan.Chunk) uint64 { return uint64(c.Epoch+1)<<32 | uint64(c.Index
 
 // each calls do for each stretch of the weights that a chunk writes, with the place of its copy.
 func (b *blocks) each(c plan.Chunk, do func(r model.Range, kept []float32)) {
-	b.nodes, b.spans = b.grid.Nodes(c.Rank, c.Columns, b.nodes[:0]), b.spans[:0]
+	b.nodes, b.spans = b.grid.Nodes(c.Rank, c.Twin, b.nodes[:0]), b.spans[:0]
 	for _, n := range b.nodes {
 		b.spans = b.model.Nodes(n[0], n[1], b.spans)
 	}

@@ -79,7 +79,7 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 // trainBlock trains a chunk of mode blocks, or what its first step has left of it. Its rows are looked up a part at a
 // time: all of them would take the cache from the factors.
 func (d *cpu) trainBlock(c plan.Chunk) (y plan.ChunkResult, err error) {
-	d.length.Columns = c.Columns
+	d.length.Twin = c.Twin
 	if d.blocks != nil {
 		d.length.Common = d.blocks.begin(c, &d.own)
 		defer d.blocks.end(c)

@@ -87,14 +87,21 @@ func (g *Grid) Block(row, column uint32) int {
 	return a*g.N + b
 }
 
-// Nodes appends the nodes of a block's two ranges, and of another range of columns if it is not 0, as stretches
-// [from, to).
-func (g *Grid) Nodes(block, columns int, stretches [][2]int) [][2]int {
-	for i, own := range [3]int{block / g.N, block % g.N, columns - 1} {
-		if own < 0 || i == 2 && own == block%g.N || g.Paired && i == 1 && own == block/g.N {
-			break
+// Nodes appends the nodes of a block's two ranges, as stretches [from, to). If twin is not 0, another block draws negatives
+// from them, and this one from its: of a matrix its columns, of a graph all, are written, too.
+func (g *Grid) Nodes(block, twin int, stretches [][2]int) [][2]int {
+	ranges := [][2]int{{0, block / g.N}, {1, block % g.N}} // axis and range
+	if twin--; twin >= 0 {
+		ranges = append(ranges, [2]int{1, twin % g.N})
+	}
+	if g.Paired && twin >= 0 {
+		ranges = append(ranges, [2]int{1, twin / g.N})
+	}
+	for i, r := range ranges {
+		if slices.ContainsFunc(ranges[:i], func(o [2]int) bool { return o == r || g.Paired && o[1] == r[1] }) {
+			continue
 		}
-		a := &g.axes[min(i, 1)]
+		a, own := &g.axes[r[0]], r[1]
 		for b, of := range a.of {
 			if int(of) != own {
 				continue
@@ -110,7 +117,7 @@ func (g *Grid) Nodes(block, columns int, stretches [][2]int) [][2]int {
 type Blocks struct {
 	Starts []int `json:"starts"`           // the row at which each begins, and the number of rows
 	Paired bool  `json:"paired,omitempty"` // see Grid
-	Drawn  bool  `json:"drawn,omitempty"`  // with an entry's column others are written, which are drawn: see Draws
+	Drawn  bool  `json:"drawn,omitempty"`  // what is drawn as negatives is written, too
 }
 
 // Blocks returns where the blocks of a set that lies block by block begin.
@@ -119,7 +126,7 @@ func (g *Grid) Blocks(s *Set) Blocks {
 	for b := range starts {
 		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.Of(s, i) >= b })
 	}
-	return Blocks{starts, g.Paired, s.Implicit}
+	return Blocks{starts, g.Paired, s.Implicit || g.Paired}
 }
 
 // Members returns the nodes of a block's two ranges, each counted from its axis's first; of two equal ones the first.

@@ -100,17 +100,18 @@ func NewDraws(s *Set, seed uint64, uniform bool) Draws {
 // Of returns what the draws for a row begin with. Next of it draws.
 func (d *Draws) Of(row int32, epoch int) uint64 { return draw(mix(d.base+uint64(epoch)), int(row)) }
 
-// Next draws the column of an item for a row, and returns what the next draw begins with. It is one of a range of
-// columns, counted from 1, or with 0 any.
-func (d *Draws) Next(row int32, x uint64, columns int) (item uint32, next uint64) {
+// Next draws the column of an item for a row, and returns what the next draw begins with. It is one of the columns of a
+// block, counted from 1, or with 0 any.
+func (d *Draws) Next(row int32, x uint64, twin int) (item uint32, next uint64) {
 	next = x*6364136223846793005 + 1442695040888963407
 	among := func(n int) int {
 		at, _ := bits.Mul64(x, uint64(n))
 		return int(at)
 	}
 	switch {
-	case columns > 0:
-		block := d.grid.Of(d.s, int(row))/d.grid.N*d.grid.N + columns - 1
+	case twin > 0:
+		n := d.grid.N
+		block := d.grid.Of(d.s, int(row))/n*n + (twin-1)%n
 		from, to := d.starts[block], d.starts[block+1]
 		if own := d.grid.Members(block)[1]; d.uniform || from == to {
 			return own[among(len(own))], next

@@ -28,8 +28,8 @@ type bpr struct {
 	table   vec.Pairwise
 	draws   data.Draws
 	of      *data.Set
-	epoch   int // of the last step, and the range of its items: see Step
-	columns int
+	epoch   int // of the last step, and its twin: see Step
+	twin    int
 	dots    dots
 	triples []uint32
 	pull    []float32
@@ -141,7 +141,7 @@ const pairwiseRows = 256
 // Steps takes the steps of implicit's and LightFM's loops; items are drawn by the weights of the moment.
 func (m *bpr) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	t, rate := m.on(w), m.rate
-	rate.LR, m.epoch, m.columns = s.LR, s.Epoch, s.Columns
+	rate.LR, m.epoch, m.twin = s.LR, s.Epoch, s.Twin
 	if m.warp {
 		var triple [3]uint32
 		var pull [1]float32
@@ -190,7 +190,7 @@ func (m *bpr) negative(set *data.Set, row int32, epoch int) (j uint32, ok bool) 
 		draws = 1
 	}
 	for range draws {
-		if j, x = d.Next(row, x, m.columns); !set.Likes(u, j) {
+		if j, x = d.Next(row, x, m.twin); !set.Likes(u, j) {
 			return j, true
 		}
 	}
@@ -205,7 +205,7 @@ func (m *bpr) violated(t *vec.Pairwise, set *data.Set, row int32, epoch int, tri
 	score, from := t.Score(u, i), d.Of(row, epoch)
 	for n := 1; n <= mostDraws; n++ {
 		var j uint32
-		j, from = d.Next(row, from, m.columns)
+		j, from = d.Next(row, from, m.twin)
 		if x = score - t.Score(u, j); x < 1 && !set.Likes(u, j) {
 			*triple = [3]uint32{u, i, j}
 			return true, m.far(n), x

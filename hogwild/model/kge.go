@@ -201,7 +201,7 @@ func (m *kge) Suits(set *data.Set) (steps, copied bool) { return set.Facts(), fa
 // Steps takes one step for each chunk of the rows, of the sum of their losses.
 func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
 	m.apart = s.Common
-	m.pool.of(set, rows, s.Common != nil)
+	m.pool.of(set, rows, s.Twin)
 	for len(rows) > 0 {
 		n := min(chunkFacts, len(rows))
 		m.facts = m.facts[:0]
@@ -212,7 +212,7 @@ func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss floa
 		m.step(w, s.LR)
 		rows = rows[n:]
 	}
-	m.apart, m.pool.ranges = nil, [2][]uint32{}
+	m.apart, m.pool.ranges = nil, nil
 	return loss
 }
 
@@ -465,36 +465,47 @@ func (m *kge) Nodes(from, to int, ranges []Range) []Range {
 	return ranges
 }
 
-// pool is what negatives are drawn from: all entities, or in mode blocks two ranges of them.
+// pool is what negatives are drawn from: all entities, or in mode blocks some ranges of them.
 type pool struct {
-	ranges [2][]uint32
+	ranges [][]uint32
+	n      int // entities in them
 	grid   *data.Grid
 	set    *data.Set
 }
 
-// of chooses the ranges of the block of rows, or all entities.
-func (p *pool) of(set *data.Set, rows []int32, blocks bool) {
-	if !blocks || len(rows) == 0 {
+// of chooses the ranges of the block of rows, and of its twin; of none all entities.
+func (p *pool) of(set *data.Set, rows []int32, twin int) {
+	if twin == 0 || len(rows) == 0 {
 		return
 	}
 	if p.set != set {
 		p.set, p.grid = set, data.NewGrid(set, set.Grid)
 	}
-	p.ranges = p.grid.Members(p.grid.Of(set, int(rows[0])))
+	p.n = 0
+	blocks := []int{p.grid.Of(set, int(rows[0])), twin - 1}
+	if blocks[0] == blocks[1] {
+		blocks = blocks[:1]
+	}
+	for _, block := range blocks {
+		for _, r := range p.grid.Members(block) {
+			p.ranges, p.n = append(p.ranges, r), p.n+len(r)
+		}
+	}
 }
 
 // at returns the entity of a random number.
 func (p *pool) at(x uint64, entities int) uint32 {
-	among := func(n int) int { return int(x >> 32 * uint64(n) >> 32) }
-	a, b := p.ranges[0], p.ranges[1]
-	if a == nil {
-		return uint32(among(entities))
+	if p.ranges == nil {
+		return uint32(x >> 32 * uint64(entities) >> 32)
 	}
-	i := among(len(a) + len(b))
-	if i < len(a) {
-		return a[i]
+	i := int(x >> 32 * uint64(p.n) >> 32)
+	for _, r := range p.ranges {
+		if i < len(r) {
+			return r[i]
+		}
+		i -= len(r)
 	}
-	return b[i-len(a)]
+	return 0
 }
 
 // flops counts the three products of a fact's two sides with what it is compared with.

@@ -199,7 +199,7 @@ type Step struct {
 	LR, L2, L1 float32
 	Bias       *float32  // of a linear model, when it is not to be the one in w
 	Epoch      int       // from 0: a model of words draws other windows in each
-	Columns    int       // from which items are drawn as not liked, by models that rank: see data.Draws
+	Twin       int       // from which block's ranges negatives are drawn, from 1, by models that rank; 0: from all
 	Common     []float32 // of a model with Common weights, when they are not to be the ones in w
 }
 

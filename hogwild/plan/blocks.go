@@ -1,6 +1,10 @@
 package plan
 
-import "hogwild/hogwild/data"
+import (
+	"slices"
+
+	"hogwild/hogwild/data"
+)
 
 // blocks are what mode blocks trains (Gemulla, Haas, Nijkamp, Sismanis 2011). An epoch has as many sub-epochs as the
 // grid has ranges of rows. In each, every range of rows meets one range of columns, and over the epoch each meets all:
@@ -20,9 +24,10 @@ import "hogwild/hogwild/data"
 // itself once. The pair has the chunk of its smaller range, and the other one's is empty. All blocks of a graph write what
 // its relations have in common: a chunk may be trained when all of the sub-epochs before are done, see package cpu.
 //
-// A model that ranks draws an item for each entry, and writes it. In a sub-epoch a block's are drawn from a range of columns
-// whose own block draws from its: it is another pair of ranges each time, so that over the epochs the items of all ranges are
-// compared. The two blocks are trained one after the other.
+// A model that ranks draws negatives, and writes them. Were they drawn from a block's own ranges, what lies in others would
+// never be compared with them. So a chunk draws from the ranges of another chunk of its sub-epoch, too, or of what users
+// liked from its range of columns; the other one draws from its. Which two are twins changes all the time. They are trained
+// one after the other.
 //
 // In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and a block's agree first
 // on directions of their own, which the other blocks then would have to unlearn.
@@ -51,7 +56,31 @@ func (b *blocks) shift(epoch, sub int) int {
 	return data.Permuted(sub%b.n, b.n, b.seed+uint64(sub/b.n)<<32, epoch)
 }
 
-// drawn returns the range of columns from which a chunk with a range of columns draws others.
+// twin returns the place in a sub-epoch of the chunk from whose ranges the chunk at a place draws: itself, if there is
+// none. Of a graph two pairs of ranges in a random order are twins, of what users liked two ranges of columns.
+func (b *blocks) twin(epoch, sub, place int) int {
+	if !b.Paired {
+		return b.rows(epoch, sub, b.drawn(epoch, sub, b.columns(epoch, sub, place)))
+	}
+	key, pairs := b.seed+drawnSeed+uint64(sub)<<32, make([]int, 0, b.n)
+	for i := range b.n {
+		if i <= b.columns(epoch, sub, i) {
+			pairs = append(pairs, i)
+		}
+	}
+	own := slices.Index(pairs, place)
+	for k := range pairs {
+		if data.Permuted(k, len(pairs), key, epoch) != own {
+			continue
+		}
+		if k ^= 1; k < len(pairs) {
+			return pairs[data.Permuted(k, len(pairs), key, epoch)]
+		}
+	}
+	return place
+}
+
+// drawn returns the range of columns from which what users liked in a range of columns is told apart.
 func (b *blocks) drawn(epoch, sub, columns int) int {
 	sum := data.Permuted(sub%b.n, b.n, b.seed+drawnSeed+uint64(sub/b.n)<<32, epoch)
 	return (sum - columns + b.n) % b.n
@@ -67,13 +96,15 @@ func (b *blocks) rows(epoch, sub, columns int) int {
 // ready reports whether all chunks are done that chunk i waits for.
 func (b *blocks) ready(epoch, i int, done func(i int) bool) bool {
 	sub, rows := i/b.n, i%b.n
-	columns := b.columns(epoch, sub, rows)
-	drawn := columns
 	if b.Drawn {
-		drawn = b.drawn(epoch, sub, columns)
-		if twin := b.rows(epoch, sub, drawn); twin < rows && !done(sub*b.n+twin) {
+		if twin := b.twin(epoch, sub, rows); twin < rows && !done(sub*b.n+twin) {
 			return false
 		}
+	}
+	columns := b.columns(epoch, sub, rows)
+	drawn := columns
+	if b.Drawn && !b.Paired {
+		drawn = b.drawn(epoch, sub, columns)
 	}
 	if sub--; sub < 0 {
 		return true
@@ -101,7 +132,8 @@ func (b *blocks) at(epoch, i, rows int) Chunk {
 	c := Chunk{Index: i, Epoch: epoch, Rank: block, Batch: 1, Stride: 1, First: from, Count: to - from,
 		Seen: int64(epoch)*int64(rows) + int64(rows*sub/(b.n*b.parts))}
 	if b.Drawn {
-		c.Columns = 1 + b.drawn(epoch, sub, block%b.n)
+		twin := b.twin(epoch, sub, i%b.n)
+		c.Twin = 1 + twin*b.n + b.columns(epoch, sub, twin)
 	}
 	return c
 }

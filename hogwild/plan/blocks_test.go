@@ -31,7 +31,7 @@ func onGrid(t *testing.T, mode string, n int, of data.Blocks) Plan {
 }
 
 // kinds are those of a matrix, of a graph and of what users liked.
-var kinds = []data.Blocks{{}, {Paired: true}, {Drawn: true}}
+var kinds = []data.Blocks{{}, {Paired: true}, {Drawn: true}, {Paired: true, Drawn: true}}
 
 // TestBlocksOfAnEpoch: every row is in one chunk of each epoch, and the rate never goes back.
 func TestBlocksOfAnEpoch(t *testing.T) {
@@ -86,12 +86,14 @@ func blocksAtOnce(t *testing.T, mode string, of data.Blocks) {
 	ranges := func(p *Plan, c Chunk) []int {
 		a, b := c.Rank/p.Grid, c.Rank%p.Grid
 		switch {
-		case of.Drawn && b != c.Columns-1:
-			return []int{a, p.Grid + b, p.Grid + c.Columns - 1}
+		case of.Paired && a > b: // empty
+			return nil
+		case of.Paired && c.Twin > 0:
+			return slices.Compact(slices.Sorted(slices.Values([]int{a, b, (c.Twin - 1) / p.Grid, (c.Twin - 1) % p.Grid})))
+		case c.Twin > 0:
+			return slices.Compact([]int{a, p.Grid + b, p.Grid + (c.Twin-1)%p.Grid})
 		case !of.Paired:
 			b += p.Grid
-		case a > b: // empty
-			return nil
 		}
 		return []int{a, b}
 	}

@@ -15,9 +15,8 @@ type Chunk struct {
 	Stride int
 	Seen   int64 // examples of the whole run before this chunk, trained by all workers of all nodes
 	Begun  bool  // its first steps are taken
-	// mode blocks, of what users liked: the range of columns from which others are drawn, from 1; 0: all
-	Columns int
-	Weight  int // examples of all workers of all nodes that go by while this chunk trains one; 0: one rate for all
+	Twin   int   // mode blocks: the block from whose ranges negatives are drawn, from 1; 0: from all
+	Weight int   // examples of all workers of all nodes that go by while this chunk trains one; 0: one rate for all
 }
 
 // A GPU trains up to some billion short steps a second, and a worker's host spends half a microsecond on
