@@ -21,8 +21,9 @@ var tableOfRanks = Group{"Rankings", []Setting{
 	{Name: "positive", Usage: "`X` bpr, warp: a user likes what has a value of at least X, and entries of lower " +
 		"values are left out (default: all are liked)", most: 1e30, needs: ranking},
 	{Name: "sampling", Usage: "`HOW` bpr, warp: items that are drawn as not liked: popularity (as often as they are " +
-		"liked) or uniform; auto: popularity for bpr, uniform for warp",
-		Words: words(Auto, Popularity, Uniform), needs: ranking},
+		"liked), uniform, or once (as popularity; bpr takes no step if the user likes it); auto: once for bpr, with " +
+		"row-optimizer adagrad popularity; uniform for warp",
+		Words: words(Auto, Once, Popularity, Uniform), needs: ranking},
 	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: each row has a rate of its own; auto: " +
 		"sgd for bpr, adagrad for warp and kge",
 		Words: words(Auto, RowSGD, RowAdaGrad),

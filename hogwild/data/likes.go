@@ -81,15 +81,24 @@ type Draws struct {
 	s       *Set
 	base    uint64
 	uniform bool
+	epoch   int
+	key     uint64 // of the epoch
 }
 
 // NewDraws returns the draws of a set of likes.
 func NewDraws(s *Set, seed uint64, uniform bool) Draws {
-	return Draws{s: s, base: mix(seed + drawNegatives), uniform: uniform}
+	d := Draws{s: s, base: mix(seed + drawNegatives), uniform: uniform}
+	d.key = mix(d.base)
+	return d
 }
 
 // Of returns what the draws for a row begin with. Next of it draws.
-func (d *Draws) Of(row int32, epoch int) uint64 { return draw(mix(d.base+uint64(epoch)), int(row)) }
+func (d *Draws) Of(row int32, epoch int) uint64 {
+	if epoch != d.epoch {
+		d.epoch, d.key = epoch, mix(d.base+uint64(epoch))
+	}
+	return draw(d.key, int(row))
+}
 
 // Next draws the column of an item, and returns what the next draw begins with.
 func (d *Draws) Next(x uint64) (item uint32, next uint64) {

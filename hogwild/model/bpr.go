@@ -22,7 +22,7 @@ type bpr struct {
 	users, items, k int
 	warp, adaptive  bool
 	rate            vec.PairwiseRate // without the learning rate
-	uniform         bool
+	uniform, once   bool
 	seed            uint64
 	touched
 	table   vec.Pairwise
@@ -31,6 +31,7 @@ type bpr struct {
 	dots    dots
 	epoch   int
 	triples []uint32
+	near    uint32 // says nothing: see draw
 	pull    []float32
 }
 
@@ -42,12 +43,12 @@ const mostPull = 10
 
 // BPR is the family of bpr:K, and WARP that of warp:K.
 var (
-	BPR  = rankers("bpr", Logistic, 0.05, 30)
-	WARP = rankers("warp", Hinge, 0.05, 30)
+	BPR  = rankers("bpr", Logistic, 0.05, 0.05, 30)
+	WARP = rankers("warp", Hinge, 0.05, 0.01, 30)
 )
 
 // rankers returns a family of models that rank items for users.
-func rankers(name string, loss Loss, rate float64, epochs int) *Family {
+func rankers(name string, loss Loss, rate, oneRate float64, epochs int) *Family {
 	parse := func(form, asked string) (int, error) {
 		_, text, given := strings.Cut(form, ":")
 		k, err := strconv.Atoi(text)
@@ -63,7 +64,7 @@ func rankers(name string, loss Loss, rate float64, epochs int) *Family {
 		return k, nil
 	}
 	return &Family{
-		Entries: true, Ranks: true, Rate: rate, Epochs: epochs, forms: []string{name + ":K (" + name + ":64)"},
+		Entries: true, Ranks: true, Rate: rate, OneRate: oneRate, Epochs: epochs, forms: []string{name + ":K (" + name + ":64)"},
 		task: func(form, asked string) (string, error) {
 			_, err := parse(form, asked)
 			return "likes", err
@@ -82,7 +83,7 @@ func rankers(name string, loss Loss, rate float64, epochs int) *Family {
 			return &bpr{users: s.Shape[0], items: s.Shape[1], k: k, warp: name == "warp", adaptive: o.AdaptiveRows,
 				rate: vec.PairwiseRate{User: o.Shrink.User, Positive: o.Shrink.Item, Negative: o.Shrink.Negative,
 					Bias: o.Shrink.Bias},
-				uniform: o.Uniform, seed: o.Seed, touched: newTouched(k)}
+				uniform: o.Uniform, once: o.Once, seed: o.Seed, touched: newTouched(k)}
 		},
 	}
 }
@@ -171,21 +172,45 @@ func (m *bpr) drawsOf(set *data.Set) *data.Draws {
 	return &m.draws
 }
 
-// draw sets triples to user, item and an item that was drawn, of each of the rows whose user has one.
+// draw sets triples to user, item and an item that was drawn, of each of the rows whose user has one. What is read lies
+// far apart: a pass that decides nothing reads it for all rows at once, before another one decides.
 func (m *bpr) draw(set *data.Set, rows []int32, epoch int) {
+	d, first, near := m.drawsOf(set), uint32(m.users), uint32(0)
 	m.triples = m.triples[:0]
 	for _, row := range rows {
-		if j, ok := m.negative(set, row, epoch); ok {
-			m.triples = append(m.triples, set.Idx[2*row], set.Idx[2*row+1]-uint32(m.users), j)
-		}
+		j, _ := d.Next(d.Of(row, epoch))
+		m.triples = append(m.triples, set.Idx[2*row], set.Idx[2*row+1]-first, j)
 	}
+	for k := 0; k < len(m.triples); k += 3 {
+		liked := set.Liked(m.triples[k]) // not empty: it has the item of the entry
+		near += liked[len(liked)/2]
+	}
+	m.near = near
+	kept := m.triples[:0]
+	for k, row := range rows {
+		t := m.triples[3*k : 3*k+3]
+		u, i, j := t[0], t[1], t[2]
+		if ok := !set.Likes(u, j); !ok {
+			if m.once {
+				continue
+			}
+			if j, ok = m.negative(set, row, epoch); !ok {
+				continue
+			}
+		}
+		kept = append(kept, u, i, j)
+	}
+	m.triples = kept
 }
 
 // negative draws an item that the user of a row is not known to like.
 func (m *bpr) negative(set *data.Set, row int32, epoch int) (j uint32, ok bool) {
 	d, u := m.drawsOf(set), set.Idx[2*row]
-	x := d.Of(row, epoch)
-	for range mostDraws {
+	x, draws := d.Of(row, epoch), mostDraws
+	if m.once && epoch != data.Evaluation { // losses are of all rows
+		draws = 1
+	}
+	for range draws {
 		if j, x = d.Next(x); !set.Likes(u, j) {
 			return j, true
 		}

@@ -122,7 +122,7 @@ func TestRankerGradient(t *testing.T) {
 // TestRankerSteps: many steps are one after the other, whatever the number of them at a time.
 func TestRankerSteps(t *testing.T) {
 	set := likedSet(t)
-	for _, o := range append(rankers12, Options{Name: "warp:9", Uniform: true, AdaptiveRows: true},
+	for _, o := range append(rankers12[:5:5], Options{Name: "warp:9", Uniform: true, AdaptiveRows: true},
 		Options{Name: "bpr:9", AdaptiveRows: true}) {
 		m, all := ranker(t, set, o)
 		one, rows := slices.Clone(all), make([]int32, 0, set.Rows)
@@ -143,7 +143,7 @@ func TestRankerSteps(t *testing.T) {
 // TestNegativesNotLiked: what is drawn for a user is not among what the user is known to like.
 func TestNegativesNotLiked(t *testing.T) {
 	set := likedSet(t)
-	for _, o := range rankers12[:2] {
+	for _, o := range append(rankers12[:2:2], Options{Name: "bpr:3", Seed: 3, Once: true}) {
 		m, w := ranker(t, set, o)
 		m.on(w)
 		skipped, last := 0, 0
@@ -162,7 +162,7 @@ func TestNegativesNotLiked(t *testing.T) {
 				}
 			}
 		}
-		if skipped == 0 || skipped > last {
+		if skipped == 0 || !o.Once && skipped > last {
 			t.Errorf("%s: %d entries have no negative; only the last user, of %d, has few", o.Name, skipped, last)
 		}
 	}
@@ -296,5 +296,47 @@ func TestRankerNames(t *testing.T) {
 	m.Implicit = false
 	if _, err := New(Options{Name: "bpr:4", Bias: true}, m); err == nil || !strings.Contains(err.Error(), "users liked") {
 		t.Errorf("a matrix of values: %v", err)
+	}
+}
+
+func BenchmarkRanker(b *testing.B) {
+	r, all := rand.New(rand.NewPCG(8, 9)), &strings.Builder{}
+	for u := range 2000 {
+		for range 10 + r.IntN(25) {
+			fmt.Fprintf(all, "%d %d\n", u, int(4500*math.Pow(r.Float64(), 3)))
+		}
+	}
+	path := filepath.Join(b.TempDir(), "liked.txt")
+	if err := os.WriteFile(path, []byte(all.String()), 0o666); err != nil {
+		b.Fatal(err)
+	}
+	set, test, err := data.Load(data.Options{Path: path, Test: data.None, Task: "likes", Seed: 5})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer test.Close()
+	defer set.Close()
+	for _, o := range []Options{{Name: "bpr:64", Once: true}, {Name: "bpr:64", Uniform: true, AdaptiveRows: true},
+		{Name: "warp:64", Uniform: true, AdaptiveRows: true}} {
+		b.Run(fmt.Sprint(o.Name, o.AdaptiveRows), func(b *testing.B) {
+			o.Bias = true
+			m, err := New(o, set.Meta)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w, rows := make([]float32, Size(m.Params())), []int32(nil)
+			m.Init(w, 1)
+			for _, i := range r.Perm(set.Rows) {
+				rows = append(rows, int32(i))
+			}
+			epoch := 0
+			for b.Loop() {
+				epoch++
+				for at := 0; at < len(rows); at += 64 {
+					m.(*bpr).Steps(w, set, rows[at:min(at+64, len(rows))], Step{LR: 0.05, Epoch: epoch})
+				}
+			}
+			b.ReportMetric(float64(b.N)*float64(len(rows))/b.Elapsed().Seconds()/1e6, "M/s")
+		})
 	}
 }

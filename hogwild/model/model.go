@@ -250,6 +250,7 @@ type Options struct {
 	N3       float32   // kge
 	Shrink   Shrink    // of those that rank, which apply it themselves
 	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
+	Once     bool      // bpr: where the item that was drawn is liked there is no step, as in implicit
 	// those that rank: each row has a rate of its own, see vec.Pairwise
 	AdaptiveRows bool
 	Negatives    int     // kge: drawn for each side of a chunk; 0: the default
