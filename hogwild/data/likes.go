@@ -81,6 +81,8 @@ type Draws struct {
 	s       *Set
 	base    uint64
 	uniform bool
+	epoch   int
+	key     uint64 // of the epoch
 
 	grid   *Grid // of a set that lies block by block
 	starts []int
@@ -89,16 +91,20 @@ type Draws struct {
 // NewDraws returns the draws of a set of likes.
 func NewDraws(s *Set, seed uint64, uniform bool) Draws {
 	d := Draws{s: s, base: mix(seed + drawNegatives), uniform: uniform}
-	if s.Grid == 0 {
-		return d
+	if d.key = mix(d.base); s.Grid > 0 {
+		d.grid = NewGrid(s, s.Grid)
+		d.starts = d.grid.Blocks(s).Starts
 	}
-	d.grid = NewGrid(s, s.Grid)
-	d.starts = d.grid.Blocks(s).Starts
 	return d
 }
 
 // Of returns what the draws for a row begin with. Next of it draws.
-func (d *Draws) Of(row int32, epoch int) uint64 { return draw(mix(d.base+uint64(epoch)), int(row)) }
+func (d *Draws) Of(row int32, epoch int) uint64 {
+	if epoch != d.epoch {
+		d.epoch, d.key = epoch, mix(d.base+uint64(epoch))
+	}
+	return draw(d.key, int(row))
+}
 
 // Next draws the column of an item for a row, and returns what the next draw begins with. It is one of the columns of a
 // block, counted from 1, or with 0 any.

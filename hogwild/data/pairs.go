@@ -121,7 +121,7 @@ func (pairRows) damage(s *Set) string {
 
 // seenFits reports whether the items of each user are columns, ascending.
 func (s *Set) seenFits() bool {
-	if !s.Matrix() || s.SeenPtr[0] != 0 || s.SeenPtr[s.Shape[0]] != int64(len(s.Seen)) ||
+	if !s.Matrix() || s.SeenPtr[0] != 0 || s.SeenPtr[s.Shape[0]] > int64(len(s.Seen)) ||
 		!every(s.Shape[0], func(u int) bool { return s.SeenPtr[u] <= s.SeenPtr[u+1] }) {
 		return false
 	}

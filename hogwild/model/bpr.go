@@ -32,6 +32,7 @@ type bpr struct {
 	twin    int
 	dots    dots
 	triples []uint32
+	near    uint32 // says nothing: see draw
 	pull    []float32
 }
 
@@ -172,14 +173,35 @@ func (m *bpr) drawsOf(set *data.Set) *data.Draws {
 	return &m.draws
 }
 
-// draw sets triples to user, item and an item that was drawn, of each of the rows whose user has one.
+// draw sets triples to user, item and an item that was drawn, of each of the rows whose user has one. What is read lies
+// far apart: a pass that decides nothing reads it for all rows at once, before another one decides.
 func (m *bpr) draw(set *data.Set, rows []int32, epoch int) {
+	d, first, near := m.drawsOf(set), uint32(m.users), uint32(0)
 	m.triples = m.triples[:0]
 	for _, row := range rows {
-		if j, ok := m.negative(set, row, epoch); ok {
-			m.triples = append(m.triples, set.Idx[2*row], set.Idx[2*row+1]-uint32(m.users), j)
-		}
+		j, _ := d.Next(row, d.Of(row, epoch), m.twin)
+		m.triples = append(m.triples, set.Idx[2*row], set.Idx[2*row+1]-first, j)
 	}
+	for k := 0; k < len(m.triples); k += 3 {
+		liked := set.Liked(m.triples[k]) // not empty: it has the item of the entry
+		near += liked[len(liked)/2]
+	}
+	m.near = near
+	kept := m.triples[:0]
+	for k, row := range rows {
+		t := m.triples[3*k : 3*k+3]
+		u, i, j := t[0], t[1], t[2]
+		if ok := !set.Likes(u, j); !ok {
+			if m.once {
+				continue
+			}
+			if j, ok = m.negative(set, row, epoch); !ok {
+				continue
+			}
+		}
+		kept = append(kept, u, i, j)
+	}
+	m.triples = kept
 }
 
 // negative draws an item that the user of a row is not known to like.

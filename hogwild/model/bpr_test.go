@@ -298,3 +298,45 @@ func TestRankerNames(t *testing.T) {
 		t.Errorf("a matrix of values: %v", err)
 	}
 }
+
+func BenchmarkRanker(b *testing.B) {
+	r, all := rand.New(rand.NewPCG(8, 9)), &strings.Builder{}
+	for u := range 2000 {
+		for range 10 + r.IntN(25) {
+			fmt.Fprintf(all, "%d %d\n", u, int(4500*math.Pow(r.Float64(), 3)))
+		}
+	}
+	path := filepath.Join(b.TempDir(), "liked.txt")
+	if err := os.WriteFile(path, []byte(all.String()), 0o666); err != nil {
+		b.Fatal(err)
+	}
+	set, test, err := data.Load(data.Options{Path: path, Test: data.None, Task: "likes", Seed: 5})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer test.Close()
+	defer set.Close()
+	for _, o := range []Options{{Name: "bpr:64", Once: true}, {Name: "bpr:64", Uniform: true, AdaptiveRows: true},
+		{Name: "warp:64", Uniform: true, AdaptiveRows: true}} {
+		b.Run(fmt.Sprint(o.Name, o.AdaptiveRows), func(b *testing.B) {
+			o.Bias = true
+			m, err := New(o, set.Meta)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w, rows := make([]float32, Size(m.Params())), []int32(nil)
+			m.Init(w, 1)
+			for _, i := range r.Perm(set.Rows) {
+				rows = append(rows, int32(i))
+			}
+			epoch := 0
+			for b.Loop() {
+				epoch++
+				for at := 0; at < len(rows); at += 64 {
+					m.(*bpr).Steps(w, set, rows[at:min(at+64, len(rows))], Step{LR: 0.05, Epoch: epoch})
+				}
+			}
+			b.ReportMetric(float64(b.N)*float64(len(rows))/b.Elapsed().Seconds()/1e6, "M/s")
+		})
+	}
+}

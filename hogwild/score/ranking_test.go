@@ -314,3 +314,28 @@ func TestBest(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkRank ranks 40,559 candidates for 5,848 queries by vectors of 128 numbers on two cores, as many as WN18RR has.
+func BenchmarkRank(b *testing.B) {
+	const users, items = 5848, 40559
+	meta := data.Meta{Name: "made", Kind: data.Pairs, Shape: []int{users, items}, Features: users + items,
+		IDs: [][]uint32{{1, users}, {1, items}}}
+	var models []model.Model
+	for range 2 {
+		m, err := model.New(model.Options{Name: "factor:128"}, meta)
+		if err != nil {
+			b.Fatal(err)
+		}
+		models = append(models, m)
+	}
+	w := make([]float32, model.Size(models[0].Params()))
+	models[0].Init(w, 1)
+	r := rand.New(rand.NewPCG(9, 10))
+	var questions []data.Question
+	for u := range uint32(users) {
+		questions = append(questions, data.Question{Query: data.Query{Node: u}, Answers: []uint32{r.Uint32N(items)}})
+	}
+	for b.Loop() {
+		Rank(models, w, questions, true, 10)
+	}
+}
