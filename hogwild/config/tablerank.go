@@ -12,14 +12,14 @@ var ofItems = []need{{"model", "use model factor:32 or bpr:64", false, func(k kn
 
 // tableOfRanks is the part of the table for models that rank.
 var tableOfRanks = Group{"Rankings", []Setting{
-	{Name: "positive", Usage: "`X` bpr, warp: a user likes what has a value of at least X, and entries of lower values " +
-		"are left out (default: all are liked)", most: 1e30, needs: ranking},
+	{Name: "positive", Usage: "`X` bpr, warp: a user likes what has a value of at least X, and entries of lower " +
+		"values are left out (default: all are liked)", most: 1e30, needs: ranking},
 	{Name: "sampling", Usage: "`HOW` bpr, warp: items that are drawn as not liked: popularity (as often as they are " +
 		"liked), uniform, or once (as popularity; bpr takes no step if the user likes it); auto: once for bpr, with " +
 		"row-optimizer adagrad popularity; uniform for warp",
 		Words: words(Auto, Once, Popularity, Uniform), needs: ranking},
-	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: steps of a row are divided by the root of the " +
-		"sum of its squared gradients; auto: sgd for bpr, else adagrad",
+	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: steps of a row are divided by the root " +
+		"of the sum of its squared gradients; auto: sgd for bpr, else adagrad",
 		Words: words(Auto, RowSGD, RowAdaGrad),
 		needs: []need{
 			{"optimizer", "use optimizer sgd, batch 1, and mode async or sync with average weights", false,
