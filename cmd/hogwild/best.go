@@ -8,7 +8,10 @@ import (
 	"hogwild/hogwild/saved"
 )
 
-// predictBest returns the predictor of the best candidates for the queries in a file: see saved.Best.
+// predictor writes predictions, and says how many there are and what is to be known of them.
+type predictor func(s *saved.Saved, w io.Writer) (rows int, notes []string, err error)
+
+// predictBest returns the predictor of the best candidates for the queries in a file: see saved.Answers.
 func predictBest(path string, top int, seen config.Seen) predictor {
 	return func(s *saved.Saved, to io.Writer) (rows int, notes []string, err error) {
 		w, meta := bufio.NewWriterSize(to, 1<<16), s.Meta()
@@ -16,7 +19,7 @@ func predictBest(path string, top int, seen config.Seen) predictor {
 		if meta.Facts() {
 			head = "head,relation,tail,score\n"
 		}
-		notes, err = s.Best(path, top, seen, func(b *saved.Best) error {
+		notes, err = saved.Answers(s, path, top, seen, func(b *saved.Answer) error {
 			for i, name := range b.Names {
 				cells := []string{b.Query[0], name}
 				if meta.Facts() && b.Head {

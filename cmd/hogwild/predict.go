@@ -92,9 +92,6 @@ func predictCommand() *cli.Command {
 	})
 }
 
-// predictor writes predictions, and says how many there are and what is to be known of them.
-type predictor func(s *saved.Saved, w io.Writer) (rows int, notes []string, err error)
-
 // predictRows returns the predictor of the rows of a file.
 func predictRows(in data.Inputs, proba bool) predictor {
 	return func(s *saved.Saved, w io.Writer) (int, []string, error) {

@@ -142,17 +142,9 @@ func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
 // onChunks is what cannot be had with a model whose steps are on chunks of rows.
 var onChunks = []conflict{
 	{known.gpu, known.gpu, "gpu {gpu}: model {model} is trained on cores; leave gpu out"},
-	{func(k known) bool { return !k.Mode.Traits().Fused }, known.perRow,
-		"mode {mode}: model {model} has sums of squared gradients, which only its own steps write; use async or sync, " +
-			"or row-optimizer sgd"},
-	{known.stateful, known.perRow, "optimizer {optimizer}: model {model} scales the steps of its rows by itself; leave " +
-		"optimizer out, or use row-optimizer sgd"},
-	{func(k known) bool { return k.sync() && !k.weights() }, known.perRow,
-		"average gradients: model {model} scales the steps of its rows by itself; use average weights, or row-optimizer sgd"},
-	{func(k known) bool { return k.AskedBatch() > 1 }, known.perRow, "batch {asked-batch}: model {model} takes a step for " +
-		"64 facts by itself; leave batch out, or use row-optimizer sgd"},
-	{func(k known) bool { return k.GradientDelay > 0 }, known.perRow,
-		"gradient-delay: model {model} takes its steps by itself; leave it out, or use row-optimizer sgd"},
+	{func(k known) bool { return !k.stepsByRow() }, func(k known) bool { return k.RowOptimizer != RowSGD },
+		"model {model} takes steps of its own, which scale each row by its gradients, in mode async or sync with average " +
+			"weights, without optimizer, batch and gradient-delay; use these, or row-optimizer sgd"},
 }
 
 // onSimplex is what a model would leave its simplexes by: only a step of plain SGD ends with a projection.

@@ -33,7 +33,6 @@ func (k known) adam() bool     { return k.Optimizer == Adam }
 func (k known) ascends() bool  { return k.Solver == Dual }
 func (k known) program() bool  { return k.Program != "" }
 func (k known) shared() bool   { return k.stateful() && k.OptimizerState == "shared" }
-func (k known) perRow() bool   { return k.RowOptimizer != RowSGD }
 func (k known) built() bool    { return k.Program == "" } // the model is built in, or a Go program's
 
 // falls reports whether the learning rate does.

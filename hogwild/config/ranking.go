@@ -13,6 +13,7 @@ type Ranking struct {
 	Positive     float64      `yaml:"positive,omitempty" json:"positive,omitempty"` // the least value that is liked
 	Sampling     Sampling     `yaml:"sampling" json:"sampling"`                     // auto, once, popularity, uniform
 	RowOptimizer RowOptimizer `yaml:"row-optimizer" json:"row_optimizer"`           // auto, sgd, adagrad
+	N3           float64      `yaml:"n3,omitempty" json:"n3,omitempty"`             // kge: see its regularizer; 0 = auto
 	L2Parts      string       `yaml:"l2-parts,omitempty" json:"l2_parts,omitempty"` // user=X,item=X,negative=X,bias=X
 
 	// The figures of a ranking.
@@ -34,10 +35,11 @@ func (c *Config) drawsOnce() bool {
 	return c.Sampling == Once || c.Sampling == Auto && !model.FamilyOf(c.Model).Alike && !c.AdaptsRows()
 }
 
-// AdaptsRows reports whether each row has a rate of its own: for warp, as in LightFM, where steps can keep it.
+// AdaptsRows reports whether each row has a rate of its own: for warp, as in LightFM, and kge, where steps can keep it.
 func (c *Config) AdaptsRows() bool {
 	return c.RowOptimizer == RowAdaGrad ||
-		c.RowOptimizer == Auto && model.FamilyOf(c.Model).OneRate > 0 && c.stepsByRow()
+		c.RowOptimizer == Auto && (model.FamilyOf(c.Model).OneRate > 0 || model.FamilyOf(c.Model).Chunks) &&
+			c.stepsByRow()
 }
 
 // stepsByRow reports whether steps are the model's own, on one entry each: what they keep for each row is no gradient.

@@ -9,8 +9,6 @@ func reading(kind, name string) []need {
 
 var ofWords, ofText = reading(text.Words, "word2vec:100"), reading(text.Labels, "text:100")
 
-var ofGraphs = []need{{"model", "use model kge:complex:128", false, func(k known) bool { return k.family().Chunks }}}
-
 // tableOfText is the part of the table for models of text.
 var tableOfText = Group{"Text", []Setting{
 	{Name: "min-count", Usage: "`N` leave out words that occur less often; auto: 5 for word2vec, 1 for text",
@@ -25,8 +23,6 @@ var tableOfText = Group{"Text", []Setting{
 		"heads, and as many for the tails, of 64 facts (auto: 256)",
 		Zero: "auto", most: 1 << 16, needs: []need{{"model", "use model word2vec:100 or kge:complex:128", false,
 			func(k known) bool { return k.family().OfWords() || k.family().Chunks }}}},
-	{Name: "n3", Usage: "`X` kge: add X/3 times the cubes of the numbers in a fact's rows to its loss",
-		most: 1e6, needs: ofGraphs},
 	{Name: "share-negatives", Usage: "word2vec: all pairs of a window share their negative samples (faster; see " +
 		"docs/words.md)",
 		needs: append([]need{{"cbow", "", false, func(k known) bool { return !k.CBOW }}}, ofWords...)},

@@ -8,6 +8,8 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
+const factsTask = "facts"
+
 // loadFacts makes the sets of a knowledge graph: a sixth is the test set unless there is a file of it.
 func (o Options) loadFacts(src *source, readTest func() (*source, error)) (s Sets, err error) {
 	defer s.closeOn(&err)

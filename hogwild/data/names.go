@@ -13,7 +13,8 @@ type Names struct {
 
 // Names returns the names in the training data of a model that ranks.
 func (m *Meta) Names() *Names {
-	n := &Names{all: m.Columns, nodes: m.Shape[0], facts: m.Facts(), node: map[string]uint32{}, rel: map[string]uint32{}}
+	n := &Names{all: m.Columns, nodes: m.Shape[0], facts: m.Facts(), node: map[string]uint32{},
+		rel: map[string]uint32{}}
 	if n.numbers = n.all == nil; n.numbers {
 		for _, runs := range m.IDs {
 			for _, id := range listed(runs) {

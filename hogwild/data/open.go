@@ -89,7 +89,7 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 	if o.Task == text.Labels {
 		return o.loadLabelled(src, readTest)
 	}
-	if o.Task == "facts" && src.Text != nil {
+	if o.Task == factsTask && src.Text != nil {
 		return o.loadFacts(src, readTest)
 	}
 	if o.isPairs(src) {

@@ -97,3 +97,19 @@ func TestQuestionsOfRandomFacts(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkQuestions sorts ten million entries, and asks about a tenth of them.
+func BenchmarkQuestions(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	draw := func(n int) *Set {
+		all := make([][2]uint32, n)
+		for i := range all {
+			all[i] = [2]uint32{r.Uint32N(100_000), r.Uint32N(20_000)}
+		}
+		return entries(100_000, 20_000, all...)
+	}
+	train, test := draw(9_000_000), draw(1_000_000)
+	for b.Loop() {
+		Questions(test, AnswersIn(train))
+	}
+}

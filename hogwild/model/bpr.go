@@ -28,6 +28,7 @@ type bpr struct {
 	table   vec.Pairwise
 	draws   data.Draws
 	of      *data.Set
+	dots    dots
 	epoch   int
 	triples []uint32
 	near    uint32 // says nothing: see draw
@@ -369,11 +370,9 @@ func (m *bpr) Candidates() int { return m.items }
 // Scores sets the scores of all items for users.
 func (m *bpr) Scores(w []float32, queries []Query, scores []float32) {
 	t := m.on(w)
-	for i, q := range queries {
-		row, own := t.User[int(q.Node)*m.k:][:m.k], scores[i*m.items:(i+1)*m.items]
-		for j := range own {
-			own[j] = vec.Dot(row, t.Item[j*m.k:][:m.k]) + t.Bias[j]
-		}
+	m.dots.scores(queries, t.User, t.Item, m.k, scores)
+	for i := range queries {
+		vec.Axpy(1, t.Bias, scores[i*m.items:(i+1)*m.items])
 	}
 }
 

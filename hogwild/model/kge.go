@@ -78,7 +78,7 @@ var Graph = &Family{
 		o := s.Options
 		score, k, _ := parseGraph(s.Name, "")
 		m := &kge{score: score, entities: s.Shape[0], relations: s.Shape[1], k: k, negatives: o.Negatives, loss: s.Loss,
-			l2: o.L2, n3: o.N3, adagrad: !o.PlainRows, seed: o.Seed, touched: newTouched(k)}
+			l2: o.L2, n3: o.N3, adagrad: o.AdaptiveRows, seed: o.Seed, touched: newTouched(k)}
 		if m.negatives == 0 {
 			m.negatives = kgeNegatives
 		}

@@ -158,7 +158,7 @@ func TestKGEGradient(t *testing.T) {
 	for _, score := range []string{"complex", "distmult", "transe", "rotate"} {
 		for _, loss := range []string{"softmax", "self-adversarial"} {
 			m, w := graphModel(t, set, Options{Name: "kge:" + score + ":6", Loss: loss, Negatives: 7, L2: 0.03, N3: 0.02,
-				PlainRows: true, Seed: 11})
+				Seed: 11})
 			b := set.NewReader().Batch([]int32{3, 1, 4, 15})
 			var g Gradient
 			got := m.Grad(w, b, &g)
@@ -197,7 +197,7 @@ func TestKGESteps(t *testing.T) {
 	set := graphOf(t, 60)
 	rows := []int32{3, 1, 4, 15}
 	for _, plain := range []bool{true, false} {
-		m, w := graphModel(t, set, Options{Name: "kge:complex:6", Negatives: 7, PlainRows: plain, Seed: 11})
+		m, w := graphModel(t, set, Options{Name: "kge:complex:6", Negatives: 7, AdaptiveRows: !plain, Seed: 11})
 		var g Gradient
 		m.Grad(w, set.NewReader().Batch(rows), &g)
 		want := slices.Clone(w)

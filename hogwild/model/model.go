@@ -6,9 +6,8 @@
 // What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their
 // means. Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go for single rows;
 // convnet.go, with convshape.go, its stages convstage.go and densestage.go on convlayer.go, and dropout.go; factor.go
-// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go, bpr.go. Values in
-// another unit: standard.go.
-// Knowledge graphs: kge.go, on the scores of kgescore.go.
+// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go,
+// bpr.go, and kge.go on the scores of kgescore.go. Values in another unit: standard.go.
 // Where their steps meet: hot.go. What
 // they cost: flops.go. What they are to beat: constant.go.
 package model
@@ -247,18 +246,16 @@ type Options struct {
 	Center   bool      // learn on inputs less their means: see Center
 	Mean     []float32 // of the inputs, when Center
 	BiasStep float32   // the step of a linear model's bias against its weights' step; 0 is 1
-	L2       float32   // factor, kge and those that rank apply it themselves
+	L2       float32   // factor and kge apply it themselves
+	N3       float32   // kge
 	Shrink   Shrink    // of those that rank, which apply it themselves
 	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
 	Once     bool      // bpr: where the item that was drawn is liked there is no step, as in implicit
 	// those that rank: each row has a rate of its own, see vec.Pairwise
 	AdaptiveRows bool
-
-	N3        float32 // kge
-	Negatives int     // kge: drawn for each side of a chunk; 0: the default
-	PlainRows bool    // kge: steps of rows are not divided by the root of their squared gradients
-	Seed      uint64  // dropout, negatives
-	Layout    *Layout // of a model that a program computes; nil: it is another one
+	Negatives    int     // kge: drawn for each side of a chunk; 0: the default
+	Seed         uint64  // dropout, negatives of kge
+	Layout       *Layout // of a model that a program computes; nil: it is another one
 }
 
 // New makes the model that o names, registered or built in, for the data that m

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"fmt"
+	"strings"
 
 	"hogwild/internal/human"
 )
@@ -38,31 +39,49 @@ type FactRanks struct {
 	MeanRank float64 `json:"mean_rank"`
 }
 
+// Figure is a figure with its name.
+type Figure struct {
+	Name  string
+	Value float64
+}
+
+// Figures returns the figures in the order of reports.
+func (r *Ranked) Figures() []Figure {
+	if i := r.Items; i != nil {
+		return []Figure{{fmt.Sprintf("precision at %d", i.At), i.Precision}, {"recall", i.Recall}, {"NDCG", i.NDCG},
+			{"hit rate", i.HitRate}, {"AUC", i.AUC}}
+	}
+	f := r.Facts
+	return []Figure{{"MRR", f.MRR}, {"hits at 1", f.Hits1}, {"at 3", f.Hits3}, {"at 10", f.Hits10},
+		{"mean rank", f.MeanRank}}
+}
+
+// About says what is ranked for how many.
+func (r *Ranked) About() string {
+	n := func(n int) string { return human.Count(int64(n)) }
+	about := fmt.Sprintf("%s answers among %s entities, filtered", n(r.Answers), n(r.Candidates))
+	if r.Items != nil {
+		about = fmt.Sprintf("%s users, %s items, seen ones %s", n(r.Queries), n(r.Candidates), r.Items.Seen)
+	}
+	if r.NaN > 0 {
+		about += fmt.Sprintf("; %s of %s queries have scores that are no numbers, which count as worst", n(r.NaN),
+			n(r.Queries))
+	}
+	return about
+}
+
 // text returns the lines of the report.
-func (r *Ranked) text() (text string) {
+func (r *Ranked) text() string {
 	if r == nil {
 		return ""
 	}
-	row := func(label, format string, args ...any) {
-		text += fmt.Sprintf("%-11s "+format+"\n", append([]any{label}, args...)...)
+	var words []string
+	for _, f := range r.Figures() {
+		words = append(words, fmt.Sprintf("%s %.4f", f.Name, f.Value))
 	}
-	if i := r.Items; i != nil {
-		row("ranking", "at %d: precision %.4f, recall %.4f, NDCG %.4f, hit rate %.4f; AUC %.4f", i.At, i.Precision,
-			i.Recall, i.NDCG, i.HitRate, i.AUC)
-		row("", "%s users, %s items, seen ones %s", count(r.Queries), count(r.Candidates), i.Seen)
-	}
-	if f := r.Facts; f != nil {
-		row("ranking", "MRR %.4f; hits at 1 %.4f, at 3 %.4f, at 10 %.4f; mean rank %.1f", f.MRR, f.Hits1, f.Hits3,
-			f.Hits10, f.MeanRank)
-		row("", "filtered, %s answers among %s entities", count(r.Answers), count(r.Candidates))
-	}
-	if r.NaN > 0 {
-		row("", "scores that are no numbers count as worst: %s of %s queries have some", count(r.NaN), count(r.Queries))
-	}
+	text := fmt.Sprintf("ranking     %s\n            %s\n", strings.Join(words, ", "), r.About())
 	if r.Note != "" {
-		row("", "%s", r.Note)
+		text += "            " + r.Note + "\n"
 	}
 	return text
 }
-
-func count(n int) string { return human.Count(int64(n)) }

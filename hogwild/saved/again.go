@@ -12,19 +12,14 @@ import (
 	"hogwild/internal/machine"
 )
 
-// ranks reports whether the model does.
-func (s *Saved) ranks() bool {
-	_, ranks := s.model.(model.Ranker)
-	return ranks
-}
-
 // asks has rankings as asked for; 0 and "": as in the run.
 func (s *Saved) asks(top int, seen config.Seen) error {
 	switch {
 	case seen != "" && seen != config.SeenIn && seen != config.SeenOut:
 		return config.Usage("seen %q: choose one of in, out", seen)
 	case seen != "" && !s.ranks():
-		return config.Usage("seen %s has no effect with model %s, which ranks no candidates: leave seen out", seen, s.name)
+		return config.Usage("seen %s has no effect with model %s, which ranks no candidates: leave seen out", seen,
+			s.name)
 	}
 	s.config.Top, s.config.Seen = cmp.Or(top, s.config.Top), cmp.Or(seen, s.config.Seen)
 	return nil

@@ -16,33 +16,35 @@ import (
 	"hogwild/internal/human"
 )
 
-// Best are the best candidates for a query, the best one first.
-type Best struct {
+// Answer is the best candidates for a query, the best one first.
+type Answer struct {
 	Query  [2]string // a user and "", or the known entity and the relation
 	Head   bool      // of a fact: its head was asked for
 	Names  []string
 	Scores []float32
 }
 
-// bestAtOnce is how many queries have their candidates at once.
-const bestAtOnce = 1 << 12
+// answersAtOnce is how many are made, and then written.
+const answersAtOnce = 1 << 12
 
-// Best finds the best candidates for the queries in a file, - for standard input: a user a line, or the head and the
+// Answers finds the best candidates for the queries in a file, - for standard input: a user a line, or the head and the
 // relation of a fact, with ? for the head that a tail is to have. Without a file all users are asked about. What the
-// run's data know is left out, unless seen is in; "": as in the run. do is called in the order of the file. The notes say
-// which lines have no candidates, and why.
-func (s *Saved) Best(path string, top int, seen config.Seen, do func(*Best) error) (notes []string, err error) {
+// run's data know is left out, unless seen is in; "": as in the run. do is called in the order of the file. The notes
+// say which lines have no candidates, and why.
+func Answers(s *Saved, path string, top int, seen config.Seen, do func(*Answer) error) (notes []string, err error) {
 	if !s.ranks() {
-		return nil, config.Usage("top %d has no effect with model %s, which ranks no candidates: leave top out", top, s.name)
+		return nil, config.Usage("top %d has no effect with model %s, which ranks no candidates: leave top out", top,
+			s.name)
 	}
 	if err := s.asks(top, seen); err != nil {
 		return nil, err
 	}
 	known := data.AnswersIn()
-	if s.config.Seen == config.SeenOut {
+	if s.config.Seen != config.SeenIn {
 		own, err := s.readAgain()
 		if err != nil {
-			return nil, config.Usage("what users have seen cannot be left out, %s; rank all with --seen in", reason(err))
+			return nil, config.Usage("what users have seen cannot be left out, %s; rank all with --seen in",
+				reason(err))
 		}
 		known = data.AnswersIn(own.Train, own.Validation)
 		own.Close()
@@ -56,8 +58,8 @@ func (s *Saved) Best(path string, top int, seen config.Seen, do func(*Best) erro
 	if err != nil {
 		return nil, err
 	}
-	for some := range slices.Chunk(queries, bestAtOnce) {
-		all := make([]Best, len(some))
+	for some := range slices.Chunk(queries, answersAtOnce) {
+		all := make([]Answer, len(some))
 		score.Scores(models, s.w, some, func(_, i int, scores []float32) {
 			q := some[i]
 			b := &all[i]
@@ -98,7 +100,8 @@ func (s *Saved) queries(path string, names *data.Names) (all []model.Query, note
 	}
 	defer in.Close()
 	lines, missed, first := 0, 0, ""
-	for scan := bufio.NewScanner(in); scan.Scan(); {
+	scan := bufio.NewScanner(in)
+	for scan.Scan() {
 		line := strings.TrimRight(scan.Text(), "\r")
 		if lines++; strings.TrimSpace(line) == "" {
 			continue
@@ -117,10 +120,12 @@ func (s *Saved) queries(path string, names *data.Names) (all []model.Query, note
 		}
 	}
 	if missed > 0 {
-		notes = append(notes, fmt.Sprintf("%s of %s lines have no candidates, the first at %s", human.Count(int64(missed)),
-			human.Count(int64(lines)), first))
+		notes = append(notes, fmt.Sprintf("%s of %s lines have no candidates, the first at %s",
+			human.Count(int64(missed)), human.Count(int64(lines)), first))
 	}
-	if len(all) == 0 {
+	if err = scan.Err(); err != nil {
+		err = config.Usage("%s:%d: %w", path, lines+1, err)
+	} else if len(all) == 0 {
 		err = config.Usage("%s: no line is about what is in the training data", path)
 	}
 	return all, notes, err

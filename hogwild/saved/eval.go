@@ -89,8 +89,8 @@ func EvalTop(path string, d Description, in data.Options, top int, seen config.S
 	return r, err
 }
 
-// rank ranks the candidates for a set: the test set of the run's own, or another one, for which those are read again. If
-// they cannot be, the ranking says so.
+// rank ranks the candidates for a set: the test set of the run's own, or another one, for which those are read again.
+// If they cannot be, the ranking says so.
 func (s *Saved) rank(set *data.Set, own data.Sets) (*rundir.Ranked, error) {
 	if !s.ranks() || s.config.RanksAt(&set.Meta) == 0 {
 		return nil, nil
@@ -100,7 +100,7 @@ func (s *Saved) rank(set *data.Set, own data.Sets) (*rundir.Ranked, error) {
 		return nil, err
 	}
 	note := ""
-	if own.Train == nil && (set.Facts() || s.config.Seen == config.SeenOut) {
+	if own.Train == nil && (set.Facts() || s.config.Seen != config.SeenIn) {
 		if own, err = s.readAgain(); err != nil {
 			note, s.config.Seen = "what the training data have is not left out: "+reason(err), config.SeenIn
 		}

@@ -258,7 +258,8 @@ func (p *places) figures(q *data.Question, n int, gain []float64) figures {
 		for i := 0; i < within && missed > 0; i++ {
 			missed *= float64(g.equal-g.answers-i) / float64(g.equal-i)
 		}
-		worse := float64(g.above-before) + float64(g.equal-g.answers)/2 // wrong ones that are better, and half of the equal
+		// wrong ones that are better, and half of the equal ones
+		worse := float64(g.above-before) + float64(g.equal-g.answers)/2
 		f.of[ofAUC] += a * (1 - worse/float64(wrong)) / float64(answers)
 		f.of[ofMRR] += a / (1 + worse)
 		f.of[ofRank] += a * (1 + worse)
