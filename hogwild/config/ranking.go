@@ -10,7 +10,7 @@ import (
 
 // Ranking is the settings of models that rank.
 type Ranking struct {
-	Positive     float64      `yaml:"positive,omitempty" json:"positive,omitempty"` // the least value of what is liked; 0 = any
+	Positive     float64      `yaml:"positive,omitempty" json:"positive,omitempty"` // the least value that is liked
 	Sampling     Sampling     `yaml:"sampling" json:"sampling"`                     // auto, once, popularity, uniform
 	RowOptimizer RowOptimizer `yaml:"row-optimizer" json:"row_optimizer"`           // auto, sgd, adagrad
 	N3           float64      `yaml:"n3,omitempty" json:"n3,omitempty"`             // kge: see its regularizer; 0 = auto
@@ -26,25 +26,25 @@ func defaultRanking() Ranking { return Ranking{Sampling: Auto, RowOptimizer: Aut
 
 // drawsUniformly reports whether all items are drawn alike: as in LightFM for warp, and not for bpr, as in implicit.
 func (c *Config) drawsUniformly() bool {
-	return c.Sampling == Uniform || c.Sampling == Auto && model.FamilyOf(c.Model) == model.WARP
+	return c.Sampling == Uniform || c.Sampling == Auto && model.FamilyOf(c.Model).Alike
 }
 
-// drawsOnce reports whether there is no step where the item that was drawn is liked: of bpr without rates of rows, as in
-// implicit. LightFM, whose rows have them, draws again.
+// drawsOnce reports whether there is no step where the item that was drawn is liked: of bpr without rates of rows, as
+// in implicit. LightFM, whose rows have them, draws again.
 func (c *Config) drawsOnce() bool {
-	return c.Sampling == Once || c.Sampling == Auto && model.FamilyOf(c.Model) == model.BPR && !c.AdaptsRows()
+	return c.Sampling == Once || c.Sampling == Auto && !model.FamilyOf(c.Model).Alike && !c.AdaptsRows()
 }
 
 // AdaptsRows reports whether each row has a rate of its own: for warp, as in LightFM, and kge, where steps can keep it.
 func (c *Config) AdaptsRows() bool {
 	return c.RowOptimizer == RowAdaGrad ||
-		c.RowOptimizer == Auto && (model.FamilyOf(c.Model) == model.WARP || model.FamilyOf(c.Model).Chunks) &&
+		c.RowOptimizer == Auto && (model.FamilyOf(c.Model).OneRate > 0 || model.FamilyOf(c.Model).Chunks) &&
 			c.stepsByRow()
 }
 
 // stepsByRow reports whether steps are the model's own, on one entry each: what they keep for each row is no gradient.
 func (c *Config) stepsByRow() bool {
-	return c.Mode.Traits().Fused && c.Optimizer == SGD && c.AskedBatch() <= 1 && !c.AveragesGradients() &&
+	return c.Mode.Traits().Fused && c.Optimizer == SGD && c.AskedBatch() <= 1 && !(c.Mode.Traits().Barrier && c.Average == Gradients) &&
 		c.GradientDelay == 0
 }
 

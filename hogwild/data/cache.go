@@ -213,7 +213,7 @@ func (c *cache) refuse(o *Options) error {
 		{"weight", o.Weight, "", c.Made.Weight},
 		{"columns", o.Columns, "", c.Made.Columns},
 		{"missing", o.Missing, format.Fill, c.Made.Missing},
-		{"positive", decimal(float64(o.Positive)), "0", decimal(float64(c.Made.Positive))},
+		{"positive", fmt.Sprint(o.Positive), "0", fmt.Sprint(c.Made.Positive)},
 		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},
 	} {
 		if s.asked == "" || s.asked == s.neutral || s.asked == s.made {

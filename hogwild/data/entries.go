@@ -29,10 +29,11 @@ func readEntries(src *source, o Options, like *Meta) (e *table, names *idNames, 
 		}
 	}
 	if len(f.Heads) == 2 && o.Positive > 0 && o.Task == likesTask {
-		return nil, nil, src.Errorf("no column of values, which --positive %g is about: leave it out, or name one with "+
-			"--columns user=NAME,item=NAME,value=NAME", o.Positive)
+		return nil, nil, src.Errorf("no column of values, which --positive %g is about: leave it out, or name one "+
+			"with --columns user=NAME,item=NAME,value=NAME", o.Positive)
 	}
-	if len(f.Heads) == 2 && like != nil && !like.Implicit && len(like.Shape) == 2 && like.Targets.Min < like.Targets.Max {
+	if len(f.Heads) == 2 && like != nil && !like.Implicit && len(like.Shape) == 2 &&
+		like.Targets.Min < like.Targets.Max {
 		return nil, nil, src.Errorf("no column of values, with which predictions could be compared: predict takes it " +
 			"as it is; or name one with --columns user=NAME,item=NAME,value=NAME")
 	}

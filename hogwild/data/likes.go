@@ -161,8 +161,8 @@ func (p *pairs) noteFull(l *likes) error {
 	}
 	switch {
 	case full == with:
-		return fmt.Errorf("data: %s: every user likes every item (%s), so there is nothing to rank: keep the best with "+
-			"--positive", p.Name, count(p.Shape[1]))
+		return fmt.Errorf("data: %s: every user likes every item (%s), so there is nothing to rank: keep the best "+
+			"with --positive", p.Name, count(p.Shape[1]))
 	case full > 0:
 		p.notef("users who like all %s items, and have no negatives: %s of %s", count(p.Shape[1]), count(full),
 			count(p.Shape[0]))

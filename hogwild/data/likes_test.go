@@ -1,6 +1,7 @@
 package data
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -57,11 +58,12 @@ func TestLikes(t *testing.T) {
 		o           Options
 		train, test string
 	}{
-		"pairs":   {Options{}, "1\t14\n1\t10\n1\t11\n2\t12\n2\t10\n7\t13\n", "1\t12\n2\t13\n9\t10\n"},
-		"twice":   {Options{}, "1\t14\n1\t10\n1\t11\n2\t12\n1\t14\n2\t10\n7\t13\n", "1\t12\n2\t13\n2\t13\n9\t10\n"},
-		"ratings": {Options{Positive: 4}, "1,14,5\n1,10,4\n1,11,4.5\n2,12,5\n2,10,4\n2,14,3\n7,13,4\n8,10,1\n", "1,12,4\n1,13,2\n2,13,5\n8,10,5\n"},
-		"lists":   {Options{}, "1 14 10 11\n2 12 10\n7 13\n8\n", "1 12\n2 13\n9 10\n"},
-		"asked":   {Options{Format: "lists"}, "1 14 10 11\n2 12 10\n7 13\n", "1 12\n2 13\n9 10\n"},
+		"pairs": {Options{}, "1\t14\n1\t10\n1\t11\n2\t12\n2\t10\n7\t13\n", "1\t12\n2\t13\n9\t10\n"},
+		"twice": {Options{}, "1\t14\n1\t10\n1\t11\n2\t12\n1\t14\n2\t10\n7\t13\n", "1\t12\n2\t13\n2\t13\n9\t10\n"},
+		"ratings": {Options{Positive: 4}, "1,14,5\n1,10,4\n1,11,4.5\n2,12,5\n2,10,4\n2,14,3\n7,13,4\n8,10,1\n",
+			"1,12,4\n1,13,2\n2,13,5\n8,10,5\n"},
+		"lists": {Options{}, "1 14 10 11\n2 12 10\n7 13\n8\n", "1 12\n2 13\n9 10\n"},
+		"asked": {Options{Format: "lists"}, "1 14 10 11\n2 12 10\n7 13\n", "1 12\n2 13\n9 10\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := liked(t, f.o, f.train, f.test)
@@ -79,7 +81,8 @@ func TestLikes(t *testing.T) {
 			for _, set := range []*Set{s.Train, s.Test} {
 				for u := range 3 {
 					for j := range 5 {
-						if got := set.Likes(uint32(u), uint32(j)); got != slices.Contains(set.Liked(uint32(u)), uint32(j)) {
+						got := set.Likes(uint32(u), uint32(j))
+						if got != slices.Contains(set.Liked(uint32(u)), uint32(j)) {
 							t.Errorf("user %d, item %d: likes is %v", u, j, got)
 						}
 					}
@@ -114,7 +117,7 @@ func TestLikesKept(t *testing.T) {
 	var text strings.Builder
 	for u := range 40 {
 		for j := range 1 + (u*7)%11 {
-			text.WriteString(strings.Join([]string{decimal(float64(u)), decimal(float64((u*13 + j*j*3) % 50)), "\n"}, " "))
+			fmt.Fprintf(&text, "%d %d\n", u, (u*13+j*j*3)%50)
 		}
 	}
 	plain, err := liked(t, Options{Validation: "0.2"}, text.String(), "")

@@ -10,14 +10,14 @@ import (
 	"hogwild/internal/vec"
 )
 
-// bpr learns from what users liked to rank items: the score of item i for user u is p_u . q_i + b_i, and an entry (u, i)
-// is to have a higher score than (u, j), where j is drawn among what u is not known to like. The loss of an entry is
+// bpr learns from what users liked to rank items: the score of item i for user u is p_u . q_i + b_i, and an entry
+// (u, i) is to have a higher score than (u, j), where j is drawn among what u is not known to like. The loss of an entry is
 //
 //	-log s(x), x = score(u, i) - score(u, j)
 //
 // (Rendle, Freudenthaler, Gantner, Schmidt-Thieme 2009, "BPR: Bayesian personalized ranking from implicit feedback",
-// section 4) or, of warp, the number of violated pairs in logarithms: j is drawn until x < 1, draws times at most, and
-// the loss is log(max(1, floor((items - 1)/draws))) (1 - x) (Weston, Bengio, Usunier 2011, "WSABIE", as LightFM has it).
+// section 4) or, of warp, the number of violated pairs in logarithms: j is drawn until x < 1, and after n draws
+// the loss is log(max(1, floor((items - 1)/n))) (1 - x) (Weston, Bengio, Usunier 2011, "WSABIE", as LightFM has it).
 type bpr struct {
 	users, items, k int
 	warp, adaptive  bool
@@ -44,12 +44,12 @@ const mostPull = 10
 
 // BPR is the family of bpr:K, and WARP that of warp:K.
 var (
-	BPR  = rankers("bpr", Logistic, 0.05, 0.05, 30)
-	WARP = rankers("warp", Hinge, 0.05, 0.01, 30)
+	BPR  = rankers("bpr", Logistic, &Family{Rate: 0.05})
+	WARP = rankers("warp", Hinge, &Family{Rate: 0.05, OneRate: 0.01, Alike: true})
 )
 
-// rankers returns a family of models that rank items for users.
-func rankers(name string, loss Loss, rate, oneRate float64, epochs int) *Family {
+// rankers completes a family of models that rank items for users.
+func rankers(name string, loss Loss, f *Family) *Family {
 	parse := func(form, asked string) (int, error) {
 		_, text, given := strings.Cut(form, ":")
 		k, err := strconv.Atoi(text)
@@ -60,33 +60,33 @@ func rankers(name string, loss Loss, rate, oneRate float64, epochs int) *Family 
 			return 0, fmt.Errorf("model: %q: the rank must be a number from 1 to %d (write %s:64)", form, maxRank, name)
 		}
 		if asked != "" && Loss(asked) != loss {
-			return 0, fmt.Errorf("model: %s has the %s loss of pairs of items, not %q: leave --loss out", name, loss, asked)
+			return 0, fmt.Errorf("model: %s has the %s loss of pairs of items, not %q: leave --loss out", name, loss,
+				asked)
 		}
 		return k, nil
 	}
-	return &Family{
-		Entries: true, Ranks: true, Rate: rate, OneRate: oneRate, Epochs: epochs, forms: []string{name + ":K (" + name + ":64)"},
-		task: func(form, asked string) (string, error) {
-			_, err := parse(form, asked)
-			return "likes", err
-		},
-		resolve: func(o Options, m data.Meta) (Spec, error) {
-			k, err := parse(o.Name, o.Loss)
-			if err == nil && !m.Implicit {
-				err = fmt.Errorf("model: %s learns from what users liked, and %s is not that: name a file of users and "+
-					"items, or convert it with --model %s", o.Name, m.Name, o.Name)
-			}
-			return Spec{Options: o, Name: fmt.Sprintf("%s:%d", name, k), Loss: loss, Widths: []int{k},
-				Features: m.Features, Outputs: 1, Shape: m.Shape}, err
-		},
-		build: func(s Spec) Model {
-			k, o := s.Widths[0], s.Options
-			return &bpr{users: s.Shape[0], items: s.Shape[1], k: k, warp: name == "warp", adaptive: o.AdaptiveRows,
-				rate: vec.PairwiseRate{User: o.Shrink.User, Positive: o.Shrink.Item, Negative: o.Shrink.Negative,
-					Bias: o.Shrink.Bias},
-				uniform: o.Uniform, once: o.Once, seed: o.Seed, touched: newTouched(k)}
-		},
+	f.Entries, f.Ranks, f.Epochs, f.forms = true, true, 30, []string{name + ":K (" + name + ":64)"}
+	f.task = func(form, asked string) (string, error) {
+		_, err := parse(form, asked)
+		return "likes", err
 	}
+	f.resolve = func(o Options, m data.Meta) (Spec, error) {
+		k, err := parse(o.Name, o.Loss)
+		if err == nil && !m.Implicit {
+			err = fmt.Errorf("model: %s learns from what users liked, and %s is not that: name a file of users and "+
+				"items, or convert it with --task likes", o.Name, m.Name)
+		}
+		return Spec{Options: o, Name: fmt.Sprintf("%s:%d", name, k), Loss: loss, Widths: []int{k},
+			Features: m.Features, Outputs: 1, Shape: m.Shape}, err
+	}
+	f.build = func(s Spec) Model {
+		k, o := s.Widths[0], s.Options
+		return &bpr{users: s.Shape[0], items: s.Shape[1], k: k, warp: name == "warp", adaptive: o.AdaptiveRows,
+			rate: vec.PairwiseRate{User: o.Shrink.User, Positive: o.Shrink.Item, Negative: o.Shrink.Negative,
+				Bias: o.Shrink.Bias},
+			uniform: o.Uniform, once: o.Once, seed: o.Seed, touched: newTouched(k)}
+	}
+	return f
 }
 
 // Shrink is l2 of the rows of a model that ranks: of a user, of an item that is liked and of one that was drawn, and of
@@ -334,8 +334,7 @@ func (m *bpr) gather(t *vec.Pairwise, triple [3]uint32, d, l2 float32) {
 	m.bias[j] += -d + l2*m.rate.Bias*t.Bias[triple[2]]
 }
 
-// EvalRows is Eval with the draws of data.Evaluation. A pair counts as correct if its scores are in order, of warp by
-// the first item that is drawn.
+// EvalRows is Eval with the draws of data.Evaluation.
 func (m *bpr) EvalRows(w []float32, set *data.Set, from, to int) (Score, bool) {
 	t, s := m.on(w), Score{N: to - from}
 	for row := int32(from); row < int32(to); row++ {

@@ -57,7 +57,8 @@ func ranker(t *testing.T, set *data.Set, o Options) (*bpr, []float32) {
 var rankers12 = []Options{
 	{Name: "bpr:7", Seed: 3}, {Name: "bpr:16", Seed: 3, Uniform: true},
 	{Name: "bpr:5", Seed: 4, Shrink: Shrink{User: 0.1, Item: 0.2, Negative: 0.3, Bias: 0.4}},
-	{Name: "warp:7", Seed: 3, Uniform: true}, {Name: "warp:3", Seed: 5, Shrink: Shrink{User: 0.1, Item: 0.2, Bias: 0.3}},
+	{Name: "warp:7", Seed: 3, Uniform: true},
+	{Name: "warp:3", Seed: 5, Shrink: Shrink{User: 0.1, Item: 0.2, Bias: 0.3}},
 }
 
 // TestRankerGradient: central differences of the loss of the draws of an evaluation are the gradient, and a step is one
@@ -191,12 +192,11 @@ func TestWARP(t *testing.T) {
 		}
 		sums := map[string]float64{}
 		rate := func(name string, n int, square float64) float64 {
-			if !adaptive {
-				return lr
-			}
 			key := fmt.Sprint(name, n)
 			was := sums[key]
-			sums[key] += square
+			if adaptive {
+				sums[key] += square
+			}
 			return lr / math.Sqrt(1+was)
 		}
 		draws, want, rows := data.NewDraws(set, 2, true), 0.0, []int32(nil)
@@ -236,8 +236,7 @@ func TestWARP(t *testing.T) {
 				break
 			}
 		}
-		loss := m.Steps(w, set, rows, Step{LR: lr, Epoch: 1})
-		if math.Abs(loss-want) > 1e-4*want {
+		if loss := m.Steps(w, set, rows, Step{LR: lr, Epoch: 1}); math.Abs(loss-want) > 1e-4*want {
 			t.Errorf("adaptive %v: the loss is %g, want %g", adaptive, loss, want)
 		}
 		at = 0
@@ -288,13 +287,15 @@ func TestRankerScores(t *testing.T) {
 func TestRankerNames(t *testing.T) {
 	set := likedSet(t)
 	for name, want := range map[string]string{"bpr:0": "from 1 to 4096", "warp:x": "write warp:64"} {
-		if _, err := New(Options{Name: name, Bias: true}, set.Meta); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := New(Options{Name: name, Bias: true}, set.Meta)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
 	m := set.Meta
 	m.Implicit = false
-	if _, err := New(Options{Name: "bpr:4", Bias: true}, m); err == nil || !strings.Contains(err.Error(), "users liked") {
+	_, err := New(Options{Name: "bpr:4", Bias: true}, m)
+	if err == nil || !strings.Contains(err.Error(), "users liked") {
 		t.Errorf("a matrix of values: %v", err)
 	}
 }

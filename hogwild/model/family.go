@@ -15,6 +15,7 @@ type Family struct {
 	Network  bool // there are layers between inputs and outputs
 	Entries  bool // an example is an entry of a matrix, whose row and column have weights of their own
 	Ranks    bool // an example touches candidates, too, that are drawn for it
+	Alike    bool // all of these alike, unless it is said otherwise
 	Projects bool // a step ends with a projection of the weights
 	Whole    bool // the objective is about all examples: none is held out
 	// a step is of many rows at once, which share negatives; their loss does not say which weights rank best, and the
@@ -25,7 +26,7 @@ type Family struct {
 
 	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none
 	Rate     float64 // the default learning rate and epochs; 0: by the data
-	OneRate  float64 // the default where rows have no rates of their own; 0: Rate
+	OneRate  float64 // the default where rows have no rates of their own, as they have by default; 0: they have not
 	Epochs   int
 	Schedule string // likewise; "": constant
 

@@ -58,8 +58,8 @@ func (f *Pairwise) Steps(triples []uint32, pull []float32, s PairwiseRate) (loss
 	return loss + math.Log(product)
 }
 
-// expBelow is e^x, x <= 0 or NaN, within 1e-9 of it, and 0 below -700: x is n log 2 + r, and e^r its series. math.Exp takes
-// as long as half a step.
+// expBelow is e^x, x <= 0 or NaN, within 1e-9 of it, and 0 below -700: x is n log 2 + r, and e^r its series. math.Exp
+// takes as long as half a step.
 func expBelow(x float64) float64 {
 	if !(x > -700) {
 		return 0 * max(x, -700) // 0, or NaN

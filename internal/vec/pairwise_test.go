@@ -82,7 +82,8 @@ func TestPairwise(t *testing.T) {
 							apart += (q[n] - r[n]) * (q[n] - r[n])
 						}
 						squares := [5]float64{apart / float64(k), own / float64(k), own / float64(k), 1, 1}
-						for n, sum := range []*float64{&userSum[u], &itemSum[i], &itemSum[j], &biasSum[i], &biasSum[j]} {
+						sums := []*float64{&userSum[u], &itemSum[i], &itemSum[j], &biasSum[i], &biasSum[j]}
+						for n, sum := range sums {
 							rates[n] /= math.Sqrt(*sum)
 							*sum += miss * miss * squares[n]
 						}
