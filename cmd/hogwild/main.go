@@ -10,6 +10,7 @@
 //	pythonpath.go   hogwild pythonpath
 //	top.go          hogwild top
 //	predict.go      hogwild predict
+//	best.go         the best candidates of a model that ranks
 //	predictions.go  a file of predictions
 //	scale.go        hogwild scale, pause, continue, stop
 //	reproduce.go    hogwild reproduce

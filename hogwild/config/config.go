@@ -240,8 +240,8 @@ func (c *Config) AllNodes() int { return max(1, c.Nodes) }
 // ModelOptions returns the options of the model.
 func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, CBOW: c.CBOW, L2: float32(c.L2),
-		Shrink: c.shrink(), Uniform: c.drawsUniformly(), AdaptiveRows: c.AdaptsRows(), Negatives: c.Negatives,
-		N3: float32(c.N3), Seed: c.Seed, Layout: c.Layout}
+		Shrink: c.shrink(), Uniform: c.drawsUniformly(), Once: c.drawsOnce(), AdaptiveRows: c.AdaptsRows(),
+		Negatives: c.Negatives, N3: float32(c.N3), Seed: c.Seed, Layout: c.Layout}
 }
 
 // NodeRounds returns how many rounds nodes take in an epoch; 0: as many as their cost allows.

@@ -11,7 +11,7 @@ import (
 // Ranking is the settings of models that rank.
 type Ranking struct {
 	Positive     float64      `yaml:"positive,omitempty" json:"positive,omitempty"` // the least value of what is liked; 0 = any
-	Sampling     Sampling     `yaml:"sampling" json:"sampling"`                     // auto, popularity, uniform
+	Sampling     Sampling     `yaml:"sampling" json:"sampling"`                     // auto, once, popularity, uniform
 	RowOptimizer RowOptimizer `yaml:"row-optimizer" json:"row_optimizer"`           // auto, sgd, adagrad
 	N3           float64      `yaml:"n3,omitempty" json:"n3,omitempty"`             // kge: see its regularizer; 0 = auto
 	L2Parts      string       `yaml:"l2-parts,omitempty" json:"l2_parts,omitempty"` // user=X,item=X,negative=X,bias=X
@@ -27,6 +27,12 @@ func defaultRanking() Ranking { return Ranking{Sampling: Auto, RowOptimizer: Aut
 // drawsUniformly reports whether all items are drawn alike: as in LightFM for warp, and not for bpr, as in implicit.
 func (c *Config) drawsUniformly() bool {
 	return c.Sampling == Uniform || c.Sampling == Auto && model.FamilyOf(c.Model) == model.WARP
+}
+
+// drawsOnce reports whether there is no step where the item that was drawn is liked: of bpr without rates of rows, as in
+// implicit. LightFM, whose rows have them, draws again.
+func (c *Config) drawsOnce() bool {
+	return c.Sampling == Once || c.Sampling == Auto && model.FamilyOf(c.Model) == model.BPR && !c.AdaptsRows()
 }
 
 // AdaptsRows reports whether each row has a rate of its own: for warp, as in LightFM, and kge, where steps can keep it.

@@ -73,7 +73,8 @@ const (
 	SeenOut Seen = "out"
 	SeenIn  Seen = "in"
 
-	Popularity Sampling = "popularity" // as often as they are liked
+	Once       Sampling = "once"       // as often as they are liked, and no step where the user likes one
+	Popularity Sampling = "popularity" // as often as they are liked, again while the user likes one
 	Uniform    Sampling = "uniform"
 
 	RowSGD     RowOptimizer = "sgd"

@@ -22,6 +22,7 @@
 //	evalset.go     other data, read as the training data were
 //	room.go        a set that another process fills
 //	testfile.go    whether a file is a test set, and which rows of it
+//	names.go       what files call users and items, entities and relations
 //	questions.go   what a set asks of a model that ranks
 //	corpus.go      a set of words
 //	linerows.go    a set of lines with labels

@@ -22,7 +22,7 @@ type bpr struct {
 	users, items, k int
 	warp, adaptive  bool
 	rate            vec.PairwiseRate // without the learning rate
-	uniform         bool
+	uniform, once   bool
 	seed            uint64
 	touched
 	table   vec.Pairwise
@@ -41,12 +41,12 @@ const mostPull = 10
 
 // BPR is the family of bpr:K, and WARP that of warp:K.
 var (
-	BPR  = rankers("bpr", Logistic, 0.05, 30)
-	WARP = rankers("warp", Hinge, 0.05, 30)
+	BPR  = rankers("bpr", Logistic, 0.05, 0.05, 30)
+	WARP = rankers("warp", Hinge, 0.05, 0.01, 30)
 )
 
 // rankers returns a family of models that rank items for users.
-func rankers(name string, loss Loss, rate float64, epochs int) *Family {
+func rankers(name string, loss Loss, rate, oneRate float64, epochs int) *Family {
 	parse := func(form, asked string) (int, error) {
 		_, text, given := strings.Cut(form, ":")
 		k, err := strconv.Atoi(text)
@@ -62,7 +62,7 @@ func rankers(name string, loss Loss, rate float64, epochs int) *Family {
 		return k, nil
 	}
 	return &Family{
-		Entries: true, Ranks: true, Rate: rate, Epochs: epochs, forms: []string{name + ":K (" + name + ":64)"},
+		Entries: true, Ranks: true, Rate: rate, OneRate: oneRate, Epochs: epochs, forms: []string{name + ":K (" + name + ":64)"},
 		task: func(form, asked string) (string, error) {
 			_, err := parse(form, asked)
 			return "likes", err
@@ -81,7 +81,7 @@ func rankers(name string, loss Loss, rate float64, epochs int) *Family {
 			return &bpr{users: s.Shape[0], items: s.Shape[1], k: k, warp: name == "warp", adaptive: o.AdaptiveRows,
 				rate: vec.PairwiseRate{User: o.Shrink.User, Positive: o.Shrink.Item, Negative: o.Shrink.Negative,
 					Bias: o.Shrink.Bias},
-				uniform: o.Uniform, seed: o.Seed, touched: newTouched(k)}
+				uniform: o.Uniform, once: o.Once, seed: o.Seed, touched: newTouched(k)}
 		},
 	}
 }
@@ -183,8 +183,11 @@ func (m *bpr) draw(set *data.Set, rows []int32, epoch int) {
 // negative draws an item that the user of a row is not known to like.
 func (m *bpr) negative(set *data.Set, row int32, epoch int) (j uint32, ok bool) {
 	d, u := m.drawsOf(set), set.Idx[2*row]
-	x := d.Of(row, epoch)
-	for range mostDraws {
+	x, draws := d.Of(row, epoch), mostDraws
+	if m.once && epoch != data.Evaluation { // losses are of all rows
+		draws = 1
+	}
+	for range draws {
 		if j, x = d.Next(x); !set.Likes(u, j) {
 			return j, true
 		}

@@ -122,7 +122,7 @@ func TestRankerGradient(t *testing.T) {
 // TestRankerSteps: many steps are one after the other, whatever the number of them at a time.
 func TestRankerSteps(t *testing.T) {
 	set := likedSet(t)
-	for _, o := range append(rankers12, Options{Name: "warp:9", Uniform: true, AdaptiveRows: true},
+	for _, o := range append(rankers12[:5:5], Options{Name: "warp:9", Uniform: true, AdaptiveRows: true},
 		Options{Name: "bpr:9", AdaptiveRows: true}) {
 		m, all := ranker(t, set, o)
 		one, rows := slices.Clone(all), make([]int32, 0, set.Rows)
@@ -143,7 +143,7 @@ func TestRankerSteps(t *testing.T) {
 // TestNegativesNotLiked: what is drawn for a user is not among what the user is known to like.
 func TestNegativesNotLiked(t *testing.T) {
 	set := likedSet(t)
-	for _, o := range rankers12[:2] {
+	for _, o := range append(rankers12[:2:2], Options{Name: "bpr:3", Seed: 3, Once: true}) {
 		m, w := ranker(t, set, o)
 		m.on(w)
 		skipped, last := 0, 0
@@ -162,7 +162,7 @@ func TestNegativesNotLiked(t *testing.T) {
 				}
 			}
 		}
-		if skipped == 0 || skipped > last {
+		if skipped == 0 || !o.Once && skipped > last {
 			t.Errorf("%s: %d entries have no negative; only the last user, of %d, has few", o.Name, skipped, last)
 		}
 	}

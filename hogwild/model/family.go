@@ -25,6 +25,7 @@ type Family struct {
 
 	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none
 	Rate     float64 // the default learning rate and epochs; 0: by the data
+	OneRate  float64 // the default where rows have no rates of their own; 0: Rate
 	Epochs   int
 	Schedule string // likewise; "": constant
 

@@ -3,22 +3,19 @@
 //	eval.go     saved weights on data
 //	result.go   what that came to
 //	top.go      labels among the most probable classes
+//	best.go     the best candidates for queries
 //	open.go     a file of weights, and the model that they belong to
+//	again.go    the data of the run, read once more, and what is asked of rankings
 //	predict.go  what they make of inputs
 package saved
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
 	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
-	"hogwild/internal/machine"
 )
 
 // Eval computes loss and accuracy of saved weights (a weights.safetensors, or a run
@@ -92,24 +89,6 @@ func EvalTop(path string, d Description, in data.Options, top int, seen config.S
 	return r, err
 }
 
-// ranks reports whether the model does.
-func (s *Saved) ranks() bool {
-	_, ranks := s.model.(model.Ranker)
-	return ranks
-}
-
-// asks has rankings as asked for; 0 and "": as in the run.
-func (s *Saved) asks(top int, seen config.Seen) error {
-	switch {
-	case seen != "" && seen != config.SeenIn && seen != config.SeenOut:
-		return config.Usage("seen %q: choose one of in, out", seen)
-	case seen != "" && !s.ranks():
-		return config.Usage("seen %s has no effect with model %s, which ranks no candidates: leave seen out", seen, s.name)
-	}
-	s.config.Top, s.config.Seen = cmp.Or(top, s.config.Top), cmp.Or(seen, s.config.Seen)
-	return nil
-}
-
 // rank ranks the candidates for a set: the test set of the run's own, or another one, for which those are read again. If
 // they cannot be, the ranking says so.
 func (s *Saved) rank(set *data.Set, own data.Sets) (*rundir.Ranked, error) {
@@ -123,7 +102,7 @@ func (s *Saved) rank(set *data.Set, own data.Sets) (*rundir.Ranked, error) {
 	note := ""
 	if own.Train == nil && (set.Facts() || s.config.Seen == config.SeenOut) {
 		if own, err = s.readAgain(); err != nil {
-			note = fmt.Sprintf("what the training data had is not left out: %v", err)
+			note, s.config.Seen = "what the training data have is not left out: "+reason(err), config.SeenIn
 		}
 		defer own.Close()
 	}
@@ -136,46 +115,6 @@ func (s *Saved) rank(set *data.Set, own data.Sets) (*rundir.Ranked, error) {
 		ranked.Note = note
 	}
 	return ranked, nil
-}
-
-// models returns a model for each core.
-func (s *Saved) models() ([]model.Model, error) {
-	all := make([]model.Model, machine.Cores())
-	for i := range all {
-		var err error
-		if all[i], err = model.New(s.config.ModelOptions(), s.meta); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// readAgain reads the data of the run once more.
-func (s *Saved) readAgain() (data.Sets, error) {
-	if s.config.Data == "" {
-		return data.Sets{}, fmt.Errorf("%s does not say which data it was tested on; name it with --data", s.path)
-	}
-	sets, err := s.config.ReadSets(data.Options{})
-	if err != nil {
-		return data.Sets{}, err
-	}
-	if sets.Train.Checksum != s.meta.Checksum {
-		err = fmt.Errorf("%s has changed since the run that saved %s, and so have its test rows; name a file with "+
-			"--data", s.config.Data, s.path)
-	} else if !readAlike(&sets.Train.Meta, &s.meta) { // a data cache that was converted again
-		err = fmt.Errorf("%s has other rows, columns, classes or scaling than in the run that saved %s; name a file "+
-			"with --data", s.config.Data, s.path)
-	}
-	if err != nil {
-		sets.Close()
-		return data.Sets{}, err
-	}
-	return sets, nil
-}
-
-// readAlike reports whether two sets from one file have the same rows, features and classes, and one scaling.
-func readAlike(a, b *data.Meta) bool {
-	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) && a.ScaledAlike(b)
 }
 
 // Evaluator starts the program of a run, to evaluate its weights; done ends it. Package run, which knows how programs

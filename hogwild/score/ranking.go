@@ -107,6 +107,30 @@ func Scores(models []model.Model, w []float32, queries []model.Query, do func(go
 	busy.Wait()
 }
 
+// Best returns the k best candidates that are not known, the best one first, of equal ones the first. known is
+// ascending. A score that is no number is the worst.
+func Best(scores []float32, known []uint32, k int) (best []uint32) {
+	above := func(a, b float32) bool { return a > b || a == a && b != b }
+	for c, v := range scores {
+		if len(known) > 0 && known[0] == uint32(c) {
+			known = known[1:]
+			continue
+		}
+		if len(best) == k {
+			if !above(v, scores[best[k-1]]) {
+				continue
+			}
+			best = best[:k-1]
+		}
+		i := len(best)
+		for best = append(best, 0); i > 0 && above(v, scores[best[i-1]]); i-- {
+			best[i] = best[i-1]
+		}
+		best[i] = uint32(c)
+	}
+	return best
+}
+
 // places are where the answers to a question stand among the candidates that are not known. It serves one goroutine.
 type places struct {
 	groups []group // of equal scores, from the worst

@@ -153,6 +153,8 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	switch family := spec.Family(); {
 	case family.Rate > 0 && c.CBOW:
 		return cbowFaster * family.Rate
+	case family.OneRate > 0 && !c.AdaptsRows():
+		return family.OneRate
 	case family.Rate > 0:
 		return family.Rate
 	case spec.Deviation > 0:
