@@ -12,10 +12,6 @@ var ofItems = []need{{"model", "use model factor:32 or bpr:64", false, func(k kn
 
 var ofGraphs = []need{{"model", "use model kge:complex:128", false, func(k known) bool { return k.family().Chunks }}}
 
-var ofRows = []need{{"model", "use model bpr:64 or kge:complex:128", false, func(k known) bool {
-	return ranking[0].met(k) || k.family().Chunks
-}}}
-
 // tableOfRanks is the part of the table for models that rank.
 var tableOfRanks = Group{"Rankings", []Setting{
 	{Name: "positive", Usage: "`X` bpr, warp: a user likes what has a value of at least X, and entries of lower " +
@@ -27,12 +23,15 @@ var tableOfRanks = Group{"Rankings", []Setting{
 	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: each row has a rate of its own; auto: " +
 		"sgd for bpr, adagrad for warp and kge",
 		Words: words(Auto, RowSGD, RowAdaGrad),
-		needs: append([]need{
+		needs: []need{
 			{"optimizer", "use optimizer sgd, batch 1, and mode async or sync with average weights", false,
 				func(k known) bool { return k.RowOptimizer != RowAdaGrad || k.stepsByRow() }},
-		}, ofRows...)},
-	{Name: "n3", Usage: "`X` kge: add X/3 times the cubes of the numbers in a fact's rows to its loss; auto: 0.01 for " +
-		"complex and distmult", Zero: "auto",
+			{"model", "use model bpr:64, warp:64 or kge:complex:128", false, func(k known) bool {
+				return ranking[0].met(k) || k.family().Chunks
+			}},
+		}},
+	{Name: "n3", Usage: "`X` kge: add X/3 times the cubes of the numbers in a fact's rows to its loss; auto: 0.15 for " +
+		"complex and distmult, else 0", Zero: "auto",
 		most: 1e6, needs: ofGraphs},
 	{Name: "l2-parts", Usage: "`LIST` bpr, warp: l2 of rows and biases apart: user=X,item=X,negative=X,bias=X " +
 		"(default: l2 for each)",

@@ -57,7 +57,7 @@ const chunkFacts = data.BlockRows
 
 // Graph is the family of kge:SCORE:K.
 var Graph = &Family{
-	Chunks: true, Rate: kgeRate, Epochs: kgeEpochs, Schedule: "constant",
+	Chunks: true, Rate: kgeRate, Epochs: kgeEpochs, Schedule: "linear",
 	forms: []string{"kge:SCORE:K (kge:complex:128; distmult, transe, rotate)"},
 	task: func(name, loss string) (string, error) {
 		_, _, err := parseGraph(name, loss)
@@ -94,10 +94,10 @@ var Graph = &Family{
 const (
 	firstDeviation = 0.1
 	selfMargin     = 9 // of distances, Sun et al.'s for FB15k-237
-	kgeRate        = 0.1
-	kgeEpochs      = 60
-	kgeNegatives   = 256
-	kgeN3          = 0.05
+	kgeRate        = 0.6
+	kgeEpochs      = 30
+	kgeNegatives   = 512
+	kgeN3          = 0.15
 )
 
 // Sampling returns the negatives that are drawn for a side of a chunk, and n3, where they are left to the program.

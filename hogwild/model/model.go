@@ -249,15 +249,15 @@ type Options struct {
 	Center   bool      // learn on inputs less their means: see Center
 	Mean     []float32 // of the inputs, when Center
 	BiasStep float32   // the step of a linear model's bias against its weights' step; 0 is 1
-	L2       float32   // factor and kge apply it themselves
-	N3       float32   // kge
+	L2       float32   // factor, kge and those that rank apply it themselves
 	Shrink   Shrink    // of those that rank, which apply it themselves
 	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
 	Once     bool      // bpr: where the item that was drawn is liked there is no step, as in implicit
 	// those that rank: each row has a rate of its own, see vec.Pairwise
 	AdaptiveRows bool
+	N3           float32 // kge
 	Negatives    int     // kge: drawn for each side of a chunk; 0: the default
-	Seed         uint64  // dropout, negatives of kge
+	Seed         uint64  // dropout, negatives
 	Layout       *Layout // of a model that a program computes; nil: it is another one
 }
 

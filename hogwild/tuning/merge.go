@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"hogwild/hogwild/config"
-	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 )
 
@@ -52,18 +51,14 @@ func fuses(c *config.Config, f Facts, batch int) bool {
 // with the rate. Fewer steps than the fewest are not worth a merge.
 func hotPeriod(c *config.Config, spec model.Spec) int {
 	most, together, fewest, rate := 512., 1024., 64, 0.025
-	family := spec.Family()
-	switch {
-	case family.Chunks:
-		most, together, fewest, rate = 4*data.BlockRows, 16*data.BlockRows, data.BlockRows, 0.1
+	switch family := spec.Family(); {
+	case family.Chunks: // a step takes a millisecond, so that lines seldom travel
+		return userPeriodOr(c, 1)
 	case !family.OfWords(): // each step writes the vectors of all labels
 		most, together, fewest, rate = 8, 64, 4, 0.1
 	}
 	longer := max(1, c.LR/rate)
 	every := int(min(most, together/float64(c.Workers)) / longer)
-	if family.Chunks {
-		every -= every % data.BlockRows // a merge between two chunks
-	}
 	if every < fewest {
 		every = 1
 	}
