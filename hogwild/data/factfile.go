@@ -148,8 +148,10 @@ type facts struct {
 	budget *format.Budget
 }
 
-// readFacts reads the facts that are trained on, and numbers entities and relations: those in most facts first.
-func readFacts(src *source, path string) (*facts, error) {
+// readFacts reads the facts that are trained on, and numbers entities and relations: those in most facts first, and last
+// entities that only other files have. Nothing is learnt of these, but the facts that have them count, as in published
+// figures.
+func readFacts(src *source, path string, others []string) (*facts, error) {
 	f, err := openFacts(src)
 	if err != nil {
 		return nil, err
@@ -159,18 +161,33 @@ func readFacts(src *source, path string) (*facts, error) {
 	var counts [2][]int
 	number[0], number[1] = map[string]uint32{}, map[string]uint32{}
 	all := &facts{budget: src.Budget}
+	add := func(side int, name string) (id uint32) {
+		id, ok := number[side][name]
+		if !ok {
+			id = uint32(len(names[side]))
+			number[side][name], names[side], counts[side] = id, append(names[side], name), append(counts[side], 0)
+		}
+		return id
+	}
 	read, err := f.each(func(fact [3]string) {
 		for k, name := range fact {
-			side := k % 2
-			id, ok := number[side][name]
-			if !ok {
-				id = uint32(len(names[side]))
-				number[side][name], names[side], counts[side] = id, append(names[side], name), append(counts[side], 0)
-			}
-			counts[side][id]++
+			id := add(k%2, name)
+			counts[k%2][id]++
 			all.idx = append(all.idx, id)
 		}
 	})
+	trained := len(names[0])
+	for _, path := range others {
+		if err != nil {
+			break
+		}
+		err = eachOf(path, src.Budget, func(fact [3]string) {
+			if _, known := number[1][fact[1]]; known {
+				add(0, fact[0])
+				add(0, fact[2])
+			}
+		})
+	}
 	if err == nil {
 		held := int64(read) * factBytes
 		for _, of := range names {
@@ -203,8 +220,26 @@ func readFacts(src *source, path string) (*facts, error) {
 	}
 	all.Meta = Meta{Name: path, Format: "facts", Rows: read, Read: read, Kind: Facts, Scale: "none",
 		Features: len(columns), Shape: []int{entities, len(names[1])}, Columns: columns, Checksum: src.Checksum()}
+	if trained < entities {
+		all.notef("nothing is learnt of %s of %s entities, which are in other facts alone: these count in the figures",
+			count(entities-trained), count(entities))
+	}
 	src.Done()
 	return all, nil
+}
+
+// eachOf calls do for each fact in a file.
+func eachOf(path string, budget *format.Budget, do func(fact [3]string)) error {
+	src, err := read(path, budget)
+	if err != nil {
+		return err
+	}
+	defer src.Done()
+	f, err := openFacts(src)
+	if err == nil {
+		_, err = f.each(do)
+	}
+	return err
 }
 
 // loadFactsLike reads other facts of the entities and relations that m describes; others are counted and left out.

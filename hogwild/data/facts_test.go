@@ -51,21 +51,24 @@ func TestFacts(t *testing.T) {
 		if got := factsOf(s.Train); !slices.Equal(got, someFacts) {
 			t.Errorf("%s: training facts %q", folder, got)
 		}
-		if got := s.Train.Shape; !slices.Equal(got, []int{3, 2}) || s.Train.Features != 5 {
+		if got := s.Train.Shape; !slices.Equal(got, []int{4, 2}) || s.Train.Features != 6 {
 			t.Errorf("shape %v of %d features", got, s.Train.Features)
 		}
-		if got := s.Train.Columns; !slices.Equal(got, []string{"Ada", "Ben", "Cy", "likes", "knows"}) {
+		if got := s.Train.Columns; !slices.Equal(got, []string{"Ada", "Ben", "Cy", "Dee", "likes", "knows"}) {
 			t.Errorf("names by falling count: %q", got)
 		}
-		if got := factsOf(s.Test); !slices.Equal(got, []string{"Cy knows Ben"}) {
+		if got := factsOf(s.Test); !slices.Equal(got, []string{"Cy knows Ben", "Dee knows Ben"}) {
 			t.Errorf("test facts %q", got)
 		}
 		if len(s.Test.Notes) != 1 || !strings.Contains(s.Test.Notes[0],
-			"left out 2 of 3 facts, of entities or relations that the training data does not have, such as \"Dee\"") {
+			"left out 1 of 3 facts, of entities or relations that the training data does not have, such as \"hates\"") {
 			t.Errorf("notes %q", s.Test.Notes)
 		}
 		if got := factsOf(s.Validation); !slices.Equal(got, []string{"Cy knows Ada"}) {
 			t.Errorf("validation facts %q", got)
+		}
+		if want := "nothing is learnt of 1 of 4 entities"; !strings.Contains(strings.Join(s.Train.Notes, "\n"), want) {
+			t.Errorf("notes %q, want %s", s.Train.Notes, want)
 		}
 		row := s.Train.NewReader().Batch([]int32{2}).Rows[0]
 		if f := s.Train.Idx[6:9]; !slices.Equal(row.Idx, f) || len(row.Val) != 3 {
@@ -118,7 +121,7 @@ func TestFactsRefused(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
-	folder := folderOf(t, map[string]string{"train.txt": "a\tr\tb\nb\tr\ta\n", "test.txt": "x\tr\tb\n"})
+	folder := folderOf(t, map[string]string{"train.txt": "a\tr\tb\nb\tr\ta\n", "test.txt": "x\tq\tb\n"})
 	if _, err := LoadSets(Options{Path: folder, Task: "facts"}); err == nil ||
 		!strings.Contains(err.Error(), "left out 1 of 1 facts") {
 		t.Error(err)

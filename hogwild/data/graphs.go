@@ -11,9 +11,19 @@ import (
 const factsTask = "facts"
 
 // loadFacts makes the sets of a knowledge graph: a sixth is the test set unless there is a file of it.
-func (o Options) loadFacts(src *source, readTest func() (*source, error)) (s Sets, err error) {
+func (o Options) loadFacts(src *source, readTest func() (*source, error), test string) (s Sets, err error) {
 	defer s.closeOn(&err)
-	f, err := readFacts(src, o.Path)
+	var others []string
+	_, share, err := ValidationShare(o.Validation)
+	for _, path := range []string{o.Validation, test} {
+		if path != "" && path != None && (path != o.Validation || !share) && !isCache(path) {
+			others = append(others, path)
+		}
+	}
+	if err != nil {
+		return s, err
+	}
+	f, err := readFacts(src, o.Path, others)
 	if err != nil {
 		return s, err
 	}

@@ -90,7 +90,7 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 		return o.loadLabelled(src, readTest)
 	}
 	if o.Task == factsTask && src.Text != nil {
-		return o.loadFacts(src, readTest)
+		return o.loadFacts(src, readTest, test)
 	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
