@@ -44,7 +44,8 @@ func (c *Config) AdaptsRows() bool {
 
 // stepsByRow reports whether steps are the model's own, on one entry each: what they keep for each row is no gradient.
 func (c *Config) stepsByRow() bool {
-	return c.Mode.Traits().Fused && c.Optimizer == SGD && c.AskedBatch() <= 1 && !(c.Mode.Traits().Barrier && c.Average == Gradients) &&
+	gradients := c.Mode.Traits().Barrier && c.Average == Gradients
+	return c.Mode.Traits().Fused && c.Optimizer == SGD && c.Batch <= 1 && c.GlobalBatch == 0 && !gradients &&
 		c.GradientDelay == 0
 }
 

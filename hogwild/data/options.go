@@ -26,8 +26,8 @@ type Options struct {
 	Limit   int    // the first rows of the training set; 0 = all
 	// likes: entries of a lower value are left out; 0 = none are
 	Positive float32
-	// "classes", "values" (regression), "triples" (a matrix), "likes" (what users liked), "edges" (a graph), "words" (a corpus), "labels" (lines
-	// of text with labels), "" = decided by the file
+	// "classes", "values" (regression), "triples" (a matrix), "likes" (what users liked), "edges" (a graph),
+	// "words" (a corpus), "labels" (lines of text with labels), "" = decided by the file
 	Task  string
 	Grid  int    // of a matrix: its training entries lie in Grid by Grid blocks, block by block; 0: in no order
 	Apart int    // as Grid, where the matrix is large enough and memory has room

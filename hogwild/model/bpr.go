@@ -11,7 +11,8 @@ import (
 )
 
 // bpr learns from what users liked to rank items: the score of item i for user u is p_u . q_i + b_i, and an entry
-// (u, i) is to have a higher score than (u, j), where j is drawn among what u is not known to like. The loss of an entry is
+// (u, i) is to have a higher score than (u, j), where j is drawn among what u is not known to like. The loss of an
+// entry is
 //
 //	-log s(x), x = score(u, i) - score(u, j)
 //

@@ -192,8 +192,7 @@ func TestWARP(t *testing.T) {
 		}
 		sums := map[string]float64{}
 		rate := func(name string, n int, square float64) float64 {
-			key := fmt.Sprint(name, n)
-			was := sums[key]
+			key, was := fmt.Sprint(name, n), sums[fmt.Sprint(name, n)]
 			if adaptive {
 				sums[key] += square
 			}

@@ -9,7 +9,7 @@ import (
 
 // lists is a file of what users liked, as LightGCN has it: a line is a user and the items.
 type lists struct {
-	File
+	f           File
 	s           *Source
 	at, line    int
 	user, items []byte // of the line at hand: the items that are left of it
@@ -21,16 +21,16 @@ const listMarks = " \t,\r"
 
 func openLists(s *Source, asked bool) (*File, error) {
 	p := &lists{s: s}
-	p.Format, p.Kind, p.Heads, p.Next = "lists", Pairs, make([]string, 2), p.next
+	p.f.Format, p.f.Kind, p.f.Heads, p.f.Next = "lists", Pairs, make([]string, 2), p.next
 	for _, c := range s.Text {
 		if bytes.IndexByte([]byte(listMarks), c) >= 0 {
-			p.Rows++
+			p.f.Rows++
 		}
 	}
 	if !asked {
-		p.notef("read as lists: each line is a user and the items; --format ratings reads it as pairs")
+		p.f.notef("read as lists: each line is a user and the items; --format ratings reads it as pairs")
 	}
-	return &p.File, s.CheckLines(s.Text, 0)
+	return &p.f, s.CheckLines(s.Text, 0)
 }
 
 // nextCell cuts the first cell off a line.
@@ -72,8 +72,8 @@ func (p *lists) next(row *Row) error {
 
 // end is called behind the last one.
 func (p *lists) end() error {
-	if p.Read = p.read; p.empty > 0 {
-		p.notef("left out %s without an item", human.Plural(p.empty, "user"))
+	if p.f.Read = p.read; p.empty > 0 {
+		p.f.notef("left out %s without an item", human.Plural(p.empty, "user"))
 		p.empty = 0
 	}
 	return io.EOF
