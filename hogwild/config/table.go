@@ -86,10 +86,10 @@ var table = append([]Group{
 	}},
 	{"Model", []Setting{
 		{Name: "model", Usage: "`MODEL` softmax, logistic, hinge, squared-hinge, linear, l1, mlp:256,128, convnet, " +
-			"conv:SHAPE, factor:32, bpr:64, warp:64, cut, word2vec:100, text:100 or kge:complex:128 (default: depends on " +
-			"the data)",
-			Hints: strings.Fields("softmax logistic hinge squared-hinge linear l1 mlp: convnet conv: factor: bpr: warp: cut " +
-				"word2vec: text: kge:complex: kge:distmult: kge:transe: kge:rotate:"),
+			"conv:SHAPE, factor:32, bpr:64, warp:64, cut, word2vec:100, text:100 or kge:complex:128 (default: " +
+			"depends on the data)",
+			Hints: strings.Fields("softmax logistic hinge squared-hinge linear l1 mlp: convnet conv: factor: bpr: " +
+				"warp: cut word2vec: text: kge:complex: kge:distmult: kge:transe: kge:rotate:"),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 			}},

@@ -20,8 +20,8 @@ var tableOfRanks = Group{"Rankings", []Setting{
 		"liked), uniform, or once (as popularity; bpr takes no step if the user likes it); auto: once for bpr, with " +
 		"row-optimizer adagrad popularity; uniform for warp",
 		Words: words(Auto, Once, Popularity, Uniform), needs: ranking},
-	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: each row has a rate of its own; auto: " +
-		"sgd for bpr, adagrad for warp and kge",
+	{Name: "row-optimizer", Usage: "`NAME` bpr, warp, kge: sgd, or adagrad: steps of a row are divided by the root " +
+		"of the sum of its squared gradients; auto: sgd for bpr, else adagrad",
 		Words: words(Auto, RowSGD, RowAdaGrad),
 		needs: []need{
 			{"optimizer", "use optimizer sgd, batch 1, and mode async or sync with average weights", false,

@@ -14,8 +14,8 @@ import (
 )
 
 // factFile is a file of triples: a head, a relation and a tail of any names a line, between tabs or else blanks. A file
-// whose first line is a number is OpenKE's: the number of lines, and then head, tail and relation, whose names may be in
-// entity2id.txt and relation2id.txt in the same folder.
+// whose first line is a number is OpenKE's: the number of lines, and then head, tail and relation, whose names may be
+// in entity2id.txt and relation2id.txt in the same folder.
 type factFile struct {
 	src   *source
 	at    [3]int               // the columns of head, relation and tail
@@ -35,7 +35,7 @@ func openFacts(src *source) (*factFile, error) {
 		return f, nil
 	}
 	f.at, f.begin, f.lines = [3]int{0, 2, 1}, lineEnd(src.Text, 0), n
-	for k, name := range []string{"entity2id.txt", "relation2id.txt"} {
+	for k, name := range idFiles {
 		path := filepath.Join(filepath.Dir(src.Path), name)
 		if format.Existing(path) == "" {
 			continue
@@ -46,6 +46,9 @@ func openFacts(src *source) (*factFile, error) {
 	}
 	return f, nil
 }
+
+// idFiles are OpenKE's.
+var idFiles = [2]string{"entity2id.txt", "relation2id.txt"}
 
 // readIDs returns the names of the ids in one of OpenKE's files: a number of lines, then a name and an id each.
 func readIDs(path string, budget *format.Budget) (map[string]string, error) {
@@ -108,7 +111,7 @@ func (f *factFile) each(do func(fact [3]string)) (n int, err error) {
 			if names := f.names[k%2]; names != nil {
 				id := name
 				if name = names[id]; name == "" {
-					why = fmt.Sprintf("%s is no id of %s", human.Quote(id), []string{"entity2id.txt", "relation2id.txt"}[k%2])
+					why = fmt.Sprintf("%s is no id of %s", human.Quote(id), idFiles[k%2])
 				}
 			} else if name == "" {
 				why = "an empty name"

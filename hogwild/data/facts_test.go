@@ -106,8 +106,8 @@ func TestFactsOfOneFile(t *testing.T) {
 // TestFactsRefused: what is no file of facts is refused in one line, which says where and what was expected.
 func TestFactsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\tr\tb\na\tr\nb\tr\ta\na\tb\n": "train.txt:2: 2 columns, want three: a line is head, relation and tail, between " +
-			"tabs (and 1 more such lines)",
+		"a\tr\tb\na\tr\nb\tr\ta\na\tb\n": "train.txt:2: 2 columns, want three: a line is head, relation and " +
+			"tail, between tabs (and 1 more such lines)",
 		"a\tr\t\n":                  "train.txt:1: an empty name: a line is head",
 		"3\n0 1 0\n":                "1 facts, and the first line promises 3: the file is incomplete, or damaged",
 		"1\n0 1\n":                  "train.txt:2: 2 columns, want three: a line is head, tail and relation, as OpenKE",

@@ -74,8 +74,8 @@ func factScore(score string, e, r, c []float64) (sum float64) {
 	return sum
 }
 
-// graphReference is the loss of facts from its definition. The shares of the negatives are constants: those of the first
-// call.
+// graphReference is the loss of facts from its definition. The shares of the negatives are constants: those of the
+// first call.
 type graphReference struct {
 	*kge
 	score      string

@@ -7,7 +7,7 @@
 // means. Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go for single rows;
 // convnet.go, with convshape.go, its stages convstage.go and densestage.go on convlayer.go, and dropout.go; factor.go
 // and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go,
-// bpr.go, and kge.go on the scores of kgescore.go. Values in another unit: standard.go.
+// bpr.go, and kge.go on the losses of kgeloss.go and the scores of kgescore.go. Values in another unit: standard.go.
 // Where their steps meet: hot.go. What
 // they cost: flops.go. What they are to beat: constant.go.
 package model

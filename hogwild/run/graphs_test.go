@@ -50,8 +50,8 @@ func TestGraphRepeats(t *testing.T) {
 	runtest.SameEnd(t, whole.Run, runtest.Train(t, runtest.Resumed(parts)).Run)
 }
 
-// TestGraphFactsAreTrainedOnce: when workers are killed in the middle of a pass, each fact counts once in each pass, and
-// the loss is as in an undisturbed run.
+// TestGraphFactsAreTrainedOnce: when workers are killed in the middle of a pass, each fact counts once in each pass,
+// and the loss is as in an undisturbed run.
 func TestGraphFactsAreTrainedOnce(t *testing.T) {
 	c := graphRun(t, 60000)
 	c.Epochs, c.Workers, c.MaxRestarts = 4, 3, 1000

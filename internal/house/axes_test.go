@@ -29,8 +29,8 @@ var axes = map[string]axis{
 		text: []string{"async", "atomic", "locked", "ordered", "sync", "clock", "blocks"}, files: 0},
 	// Package data has much to do with kinds: it counts as well, but for the file of each kind.
 	"kind of data": {owners: []string{"hogwild/data/meta.go", "hogwild/data/bytes.go", "hogwild/data/floats.go",
-		"hogwild/data/sparse.go", "hogwild/data/pairs.go", "hogwild/data/tokens.go", "hogwild/data/indices.go", "hogwild/data/facts.go",
-		"hogwild/data/format/row.go"}, members: []string{
+		"hogwild/data/sparse.go", "hogwild/data/pairs.go", "hogwild/data/tokens.go", "hogwild/data/indices.go",
+		"hogwild/data/facts.go", "hogwild/data/format/row.go"}, members: []string{
 		"hogwild/data.Bytes", "hogwild/data.Floats", "hogwild/data.Sparse", "hogwild/data.Pairs", "hogwild/data.Tokens",
 		"hogwild/data.Indices", "hogwild/data.Facts", "hogwild/data/format.Bytes", "hogwild/data/format.Floats",
 		"hogwild/data/format.Sparse", "hogwild/data/format.Pairs"},
