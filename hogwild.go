@@ -108,6 +108,7 @@ func ParseRule(text string) (r Rule, err error) {
 //	Ranking *Ranking                                 area under the ROC curve, average precision; two classes
 //	LogLoss *float64                                 the test loss, where it is that of probabilities
 //	Residuals *Residuals                             targets minus predictions
+//	Ranked *Ranked                                   figures of a ranking of all candidates: docs/rankings.md
 //	Restarts, Rollbacks int                          of workers; after divergence
 //	LostExamples, DiscardedExamples int64            by these
 //	Shares []Share                                   of each device

@@ -259,9 +259,12 @@ func TestWordsRefuse(t *testing.T) {
 		}
 	}
 	s := passages[1].setup(t, 1)
-	s.Spec.Name, s.Job.Asked.Model = "text:20", "text:20"
-	if _, err := familyOf(s); err == nil || err.Error() != "gpu: text:20 trains in host memory only; leave --gpu out" {
-		t.Errorf("%v", err)
+	for _, name := range []string{"text:20", "bpr:8", "warp:8"} {
+		s.Spec.Name, s.Job.Asked.Model = name, name
+		want := "gpu: " + name + " trains in host memory only; leave --gpu out"
+		if _, err := familyOf(s); err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

@@ -63,6 +63,9 @@ func (p *Page) details(r *run) {
 		if d.Residuals != nil {
 			p.residuals(d.Residuals, of)
 		}
+		if d.Ranked != nil {
+			p.ranked(d.Ranked, of)
+		}
 	}
 	p.section(Section{Title: "Devices" + of, Table: human.TableOf(r.Result.Shares,
 		human.Col("device", func(s rundir.Share) string { return s.Device }),
@@ -82,6 +85,15 @@ func confusion(d *rundir.Detail) *human.Table {
 		t.Rows = append(t.Rows, cells)
 	}
 	return t
+}
+
+// ranked adds the figures of a ranking of all candidates.
+func (p *Page) ranked(r *rundir.Ranked, of string) {
+	t := &human.Table{}
+	for _, f := range r.Figures() {
+		t.Rows = append(t.Rows, []string{f.Name, human.Plain(f.Value)})
+	}
+	p.section(Section{Title: "Ranking" + of, Text: r.About() + ".", Table: t})
 }
 
 // residuals adds how far targets lie from predictions, of all and by prediction.

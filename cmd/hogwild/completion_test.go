@@ -94,7 +94,7 @@ func TestCompletions(t *testing.T) {
 		{"train|--mode=at", "--mode=atomic"},
 		{"train|--data=di", "--data=digits :files"},
 		{"train|--resume|x", ":folders"},
-		{"train|--quiet|--see", "--seed"},
+		{"train|--quiet|--seed", "--seed"},
 		{"bench|--modes|async,sy", "async,sync"},
 		{"help|train|", "all"},
 		{"train|--help|", "all"},

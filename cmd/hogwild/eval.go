@@ -23,6 +23,7 @@ recall their number / labels, as fasttext test has them. A line of text may have
 
 WEIGHTS can also be safetensors of another program, or a state_dict that torch.save wrote (.pt, .pth;
 read by PyTorch, in HOGWILD_PYTHON or python3).
+Of a model that ranks it gives the figures of docs/rankings.md, of the K best items with --top K.
 Such a file does not record its model and data: pass --model, and with --train the training data, from which
 classes and scaling are taken (default: those of --data).
 
@@ -43,6 +44,7 @@ func evalCommand() *cli.Command {
 	in := data.Options{Format: config.Auto}
 	var json bool
 	var top int
+	var seen string
 	var d saved.Description
 	l := flagList{category: "Flags"}
 	l.add(&in.Path, "data", "`PATH` file, folder of IDX or .npy files, - for standard input, or digits (default: "+
@@ -50,7 +52,8 @@ func evalCommand() *cli.Command {
 	l.asInTrain(&in.Format, "format")
 	l.asInTrain(&in.Columns, "columns")
 	l.add(&in.Target, "target", "`COLUMN` target column of a CSV file, by name or number")
-	l.add(&top, "top", "`K` also print precision and recall among the K most probable classes")
+	l.add(&top, "top", "`K` also print precision and recall among the K most probable classes, or best items")
+	l.asInTrain(&seen, "seen")
 	l.add(&json, "json", "print the result as one JSON object")
 	describing(&l, &d)
 	return verb(cli.Command{Name: "eval", Usage: "evaluate saved weights", ArgsUsage: "WEIGHTS|RUN",
@@ -65,7 +68,7 @@ func evalCommand() *cli.Command {
 		if top < 0 {
 			return usagef("--top %d: want 1 or more, or 0 for none", top)
 		}
-		result, err := saved.EvalTop(args[0], d, in, top)
+		result, err := saved.EvalTop(args[0], d, in, top, config.Seen(seen))
 		if err != nil {
 			return err
 		}

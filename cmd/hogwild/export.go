@@ -30,7 +30,7 @@ are the arrays.
             channels x height x width. Outputs "logits", "label" (the class, counted from 0) and
             for the losses softmax and logistic "probabilities"; or "value"
   vec, bin  vectors of words as word2vec writes them, as text or binary: of the models word2vec and
-            text. gensim's KeyedVectors.load_word2vec_format loads both
+            text, and of the entities of kge. gensim's KeyedVectors.load_word2vec_format loads both
   fasttext  a model.bin of fastText (version 12), which fasttext.load_model loads: of the model text
 
 The scaling of the inputs is part of an ONNX file: inputs are those of the training data, not scaled

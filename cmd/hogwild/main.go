@@ -10,6 +10,7 @@
 //	pythonpath.go   hogwild pythonpath
 //	top.go          hogwild top
 //	predict.go      hogwild predict
+//	best.go         predictors, and the one of the best candidates
 //	predictions.go  a file of predictions
 //	scale.go        hogwild scale, pause, continue, stop
 //	reproduce.go    hogwild reproduce

@@ -42,8 +42,10 @@ func testFinal(r *core.Run, res *rundir.Result) error {
 		}
 	}
 	w := r.Copy.Plain(r.Task.Trained)
-	if r.Copy.Best != nil {
-		w = r.Copy.Best
+	if r.Copy.Best != nil || r.Task.Validation != nil && r.Task.Spec.Family().Chunks {
+		if r.Copy.Best != nil {
+			w = r.Copy.Best
+		}
 		s, err := score.Evaluate(models, w, r.Task.Test)
 		if err != nil {
 			return err
@@ -51,8 +53,11 @@ func testFinal(r *core.Run, res *rundir.Result) error {
 		res.Tested = rundir.Tested{TestLoss: s.Loss, TestAccuracy: s.Accuracy, TestRMSE: s.RMSE, TestR2: s.R2}
 	}
 	var err error
-	res.Detail, err = score.Detail(models, w, r.Task.Test, r.Task.Spec.Loss, res.TestLoss)
-	return err
+	if res.Detail, err = score.Detail(models, w, r.Task.Test, r.Task.Spec.Loss, res.TestLoss); err != nil {
+		return err
+	}
+	res.Detail = res.Detail.With(score.RankSet(models, w, r.Task.Test, &r.Job.Asked, r.Task.Train, r.Task.Validation))
+	return nil
 }
 
 // testBest has a program test the weights of the best epoch, where a validation set has chosen it; and the last ones,

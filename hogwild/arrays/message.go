@@ -33,6 +33,7 @@ type rows struct {
 	Columns  []string  `json:"columns"`
 	Classes  []string  `json:"classes"`  // nil: values are predicted
 	Shape    []int     `json:"shape"`    // pairs: of the matrix
+	Implicit bool      `json:"implicit"` // pairs: what users liked
 	Weighted bool      `json:"weighted"` // each row has a weight, in the array of that name
 	Scale    string    `json:"scale"`    // as --scale; "": auto
 }

@@ -84,7 +84,7 @@ func (s *session) room(r *rows, budget *format.Budget) (*space, error) {
 		return &space{set: set}, err
 	}
 	m := data.Meta{Name: r.Name, Kind: r.Kind, Rows: r.Rows, Features: r.Features, Columns: r.Columns,
-		Classes: r.Classes, Shape: r.Shape}
+		Classes: r.Classes, Shape: r.Shape, Implicit: r.Implicit}
 	room, err := data.NewRoom(m, r.Stored, r.Weighted, budget)
 	if err != nil {
 		return nil, config.Usage("%w", err)

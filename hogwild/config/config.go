@@ -10,6 +10,7 @@
 //	settings.go   what goes by all settings
 //	table.go      the table of all settings
 //	tabletext.go  of it, what models of text have
+//	tablerank.go  and what those have that rank
 //	tableruns.go  the rest of it: nodes, and the life of a run
 //	setting.go    Setting
 //	checks.go     values that a setting cannot have, and what follows from several
@@ -17,6 +18,7 @@
 //	gpus.go       which GPUs
 //	config.go     Config, Default
 //	words.go      the part of it that models of text have
+//	ranking.go    and what those have that rank
 //	values.go     the words that settings take
 //	mode.go       the modes and the optimizers
 //	traits.go     what each mode is
@@ -75,7 +77,8 @@ type Config struct {
 	L2     float64 `yaml:"l2" json:"l2"`
 	L1     float64 `yaml:"l1" json:"l1"`
 
-	Words `yaml:",inline"`
+	Words   `yaml:",inline"`
+	Ranking `yaml:",inline"`
 
 	// the first weights: a file, of PyTorch too, or a run folder; "" = the model's own
 	Init string `yaml:"init" json:"init,omitempty"`
@@ -186,7 +189,7 @@ func Default() Config {
 		Bias: true, Center: Auto, BiasStep: Auto, LRCap: Auto, MergeEvery: Auto,
 		Average: Weights, AverageLR: Auto, Solver: Auto,
 		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
-		OptimizerState: Private, Schedule: Auto, Decay: 0.1, Words: defaultWords(),
+		OptimizerState: Private, Schedule: Auto, Decay: 0.1, Words: defaultWords(), Ranking: defaultRanking(),
 		Partition: Dynamic, Seed: 1, SaveEvery: Auto, MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: Auto,
 		OnDivergence: Stop,
 		MPI:          Auto, Rounds: Auto, Outer: Mean, OuterLR: 0.7, OuterMomentum: 0.9,
@@ -237,7 +240,8 @@ func (c *Config) AllNodes() int { return max(1, c.Nodes) }
 // ModelOptions returns the options of the model.
 func (c *Config) ModelOptions() model.Options {
 	return model.Options{Name: c.Model, Loss: c.Loss, Bias: c.Bias, Biases: c.Biases, CBOW: c.CBOW, L2: float32(c.L2),
-		Seed: c.Seed, Layout: c.Layout}
+		Shrink: c.shrink(), Uniform: c.drawsUniformly(), Once: c.drawsOnce(), AdaptiveRows: c.AdaptsRows(),
+		Negatives: c.Negatives, N3: float32(c.N3), Seed: c.Seed, Layout: c.Layout}
 }
 
 // NodeRounds returns how many rounds nodes take in an epoch; 0: as many as their cost allows.

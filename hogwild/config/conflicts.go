@@ -117,7 +117,7 @@ var together = []conflict{
 
 // CheckFamily refuses what cannot be had with a family of models, on rows that may be weighted.
 func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
-	if c.Mode.Grid > 0 && !f.Entries {
+	if c.Mode.Grid > 0 && !f.Entries && !f.Chunks {
 		return Usage("mode %s: model %s has no rows and columns whose entries can be trained apart; use model "+
 			"factor:32, or mode sync", c.Mode, c.Model)
 	}
@@ -127,10 +127,21 @@ func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
 	if weighted && (known{c, nil}).gpu() {
 		return Usage("gpu %s: rows with weights are trained on cores; leave gpu out, or weight and class-weight", c.GPU)
 	}
+	if f.Chunks {
+		return c.refuse(onChunks)
+	}
 	if f.Projects {
 		return c.refuse(onSimplex)
 	}
 	return nil
+}
+
+// onChunks is what cannot be had with a model whose steps are on chunks of rows.
+var onChunks = []conflict{
+	{known.gpu, known.gpu, "gpu {gpu}: model {model} is trained on cores; leave gpu out"},
+	{func(k known) bool { return !k.stepsByRow() }, func(k known) bool { return k.RowOptimizer != RowSGD },
+		"model {model} takes steps of its own, which scale each row by its gradients, in mode async or sync with " +
+			"average weights, without optimizer, batch and gradient-delay; use these, or row-optimizer sgd"},
 }
 
 // onSimplex is what a model would leave its simplexes by: only a step of plain SGD ends with a projection.

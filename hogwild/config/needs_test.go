@@ -44,6 +44,7 @@ func TestNeeds(t *testing.T) {
 		{"average-lr", "scaled", "sSg", false}, {"average-lr", "same", "^", false}, {"rounds", "4", "", false},
 		{"node-timeout", "1m", "", false}, {"outer", "nesterov", "", false},
 		{"outer-lr", "0.5", "N", true}, {"outer-momentum", "0.5", "N", true},
+		{"top", "5", "^xk", false}, {"seen", "in", "^xk", false},
 		{"biases", "true", "^xk", false}, {"l1", "0.1", "^fk", false},
 		// settings that always have one
 		{"lr", "0.5", "^", false}, {"l2", "0.5", "^", false}, {"partition", "contiguous", "^", false},

@@ -21,11 +21,14 @@ func (c *Config) ReadSets(o data.Options) (data.Sets, error) {
 	if o.Task, err = model.Task(c.Model, c.Loss); err != nil {
 		return data.Sets{}, Usage("%w", err)
 	}
+	if o.Task == "facts" && c.Validation == "" {
+		c.Validation = data.ValidFacts(c.Data) // which is filtered by, too
+	}
 	if o.Validation = c.Validation; o.Validation == NoValidation {
 		o.Validation = ""
 	}
 	o.Path, o.Test, o.HoldOut, o.Format, o.Target, o.Ignore = c.Data, c.Test, c.HoldsOut(), c.Format, c.Target, c.Ignore
-	o.Columns, o.Weight = c.Columns, c.Weight
+	o.Columns, o.Weight, o.Positive = c.Columns, c.Weight, float32(c.Positive)
 	o.Missing, o.Scale, o.Limit, o.Seed, o.MaxMemory = c.Missing, c.Scale, c.Limit, c.Seed, c.MemoryLimit()
 	o.Text, o.Grid = c.TextOptions(), c.Mode.Grid
 	sets, err := data.LoadKept(o, os.Getenv(data.KeptVariable))

@@ -32,8 +32,8 @@ var table = append([]Group{
 				// all edges of a graph are cut
 				{"model", "", false, func(k known) bool { return !k.family().Whole || !k.validated() }},
 			}},
-		{Name: "format", Usage: "`FORMAT` auto, idx, libsvm, csv, npy, ratings or text",
-			Words: strings.Fields("auto idx libsvm csv npy ratings text"),
+		{Name: "format", Usage: "`FORMAT` auto, idx, libsvm, csv, npy, ratings, lists (of what users liked) or text",
+			Words: strings.Fields("auto idx libsvm csv npy ratings lists text"),
 			needs: []need{
 				{"data", "", false, func(k known) bool { return k.Test != "" || !k.format("digits", "synth") }},
 			}},
@@ -86,9 +86,10 @@ var table = append([]Group{
 	}},
 	{"Model", []Setting{
 		{Name: "model", Usage: "`MODEL` softmax, logistic, hinge, squared-hinge, linear, l1, mlp:256,128, convnet, " +
-			"conv:SHAPE, factor:32, cut, word2vec:100 or text:100 (default: depends on the data)",
-			Hints: strings.Fields("softmax logistic hinge squared-hinge linear l1 mlp: convnet conv: factor: cut " +
-				"word2vec: text:"),
+			"conv:SHAPE, factor:32, bpr:64, warp:64, cut, word2vec:100, text:100 or kge:complex:128 (default: " +
+			"depends on the data)",
+			Hints: strings.Fields("softmax logistic hinge squared-hinge linear l1 mlp: convnet conv: factor: bpr: " +
+				"warp: cut word2vec: text: kge:complex: kge:distmult: kge:transe: kge:rotate:"),
 			needs: []need{
 				{"program", "", false, func(k known) bool { return k.built() || k.Model == model.ProgramName }},
 			}},
@@ -103,7 +104,7 @@ var table = append([]Group{
 		{Name: "biases", Usage: "factor: add a bias for each row and column (default: if --model is left out)",
 			needs: []need{
 				{"model", "use model factor:32", false, func(k known) bool {
-					return k.Model == "" || k.family().Entries
+					return k.Model == "" || k.family().Entries && !k.family().Ranks
 				}},
 			}},
 		{Name: "center", Usage: "`HOW` centring (subtracting the means of the inputs): auto, on or off",
@@ -133,6 +134,7 @@ var table = append([]Group{
 			needs: []need{{"init", "add init FILE", false, func(k known) bool { return k.Init != "" }}}},
 	}},
 	tableOfText,
+	tableOfRanks,
 	{"Mode", []Setting{
 		{Name: "mode", Usage: "`MODE` how workers update the shared weights: async (no locks), sync (averaged), " +
 			"atomic, locked, ordered, clock:SPEEDS (simulated, see --rule), delayed:K or blocks (repeatable)",

@@ -19,8 +19,10 @@ var tableOfText = Group{"Text", []Setting{
 		needs: ofWords},
 	{Name: "window", Usage: "`N` word2vec: words to each side of a word, at most; how many is drawn anew each time",
 		least: 1, most: 1000, needs: ofWords},
-	{Name: "negatives", Usage: "`K` word2vec: negative samples for each word that is predicted",
-		least: 1, most: 100, needs: ofWords},
+	{Name: "negatives", Usage: "`K` negative samples: word2vec: for each word that is predicted (auto: 5); kge: for " +
+		"the heads, and as many for the tails, of 64 facts (auto: 512)",
+		Zero: "auto", most: 1 << 16, needs: []need{{"model", "use model word2vec:100 or kge:complex:128", false,
+			func(k known) bool { return k.family().OfWords() || k.family().Chunks }}}},
 	{Name: "share-negatives", Usage: "word2vec: all pairs of a window share their negative samples (faster; see " +
 		"docs/words.md)",
 		needs: append([]need{{"cbow", "", false, func(k known) bool { return !k.CBOW }}}, ofWords...)},

@@ -23,6 +23,9 @@ type (
 	Outer          string // how a round of several nodes applies the mean of their changes
 	Solver         string // how linear models are trained
 	OnDivergence   string // what a run does then
+	Seen           string // whether what users have in the training rows is a candidate for them
+	Sampling       string // how items are drawn that a user is not known to like
+	RowOptimizer   string // how each row of a table that ranks is stepped
 )
 
 // InPlace is the MergeEvery of a run whose workers update the shared weights themselves.
@@ -66,6 +69,16 @@ const (
 
 	Dual     Solver = "dual" // ascends dual coordinates
 	PlainSGD Solver = "sgd"  // keeps SGD's weights: see package exact
+
+	SeenOut Seen = "out"
+	SeenIn  Seen = "in"
+
+	Once       Sampling = "once"       // as often as they are liked, and no step where the user likes one
+	Popularity Sampling = "popularity" // as often as they are liked, again while the user likes one
+	Uniform    Sampling = "uniform"
+
+	RowSGD     RowOptimizer = "sgd"
+	RowAdaGrad RowOptimizer = "adagrad" // a rate of its own for each row
 
 	Stop     OnDivergence = "stop"     // the run ends, with its last good snapshot
 	Rollback OnDivergence = "rollback" // it continues from there with half the learning rate, three times at most

@@ -14,7 +14,7 @@ type Words struct {
 	// word2vec: the mean of the words around it predicts a word, and not each of them
 	CBOW           bool    `yaml:"cbow,omitempty" json:"cbow,omitempty"`
 	Window         int     `yaml:"window" json:"window"`                                       // words to each side, at most
-	Negatives      int     `yaml:"negatives" json:"negatives"`                                 // drawn for each word predicted
+	Negatives      int     `yaml:"negatives,omitempty" json:"negatives"`                       // drawn for each word predicted; 0 = 5
 	ShareNegatives bool    `yaml:"share-negatives,omitempty" json:"share_negatives,omitempty"` // by all pairs of a window
 	Subsample      float64 `yaml:"subsample" json:"subsample"`                                 // 0 = none
 	NoiseExponent  float64 `yaml:"noise-exponent" json:"noise_exponent"`
@@ -24,7 +24,7 @@ type Words struct {
 
 // defaultWords returns word2vec.c's and fastText's defaults.
 func defaultWords() Words {
-	return Words{Window: 5, Negatives: 5, Subsample: 1e-3, NoiseExponent: 0.75, WordNGrams: 1}
+	return Words{Window: 5, Subsample: 1e-3, NoiseExponent: 0.75, WordNGrams: 1}
 }
 
 // TextOptions returns how text is read for the model; nil: it has other data.
@@ -32,7 +32,7 @@ func (c *Config) TextOptions() *text.Options {
 	switch model.FamilyOf(c.Model).Reads {
 	case text.Words:
 		return &text.Options{Kind: text.Words, MinCount: cmp.Or(c.MinCount, 5), Window: c.Window,
-			Negatives: c.Negatives, Sample: c.Subsample, NoiseExponent: c.NoiseExponent,
+			Negatives: cmp.Or(c.Negatives, 5), Sample: c.Subsample, NoiseExponent: c.NoiseExponent,
 			OneGroup: c.CBOW || c.ShareNegatives}
 	case text.Labels:
 		o := &text.Options{Kind: text.Labels, MinCount: cmp.Or(c.MinCount, 1), NGrams: c.WordNGrams,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/plan"
 	"hogwild/hogwild/tuning"
 	"hogwild/shm"
@@ -19,7 +20,7 @@ type Header struct {
 	Weights uint64     `json:"weights"` // checksum of the layout of the weights' segment
 	Data    string     `json:"data"`    // checksum of the data
 
-	Blocks []int `json:"blocks,omitempty"` // mode blocks: the row at which each begins, and the number of rows
+	Blocks data.Blocks `json:"blocks,omitzero"` // mode blocks: where they begin
 
 	Start Start `json:"start"`
 

@@ -10,15 +10,16 @@ import (
 // All before the one at cursor were done when this worker looked last, perhaps of another epoch: so it looks at all
 // before it gives up.
 func firstReady(chunks []uint64, p *plan.Plan, epoch uint64, cursor *int, claim func(i int) bool) int {
+	done := func(i int) bool { return is(chunks, i, epoch, ChunkDone) }
 	for from := *cursor; ; from = 0 {
 		*cursor = from
 		for i := from; i < p.Chunks(); i++ {
 			switch {
-			case is(chunks, i, epoch, ChunkDone):
+			case done(i):
 				if *cursor == i {
 					*cursor++
 				}
-			case is(chunks, i, epoch, chunkFree) && ready(chunks, p, epoch, i) && claim(i):
+			case is(chunks, i, epoch, chunkFree) && p.Ready(int(epoch-1), i, done) && claim(i):
 				return i
 			}
 		}
@@ -32,12 +33,6 @@ func firstReady(chunks []uint64, p *plan.Plan, epoch uint64, cursor *int, claim 
 		}
 	}
 	return -1
-}
-
-// ready reports whether the chunks are done that chunk i waits for.
-func ready(chunks []uint64, p *plan.Plan, epoch uint64, i int) bool {
-	before, some := p.Before(int(epoch-1), i)
-	return !some || is(chunks, before[0], epoch, ChunkDone) && is(chunks, before[1], epoch, ChunkDone)
 }
 
 func is(chunks []uint64, i int, epoch, state uint64) bool {

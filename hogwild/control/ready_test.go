@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/plan"
 )
 
@@ -18,7 +19,7 @@ func apart(workers, grid, epoch int) plan.Plan {
 	for b := range grid * grid {
 		starts = append(starts, starts[b]+50+r.IntN(100))
 	}
-	return plan.New(&c, 1, starts[grid*grid]).Blocks(starts).Of(uint64(epoch))
+	return plan.New(&c, 1, starts[grid*grid]).Blocks(data.Blocks{Starts: starts}).Of(uint64(epoch))
 }
 
 // claimer hands out the chunks of an epoch as Find does.

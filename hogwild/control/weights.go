@@ -29,6 +29,8 @@ type Weights struct {
 	sleeping []uint32   // ordered mode: each rank's, a line each
 	Kept     []float32  // mode blocks: what each rank's block writes, as it was: p numbers each
 	KeptOf   []uint64   // mode blocks: the chunk that Kept is a copy of, a line each
+	Common   []float32  // mode blocks: weights that all blocks write, and what each has added: see cpu/common.go
+	CommonOf []uint64   // mode blocks: the sub-epoch in which each has added it, from 1
 }
 
 // OptimizerState is what an optimizer keeps: in shared memory, private to a rank or one for
@@ -40,10 +42,11 @@ type OptimizerState struct {
 
 // CreateWeights makes the segment for p weights, all zero, with room for as many workers as
 // the run may come to have.
-func CreateWeights(c *tuning.Job, p int) (*Weights, error) { return CreateDual(c, p, 0) }
+func CreateWeights(c *tuning.Job, p int) (*Weights, error) { return CreateFor(c, p, 0, 0) }
 
-// CreateDual does CreateWeights with a dual variable for each row.
-func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
+// CreateFor does CreateWeights for p weights, of which blocks have some in common, and for rows that may have dual
+// variables.
+func CreateFor(c *tuning.Job, p, common, rows int) (*Weights, error) {
 	var l shm.Layout
 	ranks, states := c.Asked.Ranks(), 1
 	if c.Asked.PrivateState() {
@@ -73,6 +76,8 @@ func CreateDual(c *tuning.Job, p, rows int) (*Weights, error) {
 	case c.Asked.Mode.Grid > 0:
 		l.Add("kept", shm.F32, ranks, p)
 		l.Add("kept of", shm.U64, ranks, RankWords)
+		l.Add("common", shm.F32, 2+2*c.Asked.Mode.Grid, common)
+		l.Add("common of", shm.U64, 2*c.Asked.Mode.Grid)
 	}
 	seg, err := l.Create("weights")
 	if err != nil {
@@ -123,7 +128,7 @@ func OpenWeights(seg *shm.Segment, c *tuning.Job) (*Weights, error) {
 
 // openModes finds what the modes and the samples need besides the weights.
 func (m *Weights) openModes(c *tuning.Job) error {
-	var errs [5]error
+	var errs [7]error
 	var records, measures []uint64
 	m.Counts, errs[0] = shm.View[uint64](m.Seg, "counts")
 	records, errs[1] = shm.View[uint64](m.Seg, "records")
@@ -139,6 +144,8 @@ func (m *Weights) openModes(c *tuning.Job) error {
 	case c.Asked.Mode.Grid > 0:
 		m.Kept, errs[2] = shm.View[float32](m.Seg, "kept")
 		m.KeptOf, errs[3] = shm.View[uint64](m.Seg, "kept of")
+		m.Common, errs[5] = shm.View[float32](m.Seg, "common")
+		m.CommonOf, errs[6] = shm.View[uint64](m.Seg, "common of")
 	}
 	if err := errors.Join(errs[:]...); err != nil {
 		return err

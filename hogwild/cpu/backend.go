@@ -14,6 +14,7 @@
 //	pending.go        the updates that it keeps back
 //	sample.go         staleness, conflicts, lost updates
 //	blocks.go         mode blocks: a copy of what a block writes
+//	common.go         and of what all blocks of a graph write
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated
 //	evaluate.go       losses over a whole set
@@ -76,6 +77,7 @@ type hostOwner struct {
 	scorers []model.Model    // one for each core
 	kept    func() []float32 // the copy that is evaluated while workers train on, as a plain model has it
 	spare   *spare           // made with the copy
+	common  *common
 }
 
 // GPUs implements device.Backend.
@@ -83,7 +85,7 @@ func (Backend) GPUs(*config.Config) (tuning.GPUs, error) { return tuning.GPUs{},
 
 // Own implements device.Backend.
 func (Backend) Own(s *device.Setup) (device.Owner, error) {
-	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}}
+	o := &hostOwner{s: s, scorers: []model.Model{s.Plain}, common: newCommon(s)}
 	for len(o.scorers) < machine.Cores() {
 		m, err := model.New(s.Job.Asked.ModelOptions(), s.Set.Meta)
 		if err != nil {
@@ -99,14 +101,29 @@ func (Backend) Join(s *device.Setup, rank int, _ []byte) (device.Device, error) 
 	return newCPU(s, rank), nil
 }
 
-// Run and workers share one memory: there is nothing to open, and nothing to copy.
+// Run and workers share one memory: there is nothing to open, and nothing to copy but what blocks have in common.
 func (*hostOwner) Where(int) string  { return "cpu" }
 func (*hostOwner) Handle() []byte    { return nil }
-func (*hostOwner) Upload() error     { return nil }
-func (*hostOwner) Download() error   { return nil }
-func (*hostOwner) Refresh() error    { return nil }
-func (*hostOwner) Replace() error    { return nil }
+func (o *hostOwner) Download() error { return o.Refresh() }
+func (o *hostOwner) Replace() error  { return o.Upload() }
 func (*hostOwner) Abandon(int) error { return nil }
+
+// Upload implements device.Owner.
+func (o *hostOwner) Upload() error {
+	if o.common != nil {
+		o.common.reset(o.s.Mem.W)
+	}
+	return nil
+}
+
+// Refresh implements device.Owner.
+func (o *hostOwner) Refresh() error {
+	if o.common != nil {
+		w := newShared(o.s.Mem.W, false)
+		o.common.settle(&w)
+	}
+	return nil
+}
 
 // Traits implements device.Owner.
 func (*hostOwner) Traits() device.Traits {

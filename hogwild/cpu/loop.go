@@ -79,8 +79,10 @@ func (d *cpu) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 // trainBlock trains a chunk of mode blocks, or what its first step has left of it. Its rows are looked up a part at a
 // time: all of them would take the cache from the factors.
 func (d *cpu) trainBlock(c plan.Chunk) (y plan.ChunkResult, err error) {
-	if !c.Begun && d.blocks != nil {
-		d.blocks.keep(c, &d.own)
+	d.length.Twin = c.Twin
+	if d.blocks != nil {
+		d.length.Common = d.blocks.begin(c, &d.own)
+		defer d.blocks.end(c)
 	}
 	for part, rest := c.Split(blockRows); part.Count > 0 && err == nil; part, rest = rest.Split(blockRows) {
 		var z plan.ChunkResult

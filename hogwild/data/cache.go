@@ -44,19 +44,20 @@ type cacheHead struct {
 
 // recipe is what a cache was made of, and how: those settings of Options, and Path.
 type recipe struct {
-	Path       string `json:"path"`
-	Test       string `json:"test,omitempty"`
-	Validation string `json:"validation,omitempty"`
-	Format     string `json:"format,omitempty"`
-	Target     string `json:"target,omitempty"`
-	Scale      string `json:"scale,omitempty"`
-	Ignore     string `json:"ignore,omitempty"`
-	Weight     string `json:"weight,omitempty"`
-	Columns    string `json:"columns,omitempty"`
-	Missing    string `json:"missing,omitempty"`
-	Limit      int    `json:"limit,omitempty"`
-	Task       string `json:"task,omitempty"`
-	Seed       uint64 `json:"seed"`
+	Path       string  `json:"path"`
+	Test       string  `json:"test,omitempty"`
+	Validation string  `json:"validation,omitempty"`
+	Format     string  `json:"format,omitempty"`
+	Target     string  `json:"target,omitempty"`
+	Scale      string  `json:"scale,omitempty"`
+	Ignore     string  `json:"ignore,omitempty"`
+	Weight     string  `json:"weight,omitempty"`
+	Columns    string  `json:"columns,omitempty"`
+	Missing    string  `json:"missing,omitempty"`
+	Limit      int     `json:"limit,omitempty"`
+	Positive   float32 `json:"positive,omitempty"`
+	Task       string  `json:"task,omitempty"`
+	Seed       uint64  `json:"seed"`
 }
 
 // cachePart is where a set lies in the file.
@@ -212,6 +213,7 @@ func (c *cache) refuse(o *Options) error {
 		{"weight", o.Weight, "", c.Made.Weight},
 		{"columns", o.Columns, "", c.Made.Columns},
 		{"missing", o.Missing, format.Fill, c.Made.Missing},
+		{"positive", fmt.Sprint(o.Positive), "0", fmt.Sprint(c.Made.Positive)},
 		{"limit", limit(o.Limit), "0", limit(c.Made.Limit)},
 	} {
 		if s.asked == "" || s.asked == s.neutral || s.asked == s.made {

@@ -13,6 +13,10 @@ func (m *Meta) task() string {
 	switch {
 	case m.Text != nil:
 		return m.Text.Kind
+	case m.Facts():
+		return factsTask
+	case m.Implicit:
+		return likesTask
 	case m.Matrix():
 		return "triples"
 	case m.Entries():

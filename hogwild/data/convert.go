@@ -126,7 +126,7 @@ func (c *conversion) load() error {
 	head := cacheHead{Made: recipe{Path: c.o.Path, Test: c.o.Test, Validation: c.o.Validation, Format: c.o.Format,
 		Target: c.o.Target,
 		Scale:  c.o.Scale, Ignore: c.o.Ignore, Weight: c.o.Weight, Columns: c.o.Columns, Missing: c.o.Missing,
-		Limit: c.o.Limit, Task: c.o.Task, Seed: c.o.Seed}}
+		Limit: c.o.Limit, Positive: c.o.Positive, Task: c.o.Task, Seed: c.o.Seed}}
 	if head.Parts, err = parts(scratch, &sets); err != nil {
 		return err
 	}

@@ -20,12 +20,20 @@ func readEntries(src *source, o Options, like *Meta) (e *table, names *idNames, 
 		if like != nil {
 			o.Columns = cmp.Or(o.Columns, like.Target)
 		}
-		if f, err = format.Open(src.Source, format.Options{Triples: true, Graph: o.Task == "edges", Columns: o.Columns,
-			Like: like.known()}); err != nil {
+		is := format.Options{Triples: true, Graph: o.Task == "edges", Columns: o.Columns, Like: like.known()}
+		if o.Task == likesTask {
+			is.Lists, is.Format = true, o.Format
+		}
+		if f, err = format.Open(src.Source, is); err != nil {
 			return nil, nil, err
 		}
 	}
-	if len(f.Heads) == 2 && like != nil && len(like.Shape) == 2 && like.Targets.Min < like.Targets.Max {
+	if len(f.Heads) == 2 && o.Positive > 0 && o.Task == likesTask {
+		return nil, nil, src.Errorf("no column of values, which --positive %g is about: leave it out, or name one "+
+			"with --columns user=NAME,item=NAME,value=NAME", o.Positive)
+	}
+	if len(f.Heads) == 2 && like != nil && !like.Implicit && len(like.Shape) == 2 &&
+		like.Targets.Min < like.Targets.Max {
 		return nil, nil, src.Errorf("no column of values, with which predictions could be compared: predict takes it " +
 			"as it is; or name one with --columns user=NAME,item=NAME,value=NAME")
 	}
@@ -41,6 +49,9 @@ func readEntries(src *source, o Options, like *Meta) (e *table, names *idNames, 
 	}
 	if e, err = tableOf(src.Source, f, nil); err == nil && e.Rows == 0 {
 		err = src.Errorf("no entries in the file (read as three numbers a line)")
+	}
+	if err == nil && o.Task == likesTask && o.Positive > 0 {
+		err = e.keepPositive(src, o.Positive)
 	}
 	src.Done()
 	return e, names, err
@@ -114,7 +125,8 @@ func (t *idNames) renumber(ids []uint32, graph bool) (names []string) {
 // that occurs, in order of value, and then one for each id of a column; a graph
 // has one for each id. An edge has the smaller node first; loops, which no cut can
 // part, are left out.
-func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
+func (e *table) nodes(src *source, names *idNames, o Options) (*pairs, error) {
+	graph, implicit := o.Task == "edges", o.Task == likesTask
 	named := names.renumber(e.idx, graph)
 	var most [2]uint32
 	for i, id := range e.idx {
@@ -140,6 +152,9 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 	p := &pairs{budget: src.Budget, Meta: Meta{Name: src.Path, Format: e.Format, Kind: Pairs, Scale: "none",
 		Checksum: src.Checksum(), Columns: named, Target: e.Target, Marks: e.Marks, Read: e.Read,
 		Notes: e.Notes}}
+	if implicit {
+		p.Implicit, p.Positive = true, o.Positive
+	}
 	n, offset := rows.count(), 0
 	p.Features, p.IDs = n, [][]uint32{rows.runs()}
 	if !graph {
@@ -151,9 +166,9 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 		p.notef("ids such as %s are no whole numbers: all are numbered in the order in which they come",
 			human.Quote(names.texts[0]))
 	}
-	if y := spreadOf(e.val); y.Min == y.Max && !graph && len(e.val) > 1 {
-		p.notef("warning: all values are %g, so there is nothing to learn: pairs without values (implicit feedback) "+
-			"need one each, such as a count or a rating", y.Min)
+	if y := spreadOf(e.val); y.Min == y.Max && !graph && !implicit && len(e.val) > 1 {
+		p.notef("warning: all values are %g, so there is nothing to learn: from what users liked (implicit feedback) "+
+			"the models bpr:64 and warp:64 learn", y.Min)
 	}
 	kept := 0
 	for i, y := range e.val {
@@ -180,10 +195,17 @@ func (e *table) nodes(src *source, names *idNames, graph bool) (*pairs, error) {
 
 func (e *table) at(i int) (a, b uint32, y float32) { return e.idx[2*i], e.idx[2*i+1], e.val[i] }
 
-// with returns the entries as a set that m describes.
-func (e *table) with(m Meta, budget *format.Budget) *pairs {
+// stored returns the entries as a set that m describes. What the users of the training set, if it is known, liked is
+// known of them.
+func (e *table) stored(m Meta, budget *format.Budget, train *Set) (s *Set, err error) {
 	m.Rows = len(e.val)
-	return &pairs{Meta: m, budget: budget, at: e.at, read: true}
+	p := &pairs{Meta: m, budget: budget, at: e.at, read: true}
+	if m.Implicit {
+		if p.likes, err = likesOf(budget, m.Name, e.idx[:2*m.Rows], m.Shape, train); err != nil {
+			return nil, err
+		}
+	}
+	return p.store(false, 0)
 }
 
 // moveOut moves entries, at least one, to others: those whose number, drawn from the seed, is
@@ -219,8 +241,11 @@ func (e *table) moveOut(seed, draw uint64, among func(x uint64) bool) (*table, e
 // in rows and columns that it does not know are counted and left out: there is nothing
 // that could be said of them.
 func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
-	if o.Task = ""; len(m.Shape) != 2 {
+	switch o.Task = ""; {
+	case len(m.Shape) != 2:
 		o.Task = "edges"
+	case m.Implicit:
+		o.Task, o.Positive = likesTask, m.Positive
 	}
 	e, names, err := readEntries(src, o, m)
 	if err != nil {
@@ -253,7 +278,7 @@ func loadPairsLike(src *source, o Options, m *Meta) (*Set, error) {
 		}
 	}
 	e.val = e.val[:kept]
-	return e.with(left, src.Budget).store(false, 0)
+	return e.stored(left, src.Budget, o.train)
 }
 
 // describePairs says what a file of triples holds.
@@ -262,7 +287,7 @@ func (o Options) describePairs(src *source) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	p, err := e.nodes(src, names, false)
+	p, err := e.nodes(src, names, Options{})
 	if err != nil {
 		return Meta{}, err
 	}

@@ -81,6 +81,9 @@ func loadSource(src *source, o Options, like *Meta) (*Set, error) {
 	if like.Entries() {
 		return loadPairsLike(src, o, like)
 	}
+	if like.Facts() {
+		return loadFactsLike(src, like)
+	}
 	if like.Text != nil {
 		return o.loadLinesLike(src, like)
 	}

@@ -14,8 +14,8 @@ import (
 // only file that is no test file of another, and no text about the data.
 func inFolder(path string) (train, test string) {
 	in := func(name string) string { return filepath.Join(path, name) }
-	train = format.Existing(in("train-images-idx3-ubyte"), in("X_train.npy"))
-	test = format.Existing(in("t10k-images-idx3-ubyte"), in("X_test.npy"))
+	train = format.Existing(in("train-images-idx3-ubyte"), in("X_train.npy"), in("train.txt"), in("train2id.txt"))
+	test = format.Existing(in("t10k-images-idx3-ubyte"), in("X_test.npy"), in("test.txt"), in("test2id.txt"))
 	if train != "" || test != "" {
 		return train, test
 	}

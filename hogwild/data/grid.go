@@ -16,9 +16,14 @@ import (
 //
 // A range is not one stretch of numbers: ids often lie by age or by popularity, and blocks would hold unequal numbers
 // of entries. It has bundles of neighbouring nodes, wide enough that no cache line of the weights has two owners.
+//
+// The grid of a graph is Paired: its two axes are the same nodes, and what is between two ranges is one block, whichever
+// of them it starts from. It has the number of the smaller range's row.
 type Grid struct {
-	N    int // ranges of rows, and of columns
-	axes [2]axis
+	N       int // ranges of rows, and of columns
+	Paired  bool
+	axes    [2]axis
+	members [2][][]uint32 // the nodes of each range
 }
 
 // axis is the rows, or the columns.
@@ -36,9 +41,11 @@ const (
 
 // NewGrid returns the grid of a set of entries, n by n, a function of how many entries the rows and columns have.
 func NewGrid(s *Set, n int) *Grid {
-	g := &Grid{N: n}
+	g := &Grid{N: n, Paired: s.Facts()}
 	g.axes[0] = axisOf(s.Freq, 0, s.Shape[0], n)
-	g.axes[1] = axisOf(s.Freq, s.Shape[0], s.Features, n)
+	if g.axes[1] = g.axes[0]; !g.Paired {
+		g.axes[1] = axisOf(s.Freq, s.Shape[0], s.Features, n)
+	}
 	return g
 }
 
@@ -70,16 +77,31 @@ func axisOf(freq []float32, from, to, n int) axis {
 // bundle returns the bundle of a node.
 func (a *axis) bundle(node int) int { return node>>a.shift - a.from>>a.shift }
 
-// Block returns the block of an entry.
+// Block returns the block of an entry, or of an edge.
 func (g *Grid) Block(row, column uint32) int {
 	r, c := &g.axes[0], &g.axes[1]
-	return int(r.of[r.bundle(int(row))])*g.N + int(c.of[c.bundle(int(column))])
+	a, b := int(r.of[r.bundle(int(row))]), int(c.of[c.bundle(int(column))])
+	if g.Paired {
+		a, b = min(a, b), max(a, b)
+	}
+	return a*g.N + b
 }
 
-// Nodes appends the nodes of a block's two ranges, as stretches [from, to).
-func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
-	for i, own := range [2]int{block / g.N, block % g.N} {
-		a := &g.axes[i]
+// Nodes appends the nodes of a block's two ranges, as stretches [from, to). If twin is not 0, another block draws negatives
+// from them, and this one from its: of a matrix its columns, of a graph all, are written, too.
+func (g *Grid) Nodes(block, twin int, stretches [][2]int) [][2]int {
+	ranges := [][2]int{{0, block / g.N}, {1, block % g.N}} // axis and range
+	if twin--; twin >= 0 {
+		ranges = append(ranges, [2]int{1, twin % g.N})
+	}
+	if g.Paired && twin >= 0 {
+		ranges = append(ranges, [2]int{1, twin / g.N})
+	}
+	for i, r := range ranges {
+		if slices.ContainsFunc(ranges[:i], func(o [2]int) bool { return o == r || g.Paired && o[1] == r[1] }) {
+			continue
+		}
+		a, own := &g.axes[r[0]], r[1]
 		for b, of := range a.of {
 			if int(of) != own {
 				continue
@@ -91,13 +113,44 @@ func (g *Grid) Nodes(block int, stretches [][2]int) [][2]int {
 	return stretches
 }
 
-// Starts returns the rows at which the blocks of a set that lies block by block begin, and the number of rows.
-func (g *Grid) Starts(s *Set) []int {
+// Blocks are the blocks of a set that lies block by block.
+type Blocks struct {
+	Starts []int `json:"starts"`           // the row at which each begins, and the number of rows
+	Paired bool  `json:"paired,omitempty"` // see Grid
+	Drawn  bool  `json:"drawn,omitempty"`  // what is drawn as negatives is written, too
+}
+
+// Blocks returns where the blocks of a set that lies block by block begin.
+func (g *Grid) Blocks(s *Set) Blocks {
 	starts := make([]int, g.N*g.N+1)
 	for b := range starts {
-		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.Block(s.Idx[2*i], s.Idx[2*i+1]) >= b })
+		starts[b] = sort.Search(s.Rows, func(i int) bool { return g.Of(s, i) >= b })
 	}
-	return starts
+	return Blocks{starts, g.Paired, s.Implicit || g.Paired}
+}
+
+// Members returns the nodes of a block's two ranges, each counted from its axis's first; of two equal ones the first.
+func (g *Grid) Members(block int) (nodes [2][]uint32) {
+	for i, own := range [2]int{block / g.N, block % g.N} {
+		if g.members[i] == nil {
+			a := &g.axes[i]
+			g.members[i] = make([][]uint32, g.N)
+			for node := a.from; node < a.to; node++ {
+				of := a.of[a.bundle(node)]
+				g.members[i][of] = append(g.members[i][of], uint32(node-a.from))
+			}
+		}
+		if !g.Paired || i == 0 || own != block/g.N {
+			nodes[i] = g.members[i][own]
+		}
+	}
+	return nodes
+}
+
+// Of returns the block of a row.
+func (g *Grid) Of(s *Set, i int) int {
+	width := len(s.Idx) / s.Rows
+	return g.Block(s.Idx[width*i], s.Idx[width*(i+1)-1])
 }
 
 // leastApart entries are worth the sorting. A block of fewer than a thousand is trained in less time than it takes to
@@ -119,23 +172,25 @@ func gridOf(s *Set, o *Options) int {
 // gridded returns a set of entries block by block, and within each in the order in which they were. The set is closed.
 // One that is no matrix stays as it is: no model that trains blocks is for it.
 func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
-	if n == 0 || !s.Matrix() {
+	if n == 0 || !s.Matrix() && !s.Facts() {
 		return s, nil
 	}
 	defer s.Close()
 	g, m := NewGrid(s, n), s.Meta
 	m.Grid = n
-	t, err := createAround(m, 0, s.W != nil, budget, nil)
+	t, err := createAround(m, len(s.Seen), s.W != nil, budget, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w (the entries block by block, beside those that were read)", err)
 	}
+	copy(t.SeenPtr, s.SeenPtr)
+	copy(t.Seen, s.Seen)
 	pieces := runtime.GOMAXPROCS(0)
 	at := make([][]int, pieces) // of each piece: entries of each block, and then where the next one goes
 	each := func(do func(at []int, i, block int)) {
 		parallel(0, pieces, func(from, to int) {
 			for p := from; p < to; p++ {
 				for i := p * s.Rows / pieces; i < (p+1)*s.Rows/pieces; i++ {
-					do(at[p], i, g.Block(s.Idx[2*i], s.Idx[2*i+1]))
+					do(at[p], i, g.Of(s, i))
 				}
 			}
 		})
@@ -144,7 +199,7 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 		at[p] = make([]int, n*n)
 	}
 	each(func(at []int, _, block int) { at[block]++ })
-	next := 0
+	next, width := 0, len(s.Idx)/s.Rows
 	for block := range n * n {
 		for p := range at {
 			at[p][block], next = next, next+at[p][block]
@@ -153,7 +208,8 @@ func gridded(s *Set, n int, budget *format.Budget) (*Set, error) {
 	each(func(at []int, i, block int) {
 		j := at[block]
 		at[block]++
-		if t.Idx[2*j], t.Idx[2*j+1], t.Y[j] = s.Idx[2*i], s.Idx[2*i+1], s.Y[i]; t.W != nil {
+		copy(t.Idx[j*width:(j+1)*width], s.Idx[i*width:])
+		if t.Y[j] = s.Y[i]; t.W != nil {
 			t.W[j] = s.W[i]
 		}
 	})

@@ -34,7 +34,7 @@ func TestGrid(t *testing.T) {
 			owners, masses := make([]int, a.to-a.from), make([]float64, c.n)
 			for k := range c.n {
 				block := []int{k * c.n, k}[i]
-				for _, nodes := range g.Nodes(block, nil) {
+				for _, nodes := range g.Nodes(block, 0, nil) {
 					if nodes[0] < a.from || nodes[0] >= a.to {
 						continue // the other axis
 					}
@@ -53,7 +53,7 @@ func TestGrid(t *testing.T) {
 				}
 			}
 		}
-		starts, at := g.Starts(now), make([]int, c.n*c.n)
+		starts, at := g.Blocks(now).Starts, make([]int, c.n*c.n)
 		copy(at, starts)
 		for i := range was.Rows {
 			u, v := was.Idx[2*i], was.Idx[2*i+1]
@@ -80,7 +80,7 @@ func TestGridOwnsLines(t *testing.T) {
 	}
 	g := NewGrid(&Set{Meta: Meta{Features: len(freq), Shape: []int{50001, 70003}}, Freq: freq}, 8)
 	for block := range 64 {
-		for _, nodes := range g.Nodes(block, nil) {
+		for _, nodes := range g.Nodes(block, 0, nil) {
 			for _, end := range nodes {
 				if end%32 != 0 && end != 50001 && end != len(freq) {
 					t.Fatalf("block %d: nodes %v", block, nodes)

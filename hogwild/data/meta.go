@@ -22,6 +22,7 @@ const (
 	Pairs   = format.Pairs
 	Tokens  = format.Tokens
 	Indices = format.Indices
+	Facts   = format.Facts
 )
 
 // Meta says what a set is. It is stored with the set in shared memory and, as far
@@ -34,9 +35,10 @@ type Meta struct {
 	Features int    `json:"features"`       // d
 	Nonzeros int64  `json:"nonzeros"`
 	Kind     `json:"kind"`
-	// of one example when it is an image: [28, 28]; pairs: of the matrix
+	// of one example when it is an image: [28, 28]; pairs: of the matrix; facts: entities and relations
 	Shape []int `json:"shape,omitempty"`
-	// names of the features, where the file has them; pairs: the ids, in the order of the nodes, if some are no numbers
+	// names of the features, where the file has them; pairs: the ids, in the order of the nodes, if some are no
+	// numbers; facts: the entities and then the relations, each by falling count
 	Columns []string `json:"columns,omitempty"`
 	// the column that was predicted, where columns have names; pairs: Options.Columns
 	Target string            `json:"target,omitempty"`
@@ -57,6 +59,9 @@ type Meta struct {
 
 	Grid    int    `json:"grid,omitempty"`   // pairs: the rows lie block by block: see Grid
 	Targets Spread `json:"targets,omitzero"` // pairs: how the values lie
+	// pairs: entries are what users liked, those with a value of at least Positive; 0: all
+	Implicit bool    `json:"implicit,omitempty"`
+	Positive float32 `json:"positive,omitempty"`
 	// pairs: the ids in the file, in runs (see idRuns): of rows and of columns, or of nodes
 	IDs [][]uint32 `json:"ids,omitempty"`
 }
@@ -113,7 +118,7 @@ func (m *Meta) Check() error {
 		return fmt.Errorf("what fills %d of %d features", len(m.Fill), d)
 	case m.Entries():
 		return m.checkIDs()
-	case !slices.Contains([]Kind{Bytes, Floats, Sparse, Tokens, Indices}, m.Kind):
+	case !slices.Contains([]Kind{Bytes, Floats, Sparse, Tokens, Indices, Facts}, m.Kind):
 		return fmt.Errorf("inputs are stored as %q, which this program does not know", m.Kind)
 	}
 	return nil

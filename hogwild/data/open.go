@@ -40,6 +40,9 @@ func LoadSets(o Options) (Sets, error) {
 			return Sets{}, fmt.Errorf("data: scale %s: text has no numbers to be scaled: leave scale out", o.Scale)
 		}
 	}
+	if o.Format == "lists" && o.Task == "" {
+		o.Task = likesTask
+	}
 	if o.Limit < 0 {
 		return Sets{}, fmt.Errorf("data: a limit of %d rows: want 0 for all, or more", o.Limit)
 	}
@@ -85,6 +88,9 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 	}
 	if o.Task == text.Labels {
 		return o.loadLabelled(src, readTest)
+	}
+	if o.Task == factsTask && src.Text != nil {
+		return o.loadFacts(src, readTest, test)
 	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
@@ -281,6 +287,7 @@ func (o Options) loadCache() (s Sets, err error) {
 		return s, err
 	}
 	s.Train.Name = o.Path
+	o.train = s.Train
 	if s.Train.Text != nil {
 		s.Train.Text.Vocabulary = s.Train.Vocabulary()
 	}

@@ -24,8 +24,10 @@ type Options struct {
 	Columns string
 	Missing string // CSV, of missing values: format.Fill (or ""), format.Drop or format.Refuse
 	Limit   int    // the first rows of the training set; 0 = all
-	// "classes", "values" (regression), "triples" (a matrix), "edges" (a graph), "words" (a corpus), "labels" (lines
-	// of text with labels), "" = decided by the file
+	// likes: entries of a lower value are left out; 0 = none are
+	Positive float32
+	// "classes", "values" (regression), "triples" (a matrix), "likes" (what users liked), "edges" (a graph),
+	// "words" (a corpus), "labels" (lines of text with labels), "" = decided by the file
 	Task  string
 	Grid  int    // of a matrix: its training entries lie in Grid by Grid blocks, block by block; 0: in no order
 	Apart int    // as Grid, where the matrix is large enough and memory has room
@@ -40,10 +42,14 @@ type Options struct {
 	Unjudged bool // the test set is not used to judge a model: it may be the training set
 
 	budget  *format.Budget
+	train   *Set          // of other sets that are read: what is known of their users
 	files   *format.Space // of a conversion
 	own     bool          // the cache is for this program alone, and for a while: see LoadKept
 	lenient bool          // a file is only described: what is wrong is told in the notes
 }
+
+// likesTask is the Task of what users liked.
+const likesTask = "likes"
 
 const synthPrefix = "synth:"
 

@@ -150,4 +150,5 @@ const (
 	drawRows
 	drawValidation
 	drawWindows
+	drawNegatives
 )

@@ -17,15 +17,24 @@ type pairs struct {
 	at     func(i int) (a, b uint32, y float32) // of Rows; by several goroutines at once
 	weight []float32                            // of each; nil: they have none
 	read   bool                                 // it looks them up
+	likes  *likes                               // of Implicit
 }
 
 // store puts the pairs into a sealed segment, in their own order or in one drawn from
 // the seed: position i then holds the pair that a permutation sends there, which takes
 // no memory.
 func (p *pairs) store(shuffle bool, seed uint64) (*Set, error) {
-	s, err := createAround(p.Meta, 0, p.weight != nil, p.budget, nil)
+	stored := 0
+	if p.Implicit {
+		stored = len(p.likes.items)
+	}
+	s, err := createAround(p.Meta, stored, p.weight != nil, p.budget, nil)
 	if err != nil {
 		return nil, err
+	}
+	if p.Implicit {
+		copy(s.SeenPtr, p.likes.ptr)
+		copy(s.Seen, p.likes.items)
 	}
 	scratch, key := p.budget.Space(), mix(mix(seed)+drawRows)
 	row := func(i int) int {
@@ -62,8 +71,13 @@ func init() { layouts[Pairs] = pairRows{} }
 
 func (pairRows) scaledInPlace() bool { return false }
 
-func (pairRows) inputs(s *Set, _ int) []array {
-	return []array{ofRows("idx", shm.U32, &s.Idx, s.Rows, 2)}
+func (pairRows) inputs(s *Set, stored int) []array {
+	all := []array{ofRows("idx", shm.U32, &s.Idx, s.Rows, 2)}
+	if s.Implicit {
+		all = append(all, &arrayOf[int64]{name: "seen.ptr", kind: shm.I64, v: &s.SeenPtr, shape: []int{s.Shape[0] + 1}},
+			&arrayOf[uint32]{name: "seen", kind: shm.U32, v: &s.Seen, shape: []int{max(stored, len(s.Seen))}})
+	}
+	return all
 }
 
 // ones are the values of every pair.
@@ -71,6 +85,9 @@ var ones = [2]float32{1, 1}
 
 func (pairRows) former(s *Set) former {
 	return func(b *Batch, rows, _ []int32) {
+		if s.Implicit {
+			b.Of = s
+		}
 		for _, i := range rows {
 			b.Rows = append(b.Rows, Row{Idx: s.Idx[2*i : 2*i+2 : 2*i+2], Val: ones[:]})
 		}
@@ -96,8 +113,27 @@ func (pairRows) damage(s *Set) string {
 		return s.Idx[2*i] < rows && s.Idx[2*i+1] >= rows
 	}):
 		return "an entry is outside of the matrix"
+	case s.Implicit && !s.seenFits():
+		return "what users are known to like is not in order"
 	}
 	return ""
+}
+
+// seenFits reports whether the items of each user are columns, ascending.
+func (s *Set) seenFits() bool {
+	if !s.Matrix() || s.SeenPtr[0] != 0 || s.SeenPtr[s.Shape[0]] > int64(len(s.Seen)) ||
+		!every(s.Shape[0], func(u int) bool { return s.SeenPtr[u] <= s.SeenPtr[u+1] }) {
+		return false
+	}
+	return every(s.Shape[0], func(u int) bool {
+		liked := s.Liked(uint32(u))
+		for i, j := range liked {
+			if int(j) >= s.Shape[1] || i > 0 && liked[i-1] >= j {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // entryBytes is what an entry takes: 12 bytes, and a sixth more if it is held out.

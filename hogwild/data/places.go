@@ -68,6 +68,16 @@ func (s *ids) runs() (runs []uint32) {
 	return runs
 }
 
+// listed returns the ids of runs, one by one.
+func listed(runs []uint32) (ids []uint32) {
+	for i := 0; i+1 < len(runs); i += 2 {
+		for id := range runs[i+1] {
+			ids = append(ids, runs[i]+id)
+		}
+	}
+	return ids
+}
+
 // wordsOf returns how many words the ids of runs take.
 func wordsOf(runs []uint32) int {
 	n := len(runs)

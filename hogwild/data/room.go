@@ -53,6 +53,9 @@ func NewRoom(m Meta, stored int, weighted bool, budget *format.Budget) (*Room, e
 		open.Mul = slices.Repeat([]float32{-math.MaxFloat32}, m.Features)
 		open.Add = open.Mul
 	}
+	if m.Implicit {
+		stored = m.Rows // at most: see Sealed
+	}
 	s, err := createAround(open, stored, weighted, budget, nil)
 	if err != nil {
 		return nil, err
@@ -108,6 +111,17 @@ func (r *Room) Sealed(scale string, like *Meta) (*Set, error) {
 	}
 	if s.Entries() {
 		scale, s.Targets = "none", spreadOf(s.Y)
+	}
+	if s.Implicit {
+		l, err := likesOf(nil, s.Name, s.Idx, s.Shape, nil)
+		if err == nil {
+			err = (&pairs{Meta: s.Meta}).noteFull(l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		copy(s.SeenPtr, l.ptr)
+		copy(s.Seen, l.items)
 	}
 	t := &table{Meta: s.Meta, ptr: s.Ptr, idx: s.Idx, val: s.Val, path: s.Name}
 	if like != nil {

@@ -13,6 +13,7 @@
 //	describe.go    what a text holds
 //	triples.go     sets of a matrix or a graph
 //	words.go       sets of the words of a corpus
+//	graphs.go      sets of a knowledge graph
 //	labelled.go    sets of lines of text with labels
 //	stream.go      rows to be predicted
 //	write.go       a set as a file
@@ -21,16 +22,21 @@
 //	evalset.go     other data, read as the training data were
 //	room.go        a set that another process fills
 //	testfile.go    whether a file is a test set, and which rows of it
+//	names.go       what files call users and items, entities and relations
+//	questions.go   what a set asks of a model that ranks
 //	corpus.go      a set of words
 //	linerows.go    a set of lines with labels
 //	lines.go       these lines
+//	factfile.go    facts, and the numbers of their names
 //	entries.go     triples on the heap, and the numbers of their ids
+//	likes.go       what users liked, and draws of what they did not
 //	places.go      sets of ids, and where those of the training data are
 //	source.go      where rows come from
 //	synth.go       synthetic data
 //	synthpairs.go  matrices and graphs
 //	pairs.go       rows that are pairs, and a set of them
 //	grid.go        the blocks of a matrix
+//	facts.go       rows that are facts
 //	synthrows.go   rows
 //	random.go      their random numbers
 //	split.go       the files of a data set, and the rows held out
@@ -91,6 +97,7 @@ type Batch struct {
 	ID       []int32   // which rows of the set these are; nil when they are of no set
 	Epoch    int       // of the run, from 0: with ID it tells the examples of a run apart
 	Windows  []Window  // tokens: what each row is trained on; else nil
+	Of       *Set      // Meta.Implicit: the set that ID are rows of; else nil
 	Features int       // d, the width of a dense row
 }
 
@@ -107,10 +114,15 @@ type Set struct {
 	Ptr []int64   // sparse: n+1 offsets into Idx and Val
 	Idx []uint32
 	Val []float32 // already scaled
-	Y   []float32 // n
-	W   []float32 // n, the weights of the rows; nil: all are 1
+	// Meta.Implicit: the columns of the items that user u is known to like, by this set and by the training set, are
+	// Seen[SeenPtr[u]:SeenPtr[u+1]], ascending: see Liked
+	SeenPtr []int64
+	Seen    []uint32
+	Y       []float32 // n
+	W       []float32 // n, the weights of the rows; nil: all are 1
 	// pairs: Idx is n x 2. In a matrix of r x c a pair has the row in 0..r-1 and
 	// r + the column; Shape is [r, c]. In a graph it has two nodes.
+	// facts: Idx is n x 3: the head, behind all entities the relation, the tail. Shape is [entities, relations].
 	// indices: Idx is n.
 	// tokens: Idx is n: the number of each word, with SentenceStart in the first one of each sentence.
 

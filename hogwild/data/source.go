@@ -35,7 +35,8 @@ func (o Options) isPairs(src *source) bool {
 		return src.memory.Pairs != nil
 	case src.Text == nil:
 		return false
-	case o.Format == "ratings" || o.Columns != "" && o.Task == "" || o.Task == "triples" || o.Task == "edges":
+	case o.Format == "ratings" || o.Columns != "" && o.Task == "" || o.Task == "triples" || o.Task == likesTask ||
+		o.Task == "edges" || o.Format == "lists":
 		return true
 	}
 	return o.Task == "" && o.Target == "" && (o.Format == "" || o.Format == "auto") && src.LooksLikeRatings()

@@ -25,7 +25,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		return s, err
 	}
 	graph := o.Task == "edges"
-	p, err := e.nodes(src, names, graph)
+	p, err := e.nodes(src, names, o)
 	if err != nil {
 		return s, err
 	}
@@ -62,12 +62,20 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 		return s, fmt.Errorf("data: validation %s leaves none of %s training entries to train on; give a smaller "+
 			"share, or a file", o.Validation, count(all))
 	}
+	if p.Implicit {
+		if p.likes, err = likesOf(p.budget, p.Name, e.idx[:2*p.Rows], p.Shape, nil); err == nil {
+			err = p.noteFull(p.likes)
+		}
+		if err != nil {
+			return s, err
+		}
+	}
 	if s.Train, err = p.store(true, o.Seed); err != nil {
 		return s, err
 	}
-	p.Notes = nil // train has them
+	p.Notes, o.train = nil, s.Train // which has them
 	if k > 0 {
-		s.Validation, err = apart.with(p.Meta, p.budget).store(false, 0)
+		s.Validation, err = apart.stored(p.Meta, p.budget, s.Train)
 		s.noteApart(o, all)
 	} else if o.Validation != "" {
 		s.Validation, err = o.loadValidation(&s.Train.Meta)
@@ -79,7 +87,7 @@ func (o Options) loadPairs(src *source, readTest func() (*source, error)) (s Set
 	case readTest != nil:
 		err = s.loadTest(readTest, o)
 	case held != nil:
-		s.Test, err = held.with(p.Meta, p.budget).store(false, 0)
+		s.Test, err = held.stored(p.Meta, p.budget, s.Train)
 	case graph && o.Test != None:
 		s.Test, err = s.Train.again()
 	}

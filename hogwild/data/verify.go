@@ -119,7 +119,7 @@ func (s *Set) invalidReason() string {
 		return "a frequency is not between 0 and 1"
 	case k > 0 && !every(n, func(i int) bool { y := s.Y[i]; return y >= 0 && y < k && y == float32(int32(y)) }):
 		return "a label is no class"
-	case !s.Entries() && !s.shapeFits():
+	case !s.Entries() && !s.Facts() && !s.shapeFits():
 		return "the shape or the names of the columns are not those of the features"
 	case !every(len(s.Idx), func(i int) bool { return int(s.Idx[i]&^start) < d }):
 		return "an index is beyond the features, or a word beyond the vocabulary"

@@ -174,16 +174,6 @@ func (s *Set) triple() func(i int) []float64 {
 	}
 }
 
-// listed returns the ids of runs, one by one.
-func listed(runs []uint32) (ids []uint32) {
-	for i := 0; i+1 < len(runs); i += 2 {
-		for id := range runs[i+1] {
-			ids = append(ids, runs[i]+id)
-		}
-	}
-	return ids
-}
-
 // labelled returns a function that gives the values of row i, and behind them its label.
 func (s *Set) labelled() func(i int) []float64 {
 	r, row := s.NewReader(), make([]float64, s.Features+1)

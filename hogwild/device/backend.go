@@ -49,7 +49,7 @@ func NewSetup(c *tuning.Job, m *control.Weights, set *data.Set) (*Setup, error) 
 	}
 	if set.Grid > 0 {
 		s.Grid = data.NewGrid(set, set.Grid)
-		s.Plan = s.Plan.Blocks(s.Grid.Starts(set))
+		s.Plan = s.Plan.Blocks(s.Grid.Blocks(set))
 	}
 	if s.Model, err = model.New(c.TrainedOptions(set), set.Meta); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func ONNX(s *saved.Saved) ([]byte, error) {
 	case f.OfText():
 		return nil, config.Usage("onnx: a graph cannot express the model %s, whose inputs are texts: use --to fasttext",
 			s.Model())
-	case f.Entries || f.Projects:
+	case f.Entries || f.Projects || f.Chunks:
 		return nil, config.Usage("onnx: the inputs of the model %s are ids of rows, not numbers: %s", s.Model(), Arrays)
 	default:
 		return nil, foreign(s, "use torch.onnx.export in the program")

@@ -9,7 +9,7 @@ import (
 // median of values, and for classes what predicts their shares. A model that does worse has
 // learned nothing. Nil for a model that predicts nothing, or whose loss is unknown.
 func (s Spec) Constant(labels []float32) []float32 {
-	if f := s.Family(); f == Own || f == Cut || f == Words || len(labels) == 0 {
+	if f := s.Family(); f == Own || f == Cut || f == Words || f.Ranks || f.Chunks || len(labels) == 0 {
 		return nil
 	}
 	switch s.Loss {

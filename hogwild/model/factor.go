@@ -28,6 +28,7 @@ type factor struct {
 	scale            float32 // of the first factors
 	touched
 	halves vec.Factors // the weights of the last half-step: to describe them anew would take as long as the step
+	dots   dots
 }
 
 // maxRank bounds the width of factors.
@@ -181,6 +182,25 @@ func (m *factor) Predict(w []float32, b *data.Batch, to []float32) []float32 {
 		to = append(to, f.At(x.Idx[0], x.Idx[1]))
 	}
 	return to
+}
+
+func (m *factor) Candidates() int { return m.columns }
+
+// Scores adds to the products of factors what Predict adds.
+func (m *factor) Scores(w []float32, queries []Query, scores []float32) {
+	f := m.view(w)
+	users := m.rows * m.k
+	m.dots.scores(queries, f.W[:users], f.W[users:], m.k, scores)
+	for i, q := range queries {
+		base, row := f.Mean, scores[i*m.columns:(i+1)*m.columns]
+		if f.Bias != nil {
+			base += f.Bias[q.Node]
+			vec.Axpy(1, f.Bias[m.rows:], row)
+		}
+		for c := range row {
+			row[c] += base
+		}
+	}
 }
 
 // Suits reports that Steps is for every set of pairs, and that no worker may train a

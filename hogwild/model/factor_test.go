@@ -226,3 +226,42 @@ func TestFactorAnyRate(t *testing.T) {
 		}
 	}
 }
+
+// TestFactorScores: the scores of all items are what Predict says of each pair, whatever users are asked with a user.
+func TestFactorScores(t *testing.T) {
+	for _, biased := range []bool{false, true} {
+		for _, k := range []int{1, 7, 32} {
+			rows, columns := 9, 21
+			m := Factor.build(Spec{Widths: []int{k}, Shape: []int{rows, columns}, Mean: 3, Deviation: 1,
+				Options: Options{Biases: biased}}).(*factor)
+			w := make([]float32, Size(m.Params()))
+			newSource(5).uniform(w, 1)
+			for _, users := range [][]uint32{{4}, {8, 0, 4, 4, 1}} {
+				var queries []Query
+				for _, u := range users {
+					queries = append(queries, Query{Node: u})
+				}
+				got := make([]float32, len(users)*columns)
+				for i := range got {
+					got[i] = float32(math.NaN()) // is overwritten
+				}
+				m.Scores(w, queries, got)
+				for i, u := range users {
+					for c := range columns {
+						want := float64(w[len(w)-1])
+						for j := range k {
+							want += float64(w[int(u)*k+j]) * float64(w[(rows+c)*k+j])
+						}
+						if biased {
+							biases := w[(rows+columns)*k:]
+							want += float64(biases[u]) + float64(biases[rows+c])
+						}
+						if v := float64(got[i*columns+c]); !(math.Abs(v-want) < 1e-5) {
+							t.Errorf("biased %v, k %d: user %d, item %d: %g, want %g", biased, k, u, c, v, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -14,13 +14,19 @@ type Family struct {
 	Layered  bool // the first layer is a linear one on the inputs, whose spectrum says how far a step may go
 	Network  bool // there are layers between inputs and outputs
 	Entries  bool // an example is an entry of a matrix, whose row and column have weights of their own
+	Ranks    bool // an example touches candidates, too, that are drawn for it
+	Alike    bool // all of these alike, unless it is said otherwise
 	Projects bool // a step ends with a projection of the weights
 	Whole    bool // the objective is about all examples: none is held out
-	Weighs   bool // multiplies the loss of a row by the row's weight
-	L1       bool // takes the regularizer l1
+	// a step is of many rows at once, which share negatives; their loss does not say which weights rank best, and the
+	// last ones are kept
+	Chunks bool
+	Weighs bool // multiplies the loss of a row by the row's weight
+	L1     bool // takes the regularizer l1
 
 	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none
 	Rate     float64 // the default learning rate and epochs; 0: by the data
+	OneRate  float64 // the default where rows have no rates of their own, as they have by default; 0: they have not
 	Epochs   int
 	Schedule string // likewise; "": constant
 
@@ -31,7 +37,7 @@ type Family struct {
 }
 
 // families are all of them but Own.
-var families = []*Family{Linear, Perceptron, Convolutional, Factor, Cut, Words, Text}
+var families = []*Family{Linear, Perceptron, Convolutional, Factor, BPR, WARP, Cut, Words, Text, Graph}
 
 // Own is what a program registers, and an unknown name.
 var Own = &Family{L1: true}
@@ -71,5 +77,5 @@ func (f *Family) OfWords() bool { return f.Reads == text.Words }
 
 // Short reports whether an example is about a few weights only; kind is the set's.
 func (f *Family) Short(kind data.Kind) bool {
-	return kind.Entries() || kind.Words() || kind.Sparse() && f != Perceptron
+	return kind.Entries() || kind.Words() || kind.Facts() || kind.Sparse() && f != Perceptron
 }

@@ -24,6 +24,17 @@ func (m *word2vec) Hot(rows int) []Range { return firstRows(m.Params(), rows) }
 // Hot returns the vectors of the most frequent words, and of the most frequent labels.
 func (m *textModel) Hot(rows int) []Range { return firstRows(m.Params(), rows) }
 
+// Hot returns the rows of the most frequent relations: entities are too many for a copy.
+func (m *kge) Hot(rows int) (all []Range) {
+	at := Offsets(m.Params())
+	for i, p := range m.Params() {
+		if rows := min(rows, p.Shape[0]); i%2 == 1 { // relations stand behind entities
+			all = append(all, Range{at[i], at[i] + p.Len()/p.Shape[0]*rows})
+		}
+	}
+	return all
+}
+
 // firstRows returns the first rows of each matrix of ps, or all that it has.
 func firstRows(ps []Param, rows int) (all []Range) {
 	for i, from := range Offsets(ps) {

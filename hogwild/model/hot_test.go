@@ -28,6 +28,10 @@ func TestTables(t *testing.T) {
 			{"out.weight", Range{500, 510}}}},
 		{"factor:2", data.Meta{Kind: data.Pairs, Features: 7, Shape: []int{3, 4}}, 1, []Table{
 			{"user.weight", Range{0, 6}}, {"item.weight", Range{6, 14}}}},
+		{"kge:complex:4", data.Meta{Kind: data.Facts, Features: 9, Shape: []int{6, 3}}, 4, []Table{
+			{"entity.weight", Range{0, 24}},
+			{"relation.weight, first 4 rows", Range{24, 40}},
+			{"relation.weight, other rows", Range{40, 48}}}},
 		{"linear", data.Meta{Kind: data.Sparse, Features: 7}, 10, nil},
 	} {
 		m, err := New(Options{Name: c.name, Bias: true}, c.meta)

@@ -6,8 +6,8 @@
 // What a model is: model.go, with param.go, draw.go (first weights), loss.go and center.go, for inputs less their
 // means. Which there are: spec.go and family.go. The models: linear.go and mlp.go, with step.go for single rows;
 // convnet.go, with convshape.go, its stages convstage.go and densestage.go on convlayer.go, and dropout.go; factor.go
-// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go. Values in
-// another unit: standard.go.
+// and cut.go, with touched.go and simplex.go; word2vec.go and text.go; program.go. Those that rank: rank.go,
+// bpr.go, and kge.go on the losses of kgeloss.go and the scores of kgescore.go. Values in another unit: standard.go.
 // Where their steps meet: hot.go. What
 // they cost: flops.go. What they are to beat: constant.go.
 package model
@@ -35,6 +35,7 @@ type Param struct {
 	Decay      bool // subject to l1 and l2: weights are, biases are not
 	Fixed      bool // no gradient changes it
 	Buffer     bool // of a program, and fixed: where gradients are averaged its values are
+	Common     bool // examples of all blocks write it: see Common
 }
 
 // Part is the gradient of one weight matrix over a batch, still factored: for
@@ -196,8 +197,10 @@ type Range struct{ From, To int }
 // Step is how long the steps of a Stepper are.
 type Step struct {
 	LR, L2, L1 float32
-	Bias       *float32 // of a linear model, when it is not to be the one in w
-	Epoch      int      // from 0: a model of words draws other windows in each
+	Bias       *float32  // of a linear model, when it is not to be the one in w
+	Epoch      int       // from 0: a model of words draws other windows in each
+	Twin       int       // from which block's ranges negatives are drawn, from 1, by models that rank; 0: from all
+	Common     []float32 // of a model with Common weights, when they are not to be the ones in w
 }
 
 // times returns the step on a row whose loss, and all that it brings along, is multiplied by a.
@@ -246,9 +249,16 @@ type Options struct {
 	Center   bool      // learn on inputs less their means: see Center
 	Mean     []float32 // of the inputs, when Center
 	BiasStep float32   // the step of a linear model's bias against its weights' step; 0 is 1
-	L2       float32   // factor applies it itself
-	Seed     uint64    // dropout
-	Layout   *Layout   // of a model that a program computes; nil: it is another one
+	L2       float32   // factor, kge and those that rank apply it themselves
+	Shrink   Shrink    // of those that rank, which apply it themselves
+	Uniform  bool      // those that rank: all items are drawn alike, and not as often as they are liked
+	Once     bool      // bpr: where the item that was drawn is liked there is no step, as in implicit
+	// those that rank: each row has a rate of its own, see vec.Pairwise
+	AdaptiveRows bool
+	N3           float32 // kge
+	Negatives    int     // kge: drawn for each side of a chunk; 0: the default
+	Seed         uint64  // dropout, negatives
+	Layout       *Layout // of a model that a program computes; nil: it is another one
 }
 
 // New makes the model that o names, registered or built in, for the data that m

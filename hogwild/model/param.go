@@ -29,6 +29,19 @@ func Offsets(ps []Param) []int {
 	return at
 }
 
+// Common returns the weights of ps that all blocks of a graph write, one stretch. Mode blocks trains copies of them.
+func Common(ps []Param) (r Range) {
+	for i, from := range Offsets(ps) {
+		if ps[i].Common && r.To == 0 {
+			r.From = from
+		}
+		if ps[i].Common {
+			r.To = from + ps[i].Len()
+		}
+	}
+	return r
+}
+
 // Export copies the weights w, or anything else that has one number for each, into
 // one tensor for each of ps, in the order of elements that files have: PyTorch's.
 func Export(ps []Param, w []float32) [][]float32 {

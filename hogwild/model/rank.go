@@ -1,5 +1,10 @@
 package model
 
+import (
+	"hogwild/hogwild/data"
+	"hogwild/internal/vec"
+)
+
 // Ranker is a model that ranks: for a query it scores all candidates.
 type Ranker interface {
 	Model
@@ -11,8 +16,23 @@ type Ranker interface {
 }
 
 // Query asks for items for a user, or for the entity that a fact lacks.
-type Query struct {
-	Node     uint32 // the user, or the entity that is known
-	Relation uint32 // of a fact, from 0
-	Head     bool   // of a fact: its head is asked for, and Node is the tail
+type Query = data.Query
+
+// dots has the products of vectors that score candidates. It serves one goroutine.
+type dots struct {
+	x    []float32
+	work *vec.Workspace
+}
+
+// scores sets scores to the products of the vectors of queries, rows of nodes, and of all candidates: both have k
+// numbers a row.
+func (d *dots) scores(queries []Query, nodes, candidates []float32, k int, scores []float32) {
+	if d.work == nil {
+		d.work = &vec.Workspace{}
+	}
+	d.x = d.x[:0]
+	for _, q := range queries {
+		d.x = append(d.x, nodes[int(q.Node)*k:(int(q.Node)+1)*k]...)
+	}
+	d.work.MulT(d.x, candidates, k, scores)
 }

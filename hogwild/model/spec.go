@@ -92,7 +92,9 @@ func layersTask(name, loss string) (string, error) {
 // classes apart with the logistic loss. The softmax, logistic, hinge, linear and l1 models take no loss but their own.
 func Resolve(o Options, m data.Meta) (Spec, error) {
 	if o.Name == "" && m.Entries() {
-		o.Name = byShape(m.Shape)
+		if o.Name = byShape(m.Shape); m.Implicit {
+			o.Name = "bpr:64"
+		}
 	}
 	if o.Layout != nil {
 		return Spec{Options: o, Name: ProgramName}, nil

@@ -1,6 +1,10 @@
 package plan
 
-import "hogwild/hogwild/data"
+import (
+	"slices"
+
+	"hogwild/hogwild/data"
+)
 
 // blocks are what mode blocks trains (Gemulla, Haas, Nijkamp, Sismanis 2011). An epoch has as many sub-epochs as the
 // grid has ranges of rows. In each, every range of rows meets one range of columns, and over the epoch each meets all:
@@ -15,13 +19,23 @@ import "hogwild/hogwild/data"
 // earlier ones that have are too. Blocks with no range in common touch different weights. So the weights are as if one
 // worker trained chunk after chunk, and no worker waits for all blocks of a sub-epoch.
 //
+// The ranges of a graph are ranges of the same nodes: its grid is Paired. A block has the edges between two ranges, in
+// either direction, or within one. In sub-epoch s, shifted, range i meets range s-i modulo n, so that each meets all and
+// itself once. The pair has the chunk of its smaller range, and the other one's is empty. All blocks of a graph write what
+// its relations have in common: a chunk may be trained when all of the sub-epochs before are done, see package cpu.
+//
+// A model that ranks draws negatives, and writes them. Were they drawn from a block's own ranges, what lies in others would
+// never be compared with them. So a chunk draws from the ranges of another chunk of its sub-epoch, too, or of what users
+// liked from its range of columns; the other one draws from its. Which two are twins changes all the time. They are trained
+// one after the other.
+//
 // In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and a block's agree first
 // on directions of their own, which the other blocks then would have to unlearn.
 type blocks struct {
-	n      int // ranges of rows, and of columns
-	parts  int // in which each block is trained in an epoch
-	seed   uint64
-	starts []int // the row at which each block begins, and the number of rows
+	n     int // ranges of rows, and of columns
+	parts int // in which each block is trained in an epoch
+	seed  uint64
+	data.Blocks
 }
 
 // firstSubs are the sub-epochs of the first epoch, about: with them it teaches as much as one in random order.
@@ -31,35 +45,101 @@ const firstSubs = 64
 func (b *blocks) chunks() int { return b.parts * b.n * b.n }
 
 // columns returns the range of columns that a range of rows meets in a sub-epoch.
-func (b *blocks) columns(epoch, sub, rows int) int { return (rows + b.shift(epoch, sub)) % b.n }
+func (b *blocks) columns(epoch, sub, rows int) int {
+	if b.Paired {
+		rows = b.n - rows
+	}
+	return (rows + b.shift(epoch, sub)) % b.n
+}
 
 func (b *blocks) shift(epoch, sub int) int {
 	return data.Permuted(sub%b.n, b.n, b.seed+uint64(sub/b.n)<<32, epoch)
 }
 
-// before returns the chunks that must be done before chunk i is trained; none before the first sub-epoch's.
-func (b *blocks) before(epoch, i int) (before [2]int, some bool) {
-	sub, rows := i/b.n, i%b.n
-	if sub == 0 {
-		return before, false
+// twin returns the place in a sub-epoch of the chunk from whose ranges the chunk at a place draws: itself, if there is
+// none. Of a graph two pairs of ranges in a random order are twins, of what users liked two ranges of columns.
+func (b *blocks) twin(epoch, sub, place int) int {
+	if !b.Paired {
+		return b.rows(epoch, sub, b.drawn(epoch, sub, b.columns(epoch, sub, place)))
 	}
-	other := (b.columns(epoch, sub, rows) - b.shift(epoch, sub-1) + b.n) % b.n
-	return [2]int{i - b.n, (sub-1)*b.n + other}, true
+	key, pairs := b.seed+drawnSeed+uint64(sub)<<32, make([]int, 0, b.n)
+	for i := range b.n {
+		if i <= b.columns(epoch, sub, i) {
+			pairs = append(pairs, i)
+		}
+	}
+	own := slices.Index(pairs, place)
+	for k := range pairs {
+		if data.Permuted(k, len(pairs), key, epoch) != own {
+			continue
+		}
+		if k ^= 1; k < len(pairs) {
+			return pairs[data.Permuted(k, len(pairs), key, epoch)]
+		}
+	}
+	return place
+}
+
+// drawn returns the range of columns from which what users liked in a range of columns is told apart.
+func (b *blocks) drawn(epoch, sub, columns int) int {
+	sum := data.Permuted(sub%b.n, b.n, b.seed+drawnSeed+uint64(sub/b.n)<<32, epoch)
+	return (sum - columns + b.n) % b.n
+}
+
+const drawnSeed = 1 << 20
+
+// rows returns the range of rows that meets a range of columns in a sub-epoch.
+func (b *blocks) rows(epoch, sub, columns int) int {
+	return (columns - b.shift(epoch, sub) + b.n) % b.n
+}
+
+// ready reports whether all chunks are done that chunk i waits for.
+func (b *blocks) ready(epoch, i int, done func(i int) bool) bool {
+	sub, rows := i/b.n, i%b.n
+	if b.Drawn {
+		if twin := b.twin(epoch, sub, rows); twin < rows && !done(sub*b.n+twin) {
+			return false
+		}
+	}
+	columns := b.columns(epoch, sub, rows)
+	drawn := columns
+	if b.Drawn && !b.Paired {
+		drawn = b.drawn(epoch, sub, columns)
+	}
+	if sub--; sub < 0 {
+		return true
+	}
+	if b.Paired {
+		for before := range b.n {
+			if !done(sub*b.n + before) {
+				return false
+			}
+		}
+		return true
+	}
+	had := func(columns int) bool { return done(sub*b.n + b.rows(epoch, sub, columns)) }
+	return done(i-b.n) && had(columns) && (!b.Drawn || had(drawn) && had(b.drawn(epoch, sub, columns)) &&
+		had(b.drawn(epoch, sub, drawn)))
 }
 
 // at returns chunk i of an epoch of rows rows: in a short run not all. It has the rate of the beginning of its
 // sub-epoch: Weight is 0.
 func (b *blocks) at(epoch, i, rows int) Chunk {
-	sub, all := i/b.n, b.starts[len(b.starts)-1]
+	sub, all := i/b.n, b.Starts[len(b.Starts)-1]
 	block := i%b.n*b.n + b.columns(epoch, sub, i%b.n)
-	n := b.starts[block+1]*rows/all - b.starts[block]*rows/all
+	n := b.Starts[block+1]*rows/all - b.Starts[block]*rows/all
 	from, to := sub/b.n*n/b.parts, (sub/b.n+1)*n/b.parts
-	return Chunk{Index: i, Epoch: epoch, Rank: block, Batch: 1, Stride: 1, First: from, Count: to - from,
+	c := Chunk{Index: i, Epoch: epoch, Rank: block, Batch: 1, Stride: 1, First: from, Count: to - from,
 		Seen: int64(epoch)*int64(rows) + int64(rows*sub/(b.n*b.parts))}
+	if b.Drawn {
+		twin := b.twin(epoch, sub, i%b.n)
+		c.Twin = 1 + twin*b.n + b.columns(epoch, sub, twin)
+	}
+	return c
 }
 
 // order returns the order of a block's rows.
 func (b *blocks) order(block int) data.Order {
-	first := b.starts[block]
-	return data.Order{Seed: b.seed + uint64(block)<<32, First: first, N: b.starts[block+1] - first}
+	first := b.Starts[block]
+	return data.Order{Seed: b.seed + uint64(block)<<32, First: first, N: b.Starts[block+1] - first}
 }

@@ -15,6 +15,7 @@ type Chunk struct {
 	Stride int
 	Seen   int64 // examples of the whole run before this chunk, trained by all workers of all nodes
 	Begun  bool  // its first steps are taken
+	Twin   int   // mode blocks: the block from whose ranges negatives are drawn, from 1; 0: from all
 	Weight int   // examples of all workers of all nodes that go by while this chunk trains one; 0: one rate for all
 }
 

@@ -92,9 +92,10 @@ func (p Plan) Times(longer int) Plan {
 	return p
 }
 
-// Blocks returns the plan of mode blocks for data whose blocks begin at starts: see data.Grid.
-func (p Plan) Blocks(starts []int) Plan {
-	p.blocks.starts = starts
+// Blocks returns the plan of mode blocks for data that lie in these blocks.
+func (p Plan) Blocks(b data.Blocks) Plan {
+	p.blocks.Blocks = b
+	p.blocks.Drawn = b.Drawn && !p.Loose
 	return p
 }
 
@@ -107,8 +108,17 @@ func (p Plan) Of(epoch uint64) Plan {
 	return p
 }
 
-// Before returns the chunks of mode blocks that must be done before chunk i; none before the first ones.
-func (p *Plan) Before(epoch, i int) (before [2]int, some bool) { return p.blocks.before(epoch, i) }
+// Ready reports whether all chunks of mode blocks are done that must be before chunk i is trained.
+func (p *Plan) Ready(epoch, i int, done func(i int) bool) bool { return p.blocks.ready(epoch, i, done) }
+
+// Sub returns the sub-epoch of a chunk of mode blocks, counted from the first of the run, and the chunk's place in it.
+func (p *Plan) Sub(epoch, i int) (sub, place int) {
+	if epoch > 0 {
+		first := p.Of(1)
+		sub = first.PerRank/p.Grid + p.Grid*(epoch-1)
+	}
+	return sub + i/p.Grid, i % p.Grid
+}
 
 // Orders returns how many orders the data have: see Share.
 func (p *Plan) Orders() int {

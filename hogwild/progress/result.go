@@ -132,7 +132,7 @@ func scores(r *core.Run, res *rundir.Result) {
 		res.TrainLoss, res.Tested, res.Validation = e.TrainLoss, e.Tested, e.Validation
 		res.Metrics, res.TrainMetrics = e.Metrics, e.TrainMetrics
 	}
-	if best := rundir.Best(r.Position.History); best != nil {
+	if best := rundir.Best(r.Position.History); best != nil && !r.Task.Spec.Family().Chunks {
 		res.BestEpoch, res.TrainLoss, res.Validation, res.Metrics = best.Epoch, best.TrainLoss, best.Validation,
 			best.Metrics
 	}

@@ -57,7 +57,8 @@ func (r *evaluator) evaluate(e rundir.EpochResult, save bool) <-chan struct{} {
 
 // keepBest brings the copy to host memory if it is of the best epoch so far.
 func (r *evaluator) keepBest(e *rundir.EpochResult) error {
-	if best := rundir.Best(r.Copy.Pos.History); best == nil || best.Epoch != e.Epoch {
+	best := rundir.Best(r.Copy.Pos.History)
+	if best == nil || best.Epoch != e.Epoch || r.Task.Spec.Family().Chunks {
 		return nil
 	}
 	w, err := core.CallDevice(r.Mem, r.Mem.DeviceTimeout, r.Mem.Owner.Kept)

@@ -24,7 +24,9 @@ func makeMemory(r *core.Run) error {
 	if err := checkMemory(r, model.Size(r.Task.Trained)); err != nil {
 		return err
 	}
-	if r.Mem.Weights, err = control.CreateDual(&r.Job, model.Size(r.Task.Trained), r.Task.Train.Rows); err != nil {
+	common := model.Common(r.Task.Trained)
+	if r.Mem.Weights, err = control.CreateFor(&r.Job, model.Size(r.Task.Trained), common.To-common.From,
+		r.Task.Train.Rows); err != nil {
 		return config.Usage("%w", err) // as of the data that do not fit
 	}
 	if err := ownMemory(r); err != nil {
@@ -38,7 +40,7 @@ func makeMemory(r *core.Run) error {
 		Weights: sum, Data: r.Task.Train.Checksum, Device: r.Mem.Owner.Handle(), Start: control.Start{Epoch: 1},
 		CPUProfile: r.Options.CPUProfile, Trace: r.Options.Trace}
 	if r.Task.Train.Grid > 0 {
-		r.Mem.Announced.Blocks = data.NewGrid(r.Task.Train, r.Task.Train.Grid).Starts(r.Task.Train)
+		r.Mem.Announced.Blocks = data.NewGrid(r.Task.Train, r.Task.Train.Grid).Blocks(r.Task.Train)
 	}
 	r.Mem.Block, err = control.Create(r.Mem.Announced)
 	return err

@@ -13,6 +13,19 @@ type Detail struct {
 	Ranking   *Ranking       `json:"ranking,omitempty"`   // of two classes, by a model with probabilities or a margin
 	LogLoss   *float64       `json:"log_loss,omitempty"`  // of a model whose loss is that
 	Residuals *Residuals     `json:"residuals,omitempty"`
+	Ranked    *Ranked        `json:"ranked,omitempty"` // by a model that ranks
+}
+
+// With returns the detail with a ranking, if there is one.
+func (d *Detail) With(r *Ranked) *Detail {
+	switch {
+	case r == nil:
+		return d
+	case d == nil:
+		return &Detail{Ranked: r}
+	}
+	d.Ranked = r
+	return d
 }
 
 // complete reports whether the confusion matrix, if there is one, has a row and a column for each class.

@@ -24,7 +24,9 @@ func (d *Detail) Text(listed int) string {
 	case d == nil:
 		return ""
 	case d.Residuals != nil:
-		return d.Residuals.text()
+		return d.Residuals.text() + d.Ranked.text()
+	case len(d.Classes) == 0:
+		return d.Ranked.text()
 	case len(d.Classes) > listed:
 		return d.worst()
 	}

@@ -63,7 +63,7 @@ func (r Result) WriteText(w io.Writer) error {
 	known("merge", r.Merge)
 	r.scoreRows(row)
 	b.WriteString(r.Detail.ScoreLines())
-	detail, table := r.Detail.Text(fewClasses), r.Detail != nil && r.Residuals == nil && len(r.Classes) <= fewClasses
+	detail, table := r.Detail.Text(fewClasses), r.Detail != nil && len(r.Classes) > 0 && len(r.Classes) <= fewClasses
 	if !table {
 		b.WriteString(detail)
 	}

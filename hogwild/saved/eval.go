@@ -3,18 +3,18 @@
 //	eval.go     saved weights on data
 //	result.go   what that came to
 //	top.go      labels among the most probable classes
+//	best.go     the best candidates for queries
 //	open.go     a file of weights, and the model that they belong to
+//	again.go    the data of the run, read once more, and what is asked of rankings
 //	predict.go  what they make of inputs
 package saved
 
 import (
-	"fmt"
-	"slices"
-
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
 	"hogwild/hogwild/model"
 	"hogwild/hogwild/program"
+	"hogwild/hogwild/rundir"
 	"hogwild/hogwild/score"
 )
 
@@ -28,12 +28,13 @@ func Eval(path, dataPath, format, target string) (EvalResult, error) {
 // EvalAs evaluates weights that another program has saved. If the description names a model, but no training data, the
 // data count as such.
 func EvalAs(path string, d Description, dataPath, format, target string) (EvalResult, error) {
-	return EvalTop(path, d, data.Options{Path: dataPath, Format: format, Target: target}, 0)
+	return EvalTop(path, d, data.Options{Path: dataPath, Format: format, Target: target}, 0, "")
 }
 
 // EvalTop does as EvalAs with a Path with a Format, a Target or Columns, and with precision and recall among the top
-// most probable classes; 0: without.
-func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, error) {
+// most probable classes; 0: without. Of a model that ranks, top and seen are settings of its rankings; 0 and "": as in
+// the run.
+func EvalTop(path string, d Description, in data.Options, top int, seen config.Seen) (EvalResult, error) {
 	r := EvalResult{Weights: path, Data: in.Path}
 	if d.Model != "" && d.Train == "" {
 		d.Train, d.Format, d.Target = in.Path, in.Format, in.Target
@@ -47,10 +48,16 @@ func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, 
 		return r, config.Usage("%s has the command of a program in it, %q, which eval starts only for a run: "+
 			"name the run's folder, if you trust it", path, s.config.Program)
 	}
+	if err = s.asks(top, seen); err != nil {
+		return r, err
+	}
 	var set *data.Set
+	var own data.Sets
 	if in.Path == "" {
 		r.Data, r.own = s.config.Data, true
-		set, err = s.testRows(s.path)
+		own, err = s.readAgain()
+		set, own.Test = own.Test, nil
+		defer own.Close()
 	} else {
 		if set, err = in.Like(&s.meta); err == nil {
 			err = config.CheckData(in, &set.Meta)
@@ -61,7 +68,7 @@ func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, 
 	}
 	defer set.Close()
 	r.Model, r.Examples, r.Notes = s.name, set.Rows, set.Notes
-	if top != 0 {
+	if top != 0 && !s.ranks() {
 		if r.Top, err = s.top(set, top); err != nil {
 			return r, err
 		}
@@ -74,39 +81,40 @@ func EvalTop(path string, d Description, in data.Options, top int) (EvalResult, 
 	if r.Scores, err = score.Evaluate(models, s.w, set); err != nil {
 		return r, err
 	}
-	r.Detail, err = score.Detail(models, s.w, set, s.loss, r.Loss)
+	if r.Detail, err = score.Detail(models, s.w, set, s.loss, r.Loss); err != nil {
+		return r, err
+	}
+	ranked, err := s.rank(set, own)
+	r.Detail = r.Detail.With(ranked)
 	return r, err
 }
 
-// testRows reads the data of the run again, and returns what it was tested on.
-func (s *Saved) testRows(path string) (*data.Set, error) {
-	if s.config.Data == "" {
-		return nil, fmt.Errorf("%s does not say which data it was tested on; name it with --data", path)
+// rank ranks the candidates for a set: the test set of the run's own, or another one, for which those are read again.
+// If they cannot be, the ranking says so.
+func (s *Saved) rank(set *data.Set, own data.Sets) (*rundir.Ranked, error) {
+	if !s.ranks() || s.config.RanksAt(&set.Meta) == 0 {
+		return nil, nil
 	}
-	sets, err := s.config.ReadSets(data.Options{})
+	models, err := s.models()
 	if err != nil {
 		return nil, err
 	}
-	test := sets.Test
-	sets.Test = nil
-	defer sets.Close()
-	if sets.Train.Checksum != s.meta.Checksum {
-		err = fmt.Errorf("%s has changed since the run that saved %s, and so have its test rows; name a file with "+
-			"--data", s.config.Data, path)
-	} else if !readAlike(&sets.Train.Meta, &s.meta) { // a data cache that was converted again
-		err = fmt.Errorf("%s has other rows, columns, classes or scaling than in the run that saved %s; name a file "+
-			"with --data", s.config.Data, path)
+	note := ""
+	if own.Train == nil && (set.Facts() || s.config.Seen != config.SeenIn) {
+		if own, err = s.readAgain(); err != nil {
+			note, s.config.Seen = "what the training data have is not left out: "+reason(err), config.SeenIn
+		}
+		defer own.Close()
 	}
-	if err != nil {
-		_ = test.Close()
-		return nil, err
+	others := []*data.Set{own.Train, own.Validation}
+	if set.Facts() {
+		others = append(others, own.Test)
 	}
-	return test, nil
-}
-
-// readAlike reports whether two sets from one file have the same rows, features and classes, and one scaling.
-func readAlike(a, b *data.Meta) bool {
-	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) && a.ScaledAlike(b)
+	ranked := score.RankSet(models, s.w, set, &s.config, others...)
+	if ranked != nil {
+		ranked.Note = note
+	}
+	return ranked, nil
 }
 
 // Evaluator starts the program of a run, to evaluate its weights; done ends it. Package run, which knows how programs

@@ -143,7 +143,12 @@ func (s *Saved) CheckPredict(probabilities bool) error {
 		return config.Usage("the model is a program, %s: load %s there to predict; docs/programs.md has the lines",
 			s.config.Program, rundir.WeightsFile)
 	}
-	if _, ok := s.model.(model.Predictor); !ok {
+	_, predicts := s.model.(model.Predictor)
+	if !predicts && s.ranks() {
+		return config.Usage("the model %s ranks candidates: --top 10 writes the ten best for each line of the data",
+			s.name)
+	}
+	if !predicts {
 		return config.Usage("the model %s cannot predict: linear models, perceptrons, convolutional networks and "+
 			"factor models can, and custom models with a Predict method", s.name)
 	}
@@ -158,6 +163,12 @@ func (s *Saved) CheckPredict(probabilities bool) error {
 	}
 	return config.Usage("the outputs of the model %s with the %s loss are not probabilities: train with the loss "+
 		"logistic or cross-entropy", s.name, s.loss)
+}
+
+// ranks reports whether the model does.
+func (s *Saved) ranks() bool {
+	_, ranks := s.model.(model.Ranker)
+	return ranks
 }
 
 // predict returns the predictions of a piece; NaN fills its gaps.

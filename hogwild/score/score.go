@@ -4,6 +4,7 @@
 //	warning.go  results that look like success and are none
 //	judge.go    epochs beside the constant predictor
 //	score.go    sums of an evaluation
+//	ranking.go  what the places of right candidates come to
 package score
 
 import (
@@ -68,7 +69,11 @@ func Evaluate(models []model.Model, w []float32, set *data.Set) (rundir.Scores, 
 }
 
 // Detail returns what is known of the predictions for a set besides loss and accuracy; nil for a model that makes none.
+// Of what users liked there is no value to be predicted.
 func Detail(models []model.Model, w []float32, set *data.Set, of model.Loss, loss float64) (*rundir.Detail, error) {
+	if set.Implicit {
+		return nil, nil
+	}
 	predicted, odds, err := cpu.Predict(models, w, set)
 	if predicted == nil || err != nil {
 		return nil, err

@@ -37,6 +37,9 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 	if c.Schedule == config.Auto {
 		chosen = settleSchedule(c, spec)
 	}
+	if spec.Family().Chunks {
+		chosen = append(chosen, settleChunks(c, spec)...)
+	}
 	batch := stepBatch(c, spec, f)
 	if c.LR == 0 {
 		plain := f
@@ -66,6 +69,20 @@ func Settle(c *config.Config, spec model.Spec, f Facts) (chosen []string) {
 			text += fmt.Sprintf(" (a small set: %s rows)", human.Count(int64(f.Rows)))
 		}
 		chosen = append(chosen, text)
+	}
+	return chosen
+}
+
+// settleChunks fills in the negatives and the regularizer of embeddings of a graph.
+func settleChunks(c *config.Config, spec model.Spec) (chosen []string) {
+	negatives, n3 := spec.Sampling()
+	if c.Negatives == 0 {
+		c.Negatives = negatives
+		chosen = append(chosen, fmt.Sprintf("%d negatives", negatives))
+	}
+	if c.N3 == 0 && n3 > 0 {
+		c.N3 = n3
+		chosen = append(chosen, fmt.Sprintf("n3 %g", n3))
 	}
 	return chosen
 }
@@ -113,7 +130,7 @@ func settleSchedule(c *config.Config, spec model.Spec) (chosen []string) {
 
 // SettleRatings fills in what makes a factorization as good as one by biases alone, when no model was named.
 func SettleRatings(c *config.Config, m *data.Meta) (chosen []string) {
-	if c.Model != "" || !m.Matrix() {
+	if c.Model != "" || !m.Matrix() || m.Implicit {
 		return nil
 	}
 	if !c.Biases {
@@ -136,6 +153,8 @@ func autoRate(c *config.Config, spec model.Spec, f Facts, batch int) float64 {
 	switch family := spec.Family(); {
 	case family.Rate > 0 && c.CBOW:
 		return cbowFaster * family.Rate
+	case family.OneRate > 0 && !c.AdaptsRows():
+		return family.OneRate
 	case family.Rate > 0:
 		return family.Rate
 	case spec.Deviation > 0:

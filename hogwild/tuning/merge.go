@@ -51,7 +51,10 @@ func fuses(c *config.Config, f Facts, batch int) bool {
 // with the rate. Fewer steps than the fewest are not worth a merge.
 func hotPeriod(c *config.Config, spec model.Spec) int {
 	most, together, fewest, rate := 512., 1024., 64, 0.025
-	if !spec.Family().OfWords() { // each step writes the vectors of all labels
+	switch family := spec.Family(); {
+	case family.Chunks: // a step takes a millisecond, so that lines seldom travel
+		return userPeriodOr(c, 1)
+	case !family.OfWords(): // each step writes the vectors of all labels
 		most, together, fewest, rate = 8, 64, 4, 0.1
 	}
 	longer := max(1, c.LR/rate)
@@ -69,12 +72,18 @@ func hotPeriod(c *config.Config, spec model.Spec) int {
 // has a copy of all rows where it is small: they are a sixteenth of it at most.
 func hotRows(c *config.Config, spec model.Spec, f Facts, every int) (rows, rare int) {
 	fewWrites := c.ShareNegatives || c.CBOW && c.Workers > 2 // measured with sixteen
+	if spec.Family().Chunks {
+		return manyRelations, 0
+	}
 	rows = min(2*every, f.Features/16)
 	if c.MergeEvery != config.Auto || !spec.Family().OfWords() || fewWrites || rows <= model.HotRows {
 		return model.HotRows, 0
 	}
 	return rows, 4
 }
+
+// manyRelations are the relations that are merged in each merge: of so many others are rare.
+const manyRelations = 1024
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
 func mergesInVain(c *config.Config, f Facts, t Tuning) error {

@@ -4,8 +4,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data"
 	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/rundir"
 	"hogwild/internal/vec"
@@ -40,15 +42,20 @@ func open(path string) (*Vectors, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Saved == nil || f.Saved.Meta.Text == nil {
-		return nil, config.Usage("%s has no vectors of words: only the models word2vec and text have them", f.Path)
-	}
-	known := f.Saved.Meta.Text.Vocabulary
-	if known == nil {
+	var names []string
+	of := "in.weight"
+	switch {
+	case f.Saved != nil && f.Saved.Meta.Facts():
+		names, of = entities(&f.Saved.Meta), "entity.weight"
+	case f.Saved == nil || f.Saved.Meta.Text == nil:
+		return nil, config.Usage("%s has no vectors of words: only the models word2vec, text and kge have them", f.Path)
+	case f.Saved.Meta.Text.Vocabulary == nil:
 		return nil, config.Usage("%s: its words are missing: keep %s of the run beside it", f.Path, rundir.WordsFile)
+	default:
+		names = f.Saved.Meta.Text.Vocabulary.Words
 	}
 	for _, t := range f.Tensors() {
-		if t.Name != "in.weight" || len(t.Shape) != 2 || t.Shape[0] < len(known.Words) {
+		if t.Name != of || len(t.Shape) != 2 || t.Shape[0] < len(names) {
 			continue
 		}
 		w, err := t.Floats()
@@ -56,7 +63,16 @@ func open(path string) (*Vectors, error) {
 			return nil, config.Usage("%s: %w", f.Path, err)
 		}
 		k := t.Shape[1] // behind the words, the model text has sequences of words
-		return &Vectors{Words: known.Words, K: k, W: w[:len(known.Words)*k]}, nil
+		return &Vectors{Words: names, K: k, W: w[:len(names)*k]}, nil
 	}
-	return nil, config.Usage("%s has no tensor in.weight with a row for each of %d words", f.Path, len(known.Words))
+	return nil, config.Usage("%s has no tensor %s with a row for each of %d words", f.Path, of, len(names))
+}
+
+// entities returns the names of the entities of a knowledge graph, a word each.
+func entities(m *data.Meta) []string {
+	names := make([]string, m.Shape[0])
+	for i, name := range m.Columns[:m.Shape[0]] {
+		names[i] = strings.Join(strings.Fields(name), "_")
+	}
+	return names
 }

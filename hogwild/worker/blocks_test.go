@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,11 +30,38 @@ func ofBlocks(t *testing.T) config.Config {
 	return c
 }
 
+// ranked returns runs of mode blocks whose models draw negatives: from what users liked, and from the facts of a graph.
+func ranked(t *testing.T) (all []config.Config) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, model := range []string{"bpr:6", "warp:5", "kge:complex:6", "kge:transe:5"} {
+		c := ofBlocks(t)
+		c.Model, c.Biases, c.L2, c.Schedule, c.Data = model, false, 0, config.Auto, filepath.Join(t.TempDir(), "train.txt")
+		var text strings.Builder
+		for range 20_000 {
+			if u, v := r.IntN(700), r.IntN(600); strings.HasPrefix(model, "kge") {
+				fmt.Fprintf(&text, "a%d\tr%d\ta%d\n", u, r.IntN(5), v)
+			} else {
+				fmt.Fprintf(&text, "%d\t%d\n", u, v)
+			}
+		}
+		if err := os.WriteFile(c.Data, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
 // TestBlocksRepeat: the same bits from any number of workers.
 func TestBlocksRepeat(t *testing.T) {
+	runs := ranked(t)
 	for _, mode := range []string{"blocks", "blocks:3"} {
 		c := ofBlocks(t)
 		c.Mode = config.MustMode(mode)
+		runs = append(runs, c)
+	}
+	for _, c := range runs {
+		mode := c.Model + ", " + c.Mode.String()
 		one := runtest.Train(t, c)
 		for _, workers := range []int{2, 4, 8} {
 			other := runtest.WithRun(c, t.TempDir())
@@ -54,8 +83,18 @@ func TestBlocksRepeat(t *testing.T) {
 // TestBlocksDisturbed: the same bits when workers are killed within blocks, when their number changes, and when the run
 // is interrupted and goes on with another number of them. Workers sleep with a block trained, and not reported, so that
 // most is done to them then.
-func TestBlocksDisturbed(t *testing.T) {
-	whole := ofBlocks(t)
+func TestBlocksDisturbed(t *testing.T) { disturb(t, ofBlocks(t), true) }
+
+// TestRankedBlocksDisturbed: the same of models that draw negatives. Within an epoch relations of a graph are saved with
+// what chunks have added to them so far, so that one that goes on from there has other bits.
+func TestRankedBlocksDisturbed(t *testing.T) {
+	for _, c := range ranked(t)[1:3] {
+		t.Run(c.Model, func(t *testing.T) { disturb(t, c, c.Model == "warp:5") })
+	}
+}
+
+// disturb disturbs a run, and compares with the same one left alone.
+func disturb(t *testing.T, whole config.Config, interrupted bool) {
 	want := runtest.Train(t, whole)
 	t.Setenv(fault.Variable, "chunk.report:delay=5ms@every")
 	for _, d := range []struct {
@@ -85,6 +124,9 @@ func TestBlocksDisturbed(t *testing.T) {
 			p.Signal(syscall.SIGINT)
 		}},
 	} {
+		if d.name == "interrupted" && !interrupted {
+			continue
+		}
 		t.Run(d.name, func(t *testing.T) {
 			c := runtest.WithRun(whole, t.TempDir())
 			c.Workers, c.MaxRestarts = 4, 1000
@@ -154,7 +196,7 @@ func blockByBlock(t *testing.T, c config.Config) (w []float64) {
 		starts = append(starts, n)
 	}
 	const k = 5
-	all := plan.New(&c, 1, set.Rows).Blocks(starts)
+	all := plan.New(&c, 1, set.Rows).Blocks(data.Blocks{Starts: starts})
 	rate := plan.NewSchedule(&c, c.LR, set.Rows)
 	for epoch := range c.Epochs {
 		p := all.Of(uint64(epoch + 1))

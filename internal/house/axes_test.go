@@ -30,14 +30,14 @@ var axes = map[string]axis{
 	// Package data has much to do with kinds: it counts as well, but for the file of each kind.
 	"kind of data": {owners: []string{"hogwild/data/meta.go", "hogwild/data/bytes.go", "hogwild/data/floats.go",
 		"hogwild/data/sparse.go", "hogwild/data/pairs.go", "hogwild/data/tokens.go", "hogwild/data/indices.go",
-		"hogwild/data/format/row.go"}, members: []string{
+		"hogwild/data/facts.go", "hogwild/data/format/row.go"}, members: []string{
 		"hogwild/data.Bytes", "hogwild/data.Floats", "hogwild/data.Sparse", "hogwild/data.Pairs", "hogwild/data.Tokens",
-		"hogwild/data.Indices", "hogwild/data/format.Bytes", "hogwild/data/format.Floats",
+		"hogwild/data.Indices", "hogwild/data.Facts", "hogwild/data/format.Bytes", "hogwild/data/format.Floats",
 		"hogwild/data/format.Sparse", "hogwild/data/format.Pairs"},
-		text: []string{"bytes", "floats", "sparse", "pairs", "tokens", "indices"}, of: []string{"Kind", "kind"},
+		text: []string{"bytes", "floats", "sparse", "pairs", "tokens", "indices", "facts"}, of: []string{"Kind", "kind"},
 		files: 9},
 	"model family": {owners: []string{"hogwild/model/"}, members: []string{"hogwild/model.Family.*"},
-		text: []string{"linear", "mlp", "convnet", "conv", "factor", "cut", "word2vec", "text"},
+		text: []string{"linear", "mlp", "convnet", "conv", "factor", "cut", "word2vec", "text", "kge"},
 		of:   []string{"Model", "Name", "model", "name", "family"}, files: 1},
 	"solver": {owners: []string{"hogwild/config/", "hogwild/ability/dual.go", "hogwild/model/dual.go"},
 		members: []string{"hogwild/config.Dual", "hogwild/config.PlainSGD", "hogwild/model.Dual",

@@ -190,6 +190,17 @@ var samples = [loopCount]func(n int, m *maker){
 			m.result(float32(c.Sum[j]), float32(c.Squares[j]), float32(seen))
 		}
 	},
+	LoopPairwise: func(n int, m *maker) {
+		f := &Pairwise{K: n, User: m.floats(3 * n), Item: m.floats(4 * n), Bias: m.floats(4)}
+		f.Steps([]uint32{0, 1, 2, 2, 0, 3, 0, 3, 1}, nil, PairwiseRate{0.1, 0.01, 0.02, 0.03, 0.04})
+		for _, sums := range []*[]float32{&f.UserSum, &f.ItemSum, &f.BiasSum} {
+			*sums = m.floats(4)
+			for i := range *sums {
+				(*sums)[i] += 2
+			}
+		}
+		f.Steps([]uint32{0, 1, 2, 2, 0, 3, 0, 3, 1}, []float32{0.5, 2, 1}, PairwiseRate{LR: 0.1})
+	},
 	LoopFetch: func(n int, m *maker) {
 		Prefetch(m.bytes(n))
 		PrefetchFloats(m.floats(n))

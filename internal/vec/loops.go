@@ -36,6 +36,7 @@ const (
 	LoopRows               // GatherRows, ScatterRows
 	LoopOptimizer          // Momentum, AdaGrad, Adam
 	LoopColumns            // Columns, Scaling
+	LoopPairwise           // Pairwise.Steps
 	LoopFetch              // asks for memory ahead of its use
 	loopCount
 )
@@ -43,7 +44,7 @@ const (
 var loopNames = [loopCount]string{"dot", "axpy", "scale", "relu", "relumask", "expsum", "gemm", "linear",
 	"factor", "convrow",
 	"convgrad", "pool", "unpool", "merge", "mergecentered", "largest", "sparsegemv", "sparseger", "sparseouter",
-	"nonzeros", "widen", "words", "rows", "optimizer", "columns", "fetch"}
+	"nonzeros", "widen", "words", "rows", "optimizer", "columns", "pairwise", "fetch"}
 
 // String is the name that HOGWILD_LOOPS_OFF takes.
 func (l Loop) String() string { return loopNames[l] }

@@ -322,6 +322,22 @@ func (s *Scaling) applyFast(x []float32, rows, d int) {
 	loop(&x[0], &s.mul[0], &s.add[0], &s.Seen[0], rows, d)
 }
 
+func differFast(p, q, r, nextP, nextQ, nextR []float32) (x, own, apart float32) {
+	loop := differAVX2
+	if use[LoopPairwise] == AVX512 {
+		loop = differAVX512
+	}
+	return loop(&p[0], &q[0], &r[0], len(p), &nextP[0], &nextQ[0], &nextR[0])
+}
+
+func partFast(p, q, r []float32, keepP, keepQ, keepR, stepP, stepQ, stepR float32) {
+	loop := partAVX2
+	if use[LoopPairwise] == AVX512 {
+		loop = partAVX512
+	}
+	loop(&p[0], &q[0], &r[0], len(p), keepP, keepQ, keepR, stepP, stepQ, stepR)
+}
+
 func largestFast(idx []uint32) uint32 {
 	if use[LoopLargest] == AVX512 {
 		return largestAVX512(&idx[0], len(idx))

@@ -192,3 +192,11 @@ func widenFast(x []uint8, mul, add, y []float32) int {
 	}
 	return len(x)
 }
+
+func differFast(p, q, r, nextP, nextQ, nextR []float32) (x, own, apart float32) {
+	return differNEON(&p[0], &q[0], &r[0], len(p), &nextP[0], &nextQ[0], &nextR[0])
+}
+
+func partFast(p, q, r []float32, keepP, keepQ, keepR, stepP, stepQ, stepR float32) {
+	partNEON(&p[0], &q[0], &r[0], len(p), keepP, keepQ, keepR, stepP, stepQ, stepR)
+}

@@ -15,22 +15,24 @@ func prefetch([]uint8)              { panic(none) }
 func largestFast([]uint32) uint32   { panic(none) }
 func largestRowFast([]int32) uint32 { panic(none) }
 
-func dotFast(x, y []float32) float32                            { panic(none) }
-func axpyFast(a float32, x, y []float32)                        { panic(none) }
-func dot4Fast(_, _, _, _, _ []float32) (z0, z1, z2, z3 float32) { panic(none) }
-func axpy4Fast(_, _, _, _ float32, _, _, _, _, _ []float32)     { panic(none) }
-func scaleFast(a float32, x []float32)                          { panic(none) }
-func reluFast(z, h []float32)                                   { panic(none) }
-func reluMaskFast(h, d []float32)                               { panic(none) }
-func expSumFast(z []float32, m float32) float64                 { panic(none) }
-func mergeFast(shared, mine, base []float32)                    { panic(none) }
-func mergeCenteredFast(_, _, _, _, _, _, _ []float32)           { panic(none) }
-func momentumFast(w, v, g []float32, mu, rate float32)          { panic(none) }
-func adaGradFast(w, s, g []float32, rate, eps float32)          { panic(none) }
-func adamFast(w, m, v, g []float32, c AdamStep)                 { panic(none) }
-func (c *Columns) addFast(x []float32, rows, d int)             { panic(none) }
-func (s *Scaling) applyFast(x []float32, rows, d int)           { panic(none) }
-func widenFast(x []uint8, mul, add, y []float32) int            { panic(none) }
+func dotFast(x, y []float32) float32                                { panic(none) }
+func axpyFast(a float32, x, y []float32)                            { panic(none) }
+func dot4Fast(_, _, _, _, _ []float32) (z0, z1, z2, z3 float32)     { panic(none) }
+func axpy4Fast(_, _, _, _ float32, _, _, _, _, _ []float32)         { panic(none) }
+func scaleFast(a float32, x []float32)                              { panic(none) }
+func reluFast(z, h []float32)                                       { panic(none) }
+func reluMaskFast(h, d []float32)                                   { panic(none) }
+func expSumFast(z []float32, m float32) float64                     { panic(none) }
+func mergeFast(shared, mine, base []float32)                        { panic(none) }
+func mergeCenteredFast(_, _, _, _, _, _, _ []float32)               { panic(none) }
+func momentumFast(w, v, g []float32, mu, rate float32)              { panic(none) }
+func adaGradFast(w, s, g []float32, rate, eps float32)              { panic(none) }
+func adamFast(w, m, v, g []float32, c AdamStep)                     { panic(none) }
+func differFast(_, _, _, _, _, _ []float32) (x, own, apart float32) { panic(none) }
+func partFast(_, _, _ []float32, _, _, _, _, _, _ float32)          { panic(none) }
+func widenFast(x []uint8, mul, add, y []float32) int                { panic(none) }
+func (c *Columns) addFast(x []float32, rows, d int)                 { panic(none) }
+func (s *Scaling) applyFast(x []float32, rows, d int)               { panic(none) }
 
 func packFast(n, k int, src []float32, ld int, dst []float32)       { panic(none) }
 func packTFast(k int, src []float32, ld int, dst []float32, nr int) { panic(none) }

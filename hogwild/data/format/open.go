@@ -5,6 +5,7 @@
 //
 //	open.go       a file of any format
 //	triples.go    entries of a matrix, edges of a graph
+//	lists.go      what users liked: a user and the items
 //	npy.go        NumPy's arrays
 //	libsvm.go     label index:value ...
 //	idx.go        images of bytes
@@ -39,6 +40,13 @@ import "cmp"
 // Open finds out what the file is, and gives its rows. A table that is trained on is read twice: what its columns are
 // is known at its end. Of rows like others it is known before.
 func Open(s *Source, o Options) (*File, error) {
+	if o.Format == "lists" && !o.Lists {
+		return nil, s.Errorf("lists have no values: use model bpr:64 or warp:64, which learn from what users liked")
+	}
+	asked := o.Format == "lists" || o.Like != nil && o.Like.Format == "lists"
+	if o.Lists && !o.Inputs && len(s.Text) > 0 && (asked || o.Format != "ratings" && looksLikeLists(s.Text)) {
+		return openLists(s, asked)
+	}
 	if o.Triples && !o.Inputs {
 		o.Format = "auto"
 	}

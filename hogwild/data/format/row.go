@@ -21,6 +21,7 @@ const (
 	Pairs   Kind = "pairs"   // two ids: the row and the column of a matrix entry, or the ends of an edge
 	Tokens  Kind = "tokens"  // a text: the number of the word, a row each
 	Indices Kind = "indices" // numbers of examples that only the user's program has
+	Facts   Kind = "facts"   // the triples of a knowledge graph: head, relation and tail
 )
 
 // Sparse reports whether rows list their non-zero values only.
@@ -38,6 +39,9 @@ func (k Kind) Entries() bool { return k == Pairs }
 // Words reports whether rows are the words of a text, one behind the other.
 func (k Kind) Words() bool { return k == Tokens }
 
+// Facts reports whether rows are the triples of a knowledge graph.
+func (k Kind) Facts() bool { return k == Facts }
+
 // OfProgram reports whether rows are numbers of examples that only the user's program has.
 func (k Kind) OfProgram() bool { return k == Indices }
 
@@ -54,6 +58,7 @@ type Options struct {
 
 	Triples bool   // the file is of triples, whatever it looks like
 	Graph   bool   // they are the edges of a graph
+	Lists   bool   // or, if it looks so or Format says so, a user and the items in each line
 	Columns string // of triples and texts: which column is what, as in package data; "" = by the file
 	Lenient bool   // the file is only described: what is wrong with a table is told in the notes
 	Like    *Known // what the training data are; nil: these are the training data

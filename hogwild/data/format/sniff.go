@@ -11,7 +11,7 @@ import (
 )
 
 // formats are the values of Options.Format.
-var formats = []string{"auto", "idx", "libsvm", "csv", "npy", "ratings", "text"}
+var formats = []string{"auto", "idx", "libsvm", "csv", "npy", "ratings", "lists", "text"}
 
 // sniff returns the asked format, or for "auto" what the content looks like.
 func (s *Source) sniff(o Options) (string, error) {

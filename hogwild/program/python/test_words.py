@@ -208,6 +208,27 @@ class TestFactorization(unittest.TestCase):
              + mf.mean)
         self.assertAlmostEqual(mf.predict([users[5]], [items[5]])[0], z, places=5)
 
+    def test_rankings_of_what_was_liked(self):
+        random = np.random.RandomState(1)
+        users = np.repeat(np.arange(300), 12)
+        items = users % 6 + 6 * random.randint(30, size=len(users))
+        for loss in ("bpr", "warp"):
+            mf = hogwild.Factorization(8, epochs=60, workers=2, loss=loss, lr=.2 if loss == "bpr" else .05)
+            mf.fit([f"u{u}" for u in users], items)
+            right = 0
+            for user in range(50):
+                ids, scores = mf.recommend(f"u{user}", n=5)
+                self.assertFalse(set(ids) & set(items[users == user]))
+                self.assertTrue(np.all(np.diff(scores) <= 0))
+                right += np.count_nonzero(ids % 6 == user % 6)
+            self.assertGreater(right, 225)  # of 250, by chance 42
+        with self.assertRaisesRegex(hogwild.Error, "every user likes every item"):
+            mf.fit([1, 1], [2, 3])
+        with self.assertRaisesRegex(hogwild.Error, "no ratings"):
+            hogwild.Factorization(2).fit(users, items)
+        with self.assertRaisesRegex(hogwild.Error, "want squared, bpr or warp"):
+            hogwild.Factorization(2, loss="hinge")
+
     def test_recommends_what_was_not_seen(self):
         for kind in ("ints", "UUIDs"):
             users, items, mf = self.fitted(kind)

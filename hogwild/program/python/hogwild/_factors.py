@@ -1,4 +1,4 @@
-"""Factorization of ratings, by ids of any kind."""
+"""Factorization of ratings, and rankings of what users liked, by ids of any kind."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ SCORED = 50_000  # ratings are scored after each epoch, if there are as many
 class Factorization:
     """Ratings as mean + user . item + biases, by stochastic gradient descent.
 
+    loss: "bpr" and "warp" learn rankings from what users liked, see docs/rankings.md: scores are user . item + item bias
     l2: None is chosen by the ratings' deviation and how many there are for each id    epochs, workers: None is automatic
     settings: others of hogwild train, as lr=0.01
     After fit: user_ids, item_ids, user_factors (users x rank), item_factors, user_biases, item_biases, mean, history.
@@ -26,14 +27,21 @@ class Factorization:
     Predictions may lie outside of the scale of the ratings."""
 
     def __init__(self, rank: int = 32, l2: Optional[float] = None, epochs: Optional[int] = None,
-                 workers: Optional[int] = None, biases: bool = True, seed: int = 1, **settings: Any) -> None:
-        self.rank, self.l2, self.seed = rank, l2, seed
-        self.settings = {"model": f"factor:{rank}", "epochs": epochs, "workers": workers, "biases": True if biases else None,
-                         "seed": seed, **settings}
+                 workers: Optional[int] = None, biases: bool = True, seed: int = 1, loss: str = "squared", **settings: Any) -> None:
+        if loss not in ("squared", "bpr", "warp"):
+            raise hogwild.Error(f"loss {loss!r}: want squared, bpr or warp")
+        self.rank, self.l2, self.seed, self.loss = rank, l2, seed, loss
+        rated = loss == "squared"
+        self.settings = {"model": f"{'factor' if rated else loss}:{rank}", "epochs": epochs, "workers": workers,
+                         "biases": True if biases and rated else None, "seed": seed, **settings}
 
-    def fit(self, users: Any, items: Any, ratings: Any, on_epoch: Optional[OnEpoch] = None) -> Factorization:
-        """Trains on n users, n items and n ratings. Ids are integers, strings, UUIDs, or whatever can be a key."""
-        y = np.asarray(ratings, np.float32)
+    def fit(self, users: Any, items: Any, ratings: Any = None, on_epoch: Optional[OnEpoch] = None) -> Factorization:
+        """Trains on n users, n items and n ratings. Ids are integers, strings, UUIDs, or whatever can be a key. Rankings
+        take all pairs as liked, and need no ratings."""
+        rated = self.loss == "squared"
+        _check(ratings is not None or not rated,
+               "no ratings: give them, or learn rankings from what users liked with loss='bpr' or 'warp'")
+        y = np.ones(len(users), np.float32) if ratings is None else np.asarray(ratings, np.float32)
         _check(y.ndim == 1 and 0 < len(y) == len(users) == len(items),
                f"{len(users)} users, {len(items)} items and ratings of shape {y.shape}: want as many of each")
         for bad in np.flatnonzero(~np.isfinite(y)):
@@ -42,13 +50,15 @@ class Factorization:
         self.user_ids, u = _coded(users, "users")
         self.item_ids, i = _coded(items, "items")
         shape = [len(self.user_ids), len(self.item_ids)]
-        l2 = float(y.std(dtype=np.float64)) * (0.1 + 5 * sum(shape) / (2 * len(y))) if self.l2 is None else self.l2
+        l2 = self.l2
+        if l2 is None:
+            l2 = float(y.std(dtype=np.float64)) * (0.1 + 5 * sum(shape) / (2 * len(y))) if rated else 0
         order = np.random.default_rng(self.seed).permutation(len(y))
         self._seen = i[np.argsort(u, kind="stable")]  # the items of each user, one user behind the other
         self._ends = np.cumsum(np.bincount(u, minlength=shape[0]))
         with Session(gpu=self.settings.get("gpu")) as session:
-            session.ask({"train": _Pairs(u, i, y, shape, order),
-                         "test": _Pairs(u, i, y, shape, order[:SCORED]) if len(y) > SCORED else None,
+            session.ask({"train": _Pairs(u, i, y, shape, order, not rated),
+                         "test": _Pairs(u, i, y, shape, order[:SCORED]) if len(y) > SCORED and rated else None,
                          "settings": texts({**self.settings, "l2": l2}), "waits": on_epoch is not None})
             follow(session, on_epoch, take=self._take)
         return self
@@ -58,7 +68,7 @@ class Factorization:
         self.user_factors, self.item_factors = np.array(t["user.weight"]), np.array(t["item.weight"])
         self.user_biases, self.item_biases = (np.array(t.get(name, np.zeros(len(ids), np.float32))) for name, ids in (
             ("user.bias", self.user_ids), ("item.bias", self.item_ids)))
-        self.mean, self.result, self.history = float(t["mean"][0]), run.result, run.history
+        self.mean, self.result, self.history = float(t["mean"][0]) if "mean" in t else 0.0, run.result, run.history
 
     def predict(self, users: Any, items: Any) -> Any:
         """The ratings of pairs, n of n users and n items."""
@@ -96,11 +106,14 @@ class Factorization:
 class _Pairs:
     """Ratings, as they are copied into the memory of a run: in a random order, all or some."""
 
-    def __init__(self, users: Any, items: Any, ratings: Any, shape: List[int], order: Any) -> None:
+    def __init__(self, users: Any, items: Any, ratings: Any, shape: List[int], order: Any,
+                 implicit: bool = False) -> None:
         self.users, self.items, self.ratings, self.shape, self.order = users, items, ratings, shape, order
+        self.implicit = implicit
 
     def message(self) -> Message:
-        return {"name": "ratings", "kind": "pairs", "rows": len(self.order), "features": sum(self.shape), "shape": self.shape}
+        return {"name": "ratings", "kind": "pairs", "rows": len(self.order), "features": sum(self.shape), "shape": self.shape,
+                "implicit": self.implicit}
 
     def fill(self, to: Any, at: Dict[str, int]) -> None:
         pairs = np.stack([self.users[self.order], self.items[self.order] + self.shape[0]], axis=1)

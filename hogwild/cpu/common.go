@@ -1,0 +1,112 @@
+package cpu
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"hogwild/hogwild/device"
+	"hogwild/hogwild/model"
+	"hogwild/hogwild/plan"
+	"hogwild/internal/vec"
+)
+
+// common are the weights that all blocks of a graph write, such as those of its relations. In mode blocks each chunk
+// trains a copy of them, which begins as base: what they were after the sub-epoch before. What chunks have added is
+// summed in the order of the table, so that the bits do not depend on who trains what.
+//
+// Bases and sums of an even and of an odd sub-epoch take turns in shared memory. No chunk of a sub-epoch begins before
+// all of the one before are done (plan.Plan.Ready), so that what its base is computed from stays as it is until all of
+// them have ended. Each worker computes it anew, on its own, and then writes the same numbers as all others; one that dies
+// leaves nothing half done: a chunk's sum is written before it is done, and again by the worker that takes its place.
+type common struct {
+	at    model.Range  // in the weights, which workers leave alone: see settle
+	base  [2][]float32 // of the last even, and of the last odd sub-epoch
+	moved [2][][]float32
+	of    []uint64 // the sub-epoch of each of moved, counted from 1; 0: none
+
+	began, mine []float32 // what the chunk in hand began with, and what it is now
+}
+
+// newCommon returns nil where blocks have no weights in common.
+func newCommon(s *device.Setup) *common {
+	at, all := model.Common(s.Params), s.Mem.Common
+	n := at.To - at.From
+	if n == 0 || len(all) == 0 {
+		return nil
+	}
+	next := func() (v []float32) {
+		v, all = all[:n:n], all[n:]
+		return v
+	}
+	c := &common{at: at, base: [2][]float32{next(), next()}, of: s.Mem.CommonOf,
+		began: make([]float32, n), mine: make([]float32, n)}
+	for side := range c.moved {
+		for range s.Plan.Grid {
+			c.moved[side] = append(c.moved[side], next())
+		}
+	}
+	return c
+}
+
+// place returns where it stands in c.of what a chunk has added.
+func (c *common) place(p *plan.Plan, chunk plan.Chunk) (sub, i, of int) {
+	sub, i = p.Sub(chunk.Epoch, chunk.Index)
+	return sub, i, sub%2*len(c.moved[0]) + i
+}
+
+// begin returns the copy that a chunk trains, or goes on with.
+func (c *common) begin(p *plan.Plan, chunk plan.Chunk) []float32 {
+	if chunk.Begun {
+		return c.mine
+	}
+	sub, _, _ := c.place(p, chunk)
+	copy(c.began, c.base[0])
+	if sub > 0 {
+		c.after(sub-1, c.began)
+		copy(c.base[sub%2], c.began)
+	}
+	copy(c.mine, c.began)
+	return c.mine
+}
+
+// after sets to to what the weights are after the chunks of a sub-epoch, those that have ended.
+func (c *common) after(sub int, to []float32) {
+	copy(to, c.base[sub%2])
+	for i, moved := range c.moved[sub%2] {
+		if atomic.LoadUint64(&c.of[sub%2*len(c.moved[0])+i]) == uint64(sub+1) {
+			vec.Axpy(1, moved, to)
+		}
+	}
+}
+
+// end tells what a chunk has added.
+func (c *common) end(p *plan.Plan, chunk plan.Chunk) {
+	sub, i, of := c.place(p, chunk)
+	moved := c.moved[sub%2][i]
+	for j, v := range c.mine {
+		moved[j] = v - c.began[j]
+	}
+	atomic.StoreUint64(&c.of[of], uint64(sub+1))
+}
+
+// putBack takes back what a chunk has added.
+func (c *common) putBack(p *plan.Plan, chunk plan.Chunk) {
+	_, _, of := c.place(p, chunk)
+	atomic.StoreUint64(&c.of[of], 0)
+}
+
+// reset begins with the weights in w.
+func (c *common) reset(w []float32) {
+	for _, base := range c.base {
+		copy(base, w[c.at.From:c.at.To])
+	}
+	clear(c.of)
+}
+
+// settle writes what chunks have added so far to the weights in w, where no worker reads it.
+func (c *common) settle(w *shared) {
+	if last := slices.Max(c.of); last > 0 {
+		c.after(int(last-1), c.mine)
+		w.replace(c.at.From, c.mine)
+	}
+}

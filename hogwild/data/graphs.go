@@ -1,0 +1,78 @@
+package data
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hogwild/hogwild/data/format"
+)
+
+const factsTask = "facts"
+
+// loadFacts makes the sets of a knowledge graph: a sixth is the test set unless there is a file of it.
+func (o Options) loadFacts(src *source, readTest func() (*source, error), test string) (s Sets, err error) {
+	defer s.closeOn(&err)
+	var others []string
+	_, share, err := ValidationShare(o.Validation)
+	for _, path := range []string{o.Validation, test} {
+		if path != "" && path != None && (path != o.Validation || !share) && !isCache(path) {
+			others = append(others, path)
+		}
+	}
+	if err != nil {
+		return s, err
+	}
+	f, err := readFacts(src, o.Path, others)
+	if err != nil {
+		return s, err
+	}
+	var held, apart *facts
+	if readTest == nil && o.Test != None {
+		held = f.moveOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 })
+		f.notef("held out %s of %s facts (a sixth) as the test set", count(held.Rows), count(f.Rows+held.Rows))
+	}
+	if f.Rows == 0 {
+		return s, fmt.Errorf("data: %s has one fact: too few to hold out a test set; name one with --test", o.Path)
+	}
+	if o.Limit > 0 {
+		f.Rows = min(o.Limit, f.Rows)
+		f.idx = f.idx[:3*f.Rows]
+	}
+	all := f.Rows
+	k, err := o.apart(all, false)
+	if err != nil {
+		return s, err
+	}
+	if k > 0 {
+		share := float64(k) / float64(all)
+		apart = f.moveOut(o.Seed, drawValidation, func(x uint64) bool { return float64(x>>11)/(1<<53) < share })
+	}
+	if s.Train, err = f.store(true, o.Seed); err != nil {
+		return s, err
+	}
+	like := &s.Train.Meta
+	switch {
+	case k > 0:
+		s.Validation, err = apart.store(false, 0)
+		s.noteApart(o, all)
+	case o.Validation != "":
+		s.Validation, err = o.loadValidation(like)
+	}
+	switch {
+	case err != nil:
+	case readTest != nil:
+		err = s.loadTest(readTest, o)
+	case held != nil:
+		s.Test, err = held.store(false, 0)
+	}
+	return s, err
+}
+
+// ValidFacts returns the file of validation facts in a folder of a knowledge graph, "" if there is none.
+func ValidFacts(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return ""
+	}
+	return format.Existing(filepath.Join(path, "valid.txt"), filepath.Join(path, "valid2id.txt"))
+}
