@@ -41,7 +41,7 @@ type kge struct {
 	q, c, z, dq, dc []float32
 	dOwn, p         []float32 // the gradients of the true ones' scores; the negatives' softmax
 	dz              []vec.Row
-	touched
+	grads           touched
 }
 
 // The losses of kge.
@@ -80,7 +80,7 @@ var Graph = &Family{
 		o := s.Options
 		score, k, _ := parseGraph(s.Name, "")
 		m := &kge{score: score, entities: s.Shape[0], relations: s.Shape[1], k: k, negatives: o.Negatives, loss: s.Loss,
-			l2: o.L2, n3: o.N3, adagrad: o.AdaptiveRows, seed: o.Seed, touched: newTouched(k)}
+			l2: o.L2, n3: o.N3, adagrad: o.AdaptiveRows, seed: o.Seed, grads: newTouched(k)}
 		if m.negatives == 0 {
 			m.negatives = kgeNegatives
 		}
@@ -123,8 +123,8 @@ func parseGraph(name, loss string) (score graphScore, k int, err error) {
 		return "", 0, fmt.Errorf("model: %q: want kge:SCORE:K, with the score %s, as kge:complex:128", name,
 			strings.Join(graphScores, ", "))
 	case err != nil || k < 1 || k > maxVector || score.pairs() && k%2 != 0:
-		return "", 0, fmt.Errorf("model: %q: the length of a row must be a number from 1 to %d, and even for complex and "+
-			"rotate (write kge:complex:128)", name, maxVector)
+		return "", 0, fmt.Errorf("model: %q: the length of a row must be a number from 1 to %d, and even for complex "+
+			"and rotate (write kge:complex:128)", name, maxVector)
 	case loss != "" && Loss(loss) != SampledSoftmax && Loss(loss) != SelfAdversarial:
 		return "", 0, fmt.Errorf("model: %s has the loss softmax or self-adversarial, not %q", name, loss)
 	}
@@ -194,9 +194,9 @@ func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss floa
 // step moves the rows that were touched.
 func (m *kge) step(w []float32, lr float32) {
 	sums := m.sums(w)
-	for i, node := range m.nodes {
+	for i, node := range m.grads.nodes {
 		row := m.row(w, node)
-		g := m.touched.row(i)[:len(row)]
+		g := m.grads.row(i)[:len(row)]
 		if m.adagrad {
 			sums[node] += vec.Dot(g, g) / float32(len(g))
 			vec.Axpy(-lr/(float32(math.Sqrt(float64(sums[node])))+tiny), g, row)
@@ -216,12 +216,12 @@ func (m *kge) key(epoch int, first int32) uint64 {
 
 // gather sets touched to the gradient of the chunk's summed loss, which it returns.
 func (m *kge) gather(w []float32, key uint64) (loss float64) {
-	m.begin(3*len(m.facts) + m.negatives)
+	m.grads.begin(3*len(m.facts) + m.negatives)
 	for side := range 2 {
 		loss += m.compare(w, key, side)
 		m.score.compareBack(&m.work, m.q, m.c, m.k, m.dz, m.dq, m.dc)
 		for j, node := range m.drawn {
-			vec.Axpy(1, m.dc[j*m.k:][:m.k], m.touched.row(m.touched.at(node)))
+			vec.Axpy(1, m.dc[j*m.k:][:m.k], m.grads.row(m.grads.at(node)))
 		}
 		for i, fact := range m.facts {
 			known, relation, asked := m.of(fact, side)
@@ -241,7 +241,7 @@ func (m *kge) gather(w []float32, key uint64) (loss float64) {
 }
 
 // grad returns the gradient of a node's row.
-func (m *kge) grad(node uint32) []float32 { return m.touched.row(m.touched.at(node)) }
+func (m *kge) grad(node uint32) []float32 { return m.grads.row(m.grads.at(node)) }
 
 // of returns the nodes of a fact's side: the entity that is known, the relation, the entity that is asked for.
 func (m *kge) of(fact [3]uint32, side int) (known, relation, asked uint32) {
@@ -301,13 +301,13 @@ const never = -1e30
 func (m *kge) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	m.take(b.Rows)
 	loss = m.gather(w, m.key(b.Epoch, firstOf(b)))
-	for i, node := range m.nodes {
+	for i, node := range m.grads.nodes {
 		r := m.place(node)
-		d := m.touched.row(i)[:r.To-r.From]
+		d := m.grads.row(i)[:r.To-r.From]
 		vec.Scale(1/float32(len(b.Rows)), d)
-		m.parts = append(m.parts, Part{Offset: r.From, Bias: -1, G: d})
+		m.grads.parts = append(m.grads.parts, Part{Offset: r.From, Bias: -1, G: d})
 	}
-	g.Parts = m.parts
+	g.Parts = m.grads.parts
 	return loss
 }
 
