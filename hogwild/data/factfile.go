@@ -244,7 +244,8 @@ func loadFactsLike(src *source, m *Meta) (*Set, error) {
 	}
 	all.meta.Rows = len(all.idx) / 3
 	if left := all.meta.Read - all.meta.Rows; left > 0 {
-		all.meta.notef("left out %s of %s facts, of entities or relations that the training data does not have, such as %s",
+		all.meta.notef("left out %s of %s facts, of entities or relations that the training data does not have, "+
+			"such as %s",
 			count(left), count(all.meta.Read), human.Quote(example))
 		if all.meta.Rows == 0 {
 			return nil, src.Errorf("%s: is it another graph?", strings.TrimPrefix(all.meta.Notes[0], "data: "))

@@ -18,7 +18,8 @@ func (o Options) loadFacts(src *source, readTest func() (*source, error)) (s Set
 	var held, apart *facts
 	if readTest == nil && o.Test != None {
 		held = f.moveOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 })
-		f.meta.notef("held out %s of %s facts (a sixth) as the test set", count(held.meta.Rows), count(f.meta.Rows+held.meta.Rows))
+		f.meta.notef("held out %s of %s facts (a sixth) as the test set", count(held.meta.Rows),
+			count(f.meta.Rows+held.meta.Rows))
 	}
 	if f.meta.Rows == 0 {
 		return s, fmt.Errorf("data: %s has one fact: too few to hold out a test set; name one with --test", o.Path)
