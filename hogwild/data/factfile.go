@@ -146,7 +146,7 @@ func (f *factFile) each(do func(fact [3]string)) (n int, err error) {
 
 // facts are read ones.
 type facts struct {
-	Meta
+	meta   Meta
 	idx    []uint32 // three a fact
 	budget *format.Budget
 }
@@ -221,10 +221,10 @@ func readFacts(src *source, path string, others []string) (*facts, error) {
 	for i, id := range all.idx {
 		all.idx[i] = place[i%3%2][id]
 	}
-	all.Meta = Meta{Name: path, Format: "facts", Rows: read, Read: read, Kind: Facts, Scale: "none",
+	all.meta = Meta{Name: path, Format: "facts", Rows: read, Read: read, Kind: Facts, Scale: "none",
 		Features: len(columns), Shape: []int{entities, len(names[1])}, Columns: columns, Checksum: src.Checksum()}
 	if trained < entities {
-		all.notef("nothing is learnt of %s of %s entities, which are in other facts alone: these count in the figures",
+		all.meta.notef("nothing is learnt of %s of %s entities, which are in other facts alone: these count in the figures",
 			count(entities-trained), count(entities))
 	}
 	src.Done()
@@ -259,9 +259,9 @@ func loadFactsLike(src *source, m *Meta) (*Set, error) {
 		}
 		number[side][name] = uint32(i)
 	}
-	all, known, example := &facts{Meta: *m, budget: src.Budget}, true, ""
-	all.Name, all.Checksum, all.Notes, all.Nonzeros = src.Path, src.Checksum(), nil, 0
-	all.Read, err = f.each(func(fact [3]string) {
+	all, known, example := &facts{meta: *m, budget: src.Budget}, true, ""
+	all.meta.Name, all.meta.Checksum, all.meta.Notes, all.meta.Nonzeros = src.Path, src.Checksum(), nil, 0
+	all.meta.Read, err = f.each(func(fact [3]string) {
 		var ids [3]uint32
 		known = true
 		for k, name := range fact {
@@ -277,12 +277,13 @@ func loadFactsLike(src *source, m *Meta) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	all.Rows = len(all.idx) / 3
-	if left := all.Read - all.Rows; left > 0 {
-		all.notef("left out %s of %s facts, of entities or relations that the training data does not have, such as %s",
-			count(left), count(all.Read), human.Quote(example))
-		if all.Rows == 0 {
-			return nil, src.Errorf("%s: is it another graph?", strings.TrimPrefix(all.Notes[0], "data: "))
+	all.meta.Rows = len(all.idx) / 3
+	if left := all.meta.Read - all.meta.Rows; left > 0 {
+		all.meta.notef("left out %s of %s facts, of entities or relations that the training data does not have, "+
+			"such as %s",
+			count(left), count(all.meta.Read), human.Quote(example))
+		if all.meta.Rows == 0 {
+			return nil, src.Errorf("%s: is it another graph?", strings.TrimPrefix(all.meta.Notes[0], "data: "))
 		}
 	}
 	src.Done()
@@ -292,22 +293,22 @@ func loadFactsLike(src *source, m *Meta) (*Set, error) {
 // moveOut moves facts to others, at least one: those whose number, drawn from the seed, is among the ones to be held
 // out.
 func (f *facts) moveOut(seed, draw uint64, among func(x uint64) bool) *facts {
-	held, kept, key := &facts{Meta: f.Meta, budget: f.budget}, f.idx[:0], mix(mix(seed)+draw)
-	for i := range f.Rows {
+	held, kept, key := &facts{meta: f.meta, budget: f.budget}, f.idx[:0], mix(mix(seed)+draw)
+	for i := range f.meta.Rows {
 		fact := [3]uint32(f.idx[3*i:])
-		if among(mix(key+uint64(i))) || i == f.Rows-1 && len(held.idx) == 0 {
+		if among(mix(key+uint64(i))) || i == f.meta.Rows-1 && len(held.idx) == 0 {
 			held.idx = append(held.idx, fact[:]...)
 		} else {
 			kept = append(kept, fact[:]...)
 		}
 	}
-	f.idx, f.Rows, held.Rows, held.Notes = kept, len(kept)/3, len(held.idx)/3, nil
+	f.idx, f.meta.Rows, held.meta.Rows, held.meta.Notes = kept, len(kept)/3, len(held.idx)/3, nil
 	return held
 }
 
 // store puts the facts into a sealed segment, in their own order or in one drawn from the seed.
 func (f *facts) store(shuffle bool, seed uint64) (*Set, error) {
-	s, err := create(f.Meta, 0, f.budget)
+	s, err := create(f.meta, 0, f.budget)
 	if err != nil {
 		return nil, err
 	}
@@ -315,8 +316,8 @@ func (f *facts) store(shuffle bool, seed uint64) (*Set, error) {
 	return filled(s, f.budget, inParallel(func(from, to int) {
 		for i := from; i < to; i++ {
 			j := i
-			if shuffle && f.Rows > 1 {
-				j = permute(i, f.Rows, key)
+			if shuffle && f.meta.Rows > 1 {
+				j = permute(i, f.meta.Rows, key)
 			}
 			copy(s.Idx[3*i:3*i+3], f.idx[3*j:])
 		}

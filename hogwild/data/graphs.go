@@ -8,8 +8,6 @@ import (
 	"hogwild/hogwild/data/format"
 )
 
-const factsTask = "facts"
-
 // loadFacts makes the sets of a knowledge graph: a sixth is the test set unless there is a file of it.
 func (o Options) loadFacts(src *source, readTest func() (*source, error), test string) (s Sets, err error) {
 	defer s.closeOn(&err)
@@ -30,16 +28,17 @@ func (o Options) loadFacts(src *source, readTest func() (*source, error), test s
 	var held, apart *facts
 	if readTest == nil && o.Test != None {
 		held = f.moveOut(o.Seed, drawHoldOut, func(x uint64) bool { return x%6 == 0 })
-		f.notef("held out %s of %s facts (a sixth) as the test set", count(held.Rows), count(f.Rows+held.Rows))
+		f.meta.notef("held out %s of %s facts (a sixth) as the test set", count(held.meta.Rows),
+			count(f.meta.Rows+held.meta.Rows))
 	}
-	if f.Rows == 0 {
+	if f.meta.Rows == 0 {
 		return s, fmt.Errorf("data: %s has one fact: too few to hold out a test set; name one with --test", o.Path)
 	}
 	if o.Limit > 0 {
-		f.Rows = min(o.Limit, f.Rows)
-		f.idx = f.idx[:3*f.Rows]
+		f.meta.Rows = min(o.Limit, f.meta.Rows)
+		f.idx = f.idx[:3*f.meta.Rows]
 	}
-	all := f.Rows
+	all := f.meta.Rows
 	k, err := o.apart(all, false)
 	if err != nil {
 		return s, err

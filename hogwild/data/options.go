@@ -51,6 +51,9 @@ type Options struct {
 // likesTask is the Task of what users liked.
 const likesTask = "likes"
 
+// factsTask is the Task of knowledge graphs.
+const factsTask = "facts"
+
 const synthPrefix = "synth:"
 
 // isSynth says whether a path names synthetic data. A file of that name is ./synth:x.

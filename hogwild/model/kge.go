@@ -25,14 +25,11 @@ import (
 // with the margin g of distances. To it come n3/3 times the cubes, and l2/2 times the squares, of the (complex) numbers
 // in the rows of the fact, once a side.
 type kge struct {
-	score               graphScore
-	entities, relations int
-	k                   int
-	negatives           int
-	loss                Loss
-	l2, n3              float32
-	adagrad             bool // rows have a sum of their mean squared gradients each, by whose root steps are divided
-	seed                uint64
+	t         graphTables
+	negatives int
+	loss      Loss
+	l2, n3    float32
+	seed      uint64
 
 	work  vec.Workspace
 	facts [][3]uint32
@@ -41,9 +38,8 @@ type kge struct {
 	q, c, z, dq, dc []float32
 	dOwn, p         []float32 // the gradients of the true ones' scores; the negatives' softmax
 	dz              []vec.Row
-	apart           []float32 // what belongs to relations, of a step that has not them in w
 	pool            pool
-	touched
+	grads           touched
 }
 
 // The losses of kge.
@@ -81,8 +77,8 @@ var Graph = &Family{
 	build: func(s Spec) Model {
 		o := s.Options
 		score, k, _ := parseGraph(s.Name, "")
-		m := &kge{score: score, entities: s.Shape[0], relations: s.Shape[1], k: k, negatives: o.Negatives, loss: s.Loss,
-			l2: o.L2, n3: o.N3, adagrad: o.AdaptiveRows, seed: o.Seed, touched: newTouched(k)}
+		t := graphTables{score: score, entities: s.Shape[0], relations: s.Shape[1], k: k, adagrad: o.AdaptiveRows}
+		m := &kge{t: t, negatives: o.Negatives, loss: s.Loss, l2: o.L2, n3: o.N3, seed: o.Seed, grads: newTouched(k)}
 		if m.negatives == 0 {
 			m.negatives = kgeNegatives
 		}
@@ -125,82 +121,29 @@ func parseGraph(name, loss string) (score graphScore, k int, err error) {
 		return "", 0, fmt.Errorf("model: %q: want kge:SCORE:K, with the score %s, as kge:complex:128", name,
 			strings.Join(graphScores, ", "))
 	case err != nil || k < 1 || k > maxVector || score.pairs() && k%2 != 0:
-		return "", 0, fmt.Errorf("model: %q: the length of a row must be a number from 1 to %d, and even for complex and "+
-			"rotate (write kge:complex:128)", name, maxVector)
+		return "", 0, fmt.Errorf("model: %q: the length of a row must be a number from 1 to %d, and even for complex "+
+			"and rotate (write kge:complex:128)", name, maxVector)
 	case loss != "" && Loss(loss) != SampledSoftmax && Loss(loss) != SelfAdversarial:
 		return "", 0, fmt.Errorf("model: %s has the loss softmax or self-adversarial, not %q", name, loss)
 	}
 	return score, k, nil
 }
 
-func (m *kge) Params() []Param {
-	ps := []Param{{Name: "entity.weight", Shape: []int{m.entities, m.k}},
-		{Name: "relation.weight", Shape: []int{2 * m.relations, m.score.relation(m.k)}, Common: true}}
-	if m.adagrad { // what belongs to relations is one stretch: see Common
-		ps = []Param{ps[0], {Name: "entity.sum", Shape: []int{m.entities}}, ps[1],
-			{Name: "relation.sum", Shape: []int{2 * m.relations}, Common: true}}
-	}
-	return ps
-}
+// Params are the tables' rows, and perhaps their sums.
+func (m *kge) Params() []Param { return m.t.params() }
 
 // Init draws all numbers from U(-b, b); angles from the whole circle.
-func (m *kge) Init(w []float32, seed uint64) {
-	s, b := newSource(seed), float32(firstDeviation*math.Sqrt(3))
-	clear(w)
-	s.uniform(w[:m.entities*m.k], b)
-	if m.score == rotatE {
-		b = math.Pi
-	}
-	first := m.common()
-	s.uniform(w[first:first+2*m.relations*m.score.relation(m.k)], b)
-}
+func (m *kge) Init(w []float32, seed uint64) { m.t.init(w, newSource(seed)) }
 
-// common returns where the weights of relations begin.
-func (m *kge) common() int {
-	if m.adagrad {
-		return m.entities * (m.k + 1)
-	}
-	return m.entities * m.k
-}
-
-// place returns the row of a node: of an entity, or behind all of them of a relation's side.
-func (m *kge) place(node uint32) Range {
-	if r := int(node) - m.entities; r >= 0 {
-		n := m.score.relation(m.k)
-		from := m.common() + r*n
-		return Range{from, from + n}
-	}
-	return Range{int(node) * m.k, (int(node) + 1) * m.k}
-}
-
-// row returns the row of a node: a relation's among the ones in a step's Common, if there are any.
-func (m *kge) row(w []float32, node uint32) []float32 {
-	r := m.place(node)
-	if m.apart != nil && int(node) >= m.entities {
-		first := m.common()
-		return m.apart[r.From-first : r.To-first : r.To-first]
-	}
-	return w[r.From:r.To:r.To]
-}
-
-// sum returns the sum of a node's squared gradients.
-func (m *kge) sum(w []float32, node uint32) *float32 {
-	r := int(node) - m.entities
-	switch {
-	case r < 0:
-		return &w[m.entities*m.k+int(node)]
-	case m.apart != nil:
-		return &m.apart[len(m.apart)-2*m.relations+r]
-	}
-	return &w[len(w)-2*m.relations+r]
-}
+// Nodes appends what belongs to the entities from:to.
+func (m *kge) Nodes(from, to int, ranges []Range) []Range { return m.t.nodes(from, to, ranges) }
 
 // Suits returns true for facts. A worker's copy would have all entities.
 func (m *kge) Suits(set *data.Set) (steps, copied bool) { return set.Facts(), false }
 
 // Steps takes one step for each chunk of the rows, of the sum of their losses.
 func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss float64) {
-	m.apart = s.Common
+	m.t.apart = s.Common
 	m.pool.of(set, rows, s.Twin)
 	for len(rows) > 0 {
 		n := min(chunkFacts, len(rows))
@@ -212,17 +155,17 @@ func (m *kge) Steps(w []float32, set *data.Set, rows []int32, s Step) (loss floa
 		m.step(w, s.LR)
 		rows = rows[n:]
 	}
-	m.apart, m.pool.ranges = nil, nil
+	m.t.apart, m.pool.ranges = nil, nil
 	return loss
 }
 
 // step moves the rows that were touched.
 func (m *kge) step(w []float32, lr float32) {
-	for i, node := range m.nodes {
-		row := m.row(w, node)
-		g := m.touched.row(i)[:len(row)]
-		if m.adagrad {
-			sum := m.sum(w, node)
+	for i, node := range m.grads.nodes {
+		row := m.t.row(w, node)
+		g := m.grads.row(i)[:len(row)]
+		if m.t.adagrad {
+			sum := m.t.sum(w, node)
 			*sum += vec.Dot(g, g) / float32(len(g))
 			vec.Axpy(-lr/(float32(math.Sqrt(float64(*sum)))+tiny), g, row)
 		} else {
@@ -241,23 +184,23 @@ func (m *kge) key(epoch int, first int32) uint64 {
 
 // gather sets touched to the gradient of the chunk's summed loss, which it returns.
 func (m *kge) gather(w []float32, key uint64) (loss float64) {
-	m.begin(3*len(m.facts) + m.negatives)
+	m.grads.begin(3*len(m.facts) + m.negatives)
 	for side := range 2 {
 		loss += m.compare(w, key, side)
-		m.score.compareBack(&m.work, m.q, m.c, m.k, m.dz, m.dq, m.dc)
+		m.t.score.compareBack(&m.work, m.q, m.c, m.t.k, m.dz, m.dq, m.dc)
 		for j, node := range m.drawn {
-			vec.Axpy(1, m.dc[j*m.k:][:m.k], m.touched.row(m.touched.at(node)))
+			vec.Axpy(1, m.dc[j*m.t.k:][:m.t.k], m.grads.row(m.grads.at(node)))
 		}
 		for i, fact := range m.facts {
-			known, relation, asked := m.of(fact, side)
-			e, r, c := m.row(w, known), m.row(w, relation), m.row(w, asked)
+			known, relation, asked := m.t.of(fact, side)
+			e, r, c := m.t.row(w, known), m.t.row(w, relation), m.t.row(w, asked)
 			de, dr, dc := m.grad(known), m.grad(relation), m.grad(asked)
-			dq := m.dq[i*m.k:][:m.k]
-			m.score.oneBack(m.dOwn[i], m.q[i*m.k:][:m.k], c, dq, dc)
-			m.score.back(e, r, dq, de, dr)
+			dq := m.dq[i*m.t.k:][:m.t.k]
+			m.t.score.oneBack(m.dOwn[i], m.q[i*m.t.k:][:m.t.k], c, dq, dc)
+			m.t.score.back(e, r, dq, de, dr)
 			m.regularize(e, de)
 			m.regularize(c, dc)
-			if m.score != rotatE { // whose relations are angles
+			if m.t.score != rotatE { // whose relations are angles
 				m.regularize(r, dr)
 			}
 		}
@@ -266,17 +209,11 @@ func (m *kge) gather(w []float32, key uint64) (loss float64) {
 }
 
 // grad returns the gradient of a node's row.
-func (m *kge) grad(node uint32) []float32 { return m.touched.row(m.touched.at(node)) }
-
-// of returns the nodes of a fact's side: the entity that is known, the relation, the entity that is asked for.
-func (m *kge) of(fact [3]uint32, side int) (known, relation, asked uint32) {
-	e := uint32(m.entities)
-	return fact[2*side], e + 2*(fact[1]-e) + uint32(side), fact[2-2*side]
-}
+func (m *kge) grad(node uint32) []float32 { return m.grads.row(m.grads.at(node)) }
 
 // compare sets the queries and the negatives of a side, and the gradients of the scores, and returns the summed loss.
 func (m *kge) compare(w []float32, key uint64, side int) (loss float64) {
-	n, k := len(m.facts), m.k
+	n, k := len(m.facts), m.t.k
 	for _, v := range []struct {
 		p *[]float32
 		n int
@@ -292,20 +229,20 @@ func (m *kge) compare(w []float32, key uint64, side int) (loss float64) {
 	m.drawn = m.drawn[:0]
 	for counter := key + uint64(side); len(m.drawn) < m.negatives; {
 		counter += 0x9e3779b97f4a7c15
-		node := m.pool.at(mix(counter), m.entities)
-		copy(m.c[len(m.drawn)*k:], m.row(w, node))
+		node := m.pool.at(mix(counter), m.t.entities)
+		copy(m.c[len(m.drawn)*k:], m.t.row(w, node))
 		m.drawn = append(m.drawn, node)
 	}
 	for i, fact := range m.facts {
-		known, relation, _ := m.of(fact, side)
-		m.score.query(m.row(w, known), m.row(w, relation), m.q[i*k:][:k])
+		known, relation, _ := m.t.of(fact, side)
+		m.t.score.query(m.t.row(w, known), m.t.row(w, relation), m.q[i*k:][:k])
 	}
-	m.score.compare(&m.work, m.q, m.c, k, m.z)
+	m.t.score.compare(&m.work, m.q, m.c, k, m.z)
 	m.dz = m.dz[:0]
 	for i, fact := range m.facts {
-		_, _, asked := m.of(fact, side)
+		_, _, asked := m.t.of(fact, side)
 		z := m.z[i*m.negatives:][:m.negatives]
-		own := m.score.one(m.q[i*k:][:k], m.row(w, asked))
+		own := m.t.score.one(m.q[i*k:][:k], m.t.row(w, asked))
 		for j, node := range m.drawn {
 			if node == asked {
 				z[j] = never
@@ -326,13 +263,13 @@ const never = -1e30
 func (m *kge) Grad(w []float32, b *data.Batch, g *Gradient) (loss float64) {
 	m.take(b.Rows)
 	loss = m.gather(w, m.key(b.Epoch, firstOf(b)))
-	for i, node := range m.nodes {
-		r := m.place(node)
-		d := m.touched.row(i)[:r.To-r.From]
+	for i, node := range m.grads.nodes {
+		r := m.t.place(node)
+		d := m.grads.row(i)[:r.To-r.From]
 		vec.Scale(1/float32(len(b.Rows)), d)
-		m.parts = append(m.parts, Part{Offset: r.From, Bias: -1, G: d})
+		m.grads.parts = append(m.grads.parts, Part{Offset: r.From, Bias: -1, G: d})
 	}
-	g.Parts = m.parts
+	g.Parts = m.grads.parts
 	return loss
 }
 
@@ -379,19 +316,19 @@ func (m *kge) EvalRows(w []float32, set *data.Set, from, to int) (Score, bool) {
 }
 
 // Candidates returns the number of entities.
-func (m *kge) Candidates() int { return m.entities }
+func (m *kge) Candidates() int { return m.t.entities }
 
 // Scores scores all entities for each query, in one product where the score is one.
 func (m *kge) Scores(w []float32, queries []Query, scores []float32) {
-	q := make([]float32, len(queries)*m.k)
+	q := make([]float32, len(queries)*m.t.k)
 	for i, x := range queries {
-		node := uint32(m.entities) + 2*x.Relation
+		node := uint32(m.t.entities) + 2*x.Relation
 		if x.Head {
 			node++
 		}
-		m.score.query(m.row(w, x.Node), m.row(w, node), q[i*m.k:][:m.k])
+		m.t.score.query(m.t.row(w, x.Node), m.t.row(w, node), q[i*m.t.k:][:m.t.k])
 	}
-	m.score.compare(&m.work, q, w[:m.entities*m.k], m.k, scores)
+	m.t.score.compare(&m.work, q, w[:m.t.entities*m.t.k], m.t.k, scores)
 }
 
 // Touched appends the rows of a fact, and where rows have sums these: not those of the negatives, which the chunk
@@ -399,65 +336,13 @@ func (m *kge) Scores(w []float32, queries []Query, scores []float32) {
 func (m *kge) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	fact := [3]uint32(set.Idx[3*row:])
 	for side := range 2 {
-		known, relation, _ := m.of(fact, side)
-		ranges = append(ranges, m.place(known), m.place(relation))
+		known, relation, _ := m.t.of(fact, side)
+		ranges = append(ranges, m.t.place(known), m.t.place(relation))
 	}
 	return ranges
-}
-
-// Nodes appends what belongs to the entities from:to.
-func (m *kge) Nodes(from, to int, ranges []Range) []Range {
-	ranges = append(ranges, Range{from * m.k, to * m.k})
-	if m.adagrad {
-		ranges = append(ranges, Range{m.entities*m.k + from, m.entities*m.k + to})
-	}
-	return ranges
-}
-
-// pool is what negatives are drawn from: all entities, or in mode blocks some ranges of them.
-type pool struct {
-	ranges [][]uint32
-	n      int // entities in them
-	grid   *data.Grid
-	set    *data.Set
-}
-
-// of chooses the ranges of the block of rows, and of its twin; of none all entities.
-func (p *pool) of(set *data.Set, rows []int32, twin int) {
-	if twin == 0 || len(rows) == 0 {
-		return
-	}
-	if p.set != set {
-		p.set, p.grid = set, data.NewGrid(set, set.Grid)
-	}
-	p.n = 0
-	blocks := []int{p.grid.Of(set, int(rows[0])), twin - 1}
-	if blocks[0] == blocks[1] {
-		blocks = blocks[:1]
-	}
-	for _, block := range blocks {
-		for _, r := range p.grid.Members(block) {
-			p.ranges, p.n = append(p.ranges, r), p.n+len(r)
-		}
-	}
-}
-
-// at returns the entity of a random number.
-func (p *pool) at(x uint64, entities int) uint32 {
-	if p.ranges == nil {
-		return uint32(x >> 32 * uint64(entities) >> 32)
-	}
-	i := int(x >> 32 * uint64(p.n) >> 32)
-	for _, r := range p.ranges {
-		if i < len(r) {
-			return r[i]
-		}
-		i -= len(r)
-	}
-	return 0
 }
 
 // flops counts the three products of a fact's two sides with what it is compared with.
 func (m *kge) flops(float64) float64 {
-	return 2 * 2 * products * float64(m.negatives) * float64(m.k)
+	return 2 * 2 * products * float64(m.negatives) * float64(m.t.k)
 }

@@ -208,10 +208,10 @@ func TestKGESteps(t *testing.T) {
 			}
 			if !plain {
 				node := p.Offset / 6
-				if p.Offset >= m.common() {
-					node = m.entities + (p.Offset-m.common())/6
+				if p.Offset >= m.t.common() {
+					node = m.t.entities + (p.Offset-m.t.common())/6
 				}
-				*m.sum(want, uint32(node)) = float32(mean)
+				*m.t.sum(want, uint32(node)) = float32(mean)
 				scale /= math.Sqrt(mean)
 			}
 			for i, v := range p.G {
@@ -233,7 +233,7 @@ func TestKGEScores(t *testing.T) {
 	for _, score := range []string{"complex", "distmult", "transe", "rotate"} {
 		m, w := graphModel(t, set, Options{Name: "kge:" + score + ":6"})
 		wide := func(node uint32) (row []float64) {
-			for _, v := range m.row(w, node) {
+			for _, v := range m.t.row(w, node) {
 				row = append(row, float64(v))
 			}
 			return row

@@ -17,7 +17,7 @@ func (m *kge) lossOf(z []float32, own float32) (loss float64, d float32) {
 		return loss, float32(-share)
 	}
 	margin := 0.
-	if m.score.distance() {
+	if m.t.score.distance() {
 		margin = selfMargin
 	}
 	copy(m.p, z)
@@ -44,7 +44,7 @@ func (m *kge) regularize(row, g []float32) {
 	h := len(row) / 2
 	switch {
 	case m.n3 == 0:
-	case m.score.pairs():
+	case m.t.score.pairs():
 		for j := range h {
 			x, y := row[j], row[h+j]
 			a := m.n3 * float32(math.Sqrt(float64(x*x+y*y)))
