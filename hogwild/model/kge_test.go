@@ -84,10 +84,10 @@ type graphReference struct {
 }
 
 func (g *graphReference) loss(w []float64) (sum float64) {
-	row := func(node uint32) []float64 { r := g.place(node); return w[r.From:r.To] }
+	row := func(node uint32) []float64 { r := g.t.place(node); return w[r.From:r.To] }
 	for side, all := range g.candidates {
 		for i, fact := range g.facts {
-			known, relation, asked := g.of(fact, side)
+			known, relation, asked := g.t.of(fact, side)
 			own := factScore(g.score, row(known), row(relation), row(asked))
 			var negatives []float64
 			for _, node := range all {
@@ -130,9 +130,9 @@ func (g *graphReference) loss(w []float64) (sum float64) {
 func (g *graphReference) penalty(w []float64) (sum float64) {
 	for side := range 2 {
 		for _, fact := range g.facts {
-			known, relation, asked := g.of(fact, side)
+			known, relation, asked := g.t.of(fact, side)
 			for i, node := range []uint32{known, asked, relation} {
-				r := g.place(node)
+				r := g.t.place(node)
 				row := w[r.From:r.To]
 				if i == 2 && g.score == "rotate" {
 					continue
