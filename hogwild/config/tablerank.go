@@ -30,8 +30,8 @@ var tableOfRanks = Group{"Rankings", []Setting{
 				return ranking[0].met(k) || k.family().Chunks
 			}},
 		}},
-	{Name: "n3", Usage: "`X` kge: add X/3 times the cubes of the numbers in a fact's rows to its loss; auto: 0.15 for " +
-		"complex and distmult, else 0", Zero: "auto",
+	{Name: "n3", Usage: "`X` kge: add X/3 times the cubes of the numbers in a fact's rows to its loss; auto: 0.15 " +
+		"for complex and distmult, else 0", Zero: "auto",
 		most: 1e6, needs: ofGraphs},
 	{Name: "l2-parts", Usage: "`LIST` bpr, warp: l2 of rows and biases apart: user=X,item=X,negative=X,bias=X " +
 		"(default: l2 for each)",

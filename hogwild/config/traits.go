@@ -49,8 +49,8 @@ var modes = [...]Traits{
   delayed:K               clock:equal:K+1: each update is K steps late
   delayed:geometric:K     the same with random delays, K steps on average`},
 	Blocks: {Fused: true, Alone: true, help: `
-  blocks[:G]              factor: a G x G grid of blocks; workers train those that share no row or column.
-                          The same bits with any number of workers`},
+  blocks[:G]              factor, bpr, warp, kge: a G x G grid of blocks; workers train those that share no
+                          row or column. The same bits with any number of workers`},
 }
 
 // Traits returns the mode's row; a mode that no text has, has no traits.

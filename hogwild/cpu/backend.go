@@ -14,13 +14,13 @@
 //	pending.go        the updates that it keeps back
 //	sample.go         staleness, conflicts, lost updates
 //	blocks.go         mode blocks: a copy of what a block writes
-//	common.go         and of what all blocks of a graph write
 //	lock.go           locked mode; ordered mode is in package control
 //	kept.go           the copy of the weights that is evaluated
 //	evaluate.go       losses over a whole set
 //	spare.go          work beside training
 //	average.go        barrier mode
 //	lazy.go           rules with state, on sparse rows
+//	common.go         what all blocks of a graph write
 //	racy.go           all stores to weights that others write
 //	optimizer.go      rules with state
 //	pin.go            workers and cores
@@ -110,18 +110,13 @@ func (*hostOwner) Abandon(int) error { return nil }
 
 // Upload implements device.Owner.
 func (o *hostOwner) Upload() error {
-	if o.common != nil {
-		o.common.reset(o.s.Mem.W)
-	}
+	o.common.reset(o.s.Mem.W)
 	return nil
 }
 
 // Refresh implements device.Owner.
 func (o *hostOwner) Refresh() error {
-	if o.common != nil {
-		w := newShared(o.s.Mem.W, false)
-		o.common.settle(&w)
-	}
+	o.common.settle(o.s.Mem.W)
 	return nil
 }
 

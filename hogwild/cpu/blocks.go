@@ -60,8 +60,8 @@ func (b *blocks) keep(c plan.Chunk, w *shared) {
 	atomic.StoreUint64(b.of, copyOf(c))
 }
 
-// begin keeps what a chunk is to write, if it has not begun, and returns the copy that it trains of what all blocks write;
-// nil if there is nothing.
+// begin keeps what a chunk is to write, if it has not begun, and returns the copy that it trains of what all blocks
+// write; nil if there is nothing.
 func (b *blocks) begin(c plan.Chunk, w *shared) []float32 {
 	if !c.Begun {
 		b.keep(c, w)

@@ -16,8 +16,8 @@ import (
 //
 // Bases and sums of an even and of an odd sub-epoch take turns in shared memory. No chunk of a sub-epoch begins before
 // all of the one before are done (plan.Plan.Ready), so that what its base is computed from stays as it is until all of
-// them have ended. Each worker computes it anew, on its own, and then writes the same numbers as all others; one that dies
-// leaves nothing half done: a chunk's sum is written before it is done, and again by the worker that takes its place.
+// them have ended. Each worker computes it anew, on its own, and then writes the same numbers as all others. One that
+// dies leaves nothing half done: a chunk's sum is written before it is done, and again by whoever trains it then.
 type common struct {
 	at    model.Range  // in the weights, which workers leave alone: see settle
 	base  [2][]float32 // of the last even, and of the last odd sub-epoch
@@ -97,16 +97,23 @@ func (c *common) putBack(p *plan.Plan, chunk plan.Chunk) {
 
 // reset begins with the weights in w.
 func (c *common) reset(w []float32) {
+	if c == nil {
+		return
+	}
 	for _, base := range c.base {
 		copy(base, w[c.at.From:c.at.To])
 	}
 	clear(c.of)
 }
 
-// settle writes what chunks have added so far to the weights in w, where no worker reads it.
-func (c *common) settle(w *shared) {
+// settle writes what chunks have added so far to the weights w, where no worker reads it.
+func (c *common) settle(w []float32) {
+	if c == nil {
+		return
+	}
 	if last := slices.Max(c.of); last > 0 {
 		c.after(int(last-1), c.mine)
-		w.replace(c.at.From, c.mine)
+		all := newShared(w, false)
+		all.replace(c.at.From, c.mine)
 	}
 }

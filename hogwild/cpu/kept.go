@@ -12,9 +12,7 @@ import (
 // Keep implements device.Owner. All cores copy in memory: workers wait for it.
 func (o *hostOwner) Keep(w []float32, compare bool) (changed []bool, err error) {
 	s, job := o.s, o.s.Job // before it changes
-	if err := o.Refresh(); err != nil {
-		return nil, err
-	}
+	o.common.settle(s.Mem.W)
 	at := model.Offsets(s.Params)
 	for i, p := range s.Params {
 		if compare && !model.IsCenter(p) {

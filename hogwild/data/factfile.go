@@ -151,9 +151,8 @@ type facts struct {
 	budget *format.Budget
 }
 
-// readFacts reads the facts that are trained on, and numbers entities and relations: those in most facts first, and last
-// entities that only other files have. Nothing is learnt of these, but the facts that have them count, as in published
-// figures.
+// readFacts reads the facts that are trained on, and numbers entities and relations: by falling count, and last the
+// entities that only other files have. Nothing is learnt of them, but their facts count, as in published figures.
 func readFacts(src *source, path string, others []string) (*facts, error) {
 	f, err := openFacts(src)
 	if err != nil {
@@ -224,8 +223,8 @@ func readFacts(src *source, path string, others []string) (*facts, error) {
 	all.meta = Meta{Name: path, Format: "facts", Rows: read, Read: read, Kind: Facts, Scale: "none",
 		Features: len(columns), Shape: []int{entities, len(names[1])}, Columns: columns, Checksum: src.Checksum()}
 	if trained < entities {
-		all.meta.notef("nothing is learnt of %s of %s entities, which are in other facts alone: these count in the figures",
-			count(entities-trained), count(entities))
+		all.meta.notef("nothing is learnt of %s of %s entities, which are in other facts alone: these count in the "+
+			"figures", count(entities-trained), count(entities))
 	}
 	src.Done()
 	return all, nil

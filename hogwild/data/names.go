@@ -31,8 +31,10 @@ func (m *Meta) Names() *Names {
 	return n
 }
 
-// Node returns the name of a user or an entity, and Relation that of a relation.
-func (n *Names) Node(i uint32) string     { return n.all[i] }
+// Node returns the name of a user or an entity.
+func (n *Names) Node(i uint32) string { return n.all[i] }
+
+// Relation returns the name of a relation.
 func (n *Names) Relation(i uint32) string { return n.all[n.nodes+int(i)] }
 
 // Candidate returns the name of an item, or of an entity.

@@ -126,7 +126,7 @@ func (s *Set) seenFits() bool {
 		return false
 	}
 	return every(s.Shape[0], func(u int) bool {
-		liked := s.Liked(uint32(u))
+		liked := s.Seen[s.SeenPtr[u]:s.SeenPtr[u+1]]
 		for i, j := range liked {
 			if int(j) >= s.Shape[1] || i > 0 && liked[i-1] >= j {
 				return false

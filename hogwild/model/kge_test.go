@@ -157,8 +157,8 @@ func TestKGEGradient(t *testing.T) {
 	set := graphOf(t, 60)
 	for _, score := range []string{"complex", "distmult", "transe", "rotate"} {
 		for _, loss := range []string{"softmax", "self-adversarial"} {
-			m, w := graphModel(t, set, Options{Name: "kge:" + score + ":6", Loss: loss, Negatives: 7, L2: 0.03, N3: 0.02,
-				Seed: 11})
+			m, w := graphModel(t, set, Options{Name: "kge:" + score + ":6", Loss: loss, Negatives: 7, L2: 0.03,
+				N3: 0.02, Seed: 11})
 			b := set.NewReader().Batch([]int32{3, 1, 4, 15})
 			var g Gradient
 			got := m.Grad(w, b, &g)

@@ -7,8 +7,8 @@ type graphTables struct {
 	score               graphScore
 	entities, relations int
 	k                   int
-	adagrad             bool      // rows have a sum of their mean squared gradients each, by whose root steps are divided
-	apart               []float32 // what belongs to relations, of a step that has not them in the weights
+	adagrad             bool      // each row has the sum of its mean squared gradients, by whose root steps are divided
+	apart               []float32 // what belongs to relations, where a step has it not in the weights
 }
 
 func (t *graphTables) params() []Param {

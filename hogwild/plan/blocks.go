@@ -19,15 +19,16 @@ import (
 // earlier ones that have are too. Blocks with no range in common touch different weights. So the weights are as if one
 // worker trained chunk after chunk, and no worker waits for all blocks of a sub-epoch.
 //
-// The ranges of a graph are ranges of the same nodes: its grid is Paired. A block has the edges between two ranges, in
-// either direction, or within one. In sub-epoch s, shifted, range i meets range s-i modulo n, so that each meets all and
-// itself once. The pair has the chunk of its smaller range, and the other one's is empty. All blocks of a graph write what
-// its relations have in common: a chunk may be trained when all of the sub-epochs before are done, see package cpu.
+// The ranges of a graph are ranges of the same nodes: its grid is Paired. A block has the facts between two ranges, in
+// either direction, or within one. In a sub-epoch range i meets range shift-i modulo n, so that over the epoch each
+// meets all, and itself once. The pair has the chunk of its smaller range, and the other one's is empty. All blocks of
+// a graph write the weights of its relations, so a chunk is trained when all sub-epochs before are done: see package
+// cpu.
 //
-// A model that ranks draws negatives, and writes them. Were they drawn from a block's own ranges, what lies in others would
-// never be compared with them. So a chunk draws from the ranges of another chunk of its sub-epoch, too, or of what users
-// liked from its range of columns; the other one draws from its. Which two are twins changes all the time. They are trained
-// one after the other.
+// Models that rank draw negatives, and write them. Were they drawn from a block's own ranges, what lies in others would
+// never be compared with them. So a chunk draws from the ranges of another chunk of its sub-epoch, of what users liked
+// from its range of columns, and the other one from its. They are trained one after the other. Which two are twins
+// changes all the time.
 //
 // In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and a block's agree first
 // on directions of their own, which the other blocks then would have to unlearn.

@@ -131,7 +131,8 @@ func TestTies(t *testing.T) {
 		what := fmt.Sprintf("scores %v, answers %v, known %v, k %d", w, q.Answers, q.Known, k)
 		models := []model.Model{table{n: n}}
 		got := Rank(models, w, []data.Question{q}, false, k)
-		near(t, what, []float64{got.Items.Precision, got.Items.Recall, got.Items.NDCG, got.Items.HitRate, got.Items.AUC},
+		items := got.Items
+		near(t, what, []float64{items.Precision, items.Recall, items.NDCG, items.HitRate, items.AUC},
 			[]float64{sum.precision / count, sum.recall / count, sum.ndcg / count, sum.hit / count, sum.auc / count})
 		facts := Rank(models, w, []data.Question{q}, true, k).Facts
 		near(t, what, []float64{facts.MeanRank}, []float64{sum.meanRank / count / float64(len(q.Answers))})
@@ -315,7 +316,7 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// BenchmarkRank ranks 40,559 candidates for 5,848 queries by vectors of 128 numbers on two cores, as many as WN18RR has.
+// BenchmarkRank ranks 40,559 candidates for 5,848 queries by vectors of 128 numbers, as many as WN18RR has.
 func BenchmarkRank(b *testing.B) {
 	const users, items = 5848, 40559
 	meta := data.Meta{Name: "made", Kind: data.Pairs, Shape: []int{users, items}, Features: users + items,

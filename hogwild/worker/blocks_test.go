@@ -35,7 +35,8 @@ func ranked(t *testing.T) (all []config.Config) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, model := range []string{"bpr:6", "warp:5", "kge:complex:6", "kge:transe:5"} {
 		c := ofBlocks(t)
-		c.Model, c.Biases, c.L2, c.Schedule, c.Data = model, false, 0, config.Auto, filepath.Join(t.TempDir(), "train.txt")
+		c.Model, c.Biases, c.L2, c.Schedule = model, false, 0, config.Auto
+		c.Data = filepath.Join(t.TempDir(), "train.txt")
 		var text strings.Builder
 		for range 20_000 {
 			if u, v := r.IntN(700), r.IntN(600); strings.HasPrefix(model, "kge") {
@@ -85,8 +86,8 @@ func TestBlocksRepeat(t *testing.T) {
 // most is done to them then.
 func TestBlocksDisturbed(t *testing.T) { disturb(t, ofBlocks(t), true) }
 
-// TestRankedBlocksDisturbed: the same of models that draw negatives. Within an epoch relations of a graph are saved with
-// what chunks have added to them so far, so that one that goes on from there has other bits.
+// TestRankedBlocksDisturbed: the same of models that draw negatives. Within an epoch relations of a graph are saved
+// with what chunks have added to them so far, so that one that goes on from there has other bits.
 func TestRankedBlocksDisturbed(t *testing.T) {
 	for _, c := range ranked(t)[1:3] {
 		t.Run(c.Model, func(t *testing.T) { disturb(t, c, c.Model == "warp:5") })

@@ -28,6 +28,7 @@
 //	isa.go loops.go         the sets of instructions, and which loop takes which
 //	loops_amd64.go          the way to the assembly; gen writes that from Go here,
 //	loopswords_amd64.go       for words,
+//	loopssteps_amd64.go       for optimizers, columns and pairs,
 //	loops_arm64.go            and here from C, as some loops of the others
 //	check.go                each loop against plain Go, on the user's machine
 package vec
