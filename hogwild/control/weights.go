@@ -44,7 +44,7 @@ type OptimizerState struct {
 // the run may come to have.
 func CreateWeights(c *tuning.Job, p int) (*Weights, error) { return CreateFor(c, p, 0, 0) }
 
-// CreateFor does CreateWeights for p weights, of which blocks have some in common, and for rows that may have dual
+// CreateFor does CreateWeights for p weights, some of them common to all blocks, and for rows that may have dual
 // variables.
 func CreateFor(c *tuning.Job, p, common, rows int) (*Weights, error) {
 	var l shm.Layout

@@ -10,14 +10,14 @@ import (
 	"hogwild/internal/vec"
 )
 
-// common are the weights that all blocks of a graph write, such as those of its relations. In mode blocks each chunk
+// common are the weights that all blocks of a graph write: what belongs to its relations. In mode blocks each chunk
 // trains a copy of them, which begins as base: what they were after the sub-epoch before. What chunks have added is
 // summed in the order of the table, so that the bits do not depend on who trains what.
 //
 // Bases and sums of an even and of an odd sub-epoch take turns in shared memory. No chunk of a sub-epoch begins before
 // all of the one before are done (plan.Plan.Ready), so that what its base is computed from stays as it is until all of
 // them have ended. Each worker computes it anew, on its own, and then writes the same numbers as all others. One that
-// dies leaves nothing half done: a chunk's sum is written before it is done, and again by whoever trains it then.
+// dies leaves nothing half done: a chunk's sum is written before it is done, and again when it is trained again.
 type common struct {
 	at    model.Range  // in the weights, which workers leave alone: see settle
 	base  [2][]float32 // of the last even, and of the last odd sub-epoch

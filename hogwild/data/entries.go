@@ -294,3 +294,21 @@ func (o Options) describePairs(src *source) (Meta, error) {
 	p.Targets, p.Nonzeros = spreadOf(e.val), 2*int64(len(e.val))
 	return p.Meta, nil
 }
+
+// keepPositive leaves out entries below a value.
+func (e *table) keepPositive(src *source, least float32) error {
+	all, kept, spread := len(e.val), 0, spreadOf(e.val)
+	for i, y := range e.val {
+		if y >= least {
+			e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = e.idx[2*i], e.idx[2*i+1], y
+			kept++
+		}
+	}
+	if kept == 0 {
+		return src.Errorf("--positive %g: all values are from %g to %g, so nothing is liked: choose a lower one", least,
+			spread.Min, spread.Max)
+	}
+	e.idx, e.val = e.idx[:2*kept], e.val[:kept]
+	e.notef("%s of %s entries have a value of at least %g, and are what users liked", count(kept), count(all), least)
+	return nil
+}

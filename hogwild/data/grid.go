@@ -17,8 +17,8 @@ import (
 // A range is not one stretch of numbers: ids often lie by age or by popularity, and blocks would hold unequal numbers
 // of entries. It has bundles of neighbouring nodes, wide enough that no cache line of the weights has two owners.
 //
-// The grid of a graph is Paired: its two axes are the same nodes, and what is between two ranges is one block, in either
-// direction. It lies in the smaller range's row.
+// The grid of a graph is Paired: its two axes are the same nodes, and what is between two ranges is one block, in
+// either direction. It lies in the smaller range's row.
 type Grid struct {
 	N       int // ranges of rows, and of columns
 	Paired  bool
@@ -87,8 +87,8 @@ func (g *Grid) Block(row, column uint32) int {
 	return a*g.N + b
 }
 
-// Nodes appends the nodes of a block's two ranges, as stretches [from, to). If twin is not 0, it is a block, counted from
-// 1, from which negatives are drawn: of a matrix its columns, of a graph all its nodes, are written, too.
+// Nodes appends the nodes of a block's two ranges, as stretches [from, to). If twin is not 0, it is a block, counted
+// from 1, from which negatives are drawn: of a matrix its columns, of a graph all its nodes, are written, too.
 func (g *Grid) Nodes(block, twin int, stretches [][2]int) [][2]int {
 	ranges := [][2]int{{0, block / g.N}, {1, block % g.N}} // axis and range
 	if twin--; twin >= 0 {

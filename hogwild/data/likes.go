@@ -1,7 +1,6 @@
 package data
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 
@@ -127,45 +126,4 @@ func (d *Draws) Next(row int32, x uint64, twin int) (item uint32, next uint64) {
 		return uint32(among(d.s.Shape[1])), next
 	}
 	return d.s.Idx[2*among(d.s.Rows)+1] - uint32(d.s.Shape[0]), next
-}
-
-// keepPositive leaves out entries below a value.
-func (e *table) keepPositive(src *source, least float32) error {
-	all, kept, spread := len(e.val), 0, spreadOf(e.val)
-	for i, y := range e.val {
-		if y >= least {
-			e.idx[2*kept], e.idx[2*kept+1], e.val[kept] = e.idx[2*i], e.idx[2*i+1], y
-			kept++
-		}
-	}
-	if kept == 0 {
-		return src.Errorf("--positive %g: all values are from %g to %g, so nothing is liked: choose a lower one", least,
-			spread.Min, spread.Max)
-	}
-	e.idx, e.val = e.idx[:2*kept], e.val[:kept]
-	e.notef("%s of %s entries have a value of at least %g, and are what users liked", count(kept), count(all), least)
-	return nil
-}
-
-// noteFull refuses a training set in which every user likes every item, and notes users who do.
-func (p *pairs) noteFull(l *likes) error {
-	full, with := 0, 0
-	for u := range p.Shape[0] {
-		n := l.ptr[u+1] - l.ptr[u]
-		if n > 0 {
-			with++
-		}
-		if n == int64(p.Shape[1]) {
-			full++
-		}
-	}
-	switch {
-	case full == with:
-		return fmt.Errorf("data: %s: every user likes every item (%s), so there is nothing to rank: keep the best "+
-			"with --positive", p.Name, count(p.Shape[1]))
-	case full > 0:
-		p.notef("users who like all %s items, and have no negatives: %s of %s", count(p.Shape[1]), count(full),
-			count(p.Shape[0]))
-	}
-	return nil
 }

@@ -192,3 +192,26 @@ func (p *pairs) noteCopies(e *table) {
 			count(copies*int(share)), count(len(e.val)))
 	}
 }
+
+// noteFull refuses a training set in which every user likes every item, and notes users who do.
+func (p *pairs) noteFull(l *likes) error {
+	full, with := 0, 0
+	for u := range p.Shape[0] {
+		n := l.ptr[u+1] - l.ptr[u]
+		if n > 0 {
+			with++
+		}
+		if n == int64(p.Shape[1]) {
+			full++
+		}
+	}
+	switch {
+	case full == with:
+		return fmt.Errorf("data: %s: every user likes every item (%s), so there is nothing to rank: keep the best "+
+			"with --positive", p.Name, count(p.Shape[1]))
+	case full > 0:
+		p.notef("users who like all %s items, and have no negatives: %s of %s", count(p.Shape[1]), count(full),
+			count(p.Shape[0]))
+	}
+	return nil
+}

@@ -71,7 +71,7 @@ func (a *Answers) To(q Query) []uint32 {
 
 // Questions returns what rows of a set ask of a model: for each of their users the items, and for each of their facts
 // both the tail and the head. Facts with one entity and relation are a single question. An item that is known is no
-// answer any more, since nobody has to find it; a fact that is known is an answer where a row of the set has it.
+// answer any more, since it needs not be found; a fact that is known is an answer where a row of the set has it.
 func Questions(set *Set, known *Answers) (all []Question) {
 	own := AnswersIn(set)
 	for side, l := range own.sides {

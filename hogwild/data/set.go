@@ -29,12 +29,12 @@
 //	lines.go       these lines
 //	factfile.go    facts, and the numbers of their names
 //	entries.go     triples on the heap, and the numbers of their ids
-//	likes.go       what users liked, and draws of what they did not
 //	places.go      sets of ids, and where those of the training data are
 //	source.go      where rows come from
 //	synth.go       synthetic data
 //	synthpairs.go  matrices and graphs
 //	pairs.go       rows that are pairs, and a set of them
+//	likes.go       what users liked, and draws of what they did not
 //	grid.go        the blocks of a matrix
 //	facts.go       rows that are facts
 //	synthrows.go   rows

@@ -43,7 +43,7 @@ const mostDraws = 10
 // mostPull is the largest step of warp, as in LightFM.
 const mostPull = 10
 
-// BPR is the family of bpr:K, and WARP that of warp:K.
+// BPR is the family of bpr:K, and WARP the family of warp:K.
 var (
 	BPR  = rankers("bpr", Logistic, &Family{Rate: 0.05})
 	WARP = rankers("warp", Hinge, &Family{Rate: 0.05, OneRate: 0.01, Alike: true})

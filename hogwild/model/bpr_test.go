@@ -252,7 +252,7 @@ func TestWARP(t *testing.T) {
 	}
 }
 
-// TestRankerScores: all scores are those of the pairs, and nodes own all weights.
+// TestRankerScores: all scores are equal to the pairs' scores, and nodes own all weights.
 func TestRankerScores(t *testing.T) {
 	set := likedSet(t)
 	m, w := ranker(t, set, Options{Name: "warp:5", AdaptiveRows: true})

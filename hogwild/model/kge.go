@@ -86,7 +86,7 @@ var Graph = &Family{
 	},
 }
 
-// The defaults, which docs/graphs.md tells of.
+// The defaults: see docs/graphs.md.
 const (
 	firstDeviation = 0.1
 	selfMargin     = 9 // of distances, Sun et al.'s for FB15k-237
@@ -331,7 +331,7 @@ func (m *kge) Scores(w []float32, queries []Query, scores []float32) {
 	m.t.score.compare(&m.work, q, w[:m.t.entities*m.t.k], m.t.k, scores)
 }
 
-// Touched appends the rows of a fact, and where rows have sums these: not those of the negatives, which the chunk
+// Touched appends the rows of a fact, and where rows have sums these: not the negatives', which the chunk
 // shares.
 func (m *kge) Touched(set *data.Set, row int32, ranges []Range) []Range {
 	fact := [3]uint32(set.Idx[3*row:])

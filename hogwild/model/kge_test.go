@@ -74,7 +74,7 @@ func factScore(score string, e, r, c []float64) (sum float64) {
 	return sum
 }
 
-// graphReference is the loss of facts from its definition. The shares of the negatives are constants: those of the
+// graphReference is the loss of facts from its definition. The shares of the negatives are constants, from the
 // first call.
 type graphReference struct {
 	*kge

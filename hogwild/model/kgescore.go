@@ -145,7 +145,7 @@ func (s graphScore) apart(q, c []float32) (sum float32) {
 	return sum
 }
 
-// compareBack adds the gradient of the queries and of the candidates to dq and dc, by dz, that of the scores.
+// compareBack adds the gradient of the queries and of the candidates to dq and dc, by dz, the gradient of the scores.
 func (s graphScore) compareBack(work *vec.Workspace, q, c []float32, k int, dz []vec.Row, dq, dc []float32) {
 	if !s.distance() {
 		work.Mul(dz, c, k, dq)

@@ -30,7 +30,7 @@ func onGrid(t *testing.T, mode string, n int, of data.Blocks) Plan {
 	return New(&c, 1, n).Blocks(data.Blocks{Starts: starts, Paired: of.Paired, Drawn: of.Drawn})
 }
 
-// kinds are those of a matrix, of a graph and of what users liked.
+// kinds are a matrix, a graph and what users liked.
 var kinds = []data.Blocks{{}, {Paired: true}, {Drawn: true}, {Paired: true, Drawn: true}}
 
 // TestBlocksOfAnEpoch: every row is in one chunk of each epoch, and the rate never goes back.

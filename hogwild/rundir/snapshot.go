@@ -24,7 +24,7 @@
 //	detailtext.go   figures of classes and residuals, for people
 //	detail.go       those figures
 //	ranking.go      those of two classes by their odds
-//	ranked.go       those of all candidates for queries
+//	ranked.go       scores of all candidates for queries
 //	machine.go      where it ran
 //	lock.go         which run may write to a folder
 //	safetensors.go  the format of weights and snapshots

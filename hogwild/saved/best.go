@@ -84,8 +84,8 @@ func Answers(s *Saved, path string, top int, seen config.Seen, do func(*Answer) 
 func (s *Saved) queries(path string, names *data.Names) (all []model.Query, notes []string, err error) {
 	if path == "" {
 		if s.meta.Facts() {
-			return nil, nil, config.Usage("top: name a file with a head and a relation in each line, or ?, relation and " +
-				"tail: --data FILE")
+			return nil, nil, config.Usage("top: name a file with a head and a relation in each line, or ?, relation " +
+				"and tail: --data FILE")
 		}
 		for u := range s.meta.Shape[0] {
 			all = append(all, model.Query{Node: uint32(u)})

@@ -80,7 +80,7 @@ func Rank(models []model.Model, w []float32, questions []data.Question, facts bo
 	return r
 }
 
-// Scores are made for so many queries at once that they stay in a cache, if those are enough for a product of matrices.
+// Scores are made for as many queries at once as stay in a cache, if these are enough for a product of matrices.
 const (
 	atOnce               = 1 << 19 // scores
 	leastBlock, maxBlock = 16, 256 // queries
@@ -185,7 +185,7 @@ func (p *places) find(q *data.Question, scores []float32) {
 	}
 }
 
-// merge sorts answers, and makes those of equal scores a group.
+// merge sorts answers, and makes equal scores a group.
 func (p *places) merge() {
 	slices.SortFunc(p.groups, func(a, b group) int {
 		switch {

@@ -82,7 +82,7 @@ func hotRows(c *config.Config, spec model.Spec, f Facts, every int) (rows, rare 
 	return rows, 4
 }
 
-// manyRelations are the relations that are merged in each merge: of so many others are rare.
+// manyRelations are the relations that are merged in each merge: with as many, others are rare.
 const manyRelations = 1024
 
 // mergesInVain refuses a period that was asked for where workers write in place whatever it is.
