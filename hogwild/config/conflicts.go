@@ -140,8 +140,8 @@ func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
 var onChunks = []conflict{
 	{known.gpu, known.gpu, "gpu {gpu}: model {model} is trained on cores; leave gpu out"},
 	{func(k known) bool { return !k.stepsByRow() }, func(k known) bool { return k.RowOptimizer != RowSGD },
-		"model {model} takes steps of its own, which scale each row by its gradients, in mode async or sync with " +
-			"average weights, without optimizer, batch and gradient-delay; use these, or row-optimizer sgd"},
+		"model {model} takes steps of its own, which scale each row by its gradients, in mode async, blocks, or sync " +
+			"with average weights, without optimizer, batch and gradient-delay; use these, or row-optimizer sgd"},
 }
 
 // onSimplex is what a model would leave its simplexes by: only a step of plain SGD ends with a projection.

@@ -24,7 +24,7 @@ var tableOfRanks = Group{"Rankings", []Setting{
 		"of the sum of its squared gradients; auto: sgd for bpr, else adagrad",
 		Words: words(Auto, RowSGD, RowAdaGrad),
 		needs: []need{
-			{"optimizer", "use optimizer sgd, batch 1, and mode async or sync with average weights", false,
+			{"optimizer", "use optimizer sgd, batch 1, and mode async, blocks, or sync with average weights", false,
 				func(k known) bool { return k.RowOptimizer != RowAdaGrad || k.stepsByRow() }},
 			{"model", "use model bpr:64, warp:64 or kge:complex:128", false, func(k known) bool {
 				return ranking[0].met(k) || k.family().Chunks

@@ -60,6 +60,12 @@ func (t *table) findClasses(task string) error {
 	case task == "edges":
 		return fmt.Errorf("data: %s has rows with labels, and the model takes the edges of a graph: source, target, "+
 			"weight; or synth:dblife", t.Name)
+	case task == likesTask:
+		return fmt.Errorf("data: %s has rows with labels, and the model takes what users liked: a user and an item a "+
+			"line, or lists of items", t.Name)
+	case task == factsTask:
+		return fmt.Errorf("data: %s has rows with labels, and the model takes the facts of a graph: head, relation, "+
+			"tail", t.Name)
 	case task != "" && task != "classes" && task != "values":
 		return fmt.Errorf("data: task %q: want classes, values, triples or edges", task)
 	case task == "values" && t.text != nil:

@@ -82,6 +82,12 @@ func (m *Meta) known() *format.Known {
 		Dates: m.Dates, Marks: m.Marks, Fill: m.Fill, ZeroBased: m.ZeroBased()}
 }
 
+// Tasks: what users liked, and the facts of a graph.
+const (
+	likesTask = "likes"
+	factsTask = "facts"
+)
+
 // Spread is how numbers lie.
 type Spread struct {
 	Mean      float32 `json:"mean"`

@@ -48,12 +48,6 @@ type Options struct {
 	lenient bool          // a file is only described: what is wrong is told in the notes
 }
 
-// likesTask is the Task of what users liked.
-const likesTask = "likes"
-
-// factsTask is the Task of knowledge graphs.
-const factsTask = "facts"
-
 const synthPrefix = "synth:"
 
 // isSynth says whether a path names synthetic data. A file of that name is ./synth:x.
