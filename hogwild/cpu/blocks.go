@@ -63,7 +63,7 @@ func (b *blocks) keep(c plan.Chunk, w *shared) {
 // begin keeps what a chunk is to write, if it has not begun, and returns the copy that it trains of what all blocks
 // write; nil if there is nothing.
 func (b *blocks) begin(c plan.Chunk, w *shared) []float32 {
-	if !c.Begun {
+	if !c.Begun && c.Count > 0 { // an empty chunk of a graph has the ranges of another one
 		b.keep(c, w)
 	}
 	if b.common == nil {
