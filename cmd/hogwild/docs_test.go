@@ -266,6 +266,18 @@ func stage(t *testing.T) string {
 	write("a9a/a9a.t", 200, sparse)
 	write("movielens-100k/u.data", 2000,
 		func() string { return fmt.Sprintf("%d\t%d\t%d\t881250949", 1+r.IntN(60), 1+r.IntN(80), 1+r.IntN(5)) })
+	write("users.txt", 20, func() string { return fmt.Sprint(1 + r.IntN(60)) })
+	for name, rows := range map[string]int{"train": 400, "valid": 40, "test": 40} {
+		write("WN18RR/"+name+".txt", rows, func() string {
+			return fmt.Sprintf("%08d\t_hypernym\t%08d", 260881+r.IntN(40), 260881+r.IntN(40))
+		})
+		first := fmt.Sprintln(rows)
+		write("FB15K237/"+name+"2id.txt", rows, func() string {
+			row := first + fmt.Sprintf("%d %d %d", r.IntN(40), r.IntN(40), r.IntN(3))
+			first = ""
+			return row
+		})
+	}
 	head := "listener,date,plays,song\n"
 	write("plays.csv", 500, func() string {
 		row := head + fmt.Sprintf("ann%d,2026-03-31,%d,s%d", r.IntN(40), 1+r.IntN(9), r.IntN(50))
