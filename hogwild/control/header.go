@@ -79,7 +79,7 @@ func mostChunks(h *Header, ranks int) (most int) {
 			batch = max(1, c.AskedBatch())
 		}
 		if c.Workers > 0 {
-			p := plan.New(&c, batch, h.Rows)
+			p := plan.New(&c, batch, h.Rows).Blocks(h.Blocks)
 			first := p.Of(1)
 			most = max(most, p.Chunks(), first.Chunks())
 		}

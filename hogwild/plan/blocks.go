@@ -31,7 +31,8 @@ import (
 // changes all the time.
 //
 // In the first epoch blocks come in turns, a part of each at a time. Factors begin at random, and a block's agree first
-// on directions of their own, which the other blocks then would have to unlearn.
+// on directions of their own, which the other blocks then would have to unlearn. Of a graph all epochs have parts, and
+// the first ones shorter ones: while the sums of AdaGrad are small, the steps of chunks at once are too long together.
 type blocks struct {
 	n     int // ranges of rows, and of columns
 	parts int // in which each block is trained in an epoch
@@ -41,6 +42,17 @@ type blocks struct {
 
 // firstSubs are the sub-epochs of the first epoch, about: with them it teaches as much as one in random order.
 const firstSubs = 64
+
+// subs returns how many sub-epochs an epoch has at least, counted from 1; 0: as many as the grid has ranges.
+func (b *blocks) subs(epoch uint64, loose bool) int {
+	switch {
+	case b.Paired && epoch <= 2:
+		return 4 * firstSubs
+	case b.Paired || epoch == 1 || loose:
+		return firstSubs
+	}
+	return 0
+}
 
 // chunks returns how many chunks an epoch has.
 func (b *blocks) chunks() int { return b.parts * b.n * b.n }
@@ -58,27 +70,22 @@ func (b *blocks) shift(epoch, sub int) int {
 }
 
 // twin returns the place in a sub-epoch of the chunk from whose ranges the chunk at a place draws: itself, if there is
-// none. Of a graph two pairs of ranges in a random order are twins, of what users liked two ranges of columns.
+// none. Of a graph two pairs of ranges are twins, at random, of what users liked two ranges of columns.
 func (b *blocks) twin(epoch, sub, place int) int {
 	if !b.Paired {
 		return b.rows(epoch, sub, b.drawn(epoch, sub, b.columns(epoch, sub, place)))
 	}
-	key, pairs := b.seed+drawnSeed+uint64(sub)<<32, make([]int, 0, b.n)
+	pairs, shift := make([]int, 0, b.n), b.shift(epoch, sub)
 	for i := range b.n {
-		if i <= b.columns(epoch, sub, i) {
+		if i <= (shift-i+b.n)%b.n {
 			pairs = append(pairs, i)
 		}
 	}
-	own := slices.Index(pairs, place)
-	for k := range pairs {
-		if data.Permuted(k, len(pairs), key, epoch) != own {
-			continue
-		}
-		if k ^= 1; k < len(pairs) {
-			return pairs[data.Permuted(k, len(pairs), key, epoch)]
-		}
+	i, n := slices.Index(pairs, place), len(pairs)
+	if i < 0 { // an empty one
+		return place
 	}
-	return place
+	return pairs[(n+data.Permuted(0, n, b.seed+drawnSeed+uint64(sub)<<32, epoch)-i)%n]
 }
 
 // drawn returns the range of columns from which what users liked in a range of columns is told apart.

@@ -101,8 +101,8 @@ func (p Plan) Blocks(b data.Blocks) Plan {
 
 // Of returns the plan of an epoch, counted from 1.
 func (p Plan) Of(epoch uint64) Plan {
-	if p.Grid > 1 && (epoch == 1 || p.Loose) {
-		p.blocks.parts = CeilDiv(firstSubs, p.Grid)
+	if subs := p.blocks.subs(epoch, p.Loose); p.Grid > 1 && subs > 0 {
+		p.blocks.parts = CeilDiv(subs, p.Grid)
 		p.PerRank = p.blocks.chunks()
 	}
 	return p
@@ -113,9 +113,13 @@ func (p *Plan) Ready(epoch, i int, done func(i int) bool) bool { return p.blocks
 
 // Sub returns the sub-epoch of a chunk of mode blocks, counted from the first of the run, and the chunk's place in it.
 func (p *Plan) Sub(epoch, i int) (sub, place int) {
-	if epoch > 0 {
-		first := p.Of(1)
-		sub = first.PerRank/p.Grid + p.Grid*(epoch-1)
+	for e := 1; e <= min(epoch, 3); e++ {
+		of := p.Of(uint64(e))
+		sub += of.PerRank / p.Grid
+	}
+	if epoch > 3 {
+		of := p.Of(3)
+		sub += (epoch - 3) * of.PerRank / p.Grid
 	}
 	return sub + i/p.Grid, i % p.Grid
 }

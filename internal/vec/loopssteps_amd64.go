@@ -1,3 +1,5 @@
+//go:build !noasm
+
 package vec
 
 // The way from the loops of optimizers, of columns and of pairs to their assembly: see loops_amd64.go.
