@@ -21,9 +21,7 @@ func (c *Config) ReadSets(o data.Options) (data.Sets, error) {
 	if o.Task, err = model.Task(c.Model, c.Loss); err != nil {
 		return data.Sets{}, Usage("%w", err)
 	}
-	if o.Task == "facts" && c.Validation == "" {
-		c.Validation = data.ValidFacts(c.Data) // which is filtered by, too
-	}
+	c.Validation = data.ValidationOf(o.Task, c.Validation, c.Data)
 	if o.Validation = c.Validation; o.Validation == NoValidation {
 		o.Validation = ""
 	}

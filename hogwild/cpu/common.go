@@ -21,8 +21,8 @@ import (
 type common struct {
 	at    model.Range  // in the weights, which workers leave alone: see settle
 	base  [2][]float32 // of the last even, and of the last odd sub-epoch
-	moved [2][][]float32
-	of    []uint64 // the sub-epoch of each of moved, counted from 1; 0: none
+	moved [][]float32  // what each chunk of them has added
+	of    []uint64     // the sub-epoch of each of moved, counted from 1; 0: none
 
 	began, mine []float32 // what the chunk in hand began with, and what it is now
 }
@@ -40,26 +40,27 @@ func newCommon(s *device.Setup) *common {
 	}
 	c := &common{at: at, base: [2][]float32{next(), next()}, of: s.Mem.CommonOf,
 		began: make([]float32, n), mine: make([]float32, n)}
-	for side := range c.moved {
-		for range s.Plan.Grid {
-			c.moved[side] = append(c.moved[side], next())
-		}
+	for range c.of {
+		c.moved = append(c.moved, next())
 	}
 	return c
 }
 
-// place returns where it stands in c.of what a chunk has added.
-func (c *common) place(p *plan.Plan, chunk plan.Chunk) (sub, i, of int) {
+// place returns a chunk's sub-epoch, and which of moved it has.
+func (c *common) place(p *plan.Plan, chunk plan.Chunk) (sub, i int) {
 	sub, i = p.Sub(chunk.Epoch, chunk.Index)
-	return sub, i, sub%2*len(c.moved[0]) + i
+	return sub, c.first(sub) + i
 }
+
+// first returns the first of moved that chunks of a sub-epoch have.
+func (c *common) first(sub int) int { return sub % 2 * len(c.moved) / 2 }
 
 // begin returns the copy that a chunk trains, or goes on with.
 func (c *common) begin(p *plan.Plan, chunk plan.Chunk) []float32 {
 	if chunk.Begun {
 		return c.mine
 	}
-	sub, _, _ := c.place(p, chunk)
+	sub, _ := c.place(p, chunk)
 	copy(c.began, c.base[0])
 	if sub > 0 {
 		c.after(sub-1, c.began)
@@ -72,27 +73,27 @@ func (c *common) begin(p *plan.Plan, chunk plan.Chunk) []float32 {
 // after sets to to what the weights are after the chunks of a sub-epoch, those that have ended.
 func (c *common) after(sub int, to []float32) {
 	copy(to, c.base[sub%2])
-	for i, moved := range c.moved[sub%2] {
-		if atomic.LoadUint64(&c.of[sub%2*len(c.moved[0])+i]) == uint64(sub+1) {
-			vec.Axpy(1, moved, to)
+	first := c.first(sub)
+	for i := first; i < first+len(c.moved)/2; i++ {
+		if atomic.LoadUint64(&c.of[i]) == uint64(sub+1) {
+			vec.Axpy(1, c.moved[i], to)
 		}
 	}
 }
 
 // end tells what a chunk has added.
 func (c *common) end(p *plan.Plan, chunk plan.Chunk) {
-	sub, i, of := c.place(p, chunk)
-	moved := c.moved[sub%2][i]
+	sub, i := c.place(p, chunk)
 	for j, v := range c.mine {
-		moved[j] = v - c.began[j]
+		c.moved[i][j] = v - c.began[j]
 	}
-	atomic.StoreUint64(&c.of[of], uint64(sub+1))
+	atomic.StoreUint64(&c.of[i], uint64(sub+1))
 }
 
 // putBack takes back what a chunk has added.
 func (c *common) putBack(p *plan.Plan, chunk plan.Chunk) {
-	_, _, of := c.place(p, chunk)
-	atomic.StoreUint64(&c.of[of], 0)
+	_, i := c.place(p, chunk)
+	atomic.StoreUint64(&c.of[i], 0)
 }
 
 // reset begins with the weights in w.

@@ -29,12 +29,12 @@ const factBytes = 16
 
 func openFacts(src *source) (*factFile, error) {
 	f := &factFile{src: src, at: [3]int{0, 1, 2}, lines: -1}
-	first := bytes.TrimSpace(src.Text[:lineEnd(src.Text, 0)])
+	first := bytes.TrimSpace(src.Text[:format.LineEnd(src.Text, 0)])
 	n, err := strconv.Atoi(string(first))
 	if err != nil {
 		return f, nil
 	}
-	f.at, f.begin, f.lines = [3]int{0, 2, 1}, lineEnd(src.Text, 0), n
+	f.at, f.begin, f.lines = [3]int{0, 2, 1}, format.LineEnd(src.Text, 0), n
 	for k, name := range idFiles {
 		path := filepath.Join(filepath.Dir(src.Path), name)
 		if format.Existing(path) == "" {
@@ -58,8 +58,8 @@ func readIDs(path string, budget *format.Budget) (map[string]string, error) {
 	}
 	defer src.Done()
 	names, line := map[string]string{}, 1
-	for at := lineEnd(src.Text, 0); at < len(src.Text); {
-		end := lineEnd(src.Text, at)
+	for at := format.LineEnd(src.Text, 0); at < len(src.Text); {
+		end := format.LineEnd(src.Text, at)
 		line++
 		if cells := bytes.Fields(src.Text[at:end]); len(cells) == 2 {
 			names[string(cells[1])] = string(cells[0])
@@ -72,23 +72,15 @@ func readIDs(path string, budget *format.Budget) (map[string]string, error) {
 	return names, nil
 }
 
-// lineEnd returns where a line ends, behind its newline.
-func lineEnd(text []byte, at int) int {
-	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
-		return at + n + 1
-	}
-	return len(text)
-}
-
 // each calls do with head, relation and tail of each line. Lines that have no three columns are an error.
 func (f *factFile) each(do func(fact [3]string)) (n int, err error) {
 	text, line, bad := f.src.Text, 0, 0
-	tabs := bytes.IndexByte(text[f.begin:lineEnd(text, f.begin)], '\t') >= 0
+	tabs := bytes.IndexByte(text[f.begin:format.LineEnd(text, f.begin)], '\t') >= 0
 	if f.lines >= 0 {
 		line++
 	}
 	for at := f.begin; at < len(text); {
-		end := lineEnd(text, at)
+		end := format.LineEnd(text, at)
 		row := bytes.TrimRight(text[at:end], "\r\n")
 		at, line = end, line+1
 		if len(bytes.TrimSpace(row)) == 0 {
@@ -100,8 +92,11 @@ func (f *factFile) each(do func(fact [3]string)) (n int, err error) {
 		}
 		var fact [3]string
 		why := ""
-		if len(cells) != 3 {
+		switch {
+		case len(cells) != 3:
 			why = human.Plural(len(cells), "column") + ", want three"
+		case !tabs && bytes.Count(row, []byte{','}) == 2: // whose blanks are in names
+			why = "commas between three columns"
 		}
 		for k, j := range f.at {
 			if why != "" {

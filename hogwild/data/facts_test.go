@@ -43,7 +43,7 @@ func TestFacts(t *testing.T) {
 		"train2id.txt": "5\n2 0 1\n2 1 1\n0 2 0\n0\t2\t1\n1 1 1\n", "test2id.txt": "3\n1 0 0\n3 0 0\n1 0 2\n",
 		"valid2id.txt": "1\n1 2 0\n"})
 	for _, folder := range []string{names, openKE} {
-		s, err := LoadSets(Options{Path: folder, Task: "facts", Seed: 1, Validation: ValidFacts(folder)})
+		s, err := LoadSets(Options{Path: folder, Task: "facts", Seed: 1, Validation: ValidationOf(factsTask, "", folder)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,6 +114,7 @@ func TestFactsRefused(t *testing.T) {
 		"\n":                        "the file has only blank lines",
 		"a\tr\tb\n":                 "has one fact",
 		"user,item,rating\n1,2,3\n": "train.txt:1: 1 column, want three",
+		"E 1,likes,E 2\n":           "train.txt:1: commas between three columns: a line is head, relation and tail",
 	} {
 		path := filepath.Join(folderOf(t, map[string]string{"train.txt": text}), "train.txt")
 		_, err := LoadSets(Options{Path: path, Task: "facts"})

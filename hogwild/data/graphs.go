@@ -68,10 +68,12 @@ func (o Options) loadFacts(src *source, readTest func() (*source, error), test s
 	return s, err
 }
 
-// ValidFacts returns the file of validation facts in a folder of a knowledge graph, "" if there is none.
-func ValidFacts(path string) string {
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return ""
+// ValidationOf returns what the settings say of the validation set. Of a folder of a knowledge graph in which nothing
+// is said it is the file of validation facts, if there is one: rankings leave its facts out.
+func ValidationOf(task, asked, path string) string {
+	info, err := os.Stat(path)
+	if task != factsTask || asked != "" || err != nil || !info.IsDir() {
+		return asked
 	}
 	return format.Existing(filepath.Join(path, "valid.txt"), filepath.Join(path, "valid2id.txt"))
 }

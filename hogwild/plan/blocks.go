@@ -109,25 +109,28 @@ func (b *blocks) ready(epoch, i int, done func(i int) bool) bool {
 			return false
 		}
 	}
-	columns := b.columns(epoch, sub, rows)
-	drawn := columns
-	if b.Drawn && !b.Paired {
-		drawn = b.drawn(epoch, sub, columns)
-	}
-	if sub--; sub < 0 {
+	switch before := sub - 1; {
+	case before < 0:
 		return true
-	}
-	if b.Paired {
-		for before := range b.n {
-			if !done(sub*b.n + before) {
+	case b.Paired:
+		for place := range b.n {
+			if !done(before*b.n + place) {
 				return false
 			}
 		}
 		return true
+	default:
+		had := func(columns int) bool { return done(before*b.n + b.rows(epoch, before, columns)) }
+		columns := b.columns(epoch, sub, rows)
+		if !done(i-b.n) || !had(columns) {
+			return false
+		}
+		if !b.Drawn {
+			return true
+		}
+		drawn := b.drawn(epoch, sub, columns)
+		return had(drawn) && had(b.drawn(epoch, before, columns)) && had(b.drawn(epoch, before, drawn))
 	}
-	had := func(columns int) bool { return done(sub*b.n + b.rows(epoch, sub, columns)) }
-	return done(i-b.n) && had(columns) && (!b.Drawn || had(drawn) && had(b.drawn(epoch, sub, columns)) &&
-		had(b.drawn(epoch, sub, drawn)))
 }
 
 // at returns chunk i of an epoch of rows rows: in a short run not all. It has the rate of the beginning of its

@@ -97,7 +97,7 @@ func (c *cells) pass() bool {
 	if !c.o.Triples || c.text[c.pos] > '#' {
 		return false
 	}
-	end := lineEnd(c.text[:c.end], c.pos)
+	end := LineEnd(c.text[:c.end], c.pos)
 	if text := bytes.TrimSpace(c.text[c.pos:end]); len(text) > 0 && text[0] != '#' {
 		return false
 	}
@@ -105,8 +105,8 @@ func (c *cells) pass() bool {
 	return true
 }
 
-// lineEnd returns where the line ends that a byte is in, behind its newline.
-func lineEnd(text []byte, at int) int {
+// LineEnd returns where the line ends that a byte is in, behind its newline.
+func LineEnd(text []byte, at int) int {
 	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n + 1
 	}
@@ -151,7 +151,7 @@ func (c *cells) split() (ok bool) {
 		} else if c.comma == runs {
 			at += c.between(text, at)
 			if at == len(text) || text[at] == '\n' || text[at] == '#' {
-				at = lineEnd(text, at)
+				at = LineEnd(text, at)
 				break
 			}
 		}

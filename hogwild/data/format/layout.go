@@ -32,11 +32,11 @@ func (t *table) findLayout() {
 		head = head[:n+1]
 	}
 	if t.comma = ','; t.layout.excel(head) {
-		head = head[lineEnd(head, 0):]
+		head = head[LineEnd(head, 0):]
 	} else {
 		rows := head
-		for n := t.leading(head); n > 0 || bytes.HasPrefix(rows, []byte("#")) && lineEnd(rows, 0) < len(rows); n-- {
-			rows = rows[lineEnd(rows, 0):]
+		for n := t.leading(head); n > 0 || bytes.HasPrefix(rows, []byte("#")) && LineEnd(rows, 0) < len(rows); n-- {
+			rows = rows[LineEnd(rows, 0):]
 		}
 		best, tabs := math.Inf(-1), false
 		of := separators
@@ -60,7 +60,7 @@ func (t *table) findLayout() {
 	}
 	comments := t.leading(head)
 	for range comments {
-		head = head[lineEnd(head, 0):]
+		head = head[LineEnd(head, 0):]
 	}
 	t.skipped += comments
 	t.findExtra(head)
@@ -84,7 +84,7 @@ func (c *cells) each(do func(row []cell)) (broken bool) {
 		if from := c.pos; c.pass() {
 			n--
 		} else if !c.split() {
-			broken, c.pos = true, lineEnd(c.text[:c.end], from)
+			broken, c.pos = true, LineEnd(c.text[:c.end], from)
 			do(nil)
 		} else if len(c.row) > 1 || len(c.row[0].text) > 0 {
 			do(c.row)

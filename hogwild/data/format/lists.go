@@ -52,7 +52,7 @@ func (p *lists) next(row *Row) error {
 		if p.at >= len(p.s.Text) {
 			return p.end()
 		}
-		end := lineEnd(p.s.Text, p.at)
+		end := LineEnd(p.s.Text, p.at)
 		p.user, p.items = nextCell(bytes.TrimRight(p.s.Text[p.at:end], "\n"))
 		p.at, p.line = end, p.line+1
 		if first, _ := nextCell(p.items); len(p.user) > 0 && len(first) == 0 {

@@ -88,7 +88,7 @@ func (s *Source) LooksLikeRatings() bool {
 	if ratingsHead.Match(head[:min(len(head), 4096)]) || s.isMatrixMarket() {
 		return true
 	}
-	if lineEnd(head, 0) > 4096 {
+	if LineEnd(head, 0) > 4096 {
 		return false
 	}
 	names := newTable(&Source{Text: head}, Options{Triples: true}).seeHead(true)
