@@ -52,7 +52,8 @@ func dataConvertCommand() *cli.Command {
 	l.settings(&c, "format", "target", "ignore", "weight", "columns", "missing", "positive")
 	l.add(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
 	l.add(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix), likes (of users), edges (a "+
-		"graph), facts (of a knowledge graph), words (of a corpus) or labels (of lines of text); decided by the data if left out")
+		"graph), facts (of a knowledge graph), words (of a corpus) or labels (of lines of text); decided by the data "+
+		"if left out")
 	l.count(&c.MinCount, "min-count", "`N` with task words or labels: leave out words that occur less often")
 	l.count(&c.WordNGrams, "word-ngrams", "`N` with task labels: sequences of up to N words are features, too")
 	l.count(&c.Buckets, "buckets", "`N` with task labels: features that sequences of words are hashed to")
@@ -81,8 +82,9 @@ func convert(c *config.Config, task, out string, stdout, stderr io.Writer) error
 	ctx, stop := config.UntilSignal(context.Background())
 	defer stop()
 	c.Model = map[string]string{text.Words: "word2vec:1", text.Labels: "text:1"}[task]
-	o := data.Options{Text: c.TextOptions(), Path: c.Data, Test: c.Test, Validation: data.ValidationOf(task, c.Validation, c.Data), Format: c.Format,
-		Target: c.Target, Ignore: c.Ignore, Weight: c.Weight, Columns: c.Columns,
+	o := data.Options{Text: c.TextOptions(), Path: c.Data, Test: c.Test, Format: c.Format,
+		Validation: data.ValidationOf(task, c.Validation, c.Data),
+		Target:     c.Target, Ignore: c.Ignore, Weight: c.Weight, Columns: c.Columns,
 		Missing: c.Missing, Positive: float32(c.Positive), Scale: c.Scale, Limit: c.Limit, Task: task, Seed: c.Seed}
 	begun, tell := time.Now(), newTeller(stderr)
 	r, err := data.Convert(ctx, o, out, c.CheckIdle, tell.tell)

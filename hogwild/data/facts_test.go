@@ -43,7 +43,8 @@ func TestFacts(t *testing.T) {
 		"train2id.txt": "5\n2 0 1\n2 1 1\n0 2 0\n0\t2\t1\n1 1 1\n", "test2id.txt": "3\n1 0 0\n3 0 0\n1 0 2\n",
 		"valid2id.txt": "1\n1 2 0\n"})
 	for _, folder := range []string{names, openKE} {
-		s, err := LoadSets(Options{Path: folder, Task: "facts", Seed: 1, Validation: ValidationOf(factsTask, "", folder)})
+		s, err := LoadSets(Options{Path: folder, Task: "facts", Seed: 1,
+			Validation: ValidationOf(factsTask, "", folder)})
 		if err != nil {
 			t.Fatal(err)
 		}
