@@ -117,6 +117,8 @@ type Config struct {
 	GPUMemFree string `yaml:"gpu-mem-free" json:"gpu_mem_free"`
 	// GPU: steps of all workers in flight at once; 0 = depends on the model
 	InFlight int `yaml:"in-flight,omitempty" json:"in_flight"`
+	// GPU: auto, fp32, fp16
+	Precision Precision `yaml:"precision" json:"precision"`
 
 	Epochs int `yaml:"epochs" json:"epochs"` // 0 = auto: 10, more on small sets
 	// 0 = auto: from the curvature of the loss on the data
@@ -188,7 +190,7 @@ func Default() Config {
 		Data:    "digits", Format: Auto, Missing: format.Fill, Scale: Auto,
 		Bias: true, Center: Auto, BiasStep: Auto, LRCap: Auto, MergeEvery: Auto,
 		Average: Weights, AverageLR: Auto, Solver: Auto,
-		Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
+		Precision: Auto, Optimizer: SGD, Momentum: 0.9, Beta1: 0.9, Beta2: 0.999,
 		OptimizerState: Private, Schedule: Auto, Decay: 0.1, Words: defaultWords(), Ranking: defaultRanking(),
 		Partition: Dynamic, Seed: 1, SaveEvery: Auto, MaxRestarts: 3, HangTimeout: time.Minute, MaxMemory: Auto,
 		OnDivergence: Stop,

@@ -26,6 +26,7 @@ type (
 	Seen           string // whether what users have in the training rows is a candidate for them
 	Sampling       string // how items are drawn that a user is not known to like
 	RowOptimizer   string // how each row of a table that ranks is stepped
+	Precision      string // of numbers on a GPU
 )
 
 // InPlace is the MergeEvery of a run whose workers update the shared weights themselves.
@@ -79,6 +80,9 @@ const (
 
 	RowSGD     RowOptimizer = "sgd"
 	RowAdaGrad RowOptimizer = "adagrad" // a rate of its own for each row
+
+	FP32 Precision = "fp32"
+	FP16 Precision = "fp16" // as they are stored: what is computed is fp32
 
 	Stop     OnDivergence = "stop"     // the run ends, with its last good snapshot
 	Rollback OnDivergence = "rollback" // it continues from there with half the learning rate, three times at most
