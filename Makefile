@@ -55,9 +55,9 @@ IN_SHORT = $(filter-out $(IN_FULL),$(PACKAGES))
 GOTESTSUM = $(CURDIR)/build/tools/gotestsum
 ifeq ($(CI),true)
 RERUN = $(GOTESTSUM)
-gotest = $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --packages='$(1)' -- -timeout 20m $(2)
+gotest = $(GOTESTSUM) --format standard-quiet --rerun-fails=1 --rerun-fails-max-failures=3 --packages='$(1)' -- -timeout 40m $(2)
 else
-gotest = go test -timeout 20m $(2) $(1)
+gotest = go test -timeout 40m $(2) $(1)
 endif
 
 # The compiler wrapper of the cluster's MPI.
@@ -172,7 +172,7 @@ vec-clang-check: # another version of clang may write other instructions
 		diff -q $$name $$file >/dev/null || { echo "internal/vec/$$name differs from what clang-19 compiles from internal/vec/gen: run make vec-clang"; exit 1; }; done
 
 emulated: # run tests and training under qemu-user: AVX2 only, no AVX2, arm64
-	go test -tags emulated -count=1 -v -timeout 20m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep --line-buffered -v '^=== '; exit $${PIPESTATUS[0]}
+	go test -tags emulated -count=1 -v -timeout 40m -run 'TestEmulated|TestLimited' ./cmd/hogwild | grep --line-buffered -v '^=== '; exit $${PIPESTATUS[0]}
 
 fuzz: ## run each fuzz target for FUZZTIME=10m, JOBS at once; TARGETS=REGEXP limits them
 	@FUZZTIME=$(FUZZTIME) JOBS=$(JOBS) TARGETS='$(TARGETS)' internal/check/fuzz.sh
