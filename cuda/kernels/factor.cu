@@ -78,9 +78,6 @@ struct Chance {
 #pragma unroll
     for (int x = 0; x < N; x++) {
       state *= 747796405;  // of PCG (O'Neill)
-#ifdef NEAREST
-      continue;
-#endif
       const u32 bits = __builtin_bit_cast(u32, v.of[x]) + (state >> (32 - BITS));
       v.of[x] = __builtin_bit_cast(float, bits & -(1u << BITS));
     }
