@@ -28,7 +28,7 @@ type kept struct {
 // copyJob is struct Copy of kernels/survey.cu.
 type copyJob struct {
 	From, To, Mean, First, Changed, Found, Counts uint64
-	Tensors, Each, Center, Width                  int64
+	Tensors, Each, Center, Width, Halves          int64
 }
 
 const (
@@ -40,7 +40,7 @@ const (
 
 // open makes room for the copy, and loads the kernels.
 func (k *kept) open(c *gpu, s *device.Setup, weights cu.DevicePtr) (err error) {
-	k.job.From = uint64(weights)
+	k.job.From, k.job.Halves = uint64(weights), int64(halves(s))
 	params := s.Plain.Params()
 	for _, at := range model.Offsets(params) {
 		k.first = append(k.first, int64(at))

@@ -17,7 +17,8 @@ import (
 // layout says where everything is in the two allocations of a run, in bytes. Every
 // process computes it from the configuration; the checksum shows that they agree.
 type layout struct {
-	P      int      `json:"p"` // weights
+	P      int      `json:"p"`      // weights
+	Halves int      `json:"halves"` // so many of them, the first ones, are of half precision: half.go
 	Slots  []int64  `json:"slots"`
 	States []int64  `json:"states"` // one or two of the optimizer's vectors each, one behind the other
 	Steps  int64    `json:"steps"`  // taken with each state: u64, countLine bytes apart
@@ -81,8 +82,8 @@ func place(end *int64, bytes int) int64 {
 }
 
 func newLayout(s *device.Setup) layout {
-	l := layout{P: len(s.Weights)}
-	l.Size = 4 * int64(l.P)
+	l := layout{P: len(s.Weights), Halves: halves(s)}
+	l.Size = l.stored()
 	for _, v := range s.Slots {
 		l.Slots = append(l.Slots, place(&l.Size, 4*len(v)))
 	}
@@ -122,6 +123,9 @@ func (l layout) withCounts(s *device.Setup) layout {
 // words counts the weights, and the replicas and states if there are any.
 func (l *layout) words(s *device.Setup) string {
 	text := fmt.Sprintf("%d weights", l.P)
+	if l.Halves > 0 {
+		text += fmt.Sprintf(", %d of half precision", l.Halves)
+	}
 	if n := len(s.Slots); n > 0 {
 		text += fmt.Sprintf(", %d replicas", n)
 	}

@@ -167,10 +167,10 @@ type part struct {
 	host []byte
 }
 
-// parts are the weights, the slots and the states with their counts of steps.
+// parts are the slots and the states with their counts of steps: all but the weights.
 func (o *owner) parts() []part {
 	m, s := &o.memory, o.setup
-	all := []part{{m.weights, raw(s.Weights)}}
+	var all []part
 	for r, v := range s.Slots {
 		all = append(all, part{m.slot(r), raw(v)})
 	}
@@ -184,7 +184,7 @@ func (o *owner) parts() []part {
 // pinned may return before, and other processes' work would not wait for it.
 func (o *owner) Upload() error {
 	return o.within(func() error {
-		err := fault.Point("gpu.upload")
+		err := keep(fault.Point("gpu.upload"), o.memory.uploadWeights(o.setup.Weights))
 		for _, p := range o.parts() {
 			err = keep(err, upload(p.at, p.host))
 		}
@@ -195,7 +195,7 @@ func (o *owner) Upload() error {
 // Download copies them back.
 func (o *owner) Download() error {
 	return o.within(func() error {
-		err := fault.Point("gpu.download")
+		err := keep(fault.Point("gpu.download"), o.memory.downloadWeights(o.setup.Weights))
 		for _, p := range o.parts() {
 			err = keep(err, download(p.host, p.at))
 		}
@@ -205,18 +205,18 @@ func (o *owner) Download() error {
 
 // Refresh copies the weights alone: what is left of a run if the GPU fails.
 func (o *owner) Refresh() error {
-	return o.aside(func() error { return copyAside(o.setup.Weights, o.memory.weights, false) })
+	return o.aside(func() error { return o.memory.copyWeights(o.setup.Weights, false) })
 }
 
 // Replace copies them back.
 func (o *owner) Replace() error {
-	return o.aside(func() error { return copyAside(o.setup.Weights, o.memory.weights, true) })
+	return o.aside(func() error { return o.memory.copyWeights(o.setup.Weights, true) })
 }
 
 // copyAside copies from the GPU, or to it, on a stream that waits for no other: a copy from or to memory that is not
 // pinned may wait for its stream before it returns.
-func copyAside(w []float32, at cu.DevicePtr, to bool) error {
-	host, bytes := unsafe.Pointer(unsafe.SliceData(w)), 4*int64(len(w))
+func copyAside(b []byte, at cu.DevicePtr, to bool) error {
+	host, bytes := unsafe.Pointer(unsafe.SliceData(b)), int64(len(b))
 	s, err := cu.MakeStream(cu.NonBlocking)
 	if err != nil {
 		return failed(err, "making a stream")

@@ -10,7 +10,7 @@ import (
 // factor and cut are the models of pairs: matrix factorization and graph cuts, in
 // kernels/factor.cu and cut.cu.
 var (
-	factor = family{fill: fillFactor, step: always("factor_step"), evaluate: "factor_evaluate", scratch: factorScratch}
+	factor = family{fill: fillFactor, step: factorStep, evaluate: "factor_evaluate", scratch: factorScratch}
 	cut    = family{fill: fillCut, step: always("cut_step"), evaluate: "cut_evaluate", scratch: cutScratch}
 )
 
@@ -19,11 +19,22 @@ const (
 	cutShort = 64 // with up to this many terminals, a step of one edge is a warp's
 )
 
+// factorStep is the kernel that takes steps: racy stores are of rows of half precision.
+func factorStep(j *job) string {
+	if j.Racy == 1 {
+		return "factor_half"
+	}
+	return "factor_step"
+}
+
 func fillFactor(j *job, s *device.Setup, _ *memory) error {
 	c := s.Job
 	j.Width[0], j.Bias = int64(s.Spec.Widths[0]), 0
 	if s.Spec.Options.Biases {
 		j.Bias = 1
+	}
+	if halves(s) > 0 {
+		j.Racy = 1
 	}
 	short := c.Used.Batch == 1 && (c.Asked.Optimizer == config.SGD || c.Asked.AveragesGradients())
 	if short {

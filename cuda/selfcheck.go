@@ -44,6 +44,9 @@ func tried(trial func(number uint64) (wrong string, err error)) (wrong string, e
 // disagrees says what the step leads to, and what the CPU's, where those differ.
 func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	w := trialWeights(o.memory.layout.P, o.handle.Nonce, trial)
+	b, read := o.memory.layout.room(w)
+	copy(b, o.memory.layout.bytesOf(w))
+	read() // as they are stored
 	order := o.setup.Order(0)
 	n := o.setup.Job.Used.Batch
 	if o.idle.family == &skipGram {
@@ -98,7 +101,11 @@ func (o *owner) apart(w, got, want []float32) int {
 		few = len(w) / 50
 	}
 	for i := range want {
-		if got[i] == want[i] || near(float64(got[i]), float64(want[i]), largest+math.Abs(float64(w[i]))) {
+		most := largest + math.Abs(float64(w[i]))
+		if i < o.memory.layout.Halves { // it may be rounded up or down: near's share of this is 2^-10
+			most += 10 * math.Abs(float64(want[i]))
+		}
+		if got[i] == want[i] || near(float64(got[i]), float64(want[i]), most) {
 			continue
 		}
 		if few--; few < 0 {
@@ -125,7 +132,7 @@ func (o *owner) oneStep(w []float32, n int, rate float64) (after []float32, loss
 	for i, state := range o.setup.States {
 		err = keep(err, zero(o.memory.state(i), len(state)), zero(o.memory.steps(i), 2))
 	}
-	if err = keep(err, upload(o.memory.weights, w)); err != nil {
+	if err = keep(err, o.memory.uploadWeights(w)); err != nil {
 		return nil, 0, err
 	}
 	t.results = t.results[:0]
@@ -137,5 +144,5 @@ func (o *owner) oneStep(w []float32, n int, rate float64) (after []float32, loss
 		return nil, 0, err
 	}
 	after = make([]float32, len(w))
-	return after, t.results[0].Loss, download(after, o.memory.weights)
+	return after, t.results[0].Loss, o.memory.downloadWeights(after)
 }

@@ -3,7 +3,7 @@
 // lanes is copied by vector instructions, which do not tear its elements either.
 #include <cstring>
 
-#include "memory.h"
+#include "profile.h"
 
 namespace fake {
 
@@ -37,6 +37,7 @@ template <class T, class L, int N>
 void load(Warp& w, const Op& op, uint32_t mask) {
   Where where;
   resolve(w, op, mask, sizeof(T) * N, Access::kRead, &where);
+  if (counting) count_sectors(w, op, mask, where);
   if (N == 1 && sizeof(T) == sizeof(L) && where.pattern == Pattern::kRow) {
     std::memcpy(w.out<L>(op.at[0]), where.p[0], sizeof(T) * kLanes);
     return;
@@ -60,6 +61,7 @@ template <class T, class L, int N>
 void store(Warp& w, const Op& op, uint32_t mask) {
   Where where;
   resolve(w, op, mask, sizeof(T) * N, Access::kWrite, &where);
+  if (counting) count_sectors(w, op, mask, where);
   if (N == 1 && sizeof(T) == sizeof(L) && where.pattern == Pattern::kRow) {
     std::memcpy(where.p[0], w.in<L>(op.at[0]), sizeof(T) * kLanes);
     return;

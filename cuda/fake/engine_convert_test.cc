@@ -48,6 +48,58 @@ To limited(From a) {
   return static_cast<To>(a);
 }
 
+// all_halves has every half as a float, by the definition: (-1)^s 2^(e-25) (1024 + f).
+std::vector<float> all_halves() {
+  std::vector<float> all(1 << 16);
+  for (uint32_t h = 0; h < all.size(); h++) {
+    int e = h >> 10 & 31, f = h & 1023;
+    double v = e == 31 ? (f ? NAN : INFINITY) : std::ldexp(e ? 1024 + f : f, (e ? e : 1) - 25);
+    all[h] = static_cast<float>(h >> 15 ? -v : v);
+  }
+  return all;
+}
+
+// test_halves reads all 65,536 halves, stores them again, and rounds what lies between two neighbours: halfway to the
+// even one, on either side to the nearer.
+void test_halves() {
+  const std::vector<float> want = all_halves();
+  std::vector<uint16_t> halves(want.size());
+  std::vector<float> between(4 * want.size());
+  for (uint32_t h = 0; h < want.size(); h++) {
+    halves[h] = static_cast<uint16_t>(h);
+    const bool last = (h & 0x7fff) >= 0x7bff;  // the largest that is finite, and those that are not
+    const float a = want[h], middle = last ? a : (a + want[h + 1]) / 2;
+    const float away = std::copysign(INFINITY, middle), of[] = {a, middle, std::nextafter(middle, 0.0f), last ? a : std::nextafter(middle, away)};
+    std::copy(of, of + 4, &between[4 * h]);
+  }
+  Device device;
+  std::vector<uint64_t> p{device.add(std::vector<float>(want.size())), device.add(halves),
+                          device.add(std::vector<uint16_t>(between.size())), device.add(between)};
+  std::string body =
+      "mad.lo.u64 %d1, %i, 2, %p1; mad.lo.u64 %d2, %i, 4, %p0; ld.relaxed.sys.global.b16 %h1, [%d1]; cvt.f32.f16 %f1, %h1; "
+      "st.global.f32 [%d2], %f1; mad.lo.u64 %d3, %i, 8, %p2; mad.lo.u64 %d4, %i, 16, %p3;\n";
+  for (int n : {0, 1}) {
+    const std::string from = std::to_string(8 * n), to = std::to_string(4 * n);
+    body += "ld.global.v2.f32 {%f1, %f2}, [%d4+" + from + "]; cvt.rn.f16.f32 %h1, %f1; cvt.rn.f16.f32 %h2, %f2; "
+            "mov.b32 %r1, {%h1, %h2}; st.relaxed.sys.global.b32 [%d3+" + to + "], %r1;\n";
+  }
+  fake::Fault fault = launch(module_of(body), device, p, {static_cast<uint32_t>(want.size() / 64), 64});
+  check(fault.code == 0, "halves: " + fault.text);
+  for (uint32_t h = 0; h < want.size(); h++) {
+    const float got = Device::at<float>(p[0])[h];
+    const uint16_t* back = Device::at<uint16_t>(p[2]) + 4 * h;
+    const bool nan = want[h] != want[h], last = (h & 0x7fff) >= 0x7bff;
+    const uint32_t next = last ? h : h + 1;
+    if (nan ? got == got || (back[0] & 0x7fff) <= 0x7c00
+            : std::memcmp(&got, &want[h], sizeof got) || back[0] != h || back[1] != (last ? h : h + (h & 1)) ||
+                  back[2] != h || back[3] != next) {
+      return check(false, "half " + std::to_string(h) + " is " + std::to_string(got) + ", and comes back as " +
+                              std::to_string(back[0]) + " " + std::to_string(back[1]) + " " + std::to_string(back[2]) +
+                              " " + std::to_string(back[3]));
+    }
+  }
+}
+
 }  // namespace
 
 void test_conversions() {
@@ -88,6 +140,7 @@ void test_conversions() {
     std::memcpy(&r, &h, 2);
     return r;
   });
+  test_halves();
 }
 
 }  // namespace fake_test

@@ -1,6 +1,6 @@
 // profile.h counts what kernels execute, when HOGWILD_FAKE_PROFILE names a file: of each
-// instruction, how many warps executed it, and of an atomic access to global memory
-// how many sectors of 32 bytes it touched, counted warp by warp. kernels/table.py makes
+// instruction, how many warps executed it, and of an access to global memory how many
+// sectors of 32 bytes it touched, counted warp by warp. kernels/table.py makes
 // machine instructions a sample of it.
 #pragma once
 

@@ -58,6 +58,7 @@ constexpr bool VECTORS = false;
 #endif
 
 struct Weights {
+  static constexpr u32 BYTES = 4;
   Global<float>* at;
 
   __device__ bool none() const { return at == nullptr; }
@@ -98,6 +99,37 @@ struct Weights {
   // it may be stale. The sum of subnormals is zero (the hardware flushes them).
   __device__ void add(i64 i, float v) const {
     asm volatile("red.relaxed.sys.global.add.f32 [%0], %1;" ::"l"(at + i), "f"(v) : "memory");
+  }
+};
+
+// Halves are weights of half precision (IEEE binary16), computed with as floats. There is no addition: stores are racy, and
+// lose what others wrote to the row since it was read. A store takes the nearest number, infinity from 65,520 on.
+struct Halves {
+  static constexpr u32 BYTES = 2;
+  Global<unsigned short>* at;
+
+  __device__ float load(i64 i) const {
+    float v;
+    asm volatile("{ .reg .b16 h; ld.relaxed.sys.global.b16 h, [%1]; cvt.f32.f16 %0, h; }" : "=f"(v) : "l"(at + i) : "memory");
+    return v;
+  }
+  __device__ void store(i64 i, float v) const {
+    asm volatile("{ .reg .b16 h; cvt.rn.f16.f32 h, %1; st.relaxed.sys.global.b16 [%0], h; }" ::"l"(at + i), "f"(v) : "memory");
+  }
+  // Two numbers lie in a word.
+  __device__ f4 load4(i64 i) const {
+    u32 low, high;
+    asm volatile("ld.relaxed.sys.global.v2.b32 {%0, %1}, [%2];" : "=r"(low), "=r"(high) : "l"(at + i) : "memory");
+    f4 v;
+    asm("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }" : "=f"(v.x), "=f"(v.y) : "r"(low));
+    asm("{ .reg .b16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }" : "=f"(v.z), "=f"(v.w) : "r"(high));
+    return v;
+  }
+  __device__ void store4(i64 i, f4 v) const {
+    u32 low, high;
+    asm("{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }" : "=r"(low) : "f"(v.x), "f"(v.y));
+    asm("{ .reg .b16 l, h; cvt.rn.f16.f32 l, %1; cvt.rn.f16.f32 h, %2; mov.b32 %0, {l, h}; }" : "=r"(high) : "f"(v.z), "f"(v.w));
+    asm volatile("st.relaxed.sys.global.v2.b32 [%0], {%1, %2};" ::"l"(at + i), "r"(low), "r"(high) : "memory");
   }
 };
 

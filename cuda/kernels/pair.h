@@ -23,8 +23,8 @@ template <int L> __device__ inline float sum_of(float v) {
 }
 
 // node_of is what an array has for a node, of so many bytes each.
-__device__ inline Weights node_of(Weights first, u32 node, u32 bytes) {
-  Weights to;
+template <class Rows> __device__ inline Rows node_of(Rows first, u32 node, u32 bytes) {
+  Rows to;
   asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(to.at) : "r"(node), "r"(bytes), "l"(first.at));
   return to;
 }
@@ -35,7 +35,7 @@ template <int N, int STRIDE> struct Held {
   float of[N];
 
   // read reads those below `left`; of a vector always all.
-  __device__ void read(Weights from, int left) {
+  template <class Rows> __device__ void read(Rows from, int left) {
     if constexpr (STRIDE == 1) {
       const f4 v = from.load4(0);
       of[0] = v.x, of[1] = v.y, of[2] = v.z, of[3] = v.w;
@@ -55,7 +55,7 @@ template <int N, int STRIDE> struct Held {
     for (int x = 0; x < N; x++)
       if (x * STRIDE < left) to.add(x * STRIDE, of[x]);
   }
-  __device__ void store(Weights to, int left) const {
+  template <class Rows> __device__ void store(Rows to, int left) const {
     if constexpr (STRIDE == 1) {
       if (left > 0) to.store4(0, {of[0], of[1], of[2], of[3]});
       return;

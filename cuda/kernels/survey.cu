@@ -37,8 +37,9 @@ struct Copy {
   i64 tensors;
   i64 each;
   i64 center, width;          // where s begins in from, and how long it is; 0: the model does not centre
+  i64 halves;                 // so many numbers at the beginning of from are Halves; floats follow, from a whole word on
 };
-static_assert(sizeof(Found) == 7 * 8 && sizeof(Copy) == 11 * 8);
+static_assert(sizeof(Found) == 7 * 8 && sizeof(Copy) == 12 * 8);
 
 __shared__ Copy copy;
 
@@ -57,7 +58,8 @@ template <class F> __device__ inline void each_part(const F& f) {
 
 // plain is number i of the copy.
 __device__ inline float plain(bool there, i64 i) {
-  const float v = copy.from.load_if(there, i < copy.center ? i : i + copy.width);
+  if (i < copy.halves) return there ? Halves{(decltype(Halves::at))copy.from.at}.load(i) : 0;
+  const float v = copy.from.load_if(there, i < copy.center ? i : i + copy.width - copy.halves / 2);
   if (!there || i >= copy.center - copy.width) return v;  // behind V
   const u64 row = (u64)i / (u64)copy.width;
   return v - copy.mean[row] * copy.from.load(copy.center + (i - (i64)row * copy.width));

@@ -72,6 +72,9 @@ WORK = [
     Work("factor_step", "factor:128, b 1", PAIRS + "--model factor:128 --in-flight 8", 512000),
     Work("factor_step", "factor:32, b 1", PAIRS + "--model factor:32 --in-flight 32", 128000),
     Work("factor_step", "factor:8, b 1", PAIRS + "--model factor:8 --in-flight 128", 32000),
+    Work("factor_half", "factor:128, fp16", PAIRS + "--model factor:128 --in-flight 8 --precision fp16", 512000),
+    Work("factor_half", "factor:32, fp16", PAIRS + "--model factor:32 --in-flight 32 --precision fp16", 128000),
+    Work("factor_half", "factor:8, fp16", PAIRS + "--model factor:8 --in-flight 128 --precision fp16", 32000),
     Work("skipgram_step", "word2vec:100, window 5, 5 negatives, a word", WORDS, 400000),
     Work("cut_step", "cut:10, b 1", "--data synth:dblife:0.05 --model cut:10 --batch 1 --in-flight 8 --lr 0.1", 99000),
     Work("steps_list", "steps of one, with factor:128", PAIRS + "--model factor:128 --in-flight 8", 0),
@@ -161,7 +164,8 @@ def train(work, folder, known={}):
 class Count:
     work: Work
     slots: float = 0.0  # a sample
-    sectors: float = 0.0
+    sectors: float = 0.0  # of weights that are added to
+    bytes: float = 0.0  # of sectors of weights that are read, added to and stored
     loops: list = None
     samples: int = 0
     blocks: list = None
@@ -182,13 +186,17 @@ def count(work, folder):
         for line, n, _ in l["lines"]:
             if len(once) == 1 or len({of.get(line, 0) for of in once}) > 1:
                 times[line] += n
-    adds = {n + 1 for n, text in enumerate(ptx_of(work.kernel).read_text().splitlines()) if re.search(r"red\..*add.*f32", text)}
+    def sectors(access):
+        its = {n for n, text in enumerate(ptx_of(work.kernel).read_text().splitlines(), 1) if re.search(access, text)}
+        return sum(s for l in launches for line, _, s in l["lines"] if line in its) / samples
+
     found = sass.blocks(code_of(work.kernel, folder))
     sass.execute(found, times)
     c = Count(work, samples=samples, blocks=found)
     c.slots = sum(b.executed * len(b.instructions) for b in found) / samples
     c.functions = lines.functions(found, samples, ptx_of(work.kernel))
-    c.sectors = sum(s for l in launches for line, _, s in l["lines"] if line in adds) / samples
+    c.sectors = sectors(r"red\..*add.*f32")
+    c.bytes = 32 * sectors(r"(ld|st|red)\.relaxed\.sys\.global\..*(f32|b16|b32)")
     inner = [l for l in sass.loops(found) if l.depth == 0 and l.slots() > 0.05 * c.slots * samples]
     c.loops = sorted(inner, key=lambda l: -l.slots())[:1]
     return c
@@ -217,15 +225,15 @@ def resources(folder):
 
 
 def slots(counts):
-    yield "| kernel | workload | slots a sample | issue allows, M/s | sectors a sample | additions allow, M/s |"
-    yield "|---|---|---|---|---|---|"
+    yield "| kernel | workload | slots a sample | issue allows, M/s | sectors a sample | additions allow, M/s | bytes a sample |"
+    yield "|---|---|---|---|---|---|---|"
     for c in counts:
         w = c.work
         digits = 3 if c.slots >= 1000 else 2  # launches of short steps differ
         issue = SMS * SCHEDULERS * CLOCK / rounded(c.slots, digits) / 1e6
         red = number(spread(w.weights) / c.sectors / 1e6) if c.sectors else "–"
         sectors = number(c.sectors) if c.sectors else "–"
-        yield f"| {w.kernel} | {w.what} | {number(c.slots, digits)} | {number(issue)} | {sectors} | {red} |"
+        yield f"| {w.kernel} | {w.what} | {number(c.slots, digits)} | {number(issue)} | {sectors} | {red} | {number(c.bytes, 3) if c.bytes else '–'} |"
 
 
 def functions(counts, most=3):

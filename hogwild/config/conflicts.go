@@ -38,7 +38,7 @@ func (c *Config) fill(name string) string {
 	return c.Text(name)
 }
 
-// together is what a mode, several nodes, a program and the solver dual cannot be had with.
+// together is what a mode, several nodes, a program, rows of half precision and the solver dual cannot be had with.
 var together = []conflict{
 	{known.simulated, known.gpu, "mode {mode} is simulated on one core; leave gpu out"},
 	{known.waits, func(k known) bool { return k.gpu() && k.Workers > 1 },
@@ -89,6 +89,20 @@ var together = []conflict{
 	{known.program, known.several,
 		"program on {nodes} nodes: a program trains on one machine; start it without nodes and mpi"},
 
+	{known.fp16, func(k known) bool { return !k.Mode.Traits().Racy },
+		"precision fp16 with mode {mode}: rows of half precision are written by racy stores; use mode async, or " +
+			"precision fp32"},
+	{known.fp16, known.stateful,
+		"precision fp16 with optimizer {optimizer}: it trains by plain SGD; use optimizer sgd, or precision fp32"},
+	{known.fp16, func(k known) bool { return k.AskedBatch() > 1 },
+		"precision fp16 with batch {asked-batch}: a step has one rating; use batch 1, or precision fp32"},
+	{known.fp16, func(k known) bool { return k.severalGPUs() },
+		"precision fp16 with gpu {gpu}: replicas on other GPUs are of single precision; name one, e.g. gpu 0, or use " +
+			"precision fp32"},
+	{known.fp16, known.several,
+		"precision fp16 on {nodes} nodes: what a round changes is added in single precision; use one node, or " +
+			"precision fp32"},
+
 	{known.ascends, func(k known) bool { return !k.Mode.Traits().Free },
 		"mode {mode} with solver dual: use async or atomic"},
 	{known.ascends, known.gpu, "gpu {gpu} with solver dual: it computes on cores; leave gpu out"},
@@ -126,6 +140,10 @@ func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
 	}
 	if weighted && (known{c, nil}).gpu() {
 		return Usage("gpu %s: rows with weights are trained on cores; leave gpu out, or weight and class-weight", c.GPU)
+	}
+	if c.Precision == FP16 && f != model.Factor {
+		return Usage("precision fp16: model %s has no rows that a GPU stores in half precision; use model factor:32, or "+
+			"leave precision out", c.Model)
 	}
 	if f.Chunks {
 		return c.refuse(onChunks)

@@ -46,6 +46,7 @@ func (k known) several() bool { return k.Nodes > 1 }
 // The traits of the mode that others are refused with.
 func (k known) simulated() bool { return k.Mode.Traits().Simulated }
 func (k known) waits() bool     { return k.Mode.Traits().Locks || k.Mode.Traits().Ordered }
+func (k known) fp16() bool      { return k.Precision == FP16 }
 func (k known) atomic() bool    { return k.Mode.Traits().Atomic }
 func (k known) grid() bool      { return k.Mode.Grid > 0 }
 

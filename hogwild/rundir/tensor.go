@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"hogwild/internal/half"
 	"hogwild/shm"
 )
 
@@ -34,7 +35,7 @@ var little = binary.LittleEndian
 var elements = map[string]element{
 	"F64":  {8, func(b []byte) float32 { return float32(math.Float64frombits(little.Uint64(b))) }},
 	"F32":  {4, func(b []byte) float32 { return math.Float32frombits(little.Uint32(b)) }},
-	"F16":  {2, func(b []byte) float32 { return half(little.Uint16(b)) }},
+	"F16":  {2, func(b []byte) float32 { return half.Float(little.Uint16(b)) }},
 	"BF16": {2, func(b []byte) float32 { return math.Float32frombits(uint32(little.Uint16(b)) << 16) }},
 	"I64":  {8, func(b []byte) float32 { return float32(int64(little.Uint64(b))) }},
 	"I32":  {4, func(b []byte) float32 { return float32(int32(little.Uint32(b))) }},
@@ -45,18 +46,6 @@ var elements = map[string]element{
 	"U16":  {2, func(b []byte) float32 { return float32(little.Uint16(b)) }},
 	"U8":   {1, func(b []byte) float32 { return float32(b[0]) }},
 	"BOOL": {1, func(b []byte) float32 { return float32(b[0]) }},
-}
-
-// half converts an IEEE number of 16 bits.
-func half(h uint16) float32 {
-	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
-	switch exponent {
-	case 0: // below the normal ones: fraction x 2^-24
-		return math.Float32frombits(sign | math.Float32bits(float32(fraction)/(1<<24)))
-	case 31: // infinity, NaN
-		return math.Float32frombits(sign | 255<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent-15+127)<<23 | fraction<<13)
 }
 
 // Floats returns a copy of the elements as float32 numbers.
