@@ -36,8 +36,6 @@ def host(a: Any) -> Any:
         a = a.detach().cpu()
         own = not a.is_floating_point() or a.dtype in (torch.float16, torch.float32, torch.float64)  # NumPy's types, too
         return (a if own else a.float()).numpy()
-    if hasattr(a, "tocsr") and hasattr(getattr(a, "data", None), "__cuda_array_interface__"):  # of cupyx
-        return a.get()
     interface = getattr(a, "__cuda_array_interface__", None)
     if interface is not None:
         _check(interface.get("mask") is None, "an array on the GPU has a mask: fill its holes, or leave these rows out")

@@ -139,7 +139,7 @@ def copy(to: int, address: int, size: int) -> None:
                 return
         finally:
             driver.call(f"closing GPU {i}", "cuDevicePrimaryCtxRelease_v2", device)
-    raise Error(f"no GPU has memory of this process at {address:#x}")
+    raise Error(f"no GPU has memory at {address:#x} in this process's primary context: give the array as NumPy's")
 
 
 class Array:
