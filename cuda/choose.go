@@ -14,9 +14,10 @@ import (
 )
 
 // choose finds the GPUs, by CUDA's indices, that a configuration means: those named, as "0,1", or
-// with "auto:2" the two with the most free memory, among those that have at least this many bytes
-// free and take several processes. Several nodes on this host choose among different ones, if there
-// are enough. The note says what was chosen, and why; it is "" where there was no choice.
+// with "auto:2" the two in least use, and of equals the ones with the most free memory, among those
+// that have at least this many bytes free and take several processes. Several nodes on this host
+// choose among different ones, if there are enough. The note says what was chosen, and why; it is ""
+// where there was no choice.
 func choose(text string, least int64, node, nodes int) (indices []int, note string, err error) {
 	indices, n, err := config.ReadGPUs(text)
 	if err != nil || n == 0 {
@@ -28,7 +29,7 @@ func choose(text string, least int64, node, nodes int) (indices []int, note stri
 	}
 	var all []candidate
 	for _, g := range l.GPUs {
-		c := candidate{index: g.Index}
+		c := candidate{index: g.Index, use: g.use(), used: g.Used()}
 		c.free, c.not = usable(g)
 		all = append(all, c)
 	}
@@ -60,6 +61,8 @@ type candidate struct {
 	index int
 	free  int64  // bytes
 	not   string // why it cannot be: "is in exclusive mode"; "" when it can
+	use   Use
+	used  []string // what is known of its use
 }
 
 // says returns what a note says of a candidate that was not chosen.
@@ -67,7 +70,10 @@ func (c candidate) says() string {
 	if c.not != "" {
 		return fmt.Sprintf("%d %s", c.index, c.not)
 	}
-	return fmt.Sprintf("%d had %s", c.index, gib(c.free))
+	if len(c.used) == 0 {
+		return fmt.Sprintf("%d had %s", c.index, gib(c.free))
+	}
+	return fmt.Sprintf("%d had %s (%s)", c.index, gib(c.free), strings.Join(c.used, ", "))
 }
 
 func gib(n int64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
@@ -96,19 +102,26 @@ func usable(g GPU) (free int64, not string) {
 	return free, ""
 }
 
-// pick takes the n candidates with the most free memory, at least this many bytes each; of equals
-// the first.
+// pick takes the n candidates in least use, with at least this many bytes of memory free each; of equals those with the
+// most, and of these the first. On a busy one a run still starts, if there is no other.
 func pick(text string, all []candidate, n int, least int64) (indices []int, note string, err error) {
 	order := slices.Clone(all)
-	slices.SortStableFunc(order, func(a, b candidate) int { return cmp.Compare(b.free, a.free) })
+	slices.SortStableFunc(order, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.use, b.use), cmp.Compare(b.free, a.free))
+	})
 	var chosen, others []string
+	reason := "by free memory, as use is unknown"
 	for _, c := range order {
+		if len(c.used) > 0 {
+			reason = "unused first, then by free memory"
+		}
 		if c.not != "" || c.free < least || len(chosen) == n {
 			others = append(others, c.says())
 			continue
 		}
 		indices = append(indices, c.index)
-		chosen = append(chosen, fmt.Sprintf("%d (%s free)", c.index, gib(c.free)))
+		chosen = append(chosen, fmt.Sprintf("%d (%s)", c.index, strings.Join(append([]string{gib(c.free) + " free"},
+			c.used...), ", ")))
 	}
 	if len(chosen) < n {
 		advice := "wait, stop what runs there, or name GPUs with --gpu 0"
@@ -122,7 +135,7 @@ func pick(text string, all []candidate, n int, least int64) (indices []int, note
 	}
 	note = fmt.Sprintf("gpu %s: %s", text, strings.Join(chosen, ", "))
 	if len(others) > 0 {
-		note += "; " + strings.Join(others, ", ")
+		note += "; " + strings.Join(others, ", ") + ": " + reason
 	}
 	return indices, note, nil
 }

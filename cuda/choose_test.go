@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
 func TestPick(t *testing.T) {
 	const g = 1 << 30
-	all := []candidate{{0, 10 * g, ""}, {1, 40 * g, ""}, {2, 40 * g, ""}, {3, 0, "is in exclusive mode and taken"},
-		{4, 3 * g / 2, ""}}
+	all := []candidate{{index: 0, free: 10 * g}, {index: 1, free: 40 * g}, {index: 2, free: 40 * g},
+		{index: 3, not: "is in exclusive mode and taken"}, {index: 4, free: 3 * g / 2}}
 	for _, c := range []struct {
 		n     int
 		least int64
@@ -19,7 +21,7 @@ func TestPick(t *testing.T) {
 		note  string // or error
 	}{
 		{1, 0, []int{1}, "gpu X: 1 (40.0 GiB free); 2 had 40.0 GiB, 0 had 10.0 GiB, 4 had 1.5 GiB, 3 is in exclusive " +
-			"mode and taken"},
+			"mode and taken: by free memory, as use is unknown"},
 		{2, 4 * g, []int{1, 2}, "gpu X: 1 (40.0 GiB free), 2 (40.0 GiB free); 0 had"},
 		{3, 4 * g, []int{1, 2, 0}, "0 (10.0 GiB free); 4 had 1.5 GiB"},
 		{4, 4 * g, nil, "gpu X: 3 of 5 GPUs can be used, with 4.0 GiB of memory free: 1 (40.0 GiB free)"},
@@ -55,7 +57,7 @@ func TestDeal(t *testing.T) {
 		for node, want := range c.want {
 			var all []candidate
 			for i, n := range c.free {
-				all = append(all, candidate{i, n * g, ""})
+				all = append(all, candidate{index: i, free: n * g})
 			}
 			deal(all, c.n, 4*g, node, c.nodes)
 			if got, note, err := pick("auto", all, c.n, 4*g); err != nil || !slices.Equal(got, want) {
@@ -90,6 +92,43 @@ func TestChoose(t *testing.T) {
 		}
 		if chosen := strings.HasPrefix(c.text, "auto") && err == nil; chosen != (note != "") {
 			t.Errorf("choose(%q, %d) says %q", c.text, c.least, note)
+		}
+	}
+}
+
+// TestChooseUse: of GPUs with the same memory the one on which others compute is taken last, whether NVML knows the
+// utilization or the processes alone; with less memory than a run needs, an unused one is not taken.
+func TestChooseUse(t *testing.T) {
+	if !replay(t, "HOGWILD_FAKE_DEVICES=5") {
+		return
+	}
+	gpu := playNVML(t)
+	process := func() ([]nvml.ProcessInfo, nvml.Return) { return []nvml.ProcessInfo{{Pid: 71}}, nvml.SUCCESS }
+	runs(gpu(0), 97, nvml.SUCCESS) // a program that NVML does not show, as of another container
+	runs(gpu(1), 0, nvml.ERROR_NOT_SUPPORTED)
+	gpu(1).GetComputeRunningProcessesFunc = process
+	runs(gpu(2), 9, nvml.SUCCESS)
+	gpu(2).GetComputeRunningProcessesFunc = process
+	gpu(3).MemoryInfo.Free = 5 << 30
+	runs(gpu(3), 9, nvml.SUCCESS)
+	runs(gpu(4), 0, nvml.ERROR_NOT_SUPPORTED)
+	gpu(4).MemoryInfo.Free = 4 << 30
+	for _, c := range []struct {
+		text  string
+		least int64
+		want  []int
+		note  string
+	}{
+		{"auto", 0, []int{3}, "gpu auto: 3 (5.0 GiB free, 9% utilization, no processes); 4 had 4.0 GiB (no " +
+			"processes), 2 had 78.0 GiB (9% utilization, 1 process), 0 had 78.0 GiB (97% utilization, no processes), " +
+			"1 had 78.0 GiB (1 process): unused first, then by free memory"},
+		{"auto:5", 0, []int{3, 4, 2, 0, 1}, "1 (78.0 GiB free, 1 process)"},
+		{"auto", 6 << 30, []int{2}, "gpu auto: 2 (78.0 GiB free, 9% utilization, 1 process); 3 had"},
+		{"0", 0, []int{0}, ""},
+	} {
+		if got, note, err := choose(c.text, c.least, 0, 0); err != nil || !slices.Equal(got, c.want) ||
+			!strings.Contains(note, c.note) {
+			t.Errorf("choose(%q, %d) = %v, %q, %v, want %v, %q", c.text, c.least, got, note, err, c.want, c.note)
 		}
 	}
 }

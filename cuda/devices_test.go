@@ -62,6 +62,7 @@ func playNVML(t *testing.T) (gpu func(i int) *dgxa100.Device) {
 		id[number] = byte(i)
 		g.UUID, g.MemoryInfo.Free = "GPU-"+id.String(), 78<<30
 		g.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return nil, nvml.SUCCESS }
+		runs(g, 0, nvml.SUCCESS)
 	}
 	return func(i int) *dgxa100.Device {
 		id, err := cu.Device(i).UUID()
@@ -72,6 +73,11 @@ func playNVML(t *testing.T) (gpu func(i int) *dgxa100.Device) {
 	}
 }
 
+// runs has NVML say that kernels ran for this percentage of its last sample, or why it does not know.
+func runs(g *dgxa100.Device, percent uint32, r nvml.Return) {
+	g.GetUtilizationRatesFunc = func() (nvml.Utilization, nvml.Return) { return nvml.Utilization{Gpu: percent}, r }
+}
+
 func TestDevices(t *testing.T) {
 	if !replay(t, "HOGWILD_FAKE_DEVICES=8", "CUDA_VISIBLE_DEVICES=7,0,5", "HOGWILD_FAKE_P2P=no-atomics") {
 		return
@@ -79,6 +85,8 @@ func TestDevices(t *testing.T) {
 	gpu := playNVML(t)
 	gpu(1).MemoryInfo.Free = 5 << 30
 	gpu(1).MigMode = nvml.DEVICE_MIG_ENABLE
+	runs(gpu(1), 0, nvml.ERROR_NOT_SUPPORTED)
+	runs(gpu(2), 97, nvml.SUCCESS)
 	gpu(1).GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
 		return []nvml.ProcessInfo{{Pid: 71, UsedGpuMemory: 1 << 30}, {Pid: 72, UsedGpuMemory: ^uint64(0)}}, nvml.SUCCESS
 	}
@@ -89,6 +97,7 @@ func TestDevices(t *testing.T) {
 	if len(l.GPUs) != 3 || l.Driver != "550.54.15" || l.CUDA != "12.6" || l.NVML != "" {
 		t.Fatalf("listed %+v", l)
 	}
+	used := [][]string{{"0% utilization", "no processes"}, {"2 processes"}, {"97% utilization", "no processes"}}
 	for i, g := range l.GPUs {
 		busy, free := i == 1, int64(78<<30)
 		if busy {
@@ -99,6 +108,9 @@ func TestDevices(t *testing.T) {
 		}
 		if len(g.Peers) != 2 || !g.Peers[0].Access || g.Peers[0].Atomics {
 			t.Errorf("GPU %d has peers %+v", i, g.Peers)
+		}
+		if !slices.Equal(g.Used(), used[i]) {
+			t.Errorf("GPU %d has %q, want %q", i, g.Used(), used[i])
 		}
 		if want := []Process{{71, "trainer", 1 << 30}, {72, "", -1}}; busy && !slices.Equal(g.Processes, want) {
 			t.Errorf("GPU %d has processes %v, want %v", i, g.Processes, want)

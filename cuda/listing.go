@@ -45,7 +45,49 @@ type GPU struct {
 	MIG       *bool     `json:"mig"`          // whether it is cut into instances
 	Display   bool      `json:"display"`      // whether a watchdog ends long kernels, as it drives a display
 	Processes []Process `json:"processes"`    // that compute on it; nil when unknown
-	Peers     []Peer    `json:"peers,omitempty"`
+	// Utilization is the percentage of time in which a kernel ran, over NVML's last sample: a second or less.
+	Utilization *int   `json:"utilization"`
+	Peers       []Peer `json:"peers,omitempty"`
+}
+
+// Use is how much others compute on a GPU: --gpu auto takes the GPUs in least use first.
+type Use int
+
+// A GPU that is Unused has no processes, as far as is known; on one that Rests they hold memory, and kernels ran
+// for less than resting percent of the last sample.
+const (
+	Unused Use = iota
+	Rests
+	Busy
+)
+
+const resting = 10 // what a display takes stays below it
+
+// use is how much others compute there. Where the utilization is unknown, a process counts as one that computes.
+func (g *GPU) use() Use {
+	switch {
+	case g.Utilization != nil && *g.Utilization >= resting, g.Utilization == nil && len(g.Processes) > 0:
+		return Busy
+	case len(g.Processes) > 0:
+		return Rests
+	}
+	return Unused
+}
+
+// Used says what is known of a GPU's use: "97% utilization", "2 processes"; nothing when nothing is known.
+func (g *GPU) Used() (facts []string) {
+	if g.Utilization != nil {
+		facts = append(facts, fmt.Sprintf("%d%% utilization", *g.Utilization))
+	}
+	switch n := len(g.Processes); {
+	case n > 1:
+		facts = append(facts, fmt.Sprintf("%d processes", n))
+	case n == 1:
+		facts = append(facts, "1 process")
+	case g.Processes != nil:
+		facts = append(facts, "no processes")
+	}
+	return facts
 }
 
 // mayShare reports whether a Multi-Process Service is in use there, as far as is known.

@@ -66,6 +66,9 @@ func (m manager) fill(g *GPU) {
 	if memory, r := d.GetMemoryInfo(); r == nvml.SUCCESS && g.MIG != nil && !*g.MIG {
 		g.Free = new(int64(memory.Free))
 	}
+	if u, r := d.GetUtilizationRates(); r == nvml.SUCCESS { // a GPU that is cut, a virtual one or WSL may have none
+		g.Utilization = new(int(u.Gpu))
+	}
 	running, r := d.GetComputeRunningProcesses()
 	if r != nvml.SUCCESS {
 		return

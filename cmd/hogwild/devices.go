@@ -20,6 +20,7 @@ FLAGS
 Unknown values are left out, e.g. processes when NVIDIA's management library is missing.
 Access between GPUs: atomics, a GPU can add to the other's memory; access, it can read and write
 it; none, data goes through host memory.
+Utilization is the share of time in which a kernel ran, over the last second or less, as NVML has it.
 
 Examples:
   hogwild devices
@@ -90,7 +91,7 @@ func (f *facts) addGPUs(l *cuda.Listing) {
 	}
 	f.add("driver", "%s", driver)
 	if l.NVML != "" {
-		f.add("", "%s: processes and MIG are unknown", l.NVML)
+		f.add("", "%s: utilization, processes and MIG are unknown", l.NVML)
 	}
 	for _, g := range l.GPUs {
 		f.add(fmt.Sprintf("gpu %d", g.Index), "%s, compute capability %d.%d, %d SMs", g.Name, g.Major, g.Minor, g.SMs)
@@ -125,10 +126,7 @@ func state(g cuda.GPU) []string {
 	if g.Display {
 		all = append(all, "drives a display")
 	}
-	if g.Processes != nil && len(g.Processes) == 0 {
-		all = append(all, "no processes")
-	}
-	return all
+	return append(all, g.Used()...)
 }
 
 // used returns the name of a process and its memory, as far as they are known.

@@ -18,6 +18,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// TestGPUArrays has Python train on arrays in the memory of two GPUs, and compares with NumPy's: test_arrays.py.
+func TestGPUArrays(t *testing.T) {
+	t.Setenv("HOGWILD_FAKE_DEVICES", "2")
+	unittest(t, "torch, sklearn", "test_arrays")
+}
+
 // TestGPUScripts runs testdata/gpu/*.txt, in which hogwild is this test binary, that
 // is hogwild-cuda, and $BIN holds the two programs that make has built. The driver is
 // the one that the environment leads to; the scripts expect the stand-in.

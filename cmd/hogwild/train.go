@@ -75,7 +75,7 @@ Examples:
   hogwild train --gpu 0
       weights in the memory of the first GPU, which one worker fills (needs hogwild-cuda: make cuda)
   hogwild train --gpu auto:2 --gpu-mem-free 4GiB
-      the two GPUs with the most free memory (hogwild devices lists GPUs)
+      the two GPUs in least use, with the most free memory (hogwild devices lists GPUs)
   hogwild train --data mnist/ --epochs 50 --dashboard 127.0.0.1:0
       live training curves in a browser
   hogwild train --data mnist/ --model mlp:128 --init net.pt

@@ -11,8 +11,8 @@ import (
 // how many are to be chosen among all, 1 as "auto" and 2 as "auto:2".
 func ReadGPUs(text string) (indices []int, choose int, err error) {
 	wrong := func() error {
-		return Usage("gpu %q: give GPU indices, counted from 0, e.g. 0 or 0,1; auto or auto:2 chooses the GPUs with "+
-			"the most free memory", text)
+		return Usage("gpu %q: give GPU indices, counted from 0, e.g. 0 or 0,1; auto or auto:2 chooses the GPUs in "+
+			"least use, with the most free memory", text)
 	}
 	if rest, ok := strings.CutPrefix(text, "auto"); ok {
 		if rest == "" {

@@ -11,15 +11,16 @@ import (
 	"hogwild/internal/check"
 )
 
-// The Python side: against tests that play hogwild's, see test_hogwild.py and test_misuse.py, and with the program. The
-// tests of package cmd/hogwild have the estimators and the words.
+// The Python side: against tests that play hogwild's, see test_hogwild.py and test_misuse.py, and with the program.
+// Package cmd/hogwild tests the estimators, the words, and arrays on a GPU.
 func TestPython(t *testing.T) {
 	python := check.Interpreter(t, "torch, pandas, pyarrow")
 	program := filepath.Join(t.TempDir(), "hogwild")
 	if out, err := exec.Command("go", "build", "-o", program, "hogwild/cmd/hogwild").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.Command(python, "-m", "unittest", "test_hogwild", "test_misuse", "test_data", "test_ends")
+	cmd := exec.Command(python, "-m", "unittest", "test_hogwild", "test_misuse", "test_data", "test_arrays",
+		"test_ends")
 	cmd.Dir, cmd.Env = "python", append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "HOGWILD_BINARY="+program)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -28,6 +28,7 @@ from typing import Any, Iterator
 _LIBRARY = "libcuda.so.1"
 _LAZY_PEER_ACCESS = 1  # CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS: the only flag there is
 _HANDLE_BYTES = 64
+_DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 class Error(RuntimeError):
@@ -48,6 +49,9 @@ _CALLS: dict[str, list[Any]] = {
     "cuDeviceGetUuid": [ctypes.POINTER(ctypes.c_ubyte * 16), ctypes.c_int],
     "cuDevicePrimaryCtxRetain": [ctypes.POINTER(ctypes.c_void_p), ctypes.c_int],
     "cuDevicePrimaryCtxRelease_v2": [ctypes.c_int],
+    "cuDevicePrimaryCtxGetState": [ctypes.c_int, ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_int)],
+    "cuPointerGetAttribute": [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64],
+    "cuMemcpyDtoH_v2": [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t],
     "cuCtxSetCurrent": [ctypes.c_void_p],
     "cuCtxPushCurrent_v2": [ctypes.c_void_p],
     "cuCtxPopCurrent_v2": [ctypes.POINTER(ctypes.c_void_p)],
@@ -76,7 +80,7 @@ class _Driver:
         try:
             self._library = ctypes.CDLL(_LIBRARY)
         except OSError as e:
-            raise Error(f"the weights are on a GPU, but the program finds no NVIDIA driver ({e}): "
+            raise Error(f"the data is on a GPU, but the program finds no NVIDIA driver ({e}): "
                         "start it in the environment and the container of hogwild") from None
         for name, types in _CALLS.items():
             try:
@@ -87,10 +91,22 @@ class _Driver:
 
     def call(self, doing: str, name: str, *args: Any) -> None:
         """Calls the driver, and raises what it says of a failure."""
-        result = getattr(self._library, name)(*args)
+        result = self.result(name, *args)
         if result:
             why = _EXPLAINED.get(result)
             raise Error(f"{doing}: {name}: {self._says(result)}" + (f": {why}" if why else ""))
+
+    def result(self, name: str, *args: Any) -> int:
+        return int(getattr(self._library, name)(*args))
+
+    @contextlib.contextmanager
+    def current(self, context: Any) -> Iterator[None]:
+        """The context for a while: the script may have made another GPU current, or be in another thread."""
+        self.call("using the GPU", "cuCtxPushCurrent_v2", context)
+        try:
+            yield
+        finally:
+            self.call("leaving the GPU", "cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     def _says(self, result: int) -> str:
         """The driver's name for a result, and its explanation."""
@@ -99,6 +115,31 @@ class _Driver:
             if getattr(self._library, name)(result, ctypes.byref(text)) or text.value is None:
                 return f"CUDA error {result}"
         return f"CUDA error {result} ({', '.join(t.value.decode() for t in texts if t.value)})"
+
+
+def copy(to: int, address: int, size: int) -> None:
+    """Copies bytes of a GPU on which this process has memory, when all that it has begun there is done: streams need not be
+    known. The primary context, which CUDA's runtime and so the libraries use, is left as it was."""
+    driver, context = _Driver(), ctypes.c_void_p()
+    count, device, active, on, flags = (*(ctypes.c_int() for _ in range(4)), ctypes.c_uint())
+    driver.call("starting the driver", "cuInit", 0)
+    driver.call("counting GPUs", "cuDeviceGetCount", ctypes.byref(count))
+    for i in range(count.value):
+        driver.call(f"looking at GPU {i}", "cuDeviceGet", ctypes.byref(device), i)
+        driver.call(f"looking at GPU {i}", "cuDevicePrimaryCtxGetState", device, ctypes.byref(flags), ctypes.byref(active))
+        if not active.value:
+            continue
+        driver.call(f"opening GPU {i}", "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        try:
+            with driver.current(context):
+                if driver.result("cuPointerGetAttribute", ctypes.byref(on), _DEVICE_ORDINAL, address) or on.value != i:
+                    continue
+                driver.call(f"waiting for GPU {i}", "cuCtxSynchronize")
+                driver.call(f"copying from GPU {i}", "cuMemcpyDtoH_v2", to, address, size)
+                return
+        finally:
+            driver.call(f"closing GPU {i}", "cuDevicePrimaryCtxRelease_v2", device)
+    raise Error(f"no GPU has memory at {address:#x} in this process's primary context: give the array as NumPy's")
 
 
 class Array:
@@ -164,15 +205,6 @@ class Memory:
         self._driver.call(f"opening GPU {self.ordinal}", "cuDevicePrimaryCtxRetain", ctypes.byref(self._context), self._gpu)
         self._driver.call(f"using GPU {self.ordinal}", "cuCtxSetCurrent", self._context)
 
-    @contextlib.contextmanager
-    def _current(self) -> Iterator[None]:
-        """The context for a while: the script may have made another GPU current, or be in another thread."""
-        self._driver.call(f"using GPU {self.ordinal}", "cuCtxPushCurrent_v2", self._context)
-        try:
-            yield
-        finally:
-            self._driver.call(f"leaving GPU {self.ordinal}", "cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
-
     def array(self, offset: int, count: int) -> Array:
         """count floats, from offset bytes on."""
         if offset < 0 or offset % 4 or count < 0 or offset + 4 * count > self.size:
@@ -200,13 +232,13 @@ class Memory:
 
     def synchronize(self) -> None:
         """Waits until all work of this process is done, and visible to others."""
-        with self._current():
+        with self._driver.current(self._context):
             self._driver.call("waiting for the GPU", "cuCtxSynchronize")
 
     def close(self) -> None:
         """Closes the memory: no array may be used any more. hogwild frees it when all have done so."""
         if self.address:
-            with self._current():
+            with self._driver.current(self._context):
                 self._driver.call("closing the weights on the GPU", "cuIpcCloseMemHandle", self.address)
             self.address = self.size = 0
         self._driver.call(f"closing GPU {self.ordinal}", "cuDevicePrimaryCtxRelease_v2", self._gpu)

@@ -9,6 +9,7 @@ import numpy as np
 import hogwild
 from hogwild import _check
 
+from ._arrays import host
 from ._rows import write
 from ._session import Message, Session
 from ._train import OnEpoch, Run, follow, texts
@@ -41,7 +42,7 @@ class Factorization:
         rated = self.loss == "squared"
         _check(ratings is not None or not rated,
                "no ratings: give them, or learn rankings from what users liked with loss='bpr' or 'warp'")
-        y = np.ones(len(users), np.float32) if ratings is None else np.asarray(ratings, np.float32)
+        y = np.ones(len(users), np.float32) if ratings is None else np.asarray(host(ratings), np.float32)
         _check(y.ndim == 1 and 0 < len(y) == len(users) == len(items),
                f"{len(users)} users, {len(items)} items and ratings of shape {y.shape}: want as many of each")
         for bad in np.flatnonzero(~np.isfinite(y)):
@@ -123,7 +124,7 @@ class _Pairs:
 
 def _coded(ids: Any, what: str) -> Tuple[Any, Any]:
     """The different ids, and for each one its number among them."""
-    values = np.asarray(ids)
+    values = np.asarray(host(ids))
     _check(values.ndim == 1, f"{what} has the shape {values.shape}: want one id for each rating")
     if values.dtype.kind in "iu":
         low = values.min()

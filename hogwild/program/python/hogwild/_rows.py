@@ -13,6 +13,8 @@ import numpy as np
 import hogwild
 from hogwild import _check
 
+from ._arrays import host
+
 BLOCK = 1 << 18  # numbers that a thread converts at a time
 
 
@@ -53,6 +55,7 @@ class Rows:
                  like: Optional[Sequence[str]] = None) -> None:
         if hasattr(X, "iloc") and hasattr(X, "columns"):  # a DataFrame
             columns, X = columns or [str(c) for c in X.columns], X.to_numpy()
+        X, y, weight = host(X), host(y), host(weight)
         self.sparse = hasattr(X, "tocsr")
         if self.sparse:
             X = X.tocsr()
@@ -107,8 +110,9 @@ class Rows:
                 "scale": self.scale, "weighted": self.weight is not None}
 
     def fill(self, to: Any, at: Dict[str, int]) -> None:
-        """Copies the rows into a room, a file or its memory, whose arrays are at these places."""
-        X, order = self.X, self.order
+        """Copies the rows into a room, a file or its memory, whose arrays are at these places, and lets go of them."""
+        (X, y, weight), order = (self.X, self.y, self.weight), self.order
+        self.X = self.y = self.weight = None  # what was copied from a GPU is not kept while the run goes on
 
         def put(name: str, values: Any, dtype: str, start: int = 0) -> None:
             write(to, at[name], values, dtype, start)
@@ -125,7 +129,7 @@ class Rows:
             put("idx", part.indices, "<u4", ptr[rows.start])
             put("val", part.data, "<f4", ptr[rows.start])
 
-        for name, values in (("y", self.y), ("weight", self.weight)):
+        for name, values in (("y", y), ("weight", weight)):
             if values is not None:
                 put(name, values if order is None else values[order], "<f4")
         if not self.sparse:

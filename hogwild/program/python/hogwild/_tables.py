@@ -9,6 +9,7 @@ import numpy as np
 import hogwild
 from hogwild import _check
 
+from ._arrays import host
 from ._rows import Rows, encoded
 from ._session import File, need
 
@@ -64,7 +65,7 @@ def taken_apart(X: Any, y: Any, test: Any, target: Any) -> Tuple[Any, Any, Any, 
     DataFrames that have the column target, and y is None."""
     given = [(X, y), test] if target is None else [None if part is None else _parted(part, target) for part in (X, test)]
     pairs = [pair for pair in given if pair is not None]
-    arrays = [(numbers(x), np.asarray(v)) for x, v in pairs]
+    arrays = [(numbers(x), np.asarray(host(v))) for x, v in pairs]
     if all(x is not None for x, _ in arrays) and not any(hasattr(v, "isna") and v.isna().any() for _, v in pairs):
         x, y = arrays[0]
         if target is not None and y.dtype.kind in "iu" and len(y) and is_values(y):
@@ -73,7 +74,7 @@ def taken_apart(X: Any, y: Any, test: Any, target: Any) -> Tuple[Any, Any, Any, 
     if target is None:
         _check(hasattr(X, "assign"), "the DataFrame has texts or holes: have y as a column of it, and name that as target=")
         target = getattr(y, "name", None) or "target"
-        X, test = (None if part is None else part[0].assign(**{target: np.asarray(part[1])}) for part in ((X, y), test))
+        X, test = (None if part is None else part[0].assign(**{target: np.asarray(host(part[1]))}) for part in ((X, y), test))
     return X, None, test, target
 
 
@@ -143,7 +144,7 @@ def _block(batch: Any, target: Any, keep: bool = False) -> Block:
     _check(target is not None or isinstance(batch, tuple), "target is missing: the name of the column to be predicted")
     if isinstance(batch, tuple):
         X, y = batch
-        y = np.asarray(y)
+        y = np.asarray(host(y))
     elif is_table(batch):
         X, y = _parted(batch, target)
         names, X, y = [str(c) for c in X.columns], X.to_numpy(), np.asarray(y)

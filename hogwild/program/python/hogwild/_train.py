@@ -13,6 +13,7 @@ import hogwild
 from hogwild import _check
 
 from . import _tables
+from ._arrays import host
 from ._dataset import Dataset
 from ._progress import Line
 from ._rows import Rows, needs
@@ -171,7 +172,7 @@ def _train(X: Any, y: Any, target: Any, test: Any, on_epoch: Optional[OnEpoch], 
            settings: Dict[str, Any], resumed: Optional[Run] = None, *, sample_weight: Any = None, scores: bool = True,
            begin: Optional[bytes] = None, take: Take = lambda run: None) -> Run:
     """Without scores epochs have training losses only, and take less time. begin: the weights of a Run to begin with."""
-    given, settings = (X, y, target, test, sample_weight), dict(settings)
+    given, settings, y = (X, y, target, test, sample_weight), dict(settings), host(y)
     message: Message = {"waits": on_epoch is not None, "silent": on_epoch is None and verbose is False,
                         "unscored": not scores and test is None,
                         "validates": isinstance(test, Rows) and settings.get("patience") is not None}

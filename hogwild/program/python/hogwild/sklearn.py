@@ -27,6 +27,7 @@ from sklearn.utils.validation import _check_sample_weight, assert_all_finite, ch
 
 import hogwild
 
+from ._arrays import host
 from ._rows import Rows
 from ._train import Run, _train
 
@@ -163,7 +164,7 @@ class _Hogwild(BaseEstimator):  # type: ignore[misc]
     def _outputs(self, X: Any) -> Any:
         """The outputs of the model, n x k."""
         check_is_fitted(self)
-        z = validate_data(self, X, accept_sparse="csr", reset=False)
+        z = validate_data(self, host(X), accept_sparse="csr", reset=False)
         if not hasattr(self, "coefs_"):
             return safe_sparse_dot(z, np.atleast_2d(self.coef_).T, dense_output=True) + self.intercept_
         for i, (w, b) in enumerate(zip(self.coefs_, self.intercepts_)):
@@ -224,13 +225,13 @@ class HogwildClassifier(ClassifierMixin, _Hogwild):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HogwildClassifier:
         """Trains on the rows of X, n x d numbers, dense or sparse, and their classes y. sample_weight: n, of the losses."""
         self._check()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
+        X, y = validate_data(self, host(X), host(y), accept_sparse="csr", dtype="numeric", ensure_all_finite=False)
         if y.dtype.kind not in "biu":
             check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(f"the data have one class only, {self.classes_[0]!r}: want two or more")
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        weight = None if sample_weight is None else _check_sample_weight(host(sample_weight), X)
         if self.class_weight is not None:
             weight = compute_sample_weight(self.class_weight, y) * (1 if weight is None else weight)
         codes = y == self.classes_[1] if len(self.classes_) == 2 else np.searchsorted(self.classes_, y)
@@ -279,8 +280,8 @@ class HogwildRegressor(RegressorMixin, _Hogwild):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HogwildRegressor:
         """Trains on the rows of X, n x d numbers, dense or sparse, and their values y. sample_weight: n, of the losses."""
         self._check()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, y_numeric=True)
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, X)
+        X, y = validate_data(self, host(X), host(y), accept_sparse="csr", dtype="numeric", ensure_all_finite=False, y_numeric=True)
+        weight = None if sample_weight is None else _check_sample_weight(host(sample_weight), X)
         self._train(X, y.astype(np.float64, copy=False), None, weight)
         if not self.hidden:
             self.coef_ = self.coef_[0]
