@@ -1,8 +1,10 @@
 package data
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -75,6 +77,46 @@ func TestFacts(t *testing.T) {
 		if f := s.Train.Idx[6:9]; !slices.Equal(row.Idx, f) || len(row.Val) != 3 {
 			t.Errorf("a row is %v, want %v", row, f)
 		}
+	}
+}
+
+// TestFactsOfCache: a cache of a folder asks for the same answers, and leaves out the same ones, as the folder; so does
+// one that was made with a share of the facts apart.
+func TestFactsOfCache(t *testing.T) {
+	var all [3]strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&all[i/15%3], "e%d\tr%d\te%d\n", i%11, i%2, i*i%7)
+	}
+	folder := folderOf(t, map[string]string{"train.txt": all[0].String() + "e7\tr0\te7\n", "valid.txt": all[1].String(),
+		"test.txt": all[2].String()})
+	questions := func(path, validation string) []Question {
+		s, err := LoadSets(Options{Path: path, Task: factsTask, Seed: 1,
+			Validation: ValidationOf(factsTask, validation, path)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if s.Validation == nil {
+			t.Fatalf("%s has no validation facts", path)
+		}
+		return Questions(s.Test, AnswersIn(s.Train, s.Validation))
+	}
+	for _, validation := range []string{"", "0.2"} {
+		cache := converted(t, Options{Path: folder, Task: factsTask, Seed: 1,
+			Validation: ValidationOf(factsTask, validation, folder)})
+		if got, want := questions(cache, ""), questions(folder, validation); !reflect.DeepEqual(got, want) {
+			t.Errorf("validation %q: questions %v, want %v", validation, got, want)
+		}
+		if got := ValidationOf(factsTask, "none", cache); got != "none" {
+			t.Errorf("validation none of a cache is %q", got)
+		}
+		if got := ValidationOf(likesTask, "", cache); got != "" {
+			t.Errorf("the validation set of what is no graph is %q", got)
+		}
+	}
+	none := converted(t, Options{Path: filepath.Join(folder, "train.txt"), Task: factsTask, Seed: 1})
+	if got := ValidationOf(factsTask, "", none); got != "" {
+		t.Errorf("a cache without validation facts has %q", got)
 	}
 }
 

@@ -68,12 +68,32 @@ func (o Options) loadFacts(src *source, readTest func() (*source, error), test s
 	return s, err
 }
 
-// ValidationOf returns what the settings say of the validation set. Of a folder of a knowledge graph in which nothing
-// is said it is the file of validation facts, if there is one: rankings leave its facts out.
+// ValidationOf returns what the settings say of the validation set. Of a knowledge graph of which nothing is said it is
+// the folder's file of validation facts, or what a cache has of them, if there are any: rankings leave them out.
 func ValidationOf(task, asked, path string) string {
-	info, err := os.Stat(path)
-	if task != factsTask || asked != "" || err != nil || !info.IsDir() {
+	switch {
+	case task != factsTask || asked != "":
 		return asked
+	case isCache(path):
+		return validationIn(path)
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return ""
 	}
 	return format.Existing(filepath.Join(path, "valid.txt"), filepath.Join(path, "valid2id.txt"))
+}
+
+// validationIn returns of which validation set a cache was made. A damaged cache is refused when it is loaded.
+func validationIn(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	c, err := readCache(f)
+	if err != nil || c.find(validationPart) == nil {
+		return ""
+	}
+	return c.Made.Validation
 }
