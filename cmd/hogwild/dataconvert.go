@@ -39,8 +39,8 @@ Examples:
   hogwild train --data digits.hog --workers 8
 `
 
-const taskUsage = "`TASK` what is learnt: classes, values, triples (a matrix), likes (of users), edges (a graph), facts " +
-	"(of a knowledge graph), words (of a corpus) or labels (of lines of text); decided by the data if left out"
+const taskUsage = "`TASK` what is learnt: classes, values, triples (a matrix), likes (of users), edges (a graph), " +
+	"facts (of a knowledge graph), words (of a corpus) or labels (of lines of text); decided by the data if left out"
 
 func dataConvertCommand() *cli.Command {
 	c := config.Default()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -79,15 +80,16 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	if m.Read > 0 {
 		rows.add("read", "%d %s", m.Read, unit(m))
 	}
+	entities := float64(slices.Concat(m.Shape, []int{1})[0]) // or users
 	switch {
 	case m.Facts():
 		rows.add("entities", "%d", m.Shape[0])
 		rows.add("relations", "%d", m.Shape[1])
-		rows.add("facts", "%d (%.3g an entity), for --model kge:complex:128", m.Rows, float64(m.Rows)/float64(m.Shape[0]))
+		rows.add("facts", "%d (%.3g an entity), for --model kge:complex:128", m.Rows, float64(m.Rows)/entities)
 	case m.Implicit:
 		rows.add("users", "%d", m.Shape[0])
 		rows.add("items", "%d", m.Shape[1])
-		rows.add("likes", "%d (%.3g a user), for --model bpr:64", m.Rows, float64(m.Rows)/float64(m.Shape[0]))
+		rows.add("likes", "%d (%.3g a user), for --model bpr:64", m.Rows, float64(m.Rows)/entities)
 	case m.Entries():
 		rows.addPairs(m)
 	case m.Text != nil:

@@ -28,14 +28,15 @@ func (o Options) kindOfText(src *source) string {
 
 // looksLike returns the task: as it was asked for, or facts or likes if the file looks so and nothing else was said of
 // it. Facts are OpenKE's, or three cells between tabs in a folder that has validation facts.
-func (o Options) looksLike(src *source) string {
+func looksLike(o *Options, src *source) string {
+	first := src.Text[:format.LineEnd(src.Text, 0)]
 	switch {
 	case o.Task != "" || o.Target != "" || src.Text == nil:
 	case o.Format == "lists":
 		return likesTask
 	case o.Format != "" && o.Format != "auto" || o.Columns != "":
 	case strings.HasSuffix(strings.TrimSuffix(filepath.Base(src.Path), ".txt"), "2id"),
-		ValidationOf(factsTask, "", o.Path) != "" && bytes.Count(src.Text[:format.LineEnd(src.Text, 0)], []byte{'\t'}) == 2:
+		ValidationOf(factsTask, "", o.Path) != "" && bytes.Count(first, []byte{'\t'}) == 2:
 		return factsTask
 	case src.LooksLikeLists():
 		return likesTask
@@ -44,17 +45,22 @@ func (o Options) looksLike(src *source) string {
 }
 
 // describeFacts says what a file of facts holds, and how many entities are in others alone.
-func (o Options) describeFacts(src *source, test string) (Meta, error) {
-	var others []string
-	for _, path := range []string{ValidationOf(factsTask, "", o.Path), test} {
-		if path != "" && path != src.Path {
-			others = append(others, path)
+func describeFacts(path string, src *source, test string) (Meta, error) {
+	g := newGraph()
+	f, err := g.read(src, true)
+	for _, other := range []string{ValidationOf(factsTask, "", path), test} {
+		if err != nil || other == "" || other == src.Path {
+			continue
+		}
+		var also *source
+		if also, err = read(other, src.Budget); err == nil {
+			_, err = g.read(also, false)
 		}
 	}
-	f, err := readFacts(src, o.Path, others)
 	if err != nil {
 		return Meta{}, err
 	}
+	g.finish(path, f)
 	f.meta.Nonzeros = 3 * int64(f.meta.Rows)
 	return f.meta, nil
 }

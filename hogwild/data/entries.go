@@ -290,7 +290,7 @@ func (o Options) describePairs(src *source) (Meta, error) {
 	as, y := Options{Task: o.Task, Positive: o.Positive}, spreadOf(e.val)
 	if o.Task == "" && y.Min == y.Max && len(e.val) > 1 {
 		as.Task = likesTask
-		e.notef("all values are %g: taken for what users liked; --task edges takes them for the edges of a graph", y.Min)
+		e.notef("all values are %g: taken for what users liked; --task edges takes them for edges of a graph", y.Min)
 	}
 	p, err := e.nodes(src, names, as)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // folderOf returns a folder of files with these texts.
@@ -143,6 +145,34 @@ func TestFactsOfOneFile(t *testing.T) {
 	defer ids.Close()
 	if got := factsOf(ids.Train); !slices.Equal(got, []string{"0 5 1", "1 5 0"}) {
 		t.Errorf("facts of ids: %q", got)
+	}
+}
+
+// TestFactsAreReadOnce: files of test and validation facts may be pipes, which give what they have once. Facts of a
+// relation that is not known are left out.
+func TestFactsAreReadOnce(t *testing.T) {
+	folder := folderOf(t, map[string]string{"train.txt": strings.ReplaceAll(strings.Join(someFacts, "\n"), " ", "\t")})
+	for name, text := range map[string]string{"valid": "Dee\thates\tBen\nEve\tlikes\tBen\n",
+		"test": "Dee\tlikes\tBen\n"} {
+		pipe := filepath.Join(folder, name)
+		if err := unix.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = os.WriteFile(pipe, []byte(text), 0) }()
+	}
+	s, err := LoadSets(Options{Path: filepath.Join(folder, "train.txt"), Task: factsTask, Seed: 1,
+		Validation: filepath.Join(folder, "valid"), Test: filepath.Join(folder, "test")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := factsOf(s.Validation); !slices.Equal(got, []string{"Eve likes Ben"}) ||
+		len(s.Validation.Notes) != 1 || !strings.Contains(s.Validation.Notes[0], `left out 1 of 2 facts, of entities or `+
+		`relations that the training data does not have, such as "hates"`) {
+		t.Errorf("validation facts %q, notes %q", got, s.Validation.Notes)
+	}
+	if got := factsOf(s.Test); !slices.Equal(got, []string{"Dee likes Ben"}) {
+		t.Errorf("test facts %q", got)
 	}
 }
 

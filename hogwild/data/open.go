@@ -90,7 +90,7 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 		return o.loadLabelled(src, readTest)
 	}
 	if o.Task == factsTask && src.Text != nil {
-		return o.loadFacts(src, readTest, test)
+		return o.loadFacts(src, readTest)
 	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
@@ -230,9 +230,9 @@ func Describe(o Options) (m Meta, err error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	o.Task = o.looksLike(src)
+	o.Task = looksLike(&o, src)
 	if o.Task == factsTask && src.Text != nil {
-		m, err = o.describeFacts(src, test)
+		m, err = describeFacts(o.Path, src, test)
 	} else if kind := o.kindOfText(src); kind != "" {
 		m, err = o.describeText(src, cmp.Or(train, test), kind)
 	} else if o.isPairs(src) {

@@ -154,8 +154,8 @@ func TestBlocksOfAShortRun(t *testing.T) {
 	}
 }
 
-// TestTwinsOfPairs: of the pairs of ranges, listed by their smaller one, two are each other's twins, or one its own, and
-// the sum of their places in the list is the same for all of a sub-epoch; empty chunks are their own.
+// TestTwinsOfPairs: of the pairs of ranges, listed by their smaller one, two are each other's twins, or one its own,
+// and the sum of their places in the list is the same for all of a sub-epoch; empty chunks are their own.
 func TestTwinsOfPairs(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		b := &blocks{n: n, parts: 2, seed: 3, Blocks: data.Blocks{Paired: true, Drawn: true}}

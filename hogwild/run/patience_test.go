@@ -104,7 +104,7 @@ func TestHungDevice(t *testing.T) {
 		{"Refresh", false, []string{`has not answered for \d+s`, "saved the copy in host memory"}},
 		{"Refresh", true, []string{"has not answered for (1|6)s", "saved the copy in host memory"}},
 		{"Download", true, []string{"has not answered for 1s", "saved the copy in host memory"}},
-		// 6s of a copy behind it, where the machine is so busy that both are over at once: see TestPatience of package core
+		// 6s: of a copy behind it, where the machine is so busy that both are over at once. See TestPatience of core.
 		{"Survey", true, []string{"has not answered for (5|6)s"}},
 		{"Score", true, []string{"has not answered for (5|6)s"}},
 	}

@@ -81,9 +81,6 @@ var ratingsHead = regexp.MustCompile(
 	`^(?i:"?user_?(id)?"?[,;\t]\s*"?(movie|item|artist|book|product)_?(id)?"?[,;\t]\s*"?(rating|score|weight)"?)|` +
 		`^%\s*(sym|asym|bip)\s|^\d+::\d+::[\d.]+(::|\r?\n)|^\d+\t\d+\t[\d.]+\t\d{9,}\r?\n`)
 
-// LooksLikeLists reports whether the lines are whole numbers alone, of different counts: a user and the items.
-func (s *Source) LooksLikeLists() bool { return looksLikeLists(s.Text) }
-
 // LooksLikeRatings reports whether the file begins as files of ratings do, or its first line names a user and an item,
 // in any order, perhaps a value, and nothing else that counts. A file of images is one long line.
 func (s *Source) LooksLikeRatings() bool {
