@@ -39,6 +39,9 @@ Examples:
   hogwild train --data digits.hog --workers 8
 `
 
+const taskUsage = "`TASK` what is learnt: classes, values, triples (a matrix), likes (of users), edges (a graph), " +
+	"facts (of a knowledge graph), words (of a corpus) or labels (of lines of text); decided by the data if left out"
+
 func dataConvertCommand() *cli.Command {
 	c := config.Default()
 	var out, task string
@@ -51,9 +54,7 @@ func dataConvertCommand() *cli.Command {
 	l.add(&c.Validation, "validation", "`FILE` validation data, or a share of the training rows, such as 0.1")
 	l.settings(&c, "format", "target", "ignore", "weight", "columns", "missing", "positive")
 	l.add(&c.Scale, "scale", "`HOW` scaling of inputs: auto, none, unit, standard or MEAN,STD")
-	l.add(&task, "task", "`TASK` what is learnt: classes, values, triples (a matrix), likes (of users), edges (a "+
-		"graph), facts (of a knowledge graph), words (of a corpus) or labels (of lines of text); decided by the data "+
-		"if left out")
+	l.add(&task, "task", taskUsage)
 	l.count(&c.MinCount, "min-count", "`N` with task words or labels: leave out words that occur less often")
 	l.count(&c.WordNGrams, "word-ngrams", "`N` with task labels: sequences of up to N words are features, too")
 	l.count(&c.Buckets, "buckets", "`N` with task labels: features that sequences of words are hashed to")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -26,14 +27,18 @@ Examples:
   hogwild data info mnist/
   hogwild data info housing.csv --target median_house_value
   hogwild data info u.data
+  hogwild data info u.data --task likes
+  hogwild data info WN18RR
   hogwild data info reviews.txt
 `
 
 func dataInfoCommand() *cli.Command {
 	o := config.Default()
 	var asJSON, check bool
+	var task string
 	l := flagList{category: "Flags"}
-	l.settings(&o, "format", "target", "ignore", "columns", "missing")
+	l.settings(&o, "format", "target", "ignore", "columns", "missing", "positive")
+	l.add(&task, "task", taskUsage)
 	l.add(&check, "check", "check every byte of a data cache")
 	l.add(&asJSON, "json", "print the result as one JSON object")
 	return verb(cli.Command{Name: "info", Usage: "describe a data file", ArgsUsage: "PATH", Description: dataInfoHelp,
@@ -50,7 +55,7 @@ func dataInfoCommand() *cli.Command {
 		}
 		o.Data = args[0]
 		meta, err := data.Describe(data.Options{Path: o.Data, Format: o.Format, Target: o.Target, Ignore: o.Ignore,
-			Columns: o.Columns, Missing: o.Missing})
+			Columns: o.Columns, Missing: o.Missing, Positive: float32(o.Positive), Task: task})
 		if err != nil {
 			return usagef("%v", err)
 		}
@@ -75,7 +80,16 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	if m.Read > 0 {
 		rows.add("read", "%d %s", m.Read, unit(m))
 	}
+	entities := float64(slices.Concat(m.Shape, []int{1})[0]) // or users
 	switch {
+	case m.Facts():
+		rows.add("entities", "%d", m.Shape[0])
+		rows.add("relations", "%d", m.Shape[1])
+		rows.add("facts", "%d (%.3g an entity), for --model kge:complex:128", m.Rows, float64(m.Rows)/entities)
+	case m.Implicit:
+		rows.add("users", "%d", m.Shape[0])
+		rows.add("items", "%d", m.Shape[1])
+		rows.add("likes", "%d (%.3g a user), for --model bpr:64", m.Rows, float64(m.Rows)/entities)
 	case m.Entries():
 		rows.addPairs(m)
 	case m.Text != nil:
@@ -98,9 +112,11 @@ func writeMeta(out io.Writer, m data.Meta) error {
 	return rows.write(out)
 }
 
-// unit names what is counted of the file: entries, words, lines or rows.
+// unit names what is counted of the file: facts, entries, words, lines or rows.
 func unit(m data.Meta) string {
 	switch {
+	case m.Facts():
+		return "facts"
 	case m.Entries():
 		return "entries"
 	case m.Words():

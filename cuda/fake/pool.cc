@@ -1,7 +1,7 @@
 // pool.cc spreads the CTAs of a grid over the host's cores.
 //
-// Each thread has several CTAs in flight and gives them turns at random, as many in all
-// as an H200 has multiprocessors: so steps overlap as they do there, whatever the
+// Each thread has several CTAs in flight and gives them turns at random, two in all for each of an H200's
+// multiprocessors, which is as many as most kernels have room for: so steps overlap as they do there, whatever the
 // number of cores. The pool's threads stay for the next launch, and are not ended when
 // the process is: another thread may still be in here then.
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace fake {
 
 namespace {
 
-constexpr uint32_t kInFlight = 132;
+constexpr uint32_t kInFlight = 264;
 
 class Pool {
  public:

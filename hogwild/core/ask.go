@@ -71,10 +71,11 @@ func CallDevice[T any](r *Memory, limit time.Duration, call func() (T, error)) (
 			select {
 			case a := <-answer: // this process may have been stopped meanwhile
 				return a.value, OnDevice(a.err)
+			case <-r.Hung.Done(): // so may another call's wait
 			case <-time.After(limit / 60):
+				r.markHung(deviceHung(limit))
 			}
-			r.markHung(deviceHung(limit))
-			return none, OnDevice(deviceHung(limit))
+			return none, OnDevice(context.Cause(r.Hung))
 		}
 	}
 }

@@ -287,11 +287,16 @@ func (o Options) describePairs(src *source) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	p, err := e.nodes(src, names, Options{})
+	as, y := Options{Task: o.Task, Positive: o.Positive}, spreadOf(e.val)
+	if o.Task == "" && y.Min == y.Max && len(e.val) > 1 {
+		as.Task = likesTask
+		e.notef("all values are %g: taken for what users liked; --task edges takes them for edges of a graph", y.Min)
+	}
+	p, err := e.nodes(src, names, as)
 	if err != nil {
 		return Meta{}, err
 	}
-	p.Targets, p.Nonzeros = spreadOf(e.val), 2*int64(len(e.val))
+	p.Targets, p.Nonzeros = y, 2*int64(len(e.val))
 	return p.Meta, nil
 }
 

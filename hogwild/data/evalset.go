@@ -52,6 +52,11 @@ func (s *Sets) loadTest(read func() (*source, error), o Options) error {
 		return err
 	}
 	s.Test, err = loadSource(src, o, &s.Train.Meta)
+	return s.noteTest(err, o)
+}
+
+// noteTest remarks on a test set that was read, or on why it was not.
+func (s *Sets) noteTest(err error, o Options) error {
 	if err == nil {
 		s.Train.noteSingle("test", s.Test.Rows)
 	} else if o.Test == "" && o.TestMemory == nil {
@@ -62,15 +67,19 @@ func (s *Sets) loadTest(read func() (*source, error), o Options) error {
 
 // loadValidation reads the validation file, as the training rows were read.
 func (o Options) loadValidation(like *Meta) (*Set, error) {
-	path, err := evaluationPath(o.Validation)
-	if err != nil {
-		return nil, err
-	}
-	src, err := read(path, o.budget)
+	src, err := readValidation(&o)
 	if err != nil {
 		return nil, err
 	}
 	return loadSource(src, o, like)
+}
+
+func readValidation(o *Options) (*source, error) {
+	path, err := evaluationPath(o.Validation)
+	if err != nil {
+		return nil, err
+	}
+	return read(path, o.budget)
 }
 
 // loadSource returns the rows of a source.
@@ -82,7 +91,12 @@ func loadSource(src *source, o Options, like *Meta) (*Set, error) {
 		return loadPairsLike(src, o, like)
 	}
 	if like.Facts() {
-		return loadFactsLike(src, like)
+		g := graphOf(like)
+		f, err := g.read(src, false)
+		if err != nil {
+			return nil, err
+		}
+		return f.like(like, g)
 	}
 	if like.Text != nil {
 		return o.loadLinesLike(src, like)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"hogwild/hogwild/data/format"
 	"hogwild/internal/human"
@@ -142,64 +141,86 @@ func (f *factFile) each(do func(fact [3]string)) (n int, err error) {
 // facts are read ones.
 type facts struct {
 	meta   Meta
-	idx    []uint32 // three a fact
+	idx    []uint32   // three a fact
+	left   *[3]string // the first that was left out; nil: none was
 	budget *format.Budget
 }
 
-// readFacts reads the facts that are trained on, and numbers entities and relations: by falling count, and last the
-// entities that only other files have. Nothing is learnt of them, but their facts count, as in published figures.
-func readFacts(src *source, path string, others []string) (*facts, error) {
+// graph numbers the entities and the relations of a knowledge graph.
+type graph struct {
+	number [2]map[string]uint32
+	names  [2][]string
+	counts [2][]int // in training facts
+	fixed  bool     // no other name gets a number
+}
+
+func newGraph() *graph { return &graph{number: [2]map[string]uint32{{}, {}}} }
+
+// graphOf returns the numbers of a graph that m describes.
+func graphOf(m *Meta) *graph {
+	g := newGraph()
+	g.fixed = true
+	for i, name := range m.Columns {
+		side := 0
+		if i >= m.Shape[0] {
+			side = 1
+		}
+		g.number[side][name] = uint32(i)
+	}
+	return g
+}
+
+// read reads the facts of a file. All names in those that are trained on get a number. So do the entities in others
+// with a known relation: nothing is learnt of them, but their facts count, as in published figures. The rest is left
+// out.
+func (g *graph) read(src *source, trains bool) (*facts, error) {
 	f, err := openFacts(src)
 	if err != nil {
 		return nil, err
 	}
-	var number [2]map[string]uint32
-	var names [2][]string
-	var counts [2][]int
-	number[0], number[1] = map[string]uint32{}, map[string]uint32{}
-	all := &facts{budget: src.Budget}
-	add := func(side int, name string) (id uint32) {
-		id, ok := number[side][name]
-		if !ok {
-			id = uint32(len(names[side]))
-			number[side][name], names[side], counts[side] = id, append(names[side], name), append(counts[side], 0)
-		}
-		return id
-	}
-	read, err := f.each(func(fact [3]string) {
+	all, held := &facts{budget: src.Budget, meta: Meta{Name: src.Path, Checksum: src.Checksum()}}, int64(0)
+	all.meta.Read, err = f.each(func(fact [3]string) {
+		_, adds := g.number[1][fact[1]]
+		adds = trains || adds && !g.fixed
+		var ids [3]uint32
 		for k, name := range fact {
-			id := add(k%2, name)
-			counts[k%2][id]++
-			all.idx = append(all.idx, id)
-		}
-	})
-	trained := len(names[0])
-	for _, path := range others {
-		if err != nil {
-			break
-		}
-		err = eachOf(path, src.Budget, func(fact [3]string) {
-			if _, known := number[1][fact[1]]; known {
-				add(0, fact[0])
-				add(0, fact[2])
-			}
-		})
-	}
-	if err == nil {
-		held := int64(read) * factBytes
-		for _, of := range names {
-			for _, name := range of {
+			side := k % 2
+			id, ok := g.number[side][name]
+			switch {
+			case !ok && !adds:
+				if all.left == nil {
+					all.left = &fact
+				}
+				return
+			case !ok:
+				id = uint32(len(g.names[side]))
+				g.number[side][name], g.names[side], g.counts[side] = id, append(g.names[side], name),
+					append(g.counts[side], 0)
 				held += nameBytes + 2*int64(len(name))
 			}
+			if ids[k] = id; trains {
+				g.counts[side][id]++
+			}
 		}
-		err = src.Budget.Take(src.Path, held, count(read)+" facts")
+		all.idx = append(all.idx, ids[:]...)
+	})
+	all.meta.Rows = len(all.idx) / 3
+	if err == nil {
+		err = src.Budget.Take(src.Path, int64(all.meta.Rows)*factBytes+held, count(all.meta.Read)+" facts")
 	}
 	if err != nil {
 		return nil, err
 	}
+	src.Done()
+	return all, nil
+}
+
+// finish numbers entities and relations by falling count, and last the entities that only other facts have, and
+// describes the facts that are trained on.
+func (g *graph) finish(path string, all *facts, others ...*facts) {
 	var place [2][]uint32
 	var columns []string
-	for side, n := range counts {
+	for side, n := range g.counts {
 		order := make([]uint32, len(n))
 		for i := range order {
 			order[i] = uint32(i)
@@ -207,81 +228,50 @@ func readFacts(src *source, path string, others []string) (*facts, error) {
 		slices.SortStableFunc(order, func(a, b uint32) int { return n[b] - n[a] })
 		place[side] = make([]uint32, len(n))
 		for i, id := range order {
-			place[side][id] = uint32(side*len(names[0]) + i)
-			columns = append(columns, names[side][id])
+			place[side][id] = uint32(side*len(g.names[0]) + i)
+			columns = append(columns, g.names[side][id])
 		}
 	}
-	entities := len(names[0])
-	for i, id := range all.idx {
-		all.idx[i] = place[i%3%2][id]
-	}
-	all.meta = Meta{Name: path, Format: "facts", Rows: read, Read: read, Kind: Facts, Scale: "none",
-		Features: len(columns), Shape: []int{entities, len(names[1])}, Columns: columns, Checksum: src.Checksum()}
-	if trained < entities {
-		all.meta.notef("nothing is learnt of %s of %s entities, which are in other facts alone: these count in the "+
-			"figures", count(entities-trained), count(entities))
-	}
-	src.Done()
-	return all, nil
-}
-
-// eachOf calls do for each fact in a file.
-func eachOf(path string, budget *format.Budget, do func(fact [3]string)) error {
-	src, err := read(path, budget)
-	if err != nil {
-		return err
-	}
-	defer src.Done()
-	f, err := openFacts(src)
-	if err == nil {
-		_, err = f.each(do)
-	}
-	return err
-}
-
-// loadFactsLike reads other facts of the entities and relations that m describes; others are counted and left out.
-func loadFactsLike(src *source, m *Meta) (*Set, error) {
-	f, err := openFacts(src)
-	if err != nil {
-		return nil, err
-	}
-	number := [2]map[string]uint32{{}, {}}
-	for i, name := range m.Columns {
-		side := 0
-		if i >= m.Shape[0] {
-			side = 1
+	for _, f := range append(others, all) {
+		for i := 0; f != nil && i < len(f.idx); i++ {
+			f.idx[i] = place[i%3%2][f.idx[i]]
 		}
-		number[side][name] = uint32(i)
 	}
-	all, known, example := &facts{meta: *m, budget: src.Budget}, true, ""
-	all.meta.Name, all.meta.Checksum, all.meta.Notes, all.meta.Nonzeros = src.Path, src.Checksum(), nil, 0
-	all.meta.Read, err = f.each(func(fact [3]string) {
-		var ids [3]uint32
-		known = true
-		for k, name := range fact {
-			id, ok := number[k%2][name]
-			if ids[k] = id; !ok && known {
-				known, example = false, cmp.Or(example, name)
+	entities, only := len(g.names[0]), 0
+	for _, n := range g.counts[0] {
+		if n == 0 {
+			only++
+		}
+	}
+	m := &all.meta
+	m.Name, m.Format, m.Kind, m.Scale = path, "facts", Facts, "none"
+	m.Features, m.Shape, m.Columns = len(columns), []int{entities, len(g.names[1])}, columns
+	if only > 0 {
+		m.notef("nothing is learnt of %s of %s entities, which are in other facts alone: these count in the figures",
+			count(only), count(entities))
+	}
+}
+
+// like returns facts other than the ones that m describes as a set. What was left out of them is counted.
+func (f *facts) like(m *Meta, g *graph) (*Set, error) {
+	own := f.meta
+	f.meta = *m
+	f.meta.Name, f.meta.Checksum, f.meta.Rows, f.meta.Read = own.Name, own.Checksum, own.Rows, own.Read
+	f.meta.Notes, f.meta.Nonzeros = nil, 0
+	if left := own.Read - own.Rows; left > 0 {
+		example := ""
+		for k, name := range f.left {
+			if _, known := g.number[k%2][name]; !known {
+				example = cmp.Or(example, name)
 			}
 		}
-		if known {
-			all.idx = append(all.idx, ids[:]...)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	all.meta.Rows = len(all.idx) / 3
-	if left := all.meta.Read - all.meta.Rows; left > 0 {
-		all.meta.notef("left out %s of %s facts, of entities or relations that the training data does not have, "+
-			"such as %s",
-			count(left), count(all.meta.Read), human.Quote(example))
-		if all.meta.Rows == 0 {
-			return nil, src.Errorf("%s: is it another graph?", strings.TrimPrefix(all.meta.Notes[0], "data: "))
+		f.meta.notef("left out %s of %s facts, of entities or relations that the training data does not have, "+
+			"such as %s", count(left), count(own.Read), human.Quote(example))
+		if own.Rows == 0 {
+			return nil, fmt.Errorf("data: %s: %s: is it another graph?", own.Name, f.meta.Notes[0])
 		}
 	}
-	src.Done()
-	return all.store(false, 0)
+	return f.store(false, 0)
 }
 
 // moveOut moves facts to others, at least one: those whose number, drawn from the seed, is among the ones to be held

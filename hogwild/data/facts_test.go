@@ -1,11 +1,15 @@
 package data
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // folderOf returns a folder of files with these texts.
@@ -78,6 +82,46 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestFactsOfCache: a cache of a folder asks for the same answers, and leaves out the same ones, as the folder; so does
+// one that was made with a share of the facts apart.
+func TestFactsOfCache(t *testing.T) {
+	var all [3]strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&all[i/15%3], "e%d\tr%d\te%d\n", i%11, i%2, i*i%7)
+	}
+	folder := folderOf(t, map[string]string{"train.txt": all[0].String() + "e7\tr0\te7\n", "valid.txt": all[1].String(),
+		"test.txt": all[2].String()})
+	questions := func(path, validation string) []Question {
+		s, err := LoadSets(Options{Path: path, Task: factsTask, Seed: 1,
+			Validation: ValidationOf(factsTask, validation, path)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if s.Validation == nil {
+			t.Fatalf("%s has no validation facts", path)
+		}
+		return Questions(s.Test, AnswersIn(s.Train, s.Validation))
+	}
+	for _, validation := range []string{"", "0.2"} {
+		cache := converted(t, Options{Path: folder, Task: factsTask, Seed: 1,
+			Validation: ValidationOf(factsTask, validation, folder)})
+		if got, want := questions(cache, ""), questions(folder, validation); !reflect.DeepEqual(got, want) {
+			t.Errorf("validation %q: questions %v, want %v", validation, got, want)
+		}
+		if got := ValidationOf(factsTask, "none", cache); got != "none" {
+			t.Errorf("validation none of a cache is %q", got)
+		}
+		if got := ValidationOf(likesTask, "", cache); got != "" {
+			t.Errorf("the validation set of what is no graph is %q", got)
+		}
+	}
+	none := converted(t, Options{Path: filepath.Join(folder, "train.txt"), Task: factsTask, Seed: 1})
+	if got := ValidationOf(factsTask, "", none); got != "" {
+		t.Errorf("a cache without validation facts has %q", got)
+	}
+}
+
 // TestFactsOfOneFile: a part is held out, and what is between blanks, or numbers alone, is read.
 func TestFactsOfOneFile(t *testing.T) {
 	var text strings.Builder
@@ -101,6 +145,34 @@ func TestFactsOfOneFile(t *testing.T) {
 	defer ids.Close()
 	if got := factsOf(ids.Train); !slices.Equal(got, []string{"0 5 1", "1 5 0"}) {
 		t.Errorf("facts of ids: %q", got)
+	}
+}
+
+// TestFactsAreReadOnce: files of test and validation facts may be pipes, which give what they have once. Facts of a
+// relation that is not known are left out.
+func TestFactsAreReadOnce(t *testing.T) {
+	folder := folderOf(t, map[string]string{"train.txt": strings.ReplaceAll(strings.Join(someFacts, "\n"), " ", "\t")})
+	for name, text := range map[string]string{"valid": "Dee\thates\tBen\nEve\tlikes\tBen\n",
+		"test": "Dee\tlikes\tBen\n"} {
+		pipe := filepath.Join(folder, name)
+		if err := unix.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = os.WriteFile(pipe, []byte(text), 0) }()
+	}
+	s, err := LoadSets(Options{Path: filepath.Join(folder, "train.txt"), Task: factsTask, Seed: 1,
+		Validation: filepath.Join(folder, "valid"), Test: filepath.Join(folder, "test")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got := factsOf(s.Validation); !slices.Equal(got, []string{"Eve likes Ben"}) ||
+		len(s.Validation.Notes) != 1 || !strings.Contains(s.Validation.Notes[0], `left out 1 of 2 facts, of entities or `+
+		`relations that the training data does not have, such as "hates"`) {
+		t.Errorf("validation facts %q, notes %q", got, s.Validation.Notes)
+	}
+	if got := factsOf(s.Test); !slices.Equal(got, []string{"Dee likes Ben"}) {
+		t.Errorf("test facts %q", got)
 	}
 }
 

@@ -90,7 +90,7 @@ func (o Options) loadSets(path string, rule scaleRule, test string) (s Sets, err
 		return o.loadLabelled(src, readTest)
 	}
 	if o.Task == factsTask && src.Text != nil {
-		return o.loadFacts(src, readTest, test)
+		return o.loadFacts(src, readTest)
 	}
 	if o.isPairs(src) {
 		return o.loadPairs(src, readTest)
@@ -211,7 +211,7 @@ func (o Options) reading(path string) func() (*source, error) {
 
 // Describe says what a file holds, without making a set of it: inputs are counted
 // as the file has them, not scaled. What makes it useless for training is a problem among its notes. It uses
-// Format, Target, Ignore and Missing.
+// Format, Target, Ignore, Missing, Columns, Positive and Task.
 func Describe(o Options) (m Meta, err error) {
 	path := o.Path
 	if isSynth(path) {
@@ -230,7 +230,10 @@ func Describe(o Options) (m Meta, err error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	if kind := o.kindOfText(src); kind != "" {
+	o.Task = looksLike(&o, src)
+	if o.Task == factsTask && src.Text != nil {
+		m, err = describeFacts(o.Path, src, test)
+	} else if kind := o.kindOfText(src); kind != "" {
 		m, err = o.describeText(src, cmp.Or(train, test), kind)
 	} else if o.isPairs(src) {
 		m, err = o.describePairs(src)
@@ -252,7 +255,7 @@ func (o Options) describeRows(src *source) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	if err := t.findClasses(""); err != nil {
+	if err := t.findClasses(o.Task); err != nil {
 		t.notef("problem: %s", strings.TrimPrefix(err.Error(), "data: "))
 	}
 	t.fillHoles(allRows(t.Rows))

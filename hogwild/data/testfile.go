@@ -13,7 +13,7 @@ import (
 // tested returns how to read the test file, nil if it was only found by its name and has no labels, as the files to be
 // predicted of Kaggle's folders: then m, the training data, has a note of it.
 func (o Options) tested(readTest func() (*source, error), m *Meta) func() (*source, error) {
-	if readTest == nil || o.Test != "" || o.TestMemory != nil || m.Words() || m.Implicit {
+	if readTest == nil || o.Test != "" || o.TestMemory != nil || m.Words() || m.Implicit || m.Facts() {
 		return readTest
 	}
 	src, err := readTest()

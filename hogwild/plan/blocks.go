@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"slices"
-
-	"hogwild/hogwild/data"
-)
+import "hogwild/hogwild/data"
 
 // blocks are what mode blocks trains (Gemulla, Haas, Nijkamp, Sismanis 2011). An epoch has as many sub-epochs as the
 // grid has ranges of rows. In each, every range of rows meets one range of columns, and over the epoch each meets all:
@@ -75,17 +71,20 @@ func (b *blocks) twin(epoch, sub, place int) int {
 	if !b.Paired {
 		return b.rows(epoch, sub, b.drawn(epoch, sub, b.columns(epoch, sub, place)))
 	}
-	pairs, shift := make([]int, 0, b.n), b.shift(epoch, sub)
-	for i := range b.n {
-		if i <= (shift-i+b.n)%b.n {
-			pairs = append(pairs, i)
-		}
-	}
-	i, n := slices.Index(pairs, place), len(pairs)
-	if i < 0 { // an empty one
+	// The smaller ranges of pairs are 0 to shift/2, and shift+1 to (shift+n)/2.
+	shift := b.shift(epoch, sub)
+	low, gap := shift/2+1, shift-shift/2
+	i, n := place, low+(shift+b.n)/2-shift
+	switch {
+	case place > (shift+b.n)/2 || place >= low && place <= shift: // an empty one
 		return place
+	case place >= low:
+		i -= gap
 	}
-	return pairs[(n+data.Permuted(0, n, b.seed+drawnSeed+uint64(sub)<<32, epoch)-i)%n]
+	if i = (n + data.Permuted(0, n, b.seed+drawnSeed+uint64(sub)<<32, epoch) - i) % n; i >= low {
+		i += gap
+	}
+	return i
 }
 
 // drawn returns the range of columns from which what users liked in a range of columns is told apart.

@@ -153,3 +153,33 @@ func TestBlocksOfAShortRun(t *testing.T) {
 		t.Errorf("%d rows, want 777", sum)
 	}
 }
+
+// TestTwinsOfPairs: of the pairs of ranges, listed by their smaller one, two are each other's twins, or one its own,
+// and the sum of their places in the list is the same for all of a sub-epoch; empty chunks are their own.
+func TestTwinsOfPairs(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		b := &blocks{n: n, parts: 2, seed: 3, Blocks: data.Blocks{Paired: true, Drawn: true}}
+		for sub := range 2 * n {
+			var list []int
+			for i := range n {
+				if i <= b.columns(5, sub, i) {
+					list = append(list, i)
+				}
+			}
+			sums := map[int]bool{}
+			for i := range n {
+				twin := b.twin(5, sub, i)
+				at, of := slices.Index(list, i), slices.Index(list, twin)
+				switch {
+				case at < 0 && twin != i, at >= 0 && of < 0:
+					t.Errorf("%d ranges, sub-epoch %d: %d's twin is %d, of %v", n, sub, i, twin, list)
+				case at >= 0:
+					sums[(at+of)%len(list)] = true
+				}
+			}
+			if len(sums) != 1 {
+				t.Errorf("%d ranges, sub-epoch %d: sums %v", n, sub, sums)
+			}
+		}
+	}
+}

@@ -104,8 +104,9 @@ func TestHungDevice(t *testing.T) {
 		{"Refresh", false, []string{`has not answered for \d+s`, "saved the copy in host memory"}},
 		{"Refresh", true, []string{"has not answered for (1|6)s", "saved the copy in host memory"}},
 		{"Download", true, []string{"has not answered for 1s", "saved the copy in host memory"}},
-		{"Survey", true, []string{"has not answered for 5s"}},
-		{"Score", true, []string{"has not answered for 5s"}},
+		// 6s: of a copy behind it, where the machine is so busy that both are over at once. See TestPatience of core.
+		{"Survey", true, []string{"has not answered for (5|6)s"}},
+		{"Score", true, []string{"has not answered for (5|6)s"}},
 	}
 	var running []*runtest.Coordination // at the same time: all they do is wait
 	var configs []config.Config

@@ -2,9 +2,9 @@ package saved
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/data"
@@ -40,18 +40,18 @@ func (s *Saved) models() ([]model.Model, error) {
 // readAgain reads the data of the run once more.
 func (s *Saved) readAgain() (data.Sets, error) {
 	if s.config.Data == "" {
-		return data.Sets{}, fmt.Errorf("%s does not say which data it was tested on; name it with --data", s.path)
+		return data.Sets{}, &cured{s.path + " does not say which data it was tested on", "name it with --data"}
 	}
 	sets, err := s.config.ReadSets(data.Options{})
 	if err != nil {
 		return data.Sets{}, err
 	}
 	if sets.Train.Checksum != s.meta.Checksum {
-		err = fmt.Errorf("%s has changed since the run that saved %s; its test rows have, too: name a file with "+
-			"--data", s.config.Data, s.path)
+		err = &cured{fmt.Sprintf("%s has changed since the run that saved %s", s.config.Data, s.path),
+			"its test rows have, too: name a file with --data"}
 	} else if !readAlike(&sets.Train.Meta, &s.meta) { // a data cache that was converted again
-		err = fmt.Errorf("%s has other rows, columns, classes or scaling than in the run that saved %s; name a file "+
-			"with --data", s.config.Data, s.path)
+		err = &cured{fmt.Sprintf("%s has other rows, columns, classes or scaling than in the run that saved %s",
+			s.config.Data, s.path), "name a file with --data"}
 	}
 	if err != nil {
 		sets.Close()
@@ -65,8 +65,15 @@ func readAlike(a, b *data.Meta) bool {
 	return a.Rows == b.Rows && a.Features == b.Features && slices.Equal(a.Classes, b.Classes) && a.ScaledAlike(b)
 }
 
-// reason returns what an error says without what to do.
+// cured is an error, and what to do.
+type cured struct{ what, cure string }
+
+func (e *cured) Error() string { return e.what + "; " + e.cure }
+
+// reason returns what an error says, of a cured one without what to do.
 func reason(err error) string {
-	text, _, _ := strings.Cut(err.Error(), "; ")
-	return text
+	if e := (*cured)(nil); errors.As(err, &e) {
+		return e.what
+	}
+	return err.Error()
 }

@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -8,8 +9,34 @@ import (
 	"strings"
 	"testing"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/rundir"
 )
+
+// TestReason: what an error says is whole, with what other programs and names have in it, but for what to do.
+func TestReason(t *testing.T) {
+	for _, x := range []struct {
+		err  error
+		want string
+	}{
+		{&cured{"a; b.csv has changed", "name a file"}, "a; b.csv has changed"},
+		{config.Usage("%w", &cured{"a; b.csv has changed", "name a file"}), "a; b.csv has changed"},
+		{errors.New("data: a; b.csv: no such file"), "data: a; b.csv: no such file"},
+	} {
+		if got := reason(x.err); got != x.want {
+			t.Errorf("%v: %q, want %q", x.err, got, x.want)
+		}
+	}
+	folder := t.TempDir()
+	changed := filepath.Join(folder, "my; own.csv")
+	s := &Saved{path: "w", config: config.Config{Data: changed, Model: "linear", Scale: "none"}}
+	if err := os.WriteFile(changed, []byte("a,y\n1,2\n3,5\n4,8\n5,9\n6,1\n7,3\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.readAgain(); err == nil || reason(err) != changed+" has changed since the run that saved w" {
+		t.Errorf("%v", err)
+	}
+}
 
 // TestByHand: weights that somebody wrote predict 3a - b + 1, and have the loss of that on rows whose values are it,
 // give or take a half.

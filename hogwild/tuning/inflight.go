@@ -124,10 +124,15 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
 // stepsAnEpoch: a small set has at least this many steps an epoch, as far as its rows allow.
 const stepsAnEpoch = 64
 
+// wordsAWord is how many words in flight there are by default for each word of the vocabulary: as many cost nothing
+// where they were tried (docs/results/gpu.md).
+const wordsAWord = 25
+
 // onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to two
 // or three for each multiprocessor; they need few more epochs up to the number beyond which the learning rate would be
 // lowered (docs/gpu.md), and past that nothing is gained. Where none is known, convolutional networks did not always
-// learn with one for each. In a factorization two steps on one row or column at once should be rare.
+// learn with one for each. In a factorization two steps on one row or column at once should be rare. Words
+// are warps, of which two CTAs of eight fit: a vector lacks what others write while it takes one word's part of a step.
 func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	sms, least := max(1, g.SMs), max(1, g.SMs/4)
 	switch {
@@ -136,7 +141,7 @@ func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	case f.Kind.Entries():
 		return min(64*sms, max(1, slices.Min(append(slices.Clip(f.Shape), f.Features))*2/5))
 	case f.Kind.Words():
-		return 2 * sms
+		return min(16*sms, wordsAWord*max(1, f.Features))
 	}
 	limit := limitsOf(c, spec, f, ofOneStep(c, t))
 	room := limit.cap(c.LR)

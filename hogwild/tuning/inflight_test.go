@@ -17,7 +17,8 @@ var h200 = GPUs{Count: 1, SMs: 132}
 func TestInFlightOnGPU(t *testing.T) {
 	matrix, graph, sparse, dense, words := data.Meta{Kind: data.Pairs, Shape: []int{500, 30000}, Features: 30500},
 		data.Meta{Kind: data.Pairs, Features: 100}, data.Meta{Kind: data.Sparse}, data.Meta{Kind: data.Bytes},
-		data.Meta{Kind: data.Tokens}
+		data.Meta{Kind: data.Tokens, Features: 30000}
+	fewWords := data.Meta{Kind: data.Tokens, Features: 40}
 	at := func(lr float64) func(*config.Config) { return func(c *config.Config) { c.LR = lr } }
 	for _, x := range []struct {
 		name          string
@@ -40,7 +41,11 @@ func TestInFlightOnGPU(t *testing.T) {
 		{"sparse", sparse, h200, func(c *config.Config) { c.Model, c.LR = "logistic", .001 }, 264, 1},
 		{"sparse momentum", sparse, h200,
 			func(c *config.Config) { c.Model, c.Optimizer = "logistic", "momentum" }, 33, 64},
-		{"words", words, h200, func(c *config.Config) { c.Model = "word2vec:16" }, 264, 1},
+		{"words", words, h200, func(c *config.Config) { c.Model = "word2vec:16" }, 2112, 1},
+		{"words of a small vocabulary", fewWords, h200, func(c *config.Config) { c.Model = "word2vec:16" }, 1000, 1},
+		{"a short text", words, h200, func(c *config.Config) { c.Model, c.Limit = "word2vec:16", 8000 }, 1000, 1},
+		{"words on a small GPU", words, GPUs{Count: 1, SMs: 20, Fit: 100},
+			func(c *config.Config) { c.Model = "word2vec:16" }, 100, 1},
 		{"factor", matrix, h200, func(c *config.Config) { c.Model = "factor:8" }, 200, 1},
 		{"cut", graph, h200, func(c *config.Config) { c.Model, c.Workers = "cut", 50 }, 50, 1},
 		{"sync", dense, h200, func(c *config.Config) { c.Mode, c.Workers = config.MustMode("sync"), 3 }, 1, 64},

@@ -79,10 +79,10 @@ func (p *lists) end() error {
 	return io.EOF
 }
 
-// looksLikeLists reports whether the lines are whole numbers alone, of different counts.
-func looksLikeLists(text []byte) bool {
-	head := text[:min(len(text), 1<<16)]
-	if len(head) < len(text) {
+// LooksLikeLists reports whether the lines are whole numbers alone, of different counts.
+func (s *Source) LooksLikeLists() bool {
+	head := s.Text[:min(len(s.Text), 1<<16)]
+	if len(head) < len(s.Text) {
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
 	first, differ := 0, false

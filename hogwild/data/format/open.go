@@ -44,7 +44,7 @@ func Open(s *Source, o Options) (*File, error) {
 		return nil, s.Errorf("lists have no values: use model bpr:64 or warp:64, which learn from what users liked")
 	}
 	asked := o.Format == "lists" || o.Like != nil && o.Like.Format == "lists"
-	if o.Lists && !o.Inputs && len(s.Text) > 0 && (asked || o.Format != "ratings" && looksLikeLists(s.Text)) {
+	if o.Lists && !o.Inputs && len(s.Text) > 0 && (asked || o.Format != "ratings" && s.LooksLikeLists()) {
 		return openLists(s, asked)
 	}
 	if o.Triples && !o.Inputs {

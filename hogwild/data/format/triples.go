@@ -33,6 +33,10 @@ func openTriples(s *Source, is string, o Options) (*File, error) {
 		return openTripleArray(s, o.Inputs)
 	case (is == "idx" || is == "libsvm") && o.Inputs:
 		return nil, s.Errorf("looks like %s: want two ids a line (row, column), or an .npy array of n x 2", is)
+	case (is == "idx" || is == "libsvm") && o.Lists:
+		return nil, s.Errorf("looks like %s, rows of numbers with labels, and the model takes what users liked: a "+
+			"user and an item a line, or a user and all items (--format lists); for rows with labels choose a linear "+
+			"model", is)
 	case is == "idx" || is == "libsvm":
 		return nil, s.Errorf("looks like %s: want three numbers a line (row, column, value), or an .npy array of n x 3",
 			is)
