@@ -21,7 +21,7 @@ import (
 // In async mode the program takes a few steps, then this process
 //
 //	difference   subtracts what the replica began with, on the replica's GPU
-//	add          copies the difference to the owner's GPU part by part, where a kernel adds it atomically
+//	merge        copies it to the owner's GPU part by part, where a kernel adds it atomically
 //	pull         makes the replica a copy of the weights
 //
 // All ranks do so, also those on the owner's GPU: the stores of a program's own kernels to the weights could lose what
@@ -31,24 +31,9 @@ import (
 // A copy from GPU to GPU is cuMemcpyPeer: where the one does not reach the other the driver stages it through host
 // memory (CUDA C++ programming guide, "Peer-to-Peer Memory Copy").
 type separate struct {
-	setup  *device.Setup
-	rank   int
-	memory *memory // the owner's
-	owner  *gpu
-	here   *gpu // the owner, if the rank is on it
-	stream cu.Stream
-
-	replica    cu.DevicePtr // that the program trains
-	second     cu.DevicePtr // behind it: async, what it began with; averaged gradients, the gradient
-	size       int64        // of both
-	handle     handle
-	buffers    blocks // here
-	incoming   cu.DevicePtr
-	received   blocks // on the owner's GPU
-	difference []launch
-	adds       []launch // of a part each
-	integers   []span
-
+	merging
+	size    int64 // bytes of the replica, and of second
+	handle  handle
 	every   int       // steps between two merges
 	pulled  time.Time // when the replica was a copy of the weights; zero: never
 	updates uint64    // of others, then
@@ -71,7 +56,8 @@ func separateBytes(s *device.Setup) int64 {
 
 // newSeparate makes a rank's replica on a GPU, as the weights are now.
 func newSeparate(s *device.Setup, rank int, owner *gpu, m *memory, g *gpuHandle) (r *separate, err error) {
-	r = &separate{setup: s, rank: rank, memory: m, owner: owner, here: owner, size: separateBytes(s), every: 1}
+	r = &separate{merging: merging{setup: s, rank: rank, memory: m, owner: owner, here: owner},
+		size: separateBytes(s), every: 1}
 	if g.UUID != owner.UUID {
 		if r.here, err = openContext(0, g.UUID); err != nil {
 			return nil, err
@@ -124,6 +110,14 @@ func (r *separate) resume() error {
 		})
 	}
 	return r.pull()
+}
+
+// pull makes the replica a copy of the weights.
+func (r *separate) pull() error {
+	r.updates = r.others()
+	err := r.renew()
+	r.pulled = time.Now()
+	return err
 }
 
 // told is what the program is told of the memory.
@@ -215,10 +209,6 @@ func (r *separate) sample(steps int) {
 	}
 }
 
-func (r *separate) barrier() bool { return r.setup.Job.Asked.Mode.Traits().Barrier }
-
-func (r *separate) gradients() bool { return r.setup.Job.Asked.AveragesGradients() }
-
 // close gives all back. The program has closed the replica.
 func (r *separate) close() error {
 	err := r.owner.within(func() error {
@@ -245,17 +235,21 @@ func (o *owner) extendForProgram(a *owner) error {
 
 // roomForReplicas tries whether each GPU has room for its replicas, before programs start.
 func (o *owner) roomForReplicas() error {
-	gpus, ranks := append([]*owner{o}, o.peers...), map[int]int{}
+	gpus := append([]*owner{o}, o.peers...)
+	ranks := make([]int, len(gpus))
 	for rank := range o.setup.Job.Asked.Workers {
 		if n := o.backend.gpuOf(rank, len(gpus)); trainsApart(&o.setup.Job.Asked, len(gpus), n) {
 			ranks[n]++
 		}
 	}
-	for n, count := range ranks {
-		a, trial := gpus[n], blocks{}
+	for n, a := range gpus {
+		if ranks[n] == 0 {
+			continue
+		}
+		trial := blocks{}
 		if err := a.within(func() error {
 			var at cu.DevicePtr
-			err := trial.allocate(a.gpu, wanted{&at, int64(count) * separateBytes(o.setup), "replicas of the weights"})
+			err := trial.allocate(a.gpu, wanted{&at, int64(ranks[n]) * separateBytes(o.setup), "replicas of the weights"})
 			return keep(err, trial.free())
 		}); err != nil {
 			return err
