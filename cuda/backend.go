@@ -64,6 +64,11 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 			return nil, errors.Join(err, o.Close())
 		}
 	}
+	if s.Job.Asked.Layout != nil {
+		if err := o.roomForReplicas(); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+	}
 	return o, o.refuse()
 }
 
@@ -86,6 +91,9 @@ func (b backend) newOwner(s *device.Setup, index int, l layout, replica bool) (*
 			o.prepare, o.selfCheck}
 		if s.Job.Asked.Layout != nil { // the program has the data, and computes
 			steps = []func() error{o.allocateWeights, o.keepCopies, o.export}
+			if replica { // the workers make theirs
+				steps = nil
+			}
 		}
 		for _, step := range steps {
 			if err := step(); err != nil {
@@ -104,6 +112,9 @@ func (o *owner) extend(index int) error {
 		return err
 	}
 	o.peers = append(o.peers, a)
+	if o.setup.Job.Asked.Layout != nil {
+		return o.extendForProgram(a)
+	}
 	if err := a.within(a.dropWeights); err != nil {
 		return err
 	}
@@ -153,7 +164,7 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 			h.Checksum, h.Size, h.DataSize, sum, m.layout.Size, m.layout.Data.Size)
 	}
 	if s.Job.Asked.Layout != nil {
-		return joinMeeting(s, rank, m, &h)
+		return joinMeeting(s, rank, m, &h, b.gpuOf(rank, len(h.GPUs)))
 	}
 	g := &h.GPUs[b.gpuOf(rank, len(h.GPUs))]
 	if g.Way.replica() {

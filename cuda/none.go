@@ -15,6 +15,8 @@
 //	remote.go     a worker that cannot add to the weights itself
 //	exchange.go   what it does on the owner's GPU
 //	meeting.go    a worker whose steps a program takes
+//	separate.go   the replica of its program, on one of several GPUs
+//	merging.go    what brings that to the weights, and back
 //	trainer.go    the Device of a rank
 //	steps.go      chunks to launches
 //	stream.go     a set that the GPU's memory does not hold

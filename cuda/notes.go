@@ -24,7 +24,11 @@ func (o *owner) Notes() []string {
 	}
 	for i, a := range o.peers {
 		notes = append(notes, a.notes...)
-		notes = append(notes, o.handle.GPUs[i+1].Way.note(a.device, o.device, &c.Asked))
+		if way := o.handle.GPUs[i+1].Way; c.Asked.Layout != nil {
+			notes = append(notes, o.replicaNote(a, way))
+		} else {
+			notes = append(notes, way.note(a.device, o.device, &c.Asked))
+		}
 	}
 	if gpus := 1 + len(o.peers); on > gpus && !o.mayShare() {
 		notes = append(notes, fmt.Sprintf("without MPS, processes on one GPU take turns: %d workers are about as fast "+

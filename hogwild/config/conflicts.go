@@ -84,8 +84,6 @@ var together = []conflict{
 	{known.program, func(k known) bool { return k.stateful() && !k.AveragesGradients() },
 		"optimizer {optimizer} with program: use one of torch.optim in the program, or mode sync with average " +
 			"gradients"},
-	{known.program, func(k known) bool { return k.severalGPUs() },
-		"gpu {gpu} with program: a program trains on one GPU; name one, e.g. gpu 0"},
 	{known.program, known.several,
 		"program on {nodes} nodes: a program trains on one machine; start it without nodes and mpi"},
 

@@ -12,7 +12,8 @@ func (c Config) Resolve() (Config, error) {
 		if c.Mode.Traits().Simulated {
 			c.Workers = 1
 		}
-		if named, auto, err := ReadGPUs(c.GPU); err == nil && c.Program == "" {
+		if c.GPU != "" && (c.Program == "" || c.severalGPUs()) {
+			named, auto, _ := ReadGPUs(c.GPU) // checkGPU refuses what cannot be read
 			c.Workers = max(1, len(named), auto)
 		}
 	}

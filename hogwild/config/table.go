@@ -198,7 +198,9 @@ var table = append([]Group{
 					return k.Mode.Traits().Copies || k.simulated() || k.ascends() ||
 						k.MergeEvery == "1"
 				}},
-				{"program", "", false, func(k known) bool { return k.built() || k.MergeEvery == "1" }},
+				{"program", "", false, func(k known) bool {
+					return k.built() || k.MergeEvery == "1" || k.severalGPUs()
+				}},
 			}},
 		{Name: "gradient-delay", Usage: "`TIME` artificial delay of each gradient, e.g. 100ns: for experiments",
 			check: (*Config).checkGradientDelay,

@@ -180,10 +180,18 @@ type GPUMemory struct {
 	// bytes from its start to those that a program trains: all ranks', or in barrier mode the rank's replica
 	Weights   int64
 	Gradients int64 // the same to the rank's gradient, where those are averaged
+	Replica   bool  // the weights of all are elsewhere: Steps merges what the program has trained
 }
 
+// Take has a program take the steps of a chunk.
+type Take func(plan.Chunk) (plan.ChunkResult, error)
+
 // OnGPU is a Device for a program that computes on a GPU.
-type OnGPU interface{ GPUMemory() GPUMemory }
+type OnGPU interface {
+	GPUMemory() GPUMemory
+	// Steps has the steps of a chunk taken, all at once or a part at a time, and brings them to the weights of all.
+	Steps(c plan.Chunk, take Take) (plan.ChunkResult, error)
+}
 
 // backends are the places that the program knows besides host memory.
 var backends = map[string]Backend{}

@@ -18,6 +18,7 @@ type worker struct {
 	rank  int
 	order data.Order
 	batch int
+	take  device.Take
 	noted bool // staleness counts
 
 	steps   int64 // taken
@@ -53,8 +54,12 @@ func (w *worker) welcome() error {
 	if err != nil {
 		return err
 	}
+	w.take = w.chunk
 	if d, ok := w.Device.(device.OnGPU); ok {
-		hi.onGPU(d.GPUMemory())
+		g := d.GPUMemory()
+		hi.onGPU(g)
+		w.noted = w.noted && !g.Replica // the program sees less than what a replica is behind
+		w.take = func(c plan.Chunk) (plan.ChunkResult, error) { return d.Steps(c, w.chunk) }
 	}
 	if hi.Data, err = a.sets(map[string]*data.Set{"train": w.setup.Set}); err != nil {
 		return err
@@ -67,7 +72,7 @@ func (w *worker) welcome() error {
 func (w *worker) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 	w.results = w.results[:0]
 	for _, c := range cs {
-		y, err := w.chunk(c)
+		y, err := w.take(c)
 		if err != nil {
 			return nil, err
 		}

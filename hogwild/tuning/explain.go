@@ -62,7 +62,7 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 
 // knob returns the setting that decides how many steps are in flight.
 func (j *Job) knob() string {
-	if j.Used.Sharers > 0 {
+	if j.Used.Sharers > 0 && j.Asked.Layout == nil {
 		return "--in-flight"
 	}
 	return "--workers"

@@ -1,7 +1,8 @@
 """Opens the GPU memory in which hogwild keeps the weights of a run with --gpu.
 
 The coordinator of the run makes one CUDA allocation and exports it. Each program opens it through its IPC handle, so that
-all of them read and write the same weights. This file needs only ctypes and the driver, libcuda.so.1: no CUDA toolkit.
+all of them read and write the same weights. On several GPUs a program opens a replica on a GPU of its own, which the
+worker's process has allocated and merges. This file needs only ctypes and the driver, libcuda.so.1: no CUDA toolkit.
 
 The rules of CUDA's memory that processes share:
 

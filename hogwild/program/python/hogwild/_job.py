@@ -100,6 +100,8 @@ class Job:
         self._gpu = self._channel.memory(run)
         self.device = torch.device(self._gpu.device if self._gpu else "cpu")
         _check(self._gpu or not any(s.tensor.is_cuda for s in self._shared), "the module is on a GPU: train with --gpu")
+        if self.device.type == "cuda":  # else "cuda" and cuda() mean the first GPU to a worker on another one
+            torch.cuda.set_device(self.device)
         self._net.to(self.device)
         self._sets: Dict[str, Callable[[Tensor], Any]] = {name: partial(self._gather, own) for name, own in sets.items()}
         self._sets.update({name: Set(what, self._channel, self.device) for name, what in run["data"].items()})
