@@ -153,6 +153,7 @@ func TestPrivateState(t *testing.T) {
 	for _, optimizer := range []config.Optimizer{config.Momentum, config.Adam} {
 		c := digits(t, func(c *config.Config) {
 			c.Model, c.Optimizer, c.LR, c.Data, c.GPU, c.InFlight = "mlp:8", optimizer, .01, "digits:500", "0,1", 1
+			c.MergeEvery = config.InPlace // no replica, which rounds where it is merged
 		})
 		away := []string{"HOGWILD_FAKE_P2P=on", shiftVariable + "=1"}
 		want := trainTwo(t, c, away...)
@@ -200,7 +201,7 @@ func TestWhereMemoryIs(t *testing.T) {
 		if want := []string{"[1 0]", "[1 1]"}; !slices.Equal(places, want) {
 			t.Errorf("p2p %s: the workers open memory of the GPUs %v, want weights and set %v", p2p, places, want)
 		}
-		says := map[string]string{"on": "gpu 0: updates go directly to gpu 1",
+		says := map[string]string{"on": "gpu 0: trains a replica, merged with the weights of gpu 1 every 256 steps",
 			"no-atomics": "gpu 0: sends differences to gpu 1: no atomics",
 			"off":        "gpu 0: sends differences to gpu 1, through host memory"}[p2p]
 		if !strings.Contains(strings.Join(r.Notes, "\n"), says) {

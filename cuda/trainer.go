@@ -28,7 +28,8 @@ type trainer struct {
 	ctas     int // of a launch: with their teams, the steps that this rank has in flight at once
 	samples  bool
 	rounds   averager
-	buffers  blocks // this process's own, apart from what its launches bring along
+	replica  *replica // nil: steps are written where all see them
+	buffers  blocks   // this process's own, apart from what its launches bring along
 
 	pace    int                      // steps of a launch that takes as long as it should
 	most    int                      // rows of a launch, at the most
@@ -70,6 +71,11 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 	t.job.ScratchStride = t.family.scratch(&t.job)
 	if err := t.makeBuffers(); err != nil {
 		return nil, err
+	}
+	if m.merges {
+		if err := t.makeReplica(); err != nil {
+			return nil, err
+		}
 	}
 	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.complete}
 	return t, t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.Plan.Chunk))
@@ -146,7 +152,7 @@ func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 // stageSize returns the bytes that a launch of some pieces needs in a stage, rows that stream left
 // out; rates are its learning rates.
 func (t *trainer) stageSize(pieces, rates int) int {
-	return stageBytes(8, jobBytes+ticketBytes+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
+	return stageBytes(10, 2*(jobBytes+ticketBytes)+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
 }
 
 // deviceSize returns the bytes that a launch needs on the GPU alone: the list of its steps, and their losses.
@@ -186,21 +192,36 @@ func (t *trainer) launch(pieces []piece) error {
 	if t.rows.streams {
 		t.rows.put(s, &j, t.list)
 	}
+	seen, merge := &j, job{} // whose kernel looks at what others write
+	var mergeText []byte
+	var mergeAt uint64
+	if t.replica != nil {
+		merge = t.replica.job
+		merge.Steps, seen = j.Steps, &merge
+		mergeText, mergeAt = stageJob(s, &merge)
+	}
 	s.comesBack()
 	if t.samples {
 		record, address := reserve[uint64](s, device.RecordWords)
 		clear(record)
-		j.Record = address
+		seen.Record = address
 	}
 	s.loads()
 	_, l.Sums = reserve[uint64](s, sumWords*int(l.Count))
 	copy(text, encode(j))
 	copy(listText, encode(l))
-	t.flights = append(t.flights, flight{pieces, steps, time.Now()})
 	list, sum := t.kernels["steps_list"], t.kernels["steps_sum"]
-	return t.pipeline.launch(s, grid{list, min(list.most, int(l.Count)), listAt},
-		grid{t.step, min(t.ctas, ceilDiv(steps, int(t.job.Teams))), at},
-		grid{sum, min(sum.most, ceilDiv(int(l.Count), warpsOfCTA)), listAt})
+	grids := []grid{{t.step, min(t.ctas, ceilDiv(steps, int(t.job.Teams))), at}}
+	if t.replica != nil {
+		copy(mergeText, encode(merge))
+		grids = append(grids, t.replica.grid("reduce_merge", mergeAt))
+		if len(t.flights) == 0 {
+			err = t.begin()
+		}
+	}
+	grids = append(grids, grid{sum, min(sum.most, ceilDiv(int(l.Count), warpsOfCTA)), listAt})
+	t.flights = append(t.flights, flight{pieces, steps, time.Now()})
+	return keep(err, t.pipeline.launch(s, grid{list, min(list.most, int(l.Count)), listAt}, grids...))
 }
 
 // complete takes in what the first launch in flight has brought back: samples, and sums.
