@@ -213,13 +213,14 @@ func TestWhereMemoryIs(t *testing.T) {
 // TestKilledReplicas: workers with replicas that are killed on another GPU are restarted, and nothing is lost.
 func TestKilledReplicas(t *testing.T) {
 	needStandIn(t)
-	for _, mode := range []string{"async", "sync"} {
+	for _, by := range [][2]string{{"async", "off"}, {"sync", "off"}, {"async", "on"}} {
+		mode := by[0]
 		c := digits(t, func(c *config.Config) {
 			c.GPU, c.Workers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3,
 				config.MustMode(mode), 2, 20, 4
 			c.Optimizer, c.LR = "momentum", .01
 		})
-		a := twoApart(t, c, "HOGWILD_FAKE_P2P=off")
+		a := twoApart(t, c, "HOGWILD_FAKE_P2P="+by[1])
 		stop := make(chan bool)
 		go func() {
 			for n := 0; n < 6; {
@@ -242,9 +243,11 @@ func TestKilledReplicas(t *testing.T) {
 		if want := train(t,
 			digits(t, func(c *config.Config) { c.GPU, c.Epochs = "", 4 })); r.Examples != want.Examples ||
 			r.LostExamples != 0 {
-			t.Errorf("%s: %d examples, %d lost, want %d and 0", mode, r.Examples, r.LostExamples, want.Examples)
+			t.Errorf("%s: %d examples, %d lost, want %d and 0", by, r.Examples, r.LostExamples, want.Examples)
+		} else if mode == "async" && !(math.Abs(r.TestLoss-want.TestLoss) < .1) {
+			t.Errorf("%s: test loss %.4f, without kills on a core %.4f", by, r.TestLoss, want.TestLoss)
 		}
-		t.Logf("%s: %d restarts, accuracy %.3f", mode, r.Restarts, *r.TestAccuracy)
+		t.Logf("%s: %d restarts, test loss %.4f, accuracy %.3f", by, r.Restarts, r.TestLoss, *r.TestAccuracy)
 	}
 }
 
