@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+THREADS = int(os.environ.get("THREADS", os.cpu_count()))
 MODELS, RATES, REPLICAS, PERIODS, SEEDS = ["softmax", "mlp:32"], [0.1, 0.01], [2, 4, 8], [16, 64, 256], [1, 2, 3]
 WAYS = {"in full": ("plain", lambda n: 1), "1/N": ("inverse", lambda n: 1), "1/N at N times the rate": ("inverse", lambda n: n)}
 
@@ -51,7 +52,7 @@ def main():
             known[key] = loss(program, data, *work)
         return key
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(THREADS) as pool:
         runs = [(seed, *settings) for seed in SEEDS for row in ([s] if isinstance(s, tuple) else s for s in
                 [*serial.values(), *others.values()]) for settings in row]
         for _ in pool.map(run, runs):
