@@ -170,7 +170,7 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 		return nil, err
 	}
 	m := newMemory(s, g.Piece)
-	m.merges = g.Way == byMerges
+	m.apart = g.Way == byMerges || g.Way == byRounds
 	err = c.within(func() error {
 		if m.weights, err = openMemory(h.Weights); err != nil {
 			return err
@@ -178,7 +178,7 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 		if m.data, err = openMemory(g.Data); err != nil {
 			return err
 		}
-		if a := &s.Job.Asked; g.Way != direct && a.Optimizer != config.SGD && a.OptimizerState != config.Shared {
+		if g.Way != direct && s.Job.Asked.PrivateState() {
 			i := rank % len(s.States)
 			if m.private, err = newPrivate(c, m.state(i), m.steps(i), len(s.States[i])); err != nil {
 				return err

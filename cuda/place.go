@@ -23,6 +23,7 @@ const (
 	direct    way = iota // they are on its GPU
 	asPeer               // its kernels read them and add to them on the other GPU, over NVLink
 	byMerges             // it trains a replica, whose difference a kernel on its GPU adds there
+	byRounds             // it trains a replica in barrier mode, which a kernel on its GPU copies to its slot there
 	bySlots              // it trains a replica, whose difference goes from GPU to GPU
 	byStaging            // the same, through host memory
 )
@@ -52,14 +53,15 @@ func (b backend) replicas(c *config.Config, h *runHandle) (n int) {
 // gpuOf is which of n GPUs a rank is on.
 func (b backend) gpuOf(rank, n int) int { return (rank + b.shift) % n }
 
-// wayFrom is how a worker on another GPU reaches the owner's. In barrier mode it has a replica
-// in any case, and has it where it trains.
+// wayFrom is how a worker on another GPU reaches the owner's.
 func wayFrom(here, owner cu.Device, s *device.Setup) (way, error) {
 	p, err := peer(int(here), int(owner))
 	switch {
 	case err != nil || !p.Access:
 		return byStaging, err
-	case !p.Atomics || s.Job.Asked.Mode.Traits().Barrier:
+	case s.Job.Asked.Mode.Traits().Barrier:
+		return byRounds, nil
+	case !p.Atomics:
 		return bySlots, nil
 	case mayTrainReplica(s):
 		return byMerges, nil

@@ -12,15 +12,17 @@ import (
 	"hogwild/hogwild/device"
 )
 
-// replica is the copy of the weights that a worker trains whose GPU reaches those of all over NVLink. After each
-// launch of steps a kernel on its stream adds what they have learnt to the weights of all, and copies these; the host
-// waits for nothing in between. The launch has ended when that has: so a chunk whose steps a killed worker had not
-// added is trained again.
+// replica is the copy of the weights that a worker trains whose GPU reaches those of all, with peer access. After each
+// launch of steps a kernel on its stream adds what they have learnt to the weights of all, and copies these; in barrier
+// mode it copies the replica, or its gradient, to the rank's slot. The host waits for nothing in between. The launch has
+// ended when that has: so a chunk whose steps a killed worker had not handed over is trained again.
 type replica struct {
-	kernels kernels
-	job     job
-	start   cu.DevicePtr // of the job by which it becomes a copy of the weights
-	every   int          // steps of a launch, at most
+	kernels       kernels
+	job           job
+	ends          string       // the kernel behind the steps
+	start         cu.DevicePtr // of the job by which it becomes a copy of the weights or, in barrier mode, of the slot
+	every         int          // steps of a launch, at most; 0: any number
+	weights, from cu.DevicePtr // of gradients: a copy of the weights, and those of all
 }
 
 const (
@@ -50,26 +52,46 @@ func (t *trainer) mergePeriod() int {
 	return cmp.Or(config.Whole(t.setup.Job.Asked.MergeEvery), max(most, t.ctas*int(t.job.Teams)))
 }
 
-// makeReplica lets the trainer's steps read and write a copy of the weights.
+// makeReplica lets the trainer's steps read and write memory of their GPU.
 func (t *trainer) makeReplica() (err error) {
-	r := &replica{every: t.mergePeriod()}
+	r, j := new(replica), &t.job
 	if r.kernels, err = loadKernels(t.gpu, "reduce"); err != nil {
 		return err
 	}
-	var weights, first, counts, updates, share cu.DevicePtr
+	var replica, first, counts, updates, share cu.DevicePtr
 	p := 4 * int64(t.memory.layout.P)
-	err = t.buffers.allocate(t.gpu, wanted{&weights, p, "a replica of the weights"},
+	err = t.buffers.allocate(t.gpu, wanted{&replica, p, "a replica of the weights"},
 		wanted{&first, p, "a replica as it was"}, wanted{&counts, countLine * int64(t.setup.Mem.Ranks), "counts"},
 		wanted{&updates, 8, "a count"}, wanted{&share, 4, "a share"}, wanted{&r.start, int64(jobBytes), "a job"})
 	if err != nil {
 		return err
 	}
-	r.job = job{W: uint64(weights), First: uint64(first), Out: t.job.Out, Updates: uint64(updates), LR: uint64(share),
-		Counts: t.job.Counts, Weights: int64(t.memory.layout.P), Rank: t.job.Rank, Ranks: int64(t.setup.Job.Asked.Workers)}
-	t.job.W, t.job.Out, t.job.Counts = r.job.W, r.job.W, uint64(counts)
-	t.replica = r
-	return keep(upload(share, []float32{1}), upload(r.start, encode(r.job)),
-		zero(counts, countLine/4*t.setup.Mem.Ranks))
+	mine, all := uint64(replica), j.Out
+	r.job = job{W: mine, First: uint64(first), Out: all, Updates: uint64(updates), LR: uint64(share), Counts: j.Counts,
+		Weights: j.Weights, Rank: j.Rank, Ranks: j.Ranks}
+	start := r.job
+	if t.setup.Job.Asked.Mode.Traits().Barrier {
+		r.ends, r.job.W, r.job.First, r.job.Out = "reduce_begin", all, all, mine
+	} else {
+		r.ends, r.every, t.aim = "reduce_merge", t.mergePeriod(), mergeTime
+	}
+	if j.Gradient != 0 {
+		r.weights, r.from = first, cu.DevicePtr(j.W)
+		start.First, j.W = start.W, uint64(first)
+	} else {
+		j.W = mine
+	}
+	j.Out, j.Counts, t.replica = mine, uint64(counts), r
+	return keep(upload(share, []float32{1}), upload(r.start, encode(start)), zero(counts, countLine/4*t.setup.Mem.Ranks),
+		r.pull())
+}
+
+// pull makes the weights by which gradients are computed those of all, where they are a copy.
+func (r *replica) pull() error {
+	if r == nil || r.from == 0 {
+		return nil
+	}
+	return keep(move(r.weights, r.from, int(r.job.Weights)), failed(cu.Synchronize(), "copying the weights"))
 }
 
 // grid is a kernel of the replica's over all weights.
@@ -78,8 +100,8 @@ func (r *replica) grid(name string, job uint64) grid {
 	return grid{k, min(k.most, ceilDiv(int(r.job.Weights), threads)), job}
 }
 
-// begin makes the replica a copy of the weights before the launches that follow. What others have changed since its
-// last merge, it has not seen.
+// begin makes the replica a copy of the weights before the launches that follow: it has not seen what others have
+// changed since its last merge. In barrier mode it has what this rank has sent of the round, or begins it.
 func (t *trainer) begin() error {
 	g := t.replica.grid("reduce_begin", uint64(t.replica.start))
 	return g.kernel.launch(g.ctas, t.replica.start, t.pipeline.work)

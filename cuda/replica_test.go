@@ -100,22 +100,14 @@ func TestFourGPUs(t *testing.T) {
 			t.Errorf("p2p %s: test loss %.4f after %d examples; on one GPU %.4f after %d", p2p, r.TestLoss, r.Examples,
 				want.TestLoss, want.Examples)
 		}
-		contexts, steps, merges := map[int][]int{}, map[int]int{}, map[int]int{} // by process; launches by GPU
+		steps, merges, most := map[int]int{}, map[int]int{}, contexts(calls) // launches by GPU
 		for _, call := range calls {
 			switch {
-			case call.Call == "cuDevicePrimaryCtxRetain":
-				contexts[call.PID] = append(contexts[call.PID], call.Device)
 			case call.Call != "cuLaunchKernel":
 			case call.Kernel == "linear_step":
 				steps[call.Device]++
 			case call.Kernel == "reduce_merge":
 				merges[call.Device]++
-			}
-		}
-		most := 0 // contexts of a worker
-		for _, on := range contexts {
-			if len(contexts) == 5 && len(on) < 4 { // else the coordinator's
-				most = max(most, len(on))
 			}
 		}
 		t.Logf("p2p %s: test loss %.4f, on one GPU %.4f; contexts of a worker at most %d; launches of steps by GPU %v, "+
@@ -139,6 +131,36 @@ func TestFourGPUs(t *testing.T) {
 			t.Errorf("notes %q", r.Notes)
 		}
 	}
+}
+
+// TestFourGPUsInRounds: in sync mode peer access is enough for a worker to have a context on its own GPU alone, and four
+// GPUs give the bits of one.
+func TestFourGPUsInRounds(t *testing.T) {
+	needStandIn(t)
+	c := digits(t, func(c *config.Config) {
+		c.Model, c.Workers, c.Mode, c.AverageEvery, c.Epochs, c.Data = "softmax", 4, config.MustMode("sync"), 20, 1, "digits:1500"
+	})
+	want := train(t, c)
+	r, calls := fourGPUs(t, c, "no-atomics")
+	if most := contexts(calls); r.TestLoss != want.TestLoss || most != 1 {
+		t.Errorf("test loss %v, on one GPU %v; a worker has up to %d contexts, want 1", r.TestLoss, want.TestLoss, most)
+	}
+}
+
+// contexts is how many GPUs a worker has a context on, at most. The coordinator has one on each of the four.
+func contexts(calls []call) (most int) {
+	each := map[int]int{} // by process
+	for _, c := range calls {
+		if c.Call == "cuDevicePrimaryCtxRetain" {
+			each[c.PID]++
+		}
+	}
+	for _, n := range each {
+		if n < 4 {
+			most = max(most, n)
+		}
+	}
+	return most
 }
 
 // TestWhoTrainsReplicas: which runs train replicas over NVLink, and which add to the weights directly.

@@ -33,6 +33,7 @@ type trainer struct {
 
 	pace    int                      // steps of a launch that takes as long as it should
 	most    int                      // rows of a launch, at the most
+	aim     time.Duration            // how long a launch is to take
 	rate    func(seen int64) float64 // the learning rate
 	begun   int64                    // steps in all launches so far
 	steps   int64                    // in those that have ended
@@ -51,7 +52,8 @@ type trainer struct {
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
 	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
-		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
+		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), aim: trainTime,
+		rate: s.Rate}
 	defer func() {
 		if err != nil {
 			_ = t.free() // the error that counts is the first; what is freed may be so once more
@@ -72,7 +74,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 	if err := t.makeBuffers(); err != nil {
 		return nil, err
 	}
-	if m.merges {
+	if m.apart {
 		if err := t.makeReplica(); err != nil {
 			return nil, err
 		}
@@ -214,7 +216,7 @@ func (t *trainer) launch(pieces []piece) error {
 	grids := []grid{{t.step, min(t.ctas, ceilDiv(steps, int(t.job.Teams))), at}}
 	if t.replica != nil {
 		copy(mergeText, encode(merge))
-		grids = append(grids, t.replica.grid("reduce_merge", mergeAt))
+		grids = append(grids, t.replica.grid(t.replica.ends, mergeAt))
 		if len(t.flights) == 0 {
 			err = t.begin()
 		}
@@ -265,5 +267,5 @@ func (t *trainer) free() error {
 // Pull starts a round: the replica becomes a copy of the weights, or the gradient
 // zero.
 func (t *trainer) Pull() error {
-	return t.within(func() error { return t.rounds.pull() })
+	return t.within(func() error { return keep(t.rounds.pull(), t.replica.pull()) })
 }
