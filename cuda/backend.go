@@ -119,7 +119,7 @@ func (o *owner) extend(index int) error {
 		return err
 	}
 	h := a.handle.GPUs[0]
-	if h.Way, err = wayFrom(a.device, o.device, &o.setup.Job.Asked); err != nil {
+	if h.Way, err = wayFrom(a.device, o.device, o.setup); err != nil {
 		return err
 	}
 	o.handle.GPUs = append(o.handle.GPUs, h)
@@ -181,6 +181,7 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 		return nil, err
 	}
 	m := newMemory(s, g.Piece)
+	m.apart = g.Way == byMerges || g.Way == byRounds
 	err = c.within(func() error {
 		if m.weights, err = openMemory(h.Weights); err != nil {
 			return err
@@ -188,7 +189,7 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 		if m.data, err = openMemory(g.Data); err != nil {
 			return err
 		}
-		if a := &s.Job.Asked; g.Way == asPeer && a.Optimizer != config.SGD && a.OptimizerState != config.Shared {
+		if g.Way != direct && s.Job.Asked.PrivateState() {
 			i := rank % len(s.States)
 			if m.private, err = newPrivate(c, m.state(i), m.steps(i), len(s.States[i])); err != nil {
 				return err

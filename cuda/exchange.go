@@ -194,7 +194,7 @@ func (r *remote) push(steps int) error {
 		}
 		err := keep(r.sendState(), r.send(to, r.result))
 		if !r.barrier() {
-			err = keep(err, r.reduce(steps, "reduce_end", "reduce_begin"), r.fetch(r.trained, r.sum.first))
+			err = keep(err, r.reduce(steps, "reduce_merge"), r.fetch(r.trained, r.sum.first))
 		}
 		if r.barrier() || r.sum.job.Record == 0 {
 			return keep(err, r.sum.await("adding a replica"))

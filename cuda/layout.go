@@ -172,6 +172,7 @@ type memory struct {
 	data    cu.DevicePtr
 	piece   int64    // of a training set that streams, in bytes; 0: it is in data
 	private *private // the optimizer's state, if it is not in weights
+	apart   bool     // the weights are on another GPU, and a worker on this one trains a replica
 }
 
 // newMemory lays it out; the training set streams if piece is not 0.

@@ -27,7 +27,7 @@ func (o *owner) Notes() []string {
 		if way := o.handle.GPUs[i+1].Way; c.Asked.Layout != nil {
 			notes = append(notes, o.replicaNote(a, way))
 		} else {
-			notes = append(notes, way.note(a.device, o.device, &c.Asked))
+			notes = append(notes, way.note(a.device, o.device, &c.Asked, a.idle.mergePeriod()))
 		}
 	}
 	if gpus := 1 + len(o.peers); on > gpus && !o.mayShare() {
@@ -35,6 +35,11 @@ func (o *owner) Notes() []string {
 			"as %d (hogwild doctor says how to run them at the same time)", on, gpus))
 	}
 	return notes
+}
+
+// merges reports whether workers on other GPUs train replicas that they merge themselves.
+func (o *owner) merges() bool {
+	return slices.ContainsFunc(o.handle.GPUs, func(g gpuHandle) bool { return g.Way == byMerges })
 }
 
 // stepNotes says what the workers on the GPU have in flight.
@@ -55,7 +60,7 @@ func (o *owner) stepNotes(on int) []string {
 			c.Asked.InFlight, ctas, o.idle.step.name))
 	}
 	j := &o.idle.job
-	if why := noLocalCopy(o.setup, j); why != "" {
+	if why := noLocalCopy(o.setup, j); why != "" && !o.merges() {
 		notes = append(notes, why)
 	}
 	switch {

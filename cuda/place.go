@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 	"hogwild/internal/human"
 )
 
@@ -21,6 +22,8 @@ type way int
 const (
 	direct    way = iota // they are on its GPU
 	asPeer               // its kernels read them and add to them on the other GPU, over NVLink
+	byMerges             // it trains a replica, whose difference a kernel on its GPU adds there
+	byRounds             // it trains a replica in barrier mode, which a kernel on its GPU copies to its slot there
 	bySlots              // it trains a replica, whose difference goes from GPU to GPU
 	byStaging            // the same, through host memory
 )
@@ -50,25 +53,30 @@ func (b backend) replicas(c *config.Config, h *runHandle) (n int) {
 // gpuOf is which of n GPUs a rank is on.
 func (b backend) gpuOf(rank, n int) int { return (rank + b.shift) % n }
 
-// wayFrom is how a worker on another GPU reaches the owner's. In barrier mode it has a replica
-// in any case, and has it where it trains.
-func wayFrom(here, owner cu.Device, c *config.Config) (way, error) {
+// wayFrom is how a worker on another GPU reaches the owner's.
+func wayFrom(here, owner cu.Device, s *device.Setup) (way, error) {
 	p, err := peer(int(here), int(owner))
 	switch {
 	case err != nil || !p.Access:
 		return byStaging, err
-	case !p.Atomics || c.Mode.Traits().Barrier:
+	case s.Job.Asked.Mode.Traits().Barrier:
+		return byRounds, nil
+	case !p.Atomics:
 		return bySlots, nil
+	case mayTrainReplica(s):
+		return byMerges, nil
 	}
 	return asPeer, nil
 }
 
-// note says how the workers on one of the other GPUs reach the weights.
-func (w way) note(here, owner cu.Device, c *config.Config) string {
+// note says how the workers on one of the other GPUs reach the weights; every is the period of merges.
+func (w way) note(here, owner cu.Device, c *config.Config, every int) string {
 	text := fmt.Sprintf("gpu %d: ", here)
 	switch {
 	case w == asPeer:
 		return text + fmt.Sprintf("updates go directly to gpu %d", owner)
+	case w == byMerges:
+		return text + fmt.Sprintf("trains a replica, merged with the weights of gpu %d every %d steps at most", owner, every)
 	case c.Mode.Traits().Barrier:
 		text += fmt.Sprintf("sends replicas to gpu %d for averaging", owner)
 	default:

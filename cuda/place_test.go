@@ -80,8 +80,8 @@ func TestTwoGPUs(t *testing.T) {
 			}
 			want := trainTwo(t, one)
 			for _, p2p := range peerings {
-				if p2p == "no-atomics" && one.Mode.Kind == config.Sync {
-					continue // nothing to add to from afar: as on
+				if p2p == "on" && one.Mode.Kind == config.Sync {
+					continue // as without atomics, where one would be a fault
 				}
 				two := one
 				two.GPU, two.Run = "0,1", t.TempDir()
@@ -153,6 +153,7 @@ func TestPrivateState(t *testing.T) {
 	for _, optimizer := range []config.Optimizer{config.Momentum, config.Adam} {
 		c := digits(t, func(c *config.Config) {
 			c.Model, c.Optimizer, c.LR, c.Data, c.GPU, c.InFlight = "mlp:8", optimizer, .01, "digits:500", "0,1", 1
+			c.MergeEvery = config.InPlace // no replica, which rounds where it is merged
 		})
 		away := []string{"HOGWILD_FAKE_P2P=on", shiftVariable + "=1"}
 		want := trainTwo(t, c, away...)
@@ -200,7 +201,7 @@ func TestWhereMemoryIs(t *testing.T) {
 		if want := []string{"[1 0]", "[1 1]"}; !slices.Equal(places, want) {
 			t.Errorf("p2p %s: the workers open memory of the GPUs %v, want weights and set %v", p2p, places, want)
 		}
-		says := map[string]string{"on": "gpu 0: updates go directly to gpu 1",
+		says := map[string]string{"on": "gpu 0: trains a replica, merged with the weights of gpu 1 every 256 steps",
 			"no-atomics": "gpu 0: sends differences to gpu 1: no atomics",
 			"off":        "gpu 0: sends differences to gpu 1, through host memory"}[p2p]
 		if !strings.Contains(strings.Join(r.Notes, "\n"), says) {
@@ -212,13 +213,14 @@ func TestWhereMemoryIs(t *testing.T) {
 // TestKilledReplicas: workers with replicas that are killed on another GPU are restarted, and nothing is lost.
 func TestKilledReplicas(t *testing.T) {
 	needStandIn(t)
-	for _, mode := range []string{"async", "sync"} {
+	for _, by := range [][2]string{{"async", "off"}, {"sync", "off"}, {"async", "on"}, {"sync", "on"}} {
+		mode := by[0]
 		c := digits(t, func(c *config.Config) {
 			c.GPU, c.Workers, c.Mode, c.InFlight, c.MaxRestarts, c.Epochs = "0,1", 3,
 				config.MustMode(mode), 2, 20, 4
 			c.Optimizer, c.LR = "momentum", .01
 		})
-		a := twoApart(t, c, "HOGWILD_FAKE_P2P=off")
+		a := twoApart(t, c, "HOGWILD_FAKE_P2P="+by[1])
 		stop := make(chan bool)
 		go func() {
 			for n := 0; n < 6; {
@@ -241,9 +243,11 @@ func TestKilledReplicas(t *testing.T) {
 		if want := train(t,
 			digits(t, func(c *config.Config) { c.GPU, c.Epochs = "", 4 })); r.Examples != want.Examples ||
 			r.LostExamples != 0 {
-			t.Errorf("%s: %d examples, %d lost, want %d and 0", mode, r.Examples, r.LostExamples, want.Examples)
+			t.Errorf("%s: %d examples, %d lost, want %d and 0", by, r.Examples, r.LostExamples, want.Examples)
+		} else if mode == "async" && !(math.Abs(r.TestLoss-want.TestLoss) < .1) {
+			t.Errorf("%s: test loss %.4f, without kills on a core %.4f", by, r.TestLoss, want.TestLoss)
 		}
-		t.Logf("%s: %d restarts, accuracy %.3f", mode, r.Restarts, *r.TestAccuracy)
+		t.Logf("%s: %d restarts, test loss %.4f, accuracy %.3f", by, r.Restarts, r.TestLoss, *r.TestAccuracy)
 	}
 }
 

@@ -22,7 +22,7 @@ var stores = map[string]string{
 	"optimizer.h":      "an optimizer's state, which may be everybody's",
 	"back.h":           "the same",
 	"average.cu":       "a rank's slice, between two barriers",
-	"reduce.cu":        "the weights as a replica began, its own process's",
+	"reduce.cu":        "a replica, and the weights as it began: its own process's",
 	"survey.cu":        "the copy that is evaluated, the coordinator's own",
 	"sparse_whole.h":   "a CTA's gradient, in scratch",
 	"micro.cu":         "memory of the microbenchmarks",

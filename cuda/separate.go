@@ -225,9 +225,9 @@ func (r *separate) close() error {
 
 // extendForProgram adds a GPU to a run with a program: the workers make their replicas there.
 func (o *owner) extendForProgram(a *owner) error {
-	w, err := wayFrom(a.device, o.device, &o.setup.Job.Asked)
-	if w == asPeer {
-		w = bySlots // a program's kernels do not add
+	w, err := wayFrom(a.device, o.device, o.setup)
+	if w != byStaging {
+		w = bySlots // a program's kernels neither add nor merge
 	}
 	o.handle.GPUs = append(o.handle.GPUs, gpuHandle{UUID: a.UUID, Way: w})
 	return err

@@ -28,10 +28,12 @@ type trainer struct {
 	ctas     int // of a launch: with their teams, the steps that this rank has in flight at once
 	samples  bool
 	rounds   averager
-	buffers  blocks // this process's own, apart from what its launches bring along
+	replica  *replica // nil: steps are written where all see them
+	buffers  blocks   // this process's own, apart from what its launches bring along
 
 	pace    int                      // steps of a launch that takes as long as it should
 	most    int                      // rows of a launch, at the most
+	aim     time.Duration            // how long a launch is to take
 	rate    func(seen int64) float64 // the learning rate
 	begun   int64                    // steps in all launches so far
 	steps   int64                    // in those that have ended
@@ -50,7 +52,8 @@ type trainer struct {
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
 	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
-		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
+		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), aim: trainTime,
+		rate: s.Rate}
 	defer func() {
 		if err != nil {
 			_ = t.free() // the error that counts is the first; what is freed may be so once more
@@ -70,6 +73,11 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 	t.job.ScratchStride = t.family.scratch(&t.job)
 	if err := t.makeBuffers(); err != nil {
 		return nil, err
+	}
+	if m.apart {
+		if err := t.makeReplica(); err != nil {
+			return nil, err
+		}
 	}
 	t.pipeline = pipeline{gpu: c, kernel: t.step, ended: t.complete}
 	return t, t.pipeline.open(max(int(m.piece), t.stageSize(1, t.pace)), t.deviceSize(t.pace, s.Plan.Chunk))
@@ -146,7 +154,7 @@ func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 // stageSize returns the bytes that a launch of some pieces needs in a stage, rows that stream left
 // out; rates are its learning rates.
 func (t *trainer) stageSize(pieces, rates int) int {
-	return stageBytes(8, jobBytes+ticketBytes+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
+	return stageBytes(10, 2*(jobBytes+ticketBytes)+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
 }
 
 // deviceSize returns the bytes that a launch needs on the GPU alone: the list of its steps, and their losses.
@@ -186,21 +194,36 @@ func (t *trainer) launch(pieces []piece) error {
 	if t.rows.streams {
 		t.rows.put(s, &j, t.list)
 	}
+	seen, merge := &j, job{} // whose kernel looks at what others write
+	var mergeText []byte
+	var mergeAt uint64
+	if t.replica != nil {
+		merge = t.replica.job
+		merge.Steps, seen = j.Steps, &merge
+		mergeText, mergeAt = stageJob(s, &merge)
+	}
 	s.comesBack()
 	if t.samples {
 		record, address := reserve[uint64](s, device.RecordWords)
 		clear(record)
-		j.Record = address
+		seen.Record = address
 	}
 	s.loads()
 	_, l.Sums = reserve[uint64](s, sumWords*int(l.Count))
 	copy(text, encode(j))
 	copy(listText, encode(l))
-	t.flights = append(t.flights, flight{pieces, steps, time.Now()})
 	list, sum := t.kernels["steps_list"], t.kernels["steps_sum"]
-	return t.pipeline.launch(s, grid{list, min(list.most, int(l.Count)), listAt},
-		grid{t.step, min(t.ctas, ceilDiv(steps, int(t.job.Teams))), at},
-		grid{sum, min(sum.most, ceilDiv(int(l.Count), warpsOfCTA)), listAt})
+	grids := []grid{{t.step, min(t.ctas, ceilDiv(steps, int(t.job.Teams))), at}}
+	if t.replica != nil {
+		copy(mergeText, encode(merge))
+		grids = append(grids, t.replica.grid(t.replica.ends, mergeAt))
+		if len(t.flights) == 0 {
+			err = t.begin()
+		}
+	}
+	grids = append(grids, grid{sum, min(sum.most, ceilDiv(int(l.Count), warpsOfCTA)), listAt})
+	t.flights = append(t.flights, flight{pieces, steps, time.Now()})
+	return keep(err, t.pipeline.launch(s, grid{list, min(list.most, int(l.Count)), listAt}, grids...))
 }
 
 // complete takes in what the first launch in flight has brought back: samples, and sums.
@@ -244,5 +267,5 @@ func (t *trainer) free() error {
 // Pull starts a round: the replica becomes a copy of the weights, or the gradient
 // zero.
 func (t *trainer) Pull() error {
-	return t.within(func() error { return t.rounds.pull() })
+	return t.within(func() error { return keep(t.rounds.pull(), t.replica.pull()) })
 }

@@ -61,7 +61,7 @@ MUST = {  # of kernels whose names do not say it
     "average_weights": (READ, STORE),
     "average_gradients": (READ, STORE),
     "reduce_begin": (READ, STORE),
-    "reduce_end": (READ, ADD),
+    "reduce_merge": (READ, ADD, STORE),
     "reduce_add": (READ, ADD),
     "survey_keep": (READ, STORE),
     "survey_count": (READ,),

@@ -28,6 +28,25 @@ own.
 Word2vec has been measured on no GPU. A word is a step of one warp, with some 6 inputs of 6 targets each. Computed, not measured: at an
 estimated 0.2 to 0.3 µs a target a word takes 7 to 11 µs, so the default of 264 steps in flight allows 24 to 37 M words/s.
 
+## Several GPUs, computed
+
+Nothing here has been measured: there were never two GPUs. Over NVLink a worker on another GPU than the weights' adds each step to them, or it trains a [replica](../designs/gpu.md#several-gpus)
+and merges. A merge reads the weights and adds as many differences. It takes, at the published rates of NVLink on an H200 (900 GB/s in both directions,
+NVIDIA, *H200 Tensor Core GPU*, data sheet) and of PCI Express 4.0 x16 (31.5 GB/s each way), with a fifth more bytes for the headers of
+additions over NVLink (estimated), as PCI Express's copies each way and as two copies each way through host memory:
+
+{merges}
+
+Without NVLink a merge also waits for a turn of the first GPU, 2 to 4 ms (estimated), if no Multi-Process Service runs.
+
+The rates of 2, 4 and 8 H200 follow from that of one ([measured](gpu.md), 132 steps in flight), from the sectors above, and from {queued} µs for a queued launch (measured):
+
+{scaling}
+
+Steps that add over NVLink share the first GPU's links, so any number of GPUs is worth one and a half to two and a half. Replicas leave the links nearly idle.
+These are rates of training, not times to a loss: {wide} steps in flight on 8 GPUs, and replicas that merge seldom, need a small learning rate
+([by merge interval](asynchrony.md#replicas-by-merge-interval)).
+
 ## Hot lines: hypothesis H1
 
 On the H200 ([measured](gpu.md)) sparse rows trained at 110 M/s with plain additions at 264, 1,056 and 2,112 steps in flight alike, and at 324 M/s with 512 local columns,

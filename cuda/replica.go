@@ -1,0 +1,108 @@
+//go:build cuda
+
+package cuda
+
+import (
+	"cmp"
+	"time"
+
+	"gorgonia.org/cu"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
+)
+
+// replica is the copy of the weights that a worker trains whose GPU reaches those of all, with peer access. After each
+// launch of steps a kernel on its stream adds what they have learnt to the weights of all, and copies these; in barrier
+// mode it copies the replica, or its gradient, to the rank's slot. The host waits for nothing in between. The launch has
+// ended when that has: so a chunk whose steps a killed worker had not handed over is trained again.
+type replica struct {
+	kernels       kernels
+	job           job
+	ends          string       // the kernel behind the steps
+	start         cu.DevicePtr // of the job by which it becomes a copy of the weights or, in barrier mode, of the slot
+	every         int          // steps of a launch, at most; 0: any number
+	weights, from cu.DevicePtr // of gradients: a copy of the weights, and those of all
+}
+
+const (
+	largestReplica = 64 << 20 // bytes: a merge of more takes a good part of mergeTime
+	// mergeTime is how long a launch on a replica is to take: a merge takes microseconds.
+	mergeTime = time.Millisecond
+	// someSteps is for models whose limit of steps in flight is not known.
+	someSteps = 256
+)
+
+// mayTrainReplica reports whether a worker on another GPU may add what several steps have learnt at once. Steps that
+// touch few of the weights add these alone.
+func mayTrainReplica(s *device.Setup) bool {
+	c := &s.Job.Asked
+	if c.Layout != nil || c.MergeEvery == config.InPlace || c.OptimizerState == config.Shared && c.Optimizer != config.SGD {
+		return false
+	}
+	few := s.Set.Sparse() || s.Set.Entries() || s.Set.Words()
+	return c.Mode.Traits().Copies && !few && 4*len(s.Weights) <= largestReplica
+}
+
+// mergePeriod is how many steps a replica takes from one merge to the next, at most: as many as were asked for or, by
+// default, as many as count as steps in flight within the limit (docs/asynchrony.md), but enough for the steps that it
+// has in flight itself.
+func (t *trainer) mergePeriod() int {
+	most := cmp.Or(t.setup.Job.Used.MaxLocalSteps, someSteps)
+	return cmp.Or(config.Whole(t.setup.Job.Asked.MergeEvery), max(most, t.ctas*int(t.job.Teams)))
+}
+
+// makeReplica lets the trainer's steps read and write memory of their GPU.
+func (t *trainer) makeReplica() (err error) {
+	r, j := new(replica), &t.job
+	if r.kernels, err = loadKernels(t.gpu, "reduce"); err != nil {
+		return err
+	}
+	var replica, first, counts, updates, share cu.DevicePtr
+	p := 4 * int64(t.memory.layout.P)
+	err = t.buffers.allocate(t.gpu, wanted{&replica, p, "a replica of the weights"},
+		wanted{&first, p, "a replica as it was"}, wanted{&counts, countLine * int64(t.setup.Mem.Ranks), "counts"},
+		wanted{&updates, 8, "a count"}, wanted{&share, 4, "a share"}, wanted{&r.start, int64(jobBytes), "a job"})
+	if err != nil {
+		return err
+	}
+	mine, all := uint64(replica), j.Out
+	r.job = job{W: mine, First: uint64(first), Out: all, Updates: uint64(updates), LR: uint64(share), Counts: j.Counts,
+		Weights: j.Weights, Rank: j.Rank, Ranks: j.Ranks}
+	start := r.job
+	if t.setup.Job.Asked.Mode.Traits().Barrier {
+		r.ends, r.job.W, r.job.First, r.job.Out = "reduce_begin", all, all, mine
+	} else {
+		r.ends, r.every, t.aim = "reduce_merge", t.mergePeriod(), mergeTime
+	}
+	if j.Gradient != 0 {
+		r.weights, r.from = first, cu.DevicePtr(j.W)
+		start.First, j.W = start.W, uint64(first)
+	} else {
+		j.W = mine
+	}
+	j.Out, j.Counts, t.replica = mine, uint64(counts), r
+	return keep(upload(share, []float32{1}), upload(r.start, encode(start)), zero(counts, countLine/4*t.setup.Mem.Ranks),
+		r.pull())
+}
+
+// pull makes the weights by which gradients are computed those of all, where they are a copy.
+func (r *replica) pull() error {
+	if r == nil || r.from == 0 {
+		return nil
+	}
+	return keep(move(r.weights, r.from, int(r.job.Weights)), failed(cu.Synchronize(), "copying the weights"))
+}
+
+// grid is a kernel of the replica's over all weights.
+func (r *replica) grid(name string, job uint64) grid {
+	k := r.kernels[name]
+	return grid{k, min(k.most, ceilDiv(int(r.job.Weights), threads)), job}
+}
+
+// begin makes the replica a copy of the weights before the launches that follow: it has not seen what others have
+// changed since its last merge. In barrier mode it has what this rank has sent of the round, or begins it.
+func (t *trainer) begin() error {
+	g := t.replica.grid("reduce_begin", uint64(t.replica.start))
+	return g.kernel.launch(g.ctas, t.replica.start, t.pipeline.work)
+}
