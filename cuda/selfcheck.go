@@ -125,7 +125,7 @@ func (o *owner) oneStep(w []float32, n int, rate float64) (after []float32, loss
 	for i, state := range o.setup.States {
 		err = keep(err, zero(o.memory.state(i), len(state)), zero(o.memory.steps(i), 2))
 	}
-	if err = keep(err, upload(o.memory.weights, w)); err != nil {
+	if err = keep(err, upload(o.memory.weights, o.memory.there(w))); err != nil {
 		return nil, 0, err
 	}
 	t.results = t.results[:0]
@@ -137,5 +137,5 @@ func (o *owner) oneStep(w []float32, n int, rate float64) (after []float32, loss
 		return nil, 0, err
 	}
 	after = make([]float32, len(w))
-	return after, t.results[0].Loss, download(after, o.memory.weights)
+	return after, t.results[0].Loss, o.memory.download(after, o.memory.weights)
 }

@@ -49,7 +49,8 @@ type trainer struct {
 }
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
-	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
+	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(),
+		rows: source{s.Set, m.piece > 0, &m.layout.Scatter},
 		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
 	defer func() {
 		if err != nil {
