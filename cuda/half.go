@@ -28,7 +28,7 @@ func (l *layout) stored() int64 { return 4 * int64(l.P-l.Halves/2) }
 // bytesOf returns weights as they are stored, rounded to the nearest.
 func (l *layout) bytesOf(w []float32) []byte {
 	if l.Halves == 0 {
-		return raw(w)
+		return raw(l.Scatter.there(w, l.P))
 	}
 	b := make([]byte, l.stored())
 	rows, others := l.split(b)
@@ -41,7 +41,11 @@ func (l *layout) bytesOf(w []float32) []byte {
 
 // room returns bytes for weights as they are stored, and what brings those to w.
 func (l *layout) room(w []float32) (b []byte, read func()) {
-	if l.Halves == 0 {
+	switch {
+	case l.Scatter.Columns > 0:
+		all := make([]float32, len(w))
+		return raw(all), func() { l.Scatter.copyBack(w, all) }
+	case l.Halves == 0:
 		return raw(w), func() {}
 	}
 	b = make([]byte, l.stored())

@@ -17,20 +17,21 @@ import (
 // layout says where everything is in the two allocations of a run, in bytes. Every
 // process computes it from the configuration; the checksum shows that they agree.
 type layout struct {
-	P      int      `json:"p"`      // weights
-	Halves int      `json:"halves"` // so many of them, the first ones, are of half precision: half.go
-	Slots  []int64  `json:"slots"`
-	States []int64  `json:"states"` // one or two of the optimizer's vectors each, one behind the other
-	Steps  int64    `json:"steps"`  // taken with each state: u64, countLine bytes apart
-	Counts int64    `json:"counts"` // updates written by each rank: u64, countLine bytes apart
-	Size   int64    `json:"size"`
-	Data   dataPart `json:"data"`
+	P       int      `json:"p"`       // weights
+	Halves  int      `json:"halves"`  // so many of them, the first ones, are of half precision: half.go
+	Scatter scatter  `json:"scatter"` // of their columns, if they are a sparse model's
+	Slots   []int64  `json:"slots"`
+	States  []int64  `json:"states"` // one or two of the optimizer's vectors each, one behind the other
+	Steps   int64    `json:"steps"`  // taken with each state: u64, countLine bytes apart
+	Counts  int64    `json:"counts"` // updates written by each rank: u64, countLine bytes apart
+	Size    int64    `json:"size"`
+	Data    dataPart `json:"data"`
 }
 
 // dataPart is the second allocation: the training set.
 type dataPart struct {
 	At     [arrays]int64 // of each of its arrays; -1: it is not there
-	Local  int64         // the columns that sparse.go marks in Idx; -1: none
+	Local  int64         // the columns that are marked in Idx; -1: none
 	Scales int           // entries of Mul and of Add: 1 or d; 0: of bytes alone there are any
 	Size   int64
 }
@@ -39,7 +40,8 @@ type dataPart struct {
 const (
 	arrays    = 10
 	idxArray  = 3
-	perColumn = 7
+	freqArray = 7
+	perColumn = freqArray
 )
 
 // arraysOf returns a set's arrays as bytes, empty where it has none, in the order of the job's
@@ -82,7 +84,7 @@ func place(end *int64, bytes int) int64 {
 }
 
 func newLayout(s *device.Setup) layout {
-	l := layout{P: len(s.Weights), Halves: halves(s)}
+	l := layout{P: len(s.Weights), Halves: halves(s), Scatter: newScatter(s)}
 	l.Size = l.stored()
 	for _, v := range s.Slots {
 		l.Slots = append(l.Slots, place(&l.Size, 4*len(v)))
@@ -99,7 +101,7 @@ func newLayout(s *device.Setup) layout {
 // replica is the layout of one: the weights, and of slots and states its own. A replica that
 // is averaged is itself what goes to the rank's slot.
 func (l layout) replica(s *device.Setup) layout {
-	a := layout{P: l.P, Size: 4 * int64(l.P), Data: l.Data}
+	a := layout{P: l.P, Size: 4 * int64(l.P), Data: l.Data, Scatter: l.Scatter}
 	slot, state := int64(0), int64(0)
 	if s.Job.Asked.AveragesGradients() {
 		slot = place(&a.Size, 4*l.P)
@@ -209,11 +211,32 @@ func (m *memory) steps(i int) cu.DevicePtr {
 	return m.weights + cu.DevicePtr(m.layout.Steps+int64(i)*countLine)
 }
 
-// upload copies a set to where it is laid out.
-func (m *memory) upload(set *data.Set) (err error) {
+// there returns vectors as long as the weights as this memory has them, download fills them from there.
+func (m *memory) there(v []float32) []float32 { return m.layout.Scatter.there(v, m.layout.P) }
+
+func (m *memory) download(v []float32, p cu.DevicePtr) error {
+	return m.layout.Scatter.back(v, m.layout.P, func(w []float32) error { return download(w, p) })
+}
+
+// upload copies a set to where it is laid out. Local columns have slots.
+func (m *memory) upload(set *data.Set, slot map[uint32]uint32) (err error) {
+	d, c := &m.layout.Data, &m.layout.Scatter
 	for i, b := range arraysOf(set) {
-		if at := m.layout.Data.At[i]; at >= 0 {
-			err = keep(err, upload(m.data+cu.DevicePtr(at), b))
+		at := m.data + cu.DevicePtr(d.At[i])
+		switch {
+		case d.At[i] < 0:
+		case i == idxArray && (c.Columns > 0 || slot != nil):
+			piece := make([]uint32, 1<<20)
+			for from := 0; from < len(set.Idx) && err == nil; from += len(piece) {
+				n := min(len(piece), len(set.Idx)-from)
+				c.renumber(piece[:n], set.Idx[from:from+n], slot)
+				err = upload(at+cu.DevicePtr(4*from), piece[:n])
+			}
+		case i == freqArray && c.Columns > 0:
+			one := scatterOf(c.Columns, 1)
+			err = keep(err, upload(at, one.there(set.Freq, c.Columns)))
+		default:
+			err = keep(err, upload(at, b))
 		}
 	}
 	return err

@@ -100,13 +100,3 @@ func localColumns(s *device.Setup) []int64 {
 	}
 	return top
 }
-
-// marked writes to idx the indices of some entries, with their slots for the local ones.
-func marked(idx, from []uint32, slot map[uint32]uint32) {
-	for i, j := range from {
-		idx[i] = j
-		if at, ok := slot[j]; ok {
-			idx[i] = localMark | at
-		}
-	}
-}

@@ -99,7 +99,8 @@ func (o *owner) makeHandles() (err error) {
 
 // uploadData fills the allocation of the training set.
 func (o *owner) uploadData() error {
-	return keep(o.memory.upload(o.setup.Set), uploadLocal(&o.memory, o.setup))
+	slot, err := uploadLocal(&o.memory, o.setup)
+	return keep(err, o.memory.upload(o.setup.Set, slot))
 }
 
 // prepare makes the trainer of this process.
@@ -163,8 +164,9 @@ func (o *owner) aside(f func() error) error {
 
 // part is an array of the run's state, on the GPU and in host memory.
 type part struct {
-	at   cu.DevicePtr
-	host []byte
+	at     cu.DevicePtr
+	host   []byte
+	counts bool // steps; else it belongs to the weights
 }
 
 // parts are the slots and the states with their counts of steps: all but the weights.
@@ -172,10 +174,11 @@ func (o *owner) parts() []part {
 	m, s := &o.memory, o.setup
 	var all []part
 	for r, v := range s.Slots {
-		all = append(all, part{m.slot(r), raw(v)})
+		all = append(all, part{m.slot(r), raw(v), false})
 	}
 	for i, v := range s.States {
-		all = append(all, part{m.state(i), raw(v)}, part{m.steps(i), raw(unsafe.Slice(s.Mem.Optimizers[i].Steps, 1))})
+		taken := unsafe.Slice(s.Mem.Optimizers[i].Steps, 1)
+		all = append(all, part{m.state(i), raw(v), false}, part{m.steps(i), raw(taken), true})
 	}
 	return all
 }
@@ -186,7 +189,11 @@ func (o *owner) Upload() error {
 	return o.within(func() error {
 		err := keep(fault.Point("gpu.upload"), o.memory.uploadWeights(o.setup.Weights))
 		for _, p := range o.parts() {
-			err = keep(err, upload(p.at, p.host))
+			host := p.host
+			if !p.counts {
+				host = raw(o.memory.there(numbers[float32](host)))
+			}
+			err = keep(err, upload(p.at, host))
 		}
 		return keep(err, failed(cu.Synchronize(), "waiting for the weights to reach the GPU"))
 	})
@@ -197,7 +204,11 @@ func (o *owner) Download() error {
 	return o.within(func() error {
 		err := keep(fault.Point("gpu.download"), o.memory.downloadWeights(o.setup.Weights))
 		for _, p := range o.parts() {
-			err = keep(err, download(p.host, p.at))
+			if p.counts {
+				err = keep(err, download(p.host, p.at))
+			} else {
+				err = keep(err, o.memory.download(numbers[float32](p.host), p.at))
+			}
 		}
 		return err
 	})
@@ -264,7 +275,7 @@ func (o *owner) Score(w []float32, set *data.Set) (sum model.Score, err error) {
 				return err
 			}
 		}
-		return o.kept.with(w, func() error {
+		return o.kept.with(o.memory.there(w), func() error {
 			sum, err = o.scorer.score()
 			return err
 		})
@@ -340,7 +351,9 @@ func (o *owner) Survey(counts bool) (s device.Survey, err error) {
 	err = o.within(func() error {
 		l, err := o.kept.run("survey_count", false, counts)
 		if err == nil {
-			s = o.kept.add(&l)
+			if s = o.kept.add(&l); s.NotFinite >= 0 {
+				s.NotFinite = o.memory.layout.Scatter.weightAt(s.NotFinite)
+			}
 		}
 		return err
 	})
@@ -353,7 +366,7 @@ func (o *owner) Await() {}
 // Kept brings the copy to host memory.
 func (o *owner) Kept() (w []float32, err error) {
 	w = make([]float32, o.kept.weights())
-	return w, o.within(func() error { return download(w, cu.DevicePtr(o.kept.job.To)) })
+	return w, o.within(func() error { return o.memory.download(w, cu.DevicePtr(o.kept.job.To)) })
 }
 
 // Add adds a round's change to the weights. None of its additions is lost, and none of the workers'.
@@ -365,6 +378,6 @@ func (o *owner) Add(delta []float32) error {
 		if err != nil {
 			return err
 		}
-		return o.adder.add(delta)
+		return o.adder.add(o.memory.there(delta))
 	})
 }

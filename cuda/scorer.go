@@ -58,7 +58,7 @@ func (s *scorer) open(setup *device.Setup, c *gpu, of *kept, ks kernels) (err er
 	}
 	s.job.Center = -1 // it scores plain weights
 	s.pipeline = pipeline{gpu: c, kernel: ks[f.evaluate], ended: s.complete}
-	s.rows = source{set, s.memory.piece > 0}
+	s.rows = source{set, s.memory.piece > 0, &s.memory.layout.Scatter}
 	s.from, s.to = setup.ShareOf(set)
 	s.each = min(set.Rows, mostRows)
 	if s.rows.streams {
@@ -89,7 +89,7 @@ func (s *scorer) load(c *gpu, set *data.Set, fits fitter) error {
 	if err := s.buffers.allocate(c, wanted{&m.data, m.layout.Data.Size, "the test set"}); err != nil {
 		return err
 	}
-	return m.upload(set)
+	return m.upload(set, nil)
 }
 
 // stageSize returns the bytes that a launch needs in a stage, without its rows.

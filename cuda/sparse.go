@@ -53,22 +53,17 @@ func wholeScratch(j *job) int64 {
 	return roundUp(j.Weights, group) + roundUp(j.MaxBatch, group)*j.Outputs
 }
 
-// uploadLocal marks the local columns in the training set on the GPU, and lists them there.
-func uploadLocal(m *memory, s *device.Setup) error {
-	d := m.layout.Data
-	if d.Local < 0 {
-		return nil
+// uploadLocal lists the local columns on the GPU, and returns their slots.
+func uploadLocal(m *memory, s *device.Setup) (slot map[uint32]uint32, err error) {
+	if m.layout.Data.Local < 0 {
+		return nil, nil
 	}
 	columns, slot := localColumns(s), map[uint32]uint32{}
 	for i, j := range columns {
 		slot[uint32(j)] = uint32(i)
+		if int(j) < s.Spec.Features { // else it is the bias
+			columns[i] = int64(m.layout.Scatter.column(uint32(j)))
+		}
 	}
-	err := upload(m.data+cu.DevicePtr(d.Local), columns)
-	piece := make([]uint32, 1<<20)
-	for at := 0; at < len(s.Set.Idx) && err == nil; at += len(piece) {
-		n := copy(piece, s.Set.Idx[at:])
-		marked(piece[:n], s.Set.Idx[at:at+n], slot)
-		err = upload(m.data+cu.DevicePtr(d.At[idxArray])+cu.DevicePtr(4*at), piece[:n])
-	}
-	return err
+	return slot, upload(m.data+cu.DevicePtr(m.layout.Data.Local), columns)
 }

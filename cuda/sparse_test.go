@@ -71,7 +71,7 @@ func (s *sparseSample) copyLocally(g *gpuUnderTest, j *job) {
 		columns = append(columns, int64(s.d))
 	}
 	idx := make([]uint32, len(s.idx))
-	marked(idx, s.idx, slot)
+	new(scatter).renumber(idx, s.idx, slot)
 	j.Idx, j.Plan, j.Locals, j.MergeEvery = put(g, idx), put(g, columns), int64(len(columns)), int64(s.mergeEvery)
 }
 

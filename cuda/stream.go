@@ -19,6 +19,7 @@ import (
 type source struct {
 	set     *data.Set
 	streams bool // rows come with the launch; else they are on the GPU
+	scatter *scatter
 }
 
 // stageSize returns what the rows take in a stage, in bytes.
@@ -75,7 +76,7 @@ func (f source) put(s *stage, j *job, rows []int32) {
 	case set.X != nil:
 		j.X = gather(s, set.X, set.Features, rows)
 	case set.Ptr != nil:
-		j.Ptr, j.Idx, j.Val = gatherSparse(s, set, rows)
+		j.Ptr, j.Idx, j.Val = gatherSparse(s, set, rows, f.scatter)
 	default:
 		j.Idx = gather(s, set.Idx, 2, rows)
 	}
@@ -91,7 +92,7 @@ func gather[T number](s *stage, from []T, width int, rows []int32) uint64 {
 }
 
 // gatherSparse places rows of any length, one behind the other.
-func gatherSparse(s *stage, set *data.Set, rows []int32) (ptr, idx, val uint64) {
+func gatherSparse(s *stage, set *data.Set, rows []int32, c *scatter) (ptr, idx, val uint64) {
 	ends, ptr := reserve[int64](s, len(rows)+1)
 	ends[0] = 0
 	for i, r := range rows {
@@ -100,7 +101,7 @@ func gatherSparse(s *stage, set *data.Set, rows []int32) (ptr, idx, val uint64) 
 	columns, idx := reserve[uint32](s, int(ends[len(rows)]))
 	values, val := reserve[float32](s, int(ends[len(rows)]))
 	for i, r := range rows {
-		copy(columns[ends[i]:ends[i+1]], set.Idx[set.Ptr[r]:])
+		c.renumber(columns[ends[i]:ends[i+1]], set.Idx[set.Ptr[r]:set.Ptr[r+1]], nil)
 		copy(values[ends[i]:ends[i+1]], set.Val[set.Ptr[r]:])
 	}
 	return ptr, idx, val

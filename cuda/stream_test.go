@@ -141,7 +141,7 @@ func TestGather(t *testing.T) {
 			}
 			t.Cleanup(func() { _, _ = set.Close(), test.Close() })
 			rows := []int32{7, 0, 7, int32(set.Rows) - 1, 63}
-			from := source{set, true}
+			from := source{set, true, new(scatter)}
 			s := &stage{host: make([]byte, from.stageSize(rows)), device: 1 << 20}
 			var j job
 			from.put(s, &j, rows) // panics where stageSize is too small

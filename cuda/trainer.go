@@ -51,9 +51,9 @@ type trainer struct {
 }
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
-	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(), rows: source{s.Set, m.piece > 0},
-		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), aim: trainTime,
-		rate: s.Rate}
+	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(),
+		rows: source{s.Set, m.piece > 0, &m.layout.Scatter},
+		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), aim: trainTime, rate: s.Rate}
 	defer func() {
 		if err != nil {
 			_ = t.free() // the error that counts is the first; what is freed may be so once more

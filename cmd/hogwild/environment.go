@@ -22,8 +22,8 @@ import (
 
 // variables are those that are not flags: of the program, then of its tests.
 var variables = []string{
-	vec.CPUVariable, vec.OffVariable, device.SampleVariable, self.Emulator, fault.Variable, start.Variable,
-	rundir.Python, data.KeptVariable, "HOGWILD_RANK", "HOGWILD_SOCKET",
+	vec.CPUVariable, vec.OffVariable, device.SampleVariable, device.ScatterVariable, self.Emulator, fault.Variable,
+	start.Variable, rundir.Python, data.KeptVariable, "HOGWILD_RANK", "HOGWILD_SOCKET",
 	testData, "HOGWILD_BIN", "HOGWILD_BINARY", nodes.HelperVariable,
 }
 

@@ -108,6 +108,7 @@ void add_one(uint8_t* p, float a) {
 void red_float(Warp& w, const Op& op, uint32_t mask) {
   Where where;
   reach(w, op, mask, sizeof(float), &where);
+  if (counting) count_additions(op, mask, 1, where);
   const float* b = w.in<float>(op.at[1]);
   for (int i = 0; i < kLanes; i++) {
     if (!(mask & kBit[i])) continue;
@@ -126,6 +127,7 @@ template <int N>
 void red_vector(Warp& w, const Op& op, uint32_t mask) {
   Where where;
   reach(w, op, mask, sizeof(float) * N, &where);
+  if (counting) count_additions(op, mask, N, where);
   each(mask, [&](int i) {
     for (int k = 0; k < N; k += 2) add_pair(where.p[i] + 4 * k, w.in<float>(op.at[k])[i], w.in<float>(op.at[k + 1])[i]);
   });

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -15,6 +16,8 @@ namespace fake {
 thread_local Counts* counting = nullptr;
 
 namespace {
+
+constexpr size_t kFullest = 64;  // lines of memory that are written of each launch
 
 std::mutex mutex;
 std::map<const Program*, Counts>& all() {
@@ -50,6 +53,10 @@ Counting::~Counting() {
   Counts& sum = all()[&program_];
   add(sum.times, counts_.times);
   add(sum.sectors, counts_.sectors);
+  for (const auto& [line, n] : counts_.memory) {
+    sum.memory[line].additions += n.additions;
+    sum.memory[line].warps += n.warps;
+  }
 }
 
 void count_sectors(const Warp& w, const Op& op, uint32_t mask, const Where& where) {
@@ -65,6 +72,16 @@ void count_sectors(const Warp& w, const Op& op, uint32_t mask, const Where& wher
   counting->sectors[index_of(program_of(w), op)] += static_cast<uint64_t>(n);
 }
 
+void count_additions(const Op& op, uint32_t mask, uint64_t n, const Where& where) {
+  if (op.space != Space::kGlobal) return;
+  std::map<uint64_t, uint64_t> lines;
+  each(mask, [&](int i) { lines[reinterpret_cast<uint64_t>(where.p[i]) / 128] += n; });
+  for (const auto& [line, additions] : lines) {
+    counting->memory[line].additions += additions;
+    counting->memory[line].warps++;
+  }
+}
+
 void write_profile(const Program& program, uint32_t ctas) {
   if (file() < 0) return;
   std::lock_guard<std::mutex> lock(mutex);
@@ -76,8 +93,17 @@ void write_profile(const Program& program, uint32_t ctas) {
     line.first = std::max(line.first, found->second.times[i]);
     line.second += found->second.sectors[i];
   }
-  std::string text = "{\"kernel\":\"" + program.name + "\",\"ctas\":" + std::to_string(ctas) + ",\"lines\":[";
+  std::vector<std::pair<uint64_t, Counts::Line>> fullest(found->second.memory.begin(), found->second.memory.end());
+  auto most = fullest.begin() + std::min<size_t>(kFullest, fullest.size());
+  std::partial_sort(fullest.begin(), most, fullest.end(), [](const auto& a, const auto& b) { return a.second.additions > b.second.additions; });
+  std::string text = "{\"kernel\":\"" + program.name + "\",\"ctas\":" + std::to_string(ctas) + ",\"memory\":[";
   const char* comma = "";
+  for (auto at = fullest.begin(); at != most; at++) {
+    text += std::string(comma) + "[" + std::to_string(at->first) + "," + std::to_string(at->second.additions) + "," + std::to_string(at->second.warps) + "]";
+    comma = ",";
+  }
+  text += "],\"lines\":[";
+  comma = "";
   for (const auto& [line, n] : lines) {
     if (n.first == 0) continue;
     text += std::string(comma) + "[" + std::to_string(line) + "," + std::to_string(n.first) + "," + std::to_string(n.second) + "]";

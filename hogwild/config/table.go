@@ -12,7 +12,7 @@ import (
 
 // builtIn are the names of data that need no file.
 var builtIn = strings.Fields("digits synth:rcv1 synth:netflix synth:jumbo synth:dblife synth:abdomen synth:sparse: " +
-	"synth:scattered: synth:dense: synth:linear: synth:lowrank:")
+	"synth:ranked: synth:dense: synth:linear: synth:lowrank:")
 
 // table is the settings in the order of the help.
 var table = append([]Group{

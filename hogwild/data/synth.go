@@ -31,8 +31,8 @@ import (
 // behind the name, synth:rcv1:0.1, makes fewer rows; rows and columns of matrices, and
 // voxels, become fewer as well.
 //
-//	synth:sparse:ROWSxCOLSxNNZ                  as rcv1, whose columns are numbered by how frequent they are
-//	synth:scattered:ROWSxCOLSxNNZ               the same with columns numbered in any order, as hashed ones are
+//	synth:sparse:ROWSxCOLSxNNZ                  as rcv1, with columns numbered in any order, as hashed ones are
+//	synth:ranked:ROWSxCOLSxNNZ                  the same with columns numbered by how frequent they are, as rcv1's
 //	synth:dense:ROWSxCOLS                       two classes
 //	synth:linear:ROWSxCOLS                      a value, linear in the columns, under noise
 //	synth:lowrank:ROWSxCOLSxENTRIESxRANK        as jumbo
@@ -47,13 +47,13 @@ type maker interface {
 
 var errSynth = errors.New("want synth:rcv1, netflix, jumbo, dblife or abdomen, optionally with a fraction " +
 	"(synth:rcv1:0.1), " +
-	"or synth:sparse:ROWSxCOLSxNNZ, synth:scattered:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, " +
+	"or synth:sparse:ROWSxCOLSxNNZ, synth:ranked:ROWSxCOLSxNNZ, synth:dense:ROWSxCOLS, synth:linear:ROWSxCOLS, " +
 	"synth:lowrank:ROWSxCOLSxENTRIESxRANK")
 
 // parseSynth reads the name of synthetic data.
 func parseSynth(path string) (maker, error) {
 	kind, size, sized := strings.Cut(strings.TrimPrefix(path, synthPrefix), ":")
-	if slices.Contains([]string{"sparse", "scattered", "dense", "linear", "lowrank"}, kind) {
+	if slices.Contains([]string{"sparse", "ranked", "dense", "linear", "lowrank"}, kind) {
 		return parseShape(path, kind, size)
 	}
 	f := 1.0
@@ -67,7 +67,7 @@ func parseSynth(path string) (maker, error) {
 	of := func(n, d float64) int { return max(2, int(math.Round(n*math.Pow(f, 1/d)))) }
 	switch kind {
 	case "rcv1":
-		return sparseMaker{rows: of(781265, 1), columns: 47236, nonzeros: 74, test: of(23149, 1)}, nil
+		return sparseMaker{rows: of(781265, 1), columns: 47236, nonzeros: 74, test: of(23149, 1), ranked: true}, nil
 	case "netflix":
 		return matrixMaker{rows: of(17770, 2), columns: of(480189, 2), entries: of(100198805, 1), rank: 10,
 			ratings: true}, nil
@@ -93,16 +93,12 @@ func parseShape(path, kind, size string) (maker, error) {
 		n = append(n, int(v))
 	}
 	switch {
-	case (kind == "sparse" || kind == "scattered") && len(n) == 3:
+	case (kind == "sparse" || kind == "ranked") && len(n) == 3:
 		if n[2] > (n[1]+1)/2 || n[1] > format.MaxIndex {
 			return nil, fmt.Errorf("data: %q: at most half of the columns of a row can be non-zero, and at most %s "+
 				"columns", path, count(format.MaxIndex))
 		}
-		k := sparseMaker{rows: n[0], columns: n[1], nonzeros: n[2], test: sixth(n[0])}
-		if kind == "scattered" {
-			return scatteredMaker{k}, nil
-		}
-		return k, nil
+		return sparseMaker{n[0], n[1], n[2], sixth(n[0]), kind == "ranked"}, nil
 	case kind == "dense" && len(n) == 2:
 		return denseMaker{rows: n[0], columns: n[1]}, nil
 	case kind == "linear" && len(n) == 2:

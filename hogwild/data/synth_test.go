@@ -14,7 +14,7 @@ import (
 
 var smallSynth = []string{"synth:rcv1:0.001", "synth:netflix:0.0005", "synth:jumbo:1e-5", "synth:dblife:0.01",
 	"synth:abdomen:1e-5",
-	"synth:sparse:1000x300x7", "synth:scattered:1000x300x7", "synth:dense:500x9", "synth:linear:500x9",
+	"synth:sparse:1000x300x7", "synth:ranked:1000x300x7", "synth:dense:500x9", "synth:linear:500x9",
 	"synth:lowrank:60x70x3000x4"}
 
 // TestSynthRepeats: the same seed makes the same set, on one core and on several, and
@@ -54,11 +54,12 @@ func TestSynthRepeats(t *testing.T) {
 	}
 }
 
-// TestScattered: columns are as frequent as in synth:sparse, but the most frequent ones are no neighbours.
-func TestScattered(t *testing.T) {
+// TestRanked: columns of synth:ranked are numbered by how frequent they are; of synth:sparse they are as frequent, but
+// the most frequent ones are no neighbours, and others with another seed.
+func TestRanked(t *testing.T) {
 	const columns, line = 3000, 32
-	counts := func(path string) (n []int, busiest float64) {
-		s, _ := mustLoad(t, Options{Path: path, Seed: 1})
+	counts := func(path string, seed uint64) (n []int, busiest float64) {
+		s, _ := mustLoad(t, Options{Path: path, Seed: seed})
 		n = make([]int, columns)
 		lines := make([]int, columns/line+1)
 		for _, j := range s.Idx {
@@ -67,25 +68,30 @@ func TestScattered(t *testing.T) {
 		}
 		return n, float64(slices.Max(lines)) / float64(slices.Max(n))
 	}
-	sparse, near := counts("synth:sparse:2000x3000x20")
-	scattered, far := counts("synth:scattered:2000x3000x20")
-	if !slices.IsSortedFunc(sparse[:3], func(a, b int) int { return b - a }) || slices.Equal(sparse, scattered) {
-		t.Errorf("columns begin with %v, scattered %v", sparse[:3], scattered[:3])
+	ranked, near := counts("synth:ranked:2000x3000x20", 1)
+	sparse, far := counts("synth:sparse:2000x3000x20", 1)
+	if !slices.IsSortedFunc(ranked[:3], func(a, b int) int { return b - a }) || slices.Equal(ranked, sparse) {
+		t.Errorf("columns by rank begin with %v, others with %v", ranked[:3], sparse[:3])
 	}
+	most := func(n []int) int { return slices.Index(n, slices.Max(n)) }
+	if other, _ := counts("synth:sparse:2000x3000x20", 2); most(other) == most(sparse) {
+		t.Error("the most frequent column is the same with another seed")
+	}
+	slices.Sort(ranked)
 	slices.Sort(sparse)
-	slices.Sort(scattered)
-	if !slices.Equal(sparse, scattered) {
-		t.Errorf("columns are otherwise frequent: the most %d, scattered %d", sparse[columns-1], scattered[columns-1])
+	if !slices.Equal(ranked, sparse) {
+		t.Errorf("columns are otherwise frequent: the most %d, by rank %d", sparse[columns-1], ranked[columns-1])
 	}
 	if near < 10 || far > 2 {
-		t.Errorf("the busiest line has %.1f times the entries of a column, scattered %.1f", near, far)
+		t.Errorf("the busiest line has %.1f times the entries of a column by rank, else %.1f", near, far)
 	}
 }
 
 // TestSynthIsTheSameEverywhere: the numbers are those that amd64 makes, on every processor.
 func TestSynthIsTheSameEverywhere(t *testing.T) {
 	for path, want := range map[string]string{
-		"synth:sparse:20000x300x7": "c9bac7bebca1ff49", "synth:dense:20000x9": "b716e3aabee2a9d9",
+		"synth:ranked:20000x300x7": "c9bac7bebca1ff49", "synth:sparse:20000x300x7": "c85724b4a1a9753f",
+		"synth:dense:20000x9":         "b716e3aabee2a9d9",
 		"synth:linear:20000x9":        "eb56180618d03048",
 		"synth:lowrank:60x70x50000x4": "20bee75bda5f5b4c", "synth:netflix:0.0005": "44a6fb4349d2332a",
 		"synth:dblife:0.1": "1e895f32d426fb9b", "synth:abdomen:1e-4": "4e72a4c13cf2916d",

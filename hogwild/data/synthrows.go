@@ -12,10 +12,14 @@ import (
 // RCV1's largest topic (Lewis, Yang, Rose, Li 2004).
 const noise = 0.16
 
-// sparseMaker makes rows as texts are: the columns of a row are drawn by Zipf's law,
-// the most frequent first; the values are (1 + log tf) log(1/share of rows), and the
-// length of a row is 1. The label is the side of a plane on which the row lies.
-type sparseMaker struct{ rows, columns, nonzeros, test int }
+// sparseMaker makes rows as texts are: the columns of a row are drawn by Zipf's law;
+// the values are (1 + log tf) log(1/share of rows), and the length of a row is 1. The label is
+// the side of a plane on which the row lies. Columns are numbered by how frequent they are, the most
+// frequent first, or in any order.
+type sparseMaker struct {
+	rows, columns, nonzeros, test int
+	ranked                        bool
+}
 
 func (k sparseMaker) meta() Meta {
 	return Meta{Rows: k.rows, Features: k.columns, Nonzeros: int64(k.rows) * int64(k.nonzeros), Kind: Sparse,
@@ -25,19 +29,12 @@ func (k sparseMaker) meta() Meta {
 func (k sparseMaker) tests() int { return k.test }
 
 func (k sparseMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error) {
-	return k.numbered(budget, m, use, seed, func(j int) int { return j })
-}
-
-// scatteredMaker makes the same rows, but a column has any number, as one that is hashed has.
-type scatteredMaker struct{ sparseMaker }
-
-func (k scatteredMaker) make(budget *format.Budget, m Meta, use, seed uint64) (*Set, error) {
-	const prime = 2654435761 // more than there may be columns: each number is one's
-	return k.numbered(budget, m, use, seed, func(j int) int { return (j + 1) * prime % k.columns })
-}
-
-// numbered makes rows; number gives the j-th column's number, the most frequent ones first.
-func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, number func(j int) int) (*Set, error) {
+	number := make([]uint32, k.columns) // of the column at each rank
+	for rank := range number {
+		if number[rank] = uint32(rank); !k.ranked {
+			number[rank] = uint32(Permuted(rank, k.columns, seed, forTruth))
+		}
+	}
 	s, err := create(m, m.Rows*k.nonzeros, budget)
 	if err != nil {
 		return nil, err
@@ -45,7 +42,7 @@ func (k sparseMaker) numbered(budget *format.Budget, m Meta, use, seed uint64, n
 	law := newZipf(k.columns, max(1, float64(k.columns)/1000))
 	truth, rarity := planted(seed, k.columns), make([]float32, k.columns)
 	for j := range rarity {
-		rarity[number(j)] = float32(-math.Log(min(0.9, float64(k.nonzeros)*law.chance(j))))
+		rarity[number[j]] = float32(-math.Log(min(0.9, float64(k.nonzeros)*law.chance(j))))
 	}
 	return filled(s, budget, inParallel(func(from, to int) {
 		for i := from; i < to; i++ {
@@ -82,11 +79,11 @@ func label(margin float32, m Meta) float32 {
 
 // columnsOf draws different columns, in rising order. When those that are frequent are
 // used up, it draws all alike.
-func (k sparseMaker) columnsOf(idx []uint32, law zipf, number func(int) int, d *draws) {
+func (k sparseMaker) columnsOf(idx []uint32, law zipf, number []uint32, d *draws) {
 	for have, round := 0, 0; have < len(idx); round++ {
 		for i := have; i < len(idx); i++ {
 			if round < 16 {
-				idx[i] = uint32(number(law.draw(d)))
+				idx[i] = number[law.draw(d)]
 			} else {
 				idx[i] = uint32(d.below(k.columns))
 			}

@@ -206,3 +206,7 @@ func Registered(name string) Backend { return backends[name] }
 // SampleVariable set to "off" in the environment switches the samples off, to measure
 // what they cost.
 const SampleVariable = "HOGWILD_SAMPLES"
+
+// ScatterVariable set to "off" in the environment leaves the columns of sparse rows in order in a GPU's memory, to
+// measure what that costs.
+const ScatterVariable = "HOGWILD_SCATTER"
