@@ -2,7 +2,7 @@
 // hinge, linear and l1 regression. linear_one is for launches whose steps have one sample
 // each: its rows of inputs are single floats.
 //
-// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
+// Launch: THREADS (512) threads a CTA, any number of CTAs; no dynamic shared memory
 // (45 KB static). Scratch, floats a CTA: 0 where max_batch <= 8, else
 //
 //	8 * ceil(max_batch/8) * outputs
@@ -18,6 +18,7 @@
 //
 // Left out: weights in registers between the two halves (they are only read in one,
 // unless there is l2), prefetching the rows of the next ticket, bytes by fours.
+#define CTA_THREADS 512
 #include "back.h"
 #include "loss.h"
 
@@ -68,14 +69,14 @@ template <int S> __device__ inline void steps() {
   each_ticket((u32)job.steps, [&](u32 i) INLINE { step<S>(i, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_step(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) linear_step(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();
   steps<GROUP>();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_one(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) linear_one(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();
