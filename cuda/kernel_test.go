@@ -154,7 +154,7 @@ func within[T float32 | float64](t *testing.T, share float64, what string, got [
 // another, and on hardware with the machine code.
 func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest), names ...string) {
 	if len(names) == 0 {
-		names = []string{"linear", "mlp", "evaluate", "average", "sparse"}
+		names = []string{"linear", "linear_one", "mlp", "mlp_one", "evaluate", "average", "sparse"}
 	}
 	t.Run("sm_70",
 		func(t *testing.T) { test(t, openGPU(t, func(i image) bool { return !i.cubin && i.arch == 70 }, names)) })

@@ -1,9 +1,9 @@
 // mlp.cu: a step of a multilayer perceptron with ReLU, of up to 9 layers of any width,
-// and of linear models with more outputs than linear.cu takes. mlp_one is for launches
-// whose steps have one sample each: its rows of inputs are single floats.
+// and of linear models with more outputs than linear.cu takes. mlp_one.cu is
+// for steps of one sample.
 //
 // Launch: THREADS (512) threads a CTA, any number of CTAs; no dynamic shared memory
-// (46 KB static). Scratch, floats a CTA, as in net.h:
+// (38 KB static). Scratch, floats a CTA, as in net.h:
 //
 //	8 * ceil(max_batch/8) * (2 * (sum of the hidden widths) + outputs)
 //
@@ -14,7 +14,9 @@
 //
 // Left out: outputs and deltas in shared memory (they go through L1 and L2, a few
 // percent at 784-128-10), leaving out zeros in the push of longer steps, tensor cores.
+#ifndef ONE
 #define CTA_THREADS 512
+#endif
 #include "net.h"
 
 __shared__ double loss;  // of the step, summed
@@ -66,6 +68,7 @@ template <int S> __device__ inline void step(u32 i) {
   wrote(Cta(), at_hand());
 }
 
+#ifndef ONE
 extern "C" __global__ void __launch_bounds__(THREADS, 1) mlp_step(const Job* from) {
   read_job(job, from);
   read_optimizer();
@@ -73,11 +76,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlp_step(const Job* fro
   zero_row<GROUP>();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<GROUP>(i); });
 }
-
-extern "C" __global__ void __launch_bounds__(THREADS, 1) mlp_one(const Job* from) {
+#else
+extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_one(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();
   zero_row<1>();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<1>(i); });
 }
+#endif
