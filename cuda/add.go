@@ -60,7 +60,7 @@ func (a *adder) launch(at int, part []float32) error {
 	s.comesBack()
 	reserve[byte](s, 0) // nothing
 	k := a.pipeline.kernel
-	return a.pipeline.launch(s, grid{}, grid{k, min(k.most, ceilDiv(len(part), threads)), address})
+	return a.pipeline.launch(s, grid{}, grid{k, min(k.most, ceilDiv(len(part), k.threads)), address})
 }
 
 func (a *adder) free() error { return a.pipeline.close() }

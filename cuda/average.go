@@ -111,5 +111,5 @@ func (a *averager) mean(name string, m mean) error {
 		return err
 	}
 	k := a.kernels[name]
-	return k.run(min(k.most, ceilDiv(int(m.Count), threads)), a.job)
+	return k.run(min(k.most, ceilDiv(int(m.Count), k.threads)), a.job)
 }

@@ -178,7 +178,8 @@ func TestCubins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range entries {
+		for _, entry := range entries {
+			name := entry.name
 			k := all[name]
 			if k == nil {
 				t.Errorf("%s has no kernel %s", file, name)

@@ -9,8 +9,8 @@ import (
 	"hogwild/internal/vec"
 )
 
-// dense is linear models and perceptrons on dense rows: kernels/linear.cu, mlp.cu and
-// evaluate.cu.
+// dense is linear models and perceptrons on dense rows: kernels/linear.cu, mlp.cu,
+// for steps of one row linear_one.cu and mlp_one.cu, and evaluate.cu.
 var dense = family{fill: fillDense, step: denseStep, evaluate: "evaluate", scratch: denseScratch}
 
 func fillDense(j *job, s *device.Setup, _ *memory) error {
@@ -30,7 +30,6 @@ func fillDense(j *job, s *device.Setup, _ *memory) error {
 	return nil
 }
 
-// denseStep has kernels of their own for steps of one row.
 func denseStep(j *job) string {
 	kind := "mlp"
 	if j.Layers == 1 && j.Outputs <= 16 {

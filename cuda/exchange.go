@@ -163,7 +163,7 @@ func (r *remote) reduce(steps int, names ...string) error {
 		"copying a job to the GPU")
 	for _, name := range names {
 		k := r.kernels[name]
-		err = keep(err, k.launch(min(k.most, ceilDiv(r.memory.layout.P, threads)), d.at, d.stream))
+		err = keep(err, k.launch(min(k.most, ceilDiv(r.memory.layout.P, k.threads)), d.at, d.stream))
 	}
 	return err
 }

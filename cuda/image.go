@@ -113,18 +113,17 @@ func (i image) origin() (string, error) {
 	return fmt.Sprintf("%s %08x", path.Base(ptx.file()), crc32.ChecksumIEEE(text)), err
 }
 
-// entriesOf are the names of the kernels of a source.
-func entriesOf(source string) (names []string, err error) {
+// entriesOf are the kernels of a source: their names, and the threads of their CTAs.
+func entriesOf(source string) (all []kernel, err error) {
 	text, err := image{source, 70, false}.read()
-	for err == nil {
-		var found bool
-		if _, text, found = strings.Cut(text, ".visible .entry "); !found {
-			break
-		}
-		name, _, _ := strings.Cut(text, "(")
-		names = append(names, strings.TrimSpace(name))
+	for _, entry := range strings.Split(text, ".visible .entry ")[1:] {
+		k := kernel{}
+		k.name, entry, _ = strings.Cut(entry, "(")
+		_, entry, _ = strings.Cut(entry, ".maxntid ")
+		_, err = fmt.Sscan(entry, &k.threads)
+		all = append(all, k)
 	}
-	return names, err
+	return all, err
 }
 
 // loaded is an image that the driver took.

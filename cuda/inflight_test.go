@@ -18,7 +18,7 @@ func TestStepsThatFit(t *testing.T) {
 		want int // CTAs that fit on two multiprocessors, times their warps
 		edit func(*config.Config)
 	}{
-		{"softmax", 2 * 2, func(c *config.Config) { c.Model, c.InFlight = "softmax", 40 }},
+		{"softmax", 2, func(c *config.Config) { c.Model, c.InFlight = "softmax", 40 }},
 		{"sparse", 2 * 2 * 8, func(c *config.Config) {
 			c.Model, c.Data, c.Batch, c.InFlight, c.LR = "logistic", "synth:sparse:2000x3000x20", 1, 4096, .01
 		}},

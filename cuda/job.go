@@ -79,6 +79,9 @@ const scoreBlock = 64
 
 // file is the name of the PTX of a kernel, without its architecture.
 func file(kernel string) string {
+	if strings.HasSuffix(kernel, "_one") {
+		return kernel
+	}
 	kind, _, _ := strings.Cut(kernel, "_")
 	return kind
 }

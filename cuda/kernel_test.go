@@ -154,7 +154,7 @@ func within[T float32 | float64](t *testing.T, share float64, what string, got [
 // another, and on hardware with the machine code.
 func onEach(t *testing.T, test func(t *testing.T, g *gpuUnderTest), names ...string) {
 	if len(names) == 0 {
-		names = []string{"linear", "mlp", "evaluate", "average", "sparse"}
+		names = []string{"linear", "linear_one", "mlp", "mlp_one", "evaluate", "average", "sparse"}
 	}
 	t.Run("sm_70",
 		func(t *testing.T) { test(t, openGPU(t, func(i image) bool { return !i.cubin && i.arch == 70 }, names)) })
@@ -243,7 +243,7 @@ func TestLinearStep(t *testing.T) { onEach(t, testLinearStep) }
 
 func testLinearStep(t *testing.T, g *gpuUnderTest) {
 	ps := problems([]int{1, 2, 3, 10, 16}, [][]int{nil})
-	for _, d := range []int{1, 1023, 1024, 2500} { // about the length of a tile
+	for _, d := range []int{1, 513, 514, 1023, 1024, 2500} { // about the length of a tile, and of what the sums leave of it
 		ps = append(ps, problem{d: d, k: 3, loss: model.CrossEntropy, bytes: d%2 == 0, batches: []int{5, 11}, ctas: 1})
 	}
 	for _, d := range []int{1023, 2500} {

@@ -14,18 +14,21 @@ import (
 // kernels are the functions of the loaded modules, by name.
 type kernels map[string]kernel
 
-// threads a CTA: THREADS of kernels/dev.h, for which all kernels are written. With more they
-// would write past the ends of their arrays in shared memory.
-const threads = 256
+// threads is how many a CTA has in kernels whose steps are a warp's or less, and warpsOfCTA how many warps.
+const (
+	threads    = 256
+	warpsOfCTA = 8
+)
 
 // oldestMajor is the compute capability for which there is PTX.
 const oldestMajor = 7
 
 // kernel is a function and the shape of its launches.
 type kernel struct {
-	name string
-	fn   cu.Function
-	most int // CTAs that run at the same time on this GPU
+	name    string
+	threads int // a CTA, as it is written: with more it would write past the ends of its arrays in shared memory
+	fn      cu.Function
+	most    int // CTAs that run at the same time on this GPU
 }
 
 // loadKernels loads the given sources of kernels for the GPU of the current context.
@@ -92,29 +95,28 @@ func (ks kernels) try(c *gpu, i image, refused []string) error {
 
 // add finds the kernels of a source in its module.
 func (ks kernels) add(c *gpu, module cu.Module, source string) error {
-	names, err := entriesOf(source)
+	entries, err := entriesOf(source)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		k := kernel{name: name}
-		if k.fn, err = module.Function(name); err != nil {
-			return failed(err, "finding kernel %s", name)
+	for _, k := range entries {
+		if k.fn, err = module.Function(k.name); err != nil {
+			return failed(err, "finding kernel %s", k.name)
 		}
 		allowed, err := k.fn.Attribute(cu.FnMaxThreadsPerBlock)
 		if err != nil {
-			return failed(err, "asking for the size of kernel %s", name)
+			return failed(err, "asking for the size of kernel %s", k.name)
 		}
-		if allowed < threads {
-			return fmt.Errorf("kernel %s needs CTAs of %d threads: GPU %d (%s) and its driver allow it %d", name,
-				threads, c.device, c.Name, allowed)
+		if allowed < k.threads {
+			return fmt.Errorf("kernel %s needs CTAs of %d threads: GPU %d (%s) and its driver allow it %d", k.name,
+				k.threads, c.device, c.Name, allowed)
 		}
-		each, err := k.fn.MaxActiveBlocksPerMultiProcessor(threads, 0)
+		each, err := k.fn.MaxActiveBlocksPerMultiProcessor(k.threads, 0)
 		if err != nil {
-			return failed(err, "asking how many CTAs of %s fit", name)
+			return failed(err, "asking how many CTAs of %s fit", k.name)
 		}
 		k.most = each * c.SMs
-		ks[name] = k
+		ks[k.name] = k
 	}
 	return nil
 }
@@ -122,8 +124,8 @@ func (ks kernels) add(c *gpu, module cu.Module, source string) error {
 // launch queues a kernel on its one parameter, the address of a job.
 func (k kernel) launch(ctas int, job cu.DevicePtr, in cu.Stream) error {
 	parameter := uint64(job)
-	err := k.fn.Launch(ctas, 1, 1, threads, 1, 1, 0, in, []unsafe.Pointer{unsafe.Pointer(&parameter)})
-	return failed(err, "launching %s with %d CTAs of %d threads", k.name, ctas, threads)
+	err := k.fn.Launch(ctas, 1, 1, k.threads, 1, 1, 0, in, []unsafe.Pointer{unsafe.Pointer(&parameter)})
+	return failed(err, "launching %s with %d CTAs of %d threads", k.name, ctas, k.threads)
 }
 
 // run launches and waits.
@@ -131,7 +133,5 @@ func (k kernel) run(ctas int, job cu.DevicePtr) error {
 	if err := k.launch(ctas, job, cu.NoStream); err != nil {
 		return err
 	}
-	return failed(cu.Synchronize(), "running %s with %d CTAs of %d threads", k.name, ctas, threads)
+	return failed(cu.Synchronize(), "running %s with %d CTAs of %d threads", k.name, ctas, k.threads)
 }
-
-const warpsOfCTA = 8

@@ -11,7 +11,7 @@ import (
 // driver would allow more; and where it allows fewer, it is one error that says so.
 func TestLaunchesAsWritten(t *testing.T) {
 	t.Run("more", func(t *testing.T) {
-		if !replay(t, "HOGWILD_FAKE_MAX_THREADS=512") {
+		if !replay(t, "HOGWILD_FAKE_MAX_THREADS=1024") {
 			return
 		}
 		onEach(t, testSamples)
@@ -24,7 +24,7 @@ func TestLaunchesAsWritten(t *testing.T) {
 			_, err := loadKernels(c, "linear")
 			return err
 		})
-		const want = "needs CTAs of 256 threads: GPU 0 (NVIDIA H200 (stand-in)) and its driver allow it 128"
+		const want = "needs CTAs of 512 threads: GPU 0 (NVIDIA H200 (stand-in)) and its driver allow it 128"
 		if err == nil || !strings.HasSuffix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%v, want one line: %s", err, want)
 		}

@@ -222,7 +222,7 @@ func (l *pipeline) wait(s *stage) error {
 		return err
 	}
 	if err := failed(s.done.Synchronize(), "running %s with %d CTAs of %d threads", l.kernel.name, s.ctas,
-		threads); err != nil {
+		l.kernel.threads); err != nil {
 		return err
 	}
 	l.ended(s.host[s.back:s.end])

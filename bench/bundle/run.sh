@@ -224,15 +224,12 @@ rates() {
 	local one="--workers 1" b1="--workers 1 --batch 1" sparse="sparse --workers 1 --model logistic --batch 1" c
 	if [ -n "$QUICK" ]; then RATES=${RATES:-'128-b[18].(132|1|4)$|softmax.*132|defaults|word2vec.264|factor128'}; fi
 	for c in 1 4 8; do several workers $c; done
-	rate rates.mlp128-b8.264 images $one --model mlp:128 --batch 8 --in-flight 264 $low
 	rate rates.scattered-b1-defaults.264 scattered ${sparse#* } # as below, but frequent columns do not share lines
 	rate rates.sparse-b1-defaults.264 $sparse # each CTA keeps back changes of the bias, at a rate of 0.16
 	for c in 264 2112; do rate rates.word2vec.$c text $b1 --model word2vec:$(quick 100 8) --in-flight $c --lr 0.025 --lr-cap off; done
-	for c in 132 264; do
-		rate rates.softmax-b8.$c images $one --model softmax --batch 8 --in-flight $c $low
-		rate rates.convnet-b4.$c images $one --model convnet --batch 4 --in-flight $c $low
-		rate rates.mlp128-b1.$c images $b1 --model mlp:$(quick 128 32) --in-flight $c $low
-	done
+	rate rates.softmax-b8.132 images $one --model softmax --batch 8 --in-flight 132 $low
+	rate rates.convnet-b4.132 images $one --model convnet --batch 4 --in-flight 132 $low
+	for c in 132 264; do rate rates.mlp128-b1.$c images $b1 --model mlp:$(quick 128 32) --in-flight $c $low; done
 	rate rates.factor128.2112 pairs $b1 --model factor:$(quick 128 8) --in-flight 2112 --lr 0.01 --lr-cap off
 	several workers 2
 	rate rates.sparse-b1-merged.1056 $sparse --in-flight 1056 --merge-every 32 $low

@@ -26,7 +26,7 @@ class Job:
     rank: int = 64  # of factors
 
 
-# No more steps in flight than an H200 takes: 264 CTAs of a dense model's step, 396 of mlp's of one example, 4,224 entries of factor:64.
+# No more steps in flight than an H200 takes: 132 CTAs of a dense model's step, 396 of its steps of one example, 4,224 entries of factor:64.
 JOBS = [
     Job("a9a", "sparse", "logistic", 0.326, 60,
         {"--in-flight 264 --merge-every 1": 0.002, "--in-flight 1056 --merge-every 1": 0.0007, "--in-flight 1056": 0.0007, "--in-flight 264": 0.002},
@@ -37,14 +37,14 @@ JOBS = [
         {"--batch 1": 0.03, "--batch 1 --mode atomic": 0.03, "--batch 1 --workers half": 0.03, "--batch 4": 0.1},
         made="lowrank:20000x10000x10000000x10"),
     Job("mlp128", "dense", "mlp:128", 0.085, 20,
-        {"--in-flight 132 --batch 8": 0.015, "--in-flight 264 --batch 1": 0.002, "--in-flight 132 --batch 32": 0.05, "--in-flight 264 --batch 8": 0.008},
+        {"--in-flight 132 --batch 8": 0.015, "--in-flight 264 --batch 1": 0.002, "--in-flight 132 --batch 32": 0.05, "--in-flight 66 --batch 8": 0.03},
         {"--batch 16": 0.03, "--batch 64": 0.1, "--batch 4": 0.01, "--batch 16 --workers half": 0.03},
         {"--in-flight 32 --batch 1": 0.01, "--in-flight 132 --batch 1": 0.003, "--in-flight 264 --batch 1": 0.002, "--in-flight 396 --batch 1": 0.001,
-         "--in-flight 132 --batch 8": 0.015, "--in-flight 264 --batch 8": 0.008}),
+         "--in-flight 132 --batch 8": 0.015, "--in-flight 66 --batch 8": 0.03}),
     Job("softmax", "dense", "softmax", 0.285, 20,
-        {"--in-flight 132 --batch 8": 0.004, "--in-flight 264 --batch 8": 0.002, "--in-flight 132 --batch 64": 0.02, "--in-flight 264 --batch 64": 0.01},
+        {"--in-flight 132 --batch 8": 0.004, "--in-flight 66 --batch 8": 0.008, "--in-flight 132 --batch 64": 0.02, "--in-flight 66 --batch 64": 0.04},
         {"--batch 16": 0.01, "--batch 64": 0.03, "--batch 4": 0.003, "--batch 16 --workers half": 0.01},
-        {"--in-flight 32 --batch 8": 0.01, "--in-flight 132 --batch 1": 0.0007, "--in-flight 132 --batch 8": 0.004, "--in-flight 264 --batch 8": 0.002,
+        {"--in-flight 32 --batch 8": 0.01, "--in-flight 132 --batch 1": 0.0007, "--in-flight 132 --batch 8": 0.004, "--in-flight 66 --batch 8": 0.008,
          "--in-flight 132 --batch 64": 0.02}),
     Job("rcv1", "sparse", "logistic", 0.41, 60,
         {"--in-flight 264 --merge-every 1": 1.5, "--in-flight 1056 --merge-every 1": 0.5, "--in-flight 1056": 0.5, "--in-flight 264": 1.5},
@@ -52,7 +52,7 @@ JOBS = [
     Job("convnet", "dense", "convnet", 0.05, 20,
         {"--in-flight 132 --batch 4": 0.01, "--in-flight 32 --batch 4": 0.02, "--in-flight 132 --batch 16": 0.03, "--in-flight 132 --batch 1": 0.003},
         {"--batch 16": 0.03, "--batch 64": 0.1, "--batch 4": 0.01, "--batch 16 --workers half": 0.03},
-        {"--in-flight 32 --batch 1": 0.01, "--in-flight 132 --batch 1": 0.003, "--in-flight 264 --batch 1": 0.0015, "--in-flight 32 --batch 4": 0.02,
-         "--in-flight 132 --batch 4": 0.01, "--in-flight 264 --batch 4": 0.005, "--in-flight 132 --batch 16": 0.03}),
+        {"--in-flight 32 --batch 1": 0.01, "--in-flight 132 --batch 1": 0.003, "--in-flight 66 --batch 1": 0.006, "--in-flight 32 --batch 4": 0.02,
+         "--in-flight 132 --batch 4": 0.01, "--in-flight 66 --batch 4": 0.015, "--in-flight 132 --batch 16": 0.03}),
 ]
 TINY = {"rcv1:0.1": "rcv1:0.001", "lowrank:20000x10000x10000000x10": "lowrank:200x200x4000x4"}

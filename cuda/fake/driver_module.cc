@@ -75,7 +75,7 @@ const Kernel& uninterpreted() {
     Kernel k;
     k.name = "machine code";
     k.registers = 128;
-    k.max_threads = 256;
+    k.max_threads = 512;
     return k;
   }();
   return kernel;

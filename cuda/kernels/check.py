@@ -39,7 +39,7 @@ TARGETS = {
 }
 READABLE = {"90", "120"}  # machine code that is looked at; older GPUs name their operations otherwise
 
-MAX_REGISTERS = 128  # of 256 threads: two CTAs a multiprocessor
+MAX_REGISTERS = 128  # two CTAs of 256 threads, or one of 512, a multiprocessor
 MAX_SHARED = 48 * 1024  # more would need cuFuncSetAttribute
 
 READ, ADD, STORE = "LDG.E.STRONG.SYS", "REDG.E.ADD.F32.FTZ.RN.STRONG.SYS", "STG.E.STRONG.SYS"

@@ -2,7 +2,7 @@
 // kernel with max-pooling, dropout of channels and ReLU, then fully connected layers with
 // ReLU and dropout. The plan (conv.h) says which.
 //
-// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory (47 KB
+// Launch: THREADS (512) threads a CTA, any number of CTAs; no dynamic shared memory (47 KB
 // static). Scratch, floats a CTA, as in conv.h.
 //
 // A step packs the weights of the convolutions, takes its samples through the network and
@@ -20,6 +20,7 @@
 //
 // Left out: pushes of a step's only group without sums, tensor cores, fetching the next images
 // ahead, and dropped channels on the way forth.
+#define CTA_THREADS 512
 #include "conv_back.h"
 #include "conv_forth.h"
 #include "conv_full.h"
@@ -106,7 +107,7 @@ __device__ inline void step(u32 i) {
   wrote(Cta(), i);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) conv_step(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) conv_step(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_plan();
@@ -129,7 +130,7 @@ __device__ inline void score(u32 block) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) conv_evaluate(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) conv_evaluate(const Job* from) {
   read_job(job, from);
   read_plan();
   begin_scores();

@@ -22,7 +22,10 @@ using f4 = float __attribute__((ext_vector_type(4)));
 // Global is device memory: without it, loads and stores would be generic ones.
 template <class T> using Global = __attribute__((address_space(1))) T;
 
-constexpr int THREADS = 256;          // a CTA, in every kernel
+#ifndef CTA_THREADS
+#define CTA_THREADS 256               // a source may say another number before it includes this
+#endif
+constexpr int THREADS = CTA_THREADS;  // a CTA
 constexpr int WARPS = THREADS / 32;
 constexpr int GROUP = 8;              // samples that are worked on together, one a warp in the losses
 constexpr u32 ALL = 0xffffffff;       // the lanes of a warp

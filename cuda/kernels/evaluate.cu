@@ -2,7 +2,7 @@
 // rows[0] .. rows[start[1]-1]. Weights that are being trained meanwhile may be read.
 //
 // Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
-// (46 KB static). A ticket is BLOCK (64) rows. Scratch, floats a CTA:
+// (38 KB static). A ticket is BLOCK (64) rows. Scratch, floats a CTA:
 //
 //	8 * (2 * (sum of the hidden widths) + outputs)
 //

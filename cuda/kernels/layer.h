@@ -14,9 +14,6 @@
 #include "stage.h"
 
 constexpr int WIDE = 4, WIDE_FROM = 128;
-constexpr int HELD = WIDE * GROUP;  // sums that a thread holds
-
-__shared__ float partial[GROUP * THREADS];
 
 struct Layer {
   i64 at;  // where W begins in the weights
@@ -104,30 +101,41 @@ template <int Q, int S> __device__ inline void gather(float (&sum)[Q * S], const
   }
 }
 
-// collect adds the parts' sums up, in a fixed order, and hands them on: put(o, s, sum) for
-// each output o and sample s. It is called by warp s if S is GROUP, else by warp 0 to Q-1;
-// what follows it is behind a barrier.
-template <int Q, int S, class Put> __device__ inline void collect(const float (&sum)[Q * S], const Columns& c, const Put& put) {
+// collect adds N sums of each thread up over the parts, ROUND of them at a time, each by WARPS/ROUND
+// warps. Those lie at the end of the tile, before the row of zeros, as they and the tile would be
+// more than 48 KB: beyond PARTIAL floats the tile's rows are lost, unless it spares all n.
+template <int N> constexpr int ROUND = N < WARPS ? N : WARPS;
+template <int N> constexpr int PARTIAL = ZERO * GROUP - ROUND<N> * THREADS;
+template <int N, int S> __device__ inline bool spares(int n) { return n * S <= PARTIAL<N>; }
+
+// collect does so in a fixed order and hands the sums on: put(o, s, sum) for each output o and
+// sample s. What follows it is behind a barrier.
+template <int Q, int S, class Put> __device__ inline void collect(const float (&sum)[Q * S], const Columns& c, int n, const Put& put) {
+  constexpr int N = Q * S, TEAM = WARPS / ROUND<N>;
+  static_assert(PARTIAL<N> >= (S == 1 ? ZERO + 1 : 0), "the row of zeros stays");
+  float* partial = (float*)tile + PARTIAL<N>;
+  const int own = warp() / TEAM, share = (u32)(c.width + TEAM - 1) / TEAM, from = warp() % TEAM * share;
+  const int end = from + share < c.width ? from + share : c.width;  // of the columns of this warp
   int span = 1;  // lanes for the columns, a power of two; the others help
 #pragma unroll 1
-  while (span < c.width && span < 32) span *= 2;
-  const int own = warp(), first = lane() & (span - 1), helper = quotient(lane(), span), helpers = quotient(32, span);
-  constexpr int ROUND = Q * S < WARPS ? Q * S : WARPS;
+  while (span < share && span < 32) span *= 2;
+  const int first = lane() & (span - 1), helper = quotient(lane(), span), helpers = quotient(32, span);
+  if (!spares<N, S>(n)) __syncthreads();  // all threads have read the rows that are lost
 #pragma unroll
-  for (int i = 0; i < Q * S; i += ROUND) {
+  for (int i = 0; i < N; i += ROUND<N>) {
 #pragma unroll
-    for (int k = 0; k < ROUND; k++) partial[k * THREADS + thread()] = sum[i + k];
+    for (int k = 0; k < ROUND<N>; k++) partial[k * THREADS + thread()] = sum[i + k];
     __syncthreads();
     const int q = (i + own) / S, s = (i + own) % S;  // of the sum that this warp adds up
 #pragma unroll 1
-    for (int column = first; column - first < c.width && own < ROUND; column += span) {
+    for (int column = from + first; column - first < end; column += span) {
       float total = 0;
-      if (column < c.width)
+      if (column < end)
 #pragma unroll 4
         for (int p = helper; p < c.parts; p += helpers) total += partial[own * THREADS + p * c.width + column];
 #pragma unroll 1
       for (int m = span; m < 32; m *= 2) total += swap(total, m);
-      if (helper == 0 && column < c.width && q * c.width + column < c.count) put(c.from + q * c.width + column, s, total);
+      if (helper == 0 && column < end && q * c.width + column < c.count) put(c.from + q * c.width + column, s, total);
     }
     __syncthreads();
   }
@@ -138,12 +146,13 @@ template <int Q, int S, class Put> __device__ inline void piece(const Layer& l, 
   const Columns c = columns<Q>(l, from);
   float sum[Q * S] = {};
   gather<Q, S>(sum, l, c, n);
-  collect<Q, S>(sum, c, put);
+  collect<Q, S>(sum, c, n, put);
 }
 
 // forward computes the outputs of group g. A tile of inputs adds to them: put(o, s, sum,
 // first, last) is called as in collect, and told of the first and the last tile. forward
-// returns how many rows the last one has. Without deep there are no wide layers.
+// returns how many rows the last one has, or 0 if collect has taken their place. Without
+// deep there are no wide layers. It is for all threads, after a barrier, and ends with one.
 template <bool deep, int S, class Put>
 __device__ inline int forward(const Layer& l, const Inputs& x, int g, bool compact, const Put& put) {
   const bool wide = deep && l.out >= WIDE_FROM;
@@ -151,12 +160,12 @@ __device__ inline int forward(const Layer& l, const Inputs& x, int g, bool compa
 #pragma unroll 1
   for (int from = 0; from < l.out; from += (wide ? WIDE : 1) * THREADS) {
 #pragma unroll 1
-    for (int j = 0; j < x.in; j += TILE) {
+    for (int j = 0; j < l.in; j += TILE) {
       n = stage<deep, S>(x, g, j, compact, false);
-      auto add = [&](int o, int s, float v) INLINE { put(o, s, v, j == 0, j + TILE >= x.in); };
+      auto add = [&](int o, int s, float v) INLINE { put(o, s, v, j == 0, j + TILE >= l.in); };
       if (deep && wide) piece<WIDE, S>(l, from, n, add);
       else piece<1, S>(l, from, n, add);
     }
   }
-  return n;
+  return spares<S, S>(n) && !wide ? n : 0;
 }

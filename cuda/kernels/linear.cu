@@ -1,14 +1,13 @@
 // linear.cu: a step of a model of one layer with at most 16 outputs: softmax, logistic,
-// hinge, linear and l1 regression. linear_one is for launches whose steps have one sample
-// each: its rows of inputs are single floats.
+// hinge, linear and l1 regression. linear_one.cu is for steps of one sample.
 //
-// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
-// (45 KB static). Scratch, floats a CTA: 0 where max_batch <= 8, else
+// Launch: THREADS (512) threads a CTA, any number of CTAs; no dynamic shared memory
+// (38 KB static). Scratch, floats a CTA: 0 where max_batch <= 8, else
 //
 //	8 * ceil(max_batch/8) * outputs
 //
 // A step of up to 8 samples is: bring the live inputs into shared memory (stage.h),
-// z = x W by 256 threads that share W coalesced (layer.h), losses (loss.h), W -= lr x'd
+// z = x W by 512 threads that share W coalesced (layer.h), losses (loss.h), W -= lr x'd
 // of the live inputs, coalesced too (back.h). Its outputs and deltas never leave shared
 // memory. A longer step goes through the forward half 8 samples at a time, keeps the
 // deltas in scratch, and sums the gradient over all before it is added.
@@ -18,6 +17,9 @@
 //
 // Left out: weights in registers between the two halves (they are only read in one,
 // unless there is l2), prefetching the rows of the next ticket, bytes by fours.
+#ifndef ONE
+#define CTA_THREADS 512
+#endif
 #include "back.h"
 #include "loss.h"
 
@@ -68,16 +70,18 @@ template <int S> __device__ inline void steps() {
   each_ticket((u32)job.steps, [&](u32 i) INLINE { step<S>(i, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_step(const Job* from) {
+#ifndef ONE
+extern "C" __global__ void __launch_bounds__(THREADS, 1) linear_step(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();
   steps<GROUP>();
 }
-
+#else
 extern "C" __global__ void __launch_bounds__(THREADS, 2) linear_one(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();
   steps<1>();
 }
+#endif

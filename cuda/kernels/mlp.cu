@@ -1,9 +1,9 @@
 // mlp.cu: a step of a multilayer perceptron with ReLU, of up to 9 layers of any width,
-// and of linear models with more outputs than linear.cu takes. mlp_one is for launches
-// whose steps have one sample each: its rows of inputs are single floats.
+// and of linear models with more outputs than linear.cu takes. mlp_one.cu is
+// for steps of one sample.
 //
-// Launch: THREADS (256) threads a CTA, any number of CTAs; no dynamic shared memory
-// (46 KB static). Scratch, floats a CTA, as in net.h:
+// Launch: THREADS (512) threads a CTA, any number of CTAs; no dynamic shared memory
+// (38 KB static). Scratch, floats a CTA, as in net.h:
 //
 //	8 * ceil(max_batch/8) * (2 * (sum of the hidden widths) + outputs)
 //
@@ -14,6 +14,9 @@
 //
 // Left out: outputs and deltas in shared memory (they go through L1 and L2, a few
 // percent at 784-128-10), leaving out zeros in the push of longer steps, tensor cores.
+#ifndef ONE
+#define CTA_THREADS 512
+#endif
 #include "net.h"
 
 __shared__ double loss;  // of the step, summed
@@ -33,23 +36,22 @@ template <int S> __device__ inline void grade_all() {
   }
 }
 
-// spread takes the deltas back to the first layer. Ends with a barrier: no weight is
-// written before all are read.
+// spread takes the deltas back to the first layer, after a barrier. Behind those of forward and
+// back no weight is read any more that is written later.
 template <int S> __device__ inline void spread() {
 #pragma unroll 1
   for (int l = small(job.layers) - 1; l > 0; l--)
 #pragma unroll 1
     for (int g = 0; g < net.groups; g++) back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
-  __syncthreads();
 }
 
 template <int S> __device__ inline void push_all() {
 #pragma unroll 1
   for (int l = 0; l < small(job.layers); l++) {
-    enter(l);
-    push<true, S>(layers[l], inputs, 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
+    if (l > 0) __syncthreads();  // nobody needs the last tile any more
+    push<true, S>(layers[l], inputs[l], 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
       i64 at = 2 * ((i64)g * layers[l].out + o);
-      lo = deltas_in[at], hi = deltas_in[at + 1];
+      lo = deltas_in[l][at], hi = deltas_in[l][at + 1];
     });
   }
 }
@@ -66,14 +68,15 @@ template <int S> __device__ inline void step(u32 i) {
   wrote(Cta(), at_hand());
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_step(const Job* from) {
+#ifndef ONE
+extern "C" __global__ void __launch_bounds__(THREADS, 1) mlp_step(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();
   zero_row<GROUP>();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<GROUP>(i); });
 }
-
+#else
 extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_one(const Job* from) {
   read_job(job, from);
   read_optimizer();
@@ -81,3 +84,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_one(const Job* from
   zero_row<1>();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<1>(i); });
 }
+#endif

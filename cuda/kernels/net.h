@@ -35,34 +35,28 @@ struct Net {
 };
 
 __shared__ Net net;
+__shared__ Inputs inputs[MAX_LAYERS];               // of each layer
+__shared__ Global<const f4>* deltas_in[MAX_LAYERS];  // and its deltas: groups x out x GROUP
 
-// begin sets net for a step. It begins and ends with a barrier.
+// begin sets all that for a step. It is for all threads, after a barrier, and ends with one.
 __device__ inline void begin(int first, int batch) {
-  __syncthreads();
-  if (thread() == 0) net = {job.scratch + cta() * job.scratch_stride, first, batch, (batch + GROUP - 1) / GROUP};
-  __syncthreads();
-}
-
-__shared__ Inputs inputs;               // of the layer that is worked on
-__shared__ Global<const f4>* deltas_in;  // and its deltas: groups x out x GROUP
-
-// enter sets them. It begins and ends with a barrier.
-__device__ inline void enter(int l) {
-  __syncthreads();
-  if (thread() == 0) inputs = net.inputs(l), deltas_in = (Global<const f4>*)net.deltas(l, 0);
+  if (const int l = thread(); l < small(job.layers)) {
+    const Net it = {job.scratch + cta() * job.scratch_stride, first, batch, (batch + GROUP - 1) / GROUP};
+    if (l == 0) net = it;
+    inputs[l] = it.inputs(l), deltas_in[l] = (Global<const f4>*)it.deltas(l, 0);
+  }
   __syncthreads();
 }
 
 // outputs computes all layers for group g; those of the last are in its deltas, at the
-// address that it returns. They are there for all threads.
+// address that it returns. They are there for all threads, as forward ends with a barrier.
 template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
   Global<float>* z = nullptr;
 #pragma unroll 1
   for (int i = 0; i < small(job.layers); i++) {
     const bool last = i == small(job.layers) - 1;
     z = last ? net.deltas(i, g) : net.units(i, g);
-    enter(i);
-    forward<true, S>(layers[i], inputs, g, compact, [&](int o, int s, float v, bool first, bool end) INLINE {
+    forward<true, S>(layers[i], inputs[i], g, compact, [&](int o, int s, float v, bool first, bool end) INLINE {
       Global<float>& to = z[(i64)o * GROUP + s];
       if (!first) v += to;
       to = last || !end || !(v <= 0) ? v : 0;  // ReLU, which lets NaN through

@@ -28,6 +28,21 @@ own.
 Word2vec has been measured on no GPU. A word is a step of one warp, with some 6 inputs of 6 targets each. Computed, not measured: at an
 estimated 0.2 to 0.3 µs a target a word takes 7 to 11 µs, so the default of 264 steps in flight allows 24 to 37 M words/s.
 
+## A step of a whole CTA
+
+A step of several dense rows or images has a CTA of 512 threads with up to 128 registers each, all of a multiprocessor: an H200 has 132 such steps in
+flight. Until then it had 256 threads, and two CTAs fit. On the H200 264 of those had 1.55 to 1.6 times the rate of 132, with twice the
+steps in flight. What the 512 gain no GPU has shown yet. Counted, at 256 threads before → now:
+
+{steps}
+
+With few outputs 512 threads have as many warps that prepare, wait and add sums up, so softmax takes 1.4 times the slots of before; its additions of
+sums over the 51 parts are shared by all 16 warps. In the convnet the way back through the second convolution has 8 units of work, so half of the
+16 warps wait there. The sums over parts lie in the tile of inputs, which takes 8 KB less shared memory than before: a step that has more than
+514 live inputs and few outputs brings its inputs once more for the push. Steps of one row stay at 256 threads, of which
+a multiprocessor takes three: with 512 it would take one, softmax 1.7 and the perceptron 1.4 times the slots, and a warp would still have 0.84 and 0.72
+of its instructions (10,900 slots and 8.1 barriers; 40,500 and 19).
+
 ## Several GPUs, computed
 
 Nothing here has been measured: there were never two GPUs. Over NVLink a worker on another GPU than the weights' adds each step to them, or it trains a [replica](../designs/gpu.md#several-gpus)

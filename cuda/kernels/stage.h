@@ -228,13 +228,12 @@ template <int S> __device__ inline int put_constants(const Inputs& x, int g, boo
 }
 
 // stage fills the tile with inputs of one group, of which the first stand behind the
-// constants, and returns how many rows it has. It is for all threads of the CTA, and
-// begins and ends with a barrier. Without deep there are no units.
+// constants, and returns how many rows it has. It is for all threads of the CTA, after a
+// barrier, and ends with one. Without deep there are no units.
 template <bool deep, int S> __device__ inline int stage(const Inputs& x, int g, int from, bool compact, bool pushing) {
   static_assert(EACH * WARPS == 32, "put_live takes a lane for each count");
   const int end = from + TILE < x.in ? from + TILE : x.in;
   const Share my = {g, x.batch - g * GROUP, from + thread(), end};
-  __syncthreads();  // nobody needs the last tile any more
   int n = from == 0 ? put_constants<S>(x, g, pushing) : 0;
   float v[EACH][S];
   const u32 live = bring<deep>(v, x, my);

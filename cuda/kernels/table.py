@@ -112,7 +112,7 @@ def spread(weights):
 
 
 def kind(kernel):
-    return kernel.split("_")[0]
+    return kernel if kernel.endswith("_one") else kernel.split("_")[0]
 
 
 def ptx_of(kernel):
@@ -170,6 +170,9 @@ class Count:
     samples: int = 0
     blocks: list = None
     functions: Counter = None  # slots a sample
+    warps: int = 0  # of a CTA
+    steps: float = 0.0
+    barriers: int = 0  # that a warp came to, of all warps together
 
 
 def count(work, folder):
@@ -186,8 +189,11 @@ def count(work, folder):
         for line, n, _ in l["lines"]:
             if len(once) == 1 or len({of.get(line, 0) for of in once}) > 1:
                 times[line] += n
+    text = ptx_of(work.kernel).read_text()
+    lines_with = lambda pattern: {n for n, row in enumerate(text.splitlines(), 1) if re.search(pattern, row)}
+
     def sectors(access):
-        its = {n for n, text in enumerate(ptx_of(work.kernel).read_text().splitlines(), 1) if re.search(access, text)}
+        its = lines_with(access)
         return sum(s for l in launches for line, _, s in l["lines"] if line in its) / samples
 
     found = sass.blocks(code_of(work.kernel, folder))
@@ -197,6 +203,8 @@ def count(work, folder):
     c.functions = lines.functions(found, samples, ptx_of(work.kernel))
     c.sectors = sectors(r"red\..*add.*f32")
     c.bytes = 32 * sectors(r"(ld|st|red)\.relaxed\.sys\.global\..*(f32|b16|b32)")
+    c.warps, c.steps = threads_of(text)[work.kernel] // 32, samples / int(re.search(r"--batch (\d+)", work.flags)[1])
+    c.barriers = sum(times[line] for line in lines_with(r"\bbar(rier)?\.sync"))
     inner = [l for l in sass.loops(found) if l.depth == 0 and l.slots() > 0.05 * c.slots * samples]
     c.loops = sorted(inner, key=lambda l: -l.slots())[:1]
     return c
@@ -212,14 +220,19 @@ def number(v, digits=2):
     return f"{v:,.0f}" if v >= 10 else f"{v:g}"
 
 
+def threads_of(ptx):
+    """{kernel: the threads of a CTA}"""
+    return {name: int(n) for name, n in re.findall(r"\.visible \.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx)}
+
+
 def resources(folder):
     yield "| kernel | threads | registers | spills | shared | CTAs an SM | bound by |"
     yield "|---|---|---|---|---|---|---|"
     code = pathlib.Path(folder, "cubin")
     for ptx in shipped():
-        sizes = dict(re.findall(r"\.visible \.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx.read_text()))
+        sizes = threads_of(ptx.read_text())
         for kernel, (registers, spills, shared) in check.assemble(ptx, cubin.VERSION, "90", code).items():
-            threads = int(sizes.get(kernel, 256))
+            threads = sizes[kernel]
             ctas, bound = occupancy(registers, shared, threads)
             yield f"| {kernel} | {threads} | {registers} | {spills} | {shared:,} | {ctas} | {bound} |"
 
@@ -266,6 +279,29 @@ def scaling(sectors):
             turn = lambda n: max(period + QUEUED + bits, (n - 1) * bits)  # the links take one merge after the other
             rates = " | ".join(number((alone + (n - 1) * alone * period / turn(n)) / 1e6) for n in (2, 4, 8))
             yield f"| | | {name} | {rates} | {100 * 7 * bits / turn(8):.1f}% |"
+
+
+# Counted as below before steps of several rows had 512 threads: slots a sample, a warp's instructions, barriers and rounds a step.
+NARROW = {
+    "softmax 784-10, MNIST, b 8": (1903, 1900, 9.2, 4), "softmax 784-10, MNIST, b 32": (2542, 10200, 35, 16), "linear 784-1, MNIST, b 8": (1206, 1210, 9.2, 1),
+    "784-128-10, MNIST, b 8": (9668, 9670, 38, 17), "784-128-10, MNIST, b 32": (17208, 68800, 204, 70), "784-256-128-10, MNIST, b 8": (24194, 24200, 58, 68),
+    "softmax 784-10, MNIST, b 1": (6471, 809, 9, 1.9), "784-128-10, MNIST, b 1": (28238, 3530, 32, 10), "convnet, MNIST, b 4": (56072, 28000, 24, 58),
+}
+
+
+def of_steps(counts):
+    """What a step of a whole CTA waits for: a warp's instructions, barriers, and rounds of loads of weights, which are turns
+    of the innermost loops that have some."""
+    yield "| kernel | workload | threads | slots a sample | a warp's instructions a step | barriers a step | rounds of loads a step |"
+    yield "|---|---|---|---|---|---|---|"
+    for c in counts:
+        if c.work.what not in NARROW or c.work.kernel.startswith("steps"):
+            continue
+        loads = [l for l in sass.loops(c.blocks) if l.depth == 0 and any(i.op == check.READ for b in l.blocks for i in b.instructions)]
+        own = c.warps * c.steps  # warps' steps
+        now = c.slots, c.slots * c.samples / own, c.barriers / own, sum(l.turns() for l in loads) / own
+        cells = " | ".join(f"{number(was, 3 if was >= 1000 else 2)} → {number(v, 3 if v >= 1000 else 2)}" for was, v in zip(NARROW[c.work.what], now))
+        yield f"| {c.work.kernel} | {c.work.what} | {32 * c.warps} | {cells} |"
 
 
 def functions(counts, most=3):
@@ -321,7 +357,7 @@ def page():
         counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
         return TEXT.format(
             ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), measured="{:g}, {:g} and {:g}".format(*(v / 1e9 for v in SECTORS.values())),
-            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), merges="\n".join(merges()), queued=f"{QUEUED * 1e6:g}", wide=f"{8 * SMS:,}", scaling="\n".join(scaling({c.work.what: c.sectors for c in counts})), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums())
+            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), steps="\n".join(of_steps(counts)), merges="\n".join(merges()), queued=f"{QUEUED * 1e6:g}", wide=f"{8 * SMS:,}", scaling="\n".join(scaling({c.work.what: c.sectors for c in counts})), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums())
 
 
 def where(kernel, workload):

@@ -128,13 +128,14 @@ const stepsAnEpoch = 64
 // where they were tried (docs/results/gpu.md).
 const wordsAWord = 25
 
-// onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to two
-// or three for each multiprocessor; they need few more epochs up to the number beyond which the learning rate would be
-// lowered (docs/gpu.md), and past that nothing is gained. Where none is known, convolutional networks did not always
-// learn with one for each. In a factorization two steps on one row or column at once should be rare. Words
-// are warps, of which two CTAs of eight fit: a vector lacks what others write while it takes one word's part of a step.
+// onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to one for
+// each multiprocessor where a step has all of it (of several dense rows), else two; they need few more epochs up to the
+// number beyond which the learning rate would be lowered (docs/gpu.md), and past that nothing is gained. Where none is
+// known, convolutional networks did not always learn with one for each. In a factorization two steps on one row or
+// column at once should be rare. Words are warps, of which two CTAs of eight fit: a vector lacks what others write while
+// it takes one word's part of a step.
 func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
-	sms, least := max(1, g.SMs), max(1, g.SMs/4)
+	sms, least, most := max(1, g.SMs), max(1, g.SMs/4), max(1, g.SMs)
 	switch {
 	case c.Optimizer != config.SGD: // each step moves all weights
 		return least
@@ -142,6 +143,9 @@ func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 		return min(64*sms, max(1, slices.Min(append(slices.Clip(f.Shape), f.Features))*2/5))
 	case f.Kind.Words():
 		return min(16*sms, wordsAWord*max(1, f.Features))
+	}
+	if f.Kind.Sparse() || t.Batch == 1 {
+		most *= 2
 	}
 	limit := limitsOf(c, spec, f, ofOneStep(c, t))
 	room := limit.cap(c.LR)
@@ -151,5 +155,5 @@ func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	if room == 0 || tooLarge(spec, f) {
 		return max(1, sms/2)
 	}
-	return int(min(max(room, float64(least)), float64(2*sms*max(1, g.Count))))
+	return int(min(max(room, float64(least)), float64(most*max(1, g.Count))))
 }

@@ -27,12 +27,13 @@ func TestInFlightOnGPU(t *testing.T) {
 		edit          func(*config.Config)
 		flight, batch int
 	}{
-		{"at a low rate", dense, h200, at(.001), 264, 8},
-		{"as many as it bears", dense, h200, at(.02), 157, 8},
+		{"at a low rate", dense, h200, at(.001), 132, 8},
+		{"as many as it bears", dense, h200, at(.03), 104, 8},
 		{"a quarter of them work at least", dense, h200, at(1), 33, 8},
-		{"a small GPU", dense, GPUs{Count: 1, SMs: 20}, at(.02), 40, 8},
+		{"a small GPU", dense, GPUs{Count: 1, SMs: 20}, at(.02), 20, 8},
 		{"a small GPU at a high rate", dense, GPUs{Count: 1, SMs: 20}, at(.2), 15, 8},
-		{"two GPUs", dense, GPUs{Count: 2, SMs: 132}, at(.007), 448, 8},
+		{"two GPUs", dense, GPUs{Count: 2, SMs: 132}, at(.013), 241, 8},
+		{"example by example", dense, h200, func(c *config.Config) { c.LR, c.Batch = .001, 1 }, 264, 1},
 		{"the user's batch", dense, h200, func(c *config.Config) { c.LR, c.Batch = .02, 64 }, 117, 64},
 		{"adam", dense, h200, func(c *config.Config) { c.Optimizer = "adam" }, 33, 8},
 		{"convnet", dense, h200, func(c *config.Config) { c.Model = "convnet" }, 66, 4},
