@@ -207,6 +207,14 @@ class OnGPU(Folder):
             np.testing.assert_array_equal(ours.coef_, theirs.coef_)
             np.testing.assert_array_equal(ours.predict(there), theirs.predict(X))
 
+    def test_ratings(self):
+        users, items = np.random.RandomState(0).randint(0, 9, (2, 200))
+        values = np.linspace(1, 5, 200)
+        there = [Interface(self.gpu, a) for a in (users, items, values)]
+        ours, theirs = (hogwild.Factorization(4, epochs=2, workers=1).fit(*given) for given in (there, (users, items, values)))
+        np.testing.assert_array_equal(ours.user_factors, theirs.user_factors)
+        np.testing.assert_array_equal(ours.predict(*there[:2]), theirs.predict(users, items))
+
     def test_waits_for_streams(self):
         """The numbers are still on their way, on a stream of either GPU that waits for no other."""
         for gpu in (self.gpu, GPU(1)):

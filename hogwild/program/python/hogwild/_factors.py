@@ -40,9 +40,10 @@ class Factorization:
         """Trains on n users, n items and n ratings. Ids are integers, strings, UUIDs, or whatever can be a key. Rankings
         take all pairs as liked, and need no ratings."""
         rated = self.loss == "squared"
+        users, items, ratings = host(users), host(items), host(ratings)
         _check(ratings is not None or not rated,
                "no ratings: give them, or learn rankings from what users liked with loss='bpr' or 'warp'")
-        y = np.ones(len(users), np.float32) if ratings is None else np.asarray(host(ratings), np.float32)
+        y = np.ones(len(users), np.float32) if ratings is None else np.asarray(ratings, np.float32)
         _check(y.ndim == 1 and 0 < len(y) == len(users) == len(items),
                f"{len(users)} users, {len(items)} items and ratings of shape {y.shape}: want as many of each")
         for bad in np.flatnonzero(~np.isfinite(y)):
@@ -95,6 +96,7 @@ class Factorization:
         number = self._numbers.get(what)
         if number is None:
             number = self._numbers[what] = {key: n for n, key in enumerate(getattr(self, what + "_ids").tolist())}
+        ids = host(ids)
         try:
             return np.array([number[key] for key in (ids.tolist() if hasattr(ids, "tolist") else ids)], np.intp)
         except KeyError as e:
@@ -124,7 +126,7 @@ class _Pairs:
 
 def _coded(ids: Any, what: str) -> Tuple[Any, Any]:
     """The different ids, and for each one its number among them."""
-    values = np.asarray(host(ids))
+    values = np.asarray(ids)
     _check(values.ndim == 1, f"{what} has the shape {values.shape}: want one id for each rating")
     if values.dtype.kind in "iu":
         low = values.min()
