@@ -34,8 +34,8 @@
 //	trial.go      the trials that it makes
 //	layout.go     where everything is in the allocations
 //	private.go    an optimizer's state on another GPU than the weights
-//	local.go      weights that a CTA has a copy of, and merges
 //	scatter.go    where columns of sparse rows are in GPU memory
+//	local.go      weights that a CTA has a copy of, and merges
 //	choose.go     which GPUs a configuration means
 //	devices.go    the GPUs that may be used
 //	nvml.go       what NVML knows of a GPU

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"hogwild/hogwild/config"
+	"hogwild/hogwild/device"
 )
 
 // TestScatter: each place is one column's, and the two directions undo each other, for any number of columns.
@@ -78,6 +81,119 @@ func TestScatterLines(t *testing.T) {
 					lines[line] = name
 				}
 			}
+		}
+	}
+}
+
+// ranked is a short run on sparse rows whose columns are in order of frequency, with one step in flight.
+func ranked(t *testing.T, edit func(*config.Config)) config.Config {
+	return digits(t, func(c *config.Config) {
+		c.Model, c.Data, c.Batch, c.InFlight, c.LR = "logistic", "synth:ranked:500x1003x12", 1, 1, .5
+		edit(c)
+	})
+}
+
+// TestScatterKeepsWeights: with scattered columns a run ends with the weights and the losses that it has without, bit
+// for bit. Wherever weights go from a GPU or come there, they are in the order of host memory: a run that is begun
+// without is resumed with them.
+func TestScatterKeepsWeights(t *testing.T) {
+	needStandIn(t)
+	away := func(p2p string) []string { return []string{"HOGWILD_FAKE_P2P=" + p2p, shiftVariable + "=1"} }
+	two := func(c *config.Config) { c.GPU = "0,1" }
+	for _, x := range []struct {
+		name     string
+		edit     func(*config.Config)
+		switches []string
+	}{
+		{"plain", func(*config.Config) {}, nil},
+		{"local columns", func(c *config.Config) { c.MergeEvery = "16" }, nil},
+		{"l1 l2 batch 8", func(c *config.Config) { c.L1, c.L2, c.Batch = 1e-3, 1e-2, 8 }, nil},
+		{"two outputs", func(c *config.Config) { c.Model = "softmax" }, nil},
+		{"values", func(c *config.Config) { c.Model, c.Loss, c.LR = "linear", "squared", .1 }, nil},
+		{"momentum", func(c *config.Config) { c.Optimizer, c.Batch, c.LR = "momentum", 8, .1 }, nil},
+		{"adagrad l1", func(c *config.Config) { c.Optimizer, c.Batch, c.L1 = "adagrad", 8, 1e-3 }, nil},
+		{"adam", func(c *config.Config) { c.Optimizer, c.Batch, c.LR = "adam", 8, .01 }, nil},
+		{"sync", func(c *config.Config) {
+			c.Mode, c.Workers, c.AverageEvery, c.InFlight, c.L2 = config.MustMode("sync"), 2, 5, 0, 1e-3
+		}, nil},
+		{"sync gradients", func(c *config.Config) {
+			c.Mode, c.Average, c.Workers, c.Batch, c.InFlight = config.MustMode("sync"), "gradients", 2, 8, 0
+			c.Optimizer = "momentum"
+		}, nil},
+		{"streams", func(*config.Config) {}, cramped},
+		{"another GPU, on", two, away("on")},
+		{"another GPU, off", two, away("off")},
+		{"another GPU, no atomics", two, away("no-atomics")},
+		{"another GPU, adam", func(c *config.Config) {
+			c.GPU, c.Optimizer, c.Batch, c.LR = "0,1", "adam", 8, .01
+		}, away("on")},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := ranked(t, x.edit)
+			off := append(slices.Clone(x.switches), device.ScatterVariable+"=off")
+			want := trainTwo(t, c, off...)
+			weights := weightsIn(t, c.Run)
+			c.Run = t.TempDir()
+			if got := trainTwo(t, c, x.switches...); got.TestLoss != want.TestLoss || got.TrainLoss != want.TrainLoss {
+				t.Errorf("train and test loss %v, %v; without %v, %v", got.TrainLoss, got.TestLoss, want.TrainLoss,
+					want.TestLoss)
+			}
+			if !slices.Equal(weightsIn(t, c.Run), weights) {
+				t.Error("the weights differ")
+			}
+			c.Run, c.Epochs = t.TempDir(), 1
+			trainTwo(t, c, off...)
+			c.Resume, c.Epochs = c.Run, 2
+			trainTwo(t, c, x.switches...)
+			if !slices.Equal(weightsIn(t, c.Run), weights) {
+				t.Error("the weights differ after a run that was resumed")
+			}
+		})
+	}
+}
+
+// TestScatterAsCPU: each weight is the CPU's, but for sums in another order.
+func TestScatterAsCPU(t *testing.T) {
+	for _, model := range []string{"logistic", "softmax"} {
+		c := ranked(t, func(c *config.Config) { c.Model = model })
+		train(t, c)
+		got := numbers[float32](weightsIn(t, c.Run))
+		c.GPU, c.InFlight, c.Run = "", 0, t.TempDir()
+		train(t, c)
+		want, most := numbers[float32](weightsIn(t, c.Run)), 0.0
+		for _, w := range want {
+			most = max(most, abs(float64(w)))
+		}
+		for i, w := range want {
+			if d := abs(float64(got[i] - w)); !(d < 1e-5*most) {
+				t.Fatalf("%s: weight %d is %g, the CPU's %g", model, i, got[i], w)
+			}
+		}
+	}
+}
+
+// TestScatterNodes: two nodes add to each other's weights what they add without; in sync mode bit for bit.
+func TestScatterNodes(t *testing.T) {
+	needStandIn(t)
+	for _, mode := range []string{"sync", "async"} {
+		var all [2][]float32
+		for i, value := range []string{"off", ""} {
+			t.Setenv(device.ScatterVariable, value)
+			c := ranked(t, func(c *config.Config) { c.Mode, c.Rounds = config.MustMode(mode), "3" })
+			if mode == "sync" {
+				c.InFlight, c.AverageEvery = 0, 8
+			}
+			_, weights := together(t, 2, c)
+			if all[i] = weights[0]; !slices.Equal(weights[1], all[i]) {
+				t.Errorf("%s, %q: the nodes end with different weights", mode, value)
+			}
+		}
+		most, apart := 0.0, 0.0
+		for i, w := range all[0] {
+			most, apart = max(most, abs(float64(w))), max(apart, abs(float64(w-all[1][i])))
+		}
+		if mode == "sync" && apart != 0 || apart > .5*most { // when rounds of async fall is chance
+			t.Errorf("%s: weights are up to %g apart, of %g at most", mode, apart, most)
 		}
 	}
 }

@@ -187,7 +187,7 @@ decoded() {
 	if [ ! -f "$at.flag" ]; then
 		case $1 in
 		images) of=$(large) ;;
-		sparse | scattered) of=synth:$1:$(quick 2000000 500)x50000x40 ;;
+		sparse) of=synth:ranked:$(quick 2000000 500)x50000x40 ;;
 		pairs) of=synth:lowrank:$(quick 500000x500000x20000000x10 200x200x2000x4) ;;
 		text) # 8 million words, frequent as by Zipf's law: 16 times the same
 			of=$at.txt
@@ -224,7 +224,7 @@ rates() {
 	local one="--workers 1" b1="--workers 1 --batch 1" sparse="sparse --workers 1 --model logistic --batch 1" c
 	if [ -n "$QUICK" ]; then RATES=${RATES:-'128-b[18].(132|1|4)$|softmax.*132|defaults|word2vec.264|factor128'}; fi
 	for c in 1 4 8; do several workers $c; done
-	rate rates.scattered-b1-defaults.264 scattered ${sparse#* } # as below, but frequent columns do not share lines
+	HOGWILD_SCATTER=off rate rates.ordered-b1-defaults.264 $sparse # as below, but frequent columns share lines
 	rate rates.sparse-b1-defaults.264 $sparse # each CTA keeps back changes of the bias, at a rate of 0.16
 	for c in 264 2112; do rate rates.word2vec.$c text $b1 --model word2vec:$(quick 100 8) --in-flight $c --lr 0.025 --lr-cap off; done
 	rate rates.softmax-b8.132 images $one --model softmax --batch 8 --in-flight 132 $low
@@ -293,7 +293,7 @@ tools() { # what holds up four kernels
 		linear $(images) --model softmax --batch 8 --in-flight 132
 		mlp $(images) --model mlp:128 --batch 8 --in-flight 132
 		conv $(images) --model convnet --batch 4 --in-flight 132
-		sparse --data synth:sparse:$(quick 200000 500)x50000x40 --model logistic --batch 1 --in-flight 264 --merge-every 1
+		sparse --data synth:ranked:$(quick 200000 500)x50000x40 --model logistic --batch 1 --in-flight 264 --merge-every 1
 	END
 }
 sanitizer() {

@@ -72,8 +72,17 @@ H1, which nothing has proved or refuted yet: **a line of the L2 cache that is lo
 second**, whatever it allows of either alone. Plain rows load and add to the bias once each, so 110 M rows/s are 110 M pairs of one sector;
 with 512 local columns the fullest line left has 27% of the rows, 89 M pairs at 324 M/s (computed). The [microbenchmark](#what-a-gpu-has-to-decide)
 `a line: loads and additions in turn, one sector, a lane of each of 2112 warps` decides: near 100 M/s/line, with `loads` and `additions`
-alone at several times that, H1 holds, and biases that are held back and scattered columns gain. The sparse rates so far are of
-`synth:sparse`, whose most frequent columns share a few lines, the worst layout under H1; `synth:scattered` numbers them in any order.
+alone at several times that, H1 holds, and biases that are held back and scattered columns gain.
+
+Those rates are of columns numbered by how frequent they are, in that order in the GPU's memory: the most frequent ones shared a few
+lines. Now columns are scattered there (`cuda/scatter.go`): neighbours are in different lines. The stand-in counts what is added to each
+line, over an epoch; `HOGWILD_SCATTER=off` in the environment leaves the columns in order. A warp that adds to a line has loaded from it
+before, so under H1 a line that most rows' warps add to sets the limit in the last column, which nothing has measured.
+
+{fullest}
+
+Scattered columns cost sectors where neighbours shared one, and one step in flight ends with the same weights bit for bit.
+{{local}}
 
 ## The bias of sparse rows
 

@@ -49,6 +49,7 @@ class Work:
     what: str
     flags: str  # of hogwild train; {data} is the folder of data sets
     weights: int  # that the reds spread over
+    scatter: str = ""  # off: columns of sparse rows are in order in the GPU's memory
 
 
 IMAGES = "--data {data}/mnist --center off --in-flight 1 --lr 0.01 "
@@ -83,6 +84,17 @@ WORK = [
     Work("evaluate", "softmax 784-10, MNIST", MNIST + "--model softmax --batch 8", 0),
     Work("evaluate", "784-128-10, MNIST", MNIST + "--model mlp:128 --batch 8", 0),
 ]
+
+# Sparse rows, as an H200's rates were measured on, but fewer; and of a real set.
+RANKED = "--data synth:ranked:20000x50000x40 --model logistic --batch 1 --lr 1 "
+IMDB = "--data {data}/imdb/imdb_ltc_train.gz --limit 4000 --model logistic --batch 1 --lr 1 "
+LINES = [
+    Work("sparse_step", what + how, data + flags, weights, scatter)
+    for what, data, weights in (("40 of 50,000 columns, by frequency", RANKED, 50001), ("imdb", IMDB, 89528))
+    for how, flags in ((", no bias", "--no-bias --in-flight 1 --merge-every 1"), (", the bias held back", "--in-flight 264"), (", 512 local, merged every 32", "--in-flight 264 --merge-every 32"))
+    for scatter in ("off", "")
+]
+PAIRS_OF_A_LINE = 100e6  # loads and additions in turn that a line takes a second, if H1 holds
 
 
 def occupancy(registers, shared, threads):
@@ -146,18 +158,19 @@ def text_of(folder):
 
 def train(work, folder, known={}):
     """Trains the workload; returns its report and what the stand-in counted."""
-    if work.flags not in known:
+    run = work.flags, work.scatter
+    if run not in known:
         profile = pathlib.Path(folder, "profile")
         profile.unlink(missing_ok=True)
         data = os.environ.get("HOGWILD_DATA", str(ROOT.parent / "shared" / "data"))
         command = [ROOT / "bin/hogwild-cuda", "train", "--gpu", "0", "--workers", "1", "--epochs", "1", "--json", "--quiet",
                    "--save-every", "0", "--run", tempfile.mkdtemp(dir=folder) + "/run", *work.flags.format(data=data, text=text_of(folder)).split()]
-        env = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "bin/fake"), HOGWILD_FAKE_PROFILE=str(profile))
+        env = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "bin/fake"), HOGWILD_FAKE_PROFILE=str(profile), HOGWILD_SCATTER=work.scatter)
         done = subprocess.run(command, capture_output=True, text=True, env=env)
         if done.returncode:
             sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
-        known[work.flags] = json.loads(done.stdout), [json.loads(line) for line in open(profile)]
-    return known[work.flags]
+        known[run] = json.loads(done.stdout), [json.loads(line) for line in open(profile)]
+    return known[run]
 
 
 @dataclass
@@ -173,6 +186,7 @@ class Count:
     warps: int = 0  # of a CTA
     steps: float = 0.0
     barriers: int = 0  # that a warp came to, of all warps together
+    fullest: tuple = ()  # of a line of memory: most additions a sample, and most times that a warp adds there
 
 
 def count(work, folder):
@@ -205,6 +219,12 @@ def count(work, folder):
     c.bytes = 32 * sectors(r"(ld|st|red)\.relaxed\.sys\.global\..*(f32|b16|b32)")
     c.warps, c.steps = threads_of(text)[work.kernel] // 32, samples / int(re.search(r"--batch (\d+)", work.flags)[1])
     c.barriers = sum(times[line] for line in lines_with(r"\bbar(rier)?\.sync"))
+    memory = {}
+    for l in launches:
+        for line, additions, warps in l["memory"]:
+            had = memory.get(line, (0, 0))
+            memory[line] = had[0] + additions, had[1] + warps
+    c.fullest = tuple(max(n, default=0) / samples for n in zip(*memory.values())) or (0, 0)
     inner = [l for l in sass.loops(found) if l.depth == 0 and l.slots() > 0.05 * c.slots * samples]
     c.loops = sorted(inner, key=lambda l: -l.slots())[:1]
     return c
@@ -304,6 +324,16 @@ def of_steps(counts):
         yield f"| {c.work.kernel} | {c.work.what} | {32 * c.warps} | {cells} |"
 
 
+def fullest(folder):
+    yield "| rows | columns | additions to the fullest line a row | warps that add to one line a row, at most | sectors a row | slots a row | pairs allow, M/s |"
+    yield "|---|---|---|---|---|---|---|"
+    for w in LINES:
+        c = count(w, folder)
+        additions, warps = c.fullest
+        columns = "in order" if w.scatter else "scattered"
+        yield f"| {w.what} | {columns} | {number(additions)} | {number(warps)} | {number(c.sectors)} | {number(c.slots)} | {number(PAIRS_OF_A_LINE / rounded(warps) / 1e6)} |"
+
+
 def functions(counts, most=3):
     yield "| kernel | workload | the functions with the most slots |"
     yield "|---|---|---|"
@@ -357,7 +387,7 @@ def page():
         counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
         return TEXT.format(
             ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), measured="{:g}, {:g} and {:g}".format(*(v / 1e9 for v in SECTORS.values())),
-            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), steps="\n".join(of_steps(counts)), merges="\n".join(merges()), queued=f"{QUEUED * 1e6:g}", wide=f"{8 * SMS:,}", scaling="\n".join(scaling({c.work.what: c.sectors for c in counts})), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums())
+            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), fullest="\n".join(fullest(folder)), steps="\n".join(of_steps(counts)), merges="\n".join(merges()), queued=f"{QUEUED * 1e6:g}", wide=f"{8 * SMS:,}", scaling="\n".join(scaling({c.work.what: c.sectors for c in counts})), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums())
 
 
 def where(kernel, workload):
