@@ -9,10 +9,10 @@
 // back, a group at a time, and adds the gradient up in scratch; only then it is pushed, all
 // weights in their order. So one CTA alone computes what serial SGD computes.
 //
-// Issue slots a sample of 10@5p2,20@5p2d,50d on 28 x 28: 58,400 in steps of 4 and 56,000 of 8,
+// Issue slots a sample of 10@5p2,20@5p2d,50d on 28 x 28: 58,900 in steps of 4,
 // from the machine code for sm_90, each instruction as often as the stand-in driver executes
-// its line of PTX; a count by hand of a design with 200 KB of shared memory was 48,000, so 1.22
-// and 1.17 times that. The products of the convolutions are 18,900 of them (15,400 FMA, those
+// its line of PTX; a count by hand of a design with 200 KB of shared memory was 48,000, so 1.23
+// times that. The products of the convolutions are 18,900 of them (15,400 FMA, those
 // of dropped channels among them), as in the design; their gradients some 7,000, the way back
 // through the second 8,000, both less than there. What the design has not: lists of what is
 // alive (3,000), the largest of each window for any network (3,400), sums of the gradient that

@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) mlp_step(const Job* fro
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<GROUP>(i); });
 }
 #else
-extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_one(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS, 3) mlp_one(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();

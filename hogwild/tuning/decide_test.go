@@ -150,7 +150,7 @@ var decisions = []struct {
 	{"on a GPU, too", curved(1), 8, func(c *config.Config) { mlp(c); c.GPU, c.InFlight, c.LR = "0", 80, .1 },
 		"80 7.85 0.853 0.0785 0.9 0 true"},
 	{"by itself to half of that", curved(1), 8, func(c *config.Config) { mlp(c); c.GPU, c.Batch, c.LR = "0", 0, .03 },
-		"104 26.2 0.281 0.03 0.9 0 false"},
+		"104 26.2 0.421 0.03 0.9 0 false"},
 	{"words", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers = 8 }, "8 3.14e+03 4 0.01 0.9 2301 false"},
 	{"words, long steps", wordFacts, 8, func(c *config.Config) { logistic(c); c.Workers, c.LR = 8, 10 },
 		"8 2.92 4 4 0.9 2 true"},
