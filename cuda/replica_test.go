@@ -126,7 +126,7 @@ func TestFourGPUs(t *testing.T) {
 				t.Errorf("GPU %d: %d launches of steps and %d merges, want one each", gpu, steps[gpu]-1, merges[gpu])
 			}
 		}
-		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "merged with the weights of gpu 0 every 24 steps") ||
+		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "weights of gpu 0 after each launch, every 24 steps") ||
 			strings.Contains(notes, "has no effect") {
 			t.Errorf("notes %q", r.Notes)
 		}
