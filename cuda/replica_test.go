@@ -189,3 +189,17 @@ func TestWhoTrainsReplicas(t *testing.T) {
 		}
 	}
 }
+
+// TestReplicaStreams: a replica whose training set comes with its launches ends where a core does.
+func TestReplicaStreams(t *testing.T) {
+	needStandIn(t)
+	c := digits(t, func(c *config.Config) { c.Model, c.Data = "softmax", "digits:1000" })
+	cpu := c
+	cpu.GPU, cpu.Run = "", t.TempDir()
+	want := train(t, cpu)
+	c.GPU, c.InFlight = "0,1", 1
+	r := trainTwo(t, c, append([]string{"HOGWILD_FAKE_P2P=on", shiftVariable + "=1"}, cramped...)...)
+	if d := math.Abs(r.TestLoss - want.TestLoss); !(d <= 1e-3) || !strings.Contains(strings.Join(r.Notes, "\n"), "stream") {
+		t.Errorf("test loss %.5f, a core's %.5f; notes %q", r.TestLoss, want.TestLoss, r.Notes)
+	}
+}
