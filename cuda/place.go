@@ -76,7 +76,11 @@ func (w way) note(here, owner cu.Device, c *config.Config, every int) string {
 	case w == asPeer:
 		return text + fmt.Sprintf("updates go directly to gpu %d", owner)
 	case w == byMerges:
-		return text + fmt.Sprintf("trains a replica, merged with the weights of gpu %d every %d steps at most", owner, every)
+		text += fmt.Sprintf("trains a replica, merged with the weights of gpu %d after each launch", owner)
+		if every > 0 {
+			text += fmt.Sprintf(", every %d steps at most", every)
+		}
+		return text
 	case c.Mode.Traits().Barrier:
 		text += fmt.Sprintf("sends replicas to gpu %d for averaging", owner)
 	default:

@@ -29,8 +29,6 @@ const (
 	largestReplica = 64 << 20 // bytes: a merge of more takes a good part of mergeTime
 	// mergeTime is how long a launch on a replica is to take: a merge takes microseconds.
 	mergeTime = time.Millisecond
-	// someSteps is for models whose limit of steps in flight is not known.
-	someSteps = 256
 )
 
 // mayTrainReplica reports whether a worker on another GPU may add what several steps have learnt at once. Steps that
@@ -44,12 +42,16 @@ func mayTrainReplica(s *device.Setup) bool {
 	return c.Mode.Traits().Copies && !few && 4*len(s.Weights) <= largestReplica
 }
 
-// mergePeriod is how many steps a replica takes from one merge to the next, at most: as many as were asked for or, by
-// default, as many as count as steps in flight within the limit (docs/asynchrony.md), but enough for the steps that it
-// has in flight itself.
+// mergePeriod is how many steps a replica takes from one merge to the next, at most; 0: any number. By default they are
+// as many as count as steps in flight within the limit (docs/asynchrony.md), but not fewer than the worker has in flight
+// itself: these count already. Two workers' local steps count as many as they are.
 func (t *trainer) mergePeriod() int {
-	most := cmp.Or(t.setup.Job.Used.MaxLocalSteps, someSteps)
-	return cmp.Or(config.Whole(t.setup.Job.Asked.MergeEvery), max(most, t.ctas*int(t.job.Teams)))
+	j := t.setup.Job
+	if j.Asked.Workers == 1 {
+		return 0
+	}
+	return cmp.Or(config.Whole(j.Asked.MergeEvery), max(cmp.Or(j.Used.MaxLocalSteps, int(j.Used.MaxInFlight)),
+		t.ctas*int(t.job.Teams)))
 }
 
 // makeReplica lets the trainer's steps read and write memory of their GPU.

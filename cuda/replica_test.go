@@ -126,7 +126,7 @@ func TestFourGPUs(t *testing.T) {
 				t.Errorf("GPU %d: %d launches of steps and %d merges, want one each", gpu, steps[gpu]-1, merges[gpu])
 			}
 		}
-		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "merged with the weights of gpu 0 every 24 steps") ||
+		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "weights of gpu 0 after each launch, every 24 steps") ||
 			strings.Contains(notes, "has no effect") {
 			t.Errorf("notes %q", r.Notes)
 		}
@@ -187,5 +187,19 @@ func TestWhoTrainsReplicas(t *testing.T) {
 		if !strings.Contains(strings.Join(r.Notes, "\n"), "gpu 1: "+c.says) {
 			t.Errorf("%s on %s: notes %q do not say %q", run.Model, run.Data, r.Notes, c.says)
 		}
+	}
+}
+
+// TestReplicaStreams: a replica whose training set comes with its launches ends where a core does.
+func TestReplicaStreams(t *testing.T) {
+	needStandIn(t)
+	c := digits(t, func(c *config.Config) { c.Model, c.Data = "softmax", "digits:1000" })
+	cpu := c
+	cpu.GPU, cpu.Run = "", t.TempDir()
+	want := train(t, cpu)
+	c.GPU, c.InFlight = "0,1", 1
+	r := trainTwo(t, c, append([]string{"HOGWILD_FAKE_P2P=on", shiftVariable + "=1"}, cramped...)...)
+	if d := math.Abs(r.TestLoss - want.TestLoss); !(d <= 1e-3) || !strings.Contains(strings.Join(r.Notes, "\n"), "stream") {
+		t.Errorf("test loss %.5f, a core's %.5f; notes %q", r.TestLoss, want.TestLoss, r.Notes)
 	}
 }

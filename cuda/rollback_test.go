@@ -10,7 +10,7 @@ import (
 )
 
 // TestRollback: a run whose numbers diverge on the GPU goes back to its last good snapshot, with device
-// memory made anew, whether workers are processes or one trains in the coordinator's.
+// memory made anew, whether workers are processes, one of them with a replica, or one trains in the coordinator's.
 func TestRollback(t *testing.T) {
 	for _, c := range []struct {
 		mode     string
@@ -19,6 +19,7 @@ func TestRollback(t *testing.T) {
 	}{
 		{"sync", 2, nil},
 		{"async", 1, []string{noIPC}},
+		{"async", 1, []string{"HOGWILD_FAKE_DEVICES=2", shiftVariable + "=1"}}, // on the second GPU
 	} {
 		if c.switches != nil && !onStandIn() {
 			t.Log("HOGWILD_FAKE_TRACE is not set: the worker in the coordinator's process was left out")
@@ -29,6 +30,9 @@ func TestRollback(t *testing.T) {
 				config.MustMode(c.mode), 1, "1"
 			if c.mode == "async" {
 				k.InFlight = 1
+			}
+			if len(c.switches) > 1 {
+				k.GPU = "0,1"
 			}
 		})
 		if _, err := apart(t, good, c.switches...).result(t); err != nil {

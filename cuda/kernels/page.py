@@ -59,6 +59,7 @@ The rates of 2, 4 and 8 H200 follow from that of one ([measured](gpu.md), 132 st
 {scaling}
 
 Steps that add over NVLink share the first GPU's links, so any number of GPUs is worth one and a half to two and a half. Replicas leave the links nearly idle.
+A launch of 64 steps does not fill a GPU that has room for 132: the rates of its rows are bounds.
 These are rates of training, not times to a loss: {wide} steps in flight on 8 GPUs, and replicas that merge seldom, need a small learning rate
 ([by merge interval](asynchrony.md#replicas-by-merge-interval)).
 

@@ -294,7 +294,7 @@ def scaling(sectors):
         over = lambda n: min((n - 1) * alone, NVLINK / step)
         rates = " | ".join(number((alone + over(n)) / 1e6) for n in (2, 4, 8))
         yield f"| {w.what} | {w.weights:,} | each step adds over NVLink | {rates} | {100 * over(8) * step / NVLINK:.0f}% |"
-        for period, name in ((1e-3, "a merge each ms"), (256 * 8 / alone, "a merge every 256 steps")):
+        for period, name in ((1e-3, "a merge each ms"), (256 * 8 / alone, "a merge every 256 steps"), (64 * 8 / alone, "a merge every 64 steps")):
             bits = HEADER * 4 * w.weights / NVLINK
             turn = lambda n: max(period + QUEUED + bits, (n - 1) * bits)  # the links take one merge after the other
             rates = " | ".join(number((alone + (n - 1) * alone * period / turn(n)) / 1e6) for n in (2, 4, 8))
