@@ -202,3 +202,39 @@ func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *train
 	})
 	return t, err
 }
+
+// extendForProgram adds a GPU to a run with a program: the workers make their replicas there.
+func (o *owner) extendForProgram(a *owner) error {
+	w, err := wayFrom(a.device, o.device, o.setup)
+	if w != byStaging {
+		w = bySlots // a program's kernels neither add nor merge
+	}
+	o.handle.GPUs = append(o.handle.GPUs, gpuHandle{UUID: a.UUID, Way: w})
+	return err
+}
+
+// roomForReplicas tries whether each GPU has room for its replicas, before programs start.
+func (o *owner) roomForReplicas() error {
+	gpus := append([]*owner{o}, o.peers...)
+	ranks := make([]int, len(gpus))
+	for rank := range o.setup.Job.Asked.Workers {
+		if n := o.backend.gpuOf(rank, len(gpus)); trainsApart(&o.setup.Job.Asked, len(gpus), n) {
+			ranks[n]++
+		}
+	}
+	for n, a := range gpus {
+		if ranks[n] == 0 {
+			continue
+		}
+		trial := blocks{}
+		if err := a.within(func() error {
+			var at cu.DevicePtr
+			err := trial.allocate(a.gpu,
+				wanted{&at, int64(ranks[n]) * separateBytes(o.setup), "replicas of the weights"})
+			return keep(err, trial.free())
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

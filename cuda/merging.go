@@ -124,7 +124,8 @@ func (r *merging) prepareAdding() error {
 	}
 	var adds []job
 	for from := 0; from < p; from += most {
-		adds = append(adds, job{W: uint64(r.incoming), Out: weights + 4*uint64(from), Weights: int64(min(most, p-from))})
+		adds = append(adds, job{W: uint64(r.incoming), Out: weights + 4*uint64(from),
+			Weights: int64(min(most, p-from))})
 	}
 	var mixes []mean
 	for _, f := range r.fixed { // the second rank's numbers begin at f.from in what has come

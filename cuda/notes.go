@@ -86,3 +86,15 @@ func noLocalCopy(s *device.Setup, j *job) string {
 	return fmt.Sprintf("--merge-every %d has no effect: on a GPU, workers have local copies only in mode async, with "+
 		"plain sgd, on sparse rows and a linear model with one output", n)
 }
+
+// replicaNote says how the replicas of programs on another GPU reach the weights.
+func (o *owner) replicaNote(a *owner, w way) string {
+	text := fmt.Sprintf("gpu %d: each program trains a replica, which is merged on gpu %d", a.device, o.device)
+	if o.setup.Job.Asked.Mode.Traits().Barrier {
+		text = fmt.Sprintf("gpu %d: each program trains a replica, which is averaged on gpu %d", a.device, o.device)
+	}
+	if w == byStaging {
+		text += ", through host memory: no peer access"
+	}
+	return text
+}

@@ -3,7 +3,6 @@
 package cuda
 
 import (
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -221,51 +220,4 @@ func (r *separate) close() error {
 		}
 		return err
 	}))
-}
-
-// extendForProgram adds a GPU to a run with a program: the workers make their replicas there.
-func (o *owner) extendForProgram(a *owner) error {
-	w, err := wayFrom(a.device, o.device, o.setup)
-	if w != byStaging {
-		w = bySlots // a program's kernels neither add nor merge
-	}
-	o.handle.GPUs = append(o.handle.GPUs, gpuHandle{UUID: a.UUID, Way: w})
-	return err
-}
-
-// roomForReplicas tries whether each GPU has room for its replicas, before programs start.
-func (o *owner) roomForReplicas() error {
-	gpus := append([]*owner{o}, o.peers...)
-	ranks := make([]int, len(gpus))
-	for rank := range o.setup.Job.Asked.Workers {
-		if n := o.backend.gpuOf(rank, len(gpus)); trainsApart(&o.setup.Job.Asked, len(gpus), n) {
-			ranks[n]++
-		}
-	}
-	for n, a := range gpus {
-		if ranks[n] == 0 {
-			continue
-		}
-		trial := blocks{}
-		if err := a.within(func() error {
-			var at cu.DevicePtr
-			err := trial.allocate(a.gpu, wanted{&at, int64(ranks[n]) * separateBytes(o.setup), "replicas of the weights"})
-			return keep(err, trial.free())
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replicaNote says how the replicas of programs on another GPU reach the weights.
-func (o *owner) replicaNote(a *owner, w way) string {
-	text := fmt.Sprintf("gpu %d: each program trains a replica, which is merged on gpu %d", a.device, o.device)
-	if o.setup.Job.Asked.Mode.Traits().Barrier {
-		text = fmt.Sprintf("gpu %d: each program trains a replica, which is averaged on gpu %d", a.device, o.device)
-	}
-	if w == byStaging {
-		text += ", through host memory: no peer access"
-	}
-	return text
 }

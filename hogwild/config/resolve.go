@@ -12,8 +12,7 @@ func (c Config) Resolve() (Config, error) {
 		if c.Mode.Traits().Simulated {
 			c.Workers = 1
 		}
-		if c.GPU != "" && (c.Program == "" || c.severalGPUs()) {
-			named, auto, _ := ReadGPUs(c.GPU) // checkGPU refuses what cannot be read
+		if named, auto, err := ReadGPUs(c.GPU); err == nil && (c.Program == "" || c.severalGPUs()) {
 			c.Workers = max(1, len(named), auto)
 		}
 	}
