@@ -18,7 +18,7 @@ import (
 // process computes it from the configuration; the checksum shows that they agree.
 type layout struct {
 	P      int      `json:"p"`      // weights
-	Halves int      `json:"halves"` // so many of them, the first ones, are of half precision: half.go
+	Halves int      `json:"halves"` // how many of them, the first ones, are of half precision: half.go
 	Slots  []int64  `json:"slots"`
 	States []int64  `json:"states"` // one or two of the optimizer's vectors each, one behind the other
 	Steps  int64    `json:"steps"`  // taken with each state: u64, countLine bytes apart
