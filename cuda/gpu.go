@@ -166,6 +166,23 @@ func download[T number](v []T, p cu.DevicePtr) error {
 	return failed(cu.MemcpyDtoH(unsafe.Pointer(&b[0]), p, int64(len(b))), "copying %d bytes from the GPU", len(b))
 }
 
+// copyAside copies from the GPU, or to it, on a stream that waits for no other: a copy from or to memory that is not
+// pinned may wait for its stream before it returns.
+func copyAside(b []byte, at cu.DevicePtr, to bool) error {
+	host, bytes := unsafe.Pointer(unsafe.SliceData(b)), int64(len(b))
+	s, err := cu.MakeStream(cu.NonBlocking)
+	if err != nil {
+		return failed(err, "making a stream")
+	}
+	if to {
+		err = cu.MemcpyHtoDAsync(at, host, bytes, s)
+	} else {
+		err = cu.MemcpyDtoHAsync(host, at, bytes, s)
+	}
+	return keep(failed(err, "copying %d bytes of weights", bytes), failed(s.Synchronize(), "copying the weights"),
+		failed(s.Destroy(), "ending a stream"))
+}
+
 // zero clears n 4-byte words.
 func zero(p cu.DevicePtr, n int) error {
 	if n == 0 {

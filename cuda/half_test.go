@@ -70,7 +70,8 @@ func testFactorHalf(t *testing.T, g *gpuUnderTest) {
 						bound += unit(want)
 					}
 					if e := math.Abs(float64(got[c]) - want); !(e <= bound) {
-						t.Fatalf("step %d: weight %d is %g, the reference's %g, before %g", step, c, got[c], want, before)
+						t.Fatalf("step %d: weight %d is %g, the reference's %g, before %g", step, c, got[c], want,
+							before)
 					}
 				}
 				p.w = got
@@ -80,7 +81,7 @@ func testFactorHalf(t *testing.T, g *gpuUnderTest) {
 }
 
 // TestHalvesByChance: the steps of 200 pairs, each a fraction of a unit of the last place, move the factors by their
-// sum. Each moves by a unit or not at all, so that the sum's variance is that of so many tosses; rounded to the nearest,
+// sum. Each moves by a unit or not at all, so that the sum has the variance of as many tosses; rounded to the nearest,
 // all steps below half a unit were lost.
 func TestHalvesByChance(t *testing.T) { onEach(t, testHalvesByChance, "factor") }
 
@@ -111,7 +112,8 @@ func testHalvesByChance(t *testing.T, g *gpuUnderTest) {
 		}
 		sum, variance = sum+to-by, variance+share*(1-share)
 	}
-	t.Logf("%d of %d factors moved; their sum is off by %.2f standard deviations", moved, 2*n*k, sum/math.Sqrt(variance))
+	t.Logf("%d of %d factors moved; their sum is off by %.2f standard deviations", moved, 2*n*k,
+		sum/math.Sqrt(variance))
 	if math.Abs(sum) > 4*math.Sqrt(variance) || variance < 100 {
 		t.Errorf("the sum of all factors is off by %g units, of a standard deviation of %g", sum, math.Sqrt(variance))
 	}
@@ -138,8 +140,8 @@ func testAllHalves(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
-// TestHalvesDiverge: a factor beyond the largest half is infinite, the next loss is not finite, so that the run says that
-// it diverges, and what is not a number stays that.
+// TestHalvesDiverge: a factor beyond the largest half is infinite, the next loss is not finite, so that the run says
+// that it diverges, and what is not a number stays that.
 func TestHalvesDiverge(t *testing.T) { onEach(t, testHalvesDiverge, "factor") }
 
 func testHalvesDiverge(t *testing.T, g *gpuUnderTest) {
@@ -189,8 +191,8 @@ func halfRun(t *testing.T, edit func(*config.Config)) config.Config {
 	})
 }
 
-// TestHalfRuns: whole runs end where those of single precision on cores do, but for rounding: with rows that begin within
-// a word, with biases, and by two workers.
+// TestHalfRuns: whole runs end where runs in single precision on cores do, but for rounding: with rows that begin
+// within a word, with biases, and by two workers.
 func TestHalfRuns(t *testing.T) {
 	for i, edit := range []func(*config.Config){
 		func(c *config.Config) { c.InFlight = 1 },
@@ -210,7 +212,7 @@ func TestHalfRuns(t *testing.T) {
 	}
 }
 
-// TestHalfResume: what is saved are floats, which a run in host memory goes on from, and one on a GPU in half precision.
+// TestHalfResume: what is saved are floats, from which a run in host memory goes on, and one in half precision.
 func TestHalfResume(t *testing.T) {
 	first := halfRun(t, func(c *config.Config) { c.SaveEvery, c.InFlight = "1", 1 })
 	r := train(t, first)
@@ -234,8 +236,8 @@ func TestHalfResume(t *testing.T) {
 			c.Precision, c.InFlight = config.Auto, 0
 		}
 		if again := train(t, c); again.Examples != 2*r.Examples || again.TestLoss > r.TestLoss {
-			t.Errorf("gpu %q: %d examples, test loss %g; before %d, %g", gpu, again.Examples, again.TestLoss, r.Examples,
-				r.TestLoss)
+			t.Errorf("gpu %q: %d examples, test loss %g; before %d, %g", gpu, again.Examples, again.TestLoss,
+				r.Examples, r.TestLoss)
 		}
 	}
 }

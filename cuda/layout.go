@@ -18,7 +18,7 @@ import (
 // process computes it from the configuration; the checksum shows that they agree.
 type layout struct {
 	P       int      `json:"p"`       // weights
-	Halves  int      `json:"halves"`  // so many of them, the first ones, are of half precision: half.go
+	Halves  int      `json:"halves"`  // how many of them, the first ones, are of half precision: half.go
 	Scatter scatter  `json:"scatter"` // of their columns, if they are a sparse model's
 	Slots   []int64  `json:"slots"`
 	States  []int64  `json:"states"` // one or two of the optimizer's vectors each, one behind the other

@@ -33,6 +33,7 @@
 //	doctor.go     what hogwild doctor looks at
 //	trial.go      the trials that it makes
 //	layout.go     where everything is in the allocations
+//	half.go       weights of half precision
 //	private.go    an optimizer's state on another GPU than the weights
 //	scatter.go    where columns of sparse rows are in GPU memory
 //	local.go      weights that a CTA has a copy of, and merges

@@ -224,23 +224,6 @@ func (o *owner) Replace() error {
 	return o.aside(func() error { return o.memory.copyWeights(o.setup.Weights, true) })
 }
 
-// copyAside copies from the GPU, or to it, on a stream that waits for no other: a copy from or to memory that is not
-// pinned may wait for its stream before it returns.
-func copyAside(b []byte, at cu.DevicePtr, to bool) error {
-	host, bytes := unsafe.Pointer(unsafe.SliceData(b)), int64(len(b))
-	s, err := cu.MakeStream(cu.NonBlocking)
-	if err != nil {
-		return failed(err, "making a stream")
-	}
-	if to {
-		err = cu.MemcpyHtoDAsync(at, host, bytes, s)
-	} else {
-		err = cu.MemcpyDtoHAsync(host, at, bytes, s)
-	}
-	return keep(failed(err, "copying %d bytes of weights", bytes), failed(s.Synchronize(), "copying the weights"),
-		failed(s.Destroy(), "ending a stream"))
-}
-
 // Device is the device of a rank that is gone, in this process.
 func (o *owner) Device(rank int) (t device.Device, err error) {
 	err = o.within(func() error {

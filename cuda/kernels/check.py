@@ -50,7 +50,7 @@ MUST = {  # of kernels whose names do not say it
     "mlp_one": (READ, ADD, STORE),
     "evaluate": (READ,),
     "factor_step": (READ, ADD, STORE),
-    "factor_half": (READ, ADD, STORE),
+    "factor_half": (READ, ADD, "LDG.E.64.STRONG.SYS", "STG.E.64.STRONG.SYS", "STG.E.U16.STRONG.SYS"),
     "factor_evaluate": (READ,),
     "skipgram_step": (READ, ADD, STORE),
     "cut_step": (READ, ADD),

@@ -15,8 +15,8 @@ else binds first: latency, barriers, additions.
 
 Machine instructions (ptxas {ptxas}, sm_90, as in `cuda/cubin`) times their executions by warps, in an epoch over 1,024 examples. The stand-in
 driver counts them on the rows that are trained, so skipped zeros do not count. Work that a CTA does once per launch is left out,
-and so is code for diverged warps where none diverged. A sector is 32 bytes of weights that a warp's addition touches; bytes are
-those of all sectors of weights that warps read, add to and store.
+and so is code for diverged warps where none diverged. A sector is 32 bytes of weights that a warp's addition touches. Bytes are
+of all such sectors, and of the sectors of weights that are read and stored.
 
 The limit on additions is computed from one H200: all its warps together added to vectors of 784, 7,850 and 101,770 weights at {measured} G
 sectors a second. Between these sizes the rate is interpolated, by logarithms; larger models have the last. A single line took 86 M additions

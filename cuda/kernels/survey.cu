@@ -37,7 +37,7 @@ struct Copy {
   i64 tensors;
   i64 each;
   i64 center, width;          // where s begins in from, and how long it is; 0: the model does not centre
-  i64 halves;                 // so many numbers at the beginning of from are Halves; floats follow, from a whole word on
+  i64 halves;                 // how many numbers at the beginning of from are Halves; floats follow, from a whole word on
 };
 static_assert(sizeof(Found) == 7 * 8 && sizeof(Copy) == 12 * 8);
 

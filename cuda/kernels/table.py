@@ -165,7 +165,8 @@ def train(work, folder, known={}):
         data = os.environ.get("HOGWILD_DATA", str(ROOT.parent / "shared" / "data"))
         command = [ROOT / "bin/hogwild-cuda", "train", "--gpu", "0", "--workers", "1", "--epochs", "1", "--json", "--quiet",
                    "--save-every", "0", "--run", tempfile.mkdtemp(dir=folder) + "/run", *work.flags.format(data=data, text=text_of(folder)).split()]
-        env = dict(os.environ, LD_LIBRARY_PATH=str(ROOT / "bin/fake"), HOGWILD_FAKE_PROFILE=str(profile), HOGWILD_SCATTER=work.scatter)
+        one = {"HOGWILD_FAKE_SMS": "1"} if work.flags.startswith(PAIRS) else {}  # else a CTA has few of the ratings
+        env = dict(os.environ, **one, LD_LIBRARY_PATH=str(ROOT / "bin/fake"), HOGWILD_FAKE_PROFILE=str(profile), HOGWILD_SCATTER=work.scatter)
         done = subprocess.run(command, capture_output=True, text=True, env=env)
         if done.returncode:
             sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")

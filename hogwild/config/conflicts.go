@@ -139,9 +139,9 @@ func (c *Config) CheckFamily(f *model.Family, weighted bool) error {
 	if weighted && (known{c, nil}).gpu() {
 		return Usage("gpu %s: rows with weights are trained on cores; leave gpu out, or weight and class-weight", c.GPU)
 	}
-	if c.Precision == FP16 && f != model.Factor {
-		return Usage("precision fp16: model %s has no rows that a GPU stores in half precision; use model factor:32, or "+
-			"leave precision out", c.Model)
+	if c.Precision == FP16 && !f.Halves {
+		return Usage("precision fp16: model %s has no rows that a GPU stores in half precision; use model factor:32, "+
+			"or leave precision out", c.Model)
 	}
 	if f.Chunks {
 		return c.refuse(onChunks)

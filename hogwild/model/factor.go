@@ -36,7 +36,7 @@ const maxRank = 1 << 12
 
 // Factor is the family of factor:RANK.
 var Factor = &Family{
-	Entries: true, Weighs: true, forms: []string{"factor:RANK (factor:32)"},
+	Entries: true, Weighs: true, Halves: true, forms: []string{"factor:RANK (factor:32)"},
 	task: func(name, loss string) (string, error) {
 		if _, err := parseRank(name); err != nil {
 			return "", err

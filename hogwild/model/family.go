@@ -23,6 +23,7 @@ type Family struct {
 	Chunks bool
 	Weighs bool // multiplies the loss of a row by the row's weight
 	L1     bool // takes the regularizer l1
+	Halves bool // a GPU may store its rows in half precision
 
 	Reads    string  // the kind of text that it reads, see package text; its weights are vectors of words. "": none
 	Rate     float64 // the default learning rate and epochs; 0: by the data

@@ -22,7 +22,8 @@ import (
 // order is the order of imports, which is the order of reading: a package imports
 // only those before it. A folder below one of these belongs to it.
 var order = []string{
-	"internal/check", "internal/vec", "internal/human", "internal/figure", "internal/machine", "internal/traceback",
+	"internal/check", "internal/half", "internal/vec", "internal/human", "internal/figure", "internal/machine",
+	"internal/traceback",
 	"internal/lastwords", "internal/wire", "internal/self", "internal/fault", "internal/atomicfile", "shm",
 	"hogwild/nodes", "hogwild/data", "hogwild/model",
 	"hogwild/config", "hogwild/clock", "hogwild/plan", "hogwild/tuning", "hogwild/control", "hogwild/device",
