@@ -26,7 +26,7 @@ own.
 {slots}
 
 Word2vec has been measured on no GPU. A word is a step of one warp, with some 6 inputs of 6 targets each. Computed, not measured: at an
-estimated 0.2 to 0.3 µs a target a word takes 7 to 11 µs, so the default of 264 steps in flight allows 24 to 37 M words/s.
+estimated 0.2 to 0.3 µs a target a word takes 7 to 11 µs, so the default of 2,112 steps in flight allows 190 to 300 M words/s.
 
 ## A step of a whole CTA
 

@@ -132,8 +132,8 @@ const wordsAWord = 25
 // each multiprocessor where a step has all of it (of several dense rows), else two; they need few more epochs up to the
 // number beyond which the learning rate would be lowered (docs/gpu.md), and past that nothing is gained. Where none is
 // known, convolutional networks did not always learn with one for each. In a factorization two steps on one row or
-// column at once should be rare. Words are warps, of which two CTAs of eight fit: a vector lacks what others write while
-// it takes one word's part of a step.
+// column at once should be rare. A word is a warp, and two CTAs of eight fit: a vector lacks what others write while it
+// takes one word's part of a step.
 func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	sms, least, most := max(1, g.SMs), max(1, g.SMs/4), max(1, g.SMs)
 	switch {
