@@ -18,6 +18,7 @@
 // lanes, and some 40 more: 8 for ends and values that come by shuffles, 8 for sums of 64-bit
 // addresses, 7 for a bias that may be there, 4 for the step's loss, 13 for the loop, samples
 // and what may be asked for (l2). To these come 2 an entry for packs and tickets.
+// With halves it is 140, 37 and 10: conversions, random bits and packing come to that, for half of the bytes.
 //
 // Left out: rows padded to 16 bytes.
 #include "pair.h"
