@@ -113,15 +113,21 @@ func (i image) origin() (string, error) {
 	return fmt.Sprintf("%s %08x", path.Base(ptx.file()), crc32.ChecksumIEEE(text)), err
 }
 
-// entriesOf are the kernels of a source: their names, and the threads of their CTAs.
-func entriesOf(source string) (all []kernel, err error) {
+// entry is a kernel of a source, and how many threads its CTAs have: more would write past its shared arrays' ends.
+type entry struct {
+	name    string
+	threads int
+}
+
+// entriesOf are the kernels of a source.
+func entriesOf(source string) (all []entry, err error) {
 	text, err := image{source, 70, false}.read()
-	for _, entry := range strings.Split(text, ".visible .entry ")[1:] {
-		k := kernel{}
-		k.name, entry, _ = strings.Cut(entry, "(")
-		_, entry, _ = strings.Cut(entry, ".maxntid ")
-		_, err = fmt.Sscan(entry, &k.threads)
-		all = append(all, k)
+	for _, part := range strings.Split(text, ".visible .entry ")[1:] {
+		var e entry
+		e.name, part, _ = strings.Cut(part, "(")
+		_, part, _ = strings.Cut(part, ".maxntid ")
+		_, err = fmt.Sscan(part, &e.threads)
+		all = append(all, e)
 	}
 	return all, err
 }

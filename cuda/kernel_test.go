@@ -243,7 +243,7 @@ func TestLinearStep(t *testing.T) { onEach(t, testLinearStep) }
 
 func testLinearStep(t *testing.T, g *gpuUnderTest) {
 	ps := problems([]int{1, 2, 3, 10, 16}, [][]int{nil})
-	for _, d := range []int{1, 513, 514, 1023, 1024, 2500} { // about the length of a tile, and of what the sums leave of it
+	for _, d := range []int{1, 513, 514, 1023, 1024, 2500} { // about a tile, and what sums leave of it
 		ps = append(ps, problem{d: d, k: 3, loss: model.CrossEntropy, bytes: d%2 == 0, batches: []int{5, 11}, ctas: 1})
 	}
 	for _, d := range []int{1023, 2500} {

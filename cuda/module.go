@@ -25,10 +25,9 @@ const oldestMajor = 7
 
 // kernel is a function and the shape of its launches.
 type kernel struct {
-	name    string
-	threads int // a CTA, as it is written: with more it would write past the ends of its arrays in shared memory
-	fn      cu.Function
-	most    int // CTAs that run at the same time on this GPU
+	entry
+	fn   cu.Function
+	most int // CTAs that run at the same time on this GPU
 }
 
 // loadKernels loads the given sources of kernels for the GPU of the current context.
@@ -99,7 +98,8 @@ func (ks kernels) add(c *gpu, module cu.Module, source string) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range entries {
+	for _, e := range entries {
+		k := kernel{entry: e}
 		if k.fn, err = module.Function(k.name); err != nil {
 			return failed(err, "finding kernel %s", k.name)
 		}

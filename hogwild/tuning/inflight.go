@@ -124,10 +124,11 @@ func stepBatch(c *config.Config, spec model.Spec, f Facts) int {
 // stepsAnEpoch: a small set has at least this many steps an epoch, as far as its rows allow.
 const stepsAnEpoch = 64
 
-// onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to one for
-// each multiprocessor where a step has all of it (of several dense rows), else two; they need few more epochs up to the
-// number beyond which the learning rate would be lowered (docs/gpu.md), and past that nothing is gained. Where none is known, convolutional networks did not always
-// learn with one for each. In a factorization two steps on one row or column at once should be rare.
+// onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to one
+// for each multiprocessor where a step has all of it (of several dense rows), else two; they need few more epochs up to
+// the number beyond which the learning rate would be lowered (docs/gpu.md), and past that nothing is gained. Where none
+// is known, convolutional networks did not always learn with one for each. In a factorization two steps on one row or
+// column at once should be rare.
 func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
 	sms, least, most := max(1, g.SMs), max(1, g.SMs/4), max(1, g.SMs)
 	switch {
