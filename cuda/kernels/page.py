@@ -38,9 +38,9 @@ steps in flight. What the 512 gain no GPU has shown yet. Counted, at 256 threads
 
 With few outputs 512 threads have as many warps that prepare, wait and add sums up, so softmax takes 1.4 times the slots of before; its additions of
 sums over the 51 parts are shared by all 16 warps. In the convnet the way back through the second convolution has 8 units of work, so half of the
-16 warps wait there. The sums over parts lie in the tile of inputs, which takes 8 KB less shared memory than before: a step that has more than
-514 live inputs and few outputs brings its inputs once more for the push. Steps of one row stay at 256 threads, of which
-a multiprocessor takes three: with 512 it would take one, softmax 1.7 and the perceptron 1.4 times the slots, and a warp would still have 0.84 and 0.72
+16 warps wait there. The sums over parts lie in the tile of inputs, which takes 8 KB less shared memory than before: a step of
+`linear_step` with more than 514 live inputs brings them once more for the push. Steps of one row stay at 256 threads, three
+on a multiprocessor: with 512 it would take one, softmax 1.7 and the perceptron 1.4 times the slots, and a warp would still have 0.84 and 0.72
 of its instructions (10,900 slots and 8.1 barriers; 40,500 and 19).
 
 ## Several GPUs, computed

@@ -128,10 +128,10 @@ const stepsAnEpoch = 64
 // where they were tried (docs/results/gpu.md).
 const wordsAWord = 25
 
-// onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to one for
-// each multiprocessor where a step has all of it (of several dense rows), else two; they need few more epochs up to the
-// number beyond which the learning rate would be lowered (docs/gpu.md), and past that nothing is gained. Where none is
-// known, convolutional networks did not always learn with one for each. In a factorization two steps on one row or
+// onGPU returns how many steps in flight GPUs are given by default. A GPU is the faster the more they are, up to one
+// for each multiprocessor where a step has all of it (of several dense rows), else two; they need few more epochs up to
+// the number beyond which the learning rate would be lowered (docs/gpu.md), and past that nothing is gained. Where none
+// is known, convolutional networks did not always learn with one for each. In a factorization two steps on one row or
 // column at once should be rare. A word is a warp, and two CTAs of eight fit: a vector lacks what others write while it
 // takes one word's part of a step.
 func onGPU(c *config.Config, spec model.Spec, f Facts, g GPUs, t Tuning) int {
