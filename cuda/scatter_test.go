@@ -9,6 +9,7 @@ import (
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
+	"hogwild/hogwild/rundir"
 )
 
 // TestScatter: each place is one column's, and the two directions undo each other, for any number of columns.
@@ -94,7 +95,8 @@ func ranked(t *testing.T, edit func(*config.Config)) config.Config {
 }
 
 // TestScatterKeepsWeights: with scattered columns a run ends with the weights and the losses that it has without, bit
-// for bit. Wherever weights go from a GPU or come there, they are in the order of host memory: a run that is begun
+// for bit; but for rounding, where it is chance when a copy is merged: local columns as a launch ends, a replica in an
+// exchange. Wherever weights go from a GPU or come there, they are in the order of host memory: a run that is begun
 // without is resumed with them.
 func TestScatterKeepsWeights(t *testing.T) {
 	needStandIn(t)
@@ -131,25 +133,40 @@ func TestScatterKeepsWeights(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			c := ranked(t, x.edit)
 			off := append(slices.Clone(x.switches), device.ScatterVariable+"=off")
+			near := 0.0
+			if merges := c.MergeEvery == "16" || slices.ContainsFunc(x.switches, func(s string) bool {
+				return slices.Contains([]string{"HOGWILD_FAKE_P2P=off", "HOGWILD_FAKE_P2P=no-atomics"}, s)
+			}); merges {
+				near = 1e-5
+			}
 			want := trainTwo(t, c, off...)
-			weights := weightsIn(t, c.Run)
+			weights := numbers[float32](weightsIn(t, c.Run))
+			same := func(how string, got rundir.Result) {
+				t.Helper()
+				if d := abs(got.TestLoss - want.TestLoss); d > near || abs(got.TrainLoss-want.TrainLoss) > near {
+					t.Errorf("%s: train and test loss %v, %v; without %v, %v", how, got.TrainLoss, got.TestLoss,
+						want.TrainLoss, want.TestLoss)
+				}
+				if most, d := apartBy(weights, numbers[float32](weightsIn(t, c.Run))); d > near*most {
+					t.Errorf("%s: weights are up to %g apart, of %g at most", how, d, most)
+				}
+			}
 			c.Run = t.TempDir()
-			if got := trainTwo(t, c, x.switches...); got.TestLoss != want.TestLoss || got.TrainLoss != want.TrainLoss {
-				t.Errorf("train and test loss %v, %v; without %v, %v", got.TrainLoss, got.TestLoss, want.TrainLoss,
-					want.TestLoss)
-			}
-			if !slices.Equal(weightsIn(t, c.Run), weights) {
-				t.Error("the weights differ")
-			}
+			same("in one go", trainTwo(t, c, x.switches...))
 			c.Run, c.Epochs = t.TempDir(), 1
 			trainTwo(t, c, off...)
 			c.Resume, c.Epochs = c.Run, 2
-			trainTwo(t, c, x.switches...)
-			if !slices.Equal(weightsIn(t, c.Run), weights) {
-				t.Error("the weights differ after a run that was resumed")
-			}
+			same("resumed", trainTwo(t, c, x.switches...))
 		})
 	}
+}
+
+// apartBy is the largest of some weights, and how much others are apart from them.
+func apartBy(want, got []float32) (most, apart float64) {
+	for i, w := range want {
+		most, apart = max(most, abs(float64(w))), max(apart, abs(float64(got[i]-w)))
+	}
+	return most, apart
 }
 
 // TestScatterAsCPU: each weight is the CPU's, but for sums in another order.
@@ -160,14 +177,8 @@ func TestScatterAsCPU(t *testing.T) {
 		got := numbers[float32](weightsIn(t, c.Run))
 		c.GPU, c.InFlight, c.Run = "", 0, t.TempDir()
 		train(t, c)
-		want, most := numbers[float32](weightsIn(t, c.Run)), 0.0
-		for _, w := range want {
-			most = max(most, abs(float64(w)))
-		}
-		for i, w := range want {
-			if d := abs(float64(got[i] - w)); !(d < 1e-5*most) {
-				t.Fatalf("%s: weight %d is %g, the CPU's %g", model, i, got[i], w)
-			}
+		if most, d := apartBy(numbers[float32](weightsIn(t, c.Run)), got); !(d < 1e-5*most) {
+			t.Errorf("%s: weights are up to %g apart from the CPU's, of %g at most", model, d, most)
 		}
 	}
 }
@@ -188,12 +199,9 @@ func TestScatterNodes(t *testing.T) {
 				t.Errorf("%s, %q: the nodes end with different weights", mode, value)
 			}
 		}
-		most, apart := 0.0, 0.0
-		for i, w := range all[0] {
-			most, apart = max(most, abs(float64(w))), max(apart, abs(float64(w-all[1][i])))
-		}
-		if mode == "sync" && apart != 0 || apart > .5*most { // when rounds of async fall is chance
-			t.Errorf("%s: weights are up to %g apart, of %g at most", mode, apart, most)
+		// When rounds of async fall is chance.
+		if most, d := apartBy(all[0], all[1]); mode == "sync" && d != 0 || d > .5*most {
+			t.Errorf("%s: weights are up to %g apart, of %g at most", mode, d, most)
 		}
 	}
 }

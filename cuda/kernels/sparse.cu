@@ -20,7 +20,7 @@
 // product, exponential and additions took 180 and 240; here all that does not need the
 // entries is done for 32 rows at once, a lane each. An addition costs a branch (ptxas
 // predicates none), one to a local column a loop of five (shared memory adds no floats).
-// Additions take 69 sectors of 32 bytes a row, with local columns 52 (of Zipf's columns), and
+// Additions take 75 sectors of 32 bytes a row, with local columns 59 (of Zipf's columns), and
 // it is they that bind: 85 G a second, as an H100 was probed, are 1.2 G rows a second, 131
 // slots 7 G.
 //

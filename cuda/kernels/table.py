@@ -86,12 +86,12 @@ WORK = [
 ]
 
 # Sparse rows, as an H200's rates were measured on, but fewer; and of a real set.
-RANKED = "--data synth:ranked:20000x50000x40 --model logistic --batch 1 --lr 1 "
-IMDB = "--data {data}/imdb/imdb_ltc_train.gz --limit 4000 --model logistic --batch 1 --lr 1 "
+RANKED = "--data synth:ranked:8000x50000x40 --model logistic --batch 1 --lr 1 "
+IMDB = "--data {data}/imdb/imdb_ltc_train.gz --limit 2000 --model logistic --batch 1 --lr 1 "
 LINES = [
     Work("sparse_step", what + how, data + flags, weights, scatter)
     for what, data, weights in (("40 of 50,000 columns, by frequency", RANKED, 50001), ("imdb", IMDB, 89528))
-    for how, flags in ((", no bias", "--no-bias --in-flight 1 --merge-every 1"), (", the bias held back", "--in-flight 264"), (", 512 local, merged every 32", "--in-flight 264 --merge-every 32"))
+    for how, flags in ((", no bias", "--no-bias --in-flight 1 --merge-every 1"), (", the bias held back", "--in-flight 40"), (", 512 local, merged every 32", "--in-flight 1 --merge-every 32"))
     for scatter in ("off", "")
 ]
 PAIRS_OF_A_LINE = 100e6  # loads and additions in turn that a line takes a second, if H1 holds
