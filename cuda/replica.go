@@ -24,8 +24,8 @@ type replica struct {
 	weights, from cu.DevicePtr // of gradients: a copy of the weights, and they
 }
 
-// merges is the kernel by which a replica is merged, mergeTime how long a launch of steps before is to take: a merge takes
-// microseconds.
+// merges is the kernel by which a replica is merged, mergeTime how long the launch of steps before is to take: a merge
+// takes microseconds.
 const (
 	merges    = "reduce_merge"
 	mergeTime = time.Millisecond
