@@ -19,6 +19,7 @@
 //	merging.go    what brings that to the weights, and back
 //	trainer.go    the Device of a rank
 //	steps.go      chunks to launches
+//	replica.go    a worker's own copy of weights that its GPU reaches
 //	stream.go     a set that the GPU's memory does not hold
 //	average.go    barrier mode
 //	family.go     which kernels a model has, and its job

@@ -56,17 +56,33 @@ func (b backend) gpuOf(rank, n int) int { return (rank + b.shift) % n }
 // wayFrom is how a worker on another GPU reaches the owner's.
 func wayFrom(here, owner cu.Device, s *device.Setup) (way, error) {
 	p, err := peer(int(here), int(owner))
+	barrier := s.Job.Asked.Mode.Traits().Barrier
 	switch {
 	case err != nil || !p.Access:
 		return byStaging, err
-	case s.Job.Asked.Mode.Traits().Barrier:
+	case barrier && s.Job.Asked.Layout == nil:
 		return byRounds, nil
-	case !p.Atomics:
+	case barrier || !p.Atomics:
 		return bySlots, nil
 	case mayTrainReplica(s):
 		return byMerges, nil
 	}
 	return asPeer, nil
+}
+
+// largestReplica is in bytes: a merge of more takes a good part of a millisecond.
+const largestReplica = 64 << 20
+
+// mayTrainReplica reports whether a worker on another GPU may add what several steps have learnt at once. Steps that
+// touch few of the weights add these alone.
+func mayTrainReplica(s *device.Setup) bool {
+	c := &s.Job.Asked
+	if c.Layout != nil || c.MergeEvery == config.InPlace ||
+		c.OptimizerState == config.Shared && c.Optimizer != config.SGD {
+		return false
+	}
+	few := s.Set.Sparse() || s.Set.Entries() || s.Set.Words()
+	return c.Mode.Traits().Copies && !few && 4*len(s.Weights) <= largestReplica
 }
 
 // note says how the workers on one of the other GPUs reach the weights; every is the period of merges.

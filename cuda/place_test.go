@@ -201,7 +201,8 @@ func TestWhereMemoryIs(t *testing.T) {
 		if want := []string{"[1 0]", "[1 1]"}; !slices.Equal(places, want) {
 			t.Errorf("p2p %s: the workers open memory of the GPUs %v, want weights and set %v", p2p, places, want)
 		}
-		says := map[string]string{"on": "gpu 0: trains a replica, merged with the weights of gpu 1 after each launch, every ",
+		says := map[string]string{
+			"on":         "gpu 0: trains a replica, merged with the weights of gpu 1 after each launch, every ",
 			"no-atomics": "gpu 0: sends differences to gpu 1: no atomics",
 			"off":        "gpu 0: sends differences to gpu 1, through host memory"}[p2p]
 		if !strings.Contains(strings.Join(r.Notes, "\n"), says) {

@@ -46,7 +46,8 @@ func testReduceMerge(t *testing.T, g *gpuUnderTest) {
 			// What an earlier worker has left there is not added, nor copied.
 			rubbish := slices.Repeat([]float32{float32(math.NaN())}, n)
 			j := job{W: put(g, append(slices.Clone(rubbish), guardValue)), First: put(g, append(rubbish, guardValue)),
-				Out: out, Updates: put(g, []uint64{0}), LR: share, Counts: counts, Weights: int64(n), Rank: rank, Ranks: ranks}
+				Out: out, Updates: put(g, []uint64{0}), LR: share, Counts: counts, Weights: int64(n), Rank: rank,
+				Ranks: ranks}
 			launch("reduce_begin", j)
 			jobs = append(jobs, j)
 		}
@@ -68,9 +69,10 @@ func testReduceMerge(t *testing.T, g *gpuUnderTest) {
 				}
 			}
 			others := min(turn, ranks-1) * steps
-			if record := get[uint64](g, device.RecordWords, j.Record); record[4] != uint64(3*others) || record[5] != uint64(others) {
-				t.Errorf("merge %d: stale by %d in all of three samples, %d at most; want %d updates", turn+1, record[4],
-					record[5], others)
+			record := get[uint64](g, device.RecordWords, j.Record)
+			if record[4] != uint64(3*others) || record[5] != uint64(others) {
+				t.Errorf("merge %d: stale by %d in all of three samples, %d at most; want %d updates", turn+1,
+					record[4], record[5], others)
 			}
 		}
 	}
@@ -110,8 +112,8 @@ func TestFourGPUs(t *testing.T) {
 				merges[call.Device]++
 			}
 		}
-		t.Logf("p2p %s: test loss %.4f, on one GPU %.4f; contexts of a worker at most %d; launches of steps by GPU %v, "+
-			"of merges %v", p2p, r.TestLoss, want.TestLoss, most, steps, merges)
+		t.Logf("p2p %s: test loss %.4f, on one GPU %.4f; contexts of a worker at most %d; launches of steps by GPU "+
+			"%v, of merges %v", p2p, r.TestLoss, want.TestLoss, most, steps, merges)
 		if p2p != "on" {
 			if most != 2 {
 				t.Errorf("p2p %s: a worker has up to %d contexts, want 2", p2p, most)
@@ -126,19 +128,21 @@ func TestFourGPUs(t *testing.T) {
 				t.Errorf("GPU %d: %d launches of steps and %d merges, want one each", gpu, steps[gpu]-1, merges[gpu])
 			}
 		}
-		if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "weights of gpu 0 after each launch, every 24 steps") ||
+		notes := strings.Join(r.Notes, "\n")
+		if !strings.Contains(notes, "weights of gpu 0 after each launch, every 24 steps") ||
 			strings.Contains(notes, "has no effect") {
 			t.Errorf("notes %q", r.Notes)
 		}
 	}
 }
 
-// TestFourGPUsInRounds: in sync mode peer access is enough for a worker to have a context on its own GPU alone, and four
-// GPUs give the bits of one.
+// TestFourGPUsInRounds: in sync mode peer access is enough for a worker to have a context on its own GPU alone, and
+// four GPUs give the bits of one.
 func TestFourGPUsInRounds(t *testing.T) {
 	needStandIn(t)
 	c := digits(t, func(c *config.Config) {
-		c.Model, c.Workers, c.Mode, c.AverageEvery, c.Epochs, c.Data = "softmax", 4, config.MustMode("sync"), 20, 1, "digits:1500"
+		c.Model, c.Workers, c.Mode, c.AverageEvery = "softmax", 4, config.MustMode("sync"), 20
+		c.Epochs, c.Data = 1, "digits:1500"
 	})
 	want := train(t, c)
 	r, calls := fourGPUs(t, c, "no-atomics")
@@ -176,7 +180,8 @@ func TestWhoTrainsReplicas(t *testing.T) {
 			c.Model, c.Optimizer, c.OptimizerState, c.LR = "softmax", "momentum", config.Shared, .01
 		}, "updates go directly"},
 		{func(c *config.Config) { c.Model, c.Data = "logistic", "synth:sparse:1000x1000x20" }, "updates go directly"},
-		{func(c *config.Config) { c.Model, c.Data = "factor:4", "synth:lowrank:100x100x2000x4" }, "updates go directly"},
+		{func(c *config.Config) { c.Model, c.Data = "factor:4", "synth:lowrank:100x100x2000x4" },
+			"updates go directly"},
 	} {
 		run := digits(t, c.edit)
 		run.GPU, run.Workers, run.InFlight, run.Epochs = "0,1", 2, 4, 1
@@ -199,7 +204,7 @@ func TestReplicaStreams(t *testing.T) {
 	want := train(t, cpu)
 	c.GPU, c.InFlight = "0,1", 1
 	r := trainTwo(t, c, append([]string{"HOGWILD_FAKE_P2P=on", shiftVariable + "=1"}, cramped...)...)
-	if d := math.Abs(r.TestLoss - want.TestLoss); !(d <= 1e-3) || !strings.Contains(strings.Join(r.Notes, "\n"), "stream") {
+	if !(math.Abs(r.TestLoss-want.TestLoss) <= 1e-3) || !strings.Contains(strings.Join(r.Notes, "\n"), "streams") {
 		t.Errorf("test loss %.5f, a core's %.5f; notes %q", r.TestLoss, want.TestLoss, r.Notes)
 	}
 }

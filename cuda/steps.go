@@ -176,8 +176,8 @@ func (t *trainer) each() int {
 		all += ceilDiv(c.Count, c.Batch)
 	}
 	most := min(2*t.pace, t.most/batch)
-	if t.replica != nil && t.replica.every > 0 {
-		most = min(most, t.replica.every)
+	if r := t.replica; r != nil && r.every > 0 {
+		most = min(most, r.every)
 	}
 	if t.rows.streams {
 		most = min(most, int(t.memory.piece)/(t.rows.mean()*batch))
@@ -185,15 +185,23 @@ func (t *trainer) each() int {
 	return max(1, ceilDiv(all, max(1, ceilDiv(all, max(1, most)))))
 }
 
+// aim is how long a launch is to take.
+func (t *trainer) aim() time.Duration {
+	if r := t.replica; r != nil && r.ends == merges {
+		return mergeTime
+	}
+	return trainTime
+}
+
 // adapt aims the next launches at t.aim, at most doubling or halving the number of their steps.
 // A launch of less than half of it shows its overhead only.
 func (t *trainer) adapt(steps int, took time.Duration) {
-	if 2*steps < t.pace && took < t.aim {
+	if 2*steps < t.pace && took < t.aim() {
 		return
 	}
 	wave := float64(t.ctas) * float64(t.job.Teams)
 	speed := float64(steps) / float64(max(took, time.Microsecond))
-	want := max(speed*float64(t.aim), min(leastWaves*wave, speed*float64(longestTime)), wave)
+	want := max(speed*float64(t.aim()), min(leastWaves*wave, speed*float64(longestTime)), wave)
 	want = min(max(want, float64(t.pace)/2), float64(t.pace)*2)
 	t.pace = min(int(want), max(1, t.most/t.setup.Job.Used.Batch))
 }

@@ -23,7 +23,6 @@ type trainer struct {
 	step     kernel   // takes steps
 	pipeline pipeline // of its launches
 	rows     source
-	rank     int
 	job      job // what is the same for all launches
 	ctas     int // of a launch: with their teams, the steps that this rank has in flight at once
 	samples  bool
@@ -33,7 +32,6 @@ type trainer struct {
 
 	pace    int                      // steps of a launch that takes as long as it should
 	most    int                      // rows of a launch, at the most
-	aim     time.Duration            // how long a launch is to take
 	rate    func(seen int64) float64 // the learning rate
 	begun   int64                    // steps in all launches so far
 	steps   int64                    // in those that have ended
@@ -51,9 +49,9 @@ type trainer struct {
 }
 
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
-	t := &trainer{gpu: c, setup: s, memory: m, rank: rank, samples: s.Samples(),
+	t := &trainer{gpu: c, setup: s, memory: m, samples: s.Samples(),
 		rows: source{s.Set, m.piece > 0, &m.layout.Scatter},
-		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), aim: trainTime, rate: s.Rate}
+		pace: ceilDiv(s.Plan.Chunk, s.Job.Used.Batch), most: c.longest(), rate: s.Rate}
 	defer func() {
 		if err != nil {
 			_ = t.free() // the error that counts is the first; what is freed may be so once more
@@ -68,7 +66,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 		return nil, err
 	}
 	t.step = t.kernels[step]
-	t.setPointers()
+	t.setPointers(rank)
 	t.setGrid()
 	t.job.ScratchStride = t.family.scratch(&t.job)
 	if err := t.makeBuffers(); err != nil {
@@ -85,18 +83,18 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 
 // setPointers says what the launches read and write: the weights, in barrier mode this rank's
 // replica or gradient, and the state that is this rank's.
-func (t *trainer) setPointers() {
+func (t *trainer) setPointers(rank int) {
 	cfg, m, j := t.setup.Job, t.memory, &t.job
-	j.W, j.Out, j.Rank = uint64(m.weights), uint64(m.weights), int64(t.rank)
+	j.W, j.Out, j.Rank = uint64(m.weights), uint64(m.weights), int64(rank)
 	switch {
 	case cfg.Asked.AveragesGradients():
-		j.Out, j.Gradient = uint64(m.slot(t.rank)), 1
+		j.Out, j.Gradient = uint64(m.slot(rank)), 1
 	case cfg.Asked.Mode.Traits().Barrier:
-		j.W = uint64(m.slot(t.rank))
+		j.W = uint64(m.slot(rank))
 		j.Out = j.W
 	}
 	j.Counts = uint64(m.weights) + uint64(m.layout.Counts)
-	if i := t.rank % max(1, len(t.setup.States)); j.Gradient == 0 && cfg.Asked.Optimizer != config.SGD {
+	if i := rank % max(1, len(t.setup.States)); j.Gradient == 0 && cfg.Asked.Optimizer != config.SGD {
 		j.First = uint64(m.state(i))
 		j.Second = j.First + 4*uint64(m.layout.P) // where there is one
 		j.Updates = uint64(m.steps(i))
@@ -119,7 +117,7 @@ func (t *trainer) setGrid() {
 func (t *trainer) makeBuffers() error {
 	var scratch cu.DevicePtr
 	floats := t.job.ScratchStride * int64(t.ctas)
-	t.rounds = averager{gpu: t.gpu, setup: t.setup, memory: t.memory, rank: t.rank}
+	t.rounds = averager{gpu: t.gpu, setup: t.setup, memory: t.memory, rank: int(t.job.Rank)}
 	err := t.rounds.open(&t.buffers)
 	if err = keep(err, t.buffers.allocate(t.gpu, wanted{&scratch, 4 * floats, "activations"})); err != nil {
 		return err
@@ -154,7 +152,8 @@ func (t *trainer) Train(cs []plan.Chunk) ([]plan.ChunkResult, error) {
 // stageSize returns the bytes that a launch of some pieces needs in a stage, rows that stream left
 // out; rates are its learning rates.
 func (t *trainer) stageSize(pieces, rates int) int {
-	return stageBytes(10, 2*(jobBytes+ticketBytes)+listingBytes+8*(partWords+sumWords)*pieces+4*rates+8*device.RecordWords)
+	return stageBytes(10, 2*(jobBytes+ticketBytes)+listingBytes+8*(partWords+sumWords)*pieces+4*rates+
+		8*device.RecordWords)
 }
 
 // deviceSize returns the bytes that a launch needs on the GPU alone: the list of its steps, and their losses.
@@ -230,7 +229,7 @@ func (t *trainer) launch(pieces []piece) error {
 func (t *trainer) complete(back []byte) {
 	if t.samples {
 		n := 8 * device.RecordWords
-		t.setup.Mem.Records[t.rank].Plus(numbers[uint64](back[:n]))
+		t.setup.Mem.Records[t.job.Rank].Plus(numbers[uint64](back[:n]))
 		back = back[roundUp(n, alignment):]
 	}
 	f := t.flights[0]

@@ -54,7 +54,7 @@ additions over NVLink (estimated), as PCI Express's copies each way and as two c
 
 Without NVLink a merge also waits for a turn of the first GPU, 2 to 4 ms (estimated), if no Multi-Process Service runs.
 
-The rates of 2, 4 and 8 H200 follow from that of one ([measured](gpu.md), 132 steps in flight), from the sectors above, and from {queued} µs for a queued launch (measured):
+The rates of 2, 4 and 8 H200 follow from the rate of one ([measured](gpu.md), 132 steps in flight), from the sectors above, and from {queued} µs for a queued launch (measured):
 
 {scaling}
 

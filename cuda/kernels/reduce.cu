@@ -34,7 +34,7 @@ __device__ inline u64 updates_of_others() {
 
 __device__ inline bool speaks() { return cta() == 0 && thread() == 0; }
 
-// copies makes weight i of the replica a copy of that of all.
+// copies makes weight i of the replica a copy of the one in out.
 __device__ inline void copies(i64 i) {
   const float v = job.out.load(i);
   job.first.store(i, v);
