@@ -98,14 +98,14 @@ template <int PARTS, int STRIDE> struct Vector {
 #pragma unroll
     for (int p = 0; p < PARTS; p++) {
       part[p] = {};
-      if (STRIDE != 1 || left > 128 * p) part[p].read({from.at + 128 * p}, left - 128 * p);
+      if (STRIDE != 1 || left > 128 * p) part[p].read(Weights{from.at + 128 * p}, left - 128 * p);
     }
   }
   // write adds the change to what is there, or stores what was read and the change.
   __device__ void write(Weights to, int left, const Vector& was, bool racy) {
 #pragma unroll
     for (int p = 0; p < PARTS; p++) {
-      if (racy) part[p].plus(1, was.part[p]), part[p].store({to.at + 128 * p}, left - 128 * p);
+      if (racy) part[p].plus(1, was.part[p]), part[p].store(Weights{to.at + 128 * p}, left - 128 * p);
       else part[p].add({to.at + 128 * p}, left - 128 * p);
     }
   }
