@@ -65,6 +65,9 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 		return nil, err
 	}
 	t.step = t.kernels[step]
+	if k, there := t.kernels[tensorStep]; there && mayRound(step, &t.job, &s.Job.Asked) {
+		t.step = k
+	}
 	t.setPointers()
 	t.setGrid()
 	t.job.ScratchStride = t.family.scratch(&t.job)

@@ -19,13 +19,13 @@
 __shared__ double loss;  // of the step, summed
 
 // grade_all turns all groups' outputs into deltas and sums the losses up.
-template <int S> __device__ inline void grade_all() {
+template <int S, bool tiles> __device__ inline void grade_all() {
   if (thread() == 0) loss = 0;
 #pragma unroll 1
   for (int g = 0; g < net.groups; g++) {
     const int mine = g * GROUP + warp();
     const float y = mine < net.batch ? label(net.first + mine) : 0;
-    Global<float>* z = outputs<S>(g, !optimizer.everywhere());
+    Global<float>* z = outputs<S, tiles>(g, !optimizer.everywhere());
     if (warp() < S) grade(z, small(job.outputs), y, net.batch - g * GROUP, inverse((float)net.batch));
     __syncthreads();
     if (thread() == 0)
@@ -35,18 +35,25 @@ template <int S> __device__ inline void grade_all() {
 
 // spread takes the deltas back to the first layer. Ends with a barrier: no weight is
 // written before all are read.
-template <int S> __device__ inline void spread() {
+template <int S, bool tiles> __device__ inline void spread() {
 #pragma unroll 1
   for (int l = small(job.layers) - 1; l > 0; l--)
 #pragma unroll 1
-    for (int g = 0; g < net.groups; g++) back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+    for (int g = 0; g < net.groups; g++) {
+      if constexpr (tiles) back_tiles(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+      else back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+    }
   __syncthreads();
 }
 
-template <int S> __device__ inline void push_all() {
+template <int S, bool tiles> __device__ inline void push_all() {
 #pragma unroll 1
   for (int l = 0; l < small(job.layers); l++) {
     enter(l);
+    if constexpr (tiles) {
+      push_tiles(layers[l], inputs, [](int o, int s) INLINE { return *(Global<const f2>*)((Global<const float>*)deltas_in + o * GROUP + s); });
+      continue;
+    }
     push<true, S>(layers[l], inputs, 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
       i64 at = 2 * ((i64)g * layers[l].out + o);
       lo = deltas_in[at], hi = deltas_in[at + 1];
@@ -54,15 +61,15 @@ template <int S> __device__ inline void push_all() {
   }
 }
 
-template <int S> __device__ inline void step(u32 i) {
+template <int S, bool tiles = false> __device__ inline void step(u32 i) {
   set_scale(i);
   begin(job.start[i], job.start[i + 1] - job.start[i]);
   reads(Cta(), i);
-  grade_all<S>();
+  grade_all<S, tiles>();
   if (thread() == 0) job.loss[at_hand()] = (float)loss;
-  spread<S>();
+  spread<S, tiles>();
   writes(Cta(), at_hand());
-  if (net.batch > 0) push_all<S>();
+  if (net.batch > 0) push_all<S, tiles>();
   wrote(Cta(), at_hand());
 }
 
@@ -81,3 +88,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_one(const Job* from
   zero_row<1>();
   each_ticket((u32)job.steps, [](u32 i) INLINE { step<1>(i); });
 }
+
+#if __CUDA_ARCH__ >= 800
+// mlp_tensor is mlp_step for plain SGD in steps of up to GROUP samples, with products in tf32.
+extern "C" __global__ void __launch_bounds__(THREADS, 2) mlp_tensor(const Job* from) {
+  read_job(job, from);
+  read_optimizer();
+  read_layers();
+  zero_row<GROUP>();
+  each_ticket((u32)job.steps, [](u32 i) INLINE { step<GROUP, true>(i); });
+}
+#endif

@@ -7,7 +7,7 @@
 // the deltas of all layers. The last layer's outputs become its deltas in place.
 #pragma once
 
-#include "back.h"
+#include "tensor.h"
 #include "loss.h"
 
 // Net is the step's.
@@ -54,19 +54,21 @@ __device__ inline void enter(int l) {
 }
 
 // outputs computes all layers for group g; those of the last are in its deltas, at the
-// address that it returns. They are there for all threads.
-template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
+// address that it returns. They are there for all threads. With tiles the products are those of tensor.h.
+template <int S, bool tiles = false> __device__ inline Global<float>* outputs(int g, bool compact) {
   Global<float>* z = nullptr;
 #pragma unroll 1
   for (int i = 0; i < small(job.layers); i++) {
     const bool last = i == small(job.layers) - 1;
     z = last ? net.deltas(i, g) : net.units(i, g);
     enter(i);
-    forward<true, S>(layers[i], inputs, g, compact, [&](int o, int s, float v, bool first, bool end) INLINE {
+    auto put = [&](int o, int s, float v, bool first, bool end) INLINE {
       Global<float>& to = z[(i64)o * GROUP + s];
       if (!first) v += to;
       to = last || !end || !(v <= 0) ? v : 0;  // ReLU, which lets NaN through
-    });
+    };
+    if constexpr (tiles) forward_tiles(layers[i], inputs, put);
+    else forward<true, S>(layers[i], inputs, g, compact, put);
   }
   return z;
 }
