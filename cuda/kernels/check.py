@@ -49,7 +49,6 @@ MUST = {  # of kernels whose names do not say it
     "linear_one": (READ, ADD, STORE),
     "mlp_step": (READ, ADD, STORE),
     "mlp_one": (READ, ADD, STORE),
-    "mlp_tensor": (),  # by pairs: see PAIRS
     "evaluate": (READ,),
     "factor_step": (READ, ADD, STORE),
     "factor_evaluate": (READ,),

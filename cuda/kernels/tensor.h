@@ -13,6 +13,17 @@
 
 constexpr int STRIP = 32;
 
+// Lane is this one's place 4g+t in a product.
+struct Lane {
+  int g, t;
+
+  __device__ Lane() {
+    u32 own;
+    asm("mov.u32 %0, %%laneid;" : "=r"(own));
+    g = own / 4, t = own % 4;
+  }
+};
+
 // tf32 rounds to it: to nearest, ties away from zero. NaN stays NaN.
 __device__ inline u32 tf32(float v) {
   u32 bits;
@@ -51,7 +62,7 @@ struct Strip {
 
 // output is the j-th of a lane's four in its strip: of pairs, two of each half. apart is how far it is from the first.
 template <bool pairs> __device__ constexpr int apart(int j) { return pairs ? 16 * (j / 2) + j % 2 : 8 * j; }
-template <bool pairs> __device__ inline int output(int j) { return (pairs ? 2 : 1) * (lane() / 4) + apart<pairs>(j); }
+template <bool pairs> __device__ inline int output(int j) { return (pairs ? 2 : 1) * Lane().g + apart<pairs>(j); }
 
 // load_four loads a row's weights of a lane's outputs: of a strip that is not whole those of the count that are there, and others
 // again. at is the lane's first in row 0 and strip the strip's.
@@ -74,7 +85,7 @@ constexpr int CHUNK = 32;  // rows whose weights are on their way at a time
 // the first. If not all are whole, there are n rows and count outputs.
 template <bool pairs, bool whole>
 __device__ inline void gather_rows(Product (&sum)[2], Global<float>* at, int bytes, const float* x, const i32* input, int n, int count) {
-  const int g = lane() / 4, t = lane() % 4;
+  const auto [g, t] = Lane();
   f4 v[CHUNK / 4];
 #pragma unroll
   for (int k = 0; k < CHUNK / 4; k++) v[k] = load_four<pairs, whole>(at, input[whole || 4 * k + t < n ? 4 * k + t : 0], bytes, count);
@@ -110,21 +121,22 @@ template <bool pairs> __device__ inline void gather_strip(Product (&sum)[2], con
 // collect_tiles is collect. In between a strip's outputs lie by j, so that no two lanes meet in a bank.
 template <bool pairs, class Put> __device__ inline void collect_tiles(const Product (&sum)[2], const Layer& l, const Strip& c, int from, const Put& put) {
   static_assert(sizeof(partial) >= WARPS * STRIP * GROUP * sizeof(float));
-  const int g = lane() / 4, t = lane() % 4;
+  const auto [g, t] = Lane();
   float* own = partial + warp() * STRIP * GROUP;
 #pragma unroll
   for (int j = 0; j < 4; j++)
 #pragma unroll
     for (int h = 0; h < 2; h++) own[(8 * j + g) * GROUP + 2 * t + h] = sum[j / 2].sum[j % 2 * 2 + h];
   __syncthreads();
-  const int all = c.strips * STRIP * GROUP;
+  const u32 all = c.strips * STRIP * GROUP;
 #pragma unroll 1
-  for (int i = thread(); i < all; i += THREADS) {
-    const int r = i / GROUP % STRIP, o = from + i / (STRIP * GROUP) * STRIP + (pairs ? r / 16 * 16 + r % 8 * 2 + r / 8 % 2 : r);
+  for (u32 i = thread(); i < all; i += THREADS) {
+    const u32 r = i / GROUP % STRIP, o = from + i / (STRIP * GROUP) * STRIP + (pairs ? r / 16 * 16 + r % 8 * 2 + r / 8 % 2 : r);
     float total = 0;
-#pragma unroll 4
-    for (int p = 0; p < c.parts; p++) total += partial[p * all + i];
-    if (o < l.out) put(o, i % GROUP, total);
+    const float* end = partial + c.parts * all;
+#pragma unroll 1
+    for (const float* p = partial + i; p < end; p += all) total += *p;
+    if (o < (u32)l.out) put(o, i % GROUP, total);
   }
   __syncthreads();
 }
@@ -157,7 +169,7 @@ struct Deltas {
 #pragma unroll
     for (int j = 0; j < 4; j++) {
       f2 v = 0;
-      if (output<pairs>(j) < c.count) v = read(c.first + output<pairs>(j), lane() % 4 * 2);
+      if (output<pairs>(j) < c.count) v = read(c.first + output<pairs>(j), 2 * Lane().t);
       some |= v.x != 0 || v.y != 0;
       of[j][0] = tf32(v.x * optimizer.scale), of[j][1] = tf32(v.y * optimizer.scale);
     }
@@ -169,7 +181,7 @@ struct Deltas {
 // are outputs, and its columns rows of the tile, so that neighbouring lanes add to neighbouring weights. If not all are whole,
 // there are n rows and count outputs.
 template <bool pairs, bool whole> __device__ inline void push_rows(const Deltas& d, Global<float>* at, int bytes, const float* x, const i32* input, int n, int count) {
-  const int g = lane() / 4, t = lane() % 4;
+  const auto [g, t] = Lane();
   if (!whole && g >= n) x += (n - 1 - g) * GROUP;
   const u32 lo = tf32(x[g * GROUP + 2 * t]), hi = tf32(x[g * GROUP + 2 * t + 1]);
   Product step[2];
@@ -229,7 +241,7 @@ constexpr int PADDED = 32;  // outputs that back_strip takes at a time: there ar
 
 // back_strip is a warp's part of back: 16 inputs from first on, and the outputs of the tile, n of them from from on.
 template <bool pairs> __device__ inline Product back_strip(const Layer& l, int first, int from, int n) {
-  const int g = lane() / 4, t = lane() % 4;
+  const auto [g, t] = Lane();
   Product sum;
   const Weights w[2] = {{job.w.at + l.at + (i64)(first + g < l.in ? first + g : 0) * l.out + from},
                         {job.w.at + l.at + (i64)(first + g + 8 < l.in ? first + g + 8 : 0) * l.out + from}};
@@ -278,9 +290,9 @@ __device__ inline void back_tiles(const Layer& l, Global<const float>* d, Global
       const Product sum = pairs ? back_strip<true>(l, first, from, n) : back_strip<false>(l, first, from, n);
 #pragma unroll
       for (int k = 0; k < 4; k++) {
-        const int i = first + lane() / 4 + 8 * (k / 2);
+        const int i = first + Lane().g + 8 * (k / 2);
         if (i >= l.in) continue;
-        const i64 to = (i64)i * GROUP + lane() % 4 * 2 + k % 2;
+        const i64 to = (i64)i * GROUP + 2 * Lane().t + k % 2;
         float v = sum.sum[k];
         if (from > 0) v += before[to];
         before[to] = from + n == l.out && units[to] <= 0 ? 0 : v;
