@@ -43,12 +43,12 @@ func denseStep(j *job) string {
 	return kind + "_step"
 }
 
-// tensorStep takes the same steps as mlp_step with products in tf32, on tensor cores: GPUs before compute capability 8.0
-// do not have it.
+// tensorStep takes the same steps as mlp_step with products in tf32, on tensor cores: GPUs before compute
+// capability 8.0 do not have it.
 const tensorStep = "mlp_tensor"
 
-// mayRound reports whether tensorStep can and may stand for a kernel: for mlp_step with plain SGD, in steps that are one
-// group.
+// mayRound reports whether tensorStep can and may stand for a kernel: for mlp_step with plain SGD, in steps that
+// are one group.
 func mayRound(step string, j *job, c *config.Config) bool {
 	plain := (c.Optimizer == config.SGD || c.AveragesGradients()) && c.L1 == 0 && c.L2 == 0
 	return step == "mlp_step" && c.Precision == config.Auto && plain && j.MaxBatch <= group

@@ -19,7 +19,7 @@ import (
 // which make cubin assembles for the common GPUs: linear.sm_86.gz runs on compute capability
 // 8.6 and on later ones of 8. And there is PTX, which the driver compiles for the GPU at hand
 // and keeps in the user's home: linear.sm_70.ptx is for all GPUs from Volta on, and sources
-// that use wider reds from Hopper on have a second file, such as factor.sm_90.ptx, and those
+// that use wider reds from Hopper on have a second file, such as factor.sm_90.ptx, and sources
 // that use tensor cores one for GPUs from Ampere on, such as mlp.sm_80.ptx.
 //
 //go:embed ptx/*.ptx cubin/*.gz

@@ -286,7 +286,7 @@ func testMLPStep(t *testing.T, g *gpuUnderTest) {
 	}
 }
 
-// TestTensorStep: products in tf32 are those of rounded operands, in layers of any width.
+// TestTensorStep: products in tf32 are of rounded operands, in layers of any width.
 func TestTensorStep(t *testing.T) {
 	for _, arch := range []int{80, 90} {
 		t.Run(fmt.Sprintf("sm_%d", arch), func(t *testing.T) {

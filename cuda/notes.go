@@ -51,8 +51,8 @@ func (o *owner) stepNotes(on int) []string {
 			c.Asked.InFlight, ctas, o.idle.step.name))
 	}
 	if o.idle.step.name == tensorStep {
-		notes = append(notes, "products are computed in tf32, on tensor cores, and weights are fp32 (--precision fp32: "+
-			"so are products)")
+		notes = append(notes, "products are computed in tf32, on tensor cores, and weights are fp32 "+
+			"(--precision fp32: so are products)")
 	}
 	j := &o.idle.job
 	if why := noLocalCopy(o.setup, j); why != "" {

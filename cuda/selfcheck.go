@@ -111,13 +111,12 @@ func (o *owner) apart(w, got, want []float32) int {
 	return -1
 }
 
-// far says what a step with products in tf32 leads to, if it is far from the CPU's. An operand is off by 2^-11 of itself at
-// most, and on its way from weights to a step a number goes through up to two products a layer, of two operands each:
+// far says what a step with products in tf32 leads to, if it is far from the CPU's. An operand is off by 2^-11 of
+// itself at most, and from weights to a step a number goes through up to two products a layer, of two operands each:
 // 4L/2^11 of a sum of products. Some units are so near to zero that this takes them to the other side of ReLU, which
-// changes all weights before them, as much as one example of a batch does. So a step is compared as a whole: it may be
-// apart by a quarter of its length, where a wrong product, row or part of a sum that is missing takes it further. Of units
-// with outputs of size z as many as 4L/2^11 of those near z go astray, a share of 1% at ten layers, and the length of a step's
-// difference is to the step's as the root of that share.
+// changes all weights before them. So a step is compared as a whole: it may be apart by a quarter of its length, where
+// a wrong product or a part of a sum that is missing takes it further. Of the units about 4L/2^11 go astray, 1% at
+// five layers, and the length of the difference is to the step's as the root of that share.
 func (o *owner) far(w, got, want []float32, lossThere, loss float64) string {
 	rounding := 4 * float64(o.idle.job.Layers) / (1 << 11)
 	if !(math.Abs(lossThere-loss) <= rounding*math.Abs(loss)+1e-6) {

@@ -14,8 +14,8 @@ import (
 	"hogwild/hogwild/run"
 )
 
-// spoilt makes the kernel regularize where the CPU does not, and leave biases out, as mlp_tensor does not regularize: any
-// wrong step.
+// spoilt makes the kernel regularize where the CPU does not, and leave biases out, as mlp_tensor does not
+// regularize: any wrong step.
 type spoilt struct{ backend }
 
 func (b spoilt) Own(s *device.Setup) (device.Owner, error) {
