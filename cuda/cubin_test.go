@@ -174,7 +174,7 @@ func TestCubins(t *testing.T) {
 		if n := bytes.Count(ptx, []byte(".visible .entry ")); n != len(all) {
 			t.Errorf("%s has %d kernels, and its PTX %d", file, len(all), n)
 		}
-		entries, err := entriesOf(source)
+		entries, err := i.entries()
 		if err != nil {
 			t.Fatal(err)
 		}

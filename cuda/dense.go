@@ -5,6 +5,7 @@ package cuda
 import (
 	"fmt"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/internal/vec"
 )
@@ -39,6 +40,17 @@ func denseStep(j *job) string {
 		return kind + "_one"
 	}
 	return kind + "_step"
+}
+
+// tensorStep takes the same steps as mlp_step with products in tf32, on tensor cores: GPUs before compute
+// capability 8.0 do not have it.
+const tensorStep = "mlp_tensor"
+
+// mayRound reports whether tensorStep can and may stand for a kernel: for mlp_step with plain SGD, in steps that
+// are one group.
+func mayRound(step string, j *job, c *config.Config) bool {
+	plain := (c.Optimizer == config.SGD || c.AveragesGradients()) && c.L1 == 0 && c.L2 == 0
+	return step == "mlp_step" && c.Precision == config.Auto && plain && j.MaxBatch <= group
 }
 
 // denseScratch has the outputs of the hidden layers and the deltas of all, eight samples

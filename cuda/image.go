@@ -19,7 +19,8 @@ import (
 // which make cubin assembles for the common GPUs: linear.sm_86.gz runs on compute capability
 // 8.6 and on later ones of 8. And there is PTX, which the driver compiles for the GPU at hand
 // and keeps in the user's home: linear.sm_70.ptx is for all GPUs from Volta on, and sources
-// that use wider reds from Hopper on have a second file, such as factor.sm_90.ptx.
+// that use wider reds from Hopper on have a second file, such as factor.sm_90.ptx. A source that
+// uses tensor cores has none for all: mlp_tensor.sm_80.ptx is for GPUs from Ampere on.
 //
 //go:embed ptx/*.ptx cubin/*.gz
 var images embed.FS
@@ -40,13 +41,21 @@ func imagesOf(source string, major, minor int) (all []image) {
 			break // older code of the same major number is slower at best
 		}
 	}
-	for _, arch := range []int{90, 70} {
-		if i := (image{source, arch, false}); arch <= 10*major+minor && i.exists() {
+	return append(all, ptxOf(source, 10*major+minor)...)
+}
+
+// ptxOf lists the PTX of a source for a GPU, the newest first.
+func ptxOf(source string, gpu int) (all []image) {
+	for _, arch := range []int{90, 80, 70} {
+		if i := (image{source, arch, false}); arch <= gpu && i.exists() {
 			all = append(all, i)
 		}
 	}
 	return all
 }
+
+// has reports whether a kernel is for this GPU.
+func (c *gpu) has(kernel string) bool { return len(ptxOf(file(kernel), 10*c.Major+c.Minor)) > 0 }
 
 func (i image) file() string {
 	if i.cubin {
@@ -105,12 +114,9 @@ func unpack(packed []byte, made string) (string, error) {
 // origin names the PTX that the image is, or that its machine code has to be made of, with
 // the checksum of its text. (kernels/cubin.py writes it into the header.)
 func (i image) origin() (string, error) {
-	ptx := image{i.source, 90, false}
-	if i.arch < 90 || !ptx.exists() {
-		ptx.arch = 70
-	}
-	text, err := images.ReadFile(ptx.file())
-	return fmt.Sprintf("%s %08x", path.Base(ptx.file()), crc32.ChecksumIEEE(text)), err
+	file := ptxOf(i.source, i.arch)[0].file()
+	text, err := images.ReadFile(file)
+	return fmt.Sprintf("%s %08x", path.Base(file), crc32.ChecksumIEEE(text)), err
 }
 
 // entry is a kernel of a source, and how many threads its CTAs have: more would write past its shared arrays' ends.
@@ -119,9 +125,9 @@ type entry struct {
 	threads int
 }
 
-// entriesOf are the kernels of a source.
-func entriesOf(source string) (all []entry, err error) {
-	text, err := image{source, 70, false}.read()
+// entries are its kernels.
+func (i image) entries() (all []entry, err error) {
+	text, err := ptxOf(i.source, i.arch)[0].read()
 	for _, part := range strings.Split(text, ".visible .entry ")[1:] {
 		var e entry
 		e.name, part, _ = strings.Cut(part, "(")

@@ -85,16 +85,16 @@ func (ks kernels) try(c *gpu, i image, refused []string) error {
 	if err != nil {
 		return failed(err, "%s", doing)
 	}
-	if err = ks.add(c, module, i.source); err != nil {
+	if err = ks.add(c, module, i); err != nil {
 		_ = module.Unload() // the error that counts is the first
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return nil
 }
 
-// add finds the kernels of a source in its module.
-func (ks kernels) add(c *gpu, module cu.Module, source string) error {
-	entries, err := entriesOf(source)
+// add finds the kernels of an image in its module.
+func (ks kernels) add(c *gpu, module cu.Module, i image) error {
+	entries, err := i.entries()
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,10 @@ func (o *owner) stepNotes(on int) []string {
 		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time",
 			c.Asked.InFlight, ctas, o.idle.step.name))
 	}
+	if o.idle.step.name == tensorStep {
+		notes = append(notes, "products are computed in tf32, on tensor cores, and weights are fp32 "+
+			"(--precision fp32: so are products)")
+	}
 	j := &o.idle.job
 	if why := noLocalCopy(o.setup, j); why != "" && !o.merges() {
 		notes = append(notes, why)

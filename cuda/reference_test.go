@@ -28,6 +28,16 @@ type problem struct {
 	center    bool    // the first layer learns on inputs less means
 	bias      float64 // the step of a linear model's bias; 0: 1
 	keep      bool    // add the gradient up instead of stepping
+	tf32      bool    // operands of products are rounded to it
+}
+
+// operand is a number as it goes into a product.
+func (p *problem) operand(v float64) float64 {
+	if !p.tf32 {
+		return v
+	}
+	mantissa, exponent := math.Frexp(float64(float32(v)))
+	return math.Ldexp(math.Round(mantissa*(1<<11)), exponent-11)
 }
 
 func (p *problem) values() bool { return p.loss == model.Squared || p.loss == model.L1 }
@@ -192,10 +202,10 @@ func (s *sample) forward(w []float64, x []float64) (h [][]float64) {
 		in, z := sizes[l], make([]float64, out)
 		for o := range z {
 			for j, v := range h[l] {
-				z[o] += v * w[j*out+o]
+				z[o] += s.operand(v) * s.operand(w[j*out+o])
 			}
 			if !s.nobias {
-				z[o] += w[in*out+o]
+				z[o] += s.operand(w[in*out+o])
 			}
 			if l < len(s.widths) {
 				z[o] = max(0, z[o])
@@ -251,8 +261,9 @@ func (s *sample) losses(z []float64, y float32) (loss float64, d []float64) {
 	return loss, d
 }
 
-// gradient adds a sample's to g, times share.
-func (s *sample) gradient(g, w []float64, h [][]float64, d []float64, share float64) {
+// gradient adds a sample's to g, times share. Deltas are rounded as they go into products: with their share, and those
+// that are pushed times the rate.
+func (s *sample) gradient(g, w []float64, h [][]float64, d []float64, share, rate float64) {
 	sizes, end := s.sizes(), len(w)
 	for l := len(sizes) - 2; l >= 0; l-- {
 		in, out := sizes[l], sizes[l+1]
@@ -263,13 +274,13 @@ func (s *sample) gradient(g, w []float64, h [][]float64, d []float64, share floa
 		back := make([]float64, in)
 		for o, v := range d {
 			for j, x := range h[l] {
-				g[from+j*out+o] += share * v * x
+				g[from+j*out+o] += s.operand(rate*share*v) / rate * s.operand(x)
 				if x > 0 {
-					back[j] += v * w[from+j*out+o]
+					back[j] += s.operand(share*v) / share * s.operand(w[from+j*out+o])
 				}
 			}
 			if !s.nobias {
-				g[from+in*out+o] += share * v
+				g[from+in*out+o] += s.operand(rate*share*v) / rate
 			}
 		}
 		d, end = back, from
@@ -318,7 +329,11 @@ func (s *sample) reference() outcome {
 			h := s.forward(w, s.input(row))
 			one, d := s.losses(h[len(h)-1], s.y[row])
 			sum += one
-			s.gradient(g, w, h, d, 1/float64(len(rows)))
+			rate := float64(lr)
+			if s.keep {
+				rate = 1
+			}
+			s.gradient(g, w, h, d, 1/float64(len(rows)), rate)
 		}
 		for j := range w {
 			rate, decay := float64(lr), s.l1*float64(lr)

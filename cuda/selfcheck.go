@@ -61,6 +61,9 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if o.idle.step.name == tensorStep {
+		return o.far(w, got, want, lossThere, loss), nil
+	}
 	if !near(lossThere, loss, math.Abs(loss)) {
 		return fmt.Sprintf("the loss of a step is %g, the CPU's is %g", lossThere, loss), nil
 	}
@@ -113,6 +116,28 @@ func (o *owner) apart(w, got, want []float32) int {
 		}
 	}
 	return -1
+}
+
+// far says what a step with products in tf32 leads to, if it is far from the CPU's. An operand is off by 2^-11 of
+// itself at most, and from weights to a step a number goes through up to two products a layer, of two operands each:
+// 4L/2^11 of a sum of products. Some units are so near to zero that this takes them to the other side of ReLU, which
+// changes all weights before them. So a step is compared as a whole: it may be apart by a quarter of its length, where
+// a wrong product or a part of a sum that is missing takes it further. Of the units about 4L/2^11 go astray, 1% at
+// five layers, and the length of the difference is to the step's as the root of that share.
+func (o *owner) far(w, got, want []float32, lossThere, loss float64) string {
+	rounding := 4 * float64(o.idle.job.Layers) / (1 << 11)
+	if !(math.Abs(lossThere-loss) <= rounding*math.Abs(loss)+1e-6) {
+		return fmt.Sprintf("the loss of a step is %g, the CPU's is %g", lossThere, loss)
+	}
+	apart, length := 0.0, 0.0
+	for i := range w {
+		apart += math.Pow(float64(got[i])-float64(want[i]), 2)
+		length += math.Pow(float64(want[i])-float64(w[i]), 2)
+	}
+	if !(apart <= length/16+1e-12) {
+		return fmt.Sprintf("a step of length %g is %g apart from the CPU's", math.Sqrt(length), math.Sqrt(apart))
+	}
+	return ""
 }
 
 // near allows for sums in another order and for the approximate exponential.

@@ -62,6 +62,9 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 	}
 	t.job.MaxBatch = int64(s.Job.Used.Batch)
 	step := t.family.step(&t.job)
+	if mayRound(step, &t.job, &s.Job.Asked) && c.has(tensorStep) {
+		step = tensorStep
+	}
 	if t.kernels, err = loadKernels(c, file(step), file(t.family.evaluate), "steps"); err != nil {
 		return nil, err
 	}

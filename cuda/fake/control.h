@@ -27,6 +27,11 @@ void meet_warp(Warp& w, const Op& op, uint32_t mask);    // bar.warp.sync: at[0]
 void active_mask(Warp& w, const Op& op, uint32_t mask);  // at[0] d
 void read_clock(Warp& w, const Op& op, uint32_t mask);   // at[0] d; mode 0 clock, 1 clock64, 2 globaltimer
 
+// tensor.cc. mma.sync.m16n8k8 in tf32 is two ops, as its operands are 14. multiply_tiles: at A's four, B's two,
+// members; add_tiles: at D's four, C's four. offset: the products in between, four doubles a lane.
+void multiply_tiles(Warp& w, const Op& op, uint32_t mask);
+void add_tiles(Warp& w, const Op& op, uint32_t mask);
+
 // marks.cc. Registers that may be read before they are written carry a mask of the
 // lanes that wrote them.
 void mark(Warp& w, const Op& op, uint32_t mask);         // at[0] mask

@@ -74,6 +74,15 @@ struct FlushedCvt {
   }
 };
 
+// Tf32 keeps 10 bits of the fraction: to nearest, ties away from zero.
+struct Tf32 {
+  static uint32_t of(float a) {
+    uint32_t bits;
+    std::memcpy(&bits, &a, 4);
+    return a != a ? 0x7fffffffu : (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu;
+  }
+};
+
 template <class To, class From, How how>
 Run rounded(bool saturate) {
   return saturate ? map<Cvt<To, From, how, true>, Lane<To>, Lane<From>>
@@ -151,6 +160,8 @@ Run conversion(Type to, Type type, const std::string& how, bool saturate, bool f
     default: return sign ? from<int64_t>(type, how, saturate) : from<uint64_t>(type, how, saturate);
   }
 }
+
+Run to_tf32() { return map<Tf32, uint32_t, float>; }
 
 Run resize(int to_bytes, int from_bytes, bool is_signed) {
   switch (to_bytes) {

@@ -168,6 +168,28 @@ void Decoder::redux(const Statement& s) {
   emit();
 }
 
+// mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {d}, {a}, {b}, {c}, alone of its kind
+void Decoder::mma(const Statement& s) {
+  if (skip_unless(s)) return;
+  if (s.opcode() != "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32") Words(s).refuse();
+  expect_operands(s, 4, 4);
+  for (size_t i = 0; i < 4; i++) {
+    if (s.operands[i].parts.size() != (i == 2 ? 2 : 4)) refuse_text(s.line, s.opcode() + " takes 4, 4, 2 and 4 registers");
+  }
+  const uint32_t products = allocate(4 * sizeof(double));
+  begin(s, multiply_tiles);
+  for (size_t i = 0; i < 4; i++) draft_.op.at[i] = read(s, s.operands[1].parts[i], 4, 'b');
+  for (size_t i = 0; i < 2; i++) draft_.op.at[4 + i] = read(s, s.operands[2].parts[i], 4, 'b');
+  draft_.op.at[6] = constant(4, kAll);
+  draft_.op.offset = products;
+  emit();
+  begin(s, add_tiles);
+  for (size_t i = 0; i < 4; i++) draft_.op.at[4 + i] = read(s, s.operands[3].parts[i], 4, 'f');
+  for (size_t i = 0; i < 4; i++) draft_.op.at[i] = write(s, s.operands[0].parts[i], 4);
+  draft_.op.offset = products;
+  emit();
+}
+
 void Decoder::activemask(const Statement& s) {
   if (skip_unless(s)) return;
   Words words(s);
@@ -211,7 +233,7 @@ const std::map<std::string, Decoder::Handler>& Decoder::handlers() {
       {"atom", &Decoder::atom}, {"red", &Decoder::atom}, {"prefetch", &Decoder::nothing}, {"bra", &Decoder::bra},
       {"ret", &Decoder::ret}, {"exit", &Decoder::ret}, {"trap", &Decoder::ret}, {"bar", &Decoder::bar},
       {"barrier", &Decoder::bar}, {"shfl", &Decoder::shfl}, {"vote", &Decoder::vote}, {"match", &Decoder::match},
-      {"redux", &Decoder::redux}, {"activemask", &Decoder::activemask}, {"membar", &Decoder::fence},
+      {"redux", &Decoder::redux}, {"mma", &Decoder::mma}, {"activemask", &Decoder::activemask}, {"membar", &Decoder::fence},
       {"fence", &Decoder::fence}, {"nanosleep", &Decoder::nanosleep}};
   return *table;
 }

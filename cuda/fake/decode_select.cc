@@ -139,8 +139,15 @@ void Decoder::set(const Statement& s) {
   emit();
 }
 
-// cvt[.rnd][.ftz][.sat].DTYPE.STYPE d, a
+// cvt[.rnd][.ftz][.sat].DTYPE.STYPE d, a, and cvt.rna.tf32.f32 of 32 bits.
 void Decoder::cvt(const Statement& s) {
+  if (s.opcode() == "cvt.rna.tf32.f32") {
+    expect_operands(s, 2, 2);
+    begin(s, to_tf32());
+    draft_.op.at[1] = read(s, s.operands[1], 4, 'f');
+    draft_.op.at[0] = write(s, s.operands[0], 4);
+    return emit();
+  }
   Words words(s);
   std::string how = words.one_of({"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"});
   bool flush = words.accept("ftz"), saturate = words.accept("sat");

@@ -112,6 +112,7 @@ class Decoder {
   void vote(const Statement& s);
   void match(const Statement& s);
   void redux(const Statement& s);
+  void mma(const Statement& s);
   void activemask(const Statement& s);
   void fence(const Statement& s);
   void nanosleep(const Statement& s);

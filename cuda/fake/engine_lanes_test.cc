@@ -144,6 +144,63 @@ void votes() {
   equal(out(warp, 32, {1, 32}, "warp"), [](uint32_t i) { return i < 4 ? 1 : 2; }, "bar.warp.sync");
 }
 
+// rounded is a float with 11 bits, in another way than the interpreter's.
+float rounded(float a) {
+  int exponent;
+  const double fraction = std::frexp(double(a), &exponent);
+  return std::isfinite(a) ? float(std::ldexp(std::round(fraction * 2048), exponent - 11)) : a;
+}
+
+// products are tiles in tf32 against sums in double precision of operands that are rounded here. Row 3 of A has a zero times
+// infinity, row 5 an infinity, row 7 what is not a number, and row 9 zeros.
+void products() {
+  std::vector<float> a(16 * 8), b(8 * 8), c(16 * 8);
+  for (std::vector<float>* all : {&a, &b, &c}) {
+    for (float& v : *all) v = float(double(draw() >> 11) / 9007199254740992.0 - 0.5) * float(draw() % 7 + 1);
+  }
+  for (int n = 0; n < 8; n++) b[2 * 8 + n] = n == 4 ? 0 : b[2 * 8 + n], a[9 * 8 + n] = 0;
+  a[3 * 8 + 2] = a[5 * 8 + 1] = INFINITY, a[7 * 8 + 6] = NAN, a[0] = 1 + 0x1p-11f, a[1] = 1 + 0x1.8p-10f;
+  std::string body =
+      "shr.u32 %r30, %t, 2; and.b32 %r31, %t, 3;\n"  // g and t
+      "mad.lo.u32 %r29, %r30, 8, %r31; mul.wide.u32 %d1, %r29, 4; add.u64 %d1, %d1, %p1;\n"  // A[g][t]
+      "mad.lo.u32 %r28, %r31, 8, %r30; mul.wide.u32 %d2, %r28, 4; add.u64 %d2, %d2, %p2;\n"  // B[t][g]
+      "add.u32 %r27, %r29, %r31; mul.wide.u32 %d3, %r27, 4; add.u64 %d4, %d3, %p0; add.u64 %d3, %d3, %p3;\n";  // C[g][2t]
+  const int at[] = {0, 256, 16, 272}, sums[] = {0, 4, 256, 260};  // bytes from there
+  for (int i = 0; i < 4; i++) {
+    const std::string n = std::to_string(i);
+    body += "ld.global.f32 %f" + n + ", [%d1+" + std::to_string(at[i]) + "]; cvt.rna.tf32.f32 %r" + n + ", %f" + n + ";\n";
+    body += "ld.global.f32 %f1" + n + ", [%d3+" + std::to_string(sums[i]) + "];\n";
+  }
+  for (int i = 0; i < 2; i++) {
+    const std::string n = std::to_string(4 + i);
+    body += "ld.global.f32 %f" + n + ", [%d2+" + std::to_string(128 * i) + "]; cvt.rna.tf32.f32 %r" + n + ", %f" + n + ";\n";
+  }
+  const std::string mma = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 ";
+  std::string late = body + "setp.lt.u32 %b1, %t, 5; @%b1 bra L; mov.u32 %r20, 1;\nL: ";
+  std::string store = "{%f20, %f21, %f22, %f23}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%f10, %f11, %f12, %f13};\n";
+  for (int i = 0; i < 4; i++) {
+    store += "st.global.f32 [%d4+" + std::to_string(sums[i]) + "], %f2" + std::to_string(i) + ";\n";
+  }
+  Device device;
+  std::vector<uint64_t> p{device.add(std::vector<float>(16 * 8)), device.add(a), device.add(b), device.add(c)};
+  fake::Fault fault = launch(module_of(late + mma + store), device, p);
+  check(fault.code == 0, "mma: " + fault.text);
+  for (int i = 0; i < 16 * 8; i++) {
+    double want = c[size_t(i)], size = std::fabs(want);
+    for (int k = 0; k < 8; k++) {
+      const double product = double(rounded(a[size_t(i / 8 * 8 + k)])) * rounded(b[size_t(k * 8 + i % 8)]);
+      want += product, size += std::fabs(product);
+    }
+    const float got = Device::at<float>(p[0])[i];
+    if (std::isfinite(want) ? !(std::fabs(got - want) <= 1e-7 * size) : std::isnan(want) != std::isnan(got) || (got > 0) != (want > 0))
+      return check(false, "mma[" + std::to_string(i / 8) + "][" + std::to_string(i % 8) + "]: " + std::to_string(got) + " and not " + std::to_string(want));
+  }
+  fault = launch(module_of(body + "mov.b32 %r1, %f1; " + mma + store), device, p);
+  check_fault(fault, 719, {"not in tf32"}, "an operand of mma that is not rounded");
+  fault = launch(module_of(body + "setp.lt.u32 %b1, %t, 5; @%b1 ret; " + mma + store), device, p);
+  check_fault(fault, 719, {"inactive"}, "mma without some lanes");
+}
+
 void specials() {
   std::string all =
       "mov.u32 %r0, %laneid; mov.u32 %r1, %warpid; mad.lo.u32 %r0, %r1, 100, %r0; mov.u32 %r1, %nctaid.x; mad.lo.u32 "
@@ -163,6 +220,7 @@ void test_lanes() {
   barriers();
   shuffles();
   votes();
+  products();
   specials();
 }
 

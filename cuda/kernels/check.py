@@ -35,6 +35,7 @@ CUOBJDUMP = "cuobjdump/nvidia/cu13/bin/cuobjdump"
 # one word of mlp_step, the next ticket, in local memory; that of 12.9 finds room.)
 TARGETS = {
     "sm_70": [("12.6", "90")] + [("12.9", a) for a in ("70", "75", "80", "86", "89", "90", "100", "120")],
+    "sm_80": [("12.6", "90")] + [("12.9", a) for a in ("80", "86", "89", "90")],
     "sm_90": [("12.6", "90"), ("12.9", "90"), ("12.9", "100"), ("12.9", "120")],
 }
 READABLE = {"90", "120"}  # machine code that is looked at; older GPUs name their operations otherwise
@@ -72,8 +73,8 @@ MUST = {  # of kernels whose names do not say it
 
 def ptx_of(kind, arch=90):
     """The file for a GPU, a Hopper if nothing is said: that for older ones where it has no other."""
-    own = PTX / f"{kind}.sm_90.ptx"
-    return own if arch >= 90 and own.exists() else PTX / f"{kind}.sm_70.ptx"
+    own = [PTX / f"{kind}.sm_{made}.ptx" for made in (90, 80) if made <= arch]
+    return next((file for file in own if file.exists()), PTX / f"{kind}.sm_70.ptx")
 
 
 def fetch(folders=tuple(PACKAGES)):

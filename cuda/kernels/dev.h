@@ -17,6 +17,7 @@ using u32 = unsigned;
 using i64 = long long;
 using u64 = unsigned long long;
 using u8 = unsigned char;
+using f2 = float __attribute__((ext_vector_type(2)));
 using f4 = float __attribute__((ext_vector_type(4)));
 
 // Global is device memory: without it, loads and stores would be generic ones.
@@ -84,6 +85,11 @@ struct Weights {
     asm volatile("ld.relaxed.sys.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "l"(at + i) : "memory");
     return v;
   }
+  __device__ f2 load2(i64 i) const {
+    f2 v;
+    asm volatile("ld.relaxed.sys.global.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(at + i) : "memory");
+    return v;
+  }
   __device__ void store4(i64 i, f4 v) const {
     asm volatile("st.relaxed.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
   }
@@ -102,6 +108,13 @@ struct Weights {
   // it may be stale. The sum of subnormals is zero (the hardware flushes them).
   __device__ void add(i64 i, float v) const {
     asm volatile("red.relaxed.sys.global.add.f32 [%0], %1;" ::"l"(at + i), "f"(v) : "memory");
+  }
+  __device__ void add2(i64 i, f2 v) const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.sys.global.add.v2.f32 [%0], {%1, %2};" ::"l"(at + i), "f"(v.x), "f"(v.y) : "memory");
+#else
+    add(i, v.x), add(i + 1, v.y);
+#endif
   }
 };
 

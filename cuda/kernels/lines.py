@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 
 import check
 
-FLAGS = {"sm_70": ["--cuda-gpu-arch=sm_70", "--cuda-feature=+ptx63"], "sm_90": ["--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx81"]}
+FLAGS = {"sm_70": ["--cuda-gpu-arch=sm_70", "--cuda-feature=+ptx63"], "sm_80": ["--cuda-gpu-arch=sm_80", "--cuda-feature=+ptx70"], "sm_90": ["--cuda-gpu-arch=sm_90", "--cuda-feature=+ptx81"]}
 NOISE = re.compile(r"\s*(//|\.(loc|file|section)\s|\$L__(tmp|func_))")
 
 

@@ -1,6 +1,6 @@
 // mlp.cu: a step of a multilayer perceptron with ReLU, of up to 9 layers of any width,
 // and of linear models with more outputs than linear.cu takes. mlp_one.cu is
-// for steps of one sample.
+// for steps of one sample, mlp_tensor.cu for products in tf32.
 //
 // Launch: THREADS (512) threads a CTA, any number of CTAs; no dynamic shared memory
 // (38 KB static). Scratch, floats a CTA, as in net.h:
@@ -13,7 +13,7 @@
 // arithmetic and, where a step is up to 8 samples, for the push.
 //
 // Left out: outputs and deltas in shared memory (they go through L1 and L2, a few
-// percent at 784-128-10), leaving out zeros in the push of longer steps, tensor cores.
+// percent at 784-128-10), leaving out zeros in the push of longer steps.
 #ifndef ONE
 #define CTA_THREADS 512
 #endif
@@ -42,13 +42,20 @@ template <int S> __device__ inline void spread() {
 #pragma unroll 1
   for (int l = small(job.layers) - 1; l > 0; l--)
 #pragma unroll 1
-    for (int g = 0; g < net.groups; g++) back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+    for (int g = 0; g < net.groups; g++) {
+      if constexpr (TILES) back_tiles(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+      else back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+    }
 }
 
 template <int S> __device__ inline void push_all() {
 #pragma unroll 1
   for (int l = 0; l < small(job.layers); l++) {
     if (l > 0) __syncthreads();  // nobody needs the last tile any more
+    if constexpr (TILES) {
+      push_tiles(layers[l], inputs[l], [&](int o, int s) INLINE { return *(Global<const f2>*)((Global<const float>*)deltas_in[l] + o * GROUP + s); });
+      continue;
+    }
     push<true, S>(layers[l], inputs[l], 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
       i64 at = 2 * ((i64)g * layers[l].out + o);
       lo = deltas_in[l][at], hi = deltas_in[l][at + 1];
@@ -68,8 +75,14 @@ template <int S> __device__ inline void step(u32 i) {
   wrote(Cta(), at_hand());
 }
 
+#ifdef TENSOR
+#define NAME mlp_tensor
+#else
+#define NAME mlp_step
+#endif
+
 #ifndef ONE
-extern "C" __global__ void __launch_bounds__(THREADS, 1) mlp_step(const Job* from) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) NAME(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();

@@ -7,8 +7,14 @@
 // the deltas of all layers. The last layer's outputs become its deltas in place.
 #pragma once
 
-#include "back.h"
+#include "tensor.h"
 #include "loss.h"
+
+#ifdef TENSOR
+constexpr bool TILES = true;  // products are those of tensor.h
+#else
+constexpr bool TILES = false;
+#endif
 
 // Net is the step's.
 struct Net {
@@ -56,11 +62,13 @@ template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
   for (int i = 0; i < small(job.layers); i++) {
     const bool last = i == small(job.layers) - 1;
     z = last ? net.deltas(i, g) : net.units(i, g);
-    forward<true, S>(layers[i], inputs[i], g, compact, [&](int o, int s, float v, bool first, bool end) INLINE {
+    auto put = [&](int o, int s, float v, bool first, bool end) INLINE {
       Global<float>& to = z[(i64)o * GROUP + s];
       if (!first) v += to;
       to = last || !end || !(v <= 0) ? v : 0;  // ReLU, which lets NaN through
-    });
+    };
+    if constexpr (TILES) forward_tiles(layers[i], inputs[i], put);
+    else forward<true, S>(layers[i], inputs[i], g, compact, put);
   }
   return z;
 }
