@@ -29,9 +29,9 @@ func TestImages(t *testing.T) {
 		{"linear", 9, 0, "sm_90 cubin, PTX sm_70"},
 		{"factor", 9, 0, "sm_90 cubin, PTX sm_90, PTX sm_70"},
 		{"linear", 10, 3, "sm_100 cubin, PTX sm_70"},
-		{"mlp", 7, 5, "PTX sm_70"},
-		{"mlp", 8, 6, "sm_86 cubin, PTX sm_80, PTX sm_70"},
-		{"mlp", 9, 0, "sm_90 cubin, PTX sm_90, PTX sm_80, PTX sm_70"},
+		{"mlp_tensor", 7, 5, ""},
+		{"mlp_tensor", 8, 6, "sm_86 cubin, PTX sm_80"},
+		{"mlp_tensor", 9, 0, "sm_90 cubin, PTX sm_90, PTX sm_80"},
 		{"factor", 11, 0, "PTX sm_90, PTX sm_70"},
 		{"factor", 12, 1, "sm_120 cubin, PTX sm_90, PTX sm_70"},
 	} {

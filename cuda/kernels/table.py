@@ -126,7 +126,7 @@ def spread(weights):
 
 
 def kind(kernel):
-    return kernel if kernel.endswith("_one") else kernel.split("_")[0]
+    return kernel if kernel.endswith(("_one", "_tensor")) else kernel.split("_")[0]
 
 
 def ptx_of(kernel):
