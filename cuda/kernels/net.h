@@ -44,6 +44,8 @@ __shared__ Net net;
 __shared__ Inputs inputs[MAX_LAYERS];               // of each layer
 __shared__ Global<const f4>* deltas_in[MAX_LAYERS];  // and its deltas: groups x out x GROUP
 
+__shared__ int held;  // tiles: how many rows of the first layer's are still there
+
 // begin sets all that for a step. It is for all threads, after a barrier, and ends with one.
 __device__ inline void begin(int first, int batch) {
   if (const int l = thread(); l < small(job.layers)) {
@@ -58,17 +60,22 @@ __device__ inline void begin(int first, int batch) {
 // address that it returns. They are there for all threads, as forward ends with a barrier.
 template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
   Global<float>* z = nullptr;
+  int own = 0;  // tiles: where a layer's begins
 #pragma unroll 1
   for (int i = 0; i < small(job.layers); i++) {
     const bool last = i == small(job.layers) - 1;
-    z = last ? net.deltas(i, g) : net.units(i, g);
+    if constexpr (TILES) z = (Global<float>*)(last ? (Global<const float>*)deltas_in[i] : inputs[i + 1].units);
+    else z = last ? net.deltas(i, g) : net.units(i, g);
     auto put = [&](int o, int s, float v, bool first, bool end) INLINE {
       Global<float>& to = z[(i64)o * GROUP + s];
       if (!first) v += to;
       to = last || !end || !(v <= 0) ? v : 0;  // ReLU, which lets NaN through
     };
-    if constexpr (TILES) forward_tiles(layers[i], inputs[i], put);
-    else forward<true, S>(layers[i], inputs[i], g, compact, put);
+    if constexpr (TILES) {
+      const int n = forward_tiles(layers[i], inputs[i], own, put);
+      if (i == 0 && holds(layers[0], n)) own = n;
+    } else forward<true, S>(layers[i], inputs[i], g, compact, put);
   }
+  if (TILES && thread() == 0) held = own;
   return z;
 }

@@ -218,23 +218,23 @@ template <int S> __device__ inline int put_live(const float (&v)[EACH][S], u32 o
   return all;
 }
 
-// put_constants puts those of a group into the first rows of the tile, and returns how many
+// put_constants puts those of a group into the tile, from a row on, and returns how many
 // there are.
-template <int S> __device__ inline int put_constants(const Inputs& x, int g, bool pushing) {
+template <int S> __device__ inline int put_constants(const Inputs& x, int g, bool pushing, int first = 0) {
   const int t = thread();
-  if (t < x.constants() * S) ((float*)tile)[t] = x.constant(t / S, g * GROUP + t % S, pushing);
-  if (t < x.constants()) input_of[t] = x.in + t;
+  if (t < x.constants() * S) ((float*)tile)[first * S + t] = x.constant(t / S, g * GROUP + t % S, pushing);
+  if (t < x.constants()) input_of[first + t] = x.in + t;
   return x.constants();
 }
 
 // stage fills the tile with inputs of one group, of which the first stand behind the
-// constants, and returns how many rows it has. It is for all threads of the CTA, after a
-// barrier, and ends with one. Without deep there are no units.
-template <bool deep, int S> __device__ inline int stage(const Inputs& x, int g, int from, bool compact, bool pushing) {
+// constants, and returns how many rows it has. They begin with the row first. It is for all threads
+// of the CTA, after a barrier, and ends with one. Without deep there are no units.
+template <bool deep, int S> __device__ inline int stage(const Inputs& x, int g, int from, bool compact, bool pushing, int first = 0) {
   static_assert(EACH * WARPS == 32, "put_live takes a lane for each count");
   const int end = from + TILE < x.in ? from + TILE : x.in;
   const Share my = {g, x.batch - g * GROUP, from + thread(), end};
-  int n = from == 0 ? put_constants<S>(x, g, pushing) : 0;
+  int n = first + (from == 0 ? put_constants<S>(x, g, pushing, first) : 0);
   float v[EACH][S];
   const u32 live = bring<deep>(v, x, my);
   if (compact) {
@@ -246,7 +246,7 @@ template <bool deep, int S> __device__ inline int stage(const Inputs& x, int g, 
     n += end - from;
   }
   __syncthreads();
-  return n;
+  return n - first;
 }
 
 // prepare_push makes of a first layer's tile, of one group, what is pushed with. It is

@@ -13,6 +13,8 @@
 
 constexpr int STRIP = 32;
 
+__shared__ int widest;  // layer of the model
+
 // Lane is this one's place 4g+t in a product.
 struct Lane {
   int g, t;
@@ -42,8 +44,8 @@ struct Product {
   }
 };
 
-// paired tells whether all rows of a layer's weights begin at a multiple of 8 bytes.
-__device__ inline bool paired(const Weights& w, const Layer& l) { return l.out % 2 == 0 && (u64)(w.at + l.at) % 8 == 0; }
+// paired tells whether all rows of a layer's weights begin at a multiple of 8 bytes, as the weights do.
+__device__ inline bool paired(const Layer& l) { return (l.out | (int)l.at) % 2 == 0; }
 
 // Strip is a warp's: outputs first .. first+count-1 of the layer, and its part of the rows.
 struct Strip {
@@ -103,12 +105,12 @@ __device__ inline void gather_rows(Product (&sum)[2], Global<float>* at, int byt
   }
 }
 
-// gather_strip is that for all rows of a warp's part.
-template <bool pairs> __device__ inline void gather_strip(Product (&sum)[2], const Layer& l, const Strip& c, int n) {
+// gather_strip is that for all rows of a warp's part, of n from the row first on.
+template <bool pairs> __device__ inline void gather_strip(Product (&sum)[2], const Layer& l, const Strip& c, int first, int n) {
   if (c.idle()) return;
   Global<float>* at = job.w.at + l.at + c.first + output<pairs>(0);
-  const float* x = (float*)tile + CHUNK * c.part * GROUP;
-  const i32* input = input_of + CHUNK * c.part;
+  const float* x = (float*)tile + (first + CHUNK * c.part) * GROUP;
+  const i32* input = input_of + first + CHUNK * c.part;
   int left = n - CHUNK * c.part;
 #pragma unroll 1
   for (; c.count == STRIP && left >= CHUNK; left -= CHUNK * c.parts, x += CHUNK * c.parts * GROUP, input += CHUNK * c.parts)
@@ -121,7 +123,7 @@ template <bool pairs> __device__ inline void gather_strip(Product (&sum)[2], con
 // SPARED is how many rows of the tile stay as they are behind collect_tiles.
 constexpr int SPARED = ZERO - WARPS * STRIP;
 
-// collect_tiles is collect, of a tile of n rows. In between a strip's outputs lie by j, so that no two lanes meet in a bank.
+// collect_tiles is collect, of a tile that ends with row n. In between a strip's outputs lie by j, so that no two lanes meet in a bank.
 template <bool pairs, class Put> __device__ inline void collect_tiles(const Product (&sum)[2], const Layer& l, const Strip& c, int from, int n, const Put& put) {
   const auto [g, t] = Lane();
   float* partial = (float*)tile + SPARED * GROUP;
@@ -145,21 +147,24 @@ template <bool pairs, class Put> __device__ inline void collect_tiles(const Prod
   __syncthreads();
 }
 
-// forward_tiles is forward: for all threads, after a barrier, and with one at its end.
-template <class Put> __device__ inline void forward_tiles(const Layer& l, const Inputs& x, const Put& put) {
-  const bool pairs = paired(job.w, l);
+// forward_tiles is forward, with tiles that begin with the row first: for all threads, after a barrier, and with one at its
+// end. It returns how many rows the last tile has.
+template <class Put> __device__ inline int forward_tiles(const Layer& l, const Inputs& x, int first, const Put& put) {
+  int n = 0;
+  const bool pairs = paired(l);
 #pragma unroll 1
   for (int from = 0; from < l.out; from += WARPS * STRIP) {
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
-      const int n = stage<true, GROUP>(x, 0, j, true, false);
+      n = stage<true, GROUP>(x, 0, j, true, false, first);
       const Strip c(l, from);
       Product sum[2];
       auto add = [&](int o, int s, float v) INLINE { put(o, s, v, j == 0, j + TILE >= x.in); };
-      if (pairs) gather_strip<true>(sum, l, c, n), collect_tiles<true>(sum, l, c, from, n, add);
-      else gather_strip<false>(sum, l, c, n), collect_tiles<false>(sum, l, c, from, n, add);
+      if (pairs) gather_strip<true>(sum, l, c, first, n), collect_tiles<true>(sum, l, c, from, first + n, add);
+      else gather_strip<false>(sum, l, c, first, n), collect_tiles<false>(sum, l, c, from, first + n, add);
     }
   }
+  return n;
 }
 
 // Deltas are a strip's, scaled to what is added: of a lane those of its outputs, of the samples 2t and 2t+1. read(o, s) has
@@ -226,26 +231,38 @@ template <bool pairs, class Read> __device__ inline void push_strip(const Layer&
     for (int r = 0; r < TURN && r < left; r += 8) push_rows<pairs, false>(d, at, 4 * l.out, x + r * GROUP, input + r, left - r, c.count);
 }
 
-// push_tiles is push, after a barrier.
-template <class Read> __device__ inline void push_tiles(const Layer& l, const Inputs& x, const Read& read) {
-  const bool pairs = VECTORS && paired(job.out, l);
+// push_tiles is push, after a barrier. If held is not 0, the tile is there already, and has that many rows.
+template <class Read> __device__ inline void push_tiles(const Layer& l, const Inputs& x, int held, const Read& read) {
+  const bool pairs = VECTORS && paired(l);
 #pragma unroll 1
   for (int from = 0; from < l.out; from += WARPS * STRIP) {
     const Strip c(l, from);
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
       if (j + from > 0) __syncthreads();  // nobody needs the last tile any more
-      const int n = stage<true, GROUP>(x, 0, j, true, true);
+      const int n = held ? held : stage<true, GROUP>(x, 0, j, true, true);
       if (pairs) push_strip<VECTORS>(l, c, n, read);
       else push_strip<false>(l, c, n, read);
     }
   }
 }
 
-constexpr int PADDED = 32;  // outputs that back_strip takes at a time: there are deltas of zero behind the last
+// read_widest sets it. A barrier follows.
+__device__ inline void read_widest() {
+  if (thread() != 0) return;
+  widest = small(job.outputs);
+#pragma unroll 1
+  for (int l = 0; l + 1 < small(job.layers); l++)
+    if (job.width[l] > widest) widest = small(job.width[l]);
+}
+
+// holds tells whether the first n rows of the tile can stay, while other layers have theirs behind them.
+__device__ inline bool holds(const Layer& l, int n) { return l.in <= TILE && l.out <= WARPS * STRIP && n <= SPARED && n + widest + STRIP <= TILE; }
+
+constexpr int PADDED = STRIP;  // outputs that back_strip takes at a time: there are deltas of zero behind the last
 
 // back_strip is a warp's part of back: 16 inputs from first on, and the outputs of the tile, n of them from from on.
-template <bool pairs> __device__ inline Product back_strip(const Layer& l, int first, int from, int n) {
+template <bool pairs> __device__ inline Product back_strip(const Layer& l, const float* deltas, int first, int from, int n) {
   const auto [g, t] = Lane();
   Product sum;
   const Weights w[2] = {{job.w.at + l.at + (i64)(first + g < l.in ? first + g : 0) * l.out + from},
@@ -268,16 +285,16 @@ template <bool pairs> __device__ inline Product back_strip(const Layer& l, int f
     for (int k = 0; k < PADDED / 16; k++)
 #pragma unroll
       for (int i = 0; i < 2; i++) {
-        const float* d = (float*)tile + (base + 16 * k + 8 * i + t) * GROUP + g;
+        const float* d = deltas + (base + 16 * k + 8 * i + t) * GROUP + g;
         sum.add(tf32(v[k][0][2 * i]), tf32(v[k][1][2 * i]), tf32(v[k][0][2 * i + 1]), tf32(v[k][1][2 * i + 1]), tf32(d[0]), tf32(d[4 * GROUP]));
       }
   }
   return sum;
 }
 
-// back_tiles is back, for all threads, after a barrier and with one at its end. Of eight outputs the tile has the even ones first, if they are read by pairs.
-__device__ inline void back_tiles(const Layer& l, Global<const float>* d, Global<const float>* units, Global<float>* before) {
-  const bool pairs = paired(job.w, l);
+// back_tiles is back, for all threads, after a barrier and with one at its end; its tile begins with the row own. Of eight outputs the tile has the even ones first, if they are read by pairs.
+__device__ inline void back_tiles(const Layer& l, int own, Global<const float>* d, Global<const float>* units, Global<float>* before) {
+  const bool pairs = paired(l);
 #pragma unroll 1
   for (int from = 0; from < l.out; from += TILE) {
     const int n = l.out - from < TILE ? l.out - from : TILE, padded = (n + PADDED - 1) / PADDED * PADDED;
@@ -286,12 +303,13 @@ __device__ inline void back_tiles(const Layer& l, Global<const float>* d, Global
       const int o = i / 2, at = pairs ? o / 8 * 8 + o % 2 * 4 + o / 2 % 4 : o;
       f4 v = 0;
       if (o < n) v = ((Global<const f4>*)d)[2 * from + i];
-      tile[2 * at + i % 2] = v;
+      tile[2 * (own + at) + i % 2] = v;
     }
     __syncthreads();
 #pragma unroll 1
     for (int first = 16 * warp(); first < l.in; first += 16 * WARPS) {
-      const Product sum = pairs ? back_strip<true>(l, first, from, n) : back_strip<false>(l, first, from, n);
+      const float* deltas = (float*)tile + own * GROUP;
+      const Product sum = pairs ? back_strip<true>(l, deltas, first, from, n) : back_strip<false>(l, deltas, first, from, n);
 #pragma unroll
       for (int k = 0; k < 4; k++) {
         const int i = first + Lane().g + 8 * (k / 2);
