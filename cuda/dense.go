@@ -46,11 +46,12 @@ func denseStep(j *job) string {
 // capability 8.0 do not have it.
 const tensorStep = "mlp_tensor"
 
-// mayRound reports whether tensorStep can and may stand for a kernel: for mlp_step with plain SGD, in steps that
-// are one group.
-func mayRound(step string, j *job, c *config.Config) bool {
+// mayRound reports whether tensorStep can and may stand for a kernel on a GPU: for mlp_step with plain SGD, in steps
+// that are one group.
+func mayRound(step string, j *job, c *config.Config, g *gpu) bool {
 	plain := (c.Optimizer == config.SGD || c.AveragesGradients()) && c.L1 == 0 && c.L2 == 0
-	return step == "mlp_step" && c.Precision == config.Auto && plain && j.MaxBatch <= group
+	there := len(imagesOf(file(tensorStep), g.Major, g.Minor)) > 0
+	return there && step == "mlp_step" && c.Precision == config.Auto && plain && j.MaxBatch <= group
 }
 
 // denseScratch has the outputs of the hidden layers and the deltas of all, eight samples

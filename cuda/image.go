@@ -54,9 +54,6 @@ func ptxOf(source string, gpu int) (all []image) {
 	return all
 }
 
-// has reports whether a kernel is for this GPU.
-func (c *gpu) has(kernel string) bool { return len(ptxOf(file(kernel), 10*c.Major+c.Minor)) > 0 }
-
 func (i image) file() string {
 	if i.cubin {
 		return fmt.Sprintf("cubin/%s.sm_%d.gz", i.source, i.arch)

@@ -79,7 +79,7 @@ const scoreBlock = 64
 
 // file is the name of the PTX of a kernel, without its architecture.
 func file(kernel string) string {
-	if strings.HasSuffix(kernel, "_one") || kernel == tensorStep {
+	if strings.HasSuffix(kernel, "_one") || strings.HasSuffix(kernel, "_tensor") {
 		return kernel
 	}
 	kind, _, _ := strings.Cut(kernel, "_")

@@ -290,7 +290,8 @@ func testMLPStep(t *testing.T, g *gpuUnderTest) {
 func TestTensorStep(t *testing.T) {
 	for _, arch := range []int{80, 90} {
 		t.Run(fmt.Sprintf("sm_%d", arch), func(t *testing.T) {
-			testTensorStep(t, openGPU(t, func(i image) bool { return !i.cubin && i.arch == arch }, []string{"mlp_tensor"}))
+			made := func(i image) bool { return !i.cubin && i.arch == arch }
+			testTensorStep(t, openGPU(t, made, []string{"mlp_tensor"}))
 		})
 	}
 }

@@ -27,7 +27,8 @@ import check
 import cubin
 import lines
 import sass
-from page import TEXT
+import scaling
+from page import TEXT, number, rounded
 
 ROOT = check.HERE.parent.parent
 PAGE = ROOT / "docs" / "results" / "kernels.md"
@@ -233,16 +234,6 @@ def count(work, folder):
     return c
 
 
-def rounded(v, digits=2):
-    """To so many digits: how many launches there are is chance, and moves the third."""
-    return float(f"{v:.{digits}g}")
-
-
-def number(v, digits=2):
-    v = rounded(v, digits)
-    return f"{v:,.0f}" if v >= 10 else f"{v:g}"
-
-
 def threads_of(ptx):
     """{kernel: the threads of a CTA}"""
     return {name: int(n) for name, n in re.findall(r"\.visible \.entry (\w+)\([^)]*\)\s*\.maxntid (\d+)", ptx)}
@@ -272,38 +263,6 @@ def slots(counts):
         yield f"| {w.kernel} | {w.what} | {number(c.slots, digits)} | {number(issue)} | {sectors} | {red} | {number(c.bytes, 3) if c.bytes else '–'} |"
 
 
-# Bytes a second each way, as published; an addition over NVLink has a header; seconds a queued launch takes on an H200.
-NVLINK, PCIE, HEADER, QUEUED = 450e9, 31.5e9, 1.2, 4.9e-6
-ALONE = {"softmax 784-10, MNIST, b 8": 101e6, "784-128-10, MNIST, b 8": 38e6}  # one H200, samples a second at 132 steps in flight
-
-
-def merges():
-    yield "| weights | bytes each way | NVLink, µs | PCI Express, µs | through the host, µs |"
-    yield "|---|---|---|---|---|"
-    for weights in (7_850, 101_770, 1 << 24):
-        size = 4 * weights
-        times = HEADER * size / NVLINK, size / PCIE, 2 * size / PCIE
-        yield f"| {weights:,} | {size:,} | " + " | ".join(number(1e6 * t) for t in times) + " |"
-
-
-def scaling(sectors):
-    """Of each workload in ALONE: the sectors that a sample's additions touch."""
-    yield "| workload | weights | way | 2 GPUs, M/s | 4 | 8 | GPU 0's links with 8 |"
-    yield "|---|---|---|---|---|---|---|"
-    for w in WORK:
-        if w.what not in ALONE or w.what not in sectors:
-            continue
-        alone, step = ALONE[w.what], sectors[w.what] * 32 * HEADER
-        over = lambda n: min((n - 1) * alone, NVLINK / step)
-        rates = " | ".join(number((alone + over(n)) / 1e6) for n in (2, 4, 8))
-        yield f"| {w.what} | {w.weights:,} | each step adds over NVLink | {rates} | {100 * over(8) * step / NVLINK:.0f}% |"
-        for period, name in ((1e-3, "a merge each ms"), (256 * 8 / alone, "a merge every 256 steps"), (64 * 8 / alone, "a merge every 64 steps")):
-            bits = HEADER * 4 * w.weights / NVLINK
-            turn = lambda n: max(period + QUEUED + bits, (n - 1) * bits)  # the links take one merge after the other
-            rates = " | ".join(number((alone + (n - 1) * alone * period / turn(n)) / 1e6) for n in (2, 4, 8))
-            yield f"| | | {name} | {rates} | {100 * 7 * bits / turn(8):.1f}% |"
-
-
 # Counted as below before steps of several rows had 512 threads: slots a sample, a warp's instructions, barriers and rounds a step.
 NARROW = {
     "softmax 784-10, MNIST, b 8": (1903, 1900, 9.2, 4), "softmax 784-10, MNIST, b 32": (2542, 10200, 35, 16), "linear 784-1, MNIST, b 8": (1206, 1210, 9.2, 1),
@@ -318,12 +277,13 @@ def of_steps(counts):
     yield "| kernel | workload | threads | slots a sample | a warp's instructions a step | barriers a step | rounds of loads a step |"
     yield "|---|---|---|---|---|---|---|"
     for c in counts:
-        if c.work.what not in NARROW or c.work.kernel.startswith("steps"):
+        what = c.work.what.removesuffix(", fp32")
+        if what not in NARROW or c.work.kernel.startswith("steps"):
             continue
         loads = [l for l in sass.loops(c.blocks) if l.depth == 0 and any(i.op == check.READ for b in l.blocks for i in b.instructions)]
         own = c.warps * c.steps  # warps' steps
         now = c.slots, c.slots * c.samples / own, c.barriers / own, sum(l.turns() for l in loads) / own
-        cells = " | ".join(f"{number(was, 3 if was >= 1000 else 2)} → {number(v, 3 if v >= 1000 else 2)}" for was, v in zip(NARROW[c.work.what], now))
+        cells = " | ".join(f"{number(was, 3 if was >= 1000 else 2)} → {number(v, 3 if v >= 1000 else 2)}" for was, v in zip(NARROW[what], now))
         yield f"| {c.work.kernel} | {c.work.what} | {32 * c.warps} | {cells} |"
 
 
@@ -390,7 +350,7 @@ def page():
         counts = [count(w, folder) for w in WORK if ptx_of(w.kernel).exists()]
         return TEXT.format(
             ptxas=cubin.VERSION, schedulers=SCHEDULERS, sms=SMS, clock=CLOCK / 1e9, rate=round(SMS * SCHEDULERS * CLOCK / 1e9), measured="{:g}, {:g} and {:g}".format(*(v / 1e9 for v in SECTORS.values())),
-            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), fullest="\n".join(fullest(folder)), steps="\n".join(of_steps(counts)), merges="\n".join(merges()), queued=f"{QUEUED * 1e6:g}", wide=f"{8 * SMS:,}", scaling="\n".join(scaling({c.work.what: c.sectors for c in counts})), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums())
+            resources="\n".join(resources(folder)), slots="\n".join(slots(counts)), fullest="\n".join(fullest(folder)), steps="\n".join(of_steps(counts)), merges="\n".join(scaling.merges()), queued=f"{scaling.QUEUED * 1e6:g}", wide=f"{8 * SMS:,}", scaling="\n".join(scaling.scaling(counts)), functions="\n".join(functions(counts)), inner="\n".join(inner(counts)), sizes="\n".join(sizes(folder)), sums=checksums())
 
 
 def where(kernel, workload):

@@ -227,8 +227,8 @@ var table = append([]Group{
 				{"gpu", "add gpu 0", false, known.gpu},
 				{"program", "", false, known.built},
 			}},
-		{Name: "precision", Usage: "`NUMBERS` on the GPUs: auto: products of perceptrons in tf32, on tensor cores; fp32: " +
-			"single precision; fp16: the rows of factor stored in half precision",
+		{Name: "precision", Usage: "`NUMBERS` on the GPUs: auto: products of perceptrons in tf32, on tensor cores; " +
+			"fp32: single precision; fp16: the rows of factor stored in half precision",
 			Words: words(Auto, FP32, FP16),
 			needs: []need{
 				{"gpu", "add gpu 0", false, known.gpu},
