@@ -31,7 +31,7 @@ func TestGPUScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/gpu",
 		RequireUniqueNames: true,
-		Deadline:           time.Now().Add(5 * time.Minute), // a hang must be seen
+		Deadline:           time.Now().Add(15 * time.Minute), // a hang must be seen
 		Setup:              setupGPU,
 		Condition:          gpuCondition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/script",
 		RequireUniqueNames: true,
-		Deadline:           time.Now().Add(5 * time.Minute), // all take seconds; a hang must be seen
+		Deadline:           time.Now().Add(15 * time.Minute), // all take seconds; a hang must be seen
 		Setup:              setup,
 		Condition:          condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
