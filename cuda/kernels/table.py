@@ -280,7 +280,7 @@ def of_steps(counts):
         what = c.work.what.removesuffix(", fp32")
         if what not in NARROW or c.work.kernel.startswith("steps"):
             continue
-        loads = [l for l in sass.loops(c.blocks) if l.depth == 0 and any(i.op == check.READ for b in l.blocks for i in b.instructions)]
+        loads = [l for l in sass.loops(c.blocks) if l.depth == 0 and any(re.fullmatch(r"LDG\.E(\.64)?\.STRONG\.SYS", i.op) for b in l.blocks for i in b.instructions)]
         own = c.warps * c.steps  # warps' steps
         now = c.slots, c.slots * c.samples / own, c.barriers / own, sum(l.turns() for l in loads) / own
         cells = " | ".join(f"{number(was, 3 if was >= 1000 else 2)} → {number(v, 3 if v >= 1000 else 2)}" for was, v in zip(NARROW[what], now))
