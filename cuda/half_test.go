@@ -197,7 +197,7 @@ func TestHalfRuns(t *testing.T) {
 	for i, edit := range []func(*config.Config){
 		func(c *config.Config) { c.InFlight = 1 },
 		func(c *config.Config) { c.Model, c.Biases, c.L2, c.InFlight = "factor:7", true, .01, 1 },
-		func(c *config.Config) { c.Workers, c.InFlight = 2, 8 },
+		func(c *config.Config) { c.Workers, c.InFlight, c.Epochs, c.LR = 2, 8, 20, 0 }, // on the way turns decide
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			gpu := halfRun(t, func(c *config.Config) { c.Epochs = 4; edit(c) })
