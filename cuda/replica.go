@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild/config"
+	"hogwild/internal/fault"
 )
 
 // replica is the copy of the weights that a worker on another GPU with peer access trains. After each launch of
@@ -94,6 +95,9 @@ func (r *replica) grid(name string, job uint64) grid {
 // begin makes the replica a copy of the weights before the launches that follow: it has not seen what others have
 // changed since its last merge. In barrier mode it has what this rank has sent of the round, or begins it.
 func (t *trainer) begin() error {
+	if err := fault.Point("gpu.pull"); err != nil {
+		return err
+	}
 	r := t.replica
 	g := r.grid("reduce_begin", uint64(r.start))
 	return g.kernel.launch(g.ctas, r.start, t.pipeline.work)

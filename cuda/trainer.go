@@ -10,6 +10,7 @@ import (
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/plan"
+	"hogwild/internal/fault"
 )
 
 // trainer is the Device of one rank: device.Device over GPU memory. What it writes
@@ -200,6 +201,9 @@ func (t *trainer) launch(pieces []piece) error {
 	var mergeText []byte
 	var mergeAt uint64
 	if t.replica != nil {
+		if err = fault.Point("gpu.push"); err != nil {
+			return err
+		}
 		merge = t.replica.job
 		merge.Steps, seen = j.Steps, &merge
 		mergeText, mergeAt = stageJob(s, &merge)

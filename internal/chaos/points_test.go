@@ -92,7 +92,10 @@ func TestGPUFaultPoints(t *testing.T) {
 		case p.Name == "gpu.add": // of several nodes: cuda.TestNodeFails
 		case p.Name == "gpu.pull" || p.Name == "gpu.push":
 			t.Setenv("HOGWILD_FAKE_DEVICES", "2")
-			walk(t, p, onGPU["gpu.pull"], []int{2}, both)
+			for _, access := range []string{"on", "off"} { // replicas that kernels merge, and that are copied
+				t.Setenv("HOGWILD_FAKE_P2P", access)
+				walk(t, p, onGPU["gpu.pull"], []int{2}, both)
+			}
 		case p.Name == "barrier.met" || p.Name == "round.averaged":
 			walk(t, p, sync, counts, both)
 		case !strings.HasPrefix(p.Name, "gpu.") && !slices.Contains(held, p.Name):
