@@ -9,6 +9,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"hogwild/hogwild/config"
 	"hogwild/hogwild/device"
 	"hogwild/hogwild/model"
 )
@@ -17,6 +18,7 @@ import (
 var conv = family{
 	fill:     fillConv,
 	step:     always("conv_step"),
+	tensor:   convTensor,
 	evaluate: "conv_evaluate",
 	scratch:  convScratch,
 	plans:    true,
@@ -28,6 +30,8 @@ const (
 	maxFulls    = 16
 	convRoom    = 11264     // floats of shared memory for a group of samples
 	mostPlace   = 1<<16 - 1 // positions in a plane of inputs: kept in 16 bits
+	mostTiles   = 3         // of eight channels, whose products a warp adds up at a time
+	convParts   = 16 * 32 * 8 * mostTiles // sums that the warps of a CTA have at a time
 )
 
 // convPlan is struct Conv, fullPlan struct Full, netPlan struct Plan.
@@ -36,6 +40,8 @@ type (
 		In, Out, Kernel, Pool, Height, Width, Rows, Columns int64
 		Weight, Bias, Packed, X, Y, Where, Live, Apart      int64
 		Threshold, Scale, Offsets                           int64
+		Tall, Wide, Spots, Channel, Before, Depth, Dense    int64
+		Tiles, Padded, Forth, Back, Order                   int64
 	}
 	fullPlan struct{ In, Out, Weight, Bias, X, Y, Threshold, Scale int64 }
 	netPlan  struct {
@@ -50,8 +56,9 @@ type (
 type planner struct {
 	netPlan
 	bias                           bool
-	offsets                        []int64 // of the taps of all convolutions
+	tables                         []int64 // of all convolutions, behind the plan
 	weights, packed, sample, units int64   // floats so far
+	tiled, dense                   int64   // the same: weights packed in tiles, deltas of all outputs
 }
 
 // take is where n of something begin.
@@ -75,6 +82,14 @@ func dropped(rate float64) (threshold, scale int64) {
 	return int64(rate * (1 << 16)), int64(math.Float32bits(float32(1 / (1 - rate))))
 }
 
+// table is where one begins in the plan, of numbers padded to a multiple of eight.
+func (p *planner) table(numbers []int64) int64 {
+	from := len(p.tables)
+	p.tables = append(p.tables, numbers...)
+	p.tables = append(p.tables, make([]int64, -len(numbers)&7)...)
+	return int64(int(unsafe.Sizeof(p.netPlan))/8 + from)
+}
+
 // offsets returns the places of a convolution's taps, relative to the first.
 func offsets(l *convPlan) (places []int64) {
 	for i := range l.In {
@@ -88,7 +103,40 @@ func offsets(l *convPlan) (places []int64) {
 }
 
 // encode is the plan as it lies in device memory.
-func (p *planner) encode() []byte { return append(encode(p.netPlan), raw(p.offsets)...) }
+func (p *planner) encode() []byte { return append(encode(p.netPlan), raw(p.tables)...) }
+
+// tile lays out what kernels/conv_tensor.h has of a convolution, behind others or behind the images.
+func (p *planner) tile(l *convPlan, behind bool) {
+	const lanes = 128 // floats that those of a warp load of two tiles
+	blocks, taps := ceilDiv(l.Out, 8), l.In*l.Kernel*l.Kernel
+	l.Tiles = 1
+	if l.Pool == 2 {
+		l.Tiles = ceilDiv(blocks, ceilDiv(blocks, mostTiles))
+	}
+	l.Padded = roundUp(l.Out, 8*l.Tiles)
+	l.Forth = take(&p.tiled, l.Padded*(1+roundUp(taps, 8)))
+	l.Tall, l.Wide, l.Depth = l.Height-l.Kernel+1, l.Width-l.Kernel+1, l.Out
+	var spots, order []int64
+	for i := range l.Tall * l.Wide {
+		spots = append(spots, i/l.Wide*l.Width+i%l.Wide)
+	}
+	l.Spots = p.table(spots)
+	if behind {
+		l.Depth, l.Before = roundUp(l.Out, 8), (l.Kernel-1)*l.Wide
+		l.Back = take(&p.tiled, ceilDiv(l.In, 16)*l.Kernel*blocks*l.Kernel*lanes)
+		for i := range l.In {
+			for y := range l.Kernel {
+				for x := range l.Kernel {
+					order = append(order, ((i/16*l.Kernel+y)*blocks*l.Kernel+x)*lanes+i%8*16+i/8%2*2)
+				}
+			}
+		}
+	}
+	l.Order = p.table(order)
+	l.Channel = roundUp(2*l.Before+roundUp(l.Tall*l.Wide, 8), 4)
+	// Two rows more are read, by products that nothing keeps.
+	l.Dense = 4 + take(&p.dense, roundUp(convSamples*l.Depth*l.Channel+2*l.Wide+8, 4))
+}
 
 // planConv lays out the network that s describes.
 func planConv(s *model.Spec) *planner {
@@ -109,8 +157,8 @@ func planConv(s *model.Spec) *planner {
 			l.Y = take(&p.sample, outputs)
 		}
 		l.Threshold, l.Scale = dropped(c.Drop)
-		l.Offsets = int64(int(unsafe.Sizeof(p.netPlan))/8 + len(p.offsets))
-		p.offsets = append(p.offsets, offsets(&l)...)
+		l.Offsets = p.table(offsets(&l))
+		p.tile(&l, i > 0)
 		p.Conv[i] = l
 		in, h, w, x = l.Out, l.Rows, l.Columns, l.Y
 	}
@@ -124,6 +172,7 @@ func planConv(s *model.Spec) *planner {
 		in, x = l.Out, l.Y
 	}
 	p.Convs, p.Fulls = int64(len(n.Convs)), int64(len(n.Hidden)+1)
+	p.dense += 4 // the first has a 1
 	p.sample |= 1 // an odd distance spreads the samples over the banks of shared memory
 	return p
 }
@@ -145,6 +194,14 @@ func fillConv(j *job, s *device.Setup, _ *memory) error {
 	return upload(at, text)
 }
 
+// convTensor takes steps with the products of the convolutions in tf32, if the room of a group is in shared memory.
+func convTensor(j *job, _ *config.Config) string {
+	if j.Width[4] == 0 {
+		return ""
+	}
+	return "conv_tensor"
+}
+
 // freePlan gives back the memory of a job's plan, where it has one of its own.
 func (f *family) freePlan(j *job) error {
 	if !f.plans || j.Plan == 0 {
@@ -162,7 +219,7 @@ func (j *job) sizeConv(p *planner) {
 	if most < 1 {
 		most, shared = convSamples, 0
 	}
-	copy(j.Width[:], []int64{p.packed, p.sample, p.units, most, shared})
+	copy(j.Width[:], []int64{max(p.packed, p.tiled), p.sample, p.units, most, shared, p.dense})
 }
 
 // refuseConv says what the kernels cannot do.
@@ -189,7 +246,8 @@ func refuseConv(s *device.Setup) error {
 func convScratch(j *job) int64 {
 	floats := j.Width[0] + roundUp(j.Weights, 4) + convSamples*roundUp(j.Features, 4)
 	if j.Width[4] == 0 {
-		floats += j.Width[2] + j.Width[3]*j.Width[1]
+		return roundUp(floats+j.Width[2]+j.Width[3]*j.Width[1], alignment/4)
 	}
+	floats += j.Width[5] + convParts
 	return roundUp(floats, alignment/4)
 }

@@ -12,7 +12,7 @@ import (
 
 // dense is linear models and perceptrons on dense rows: kernels/linear.cu, mlp.cu,
 // for steps of one row linear_one.cu and mlp_one.cu, and evaluate.cu.
-var dense = family{fill: fillDense, step: denseStep, evaluate: "evaluate", scratch: denseScratch}
+var dense = family{fill: fillDense, step: denseStep, tensor: denseTensor, evaluate: "evaluate", scratch: denseScratch}
 
 func fillDense(j *job, s *device.Setup, _ *memory) error {
 	spec := s.Spec
@@ -42,16 +42,13 @@ func denseStep(j *job) string {
 	return kind + "_step"
 }
 
-// tensorStep takes the same steps as mlp_step with products in tf32, on tensor cores: GPUs before compute
-// capability 8.0 do not have it.
-const tensorStep = "mlp_tensor"
-
-// mayRound reports whether tensorStep can and may stand for a kernel on a GPU: for mlp_step with plain SGD, in steps
-// that are one group.
-func mayRound(step string, j *job, c *config.Config, g *gpu) bool {
+// denseTensor takes the steps of mlp_step by plain SGD, if they are one group.
+func denseTensor(j *job, c *config.Config) string {
 	plain := (c.Optimizer == config.SGD || c.AveragesGradients()) && c.L1 == 0 && c.L2 == 0
-	there := len(imagesOf(file(tensorStep), g.Major, g.Minor)) > 0
-	return there && step == "mlp_step" && c.Precision == config.Auto && plain && j.MaxBatch <= group
+	if denseStep(j) != "mlp_step" || !plain || j.MaxBatch > group {
+		return ""
+	}
+	return "mlp_tensor"
 }
 
 // denseScratch has the outputs of the hidden layers and the deltas of all, eight samples

@@ -199,7 +199,7 @@ func move(to, from cu.DevicePtr, n int) error {
 	return failed(cu.MemcpyDtoD(to, from, 4*int64(n)), "copying %d floats on the GPU", n)
 }
 
-func ceilDiv(a, b int) int { return (a + b - 1) / b }
+func ceilDiv[T int | int64](a, b T) T { return (a + b - 1) / b }
 
 func roundUp[T int | int64](n, to T) T { return (n + to - 1) / to * to }
 

@@ -79,12 +79,26 @@ const scoreBlock = 64
 
 // file is the name of the PTX of a kernel, without its architecture.
 func file(kernel string) string {
-	if strings.HasSuffix(kernel, "_one") || strings.HasSuffix(kernel, "_tensor") {
+	if strings.HasSuffix(kernel, "_one") || onTensorCores(kernel) {
 		return kernel
 	}
 	kind, _, _ := strings.Cut(kernel, "_")
 	return kind
 }
+
+// stepOn is the kernel that takes the steps of a run on a GPU: those before compute capability 8.0 have no tensor cores
+// for tf32.
+func (f *family) stepOn(g *gpu, j *job, c *config.Config) string {
+	if f.tensor != nil && c.Precision == config.Auto {
+		if k := f.tensor(j, c); k != "" && len(imagesOf(file(k), g.Major, g.Minor)) > 0 {
+			return k
+		}
+	}
+	return f.step(j)
+}
+
+// onTensorCores reports whether a kernel's products are in tf32.
+func onTensorCores(kernel string) bool { return strings.HasSuffix(kernel, "_tensor") }
 
 // family is a kind of models: which kernels train and score it, and what those must be told on top
 // of what all kernels are told.
@@ -96,6 +110,9 @@ type family struct {
 	// kernel KIND_step is in ptx/KIND.*.ptx.
 	step     func(j *job) string
 	evaluate string
+	// tensor is the name of a kernel that takes the same steps with products in tf32, on tensor cores; nil or empty
+	// if there is none.
+	tensor func(j *job, c *config.Config) string
 	// scratch returns how many floats of scratch a CTA needs; MaxBatch is set.
 	scratch func(j *job) int64
 	// plans: job.Plan is memory of the job's own (freePlan).

@@ -302,7 +302,7 @@ func testTensorStep(t *testing.T, g *gpuUnderTest) {
 			p := problem{d: []int{13, 784, 1100}[(i+k)%3], k: outputs, loss: lossesByOutputs[outputs == 1][(i+k)%3],
 				widths: widths, batches: [][]int{{8, 8, 8}, {1, 8, 7}}[k%2], ctas: 1, bytes: i%2 == 0, wide: k == 3,
 				nobias: k == 2, keep: k == 1, tf32: true}
-			t.Run(p.String(), func(t *testing.T) { draw(p, uint64(10*i+k)).check(t, g, tensorStep) })
+			t.Run(p.String(), func(t *testing.T) { draw(p, uint64(10*i+k)).check(t, g, "mlp_tensor") })
 			if t.Failed() {
 				return
 			}

@@ -59,7 +59,7 @@ func (o *owner) stepNotes(on int) []string {
 		notes = append(notes, fmt.Sprintf("--in-flight %d was lowered: this GPU runs %d CTAs of %s at a time",
 			c.Asked.InFlight, ctas, o.idle.step.name))
 	}
-	if o.idle.step.name == tensorStep {
+	if onTensorCores(o.idle.step.name) {
 		notes = append(notes, "products are computed in tf32, on tensor cores, and weights are fp32 "+
 			"(--precision fp32: so are products)")
 	}

@@ -61,7 +61,7 @@ func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if o.idle.step.name == tensorStep {
+	if onTensorCores(o.idle.step.name) {
 		return o.far(w, got, want, lossThere, loss), nil
 	}
 	if !near(lossThere, loss, math.Abs(loss)) {

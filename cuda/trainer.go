@@ -62,10 +62,7 @@ func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err e
 		return nil, err
 	}
 	t.job.MaxBatch = int64(s.Job.Used.Batch)
-	step := t.family.step(&t.job)
-	if mayRound(step, &t.job, &s.Job.Asked, c) {
-		step = tensorStep
-	}
+	step := t.family.stepOn(c, &t.job, &s.Job.Asked)
 	if t.kernels, err = loadKernels(c, file(step), file(t.family.evaluate), "steps"); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@
 // Left out: pushes of a step's only group without sums, tensor cores, fetching the next images
 // ahead, and dropped channels on the way forth.
 #define CTA_THREADS 512
+#include "conv_tensor.h"
 #include "conv_back.h"
 #include "conv_forth.h"
 #include "conv_full.h"
@@ -32,7 +33,8 @@ __shared__ double loss;  // of the step, summed
 
 // learn_group adds the loss and the gradient of the group.
 template <class F> __device__ inline void learn_group(F room) {
-  forth(room);
+  if constexpr (TILES) forth_tiles(room);
+  else forth(room);
   const auto z = outputs(room);
   if (const int s = warp(); s < group.count) {
     const float mine = deltas(job.loss_kind, z, small(job.outputs), label(group.first + s), inverse((float)(group.end - group.start)));
@@ -41,7 +43,8 @@ template <class F> __device__ inline void learn_group(F room) {
   back_full(room);
   if (thread() == 0)
     for (int s = 0; s < group.count; s++) loss += losses[s];
-  back(room);
+  if constexpr (TILES) back_tiles(room);
+  else back(room);
 }
 
 // push adds the step of n weights to them.
@@ -93,12 +96,13 @@ __device__ inline void step(u32 i) {
   set_scale(i);
   if (thread() == 0) loss = 0;
   reads(Cta(), i);
-  pack();
+  if constexpr (TILES) pack_tiles();
+  else pack();
   begin(job.start[i], job.start[i + 1], true);
 #pragma unroll 1
   while (next()) {
-    if (on_chip()) learn_group((Shared<float>*)room);
-    else learn_group(far_room());
+    if (TILES || on_chip()) learn_group((Shared<float>*)room);
+    else if constexpr (!TILES) learn_group(far_room());
   }
   i = at_hand();
   if (thread() == 0) job.loss[i] = (float)loss;
@@ -107,15 +111,26 @@ __device__ inline void step(u32 i) {
   wrote(Cta(), i);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) conv_step(const Job* from) {
+#ifdef TENSOR
+#define NAME conv_tensor
+#else
+#define NAME conv_step
+#endif
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) NAME(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_plan();
+#ifdef TENSOR
+  prepare_tiles();
+#endif
   each_ticket((u32)job.steps, [](u32 i) INLINE { step(i); });
 }
 
+#ifndef TENSOR
 template <class F> __device__ inline void score_group(F room) {
-  forth(room);
+  if constexpr (TILES) forth_tiles(room);
+  else forth(room);
   const auto z = outputs(room);
   if (warp() < group.count) score(z, label(group.first + warp()));
 }
@@ -140,3 +155,4 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) conv_evaluate(const Job
   __syncthreads();
   end_scores();
 }
+#endif

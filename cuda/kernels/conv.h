@@ -20,7 +20,17 @@
 // images (SAMPLES), and the room, if it is there; each begins at a multiple of 4.
 #pragma once
 
-#include "dev.h"
+#include "mma.h"
+
+#ifdef TENSOR
+constexpr bool TILES = true;  // products are those of conv_tensor.h
+#else
+constexpr bool TILES = false;
+#endif
+
+// operand is v as products take it.
+__device__ inline float rounded(float v) { return __builtin_bit_cast(float, tf32(v)); }
+__device__ inline float operand(float v) { return TILES ? rounded(v) : v; }
 
 using u16 = unsigned short;
 template <class T> using Shared = __attribute__((address_space(3))) T;
@@ -41,6 +51,13 @@ struct Conv {
   i32 apart;              // from one output to the next: 1, and of the last convolution SAMPLES
   i32 threshold, scale;   // see Dropout
   i32 offsets;            // where job.plan has the place of each tap, from that of the first
+  // What follows is for conv_tensor.h.
+  i32 tall, wide;         // of the outputs before pooling
+  i32 spots;              // where job.plan has the place of each of them in the inputs' plane
+  i32 channel, before;    // their deltas: floats from one channel to the next, and of those the zeros before the first
+  i32 depth, deltas;      // channels of a sample, and where the first begins
+  i32 tiles, padded;      // of eight channels to a piece; channels of whole pieces
+  i32 forth, back, order; // where tiles of weights begin in the scratch, and where job.plan has, of each tap, its place in those of the way back
 
   __device__ int taps() const { return in * kernel * kernel; }
   __device__ int places() const { return rows * columns; }

@@ -4,23 +4,30 @@
 
 #include "conv.h"
 
+// pixel is an input of an image, which begins at row.
+__device__ inline float pixel(i64 row, int j) {
+  if (!job.x8) return job.x[row + j];
+  const int each = small(job.scale_wide) ? j : 0;
+  const float mul = job.mul ? job.mul[each] : 1, add = job.add ? job.add[each] : 0;
+  return (float)job.x8[row + j] * mul + add;
+}
+
 // bring copies the images of the group to scratch.
 __device__ inline void bring() {
+  constexpr int AHEAD = 2;
   const int d = small(job.features);
 #pragma unroll 1
   for (int s = 0; s < group.count; s++) {
     const i64 row = (i64)job.rows[group.first + s] * d;
     Global<float>* to = images() + (i64)s * d;
-    if (!job.x8) {
-#pragma unroll 4
-      for (int j = thread(); j < d; j += THREADS) to[j] = job.x[row + j];
-      continue;
-    }
-    const int each = small(job.scale_wide);
-#pragma unroll 4
-    for (int j = thread(); j < d; j += THREADS) {
-      float mul = job.mul ? job.mul[each ? j : 0] : 1, add = job.add ? job.add[each ? j : 0] : 0;
-      to[j] = (float)job.x8[row + j] * mul + add;
+#pragma unroll 1
+    for (int base = thread(); base < d; base += AHEAD * THREADS) {
+      float v[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) v[k] = base + k * THREADS < d ? pixel(row, base + k * THREADS) : 0;
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++)
+        if (base + k * THREADS < d) to[base + k * THREADS] = operand(v[k]);
     }
   }
   if (thread() < group.count) keys[thread()] = key(thread());
@@ -34,8 +41,10 @@ template <class F> __device__ inline void blank(F room) {
     if (j % SAMPLES >= group.count) room[c.y + j] = 0;
 }
 
-// Largest is the largest of a window, of four channels, and where it was. NaN is larger
-// than anything, and stays.
+// larger tells whether z is, of a window's outputs. NaN is larger than anything, and stays.
+__device__ inline bool larger(float z, float than) { return z > than || z != z; }
+
+// Largest is the largest of a window, of four channels, and where it was.
 struct Largest {
   f4 value;
   i32 at[4];
@@ -43,7 +52,7 @@ struct Largest {
   __device__ void take(f4 z, i32 place, bool first) {
 #pragma unroll
     for (int q = 0; q < 4; q++) {
-      if (!(first || z[q] > value[q] || z[q] != z[q])) continue;
+      if (!(first || larger(z[q], value[q]))) continue;
       value[q] = z[q];
       at[q] = place;
     }

@@ -277,3 +277,7 @@ template <class Work> __device__ inline void each_ticket(u32 n, const Work& work
 __device__ inline float inverse(float v) { return __nvvm_rcp_approx_ftz_f(v); }
 __device__ inline float exponential(float v) { return __nvvm_ex2_approx_ftz_f(v * 1.44269504f); }
 __device__ inline float logarithm(float v) { return __nvvm_lg2_approx_ftz_f(v) * 0.693147181f; }
+
+// quotient is a/b of small numbers, a < 2^20 (a division would be 20 instructions): a/b+1/2b
+// is at least 1/2b from the next whole number, and the inverse far closer than that.
+__device__ inline int quotient(int a, int b) { return (int)(((float)a + 0.5f) * inverse((float)b)); }

@@ -47,10 +47,6 @@ struct Columns {
   __device__ bool owns(int q) const { return column + q * width < count; }
 };
 
-// quotient is a/b of small numbers, a < 1024 (a division would be 20 instructions): a/b+1/2b
-// is at least 1/2b from the next whole number, and the inverse far closer than that.
-__device__ inline int quotient(int a, int b) { return (int)(((float)a + 0.5f) * inverse((float)b)); }
-
 template <int Q> __device__ inline Columns columns(const Layer& l, int from) {
   int count = l.out - from < Q * THREADS ? l.out - from : Q * THREADS;
   int width = (u32)(count + Q - 1) / Q, part = quotient(thread(), width);

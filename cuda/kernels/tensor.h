@@ -10,39 +10,11 @@
 #pragma once
 
 #include "back.h"
+#include "mma.h"
 
 constexpr int STRIP = 32;
 
 __shared__ int widest;  // layer of the model
-
-// Lane is this one's place 4g+t in a product.
-struct Lane {
-  int g, t;
-
-  __device__ Lane() {
-    u32 own;
-    asm("mov.u32 %0, %%laneid;" : "=r"(own));
-    g = own / 4, t = own % 4;
-  }
-};
-
-// tf32 rounds to it: to nearest, ties away from zero. NaN stays NaN.
-__device__ inline u32 tf32(float v) {
-  u32 bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
-  return bits;
-}
-
-// Product is a tile of sums, and the same lane's part of what is multiplied.
-struct Product {
-  float sum[4] = {};
-
-  __device__ void add(u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-  }
-};
 
 // paired tells whether all rows of a layer's weights begin at a multiple of 8 bytes, as the weights do.
 __device__ inline bool paired(const Layer& l) { return (l.out | (int)l.at) % 2 == 0; }
