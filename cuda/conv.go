@@ -31,7 +31,7 @@ const (
 	convRoom    = 11264     // floats of shared memory for a group of samples
 	mostPlace   = 1<<16 - 1 // positions in a plane of inputs: kept in 16 bits
 	mostTiles   = 3         // of eight channels, whose products a warp adds up at a time
-	convParts   = 16 * 32 * 8 * mostTiles // sums that the warps of a CTA have at a time
+	convParts   = 16 * 32 * 9 * mostTiles // sums that the warps of a CTA have at a time
 )
 
 // convPlan is struct Conv, fullPlan struct Full, netPlan struct Plan.
@@ -41,7 +41,7 @@ type (
 		Weight, Bias, Packed, X, Y, Where, Live, Apart      int64
 		Threshold, Scale, Offsets                           int64
 		Tall, Wide, Spots, Channel, Before, Depth, Dense    int64
-		Tiles, Padded, Forth, Back, Order                   int64
+		Tiles, Padded, Packs, Forth, Back, Order            int64
 	}
 	fullPlan struct{ In, Out, Weight, Bias, X, Y, Threshold, Scale int64 }
 	netPlan  struct {
@@ -82,11 +82,11 @@ func dropped(rate float64) (threshold, scale int64) {
 	return int64(rate * (1 << 16)), int64(math.Float32bits(float32(1 / (1 - rate))))
 }
 
-// table is where one begins in the plan, of numbers padded to a multiple of eight.
+// table is where one begins in the plan, of numbers padded to a multiple of 16.
 func (p *planner) table(numbers []int64) int64 {
 	from := len(p.tables)
 	p.tables = append(p.tables, numbers...)
-	p.tables = append(p.tables, make([]int64, -len(numbers)&7)...)
+	p.tables = append(p.tables, make([]int64, -len(numbers)&15)...)
 	return int64(int(unsafe.Sizeof(p.netPlan))/8 + from)
 }
 
@@ -114,8 +114,11 @@ func (p *planner) tile(l *convPlan, behind bool) {
 		l.Tiles = ceilDiv(blocks, ceilDiv(blocks, mostTiles))
 	}
 	l.Padded = roundUp(l.Out, 8*l.Tiles)
-	l.Forth = take(&p.tiled, l.Padded*(1+roundUp(taps, 8)))
+	l.Forth = take(&p.tiled, l.Padded*(1+roundUp(taps, 16)))
 	l.Tall, l.Wide, l.Depth = l.Height-l.Kernel+1, l.Width-l.Kernel+1, l.Out
+	if l.Packs = l.Kernel; l.Kernel != 5 {
+		l.Packs = roundUp(l.Kernel, 3)
+	}
 	var spots, order []int64
 	for i := range l.Tall * l.Wide {
 		spots = append(spots, i/l.Wide*l.Width+i%l.Wide)
@@ -123,19 +126,19 @@ func (p *planner) tile(l *convPlan, behind bool) {
 	l.Spots = p.table(spots)
 	if behind {
 		l.Depth, l.Before = roundUp(l.Out, 8), (l.Kernel-1)*l.Wide
-		l.Back = take(&p.tiled, ceilDiv(l.In, 16)*l.Kernel*blocks*l.Kernel*lanes)
+		l.Back = take(&p.tiled, ceilDiv(l.In, 16)*l.Kernel*blocks*l.Packs*lanes)
 		for i := range l.In {
 			for y := range l.Kernel {
 				for x := range l.Kernel {
-					order = append(order, ((i/16*l.Kernel+y)*blocks*l.Kernel+x)*lanes+i%8*16+i/8%2*2)
+					order = append(order, ((i/16*l.Kernel+y)*blocks*l.Packs+x)*lanes+i%8*16+i/8%2*2)
 				}
 			}
 		}
 	}
 	l.Order = p.table(order)
-	l.Channel = roundUp(2*l.Before+roundUp(l.Tall*l.Wide, 8), 4)
+	l.Channel = roundUp(2*l.Before+roundUp(l.Tall*l.Wide, 16), 4)
 	// Two rows more are read, by products that nothing keeps.
-	l.Dense = 4 + take(&p.dense, roundUp(convSamples*l.Depth*l.Channel+2*l.Wide+8, 4))
+	l.Dense = take(&p.dense, roundUp(convSamples*l.Depth*l.Channel+2*l.Wide+8, 4))
 }
 
 // planConv lays out the network that s describes.
@@ -172,8 +175,7 @@ func planConv(s *model.Spec) *planner {
 		in, x = l.Out, l.Y
 	}
 	p.Convs, p.Fulls = int64(len(n.Convs)), int64(len(n.Hidden)+1)
-	p.dense += 4 // the first has a 1
-	p.sample |= 1 // an odd distance spreads the samples over the banks of shared memory
+		p.sample |= 1 // an odd distance spreads the samples over the banks of shared memory
 	return p
 }
 
@@ -194,9 +196,10 @@ func fillConv(j *job, s *device.Setup, _ *memory) error {
 	return upload(at, text)
 }
 
-// convTensor takes steps with the products of the convolutions in tf32, if the room of a group is in shared memory.
+// convTensor takes steps with the products of the convolutions in tf32, if the room of a group is in shared memory, and
+// places among a sample's deltas fit into 16 bits.
 func convTensor(j *job, _ *config.Config) string {
-	if j.Width[4] == 0 {
+	if j.Width[4] == 0 || j.Width[5] > convSamples*mostPlace {
 		return ""
 	}
 	return "conv_tensor"

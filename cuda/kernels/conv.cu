@@ -47,11 +47,42 @@ template <class F> __device__ inline void learn_group(F room) {
   else back(room);
 }
 
+// push_plain adds the step of all weights by plain SGD. What is zero is not added: a channel that was dropped costs no traffic.
+__device__ inline void push_plain() {
+  constexpr int AHEAD = 4, EACH = VECTORS ? 4 : 1;
+  const float scale = optimizer.scale;
+  const int n = small(job.weights);
+  const Weights out = job.out;
+#pragma unroll 1
+  for (int base = EACH * thread(); base < n; base += AHEAD * EACH * THREADS) {
+    f4 g[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      const int at = base + k * EACH * THREADS;
+      g[k] = 0;
+      if (VECTORS && at + 4 <= n) g[k] = *(Global<const f4>*)(sums() + at);
+      else if (at < n)
+        for (int e = 0; e < EACH && at + e < n; e++) g[k][e] = sums()[at + e];
+    }
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      const int at = base + k * EACH * THREADS;
+#if __CUDA_ARCH__ >= 900
+      if (at + 4 <= n) {
+        if (g[k].x != 0 || g[k].y != 0 || g[k].z != 0 || g[k].w != 0) out.add4(at, scale * g[k]);
+        continue;
+      }
+#endif
+      for (int e = 0; e < EACH; e++)
+        if (g[k][e] != 0) out.add(at + e, scale * g[k][e]);
+    }
+  }
+}
+
 // push adds the step of n weights to them.
 __device__ inline void push(i64 from, int n, bool decays) {
   constexpr int AHEAD = 4;
-  const bool plain = optimizer.kind == SGD && !optimizer.regularizes(), regularizes = decays && optimizer.regularizes();
-  const float scale = optimizer.scale;
+  const bool regularizes = decays && optimizer.regularizes();
   Global<const float>* sum = sums() + from;
 #pragma unroll 1
   for (int base = thread(); base < n; base += AHEAD * THREADS) {
@@ -64,20 +95,21 @@ __device__ inline void push(i64 from, int n, bool decays) {
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
       const i64 at = from + base + k * THREADS;
-      if (plain) {
-        if (g[k] != 0) job.out.add(at, scale * g[k]);
-      } else if (base + k * THREADS < n) {
-        const float w = regularizes ? job.w.load(at) : 0;
-        if (regularizes) g[k] += optimizer.l2 * w;
-        if (g[k] == 0 && !optimizer.everywhere()) continue;
-        const float step = update(at, g[k]);
-        job.out.add(at, regularizes && optimizer.l1 != 0 ? soft_threshold(w, step) : step);
-      }
+      if (base + k * THREADS >= n) continue;
+      const float w = regularizes ? job.w.load(at) : 0;
+      if (regularizes) g[k] += optimizer.l2 * w;
+      if (g[k] == 0 && !optimizer.everywhere()) continue;
+      const float step = update(at, g[k]);
+      job.out.add(at, regularizes && optimizer.l1 != 0 ? soft_threshold(w, step) : step);
     }
   }
 }
 
 __device__ inline void push_all() {
+  if (optimizer.kind == SGD && !optimizer.regularizes()) {
+    push_plain();
+    return;
+  }
 #pragma unroll 1
   for (int l = 0; l < plan.convs; l++) {
     const Conv& c = plan.conv[l];

@@ -56,7 +56,7 @@ struct Conv {
   i32 spots;              // where job.plan has the place of each of them in the inputs' plane
   i32 channel, before;    // their deltas: floats from one channel to the next, and of those the zeros before the first
   i32 depth, deltas;      // channels of a sample, and where the first begins
-  i32 tiles, padded;      // of eight channels to a piece; channels of whole pieces
+  i32 tiles, padded, packs;  // tiles of eight channels to a piece; channels of whole pieces; columns of the kernel as they are packed
   i32 forth, back, order; // where tiles of weights begin in the scratch, and where job.plan has, of each tap, its place in those of the way back
 
   __device__ int taps() const { return in * kernel * kernel; }

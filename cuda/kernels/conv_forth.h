@@ -12,10 +12,30 @@ __device__ inline float pixel(i64 row, int j) {
   return (float)job.x8[row + j] * mul + add;
 }
 
+// bring_bytes copies images of bytes that are all scaled alike, four pixels at a time.
+__device__ inline void bring_bytes(int words) {
+  const float mul = job.mul ? job.mul[0] : 1, add = job.add ? job.add[0] : 0;
+  Global<f4>* to = (Global<f4>*)images();
+#pragma unroll 1
+  for (int j = thread(); j < group.count * words; j += THREADS) {
+    const int s = quotient(j, words);
+    const u32 four = ((Global<const u32>*)job.x8)[(i64)job.rows[group.first + s] * words + j - s * words];
+    f4 v;
+#pragma unroll
+    for (int k = 0; k < 4; k++) v[k] = operand((float)(four >> 8 * k & 255) * mul + add);
+    to[j] = v;
+  }
+}
+
 // bring copies the images of the group to scratch.
 __device__ inline void bring() {
   constexpr int AHEAD = 2;
   const int d = small(job.features);
+  if (thread() < group.count) keys[thread()] = key(thread());
+  if (job.x8 && !job.scale_wide && d % 4 == 0) {
+    bring_bytes(d / 4);
+    return;
+  }
 #pragma unroll 1
   for (int s = 0; s < group.count; s++) {
     const i64 row = (i64)job.rows[group.first + s] * d;
@@ -30,7 +50,6 @@ __device__ inline void bring() {
         if (base + k * THREADS < d) to[base + k * THREADS] = operand(v[k]);
     }
   }
-  if (thread() < group.count) keys[thread()] = key(thread());
 }
 
 // blank sets the last outputs of samples that the group lacks to zero.

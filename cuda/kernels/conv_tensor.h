@@ -6,7 +6,7 @@
 // that pooling needs no other. Back, the deltas lie as outputs before pooling do, most of them zero, with rows of
 // zeros around each channel where a layer is before it:
 //
-//	gradient     taps x channels: sums over places; the tap behind the last is that of the bias, of inputs of 1
+//	gradient     taps x channels: sums over places
 //	inputs       for each column of the kernel two rows of eight places x channels, over outputs and rows of the kernel
 //
 // The weights lie as the lanes take them, so that a load is a vector.
@@ -14,9 +14,7 @@
 
 #include "conv_forth.h"
 
-__shared__ float unit;  // 1, the input of biases
-
-// A place of dense()[0] is 1 too. Behind it are those of all convolutions, and then the sums of parts.
+// dense are the deltas of all convolutions, dense_floats so many floats; behind them are the sums of parts.
 __device__ inline Global<float>* dense() { return far_room(); }
 __device__ inline int dense_floats() { return small(job.width[5]); }
 
@@ -24,40 +22,59 @@ __device__ inline u32 bits(float v) { return __builtin_bit_cast(u32, v); }
 
 // prepare_tiles sets once a launch what no step changes: zeros where tiles have no weights. A barrier follows.
 __device__ inline void prepare_tiles() {
-  if (thread() == 0) unit = 1, dense()[0] = 1;
 #pragma unroll 1
   for (int j = thread(); j < packed_floats(); j += THREADS) scratch()[j] = 0;
 }
 
-// pack_tiles packs the weights of the convolutions for a step, for products forth and back, and the biases.
-__device__ inline void pack_tiles() {
+// at_place is the address n floats behind another: one instruction, where the compiler would widen n first.
+__device__ inline Global<float>* at_place(Global<float>* p, i32 n) {
+  Global<float>* at;
+  asm("mad.wide.s32 %0, %1, 4, %2;" : "=l"(at) : "r"(n), "l"(p));
+  return at;
+}
+__device__ inline Shared<float>* at_place(Shared<float>* p, i32 n) { return p + n; }
+
+// pack_row packs the weights of channel o of a convolution for a step, for products forth and, if it is not the first,
+// back. TOGETHER numbers of a lane lie together.
+template <int TOGETHER> __device__ inline void pack_row(const Conv& c, int o, Global<float>* forth, bool first) {
   constexpr int AHEAD = 4;
-  const Weights weights = job.w;
+  const int taps = c.taps(), own = lane(), step = 4 * 64 * c.tiles;  // a round is four steps of a product
+  const Weights from = {job.w.at + c.weight + o * taps + own};
+  Global<float>* to = forth + own / 8 * 64 * c.tiles + (4 * (o % 8) + own % 4) * TOGETHER + own / 4 % 2;
+  Global<float>* back = scratch() + c.back + o / 8 * c.packs * 128 + 4 * (o % 4) + o / 4 % 2;
+  Global<const i64>* order = job.plan + c.order + own;
+#pragma unroll 1
+  for (int base = 0; base < taps; base += AHEAD * 32) {
+    const int left = taps - own - base;
+    float w[AHEAD];
+    i32 place[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      w[k] = from.load_if(32 * k < left, base + 32 * k);
+      if (!first && 32 * k < left) place[k] = (i32)order[base + 32 * k];
+    }
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) {
+      if (32 * k >= left) continue;
+      *at_place(to, (base / 32 + k) * step) = rounded(w[k]);
+      if (!first) *at_place(back, place[k]) = rounded(w[k]);
+    }
+  }
+}
+
+// pack_tiles packs the weights of all convolutions, and the biases.
+__device__ inline void pack_tiles() {
 #pragma unroll 1
   for (int l = 0; l < plan.convs; l++) {
     const Conv& c = plan.conv[l];
-    const int taps = c.taps(), own = lane(), steps = (taps + 7) / 8;
+    const int steps = (c.taps() + 15) / 16 * 2;
 #pragma unroll 1
     for (int o = warp(); o < c.out; o += WARPS) {
       const int n = quotient(o / 8, c.tiles), j = o / 8 - n * c.tiles;  // its tile is the j-th of the n-th piece
-      const bool pair = c.tiles > 1 && j < 2;
-      const int wide = pair ? 4 : 2;  // numbers of a lane that lie together
-      Global<float>* to = scratch() + c.forth + c.padded + 64 * n * c.tiles * steps + (pair ? 2 * j : c.tiles > 1 ? 128 * steps : 0);
-      to += (32 * (own / 8) + 4 * (o % 8) + own % 4) * wide + own / 4 % 2;
-      Global<float>* back = scratch() + c.back + o / 8 * c.kernel * 128 + 4 * (o % 4) + o / 4 % 2;
-#pragma unroll 1
-      for (int base = own; base < taps; base += AHEAD * 32, to += AHEAD * 128 * wide) {
-        float w[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) w[k] = base + 32 * k < taps ? weights.load(c.weight + (i64)o * taps + base + 32 * k) : 0;
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-          if (base + 32 * k >= taps) continue;
-          to[k * 128 * wide] = rounded(w[k]);
-          if (l > 0) back[(i32)job.plan[c.order + base + 32 * k]] = rounded(w[k]);
-        }
-      }
-      if (own == 0) scratch()[c.forth + o] = c.bias >= 0 ? weights.load(c.bias + o) : 0;
+      Global<float>* to = scratch() + c.forth + c.padded + 64 * n * c.tiles * steps;
+      if (c.tiles > 1 && j < 2) pack_row<4>(c, o, to + 2 * j, l == 0);
+      else pack_row<2>(c, o, to + (c.tiles > 1 ? 128 : 0), l == 0);
+      if (lane() == 0) scratch()[c.forth + o] = c.bias >= 0 ? job.w.load(c.bias + o) : 0;
     }
   }
 }
@@ -65,112 +82,163 @@ __device__ inline void pack_tiles() {
 // multiply adds the products of all taps: at has the places of a lane's four rows, or of the first two of each two
 // neighbours. w are the weights of a piece of N tiles.
 template <int N, bool TWO, class X>
-__device__ inline void multiply(Product (&sum)[2][N], const X (&at)[TWO ? 2 : 4], int steps, Global<const i64>* offset, Global<const float>* w) {
+__device__ inline void multiply(Product (&sum)[2][N], const X (&at)[TWO ? 2 : 4], int taps, Global<const i64>* offset, Global<const float>* w) {
   Global<const f4>* pairs = (Global<const f4>*)w + lane();
-  Global<const f2>* single = (Global<const f2>*)(w + (N > 1 ? 128 * steps : 0)) + lane();
+  Global<const f2>* single = (Global<const f2>*)(w + (N > 1 ? 128 : 0)) + lane();
 #pragma unroll 1
-  for (int k = 0; k < steps; k++, offset += 8, pairs += 32, single += 32) {
-    const int tap[2] = {(i32)offset[0], (i32)offset[4]};
-    u32 a[4][2], b[N][2];
+  for (int tap = 0; tap < taps; tap += 16, offset += 16, pairs += 32 * N, single += 64 * N)
 #pragma unroll
-    for (int r = 0; r < 4; r++)
+    for (int k = 0; k < 2; k++) {
+      const i32 place[2] = {(i32)offset[8 * k], (i32)offset[8 * k + 4]};
+      u32 a[4][2], b[N][2];
 #pragma unroll
-      for (int h = 0; h < 2; h++) a[r][h] = bits(TWO ? at[r / 2][tap[h] + r % 2] : at[TWO ? 0 : r][tap[h]]);
-    if constexpr (N > 1) {
-      const f4 v = *pairs;
-      b[0][0] = bits(v.x), b[0][1] = bits(v.y), b[1][0] = bits(v.z), b[1][1] = bits(v.w);
+      for (int r = 0; r < (TWO ? 2 : 4); r++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+          const X from = at_place(at[r], place[h]);
+          if constexpr (TWO) a[2 * r][h] = bits(from[0]), a[2 * r + 1][h] = bits(from[1]);
+          else a[r][h] = bits(from[0]);
+        }
+      if constexpr (N > 1) {
+        const f4 v = pairs[16 * N * k];
+        b[0][0] = bits(v.x), b[0][1] = bits(v.y), b[1][0] = bits(v.z), b[1][1] = bits(v.w);
+      }
+      if constexpr (N % 2 == 1) {
+        const f2 v = single[32 * N * k];
+        b[N - 1][0] = bits(v.x), b[N - 1][1] = bits(v.y);
+      }
+#pragma unroll
+      for (int n = 0; n < N; n++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], b[n][0], b[n][1]);
     }
-    if constexpr (N % 2 == 1) {
-      const f2 v = *single;
-      b[N - 1][0] = bits(v.x), b[N - 1][1] = bits(v.y);
-    }
-#pragma unroll
-    for (int n = 0; n < N; n++)
-#pragma unroll
-      for (int i = 0; i < 2; i++) sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], b[n][0], b[n][1]);
-  }
 }
 
-// Outlet stores the outputs of a strip: those of a lane are of the channels 8n+2t and 8n+2t+1 of each tile n.
-template <int N> struct Outlet {
-  Shared<float>* y;
-  Shared<u16>* where;
-  int sample, first;  // channel of the piece
+// Best is the largest of a window, of the channels 8n+2t and 8n+2t+1 of each tile n, and where it was.
+template <int N> struct Best {
+  float value[N][2];
+  i32 spot[N][2];
 
-  // put stores those of one window.
-  __device__ void put(const Conv& c, int l, int window, const float (&value)[N][2], const i32 (&spot)[N][2]) const {
-    const int places = c.places(), t = Lane().t;
-    const bool inner = c.apart == 1;
+  // take takes rows of windows that are the lane's four: of one place each, of the first alone or with those before.
+  __device__ void take(const Product (&sum)[2][N], const i32 (&spots)[4], bool first) {
+#pragma unroll
+    for (int k = 0; k < 2 * N; k++) {
+      float most = sum[0][k / 2].sum[k % 2];
+      i32 at = spots[0];
+#pragma unroll
+      for (int r = 1; r < 4; r++) most = __nvvm_fmax_nan_f(most, sum[r / 2][k / 2].sum[r % 2 * 2 + k % 2]);
+#pragma unroll
+      for (int r = 3; r >= 1; r--) at = sum[(r - 1) / 2][k / 2].sum[(r - 1) % 2 * 2 + k % 2] == most ? spots[r - 1] : r == 3 ? spots[3] : at;
+      if (!first && !larger(most, value[k / 2][k % 2])) continue;
+      value[k / 2][k % 2] = most, spot[k / 2][k % 2] = at;
+    }
+  }
+
+  // put stores them, after dropout and ReLU, for one window of sample s; first is the first channel.
+  __device__ void put(Shared<float>* room, const Conv& c, int l, int s, int first, int window) const {
+    const int places = c.places(), o = first + 2 * Lane().t;
+    const bool inner = c.apart == 1, drops = group.train && c.threshold > 0;
+    Shared<float>* y = outputs(room, c, s);
+    auto where = as<u16>(sample(room, s) + c.where);
 #pragma unroll
     for (int n = 0; n < N; n++) {
-      const int o = first + 8 * n + 2 * t;
-      const Dropout drop(c, l, sample, o / 4);
+      float scale[2] = {1, 1};
+      if (drops) {
+        const Dropout drop(c, l, s, (o + 8 * n) / 4);
+        scale[0] = drop.of(o % 4), scale[1] = drop.of(o % 4 + 1);
+      }
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        if (o + h >= c.out) continue;
-        const float v = value[n][h] * drop.of(o % 4 + h);
+        const int own = o + 8 * n + h, at = own * places + window;
+        const float v = value[n][h] * scale[h];
         const bool dead = v <= 0;
-        const int at = (o + h) * places + window;
+        if (own >= c.out) continue;
         y[at * c.apart] = dead ? 0 : inner ? rounded(v) : v;
-        where[at] = dead ? NOWHERE : spot[n][h];
+        where[at] = dead ? NOWHERE : own * c.channel + spot[n][h];
       }
     }
   }
 };
 
-// convolve_tiles computes the outputs of convolution l. A warp does eight windows of a sample, or 32 if a window is a
-// single place, and a piece of the channels.
-template <int N, bool TWO, class X> __device__ inline void convolve_tiles(Shared<float>* room, Planes<X> x, int l) {
+// begin_sums makes the sums the biases of a piece of the channels.
+template <int N> __device__ inline void begin_sums(Product (&sum)[2][N], const Conv& c, int first) {
+  Global<const f2>* bias = (Global<const f2>*)(scratch() + c.forth + first) + Lane().t;
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    const f2 b = bias[4 * n];
+#pragma unroll
+    for (int k = 0; k < 8; k++) sum[k / 4][n].sum[k % 4] = k % 2 ? b.y : b.x;
+  }
+}
+
+// Piece is a warp's of the outputs: a strip of a sample's windows, and some channels.
+template <int N> struct Piece {
+  int strip, sample, first;
+  Global<const float>* w;
+  Global<const i64>* offset;
+
+  __device__ Piece(const Conv& c, int u, int strips) {
+    const int b = quotient(u, strips), n = quotient(b, group.count);
+    strip = u - b * strips, sample = b - n * group.count, first = 8 * N * n;
+    w = scratch() + c.forth + c.padded + 8 * N * n * ((c.taps() + 15) / 16 * 16);
+    offset = job.plan + c.offsets + Lane().t;
+  }
+};
+
+// convolve_pairs computes the outputs of convolution l, pooled over 2 x 2. A warp does eight windows of a sample, and N tiles
+// of channels.
+template <int N, class X> __device__ inline void convolve_pairs(Shared<float>* room, Planes<X> x, int l) {
   const Conv& c = plan.conv[l];
-  const int windows = c.places(), each = c.pool == 1 ? 32 : 8, strips = (windows + each - 1) >> (c.pool == 1 ? 5 : 3);
-  const int count = group.count, steps = (c.taps() + 7) / 8, pieces = quotient(c.padded, 8 * N);
+  const int windows = c.places(), strips = (windows + 7) / 8, units = strips * group.count * quotient(c.padded, 8 * N);
 #pragma unroll 1
-  for (int u = warp(); u < strips * count * pieces; u += WARPS) {
-    const int b = quotient(u, strips), strip = u - b * strips, n = quotient(b, count), s = b - n * count;
-    const int g = Lane().g, turns = c.pool == 1 ? 1 : (c.pool * c.pool + 3) / 4;
-    const Outlet<N> out = {outputs(room, c, s), as<u16>(sample(room, s) + c.where), s, 8 * N * n};
-    float best[N][2];
-    i32 spot[N][2];
+  for (int u = warp(); u < units; u += WARPS) {
+    const Piece<N> my(c, u, strips);
+    const int window = 8 * my.strip + Lane().g, w = window < windows ? window : windows - 1;
+    const int row = quotient(w, c.columns), column = w - row * c.columns;
+    const i32 spot = c.before + 2 * (row * c.wide + column);
+    const X from = x[my.sample] + 2 * (row * c.width + column);
+    const X at[2] = {from, from + c.width};
+    Product sum[2][N];
+    begin_sums<N>(sum, c, my.first);
+    multiply<N, true>(sum, at, c.taps(), my.offset, my.w);
+    Best<N> best;
+    best.take(sum, {spot, spot + 1, spot + c.wide, spot + c.wide + 1}, true);
+    if (window < windows) best.put(room, c, l, my.sample, my.first, window);
+  }
+}
+
+// convolve_any is that for any pooling, four places of eight windows at a time, or one of 32.
+template <class X> __device__ inline void convolve_any(Shared<float>* room, Planes<X> x, int l) {
+  const Conv& c = plan.conv[l];
+  const int area = c.pool * c.pool, each = area == 1 ? 32 : 8, windows = c.places(), strips = (windows + each - 1) / each;
 #pragma unroll 1
-    for (int turn = 0; turn < turns; turn++) {
-      X at[TWO ? 2 : 4];
-      i32 spots[4], window[4];
+  for (int u = warp(); u < strips * group.count * (c.padded / 8); u += WARPS) {
+    const Piece<1> my(c, u, strips);
+    const int window = each * my.strip + Lane().g;
+    Best<1> best;
+#pragma unroll 1
+    for (int turn = 0; turn < area; turn += 4) {
+      X at[4];
+      i32 spots[4];
 #pragma unroll
       for (int r = 0; r < 4; r++) {
-        int q = TWO ? r : 4 * turn + r, w = strip * 8 + g;
-        if (!TWO && c.pool == 1) q = 0, w = strip * 32 + 8 * r + g;
-        else if (!TWO && q >= c.pool * c.pool) q = c.pool * c.pool - 1;  // again
-        window[r] = w;
-        if (TWO && r > 0) {
-          spots[r] = spots[0] + r / 2 * c.wide + r % 2;
-          if (r == 2) at[1] = at[0] + c.width;
-          continue;
-        }
-        if (w >= windows) w = windows - 1;
-        const int row = quotient(w, c.columns), down = TWO ? 0 : quotient(q, c.pool);
+        const int q = area == 1 ? 0 : turn + r < area ? turn + r : area - 1, there = area == 1 ? window + 8 * r : window;
+        const int w = there < windows ? there : windows - 1, row = quotient(w, c.columns), down = quotient(q, c.pool);
         const int i = row * c.pool + down, k = (w - row * c.columns) * c.pool + q - down * c.pool;
-        at[r] = x[s] + i * c.width + k, spots[r] = i * c.wide + k;
+        at[r] = x[my.sample] + i * c.width + k, spots[r] = c.before + i * c.wide + k;
       }
-      Product sum[2][N];
-      Global<const float>* w = scratch() + c.forth + c.padded + (i64)64 * n * N * steps;
-      Global<const float>* bias = scratch() + c.forth + out.first + 2 * Lane().t;
-#pragma unroll
-      for (int i = 0; i < 2; i++)
-#pragma unroll
-        for (int k = 0; k < 4 * N; k++) sum[i][k / 4].sum[k % 4] = bias[k / 4 * 8 + k % 2];
-      multiply<N, TWO>(sum, at, steps, job.plan + c.offsets + Lane().t, w);
+      Product sum[2][1];
+      begin_sums<1>(sum, c, my.first);
+      multiply<1, false>(sum, at, c.taps(), my.offset, my.w);
+      if (area > 1) best.take(sum, spots, turn == 0);
+      if (area > 1) continue;
 #pragma unroll
       for (int r = 0; r < 4; r++) {
-        const bool first = (turn == 0 && r == 0) || c.pool == 1;
-#pragma unroll
-        for (int k = 0; k < 2 * N; k++) {
-          const float z = sum[r / 2][k / 2].sum[r % 2 * 2 + k % 2];
-          if (first || larger(z, best[k / 2][k % 2])) best[k / 2][k % 2] = z, spot[k / 2][k % 2] = spots[r];
-        }
-        if (!TWO && c.pool == 1 && window[r] < windows) out.put(c, l, window[r], best, spot);
+        best = {{{sum[r / 2][0].sum[r % 2 * 2], sum[r / 2][0].sum[r % 2 * 2 + 1]}}, {{spots[r], spots[r]}}};
+        if (window + 8 * r < windows) best.put(room, c, l, my.sample, my.first, window + 8 * r);
       }
     }
-    if (c.pool > 1 && strip * 8 + g < windows) out.put(c, l, strip * 8 + g, best, spot);
+    if (area > 1 && window < windows) best.put(room, c, l, my.sample, my.first, window);
   }
 }
 
@@ -193,41 +261,45 @@ __device__ inline void forth_tiles(Shared<float>* room) {
   Global<f4>* all = (Global<f4>*)dense();
   const int end = dense_floats() / 4;
 #pragma unroll 1
-  for (int j = 1 + thread(); j < end; j += THREADS) all[j] = 0;
+  for (int j = thread(); j < end; j += THREADS) all[j] = 0;
 #pragma unroll 1
   for (int l = 0; l < plan.convs; l++) {
     __syncthreads();
     const Conv& c = plan.conv[l];
     inputs(room, l, [&](auto x) INLINE {
-      if (c.pool == 2) tiled(c, [&](auto n) INLINE { convolve_tiles<decltype(n)::N, true>(room, x, l); });
-      else convolve_tiles<1, false>(room, x, l);
+      if (c.pool == 2) tiled(c, [&](auto n) INLINE { convolve_pairs<decltype(n)::N>(room, x, l); });
+      else convolve_any(room, x, l);
     });
   }
   __syncthreads();
 }
 
-// spread puts the deltas of convolution l that are not zero where the outputs that they are of were.
+// spread puts the deltas of convolution l that are not zero where the outputs that they are of were. A warp has one sample.
 __device__ inline void spread(Shared<float>* room, int l) {
   const Conv& c = plan.conv[l];
-  const int places = c.places(), all = c.out * places;
+  const int s = warp() % SAMPLES, all = s < group.count ? c.out * c.places() : 0, apart = c.apart;
   const float scale = __builtin_bit_cast(float, c.scale);
+  Shared<const float>* y = outputs(room, c, s);
+  auto where = as<u16>(sample(room, s) + c.where);
+  Global<float>* to = dense() + c.deltas + s * c.depth * c.channel;
 #pragma unroll 1
-  for (int j = thread(); j < group.count * all; j += THREADS) {
-    const int s = quotient(j, all), i = j - s * all, o = quotient(i, places);
-    const float v = outputs(room, c, s)[i * c.apart];
-    const u32 at = as<u16>(sample(room, s) + c.where)[i];
-    if (v != 0 && at != NOWHERE) dense()[c.deltas + (s * c.depth + o) * c.channel + c.before + at] = rounded(v * scale);
+  for (int j = warp() / SAMPLES * 32 + lane(); j < all; j += THREADS / SAMPLES) {
+    const float v = y[j * apart];
+    const u32 at = where[j];
+    if (v != 0 && at != NOWHERE) *at_place(to, at) = rounded(v * scale);
   }
 }
 
 // Share is a warp's of the gradient of a convolution: 32 taps, of which a lane has the rows 8r+g, a piece of the channels, and
 // a part of the places.
 template <int N> struct Share {
+  static constexpr int SUMS = 9 * N;  // of a lane
+
   int units, parts, unit, part;
   int tap, channel;  // the first
 
   __device__ Share(const Conv& c, int u) {
-    const int pairs = (c.taps() + 32) / 32;
+    const int pairs = (c.taps() + 31) / 32;
     units = pairs * quotient(c.padded, 8 * N), parts = units < WARPS ? quotient(WARPS, units) : 1;
     part = quotient(u, units), unit = u - part * units;
     const int n = quotient(unit, pairs);
@@ -235,80 +307,109 @@ template <int N> struct Share {
   }
 };
 
-// learn_part adds up a warp's.
-template <int N, class X> __device__ inline void learn_part(Product (&sum)[2][N], Planes<X> x, X one, const Conv& c, const Share<N>& my) {
+// Gradient is what it adds up: of the weights, and with the first taps of the biases, of the channels 8n+g.
+template <int N> struct Gradient {
+  Product sum[2][N];
+  float bias[N];
+
+  __device__ void clear() {
+#pragma unroll
+    for (int n = 0; n < N; n++) sum[0][n] = sum[1][n] = {}, bias[n] = 0;
+  }
+  __device__ float& operator[](int k) { return k < 8 * N ? sum[k / 4 / N][k / 4 % N].sum[k % 4] : bias[k - 8 * N]; }
+};
+
+// learn_part adds up a warp's, 16 places of a sample at a time.
+template <int N, class X> __device__ inline void learn_part(Gradient<N>& to, Planes<X> x, const Conv& c, const Share<N>& my) {
   const auto [g, t] = Lane();
-  const int taps = c.taps(), all = (c.tall * c.wide + 7) / 8, each = quotient(all + my.parts - 1, my.parts), from = my.part * each;
-  const int steps = all - from < each ? all - from : each;
-  i32 offset[4], apart[4], channel[N];
+  const int taps = c.taps(), all = (c.tall * c.wide + 15) / 16, each = quotient(all * group.count + my.parts - 1, my.parts);
+  const bool biased = my.tap == 0;
+  int s = quotient(my.part * each, all), k = my.part * each - s * all;
+  i32 offset[4], channel[N];
 #pragma unroll
   for (int r = 0; r < 4; r++) {
     const int tap = my.tap + 8 * r + g;
-    offset[r] = c.offset(tap < taps ? tap : 0), apart[r] = tap != taps;
+    offset[r] = c.offset(tap < taps ? tap : 0);
   }
 #pragma unroll
   for (int n = 0; n < N; n++) {
     const int o = my.channel + 8 * n + g;
-    channel[n] = (o < c.out ? o : 0) * c.channel + c.before + 8 * from + t;
+    channel[n] = (o < c.out ? o : 0) * c.channel + c.before + t;
   }
 #pragma unroll 1
-  for (int s = 0; s < group.count; s++) {
-    Global<const float>* d = dense() + c.deltas + s * c.depth * c.channel;
-    Global<const i64>* spot = job.plan + c.spots + 8 * from + t;
+  for (int left = each; left > 0 && s < group.count; s++, k = 0) {
+    const int end = all - k < left ? all : k + left;
+    left -= end - k;
+    Global<float>* d[N];
+    Global<const i64>* spot = job.plan + c.spots + 16 * k + t;
     X at[4];
 #pragma unroll
-    for (int r = 0; r < 4; r++) at[r] = apart[r] ? x[s] + offset[r] : one;
+    for (int n = 0; n < N; n++) d[n] = dense() + c.deltas + s * c.depth * c.channel + channel[n] + 16 * k;
+#pragma unroll
+    for (int r = 0; r < 4; r++) at[r] = x[s] + offset[r];
 #pragma unroll 1
-    for (int k = 0; k < steps; k++, d += 8, spot += 8) {
-      const int place[2] = {(i32)spot[0], (i32)spot[4]};
-      u32 a[4][2];
+    for (; k < end; k++, spot += 16) {
 #pragma unroll
-      for (int r = 0; r < 4; r++)
+      for (int j = 0; j < 2; j++) {
+        const i32 place[2] = {(i32)spot[8 * j], (i32)spot[8 * j + 4]};
+        u32 a[4][2];
 #pragma unroll
-        for (int h = 0; h < 2; h++) a[r][h] = bits(at[r][place[h] * apart[r]]);
+        for (int r = 0; r < 4; r++)
 #pragma unroll
-      for (int n = 0; n < N; n++) {
-        const u32 lo = bits(d[channel[n]]), hi = bits(d[channel[n] + 4]);
+          for (int h = 0; h < 2; h++) a[r][h] = bits(*at_place(at[r], place[h]));
 #pragma unroll
-        for (int i = 0; i < 2; i++) sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], lo, hi);
+        for (int n = 0; n < N; n++) {
+          const float lo = d[n][8 * j], hi = d[n][8 * j + 4];
+          if (biased) to.bias[n] += lo + hi;
+#pragma unroll
+          for (int i = 0; i < 2; i++) to.sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], bits(lo), bits(hi));
+        }
       }
+#pragma unroll
+      for (int n = 0; n < N; n++) d[n] += 16;
     }
+  }
+#pragma unroll
+  for (int n = 0; n < N && biased; n++) {
+    to.bias[n] += swap(to.bias[n], 1);
+    to.bias[n] += swap(to.bias[n], 2);
   }
 }
 
 // keep_part adds the sums of all parts to the gradient.
-template <int N> __device__ inline void keep_part(const Product (&sum)[2][N], const Conv& c, const Share<N>& my) {
+template <int N> __device__ inline void keep_part(const Gradient<N>& from, const Conv& c, const Share<N>& my) {
   const auto [g, t] = Lane();
   const bool first = group.fresh();
-  const int taps = c.taps();
+  const int taps = c.taps(), tap = my.tap + g, o = my.channel + 2 * t;
+  Global<float>* to = sums() + c.weight + o * taps + tap;
 #pragma unroll
-  for (int i = 0; i < 2; i++)
+  for (int n = 0; n < N; n++)
 #pragma unroll
-    for (int k = 0; k < 4 * N; k++) {
-      const int tap = my.tap + 16 * i + g + k % 4 / 2 * 8, o = my.channel + k / 4 * 8 + 2 * t + k % 2;
-      const float v = sum[i][k / 4].sum[k % 4];
-      if (o >= c.out || tap > taps) continue;
-      if (tap < taps) keep(sums() + c.weight + (i64)o * taps + tap, v, first);
-      else if (c.bias >= 0) keep(sums() + c.bias + o, v, first);
-    }
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+      for (int r = 0; r < 4; r++)
+        if (o + 8 * n + h < c.out && tap + 8 * r < taps) keep(at_place(to, (8 * n + h) * taps + 8 * r), from.sum[r / 2][n].sum[r % 2 * 2 + h], first);
+  if (my.tap > 0 || c.bias < 0 || t > 0) return;
+#pragma unroll
+  for (int n = 0; n < N; n++)
+    if (my.channel + 8 * n + g < c.out) keep(sums() + c.bias + my.channel + 8 * n + g, from.bias[n], first);
 }
 
 // learn_tiles adds to the gradient of convolution l. Parts meet behind a barrier, in their order.
-template <int N, class X> __device__ inline void learn_tiles(Planes<X> x, X one, int l) {
+template <int N, class X> __device__ inline void learn_tiles(Planes<X> x, int l) {
   const Conv& c = plan.conv[l];
   Share<N> my(c, warp());
   Global<float>* others = dense() + dense_floats() + lane();
-  Product sum[2][N];
+  Gradient<N> sum;
 #pragma unroll 1
   for (int u = warp(); u < my.units * my.parts; u += WARPS) {
     my = Share<N>(c, u);
-#pragma unroll
-    for (int i = 0; i < 2 * N; i++) sum[i / N][i % N] = {};
-    learn_part<N>(sum, x, one, c, my);
+    sum.clear();
+    learn_part<N>(sum, x, c, my);
     if (my.parts == 1) keep_part<N>(sum, c, my);
     if (my.part > 0)
 #pragma unroll
-      for (int k = 0; k < 8 * N; k++) others[(u * 8 * N + k) * 32] = sum[k / 4 / N][k / 4 % N].sum[k % 4];
+      for (int k = 0; k < my.SUMS; k++) others[(u * my.SUMS + k) * 32] = sum[k];
   }
   if (my.parts == 1) return;
   __syncthreads();
@@ -316,7 +417,7 @@ template <int N, class X> __device__ inline void learn_tiles(Planes<X> x, X one,
 #pragma unroll 1
   for (int u = warp() + my.units; u < my.units * my.parts; u += my.units)
 #pragma unroll
-    for (int k = 0; k < 8 * N; k++) sum[k / 4 / N][k / 4 % N].sum[k % 4] += others[(u * 8 * N + k) * 32];
+    for (int k = 0; k < my.SUMS; k++) sum[k] += others[(u * my.SUMS + k) * 32];
   keep_part<N>(sum, c, my);
 }
 
@@ -332,11 +433,11 @@ __device__ inline void blame_span(const Conv& c, Shared<float>* x, Global<const 
   for (int y = 0; y < c.kernel; y++, d -= c.wide) {
     Global<const float>* at = d;
 #pragma unroll 1
-    for (int b = 0; b < blocks; b++, at += 8 * c.channel, from += 32 * c.kernel) {
+    for (int b = 0; b < blocks; b++, at += 8 * c.channel, from += 32 * c.packs) {
       const u32 a[4] = {bits(at[0]), bits(at[c.wide]), bits(at[4 * c.channel]), bits(at[4 * c.channel + c.wide])};
 #pragma unroll
       for (int k = 0; k < K; k++) {
-        const f4 v = k < count ? from[32 * k] : f4(0);
+        const f4 v = from[32 * k];
         sum[k][0].add(a[0], a[1], a[2], a[3], bits(v.x), bits(v.y));
         sum[k][1].add(a[0], a[1], a[2], a[3], bits(v.z), bits(v.w));
       }
@@ -369,7 +470,7 @@ template <int K> __device__ inline void blame_tiles(Shared<float>* room, int l) 
     __nvvm_bar_warp_sync(ALL);
     const auto [g, t] = Lane();
     Global<const float>* d = dense() + c.deltas + (s * c.depth + t) * c.channel + c.before + row * c.wide + g;
-    Global<const float>* w = scratch() + c.back + (i64)128 * n * c.kernel * c.kernel * blocks;
+    Global<const float>* w = scratch() + c.back + 128 * n * c.kernel * c.packs * blocks;
 #pragma unroll 1
     for (int k = 0; k < c.kernel; k += K)
 #pragma unroll 1
@@ -387,10 +488,7 @@ __device__ inline void back_tiles(Shared<float>* room) {
     __syncthreads();
     const Conv& c = plan.conv[l];
     inputs(room, l, [&](auto x) INLINE {
-      tiled(c, [&](auto n) INLINE {
-        if constexpr (__is_same(decltype(x.first), Shared<float>*)) learn_tiles<decltype(n)::N>(x, (Shared<float>*)&unit, l);
-        else learn_tiles<decltype(n)::N>(x, dense(), l);
-      });
+      tiled(c, [&](auto n) INLINE { learn_tiles<decltype(n)::N>(x, l); });
     });
     __syncthreads();
     if (l == 0) return;
