@@ -40,7 +40,7 @@ type (
 		In, Out, Kernel, Pool, Height, Width, Rows, Columns int64
 		Weight, Bias, Packed, X, Y, Where, Live, Apart      int64
 		Threshold, Scale, Offsets                           int64
-		Tall, Wide, Spots, Channel, Before, Depth, Dense    int64
+		Tall, Wide, Spots, Channel, Before, Dense           int64
 		Tiles, Padded, Packs, Forth, Back, Order            int64
 	}
 	fullPlan struct{ In, Out, Weight, Bias, X, Y, Threshold, Scale int64 }
@@ -115,7 +115,7 @@ func (p *planner) tile(l *convPlan, behind bool) {
 	}
 	l.Padded = roundUp(l.Out, 8*l.Tiles)
 	l.Forth = take(&p.tiled, l.Padded*(1+roundUp(taps, 16)))
-	l.Tall, l.Wide, l.Depth = l.Height-l.Kernel+1, l.Width-l.Kernel+1, l.Out
+	l.Tall, l.Wide = l.Height-l.Kernel+1, l.Width-l.Kernel+1
 	if l.Packs = l.Kernel; l.Kernel != 5 {
 		l.Packs = roundUp(l.Kernel, 3)
 	}
@@ -125,7 +125,7 @@ func (p *planner) tile(l *convPlan, behind bool) {
 	}
 	l.Spots = p.table(spots)
 	if behind {
-		l.Depth, l.Before = roundUp(l.Out, 8), (l.Kernel-1)*l.Wide
+		l.Before = (l.Kernel - 1) * l.Wide
 		l.Back = take(&p.tiled, ceilDiv(l.In, 16)*l.Kernel*blocks*l.Packs*lanes)
 		for i := range l.In {
 			for y := range l.Kernel {
@@ -138,7 +138,7 @@ func (p *planner) tile(l *convPlan, behind bool) {
 	l.Order = p.table(order)
 	l.Channel = roundUp(2*l.Before+roundUp(l.Tall*l.Wide, 16), 4)
 	// Two rows more are read, by products that nothing keeps.
-	l.Dense = take(&p.dense, roundUp(convSamples*l.Depth*l.Channel+2*l.Wide+8, 4))
+	l.Dense = take(&p.dense, roundUp(convSamples*l.Padded*l.Channel+2*l.Wide+8, 4))
 }
 
 // planConv lays out the network that s describes.

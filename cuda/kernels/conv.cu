@@ -40,7 +40,11 @@ template <class F> __device__ inline void learn_group(F room) {
     const float mine = deltas(job.loss_kind, z, small(job.outputs), label(group.first + s), inverse((float)(group.end - group.start)));
     if (lane() == 0) losses[s] = mine;
   }
-  back_full(room);
+  const auto x = as<f4>(room + plan.full[0].x);
+  back_full(room, [&](int i, f4 v) INLINE {
+    if constexpr (TILES) spread_last(room, i, v);
+    else x[i] = v;
+  });
   if (thread() == 0)
     for (int s = 0; s < group.count; s++) loss += losses[s];
   if constexpr (TILES) back_tiles(room);
@@ -124,23 +128,41 @@ __device__ inline void push_all() {
   }
 }
 
-__device__ inline void step(u32 i) {
-  set_scale(i);
+__shared__ u32 coming;  // ticket
+
+// step takes the one at hand. The next ticket is on its way meanwhile: see each_ticket.
+__device__ inline void step() {
+  const bool ordered = job.discipline == ORDERED;
+  const u32 next = thread() == 0 && !ordered ? take(of_all()) : 0;
+  set_scale(at_hand());
   if (thread() == 0) loss = 0;
-  reads(Cta(), i);
+  reads(Cta(), at_hand());
   if constexpr (TILES) pack_tiles();
   else pack();
-  begin(job.start[i], job.start[i + 1], true);
-#pragma unroll 1
-  while (next()) {
+  if (thread() == 0 && !ordered) coming = next;
+  each_group([] INLINE {
     if (TILES || on_chip()) learn_group((Shared<float>*)room);
     else if constexpr (!TILES) learn_group(far_room());
-  }
-  i = at_hand();
-  if (thread() == 0) job.loss[i] = (float)loss;
-  writes(Cta(), i);
+  });
+  if (thread() == 0) job.loss[at_hand()] = (float)loss;
+  writes(Cta(), at_hand());
   if (group.end > group.start) push_all();
-  wrote(Cta(), i);
+  wrote(Cta(), at_hand());
+  if (thread() == 0 && ordered) coming = take(of_all());
+}
+
+__device__ inline void each_step() {
+  if (thread() == 0) tickets = (u32)job.steps, coming = take(tickets);
+  for (;;) {
+    __syncthreads();
+    if (thread() == 0) {
+      ticket = coming;
+      if (ticket < tickets) start(job.start[ticket], job.start[ticket + 1], true);
+    }
+    __syncthreads();
+    if (at_hand() >= of_all()) return;
+    step();
+  }
 }
 
 #ifdef TENSOR
@@ -156,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) NAME(const Job* from) {
 #ifdef TENSOR
   prepare_tiles();
 #endif
-  each_ticket((u32)job.steps, [](u32 i) INLINE { step(i); });
+  each_step();
 }
 
 #ifndef TENSOR
@@ -169,12 +191,12 @@ template <class F> __device__ inline void score_group(F room) {
 
 __device__ inline void score(u32 block) {
   const int first = block * BLOCK, rows = job.start[1];
-  begin(first, rows < first + BLOCK ? rows : first + BLOCK, false);
-#pragma unroll 1
-  while (next()) {
+  if (thread() == 0) start(first, rows < first + BLOCK ? rows : first + BLOCK, false);
+  __syncthreads();
+  each_group([] INLINE {
     if (on_chip()) score_group((Shared<float>*)room);
     else score_group(far_room());
-  }
+  });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) conv_evaluate(const Job* from) {

@@ -55,7 +55,7 @@ struct Conv {
   i32 tall, wide;         // of the outputs before pooling
   i32 spots;              // where job.plan has the place of each of them in the inputs' plane
   i32 channel, before;    // their deltas: floats from one channel to the next, and of those the zeros before the first
-  i32 depth, deltas;      // channels of a sample, and where the first begins
+  i32 deltas;             // where those of the first channel begin
   i32 tiles, padded, packs;  // tiles of eight channels to a piece; channels of whole pieces; columns of the kernel as they are packed
   i32 forth, back, order; // where tiles of weights begin in the scratch, and where job.plan has, of each tap, its place in those of the way back
 
@@ -142,21 +142,29 @@ struct Group {
 
 __shared__ Group group;
 
-// begin starts on the rows start .. end-1; next takes the next group of them, groups being of
-// much the same size, and tells whether there is one. Both are for all threads.
-__device__ inline void begin(int start, int end, bool train) {
-  __syncthreads();
-  if (thread() == 0) group = {start, end, train, start, 0};
+// start makes a group of the first samples of the rows start .. end-1, advance of the next, if there are any, groups being of much the
+// same size. Both are for one thread, between barriers.
+__device__ inline void advance() {
+  group.first += group.count;
+  const int left = group.end - group.first, groups = (left + most_samples() - 1) / most_samples();
+  group.count = left > 0 ? (left + groups - 1) / groups : 0;
 }
-__device__ inline bool next() {
-  __syncthreads();
-  if (thread() == 0) {
-    group.first += group.count;
-    const int left = group.end - group.first, groups = (left + most_samples() - 1) / most_samples();
-    group.count = left > 0 ? (left + groups - 1) / groups : 0;
+__device__ inline void start(int start, int end, bool train) {
+  group = {start, end, train, start, 0};
+  advance();
+}
+
+// each_group calls work for all groups, after a barrier. It ends with one.
+template <class Work> __device__ inline void each_group(const Work& work) {
+#pragma unroll 1
+  while (group.count > 0) {
+    work();
+    const bool last = group.first + group.count == group.end;
+    __syncthreads();
+    if (last) return;
+    if (thread() == 0) advance();
+    __syncthreads();
   }
-  __syncthreads();
-  return group.count > 0;
 }
 
 __shared__ u64 keys[SAMPLES];  // of each sample's dropout
@@ -222,6 +230,22 @@ __device__ inline void pack() {
     for (int o = thread(); o < channels; o += THREADS)
       to[(i64)channels * taps + o] = o < c.out && c.bias >= 0 ? weights.load(c.bias + o) : 0;
   }
+}
+
+// reduce adds each of N numbers, a power of two, up over the lanes: lane l gets the sum of the l%N-th.
+template <int N> __device__ inline float reduce(float (&v)[N]) {
+#pragma unroll
+  for (int m = N / 2; m > 0; m /= 2) {
+    const bool high = lane() & m;
+#pragma unroll
+    for (int t = 0; t < m; t++) {
+      const float a = v[t], b = v[t + m];
+      v[t] = (high ? b : a) + swap(high ? a : b, m);
+    }
+  }
+#pragma unroll
+  for (int m = N; m < 32; m *= 2) v[0] += swap(v[0], m);
+  return v[0];
 }
 
 // keep adds g to a sum of the gradient, or begins it.

@@ -73,20 +73,6 @@ template <int T, class X, class F> __device__ inline void learn(F room, Planes<X
 // LONG is from how many places of a channel on its list may be expected to keep lanes busy.
 constexpr int LONG = 96;
 
-// reduce adds each of 32 numbers up over the lanes: lane l gets the sum of the l-th.
-__device__ inline float reduce(float (&v)[32]) {
-#pragma unroll
-  for (int m = 16; m > 0; m /= 2) {
-    const bool high = lane() & m;
-#pragma unroll
-    for (int t = 0; t < m; t++) {
-      const float a = v[t], b = v[t + m];
-      v[t] = (high ? b : a) + swap(high ? a : b, m);
-    }
-  }
-  return v[0];
-}
-
 // learn_long is learn where lists are long, for kernels of K x K: a warp does a plane of a
 // channel's weights, and a lane every 32nd delta, for all taps; the sums of the lanes meet in
 // the end.

@@ -161,9 +161,8 @@ template <int K, class X, class F> __device__ inline void convolve(F room, Plane
   }
 }
 
-// forth takes the group through the convolutions. It begins and ends with a barrier.
+// forth takes the group through the convolutions. It begins after a barrier and ends with one.
 template <class F> __device__ inline void forth(F room) {
-  __syncthreads();
   bring();
   if (group.count < SAMPLES) blank(room);
 #pragma unroll 1

@@ -50,8 +50,8 @@ template <int TOGETHER> __device__ inline void pack_row(const Conv& c, int o, Gl
     i32 place[AHEAD];
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
-      w[k] = from.load_if(32 * k < left, base + 32 * k);
-      if (!first && 32 * k < left) place[k] = (i32)order[base + 32 * k];
+      w[k] = 32 * k < left ? from.load(base + 32 * k) : 0;
+      place[k] = !first && 32 * k < left ? (i32)order[base + 32 * k] : 0;
     }
 #pragma unroll
     for (int k = 0; k < AHEAD; k++) {
@@ -253,9 +253,8 @@ template <class Work> __device__ inline void tiled(const Conv& c, const Work& wo
   else work(Tiles<1>());
 }
 
-// forth_tiles is forth. It begins and ends with a barrier.
+// forth_tiles is forth. It begins after a barrier and ends with one.
 __device__ inline void forth_tiles(Shared<float>* room) {
-  __syncthreads();
   bring();
   if (group.count < SAMPLES) blank(room);
   Global<f4>* all = (Global<f4>*)dense();
@@ -274,20 +273,18 @@ __device__ inline void forth_tiles(Shared<float>* room) {
   __syncthreads();
 }
 
-// spread puts the deltas of convolution l that are not zero where the outputs that they are of were. A warp has one sample.
-__device__ inline void spread(Shared<float>* room, int l) {
-  const Conv& c = plan.conv[l];
-  const int s = warp() % SAMPLES, all = s < group.count ? c.out * c.places() : 0, apart = c.apart;
-  const float scale = __builtin_bit_cast(float, c.scale);
-  Shared<const float>* y = outputs(room, c, s);
-  auto where = as<u16>(sample(room, s) + c.where);
-  Global<float>* to = dense() + c.deltas + s * c.depth * c.channel;
-#pragma unroll 1
-  for (int j = warp() / SAMPLES * 32 + lane(); j < all; j += THREADS / SAMPLES) {
-    const float v = y[j * apart];
-    const u32 at = where[j];
-    if (v != 0 && at != NOWHERE) *at_place(to, at) = rounded(v * scale);
-  }
+// spread puts the delta of an output of convolution l where it stood before pooling, if it is not zero.
+__device__ inline void spread(Shared<float>* room, const Conv& c, int s, int i, float v) {
+  const u32 at = as<u16>(sample(room, s) + c.where)[i];
+  if (v == 0 || at == NOWHERE) return;
+  *at_place(dense() + c.deltas + s * c.padded * c.channel, at) = rounded(v * __builtin_bit_cast(float, c.scale));
+}
+
+// spread_last does so for the i-th output of the last convolution, of all samples.
+__device__ inline void spread_last(Shared<float>* room, int i, f4 v) {
+#pragma unroll
+  for (int s = 0; s < SAMPLES; s++)
+    if (s < group.count) spread(room, plan.conv[plan.convs - 1], s, i, v[s]);
 }
 
 // Share is a warp's of the gradient of a convolution: 32 taps, of which a lane has the rows 8r+g, a piece of the channels, and
@@ -325,48 +322,38 @@ template <int N, class X> __device__ inline void learn_part(Gradient<N>& to, Pla
   const int taps = c.taps(), all = (c.tall * c.wide + 15) / 16, each = quotient(all * group.count + my.parts - 1, my.parts);
   const bool biased = my.tap == 0;
   int s = quotient(my.part * each, all), k = my.part * each - s * all;
-  i32 offset[4], channel[N];
+  const int left = all * group.count - my.part * each, turns = left < each ? left : each;
+  Global<float>* d = dense() + c.deltas + (s * c.padded + my.channel + g) * c.channel + c.before + 16 * k + t;
+  X at[4];
 #pragma unroll
   for (int r = 0; r < 4; r++) {
     const int tap = my.tap + 8 * r + g;
-    offset[r] = c.offset(tap < taps ? tap : 0);
+    at[r] = x[s] + c.offset(tap < taps ? tap : 0);
   }
-#pragma unroll
-  for (int n = 0; n < N; n++) {
-    const int o = my.channel + 8 * n + g;
-    channel[n] = (o < c.out ? o : 0) * c.channel + c.before + t;
-  }
+  Global<const i64>* spot = job.plan + c.spots + 16 * k + t;
 #pragma unroll 1
-  for (int left = each; left > 0 && s < group.count; s++, k = 0) {
-    const int end = all - k < left ? all : k + left;
-    left -= end - k;
-    Global<float>* d[N];
-    Global<const i64>* spot = job.plan + c.spots + 16 * k + t;
-    X at[4];
+  for (int turn = 0; turn < turns; turn++, k++, d += 16, spot += 16) {
+    if (k == all) {  // on to the next sample
+      k = 0, spot -= 16 * all, d += c.padded * c.channel - 16 * all;
 #pragma unroll
-    for (int n = 0; n < N; n++) d[n] = dense() + c.deltas + s * c.depth * c.channel + channel[n] + 16 * k;
+      for (int r = 0; r < 4; r++) at[r] += x.apart;
+    }
 #pragma unroll
-    for (int r = 0; r < 4; r++) at[r] = x[s] + offset[r];
-#pragma unroll 1
-    for (; k < end; k++, spot += 16) {
+    for (int j = 0; j < 2; j++) {
+      const i32 place[2] = {(i32)spot[8 * j], (i32)spot[8 * j + 4]};
+      u32 a[4][2];
 #pragma unroll
-      for (int j = 0; j < 2; j++) {
-        const i32 place[2] = {(i32)spot[8 * j], (i32)spot[8 * j + 4]};
-        u32 a[4][2];
+      for (int r = 0; r < 4; r++)
 #pragma unroll
-        for (int r = 0; r < 4; r++)
+        for (int h = 0; h < 2; h++) a[r][h] = bits(*at_place(at[r], place[h]));
 #pragma unroll
-          for (int h = 0; h < 2; h++) a[r][h] = bits(*at_place(at[r], place[h]));
+      for (int n = 0; n < N; n++) {
+        Global<const float>* own = at_place(d, n * 8 * c.channel);
+        const float lo = own[8 * j], hi = own[8 * j + 4];
+        if (biased) to.bias[n] += lo + hi;
 #pragma unroll
-        for (int n = 0; n < N; n++) {
-          const float lo = d[n][8 * j], hi = d[n][8 * j + 4];
-          if (biased) to.bias[n] += lo + hi;
-#pragma unroll
-          for (int i = 0; i < 2; i++) to.sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], bits(lo), bits(hi));
-        }
+        for (int i = 0; i < 2; i++) to.sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], bits(lo), bits(hi));
       }
-#pragma unroll
-      for (int n = 0; n < N; n++) d[n] += 16;
     }
   }
 #pragma unroll
@@ -454,7 +441,7 @@ __device__ inline void blame_span(const Conv& c, Shared<float>* x, Global<const 
   }
 }
 
-// blame_tiles puts the deltas of the inputs of convolution l in their place. A warp does two rows of 16 channels of a sample.
+// blame_tiles computes the deltas of the inputs of convolution l, and spreads them for the one before. A warp does two rows of 16 channels of a sample.
 template <int K> __device__ inline void blame_tiles(Shared<float>* room, int l) {
   const Conv& c = plan.conv[l];
   const int pairs = (c.height + 1) / 2, count = group.count, blocks = (c.out + 7) / 8, plane = c.height * c.width;
@@ -469,29 +456,32 @@ template <int K> __device__ inline void blame_tiles(Shared<float>* room, int l) 
       for (int j = lane(); j < rows * c.width; j += 32) x[i * plane + j] = 0;
     __nvvm_bar_warp_sync(ALL);
     const auto [g, t] = Lane();
-    Global<const float>* d = dense() + c.deltas + (s * c.depth + t) * c.channel + c.before + row * c.wide + g;
+    Global<const float>* d = dense() + c.deltas + (s * c.padded + t) * c.channel + c.before + row * c.wide + g;
     Global<const float>* w = scratch() + c.back + 128 * n * c.kernel * c.packs * blocks;
 #pragma unroll 1
     for (int k = 0; k < c.kernel; k += K)
 #pragma unroll 1
       for (int first = 0; first < c.wide; first += 8)
         blame_span<K>(c, x + first + g + k, d + first, w + 128 * k, c.kernel - k, first + g < c.wide, channels, rows);
+    const Conv& before = plan.conv[l - 1];
+#pragma unroll 1
+    for (int i = 0; i < channels; i++)
+#pragma unroll 1
+      for (int j = lane(); j < rows * c.width; j += 32) spread(room, before, s, (16 * n + i) * plane + row * c.width + j, x[i * plane + j]);
   }
 }
 
-// back_tiles is back. It begins with a barrier.
+// back_tiles is back, after spread_last. It begins with a barrier.
 __device__ inline void back_tiles(Shared<float>* room) {
 #pragma unroll 1
   for (int l = plan.convs - 1; l >= 0; l--) {
-    __syncthreads();
-    spread(room, l);
     __syncthreads();
     const Conv& c = plan.conv[l];
     inputs(room, l, [&](auto x) INLINE {
       tiled(c, [&](auto n) INLINE { learn_tiles<decltype(n)::N>(x, l); });
     });
-    __syncthreads();
     if (l == 0) return;
+    __syncthreads();
     if (c.kernel == 5) blame_tiles<5>(room, l);
     else blame_tiles<3>(room, l);
   }
