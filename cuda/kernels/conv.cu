@@ -46,6 +46,7 @@ template <class F> __device__ inline void learn_group(F room) {
     else x[i] = v;
   });
   if (thread() == 0)
+#pragma unroll 1
     for (int s = 0; s < group.count; s++) loss += losses[s];
   if constexpr (TILES) back_tiles(room);
   else back(room);

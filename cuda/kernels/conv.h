@@ -121,12 +121,13 @@ template <class X> struct Planes {
   __device__ X operator[](int s) const { return first + s * apart; }
 };
 
-// inputs calls work with the planes of convolution l.
-template <class F, class Work> __device__ inline void inputs(F room, int l, const Work& work) {
-  const Planes<F> near = {sample(room, 0) + plan.conv[l].x, sample_floats()};
+// inputs calls work with the planes of a convolution.
+template <class F, class Work> __device__ inline void inputs(F room, const Conv& c, const Work& work) {
+  const bool first = &c == plan.conv;
+  const Planes<F> near = {sample(room, 0) + c.x, sample_floats()};
   const Planes<Global<float>*> far = {images(), small(job.features)};
-  if constexpr (__is_same(F, Global<float>*)) work(l == 0 ? far : near);
-  else if (l == 0) work(far);
+  if constexpr (__is_same(F, Global<float>*)) work(first ? far : near);
+  else if (first) work(far);
   else work(near);
 }
 

@@ -180,7 +180,7 @@ template <class F> __device__ inline void back(F room) {
     list(room, l);
     __syncthreads();
     const Conv& c = plan.conv[l];
-    inputs(room, l, [&](auto x) INLINE {
+    inputs(room, c, [&](auto x) INLINE {
       if (c.kernel == 5 && c.places() >= LONG) learn_long<5>(room, x, l);
       else if (c.kernel == 3 && c.places() >= LONG) learn_long<3>(room, x, l);
       else if (c.taps() <= 32) learn<1>(room, x, l);

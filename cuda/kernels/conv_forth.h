@@ -169,7 +169,7 @@ template <class F> __device__ inline void forth(F room) {
   for (int l = 0; l < plan.convs; l++) {
     __syncthreads();
     const Conv& c = plan.conv[l];
-    inputs(room, l, [&](auto x) INLINE {
+    inputs(room, c, [&](auto x) INLINE {
       if (c.pool == 2 && c.kernel == 5) convolve<5>(room, x, l);
       else if (c.pool == 2 && c.kernel == 3) convolve<3>(room, x, l);
       else convolve<0>(room, x, l);

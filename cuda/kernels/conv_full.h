@@ -72,37 +72,41 @@ template <class F> __device__ inline Outputs<F> outputs(F room) {
   return {room + plan.full[plan.fulls - 1].y + warp() % SAMPLES};
 }
 
+// back_input takes the deltas d of a layer back to the input i, which is x, and adds to its gradient, or begins it.
+template <bool first, class D> __device__ inline f4 back_input(const Full& f, D d, int i, f4 x) {
+  constexpr int AHEAD = 5;
+  Weights weights = {job.w.at + f.weight + i};
+  Global<float>* to = sums() + f.weight + i;
+  f4 v = 0;
+  int left = f.out;
+#pragma unroll 1
+  for (; left >= AHEAD; left -= AHEAD, weights.at += AHEAD * f.in, d += AHEAD) {
+    float w[AHEAD];
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++) w[k] = weights.load(k * f.in);
+#pragma unroll
+    for (int k = 0; k < AHEAD; k++, to += f.in) {
+      v += w[k] * d[k];
+      keep(to, dot(d[k], x), first);
+    }
+  }
+#pragma unroll 1
+  for (; left > 0; left--, weights.at += f.in, to += f.in, d++) {
+    v += weights.load(0) * *d;
+    keep(to, dot(*d, x), first);
+  }
+  return v;
+}
+
 // back_layer takes the deltas of layer l, which stand where its units did, back to its inputs, and adds to its gradient.
 // put(i, v) has those of input i: zero where it was not alive. A thread has an input.
 template <class F, class Put> __device__ inline void back_layer(F room, int l, const Put& put) {
-  constexpr int AHEAD = 5;
   const Full f = plan.full[l];
   const bool first = group.fresh();
   const auto x = as<f4>(room + f.x), d = as<f4>(room + f.y);
 #pragma unroll 1
   for (int i = thread(); i < f.in; i += THREADS) {
-    Weights weights = {job.w.at + f.weight + i};
-    Global<float>* to = sums() + f.weight + i;
-    const f4 was = x[i];
-    f4 v = 0;
-    int o = 0;
-#pragma unroll 1
-    for (; o + AHEAD <= f.out; o += AHEAD, weights.at += AHEAD * f.in) {
-      float w[AHEAD];
-#pragma unroll
-      for (int k = 0; k < AHEAD; k++) w[k] = weights.load(k * f.in);
-#pragma unroll
-      for (int k = 0; k < AHEAD; k++, to += f.in) {
-        const f4 own = d[o + k];
-        v += w[k] * own;
-        keep(to, dot(own, was), first);
-      }
-    }
-#pragma unroll 1
-    for (; o < f.out; o++, weights.at += f.in, to += f.in) {
-      v += weights.load(0) * d[o];
-      keep(to, dot(d[o], was), first);
-    }
+    const f4 was = x[i], v = first ? back_input<true>(f, d, i, was) : back_input<false>(f, d, i, was);
     put(i, was <= 0 ? f4(0) : v);
   }
   if (f.bias < 0) return;

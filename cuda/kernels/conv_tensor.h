@@ -136,8 +136,8 @@ template <int N> struct Best {
 
   // put stores them, after dropout and ReLU, for one window of sample s; first is the first channel.
   __device__ void put(Shared<float>* room, const Conv& c, int l, int s, int first, int window) const {
-    const int places = c.places(), o = first + 2 * Lane().t;
-    const bool inner = c.apart == 1, drops = group.train && c.threshold > 0;
+    const int places = c.places(), o = first + 2 * Lane().t, apart = c.apart, begin = o * places + window;
+    const bool inner = apart == 1, drops = group.train && c.threshold > 0;
     Shared<float>* y = outputs(room, c, s);
     auto where = as<u16>(sample(room, s) + c.where);
 #pragma unroll
@@ -149,12 +149,12 @@ template <int N> struct Best {
       }
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        const int own = o + 8 * n + h, at = own * places + window;
-        const float v = value[n][h] * scale[h];
-        const bool dead = v <= 0;
-        if (own >= c.out) continue;
-        y[at * c.apart] = dead ? 0 : inner ? rounded(v) : v;
-        where[at] = dead ? NOWHERE : own * c.channel + spot[n][h];
+        const int at = begin + (8 * n + h) * places;
+        float v = value[n][h] * scale[h];
+        u32 from = (o + 8 * n + h) * c.channel + spot[n][h];
+        if (v <= 0) v = 0, from = NOWHERE;
+        if (inner) v = rounded(v);
+        if (o + 8 * n + h < c.out) y[at * apart] = v, where[at] = from;
       }
     }
   }
@@ -265,7 +265,7 @@ __device__ inline void forth_tiles(Shared<float>* room) {
   for (int l = 0; l < plan.convs; l++) {
     __syncthreads();
     const Conv& c = plan.conv[l];
-    inputs(room, l, [&](auto x) INLINE {
+    inputs(room, c, [&](auto x) INLINE {
       if (c.pool == 2) tiled(c, [&](auto n) INLINE { convolve_pairs<decltype(n)::N>(room, x, l); });
       else convolve_any(room, x, l);
     });
@@ -273,18 +273,27 @@ __device__ inline void forth_tiles(Shared<float>* room) {
   __syncthreads();
 }
 
-// spread puts the delta of an output of convolution l where it stood before pooling, if it is not zero.
-__device__ inline void spread(Shared<float>* room, const Conv& c, int s, int i, float v) {
-  const u32 at = as<u16>(sample(room, s) + c.where)[i];
-  if (v == 0 || at == NOWHERE) return;
-  *at_place(dense() + c.deltas + s * c.padded * c.channel, at) = rounded(v * __builtin_bit_cast(float, c.scale));
-}
+// Spread puts deltas of a sample's outputs of a convolution where those stood before pooling, if they are not zero.
+struct Spread {
+  Shared<const u16>* where;
+  Global<float>* to;
+  float scale;
+
+  __device__ Spread(Shared<float>* room, const Conv& c, int s)
+      : where(as<u16>(sample(room, s) + c.where)), to(dense() + c.deltas + s * c.padded * c.channel), scale(__builtin_bit_cast(float, c.scale)) {}
+
+  __device__ void put(int i, float v) const {
+    const u32 at = where[i];
+    if (v != 0 && at != NOWHERE) *at_place(to, at) = rounded(v * scale);
+  }
+};
 
 // spread_last does so for the i-th output of the last convolution, of all samples.
 __device__ inline void spread_last(Shared<float>* room, int i, f4 v) {
+  const Conv& c = plan.conv[plan.convs - 1];
 #pragma unroll
   for (int s = 0; s < SAMPLES; s++)
-    if (s < group.count) spread(room, plan.conv[plan.convs - 1], s, i, v[s]);
+    if (s < group.count) Spread(room, c, s).put(i, v[s]);
 }
 
 // Share is a warp's of the gradient of a convolution: 32 taps, of which a lane has the rows 8r+g, a piece of the channels, and
@@ -292,14 +301,14 @@ __device__ inline void spread_last(Shared<float>* room, int i, f4 v) {
 template <int N> struct Share {
   static constexpr int SUMS = 9 * N;  // of a lane
 
-  int units, parts, unit, part;
+  int units, parts, part;
   int tap, channel;  // the first
 
   __device__ Share(const Conv& c, int u) {
     const int pairs = (c.taps() + 31) / 32;
     units = pairs * quotient(c.padded, 8 * N), parts = units < WARPS ? quotient(WARPS, units) : 1;
-    part = quotient(u, units), unit = u - part * units;
-    const int n = quotient(unit, pairs);
+    part = quotient(u, units);
+    const int unit = u - part * units, n = quotient(unit, pairs);
     tap = 32 * (unit - n * pairs), channel = 8 * N * n;
   }
 };
@@ -322,7 +331,8 @@ template <int N, class X> __device__ inline void learn_part(Gradient<N>& to, Pla
   const int taps = c.taps(), all = (c.tall * c.wide + 15) / 16, each = quotient(all * group.count + my.parts - 1, my.parts);
   const bool biased = my.tap == 0;
   int s = quotient(my.part * each, all), k = my.part * each - s * all;
-  const int left = all * group.count - my.part * each, turns = left < each ? left : each;
+  const int left = all * group.count - my.part * each;
+  int turns = left < each ? left : each;
   Global<float>* d = dense() + c.deltas + (s * c.padded + my.channel + g) * c.channel + c.before + 16 * k + t;
   X at[4];
 #pragma unroll
@@ -332,29 +342,31 @@ template <int N, class X> __device__ inline void learn_part(Gradient<N>& to, Pla
   }
   Global<const i64>* spot = job.plan + c.spots + 16 * k + t;
 #pragma unroll 1
-  for (int turn = 0; turn < turns; turn++, k++, d += 16, spot += 16) {
-    if (k == all) {  // on to the next sample
-      k = 0, spot -= 16 * all, d += c.padded * c.channel - 16 * all;
+  while (turns > 0) {
+    const int end = all - k < turns ? all : k + turns;
+    turns -= end - k;
+#pragma unroll 1
+    for (; k < end; k++, d += 16, spot += 16)
 #pragma unroll
-      for (int r = 0; r < 4; r++) at[r] += x.apart;
-    }
+      for (int j = 0; j < 2; j++) {
+        const i32 place[2] = {(i32)spot[8 * j], (i32)spot[8 * j + 4]};
+        u32 a[4][2];
 #pragma unroll
-    for (int j = 0; j < 2; j++) {
-      const i32 place[2] = {(i32)spot[8 * j], (i32)spot[8 * j + 4]};
-      u32 a[4][2];
+        for (int r = 0; r < 4; r++)
 #pragma unroll
-      for (int r = 0; r < 4; r++)
+          for (int h = 0; h < 2; h++) a[r][h] = bits(*at_place(at[r], place[h]));
 #pragma unroll
-        for (int h = 0; h < 2; h++) a[r][h] = bits(*at_place(at[r], place[h]));
+        for (int n = 0; n < N; n++) {
+          Global<const float>* own = at_place(d, n * 8 * c.channel);
+          const float lo = own[8 * j], hi = own[8 * j + 4];
+          if (biased) to.bias[n] += lo + hi;
 #pragma unroll
-      for (int n = 0; n < N; n++) {
-        Global<const float>* own = at_place(d, n * 8 * c.channel);
-        const float lo = own[8 * j], hi = own[8 * j + 4];
-        if (biased) to.bias[n] += lo + hi;
-#pragma unroll
-        for (int i = 0; i < 2; i++) to.sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], bits(lo), bits(hi));
+          for (int i = 0; i < 2; i++) to.sum[i][n].add(a[2 * i][0], a[2 * i + 1][0], a[2 * i][1], a[2 * i + 1][1], bits(lo), bits(hi));
+        }
       }
-    }
+    k = 0, spot -= 16 * all, d += c.padded * c.channel - 16 * all;  // on to the next sample
+#pragma unroll
+    for (int r = 0; r < 4; r++) at[r] += x.apart;
   }
 #pragma unroll
   for (int n = 0; n < N && biased; n++) {
@@ -383,8 +395,7 @@ template <int N> __device__ inline void keep_part(const Gradient<N>& from, const
 }
 
 // learn_tiles adds to the gradient of convolution l. Parts meet behind a barrier, in their order.
-template <int N, class X> __device__ inline void learn_tiles(Planes<X> x, int l) {
-  const Conv& c = plan.conv[l];
+template <int N, class X> __device__ inline void learn_tiles(Planes<X> x, const Conv& c) {
   Share<N> my(c, warp());
   Global<float>* others = dense() + dense_floats() + lane();
   Gradient<N> sum;
@@ -442,8 +453,7 @@ __device__ inline void blame_span(const Conv& c, Shared<float>* x, Global<const 
 }
 
 // blame_tiles computes the deltas of the inputs of convolution l, and spreads them for the one before. A warp does two rows of 16 channels of a sample.
-template <int K> __device__ inline void blame_tiles(Shared<float>* room, int l) {
-  const Conv& c = plan.conv[l];
+template <int K> __device__ inline void blame_tiles(Shared<float>* room, const Conv& c) {
   const int pairs = (c.height + 1) / 2, count = group.count, blocks = (c.out + 7) / 8, plane = c.height * c.width;
 #pragma unroll 1
   for (int u = warp(); u < pairs * count * ((c.in + 15) / 16); u += WARPS) {
@@ -463,26 +473,34 @@ template <int K> __device__ inline void blame_tiles(Shared<float>* room, int l) 
 #pragma unroll 1
       for (int first = 0; first < c.wide; first += 8)
         blame_span<K>(c, x + first + g + k, d + first, w + 128 * k, c.kernel - k, first + g < c.wide, channels, rows);
-    const Conv& before = plan.conv[l - 1];
+    const Spread to(room, (&c)[-1], s);
+    const int each = rows * c.width, first = 16 * n * plane + row * c.width;
 #pragma unroll 1
     for (int i = 0; i < channels; i++)
 #pragma unroll 1
-      for (int j = lane(); j < rows * c.width; j += 32) spread(room, before, s, (16 * n + i) * plane + row * c.width + j, x[i * plane + j]);
+      for (int j = lane(); j < each; j += 32) to.put(first + i * plane + j, x[i * plane + j]);
   }
 }
 
+// The layer at hand: sums of products leave it no register.
+__shared__ i32 learning, blaming;
+
+__device__ inline const Conv& at_hand(const i32& layer) { return plan.conv[*(const volatile i32*)&layer]; }
+
 // back_tiles is back, after spread_last. It begins with a barrier.
 __device__ inline void back_tiles(Shared<float>* room) {
-#pragma unroll 1
-  for (int l = plan.convs - 1; l >= 0; l--) {
+  if (thread() == 0) learning = plan.convs - 1;
+  for (;;) {
     __syncthreads();
-    const Conv& c = plan.conv[l];
-    inputs(room, l, [&](auto x) INLINE {
-      tiled(c, [&](auto n) INLINE { learn_tiles<decltype(n)::N>(x, l); });
+    if (thread() == 0) blaming = learning;
+    const Conv& c = at_hand(learning);
+    inputs(room, c, [&](auto x) INLINE {
+      tiled(c, [&](auto n) INLINE { learn_tiles<decltype(n)::N>(x, c); });
     });
-    if (l == 0) return;
+    if (*(const volatile i32*)&learning == 0) return;
     __syncthreads();
-    if (c.kernel == 5) blame_tiles<5>(room, l);
-    else blame_tiles<3>(room, l);
+    if (thread() == 0) learning--;
+    if (at_hand(blaming).kernel == 5) blame_tiles<5>(room, at_hand(blaming));
+    else blame_tiles<3>(room, at_hand(blaming));
   }
 }
