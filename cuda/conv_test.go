@@ -283,7 +283,7 @@ func TestConvTensorStep(t *testing.T) {
 			for i, p := range ps {
 				t.Run(p.String(), func(t *testing.T) {
 					s := drawConv(t, p, uint64(i))
-					s.tf32 = true
+					s.tf32, s.even = true, arch >= 90
 					s.check(t, g, "conv_tensor", true)
 				})
 				if t.Failed() {

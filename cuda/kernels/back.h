@@ -32,8 +32,8 @@ __device__ inline float reduce(const float (&v)[GROUP]) {
 
 // back computes the deltas of the layer before l, for one group: before[i][s] = sum_o
 // W[i][o] d[o][s] where unit i was alive, and 0 elsewhere. Eight lanes do an input, a
-// 32-byte sector of W at a time. It is for all threads, after a barrier, and ends with one.
-template <int S> __device__ inline void back(const Layer& l, Global<const float>* d, Global<const float>* units, Global<float>* before) {
+// 32-byte sector of W at a time. It is for all threads, after a barrier, and unless it is the last ends with one.
+template <int S> __device__ inline void back(const Layer& l, Global<const float>* d, Global<const float>* units, Global<float>* before, bool last) {
   constexpr int AHEAD = 4, LANES = 8;
   for (int from = 0; from < l.out; from += TILE) {
     const int n = l.out - from < TILE ? l.out - from : TILE;
@@ -64,7 +64,7 @@ template <int S> __device__ inline void back(const Layer& l, Global<const float>
       if (from > 0) sum += before[to];
       before[to] = from + n == l.out && units[to] <= 0 ? 0 : sum;
     }
-    __syncthreads();
+    if (!last || from + n < l.out) __syncthreads();
   }
 }
 
@@ -244,7 +244,7 @@ template <bool deep, int Q, class Read> __device__ inline void push_groups(const
 // o. A step of one group is pushed tile by tile, without zero rows; of more, each
 // thread sums a few rows over all groups. If held is not 0, the tile of the one group
 // is there already, and has that many rows. Without deep there are no wide layers. It is for
-// all threads, after a barrier.
+// all threads; if the tile is there, after a barrier.
 template <bool deep, int S, class Read>
 __device__ inline void push(const Layer& l, const Inputs& x, int held, const Read& read) {
   const bool wide = deep && l.out >= WIDE_FROM;
@@ -257,7 +257,6 @@ __device__ inline void push(const Layer& l, const Inputs& x, int held, const Rea
     }
 #pragma unroll 1
     for (int j = 0; j < l.in; j += TILE) {
-      if (j + from > 0) __syncthreads();  // nobody needs the last tile any more
       const int n = held ? held : stage<deep, S>(x, 0, j, !optimizer.everywhere(), true);
       if (deep && wide) push_group<WIDE, S>(l, from, n, read);
       else push_group<1, S>(l, from, n, read);

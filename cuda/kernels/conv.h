@@ -29,7 +29,6 @@ constexpr bool TILES = false;
 #endif
 
 // operand is v as products take it.
-__device__ inline float rounded(float v) { return __builtin_bit_cast(float, tf32(v)); }
 __device__ inline float operand(float v) { return TILES ? rounded(v) : v; }
 
 using u16 = unsigned short;

@@ -17,6 +17,7 @@ using u32 = unsigned;
 using i64 = long long;
 using u64 = unsigned long long;
 using u8 = unsigned char;
+using u2 = u32 __attribute__((ext_vector_type(2)));
 using f2 = float __attribute__((ext_vector_type(2)));
 using f4 = float __attribute__((ext_vector_type(4)));
 
@@ -97,6 +98,9 @@ struct Weights {
   __device__ void add4(i64 i, f4 v) const {
     asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
   }
+  __device__ void add2(i64 i, f2 v) const {
+    asm volatile("red.relaxed.sys.global.add.v2.f32 [%0], {%1, %2};" ::"l"(at + i), "f"(v.x), "f"(v.y) : "memory");
+  }
 #endif
   // take is what was there, and leaves zero.
   __device__ float take(i64 i) const {
@@ -108,13 +112,6 @@ struct Weights {
   // it may be stale. The sum of subnormals is zero (the hardware flushes them).
   __device__ void add(i64 i, float v) const {
     asm volatile("red.relaxed.sys.global.add.f32 [%0], %1;" ::"l"(at + i), "f"(v) : "memory");
-  }
-  __device__ void add2(i64 i, f2 v) const {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("red.relaxed.sys.global.add.v2.f32 [%0], {%1, %2};" ::"l"(at + i), "f"(v.x), "f"(v.y) : "memory");
-#else
-    add(i, v.x), add(i + 1, v.y);
-#endif
   }
 };
 

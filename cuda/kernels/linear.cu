@@ -12,41 +12,55 @@
 // memory. A longer step goes through the forward half 8 samples at a time, keeps the
 // deltas in scratch, and sums the gradient over all before it is added.
 //
-// At 784-10 bytes and b 8 a warp's step is 1,320 issue slots, and was 1,900 with 256 threads: what
-// each warp prepares and waits for is as much as before.
+// At 784-10 bytes and b 8 a warp's step is 1,210 issue slots, and was 1,900 with 256 threads: what
+// each warp prepares is as much as before. Such a step has four barriers: all have counted their live inputs,
+// and pushed the step before; the inputs are there; the parts of sums are there; the deltas are there.
 //
 // Left out: weights in registers between the two halves (they are only read in one,
-// unless there is l2), prefetching the rows of the next ticket, bytes by fours.
+// unless there is l2), bytes by fours.
 #ifndef ONE
 #define CTA_THREADS 512
 #endif
 #include "back.h"
 #include "loss.h"
+#include "turn.h"
 
 constexpr int MOST = 16;  // outputs
 
 __shared__ __attribute__((aligned(16))) float z[MOST * GROUP];  // of the group: outputs, then deltas
-__shared__ Inputs x;  // of the step
+__shared__ double loss;  // of the step, summed by thread 0
 
-template <int S> __device__ inline void step(u32 i, Global<f4>* scratch) {
-  const int start = job.start[i];
-  set_scale(i);
+// Turn is a step.
+struct Turn {
+  u32 ticket;
+  i32 start;  // of its rows in job.rows
+  Inputs x;
+
+  __device__ void set(i32 first, i32 count) {
+    if (lane() == 0) start = first, x = {nullptr, job.rows + first, count, small(job.features)};
+  }
+};
+
+// step takes one. Its first barrier is that of stage: the tile, z, the scale and losses stay as they are until then.
+template <int S> __device__ inline void step(const Turn& own, const Ahead<Turn>& ahead, Global<f4>* scratch) {
+  const u32 i = own.ticket;
   const Layer& l = layers[0];
-  if (thread() == 0) x = {nullptr, job.rows + start, job.start[i + 1] - start, l.in};
-  __syncthreads();
+  const Inputs& x = own.x;
   const int groups = (x.batch + GROUP - 1) / GROUP;
-  const float mean = inverse((float)x.batch);
-  double loss = 0;
   int held = 0;
+  if (sampled<Cta>(i)) __syncthreads();  // what warps of this CTA still push is not what others write
   reads(Cta(), i);
+  if (groups == 0) ahead.idle(i);
+#pragma unroll 1
   for (int g = 0; g < groups; g++) {
     const int count = x.batch - g * GROUP;
-    const float y = warp() < count ? label(start + g * GROUP + warp()) : 0;
-    held = forward<false, S>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
+    const float y = warp() < count ? label(own.start + g * GROUP + warp()) : 0;
+    held = forward<false, S, S == GROUP>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
       float& to = z[o * GROUP + s];
       to = first ? v : to + v;
     });
-    if (warp() < S) grade(z, l.out, y, count, mean);
+    if (g == 0) ahead.announce(i);
+    if (warp() < S) grade(z, l.out, y, count, inverse((float)x.batch));
     __syncthreads();
     if (thread() == 0)
       for (int s = 0; s < S; s++) loss += losses[s];
@@ -61,13 +75,14 @@ template <int S> __device__ inline void step(u32 i, Global<f4>* scratch) {
       else if (groups == 1) lo = ((f4*)z)[2 * o], hi = ((f4*)z)[2 * o + 1];
       else lo = scratch[2 * (g * l.out + o)], hi = scratch[2 * (g * l.out + o) + 1];
     });
-  if (thread() == 0) job.loss[i] = (float)loss;
+  if (thread() == 0) job.loss[i] = (float)loss, loss = 0;
   wrote(Cta(), i);
 }
 
 template <int S> __device__ inline void steps() {
   zero_row<S>();
-  each_ticket((u32)job.steps, [&](u32 i) INLINE { step<S>(i, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
+  if (thread() == 0) loss = 0;
+  each_turn<Turn>([&](const Turn& own, const Ahead<Turn>& ahead) INLINE { step<S>(own, ahead, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
 }
 
 #ifndef ONE

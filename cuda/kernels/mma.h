@@ -16,12 +16,18 @@ struct Lane {
   }
 };
 
-// tf32 rounds to it: to nearest, ties away from zero. NaN stays NaN.
+// tf32 rounds to it: to nearest. NaN stays NaN. Ties go to even from sm_90 on, where that is one instruction, and before that
+// away from zero, which are two there.
 __device__ inline u32 tf32(float v) {
   u32 bits;
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
+#else
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
+#endif
   return bits;
 }
+__device__ inline float rounded(float v) { return __builtin_bit_cast(float, tf32(v)); }
 
 // Product is a tile of sums, and the same lane's part of what is multiplied.
 struct Product {
