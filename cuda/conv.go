@@ -28,9 +28,9 @@ const (
 	convSamples = 4 // that are worked on at a time, at most
 	maxConvs    = 16
 	maxFulls    = 16
-	convRoom    = 11264     // floats of shared memory for a group of samples
-	mostPlace   = 1<<16 - 1 // positions in a plane of inputs: kept in 16 bits
-	mostTiles   = 3         // of eight channels, whose products a warp adds up at a time
+	convRoom    = 11264                   // floats of shared memory for a group of samples
+	mostPlace   = 1<<16 - 1               // positions in a plane of inputs: kept in 16 bits
+	mostTiles   = 3                       // of eight channels, whose products a warp adds up at a time
 	convParts   = 16 * 32 * 9 * mostTiles // sums that the warps of a CTA have at a time
 )
 
@@ -40,8 +40,11 @@ type (
 		In, Out, Kernel, Pool, Height, Width, Rows, Columns int64
 		Weight, Bias, Packed, X, Y, Where, Live, Apart      int64
 		Threshold, Scale, Offsets                           int64
-		Tall, Wide, Spots, Channel, Before, Dense           int64
-		Tiles, Padded, Packs, Forth, Back, Order            int64
+		Tiled                                               convTiles
+	}
+	convTiles struct { // what kernels/conv_tensor.h has of a convolution
+		Tall, Wide, Spots, Channel, Before, Dense int64
+		Tiles, Padded, Packs, Forth, Back, Order  int64
 	}
 	fullPlan struct{ In, Out, Weight, Bias, X, Y, Threshold, Scale int64 }
 	netPlan  struct {
@@ -105,40 +108,41 @@ func offsets(l *convPlan) (places []int64) {
 // encode is the plan as it lies in device memory.
 func (p *planner) encode() []byte { return append(encode(p.netPlan), raw(p.tables)...) }
 
-// tile lays out what kernels/conv_tensor.h has of a convolution, behind others or behind the images.
+// tile lays out a convolution behind others, or behind the images.
 func (p *planner) tile(l *convPlan, behind bool) {
+	t := &l.Tiled
 	const lanes = 128 // floats that those of a warp load of two tiles
 	blocks, taps := ceilDiv(l.Out, 8), l.In*l.Kernel*l.Kernel
-	l.Tiles = 1
+	t.Tiles = 1
 	if l.Pool == 2 {
-		l.Tiles = ceilDiv(blocks, ceilDiv(blocks, mostTiles))
+		t.Tiles = ceilDiv(blocks, ceilDiv(blocks, mostTiles))
 	}
-	l.Padded = roundUp(l.Out, 8*l.Tiles)
-	l.Forth = take(&p.tiled, l.Padded*(1+roundUp(taps, 16)))
-	l.Tall, l.Wide = l.Height-l.Kernel+1, l.Width-l.Kernel+1
-	if l.Packs = l.Kernel; l.Kernel != 5 {
-		l.Packs = roundUp(l.Kernel, 3)
+	t.Padded = roundUp(l.Out, 8*t.Tiles)
+	t.Forth = take(&p.tiled, t.Padded*(1+roundUp(taps, 16)))
+	t.Tall, t.Wide = l.Height-l.Kernel+1, l.Width-l.Kernel+1
+	if t.Packs = l.Kernel; l.Kernel != 5 {
+		t.Packs = roundUp(l.Kernel, 3)
 	}
 	var spots, order []int64
-	for i := range l.Tall * l.Wide {
-		spots = append(spots, i/l.Wide*l.Width+i%l.Wide)
+	for i := range t.Tall * t.Wide {
+		spots = append(spots, i/t.Wide*l.Width+i%t.Wide)
 	}
-	l.Spots = p.table(spots)
+	t.Spots = p.table(spots)
 	if behind {
-		l.Before = (l.Kernel - 1) * l.Wide
-		l.Back = take(&p.tiled, ceilDiv(l.In, 16)*l.Kernel*blocks*l.Packs*lanes)
+		t.Before = (l.Kernel - 1) * t.Wide
+		t.Back = take(&p.tiled, ceilDiv(l.In, 16)*l.Kernel*blocks*t.Packs*lanes)
 		for i := range l.In {
 			for y := range l.Kernel {
 				for x := range l.Kernel {
-					order = append(order, ((i/16*l.Kernel+y)*blocks*l.Packs+x)*lanes+i%8*16+i/8%2*2)
+					order = append(order, ((i/16*l.Kernel+y)*blocks*t.Packs+x)*lanes+i%8*16+i/8%2*2)
 				}
 			}
 		}
 	}
-	l.Order = p.table(order)
-	l.Channel = roundUp(2*l.Before+roundUp(l.Tall*l.Wide, 16), 4)
+	t.Order = p.table(order)
+	t.Channel = roundUp(2*t.Before+roundUp(t.Tall*t.Wide, 16), 4)
 	// Two rows more are read, by products that nothing keeps.
-	l.Dense = take(&p.dense, roundUp(convSamples*l.Padded*l.Channel+2*l.Wide+8, 4))
+	t.Dense = take(&p.dense, roundUp(convSamples*t.Padded*t.Channel+2*t.Wide+8, 4))
 }
 
 // planConv lays out the network that s describes.
@@ -175,7 +179,7 @@ func planConv(s *model.Spec) *planner {
 		in, x = l.Out, l.Y
 	}
 	p.Convs, p.Fulls = int64(len(n.Convs)), int64(len(n.Hidden)+1)
-		p.sample |= 1 // an odd distance spreads the samples over the banks of shared memory
+	p.sample |= 1 // an odd distance spreads the samples over the banks of shared memory
 	return p
 }
 

@@ -263,7 +263,9 @@ func TestConvStep(t *testing.T) {
 	onEach(t, func(t *testing.T, g *gpuUnderTest) {
 		for i, p := range convProblems {
 			t.Run(p.String(), func(t *testing.T) { drawConv(t, p, uint64(i)).check(t, g, "conv_step", true) })
-			t.Run("scratch "+p.String(), func(t *testing.T) { drawConv(t, p, uint64(i)).check(t, g, "conv_step", false) })
+			t.Run("scratch "+p.String(), func(t *testing.T) {
+				drawConv(t, p, uint64(i)).check(t, g, "conv_step", false)
+			})
 			if t.Failed() {
 				return
 			}

@@ -109,6 +109,44 @@ func (l *convLayer) backward(d []float64) []float64 {
 	return back.v
 }
 
+// fullLayer is a fully connected layer of one sample, with ReLU and dropout but for the last.
+type fullLayer struct {
+	in, out, scale []float64
+	w, b, gw, gb   []float64 // [out][in]; b is nil without biases
+	last           bool
+}
+
+func (l *fullLayer) forward() {
+	for o := range l.out {
+		for j, v := range l.in {
+			l.out[o] += l.w[o*len(l.in)+j] * v
+		}
+		if l.b != nil {
+			l.out[o] += l.b[o]
+		}
+		if !l.last {
+			l.out[o] = max(0, l.out[o]) * l.scale[o]
+		}
+	}
+}
+
+func (l *fullLayer) backward(d []float64) []float64 {
+	back := make([]float64, len(l.in))
+	for o, v := range d {
+		if v *= l.scale[o]; !l.last && l.out[o] <= 0 {
+			continue
+		}
+		for j, x := range l.in {
+			l.gw[o*len(l.in)+j] += v * x
+			back[j] += v * l.w[o*len(l.in)+j]
+		}
+		if l.gb != nil {
+			l.gb[o] += v
+		}
+	}
+	return back
+}
+
 // gradient returns that of a step, and the loss summed over its rows.
 func (s *convSample) gradient(w []float64, rows []int32) (g []float64, loss float64) {
 	g = make([]float64, len(w))
@@ -151,45 +189,20 @@ func (s *convSample) addGradient(w, g []float64, row int32, share float64) float
 		widths, drops = append(widths, h.Width), append(drops, h.Drop)
 	}
 	units, widths := [][]float64{x.v}, append(widths, s.spec.Outputs)
-	var back []func(d []float64) []float64
+	var layers []*fullLayer
 	for i, out := range widths[1:] {
-		in, z := units[i], make([]float64, out)
-		scale := make([]float64, out)
-		fw, gw := next(len(in) * out)
-		var b, gb []float64
-		if !s.nobias {
-			b, gb = next(out)
+		l := &fullLayer{in: units[i], out: make([]float64, out), last: i == len(drops)}
+		if l.w, l.gw = next(len(l.in) * out); !s.nobias {
+			l.b, l.gb = next(out)
 		}
-		for o := range z {
-			for j, v := range in {
-				z[o] += fw[o*len(in)+j] * v
-			}
-			if b != nil {
-				z[o] += b[o]
-			}
-			if scale[o] = 1; i < len(drops) {
-				scale[o] = mask(key, len(convs)+i, o, drops[i])
-				z[o] = max(0, z[o]) * scale[o]
+		for o := range out {
+			l.scale = append(l.scale, 1)
+			if !l.last {
+				l.scale[o] = mask(key, len(convs)+i, o, drops[i])
 			}
 		}
-		last := i == len(drops)
-		back = append(back, func(d []float64) []float64 {
-			before := make([]float64, len(in))
-			for o, v := range d {
-				if v *= scale[o]; !last && z[o] <= 0 {
-					continue
-				}
-				for j := range in {
-					gw[o*len(in)+j] += v * in[j]
-					before[j] += v * fw[o*len(in)+j]
-				}
-				if gb != nil {
-					gb[o] += v
-				}
-			}
-			return before
-		})
-		units = append(units, z)
+		l.forward()
+		layers, units = append(layers, l), append(units, l.out)
 	}
 	whole := *s.sample
 	whole.k = s.spec.Outputs
@@ -197,8 +210,8 @@ func (s *convSample) addGradient(w, g []float64, row int32, share float64) float
 	for i := range d {
 		d[i] *= share
 	}
-	for i := len(back) - 1; i >= 0; i-- {
-		d = back[i](d)
+	for i := len(layers) - 1; i >= 0; i-- {
+		d = layers[i].backward(d)
 	}
 	for i := len(convs) - 1; i >= 0; i-- {
 		d = convs[i].backward(d)

@@ -9,19 +9,13 @@
 // back, a group at a time, and adds the gradient up in scratch; only then it is pushed, all
 // weights in their order. So one CTA alone computes what serial SGD computes.
 //
-// Issue slots a sample of 10@5p2,20@5p2d,50d on 28 x 28: 58,900 in steps of 4,
-// from the machine code for sm_90, each instruction as often as the stand-in driver executes
-// its line of PTX; a count by hand of a design with 200 KB of shared memory was 48,000, so 1.23
-// times that. The products of the convolutions are 18,900 of them (15,400 FMA, those
-// of dropped channels among them), as in the design; their gradients some 7,000, the way back
-// through the second 8,000, both less than there. What the design has not: lists of what is
-// alive (3,000), the largest of each window for any network (3,400), sums of the gradient that
-// are read back for the push (4,000), and weights packed and places divided for any shape.
+// conv_tensor.cu is the same with the products of the convolutions on tensor cores. What each costs is counted in
+// docs/results/kernels.md.
 //
-// Left out: pushes of a step's only group without sums, tensor cores, fetching the next images
-// ahead, and dropped channels on the way forth.
+// Left out: pushes of a step's only group without sums, fetching the next images ahead, and dropped
+// channels on the way forth.
 #define CTA_THREADS 512
-#include "conv_tensor.h"
+#include "conv_tensor_back.h"
 #include "conv_back.h"
 #include "conv_forth.h"
 #include "conv_full.h"
