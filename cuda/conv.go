@@ -111,7 +111,7 @@ func (p *planner) encode() []byte { return append(encode(p.netPlan), raw(p.table
 // tile lays out a convolution behind others, or behind the images.
 func (p *planner) tile(l *convPlan, behind bool) {
 	t := &l.Tiled
-	const lanes = 128 // floats that those of a warp load of two tiles
+	const lanes = 128 // floats of two tiles, of all lanes
 	blocks, taps := ceilDiv(l.Out, 8), l.In*l.Kernel*l.Kernel
 	t.Tiles = 1
 	if l.Pool == 2 {

@@ -87,7 +87,7 @@ func (l *convLayer) forward() {
 	}
 }
 
-// backward takes the deltas of the outputs to those of the inputs.
+// backward takes the deltas of the outputs back to the inputs.
 func (l *convLayer) backward(d []float64) []float64 {
 	back := newPlane(l.in.channels, l.in.height, l.in.width)
 	for n, v := range d {
@@ -147,7 +147,7 @@ func (l *fullLayer) backward(d []float64) []float64 {
 	return back
 }
 
-// gradient returns that of a step, and the loss summed over its rows.
+// gradient returns the gradient of a step, and the loss summed over its rows.
 func (s *convSample) gradient(w []float64, rows []int32) (g []float64, loss float64) {
 	g = make([]float64, len(w))
 	for _, row := range rows {

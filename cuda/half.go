@@ -39,23 +39,19 @@ func (l *layout) bytesOf(w []float32) []byte {
 	return b
 }
 
-// room returns bytes for weights as they are stored, and what brings those to w.
-func (l *layout) room(w []float32) (b []byte, read func()) {
-	switch {
-	case l.Scatter.Columns > 0:
-		all := make([]float32, len(w))
-		return raw(all), func() { l.Scatter.copyBack(w, all) }
-	case l.Halves == 0:
-		return raw(w), func() {}
+// read fills w with weights that fetch brings as they are stored.
+func (l *layout) read(w []float32, fetch func([]byte) error) error {
+	if l.Halves == 0 {
+		return l.Scatter.back(w, l.P, func(v []float32) error { return fetch(raw(v)) })
 	}
-	b = make([]byte, l.stored())
-	return b, func() {
-		rows, others := l.split(b)
-		for i, h := range rows {
-			w[i] = half.Float(h)
-		}
-		copy(w[l.Halves:], others)
+	b := make([]byte, l.stored())
+	err := fetch(b)
+	rows, others := l.split(b)
+	for i, h := range rows {
+		w[i] = half.Float(h)
 	}
+	copy(w[l.Halves:], others)
+	return err
 }
 
 func (l *layout) split(b []byte) (rows []uint16, others []float32) {
@@ -68,10 +64,7 @@ func (l *layout) split(b []byte) (rows []uint16, others []float32) {
 func (m *memory) uploadWeights(w []float32) error { return upload(m.weights, m.layout.bytesOf(w)) }
 
 func (m *memory) downloadWeights(w []float32) error {
-	b, read := m.layout.room(w)
-	err := download(b, m.weights)
-	read()
-	return err
+	return m.layout.read(w, func(b []byte) error { return download(b, m.weights) })
 }
 
 // copyWeights copies them from there, or to it, on a stream that waits for no other.
@@ -79,8 +72,5 @@ func (m *memory) copyWeights(w []float32, to bool) error {
 	if to {
 		return copyAside(m.layout.bytesOf(w), m.weights, true)
 	}
-	b, read := m.layout.room(w)
-	err := copyAside(b, m.weights, false)
-	read()
-	return err
+	return m.layout.read(w, func(b []byte) error { return copyAside(b, m.weights, false) })
 }

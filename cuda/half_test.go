@@ -42,9 +42,7 @@ func (p *pairs) onHalves(t *testing.T, g *gpuUnderTest, teams int64) (w, losses 
 		t.Fatal(err)
 	}
 	w = make([]float32, len(p.w))
-	b, read := l.room(w)
-	copy(b, get[byte](g, len(b), j.W))
-	read()
+	_ = l.read(w, func(b []byte) error { copy(b, get[byte](g, len(b), j.W)); return nil })
 	return w, get[float32](g, len(p.lr), j.Loss)
 }
 
@@ -170,11 +168,14 @@ func TestStoredWeights(t *testing.T) {
 	for _, l := range []layout{{P: 9}, {P: 9, Halves: 4}, {P: 10, Halves: 5}, {P: 3, Halves: 2}} {
 		w := trialWeights(l.P, 1, 2)
 		b, got := l.bytesOf(w), make([]float32, l.P)
-		to, read := l.room(got)
-		if copy(to, b); len(to) != len(b) || len(b) != 4*(l.P-l.Halves/2) {
-			t.Errorf("%d weights, %d of half precision, take %d bytes", l.P, l.Halves, len(b))
+		if err := l.read(got, func(to []byte) error {
+			if copy(to, b); len(to) != len(b) || len(b) != 4*(l.P-l.Halves/2) {
+				return fmt.Errorf("%d weights, %d of half precision, take %d bytes", l.P, l.Halves, len(b))
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
 		}
-		read()
 		for i, v := range w {
 			if want := half.Float(half.Nearest(v)); got[i] != want && (i < l.Halves || got[i] != v) {
 				t.Errorf("%v: weight %d is %g, not %g", l, i, got[i], v)

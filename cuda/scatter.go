@@ -144,7 +144,7 @@ func (c *scatter) there(v []float32, size int) []float32 {
 	return all
 }
 
-// back has read fetch vectors as a GPU has them, and fills v with them as host memory has them.
+// back fills v, as host memory has vectors, with those that read brings as a GPU has them.
 func (c *scatter) back(v []float32, size int, read func([]float32) error) error {
 	if c.Columns == 0 || len(v) == 0 {
 		return read(v)

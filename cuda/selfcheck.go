@@ -44,9 +44,8 @@ func tried(trial func(number uint64) (wrong string, err error)) (wrong string, e
 // disagrees says what the step leads to, and what the CPU's, where those differ.
 func (o *owner) disagrees(trial uint64) (wrong string, err error) {
 	w := trialWeights(o.memory.layout.P, o.handle.Nonce, trial)
-	b, read := o.memory.layout.room(w)
-	copy(b, o.memory.layout.bytesOf(w))
-	read() // as they are stored
+	stored := o.memory.layout.bytesOf(w)
+	_ = o.memory.layout.read(w, func(b []byte) error { copy(b, stored); return nil })
 	order := o.setup.Order(0)
 	n := o.setup.Job.Used.Batch
 	if o.idle.family == &skipGram {

@@ -17,7 +17,7 @@ import (
 // separate is the replica that a rank's program trains on its own GPU, in a run on several. This process allocates it
 // there, and the program opens it. The weights of all are on the owner's GPU.
 //
-// In async mode the program takes a few steps, then this process
+// In async mode the program takes a step, or --merge-every, then this process
 //
 //	difference   subtracts what the replica began with, on the replica's GPU
 //	merge        copies it to the owner's GPU part by part, where a kernel adds it atomically
@@ -56,7 +56,7 @@ func separateBytes(s *device.Setup) int64 {
 // newSeparate makes a rank's replica on a GPU, as the weights are now.
 func newSeparate(s *device.Setup, rank int, owner *gpu, m *memory, g *gpuHandle) (r *separate, err error) {
 	r = &separate{merging: merging{setup: s, rank: rank, memory: m, owner: owner, here: owner},
-		size: separateBytes(s), every: 1}
+		size: separateBytes(s), every: max(1, config.Whole(s.Job.Asked.MergeEvery))}
 	if g.UUID != owner.UUID {
 		if r.here, err = openContext(0, g.UUID); err != nil {
 			return nil, err
@@ -157,33 +157,14 @@ func (r *separate) exchange(c plan.Chunk, take device.Take) (y plan.ChunkResult,
 			return y, err
 		}
 	}
-	began := time.Now()
 	if y, err = take(c); err != nil {
 		return y, err
 	}
-	trained := time.Now()
 	if err = r.merge(); err == nil {
 		r.sample(y.Steps)
 		err = r.pull()
 	}
-	r.adapt(y.Steps, trained.Sub(began), time.Since(trained))
 	return y, err
-}
-
-// A merge, and a message to the program, are to be a small part of the time.
-const (
-	trainPerMerge = 9
-	leastBetween  = 5 * time.Millisecond
-)
-
-// adapt chooses how many steps come before the next merge: the fewer the better.
-func (r *separate) adapt(steps int, trained, merged time.Duration) {
-	if n := config.Whole(r.setup.Job.Asked.MergeEvery); n > 0 {
-		r.every = n
-		return
-	}
-	step := max(trained/time.Duration(max(steps, 1)), time.Microsecond)
-	r.every = min(2*r.every, 1+int(max(trainPerMerge*merged, leastBetween)/step))
 }
 
 // others counts the updates that the other ranks have made.

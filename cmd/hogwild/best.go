@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"hogwild/hogwild/config"
+	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/saved"
 )
 
@@ -30,7 +31,7 @@ func predictBest(path string, top int, seen config.Seen) predictor {
 				if rows++; rows == 1 { // nothing is printed above an error
 					w.WriteString(head)
 				}
-				w.WriteString(csvLine(cells...) + ",")
+				w.WriteString(format.CSVLine(cells...) + ",")
 				w.Write(append(appendFloat(nil, b.Scores[i]), '\n'))
 			}
 			_, err := w.Write(nil) // of a bufio.Writer the first error stays

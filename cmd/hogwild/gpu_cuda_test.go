@@ -54,7 +54,8 @@ func setupGPU(env *testscript.Env) error {
 }
 
 // gpuCondition knows [built]: make has built the programs in $BIN; [driver]: the system has a driver of
-// its own; and [numpy] and [torch]: $PYTHON has those modules.
+// its own; and [numpy], [torch] and [cloudpickle]: $PYTHON has those
+// modules.
 func gpuCondition(name string) (bool, error) {
 	bin := os.Getenv("HOGWILD_BIN")
 	switch name {
@@ -65,7 +66,8 @@ func gpuCondition(name string) (bool, error) {
 		cmd.Env = []string{} // no LD_LIBRARY_PATH
 		return cmd.Run() == nil, nil
 	}
-	if module := map[string]string{"numpy": "numpy", "torch": "numpy, torch"}[name]; module != "" {
+	modules := map[string]string{"numpy": "numpy", "torch": "numpy, torch", "cloudpickle": "cloudpickle"}
+	if module := modules[name]; module != "" {
 		python, promised := os.LookupEnv("HOGWILD_PYTHON")
 		err := exec.Command(cmp.Or(python, "python3"), "-c", "import "+module).Run()
 		if promised && err != nil {

@@ -2,12 +2,10 @@ package main
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/csv"
 	"io"
 	"strconv"
-	"strings"
 
+	"hogwild/hogwild/data/format"
 	"hogwild/hogwild/saved"
 )
 
@@ -25,7 +23,7 @@ type predictions struct {
 func newPredictions(s *saved.Saved, proba bool, w io.Writer) *predictions {
 	p := &predictions{pairs: s.Pairs(), proba: proba, classes: s.Classes(), w: bufio.NewWriterSize(w, 1<<16)}
 	for _, class := range p.classes {
-		p.names = append(p.names, csvLine(class))
+		p.names = append(p.names, format.CSVLine(class))
 	}
 	return p
 }
@@ -40,7 +38,7 @@ func (t *predictions) begin(heads [2]string) error {
 	for i := 0; t.proba && i < len(t.classes); i++ {
 		head = append(head, "p_"+t.classes[i])
 	}
-	t.w.WriteString(csvLine(head...) + "\n")
+	t.w.WriteString(format.CSVLine(head...) + "\n")
 	return t.w.Flush()
 }
 
@@ -54,15 +52,6 @@ func (t *predictions) add(p *saved.Predictions) error {
 	return t.w.Flush() // of a bufio.Writer the first error stays
 }
 
-// csvLine returns a line of CSV without its end.
-func csvLine(cells ...string) string {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	_ = w.Write(cells) // to memory
-	w.Flush()
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
 // line appends the line of prediction i.
 func (t *predictions) line(b []byte, p *saved.Predictions, i int) []byte {
 	v := p.Values[i]
@@ -70,7 +59,7 @@ func (t *predictions) line(b []byte, p *saved.Predictions, i int) []byte {
 	case v != v && !t.pairs && !t.proba:
 		return append(b, "\"\"\n"...) // readers of CSV skip a blank line
 	case t.pairs:
-		b = append(append(b, csvLine(p.Names[i][:]...)...), ',')
+		b = append(append(b, format.CSVLine(p.Names[i][:]...)...), ',')
 	}
 	switch {
 	case v != v:

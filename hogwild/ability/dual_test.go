@@ -2,7 +2,6 @@ package ability_test
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -198,12 +197,7 @@ func TestDualRepeats(t *testing.T) {
 		runtest.SameEnd(t, alone, runtest.Train(t, short).Run)
 		cut := runtest.WithRun(c, t.TempDir())
 		for _, epoch := range []uint64{4, 15} {
-			r := runtest.Start(t, cut)
-			r.Reach(epoch, 5000)
-			r.Stop()
-			if _, err := r.Wait(); !errors.Is(err, config.ErrInterrupted) {
-				t.Fatal(err)
-			}
+			runtest.Interrupted(t, cut, epoch, 5000)
 			cut = runtest.Resumed(cut)
 		}
 		runtest.SameEnd(t, alone, runtest.Train(t, cut).Run)

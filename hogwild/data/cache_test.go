@@ -185,16 +185,7 @@ func TestCacheIsCheckedOnce(t *testing.T) {
 		return err
 	}
 	trusted := func() bool {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		c, err := readCache(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = os.Stat(c.mark())
+		_, err := os.Stat(cacheAt(t, path).mark())
 		return err == nil
 	}
 	if !trusted() {

@@ -17,6 +17,21 @@ import (
 	"hogwild/internal/check"
 )
 
+// cacheAt reads the head of a cache.
+func cacheAt(t testing.TB, path string) *cache {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	c, err := readCache(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // damage changes bytes of a part of a cache, with checksums that fit: what somebody might do on purpose.
 func damage(t testing.TB, path string, change func(s *Set, at func(v any) []byte)) {
 	t.Helper()
@@ -24,15 +39,7 @@ func damage(t testing.TB, path string, change func(s *Set, at func(v any) []byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	c, err := readCache(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := cacheAt(t, path)
 	s, err := c.part(trainPart)
 	if err != nil {
 		t.Fatal(err)

@@ -22,13 +22,7 @@ func (factRows) former(s *Set) former {
 // allOnes are the values of every fact.
 var allOnes = [3]float32{1, 1, 1}
 
-func (factRows) count(s *Set) {
-	seen := make([]int32, s.Features)
-	for _, j := range s.Idx {
-		seen[j]++
-	}
-	s.setCounts(seen)
-}
+func (factRows) count(s *Set) { countNodes(s) }
 
 func (factRows) damage(s *Set) string {
 	if len(s.Shape) != 2 || s.Shape[0] < 1 || s.Shape[1] < 1 || s.Shape[0]+s.Shape[1] != s.Features {

@@ -154,6 +154,15 @@ func (s *Set) setCounts(seen []int32) {
 	}
 }
 
+// countNodes sets Freq of a set whose entries are all ones.
+func countNodes(s *Set) {
+	seen := make([]int32, s.Features)
+	for _, j := range s.Idx {
+		seen[j]++
+	}
+	s.setCounts(seen)
+}
+
 // setMeans sets Mean by the sums of the features.
 func (s *Set) setMeans(sum []float64) {
 	for j, v := range sum {

@@ -94,13 +94,7 @@ func (pairRows) former(s *Set) former {
 	}
 }
 
-func (pairRows) count(s *Set) {
-	seen := make([]int32, s.Features)
-	for _, j := range s.Idx {
-		seen[j]++
-	}
-	s.setCounts(seen)
-}
+func (pairRows) count(s *Set) { countNodes(s) }
 
 func (pairRows) damage(s *Set) string {
 	switch err := s.checkIDs(); {

@@ -121,7 +121,7 @@ func TestNodesLearnLikeOne(t *testing.T) {
 // TestADivergedNodeEndsTheJob: all nodes end as diverged, and what node 0 has saved is good to continue from.
 func TestADivergedNodeEndsTheJob(t *testing.T) {
 	c := configtest.Quick(t)
-	c.Data, c.Model, c.Batch, c.LR, c.Epochs = runtest.Planted(t), "linear", 8, 0.01, 1
+	c.Data, c.Model, c.Batch, c.LR, c.Epochs = configtest.Planted(t), "linear", 8, 0.01, 1
 	if _, errs := together(t, 2, c, nil); errors.Join(errs...) != nil {
 		t.Fatal(errs)
 	}

@@ -33,7 +33,7 @@ func TestDivergence(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := configtest.Quick(t)
-			cfg.Data, cfg.Model, cfg.Batch, cfg.LR, cfg.Epochs = runtest.Planted(t), "linear", 8, 0.01, 1
+			cfg.Data, cfg.Model, cfg.Batch, cfg.LR, cfg.Epochs = configtest.Planted(t), "linear", 8, 0.01, 1
 			c.edit(&cfg)
 			runtest.Train(t, cfg)
 			cfg = runtest.Resumed(cfg)
@@ -66,7 +66,7 @@ func TestDivergence(t *testing.T) {
 // snapshot with which it began, byte for byte.
 func TestDivergenceKeepsTheSnapshot(t *testing.T) {
 	c := configtest.Quick(t)
-	c.Data, c.Model, c.Epochs, c.LR = runtest.Planted(t), "linear", 1, 0.01
+	c.Data, c.Model, c.Epochs, c.LR = configtest.Planted(t), "linear", 1, 0.01
 	runtest.Train(t, c)
 	before := runtest.State(t, c.Run)
 	c.LR, c.Epochs = 1e30, 2
@@ -86,7 +86,7 @@ func TestDivergenceKeepsTheSnapshot(t *testing.T) {
 func TestFiniteDivergence(t *testing.T) {
 	for _, mode := range []string{"async", "sync"} {
 		c := configtest.Quick(t)
-		c.Data, c.Model, c.Workers, c.Batch, c.Epochs = runtest.Planted(t), "linear", 1, 8, 1
+		c.Data, c.Model, c.Workers, c.Batch, c.Epochs = configtest.Planted(t), "linear", 1, 8, 1
 		c.LR, c.LRCap = 0.01, "off"
 		c.Mode = config.MustMode(mode)
 		runtest.Train(t, c)

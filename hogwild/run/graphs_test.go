@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
@@ -41,12 +39,7 @@ func TestGraphRepeats(t *testing.T) {
 	again := runtest.WithRun(c, t.TempDir())
 	runtest.SameEnd(t, whole.Run, runtest.Train(t, again).Run)
 	parts := runtest.WithRun(c, t.TempDir())
-	r := runtest.Start(t, parts)
-	r.Reach(2, 5000)
-	r.Stop()
-	if _, err := r.Wait(); !errors.Is(err, config.ErrInterrupted) {
-		t.Fatal(err)
-	}
+	runtest.Interrupted(t, parts, 2, 5000)
 	runtest.SameEnd(t, whole.Run, runtest.Train(t, runtest.Resumed(parts)).Run)
 }
 
@@ -56,18 +49,7 @@ func TestGraphFactsAreTrainedOnce(t *testing.T) {
 	c := graphRun(t, 60000)
 	c.Epochs, c.Workers, c.MaxRestarts = 4, 3, 1000
 	whole := runtest.Train(t, runtest.WithRun(c, t.TempDir()))
-	r := runtest.Start(t, c)
-	for i := range 6 {
-		time.Sleep(runtest.Within(20 * time.Millisecond))
-		if runtest.Ended(r.Done) {
-			break
-		}
-		runtest.Kill(t, r.PID(i%c.Workers))
-	}
-	killed, err := r.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	killed := runtest.KilledOften(t, c)
 	if killed.Restarts == 0 {
 		t.Error("no worker was killed")
 	}

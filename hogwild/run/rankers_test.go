@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
@@ -92,18 +90,7 @@ func TestRankersKilled(t *testing.T) {
 		c.Workers, c.MaxRestarts = 3, 1000
 		alone := runtest.WithRun(c, filepath.Join(t.TempDir(), "alone"))
 		whole := runtest.Train(t, alone)
-		r := runtest.Start(t, c)
-		for i := range 6 {
-			time.Sleep(runtest.Within(20 * time.Millisecond))
-			if runtest.Ended(r.Done) {
-				break
-			}
-			runtest.Kill(t, r.PID(i%c.Workers))
-		}
-		got, err := r.Wait()
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := runtest.KilledOften(t, c)
 		if got.Examples != whole.Examples || got.LostExamples != 0 || got.Restarts == 0 {
 			t.Errorf("%s: %d examples, %d lost, %d restarts; undisturbed %d", model, got.Examples, got.LostExamples,
 				got.Restarts, whole.Examples)
@@ -121,12 +108,7 @@ func TestRankersResumed(t *testing.T) {
 		c.Workers, c.SaveEvery = 1, "0"
 		whole := runtest.Train(t, c)
 		parts := runtest.WithRun(c, t.TempDir())
-		r := runtest.Start(t, parts)
-		r.Reach(2, 5000)
-		r.Stop()
-		if _, err := r.Wait(); !errors.Is(err, config.ErrInterrupted) {
-			t.Fatal(err)
-		}
+		runtest.Interrupted(t, parts, 2, 5000)
 		runtest.SameEnd(t, whole.Run, runtest.Train(t, runtest.Resumed(parts)).Run)
 	}
 }

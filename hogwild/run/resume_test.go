@@ -97,12 +97,7 @@ func TestResumeOfShortSteps(t *testing.T) {
 				whole := runtest.Train(t, c)
 				for epoch := range uint64(2) {
 					parts := runtest.WithRun(c, t.TempDir())
-					r := runtest.Start(t, parts)
-					r.Reach(epoch+1, 5000)
-					r.Stop()
-					if _, err := r.Wait(); !errors.Is(err, config.ErrInterrupted) {
-						t.Fatal(err)
-					}
+					runtest.Interrupted(t, parts, epoch+1, 5000)
 					runtest.SameEnd(t, whole.Run, runtest.Train(t, runtest.Resumed(parts)).Run)
 				}
 			})

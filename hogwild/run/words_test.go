@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hogwild/hogwild/config"
 	"hogwild/hogwild/config/configtest"
@@ -56,18 +55,7 @@ func TestWordsAreTrainedOnce(t *testing.T) {
 			alone.Run = filepath.Join(t.TempDir(), "alone")
 			whole := runtest.Train(t, alone)
 			words := whole.Examples / 4
-			r := runtest.Start(t, c)
-			for i := range 6 {
-				time.Sleep(runtest.Within(20 * time.Millisecond))
-				if runtest.Ended(r.Done) {
-					break
-				}
-				runtest.Kill(t, r.PID(i%c.Workers)) // each has been replaced when its turn comes again
-			}
-			killed, err := r.Wait()
-			if err != nil {
-				t.Fatal(err)
-			}
+			killed := runtest.KilledOften(t, c)
 			c.Run = filepath.Join(t.TempDir(), "cut")
 			part := runtest.Cut(t, c, 2, int(words/3))
 			if part.Examples <= words || part.Examples >= 2*words {

@@ -204,7 +204,7 @@ func TestRunIsRecorded(t *testing.T) {
 // so, and one that goes on from there has none until it ends.
 func TestResultOfRunsThatEndEarly(t *testing.T) {
 	c := configtest.Quick(t)
-	c.Data, c.Model, c.Batch, c.LR, c.Epochs = runtest.Planted(t), "linear", 8, 0.01, 1
+	c.Data, c.Model, c.Batch, c.LR, c.Epochs = configtest.Planted(t), "linear", 8, 0.01, 1
 	runtest.Train(t, c)
 	c = runtest.Resumed(c)
 	c.LR, c.Epochs = 1e6, 300

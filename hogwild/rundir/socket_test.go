@@ -10,14 +10,21 @@ import (
 	"time"
 )
 
-// TestAnswerIsBounded: what listens in a folder may write without an end and without a line's.
-func TestAnswerIsBounded(t *testing.T) {
-	dir := t.TempDir()
+// listening returns a folder, and what listens in it.
+func listening(t *testing.T) (dir string, l *Listener) {
+	t.Helper()
+	dir = t.TempDir()
 	l, err := Listen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	t.Cleanup(func() { l.Close() })
+	return dir, l
+}
+
+// TestAnswerIsBounded: what listens in a folder may write without an end and without a line's.
+func TestAnswerIsBounded(t *testing.T) {
+	dir, l := listening(t)
 	written := make(chan int, 1)
 	go func() {
 		n := 0
@@ -39,12 +46,7 @@ func TestAnswerIsBounded(t *testing.T) {
 
 // TestAnswerWithoutStatus: what listens in a folder may leave it out.
 func TestAnswerWithoutStatus(t *testing.T) {
-	dir := t.TempDir()
-	l, err := Listen(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	dir, l := listening(t)
 	go func() {
 		if f, err := l.Accept(); err == nil {
 			_ = WriteAnswer(f, Answer{Says: "nothing"})
@@ -57,12 +59,7 @@ func TestAnswerWithoutStatus(t *testing.T) {
 
 // TestAnswersAreOneLine: an answer adds no line, and nothing that a terminal obeys.
 func TestAnswersAreOneLine(t *testing.T) {
-	dir := t.TempDir()
-	l, err := Listen(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	dir, l := listening(t)
 	go func() {
 		for _, a := range []Answer{{Says: "done\nhogwild: \x1b[31mfake"}, {Error: "no\nhogwild: \x1b[31mfake"}} {
 			if f, err := l.Accept(); err == nil {

@@ -1,10 +1,6 @@
 package score
 
 import (
-	"fmt"
-	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,27 +11,11 @@ import (
 	"hogwild/hogwild/rundir"
 )
 
-// planted writes values that are a linear function of three columns.
-func planted(t *testing.T) string {
-	t.Helper()
-	var text strings.Builder
-	text.WriteString("a,b,c,y\n")
-	for i := range 600 {
-		a, b, c := math.Sin(float64(i)), math.Cos(float64(3*i)), math.Sin(float64(7*i))
-		fmt.Fprintf(&text, "%.4f,%.4f,%.4f,%.4f\n", a, b, c, 2*a-b+0.5*c+1)
-	}
-	path := filepath.Join(t.TempDir(), "planted.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // A result that is no success says so in one line, with what to try; a good one says nothing.
 func TestWarning(t *testing.T) {
 	number := func(x float64) *float64 { return &x }
 	classes := func(*config.Config) {}
-	values := func(c *config.Config) { c.Data, c.Model = planted(t), "linear" }
+	values := func(c *config.Config) { c.Data, c.Model = configtest.Planted(t), "linear" }
 	raw := func(c *config.Config) { values(c); c.Scale = "none" }
 	for _, c := range []struct {
 		name  string

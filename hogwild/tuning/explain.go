@@ -62,7 +62,10 @@ func fewSteps(c *config.Config, f Facts, t Tuning) int {
 
 // knob returns the setting that decides how many steps are in flight.
 func (j *Job) knob() string {
-	if j.Used.Sharers > 0 && j.Asked.Layout == nil {
+	switch program := j.Asked.Layout != nil; {
+	case program && j.Used.InFlight > j.Asked.Workers:
+		return "--merge-every"
+	case j.Used.Sharers > 0 && !program:
 		return "--in-flight"
 	}
 	return "--workers"

@@ -38,6 +38,10 @@ func TestFewSteps(t *testing.T) {
 		{"on a GPU", noFacts, 2944, func(c *config.Config) { convnet(c); c.GPU, c.InFlight = "0", 32 },
 			"46 steps in all with 32 in flight, and no limit of these is known here: the loss may stay well above " +
 				"one worker's; try a lower --in-flight"},
+		{"a program on several GPUs", Facts{}, 2944, func(c *config.Config) {
+			c.Model, c.GPU, c.Layout, c.MergeEvery = model.ProgramName, "0,1", new(model.Layout), "4"
+		}, "46 steps in all with 32 in flight, and no limit of these is known here: the loss may stay well above " +
+			"one worker's; try a lower --merge-every"},
 		{"thousands", noFacts, 64000, func(c *config.Config) { convnet(c); c.GPU, c.InFlight = "0", 512 }, ""},
 		{"sync", noFacts, 2944, func(c *config.Config) { convnet(c); c.Mode = config.MustMode("sync") }, ""},
 		{"simulated", noFacts, 2944,

@@ -23,8 +23,8 @@ func inFlight(c *config.Config, spec model.Spec, f Facts, m Machine, t Tuning) i
 	switch {
 	case c.Mode.Traits().Alone:
 		return 1 // within a replica or a block, or all workers' gradients in one step
-	case c.GPU != "" && c.Layout != nil:
-		return c.Workers
+	case c.GPU != "" && c.Layout != nil: // what replicas on several GPUs learn between merges is added in full
+		return c.Workers * max(1, config.Whole(c.MergeEvery))
 	case c.GPU != "":
 		n := cmp.Or(c.InFlight, min(onGPU(c, spec, f, m.GPUs, t), f.Rows/(wavesAnEpoch*t.Batch)))
 		if m.GPUs.Fit > 0 {

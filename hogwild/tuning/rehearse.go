@@ -30,7 +30,7 @@ func NewNewton(c *config.Config, spec model.Spec, m model.Model, set *data.Set, 
 	if centers(c, f) {
 		mu = set.Mean
 	}
-	return newNewton(m, spec.Loss, newtonBatch(set), mu, c.Seed)
+	return newNewton(m, spec.Loss, head(set, newtonRows), mu, c.Seed)
 }
 
 // Rehearse returns the largest curvature that a network meets when it begins to learn, as n measures it; 0 if n is nil.
@@ -43,7 +43,7 @@ func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Fac
 		batch: stepBatch(c, spec, f), mu: n.mu}
 	p.w = make([]float32, f.Weights)
 	p.model.Init(p.w, c.Seed)
-	rows := newtonBatch(set)
+	rows := head(set, newtonRows)
 	first := p.model.Eval(p.w, rows).Loss
 	g = n.Largest(p.w)
 	examples := min(max(rehearsedProducts/len(p.w), rehearsedLeast), rehearsedMost, c.Epochs*set.Rows)
@@ -55,15 +55,6 @@ func Rehearse(c *config.Config, spec model.Spec, n *Newton, set *data.Set, f Fac
 		g = max(g, n.Largest(p.w))
 	}
 	return g
-}
-
-// newtonBatch returns the rows that the curvature is taken from.
-func newtonBatch(set *data.Set) *data.Batch {
-	rows := make([]int32, min(set.Rows, newtonRows))
-	for i := range rows {
-		rows[i] = int32(i)
-	}
-	return set.NewReader().Batch(rows)
 }
 
 // rehearsal is weights that learn.

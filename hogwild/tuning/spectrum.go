@@ -29,7 +29,12 @@ func manyRows(set *data.Set) *data.Batch {
 
 func firstRows(set *data.Set, most int) *data.Batch {
 	each := max(1, int(set.Nonzeros/int64(set.Rows)))
-	rows := make([]int32, min(set.Rows, most, max(64, spectrumNumbers/each)))
+	return head(set, min(most, max(64, spectrumNumbers/each)))
+}
+
+// head returns the first rows.
+func head(set *data.Set, most int) *data.Batch {
+	rows := make([]int32, min(set.Rows, most))
 	for i := range rows {
 		rows[i] = int32(i)
 	}

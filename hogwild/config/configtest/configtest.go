@@ -1,7 +1,12 @@
-// Package configtest has a configuration for tests. Only tests import it.
+// Package configtest has a configuration for tests, and a table. Only tests import it.
 package configtest
 
 import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"hogwild/hogwild/config"
@@ -21,4 +26,20 @@ func Quick(t *testing.T) config.Config {
 	c.Data, c.Workers, c.Epochs, c.LR, c.Run = "digits:2000", 1, 3, 0.1, t.TempDir()
 	c.Center, c.BiasStep, c.LRCap, c.AverageLR, c.SaveEvery = "off", "off", "off", "same", "1"
 	return c
+}
+
+// Planted writes values that are a linear function of three columns.
+func Planted(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("a,b,c,y\n")
+	for i := range 600 {
+		a, b, c := math.Sin(float64(i)), math.Cos(float64(3*i)), math.Sin(float64(7*i))
+		fmt.Fprintf(&text, "%.4f,%.4f,%.4f,%.4f\n", a, b, c, 2*a-b+0.5*c+1)
+	}
+	path := filepath.Join(t.TempDir(), "planted.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

@@ -90,7 +90,7 @@ func (t *table) noteRatings() {
 	}
 	if len(ids) == 2 && len(values) == 1 {
 		t.notef("if its rows are ratings of items by users, or counts of them, say so: --columns %s",
-			human.ShellWord(csvLine(append(ids, values...))))
+			human.ShellWord(CSVLine(append(ids, values...)...)))
 	}
 }
 

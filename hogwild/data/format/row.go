@@ -164,8 +164,8 @@ func Some(names []string) string {
 	return list
 }
 
-// csvLine returns how cells stand between commas.
-func csvLine(cells []string) string {
+// CSVLine returns how cells stand between commas.
+func CSVLine(cells ...string) string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	_ = w.Write(cells) // to memory

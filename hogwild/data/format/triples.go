@@ -81,7 +81,7 @@ func (p *triples) byName() string {
 		}
 		cells = append(cells, parts[k][0]+"="+name)
 	}
-	return csvLine(cells)
+	return CSVLine(cells...)
 }
 
 // next hands out the next entry.

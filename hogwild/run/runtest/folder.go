@@ -197,8 +197,8 @@ func Refused(t *testing.T, c config.Config, dir, what string) {
 	}
 }
 
-// Cut starts a run and stops it within an epoch, once this many examples are done.
-func Cut(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Result {
+// Interrupted starts a run and stops it, once this many examples of an epoch are done.
+func Interrupted(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Result {
 	t.Helper()
 	r := Start(t, c)
 	r.Reach(epoch, examples)
@@ -207,6 +207,13 @@ func Cut(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Resul
 	if !errors.Is(err, config.ErrInterrupted) || result.Stopped != "interrupted" {
 		t.Fatalf("stopped %q, error %v, want an interruption", result.Stopped, err)
 	}
+	return result
+}
+
+// Cut stops it within that epoch.
+func Cut(t *testing.T, c config.Config, epoch uint64, examples int) rundir.Result {
+	t.Helper()
+	result := Interrupted(t, c, epoch, examples)
 	if f, err := rundir.ReadSnapshot(c.Run); err != nil || !f.Pos.Within || f.Pos.Epoch != epoch {
 		t.Fatalf("the snapshot is not within epoch %d (%v)", epoch, err)
 	}

@@ -56,6 +56,24 @@ func Kill(t *testing.T, pid int) {
 	Await(t, "the end of the process", func() bool { return !shm.Alive(pid) })
 }
 
+// KilledOften runs c to its end, in which workers are killed one after the other.
+func KilledOften(t *testing.T, c config.Config) rundir.Result {
+	t.Helper()
+	r := Start(t, c)
+	for i := range 6 {
+		time.Sleep(Within(20 * time.Millisecond))
+		if Ended(r.Done) {
+			break
+		}
+		Kill(t, r.PID(i%c.Workers)) // each has been replaced when its turn comes again
+	}
+	got, err := r.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
 // Undisturbed returns the test loss that c reaches when no process is killed.
 func Undisturbed(t *testing.T, c config.Config) float64 {
 	t.Helper()

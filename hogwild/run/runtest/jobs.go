@@ -44,22 +44,6 @@ func Finite(v []float32) bool {
 	return true
 }
 
-// Planted writes values that are a linear function of three columns.
-func Planted(t *testing.T) string {
-	t.Helper()
-	var text strings.Builder
-	text.WriteString("a,b,c,y\n")
-	for i := range 600 {
-		a, b, c := math.Sin(float64(i)), math.Cos(float64(3*i)), math.Sin(float64(7*i))
-		fmt.Fprintf(&text, "%.4f,%.4f,%.4f,%.4f\n", a, b, c, 2*a-b+0.5*c+1)
-	}
-	path := filepath.Join(t.TempDir(), "planted.csv")
-	if err := os.WriteFile(path, []byte(text.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // Linear returns a run of the tests' program, on its own examples, at a constant rate.
 func Linear(t *testing.T, tricks string) config.Config {
 	c := configtest.Quick(t)
@@ -72,7 +56,7 @@ func Linear(t *testing.T, tricks string) config.Config {
 func Divergent(t *testing.T) (c config.Config, lr float64) {
 	t.Helper()
 	c = configtest.Quick(t)
-	c.Data, c.Model, c.Workers, c.Batch, c.Epochs, c.LR, c.LRCap = Planted(t), "linear", 1, 8, 2, 0.01, "off"
+	c.Data, c.Model, c.Workers, c.Batch, c.Epochs, c.LR, c.LRCap = configtest.Planted(t), "linear", 1, 8, 2, 0.01, "off"
 	return c, 6
 }
 

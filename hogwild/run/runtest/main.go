@@ -14,7 +14,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -87,9 +90,13 @@ func coordinate(text string) int {
 type slow struct {
 	model.Model
 	pause time.Duration
+	turns *turns
 }
 
 func (s slow) Grad(w []float32, b *data.Batch, g *model.Gradient) float64 {
+	if s.turns != nil {
+		s.turns.handOver()
+	}
 	time.Sleep(s.pause)
 	return s.Model.Grad(w, b, g)
 }
@@ -97,8 +104,75 @@ func (s slow) Grad(w []float32, b *data.Batch, g *model.Gradient) float64 {
 func registerSlow(name string, pause time.Duration) {
 	model.Register(name, func(m data.Meta) (model.Model, error) {
 		softmax, err := model.New(model.Options{Name: "softmax", Bias: true}, m)
-		return slow{softmax, pause}, err
+		return slow{softmax, pause, joinTurns()}, err
 	})
+}
+
+// turnsVariable is set in workers that take turns: the folder of their pipes.
+const turnsVariable = "HOGWILD_TEST_TURNS"
+
+// turns has the workers of a slow model write in the order of their ranks, however the scheduler runs them: a worker
+// waits within its gradient, and the one before it lets it go on once it has begun its own next step. So all others
+// write once between a worker's read and its write.
+type turns struct {
+	own, next *os.File
+	left      int // steps; then a worker goes on without waiting, since those before it may find no more chunks
+}
+
+// InTurns has the workers of the runs to come take turns, for that many steps of each.
+func InTurns(t *testing.T, workers, steps int) {
+	t.Helper()
+	dir := t.TempDir()
+	for rank := range workers {
+		if err := unix.Mkfifo(filepath.Join(dir, strconv.Itoa(rank)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv(turnsVariable, fmt.Sprintf("%d %d %s", workers, steps, dir))
+}
+
+// joinTurns returns the turns of a worker, and nil elsewhere. Rank after rank begins its first step.
+var joinTurns = sync.OnceValue(func() *turns {
+	var n, steps int
+	var dir string
+	rank, err := workers.Rank()
+	if _, e := fmt.Sscan(os.Getenv(turnsVariable), &n, &steps, &dir); err != nil || e != nil {
+		return nil
+	}
+	open := func(rank int) *os.File {
+		f, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(rank)), os.O_RDWR|unix.O_NONBLOCK, 0)
+		if err == nil {
+			err = f.SetReadDeadline(time.Now().Add(time.Minute))
+		}
+		if err != nil {
+			panic(err)
+		}
+		return f
+	}
+	t := &turns{open(rank), open((rank + 1) % n), steps}
+	if rank > 0 {
+		t.wait()
+	}
+	return t
+})
+
+func (t *turns) wait() {
+	if _, err := t.own.Read(make([]byte, 1)); err != nil {
+		panic(fmt.Sprintf("no turn: %v", err))
+	}
+}
+
+// handOver lets the next worker go on, and waits for the one before.
+func (t *turns) handOver() {
+	if t.left < 0 {
+		return
+	}
+	if _, err := t.next.Write([]byte{0}); err != nil {
+		panic(err)
+	}
+	if t.left--; t.left >= 0 {
+		t.wait()
+	}
 }
 
 // StartVariable has workers of a test die while they start: "fault FILE" by a page that is gone, once, which FILE
