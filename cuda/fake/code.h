@@ -64,7 +64,7 @@ const Table& comparisons();  // of setp: "lt.s32"
 // conversion is cvt from one type to another; how is the rounding ("" or rn, rzi, ...);
 // null: there is none such.
 Run conversion(Type to, Type from, const std::string& how, bool saturate, bool flush);
-Run to_tf32();  // cvt.rna.tf32.f32
+Run to_tf32(bool even);  // cvt.rn.tf32.f32, and cvt.rna.tf32.f32
 // resize copies lanes of one width to another, with or without a sign.
 Run resize(int to_bytes, int from_bytes, bool is_signed);
 

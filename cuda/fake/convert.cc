@@ -74,12 +74,14 @@ struct FlushedCvt {
   }
 };
 
-// Tf32 keeps 10 bits of the fraction: to nearest, ties away from zero.
+// Tf32 keeps 10 bits of the fraction: to nearest, ties to even or away from zero.
+template <bool even>
 struct Tf32 {
   static uint32_t of(float a) {
     uint32_t bits;
     std::memcpy(&bits, &a, 4);
-    return a != a ? 0x7fffffffu : (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu;
+    const uint32_t half = even ? 0xfffu + (bits >> 13 & 1) : 0x1000u;
+    return a != a ? 0x7fffffffu : (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + half) & ~0x1fffu;
   }
 };
 
@@ -161,7 +163,7 @@ Run conversion(Type to, Type type, const std::string& how, bool saturate, bool f
   }
 }
 
-Run to_tf32() { return map<Tf32, uint32_t, float>; }
+Run to_tf32(bool even) { return even ? map<Tf32<true>, uint32_t, float> : map<Tf32<false>, uint32_t, float>; }
 
 Run resize(int to_bytes, int from_bytes, bool is_signed) {
   switch (to_bytes) {

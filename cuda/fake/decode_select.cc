@@ -139,11 +139,11 @@ void Decoder::set(const Statement& s) {
   emit();
 }
 
-// cvt[.rnd][.ftz][.sat].DTYPE.STYPE d, a, and cvt.rna.tf32.f32 of 32 bits.
+// cvt[.rnd][.ftz][.sat].DTYPE.STYPE d, a, and cvt.rn.tf32.f32 and cvt.rna.tf32.f32 of 32 bits.
 void Decoder::cvt(const Statement& s) {
-  if (s.opcode() == "cvt.rna.tf32.f32") {
+  if (s.opcode() == "cvt.rn.tf32.f32" || s.opcode() == "cvt.rna.tf32.f32") {
     expect_operands(s, 2, 2);
-    begin(s, to_tf32());
+    begin(s, to_tf32(s.opcode() == "cvt.rn.tf32.f32"));
     draft_.op.at[1] = read(s, s.operands[1], 4, 'f');
     draft_.op.at[0] = write(s, s.operands[0], 4);
     return emit();

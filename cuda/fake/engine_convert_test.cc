@@ -103,14 +103,16 @@ void test_halves() {
 }  // namespace
 
 void test_conversions() {
-  convert<uint32_t, float>("cvt.rna.tf32.f32", "f32", "u32", "%r1", "%f1", [](float a) {
+  const auto tf32 = [](float a, double (*round)(double)) {
     int exponent;
     const double fraction = std::frexp(double(a), &exponent);
-    float r = std::isfinite(a) ? float(std::ldexp(std::round(fraction * 2048), exponent - 11)) : a;
+    float r = std::isfinite(a) ? float(std::ldexp(round(fraction * 2048), exponent - 11)) : a;
     uint32_t bits;
     std::memcpy(&bits, &r, 4);
     return r != r ? 0x7fffffffu : bits;
-  });
+  };
+  convert<uint32_t, float>("cvt.rna.tf32.f32", "f32", "u32", "%r1", "%f1", [&](float a) { return tf32(a, std::round); });
+  convert<uint32_t, float>("cvt.rn.tf32.f32", "f32", "u32", "%r1", "%f1", [&](float a) { return tf32(a, std::nearbyint); });
   convert<float, uint8_t>("cvt.rn.f32.u16", "u8", "f32", "%f1", "%h1", [](uint8_t a) { return float(a); });
   convert<float, uint8_t>("cvt.rn.f32.u8", "u8", "f32", "%f1", "%r1", [](uint8_t a) { return float(a); });
   convert<float, int8_t>("cvt.rn.f32.s8", "s8", "f32", "%f1", "%h1", [](int8_t a) { return float(a); });

@@ -43,7 +43,7 @@ template <int S> __device__ inline void spread() {
   for (int l = small(job.layers) - 1; l > 0; l--)
 #pragma unroll 1
     for (int g = 0; g < net.groups; g++) {
-      if constexpr (TILES) back_tiles(layers[l], held, (Global<const float>*)deltas_in[l], inputs[l].units, (Global<float>*)deltas_in[l - 1]);
+      if constexpr (TILES) back_tiles(layers[l], whole(held), (Global<const float>*)deltas_in[l], inputs[l].units, (Global<float>*)deltas_in[l - 1]);
       else back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
     }
 }
@@ -53,8 +53,8 @@ template <int S> __device__ inline void push_all() {
   for (int l = 0; l < small(job.layers); l++) {
     if (l > 0) __syncthreads();  // nobody needs the last tile any more
     if constexpr (TILES) {
-      if (l == 0 && held) prepare_push<GROUP>(inputs[0]);
-      push_tiles(layers[l], inputs[l], l == 0 ? held : 0, [&](int o, int s) INLINE { return *(Global<const f2>*)((Global<const float>*)deltas_in[l] + o * GROUP + s); });
+      if (l == 0 && held) prepare_push<GROUP>(inputs[0], Rounded{(u32)layers[0].out});
+      push_tiles(layers[l], inputs[l], l == 0 ? held : 0, (Global<const float>*)deltas_in[l]);
       continue;
     }
     push<true, S>(layers[l], inputs[l], 0, [&](int g, int o, f4& lo, f4& hi) INLINE {

@@ -56,6 +56,10 @@ __device__ inline void begin(int first, int batch) {
   __syncthreads();
 }
 
+// rectified is ReLU, which lets NaN through.
+__device__ inline float rectified(float v) { return !(v <= 0) ? v : 0; }
+__device__ inline f2 rectified(f2 v) { return {rectified(v.x), rectified(v.y)}; }
+
 // outputs computes all layers for group g; those of the last are in its deltas, at the
 // address that it returns. They are there for all threads, as forward ends with a barrier.
 template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
@@ -66,16 +70,16 @@ template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
     const bool last = i == small(job.layers) - 1;
     if constexpr (TILES) z = (Global<float>*)(last ? (Global<const float>*)deltas_in[i] : inputs[i + 1].units);
     else z = last ? net.deltas(i, g) : net.units(i, g);
-    auto put = [&](int o, int s, float v, bool first, bool end) INLINE {
-      Global<float>& to = z[(i64)o * GROUP + s];
+    auto put = [&](int o, int s, auto v, bool first, bool end) INLINE {
+      Global<decltype(v)>& to = *(Global<decltype(v)>*)(z + (i64)o * GROUP + s);
       if (!first) v += to;
-      to = last || !end || !(v <= 0) ? v : 0;  // ReLU, which lets NaN through
+      to = last || !end ? v : rectified(v);
     };
     if constexpr (TILES) {
       const int n = forward_tiles(layers[i], inputs[i], own, put);
-      if (i == 0 && holds(layers[0], n)) own = n;
+      if (i == 0 && holds(layers[0], n)) own = whole(n);
+      if (i == 0 && thread() == 0) held = own ? n : 0;
     } else forward<true, S>(layers[i], inputs[i], g, compact, put);
   }
-  if (TILES && thread() == 0) held = own;
   return z;
 }

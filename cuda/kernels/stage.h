@@ -24,9 +24,14 @@ constexpr int CONSTANTS = 2;           // rows behind them, at most
 constexpr int EACH = TILE / THREADS;   // rows a thread brings
 
 constexpr int ZERO = TILE + CONSTANTS; // a row of zeros, said to be of input 0: see zero_row
+#ifdef TENSOR
+constexpr int ROWS = ZERO + 30;        // behind the others are zeros up to a whole chunk: see tensor.h
+#else
+constexpr int ROWS = ZERO + 1;
+#endif
 
-__shared__ f4 tile[2 * (ZERO + 1)];    // row r of GROUP samples: tile[2r], tile[2r+1]
-__shared__ i32 input_of[ZERO + 1];     // which input row r is
+__shared__ f4 tile[2 * ROWS];          // row r of GROUP samples: tile[2r], tile[2r+1]
+__shared__ __attribute__((aligned(16))) i32 input_of[ROWS];  // which input row r is
 __shared__ i32 counts[EACH * WARPS];   // live rows of each warp in each round
 
 // zero_row sets the row that loops work on which take several rows at a time, where there
@@ -175,14 +180,24 @@ struct Row {
   f4 lo, hi;
 };
 
+// Plain is how values and the numbers of inputs are kept in the tile: as they are.
+struct Plain {
+  __device__ static float value(float v) { return v; }
+  __device__ static i32 number(int input) { return input; }
+  __device__ static void end(int, int) {}
+};
+
 // A row of S samples is S floats of the tile.
-template <int S> __device__ inline void put_row(int at, int input, const float (&v)[S]) {
+template <int S, class Form> __device__ inline void put_row(int at, int input, const float (&v)[S], const Form& form) {
   if constexpr (S == GROUP) {
-    ((Row*)tile)[at] = {{v[0], v[1], v[2], v[3]}, {v[4], v[5], v[6], v[7]}};
+    f4 half[2];
+#pragma unroll
+    for (int s = 0; s < S; s++) half[s / 4][s % 4] = form.value(v[s]);
+    ((Row*)tile)[at] = {half[0], half[1]};
   } else {
-    ((float*)tile)[at] = v[0];
+    ((float*)tile)[at] = form.value(v[0]);
   }
-  input_of[at] = input;
+  input_of[at] = form.number(input);
 }
 
 // get_row reads it, and returns its input.
@@ -200,7 +215,7 @@ template <int S> __device__ inline int get_row(float (&v)[S], int at) {
 // put_live puts the rows that are not zero, of which own has bits, one behind the other,
 // behind n that are there, and returns how many it puts. counts[e*WARPS+w] are those of
 // warp w among the e-th inputs.
-template <int S> __device__ inline int put_live(const float (&v)[EACH][S], u32 own, const Share& my, int n) {
+template <int S, class Form> __device__ inline int put_live(const float (&v)[EACH][S], u32 own, const Share& my, int n, const Form& form) {
   u32 live[EACH];
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
@@ -213,47 +228,49 @@ template <int S> __device__ inline int put_live(const float (&v)[EACH][S], u32 o
   for (int e = 0; e < EACH; e++) {
     int at = __nvvm_shfl_sync_idx_i32(ALL, before, e * WARPS + warp(), 31);
     at += __builtin_popcount(live[e] & ((1u << lane()) - 1));
-    if (live[e] >> lane() & 1) put_row(at, my.input(e), v[e]);
+    if (live[e] >> lane() & 1) put_row(at, my.input(e), v[e], form);
   }
   return all;
 }
 
 // put_constants puts those of a group into the tile, from a row on, and returns how many
 // there are.
-template <int S> __device__ inline int put_constants(const Inputs& x, int g, bool pushing, int first = 0) {
+template <int S, class Form> __device__ inline int put_constants(const Inputs& x, int g, bool pushing, int first, const Form& form) {
   const int t = thread();
-  if (t < x.constants() * S) ((float*)tile)[first * S + t] = x.constant(t / S, g * GROUP + t % S, pushing);
-  if (t < x.constants()) input_of[first + t] = x.in + t;
+  if (t < x.constants() * S) ((float*)tile)[first * S + t] = form.value(x.constant(t / S, g * GROUP + t % S, pushing));
+  if (t < x.constants()) input_of[first + t] = form.number(x.in + t);
   return x.constants();
 }
 
 // stage fills the tile with inputs of one group, of which the first stand behind the
 // constants, and returns how many rows it has. They begin with the row first. It is for all threads
 // of the CTA, after a barrier, and ends with one. Without deep there are no units.
-template <bool deep, int S> __device__ inline int stage(const Inputs& x, int g, int from, bool compact, bool pushing, int first = 0) {
+template <bool deep, int S, class Form = Plain>
+__device__ inline int stage(const Inputs& x, int g, int from, bool compact, bool pushing, int first = 0, const Form& form = {}) {
   static_assert(EACH * WARPS == 32, "put_live takes a lane for each count");
   const int end = from + TILE < x.in ? from + TILE : x.in;
   const Share my = {g, x.batch - g * GROUP, from + thread(), end};
-  int n = first + (from == 0 ? put_constants<S>(x, g, pushing, first) : 0);
+  int n = first + (from == 0 ? put_constants<S>(x, g, pushing, first, form) : 0);
   float v[EACH][S];
   const u32 live = bring<deep>(v, x, my);
   if (compact) {
-    n += put_live(v, live, my, n);
+    n += put_live(v, live, my, n, form);
   } else {
 #pragma unroll
     for (int e = 0; e < EACH; e++)
-      if (my.input(e) < end) put_row(n + my.input(e) - from, my.input(e), v[e]);
+      if (my.input(e) < end) put_row(n + my.input(e) - from, my.input(e), v[e], form);
     n += end - from;
   }
+  form.end(first, n);
   __syncthreads();
   return n - first;
 }
 
 // prepare_push makes of a first layer's tile, of one group, what is pushed with. It is
 // for all threads, after a barrier, and ends with one.
-template <int S> __device__ inline void prepare_push(const Inputs& x) {
+template <int S, class Form = Plain> __device__ inline void prepare_push(const Inputs& x, const Form& form = {}) {
   if (job.center < 0 && job.bias_step == 1) return;
-  put_constants<S>(x, 0, true);
+  put_constants<S>(x, 0, true, 0, form);
   __syncthreads();
 }
 
@@ -280,7 +297,7 @@ template <bool deep> __device__ inline int stage_groups(const Inputs& x, const S
 #pragma unroll
       for (int s = 0; s < GROUP; s++) v[0][s] = x.constant(j - x.in, group * GROUP + s, true);
     }
-    put_row(g * part.rows + j - part.from, j, v[0]);
+    put_row(g * part.rows + j - part.from, j, v[0], Plain());
   }
   __syncthreads();
   return end - part.from;

@@ -1,17 +1,16 @@
 // tensor.h is the products of a dense layer on tensor cores, for a step of one group: forward,
 // the way back, and the push of plain SGD. A product of m16n8k8 takes operands in tf32, floats
-// with 11 bits of their 24, and sums in fp32; each operand is rounded to nearest on the way from memory
-// to the product, so that weights, outputs and sums are floats as everywhere.
+// with 11 bits of their 24, and sums in fp32; each operand is rounded to nearest on the way to
+// the product, so that weights, outputs and sums are floats as everywhere. What many warps read
+// of a tile is rounded when it is put there.
 //
-// A warp has a strip of 32 outputs, and of the tile's rows every parts-th chunk. Of a product lane
+// A warp has a strip of outputs, and of the tile's rows every parts-th chunk. Of a product lane
 // 4g+t has the rows t and t+4 of what is multiplied, and of the sums the columns 2t and 2t+1.
-// Which output of the strip is which row or column of a product is free. Where an even number of
-// outputs lets pairs of weights be aligned, a lane has two neighbours at a time; else neighbouring lanes have them.
+// Which output of the strip is which row or column of a product is free. A lane has J of them: as
+// many neighbours at a time, V, as there are in an aligned vector, and if that is one, neighbouring lanes have them.
 #pragma once
 
 #include "back.h"
-
-constexpr int STRIP = 32;
 
 __shared__ int widest;  // layer of the model
 
@@ -26,10 +25,15 @@ struct Lane {
   }
 };
 
-// tf32 rounds to it: to nearest, ties away from zero. NaN stays NaN.
+// tf32 rounds to it: to nearest. NaN stays NaN. Ties go to even from sm_90 on, where that is one instruction, and before that
+// away from zero, which are two there.
 __device__ inline u32 tf32(float v) {
   u32 bits;
+#if __CUDA_ARCH__ >= 900
+  asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
+#else
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
+#endif
   return bits;
 }
 
@@ -44,205 +48,200 @@ struct Product {
   }
 };
 
-// paired tells whether all rows of a layer's weights begin at a multiple of 8 bytes, as the weights do.
-__device__ inline bool paired(const Layer& l) { return (l.out | (int)l.at) % 2 == 0; }
+constexpr int CHUNK = 32;  // rows whose weights are on their way at a time
+
+// whole is n rows up to whole chunks.
+__device__ inline int whole(int n) { return (n + CHUNK - 1) & -CHUNK; }
+
+// Rounded is how a tile for products is kept: rounded, with the places of the inputs' weights in the layer in
+// place of their numbers, and behind its rows others of zeros, so that loops take whole chunks.
+struct Rounded {
+  u32 out;  // of the layer
+
+  __device__ static float value(float v) { return __builtin_bit_cast(float, tf32(v)); }
+  __device__ i32 number(int input) const { return (u32)input * out; }
+  __device__ static void end(int first, int n) {
+    if (thread() >= ((first - n) & (CHUNK - 1))) return;
+    tile[2 * (n + thread())] = tile[2 * (n + thread()) + 1] = 0;
+    input_of[n + thread()] = 0;
+  }
+};
+
+// aligned tells whether all rows of a layer's weights begin at a multiple of V floats.
+template <int V> __device__ inline bool aligned(const Layer& l) { return (l.out | (int)l.at) % V == 0; }
+
+// WIDTH is how many outputs a strip has, where lanes have J.
+template <int J> constexpr int WIDTH = 8 * J;
+__device__ inline int width(const Layer& l) { return aligned<4>(l) ? WIDTH<4> : WIDTH<2>; }
 
 // Strip is a warp's: outputs first .. first+count-1 of the layer, and its part of the rows.
-struct Strip {
+template <int V, int J> struct Strip {
   int strips, own;  // of this piece of the outputs, and the warp's
   int parts, part;  // part >= parts: none
   int first, count;
 
   __device__ Strip(const Layer& l, int from) {
-    const int left = (l.out - from + STRIP - 1) / STRIP;
+    const int left = (u32)(l.out - from + WIDTH<J> - 1) / WIDTH<J>;
     strips = left < WARPS ? left : WARPS, parts = quotient(WARPS, strips);
     part = quotient(warp(), strips), own = warp() - part * strips;
-    first = from + own * STRIP, count = l.out - first < STRIP ? l.out - first : STRIP;
+    first = from + own * WIDTH<J>, count = l.out - first < WIDTH<J> ? l.out - first : WIDTH<J>;
   }
-  __device__ bool idle() const { return part >= parts; }
+  // rest is how many of n rows are left to this warp, which has every parts-th turn of so many.
+  __device__ int rest(int n, int turn) const { return part < parts ? n - turn * part : 0; }
+  // output is the j-th of lanes with that g, and apart how far it is from their first.
+  __device__ static int apart(int j) { return j / V * 8 * V + j % V; }
+  __device__ static int output(int g, int j) { return V * g + apart(j); }
+  // there tells whether the strip has the j-th of this lane; a lane without takes the strip's first, or its own first, for it.
+  __device__ bool there(int j) const { return output(Lane().g, j) < count; }
+  __device__ int begin() const { return first + (there(0) ? V * Lane().g : 0); }
+  __device__ int behind(int j) const { return there(j) || V > 1 ? apart(j) : 0; }
 };
 
-// output is the j-th of a lane's four in its strip: of pairs, two of each half. apart is how far it is from the first.
-template <bool pairs> __device__ constexpr int apart(int j) { return pairs ? 16 * (j / 2) + j % 2 : 8 * j; }
-template <bool pairs> __device__ inline int output(int j) { return (pairs ? 2 : 1) * Lane().g + apart<pairs>(j); }
-
-// load_four loads a row's weights of a lane's outputs: of a strip that is not whole those of the count that are there, and others
-// again. at is the lane's first in row 0 and strip the strip's.
-template <bool pairs, bool whole> __device__ inline f4 load_four(Global<float>* at, int input, int bytes, int count) {
-  constexpr int STEP = pairs ? 2 : 1;
-  const Weights from = {behind(at, input, bytes)};
-  f4 v;
-#pragma unroll
-  for (int j = 0; j < 4; j += STEP) {
-    const int there = whole || output<pairs>(j) < count ? apart<pairs>(j) : -output<pairs>(0);
-    if constexpr (pairs) j == 0 ? v.lo = from.load2(there) : v.hi = from.load2(there);
-    else v[j] = from.load(there);
-  }
-  return v;
-}
-
-constexpr int CHUNK = 32;  // rows whose weights are on their way at a time
-
-// gather_rows is gather with products, for a chunk of rows: sum[i] has the outputs 2i and 2i+1 of a lane. x and input are those of
-// the first. If not all are whole, there are n rows and count outputs.
-template <bool pairs, bool whole>
-__device__ inline void gather_rows(Product (&sum)[2], Global<float>* at, int bytes, const float* x, const i32* input, int n, int count) {
+// gather_strip is gather with products, for a warp's part of the tile's n rows from the row first on: sum[i] has the outputs 2i and
+// 2i+1 of a lane.
+template <int V, int J> __device__ inline void gather_strip(Product (&sum)[J / 2], const Layer& l, const Strip<V, J>& c, int first, int n) {
   const auto [g, t] = Lane();
-  f4 v[CHUNK / 4];
+  Global<float>* at = job.w.at + l.at + c.begin();
+  const u32* x = (u32*)tile + (first + CHUNK * c.part + t) * GROUP + g;
+  const u32* place = (u32*)input_of + first + CHUNK * c.part + t;
+#pragma unroll 1
+  for (int left = c.rest(n, CHUNK); left > 0; left -= CHUNK * c.parts, x += CHUNK * c.parts * GROUP, place += CHUNK * c.parts) {
+    float w[CHUNK / 4][J];
 #pragma unroll
-  for (int k = 0; k < CHUNK / 4; k++) v[k] = load_four<pairs, whole>(at, input[whole || 4 * k + t < n ? 4 * k + t : 0], bytes, count);
+    for (int k = 0; k < CHUNK / 4; k++) {
+      const Weights from = {at + place[4 * k]};
 #pragma unroll
-  for (int k = 0; k < CHUNK / 4; k += 2) {
-    u32 b[2];
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      const int row = 4 * (k + h) + t;
-      b[h] = tf32(whole || row < n ? x[row * GROUP + g] : 0);
+      for (int j = 0; j < J; j += V)
+        if constexpr (V == 4) {
+          const f4 v = from.load4(0);
+          w[k][0] = v.x, w[k][1] = v.y, w[k][2] = v.z, w[k][3] = v.w;
+        } else if constexpr (V == 2) {
+          const f2 v = from.load2(c.behind(j));
+          w[k][j] = v.x, w[k][j + 1] = v.y;
+        } else {
+          w[k][j] = from.load(c.behind(j));
+        }
     }
 #pragma unroll
-    for (int i = 0; i < 2; i++)
-      sum[i].add(tf32(v[k][2 * i]), tf32(v[k][2 * i + 1]), tf32(v[k + 1][2 * i]), tf32(v[k + 1][2 * i + 1]), b[0], b[1]);
+    for (int k = 0; k < CHUNK / 4; k += 2)
+#pragma unroll
+      for (int i = 0; i < J / 2; i++)
+        sum[i].add(tf32(w[k][2 * i]), tf32(w[k][2 * i + 1]), tf32(w[k + 1][2 * i]), tf32(w[k + 1][2 * i + 1]), x[4 * k * GROUP], x[4 * (k + 1) * GROUP]);
   }
-}
-
-// gather_strip is that for all rows of a warp's part, of n from the row first on.
-template <bool pairs> __device__ inline void gather_strip(Product (&sum)[2], const Layer& l, const Strip& c, int first, int n) {
-  if (c.idle()) return;
-  Global<float>* at = job.w.at + l.at + c.first + output<pairs>(0);
-  const float* x = (float*)tile + (first + CHUNK * c.part) * GROUP;
-  const i32* input = input_of + first + CHUNK * c.part;
-  int left = n - CHUNK * c.part;
-#pragma unroll 1
-  for (; c.count == STRIP && left >= CHUNK; left -= CHUNK * c.parts, x += CHUNK * c.parts * GROUP, input += CHUNK * c.parts)
-    gather_rows<pairs, true>(sum, at, 4 * l.out, x, input, CHUNK, STRIP);
-#pragma unroll 1
-  for (; left > 0; left -= CHUNK * c.parts, x += CHUNK * c.parts * GROUP, input += CHUNK * c.parts)
-    gather_rows<pairs, false>(sum, at, 4 * l.out, x, input, left, c.count);
 }
 
 // SPARED is how many rows of the tile stay as they are behind collect_tiles.
-constexpr int SPARED = ZERO - WARPS * STRIP;
+constexpr int SPARED = ZERO - WARPS * WIDTH<4>;
 
-// collect_tiles is collect, of a tile that ends with row n. In between a strip's outputs lie by j, so that no two lanes meet in a bank.
-template <bool pairs, class Put> __device__ inline void collect_tiles(const Product (&sum)[2], const Layer& l, const Strip& c, int from, int n, const Put& put) {
+// collect_tiles is collect, of the tile's n rows from the row first on: put(o, s, sums) has those of output o and the samples s and
+// s+1. In between a strip's outputs lie by j, so that no two lanes meet in a bank.
+template <int V, int J, class Put>
+__device__ inline void collect_tiles(const Product (&sum)[J / 2], const Layer& l, const Strip<V, J>& c, int from, int first, int n, const Put& put) {
   const auto [g, t] = Lane();
-  float* partial = (float*)tile + SPARED * GROUP;
-  float* own = partial + warp() * STRIP * GROUP;
-  if (n > SPARED) __syncthreads();  // all threads have read the rows that are lost
+  const int chunks = (u32)whole(n) / CHUNK, used = chunks < c.parts ? chunks : c.parts;  // parts that have rows
+  f2* partial = (f2*)tile + SPARED * GROUP / 2;
+  f2* own = partial + warp() * WIDTH<J> * GROUP / 2;
+  if (first + n > SPARED) __syncthreads();  // all threads have read the rows that are lost
+  if (c.part < used)
 #pragma unroll
-  for (int j = 0; j < 4; j++)
-#pragma unroll
-    for (int h = 0; h < 2; h++) own[(8 * j + g) * GROUP + 2 * t + h] = sum[j / 2].sum[j % 2 * 2 + h];
+    for (int j = 0; j < J; j++) own[(8 * j + g) * GROUP / 2 + t] = {sum[j / 2].sum[j % 2 * 2], sum[j / 2].sum[j % 2 * 2 + 1]};
   __syncthreads();
-  const u32 all = c.strips * STRIP * GROUP;
+  const u32 all = c.strips * WIDTH<J> * GROUP / 2;
 #pragma unroll 1
   for (u32 i = thread(); i < all; i += THREADS) {
-    const u32 r = i / GROUP % STRIP, o = from + i / (STRIP * GROUP) * STRIP + (pairs ? r / 16 * 16 + r % 8 * 2 + r / 8 % 2 : r);
-    float total = 0;
-    const float* end = partial + c.parts * all;
-#pragma unroll 1
-    for (const float* p = partial + i; p < end; p += all) total += *p;
-    if (o < (u32)l.out) put(o, i % GROUP, total);
+    const u32 row = i / 4, o = from + row / WIDTH<J> * WIDTH<J> + Strip<V, J>::output(row % 8, row / 8 % J);
+    f2 total = 0;
+#pragma unroll 4
+    for (int k = 0; k < used; k++) total += partial[i + k * all];
+    if (o < (u32)l.out) put(o, 2 * (i % 4), total);
   }
   __syncthreads();
+}
+
+// forward_strip is a tile's part of the outputs that begin at from.
+template <int V, int J, class Put> __device__ inline void forward_strip(const Layer& l, int from, int first, int n, const Put& put) {
+  const Strip<V, J> c(l, from);
+  Product sum[J / 2];
+  gather_strip(sum, l, c, first, n);
+  collect_tiles(sum, l, c, from, first, n, put);
 }
 
 // forward_tiles is forward, with tiles that begin with the row first: for all threads, after a barrier, and with one at its
 // end. It returns how many rows the last tile has.
 template <class Put> __device__ inline int forward_tiles(const Layer& l, const Inputs& x, int first, const Put& put) {
   int n = 0;
-  const bool pairs = paired(l);
 #pragma unroll 1
-  for (int from = 0; from < l.out; from += WARPS * STRIP) {
+  for (int from = 0; from < l.out; from += WARPS * width(l)) {
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
-      n = stage<true, GROUP>(x, 0, j, true, false, first);
-      const Strip c(l, from);
-      Product sum[2];
-      auto add = [&](int o, int s, float v) INLINE { put(o, s, v, j == 0, j + TILE >= x.in); };
-      if (pairs) gather_strip<true>(sum, l, c, first, n), collect_tiles<true>(sum, l, c, from, first + n, add);
-      else gather_strip<false>(sum, l, c, first, n), collect_tiles<false>(sum, l, c, from, first + n, add);
+      n = stage<true, GROUP>(x, 0, j, true, false, first, Rounded{(u32)l.out});
+      auto add = [&](int o, int s, f2 v) INLINE { put(o, s, v, j == 0, j + TILE >= x.in); };
+      if (aligned<4>(l)) forward_strip<4, 4>(l, from, first, n, add);
+      else if (aligned<2>(l)) forward_strip<2, 2>(l, from, first, n, add);
+      else forward_strip<1, 2>(l, from, first, n, add);
     }
   }
   return n;
 }
 
-// Deltas are a strip's, scaled to what is added: of a lane those of its outputs, of the samples 2t and 2t+1. read(o, s) has
-// those of output o and the samples s and s+1.
-struct Deltas {
-  u32 of[4][2];
-  u32 live;  // lanes that have one which is not zero
-
-  template <bool pairs, class Read> __device__ void get(const Strip& c, const Read& read) {
-    bool some = false;
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      f2 v = 0;
-      if (output<pairs>(j) < c.count) v = read(c.first + output<pairs>(j), 2 * Lane().t);
-      some |= v.x != 0 || v.y != 0;
-      of[j][0] = tf32(v.x * optimizer.scale), of[j][1] = tf32(v.y * optimizer.scale);
-    }
-    live = c.idle() ? 0 : __nvvm_vote_ballot_sync(ALL, some);
-  }
-};
-
-// push_rows adds the products of deltas and of eight rows of the tile: x and input are those of the first. The rows of a product
-// are outputs, and its columns rows of the tile, so that neighbouring lanes add to neighbouring weights. If not all are whole,
-// there are n rows and count outputs.
-template <bool pairs, bool whole> __device__ inline void push_rows(const Deltas& d, Global<float>* at, int bytes, const float* x, const i32* input, int n, int count) {
-  const auto [g, t] = Lane();
-  if (!whole && g >= n) x += (n - 1 - g) * GROUP;
-  const u32 lo = tf32(x[g * GROUP + 2 * t]), hi = tf32(x[g * GROUP + 2 * t + 1]);
-  Product step[2];
-#pragma unroll
-  for (int i = 0; i < 2; i++) step[i].add(d.of[2 * i][0], d.of[2 * i + 1][0], d.of[2 * i][1], d.of[2 * i + 1][1], lo, hi);
-#pragma unroll
-  for (int h = 0; h < 2; h++) {
-    const int row = 2 * t + h;
-    const Weights to = {behind(at, input[whole || row < n ? row : 0], bytes)};
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-      const float v = step[j / 2].sum[j % 2 * 2 + h];
-      if (pairs && j % 2) continue;
-      if (!whole && (row >= n || output<pairs>(j) >= count)) continue;
-      if constexpr (pairs) to.add2(apart<pairs>(j), {v, step[j / 2].sum[2 + h]});
-      else to.add(apart<pairs>(j), v);
-    }
-  }
-}
-
-// push_strip pushes a warp's strip and part of the tile's n rows.
-template <bool pairs, class Read> __device__ inline void push_strip(const Layer& l, const Strip& c, int n, const Read& read) {
+// push_strip pushes a warp's strip and part of the tile's n rows; d are the layer's deltas. The rows of a product are outputs, and
+// its columns rows of the tile, so that neighbouring lanes add to neighbouring weights. A strip whose deltas are all zero adds nothing.
+template <int V, int J> __device__ inline void push_strip(const Layer& l, int from, int n, Global<const float>* d) {
   constexpr int TURN = 16;  // rows at a time
-  Deltas d;
-  d.get<pairs>(c, read);
-  if (!d.live) return;
-  Global<float>* at = job.out.at + l.at + c.first + output<pairs>(0);
-  const float* x = (float*)tile + TURN * c.part * GROUP;
-  const i32* input = input_of + TURN * c.part;
-  int left = n - TURN * c.part;
-#pragma unroll 1
-  for (; c.count == STRIP && left >= TURN; left -= TURN * c.parts, x += TURN * c.parts * GROUP, input += TURN * c.parts)
+  const Strip<V, J> c(l, from);
+  const auto [g, t] = Lane();
+  int left = c.rest(n, TURN);
+  if (left <= 0) return;
+  u32 of[J][2];
+  bool some = false;
+  d += c.begin() * GROUP + 2 * t;
 #pragma unroll
-    for (int r = 0; r < TURN; r += 8) push_rows<pairs, true>(d, at, 4 * l.out, x + r * GROUP, input + r, 8, STRIP);
+  for (int j = 0; j < J; j++) {
+    const f2 v = *(Global<const f2>*)(d + c.behind(j) * GROUP);
+    some |= v.x != 0 || v.y != 0;
+    of[j][0] = tf32(v.x * optimizer.scale), of[j][1] = tf32(v.y * optimizer.scale);
+  }
+  if (!__nvvm_vote_ballot_sync(ALL, some)) return;
+  Global<float>* at = job.out.at + l.at + c.begin();
+  const u32* x = (u32*)tile + (TURN * c.part + g) * GROUP + 2 * t;
+  const u32* place = (u32*)input_of + TURN * c.part + 2 * t;
 #pragma unroll 1
-  for (; left > 0; left -= TURN * c.parts, x += TURN * c.parts * GROUP, input += TURN * c.parts)
-#pragma unroll 1
-    for (int r = 0; r < TURN && r < left; r += 8) push_rows<pairs, false>(d, at, 4 * l.out, x + r * GROUP, input + r, left - r, c.count);
+  for (; left > 0; left -= TURN * c.parts, x += TURN * c.parts * GROUP, place += TURN * c.parts) {
+    const int rows = c.there(0) ? left - 2 * t : 0;
+#pragma unroll
+    for (int r = 0; r < TURN; r += 8) {
+      const u2 in = *(const u2*)(x + r * GROUP), to = *(const u2*)(place + r);
+      Product step[J / 2];
+#pragma unroll
+      for (int i = 0; i < J / 2; i++) step[i].add(of[2 * i][0], of[2 * i + 1][0], of[2 * i][1], of[2 * i + 1][1], in.x, in.y);
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const Weights row = {at + (h ? to.y : to.x)};
+        auto sum = [&](int j) INLINE { return step[j / 2].sum[j % 2 * 2 + h]; };
+        if constexpr (V == 1) {
+#pragma unroll
+          for (int j = 0; j < J; j++) row.add_if(r + h < rows && c.there(j), c.behind(j), sum(j));
+        }
+#if __CUDA_ARCH__ >= 900
+        if constexpr (V == 2) row.add2_if(r + h < rows, 0, {sum(0), sum(1)});
+        if constexpr (V == 4) row.add4_if(r + h < rows, 0, {sum(0), sum(1), sum(2), sum(3)});
+#endif
+      }
+    }
+  }
 }
 
-// push_tiles is push, after a barrier. If held is not 0, the tile is there already, and has that many rows.
-template <class Read> __device__ inline void push_tiles(const Layer& l, const Inputs& x, int held, const Read& read) {
-  const bool pairs = VECTORS && paired(l);
+// push_tiles is push, after a barrier; d are the layer's deltas. If held is not 0, the tile is there already, and has that many rows.
+__device__ inline void push_tiles(const Layer& l, const Inputs& x, int held, Global<const float>* d) {
 #pragma unroll 1
-  for (int from = 0; from < l.out; from += WARPS * STRIP) {
-    const Strip c(l, from);
+  for (int from = 0; from < l.out; from += WARPS * width(l)) {
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
       if (j + from > 0) __syncthreads();  // nobody needs the last tile any more
-      const int n = held ? held : stage<true, GROUP>(x, 0, j, true, true);
-      if (pairs) push_strip<VECTORS>(l, c, n, read);
-      else push_strip<false>(l, c, n, read);
+      const int n = held ? held : stage<true, GROUP>(x, 0, j, true, true, 0, Rounded{(u32)l.out});
+      if (aligned<4>(l)) push_strip<VECTORS ? 4 : 1, 4>(l, from, n, d);
+      else if (VECTORS && aligned<2>(l)) push_strip<VECTORS ? 2 : 1, 2>(l, from, n, d);
+      else push_strip<1, 2>(l, from, n, d);
     }
   }
 }
@@ -257,67 +256,87 @@ __device__ inline void read_widest() {
 }
 
 // holds tells whether the first n rows of the tile can stay, while other layers have theirs behind them.
-__device__ inline bool holds(const Layer& l, int n) { return l.in <= TILE && l.out <= WARPS * STRIP && n <= SPARED && n + widest + STRIP <= TILE; }
+__device__ inline bool holds(const Layer& l, int n) {
+  return l.in <= TILE && l.out <= WARPS * width(l) && whole(n) <= SPARED && whole(n) + widest + CHUNK <= TILE;
+}
 
-constexpr int PADDED = STRIP;  // outputs that back_strip takes at a time: there are deltas of zero behind the last
+constexpr int SPAN = 16;  // outputs that two products of back_strip take
 
-// back_strip is a warp's part of back: 16 inputs from first on, and the outputs of the tile, n of them from from on.
-template <bool pairs> __device__ inline Product back_strip(const Layer& l, const float* deltas, int first, int from, int n) {
+// back_strip is a warp's part of back: 16 inputs from first on, and the outputs of the tile, n of them from from on, K spans at a
+// time: there are deltas of zero behind the last.
+template <int V, int K> __device__ inline Product back_strip(const Layer& l, const u32* deltas, int first, int from, int n) {
   const auto [g, t] = Lane();
   Product sum;
   const Weights w[2] = {{job.w.at + l.at + (i64)(first + g < l.in ? first + g : 0) * l.out + from},
                         {job.w.at + l.at + (i64)(first + g + 8 < l.in ? first + g + 8 : 0) * l.out + from}};
 #pragma unroll 1
-  for (int base = 0; base < n; base += PADDED) {
-    f4 v[PADDED / 16][2];
+  for (int base = 0; base < n; base += K * SPAN) {
+    float v[K][2][4];
 #pragma unroll
-    for (int k = 0; k < PADDED / 16; k++)
+    for (int k = 0; k < K; k++)
 #pragma unroll
-      for (int h = 0; h < 2; h++) {
+      for (int h = 0; h < 2; h++)
 #pragma unroll
-        for (int i = 0; i < (pairs ? 2 : 4); i++) {
-          const int o = base + 16 * k + (pairs ? 8 * i + 2 * t : 4 * i + t), at = o < n ? o : 0;
-          if constexpr (pairs) i == 0 ? v[k][h].lo = w[h].load2(at) : v[k][h].hi = w[h].load2(at);
-          else v[k][h][i] = w[h].load(at);
+        for (int i = 0; i < 4; i += V) {
+          const int o = base + SPAN * k + 4 * i + V * t, at = o < n ? o : 0;
+          if constexpr (V == 4) {
+            const f4 four = w[h].load4(at);
+            v[k][h][0] = four.x, v[k][h][1] = four.y, v[k][h][2] = four.z, v[k][h][3] = four.w;
+          } else if constexpr (V == 2) {
+            const f2 two = w[h].load2(at);
+            v[k][h][i] = two.x, v[k][h][i + 1] = two.y;
+          } else {
+            v[k][h][i] = w[h].load(at);
+          }
         }
-      }
 #pragma unroll
-    for (int k = 0; k < PADDED / 16; k++)
+    for (int k = 0; k < K; k++)
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const float* d = deltas + (base + 16 * k + 8 * i + t) * GROUP + g;
-        sum.add(tf32(v[k][0][2 * i]), tf32(v[k][1][2 * i]), tf32(v[k][0][2 * i + 1]), tf32(v[k][1][2 * i + 1]), tf32(d[0]), tf32(d[4 * GROUP]));
+      for (int i = 0; i < 4; i += 2) {
+        const u32* d = deltas + (base + SPAN * k + 4 * i + t) * GROUP + g;
+        sum.add(tf32(v[k][0][i]), tf32(v[k][1][i]), tf32(v[k][0][i + 1]), tf32(v[k][1][i + 1]), d[0], d[4 * GROUP]);
       }
   }
   return sum;
 }
 
-// back_tiles is back, for all threads, after a barrier and with one at its end; its tile begins with the row own. Of eight outputs the tile has the even ones first, if they are read by pairs.
+template <int K> __device__ inline Product back_strip(const Layer& l, int v, const u32* deltas, int first, int from, int n) {
+  if (v == 4) return back_strip<4, K>(l, deltas, first, from, n);
+  return v == 2 ? back_strip<2, K>(l, deltas, first, from, n) : back_strip<1, K>(l, deltas, first, from, n);
+}
+
+// back_tiles is back, for all threads, after a barrier and with one at its end; its tile begins with the row own. Of 4V outputs the
+// tile has those first that are the first of a lane's vector, and so on.
 __device__ inline void back_tiles(const Layer& l, int own, Global<const float>* d, Global<const float>* units, Global<float>* before) {
-  const bool pairs = paired(l);
+  const int v = aligned<4>(l) ? 4 : aligned<2>(l) ? 2 : 1;
 #pragma unroll 1
   for (int from = 0; from < l.out; from += TILE) {
-    const int n = l.out - from < TILE ? l.out - from : TILE, padded = (n + PADDED - 1) / PADDED * PADDED;
+    const int n = l.out - from < TILE ? l.out - from : TILE, padded = n > SPAN ? whole(n) : SPAN;
 #pragma unroll 1
     for (int i = thread(); i < 2 * padded; i += THREADS) {
-      const int o = i / 2, at = pairs ? o / 8 * 8 + o % 2 * 4 + o / 2 % 4 : o;
-      f4 v = 0;
-      if (o < n) v = ((Global<const f4>*)d)[2 * from + i];
-      tile[2 * (own + at) + i % 2] = v;
+      const int o = i / 2, at = (o & -4 * v) + (o & v - 1) * 4 + ((o & 4 * v - 1) >> v / 2);
+      f4 four = 0;
+      if (o < n) four = ((Global<const f4>*)d)[2 * from + i];
+#pragma unroll
+      for (int k = 0; k < 4; k++) four[k] = Rounded::value(four[k]);
+      tile[2 * (own + at) + i % 2] = four;
     }
     __syncthreads();
 #pragma unroll 1
     for (int first = 16 * warp(); first < l.in; first += 16 * WARPS) {
-      const float* deltas = (float*)tile + own * GROUP;
-      const Product sum = pairs ? back_strip<true>(l, deltas, first, from, n) : back_strip<false>(l, deltas, first, from, n);
+      const u32* deltas = (u32*)tile + own * GROUP;
+      const Product sum = n > SPAN ? back_strip<2>(l, v, deltas, first, from, n) : back_strip<1>(l, v, deltas, first, from, n);
 #pragma unroll
-      for (int k = 0; k < 4; k++) {
-        const int i = first + Lane().g + 8 * (k / 2);
+      for (int h = 0; h < 2; h++) {
+        const int i = first + Lane().g + 8 * h;
         if (i >= l.in) continue;
-        const i64 to = (i64)i * GROUP + 2 * Lane().t + k % 2;
-        float v = sum.sum[k];
-        if (from > 0) v += before[to];
-        before[to] = from + n == l.out && units[to] <= 0 ? 0 : v;
+        const i64 to = (i64)i * GROUP + 2 * Lane().t;
+        f2 v = {sum.sum[2 * h], sum.sum[2 * h + 1]};
+        Global<f2>& was = *(Global<f2>*)(before + to);
+        const f2 unit = *(Global<const f2>*)(units + to);
+        if (from > 0) v += was;
+        if (from + n == l.out) v = {unit.x <= 0 ? 0 : v.x, unit.y <= 0 ? 0 : v.y};
+        was = v;
       }
     }
     __syncthreads();
