@@ -291,17 +291,17 @@ func TestTensorStep(t *testing.T) {
 	for _, arch := range []int{80, 90} {
 		t.Run(fmt.Sprintf("sm_%d", arch), func(t *testing.T) {
 			made := func(i image) bool { return !i.cubin && i.arch == arch }
-			testTensorStep(t, openGPU(t, made, []string{"mlp_tensor"}))
+			testTensorStep(t, openGPU(t, made, []string{"mlp_tensor"}), arch >= 90)
 		})
 	}
 }
 
-func testTensorStep(t *testing.T, g *gpuUnderTest) {
+func testTensorStep(t *testing.T, g *gpuUnderTest, even bool) {
 	for i, widths := range [][]int{{128}, {5}, {32}, {33}, {7, 130}, {64, 48, 20}, {300}, nil} {
 		for k, outputs := range []int{10, 1, 3, 16, 130} {
 			p := problem{d: []int{13, 784, 1100}[(i+k)%3], k: outputs, loss: lossesByOutputs[outputs == 1][(i+k)%3],
 				widths: widths, batches: [][]int{{8, 8, 8}, {1, 8, 7}}[k%2], ctas: 1, bytes: i%2 == 0, wide: k == 3,
-				nobias: k == 2, keep: k == 1, tf32: true}
+				nobias: k == 2, keep: k == 1, center: k%3 == 0, tf32: true, even: even}
 			t.Run(p.String(), func(t *testing.T) { draw(p, uint64(10*i+k)).check(t, g, tensorStep) })
 			if t.Failed() {
 				return

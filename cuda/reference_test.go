@@ -29,6 +29,7 @@ type problem struct {
 	bias      float64 // the step of a linear model's bias; 0: 1
 	keep      bool    // add the gradient up instead of stepping
 	tf32      bool    // operands of products are rounded to it
+	even      bool    // and of two numbers as near to the even one, as from sm_90 on
 }
 
 // operand is a number as it goes into a product.
@@ -37,8 +38,19 @@ func (p *problem) operand(v float64) float64 {
 		return v
 	}
 	mantissa, exponent := math.Frexp(float64(float32(v)))
-	return math.Ldexp(math.Round(mantissa*(1<<11)), exponent-11)
+	round := math.Round
+	if p.even {
+		round = math.RoundToEven
+	}
+	return math.Ldexp(round(mantissa*(1<<11)), exponent-11)
 }
+
+// apart reports whether the first layer's weights are taken as a kernel has them, V, k and s, since it rounds each of them and
+// not what they stand for.
+func (p *problem) apart() bool { return p.tf32 && p.center }
+
+// biased reports whether layer l has a bias. Of weights that are apart k is the weight of an input.
+func (p *problem) biased(l int) bool { return !p.nobias && (l > 0 || !p.apart()) }
 
 func (p *problem) values() bool { return p.loss == model.Squared || p.loss == model.L1 }
 
@@ -167,9 +179,24 @@ func (s *sample) raw(i int32) []float64 {
 	return x
 }
 
+// constants are the inputs of k and s for row i, when outputs are computed and when weights are pushed.
+func (s *sample) constants(i int32, pushing bool) []float64 {
+	m, norm2 := float64(s.m[i]), 0.0
+	if !pushing {
+		return []float64{1, -m}
+	}
+	for _, mu := range s.mean {
+		norm2 += float64(mu) * float64(mu)
+	}
+	return []float64{1 + norm2 - m, 1}
+}
+
 // input is row i as the model learns on it.
 func (s *sample) input(i int32) []float64 {
 	x := s.raw(i)
+	if s.apart() {
+		return append(x, s.constants(i, false)...)
+	}
 	for j := 0; s.center && j < s.d; j++ {
 		x[j] -= float64(s.mean[j])
 	}
@@ -180,7 +207,7 @@ func (s *sample) input(i int32) []float64 {
 // of a model that centres, W = V - s mu' and the bias k + W mu.
 func (s *sample) plain(w []float32) []float64 {
 	p := widen(w)
-	if !s.center {
+	if !s.center || s.apart() {
 		return p
 	}
 	in, out := s.d, s.sizes()[1]
@@ -199,12 +226,12 @@ func (s *sample) forward(w []float64, x []float64) (h [][]float64) {
 	h = [][]float64{x}
 	sizes := s.sizes()
 	for l, out := range sizes[1:] {
-		in, z := sizes[l], make([]float64, out)
+		in, z := len(h[l]), make([]float64, out)
 		for o := range z {
 			for j, v := range h[l] {
 				z[o] += s.operand(v) * s.operand(w[j*out+o])
 			}
-			if !s.nobias {
+			if s.biased(l) {
 				z[o] += s.operand(w[in*out+o])
 			}
 			if l < len(s.widths) {
@@ -212,7 +239,7 @@ func (s *sample) forward(w []float64, x []float64) (h [][]float64) {
 			}
 		}
 		w = w[in*out:]
-		if !s.nobias {
+		if s.biased(l) {
 			w = w[out:]
 		}
 		h = append(h, z)
@@ -266,9 +293,9 @@ func (s *sample) losses(z []float64, y float32) (loss float64, d []float64) {
 func (s *sample) gradient(g, w []float64, h [][]float64, d []float64, share, rate float64) {
 	sizes, end := s.sizes(), len(w)
 	for l := len(sizes) - 2; l >= 0; l-- {
-		in, out := sizes[l], sizes[l+1]
+		in, out := len(h[l]), sizes[l+1]
 		from := end - in*out
-		if !s.nobias {
+		if s.biased(l) {
 			from -= out
 		}
 		back := make([]float64, in)
@@ -279,7 +306,7 @@ func (s *sample) gradient(g, w []float64, h [][]float64, d []float64, share, rat
 					back[j] += s.operand(share*v) / share * s.operand(w[from+j*out+o])
 				}
 			}
-			if !s.nobias {
+			if s.biased(l) {
 				g[from+in*out+o] += s.operand(rate*share*v) / rate
 			}
 		}
@@ -293,6 +320,9 @@ func (s *sample) biases() (is []bool) {
 	for l, out := range sizes[1:] {
 		is = append(is, make([]bool, sizes[l]*out)...)
 		if !s.nobias {
+			is = append(is, slices.Repeat([]bool{true}, out)...)
+		}
+		if l == 0 && s.apart() {
 			is = append(is, slices.Repeat([]bool{true}, out)...)
 		}
 	}
@@ -329,6 +359,9 @@ func (s *sample) reference() outcome {
 			h := s.forward(w, s.input(row))
 			one, d := s.losses(h[len(h)-1], s.y[row])
 			sum += one
+			if s.apart() {
+				copy(h[0][s.d:], s.constants(row, true))
+			}
 			rate := float64(lr)
 			if s.keep {
 				rate = 1
