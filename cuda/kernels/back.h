@@ -244,7 +244,7 @@ template <bool deep, int Q, class Read> __device__ inline void push_groups(const
 // o. A step of one group is pushed tile by tile, without zero rows; of more, each
 // thread sums a few rows over all groups. If held is not 0, the tile of the one group
 // is there already, and has that many rows. Without deep there are no wide layers. It is for
-// all threads, after a barrier.
+// all threads; if the tile is there, after a barrier.
 template <bool deep, int S, class Read>
 __device__ inline void push(const Layer& l, const Inputs& x, int held, const Read& read) {
   const bool wide = deep && l.out >= WIDE_FROM;
@@ -257,7 +257,6 @@ __device__ inline void push(const Layer& l, const Inputs& x, int held, const Rea
     }
 #pragma unroll 1
     for (int j = 0; j < l.in; j += TILE) {
-      if (j + from > 0) __syncthreads();  // nobody needs the last tile any more
       const int n = held ? held : stage<deep, S>(x, 0, j, !optimizer.everywhere(), true);
       if (deep && wide) push_group<WIDE, S>(l, from, n, read);
       else push_group<1, S>(l, from, n, read);

@@ -109,9 +109,12 @@ template <int N> constexpr int PARTIAL = ZERO * GROUP - ROUND<N> * THREADS;
 template <int N, int S> __device__ inline bool spares(int n) { return n * S <= PARTIAL<N>; }
 
 // collect does so in a fixed order and hands the sums on: put(o, s, sum) for each output o and
-// sample s. What follows it is behind a barrier.
-template <int Q, int S, class Put> __device__ inline void collect(const float (&sum)[Q * S], const Columns& c, int n, const Put& put) {
-  constexpr int N = Q * S, TEAM = WARPS / ROUND<N>;
+// sample s. What follows it is behind a barrier. If they are graded it is not: warp s has all sums of sample s, as
+// grade does, and each lane those of its outputs there.
+template <int Q, int S, bool graded, class Put>
+__device__ inline void collect(const float (&sum)[Q * S], const Columns& c, int n, const Put& put) {
+  constexpr int N = Q * S, TEAM = graded ? 1 : WARPS / ROUND<N>;
+  static_assert(!graded || (Q == 1 && S == ROUND<N>), "a warp for each sample");
   static_assert(PARTIAL<N> >= (S == 1 ? ZERO + 1 : 0), "the row of zeros stays");
   float* partial = (float*)tile + PARTIAL<N>;
   const int own = warp() / TEAM, share = (u32)(c.width + TEAM - 1) / TEAM, from = warp() % TEAM * share;
@@ -126,6 +129,7 @@ template <int Q, int S, class Put> __device__ inline void collect(const float (&
 #pragma unroll
     for (int k = 0; k < ROUND<N>; k++) partial[k * THREADS + thread()] = sum[i + k];
     __syncthreads();
+    if (graded && own >= S) return;
     const int q = (i + own) / S, s = (i + own) % S;  // of the sum that this warp adds up
 #pragma unroll 1
     for (int column = from + first; column - first < end; column += span) {
@@ -137,23 +141,23 @@ template <int Q, int S, class Put> __device__ inline void collect(const float (&
       for (int m = span; m < 32; m *= 2) total += swap(total, m);
       if (helper == 0 && column < end && q * c.width + column < c.count) put(c.from + q * c.width + column, s, total);
     }
-    __syncthreads();
+    if (!graded) __syncthreads();
   }
 }
 
 // piece is a tile's part of the outputs that begin at from.
-template <int Q, int S, class Put> __device__ inline void piece(const Layer& l, int from, int n, const Put& put) {
+template <int Q, int S, bool graded, class Put> __device__ inline void piece(const Layer& l, int from, int n, const Put& put) {
   const Columns c = columns<Q>(l, from);
   float sum[Q * S] = {};
   gather<Q, S>(sum, l, c, n);
-  collect<Q, S>(sum, c, n, put);
+  collect<Q, S, graded>(sum, c, n, put);
 }
 
 // forward computes the outputs of group g. A tile of inputs adds to them: put(o, s, sum,
 // first, last) is called as in collect, and told of the first and the last tile. forward
 // returns how many rows the last one has, or 0 if collect has taken their place. Without
-// deep there are no wide layers. It is for all threads, after a barrier, and ends with one.
-template <bool deep, int S, class Put>
+// deep there are no wide layers. It is for all threads, and ends with a barrier unless sums are graded.
+template <bool deep, int S, bool graded = false, class Put>
 __device__ inline int forward(const Layer& l, const Inputs& x, int g, bool compact, const Put& put) {
   const bool wide = deep && l.out >= WIDE_FROM;
   int n = 0;
@@ -163,8 +167,8 @@ __device__ inline int forward(const Layer& l, const Inputs& x, int g, bool compa
     for (int j = 0; j < l.in; j += TILE) {
       n = stage<deep, S>(x, g, j, compact, false);
       auto add = [&](int o, int s, float v) INLINE { put(o, s, v, j == 0, j + TILE >= l.in); };
-      if (deep && wide) piece<WIDE, S>(l, from, n, add);
-      else piece<1, S>(l, from, n, add);
+      if (deep && wide) piece<WIDE, S, false>(l, from, n, add);
+      else piece<1, S, graded>(l, from, n, add);
     }
   }
   return spares<S, S>(n) && !wide ? n : 0;

@@ -26,27 +26,51 @@
 constexpr int MOST = 16;  // outputs
 
 __shared__ __attribute__((aligned(16))) float z[MOST * GROUP];  // of the group: outputs, then deltas
-__shared__ Inputs x;  // of the step
+__shared__ double loss;  // of the step, summed by thread 0
 
-template <int S> __device__ inline void step(u32 i, Global<f4>* scratch) {
-  const int start = job.start[i];
-  set_scale(i);
+// Turn is a step of the CTA. The next one is announced before a barrier of the one at hand, so that it begins without one of
+// its own, and its inputs are on their way while other warps still push.
+struct Turn {
+  u32 ticket;
+  i32 start;  // of its rows in job.rows
+  Inputs x;
+};
+
+__shared__ Turn turns[2];  // the one at hand and the next
+
+constexpr int CLERK = THREADS - 1;  // the thread that announces: its warp grades no sample
+
+__device__ inline void announce(Turn& to, u32 i) {
+  to.ticket = i;
+  if (i >= (u32)small(job.steps)) return;
+  const i32 start = job.start[i];
+  to.start = start, to.x = {nullptr, job.rows + start, job.start[i + 1] - start, small(job.features)};
+}
+
+// step takes that of a turn. Its first barrier is that of stage: until then another warp may be pushing the step before, whose turn,
+// tile, z, scale and losses stay as they are.
+template <int S> __device__ inline void step(const Turn& own, Turn& coming, Global<f4>* scratch) {
+  const u32 i = own.ticket;
+  const bool early = job.discipline != ORDERED;  // see each_ticket
+  const u32 next = early && thread() == CLERK ? take((u32)job.steps) : 0;
   const Layer& l = layers[0];
-  if (thread() == 0) x = {nullptr, job.rows + start, job.start[i + 1] - start, l.in};
-  __syncthreads();
+  const Inputs& x = own.x;
   const int groups = (x.batch + GROUP - 1) / GROUP;
-  const float mean = inverse((float)x.batch);
-  double loss = 0;
   int held = 0;
   reads(Cta(), i);
-  for (int g = 0; g < groups; g++) {
+  if (groups == 0) __syncthreads();
+#pragma unroll 1
+  for (int g = 0; g == 0 || g < groups; g++) {
     const int count = x.batch - g * GROUP;
-    const float y = warp() < count ? label(start + g * GROUP + warp()) : 0;
-    held = forward<false, S>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
-      float& to = z[o * GROUP + s];
-      to = first ? v : to + v;
-    });
-    if (warp() < S) grade(z, l.out, y, count, mean);
+    const float y = warp() < count ? label(own.start + g * GROUP + warp()) : 0;
+    if (groups > 0)
+      held = forward<false, S, S == GROUP>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
+        float& to = z[o * GROUP + s];
+        to = first ? v : to + v;
+      });
+    if (g == 0) set_scale(i, CLERK);
+    if (g == 0 && early && thread() == CLERK) announce(coming, next);
+    if (warp() < S) grade(z, l.out, y, count, inverse((float)x.batch));
     __syncthreads();
     if (thread() == 0)
       for (int s = 0; s < S; s++) loss += losses[s];
@@ -61,13 +85,20 @@ template <int S> __device__ inline void step(u32 i, Global<f4>* scratch) {
       else if (groups == 1) lo = ((f4*)z)[2 * o], hi = ((f4*)z)[2 * o + 1];
       else lo = scratch[2 * (g * l.out + o)], hi = scratch[2 * (g * l.out + o) + 1];
     });
-  if (thread() == 0) job.loss[i] = (float)loss;
+  if (thread() == 0) job.loss[i] = (float)loss, loss = 0;
   wrote(Cta(), i);
+  if (early) return;
+  if (thread() == CLERK) announce(coming, take((u32)job.steps));
+  __syncthreads();
 }
 
 template <int S> __device__ inline void steps() {
   zero_row<S>();
-  each_ticket((u32)job.steps, [&](u32 i) INLINE { step<S>(i, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
+  if (thread() == 0) loss = 0;
+  if (thread() == CLERK) announce(turns[0], take((u32)job.steps));
+  __syncthreads();
+#pragma unroll 1
+  for (int t = 0; turns[t].ticket < (u32)small(job.steps); t ^= 1) step<S>(turns[t], turns[1 - t], (Global<f4>*)(job.scratch + cta() * job.scratch_stride));
 }
 
 #ifndef ONE

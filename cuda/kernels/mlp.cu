@@ -51,7 +51,6 @@ template <int S> __device__ inline void spread() {
 template <int S> __device__ inline void push_all() {
 #pragma unroll 1
   for (int l = 0; l < small(job.layers); l++) {
-    if (l > 0) __syncthreads();  // nobody needs the last tile any more
     if constexpr (TILES) {
       if (l == 0 && held) prepare_push<GROUP>(inputs[0], Rounded{(u32)layers[0].out});
       push_tiles(layers[l], inputs[l], l == 0 ? held : 0, (Global<const float>*)deltas_in[l]);

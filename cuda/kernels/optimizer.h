@@ -48,7 +48,7 @@ __device__ inline double power(double b, u64 t) {
 __device__ inline float inverse_root(float v) { return __nvvm_rsqrt_approx_ftz_f(v); }
 __device__ inline float root(float v) { return v > 0 ? v * inverse_root(v) : 0; }
 
-// read_optimizer sets what is the same for all steps, set_scale what is not. Both are for all
+// read_optimizer sets what is the same for all steps, set_scale, by a thread of its own, what is not. Both are for all
 // threads; a barrier follows.
 __device__ inline void read_optimizer() {
   if (thread() != 0) return;
@@ -58,8 +58,8 @@ __device__ inline void read_optimizer() {
   const float least = (float)((1 - b2) * (b2 - b1 * b1)) * inverse((float)(b2 * slow * slow));
   optimizer = {kind, all, 0, 0, (float)job.l2, (float)job.momentum, (float)b1, (float)b2, least, 0, 0};
 }
-__device__ inline void set_scale(u32 step) {
-  if (thread() != 0) return;
+__device__ inline void set_scale(u32 step, int own = 0) {
+  if (thread() != own) return;
   const float lr = job.gradient ? 0 : job.lr[step];
   optimizer.scale = job.gradient ? 1 : -lr;
   optimizer.l1 = lr * (float)job.l1;

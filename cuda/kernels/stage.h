@@ -156,11 +156,25 @@ template <int E, int S> __device__ inline u32 fetch_units(float (&v)[E][S], cons
 // bring gets the values of a share, wherever they are, and returns which inputs are not
 // zero, as bits. For samples that the group does not have it brings those of its first:
 // their outputs are looked at by nobody, and their deltas are 0.
-template <bool deep, int E, int S> __device__ inline u32 bring(float (&v)[E][S], const Inputs& x, const Share& my) {
-  auto row = [&](int s) INLINE { return x.rows[my.group * GROUP + (s < my.count ? s : 0)]; };
+template <bool deep, int E, int S, class Row> __device__ inline u32 bring(float (&v)[E][S], const Inputs& x, const Share& my, const Row& row) {
   if (deep && x.units) return fetch_units(v, x, my);
   if (job.x8) return fetch_bytes(v, x.in, my, row);
   return fetch(v, x.in, my, row);
+}
+template <bool deep, int E, int S> __device__ inline u32 bring(float (&v)[E][S], const Inputs& x, const Share& my) {
+  return bring<deep>(v, x, my, [&](int s) INLINE { return x.rows[my.group * GROUP + (s < my.count ? s : 0)]; });
+}
+
+// bring_alike is bring for warps all of whose lanes have the same group: each reads the number of one row, for all.
+template <bool deep, int E, int S> __device__ inline u32 bring_alike(float (&v)[E][S], const Inputs& x, const Share& my) {
+  if constexpr (S == 1) return bring<deep>(v, x, my);
+  if (deep && x.units) return fetch_units(v, x, my);
+  const int own = thread() & (GROUP - 1);
+  const i32 row = x.rows[my.group * GROUP + (own < my.count ? own : 0)];
+  i32 rows[S];
+#pragma unroll
+  for (int s = 0; s < S; s++) rows[s] = __nvvm_shfl_sync_idx_i32(ALL, row, s, 31);
+  return bring<false>(v, x, my, [&](int s) INLINE { return rows[s]; });
 }
 
 // exclusive is the sum of v over the lanes before this one, and the sum over all.
@@ -212,17 +226,19 @@ template <int S> __device__ inline int get_row(float (&v)[S], int at) {
   return input_of[at];
 }
 
-// put_live puts the rows that are not zero, of which own has bits, one behind the other,
-// behind n that are there, and returns how many it puts. counts[e*WARPS+w] are those of
-// warp w among the e-th inputs.
-template <int S, class Form> __device__ inline int put_live(const float (&v)[EACH][S], u32 own, const Share& my, int n, const Form& form) {
-  u32 live[EACH];
+// count_live makes of the bits of rows that are not zero those of this warp, live[e] among the e-th inputs, and leaves
+// how many they are in counts[e*WARPS+w].
+__device__ inline void count_live(u32 (&live)[EACH], u32 own, const Share& my) {
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
     live[e] = __nvvm_vote_ballot_sync(ALL, own >> e & 1 && my.input(e) < my.end);
     if (lane() == 0) counts[e * WARPS + warp()] = __builtin_popcount(live[e]);
   }
-  __syncthreads();
+}
+
+// put_live puts those rows one behind the other, behind n that are there, and returns how many it puts.
+template <int S, class Form>
+__device__ inline int put_live(const float (&v)[EACH][S], const u32 (&live)[EACH], const Share& my, int n, const Form& form) {
   int all, before = n + exclusive(counts[lane()], all);
 #pragma unroll
   for (int e = 0; e < EACH; e++) {
@@ -244,15 +260,19 @@ template <int S, class Form> __device__ inline int put_constants(const Inputs& x
 
 // stage fills the tile with inputs of one group, of which the first stand behind the
 // constants, and returns how many rows it has. They begin with the row first. It is for all threads
-// of the CTA, after a barrier, and ends with one. Without deep there are no units.
+// of the CTA, and ends with a barrier. Another is where all have counted: only behind it the tile is changed, which
+// some may still work on until they come there. Nothing else does with counts. Without deep there are no units.
 template <bool deep, int S, class Form = Plain>
 __device__ inline int stage(const Inputs& x, int g, int from, bool compact, bool pushing, int first = 0, const Form& form = {}) {
   static_assert(EACH * WARPS == 32, "put_live takes a lane for each count");
   const int end = from + TILE < x.in ? from + TILE : x.in;
   const Share my = {g, x.batch - g * GROUP, from + thread(), end};
-  int n = first + (from == 0 ? put_constants<S>(x, g, pushing, first, form) : 0);
   float v[EACH][S];
-  const u32 live = bring<deep>(v, x, my);
+  u32 live[EACH];
+  const u32 own = bring_alike<deep>(v, x, my);
+  if (compact) count_live(live, own, my);
+  __syncthreads();
+  int n = first + (from == 0 ? put_constants<S>(x, g, pushing, first, form) : 0);
   if (compact) {
     n += put_live(v, live, my, n, form);
   } else {

@@ -231,13 +231,12 @@ template <int V, int J> __device__ inline void push_strip(const Layer& l, int fr
   }
 }
 
-// push_tiles is push, after a barrier; d are the layer's deltas. If held is not 0, the tile is there already, and has that many rows.
+// push_tiles is push; d are the layer's deltas. If held is not 0, the tile is there already, and has that many rows.
 __device__ inline void push_tiles(const Layer& l, const Inputs& x, int held, Global<const float>* d) {
 #pragma unroll 1
   for (int from = 0; from < l.out; from += WARPS * width(l)) {
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
-      if (j + from > 0) __syncthreads();  // nobody needs the last tile any more
       const int n = held ? held : stage<true, GROUP>(x, 0, j, true, true, 0, Rounded{(u32)l.out});
       if (aligned<4>(l)) push_strip<VECTORS ? 4 : 1, 4>(l, from, n, d);
       else if (VECTORS && aligned<2>(l)) push_strip<VECTORS ? 2 : 1, 2>(l, from, n, d);
