@@ -32,8 +32,8 @@ __device__ inline float reduce(const float (&v)[GROUP]) {
 
 // back computes the deltas of the layer before l, for one group: before[i][s] = sum_o
 // W[i][o] d[o][s] where unit i was alive, and 0 elsewhere. Eight lanes do an input, a
-// 32-byte sector of W at a time. It is for all threads, after a barrier, and ends with one.
-template <int S> __device__ inline void back(const Layer& l, Global<const float>* d, Global<const float>* units, Global<float>* before) {
+// 32-byte sector of W at a time. It is for all threads, after a barrier, and unless it is the last ends with one.
+template <int S> __device__ inline void back(const Layer& l, Global<const float>* d, Global<const float>* units, Global<float>* before, bool last) {
   constexpr int AHEAD = 4, LANES = 8;
   for (int from = 0; from < l.out; from += TILE) {
     const int n = l.out - from < TILE ? l.out - from : TILE;
@@ -64,7 +64,7 @@ template <int S> __device__ inline void back(const Layer& l, Global<const float>
       if (from > 0) sum += before[to];
       before[to] = from + n == l.out && units[to] <= 0 ? 0 : sum;
     }
-    __syncthreads();
+    if (!last || from + n < l.out) __syncthreads();
   }
 }
 

@@ -11,13 +11,16 @@
 #include "net.h"
 #include "score.h"
 
+__shared__ Turn turn;
+
 __device__ inline void evaluate_block(u32 block) {
   const int end = job.start[1];
   for (int first = block * BLOCK; first < end && first < (int)(block + 1) * BLOCK; first += GROUP) {
     const int batch = end - first < GROUP ? end - first : GROUP;
-    begin(first, batch);
+    if (warp() == 0) turn.set(first, batch);
+    __syncthreads();
     const float y = warp() < batch ? label(first + warp()) : 0;
-    Global<float>* z = outputs<GROUP>(0, true);
+    Global<float>* z = outputs<GROUP>(turn, 0, true);
     if (warp() < batch) score(z + warp(), y);
     __syncthreads();
   }

@@ -22,54 +22,42 @@
 #endif
 #include "back.h"
 #include "loss.h"
+#include "turn.h"
 
 constexpr int MOST = 16;  // outputs
 
 __shared__ __attribute__((aligned(16))) float z[MOST * GROUP];  // of the group: outputs, then deltas
 __shared__ double loss;  // of the step, summed by thread 0
 
-// Turn is a step of the CTA. The next one is announced before a barrier of the one at hand, so that it begins without one of
-// its own, and its inputs are on their way while other warps still push.
+// Turn is a step.
 struct Turn {
   u32 ticket;
   i32 start;  // of its rows in job.rows
   Inputs x;
+
+  __device__ void set(i32 first, i32 count) {
+    if (lane() == 0) start = first, x = {nullptr, job.rows + first, count, small(job.features)};
+  }
 };
 
-__shared__ Turn turns[2];  // the one at hand and the next
-
-constexpr int CLERK = THREADS - 1;  // the thread that announces: its warp grades no sample
-
-__device__ inline void announce(Turn& to, u32 i) {
-  to.ticket = i;
-  if (i >= (u32)small(job.steps)) return;
-  const i32 start = job.start[i];
-  to.start = start, to.x = {nullptr, job.rows + start, job.start[i + 1] - start, small(job.features)};
-}
-
-// step takes that of a turn. Its first barrier is that of stage: until then another warp may be pushing the step before, whose turn,
-// tile, z, scale and losses stay as they are.
-template <int S> __device__ inline void step(const Turn& own, Turn& coming, Global<f4>* scratch) {
+// step takes one. Its first barrier is that of stage: the tile, z, the scale and losses stay as they are until then.
+template <int S> __device__ inline void step(const Turn& own, const Ahead<Turn>& ahead, Global<f4>* scratch) {
   const u32 i = own.ticket;
-  const bool early = job.discipline != ORDERED;  // see each_ticket
-  const u32 next = early && thread() == CLERK ? take((u32)job.steps) : 0;
   const Layer& l = layers[0];
   const Inputs& x = own.x;
   const int groups = (x.batch + GROUP - 1) / GROUP;
   int held = 0;
   reads(Cta(), i);
-  if (groups == 0) __syncthreads();
+  if (groups == 0) ahead.idle(i);
 #pragma unroll 1
-  for (int g = 0; g == 0 || g < groups; g++) {
+  for (int g = 0; g < groups; g++) {
     const int count = x.batch - g * GROUP;
     const float y = warp() < count ? label(own.start + g * GROUP + warp()) : 0;
-    if (groups > 0)
-      held = forward<false, S, S == GROUP>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
-        float& to = z[o * GROUP + s];
-        to = first ? v : to + v;
-      });
-    if (g == 0) set_scale(i, CLERK);
-    if (g == 0 && early && thread() == CLERK) announce(coming, next);
+    held = forward<false, S, S == GROUP>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
+      float& to = z[o * GROUP + s];
+      to = first ? v : to + v;
+    });
+    if (g == 0) ahead.announce(i);
     if (warp() < S) grade(z, l.out, y, count, inverse((float)x.batch));
     __syncthreads();
     if (thread() == 0)
@@ -87,18 +75,12 @@ template <int S> __device__ inline void step(const Turn& own, Turn& coming, Glob
     });
   if (thread() == 0) job.loss[i] = (float)loss, loss = 0;
   wrote(Cta(), i);
-  if (early) return;
-  if (thread() == CLERK) announce(coming, take((u32)job.steps));
-  __syncthreads();
 }
 
 template <int S> __device__ inline void steps() {
   zero_row<S>();
   if (thread() == 0) loss = 0;
-  if (thread() == CLERK) announce(turns[0], take((u32)job.steps));
-  __syncthreads();
-#pragma unroll 1
-  for (int t = 0; turns[t].ticket < (u32)small(job.steps); t ^= 1) step<S>(turns[t], turns[1 - t], (Global<f4>*)(job.scratch + cta() * job.scratch_stride));
+  each_turn<Turn>([&](const Turn& own, const Ahead<Turn>& ahead) INLINE { step<S>(own, ahead, (Global<f4>*)(job.scratch + cta() * job.scratch_stride)); });
 }
 
 #ifndef ONE

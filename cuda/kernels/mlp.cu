@@ -18,17 +18,19 @@
 #define CTA_THREADS 512
 #endif
 #include "net.h"
+#include "turn.h"
 
-__shared__ double loss;  // of the step, summed
+__shared__ double loss;  // of the step, summed by thread 0
 
 // grade_all turns all groups' outputs into deltas and sums the losses up.
-template <int S> __device__ inline void grade_all() {
-  if (thread() == 0) loss = 0;
+template <int S> __device__ inline void grade_all(const Turn& at, const Ahead<Turn>& ahead) {
+  const Net& net = at.net;
 #pragma unroll 1
   for (int g = 0; g < net.groups; g++) {
     const int mine = g * GROUP + warp();
     const float y = mine < net.batch ? label(net.first + mine) : 0;
-    Global<float>* z = outputs<S>(g, !optimizer.everywhere());
+    Global<float>* z = outputs<S>(at, g, !optimizer.everywhere());
+    if (g == 0) ahead.announce(at.ticket);
     if (warp() < S) grade(z, small(job.outputs), y, net.batch - g * GROUP, inverse((float)net.batch));
     __syncthreads();
     if (thread() == 0)
@@ -36,43 +38,52 @@ template <int S> __device__ inline void grade_all() {
   }
 }
 
-// spread takes the deltas back to the first layer, after a barrier. Behind those of forward and
-// back no weight is read any more that is written later.
-template <int S> __device__ inline void spread() {
+// spread takes the deltas back to the first layer, after a barrier. Behind the first barrier of the push no weight is read any
+// more that is written later, and there are all deltas.
+template <int S> __device__ inline void spread(const Turn& at) {
+  const Net& net = at.net;
 #pragma unroll 1
   for (int l = small(job.layers) - 1; l > 0; l--)
 #pragma unroll 1
     for (int g = 0; g < net.groups; g++) {
-      if constexpr (TILES) back_tiles(layers[l], whole(held), (Global<const float>*)deltas_in[l], inputs[l].units, (Global<float>*)deltas_in[l - 1]);
-      else back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g));
+      const bool last = S > 1 && l == 1 && g == net.groups - 1;  // mlp_one would spill registers
+      if constexpr (TILES) back_tiles(layers[l], whole(held), (Global<const float>*)at.deltas_in[l], at.inputs[l].units, (Global<float>*)at.deltas_in[l - 1], last);
+      else back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g), last);
     }
 }
 
-template <int S> __device__ inline void push_all() {
+// push_all pushes all layers, the first one last, whose tile may be there. With one layer and that it begins without a barrier.
+template <int S> __device__ inline void push_all(const Turn& at) {
 #pragma unroll 1
-  for (int l = 0; l < small(job.layers); l++) {
+  for (int l = small(job.layers) - 1; l >= 0; l--) {
     if constexpr (TILES) {
-      if (l == 0 && held) prepare_push<GROUP>(inputs[0], Rounded{(u32)layers[0].out});
-      push_tiles(layers[l], inputs[l], l == 0 ? held : 0, (Global<const float>*)deltas_in[l]);
+      if (l == 0 && held) prepare_push<GROUP>(at.inputs[0], Rounded{(u32)layers[0].out});
+      push_tiles(layers[l], at.inputs[l], whole(held), l == 0 ? held : 0, (Global<const float>*)at.deltas_in[l]);
       continue;
     }
-    push<true, S>(layers[l], inputs[l], 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
-      i64 at = 2 * ((i64)g * layers[l].out + o);
-      lo = deltas_in[l][at], hi = deltas_in[l][at + 1];
+    push<true, S>(layers[l], at.inputs[l], 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
+      i64 i = 2 * ((i64)g * layers[l].out + o);
+      lo = at.deltas_in[l][i], hi = at.deltas_in[l][i + 1];
     });
   }
 }
 
-template <int S> __device__ inline void step(u32 i) {
-  set_scale(i);
-  begin(job.start[i], job.start[i + 1] - job.start[i]);
-  reads(Cta(), i);
-  grade_all<S>();
-  if (thread() == 0) job.loss[at_hand()] = (float)loss;
-  spread<S>();
-  writes(Cta(), at_hand());
-  if (net.batch > 0) push_all<S>();
-  wrote(Cta(), at_hand());
+// step takes one. Its first barrier is that of stage: the tile, held, the scale and losses stay as they are until then.
+template <int S> __device__ inline void step(const Turn& at, const Ahead<Turn>& ahead) {
+  reads(Cta(), at.ticket);
+  grade_all<S>(at, ahead);
+  if (at.net.batch == 0) ahead.idle(at.ticket);
+  if (thread() == 0) job.loss[at.ticket] = (float)loss, loss = 0;
+  spread<S>(at);
+  writes(Cta(), at.ticket);
+  if (at.net.batch > 0) push_all<S>(at);
+  wrote(Cta(), at.ticket);
+}
+
+template <int S> __device__ inline void steps() {
+  zero_row<S>();
+  if (thread() == 0) loss = 0;
+  each_turn<Turn>([](const Turn& at, const Ahead<Turn>& ahead) INLINE { step<S>(at, ahead); });
 }
 
 #ifdef TENSOR
@@ -89,15 +100,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) NAME(const Job* from) {
 #ifdef TENSOR
   read_widest();
 #endif
-  zero_row<GROUP>();
-  each_ticket((u32)job.steps, [](u32 i) INLINE { step<GROUP>(i); });
+  steps<GROUP>();
 }
 #else
 extern "C" __global__ void __launch_bounds__(THREADS, 3) mlp_one(const Job* from) {
   read_job(job, from);
   read_optimizer();
   read_layers();
-  zero_row<1>();
-  each_ticket((u32)job.steps, [](u32 i) INLINE { step<1>(i); });
+  steps<1>();
 }
 #endif

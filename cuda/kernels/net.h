@@ -40,46 +40,48 @@ struct Net {
   }
 };
 
-__shared__ Net net;
-__shared__ Inputs inputs[MAX_LAYERS];               // of each layer
-__shared__ Global<const f4>* deltas_in[MAX_LAYERS];  // and its deltas: groups x out x GROUP
+// Turn is a step.
+struct Turn {
+  u32 ticket;
+  Net net;
+  Inputs inputs[MAX_LAYERS];               // of each layer
+  Global<const f4>* deltas_in[MAX_LAYERS];  // and its deltas: groups x out x GROUP
 
-__shared__ int held;  // tiles: how many rows of the first layer's are still there
-
-// begin sets all that for a step. It is for all threads, after a barrier, and ends with one.
-__device__ inline void begin(int first, int batch) {
-  if (const int l = thread(); l < small(job.layers)) {
+  __device__ void set(int first, int batch) {
+    const int l = lane();
+    if (l >= small(job.layers)) return;
     const Net it = {job.scratch + cta() * job.scratch_stride, first, batch, (batch + GROUP - 1) / GROUP};
     if (l == 0) net = it;
     inputs[l] = it.inputs(l), deltas_in[l] = (Global<const f4>*)it.deltas(l, 0);
   }
-  __syncthreads();
-}
+};
+
+__shared__ int held;  // tiles: how many rows of the first layer's are still there
 
 // rectified is ReLU, which lets NaN through.
 __device__ inline float rectified(float v) { return !(v <= 0) ? v : 0; }
 __device__ inline f2 rectified(f2 v) { return {rectified(v.x), rectified(v.y)}; }
 
-// outputs computes all layers for group g; those of the last are in its deltas, at the
+// outputs computes all layers for group g of a step; those of the last are in its deltas, at the
 // address that it returns. They are there for all threads, as forward ends with a barrier.
-template <int S> __device__ inline Global<float>* outputs(int g, bool compact) {
+template <int S> __device__ inline Global<float>* outputs(const Turn& at, int g, bool compact) {
   Global<float>* z = nullptr;
   int own = 0;  // tiles: where a layer's begins
 #pragma unroll 1
   for (int i = 0; i < small(job.layers); i++) {
     const bool last = i == small(job.layers) - 1;
-    if constexpr (TILES) z = (Global<float>*)(last ? (Global<const float>*)deltas_in[i] : inputs[i + 1].units);
-    else z = last ? net.deltas(i, g) : net.units(i, g);
+    if constexpr (TILES) z = (Global<float>*)(last ? (Global<const float>*)at.deltas_in[i] : at.inputs[i + 1].units);
+    else z = last ? at.net.deltas(i, g) : at.net.units(i, g);
     auto put = [&](int o, int s, auto v, bool first, bool end) INLINE {
       Global<decltype(v)>& to = *(Global<decltype(v)>*)(z + (i64)o * GROUP + s);
       if (!first) v += to;
       to = last || !end ? v : rectified(v);
     };
     if constexpr (TILES) {
-      const int n = forward_tiles(layers[i], inputs[i], own, put);
+      const int n = forward_tiles(layers[i], at.inputs[i], own, put);
       if (i == 0 && holds(layers[0], n)) own = whole(n);
       if (i == 0 && thread() == 0) held = own ? n : 0;
-    } else forward<true, S>(layers[i], inputs[i], g, compact, put);
+    } else forward<true, S>(layers[i], at.inputs[i], g, compact, put);
   }
   return z;
 }

@@ -184,9 +184,9 @@ template <class Put> __device__ inline int forward_tiles(const Layer& l, const I
   return n;
 }
 
-// push_strip pushes a warp's strip and part of the tile's n rows; d are the layer's deltas. The rows of a product are outputs, and
+// push_strip pushes a warp's strip and part of the tile's n rows from the row first on; d are the layer's deltas. The rows of a product are outputs, and
 // its columns rows of the tile, so that neighbouring lanes add to neighbouring weights. A strip whose deltas are all zero adds nothing.
-template <int V, int J> __device__ inline void push_strip(const Layer& l, int from, int n, Global<const float>* d) {
+template <int V, int J> __device__ inline void push_strip(const Layer& l, int from, int first, int n, Global<const float>* d) {
   constexpr int TURN = 16;  // rows at a time
   const Strip<V, J> c(l, from);
   const auto [g, t] = Lane();
@@ -203,8 +203,8 @@ template <int V, int J> __device__ inline void push_strip(const Layer& l, int fr
   }
   if (!__nvvm_vote_ballot_sync(ALL, some)) return;
   Global<float>* at = job.out.at + l.at + c.begin();
-  const u32* x = (u32*)tile + (TURN * c.part + g) * GROUP + 2 * t;
-  const u32* place = (u32*)input_of + TURN * c.part + 2 * t;
+  const u32* x = (u32*)tile + (first + TURN * c.part + g) * GROUP + 2 * t;
+  const u32* place = (u32*)input_of + first + TURN * c.part + 2 * t;
 #pragma unroll 1
   for (; left > 0; left -= TURN * c.parts, x += TURN * c.parts * GROUP, place += TURN * c.parts) {
     const int rows = c.there(0) ? left - 2 * t : 0;
@@ -231,16 +231,17 @@ template <int V, int J> __device__ inline void push_strip(const Layer& l, int fr
   }
 }
 
-// push_tiles is push; d are the layer's deltas. If held is not 0, the tile is there already, and has that many rows.
-__device__ inline void push_tiles(const Layer& l, const Inputs& x, int held, Global<const float>* d) {
+// push_tiles is push, with tiles that begin with the row first; d are the layer's deltas. If held is not 0, the tile is there already
+// from the row 0 on, and has that many rows.
+__device__ inline void push_tiles(const Layer& l, const Inputs& x, int first, int held, Global<const float>* d) {
 #pragma unroll 1
   for (int from = 0; from < l.out; from += WARPS * width(l)) {
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
-      const int n = held ? held : stage<true, GROUP>(x, 0, j, true, true, 0, Rounded{(u32)l.out});
-      if (aligned<4>(l)) push_strip<VECTORS ? 4 : 1, 4>(l, from, n, d);
-      else if (VECTORS && aligned<2>(l)) push_strip<VECTORS ? 2 : 1, 2>(l, from, n, d);
-      else push_strip<1, 2>(l, from, n, d);
+      const int n = held ? held : stage<true, GROUP>(x, 0, j, true, true, first, Rounded{(u32)l.out});
+      if (aligned<4>(l)) push_strip<VECTORS ? 4 : 1, 4>(l, from, held ? 0 : first, n, d);
+      else if (VECTORS && aligned<2>(l)) push_strip<VECTORS ? 2 : 1, 2>(l, from, held ? 0 : first, n, d);
+      else push_strip<1, 2>(l, from, held ? 0 : first, n, d);
     }
   }
 }
@@ -304,9 +305,9 @@ template <int K> __device__ inline Product back_strip(const Layer& l, int v, con
   return v == 2 ? back_strip<2, K>(l, deltas, first, from, n) : back_strip<1, K>(l, deltas, first, from, n);
 }
 
-// back_tiles is back, for all threads, after a barrier and with one at its end; its tile begins with the row own. Of 4V outputs the
+// back_tiles is back; its tile begins with the row own. Of 4V outputs the
 // tile has those first that are the first of a lane's vector, and so on.
-__device__ inline void back_tiles(const Layer& l, int own, Global<const float>* d, Global<const float>* units, Global<float>* before) {
+__device__ inline void back_tiles(const Layer& l, int own, Global<const float>* d, Global<const float>* units, Global<float>* before, bool last) {
   const int v = aligned<4>(l) ? 4 : aligned<2>(l) ? 2 : 1;
 #pragma unroll 1
   for (int from = 0; from < l.out; from += TILE) {
@@ -338,6 +339,6 @@ __device__ inline void back_tiles(const Layer& l, int own, Global<const float>* 
         was = v;
       }
     }
-    __syncthreads();
+    if (!last || from + n < l.out) __syncthreads();
   }
 }
