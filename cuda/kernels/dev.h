@@ -98,12 +98,8 @@ struct Weights {
   __device__ void add4(i64 i, f4 v) const {
     asm volatile("red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w) : "memory");
   }
-  // add4_if and the like add where there is something to add to, without a branch around it.
-  __device__ void add4_if(bool there, i64 i, f4 v) const {
-    asm volatile("{ .reg .pred there; setp.ne.s32 there, %5, 0; @there red.relaxed.sys.global.add.v4.f32 [%0], {%1, %2, %3, %4}; }" ::"l"(at + i), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w), "r"((int)there) : "memory");
-  }
-  __device__ void add2_if(bool there, i64 i, f2 v) const {
-    asm volatile("{ .reg .pred there; setp.ne.s32 there, %3, 0; @there red.relaxed.sys.global.add.v2.f32 [%0], {%1, %2}; }" ::"l"(at + i), "f"(v.x), "f"(v.y), "r"((int)there) : "memory");
+  __device__ void add2(i64 i, f2 v) const {
+    asm volatile("red.relaxed.sys.global.add.v2.f32 [%0], {%1, %2};" ::"l"(at + i), "f"(v.x), "f"(v.y) : "memory");
   }
 #endif
   // take is what was there, and leaves zero.
@@ -116,9 +112,6 @@ struct Weights {
   // it may be stale. The sum of subnormals is zero (the hardware flushes them).
   __device__ void add(i64 i, float v) const {
     asm volatile("red.relaxed.sys.global.add.f32 [%0], %1;" ::"l"(at + i), "f"(v) : "memory");
-  }
-  __device__ void add_if(bool there, i64 i, float v) const {
-    asm volatile("{ .reg .pred there; setp.ne.s32 there, %2, 0; @there red.relaxed.sys.global.add.f32 [%0], %1; }" ::"l"(at + i), "f"(v), "r"((int)there) : "memory");
   }
 };
 

@@ -72,7 +72,7 @@ template <int V> __device__ inline bool aligned(const Layer& l) { return (l.out 
 
 // WIDTH is how many outputs a strip has, where lanes have J.
 template <int J> constexpr int WIDTH = 8 * J;
-__device__ inline int width(const Layer& l) { return aligned<4>(l) ? WIDTH<4> : WIDTH<2>; }
+__device__ inline bool wide(const Layer& l) { return l.out > WIDTH<2>; }
 
 // Strip is a warp's: outputs first .. first+count-1 of the layer, and its part of the rows.
 template <int V, int J> struct Strip {
@@ -102,20 +102,18 @@ template <int V, int J> struct Strip {
 template <int V, int J> __device__ inline void gather_strip(Product (&sum)[J / 2], const Layer& l, const Strip<V, J>& c, int first, int n) {
   const auto [g, t] = Lane();
   Global<float>* at = job.w.at + l.at + c.begin();
-  const u32* x = (u32*)tile + (first + CHUNK * c.part + t) * GROUP + g;
-  const u32* place = (u32*)input_of + first + CHUNK * c.part + t;
+  u32 row = first + CHUNK * c.part + t;
 #pragma unroll 1
-  for (int left = c.rest(n, CHUNK); left > 0; left -= CHUNK * c.parts, x += CHUNK * c.parts * GROUP, place += CHUNK * c.parts) {
+  for (int left = c.rest(n, CHUNK); left > 0; left -= CHUNK * c.parts, row += CHUNK * c.parts) {
+    const u32* x = (u32*)tile + row * GROUP + g;
+    const u32* place = (u32*)input_of + row;
     float w[CHUNK / 4][J];
 #pragma unroll
     for (int k = 0; k < CHUNK / 4; k++) {
       const Weights from = {at + place[4 * k]};
 #pragma unroll
       for (int j = 0; j < J; j += V)
-        if constexpr (V == 4) {
-          const f4 v = from.load4(0);
-          w[k][0] = v.x, w[k][1] = v.y, w[k][2] = v.z, w[k][3] = v.w;
-        } else if constexpr (V == 2) {
+        if constexpr (V == 2) {
           const f2 v = from.load2(c.behind(j));
           w[k][j] = v.x, w[k][j + 1] = v.y;
         } else {
@@ -171,12 +169,12 @@ template <int V, int J, class Put> __device__ inline void forward_strip(const La
 template <class Put> __device__ inline int forward_tiles(const Layer& l, const Inputs& x, int first, const Put& put) {
   int n = 0;
 #pragma unroll 1
-  for (int from = 0; from < l.out; from += WARPS * width(l)) {
+  for (int from = 0; from < l.out; from += WARPS * (aligned<2>(l) && wide(l) ? WIDTH<4> : WIDTH<2>)) {
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
       n = stage<true, GROUP>(x, 0, j, true, false, first, Rounded{(u32)l.out});
       auto add = [&](int o, int s, f2 v) INLINE { put(o, s, v, j == 0, j + TILE >= x.in); };
-      if (aligned<4>(l)) forward_strip<4, 4>(l, from, first, n, add);
+      if (aligned<2>(l) && wide(l)) forward_strip<2, 4>(l, from, first, n, add);
       else if (aligned<2>(l)) forward_strip<2, 2>(l, from, first, n, add);
       else forward_strip<1, 2>(l, from, first, n, add);
     }
@@ -184,8 +182,32 @@ template <class Put> __device__ inline int forward_tiles(const Layer& l, const I
   return n;
 }
 
-// push_strip pushes a warp's strip and part of the tile's n rows from the row first on; d are the layer's deltas. The rows of a product are outputs, and
-// its columns rows of the tile, so that neighbouring lanes add to neighbouring weights. A strip whose deltas are all zero adds nothing.
+// push_rows adds the products of a strip's deltas and of eight rows of the tile from row on. The rows of a product are outputs, and
+// its columns rows of the tile, so that neighbouring lanes add to neighbouring weights. If not all is there, rows are those of this lane.
+template <int V, int J, bool all> __device__ inline void push_rows(const u32 (&of)[J][2], const Strip<V, J>& c, Global<float>* at, u32 row, int rows) {
+  const auto [g, t] = Lane();
+  const u2 x = *(const u2*)((u32*)tile + (row + g) * GROUP + 2 * t), place = *(const u2*)((u32*)input_of + row + 2 * t);
+  Product step[J / 2];
+#pragma unroll
+  for (int i = 0; i < J / 2; i++) step[i].add(of[2 * i][0], of[2 * i + 1][0], of[2 * i][1], of[2 * i + 1][1], x.x, x.y);
+#pragma unroll
+  for (int h = 0; h < 2; h++) {
+    const Weights to = {at + (h ? place.y : place.x)};
+    auto sum = [&](int j) INLINE { return step[j / 2].sum[j % 2 * 2 + h]; };
+    if (!all && h >= rows) continue;
+#pragma unroll
+    for (int j = 0; j < J; j += V) {
+      if (V == 1 && (all || c.there(j))) to.add(Strip<V, J>::apart(j), sum(j));
+#if __CUDA_ARCH__ >= 900
+      if constexpr (V == 2) to.add2(0, {sum(0), sum(1)});
+      if constexpr (V == 4) to.add4(0, {sum(0), sum(1), sum(2), sum(3)});
+#endif
+    }
+  }
+}
+
+// push_strip pushes a warp's strip and part of the tile's n rows from the row first on; d are the layer's deltas. A strip whose deltas
+// are all zero adds nothing.
 template <int V, int J> __device__ inline void push_strip(const Layer& l, int from, int first, int n, Global<const float>* d) {
   constexpr int TURN = 16;  // rows at a time
   const Strip<V, J> c(l, from);
@@ -203,39 +225,22 @@ template <int V, int J> __device__ inline void push_strip(const Layer& l, int fr
   }
   if (!__nvvm_vote_ballot_sync(ALL, some)) return;
   Global<float>* at = job.out.at + l.at + c.begin();
-  const u32* x = (u32*)tile + (first + TURN * c.part + g) * GROUP + 2 * t;
-  const u32* place = (u32*)input_of + first + TURN * c.part + 2 * t;
+  u32 row = first + TURN * c.part;
 #pragma unroll 1
-  for (; left > 0; left -= TURN * c.parts, x += TURN * c.parts * GROUP, place += TURN * c.parts) {
-    const int rows = c.there(0) ? left - 2 * t : 0;
+  for (; c.count == WIDTH<J> && left >= TURN; left -= TURN * c.parts, row += TURN * c.parts)
 #pragma unroll
-    for (int r = 0; r < TURN; r += 8) {
-      const u2 in = *(const u2*)(x + r * GROUP), to = *(const u2*)(place + r);
-      Product step[J / 2];
-#pragma unroll
-      for (int i = 0; i < J / 2; i++) step[i].add(of[2 * i][0], of[2 * i + 1][0], of[2 * i][1], of[2 * i + 1][1], in.x, in.y);
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
-        const Weights row = {at + (h ? to.y : to.x)};
-        auto sum = [&](int j) INLINE { return step[j / 2].sum[j % 2 * 2 + h]; };
-        if constexpr (V == 1) {
-#pragma unroll
-          for (int j = 0; j < J; j++) row.add_if(r + h < rows && c.there(j), c.behind(j), sum(j));
-        }
-#if __CUDA_ARCH__ >= 900
-        if constexpr (V == 2) row.add2_if(r + h < rows, 0, {sum(0), sum(1)});
-        if constexpr (V == 4) row.add4_if(r + h < rows, 0, {sum(0), sum(1), sum(2), sum(3)});
-#endif
-      }
-    }
-  }
+    for (int r = 0; r < TURN; r += 8) push_rows<V, J, true>(of, c, at, row + r, 0);
+#pragma unroll 1
+  for (; left > 0; left -= TURN * c.parts, row += TURN * c.parts)
+#pragma unroll 1
+    for (int r = 0; r < TURN && r < left; r += 8) push_rows<V, J, false>(of, c, at, row + r, c.there(0) ? left - r - 2 * t : 0);
 }
 
 // push_tiles is push, with tiles that begin with the row first; d are the layer's deltas. If held is not 0, the tile is there already
 // from the row 0 on, and has that many rows.
 __device__ inline void push_tiles(const Layer& l, const Inputs& x, int first, int held, Global<const float>* d) {
 #pragma unroll 1
-  for (int from = 0; from < l.out; from += WARPS * width(l)) {
+  for (int from = 0; from < l.out; from += WARPS * (aligned<4>(l) ? WIDTH<4> : WIDTH<2>)) {
 #pragma unroll 1
     for (int j = 0; j < x.in; j += TILE) {
       const int n = held ? held : stage<true, GROUP>(x, 0, j, true, true, first, Rounded{(u32)l.out});
@@ -257,7 +262,7 @@ __device__ inline void read_widest() {
 
 // holds tells whether the first n rows of the tile can stay, while other layers have theirs behind them.
 __device__ inline bool holds(const Layer& l, int n) {
-  return l.in <= TILE && l.out <= WARPS * width(l) && whole(n) <= SPARED && whole(n) + widest + CHUNK <= TILE;
+  return l.in <= TILE && l.out <= WARPS * WIDTH<2> && whole(n) <= SPARED && whole(n) + widest + CHUNK <= TILE;
 }
 
 constexpr int SPAN = 16;  // outputs that two products of back_strip take
