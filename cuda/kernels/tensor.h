@@ -91,15 +91,15 @@ template <int V, int J> struct Strip {
   // output is the j-th of lanes with that g, and apart how far it is from their first.
   __device__ static int apart(int j) { return j / V * 8 * V + j % V; }
   __device__ static int output(int g, int j) { return V * g + apart(j); }
-  // there tells whether the strip has the j-th of this lane; a lane without takes the strip's first, or its own first, for it.
+  // there tells whether the strip has the j-th of this lane; a lane without takes the strip's first for it, or its own first.
   __device__ bool there(int j) const { return output(Lane().g, j) < count; }
   __device__ int begin() const { return first + (there(0) ? V * Lane().g : 0); }
-  __device__ int behind(int j) const { return there(j) || V > 1 ? apart(j) : 0; }
+  __device__ int behind(int j) const { return there(j) ? apart(j) : j % V; }
 };
 
 // gather_strip is gather with products, for a warp's part of the tile's n rows from the row first on: sum[i] has the outputs 2i and
-// 2i+1 of a lane.
-template <int V, int J> __device__ inline void gather_strip(Product (&sum)[J / 2], const Layer& l, const Strip<V, J>& c, int first, int n) {
+// 2i+1 of a lane. All: the strip is whole.
+template <bool all, int V, int J> __device__ inline void gather_strip(Product (&sum)[J / 2], const Layer& l, const Strip<V, J>& c, int first, int n) {
   const auto [g, t] = Lane();
   Global<float>* at = job.w.at + l.at + c.begin();
   u32 row = first + CHUNK * c.part + t;
@@ -114,10 +114,10 @@ template <int V, int J> __device__ inline void gather_strip(Product (&sum)[J / 2
 #pragma unroll
       for (int j = 0; j < J; j += V)
         if constexpr (V == 2) {
-          const f2 v = from.load2(c.behind(j));
+          const f2 v = from.load2(all ? c.apart(j) : c.behind(j));
           w[k][j] = v.x, w[k][j + 1] = v.y;
         } else {
-          w[k][j] = from.load(c.behind(j));
+          w[k][j] = from.load(all ? c.apart(j) : c.behind(j));
         }
     }
 #pragma unroll
@@ -160,7 +160,8 @@ __device__ inline void collect_tiles(const Product (&sum)[J / 2], const Layer& l
 template <int V, int J, class Put> __device__ inline void forward_strip(const Layer& l, int from, int first, int n, const Put& put) {
   const Strip<V, J> c(l, from);
   Product sum[J / 2];
-  gather_strip(sum, l, c, first, n);
+  if (c.count == WIDTH<J>) gather_strip<true>(sum, l, c, first, n);
+  else gather_strip<false>(sum, l, c, first, n);
   collect_tiles(sum, l, c, from, first, n, put);
 }
 
