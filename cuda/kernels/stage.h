@@ -177,17 +177,15 @@ template <bool deep, int E, int S> __device__ inline u32 bring_alike(float (&v)[
   return bring<false>(v, x, my, [&](int s) INLINE { return rows[s]; });
 }
 
-// exclusive is the sum of v over the lanes before this one, and the sum over all.
+// exclusive is the sum of v over the lanes before this one, and the sum over all. The shuffle says itself which lanes have another
+// before them: two instructions a round.
 __device__ inline int exclusive(int v, int& total) {
-  int before = 0;
-  total = v;
+  int sum = v;
 #pragma unroll
-  for (int m = 1; m < 32; m *= 2) {
-    int other = swap(total, m);
-    if (lane() & m) before += other;
-    total += other;
-  }
-  return before;
+  for (int m = 1; m < 32; m *= 2)
+    asm volatile("{ .reg .s32 other; .reg .pred there; shfl.sync.up.b32 other|there, %0, %1, 0, 0xffffffff; @there add.s32 %0, %0, other; }" : "+r"(sum) : "n"(m));
+  total = __nvvm_shfl_sync_idx_i32(ALL, sum, 31, 31);
+  return sum - v;
 }
 
 struct Row {
