@@ -12,11 +12,12 @@
 // memory. A longer step goes through the forward half 8 samples at a time, keeps the
 // deltas in scratch, and sums the gradient over all before it is added.
 //
-// At 784-10 bytes and b 8 a warp's step is 1,320 issue slots, and was 1,900 with 256 threads: what
-// each warp prepares and waits for is as much as before.
+// At 784-10 bytes and b 8 a warp's step is 1,210 issue slots, and was 1,900 with 256 threads: what
+// each warp prepares is as much as before. Such a step has four barriers: all have counted their live inputs,
+// and pushed the step before; the inputs are there; the parts of sums are there; the deltas are there.
 //
 // Left out: weights in registers between the two halves (they are only read in one,
-// unless there is l2), prefetching the rows of the next ticket, bytes by fours.
+// unless there is l2), bytes by fours.
 #ifndef ONE
 #define CTA_THREADS 512
 #endif
@@ -47,6 +48,7 @@ template <int S> __device__ inline void step(const Turn& own, const Ahead<Turn>&
   const Inputs& x = own.x;
   const int groups = (x.batch + GROUP - 1) / GROUP;
   int held = 0;
+  if (sampled<Cta>(i)) __syncthreads();  // what warps of this CTA still push is not what others write
   reads(Cta(), i);
   if (groups == 0) ahead.idle(i);
 #pragma unroll 1

@@ -52,7 +52,7 @@ template <int S> __device__ inline void spread(const Turn& at) {
     }
 }
 
-// push_all pushes all layers, the first one last, whose tile may be there. With one layer and that it begins without a barrier.
+// push_all pushes all layers, the first one last, whose tile may be there.
 template <int S> __device__ inline void push_all(const Turn& at) {
 #pragma unroll 1
   for (int l = small(job.layers) - 1; l >= 0; l--) {
@@ -70,6 +70,7 @@ template <int S> __device__ inline void push_all(const Turn& at) {
 
 // step takes one. Its first barrier is that of stage: the tile, held, the scale and losses stay as they are until then.
 template <int S> __device__ inline void step(const Turn& at, const Ahead<Turn>& ahead) {
+  if (sampled<Cta>(at.ticket)) __syncthreads();  // what warps of this CTA still push is not what others write
   reads(Cta(), at.ticket);
   grade_all<S>(at, ahead);
   if (at.net.batch == 0) ahead.idle(at.ticket);

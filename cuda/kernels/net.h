@@ -56,7 +56,7 @@ struct Turn {
   }
 };
 
-__shared__ int held;  // tiles: how many rows of the first layer's are still there
+__shared__ int held;  // tiles: how many rows of the first layer's stay, 0 if none do
 
 // rectified is ReLU, which lets NaN through.
 __device__ inline float rectified(float v) { return !(v <= 0) ? v : 0; }
