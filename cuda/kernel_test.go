@@ -297,6 +297,13 @@ func TestTensorStep(t *testing.T) {
 }
 
 func testTensorStep(t *testing.T, g *gpuUnderTest, even bool) {
+	t.Run("zeros behind a tile where sums are collected", func(t *testing.T) {
+		for _, d := range []int{690, 697, 704} { // 480 rows, and then 34 that are taken as 64
+			p := problem{d: d, k: 10, loss: model.CrossEntropy, widths: []int{33}, batches: []int{8, 8, 8}, ctas: 1,
+				tf32: true, even: even}
+			draw(p, 1).check(t, g, "mlp_tensor")
+		}
+	})
 	for i, widths := range [][]int{{128}, {5}, {32}, {33}, {7, 130}, {64, 48, 20}, {300}, nil} {
 		for k, outputs := range []int{10, 1, 3, 16, 130} {
 			p := problem{d: []int{13, 784, 1100}[(i+k)%3], k: outputs, loss: lossesByOutputs[outputs == 1][(i+k)%3],

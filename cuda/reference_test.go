@@ -45,8 +45,8 @@ func (p *problem) operand(v float64) float64 {
 	return math.Ldexp(round(mantissa*(1<<11)), exponent-11)
 }
 
-// apart reports whether the first layer's weights are taken as a kernel has them, V, k and s, since it rounds each of them and
-// not what they stand for.
+// apart reports whether the first layer's weights are taken as a kernel has them, V, k and s, since it rounds each of
+// them and not what they stand for.
 func (p *problem) apart() bool { return p.tf32 && p.center }
 
 // biased reports whether layer l has a bias. Of weights that are apart k is the weight of an input.

@@ -47,16 +47,17 @@ steps in flight. What the 512 gain no GPU has shown yet. Counted, at 256 threads
 
 {steps}
 
-Products in tf32 (`mlp_tensor`) with CTAs of 256 threads would take 4,710 slots a sample of 784-128-10 at batch 8, and 17 barriers a step: fewer slots than with 512,
-but a warp 4,710 instructions a step in place of 2,990. On the H200 `mlp_step` used 35% of the slots with 8 warps on each multiprocessor, and 1.55 times as many with 16: by that 512 threads are faster by a fifth at 132 steps in
+Products in tf32 (`mlp_tensor`) with CTAs of 256 threads would take 3,500 slots a sample of 784-128-10 at batch 8, and 12 barriers a step: fewer slots than with 512,
+but a warp 3,500 instructions a step in place of 2,230. On the H200 `mlp_step` used 35% of the slots with 8 warps on each multiprocessor, and 1.55 times as many with 16: by that 512 threads are faster by a fifth at 132 steps in
 flight (computed), so these CTAs have 512 threads too.
 
-With few outputs 512 threads have as many warps that prepare, wait and add sums up, so softmax takes 1.4 times the slots of before; its additions of
-sums over the 51 parts are shared by all 16 warps. In the convnet the way back through the second convolution has 8 units of work, so half of the
+With few outputs 512 threads have as many warps that prepare and wait, so softmax takes 1.3 times the slots of before; eight of the 16 warps add up
+the sums over the 51 parts and compute the losses, each of a sample. Steps of linear models and perceptrons wait at fewer barriers than when they had 256 threads for another
+reason too: the next ticket is announced while a step is worked on, and its inputs are brought while other warps still push. In the convnet the way back through the second convolution has 8 units of work, so half of the
 16 warps wait there. The sums over parts lie in the tile of inputs, which takes 8 KB less shared memory than before: a step of
 `linear_step` with more than 514 live inputs brings them once more for the push. Steps of one row stay at 256 threads, three
-on a multiprocessor: with 512 it would take one, softmax 1.7 and the perceptron 1.4 times the slots, and a warp would still have 0.84 and 0.72
-of its instructions (10,900 slots and 8.1 barriers; 40,500 and 19).
+on a multiprocessor: with 512 it would take one, softmax 1.5 and the perceptron 1.4 times the slots, and a warp would still have 0.77 and 0.69
+of its instructions (10,700 slots and 5 barriers; 39,300 and 15).
 
 ## Several GPUs, computed
 

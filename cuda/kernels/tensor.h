@@ -106,7 +106,7 @@ __device__ inline void collect_tiles(const Product (&sum)[J / 2], const Layer& l
   const int chunks = (u32)whole(n) / CHUNK, used = chunks < c.parts ? chunks : c.parts;  // parts that have rows
   f2* partial = (f2*)tile + SPARED * GROUP / 2;
   f2* own = partial + warp() * WIDTH<J> * GROUP / 2;
-  if (first + n > SPARED) __syncthreads();  // all threads have read the rows that are lost
+  if (first + whole(n) > SPARED) __syncthreads();  // all threads have read the rows that are lost
   if (c.part < used)
 #pragma unroll
     for (int j = 0; j < J; j++) own[(8 * j + g) * GROUP / 2 + t] = {sum[j / 2].sum[j % 2 * 2], sum[j / 2].sum[j % 2 * 2 + 1]};
