@@ -75,12 +75,18 @@ func (m *memory) downloadWeights(w []float32) error {
 }
 
 // copyWeights copies them from there, or to it, on a stream that waits for no other.
-func (m *memory) copyWeights(w []float32, to bool) error {
-	if to {
-		return copyAside(m.layout.bytesOf(w), m.weights, true)
-	}
+func (m *memory) copyWeights(w []float32, to bool) (err error) {
 	b, read := m.layout.room(w)
-	err := copyAside(b, m.weights, false)
+	switch {
+	case to && m.mapped != nil: // in single precision
+		m.mapped.set(numbers[float32](m.layout.bytesOf(w)))
+	case to:
+		return copyAside(m.layout.bytesOf(w), m.weights, true)
+	case m.mapped != nil:
+		m.mapped.sum(numbers[float32](b))
+	default:
+		err = copyAside(b, m.weights, false)
+	}
 	read()
 	return err
 }

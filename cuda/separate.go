@@ -83,7 +83,7 @@ func newSeparate(s *device.Setup, rank int, owner *gpu, m *memory, g *gpuHandle)
 
 // open allocates the replica.
 func (r *separate) open(g *gpuHandle) (err error) {
-	if g.Way == bySlots && r.here != r.owner { // the copies need no stop in host memory
+	if g.Way == asPeer && r.here != r.owner { // the copies need no stop in host memory
 		if err := failed(r.owner.ctx.EnablePeerAccess(0), "reaching GPU %d from GPU %d", r.owner.device,
 			r.here.device); err != nil {
 			return err
@@ -170,11 +170,8 @@ func (r *separate) exchange(c plan.Chunk, take device.Take) (y plan.ChunkResult,
 	return y, err
 }
 
-// A merge, and a message to the program, are to be a small part of the time.
-const (
-	trainPerMerge = 9
-	leastBetween  = 5 * time.Millisecond
-)
+// leastBetween keeps messages to the program a small part of the time.
+const leastBetween = 5 * time.Millisecond
 
 // adapt chooses how many steps come before the next merge: the fewer the better.
 func (r *separate) adapt(steps int, trained, merged time.Duration) {
