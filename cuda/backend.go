@@ -59,6 +59,11 @@ func (b backend) Own(s *device.Setup) (device.Owner, error) {
 			return nil, err
 		}
 	}
+	if o.handle.throughHost() && s.Job.Asked.Layout == nil {
+		if err := o.memory.openMapped(s, false); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+	}
 	if s.Job.Asked.Nodes > 1 { // what the first round will need
 		if err := o.Add(nil); err != nil {
 			return nil, errors.Join(err, o.Close())
@@ -112,18 +117,15 @@ func (o *owner) extend(index int) error {
 		return err
 	}
 	o.peers = append(o.peers, a)
-	if o.setup.Job.Asked.Layout != nil {
-		return o.extendForProgram(a)
+	h := gpuHandle{UUID: a.UUID}
+	if o.setup.Job.Asked.Layout == nil { // else workers make all that a program needs there
+		h = a.handle.GPUs[0]
+		err = a.within(a.dropWeights)
 	}
-	if err := a.within(a.dropWeights); err != nil {
-		return err
-	}
-	h := a.handle.GPUs[0]
-	if h.Way, err = wayFrom(a.device, o.device, o.setup); err != nil {
-		return err
-	}
+	var peer error
+	h.Way, peer = wayFrom(a.device, o.device, o.setup)
 	o.handle.GPUs = append(o.handle.GPUs, h)
-	return nil
+	return keep(err, peer)
 }
 
 // dropWeights frees what only the self-check needed.
@@ -133,22 +135,18 @@ func (o *owner) dropWeights() error {
 	return keep(o.idle.free(), failed(cu.MemFree(p), "freeing the weights of the self-check"))
 }
 
-// refuse says what replicas cannot do, if there are any.
+// refuse says what replicas cannot do, if there must be some.
 func (o *owner) refuse() error {
-	c, who := o.setup.Job, ""
+	var err error
 	for i, a := range o.peers {
-		if o.handle.GPUs[i+1].Way.replica() {
-			who = fmt.Sprintf("a worker on GPU %d", a.device)
+		if o.handle.GPUs[i+1].Way == throughHost {
+			err = keep(err, refuseReplicas(&o.setup.Job.Asked, fmt.Sprintf("a worker on GPU %d", a.device)))
 		}
 	}
-	if who == "" {
-		return nil
-	}
-	if err := refuseReplicas(&c.Asked, who); err != nil {
+	if err != nil {
 		_ = o.Close() // the error that counts is the first
-		return err
 	}
-	return nil
+	return err
 }
 
 // Join opens the coordinator's memory in a worker.
@@ -166,51 +164,35 @@ func (b backend) Join(s *device.Setup, rank int, text []byte) (device.Device, er
 	if s.Job.Asked.Layout != nil {
 		return joinMeeting(s, rank, m, &h, b.gpuOf(rank, len(h.GPUs)))
 	}
-	g := &h.GPUs[b.gpuOf(rank, len(h.GPUs))]
-	if g.Way.replica() {
-		r := &remote{setup: s, rank: rank, memory: m, chunks: 1, replicas: b.replicas(&s.Job.Asked, &h)}
-		return r, r.join(&h, g)
-	}
-	return joinDirect(s, rank, &h, g)
+	return joinTrainer(s, rank, &h, b.gpuOf(rank, len(h.GPUs)))
 }
 
-// joinDirect makes the device of a worker whose kernels reach the weights.
-func joinDirect(s *device.Setup, rank int, h *runHandle, g *gpuHandle) (t *trainer, err error) {
+// joinTrainer makes the device of a worker whose kernels take the steps, on a GPU of the list.
+func joinTrainer(s *device.Setup, rank int, h *runHandle, on int) (t *trainer, err error) {
+	g := &h.GPUs[on]
 	c, err := openContext(0, g.UUID)
 	if err != nil {
 		return nil, err
 	}
-	m := newMemory(s, g.Piece)
-	m.apart = g.Way == byMerges || g.Way == byRounds
+	m, w := newMemory(s, g.Piece), h.wayOf(on)
 	err = c.within(func() error {
-		if m.weights, err = openMemory(h.Weights); err != nil {
+		if w == throughHost {
+			err = m.openMapped(s, true)
+		} else {
+			m.weights, err = openMemory(h.Weights)
+		}
+		if err != nil {
 			return err
 		}
 		if m.data, err = openMemory(g.Data); err != nil {
 			return err
 		}
-		if g.Way != direct && s.Job.Asked.PrivateState() {
-			i := rank % len(s.States)
-			if m.private, err = newPrivate(c, m.state(i), m.steps(i), len(s.States[i])); err != nil {
-				return err
-			}
-		}
-		if t, err = newTrainer(s, c, m, rank); err == nil {
+		if t, err = newTrainerBy(w, s, c, m, rank); err == nil {
 			t.opened = true
 		}
 		return err
 	})
 	return t, err
-}
-
-// extendForProgram adds a GPU to a run with a program: the workers make their replicas there.
-func (o *owner) extendForProgram(a *owner) error {
-	w, err := wayFrom(a.device, o.device, o.setup)
-	if w != byStaging {
-		w = bySlots // a program's kernels neither add nor merge
-	}
-	o.handle.GPUs = append(o.handle.GPUs, gpuHandle{UUID: a.UUID, Way: w})
-	return err
 }
 
 // roomForReplicas tries whether each GPU has room for its replicas, before programs start.

@@ -202,11 +202,11 @@ func (c *checkup) peers() Finding {
 	}
 	switch {
 	case apart != nil:
-		return Found("p2p", Advice, "no access from GPU %s: workers there send their updates through host memory; "+
-			"choose GPUs that nvidia-smi topo -p2p r shows as connected", strings.Join(apart, ", "))
+		return Found("p2p", Advice, "no access from GPU %s: in runs on both, workers train replicas that meet in "+
+			"host memory; choose GPUs that nvidia-smi topo -p2p r shows as connected", strings.Join(apart, ", "))
 	case slow != nil:
-		return Found("p2p", Advice, "no native atomics from GPU %s: workers there send their updates in chunks, "+
-			"which the owner adds; GPUs with NVLink have them", strings.Join(slow, ", "))
+		return Found("p2p", Advice, "no native atomics from GPU %s: in async runs on both, workers train replicas "+
+			"that meet in host memory; GPUs with NVLink have them", strings.Join(slow, ", "))
 	}
 	return Found("p2p", Fine, "all %d GPUs add to each other's memory", len(c.GPUs))
 }

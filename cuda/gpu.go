@@ -148,6 +148,14 @@ func raw[T number](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(*new(T))))
 }
 
+// numbers returns the numbers that lie in b.
+func numbers[T number](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
+}
+
 // upload copies v to device memory.
 func upload[T number](p cu.DevicePtr, v []T) error {
 	if len(v) == 0 {
@@ -191,12 +199,12 @@ func zero(p cu.DevicePtr, n int) error {
 	return failed(cu.MemsetD32(p, 0, int64(n)), "clearing %d words on the GPU", n)
 }
 
-// move copies n floats within the GPU.
+// move copies n floats between any two places that the GPU reaches.
 func move(to, from cu.DevicePtr, n int) error {
 	if n == 0 {
 		return nil
 	}
-	return failed(cu.MemcpyDtoD(to, from, 4*int64(n)), "copying %d floats on the GPU", n)
+	return failed(cu.Memcpy(to, from, 4*int64(n)), "copying %d floats on the GPU", n)
 }
 
 func ceilDiv[T int | int64](a, b T) T { return (a + b - 1) / b }

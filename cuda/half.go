@@ -69,8 +69,18 @@ func (m *memory) downloadWeights(w []float32) error {
 
 // copyWeights copies them from there, or to it, on a stream that waits for no other.
 func (m *memory) copyWeights(w []float32, to bool) error {
-	if to {
+	switch {
+	case to && m.mapped != nil: // in single precision
+		m.mapped.set(numbers[float32](m.layout.bytesOf(w)))
+		return nil
+	case to:
 		return copyAside(m.layout.bytesOf(w), m.weights, true)
 	}
-	return m.layout.read(w, func(b []byte) error { return copyAside(b, m.weights, false) })
+	return m.layout.read(w, func(b []byte) error {
+		if m.mapped == nil {
+			return copyAside(b, m.weights, false)
+		}
+		m.mapped.sum(numbers[float32](b))
+		return nil
+	})
 }

@@ -87,11 +87,33 @@ func closeMemory(p cu.DevicePtr) error {
 func pin(bytes int) ([]byte, error) {
 	var p unsafe.Pointer
 	if err := resultOf(C.cuMemHostAlloc(&p, C.size_t(bytes), 0)); err != nil {
-		return nil, &Error{Doing: fmt.Sprintf("pinning %.1f MiB of host memory", mib(int64(bytes))),
-			Code: codeOf(err), Err: err,
-			Help: "the host's memory is used up, or the limit on locked memory (ulimit -l)"}
+		return nil, errPinning(int64(bytes), "", err)
 	}
 	return unsafe.Slice((*byte)(p), bytes), nil
+}
+
+// mapHost pins memory of this process for kernels of the current context, and returns the address that they have it at.
+func mapHost(b []byte) (cu.DevicePtr, error) {
+	var at C.CUdeviceptr
+	p := unsafe.Pointer(&b[0])
+	err := resultOf(C.cuMemHostRegister(p, C.size_t(len(b)), C.CU_MEMHOSTREGISTER_DEVICEMAP))
+	if err == nil {
+		err = resultOf(C.cuMemHostGetDevicePointer(&at, p, 0))
+	}
+	if err != nil {
+		return 0, errPinning(int64(len(b)), "; the GPUs do not all reach each other's memory, so their workers meet "+
+			"there: name one GPU, or those that hogwild devices shows as connected", err)
+	}
+	return cu.DevicePtr(at), nil
+}
+
+func unmapHost(b []byte) error {
+	return failed(resultOf(C.cuMemHostUnregister(unsafe.Pointer(&b[0]))), "releasing mapped host memory")
+}
+
+func errPinning(bytes int64, otherwise string, err error) error {
+	return &Error{Doing: fmt.Sprintf("pinning %.1f MiB of host memory", mib(bytes)), Code: codeOf(err), Err: err,
+		Help: "the host's memory is used up, or the limit on locked memory (ulimit -l)" + otherwise}
 }
 
 // unpin frees what pin returned.

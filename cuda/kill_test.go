@@ -26,10 +26,13 @@ func TestKilledAnytime(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, mode string
+		gpu        string
 		near       float64 // of the undisturbed accuracy
+		switches   []string
 	}{
-		{"async", "async", .01},
-		{"sync", "sync", .01},
+		{"async", "async", "0", .01, nil},
+		{"sync", "sync", "0", .01, nil},
+		{"through host memory", "async", "0,1", .01, []string{"HOGWILD_FAKE_DEVICES=2", "HOGWILD_FAKE_P2P=off"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := digits(t, func(cfg *config.Config) {
@@ -42,7 +45,10 @@ func TestKilledAnytime(t *testing.T) {
 			undisturbed := cfg
 			undisturbed.Run = t.TempDir()
 			want := train(t, undisturbed)
-			k := killer{t: t, cfg: cfg}
+			k := killer{t: t, cfg: cfg, switches: c.switches}
+			if k.cfg.GPU = c.gpu; c.switches != nil {
+				needStandIn(t)
+			}
 			got := k.play(25)
 			t.Logf("%d workers and %d coordinators killed, resumed %d times; accuracy %.4f, undisturbed %.4f; loss "+
 				"%.4f, %.4f; %d restarts",
@@ -62,6 +68,7 @@ func TestKilledAnytime(t *testing.T) {
 type killer struct {
 	t                              *testing.T
 	cfg                            config.Config
+	switches                       []string
 	run                            *process
 	since                          time.Time // when it was started
 	workers, coordinators, resumed int
@@ -69,7 +76,7 @@ type killer struct {
 
 // play kills this many processes, and lets the last run end.
 func (k *killer) play(kills int) rundir.Result {
-	k.run, k.since = apart(k.t, k.cfg), time.Now()
+	k.run, k.since = apart(k.t, k.cfg, k.switches...), time.Now()
 	for k.workers+k.coordinators < kills {
 		if rand.IntN(2) > 0 { // else perhaps while it starts
 			for !k.saved() && !ended(k.run.Process.Pid) {
@@ -119,7 +126,7 @@ func (k *killer) killCoordinator() {
 		k.cfg.Resume = k.cfg.Run
 		k.resumed++
 	}
-	k.run, k.since = apart(k.t, k.cfg), time.Now()
+	k.run, k.since = apart(k.t, k.cfg, k.switches...), time.Now()
 }
 
 // remains are what a coordinator and its workers hold: processes, and memfds, which are

@@ -174,7 +174,27 @@ type memory struct {
 	data    cu.DevicePtr
 	piece   int64    // of a training set that streams, in bytes; 0: it is in data
 	private *private // the optimizer's state, if it is not in weights
-	apart   bool     // the weights are on another GPU, and a worker on this one trains a replica
+	apart   bool     // the weights are elsewhere, and a worker on this GPU trains a replica
+	mapped  *mapped  // where they are in host memory
+}
+
+// close lets go of the coordinator's part.
+func (m *memory) close() error {
+	err := closeMemory(m.data)
+	if m.mapped != nil {
+		return keep(m.mapped.close(), err)
+	}
+	return keep(closeMemory(m.weights), err)
+}
+
+// openMapped makes the run's part in host memory, or join: opens the coordinator's.
+func (m *memory) openMapped(s *device.Setup, join bool) (err error) {
+	ranks := s.Job.Asked.Workers
+	if s.Job.Asked.Mode.Traits().Barrier {
+		ranks = 0
+	}
+	m.mapped, err = newMapped(m.layout.P, m.layout.Size, roundUp(4*int64(m.layout.P), alignment), ranks, join)
+	return err
 }
 
 // newMemory lays it out; the training set streams if piece is not 0.

@@ -116,6 +116,30 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// TestNodesThroughHost: nodes whose GPUs do not reach each other end with the same weights, near what one learns.
+func TestNodesThroughHost(t *testing.T) {
+	if !replay(t, "HOGWILD_FAKE_DEVICES=2", "HOGWILD_FAKE_P2P=off") {
+		return
+	}
+	for _, mode := range []string{"async", "sync"} {
+		c := digits(t, func(c *config.Config) {
+			c.Mode, c.Workers, c.GPU, c.Model, c.Data = config.MustMode(mode), 2, "0,1", "softmax", "digits:600"
+			if mode == "sync" {
+				c.AverageEvery = 8
+			}
+		})
+		one := train(t, c)
+		c.Rounds, c.AverageLR, c.LR, c.Run = "auto", "same", 2*c.LR, t.TempDir()
+		two, weights := together(t, 2, c)
+		t.Logf("%s: loss %v, one %v", mode, two[0].TestLoss, one.TestLoss)
+		if !slices.Equal(weights[0], weights[1]) || !(math.Abs(two[0].TestLoss-one.TestLoss) < .25) ||
+			two[0].Examples != one.Examples || two[0].TestLoss != two[1].TestLoss {
+			t.Errorf("%s: %d examples, test loss %g and %g; one node %d, %g", mode, two[0].Examples, two[0].TestLoss,
+				two[1].TestLoss, one.Examples, one.TestLoss)
+		}
+	}
+}
+
 // TestNodesOnOneHost: nodes that share a host choose different GPUs; and all train on GPUs, or none does.
 func TestNodesOnOneHost(t *testing.T) {
 	if !replay(t, "HOGWILD_FAKE_DEVICES=2") {

@@ -12,14 +12,12 @@
 //	scorer.go     evaluates the copy of the weights
 //	kept.go       the copy of the weights that evaluations see
 //	add.go        changes from other nodes
-//	remote.go     a worker that cannot add to the weights itself
-//	exchange.go   what it does on the owner's GPU
 //	meeting.go    a worker whose steps a program takes
 //	separate.go   the replica of its program, on one of several GPUs
 //	merging.go    what brings that to the weights, and back
 //	trainer.go    the Device of a rank
 //	steps.go      chunks to launches
-//	replica.go    a worker's own copy of weights that its GPU reaches
+//	replica.go    a worker's own copy of weights that are elsewhere
 //	stream.go     a set that the GPU's memory does not hold
 //	average.go    barrier mode
 //	family.go     which kernels a model has, and its job
@@ -35,7 +33,8 @@
 //	trial.go      the trials that it makes
 //	layout.go     where everything is in the allocations
 //	half.go       weights of half precision
-//	private.go    an optimizer's state on another GPU than the weights
+//	private.go    an optimizer's state, where the weights are elsewhere
+//	mapped.go     weights in host memory, for GPUs that do not reach each other
 //	scatter.go    where columns of sparse rows are in GPU memory
 //	local.go      weights that a CTA has a copy of, and merges
 //	choose.go     which GPUs a configuration means

@@ -26,7 +26,7 @@ func (o *owner) Notes() []string {
 		notes = append(notes, a.notes...)
 		if way := o.handle.GPUs[i+1].Way; c.Asked.Layout != nil {
 			notes = append(notes, o.replicaNote(a, way))
-		} else {
+		} else if way == throughHost || !o.handle.throughHost() {
 			notes = append(notes, way.note(a.device, o.device, &c.Asked, a.idle.mergePeriod()))
 		}
 	}
@@ -37,9 +37,10 @@ func (o *owner) Notes() []string {
 	return notes
 }
 
-// merges reports whether workers on other GPUs train replicas that they merge themselves.
+// merges reports whether workers train replicas that they merge.
 func (o *owner) merges() bool {
-	return slices.ContainsFunc(o.handle.GPUs, func(g gpuHandle) bool { return g.Way == byMerges })
+	return o.handle.throughHost() ||
+		slices.ContainsFunc(o.handle.GPUs, func(g gpuHandle) bool { return g.Way == byMerges })
 }
 
 // stepNotes says what the workers on the GPU have in flight.
@@ -97,7 +98,7 @@ func (o *owner) replicaNote(a *owner, w way) string {
 	if o.setup.Job.Asked.Mode.Traits().Barrier {
 		text = fmt.Sprintf("gpu %d: each program trains a replica, which is averaged on gpu %d", a.device, o.device)
 	}
-	if w == byStaging {
+	if w == throughHost {
 		text += ", through host memory: no peer access"
 	}
 	return text

@@ -122,6 +122,9 @@ func (o *owner) Traits() device.Traits {
 		list += fmt.Sprintf(",%d", a.device)
 	}
 	t.Name = fmt.Sprintf("cuda:%s (%s)", list, o.gpu.Name)
+	if m := o.memory.mapped; m != nil {
+		t.File = m.segment.File()
+	}
 	if o.idle != nil {
 		t.InFlight = o.idle.ctas * int(o.idle.job.Teams) * o.setup.Job.Sharers()
 	}
@@ -195,14 +198,16 @@ func (o *owner) Upload() error {
 			}
 			err = keep(err, upload(p.at, host))
 		}
-		return keep(err, failed(cu.Synchronize(), "waiting for the weights to reach the GPU"))
+		return keep(err, failed(cu.Synchronize(), "waiting for the weights to reach the GPU"),
+			o.memory.mapped.fill(o.memory.weights, o.memory.layout.Counts))
 	})
 }
 
 // Download copies them back.
 func (o *owner) Download() error {
 	return o.within(func() error {
-		err := keep(fault.Point("gpu.download"), o.memory.downloadWeights(o.setup.Weights))
+		err := keep(fault.Point("gpu.download"), o.memory.mapped.settle(o.memory.weights, o.memory.layout.Counts),
+			o.memory.downloadWeights(o.setup.Weights))
 		for _, p := range o.parts() {
 			if p.counts {
 				err = keep(err, download(p.host, p.at))
@@ -247,7 +252,8 @@ func (o *owner) deviceOf(rank int) (local, error) {
 	if o.setup.Job.Asked.Layout != nil {
 		return newMeeting(o.setup, o.gpu, &o.memory, rank)
 	}
-	return newTrainer(o.setup, o.gpu, &o.memory, rank)
+	m := o.memory
+	return newTrainerBy(o.handle.wayOf(0), o.setup, o.gpu, &m, rank)
 }
 
 // Score evaluates the copy of the weights, or other weights, on the GPU.
@@ -293,6 +299,9 @@ func (o *owner) free() error {
 	if o.adder != nil {
 		err = keep(err, o.adder.free())
 	}
+	if o.memory.mapped != nil {
+		err = keep(err, o.memory.mapped.close())
+	}
 	for _, p := range []cu.DevicePtr{o.memory.weights, o.memory.data} {
 		if p != 0 {
 			err = keep(err, failed(cu.MemFree(p), "freeing the run's memory"))
@@ -316,7 +325,8 @@ func (o *owner) Keep(_ []float32, compare bool) (changed []bool, err error) {
 		if err := fault.Point("gpu.keep"); err != nil {
 			return err
 		}
-		err := o.kept.convert(model.ToStandard) // it is compared with weights as they are trained
+		err := keep(o.memory.mapped.settle(o.memory.weights, o.memory.layout.stored()),
+			o.kept.convert(model.ToStandard)) // it is compared with weights as they are trained
 		l, looks := o.kept.run("survey_keep", compare, false)
 		err = keep(err, looks, o.kept.convert(model.FromStandard))
 		for _, flag := range l.changed {
@@ -354,6 +364,10 @@ func (o *owner) Kept() (w []float32, err error) {
 
 // Add adds a round's change to the weights. None of its additions is lost, and none of the workers'.
 func (o *owner) Add(delta []float32) error {
+	if m := o.memory.mapped; m != nil {
+		m.add(o.memory.there(delta))
+		return nil
+	}
 	return o.aside(func() (err error) {
 		if o.adder == nil {
 			o.adder, err = newAdder(o.gpu, &o.memory, partBytes/4)

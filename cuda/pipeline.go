@@ -168,14 +168,6 @@ func stageJob(s *stage, j *job) (text []byte, address uint64) {
 func (s *stage) comesBack() { s.back = roundUp(s.end, alignment) }
 func (s *stage) loads()     { s.loaded = s.end }
 
-// numbers returns the numbers that lie in b.
-func numbers[T number](b []byte) []T {
-	if len(b) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
-}
-
 // stageBytes returns a size that holds some arrays with this many bytes in all.
 func stageBytes(arrays, bytes int) int { return roundUp(bytes, alignment) + arrays*alignment }
 

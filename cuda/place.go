@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/cu"
 
@@ -20,12 +21,11 @@ import (
 type way int
 
 const (
-	direct    way = iota // they are on its GPU
-	asPeer               // its kernels read them and add to them on the other GPU, over NVLink
-	byMerges             // it trains a replica, whose difference a kernel on its GPU adds there
-	byRounds             // it trains a replica in barrier mode, which a kernel on its GPU copies to its slot there
-	bySlots              // it trains a replica, whose difference goes from GPU to GPU
-	byStaging            // the same, through host memory
+	direct      way = iota // they are on its GPU
+	asPeer                 // its kernels read them and add to them on the other GPU, over NVLink
+	byMerges               // it trains a replica, whose difference a kernel on its GPU adds there
+	byRounds               // it trains a replica in barrier mode, which a kernel on its GPU copies to its slot there
+	throughHost            // not at all: all workers of the run train replicas that meet in host memory
 )
 
 // enough refuses more GPUs than there are workers for them.
@@ -37,33 +37,21 @@ func (b backend) enough(c *config.Config, gpus []int) error {
 	return nil
 }
 
-// replica reports whether a worker trains one.
-func (w way) replica() bool { return w == bySlots || w == byStaging }
-
-// replicas is how many workers of a run do.
-func (b backend) replicas(c *config.Config, h *runHandle) (n int) {
-	for rank := range c.Workers {
-		if h.GPUs[b.gpuOf(rank, len(h.GPUs))].Way.replica() {
-			n++
-		}
-	}
-	return n
-}
-
 // gpuOf is which of n GPUs a rank is on.
 func (b backend) gpuOf(rank, n int) int { return (rank + b.shift) % n }
 
 // wayFrom is how a worker on another GPU reaches the owner's.
 func wayFrom(here, owner cu.Device, s *device.Setup) (way, error) {
 	p, err := peer(int(here), int(owner))
-	barrier := s.Job.Asked.Mode.Traits().Barrier
-	switch {
+	switch c := &s.Job.Asked; {
 	case err != nil || !p.Access:
-		return byStaging, err
-	case barrier && s.Job.Asked.Layout == nil:
+		return throughHost, err
+	case c.Layout != nil: // its programs' kernels neither add nor merge
+		return asPeer, nil
+	case c.Mode.Traits().Barrier:
 		return byRounds, nil
-	case barrier || !p.Atomics:
-		return bySlots, nil
+	case !p.Atomics:
+		return throughHost, nil
 	case mayTrainReplica(s):
 		return byMerges, nil
 	}
@@ -88,27 +76,24 @@ func mayTrainReplica(s *device.Setup) bool {
 // note says how the workers on one of the other GPUs reach the weights; every is the period of merges.
 func (w way) note(here, owner cu.Device, c *config.Config, every int) string {
 	text := fmt.Sprintf("gpu %d: ", here)
+	period := ""
+	if every > 0 {
+		period = fmt.Sprintf(", every %d steps at most", every)
+	}
 	switch {
 	case w == asPeer:
 		return text + fmt.Sprintf("updates go directly to gpu %d", owner)
 	case w == byMerges:
-		text += fmt.Sprintf("trains a replica, merged with the weights of gpu %d after each launch", owner)
-		if every > 0 {
-			text += fmt.Sprintf(", every %d steps at most", every)
-		}
-		return text
-	case c.Mode.Traits().Barrier:
-		text += fmt.Sprintf("sends replicas to gpu %d for averaging", owner)
-	default:
-		text += fmt.Sprintf("sends differences to gpu %d", owner)
+		return text + fmt.Sprintf("trains a replica, merged with the weights of gpu %d after each launch%s", owner,
+			period)
+	case w == byRounds:
+		return text + fmt.Sprintf("sends replicas to gpu %d for averaging", owner)
 	}
-	if w == byStaging {
-		return text + ", through host memory: no peer access"
+	text += fmt.Sprintf("no peer access to gpu %d", owner)
+	if c.Mode.Traits().Barrier {
+		return text + ": all workers train replicas, averaged in host memory"
 	}
-	if !c.Mode.Traits().Barrier {
-		text += ": no atomics between the two"
-	}
-	return text
+	return text + " with atomics: all workers train replicas, merged in host memory after each launch" + period
 }
 
 // refuseReplicas says what replicas cannot do: the state of an optimizer that all
@@ -126,10 +111,22 @@ func refuseReplicas(c *config.Config, who string) error {
 type runHandle struct {
 	Nonce    uint64      `json:"nonce"` // of the run: a handle of another run is refused
 	Checksum string      `json:"checksum"`
-	Weights  handle      `json:"weights"`
+	Weights  handle      `json:"weights"` // on the first GPU; where workers meet in host memory, the owner's copy
 	Size     int64       `json:"size"`
 	DataSize int64       `json:"data_size"`
 	GPUs     []gpuHandle `json:"gpus"` // the owner's first
+}
+
+// wayOf is how workers on a GPU of the list reach the weights. If those on one do not, none has them on a GPU.
+func (h *runHandle) wayOf(gpu int) way {
+	if h.throughHost() {
+		return throughHost
+	}
+	return h.GPUs[gpu].Way
+}
+
+func (h *runHandle) throughHost() bool {
+	return slices.ContainsFunc(h.GPUs, func(g gpuHandle) bool { return g.Way == throughHost })
 }
 
 // gpuHandle is what a worker on one of the run's GPUs needs.

@@ -146,24 +146,32 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestPrivateState: a worker that adds to weights on another GPU has its optimizer's state where it trains, and the
-// owner's copy is renewed before it is saved. So a run that is cut after an epoch and resumed ends as one that is not.
+// TestPrivateState: a worker that adds to weights on another GPU, or meets others in host memory, has its optimizer's
+// state where it trains, and the owner's copy is renewed before it is saved. So a run that is cut after an epoch and
+// resumed ends as one that is not, but for rounding where a replica is merged, which is chance.
 func TestPrivateState(t *testing.T) {
 	needStandIn(t)
-	for _, optimizer := range []config.Optimizer{config.Momentum, config.Adam} {
+	for i, optimizer := range []config.Optimizer{config.Momentum, config.Adam, config.Momentum, config.Adam} {
+		p2p, near := "on", 0.0
+		if i >= 2 {
+			p2p, near = "off", 1e-5
+		}
 		c := digits(t, func(c *config.Config) {
 			c.Model, c.Optimizer, c.LR, c.Data, c.GPU, c.InFlight = "mlp:8", optimizer, .01, "digits:500", "0,1", 1
 			c.MergeEvery = config.InPlace // no replica, which rounds where it is merged
 		})
-		away := []string{"HOGWILD_FAKE_P2P=on", shiftVariable + "=1"}
+		away := []string{"HOGWILD_FAKE_P2P=" + p2p, shiftVariable + "=1"}
 		want := trainTwo(t, c, away...)
 		c.Run, c.Epochs = t.TempDir(), 1
 		trainTwo(t, c, away...)
 		c.Resume, c.Epochs = c.Run, 2
-		if got := trainTwo(t, c, away...); got.TestLoss != want.TestLoss || got.TrainLoss != want.TrainLoss {
-			t.Errorf("%s: resumed, train and test loss %v, %v; in one go %v, %v", optimizer, got.TrainLoss,
+		got := trainTwo(t, c, away...)
+		if !(abs(got.TestLoss-want.TestLoss) <= near && abs(got.TrainLoss-want.TrainLoss) <= near) {
+			t.Errorf("p2p %s, %s: resumed, train and test loss %v, %v; in one go %v, %v", p2p, optimizer, got.TrainLoss,
 				got.TestLoss, want.TrainLoss, want.TestLoss)
 		}
+		t.Logf("p2p %s, %s: resumed %g and %g apart", p2p, optimizer, got.TrainLoss-want.TrainLoss,
+			got.TestLoss-want.TestLoss)
 	}
 }
 
@@ -198,13 +206,18 @@ func TestWhereMemoryIs(t *testing.T) {
 			places = append(places, fmt.Sprint(on))
 		}
 		slices.Sort(places)
-		if want := []string{"[1 0]", "[1 1]"}; !slices.Equal(places, want) {
+		want := []string{"[1 0]", "[1 1]"}
+		if p2p != "on" { // the weights are in host memory
+			want = []string{"[0]", "[1]"}
+		}
+		if !slices.Equal(places, want) {
 			t.Errorf("p2p %s: the workers open memory of the GPUs %v, want weights and set %v", p2p, places, want)
 		}
-		says := map[string]string{
-			"on":         "gpu 0: trains a replica, merged with the weights of gpu 1 after each launch, every ",
-			"no-atomics": "gpu 0: sends differences to gpu 1: no atomics",
-			"off":        "gpu 0: sends differences to gpu 1, through host memory"}[p2p]
+		says := "gpu 0: no peer access to gpu 1 with atomics: all workers train replicas, merged in host memory " +
+			"after each launch, every "
+		if p2p == "on" {
+			says = "gpu 0: trains a replica, merged with the weights of gpu 1 after each launch, every "
+		}
 		if !strings.Contains(strings.Join(r.Notes, "\n"), says) {
 			t.Errorf("p2p %s: notes %q do not say %q", p2p, r.Notes, says)
 		}

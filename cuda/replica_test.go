@@ -18,11 +18,16 @@ import (
 )
 
 // TestReduceMerge: replicas that merge in turn leave in the weights the sum of what all have learnt, and each has that
-// in itself; the counts say how many updates others have written since its last merge.
-func TestReduceMerge(t *testing.T) { onEach(t, testReduceMerge, "reduce") }
+// in itself; the counts say how many updates others have written since its last merge. Through host memory, the weights
+// are the base, which stays as it is, and what each rank has learnt.
+func TestReduceMerge(t *testing.T) {
+	onEach(t, func(t *testing.T, g *gpuUnderTest) { testReduceMerge(t, g, "reduce_begin", "reduce_merge") }, "reduce")
+	onEach(t, func(t *testing.T, g *gpuUnderTest) { testReduceMerge(t, g, "reduce_sum", "reduce_sum") }, "reduce")
+}
 
-func testReduceMerge(t *testing.T, g *gpuUnderTest) {
+func testReduceMerge(t *testing.T, g *gpuUnderTest, begins, merges string) {
 	const ranks, steps, guardValue = 3, 130, 4711.25
+	apart := merges == "reduce_sum"
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{1, 257, 70_001} {
 		// Multiples of 1/8 below 2^18: sums of these are exact.
@@ -34,8 +39,11 @@ func testReduceMerge(t *testing.T, g *gpuUnderTest) {
 			return v
 		}
 		w := eighths()
+		base := slices.Clone(w)
 		out, counts := put(g, w), put(g, make([]uint64, ranks*countLine/8))
-		share := put(g, []float32{1})
+		share, shares := put(g, []float32{1, .5}), []float32{1, .5}
+		stride := n + 3
+		learnt := put(g, make([]float32, ranks*stride))
 		var jobs []job
 		launch := func(kernel string, j job) {
 			if err := g.kernels[kernel].run(min(3, ceilDiv(n, threads)), cu.DevicePtr(put(g, encode(j)))); err != nil {
@@ -47,23 +55,41 @@ func testReduceMerge(t *testing.T, g *gpuUnderTest) {
 			rubbish := slices.Repeat([]float32{float32(math.NaN())}, n)
 			j := job{W: put(g, append(slices.Clone(rubbish), guardValue)), First: put(g, append(rubbish, guardValue)),
 				Out: out, Updates: put(g, []uint64{0}), LR: share, Counts: counts, Weights: int64(n), Rank: rank,
-				Ranks: ranks}
-			launch("reduce_begin", j)
+				Ranks: ranks, Second: learnt, ScratchStride: int64(stride)}
+			launch(begins, j)
 			jobs = append(jobs, j)
 		}
 		for turn := range 2 * ranks {
-			j := jobs[turn%ranks]
-			learnt, replica := eighths(), get[float32](g, n+1, j.W)
+			j, part := jobs[turn%ranks], 0
+			if apart { // now all of it counts, now half
+				part = turn % 2
+			}
+			j.LR += 4 * uint64(part)
+			change, replica := eighths(), get[float32](g, n+1, j.W)
 			for i := range n {
-				replica[i] += learnt[i]
-				w[i] += learnt[i]
+				replica[i] += change[i]
+				w[i] += shares[part] * change[i]
 			}
 			if err := upload(cu.DevicePtr(j.W), replica); err != nil {
 				t.Fatal(err)
 			}
 			j.Steps, j.Record = steps, put(g, make([]uint64, device.RecordWords))
-			launch("reduce_merge", j)
-			for what, at := range map[string]uint64{"weights": j.Out, "replica": j.W, "as it began": j.First} {
+			launch(merges, j)
+			places := map[string]uint64{"weights": j.Out, "replica": j.W, "as it began": j.First}
+			if apart {
+				delete(places, "weights")
+				if !slices.Equal(get[float32](g, n+1, j.Out), base) {
+					t.Errorf("%d weights, merge %d: the base has changed", n, turn+1)
+				}
+				all := get[float32](g, ranks*stride, learnt)
+				for i := range n {
+					if base[i]+all[i]+all[stride+i]+all[2*stride+i] != w[i] {
+						t.Fatalf("%d weights, merge %d: weight %d is not the sum of what ranks have learnt", n,
+							turn+1, i)
+					}
+				}
+			}
+			for what, at := range places {
 				if !slices.Equal(get[float32](g, n+1, at), w) {
 					t.Errorf("%d weights, merge %d: %s differ from the sum", n, turn+1, what)
 				}
@@ -90,8 +116,9 @@ func fourGPUs(t *testing.T, c config.Config, p2p string) (rundir.Result, []call)
 	return r, callsIn(t, path)
 }
 
-// TestFourGPUs: four workers on four GPUs end where four on one do, however the GPUs reach each other; and with peer
-// access and atomics each worker has a context on its own GPU alone, merges once a launch, and copies no weights.
+// TestFourGPUs: four workers on four GPUs end where four on one do, however the GPUs reach each other; and each worker
+// has a context on its own GPU alone, where it merges once a launch. With peer access and atomics those on the first
+// GPU need not merge.
 func TestFourGPUs(t *testing.T) {
 	needStandIn(t)
 	c := digits(t, func(c *config.Config) { c.Model, c.Workers, c.InFlight, c.MergeEvery = "softmax", 4, 8, "24" })
@@ -108,20 +135,26 @@ func TestFourGPUs(t *testing.T) {
 			case call.Call != "cuLaunchKernel":
 			case call.Kernel == "linear_step":
 				steps[call.Device]++
-			case call.Kernel == "reduce_merge":
+			case call.Kernel == "reduce_merge", call.Kernel == "reduce_sum": // which begins a replica too
 				merges[call.Device]++
 			}
 		}
 		t.Logf("p2p %s: test loss %.4f, on one GPU %.4f; contexts of a worker at most %d; launches of steps by GPU "+
 			"%v, of merges %v", p2p, r.TestLoss, want.TestLoss, most, steps, merges)
+		if most != 1 {
+			t.Errorf("p2p %s: a worker has up to %d contexts, want 1", p2p, most)
+		}
 		if p2p != "on" {
-			if most != 2 {
-				t.Errorf("p2p %s: a worker has up to %d contexts, want 2", p2p, most)
+			for gpu := range 4 {
+				if steps[gpu] < 2 || merges[gpu] < steps[gpu] {
+					t.Errorf("p2p %s: GPU %d: %d launches of steps and %d merges, want more", p2p, gpu, steps[gpu]-1,
+						merges[gpu])
+				}
 			}
 			continue
 		}
-		if most != 1 || merges[0] != 0 {
-			t.Errorf("a worker has up to %d contexts, want 1; %d merges on GPU 0, want none", most, merges[0])
+		if merges[0] != 0 {
+			t.Errorf("%d merges on GPU 0, want none", merges[0])
 		}
 		for gpu := 1; gpu < 4; gpu++ {
 			if steps[gpu] != merges[gpu]+1 { // the self-check's
@@ -136,8 +169,8 @@ func TestFourGPUs(t *testing.T) {
 	}
 }
 
-// TestFourGPUsInRounds: in sync mode peer access is enough for a worker to have a context on its own GPU alone, and
-// four GPUs give the bits of one.
+// TestFourGPUsInRounds: in sync mode four GPUs give the bits of one, by peer access without atomics and through host
+// memory, and a worker has a context on its own GPU alone.
 func TestFourGPUsInRounds(t *testing.T) {
 	needStandIn(t)
 	c := digits(t, func(c *config.Config) {
@@ -145,9 +178,12 @@ func TestFourGPUsInRounds(t *testing.T) {
 		c.Epochs, c.Data = 1, "digits:1500"
 	})
 	want := train(t, c)
-	r, calls := fourGPUs(t, c, "no-atomics")
-	if most := contexts(calls); r.TestLoss != want.TestLoss || most != 1 {
-		t.Errorf("test loss %v, on one GPU %v; a worker has up to %d contexts, want 1", r.TestLoss, want.TestLoss, most)
+	for _, p2p := range []string{"no-atomics", "off"} {
+		r, calls := fourGPUs(t, c, p2p)
+		if most := contexts(calls); r.TestLoss != want.TestLoss || most != 1 {
+			t.Errorf("p2p %s: test loss %v, on one GPU %v; a worker has up to %d contexts, want 1", p2p, r.TestLoss,
+				want.TestLoss, most)
+		}
 	}
 }
 

@@ -83,7 +83,7 @@ func newSeparate(s *device.Setup, rank int, owner *gpu, m *memory, g *gpuHandle)
 
 // open allocates the replica.
 func (r *separate) open(g *gpuHandle) (err error) {
-	if g.Way == bySlots && r.here != r.owner { // the copies need no stop in host memory
+	if g.Way == asPeer && r.here != r.owner { // the copies need no stop in host memory
 		if err := failed(r.owner.ctx.EnablePeerAccess(0), "reaching GPU %d from GPU %d", r.owner.device,
 			r.here.device); err != nil {
 			return err

@@ -176,7 +176,7 @@ func (t *trainer) each() int {
 		all += ceilDiv(c.Count, c.Batch)
 	}
 	most := min(2*t.pace, t.most/batch)
-	if r := t.replica; r != nil && r.every > 0 {
+	if r := t.replica; r != nil && r.every > 0 && !r.long {
 		most = min(most, r.every)
 	}
 	if t.rows.streams {
@@ -187,8 +187,8 @@ func (t *trainer) each() int {
 
 // aim is how long a launch is to take.
 func (t *trainer) aim() time.Duration {
-	if r := t.replica; r != nil && r.ends == merges {
-		return mergeTime
+	if r := t.replica; r != nil && r.aim > 0 {
+		return r.aim
 	}
 	return trainTime
 }

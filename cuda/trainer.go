@@ -49,6 +49,23 @@ type trainer struct {
 	failed  error              // the first loss that is not finite
 }
 
+// newTrainerBy makes the trainer of a rank that reaches the weights in some way, and what it needs for that.
+func newTrainerBy(w way, s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
+	if w == throughHost {
+		if m.weights, err = m.mapped.register(); err != nil {
+			return nil, err
+		}
+	}
+	m.apart = w != direct && w != asPeer
+	if w != direct && s.Job.Asked.PrivateState() {
+		i := rank % len(s.States)
+		if m.private, err = newPrivate(c, m.state(i), m.steps(i), len(s.States[i])); err != nil {
+			return nil, err
+		}
+	}
+	return newTrainer(s, c, m, rank)
+}
+
 func newTrainer(s *device.Setup, c *gpu, m *memory, rank int) (_ *trainer, err error) {
 	t := &trainer{gpu: c, setup: s, memory: m, samples: s.Samples(),
 		rows: source{s.Set, m.piece > 0, &m.layout.Scatter},
@@ -174,6 +191,11 @@ func (t *trainer) launch(pieces []piece) error {
 		t.ended(flight{pieces: pieces}, nil)
 		return nil
 	}
+	if t.replica != nil {
+		if err := fault.Point("gpu.push"); err != nil {
+			return err
+		}
+	}
 	bytes := t.stageSize(len(pieces), rates)
 	if t.rows.streams {
 		bytes += t.rows.stageSize(t.rowsOf(pieces, rows))
@@ -198,10 +220,10 @@ func (t *trainer) launch(pieces []piece) error {
 	var mergeText []byte
 	var mergeAt uint64
 	if t.replica != nil {
-		if err = fault.Point("gpu.push"); err != nil {
-			return err
-		}
 		merge = t.replica.job
+		if t.replica.long && steps > t.replica.every {
+			merge.LR += 4 // the share
+		}
 		merge.Steps, seen = j.Steps, &merge
 		mergeText, mergeAt = stageJob(s, &merge)
 	}
@@ -244,6 +266,9 @@ func (t *trainer) complete(back []byte) {
 		began = t.last
 	}
 	t.adapt(f.steps, now.Sub(began))
+	if r := t.replica; r != nil && r.whole > 0 && config.Whole(t.setup.Job.Asked.MergeEvery) == 0 {
+		r.judge(f.steps, now.Sub(began))
+	}
 	t.last = now
 }
 
@@ -252,7 +277,7 @@ func (t *trainer) Close() error {
 	return t.within(func() error {
 		err := t.free()
 		if t.opened {
-			err = keep(err, closeMemory(t.memory.weights), closeMemory(t.memory.data), t.close())
+			err = keep(err, t.memory.close(), t.close())
 		}
 		return err
 	})

@@ -19,9 +19,10 @@ Range Context::find(uint64_t address) const {
   if (settings().checks == Checks::kNone) return {0, 1ull << 62};  // all there is
   std::shared_ptr<Block> block = state().blocks.find(address);
   if (!block) return {};
+  if (block->kind == Block::kRegistered && !block->reached_from(this)) return {};
   bool here = block->on_host() || block->device == device;
   if (!here && !(peers >> block->device & 1)) return {};
-  return {block->base, block->size, here || settings().p2p != P2P::kNoAtomics};
+  return {block->base, block->size, !block->on_host() && (here || settings().p2p != P2P::kNoAtomics)};
 }
 
 // Work on the legacy default stream follows all work of the blocking streams, and

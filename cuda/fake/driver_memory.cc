@@ -120,12 +120,16 @@ void free_block(Block::Kind kind, uint64_t address, int code) {
   dispose(*freed[0]);
 }
 
+void require_pinnable(size_t bytes) {
+  uint64_t most = settings().pinned;
+  require(most == 0 || bytes <= most, CUDA_ERROR_OUT_OF_MEMORY, "HOGWILD_FAKE_PINNED");
+}
+
 void allocate_host(Call& call, void** address, size_t bytes) {
   Context& context = current();
   call.number("bytes", bytes);
   require(bytes > 0, CUDA_ERROR_INVALID_VALUE, "0 bytes");
-  uint64_t most = settings().pinned;
-  require(most == 0 || bytes <= most, CUDA_ERROR_OUT_OF_MEMORY, "HOGWILD_FAKE_PINNED");
+  require_pinnable(bytes);
   auto block = std::make_shared<Block>();
   block->kind = Block::kHost;
   block->size = bytes;
@@ -203,14 +207,16 @@ CUresult cuMemFreeHost(void* address) {
   });
 }
 
-CUresult cuMemHostRegister(void* address, size_t bytes, unsigned int) {
+CUresult cuMemHostRegister(void* address, size_t bytes, unsigned int flags) {
   return api(__func__, [&](Call& call) {
     Context& context = current();
     call.address("address", host(address));
     call.number("bytes", bytes);
     require(address && bytes > 0, CUDA_ERROR_INVALID_VALUE, "0 bytes");
+    require_pinnable(bytes);
     auto block = std::make_shared<Block>();
     block->kind = Block::kRegistered;
+    block->flags = flags;
     block->base = host(address);
     block->size = bytes;
     block->context = &context;
@@ -227,9 +233,10 @@ CUresult cuMemHostUnregister(void* address) {
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* pinned, unsigned int) {
   return api(__func__, [&](Call&) {
-    current();
+    Context& context = current();
     std::shared_ptr<Block> block = state().blocks.find(driver::host(pinned));
     require(block && block->on_host(), CUDA_ERROR_INVALID_VALUE, "not pinned host memory");
+    require(block->kind == Block::kHost || block->reached_from(&context), CUDA_ERROR_INVALID_VALUE, "not mapped for this context");
     *device = driver::host(pinned);
   });
 }

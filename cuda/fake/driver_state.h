@@ -78,7 +78,12 @@ struct Block {
   Importers* importers = nullptr;  // kDevice, kImported: its first page
   uint64_t nonce = 0;              // names the allocation in all processes
   int references = 1;              // kImported: opened so often
+  unsigned flags = 0;              // kRegistered: those of the call
   bool on_host() const { return kind == kHost || kind == kRegistered; }
+  // Whether kernels of a context reach registered memory, and it has an address for them.
+  bool reached_from(const Context* c) const {
+    return (flags & CU_MEMHOSTREGISTER_DEVICEMAP) && (c == context || (flags & CU_MEMHOSTREGISTER_PORTABLE));
+  }
 };
 
 // Blocks are all of them in this process, by address.

@@ -112,6 +112,32 @@ void memory() {
   CHECK(kind == CU_MEMORYTYPE_DEVICE);
 }
 
+// Kernels read and write registered host memory, copies and fills reach it, atomics do not.
+void mapped() {
+  CUcontext first = start(0);
+  CUdeviceptr at, a = allocate(4);
+  static uint32_t host[1024];
+  OK(cuMemHostRegister(host, sizeof host, 0));
+  REFUSED(CUDA_ERROR_INVALID_VALUE, cuMemHostGetDevicePointer(&at, host, 0));
+  OK(cuMemHostUnregister(host));
+  OK(cuMemHostRegister(host, sizeof host, CU_MEMHOSTREGISTER_DEVICEMAP));
+  OK(cuMemHostGetDevicePointer(&at, host + 1, 0));
+  OK(launch(function("store"), nullptr, at, 9));
+  OK(cuCtxSynchronize());
+  CHECK(host[1] == 9);
+  OK(cuMemcpy(a, at, 4));
+  CHECK(word(a) == 9);
+  OK(cuMemsetD32(at, 4, 2));
+  OK(cuMemcpy(at + 8, a, 4));
+  OK(cuCtxSynchronize());
+  CHECK(host[1] == 4 && host[2] == 4 && host[3] == 9);
+  start(1);
+  REFUSED(CUDA_ERROR_INVALID_VALUE, cuMemHostGetDevicePointer(&at, host, 0));  // not portable
+  OK(cuCtxSetCurrent(first));
+  OK(launch(function("add"), nullptr, at, 1));
+  REFUSED(CUDA_ERROR_LAUNCH_FAILED, cuCtxSynchronize());
+}
+
 // A kernel that keeps 100 values in registers.
 std::string greedy() {
   std::string loads, stores;
@@ -282,6 +308,7 @@ const struct {
     {"launches", launches, {}},
     {"streams", streams, {}},
     {"sharing", sharing, {}},
+    {"mapped", mapped, {"DEVICES=2"}},
     {"p2p on", p2p_on, {"DEVICES=2"}},
     {"p2p no-atomics", p2p_no_atomics, {"DEVICES=2", "P2P=no-atomics"}},
     {"p2p off", p2p_off, {"DEVICES=2", "P2P=off"}},

@@ -21,7 +21,7 @@ struct Fault {
 // Range is a live allocation, or {0, 0}.
 struct Range {
   uint64_t base = 0, size = 0;
-  bool atomics = true;  // work there: not on a peer whose link has none
+  bool atomics = true;  // work there: not on a peer whose link has none, nor in host memory
 };
 
 // Memory tells which addresses of this process are device memory.

@@ -97,7 +97,7 @@ uint8_t* global_lane(Warp& w, const Op& op, int lane, uint64_t a, uint32_t bytes
     if (!inside_one(a, range, bytes)) stop_outside(w, op, lane, access, bytes, a, nearby(w, a, remembered));
     if (access == Access::kAtomic && !range.atomics) {
       stop_access(w, op, lane, kLaunchFailed, access, bytes,
-                  text_of(" at 0x%" PRIx64 ", on another device: HOGWILD_FAKE_P2P=no-atomics", a));
+                  text_of(" at 0x%" PRIx64 ", in host memory or on another device: HOGWILD_FAKE_P2P=no-atomics", a));
     }
     remembered = range;
   }

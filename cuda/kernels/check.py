@@ -63,6 +63,7 @@ MUST = {  # of kernels whose names do not say it
     "average_gradients": (READ, STORE),
     "reduce_begin": (READ, STORE),
     "reduce_merge": (READ, ADD, STORE),
+    "reduce_sum": (READ, STORE),
     "reduce_add": (READ, ADD),
     "survey_keep": (READ, STORE),
     "survey_count": (READ,),

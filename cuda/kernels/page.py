@@ -62,13 +62,13 @@ of its instructions (10,700 slots and 5 barriers; 39,300 and 15).
 ## Several GPUs, computed
 
 Nothing here has been measured: there were never two GPUs. Over NVLink a worker on another GPU than the weights' adds each step to them, or it trains a [replica](../designs/gpu.md#several-gpus)
-and merges. A merge reads the weights and adds as many differences. It takes, at the published rates of NVLink on an H200 (900 GB/s in both directions,
-NVIDIA, *H200 Tensor Core GPU*, data sheet) and of PCI Express 4.0 x16 (31.5 GB/s each way), with a fifth more bytes for the headers of
-additions over NVLink (estimated), as PCI Express's copies each way and as two copies each way through host memory:
+and merges. A merge reads the weights and adds as many differences. Through host memory it reads a vector for each worker and one more, and writes one. It takes, at the
+published rates of NVLink on an H200 (900 GB/s in both directions, NVIDIA, *H200 Tensor Core GPU*, data sheet) and of PCI Express 4.0 x16 (31.5 GB/s each way), with a
+fifth more bytes for the headers of additions over NVLink (estimated), and one worker a GPU:
 
 {merges}
 
-Without NVLink a merge also waits for a turn of the first GPU, 2 to 4 ms (estimated), if no Multi-Process Service runs.
+Through the host all GPUs read at the same time: six of them 42 vectors a merge, of memory that the processors share.
 
 The rates of 2, 4 and 8 H200 follow from the rate of one ([measured](gpu.md), 132 steps in flight), from the sectors above, and from {queued} µs for a queued launch (measured):
 

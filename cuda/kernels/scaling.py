@@ -8,11 +8,12 @@ ALONE = {"softmax 784-10, MNIST, b 8": 101e6, "784-128-10, MNIST, b 8": 38e6}  #
 
 
 def merges():
-    yield "| weights | bytes each way | NVLink, µs | PCI Express, µs | through the host, µs |"
+    """Through the host a merge reads the base and a vector for each worker, one a GPU, and writes one."""
+    yield "| weights | bytes | NVLink, µs | through the host, 2 GPUs, µs | 6 GPUs |"
     yield "|---|---|---|---|---|"
     for weights in (7_850, 101_770, 1 << 24):
         size = 4 * weights
-        times = HEADER * size / NVLINK, size / PCIE, 2 * size / PCIE
+        times = HEADER * size / NVLINK, 3 * size / PCIE, 7 * size / PCIE
         yield f"| {weights:,} | {size:,} | " + " | ".join(number(1e6 * t) for t in times) + " |"
 
 

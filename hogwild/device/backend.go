@@ -164,6 +164,7 @@ type Traits struct {
 	Name     string   // for the report: cpu, cuda:0
 	UUIDs    []string // of GPUs: the first holds the weights
 	Names    []string // of these
+	File     *os.File // memory that a worker inherits, besides what all have; nil: none
 	InFlight int      // steps that run at once; 0: any number, or a program computes
 	Inside   bool     // no other process can open the memory: the one worker trains in this process
 	// Calls go to a driver: it may never answer, or not start in a worker, and workers sleep and write in it.

@@ -167,6 +167,9 @@ func (r *crew) spawn(rank int) error {
 		log = p.Log(rank)
 	}
 	files := []*os.File{r.Mem.Block.Seg.File(), r.Mem.Weights.Seg.File(), r.Task.Train.File()}
+	if f := r.Mem.Traits.File; f != nil {
+		files = append(files, f)
+	}
 	p, err := r.Mem.Workers.Start(rank, files, log)
 	if err == nil {
 		r.Mem.Block.SetRank(rank, control.RankPID, uint64(p.PID()))

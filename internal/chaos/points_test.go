@@ -92,7 +92,7 @@ func TestGPUFaultPoints(t *testing.T) {
 		case p.Name == "gpu.add": // of several nodes: cuda.TestNodeFails
 		case p.Name == "gpu.pull" || p.Name == "gpu.push":
 			t.Setenv("HOGWILD_FAKE_DEVICES", "2")
-			for _, access := range []string{"on", "off"} { // replicas that kernels merge, and that are copied
+			for _, access := range []string{"on", "off"} { // over a link, and through host memory
 				t.Setenv("HOGWILD_FAKE_P2P", access)
 				walk(t, p, onGPU["gpu.pull"], []int{2}, both)
 			}
