@@ -43,23 +43,25 @@ struct Turn {
 
 // step takes one. Its first barrier is that of stage: the tile, z, the scale and losses stay as they are until then.
 template <int S> __device__ inline void step(const Turn& own, const Ahead<Turn>& ahead, Global<f4>* scratch) {
-  const u32 i = own.ticket;
+  auto i = [&]() INLINE { return *(volatile const u32*)&own.ticket; };  // read anew, as mlp.cu does
   const Layer& l = layers[0];
   const Inputs& x = own.x;
   const int groups = (x.batch + GROUP - 1) / GROUP;
   int held = 0;
-  if (sampled<Cta>(i)) __syncthreads();  // what warps of this CTA still push is not what others write
-  reads(Cta(), i);
-  if (groups == 0) ahead.idle(i);
+  if (sampled<Cta>(i())) __syncthreads();  // what warps of this CTA still push is not what others write
+  reads(Cta(), i());
+  if (groups == 0) ahead.idle(i());
 #pragma unroll 1
   for (int g = 0; g < groups; g++) {
     const int count = x.batch - g * GROUP;
-    const float y = warp() < count ? label(own.start + g * GROUP + warp()) : 0;
+    auto labelled = [&]() INLINE { return warp() < count ? label(own.start + g * GROUP + warp()) : 0; };
+    float y = S > 1 ? labelled() : 0;
     held = forward<false, S, S == GROUP>(l, x, g, !optimizer.everywhere(), [&](int o, int s, float v, bool first, bool) INLINE {
       float& to = z[o * GROUP + s];
       to = first ? v : to + v;
     });
-    if (g == 0) ahead.announce(i);
+    if (S == 1) y = labelled();  // not before: linear_one would spill registers on sm_70
+    if (g == 0) ahead.announce(i());
     if (warp() < S) grade(z, l.out, y, count, inverse((float)x.batch));
     __syncthreads();
     if (thread() == 0)
@@ -68,15 +70,15 @@ template <int S> __device__ inline void step(const Turn& own, const Ahead<Turn>&
   }
   if (groups > 1 || x.in > TILE) held = 0;
   if (held) prepare_push<S>(x);
-  writes(Cta(), i);
+  writes(Cta(), i());
   if (groups > 0)
     push<false, S>(l, x, held, [&](int g, int o, f4& lo, f4& hi) INLINE {
       if (S == 1) lo.x = z[o * GROUP];
       else if (groups == 1) lo = ((f4*)z)[2 * o], hi = ((f4*)z)[2 * o + 1];
       else lo = scratch[2 * (g * l.out + o)], hi = scratch[2 * (g * l.out + o) + 1];
     });
-  if (thread() == 0) job.loss[i] = (float)loss, loss = 0;
-  wrote(Cta(), i);
+  if (thread() == 0) job.loss[i()] = (float)loss, loss = 0;
+  wrote(Cta(), i());
 }
 
 template <int S> __device__ inline void steps() {
