@@ -117,8 +117,8 @@ template <int Q> struct Mine {
   }
 };
 
-// TOGETHER is how many weights' states are loaded before the first is used.
-constexpr int TOGETHER = 4;
+// TOGETHER is how many weights' states are loaded before the first is used: CTAs of 256 threads have fewer registers.
+constexpr int TOGETHER = THREADS == 256 ? 2 : 4;
 
 // turn_some makes of the gradients from .. from+TOGETHER-1 the steps, where those are
 // more than a multiple.

@@ -55,15 +55,16 @@ template <int S> __device__ inline void spread(const Turn& at) {
 // push_all pushes all layers, the first one last, whose tile may be there.
 template <int S> __device__ inline void push_all(const Turn& at) {
 #pragma unroll 1
-  for (int l = small(job.layers) - 1; l >= 0; l--) {
+  for (int i = 0; i < small(job.layers); i++) {
+    const int l = S > 1 ? small(job.layers) - 1 - i : i;  // mlp_one would spill registers
     if constexpr (TILES) {
       if (l == 0 && held) prepare_push<GROUP>(at.inputs[0], Rounded{(u32)layers[0].out});
       push_tiles(layers[l], at.inputs[l], whole(held), l == 0 ? held : 0, (Global<const float>*)at.deltas_in[l]);
       continue;
     }
     push<true, S>(layers[l], at.inputs[l], 0, [&](int g, int o, f4& lo, f4& hi) INLINE {
-      i64 i = 2 * ((i64)g * layers[l].out + o);
-      lo = at.deltas_in[l][i], hi = at.deltas_in[l][i + 1];
+      i64 k = 2 * ((i64)g * layers[l].out + o);
+      lo = at.deltas_in[l][k], hi = at.deltas_in[l][k + 1];
     });
   }
 }
