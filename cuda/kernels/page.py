@@ -53,8 +53,9 @@ flight (computed), so these CTAs have 512 threads too.
 
 With few outputs 512 threads have as many warps that prepare and wait, so softmax takes 1.3 times the slots of before; eight of the 16 warps add up
 the sums over the 51 parts and compute the losses, each of a sample. Steps of linear models and perceptrons wait at fewer barriers than when they had 256 threads for another
-reason too: the next ticket is announced while a step is worked on, and its inputs are brought while other warps still push. In the convnet the way back through the second convolution has 8 units of work, so half of the
-16 warps wait there. The sums over parts lie in the tile of inputs, which takes 8 KB less shared memory than before: a step of
+reason too: the next ticket is announced while a step is worked on, and its inputs are brought while other warps still push. The convnet's steps have fewer
+barriers since a thread goes back through a fully connected layer and adds to its gradient in one pass, and the next step's samples are chosen behind one barrier. In `conv_step` the way back through the second
+convolution has 8 units of work, so half of the 16 warps wait there; `conv_tensor` has 24. The sums over parts lie in the tile of inputs, which takes 8 KB less shared memory than before: a step of
 `linear_step` with more than 514 live inputs brings them once more for the push. Steps of one row stay at 256 threads, three
 on a multiprocessor: with 512 it would take one, softmax 1.5 and the perceptron 1.4 times the slots, and a warp would still have 0.77 and 0.69
 of its instructions (10,700 slots and 5 barriers; 39,300 and 15).
