@@ -30,7 +30,7 @@ const (
 	maxFulls    = 16
 	convRoom    = 11264                   // floats of shared memory for a group of samples
 	mostPlace   = 1<<16 - 1               // positions in a plane of inputs: kept in 16 bits
-	mostTiles   = 3                       // of eight channels, whose products a warp adds up at a time
+	mostTiles   = 2                       // of eight channels, whose products a warp adds up at a time
 	convParts   = 16 * 32 * 9 * mostTiles // sums that the warps of a CTA have at a time
 )
 
@@ -115,7 +115,7 @@ func (p *planner) tile(l *convPlan, behind bool) {
 	blocks, taps := ceilDiv(l.Out, 8), l.In*l.Kernel*l.Kernel
 	t.Tiles = 1
 	if l.Pool == 2 {
-		t.Tiles = ceilDiv(blocks, ceilDiv(blocks, mostTiles))
+		t.Tiles = min(blocks, mostTiles)
 	}
 	t.Padded = roundUp(l.Out, 8*t.Tiles)
 	t.Forth = take(&p.tiled, t.Padded*(1+roundUp(taps, 16)))

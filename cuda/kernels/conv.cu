@@ -80,7 +80,7 @@ __device__ inline void push_plain() {
 
 // push adds the step of n weights to them.
 __device__ inline void push(i64 from, int n, bool decays) {
-  constexpr int AHEAD = 4;
+  constexpr int AHEAD = 2;
   const bool regularizes = decays && optimizer.regularizes();
   Global<const float>* sum = sums() + from;
 #pragma unroll 1
@@ -125,16 +125,14 @@ __device__ inline void push_all() {
 
 __shared__ u32 coming;  // ticket
 
-// step takes the one at hand. The next ticket is on its way meanwhile: see each_ticket.
+// step takes the one at hand. The next ticket is taken meanwhile: see each_ticket.
 __device__ inline void step() {
-  const bool ordered = job.discipline == ORDERED;
-  const u32 next = thread() == 0 && !ordered ? take(of_all()) : 0;
   set_scale(at_hand());
   if (thread() == 0) loss = 0;
   reads(Cta(), at_hand());
   if constexpr (TILES) pack_tiles();
   else pack();
-  if (thread() == 0 && !ordered) coming = next;
+  if (thread() == THREADS - 32 && job.discipline != ORDERED) coming = take(of_all());  // this warp has little to bring
   each_group([] INLINE {
     if (TILES || on_chip()) learn_group((Shared<float>*)room);
     else if constexpr (!TILES) learn_group(far_room());
@@ -143,7 +141,7 @@ __device__ inline void step() {
   writes(Cta(), at_hand());
   if (group.end > group.start) push_all();
   wrote(Cta(), at_hand());
-  if (thread() == 0 && ordered) coming = take(of_all());
+  if (thread() == THREADS - 32 && job.discipline == ORDERED) coming = take(of_all());
 }
 
 __device__ inline void each_step() {

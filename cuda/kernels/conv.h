@@ -248,5 +248,25 @@ template <int N> __device__ inline float reduce(float (&v)[N]) {
   return v[0];
 }
 
+// The layers at hand on the way back: sums of products leave them no register.
+__shared__ i32 learning, blaming;
+
+__device__ inline const Conv& at_hand(const i32& layer) { return plan.conv[*(const volatile i32*)&layer]; }
+
+// each_back calls learn and then, but for the first, blame for each convolution, from the last one on, with barriers between them. It begins
+// with one.
+template <class Learn, class Blame> __device__ inline void each_back(const Learn& learn, const Blame& blame) {
+  if (thread() == 0) learning = plan.convs - 1;
+  for (;;) {
+    __syncthreads();
+    if (thread() == 0) blaming = learning;
+    learn(at_hand(learning));
+    if (*(const volatile i32*)&learning == 0) return;
+    __syncthreads();
+    if (thread() == 0) learning--;
+    blame(at_hand(blaming));
+  }
+}
+
 // keep adds g to a sum of the gradient, or begins it.
 __device__ inline void keep(Global<float>* sum, float g, bool first) { *sum = first ? g : *sum + g; }

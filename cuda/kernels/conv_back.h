@@ -9,8 +9,7 @@
 // list moves the deltas of convolution l that are not zero, and where they belong, to the
 // head of their channel. A warp does a channel of a sample. Each delta is read before any
 // of its 32 is written, and no further to the right.
-template <class F> __device__ inline void list(F room, int l) {
-  const Conv& c = plan.conv[l];
+template <class F> __device__ inline void list(F room, const Conv& c) {
   const int places = c.places(), apart = c.apart, own = lane();
   const float scale = __builtin_bit_cast(float, c.scale);
 #pragma unroll 1
@@ -35,8 +34,7 @@ template <class F> __device__ inline void list(F room, int l) {
 
 // learn adds to the gradient of convolution l: sums of deltas times the inputs of their
 // windows. A warp does 32*T taps of a channel, a lane T of them, over all samples.
-template <int T, class X, class F> __device__ inline void learn(F room, Planes<X> x, int l) {
-  const Conv& c = plan.conv[l];
+template <int T, class X, class F> __device__ inline void learn(F room, Planes<X> x, const Conv& c) {
   const bool first = group.fresh();
   const int taps = c.taps(), places = c.places(), apart = c.apart, count = group.count;
   const int pieces = (taps + 32 * T - 1) / (32 * T);
@@ -76,8 +74,7 @@ constexpr int LONG = 96;
 // learn_long is learn where lists are long, for kernels of K x K: a warp does a plane of a
 // channel's weights, and a lane every 32nd delta, for all taps; the sums of the lanes meet in
 // the end.
-template <int K, class X, class F> __device__ inline void learn_long(F room, Planes<X> x, int l) {
-  const Conv& c = plan.conv[l];
+template <int K, class X, class F> __device__ inline void learn_long(F room, Planes<X> x, const Conv& c) {
   const bool first = group.fresh();
   const int places = c.places(), apart = c.apart, count = group.count, width = c.width, plane = c.height * width;
 #pragma unroll 1
@@ -132,8 +129,7 @@ __device__ inline void scatter(const F (&x)[PLANES], const float (&w)[PLANES], b
 // blame puts the deltas of the inputs of convolution l in their place. A warp does PLANES of
 // a sample, and a lane a tap of the kernel: it adds what each delta of the outputs gives the
 // inputs under that tap. Where planes run out, the last is done again, to the same result.
-template <class F> __device__ inline void blame(F room, int l) {
-  const Conv& c = plan.conv[l];
+template <class F> __device__ inline void blame(F room, const Conv& c) {
   const int places = c.places(), plane = c.height * c.width, area = c.kernel * c.kernel, taps = c.taps(), apart = c.apart;
   const int parts = (c.in + PLANES - 1) / PLANES;
   Global<const float>* packed = scratch() + c.packed;
@@ -174,19 +170,16 @@ template <class F> __device__ inline void blame(F room, int l) {
 // back takes the deltas of the last convolution's outputs back to the first, and adds the
 // group's gradient. It begins with a barrier.
 template <class F> __device__ inline void back(F room) {
-#pragma unroll 1
-  for (int l = plan.convs - 1; l >= 0; l--) {
-    __syncthreads();
-    list(room, l);
-    __syncthreads();
-    const Conv& c = plan.conv[l];
-    inputs(room, c, [&](auto x) INLINE {
-      if (c.kernel == 5 && c.places() >= LONG) learn_long<5>(room, x, l);
-      else if (c.kernel == 3 && c.places() >= LONG) learn_long<3>(room, x, l);
-      else if (c.taps() <= 32) learn<1>(room, x, l);
-      else learn<8>(room, x, l);
-    });
-    __syncthreads();
-    if (l > 0) blame(room, l);
-  }
+  each_back(
+      [&](const Conv& c) INLINE {
+        list(room, c);
+        __syncthreads();
+        inputs(room, c, [&](auto x) INLINE {
+          if (c.kernel == 5 && c.places() >= LONG) learn_long<5>(room, x, c);
+          else if (c.kernel == 3 && c.places() >= LONG) learn_long<3>(room, x, c);
+          else if (c.taps() <= 32) learn<1>(room, x, c);
+          else learn<8>(room, x, c);
+        });
+      },
+      [&](const Conv& c) INLINE { blame(room, c); });
 }

@@ -72,8 +72,8 @@ __device__ inline void pack_tiles() {
     for (int o = warp(); o < c.out; o += WARPS) {
       const int n = quotient(o / 8, c.tiles), j = o / 8 - n * c.tiles;  // its tile is the j-th of the n-th piece
       Global<float>* to = scratch() + c.forth + c.padded + 64 * n * c.tiles * steps;
-      if (c.tiles > 1 && j < 2) pack_row<4>(c, o, to + 2 * j, l == 0);
-      else pack_row<2>(c, o, to + (c.tiles > 1 ? 128 : 0), l == 0);
+      if (c.tiles == 2) pack_row<4>(c, o, to + 2 * j, l == 0);
+      else pack_row<2>(c, o, to, l == 0);
       if (lane() == 0) scratch()[c.forth + o] = c.bias >= 0 ? job.w.load(c.bias + o) : 0;
     }
   }
@@ -83,10 +83,10 @@ __device__ inline void pack_tiles() {
 // neighbours. w are the weights of a piece of N tiles.
 template <int N, bool TWO, class X>
 __device__ inline void multiply(Product (&sum)[2][N], const X (&at)[TWO ? 2 : 4], int taps, Global<const i64>* offset, Global<const float>* w) {
-  Global<const f4>* pairs = (Global<const f4>*)w + lane();
-  Global<const f2>* single = (Global<const f2>*)(w + (N > 1 ? 128 : 0)) + lane();
+  using Some = float __attribute__((ext_vector_type(2 * N)));
+  Global<const Some>* own = (Global<const Some>*)w + lane();
 #pragma unroll 1
-  for (int tap = 0; tap < taps; tap += 16, offset += 16, pairs += 32 * N, single += 64 * N)
+  for (int tap = 0; tap < taps; tap += 16, offset += 16, own += 64)
 #pragma unroll
     for (int k = 0; k < 2; k++) {
       const i32 place[2] = {(i32)offset[8 * k], (i32)offset[8 * k + 4]};
@@ -99,14 +99,9 @@ __device__ inline void multiply(Product (&sum)[2][N], const X (&at)[TWO ? 2 : 4]
           if constexpr (TWO) a[2 * r][h] = bits(from[0]), a[2 * r + 1][h] = bits(from[1]);
           else a[r][h] = bits(from[0]);
         }
-      if constexpr (N > 1) {
-        const f4 v = pairs[16 * N * k];
-        b[0][0] = bits(v.x), b[0][1] = bits(v.y), b[1][0] = bits(v.z), b[1][1] = bits(v.w);
-      }
-      if constexpr (N % 2 == 1) {
-        const f2 v = single[32 * N * k];
-        b[N - 1][0] = bits(v.x), b[N - 1][1] = bits(v.y);
-      }
+      const Some v = own[32 * k];
+#pragma unroll
+      for (int n = 0; n < 2 * N; n++) b[n / 2][n % 2] = bits(v[n]);
 #pragma unroll
       for (int n = 0; n < N; n++)
 #pragma unroll
@@ -246,10 +241,10 @@ template <int COUNT> struct Tiles {
   static constexpr int N = COUNT;
 };
 
-// tiled calls work(Tiles<N>) with as many tiles as a piece of the convolution's channels has.
+// tiled calls work(Tiles<N>) with as many tiles as a piece of the convolution's channels has. With three the sums would
+// leave too few registers.
 template <class Work> __device__ inline void tiled(const Conv& c, const Work& work) {
-  if (c.tiles == 3) work(Tiles<3>());
-  else if (c.tiles == 2) work(Tiles<2>());
+  if (c.tiles == 2) work(Tiles<2>());
   else work(Tiles<1>());
 }
 

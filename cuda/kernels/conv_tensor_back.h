@@ -150,11 +150,11 @@ template <int N, class X> __device__ inline void learn_tiles(Planes<X> x, const 
 }
 
 // blame_span adds to two rows of inputs at x, of up to 16 channels, what the deltas of eight columns give them by K columns of
-// the kernel, of which there are count. d is the lane's first delta, w the weights of these channels.
+// the kernel, of which there are count. d is the lane's first delta, w the weights of these channels, and kept has bits of its sums that
+// are added.
 template <int K>
-__device__ inline void blame_span(const Conv& c, Shared<float>* x, Global<const float>* d, Global<const float>* w, int count, bool there, int channels, int rows) {
-  const auto [g, t] = Lane();
-  const int blocks = (c.out + 7) / 8, plane = c.height * c.width;
+__device__ inline void blame_span(const Conv& c, Shared<float>* x, Global<const float>* d, Global<const float>* w, int count, u32 kept) {
+  const int blocks = (c.out + 7) / 8;
   Product sum[K][2];
   Global<const f4>* from = (Global<const f4>*)w + lane();
 #pragma unroll 1
@@ -171,13 +171,12 @@ __device__ inline void blame_span(const Conv& c, Shared<float>* x, Global<const 
       }
     }
   }
+  const int plane = c.height * c.width;
 #pragma unroll
   for (int k = 0; k < K; k++) {
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-      const int o = i / 4 * 8 + 2 * t + i % 2, row = i / 2 % 2;
-      if (there && k < count && o < channels && row < rows) x[o * plane + row * c.width + k] += sum[k][i / 4].sum[i % 4];
-    }
+    for (int i = 0; i < 8; i++)
+      if (k < count && kept >> i & 1) x[(i / 4 * 8 + i % 2) * plane + i / 2 % 2 * c.width + k] += sum[k][i / 4].sum[i % 4];
     __nvvm_bar_warp_sync(ALL);  // what a lane adds to, its neighbour adds to next
   }
 }
@@ -196,13 +195,16 @@ template <int K> __device__ inline void blame_tiles(Shared<float>* room, const C
       for (int j = lane(); j < rows * c.width; j += 32) x[i * plane + j] = 0;
     __nvvm_bar_warp_sync(ALL);
     const auto [g, t] = Lane();
+    u32 kept = 0;
+#pragma unroll
+    for (int i = 0; i < 8; i++) kept |= (i / 4 * 8 + 2 * t + i % 2 < channels && i / 2 % 2 < rows) << i;
     Global<const float>* d = dense() + c.deltas + (s * c.padded + t) * c.channel + c.before + row * c.wide + g;
     Global<const float>* w = scratch() + c.back + 128 * n * c.kernel * c.packs * blocks;
 #pragma unroll 1
     for (int k = 0; k < c.kernel; k += K)
 #pragma unroll 1
       for (int first = 0; first < c.wide; first += 8)
-        blame_span<K>(c, x + first + g + k, d + first, w + 128 * k, c.kernel - k, first + g < c.wide, channels, rows);
+        blame_span<K>(c, x + 2 * t * plane + first + g + k, d + first, w + 128 * k, c.kernel - k, first + g < c.wide ? kept : 0);
     const Spread to(room, (&c)[-1], s);
     const int each = rows * c.width, first = 16 * n * plane + row * c.width;
 #pragma unroll 1
@@ -212,25 +214,12 @@ template <int K> __device__ inline void blame_tiles(Shared<float>* room, const C
   }
 }
 
-// The layer at hand: sums of products leave it no register.
-__shared__ i32 learning, blaming;
-
-__device__ inline const Conv& at_hand(const i32& layer) { return plan.conv[*(const volatile i32*)&layer]; }
-
 // back_tiles is back, after spread_last. It begins with a barrier.
 __device__ inline void back_tiles(Shared<float>* room) {
-  if (thread() == 0) learning = plan.convs - 1;
-  for (;;) {
-    __syncthreads();
-    if (thread() == 0) blaming = learning;
-    const Conv& c = at_hand(learning);
-    inputs(room, c, [&](auto x) INLINE {
-      tiled(c, [&](auto n) INLINE { learn_tiles<decltype(n)::N>(x, c); });
-    });
-    if (*(const volatile i32*)&learning == 0) return;
-    __syncthreads();
-    if (thread() == 0) learning--;
-    if (at_hand(blaming).kernel == 5) blame_tiles<5>(room, at_hand(blaming));
-    else blame_tiles<3>(room, at_hand(blaming));
-  }
+  each_back(
+      [&](const Conv& c) INLINE { inputs(room, c, [&](auto x) INLINE { tiled(c, [&](auto n) INLINE { learn_tiles<decltype(n)::N>(x, c); }); }); },
+      [&](const Conv& c) INLINE {
+        if (c.kernel == 5) blame_tiles<5>(room, c);
+        else blame_tiles<3>(room, c);
+      });
 }

@@ -46,7 +46,7 @@ template <int S> __device__ inline void spread(const Turn& at) {
   for (int l = small(job.layers) - 1; l > 0; l--)
 #pragma unroll 1
     for (int g = 0; g < net.groups; g++) {
-      const bool last = S > 1 && l == 1 && g == net.groups - 1;  // mlp_one would spill registers
+      const bool last = TILES && l == 1 && g == net.groups - 1;  // the others would spill registers
       if constexpr (TILES) back_tiles(layers[l], whole(held), (Global<const float>*)at.deltas_in[l], at.inputs[l].units, (Global<float>*)at.deltas_in[l - 1], last);
       else back<S>(layers[l], net.deltas(l, g), net.units(l - 1, g), net.deltas(l - 1, g), last);
     }
