@@ -277,7 +277,8 @@ func TestConvStep(t *testing.T) {
 func TestConvTensorStep(t *testing.T) {
 	ps := append([]convProblem{{shape: "convnet", image: []int{28, 28}, classes: 10, loss: model.CrossEntropy,
 		bytes: true, batches: []int{4, 9}}, {shape: "conv:30@3p2,40@3p2,20", image: []int{3, 16, 18}, classes: 4,
-		loss: model.CrossEntropy, batches: []int{4, 5}}}, convProblems...)
+		loss: model.CrossEntropy, batches: []int{4, 5}}, {shape: "conv:4@3,5@7p2,6", image: []int{20, 21}, classes: 3,
+		loss: model.CrossEntropy, batches: []int{2, 3}, wide: true, bytes: true}}, convProblems...)
 	for _, arch := range []int{80, 90} {
 		t.Run(fmt.Sprintf("sm_%d", arch), func(t *testing.T) {
 			made := func(i image) bool { return !i.cubin && i.arch == arch }
