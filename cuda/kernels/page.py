@@ -48,7 +48,7 @@ steps in flight. What the 512 gain no GPU has shown yet. Counted, at 256 threads
 {steps}
 
 Products in tf32 (`mlp_tensor`) with CTAs of 256 threads would take 3,500 slots a sample of 784-128-10 at batch 8, and 12 barriers a step: fewer slots than with 512,
-but a warp 3,500 instructions a step in place of 2,230. On the H200 `mlp_step` used 35% of the slots with 8 warps on each multiprocessor, and 1.55 times as many with 16: by that 512 threads are faster by a fifth at 132 steps in
+but a warp 3,500 instructions a step in place of 2,260. On the H200 `mlp_step` used 35% of the slots with 8 warps on each multiprocessor, and 1.55 times as many with 16: by that 512 threads are faster by a fifth at 132 steps in
 flight (computed), so these CTAs have 512 threads too.
 
 With few outputs 512 threads have as many warps that prepare and wait, so softmax takes 1.3 times the slots of before; eight of the 16 warps add up
