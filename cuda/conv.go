@@ -248,8 +248,8 @@ func refuseConv(s *device.Setup) error {
 	return nil
 }
 
-// convScratch has the packed weights, the gradient, the images of a group, and its room where
-// that is not in shared memory.
+// convScratch has the packed weights, the gradient, the images of a group, and its room where that is not in shared
+// memory; else the deltas and sums of kernels/conv_tensor.h, which other kernels have no use for.
 func convScratch(j *job) int64 {
 	floats := j.Width[0] + roundUp(j.Weights, 4) + convSamples*roundUp(j.Features, 4)
 	if j.Width[4] == 0 {

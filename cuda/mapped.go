@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/cu"
 
 	"hogwild/hogwild/workers"
+	"hogwild/internal/vec"
 	"hogwild/shm"
 )
 
@@ -68,9 +69,7 @@ func (m *mapped) sum(w []float32) {
 	defer m.mu.Unlock()
 	copy(w, m.base)
 	for _, learnt := range m.learnt {
-		for i, v := range learnt {
-			w[i] += v
-		}
+		vec.Axpy(1, learnt, w)
 	}
 }
 
@@ -88,9 +87,7 @@ func (m *mapped) set(w []float32) {
 func (m *mapped) add(delta []float32) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i, v := range delta {
-		m.base[i] += v
-	}
+	vec.Axpy(1, delta, m.base)
 }
 
 // The owner keeps a copy on its GPU, to evaluate it and to compare it with other copies.

@@ -67,19 +67,16 @@ func (t *trainer) makeReplica() (err error) {
 	mine, all := uint64(own), j.Out
 	r.job = job{W: mine, First: uint64(first), Out: all, Updates: uint64(updates), LR: uint64(shares),
 		Counts: j.Counts, Weights: j.Weights, Rank: j.Rank, Ranks: j.Ranks}
-	r.begins = "reduce_begin"
+	r.begins, r.ends = "reduce_begin", "reduce_merge"
 	if m := t.memory.mapped; m != nil && m.learnt != nil {
-		r.begins = "reduce_sum"
+		r.begins, r.ends = "reduce_sum", "reduce_sum"
 		r.job.Second, r.job.ScratchStride = all+uint64(t.memory.layout.Size), m.stride/4
 	}
 	start := r.job
-	switch {
-	case t.setup.Job.Asked.Mode.Traits().Barrier:
+	if t.setup.Job.Asked.Mode.Traits().Barrier {
 		r.ends, r.job.W, r.job.First, r.job.Out = "reduce_begin", all, all, mine
-	case r.job.Second != 0:
-		r.ends, r.every, r.aim = "reduce_sum", t.mergePeriod(), mergeTime
-	default:
-		r.ends, r.every, r.aim = "reduce_merge", t.mergePeriod(), mergeTime
+	} else {
+		r.every, r.aim = t.mergePeriod(), mergeTime
 	}
 	if j.Gradient != 0 {
 		r.weights, r.from = first, cu.DevicePtr(j.W)

@@ -176,8 +176,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) NAME(const Job* from) {
 
 #ifndef TENSOR
 template <class F> __device__ inline void score_group(F room) {
-  if constexpr (TILES) forth_tiles(room);
-  else forth(room);
+  forth(room);
   const auto z = outputs(room);
   if (warp() < group.count) score(z, label(group.first + warp()));
 }

@@ -13,11 +13,13 @@
 //	       those that are not zero, at the head of each channel. The last convolution's
 //	       are the inputs of the first layer, and stand there
 //	where  as y, u16: the place in the inputs' plane of the window of the convolution that
-//	       the pooling took; NOWHERE where ReLU or dropout let nothing through
+//	       the pooling took; NOWHERE where ReLU or dropout let nothing through. In conv_tensor.h
+//	       the place of the delta among the sample's
 //	live   out: how many deltas of each channel are not zero
 //
 // Scratch, floats a CTA: the packed weights (job.width[0]), the gradient (job.weights), the
-// images (SAMPLES), and the room, if it is there; each begins at a multiple of 4.
+// images (SAMPLES), and the room, if it is there, or else what conv_tensor.h calls dense, and sums of
+// parts; each begins at a multiple of 4.
 #pragma once
 
 #include "mma.h"
